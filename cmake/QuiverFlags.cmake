@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# QuiverFlags - one interface target, qv_flags, that every target of ours links.
+set(QV_SANITIZE "" CACHE STRING "sanitizers, as in -fsanitize=")
+
+if(NOT CMAKE_BUILD_TYPE)
+	set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+add_library(qv_flags INTERFACE)
+target_compile_options(qv_flags INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes
+	-Wmissing-prototypes -Wpointer-arith -Wno-unused-parameter -ffp-contract=off)
+target_compile_definitions(qv_flags INTERFACE _GNU_SOURCE)
+target_include_directories(qv_flags INTERFACE ${CMAKE_SOURCE_DIR}/include)
+if(QV_WERROR)
+	target_compile_options(qv_flags INTERFACE -Werror)
+endif()
+if(QV_SANITIZE)
+	target_compile_options(qv_flags INTERFACE -fsanitize=${QV_SANITIZE} -fno-omit-frame-pointer
+		-fno-sanitize-recover=undefined)
+	target_link_options(qv_flags INTERFACE -fsanitize=${QV_SANITIZE})
+endif()

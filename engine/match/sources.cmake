@@ -1,0 +1,1 @@
+set(qv_match_sources match/qv_match.c)

@@ -1,0 +1,1 @@
+set(qv_proto_sources)

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_fi.h - objects of the provider. Each embeds the libfabric fid first; every source file of this
+ * folder serves one of them. Only this folder sees <rdma/...>.
+ *
+ * One binary serves libfabric 1.17 to 2.x: structures that libfabric or a core fills may be longer
+ * than our header says, so they are never allocated by our sizeof (see docs/design.md).
+ */
+#ifndef QV_FI_H
+#define QV_FI_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_collective.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+#include <rdma/providers/fi_log.h>
+#include <rdma/providers/fi_prov.h>
+
+#include <quiver/isa.h>
+#include <quiver/match.h>
+
+#ifndef container_of
+#define container_of(ptr, type, field) ((type *)((char *)(ptr) - offsetof(type, field)))
+#endif
+
+/* The API version that we speak to every core, whatever the application asked for. */
+#define QV_FI_CORE_API FI_VERSION(1, 17)
+
+/* Room for a structure that a newer libfabric may have made longer: zeroed, then filled by us. */
+#define QV_FI_ROOMY(type, name)                                                                    \
+	union {                                                                                    \
+		struct type a;                                                                     \
+		char pad[512];                                                                     \
+	} name = {.pad = {0}}
+
+/* ---- qv_fi_init.c: entry point, host library ------------------------------------------------- */
+/* The libfabric that loaded us (found through the caller of fi_prov_ini), never the linked one. */
+struct qv_fi_host {
+	int (*getinfo)(uint32_t version, const char *node, const char *service, uint64_t flags,
+		       const struct fi_info *hints, struct fi_info **info);
+	void (*freeinfo)(struct fi_info *info);
+	struct fi_info *(*dupinfo)(const struct fi_info *info);
+	int (*fabric)(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
+	uint32_t (*version)(void);
+};
+extern struct qv_fi_host qv_fi_host;	 /* set once, in fi_prov_ini */
+extern struct fi_provider qv_fi_prov;	 /* "quiver" */
+extern struct fi_provider qv_fi_util_prov; /* "ofi_quiver": FI_PROVIDER="<core>;ofi_quiver" */
+
+#define QV_FI_WARN(subsys, ...) FI_WARN(&qv_fi_prov, FI_LOG_##subsys, __VA_ARGS__)
+#define QV_FI_INFO(subsys, ...) FI_INFO(&qv_fi_prov, FI_LOG_##subsys, __VA_ARGS__)
+#define QV_FI_DBG(subsys, ...)	FI_DBG(&qv_fi_prov, FI_LOG_##subsys, __VA_ARGS__)
+
+/* ---- qv_fi_param.c: the environment ---------------------------------------------------------- */
+struct qv_fi_params {
+	char *core;	       /* FI_QUIVER_CORE, NULL = automatic */
+	const char *structure; /* FI_QUIVER_MATCH */
+	enum qv_isa isa;       /* FI_QUIVER_ISA */
+	size_t eager;	       /* FI_QUIVER_EAGER, bytes; SIZE_MAX = per core */
+	size_t memory;	       /* FI_QUIVER_MEMORY, bytes of unexpected payload per peer */
+	bool stats;	       /* FI_QUIVER_STATS */
+	bool quiet;	       /* FI_QUIVER_QUIET */
+	bool valid;	       /* every value is known; if not, fi_getinfo offers nothing */
+};
+extern struct qv_fi_params qv_fi_params;
+
+/* Define and read all parameters; a wrong one is reported once (log and stderr). */
+void qv_fi_params_init(void);
+
+/* One line for the user: libfabric's warning log, and stderr with the prefix "quiver: " unless
+ * FI_QUIVER_QUIET is set. Each distinct text is written to stderr once per process. */
+void qv_fi_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- qv_fi_info.c: getinfo and the choice of the core ---------------------------------------- */
+int qv_fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
+		  const struct fi_info *hints, struct fi_info **info);
+int qv_fi_util_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
+		       const struct fi_info *hints, struct fi_info **info);
+
+/* What to ask of the core, with the addressing and names of the application's info (may be NULL). */
+struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app);
+
+/* The core's own fi_info for this application info: exactly the provider named core.
+ * Caller frees with qv_fi_host.freeinfo. Returns 0 or -FI_E*. */
+int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info **info);
+
+#define QV_FI_INJECT_SIZE 128u /* tx_attr->inject_size that we promise */
+#define QV_FI_IOV_LIMIT	  4u   /* iov_limit that we promise, for both directions */
+#define QV_FI_TX_SIZE	  1024u
+#define QV_FI_RX_SIZE	  1024u
+
+/* ---- objects --------------------------------------------------------------------------------- */
+struct qv_fi_fabric { /* qv_fi_fabric.c */
+	struct fid_fabric fid;
+	struct fid_fabric *core;
+	char *core_name;      /* exact prov_name of the core, as in "tcp;ofi_rxm" */
+	uint32_t api_version; /* what the application speaks */
+	int refs;	      /* open domains and event queues */
+};
+
+struct qv_fi_domain { /* qv_fi_domain.c */
+	struct fid_domain fid;
+	struct qv_fi_fabric *fabric;
+	struct fid_domain *core;
+	struct fi_info *core_info; /* the core's fi_info that this domain was opened with */
+	pthread_mutex_t lock;	   /* all data-path calls of the domain's objects */
+	bool threadsafe;	   /* false: the application serialises (FI_THREAD_DOMAIN), no lock */
+	bool has_rma;		   /* the core grants FI_RMA */
+	uint64_t next_key;	   /* next key to try for our own registrations */
+	int refs;		   /* open endpoints, queues, AVs, MRs ... */
+};
+
+static inline void qv_fi_lock(struct qv_fi_domain *dom)
+{
+	if (dom->threadsafe)
+		pthread_mutex_lock(&dom->lock);
+}
+
+static inline void qv_fi_unlock(struct qv_fi_domain *dom)
+{
+	if (dom->threadsafe)
+		pthread_mutex_unlock(&dom->lock);
+}
+
+/*
+ * Address vector (qv_fi_av.c). fi_addr_t that the application sees are dense indexes from 0, for
+ * FI_AV_MAP and FI_AV_TABLE alike; each entry knows the address bytes and the core's fi_addr_t.
+ * The core's AV holds more than the application inserted: endpoints add peers that spoke first.
+ */
+struct qv_fi_av_entry {
+	fi_addr_t core; /* the core's address of this peer */
+	uint32_t refs;	/* insertions by the application minus removals; 0 = free slot */
+	uint32_t namelen;
+	void *name; /* address bytes, as fi_getname of the peer gives them */
+};
+
+struct qv_fi_av {
+	struct fid_av fid;
+	struct qv_fi_domain *dom;
+	struct fid_av *core;
+	struct fid_eq *eq; /* NULL, or where FI_EVENT insertions are reported (a core EQ) */
+	uint64_t flags;
+	size_t count, used; /* slots allocated; slots ever used */
+	struct qv_fi_av_entry *entries;
+	struct qv_fi_ep *eps; /* endpoints bound to this AV, linked by next_av */
+	int refs;
+	/* qv_fi_av.c may add its own fields (hash by name, hash by core address) below */
+	struct qv_fi_av_index *index;
+};
+
+/* Index of the entry with these address bytes, or FI_ADDR_NOTAVAIL. */
+fi_addr_t qv_fi_av_by_name(struct qv_fi_av *av, const void *name, size_t len);
+/* Index of the entry with this core address, or FI_ADDR_NOTAVAIL. */
+fi_addr_t qv_fi_av_by_core(struct qv_fi_av *av, fi_addr_t core);
+/* The core's address for these bytes: that of an entry if there is one, else the bytes are inserted
+ * into the core's AV (and remembered, so that a later fi_av_insert of the same bytes uses the same
+ * core address). Returns 0 or -FI_E*. */
+int qv_fi_av_core_addr(struct qv_fi_av *av, const void *name, size_t len, fi_addr_t *core);
+
+/* Entry of an application address, NULL if it is not one. */
+static inline struct qv_fi_av_entry *qv_fi_av_entry(struct qv_fi_av *av, fi_addr_t addr)
+{
+	return addr < av->used && av->entries[addr].refs ? &av->entries[addr] : NULL;
+}
+
+/* Called by qv_fi_av.c, lock held, for every bound endpoint: the application named (inserted) or
+ * dropped entry `index`. Implemented in qv_fi_peer.c. */
+void qv_fi_ep_av_inserted(struct qv_fi_ep *ep, fi_addr_t index);
+void qv_fi_ep_av_removed(struct qv_fi_ep *ep, fi_addr_t index);
+
+/* Opening of each object; the fi_ops tables point here. */
+int qv_fi_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
+int qv_fi_util_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
+int qv_fi_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
+		      void *context);
+int qv_fi_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av,
+		  void *context);
+int qv_fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
+		  void *context);
+int qv_fi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr,
+		    void *context);
+int qv_fi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep,
+		  void *context);
+int qv_fi_trywait(struct fid_fabric *fabric, struct fid **fids, int count); /* qv_fi_cq.c */
+
+/* qv_fi_stub.c: what a call that we do not serve answers, -FI_ENOSYS. */
+int qv_fi_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
+int qv_fi_no_control(struct fid *fid, int command, void *arg);
+int qv_fi_no_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
+
+#endif /* QV_FI_H */

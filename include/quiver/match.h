@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * match.h - the matching engine: posted receives against arriving messages.
+ *
+ * Rule (MPI 4.0 section 3.5, libfabric fi_tagged(3)): receive r accepts message m when
+ *     ((r.tag ^ m.tag) & ~r.ignore) == 0 && (r.src == m.src || r.src == QV_SRC_ANY)
+ * An arriving message takes the oldest posted receive that accepts it; a receive takes the oldest
+ * unexpected message that it accepts. The order is exact in every structure and on every ISA.
+ *
+ * The caller embeds struct qv_recv and struct qv_msg in its own requests; the engine keeps pointers
+ * to them while they are queued and never copies, frees or calls back. A node must stay at its
+ * address while queued and may be reused the moment it has left the queue.
+ *
+ * No locks: calls on one engine must be serialised by the caller; different engines are
+ * independent. No global state.
+ */
+#ifndef QUIVER_MATCH_H
+#define QUIVER_MATCH_H
+
+#include <quiver/isa.h>
+#include <quiver/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct qv_match; /* the engine, opaque */
+
+/* A posted receive. The caller fills the first three fields before qv_match_post. */
+struct qv_recv {
+	uint64_t tag;	 /* wanted tag */
+	uint64_t ignore; /* set bit = this bit of the tag is not compared (fi_tagged(3)) */
+	uint32_t src;	 /* wanted source, or QV_SRC_ANY */
+	uint32_t flags;	 /* QV_RECV_* */
+	uint64_t priv[6]; /* the engine's, while queued */
+};
+
+/* The receive stays in the queue when a message takes it, until qv_match_cancel removes it
+ * (FI_MULTI_RECV: one buffer for many messages, fi_msg(3)). */
+#define QV_RECV_STICKY 1u
+
+/* An unexpected message. The caller fills the first two fields before qv_match_queue. */
+struct qv_msg {
+	uint64_t tag;
+	uint32_t src; /* sender, never QV_SRC_ANY */
+	uint32_t flags; /* reserved, 0 */
+	uint64_t priv[8]; /* the engine's, while queued */
+};
+
+/* How an engine is to be built. Start from qv_match_settings_default. */
+struct qv_match_settings {
+	const char *structure; /* "auto" or one of qv_match_structures(); FI_QUIVER_MATCH */
+	enum qv_isa isa;       /* which kernels; FI_QUIVER_ISA */
+};
+
+/* Counters since creation; read at any time. */
+struct qv_match_stats {
+	uint64_t posted;	  /* receives given to qv_match_post */
+	uint64_t arrived;	  /* messages given to qv_match_arrive */
+	uint64_t matched;	  /* pairs made */
+	uint64_t unexpected;	  /* messages queued */
+	uint64_t inspected;	  /* entries compared while searching, both queues (0 if not counted) */
+	uint64_t posted_now, posted_max;	 /* length of the posted queue, and its high-water mark */
+	uint64_t unexpected_now, unexpected_max; /* the same for the unexpected queue */
+	uint64_t mode_flips;	  /* changes of the internal form (list to hash and back) */
+};
+
+/* Fill *s with the defaults: structure "auto", isa QV_ISA_AUTO. */
+QV_API void qv_match_settings_default(struct qv_match_settings *s);
+
+/* Names of the structures of this build, NULL-terminated, static storage. */
+QV_API const char *const *qv_match_structures(void);
+
+/*
+ * Create an engine. QV_EINVAL: unknown structure or ISA; QV_ENOSYS: this CPU lacks the ISA;
+ * QV_ENOMEM. settings may be NULL (defaults).
+ */
+QV_API int qv_match_create(const struct qv_match_settings *settings, struct qv_match **engine);
+
+/* Destroy it. Nodes still queued are forgotten, not touched. NULL is allowed. */
+QV_API void qv_match_destroy(struct qv_match *engine);
+
+/*
+ * Post a receive. If an unexpected message is accepted, the oldest is removed and returned in *msg
+ * and the receive is not queued. Otherwise *msg is NULL and the receive is queued.
+ * QV_ENOMEM: nothing changed.
+ */
+QV_API int qv_match_post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg **msg);
+
+/*
+ * A message arrives: return the oldest posted receive that accepts (tag, src), removed from the
+ * queue unless it is sticky, or NULL. After NULL the caller normally calls qv_match_queue.
+ */
+QV_API struct qv_recv *qv_match_arrive(struct qv_match *engine, uint64_t tag, uint32_t src);
+
+/* Append an unexpected message. QV_ENOMEM: nothing changed. Searches no receives. */
+QV_API int qv_match_queue(struct qv_match *engine, struct qv_msg *msg);
+
+/* The oldest unexpected message that (tag, ignore, src) accepts, left in the queue, or NULL. */
+QV_API struct qv_msg *qv_match_peek(struct qv_match *engine, uint64_t tag, uint64_t ignore,
+				    uint32_t src);
+
+/* Remove a queued unexpected message (FI_CLAIM after FI_PEEK; discard). It must be queued here. */
+QV_API void qv_match_take(struct qv_match *engine, struct qv_msg *msg);
+
+/* Remove a queued receive (cancel; end of a sticky one). It must be queued here. */
+QV_API void qv_match_cancel(struct qv_match *engine, struct qv_recv *recv);
+
+/* Iterate in order, oldest first: NULL starts, NULL ends. The queue must not change in between. */
+QV_API struct qv_recv *qv_match_next_recv(struct qv_match *engine, const struct qv_recv *prev);
+QV_API struct qv_msg *qv_match_next_msg(struct qv_match *engine, const struct qv_msg *prev);
+
+QV_API void qv_match_get_stats(const struct qv_match *engine, struct qv_match_stats *stats);
+
+/* Bytes of heap that the engine holds beyond the caller's nodes. */
+QV_API size_t qv_match_memory(const struct qv_match *engine);
+
+/* What was chosen at creation: structure name and ISA. */
+QV_API const char *qv_match_structure(const struct qv_match *engine);
+QV_API enum qv_isa qv_match_isa(const struct qv_match *engine);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QUIVER_MATCH_H */
