@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# QuiverChecks - checks of the tree and of the objects, and other builds of it, as tests.
+option(QV_TEST_VARIANTS "tests also build with ASan and with clang (scripts/test sets it)" OFF)
+if(QV_SANITIZE)
+	return()
+endif()
+
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set(qv_tools ${CMAKE_SOURCE_DIR}/tools)
+foreach(check layers tree format)
+	qv_add_test(NAME check.${check} LABELS unit
+		COMMAND ${Python3_EXECUTABLE} ${qv_tools}/check_${check}.py ${CMAKE_SOURCE_DIR})
+endforeach()
+qv_add_test(NAME check.objects LABELS unit
+	COMMAND ${Python3_EXECUTABLE} ${qv_tools}/check_objects.py ${CMAKE_BINARY_DIR})
+qv_add_test(NAME check.checks LABELS unit
+	COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/test_checks.py ${CMAKE_SOURCE_DIR})
+
+if(QV_TEST_VARIANTS)
+	set(variants ${CMAKE_SOURCE_DIR}/scripts/variants)
+	qv_add_test(NAME asan.unit LABELS unit kernel TIMEOUT 900
+		COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} "unit|kernel")
+	qv_add_test(NAME clang.build LABELS unit TIMEOUT 900
+		COMMAND ${variants} test clang ${CMAKE_BINARY_DIR})
+endif()

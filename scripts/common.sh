@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# common.sh - what the scripts share: steps with a clock, one line on failure, Debian packages.
+# Sourced by bash scripts that set qv_name first.
+
+qv_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+qv_step="start"
+
+# step TEXT...: announce what is done next; a failure from here on is blamed on it.
+step()
+{
+	qv_step="$*"
+	printf '== %s: %s (%d s)\n' "$qv_name" "$qv_step" "$SECONDS"
+}
+
+# die TEXT...: one line, then out.
+die()
+{
+	trap - ERR EXIT
+	printf '%s: %s\n' "$qv_name" "$*" >&2
+	exit 1
+}
+
+# on_failure: with "set -eE", any command that fails ends in one line that names the step.
+on_failure()
+{
+	trap 'die "failed in step \"$qv_step\": $BASH_COMMAND"' ERR
+}
+
+# as_root COMMAND...: run it, by sudo where we are not root.
+as_root()
+{
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo --preserve-env=DEBIAN_FRONTEND "$@"
+	else
+		die "must be root, or have sudo, for: $*"
+	fi
+}
+
+# lacking PACKAGE...: those of them that are not installed.
+lacking()
+{
+	local p
+	for p in "$@"; do
+		dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed ||
+			printf '%s\n' "$p"
+	done
+}
+
+# need_packages PACKAGE...: install what is missing; the package lists are fetched only when the
+# ones at hand do not do.
+need_packages()
+{
+	local missing install
+	command -v dpkg-query >/dev/null || die "needs Debian 12 (no dpkg found here)"
+	mapfile -t missing < <(lacking "$@")
+	if [ "${#missing[@]}" -eq 0 ]; then
+		return 0
+	fi
+	echo "installing: ${missing[*]}"
+	export DEBIAN_FRONTEND=noninteractive
+	install=(apt-get -y -q -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 install
+		--no-install-recommends "${missing[@]}")
+	if ! apt-cache show "${missing[@]}" >/dev/null 2>&1 || ! as_root "${install[@]}"; then
+		as_root apt-get -q update
+		as_root "${install[@]}"
+	fi
+}
+
+# The packages to build, and those that the tests run on top.
+qv_build_packages=(gcc g++ libc6-dev make binutils cmake python3 git ca-certificates libfabric-dev
+	libfabric-bin libcmocka-dev libjansson-dev openmpi-bin libopenmpi-dev)
+qv_test_packages=(clang clang-format libclang-rt-14-dev hpcc netpipe-openmpi lammps valgrind)

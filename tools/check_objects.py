@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+check_objects.py BUILD - what the compiler made of it.
+
+The provider exports fi_prov_ini and nothing else. Instructions that only some CPUs have are in the
+kernels made for them: EVEX (zmm, masks) in kernels/avx512, VEX in kernels/avx2 and kernels/avx512.
+The engine and the kernels have no data that can change.
+"""
+import os
+import re
+import subprocess
+import sys
+
+OURS = ("engine/", "kernels/", "fabric_glue/", "mpi_glue/", "tools/", "bench/")
+# Prefix bytes that may stand before a VEX or EVEX instruction: segments and address size.
+LEGACY = {"26", "2e", "36", "3e", "64", "65", "67"}
+INSTRUCTION = re.compile(r"^\s*[0-9a-f]+:\t((?:[0-9a-f]{2} )+)\s*(\S*)")
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def objects(build):
+    """(object file, path of its source inside the tree) of every object of ours."""
+    for folder, _, names in os.walk(build):
+        where = os.path.relpath(folder, build)
+        parts = re.match(r"(.*?/?)CMakeFiles/[^/]+\.dir(?:/(.*))?$", where)
+        if not parts:
+            continue
+        for name in sorted(names):
+            if name.endswith(".o"):
+                source = os.path.normpath(os.path.join(parts.group(1), parts.group(2) or "", name))
+                if source.startswith(OURS):
+                    yield os.path.join(folder, name), source[: -len(".o")]
+
+
+def encodings(obj):
+    """Which of VEX and EVEX the object uses, with the first instruction of each."""
+    found = {}
+    for line in run("objdump", "-d", "--insn-width=15", obj).splitlines():
+        match = INSTRUCTION.match(line)
+        if not match:
+            continue
+        code = match.group(1).split()
+        while code and code[0] in LEGACY:
+            code.pop(0)
+        kind = {"62": "EVEX", "c4": "VEX", "c5": "VEX"}.get(code[0] if code else "")
+        if kind:
+            found.setdefault(kind, match.group(2))
+    return found
+
+
+def changing_data(obj):
+    """Names of objects with static storage that can be written."""
+    out = []
+    for line in run("objdump", "-t", obj).splitlines():
+        match = re.match(r"[0-9a-f]+ .{6}O (\S+)\t[0-9a-f]+\s+(.*)", line)
+        section = match.group(1) if match else ""
+        if section == "*COM*" or re.match(r"\.(data|bss|tdata|tbss)(?!\.rel\.ro)", section):
+            out.append(match.group(2))
+    return out
+
+
+def main():
+    build = sys.argv[1]
+    bad, count = [], 0
+    for obj, source in objects(build):
+        count += 1
+        wide = source.startswith("kernels/avx512/")
+        for kind, first in encodings(obj).items():
+            if not wide and not (kind == "VEX" and source.startswith("kernels/avx2/")):
+                bad.append(f"{source}: {kind} instruction ({first}) outside its kernels")
+        if source.startswith(("engine/", "kernels/")) and not source.startswith("kernels/opencl/"):
+            bad += [f"{source}: {name} can be written" for name in changing_data(obj)]
+    provider = os.path.join(build, "lib/libfabric/libquiver-fi.so")
+    if os.path.exists(provider):
+        listed = run("nm", "-D", "--defined-only", "--format=posix", provider).splitlines()
+        names = [line.split()[0] for line in listed]
+        if names != ["fi_prov_ini"]:
+            bad.append(f"{provider} exports {', '.join(names)}, not just fi_prov_ini")
+    else:
+        print("no provider in this build: its exports were not checked")
+    for line in bad:
+        print(line)
+    print(f"objects: {count} objects, {len(bad)} wrong")
+    return 1 if bad or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""check_tree.py - file names are unique, sources are short, each begins with its licence."""
+import os
+import sys
+
+LIMIT = 600     # lines; more is refused
+LONG = 300      # lines; more is listed
+SKIPPED = {".git", "build", ".cache"}
+SHARED_NAMES = {"CMakeLists.txt", "sources.cmake", "README.md"}
+SOURCES = (".c", ".h", ".cpp", ".hpp", ".cl", ".py", ".sh", ".cmake", ".sv", ".v")
+LICENCE = "SPDX-License-Identifier: BSD-2-Clause"
+
+
+def files(root):
+    for folder, subfolders, names in os.walk(root):
+        subfolders[:] = sorted(d for d in subfolders if d not in SKIPPED)
+        for name in sorted(names):
+            yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def is_script(root, path):
+    with open(os.path.join(root, path), "rb") as f:
+        return f.read(2) == b"#!"
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..")
+    first, bad, count, lengths = {}, [], 0, []
+    for path in files(root):
+        name = os.path.basename(path)
+        if name not in SHARED_NAMES:
+            if name in first:
+                bad.append(f"{path}: same name as {first[name]}")
+            first.setdefault(name, path)
+        if not (name.endswith(SOURCES) or is_script(root, path)):
+            continue
+        count += 1
+        with open(os.path.join(root, path), encoding="utf-8") as f:
+            lines = f.read().splitlines()
+        lengths.append((len(lines), path))
+        if not any(LICENCE in line for line in lines[:2]):
+            bad.append(f"{path}: no licence line at the top")
+        if len(lines) > LIMIT and "generated" not in "".join(lines[:3]):
+            bad.append(f"{path}: {len(lines)} lines, the limit is {LIMIT}")
+    for length, path in sorted(lengths, reverse=True):
+        if length > LONG:
+            print(f"long: {path}: {length} lines")
+    for line in bad:
+        print(line)
+    print(f"tree: {count} sources, {len(bad)} wrong")
+    return 1 if bad or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
