@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_proto.h - messages between endpoints: eager and rendezvous over a qv_xport, matched by two
+ * engines (tagged and untagged). No locks: the caller serialises all calls on one endpoint,
+ * including what the transport reports.
+ */
+#ifndef QV_PROTO_H
+#define QV_PROTO_H
+
+#include <quiver/match.h>
+
+#include "proto/qv_wire.h"
+#include "proto/qv_xport.h"
+
+struct qv_proto; /* one endpoint */
+struct qv_peer;  /* another endpoint that this one has dealt with */
+
+#define QV_USER_UNKNOWN UINT64_MAX /* the application has not named this peer */
+
+/* What is reported of every send and receive, once. */
+struct qv_comp {
+	void *context;   /* as given with the request */
+	uint64_t cookie; /* as given with the request */
+	int status;      /* QV_OK, QV_ETRUNC, QV_ECANCELED, QV_EPEER, QV_EIO, QV_ENOENT (peek) */
+	bool recv;       /* a receive (or peek), not a send */
+	bool tagged;     /* */
+	bool has_data;   /* data was sent along */
+	bool multi_end;  /* a multi-receive buffer is no longer in use */
+	size_t len;      /* bytes received */
+	size_t full;     /* length of the message as sent */
+	void *buf;       /* where it was received (multi-receive), else the buffer's start */
+	uint64_t tag, data;
+	uint64_t user; /* name of the sender that the application gave, or QV_USER_UNKNOWN */
+};
+
+struct qv_proto_owner_ops {
+	void (*complete)(void *owner, const struct qv_comp *comp);
+	/*
+	 * A HELLO came from transport address `from` (UINT64_MAX: unknown) with these address
+	 * bytes. Returns the peer that it belongs to, made by qv_proto_peer_new where there is none
+	 * yet; NULL: refuse it.
+	 */
+	struct qv_peer *(*identify)(void *owner, uint64_t from, const void *name, size_t len);
+	/* One line for the log: a packet was refused, a peer was lost. */
+	void (*complain)(void *owner, const char *text);
+};
+
+struct qv_proto_settings {
+	struct qv_match_settings match;
+	size_t eager_max; /* longest message that is sent eagerly */
+	size_t budget;    /* eager payload that one peer may have here unconsumed */
+	const void *name; /* own address bytes, sent to peers */
+	size_t namelen;
+};
+
+struct qv_proto_stats {
+	struct qv_match_stats tagged, untagged;
+	uint64_t eager, rndv; /* messages sent */
+	uint64_t queued;      /* sends that the transport could not take at once */
+	uint64_t over_budget; /* eager messages that became rendezvous for want of credit */
+	uint64_t refused;     /* packets refused */
+	uint64_t unexpected_bytes, unexpected_bytes_max; /* payload buffered now, at most */
+};
+
+int qv_proto_create(const struct qv_proto_settings *set, struct qv_xport *xport,
+		    const struct qv_proto_owner_ops *ops, void *owner, struct qv_proto **proto);
+/* Frees everything; requests not yet complete are forgotten. The transport must hold no transfer.
+ */
+void qv_proto_destroy(struct qv_proto *p);
+
+/* A peer at transport address addr; user is what completions name as its address. NULL: no memory.
+ * Peers live as long as the endpoint. */
+struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t user);
+void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user);
+uint64_t qv_proto_peer_user(const struct qv_peer *peer);
+uint64_t qv_proto_peer_addr(const struct qv_peer *peer);
+/* Remember / compare the address bytes of a peer that spoke before it was named. */
+int qv_proto_peer_set_name(struct qv_peer *peer, const void *name, size_t len);
+bool qv_proto_peer_has_name(const struct qv_peer *peer, const void *name, size_t len);
+/* Iterate over all peers: NULL starts, NULL ends. */
+struct qv_peer *qv_proto_next_peer(struct qv_proto *p, const struct qv_peer *prev);
+
+#define QV_REQ_TAGGED 0x1u
+#define QV_REQ_DATA   0x2u  /* send: `data` travels with the message */
+#define QV_REQ_INJECT 0x4u  /* send: the buffer may be reused on return (len <= QV_PROTO_INJECT) */
+#define QV_REQ_ACK    0x8u  /* send: complete only when the receiver has the message */
+#define QV_REQ_MULTI  0x10u /* receive: one buffer for many messages */
+
+/* Longest message that may be injected; never turned into rendezvous. */
+#define QV_PROTO_INJECT 128u
+
+struct qv_send_args {
+	const struct iovec *iov;
+	size_t cnt; /* <= QV_IOV_MAX */
+	uint64_t tag, data;
+	unsigned flags; /* QV_REQ_* */
+	void *context;
+	uint64_t cookie;
+};
+
+/* Start a send. Completion may be reported before this returns. QV_EAGAIN: too much is queued
+ * already, call again after progress; QV_ENOMEM, QV_EPEER: nothing happened. */
+int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args);
+
+struct qv_recv_args {
+	const struct iovec *iov;
+	size_t cnt;
+	struct qv_peer *from; /* NULL: any source */
+	uint64_t tag, ignore;
+	unsigned flags;   /* QV_REQ_TAGGED, QV_REQ_MULTI */
+	size_t multi_min; /* multi-receive: the buffer ends when less than this is left */
+	void *context;
+	uint64_t cookie;
+};
+
+/* Post a receive. Completion may be reported before this returns. QV_ENOMEM: nothing happened. */
+int qv_proto_recv(struct qv_proto *p, const struct qv_recv_args *args);
+
+/* An unexpected message, claimed or looked at. */
+struct qv_unexp;
+enum qv_peek { QV_PEEK_LOOK, QV_PEEK_CLAIM, QV_PEEK_DISCARD };
+/*
+ * Oldest unexpected message that args accept, reported as a completion: QV_OK with its length, or
+ * QV_ENOENT. CLAIM takes it out of matching and returns it in *claimed for one later call of
+ * qv_proto_recv_claimed; DISCARD drops it.
+ */
+void qv_proto_peek(struct qv_proto *p, const struct qv_recv_args *args, enum qv_peek how,
+		   struct qv_unexp **claimed);
+/* Receive a claimed message, or drop it (discard) with a completion of length 0. */
+int qv_proto_recv_claimed(struct qv_proto *p, struct qv_unexp *claimed,
+			  const struct qv_recv_args *args, bool discard);
+
+/* Cancel the oldest posted receive with this context; QV_ENOENT: none. Completes QV_ECANCELED. */
+int qv_proto_cancel(struct qv_proto *p, void *context);
+
+/* From the transport: a packet has come. The memory is the caller's again on return. A packet that
+ * breaks the protocol is refused: counted, logged, dropped. QV_ENOMEM: nothing has changed; the
+ * caller keeps the packet, hands over no other, and calls again later. */
+int qv_proto_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t from);
+/* From the transport: a peer's address does not work any more. */
+void qv_proto_peer_lost(struct qv_proto *p, uint64_t addr);
+
+/* Send what is queued. Called whenever the transport may have room again. */
+void qv_proto_progress(struct qv_proto *p);
+static inline bool qv_proto_wants_progress(const struct qv_proto *p);
+/* Look after peers that owe us something: to be called about every 100 ms with a monotonic clock.
+ */
+void qv_proto_tick(struct qv_proto *p, uint64_t now_ms);
+
+/* Not 0 while sends are queued or in the transport: to be drained before closing. */
+size_t qv_proto_unsent(const struct qv_proto *p);
+/* Before closing: tell the senders of messages that will not be received any more. */
+void qv_proto_shutdown(struct qv_proto *p);
+
+void qv_proto_get_stats(const struct qv_proto *p, struct qv_proto_stats *stats);
+struct qv_match *qv_proto_engine(struct qv_proto *p, bool tagged);
+
+/* First member of struct qv_proto, so that the poll loop can look without a call. */
+struct qv_proto_head {
+	struct qv_peer *pending; /* peers with packets queued */
+	void *reads;             /* reads that the transport could not take */
+};
+
+static inline bool qv_proto_wants_progress(const struct qv_proto *p)
+{
+	const struct qv_proto_head *head = (const void *)p;
+
+	return head->pending || head->reads;
+}
+
+#endif /* QV_PROTO_H */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_proto_ep.c - life of an endpoint, its queue to the transport, its counters. */
+#include "proto/qv_proto_i.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int init(struct qv_proto *p, const struct qv_proto_settings *set)
+{
+	if (qv_match_create(&set->match, &p->match[0]) ||
+	    qv_match_create(&set->match, &p->match[1]))
+		return QV_ENOMEM;
+	p->uid_mask = 15;
+	p->uids = calloc(p->uid_mask + 1, sizeof *p->uids);
+	p->name = malloc(set->namelen + 1);
+	if (!p->uids || !p->name)
+		return QV_ENOMEM;
+	memcpy(p->name, set->name, set->namelen);
+	p->namelen = set->namelen;
+	return QV_OK;
+}
+
+int qv_proto_create(const struct qv_proto_settings *set, struct qv_xport *xport,
+		    const struct qv_proto_owner_ops *ops, void *owner, struct qv_proto **proto)
+{
+	struct qv_proto *p;
+	size_t header = sizeof(struct qv_wire_hdr) + sizeof(uint64_t); /* with completion data */
+	int rc;
+
+	if (xport->packet_max < QV_WIRE_MIN_PACKET || xport->send_iov == 0 ||
+	    set->namelen > QV_WIRE_MAX_NAME)
+		return QV_EINVAL;
+	p = calloc(1, sizeof *p);
+	if (!p)
+		return QV_ENOMEM;
+	p->x = xport;
+	p->ops = ops;
+	p->owner = owner;
+	p->eager_max = set->eager_max < QV_EAGER_LIMIT ? set->eager_max : QV_EAGER_LIMIT;
+	p->budget = set->budget;
+	p->packet_max = xport->packet_max;
+	p->fast_max = xport->inject_max > header ? xport->inject_max - header : 0;
+	if (p->fast_max > QV_PROTO_INJECT)
+		p->fast_max = QV_PROTO_INJECT;
+	do
+		p->uid = qv_proc_random();
+	while (p->uid == 0);
+	qv_proc_self(&p->self);
+	qv_pool_init(&p->txs, sizeof(struct qv_tx));
+	qv_pool_init(&p->rxs, sizeof(struct qv_rx));
+	qv_pool_init(&p->ins, sizeof(struct qv_in));
+	qv_pool_init(&p->unexps, sizeof(struct qv_unexp));
+	qv_pool_init(&p->flights, sizeof(struct qv_flight));
+	qv_handles_init(&p->tx_handles);
+	qv_handles_init(&p->in_handles);
+	rc = init(p, set);
+	if (rc) {
+		qv_proto_destroy(p);
+		return rc;
+	}
+	*proto = p;
+	return QV_OK;
+}
+
+static void drop_unexpected(struct qv_proto *p, struct qv_match *engine)
+{
+	struct qv_msg *msg;
+
+	while ((msg = qv_match_next_msg(engine, NULL))) {
+		qv_match_take(engine, msg);
+		qv_unexp_free(p, QV_CONTAINER(msg, struct qv_unexp, node));
+	}
+}
+
+static void free_queue(struct qv_peer *peer)
+{
+	while (peer->head) {
+		struct qv_tx *tx = peer->head;
+
+		peer->head = tx->next;
+		if (tx->packet != tx->small)
+			free(tx->packet);
+	}
+}
+
+void qv_proto_destroy(struct qv_proto *p)
+{
+	for (int t = 0; t < 2; t++)
+		if (p->match[t]) {
+			drop_unexpected(p, p->match[t]);
+			qv_match_destroy(p->match[t]);
+		}
+	for (uint32_t i = 0; i < p->npeers; i++) {
+		free_queue(p->peers[i]);
+		free(p->peers[i]->name);
+		free(p->peers[i]);
+	}
+	free(p->peers);
+	free(p->uids);
+	free(p->name);
+	qv_pool_fini(&p->txs);
+	qv_pool_fini(&p->rxs);
+	qv_pool_fini(&p->ins);
+	qv_pool_fini(&p->unexps);
+	qv_pool_fini(&p->flights);
+	qv_handles_fini(&p->tx_handles);
+	qv_handles_fini(&p->in_handles);
+	free(p);
+}
+
+void qv_proto_progress(struct qv_proto *p)
+{
+	struct qv_peer *peer = p->head.pending;
+
+	p->head.pending = NULL;
+	while (peer) {
+		struct qv_peer *next = peer->next_pending;
+
+		peer->listed = false;
+		qv_peer_flush(peer);
+		if (peer->head)
+			qv_peer_list(peer);
+		peer = next;
+	}
+	if (p->head.reads)
+		qv_in_retry(p);
+}
+
+size_t qv_proto_unsent(const struct qv_proto *p)
+{
+	return p->flights.live + (p->head.pending != NULL);
+}
+
+/* Senders that wait for a receive of ours would wait for ever. */
+static void refuse_unexpected(struct qv_match *engine)
+{
+	struct qv_msg *msg = NULL;
+
+	while ((msg = qv_match_next_msg(engine, msg))) {
+		struct qv_unexp *u = QV_CONTAINER(msg, struct qv_unexp, node);
+
+		if (u->info.sreq && !u->info.peer->failed)
+			qv_tx_fin(u->info.peer, u->info.sreq, QV_EPEER);
+	}
+}
+
+void qv_proto_shutdown(struct qv_proto *p)
+{
+	refuse_unexpected(p->match[0]);
+	refuse_unexpected(p->match[1]);
+	for (struct qv_in *in = p->ins_head; in; in = in->next)
+		if (in->info.sreq && !in->info.peer->failed)
+			qv_tx_fin(in->info.peer, in->info.sreq, QV_EPEER);
+}
+
+void qv_proto_get_stats(const struct qv_proto *p, struct qv_proto_stats *stats)
+{
+	*stats = p->stats;
+	qv_match_get_stats(p->match[0], &stats->untagged);
+	qv_match_get_stats(p->match[1], &stats->tagged);
+}
+
+struct qv_match *qv_proto_engine(struct qv_proto *p, bool tagged)
+{
+	return p->match[tagged];
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_proto_packet.c - what comes from the transport: find the sender, check, act. */
+#include "proto/qv_proto_i.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Count it, and write the first, second, fourth ... to the log. */
+void qv_refuse(struct qv_proto *p, const char *why)
+{
+	uint64_t n = ++p->stats.refused;
+	char text[160];
+
+	if (n & (n - 1))
+		return;
+	snprintf(text, sizeof text, "packet refused: %s (%llu refused so far)", why,
+		 (unsigned long long)n);
+	p->ops->complain(p->owner, text);
+}
+
+static struct qv_peer *sender(struct qv_proto *p, const struct qv_wire_pkt *pkt)
+{
+	uint32_t index = pkt->hdr.src & QV_ID_INDEX;
+
+	if (QV_LIKELY(index < p->npeers && p->peers[index]->id == pkt->hdr.src &&
+		      p->peers[index]->uid))
+		return p->peers[index];
+	if (pkt->hdr.src == QV_SRC_UNKNOWN && pkt->hdr.flags & QV_WF_UID)
+		return qv_peer_by_uid(p, pkt->uid);
+	return NULL;
+}
+
+/* A struct qv_in and a struct qv_unexp must be at hand before a message is matched. */
+static bool reserve(struct qv_proto *p)
+{
+	return (p->ins.free || qv_pool_grow(&p->ins) == QV_OK) &&
+	       (p->unexps.free || qv_pool_grow(&p->unexps) == QV_OK);
+}
+
+static const char *check_rts(const struct qv_wire_pkt *pkt)
+{
+	struct qv_wire_seg segs[QV_WIRE_MAX_SEGS];
+	uint64_t sum = 0;
+
+	if (pkt->len == 0)
+		return NULL;
+	memcpy(segs, pkt->body, pkt->len);
+	for (size_t i = 0; i < pkt->len / sizeof *segs; i++)
+		if (__builtin_add_overflow(sum, segs[i].len, &sum))
+			return "segments too long";
+	return sum == pkt->total ? NULL : "segments do not make up the message";
+}
+
+static const char *check_message(const struct qv_peer *peer, const struct qv_wire_pkt *pkt)
+{
+	if (pkt->hdr.op == QV_PKT_RTS)
+		return check_rts(pkt);
+	if (peer->open_in || peer->open_unexp)
+		return "a message inside another";
+	if (pkt->total > QV_EAGER_LIMIT)
+		return "eager message too long";
+	return NULL;
+}
+
+/* First packet of a message whose receive is posted, and whose payload is not all in it. */
+static void open_in(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info,
+		    const struct qv_wire_pkt *pkt)
+{
+	struct qv_in *in = qv_in_new(p, rx, info);
+
+	qv_iov_put(in->iov, in->cnt, 0, pkt->body, pkt->len < in->want ? pkt->len : in->want);
+	in->pos = pkt->len;
+	info->peer->open_in = in;
+}
+
+static int on_message(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
+{
+	struct qv_proto *p = peer->p;
+	bool rts = pkt->hdr.op == QV_PKT_RTS;
+	struct qv_info info = {
+		.peer = peer,
+		.tag = pkt->hdr.arg,
+		.data = pkt->data,
+		.sreq = pkt->sreq,
+		.full = pkt->hdr.flags & QV_WF_TOTAL ? pkt->total : pkt->len,
+		.tagged = pkt->hdr.flags & QV_WF_TAGGED,
+		.has_data = pkt->hdr.flags & QV_WF_DATA,
+		.rts = rts,
+		.nsegs = rts ? (unsigned)(pkt->len / sizeof(struct qv_wire_seg)) : 0,
+	};
+	struct qv_wire_seg segs[QV_WIRE_MAX_SEGS];
+	struct qv_recv *node;
+	const char *wrong;
+
+	if (QV_UNLIKELY(rts || peer->open_in || peer->open_unexp || pkt->hdr.flags & QV_WF_TOTAL)) {
+		wrong = check_message(peer, pkt);
+		if (wrong) {
+			qv_refuse(p, wrong);
+			return QV_OK;
+		}
+	}
+	if (QV_UNLIKELY(!reserve(p)))
+		return QV_ENOMEM;
+	node = qv_match_arrive(p->match[info.tagged], info.tag, peer->index);
+	if (!node)
+		return qv_unexp_new(p, &info, pkt->body, pkt->len);
+	if (rts) {
+		memcpy(segs, pkt->body, pkt->len);
+		qv_rx_deliver(p, QV_CONTAINER(node, struct qv_rx, node), &info, NULL, segs);
+	} else if (QV_UNLIKELY(info.full > pkt->len)) {
+		open_in(p, QV_CONTAINER(node, struct qv_rx, node), &info, pkt);
+	} else {
+		qv_peer_consumed(peer, info.full);
+		qv_rx_deliver(p, QV_CONTAINER(node, struct qv_rx, node), &info, pkt->body, NULL);
+	}
+	return QV_OK;
+}
+
+static void data_for_in(struct qv_peer *peer, struct qv_in *in, const struct qv_wire_pkt *pkt)
+{
+	if (in->pos < in->want)
+		qv_iov_put(in->iov, in->cnt, in->pos, pkt->body,
+			   pkt->len < in->want - in->pos ? pkt->len : in->want - in->pos);
+	in->pos += pkt->len;
+	if (in->pos < in->info.full)
+		return;
+	peer->open_in = NULL;
+	qv_peer_consumed(peer, in->info.full);
+	qv_in_finish(in);
+}
+
+static void data_for_unexp(struct qv_peer *peer, struct qv_unexp *u, const struct qv_wire_pkt *pkt)
+{
+	memcpy(u->payload + u->got, pkt->body, pkt->len);
+	u->got += pkt->len;
+	if (u->got < u->info.full)
+		return;
+	peer->open_unexp = NULL;
+	if (u->discard)
+		qv_unexp_drop(peer->p, u);
+}
+
+static void on_data(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
+{
+	struct qv_in *in = peer->open_in;
+	struct qv_unexp *u = peer->open_unexp;
+	size_t pos = in  ? in->pos
+		     : u ? u->got
+			 : 0,
+	       full = in  ? in->info.full
+		      : u ? u->info.full
+			  : 0;
+
+	if (full == 0 || pkt->hdr.arg != pos || pkt->len > full - pos)
+		qv_refuse(peer->p, "payload that belongs to no message");
+	else if (in)
+		data_for_in(peer, in, pkt);
+	else
+		data_for_unexp(peer, u, pkt);
+}
+
+static void on_credit(struct qv_peer *peer, uint64_t bytes)
+{
+	peer->eager_out -= bytes < peer->eager_out ? bytes : peer->eager_out;
+}
+
+int qv_proto_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t from)
+{
+	struct qv_wire_pkt pkt;
+	const char *wrong = qv_wire_parse(buf, len, &pkt);
+	struct qv_peer *peer;
+
+	if (QV_UNLIKELY(wrong != NULL)) {
+		qv_refuse(p, wrong);
+		return QV_OK;
+	}
+	if (QV_UNLIKELY(pkt.hdr.op == QV_PKT_HELLO)) {
+		qv_peer_on_hello(p, &pkt, from);
+		return QV_OK;
+	}
+	peer = sender(p, &pkt);
+	if (QV_UNLIKELY(!peer)) {
+		qv_refuse(p, "unknown sender");
+		return QV_OK;
+	}
+	switch (pkt.hdr.op) {
+	case QV_PKT_EAGER:
+	case QV_PKT_RTS: return on_message(peer, &pkt);
+	case QV_PKT_DATA: on_data(peer, &pkt); break;
+	case QV_PKT_CTS: qv_tx_on_cts(peer, &pkt); break;
+	case QV_PKT_SEG: qv_in_on_seg(peer, &pkt); break;
+	case QV_PKT_FIN: qv_tx_on_fin(peer, &pkt); break;
+	case QV_PKT_CREDIT: on_credit(peer, pkt.hdr.arg); break;
+	}
+	return QV_OK;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_proto_recv.c - receives of the application: post, deliver, complete, cancel. */
+#include "proto/qv_proto_i.h"
+
+#include <string.h>
+
+/* The message is in the buffer, or has failed. A single receive is gone afterwards. */
+void qv_rx_complete(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info, size_t len,
+		    void *buf, int status)
+{
+	struct qv_comp comp = {
+		.context = rx->context,
+		.cookie = rx->cookie,
+		.status = status             ? status
+			  : info->lost       ? QV_EPEER
+			  : len < info->full ? QV_ETRUNC
+					     : QV_OK,
+		.recv = true,
+		.tagged = info->tagged,
+		.has_data = info->has_data,
+		.len = len,
+		.full = info->full,
+		.buf = buf,
+		.tag = info->tag,
+		.data = info->data,
+		.user = info->peer->user,
+	};
+	bool last = true;
+
+	if (rx->flags & QV_REQ_MULTI) {
+		last = --rx->refs == 0 && rx->ended;
+		comp.multi_end = last;
+	}
+	if (last)
+		qv_pool_put(&p->rxs, rx);
+	p->ops->complete(p->owner, &comp);
+}
+
+/* Will a multi-receive end with a message of this length? (qv_rx_reserve decides the same.) */
+static bool rx_ends(const struct qv_rx *rx, size_t full)
+{
+	size_t left = rx->room - rx->used, want = full < left ? full : left;
+
+	return left - want < rx->multi_min || left == want;
+}
+
+/* Where `full` bytes go: pieces into iov; returns the bytes that there is room for. */
+size_t qv_rx_reserve(struct qv_proto *p, struct qv_rx *rx, size_t full, struct iovec *iov,
+		     size_t *cnt)
+{
+	size_t left = rx->room - rx->used, want = full < left ? full : left;
+	bool ends;
+
+	if (!(rx->flags & QV_REQ_MULTI)) {
+		*cnt = qv_iov_slice(rx->iov, rx->cnt, 0, want, iov);
+		return want;
+	}
+	iov[0] = (struct iovec){(char *)rx->iov[0].iov_base + rx->used, want};
+	*cnt = 1;
+	rx->refs++;
+	ends = rx_ends(rx, full);
+	rx->used += want;
+	if (ends) {
+		if (rx->queued)
+			qv_match_cancel(p->match[!!(rx->flags & QV_REQ_TAGGED)], &rx->node);
+		rx->queued = false;
+		rx->ended = true;
+	}
+	return want;
+}
+
+/* Eager payload that was counted against the sender's credit is out of our buffers. */
+void qv_peer_consumed(struct qv_peer *peer, size_t bytes)
+{
+	if (bytes <= QV_PROTO_INJECT)
+		return;
+	peer->consumed += bytes;
+	if (peer->consumed < peer->p->budget / 4)
+		return;
+	if (qv_tx_control(peer, QV_PKT_CREDIT, peer->consumed, NULL, 0) == QV_OK)
+		peer->consumed = 0;
+}
+
+/* A whole eager message into its receive. */
+static void deliver_whole(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info,
+			  const char *payload)
+{
+	size_t len = info->full;
+	void *buf = rx->iov[0].iov_base;
+
+	if (QV_LIKELY(!(rx->flags & QV_REQ_MULTI))) {
+		if (QV_UNLIKELY(len > rx->room))
+			len = rx->room;
+		qv_iov_put(rx->iov, rx->cnt, 0, payload, len);
+	} else {
+		struct iovec iov;
+		size_t cnt;
+
+		len = qv_rx_reserve(p, rx, len, &iov, &cnt);
+		buf = iov.iov_base;
+		if (len)
+			memcpy(buf, payload, len);
+	}
+	if (info->sreq)
+		qv_tx_fin(info->peer, info->sreq, QV_OK);
+	qv_rx_complete(p, rx, info, len, buf, QV_OK);
+}
+
+/* A matched message: its payload is all at hand (eager), or with the sender (rts). The endpoint
+ * has a struct qv_in in reserve. */
+void qv_rx_deliver(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info,
+		   const char *payload, const struct qv_wire_seg *segs)
+{
+	if (QV_LIKELY(!info->rts))
+		deliver_whole(p, rx, info, payload);
+	else
+		qv_in_start(qv_in_new(p, rx, info), segs);
+}
+
+/* A matched message whose eager payload is only partly here: the rest goes straight to the buffer.
+ */
+static void deliver_part(struct qv_proto *p, struct qv_rx *rx, struct qv_unexp *u)
+{
+	struct qv_in *in = qv_in_new(p, rx, &u->info);
+
+	qv_iov_put(in->iov, in->cnt, 0, u->payload, u->got < in->want ? u->got : in->want);
+	in->pos = u->got;
+	u->info.peer->open_in = in;
+	u->info.peer->open_unexp = NULL;
+}
+
+static void deliver_unexp(struct qv_proto *p, struct qv_rx *rx, struct qv_unexp *u)
+{
+	if (!u->info.rts && u->got < u->info.full) {
+		deliver_part(p, rx, u);
+	} else {
+		if (!u->info.rts)
+			qv_peer_consumed(u->info.peer, u->info.full);
+		qv_rx_deliver(p, rx, &u->info, u->payload, u->segs);
+	}
+	qv_unexp_free(p, u);
+}
+
+static struct qv_rx *rx_new(struct qv_proto *p, const struct qv_recv_args *args)
+{
+	struct qv_rx *rx = qv_pool_get(&p->rxs);
+
+	if (!rx)
+		return NULL;
+	rx->node.tag = args->tag;
+	rx->node.ignore = args->ignore;
+	rx->node.src = args->from ? args->from->index : QV_SRC_ANY;
+	rx->node.flags = args->flags & QV_REQ_MULTI ? QV_RECV_STICKY : 0;
+	rx->cnt = args->cnt;
+	rx->iov[0] = (struct iovec){NULL, 0};
+	for (size_t i = 0; i < args->cnt; i++)
+		rx->iov[i] = args->iov[i];
+	rx->room = args->cnt == 1 ? args->iov->iov_len : qv_iov_len(args->iov, args->cnt);
+	rx->context = args->context;
+	rx->cookie = args->cookie;
+	rx->flags = args->flags;
+	rx->refs = 0;
+	rx->ended = rx->queued = false;
+	rx->used = 0;
+	rx->multi_min = args->multi_min;
+	return rx;
+}
+
+/* A receive may need a struct qv_in in the middle of things that cannot be undone. */
+static bool reserve_in(struct qv_proto *p)
+{
+	return p->ins.free || qv_pool_grow(&p->ins) == QV_OK;
+}
+
+/* A multi-receive that took messages already cannot be queued: its buffer goes back. */
+static void give_back(struct qv_proto *p, struct qv_rx *rx)
+{
+	struct qv_comp comp = {.context = rx->context,
+			       .cookie = rx->cookie,
+			       .status = QV_ENOMEM,
+			       .recv = true,
+			       .multi_end = true,
+			       .user = QV_USER_UNKNOWN};
+
+	rx->ended = true;
+	if (rx->refs)
+		return; /* the last message still coming in will say so */
+	qv_pool_put(&p->rxs, rx);
+	p->ops->complete(p->owner, &comp);
+}
+
+int qv_proto_recv(struct qv_proto *p, const struct qv_recv_args *args)
+{
+	struct qv_match *engine = p->match[args->flags & QV_REQ_TAGGED];
+	struct qv_rx *rx = rx_new(p, args);
+	bool multi = args->flags & QV_REQ_MULTI, ends;
+	struct qv_msg *msg = NULL;
+
+	if (QV_UNLIKELY(!rx))
+		return QV_ENOMEM;
+	do {
+		if (!reserve_in(p) || qv_match_post(engine, &rx->node, &msg)) {
+			if (rx->used == 0) {
+				qv_pool_put(&p->rxs, rx);
+				return QV_ENOMEM;
+			}
+			give_back(p, rx);
+			return QV_OK;
+		}
+		if (!msg) {
+			rx->queued = true;
+			return QV_OK;
+		}
+		ends = !multi || rx_ends(rx, QV_CONTAINER(msg, struct qv_unexp, node)->info.full);
+		deliver_unexp(p, rx, QV_CONTAINER(msg, struct qv_unexp, node));
+	} while (!ends);
+	return QV_OK;
+}
+
+int qv_proto_recv_claimed(struct qv_proto *p, struct qv_unexp *claimed,
+			  const struct qv_recv_args *args, bool discard)
+{
+	struct qv_rx *rx;
+
+	if (!reserve_in(p) || !(rx = rx_new(p, args)))
+		return QV_ENOMEM;
+	if (discard) {
+		struct qv_info info = claimed->info;
+
+		info.full = 0;
+		qv_unexp_drop(p, claimed);
+		qv_rx_complete(p, rx, &info, 0, NULL, QV_OK);
+	} else {
+		deliver_unexp(p, rx, claimed);
+	}
+	return QV_OK;
+}
+
+static void cancel_one(struct qv_proto *p, struct qv_match *engine, struct qv_rx *rx)
+{
+	struct qv_comp comp = {.context = rx->context,
+			       .cookie = rx->cookie,
+			       .status = QV_ECANCELED,
+			       .recv = true,
+			       .tag = rx->node.tag,
+			       .tagged = rx->flags & QV_REQ_TAGGED,
+			       .user = QV_USER_UNKNOWN,
+			       .multi_end = rx->flags & QV_REQ_MULTI};
+
+	qv_match_cancel(engine, &rx->node);
+	rx->queued = false;
+	if (rx->refs) {
+		rx->ended = true; /* messages are still coming in: the last one ends the buffer */
+		comp.multi_end = false;
+	} else {
+		qv_pool_put(&p->rxs, rx);
+	}
+	p->ops->complete(p->owner, &comp);
+}
+
+int qv_proto_cancel(struct qv_proto *p, void *context)
+{
+	for (int t = 0; t < 2; t++) {
+		struct qv_recv *node = NULL;
+
+		while ((node = qv_match_next_recv(p->match[t], node))) {
+			struct qv_rx *rx = QV_CONTAINER(node, struct qv_rx, node);
+
+			if (rx->context != context)
+				continue;
+			cancel_one(p, p->match[t], rx);
+			return QV_OK;
+		}
+	}
+	return QV_ENOENT;
+}

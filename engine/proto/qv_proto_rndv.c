@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_proto_rndv.c - matched messages whose payload is still coming: by reads of the sender's
+ * memory, by SEG packets that the sender was asked for (CTS), or by the DATA packets of an eager
+ * message.
+ */
+#include "proto/qv_proto_i.h"
+
+#include <string.h>
+
+/* From the pool, which has one in reserve (reserve_in); takes the room in the buffer. */
+struct qv_in *qv_in_new(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info)
+{
+	struct qv_in *in = qv_pool_get(&p->ins);
+
+	memset(in, 0, offsetof(struct qv_in, segs));
+	in->info = *info;
+	in->p = p;
+	in->rx = rx;
+	in->want = qv_rx_reserve(p, rx, info->full, in->iov, &in->cnt);
+	in->next = p->ins_head;
+	if (in->next)
+		in->next->prev = in;
+	p->ins_head = in;
+	info->peer->owed++;
+	return in;
+}
+
+static void *buffer(const struct qv_in *in)
+{
+	return in->cnt ? in->iov[0].iov_base : in->rx->iov[0].iov_base;
+}
+
+static void unlink_in(struct qv_in *in)
+{
+	struct qv_proto *p = in->p;
+
+	if (in->prev)
+		in->prev->next = in->next;
+	else
+		p->ins_head = in->next;
+	if (in->next)
+		in->next->prev = in->prev;
+	if (in->handle)
+		qv_handle_free(&p->in_handles, in->handle);
+	in->info.peer->owed--;
+}
+
+/* Tell the application, once; free it when the transport has no read of it any more. */
+void qv_in_finish(struct qv_in *in)
+{
+	struct qv_proto *p = in->p;
+
+	if (!in->reported) {
+		in->reported = true;
+		unlink_in(in);
+		if (in->info.sreq && !in->info.peer->failed)
+			qv_tx_fin(in->info.peer, in->info.sreq, in->status);
+		qv_rx_complete(p, in->rx, &in->info, in->status ? 0 : in->want, buffer(in),
+			       in->status);
+	}
+	if (in->reads == 0 && !in->waiting)
+		qv_pool_put(&p->ins, in);
+}
+
+void qv_in_fail(struct qv_in *in, int status)
+{
+	if (in->info.peer->open_in == in)
+		in->info.peer->open_in = NULL;
+	in->status = status;
+	qv_in_finish(in);
+}
+
+static void read_done(struct qv_xfer *xfer, int status)
+{
+	struct qv_flight *f = QV_CONTAINER(xfer, struct qv_flight, xfer);
+	struct qv_in *in = f->owner;
+
+	qv_pool_put(&f->p->flights, f);
+	in->reads--;
+	if (status && !in->status)
+		in->status = status;
+	if (in->reads == 0 && !in->waiting && (in->reported || in->status || in->pos == in->want))
+		qv_in_finish(in);
+}
+
+/* One read at in->pos: as long as the sender's piece and the transport allow. */
+static int read_some(struct qv_in *in)
+{
+	struct qv_xport *x = in->p->x;
+	struct qv_flight *f = qv_pool_get(&in->p->flights);
+	struct iovec part[QV_IOV_MAX];
+	size_t offset = in->pos, len, cnt;
+	unsigned s = 0;
+	int rc;
+
+	if (!f)
+		return QV_ENOMEM;
+	while (offset >= in->segs[s].len)
+		offset -= in->segs[s++].len;
+	len = in->segs[s].len - offset;
+	if (len > in->want - in->pos)
+		len = in->want - in->pos;
+	if (len > x->read_max)
+		len = x->read_max;
+	cnt = qv_iov_slice(in->iov, in->cnt, in->pos, len, part);
+	if (cnt > x->send_iov) {
+		cnt = x->send_iov;
+		len = qv_iov_len(part, cnt);
+	}
+	f->xfer.done = read_done;
+	f->p = in->p;
+	f->peer = in->info.peer;
+	f->owner = in;
+	in->reads++;
+	in->pos += len;
+	rc = x->ops->read(x, in->info.peer->addr, part, cnt, in->segs[s].addr + offset,
+			  in->segs[s].key, &f->xfer);
+	if (rc) {
+		in->reads--;
+		in->pos -= len;
+		qv_pool_put(&in->p->flights, f);
+	}
+	return rc;
+}
+
+/* Issue reads until all is asked for or the transport is full; then wait in the list. */
+static void read_on(struct qv_in *in)
+{
+	struct qv_proto *p = in->p;
+	int rc = QV_OK;
+
+	while (in->pos < in->want && !in->status && rc == QV_OK)
+		rc = read_some(in);
+	if (rc == QV_EAGAIN || rc == QV_ENOMEM) {
+		in->waiting = true;
+		in->next_read = p->head.reads;
+		p->head.reads = in;
+		return;
+	}
+	if (rc)
+		in->status = rc;
+	if (in->reads == 0)
+		qv_in_finish(in);
+}
+
+void qv_in_retry(struct qv_proto *p)
+{
+	struct qv_in *list = p->head.reads;
+
+	p->head.reads = NULL;
+	while (list) {
+		struct qv_in *in = list;
+
+		list = in->next_read;
+		in->waiting = false;
+		if (in->reported) {
+			if (in->reads == 0)
+				qv_pool_put(&p->ins, in);
+		} else {
+			read_on(in);
+		}
+	}
+}
+
+/* Ask the sender to send it in pieces. */
+static void ask_segments(struct qv_in *in)
+{
+	struct qv_wire_cts cts = {.want = in->want};
+
+	in->handle = qv_handle_new(&in->p->in_handles, in);
+	cts.rreq = in->handle;
+	if (!in->handle ||
+	    qv_tx_control(in->info.peer, QV_PKT_CTS, in->info.sreq, &cts, sizeof cts))
+		qv_in_fail(in, QV_ENOMEM);
+}
+
+/* A rendezvous has its receive. */
+void qv_in_start(struct qv_in *in, const struct qv_wire_seg *segs)
+{
+	if (in->info.peer->failed) {
+		qv_in_fail(in, QV_EPEER);
+		return;
+	}
+	if (in->want == 0) {
+		qv_in_finish(in);
+		return;
+	}
+	if (in->info.nsegs == 0) {
+		ask_segments(in);
+		return;
+	}
+	memcpy(in->segs, segs, in->info.nsegs * sizeof *segs);
+	read_on(in);
+}
+
+void qv_in_on_seg(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
+{
+	struct qv_in *in = qv_handle_get(&peer->p->in_handles, pkt->hdr.arg);
+	size_t len = pkt->len - sizeof(uint64_t);
+	uint64_t offset;
+
+	memcpy(&offset, pkt->body, sizeof offset);
+	if (!in || in->info.peer != peer || in->handle != pkt->hdr.arg || offset != in->pos ||
+	    len > in->want - in->pos) {
+		qv_refuse(peer->p, "piece of a message that was not asked for");
+		return;
+	}
+	qv_iov_put(in->iov, in->cnt, in->pos, pkt->body + sizeof offset, len);
+	in->pos += len;
+	if (in->pos == in->want)
+		qv_in_finish(in);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_proto_send.c - life of a send: start, queue, FIN and CTS, completion. */
+#include "proto/qv_proto_i.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void report(struct qv_proto *p, void *context, uint64_t cookie, unsigned flags, uint64_t tag,
+		   size_t len, int status)
+{
+	struct qv_comp comp = {
+		.context = context,
+		.cookie = cookie,
+		.status = status,
+		.tagged = flags & QV_REQ_TAGGED,
+		.len = len,
+		.full = len,
+		.tag = tag,
+		.user = QV_USER_UNKNOWN,
+	};
+
+	p->ops->complete(p->owner, &comp);
+}
+
+static void conceal(struct qv_tx *tx)
+{
+	for (size_t i = 0; i < tx->cnt; i++)
+		if (tx->regions[i].handle) {
+			tx->p->x->ops->conceal(tx->p->x, &tx->regions[i]);
+			tx->regions[i].handle = NULL;
+		}
+}
+
+static void release(struct qv_tx *tx)
+{
+	struct qv_proto *p = tx->p;
+
+	if (tx->packet != tx->small)
+		free(tx->packet);
+	if (tx->kind != QV_TX_CTL && tx->flags & QV_REQ_INJECT)
+		p->copied -= tx->len;
+	qv_pool_put(&p->txs, tx);
+}
+
+/* The completion, once; the handle and the exposed memory go with it. */
+static void finish(struct qv_tx *tx)
+{
+	if (tx->reported)
+		return;
+	tx->reported = true;
+	if (tx->handle) {
+		qv_handle_free(&tx->p->tx_handles, tx->handle);
+		tx->handle = QV_HANDLE_NONE;
+		tx->peer->owed--;
+	}
+	conceal(tx);
+	if (tx->kind != QV_TX_CTL)
+		report(tx->p, tx->context, tx->cookie, tx->flags, tx->tag, tx->len, tx->status);
+}
+
+void qv_tx_check(struct qv_tx *tx, int status)
+{
+	if (status && !tx->status)
+		tx->status = status;
+	if (!tx->reported && (!tx->issued || (!tx->status && tx->wants_fin) || tx->inflight))
+		return;
+	finish(tx);
+	if (tx->inflight == 0 && !tx->queued)
+		release(tx);
+}
+
+void qv_tx_issued(struct qv_tx *tx, int status)
+{
+	tx->issued = true;
+	qv_tx_check(tx, status);
+}
+
+void qv_tx_fail(struct qv_tx *tx, int status)
+{
+	tx->status = status;
+	tx->issued = true;
+	finish(tx);
+	if (tx->inflight == 0 && !tx->queued)
+		release(tx);
+}
+
+void qv_peer_list(struct qv_peer *peer)
+{
+	struct qv_proto *p = peer->p;
+
+	if (peer->listed)
+		return;
+	peer->listed = true;
+	peer->next_pending = NULL;
+	if (p->head.pending)
+		p->pending_tail->next_pending = peer;
+	else
+		p->head.pending = peer;
+	p->pending_tail = peer;
+}
+
+void qv_tx_enqueue(struct qv_tx *tx)
+{
+	struct qv_peer *peer = tx->peer;
+
+	tx->next = NULL;
+	tx->queued = true;
+	tx->issued = false;
+	peer->p->stats.queued++;
+	if (peer->head)
+		peer->tail->next = tx;
+	else
+		peer->head = tx;
+	peer->tail = tx;
+	qv_peer_list(peer);
+}
+
+/* Give it to the transport now, or queue it behind what waits already. */
+static void start(struct qv_tx *tx)
+{
+	int rc;
+
+	if (tx->peer->head) {
+		qv_tx_enqueue(tx);
+		return;
+	}
+	rc = qv_tx_issue(tx);
+	if (rc == QV_EAGAIN || rc == QV_ENOMEM)
+		qv_tx_enqueue(tx);
+	else
+		qv_tx_issued(tx, rc);
+}
+
+static struct qv_tx *tx_new(struct qv_peer *peer, enum qv_tx_kind kind)
+{
+	struct qv_tx *tx = qv_pool_get(&peer->p->txs);
+
+	if (!tx)
+		return NULL;
+	memset(tx, 0, offsetof(struct qv_tx, small));
+	tx->p = peer->p;
+	tx->peer = peer;
+	tx->kind = kind;
+	tx->packet = tx->small;
+	return tx;
+}
+
+/* A packet without payload; kept in the queue when the transport is full. */
+int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const void *body,
+		  size_t len)
+{
+	struct qv_wire_pkt pkt = {
+		.hdr = {.magic = QV_WIRE_MAGIC,
+			.version = QV_WIRE_VERSION,
+			.op = (uint8_t)op,
+			.src = peer->remote_id,
+			.arg = arg},
+		.uid = peer->p->uid,
+	};
+	struct qv_tx *tx;
+	char hdr[QV_WIRE_MAX_HDR];
+	size_t hdrlen;
+
+	if (peer->failed)
+		return QV_EPEER;
+	if (op != QV_PKT_HELLO && !peer->hello_sent)
+		qv_peer_say_hello(peer);
+	if (op != QV_PKT_HELLO && peer->remote_id == QV_SRC_UNKNOWN)
+		pkt.hdr.flags |= QV_WF_UID;
+	tx = tx_new(peer, QV_TX_CTL);
+	if (!tx)
+		return QV_ENOMEM;
+	hdrlen = qv_wire_write(hdr, &pkt);
+	if (hdrlen + len > sizeof tx->small) {
+		tx->packet = malloc(hdrlen + len);
+		if (!tx->packet) {
+			qv_pool_put(&peer->p->txs, tx);
+			return QV_ENOMEM;
+		}
+	}
+	memcpy(tx->packet, hdr, hdrlen);
+	if (len)
+		memcpy(tx->packet + hdrlen, body, len);
+	tx->pktlen = hdrlen + len;
+	start(tx);
+	return QV_OK;
+}
+
+void qv_tx_fin(struct qv_peer *peer, uint64_t sreq, int status)
+{
+	uint64_t body = (uint64_t)(uint32_t)-status;
+
+	if (qv_tx_control(peer, QV_PKT_FIN, sreq, &body, sizeof body) == QV_ENOMEM)
+		qv_peer_fail(peer, "no memory to answer it");
+}
+
+void qv_tx_on_fin(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
+{
+	struct qv_tx *tx = qv_handle_get(&peer->p->tx_handles, pkt->hdr.arg);
+	uint64_t status;
+
+	if (!tx || tx->p != peer->p || tx->peer != peer || !tx->wants_fin) {
+		qv_refuse(peer->p, "FIN for a send that does not exist");
+		return;
+	}
+	memcpy(&status, pkt->body, sizeof status);
+	tx->wants_fin = false;
+	if (tx->kind == QV_TX_SEGS && !tx->issued && status == 0) {
+		qv_refuse(peer->p, "FIN before all of the message was sent");
+		status = (uint64_t)-QV_EPROTO;
+	}
+	if (status)
+		qv_tx_fail(tx, status < 64 ? -(int)status : QV_EPROTO);
+	else
+		qv_tx_check(tx, QV_OK);
+}
+
+void qv_tx_on_cts(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
+{
+	struct qv_tx *tx = qv_handle_get(&peer->p->tx_handles, pkt->hdr.arg);
+	struct qv_wire_cts cts;
+
+	memcpy(&cts, pkt->body, sizeof cts);
+	if (!tx || tx->peer != peer || tx->kind != QV_TX_RTS || !tx->issued || cts.want > tx->len) {
+		qv_refuse(peer->p, "CTS for a send that does not exist");
+		return;
+	}
+	tx->kind = QV_TX_SEGS;
+	tx->rreq = cts.rreq;
+	tx->want = cts.want;
+	tx->pos = 0;
+	qv_tx_enqueue(tx);
+}
+
+/* The small message on an idle queue: header and payload through the stack, no request. */
+static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
+		     size_t len)
+{
+	char buf[sizeof(struct qv_wire_hdr) + sizeof(uint64_t) + QV_PROTO_INJECT];
+	struct qv_wire_hdr hdr = {.magic = QV_WIRE_MAGIC,
+				  .version = QV_WIRE_VERSION,
+				  .op = QV_PKT_EAGER,
+				  .src = to->remote_id,
+				  .arg = args->tag};
+	struct iovec out = {buf, sizeof hdr};
+	int rc;
+
+	hdr.flags = args->flags & QV_REQ_TAGGED ? QV_WF_TAGGED : 0;
+	if (args->flags & QV_REQ_DATA) {
+		hdr.flags |= QV_WF_DATA;
+		memcpy(buf + sizeof hdr, &args->data, sizeof args->data);
+		out.iov_len += sizeof args->data;
+	}
+	memcpy(buf, &hdr, sizeof hdr);
+	if (QV_LIKELY(args->cnt == 1))
+		memcpy(buf + out.iov_len, args->iov->iov_base, len);
+	else
+		qv_iov_get(args->iov, args->cnt, buf + out.iov_len);
+	out.iov_len += len;
+	rc = p->x->ops->inject(p->x, to->addr, &out, 1);
+	if (rc)
+		return rc;
+	p->stats.eager++;
+	report(p, args->context, args->cookie, args->flags, args->tag, len, QV_OK);
+	return QV_OK;
+}
+
+/* Let the receiver read the buffer; pieces that cannot be exposed make it a CTS message. */
+static void expose(struct qv_tx *tx)
+{
+	struct qv_xport *x = tx->p->x;
+
+	if (!x->read_max)
+		return;
+	for (size_t i = 0; i < tx->cnt; i++) {
+		if (x->ops->expose(x, tx->iov[i].iov_base, tx->iov[i].iov_len, &tx->regions[i]) ==
+		    QV_OK)
+			continue;
+		conceal(tx);
+		return;
+	}
+}
+
+static void set_payload(struct qv_tx *tx, const struct qv_send_args *args, size_t len)
+{
+	tx->len = tx->want = len;
+	if (args->flags & QV_REQ_INJECT) {
+		qv_iov_get(args->iov, args->cnt, tx->small);
+		tx->iov[0] = (struct iovec){tx->small, len};
+		tx->cnt = 1;
+		tx->p->copied += len;
+		return;
+	}
+	for (size_t i = 0; i < args->cnt; i++)
+		if (args->iov[i].iov_len)
+			tx->iov[tx->cnt++] = args->iov[i];
+}
+
+/* Small messages are always eager; longer ones while the receiver has promised room for them. */
+static bool goes_eager(struct qv_proto *p, struct qv_peer *to, size_t len)
+{
+	if (len <= QV_PROTO_INJECT)
+		return true;
+	if (len > p->eager_max)
+		return false;
+	if (to->eager_out + len > to->budget) {
+		p->stats.over_budget++;
+		return false;
+	}
+	to->eager_out += len;
+	return true;
+}
+
+static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
+		     size_t len)
+{
+	struct qv_tx *tx;
+	bool eager;
+
+	if (args->flags & QV_REQ_INJECT && p->copied > QV_COPY_LIMIT)
+		return QV_EAGAIN;
+	tx = tx_new(to, QV_TX_EAGER);
+	if (!tx)
+		return QV_ENOMEM;
+	eager = goes_eager(p, to, len);
+	tx->wants_fin = !eager || args->flags & QV_REQ_ACK;
+	if (tx->wants_fin) {
+		tx->handle = qv_handle_new(&p->tx_handles, tx);
+		if (!tx->handle) {
+			qv_pool_put(&p->txs, tx);
+			return QV_ENOMEM;
+		}
+		to->owed++;
+	}
+	tx->flags = args->flags;
+	tx->context = args->context;
+	tx->cookie = args->cookie;
+	tx->tag = args->tag;
+	tx->data = args->data;
+	set_payload(tx, args, len);
+	if (eager) {
+		p->stats.eager++;
+	} else {
+		tx->kind = QV_TX_RTS;
+		p->stats.rndv++;
+		expose(tx);
+	}
+	start(tx);
+	return QV_OK;
+}
+
+int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args)
+{
+	size_t len = args->cnt == 1 ? args->iov->iov_len : qv_iov_len(args->iov, args->cnt);
+
+	if (QV_LIKELY(len <= p->fast_max && !to->head && to->remote_id != QV_SRC_UNKNOWN &&
+		      !(args->flags & QV_REQ_ACK))) {
+		int rc = send_fast(p, to, args, len);
+
+		if (rc != QV_EAGAIN)
+			return rc;
+	}
+	if (to->failed)
+		return QV_EPEER;
+	if (args->flags & QV_REQ_INJECT && len > QV_PROTO_INJECT)
+		return QV_EINVAL;
+	if (!to->hello_sent)
+		qv_peer_say_hello(to);
+	return send_slow(p, to, args, len);
+}

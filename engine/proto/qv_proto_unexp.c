@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_proto_unexp.c - messages that came before their receives: kept, looked at, dropped. */
+#include "proto/qv_proto_i.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void qv_unexp_free(struct qv_proto *p, struct qv_unexp *u)
+{
+	if (!u->info.rts)
+		p->stats.unexpected_bytes -= u->info.full;
+	if (u->payload && u->payload != u->small)
+		free(u->payload);
+	qv_pool_put(&p->unexps, u);
+}
+
+/* Keep a message whose first packet has come with len bytes of payload. */
+int qv_unexp_new(struct qv_proto *p, const struct qv_info *info, const char *body, size_t len)
+{
+	struct qv_unexp *u = qv_pool_get(&p->unexps);
+
+	if (!u)
+		return QV_ENOMEM;
+	u->node.tag = info->tag;
+	u->node.src = info->peer->index;
+	u->node.flags = 0;
+	u->info = *info;
+	u->got = len;
+	u->discard = false;
+	u->payload = NULL;
+	if (info->rts) {
+		if (len)
+			memcpy(u->segs, body, len);
+	} else {
+		u->payload = info->full <= sizeof u->small ? u->small : malloc(info->full);
+		if (!u->payload)
+			goto no_payload;
+		if (len)
+			memcpy(u->payload, body, len);
+	}
+	if (qv_match_queue(p->match[info->tagged], &u->node))
+		goto not_queued;
+	if (info->rts)
+		return QV_OK;
+	p->stats.unexpected_bytes += info->full;
+	if (p->stats.unexpected_bytes > p->stats.unexpected_bytes_max)
+		p->stats.unexpected_bytes_max = p->stats.unexpected_bytes;
+	if (len < info->full)
+		info->peer->open_unexp = u;
+	return QV_OK;
+
+not_queued:
+	if (u->payload != u->small)
+		free(u->payload);
+no_payload:
+	qv_pool_put(&p->unexps, u);
+	return QV_ENOMEM;
+}
+
+/* A message that nobody will receive, out of its queue already. */
+void qv_unexp_drop(struct qv_proto *p, struct qv_unexp *u)
+{
+	struct qv_peer *peer = u->info.peer;
+
+	if (!u->info.rts && u->got < u->info.full) {
+		u->discard = true; /* once its last packet is here */
+		return;
+	}
+	if (!u->info.rts)
+		qv_peer_consumed(peer, u->info.full);
+	if (u->info.sreq && !peer->failed)
+		qv_tx_fin(peer, u->info.sreq, QV_OK);
+	qv_unexp_free(p, u);
+}
+
+static void report_peek(struct qv_proto *p, const struct qv_recv_args *args,
+			const struct qv_unexp *u)
+{
+	struct qv_comp comp = {.context = args->context,
+			       .cookie = args->cookie,
+			       .status = QV_ENOENT,
+			       .recv = true,
+			       .tag = args->tag,
+			       .tagged = args->flags & QV_REQ_TAGGED,
+			       .user = QV_USER_UNKNOWN};
+
+	if (u) {
+		comp.status = QV_OK;
+		comp.has_data = u->info.has_data;
+		comp.len = comp.full = u->info.full;
+		comp.tag = u->info.tag;
+		comp.data = u->info.data;
+		comp.user = u->info.peer->user;
+	}
+	p->ops->complete(p->owner, &comp);
+}
+
+void qv_proto_peek(struct qv_proto *p, const struct qv_recv_args *args, enum qv_peek how,
+		   struct qv_unexp **claimed)
+{
+	struct qv_match *engine = p->match[args->flags & QV_REQ_TAGGED];
+	struct qv_msg *msg = qv_match_peek(engine, args->tag, args->ignore,
+					   args->from ? args->from->index : QV_SRC_ANY);
+	struct qv_unexp *u = msg ? QV_CONTAINER(msg, struct qv_unexp, node) : NULL;
+
+	if (u && how != QV_PEEK_LOOK)
+		qv_match_take(engine, msg);
+	if (u && how == QV_PEEK_CLAIM)
+		*claimed = u;
+	report_peek(p, args, u);
+	if (u && how == QV_PEEK_DISCARD)
+		qv_unexp_drop(p, u);
+}

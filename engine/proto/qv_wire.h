@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_wire.h - packets as they travel between two endpoints.
+ *
+ * Every packet starts with struct qv_wire_hdr. The flags say which 8-byte words follow it, in the
+ * order of their bits; then comes the body that the op defines. Little endian, as all hosts that we
+ * run on; the magic number reads differently on others and is then refused.
+ *
+ *   op      arg       body
+ *   HELLO   -         struct qv_wire_hello, address bytes
+ *   EAGER   tag       payload; with TOTAL the rest follows in DATA packets
+ *   DATA    offset    payload of the EAGER message that this sender has open
+ *   RTS     tag       struct qv_wire_seg[0..4]: memory to read; none = the receiver sends CTS
+ *   CTS     sreq      struct qv_wire_cts
+ *   SEG     rreq      8-byte offset, payload
+ *   FIN     sreq      8-byte status: the receiver is done with the send
+ *   CREDIT  bytes     - (eager payload that the receiver has consumed)
+ *   PING    -         - (are you there: only its delivery matters)
+ */
+#ifndef QV_WIRE_H
+#define QV_WIRE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define QV_WIRE_MAGIC   0x51 /* 'Q' */
+#define QV_WIRE_VERSION 1
+
+enum qv_wire_op {
+	QV_PKT_HELLO = 1,
+	QV_PKT_EAGER,
+	QV_PKT_DATA,
+	QV_PKT_RTS,
+	QV_PKT_CTS,
+	QV_PKT_SEG,
+	QV_PKT_FIN,
+	QV_PKT_CREDIT,
+	QV_PKT_PING,
+	QV_PKT_LAST = QV_PKT_PING,
+};
+
+#define QV_WF_TAGGED 0x01 /* fi_t*: the tagged engine */
+#define QV_WF_UID    0x02 /* word: uid of the sender, which does not know its id here yet */
+#define QV_WF_DATA   0x04 /* word: completion data (FI_REMOTE_CQ_DATA) */
+#define QV_WF_TOTAL  0x08 /* word: length of the whole message */
+#define QV_WF_SREQ   0x10 /* word: send request that wants a FIN */
+#define QV_WF_ALL    0x1f
+
+#define QV_SRC_UNKNOWN UINT32_MAX
+
+struct qv_wire_hdr {
+	uint8_t magic;
+	uint8_t version;
+	uint8_t op;    /* enum qv_wire_op */
+	uint8_t flags; /* QV_WF_* */
+	uint32_t src;  /* sender's id at the receiver, told in the receiver's HELLO */
+	uint64_t arg;
+};
+static_assert(sizeof(struct qv_wire_hdr) == 16, "wire header");
+
+struct qv_wire_hello {
+	uint64_t uid;    /* random name of this endpoint */
+	uint64_t host;   /* which process ids are meant; 0 = unknown */
+	uint64_t start;  /* start time of the process, with pid its identity */
+	uint64_t budget; /* bytes of eager payload that this side buffers per peer */
+	uint32_t pid;
+	uint32_t id;         /* the id that the receiver of this HELLO puts into src */
+	uint32_t packet_max; /* longest packet that this side receives */
+	uint32_t namelen;    /* address bytes that follow */
+};
+static_assert(sizeof(struct qv_wire_hello) == 48, "wire hello");
+
+struct qv_wire_seg {
+	uint64_t addr, key, len;
+};
+static_assert(sizeof(struct qv_wire_seg) == 24, "wire segment");
+
+struct qv_wire_cts {
+	uint64_t rreq; /* to be put into SEG packets */
+	uint64_t want; /* bytes wanted: the message, or what the receive has room for */
+};
+static_assert(sizeof(struct qv_wire_cts) == 16, "wire cts");
+
+#define QV_WIRE_MAX_SEGS 4u
+#define QV_WIRE_MAX_NAME 512u
+/* Longest header with all words; longest packet that is not payload. */
+#define QV_WIRE_MAX_HDR (sizeof(struct qv_wire_hdr) + 4 * sizeof(uint64_t))
+#define QV_WIRE_MAX_CTL (QV_WIRE_MAX_HDR + sizeof(struct qv_wire_hello) + QV_WIRE_MAX_NAME)
+/* Every endpoint receives packets of at least this size. */
+#define QV_WIRE_MIN_PACKET 1024u
+static_assert(QV_WIRE_MAX_CTL <= QV_WIRE_MIN_PACKET, "control packets fit every endpoint");
+
+/* A packet taken apart. */
+struct qv_wire_pkt {
+	struct qv_wire_hdr hdr;
+	uint64_t uid, data, total, sreq; /* 0 where the flag is not set */
+	const char *body;
+	size_t len; /* of the body */
+};
+
+/* Take apart the packet of `len` bytes at `buf`. Returns NULL, or what is wrong with it. */
+const char *qv_wire_parse(const void *buf, size_t len, struct qv_wire_pkt *pkt);
+
+/* Write header and words of pkt at `buf` (room for QV_WIRE_MAX_HDR); returns their length. */
+size_t qv_wire_write(void *buf, const struct qv_wire_pkt *pkt);
+
+#endif /* QV_WIRE_H */

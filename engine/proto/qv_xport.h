@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_xport.h - the seam between the protocol and whatever carries its packets: a core provider of
+ * libfabric, or the loopback of the tests. Packets of one sender to one receiver arrive in the
+ * order sent, once, whole.
+ */
+#ifndef QV_XPORT_H
+#define QV_XPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#define QV_IOV_MAX 4u /* pieces of a user's buffer */
+
+/*
+ * One transfer in flight. The transport calls done exactly once, from its progress, with QV_OK or
+ * a status; the memory stays valid until then. scratch is the transport's (struct fi_context2).
+ */
+struct qv_xfer {
+	void *scratch[8];
+	void (*done)(struct qv_xfer *xfer, int status);
+};
+
+/* Memory that peers may read. */
+struct qv_region {
+	uint64_t addr; /* what a reader puts into its read */
+	uint64_t key;
+	void *handle; /* the transport's; NULL = not exposed */
+};
+
+struct qv_xport;
+
+/* All calls return QV_OK, QV_EAGAIN (call again after progress; nothing happened), or a status. */
+struct qv_xport_ops {
+	/* Send a packet of at most inject_max bytes; the memory may be reused on return. */
+	int (*inject)(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt);
+	/* Send a packet; the memory belongs to the transport until xfer->done. */
+	int (*send)(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt,
+		    struct qv_xfer *xfer);
+	/* Read from a peer's exposed memory. */
+	int (*read)(struct qv_xport *x, uint64_t from, const struct iovec *iov, size_t cnt,
+		    uint64_t addr, uint64_t key, struct qv_xfer *xfer);
+	/* Let peers read this memory; conceal ends it. */
+	int (*expose)(struct qv_xport *x, void *buf, size_t len, struct qv_region *region);
+	void (*conceal)(struct qv_xport *x, struct qv_region *region);
+};
+
+struct qv_xport {
+	const struct qv_xport_ops *ops;
+	size_t inject_max; /* bytes; 0 = no inject */
+	size_t inject_iov; /* pieces that inject takes */
+	size_t send_iov;   /* pieces that send and read take, >= 1 */
+	size_t packet_max; /* longest packet that this side receives */
+	size_t read_max;   /* longest single read; 0 = cannot read */
+};
+
+#endif /* QV_XPORT_H */
