@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+demo_table.py [--quick] BUILD - one MPI ping-pong over several stacks, as one table.
+
+A run that prints no line for PATIENCE seconds is stopped; what it did not reach is shown as
+`hangs`. The Open MPI component and the provider are named in each run, so that a stack which cannot
+be had ends in an error instead of another stack's numbers.
+"""
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+
+DEPTHS = [0, 1, 16, 256, 1000, 4000, 10000]
+KINDS = {"posted": "other receives posted before it",
+         "unexpected": "other messages arrived, not yet received, before it"}
+PATIENCE = 20.0
+OFI = ["--mca", "pml", "cm", "--mca", "mtl", "ofi", "--mca", "mtl_ofi_provider_include"]
+
+
+class Stack:
+    def __init__(self, title, args, env=None, is_quiver=False):
+        self.title, self.args, self.env, self.is_quiver = title, args, env or {}, is_quiver
+        self.us = {kind: {} for kind in KINDS}      # depth -> us
+        self.zero = {kind: {} for kind in KINDS}    # depth -> us at depth 0, taken in between
+        self.end = {kind: "" for kind in KINDS}     # why the run ended early
+
+    def complete(self):
+        return all(len(self.us[kind]) == len(DEPTHS) for kind in KINDS)
+
+
+def quiver(core, build):
+    env = {"FI_PROVIDER_PATH": os.path.join(build, "lib/libfabric"), "FI_PROVIDER": "quiver",
+           "FI_QUIVER_CORE": core}
+    return Stack(f"quiver/{core}", OFI + ["quiver"], env, is_quiver=True)
+
+
+def stacks(build):
+    return [quiver("shm", build), quiver("tcp", build),
+            Stack("tcp;ofi_rxm", OFI + ["tcp;ofi_rxm"]),
+            Stack("net", OFI + ["net"]),
+            Stack("default", [])]
+
+
+def lines_of(process):
+    """Lines as they come; None when PATIENCE seconds pass without one."""
+    os.set_blocking(process.stdout.fileno(), False)
+    pending, deadline = b"", time.monotonic() + PATIENCE
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while True:
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                yield None
+                return
+            chunk = os.read(process.stdout.fileno(), 65536)
+            if not chunk:
+                return
+            pending += chunk
+            while b"\n" in pending:
+                line, pending = pending.split(b"\n", 1)
+                deadline = time.monotonic() + PATIENCE
+                yield line.decode(errors="replace")
+
+
+def stop(process):
+    """End mpirun, which ends its ranks; then whatever of its session is left."""
+    process.terminate()
+    try:
+        process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    subprocess.run(["pkill", "-KILL", "-s", str(process.pid)], check=False)
+
+
+def measure(stack, kind, build, iters):
+    command = ["mpirun.openmpi", "-np", "2"]
+    if (os.cpu_count() or 1) < 2:
+        command.append("--oversubscribe")
+    command += stack.args + [os.path.join(build, "bin/mpi_depth_pingpong"), "--bytes", "8",
+                             "--depths", ",".join(map(str, DEPTHS)), "--kind", kind,
+                             "--iters", str(iters)]
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("FI_", "OMPI_MCA_"))}
+    env.update(stack.env, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    other = []
+    process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        for line in lines_of(process):
+            if line is None:
+                stack.end[kind] = "hangs"
+                break
+            words = line.split()
+            if len(words) == 7 and words[0] == kind:
+                depth = int(words[2])
+                stack.us[kind][depth], stack.zero[kind][depth] = float(words[3]), float(words[5])
+                print(f"  {stack.title:<12} {kind:<11} {depth:>6} {words[3]:>10} us", flush=True)
+            elif line.strip() and not line.startswith("kind "):
+                other.append(line)
+    finally:
+        if stack.end[kind] or process.poll() is None and sys.exc_info()[0]:
+            stop(process)
+    if not stack.end[kind] and process.wait() != 0:
+        stack.end[kind] = "fails"
+    if stack.end[kind]:
+        print(f"  {stack.title:<12} {kind:<11} {stack.end[kind]}", flush=True)
+        if stack.end[kind] == "fails" or stack.is_quiver:
+            print("\n".join("    | " + line for line in other[-8:]), flush=True)
+
+
+def print_table(columns):
+    print("\nMPI ping-pong, 8 B, median half round trip in us, Open MPI, 2 ranks on this machine")
+    for kind, words in KINDS.items():
+        print(f"\n{words}:")
+        print(f"{'':>8}" + "".join(f"{s.title:>14}" for s in columns))
+        for depth in DEPTHS:
+            cells = [f"{s.us[kind][depth]:.2f}" if depth in s.us[kind] else s.end[kind] or "-"
+                     for s in columns]
+            print(f"{depth:>8}" + "".join(f"{c:>14}" for c in cells))
+    print("\nquiver/shm and quiver/tcp: FI_PROVIDER=quiver with FI_QUIVER_CORE=shm or tcp;"
+          "\ntcp;ofi_rxm and net: libfabric's own providers; default: Open MPI left to itself.\n"
+          f"hangs: no line for {PATIENCE:.0f} s, stopped.")
+
+
+def growth(stack, kind, words):
+    """What the queue did to one stack, in a clause."""
+    reached = sorted(stack.us[kind])
+    if not reached:
+        return f"{stack.end[kind] or 'ends early'} before the first line ({words})"
+    last = reached[-1]
+    if last < DEPTHS[-1]:
+        following = DEPTHS[DEPTHS.index(last) + 1]
+        return f"{stack.end[kind] or 'ends early'} with {following} {words} (got through {last})"
+    us, zero = stack.us[kind][last], stack.zero[kind][last]
+    return f"{us:.2f} us behind {last} {words}, {us / zero:.2f} times its {zero:.2f} us at 0"
+
+
+def print_meaning(columns):
+    print("\nWhat this shows, for 8 B on this machine:")
+    for stack in columns:
+        for kind, words in (("posted", "posted receives"), ("unexpected", "unexpected messages")):
+            print(f"  {stack.title + ':':<13} {growth(stack, kind, words)}.")
+    deep = DEPTHS[-1]
+    for stack in (s for s in columns if s.is_quiver):
+        for kind in KINDS:
+            for rival in (s for s in columns if not s.is_quiver):
+                if deep in stack.us[kind] and deep in rival.us[kind]:
+                    ratio = rival.us[kind][deep] / stack.us[kind][deep]
+                    word = "faster" if ratio >= 1 else "slower"
+                    print(f"  At {deep} {kind}, {stack.title} is {max(ratio, 1 / ratio):.1f} times"
+                          f" {word} than {rival.title}.")
+
+
+def print_use(build):
+    print(f"""
+With your own MPI program (Open MPI), nothing recompiled:
+  export FI_PROVIDER_PATH={build}/lib/libfabric FI_PROVIDER=quiver FI_QUIVER_CORE=shm
+  mpirun -np 2 --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include quiver ./program
+With any libfabric program: the same three variables. FI_QUIVER_CORE=tcp goes between machines.""")
+
+
+def main():
+    args = sys.argv[1:]
+    quick = "--quick" in args
+    build = os.path.abspath([a for a in args if a != "--quick"][0])
+    columns = stacks(build)
+    for stack in columns:
+        for kind in KINDS:
+            measure(stack, kind, build, 300 if quick else 3000)
+    print_table(columns)
+    print_meaning(columns)
+    print_use(build)
+    failed = [s.title for s in columns if s.is_quiver and not s.complete()]
+    if failed:
+        print(f"scripts/demo: not every line of {' and '.join(failed)} was measured",
+              file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
