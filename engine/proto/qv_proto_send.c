@@ -252,7 +252,7 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 		out.iov_len += sizeof args->data;
 	}
 	memcpy(buf, &hdr, sizeof hdr);
-	if (QV_LIKELY(args->cnt == 1))
+	if (QV_LIKELY(args->cnt == 1 && len))
 		memcpy(buf + out.iov_len, args->iov->iov_base, len);
 	else
 		qv_iov_get(args->iov, args->cnt, buf + out.iov_len);

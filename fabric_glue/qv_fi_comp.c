@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_fi_comp.c - what the protocol reports, as completion entries and counts. */
+#include "qv_fi_data.h"
+
+int qv_fi_errno(int status)
+{
+	switch (status) {
+	case QV_OK: return 0;
+	case QV_EINVAL: return FI_EINVAL;
+	case QV_ENOMEM: return FI_ENOMEM;
+	case QV_EAGAIN: return FI_EAGAIN;
+	case QV_ENOSYS: return FI_ENOSYS;
+	case QV_ENOENT: return FI_ENOMSG;
+	case QV_EPROTO: return FI_EOTHER;
+	case QV_ETRUNC: return FI_ETRUNC;
+	case QV_ECANCELED: return FI_ECANCELED;
+	case QV_EPEER: return FI_ECONNABORTED;
+	case QV_EMSGSIZE: return FI_EMSGSIZE;
+	default: return FI_EIO;
+	}
+}
+
+static void count(struct qv_fi_ep *ep, int which, bool error)
+{
+	struct qv_fi_cntr *cntr = ep->cntrs[which];
+
+	if (QV_LIKELY(!cntr))
+		return;
+	if (error)
+		cntr->errors++;
+	else
+		cntr->value++;
+}
+
+static uint64_t recv_flags(const struct qv_comp *c)
+{
+	return FI_RECV | (c->tagged ? FI_TAGGED : FI_MSG) | (c->has_data ? FI_REMOTE_CQ_DATA : 0) |
+	       (c->multi_end ? FI_MULTI_RECV : 0);
+}
+
+static void report_error(struct qv_fi_cq *cq, const struct qv_comp *c, uint64_t flags)
+{
+	struct fi_cq_err_entry e = {
+		.op_context = c->context,
+		.flags = flags,
+		.len = c->recv ? c->len : 0,
+		.buf = c->buf,
+		.data = c->data,
+		.tag = c->tag,
+		.olen = c->status == QV_ETRUNC ? c->full - c->len : 0,
+		.err = qv_fi_errno(c->status),
+		.prov_errno = c->status,
+	};
+
+	qv_fi_cq_error(cq, &e, c->user);
+}
+
+static void complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c)
+{
+	struct qv_fi_comp *out;
+
+	if (!(c->cookie & QV_CK_PEEK) && c->status != QV_ECANCELED)
+		count(ep, QV_FI_CNTR_RECV, c->status != QV_OK);
+	if (QV_UNLIKELY(!ep->rx_cq))
+		return;
+	if (QV_UNLIKELY(c->status != QV_OK)) {
+		report_error(ep->rx_cq, c, recv_flags(c));
+		return;
+	}
+	if (!(c->cookie & QV_CK_ENTRY) && !c->multi_end)
+		return;
+	out = qv_fi_cq_push(ep->rx_cq);
+	out->e.op_context = c->context;
+	out->e.flags = recv_flags(c);
+	out->e.len = c->len;
+	out->e.buf = c->buf;
+	out->e.data = c->data;
+	out->e.tag = c->tag;
+	out->src = c->user;
+}
+
+static void complete_send(struct qv_fi_ep *ep, const struct qv_comp *c)
+{
+	uint64_t flags = FI_SEND | (c->tagged ? FI_TAGGED : FI_MSG);
+	struct qv_fi_comp *out;
+
+	count(ep, QV_FI_CNTR_SEND, c->status != QV_OK);
+	if (QV_UNLIKELY(!ep->tx_cq) || c->cookie & QV_CK_NONE)
+		return;
+	if (QV_UNLIKELY(c->status != QV_OK)) {
+		report_error(ep->tx_cq, c, flags);
+		return;
+	}
+	if (!(c->cookie & QV_CK_ENTRY))
+		return;
+	out = qv_fi_cq_push(ep->tx_cq);
+	out->e.op_context = c->context;
+	out->e.flags = flags;
+	out->e.len = 0;
+	out->e.buf = NULL;
+	out->e.data = 0;
+	out->e.tag = 0;
+	out->src = FI_ADDR_NOTAVAIL;
+}
+
+static void complete(void *owner, const struct qv_comp *c)
+{
+	if (c->recv)
+		complete_recv(owner, c);
+	else
+		complete_send(owner, c);
+}
+
+static void complain(void *owner, const char *text)
+{
+	(void)owner;
+	QV_FI_WARN(EP_DATA, "%s\n", text);
+}
+
+const struct qv_proto_owner_ops qv_fi_owner_ops = {
+	.complete = complete,
+	.identify = qv_fi_identify,
+	.complain = complain,
+};
+
+/* An RMA operation of the application is done (err: positive FI_E*). */
+void qv_fi_rma_complete(struct qv_fi_ep *ep, void *context, uint64_t flags, bool entry, int err)
+{
+	count(ep, flags & FI_READ ? QV_FI_CNTR_READ : QV_FI_CNTR_WRITE, err != 0);
+	if (!ep->tx_cq)
+		return;
+	if (err) {
+		struct fi_cq_err_entry e = {
+			.op_context = context, .flags = flags, .err = err, .prov_errno = err};
+
+		qv_fi_cq_error(ep->tx_cq, &e, FI_ADDR_NOTAVAIL);
+	} else if (entry) {
+		struct qv_fi_comp *out = qv_fi_cq_push(ep->tx_cq);
+
+		*out = (struct qv_fi_comp){.e = {.op_context = context, .flags = flags},
+					   .src = FI_ADDR_NOTAVAIL};
+	}
+}
+
+/* A peer wrote to our memory with completion data. */
+void qv_fi_remote_event(struct qv_fi_ep *ep, uint64_t flags, uint64_t data, fi_addr_t src)
+{
+	struct qv_fi_comp *out;
+
+	if (!ep->rx_cq)
+		return;
+	out = qv_fi_cq_push(ep->rx_cq);
+	*out = (struct qv_fi_comp){
+		.e = {.flags = flags, .data = data},
+		.src = src == FI_ADDR_NOTAVAIL ? src : qv_fi_av_by_core(ep->av, src),
+	};
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_fi_cq.c - completion queue: a ring that grows, errors beside it; reading drives progress. */
+#include "qv_fi_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RING_MIN 256u
+
+/* Double the ring. Without memory the newest entry is given up, and an error entry says so: it is
+ * all that can be done, and what a full queue of a core provider does (FI_EOVERRUN). */
+void qv_fi_cq_grow(struct qv_fi_cq *cq)
+{
+	static struct fi_cq_err_entry overrun = {.err = FI_EOVERRUN};
+	size_t n = cq->mask + 1;
+	struct qv_fi_comp *ring = malloc(2 * n * sizeof *ring);
+
+	if (!ring) {
+		QV_FI_WARN(CQ, "completion queue overrun: out of memory at %zu entries\n", n);
+		cq->tail--;
+		qv_fi_cq_error(cq, &overrun, FI_ADDR_NOTAVAIL);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		ring[i] = cq->ring[(cq->head + i) & cq->mask];
+	free(cq->ring);
+	cq->ring = ring;
+	cq->mask = 2 * n - 1;
+	cq->head = 0;
+	cq->tail = n;
+}
+
+void qv_fi_cq_error(struct qv_fi_cq *cq, const struct fi_cq_err_entry *e, fi_addr_t src)
+{
+	struct qv_fi_err *err = malloc(sizeof *err);
+
+	if (!err) {
+		QV_FI_WARN(CQ, "out of memory: error completion %d is lost\n", e->err);
+		return;
+	}
+	err->next = NULL;
+	err->e = *e;
+	err->src = src;
+	*cq->err_tail = err;
+	cq->err_tail = &err->next;
+	if (cq->event_fd >= 0)
+		qv_fi_cq_wake(cq);
+}
+
+ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src)
+{
+	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
+	char *out = buf;
+	ssize_t n = 0;
+
+	qv_fi_lock(cq->dom);
+	if (cq->head == cq->tail)
+		for (size_t i = 0; i < cq->neps; i++)
+			qv_fi_ep_progress(cq->eps[i]);
+	if (QV_UNLIKELY(cq->err_head != NULL) && cq->head == cq->tail) {
+		n = -FI_EAVAIL;
+		goto out;
+	}
+	while ((size_t)n < count && cq->head != cq->tail) {
+		struct qv_fi_comp *c = &cq->ring[cq->head++ & cq->mask];
+
+		memcpy(out, &c->e, cq->entry_size);
+		out += cq->entry_size;
+		if (src)
+			src[n] = c->src;
+		n++;
+	}
+	if (n == 0)
+		n = -FI_EAGAIN;
+out:
+	qv_fi_unlock(cq->dom);
+	return n;
+}
+
+static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
+{
+	return qv_fi_cq_readfrom(fid, buf, count, NULL);
+}
+
+/* The entry as the application's API version knows it: err_data since 1.5, src_addr since 1.20. */
+static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags)
+{
+	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
+	uint32_t api = cq->dom->fabric->api_version;
+	struct qv_fi_err *err;
+
+	(void)flags;
+	qv_fi_lock(cq->dom);
+	err = cq->err_head;
+	if (err) {
+		cq->err_head = err->next;
+		if (!cq->err_head)
+			cq->err_tail = &cq->err_head;
+	}
+	qv_fi_unlock(cq->dom);
+	if (!err)
+		return -FI_EAGAIN;
+	memcpy(buf, &err->e, offsetof(struct fi_cq_err_entry, err_data));
+	if (FI_VERSION_GE(api, FI_VERSION(1, 5)))
+		buf->err_data_size = 0;
+	if (FI_VERSION_GE(api, FI_VERSION(1, 20)))
+		memcpy((char *)&buf->err_data_size + sizeof buf->err_data_size, &err->src,
+		       sizeof err->src);
+	free(err);
+	return 1;
+}
+
+static const char *cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data, char *buf,
+			       size_t len)
+{
+	const char *text = qv_strerror(prov_errno);
+
+	(void)fid;
+	(void)err_data;
+	if (buf && len) {
+		strncpy(buf, text, len - 1);
+		buf[len - 1] = 0;
+	}
+	return text;
+}
+
+int qv_fi_cq_add_ep(struct qv_fi_cq *cq, struct qv_fi_ep *ep)
+{
+	struct qv_fi_ep **eps;
+
+	for (size_t i = 0; i < cq->neps; i++)
+		if (cq->eps[i] == ep)
+			return 0;
+	eps = realloc(cq->eps, (cq->neps + 1) * sizeof *eps);
+	if (!eps)
+		return -FI_ENOMEM;
+	cq->eps = eps;
+	cq->eps[cq->neps++] = ep;
+	return 0;
+}
+
+void qv_fi_cq_remove_ep(struct qv_fi_cq *cq, struct qv_fi_ep *ep)
+{
+	for (size_t i = 0; i < cq->neps; i++)
+		if (cq->eps[i] == ep) {
+			cq->eps[i] = cq->eps[--cq->neps];
+			qv_fi_cq_wait_remove(cq, ep);
+			return;
+		}
+}
+
+static void cq_free(struct qv_fi_cq *cq)
+{
+	while (cq->err_head) {
+		struct qv_fi_err *err = cq->err_head;
+
+		cq->err_head = err->next;
+		free(err);
+	}
+	qv_fi_cq_wait_close(cq);
+	free(cq->eps);
+	free(cq->ring);
+	free(cq);
+}
+
+static int cq_close(struct fid *fid)
+{
+	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid.fid);
+	struct qv_fi_domain *dom = cq->dom;
+
+	qv_fi_lock(dom);
+	if (cq->neps) {
+		qv_fi_unlock(dom);
+		return -FI_EBUSY;
+	}
+	dom->refs--;
+	cq_free(cq);
+	qv_fi_unlock(dom);
+	return 0;
+}
+
+static struct fi_ops cq_fi_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = cq_close,
+	.bind = qv_fi_no_bind,
+	.control = qv_fi_cq_control,
+	.ops_open = qv_fi_no_ops_open,
+};
+
+static struct fi_ops_cq cq_ops = {
+	.size = sizeof(struct fi_ops_cq),
+	.read = cq_read,
+	.readfrom = qv_fi_cq_readfrom,
+	.readerr = cq_readerr,
+	.sread = qv_fi_cq_sread,
+	.sreadfrom = qv_fi_cq_sreadfrom,
+	.signal = qv_fi_cq_signal,
+	.strerror = cq_strerror,
+};
+
+static size_t entry_size(enum fi_cq_format format)
+{
+	switch (format) {
+	case FI_CQ_FORMAT_CONTEXT: return sizeof(struct fi_cq_entry);
+	case FI_CQ_FORMAT_MSG: return sizeof(struct fi_cq_msg_entry);
+	case FI_CQ_FORMAT_DATA: return sizeof(struct fi_cq_data_entry);
+	case FI_CQ_FORMAT_UNSPEC:
+	case FI_CQ_FORMAT_TAGGED: return sizeof(struct fi_cq_tagged_entry);
+	default: return 0;
+	}
+}
+
+int qv_fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **fid,
+		  void *context)
+{
+	struct qv_fi_domain *dom = container_of(domain, struct qv_fi_domain, fid);
+	struct fi_cq_attr defaults = {0};
+	struct qv_fi_cq *cq;
+	int rc;
+
+	if (!attr)
+		attr = &defaults;
+	if (!entry_size(attr->format) || (attr->flags & ~(uint64_t)FI_AFFINITY))
+		return -FI_EINVAL;
+	cq = calloc(1, sizeof *cq);
+	if (!cq)
+		return -FI_ENOMEM;
+	cq->dom = dom;
+	cq->entry_size = entry_size(attr->format);
+	cq->err_tail = &cq->err_head;
+	cq->wait_obj = attr->wait_obj;
+	cq->epoll_fd = cq->event_fd = -1;
+	for (cq->mask = RING_MIN; cq->mask < attr->size && cq->mask < 1u << 20;)
+		cq->mask *= 2;
+	cq->ring = malloc(cq->mask * sizeof *cq->ring);
+	cq->mask--;
+	rc = cq->ring ? qv_fi_cq_wait_open(cq) : -FI_ENOMEM;
+	if (rc) {
+		cq_free(cq);
+		return rc;
+	}
+	cq->fid.fid.fclass = FI_CLASS_CQ;
+	cq->fid.fid.context = context;
+	cq->fid.fid.ops = &cq_fi_ops;
+	cq->fid.ops = &cq_ops;
+	qv_fi_lock(dom);
+	dom->refs++;
+	qv_fi_unlock(dom);
+	*fid = &cq->fid;
+	return 0;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_fi_data.h - objects of the data path: endpoint, completion queue, counter. */
+#ifndef QV_FI_DATA_H
+#define QV_FI_DATA_H
+
+#include "proto/qv_proto.h"
+#include "qv_fi.h"
+
+#define QV_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define QV_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+struct qv_fi_comp {
+	struct fi_cq_tagged_entry e;
+	fi_addr_t src;
+};
+
+struct qv_fi_err {
+	struct qv_fi_err *next;
+	struct fi_cq_err_entry e;
+	fi_addr_t src;
+};
+
+struct qv_fi_cq {
+	struct fid_cq fid;
+	struct qv_fi_domain *dom;
+	size_t entry_size;       /* of the format that the application reads */
+	size_t head, tail, mask; /* ring: entries tail-head, free running */
+	struct qv_fi_comp *ring;
+	struct qv_fi_err *err_head, **err_tail;
+	struct qv_fi_ep **eps; /* endpoints that report here, each once */
+	size_t neps;
+	enum fi_wait_obj wait_obj;
+	int epoll_fd, event_fd; /* -1: the core cannot wake us, waits are polled */
+	bool event_set;         /* event_fd is readable */
+	volatile bool signaled; /* fi_cq_signal */
+};
+
+enum { QV_FI_CNTR_SEND, QV_FI_CNTR_RECV, QV_FI_CNTR_READ, QV_FI_CNTR_WRITE, QV_FI_CNTRS };
+
+struct qv_fi_cntr {
+	struct fid_cntr fid;
+	struct qv_fi_domain *dom;
+	struct fid_cntr *core; /* counts what peers do to our memory; NULL until so bound */
+	uint64_t value, errors;
+	uint64_t core_base, core_err_base; /* what of core's value was there at fi_cntr_set */
+	struct qv_fi_ep **eps;
+	size_t neps;
+};
+
+/* One buffer always posted to the core. xfer.done is NULL: that is how the poll loop knows it. */
+struct qv_fi_rxbuf {
+	struct qv_xfer xfer; /* first */
+	struct qv_fi_rxbuf *next;
+	size_t len; /* while stalled: what has come */
+	fi_addr_t from;
+	char data[];
+};
+
+struct qv_fi_ep {
+	struct fid_ep fid;
+	struct qv_fi_domain *dom;
+	struct fid_ep *core;
+	struct fid_cq *core_cq;
+	struct qv_proto *proto; /* NULL until enabled */
+	struct qv_fi_cq *tx_cq, *rx_cq;
+	bool tx_selective, rx_selective;
+	bool directed; /* FI_DIRECTED_RECV: src_addr of receives counts */
+	uint64_t tx_op_flags, rx_op_flags;
+	uint64_t caps;
+	struct qv_fi_cntr *cntrs[QV_FI_CNTRS];
+	struct qv_peer **peers; /* by index in the AV */
+	size_t npeers;
+	struct qv_fi_rxbuf *unposted;                /* rx buffers that the core could not take */
+	struct qv_fi_rxbuf *stalled, **stalled_tail; /* packets that wait for memory, in order */
+	uint32_t polls;
+	uint64_t ticked; /* ms */
+	size_t multi_min;
+	size_t packet_max;
+	size_t eager_max;
+	char *rx_memory;
+	size_t rx_count, rx_stride;
+	size_t anonymous; /* peers that the application has not named */
+	struct qv_xport xport;
+	struct qv_fi_av *av;
+	struct qv_fi_ep *next_av;
+	struct fid_eq *eq;
+	bool closing;
+};
+
+/* Cookie of a request: how its completion is to be reported. */
+#define QV_CK_ENTRY 1u /* write a CQ entry on success (errors are always written) */
+#define QV_CK_PEEK  2u /* not a transfer: no counter */
+#define QV_CK_NONE  4u /* fi_inject: no entry even on error of the peer, only the counter */
+
+/* ---- qv_fi_cq.c, qv_fi_cq_wait.c --------------------------------------------------------------
+ */
+void qv_fi_cq_grow(struct qv_fi_cq *cq);
+void qv_fi_cq_push_slow(struct qv_fi_cq *cq);
+void qv_fi_cq_error(struct qv_fi_cq *cq, const struct fi_cq_err_entry *e, fi_addr_t src);
+int qv_fi_cq_add_ep(struct qv_fi_cq *cq, struct qv_fi_ep *ep);
+void qv_fi_cq_remove_ep(struct qv_fi_cq *cq, struct qv_fi_ep *ep);
+ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src);
+/* Can a core CQ of this domain wake a sleeper through a file descriptor? */
+bool qv_fi_domain_has_fd(struct qv_fi_domain *dom);
+int qv_fi_cq_wait_open(struct qv_fi_cq *cq);
+void qv_fi_cq_wait_close(struct qv_fi_cq *cq);
+void qv_fi_cq_wait_add(struct qv_fi_cq *cq, struct qv_fi_ep *ep);
+void qv_fi_cq_wait_remove(struct qv_fi_cq *cq, struct qv_fi_ep *ep);
+void qv_fi_cq_wake(struct qv_fi_cq *cq);
+int qv_fi_cq_control(struct fid *fid, int command, void *arg);
+ssize_t qv_fi_cq_sread(struct fid_cq *fid, void *buf, size_t count, const void *cond, int timeout);
+ssize_t qv_fi_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src,
+			   const void *cond, int timeout);
+int qv_fi_cq_signal(struct fid_cq *fid);
+
+static inline bool qv_fi_cq_empty(const struct qv_fi_cq *cq)
+{
+	return cq->head == cq->tail && !cq->err_head;
+}
+
+/* Append an entry; NULL: no memory (reported as an overrun by qv_fi_cq_grow). */
+static inline struct qv_fi_comp *qv_fi_cq_push(struct qv_fi_cq *cq)
+{
+	if (QV_UNLIKELY(cq->tail - cq->head > cq->mask))
+		qv_fi_cq_grow(cq);
+	if (QV_UNLIKELY(cq->event_fd >= 0))
+		qv_fi_cq_wake(cq);
+	return &cq->ring[cq->tail++ & cq->mask];
+}
+
+/* ---- qv_fi_cntr.c ------------------------------------------------------------------------------
+ */
+int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags);
+void qv_fi_cntr_unbind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep);
+
+/* ---- qv_fi_peer.c ------------------------------------------------------------------------------
+ */
+struct qv_peer *qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr);
+struct qv_peer *qv_fi_identify(void *owner, uint64_t from, const void *name, size_t len);
+
+/* The peer at an application address; NULL: no such address, or no memory. */
+static inline struct qv_peer *qv_fi_peer(struct qv_fi_ep *ep, fi_addr_t addr)
+{
+	if (QV_LIKELY(addr < ep->npeers && ep->peers[addr]))
+		return ep->peers[addr];
+	return qv_fi_peer_slow(ep, addr);
+}
+
+/* ---- qv_fi_xport.c -----------------------------------------------------------------------------
+ */
+void qv_fi_xport_init(struct qv_fi_ep *ep);
+int qv_fi_rx_post_all(struct qv_fi_ep *ep);
+void qv_fi_ep_progress(struct qv_fi_ep *ep);
+
+/* ---- qv_fi_comp.c ------------------------------------------------------------------------------
+ */
+extern const struct qv_proto_owner_ops qv_fi_owner_ops;
+void qv_fi_rma_complete(struct qv_fi_ep *ep, void *context, uint64_t flags, bool entry, int err);
+void qv_fi_remote_event(struct qv_fi_ep *ep, uint64_t flags, uint64_t data, fi_addr_t src);
+int qv_fi_errno(int status); /* enum qv_status to a positive FI_E*, 0 for QV_OK */
+
+/* ---- qv_fi_stats.c -----------------------------------------------------------------------------
+ */
+void qv_fi_stats_print(const struct qv_fi_ep *ep);
+
+/* ---- operation tables ---------------------------------------------------------------------------
+ */
+extern struct fi_ops_ep qv_fi_ep_ops;
+extern struct fi_ops_cm qv_fi_cm_ops;
+extern struct fi_ops_msg qv_fi_msg_ops;
+extern struct fi_ops_tagged qv_fi_tagged_ops;
+extern struct fi_ops_rma qv_fi_rma_ops;
+
+/* Common to tagged and untagged transfers, qv_fi_transfer.c */
+struct qv_fi_send {
+	const struct iovec *iov;
+	size_t cnt;
+	fi_addr_t to;
+	uint64_t tag, data;
+	unsigned req; /* QV_REQ_TAGGED, QV_REQ_DATA */
+	void *context;
+};
+ssize_t qv_fi_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags);
+ssize_t qv_fi_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s);
+struct qv_fi_recv {
+	const struct iovec *iov;
+	size_t cnt;
+	fi_addr_t from;
+	uint64_t tag, ignore;
+	unsigned req; /* QV_REQ_TAGGED */
+	void *context;
+};
+ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags);
+
+#endif /* QV_FI_DATA_H */

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_fi_ep.c - endpoint: open, bind, enable, options, close. */
+#include "qv_fi_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DRAIN_MS 5000 /* at close, wait so long for the core to take what is queued */
+
+/* ---- binding -----------------------------------------------------------------------------------
+ */
+
+static int bind_cq(struct qv_fi_ep *ep, struct qv_fi_cq *cq, uint64_t flags)
+{
+	bool selective = flags & FI_SELECTIVE_COMPLETION;
+	int rc;
+
+	if (!(flags & (FI_TRANSMIT | FI_RECV)) ||
+	    flags & ~(FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION))
+		return -FI_EBADFLAGS;
+	if (cq->dom != ep->dom || ((flags & FI_TRANSMIT) && ep->tx_cq) ||
+	    ((flags & FI_RECV) && ep->rx_cq))
+		return -FI_EINVAL;
+	rc = qv_fi_cq_add_ep(cq, ep);
+	if (rc)
+		return rc;
+	if (flags & FI_TRANSMIT) {
+		ep->tx_cq = cq;
+		ep->tx_selective = selective;
+	}
+	if (flags & FI_RECV) {
+		ep->rx_cq = cq;
+		ep->rx_selective = selective;
+	}
+	return 0;
+}
+
+static int bind_av(struct qv_fi_ep *ep, struct qv_fi_av *av)
+{
+	int rc;
+
+	if (ep->av || av->dom != ep->dom)
+		return -FI_EINVAL;
+	rc = fi_ep_bind(ep->core, &av->core->fid, 0);
+	if (rc)
+		return rc;
+	ep->av = av;
+	ep->next_av = av->eps;
+	av->eps = ep;
+	av->refs++;
+	return 0;
+}
+
+static int bind_eq(struct qv_fi_ep *ep, struct fid_eq *eq)
+{
+	int rc = fi_ep_bind(ep->core, &eq->fid, 0);
+
+	if (rc == -FI_ENOSYS ||
+	    rc == -FI_EINVAL) /* connectionless cores have no events to report */
+		rc = 0;
+	if (!rc)
+		ep->eq = eq;
+	return rc;
+}
+
+static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
+	int rc;
+
+	if (ep->proto)
+		return -FI_EOPBADSTATE;
+	qv_fi_lock(ep->dom);
+	switch (bfid->fclass) {
+	case FI_CLASS_CQ:
+		rc = bind_cq(ep, container_of(bfid, struct qv_fi_cq, fid.fid), flags);
+		break;
+	case FI_CLASS_AV: rc = bind_av(ep, container_of(bfid, struct qv_fi_av, fid.fid)); break;
+	case FI_CLASS_CNTR:
+		rc = qv_fi_cntr_bind(container_of(bfid, struct qv_fi_cntr, fid.fid), ep, flags);
+		break;
+	case FI_CLASS_EQ: rc = bind_eq(ep, container_of(bfid, struct fid_eq, fid)); break;
+	default: rc = -FI_EINVAL;
+	}
+	qv_fi_unlock(ep->dom);
+	return rc;
+}
+
+/* ---- enabling ----------------------------------------------------------------------------------
+ */
+
+static int open_core_cq(struct qv_fi_ep *ep)
+{
+	QV_FI_ROOMY(fi_cq_attr, attr);
+	bool fd =
+		(ep->tx_cq && ep->tx_cq->epoll_fd >= 0) || (ep->rx_cq && ep->rx_cq->epoll_fd >= 0);
+	const struct fi_info *info = ep->dom->core_info;
+	int rc;
+
+	attr.a.format = FI_CQ_FORMAT_DATA;
+	attr.a.wait_obj = fd ? FI_WAIT_FD : FI_WAIT_NONE;
+	attr.a.size = ep->rx_count + info->tx_attr->size;
+	rc = fi_cq_open(ep->dom->core, &attr.a, &ep->core_cq, NULL);
+	if (rc)
+		return rc;
+	rc = fi_ep_bind(ep->core, &ep->core_cq->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
+	return rc ? rc : fi_ep_bind(ep->core, &ep->core_cq->fid, FI_RECV);
+}
+
+static int open_proto(struct qv_fi_ep *ep)
+{
+	char name[QV_WIRE_MAX_NAME];
+	size_t namelen = sizeof name;
+	struct qv_proto_settings set = {
+		.match = {.structure = qv_fi_params.structure, .isa = qv_fi_params.isa},
+		.eager_max = ep->eager_max,
+		.budget = qv_fi_params.memory,
+		.name = name,
+	};
+	int rc = fi_getname(&ep->core->fid, name, &namelen);
+
+	if (rc)
+		return rc;
+	set.namelen = namelen;
+	rc = -qv_fi_errno(qv_proto_create(&set, &ep->xport, &qv_fi_owner_ops, ep, &ep->proto));
+	if (rc)
+		return rc;
+	QV_FI_INFO(EP_CTRL,
+		   "endpoint over core %s: layered, matching %s/%s, eager up to %zu bytes, %s\n",
+		   ep->dom->fabric->core_name, qv_match_structure(qv_proto_engine(ep->proto, true)),
+		   qv_isa_name(qv_match_isa(qv_proto_engine(ep->proto, true))), ep->eager_max,
+		   ep->dom->has_rma ? "rendezvous by RMA read" : "rendezvous by send");
+	return 0;
+}
+
+static int enable(struct qv_fi_ep *ep)
+{
+	int rc;
+
+	if (ep->proto)
+		return 0;
+	if (!ep->av)
+		return -FI_ENOAV;
+	if (!ep->tx_cq && !ep->cntrs[QV_FI_CNTR_SEND] && ep->caps & FI_SEND)
+		return -FI_ENOCQ;
+	if (!ep->rx_cq && !ep->cntrs[QV_FI_CNTR_RECV] && ep->caps & FI_RECV)
+		return -FI_ENOCQ;
+	qv_fi_xport_init(ep);
+	rc = open_core_cq(ep);
+	if (!rc)
+		rc = fi_enable(ep->core);
+	if (!rc)
+		rc = open_proto(ep);
+	if (!rc)
+		rc = qv_fi_rx_post_all(ep);
+	if (rc) {
+		QV_FI_WARN(EP_CTRL, "endpoint cannot be enabled over core %s: %s\n",
+			   ep->dom->fabric->core_name, fi_strerror(-rc));
+		return rc;
+	}
+	if (ep->tx_cq)
+		qv_fi_cq_wait_add(ep->tx_cq, ep);
+	if (ep->rx_cq && ep->rx_cq != ep->tx_cq)
+		qv_fi_cq_wait_add(ep->rx_cq, ep);
+	return 0;
+}
+
+static int ops_flag(struct qv_fi_ep *ep, uint64_t *arg, bool set)
+{
+	uint64_t which = *arg & (FI_TRANSMIT | FI_RECV);
+	uint64_t *flags = which == FI_TRANSMIT ? &ep->tx_op_flags : &ep->rx_op_flags;
+
+	if (which != FI_TRANSMIT && which != FI_RECV)
+		return -FI_EINVAL;
+	if (set)
+		*flags = *arg & ~which;
+	else
+		*arg = *flags;
+	return 0;
+}
+
+static int ep_control(struct fid *fid, int command, void *arg)
+{
+	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
+	int rc;
+
+	qv_fi_lock(ep->dom);
+	switch (command) {
+	case FI_ENABLE: rc = enable(ep); break;
+	case FI_GETOPSFLAG: rc = ops_flag(ep, arg, false); break;
+	case FI_SETOPSFLAG: rc = ops_flag(ep, arg, true); break;
+	default: rc = -FI_ENOSYS;
+	}
+	qv_fi_unlock(ep->dom);
+	return rc;
+}
+
+/* ---- closing -----------------------------------------------------------------------------------
+ */
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* What was accepted from the application still goes out, unless the peers do not take it. */
+static void drain(struct qv_fi_ep *ep)
+{
+	uint64_t end = now_ms() + DRAIN_MS;
+
+	qv_proto_shutdown(ep->proto);
+	while (qv_proto_unsent(ep->proto) && now_ms() < end) {
+		qv_fi_ep_progress(ep);
+		qv_proto_tick(ep->proto, now_ms());
+	}
+	if (qv_proto_unsent(ep->proto))
+		QV_FI_WARN(EP_CTRL, "endpoint closed with sends that the peers did not take\n");
+}
+
+static void unbind(struct qv_fi_ep *ep)
+{
+	struct qv_fi_ep **at;
+
+	if (ep->tx_cq)
+		qv_fi_cq_remove_ep(ep->tx_cq, ep);
+	if (ep->rx_cq && ep->rx_cq != ep->tx_cq)
+		qv_fi_cq_remove_ep(ep->rx_cq, ep);
+	for (int i = 0; i < QV_FI_CNTRS; i++)
+		if (ep->cntrs[i])
+			qv_fi_cntr_unbind(ep->cntrs[i], ep);
+	if (!ep->av)
+		return;
+	for (at = &ep->av->eps; *at != ep;)
+		at = &(*at)->next_av;
+	*at = ep->next_av;
+	ep->av->refs--;
+}
+
+static int ep_close(struct fid *fid)
+{
+	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
+	struct qv_fi_domain *dom = ep->dom;
+	int rc;
+
+	qv_fi_lock(dom);
+	if (ep->proto)
+		drain(ep);
+	if (ep->proto && qv_fi_params.stats)
+		qv_fi_stats_print(ep);
+	ep->closing = true;
+	unbind(ep);
+	rc = fi_close(&ep->core->fid);
+	if (rc)
+		QV_FI_WARN(EP_CTRL, "the core's endpoint does not close: %s\n", fi_strerror(-rc));
+	if (ep->core_cq)
+		fi_close(&ep->core_cq->fid);
+	if (ep->proto)
+		qv_proto_destroy(ep->proto);
+	free(ep->rx_memory);
+	free(ep->peers);
+	free(ep);
+	dom->refs--;
+	qv_fi_unlock(dom);
+	return 0;
+}
+
+static struct fi_ops ep_fi_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = ep_close,
+	.bind = ep_bind,
+	.control = ep_control,
+	.ops_open = qv_fi_no_ops_open,
+};
+
+/* ---- opening -----------------------------------------------------------------------------------
+ */
+
+static int copy_addr(void **dst, size_t *dstlen, const void *src, size_t len)
+{
+	void *copy;
+
+	if (!src || !len)
+		return 0;
+	copy = malloc(len);
+	if (!copy)
+		return -FI_ENOMEM;
+	memcpy(copy, src, len);
+	free(*dst);
+	*dst = copy;
+	*dstlen = len;
+	return 0;
+}
+
+/* The core's endpoint is at the address that the application's info names. */
+static int open_core(struct qv_fi_ep *ep, const struct fi_info *info)
+{
+	struct fi_info *ci = qv_fi_host.dupinfo(ep->dom->core_info);
+	int rc;
+
+	if (!ci)
+		return -FI_ENOMEM;
+	rc = copy_addr(&ci->src_addr, &ci->src_addrlen, info->src_addr, info->src_addrlen);
+	if (!rc)
+		rc = copy_addr(&ci->dest_addr, &ci->dest_addrlen, info->dest_addr,
+			       info->dest_addrlen);
+	if (!rc)
+		rc = fi_endpoint(ep->dom->core, ci, &ep->core, NULL);
+	qv_fi_host.freeinfo(ci);
+	return rc;
+}
+
+int qv_fi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **fid,
+		  void *context)
+{
+	struct qv_fi_domain *dom = container_of(domain, struct qv_fi_domain, fid);
+	struct qv_fi_ep *ep;
+	int rc;
+
+	if (!info || !info->ep_attr || info->ep_attr->type != FI_EP_RDM)
+		return -FI_EINVAL;
+	ep = calloc(1, sizeof *ep);
+	if (!ep)
+		return -FI_ENOMEM;
+	ep->dom = dom;
+	ep->caps = info->caps;
+	ep->directed = info->caps & FI_DIRECTED_RECV;
+	ep->tx_op_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
+	ep->rx_op_flags = info->rx_attr ? info->rx_attr->op_flags : 0;
+	ep->multi_min = 64;
+	ep->stalled_tail = &ep->stalled;
+	rc = open_core(ep, info);
+	if (rc) {
+		free(ep);
+		return rc;
+	}
+	ep->fid.fid.fclass = FI_CLASS_EP;
+	ep->fid.fid.context = context;
+	ep->fid.fid.ops = &ep_fi_ops;
+	ep->fid.ops = &qv_fi_ep_ops;
+	ep->fid.cm = &qv_fi_cm_ops;
+	ep->fid.msg = &qv_fi_msg_ops;
+	ep->fid.rma = &qv_fi_rma_ops;
+	ep->fid.tagged = &qv_fi_tagged_ops;
+	qv_fi_lock(dom);
+	dom->refs++;
+	qv_fi_unlock(dom);
+	*fid = &ep->fid;
+	return 0;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_fi_ep_ops.c - endpoint options, cancel, names; what connectionless endpoints do not have. */
+#include "qv_fi_data.h"
+
+#include <string.h>
+
+static struct qv_fi_ep *ep_of(struct fid_ep *fid)
+{
+	return container_of(fid, struct qv_fi_ep, fid);
+}
+
+static ssize_t ep_cancel(fid_t fid, void *context)
+{
+	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
+	int status;
+
+	if (!ep->proto)
+		return -FI_EOPBADSTATE;
+	qv_fi_lock(ep->dom);
+	status = qv_proto_cancel(ep->proto, context);
+	qv_fi_unlock(ep->dom);
+	return status == QV_OK ? 0 : -FI_ENOENT;
+}
+
+static int ep_getopt(fid_t fid, int level, int name, void *value, size_t *len)
+{
+	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
+
+	if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV)
+		return -FI_ENOPROTOOPT;
+	if (*len < sizeof ep->multi_min)
+		return -FI_ETOOSMALL;
+	memcpy(value, &ep->multi_min, sizeof ep->multi_min);
+	*len = sizeof ep->multi_min;
+	return 0;
+}
+
+static int ep_setopt(fid_t fid, int level, int name, const void *value, size_t len)
+{
+	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
+
+	if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV)
+		return -FI_ENOPROTOOPT;
+	if (len != sizeof ep->multi_min)
+		return -FI_EINVAL;
+	memcpy(&ep->multi_min, value, sizeof ep->multi_min);
+	return 0;
+}
+
+static int no_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **tx,
+		     void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **rx,
+		     void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static ssize_t rx_size_left(struct fid_ep *fid)
+{
+	return ep_of(fid)->proto ? (ssize_t)QV_FI_RX_SIZE : -FI_EOPBADSTATE;
+}
+
+static ssize_t tx_size_left(struct fid_ep *fid)
+{
+	return ep_of(fid)->proto ? (ssize_t)QV_FI_TX_SIZE : -FI_EOPBADSTATE;
+}
+
+static int cm_setname(fid_t fid, void *addr, size_t len)
+{
+	return fi_setname(&container_of(fid, struct qv_fi_ep, fid.fid)->core->fid, addr, len);
+}
+
+static int cm_getname(fid_t fid, void *addr, size_t *len)
+{
+	return fi_getname(&container_of(fid, struct qv_fi_ep, fid.fid)->core->fid, addr, len);
+}
+
+struct fi_ops_ep qv_fi_ep_ops = {
+	.size = sizeof(struct fi_ops_ep),
+	.cancel = ep_cancel,
+	.getopt = ep_getopt,
+	.setopt = ep_setopt,
+	.tx_ctx = no_tx_ctx,
+	.rx_ctx = no_rx_ctx,
+	.rx_size_left = rx_size_left,
+	.tx_size_left = tx_size_left,
+};
+
+static int cm_getpeer(struct fid_ep *fid, void *addr, size_t *len)
+{
+	return -FI_ENOSYS;
+}
+
+static int cm_connect(struct fid_ep *fid, const void *addr, const void *param, size_t len)
+{
+	return -FI_ENOSYS;
+}
+
+static int cm_listen(struct fid_pep *fid)
+{
+	return -FI_ENOSYS;
+}
+
+static int cm_accept(struct fid_ep *fid, const void *param, size_t len)
+{
+	return -FI_ENOSYS;
+}
+
+static int cm_reject(struct fid_pep *fid, fid_t handle, const void *param, size_t len)
+{
+	return -FI_ENOSYS;
+}
+
+static int cm_shutdown(struct fid_ep *fid, uint64_t flags)
+{
+	return -FI_ENOSYS;
+}
+
+static int cm_join(struct fid_ep *fid, const void *addr, uint64_t flags, struct fid_mc **mc,
+		   void *context)
+{
+	return -FI_ENOSYS;
+}
+
+struct fi_ops_cm qv_fi_cm_ops = {
+	.size = sizeof(struct fi_ops_cm),
+	.setname = cm_setname,
+	.getname = cm_getname,
+	.getpeer = cm_getpeer,
+	.connect = cm_connect,
+	.listen = cm_listen,
+	.accept = cm_accept,
+	.reject = cm_reject,
+	.shutdown = cm_shutdown,
+	.join = cm_join,
+};
