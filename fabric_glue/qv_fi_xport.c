@@ -113,24 +113,34 @@ static const struct qv_xport_ops xp_ops = {
 	.conceal = xp_conceal,
 };
 
-/* What suits each core; found by measuring (docs/design.md). The first entry whose name is the
- * core's, or its layer's, counts. */
+/*
+ * What suits each core; found by measuring (docs/design.md). A packet must be short enough that the
+ * core completes packets in the order in which they were sent: above its own eager limit rxm and
+ * shm let later messages overtake, and so does rxd above one datagram (0: its inject size).
+ * The first entry whose name the core's name ends with counts.
+ */
 static const struct tuning {
 	const char *name;
 	size_t packet; /* bytes of one packet */
 	size_t eager;  /* longest eager message */
 	size_t count;  /* receive buffers */
 } tunings[] = {
-	{"shm", 4096, 8192, 256},
-	{"", 16384, 16000, 128},
+	{"shm", 4096, 8192, 256},   {"ofi_rxm", 8192, 8000, 256}, {"ofi_rxd", 0, 8000, 512},
+	{"net", 16384, 16000, 128}, {"tcp", 16384, 16000, 128},   {"sockets", 16384, 16000, 128},
+	{"", 4096, 8192, 256},
 };
 
 static const struct tuning *tuning_of(const char *core)
 {
 	const struct tuning *t = tunings;
+	size_t len = strlen(core);
 
-	while (*t->name && strcmp(t->name, core))
-		t++;
+	for (; *t->name; t++) {
+		size_t n = strlen(t->name);
+
+		if (len >= n && !strcmp(core + len - n, t->name))
+			break;
+	}
 	return t;
 }
 
@@ -140,7 +150,9 @@ void qv_fi_xport_init(struct qv_fi_ep *ep)
 	const struct tuning *t = tuning_of(ep->dom->fabric->core_name);
 	size_t core_max = info->ep_attr->max_msg_size;
 
-	ep->packet_max = t->packet < core_max ? t->packet : core_max;
+	ep->packet_max = t->packet ? t->packet : info->tx_attr->inject_size;
+	if (ep->packet_max > core_max)
+		ep->packet_max = core_max;
 	ep->rx_count = t->count < info->rx_attr->size ? t->count : info->rx_attr->size;
 	ep->xport = (struct qv_xport){
 		.ops = &xp_ops,
