@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* bench_fabric.c - `quiver bench fabric`: options, contenders, report. */
+#include "bench_fabric.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QV_FB_QUICK_SECONDS 15.0
+
+/* What is tried when --impl says nothing; those that this libfabric lacks are left out. */
+static const char *const native[] = {"shm", "net", "tcp", "tcp;ofi_rxm"};
+
+struct options {
+	struct qv_bench_opts common;
+	struct qv_fb_setup setup; /* what all contenders share */
+	long rounds, block_ms, hang_ms, solo;
+};
+
+static void help(void)
+{
+	printf("usage: quiver bench fabric [options]\n\n"
+	       "Tagged messages between two processes: native libfabric providers against quiver\n"
+	       "over the same ones, in one run, in turn.\n\n"
+	       "  lat/<bytes>/prq<n>     us, half a round trip; n receives were posted before\n"
+	       "  lat/<bytes>/umq<n>     the same; n unexpected messages wait meanwhile\n"
+	       "  rate/<bytes>/<window>[/prq<n>]   Mmsg/s, window messages, then an answer\n"
+	       "  bw/<bytes>             MB/s, windows of 16 or 16 MiB\n\n"
+	       "%s"
+	       "  --rounds N       rounds per case (20)\n"
+	       "  --block-ms N     time of one block of one contender (20)\n"
+	       "  --hang-ms N      no answer for so long: hangs (4000)\n"
+	       "  --no-inject      fi_tsend for every size\n"
+	       "  --directed       ask for FI_DIRECTED_RECV and name the source in receives\n"
+	       "  --solo N         one case, one impl, one process: N messages to itself, for\n"
+	       "                   valgrind --tool=callgrind --toggle-collect=qv_fb_solo_loop\n"
+	       "  --help           this text\n\n"
+	       "impl: a provider's name (shm, net, tcp, tcp;ofi_rxm), or quiver+<name>.\n",
+	       qv_bench_opts_help);
+}
+
+/* 1 if argv[*i] was taken, 0 if unknown, -1 if wrong. */
+static int own_option(struct options *o, int argc, char **argv, int *i)
+{
+	const char *arg = argv[*i];
+
+	if (strcmp(arg, "--no-inject") == 0)
+		return o->setup.no_inject = true;
+	if (strcmp(arg, "--directed") == 0)
+		return o->setup.directed = true;
+	if (qv_bench_opt_is(arg, "--rounds"))
+		return qv_bench_opt_number(argc, argv, i, 1, 100000, &o->rounds) ? -1 : 1;
+	if (qv_bench_opt_is(arg, "--block-ms"))
+		return qv_bench_opt_number(argc, argv, i, 1, 10000, &o->block_ms) ? -1 : 1;
+	if (qv_bench_opt_is(arg, "--hang-ms"))
+		return qv_bench_opt_number(argc, argv, i, 100, 600000, &o->hang_ms) ? -1 : 1;
+	if (qv_bench_opt_is(arg, "--solo"))
+		return qv_bench_opt_number(argc, argv, i, 1, 100000000, &o->solo) ? -1 : 1;
+	return 0;
+}
+
+static int parse(struct options *o, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		int taken = qv_bench_opt(&o->common, argc, argv, &i);
+
+		if (!taken)
+			taken = own_option(o, argc, argv, &i);
+		if (!taken)
+			fprintf(stderr, "quiver: bench fabric has no option '%s'; see --help\n",
+				argv[i]);
+		if (taken != 1)
+			return -1;
+	}
+	return 0;
+}
+
+static void add_pair(struct qv_fb_plan *plan, const struct options *o, const char *impl)
+{
+	struct qv_fb_pair *pair = &plan->pairs[plan->pairs_n];
+
+	pair->setup = o->setup;
+	snprintf(pair->setup.impl, sizeof(pair->setup.impl), "%s", impl);
+	pair->setup.quiver = strncmp(impl, "quiver+", 7) == 0;
+	pair->flat = malloc(QV_FB_SAMPLES * sizeof(float));
+	pair->deep = malloc(QV_FB_SAMPLES * sizeof(float));
+	if (!pair->flat || !pair->deep)
+		abort();
+	if (qv_fb_pair_start(pair, 5.0)) {
+		/* Named by the user: a row that says why. Only tried: a line. */
+		fprintf(stderr, "quiver: no %s here: %s\n", impl, pair->reply.text);
+		free(pair->flat);
+		free(pair->deep);
+		memset(pair, 0, sizeof(*pair));
+		return;
+	}
+	printf("  %-10s %s: %s\n", "contender", impl, pair->how);
+	plan->pairs_n++;
+}
+
+/* The contenders that --impl names, or all; -1 if a named one cannot run. */
+static int add_pairs(struct qv_fb_plan *plan, const struct options *o)
+{
+	char name[QV_BENCH_NAME];
+	const char *list = o->common.impls;
+	size_t asked = 0;
+
+	for (size_t i = 0; !list && i < sizeof(native) / sizeof(native[0]); i++) {
+		size_t before = plan->pairs_n;
+
+		add_pair(plan, o, native[i]);
+		snprintf(name, sizeof(name), "quiver+%s", native[i]);
+		if (plan->pairs_n > before)
+			add_pair(plan, o, name);
+	}
+	while (list && *list && plan->pairs_n < QV_FB_PAIRS) {
+		size_t n = strcspn(list, ",");
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, list);
+		asked++;
+		add_pair(plan, o, name);
+		list += n;
+		list += *list == ',';
+	}
+	if (plan->pairs_n && plan->pairs_n >= asked)
+		return 0;
+	fprintf(stderr, "quiver: %s\n",
+		asked ? "not every contender that --impl names can run" : "no contender can run");
+	return -1;
+}
+
+static int run_solo(const struct options *o, const struct qv_fb_case *cases, size_t n)
+{
+	struct qv_fb_setup setup = o->setup;
+
+	if (n != 1 || !o->common.impls || strchr(o->common.impls, ',') ||
+	    cases[0].kind != QV_FB_LAT) {
+		fprintf(stderr, "quiver: --solo needs one lat case (--filter) and one --impl\n");
+		return 2;
+	}
+	snprintf(setup.impl, sizeof(setup.impl), "%s", o->common.impls);
+	setup.quiver = strncmp(setup.impl, "quiver+", 7) == 0;
+	return qv_fb_solo(&setup, &cases[0], (uint32_t)o->solo);
+}
+
+static int report(struct qv_bench *bench, const struct qv_bench_opts *opts)
+{
+	int status = 0;
+
+	qv_bench_finish(bench);
+	qv_bench_print(bench, stdout);
+	if (opts->json && qv_bench_write_json(bench, opts->json_file)) {
+		fprintf(stderr, "quiver: cannot write %s\n", opts->json);
+		status = 1;
+	}
+	if (opts->plot && qv_bench_plot(bench, opts->plot))
+		status = 1;
+	/* A provider that hangs is a figure of the bench, wrong data is a failure of the run. */
+	for (size_t i = 0; i < bench->rows_n; i++)
+		if (strncmp(bench->rows[i].answer, "wrong", 5) == 0)
+			status = 1;
+	return status;
+}
+
+static int run(struct options *o, struct qv_fb_plan *plan)
+{
+	struct qv_bench bench = {.name = "fabric"};
+	int status = 1;
+
+	plan->rounds = (uint32_t)o->rounds;
+	plan->block_us = 1000.0 * (double)o->block_ms;
+	plan->hang = 1e-3 * (double)o->hang_ms;
+	signal(SIGPIPE, SIG_IGN);
+	qv_bench_tick_ns();
+	qv_bench_machine(&bench);
+	qv_bench_fact_add(&bench, "libfabric", "%s", fi_tostr("", FI_TYPE_VERSION));
+	qv_bench_machine_print(&bench, stdout);
+	if (add_pairs(plan, o) == 0) {
+		fflush(stdout);
+		if (o->common.quick)
+			plan->deadline = qv_bench_seconds() + QV_FB_QUICK_SECONDS;
+		qv_fb_measure(plan, &bench);
+		status = report(&bench, &o->common);
+	}
+	for (size_t i = 0; i < plan->pairs_n; i++) {
+		qv_fb_pair_stop(&plan->pairs[i]);
+		free(plan->pairs[i].flat);
+		free(plan->pairs[i].deep);
+	}
+	qv_bench_free(&bench);
+	return status;
+}
+
+int qv_bench_fabric(int argc, char **argv)
+{
+	struct options o = {.rounds = 0};
+	struct qv_fb_plan plan = {.cases = NULL};
+	int status;
+
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		help();
+		return 0;
+	}
+	if (parse(&o, argc, argv))
+		return 2;
+	o.rounds = o.rounds ? o.rounds : o.common.quick ? 15 : 20;
+	o.block_ms = o.block_ms ? o.block_ms : o.common.quick ? 8 : 20;
+	o.hang_ms = o.hang_ms ? o.hang_ms : o.common.quick ? 1500 : 4000;
+	plan.cases_n = qv_fb_case_list(&o.common, &plan.cases);
+	if (!plan.cases_n) {
+		fprintf(stderr, "quiver: no case matches --filter %s\n", o.common.filter);
+		status = 2;
+	} else if (o.solo) {
+		status = run_solo(&o, plan.cases, plan.cases_n);
+	} else {
+		status = run(&o, &plan);
+	}
+	free(plan.cases);
+	if (o.common.json_file)
+		fclose(o.common.json_file);
+	return status;
+}

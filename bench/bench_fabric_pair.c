@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* bench_fabric_pair.c - start, ask and end the two processes of one contender. */
+#include "bench_fabric.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Providers remove their shared memory at SIGTERM; who does not listen is killed after this. */
+#define QV_FB_TERM_MS 300
+
+/*
+ * Descriptors of the parent's ends: a child closes those of the other children, so that each sees
+ * the end of its own line when the parent is gone.
+ */
+static int parent_ends[2 * QV_FB_PAIRS];
+
+static void parent_end(int old, int new)
+{
+	for (int i = 0; i < 2 * QV_FB_PAIRS; i++)
+		if (parent_ends[i] == old) {
+			parent_ends[i] = new;
+			return;
+		}
+}
+
+static int start_one(struct qv_fb_pair *pair, int rank)
+{
+	pid_t parent = getpid();
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
+		return -1;
+	fflush(NULL);
+	pair->pid[rank] = fork();
+	if (pair->pid[rank] < 0) {
+		close(fds[0]);
+		close(fds[1]);
+		return -1;
+	}
+	if (pair->pid[rank] == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != parent)
+			_exit(1);
+		for (int i = 0; i < 2 * QV_FB_PAIRS; i++)
+			if (parent_ends[i])
+				close(parent_ends[i]);
+		close(fds[0]);
+		exit(qv_fb_worker(&pair->setup, rank, fds[1]));
+	}
+	close(fds[1]);
+	pair->fd[rank] = fds[0];
+	parent_end(0, fds[0]);
+	return 0;
+}
+
+static int reap(pid_t pid, double seconds, int *status)
+{
+	double end = qv_bench_seconds() + seconds;
+
+	do {
+		if (waitpid(pid, status, WNOHANG) == pid)
+			return 0;
+		usleep(2000);
+	} while (qv_bench_seconds() < end);
+	return -1;
+}
+
+void qv_fb_pair_stop(struct qv_fb_pair *pair)
+{
+	int status;
+
+	for (int rank = 0; rank < 2; rank++) {
+		if (pair->fd[rank] <= 0)
+			continue;
+		close(pair->fd[rank]);
+		parent_end(pair->fd[rank], 0);
+		pair->fd[rank] = 0;
+	}
+	/* A process that waits for a command ends by itself now, with all its cleaning up. */
+	for (int rank = 0; rank < 2; rank++)
+		if (pair->pid[rank] > 0 && pair->alive && reap(pair->pid[rank], 1.0, &status) == 0)
+			pair->pid[rank] = 0;
+	for (int rank = 0; rank < 2; rank++)
+		if (pair->pid[rank] > 0)
+			kill(pair->pid[rank], SIGTERM);
+	for (int rank = 0; rank < 2; rank++) {
+		if (pair->pid[rank] > 0 && reap(pair->pid[rank], QV_FB_TERM_MS * 1e-3, &status)) {
+			kill(pair->pid[rank], SIGKILL);
+			waitpid(pair->pid[rank], &status, 0);
+		}
+		pair->pid[rank] = 0;
+	}
+	pair->alive = false;
+}
+
+static int lose(struct qv_fb_pair *pair, const char *why)
+{
+	if (why != pair->reply.text)
+		snprintf(pair->reply.text, sizeof(pair->reply.text), "%s", why);
+	pair->alive = false;
+	qv_fb_pair_stop(pair);
+	return -1;
+}
+
+/* The process behind `rank` closed its line: say what ended it. */
+static int lose_dead(struct qv_fb_pair *pair, int rank)
+{
+	char why[QV_FB_TEXT] = "died";
+	int status;
+
+	if (reap(pair->pid[rank], 1.0, &status) == 0) {
+		pair->pid[rank] = 0;
+		if (WIFSIGNALED(status))
+			snprintf(why, sizeof(why), "died: %s", strsignal(WTERMSIG(status)));
+		else
+			snprintf(why, sizeof(why), "died: exit %d", WEXITSTATUS(status));
+	}
+	return lose(pair, why);
+}
+
+/* n bytes from rank before the time `until`. 0, 1 at the time, -1 at the end of the line. */
+static int get_until(struct qv_fb_pair *pair, int rank, void *data, size_t n, double until)
+{
+	char *at = data;
+
+	while (n) {
+		struct pollfd p = {.fd = pair->fd[rank], .events = POLLIN};
+		double left = until - qv_bench_seconds();
+		ssize_t done;
+
+		if (left <= 0 || poll(&p, 1, (int)(left * 1000) + 1) == 0)
+			return 1;
+		done = read(pair->fd[rank], at, n);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return -1;
+		at += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+/* One reply with what follows it. Ends the pair unless all went well. */
+static int get_reply(struct qv_fb_pair *pair, int rank, char *address, double until)
+{
+	struct qv_fb_reply *r = &pair->reply;
+	int rc = get_until(pair, rank, r, sizeof(*r), until);
+
+	if (!rc && r->status)
+		return lose(pair, r->text);
+	if (!rc && r->address_n)
+		rc = get_until(pair, rank, address, r->address_n, until);
+	if (!rc && r->flat_n)
+		rc = get_until(pair, rank, pair->flat, r->flat_n * sizeof(float), until);
+	if (!rc && r->deep_n)
+		rc = get_until(pair, rank, pair->deep, r->deep_n * sizeof(float), until);
+	if (rc < 0)
+		return lose_dead(pair, rank);
+	return rc ? lose(pair, "hangs") : 0;
+}
+
+/*
+ * Wait for both, whoever answers first: the one that failed has the reason, while the other may
+ * then wait for ever. Rank 0, which has the samples, is read last.
+ */
+static int await_any(struct qv_fb_pair *pair, double until)
+{
+	struct pollfd p[2] = {{.fd = pair->fd[0], .events = POLLIN},
+			      {.fd = pair->fd[1], .events = POLLIN}};
+	double left = until - qv_bench_seconds();
+	struct qv_fb_reply samples;
+
+	if (left <= 0 || poll(p, 2, (int)(left * 1000) + 1) <= 0)
+		return lose(pair, "hangs");
+	/* Samples of rank 0 mean that rank 1 has all it needs to answer too. */
+	if (p[1].revents)
+		return get_reply(pair, 1, NULL, until) || get_reply(pair, 0, NULL, until) ? -1 : 0;
+	if (get_reply(pair, 0, NULL, until))
+		return -1;
+	samples = pair->reply;
+	if (get_reply(pair, 1, NULL, until))
+		return -1;
+	pair->reply = samples;
+	return 0;
+}
+
+int qv_fb_pair_ask(struct qv_fb_pair *pair, const struct qv_fb_command *command, double seconds)
+{
+	for (int rank = 0; rank < 2; rank++)
+		if (write(pair->fd[rank], command, sizeof(*command)) != sizeof(*command))
+			return lose_dead(pair, rank);
+	return await_any(pair, qv_bench_seconds() + seconds);
+}
+
+int qv_fb_pair_start(struct qv_fb_pair *pair, double seconds)
+{
+	char address[2][QV_FB_ADDRESS] = {{0}};
+	double until = qv_bench_seconds() + seconds;
+
+	if (start_one(pair, 0) || start_one(pair, 1))
+		return lose(pair, "cannot start processes");
+	for (int rank = 0; rank < 2; rank++)
+		if (get_reply(pair, rank, address[rank], until))
+			return -1;
+	for (int rank = 0; rank < 2; rank++)
+		if (write(pair->fd[rank], address[!rank], QV_FB_ADDRESS) != QV_FB_ADDRESS)
+			return lose_dead(pair, rank);
+	snprintf(pair->how, sizeof(pair->how), "%s", pair->reply.text);
+	pair->alive = true;
+	return 0;
+}

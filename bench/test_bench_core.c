@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_bench_core.c - statistics, options and JSON of the benches. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "qv_bench.h"
+
+static void percentiles(void **state)
+{
+	float s[101];
+
+	for (int i = 0; i <= 100; i++)
+		s[i] = (float)(100 - i);
+	assert_true(qv_bench_percentile(s, 101, 0.5) == 50);
+	assert_true(qv_bench_percentile(s, 101, 0.99) == 99);
+	assert_true(qv_bench_percentile(s, 101, 0.01) == 1);
+	assert_true(qv_bench_percentile(s, 1, 0.99) == 0);
+	assert_true(qv_bench_median((const double[]){4, 1, 3, 2}, 4) == 2.5);
+}
+
+/* Rounds stay together: noise that hits both sides of a round does not widen the interval. */
+static void ratio_is_of_rounds(void **state)
+{
+	double a[20], b[20], far[20];
+	struct qv_bench_interval r;
+
+	for (int i = 0; i < 20; i++) {
+		a[i] = 2.0 * (10 + i % 2);
+		b[i] = 10 + i % 2;
+		far[i] = 10 + 5 * (i % 3);
+	}
+	r = qv_bench_ratio(a, b, 20);
+	assert_true(r.value == 2.0);
+	assert_true(r.low <= r.value && r.value <= r.high);
+	assert_true(r.high - r.low < 0.3);
+	r = qv_bench_ratio(a, far, 20);
+	assert_true(r.low < r.value && r.value < r.high);
+}
+
+static void options(void **state)
+{
+	char *argv[] = {"b",    "--quick", "--filter", "lat/*,bw/8", "--impl=shm,tcp;ofi_rxm",
+			"--no", "--filter"};
+	struct qv_bench_opts o = {.quick = false};
+	int i = 1;
+
+	assert_int_equal(qv_bench_opt(&o, 7, argv, &i), 1);
+	i = 2;
+	assert_int_equal(qv_bench_opt(&o, 7, argv, &i), 1);
+	assert_int_equal(i, 3);
+	i = 4;
+	assert_int_equal(qv_bench_opt(&o, 7, argv, &i), 1);
+	i = 5;
+	assert_int_equal(qv_bench_opt(&o, 7, argv, &i), 0);
+	assert_true(o.quick);
+	assert_true(qv_bench_case_wanted(&o, "lat/8/prq0"));
+	assert_true(qv_bench_case_wanted(&o, "bw/8"));
+	assert_false(qv_bench_case_wanted(&o, "bw/80"));
+	assert_true(qv_bench_impl_wanted(&o, "tcp;ofi_rxm"));
+	assert_false(qv_bench_impl_wanted(&o, "tcp"));
+	i = 6;
+	assert_int_equal(qv_bench_opt(&o, 7, argv, &i), -1);
+}
+
+static void numbers(void **state)
+{
+	char *argv[] = {"b", "--n=7", "--n", "70", "--n=x", "--n"};
+	long value = 0;
+	int i = 1;
+
+	assert_int_equal(qv_bench_opt_number(6, argv, &i, 1, 10, &value), 0);
+	assert_int_equal(value, 7);
+	i = 2;
+	assert_int_equal(qv_bench_opt_number(6, argv, &i, 1, 10, &value), -1);
+	i = 4;
+	assert_int_equal(qv_bench_opt_number(6, argv, &i, 1, 10, &value), -1);
+	i = 5;
+	assert_int_equal(qv_bench_opt_number(6, argv, &i, 1, 10, &value), -1);
+	assert_int_equal(value, 7);
+}
+
+static json_t *written(struct qv_bench *bench)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	json_t *root;
+
+	assert_non_null(out);
+	assert_int_equal(qv_bench_write_json(bench, out), 0);
+	fclose(out);
+	root = json_loads(text, 0, NULL);
+	free(text);
+	assert_non_null(root);
+	return root;
+}
+
+static void json_shape(void **state)
+{
+	struct qv_bench bench = {.name = "match"};
+	const float rates[] = {1, 2, 3};
+	const char *name, *impl, *unit, *answer, *machine;
+	double p50, p99, mean;
+	json_int_t n;
+	json_t *root;
+
+	qv_bench_fact_add(&bench, "cpu", "x");
+	qv_bench_row_add(&bench, "rate/8/64", "shm", "Mmsg/s", true);
+	qv_bench_row_add(&bench, "rate/8/64", "net", "Mmsg/s", true);
+	qv_bench_row_round(&bench.rows[0], rates, 3);
+	strcpy(bench.rows[0].answer, "checked");
+	strcpy(bench.rows[1].answer, "hangs");
+	qv_bench_finish(&bench);
+	root = written(&bench);
+	assert_int_equal(json_unpack(root, "{s:s, s:{s:s}, s:[{s:s,s:s,s:s,s:F,s:F,s:F,s:I,s:s}]}",
+				     "bench", &name, "machine", "cpu", &machine, "rows", "case",
+				     &name, "impl", &impl, "unit", &unit, "p50", &p50, "p99", &p99,
+				     "mean", &mean, "n", &n, "answer", &answer),
+			 0);
+	assert_true(p50 == 2 && mean == 2 && p99 == 1 && n == 3); /* p99 of a rate: the slow end */
+	assert_int_equal(json_unpack(root, "{s:[{},{s:n,s:s}]}", "rows", "p50", "answer", &answer),
+			 0);
+	assert_string_equal(answer, "hangs");
+	json_decref(root);
+	qv_bench_free(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(percentiles), cmocka_unit_test(ratio_is_of_rounds),
+		cmocka_unit_test(options),     cmocka_unit_test(numbers),
+		cmocka_unit_test(json_shape),
+	};
+
+	return cmocka_run_group_tests_name("bench.core", tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_bench_fabric.c - a short `quiver bench fabric`: every row of its JSON is there and checked.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+static const char *tool, *json_file;
+
+static const char *const cases[] = {"lat/8/prq0", "lat/8/umq16", "rate/8/64", "bw/65536"};
+static const char *const impls[] = {"shm", "quiver+shm"};
+
+static int run(const char *arguments)
+{
+	char command[4096];
+
+	snprintf(command, sizeof(command), "'%s' bench fabric %s > '%s.out' 2>&1", tool, arguments,
+		 json_file);
+	return system(command);
+}
+
+/* The row of a case and an impl; NULL if it is missing. */
+static json_t *find(json_t *rows, const char *name, const char *impl)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		if (strcmp(json_string_value(json_object_get(row, "case")), name) == 0 &&
+		    strcmp(json_string_value(json_object_get(row, "impl")), impl) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+static void check_row(json_t *rows, const char *name, const char *impl)
+{
+	json_t *row = find(rows, name, impl);
+	double p50, p99, mean;
+	const char *unit, *answer;
+	int n;
+
+	if (!row)
+		fail_msg("no row %s %s", name, impl);
+	assert_int_equal(json_unpack(row, "{s:s, s:F, s:F, s:F, s:i, s:s}", "unit", &unit, "p50",
+				     &p50, "p99", &p99, "mean", &mean, "n", &n, "answer", &answer),
+			 0);
+	assert_string_equal(answer, "checked");
+	assert_true(p50 > 0 && p99 > 0 && mean > 0 && n >= 4);
+	assert_true(strncmp(name, "lat", 3) ? p99 <= p50 : p99 >= p50);
+}
+
+static void short_run(void **state)
+{
+	char arguments[4096];
+	json_t *root, *rows, *ratios;
+
+	snprintf(arguments, sizeof(arguments),
+		 "--impl 'shm,quiver+shm' --filter '%s,%s,%s,%s' --rounds 3 --block-ms 2 "
+		 "--json '%s'",
+		 cases[0], cases[1], cases[2], cases[3], json_file);
+	assert_int_equal(run(arguments), 0);
+	root = json_load_file(json_file, 0, NULL);
+	assert_non_null(root);
+	assert_string_equal(json_string_value(json_object_get(root, "bench")), "fabric");
+	assert_non_null(json_object_get(json_object_get(root, "machine"), "cpu"));
+	assert_non_null(json_object_get(json_object_get(root, "machine"), "libfabric"));
+	rows = json_object_get(root, "rows");
+	assert_int_equal(json_array_size(rows), 8);
+	for (size_t c = 0; c < 4; c++)
+		for (size_t i = 0; i < 2; i++)
+			check_row(rows, cases[c], impls[i]);
+	/* One per case against native, and both at depth 16 against their depth 0. */
+	ratios = json_object_get(root, "ratios");
+	assert_int_equal(json_array_size(ratios), 4 + 2);
+	json_decref(root);
+}
+
+static void bad_use(void **state)
+{
+	assert_int_not_equal(run("--frobnicate"), 0);
+	assert_int_not_equal(run("--filter nothing/of/that"), 0);
+	assert_int_not_equal(run("--impl no_such_provider --filter lat/8/prq0"), 0);
+	assert_int_not_equal(run("--json /nonexistent/x.json"), 0);
+	assert_int_not_equal(run("--rounds none"), 0);
+	assert_int_equal(run("--help"), 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(short_run), cmocka_unit_test(bad_use)};
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: %s QUIVER FILE.json\n", argv[0]);
+		return 2;
+	}
+	tool = argv[1];
+	json_file = argv[2];
+	return cmocka_run_group_tests_name("bench.fabric.smoke", tests, NULL, NULL);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* quiver.c - the program `quiver`: finds the subcommand and runs it. */
+#include <stdio.h>
+#include <string.h>
+
+#include <quiver/types.h>
+
+#include "qv_cmd.h"
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv); /* argv[0] is the name */
+	const char *what;
+};
+
+static int bench(int argc, char **argv);
+
+static const struct command commands[] = {
+#ifdef QV_HAVE_INFO
+	{"info", qv_cmd_info, "what was built, what this machine has, what would be chosen"},
+#endif
+	{"bench", bench, "measure: quiver bench <name>"},
+	{NULL, NULL, NULL},
+};
+
+static const struct command benches[] = {
+#ifdef QV_HAVE_FABRIC
+	{"fabric", qv_bench_fabric, "native libfabric providers against quiver over them"},
+#endif
+	{NULL, NULL, NULL},
+};
+
+static void usage(const char *prefix, const struct command *table, FILE *out)
+{
+	fprintf(out, "usage: %s <command> [options]\n\n", prefix);
+	for (; table->name; table++)
+		fprintf(out, "  %-8s %s\n", table->name, table->what);
+	fprintf(out, "\n'%s <command> --help' tells more.\n", prefix);
+}
+
+/* Run the entry of table that argv[1] names. */
+static int dispatch(const char *prefix, const struct command *table, int argc, char **argv)
+{
+	if (argc < 2) {
+		usage(prefix, table, stderr);
+		return 2;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		usage(prefix, table, stdout);
+		return 0;
+	}
+	for (const struct command *c = table; c->name; c++)
+		if (strcmp(argv[1], c->name) == 0)
+			return c->run(argc - 1, argv + 1);
+	fprintf(stderr, "quiver: unknown %s '%s'; '%s --help' lists them\n",
+		argv[1][0] == '-' ? "option" : "command", argv[1], prefix);
+	return 2;
+}
+
+static int bench(int argc, char **argv)
+{
+	return dispatch("quiver bench", benches, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		printf("quiver %s\n", QUIVER_VERSION);
+		return 0;
+	}
+	return dispatch("quiver", commands, argc, argv);
+}
