@@ -15,7 +15,7 @@ step()
 # die TEXT...: one line, then out.
 die()
 {
-	trap - ERR EXIT
+	trap - ERR
 	printf '%s: %s\n' "$qv_name" "$*" >&2
 	exit 1
 }

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# roots.sh - throw-away Debian roots: made by debootstrap, entered in name spaces of their own, so
+# that mounts and processes inside end with the script, however it ends. Sourced after common.sh.
+
+qv_cache=${XDG_CACHE_HOME:-/var/cache}/quiver
+
+# Exit status 77: ctest shows a test that cannot run here as skipped.
+roots_needed()
+{
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "$qv_name: making a Debian root needs root: not run"
+		exit 77
+	fi
+	if ! unshare --mount --pid --fork true 2>/dev/null; then
+		echo "$qv_name: no mount name space can be had here: not run"
+		exit 77
+	fi
+	need_packages debootstrap
+}
+
+# The mirror this machine takes Debian from.
+debian_mirror()
+{
+	local uri
+	uri=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Label: Debian' \
+		2>/dev/null | head -n 1)
+	uri=${uri%/}
+	printf '%s\n' "${uri:-http://deb.debian.org/debian}"
+}
+
+# make_root SUITE DIR: a minimal system in DIR. Its packages are fetched once and kept.
+make_root()
+{
+	local tarball=$qv_cache/$1.tgz mirror proxy
+	mirror=$(debian_mirror)
+	mkdir -p "$qv_cache/archives-$1/partial"
+	if [ ! -s "$tarball" ]; then
+		rm -rf "$2.fetch"
+		debootstrap --variant=minbase --make-tarball="$tarball.new" "$1" "$2.fetch" "$mirror"
+		mv "$tarball.new" "$tarball"
+	fi
+	debootstrap --variant=minbase --unpack-tarball="$tarball" "$1" "$2" "$mirror"
+	cp -L /etc/resolv.conf /etc/hosts "$2/etc/"
+	proxy=$(apt-config shell p Acquire::http::Proxy)
+	if [ -n "$proxy" ]; then
+		eval "$proxy"
+		echo "Acquire::http::Proxy \"$p\";" >"$2/etc/apt/apt.conf.d/90proxy"
+	fi
+	# debootstrap of one release under another may leave packages half configured.
+	in_root "$2" "$1" apt-get -q update
+	in_root "$2" "$1" apt-get -y -q -f install
+}
+
+# in_root DIR SUITE COMMAND...: run it there, with /proc, /sys, /dev/shm and the kept packages.
+in_root()
+{
+	local dir=$1 suite=$2
+	shift 2
+	DEBIAN_FRONTEND=noninteractive unshare --mount --propagation private --pid --fork \
+		--kill-child bash -e -c '
+		dir=$1 archives=$2
+		shift 2
+		mkdir -p "$dir/dev/shm" "$dir/var/cache/apt/archives"
+		mount -t proc proc "$dir/proc"
+		mount -t sysfs -o ro sysfs "$dir/sys"
+		mount -t tmpfs -o mode=1777 shm "$dir/dev/shm"
+		mount --bind "$archives" "$dir/var/cache/apt/archives"
+		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+			DEBIAN_FRONTEND=noninteractive chroot "$dir" "$@"
+		' in_root "$dir" "$qv_cache/archives-$suite" "$@" </dev/null
+}
+
+# copy_tree DIR: the source tree, without what git ignores, to the same path below DIR.
+copy_tree()
+{
+	mkdir -p "$1$qv_root"
+	if [ -e "$qv_root/.git" ]; then
+		git -C "$qv_root" -c safe.directory='*' ls-files -z -co --exclude-standard |
+			(cd "$qv_root" && xargs -0 ls -d 2>/dev/null || true) |
+			tar -C "$qv_root" -c --no-recursion -T - | tar -x -C "$1$qv_root"
+	else
+		tar -C "$qv_root" -c --exclude=./build . | tar -x -C "$1$qv_root"
+	fi
+}
