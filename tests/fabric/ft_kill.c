@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ft_kill.c - a peer dies by SIGKILL in mid-message: who has a transfer with it gets an error
+ * within five seconds, and everybody else's traffic goes on meanwhile and after.
+ *
+ * Rank 0 survives, rank 1 dies, rank 2 plays ping-pong with rank 0 all the time.
+ */
+#include "ft.h"
+
+#include <signal.h>
+
+enum { SURVIVOR, VICTIM, BYSTANDER };
+enum { READY, DEATH }; /* words: rank 0 has posted; when the victim died, in ms */
+#define PLAY UINT64_C(1000)
+#define STOP UINT64_C(2000)
+
+static void die(void)
+{
+	ft.sh->rank[VICTIM].may_die = true;
+	ft.sh->members = 2; /* nobody is at a barrier now */
+	ft.sh->word[DEATH] = (uint64_t)(ft_now() * 1e3);
+	raise(SIGKILL);
+}
+
+/* One round with the bystander. */
+static void play(struct ft_ep *ep, uint64_t tag)
+{
+	uint64_t out = ft_scaled(1) + tag, in = 0;
+	struct ft_op rx, tx;
+
+	ft_trecv(ep, BYSTANDER, tag, 0, &in, 8, &rx);
+	ft_tsend(ep, BYSTANDER, tag, &out, 8, &tx);
+	ft_wait(&tx);
+	ft_wait(&rx);
+	CHECK_EQ(in, out);
+}
+
+static void bystander(struct ft_ep *ep)
+{
+	uint64_t word;
+	struct ft_op rx, tx;
+
+	do {
+		ft_trecv(ep, SURVIVOR, 0, ~0ull, &word, 8, &rx);
+		ft_wait(&rx);
+		ft_tsend(ep, SURVIVOR, rx.tag, &word, 8, &tx);
+		ft_wait(&tx);
+	} while (rx.tag != STOP);
+}
+
+static void warm_up(struct ft_ep *ep)
+{
+	uint64_t word = 0;
+	struct ft_op op;
+
+	if (ft.rank == SURVIVOR) {
+		ft_tsend(ep, VICTIM, 1, &word, 8, &op);
+		ft_wait(&op);
+		ft_trecv(ep, VICTIM, 1, 0, &word, 8, &op);
+		ft_wait(&op);
+	} else if (ft.rank == VICTIM) {
+		ft_trecv(ep, SURVIVOR, 1, 0, &word, 8, &op);
+		ft_wait(&op);
+		ft_tsend(ep, SURVIVOR, 1, &word, 8, &op);
+		ft_wait(&op);
+	}
+}
+
+/* Play until op has ended; if the victim is dead, within five seconds of the later of its death and
+ * since. Returns the error, 0 if it came to a good end. */
+static int outlive(struct ft_ep *ep, struct ft_op *op, double since)
+{
+	size_t rounds = 0;
+	double now;
+
+	while (!op->done) {
+		play(ep, PLAY);
+		rounds++;
+		now = ft_now();
+		if (ft.sh->word[DEATH] && now - since > 5.5 &&
+		    now - (double)ft.sh->word[DEATH] * 1e-3 > 5.5)
+			ft_fail("no completion within 5 s of the death");
+	}
+	printf("  %s: %s after %.2f s, %zu rounds meanwhile\n", ft.name, fi_strerror(op->err),
+	       ft.sh->word[DEATH] ? ft_now() - (double)ft.sh->word[DEATH] * 1e-3 : 0.0, rounds);
+	return op->err;
+}
+
+/* What is sent to the dead afterwards must end as well; the others live on. */
+static void survivor_end(struct ft_ep *ep, char *buf, size_t len)
+{
+	struct ft_op op;
+	ssize_t ret;
+
+	ft_fresh(&op);
+	FT_HERE();
+	while ((ret = fi_tsend(ep->ep, buf, len, NULL, ep->peer[VICTIM], 9, &op)) == -FI_EAGAIN)
+		ft_progress();
+	if (!ret)
+		CHECK(outlive(ep, &op, ft_now()) != 0);
+	for (int i = 0; i < 200; i++)
+		play(ep, PLAY);
+	play(ep, STOP);
+}
+
+static void finish(struct ft_ep *ep, char *buf)
+{
+	ft_close(ep);
+	free(buf);
+}
+
+/* The survivor's send waits for a receive that never comes. */
+static void kill_send_pending(void)
+{
+	size_t len = 4u << 20;
+	char *buf = ft_buf(len);
+	struct ft_ep ep;
+	struct ft_op op;
+
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
+	warm_up(&ep);
+	if (ft.rank == VICTIM) {
+		ft_await_word(READY, 1);
+		ft_progress_for(0.05);
+		die();
+	} else if (ft.rank == BYSTANDER) {
+		bystander(&ep);
+	} else {
+		ft_tsend(&ep, VICTIM, 5, buf, len, &op);
+		play(&ep, PLAY);
+		ft.sh->word[READY] = 1;
+		CHECK(outlive(&ep, &op, 0) != 0);
+		survivor_end(&ep, buf, len);
+	}
+	finish(&ep, buf);
+}
+
+/* The message was announced, its sender dies, then the survivor posts the receive. */
+static void kill_recv_pending(void)
+{
+	size_t len = 8u << 20;
+	char *buf = ft_buf(len);
+	struct ft_ep ep;
+	struct ft_op op;
+
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
+	warm_up(&ep);
+	if (ft.rank == VICTIM) {
+		ft_tsend(&ep, SURVIVOR, 5, buf, len, &op);
+		ft_await_word(READY, 1);
+		die();
+	} else if (ft.rank == BYSTANDER) {
+		bystander(&ep);
+	} else {
+		while (ft_peek(&ep, true, VICTIM, 5, 0, 0, &op) == FI_ENOMSG)
+			play(&ep, PLAY);
+		ft.sh->word[READY] = 1;
+		while (!ft.sh->word[DEATH])
+			play(&ep, PLAY);
+		ft_msleep(20); /* the signal has struck */
+		ft_trecv(&ep, VICTIM, 5, 0, buf, len, &op);
+		CHECK(outlive(&ep, &op, ft_now()) != 0);
+		survivor_end(&ep, buf, len);
+	}
+	finish(&ep, buf);
+}
+
+/* Death while the bytes move: the message comes whole, or as an error. */
+static void kill_in_transfer(bool victim_sends)
+{
+	size_t len = 192u << 20;
+	char *buf = ft_buf(len);
+	struct ft_ep ep;
+	struct ft_op op;
+
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
+	warm_up(&ep);
+	if (ft.rank != BYSTANDER)
+		ft_fill(buf, len, victim_sends == (ft.rank == VICTIM));
+	if (ft.rank == VICTIM) {
+		if (victim_sends)
+			ft_tsend(&ep, SURVIVOR, 5, buf, len, &op);
+		else
+			ft_trecv(&ep, SURVIVOR, 5, 0, buf, len, &op);
+		ft_await_word(READY, 1);
+		ft_progress_for(0.03);
+		die();
+	} else if (ft.rank == BYSTANDER) {
+		bystander(&ep);
+	} else {
+		if (victim_sends)
+			ft_trecv(&ep, VICTIM, 5, 0, buf, len, &op);
+		else
+			ft_tsend(&ep, VICTIM, 5, buf, len, &op);
+		ft.sh->word[READY] = 1;
+		if (outlive(&ep, &op, 0) == 0 && victim_sends)
+			ft_verify(buf, len, 1, len);
+		while (!ft.sh->word[DEATH])
+			play(&ep, PLAY);
+		ft_msleep(20);
+		survivor_end(&ep, buf, len);
+	}
+	finish(&ep, buf);
+}
+
+static void kill_sender(void)
+{
+	kill_in_transfer(true);
+}
+
+static void kill_receiver(void)
+{
+	kill_in_transfer(false);
+}
+
+const struct ft_case ft_cases_kill[] = {
+	{"kill_send_pending", 3, 30, kill_send_pending},
+	{"kill_recv_pending", 3, 30, kill_recv_pending},
+	{"kill_sender", 3, 30, kill_sender},
+	{"kill_receiver", 3, 30, kill_receiver},
+	{0},
+};

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ft_main.c - driver of the conformance tests: forks the ranks of each case and watches the clock.
+ */
+#include "ft.h"
+
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SKIPPED 77
+
+static const struct ft_case *const tables[] = {
+	ft_cases_basic,  ft_cases_pingpong, ft_cases_order,      ft_cases_random, ft_cases_peek,
+	ft_cases_cancel, ft_cases_trunc,    ft_cases_completion, ft_cases_multi,  ft_cases_cntr,
+	ft_cases_wait,   ft_cases_rma,      ft_cases_queue,      ft_cases_flow,   ft_cases_large,
+	ft_cases_av,     ft_cases_close,    ft_cases_thread,     ft_cases_bad,    ft_cases_env,
+	ft_cases_kill,   ft_cases_fuzz,
+};
+#define TABLES (sizeof(tables) / sizeof(tables[0]))
+
+static double env_number(const char *name)
+{
+	const char *text = getenv(name);
+	double value = text ? atof(text) : 1.0;
+
+	return value > 0 ? value : 1.0;
+}
+
+/* The driver asks a rank that hangs for its stack. */
+static void on_usr1(int sig)
+{
+	void *frame[48];
+
+	(void)sig;
+	backtrace_symbols_fd(frame, backtrace(frame, 48), STDERR_FILENO);
+}
+
+static void rank_main(const struct ft_case *c, int rank)
+{
+	void *frame[1];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	backtrace(frame, 1); /* loads libgcc now, not inside the handler */
+	signal(SIGUSR1, on_usr1);
+	signal(SIGPIPE, SIG_IGN);
+	ft.rank = rank;
+	c->run();
+	fflush(NULL);
+	exit(0); /* not _exit: destructors and the leak check belong to the test */
+}
+
+static void stop_ranks(const struct ft_case *c, const bool *gone, int sig)
+{
+	for (int i = 0; i < c->ranks; i++) {
+		if (!gone[i])
+			kill(ft.sh->rank[i].pid, sig);
+	}
+}
+
+static void say_where(const struct ft_case *c, const bool *gone)
+{
+	for (int i = 0; i < c->ranks; i++) {
+		const struct ft_rank *r = &ft.sh->rank[i];
+
+		if (gone[i]) {
+			printf("  rank %d has ended\n", i);
+			continue;
+		}
+		printf("  rank %d hangs at %s:%d, stack:\n", i, ft_file(r), r->line);
+		fflush(stdout);
+		kill(r->pid, SIGUSR1);
+		usleep(100000);
+	}
+}
+
+/* Why the rank ended badly; NULL if it did not. */
+static const char *verdict(int i, int status, bool *skip)
+{
+	static char text[80];
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
+		*skip = true;
+	else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+		snprintf(text, sizeof(text), "rank %d ended with status %d", i,
+			 WEXITSTATUS(status));
+	else if (WIFSIGNALED(status) && !ft.sh->rank[i].may_die)
+		snprintf(text, sizeof(text), "rank %d: %s", i, strsignal(WTERMSIG(status)));
+	else
+		return NULL;
+	return *skip ? NULL : text;
+}
+
+/* A rank killed in an earlier case, or by us, leaves its shared memory behind. */
+static void sweep_shm(const struct ft_case *c)
+{
+	char command[128];
+
+	for (int i = 0; i < c->ranks; i++) {
+		snprintf(command, sizeof(command),
+			 "rm -f /dev/shm/*[!0-9]%d[!0-9]* /dev/shm/%d[!0-9]*", ft.sh->rank[i].pid,
+			 ft.sh->rank[i].pid);
+		if (system(command) != 0)
+			printf("  could not clean /dev/shm\n");
+	}
+}
+
+/* 0 passed, 1 failed, 77 skipped. */
+static int watch(const struct ft_case *c)
+{
+	double limit = c->limit * env_number("QV_TEST_TIMEOUT");
+	double start = ft_now(), deadline = start + limit;
+	bool gone[FT_MAX_RANKS] = {false}, skip = false;
+	const char *why = NULL;
+
+	for (int left = c->ranks; left > 0;) {
+		int status;
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+
+		for (int i = 0; pid > 0 && i < c->ranks; i++) {
+			const char *bad;
+
+			if (ft.sh->rank[i].pid != pid)
+				continue;
+			gone[i] = true;
+			left--;
+			bad = verdict(i, status, &skip);
+			if (!why && bad)
+				why = bad;
+			if (why || skip) { /* others get a moment to say what they saw */
+				usleep(200000);
+				stop_ranks(c, gone, SIGKILL);
+			}
+		}
+		if (pid <= 0 && ft_now() > deadline && !why) {
+			printf("  %s: no end after %.0f s\n", c->name, limit);
+			say_where(c, gone);
+			why = "hang";
+			stop_ranks(c, gone, SIGKILL);
+		}
+		if (pid <= 0)
+			usleep(500);
+	}
+	if (why)
+		sweep_shm(c);
+	printf("%s %s %.2f s%s%s\n",
+	       why    ? "FAIL"
+	       : skip ? "skip"
+		      : "ok  ",
+	       c->name, ft_now() - start, why ? ": " : "", why ? why : "");
+	fflush(stdout);
+	return why ? 1 : skip ? SKIPPED : 0;
+}
+
+static int run_case(const struct ft_case *c)
+{
+	memset(ft.sh, 0, sizeof(*ft.sh));
+	ft.sh->members = (uint32_t)c->ranks;
+	ft.name = c->name;
+	ft.n = c->ranks;
+	fflush(NULL);
+	for (int i = 0; i < c->ranks; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			rank_main(c, i);
+		ft.sh->rank[i].pid = pid;
+	}
+	return watch(c);
+}
+
+static int usage(void)
+{
+	printf("usage: test_fabric [--list] [NAME...]\n"
+	       "Runs the cases whose names match (shell patterns; default: all) over FI_PROVIDER.\n"
+	       "Exit: 0 passed, 1 failed, 77 every case was skipped.\n");
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	const char *filter = getenv("FI_PROVIDER");
+	const char *prov = getenv("QV_TEST_PROVIDER");
+	int failed = 0, passed = 0, chosen = 0;
+	bool list = argc == 2 && !strcmp(argv[1], "--list");
+
+	if (argc > 1 && argv[1][0] == '-' && !list)
+		return usage();
+	ft.prov = prov ? prov : filter;
+	if (!ft.prov && !list) {
+		printf("name the provider in FI_PROVIDER or QV_TEST_PROVIDER\n");
+		return 2;
+	}
+	ft.quiver = ft.prov && strstr(ft.prov, "quiver");
+	ft.scale = env_number("QV_TEST_SCALE");
+	ft.sh = mmap(NULL, sizeof(*ft.sh), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	if (ft.sh == MAP_FAILED)
+		return 1;
+	for (size_t i = 0; i < TABLES; i++) {
+		for (const struct ft_case *c = tables[i]; c->name; c++) {
+			bool wanted = argc == 1 || list;
+			int result;
+
+			for (int a = 1; a < argc; a++)
+				wanted = wanted || fnmatch(argv[a], c->name, 0) == 0;
+			if (!wanted)
+				continue;
+			chosen++;
+			if (list) {
+				printf("%s\n", c->name);
+				continue;
+			}
+			result = run_case(c);
+			failed += result == 1;
+			passed += result == 0;
+		}
+	}
+	if (!chosen)
+		printf("no case of that name\n");
+	return failed || !chosen ? 1 : passed || list ? 0 : SKIPPED;
+}
