@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# mpi_common.sh - what the scripts of the MPI tests share; sourced by bash, after "build" is set.
+# Each run has a time limit that ends all ranks, and its own folder, removed at the end.
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+run_dir=$(mktemp -d "${TMPDIR:-/tmp}/quiver-mpi.XXXXXX")
+trap 'rm -rf "$run_dir"' EXIT
+
+fail()
+{
+	echo "FAILED: $*" >&2
+	exit 1
+}
+
+# skip TEXT...: this test cannot run here.
+skip()
+{
+	echo "skipped: $*"
+	exit 77
+}
+
+# need PROGRAM PACKAGE: skip unless it is there.
+need()
+{
+	command -v "$1" >/dev/null || skip "$1 is not installed (Debian package $2)"
+}
+
+is_asan()
+{
+	grep -aq 'libasan\.so' "$build/lib/libfabric/libquiver-fi.so"
+}
+
+# Open MPI as a test wants it, over any stack: two ranks per core must not starve each other, and
+# one-sided calls must be messages (osc pt2pt), not loads and stores in shared memory.
+mpi_options=(--bind-to none --mca mpi_yield_when_idle 1 --mca btl_base_warn_component_unused 0)
+quiver_options=("${mpi_options[@]}" --mca btl self --mca osc '^sm,rdma')
+
+# over_quiver CORE RANKS SECONDS PROGRAM ARGS...
+over_quiver()
+{
+	local core=$1 ranks=$2 seconds=$3
+	shift 3
+	if is_asan; then
+		# Open MPI leaks and unloads us before the leaks are looked for: keep us mapped, let
+		# leaks not end the rank, and judge them afterwards by their frames.
+		export ASAN_OPTIONS=detect_leaks=1:log_path=$run_dir/asan
+		export LSAN_OPTIONS=exitcode=0:print_suppressions=0
+		export UBSAN_OPTIONS=print_stacktrace=1
+		set -- -x ASAN_OPTIONS -x LSAN_OPTIONS -x UBSAN_OPTIONS "$@"
+	fi
+	timeout -k 5 $((seconds + 15)) "$here/../../scripts/mpirun-quiver" --core "$core" \
+		--build "$build" --timeout "$seconds" -np "$ranks" "${quiver_options[@]}" "$@"
+}
+
+# over_default RANKS SECONDS PROGRAM ARGS...: the same without quiver.
+over_default()
+{
+	local ranks=$1 seconds=$2 root=()
+	shift 2
+	[ "$(id -u)" -ne 0 ] || root=(--allow-run-as-root)
+	timeout -k 5 $((seconds + 15)) mpirun --oversubscribe "${root[@]}" --timeout "$seconds" \
+		-np "$ranks" "${mpi_options[@]}" "$@"
+}
+
+# Fails when a sanitizer had something to say about our frames.
+check_sanitizers()
+{
+	is_asan || return 0
+	python3 "$here/mpi_leaks.py" "$run_dir"/asan.* || fail "a sanitizer's report, above"
+}

@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# mpi_run_suite.sh BUILD CORE RANKS SECONDS CASE... - cases of mpi_suite over quiver.
+# SECONDS is the limit of one case; a case that takes longer prints its name and its stacks.
+build=$1 core=$2 ranks=$3 seconds=$4
+shift 4
+. "$(dirname "$0")/mpi_common.sh"
+
+over_quiver "$core" "$ranks" $((seconds * 3)) "$build/bin/mpi_suite" --limit "$seconds" --provider \
+	"$@" >"$run_dir/out" 2>&1
+status=$?
+cat "$run_dir/out"
+check_sanitizers
+[ $status -eq 0 ] || fail "mpirun ended with $status; the last 'run' line above names the case"
+grep -q '^passed ' "$run_dir/out" || fail "the suite did not reach its end"
