@@ -8,8 +8,8 @@
 enum { NEXT, PREV };
 
 struct ll_list {
-	uint64_t *head; /* priv of the oldest node */
-	uint64_t *tail; /* priv of the youngest */
+	uint64_t *head; /* oldest entry */
+	uint64_t *tail; /* youngest */
 };
 
 struct ll {
@@ -23,43 +23,28 @@ static struct ll *ll_of(struct qv_match *m)
 	return (struct ll *)m;
 }
 
-static uint64_t *link_of(uint64_t *priv, int which)
+static void append(struct ll_list *list, uint64_t *e)
 {
-	return (uint64_t *)(uintptr_t)priv[which];
-}
-
-static struct qv_recv *recv_of(const uint64_t *priv)
-{
-	return (struct qv_recv *)((char *)(uintptr_t)priv - offsetof(struct qv_recv, priv));
-}
-
-static struct qv_msg *msg_of(const uint64_t *priv)
-{
-	return (struct qv_msg *)((char *)(uintptr_t)priv - offsetof(struct qv_msg, priv));
-}
-
-static void append(struct ll_list *list, uint64_t *priv)
-{
-	priv[NEXT] = 0;
-	priv[PREV] = (uintptr_t)list->tail;
+	e[NEXT] = 0;
+	e[PREV] = (uintptr_t)list->tail;
 	if (list->tail)
-		list->tail[NEXT] = (uintptr_t)priv;
+		list->tail[NEXT] = (uintptr_t)e;
 	else
-		list->head = priv;
-	list->tail = priv;
+		list->head = e;
+	list->tail = e;
 }
 
-static void unlink_node(struct ll_list *list, const uint64_t *priv)
+static void unlink_entry(struct ll_list *list, const uint64_t *e)
 {
-	uint64_t *next = (uint64_t *)(uintptr_t)priv[NEXT];
-	uint64_t *prev = (uint64_t *)(uintptr_t)priv[PREV];
+	uint64_t *next = qv_entry(e[NEXT]);
+	uint64_t *prev = qv_entry(e[PREV]);
 
 	if (prev)
-		prev[NEXT] = priv[NEXT];
+		prev[NEXT] = e[NEXT];
 	else
 		list->head = next;
 	if (next)
-		next[PREV] = priv[PREV];
+		next[PREV] = e[PREV];
 	else
 		list->tail = prev;
 }
@@ -78,8 +63,8 @@ static struct qv_msg *ll_peek(struct qv_match *m, uint64_t tag, uint64_t ignore,
 	uint64_t inspected = 0;
 	struct qv_msg *found = NULL;
 
-	for (uint64_t *p = ll_of(m)->unexpected.head; p && !found; p = link_of(p, NEXT)) {
-		struct qv_msg *msg = msg_of(p);
+	for (uint64_t *e = ll_of(m)->unexpected.head; e && !found; e = qv_entry(e[NEXT])) {
+		struct qv_msg *msg = qv_msg_of(e);
 
 		inspected++;
 		if (qv_accepts(tag, ignore, src, msg->tag, msg->src))
@@ -91,7 +76,7 @@ static struct qv_msg *ll_peek(struct qv_match *m, uint64_t tag, uint64_t ignore,
 
 static void ll_take(struct qv_match *m, struct qv_msg *msg)
 {
-	unlink_node(&ll_of(m)->unexpected, msg->priv);
+	unlink_entry(&ll_of(m)->unexpected, msg->priv);
 	m->stats.unexpected_now--;
 }
 
@@ -105,13 +90,13 @@ static int ll_post(struct qv_match *m, struct qv_recv *recv, struct qv_msg **msg
 		return QV_OK;
 	}
 	append(&ll_of(m)->posted, recv->priv);
-	qv_count_posted(m);
+	qv_count_in(&m->stats.posted_now, &m->stats.posted_max);
 	return QV_OK;
 }
 
 static void ll_cancel(struct qv_match *m, struct qv_recv *recv)
 {
-	unlink_node(&ll_of(m)->posted, recv->priv);
+	unlink_entry(&ll_of(m)->posted, recv->priv);
 	m->stats.posted_now--;
 }
 
@@ -120,8 +105,8 @@ static struct qv_recv *ll_arrive(struct qv_match *m, uint64_t tag, uint32_t src)
 	uint64_t inspected = 0;
 	struct qv_recv *found = NULL;
 
-	for (uint64_t *p = ll_of(m)->posted.head; p && !found; p = link_of(p, NEXT)) {
-		struct qv_recv *recv = recv_of(p);
+	for (uint64_t *e = ll_of(m)->posted.head; e && !found; e = qv_entry(e[NEXT])) {
+		struct qv_recv *recv = qv_recv_of(e);
 
 		inspected++;
 		if (qv_accepts(recv->tag, recv->ignore, recv->src, tag, src))
@@ -140,27 +125,28 @@ static struct qv_recv *ll_arrive(struct qv_match *m, uint64_t tag, uint32_t src)
 static int ll_queue(struct qv_match *m, struct qv_msg *msg)
 {
 	append(&ll_of(m)->unexpected, msg->priv);
-	qv_count_unexpected(m);
+	m->stats.unexpected++;
+	qv_count_in(&m->stats.unexpected_now, &m->stats.unexpected_max);
 	return QV_OK;
 }
 
 static struct qv_recv *ll_next_recv(struct qv_match *m, const struct qv_recv *prev)
 {
-	uint64_t *p = prev ? (uint64_t *)(uintptr_t)prev->priv[NEXT] : ll_of(m)->posted.head;
+	uint64_t *e = prev ? qv_entry(prev->priv[NEXT]) : ll_of(m)->posted.head;
 
-	return p ? recv_of(p) : NULL;
+	return e ? qv_recv_of(e) : NULL;
 }
 
 static struct qv_msg *ll_next_msg(struct qv_match *m, const struct qv_msg *prev)
 {
-	uint64_t *p = prev ? (uint64_t *)(uintptr_t)prev->priv[NEXT] : ll_of(m)->unexpected.head;
+	uint64_t *e = prev ? qv_entry(prev->priv[NEXT]) : ll_of(m)->unexpected.head;
 
-	return p ? msg_of(p) : NULL;
+	return e ? qv_msg_of(e) : NULL;
 }
 
-static size_t ll_memory(const struct qv_match *m)
+static void ll_get_stats(const struct qv_match *m, struct qv_match_stats *stats)
 {
-	return 0;
+	*stats = m->stats;
 }
 
 const struct qv_match_ops qv_match_ll = {
@@ -176,5 +162,5 @@ const struct qv_match_ops qv_match_ll = {
 	.cancel = ll_cancel,
 	.next_recv = ll_next_recv,
 	.next_msg = ll_next_msg,
-	.memory = ll_memory,
+	.get_stats = ll_get_stats,
 };

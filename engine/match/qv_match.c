@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_match.c - the public calls of the matching engine, handed to the chosen structure. */
-#include <stdlib.h>
-
 #include "match/qv_match_ops.h"
+#include "qv_kern_select.h"
 
-static const struct {
-	const char *name;
-	const struct qv_match_ops *ops;
-} structures[] = {
-	{"auto", &qv_match_ll},
-	{"ll", &qv_match_ll},
+/* The default first. */
+static const struct qv_match_ops *const structures[] = {
+	&qv_match_auto,
+	&qv_match_llv,
+	&qv_match_ll,
 };
-
-#define N_STRUCTURES (sizeof(structures) / sizeof(structures[0]))
-
-static const char *const names[N_STRUCTURES + 1] = {"auto", "ll", NULL};
+static const char *const names[] = {"auto", "llv", "ll", NULL};
 
 void qv_match_settings_default(struct qv_match_settings *s)
 {
@@ -29,15 +24,24 @@ const char *const *qv_match_structures(void)
 
 static const struct qv_match_ops *find_structure(const char *name)
 {
-	for (size_t i = 0; i < N_STRUCTURES; i++)
-		if (!strcmp(structures[i].name, name))
-			return structures[i].ops;
+	for (size_t i = 0; i < sizeof(structures) / sizeof(structures[0]); i++)
+		if (!strcmp(structures[i]->name, name))
+			return structures[i];
 	return NULL;
 }
 
 int qv_match_create(const struct qv_match_settings *settings, struct qv_match **engine)
 {
+	static const struct qv_match_tuning product;
+
+	return qv_match_create_tuned(settings, &product, engine);
+}
+
+int qv_match_create_tuned(const struct qv_match_settings *settings,
+			  const struct qv_match_tuning *tuning, struct qv_match **engine)
+{
 	struct qv_match_settings s;
+	struct qv_mem mem = tuning->mem;
 	const struct qv_match_ops *ops;
 	struct qv_match *m;
 	int err;
@@ -45,20 +49,23 @@ int qv_match_create(const struct qv_match_settings *settings, struct qv_match **
 	qv_match_settings_default(&s);
 	if (settings)
 		s = *settings;
-	ops = find_structure(s.structure);
+	ops = s.structure ? find_structure(s.structure) : NULL;
 	if (!ops || !qv_isa_name(s.isa))
 		return QV_EINVAL;
 	if (!qv_isa_usable(s.isa))
 		return QV_ENOSYS;
-	m = aligned_alloc(64, (ops->size + 63) & ~(size_t)63);
+	m = qv_mem_get(&mem, ops->size);
 	if (!m)
 		return QV_ENOMEM;
 	memset(m, 0, ops->size);
 	m->ops = ops;
 	m->isa = s.isa == QV_ISA_AUTO ? qv_isa_best() : s.isa;
+	m->kern = qv_kern_select(m->isa);
+	m->tuning = *tuning;
+	m->mem = mem;
 	err = ops->init(m);
 	if (err) {
-		free(m);
+		qv_mem_put(&mem, m, ops->size);
 		return err;
 	}
 	*engine = m;
@@ -67,10 +74,13 @@ int qv_match_create(const struct qv_match_settings *settings, struct qv_match **
 
 void qv_match_destroy(struct qv_match *engine)
 {
+	struct qv_mem mem;
+
 	if (!engine)
 		return;
 	engine->ops->fini(engine);
-	free(engine);
+	mem = engine->mem;
+	qv_mem_put(&mem, engine, engine->ops->size);
 }
 
 int qv_match_post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg **msg)
@@ -115,12 +125,12 @@ struct qv_msg *qv_match_next_msg(struct qv_match *engine, const struct qv_msg *p
 
 void qv_match_get_stats(const struct qv_match *engine, struct qv_match_stats *stats)
 {
-	*stats = engine->stats;
+	engine->ops->get_stats(engine, stats);
 }
 
 size_t qv_match_memory(const struct qv_match *engine)
 {
-	return engine->ops->size + engine->ops->memory(engine);
+	return engine->mem.bytes;
 }
 
 const char *qv_match_structure(const struct qv_match *engine)

@@ -8,12 +8,17 @@
 
 #include <quiver/match.h>
 
+#include "base/qv_mem.h"
+#include "qv_kern.h"
+
 #define qv_likely(x)   __builtin_expect(!!(x), 1)
 #define qv_unlikely(x) __builtin_expect(!!(x), 0)
+#define QV_INLINE      static inline __attribute__((always_inline))
+#define QV_COLD        __attribute__((noinline))
 
 /*
  * One structure. Every call has the meaning that match.h gives it; `size` bytes, zeroed and aligned
- * to 64, are allocated for an engine and begin with struct qv_match.
+ * to a cache line, are allocated for an engine and begin with struct qv_match.
  */
 struct qv_match_ops {
 	const char *name;
@@ -28,35 +33,65 @@ struct qv_match_ops {
 	void (*cancel)(struct qv_match *m, struct qv_recv *recv);
 	struct qv_recv *(*next_recv)(struct qv_match *m, const struct qv_recv *prev);
 	struct qv_msg *(*next_msg)(struct qv_match *m, const struct qv_msg *prev);
-	size_t (*memory)(const struct qv_match *m);
+	void (*get_stats)(const struct qv_match *m, struct qv_match_stats *stats);
+};
+
+/* What only tests change; see qv_match_create_tuned. All zero = the product's own values. */
+struct qv_match_tuning {
+	struct qv_mem mem;      /* source of memory */
+	uint64_t first_seq;     /* sequence number of the first entry, to reach the wrap */
+	uint64_t multiplier[2]; /* of the hash; odd. 0: chosen per engine */
 };
 
 struct qv_match {
 	const struct qv_match_ops *ops;
-	enum qv_isa isa;
+	const struct qv_kern_ops *kern;
 	struct qv_match_stats stats;
+	struct qv_mem mem;
+	struct qv_match_tuning tuning;
+	enum qv_isa isa;
 };
 
+/* qv_match_create with settings that no user needs. */
+int qv_match_create_tuned(const struct qv_match_settings *settings,
+			  const struct qv_match_tuning *tuning, struct qv_match **engine);
+
 extern const struct qv_match_ops qv_match_ll;
+extern const struct qv_match_ops qv_match_llv;
+extern const struct qv_match_ops qv_match_auto;
+
+/*
+ * Inside the structures an entry is known by its priv words, whichever kind it is: the links of
+ * both kinds then look alike.
+ */
+QV_INLINE struct qv_recv *qv_recv_of(const uint64_t *priv)
+{
+	return (struct qv_recv *)((uintptr_t)priv - offsetof(struct qv_recv, priv));
+}
+
+QV_INLINE struct qv_msg *qv_msg_of(const uint64_t *priv)
+{
+	return (struct qv_msg *)((uintptr_t)priv - offsetof(struct qv_msg, priv));
+}
+
+/* A priv word that holds the address of an entry. */
+QV_INLINE uint64_t *qv_entry(uint64_t word)
+{
+	return (uint64_t *)(uintptr_t)word;
+}
 
 /* The rule of match.h. */
-static inline int qv_accepts(uint64_t want, uint64_t ignore, uint32_t want_src, uint64_t tag,
-			     uint32_t src)
+QV_INLINE int qv_accepts(uint64_t want, uint64_t ignore, uint32_t want_src, uint64_t tag,
+			 uint32_t src)
 {
 	return ((want ^ tag) & ~ignore) == 0 && (want_src == src || want_src == QV_SRC_ANY);
 }
 
-static inline void qv_count_posted(struct qv_match *m)
+/* An entry joins a queue: its length and high-water mark. */
+QV_INLINE void qv_count_in(uint64_t *now, uint64_t *max)
 {
-	if (++m->stats.posted_now > m->stats.posted_max)
-		m->stats.posted_max = m->stats.posted_now;
-}
-
-static inline void qv_count_unexpected(struct qv_match *m)
-{
-	m->stats.unexpected++;
-	if (++m->stats.unexpected_now > m->stats.unexpected_max)
-		m->stats.unexpected_max = m->stats.unexpected_now;
+	if (++*now > *max)
+		*max = *now;
 }
 
 #endif /* QV_MATCH_OPS_H */

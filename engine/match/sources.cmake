@@ -1,5 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Sources of the matching engine, relative to engine/.
 set(qv_match_sources
+	base/qv_mem.c
 	match/qv_match.c
-	match/qv_ll.c)
+	match/qv_auto.c
+	match/qv_auto_collect.c
+	match/qv_auto_mode.c
+	match/qv_auto_posted.c
+	match/qv_auto_ring.c
+	match/qv_auto_unexpected.c
+	match/qv_index.c
+	match/qv_ll.c
+	match/qv_llv.c
+	match/qv_vlist.c
+	match/qv_vlist_find.c)

@@ -44,7 +44,7 @@ struct qv_msg {
 	uint64_t tag;
 	uint32_t src; /* sender, never QV_SRC_ANY */
 	uint32_t flags; /* reserved, 0 */
-	uint64_t priv[8]; /* the engine's, while queued */
+	uint64_t priv[14]; /* the engine's, while queued; two cache lines with the above */
 };
 
 /* How an engine is to be built. Start from qv_match_settings_default. */

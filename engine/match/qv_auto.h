@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_auto.h - structure "auto": each queue is a list while that is cheap, and hash indexes when
+ * searching the list has cost as much as building them.
+ *
+ * LIST  A dense ring of entry pointers, oldest first. The head is tested first, then the rest is
+ *       walked; removal shifts the shorter side. Nothing else is maintained: traffic that comes in
+ *       the order of the queue touches one pointer and one entry.
+ * HASH  Every entry is in an index (qv_index.h), order between entries is by sequence number.
+ *       Posted: a receive is in the index of its class (ignore mask, any source or not), an
+ *       arrival looks in each class that has entries; MPIs use two to five classes, and the
+ *       protocol bits that all of them ignore are part of the masks. Receives of classes beyond
+ *       QV_N_CLASSES go to a list of vector blocks, the log.
+ *       Unexpected: a message is in every active index. Indexes come to be when receives of their
+ *       class search, and go when none has for long. Searches too rare or too varied for an index
+ *       use a log of all messages.
+ *
+ * When the form changes is a matter of cost only; the order is exact in both.
+ */
+#ifndef QV_AUTO_H
+#define QV_AUTO_H
+
+#include "match/qv_index.h"
+
+/* Classes of receives that have an index; bits of `active`. */
+#define QV_N_CLASSES 8
+/* Indexes of unexpected messages. */
+#define QV_N_VIEWS 4
+/* Bits of `active` for a log in use: two, so that "one bit set" means one index and no log. */
+#define QV_LOG_ACTIVE 0xc0000000u
+/* Something is looked at every so many appended entries. */
+#define QV_TICK 64
+
+enum qv_auto_mode { QV_AUTO_LIST, QV_AUTO_HASH };
+
+/* An entry's priv words. The sequence number is valid in both modes, the others in HASH. */
+enum { QV_SEQ, QV_HOME };
+/* Receives: QV_HOME = number of the index that it is in, QV_N_CLASSES for the log. */
+enum { QV_RECV_LINKS = 2, QV_RECV_LOG = 5 };
+/* Messages: the log's word is QV_HOME; three links for each view. */
+enum { QV_MSG_LOG = QV_HOME, QV_MSG_LINKS = 2 };
+
+struct qv_line {
+	/* One cache line: all that LIST needs. */
+	uint64_t **ring;
+	uint64_t seq;       /* of the next entry */
+	uint32_t ring_mask; /* entries of the ring - 1 */
+	uint32_t head,
+		tail; /* LIST: ring positions. In both modes tail - head entries are queued */
+	uint32_t mode;
+	uint32_t active;    /* HASH: indexes in use (posted: that have entries) and the log */
+	uint32_t debt;      /* cost of walking, in steps, halved per tick */
+	uint32_t last;      /* where the last walk ended: a change is a misprediction */
+	uint32_t max;       /* longest so far */
+	uint64_t inspected; /* entries compared */
+	uint32_t newest;    /* posted: index of the last receive */
+	enum qv_side side;
+
+	uint64_t flips; /* changes of mode */
+
+	/* When to try LIST again. */
+	uint64_t hash_since;  /* seq at the change to HASH */
+	uint64_t calm_since;  /* LIST: seq since which walking was no burden */
+	uint64_t patience;    /* appends in HASH before LIST is tried; doubles when that fails */
+	uint32_t empties;     /* times that the queue became empty in HASH */
+	uint32_t empties_max; /* how many of them are waited for; doubles too */
+
+	/* Longest in this and the last window, for giving memory back. */
+	uint32_t peak, peak_before;
+
+	/* Unexpected: the class that last searched without an index, and the cost of that. */
+	uint64_t wanted_ignore;
+	uint32_t wanted_any;
+	uint64_t log_used;  /* seq at the last search in the log */
+	uint64_t log_debt;  /* posted: cost of the log. unexpected: of scans without a log */
+	uint64_t log_limit; /* posted: what log_debt may reach before classes are chosen anew */
+
+	uint8_t credit[QV_N_CLASSES]; /* posted: how firmly an empty class holds its index */
+	struct qv_vlist log;
+	struct qv_index ix[QV_N_CLASSES];
+};
+
+struct qv_auto {
+	struct qv_match base;
+	uint64_t secret[2]; /* of the keyed hash */
+	struct qv_line posted __attribute__((aligned(64)));
+	struct qv_line unexpected __attribute__((aligned(64)));
+};
+
+/* What a search in HASH found: entry e, and the word that points to it in index ix. */
+struct qv_found {
+	uint64_t *e;    /* NULL: nothing */
+	uint64_t *link; /* valid if ix >= 0 */
+	int ix;         /* -1: found without an index */
+};
+
+QV_INLINE struct qv_auto *qv_auto_of(struct qv_match *m)
+{
+	return (struct qv_auto *)m;
+}
+
+QV_INLINE uint32_t qv_line_len(const struct qv_line *q)
+{
+	return q->tail - q->head;
+}
+
+QV_INLINE uint64_t *qv_line_at(const struct qv_line *q, uint32_t pos)
+{
+	return q->ring[(q->head + pos) & q->ring_mask];
+}
+
+/* 1 if a was appended before b; right across the wrap of the sequence numbers. */
+QV_INLINE int qv_is_older(const uint64_t *a, const uint64_t *b)
+{
+	return (int64_t)(a[QV_SEQ] - b[QV_SEQ]) < 0;
+}
+
+/* Walking has cost as much as an index would. */
+QV_INLINE int qv_line_in_debt(const struct qv_line *q)
+{
+	return q->debt > 256 + 3 * (uint64_t)qv_line_len(q);
+}
+
+/* Test hook: change the modes now, where memory allows. */
+void qv_auto_force(struct qv_match *m, enum qv_auto_mode posted, enum qv_auto_mode unexpected);
+
+/* qv_auto_ring.c: LIST. */
+
+/* Room for n entries and half as many again; QV_ENOMEM: as before. Keeps the entries of LIST. */
+int qv_ring_resize(struct qv_auto *a, struct qv_line *q, uint32_t n);
+void qv_ring_free(struct qv_auto *a, struct qv_line *q);
+/* Remove the entry at distance pos from the head. */
+void qv_ring_remove(struct qv_line *q, uint32_t pos);
+/* The distance of entry e from the head. */
+uint32_t qv_ring_position(const struct qv_line *q, const uint64_t *e);
+
+/* qv_auto_mode.c: changes of form. */
+
+/* To HASH, unexpected: beginning with an index for receives (ignore, src). QV_ENOMEM: as before. */
+int qv_line_to_hash(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint32_t src);
+int qv_line_to_list(struct qv_auto *a, struct qv_line *q);
+/* Upkeep before an append, each QV_TICK of them. QV_ENOMEM: no room for the entry. */
+int qv_line_tick(struct qv_auto *a, struct qv_line *q);
+/* The last entry has left in HASH. */
+void qv_line_emptied(struct qv_line *q);
+/* An insertion met too many keys in one bucket of ix: change its hash, once. */
+void qv_index_watch(struct qv_auto *a, struct qv_line *q, struct qv_index *ix);
+
+/* qv_auto_collect.c: all entries of HASH. */
+
+struct qv_ordered {
+	uint64_t seq;
+	uint64_t *e;
+};
+
+/* All entries, oldest first, or NULL (no memory); free with qv_line_collect_done. */
+struct qv_ordered *qv_line_collect(struct qv_auto *a, const struct qv_line *q);
+void qv_line_collect_done(struct qv_auto *a, const struct qv_line *q, struct qv_ordered *v);
+/* Call fn for each entry, in no order. */
+void qv_line_each(const struct qv_line *q, void (*fn)(void *ctx, uint64_t *e), void *ctx);
+
+/* qv_auto_posted.c: the posted queue in HASH. */
+
+int qv_posted_fill(struct qv_auto *a, struct qv_line *q);
+int qv_posted_insert(struct qv_auto *a, struct qv_line *q, uint64_t *e);
+void qv_posted_find(struct qv_line *q, uint64_t tag, uint32_t src, struct qv_found *f);
+/* Take f->e out of its index; the caller counts. */
+void qv_posted_remove(struct qv_line *q, const struct qv_found *f);
+void qv_posted_upkeep(struct qv_auto *a, struct qv_line *q);
+
+/* qv_auto_unexpected.c: the unexpected queue in HASH. */
+
+int qv_unexpected_fill(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint32_t src);
+void qv_unexpected_insert(struct qv_auto *a, struct qv_line *q, uint64_t *e);
+void qv_unexpected_find(struct qv_auto *a, struct qv_line *q, uint64_t tag, uint64_t ignore,
+			uint32_t src, struct qv_found *f);
+/* Take f->e out of all indexes and the log; the caller counts. */
+void qv_unexpected_remove(struct qv_line *q, const struct qv_found *f);
+void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q);
+
+#endif /* QV_AUTO_H */

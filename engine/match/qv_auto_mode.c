@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_auto_mode.c - changes between LIST and HASH, and the upkeep that happens each tick.
+ *
+ * To HASH: when the steps walked since the last tick or so (debt) would have paid for the index:
+ * at most twice the cost of the better choice, whichever that is. Back to LIST: by trial, after
+ * `patience` appends or `empties_max` times empty; both double at each change to HASH, so that
+ * traffic which needs the index pays for a vanishing number of trials, and halve while LIST is
+ * calm.
+ */
+#include "match/qv_auto.h"
+
+#define PATIENCE_MIN 1024
+#define PATIENCE_MAX (UINT64_C(1) << 26)
+#define EMPTIES_MIN  16
+#define EMPTIES_MAX  65536
+#define CALM_DEBT    64
+#define CALM_APPENDS 4096
+/* Ticks in a window of the memory upkeep. */
+#define WINDOW 1024
+
+/* Forget what HASH has built. Tables that are not active have no entries. */
+static void drop_indexes(struct qv_line *q)
+{
+	for (uint32_t rest = q->active & ~QV_LOG_ACTIVE; rest; rest &= rest - 1)
+		qv_index_clear(&q->ix[__builtin_ctz(rest)]);
+	qv_vlist_clear(&q->log);
+	q->active = 0;
+}
+
+int qv_line_to_hash(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint32_t src)
+{
+	int err;
+
+	q->active = 0;
+	if (q->side == QV_POSTED)
+		err = qv_posted_fill(a, q);
+	else
+		err = qv_unexpected_fill(a, q, ignore, src);
+	q->debt = 0;
+	if (err) {
+		drop_indexes(q);
+		return err;
+	}
+	q->mode = QV_AUTO_HASH;
+	q->flips++;
+	q->hash_since = q->seq;
+	q->empties = 0;
+	if (q->patience < PATIENCE_MAX)
+		q->patience *= 2;
+	if (q->empties_max < EMPTIES_MAX)
+		q->empties_max *= 2;
+	return QV_OK;
+}
+
+static void enter_list(struct qv_line *q, uint32_t n)
+{
+	q->mode = QV_AUTO_LIST;
+	q->flips++;
+	q->head = 0;
+	q->tail = n;
+	q->debt = 0;
+	q->calm_since = q->seq;
+}
+
+int qv_line_to_list(struct qv_auto *a, struct qv_line *q)
+{
+	uint32_t n = qv_line_len(q);
+	struct qv_ordered *v = qv_line_collect(a, q);
+
+	if (!v)
+		return QV_ENOMEM;
+	if (n + 2 * QV_TICK > q->ring_mask + 1 && qv_ring_resize(a, q, n)) {
+		qv_line_collect_done(a, q, v);
+		return QV_ENOMEM;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		q->ring[i] = v[i].e;
+	qv_line_collect_done(a, q, v);
+	drop_indexes(q);
+	enter_list(q, n);
+	return QV_OK;
+}
+
+void qv_line_emptied(struct qv_line *q)
+{
+	if (++q->empties < q->empties_max)
+		return;
+	/* No entries, so the tables are all zero: nothing to clear. */
+	q->active = 0;
+	enter_list(q, 0);
+}
+
+void qv_index_watch(struct qv_auto *a, struct qv_line *q, struct qv_index *ix)
+{
+	/* Without memory the bucket stays long until the next insertion into it tries again. */
+	if (!ix->strong)
+		(void)qv_index_harden(ix, q->side, &a->base.mem, a->secret);
+}
+
+/* Give back what the last two windows had no use for. */
+static void shrink(struct qv_auto *a, struct qv_line *q)
+{
+	uint32_t n = q->peak > q->peak_before ? q->peak : q->peak_before;
+	uint64_t roomy = 16 * (uint64_t)n + 2048;
+
+	if (q->ring_mask > roomy)
+		(void)qv_ring_resize(a, q, n);
+	for (int i = 0; i < QV_N_CLASSES; i++) {
+		struct qv_index *ix = &q->ix[i];
+
+		if (qv_index_slots(ix) <= roomy)
+			continue;
+		if (q->mode == QV_AUTO_LIST || !(q->active >> i & 1))
+			qv_index_free(ix, &a->base.mem);
+		else
+			(void)qv_index_shrink(ix, q->side, &a->base.mem, n);
+	}
+	q->peak_before = q->peak;
+	q->peak = 0;
+}
+
+static int list_is_worth_a_trial(const struct qv_line *q)
+{
+	uint64_t age = q->seq - q->hash_since, n = qv_line_len(q), slots = 0;
+
+	for (int i = 0; i < QV_N_CLASSES; i++)
+		if (q->active >> i & 1)
+			slots += qv_index_slots(&q->ix[i]);
+	return age > q->patience && age > 16 * n && slots <= 16 * (n + QV_TICK);
+}
+
+static void hash_tick(struct qv_auto *a, struct qv_line *q)
+{
+	if (list_is_worth_a_trial(q) && qv_line_to_list(a, q) == QV_OK)
+		return;
+	if (q->side == QV_POSTED)
+		qv_posted_upkeep(a, q);
+	else
+		qv_unexpected_upkeep(a, q);
+}
+
+static int list_tick(struct qv_auto *a, struct qv_line *q)
+{
+	if (q->debt >= CALM_DEBT) {
+		q->calm_since = q->seq;
+	} else if (q->seq - q->calm_since >= CALM_APPENDS) {
+		q->calm_since = q->seq;
+		if (q->patience > PATIENCE_MIN)
+			q->patience /= 2;
+		if (q->empties_max > EMPTIES_MIN)
+			q->empties_max /= 2;
+	}
+	q->debt /= 2;
+	if (qv_line_len(q) + QV_TICK > q->ring_mask)
+		return qv_ring_resize(a, q, qv_line_len(q) + QV_TICK);
+	return QV_OK;
+}
+
+int qv_line_tick(struct qv_auto *a, struct qv_line *q)
+{
+	if (qv_line_len(q) > q->peak)
+		q->peak = qv_line_len(q);
+	if (q->seq / QV_TICK % WINDOW == 0)
+		shrink(a, q);
+	if (q->mode == QV_AUTO_HASH)
+		hash_tick(a, q);
+	/* Not "else": the mode may just have changed. */
+	return q->mode == QV_AUTO_LIST ? list_tick(a, q) : QV_OK;
+}

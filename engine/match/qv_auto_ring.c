@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_auto_ring.c - LIST: a dense ring of entry pointers, oldest first. */
+#include "match/qv_auto.h"
+
+#define RING_MIN 128
+
+static size_t ring_size(uint32_t mask)
+{
+	return ((size_t)mask + 1) * sizeof(uint64_t *);
+}
+
+int qv_ring_resize(struct qv_auto *a, struct qv_line *q, uint32_t n)
+{
+	uint64_t want = (uint64_t)n + n / 2 + 2 * QV_TICK, slots = RING_MIN;
+	uint64_t **ring;
+	uint32_t len = q->mode == QV_AUTO_LIST ? qv_line_len(q) : 0;
+
+	while (slots < want)
+		slots *= 2;
+	if (q->ring && slots == (uint64_t)q->ring_mask + 1)
+		return QV_OK;
+	ring = qv_mem_get(&a->base.mem, ring_size((uint32_t)(slots - 1)));
+	if (!ring)
+		return QV_ENOMEM;
+	for (uint32_t i = 0; i < len; i++)
+		ring[i] = qv_line_at(q, i);
+	qv_ring_free(a, q);
+	q->ring = ring;
+	q->ring_mask = (uint32_t)(slots - 1);
+	if (q->mode == QV_AUTO_LIST) {
+		q->head = 0;
+		q->tail = len;
+	}
+	return QV_OK;
+}
+
+void qv_ring_free(struct qv_auto *a, struct qv_line *q)
+{
+	qv_mem_put(&a->base.mem, q->ring, ring_size(q->ring_mask));
+	q->ring = NULL;
+}
+
+void qv_ring_remove(struct qv_line *q, uint32_t pos)
+{
+	uint64_t **ring = q->ring;
+	uint32_t mask = q->ring_mask, at = q->head + pos;
+
+	if (pos <= qv_line_len(q) / 2) {
+		for (; at != q->head; at--)
+			ring[at & mask] = ring[(at - 1) & mask];
+		q->head++;
+	} else {
+		for (; at != q->tail - 1; at++)
+			ring[at & mask] = ring[(at + 1) & mask];
+		q->tail--;
+	}
+}
+
+uint32_t qv_ring_position(const struct qv_line *q, const uint64_t *e)
+{
+	uint32_t low = 0, high = qv_line_len(q) - 1;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (qv_is_older(qv_line_at(q, mid), e))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}

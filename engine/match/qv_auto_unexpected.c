@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_auto_unexpected.c - unexpected messages in HASH: every message is in each active index, and in
+ * the log if that is on.
+ *
+ * A receive searches, in this order:
+ *   the index of its own class;
+ *   the index of a wider class, if few messages there have its key: all that the receive accepts
+ *   are among them, in order;
+ *   an index built for it now, if its class has searched before and there is a place;
+ *   the log, which is built when the queue is short or when searches without it cost too much;
+ *   all messages.
+ */
+#include "match/qv_auto.h"
+
+#define BATCH 16
+/* Up to here the log is as good as an index and cheaper to keep. */
+#define SHORT 32
+/* Steps in the index of a wider class: in one search, and in all since the last tick but few. */
+#define WIDER_STEPS 32
+#define WIDER_DEBT  256
+/* Appends without a search until an index or the log goes. */
+#define IDLE_INDEX 2048
+#define IDLE_LOG   1024
+
+static void insert_one(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint64_t *e)
+{
+	uint32_t seen = qv_index_insert(ix, QV_UNEXPECTED, e);
+
+	q->inspected += seen;
+	if (qv_unlikely(seen > QV_BUCKET_MAX))
+		qv_index_watch(a, q, ix);
+}
+
+static void drop_log(struct qv_line *q)
+{
+	qv_vlist_clear(&q->log);
+	q->active &= ~QV_LOG_ACTIVE;
+}
+
+void qv_unexpected_insert(struct qv_auto *a, struct qv_line *q, uint64_t *e)
+{
+	for (uint32_t rest = q->active & ~QV_LOG_ACTIVE; rest; rest &= rest - 1)
+		insert_one(a, q, &q->ix[__builtin_ctz(rest)], e);
+	/* A log that lacks an entry is of no use; the indexes have it. */
+	if (q->active & QV_LOG_ACTIVE && qv_vlist_append(&q->log, e))
+		drop_log(q);
+}
+
+static int prepare_index(struct qv_auto *a, struct qv_line *q, int i, uint64_t ignore, uint32_t src)
+{
+	struct qv_index *ix = &q->ix[i];
+
+	qv_index_set_class(ix, ignore, src == QV_SRC_ANY);
+	ix->used = q->seq;
+	ix->debt = 0;
+	return qv_index_reserve(ix, QV_UNEXPECTED, &a->base.mem, qv_line_len(q) + QV_TICK);
+}
+
+int qv_unexpected_fill(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint32_t src)
+{
+	struct qv_index *ix = &q->ix[0];
+	uint32_t n = qv_line_len(q);
+
+	if (prepare_index(a, q, 0, ignore, src))
+		return QV_ENOMEM;
+	q->active = 1;
+	for (uint32_t first = 0; first < n; first += BATCH) {
+		uint32_t end = n - first < BATCH ? n : first + BATCH;
+
+		for (uint32_t i = first; i < end; i++) {
+			const struct qv_msg *msg = qv_msg_of(qv_line_at(q, i));
+
+			__builtin_prefetch(qv_index_slot(ix, msg->tag, msg->src), 1);
+			__builtin_prefetch(qv_line_at(q, i + BATCH < n ? i + BATCH : i), 1);
+		}
+		for (uint32_t i = first; i < end; i++)
+			insert_one(a, q, ix, qv_line_at(q, i));
+	}
+	return QV_OK;
+}
+
+/* A new index over the messages that are queued. Returns its number, or -1. */
+static int build_index(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint32_t src)
+{
+	uint32_t n = qv_line_len(q);
+	struct qv_ordered *v;
+	int i = 0;
+
+	while (i < QV_N_VIEWS && q->active >> i & 1)
+		i++;
+	if (i == QV_N_VIEWS || prepare_index(a, q, i, ignore, src))
+		return -1;
+	v = qv_line_collect(a, q);
+	if (!v)
+		return -1;
+	for (uint32_t k = 0; k < n; k++)
+		insert_one(a, q, &q->ix[i], v[k].e);
+	qv_line_collect_done(a, q, v);
+	q->active |= 1u << i;
+	return i;
+}
+
+static int build_log(struct qv_auto *a, struct qv_line *q)
+{
+	uint32_t n = qv_line_len(q), k = 0;
+	struct qv_ordered *v = qv_line_collect(a, q);
+
+	if (!v)
+		return QV_ENOMEM;
+	while (k < n && qv_vlist_append(&q->log, v[k].e) == QV_OK)
+		k++;
+	qv_line_collect_done(a, q, v);
+	if (k < n) {
+		qv_vlist_clear(&q->log);
+		return QV_ENOMEM;
+	}
+	q->active |= QV_LOG_ACTIVE;
+	return QV_OK;
+}
+
+static void find_in_index(struct qv_line *q, int i, uint64_t tag, uint32_t src, struct qv_found *f)
+{
+	struct qv_index *ix = &q->ix[i];
+	uint64_t *link = qv_index_find(ix, QV_UNEXPECTED, tag, src, &q->inspected);
+
+	ix->used = q->seq;
+	*f = (struct qv_found){link ? qv_entry(*link) : NULL, link, i};
+}
+
+/* Search in the index of a wider class. 0 if that was given up. */
+static int find_in_wider(struct qv_line *q, struct qv_index *ix, uint64_t tag, uint64_t ignore,
+			 uint32_t src, struct qv_found *f)
+{
+	uint64_t *link = qv_index_find(ix, QV_UNEXPECTED, tag, src, &q->inspected);
+	uint64_t *e = link ? qv_entry(*link) : NULL;
+	uint32_t steps = 0;
+
+	for (; e && steps < WIDER_STEPS; steps++) {
+		const struct qv_msg *msg = qv_msg_of(e);
+
+		if (qv_accepts(tag, ignore, src, msg->tag, msg->src))
+			break;
+		e = qv_entry(e[ix->word + QV_NEXT]);
+	}
+	ix->debt += steps;
+	q->inspected += steps;
+	if (steps == WIDER_STEPS)
+		return 0;
+	ix->used = q->seq;
+	*f = (struct qv_found){e, NULL, -1};
+	return 1;
+}
+
+static int find_indexed(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32_t src,
+			struct qv_found *f)
+{
+	uint32_t active = q->active & ~QV_LOG_ACTIVE;
+
+	for (uint32_t rest = active; rest; rest &= rest - 1) {
+		int i = __builtin_ctz(rest);
+
+		if (qv_index_is_class(&q->ix[i], ignore, src)) {
+			find_in_index(q, i, tag, src, f);
+			return 1;
+		}
+	}
+	for (uint32_t rest = active; rest; rest &= rest - 1) {
+		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
+		int is_wider = (ignore & ix->keep) == 0 && (src != QV_SRC_ANY || !ix->src_keep);
+
+		if (is_wider && ix->debt < WIDER_DEBT && find_in_wider(q, ix, tag, ignore, src, f))
+			return 1;
+	}
+	return 0;
+}
+
+struct scan {
+	uint64_t tag, ignore;
+	uint32_t src;
+	uint64_t *best;
+};
+
+static void scan_one(void *ctx, uint64_t *e)
+{
+	struct scan *s = ctx;
+	const struct qv_msg *msg = qv_msg_of(e);
+
+	if (qv_accepts(s->tag, s->ignore, s->src, msg->tag, msg->src) &&
+	    (!s->best || qv_is_older(e, s->best)))
+		s->best = e;
+}
+
+static void find_in_all(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32_t src,
+			struct qv_found *f)
+{
+	struct scan s = {tag, ignore, src, NULL};
+
+	qv_line_each(q, scan_one, &s);
+	q->inspected += qv_line_len(q);
+	q->log_debt += qv_line_len(q);
+	*f = (struct qv_found){s.best, NULL, -1};
+}
+
+static int log_is_on(struct qv_auto *a, struct qv_line *q)
+{
+	uint32_t n = qv_line_len(q);
+
+	if (q->active & QV_LOG_ACTIVE)
+		return 1;
+	if (n > SHORT && q->log_debt < 2 * (uint64_t)n)
+		return 0;
+	q->log_debt = 0;
+	return build_log(a, q) == QV_OK;
+}
+
+void qv_unexpected_find(struct qv_auto *a, struct qv_line *q, uint64_t tag, uint64_t ignore,
+			uint32_t src, struct qv_found *f)
+{
+	int i = -1, again = q->wanted_ignore == ignore && q->wanted_any == (src == QV_SRC_ANY);
+
+	if (find_indexed(q, tag, ignore, src, f))
+		return;
+	if (again && qv_line_len(q) > SHORT)
+		i = build_index(a, q, ignore, src);
+	q->wanted_ignore = ignore;
+	q->wanted_any = src == QV_SRC_ANY;
+	if (i >= 0) {
+		find_in_index(q, i, tag, src, f);
+	} else if (log_is_on(a, q)) {
+		f->e = qv_vlist_find_msg(&q->log, tag, ignore, src, &q->inspected);
+		f->ix = -1;
+		q->log_used = q->seq;
+	} else {
+		find_in_all(q, tag, ignore, src, f);
+	}
+}
+
+void qv_unexpected_remove(struct qv_line *q, const struct qv_found *f)
+{
+	for (uint32_t rest = q->active & ~QV_LOG_ACTIVE; rest; rest &= rest - 1) {
+		int i = __builtin_ctz(rest);
+
+		if (i == f->ix)
+			qv_index_pop(&q->ix[i], f->link);
+		else
+			qv_index_remove(&q->ix[i], QV_UNEXPECTED, f->e, &q->inspected);
+	}
+	if (q->active & QV_LOG_ACTIVE)
+		qv_vlist_remove(&q->log, f->e);
+}
+
+static int is_idle(const struct qv_line *q, const struct qv_index *ix)
+{
+	return q->seq - ix->used > IDLE_INDEX + 8 * (uint64_t)qv_line_len(q);
+}
+
+void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
+{
+	for (int i = 0; i < QV_N_VIEWS; i++) {
+		struct qv_index *ix = &q->ix[i];
+		uint32_t others = q->active & ~QV_LOG_ACTIVE & ~(1u << i);
+
+		if (!(q->active >> i & 1))
+			continue;
+		ix->debt /= 2;
+		if (others && is_idle(q, ix)) {
+			qv_index_clear(ix);
+			q->active &= ~(1u << i);
+			continue;
+		}
+		/* Without memory buckets get longer; the next tick tries again. */
+		(void)qv_index_reserve(ix, QV_UNEXPECTED, &a->base.mem, qv_line_len(q) + QV_TICK);
+	}
+	if (q->active & QV_LOG_ACTIVE && q->seq - q->log_used > IDLE_LOG)
+		drop_log(q);
+}

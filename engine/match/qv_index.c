@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_index.c - a hash index over the entries of one class: its table. */
+#include "match/qv_index.h"
+
+#define LOG_SLOTS_MIN 9
+/* Slots per entry at least; a rare key in a long bucket costs more than the memory. */
+#define ROOMY 2
+
+static size_t table_size(const struct qv_index *ix)
+{
+	return sizeof(uint64_t) << (64 - ix->shift);
+}
+
+/* Hang all lists of old into ix's new table; a list moves as a whole, its order untouched. */
+static void move_lists(struct qv_index *ix, enum qv_side side, const uint64_t *old, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t word = old[i];
+
+		if (i + 8 < n && old[i + 8])
+			__builtin_prefetch(qv_entry(old[i + 8]), 1);
+		while (word) {
+			uint64_t *e = qv_entry(word);
+			uint64_t *slot =
+				qv_index_slot(ix, qv_key_tag(side, e), qv_key_src(side, e));
+
+			word = e[ix->word + QV_BUCKET];
+			e[ix->word + QV_BUCKET] = *slot;
+			*slot = (uintptr_t)e;
+		}
+	}
+}
+
+static int rebuild(struct qv_index *ix, const struct qv_index *next, enum qv_side side,
+		   struct qv_mem *mem)
+{
+	struct qv_index old = *ix;
+	uint64_t *slots = qv_mem_get_table(mem, table_size(next));
+
+	if (!slots)
+		return QV_ENOMEM;
+	*ix = *next;
+	ix->slots = slots;
+	move_lists(ix, side, old.slots, qv_index_slots(&old));
+	if (old.slots)
+		qv_mem_put(mem, old.slots, table_size(&old));
+	return QV_OK;
+}
+
+static unsigned int log_slots(uint32_t n)
+{
+	unsigned int log = LOG_SLOTS_MIN;
+
+	while (((uint64_t)1 << log) < (uint64_t)n * ROOMY)
+		log++;
+	return log;
+}
+
+int qv_index_reserve(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n)
+{
+	struct qv_index next = *ix;
+
+	if (ix->slots && (uint64_t)n * ROOMY <= qv_index_slots(ix))
+		return QV_OK;
+	/* A table that grows once grows again: take two steps. */
+	next.shift = (uint8_t)(64 - log_slots(n) - (ix->slots != NULL));
+	return rebuild(ix, &next, side, mem);
+}
+
+void qv_index_shrink(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n)
+{
+	struct qv_index next = *ix;
+
+	next.shift = (uint8_t)(64 - log_slots(n));
+	if (next.shift > ix->shift)
+		(void)rebuild(ix, &next, side, mem); /* without memory it stays as it is */
+}
+
+int qv_index_harden(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
+		    const uint64_t secret[2])
+{
+	struct qv_index next = *ix;
+
+	next.strong = 1;
+	next.mul_tag = secret[0];
+	next.mul_src = secret[1];
+	return rebuild(ix, &next, side, mem);
+}
+
+void qv_index_clear(struct qv_index *ix)
+{
+	if (ix->slots)
+		memset(ix->slots, 0, table_size(ix));
+	ix->live = 0;
+}
+
+void qv_index_free(struct qv_index *ix, struct qv_mem *mem)
+{
+	if (ix->slots)
+		qv_mem_put(mem, ix->slots, table_size(ix));
+	ix->slots = NULL;
+	ix->live = 0;
+}

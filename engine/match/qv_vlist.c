@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_vlist.c - a linked list of vector blocks: upkeep. The searches are in qv_vlist_find.c. */
+#include <assert.h>
+
+#include "match/qv_vlist.h"
+
+/* Merged blocks keep this much room, or the next append or removal would undo the work. */
+#define MERGED_MAX 48
+/* Blocks above this are dense enough to be left alone. */
+#define THIN_MAX 32
+
+static size_t block_size(const struct qv_vlist *v)
+{
+	size_t ignores = v->side == QV_POSTED ? QV_VBLOCK_LEN * sizeof(uint64_t) : 0;
+
+	return sizeof(struct qv_vblock) + ignores;
+}
+
+/* Blocks are aligned to a cache line, so block and index fit one word. */
+static uint64_t place(const struct qv_vblock *b, uint32_t i)
+{
+	return (uint64_t)(uintptr_t)b | i;
+}
+
+static struct qv_vblock *block_of(uint64_t word)
+{
+	return (struct qv_vblock *)(uintptr_t)(word & ~(uint64_t)(QV_VBLOCK_LEN - 1));
+}
+
+static uint32_t index_of(uint64_t word)
+{
+	return word & (QV_VBLOCK_LEN - 1);
+}
+
+void qv_vlist_init(struct qv_vlist *v, struct qv_match *m, enum qv_side side, uint32_t word)
+{
+	memset(v, 0, sizeof(*v));
+	v->mem = &m->mem;
+	v->kern = m->kern;
+	v->side = side;
+	v->word = word;
+}
+
+void qv_vlist_clear(struct qv_vlist *v)
+{
+	struct qv_vblock *next;
+
+	for (struct qv_vblock *b = v->head; b; b = next) {
+		next = b->next;
+		qv_mem_put(v->mem, b, block_size(v));
+	}
+	qv_mem_put(v->mem, v->spare, block_size(v));
+	v->head = v->tail = v->spare = NULL;
+	v->count = 0;
+}
+
+static QV_COLD int add_block(struct qv_vlist *v)
+{
+	struct qv_vblock *b = v->spare ? v->spare : qv_mem_get(v->mem, block_size(v));
+
+	if (!b)
+		return QV_ENOMEM;
+	v->spare = NULL;
+	b->next = NULL;
+	b->prev = v->tail;
+	b->live = 0;
+	b->used = b->count = 0;
+	if (v->tail)
+		v->tail->next = b;
+	else
+		v->head = b;
+	v->tail = b;
+	return QV_OK;
+}
+
+static QV_COLD void drop_block(struct qv_vlist *v, struct qv_vblock *b)
+{
+	if (b->prev)
+		b->prev->next = b->next;
+	else
+		v->head = b->next;
+	if (b->next)
+		b->next->prev = b->prev;
+	else
+		v->tail = b->prev;
+	if (v->spare)
+		qv_mem_put(v->mem, b, block_size(v));
+	else
+		v->spare = b;
+}
+
+int qv_vlist_append(struct qv_vlist *v, uint64_t *e)
+{
+	struct qv_vblock *b = v->tail;
+	uint32_t i;
+
+	if (qv_unlikely(!b || b->used == QV_VBLOCK_LEN)) {
+		if (add_block(v))
+			return QV_ENOMEM;
+		b = v->tail;
+	}
+	i = b->used++;
+	if (v->side == QV_POSTED) {
+		const struct qv_recv *r = qv_recv_of(e);
+
+		b->tags[i] = r->tag;
+		b->ignores[i] = r->ignore;
+		b->srcs[i] = r->src;
+	} else {
+		const struct qv_msg *msg = qv_msg_of(e);
+
+		b->tags[i] = msg->tag;
+		b->srcs[i] = msg->src;
+	}
+	b->entry[i] = e;
+	b->live |= (uint64_t)1 << i;
+	b->count++;
+	v->count++;
+	e[v->word] = place(b, i);
+	return QV_OK;
+}
+
+static void move_entry(struct qv_vlist *v, struct qv_vblock *to, uint32_t t,
+		       const struct qv_vblock *from, uint32_t f)
+{
+	to->tags[t] = from->tags[f];
+	to->srcs[t] = from->srcs[f];
+	if (v->side == QV_POSTED)
+		to->ignores[t] = from->ignores[f];
+	to->entry[t] = from->entry[f];
+	to->entry[t][v->word] = place(to, t);
+}
+
+/* Move the live entries of `from` to the slots of `to` from t on; returns the slot after them. */
+static uint32_t pack(struct qv_vlist *v, struct qv_vblock *to, uint32_t t,
+		     const struct qv_vblock *from)
+{
+	for (uint64_t live = from->live; live; live &= live - 1) {
+		uint32_t f = (uint32_t)__builtin_ctzll(live);
+
+		if (to != from || t != f)
+			move_entry(v, to, t, from, f);
+		t++;
+	}
+	return t;
+}
+
+/* Make one block of two neighbours, a the older. */
+static QV_COLD void merge(struct qv_vlist *v, struct qv_vblock *a, struct qv_vblock *b)
+{
+	uint32_t n = pack(v, a, pack(v, a, 0, a), b);
+
+	assert(n == a->count + b->count && n < QV_VBLOCK_LEN);
+	a->used = a->count = n;
+	a->live = ((uint64_t)1 << n) - 1;
+	drop_block(v, b);
+}
+
+static QV_COLD void thin_out(struct qv_vlist *v, struct qv_vblock *b)
+{
+	if (b->next && b->count + b->next->count <= MERGED_MAX)
+		merge(v, b, b->next);
+	else if (b->prev && b->count + b->prev->count <= MERGED_MAX)
+		merge(v, b->prev, b);
+}
+
+void qv_vlist_remove(struct qv_vlist *v, const uint64_t *e)
+{
+	struct qv_vblock *b = block_of(e[v->word]);
+	uint32_t i = index_of(e[v->word]);
+
+	b->live &= ~((uint64_t)1 << i);
+	b->count--;
+	v->count--;
+	if (b->count == 0) {
+		b->used = 0;
+		if (v->head != v->tail)
+			drop_block(v, b);
+		return;
+	}
+	if (i == b->used - 1)
+		b->used = QV_VBLOCK_LEN - (uint32_t)__builtin_clzll(b->live);
+	/* Not at every removal: a pair that is too full to merge would be looked at each time. */
+	if (b->count <= THIN_MAX && (b->count & 7) == 0)
+		thin_out(v, b);
+}
+
+uint64_t *qv_vlist_next(const struct qv_vlist *v, const uint64_t *e)
+{
+	const struct qv_vblock *b = v->head;
+	uint64_t rest = b ? b->live : 0;
+
+	if (e) {
+		b = block_of(e[v->word]);
+		/* Two shifts: a shift by 64 is undefined. */
+		rest = b->live >> index_of(e[v->word]) >> 1 << index_of(e[v->word]) << 1;
+		if (!rest) {
+			b = b->next;
+			rest = b ? b->live : 0;
+		}
+	}
+	return rest ? b->entry[__builtin_ctzll(rest)] : NULL;
+}
