@@ -53,14 +53,30 @@ struct qv_fi_host {
 	struct fi_info *(*dupinfo)(const struct fi_info *info);
 	int (*fabric)(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
 	uint32_t (*version)(void);
+	const char *(*strerror)(int err);
+	int (*param_define)(const struct fi_provider *prov, const char *name,
+			    enum fi_param_type type, const char *help, ...);
+	int (*param_get)(struct fi_provider *prov, const char *name, void *value);
+	int (*log_enabled)(const struct fi_provider *prov, enum fi_log_level level,
+			   enum fi_log_subsys subsys);
+	void (*log)(const struct fi_provider *prov, enum fi_log_level level,
+		    enum fi_log_subsys subsys, const char *func, int line, const char *fmt, ...)
+		__attribute__((format(printf, 6, 7)));
 };
 extern struct qv_fi_host qv_fi_host;	 /* set once, in fi_prov_ini */
 extern struct fi_provider qv_fi_prov;	 /* "quiver" */
 extern struct fi_provider qv_fi_util_prov; /* "ofi_quiver": FI_PROVIDER="<core>;ofi_quiver" */
 
-#define QV_FI_WARN(subsys, ...) FI_WARN(&qv_fi_prov, FI_LOG_##subsys, __VA_ARGS__)
-#define QV_FI_INFO(subsys, ...) FI_INFO(&qv_fi_prov, FI_LOG_##subsys, __VA_ARGS__)
-#define QV_FI_DBG(subsys, ...)	FI_DBG(&qv_fi_prov, FI_LOG_##subsys, __VA_ARGS__)
+/* libfabric's log, of the libfabric that loaded us; texts end in a newline. */
+#define QV_FI_LOG(level, subsys, ...)                                                              \
+	do {                                                                                       \
+		if (qv_fi_host.log_enabled(&qv_fi_prov, FI_LOG_##level, FI_LOG_##subsys))          \
+			qv_fi_host.log(&qv_fi_prov, FI_LOG_##level, FI_LOG_##subsys, __func__,     \
+				       __LINE__, __VA_ARGS__);                                     \
+	} while (0)
+#define QV_FI_WARN(subsys, ...) QV_FI_LOG(WARN, subsys, __VA_ARGS__)
+#define QV_FI_INFO(subsys, ...) QV_FI_LOG(INFO, subsys, __VA_ARGS__)
+#define QV_FI_DBG(subsys, ...)  QV_FI_LOG(DEBUG, subsys, __VA_ARGS__)
 
 /* ---- qv_fi_param.c: the environment ---------------------------------------------------------- */
 struct qv_fi_params {
@@ -75,7 +91,10 @@ struct qv_fi_params {
 };
 extern struct qv_fi_params qv_fi_params;
 
-/* Define and read all parameters; a wrong one is reported once (log and stderr). */
+/* Tell libfabric of the parameters (fi_info -e). Once, in fi_prov_ini. */
+void qv_fi_params_define(void);
+/* Read them, at the first call; a wrong one is reported once (log and stderr). Not before somebody
+ * asks for quiver: settings of a provider that nobody uses are nobody's mistake. */
 void qv_fi_params_init(void);
 
 /* One line for the user: libfabric's warning log, and stderr with the prefix "quiver: " unless
@@ -117,6 +136,7 @@ struct qv_fi_domain { /* qv_fi_domain.c */
 	pthread_mutex_t lock;	   /* all data-path calls of the domain's objects */
 	bool threadsafe;	   /* false: the application serialises (FI_THREAD_DOMAIN), no lock */
 	bool has_rma;		   /* the core grants FI_RMA */
+	bool basic_mr;		   /* the application has FI_MR_BASIC: keys are ours to choose */
 	uint64_t next_key;	   /* next key to try for our own registrations */
 	int refs;		   /* open endpoints, queues, AVs, MRs ... */
 };
@@ -184,6 +204,7 @@ int qv_fi_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, v
 int qv_fi_util_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
 int qv_fi_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
 		      void *context);
+extern struct fi_ops_mr qv_fi_mr_ops; /* qv_fi_mr.c */
 int qv_fi_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av,
 		  void *context);
 int qv_fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_fi_av_insert.c - fi_av_insert and its relatives: the core's call, and our entries for it. */
+#include "qv_fi_av.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INSERT_FLAGS (FI_MORE | FI_SYNC_ERR)
+
+struct insertion {
+	struct qv_fi_av *av;
+	fi_addr_t *out; /* may be NULL */
+	int *errors;    /* FI_SYNC_ERR, else NULL */
+	size_t done, good;
+};
+
+/* Record the next address: a node, or NULL for a failure. */
+static void record(struct insertion *ins, struct qv_fi_av_node *node)
+{
+	fi_addr_t index = node ? qv_fi_av_name(ins->av, node) : FI_ADDR_NOTAVAIL;
+
+	if (ins->out)
+		ins->out[ins->done] = index;
+	if (ins->errors)
+		ins->errors[ins->done] = index == FI_ADDR_NOTAVAIL ? FI_EADDRNOTAVAIL : 0;
+	ins->good += index != FI_ADDR_NOTAVAIL;
+	ins->done++;
+}
+
+/* Addresses unknown so far, in one call of the core. */
+static void insert_new(struct insertion *ins, const char *addr, size_t n, fi_addr_t *cores)
+{
+	struct qv_fi_av *av = ins->av;
+	int ret;
+
+	for (size_t i = 0; i < n; i++)
+		cores[i] = FI_ADDR_NOTAVAIL;
+	ret = fi_av_insert(av->core, addr, n, cores, 0, NULL);
+	if (ret < (int)n)
+		QV_FI_INFO(AV, "the core took %d of %zu addresses\n", ret, n);
+	for (size_t i = 0; i < n; i++) {
+		size_t len =
+			qv_fi_addr_len(qv_fi_av_format(av), addr, SIZE_MAX, qv_fi_av_fixed_len(av));
+
+		record(ins, qv_fi_av_add(av, addr, len, ret > 0 ? cores[i] : FI_ADDR_NOTAVAIL));
+		addr += len;
+	}
+}
+
+/* Known ones one by one, and the runs of unknown ones between them. */
+static void insert_all(struct insertion *ins, const char *addr, size_t count, fi_addr_t *cores)
+{
+	struct qv_fi_av *av = ins->av;
+	const char *run = addr;
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t len =
+			qv_fi_addr_len(qv_fi_av_format(av), addr, SIZE_MAX, qv_fi_av_fixed_len(av));
+		struct qv_fi_av_node *node = len ? qv_fi_av_find(av, addr, len) : NULL;
+
+		if (len && !node) {
+			n++;
+			addr += len;
+			continue;
+		}
+		if (n)
+			insert_new(ins, run, n, cores);
+		record(ins, node);
+		if (!len) /* where the next one would start is unknown */
+			QV_FI_WARN(AV, "not an address of format %u\n", qv_fi_av_format(av));
+		while (!len && ins->done < count)
+			record(ins, NULL);
+		if (!len)
+			return;
+		addr += len;
+		run = addr;
+		n = 0;
+	}
+	if (n)
+		insert_new(ins, run, n, cores);
+}
+
+/* Check the call and set up its reports. Lock held. */
+static int begin(struct insertion *ins, struct fid_av *fid, fi_addr_t *out, uint64_t flags,
+		 void *context)
+{
+	*ins = (struct insertion){.av = qv_fi_av_of(fid), .out = out};
+	if (flags & ~INSERT_FLAGS)
+		return -FI_EBADFLAGS;
+	if (ins->av->flags & FI_EVENT && !ins->av->eq)
+		return -FI_ENOEQ;
+	if (flags & FI_SYNC_ERR) {
+		if (ins->av->flags & FI_EVENT || !context)
+			return -FI_EINVAL;
+		ins->errors = context;
+	}
+	return 0;
+}
+
+/* The return value of the call, or its event. */
+static int finish(const struct insertion *ins, void *context)
+{
+	struct qv_fi_av *av = ins->av;
+	struct fi_eq_entry event = {
+		.fid = &av->fid.fid,
+		.context = context,
+		.data = ins->good,
+	};
+	ssize_t ret;
+
+	if (!(av->flags & FI_EVENT))
+		return (int)ins->good;
+	ret = fi_eq_write(av->eq, FI_AV_COMPLETE, &event, sizeof event, 0);
+	return ret < 0 ? (int)ret : 0;
+}
+
+int qv_fi_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *out,
+		    uint64_t flags, void *context)
+{
+	struct qv_fi_domain *dom = qv_fi_av_of(fid)->dom;
+	struct insertion ins;
+	fi_addr_t *cores;
+	int ret;
+
+	if (count > INT32_MAX)
+		return -FI_EINVAL;
+	cores = malloc((count ? count : 1) * sizeof *cores);
+	if (!cores)
+		return -FI_ENOMEM;
+	qv_fi_lock(dom);
+	ret = begin(&ins, fid, out, flags, context);
+	if (!ret) {
+		insert_all(&ins, addr, count, cores);
+		ret = finish(&ins, context);
+	}
+	qv_fi_unlock(dom);
+	free(cores);
+	return ret;
+}
+
+/* An address that the core itself made, from a node and service name. */
+static struct qv_fi_av_node *add_core_addr(struct qv_fi_av *av, fi_addr_t core)
+{
+	char name[QV_FI_ADDR_MAX];
+	size_t len = sizeof name;
+
+	if (core == FI_ADDR_NOTAVAIL || fi_av_lookup(av->core, core, name, &len) ||
+	    len > sizeof name)
+		return NULL;
+	return qv_fi_av_add(av, name, len, core);
+}
+
+int qv_fi_av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, const char *service,
+		       size_t svccnt, fi_addr_t *out, uint64_t flags, void *context)
+{
+	struct qv_fi_av *av = qv_fi_av_of(fid);
+	struct insertion ins;
+	fi_addr_t *cores;
+	size_t count;
+	int ret;
+
+	if (!nodecnt || !svccnt || nodecnt > INT32_MAX / svccnt)
+		return -FI_EINVAL;
+	count = nodecnt * svccnt;
+	cores = malloc(count * sizeof *cores);
+	if (!cores)
+		return -FI_ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		cores[i] = FI_ADDR_NOTAVAIL;
+	qv_fi_lock(av->dom);
+	ret = begin(&ins, fid, out, flags, context);
+	if (!ret)
+		ret = nodecnt == 1 && svccnt == 1
+			      ? fi_av_insertsvc(av->core, node, service, cores, 0, NULL)
+			      : fi_av_insertsym(av->core, node, nodecnt, service, svccnt, cores, 0,
+						NULL);
+	if (ret >= 0) {
+		for (size_t i = 0; i < count; i++)
+			record(&ins, add_core_addr(av, cores[i]));
+		ret = finish(&ins, context);
+	}
+	qv_fi_unlock(av->dom);
+	free(cores);
+	return ret;
+}
+
+int qv_fi_av_insertsvc(struct fid_av *fid, const char *node, const char *service, fi_addr_t *out,
+		       uint64_t flags, void *context)
+{
+	/* A formatted address may be given as a node without a service. */
+	if (qv_fi_av_format(qv_fi_av_of(fid)) == FI_ADDR_STR && node && !service)
+		return qv_fi_av_insert(fid, node, 1, out, flags, context);
+	return qv_fi_av_insertsym(fid, node, 1, service, 1, out, flags, context);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_fi_core.c - the core provider under us: which one, and what is asked of it. */
+#include "qv_fi_core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/*
+ * Flags between libfabric and its providers, not in the public headers but the same since 1.12 and
+ * used by providers that are built as files of their own: skip what is layered, and see what
+ * FI_PROVIDER hides.
+ */
+#define CORE_PROV_ONLY (1ULL << 59)
+#define GETINFO_HIDDEN (1ULL << 60)
+
+static __thread int asking; /* this thread is inside the core's getinfo, which may ask us back */
+
+bool qv_fi_core_asking(void)
+{
+	return asking;
+}
+
+/* ---- FI_PROVIDER ----------------------------------------------------------------------------- */
+bool qv_fi_filter_next(const char **pos, char *entry, size_t size)
+{
+	const char *text = *pos;
+	size_t len;
+
+	if (!text) {
+		text = getenv("FI_PROVIDER");
+		if (!text || *text == '^')
+			return false;
+	}
+	text += strspn(text, ",");
+	len = strcspn(text, ",");
+	if (!len || len >= size)
+		return false;
+	memcpy(entry, text, len);
+	entry[len] = 0;
+	*pos = text + len;
+	return true;
+}
+
+bool qv_fi_filter_has(const char *name)
+{
+	char entry[QV_FI_NAME_MAX];
+	const char *pos = NULL;
+
+	while (qv_fi_filter_next(&pos, entry, sizeof entry))
+		if (!strcasecmp(entry, name))
+			return true;
+	return false;
+}
+
+/* Does FI_PROVIDER leave this single core name visible to everybody? */
+static bool is_visible(const char *name, size_t len)
+{
+	const char *filter = getenv("FI_PROVIDER"), *pos = NULL;
+	char entry[QV_FI_NAME_MAX];
+
+	if (!filter || *filter == '^')
+		return true;
+	while (qv_fi_filter_next(&pos, entry, sizeof entry))
+		if (!strncasecmp(entry, name, len) && (!entry[len] || entry[len] == ';'))
+			return true;
+	return false;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+static bool copy_bytes(void **to, size_t *tolen, const void *from, size_t len)
+{
+	if (!from || !len)
+		return true;
+	*to = malloc(len);
+	if (!*to)
+		return false;
+	memcpy(*to, from, len);
+	*tolen = len;
+	return true;
+}
+
+static bool copy_text(char **to, const char *from)
+{
+	return !from || (*to = strdup(from));
+}
+
+/* The mr_mode to ask for, so that the keys and addresses of the application's own registrations are
+ * what it expects. Without FI_RMA it has none, and all that we can handle is asked for. */
+static int ask_mr_mode(const struct fi_info *app)
+{
+	int mode;
+
+	if (!app || !app->domain_attr || (app->caps && !(app->caps & FI_RMA)))
+		return QV_FI_CORE_MR_MODE;
+	mode = app->domain_attr->mr_mode;
+	if (mode & FI_MR_BASIC)
+		return QV_FI_BASIC_MR;
+	return mode & QV_FI_CORE_MR_MODE;
+}
+
+struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app)
+{
+	struct fi_info *h = qv_fi_host.dupinfo(NULL);
+	bool ok;
+
+	if (!h)
+		return NULL;
+	h->caps = FI_MSG | FI_RMA | FI_SOURCE;
+	h->mode = QV_FI_CORE_MODE;
+	h->ep_attr->type = FI_EP_RDM;
+	h->tx_attr->msg_order = h->rx_attr->msg_order = FI_ORDER_SAS;
+	h->domain_attr->mr_mode = ask_mr_mode(app);
+	h->domain_attr->threading = FI_THREAD_DOMAIN;
+	h->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+	h->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	h->domain_attr->resource_mgmt = FI_RM_ENABLED;
+	ok = copy_text(&h->fabric_attr->prov_name, core);
+	if (app) {
+		h->addr_format = app->addr_format;
+		ok = ok &&
+		     copy_bytes(&h->src_addr, &h->src_addrlen, app->src_addr, app->src_addrlen);
+		ok = ok &&
+		     copy_bytes(&h->dest_addr, &h->dest_addrlen, app->dest_addr, app->dest_addrlen);
+		if (app->fabric_attr)
+			ok = ok && copy_text(&h->fabric_attr->name, app->fabric_attr->name);
+		if (app->domain_attr)
+			ok = ok && copy_text(&h->domain_attr->name, app->domain_attr->name);
+	}
+	if (ok)
+		return h;
+	qv_fi_host.freeinfo(h);
+	return NULL;
+}
+
+/* Asking for "tcp" also brings "tcp;ofi_rxm": keep what has exactly this name. */
+static struct fi_info *keep_exact(struct fi_info *list, const char *name)
+{
+	struct fi_info *kept = NULL, **tail = &kept, *next;
+
+	for (; list; list = next) {
+		next = list->next;
+		list->next = NULL;
+		if (!strcasecmp(list->fabric_attr->prov_name, name)) {
+			*tail = list;
+			tail = &list->next;
+		} else {
+			qv_fi_host.freeinfo(list);
+		}
+	}
+	return kept;
+}
+
+int qv_fi_core_ask(const char *core, const char *node, const char *service, uint64_t flags,
+		   const struct fi_info *hints, struct fi_info **list)
+{
+	int ret;
+
+	flags |= GETINFO_HIDDEN | (strchr(core, ';') ? 0 : CORE_PROV_ONLY);
+	*list = NULL;
+	asking++;
+	ret = qv_fi_host.getinfo(QV_FI_CORE_API, node, service, flags, hints, list);
+	asking--;
+	if (ret)
+		return ret;
+	*list = keep_exact(*list, core);
+	return *list ? 0 : -FI_ENODATA;
+}
+
+int qv_fi_core_query(const char *core, const char *node, const char *service, uint64_t flags,
+		     struct fi_info *hints, bool need_rma, struct fi_info **list)
+{
+	int ret;
+
+	if (!hints)
+		return -FI_ENOMEM;
+	ret = qv_fi_core_ask(core, node, service, flags, hints, list);
+	if (ret == -FI_ENODATA && !need_rma) {
+		/* No RMA to be had: long messages go in segments. */
+		hints->caps &= ~FI_RMA;
+		hints->domain_attr->mr_mode = QV_FI_CORE_MR_MODE;
+		ret = qv_fi_core_ask(core, node, service, flags, hints, list);
+	}
+	qv_fi_host.freeinfo(hints);
+	return ret;
+}
+
+static void drop_addresses(struct fi_info *info)
+{
+	free(info->src_addr);
+	free(info->dest_addr);
+	info->src_addr = info->dest_addr = NULL;
+	info->src_addrlen = info->dest_addrlen = 0;
+}
+
+int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info **info)
+{
+	struct fi_info *hints = qv_fi_core_hints(core, app), *list;
+	int ret;
+
+	/* A query by address could name another interface: ask by the names only. */
+	if (hints)
+		drop_addresses(hints);
+	ret = qv_fi_core_query(core, NULL, NULL, 0, hints, app && app->caps & FI_RMA, &list);
+	if (ret)
+		return ret;
+	if (list->next) {
+		qv_fi_host.freeinfo(list->next);
+		list->next = NULL;
+	}
+	if (app) {
+		/* What the application chose, or nothing where it chose nothing. */
+		drop_addresses(list);
+		if (!copy_bytes(&list->src_addr, &list->src_addrlen, app->src_addr,
+				app->src_addrlen) ||
+		    !copy_bytes(&list->dest_addr, &list->dest_addrlen, app->dest_addr,
+				app->dest_addrlen)) {
+			qv_fi_host.freeinfo(list);
+			return -FI_ENOMEM;
+		}
+	}
+	*info = list;
+	return 0;
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+static bool is_usable(const char *core)
+{
+	struct fi_info *list;
+
+	if (qv_fi_core_query(core, NULL, NULL, 0, qv_fi_core_hints(core, NULL), false, &list))
+		return false;
+	qv_fi_host.freeinfo(list);
+	return true;
+}
+
+/* A job may span nodes, so shm, which reaches this node only, is never chosen by itself. */
+static const char *choose_auto(void)
+{
+	static const char *const order[] = {"cxi", "efa", "tcp", "net", "sockets"};
+
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+		if (is_usable(order[i]))
+			return order[i];
+	qv_fi_complain("no usable core provider: none of cxi, efa, tcp, net and sockets offers "
+		       "FI_EP_RDM here; name another by FI_QUIVER_CORE (see `quiver info`)");
+	return NULL;
+}
+
+/* libfabric opens the fabric of a layered provider only where FI_PROVIDER leaves the parts below
+ * its top visible. */
+static bool is_reachable(const char *core, const char *where)
+{
+	const char *part = core, *end;
+
+	for (; (end = strchr(part, ';')); part = end + 1) {
+		if (is_visible(part, (size_t)(end - part)))
+			continue;
+		qv_fi_complain("%s: a layered core cannot be reached under FI_PROVIDER=%s; "
+			       "set FI_PROVIDER=\"%s;ofi_quiver\" instead",
+			       where, getenv("FI_PROVIDER"), core);
+		return false;
+	}
+	return true;
+}
+
+static const char *choose_named(const char *core, const char *where)
+{
+	if (strchr(core, ',')) {
+		qv_fi_complain("%s: a list of cores is not in this version, name one", where);
+		return NULL;
+	}
+	/* Users think of TCP as one thing: its RDM endpoints were called net before 1.18. */
+	if (!strcasecmp(core, "tcp") && !is_usable("tcp") && is_usable("net"))
+		return "net";
+	if (!qv_fi_core_is_known(core, where) || !is_reachable(core, where))
+		return NULL;
+	if (is_usable(core))
+		return core;
+	qv_fi_core_explain(core, where);
+	return NULL;
+}
+
+/* Choices made so far: the same for the whole life of the process. */
+struct choice {
+	struct choice *next;
+	char *core;
+	char setting[]; /* "" = automatic */
+};
+
+const char *qv_fi_core_choose(const char *setting, const char *where)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct choice *choices;
+	const char *key = setting ? setting : "", *core;
+	struct choice *c;
+
+	pthread_mutex_lock(&lock);
+	for (c = choices; c && strcmp(c->setting, key);)
+		c = c->next;
+	if (!c) {
+		core = setting ? choose_named(setting, where) : choose_auto();
+		if (core && (c = malloc(sizeof *c + strlen(key) + 1))) {
+			strcpy(c->setting, key);
+			c->core = strdup(core);
+			c->next = choices;
+			choices = c;
+			QV_FI_INFO(CORE, "core for %s: %s\n", setting ? setting : "auto", core);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return c ? c->core : NULL;
+}
+
+const char *qv_fi_core_named(const char *prov_name)
+{
+	static const char suffix[] = ";ofi_quiver";
+	size_t len = strlen(prov_name), cut = sizeof suffix - 1;
+	char core[QV_FI_NAME_MAX], where[QV_FI_NAME_MAX + 32];
+
+	if (len > cut && !strcasecmp(prov_name + len - cut, suffix)) {
+		if (len - cut >= sizeof core)
+			return NULL;
+		memcpy(core, prov_name, len - cut);
+		core[len - cut] = 0;
+		snprintf(where, sizeof where, "%s%s", core, suffix);
+		return qv_fi_core_choose(core, where);
+	}
+	if (qv_fi_params.core)
+		snprintf(where, sizeof where, "FI_QUIVER_CORE=%s", qv_fi_params.core);
+	return qv_fi_core_choose(qv_fi_params.core, where);
+}

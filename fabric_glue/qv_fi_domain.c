@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_fi_domain.c - domain: the core's domain, and the lock that all our objects in it share. */
+#include "qv_fi.h"
+
+#include <stdlib.h>
+
+/* Keys of our own registrations start far from 0, where applications begin to count. */
+#define FIRST_KEY 0x51000000u
+
+static int domain_close(struct fid *fid)
+{
+	struct qv_fi_domain *dom = container_of(fid, struct qv_fi_domain, fid.fid);
+	int ret;
+
+	if (dom->refs)
+		return -FI_EBUSY;
+	ret = fi_close(&dom->core->fid);
+	if (ret)
+		return ret;
+	qv_fi_host.freeinfo(dom->core_info);
+	pthread_mutex_destroy(&dom->lock);
+	__atomic_sub_fetch(&dom->fabric->refs, 1, __ATOMIC_RELEASE);
+	free(dom);
+	return 0;
+}
+
+/* An event queue for the domain's events, FI_REG_MR: both belong to the core. */
+static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	struct qv_fi_domain *dom = container_of(fid, struct qv_fi_domain, fid.fid);
+
+	if (bfid->fclass != FI_CLASS_EQ)
+		return -FI_EINVAL;
+	if (flags & FI_REG_MR)
+		return -FI_ENOSYS;
+	return fi_domain_bind(dom->core, bfid, flags);
+}
+
+static int no_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **sep,
+			  void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr,
+			struct fid_poll **pollset)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_stx_ctx(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx,
+		      void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **ep,
+		      void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_query_atomic(struct fid_domain *domain, enum fi_datatype type, enum fi_op op,
+			   struct fi_atomic_attr *attr, uint64_t flags)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_query_collective(struct fid_domain *domain, enum fi_collective_op op,
+			       struct fi_collective_attr *attr, uint64_t flags)
+{
+	return -FI_ENOSYS;
+}
+
+static struct fi_ops domain_fi_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = domain_close,
+	.bind = domain_bind,
+	.control = qv_fi_no_control,
+	.ops_open = qv_fi_no_ops_open,
+};
+
+static struct fi_ops_domain domain_ops = {
+	.size = sizeof(struct fi_ops_domain),
+	.av_open = qv_fi_av_open,
+	.cq_open = qv_fi_cq_open,
+	.endpoint = qv_fi_ep_open,
+	.scalable_ep = no_scalable_ep,
+	.cntr_open = qv_fi_cntr_open,
+	.poll_open = no_poll_open,
+	.stx_ctx = no_stx_ctx,
+	.srx_ctx = no_srx_ctx,
+	.query_atomic = no_query_atomic,
+	.query_collective = no_query_collective,
+};
+
+static void init(struct qv_fi_domain *dom, const struct fi_info *info, void *context)
+{
+	const struct fi_domain_attr *attr = info->domain_attr;
+
+	pthread_mutex_init(&dom->lock, NULL);
+	dom->threadsafe = !attr || attr->threading != FI_THREAD_DOMAIN;
+	dom->basic_mr = attr && attr->mr_mode & FI_MR_BASIC;
+	dom->has_rma = dom->core_info->caps & FI_RMA;
+	dom->next_key = FIRST_KEY;
+	dom->fid.fid.fclass = FI_CLASS_DOMAIN;
+	dom->fid.fid.context = context;
+	dom->fid.fid.ops = &domain_fi_ops;
+	dom->fid.ops = &domain_ops;
+	dom->fid.mr = &qv_fi_mr_ops;
+}
+
+int qv_fi_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_domain **domain,
+		      void *context)
+{
+	struct qv_fi_fabric *fabric = container_of(fid, struct qv_fi_fabric, fid);
+	struct qv_fi_domain *dom = calloc(1, sizeof *dom);
+	int ret;
+
+	if (!dom)
+		return -FI_ENOMEM;
+	dom->fabric = fabric;
+	ret = qv_fi_core_info(fabric->core_name, info, &dom->core_info);
+	if (ret)
+		goto fail;
+	ret = fi_domain(fabric->core, dom->core_info, &dom->core, NULL);
+	if (ret)
+		goto fail_info;
+	init(dom, info, context);
+	__atomic_add_fetch(&fabric->refs, 1, __ATOMIC_RELAXED);
+	QV_FI_INFO(DOMAIN, "domain %s over core %s, %s\n",
+		   dom->core_info->domain_attr->name ? dom->core_info->domain_attr->name : "-",
+		   fabric->core_name, dom->threadsafe ? "locked" : "no lock (FI_THREAD_DOMAIN)");
+	*domain = &dom->fid;
+	return 0;
+fail_info:
+	qv_fi_host.freeinfo(dom->core_info);
+fail:
+	QV_FI_WARN(DOMAIN, "no domain over core %s: %s\n", fabric->core_name,
+		   qv_fi_host.strerror(-ret));
+	free(dom);
+	return ret;
+}
