@@ -23,3 +23,11 @@ if(QV_TEST_VARIANTS)
 	qv_add_test(NAME clang.build LABELS unit TIMEOUT 900
 		COMMAND ${variants} test clang ${CMAKE_BINARY_DIR})
 endif()
+
+# The same scripts in bare Debian roots: they fetch packages, so they are slow tests.
+qv_add_test(NAME roots.demo LABELS slow TIMEOUT 1800 SERIAL
+	COMMAND ${CMAKE_SOURCE_DIR}/scripts/fresh-root scripts/demo --quick)
+if(QV_WITH_FABRIC)
+	qv_add_test(NAME roots.debian13 LABELS slow TIMEOUT 1800 SERIAL
+		COMMAND ${CMAKE_SOURCE_DIR}/scripts/debian13 --build ${CMAKE_BINARY_DIR})
+endif()
