@@ -16,11 +16,6 @@
 /* This thread is asking a core: what arrives at our own getinfo now is its echo. */
 bool qv_fi_core_asking(void);
 
-/* Entries of a positive FI_PROVIDER, one by one: *pos starts as NULL. False at the end. */
-bool qv_fi_filter_next(const char **pos, char *entry, size_t size);
-/* Is this one of them? */
-bool qv_fi_filter_has(const char *name);
-
 /* fi_getinfo of exactly this provider, hidden or not. */
 int qv_fi_core_ask(const char *core, const char *node, const char *service, uint64_t flags,
 		   const struct fi_info *hints, struct fi_info **list);
@@ -28,6 +23,12 @@ int qv_fi_core_ask(const char *core, const char *node, const char *service, uint
  * there is none and it is not needed. */
 int qv_fi_core_query(const char *core, const char *node, const char *service, uint64_t flags,
 		     struct fi_info *hints, bool need_rma, struct fi_info **list);
+
+/* ---- qv_fi_core_choose.c --------------------------------------------------------------------- */
+/* Entries of a positive FI_PROVIDER, one by one: *pos starts as NULL. False at the end. */
+bool qv_fi_filter_next(const char **pos, char *entry, size_t size);
+/* Is this one of them? */
+bool qv_fi_filter_has(const char *name);
 
 /* The core that a setting means: NULL is automatic. NULL if there is none: the reason is told once,
  * with `where` to say who asked for it. */

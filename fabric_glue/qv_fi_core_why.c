@@ -45,7 +45,7 @@ static const char *name_fault(const char *core, const struct fi_info *all)
 	const char *part = core, *end;
 
 	if (!strcasecmp(core, "quiver") || strcasestr(core, "ofi_quiver"))
-		return "quiver cannot be its own core";
+		return "is not a core, it is quiver itself";
 	if (is_layer(core))
 		return "is a layer over a core, not a core";
 	for (;; part = end + 1) {
@@ -69,7 +69,7 @@ bool qv_fi_core_is_known(const char *core, const char *where)
 	fault = name_fault(core, all);
 	if (fault) {
 		list_cores(all, known, sizeof known);
-		qv_fi_complain("%s: %s; known:%s", where, fault, known);
+		qv_fi_complain("%s %s; known:%s", where, fault, known);
 	}
 	qv_fi_host.freeinfo(all);
 	return !fault;
