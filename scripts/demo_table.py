@@ -157,9 +157,11 @@ def print_meaning(columns):
 def print_use(build):
     print(f"""
 With your own MPI program (Open MPI), nothing recompiled:
+  scripts/mpirun-quiver --core shm -np 2 ./program      (--core tcp goes between machines)
+which is:
   export FI_PROVIDER_PATH={build}/lib/libfabric FI_PROVIDER=quiver FI_QUIVER_CORE=shm
   mpirun -np 2 --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include quiver ./program
-With any libfabric program: the same three variables. FI_QUIVER_CORE=tcp goes between machines.""")
+With any libfabric program: the same three variables.""")
 
 
 def main():
