@@ -115,7 +115,7 @@ static int watch(const struct ft_case *c)
 {
 	double limit = c->limit * env_number("QV_TEST_TIMEOUT");
 	double start = ft_now(), deadline = start + limit;
-	bool gone[FT_MAX_RANKS] = {false}, skip = false;
+	bool gone[FT_MAX_RANKS] = {false}, skip = false, stopped = false;
 	const char *why = NULL;
 
 	for (int left = c->ranks; left > 0;) {
@@ -132,9 +132,10 @@ static int watch(const struct ft_case *c)
 			bad = verdict(i, status, &skip);
 			if (!why && bad)
 				why = bad;
-			if (why || skip) { /* others get a moment to say what they saw */
-				usleep(200000);
+			if ((why || skip) && !stopped) {
+				usleep(200000); /* a moment for the others to say what they saw */
 				stop_ranks(c, gone, SIGKILL);
+				stopped = true;
 			}
 		}
 		if (pid <= 0 && ft_now() > deadline && !why) {
