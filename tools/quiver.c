@@ -16,9 +16,7 @@ struct command {
 static int bench(int argc, char **argv);
 
 static const struct command commands[] = {
-#ifdef QV_HAVE_INFO
 	{"info", qv_cmd_info, "what was built, what this machine has, what would be chosen"},
-#endif
 	{"bench", bench, "measure: quiver bench <name>"},
 	{NULL, NULL, NULL},
 };
