@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Sources of the wire protocol, relative to engine/.
 set(qv_proto_sources
 	base/qv_pool.c base/qv_handle.c base/qv_proc.c
 	proto/qv_wire.c proto/qv_iov.c proto/qv_proto_ep.c proto/qv_proto_peer.c
