@@ -143,15 +143,33 @@ def print_meaning(columns):
     for stack in columns:
         for kind, words in (("posted", "posted receives"), ("unexpected", "unexpected messages")):
             print(f"  {stack.title + ':':<13} {growth(stack, kind, words)}.")
-    deep = DEPTHS[-1]
     for stack in (s for s in columns if s.is_quiver):
-        for kind in KINDS:
-            for rival in (s for s in columns if not s.is_quiver):
-                if deep in stack.us[kind] and deep in rival.us[kind]:
-                    ratio = rival.us[kind][deep] / stack.us[kind][deep]
-                    word = "faster" if ratio >= 1 else "slower"
-                    print(f"  At {deep} {kind}, {stack.title} is {max(ratio, 1 / ratio):.1f} times"
-                          f" {word} than {rival.title}.")
+        for rival in (s for s in columns if not s.is_quiver):
+            for kind in KINDS:
+                print_duel(stack, rival, kind)
+
+
+def ratio(mine, other):
+    """How other's time compares with mine, in words; within 10 % is the noise of one run."""
+    if max(mine, other) < 1.1 * min(mine, other):
+        return "about as fast"
+    return f"{max(mine, other) / min(mine, other):.1f} times {'faster' if mine < other else 'slower'}"
+
+
+def print_duel(stack, rival, kind):
+    mine, other = stack.us[kind], rival.us[kind]
+    both = [d for d in DEPTHS if d in mine and d in other]
+    if not both:
+        return
+    first, last = both[0], both[-1]
+    wins = [d for d in both if all(mine[e] < other[e] for e in both if e >= d)]
+    line = f"{ratio(mine[first], other[first])} at {first}"
+    if last != first:
+        line += f", {ratio(mine[last], other[last])} at {last}"
+        line += f", ahead from {wins[0]} on" if wins and wins[0] != first else ""
+    missing = [d for d in DEPTHS if d in mine and d not in other]
+    line += f"; from {missing[0]} on {rival.title} {rival.end[kind]}" if missing else ""
+    print(f"  {stack.title} against {rival.title}, {kind}: {line}.")
 
 
 def print_use(build):
