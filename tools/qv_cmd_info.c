@@ -33,8 +33,10 @@ static const char *setting(const char *name, const char *otherwise)
 	return value && *value ? value : otherwise;
 }
 
-/* What FI_QUIVER_ISA leads to; NULL if it leads nowhere. */
-static const char *chosen_isa(void)
+/* What FI_QUIVER_ISA and FI_QUIVER_MATCH lead to; NULL if they lead nowhere. */
+static const char *isa_now, *structure_now;
+
+static const char *choose_isa(void)
 {
 	enum qv_isa isa;
 
@@ -43,7 +45,7 @@ static const char *chosen_isa(void)
 	return qv_isa_name(isa == QV_ISA_AUTO ? qv_isa_best() : isa);
 }
 
-static const char *chosen_structure(void)
+static const char *choose_structure(void)
 {
 	const char *wanted = setting("FI_QUIVER_MATCH", "auto");
 
@@ -70,12 +72,11 @@ static void print_build(const struct qv_bench *bench)
 	for (int i = QV_ISA_SCALAR; qv_isa_name(i); i++)
 		if (qv_isa_usable(i))
 			printf(" %s", qv_isa_name(i));
-	printf("; chosen: %s\n", chosen_isa() ? chosen_isa() : "none, FI_QUIVER_ISA is wrong");
+	printf("; chosen: %s\n", isa_now ? isa_now : "none, FI_QUIVER_ISA is wrong");
 	printf("  %-11s", "matching");
 	for (const char *const *name = qv_match_structures(); *name; name++)
 		printf(" %s", *name);
-	printf("; chosen: %s\n",
-	       chosen_structure() ? chosen_structure() : "none, FI_QUIVER_MATCH is wrong");
+	printf("; chosen: %s\n", structure_now ? structure_now : "none, FI_QUIVER_MATCH is wrong");
 	printf("  %-11s none in this version\n", "offload");
 }
 
@@ -130,9 +131,9 @@ static json_t *json_build(const struct qv_bench *bench)
 	for (const char *const *name = qv_match_structures(); *name; name++)
 		json_array_append_new(structures, json_string(*name));
 	return json_pack("{s:s, s:o, s:{s:o, s:o}, s:{s:o, s:o}, s:[]}", "version", QUIVER_VERSION,
-			 "build", build, "isa", "usable", isas, "chosen", json_text(chosen_isa()),
-			 "matching", "structures", structures, "chosen",
-			 json_text(chosen_structure()), "offload");
+			 "build", build, "isa", "usable", isas, "chosen", json_text(isa_now),
+			 "matching", "structures", structures, "chosen", json_text(structure_now),
+			 "offload");
 }
 
 static json_t *json_core(const struct qv_info_core *c)
@@ -188,6 +189,8 @@ int qv_cmd_info(int argc, char **argv)
 			return 2;
 		}
 	}
+	isa_now = choose_isa();
+	structure_now = choose_structure();
 	qv_bench_machine(&bench);
 #ifdef QV_HAVE_FABRIC
 	qv_info_fabric_collect(&fabric);
