@@ -40,11 +40,11 @@ over_quiver()
 	local core=$1 ranks=$2 seconds=$3
 	shift 3
 	if is_asan; then
-		# Open MPI leaks and unloads us before the leaks are looked for: keep us mapped, let
-		# leaks not end the rank, and judge them afterwards by their frames.
+		# Open MPI leaks: let leaks not end the rank, and judge them afterwards by their frames.
 		export ASAN_OPTIONS=detect_leaks=1:log_path=$run_dir/asan
 		export LSAN_OPTIONS=exitcode=0:print_suppressions=0
-		export UBSAN_OPTIONS=print_stacktrace=1
+		# Both run-time libraries write to one place: the one that starts last names it.
+		export UBSAN_OPTIONS=print_stacktrace=1:log_path=$run_dir/asan
 		set -- -x ASAN_OPTIONS -x LSAN_OPTIONS -x UBSAN_OPTIONS "$@"
 	fi
 	timeout -k 5 $((seconds + 15)) "$here/../../scripts/mpirun-quiver" --core "$core" \
@@ -65,5 +65,5 @@ over_default()
 check_sanitizers()
 {
 	is_asan || return 0
-	python3 "$here/mpi_leaks.py" "$run_dir"/asan.* || fail "a sanitizer's report, above"
+	python3 "$here/mpi_leaks.py" "$run_dir"/asan.* "$run_dir"/out* || fail "a sanitizer's report, above"
 }
