@@ -22,6 +22,7 @@
 #include <rdma/fi_tagged.h>
 
 #define QV_FB_PAIRS       16                 /* contenders in one run */
+#define QV_FB_BEAT        16                 /* words from one process's counter to the other's */
 #define QV_FB_TEXT        96                 /* reason of a failure */
 #define QV_FB_ADDRESS     256                /* bytes of a libfabric address */
 #define QV_FB_WINDOW      1024               /* messages in flight at most */
@@ -83,10 +84,10 @@ struct qv_fb_ep {
 	struct fid_ep *ep;
 	fi_addr_t peer, from;
 	size_t inject_below; /* shorter messages go by fi_tinject; 0 = none do */
-	uint64_t received;   /* receives completed so far */
 	uint64_t sends_out;  /* sends without their completion */
 	unsigned int next_op;
-	bool yield; /* both processes share one CPU */
+	bool yield;     /* both processes share one CPU */
+	uint64_t *beat; /* the parent sees here that something completes */
 	struct qv_fb_op send_ops[QV_FB_SEND_OPS];
 	char error[QV_FB_TEXT]; /* of the first call that failed */
 };
@@ -100,8 +101,8 @@ void qv_fb_ep_close(struct qv_fb_ep *ep);
 int qv_fb_send(struct qv_fb_ep *ep, const void *buf, size_t bytes, uint64_t tag);
 int qv_fb_recv(struct qv_fb_ep *ep, void *buf, size_t bytes, uint64_t tag, struct qv_fb_op *op);
 int qv_fb_poll(struct qv_fb_ep *ep);
-/* Until that many receives have completed since the endpoint was opened, and every send. */
-int qv_fb_wait(struct qv_fb_ep *ep, uint64_t received);
+/* Until every send has completed. */
+int qv_fb_flush(struct qv_fb_ep *ep);
 /* Until the operation has completed. */
 int qv_fb_wait_op(struct qv_fb_ep *ep, const struct qv_fb_op *op);
 /* Keeps the first failure as ep->error ("what: text of rc", or what alone if rc is 0); -1. */
@@ -161,6 +162,9 @@ struct qv_fb_pair {
 	pid_t pid[2];
 	int fd[2];
 	bool alive;
+	uint64_t *beat; /* shared with the processes: QV_FB_BEAT apart, completions so far */
+	uint64_t seen;  /* sum of both when they moved last, at the time `moved` */
+	double moved, asked, patience;
 	char how[QV_FB_TEXT];     /* provider name, inject size and so on, as the processes say */
 	struct qv_fb_reply reply; /* of rank 0, or of the rank that failed */
 	float *flat, *deep;
@@ -174,7 +178,7 @@ void qv_fb_pair_stop(struct qv_fb_pair *pair);
 
 /* ---- bench_fabric_worker.c ------------------------------------------------------------------- */
 /* Life of one process of a pair; returns when the parent closes fd. */
-int qv_fb_worker(const struct qv_fb_setup *setup, int rank, int fd);
+int qv_fb_worker(const struct qv_fb_setup *setup, int rank, int fd, uint64_t *beat);
 /* n messages of a case in one process to itself; prints what was run. */
 int qv_fb_solo(const struct qv_fb_setup *setup, const struct qv_fb_case *what, uint32_t n);
 

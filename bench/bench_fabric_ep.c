@@ -179,12 +179,13 @@ int qv_fb_poll(struct qv_fb_ep *ep)
 			ep->sends_out--;
 			continue;
 		}
-		ep->received++;
 		if (entries[i].tag != op->tag || entries[i].len != op->bytes)
 			return qv_fb_fail(ep, "wrong tag or length in a completion", 0);
 	}
-	if (n >= 0)
+	if (n >= 0) {
+		__atomic_store_n(ep->beat, *ep->beat + (uint64_t)n, __ATOMIC_RELAXED);
 		return 0;
+	}
 	if (n == -FI_EAVAIL)
 		return completion_error(ep);
 	if (n != -FI_EAGAIN)
@@ -194,9 +195,9 @@ int qv_fb_poll(struct qv_fb_ep *ep)
 	return 0;
 }
 
-int qv_fb_wait(struct qv_fb_ep *ep, uint64_t received)
+int qv_fb_flush(struct qv_fb_ep *ep)
 {
-	while (ep->received < received || ep->sends_out)
+	while (ep->sends_out)
 		if (qv_fb_poll(ep))
 			return -1;
 	return 0;

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -14,6 +15,9 @@
 
 /* Providers remove their shared memory at SIGTERM; who does not listen is killed after this. */
 #define QV_FB_TERM_MS 300
+
+/* However much a pair moves, after so many times the seconds without an answer it hangs too. */
+#define QV_FB_PATIENCE 10
 
 /*
  * Descriptors of the parent's ends: a child closes those of the other children, so that each sees
@@ -52,7 +56,7 @@ static int start_one(struct qv_fb_pair *pair, int rank)
 			if (parent_ends[i])
 				close(parent_ends[i]);
 		close(fds[0]);
-		exit(qv_fb_worker(&pair->setup, rank, fds[1]));
+		exit(qv_fb_worker(&pair->setup, rank, fds[1], pair->beat + rank * QV_FB_BEAT));
 	}
 	close(fds[1]);
 	pair->fd[rank] = fds[0];
@@ -125,17 +129,49 @@ static int lose_dead(struct qv_fb_pair *pair, int rank)
 	return lose(pair, why);
 }
 
-/* n bytes from rank before the time `until`. 0, 1 at the time, -1 at the end of the line. */
-static int get_until(struct qv_fb_pair *pair, int rank, void *data, size_t n, double until)
+static void start_clock(struct qv_fb_pair *pair, double seconds)
 {
+	pair->asked = pair->moved = qv_bench_seconds();
+	pair->patience = seconds;
+}
+
+/*
+ * Wait for rank (or either, if -1) to say something. 0, or 1 if the pair hangs: no completion
+ * for so long. On a loaded machine a pair may be slow without that.
+ */
+static int wait_readable(struct qv_fb_pair *pair, int rank, struct pollfd p[2])
+{
+	for (int i = 0; i < 2; i++) {
+		p[i].fd = rank == -1 || rank == i ? pair->fd[i] : -1;
+		p[i].events = POLLIN;
+		p[i].revents = 0;
+	}
+	while (poll(p, 2, 50) <= 0) {
+		uint64_t beats = __atomic_load_n(&pair->beat[0], __ATOMIC_RELAXED) +
+				 __atomic_load_n(&pair->beat[QV_FB_BEAT], __ATOMIC_RELAXED);
+		double now = qv_bench_seconds();
+
+		if (beats != pair->seen) {
+			pair->seen = beats;
+			pair->moved = now;
+		}
+		if (now - pair->moved > pair->patience ||
+		    now - pair->asked > QV_FB_PATIENCE * pair->patience)
+			return 1;
+	}
+	return 0;
+}
+
+/* n bytes from rank. 0, 1 if it hangs, -1 at the end of the line. */
+static int get(struct qv_fb_pair *pair, int rank, void *data, size_t n)
+{
+	struct pollfd p[2];
 	char *at = data;
 
 	while (n) {
-		struct pollfd p = {.fd = pair->fd[rank], .events = POLLIN};
-		double left = until - qv_bench_seconds();
 		ssize_t done;
 
-		if (left <= 0 || poll(&p, 1, (int)(left * 1000) + 1) == 0)
+		if (wait_readable(pair, rank, p))
 			return 1;
 		done = read(pair->fd[rank], at, n);
 		if (done < 0 && errno == EINTR)
@@ -149,19 +185,19 @@ static int get_until(struct qv_fb_pair *pair, int rank, void *data, size_t n, do
 }
 
 /* One reply with what follows it. Ends the pair unless all went well. */
-static int get_reply(struct qv_fb_pair *pair, int rank, char *address, double until)
+static int get_reply(struct qv_fb_pair *pair, int rank, char *address)
 {
 	struct qv_fb_reply *r = &pair->reply;
-	int rc = get_until(pair, rank, r, sizeof(*r), until);
+	int rc = get(pair, rank, r, sizeof(*r));
 
 	if (!rc && r->status)
 		return lose(pair, r->text);
 	if (!rc && r->address_n)
-		rc = get_until(pair, rank, address, r->address_n, until);
+		rc = get(pair, rank, address, r->address_n);
 	if (!rc && r->flat_n)
-		rc = get_until(pair, rank, pair->flat, r->flat_n * sizeof(float), until);
+		rc = get(pair, rank, pair->flat, r->flat_n * sizeof(float));
 	if (!rc && r->deep_n)
-		rc = get_until(pair, rank, pair->deep, r->deep_n * sizeof(float), until);
+		rc = get(pair, rank, pair->deep, r->deep_n * sizeof(float));
 	if (rc < 0)
 		return lose_dead(pair, rank);
 	return rc ? lose(pair, "hangs") : 0;
@@ -171,22 +207,19 @@ static int get_reply(struct qv_fb_pair *pair, int rank, char *address, double un
  * Wait for both, whoever answers first: the one that failed has the reason, while the other may
  * then wait for ever. Rank 0, which has the samples, is read last.
  */
-static int await_any(struct qv_fb_pair *pair, double until)
+static int await_both(struct qv_fb_pair *pair)
 {
-	struct pollfd p[2] = {{.fd = pair->fd[0], .events = POLLIN},
-			      {.fd = pair->fd[1], .events = POLLIN}};
-	double left = until - qv_bench_seconds();
 	struct qv_fb_reply samples;
+	struct pollfd p[2];
 
-	if (left <= 0 || poll(p, 2, (int)(left * 1000) + 1) <= 0)
+	if (wait_readable(pair, -1, p))
 		return lose(pair, "hangs");
-	/* Samples of rank 0 mean that rank 1 has all it needs to answer too. */
 	if (p[1].revents)
-		return get_reply(pair, 1, NULL, until) || get_reply(pair, 0, NULL, until) ? -1 : 0;
-	if (get_reply(pair, 0, NULL, until))
+		return get_reply(pair, 1, NULL) || get_reply(pair, 0, NULL) ? -1 : 0;
+	if (get_reply(pair, 0, NULL))
 		return -1;
 	samples = pair->reply;
-	if (get_reply(pair, 1, NULL, until))
+	if (get_reply(pair, 1, NULL))
 		return -1;
 	pair->reply = samples;
 	return 0;
@@ -194,21 +227,27 @@ static int await_any(struct qv_fb_pair *pair, double until)
 
 int qv_fb_pair_ask(struct qv_fb_pair *pair, const struct qv_fb_command *command, double seconds)
 {
+	start_clock(pair, seconds);
 	for (int rank = 0; rank < 2; rank++)
 		if (write(pair->fd[rank], command, sizeof(*command)) != sizeof(*command))
 			return lose_dead(pair, rank);
-	return await_any(pair, qv_bench_seconds() + seconds);
+	return await_both(pair);
 }
 
 int qv_fb_pair_start(struct qv_fb_pair *pair, double seconds)
 {
 	char address[2][QV_FB_ADDRESS] = {{0}};
-	double until = qv_bench_seconds() + seconds;
 
+	if (!pair->beat)
+		pair->beat = mmap(NULL, 2 * QV_FB_BEAT * sizeof(*pair->beat),
+				  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (pair->beat == MAP_FAILED)
+		abort();
+	start_clock(pair, seconds);
 	if (start_one(pair, 0) || start_one(pair, 1))
 		return lose(pair, "cannot start processes");
 	for (int rank = 0; rank < 2; rank++)
-		if (get_reply(pair, rank, address[rank], until))
+		if (get_reply(pair, rank, address[rank]))
 			return -1;
 	for (int rank = 0; rank < 2; rank++)
 		if (write(pair->fd[rank], address[!rank], QV_FB_ADDRESS) != QV_FB_ADDRESS)

@@ -104,7 +104,7 @@ static inline int ping(struct qv_fb_run *run, uint32_t bytes, uint64_t number)
 	put_number(run->send_buf, bytes, number);
 	if (qv_fb_recv(&run->ep, run->recv_buf, bytes, QV_FB_TAG_PING, &run->ops[0]) ||
 	    qv_fb_send(&run->ep, run->send_buf, bytes, QV_FB_TAG_PING) ||
-	    qv_fb_wait_op(&run->ep, &run->ops[0]) || qv_fb_wait(&run->ep, 0))
+	    qv_fb_wait_op(&run->ep, &run->ops[0]) || qv_fb_flush(&run->ep))
 		return -1;
 	return check_number(run, run->recv_buf, bytes, number);
 }
@@ -117,7 +117,7 @@ static int pongs(struct qv_fb_run *run, uint32_t bytes, uint32_t n)
 		return -1;
 	for (uint32_t i = 0; i < n; i++) {
 		if (qv_fb_wait_op(&run->ep, &run->ops[0]) ||
-		    check_number(run, run->recv_buf, bytes, i) || qv_fb_wait(&run->ep, 0))
+		    check_number(run, run->recv_buf, bytes, i) || qv_fb_flush(&run->ep))
 			return -1;
 		put_number(run->send_buf, bytes, i);
 		if (i + 1 < n &&
@@ -126,7 +126,7 @@ static int pongs(struct qv_fb_run *run, uint32_t bytes, uint32_t n)
 		if (qv_fb_send(&run->ep, run->send_buf, bytes, QV_FB_TAG_PING))
 			return -1;
 	}
-	return qv_fb_wait(&run->ep, 0);
+	return qv_fb_flush(&run->ep);
 }
 
 static int pings(struct qv_fb_run *run, uint32_t bytes, uint32_t warm, uint32_t n, float *out)
@@ -178,7 +178,7 @@ static int stream_out(struct qv_fb_run *run, const struct qv_fb_case *what, uint
 			if (qv_fb_send(&run->ep, buf, what->bytes, QV_FB_TAG_STREAM))
 				return -1;
 		}
-		if (qv_fb_wait_op(&run->ep, &run->ack_op) || qv_fb_wait(&run->ep, 0))
+		if (qv_fb_wait_op(&run->ep, &run->ack_op) || qv_fb_flush(&run->ep))
 			return -1;
 		if (answer != number)
 			return qv_fb_fail(&run->ep, "wrong acknowledgement", 0);
@@ -215,7 +215,7 @@ static int stream_in(struct qv_fb_run *run, const struct qv_fb_case *what, uint3
 				return -1;
 		}
 		if (qv_fb_send(&run->ep, &number, sizeof(number), QV_FB_TAG_ACK) ||
-		    qv_fb_wait(&run->ep, 0))
+		    qv_fb_flush(&run->ep))
 			return -1;
 	}
 	return 0;

@@ -106,9 +106,9 @@ static int introduce(struct qv_fb_run *run, int fd)
 	return qv_fb_ep_connect(&run->ep, peer);
 }
 
-int qv_fb_worker(const struct qv_fb_setup *setup, int rank, int fd)
+int qv_fb_worker(const struct qv_fb_setup *setup, int rank, int fd, uint64_t *beat)
 {
-	struct qv_fb_run run = {.rank = rank};
+	struct qv_fb_run run = {.rank = rank, .ep = {.beat = beat}};
 	struct qv_fb_command command;
 	int rc = 0;
 
@@ -143,7 +143,8 @@ static int solo(struct qv_fb_run *run, const struct qv_fb_case *what, uint32_t n
 
 int qv_fb_solo(const struct qv_fb_setup *setup, const struct qv_fb_case *what, uint32_t n)
 {
-	struct qv_fb_run run = {.self = true};
+	uint64_t beat = 0;
+	struct qv_fb_run run = {.self = true, .ep = {.beat = &beat}};
 	int rc;
 
 	rc = qv_fb_run_init(&run) || qv_fb_ep_open(&run.ep, setup) || solo(&run, what, n);

@@ -3,8 +3,7 @@
  * qv_bench.h - what every bench shares: options, timer, statistics, rows, table, JSON and plot.
  *
  * A bench collects samples per row (case x impl) in rounds, all contenders of a case in turn. Two
- * rows of one case are compared by their medians of each round, so that a disturbance of the
- * machine which hits one round weighs one round only.
+ * rows of one case are compared round by round, by the medians of each.
  */
 #ifndef QV_BENCH_H
 #define QV_BENCH_H
@@ -76,8 +75,9 @@ struct qv_bench_interval {
 };
 
 /*
- * Ratio of the medians of a[] and b[] (a over b), with the 95 % interval of a bootstrap that draws
- * rounds: a[r] and b[r] were taken in the same round and stay together.
+ * Median over the rounds of a[r] / b[r], with its 95 % bootstrap interval. A virtual machine's CPUs
+ * move between cores that are near or far from each other, which changes both sides of the rounds
+ * after it alike: each round is compared with itself only.
  */
 struct qv_bench_interval qv_bench_ratio(const double *a, const double *b, size_t rounds);
 

@@ -87,26 +87,24 @@ struct qv_bench_interval qv_bench_ratio(const double *a, const double *b, size_t
 {
 	struct qv_bench_interval out = {0};
 	uint64_t state = 0x9E3779B97F4A7C15u;
-	double *ratios = malloc(QV_BENCH_RESAMPLES * sizeof(*ratios));
-	double *x = malloc(rounds * sizeof(*x)), *y = malloc(rounds * sizeof(*y));
+	double *medians = malloc(QV_BENCH_RESAMPLES * sizeof(*medians));
+	double *ratios = malloc(rounds * sizeof(*ratios)), *drawn = malloc(rounds * sizeof(*drawn));
 
-	if (!ratios || !x || !y)
+	if (!medians || !ratios || !drawn)
 		abort();
+	for (size_t r = 0; r < rounds; r++)
+		ratios[r] = a[r] / b[r];
 	for (size_t i = 0; i < QV_BENCH_RESAMPLES; i++) {
-		for (size_t r = 0; r < rounds; r++) {
-			size_t pick = (draw(&state) >> 32) % rounds;
-
-			x[r] = a[pick];
-			y[r] = b[pick];
-		}
-		ratios[i] = middle(x, rounds) / middle(y, rounds);
+		for (size_t r = 0; r < rounds; r++)
+			drawn[r] = ratios[(draw(&state) >> 32) % rounds];
+		medians[i] = middle(drawn, rounds);
 	}
-	qsort(ratios, QV_BENCH_RESAMPLES, sizeof(*ratios), by_double);
-	out.value = qv_bench_median(a, rounds) / qv_bench_median(b, rounds);
-	out.low = ratios[QV_BENCH_RESAMPLES / 40];
-	out.high = ratios[QV_BENCH_RESAMPLES - 1 - QV_BENCH_RESAMPLES / 40];
-	free(y);
-	free(x);
+	qsort(medians, QV_BENCH_RESAMPLES, sizeof(*medians), by_double);
+	out.value = qv_bench_median(ratios, rounds);
+	out.low = medians[QV_BENCH_RESAMPLES / 40];
+	out.high = medians[QV_BENCH_RESAMPLES - 1 - QV_BENCH_RESAMPLES / 40];
+	free(drawn);
 	free(ratios);
+	free(medians);
 	return out;
 }

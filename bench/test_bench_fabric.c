@@ -18,7 +18,7 @@ static const char *const impls[] = {"shm", "quiver+shm"};
 
 static int run(const char *arguments)
 {
-	char command[4096];
+	char command[8192];
 
 	snprintf(command, sizeof(command), "'%s' bench fabric %s > '%s.out' 2>&1", tool, arguments,
 		 json_file);
@@ -59,7 +59,7 @@ static void check_row(json_t *rows, const char *name, const char *impl)
 
 static void short_run(void **state)
 {
-	char arguments[4096];
+	char arguments[2048];
 	json_t *root, *rows, *ratios;
 
 	snprintf(arguments, sizeof(arguments),
