@@ -7,29 +7,16 @@
 /* Below this, sorting by insertion beats clearing the counters of a radix sort. */
 #define FEW 48
 
-static void each_in_index(const struct qv_index *ix, void (*fn)(void *ctx, uint64_t *e), void *ctx)
-{
-	uint32_t n = qv_index_slots(ix);
-
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t *head = qv_entry(ix->slots[i]);
-
-		for (; head; head = qv_entry(head[ix->word + QV_BUCKET]))
-			for (uint64_t *e = head; e; e = qv_entry(e[ix->word + QV_NEXT]))
-				fn(ctx, e);
-	}
-}
-
 void qv_line_each(const struct qv_line *q, void (*fn)(void *ctx, uint64_t *e), void *ctx)
 {
 	uint32_t active = q->active & ~QV_LOG_ACTIVE;
 
 	if (q->side == QV_UNEXPECTED) { /* each index has all */
-		each_in_index(&q->ix[__builtin_ctz(active)], fn, ctx);
+		qv_index_each(&q->ix[__builtin_ctz(active)], fn, ctx);
 		return;
 	}
 	for (; active; active &= active - 1)
-		each_in_index(&q->ix[__builtin_ctz(active)], fn, ctx);
+		qv_index_each(&q->ix[__builtin_ctz(active)], fn, ctx);
 	for (uint64_t *e = NULL; (e = qv_vlist_next(&q->log, e));)
 		fn(ctx, e);
 }

@@ -101,3 +101,16 @@ void qv_index_free(struct qv_index *ix, struct qv_mem *mem)
 	ix->slots = NULL;
 	ix->live = 0;
 }
+
+void qv_index_each(const struct qv_index *ix, void (*fn)(void *ctx, uint64_t *e), void *ctx)
+{
+	uint32_t n = qv_index_slots(ix);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t *head = qv_entry(ix->slots[i]);
+
+		for (; head; head = qv_entry(head[ix->word + QV_BUCKET]))
+			for (uint64_t *e = head; e; e = qv_entry(e[ix->word + QV_NEXT]))
+				fn(ctx, e);
+	}
+}

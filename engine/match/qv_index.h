@@ -62,6 +62,9 @@ void qv_index_clear(struct qv_index *ix);
 /* Give the table back. */
 void qv_index_free(struct qv_index *ix, struct qv_mem *mem);
 
+/* Call fn for each entry, in no order. */
+void qv_index_each(const struct qv_index *ix, void (*fn)(void *ctx, uint64_t *e), void *ctx);
+
 static inline uint32_t qv_index_slots(const struct qv_index *ix)
 {
 	return ix->slots ? (uint32_t)1 << (64 - ix->shift) : 0;

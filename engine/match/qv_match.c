@@ -5,11 +5,10 @@
 
 /* The default first. */
 static const struct qv_match_ops *const structures[] = {
-	&qv_match_auto,
-	&qv_match_llv,
-	&qv_match_ll,
+	&qv_match_auto, &qv_match_llv,  &qv_match_ll, &qv_match_ompi,
+	&qv_match_ucx,  &qv_match_hash, &qv_match_nm, &qv_match_bins,
 };
-static const char *const names[] = {"auto", "llv", "ll", NULL};
+static const char *const names[] = {"auto", "llv", "ll", "ompi", "ucx", "hash", "nm", "bins", NULL};
 
 void qv_match_settings_default(struct qv_match_settings *s)
 {

@@ -59,6 +59,11 @@ int qv_match_create_tuned(const struct qv_match_settings *settings,
 extern const struct qv_match_ops qv_match_ll;
 extern const struct qv_match_ops qv_match_llv;
 extern const struct qv_match_ops qv_match_auto;
+extern const struct qv_match_ops qv_match_ompi;
+extern const struct qv_match_ops qv_match_ucx;
+extern const struct qv_match_ops qv_match_hash;
+extern const struct qv_match_ops qv_match_nm;
+extern const struct qv_match_ops qv_match_bins;
 
 /*
  * Inside the structures an entry is known by its priv words, whichever kind it is: the links of

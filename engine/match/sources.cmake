@@ -9,8 +9,14 @@ set(qv_match_sources
 	match/qv_auto_posted.c
 	match/qv_auto_ring.c
 	match/qv_auto_unexpected.c
+	match/qv_bins.c
+	match/qv_hash.c
 	match/qv_index.c
 	match/qv_ll.c
 	match/qv_llv.c
+	match/qv_nm.c
+	match/qv_ompi.c
+	match/qv_queues.c
+	match/qv_ucx.c
 	match/qv_vlist.c
 	match/qv_vlist_find.c)

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_tables.h - what structures "hash" and "nm" have in common: hash tables with one FIFO per key
+ * (qv_index.h). A receive whose mask has a table is in that, the others are in an ordered list. A
+ * message is in every table; a receive whose mask has none looks at all messages.
+ *
+ * A structure is this header with a constant `struct qv_tables_shape`; all calls are in line.
+ */
+#ifndef QV_TABLES_H
+#define QV_TABLES_H
+
+#include "match/qv_queues.h"
+
+#define QV_MUL_TAG UINT64_C(0xc13fa9a902a6328f)
+#define QV_MUL_SRC UINT64_C(0x91e10da5c79e7b1d)
+
+#define QV_TABLES_MASKS 2
+/* A receive's QV_E_HOME if it is in no table. */
+#define QV_NO_TABLE (2 * QV_TABLES_MASKS)
+
+struct qv_tables_shape {
+	uint32_t n_masks, n_tables; /* of each mask: source compared; and not */
+};
+
+struct qv_tables {
+	struct qv_queues q;
+	struct qv_class mask[QV_TABLES_MASKS];
+	struct qv_index
+		ix[2][2 * QV_TABLES_MASKS]; /* by side; mask 0 source, mask 0 any, mask 1 ... */
+	struct qv_chain wild;               /* receives that are in no table */
+};
+
+/* The table for receives (ignore, src), or QV_NO_TABLE. */
+QV_INLINE uint32_t qv_tables_choose(const struct qv_tables *t, const struct qv_tables_shape *s,
+				    uint64_t ignore, uint32_t src)
+{
+	uint32_t per_mask = s->n_tables / s->n_masks, any = src == QV_SRC_ANY;
+
+	if (any >= per_mask)
+		return QV_NO_TABLE;
+	for (uint32_t i = 0; i < s->n_masks; i++)
+		if (ignore == t->mask[i].ignore)
+			return i * per_mask + any;
+	return QV_NO_TABLE;
+}
+
+struct qv_tables_change {
+	struct qv_tables *t;
+	const struct qv_tables_shape *s;
+	uint32_t mask;
+	uint64_t ignore;
+};
+
+static void qv_tables_set_mask(void *ctx)
+{
+	const struct qv_tables_change *c = ctx;
+	uint32_t per_mask = c->s->n_tables / c->s->n_masks;
+
+	c->t->mask[c->mask].ignore = c->ignore;
+	c->t->mask[c->mask].learned = 1;
+	for (uint32_t any = 0; any < per_mask; any++)
+		for (int side = 0; side < 2; side++)
+			qv_index_set_class(&c->t->ix[side][c->mask * per_mask + any], c->ignore,
+					   any);
+}
+
+/* A mask without tables: let it have some that serve nobody. */
+static QV_COLD void qv_tables_learn(struct qv_tables *t, const struct qv_tables_shape *s,
+				    const struct qv_queue_ops *ops, uint64_t ignore, uint32_t src)
+{
+	struct qv_tables_change c = {t, s, 0, ignore};
+
+	if (src == QV_SRC_ANY && s->n_tables == s->n_masks)
+		return;
+	for (uint32_t i = 0; i < s->n_masks; i++)
+		if (t->mask[i].ignore == ignore)
+			return;
+	for (; c.mask < s->n_masks; c.mask++) {
+		if (qv_class_is_open(&t->mask[c.mask], &t->q)) {
+			(void)qv_queues_refile(&t->q, ops, qv_tables_set_mask, &c);
+			return;
+		}
+	}
+}
+
+QV_INLINE int qv_tables_append_recv(struct qv_tables *t, const struct qv_tables_shape *s,
+				    const struct qv_queue_ops *ops, uint64_t *e)
+{
+	const struct qv_recv *r = qv_recv_of(e);
+	uint32_t i = qv_tables_choose(t, s, r->ignore, r->src);
+	struct qv_index *ix;
+
+	if (qv_unlikely(i == QV_NO_TABLE)) {
+		qv_tables_learn(t, s, ops, r->ignore, r->src);
+		i = qv_tables_choose(t, s, r->ignore, r->src);
+	}
+	e[QV_E_HOME] = i;
+	if (i == QV_NO_TABLE) {
+		qv_chain_append(&t->wild, e, QV_E_LINK);
+		return QV_OK;
+	}
+	ix = &t->ix[QV_POSTED][i];
+	if (qv_index_reserve(ix, QV_POSTED, &t->q.base.mem, ix->live + 1))
+		return QV_ENOMEM;
+	ix->live++;
+	t->mask[i * s->n_masks / s->n_tables].recvs++;
+	t->mask[i * s->n_masks / s->n_tables].learned = 1;
+	t->q.base.stats.inspected += qv_index_insert(ix, QV_POSTED, e);
+	return QV_OK;
+}
+
+QV_INLINE int qv_tables_append_msg(struct qv_tables *t, const struct qv_tables_shape *s,
+				   uint64_t *e)
+{
+	uint32_t n = t->ix[QV_UNEXPECTED][0].live + 1;
+
+	for (uint32_t i = 0; i < s->n_tables; i++)
+		if (qv_index_reserve(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, &t->q.base.mem, n))
+			return QV_ENOMEM;
+	t->ix[QV_UNEXPECTED][0].live = n;
+	for (uint32_t i = 0; i < s->n_tables; i++)
+		t->q.base.stats.inspected +=
+			qv_index_insert(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, e);
+	return QV_OK;
+}
+
+QV_INLINE void qv_tables_remove(struct qv_tables *t, const struct qv_tables_shape *s,
+				enum qv_side side, uint64_t *e)
+{
+	uint64_t *seen = &t->q.base.stats.inspected;
+	uint64_t i = e[QV_E_HOME];
+
+	if (side == QV_UNEXPECTED) {
+		t->ix[QV_UNEXPECTED][0].live--;
+		for (i = 0; i < s->n_tables; i++)
+			qv_index_remove(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, e, seen);
+	} else if (i == QV_NO_TABLE) {
+		qv_chain_remove(&t->wild, e, QV_E_LINK);
+	} else {
+		t->ix[QV_POSTED][i].live--;
+		t->mask[i * s->n_masks / s->n_tables].recvs--;
+		qv_index_remove(&t->ix[QV_POSTED][i], QV_POSTED, e, seen);
+	}
+}
+
+QV_INLINE uint64_t *qv_tables_find_recv(struct qv_tables *t, const struct qv_tables_shape *s,
+					uint64_t tag, uint32_t src, uint64_t *seen)
+{
+	uint64_t *e = NULL, *link;
+
+	for (uint32_t i = 0; i < s->n_tables; i++) {
+		const struct qv_index *ix = &t->ix[QV_POSTED][i];
+
+		link = ix->live ? qv_index_find(ix, QV_POSTED, tag, src, seen) : NULL;
+		if (link)
+			e = qv_oldest(e, qv_entry(*link));
+	}
+	return qv_chain_find_recv(&t->wild, QV_E_LINK, tag, src, e, seen);
+}
+
+QV_INLINE uint64_t *qv_tables_find_msg(struct qv_tables *t, const struct qv_tables_shape *s,
+				       const struct qv_queue_ops *ops, uint64_t tag,
+				       uint64_t ignore, uint32_t src, uint64_t *seen)
+{
+	uint32_t i = qv_tables_choose(t, s, ignore, src);
+	uint64_t *link;
+
+	if (qv_unlikely(i == QV_NO_TABLE)) {
+		qv_tables_learn(t, s, ops, ignore, src);
+		i = qv_tables_choose(t, s, ignore, src);
+	}
+	if (i == QV_NO_TABLE)
+		return qv_queues_scan(&t->q, ops, tag, ignore, src, seen);
+	link = qv_index_find(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, tag, src, seen);
+	return link ? qv_entry(*link) : NULL;
+}
+
+static void qv_tables_each(const struct qv_queues *q, enum qv_side side, qv_each_fn *fn, void *ctx)
+{
+	const struct qv_tables *t = (const struct qv_tables *)q;
+
+	if (side == QV_UNEXPECTED) { /* each table has all */
+		qv_index_each(&t->ix[side][0], fn, ctx);
+		return;
+	}
+	for (uint32_t i = 0; i < 2 * QV_TABLES_MASKS; i++)
+		qv_index_each(&t->ix[side][i], fn, ctx);
+	qv_chain_each(&t->wild, QV_E_LINK, fn, ctx);
+}
+
+static void qv_tables_init(struct qv_tables *t, const struct qv_tables_shape *s)
+{
+	struct qv_tables_change c = {.t = t, .s = s};
+
+	qv_queues_init(&t->q);
+	for (uint32_t i = 0; i < 2 * QV_TABLES_MASKS; i++) {
+		for (int side = 0; side < 2; side++) {
+			struct qv_index *ix = &t->ix[side][i];
+			const uint64_t *mul = t->q.base.tuning.multiplier;
+
+			ix->mul_tag = mul[0] ? mul[0] : QV_MUL_TAG;
+			ix->mul_src = mul[0] ? mul[1] : QV_MUL_SRC;
+			ix->word = (uint8_t)(QV_E_LINK + (side == QV_POSTED ? 0 : QV_LINKS * i));
+		}
+	}
+	/* Before anybody has said otherwise: exact is every bit, any tag is none. */
+	for (; c.mask < s->n_masks; c.mask++) {
+		c.ignore = c.mask ? UINT64_MAX : 0;
+		qv_tables_set_mask(&c);
+		t->mask[c.mask].learned = 0;
+	}
+}
+
+static void qv_tables_fini(struct qv_match *m)
+{
+	struct qv_tables *t = (struct qv_tables *)m;
+
+	for (uint32_t i = 0; i < 2 * QV_TABLES_MASKS; i++) {
+		qv_index_free(&t->ix[QV_POSTED][i], &m->mem);
+		qv_index_free(&t->ix[QV_UNEXPECTED][i], &m->mem);
+	}
+	qv_queues_fini(&t->q);
+}
+
+/* The functions and the table that qv_queues.h asks for. */
+#define QV_TABLES_CALLS(shape)                                                                   \
+	static const struct qv_queue_ops queue_ops;                                              \
+	static int append(struct qv_queues *q, enum qv_side side, uint64_t *e)                   \
+	{                                                                                        \
+		struct qv_tables *t = (struct qv_tables *)q;                                     \
+                                                                                                 \
+		return side == QV_POSTED ? qv_tables_append_recv(t, &(shape), &queue_ops, e)     \
+					 : qv_tables_append_msg(t, &(shape), e);                 \
+	}                                                                                        \
+	static void remove_entry(struct qv_queues *q, enum qv_side side, uint64_t *e)            \
+	{                                                                                        \
+		qv_tables_remove((struct qv_tables *)q, &(shape), side, e);                      \
+	}                                                                                        \
+	static uint64_t *find_recv(struct qv_queues *q, uint64_t tag, uint32_t src,              \
+				   uint64_t *seen)                                               \
+	{                                                                                        \
+		return qv_tables_find_recv((struct qv_tables *)q, &(shape), tag, src, seen);     \
+	}                                                                                        \
+	static uint64_t *find_msg(struct qv_queues *q, uint64_t tag, uint64_t ignore,            \
+				  uint32_t src, uint64_t *seen)                                  \
+	{                                                                                        \
+		return qv_tables_find_msg((struct qv_tables *)q, &(shape), &queue_ops, tag,      \
+					  ignore, src, seen);                                    \
+	}                                                                                        \
+	static int init(struct qv_match *m)                                                      \
+	{                                                                                        \
+		qv_tables_init((struct qv_tables *)m, &(shape));                                 \
+		return QV_OK;                                                                    \
+	}                                                                                        \
+	static const struct qv_queue_ops queue_ops = {append, remove_entry, find_recv, find_msg, \
+						      qv_tables_each};                           \
+	QV_QUEUES_CALLS(queue_ops)
+
+#endif /* QV_TABLES_H */

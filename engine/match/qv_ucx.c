@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_ucx.c - structure "ucx", the shape of UCX's tag matching, written anew: lists chosen by two
+ * remainders of the tag for exact receives, one list for the others; every message is in such a
+ * list and in one list of all messages, which receives that are not exact walk. Nothing grows.
+ *
+ * UCX has the sender in its tag, here it joins the upper half.
+ */
+#include "match/qv_binned.h"
+
+#define PRIME  1021u
+#define N_BINS 1024u /* what two numbers below PRIME can make, combined bit by bit */
+
+static inline uint32_t hash(uint64_t tag, uint32_t src)
+{
+	return (uint32_t)tag % PRIME ^ ((uint32_t)(tag >> 32) ^ src) % PRIME;
+}
+
+static const struct qv_bin_shape shape = {.n_bins = N_BINS, .hash = hash, .all = 1};
+QV_BINNED_CALLS(shape)
+
+const struct qv_match_ops qv_match_ucx = {
+	.name = "ucx",
+	.size = sizeof(struct qv_binned) + 2 * sizeof(struct qv_chain[N_BINS]),
+	.init = init,
+	.fini = fini,
+	QV_QUEUES_OPS,
+};
