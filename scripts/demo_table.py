@@ -107,7 +107,7 @@ def measure(stack, kind, build, iters):
         stack.end[kind] = "fails"
     if stack.end[kind]:
         print(f"  {stack.title:<12} {kind:<11} {stack.end[kind]}", flush=True)
-        if stack.end[kind] == "fails" or stack.is_quiver:
+        if other and (stack.end[kind] == "fails" or stack.is_quiver):
             print("\n".join("    | " + line for line in other[-8:]), flush=True)
 
 
@@ -195,8 +195,7 @@ def main():
     print_use(build)
     failed = [s.title for s in columns if s.is_quiver and not s.complete()]
     if failed:
-        print(f"scripts/demo: not every line of {' and '.join(failed)} was measured",
-              file=sys.stderr)
+        print(f"scripts/demo: not every line of {' and '.join(failed)} was measured", flush=True)
     return 1 if failed else 0
 
 
