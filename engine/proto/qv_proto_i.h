@@ -151,7 +151,7 @@ struct qv_proto {
 	const struct qv_proto_owner_ops *ops;
 	void *owner;
 	size_t eager_max, budget, packet_max;
-	size_t fast_max; /* longest payload that is copied behind its header on the stack */
+	size_t fast_end; /* shorter payload is copied behind its header on the stack; 0: none is */
 	uint64_t uid;
 	struct qv_pool txs, rxs, ins, unexps, flights;
 	struct qv_handles tx_handles; /* sends that wait for FIN or CTS */

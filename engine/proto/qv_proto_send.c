@@ -356,7 +356,7 @@ int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_a
 {
 	size_t len = args->cnt == 1 ? args->iov->iov_len : qv_iov_len(args->iov, args->cnt);
 
-	if (QV_LIKELY(len <= p->fast_max && !to->head && to->remote_id != QV_SRC_UNKNOWN &&
+	if (QV_LIKELY(len < p->fast_end && !to->head && to->remote_id != QV_SRC_UNKNOWN &&
 		      !(args->flags & QV_REQ_ACK))) {
 		int rc = send_fast(p, to, args, len);
 
