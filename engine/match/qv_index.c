@@ -24,8 +24,8 @@ static void move_lists(struct qv_index *ix, enum qv_side side, const uint64_t *o
 			uint64_t *slot =
 				qv_index_slot(ix, qv_key_tag(side, e), qv_key_src(side, e));
 
-			word = e[ix->word + QV_BUCKET];
-			e[ix->word + QV_BUCKET] = *slot;
+			word = qv_links(ix, side, e)[QV_BUCKET];
+			qv_links(ix, side, e)[QV_BUCKET] = *slot;
 			*slot = (uintptr_t)e;
 		}
 	}
