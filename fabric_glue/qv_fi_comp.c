@@ -79,23 +79,24 @@ static void complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c)
 	out->src = c->user;
 }
 
-static void complete_send(struct qv_fi_ep *ep, const struct qv_comp *c)
+static void failed_send(struct qv_fi_ep *ep, const struct qv_comp *c)
 {
-	uint64_t flags = FI_SEND | (c->tagged ? FI_TAGGED : FI_MSG);
+	count(ep, QV_FI_CNTR_SEND, true);
+	if (ep->tx_cq && !(c->cookie & QV_CK_NONE))
+		report_error(ep->tx_cq, c, FI_SEND | (c->tagged ? FI_TAGGED : FI_MSG));
+}
+
+static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
+{
+	struct qv_fi_ep *ep = owner;
 	struct qv_fi_comp *out;
 
-	count(ep, QV_FI_CNTR_SEND, c->status != QV_OK);
-	if (QV_UNLIKELY(!ep->tx_cq) || c->cookie & QV_CK_NONE)
-		return;
-	if (QV_UNLIKELY(c->status != QV_OK)) {
-		report_error(ep->tx_cq, c, flags);
-		return;
-	}
-	if (!(c->cookie & QV_CK_ENTRY))
+	count(ep, QV_FI_CNTR_SEND, false);
+	if (!(cookie & QV_CK_ENTRY) || !ep->tx_cq)
 		return;
 	out = qv_fi_cq_push(ep->tx_cq);
-	out->e.op_context = c->context;
-	out->e.flags = flags;
+	out->e.op_context = context;
+	out->e.flags = FI_SEND | (tagged ? FI_TAGGED : FI_MSG);
 	out->e.len = 0;
 	out->e.buf = NULL;
 	out->e.data = 0;
@@ -105,10 +106,10 @@ static void complete_send(struct qv_fi_ep *ep, const struct qv_comp *c)
 
 static void complete(void *owner, const struct qv_comp *c)
 {
-	if (c->recv)
+	if (QV_LIKELY(c->recv))
 		complete_recv(owner, c);
 	else
-		complete_send(owner, c);
+		failed_send(owner, c);
 }
 
 static void complain(void *owner, const char *text)
@@ -119,6 +120,7 @@ static void complain(void *owner, const char *text)
 
 const struct qv_proto_owner_ops qv_fi_owner_ops = {
 	.complete = complete,
+	.sent = sent,
 	.identify = qv_fi_identify,
 	.complain = complain,
 };

@@ -77,6 +77,7 @@ struct qv_fi_ep {
 	size_t multi_min;
 	size_t packet_max;
 	size_t eager_max;
+	bool core_tells_source; /* FI_SOURCE granted */
 	char *rx_memory;
 	size_t rx_count, rx_stride;
 	size_t anonymous; /* peers that the application has not named */

@@ -162,6 +162,7 @@ void qv_fi_xport_init(struct qv_fi_ep *ep)
 		.packet_max = ep->packet_max,
 		.read_max = ep->dom->has_rma ? core_max : 0,
 	};
+	ep->core_tells_source = info->caps & FI_SOURCE;
 	ep->eager_max = qv_fi_params.eager != SIZE_MAX ? qv_fi_params.eager : t->eager;
 }
 
@@ -314,14 +315,15 @@ void qv_fi_ep_progress(struct qv_fi_ep *ep)
 	if (QV_UNLIKELY(ep->unposted != NULL))
 		repost(ep);
 	for (int round = 0; round < POLL_ROUNDS; round++) {
-		ssize_t n = fi_cq_readfrom(ep->core_cq, e, POLL_BATCH, from);
+		ssize_t n = ep->core_tells_source ? fi_cq_readfrom(ep->core_cq, e, POLL_BATCH, from)
+						  : fi_cq_read(ep->core_cq, e, POLL_BATCH);
 
 		if (QV_UNLIKELY(n == -FI_EAVAIL)) {
 			on_error(ep);
 			continue;
 		}
 		for (ssize_t i = 0; i < n; i++)
-			on_entry(ep, &e[i], from[i]);
+			on_entry(ep, &e[i], ep->core_tells_source ? from[i] : FI_ADDR_NOTAVAIL);
 		if (n < POLL_BATCH)
 			break;
 	}

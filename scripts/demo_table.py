@@ -3,8 +3,8 @@
 """
 demo_table.py [--quick] BUILD - one MPI ping-pong over several stacks, as one table.
 
-A run that prints no line for PATIENCE seconds is stopped; what it did not reach is shown as
-`hangs`. The Open MPI component and the provider are named in each run, so that a stack which cannot
+A run that gets nothing done for PATIENCE seconds (it prints a dot for every tenth of a depth) is
+stopped; what it did not reach is shown as `hangs`. The Open MPI component and the provider are named in each run, so that a stack which cannot
 be had ends in an error instead of another stack's numbers.
 """
 import os
@@ -82,7 +82,7 @@ def measure(stack, kind, build, iters):
         command.append("--oversubscribe")
     command += stack.args + [os.path.join(build, "bin/mpi_depth_pingpong"), "--bytes", "8",
                              "--depths", ",".join(map(str, DEPTHS)), "--kind", kind,
-                             "--iters", str(iters)]
+                             "--iters", str(iters), "--beat"]
     env = {k: v for k, v in os.environ.items() if not k.startswith(("FI_", "OMPI_MCA_"))}
     env.update(stack.env, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     other = []
@@ -98,7 +98,7 @@ def measure(stack, kind, build, iters):
                 depth = int(words[2])
                 stack.us[kind][depth], stack.zero[kind][depth] = float(words[3]), float(words[5])
                 print(f"  {stack.title:<12} {kind:<11} {depth:>6} {words[3]:>10} us", flush=True)
-            elif line.strip() and not line.startswith("kind "):
+            elif line.strip(" .") and not line.startswith("kind "):
                 other.append(line)
     finally:
         if stack.end[kind] or process.poll() is None and sys.exc_info()[0]:
@@ -107,7 +107,7 @@ def measure(stack, kind, build, iters):
         stack.end[kind] = "fails"
     if stack.end[kind]:
         print(f"  {stack.title:<12} {kind:<11} {stack.end[kind]}", flush=True)
-        if stack.end[kind] == "fails" or stack.is_quiver:
+        if other and (stack.end[kind] == "fails" or stack.is_quiver):
             print("\n".join("    | " + line for line in other[-8:]), flush=True)
 
 
@@ -122,7 +122,7 @@ def print_table(columns):
             print(f"{depth:>8}" + "".join(f"{c:>14}" for c in cells))
     print("\nquiver/shm and quiver/tcp: FI_PROVIDER=quiver with FI_QUIVER_CORE=shm or tcp;"
           "\ntcp;ofi_rxm and net: libfabric's own providers; default: Open MPI left to itself.\n"
-          f"hangs: no line for {PATIENCE:.0f} s, stopped.")
+          f"hangs: got nothing done for {PATIENCE:.0f} s, stopped.")
 
 
 def growth(stack, kind, words):
@@ -195,8 +195,7 @@ def main():
     print_use(build)
     failed = [s.title for s in columns if s.is_quiver and not s.complete()]
     if failed:
-        print(f"scripts/demo: not every line of {' and '.join(failed)} was measured",
-              file=sys.stderr)
+        print(f"scripts/demo: not every line of {' and '.join(failed)} was measured", flush=True)
     return 1 if failed else 0
 
 

@@ -22,41 +22,46 @@
 
 #include "match/qv_index.h"
 
-/* Classes of receives that have an index; bits of `active`. */
+/* Classes of receives that have an index. */
 #define QV_N_CLASSES 8
 /* Indexes of unexpected messages. */
 #define QV_N_VIEWS 4
-/* Bits of `active` for a log in use: two, so that "one bit set" means one index and no log. */
-#define QV_LOG_ACTIVE 0xc0000000u
+/* Bit of `active` for a log in use; the indexes have the bits of their numbers. */
+#define QV_LOG_ACTIVE 0x80000000u
 /* Something is looked at every so many appended entries. */
 #define QV_TICK 64
 
 enum qv_auto_mode { QV_AUTO_LIST, QV_AUTO_HASH };
 
-/* An entry's priv words. The sequence number is valid in both modes, the others in HASH. */
-enum { QV_SEQ, QV_HOME };
-/* Receives: QV_HOME = number of the index that it is in, QV_N_CLASSES for the log. */
-enum { QV_RECV_LINKS = 2, QV_RECV_LOG = 5 };
-/* Messages: the log's word is QV_HOME; three links for each view. */
-enum { QV_MSG_LOG = QV_HOME, QV_MSG_LINKS = 2 };
+/*
+ * An entry's priv words, besides its links. The sequence number is valid in both modes, the others
+ * in HASH. A receive's QV_HOME is the address of its index, 0 if it is in the log instead.
+ */
+enum { QV_SEQ, QV_HOME, QV_RECV_LOG = QV_RECV_LINKS + QV_LINKS };
+enum { QV_MSG_LOG = QV_HOME, QV_MSG_LINKS };
 
 struct qv_line {
-	/* One cache line: all that LIST needs. */
+	/* One cache line: what most calls need. */
 	uint64_t **ring;
-	uint64_t seq;       /* of the next entry */
-	uint32_t ring_mask; /* entries of the ring - 1 */
-	uint32_t head,
-		tail; /* LIST: ring positions. In both modes tail - head entries are queued */
+	uint64_t seq; /* of the next entry */
+	/*
+	 * HASH: the index that has all entries, not strong, no log beside it; NULL if there is
+	 * none. While it is set, `active` has its bit even if the queue is empty, and its `live`
+	 * is not kept up to date.
+	 */
+	struct qv_index *only;
+	uint32_t ring_mask;  /* entries of the ring - 1 */
+	uint32_t head, tail; /* LIST: ring positions. Always: tail - head entries are queued */
 	uint32_t mode;
-	uint32_t active;    /* HASH: indexes in use (posted: that have entries) and the log */
-	uint32_t debt;      /* cost of walking, in steps, halved per tick */
-	uint32_t last;      /* where the last walk ended: a change is a misprediction */
-	uint32_t max;       /* longest so far */
-	uint64_t inspected; /* entries compared */
-	uint32_t newest;    /* posted: index of the last receive */
+	uint32_t debt; /* LIST: cost of walking, in steps, halved per tick */
+	uint32_t last; /* LIST: where the last walk ended: a change is a misprediction */
+	uint32_t max;  /* longest so far */
 	enum qv_side side;
 
-	uint64_t flips; /* changes of mode */
+	uint32_t active;   /* HASH: indexes in use (posted: that have entries) and the log */
+	uint64_t rejected; /* entries compared that did not fit */
+	uint64_t peeked;   /* and those that did without being matched */
+	uint64_t flips;    /* changes of mode */
 
 	/* When to try LIST again. */
 	uint64_t hash_since;  /* seq at the change to HASH */
@@ -87,11 +92,11 @@ struct qv_auto {
 	struct qv_line unexpected __attribute__((aligned(64)));
 };
 
-/* What a search in HASH found: entry e, and the word that points to it in index ix. */
+/* What a search in HASH found: entry e, and how it can be removed. */
 struct qv_found {
-	uint64_t *e;    /* NULL: nothing */
-	uint64_t *link; /* valid if ix >= 0 */
-	int ix;         /* -1: found without an index */
+	uint64_t *e;         /* NULL: nothing */
+	struct qv_index *ix; /* the index by which it was found, or NULL */
+	uint64_t *link;      /* ix not NULL: the word that points to e */
 };
 
 QV_INLINE struct qv_auto *qv_auto_of(struct qv_match *m)
@@ -109,6 +114,15 @@ QV_INLINE uint64_t *qv_line_at(const struct qv_line *q, uint32_t pos)
 	return q->ring[(q->head + pos) & q->ring_mask];
 }
 
+/* An entry has left in HASH, and is out of all indexes. */
+void qv_line_emptied(struct qv_line *q);
+
+QV_INLINE void qv_line_leave(struct qv_line *q)
+{
+	if (qv_unlikely(++q->head == q->tail))
+		qv_line_emptied(q);
+}
+
 /* 1 if a was appended before b; right across the wrap of the sequence numbers. */
 QV_INLINE int qv_is_older(const uint64_t *a, const uint64_t *b)
 {
@@ -120,6 +134,12 @@ QV_INLINE int qv_line_in_debt(const struct qv_line *q)
 {
 	return q->debt > 256 + 3 * (uint64_t)qv_line_len(q);
 }
+
+/* qv_auto_path.c: the calls of the data path. */
+int qv_auto_post(struct qv_match *m, struct qv_recv *recv, struct qv_msg **msg);
+struct qv_recv *qv_auto_arrive(struct qv_match *m, uint64_t tag, uint32_t src);
+int qv_auto_queue(struct qv_match *m, struct qv_msg *msg);
+struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, uint32_t src);
 
 /* Test hook: change the modes now, where memory allows. */
 void qv_auto_force(struct qv_match *m, enum qv_auto_mode posted, enum qv_auto_mode unexpected);
@@ -141,10 +161,23 @@ int qv_line_to_hash(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint3
 int qv_line_to_list(struct qv_auto *a, struct qv_line *q);
 /* Upkeep before an append, each QV_TICK of them. QV_ENOMEM: no room for the entry. */
 int qv_line_tick(struct qv_auto *a, struct qv_line *q);
-/* The last entry has left in HASH. */
-void qv_line_emptied(struct qv_line *q);
+/* Set which indexes and log are active, and `only` with it. */
+void qv_line_set_active(struct qv_line *q, uint32_t active);
 /* An insertion met too many keys in one bucket of ix: change its hash, once. */
-void qv_index_watch(struct qv_auto *a, struct qv_line *q, struct qv_index *ix);
+void qv_line_harden(struct qv_auto *a, struct qv_line *q, struct qv_index *ix);
+
+/* Insert e, watching what it meets. */
+QV_INLINE void qv_line_insert(struct qv_auto *a, struct qv_line *q, struct qv_index *ix,
+			      enum qv_side side, uint64_t *e)
+{
+	uint32_t seen = qv_index_insert(ix, side, e);
+
+	if (qv_likely(!seen))
+		return;
+	q->rejected += seen;
+	if (qv_unlikely(seen > QV_BUCKET_MAX))
+		qv_line_harden(a, q, ix);
+}
 
 /* qv_auto_collect.c: all entries of HASH. */
 

@@ -7,16 +7,30 @@
 /* Below this, sorting by insertion beats clearing the counters of a radix sort. */
 #define FEW 48
 
+static void each_in_index(const struct qv_index *ix, enum qv_side side,
+			  void (*fn)(void *ctx, uint64_t *e), void *ctx)
+{
+	uint32_t n = qv_index_slots(ix);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t *head = qv_entry(ix->slots[i]);
+
+		for (; head; head = qv_entry(qv_links(ix, side, head)[QV_BUCKET]))
+			for (uint64_t *e = head; e; e = qv_entry(qv_links(ix, side, e)[QV_NEXT]))
+				fn(ctx, e);
+	}
+}
+
 void qv_line_each(const struct qv_line *q, void (*fn)(void *ctx, uint64_t *e), void *ctx)
 {
-	uint32_t active = q->active & ~QV_LOG_ACTIVE;
+	uint32_t rest = q->active & ~QV_LOG_ACTIVE;
 
 	if (q->side == QV_UNEXPECTED) { /* each index has all */
-		qv_index_each(&q->ix[__builtin_ctz(active)], fn, ctx);
+		each_in_index(&q->ix[__builtin_ctz(rest)], QV_UNEXPECTED, fn, ctx);
 		return;
 	}
-	for (; active; active &= active - 1)
-		qv_index_each(&q->ix[__builtin_ctz(active)], fn, ctx);
+	for (; rest; rest &= rest - 1)
+		each_in_index(&q->ix[__builtin_ctz(rest)], QV_POSTED, fn, ctx);
 	for (uint64_t *e = NULL; (e = qv_vlist_next(&q->log, e));)
 		fn(ctx, e);
 }

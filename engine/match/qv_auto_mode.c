@@ -19,20 +19,28 @@
 /* Ticks in a window of the memory upkeep. */
 #define WINDOW 1024
 
+void qv_line_set_active(struct qv_line *q, uint32_t active)
+{
+	struct qv_index *ix = &q->ix[active ? __builtin_ctz(active) % QV_N_CLASSES : 0];
+	int one_index = active && !(active & (active - 1)) && active != QV_LOG_ACTIVE;
+
+	q->active = active;
+	q->only = one_index && !ix->strong ? ix : NULL;
+}
+
 /* Forget what HASH has built. Tables that are not active have no entries. */
 static void drop_indexes(struct qv_line *q)
 {
 	for (uint32_t rest = q->active & ~QV_LOG_ACTIVE; rest; rest &= rest - 1)
 		qv_index_clear(&q->ix[__builtin_ctz(rest)]);
 	qv_vlist_clear(&q->log);
-	q->active = 0;
+	qv_line_set_active(q, 0);
 }
 
 int qv_line_to_hash(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint32_t src)
 {
 	int err;
 
-	q->active = 0;
 	if (q->side == QV_POSTED)
 		err = qv_posted_fill(a, q);
 	else
@@ -87,15 +95,19 @@ void qv_line_emptied(struct qv_line *q)
 	if (++q->empties < q->empties_max)
 		return;
 	/* No entries, so the tables are all zero: nothing to clear. */
-	q->active = 0;
+	qv_line_set_active(q, 0);
 	enter_list(q, 0);
 }
 
-void qv_index_watch(struct qv_auto *a, struct qv_line *q, struct qv_index *ix)
+QV_COLD void qv_line_harden(struct qv_auto *a, struct qv_line *q, struct qv_index *ix)
 {
 	/* Without memory the bucket stays long until the next insertion into it tries again. */
-	if (!ix->strong)
-		(void)qv_index_harden(ix, q->side, &a->base.mem, a->secret);
+	if (ix->strong || qv_index_harden(ix, q->side, &a->base.mem, a->secret))
+		return;
+	if (q->only == ix) {
+		ix->live = qv_line_len(q) + 1; /* and the one that is being inserted */
+		q->only = NULL;
+	}
 }
 
 /* Give back what the last two windows had no use for. */

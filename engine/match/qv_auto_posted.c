@@ -18,67 +18,75 @@
 /* Entries that are hashed and prefetched together when a queue is indexed. */
 #define BATCH 16
 
-static int find_class(const struct qv_line *q, uint64_t ignore, uint32_t src)
+static struct qv_index *find_class(struct qv_line *q, uint64_t ignore, uint32_t src)
 {
-	int c = 0;
-
-	while (c < QV_N_CLASSES && !qv_index_is_class(&q->ix[c], ignore, src))
-		c++;
-	return c;
+	for (int c = 0; c < QV_N_CLASSES; c++)
+		if (qv_index_is_class(&q->ix[c], ignore, src))
+			return &q->ix[c];
+	return NULL;
 }
 
 /* An index for a class that has none: of the empty ones that which was of least use. */
-static int claim_class(struct qv_line *q, uint64_t ignore, uint32_t src)
+static struct qv_index *claim_class(struct qv_line *q, uint64_t ignore, uint32_t src)
 {
-	int weakest = QV_N_CLASSES;
+	int weakest = -1;
 
 	for (int c = 0; c < QV_N_CLASSES; c++)
-		if (!q->ix[c].live &&
-		    (weakest == QV_N_CLASSES || q->credit[c] < q->credit[weakest]))
+		if (!q->ix[c].live && (weakest < 0 || q->credit[c] < q->credit[weakest]))
 			weakest = c;
-	if (weakest == QV_N_CLASSES)
-		return QV_N_CLASSES;
+	if (weakest < 0)
+		return NULL;
 	if (q->credit[weakest]) {
 		q->credit[weakest]--;
-		return QV_N_CLASSES;
+		return NULL;
 	}
 	qv_index_set_class(&q->ix[weakest], ignore, src == QV_SRC_ANY);
-	return weakest;
+	return &q->ix[weakest];
 }
 
-static int to_log(struct qv_line *q, uint64_t *e)
+/* Other indexes or the log are about to be used beside q->only: count from now on. */
+static void leave_only(struct qv_line *q)
+{
+	if (!q->only)
+		return;
+	q->only->live = qv_line_len(q);
+	q->active = q->only->live ? q->active : 0;
+	q->only = NULL;
+}
+
+static int join_log(struct qv_line *q, uint64_t *e)
 {
 	if (qv_vlist_append(&q->log, e))
 		return QV_ENOMEM;
-	e[QV_HOME] = QV_N_CLASSES;
+	e[QV_HOME] = 0;
+	leave_only(q);
 	q->active |= QV_LOG_ACTIVE;
 	return QV_OK;
 }
 
-static void to_index(struct qv_auto *a, struct qv_line *q, int c, uint64_t *e)
+static void join(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint64_t *e)
 {
-	struct qv_index *ix = &q->ix[c];
-	uint32_t seen = qv_index_insert(ix, QV_POSTED, e);
-
-	e[QV_HOME] = (uint64_t)c;
-	ix->live++;
-	q->active |= 1u << c;
-	q->inspected += seen;
-	if (qv_unlikely(seen > QV_BUCKET_MAX))
-		qv_index_watch(a, q, ix);
+	if (ix != q->only) {
+		leave_only(q);
+		if (ix->live++ == 0)
+			qv_line_set_active(q, q->active | 1u << (ix - q->ix));
+	}
+	e[QV_HOME] = (uintptr_t)ix;
+	qv_line_insert(a, q, ix, QV_POSTED, e);
 }
 
 int qv_posted_insert(struct qv_auto *a, struct qv_line *q, uint64_t *e)
 {
 	const struct qv_recv *r = qv_recv_of(e);
-	int c = find_class(q, r->ignore, r->src);
+	struct qv_index *ix = find_class(q, r->ignore, r->src);
 
-	if (c == QV_N_CLASSES)
-		c = claim_class(q, r->ignore, r->src);
-	if (c == QV_N_CLASSES || qv_index_reserve(&q->ix[c], QV_POSTED, &a->base.mem, 1))
-		return to_log(q, e);
-	q->newest = (uint32_t)c;
-	to_index(a, q, c, e);
+	if (!ix) {
+		leave_only(q);
+		ix = claim_class(q, r->ignore, r->src);
+	}
+	if (!ix || qv_index_reserve(ix, QV_POSTED, &a->base.mem, 1))
+		return join_log(q, e);
+	join(a, q, ix, e);
 	return QV_OK;
 }
 
@@ -90,35 +98,54 @@ struct tally {
 	uint32_t n;
 };
 
-static void tally_one(struct tally *t, const struct qv_recv *r)
+static int is_tally_of(const struct tally *t, const struct qv_recv *r)
 {
-	int any = r->src == QV_SRC_ANY, room = -1;
+	return t->ignore == r->ignore && (t->src == QV_SRC_ANY) == (r->src == QV_SRC_ANY) && t->n;
+}
+
+/* Returns the tally that r was counted in, NULL if it only took away from the others. */
+static struct tally *tally_one(struct tally *t, const struct qv_recv *r)
+{
+	int room = -1;
 
 	for (int k = QV_N_CLASSES - 1; k >= 0; k--) {
 		if (!t[k].n) {
 			room = k;
-		} else if (t[k].ignore == r->ignore && (t[k].src == QV_SRC_ANY) == any) {
+		} else if (is_tally_of(&t[k], r)) {
 			t[k].n++;
-			return;
+			return &t[k];
 		}
 	}
 	if (room >= 0) {
 		t[room] = (struct tally){r->ignore, r->src, 1};
-		return;
+		return &t[room];
 	}
 	for (int k = 0; k < QV_N_CLASSES; k++)
 		t[k].n--;
+	return NULL;
+}
+
+static void tally_all(const struct qv_line *q, struct tally *t)
+{
+	uint32_t n = qv_line_len(q);
+	struct tally *last = NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct qv_recv *r = qv_recv_of(qv_line_at(q, i));
+
+		__builtin_prefetch(qv_line_at(q, i + BATCH < n ? i + BATCH : i));
+		if (qv_likely(last && is_tally_of(last, r)))
+			last->n++;
+		else
+			last = tally_one(t, r);
+	}
 }
 
 static int choose_classes(struct qv_auto *a, struct qv_line *q)
 {
 	struct tally t[QV_N_CLASSES] = {{0}};
-	uint32_t n = qv_line_len(q);
 
-	for (uint32_t i = 0; i < n; i++) {
-		__builtin_prefetch(qv_line_at(q, i + BATCH < n ? i + BATCH : i));
-		tally_one(t, qv_recv_of(qv_line_at(q, i)));
-	}
+	tally_all(q, t);
 	for (int k = 0; k < QV_N_CLASSES; k++) {
 		q->ix[k].live = 0;
 		if (!t[k].n)
@@ -130,27 +157,39 @@ static int choose_classes(struct qv_auto *a, struct qv_line *q)
 	return QV_OK;
 }
 
-/* The tables are larger than the cache that holds them soon: fetch the slots of a batch first. */
-static int fill_batch(struct qv_auto *a, struct qv_line *q, uint32_t first, uint32_t n)
+/* As join and join_log, but the queue is not in HASH yet. */
+static int fill_one(struct qv_line *q, struct qv_index *ix, uint64_t *e)
 {
-	int c[BATCH];
+	if (!ix) {
+		q->active |= QV_LOG_ACTIVE;
+		e[QV_HOME] = 0;
+		return qv_vlist_append(&q->log, e);
+	}
+	q->active |= 1u << (ix - q->ix);
+	ix->live++;
+	e[QV_HOME] = (uintptr_t)ix;
+	q->rejected += qv_index_insert(ix, QV_POSTED, e);
+	return QV_OK;
+}
+
+/* The table may be in no near cache: fetch the slots of a batch first. */
+static int fill_batch(struct qv_line *q, uint32_t first, uint32_t n)
+{
+	struct qv_index *ix[BATCH];
+	int err = QV_OK;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct qv_recv *r = qv_recv_of(qv_line_at(q, first + i));
 
-		c[i] = find_class(q, r->ignore, r->src);
-		if (c[i] < QV_N_CLASSES && q->ix[c[i]].slots)
-			__builtin_prefetch(qv_index_slot(&q->ix[c[i]], r->tag, r->src), 1);
+		ix[i] = find_class(q, r->ignore, r->src);
+		if (ix[i] && !ix[i]->slots)
+			ix[i] = NULL;
+		if (ix[i])
+			__builtin_prefetch(qv_index_slot(ix[i], r->tag, r->src), 1);
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t *e = qv_line_at(q, first + i);
-
-		if (c[i] < QV_N_CLASSES && q->ix[c[i]].slots)
-			to_index(a, q, c[i], e);
-		else if (to_log(q, e))
-			return QV_ENOMEM;
-	}
-	return QV_OK;
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = fill_one(q, ix[i], qv_line_at(q, first + i));
+	return err;
 }
 
 int qv_posted_fill(struct qv_auto *a, struct qv_line *q)
@@ -158,8 +197,10 @@ int qv_posted_fill(struct qv_auto *a, struct qv_line *q)
 	uint32_t n = qv_line_len(q);
 	int err = choose_classes(a, q);
 
+	q->active = 0;
 	for (uint32_t i = 0; i < n && !err; i += BATCH)
-		err = fill_batch(a, q, i, n - i < BATCH ? n - i : BATCH);
+		err = fill_batch(q, i, n - i < BATCH ? n - i : BATCH);
+	qv_line_set_active(q, q->active);
 	q->log_debt = 0;
 	return err;
 }
@@ -170,40 +211,45 @@ void qv_posted_find(struct qv_line *q, uint64_t tag, uint32_t src, struct qv_fou
 
 	f->e = NULL;
 	for (uint32_t rest = q->active & ~QV_LOG_ACTIVE; rest; rest &= rest - 1) {
-		int c = __builtin_ctz(rest);
-		uint64_t *link = qv_index_find(&q->ix[c], QV_POSTED, tag, src, &seen);
+		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
+		uint64_t *link = qv_index_find(ix, QV_POSTED, tag, src, &q->rejected);
 
-		if (link && (!f->e || qv_is_older(qv_entry(*link), f->e)))
-			*f = (struct qv_found){qv_entry(*link), link, c};
+		if (!link)
+			continue;
+		q->rejected += f->e != NULL;
+		if (f->e && qv_is_older(f->e, qv_entry(*link)))
+			continue;
+		f->e = qv_entry(*link);
+		f->ix = ix;
+		f->link = link;
 	}
-	q->inspected += seen;
 	if (!(q->active & QV_LOG_ACTIVE))
 		return;
-	seen = 0;
 	e = qv_vlist_find_recv(&q->log, tag, src, &seen);
-	if (e && (!f->e || qv_is_older(e, f->e)))
-		*f = (struct qv_found){e, NULL, -1};
-	q->inspected += seen;
+	if (e && (!f->e || qv_is_older(e, f->e))) {
+		f->e = e;
+		f->ix = NULL;
+	}
+	q->rejected += seen - (e != NULL);
 	q->log_debt += seen;
 }
 
 void qv_posted_remove(struct qv_line *q, const struct qv_found *f)
 {
-	uint64_t home = f->e[QV_HOME];
-	struct qv_index *ix = &q->ix[home % QV_N_CLASSES];
+	struct qv_index *ix = (struct qv_index *)(uintptr_t)f->e[QV_HOME];
 
-	if (home == QV_N_CLASSES) {
+	if (!ix) {
 		qv_vlist_remove(&q->log, f->e);
 		if (!q->log.count)
-			q->active &= ~QV_LOG_ACTIVE;
+			qv_line_set_active(q, q->active & ~QV_LOG_ACTIVE);
 		return;
 	}
-	if (f->ix >= 0)
-		qv_index_pop(ix, f->link);
+	if (f->ix)
+		qv_index_pop(ix, QV_POSTED, f->link, f->e);
 	else
-		qv_index_remove(ix, QV_POSTED, f->e, &q->inspected);
-	if (--ix->live == 0)
-		q->active &= ~(1u << home);
+		qv_index_remove(ix, QV_POSTED, f->e, &q->rejected);
+	if (ix != q->only && --ix->live == 0)
+		qv_line_set_active(q, q->active & ~(1u << (ix - q->ix)));
 }
 
 void qv_posted_upkeep(struct qv_auto *a, struct qv_line *q)
@@ -212,13 +258,14 @@ void qv_posted_upkeep(struct qv_auto *a, struct qv_line *q)
 
 	for (int c = 0; c < QV_N_CLASSES; c++) {
 		struct qv_index *ix = &q->ix[c];
+		uint32_t live = ix == q->only ? qv_line_len(q) : ix->live;
 
-		if (!ix->live)
+		if (!(q->active >> c & 1))
 			continue;
 		q->credit[c] = q->credit[c] < CREDIT_MAX - CREDIT_TICK ? q->credit[c] + CREDIT_TICK
 								       : CREDIT_MAX;
 		/* Without memory buckets get longer; the next tick tries again. */
-		(void)qv_index_reserve(ix, QV_POSTED, &a->base.mem, ix->live + QV_TICK);
+		(void)qv_index_reserve(ix, QV_POSTED, &a->base.mem, live + QV_TICK);
 	}
 	if (q->log.count < LOG_MANY || q->log_debt < limit)
 		return;

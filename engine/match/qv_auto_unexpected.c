@@ -23,25 +23,16 @@
 #define IDLE_INDEX 2048
 #define IDLE_LOG   1024
 
-static void insert_one(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint64_t *e)
-{
-	uint32_t seen = qv_index_insert(ix, QV_UNEXPECTED, e);
-
-	q->inspected += seen;
-	if (qv_unlikely(seen > QV_BUCKET_MAX))
-		qv_index_watch(a, q, ix);
-}
-
 static void drop_log(struct qv_line *q)
 {
 	qv_vlist_clear(&q->log);
-	q->active &= ~QV_LOG_ACTIVE;
+	qv_line_set_active(q, q->active & ~QV_LOG_ACTIVE);
 }
 
 void qv_unexpected_insert(struct qv_auto *a, struct qv_line *q, uint64_t *e)
 {
 	for (uint32_t rest = q->active & ~QV_LOG_ACTIVE; rest; rest &= rest - 1)
-		insert_one(a, q, &q->ix[__builtin_ctz(rest)], e);
+		qv_line_insert(a, q, &q->ix[__builtin_ctz(rest)], QV_UNEXPECTED, e);
 	/* A log that lacks an entry is of no use; the indexes have it. */
 	if (q->active & QV_LOG_ACTIVE && qv_vlist_append(&q->log, e))
 		drop_log(q);
@@ -64,7 +55,7 @@ int qv_unexpected_fill(struct qv_auto *a, struct qv_line *q, uint64_t ignore, ui
 
 	if (prepare_index(a, q, 0, ignore, src))
 		return QV_ENOMEM;
-	q->active = 1;
+	qv_line_set_active(q, 1);
 	for (uint32_t first = 0; first < n; first += BATCH) {
 		uint32_t end = n - first < BATCH ? n : first + BATCH;
 
@@ -75,13 +66,14 @@ int qv_unexpected_fill(struct qv_auto *a, struct qv_line *q, uint64_t ignore, ui
 			__builtin_prefetch(qv_line_at(q, i + BATCH < n ? i + BATCH : i), 1);
 		}
 		for (uint32_t i = first; i < end; i++)
-			insert_one(a, q, ix, qv_line_at(q, i));
+			qv_line_insert(a, q, ix, QV_UNEXPECTED, qv_line_at(q, i));
 	}
 	return QV_OK;
 }
 
-/* A new index over the messages that are queued. Returns its number, or -1. */
-static int build_index(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint32_t src)
+/* A new index over the messages that are queued, or NULL. */
+static struct qv_index *build_index(struct qv_auto *a, struct qv_line *q, uint64_t ignore,
+				    uint32_t src)
 {
 	uint32_t n = qv_line_len(q);
 	struct qv_ordered *v;
@@ -90,15 +82,15 @@ static int build_index(struct qv_auto *a, struct qv_line *q, uint64_t ignore, ui
 	while (i < QV_N_VIEWS && q->active >> i & 1)
 		i++;
 	if (i == QV_N_VIEWS || prepare_index(a, q, i, ignore, src))
-		return -1;
+		return NULL;
 	v = qv_line_collect(a, q);
 	if (!v)
-		return -1;
+		return NULL;
 	for (uint32_t k = 0; k < n; k++)
-		insert_one(a, q, &q->ix[i], v[k].e);
+		qv_line_insert(a, q, &q->ix[i], QV_UNEXPECTED, v[k].e);
 	qv_line_collect_done(a, q, v);
-	q->active |= 1u << i;
-	return i;
+	qv_line_set_active(q, q->active | 1u << i);
+	return &q->ix[i];
 }
 
 static int build_log(struct qv_auto *a, struct qv_line *q)
@@ -115,24 +107,24 @@ static int build_log(struct qv_auto *a, struct qv_line *q)
 		qv_vlist_clear(&q->log);
 		return QV_ENOMEM;
 	}
-	q->active |= QV_LOG_ACTIVE;
+	qv_line_set_active(q, q->active | QV_LOG_ACTIVE);
 	return QV_OK;
 }
 
-static void find_in_index(struct qv_line *q, int i, uint64_t tag, uint32_t src, struct qv_found *f)
+static void find_in_index(struct qv_line *q, struct qv_index *ix, uint64_t tag, uint32_t src,
+			  struct qv_found *f)
 {
-	struct qv_index *ix = &q->ix[i];
-	uint64_t *link = qv_index_find(ix, QV_UNEXPECTED, tag, src, &q->inspected);
-
+	f->link = qv_index_find(ix, QV_UNEXPECTED, tag, src, &q->rejected);
+	f->e = f->link ? qv_entry(*f->link) : NULL;
+	f->ix = ix;
 	ix->used = q->seq;
-	*f = (struct qv_found){link ? qv_entry(*link) : NULL, link, i};
 }
 
 /* Search in the index of a wider class. 0 if that was given up. */
 static int find_in_wider(struct qv_line *q, struct qv_index *ix, uint64_t tag, uint64_t ignore,
 			 uint32_t src, struct qv_found *f)
 {
-	uint64_t *link = qv_index_find(ix, QV_UNEXPECTED, tag, src, &q->inspected);
+	uint64_t *link = qv_index_find(ix, QV_UNEXPECTED, tag, src, &q->rejected);
 	uint64_t *e = link ? qv_entry(*link) : NULL;
 	uint32_t steps = 0;
 
@@ -141,14 +133,15 @@ static int find_in_wider(struct qv_line *q, struct qv_index *ix, uint64_t tag, u
 
 		if (qv_accepts(tag, ignore, src, msg->tag, msg->src))
 			break;
-		e = qv_entry(e[ix->word + QV_NEXT]);
+		e = qv_entry(qv_links(ix, QV_UNEXPECTED, e)[QV_NEXT]);
 	}
 	ix->debt += steps;
-	q->inspected += steps;
+	q->rejected += steps;
 	if (steps == WIDER_STEPS)
 		return 0;
 	ix->used = q->seq;
-	*f = (struct qv_found){e, NULL, -1};
+	f->e = e;
+	f->ix = NULL;
 	return 1;
 }
 
@@ -158,10 +151,10 @@ static int find_indexed(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32
 	uint32_t active = q->active & ~QV_LOG_ACTIVE;
 
 	for (uint32_t rest = active; rest; rest &= rest - 1) {
-		int i = __builtin_ctz(rest);
+		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
 
-		if (qv_index_is_class(&q->ix[i], ignore, src)) {
-			find_in_index(q, i, tag, src, f);
+		if (qv_index_is_class(ix, ignore, src)) {
+			find_in_index(q, ix, tag, src, f);
 			return 1;
 		}
 	}
@@ -197,9 +190,10 @@ static void find_in_all(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32
 	struct scan s = {tag, ignore, src, NULL};
 
 	qv_line_each(q, scan_one, &s);
-	q->inspected += qv_line_len(q);
+	q->rejected += qv_line_len(q) - (s.best != NULL);
 	q->log_debt += qv_line_len(q);
-	*f = (struct qv_found){s.best, NULL, -1};
+	f->e = s.best;
+	f->ix = NULL;
 }
 
 static int log_is_on(struct qv_auto *a, struct qv_line *q)
@@ -214,37 +208,46 @@ static int log_is_on(struct qv_auto *a, struct qv_line *q)
 	return build_log(a, q) == QV_OK;
 }
 
+static void find_in_log(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32_t src,
+			struct qv_found *f)
+{
+	uint64_t seen = 0;
+
+	f->e = qv_vlist_find_msg(&q->log, tag, ignore, src, &seen);
+	f->ix = NULL;
+	q->rejected += seen - (f->e != NULL);
+	q->log_used = q->seq;
+}
+
 void qv_unexpected_find(struct qv_auto *a, struct qv_line *q, uint64_t tag, uint64_t ignore,
 			uint32_t src, struct qv_found *f)
 {
-	int i = -1, again = q->wanted_ignore == ignore && q->wanted_any == (src == QV_SRC_ANY);
+	int again = q->wanted_ignore == ignore && q->wanted_any == (src == QV_SRC_ANY);
+	struct qv_index *ix = NULL;
 
 	if (find_indexed(q, tag, ignore, src, f))
 		return;
 	if (again && qv_line_len(q) > SHORT)
-		i = build_index(a, q, ignore, src);
+		ix = build_index(a, q, ignore, src);
 	q->wanted_ignore = ignore;
 	q->wanted_any = src == QV_SRC_ANY;
-	if (i >= 0) {
-		find_in_index(q, i, tag, src, f);
-	} else if (log_is_on(a, q)) {
-		f->e = qv_vlist_find_msg(&q->log, tag, ignore, src, &q->inspected);
-		f->ix = -1;
-		q->log_used = q->seq;
-	} else {
+	if (ix)
+		find_in_index(q, ix, tag, src, f);
+	else if (log_is_on(a, q))
+		find_in_log(q, tag, ignore, src, f);
+	else
 		find_in_all(q, tag, ignore, src, f);
-	}
 }
 
 void qv_unexpected_remove(struct qv_line *q, const struct qv_found *f)
 {
 	for (uint32_t rest = q->active & ~QV_LOG_ACTIVE; rest; rest &= rest - 1) {
-		int i = __builtin_ctz(rest);
+		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
 
-		if (i == f->ix)
-			qv_index_pop(&q->ix[i], f->link);
+		if (ix == f->ix)
+			qv_index_pop(ix, QV_UNEXPECTED, f->link, f->e);
 		else
-			qv_index_remove(&q->ix[i], QV_UNEXPECTED, f->e, &q->inspected);
+			qv_index_remove(ix, QV_UNEXPECTED, f->e, &q->rejected);
 	}
 	if (q->active & QV_LOG_ACTIVE)
 		qv_vlist_remove(&q->log, f->e);
@@ -266,7 +269,7 @@ void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 		ix->debt /= 2;
 		if (others && is_idle(q, ix)) {
 			qv_index_clear(ix);
-			q->active &= ~(1u << i);
+			qv_line_set_active(q, q->active & ~(1u << i));
 			continue;
 		}
 		/* Without memory buckets get longer; the next tick tries again. */

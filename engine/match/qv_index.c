@@ -24,8 +24,8 @@ static void move_lists(struct qv_index *ix, enum qv_side side, const uint64_t *o
 			uint64_t *slot =
 				qv_index_slot(ix, qv_key_tag(side, e), qv_key_src(side, e));
 
-			word = e[ix->word + QV_BUCKET];
-			e[ix->word + QV_BUCKET] = *slot;
+			word = qv_links(ix, side, e)[QV_BUCKET];
+			qv_links(ix, side, e)[QV_BUCKET] = *slot;
 			*slot = (uintptr_t)e;
 		}
 	}
@@ -100,17 +100,4 @@ void qv_index_free(struct qv_index *ix, struct qv_mem *mem)
 		qv_mem_put(mem, ix->slots, table_size(ix));
 	ix->slots = NULL;
 	ix->live = 0;
-}
-
-void qv_index_each(const struct qv_index *ix, void (*fn)(void *ctx, uint64_t *e), void *ctx)
-{
-	uint32_t n = qv_index_slots(ix);
-
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t *head = qv_entry(ix->slots[i]);
-
-		for (; head; head = qv_entry(head[ix->word + QV_BUCKET]))
-			for (uint64_t *e = head; e; e = qv_entry(e[ix->word + QV_NEXT]))
-				fn(ctx, e);
-	}
 }

@@ -23,18 +23,22 @@
 
 enum { QV_NEXT, QV_PEER, QV_BUCKET, QV_LINKS };
 
+/* Where the links begin in a receive's priv words. In a message's it depends on the index. */
+#define QV_RECV_LINKS 2
+
 struct qv_index {
-	uint64_t keep;             /* tag bits that are compared: the class's ~ignore */
-	uint64_t *slots;           /* 1 << (64 - shift) of them; NULL: no table yet */
-	uint64_t mul_tag, mul_src; /* of the hash, or its secret when strong */
-	uint32_t src_keep;         /* UINT32_MAX: source compared, 0: not */
-	uint32_t live;             /* entries */
-	uint64_t used;             /* sequence number when it last served a search */
-	uint32_t debt;             /* steps of searches by narrower receives */
+	uint64_t keep;     /* tag bits that are compared: the class's ~ignore */
+	uint64_t *slots;   /* 1 << (64 - shift) of them; NULL: no table yet */
+	uint64_t mul_tag;  /* of the hash, or half of its secret when strong */
+	uint64_t mul_src;  /* the same */
+	uint32_t src_keep; /* UINT32_MAX: source compared, 0: not */
+	uint32_t live;     /* posted: entries, where that is not the length of the queue */
+	uint64_t used;     /* sequence number when it last served a search */
+	uint32_t debt;     /* steps of searches by narrower receives */
 	uint8_t shift;
-	uint8_t word;   /* the entry's priv word at which the three links begin */
+	uint8_t word;   /* the entry's priv word at which the links begin */
 	uint8_t strong; /* keyed hash: someone aims at one bucket */
-};
+} __attribute__((aligned(64)));
 
 /* A bucket with more keys than this is no accident while the table has room. */
 #define QV_BUCKET_MAX 16
@@ -62,9 +66,6 @@ void qv_index_clear(struct qv_index *ix);
 /* Give the table back. */
 void qv_index_free(struct qv_index *ix, struct qv_mem *mem);
 
-/* Call fn for each entry, in no order. */
-void qv_index_each(const struct qv_index *ix, void (*fn)(void *ctx, uint64_t *e), void *ctx);
-
 static inline uint32_t qv_index_slots(const struct qv_index *ix)
 {
 	return ix->slots ? (uint32_t)1 << (64 - ix->shift) : 0;
@@ -82,7 +83,14 @@ QV_INLINE uint32_t qv_key_src(enum qv_side side, const uint64_t *e)
 
 QV_INLINE int qv_index_is_class(const struct qv_index *ix, uint64_t ignore, uint32_t src)
 {
-	return ix->keep == ~ignore && (ix->src_keep == 0) == (src == QV_SRC_ANY);
+	/* The right side is UINT32_MAX for a source, 0 for any. */
+	return ix->keep == ~ignore && ix->src_keep == 0u - (src < QV_SRC_ANY);
+}
+
+/* The links of e in index ix. */
+QV_INLINE uint64_t *qv_links(const struct qv_index *ix, enum qv_side side, uint64_t *e)
+{
+	return e + (side == QV_POSTED ? QV_RECV_LINKS : ix->word);
 }
 
 /* Both halves of the 128-bit product. */
@@ -94,18 +102,26 @@ QV_INLINE uint64_t qv_mix(uint64_t a, uint64_t b)
 }
 
 /*
- * The slot of a key. Multiply-shift with multipliers of the two-dimensional R2 sequence spreads
- * runs and grids of tags and sources, what programs use, better than a random function would.
+ * The slot of a key in an index that is not strong. Multiply-shift with multipliers of the
+ * two-dimensional R2 sequence spreads runs and grids of tags and sources, what programs use, better
+ * than a random function would.
  */
+QV_INLINE uint64_t *qv_index_weak_slot(const struct qv_index *ix, uint64_t tag, uint32_t src)
+{
+	uint64_t hash = (tag & ix->keep) * ix->mul_tag + (src & ix->src_keep) * ix->mul_src;
+
+	return ix->slots + (hash >> ix->shift);
+}
+
+/* The slot of a key. */
 QV_INLINE uint64_t *qv_index_slot(const struct qv_index *ix, uint64_t tag, uint32_t src)
 {
-	uint64_t t = tag & ix->keep, s = src & ix->src_keep, h;
+	uint64_t t = tag & ix->keep, s = src & ix->src_keep;
 
-	if (qv_unlikely(ix->strong))
-		h = qv_mix(qv_mix(t ^ ix->mul_tag, s ^ ix->mul_src) ^ ix->mul_src, ix->mul_tag);
-	else
-		h = t * ix->mul_tag + s * ix->mul_src;
-	return ix->slots + (h >> ix->shift);
+	if (qv_likely(!ix->strong))
+		return qv_index_weak_slot(ix, tag, src);
+	t = qv_mix(t ^ ix->mul_tag, s ^ ix->mul_src);
+	return ix->slots + (qv_mix(t ^ ix->mul_src, ix->mul_tag) >> ix->shift);
 }
 
 QV_INLINE int qv_index_same(const struct qv_index *ix, enum qv_side side, const uint64_t *e,
@@ -116,33 +132,38 @@ QV_INLINE int qv_index_same(const struct qv_index *ix, enum qv_side side, const 
 }
 
 /*
- * The word that points to the head of the key's list; if there is none, NULL. *seen grows by the
- * entries compared.
+ * From a bucket's slot to the word that points to the head of the key's list; NULL if there is
+ * none. *rejected grows by the entries that were compared and did not fit.
  */
-QV_INLINE uint64_t *qv_index_find(const struct qv_index *ix, enum qv_side side, uint64_t tag,
-				  uint32_t src, uint64_t *seen)
+QV_INLINE uint64_t *qv_index_follow(const struct qv_index *ix, enum qv_side side, uint64_t *link,
+				    uint64_t tag, uint32_t src, uint64_t *rejected)
 {
-	uint64_t *link = qv_index_slot(ix, tag, src);
+	for (uint64_t word; (word = *link) != 0;) {
+		uint64_t *e = qv_entry(word);
 
-	while (*link) {
-		uint64_t *e = qv_entry(*link);
-
-		++*seen;
 		if (qv_likely(qv_index_same(ix, side, e, tag, src)))
 			return link;
-		link = &e[ix->word + QV_BUCKET];
+		++*rejected;
+		link = &qv_links(ix, side, e)[QV_BUCKET];
 	}
 	return NULL;
 }
 
-/* Remove the head that *link points to. */
-QV_INLINE void qv_index_pop(const struct qv_index *ix, uint64_t *link)
+QV_INLINE uint64_t *qv_index_find(const struct qv_index *ix, enum qv_side side, uint64_t tag,
+				  uint32_t src, uint64_t *rejected)
 {
-	uint64_t *l = qv_entry(*link) + ix->word;
+	return qv_index_follow(ix, side, qv_index_slot(ix, tag, src), tag, src, rejected);
+}
+
+/* Remove the head e that *link points to. */
+QV_INLINE void qv_index_pop(const struct qv_index *ix, enum qv_side side, uint64_t *link,
+			    uint64_t *e)
+{
+	uint64_t *l = qv_links(ix, side, e);
 	uint64_t bucket = l[QV_BUCKET];
 
 	if (qv_unlikely(l[QV_NEXT] != 0)) {
-		uint64_t *next = qv_entry(l[QV_NEXT]) + ix->word;
+		uint64_t *next = qv_links(ix, side, qv_entry(l[QV_NEXT]));
 
 		next[QV_PEER] = l[QV_PEER];
 		next[QV_BUCKET] = bucket;
@@ -151,52 +172,62 @@ QV_INLINE void qv_index_pop(const struct qv_index *ix, uint64_t *link)
 	*link = bucket;
 }
 
+/* e becomes the head of a new list at *slot, the empty end of a bucket. */
+QV_INLINE void qv_index_fill_slot(const struct qv_index *ix, enum qv_side side, uint64_t *slot,
+				  uint64_t *e)
+{
+	uint64_t *l = qv_links(ix, side, e);
+
+	l[QV_NEXT] = 0;
+	l[QV_PEER] = (uintptr_t)e;
+	l[QV_BUCKET] = 0;
+	*slot = (uintptr_t)e;
+}
+
 /* Append e to its key's list, making it a head if it is alone. Returns the heads looked at. */
 QV_INLINE uint32_t qv_index_insert(struct qv_index *ix, enum qv_side side, uint64_t *e)
 {
 	uint64_t tag = qv_key_tag(side, e);
 	uint32_t src = qv_key_src(side, e), seen = 0;
-	uint64_t *link = qv_index_slot(ix, tag, src), *l = e + ix->word;
+	uint64_t *link = qv_index_slot(ix, tag, src), *l = qv_links(ix, side, e);
 
-	l[QV_NEXT] = 0;
-	while (qv_unlikely(*link != 0)) {
-		uint64_t *head = qv_entry(*link);
+	while (*link) {
+		uint64_t *head = qv_entry(*link), *hl = qv_links(ix, side, head);
 
 		seen++;
 		if (qv_index_same(ix, side, head, tag, src)) {
-			l[QV_PEER] = head[ix->word + QV_PEER];
-			qv_entry(l[QV_PEER])[ix->word + QV_NEXT] = (uintptr_t)e;
-			head[ix->word + QV_PEER] = (uintptr_t)e;
+			l[QV_NEXT] = 0;
+			l[QV_PEER] = hl[QV_PEER];
+			qv_links(ix, side, qv_entry(l[QV_PEER]))[QV_NEXT] = (uintptr_t)e;
+			hl[QV_PEER] = (uintptr_t)e;
 			return seen;
 		}
-		link = &head[ix->word + QV_BUCKET];
+		link = &hl[QV_BUCKET];
 	}
-	l[QV_PEER] = (uintptr_t)e;
-	l[QV_BUCKET] = 0;
-	*link = (uintptr_t)e;
+	qv_index_fill_slot(ix, side, link, e);
 	return seen;
 }
 
-/* Remove entry e, wherever in its list it stands. *seen as in qv_index_find. */
-QV_INLINE void qv_index_remove(struct qv_index *ix, enum qv_side side, const uint64_t *e,
-			       uint64_t *seen)
+/* Remove entry e, wherever in its list it stands. *rejected as in qv_index_find. */
+QV_INLINE void qv_index_remove(struct qv_index *ix, enum qv_side side, uint64_t *e,
+			       uint64_t *rejected)
 {
-	const uint64_t *l = e + ix->word;
-	uint64_t *peer = qv_entry(l[QV_PEER]) + ix->word;
+	uint64_t *l = qv_links(ix, side, e);
+	uint64_t *peer = qv_links(ix, side, qv_entry(l[QV_PEER]));
 	int is_head = peer[QV_NEXT] != (uintptr_t)e;
 	uint64_t *link;
 
 	if (!is_head && l[QV_NEXT]) {
 		peer[QV_NEXT] = l[QV_NEXT];
-		qv_entry(l[QV_NEXT])[ix->word + QV_PEER] = l[QV_PEER];
+		qv_links(ix, side, qv_entry(l[QV_NEXT]))[QV_PEER] = l[QV_PEER];
 		return;
 	}
-	link = qv_index_find(ix, side, qv_key_tag(side, e), qv_key_src(side, e), seen);
+	link = qv_index_find(ix, side, qv_key_tag(side, e), qv_key_src(side, e), rejected);
 	if (is_head) {
-		qv_index_pop(ix, link);
+		qv_index_pop(ix, side, link, e);
 	} else {
 		peer[QV_NEXT] = 0;
-		qv_entry(*link)[ix->word + QV_PEER] = l[QV_PEER];
+		qv_links(ix, side, qv_entry(*link))[QV_PEER] = l[QV_PEER];
 	}
 }
 

@@ -14,7 +14,10 @@
 #define qv_likely(x)   __builtin_expect(!!(x), 1)
 #define qv_unlikely(x) __builtin_expect(!!(x), 0)
 #define QV_INLINE      static inline __attribute__((always_inline))
-#define QV_COLD        __attribute__((noinline))
+/* Rare. */
+#define QV_COLD __attribute__((noinline, cold))
+/* Not rare, but kept out of its callers so that their short way saves no registers. */
+#define QV_APART __attribute__((noinline))
 
 /*
  * One structure. Every call has the meaning that match.h gives it; `size` bytes, zeroed and aligned

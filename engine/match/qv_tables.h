@@ -14,6 +14,8 @@
 #define QV_MUL_TAG UINT64_C(0xc13fa9a902a6328f)
 #define QV_MUL_SRC UINT64_C(0x91e10da5c79e7b1d)
 
+_Static_assert(QV_RECV_LINKS == QV_E_LINK, "the words of a receive are the same in both");
+
 #define QV_TABLES_MASKS 2
 /* A receive's QV_E_HOME if it is in no table. */
 #define QV_NO_TABLE (2 * QV_TABLES_MASKS)
@@ -152,8 +154,10 @@ QV_INLINE uint64_t *qv_tables_find_recv(struct qv_tables *t, const struct qv_tab
 		const struct qv_index *ix = &t->ix[QV_POSTED][i];
 
 		link = ix->live ? qv_index_find(ix, QV_POSTED, tag, src, seen) : NULL;
-		if (link)
+		if (link) {
 			e = qv_oldest(e, qv_entry(*link));
+			++*seen;
+		}
 	}
 	return qv_chain_find_recv(&t->wild, QV_E_LINK, tag, src, e, seen);
 }
@@ -172,7 +176,24 @@ QV_INLINE uint64_t *qv_tables_find_msg(struct qv_tables *t, const struct qv_tabl
 	if (i == QV_NO_TABLE)
 		return qv_queues_scan(&t->q, ops, tag, ignore, src, seen);
 	link = qv_index_find(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, tag, src, seen);
-	return link ? qv_entry(*link) : NULL;
+	if (!link)
+		return NULL;
+	++*seen;
+	return qv_entry(*link);
+}
+
+static void qv_tables_each_in(const struct qv_index *ix, enum qv_side side, qv_each_fn *fn,
+			      void *ctx)
+{
+	uint32_t n = qv_index_slots(ix);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t *head = qv_entry(ix->slots[i]);
+
+		for (; head; head = qv_entry(qv_links(ix, side, head)[QV_BUCKET]))
+			for (uint64_t *e = head; e; e = qv_entry(qv_links(ix, side, e)[QV_NEXT]))
+				fn(ctx, e);
+	}
 }
 
 static void qv_tables_each(const struct qv_queues *q, enum qv_side side, qv_each_fn *fn, void *ctx)
@@ -180,11 +201,11 @@ static void qv_tables_each(const struct qv_queues *q, enum qv_side side, qv_each
 	const struct qv_tables *t = (const struct qv_tables *)q;
 
 	if (side == QV_UNEXPECTED) { /* each table has all */
-		qv_index_each(&t->ix[side][0], fn, ctx);
+		qv_tables_each_in(&t->ix[side][0], side, fn, ctx);
 		return;
 	}
 	for (uint32_t i = 0; i < 2 * QV_TABLES_MASKS; i++)
-		qv_index_each(&t->ix[side][i], fn, ctx);
+		qv_tables_each_in(&t->ix[side][i], side, fn, ctx);
 	qv_chain_each(&t->wild, QV_E_LINK, fn, ctx);
 }
 
@@ -200,7 +221,8 @@ static void qv_tables_init(struct qv_tables *t, const struct qv_tables_shape *s)
 
 			ix->mul_tag = mul[0] ? mul[0] : QV_MUL_TAG;
 			ix->mul_src = mul[0] ? mul[1] : QV_MUL_SRC;
-			ix->word = (uint8_t)(QV_E_LINK + (side == QV_POSTED ? 0 : QV_LINKS * i));
+			ix->word =
+				(uint8_t)(QV_RECV_LINKS + (side == QV_POSTED ? 0 : QV_LINKS * i));
 		}
 	}
 	/* Before anybody has said otherwise: exact is every bit, any tag is none. */

@@ -35,6 +35,8 @@ struct qv_comp {
 
 struct qv_proto_owner_ops {
 	void (*complete)(void *owner, const struct qv_comp *comp);
+	/* A send succeeded: the same, for the commonest case, through registers. */
+	void (*sent)(void *owner, void *context, uint64_t cookie, bool tagged);
 	/*
 	 * A HELLO came from transport address `from` (UINT64_MAX: unknown) with these address
 	 * bytes. Returns the peer that it belongs to, made by qv_proto_peer_new where there is none

@@ -39,9 +39,10 @@ int qv_proto_create(const struct qv_proto_settings *set, struct qv_xport *xport,
 	p->eager_max = set->eager_max < QV_EAGER_LIMIT ? set->eager_max : QV_EAGER_LIMIT;
 	p->budget = set->budget;
 	p->packet_max = xport->packet_max;
-	p->fast_max = xport->inject_max > header ? xport->inject_max - header : 0;
-	if (p->fast_max > QV_PROTO_INJECT)
-		p->fast_max = QV_PROTO_INJECT;
+	if (xport->inject_max >= header)
+		p->fast_end = xport->inject_max - header + 1;
+	if (p->fast_end > QV_PROTO_INJECT + 1)
+		p->fast_end = QV_PROTO_INJECT + 1;
 	do
 		p->uid = qv_proc_random();
 	while (p->uid == 0);

@@ -151,7 +151,7 @@ struct qv_proto {
 	const struct qv_proto_owner_ops *ops;
 	void *owner;
 	size_t eager_max, budget, packet_max;
-	size_t fast_max; /* longest payload that is copied behind its header on the stack */
+	size_t fast_end; /* shorter payload is copied behind its header on the stack; 0: none is */
 	uint64_t uid;
 	struct qv_pool txs, rxs, ins, unexps, flights;
 	struct qv_handles tx_handles; /* sends that wait for FIN or CTS */
@@ -200,6 +200,9 @@ void qv_peer_list(struct qv_peer *peer);
 /* qv_proto_recv.c */
 void qv_rx_deliver(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info,
 		   const char *payload, const struct qv_wire_seg *segs);
+/* The same for a whole eager message without completion data that nobody waits for. */
+void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, bool tagged,
+			 const char *payload, size_t len);
 void qv_rx_complete(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info, size_t len,
 		    void *buf, int status);
 size_t qv_rx_reserve(struct qv_proto *p, struct qv_rx *rx, size_t full, struct iovec *iov,

@@ -164,7 +164,7 @@ static void on_credit(struct qv_peer *peer, uint64_t bytes)
 	peer->eager_out -= bytes < peer->eager_out ? bytes : peer->eager_out;
 }
 
-int qv_proto_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t from)
+static int general_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t from)
 {
 	struct qv_wire_pkt pkt;
 	const char *wrong = qv_wire_parse(buf, len, &pkt);
@@ -193,4 +193,55 @@ int qv_proto_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t fr
 	case QV_PKT_CREDIT: on_credit(peer, pkt.hdr.arg); break;
 	}
 	return QV_OK;
+}
+
+/* A whole eager message without extras, most of all packets: no struct qv_wire_pkt, and a
+ * struct qv_info only where it has to wait. */
+static int on_plain(struct qv_peer *peer, const struct qv_wire_hdr *hdr, const char *body,
+		    size_t len)
+{
+	struct qv_proto *p = peer->p;
+	bool tagged = hdr->flags & QV_WF_TAGGED;
+	struct qv_recv *node = qv_match_arrive(p->match[tagged], hdr->arg, peer->index);
+
+	if (QV_LIKELY(node != NULL)) {
+		qv_rx_deliver_plain(peer, QV_CONTAINER(node, struct qv_rx, node), hdr->arg, tagged,
+				    body, len);
+		return QV_OK;
+	}
+
+	struct qv_info info = {.peer = peer, .tag = hdr->arg, .full = len, .tagged = tagged};
+
+	return qv_unexp_new(p, &info, body, len);
+}
+
+/* The plain packets' peer, NULL: let the general way look at it. */
+static struct qv_peer *plain_sender(struct qv_proto *p, const struct qv_wire_hdr *hdr)
+{
+	uint32_t index = hdr->src & QV_ID_INDEX;
+	struct qv_peer *peer;
+
+	if (QV_UNLIKELY(hdr->magic != QV_WIRE_MAGIC || hdr->version != QV_WIRE_VERSION ||
+			hdr->op != QV_PKT_EAGER || hdr->flags & ~QV_WF_TAGGED ||
+			index >= p->npeers))
+		return NULL;
+	peer = p->peers[index];
+	return QV_LIKELY(peer->id == hdr->src && peer->uid && !peer->open_in && !peer->open_unexp)
+		       ? peer
+		       : NULL;
+}
+
+int qv_proto_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t from)
+{
+	struct qv_wire_hdr hdr;
+	struct qv_peer *peer;
+
+	if (QV_LIKELY(len >= sizeof hdr)) {
+		memcpy(&hdr, buf, sizeof hdr);
+		peer = plain_sender(p, &hdr);
+		if (QV_LIKELY(peer != NULL))
+			return on_plain(peer, &hdr, (const char *)buf + sizeof hdr,
+					len - sizeof hdr);
+	}
+	return general_packet(p, buf, len, from);
 }

@@ -72,7 +72,7 @@ size_t qv_rx_reserve(struct qv_proto *p, struct qv_rx *rx, size_t full, struct i
 /* Eager payload that was counted against the sender's credit is out of our buffers. */
 void qv_peer_consumed(struct qv_peer *peer, size_t bytes)
 {
-	if (bytes <= QV_PROTO_INJECT)
+	if (QV_LIKELY(bytes <= QV_PROTO_INJECT))
 		return;
 	peer->consumed += bytes;
 	if (peer->consumed < peer->p->budget / 4)
@@ -117,6 +117,37 @@ void qv_rx_deliver(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *i
 		qv_in_start(qv_in_new(p, rx, info), segs);
 }
 
+void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, bool tagged,
+			 const char *payload, size_t len)
+{
+	struct qv_proto *p = peer->p;
+
+	qv_peer_consumed(peer, len);
+	if (QV_UNLIKELY(rx->flags & QV_REQ_MULTI || len > rx->room)) {
+		struct qv_info info = {.peer = peer, .tag = tag, .full = len, .tagged = tagged};
+
+		deliver_whole(p, rx, &info, payload);
+		return;
+	}
+	qv_iov_put(rx->iov, rx->cnt, 0, payload, len);
+
+	struct qv_comp comp;
+
+	comp.context = rx->context;
+	comp.cookie = rx->cookie;
+	comp.status = QV_OK;
+	comp.recv = true;
+	comp.tagged = tagged;
+	comp.has_data = comp.multi_end = false;
+	comp.len = comp.full = len;
+	comp.buf = rx->iov[0].iov_base;
+	comp.tag = tag;
+	comp.data = 0;
+	comp.user = peer->user;
+	qv_pool_put(&p->rxs, rx);
+	p->ops->complete(p->owner, &comp);
+}
+
 /* A matched message whose eager payload is only partly here: the rest goes straight to the buffer.
  */
 static void deliver_part(struct qv_proto *p, struct qv_rx *rx, struct qv_unexp *u)
@@ -145,7 +176,7 @@ static struct qv_rx *rx_new(struct qv_proto *p, const struct qv_recv_args *args)
 {
 	struct qv_rx *rx = qv_pool_get(&p->rxs);
 
-	if (!rx)
+	if (QV_UNLIKELY(!rx))
 		return NULL;
 	rx->node.tag = args->tag;
 	rx->node.ignore = args->ignore;

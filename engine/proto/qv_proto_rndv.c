@@ -28,7 +28,7 @@ struct qv_in *qv_in_new(struct qv_proto *p, struct qv_rx *rx, const struct qv_in
 
 static void *buffer(const struct qv_in *in)
 {
-	return in->cnt ? in->iov[0].iov_base : in->rx->iov[0].iov_base;
+	return (in->rx->flags & QV_REQ_MULTI ? in->iov : in->rx->iov)->iov_base;
 }
 
 static void unlink_in(struct qv_in *in)
@@ -186,7 +186,7 @@ void qv_in_start(struct qv_in *in, const struct qv_wire_seg *segs)
 		qv_in_finish(in);
 		return;
 	}
-	if (in->info.nsegs == 0) {
+	if (in->info.nsegs == 0 || in->p->x->read_max == 0) {
 		ask_segments(in);
 		return;
 	}

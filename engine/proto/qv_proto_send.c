@@ -5,21 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void report(struct qv_proto *p, void *context, uint64_t cookie, unsigned flags, uint64_t tag,
-		   size_t len, int status)
+static void report(struct qv_tx *tx)
 {
+	struct qv_proto *p = tx->p;
 	struct qv_comp comp = {
-		.context = context,
-		.cookie = cookie,
-		.status = status,
-		.tagged = flags & QV_REQ_TAGGED,
-		.len = len,
-		.full = len,
-		.tag = tag,
+		.context = tx->context,
+		.cookie = tx->cookie,
+		.status = tx->status,
+		.tagged = tx->flags & QV_REQ_TAGGED,
+		.len = tx->len,
+		.full = tx->len,
+		.tag = tx->tag,
 		.user = QV_USER_UNKNOWN,
 	};
 
-	p->ops->complete(p->owner, &comp);
+	if (tx->status == QV_OK)
+		p->ops->sent(p->owner, tx->context, tx->cookie, comp.tagged);
+	else
+		p->ops->complete(p->owner, &comp);
 }
 
 static void conceal(struct qv_tx *tx)
@@ -55,7 +58,7 @@ static void finish(struct qv_tx *tx)
 	}
 	conceal(tx);
 	if (tx->kind != QV_TX_CTL)
-		report(tx->p, tx->context, tx->cookie, tx->flags, tx->tag, tx->len, tx->status);
+		report(tx);
 }
 
 void qv_tx_check(struct qv_tx *tx, int status)
@@ -261,7 +264,7 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	if (rc)
 		return rc;
 	p->stats.eager++;
-	report(p, args->context, args->cookie, args->flags, args->tag, len, QV_OK);
+	p->ops->sent(p->owner, args->context, args->cookie, args->flags & QV_REQ_TAGGED);
 	return QV_OK;
 }
 
@@ -353,7 +356,7 @@ int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_a
 {
 	size_t len = args->cnt == 1 ? args->iov->iov_len : qv_iov_len(args->iov, args->cnt);
 
-	if (QV_LIKELY(len <= p->fast_max && !to->head && to->remote_id != QV_SRC_UNKNOWN &&
+	if (QV_LIKELY(len < p->fast_end && !to->head && to->remote_id != QV_SRC_UNKNOWN &&
 		      !(args->flags & QV_REQ_ACK))) {
 		int rc = send_fast(p, to, args, len);
 

@@ -71,12 +71,6 @@ const char *qv_wire_parse(const void *buf, size_t len, struct qv_wire_pkt *pkt)
 		return "unknown packet type";
 	if (pkt->hdr.flags & ~allowed[pkt->hdr.op])
 		return "unknown flags";
-	if (!(pkt->hdr.flags & ~QV_WF_TAGGED) && pkt->hdr.op == QV_PKT_EAGER) {
-		pkt->uid = pkt->data = pkt->total = pkt->sreq = 0; /* the common case */
-		pkt->body = (const char *)buf + sizeof pkt->hdr;
-		pkt->len = len - sizeof pkt->hdr;
-		return NULL;
-	}
 	return parse_words((const char *)buf + sizeof pkt->hdr, len - sizeof pkt->hdr, pkt);
 }
 

@@ -86,6 +86,8 @@ void ft_here(const char *file, int line);
 const char *ft_file(const struct ft_rank *r); /* without the folder */
 void ft_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void ft_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* The provider below ours, as FI_QUIVER_CORE or the layered name say; a native one is its own. */
+const char *ft_core(void);
 size_t ft_scaled(size_t count); /* count times QV_TEST_SCALE, at least 1 */
 
 #define FT_HERE() ft_here(__FILE__, __LINE__)

@@ -4,7 +4,7 @@
 
 #include <netinet/in.h>
 
-enum { MANY = 1000 };
+enum { MANY = 1000, MANY_SHM = 200 }; /* shm of libfabric 1.17 takes 256 peers in all */
 
 /* A well-formed address of nobody, like ours in everything else. */
 static size_t make_up(struct ft_ep *ep, char *name, int i)
@@ -62,6 +62,7 @@ static void av_many(enum fi_av_type type)
 	static fi_addr_t addrs[MANY];
 	struct fi_av_attr attr = {.type = type, .count = 8};
 	struct ft_ep ep;
+	int many = !strcmp(ft_core(), "shm") ? MANY_SHM : MANY;
 	size_t len = 0;
 
 	ft_open_domain(&ep, &(struct ft_conf){.caps = FI_SOURCE | FI_DIRECTED_RECV});
@@ -72,19 +73,19 @@ static void av_many(enum fi_av_type type)
 	if (type == FI_AV_TABLE)
 		CHECK(ep.peer[0] == 0 && ep.peer[1] == 1);
 	for (int round = 0; round < 2; round++) {
-		for (int i = 0; i < MANY; i++) {
+		for (int i = 0; i < many; i++) {
 			len = make_up(&ep, names[i], 100 + i);
 			CHECK_EQ(fi_av_insert(ep.av, names[i], 1, &addrs[i], 0, NULL), 1);
 			CHECK(addrs[i] != ep.peer[0] && addrs[i] != ep.peer[1]);
 			CHECK(i == 0 || addrs[i] != addrs[i - 1]);
 		}
 		check_lookup(&ep, addrs[0], names[0], len);
-		check_lookup(&ep, addrs[MANY - 1], names[MANY - 1], len);
+		check_lookup(&ep, addrs[many - 1], names[many - 1], len);
 		pingpong(&ep, ep.peer[!ft.rank], 1);
-		OK(fi_av_remove(ep.av, addrs, MANY / 2, 0));
-		check_lookup(&ep, addrs[MANY - 1], names[MANY - 1], len);
+		OK(fi_av_remove(ep.av, addrs, (size_t)many / 2, 0));
+		check_lookup(&ep, addrs[many - 1], names[many - 1], len);
 		pingpong(&ep, ep.peer[!ft.rank], 2);
-		OK(fi_av_remove(ep.av, addrs + MANY / 2, MANY / 2, 0));
+		OK(fi_av_remove(ep.av, addrs + many / 2, (size_t)many / 2, 0));
 		pingpong(&ep, ep.peer[!ft.rank], 3);
 	}
 	ft_close(&ep);

@@ -60,6 +60,22 @@ size_t ft_scaled(size_t count)
 	return scaled < 1 ? 1 : (size_t)scaled;
 }
 
+const char *ft_core(void)
+{
+	static char name[128];
+	const char *core = getenv("FI_QUIVER_CORE");
+	bool layered = strcmp(ft.prov, "quiver");
+	char *end;
+
+	snprintf(name, sizeof(name), "%s", layered ? ft.prov : core ? core : "shm");
+	end = strstr(name, ";ofi_quiver");
+	if (end)
+		*end = 0;
+	if (ft.quiver && !strcmp(name, "tcp") && FI_VERSION_LT(fi_version(), FI_VERSION(1, 18)))
+		snprintf(name, sizeof(name), "net");
+	return name;
+}
+
 double ft_now(void)
 {
 	struct timespec t;

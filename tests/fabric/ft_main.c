@@ -3,10 +3,9 @@
  */
 #include "ft.h"
 
-#include <errno.h>
 #include <execinfo.h>
-#include <fcntl.h>
 #include <fnmatch.h>
+#include <glob.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -96,17 +95,19 @@ static const char *verdict(int i, int status, bool *skip)
 	return *skip ? NULL : text;
 }
 
-/* A rank killed in an earlier case, or by us, leaves its shared memory behind. */
+/* A killed rank leaves its shared memory behind: libfabric's shm names it PID:UID:INDEX. */
 static void sweep_shm(const struct ft_case *c)
 {
-	char command[128];
+	char pattern[64];
+	glob_t found;
 
 	for (int i = 0; i < c->ranks; i++) {
-		snprintf(command, sizeof(command),
-			 "rm -f /dev/shm/*[!0-9]%d[!0-9]* /dev/shm/%d[!0-9]*", ft.sh->rank[i].pid,
-			 ft.sh->rank[i].pid);
-		if (system(command) != 0)
-			printf("  could not clean /dev/shm\n");
+		snprintf(pattern, sizeof(pattern), "/dev/shm/%d:*", ft.sh->rank[i].pid);
+		if (glob(pattern, 0, NULL, &found))
+			continue;
+		for (size_t f = 0; f < found.gl_pathc; f++)
+			unlink(found.gl_pathv[f]);
+		globfree(&found);
 	}
 }
 
@@ -147,8 +148,7 @@ static int watch(const struct ft_case *c)
 		if (pid <= 0)
 			usleep(500);
 	}
-	if (why)
-		sweep_shm(c);
+	sweep_shm(c);
 	printf("%s %s %.2f s%s%s\n",
 	       why    ? "FAIL"
 	       : skip ? "skip"

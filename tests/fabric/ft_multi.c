@@ -148,12 +148,12 @@ static void multi_recv(size_t room, size_t min, size_t total)
 
 static void multi_recv_small(void)
 {
-	multi_recv(16384, 500, ft_scaled(4000));
+	multi_recv(16384, 500, 4000);
 }
 
 static void multi_recv_large(void)
 {
-	multi_recv(400000, 60000, ft_scaled(800));
+	multi_recv(400000, 60000, 800);
 }
 
 /* Messages that came before the buffer go into it as well, in order. */

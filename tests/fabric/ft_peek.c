@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ft_peek.c - looking at, claiming and discarding queued messages. */
+/* ft_peek.c - looking at, claiming and discarding queued messages; fi_recvmsg knows no FI_PEEK. */
 #include "ft.h"
 
 static const size_t sizes[] = {0, 8, 1000, 9000, 300000};
 #define SIZES  (sizeof(sizes) / sizeof(sizes[0]))
 #define TAG(i) (0xc000000000000000u + (uint64_t)(i))
+#define ROUNDS 20
 
-static struct ft_op *wait_found(struct ft_ep *ep, bool tagged, int from, uint64_t tag,
-				uint64_t ignore, uint64_t more, struct ft_op *op)
+static void wait_found(struct ft_ep *ep, int from, uint64_t tag, uint64_t more, struct ft_op *op)
 {
 	int err;
 
-	while ((err = ft_peek(ep, tagged, from, tag, ignore, more, op)) == FI_ENOMSG)
+	while ((err = ft_peek(ep, true, from, tag, 0, more, op)) == FI_ENOMSG)
 		ft_progress();
 	if (err)
 		ft_fail("peek: %s", fi_strerror(err));
-	return op;
 }
 
 /* Rank 1 sends message i of every size; its sends must complete whatever rank 0 does with them. */
-static void send_all(struct ft_ep *ep, bool tagged, char **buf, struct ft_op *tx)
+static void send_all(struct ft_ep *ep, char **buf)
 {
+	struct ft_op tx[SIZES];
+
 	for (size_t i = 0; i < SIZES; i++) {
-		struct ft_msg m = {.tagged = tagged,
+		struct ft_msg m = {.tagged = true,
 				   .addr = ep->peer[0],
 				   .tag = TAG(i),
 				   .buf = buf[i],
@@ -32,115 +33,136 @@ static void send_all(struct ft_ep *ep, bool tagged, char **buf, struct ft_op *tx
 		ft_fill(buf[i], sizes[i], i);
 		POST(ft_send_as(ep, FT_SENDDATA, &m, &tx[i]));
 	}
+	ft_wait_all(tx, SIZES);
 }
 
-static void check_seen(const struct ft_op *op, bool tagged, size_t i)
+static void check_seen(const struct ft_op *op, size_t i)
 {
 	CHECK_EQ(op->len, sizes[i]);
 	CHECK_EQ(op->data, 100 + i);
+	CHECK_EQ(op->tag, TAG(i));
 	CHECK(op->flags & FI_REMOTE_CQ_DATA);
-	if (tagged)
-		CHECK_EQ(op->tag, TAG(i));
 }
 
-static void claim(struct ft_ep *ep, bool tagged, uint64_t flags, char *buf, size_t len,
-		  struct ft_op *op)
+/* The context says which message; address and tag count no more. */
+static void claim(struct ft_ep *ep, uint64_t flags, char *buf, size_t len, struct ft_op *op)
 {
 	struct iovec iov = {buf, len};
-	struct fi_msg_tagged tmsg = {
-		.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = op};
-	struct fi_msg msg = {
+	struct fi_msg_tagged msg = {
 		.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = op};
 
 	ft_fresh(op);
 	if (flags & FI_DISCARD) {
-		tmsg.iov_count = msg.iov_count = 0;
-		tmsg.msg_iov = msg.msg_iov = NULL;
+		msg.iov_count = 0;
+		msg.msg_iov = NULL;
 	}
-	if (tagged)
-		POST(fi_trecvmsg(ep->ep, &tmsg, FI_CLAIM | FI_COMPLETION | flags));
-	else
-		POST(fi_recvmsg(ep->ep, &msg, FI_CLAIM | FI_COMPLETION | flags));
-	ft_wait(op);
+	POST(fi_trecvmsg(ep->ep, &msg, FI_CLAIM | FI_COMPLETION | flags));
 }
 
-/* Messages 0..4 wait: peek each; claim 1 and 4; discard 2 at sight; claim then discard 3. */
-static void receiver(struct ft_ep *ep, bool tagged, char **buf)
+/* One message of each size waits: the first is received, the others are treated in four ways. */
+static void take(struct ft_ep *ep, size_t i, size_t how, char *buf)
 {
-	struct ft_op see, held[2], rx;
-	uint64_t ignore = tagged ? 0 : ~0ull;
+	struct ft_op op;
 
-	for (size_t i = 0; i < SIZES; i++) {
-		/* untagged: only the oldest can be looked at, so it is taken in the end */
-		wait_found(ep, tagged, 1, TAG(i), ignore, 0, &see);
-		check_seen(&see, tagged, i);
-		wait_found(ep, tagged, FT_ANY, TAG(i), ignore, 0, &see); /* it is still there */
-		check_seen(&see, tagged, i);
-		if (i == 2) {
-			wait_found(ep, tagged, FT_ANY, TAG(i), ignore, FI_DISCARD, &see);
-		} else if (i) {
-			struct ft_op *op = &held[i == 4];
-
-			wait_found(ep, tagged, 1, TAG(i), ignore, FI_CLAIM, op);
-			check_seen(op, tagged, i);
-			if (tagged) /* nobody else sees a claimed message */
-				CHECK_EQ(ft_peek(ep, tagged, 1, TAG(i), 0, 0, &see), FI_ENOMSG);
-			claim(ep, tagged, i == 3 ? FI_DISCARD : 0, buf[i], sizes[i], op);
-			if (i != 3) {
-				CHECK_EQ(op->len, sizes[i]);
-				ft_verify(buf[i], sizes[i], i, sizes[i]);
-			}
-		} else {
-			ft_recv_as(ep, FT_RECV,
-				   &(struct ft_msg){.tagged = tagged,
-						    .addr = ep->peer[1],
-						    .tag = TAG(i),
-						    .buf = buf[i]},
-				   &rx);
-			ft_wait(&rx);
-		}
+	wait_found(ep, 1, TAG(i), 0, &op);
+	check_seen(&op, i);
+	wait_found(ep, FT_ANY, TAG(i), 0, &op); /* it is still there */
+	check_seen(&op, i);
+	ft_guard(buf, sizes[i]);
+	switch (how) {
+	case 0:
+		ft_trecv(ep, 1, TAG(i), 0, buf, sizes[i], &op);
+		ft_wait(&op);
+		break;
+	case 1:
+		wait_found(ep, FT_ANY, TAG(i), FI_DISCARD, &op);
+		check_seen(&op, i);
+		break;
+	default:
+		wait_found(ep, 1, TAG(i), FI_CLAIM, &op);
+		check_seen(&op, i);
+		/* nobody else sees a claimed message */
+		CHECK_EQ(ft_peek(ep, true, 1, TAG(i), 0, 0, &(struct ft_op){0}), FI_ENOMSG);
+		claim(ep, how == 2 ? FI_DISCARD : 0, buf, sizes[i], &op);
+		ft_wait(&op);
 	}
-	CHECK_EQ(ft_peek(ep, tagged, FT_ANY, 0, ~0ull, 0, &see), FI_ENOMSG);
+	if (how == 0 || how == 3) {
+		CHECK_EQ(op.len, sizes[i]);
+		ft_verify(buf, sizes[i], i, sizes[i]);
+	} else {
+		ft_verify(buf, 0, 0, sizes[i]); /* discarded: nothing written */
+	}
 }
 
-static void peek(bool tagged)
+static void peek(void)
 {
 	struct ft_ep ep;
-	struct ft_op tx[SIZES], op;
+	struct ft_op op;
 	char *buf[SIZES];
 
 	for (size_t i = 0; i < SIZES; i++)
 		buf[i] = ft_buf(sizes[i]);
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV | FI_SOURCE});
 	if (ft.rank == 0) {
-		CHECK_EQ(ft_peek(&ep, tagged, FT_ANY, 0, ~0ull, 0, &op), FI_ENOMSG);
-		CHECK_EQ(ft_peek(&ep, tagged, 1, 0, 0, FI_CLAIM, &op), FI_ENOMSG);
-		CHECK_EQ(ft_peek(&ep, tagged, 1, 0, 0, FI_DISCARD, &op), FI_ENOMSG);
+		CHECK_EQ(ft_peek(&ep, true, FT_ANY, 0, ~0ull, 0, &op), FI_ENOMSG);
+		CHECK_EQ(ft_peek(&ep, true, 1, 0, 0, FI_CLAIM, &op), FI_ENOMSG);
+		CHECK_EQ(ft_peek(&ep, true, 1, 0, 0, FI_DISCARD, &op), FI_ENOMSG);
 	}
-	for (int round = 0; round < 20; round++) {
+	for (size_t round = 0; round < ROUNDS; round++) {
 		ft_barrier();
 		if (ft.rank == 1) {
-			send_all(&ep, tagged, buf, tx);
-			ft_wait_all(tx, SIZES);
-		} else {
-			for (size_t i = 0; i < SIZES; i++)
-				ft_guard(buf[i], sizes[i]);
-			receiver(&ep, tagged, buf);
+			send_all(&ep, buf);
+			continue;
 		}
+		for (size_t i = 0; i < SIZES; i++) /* the last come first in odd rounds */
+			take(&ep, round % 2 ? SIZES - 1 - i : i, (round + i) % 4,
+			     buf[round % 2 ? SIZES - 1 - i : i]);
+		CHECK_EQ(ft_peek(&ep, true, FT_ANY, 0, ~0ull, 0, &op), FI_ENOMSG);
 	}
 	for (size_t i = 0; i < SIZES; i++)
 		free(buf[i]);
 	ft_close(&ep);
 }
 
-static void peek_tagged(void)
+/* Several probers: each claims one of equal messages, in their order; they fetch them backwards,
+ * one of them with too little room, while a last one is claimed and never fetched. */
+static void claim_several(void)
 {
-	peek(true);
-}
+	enum { N = 6 };
+	static const size_t lens[N] = {8, 20000, 100, 5000, 20000, 64};
+	struct ft_ep ep;
+	struct ft_op op[N];
+	char *buf[N];
 
-static void peek_msg(void)
-{
-	peek(false);
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
+	for (size_t i = 0; i < N; i++)
+		buf[i] = ft_buf(lens[i]);
+	for (size_t i = 0; ft.rank == 1 && i < N; i++) {
+		ft_fill(buf[i], lens[i], i);
+		ft_tsend(&ep, 0, 5, buf[i], lens[i], &op[i]);
+	}
+	for (size_t i = 0; ft.rank == 0 && i < N; i++) {
+		wait_found(&ep, i % 2 ? 1 : FT_ANY, 5, FI_CLAIM, &op[i]);
+		CHECK_EQ(op[i].len, lens[i]);
+	}
+	for (size_t i = N; ft.rank == 0 && i-- > 1;) {
+		size_t room = i == 3 ? 1000 : lens[i];
+
+		ft_guard(buf[i], room);
+		claim(&ep, 0, buf[i], room, &op[i]);
+		if (i == 3) {
+			ft_wait_err(&op[i], FI_ETRUNC);
+			CHECK_EQ(op[i].olen, lens[i] - room);
+		} else {
+			ft_wait(&op[i]);
+		}
+		ft_verify(buf[i], room, i, room);
+	}
+	if (ft.rank == 1)
+		ft_wait_all(op, N);
+	ft_close(&ep);
+	for (size_t i = 0; i < N; i++)
+		free(buf[i]);
 }
 
 /* A peek sees the message that a receive in its place would get, source by source. */
@@ -158,11 +180,12 @@ static void peek_order(void)
 		ft_tsend(&ep, 0, (uint64_t)ft.rank * 10 + 1, &out, 8, &tx[1]);
 		ft_wait_all(tx, 2);
 	} else {
-		wait_found(&ep, true, 2, 21, 0, 0, &op);
+		wait_found(&ep, 2, 21, 0, &op);
 		ft.sh->word[0] = 2;
-		wait_found(&ep, true, 1, 11, 0, 0, &op);
+		wait_found(&ep, 1, 11, 0, &op);
 		CHECK_EQ(ft_peek(&ep, true, FT_ANY, 0, ~0ull, 0, &op), 0);
 		CHECK_EQ(op.tag, 20);
+		CHECK_EQ(op.src, ep.peer[2]);
 		CHECK_EQ(ft_peek(&ep, true, 1, 0, ~0ull, 0, &op), 0);
 		CHECK_EQ(op.tag, 10);
 		CHECK_EQ(ft_peek(&ep, true, FT_ANY, 0, ~0ull, FI_CLAIM, &held), 0);
@@ -172,19 +195,21 @@ static void peek_order(void)
 		ft_trecv(&ep, 2, 0, ~0ull, &in, 8, &op);
 		ft_wait(&op);
 		CHECK_EQ(op.tag, 21);
-		claim(&ep, true, 0, (char *)&in, 8, &held);
+		claim(&ep, 0, (char *)&in, 8, &held);
+		ft_wait(&held);
 		CHECK_EQ(in, 2);
-		ft_trecv(&ep, FT_ANY, 11, 0, &in, 8, &op);
-		ft_wait(&op);
-		ft_trecv(&ep, FT_ANY, 10, 0, &in, 8, &op);
-		ft_wait(&op);
+		for (uint64_t tag = 11; tag >= 10; tag--) {
+			ft_trecv(&ep, FT_ANY, tag, 0, &in, 8, &op);
+			ft_wait(&op);
+			CHECK_EQ(in, 1);
+		}
 	}
 	ft_close(&ep);
 }
 
 const struct ft_case ft_cases_peek[] = {
-	{"peek_tagged", 2, 20, peek_tagged},
-	{"peek_msg", 2, 20, peek_msg},
+	{"peek", 2, 20, peek},
+	{"claim_several", 2, 20, claim_several},
 	{"peek_order", 3, 20, peek_order},
 	{0},
 };

@@ -34,6 +34,7 @@ struct options {
 	int depth_count;
 	int depths[MAX_DEPTHS];
 	int want[KIND_COUNT];
+	int beat;
 	const char *json;
 	const char *impl;
 };
@@ -218,6 +219,15 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* For whoever watches this run: slow is not stuck. */
+static void beat(void)
+{
+	if (!opt.beat || rank)
+		return;
+	printf(".\n");
+	fflush(stdout);
+}
+
 static struct row measure(enum kind kind, int depth)
 {
 	int per_batch = (opt.iters + BATCHES - 1) / BATCHES, n = per_batch * BATCHES;
@@ -232,6 +242,7 @@ static struct row measure(enum kind kind, int depth)
 		deep_enter(&d, kind);
 		run_batch(at_depth + (size_t)b * (size_t)per_batch, per_batch);
 		deep_leave(&d, kind);
+		beat();
 	}
 	deep_destroy(&d);
 	qsort(at_zero, (size_t)n, sizeof(double), by_value);
@@ -307,6 +318,7 @@ static const char help[] =
 	"  --depths LIST     default 0,1,16,256,1000,4000,10000\n"
 	"  --kind KIND       posted, unexpected or both (default)\n"
 	"  --iters N         round trips per depth, default 2000\n"
+	"  --beat            a line with a dot every tenth of a depth, to tell slow from stuck\n"
 	"  --json FILE       results, kept whole after every line\n"
 	"  --impl NAME       name of the stack in the JSON rows, default mpi\n"
 	"Prints the median half round trip in us at each depth and at depth 0, taken in turns.\n";
@@ -356,10 +368,15 @@ static int parse_count(const char *word, long least, int *out)
 static int parse_options(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{"bytes", required_argument, NULL, 'b'}, {"depths", required_argument, NULL, 'd'},
-		{"kind", required_argument, NULL, 'k'},  {"iters", required_argument, NULL, 'i'},
-		{"json", required_argument, NULL, 'j'},  {"impl", required_argument, NULL, 'm'},
-		{"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
+		{"bytes", required_argument, NULL, 'b'},
+		{"depths", required_argument, NULL, 'd'},
+		{"kind", required_argument, NULL, 'k'},
+		{"iters", required_argument, NULL, 'i'},
+		{"json", required_argument, NULL, 'j'},
+		{"impl", required_argument, NULL, 'm'},
+		{"beat", no_argument, NULL, 'B'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
 	int c, bad = 0;
 
@@ -373,6 +390,7 @@ static int parse_options(int argc, char **argv)
 		case 'd': bad |= parse_depths(optarg); break;
 		case 'k': bad |= parse_kind(optarg); break;
 		case 'i': bad |= parse_count(optarg, 1, &opt.iters); break;
+		case 'B': opt.beat = 1; break;
 		case 'j': opt.json = optarg; break;
 		case 'm': opt.impl = optarg; break;
 		case 'h': return 1;

@@ -25,7 +25,7 @@ static uint64_t key_of(int from, int to, int i)
 /* All others send to rank 0, which receives with wildcards: each source in its order. */
 static void fan_in(void)
 {
-	int n = suite_scaled(1500, 100), next[64] = {0};
+	int n = suite_scaled(600, 100), next[64] = {0};
 	unsigned char *buf = suite_alloc(MOST);
 
 	for (int i = 0; suite.rank && i < n; i++) {
@@ -49,7 +49,7 @@ static void fan_in(void)
 /* The same, but rank 0 takes the sources one after the other, the others' messages pile up. */
 static void fan_in_by_source(void)
 {
-	int n = suite_scaled(600, 50);
+	int n = suite_scaled(300, 50);
 	unsigned char *buf = suite_alloc(MOST);
 
 	for (int i = 0; suite.rank && i < n; i++) {

@@ -7,20 +7,25 @@ build=$1 core=$2 ranks=$3 seconds=$4
 . "$(dirname "$0")/mpi_common.sh"
 need NPopenmpi netpipe-openmpi
 
-# pair NAME OPTIONS...: one run of two ranks in a folder of its own.
+# pair NAME OPTIONS...: one run of two ranks in a folder of its own; a file for what each rank says,
+# since the two write parts of lines.
 pair()
 {
-	local name=$1
+	local name=$1 status
 	shift
 	mkdir -p "$run_dir/$name" && cd "$run_dir/$name" || return 1
-	over_quiver "$core" 2 "$seconds" NPopenmpi -i -n 20 -u 300000 "$@" >out 2>&1
+	over_quiver "$core" 2 "$seconds" --output-filename "$PWD/ranks" NPopenmpi -i -n 20 \
+		-u 300000 "$@" >all 2>&1
+	status=$?
+	cat ranks/*/rank.0/std* >out
+	return $status
 }
 
 # check NAME STATUS: every line says that the check passed, up to the largest size.
 check()
 {
 	local out=$run_dir/$1/out
-	[ "$2" -eq 0 ] || { cat "$out"; fail "NPopenmpi ($1) ended with $2"; }
+	[ "$2" -eq 0 ] || { cat "$run_dir/$1/all"; fail "NPopenmpi ($1) ended with $2"; }
 	grep -E 'bytes +20 times' "$out" | grep -v 'Integrity check passed' &&
 		fail "integrity check ($1), above"
 	[ "$(grep -c 'Integrity check passed' "$out")" -ge 30 ] && grep -qE '26214[0-9] bytes' "$out" ||

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_rig.c - see qv_rig.h: nodes, their callbacks, time. qv_rig_req.c has the requests. */
+#include "qv_rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "qv_need.h"
+
+uint64_t rig_seed(void)
+{
+	static uint64_t seed;
+	const char *given = getenv("QV_SEED");
+
+	if (!seed) {
+		seed = given ? strtoull(given, NULL, 0) : qv_proc_random() >> 32;
+		fprintf(stderr, "QV_SEED=%llu\n", (unsigned long long)seed);
+	}
+	return seed;
+}
+
+unsigned rig_scaled(unsigned n)
+{
+	const char *scale = getenv("QV_TEST_SCALE");
+	double scaled = scale ? n * strtod(scale, NULL) : n;
+
+	return scaled < 1 ? 1 : (unsigned)scaled;
+}
+
+struct rig_settings rig_defaults(unsigned nodes)
+{
+	return (struct rig_settings){
+		.nodes = nodes,
+		.limits = {.inject_max = 256,
+			   .inject_iov = 2,
+			   .send_iov = 8,
+			   .packet_max = QV_WIRE_MIN_PACKET,
+			   .read_max = 4096},
+		.eager_max = 3000,
+		.budget = 16384,
+	};
+}
+
+static int sink(void *ctx, const void *buf, size_t len, uint64_t from)
+{
+	struct rig_node *node = ctx;
+	int rc = qv_proto_packet(node->p, buf, len, from);
+	bool was = qv_nomem_pause();
+
+	assert_true(rc == QV_OK || rc == QV_ENOMEM);
+	if (node->rig->on_packet)
+		node->rig->on_packet(node, from, buf, len, rc);
+	qv_nomem_resume(was);
+	return rc;
+}
+
+static void complete(void *owner, const struct qv_comp *comp)
+{
+	struct rig_node *node = owner;
+	struct rig_req *req = comp->context;
+	bool was = qv_nomem_pause();
+
+	assert_non_null(req);
+	assert_int_equal(req->node, node->index);
+	assert_int_equal(comp->cookie, req->stamp);
+	assert_int_equal(comp->recv, !req->is_send);
+	req->comp = *comp;
+	req->done++;
+	if (req->flags & QV_REQ_MULTI) {
+		assert_false(req->ended);
+		req->ended = comp->multi_end;
+		req->all = realloc(req->all, req->done * sizeof *req->all);
+		QV_NEED(req->all);
+		req->all[req->done - 1] = *comp;
+	} else {
+		assert_int_equal(req->done, 1);
+		assert_false(comp->multi_end);
+	}
+	if (req->is_send)
+		for (size_t i = 0; i < req->cnt; i++)
+			if (req->iov[i].iov_len)
+				memset(req->iov[i].iov_base, 0xdd, req->iov[i].iov_len);
+	if (node->rig->on_complete)
+		node->rig->on_complete(req, comp);
+	qv_nomem_resume(was);
+}
+
+/* A good send, told the short way: as if complete had been called. */
+static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
+{
+	struct rig_req *req = context;
+	struct qv_comp comp = {
+		.context = context,
+		.cookie = cookie,
+		.tagged = tagged,
+		.len = req->len,
+		.full = req->len,
+		.tag = req->tag,
+		.user = QV_USER_UNKNOWN,
+	};
+
+	complete(owner, &comp);
+}
+
+/* Names are "node<index>"; the transport's word on the sender must agree. */
+static struct qv_peer *identify(void *owner, uint64_t from, const void *name, size_t len)
+{
+	struct rig_node *node = owner;
+	const char *text = name;
+	unsigned b;
+
+	if (len != 5 || memcmp(text, "node", 4) || text[4] < '0' ||
+	    text[4] >= '0' + (int)QV_LOOP_MAX)
+		return NULL;
+	b = (unsigned)(text[4] - '0');
+	if ((from != UINT64_MAX && from != b) || node->stranger[b])
+		return NULL;
+	if (!node->peers[b])
+		node->peers[b] = qv_proto_peer_new(node->p, b, QV_USER_UNKNOWN);
+	return node->peers[b];
+}
+
+static void complain(void *owner, const char *text)
+{
+	struct rig_node *node = owner;
+
+	node->complaints++;
+	snprintf(node->complaint, sizeof node->complaint, "%s", text);
+}
+
+static const struct qv_proto_owner_ops owner_ops = {complete, sent, identify, complain};
+
+void rig_open(struct rig *rig, unsigned at, const struct rig_settings *set)
+{
+	struct rig_node *node = &rig->node[at];
+	char name[] = {'n', 'o', 'd', 'e', (char)('0' + at)};
+	struct qv_proto_settings ps = {
+		.eager_max = set->eager_max,
+		.budget = set->budget,
+		.name = name,
+		.namelen = sizeof name,
+	};
+
+	assert_null(node->p);
+	qv_match_settings_default(&ps.match);
+	*node = (struct rig_node){.rig = rig, .index = at};
+	node->x = qv_loop_open(rig->loop, at, &set->limits, sink, node);
+	assert_int_equal(qv_proto_create(&ps, node->x, &owner_ops, node, &node->p), QV_OK);
+}
+
+struct rig *rig_new(const struct rig_settings *set)
+{
+	static uint64_t runs;
+	struct rig *rig = calloc(1, sizeof *rig);
+
+	QV_NEED(rig);
+	rig->seed = rig_seed() + 1000003 * runs++;
+	rig->rng = rig->seed;
+	rig->set = *set;
+	rig->now = 1000;
+	rig->loop = qv_loop_new(&rig->rng);
+	for (unsigned i = 0; i < set->nodes; i++)
+		rig_open(rig, i, set);
+	return rig;
+}
+
+static void node_close(struct rig_node *node)
+{
+	struct qv_proto *p = node->p;
+
+	qv_loop_drain(node->rig->loop, node->index);
+	assert_int_equal(p->flights.live, 0);
+	qv_proto_destroy(p);
+	node->p = NULL;
+	assert_int_equal(qv_loop_exposed(node->rig->loop, node->index), 0);
+}
+
+void rig_kill(struct rig *rig, unsigned at, enum qv_loop_death how, bool last_words)
+{
+	node_close(&rig->node[at]);
+	qv_loop_kill(rig->loop, at, how, last_words);
+}
+
+void rig_free(struct rig *rig)
+{
+	assert_int_equal(qv_loop_bad_reads(rig->loop), 0);
+	for (unsigned i = 0; i < QV_LOOP_MAX; i++)
+		if (rig->node[i].p)
+			node_close(&rig->node[i]);
+	qv_loop_free(rig->loop);
+	rig_reqs_free(rig);
+	free(rig);
+}
+
+struct qv_peer *rig_peer(struct rig *rig, unsigned a, unsigned b)
+{
+	struct rig_node *node = &rig->node[a];
+
+	if (!node->peers[b]) {
+		node->peers[b] = qv_proto_peer_new(node->p, b, RIG_USER(b));
+		assert_non_null(node->peers[b]);
+	}
+	return node->peers[b];
+}
+
+bool rig_step(struct rig *rig)
+{
+	struct qv_proto *p = rig->node[qv_rnd_below(&rig->rng, QV_LOOP_MAX)].p;
+
+	if (p && qv_proto_wants_progress(p)) {
+		qv_nomem_enter();
+		qv_proto_progress(p);
+		qv_nomem_leave();
+	}
+	return qv_loop_step(rig->loop);
+}
+
+/* Steps without an event are tolerated while somebody still tries: the transport may say EAGAIN. */
+void rig_settle(struct rig *rig)
+{
+	for (unsigned quiet = 0; quiet < 300; quiet++)
+		if (rig_step(rig))
+			quiet = 0;
+}
+
+void rig_wait(struct rig *rig, const struct rig_req *a, const struct rig_req *b)
+{
+	for (unsigned quiet = 0; !a->done || (b && !b->done); quiet++) {
+		if (rig_step(rig))
+			quiet = 0;
+		if (quiet > 300)
+			fail_msg("nothing moves, a request is not complete (QV_SEED=%llu)",
+				 (unsigned long long)rig->seed);
+	}
+}
+
+void rig_ticks(struct rig *rig, uint64_t ms)
+{
+	for (uint64_t end = rig->now + ms; rig->now < end;) {
+		rig->now += 50;
+		for (unsigned i = 0; i < QV_LOOP_MAX; i++)
+			if (rig->node[i].p)
+				qv_proto_tick(rig->node[i].p, rig->now);
+		rig_settle(rig);
+	}
+}
+
+struct qv_proto_stats rig_stats(const struct rig *rig, unsigned node)
+{
+	struct qv_proto_stats stats;
+
+	qv_proto_get_stats(rig->node[node].p, &stats);
+	return stats;
+}
+
+void rig_check_idle(const struct rig *rig, unsigned node)
+{
+	const struct qv_proto *p = rig->node[node].p;
+
+	assert_int_equal(qv_proto_unsent(p), 0);
+	assert_false(qv_proto_wants_progress(p));
+	assert_int_equal(p->txs.live, 0);
+	assert_int_equal(p->ins.live, 0);
+	assert_int_equal(p->flights.live, 0);
+	assert_int_equal(p->tx_handles.used, 0);
+	assert_int_equal(p->in_handles.used, 0);
+	assert_int_equal(p->copied, 0);
+	assert_null(p->ins_head);
+	for (uint32_t i = 0; i < p->npeers; i++) {
+		assert_int_equal(p->peers[i]->owed, 0);
+		assert_null(p->peers[i]->head);
+		assert_null(p->peers[i]->open_in);
+		assert_null(p->peers[i]->open_unexp);
+	}
+}
