@@ -9,6 +9,7 @@
 #include <quiver/match.h>
 
 #include "base/qv_mem.h"
+#include "match/qv_options.h"
 #include "qv_kern.h"
 
 #define qv_likely(x)   __builtin_expect(!!(x), 1)
@@ -26,6 +27,7 @@
 struct qv_match_ops {
 	const char *name;
 	size_t size;
+	uint32_t options; /* QV_OPT_*: which options it takes */
 	int (*init)(struct qv_match *m);
 	void (*fini)(struct qv_match *m);
 	int (*post)(struct qv_match *m, struct qv_recv *recv, struct qv_msg **msg);
@@ -53,6 +55,10 @@ struct qv_match {
 	struct qv_mem mem;
 	struct qv_match_tuning tuning;
 	enum qv_isa isa;
+	uint32_t hints;
+	uint64_t protocol_bits;
+	const struct qv_match_settings *settings; /* during init */
+	struct qv_options options;
 };
 
 /* qv_match_create with settings that no user needs. */
@@ -67,6 +73,7 @@ extern const struct qv_match_ops qv_match_ucx;
 extern const struct qv_match_ops qv_match_hash;
 extern const struct qv_match_ops qv_match_nm;
 extern const struct qv_match_ops qv_match_bins;
+extern const struct qv_match_ops qv_match_lla;
 
 /*
  * Inside the structures an entry is known by its priv words, whichever kind it is: the links of

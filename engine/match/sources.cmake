@@ -14,9 +14,13 @@ set(qv_match_sources
 	match/qv_hash.c
 	match/qv_index.c
 	match/qv_ll.c
+	match/qv_list.c
+	match/qv_lla.c
+	match/qv_lla_queues.c
 	match/qv_llv.c
 	match/qv_nm.c
 	match/qv_ompi.c
+	match/qv_options.c
 	match/qv_queues.c
 	match/qv_ucx.c
 	match/qv_vlist.c

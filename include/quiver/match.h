@@ -28,10 +28,10 @@ struct qv_match; /* the engine, opaque */
 
 /* A posted receive. The caller fills the first three fields before qv_match_post. */
 struct qv_recv {
-	uint64_t tag;	 /* wanted tag */
-	uint64_t ignore; /* set bit = this bit of the tag is not compared (fi_tagged(3)) */
-	uint32_t src;	 /* wanted source, or QV_SRC_ANY */
-	uint32_t flags;	 /* QV_RECV_* */
+	uint64_t tag;     /* wanted tag */
+	uint64_t ignore;  /* set bit = this bit of the tag is not compared (fi_tagged(3)) */
+	uint32_t src;     /* wanted source, or QV_SRC_ANY */
+	uint32_t flags;   /* QV_RECV_* */
 	uint64_t priv[6]; /* the engine's, while queued */
 };
 
@@ -42,38 +42,78 @@ struct qv_recv {
 /* An unexpected message. The caller fills the first two fields before qv_match_queue. */
 struct qv_msg {
 	uint64_t tag;
-	uint32_t src; /* sender, never QV_SRC_ANY */
-	uint32_t flags; /* reserved, 0 */
+	uint32_t src;      /* sender, never QV_SRC_ANY */
+	uint32_t flags;    /* reserved, 0 */
 	uint64_t priv[14]; /* the engine's, while queued; two cache lines with the above */
 };
 
-/* How an engine is to be built. Start from qv_match_settings_default. */
+/*
+ * Promises of the program (MPI 4.0 section 7.4.4: mpi_assert_*). A receive that breaks one of the
+ * first two is refused, see qv_match_allows. The others concern what the engine does not see
+ * (lengths) or does not need (it keeps the order even where it may be lost): they are accepted.
+ */
+enum qv_hint {
+	QV_HINT_NO_ANY_SOURCE = 1,    /* no receive has source QV_SRC_ANY */
+	QV_HINT_NO_ANY_TAG = 2,       /* no receive ignores a bit outside settings.protocol_bits */
+	QV_HINT_EXACT_LENGTH = 4,     /* receives are as long as their messages */
+	QV_HINT_ALLOW_OVERTAKING = 8, /* messages may match out of order */
+};
+
+/*
+ * How an engine is to be built. Start from qv_match_settings_default. Strings are read during
+ * qv_match_create only.
+ *
+ * structure is "auto" or one of qv_match_structures() (FI_QUIVER_MATCH). Some of them take options
+ * after a colon, separated by commas, as in "pnp:lla,t=50":
+ *     lla                      block=N: entries of a block, 2..4096 (default 3 receives, 4
+ * messages) clu pnp pnp-static col*  ll, lla, llv: what their lists are (default ll); block=N for
+ * lla pnp col-pnp              t=N: a list longer than this is split (100); c=N: partners per hash
+ *                              bucket (4)
+ *     pnp pnp-static col-pnp   mean, median, fence: a source with more entries than this statistic
+ *                              of all sources (mean) is a partner; present: of the sources seen
+ *     clu                      kmeans=N: N clusters by K-means (default: by the greedy heuristic);
+ *                              strict: the heuristic closes a cluster before its limit, not after
+ *     col*                     k=N: at most N * sqrt(sources) lists (8)
+ * pnp-static and clu need `profile`, col* needs `collective_mask`.
+ */
 struct qv_match_settings {
-	const char *structure; /* "auto" or one of qv_match_structures(); FI_QUIVER_MATCH */
-	enum qv_isa isa;       /* which kernels; FI_QUIVER_ISA */
+	const char *structure;
+	enum qv_isa isa; /* which kernels; FI_QUIVER_ISA */
+	/* File of what each source sends: text, a line `source count` each, blank lines and lines
+	 * that begin with # are skipped; no source twice. FI_QUIVER_PROFILE */
+	const char *profile;
+	uint32_t sources; /* how many sources there are, for limits that depend on it; 0: learn */
+	uint32_t hints;   /* QV_HINT_*; FI_QUIVER_HINTS */
+	/* Bits that a receive may ignore without being a wildcard: the MPI's own. */
+	uint64_t protocol_bits;
+	/* A message is part of a collective operation if its tag has one of these bits; 0: that
+	 * cannot be seen. collective_op: the bits of such a tag that tell operations apart. */
+	uint64_t collective_mask, collective_op;
 };
 
 /* Counters since creation; read at any time. */
 struct qv_match_stats {
-	uint64_t posted;	  /* receives given to qv_match_post */
-	uint64_t arrived;	  /* messages given to qv_match_arrive */
-	uint64_t matched;	  /* pairs made */
-	uint64_t unexpected;	  /* messages queued */
-	uint64_t inspected;	  /* entries compared while searching, both queues (0 if not counted) */
-	uint64_t posted_now, posted_max;	 /* length of the posted queue, and its high-water mark */
+	uint64_t posted;     /* receives given to qv_match_post */
+	uint64_t arrived;    /* messages given to qv_match_arrive */
+	uint64_t matched;    /* pairs made */
+	uint64_t unexpected; /* messages queued */
+	uint64_t inspected;  /* entries compared while searching, both queues (0 if not counted) */
+	uint64_t posted_now, posted_max; /* length of the posted queue, and its high-water mark */
 	uint64_t unexpected_now, unexpected_max; /* the same for the unexpected queue */
-	uint64_t mode_flips;	  /* changes of the internal form (list to hash and back) */
+	uint64_t mode_flips; /* changes of the internal form (list to hash and back) */
 };
 
-/* Fill *s with the defaults: structure "auto", isa QV_ISA_AUTO. */
+/* Fill *s with the defaults: structure "auto", isa QV_ISA_AUTO, the rest 0. */
 QV_API void qv_match_settings_default(struct qv_match_settings *s);
 
 /* Names of the structures of this build, NULL-terminated, static storage. */
 QV_API const char *const *qv_match_structures(void);
 
 /*
- * Create an engine. QV_EINVAL: unknown structure or ISA; QV_ENOSYS: this CPU lacks the ISA;
- * QV_ENOMEM. settings may be NULL (defaults).
+ * Create an engine. QV_EINVAL: unknown structure, option, hint or ISA; the structure needs a
+ * profile and there is none, or it cannot be read or breaks its format; it needs collective_mask
+ * and that is 0 (the messages of collectives could not be told from others, so col* would be no
+ * more than a list). QV_ENOSYS: this CPU lacks the ISA; QV_ENOMEM. settings may be NULL (defaults).
  */
 QV_API int qv_match_create(const struct qv_match_settings *settings, struct qv_match **engine);
 
@@ -81,9 +121,15 @@ QV_API int qv_match_create(const struct qv_match_settings *settings, struct qv_m
 QV_API void qv_match_destroy(struct qv_match *engine);
 
 /*
+ * QV_EINVAL if the hints rule out a receive with this mask and source, else QV_OK. qv_match_post
+ * returns the same; qv_match_peek finds nothing for such a receive.
+ */
+QV_API int qv_match_allows(const struct qv_match *engine, uint64_t ignore, uint32_t src);
+
+/*
  * Post a receive. If an unexpected message is accepted, the oldest is removed and returned in *msg
  * and the receive is not queued. Otherwise *msg is NULL and the receive is queued.
- * QV_ENOMEM: nothing changed.
+ * QV_EINVAL: it breaks a hint; QV_ENOMEM: nothing changed.
  */
 QV_API int qv_match_post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg **msg);
 
