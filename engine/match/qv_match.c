@@ -9,11 +9,16 @@
 
 /* The default first. */
 static const struct qv_match_ops *const structures[] = {
-	&qv_match_auto, &qv_match_llv, &qv_match_ll,   &qv_match_ompi, &qv_match_ucx,
-	&qv_match_hash, &qv_match_nm,  &qv_match_bins, &qv_match_lla,
+	&qv_match_auto,       &qv_match_ll,   &qv_match_lla, &qv_match_llv,    &qv_match_ompi,
+	&qv_match_ucx,        &qv_match_hash, &qv_match_nm,  &qv_match_bins,   &qv_match_pnp,
+	&qv_match_pnp_static, &qv_match_clu,  &qv_match_col, &qv_match_col_ll, &qv_match_col_pnp,
 };
-static const char *const names[] = {"auto", "llv", "ll",   "ompi", "ucx",
-				    "hash", "nm",  "bins", "lla",  NULL};
+static const char *const names[] = {
+	"auto", "ll",  "lla",        "llv", "ompi", "ucx",    "hash",    "nm",
+	"bins", "pnp", "pnp-static", "clu", "col",  "col-ll", "col-pnp", NULL,
+};
+_Static_assert(sizeof(names) / sizeof(names[0]) == sizeof(structures) / sizeof(structures[0]) + 1,
+	       "a name for each structure");
 
 void qv_match_settings_default(struct qv_match_settings *s)
 {

@@ -74,6 +74,12 @@ extern const struct qv_match_ops qv_match_hash;
 extern const struct qv_match_ops qv_match_nm;
 extern const struct qv_match_ops qv_match_bins;
 extern const struct qv_match_ops qv_match_lla;
+extern const struct qv_match_ops qv_match_pnp;
+extern const struct qv_match_ops qv_match_pnp_static;
+extern const struct qv_match_ops qv_match_clu;
+extern const struct qv_match_ops qv_match_col;
+extern const struct qv_match_ops qv_match_col_ll;
+extern const struct qv_match_ops qv_match_col_pnp;
 
 /*
  * Inside the structures an entry is known by its priv words, whichever kind it is: the links of
