@@ -156,10 +156,11 @@ static inline void qv_fi_unlock(struct qv_fi_domain *dom)
 /*
  * Address vector (qv_fi_av.c). fi_addr_t that the application sees are dense indexes from 0, for
  * FI_AV_MAP and FI_AV_TABLE alike; each entry knows the address bytes and the core's fi_addr_t.
+ * The core hears of an address when an endpoint first deals with it: see qv_fi_av_reach.
  * The core's AV holds more than the application inserted: endpoints add peers that spoke first.
  */
 struct qv_fi_av_entry {
-	fi_addr_t core; /* the core's address of this peer */
+	fi_addr_t core; /* the core's address of this peer, FI_ADDR_NOTAVAIL until qv_fi_av_reach */
 	uint32_t refs;	/* insertions by the application minus removals; 0 = free slot */
 	uint32_t namelen;
 	void *name; /* address bytes, as fi_getname of the peer gives them */
@@ -179,6 +180,9 @@ struct qv_fi_av {
 	struct qv_fi_av_index *index;
 };
 
+/* The core's address of an entry, which is given to the core if it has not been yet.
+ * -FI_EINVAL: no such entry; another -FI_E*: the core does not take it. Lock held. */
+int qv_fi_av_reach(struct qv_fi_av *av, fi_addr_t index, fi_addr_t *core);
 /* Index of the entry with these address bytes, or FI_ADDR_NOTAVAIL. */
 fi_addr_t qv_fi_av_by_name(struct qv_fi_av *av, const void *name, size_t len);
 /* Index of the entry with this core address, or FI_ADDR_NOTAVAIL. */
