@@ -28,10 +28,10 @@ struct qv_match; /* the engine, opaque */
 
 /* A posted receive. The caller fills the first three fields before qv_match_post. */
 struct qv_recv {
-	uint64_t tag;	 /* wanted tag */
-	uint64_t ignore; /* set bit = this bit of the tag is not compared (fi_tagged(3)) */
-	uint32_t src;	 /* wanted source, or QV_SRC_ANY */
-	uint32_t flags;	 /* QV_RECV_* */
+	uint64_t tag;     /* wanted tag */
+	uint64_t ignore;  /* set bit = this bit of the tag is not compared (fi_tagged(3)) */
+	uint32_t src;     /* wanted source, or QV_SRC_ANY */
+	uint32_t flags;   /* QV_RECV_* */
 	uint64_t priv[6]; /* the engine's, while queued */
 };
 
@@ -42,8 +42,8 @@ struct qv_recv {
 /* An unexpected message. The caller fills the first two fields before qv_match_queue. */
 struct qv_msg {
 	uint64_t tag;
-	uint32_t src; /* sender, never QV_SRC_ANY */
-	uint32_t flags; /* reserved, 0 */
+	uint32_t src;      /* sender, never QV_SRC_ANY */
+	uint32_t flags;    /* reserved, 0 */
 	uint64_t priv[14]; /* the engine's, while queued; two cache lines with the above */
 };
 
@@ -55,14 +55,14 @@ struct qv_match_settings {
 
 /* Counters since creation; read at any time. */
 struct qv_match_stats {
-	uint64_t posted;	  /* receives given to qv_match_post */
-	uint64_t arrived;	  /* messages given to qv_match_arrive */
-	uint64_t matched;	  /* pairs made */
-	uint64_t unexpected;	  /* messages queued */
-	uint64_t inspected;	  /* entries compared while searching, both queues (0 if not counted) */
-	uint64_t posted_now, posted_max;	 /* length of the posted queue, and its high-water mark */
+	uint64_t posted;     /* receives given to qv_match_post */
+	uint64_t arrived;    /* messages given to qv_match_arrive */
+	uint64_t matched;    /* pairs made */
+	uint64_t unexpected; /* messages queued */
+	uint64_t inspected;  /* entries compared while searching, both queues (0 if not counted) */
+	uint64_t posted_now, posted_max; /* length of the posted queue, and its high-water mark */
 	uint64_t unexpected_now, unexpected_max; /* the same for the unexpected queue */
-	uint64_t mode_flips;	  /* changes of the internal form (list to hash and back) */
+	uint64_t mode_flips; /* changes of the internal form (list to hash and back) */
 };
 
 /* Fill *s with the defaults: structure "auto", isa QV_ISA_AUTO. */
