@@ -414,7 +414,7 @@ struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, u
 {
 	struct qv_auto *a = qv_auto_of(m);
 	struct qv_line *q = &a->unexpected;
-	struct qv_found f = {NULL};
+	struct qv_found f = {.e = NULL};
 	uint32_t pos = 0;
 
 	if (q->head == q->tail)
