@@ -20,6 +20,12 @@ if(QV_TEST_VARIANTS)
 	set(variants ${CMAKE_SOURCE_DIR}/scripts/variants)
 	qv_add_test(NAME asan.unit LABELS unit kernel TIMEOUT 900
 		COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} "unit|kernel")
+	if(QV_WITH_FABRIC)
+		qv_add_test(NAME asan.fabric LABELS fabric TIMEOUT 1500 SERIAL
+			COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} fabric)
+		qv_add_test(NAME asan.mpi LABELS mpi slow TIMEOUT 3000 SERIAL
+			COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} mpi)
+	endif()
 	qv_add_test(NAME clang.build LABELS unit TIMEOUT 900
 		COMMAND ${variants} test clang ${CMAKE_BINARY_DIR})
 endif()
