@@ -16,6 +16,7 @@ static void flight_done(struct qv_xfer *xfer, int status)
 
 	free(f->bounce);
 	qv_pool_put(&f->p->flights, f);
+	peer->flying--;
 	if (tx) {
 		tx->inflight--;
 		qv_tx_check(tx, status);
@@ -91,10 +92,12 @@ static int emit_send(struct qv_peer *peer, const void *hdr, size_t hdrlen, const
 	if (rc) {
 		free(f->bounce);
 		qv_pool_put(&p->flights, f);
-	} else if (tx) {
-		tx->inflight++;
+		return rc;
 	}
-	return rc;
+	peer->flying++;
+	if (tx)
+		tx->inflight++;
+	return QV_OK;
 }
 
 /* One packet: header of hdrlen bytes, then len bytes from the pieces. */

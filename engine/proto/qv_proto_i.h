@@ -28,7 +28,8 @@ enum qv_tx_kind {
 
 /* A send that did not complete in the call that started it. */
 struct qv_tx {
-	struct qv_tx *next; /* in the peer's queue */
+	struct qv_tx *next;                  /* in the peer's queue */
+	struct qv_tx *next_peer, *prev_peer; /* all of the peer */
 	struct qv_proto *p;
 	struct qv_peer *peer;
 	enum qv_tx_kind kind;
@@ -134,17 +135,19 @@ struct qv_peer {
 	uint32_t life;               /* counts how often it came back after a loss */
 	uint32_t epoch;              /* counts how often what it had sent was given up */
 	bool hello_sent, failed, listed;
-	bool leaving; /* it closes, or has answered that it got all when we close */
+	bool leaving;       /* it closes, or has answered that it got all when we close */
 	const char *doom;   /* why it will be given up: qv_peer_doom */
 	uint64_t doomed_at; /* by the clock of qv_proto_tick, 0: not since a tick */
 	uint64_t uid;       /* 0 until its HELLO */
 	struct qv_peer *next_uid;
 	struct qv_peer *next_pending;
 	struct qv_tx *head, *tail; /* packets that wait for the transport, in order */
+	struct qv_tx *txs;         /* all of its sends, also those in the transport */
 	size_t eager_out, budget;  /* eager bytes on their way, and how many may be */
 	size_t consumed;           /* eager bytes of it taken here and not yet told */
 	size_t packet_max;         /* longest packet it receives */
 	unsigned owed;             /* sends and receives that need the peer to go on */
+	unsigned flying;           /* packets to it that the transport holds */
 	uint64_t pinged;           /* time of the last PING, ms */
 	struct qv_proc proc;
 	struct qv_in *open_in;       /* EAGER message whose DATA packets are to come: matched ... */

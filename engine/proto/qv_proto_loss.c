@@ -14,16 +14,18 @@
 #define SILENCE_MS   100u  /* nothing came for so long: nothing more will come */
 #define LAST_CALL_MS 1000u /* with other peers' packets coming all the time we wait no longer */
 
-static void fail_queue(struct qv_peer *peer)
+/* Sends in the queue, in the transport, waiting for FIN or CTS. */
+static void fail_sends(struct qv_peer *peer)
 {
-	struct qv_tx *tx = peer->head;
+	struct qv_tx *tx = peer->txs;
 
 	peer->head = NULL;
 	while (tx) {
-		struct qv_tx *next = tx->next;
+		struct qv_tx *next = tx->next_peer;
 
 		tx->queued = false;
-		qv_tx_fail(tx, QV_EPEER);
+		if (!tx->reported || !tx->inflight)
+			qv_tx_fail(tx, QV_EPEER);
 		tx = next;
 	}
 }
@@ -53,15 +55,7 @@ void qv_peer_forget(struct qv_peer *peer)
 
 static void give_up(struct qv_peer *peer)
 {
-	struct qv_proto *p = peer->p;
-
-	fail_queue(peer);
-	for (uint32_t i = 0; i < p->tx_handles.count; i++) {
-		struct qv_tx *tx = p->tx_handles.slots[i].object;
-
-		if (tx && tx->peer == peer)
-			qv_tx_fail(tx, QV_EPEER);
-	}
+	fail_sends(peer);
 	qv_peer_forget(peer);
 }
 
@@ -131,7 +125,8 @@ void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 	for (uint32_t i = 0; i < p->npeers; i++) {
 		struct qv_peer *peer = p->peers[i];
 
-		if (!peer->doom && !peer->owed && !peer->head && !peer->open_unexp)
+		if (!peer->doom && !peer->owed && !peer->head && !peer->open_unexp &&
+		    (peer->failed || !peer->flying))
 			continue;
 		if (peer->failed)
 			give_up(peer); /* begun in packets that came after it had failed */

@@ -165,7 +165,7 @@ int qv_peer_say_hello(struct qv_peer *peer)
 static void revive(struct qv_peer *peer, bool another)
 {
 	peer->failed = false;
-	peer->hello_sent = false;
+	peer->hello_sent = peer->leaving = false;
 	peer->life++;
 	peer->eager_out = 0;
 	if (another)

@@ -34,6 +34,17 @@ void qv_tx_conceal(struct qv_tx *tx)
 		}
 }
 
+static void tx_put(struct qv_tx *tx)
+{
+	if (tx->prev_peer)
+		tx->prev_peer->next_peer = tx->next_peer;
+	else
+		tx->peer->txs = tx->next_peer;
+	if (tx->next_peer)
+		tx->next_peer->prev_peer = tx->prev_peer;
+	qv_pool_put(&tx->p->txs, tx);
+}
+
 static void release(struct qv_tx *tx)
 {
 	struct qv_proto *p = tx->p;
@@ -42,7 +53,7 @@ static void release(struct qv_tx *tx)
 		free(tx->packet);
 	if (tx->kind != QV_TX_CTL && tx->flags & QV_REQ_INJECT)
 		p->copied -= tx->len;
-	qv_pool_put(&p->txs, tx);
+	tx_put(tx);
 }
 
 /* The completion, once; the handle and the exposed memory go with it. */
@@ -147,6 +158,10 @@ static struct qv_tx *tx_new(struct qv_peer *peer, enum qv_tx_kind kind)
 	tx->peer = peer;
 	tx->kind = kind;
 	tx->packet = tx->small;
+	tx->next_peer = peer->txs;
+	if (peer->txs)
+		peer->txs->prev_peer = tx;
+	peer->txs = tx;
 	return tx;
 }
 
@@ -158,7 +173,6 @@ int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const 
 		.hdr = {.magic = QV_WIRE_MAGIC,
 			.version = QV_WIRE_VERSION,
 			.op = (uint8_t)op,
-			.src = peer->remote_id,
 			.arg = arg},
 		.uid = peer->p->uid,
 	};
@@ -170,6 +184,7 @@ int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const 
 		return QV_EPEER;
 	if (op != QV_PKT_HELLO && !peer->hello_sent && qv_peer_say_hello(peer))
 		return QV_ENOMEM;
+	pkt.hdr.src = peer->remote_id;
 	if (op != QV_PKT_HELLO && peer->remote_id == QV_SRC_UNKNOWN)
 		pkt.hdr.flags |= QV_WF_UID;
 	tx = tx_new(peer, QV_TX_CTL);
@@ -179,7 +194,7 @@ int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const 
 	if (hdrlen + len > sizeof tx->small) {
 		tx->packet = malloc(hdrlen + len);
 		if (!tx->packet) {
-			qv_pool_put(&peer->p->txs, tx);
+			tx_put(tx);
 			return QV_ENOMEM;
 		}
 	}
@@ -336,7 +351,7 @@ static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 		if (!tx->handle) {
 			if (eager && len > QV_PROTO_INJECT)
 				to->eager_out -= len;
-			qv_pool_put(&p->txs, tx);
+			tx_put(tx);
 			return QV_ENOMEM;
 		}
 		to->owed++;
