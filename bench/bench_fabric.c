@@ -86,7 +86,7 @@ static void add_pair(struct qv_fb_plan *plan, const struct options *o, const cha
 	pair->deep = malloc(QV_FB_SAMPLES * sizeof(float));
 	if (!pair->flat || !pair->deep)
 		abort();
-	if (qv_fb_pair_start(pair, 5.0)) {
+	if (qv_fb_pair_start(pair, QV_FB_START_SECONDS)) {
 		/* Named by the user: a row that says why. Only tried: a line. */
 		fprintf(stderr, "quiver: no %s here: %s\n", impl, pair->reply.text);
 		free(pair->flat);

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QV_FB_START_SECONDS 5.0
-#define QV_FB_FIRST_ROUNDS  3 /* that a deadline does not take away */
+#define QV_FB_FIRST_ROUNDS 3 /* that a deadline does not take away */
 
 /* One contender in the case that is being measured. */
 struct lane {

@@ -16,10 +16,26 @@ qv_add_test(NAME check.objects LABELS unit
 qv_add_test(NAME check.checks LABELS unit
 	COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/test_checks.py ${CMAKE_SOURCE_DIR})
 
+# CPUs that lack AVX-512, and all of AVX; by emulation.
+if(QV_WITH_TOOLS AND NOT QV_KNL)
+	foreach(cpu Haswell:avx2 Nehalem:scalar)
+		string(REPLACE ":" ";" words ${cpu})
+		list(GET words 0 model)
+		qv_add_test(NAME cpu.${model} LABELS kernel
+			COMMAND ${CMAKE_SOURCE_DIR}/scripts/old-cpu ${words} ${CMAKE_BINARY_DIR})
+	endforeach()
+endif()
+
 if(QV_TEST_VARIANTS)
 	set(variants ${CMAKE_SOURCE_DIR}/scripts/variants)
 	qv_add_test(NAME asan.unit LABELS unit kernel TIMEOUT 900
 		COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} "unit|kernel")
+	if(QV_WITH_FABRIC)
+		qv_add_test(NAME asan.fabric LABELS fabric TIMEOUT 1500 SERIAL
+			COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} fabric)
+		qv_add_test(NAME asan.mpi LABELS mpi slow TIMEOUT 3000 SERIAL
+			COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} mpi)
+	endif()
 	qv_add_test(NAME clang.build LABELS unit TIMEOUT 900
 		COMMAND ${variants} test clang ${CMAKE_BINARY_DIR})
 endif()

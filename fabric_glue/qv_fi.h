@@ -31,17 +31,17 @@
 #include <quiver/match.h>
 
 #ifndef container_of
-#define container_of(ptr, type, field) ((type *)((char *)(ptr) - offsetof(type, field)))
+#define container_of(ptr, type, field) ((type *)((char *)(ptr)-offsetof(type, field)))
 #endif
 
 /* The API version that we speak to every core, whatever the application asked for. */
 #define QV_FI_CORE_API FI_VERSION(1, 17)
 
 /* Room for a structure that a newer libfabric may have made longer: zeroed, then filled by us. */
-#define QV_FI_ROOMY(type, name)                                                                    \
-	union {                                                                                    \
-		struct type a;                                                                     \
-		char pad[512];                                                                     \
+#define QV_FI_ROOMY(type, name) \
+	union {                 \
+		struct type a;  \
+		char pad[512];  \
 	} name = {.pad = {0}}
 
 /* ---- qv_fi_init.c: entry point, host library ------------------------------------------------- */
@@ -63,16 +63,16 @@ struct qv_fi_host {
 		    enum fi_log_subsys subsys, const char *func, int line, const char *fmt, ...)
 		__attribute__((format(printf, 6, 7)));
 };
-extern struct qv_fi_host qv_fi_host;	 /* set once, in fi_prov_ini */
-extern struct fi_provider qv_fi_prov;	 /* "quiver" */
+extern struct qv_fi_host qv_fi_host;       /* set once, in fi_prov_ini */
+extern struct fi_provider qv_fi_prov;      /* "quiver" */
 extern struct fi_provider qv_fi_util_prov; /* "ofi_quiver": FI_PROVIDER="<core>;ofi_quiver" */
 
 /* libfabric's log, of the libfabric that loaded us; texts end in a newline. */
-#define QV_FI_LOG(level, subsys, ...)                                                              \
-	do {                                                                                       \
-		if (qv_fi_host.log_enabled(&qv_fi_prov, FI_LOG_##level, FI_LOG_##subsys))          \
-			qv_fi_host.log(&qv_fi_prov, FI_LOG_##level, FI_LOG_##subsys, __func__,     \
-				       __LINE__, __VA_ARGS__);                                     \
+#define QV_FI_LOG(level, subsys, ...)                                                          \
+	do {                                                                                   \
+		if (qv_fi_host.log_enabled(&qv_fi_prov, FI_LOG_##level, FI_LOG_##subsys))      \
+			qv_fi_host.log(&qv_fi_prov, FI_LOG_##level, FI_LOG_##subsys, __func__, \
+				       __LINE__, __VA_ARGS__);                                 \
 	} while (0)
 #define QV_FI_WARN(subsys, ...) QV_FI_LOG(WARN, subsys, __VA_ARGS__)
 #define QV_FI_INFO(subsys, ...) QV_FI_LOG(INFO, subsys, __VA_ARGS__)
@@ -80,14 +80,14 @@ extern struct fi_provider qv_fi_util_prov; /* "ofi_quiver": FI_PROVIDER="<core>;
 
 /* ---- qv_fi_param.c: the environment ---------------------------------------------------------- */
 struct qv_fi_params {
-	char *core;	       /* FI_QUIVER_CORE, NULL = automatic */
+	char *core;            /* FI_QUIVER_CORE, NULL = automatic */
 	const char *structure; /* FI_QUIVER_MATCH */
 	enum qv_isa isa;       /* FI_QUIVER_ISA */
-	size_t eager;	       /* FI_QUIVER_EAGER, bytes; SIZE_MAX = per core */
-	size_t memory;	       /* FI_QUIVER_MEMORY, bytes of unexpected payload per peer */
-	bool stats;	       /* FI_QUIVER_STATS */
-	bool quiet;	       /* FI_QUIVER_QUIET */
-	bool valid;	       /* every value is known; if not, fi_getinfo offers nothing */
+	size_t eager;          /* FI_QUIVER_EAGER, bytes; SIZE_MAX = per core */
+	size_t memory;         /* FI_QUIVER_MEMORY, bytes of unexpected payload per peer */
+	bool stats;            /* FI_QUIVER_STATS */
+	bool quiet;            /* FI_QUIVER_QUIET */
+	bool valid;            /* every value is known; if not, fi_getinfo offers nothing */
 };
 extern struct qv_fi_params qv_fi_params;
 
@@ -107,7 +107,8 @@ int qv_fi_getinfo(uint32_t version, const char *node, const char *service, uint6
 int qv_fi_util_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 		       const struct fi_info *hints, struct fi_info **info);
 
-/* What to ask of the core, with the addressing and names of the application's info (may be NULL). */
+/* What to ask of the core, with the addressing and names of the application's info (may be NULL).
+ */
 struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app);
 
 /* The core's own fi_info for this application info: exactly the provider named core.
@@ -115,9 +116,9 @@ struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app);
 int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info **info);
 
 #define QV_FI_INJECT_SIZE 128u /* tx_attr->inject_size that we promise */
-#define QV_FI_IOV_LIMIT	  4u   /* iov_limit that we promise, for both directions */
-#define QV_FI_TX_SIZE	  1024u
-#define QV_FI_RX_SIZE	  1024u
+#define QV_FI_IOV_LIMIT   4u   /* iov_limit that we promise, for both directions */
+#define QV_FI_TX_SIZE     1024u
+#define QV_FI_RX_SIZE     1024u
 
 /* ---- objects --------------------------------------------------------------------------------- */
 struct qv_fi_fabric { /* qv_fi_fabric.c */
@@ -125,7 +126,7 @@ struct qv_fi_fabric { /* qv_fi_fabric.c */
 	struct fid_fabric *core;
 	char *core_name;      /* exact prov_name of the core, as in "tcp;ofi_rxm" */
 	uint32_t api_version; /* what the application speaks */
-	int refs;	      /* open domains and event queues */
+	int refs;             /* open domains and event queues */
 };
 
 struct qv_fi_domain { /* qv_fi_domain.c */
@@ -133,12 +134,12 @@ struct qv_fi_domain { /* qv_fi_domain.c */
 	struct qv_fi_fabric *fabric;
 	struct fid_domain *core;
 	struct fi_info *core_info; /* the core's fi_info that this domain was opened with */
-	pthread_mutex_t lock;	   /* all data-path calls of the domain's objects */
-	bool threadsafe;	   /* false: the application serialises (FI_THREAD_DOMAIN), no lock */
-	bool has_rma;		   /* the core grants FI_RMA */
-	bool basic_mr;		   /* the application has FI_MR_BASIC: keys are ours to choose */
-	uint64_t next_key;	   /* next key to try for our own registrations */
-	int refs;		   /* open endpoints, queues, AVs, MRs ... */
+	pthread_mutex_t lock;      /* all data-path calls of the domain's objects */
+	bool threadsafe;   /* false: the application serialises (FI_THREAD_DOMAIN), no lock */
+	bool has_rma;      /* the core grants FI_RMA */
+	bool basic_mr;     /* the application has FI_MR_BASIC: keys are ours to choose */
+	uint64_t next_key; /* next key to try for our own registrations */
+	int refs;          /* open endpoints, queues, AVs, MRs ... */
 };
 
 static inline void qv_fi_lock(struct qv_fi_domain *dom)
@@ -156,11 +157,12 @@ static inline void qv_fi_unlock(struct qv_fi_domain *dom)
 /*
  * Address vector (qv_fi_av.c). fi_addr_t that the application sees are dense indexes from 0, for
  * FI_AV_MAP and FI_AV_TABLE alike; each entry knows the address bytes and the core's fi_addr_t.
+ * The core hears of an address when an endpoint first deals with it: see qv_fi_av_reach.
  * The core's AV holds more than the application inserted: endpoints add peers that spoke first.
  */
 struct qv_fi_av_entry {
-	fi_addr_t core; /* the core's address of this peer */
-	uint32_t refs;	/* insertions by the application minus removals; 0 = free slot */
+	fi_addr_t core; /* the core's address of this peer, FI_ADDR_NOTAVAIL until qv_fi_av_reach */
+	uint32_t refs;  /* insertions by the application minus removals; 0 = free slot */
 	uint32_t namelen;
 	void *name; /* address bytes, as fi_getname of the peer gives them */
 };
@@ -179,6 +181,9 @@ struct qv_fi_av {
 	struct qv_fi_av_index *index;
 };
 
+/* The core's address of an entry, which is given to the core if it has not been yet.
+ * -FI_EINVAL: no such entry; another -FI_E*: the core does not take it. Lock held. */
+int qv_fi_av_reach(struct qv_fi_av *av, fi_addr_t index, fi_addr_t *core);
 /* Index of the entry with these address bytes, or FI_ADDR_NOTAVAIL. */
 fi_addr_t qv_fi_av_by_name(struct qv_fi_av *av, const void *name, size_t len);
 /* Index of the entry with this core address, or FI_ADDR_NOTAVAIL. */

@@ -76,6 +76,7 @@ int qv_fi_av_drop(struct qv_fi_av *av, fi_addr_t index)
 {
 	struct qv_fi_av_entry *entry = qv_fi_av_entry(av, index);
 	struct qv_fi_av_index *x = av->index;
+	struct qv_fi_av_node *node;
 
 	if (!entry)
 		return -FI_EINVAL;
@@ -85,40 +86,81 @@ int qv_fi_av_drop(struct qv_fi_av *av, fi_addr_t index)
 	}
 	for (struct qv_fi_ep *ep = av->eps; ep; ep = ep->next_av)
 		qv_fi_ep_av_removed(ep, index);
-	qv_fi_index_by_name(x, entry->name, entry->namelen)->index = FI_ADDR_NOTAVAIL;
+	node = qv_fi_index_by_name(x, entry->name, entry->namelen);
+	node->index = FI_ADDR_NOTAVAIL;
+	if (node->core == FI_ADDR_NOTAVAIL)
+		qv_fi_index_drop(x, node);
 	memset(entry, 0, sizeof *entry);
 	if (!x->free_slots++ || index < x->lowest)
 		x->lowest = index;
 	return 0;
 }
 
-/* ---- nodes: what the core has, lock held ----------------------------------------------------- */
-struct qv_fi_av_node *qv_fi_av_find(struct qv_fi_av *av, const void *name, size_t len)
+/* ---- nodes: all addresses, lock held --------------------------------------------------------- */
+struct qv_fi_av_node *qv_fi_av_node(struct qv_fi_av *av, const void *name, size_t len)
 {
+	struct qv_fi_av_node *node;
 	char normal[QV_FI_ADDR_MAX];
 
-	len = qv_fi_addr_normal(qv_fi_av_format(av), name, len, normal);
-	return len ? qv_fi_index_by_name(av->index, normal, len) : NULL;
+	len = qv_fi_addr_normal(qv_fi_av_format(av), name, len, qv_fi_av_fixed_len(av), normal);
+	if (!len)
+		return NULL;
+	node = qv_fi_index_by_name(av->index, normal, len);
+	return node ? node : qv_fi_index_add(av->index, normal, len);
 }
 
-/* The core has just taken this address, perhaps for the second time. */
-struct qv_fi_av_node *qv_fi_av_add(struct qv_fi_av *av, const void *name, size_t len,
-				   fi_addr_t core)
+bool qv_fi_av_reached(struct qv_fi_av *av, struct qv_fi_av_node *node, fi_addr_t core)
 {
-	struct qv_fi_av_node *node = qv_fi_av_find(av, name, len);
-	char normal[QV_FI_ADDR_MAX];
-
-	if (node || core == FI_ADDR_NOTAVAIL)
-		return node;
-	len = qv_fi_addr_normal(qv_fi_av_format(av), name, len, normal);
-	return len ? qv_fi_index_add(av->index, normal, len, core) : NULL;
+	if (node->core != FI_ADDR_NOTAVAIL)
+		return true;
+	if (!qv_fi_index_reached(av->index, node, core))
+		return false;
+	if (node->index == FI_ADDR_NOTAVAIL)
+		return true;
+	av->entries[node->index].core = core;
+	/* It may be that of a peer that spoke before, under another spelling of its address. */
+	for (struct qv_fi_ep *ep = av->eps; ep; ep = ep->next_av)
+		qv_fi_ep_av_inserted(ep, node->index);
+	return true;
 }
 
-/* ---- lookups for the endpoints --------------------------------------------------------------- */
+static int reach(struct qv_fi_av *av, struct qv_fi_av_node *node)
+{
+	fi_addr_t core = FI_ADDR_NOTAVAIL;
+	int ret;
+
+	if (node->core != FI_ADDR_NOTAVAIL)
+		return 0;
+	ret = fi_av_insert(av->core, node->name, 1, &core, 0, NULL);
+	if (ret != 1 || core == FI_ADDR_NOTAVAIL) {
+		QV_FI_WARN(AV, "the core does not take an address: %s\n",
+			   ret < 0 ? qv_fi_host.strerror(-ret) : "too many, or no such peer");
+		return ret < 0 ? ret : -FI_EADDRNOTAVAIL;
+	}
+	return qv_fi_av_reached(av, node, core) ? 0 : -FI_ENOMEM;
+}
+
+/* ---- for the endpoints ----------------------------------------------------------------------- */
+int qv_fi_av_reach(struct qv_fi_av *av, fi_addr_t index, fi_addr_t *core)
+{
+	struct qv_fi_av_entry *entry = qv_fi_av_entry(av, index);
+	int ret = 0;
+
+	if (!entry)
+		return -FI_EINVAL;
+	if (entry->core == FI_ADDR_NOTAVAIL)
+		ret = reach(av, qv_fi_index_by_name(av->index, entry->name, entry->namelen));
+	*core = entry->core;
+	return ret;
+}
+
 fi_addr_t qv_fi_av_by_name(struct qv_fi_av *av, const void *name, size_t len)
 {
-	struct qv_fi_av_node *node = qv_fi_av_find(av, name, len);
+	struct qv_fi_av_node *node;
+	char normal[QV_FI_ADDR_MAX];
 
+	len = qv_fi_addr_normal(qv_fi_av_format(av), name, len, qv_fi_av_fixed_len(av), normal);
+	node = len ? qv_fi_index_by_name(av->index, normal, len) : NULL;
 	return node ? node->index : FI_ADDR_NOTAVAIL;
 }
 
@@ -131,25 +173,15 @@ fi_addr_t qv_fi_av_by_core(struct qv_fi_av *av, fi_addr_t core)
 
 int qv_fi_av_core_addr(struct qv_fi_av *av, const void *name, size_t len, fi_addr_t *core)
 {
-	struct qv_fi_av_node *node;
-	char normal[QV_FI_ADDR_MAX];
-	size_t fixed = qv_fi_av_fixed_len(av);
+	struct qv_fi_av_node *node = qv_fi_av_node(av, name, len);
+	int ret;
 
-	/* The bytes come from a packet: as long as an address must be, or none. */
-	if (!qv_fi_addr_len(qv_fi_av_format(av), name, len, fixed ? fixed : len))
+	if (!node)
 		return -FI_EINVAL;
-	len = qv_fi_addr_normal(qv_fi_av_format(av), name, len, normal);
-	node = qv_fi_index_by_name(av->index, normal, len);
-	if (!node) {
-		fi_addr_t addr = FI_ADDR_NOTAVAIL;
-		int ret = fi_av_insert(av->core, normal, 1, &addr, 0, NULL);
-
-		if (ret != 1)
-			return ret < 0 ? ret : -FI_EADDRNOTAVAIL;
-		node = qv_fi_index_add(av->index, normal, len, addr);
-		if (!node)
-			return -FI_ENOMEM;
-	}
-	*core = node->core;
-	return 0;
+	ret = reach(av, node);
+	if (ret && node->index == FI_ADDR_NOTAVAIL)
+		qv_fi_index_drop(av->index, node);
+	if (!ret)
+		*core = node->core;
+	return ret;
 }

@@ -25,64 +25,78 @@ static size_t family_len(const void *addr)
 	}
 }
 
-size_t qv_fi_addr_len(uint32_t format, const void *addr, size_t max, size_t fixed)
+size_t qv_fi_addr_len(uint32_t format, const void *addr, size_t fixed)
 {
-	size_t len;
-
 	switch (format) {
-	case FI_ADDR_STR:
-		len = strnlen(addr, max < QV_FI_ADDR_MAX ? max : QV_FI_ADDR_MAX);
-		return len && len < QV_FI_ADDR_MAX ? len + 1 : 0;
-	case FI_SOCKADDR:
-	case FI_SOCKADDR_IN:
-	case FI_SOCKADDR_IN6:
-	case FI_SOCKADDR_IB: len = max < sizeof(sa_family_t) ? 0 : family_len(addr); break;
-	default: len = fixed;
+	case FI_ADDR_STR: return strnlen(addr, QV_FI_ADDR_MAX) + 1;
+	case FI_SOCKADDR: return family_len(addr);
+	case FI_SOCKADDR_IN: return sizeof(struct sockaddr_in);
+	case FI_SOCKADDR_IN6: return sizeof(struct sockaddr_in6);
+	case FI_SOCKADDR_IB: return IB_LEN;
+	default: return fixed;
 	}
-	return len <= max && len <= QV_FI_ADDR_MAX ? len : 0;
 }
 
-static void normal_in(const void *addr, char *out)
+static size_t normal_in(const void *addr, char *out)
 {
-	struct sockaddr_in from, to = {0};
+	struct sockaddr_in from, to = {.sin_family = AF_INET};
 
 	memcpy(&from, addr, sizeof from);
-	to.sin_family = from.sin_family;
 	to.sin_port = from.sin_port;
 	to.sin_addr = from.sin_addr;
 	memcpy(out, &to, sizeof to);
+	return to.sin_port && to.sin_addr.s_addr != INADDR_ANY ? sizeof to : 0;
 }
 
-static void normal_in6(const void *addr, char *out)
+static size_t normal_in6(const void *addr, char *out)
 {
-	struct sockaddr_in6 from, to = {0};
+	struct sockaddr_in6 from, to = {.sin6_family = AF_INET6};
 
 	memcpy(&from, addr, sizeof from);
-	to.sin6_family = from.sin6_family;
 	to.sin6_port = from.sin6_port;
 	to.sin6_addr = from.sin6_addr;
 	if (IN6_IS_ADDR_LINKLOCAL(&from.sin6_addr))
 		to.sin6_scope_id = from.sin6_scope_id;
 	memcpy(out, &to, sizeof to);
+	return to.sin6_port && !IN6_IS_ADDR_UNSPECIFIED(&to.sin6_addr) ? sizeof to : 0;
 }
 
-size_t qv_fi_addr_normal(uint32_t format, const void *addr, size_t len, char *out)
+static size_t normal_ip(uint32_t format, const void *addr, size_t len, char *out)
 {
-	len = qv_fi_addr_len(format, addr, len, len);
-	if (!len)
+	sa_family_t family;
+
+	if (len < sizeof family)
 		return 0;
-	if (format == FI_ADDR_STR) {
-		memcpy(out, addr, len - 1);
-		out[len - 1] = 0;
-	} else if (format >= FI_SOCKADDR && format <= FI_SOCKADDR_IN6 &&
-		   len == sizeof(struct sockaddr_in)) {
-		normal_in(addr, out);
-	} else if (format >= FI_SOCKADDR && format <= FI_SOCKADDR_IN6 &&
-		   len == sizeof(struct sockaddr_in6)) {
-		normal_in6(addr, out);
-	} else {
-		memcpy(out, addr, len);
+	memcpy(&family, addr, sizeof family);
+	if (family == AF_INET && format != FI_SOCKADDR_IN6 && len >= sizeof(struct sockaddr_in))
+		return normal_in(addr, out);
+	if (family == AF_INET6 && format != FI_SOCKADDR_IN && len >= sizeof(struct sockaddr_in6))
+		return normal_in6(addr, out);
+	return 0;
+}
+
+static size_t normal_text(const char *addr, size_t len, char *out)
+{
+	len = strnlen(addr, len < QV_FI_ADDR_MAX ? len : QV_FI_ADDR_MAX);
+	if (!len || len == QV_FI_ADDR_MAX)
+		return 0;
+	memcpy(out, addr, len);
+	out[len] = 0;
+	return len + 1;
+}
+
+size_t qv_fi_addr_normal(uint32_t format, const void *addr, size_t len, size_t fixed, char *out)
+{
+	switch (format) {
+	case FI_ADDR_STR: return normal_text(addr, len, out);
+	case FI_SOCKADDR:
+	case FI_SOCKADDR_IN:
+	case FI_SOCKADDR_IN6: return normal_ip(format, addr, len, out);
+	case FI_SOCKADDR_IB: fixed = IB_LEN; break;
 	}
+	if (!len || len > QV_FI_ADDR_MAX || (fixed && len != fixed))
+		return 0;
+	memcpy(out, addr, len);
 	return len;
 }
 
@@ -96,101 +110,151 @@ static uint32_t hash_name(const void *name, size_t len)
 	return (uint32_t)(h ^ h >> 32);
 }
 
+static size_t name_hash(const struct qv_fi_av_node *node)
+{
+	return node->hash;
+}
+
 static size_t hash_core(fi_addr_t core)
 {
 	return (size_t)(core * 0x9e3779b97f4a7c15u >> 32);
 }
 
-static void put(struct qv_fi_av_node **table, size_t mask, size_t hash, struct qv_fi_av_node *node)
+static size_t core_hash(const struct qv_fi_av_node *node)
 {
-	size_t i = hash & mask;
-
-	while (table[i])
-		i = (i + 1) & mask;
-	table[i] = node;
+	return hash_core(node->core);
 }
 
-static bool grow(struct qv_fi_av_index *x)
+static void put(struct qv_fi_av_table *t, size_t hash, struct qv_fi_av_node *node)
 {
-	size_t old = x->by_name ? x->mask + 1 : 0, size = old ? 2 * old : FIRST_SIZE;
-	struct qv_fi_av_node **name, **core;
+	size_t i = hash & t->mask;
 
-	if (2 * (x->used + 1) <= old)
+	while (t->slots[i])
+		i = (i + 1) & t->mask;
+	t->slots[i] = node;
+}
+
+/* Room for one more. */
+static bool grow(struct qv_fi_av_table *t, size_t (*hash)(const struct qv_fi_av_node *))
+{
+	size_t old = t->slots ? t->mask + 1 : 0;
+	struct qv_fi_av_table larger;
+
+	if (2 * (t->used + 1) <= old)
 		return true;
-	name = calloc(size, sizeof(struct qv_fi_av_node *));
-	core = calloc(size, sizeof(struct qv_fi_av_node *));
-	if (!name || !core) {
-		free(name);
-		free(core);
+	larger.used = t->used;
+	larger.mask = (old ? 2 * old : FIRST_SIZE) - 1;
+	larger.slots = calloc(larger.mask + 1, sizeof(struct qv_fi_av_node *));
+	if (!larger.slots)
 		return false;
-	}
-	for (size_t i = 0; i < old; i++) {
-		if (!x->by_name[i])
-			continue;
-		put(name, size - 1, x->by_name[i]->hash, x->by_name[i]);
-		put(core, size - 1, hash_core(x->by_name[i]->core), x->by_name[i]);
-	}
-	free(x->by_name);
-	free(x->by_core);
-	x->by_name = name;
-	x->by_core = core;
-	x->mask = size - 1;
+	for (size_t i = 0; i < old; i++)
+		if (t->slots[i])
+			put(&larger, hash(t->slots[i]), t->slots[i]);
+	free(t->slots);
+	*t = larger;
 	return true;
+}
+
+/* Empty slot i, moving up what was pushed past it. */
+static void clear(struct qv_fi_av_table *t, size_t i, size_t (*hash)(const struct qv_fi_av_node *))
+{
+	struct qv_fi_av_node *node;
+
+	t->slots[i] = NULL;
+	t->used--;
+	for (i = (i + 1) & t->mask; (node = t->slots[i]); i = (i + 1) & t->mask) {
+		t->slots[i] = NULL;
+		put(t, hash(node), node);
+	}
 }
 
 struct qv_fi_av_node *qv_fi_index_by_name(const struct qv_fi_av_index *x, const void *name,
 					  size_t len)
 {
+	const struct qv_fi_av_table *t = &x->by_name;
 	uint32_t hash = hash_name(name, len);
 	struct qv_fi_av_node *node;
 
-	if (!x->used)
+	if (!t->used)
 		return NULL;
-	for (size_t i = hash & x->mask; (node = x->by_name[i]); i = (i + 1) & x->mask)
+	for (size_t i = hash & t->mask; (node = t->slots[i]); i = (i + 1) & t->mask)
 		if (node->hash == hash && node->namelen == len && !memcmp(node->name, name, len))
 			return node;
 	return NULL;
 }
 
-struct qv_fi_av_node *qv_fi_index_by_core(const struct qv_fi_av_index *x, fi_addr_t core)
+/* The slot of this number, NULL if there is none. */
+static struct qv_fi_av_node **find_core(const struct qv_fi_av_table *t, fi_addr_t core)
 {
-	struct qv_fi_av_node *node;
-
-	if (!x->used)
+	if (!t->used)
 		return NULL;
-	for (size_t i = hash_core(core) & x->mask; (node = x->by_core[i]); i = (i + 1) & x->mask)
-		if (node->core == core)
-			return node;
+	for (size_t i = hash_core(core) & t->mask; t->slots[i]; i = (i + 1) & t->mask)
+		if (t->slots[i]->core == core)
+			return &t->slots[i];
 	return NULL;
 }
 
-struct qv_fi_av_node *qv_fi_index_add(struct qv_fi_av_index *x, const void *name, size_t len,
-				      fi_addr_t core)
+struct qv_fi_av_node *qv_fi_index_by_core(const struct qv_fi_av_index *x, fi_addr_t core)
+{
+	struct qv_fi_av_node **slot = find_core(&x->by_core, core);
+
+	return slot ? *slot : NULL;
+}
+
+struct qv_fi_av_node *qv_fi_index_add(struct qv_fi_av_index *x, const void *name, size_t len)
 {
 	struct qv_fi_av_node *node;
 
-	if (!grow(x))
+	if (!grow(&x->by_name, name_hash))
 		return NULL;
 	node = malloc(sizeof *node + len);
 	if (!node)
 		return NULL;
 	*node = (struct qv_fi_av_node){
-		.core = core,
+		.core = FI_ADDR_NOTAVAIL,
 		.index = FI_ADDR_NOTAVAIL,
 		.hash = hash_name(name, len),
 		.namelen = (uint32_t)len,
 	};
 	memcpy(node->name, name, len);
-	put(x->by_name, x->mask, node->hash, node);
-	put(x->by_core, x->mask, hash_core(core), node);
-	x->used++;
+	put(&x->by_name, node->hash, node);
+	x->by_name.used++;
 	return node;
+}
+
+bool qv_fi_index_reached(struct qv_fi_av_index *x, struct qv_fi_av_node *node, fi_addr_t core)
+{
+	struct qv_fi_av_node **slot = find_core(&x->by_core, core);
+
+	if (slot) {
+		/* The core knows two spellings as one address: the application's counts. */
+		if ((*slot)->index == FI_ADDR_NOTAVAIL)
+			*slot = node;
+		node->core = core;
+		return true;
+	}
+	if (!grow(&x->by_core, core_hash))
+		return false;
+	node->core = core;
+	put(&x->by_core, hash_core(core), node);
+	x->by_core.used++;
+	return true;
+}
+
+void qv_fi_index_drop(struct qv_fi_av_index *x, struct qv_fi_av_node *node)
+{
+	size_t i = node->hash & x->by_name.mask;
+
+	while (x->by_name.slots[i] != node)
+		i = (i + 1) & x->by_name.mask;
+	clear(&x->by_name, i, name_hash);
+	free(node);
 }
 
 void qv_fi_index_free(struct qv_fi_av_index *x)
 {
-	for (size_t i = 0; x->by_name && i <= x->mask; i++)
-		free(x->by_name[i]);
-	free(x->by_name);
-	free(x->by_core);
+	for (size_t i = 0; x->by_name.slots && i <= x->by_name.mask; i++)
+		free(x->by_name.slots[i]);
+	free(x->by_name.slots);
+	free(x->by_core.slots);
 }

@@ -27,58 +27,25 @@ static void record(struct insertion *ins, struct qv_fi_av_node *node)
 	ins->done++;
 }
 
-/* Addresses unknown so far, in one call of the core. */
-static void insert_new(struct insertion *ins, const char *addr, size_t n, fi_addr_t *cores)
+static void insert_all(struct insertion *ins, const char *addr, size_t count)
 {
 	struct qv_fi_av *av = ins->av;
-	int ret;
+	size_t fixed = qv_fi_av_fixed_len(av);
 
-	for (size_t i = 0; i < n; i++)
-		cores[i] = FI_ADDR_NOTAVAIL;
-	ret = fi_av_insert(av->core, addr, n, cores, 0, NULL);
-	if (ret < (int)n)
-		QV_FI_INFO(AV, "the core took %d of %zu addresses\n", ret, n);
-	for (size_t i = 0; i < n; i++) {
-		size_t len =
-			qv_fi_addr_len(qv_fi_av_format(av), addr, SIZE_MAX, qv_fi_av_fixed_len(av));
+	while (ins->done < count) {
+		size_t len = qv_fi_addr_len(qv_fi_av_format(av), addr, fixed);
+		struct qv_fi_av_node *node = len ? qv_fi_av_node(av, addr, len) : NULL;
 
-		record(ins, qv_fi_av_add(av, addr, len, ret > 0 ? cores[i] : FI_ADDR_NOTAVAIL));
-		addr += len;
-	}
-}
-
-/* Known ones one by one, and the runs of unknown ones between them. */
-static void insert_all(struct insertion *ins, const char *addr, size_t count, fi_addr_t *cores)
-{
-	struct qv_fi_av *av = ins->av;
-	const char *run = addr;
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		size_t len =
-			qv_fi_addr_len(qv_fi_av_format(av), addr, SIZE_MAX, qv_fi_av_fixed_len(av));
-		struct qv_fi_av_node *node = len ? qv_fi_av_find(av, addr, len) : NULL;
-
-		if (len && !node) {
-			n++;
-			addr += len;
-			continue;
-		}
-		if (n)
-			insert_new(ins, run, n, cores);
+		if (!node)
+			QV_FI_WARN(AV, "address %zu of %zu is none that a peer can have\n",
+				   ins->done, count);
 		record(ins, node);
-		if (!len) /* where the next one would start is unknown */
-			QV_FI_WARN(AV, "not an address of format %u\n", qv_fi_av_format(av));
-		while (!len && ins->done < count)
-			record(ins, NULL);
-		if (!len)
-			return;
 		addr += len;
-		run = addr;
-		n = 0;
+		if (!len) /* where the next one would start is not known */
+			break;
 	}
-	if (n)
-		insert_new(ins, run, n, cores);
+	while (ins->done < count)
+		record(ins, NULL);
 }
 
 /* Check the call and set up its reports. Lock held. */
@@ -120,22 +87,17 @@ int qv_fi_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_
 {
 	struct qv_fi_domain *dom = qv_fi_av_of(fid)->dom;
 	struct insertion ins;
-	fi_addr_t *cores;
 	int ret;
 
 	if (count > INT32_MAX)
 		return -FI_EINVAL;
-	cores = malloc((count ? count : 1) * sizeof *cores);
-	if (!cores)
-		return -FI_ENOMEM;
 	qv_fi_lock(dom);
 	ret = begin(&ins, fid, out, flags, context);
 	if (!ret) {
-		insert_all(&ins, addr, count, cores);
+		insert_all(&ins, addr, count);
 		ret = finish(&ins, context);
 	}
 	qv_fi_unlock(dom);
-	free(cores);
 	return ret;
 }
 
@@ -145,10 +107,13 @@ static struct qv_fi_av_node *add_core_addr(struct qv_fi_av *av, fi_addr_t core)
 	char name[QV_FI_ADDR_MAX];
 	size_t len = sizeof name;
 
+	struct qv_fi_av_node *node;
+
 	if (core == FI_ADDR_NOTAVAIL || fi_av_lookup(av->core, core, name, &len) ||
 	    len > sizeof name)
 		return NULL;
-	return qv_fi_av_add(av, name, len, core);
+	node = qv_fi_av_node(av, name, len);
+	return node && qv_fi_av_reached(av, node, core) ? node : NULL;
 }
 
 int qv_fi_av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, const char *service,

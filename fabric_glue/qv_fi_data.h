@@ -77,6 +77,7 @@ struct qv_fi_ep {
 	size_t multi_min;
 	size_t packet_max;
 	size_t eager_max;
+	bool core_drops;        /* what was sent last may be lost when the core is closed */
 	bool core_tells_source; /* FI_SOURCE granted */
 	char *rx_memory;
 	size_t rx_count, rx_stride;
@@ -150,6 +151,11 @@ static inline struct qv_peer *qv_fi_peer(struct qv_fi_ep *ep, fi_addr_t addr)
 /* ---- qv_fi_xport.c -----------------------------------------------------------------------------
  */
 void qv_fi_xport_init(struct qv_fi_ep *ep);
+/* 0 or -FI_E* of the core as enum qv_status. */
+int qv_fi_status(ssize_t rc);
+
+/* ---- qv_fi_poll.c ------------------------------------------------------------------------------
+ */
 int qv_fi_rx_post_all(struct qv_fi_ep *ep);
 void qv_fi_ep_progress(struct qv_fi_ep *ep);
 

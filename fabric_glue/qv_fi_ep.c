@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define DRAIN_MS 5000 /* at close, wait so long for the core to take what is queued */
+#define LEAVE_MS 2000 /* and so long for the peers to say that they have got all */
 
 /* ---- binding -----------------------------------------------------------------------------------
  */
@@ -211,15 +212,21 @@ static uint64_t now_ms(void)
 /* What was accepted from the application still goes out, unless the peers do not take it. */
 static void drain(struct qv_fi_ep *ep)
 {
-	uint64_t end = now_ms() + DRAIN_MS;
+	uint64_t start = now_ms(), now = start;
 
 	qv_proto_shutdown(ep->proto);
-	while (qv_proto_unsent(ep->proto) && now_ms() < end) {
+	if (ep->core_drops)
+		qv_proto_say_leaving(ep->proto);
+	while (now - start < DRAIN_MS &&
+	       (qv_proto_unsent(ep->proto) ||
+		(ep->core_drops && now - start < LEAVE_MS && !qv_proto_may_leave(ep->proto)))) {
 		qv_fi_ep_progress(ep);
-		qv_proto_tick(ep->proto, now_ms());
+		qv_proto_tick(ep->proto, now);
+		now = now_ms();
 	}
 	if (qv_proto_unsent(ep->proto))
 		QV_FI_WARN(EP_CTRL, "endpoint closed with sends that the peers did not take\n");
+	qv_proto_abandon(ep->proto);
 }
 
 static void unbind(struct qv_fi_ep *ep)

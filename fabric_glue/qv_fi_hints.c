@@ -29,9 +29,10 @@
 	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_RMA_RAR | \
 	 FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW)
 
-#define QUEUES          ((size_t)1 << 16) /* completion queues and counters: our own objects */
-#define UNIFIED_CONTROL 3 /* FI_PROGRESS_CONTROL_UNIFIED of 2.x: what manual progress means here \
-			   */
+#define QUEUES ((size_t)1 << 16) /* completion queues and counters: our own objects */
+#define UNIFIED_CONTROL                                                          \
+	3 /* FI_PROGRESS_CONTROL_UNIFIED of 2.x: what manual progress means here \
+	   */
 
 /* ---- the offer ------------------------------------------------------------------------------- */
 static void offer_domain(struct fi_domain_attr *d, bool rma)

@@ -28,11 +28,12 @@ static int grow(struct qv_fi_ep *ep, fi_addr_t addr)
 
 struct qv_peer *qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr)
 {
-	struct qv_fi_av_entry *entry = qv_fi_av_entry(ep->av, addr);
+	fi_addr_t core;
 
-	if (!entry || grow(ep, addr))
+	if (qv_fi_av_reach(ep->av, addr, &core) || grow(ep, addr))
 		return NULL;
-	ep->peers[addr] = qv_proto_peer_new(ep->proto, entry->core, addr);
+	if (!ep->peers[addr]) /* reaching it may have shown that it is known already */
+		ep->peers[addr] = qv_proto_peer_new(ep->proto, core, addr);
 	return ep->peers[addr];
 }
 
@@ -65,17 +66,16 @@ static struct qv_peer *stranger(struct qv_fi_ep *ep, const void *name, size_t le
 	return peer;
 }
 
-/* Whose HELLO is this? The core's word on the sender counts first, then the address bytes. */
+/* Whose HELLO is this? The address bytes tell; where the application has spelled the address in
+ * another way (sockaddr), the core's word on the sender. */
 struct qv_peer *qv_fi_identify(void *owner, uint64_t from, const void *name, size_t len)
 {
 	struct qv_fi_ep *ep = owner;
-	fi_addr_t index = FI_ADDR_NOTAVAIL;
+	fi_addr_t index = qv_fi_av_by_name(ep->av, name, len);
 	struct qv_peer *peer;
 
-	if (from != FI_ADDR_NOTAVAIL)
+	if (index == FI_ADDR_NOTAVAIL && from != FI_ADDR_NOTAVAIL)
 		index = qv_fi_av_by_core(ep->av, from);
-	if (index == FI_ADDR_NOTAVAIL)
-		index = qv_fi_av_by_name(ep->av, name, len);
 	if (index != FI_ADDR_NOTAVAIL)
 		return qv_fi_peer(ep, index);
 	peer = anonymous(ep, from, name, len);

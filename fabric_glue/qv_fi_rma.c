@@ -33,15 +33,7 @@ static void pass_done(struct qv_xfer *xfer, int status)
 /* The core's address of an application address, lock held. */
 static int core_addr(struct qv_fi_ep *ep, fi_addr_t addr, fi_addr_t *core)
 {
-	struct qv_fi_av_entry *entry;
-
-	if (!ep->proto)
-		return -FI_EOPBADSTATE;
-	entry = qv_fi_av_entry(ep->av, addr);
-	if (!entry)
-		return -FI_EINVAL;
-	*core = entry->core;
-	return 0;
+	return ep->proto ? qv_fi_av_reach(ep->av, addr, core) : -FI_EOPBADSTATE;
 }
 
 static ssize_t rma_msg(struct qv_fi_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,

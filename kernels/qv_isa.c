@@ -20,6 +20,12 @@
 #define XCR0_YMM       0x06u /* SSE and AVX state saved by the system */
 #define XCR0_ZMM       0xe6u /* the same, opmask, upper ZMM, high ZMM */
 
+#ifdef QV_KNL
+#define QV_HAS_AVX512_KERNELS 0
+#else
+#define QV_HAS_AVX512_KERNELS 1
+#endif
+
 static const char *const isa_names[] = {"auto", "scalar", "avx2", "avx512f", "avx512"};
 
 #define N_ISA ((int)(sizeof(isa_names) / sizeof(isa_names[0])))
@@ -79,7 +85,9 @@ int qv_cpu_can(const struct qv_cpu_words *w, enum qv_isa isa)
 	case QV_ISA_AVX512F:
 		return qv_cpu_can(w, QV_ISA_AVX2) && has_all(w->xcr0, XCR0_ZMM) &&
 		       has_all(w->leaf7_ebx, LEAF7_AVX512F);
-	case QV_ISA_AVX512: return qv_cpu_can(w, QV_ISA_AVX512F) && has_all(w->leaf7_ebx, avx512);
+	case QV_ISA_AVX512:
+		return QV_HAS_AVX512_KERNELS && qv_cpu_can(w, QV_ISA_AVX512F) &&
+		       has_all(w->leaf7_ebx, avx512);
 	}
 	return 0;
 }

@@ -18,7 +18,7 @@ static void init_line(struct qv_auto *a, struct qv_line *q, enum qv_side side,
 	q->hash_since = q->calm_since = q->seq;
 	q->patience = 1024;
 	q->empties_max = 16;
-	q->log_limit = 65536;
+	q->log_limit = 1;
 	for (int i = 0; i < QV_N_CLASSES; i++) {
 		struct qv_index *ix = &q->ix[i];
 

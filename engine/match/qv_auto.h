@@ -78,7 +78,7 @@ struct qv_line {
 	uint32_t wanted_any;
 	uint64_t log_used;  /* seq at the last search in the log */
 	uint64_t log_debt;  /* posted: cost of the log. unexpected: of scans without a log */
-	uint64_t log_limit; /* posted: what log_debt may reach before classes are chosen anew */
+	uint64_t log_limit; /* posted: how many times its price a new choice must be worth */
 
 	uint8_t credit[QV_N_CLASSES]; /* posted: how firmly an empty class holds its index */
 	struct qv_vlist log;

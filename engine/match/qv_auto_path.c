@@ -31,12 +31,10 @@ QV_INLINE void joined(struct qv_line *q)
 		q->max = n;
 }
 
-QV_INLINE int list_append(struct qv_line *q, uint64_t *e)
+QV_INLINE void list_append(struct qv_line *q, uint64_t *e)
 {
 	e[QV_SEQ] = q->seq;
 	q->ring[q->tail & q->ring_mask] = e;
-	joined(q);
-	return QV_OK;
 }
 
 QV_INLINE int tick_is_due(const struct qv_line *q)
@@ -65,21 +63,26 @@ QV_INLINE uint32_t walk(struct qv_line *q, enum qv_side side, uint64_t tag, uint
 	return i;
 }
 
-/* Append in HASH, no tick due. */
+/* Receives that found no message: append. *msg is written on success only. */
 
-static QV_APART int indexed_slow(struct qv_auto *a, struct qv_line *q, uint64_t *e)
+QV_INLINE int post_joined(struct qv_line *q, struct qv_msg **msg)
 {
-	e[QV_SEQ] = q->seq;
-	if (q->side == QV_UNEXPECTED)
-		qv_unexpected_insert(a, q, e);
-	else if (qv_posted_insert(a, q, e))
-		return QV_ENOMEM;
 	joined(q);
+	*msg = NULL;
 	return QV_OK;
 }
 
-/* Several classes, or one whose hash is strong. */
-static QV_APART int post_many_classes(struct qv_auto *a, struct qv_recv *recv)
+/* In HASH, a class that is new or shares a bucket. */
+static QV_APART int post_slow(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	recv->priv[QV_SEQ] = a->posted.seq;
+	if (qv_posted_insert(a, &a->posted, recv->priv))
+		return QV_ENOMEM;
+	return post_joined(&a->posted, msg);
+}
+
+/* In HASH, several classes, or one whose hash is strong. */
+static QV_APART int post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->posted;
 
@@ -92,27 +95,60 @@ static QV_APART int post_many_classes(struct qv_auto *a, struct qv_recv *recv)
 		recv->priv[QV_HOME] = (uintptr_t)ix;
 		ix->live++;
 		qv_line_insert(a, q, ix, QV_POSTED, recv->priv);
-		joined(q);
-		return QV_OK;
+		return post_joined(q, msg);
 	}
-	return indexed_slow(a, q, recv->priv);
+	return post_slow(a, recv, msg);
 }
 
-static QV_APART int post_indexed(struct qv_auto *a, struct qv_recv *recv)
+static QV_APART int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->posted;
 	struct qv_index *ix = q->only;
 	uint64_t *slot;
 
 	if (!ix || qv_unlikely(!qv_index_is_class(ix, recv->ignore, recv->src)))
-		return post_many_classes(a, recv);
+		return post_classes(a, recv, msg);
 	slot = qv_index_weak_slot(ix, recv->tag, recv->src);
 	if (qv_unlikely(*slot != 0))
-		return indexed_slow(a, q, recv->priv);
+		return post_slow(a, recv, msg);
 	recv->priv[QV_SEQ] = q->seq;
 	recv->priv[QV_HOME] = (uintptr_t)ix;
 	qv_index_fill_slot(ix, QV_POSTED, slot, recv->priv);
-	joined(q);
+	return post_joined(q, msg);
+}
+
+QV_INLINE int post_listed(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	list_append(&a->posted, recv->priv);
+	return post_joined(&a->posted, msg);
+}
+
+static QV_COLD int post_tick(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	if (qv_line_tick(a, &a->posted))
+		return QV_ENOMEM;
+	if (a->posted.mode == QV_AUTO_HASH)
+		return post_indexed(a, recv, msg);
+	return post_listed(a, recv, msg);
+}
+
+QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	if (qv_unlikely(tick_is_due(&a->posted)))
+		return post_tick(a, recv, msg);
+	if (a->posted.mode == QV_AUTO_HASH)
+		return post_indexed(a, recv, msg);
+	return post_listed(a, recv, msg);
+}
+
+/* Unexpected messages: append. */
+
+/* In HASH, several indexes or a log, or a bucket that is not empty. */
+static QV_APART int queue_slow(struct qv_auto *a, struct qv_msg *msg)
+{
+	msg->priv[QV_SEQ] = a->unexpected.seq;
+	qv_unexpected_insert(a, &a->unexpected, msg->priv);
+	joined(&a->unexpected);
 	return QV_OK;
 }
 
@@ -123,35 +159,21 @@ static QV_APART int queue_indexed(struct qv_auto *a, struct qv_msg *msg)
 	uint64_t *slot;
 
 	if (!ix)
-		return indexed_slow(a, q, msg->priv);
+		return queue_slow(a, msg);
 	slot = qv_index_weak_slot(ix, msg->tag, msg->src);
 	if (qv_unlikely(*slot != 0))
-		return indexed_slow(a, q, msg->priv);
+		return queue_slow(a, msg);
 	msg->priv[QV_SEQ] = q->seq;
 	qv_index_fill_slot(ix, QV_UNEXPECTED, slot, msg->priv);
 	joined(q);
 	return QV_OK;
 }
 
-/* Append. */
-
-static QV_COLD int post_tick(struct qv_auto *a, struct qv_recv *recv)
+QV_INLINE int queue_listed(struct qv_line *q, struct qv_msg *msg)
 {
-	if (qv_line_tick(a, &a->posted))
-		return QV_ENOMEM;
-	if (a->posted.mode == QV_AUTO_HASH)
-		return post_indexed(a, recv);
-	return list_append(&a->posted, recv->priv);
-}
-
-/* No message was found for recv. */
-QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv)
-{
-	if (qv_unlikely(tick_is_due(&a->posted)))
-		return post_tick(a, recv);
-	if (a->posted.mode == QV_AUTO_HASH)
-		return post_indexed(a, recv);
-	return list_append(&a->posted, recv->priv);
+	list_append(q, msg->priv);
+	joined(q);
+	return QV_OK;
 }
 
 static QV_COLD int queue_tick(struct qv_auto *a, struct qv_msg *msg)
@@ -160,7 +182,7 @@ static QV_COLD int queue_tick(struct qv_auto *a, struct qv_msg *msg)
 		return QV_ENOMEM;
 	if (a->unexpected.mode == QV_AUTO_HASH)
 		return queue_indexed(a, msg);
-	return list_append(&a->unexpected, msg->priv);
+	return queue_listed(&a->unexpected, msg);
 }
 
 int qv_auto_queue(struct qv_match *m, struct qv_msg *msg)
@@ -171,7 +193,7 @@ int qv_auto_queue(struct qv_match *m, struct qv_msg *msg)
 		return queue_tick(a, msg);
 	if (a->unexpected.mode == QV_AUTO_HASH)
 		return queue_indexed(a, msg);
-	return list_append(&a->unexpected, msg->priv);
+	return queue_listed(&a->unexpected, msg);
 }
 
 /* Posted receives: search of the unexpected queue, which is not empty. */
@@ -192,7 +214,7 @@ static QV_APART int post_any(struct qv_auto *a, struct qv_recv *recv, struct qv_
 
 	qv_unexpected_find(a, q, recv->tag, recv->ignore, recv->src, &f);
 	if (!f.e)
-		return post_append(a, recv);
+		return post_append(a, recv, msg);
 	post_matched(a, f.e, msg);
 	qv_unexpected_remove(q, &f);
 	qv_line_leave(q);
@@ -200,7 +222,7 @@ static QV_APART int post_any(struct qv_auto *a, struct qv_recv *recv, struct qv_
 }
 
 /* Several indexes: if one is of the receive's class, the shorter way. */
-static QV_APART int post_many_indexes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_APART int post_indexes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->unexpected;
 	uint64_t *link;
@@ -213,7 +235,7 @@ static QV_APART int post_many_indexes(struct qv_auto *a, struct qv_recv *recv, s
 		ix->used = q->seq;
 		link = qv_index_find(ix, QV_UNEXPECTED, recv->tag, recv->src, &q->rejected);
 		if (!link)
-			return post_append(a, recv);
+			return post_append(a, recv, msg);
 		post_matched(a, qv_entry(*link), msg);
 		qv_unexpected_remove(q, &(struct qv_found){qv_entry(*link), ix, link});
 		qv_line_leave(q);
@@ -232,7 +254,7 @@ static QV_APART int post_walk(struct qv_auto *a, struct qv_recv *recv, struct qv
 		return post_any(a, recv, msg);
 	pos = walk(q, QV_UNEXPECTED, recv->tag, recv->ignore, recv->src);
 	if (pos == qv_line_len(q))
-		return post_append(a, recv);
+		return post_append(a, recv, msg);
 	post_matched(a, qv_line_at(q, pos), msg);
 	qv_ring_remove(q, pos);
 	return QV_OK;
@@ -251,12 +273,12 @@ static QV_APART int post_hash(struct qv_auto *a, struct qv_recv *recv, struct qv
 	uint64_t *link, *e;
 
 	if (!ix || qv_unlikely(!qv_index_is_class(ix, recv->ignore, recv->src)))
-		return post_many_indexes(a, recv, msg);
+		return post_indexes(a, recv, msg);
 	ix->used = q->seq;
 	link = qv_index_follow(ix, QV_UNEXPECTED, qv_index_weak_slot(ix, recv->tag, recv->src),
 			       recv->tag, recv->src, &q->rejected);
 	if (!link)
-		return post_append(a, recv);
+		return post_append(a, recv, msg);
 	e = qv_entry(*link);
 	qv_index_pop(ix, QV_UNEXPECTED, link, e);
 	post_matched(a, e, msg);
@@ -284,10 +306,9 @@ int qv_auto_post(struct qv_match *m, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_auto *a = qv_auto_of(m);
 
-	*msg = NULL;
 	if (a->unexpected.head != a->unexpected.tail)
 		return post_search(a, recv, msg);
-	return post_append(a, recv);
+	return post_append(a, recv, msg);
 }
 
 /* Arrivals: search of the posted queue, which is not empty. */
@@ -310,7 +331,7 @@ static QV_APART struct qv_recv *arrive_any(struct qv_auto *a, uint64_t tag, uint
 }
 
 /* Several classes: the oldest of what each would give. The log takes the longer way. */
-static QV_APART struct qv_recv *arrive_many_classes(struct qv_auto *a, uint64_t tag, uint32_t src)
+static QV_APART struct qv_recv *arrive_classes(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	struct qv_line *q = &a->posted;
 	struct qv_found f = {NULL, NULL, NULL};
@@ -376,7 +397,7 @@ static QV_APART struct qv_recv *arrive_hash(struct qv_auto *a, uint64_t tag, uin
 	uint64_t *link, *e;
 
 	if (!ix)
-		return arrive_many_classes(a, tag, src);
+		return arrive_classes(a, tag, src);
 	link = qv_index_follow(ix, QV_POSTED, qv_index_weak_slot(ix, tag, src), tag, src,
 			       &q->rejected);
 	if (!link)
@@ -414,7 +435,7 @@ struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, u
 {
 	struct qv_auto *a = qv_auto_of(m);
 	struct qv_line *q = &a->unexpected;
-	struct qv_found f = {NULL};
+	struct qv_found f = {NULL, NULL, NULL};
 	uint32_t pos = 0;
 
 	if (q->head == q->tail)

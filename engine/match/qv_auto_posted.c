@@ -11,9 +11,9 @@
 /* A class that was in use at so many ticks keeps its index against as many other masks. */
 #define CREDIT_MAX  64
 #define CREDIT_TICK 8
-/* Cost of the log, in entries compared, before classes are chosen anew; and the share of it. */
-#define LOG_LIMIT_MIN 65536
-#define LOG_LIMIT_MAX (UINT64_C(1) << 40)
+/* Choosing classes anew costs as much for each entry as comparing so many of them by vector. */
+#define LOG_PRICE     256
+#define LOG_LIMIT_MAX (UINT64_C(1) << 32)
 #define LOG_MANY      64
 /* Entries that are hashed and prefetched together when a queue is indexed. */
 #define BATCH 16
@@ -158,7 +158,7 @@ static int choose_classes(struct qv_auto *a, struct qv_line *q)
 }
 
 /* As join and join_log, but the queue is not in HASH yet. */
-static int fill_one(struct qv_line *q, struct qv_index *ix, uint64_t *e)
+static int fill_one(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint64_t *e)
 {
 	if (!ix) {
 		q->active |= QV_LOG_ACTIVE;
@@ -168,12 +168,12 @@ static int fill_one(struct qv_line *q, struct qv_index *ix, uint64_t *e)
 	q->active |= 1u << (ix - q->ix);
 	ix->live++;
 	e[QV_HOME] = (uintptr_t)ix;
-	q->rejected += qv_index_insert(ix, QV_POSTED, e);
+	qv_line_insert(a, q, ix, QV_POSTED, e);
 	return QV_OK;
 }
 
 /* The table may be in no near cache: fetch the slots of a batch first. */
-static int fill_batch(struct qv_line *q, uint32_t first, uint32_t n)
+static int fill_batch(struct qv_auto *a, struct qv_line *q, uint32_t first, uint32_t n)
 {
 	struct qv_index *ix[BATCH];
 	int err = QV_OK;
@@ -188,7 +188,7 @@ static int fill_batch(struct qv_line *q, uint32_t first, uint32_t n)
 			__builtin_prefetch(qv_index_slot(ix[i], r->tag, r->src), 1);
 	}
 	for (uint32_t i = 0; i < n && !err; i++)
-		err = fill_one(q, ix[i], qv_line_at(q, first + i));
+		err = fill_one(a, q, ix[i], qv_line_at(q, first + i));
 	return err;
 }
 
@@ -199,7 +199,7 @@ int qv_posted_fill(struct qv_auto *a, struct qv_line *q)
 
 	q->active = 0;
 	for (uint32_t i = 0; i < n && !err; i += BATCH)
-		err = fill_batch(q, i, n - i < BATCH ? n - i : BATCH);
+		err = fill_batch(a, q, i, n - i < BATCH ? n - i : BATCH);
 	qv_line_set_active(q, q->active);
 	q->log_debt = 0;
 	return err;
@@ -254,7 +254,7 @@ void qv_posted_remove(struct qv_line *q, const struct qv_found *f)
 
 void qv_posted_upkeep(struct qv_auto *a, struct qv_line *q)
 {
-	uint64_t limit = q->log_limit + 4 * (uint64_t)qv_line_len(q);
+	uint64_t limit = q->log_limit * LOG_PRICE * qv_line_len(q);
 
 	for (int c = 0; c < QV_N_CLASSES; c++) {
 		struct qv_index *ix = &q->ix[c];

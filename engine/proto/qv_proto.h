@@ -153,6 +153,12 @@ void qv_proto_tick(struct qv_proto *p, uint64_t now_ms);
 size_t qv_proto_unsent(const struct qv_proto *p);
 /* Before closing: tell the senders of messages that will not be received any more. */
 void qv_proto_shutdown(struct qv_proto *p);
+/* After that, over transports that drop what they hold when they are closed: tell the peers, and
+ * go on with progress until all have answered or closed too. */
+void qv_proto_say_leaving(struct qv_proto *p);
+bool qv_proto_may_leave(const struct qv_proto *p);
+/* Before the transport goes: no memory stays exposed, requests not complete never will be. */
+void qv_proto_abandon(struct qv_proto *p);
 
 void qv_proto_get_stats(const struct qv_proto *p, struct qv_proto_stats *stats);
 struct qv_match *qv_proto_engine(struct qv_proto *p, bool tagged);

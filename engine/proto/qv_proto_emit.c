@@ -12,15 +12,17 @@ static void flight_done(struct qv_xfer *xfer, int status)
 	struct qv_flight *f = QV_CONTAINER(xfer, struct qv_flight, xfer);
 	struct qv_peer *peer = f->peer;
 	struct qv_tx *tx = f->owner;
+	bool ours = f->life == peer->life;
 
 	free(f->bounce);
 	qv_pool_put(&f->p->flights, f);
+	peer->flying--;
 	if (tx) {
 		tx->inflight--;
 		qv_tx_check(tx, status);
 	}
-	if (status && !peer->failed)
-		qv_peer_fail(peer, qv_strerror(status));
+	if (status && ours)
+		qv_peer_doom(peer, qv_strerror(status));
 }
 
 /* header + pieces into one buffer */
@@ -70,6 +72,7 @@ static int emit_send(struct qv_peer *peer, const void *hdr, size_t hdrlen, const
 	f->xfer.done = flight_done;
 	f->p = p;
 	f->peer = peer;
+	f->life = peer->life;
 	f->owner = tx;
 	f->bounce = NULL;
 	if (hdrlen <= sizeof f->hdr && cnt + 1 <= p->x->send_iov) {
@@ -89,10 +92,12 @@ static int emit_send(struct qv_peer *peer, const void *hdr, size_t hdrlen, const
 	if (rc) {
 		free(f->bounce);
 		qv_pool_put(&p->flights, f);
-	} else if (tx) {
-		tx->inflight++;
+		return rc;
 	}
-	return rc;
+	peer->flying++;
+	if (tx)
+		tx->inflight++;
+	return QV_OK;
 }
 
 /* One packet: header of hdrlen bytes, then len bytes from the pieces. */
@@ -231,8 +236,8 @@ void qv_peer_flush(struct qv_peer *peer)
 {
 	struct qv_tx *tx;
 
-	while ((tx = peer->head)) {
-		int rc = tx->reported ? QV_OK : qv_tx_issue(tx); /* failed while it waited */
+	while ((tx = peer->head) && !peer->doom) {
+		int rc = tx->status ? QV_OK : qv_tx_issue(tx); /* failed while it waited */
 
 		if (rc == QV_EAGAIN || rc == QV_ENOMEM)
 			return;

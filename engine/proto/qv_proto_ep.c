@@ -7,15 +7,19 @@
 
 static int init(struct qv_proto *p, const struct qv_proto_settings *set)
 {
-	if (qv_match_create(&set->match, &p->match[0]) ||
-	    qv_match_create(&set->match, &p->match[1]))
-		return QV_ENOMEM;
+	int rc = qv_match_create(&set->match, &p->match[0]);
+
+	if (!rc)
+		rc = qv_match_create(&set->match, &p->match[1]);
+	if (rc)
+		return rc;
 	p->uid_mask = 15;
 	p->uids = calloc(p->uid_mask + 1, sizeof *p->uids);
 	p->name = malloc(set->namelen + 1);
 	if (!p->uids || !p->name)
 		return QV_ENOMEM;
-	memcpy(p->name, set->name, set->namelen);
+	if (set->namelen)
+		memcpy(p->name, set->name, set->namelen);
 	p->namelen = set->namelen;
 	return QV_OK;
 }
@@ -86,6 +90,9 @@ static void free_queue(struct qv_peer *peer)
 
 void qv_proto_destroy(struct qv_proto *p)
 {
+	qv_proto_abandon(p);
+	while (p->loose)
+		qv_unexp_free(p, p->loose);
 	for (int t = 0; t < 2; t++)
 		if (p->match[t]) {
 			drop_unexpected(p, p->match[t]);
@@ -130,28 +137,6 @@ void qv_proto_progress(struct qv_proto *p)
 size_t qv_proto_unsent(const struct qv_proto *p)
 {
 	return p->flights.live + (p->head.pending != NULL);
-}
-
-/* Senders that wait for a receive of ours would wait for ever. */
-static void refuse_unexpected(struct qv_match *engine)
-{
-	struct qv_msg *msg = NULL;
-
-	while ((msg = qv_match_next_msg(engine, msg))) {
-		struct qv_unexp *u = QV_CONTAINER(msg, struct qv_unexp, node);
-
-		if (u->info.sreq && !u->info.peer->failed)
-			qv_tx_fin(u->info.peer, u->info.sreq, QV_EPEER);
-	}
-}
-
-void qv_proto_shutdown(struct qv_proto *p)
-{
-	refuse_unexpected(p->match[0]);
-	refuse_unexpected(p->match[1]);
-	for (struct qv_in *in = p->ins_head; in; in = in->next)
-		if (in->info.sreq && !in->info.peer->failed)
-			qv_tx_fin(in->info.peer, in->info.sreq, QV_EPEER);
 }
 
 void qv_proto_get_stats(const struct qv_proto *p, struct qv_proto_stats *stats)

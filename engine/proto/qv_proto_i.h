@@ -28,7 +28,8 @@ enum qv_tx_kind {
 
 /* A send that did not complete in the call that started it. */
 struct qv_tx {
-	struct qv_tx *next; /* in the peer's queue */
+	struct qv_tx *next;                  /* in the peer's queue */
+	struct qv_tx *next_peer, *prev_peer; /* all of the peer */
 	struct qv_proto *p;
 	struct qv_peer *peer;
 	enum qv_tx_kind kind;
@@ -59,7 +60,8 @@ struct qv_flight {
 	struct qv_xfer xfer; /* first */
 	struct qv_proto *p;
 	struct qv_peer *peer;
-	void *owner; /* struct qv_tx or struct qv_in, NULL: nobody waits */
+	uint32_t life; /* of the peer, when it was sent */
+	void *owner;   /* struct qv_tx or struct qv_in, NULL: nobody waits */
 	void *bounce;
 	char hdr[QV_WIRE_MAX_HDR + QV_WIRE_MAX_SEGS * sizeof(struct qv_wire_seg)];
 };
@@ -87,6 +89,7 @@ struct qv_info {
 	bool tagged, has_data, rts;
 	bool lost; /* the sender died before all of it was here */
 	unsigned nsegs;
+	uint32_t epoch; /* of the peer, when it came */
 };
 
 /* A matched message whose payload is still coming. */
@@ -111,6 +114,8 @@ struct qv_in {
 struct qv_unexp {
 	struct qv_msg node; /* first: the engine's */
 	struct qv_info info;
+	struct qv_unexp *next_loose, *prev_loose;
+	bool loose;    /* out of matching: claimed, or to be dropped */
 	size_t got;    /* payload bytes here */
 	bool discard;  /* drop it once it is all here */
 	char *payload; /* NULL (RTS), small, or allocated */
@@ -123,18 +128,26 @@ struct qv_unexp {
 struct qv_peer {
 	struct qv_proto *p;
 	uint64_t addr, user;
-	uint32_t index;     /* in peers[]; the source in the engines */
-	uint32_t id;        /* what the peer writes into src */
-	uint32_t remote_id; /* what we write; QV_SRC_UNKNOWN until its HELLO */
+	uint32_t index; /* in peers[]; the source in the engines */
+	uint32_t id;    /* what the peer writes into src */
+	/* What we write into src: told in its HELLO, used once our own HELLO has gone. */
+	uint32_t told_id, remote_id; /* QV_SRC_UNKNOWN before */
+	uint32_t life;               /* counts how often it came back after a loss */
+	uint32_t epoch;              /* counts how often what it had sent was given up */
 	bool hello_sent, failed, listed;
-	uint64_t uid; /* 0 until its HELLO */
+	bool leaving;       /* it closes, or has answered that it got all when we close */
+	const char *doom;   /* why it will be given up: qv_peer_doom */
+	uint64_t doomed_at; /* by the clock of qv_proto_tick, 0: not since a tick */
+	uint64_t uid;       /* 0 until its HELLO */
 	struct qv_peer *next_uid;
 	struct qv_peer *next_pending;
 	struct qv_tx *head, *tail; /* packets that wait for the transport, in order */
+	struct qv_tx *txs;         /* all of its sends, also those in the transport */
 	size_t eager_out, budget;  /* eager bytes on their way, and how many may be */
 	size_t consumed;           /* eager bytes of it taken here and not yet told */
 	size_t packet_max;         /* longest packet it receives */
 	unsigned owed;             /* sends and receives that need the peer to go on */
+	unsigned flying;           /* packets to it that the transport holds */
 	uint64_t pinged;           /* time of the last PING, ms */
 	struct qv_proc proc;
 	struct qv_in *open_in;       /* EAGER message whose DATA packets are to come: matched ... */
@@ -162,6 +175,11 @@ struct qv_proto {
 	struct qv_peer **uids; /* hash of peers by uid */
 	uint32_t uid_mask;
 	size_t copied; /* injected bytes in queues */
+	struct qv_unexp *loose;
+	bool heard;        /* a packet came since the last tick */
+	bool closing;      /* after qv_proto_shutdown */
+	bool no_peer;      /* qv_proto_peer_new found no memory */
+	uint64_t heard_at; /* last tick that found a packet had come */
 	struct qv_proc self;
 	char *name;
 	size_t namelen;
@@ -170,10 +188,30 @@ struct qv_proto {
 
 /* qv_proto_peer.c */
 struct qv_peer *qv_peer_by_uid(struct qv_proto *p, uint64_t uid);
-void qv_peer_on_hello(struct qv_proto *p, const struct qv_wire_pkt *pkt, uint64_t from);
-void qv_peer_say_hello(struct qv_peer *peer);
-void qv_peer_fail(struct qv_peer *peer, const char *why);
+int qv_peer_on_hello(struct qv_proto *p, const struct qv_wire_pkt *pkt, uint64_t from);
+/* QV_ENOMEM: not said, to be tried again before the next packet. */
+int qv_peer_say_hello(struct qv_peer *peer);
 void qv_refuse(struct qv_proto *p, const char *why);
+
+/* qv_proto_loss.c */
+/* Give up everything that needs this peer to go on, now; other peers' is not touched. */
+void qv_peer_fail(struct qv_peer *peer, const char *why);
+/* The same at a later tick: answers of the peer may be on their way to us. May be called from
+ * anywhere. why: static storage. */
+void qv_peer_doom(struct qv_peer *peer, const char *why);
+/* What is on its way from this peer will not go on. */
+void qv_peer_forget(struct qv_peer *peer);
+
+/* Is the sender of this message gone, or another process by now? Then there is nothing to answer
+ * and nothing to fetch. */
+static inline bool qv_info_stale(const struct qv_info *info)
+{
+	return info->peer->failed || info->epoch != info->peer->epoch;
+}
+
+/* qv_proto_close.c */
+void qv_peer_on_ping(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
+void qv_peer_on_pong(struct qv_peer *peer);
 
 /* qv_proto_send.c */
 int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const void *body,
@@ -186,6 +224,8 @@ void qv_tx_issued(struct qv_tx *tx, int status);
 /* Something about tx has changed: report its completion and free it where that is due. */
 void qv_tx_check(struct qv_tx *tx, int status);
 void qv_tx_enqueue(struct qv_tx *tx);
+/* Take back what its buffers expose. */
+void qv_tx_conceal(struct qv_tx *tx);
 /* Report it as failed, whatever is still in flight. */
 void qv_tx_fail(struct qv_tx *tx, int status);
 
@@ -213,6 +253,8 @@ void qv_peer_consumed(struct qv_peer *peer, size_t bytes);
 int qv_unexp_new(struct qv_proto *p, const struct qv_info *info, const char *body, size_t len);
 void qv_unexp_free(struct qv_proto *p, struct qv_unexp *u);
 void qv_unexp_drop(struct qv_proto *p, struct qv_unexp *u);
+/* The rest of it will not come: it stays, empty, and fails the receive that takes it. */
+void qv_unexp_lose(struct qv_proto *p, struct qv_unexp *u);
 
 /* qv_proto_rndv.c */
 struct qv_in *qv_in_new(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info);

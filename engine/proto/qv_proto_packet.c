@@ -87,6 +87,7 @@ static int on_message(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 		.has_data = pkt->hdr.flags & QV_WF_DATA,
 		.rts = rts,
 		.nsegs = rts ? (unsigned)(pkt->len / sizeof(struct qv_wire_seg)) : 0,
+		.epoch = peer->epoch,
 	};
 	struct qv_wire_seg segs[QV_WIRE_MAX_SEGS];
 	struct qv_recv *node;
@@ -98,6 +99,11 @@ static int on_message(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 			qv_refuse(p, wrong);
 			return QV_OK;
 		}
+	}
+	if (QV_UNLIKELY(p->closing)) {
+		if (info.sreq && !peer->failed)
+			qv_tx_fin(peer, info.sreq, QV_EPEER);
+		return QV_OK;
 	}
 	if (QV_UNLIKELY(!reserve(p)))
 		return QV_ENOMEM;
@@ -151,6 +157,8 @@ static void on_data(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 		      : u ? u->info.full
 			  : 0;
 
+	if (full == 0 && peer->p->closing)
+		return;
 	if (full == 0 || pkt->hdr.arg != pos || pkt->len > full - pos)
 		qv_refuse(peer->p, "payload that belongs to no message");
 	else if (in)
@@ -174,10 +182,8 @@ static int general_packet(struct qv_proto *p, const void *buf, size_t len, uint6
 		qv_refuse(p, wrong);
 		return QV_OK;
 	}
-	if (QV_UNLIKELY(pkt.hdr.op == QV_PKT_HELLO)) {
-		qv_peer_on_hello(p, &pkt, from);
-		return QV_OK;
-	}
+	if (QV_UNLIKELY(pkt.hdr.op == QV_PKT_HELLO))
+		return qv_peer_on_hello(p, &pkt, from);
 	peer = sender(p, &pkt);
 	if (QV_UNLIKELY(!peer)) {
 		qv_refuse(p, "unknown sender");
@@ -190,6 +196,8 @@ static int general_packet(struct qv_proto *p, const void *buf, size_t len, uint6
 	case QV_PKT_CTS: qv_tx_on_cts(peer, &pkt); break;
 	case QV_PKT_SEG: qv_in_on_seg(peer, &pkt); break;
 	case QV_PKT_FIN: qv_tx_on_fin(peer, &pkt); break;
+	case QV_PKT_PING: qv_peer_on_ping(peer, &pkt); break;
+	case QV_PKT_PONG: qv_peer_on_pong(peer); break;
 	case QV_PKT_CREDIT: on_credit(peer, pkt.hdr.arg); break;
 	}
 	return QV_OK;
@@ -210,7 +218,8 @@ static int on_plain(struct qv_peer *peer, const struct qv_wire_hdr *hdr, const c
 		return QV_OK;
 	}
 
-	struct qv_info info = {.peer = peer, .tag = hdr->arg, .full = len, .tagged = tagged};
+	struct qv_info info = {
+		.peer = peer, .tag = hdr->arg, .full = len, .tagged = tagged, .epoch = peer->epoch};
 
 	return qv_unexp_new(p, &info, body, len);
 }
@@ -236,6 +245,7 @@ int qv_proto_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t fr
 	struct qv_wire_hdr hdr;
 	struct qv_peer *peer;
 
+	p->heard = true;
 	if (QV_LIKELY(len >= sizeof hdr)) {
 		memcpy(&hdr, buf, sizeof hdr);
 		peer = plain_sender(p, &hdr);

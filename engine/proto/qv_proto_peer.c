@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_proto_peer.c - other endpoints: acquaintance (HELLO), death, and what is then given up.
+ * qv_proto_peer.c - other endpoints and how they get acquainted (HELLO).
  *
  * Each side tells the other, in its HELLO, the id that the other puts into its packets. Packets
  * sent before the peer's HELLO has come carry the sender's uid instead; our own HELLO travels ahead
@@ -8,11 +8,8 @@
  */
 #include "proto/qv_proto_i.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PING_MS 1000u
 
 struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t user)
 {
@@ -25,20 +22,24 @@ struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t us
 		if (cap > QV_ID_INDEX)
 			return NULL;
 		peers = realloc(p->peers, cap * sizeof *peers);
-		if (!peers)
+		if (!peers) {
+			p->no_peer = true;
 			return NULL;
+		}
 		p->peers = peers;
 		p->peers_cap = cap;
 	}
 	peer = calloc(1, sizeof *peer);
-	if (!peer)
+	if (!peer) {
+		p->no_peer = true;
 		return NULL;
+	}
 	peer->p = p;
 	peer->addr = addr;
 	peer->user = user;
 	peer->index = p->npeers;
 	peer->id = peer->index | (uint32_t)(qv_proc_random() << 24 & 0xfe000000u);
-	peer->remote_id = QV_SRC_UNKNOWN;
+	peer->told_id = peer->remote_id = QV_SRC_UNKNOWN;
 	peer->budget = p->budget;
 	peer->packet_max = p->packet_max;
 	p->peers[p->npeers++] = peer;
@@ -134,7 +135,7 @@ static void uid_insert(struct qv_peer *peer, uint64_t uid)
 
 /* ---- HELLO ----------------------------------------------------------------------------------- */
 
-void qv_peer_say_hello(struct qv_peer *peer)
+int qv_peer_say_hello(struct qv_peer *peer)
 {
 	struct qv_proto *p = peer->p;
 	char body[sizeof(struct qv_wire_hello) + QV_WIRE_MAX_NAME];
@@ -152,123 +153,84 @@ void qv_peer_say_hello(struct qv_peer *peer)
 	memcpy(body, &hello, sizeof hello);
 	if (p->namelen)
 		memcpy(body + sizeof hello, p->name, p->namelen);
-	peer->hello_sent = true;
 	if (qv_tx_control(peer, QV_PKT_HELLO, 0, body, sizeof hello + p->namelen))
-		peer->hello_sent = false;
+		return QV_ENOMEM;
+	peer->hello_sent = true;
+	peer->remote_id = peer->told_id;
+	return QV_OK;
 }
 
-void qv_peer_on_hello(struct qv_proto *p, const struct qv_wire_pkt *pkt, uint64_t from)
+/* After a loss: as if we had never met. A process that we have met knows the id that it has from
+ * us; another one gets another id, so that packets of the first are found out. */
+static void revive(struct qv_peer *peer, bool another)
+{
+	peer->failed = false;
+	peer->hello_sent = peer->leaving = false;
+	peer->life++;
+	peer->eager_out = 0;
+	if (another)
+		peer->id = (peer->id & QV_ID_INDEX) | ((peer->id + 0x02000000u) & 0xfe000000u);
+}
+
+/* Who says it: QV_OK with *peer NULL: nobody that we may know. */
+static int hello_from(struct qv_proto *p, const struct qv_wire_hello *hello, const char *name,
+		      uint64_t from, struct qv_peer **peer)
+{
+	const struct qv_peer *known = qv_peer_by_uid(p, hello->uid);
+
+	*peer = NULL;
+	if (hello->uid == 0 || hello->id == QV_SRC_UNKNOWN) {
+		qv_refuse(p, "HELLO without a name");
+		return QV_OK;
+	}
+	if (hello->uid == p->uid &&
+	    (hello->namelen != p->namelen || memcmp(name, p->name, p->namelen))) {
+		qv_refuse(p, "HELLO of another endpoint with our own name");
+		return QV_OK;
+	}
+	p->no_peer = false;
+	*peer = p->ops->identify(p->owner, from, name, hello->namelen);
+	if (!*peer && p->no_peer)
+		return QV_ENOMEM;
+	if (!*peer || (known && known != *peer)) {
+		qv_refuse(p, "HELLO from an address that cannot be used");
+		*peer = NULL;
+	}
+	return QV_OK;
+}
+
+int qv_peer_on_hello(struct qv_proto *p, const struct qv_wire_pkt *pkt, uint64_t from)
 {
 	struct qv_wire_hello hello;
 	struct qv_peer *peer;
+	bool again;
+	int rc;
 
 	memcpy(&hello, pkt->body, sizeof hello);
-	if (hello.uid == 0 || hello.id == QV_SRC_UNKNOWN) {
-		qv_refuse(p, "HELLO without a name");
-		return;
-	}
-	if (qv_peer_by_uid(p, hello.uid))
-		return; /* said twice: after it took us for lost */
-	peer = p->ops->identify(p->owner, from, pkt->body + sizeof hello, hello.namelen);
-	if (!peer) {
-		qv_refuse(p, "HELLO from an address that cannot be used");
-		return;
-	}
-	if (peer->uid) { /* another process has this address now */
+	rc = hello_from(p, &hello, pkt->body + sizeof hello, from, &peer);
+	if (rc || !peer)
+		return rc;
+	again = peer->uid == hello.uid;
+	if (again) /* it took us for lost and has given up what it had sent */
+		qv_peer_forget(peer);
+	else if (peer->uid)
 		qv_peer_fail(peer, "its address was taken over");
-		uid_remove(peer);
+	if (peer->doom)
+		qv_peer_fail(peer, peer->doom);
+	if (peer->failed)
+		revive(peer, peer->uid && !again);
+	if (!again) {
+		if (peer->uid)
+			uid_remove(peer);
+		uid_insert(peer, hello.uid);
 	}
-	if (peer->failed) {
-		peer->failed = false;
-		peer->hello_sent = false;
-		peer->eager_out = peer->consumed = 0;
-	}
-	uid_insert(peer, hello.uid);
-	peer->remote_id = hello.id;
+	peer->told_id = hello.id;
 	peer->budget = hello.budget;
 	peer->packet_max = hello.packet_max < p->packet_max ? hello.packet_max : p->packet_max;
 	peer->proc = (struct qv_proc){hello.host, hello.start, hello.pid};
-	if (!peer->hello_sent)
-		qv_peer_say_hello(peer);
-}
-
-/* ---- loss ------------------------------------------------------------------------------------ */
-
-static void fail_queue(struct qv_peer *peer)
-{
-	struct qv_tx *tx = peer->head;
-
-	peer->head = NULL;
-	while (tx) {
-		struct qv_tx *next = tx->next;
-
-		tx->queued = false;
-		qv_tx_fail(tx, QV_EPEER);
-		tx = next;
-	}
-}
-
-/* Everything that needs this peer to go on is given up; others are not touched. */
-void qv_peer_fail(struct qv_peer *peer, const char *why)
-{
-	struct qv_proto *p = peer->p;
-	struct qv_in *in = p->ins_head;
-	char text[200];
-
-	if (peer->failed)
-		return;
-	peer->failed = true;
-	peer->remote_id = QV_SRC_UNKNOWN;
-	snprintf(text, sizeof text, "peer lost (address %lld, process %u): %s; %u requests fail",
-		 (long long)peer->user, peer->proc.pid, why, peer->owed);
-	p->ops->complain(p->owner, text);
-	fail_queue(peer);
-	for (uint32_t i = 0; i < p->tx_handles.count; i++) {
-		struct qv_tx *tx = p->tx_handles.slots[i].object;
-
-		if (tx && tx->peer == peer)
-			qv_tx_fail(tx, QV_EPEER);
-	}
-	while (in) {
-		struct qv_in *next = in->next;
-
-		if (in->info.peer == peer)
-			qv_in_fail(in, QV_EPEER);
-		in = next;
-	}
-	if (peer->open_unexp) { /* its rest will not come */
-		struct qv_unexp *u = peer->open_unexp;
-
-		peer->open_unexp = NULL;
-		u->got = u->info.full;
-		u->info.lost = true;
-		if (u->discard)
-			qv_unexp_drop(p, u);
-	}
-}
-
-void qv_proto_peer_lost(struct qv_proto *p, uint64_t addr)
-{
-	for (uint32_t i = 0; i < p->npeers; i++)
-		if (p->peers[i]->addr == addr)
-			qv_peer_fail(p->peers[i], "the transport cannot reach it");
-}
-
-/* Peers on this host: look whether the process lives. Others: send something, the transport's
- * error tells. Only peers that owe us something are looked at. */
-void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
-{
-	for (uint32_t i = 0; i < p->npeers; i++) {
-		struct qv_peer *peer = p->peers[i];
-
-		if (peer->failed || (!peer->owed && !peer->head && !peer->open_unexp))
-			continue;
-		if (peer->uid && !qv_proc_alive(&p->self, &peer->proc)) {
-			qv_peer_fail(peer, "its process has died");
-		} else if (!peer->head && peer->proc.host != p->self.host &&
-			   now_ms - peer->pinged >= PING_MS) {
-			peer->pinged = now_ms;
-			qv_tx_control(peer, QV_PKT_PING, 0, NULL, 0);
-		}
-	}
+	if (peer->hello_sent)
+		peer->remote_id = hello.id;
+	else
+		(void)qv_peer_say_hello(peer); /* else before the first packet to it */
+	return QV_OK;
 }

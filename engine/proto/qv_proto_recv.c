@@ -101,7 +101,7 @@ static void deliver_whole(struct qv_proto *p, struct qv_rx *rx, const struct qv_
 		if (len)
 			memcpy(buf, payload, len);
 	}
-	if (info->sreq)
+	if (info->sreq && !qv_info_stale(info))
 		qv_tx_fin(info->peer, info->sreq, QV_OK);
 	qv_rx_complete(p, rx, info, len, buf, QV_OK);
 }
@@ -124,7 +124,11 @@ void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, b
 
 	qv_peer_consumed(peer, len);
 	if (QV_UNLIKELY(rx->flags & QV_REQ_MULTI || len > rx->room)) {
-		struct qv_info info = {.peer = peer, .tag = tag, .full = len, .tagged = tagged};
+		struct qv_info info = {.peer = peer,
+				       .tag = tag,
+				       .full = len,
+				       .tagged = tagged,
+				       .epoch = peer->epoch};
 
 		deliver_whole(p, rx, &info, payload);
 		return;
@@ -165,7 +169,7 @@ static void deliver_unexp(struct qv_proto *p, struct qv_rx *rx, struct qv_unexp 
 	if (!u->info.rts && u->got < u->info.full) {
 		deliver_part(p, rx, u);
 	} else {
-		if (!u->info.rts)
+		if (!u->info.rts && !qv_info_stale(&u->info))
 			qv_peer_consumed(u->info.peer, u->info.full);
 		qv_rx_deliver(p, rx, &u->info, u->payload, u->segs);
 	}
@@ -224,14 +228,14 @@ int qv_proto_recv(struct qv_proto *p, const struct qv_recv_args *args)
 {
 	struct qv_match *engine = p->match[args->flags & QV_REQ_TAGGED];
 	struct qv_rx *rx = rx_new(p, args);
-	bool multi = args->flags & QV_REQ_MULTI, ends;
+	bool multi = args->flags & QV_REQ_MULTI, ends, took = false;
 	struct qv_msg *msg = NULL;
 
 	if (QV_UNLIKELY(!rx))
 		return QV_ENOMEM;
 	do {
 		if (!reserve_in(p) || qv_match_post(engine, &rx->node, &msg)) {
-			if (rx->used == 0) {
+			if (!took) {
 				qv_pool_put(&p->rxs, rx);
 				return QV_ENOMEM;
 			}
@@ -244,6 +248,7 @@ int qv_proto_recv(struct qv_proto *p, const struct qv_recv_args *args)
 		}
 		ends = !multi || rx_ends(rx, QV_CONTAINER(msg, struct qv_unexp, node)->info.full);
 		deliver_unexp(p, rx, QV_CONTAINER(msg, struct qv_unexp, node));
+		took = true;
 	} while (!ends);
 	return QV_OK;
 }

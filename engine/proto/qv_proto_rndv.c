@@ -54,7 +54,7 @@ void qv_in_finish(struct qv_in *in)
 	if (!in->reported) {
 		in->reported = true;
 		unlink_in(in);
-		if (in->info.sreq && !in->info.peer->failed)
+		if (in->info.sreq && !qv_info_stale(&in->info))
 			qv_tx_fin(in->info.peer, in->info.sreq, in->status);
 		qv_rx_complete(p, in->rx, &in->info, in->status ? 0 : in->want, buffer(in),
 			       in->status);
@@ -124,24 +124,57 @@ static int read_some(struct qv_in *in)
 	return rc;
 }
 
+/* Again at the next progress. */
+static void wait(struct qv_in *in)
+{
+	struct qv_proto *p = in->p;
+
+	in->waiting = true;
+	in->next_read = p->head.reads;
+	p->head.reads = in;
+}
+
 /* Issue reads until all is asked for or the transport is full; then wait in the list. */
 static void read_on(struct qv_in *in)
 {
-	struct qv_proto *p = in->p;
 	int rc = QV_OK;
 
 	while (in->pos < in->want && !in->status && rc == QV_OK)
 		rc = read_some(in);
 	if (rc == QV_EAGAIN || rc == QV_ENOMEM) {
-		in->waiting = true;
-		in->next_read = p->head.reads;
-		p->head.reads = in;
+		wait(in);
 		return;
 	}
 	if (rc)
 		in->status = rc;
 	if (in->reads == 0)
 		qv_in_finish(in);
+}
+
+/* Ask the sender to send it in pieces. */
+static void ask_segments(struct qv_in *in)
+{
+	struct qv_wire_cts cts = {.want = in->want};
+	int rc = QV_ENOMEM;
+
+	if (!in->handle)
+		in->handle = qv_handle_new(&in->p->in_handles, in);
+	cts.rreq = in->handle;
+	if (in->handle)
+		rc = qv_tx_control(in->info.peer, QV_PKT_CTS, in->info.sreq, &cts, sizeof cts);
+	if (rc == QV_ENOMEM)
+		wait(in);
+	else if (rc)
+		qv_in_fail(in, rc);
+}
+
+/* Fetch it, by the way that both sides have. */
+static void fetch(struct qv_in *in)
+{
+	if (in->info.nsegs == 0 || in->p->x->read_max == 0)
+		ask_segments(in);
+	else
+		read_on(in);
 }
 
 void qv_in_retry(struct qv_proto *p)
@@ -158,27 +191,15 @@ void qv_in_retry(struct qv_proto *p)
 			if (in->reads == 0)
 				qv_pool_put(&p->ins, in);
 		} else {
-			read_on(in);
+			fetch(in);
 		}
 	}
-}
-
-/* Ask the sender to send it in pieces. */
-static void ask_segments(struct qv_in *in)
-{
-	struct qv_wire_cts cts = {.want = in->want};
-
-	in->handle = qv_handle_new(&in->p->in_handles, in);
-	cts.rreq = in->handle;
-	if (!in->handle ||
-	    qv_tx_control(in->info.peer, QV_PKT_CTS, in->info.sreq, &cts, sizeof cts))
-		qv_in_fail(in, QV_ENOMEM);
 }
 
 /* A rendezvous has its receive. */
 void qv_in_start(struct qv_in *in, const struct qv_wire_seg *segs)
 {
-	if (in->info.peer->failed) {
+	if (qv_info_stale(&in->info)) {
 		qv_in_fail(in, QV_EPEER);
 		return;
 	}
@@ -186,12 +207,9 @@ void qv_in_start(struct qv_in *in, const struct qv_wire_seg *segs)
 		qv_in_finish(in);
 		return;
 	}
-	if (in->info.nsegs == 0 || in->p->x->read_max == 0) {
-		ask_segments(in);
-		return;
-	}
-	memcpy(in->segs, segs, in->info.nsegs * sizeof *segs);
-	read_on(in);
+	if (in->info.nsegs)
+		memcpy(in->segs, segs, in->info.nsegs * sizeof *segs);
+	fetch(in);
 }
 
 void qv_in_on_seg(struct qv_peer *peer, const struct qv_wire_pkt *pkt)

@@ -25,13 +25,24 @@ static void report(struct qv_tx *tx)
 		p->ops->complete(p->owner, &comp);
 }
 
-static void conceal(struct qv_tx *tx)
+void qv_tx_conceal(struct qv_tx *tx)
 {
 	for (size_t i = 0; i < tx->cnt; i++)
 		if (tx->regions[i].handle) {
 			tx->p->x->ops->conceal(tx->p->x, &tx->regions[i]);
 			tx->regions[i].handle = NULL;
 		}
+}
+
+static void tx_put(struct qv_tx *tx)
+{
+	if (tx->prev_peer)
+		tx->prev_peer->next_peer = tx->next_peer;
+	else
+		tx->peer->txs = tx->next_peer;
+	if (tx->next_peer)
+		tx->next_peer->prev_peer = tx->prev_peer;
+	qv_pool_put(&tx->p->txs, tx);
 }
 
 static void release(struct qv_tx *tx)
@@ -42,7 +53,7 @@ static void release(struct qv_tx *tx)
 		free(tx->packet);
 	if (tx->kind != QV_TX_CTL && tx->flags & QV_REQ_INJECT)
 		p->copied -= tx->len;
-	qv_pool_put(&p->txs, tx);
+	tx_put(tx);
 }
 
 /* The completion, once; the handle and the exposed memory go with it. */
@@ -56,7 +67,7 @@ static void finish(struct qv_tx *tx)
 		tx->handle = QV_HANDLE_NONE;
 		tx->peer->owed--;
 	}
-	conceal(tx);
+	qv_tx_conceal(tx);
 	if (tx->kind != QV_TX_CTL)
 		report(tx);
 }
@@ -74,6 +85,8 @@ void qv_tx_check(struct qv_tx *tx, int status)
 
 void qv_tx_issued(struct qv_tx *tx, int status)
 {
+	if (status) /* the peer misses a packet: nothing that follows makes sense to it */
+		qv_peer_doom(tx->peer, qv_strerror(status));
 	tx->issued = true;
 	qv_tx_check(tx, status);
 }
@@ -145,6 +158,10 @@ static struct qv_tx *tx_new(struct qv_peer *peer, enum qv_tx_kind kind)
 	tx->peer = peer;
 	tx->kind = kind;
 	tx->packet = tx->small;
+	tx->next_peer = peer->txs;
+	if (peer->txs)
+		peer->txs->prev_peer = tx;
+	peer->txs = tx;
 	return tx;
 }
 
@@ -156,7 +173,6 @@ int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const 
 		.hdr = {.magic = QV_WIRE_MAGIC,
 			.version = QV_WIRE_VERSION,
 			.op = (uint8_t)op,
-			.src = peer->remote_id,
 			.arg = arg},
 		.uid = peer->p->uid,
 	};
@@ -164,10 +180,11 @@ int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const 
 	char hdr[QV_WIRE_MAX_HDR];
 	size_t hdrlen;
 
-	if (peer->failed)
+	if (peer->failed || peer->doom)
 		return QV_EPEER;
-	if (op != QV_PKT_HELLO && !peer->hello_sent)
-		qv_peer_say_hello(peer);
+	if (op != QV_PKT_HELLO && !peer->hello_sent && qv_peer_say_hello(peer))
+		return QV_ENOMEM;
+	pkt.hdr.src = peer->remote_id;
 	if (op != QV_PKT_HELLO && peer->remote_id == QV_SRC_UNKNOWN)
 		pkt.hdr.flags |= QV_WF_UID;
 	tx = tx_new(peer, QV_TX_CTL);
@@ -177,7 +194,7 @@ int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const 
 	if (hdrlen + len > sizeof tx->small) {
 		tx->packet = malloc(hdrlen + len);
 		if (!tx->packet) {
-			qv_pool_put(&peer->p->txs, tx);
+			tx_put(tx);
 			return QV_ENOMEM;
 		}
 	}
@@ -194,7 +211,7 @@ void qv_tx_fin(struct qv_peer *peer, uint64_t sreq, int status)
 	uint64_t body = (uint64_t)(uint32_t)-status;
 
 	if (qv_tx_control(peer, QV_PKT_FIN, sreq, &body, sizeof body) == QV_ENOMEM)
-		qv_peer_fail(peer, "no memory to answer it");
+		qv_peer_doom(peer, "no memory to answer it");
 }
 
 void qv_tx_on_fin(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
@@ -212,10 +229,9 @@ void qv_tx_on_fin(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 		qv_refuse(peer->p, "FIN before all of the message was sent");
 		status = (uint64_t)-QV_EPROTO;
 	}
-	if (status)
-		qv_tx_fail(tx, status < 64 ? -(int)status : QV_EPROTO);
-	else
-		qv_tx_check(tx, QV_OK);
+	if (status) /* no more of it is sent; what the transport holds it gives back first */
+		tx->issued = true;
+	qv_tx_check(tx, status == 0 ? QV_OK : status < 64 ? -(int)status : QV_EPROTO);
 }
 
 void qv_tx_on_cts(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
@@ -261,8 +277,11 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 		qv_iov_get(args->iov, args->cnt, buf + out.iov_len);
 	out.iov_len += len;
 	rc = p->x->ops->inject(p->x, to->addr, &out, 1);
-	if (rc)
+	if (QV_UNLIKELY(rc)) {
+		if (rc != QV_EAGAIN && rc != QV_ENOMEM)
+			qv_peer_doom(to, qv_strerror(rc));
 		return rc;
+	}
 	p->stats.eager++;
 	p->ops->sent(p->owner, args->context, args->cookie, args->flags & QV_REQ_TAGGED);
 	return QV_OK;
@@ -279,7 +298,7 @@ static void expose(struct qv_tx *tx)
 		if (x->ops->expose(x, tx->iov[i].iov_base, tx->iov[i].iov_len, &tx->regions[i]) ==
 		    QV_OK)
 			continue;
-		conceal(tx);
+		qv_tx_conceal(tx);
 		return;
 	}
 }
@@ -330,7 +349,9 @@ static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	if (tx->wants_fin) {
 		tx->handle = qv_handle_new(&p->tx_handles, tx);
 		if (!tx->handle) {
-			qv_pool_put(&p->txs, tx);
+			if (eager && len > QV_PROTO_INJECT)
+				to->eager_out -= len;
+			tx_put(tx);
 			return QV_ENOMEM;
 		}
 		to->owed++;
@@ -363,11 +384,11 @@ int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_a
 		if (rc != QV_EAGAIN)
 			return rc;
 	}
-	if (to->failed)
+	if (to->failed || to->doom)
 		return QV_EPEER;
 	if (args->flags & QV_REQ_INJECT && len > QV_PROTO_INJECT)
 		return QV_EINVAL;
-	if (!to->hello_sent)
-		qv_peer_say_hello(to);
+	if (!to->hello_sent && qv_peer_say_hello(to))
+		return QV_ENOMEM;
 	return send_slow(p, to, args, len);
 }

@@ -11,7 +11,36 @@ void qv_unexp_free(struct qv_proto *p, struct qv_unexp *u)
 		p->stats.unexpected_bytes -= u->info.full;
 	if (u->payload && u->payload != u->small)
 		free(u->payload);
+	if (u->loose) {
+		if (u->prev_loose)
+			u->prev_loose->next_loose = u->next_loose;
+		else
+			p->loose = u->next_loose;
+		if (u->next_loose)
+			u->next_loose->prev_loose = u->prev_loose;
+	}
 	qv_pool_put(&p->unexps, u);
+}
+
+/* Out of matching, not yet received or dropped: still to be found when the endpoint closes. */
+static void loosen(struct qv_proto *p, struct qv_unexp *u)
+{
+	u->loose = true;
+	u->prev_loose = NULL;
+	u->next_loose = p->loose;
+	if (p->loose)
+		p->loose->prev_loose = u;
+	p->loose = u;
+}
+
+void qv_unexp_lose(struct qv_proto *p, struct qv_unexp *u)
+{
+	p->stats.unexpected_bytes -= u->info.full;
+	if (u->payload != u->small)
+		free(u->payload);
+	u->payload = u->small;
+	u->got = u->info.full = 0;
+	u->info.lost = true;
 }
 
 /* Keep a message whose first packet has come with len bytes of payload. */
@@ -26,7 +55,7 @@ int qv_unexp_new(struct qv_proto *p, const struct qv_info *info, const char *bod
 	u->node.flags = 0;
 	u->info = *info;
 	u->got = len;
-	u->discard = false;
+	u->discard = u->loose = false;
 	u->payload = NULL;
 	if (info->rts) {
 		if (len)
@@ -66,10 +95,12 @@ void qv_unexp_drop(struct qv_proto *p, struct qv_unexp *u)
 		u->discard = true; /* once its last packet is here */
 		return;
 	}
-	if (!u->info.rts)
-		qv_peer_consumed(peer, u->info.full);
-	if (u->info.sreq && !peer->failed)
-		qv_tx_fin(peer, u->info.sreq, QV_OK);
+	if (!qv_info_stale(&u->info)) {
+		if (!u->info.rts)
+			qv_peer_consumed(peer, u->info.full);
+		if (u->info.sreq)
+			qv_tx_fin(peer, u->info.sreq, QV_OK);
+	}
 	qv_unexp_free(p, u);
 }
 
@@ -103,8 +134,10 @@ void qv_proto_peek(struct qv_proto *p, const struct qv_recv_args *args, enum qv_
 					   args->from ? args->from->index : QV_SRC_ANY);
 	struct qv_unexp *u = msg ? QV_CONTAINER(msg, struct qv_unexp, node) : NULL;
 
-	if (u && how != QV_PEEK_LOOK)
+	if (u && how != QV_PEEK_LOOK) {
 		qv_match_take(engine, msg);
+		loosen(p, u);
+	}
 	if (u && how == QV_PEEK_CLAIM)
 		*claimed = u;
 	report_peek(p, args, u);

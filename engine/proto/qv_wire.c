@@ -7,9 +7,10 @@
 
 /* Which flags each op may carry; indexed by op. */
 static const uint8_t allowed[QV_PKT_LAST + 1] = {
-	[QV_PKT_HELLO] = 0,       [QV_PKT_EAGER] = QV_WF_ALL,  [QV_PKT_DATA] = QV_WF_UID,
-	[QV_PKT_RTS] = QV_WF_ALL, [QV_PKT_CTS] = QV_WF_UID,    [QV_PKT_SEG] = QV_WF_UID,
-	[QV_PKT_FIN] = QV_WF_UID, [QV_PKT_CREDIT] = QV_WF_UID, [QV_PKT_PING] = QV_WF_UID,
+	[QV_PKT_HELLO] = 0,        [QV_PKT_EAGER] = QV_WF_ALL,  [QV_PKT_DATA] = QV_WF_UID,
+	[QV_PKT_RTS] = QV_WF_ALL,  [QV_PKT_CTS] = QV_WF_UID,    [QV_PKT_SEG] = QV_WF_UID,
+	[QV_PKT_FIN] = QV_WF_UID,  [QV_PKT_CREDIT] = QV_WF_UID, [QV_PKT_PING] = QV_WF_UID,
+	[QV_PKT_PONG] = QV_WF_UID,
 };
 
 static bool body_fits(const struct qv_wire_pkt *pkt)

@@ -15,7 +15,8 @@
  *   SEG     rreq      8-byte offset, payload
  *   FIN     sreq      8-byte status: the receiver is done with the send
  *   CREDIT  bytes     - (eager payload that the receiver has consumed)
- *   PING    -         - (are you there: only its delivery matters)
+ *   PING    why       - (0: are you there; QV_PING_LEAVING: nothing follows, answer when all is
+ * here) PONG    -         - (all is here)
  */
 #ifndef QV_WIRE_H
 #define QV_WIRE_H
@@ -38,8 +39,11 @@ enum qv_wire_op {
 	QV_PKT_FIN,
 	QV_PKT_CREDIT,
 	QV_PKT_PING,
-	QV_PKT_LAST = QV_PKT_PING,
+	QV_PKT_PONG,
+	QV_PKT_LAST = QV_PKT_PONG,
 };
+
+#define QV_PING_LEAVING 1u
 
 #define QV_WF_TAGGED 0x01 /* fi_t*: the tagged engine */
 #define QV_WF_UID    0x02 /* word: uid of the sender, which does not know its id here yet */

@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 enum qv_isa {
-	QV_ISA_AUTO = 0,    /* the widest that CPU and operating system allow */
-	QV_ISA_SCALAR = 1,  /* plain C, the specification of all others */
+	QV_ISA_AUTO = 0,   /* the widest that CPU and operating system allow */
+	QV_ISA_SCALAR = 1, /* plain C, the specification of all others */
 	QV_ISA_AVX2 = 2,
 	QV_ISA_AVX512F = 3, /* AVX-512 Foundation only: legal on Knights Landing */
 	QV_ISA_AVX512 = 4,  /* AVX-512 F, BW, DQ and VL: Skylake-SP, Zen 4 and later */

@@ -13,7 +13,7 @@ extern "C" {
 #define QUIVER_VERSION_MAJOR 0
 #define QUIVER_VERSION_MINOR 1
 #define QUIVER_VERSION_PATCH 0
-#define QUIVER_VERSION "0.1.0"
+#define QUIVER_VERSION       "0.1.0"
 
 #if defined(__GNUC__)
 #define QV_API __attribute__((visibility("default")))
@@ -27,17 +27,17 @@ extern "C" {
  */
 enum qv_status {
 	QV_OK = 0,
-	QV_EINVAL = -1,	      /* an argument is outside what the call documents */
-	QV_ENOMEM = -2,	      /* allocation failed; the object is as it was before the call */
-	QV_EAGAIN = -3,	      /* cannot be done now; call again after progress */
-	QV_ENOSYS = -4,	      /* not supported by this object, CPU or build */
-	QV_ENOENT = -5,	      /* nothing found */
-	QV_EPROTO = -6,	      /* a packet breaks the wire protocol */
-	QV_ETRUNC = -7,	      /* the message is longer than the receive buffer */
-	QV_ECANCELED = -8,    /* taken back by the caller */
-	QV_EPEER = -9,	      /* the peer is gone */
-	QV_EIO = -10,	      /* the transport failed */
-	QV_EMSGSIZE = -11,    /* the message is longer than the transport can carry */
+	QV_EINVAL = -1,    /* an argument is outside what the call documents */
+	QV_ENOMEM = -2,    /* allocation failed; the object is as it was before the call */
+	QV_EAGAIN = -3,    /* cannot be done now; call again after progress */
+	QV_ENOSYS = -4,    /* not supported by this object, CPU or build */
+	QV_ENOENT = -5,    /* nothing found */
+	QV_EPROTO = -6,    /* a packet breaks the wire protocol */
+	QV_ETRUNC = -7,    /* the message is longer than the receive buffer */
+	QV_ECANCELED = -8, /* taken back by the caller */
+	QV_EPEER = -9,     /* the peer is gone */
+	QV_EIO = -10,      /* the transport failed */
+	QV_EMSGSIZE = -11, /* the message is longer than the transport can carry */
 };
 
 /* Any source: a receive with this source accepts messages of every sender (MPI_ANY_SOURCE). */

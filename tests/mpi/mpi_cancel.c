@@ -77,6 +77,7 @@ static void dawdle(uint64_t *rng)
 
 	for (uint64_t n = suite_random(rng) % 20000; n; n--)
 		sink += n;
+	(void)sink;
 	if (suite_random(rng) % 4 == 0)
 		sched_yield();
 }

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_fi_poll.c - receive buffers that are always posted, so that the core never sees an unexpected
+ * message, and the loop that moves an endpoint on.
+ */
+#include "qv_fi_data.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* Not less than what a core may take from the network in one call (rxm: 128), or it runs out of our
+ * buffers and keeps messages of its own. */
+#define POLL_BATCH 256
+#define TICK_POLLS 1024u /* look at the clock once in so many polls */
+#define TICK_MS    100u
+
+/* ---- receive buffers ---------------------------------------------------------------------------
+ */
+
+static void rx_post(struct qv_fi_ep *ep, struct qv_fi_rxbuf *b)
+{
+	ssize_t rc = fi_recv(ep->core, b->data, ep->packet_max, NULL, FI_ADDR_UNSPEC, b);
+
+	if (QV_LIKELY(rc == 0))
+		return;
+	if (rc != -FI_EAGAIN && !ep->closing)
+		QV_FI_WARN(EP_DATA, "the core takes no receive buffer: %s\n",
+			   fi_strerror((int)-rc));
+	b->next = ep->unposted;
+	ep->unposted = b;
+}
+
+int qv_fi_rx_post_all(struct qv_fi_ep *ep)
+{
+	ep->rx_stride = (sizeof(struct qv_fi_rxbuf) + ep->packet_max + 127) / 64 * 64;
+	ep->rx_memory = aligned_alloc(64, ep->rx_count * ep->rx_stride);
+	if (!ep->rx_memory)
+		return -FI_ENOMEM;
+	for (size_t i = 0; i < ep->rx_count; i++) {
+		struct qv_fi_rxbuf *b = (void *)(ep->rx_memory + i * ep->rx_stride);
+
+		b->xfer.done = NULL;
+		rx_post(ep, b);
+	}
+	return 0;
+}
+
+static void repost(struct qv_fi_ep *ep)
+{
+	struct qv_fi_rxbuf *b = ep->unposted;
+
+	ep->unposted = NULL;
+	while (b) {
+		struct qv_fi_rxbuf *next = b->next;
+
+		rx_post(ep, b);
+		b = next;
+	}
+}
+
+static void stall(struct qv_fi_ep *ep, struct qv_fi_rxbuf *b)
+{
+	b->next = NULL;
+	*ep->stalled_tail = b;
+	ep->stalled_tail = &b->next;
+}
+
+/* Packets that found no memory, in order; true: all are through. */
+static bool unstall(struct qv_fi_ep *ep)
+{
+	struct qv_fi_rxbuf *b;
+
+	while ((b = ep->stalled)) {
+		if (qv_proto_packet(ep->proto, b->data, b->len, b->from))
+			return false;
+		ep->stalled = b->next;
+		if (!ep->stalled)
+			ep->stalled_tail = &ep->stalled;
+		rx_post(ep, b);
+	}
+	return true;
+}
+
+static void on_packet(struct qv_fi_ep *ep, struct qv_fi_rxbuf *b, size_t len, fi_addr_t from)
+{
+	b->len = len;
+	b->from = from;
+	if (QV_LIKELY(!ep->stalled && qv_proto_packet(ep->proto, b->data, len, from) == QV_OK))
+		rx_post(ep, b);
+	else
+		stall(ep, b);
+}
+
+/* ---- poll loop ---------------------------------------------------------------------------------
+ */
+
+static uint64_t coarse_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void on_error(struct qv_fi_ep *ep)
+{
+	QV_FI_ROOMY(fi_cq_err_entry, err);
+	struct qv_xfer *xfer;
+
+	if (fi_cq_readerr(ep->core_cq, &err.a, 0) <= 0)
+		return;
+	xfer = err.a.op_context;
+	if (!ep->closing)
+		QV_FI_INFO(EP_DATA, "core error: %s (provider %d)\n", fi_strerror(err.a.err),
+			   err.a.prov_errno);
+	if (!xfer) { /* shm's fast reads lose their context: see whether the peer is alive */
+		qv_proto_tick(ep->proto, ep->ticked);
+	} else if (!xfer->done) {
+		if (ep->closing)
+			return;
+		rx_post(ep, (struct qv_fi_rxbuf *)xfer);
+	} else {
+		int status = qv_fi_status(-err.a.err);
+
+		xfer->done(xfer, status == QV_EAGAIN ? QV_EIO : status);
+	}
+}
+
+static void on_entry(struct qv_fi_ep *ep, const struct fi_cq_data_entry *e, fi_addr_t from)
+{
+	struct qv_xfer *xfer = e->op_context;
+
+	if (QV_UNLIKELY(e->flags & (FI_REMOTE_WRITE | FI_REMOTE_READ)))
+		qv_fi_remote_event(ep, e->flags, e->data, from);
+	else if (xfer->done)
+		xfer->done(xfer, QV_OK);
+	else
+		on_packet(ep, (struct qv_fi_rxbuf *)xfer, e->len, from);
+}
+
+static void tick(struct qv_fi_ep *ep)
+{
+	uint64_t now = coarse_ms();
+
+	if (now - ep->ticked < TICK_MS)
+		return;
+	ep->ticked = now;
+	qv_proto_tick(ep->proto, now);
+}
+
+/* Move everything of this endpoint on. Lock held. */
+void qv_fi_ep_progress(struct qv_fi_ep *ep)
+{
+	struct fi_cq_data_entry e[POLL_BATCH];
+	fi_addr_t from[POLL_BATCH];
+
+	if (QV_UNLIKELY(!ep->proto))
+		return;
+	if (QV_UNLIKELY(++ep->polls % TICK_POLLS == 0))
+		tick(ep);
+	if (QV_UNLIKELY(ep->stalled) && !unstall(ep))
+		return;
+	if (QV_UNLIKELY(ep->unposted != NULL))
+		repost(ep);
+	for (int errors = 0; errors < POLL_BATCH; errors++) {
+		ssize_t n = ep->core_tells_source ? fi_cq_readfrom(ep->core_cq, e, POLL_BATCH, from)
+						  : fi_cq_read(ep->core_cq, e, POLL_BATCH);
+
+		if (QV_UNLIKELY(n == -FI_EAVAIL)) {
+			on_error(ep);
+			continue;
+		}
+		for (ssize_t i = 0; i < n; i++)
+			on_entry(ep, &e[i], ep->core_tells_source ? from[i] : FI_ADDR_NOTAVAIL);
+		break;
+	}
+	if (QV_UNLIKELY(qv_proto_wants_progress(ep->proto)))
+		qv_proto_progress(ep->proto);
+}
