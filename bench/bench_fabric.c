@@ -75,7 +75,8 @@ static int parse(struct options *o, int argc, char **argv)
 	return 0;
 }
 
-static void add_pair(struct qv_fb_plan *plan, const struct options *o, const char *impl)
+static void add_pair(struct qv_fb_plan *plan, const struct options *o, struct qv_bench *bench,
+		     const char *impl)
 {
 	struct qv_fb_pair *pair = &plan->pairs[plan->pairs_n];
 
@@ -87,19 +88,19 @@ static void add_pair(struct qv_fb_plan *plan, const struct options *o, const cha
 	if (!pair->flat || !pair->deep)
 		abort();
 	if (qv_fb_pair_start(pair, QV_FB_START_SECONDS)) {
-		/* Named by the user: a row that says why. Only tried: a line. */
-		fprintf(stderr, "quiver: no %s here: %s\n", impl, pair->reply.text);
+		printf("  %-10s %s: %s\n", "absent", impl, pair->reply.text);
 		free(pair->flat);
 		free(pair->deep);
 		memset(pair, 0, sizeof(*pair));
 		return;
 	}
 	printf("  %-10s %s: %s\n", "contender", impl, pair->how);
+	qv_bench_fact_add(bench, impl, "%s", pair->how);
 	plan->pairs_n++;
 }
 
 /* The contenders that --impl names, or all; -1 if a named one cannot run. */
-static int add_pairs(struct qv_fb_plan *plan, const struct options *o)
+static int add_pairs(struct qv_fb_plan *plan, const struct options *o, struct qv_bench *bench)
 {
 	char name[QV_BENCH_NAME];
 	const char *list = o->common.impls;
@@ -108,17 +109,17 @@ static int add_pairs(struct qv_fb_plan *plan, const struct options *o)
 	for (size_t i = 0; !list && i < sizeof(native) / sizeof(native[0]); i++) {
 		size_t before = plan->pairs_n;
 
-		add_pair(plan, o, native[i]);
+		add_pair(plan, o, bench, native[i]);
 		snprintf(name, sizeof(name), "quiver+%s", native[i]);
 		if (plan->pairs_n > before)
-			add_pair(plan, o, name);
+			add_pair(plan, o, bench, name);
 	}
 	while (list && *list && plan->pairs_n < QV_FB_PAIRS) {
 		size_t n = strcspn(list, ",");
 
 		snprintf(name, sizeof(name), "%.*s", (int)n, list);
 		asked++;
-		add_pair(plan, o, name);
+		add_pair(plan, o, bench, name);
 		list += n;
 		list += *list == ',';
 	}
@@ -175,7 +176,7 @@ static int run(struct options *o, struct qv_fb_plan *plan)
 	qv_bench_machine(&bench);
 	qv_bench_fact_add(&bench, "libfabric", "%s", fi_tostr("", FI_TYPE_VERSION));
 	qv_bench_machine_print(&bench, stdout);
-	if (add_pairs(plan, o) == 0) {
+	if (add_pairs(plan, o, &bench) == 0) {
 		fflush(stdout);
 		if (o->common.quick)
 			plan->deadline = qv_bench_seconds() + QV_FB_QUICK_SECONDS;

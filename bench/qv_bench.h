@@ -109,7 +109,7 @@ struct qv_bench_fact {
 
 struct qv_bench {
 	const char *name;
-	struct qv_bench_fact facts[16]; /* the machine */
+	struct qv_bench_fact facts[32]; /* the machine */
 	size_t facts_n;
 	struct qv_bench_row *rows;
 	size_t rows_n, rows_room;

@@ -71,5 +71,5 @@ need_packages()
 # The packages to build, and those that the tests run on top.
 qv_build_packages=(gcc g++ libc6-dev make binutils cmake python3 git ca-certificates libfabric-dev
 	libfabric-bin libcmocka-dev libjansson-dev openmpi-bin libopenmpi-dev)
-qv_test_packages=(clang clang-format libclang-rt-14-dev hpcc netpipe-openmpi lammps valgrind
+qv_test_packages=(clang clang-format hpcc netpipe-openmpi lammps
 	qemu-user-static)

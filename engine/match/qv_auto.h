@@ -26,8 +26,11 @@
 #define QV_N_CLASSES 8
 /* Indexes of unexpected messages. */
 #define QV_N_VIEWS 4
-/* Bit of `active` for a log in use; the indexes have the bits of their numbers. */
-#define QV_LOG_ACTIVE 0x80000000u
+/* Bits of `active`: each index in use has the bit of its number; the log; an index is strong. */
+#define QV_INDEXES       0xffu
+#define QV_LOG_ACTIVE    0x80000000u
+#define QV_STRONG_ACTIVE 0x40000000u
+#define QV_UNUSUAL       (QV_LOG_ACTIVE | QV_STRONG_ACTIVE)
 /* Something is looked at every so many appended entries. */
 #define QV_TICK 64
 
@@ -166,17 +169,22 @@ void qv_line_set_active(struct qv_line *q, uint32_t active);
 /* An insertion met too many keys in one bucket of ix: change its hash, once. */
 void qv_line_harden(struct qv_auto *a, struct qv_line *q, struct qv_index *ix);
 
-/* Insert e, watching what it meets. */
-QV_INLINE void qv_line_insert(struct qv_auto *a, struct qv_line *q, struct qv_index *ix,
-			      enum qv_side side, uint64_t *e)
+/* An insertion has looked at so many heads. */
+QV_INLINE void qv_line_met(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint32_t seen)
 {
-	uint32_t seen = qv_index_insert(ix, side, e);
-
 	if (qv_likely(!seen))
 		return;
 	q->rejected += seen;
 	if (qv_unlikely(seen > QV_BUCKET_MAX))
 		qv_line_harden(a, q, ix);
+}
+
+QV_INLINE void qv_line_insert(struct qv_auto *a, struct qv_line *q, struct qv_index *ix,
+			      enum qv_side side, uint64_t *e)
+{
+	uint64_t *slot = qv_index_slot_of(ix, side, e);
+
+	qv_line_met(a, q, ix, qv_index_insert_at(ix, side, slot, e));
 }
 
 /* qv_auto_collect.c: all entries of HASH. */

@@ -23,7 +23,7 @@ static void each_in_index(const struct qv_index *ix, enum qv_side side,
 
 void qv_line_each(const struct qv_line *q, void (*fn)(void *ctx, uint64_t *e), void *ctx)
 {
-	uint32_t rest = q->active & ~QV_LOG_ACTIVE;
+	uint32_t rest = q->active & QV_INDEXES;
 
 	if (q->side == QV_UNEXPECTED) { /* each index has all */
 		each_in_index(&q->ix[__builtin_ctz(rest)], QV_UNEXPECTED, fn, ctx);

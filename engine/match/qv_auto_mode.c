@@ -21,17 +21,22 @@
 
 void qv_line_set_active(struct qv_line *q, uint32_t active)
 {
-	struct qv_index *ix = &q->ix[active ? __builtin_ctz(active) % QV_N_CLASSES : 0];
-	int one_index = active && !(active & (active - 1)) && active != QV_LOG_ACTIVE;
+	uint32_t indexes = active & QV_INDEXES;
 
+	active &= ~QV_STRONG_ACTIVE;
+	for (uint32_t rest = indexes; rest; rest &= rest - 1)
+		if (q->ix[__builtin_ctz(rest)].strong)
+			active |= QV_STRONG_ACTIVE;
 	q->active = active;
-	q->only = one_index && !ix->strong ? ix : NULL;
+	q->only = NULL;
+	if (indexes && indexes == active && !(indexes & (indexes - 1)))
+		q->only = &q->ix[__builtin_ctz(indexes)];
 }
 
 /* Forget what HASH has built. Tables that are not active have no entries. */
 static void drop_indexes(struct qv_line *q)
 {
-	for (uint32_t rest = q->active & ~QV_LOG_ACTIVE; rest; rest &= rest - 1)
+	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1)
 		qv_index_clear(&q->ix[__builtin_ctz(rest)]);
 	qv_vlist_clear(&q->log);
 	qv_line_set_active(q, 0);
@@ -104,10 +109,9 @@ QV_COLD void qv_line_harden(struct qv_auto *a, struct qv_line *q, struct qv_inde
 	/* Without memory the bucket stays long until the next insertion into it tries again. */
 	if (ix->strong || qv_index_harden(ix, q->side, &a->base.mem, a->secret))
 		return;
-	if (q->only == ix) {
+	if (q->only == ix)
 		ix->live = qv_line_len(q) + 1; /* and the one that is being inserted */
-		q->only = NULL;
-	}
+	qv_line_set_active(q, q->active);
 }
 
 /* Give back what the last two windows had no use for. */

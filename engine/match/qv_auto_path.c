@@ -81,21 +81,29 @@ static QV_APART int post_slow(struct qv_auto *a, struct qv_recv *recv, struct qv
 	return post_joined(&a->posted, msg);
 }
 
-/* In HASH, several classes, or one whose hash is strong. */
+/* In HASH, several classes. */
 static QV_APART int post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->posted;
 
-	for (uint32_t rest = q->active & ~QV_LOG_ACTIVE; rest; rest &= rest - 1) {
+	if (qv_unlikely(q->active & QV_UNUSUAL || q->only))
+		return post_slow(a, recv, msg);
+	for (uint32_t rest = q->active; rest; rest &= rest - 1) {
 		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
+		uint32_t seen;
 
-		if (ix == q->only || !qv_index_is_class(ix, recv->ignore, recv->src))
+		if (!qv_index_is_class(ix, recv->ignore, recv->src))
 			continue;
 		recv->priv[QV_SEQ] = q->seq;
 		recv->priv[QV_HOME] = (uintptr_t)ix;
 		ix->live++;
-		qv_line_insert(a, q, ix, QV_POSTED, recv->priv);
-		return post_joined(q, msg);
+		seen = qv_index_insert_at(ix, QV_POSTED,
+					  qv_index_weak_slot_of(ix, QV_POSTED, recv->priv),
+					  recv->priv);
+		post_joined(q, msg);
+		if (qv_unlikely(seen))
+			qv_line_met(a, q, ix, seen);
+		return QV_OK;
 	}
 	return post_slow(a, recv, msg);
 }
@@ -143,12 +151,33 @@ QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg
 
 /* Unexpected messages: append. */
 
-/* In HASH, several indexes or a log, or a bucket that is not empty. */
+/* In HASH, whatever the indexes. */
 static QV_APART int queue_slow(struct qv_auto *a, struct qv_msg *msg)
 {
 	msg->priv[QV_SEQ] = a->unexpected.seq;
 	qv_unexpected_insert(a, &a->unexpected, msg->priv);
 	joined(&a->unexpected);
+	return QV_OK;
+}
+
+/* In HASH, several indexes. */
+static QV_APART int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
+{
+	struct qv_line *q = &a->unexpected;
+
+	if (qv_unlikely(q->active & QV_UNUSUAL))
+		return queue_slow(a, msg);
+	msg->priv[QV_SEQ] = q->seq;
+	joined(q);
+	for (uint32_t rest = q->active; rest; rest &= rest - 1) {
+		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
+		uint64_t *slot = qv_index_weak_slot(ix, msg->tag, msg->src);
+
+		if (qv_likely(!*slot))
+			qv_index_fill_slot(ix, QV_UNEXPECTED, slot, msg->priv);
+		else
+			qv_line_insert(a, q, ix, QV_UNEXPECTED, msg->priv);
+	}
 	return QV_OK;
 }
 
@@ -159,7 +188,7 @@ static QV_APART int queue_indexed(struct qv_auto *a, struct qv_msg *msg)
 	uint64_t *slot;
 
 	if (!ix)
-		return queue_slow(a, msg);
+		return queue_indexes(a, msg);
 	slot = qv_index_weak_slot(ix, msg->tag, msg->src);
 	if (qv_unlikely(*slot != 0))
 		return queue_slow(a, msg);
@@ -221,27 +250,37 @@ static QV_APART int post_any(struct qv_auto *a, struct qv_recv *recv, struct qv_
 	return QV_OK;
 }
 
-/* Several indexes: if one is of the receive's class, the shorter way. */
+/* Several indexes: if one is of the receive's class, a shorter way. */
 static QV_APART int post_indexes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->unexpected;
-	uint64_t *link;
+	uint32_t rest = q->active;
+	struct qv_index *own, *ix;
+	uint64_t *link, *e;
 
-	for (uint32_t rest = q->active & ~QV_LOG_ACTIVE; rest; rest &= rest - 1) {
-		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
-
-		if (!qv_index_is_class(ix, recv->ignore, recv->src))
-			continue;
-		ix->used = q->seq;
-		link = qv_index_find(ix, QV_UNEXPECTED, recv->tag, recv->src, &q->rejected);
-		if (!link)
-			return post_append(a, recv, msg);
-		post_matched(a, qv_entry(*link), msg);
-		qv_unexpected_remove(q, &(struct qv_found){qv_entry(*link), ix, link});
-		qv_line_leave(q);
-		return QV_OK;
+	if (qv_unlikely(rest & QV_UNUSUAL))
+		return post_any(a, recv, msg);
+	while (rest && !qv_index_is_class(&q->ix[__builtin_ctz(rest)], recv->ignore, recv->src))
+		rest &= rest - 1;
+	if (!rest)
+		return post_any(a, recv, msg);
+	own = &q->ix[__builtin_ctz(rest)];
+	own->used = q->seq;
+	link = qv_index_follow(own, QV_UNEXPECTED, qv_index_weak_slot(own, recv->tag, recv->src),
+			       recv->tag, recv->src, &q->rejected);
+	if (!link)
+		return post_append(a, recv, msg);
+	e = qv_entry(*link);
+	qv_index_pop(own, QV_UNEXPECTED, link, e);
+	for (rest = q->active; rest; rest &= rest - 1) {
+		ix = &q->ix[__builtin_ctz(rest)];
+		if (ix != own)
+			qv_index_remove_at(ix, QV_UNEXPECTED,
+					   qv_index_weak_slot_of(ix, QV_UNEXPECTED, e), e);
 	}
-	return post_any(a, recv, msg);
+	post_matched(a, e, msg);
+	qv_line_leave(q);
+	return QV_OK;
 }
 
 static QV_APART int post_walk(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
@@ -287,14 +326,11 @@ static QV_APART int post_hash(struct qv_auto *a, struct qv_recv *recv, struct qv
 	return QV_OK;
 }
 
-static QV_APART int post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_APART int post_list(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->unexpected;
-	uint64_t *e;
+	uint64_t *e = qv_line_at(q, 0);
 
-	if (q->mode == QV_AUTO_HASH)
-		return post_hash(a, recv, msg);
-	e = qv_line_at(q, 0);
 	if (!msg_fits(e, recv->tag, recv->ignore, recv->src))
 		return post_walk(a, recv, msg);
 	q->head++;
@@ -306,9 +342,11 @@ int qv_auto_post(struct qv_match *m, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_auto *a = qv_auto_of(m);
 
-	if (a->unexpected.head != a->unexpected.tail)
-		return post_search(a, recv, msg);
-	return post_append(a, recv, msg);
+	if (a->unexpected.head == a->unexpected.tail)
+		return post_append(a, recv, msg);
+	if (a->unexpected.mode == QV_AUTO_HASH)
+		return post_hash(a, recv, msg);
+	return post_list(a, recv, msg);
 }
 
 /* Arrivals: search of the posted queue, which is not empty. */
@@ -337,11 +375,12 @@ static QV_APART struct qv_recv *arrive_classes(struct qv_auto *a, uint64_t tag, 
 	struct qv_found f = {NULL, NULL, NULL};
 	uint32_t rest = q->active;
 
-	if (qv_unlikely(rest & QV_LOG_ACTIVE))
+	if (qv_unlikely(rest & QV_UNUSUAL))
 		return arrive_any(a, tag, src);
 	for (; rest; rest &= rest - 1) {
 		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
-		uint64_t *link = qv_index_find(ix, QV_POSTED, tag, src, &q->rejected);
+		uint64_t *link = qv_index_follow(ix, QV_POSTED, qv_index_weak_slot(ix, tag, src),
+						 tag, src, &q->rejected);
 
 		if (!link || (f.e && qv_is_older(f.e, qv_entry(*link))))
 			continue;

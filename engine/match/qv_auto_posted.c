@@ -210,7 +210,7 @@ void qv_posted_find(struct qv_line *q, uint64_t tag, uint32_t src, struct qv_fou
 	uint64_t seen = 0, *e;
 
 	f->e = NULL;
-	for (uint32_t rest = q->active & ~QV_LOG_ACTIVE; rest; rest &= rest - 1) {
+	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1) {
 		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
 		uint64_t *link = qv_index_find(ix, QV_POSTED, tag, src, &q->rejected);
 
@@ -247,7 +247,7 @@ void qv_posted_remove(struct qv_line *q, const struct qv_found *f)
 	if (f->ix)
 		qv_index_pop(ix, QV_POSTED, f->link, f->e);
 	else
-		qv_index_remove(ix, QV_POSTED, f->e, &q->rejected);
+		qv_index_remove_at(ix, QV_POSTED, qv_index_slot_of(ix, QV_POSTED, f->e), f->e);
 	if (ix != q->only && --ix->live == 0)
 		qv_line_set_active(q, q->active & ~(1u << (ix - q->ix)));
 }

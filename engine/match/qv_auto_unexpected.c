@@ -31,7 +31,7 @@ static void drop_log(struct qv_line *q)
 
 void qv_unexpected_insert(struct qv_auto *a, struct qv_line *q, uint64_t *e)
 {
-	for (uint32_t rest = q->active & ~QV_LOG_ACTIVE; rest; rest &= rest - 1)
+	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1)
 		qv_line_insert(a, q, &q->ix[__builtin_ctz(rest)], QV_UNEXPECTED, e);
 	/* A log that lacks an entry is of no use; the indexes have it. */
 	if (q->active & QV_LOG_ACTIVE && qv_vlist_append(&q->log, e))
@@ -148,7 +148,7 @@ static int find_in_wider(struct qv_line *q, struct qv_index *ix, uint64_t tag, u
 static int find_indexed(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32_t src,
 			struct qv_found *f)
 {
-	uint32_t active = q->active & ~QV_LOG_ACTIVE;
+	uint32_t active = q->active & QV_INDEXES;
 
 	for (uint32_t rest = active; rest; rest &= rest - 1) {
 		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
@@ -241,13 +241,14 @@ void qv_unexpected_find(struct qv_auto *a, struct qv_line *q, uint64_t tag, uint
 
 void qv_unexpected_remove(struct qv_line *q, const struct qv_found *f)
 {
-	for (uint32_t rest = q->active & ~QV_LOG_ACTIVE; rest; rest &= rest - 1) {
+	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1) {
 		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
 
 		if (ix == f->ix)
 			qv_index_pop(ix, QV_UNEXPECTED, f->link, f->e);
 		else
-			qv_index_remove(ix, QV_UNEXPECTED, f->e, &q->rejected);
+			qv_index_remove_at(ix, QV_UNEXPECTED,
+					   qv_index_slot_of(ix, QV_UNEXPECTED, f->e), f->e);
 	}
 	if (q->active & QV_LOG_ACTIVE)
 		qv_vlist_remove(&q->log, f->e);
@@ -262,7 +263,7 @@ void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 {
 	for (int i = 0; i < QV_N_VIEWS; i++) {
 		struct qv_index *ix = &q->ix[i];
-		uint32_t others = q->active & ~QV_LOG_ACTIVE & ~(1u << i);
+		uint32_t others = q->active & QV_INDEXES & ~(1u << i);
 
 		if (!(q->active >> i & 1))
 			continue;

@@ -184,18 +184,21 @@ QV_INLINE void qv_index_fill_slot(const struct qv_index *ix, enum qv_side side, 
 	*slot = (uintptr_t)e;
 }
 
-/* Append e to its key's list, making it a head if it is alone. Returns the heads looked at. */
-QV_INLINE uint32_t qv_index_insert(struct qv_index *ix, enum qv_side side, uint64_t *e)
+/*
+ * Append e to its key's list, in the bucket that begins at *link; it becomes a head if it is alone.
+ * Returns the heads looked at.
+ */
+QV_INLINE uint32_t qv_index_insert_at(const struct qv_index *ix, enum qv_side side, uint64_t *link,
+				      uint64_t *e)
 {
-	uint64_t tag = qv_key_tag(side, e);
-	uint32_t src = qv_key_src(side, e), seen = 0;
-	uint64_t *link = qv_index_slot(ix, tag, src), *l = qv_links(ix, side, e);
+	uint64_t *l = qv_links(ix, side, e);
+	uint32_t seen = 0;
 
-	while (*link) {
-		uint64_t *head = qv_entry(*link), *hl = qv_links(ix, side, head);
+	for (uint64_t word; qv_unlikely((word = *link) != 0);) {
+		uint64_t *head = qv_entry(word), *hl = qv_links(ix, side, head);
 
 		seen++;
-		if (qv_index_same(ix, side, head, tag, src)) {
+		if (qv_index_same(ix, side, head, qv_key_tag(side, e), qv_key_src(side, e))) {
 			l[QV_NEXT] = 0;
 			l[QV_PEER] = hl[QV_PEER];
 			qv_links(ix, side, qv_entry(l[QV_PEER]))[QV_NEXT] = (uintptr_t)e;
@@ -208,27 +211,42 @@ QV_INLINE uint32_t qv_index_insert(struct qv_index *ix, enum qv_side side, uint6
 	return seen;
 }
 
-/* Remove entry e, wherever in its list it stands. *rejected as in qv_index_find. */
-QV_INLINE void qv_index_remove(struct qv_index *ix, enum qv_side side, uint64_t *e,
-			       uint64_t *rejected)
+/* Remove entry e, wherever in its list it stands, from the bucket that begins at *link. */
+QV_INLINE void qv_index_remove_at(const struct qv_index *ix, enum qv_side side, uint64_t *link,
+				  uint64_t *e)
 {
 	uint64_t *l = qv_links(ix, side, e);
 	uint64_t *peer = qv_links(ix, side, qv_entry(l[QV_PEER]));
-	int is_head = peer[QV_NEXT] != (uintptr_t)e;
-	uint64_t *link;
 
-	if (!is_head && l[QV_NEXT]) {
-		peer[QV_NEXT] = l[QV_NEXT];
+	if (qv_likely(peer[QV_NEXT] != (uintptr_t)e)) { /* a head */
+		while (*link != (uintptr_t)e)
+			link = &qv_links(ix, side, qv_entry(*link))[QV_BUCKET];
+		qv_index_pop(ix, side, link, e);
+		return;
+	}
+	peer[QV_NEXT] = l[QV_NEXT];
+	if (l[QV_NEXT]) {
 		qv_links(ix, side, qv_entry(l[QV_NEXT]))[QV_PEER] = l[QV_PEER];
 		return;
 	}
-	link = qv_index_find(ix, side, qv_key_tag(side, e), qv_key_src(side, e), rejected);
-	if (is_head) {
-		qv_index_pop(ix, side, link, e);
-	} else {
-		peer[QV_NEXT] = 0;
-		qv_links(ix, side, qv_entry(*link))[QV_PEER] = l[QV_PEER];
-	}
+	/* The last of a list: its head must know the one before. */
+	while (!qv_index_same(ix, side, qv_entry(*link), qv_key_tag(side, e), qv_key_src(side, e)))
+		link = &qv_links(ix, side, qv_entry(*link))[QV_BUCKET];
+	qv_links(ix, side, qv_entry(*link))[QV_PEER] = l[QV_PEER];
+}
+
+/* The slot of entry e. */
+QV_INLINE uint64_t *qv_index_slot_of(const struct qv_index *ix, enum qv_side side,
+				     const uint64_t *e)
+{
+	return qv_index_slot(ix, qv_key_tag(side, e), qv_key_src(side, e));
+}
+
+/* The same in an index that is not strong. */
+QV_INLINE uint64_t *qv_index_weak_slot_of(const struct qv_index *ix, enum qv_side side,
+					  const uint64_t *e)
+{
+	return qv_index_weak_slot(ix, qv_key_tag(side, e), qv_key_src(side, e));
 }
 
 #endif /* QV_INDEX_H */

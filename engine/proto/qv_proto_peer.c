@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Eager bytes that may be sent to a stranger. */
+#define FIRST_BUDGET 65536u
+
 struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t user)
 {
 	struct qv_peer *peer;
@@ -40,8 +43,9 @@ struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t us
 	peer->index = p->npeers;
 	peer->id = peer->index | (uint32_t)(qv_proc_random() << 24 & 0xfe000000u);
 	peer->told_id = peer->remote_id = QV_SRC_UNKNOWN;
-	peer->budget = p->budget;
-	peer->packet_max = p->packet_max;
+	/* What it can take is not known before its HELLO: what every endpoint can. */
+	peer->budget = p->budget < FIRST_BUDGET ? p->budget : FIRST_BUDGET;
+	peer->packet_max = QV_WIRE_MIN_PACKET;
 	p->peers[p->npeers++] = peer;
 	return peer;
 }

@@ -15,8 +15,8 @@
  *   SEG     rreq      8-byte offset, payload
  *   FIN     sreq      8-byte status: the receiver is done with the send
  *   CREDIT  bytes     - (eager payload that the receiver has consumed)
- *   PING    why       - (0: are you there; QV_PING_LEAVING: nothing follows, answer when all is
- * here) PONG    -         - (all is here)
+ *   PING    why       - (0: are you there; QV_PING_LEAVING: nothing follows, answer it)
+ *   PONG    -         - (all that was sent before the PING is here)
  */
 #ifndef QV_WIRE_H
 #define QV_WIRE_H

@@ -40,6 +40,20 @@ static void on_usr1(int sig)
 	backtrace_symbols_fd(frame, backtrace(frame, 48), STDERR_FILENO);
 }
 
+/* A killed process leaves its shared memory behind: libfabric's shm names it PID:UID:INDEX. */
+static void sweep_shm(pid_t pid)
+{
+	char pattern[64];
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "/dev/shm/%d:*", pid);
+	if (glob(pattern, 0, NULL, &found))
+		return;
+	for (size_t f = 0; f < found.gl_pathc; f++)
+		unlink(found.gl_pathv[f]);
+	globfree(&found);
+}
+
 static void rank_main(const struct ft_case *c, int rank)
 {
 	void *frame[1];
@@ -48,6 +62,7 @@ static void rank_main(const struct ft_case *c, int rank)
 	backtrace(frame, 1); /* loads libgcc now, not inside the handler */
 	signal(SIGUSR1, on_usr1);
 	signal(SIGPIPE, SIG_IGN);
+	sweep_shm(getpid()); /* of an earlier process with this number */
 	ft.rank = rank;
 	c->run();
 	fflush(NULL);
@@ -95,22 +110,6 @@ static const char *verdict(int i, int status, bool *skip)
 	return *skip ? NULL : text;
 }
 
-/* A killed rank leaves its shared memory behind: libfabric's shm names it PID:UID:INDEX. */
-static void sweep_shm(const struct ft_case *c)
-{
-	char pattern[64];
-	glob_t found;
-
-	for (int i = 0; i < c->ranks; i++) {
-		snprintf(pattern, sizeof(pattern), "/dev/shm/%d:*", ft.sh->rank[i].pid);
-		if (glob(pattern, 0, NULL, &found))
-			continue;
-		for (size_t f = 0; f < found.gl_pathc; f++)
-			unlink(found.gl_pathv[f]);
-		globfree(&found);
-	}
-}
-
 /* 0 passed, 1 failed, 77 skipped. */
 static int watch(const struct ft_case *c)
 {
@@ -148,7 +147,8 @@ static int watch(const struct ft_case *c)
 		if (pid <= 0)
 			usleep(500);
 	}
-	sweep_shm(c);
+	for (int i = 0; i < c->ranks; i++)
+		sweep_shm(ft.sh->rank[i].pid);
 	printf("%s %s %.2f s%s%s\n",
 	       why    ? "FAIL"
 	       : skip ? "skip"

@@ -5,6 +5,9 @@
 build=$1 core=$2 ranks=$3 seconds=$4
 . "$(dirname "$0")/mpi_common.sh"
 need lmp lammps
+# With libasan preloaded its ranks stop at exit over libfabric's own providers just as well: a
+# destructor of p11-kit, which LAMMPS brings along, waits for glibc's locale lock.
+is_asan && skip "lmp with libasan preloaded never ends, with or without quiver"
 
 export OMP_NUM_THREADS=1
 cd "$run_dir" || fail "no folder to run in"

@@ -101,7 +101,7 @@ static int read_from(struct loop_ep *ep, uint64_t from, const struct iovec *iov,
 	struct loop_read *r;
 
 	QV_NEED(from < QV_LOOP_MAX && cnt >= 1 && cnt <= ep->x.send_iov);
-	if (refuses(ep) || ep->reading >= loop->chaos.capacity)
+	if (refuses(ep) || ep->reading[from] >= loop->chaos.capacity)
 		return QV_EAGAIN;
 	if (hits(&loop->chaos.fail_read)) {
 		if (loop->chaos.fail_at_once)
@@ -123,7 +123,8 @@ static int read_from(struct loop_ep *ep, uint64_t from, const struct iovec *iov,
 		r->len += iov[i].iov_len;
 	}
 	QV_NEED(r->len <= ep->x.read_max);
-	ep->reading++;
+	r->slot = (unsigned)from;
+	ep->reading[from]++;
 	return QV_OK;
 }
 

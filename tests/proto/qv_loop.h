@@ -35,7 +35,7 @@ enum qv_loop_death {
 /* Settings that may be changed at any time. */
 struct qv_loop_chaos {
 	unsigned eagain;      /* per cent of the calls that answer QV_EAGAIN */
-	unsigned capacity;    /* packets under way per pair, reads per endpoint */
+	unsigned capacity;    /* packets and reads under way per pair */
 	unsigned fail_expose; /* per cent of expose that fail */
 	unsigned fail_send;   /* this many sends more go well, then one fails (0 = never) */
 	unsigned fail_read;   /* the same of reads */

@@ -39,6 +39,7 @@ struct loop_read {
 	struct iovec iov[LOOP_IOV];
 	size_t cnt, len;
 	uint64_t addr, key;
+	unsigned slot;
 	struct qv_xfer *xfer;
 };
 
@@ -62,7 +63,7 @@ struct loop_ep {
 	struct loop_queue *held; /* its first packet was not taken: nothing else is handed over */
 	struct loop_region *regions;
 	size_t nregions;
-	unsigned reading;
+	unsigned reading[QV_LOOP_MAX]; /* per target */
 };
 
 struct qv_loop {

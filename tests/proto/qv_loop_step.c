@@ -184,7 +184,7 @@ static bool read_one(struct qv_loop *loop)
 	if (r.from && !r.from->alive && r.from->death == QV_LOOP_STUCK)
 		return false;
 	loop->reads[i] = loop->reads[--loop->nreads];
-	r.ep->reading--;
+	r.ep->reading[r.slot]--;
 	loop_done(r.ep, r.xfer, do_read(&r));
 	return true;
 }
@@ -221,7 +221,7 @@ void qv_loop_drain(struct qv_loop *loop, unsigned at)
 			loop_done(ep, loop->reads[i].xfer, QV_ECANCELED);
 			loop->reads[i] = loop->reads[--loop->nreads];
 		}
-	ep->reading = 0;
+	memset(ep->reading, 0, sizeof ep->reading);
 	for (size_t i = loop->ndone; i-- > 0;)
 		if (loop->done[i].ep == ep) {
 			struct loop_done done = loop->done[i];
