@@ -85,6 +85,16 @@ static QV_COLD void qv_tables_learn(struct qv_tables *t, const struct qv_tables_
 	}
 }
 
+QV_INLINE uint32_t qv_tables_insert(struct qv_index *ix, enum qv_side side, uint64_t *e)
+{
+	return qv_index_insert_at(ix, side, qv_index_slot_of(ix, side, e), e);
+}
+
+QV_INLINE void qv_tables_remove_from(struct qv_index *ix, enum qv_side side, uint64_t *e)
+{
+	qv_index_remove_at(ix, side, qv_index_slot_of(ix, side, e), e);
+}
+
 QV_INLINE int qv_tables_append_recv(struct qv_tables *t, const struct qv_tables_shape *s,
 				    const struct qv_queue_ops *ops, uint64_t *e)
 {
@@ -107,7 +117,7 @@ QV_INLINE int qv_tables_append_recv(struct qv_tables *t, const struct qv_tables_
 	ix->live++;
 	t->mask[i * s->n_masks / s->n_tables].recvs++;
 	t->mask[i * s->n_masks / s->n_tables].learned = 1;
-	t->q.base.stats.inspected += qv_index_insert(ix, QV_POSTED, e);
+	t->q.base.stats.inspected += qv_tables_insert(ix, QV_POSTED, e);
 	return QV_OK;
 }
 
@@ -122,26 +132,25 @@ QV_INLINE int qv_tables_append_msg(struct qv_tables *t, const struct qv_tables_s
 	t->ix[QV_UNEXPECTED][0].live = n;
 	for (uint32_t i = 0; i < s->n_tables; i++)
 		t->q.base.stats.inspected +=
-			qv_index_insert(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, e);
+			qv_tables_insert(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, e);
 	return QV_OK;
 }
 
 QV_INLINE void qv_tables_remove(struct qv_tables *t, const struct qv_tables_shape *s,
 				enum qv_side side, uint64_t *e)
 {
-	uint64_t *seen = &t->q.base.stats.inspected;
 	uint64_t i = e[QV_E_HOME];
 
 	if (side == QV_UNEXPECTED) {
 		t->ix[QV_UNEXPECTED][0].live--;
 		for (i = 0; i < s->n_tables; i++)
-			qv_index_remove(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, e, seen);
+			qv_tables_remove_from(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, e);
 	} else if (i == QV_NO_TABLE) {
 		qv_chain_remove(&t->wild, e, QV_E_LINK);
 	} else {
 		t->ix[QV_POSTED][i].live--;
 		t->mask[i * s->n_masks / s->n_tables].recvs--;
-		qv_index_remove(&t->ix[QV_POSTED][i], QV_POSTED, e, seen);
+		qv_tables_remove_from(&t->ix[QV_POSTED][i], QV_POSTED, e);
 	}
 }
 
