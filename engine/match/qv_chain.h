@@ -75,15 +75,18 @@ QV_INLINE void qv_chain_each(const struct qv_chain *c, unsigned int w, qv_each_f
 QV_INLINE uint64_t *qv_chain_find_recv(const struct qv_chain *c, unsigned int w, uint64_t tag,
 				       uint32_t src, uint64_t *best, uint64_t *seen)
 {
-	for (uint64_t *e = c->head; e; e = qv_entry(e[w])) {
+	uint64_t n = 0;
+
+	for (uint64_t *e = c->head; e && !(best && qv_older(best, e)); e = qv_entry(e[w])) {
 		const struct qv_recv *r = qv_recv_of(e);
 
-		if (best && !qv_older(e, best))
+		n++;
+		if (qv_accepts(r->tag, r->ignore, r->src, tag, src)) {
+			best = e;
 			break;
-		++*seen;
-		if (qv_accepts(r->tag, r->ignore, r->src, tag, src))
-			return e;
+		}
 	}
+	*seen += n;
 	return best;
 }
 
@@ -91,15 +94,18 @@ QV_INLINE uint64_t *qv_chain_find_recv(const struct qv_chain *c, unsigned int w,
 QV_INLINE uint64_t *qv_chain_find_msg(const struct qv_chain *c, unsigned int w, uint64_t tag,
 				      uint64_t ignore, uint32_t src, uint64_t *best, uint64_t *seen)
 {
-	for (uint64_t *e = c->head; e; e = qv_entry(e[w])) {
+	uint64_t n = 0;
+
+	for (uint64_t *e = c->head; e && !(best && qv_older(best, e)); e = qv_entry(e[w])) {
 		const struct qv_msg *msg = qv_msg_of(e);
 
-		if (best && !qv_older(e, best))
+		n++;
+		if (qv_accepts(tag, ignore, src, msg->tag, msg->src)) {
+			best = e;
 			break;
-		++*seen;
-		if (qv_accepts(tag, ignore, src, msg->tag, msg->src))
-			return e;
+		}
 	}
+	*seen += n;
 	return best;
 }
 

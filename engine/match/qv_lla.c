@@ -134,36 +134,51 @@ void qv_lla_remove(struct qv_lla *l, const uint64_t *e)
 		b->head++;
 	while (b->head < b->tail && !*entry_at(l, b, b->tail - 1))
 		b->tail--;
-	if (b->head == b->tail)
+	if (b->head < b->tail)
+		return;
+	if (l->first == l->last)
+		b->head = b->tail = 0;
+	else
 		drop_block(l, b);
 }
 
+/* Holes keep their keys, and are told from entries when a key fits: that is the rare case. */
 uint64_t *qv_lla_find_recv(const struct qv_lla *l, uint64_t tag, uint32_t src, uint64_t *seen)
 {
+	uint64_t n = 0;
+
 	for (struct qv_lla_block *b = l->first; b; b = b->next) {
 		const struct recv_slot *s = recv_slots(b);
 
 		for (uint32_t i = b->head; i < b->tail; i++) {
-			++*seen;
-			if (s[i].entry && qv_accepts(s[i].tag, s[i].ignore, s[i].src, tag, src))
+			if (qv_accepts(s[i].tag, s[i].ignore, s[i].src, tag, src) && s[i].entry) {
+				*seen += n + i - b->head + 1;
 				return s[i].entry;
+			}
 		}
+		n += b->tail - b->head;
 	}
+	*seen += n;
 	return NULL;
 }
 
 uint64_t *qv_lla_find_msg(const struct qv_lla *l, uint64_t tag, uint64_t ignore, uint32_t src,
 			  uint64_t *seen)
 {
+	uint64_t n = 0;
+
 	for (struct qv_lla_block *b = l->first; b; b = b->next) {
 		const struct msg_slot *s = msg_slots(b);
 
 		for (uint32_t i = b->head; i < b->tail; i++) {
-			++*seen;
-			if (s[i].entry && qv_accepts(tag, ignore, src, s[i].tag, s[i].src))
+			if (qv_accepts(tag, ignore, src, s[i].tag, s[i].src) && s[i].entry) {
+				*seen += n + i - b->head + 1;
 				return s[i].entry;
+			}
 		}
+		n += b->tail - b->head;
 	}
+	*seen += n;
 	return NULL;
 }
 
@@ -177,5 +192,7 @@ void qv_lla_each(const struct qv_lla *l, qv_each_fn *fn, void *ctx)
 
 uint64_t *qv_lla_first(const struct qv_lla *l)
 {
-	return l->first ? *entry_at(l, l->first, l->first->head) : NULL;
+	if (!l->first || l->first->head == l->first->tail)
+		return NULL;
+	return *entry_at(l, l->first, l->first->head);
 }

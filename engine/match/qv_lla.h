@@ -9,7 +9,7 @@
  *
  * Entries are appended at the tail of the last block only. One that leaves from between head and
  * tail leaves a hole, which is passed over and never filled: so slot order is order of arrival. An
- * empty block is given back, one is kept for the next append.
+ * empty block is given back, but for the only one and one in reserve.
  */
 #ifndef QV_LLA_H
 #define QV_LLA_H

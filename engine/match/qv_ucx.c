@@ -4,7 +4,8 @@
  * remainders of the tag for exact receives, one list for the others; every message is in such a
  * list and in one list of all messages, which receives that are not exact walk. Nothing grows.
  *
- * UCX has the sender in its tag, here it joins the upper half.
+ * UCX sees one tag of 64 bits. MPIs put the user's tag into its upper part and sender and context
+ * into the lower; so does the hash here, with the context being what our tags have above bit 31.
  */
 #include "match/qv_binned.h"
 
@@ -13,7 +14,10 @@
 
 static inline uint32_t hash(uint64_t tag, uint32_t src)
 {
-	return (uint32_t)tag % PRIME ^ ((uint32_t)(tag >> 32) ^ src) % PRIME;
+	uint32_t low = src << 20 ^ (uint32_t)(tag >> 32);
+	uint32_t high = ((uint32_t)tag << 8 | (uint32_t)tag >> 24) ^ src >> 12;
+
+	return low % PRIME ^ high % PRIME;
 }
 
 static const struct qv_bin_shape shape = {.n_bins = N_BINS, .hash = hash, .all = 1};
