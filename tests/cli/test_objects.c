@@ -340,6 +340,16 @@ static void busy_av(void **state)
 	assert_int_equal(fi_close(&ep->fid), 0);
 }
 
+/* Closed before anything was bound to it: two cores of libfabric crash there by themselves. */
+static void unused_ep(void **state)
+{
+	struct env *e = *state;
+	struct fid_ep *ep;
+
+	assert_int_equal(fi_endpoint(e->domain, e->info, &ep, NULL), 0);
+	assert_int_equal(fi_close(&ep->fid), 0);
+}
+
 static void registration(void **state)
 {
 	struct env *e = *state;
@@ -412,10 +422,10 @@ static void core_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(av_table),        CASE(av_map),    CASE(av_type),    CASE(av_many),
-		CASE(av_bad_address),  CASE(av_event),  CASE(av_refused), CASE(av_by_service),
-		CASE(av_same_address), CASE(busy),      CASE(busy_av),    CASE(registration),
-		CASE(not_served),      CASE(core_name),
+		CASE(av_table),        CASE(av_map),     CASE(av_type),    CASE(av_many),
+		CASE(av_bad_address),  CASE(av_event),   CASE(av_refused), CASE(av_by_service),
+		CASE(av_same_address), CASE(busy),       CASE(busy_av),    CASE(unused_ep),
+		CASE(registration),    CASE(not_served), CASE(core_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
