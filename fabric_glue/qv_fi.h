@@ -181,6 +181,8 @@ struct qv_fi_av {
 	struct qv_fi_av_index *index;
 };
 
+/* An AV of the core, for `count` addresses or so (0: unknown). */
+int qv_fi_av_open_core(struct qv_fi_domain *dom, size_t count, struct fid_av **core);
 /* The core's address of an entry, which is given to the core if it has not been yet.
  * -FI_EINVAL: no such entry; another -FI_E*: the core does not take it. Lock held. */
 int qv_fi_av_reach(struct qv_fi_av *av, fi_addr_t index, fi_addr_t *core);

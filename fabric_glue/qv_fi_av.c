@@ -117,15 +117,15 @@ static int check_attr(const struct fi_av_attr *attr)
 	return 0;
 }
 
-static int open_core(struct qv_fi_av *av, const struct fi_av_attr *attr)
+int qv_fi_av_open_core(struct qv_fi_domain *dom, size_t count, struct fid_av **core)
 {
-	struct fi_av_attr core = {.type = FI_AV_TABLE, .count = attr->count};
-	int ret = fi_av_open(av->dom->core, &core, &av->core, NULL);
+	struct fi_av_attr attr = {.type = FI_AV_TABLE, .count = count};
+	int ret = fi_av_open(dom->core, &attr, core, NULL);
 
 	if (!ret)
 		return 0;
-	core = (struct fi_av_attr){.type = FI_AV_MAP, .count = attr->count};
-	return fi_av_open(av->dom->core, &core, &av->core, NULL);
+	attr = (struct fi_av_attr){.type = FI_AV_MAP, .count = count};
+	return fi_av_open(dom->core, &attr, core, NULL);
 }
 
 static size_t first_entries(size_t hint)
@@ -156,7 +156,7 @@ int qv_fi_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid
 	if (!av->entries || !av->index)
 		goto fail;
 	qv_fi_lock(dom);
-	ret = open_core(av, attr);
+	ret = qv_fi_av_open_core(dom, 0, &av->core);
 	if (!ret)
 		dom->refs++;
 	qv_fi_unlock(dom);

@@ -89,15 +89,24 @@ struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app)
 	return NULL;
 }
 
-/* Asking for "tcp" also brings "tcp;ofi_rxm": keep what has exactly this name. */
-static struct fi_info *keep_exact(struct fi_info *list, const char *name)
+static bool is_name(const char *name, const char *wanted)
+{
+	return !wanted || (name && !strcasecmp(name, wanted));
+}
+
+/* Asking for "tcp" also brings "tcp;ofi_rxm", and not every core looks at the names of fabric and
+ * domain: keep what was asked for. */
+static struct fi_info *keep_exact(struct fi_info *list, const char *core,
+				  const struct fi_info *hints)
 {
 	struct fi_info *kept = NULL, **tail = &kept, *next;
 
 	for (; list; list = next) {
 		next = list->next;
 		list->next = NULL;
-		if (!strcasecmp(list->fabric_attr->prov_name, name)) {
+		if (is_name(list->fabric_attr->prov_name, core) &&
+		    is_name(list->fabric_attr->name, hints->fabric_attr->name) &&
+		    is_name(list->domain_attr->name, hints->domain_attr->name)) {
 			*tail = list;
 			tail = &list->next;
 		} else {
@@ -119,7 +128,7 @@ int qv_fi_core_ask(const char *core, const char *node, const char *service, uint
 	asking--;
 	if (ret)
 		return ret;
-	*list = keep_exact(*list, core);
+	*list = keep_exact(*list, core, hints);
 	return *list ? 0 : -FI_ENODATA;
 }
 

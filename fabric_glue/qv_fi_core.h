@@ -16,7 +16,7 @@
 /* This thread is asking a core: what arrives at our own getinfo now is its echo. */
 bool qv_fi_core_asking(void);
 
-/* fi_getinfo of exactly this provider, hidden or not. */
+/* fi_getinfo of exactly this provider, hidden or not, with hints made by libfabric's fi_dupinfo. */
 int qv_fi_core_ask(const char *core, const char *node, const char *service, uint64_t flags,
 		   const struct fi_info *hints, struct fi_info **list);
 /* The same with hints made by qv_fi_core_hints (freed here; NULL: no memory), and without FI_RMA if

@@ -248,6 +248,20 @@ static void unbind(struct qv_fi_ep *ep)
 	ep->av->refs--;
 }
 
+/* tcp and rxm crash when an endpoint closes that never had an AV: it gets an empty one first. */
+static int close_core(struct qv_fi_ep *ep)
+{
+	struct fid_av *empty = NULL;
+	int rc;
+
+	if (!ep->av && qv_fi_av_open_core(ep->dom, 1, &empty) == 0)
+		fi_ep_bind(ep->core, &empty->fid, 0);
+	rc = fi_close(&ep->core->fid);
+	if (empty)
+		fi_close(&empty->fid);
+	return rc;
+}
+
 static int ep_close(struct fid *fid)
 {
 	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
@@ -261,7 +275,7 @@ static int ep_close(struct fid *fid)
 		qv_fi_stats_print(ep);
 	ep->closing = true;
 	unbind(ep);
-	rc = fi_close(&ep->core->fid);
+	rc = close_core(ep);
 	if (rc)
 		QV_FI_WARN(EP_CTRL, "the core's endpoint does not close: %s\n", fi_strerror(-rc));
 	if (ep->core_cq)

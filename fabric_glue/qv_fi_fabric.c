@@ -45,15 +45,23 @@ static int no_wait_open(struct fid_fabric *fabric, struct fi_wait_attr *attr, st
 	return -FI_ENOSYS;
 }
 
-/* The application gets the core's own queue: all that we ever write to it are AV completions. */
+/* The application gets the core's own queue, and we write AV completions to it. */
 static int eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq **eq,
 		   void *context)
 {
 	struct qv_fi_fabric *fabric = container_of(fid, struct qv_fi_fabric, fid);
+	struct fi_eq_attr core = {0};
+	int ret;
 
-	if (attr && attr->wait_obj == FI_WAIT_SET)
+	if (attr)
+		core = *attr;
+	if (core.wait_obj == FI_WAIT_SET)
 		return -FI_ENOSYS;
-	return fi_eq_open(fabric->core, attr, eq, context);
+	core.flags |= FI_WRITE;
+	ret = fi_eq_open(fabric->core, &core, eq, context);
+	if (!ret && attr)
+		attr->wait_obj = core.wait_obj;
+	return ret;
 }
 
 static struct fi_ops fabric_fi_ops = {

@@ -264,6 +264,8 @@ void qv_fi_offer_narrow(struct fi_info *info, const struct fi_info *hints, uint3
 	info->caps = narrow_caps(info->caps, hints ? hints->caps : 0);
 	info->tx_attr->caps = info->caps & TX_CAPS;
 	info->rx_attr->caps = info->caps & RX_CAPS;
+	if (!(info->caps & FI_RMA))
+		info->tx_attr->msg_order = info->rx_attr->msg_order = FI_ORDER_SAS;
 	/* Default flags of operations are the application's choice, none without it. */
 	info->tx_attr->op_flags = tx ? tx->op_flags : 0;
 	info->rx_attr->op_flags = rx ? rx->op_flags : 0;

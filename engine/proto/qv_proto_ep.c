@@ -24,11 +24,24 @@ static int init(struct qv_proto *p, const struct qv_proto_settings *set)
 	return QV_OK;
 }
 
+/* Beside its header, payload is injected from where it is; else both are put together on the stack.
+ */
+static size_t fast_end(const struct qv_xport *x, size_t apart)
+{
+	size_t header = sizeof(struct qv_wire_hdr) + sizeof(uint64_t); /* with completion data */
+
+	if (x->inject_max < header)
+		return 0;
+	if (apart && x->inject_max >= QV_PROTO_INJECT + sizeof(uint64_t))
+		return x->inject_max + 1;
+	return x->inject_max - header < QV_PROTO_INJECT ? x->inject_max - header + 1
+							: QV_PROTO_INJECT + 1;
+}
+
 int qv_proto_create(const struct qv_proto_settings *set, struct qv_xport *xport,
 		    const struct qv_proto_owner_ops *ops, void *owner, struct qv_proto **proto)
 {
 	struct qv_proto *p;
-	size_t header = sizeof(struct qv_wire_hdr) + sizeof(uint64_t); /* with completion data */
 	int rc;
 
 	if (xport->packet_max < QV_WIRE_MIN_PACKET || xport->send_iov == 0 ||
@@ -43,10 +56,8 @@ int qv_proto_create(const struct qv_proto_settings *set, struct qv_xport *xport,
 	p->eager_max = set->eager_max < QV_EAGER_LIMIT ? set->eager_max : QV_EAGER_LIMIT;
 	p->budget = set->budget;
 	p->packet_max = xport->packet_max;
-	if (xport->inject_max >= header)
-		p->fast_end = xport->inject_max - header + 1;
-	if (p->fast_end > QV_PROTO_INJECT + 1)
-		p->fast_end = QV_PROTO_INJECT + 1;
+	p->apart = xport->ops->inject_apart ? sizeof(struct qv_wire_hdr) : 0;
+	p->fast_end = fast_end(xport, p->apart);
 	do
 		p->uid = qv_proc_random();
 	while (p->uid == 0);

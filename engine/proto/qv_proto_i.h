@@ -164,7 +164,8 @@ struct qv_proto {
 	const struct qv_proto_owner_ops *ops;
 	void *owner;
 	size_t eager_max, budget, packet_max;
-	size_t fast_end; /* shorter payload is copied behind its header on the stack; 0: none is */
+	size_t apart;    /* bytes of a packet that travel beside it: 0, or the header's 16 */
+	size_t fast_end; /* shorter payload needs no request; 0: all does */
 	uint64_t uid;
 	struct qv_pool txs, rxs, ins, unexps, flights;
 	struct qv_handles tx_handles; /* sends that wait for FIN or CTS */
@@ -216,7 +217,8 @@ void qv_peer_on_pong(struct qv_peer *peer);
 /* qv_proto_send.c */
 int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const void *body,
 		  size_t len);
-void qv_tx_fin(struct qv_peer *peer, uint64_t sreq, int status);
+/* QV_ENOMEM: not told. */
+int qv_tx_fin(struct qv_peer *peer, uint64_t sreq, int status);
 void qv_tx_on_fin(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
 void qv_tx_on_cts(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
 /* Every packet of tx was given to the transport (status QV_OK), or giving it up failed. */
@@ -253,11 +255,16 @@ void qv_peer_consumed(struct qv_peer *peer, size_t bytes);
 int qv_unexp_new(struct qv_proto *p, const struct qv_info *info, const char *body, size_t len);
 void qv_unexp_free(struct qv_proto *p, struct qv_unexp *u);
 void qv_unexp_drop(struct qv_proto *p, struct qv_unexp *u);
+/* Those dropped whose senders could not be told for want of memory. */
+void qv_unexp_drop_again(struct qv_proto *p);
 /* The rest of it will not come: it stays, empty, and fails the receive that takes it. */
 void qv_unexp_lose(struct qv_proto *p, struct qv_unexp *u);
 
 /* qv_proto_rndv.c */
 struct qv_in *qv_in_new(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info);
+/* A whole eager message, len bytes of it in the buffer: complete once its sender can be told. */
+void qv_in_hold(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info, void *buf,
+		size_t len);
 void qv_in_finish(struct qv_in *in);
 void qv_in_fail(struct qv_in *in, int status);
 void qv_in_start(struct qv_in *in, const struct qv_wire_seg *segs);

@@ -122,6 +122,7 @@ void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 	if (p->heard)
 		p->heard_at = now_ms;
 	p->heard = false;
+	qv_unexp_drop_again(p);
 	for (uint32_t i = 0; i < p->npeers; i++) {
 		struct qv_peer *peer = p->peers[i];
 

@@ -101,8 +101,8 @@ static int on_message(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 		}
 	}
 	if (QV_UNLIKELY(p->closing)) {
-		if (info.sreq && !peer->failed)
-			qv_tx_fin(peer, info.sreq, QV_EPEER);
+		if (info.sreq && qv_tx_fin(peer, info.sreq, QV_EPEER) == QV_ENOMEM)
+			return QV_ENOMEM;
 		return QV_OK;
 	}
 	if (QV_UNLIKELY(!reserve(p)))
@@ -172,10 +172,11 @@ static void on_credit(struct qv_peer *peer, uint64_t bytes)
 	peer->eager_out -= bytes < peer->eager_out ? bytes : peer->eager_out;
 }
 
-static int general_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t from)
+static int general_packet(struct qv_proto *p, const struct qv_wire_hdr *hdr, const char *body,
+			  size_t len, uint64_t from)
 {
 	struct qv_wire_pkt pkt;
-	const char *wrong = qv_wire_parse(buf, len, &pkt);
+	const char *wrong = qv_wire_parse(hdr, body, len, &pkt);
 	struct qv_peer *peer;
 
 	if (QV_UNLIKELY(wrong != NULL)) {
@@ -240,18 +241,35 @@ static struct qv_peer *plain_sender(struct qv_proto *p, const struct qv_wire_hdr
 		       : NULL;
 }
 
+static inline int on_packet(struct qv_proto *p, const struct qv_wire_hdr *hdr, const char *body,
+			    size_t len, uint64_t from)
+{
+	struct qv_peer *peer = plain_sender(p, hdr);
+
+	p->heard = true;
+	if (QV_LIKELY(peer != NULL))
+		return on_plain(peer, hdr, body, len);
+	return general_packet(p, hdr, body, len, from);
+}
+
 int qv_proto_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t from)
 {
 	struct qv_wire_hdr hdr;
-	struct qv_peer *peer;
 
-	p->heard = true;
-	if (QV_LIKELY(len >= sizeof hdr)) {
-		memcpy(&hdr, buf, sizeof hdr);
-		peer = plain_sender(p, &hdr);
-		if (QV_LIKELY(peer != NULL))
-			return on_plain(peer, &hdr, (const char *)buf + sizeof hdr,
-					len - sizeof hdr);
+	if (QV_UNLIKELY(len < sizeof hdr)) {
+		qv_refuse(p, "shorter than a header");
+		return QV_OK;
 	}
-	return general_packet(p, buf, len, from);
+	memcpy(&hdr, buf, sizeof hdr);
+	return on_packet(p, &hdr, (const char *)buf + sizeof hdr, len - sizeof hdr, from);
+}
+
+int qv_proto_packet_apart(struct qv_proto *p, uint64_t word, uint64_t arg, const void *body,
+			  size_t len, uint64_t from)
+{
+	struct qv_wire_hdr hdr;
+
+	memcpy(&hdr, &word, sizeof word);
+	hdr.arg = arg;
+	return on_packet(p, &hdr, body, len, from);
 }

@@ -101,9 +101,11 @@ static void deliver_whole(struct qv_proto *p, struct qv_rx *rx, const struct qv_
 		if (len)
 			memcpy(buf, payload, len);
 	}
-	if (info->sreq && !qv_info_stale(info))
-		qv_tx_fin(info->peer, info->sreq, QV_OK);
-	qv_rx_complete(p, rx, info, len, buf, QV_OK);
+	if (info->sreq && !qv_info_stale(info) &&
+	    qv_tx_fin(info->peer, info->sreq, QV_OK) == QV_ENOMEM)
+		qv_in_hold(p, rx, info, buf, len);
+	else
+		qv_rx_complete(p, rx, info, len, buf, QV_OK);
 }
 
 /* A matched message: its payload is all at hand (eager), or with the sender (rts). The endpoint

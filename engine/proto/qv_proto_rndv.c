@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* From the pool, which has one in reserve (reserve_in); takes the room in the buffer. */
-struct qv_in *qv_in_new(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info)
+/* From the pool, which has one in reserve (reserve_in). */
+static struct qv_in *in_get(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info)
 {
 	struct qv_in *in = qv_pool_get(&p->ins);
 
@@ -17,13 +17,42 @@ struct qv_in *qv_in_new(struct qv_proto *p, struct qv_rx *rx, const struct qv_in
 	in->info = *info;
 	in->p = p;
 	in->rx = rx;
-	in->want = qv_rx_reserve(p, rx, info->full, in->iov, &in->cnt);
 	in->next = p->ins_head;
 	if (in->next)
 		in->next->prev = in;
 	p->ins_head = in;
 	info->peer->owed++;
 	return in;
+}
+
+/* Takes the room in the buffer. */
+struct qv_in *qv_in_new(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info)
+{
+	struct qv_in *in = in_get(p, rx, info);
+
+	in->want = qv_rx_reserve(p, rx, info->full, in->iov, &in->cnt);
+	return in;
+}
+
+/* Again at the next progress. */
+static void wait(struct qv_in *in)
+{
+	struct qv_proto *p = in->p;
+
+	in->waiting = true;
+	in->next_read = p->head.reads;
+	p->head.reads = in;
+}
+
+void qv_in_hold(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info, void *buf,
+		size_t len)
+{
+	struct qv_in *in = in_get(p, rx, info);
+
+	in->iov[0] = (struct iovec){buf, len};
+	in->cnt = 1;
+	in->want = in->pos = len;
+	wait(in);
 }
 
 static void *buffer(const struct qv_in *in)
@@ -52,10 +81,13 @@ void qv_in_finish(struct qv_in *in)
 	struct qv_proto *p = in->p;
 
 	if (!in->reported) {
+		if (in->info.sreq && !qv_info_stale(&in->info) &&
+		    qv_tx_fin(in->info.peer, in->info.sreq, in->status) == QV_ENOMEM) {
+			wait(in);
+			return;
+		}
 		in->reported = true;
 		unlink_in(in);
-		if (in->info.sreq && !qv_info_stale(&in->info))
-			qv_tx_fin(in->info.peer, in->info.sreq, in->status);
 		qv_rx_complete(p, in->rx, &in->info, in->status ? 0 : in->want, buffer(in),
 			       in->status);
 	}
@@ -124,16 +156,6 @@ static int read_some(struct qv_in *in)
 	return rc;
 }
 
-/* Again at the next progress. */
-static void wait(struct qv_in *in)
-{
-	struct qv_proto *p = in->p;
-
-	in->waiting = true;
-	in->next_read = p->head.reads;
-	p->head.reads = in;
-}
-
 /* Issue reads until all is asked for or the transport is full; then wait in the list. */
 static void read_on(struct qv_in *in)
 {
@@ -168,10 +190,10 @@ static void ask_segments(struct qv_in *in)
 		qv_in_fail(in, rc);
 }
 
-/* Fetch it, by the way that both sides have. */
+/* Fetch what is still missing, by the way that both sides have. */
 static void fetch(struct qv_in *in)
 {
-	if (in->info.nsegs == 0 || in->p->x->read_max == 0)
+	if (in->pos < in->want && (in->info.nsegs == 0 || in->p->x->read_max == 0))
 		ask_segments(in);
 	else
 		read_on(in);

@@ -96,12 +96,27 @@ void qv_unexp_drop(struct qv_proto *p, struct qv_unexp *u)
 		return;
 	}
 	if (!qv_info_stale(&u->info)) {
+		if (u->info.sreq && qv_tx_fin(peer, u->info.sreq, QV_OK) == QV_ENOMEM) {
+			u->discard = true;
+			return;
+		}
 		if (!u->info.rts)
 			qv_peer_consumed(peer, u->info.full);
-		if (u->info.sreq)
-			qv_tx_fin(peer, u->info.sreq, QV_OK);
 	}
 	qv_unexp_free(p, u);
+}
+
+void qv_unexp_drop_again(struct qv_proto *p)
+{
+	struct qv_unexp *u = p->loose;
+
+	while (u) {
+		struct qv_unexp *next = u->next_loose;
+
+		if (u->discard && u != u->info.peer->open_unexp)
+			qv_unexp_drop(p, u);
+		u = next;
+	}
 }
 
 static void report_peek(struct qv_proto *p, const struct qv_recv_args *args,

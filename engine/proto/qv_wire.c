@@ -59,11 +59,10 @@ static const char *parse_words(const char *at, size_t left, struct qv_wire_pkt *
 	return body_fits(pkt) ? NULL : "length does not fit the packet type";
 }
 
-const char *qv_wire_parse(const void *buf, size_t len, struct qv_wire_pkt *pkt)
+const char *qv_wire_parse(const struct qv_wire_hdr *hdr, const void *rest, size_t len,
+			  struct qv_wire_pkt *pkt)
 {
-	if (len < sizeof pkt->hdr)
-		return "shorter than a header";
-	memcpy(&pkt->hdr, buf, sizeof pkt->hdr);
+	pkt->hdr = *hdr;
 	if (pkt->hdr.magic != QV_WIRE_MAGIC)
 		return "not a quiver packet (wrong magic number)";
 	if (pkt->hdr.version != QV_WIRE_VERSION)
@@ -72,7 +71,7 @@ const char *qv_wire_parse(const void *buf, size_t len, struct qv_wire_pkt *pkt)
 		return "unknown packet type";
 	if (pkt->hdr.flags & ~allowed[pkt->hdr.op])
 		return "unknown flags";
-	return parse_words((const char *)buf + sizeof pkt->hdr, len - sizeof pkt->hdr, pkt);
+	return parse_words(rest, len, pkt);
 }
 
 size_t qv_wire_write(void *buf, const struct qv_wire_pkt *pkt)

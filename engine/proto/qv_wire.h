@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define QV_WIRE_MAGIC   0x51 /* 'Q' */
 #define QV_WIRE_VERSION 1
@@ -63,6 +64,15 @@ struct qv_wire_hdr {
 	uint64_t arg;
 };
 static_assert(sizeof(struct qv_wire_hdr) == 16, "wire header");
+
+/* The header but its arg, as one word. */
+static inline uint64_t qv_wire_word(const struct qv_wire_hdr *hdr)
+{
+	uint64_t word;
+
+	memcpy(&word, hdr, sizeof word);
+	return word;
+}
 
 struct qv_wire_hello {
 	uint64_t uid;    /* random name of this endpoint */
@@ -104,8 +114,10 @@ struct qv_wire_pkt {
 	size_t len; /* of the body */
 };
 
-/* Take apart the packet of `len` bytes at `buf`. Returns NULL, or what is wrong with it. */
-const char *qv_wire_parse(const void *buf, size_t len, struct qv_wire_pkt *pkt);
+/* Take apart a packet with this header and `len` bytes behind it. Returns NULL, or what is wrong
+ * with it. */
+const char *qv_wire_parse(const struct qv_wire_hdr *hdr, const void *rest, size_t len,
+			  struct qv_wire_pkt *pkt);
 
 /* Write header and words of pkt at `buf` (room for QV_WIRE_MAX_HDR); returns their length. */
 size_t qv_wire_write(void *buf, const struct qv_wire_pkt *pkt);

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""test_settings.py - what the user sets: wrong values get one line and nothing, good ones work.
+
+usage: test_settings.py <directory of libquiver-fi.so> [<program quiver>]
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+KNOWN = ["CORE", "MODE", "MATCH", "ISA", "EAGER", "MEMORY", "STATS", "QUIET"]
+RXM = "tcp;ofi_rxm;ofi_quiver"
+
+wrong = []
+
+
+def run(*argv, **env):
+    """The command without any setting of the caller's, but with these."""
+    full = {k: v for k, v in os.environ.items() if not k.startswith("FI_")}
+    full["FI_PROVIDER_PATH"] = sys.argv[1]
+    full.update(env)
+    done = subprocess.run(argv, env=full, capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout.replace("\0", ""), done.stderr
+
+
+def check(what, condition, seen=""):
+    """Note what is not as it should be, and go on."""
+    if not condition:
+        wrong.append(what)
+        print(f"wrong: {what}\n{seen}")
+
+
+def providers(text):
+    """Provider names in what fi_info prints."""
+    return {line.split()[1] for line in text.splitlines() if line.startswith("provider:")}
+
+
+def refused(name, value, *words, provider="quiver"):
+    """Nothing is offered, and one line on stderr has the setting and all the words."""
+    settings = {} if name == "FI_PROVIDER" else {name: value}
+    status, out, err = run("fi_info", **settings, FI_PROVIDER=provider)
+    lines = [line for line in err.splitlines() if line.startswith("quiver: ")]
+    check(f"{name}={value}: nothing is offered", status != 0 and not providers(out), out)
+    check(f"{name}={value}: one line", len(lines) == 1, err)
+    check(f"{name}={value}: {' '.join(words)}",
+          lines and all(w in lines[0] for w in (value,) + words), err)
+
+
+def accepted(provider, **settings):
+    """Exactly this provider is offered, without a word."""
+    status, out, err = run("fi_info", FI_PROVIDER=provider, **settings)
+    check(f"{provider} with {settings}", status == 0 and providers(out) == {provider}, out + err)
+    check(f"{provider} with {settings}: silent", "quiver:" not in err, err)
+
+
+def test_values():
+    """Each variable, wrong and right."""
+    refused("FI_QUIVER_ISA", "sse9", "scalar", "avx2", "avx512f", "avx512")
+    refused("FI_QUIVER_MATCH", "sorted", "auto", "llv")
+    refused("FI_QUIVER_MODE", "sideways", "auto", "layered")
+    refused("FI_QUIVER_MODE", "peer", "not in this version")
+    for value in ("many", "-1", "12q", "1kk", "99999999999G"):
+        refused("FI_QUIVER_EAGER", value, "number of bytes")
+    refused("FI_QUIVER_MEMORY", "0x10", "number of bytes")
+    refused("FI_QUIVER_STATS", "perhaps", "yes", "no")
+    accepted("quiver")
+    accepted("quiver", FI_QUIVER_CORE="auto", FI_QUIVER_MODE="layered", FI_QUIVER_MATCH="auto",
+             FI_QUIVER_ISA="scalar", FI_QUIVER_EAGER="4k", FI_QUIVER_MEMORY="1G",
+             FI_QUIVER_STATS="no", FI_QUIVER_QUIET="0")
+    accepted("quiver", FI_QUIVER_CORE="", FI_QUIVER_ISA="")
+
+
+def test_cores():
+    """Which cores are taken, and what is said of the others."""
+    refused("FI_QUIVER_CORE", "carrier-pigeon", "not known", "shm", "tcp")
+    refused("FI_QUIVER_CORE", "udp", "FI_EP_RDM", "udp;ofi_rxd;ofi_quiver")
+    refused("FI_QUIVER_CORE", "ofi_rxm", "not a core")
+    refused("FI_QUIVER_CORE", "quiver", "quiver itself")
+    refused("FI_QUIVER_CORE", "shm,tcp", "name one")
+    refused("FI_QUIVER_CORE", "tcp;ofi_rxm", f'FI_PROVIDER="{RXM}"')
+    refused("FI_PROVIDER", "carrier-pigeon", "not known",
+            provider="carrier-pigeon;ofi_quiver")
+    for core in ("shm", "tcp", "sockets"):
+        accepted("quiver", FI_QUIVER_CORE=core)
+    accepted(RXM)
+    accepted("shm;ofi_quiver")
+    accepted("tcp;ofi_quiver")
+    accepted("ofi_quiver", FI_QUIVER_CORE="shm")
+    # The layered name says which core; a wrong setting of the other way does not matter to it.
+    accepted(RXM, FI_QUIVER_CORE="carrier-pigeon")
+
+
+def test_names():
+    """Misspelt variables are named and do no harm; variables of a provider not in use are not."""
+    status, out, err = run("fi_info", FI_PROVIDER="quiver", FI_QUIVER_CROE="shm", FI_QUIVER_X="")
+    check("misspelt: works", status == 0 and providers(out) == {"quiver"}, out)
+    check("misspelt: named", "quiver: " in err and "FI_QUIVER_CROE FI_QUIVER_X" in err, err)
+    status, out, err = run("fi_info", FI_QUIVER_ISA="sse9")
+    check("not in use: silent", status == 0 and "quiver" not in out + err, err)
+    status, out, err = run("fi_info", FI_PROVIDER="quiver", FI_QUIVER_ISA="sse9",
+                           FI_QUIVER_QUIET="1")
+    check("quiet", status != 0 and "quiver:" not in err, err)
+    status, out, err = run("fi_info", FI_PROVIDER="quiver", FI_QUIVER_ISA="sse9",
+                           FI_QUIVER_QUIET="1", FI_LOG_LEVEL="warn")
+    check("quiet, but in the log", "sse9 is not known" in err, err)
+    status, out, err = run("fi_info", "-p", "quiver", FI_LOG_LEVEL="info")
+    check("named by hints", providers(out) == {"quiver"}, out)
+    status, out, err = run("fi_info", "-t", "FI_EP_MSG", FI_PROVIDER="quiver", FI_LOG_LEVEL="info")
+    check("a refusal is in the log", status != 0 and "only FI_EP_RDM" in err, err)
+    status, out, err = run("fi_info", "-e")
+    for name in KNOWN:
+        check(f"fi_info -e knows FI_QUIVER_{name}", f"# FI_QUIVER_{name}:" in out, out[-3000:])
+    check("and no others", out.count("# FI_QUIVER_") == len(KNOWN), out[-3000:])
+
+
+def test_one_file():
+    """Without the second file name there is one provider, and it works."""
+    with tempfile.TemporaryDirectory() as directory:
+        shutil.copy(os.path.join(sys.argv[1], "libquiver-fi.so"), directory)
+        status, out, _ = run("fi_info", "-l", FI_PROVIDER_PATH=directory)
+        check("one name", status == 0 and "\nquiver:" in out and "ofi_quiver" not in out, out)
+        for name in ("libx-fi.so", "libz-fi.so"): # and more of them do not hurt
+            os.symlink("libquiver-fi.so", os.path.join(directory, name))
+        status, out, _ = run("fi_info", FI_PROVIDER_PATH=directory, FI_PROVIDER="quiver",
+                             FI_QUIVER_CORE="shm")
+        check("three names", providers(out) == {"quiver"}, out)
+
+
+def test_info(tool):
+    """The program's account agrees with what fi_info finds."""
+    status, out, err = run(tool, "info", "--help")
+    check("info --help", status == 0 and "--json" in out and not err, out + err)
+    status, out, err = run(tool, "info", "--nonsense")
+    check("info --nonsense", status == 2 and "--nonsense" in err and not out, out + err)
+    status, out, err = run(tool, "info")
+    check("info", status == 0 and not err, err)
+    for word in ("libfabric", "libquiver-fi.so", "FI_PROVIDER=quiver FI_QUIVER_CORE=shm",
+                 f'FI_PROVIDER="{RXM}"', "udp", "FI_EP_DGRAM", "offload", "scalar"):
+        check(f"info says {word}", word in out, out)
+    status, out, err = run(tool, "info", FI_QUIVER_ISA="sse9")
+    check("info, wrong ISA", status == 1 and "not offered" in out and "sse9" in err, out + err)
+    status, out, err = run(tool, "info", FI_PROVIDER_PATH="/nowhere")
+    check("info, no provider", status == 1 and "not found" in out, out + err)
+
+    status, out, err = run(tool, "info", "--json", FI_QUIVER_CORE="shm", FI_QUIVER_MATCH="ll",
+                           FI_QUIVER_ISA="scalar")
+    check("info --json", status == 0 and not err, err)
+    told = json.loads(out)
+    check("now", told["now"]["core"] == "shm" and told["now"]["provider"] == "quiver", out)
+    check("chosen", told["isa"]["chosen"] == "scalar" and told["matching"]["chosen"] == "ll", out)
+    check("loaded", told["loaded"] and os.path.samefile(
+        told["provider"], os.path.join(sys.argv[1], "libquiver-fi.so")), out)
+    status, out, err = run(tool, "info", "--json", FI_PROVIDER=RXM)
+    check("now, layered", json.loads(out)["now"]["core"] == "tcp;ofi_rxm", out)
+    check("not usable has a reason", all(c["usable"] or c["reason"] for c in told["cores"]), out)
+    # What it says to set works.
+    for core in told["cores"]:
+        if core["usable"]:
+            env = dict(word.split("=", 1) for word in core["environment"].replace('"', "").split())
+            accepted(**{"provider": env.pop("FI_PROVIDER"), **env})
+
+
+def main():
+    if not shutil.which("fi_info"):
+        print("no fi_info here (package libfabric-bin)")
+        return 77
+    test_values()
+    test_cores()
+    test_names()
+    test_one_file()
+    if len(sys.argv) > 2:
+        test_info(sys.argv[2])
+    print(f"{len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
