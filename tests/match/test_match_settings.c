@@ -363,6 +363,42 @@ static void test_protocol_bits_are_learned(void **state)
 	}
 }
 
+/* Entries compared by n messages that find their receives, last one first. */
+static uint64_t cost_of_arrivals(struct qv_match *m, uint64_t ignore, struct qv_recv *r, int n)
+{
+	struct qv_match_stats before, after;
+
+	qv_match_get_stats(m, &before);
+	for (int i = 0; i < n; i++) {
+		struct qv_msg *got = NULL;
+
+		r[i] = (struct qv_recv){.tag = (uint64_t)i, .ignore = ignore, .src = 1};
+		assert_int_equal(qv_match_post(m, &r[i], &got), QV_OK);
+		assert_null(got);
+	}
+	for (int i = n; i-- > 0;)
+		assert_ptr_equal(qv_match_arrive(m, (uint64_t)i | ignore, 1), &r[i]);
+	qv_match_get_stats(m, &after);
+	return after.inspected - before.inspected;
+}
+
+/* When nothing is queued by the old mask any more, another may take its place. */
+static void test_other_bits_are_learned(void **state)
+{
+	enum { N = 1000 };
+	static const char *const hashed[] = {"ucx", "bins", "hash", "nm"};
+	static struct qv_recv r[N];
+
+	for (size_t k = 0; k < sizeof(hashed) / sizeof(hashed[0]); k++) {
+		struct qv_match *m;
+
+		assert_int_equal(create(hashed[k], &m), QV_OK);
+		for (int round = 0; round < 4; round++)
+			assert_in_range(cost_of_arrivals(m, PROTOCOL >> round, r, N), N, 6 * N);
+		qv_match_destroy(m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_create_without_memory),
 		cmocka_unit_test(test_destroy_frees),
 		cmocka_unit_test(test_protocol_bits_are_learned),
+		cmocka_unit_test(test_other_bits_are_learned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
