@@ -15,4 +15,5 @@ const struct qv_match_ops qv_match_hash = {
 	.init = init,
 	.fini = qv_tables_fini,
 	QV_QUEUES_OPS,
+	.prefetch = qv_tables_prefetch,
 };

@@ -39,6 +39,11 @@ struct qv_match_ops {
 	struct qv_recv *(*next_recv)(struct qv_match *m, const struct qv_recv *prev);
 	struct qv_msg *(*next_msg)(struct qv_match *m, const struct qv_msg *prev);
 	void (*get_stats)(const struct qv_match *m, struct qv_match_stats *stats);
+	/*
+	 * May be NULL. A search, and perhaps an append, for (tag, src) will come soon: fetch what
+	 * they touch first (step 0), and somewhat later what that leads to (step 1).
+	 */
+	void (*prefetch)(const struct qv_match *m, uint64_t tag, uint32_t src, int step);
 };
 
 /* What only tests change; see qv_match_create_tuned. All zero = the product's own values. */

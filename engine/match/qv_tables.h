@@ -253,6 +253,26 @@ static void qv_tables_fini(struct qv_match *m)
 	qv_queues_fini(&t->q);
 }
 
+static void qv_tables_prefetch(const struct qv_match *m, uint64_t tag, uint32_t src, int step)
+{
+	const struct qv_tables *t = (const struct qv_tables *)m;
+
+	for (int side = 0; side < 2; side++) {
+		for (uint32_t i = 0; i < 2 * QV_TABLES_MASKS; i++) {
+			const struct qv_index *ix = &t->ix[side][i];
+			const uint64_t *slot;
+
+			if (!ix->slots)
+				continue;
+			slot = qv_index_slot(ix, tag, src);
+			if (step == 0)
+				__builtin_prefetch(slot, 1);
+			else if (*slot)
+				__builtin_prefetch(qv_entry(*slot), 1);
+		}
+	}
+}
+
 /* The functions and the table that qv_queues.h asks for. */
 #define QV_TABLES_CALLS(shape)                                                                   \
 	static const struct qv_queue_ops queue_ops;                                              \

@@ -3,6 +3,7 @@
 set(qv_match_sources
 	base/qv_mem.c
 	match/qv_match.c
+	match/qv_match_many.c
 	match/qv_auto.c
 	match/qv_auto_collect.c
 	match/qv_auto_mode.c

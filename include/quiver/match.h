@@ -142,6 +142,28 @@ QV_API struct qv_recv *qv_match_arrive(struct qv_match *engine, uint64_t tag, ui
 /* Append an unexpected message. QV_ENOMEM: nothing changed. Searches no receives. */
 QV_API int qv_match_queue(struct qv_match *engine, struct qv_msg *msg);
 
+/*
+ * Many calls in one, for whoever has a window of receives or a packet of messages. Same results, in
+ * the same order, as calls one by one; structures that profit from it fetch what later ones will
+ * touch while earlier ones are matched.
+ */
+
+/*
+ * qv_match_post for recvs[0], recvs[1], ...; the message for recvs[i], or NULL, goes to msgs[i].
+ * Returns how many were posted. Less than n: recvs[that] was refused, qv_match_post says why.
+ */
+QV_API size_t qv_match_post_many(struct qv_match *engine, struct qv_recv *const *recvs, size_t n,
+				 struct qv_msg **msgs);
+
+/*
+ * qv_match_arrive for msgs[0], msgs[1], ... (tag and src filled in); the receive for msgs[i] goes
+ * to recvs[i]. Where that is NULL the message has been queued, as by qv_match_queue. Returns how
+ * many have arrived. Less than n: there was no memory to queue msgs[that], which no receive
+ * accepts.
+ */
+QV_API size_t qv_match_arrive_many(struct qv_match *engine, struct qv_msg *const *msgs, size_t n,
+				   struct qv_recv **recvs);
+
 /* The oldest unexpected message that (tag, ignore, src) accepts, left in the queue, or NULL. */
 QV_API struct qv_msg *qv_match_peek(struct qv_match *engine, uint64_t tag, uint64_t ignore,
 				    uint32_t src);
