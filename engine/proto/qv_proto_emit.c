@@ -147,7 +147,7 @@ int qv_emit(struct qv_peer *peer, const void *hdr, size_t hdrlen, const struct i
 		parts.hdrlen = hdrlen - sizeof apart;
 	}
 	total = parts.hdrlen + len;
-	if (total <= peer->p->x->inject_max && total <= PACK_MAX)
+	if (total <= peer->p->x->inject_max && total <= PACK_MAX && peer->p->x->inject_max)
 		return emit_inject(peer, &parts, iov, cnt, len);
 	return emit_send(peer, &parts, iov, cnt, len, tx);
 }

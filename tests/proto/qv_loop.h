@@ -18,6 +18,7 @@ struct qv_loop;
 struct qv_loop_limits {
 	size_t inject_max, inject_iov, send_iov, packet_max, read_max;
 	bool hide_from; /* packets are handed over with sender UINT64_MAX */
+	bool apart;     /* the first 16 bytes travel beside a packet; the sink gets them in front */
 };
 
 /* A packet has come: QV_OK, or QV_ENOMEM (it is kept and nothing else is handed over). */

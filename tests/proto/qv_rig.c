@@ -44,8 +44,19 @@ struct rig_settings rig_defaults(unsigned nodes)
 static int sink(void *ctx, const void *buf, size_t len, uint64_t from)
 {
 	struct rig_node *node = ctx;
-	int rc = qv_proto_packet(node->p, buf, len, from);
-	bool was = qv_nomem_pause();
+	uint64_t head[2];
+	bool was;
+	int rc;
+
+	if (node->apart && len >= sizeof head) {
+		memcpy(head, buf, sizeof head);
+		rc = qv_proto_packet_apart(node->p, head[0], head[1],
+					   (const char *)buf + sizeof head, len - sizeof head,
+					   from);
+	} else {
+		rc = qv_proto_packet(node->p, buf, len, from);
+	}
+	was = qv_nomem_pause();
 
 	assert_true(rc == QV_OK || rc == QV_ENOMEM);
 	if (node->rig->on_packet)
@@ -143,7 +154,7 @@ void rig_open(struct rig *rig, unsigned at, const struct rig_settings *set)
 
 	assert_null(node->p);
 	qv_match_settings_default(&ps.match);
-	*node = (struct rig_node){.rig = rig, .index = at};
+	*node = (struct rig_node){.rig = rig, .index = at, .apart = set->limits.apart};
 	node->x = qv_loop_open(rig->loop, at, &set->limits, sink, node);
 	assert_int_equal(qv_proto_create(&ps, node->x, &owner_ops, node, &node->p), QV_OK);
 }
