@@ -42,7 +42,7 @@ static struct loop_packet *packet_new(struct loop_ep *ep, uint64_t to, const uin
 	pkt->cnt = cnt;
 	if (head) {
 		memcpy(pkt->head, head, sizeof pkt->head);
-		pkt->apart = LOOP_HEAD;
+		pkt->beside = LOOP_HEAD;
 	}
 	if (pkt->to)
 		QV_NEED(pkt->len <= pkt->to->x.packet_max);
@@ -183,21 +183,12 @@ static int op_send(struct qv_xport *x, uint64_t to, const struct iovec *iov, siz
 	return rc;
 }
 
-static int op_inject_apart(struct qv_xport *x, uint64_t to, uint64_t word, uint64_t arg,
-			   const struct iovec *iov, size_t cnt)
+static int op_inject_tagged(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf,
+			    size_t len)
 {
+	struct iovec iov = {(void *)(uintptr_t)buf, len};
 	bool was = qv_nomem_pause();
-	int rc = inject(ep_of(x), to, (uint64_t[]){word, arg}, iov, cnt);
-
-	qv_nomem_resume(was);
-	return rc;
-}
-
-static int op_send_apart(struct qv_xport *x, uint64_t to, uint64_t word, uint64_t arg,
-			 const struct iovec *iov, size_t cnt, struct qv_xfer *xfer)
-{
-	bool was = qv_nomem_pause();
-	int rc = send(ep_of(x), to, (uint64_t[]){word, arg}, iov, cnt, xfer);
+	int rc = inject(ep_of(x), to, (uint64_t[]){QV_LOOP_BARE, tag}, &iov, 1);
 
 	qv_nomem_resume(was);
 	return rc;
@@ -235,11 +226,10 @@ static const struct qv_xport_ops ops = {
 	.conceal = op_conceal,
 };
 
-static const struct qv_xport_ops apart_ops = {
+static const struct qv_xport_ops bare_ops = {
 	.inject = op_inject,
 	.send = op_send,
-	.inject_apart = op_inject_apart,
-	.send_apart = op_send_apart,
+	.inject_tagged = op_inject_tagged,
 	.read = op_read,
 	.expose = op_expose,
 	.conceal = op_conceal,
@@ -271,7 +261,7 @@ struct qv_xport *qv_loop_open(struct qv_loop *loop, unsigned at,
 	struct loop_ep *ep = need(sizeof *ep);
 
 	QV_NEED(at < QV_LOOP_MAX && !loop->at[at]);
-	ep->x = (struct qv_xport){.ops = limits->apart ? &apart_ops : &ops,
+	ep->x = (struct qv_xport){.ops = limits->bare ? &bare_ops : &ops,
 				  .inject_max = limits->inject_max,
 				  .inject_iov = limits->inject_iov,
 				  .send_iov = limits->send_iov,

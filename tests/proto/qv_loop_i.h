@@ -20,7 +20,7 @@ struct loop_packet {
 	struct loop_ep *to; /* NULL: nobody is there */
 	struct iovec iov[LOOP_IOV];
 	uint64_t head[LOOP_HEAD / sizeof(uint64_t)];
-	size_t apart;    /* bytes in head: 0 or LOOP_HEAD */
+	size_t beside;   /* bytes in head: 0 or LOOP_HEAD */
 	size_t cnt, len; /* of iov */
 	char *bytes;     /* head and the pieces; NULL until gathered */
 	struct qv_xfer *xfer;

@@ -41,21 +41,29 @@ struct rig_settings rig_defaults(unsigned nodes)
 	};
 }
 
+static struct qv_peer *peer_at(struct qv_proto *p, uint64_t addr)
+{
+	struct qv_peer *peer = NULL;
+
+	while ((peer = qv_proto_next_peer(p, peer)) && qv_proto_peer_addr(peer) != addr)
+		;
+	return peer;
+}
+
 static int sink(void *ctx, const void *buf, size_t len, uint64_t from)
 {
 	struct rig_node *node = ctx;
-	uint64_t head[2];
+	uint64_t head[2] = {0};
 	bool was;
 	int rc;
 
-	if (node->apart && len >= sizeof head) {
+	if (len >= sizeof head)
 		memcpy(head, buf, sizeof head);
-		rc = qv_proto_packet_apart(node->p, head[0], head[1],
-					   (const char *)buf + sizeof head, len - sizeof head,
-					   from);
-	} else {
+	if (head[0] == QV_LOOP_BARE && peer_at(node->p, from))
+		rc = qv_proto_tagged(peer_at(node->p, from), head[1],
+				     (const char *)buf + sizeof head, len - sizeof head);
+	else
 		rc = qv_proto_packet(node->p, buf, len, from);
-	}
 	was = qv_nomem_pause();
 
 	assert_true(rc == QV_OK || rc == QV_ENOMEM);
@@ -154,7 +162,7 @@ void rig_open(struct rig *rig, unsigned at, const struct rig_settings *set)
 
 	assert_null(node->p);
 	qv_match_settings_default(&ps.match);
-	*node = (struct rig_node){.rig = rig, .index = at, .apart = set->limits.apart};
+	*node = (struct rig_node){.rig = rig, .index = at};
 	node->x = qv_loop_open(rig->loop, at, &set->limits, sink, node);
 	assert_int_equal(qv_proto_create(&ps, node->x, &owner_ops, node, &node->p), QV_OK);
 }

@@ -29,7 +29,6 @@ struct rig_node {
 	struct qv_xport *x;
 	struct qv_proto *p; /* NULL: not open */
 	struct qv_peer *peers[QV_LOOP_MAX];
-	bool apart;                 /* as its transport */
 	bool stranger[QV_LOOP_MAX]; /* HELLO of this node is refused */
 	unsigned complaints;
 	char complaint[256]; /* the last one */

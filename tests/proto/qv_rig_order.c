@@ -40,7 +40,8 @@ static void tap(void *ctx, unsigned from, unsigned to, const void *buf, size_t l
 
 	assert_true(len >= sizeof hdr);
 	memcpy(&hdr, buf, sizeof hdr);
-	if (hdr.op != QV_PKT_EAGER && hdr.op != QV_PKT_RTS)
+	if (memcmp(buf, &(uint64_t){QV_LOOP_BARE}, sizeof(uint64_t)) && hdr.op != QV_PKT_EAGER &&
+	    hdr.op != QV_PKT_RTS)
 		return;
 	assert_true(o->narrived[from][to] < o->nsent[from][to]);
 	send = o->sent[from][to][o->narrived[from][to]++];
