@@ -60,9 +60,7 @@ struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app)
 
 	if (!h)
 		return NULL;
-	/* Who speaks is told in the HELLO, by address bytes; a sockaddr has several spellings, so
-	 * the core's own word is wanted there too. An address of shm has one, and asking costs. */
-	h->caps = FI_MSG | FI_RMA | (strcmp(core, "shm") ? FI_SOURCE : 0);
+	h->caps = FI_MSG | FI_RMA | FI_SOURCE;
 	h->mode = QV_FI_CORE_MODE;
 	h->ep_attr->type = FI_EP_RDM;
 	h->tx_attr->msg_order = h->rx_attr->msg_order = FI_ORDER_SAS;

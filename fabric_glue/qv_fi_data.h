@@ -51,8 +51,11 @@ struct qv_fi_cntr {
 struct qv_fi_rxbuf {
 	struct qv_xfer xfer; /* first */
 	struct qv_fi_rxbuf *next;
-	size_t len; /* while stalled: what has come */
+	/* what has come, kept while stalled */
+	size_t len;
 	fi_addr_t from;
+	bool bare; /* the payload of a plain message, its tag beside it */
+	uint64_t tag;
 	char data[];
 };
 
@@ -70,6 +73,8 @@ struct qv_fi_ep {
 	struct qv_fi_cntr *cntrs[QV_FI_CNTRS];
 	struct qv_peer **peers; /* by index in the AV */
 	size_t npeers;
+	struct qv_peer **by_core; /* peers by the core's address, as far as it is small */
+	size_t nby_core;
 	struct qv_fi_rxbuf *unposted;                /* rx buffers that the core could not take */
 	struct qv_fi_rxbuf *stalled, **stalled_tail; /* packets that wait for memory, in order */
 	uint32_t polls;
@@ -77,8 +82,7 @@ struct qv_fi_ep {
 	size_t multi_min;
 	size_t packet_max;
 	size_t eager_max;
-	bool core_drops;        /* what was sent last may be lost when the core is closed */
-	bool core_tells_source; /* FI_SOURCE granted */
+	bool core_drops; /* what was sent last may be lost when the core is closed */
 	char *rx_memory;
 	size_t rx_count, rx_stride;
 	size_t anonymous; /* peers that the application has not named */
@@ -146,6 +150,12 @@ static inline struct qv_peer *qv_fi_peer(struct qv_fi_ep *ep, fi_addr_t addr)
 	if (QV_LIKELY(addr < ep->npeers && ep->peers[addr]))
 		return ep->peers[addr];
 	return qv_fi_peer_slow(ep, addr);
+}
+
+/* The peer that the core calls so, NULL: none that we have dealt with. */
+static inline struct qv_peer *qv_fi_peer_by_core(struct qv_fi_ep *ep, fi_addr_t core)
+{
+	return QV_LIKELY(core < ep->nby_core) ? ep->by_core[core] : NULL;
 }
 
 /* ---- qv_fi_xport.c -----------------------------------------------------------------------------

@@ -158,7 +158,7 @@ static int enable(struct qv_fi_ep *ep)
 		rc = qv_fi_rx_post_all(ep);
 	if (rc) {
 		QV_FI_WARN(EP_CTRL, "endpoint cannot be enabled over core %s: %s\n",
-			   ep->dom->fabric->core_name, fi_strerror(-rc));
+			   ep->dom->fabric->core_name, qv_fi_host.strerror(-rc));
 		return rc;
 	}
 	if (ep->tx_cq)
@@ -277,13 +277,15 @@ static int ep_close(struct fid *fid)
 	unbind(ep);
 	rc = close_core(ep);
 	if (rc)
-		QV_FI_WARN(EP_CTRL, "the core's endpoint does not close: %s\n", fi_strerror(-rc));
+		QV_FI_WARN(EP_CTRL, "the core's endpoint does not close: %s\n",
+			   qv_fi_host.strerror(-rc));
 	if (ep->core_cq)
 		fi_close(&ep->core_cq->fid);
 	if (ep->proto)
 		qv_proto_destroy(ep->proto);
 	free(ep->rx_memory);
 	free(ep->peers);
+	free(ep->by_core);
 	free(ep);
 	dom->refs--;
 	qv_fi_unlock(dom);

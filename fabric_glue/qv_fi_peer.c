@@ -26,6 +26,38 @@ static int grow(struct qv_fi_ep *ep, fi_addr_t addr)
 	return 0;
 }
 
+/* Addresses beyond are not dense; their peers send with headers. */
+#define BY_CORE_MAX (1u << 20)
+
+/* What the core says of a sender must lead to its peer at once. */
+static int grow_by_core(struct qv_fi_ep *ep, fi_addr_t core)
+{
+	size_t n = ep->nby_core ? ep->nby_core : 64;
+	struct qv_peer **by_core;
+
+	if (core < ep->nby_core || core >= BY_CORE_MAX)
+		return 0;
+	while (n <= core)
+		n *= 2;
+	by_core = realloc(ep->by_core, n * sizeof *by_core);
+	if (!by_core)
+		return -FI_ENOMEM;
+	memset(by_core + ep->nby_core, 0, (n - ep->nby_core) * sizeof *by_core);
+	ep->by_core = by_core;
+	ep->nby_core = n;
+	return 0;
+}
+
+static struct qv_peer *new_peer(struct qv_fi_ep *ep, fi_addr_t core, fi_addr_t user)
+{
+	struct qv_peer *peer =
+		grow_by_core(ep, core) ? NULL : qv_proto_peer_new(ep->proto, core, user);
+
+	if (peer && core < ep->nby_core)
+		ep->by_core[core] = peer;
+	return peer;
+}
+
 struct qv_peer *qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr)
 {
 	fi_addr_t core;
@@ -33,7 +65,7 @@ struct qv_peer *qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr)
 	if (qv_fi_av_reach(ep->av, addr, &core) || grow(ep, addr))
 		return NULL;
 	if (!ep->peers[addr]) /* reaching it may have shown that it is known already */
-		ep->peers[addr] = qv_proto_peer_new(ep->proto, core, addr);
+		ep->peers[addr] = new_peer(ep, core, addr);
 	return ep->peers[addr];
 }
 
@@ -60,7 +92,7 @@ static struct qv_peer *stranger(struct qv_fi_ep *ep, const void *name, size_t le
 
 	if (qv_fi_av_core_addr(ep->av, name, len, &core))
 		return NULL;
-	peer = qv_proto_peer_new(ep->proto, core, FI_ADDR_NOTAVAIL);
+	peer = new_peer(ep, core, FI_ADDR_NOTAVAIL);
 	if (peer && qv_proto_peer_set_name(peer, name, len) == QV_OK)
 		ep->anonymous++;
 	return peer;

@@ -25,7 +25,7 @@ static void rx_post(struct qv_fi_ep *ep, struct qv_fi_rxbuf *b)
 		return;
 	if (rc != -FI_EAGAIN && !ep->closing)
 		QV_FI_WARN(EP_DATA, "the core takes no receive buffer: %s\n",
-			   fi_strerror((int)-rc));
+			   qv_fi_host.strerror((int)-rc));
 	b->next = ep->unposted;
 	ep->unposted = b;
 }
@@ -65,13 +65,25 @@ static void stall(struct qv_fi_ep *ep, struct qv_fi_rxbuf *b)
 	ep->stalled_tail = &b->next;
 }
 
+static int hand_over(struct qv_fi_ep *ep, const struct qv_fi_rxbuf *b)
+{
+	struct qv_peer *peer;
+
+	if (!b->bare)
+		return qv_proto_packet(ep->proto, b->data, b->len, b->from);
+	peer = qv_fi_peer_by_core(ep, b->from);
+	if (QV_LIKELY(peer != NULL))
+		return qv_proto_tagged(peer, b->tag, b->data, b->len);
+	return qv_proto_packet(ep->proto, NULL, 0, b->from); /* refused, counted, logged */
+}
+
 /* Packets that found no memory, in order; true: all are through. */
 static bool unstall(struct qv_fi_ep *ep)
 {
 	struct qv_fi_rxbuf *b;
 
 	while ((b = ep->stalled)) {
-		if (qv_proto_packet(ep->proto, b->data, b->len, b->from))
+		if (hand_over(ep, b))
 			return false;
 		ep->stalled = b->next;
 		if (!ep->stalled)
@@ -81,11 +93,15 @@ static bool unstall(struct qv_fi_ep *ep)
 	return true;
 }
 
-static void on_packet(struct qv_fi_ep *ep, struct qv_fi_rxbuf *b, size_t len, fi_addr_t from)
+static void on_packet(struct qv_fi_ep *ep, const struct fi_cq_data_entry *e, fi_addr_t from)
 {
-	b->len = len;
+	struct qv_fi_rxbuf *b = e->op_context;
+
+	b->len = e->len;
 	b->from = from;
-	if (QV_LIKELY(!ep->stalled && qv_proto_packet(ep->proto, b->data, len, from) == QV_OK))
+	b->bare = e->flags & FI_REMOTE_CQ_DATA;
+	b->tag = e->data;
+	if (QV_LIKELY(!ep->stalled && hand_over(ep, b) == QV_OK))
 		rx_post(ep, b);
 	else
 		stall(ep, b);
@@ -111,8 +127,8 @@ static void on_error(struct qv_fi_ep *ep)
 		return;
 	xfer = err.a.op_context;
 	if (!ep->closing)
-		QV_FI_INFO(EP_DATA, "core error: %s (provider %d)\n", fi_strerror(err.a.err),
-			   err.a.prov_errno);
+		QV_FI_INFO(EP_DATA, "core error: %s (provider %d)\n",
+			   qv_fi_host.strerror(err.a.err), err.a.prov_errno);
 	if (!xfer) { /* shm's fast reads lose their context: see whether the peer is alive */
 		qv_proto_tick(ep->proto, ep->ticked);
 	} else if (!xfer->done) {
@@ -135,7 +151,7 @@ static void on_entry(struct qv_fi_ep *ep, const struct fi_cq_data_entry *e, fi_a
 	else if (xfer->done)
 		xfer->done(xfer, QV_OK);
 	else
-		on_packet(ep, (struct qv_fi_rxbuf *)xfer, e->len, from);
+		on_packet(ep, e, from);
 }
 
 static void tick(struct qv_fi_ep *ep)
@@ -163,15 +179,14 @@ void qv_fi_ep_progress(struct qv_fi_ep *ep)
 	if (QV_UNLIKELY(ep->unposted != NULL))
 		repost(ep);
 	for (int errors = 0; errors < POLL_BATCH; errors++) {
-		ssize_t n = ep->core_tells_source ? fi_cq_readfrom(ep->core_cq, e, POLL_BATCH, from)
-						  : fi_cq_read(ep->core_cq, e, POLL_BATCH);
+		ssize_t n = fi_cq_readfrom(ep->core_cq, e, POLL_BATCH, from);
 
 		if (QV_UNLIKELY(n == -FI_EAVAIL)) {
 			on_error(ep);
 			continue;
 		}
 		for (ssize_t i = 0; i < n; i++)
-			on_entry(ep, &e[i], ep->core_tells_source ? from[i] : FI_ADDR_NOTAVAIL);
+			on_entry(ep, &e[i], from[i]);
 		break;
 	}
 	if (QV_UNLIKELY(qv_proto_wants_progress(ep->proto)))

@@ -38,6 +38,13 @@ static int xp_inject(struct qv_xport *x, uint64_t to, const struct iovec *iov, s
 	return qv_fi_status(fi_sendmsg(ep->core, &msg, FI_INJECT));
 }
 
+/* The tag goes as completion data; the core tells the sender (FI_SOURCE). */
+static int xp_inject_tagged(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf,
+			    size_t len)
+{
+	return qv_fi_status(fi_injectdata(ep_of(x)->core, buf, len, tag, to));
+}
+
 static int xp_send(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt,
 		   struct qv_xfer *xfer)
 {
@@ -95,6 +102,15 @@ static void xp_conceal(struct qv_xport *x, struct qv_region *region)
 	fi_close(&mr->fid);
 }
 
+static const struct qv_xport_ops xp_ops_bare = {
+	.inject = xp_inject,
+	.inject_tagged = xp_inject_tagged,
+	.send = xp_send,
+	.read = xp_read,
+	.expose = xp_expose,
+	.conceal = xp_conceal,
+};
+
 static const struct qv_xport_ops xp_ops = {
 	.inject = xp_inject,
 	.send = xp_send,
@@ -140,12 +156,16 @@ void qv_fi_xport_init(struct qv_fi_ep *ep)
 	const struct tuning *t = tuning_of(ep->dom->fabric->core_name);
 	size_t core_max = info->ep_attr->max_msg_size;
 
+	/* shm injects up to 4096 bytes: without a header, 4 KiB of payload still go at once */
+	bool bare = !strcmp(ep->dom->fabric->core_name, "shm") && info->caps & FI_SOURCE &&
+		    info->domain_attr->cq_data_size >= sizeof(uint64_t);
+
 	ep->packet_max = t->packet ? t->packet : info->tx_attr->inject_size;
 	if (ep->packet_max > core_max)
 		ep->packet_max = core_max;
 	ep->rx_count = t->count < info->rx_attr->size ? t->count : info->rx_attr->size;
 	ep->xport = (struct qv_xport){
-		.ops = &xp_ops,
+		.ops = bare ? &xp_ops_bare : &xp_ops,
 		.inject_max = info->tx_attr->inject_size,
 		.inject_iov = info->tx_attr->iov_limit,
 		.send_iov = info->tx_attr->iov_limit,
@@ -153,6 +173,5 @@ void qv_fi_xport_init(struct qv_fi_ep *ep)
 		.read_max = ep->dom->has_rma ? core_max : 0,
 	};
 	ep->core_drops = strcmp(ep->dom->fabric->core_name, "shm");
-	ep->core_tells_source = info->caps & FI_SOURCE;
 	ep->eager_max = qv_fi_params.eager != SIZE_MAX ? qv_fi_params.eager : t->eager;
 }

@@ -156,12 +156,14 @@ static void auto_get_stats(const struct qv_match *m, struct qv_match_stats *stat
 	const struct qv_auto *a = (const struct qv_auto *)m;
 
 	*stats = m->stats;
-	/* Each match compared one entry that fitted. */
-	stats->inspected = m->stats.matched + a->posted.rejected + a->unexpected.rejected +
-			   a->unexpected.peeked;
-	/* In the base are only those that found a message at once. */
+	/* In the base, `posted` are only those receives that found a message at once, and
+	 * `matched` only those that a message found. */
+	stats->matched += m->stats.posted;
 	stats->posted += a->posted.seq - m->tuning.first_seq;
 	stats->unexpected = a->unexpected.seq - m->tuning.first_seq;
+	/* Each match compared one entry that fitted. */
+	stats->inspected =
+		stats->matched + a->posted.rejected + a->unexpected.rejected + a->unexpected.peeked;
 	stats->posted_now = qv_line_len(&a->posted);
 	stats->posted_max = a->posted.max;
 	stats->unexpected_now = qv_line_len(&a->unexpected);

@@ -138,7 +138,7 @@ QV_INLINE int qv_line_in_debt(const struct qv_line *q)
 	return q->debt > 256 + 3 * (uint64_t)qv_line_len(q);
 }
 
-/* qv_auto_path.c: the calls of the data path. */
+/* qv_auto_post.c, qv_auto_arrive.c: the calls of the data path. */
 int qv_auto_post(struct qv_match *m, struct qv_recv *recv, struct qv_msg **msg);
 struct qv_recv *qv_auto_arrive(struct qv_match *m, uint64_t tag, uint32_t src);
 int qv_auto_queue(struct qv_match *m, struct qv_msg *msg);

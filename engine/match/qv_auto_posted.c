@@ -212,16 +212,14 @@ void qv_posted_find(struct qv_line *q, uint64_t tag, uint32_t src, struct qv_fou
 	f->e = NULL;
 	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1) {
 		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
-		uint64_t *link = qv_index_find(ix, QV_POSTED, tag, src, &q->rejected);
+		uint64_t *link;
 
-		if (!link)
+		e = qv_index_find(ix, QV_POSTED, tag, src, &link, &q->rejected);
+		if (!e)
 			continue;
 		q->rejected += f->e != NULL;
-		if (f->e && qv_is_older(f->e, qv_entry(*link)))
-			continue;
-		f->e = qv_entry(*link);
-		f->ix = ix;
-		f->link = link;
+		if (!f->e || qv_is_older(e, f->e))
+			*f = (struct qv_found){e, ix, link};
 	}
 	if (!(q->active & QV_LOG_ACTIVE))
 		return;

@@ -114,8 +114,7 @@ static int build_log(struct qv_auto *a, struct qv_line *q)
 static void find_in_index(struct qv_line *q, struct qv_index *ix, uint64_t tag, uint32_t src,
 			  struct qv_found *f)
 {
-	f->link = qv_index_find(ix, QV_UNEXPECTED, tag, src, &q->rejected);
-	f->e = f->link ? qv_entry(*f->link) : NULL;
+	f->e = qv_index_find(ix, QV_UNEXPECTED, tag, src, &f->link, &q->rejected);
 	f->ix = ix;
 	ix->used = q->seq;
 }
@@ -124,8 +123,7 @@ static void find_in_index(struct qv_line *q, struct qv_index *ix, uint64_t tag, 
 static int find_in_wider(struct qv_line *q, struct qv_index *ix, uint64_t tag, uint64_t ignore,
 			 uint32_t src, struct qv_found *f)
 {
-	uint64_t *link = qv_index_find(ix, QV_UNEXPECTED, tag, src, &q->rejected);
-	uint64_t *e = link ? qv_entry(*link) : NULL;
+	uint64_t *link, *e = qv_index_find(ix, QV_UNEXPECTED, tag, src, &link, &q->rejected);
 	uint32_t steps = 0;
 
 	for (; e && steps < WIDER_STEPS; steps++) {

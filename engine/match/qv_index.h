@@ -132,27 +132,28 @@ QV_INLINE int qv_index_same(const struct qv_index *ix, enum qv_side side, const 
 }
 
 /*
- * From a bucket's slot to the word that points to the head of the key's list; NULL if there is
- * none. *rejected grows by the entries that were compared and did not fit.
+ * In the bucket that begins at *link, find the head of the key's list, or NULL. *at becomes the
+ * word that points to it; *rejected grows by the entries that were compared and did not fit.
  */
 QV_INLINE uint64_t *qv_index_follow(const struct qv_index *ix, enum qv_side side, uint64_t *link,
-				    uint64_t tag, uint32_t src, uint64_t *rejected)
+				    uint64_t tag, uint32_t src, uint64_t **at, uint64_t *rejected)
 {
-	for (uint64_t word; (word = *link) != 0;) {
-		uint64_t *e = qv_entry(word);
+	uint64_t *e = qv_entry(*link);
 
-		if (qv_likely(qv_index_same(ix, side, e, tag, src)))
-			return link;
+	while (e && qv_unlikely(!qv_index_same(ix, side, e, tag, src))) {
 		++*rejected;
 		link = &qv_links(ix, side, e)[QV_BUCKET];
+		e = qv_entry(*link);
 	}
-	return NULL;
+	*at = link;
+	return e;
 }
 
+/* The same, from the key's own bucket. */
 QV_INLINE uint64_t *qv_index_find(const struct qv_index *ix, enum qv_side side, uint64_t tag,
-				  uint32_t src, uint64_t *rejected)
+				  uint32_t src, uint64_t **at, uint64_t *rejected)
 {
-	return qv_index_follow(ix, side, qv_index_slot(ix, tag, src), tag, src, rejected);
+	return qv_index_follow(ix, side, qv_index_slot(ix, tag, src), tag, src, at, rejected);
 }
 
 /* Remove the head e that *link points to. */

@@ -5,9 +5,10 @@ set(qv_match_sources
 	match/qv_match.c
 	match/qv_match_many.c
 	match/qv_auto.c
+	match/qv_auto_arrive.c
 	match/qv_auto_collect.c
 	match/qv_auto_mode.c
-	match/qv_auto_path.c
+	match/qv_auto_post.c
 	match/qv_auto_posted.c
 	match/qv_auto_ring.c
 	match/qv_auto_unexpected.c
@@ -37,4 +38,5 @@ set(qv_match_sources
 	match/qv_vlist_find.c)
 
 # Two words stored through a vector register take longer than two stores.
-set_source_files_properties(match/qv_auto_path.c PROPERTIES COMPILE_OPTIONS -fno-tree-slp-vectorize)
+set_source_files_properties(match/qv_auto_arrive.c match/qv_auto_post.c PROPERTIES
+	COMPILE_OPTIONS -fno-tree-slp-vectorize)

@@ -139,9 +139,8 @@ int qv_proto_cancel(struct qv_proto *p, void *context);
  * breaks the protocol is refused: counted, logged, dropped. QV_ENOMEM: nothing has changed; the
  * caller keeps the packet, hands over no other, and calls again later. */
 int qv_proto_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t from);
-/* The same with the first 16 bytes apart (struct qv_xport_ops). */
-int qv_proto_packet_apart(struct qv_proto *p, uint64_t word, uint64_t arg, const void *body,
-			  size_t len, uint64_t from);
+/* The same for what a peer gave to inject_tagged; refused before its HELLO. */
+int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t len);
 /* From the transport: a peer's address does not work any more. */
 void qv_proto_peer_lost(struct qv_proto *p, uint64_t addr);
 

@@ -19,6 +19,15 @@ static void refuse_unexpected(struct qv_match *engine)
 		refuse_message(&QV_CONTAINER(msg, struct qv_unexp, node)->info);
 }
 
+/* Reads under way end first: their sender may not take its memory back before. */
+static void refuse_in(struct qv_in *in)
+{
+	if (!in->status)
+		in->status = QV_EPEER;
+	if (in->reads == 0)
+		refuse_message(&in->info);
+}
+
 void qv_proto_shutdown(struct qv_proto *p)
 {
 	p->closing = true;
@@ -27,7 +36,7 @@ void qv_proto_shutdown(struct qv_proto *p)
 	for (struct qv_unexp *u = p->loose; u; u = u->next_loose)
 		refuse_message(&u->info);
 	for (struct qv_in *in = p->ins_head; in; in = in->next)
-		refuse_message(&in->info);
+		refuse_in(in);
 }
 
 /*

@@ -33,64 +33,32 @@ static size_t pack(char *buf, const void *hdr, size_t hdrlen, const struct iovec
 	return hdrlen + qv_iov_len(iov, cnt);
 }
 
-/* header (if any) and pieces as one list */
 static size_t prepend(struct iovec *out, const void *hdr, size_t hdrlen, const struct iovec *iov,
 		      size_t cnt)
 {
-	size_t n = 0;
-
-	if (hdrlen || cnt == 0)
-		out[n++] = (struct iovec){(void *)(uintptr_t)hdr, hdrlen};
+	out[0].iov_base = (void *)(uintptr_t)hdr;
+	out[0].iov_len = hdrlen;
 	for (size_t i = 0; i < cnt; i++)
-		out[n++] = iov[i];
-	return n;
+		out[i + 1] = iov[i];
+	return cnt + 1;
 }
 
-/* What of a packet goes beside it (NULL: nothing), and what is left of its header. */
-struct parts {
-	const struct qv_wire_hdr *apart;
-	const void *hdr;
-	size_t hdrlen;
-};
-
-static int give_inject(struct qv_peer *peer, const struct parts *parts, const struct iovec *iov,
-		       size_t cnt)
+static int emit_inject(struct qv_peer *peer, const void *hdr, size_t hdrlen,
+		       const struct iovec *iov, size_t cnt, size_t len)
 {
 	struct qv_xport *x = peer->p->x;
-
-	return parts->apart ? x->ops->inject_apart(x, peer->addr, qv_wire_word(parts->apart),
-						   parts->apart->arg, iov, cnt)
-			    : x->ops->inject(x, peer->addr, iov, cnt);
-}
-
-static int give_send(struct qv_peer *peer, const struct parts *parts, const struct iovec *iov,
-		     size_t cnt, struct qv_xfer *xfer)
-{
-	struct qv_xport *x = peer->p->x;
-
-	return parts->apart ? x->ops->send_apart(x, peer->addr, qv_wire_word(parts->apart),
-						 parts->apart->arg, iov, cnt, xfer)
-			    : x->ops->send(x, peer->addr, iov, cnt, xfer);
-}
-
-static int emit_inject(struct qv_peer *peer, const struct parts *parts, const struct iovec *iov,
-		       size_t cnt, size_t len)
-{
 	struct iovec out[QV_IOV_MAX + 1];
 	char buf[PACK_MAX];
-	size_t n;
 
-	if (len > 256 || parts->hdrlen == 0) {
-		n = prepend(out, parts->hdr, parts->hdrlen, iov, cnt);
-		if (n <= peer->p->x->inject_iov)
-			return give_inject(peer, parts, out, n);
+	if (len <= 256 || cnt + 1 > x->inject_iov) {
+		out[0].iov_base = buf;
+		out[0].iov_len = pack(buf, hdr, hdrlen, iov, cnt);
+		return x->ops->inject(x, peer->addr, out, 1);
 	}
-	out[0].iov_base = buf;
-	out[0].iov_len = pack(buf, parts->hdr, parts->hdrlen, iov, cnt);
-	return give_inject(peer, parts, out, 1);
+	return x->ops->inject(x, peer->addr, out, prepend(out, hdr, hdrlen, iov, cnt));
 }
 
-static int emit_send(struct qv_peer *peer, const struct parts *parts, const struct iovec *iov,
+static int emit_send(struct qv_peer *peer, const void *hdr, size_t hdrlen, const struct iovec *iov,
 		     size_t cnt, size_t len, struct qv_tx *tx)
 {
 	struct qv_proto *p = peer->p;
@@ -107,20 +75,20 @@ static int emit_send(struct qv_peer *peer, const struct parts *parts, const stru
 	f->life = peer->life;
 	f->owner = tx;
 	f->bounce = NULL;
-	if (parts->hdrlen <= sizeof f->hdr && cnt + 1 <= p->x->send_iov) {
-		memcpy(f->hdr, parts->hdr, parts->hdrlen);
-		n = prepend(out, f->hdr, parts->hdrlen, iov, cnt);
+	if (hdrlen <= sizeof f->hdr && cnt + 1 <= p->x->send_iov) {
+		memcpy(f->hdr, hdr, hdrlen);
+		n = prepend(out, f->hdr, hdrlen, iov, cnt);
 	} else {
-		f->bounce = malloc(parts->hdrlen + len + 1);
+		f->bounce = malloc(hdrlen + len);
 		if (!f->bounce) {
 			qv_pool_put(&p->flights, f);
 			return QV_ENOMEM;
 		}
 		out[0].iov_base = f->bounce;
-		out[0].iov_len = pack(f->bounce, parts->hdr, parts->hdrlen, iov, cnt);
+		out[0].iov_len = pack(f->bounce, hdr, hdrlen, iov, cnt);
 		n = 1;
 	}
-	rc = give_send(peer, parts, out, n, &f->xfer);
+	rc = p->x->ops->send(p->x, peer->addr, out, n, &f->xfer);
 	if (rc) {
 		free(f->bounce);
 		qv_pool_put(&p->flights, f);
@@ -136,20 +104,11 @@ static int emit_send(struct qv_peer *peer, const struct parts *parts, const stru
 int qv_emit(struct qv_peer *peer, const void *hdr, size_t hdrlen, const struct iovec *iov,
 	    size_t cnt, size_t len, struct qv_tx *tx)
 {
-	struct parts parts = {NULL, hdr, hdrlen};
-	struct qv_wire_hdr apart;
-	size_t total;
+	size_t total = hdrlen + len;
 
-	if (peer->p->apart) {
-		memcpy(&apart, hdr, sizeof apart);
-		parts.apart = &apart;
-		parts.hdr = (const char *)hdr + sizeof apart;
-		parts.hdrlen = hdrlen - sizeof apart;
-	}
-	total = parts.hdrlen + len;
 	if (total <= peer->p->x->inject_max && total <= PACK_MAX)
-		return emit_inject(peer, &parts, iov, cnt, len);
-	return emit_send(peer, &parts, iov, cnt, len, tx);
+		return emit_inject(peer, hdr, hdrlen, iov, cnt, len);
+	return emit_send(peer, hdr, hdrlen, iov, cnt, len, tx);
 }
 
 static struct qv_wire_pkt packet_to(const struct qv_peer *peer, enum qv_wire_op op, uint64_t arg,
@@ -198,11 +157,11 @@ static int issue_eager(struct qv_tx *tx)
 			pkt = packet_to(peer, QV_PKT_DATA, tx->pos, 0);
 		}
 		hdrlen = qv_wire_write(hdr, &pkt);
-		if (tx->pos == 0 && hdrlen + tx->len > peer->packet_max + peer->p->apart) {
+		if (tx->pos == 0 && hdrlen + tx->len > peer->packet_max) {
 			pkt.hdr.flags |= QV_WF_TOTAL;
 			hdrlen = qv_wire_write(hdr, &pkt);
 		}
-		room = peer->packet_max + peer->p->apart - hdrlen;
+		room = peer->packet_max - hdrlen;
 		n = tx->len - tx->pos < room ? tx->len - tx->pos : room;
 		rc = qv_emit(peer, hdr, hdrlen, part,
 			     qv_iov_slice(tx->iov, tx->cnt, tx->pos, n, part), n, tx);
@@ -248,7 +207,7 @@ static int issue_segs(struct qv_tx *tx)
 
 		memcpy(hdr + hdrlen, &offset, sizeof offset);
 		hdrlen += sizeof offset;
-		n = peer->packet_max + peer->p->apart - hdrlen;
+		n = peer->packet_max - hdrlen;
 		if (n > tx->want - tx->pos)
 			n = tx->want - tx->pos;
 		rc = qv_emit(peer, hdr, hdrlen, part,

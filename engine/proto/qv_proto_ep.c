@@ -24,15 +24,14 @@ static int init(struct qv_proto *p, const struct qv_proto_settings *set)
 	return QV_OK;
 }
 
-/* Beside its header, payload is injected from where it is; else both are put together on the stack.
- */
-static size_t fast_end(const struct qv_xport *x, size_t apart)
+/* Behind its header, payload is put together with it on the stack; without one it goes as it is. */
+static size_t fast_end(const struct qv_xport *x)
 {
 	size_t header = sizeof(struct qv_wire_hdr) + sizeof(uint64_t); /* with completion data */
 
 	if (x->inject_max < header)
 		return 0;
-	if (apart && x->inject_max >= QV_PROTO_INJECT + sizeof(uint64_t))
+	if (x->ops->inject_tagged && x->inject_max >= QV_PROTO_INJECT + header)
 		return x->inject_max + 1;
 	return x->inject_max - header < QV_PROTO_INJECT ? x->inject_max - header + 1
 							: QV_PROTO_INJECT + 1;
@@ -56,8 +55,7 @@ int qv_proto_create(const struct qv_proto_settings *set, struct qv_xport *xport,
 	p->eager_max = set->eager_max < QV_EAGER_LIMIT ? set->eager_max : QV_EAGER_LIMIT;
 	p->budget = set->budget;
 	p->packet_max = xport->packet_max;
-	p->apart = xport->ops->inject_apart ? sizeof(struct qv_wire_hdr) : 0;
-	p->fast_end = fast_end(xport, p->apart);
+	p->fast_end = fast_end(xport);
 	do
 		p->uid = qv_proc_random();
 	while (p->uid == 0);

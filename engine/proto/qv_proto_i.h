@@ -164,7 +164,6 @@ struct qv_proto {
 	const struct qv_proto_owner_ops *ops;
 	void *owner;
 	size_t eager_max, budget, packet_max;
-	size_t apart;    /* bytes of a packet that travel beside it: 0, or the header's 16 */
 	size_t fast_end; /* shorter payload needs no request; 0: all does */
 	uint64_t uid;
 	struct qv_pool txs, rxs, ins, unexps, flights;

@@ -206,21 +206,19 @@ static int general_packet(struct qv_proto *p, const struct qv_wire_hdr *hdr, con
 
 /* A whole eager message without extras, most of all packets: no struct qv_wire_pkt, and a
  * struct qv_info only where it has to wait. */
-static int on_plain(struct qv_peer *peer, const struct qv_wire_hdr *hdr, const char *body,
-		    size_t len)
+static int on_plain(struct qv_peer *peer, uint64_t tag, bool tagged, const char *body, size_t len)
 {
 	struct qv_proto *p = peer->p;
-	bool tagged = hdr->flags & QV_WF_TAGGED;
-	struct qv_recv *node = qv_match_arrive(p->match[tagged], hdr->arg, peer->index);
+	struct qv_recv *node = qv_match_arrive(p->match[tagged], tag, peer->index);
 
 	if (QV_LIKELY(node != NULL)) {
-		qv_rx_deliver_plain(peer, QV_CONTAINER(node, struct qv_rx, node), hdr->arg, tagged,
-				    body, len);
+		qv_rx_deliver_plain(peer, QV_CONTAINER(node, struct qv_rx, node), tag, tagged, body,
+				    len);
 		return QV_OK;
 	}
 
 	struct qv_info info = {
-		.peer = peer, .tag = hdr->arg, .full = len, .tagged = tagged, .epoch = peer->epoch};
+		.peer = peer, .tag = tag, .full = len, .tagged = tagged, .epoch = peer->epoch};
 
 	return qv_unexp_new(p, &info, body, len);
 }
@@ -248,7 +246,7 @@ static inline int on_packet(struct qv_proto *p, const struct qv_wire_hdr *hdr, c
 
 	p->heard = true;
 	if (QV_LIKELY(peer != NULL))
-		return on_plain(peer, hdr, body, len);
+		return on_plain(peer, hdr->arg, hdr->flags & QV_WF_TAGGED, body, len);
 	return general_packet(p, hdr, body, len, from);
 }
 
@@ -264,12 +262,12 @@ int qv_proto_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t fr
 	return on_packet(p, &hdr, (const char *)buf + sizeof hdr, len - sizeof hdr, from);
 }
 
-int qv_proto_packet_apart(struct qv_proto *p, uint64_t word, uint64_t arg, const void *body,
-			  size_t len, uint64_t from)
+int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t len)
 {
-	struct qv_wire_hdr hdr;
-
-	memcpy(&hdr, &word, sizeof word);
-	hdr.arg = arg;
-	return on_packet(p, &hdr, body, len, from);
+	from->p->heard = true;
+	if (QV_UNLIKELY(!from->uid || from->open_in || from->open_unexp)) {
+		qv_refuse(from->p, from->uid ? "a message inside another" : "unknown sender");
+		return QV_OK;
+	}
+	return on_plain(from, tag, true, buf, len);
 }

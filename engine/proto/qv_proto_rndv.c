@@ -193,7 +193,7 @@ static void ask_segments(struct qv_in *in)
 /* Fetch what is still missing, by the way that both sides have. */
 static void fetch(struct qv_in *in)
 {
-	if (in->pos < in->want && (in->info.nsegs == 0 || in->p->x->read_max == 0))
+	if (in->pos < in->want && !in->status && (in->info.nsegs == 0 || in->p->x->read_max == 0))
 		ask_segments(in);
 	else
 		read_on(in);

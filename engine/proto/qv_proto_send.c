@@ -250,60 +250,54 @@ void qv_tx_on_cts(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 	qv_tx_enqueue(tx);
 }
 
-/* Header, completion data and payload as one packet; or beside it what travels apart. */
-static int inject_plain(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
-			size_t len)
+/* Header, completion data and payload, put together on the stack. */
+static int inject_packed(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
+			 size_t len)
 {
-	char buf[sizeof(struct qv_wire_hdr) + sizeof(uint64_t) + QV_PROTO_INJECT], *at = buf;
+	char buf[sizeof(struct qv_wire_hdr) + sizeof(uint64_t) + QV_PROTO_INJECT];
 	struct qv_wire_hdr hdr = {.magic = QV_WIRE_MAGIC,
 				  .version = QV_WIRE_VERSION,
 				  .op = QV_PKT_EAGER,
 				  .src = to->remote_id,
 				  .arg = args->tag};
-	const struct iovec *out = args->iov;
-	struct iovec packed;
+	struct iovec out = {buf, sizeof hdr};
 
-	hdr.flags = (uint8_t)((args->flags & QV_REQ_TAGGED ? QV_WF_TAGGED : 0) |
-			      (args->flags & QV_REQ_DATA ? QV_WF_DATA : 0));
-	if (!p->apart || args->cnt != 1 || args->flags & QV_REQ_DATA) {
-		if (!p->apart) {
-			memcpy(at, &hdr, sizeof hdr);
-			at += sizeof hdr;
-		}
-		if (args->flags & QV_REQ_DATA) {
-			memcpy(at, &args->data, sizeof args->data);
-			at += sizeof args->data;
-		}
-		if (QV_LIKELY(args->cnt == 1 && len))
-			memcpy(at, args->iov->iov_base, len);
-		else
-			qv_iov_get(args->iov, args->cnt, at);
-		packed = (struct iovec){buf, (size_t)(at - buf) + len};
-		out = &packed;
+	hdr.flags = args->flags & QV_REQ_TAGGED ? QV_WF_TAGGED : 0;
+	if (args->flags & QV_REQ_DATA) {
+		hdr.flags |= QV_WF_DATA;
+		memcpy(buf + sizeof hdr, &args->data, sizeof args->data);
+		out.iov_len += sizeof args->data;
 	}
-	return p->apart ? p->x->ops->inject_apart(p->x, to->addr, qv_wire_word(&hdr), hdr.arg, out,
-						  1)
-			: p->x->ops->inject(p->x, to->addr, out, 1);
+	memcpy(buf, &hdr, sizeof hdr);
+	if (QV_LIKELY(args->cnt == 1 && len))
+		memcpy(buf + out.iov_len, args->iov->iov_base, len);
+	else
+		qv_iov_get(args->iov, args->cnt, buf + out.iov_len);
+	out.iov_len += len;
+	return p->x->ops->inject(p->x, to->addr, &out, 1);
 }
 
-/* Longer than what is always eager: only without copying, and within the receiver's promise. */
+/* Longer than what is always eager: within what the receiver has promised room for. */
 static bool may_go_fast(const struct qv_proto *p, const struct qv_peer *to,
 			const struct qv_send_args *args, size_t len)
 {
-	return args->cnt == 1 && !(args->flags & (QV_REQ_DATA | QV_REQ_INJECT)) &&
-	       len <= p->eager_max && len <= to->packet_max && to->eager_out + len <= to->budget;
+	return !(args->flags & QV_REQ_INJECT) && len <= p->eager_max && len <= to->packet_max &&
+	       to->eager_out + len <= to->budget;
 }
 
 /* The message that fits a packet, on an idle queue: no request. QV_EAGAIN: the slow way. */
 static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
 		     size_t len)
 {
+	bool bare = p->x->ops->inject_tagged && args->cnt == 1 &&
+		    (args->flags & (QV_REQ_TAGGED | QV_REQ_DATA)) == QV_REQ_TAGGED;
 	size_t counted = len > QV_PROTO_INJECT ? len : 0;
 	int rc;
 
-	if (QV_UNLIKELY(counted && !may_go_fast(p, to, args, len)))
+	if (QV_UNLIKELY(counted && (!bare || !may_go_fast(p, to, args, len))))
 		return QV_EAGAIN;
-	rc = inject_plain(p, to, args, len);
+	rc = bare ? p->x->ops->inject_tagged(p->x, to->addr, args->tag, args->iov->iov_base, len)
+		  : inject_packed(p, to, args, len);
 	if (QV_UNLIKELY(rc)) {
 		if (rc != QV_EAGAIN && rc != QV_ENOMEM)
 			qv_peer_doom(to, qv_strerror(rc));

@@ -25,7 +25,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #define QV_WIRE_MAGIC   0x51 /* 'Q' */
 #define QV_WIRE_VERSION 1
@@ -64,15 +63,6 @@ struct qv_wire_hdr {
 	uint64_t arg;
 };
 static_assert(sizeof(struct qv_wire_hdr) == 16, "wire header");
-
-/* The header but its arg, as one word. */
-static inline uint64_t qv_wire_word(const struct qv_wire_hdr *hdr)
-{
-	uint64_t word;
-
-	memcpy(&word, hdr, sizeof word);
-	return word;
-}
 
 struct qv_wire_hello {
 	uint64_t uid;    /* random name of this endpoint */

@@ -40,14 +40,12 @@ struct qv_xport_ops {
 	int (*send)(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt,
 		    struct qv_xfer *xfer);
 	/*
-	 * The same two with the first 16 bytes of the packet apart (word and arg of its header),
-	 * for transports that carry such with a message anyway: whole payloads then fit where
-	 * header and payload would not. Both or neither; arrivals go to qv_proto_packet_apart.
+	 * Optional: inject the payload of a plain tagged message, its tag beside it, for transports
+	 * that carry such a word and the sender's address with a packet anyway: a payload of
+	 * inject_max bytes then goes at once. Arrivals go to qv_proto_tagged.
 	 */
-	int (*inject_apart)(struct qv_xport *x, uint64_t to, uint64_t word, uint64_t arg,
-			    const struct iovec *iov, size_t cnt);
-	int (*send_apart)(struct qv_xport *x, uint64_t to, uint64_t word, uint64_t arg,
-			  const struct iovec *iov, size_t cnt, struct qv_xfer *xfer);
+	int (*inject_tagged)(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf,
+			     size_t len);
 	/* Read from a peer's exposed memory. */
 	int (*read)(struct qv_xport *x, uint64_t from, const struct iovec *iov, size_t cnt,
 		    uint64_t addr, uint64_t key, struct qv_xfer *xfer);

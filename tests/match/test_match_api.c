@@ -170,6 +170,26 @@ static void test_sticky(void **state)
 	assert_null(qv_match_next_recv(m, NULL));
 }
 
+/* Sticky and other receives with one key: their common list keeps the order. */
+static void test_sticky_same_key(void **state)
+{
+	struct qv_match *m = *state;
+	struct qv_recv sticky = {.tag = 5, .src = 3, .flags = QV_RECV_STICKY}, older, younger;
+	struct qv_msg *msg;
+
+	post(m, &older, 5, 0, 3);
+	assert_int_equal(qv_match_post(m, &sticky, &msg), QV_OK);
+	post(m, &younger, 5, 0, 3);
+	assert_ptr_equal(qv_match_arrive(m, 5, 3), &older);
+	for (int i = 0; i < 3; i++)
+		assert_ptr_equal(qv_match_arrive(m, 5, 3), &sticky);
+	settle(m);
+	qv_match_cancel(m, &younger);
+	assert_ptr_equal(qv_match_arrive(m, 5, 3), &sticky);
+	qv_match_cancel(m, &sticky);
+	assert_null(qv_match_arrive(m, 5, 3));
+}
+
 /* A sticky receive that finds a message at once is not queued, like any other. */
 static void test_sticky_finds_at_once(void **state)
 {
@@ -385,6 +405,7 @@ int main(int argc, char **argv)
 		CASE(test_age_decides),
 		CASE(test_same_key_fifo),
 		CASE(test_sticky),
+		CASE(test_sticky_same_key),
 		CASE(test_sticky_finds_at_once),
 		CASE(test_peek_and_take),
 		CASE(test_all_tag_bits),

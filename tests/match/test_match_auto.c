@@ -138,6 +138,33 @@ static void test_flooding(void **state)
 	free(msg);
 }
 
+/* The same against a queue that is in HASH from the beginning: the hash changes under way. */
+static void test_flooding_in_hash(void **state)
+{
+	enum { N = 2000 };
+	struct qv_match_tuning t = {.multiplier = {UINT64_C(0xc13fa9a902a6328f), 1}};
+	uint64_t inv = inverse(t.multiplier[0]);
+	static struct qv_recv r[N];
+	static struct qv_msg msg[N];
+	struct heap h;
+	struct qv_match *m = create(&h, &t);
+
+	qv_auto_force(m, QV_AUTO_HASH, QV_AUTO_HASH);
+	qv_auto_of(m)->posted.patience = UINT64_MAX; /* no trial of LIST meanwhile */
+	qv_auto_of(m)->unexpected.patience = UINT64_MAX;
+	for (uint64_t i = 0; i < N; i++) {
+		post(m, &r[i], i * inv, 0, 0);
+		queue(m, &msg[i], i * inv, 1);
+	}
+	assert_true(inspected(m) < 8 * N);
+	for (uint64_t i = N; i-- > 0;) {
+		assert_ptr_equal(qv_match_arrive(m, i * inv, 0), &r[i]);
+		assert_ptr_equal(post_for(m, i * inv, 0, 1), &msg[i]);
+	}
+	assert_true(inspected(m) < 16 * N);
+	qv_match_destroy(m);
+}
+
 /* MPI receives ignore a protocol bit and are exact all the same; any-source and any-tag ones are
  * mixed in. Random order at depth must cost a few comparisons each. */
 static void test_protocol_bits(void **state)
@@ -194,6 +221,9 @@ static void test_popular_mask_comes_late(void **state)
 	assert_true(inspected(m) - before < 4 * DEEP);
 	for (uint32_t i = 0; i < QV_N_CLASSES; i++)
 		assert_ptr_equal(qv_match_arrive(m, UINT64_MAX ^ UINT64_C(3) << i, 7), &odd[i]);
+	/* One class is left: back to the shortest way. */
+	assert_int_equal(__builtin_popcount(qv_auto_of(m)->posted.active), 1);
+	assert_non_null(qv_auto_of(m)->posted.only);
 	qv_match_destroy(m);
 	free(r);
 }
@@ -247,6 +277,38 @@ static void test_wildcards_on_unexpected(void **state)
 	assert_true(inspected(m) - before < 4 * DEEP);
 	qv_match_destroy(m);
 	free(msg);
+}
+
+/* An index that no receive uses any more costs each message: it goes. */
+static void test_idle_index_goes(void **state)
+{
+	enum { N = 200 };
+	struct qv_msg msg[N];
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+	struct qv_line *q = &qv_auto_of(m)->unexpected;
+
+	q->patience = UINT64_MAX; /* no trial of LIST meanwhile */
+
+	for (uint32_t i = 0; i < N; i++)
+		queue(m, &msg[i], i, i);
+	qv_auto_force(m, QV_AUTO_LIST, QV_AUTO_HASH);
+	for (uint32_t n = 0; n < 20; n++) {
+		assert_ptr_equal(post_for(m, n, 0, QV_SRC_ANY), &msg[n]);
+		queue(m, &msg[n], n, n);
+	}
+	assert_int_equal(__builtin_popcount(q->active & QV_INDEXES), 2);
+	for (uint32_t n = 0; n < 2048 + 16 * N; n++) {
+		uint32_t i = draw(N);
+
+		assert_ptr_equal(post_for(m, i, 0, i), &msg[i]);
+		queue(m, &msg[i], i, i);
+	}
+	assert_int_equal(q->mode, QV_AUTO_HASH);
+	assert_int_equal(__builtin_popcount(q->active & QV_INDEXES), 1);
+	for (uint32_t i = 0; i < N; i++)
+		assert_ptr_equal(post_for(m, i, 0, QV_SRC_ANY), &msg[i]);
+	qv_match_destroy(m);
 }
 
 /* Half of the matches at the head, half anywhere: the form must come to rest. */
@@ -322,6 +384,27 @@ static void test_memory(void **state)
 		assert_ptr_equal(qv_match_arrive(m, n, 1), &r[0]);
 	}
 	assert_true(qv_match_memory(m) < 64 * 1024);
+	/* The same where the queue stays in HASH. */
+	for (uint32_t i = 0; i < N; i++)
+		post(m, &r[i], i, 0, 1);
+	qv_auto_force(m, QV_AUTO_HASH, QV_AUTO_LIST);
+	for (uint32_t i = 32; i < N; i++)
+		assert_ptr_equal(qv_match_arrive(m, i, 1), &r[i]);
+	for (uint32_t n = 0; n < 4 * N; n++) {
+		uint32_t i = draw(32);
+
+		assert_ptr_equal(qv_match_arrive(m, i, 1), &r[i]);
+		post(m, &r[i], i, 0, 1);
+		if (n % 1024 == 0)
+			qv_auto_force(m, QV_AUTO_HASH, QV_AUTO_LIST);
+	}
+	assert_true(qv_match_memory(m) < 64 * 1024);
+	for (uint32_t i = 0; i < 32; i++)
+		assert_ptr_equal(qv_match_arrive(m, i, 1), &r[i]);
+	for (uint32_t n = 0; n < 4 * N; n++) {
+		post(m, &r[0], n, 0, 1);
+		assert_ptr_equal(qv_match_arrive(m, n, 1), &r[0]);
+	}
 	calls = h.calls;
 	for (uint32_t n = 0; n < N; n++) {
 		post(m, &r[0], n, 0, 1);
@@ -400,10 +483,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_flooding),
+		cmocka_unit_test(test_flooding_in_hash),
 		cmocka_unit_test(test_protocol_bits),
 		cmocka_unit_test(test_popular_mask_comes_late),
 		cmocka_unit_test(test_all_masks_differ),
 		cmocka_unit_test(test_wildcards_on_unexpected),
+		cmocka_unit_test(test_idle_index_goes),
 		cmocka_unit_test(test_no_flip_flop),
 		cmocka_unit_test(test_list_comes_back),
 		cmocka_unit_test(test_memory),

@@ -27,8 +27,8 @@ static bool hits(unsigned *countdown)
 	return *countdown && --*countdown == 0;
 }
 
-static struct loop_packet *packet_new(struct loop_ep *ep, uint64_t to, const struct iovec *iov,
-				      size_t cnt)
+static struct loop_packet *packet_new(struct loop_ep *ep, uint64_t to, const uint64_t *head,
+				      const struct iovec *iov, size_t cnt)
 {
 	struct loop_packet *pkt = need(sizeof *pkt);
 
@@ -40,6 +40,10 @@ static struct loop_packet *packet_new(struct loop_ep *ep, uint64_t to, const str
 		pkt->len += iov[i].iov_len;
 	}
 	pkt->cnt = cnt;
+	if (head) {
+		memcpy(pkt->head, head, sizeof pkt->head);
+		pkt->beside = LOOP_HEAD;
+	}
 	if (pkt->to)
 		QV_NEED(pkt->len <= pkt->to->x.packet_max);
 	return pkt;
@@ -57,7 +61,8 @@ static void enqueue(struct loop_ep *ep, uint64_t to, struct loop_packet *pkt)
 	q->count++;
 }
 
-static int inject(struct loop_ep *ep, uint64_t to, const struct iovec *iov, size_t cnt)
+static int inject(struct loop_ep *ep, uint64_t to, const uint64_t *head, const struct iovec *iov,
+		  size_t cnt)
 {
 	struct qv_loop *loop = ep->loop;
 	struct loop_packet *pkt;
@@ -66,15 +71,15 @@ static int inject(struct loop_ep *ep, uint64_t to, const struct iovec *iov, size
 		return QV_EAGAIN;
 	if (loop->chaos.fail_at_once && hits(&loop->chaos.fail_send))
 		return loop->chaos.fail_status;
-	pkt = packet_new(ep, to, iov, cnt);
+	pkt = packet_new(ep, to, head, iov, cnt);
 	QV_NEED(pkt->len <= ep->x.inject_max && cnt <= ep->x.inject_iov);
 	loop_gather(pkt);
 	enqueue(ep, to, pkt);
 	return QV_OK;
 }
 
-static int send(struct loop_ep *ep, uint64_t to, const struct iovec *iov, size_t cnt,
-		struct qv_xfer *xfer)
+static int send(struct loop_ep *ep, uint64_t to, const uint64_t *head, const struct iovec *iov,
+		size_t cnt, struct qv_xfer *xfer)
 {
 	struct qv_loop *loop = ep->loop;
 	struct loop_packet *pkt;
@@ -88,7 +93,7 @@ static int send(struct loop_ep *ep, uint64_t to, const struct iovec *iov, size_t
 		loop_done(ep, xfer, loop->chaos.fail_status);
 		return QV_OK;
 	}
-	pkt = packet_new(ep, to, iov, cnt);
+	pkt = packet_new(ep, to, head, iov, cnt);
 	pkt->xfer = xfer;
 	enqueue(ep, to, pkt);
 	return QV_OK;
@@ -162,7 +167,7 @@ static void conceal(struct loop_ep *ep, struct qv_region *region)
 static int op_inject(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt)
 {
 	bool was = qv_nomem_pause();
-	int rc = inject(ep_of(x), to, iov, cnt);
+	int rc = inject(ep_of(x), to, NULL, iov, cnt);
 
 	qv_nomem_resume(was);
 	return rc;
@@ -172,7 +177,18 @@ static int op_send(struct qv_xport *x, uint64_t to, const struct iovec *iov, siz
 		   struct qv_xfer *xfer)
 {
 	bool was = qv_nomem_pause();
-	int rc = send(ep_of(x), to, iov, cnt, xfer);
+	int rc = send(ep_of(x), to, NULL, iov, cnt, xfer);
+
+	qv_nomem_resume(was);
+	return rc;
+}
+
+static int op_inject_tagged(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf,
+			    size_t len)
+{
+	struct iovec iov = {(void *)(uintptr_t)buf, len};
+	bool was = qv_nomem_pause();
+	int rc = inject(ep_of(x), to, (uint64_t[]){QV_LOOP_BARE, tag}, &iov, 1);
 
 	qv_nomem_resume(was);
 	return rc;
@@ -202,7 +218,22 @@ static void op_conceal(struct qv_xport *x, struct qv_region *region)
 	conceal(ep_of(x), region);
 }
 
-static const struct qv_xport_ops ops = {op_inject, op_send, op_read, op_expose, op_conceal};
+static const struct qv_xport_ops ops = {
+	.inject = op_inject,
+	.send = op_send,
+	.read = op_read,
+	.expose = op_expose,
+	.conceal = op_conceal,
+};
+
+static const struct qv_xport_ops bare_ops = {
+	.inject = op_inject,
+	.send = op_send,
+	.inject_tagged = op_inject_tagged,
+	.read = op_read,
+	.expose = op_expose,
+	.conceal = op_conceal,
+};
 
 struct qv_loop *qv_loop_new(uint64_t *rng)
 {
@@ -230,7 +261,7 @@ struct qv_xport *qv_loop_open(struct qv_loop *loop, unsigned at,
 	struct loop_ep *ep = need(sizeof *ep);
 
 	QV_NEED(at < QV_LOOP_MAX && !loop->at[at]);
-	ep->x = (struct qv_xport){.ops = &ops,
+	ep->x = (struct qv_xport){.ops = limits->bare ? &bare_ops : &ops,
 				  .inject_max = limits->inject_max,
 				  .inject_iov = limits->inject_iov,
 				  .send_iov = limits->send_iov,

@@ -11,6 +11,7 @@
 #include "qv_rnd.h"
 
 #define LOOP_IOV   8u
+#define LOOP_HEAD  16u /* bytes of a packet that may travel beside it */
 #define LOOP_READS 4096u
 
 /* A packet under way. Its bytes are gathered late: until then the memory is the sender's. */
@@ -18,8 +19,10 @@ struct loop_packet {
 	struct loop_packet *next;
 	struct loop_ep *to; /* NULL: nobody is there */
 	struct iovec iov[LOOP_IOV];
-	size_t cnt, len;
-	char *bytes; /* NULL until gathered */
+	uint64_t head[LOOP_HEAD / sizeof(uint64_t)];
+	size_t beside;   /* bytes in head: 0 or LOOP_HEAD */
+	size_t cnt, len; /* of iov */
+	char *bytes;     /* head and the pieces; NULL until gathered */
 	struct qv_xfer *xfer;
 };
 

@@ -11,10 +11,14 @@ void loop_gather(struct loop_packet *pkt)
 
 	if (pkt->bytes)
 		return;
-	pkt->bytes = malloc(pkt->len); /* exactly: reading past the end is found by ASan */
+	pkt->bytes =
+		malloc(pkt->beside + pkt->len); /* exactly: reading past the end is found by ASan */
 	QV_NEED(pkt->bytes);
+	memcpy(pkt->bytes, pkt->head, pkt->beside);
+	at += pkt->beside;
 	for (size_t i = 0; i < pkt->cnt; i++) {
-		memcpy(pkt->bytes + at, pkt->iov[i].iov_base, pkt->iov[i].iov_len);
+		if (pkt->iov[i].iov_len)
+			memcpy(pkt->bytes + at, pkt->iov[i].iov_base, pkt->iov[i].iov_len);
 		at += pkt->iov[i].iov_len;
 	}
 }
@@ -81,12 +85,13 @@ static bool deliver(struct loop_ep *ep, struct loop_queue *q)
 		return false;
 	loop_gather(pkt);
 	to->held = NULL;
-	if (hand_over(to, to->hide_from ? UINT64_MAX : ep->slot, pkt->bytes, pkt->len)) {
+	if (hand_over(to, to->hide_from && !pkt->beside ? UINT64_MAX : ep->slot, pkt->bytes,
+		      pkt->beside + pkt->len)) {
 		to->held = q;
 		return true;
 	}
 	if (loop->tap)
-		loop->tap(loop->tap_ctx, ep->slot, to->slot, pkt->bytes, pkt->len);
+		loop->tap(loop->tap_ctx, ep->slot, to->slot, pkt->bytes, pkt->beside + pkt->len);
 	leave_memory(ep, pkt, QV_OK);
 	loop_packet_free(loop_pop(q));
 	return true;

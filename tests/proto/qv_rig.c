@@ -41,11 +41,30 @@ struct rig_settings rig_defaults(unsigned nodes)
 	};
 }
 
+static struct qv_peer *peer_at(struct qv_proto *p, uint64_t addr)
+{
+	struct qv_peer *peer = NULL;
+
+	while ((peer = qv_proto_next_peer(p, peer)) && qv_proto_peer_addr(peer) != addr)
+		;
+	return peer;
+}
+
 static int sink(void *ctx, const void *buf, size_t len, uint64_t from)
 {
 	struct rig_node *node = ctx;
-	int rc = qv_proto_packet(node->p, buf, len, from);
-	bool was = qv_nomem_pause();
+	uint64_t head[2] = {0};
+	bool was;
+	int rc;
+
+	if (len >= sizeof head)
+		memcpy(head, buf, sizeof head);
+	if (head[0] == QV_LOOP_BARE && peer_at(node->p, from))
+		rc = qv_proto_tagged(peer_at(node->p, from), head[1],
+				     (const char *)buf + sizeof head, len - sizeof head);
+	else
+		rc = qv_proto_packet(node->p, buf, len, from);
+	was = qv_nomem_pause();
 
 	assert_true(rc == QV_OK || rc == QV_ENOMEM);
 	if (node->rig->on_packet)

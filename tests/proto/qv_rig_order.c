@@ -35,15 +35,17 @@ static void arrive(struct order *o, struct rig_req *send)
 static void tap(void *ctx, unsigned from, unsigned to, const void *buf, size_t len)
 {
 	struct order *o = ctx;
-	struct qv_wire_pkt pkt;
+	struct qv_wire_hdr hdr;
 	struct rig_req *send;
 
-	assert_null(qv_wire_parse(buf, len, &pkt));
-	if (pkt.hdr.op != QV_PKT_EAGER && pkt.hdr.op != QV_PKT_RTS)
+	assert_true(len >= sizeof hdr);
+	memcpy(&hdr, buf, sizeof hdr);
+	if (memcmp(buf, &(uint64_t){QV_LOOP_BARE}, sizeof(uint64_t)) && hdr.op != QV_PKT_EAGER &&
+	    hdr.op != QV_PKT_RTS)
 		return;
 	assert_true(o->narrived[from][to] < o->nsent[from][to]);
 	send = o->sent[from][to][o->narrived[from][to]++];
-	assert_int_equal(pkt.hdr.arg, send->tag); /* in the order sent */
+	assert_int_equal(hdr.arg, send->tag); /* in the order sent */
 	arrive(o, send);
 }
 

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_proto_meet.c - acquaintance: senders that the receiver has not named, endpoints that come
+ * again at the same address, HELLOs that lie.
+ */
+#include "qv_rig.h"
+
+#include <string.h>
+
+static struct rig *start(unsigned nodes, bool hide_from)
+{
+	struct rig_settings set = rig_defaults(nodes);
+
+	set.limits.hide_from = hide_from;
+	return rig_new(&set);
+}
+
+static void exchange(struct rig *rig, unsigned a, unsigned b, size_t len)
+{
+	struct rig_req *recv = rig_recv(rig, b, RIG_ANY, len, 1, QV_REQ_TAGGED);
+	struct rig_req *send = rig_send(rig, a, b, len, 1, QV_REQ_TAGGED | QV_REQ_ACK);
+
+	rig_wait(rig, send, recv);
+	rig_check(recv, send);
+}
+
+static void unnamed_sender(void **state)
+{
+	for (unsigned hide = 0; hide < 2; hide++) {
+		struct rig *rig = start(2, hide);
+		struct rig_req *recv = rig_recv(rig, 1, RIG_ANY, 10, 1, QV_REQ_TAGGED);
+		struct rig_req *send = rig_send(rig, 0, 1, 10, 1, QV_REQ_TAGGED);
+
+		rig_wait(rig, send, recv);
+		assert_int_equal(recv->comp.user, QV_USER_UNKNOWN);
+		qv_proto_peer_set_user(rig->node[1].peers[0], 77); /* named now */
+		recv = rig_recv(rig, 1, 0, 10, 1, QV_REQ_TAGGED);
+		rig_wait(rig, recv, rig_send(rig, 0, 1, 10, 1, QV_REQ_TAGGED));
+		assert_int_equal(recv->comp.user, 77);
+		exchange(rig, 1, 0, 5000);
+		rig_free(rig);
+	}
+}
+
+/* Both speak at the same time, much, before either has heard of the other. */
+static void crossing(void **state)
+{
+	struct rig *rig = start(2, true);
+	struct rig_req *send[2][30], *recv[2][30];
+
+	for (unsigned i = 0; i < 30; i++)
+		for (unsigned n = 0; n < 2; n++)
+			send[n][i] = rig_send(rig, n, !n, 200 * i, i, QV_REQ_TAGGED);
+	for (unsigned i = 0; i < 30; i++)
+		for (unsigned n = 0; n < 2; n++)
+			recv[n][i] = rig_recv(rig, n, !n, 200 * i, i, QV_REQ_TAGGED);
+	rig_settle(rig);
+	for (unsigned i = 0; i < 30; i++)
+		for (unsigned n = 0; n < 2; n++)
+			rig_check(recv[n][i], send[!n][i]);
+	assert_int_equal(rig_stats(rig, 0).refused + rig_stats(rig, 1).refused, 0);
+	rig_free(rig);
+}
+
+static void refused_sender(void **state)
+{
+	struct rig *rig = start(3, false);
+	struct rig_req *recv = rig_recv(rig, 1, RIG_ANY, 10, 1, QV_REQ_TAGGED);
+
+	rig->node[1].stranger[0] = true;
+	rig_send(rig, 0, 1, 10, 1, QV_REQ_TAGGED);
+	rig_settle(rig);
+	assert_int_equal(recv->done, 0);
+	assert_int_equal(rig_stats(rig, 1).refused, 2); /* HELLO and message */
+	assert_string_equal(rig->node[1].complaint,
+			    "packet refused: unknown sender (2 refused so far)");
+	rig_wait(rig, recv, rig_send(rig, 2, 1, 10, 1, QV_REQ_TAGGED));
+	rig_free(rig);
+}
+
+static void answers(struct rig_req *send)
+{
+	rig_check_status(send, QV_OK);
+}
+
+/* Node 1 dies and comes again: what belonged to the first one fails, the second one works. */
+static void comes_again(void **state)
+{
+	for (unsigned form = 0; form < 8; form++) {
+		struct rig *rig = start(3, form & 1);
+		struct rig_req *old[3], *other, *recv;
+
+		exchange(rig, 0, 1, 100);
+		exchange(rig, 1, 0, 100);
+		old[0] = rig_send(rig, 0, 1, 9000, 5, QV_REQ_TAGGED);
+		old[1] = rig_send(rig, 0, 1, 90, 5, QV_REQ_TAGGED | QV_REQ_ACK);
+		rig_send(rig, 1, 0, 9000, 6, QV_REQ_TAGGED);
+		rig_send(rig, 1, 0, 500, 6, QV_REQ_TAGGED | QV_REQ_ACK);
+		old[2] = rig_recv(rig, 0, 1, 90, 7, QV_REQ_TAGGED);
+		rig_settle(rig);
+		rig_kill(rig, 1, QV_LOOP_ERRORS, form & 2);
+		other = rig_send(rig, 0, 2, 5000, 8, QV_REQ_TAGGED);
+		rig_open(rig, 1, &rig->set);
+		exchange(rig, 1, 0, 3000); /* its HELLO tells */
+		rig_check_status(old[0], QV_EPEER);
+		rig_check_status(old[1], QV_EPEER);
+		assert_int_equal(rig->node[0].complaints, 1);
+		for (unsigned i = 0; i < 12; i++)
+			exchange(rig, i & 1, !(i & 1), 100 + 500 * i);
+		/* messages of the first one: the whole one is good, the other has lost its sender
+		 */
+		rig_wait(rig, recv = rig_recv(rig, 0, 1, 9000, 6, QV_REQ_TAGGED), NULL);
+		rig_check_status(recv, QV_EPEER);
+		rig_wait(rig, recv = rig_recv(rig, 0, 1, 500, 6, QV_REQ_TAGGED), NULL);
+		rig_check_status(recv, QV_OK);
+		rig_settle(rig);
+		/* no answer of it disturbs the second one, no credit either */
+		assert_int_equal(rig_stats(rig, 1).refused, 0);
+		rig_wait(rig, old[2], rig_send(rig, 1, 0, 90, 7, QV_REQ_TAGGED));
+		rig_check_status(old[2], QV_OK);
+		rig_wait(rig, rig_recv(rig, 2, 0, 5000, 8, QV_REQ_TAGGED), other);
+		answers(other);
+		rig_free(rig);
+	}
+}
+
+/* Transfers to the first one fail late: the second one is not blamed. */
+static void late_errors(void **state)
+{
+	struct rig_settings set = rig_defaults(2);
+	struct rig *rig;
+
+	set.limits.inject_max = 0;
+	rig = rig_new(&set);
+	exchange(rig, 0, 1, 100);
+	exchange(rig, 1, 0, 100);
+	for (unsigned i = 0; i < 20; i++)
+		rig_send(rig, 0, 1, 600, i, QV_REQ_TAGGED);
+	rig_kill(rig, 1, QV_LOOP_ERRORS, false);
+	rig_open(rig, 1, &rig->set);
+	exchange(rig, 1, 0, 100);
+	exchange(rig, 0, 1, 100);
+	rig_ticks(rig, 2000);
+	assert_int_equal(rig->node[0].complaints, 1);
+	exchange(rig, 0, 1, 100);
+	exchange(rig, 1, 0, 10000);
+	rig_free(rig);
+}
+
+/* The other side was there too late for our first packets: its HELLO makes all good. */
+static void before_it_is_there(void **state)
+{
+	for (unsigned ticks = 0; ticks < 2; ticks++) {
+		struct rig *rig = start(1, true);
+		struct rig_req *early;
+
+		early = rig_send(rig, 0, 1, 3000, 1, QV_REQ_TAGGED);
+		if (ticks)
+			rig_ticks(rig, 2000);
+		else
+			rig_settle(rig);
+		rig_open(rig, 1, &rig->set);
+		exchange(rig, 1, 0, 100);
+		rig_ticks(rig, 2000);
+		assert_int_equal(early->done, 1);
+		assert_int_not_equal(early->comp.status, QV_OK);
+		exchange(rig, 0, 1, 3000);
+		exchange(rig, 1, 0, 3000);
+		rig_check_idle(rig, 0);
+		rig_free(rig);
+	}
+}
+
+/* Node 0 takes 1 for lost though it lives, and is told so by nobody; 1 says HELLO again. */
+static void half_lost(void **state)
+{
+	struct rig *rig = start(2, false);
+	struct rig_req *recv, *half;
+	unsigned n = 0;
+
+	recv = rig_recv(rig, 1, 0, 3000, 3, QV_REQ_TAGGED);
+	half = rig_send(rig, 0, 1, 3000, 3, QV_REQ_TAGGED); /* HELLO, then three packets */
+	while (!rig->node[1].peers[0] || !rig->node[1].peers[0]->open_in) {
+		rig_step(rig);
+		assert_in_range(n++, 0, 10000);
+	}
+	qv_proto_peer_lost(rig->node[0].p, 1);
+	assert_int_equal(half->done, 1);
+	qv_loop_chaos(rig->loop)->fail_status = QV_OK;
+	rig_settle(rig); /* the HELLO of 1 revives it at 0, whose second HELLO tells 1 */
+	rig_settle(rig);
+	if (recv->comp.status != QV_OK) /* unless all of it was under way */
+		rig_check_status(recv, QV_EPEER);
+	for (unsigned i = 0; i < 6; i++)
+		exchange(rig, i & 1, !(i & 1), 2500);
+	rig_check_idle(rig, 0);
+	rig_check_idle(rig, 1);
+	rig_free(rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unnamed_sender), cmocka_unit_test(crossing),
+		cmocka_unit_test(refused_sender), cmocka_unit_test(comes_again),
+		cmocka_unit_test(late_errors),    cmocka_unit_test(before_it_is_there),
+		cmocka_unit_test(half_lost),
+	};
+
+	rig_seed();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
