@@ -85,6 +85,16 @@ static QV_COLD void qv_tables_learn(struct qv_tables *t, const struct qv_tables_
 	}
 }
 
+/* The oldest entry that (tag, src) finds in one table, or NULL. */
+QV_INLINE uint64_t *qv_tables_look(const struct qv_index *ix, enum qv_side side, uint64_t tag,
+				   uint32_t src, uint64_t *seen)
+{
+	uint64_t *at, *e = qv_index_find(ix, side, tag, src, &at, seen);
+
+	*seen += e != NULL;
+	return e;
+}
+
 QV_INLINE uint32_t qv_tables_insert(struct qv_index *ix, enum qv_side side, uint64_t *e)
 {
 	return qv_index_insert_at(ix, side, qv_index_slot_of(ix, side, e), e);
@@ -157,16 +167,13 @@ QV_INLINE void qv_tables_remove(struct qv_tables *t, const struct qv_tables_shap
 QV_INLINE uint64_t *qv_tables_find_recv(struct qv_tables *t, const struct qv_tables_shape *s,
 					uint64_t tag, uint32_t src, uint64_t *seen)
 {
-	uint64_t *e = NULL, *link;
+	uint64_t *e = NULL;
 
 	for (uint32_t i = 0; i < s->n_tables; i++) {
 		const struct qv_index *ix = &t->ix[QV_POSTED][i];
 
-		link = ix->live ? qv_index_find(ix, QV_POSTED, tag, src, seen) : NULL;
-		if (link) {
-			e = qv_oldest(e, qv_entry(*link));
-			++*seen;
-		}
+		if (ix->live)
+			e = qv_oldest(e, qv_tables_look(ix, QV_POSTED, tag, src, seen));
 	}
 	return qv_chain_find_recv(&t->wild, QV_E_LINK, tag, src, e, seen);
 }
@@ -176,7 +183,6 @@ QV_INLINE uint64_t *qv_tables_find_msg(struct qv_tables *t, const struct qv_tabl
 				       uint64_t ignore, uint32_t src, uint64_t *seen)
 {
 	uint32_t i = qv_tables_choose(t, s, ignore, src);
-	uint64_t *link;
 
 	if (qv_unlikely(i == QV_NO_TABLE)) {
 		qv_tables_learn(t, s, ops, ignore, src);
@@ -184,11 +190,7 @@ QV_INLINE uint64_t *qv_tables_find_msg(struct qv_tables *t, const struct qv_tabl
 	}
 	if (i == QV_NO_TABLE)
 		return qv_queues_scan(&t->q, ops, tag, ignore, src, seen);
-	link = qv_index_find(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, tag, src, seen);
-	if (!link)
-		return NULL;
-	++*seen;
-	return qv_entry(*link);
+	return qv_tables_look(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, tag, src, seen);
 }
 
 static void qv_tables_each_in(const struct qv_index *ix, enum qv_side side, qv_each_fn *fn,
