@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QV_FB_QUICK_SECONDS 15.0
+#define QV_FB_QUICK_SECONDS 16
 
 /* What is tried when --impl says nothing; those that this libfabric lacks are left out. */
 static const char *const native[] = {"shm", "net", "tcp", "tcp;ofi_rxm"};
@@ -14,7 +14,7 @@ static const char *const native[] = {"shm", "net", "tcp", "tcp;ofi_rxm"};
 struct options {
 	struct qv_bench_opts common;
 	struct qv_fb_setup setup; /* what all contenders share */
-	long rounds, block_ms, hang_ms, solo;
+	long rounds, block_ms, hang_ms, seconds, solo;
 };
 
 static void help(void)
@@ -29,7 +29,8 @@ static void help(void)
 	       "%s"
 	       "  --rounds N       rounds per case (20)\n"
 	       "  --block-ms N     time of one block of one contender (20)\n"
-	       "  --hang-ms N      no answer for so long: hangs (4000)\n"
+	       "  --seconds N      end after so many seconds, with fewer rounds\n"
+	       "  --hang-ms N      polls for so long without a completion: hangs (4000)\n"
 	       "  --no-inject      fi_tsend for every size\n"
 	       "  --directed       ask for FI_DIRECTED_RECV and name the source in receives\n"
 	       "  --solo N         one case, one impl, one process: N messages to itself, for\n"
@@ -52,6 +53,8 @@ static int own_option(struct options *o, int argc, char **argv, int *i)
 		return qv_bench_opt_number(argc, argv, i, 1, 100000, &o->rounds) ? -1 : 1;
 	if (qv_bench_opt_is(arg, "--block-ms"))
 		return qv_bench_opt_number(argc, argv, i, 1, 10000, &o->block_ms) ? -1 : 1;
+	if (qv_bench_opt_is(arg, "--seconds"))
+		return qv_bench_opt_number(argc, argv, i, 1, 100000, &o->seconds) ? -1 : 1;
 	if (qv_bench_opt_is(arg, "--hang-ms"))
 		return qv_bench_opt_number(argc, argv, i, 100, 600000, &o->hang_ms) ? -1 : 1;
 	if (qv_bench_opt_is(arg, "--solo"))
@@ -178,8 +181,8 @@ static int run(struct options *o, struct qv_fb_plan *plan)
 	qv_bench_machine_print(&bench, stdout);
 	if (add_pairs(plan, o, &bench) == 0) {
 		fflush(stdout);
-		if (o->common.quick)
-			plan->deadline = qv_bench_seconds() + QV_FB_QUICK_SECONDS;
+		if (o->seconds)
+			plan->deadline = qv_bench_seconds() + (double)o->seconds;
 		qv_fb_measure(plan, &bench);
 		status = report(&bench, &o->common);
 	}
@@ -206,7 +209,8 @@ int qv_bench_fabric(int argc, char **argv)
 		return 2;
 	o.rounds = o.rounds ? o.rounds : o.common.quick ? 15 : 20;
 	o.block_ms = o.block_ms ? o.block_ms : o.common.quick ? 8 : 20;
-	o.hang_ms = o.hang_ms ? o.hang_ms : o.common.quick ? 1500 : 4000;
+	o.seconds = o.seconds ? o.seconds : o.common.quick ? QV_FB_QUICK_SECONDS : 0;
+	o.hang_ms = o.hang_ms ? o.hang_ms : o.common.quick ? 1000 : 4000;
 	plan.cases_n = qv_fb_case_list(&o.common, &plan.cases);
 	if (!plan.cases_n) {
 		fprintf(stderr, "quiver: no case matches --filter %s\n", o.common.filter);

@@ -164,8 +164,9 @@ struct qv_fb_pair {
 	int fd[2];
 	bool alive;
 	uint64_t *beat; /* shared with the processes: QV_FB_BEAT apart, completions so far */
-	uint64_t seen;  /* sum of both when they moved last, at the time `moved` */
-	double moved, asked, patience;
+	uint64_t seen;  /* sum of both when they moved last */
+	double moved;   /* CPU time at which that was */
+	double asked, patience;
 	char how[QV_FB_TEXT];     /* provider name, inject size and so on, as the processes say */
 	struct qv_fb_reply reply; /* of rank 0, or of the rank that failed */
 	float *flat, *deep;

@@ -3,6 +3,7 @@
 #include "bench_fabric.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,9 +15,9 @@
 #include <unistd.h>
 
 /* Providers remove their shared memory at SIGTERM; who does not listen is killed after this. */
-#define QV_FB_TERM_MS 300
+#define QV_FB_TERM_MS 1000
 
-/* However much a pair moves, after so many times the seconds without an answer it hangs too. */
+/* Whatever a pair does, after so many times the seconds without an answer it hangs too. */
 #define QV_FB_PATIENCE 10
 
 /*
@@ -76,6 +77,19 @@ static int reap(pid_t pid, double seconds, int *status)
 	return -1;
 }
 
+/* What libfabric's shm names by process id, of a process that could not remove it itself. */
+static void remove_shm(pid_t pid)
+{
+	char pattern[64];
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "/dev/shm/%ld:*", (long)pid);
+	if (glob(pattern, 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			unlink(found.gl_pathv[i]);
+	globfree(&found);
+}
+
 void qv_fb_pair_stop(struct qv_fb_pair *pair)
 {
 	int status;
@@ -98,6 +112,7 @@ void qv_fb_pair_stop(struct qv_fb_pair *pair)
 		if (pair->pid[rank] > 0 && reap(pair->pid[rank], QV_FB_TERM_MS * 1e-3, &status)) {
 			kill(pair->pid[rank], SIGKILL);
 			waitpid(pair->pid[rank], &status, 0);
+			remove_shm(pair->pid[rank]);
 		}
 		pair->pid[rank] = 0;
 	}
@@ -129,15 +144,34 @@ static int lose_dead(struct qv_fb_pair *pair, int rank)
 	return lose(pair, why);
 }
 
+/* CPU time of that one of the two which had less. */
+static double cpu_seconds(const struct qv_fb_pair *pair)
+{
+	double least = 1e9;
+
+	for (int rank = 0; rank < 2; rank++) {
+		struct timespec t;
+		clockid_t clock;
+		double seconds;
+
+		if (clock_getcpuclockid(pair->pid[rank], &clock) || clock_gettime(clock, &t))
+			continue;
+		seconds = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+		least = seconds < least ? seconds : least;
+	}
+	return least;
+}
+
 static void start_clock(struct qv_fb_pair *pair, double seconds)
 {
-	pair->asked = pair->moved = qv_bench_seconds();
+	pair->asked = qv_bench_seconds();
+	pair->moved = cpu_seconds(pair);
 	pair->patience = seconds;
 }
 
 /*
- * Wait for rank (or either, if -1) to say something. 0, or 1 if the pair hangs: no completion
- * for so long. On a loaded machine a pair may be slow without that.
+ * Wait for rank (or either, if -1) to say something. 0, or 1 if the pair hangs: both have polled
+ * for so long without any completion. On a loaded machine they may wait long for a CPU instead.
  */
 static int wait_readable(struct qv_fb_pair *pair, int rank, struct pollfd p[2])
 {
@@ -149,14 +183,14 @@ static int wait_readable(struct qv_fb_pair *pair, int rank, struct pollfd p[2])
 	while (poll(p, 2, 50) <= 0) {
 		uint64_t beats = __atomic_load_n(&pair->beat[0], __ATOMIC_RELAXED) +
 				 __atomic_load_n(&pair->beat[QV_FB_BEAT], __ATOMIC_RELAXED);
-		double now = qv_bench_seconds();
+		double now = cpu_seconds(pair);
 
 		if (beats != pair->seen) {
 			pair->seen = beats;
 			pair->moved = now;
 		}
 		if (now - pair->moved > pair->patience ||
-		    now - pair->asked > QV_FB_PATIENCE * pair->patience)
+		    qv_bench_seconds() - pair->asked > QV_FB_PATIENCE * pair->patience)
 			return 1;
 	}
 	return 0;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QV_FB_FIRST_ROUNDS 3 /* that a deadline does not take away */
+#define QV_FB_FEW          2 /* samples of a block at least */
+#define QV_FB_FIRST_ROUNDS 3 /* that a case takes even if its share of the time is over */
 
 /* One contender in the case that is being measured. */
 struct lane {
@@ -28,7 +29,7 @@ static uint32_t samples_for(const struct qv_fb_case *what, float *samples, uint3
 	else
 		each = (double)what->window * what->bytes / median;
 	fit = us / each;
-	return fit < 4 ? 4 : fit > QV_FB_SAMPLES ? QV_FB_SAMPLES : (uint32_t)fit;
+	return fit < QV_FB_FEW ? QV_FB_FEW : fit > QV_FB_SAMPLES ? QV_FB_SAMPLES : (uint32_t)fit;
 }
 
 static void drop(struct lane *lane, struct qv_bench_row *row)
@@ -46,8 +47,8 @@ static void calibrate(struct qv_fb_plan *plan, struct lane *lane, const struct q
 	bool deep = what->depth > 0, flat = !deep || what->kind == QV_FB_LAT;
 
 	command->what = *what;
-	command->flat_n = flat ? 8 : 0;
-	command->deep_n = deep ? 8 : 0;
+	command->flat_n = flat ? QV_FB_FEW : 0;
+	command->deep_n = deep ? QV_FB_FEW : 0;
 	for (int pass = 0; pass < 2; pass++) {
 		double us = pass ? plan->block_us : plan->block_us / 10;
 
@@ -111,6 +112,11 @@ static bool revive(struct qv_fb_pair *pair)
 	return pair->alive || qv_fb_pair_start(pair, QV_FB_START_SECONDS) == 0;
 }
 
+static bool out_of_time(const struct qv_fb_plan *plan)
+{
+	return plan->deadline > 0 && qv_bench_seconds() > plan->deadline;
+}
+
 static void measure_case(struct qv_fb_plan *plan, size_t at, struct qv_bench *bench)
 {
 	const struct qv_fb_case *what = &plan->cases[at];
@@ -129,6 +135,9 @@ static void measure_case(struct qv_fb_plan *plan, size_t at, struct qv_bench *be
 		lanes[i].flat = calloc(plan->rounds, sizeof(double));
 		if (!lanes[i].flat)
 			abort();
+		snprintf(row->answer, sizeof(row->answer), "no time"); /* until a round is done */
+		if (out_of_time(plan))
+			continue;
 		lanes[i].in = revive(lanes[i].pair);
 		if (lanes[i].in)
 			calibrate(plan, &lanes[i], what, row);
@@ -141,6 +150,8 @@ static void measure_case(struct qv_fb_plan *plan, size_t at, struct qv_bench *be
 		      (plan->deadline - qv_bench_seconds()) / (double)(plan->cases_n - at);
 	for (uint32_t r = 0; r < plan->rounds; r++) {
 		if (end > 0 && r >= QV_FB_FIRST_ROUNDS && qv_bench_seconds() > end)
+			break;
+		if (out_of_time(plan))
 			break;
 		qv_bench_progress("[%zu/%zu] %s round %u", at + 1, plan->cases_n, what->name, r);
 		for (size_t k = 0; k < n; k++) {

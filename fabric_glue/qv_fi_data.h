@@ -162,7 +162,11 @@ static inline struct qv_peer *qv_fi_peer_by_core(struct qv_fi_ep *ep, fi_addr_t 
  */
 void qv_fi_xport_init(struct qv_fi_ep *ep);
 /* 0 or -FI_E* of the core as enum qv_status. */
-int qv_fi_status(ssize_t rc);
+int qv_fi_status_slow(ssize_t rc);
+static inline int qv_fi_status(ssize_t rc)
+{
+	return QV_LIKELY(rc == 0) ? QV_OK : qv_fi_status_slow(rc);
+}
 
 /* ---- qv_fi_poll.c ------------------------------------------------------------------------------
  */

@@ -142,12 +142,20 @@ static void on_error(struct qv_fi_ep *ep)
 	}
 }
 
+/* A peer has written to our memory with completion data; the entry's context means nothing. shm of
+ * libfabric 2.x says so by what it leaves out. */
+static bool is_remote(uint64_t flags)
+{
+	return flags & (FI_REMOTE_WRITE | FI_REMOTE_READ) ||
+	       (flags & (FI_REMOTE_CQ_DATA | FI_RECV)) == FI_REMOTE_CQ_DATA;
+}
+
 static void on_entry(struct qv_fi_ep *ep, const struct fi_cq_data_entry *e, fi_addr_t from)
 {
 	struct qv_xfer *xfer = e->op_context;
 
-	if (QV_UNLIKELY(e->flags & (FI_REMOTE_WRITE | FI_REMOTE_READ)))
-		qv_fi_remote_event(ep, e->flags, e->data, from);
+	if (QV_UNLIKELY(is_remote(e->flags)))
+		qv_fi_remote_event(ep, FI_RMA | FI_REMOTE_WRITE | e->flags, e->data, from);
 	else if (xfer->done)
 		xfer->done(xfer, QV_OK);
 	else

@@ -11,7 +11,7 @@
 
 static ssize_t to_errno(int status)
 {
-	return -(ssize_t)qv_fi_errno(status);
+	return QV_LIKELY(status == QV_OK) ? 0 : -(ssize_t)qv_fi_errno(status);
 }
 
 /* What keeps an endpoint from sending or receiving. */

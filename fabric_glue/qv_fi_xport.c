@@ -9,10 +9,9 @@ static struct qv_fi_ep *ep_of(struct qv_xport *x)
 	return container_of(x, struct qv_fi_ep, xport);
 }
 
-int qv_fi_status(ssize_t rc)
+int qv_fi_status_slow(ssize_t rc)
 {
 	switch (rc) {
-	case 0: return QV_OK;
 	case -FI_EAGAIN: return QV_EAGAIN;
 	case -FI_ENOMEM: return QV_ENOMEM;
 	case -FI_EMSGSIZE: return QV_EMSGSIZE;
@@ -131,7 +130,7 @@ static const struct tuning {
 	size_t eager;  /* longest eager message */
 	size_t count;  /* receive buffers */
 } tunings[] = {
-	{"shm", 4096, 8192, 256},   {"ofi_rxm", 8192, 8000, 256}, {"ofi_rxd", 0, 8000, 512},
+	{"shm", 4096, 8192, 64},    {"ofi_rxm", 8192, 8000, 256}, {"ofi_rxd", 0, 8000, 512},
 	{"net", 16384, 16000, 128}, {"tcp", 16384, 16000, 128},   {"sockets", 16384, 16000, 128},
 	{"", 4096, 8192, 256},
 };

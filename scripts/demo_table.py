@@ -3,9 +3,10 @@
 """
 demo_table.py [--quick] BUILD - one MPI ping-pong over several stacks, as one table.
 
-A run that gets nothing done for PATIENCE seconds (it prints a dot for every tenth of a depth) is
-stopped; what it did not reach is shown as `hangs`. The Open MPI component and the provider are named in each run, so that a stack which cannot
-be had ends in an error instead of another stack's numbers.
+A run that gets nothing done for PATIENCE seconds (it prints a dot per second in which it did) is
+stopped; what it did not reach is shown as `hangs`. The Open MPI component and the provider are
+named in each run, so that a stack which cannot be had ends in an error instead of another stack's
+numbers.
 """
 import os
 import selectors

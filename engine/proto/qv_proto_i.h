@@ -10,6 +10,7 @@
 
 #define QV_LIKELY(x)                   __builtin_expect(!!(x), 1)
 #define QV_UNLIKELY(x)                 __builtin_expect(!!(x), 0)
+#define QV_COLD                        __attribute__((noinline))
 #define QV_CONTAINER(ptr, type, field) ((type *)((char *)(ptr)-offsetof(type, field)))
 
 /* No eager message is longer than this, whatever a peer says. */

@@ -119,6 +119,22 @@ void qv_rx_deliver(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *i
 		qv_in_start(qv_in_new(p, rx, info), segs);
 }
 
+/* Most messages are short and go to one piece: two words that may overlap instead of a call. */
+static inline void put_plain(const struct qv_rx *rx, const char *payload, size_t len)
+{
+	char *to = rx->iov[0].iov_base;
+	uint64_t first, last;
+
+	if (QV_UNLIKELY(rx->cnt != 1 || len < sizeof first || len > 2 * sizeof first)) {
+		qv_iov_put(rx->iov, rx->cnt, 0, payload, len);
+		return;
+	}
+	memcpy(&first, payload, sizeof first);
+	memcpy(&last, payload + len - sizeof last, sizeof last);
+	memcpy(to, &first, sizeof first);
+	memcpy(to + len - sizeof last, &last, sizeof last);
+}
+
 void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, bool tagged,
 			 const char *payload, size_t len)
 {
@@ -135,7 +151,7 @@ void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, b
 		deliver_whole(p, rx, &info, payload);
 		return;
 	}
-	qv_iov_put(rx->iov, rx->cnt, 0, payload, len);
+	put_plain(rx, payload, len);
 
 	struct qv_comp comp;
 
@@ -226,21 +242,18 @@ static void give_back(struct qv_proto *p, struct qv_rx *rx)
 	p->ops->complete(p->owner, &comp);
 }
 
-int qv_proto_recv(struct qv_proto *p, const struct qv_recv_args *args)
+/* Receives that matched at once: a multi-receive goes on until it is full or nothing waits. */
+static QV_COLD int recv_waiting(struct qv_proto *p, struct qv_match *engine, struct qv_rx *rx,
+				struct qv_msg *msg)
 {
-	struct qv_match *engine = p->match[args->flags & QV_REQ_TAGGED];
-	struct qv_rx *rx = rx_new(p, args);
-	bool multi = args->flags & QV_REQ_MULTI, ends, took = false;
-	struct qv_msg *msg = NULL;
+	bool multi = rx->flags & QV_REQ_MULTI, ends;
 
-	if (QV_UNLIKELY(!rx))
-		return QV_ENOMEM;
-	do {
+	for (;;) {
+		ends = !multi || rx_ends(rx, QV_CONTAINER(msg, struct qv_unexp, node)->info.full);
+		deliver_unexp(p, rx, QV_CONTAINER(msg, struct qv_unexp, node));
+		if (ends)
+			return QV_OK;
 		if (!reserve_in(p) || qv_match_post(engine, &rx->node, &msg)) {
-			if (!took) {
-				qv_pool_put(&p->rxs, rx);
-				return QV_ENOMEM;
-			}
 			give_back(p, rx);
 			return QV_OK;
 		}
@@ -248,10 +261,24 @@ int qv_proto_recv(struct qv_proto *p, const struct qv_recv_args *args)
 			rx->queued = true;
 			return QV_OK;
 		}
-		ends = !multi || rx_ends(rx, QV_CONTAINER(msg, struct qv_unexp, node)->info.full);
-		deliver_unexp(p, rx, QV_CONTAINER(msg, struct qv_unexp, node));
-		took = true;
-	} while (!ends);
+	}
+}
+
+int qv_proto_recv(struct qv_proto *p, const struct qv_recv_args *args)
+{
+	struct qv_match *engine = p->match[args->flags & QV_REQ_TAGGED];
+	struct qv_rx *rx = rx_new(p, args);
+	struct qv_msg *msg;
+
+	if (QV_UNLIKELY(!rx))
+		return QV_ENOMEM;
+	if (QV_UNLIKELY(!reserve_in(p) || qv_match_post(engine, &rx->node, &msg))) {
+		qv_pool_put(&p->rxs, rx);
+		return QV_ENOMEM;
+	}
+	if (QV_UNLIKELY(msg != NULL))
+		return recv_waiting(p, engine, rx, msg);
+	rx->queued = true;
 	return QV_OK;
 }
 

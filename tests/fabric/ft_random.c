@@ -194,7 +194,52 @@ static void random_masks(void)
 	free(s);
 }
 
+/* Every one of the 64 bits counts, and is ignored where the receive says so and only there: receive
+ * i takes the one message whose tag differs from the base in bit i. */
+static void tag_bits(void)
+{
+	const uint64_t base = UINT64_C(0x5a5aa5a50ff01248);
+	struct ft_op op[64], mark;
+	uint64_t word[64], last = 0;
+	struct ft_ep ep;
+
+	ft_open(&ep, &(struct ft_conf){0});
+	for (int round = 0; round < 4; round++) {
+		bool masks = round / 2, early = round % 2; /* receives before messages */
+
+		if (ft.rank == 0)
+			ft_recv(&ep, 1, &last, 8, &mark);
+		if (ft.rank == 1 && early)
+			ft_barrier();
+		if (ft.rank == 0 && !early)
+			ft_wait(&mark);
+		for (uint64_t n = 0; n < 64; n++) {
+			uint64_t i = ft.rank ? n : 63 - n, bit = 1ull << i; /* opposite orders */
+
+			word[i] = ft.rank ? i : 99;
+			if (ft.rank == 1)
+				ft_tsend(&ep, 0, base ^ bit, &word[i], 8, &op[i]);
+			else
+				ft_trecv(&ep, 1, masks ? base : base ^ bit, masks ? bit : 0,
+					 &word[i], 8, &op[i]);
+		}
+		if (ft.rank == 1)
+			ft_send(&ep, 0, &last, 8, &mark);
+		if (ft.rank == 0 && early)
+			ft_barrier();
+		for (uint64_t i = 0; i < 64; i++) {
+			ft_wait(&op[i]);
+			CHECK_EQ(word[i], i);
+			CHECK(ft.rank || op[i].tag == (base ^ 1ull << i));
+		}
+		if (ft.rank == 1 || early)
+			ft_wait(&mark);
+	}
+	ft_close(&ep);
+}
+
 const struct ft_case ft_cases_random[] = {
+	{"tag_bits", 2, 20, tag_bits},
 	{"random_masks", 3, 60, random_masks},
 	{0},
 };

@@ -103,10 +103,22 @@ static void sync_ranks(void)
 		     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* A dot per second in which something was done: whoever watches can tell slow from stuck. */
+static void beat(double now)
+{
+	static double last;
+
+	if (!opt.beat || rank || now - last < 1)
+		return;
+	last = now;
+	printf(".\n");
+	fflush(stdout);
+}
+
 static double round_trip(uint32_t serial)
 {
 	MPI_Status st;
-	double start;
+	double start, end;
 
 	fill(ping_out, serial, rank);
 	start = MPI_Wtime();
@@ -117,9 +129,10 @@ static double round_trip(uint32_t serial)
 		MPI_Recv(ping_in, opt.bytes, MPI_BYTE, peer, TAG_PING, MPI_COMM_WORLD, &st);
 		MPI_Send(ping_out, opt.bytes, MPI_BYTE, peer, TAG_PING, MPI_COMM_WORLD);
 	}
-	start = MPI_Wtime() - start;
+	end = MPI_Wtime();
 	check(ping_in, serial, peer, &st);
-	return start;
+	beat(end);
+	return end - start;
 }
 
 /* One batch; the half round trips in us go to samples[0..n). */
@@ -173,6 +186,8 @@ static void deep_check(struct deep *d)
 		if (st.MPI_TAG != TAG_DEEP + i)
 			die("a message with the wrong tag");
 		check(d->in + (size_t)i * (size_t)opt.bytes, (uint32_t)i, peer, &st);
+		if (i % SEND_WINDOW == 0)
+			beat(MPI_Wtime());
 	}
 }
 
@@ -187,6 +202,8 @@ static void deep_enter(struct deep *d, enum kind kind)
 			deep_recv(d, i);
 		else
 			deep_send(d, i);
+		if (i % SEND_WINDOW == 0)
+			beat(MPI_Wtime());
 	}
 	sync_ranks();
 }
@@ -206,6 +223,7 @@ static void deep_leave(struct deep *d, enum kind kind)
 			for (int j = 0; j < n; j++)
 				deep_send(d, i + j);
 			MPI_Waitall(n, d->sends + i, MPI_STATUSES_IGNORE);
+			beat(MPI_Wtime());
 		}
 		deep_check(d);
 	}
@@ -217,15 +235,6 @@ static int by_value(const void *a, const void *b)
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
-}
-
-/* For whoever watches this run: slow is not stuck. */
-static void beat(void)
-{
-	if (!opt.beat || rank)
-		return;
-	printf(".\n");
-	fflush(stdout);
 }
 
 static struct row measure(enum kind kind, int depth)
@@ -242,7 +251,6 @@ static struct row measure(enum kind kind, int depth)
 		deep_enter(&d, kind);
 		run_batch(at_depth + (size_t)b * (size_t)per_batch, per_batch);
 		deep_leave(&d, kind);
-		beat();
 	}
 	deep_destroy(&d);
 	qsort(at_zero, (size_t)n, sizeof(double), by_value);
@@ -318,7 +326,7 @@ static const char help[] =
 	"  --depths LIST     default 0,1,16,256,1000,4000,10000\n"
 	"  --kind KIND       posted, unexpected or both (default)\n"
 	"  --iters N         round trips per depth, default 2000\n"
-	"  --beat            a line with a dot every tenth of a depth, to tell slow from stuck\n"
+	"  --beat            a line with a dot per second in which something was done\n"
 	"  --json FILE       results, kept whole after every line\n"
 	"  --impl NAME       name of the stack in the JSON rows, default mpi\n"
 	"Prints the median half round trip in us at each depth and at depth 0, taken in turns.\n";
