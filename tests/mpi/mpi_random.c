@@ -4,7 +4,8 @@
  *
  * All ranks draw the same script from the seed. Rank 0 receives; for each arrival it tells the
  * sender to go and waits until that sender's next signal, which follows the message, so the arrival
- * order is known and every outcome can be foretold.
+ * order is known and every outcome can be foretold. That the signal, in another communicator, does
+ * not overtake the message is more than MPI promises; an endpoint with FI_ORDER_SAS does.
  */
 #include <stdlib.h>
 
