@@ -37,8 +37,14 @@ static uint64_t host_id(void)
 	return mix(mix(0xcbf29ce484222325ull, boot, len), &ns.st_ino, sizeof ns.st_ino) | 1;
 }
 
-/* State letter and start time of a process; false if it does not exist. */
-static bool read_stat(uint32_t pid, char *state, uint64_t *start)
+struct stat_line {
+	char state;
+	int threads;
+	uint64_t start;
+};
+
+/* False if there is none; errno tells why. */
+static bool read_stat(uint32_t pid, struct stat_line *line)
 {
 	char path[64], text[1024], *at;
 	unsigned long long ticks;
@@ -46,6 +52,7 @@ static bool read_stat(uint32_t pid, char *state, uint64_t *start)
 	FILE *f;
 
 	snprintf(path, sizeof path, "/proc/%u/stat", pid);
+	errno = 0;
 	f = fopen(path, "r");
 	if (!f)
 		return false;
@@ -54,34 +61,36 @@ static bool read_stat(uint32_t pid, char *state, uint64_t *start)
 	text[len] = 0;
 	at = strrchr(text, ')'); /* the name may hold anything */
 	if (!at || sscanf(at + 1,
-			  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+			  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d "
 			  "%*d %llu",
-			  state, &ticks) != 2)
+			  &line->state, &line->threads, &ticks) != 3)
 		return false;
-	*start = ticks;
+	line->start = ticks;
 	return true;
 }
 
 void qv_proc_self(struct qv_proc *self)
 {
-	char state;
+	struct stat_line line = {0};
 
 	self->pid = (uint32_t)getpid();
 	self->host = host_id();
-	if (!read_stat(self->pid, &state, &self->start))
-		self->host = self->start = 0;
+	if (!read_stat(self->pid, &line))
+		self->host = 0;
+	self->start = line.start;
 }
 
 bool qv_proc_alive(const struct qv_proc *self, const struct qv_proc *proc)
 {
-	uint64_t start;
-	char state;
+	struct stat_line line;
 
 	if (proc->host == 0 || proc->host != self->host)
 		return true;
-	if (!read_stat(proc->pid, &state, &start))
+	if (!read_stat(proc->pid, &line))
 		return errno != ENOENT && errno != ESRCH;
-	return start == proc->start && state != 'Z' && state != 'X';
+	/* A process whose first thread has ended looks like a zombie, with other threads. */
+	return line.start == proc->start && line.state != 'X' &&
+	       (line.state != 'Z' || line.threads > 1);
 }
 
 uint64_t qv_proc_random(void)

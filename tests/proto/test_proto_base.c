@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -146,6 +147,7 @@ static pid_t child(struct qv_proc *proc, bool as_thread)
 	if (pid == 0) {
 		pthread_t thread;
 
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* when a failed test leaves it behind */
 		qv_proc_self(proc);
 		if (write(fd[1], proc, sizeof *proc) != sizeof *proc)
 			_exit(1);
