@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define QV_FB_QUICK_SECONDS 16
+#define QV_FB_GRACE_SECONDS 1.0 /* for a block that has begun */
 
 /* What is tried when --impl says nothing; those that this libfabric lacks are left out. */
 static const char *const native[] = {"shm", "net", "tcp", "tcp;ofi_rxm"};
@@ -25,7 +26,7 @@ static void help(void)
 	       "  lat/<bytes>/prq<n>     us, half a round trip; n receives were posted before\n"
 	       "  lat/<bytes>/umq<n>     the same; n unexpected messages wait meanwhile\n"
 	       "  rate/<bytes>/<window>[/prq<n>]   Mmsg/s, window messages, then an answer\n"
-	       "  bw/<bytes>             MB/s, windows of 16 or 16 MiB\n\n"
+	       "  bw/<bytes>             MB/s, windows of 16 messages or 8 MiB\n\n"
 	       "%s"
 	       "  --rounds N       rounds per case (20)\n"
 	       "  --block-ms N     time of one block of one contender (20)\n"
@@ -90,6 +91,8 @@ static void add_pair(struct qv_fb_plan *plan, const struct options *o, struct qv
 	pair->deep = malloc(QV_FB_SAMPLES * sizeof(float));
 	if (!pair->flat || !pair->deep)
 		abort();
+	if (plan->deadline > 0)
+		pair->deadline = plan->deadline + QV_FB_GRACE_SECONDS;
 	if (qv_fb_pair_start(pair, QV_FB_START_SECONDS)) {
 		printf("  %-10s %s: %s\n", "absent", impl, pair->reply.text);
 		free(pair->flat);
@@ -174,6 +177,8 @@ static int run(struct options *o, struct qv_fb_plan *plan)
 	plan->rounds = (uint32_t)o->rounds;
 	plan->block_us = 1000.0 * (double)o->block_ms;
 	plan->hang = 1e-3 * (double)o->hang_ms;
+	if (o->seconds)
+		plan->deadline = qv_bench_seconds() + (double)o->seconds;
 	signal(SIGPIPE, SIG_IGN);
 	qv_bench_tick_ns();
 	qv_bench_machine(&bench);
@@ -181,8 +186,6 @@ static int run(struct options *o, struct qv_fb_plan *plan)
 	qv_bench_machine_print(&bench, stdout);
 	if (add_pairs(plan, o, &bench) == 0) {
 		fflush(stdout);
-		if (o->seconds)
-			plan->deadline = qv_bench_seconds() + (double)o->seconds;
 		qv_fb_measure(plan, &bench);
 		status = report(&bench, &o->common);
 	}

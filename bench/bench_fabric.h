@@ -29,7 +29,7 @@
 #define QV_FB_DEPTH         1000000 /* queue depth at most */
 #define QV_FB_START_SECONDS 20.0    /* for opening, beside whatever else the machine does */
 #define QV_FB_SAMPLES       20000   /* samples of one block at most */
-#define QV_FB_WINDOW_SIZE   ((size_t)16 << 20) /* bytes in flight at most, if more than one fits */
+#define QV_FB_WINDOW_SIZE   ((size_t)8 << 20) /* bytes in flight at most, if more than one fits */
 
 enum qv_fb_kind {
 	QV_FB_LAT,  /* half a round trip, us */
@@ -167,6 +167,8 @@ struct qv_fb_pair {
 	uint64_t seen;  /* sum of both when they moved last */
 	double moved;   /* CPU time at which that was */
 	double asked, patience;
+	double deadline;          /* of qv_bench_seconds() for whatever is asked; 0 = none */
+	const char *why;          /* it was given up */
 	char how[QV_FB_TEXT];     /* provider name, inject size and so on, as the processes say */
 	struct qv_fb_reply reply; /* of rank 0, or of the rank that failed */
 	float *flat, *deep;

@@ -170,8 +170,9 @@ static void start_clock(struct qv_fb_pair *pair, double seconds)
 }
 
 /*
- * Wait for rank (or either, if -1) to say something. 0, or 1 if the pair hangs: both have polled
- * for so long without any completion. On a loaded machine they may wait long for a CPU instead.
+ * Wait for rank (or either, if -1) to say something. 0, or 1 (pair->why) if the pair hangs: both
+ * have polled for so long without any completion. On a loaded machine they may wait long for a CPU
+ * instead.
  */
 static int wait_readable(struct qv_fb_pair *pair, int rank, struct pollfd p[2])
 {
@@ -190,13 +191,19 @@ static int wait_readable(struct qv_fb_pair *pair, int rank, struct pollfd p[2])
 			pair->moved = now;
 		}
 		if (now - pair->moved > pair->patience ||
-		    qv_bench_seconds() - pair->asked > QV_FB_PATIENCE * pair->patience)
+		    qv_bench_seconds() - pair->asked > QV_FB_PATIENCE * pair->patience) {
+			pair->why = "hangs";
 			return 1;
+		}
+		if (pair->deadline > 0 && qv_bench_seconds() > pair->deadline) {
+			pair->why = "no time";
+			return 1;
+		}
 	}
 	return 0;
 }
 
-/* n bytes from rank. 0, 1 if it hangs, -1 at the end of the line. */
+/* n bytes from rank. 0, 1 if it was given up, -1 at the end of the line. */
 static int get(struct qv_fb_pair *pair, int rank, void *data, size_t n)
 {
 	struct pollfd p[2];
@@ -234,7 +241,7 @@ static int get_reply(struct qv_fb_pair *pair, int rank, char *address)
 		rc = get(pair, rank, pair->deep, r->deep_n * sizeof(float));
 	if (rc < 0)
 		return lose_dead(pair, rank);
-	return rc ? lose(pair, "hangs") : 0;
+	return rc ? lose(pair, pair->why) : 0;
 }
 
 /*
@@ -247,7 +254,7 @@ static int await_both(struct qv_fb_pair *pair)
 	struct pollfd p[2];
 
 	if (wait_readable(pair, -1, p))
-		return lose(pair, "hangs");
+		return lose(pair, pair->why);
 	if (p[1].revents)
 		return get_reply(pair, 1, NULL) || get_reply(pair, 0, NULL) ? -1 : 0;
 	if (get_reply(pair, 0, NULL))

@@ -122,8 +122,11 @@ static void measure_case(struct qv_fb_plan *plan, size_t at, struct qv_bench *be
 	const struct qv_fb_case *what = &plan->cases[at];
 	struct lane lanes[QV_FB_PAIRS] = {{0}};
 	size_t n = plan->pairs_n, first = bench->rows_n;
-	double end = 0;
+	double now = qv_bench_seconds(), end = 0;
 
+	/* Each case has its share of the time that is left. */
+	if (plan->deadline > 0)
+		end = now + (plan->deadline - now) / (double)(plan->cases_n - at);
 	for (size_t i = 0; i < n; i++) {
 		struct qv_bench_row *row =
 			qv_bench_row_add(bench, what->name, plan->pairs[i].setup.impl,
@@ -144,10 +147,6 @@ static void measure_case(struct qv_fb_plan *plan, size_t at, struct qv_bench *be
 		else
 			drop(&lanes[i], row);
 	}
-	/* Each case has its share of the time that is left. */
-	if (plan->deadline > 0)
-		end = qv_bench_seconds() +
-		      (plan->deadline - qv_bench_seconds()) / (double)(plan->cases_n - at);
 	for (uint32_t r = 0; r < plan->rounds; r++) {
 		if (end > 0 && r >= QV_FB_FIRST_ROUNDS && qv_bench_seconds() > end)
 			break;
