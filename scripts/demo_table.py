@@ -112,15 +112,21 @@ def measure(stack, kind, build, iters):
             print("\n".join("    | " + line for line in other[-8:]), flush=True)
 
 
+def cell(stack, kind, depth):
+    if depth not in stack.us[kind]:
+        return stack.end[kind] or "-"
+    us, times = stack.us[kind][depth], stack.us[kind][depth] / stack.zero[kind][depth]
+    return f"{us:.2f} {times:.{2 if times < 9.995 else 0}f}x".rjust(13)
+
+
 def print_table(columns):
-    print("\nMPI ping-pong, 8 B, median half round trip in us, Open MPI, 2 ranks on this machine")
+    print("\nMPI ping-pong, 8 B, median half round trip in us, Open MPI, 2 ranks on this machine;"
+          "\n1.00x: times its own latency behind empty queues, measured in turns with it")
     for kind, words in KINDS.items():
         print(f"\n{words}:")
-        print(f"{'':>8}" + "".join(f"{s.title:>14}" for s in columns))
+        print(f"{'':>6}" + "".join(f"{s.title:>15}" for s in columns))
         for depth in DEPTHS:
-            cells = [f"{s.us[kind][depth]:.2f}" if depth in s.us[kind] else s.end[kind] or "-"
-                     for s in columns]
-            print(f"{depth:>8}" + "".join(f"{c:>14}" for c in cells))
+            print(f"{depth:>6}" + "".join(f"{cell(s, kind, depth):>15}" for s in columns))
     print("\nquiver/shm and quiver/tcp: FI_PROVIDER=quiver with FI_QUIVER_CORE=shm or tcp;"
           "\ntcp;ofi_rxm and net: libfabric's own providers; default: Open MPI left to itself.\n"
           f"hangs: got nothing done for {PATIENCE:.0f} s, stopped.")
