@@ -19,3 +19,12 @@ if(QV_SANITIZE)
 		-fno-sanitize-recover=undefined)
 	target_link_options(qv_flags INTERFACE -fsanitize=${QV_SANITIZE})
 endif()
+
+# The provider is many small files between an MPI and its data: let gcc see them as one. The objects
+# stay ordinary ones too, so that libquiver.a can be linked by any compiler.
+add_library(qv_whole_program INTERFACE)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT QV_SANITIZE)
+	target_compile_options(qv_whole_program INTERFACE
+		$<$<CONFIG:RelWithDebInfo>:-flto=auto;-ffat-lto-objects>)
+	target_link_options(qv_whole_program INTERFACE $<$<CONFIG:RelWithDebInfo>:-O3;-flto=auto>)
+endif()

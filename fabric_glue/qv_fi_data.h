@@ -75,7 +75,8 @@ struct qv_fi_ep {
 	size_t npeers;
 	struct qv_peer **by_core; /* peers by the core's address, as far as it is small */
 	size_t nby_core;
-	struct qv_fi_rxbuf *unposted;                /* rx buffers that the core could not take */
+	struct qv_fi_rxbuf *unposted; /* receive buffers that the core does not have now */
+	size_t nunposted;
 	struct qv_fi_rxbuf *stalled, **stalled_tail; /* packets that wait for memory, in order */
 	uint32_t polls;
 	uint64_t ticked; /* ms */

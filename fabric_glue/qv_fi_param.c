@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -166,23 +165,36 @@ static void get_isa(void)
 		qv_fi_params.isa = isa;
 }
 
+/* The name may be followed by options, as in lla:block=16; what it means, the engine knows. */
 static void get_structure(void)
 {
 	const char *const *names = qv_match_structures();
 	const char *text = get_text("match");
+	struct qv_match_settings settings;
+	struct qv_match *trial;
 	char known[512] = "";
+	bool named = false;
 
-	for (size_t i = 0; text && names[i]; i++) {
-		if (!strcmp(text, names[i])) {
-			qv_fi_params.structure = names[i];
-			return;
-		}
-		if (strcmp(names[i], "auto"))
-			snprintf(known + strlen(known), sizeof known - strlen(known), " %s",
-				 names[i]);
+	if (!text)
+		return;
+	qv_match_settings_default(&settings);
+	settings.structure = text;
+	if (qv_match_create(&settings, &trial) == QV_OK) {
+		qv_match_destroy(trial);
+		qv_fi_params.structure = text;
+		return;
 	}
-	if (text && strcmp(text, "auto"))
-		wrong("FI_QUIVER_MATCH=%s is not known; known: auto%s", text, known);
+	for (size_t i = 0; names[i]; i++) {
+		named |= !strncmp(text, names[i], strcspn(text, ":")) &&
+			 strlen(names[i]) == strcspn(text, ":");
+		snprintf(known + strlen(known), sizeof known - strlen(known), " %s", names[i]);
+	}
+	if (named)
+		wrong("FI_QUIVER_MATCH=%s cannot be used here: its options are wrong, or it needs what "
+		      "no setting of this version gives (a profile, the mark of collective messages)",
+		      text);
+	else
+		wrong("FI_QUIVER_MATCH=%s is not known; known:%s", text, known);
 }
 
 static void get_mode(void)

@@ -17,6 +17,13 @@
 /* ---- receive buffers ---------------------------------------------------------------------------
  */
 
+static void put_back(struct qv_fi_ep *ep, struct qv_fi_rxbuf *b)
+{
+	b->next = ep->unposted;
+	ep->unposted = b;
+	ep->nunposted++;
+}
+
 static void rx_post(struct qv_fi_ep *ep, struct qv_fi_rxbuf *b)
 {
 	ssize_t rc = fi_recv(ep->core, b->data, ep->packet_max, NULL, FI_ADDR_UNSPEC, b);
@@ -26,8 +33,7 @@ static void rx_post(struct qv_fi_ep *ep, struct qv_fi_rxbuf *b)
 	if (rc != -FI_EAGAIN && !ep->closing)
 		QV_FI_WARN(EP_DATA, "the core takes no receive buffer: %s\n",
 			   qv_fi_host.strerror((int)-rc));
-	b->next = ep->unposted;
-	ep->unposted = b;
+	put_back(ep, b);
 }
 
 int qv_fi_rx_post_all(struct qv_fi_ep *ep)
@@ -45,11 +51,14 @@ int qv_fi_rx_post_all(struct qv_fi_ep *ep)
 	return 0;
 }
 
+/* Not before the core has nothing more to report, or half of the buffers are out: posting is then
+ * off the way between a message and the application's answer. */
 static void repost(struct qv_fi_ep *ep)
 {
 	struct qv_fi_rxbuf *b = ep->unposted;
 
 	ep->unposted = NULL;
+	ep->nunposted = 0;
 	while (b) {
 		struct qv_fi_rxbuf *next = b->next;
 
@@ -102,7 +111,7 @@ static void on_packet(struct qv_fi_ep *ep, const struct fi_cq_data_entry *e, fi_
 	b->bare = e->flags & FI_REMOTE_CQ_DATA;
 	b->tag = e->data;
 	if (QV_LIKELY(!ep->stalled && hand_over(ep, b) == QV_OK))
-		rx_post(ep, b);
+		put_back(ep, b);
 	else
 		stall(ep, b);
 }
@@ -184,7 +193,7 @@ void qv_fi_ep_progress(struct qv_fi_ep *ep)
 		tick(ep);
 	if (QV_UNLIKELY(ep->stalled) && !unstall(ep))
 		return;
-	if (QV_UNLIKELY(ep->unposted != NULL))
+	if (QV_UNLIKELY(ep->nunposted > ep->rx_count / 2))
 		repost(ep);
 	for (int errors = 0; errors < POLL_BATCH; errors++) {
 		ssize_t n = fi_cq_readfrom(ep->core_cq, e, POLL_BATCH, from);
@@ -193,6 +202,8 @@ void qv_fi_ep_progress(struct qv_fi_ep *ep)
 			on_error(ep);
 			continue;
 		}
+		if (n <= 0 && ep->unposted)
+			repost(ep);
 		for (ssize_t i = 0; i < n; i++)
 			on_entry(ep, &e[i], from[i]);
 		break;
