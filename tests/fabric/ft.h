@@ -271,4 +271,11 @@ void ft_fill(void *buf, size_t len, uint64_t seed);
 /* The first len bytes are pattern seed; from there to room + FT_GUARD nothing was written. */
 void ft_compare(const void *buf, size_t len, uint64_t seed, size_t room);
 
+/* ---- attacks (ft_attack.c), over a core endpoint; each returns how many packets it sent -------
+ */
+enum { FT_TARGET = 0, FT_ATTACKER = 2 };    /* ranks */
+size_t ft_attack_damaged(struct ft_ep *ep); /* each kind of damage once */
+size_t ft_attack_random(struct ft_ep *ep);  /* anything, from nobody */
+size_t ft_attack_known(struct ft_ep *ep);   /* well formed, after a HELLO, senseless */
+
 #endif /* FT_H */
