@@ -64,6 +64,7 @@ struct rig {
 	struct qv_loop *loop;
 	struct rig_node node[QV_LOOP_MAX];
 	struct rig_req *reqs;
+	bool hostile; /* reads of memory that nobody exposed are no mistake of ours */
 	uint64_t stamps;
 	void (*on_complete)(struct rig_req *req, const struct qv_comp *comp); /* may be NULL */
 	void (*on_packet)(struct rig_node *node, uint64_t from, const void *buf, size_t len,

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_fuzz.c - see qv_fuzz.h. */
+#include "qv_fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "qv_need.h"
+
+/* What the victim sends to the hostile one: the words in it are worth trying. */
+static int swallow(void *ctx, const void *buf, size_t len, uint64_t from)
+{
+	struct fuzz *f = ctx;
+	uint64_t word;
+
+	for (size_t at = 8; at + sizeof word <= len && at < 64; at += sizeof word) {
+		memcpy(&word, (const char *)buf + at, sizeof word);
+		if (word)
+			f->words[f->nwords++ % FUZZ_WORDS] = word;
+	}
+	return QV_OK;
+}
+
+struct fuzz *fuzz_new(bool read, bool spoof)
+{
+	struct rig_settings set = rig_defaults(2);
+	struct fuzz *f = calloc(1, sizeof *f);
+
+	QV_NEED(f);
+	set.limits.read_max = read ? 3000 : 0;
+	set.limits.hide_from = spoof;
+	f->spoof = spoof;
+	f->rig = rig_new(&set);
+	f->rig->hostile = true;
+	f->hostile = qv_loop_open(f->rig->loop, FUZZ_HOSTILE, &set.limits, swallow, f);
+	f->hostile->ops->expose(f->hostile, f->memory, sizeof f->memory, &f->exposed);
+	f->words[0] = f->exposed.addr;
+	f->words[1] = f->exposed.key;
+	f->nwords = 2;
+	f->uid = 0x1234567;
+	fuzz_hello(f);
+	return f;
+}
+
+void fuzz_packet(struct fuzz *f, const void *buf, size_t len, bool raw)
+{
+	struct qv_peer *peer = f->rig->node[FUZZ_VICTIM].peers[FUZZ_HOSTILE];
+	char copy[FUZZ_MAX];
+
+	QV_NEED(len <= sizeof copy);
+	memcpy(copy, buf, len);
+	if ((!raw || !f->spoof) && peer && len >= sizeof(struct qv_wire_hdr))
+		memcpy(copy + offsetof(struct qv_wire_hdr, src), &peer->id, sizeof peer->id);
+	qv_loop_forge(f->rig->loop, f->spoof ? UINT64_MAX : FUZZ_HOSTILE, FUZZ_VICTIM, copy, len);
+}
+
+void fuzz_hello(struct fuzz *f)
+{
+	struct {
+		struct qv_wire_hdr hdr;
+		struct qv_wire_hello hello;
+		char name[8];
+	} pkt = {
+		.hdr = {.magic = QV_WIRE_MAGIC,
+			.version = QV_WIRE_VERSION,
+			.op = QV_PKT_HELLO,
+			.src = QV_SRC_UNKNOWN},
+		.hello = {.uid = f->uid++,
+			  .budget = 20000,
+			  .id = 3,
+			  .packet_max = QV_WIRE_MIN_PACKET,
+			  .namelen = 5},
+		.name = "node4",
+	};
+
+	fuzz_packet(f, &pkt, sizeof pkt.hdr + sizeof pkt.hello + 5, false);
+}
+
+static void victim_sends(struct fuzz *f, size_t len, unsigned flags)
+{
+	struct rig_req *req = rig_req_new(f->rig, FUZZ_VICTIM, len, 1);
+
+	/* QV_EPEER while it counts as lost: the next HELLO changes that */
+	(void)rig_send_req(req, FUZZ_HOSTILE, len, flags);
+}
+
+static void victim_receives(struct fuzz *f, size_t len, unsigned flags)
+{
+	struct rig_req *req = rig_req_new(f->rig, FUZZ_VICTIM, len, 1);
+
+	if (f->nmine == FUZZ_OPEN)
+		return;
+	f->mine[f->nmine++] = req;
+	QV_NEED(rig_recv_req(req, FUZZ_HOSTILE, 0, UINT64_MAX, flags, 50) == QV_OK);
+}
+
+static void victim_peeks(struct fuzz *f, enum qv_peek how)
+{
+	struct rig_req *req = rig_req_new(f->rig, FUZZ_VICTIM, 1000, 1);
+	struct qv_recv_args args = rig_recv_args(req, FUZZ_HOSTILE, 0, UINT64_MAX, QV_REQ_TAGGED);
+	struct qv_unexp *u = NULL;
+
+	if (f->nclaims == FUZZ_OPEN)
+		return;
+	qv_proto_peek(f->rig->node[FUZZ_VICTIM].p, &args, how, &u);
+	QV_NEED(req->done == 1);
+	req->done = 0;
+	if (!u)
+		return;
+	f->claimed[f->nclaims] = u;
+	f->claims[f->nclaims++] = req;
+}
+
+static void receive_claimed(struct fuzz *f, bool discard)
+{
+	struct qv_recv_args args;
+
+	if (!f->nclaims)
+		return;
+	f->nclaims--;
+	args = rig_recv_args(f->claims[f->nclaims], FUZZ_HOSTILE, 0, UINT64_MAX, QV_REQ_TAGGED);
+	QV_NEED(qv_proto_recv_claimed(f->rig->node[FUZZ_VICTIM].p, f->claimed[f->nclaims], &args,
+				      discard) == QV_OK);
+}
+
+static void cancel_one(struct fuzz *f, unsigned i)
+{
+	if (f->nmine)
+		(void)qv_proto_cancel(f->rig->node[FUZZ_VICTIM].p, f->mine[i % f->nmine]);
+}
+
+void fuzz_action(struct fuzz *f, unsigned what)
+{
+	switch (what % 16) {
+	case 0: victim_sends(f, 60, QV_REQ_ACK | QV_REQ_TAGGED); break;
+	case 1: victim_sends(f, 2900, QV_REQ_ACK); break;
+	case 2: victim_sends(f, 9000, QV_REQ_TAGGED); break;
+	case 3: victim_receives(f, 100, QV_REQ_TAGGED); break;
+	case 4: victim_receives(f, 5000, QV_REQ_TAGGED); break;
+	case 5: victim_receives(f, 3000, QV_REQ_TAGGED | QV_REQ_MULTI); break;
+	case 6: victim_receives(f, 3000, 0); break;
+	case 7: victim_peeks(f, QV_PEEK_LOOK); break;
+	case 8: victim_peeks(f, QV_PEEK_CLAIM); break;
+	case 9: victim_peeks(f, QV_PEEK_DISCARD); break;
+	case 10: receive_claimed(f, false); break;
+	case 11: receive_claimed(f, true); break;
+	case 12: cancel_one(f, what / 16); break;
+	case 13: qv_proto_tick(f->rig->node[FUZZ_VICTIM].p, f->rig->now += 60); break;
+	default:
+		for (unsigned i = 0; i < 8; i++)
+			rig_step(f->rig);
+	}
+}
+
+void fuzz_honest(struct fuzz *f, size_t len)
+{
+	for (unsigned a = 0; a < 2; a++) {
+		uint64_t tag = qv_rnd(&f->rig->rng); /* that no forged message has */
+		struct rig_req *recv = rig_recv(f->rig, !a, (int)a, len, tag, QV_REQ_TAGGED);
+		struct rig_req *send =
+			rig_send(f->rig, a, !a, len, tag, QV_REQ_TAGGED | QV_REQ_ACK);
+
+		rig_wait(f->rig, send, recv);
+		rig_check(recv, send);
+	}
+}
+
+void fuzz_end(struct fuzz *f)
+{
+	struct qv_proto *p = f->rig->node[FUZZ_VICTIM].p;
+
+	qv_proto_peer_lost(p, FUZZ_HOSTILE);
+	if (f->spoof) { /* its packets were forged: start over with it */
+		qv_proto_peer_lost(p, FUZZ_HONEST);
+		rig_kill(f->rig, FUZZ_HONEST, QV_LOOP_SILENT, false);
+		rig_open(f->rig, FUZZ_HONEST, &f->rig->set);
+		rig_send(f->rig, FUZZ_HONEST, FUZZ_VICTIM, 0, 8, QV_REQ_TAGGED);
+	}
+	rig_settle(f->rig);
+	while (f->nclaims)
+		receive_claimed(f, f->nclaims & 1);
+	for (unsigned i = 0; i < f->nmine; i++)
+		while (qv_proto_cancel(p, f->mine[i]) == QV_OK)
+			;
+	rig_ticks(f->rig, 300);
+	for (struct rig_req *req = f->rig->reqs; req; req = req->next)
+		if (req->is_send && req->peer == FUZZ_HOSTILE)
+			QV_NEED(req->done <= 1);
+	for (unsigned i = 0; i < f->nmine; i++) {
+		QV_NEED(f->mine[i]->done);
+		QV_NEED(!(f->mine[i]->flags & QV_REQ_MULTI) || f->mine[i]->ended);
+	}
+	fuzz_honest(f, 500);
+	fuzz_honest(f, 20000);
+	rig_settle(f->rig);
+	rig_check_idle(f->rig, FUZZ_HONEST);
+	rig_check_idle(f->rig, FUZZ_VICTIM);
+	QV_NEED(p->rxs.live == 0);
+	qv_loop_kill(f->rig->loop, FUZZ_HOSTILE, QV_LOOP_SILENT, false);
+	rig_free(f->rig);
+	free(f);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_fuzz.h - an endpoint (the victim, node 1) that talks with an honest one (node 0) and with a
+ * hostile one (address 4), whose packets are whatever the test says.
+ */
+#ifndef QV_FUZZ_H
+#define QV_FUZZ_H
+
+#include "qv_rig.h"
+
+#define FUZZ_HONEST  0u
+#define FUZZ_VICTIM  1u
+#define FUZZ_HOSTILE 4u
+#define FUZZ_OPEN    64u   /* requests of each kind that may be open */
+#define FUZZ_WORDS   8u    /* what the victim has told the hostile one: handles, ids */
+#define FUZZ_MAX     2048u /* longest packet */
+
+struct fuzz {
+	struct rig *rig;
+	struct qv_xport *hostile;
+	uint64_t words[FUZZ_WORDS]; /* from the victim's last packets to the hostile one */
+	unsigned nwords;
+	bool spoof;
+	struct qv_region exposed;
+	char memory[8192]; /* the hostile one's, exposed */
+	uint64_t uid;
+	struct rig_req *mine[FUZZ_OPEN]; /* receives of the victim that the hostile one may match */
+	struct qv_unexp *claimed[FUZZ_OPEN];
+	struct rig_req *claims[FUZZ_OPEN];
+	unsigned nmine, nclaims;
+};
+
+/* spoof: the transport does not know who sends, raw packets may carry the honest one's id and name.
+ * It counts as broken then, and comes again at the end. */
+struct fuzz *fuzz_new(bool read, bool spoof);
+/* Hand a packet to the victim. Its src is replaced by the id that the victim gave to the hostile
+ * one unless raw. */
+void fuzz_packet(struct fuzz *f, const void *buf, size_t len, bool raw);
+/* The hostile one says HELLO, with another uid each time. */
+void fuzz_hello(struct fuzz *f);
+/* Something that an application may do, or time passes. */
+void fuzz_action(struct fuzz *f, unsigned what);
+/* A message each way between victim and honest one, checked. */
+void fuzz_honest(struct fuzz *f, size_t len);
+/* The hostile one is lost: everything with it must end; honest traffic works; nothing is left. */
+void fuzz_end(struct fuzz *f);
+
+#endif /* QV_FUZZ_H */
