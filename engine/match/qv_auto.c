@@ -4,13 +4,7 @@
 
 #include "match/qv_auto.h"
 
-/* First terms of the R2 sequence; low bits are drawn per engine, they do not hurt the spread. */
-#define MUL_TAG    UINT64_C(0xc13fa9a902a6328f)
-#define MUL_SRC    UINT64_C(0x91e10da5c79e7b1d)
-#define DRAWN_BITS UINT64_C(0xfffffffffff)
-
-static void init_line(struct qv_auto *a, struct qv_line *q, enum qv_side side,
-		      const uint64_t mul[2])
+static void init_line(struct qv_auto *a, struct qv_line *q, enum qv_side side)
 {
 	q->side = side;
 	q->mode = QV_AUTO_LIST;
@@ -23,8 +17,6 @@ static void init_line(struct qv_auto *a, struct qv_line *q, enum qv_side side,
 		struct qv_index *ix = &q->ix[i];
 
 		qv_index_set_class(ix, 0, 0);
-		ix->mul_tag = mul[0];
-		ix->mul_src = mul[1];
 		ix->word = side == QV_POSTED
 				   ? QV_RECV_LINKS
 				   : (uint8_t)(QV_MSG_LINKS + QV_LINKS * (i % QV_N_VIEWS));
@@ -35,20 +27,14 @@ static void init_line(struct qv_auto *a, struct qv_line *q, enum qv_side side,
 static int auto_init(struct qv_match *m)
 {
 	struct qv_auto *a = qv_auto_of(m);
-	uint64_t drawn[4] = {0}, mul[2];
 
 	/* If the system has no random numbers to give, the address of the engine must do. */
-	if (getrandom(drawn, sizeof(drawn), GRND_NONBLOCK) != sizeof(drawn))
-		for (int i = 0; i < 4; i++)
-			drawn[i] = qv_mix((uintptr_t)a + (uint64_t)i, MUL_TAG);
-	mul[0] = MUL_TAG ^ (drawn[0] & DRAWN_BITS & ~UINT64_C(1));
-	mul[1] = MUL_SRC ^ (drawn[1] & DRAWN_BITS & ~UINT64_C(1));
-	a->secret[0] = drawn[2];
-	a->secret[1] = drawn[3];
-	if (m->tuning.multiplier[0])
-		memcpy(mul, m->tuning.multiplier, sizeof(mul));
-	init_line(a, &a->posted, QV_POSTED, mul);
-	init_line(a, &a->unexpected, QV_UNEXPECTED, mul);
+	if (getrandom(a->secret, sizeof(a->secret), GRND_NONBLOCK) != sizeof(a->secret)) {
+		a->secret[0] = qv_mix((uintptr_t)a, QV_MUL_TAG);
+		a->secret[1] = qv_mix((uintptr_t)a, QV_MUL_SRC);
+	}
+	init_line(a, &a->posted, QV_POSTED);
+	init_line(a, &a->unexpected, QV_UNEXPECTED);
 	if (qv_ring_resize(a, &a->posted, 0))
 		return QV_ENOMEM;
 	if (qv_ring_resize(a, &a->unexpected, 0)) {

@@ -59,7 +59,7 @@ static QV_APART struct qv_recv *arrive_walk(struct qv_auto *a, uint64_t tag, uin
 
 	if (qv_unlikely(qv_line_in_debt(q)) && qv_line_to_hash(a, q, 0, 0) == QV_OK)
 		return arrive_any(a, tag, src);
-	pos = walk(q, QV_POSTED, tag, 0, src);
+	pos = walk_recvs(q, tag, src);
 	if (pos == qv_line_len(q))
 		return NULL;
 	r = qv_recv_of(qv_line_at(q, pos));
@@ -209,7 +209,7 @@ struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, u
 		return NULL;
 	if (q->mode == QV_AUTO_LIST && !msg_fits(qv_line_at(q, 0), tag, ignore, src)) {
 		if (!qv_line_in_debt(q) || qv_line_to_hash(a, q, ignore, src))
-			pos = walk(q, QV_UNEXPECTED, tag, ignore, src);
+			pos = walk_msgs(q, tag, ignore, src);
 	}
 	if (q->mode == QV_AUTO_HASH)
 		qv_unexpected_find(a, q, tag, ignore, src, &f);

@@ -45,24 +45,36 @@ QV_INLINE int tick_is_due(const struct qv_line *q)
 	return q->seq % QV_TICK == QV_TICK - 1;
 }
 
-/*
- * Walk a list from behind the head on, which did not fit. Returns the position, or the length if
- * nothing fits. `ignore` is used for messages only.
- */
-QV_INLINE uint32_t walk(struct qv_line *q, enum qv_side side, uint64_t tag, uint64_t ignore,
-			uint32_t src)
+/* What walking so far has cost. A change of the position is a misprediction. */
+QV_INLINE void walked(struct qv_line *q, uint32_t steps)
 {
-	uint32_t n = qv_line_len(q), i;
+	q->rejected += steps;
+	q->debt += steps + (steps != q->last) * 8;
+	q->last = steps;
+}
 
-	for (i = 1; i < n; i++) {
-		const uint64_t *e = qv_line_at(q, i);
+/*
+ * Walk the list of receives from behind the head on, which did not fit. Returns the position, or
+ * the length if none fits.
+ */
+QV_INLINE uint32_t walk_recvs(struct qv_line *q, uint64_t tag, uint32_t src)
+{
+	uint32_t n = qv_line_len(q), i = 1;
 
-		if (side == QV_POSTED ? recv_fits(e, tag, src) : msg_fits(e, tag, ignore, src))
-			break;
-	}
-	q->rejected += i;
-	q->debt += i + (i != q->last) * 8;
-	q->last = i;
+	while (i < n && !recv_fits(qv_line_at(q, i), tag, src))
+		i++;
+	walked(q, i);
+	return i;
+}
+
+/* The same for the list of messages. */
+QV_INLINE uint32_t walk_msgs(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32_t src)
+{
+	uint32_t n = qv_line_len(q), i = 1;
+
+	while (i < n && !msg_fits(qv_line_at(q, i), tag, ignore, src))
+		i++;
+	walked(q, i);
 	return i;
 }
 

@@ -157,7 +157,7 @@ static QV_APART int post_walk(struct qv_auto *a, struct qv_recv *recv, struct qv
 	if (qv_unlikely(qv_line_in_debt(q)) &&
 	    qv_line_to_hash(a, q, recv->ignore, recv->src) == QV_OK)
 		return post_any(a, recv, msg);
-	pos = walk(q, QV_UNEXPECTED, recv->tag, recv->ignore, recv->src);
+	pos = walk_msgs(q, recv->tag, recv->ignore, recv->src);
 	if (pos == qv_line_len(q))
 		return post_missed(a, recv, msg);
 	post_matched(a, qv_line_at(q, pos), msg);

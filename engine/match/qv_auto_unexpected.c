@@ -14,8 +14,8 @@
 #include "match/qv_auto.h"
 
 #define BATCH 16
-/* Up to here the log is as good as an index and cheaper to keep. */
-#define SHORT 32
+/* Up to here the log is as good as an index, and cheaper to build. */
+#define SHORT 4
 /* Steps in the index of a wider class: in one search, and in all since the last tick but few. */
 #define WIDER_STEPS 32
 #define WIDER_DEBT  256

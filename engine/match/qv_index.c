@@ -82,8 +82,7 @@ int qv_index_harden(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
 	struct qv_index next = *ix;
 
 	next.strong = 1;
-	next.mul_tag = secret[0];
-	next.mul_src = secret[1];
+	memcpy(next.secret, secret, sizeof(next.secret));
 	return rebuild(ix, &next, side, mem);
 }
 

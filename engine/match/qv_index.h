@@ -27,18 +27,25 @@ enum { QV_NEXT, QV_PEER, QV_BUCKET, QV_LINKS };
 #define QV_RECV_LINKS 2
 
 struct qv_index {
-	uint64_t keep;     /* tag bits that are compared: the class's ~ignore */
-	uint64_t *slots;   /* 1 << (64 - shift) of them; NULL: no table yet */
-	uint64_t mul_tag;  /* of the hash, or half of its secret when strong */
-	uint64_t mul_src;  /* the same */
-	uint32_t src_keep; /* UINT32_MAX: source compared, 0: not */
-	uint32_t live;     /* posted: entries, where that is not the length of the queue */
-	uint64_t used;     /* sequence number when it last served a search */
-	uint32_t debt;     /* steps of searches by narrower receives */
+	uint64_t keep;      /* tag bits that are compared: the class's ~ignore */
+	uint64_t *slots;    /* 1 << (64 - shift) of them; NULL: no table yet */
+	uint64_t secret[2]; /* of the keyed hash, when strong */
+	uint32_t src_keep;  /* UINT32_MAX: source compared, 0: not */
+	uint32_t live;      /* posted: entries, where that is not the length of the queue */
+	uint64_t used;      /* sequence number when it last served a search */
+	uint32_t debt;      /* steps of searches by narrower receives */
 	uint8_t shift;
 	uint8_t word;   /* the entry's priv word at which the links begin */
 	uint8_t strong; /* keyed hash: someone aims at one bucket */
 } __attribute__((aligned(64)));
+
+/*
+ * Multipliers of the hash, found by search: keys that are a run or a grid of tags and sources, at
+ * whichever bits, spread better than by chance. They are no secret; who aims at one bucket finds
+ * the keyed hash behind it.
+ */
+#define QV_MUL_TAG UINT64_C(0xa0a9ee0c237caf91)
+#define QV_MUL_SRC UINT64_C(0xa926bbd007ed32b1)
 
 /* A bucket with more keys than this is no accident while the table has room. */
 #define QV_BUCKET_MAX 16
@@ -101,14 +108,10 @@ QV_INLINE uint64_t qv_mix(uint64_t a, uint64_t b)
 	return (uint64_t)r ^ (uint64_t)(r >> 64);
 }
 
-/*
- * The slot of a key in an index that is not strong. Multiply-shift with multipliers of the
- * two-dimensional R2 sequence spreads runs and grids of tags and sources, what programs use, better
- * than a random function would.
- */
+/* The slot of a key in an index that is not strong. */
 QV_INLINE uint64_t *qv_index_weak_slot(const struct qv_index *ix, uint64_t tag, uint32_t src)
 {
-	uint64_t hash = (tag & ix->keep) * ix->mul_tag + (src & ix->src_keep) * ix->mul_src;
+	uint64_t hash = (tag & ix->keep) * QV_MUL_TAG + (src & ix->src_keep) * QV_MUL_SRC;
 
 	return ix->slots + (hash >> ix->shift);
 }
@@ -120,8 +123,8 @@ QV_INLINE uint64_t *qv_index_slot(const struct qv_index *ix, uint64_t tag, uint3
 
 	if (qv_likely(!ix->strong))
 		return qv_index_weak_slot(ix, tag, src);
-	t = qv_mix(t ^ ix->mul_tag, s ^ ix->mul_src);
-	return ix->slots + (qv_mix(t ^ ix->mul_src, ix->mul_tag) >> ix->shift);
+	t = qv_mix(t ^ ix->secret[0], s ^ ix->secret[1]);
+	return ix->slots + (qv_mix(t ^ ix->secret[1], ix->secret[0]) >> ix->shift);
 }
 
 QV_INLINE int qv_index_same(const struct qv_index *ix, enum qv_side side, const uint64_t *e,

@@ -112,15 +112,57 @@ static uint64_t inverse(uint64_t a)
 
 enum { DEEP = 20000 };
 
-/* Tags chosen, with the multiplier known, to share one bucket of any table. */
+/* Keys as programs have them, i = 0, 1, ...: communicator above the tag, runs, grids, strides. */
+static uint64_t family_tag(int family, uint64_t i)
+{
+	switch (family) {
+	case 0: return i;
+	case 1: return i << 32 | i;
+	case 2: return i << 34;
+	case 3: return i / 64 << 34 | i % 64;
+	case 4: return i % 100 << 48 | i / 100;
+	case 5: return i << 44;
+	case 6: return i * 4096;
+	default: return 7;
+	}
+}
+
+/* The hash spreads them: less than two comparisons for each match. */
+static void test_hash_spreads(void **state)
+{
+	struct qv_recv *r = calloc(DEEP, sizeof(*r));
+
+	for (int family = 0; family < 16; family++) {
+		struct heap h;
+		struct qv_match *m = create_plain(&h);
+		uint64_t before;
+
+		qv_auto_force(m, QV_AUTO_HASH, QV_AUTO_LIST);
+		for (uint32_t i = 0; i < DEEP; i++)
+			post(m, &r[i], family_tag(family / 2, i), 0,
+			     family >= 14 ? i
+			     : family % 2 ? i % 61
+					  : 3);
+		before = inspected(m);
+		for (uint64_t i = 0; i < DEEP; i++) {
+			const struct qv_recv *one = &r[i * 7919 % DEEP];
+
+			assert_ptr_equal(qv_match_arrive(m, one->tag, one->src), one);
+		}
+		assert_true(inspected(m) - before < 2 * DEEP);
+		qv_match_destroy(m);
+	}
+	free(r);
+}
+
+/* Tags chosen to share one bucket of any table. */
 static void test_flooding(void **state)
 {
-	struct qv_match_tuning t = {.multiplier = {UINT64_C(0xc13fa9a902a6328f), 1}};
-	uint64_t inv = inverse(t.multiplier[0]);
+	uint64_t inv = inverse(QV_MUL_TAG);
 	struct qv_recv *r = calloc(DEEP, sizeof(*r));
 	struct qv_msg *msg = calloc(DEEP, sizeof(*msg));
 	struct heap h;
-	struct qv_match *m = create(&h, &t);
+	struct qv_match *m = create_plain(&h);
 
 	for (uint64_t i = 0; i < DEEP; i++)
 		post(m, &r[i], i * inv, 0, 0);
@@ -142,12 +184,11 @@ static void test_flooding(void **state)
 static void test_flooding_in_hash(void **state)
 {
 	enum { N = 2000 };
-	struct qv_match_tuning t = {.multiplier = {UINT64_C(0xc13fa9a902a6328f), 1}};
-	uint64_t inv = inverse(t.multiplier[0]);
+	uint64_t inv = inverse(QV_MUL_TAG);
 	static struct qv_recv r[N];
 	static struct qv_msg msg[N];
 	struct heap h;
-	struct qv_match *m = create(&h, &t);
+	struct qv_match *m = create_plain(&h);
 
 	qv_auto_force(m, QV_AUTO_HASH, QV_AUTO_HASH);
 	qv_auto_of(m)->posted.patience = UINT64_MAX; /* no trial of LIST meanwhile */
@@ -482,6 +523,7 @@ static void test_create_out_of_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hash_spreads),
 		cmocka_unit_test(test_flooding),
 		cmocka_unit_test(test_flooding_in_hash),
 		cmocka_unit_test(test_protocol_bits),
