@@ -130,7 +130,7 @@ static const struct tuning {
 	size_t eager;  /* longest eager message */
 	size_t count;  /* receive buffers */
 } tunings[] = {
-	{"shm", 4096, 8192, 128},    {"ofi_rxm", 8192, 8000, 256}, {"ofi_rxd", 0, 8000, 512},
+	{"shm", 4096, 8192, 128},   {"ofi_rxm", 8192, 8000, 256}, {"ofi_rxd", 0, 8000, 512},
 	{"net", 16384, 16000, 128}, {"tcp", 16384, 16000, 128},   {"sockets", 16384, 16000, 128},
 	{"", 4096, 8192, 256},
 };
