@@ -214,7 +214,11 @@ static inline bool qv_info_stale(const struct qv_info *info)
 void qv_peer_on_ping(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
 void qv_peer_on_pong(struct qv_peer *peer);
 
-/* qv_proto_send.c */
+/* qv_proto_tx.c */
+struct qv_tx *qv_tx_new(struct qv_peer *peer, enum qv_tx_kind kind);
+void qv_tx_put(struct qv_tx *tx);
+/* Give it to the transport now, or queue it behind what waits already. */
+void qv_tx_start(struct qv_tx *tx);
 int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const void *body,
 		  size_t len);
 /* QV_ENOMEM: not told. */
@@ -239,7 +243,7 @@ void qv_peer_flush(struct qv_peer *peer);
 /* Put a peer with a queue on the endpoint's list. */
 void qv_peer_list(struct qv_peer *peer);
 
-/* qv_proto_recv.c */
+/* qv_proto_deliver.c */
 void qv_rx_deliver(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info,
 		   const char *payload, const struct qv_wire_seg *segs);
 /* The same for a whole eager message without completion data that nobody waits for. */
@@ -247,6 +251,10 @@ void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, b
 			 const char *payload, size_t len);
 void qv_rx_complete(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info, size_t len,
 		    void *buf, int status);
+/* Will a multi-receive end with a message of this length? (qv_rx_reserve decides the same.) */
+bool qv_rx_ends(const struct qv_rx *rx, size_t full);
+/* What a receive finds waiting, out of matching already. */
+void qv_rx_deliver_unexp(struct qv_proto *p, struct qv_rx *rx, struct qv_unexp *u);
 size_t qv_rx_reserve(struct qv_proto *p, struct qv_rx *rx, size_t full, struct iovec *iov,
 		     size_t *cnt);
 void qv_peer_consumed(struct qv_peer *peer, size_t bytes);

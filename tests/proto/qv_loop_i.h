@@ -83,6 +83,12 @@ struct qv_loop {
 	unsigned bad_reads;
 };
 
+/* qv_loop.c */
+void *loop_need(size_t size); /* zeroed */
+
+/* qv_loop_ops.c */
+extern const struct qv_xport_ops loop_ops, loop_bare_ops;
+
 /* qv_loop_step.c */
 void loop_gather(struct loop_packet *pkt);
 void loop_done(struct loop_ep *ep, struct qv_xfer *xfer, int status);
