@@ -60,7 +60,8 @@ static void env_core(void)
 	switch (ft.rank) {
 	case 0: refused("FI_QUIVER_CORE", "nosuch", "nosuch"); break;
 	case 1: refused("FI_QUIVER_CORE", "tcp;ofi_rxm", "tcp;ofi_rxm;ofi_quiver"); break;
-	case 2: refused("FI_QUIVER_CORE", "udp", "udp"); break; /* no reliable datagrams */
+	case 2: refused("FI_QUIVER_CORE", "udp", "udp"); break;   /* no reliable datagrams */
+	case 3: refused("FI_QUIVER_CORE", "psm2", "psm2"); break; /* known, without its hardware */
 	default: refused("FI_QUIVER_CORE", "quiver", "quiver"); break;
 	}
 }
@@ -145,7 +146,7 @@ static void env_eager(void)
 }
 
 const struct ft_case ft_cases_env[] = {
-	{"env_core", 4, 20, env_core},   {"env_values", 4, 20, env_values},
+	{"env_core", 5, 20, env_core},   {"env_values", 4, 20, env_values},
 	{"env_quiet", 1, 20, env_quiet}, {"env_not_named", 1, 20, env_not_named},
 	{"env_eager", 2, 20, env_eager}, {0},
 };
