@@ -142,7 +142,8 @@ static void create(void **state)
 	struct qv_loop *loop = qv_loop_new(&rng);
 	struct rig_settings set = rig_defaults(1);
 	struct qv_xport *x = qv_loop_open(loop, 0, &set.limits, NULL, NULL);
-	static const struct qv_proto_owner_ops ops = {.complete = NULL};
+	static const struct qv_proto_owner_ops ops = {
+		.complete = NULL, .sent = NULL, .identify = NULL, .complain = NULL};
 	struct qv_proto_settings ps = {.eager_max = 1};
 	struct qv_proto *p = NULL;
 	int rc = QV_ENOMEM;
