@@ -3,16 +3,26 @@
 #include "match/qv_match_ops.h"
 #include "qv_kern_select.h"
 
+#define ALL_HINTS                                                                      \
+	(uint32_t)(QV_HINT_NO_ANY_SOURCE | QV_HINT_NO_ANY_TAG | QV_HINT_EXACT_LENGTH | \
+		   QV_HINT_ALLOW_OVERTAKING)
+
 /* The default first. */
 static const struct qv_match_ops *const structures[] = {
-	&qv_match_auto,
-	&qv_match_llv,
-	&qv_match_ll,
+	&qv_match_auto,       &qv_match_ll,   &qv_match_lla, &qv_match_llv,    &qv_match_ompi,
+	&qv_match_ucx,        &qv_match_hash, &qv_match_nm,  &qv_match_bins,   &qv_match_pnp,
+	&qv_match_pnp_static, &qv_match_clu,  &qv_match_col, &qv_match_col_ll, &qv_match_col_pnp,
 };
-static const char *const names[] = {"auto", "llv", "ll", NULL};
+static const char *const names[] = {
+	"auto", "ll",  "lla",        "llv", "ompi", "ucx",    "hash",    "nm",
+	"bins", "pnp", "pnp-static", "clu", "col",  "col-ll", "col-pnp", NULL,
+};
+_Static_assert(sizeof(names) / sizeof(names[0]) == sizeof(structures) / sizeof(structures[0]) + 1,
+	       "a name for each structure");
 
 void qv_match_settings_default(struct qv_match_settings *s)
 {
+	memset(s, 0, sizeof(*s));
 	s->structure = "auto";
 	s->isa = QV_ISA_AUTO;
 }
@@ -22,11 +32,18 @@ const char *const *qv_match_structures(void)
 	return names;
 }
 
-static const struct qv_match_ops *find_structure(const char *name)
+/* The structure that `text` begins with; *options: what follows the colon, or NULL. */
+static const struct qv_match_ops *find_structure(const char *text, const char **options)
 {
-	for (size_t i = 0; i < sizeof(structures) / sizeof(structures[0]); i++)
-		if (!strcmp(structures[i]->name, name))
+	size_t len = strcspn(text, ":");
+
+	*options = text[len] ? text + len + 1 : NULL;
+	for (size_t i = 0; i < sizeof(structures) / sizeof(structures[0]); i++) {
+		const char *name = structures[i]->name;
+
+		if (!strncmp(name, text, len) && !name[len])
 			return structures[i];
+	}
 	return NULL;
 }
 
@@ -42,15 +59,19 @@ int qv_match_create_tuned(const struct qv_match_settings *settings,
 {
 	struct qv_match_settings s;
 	struct qv_mem mem = tuning->mem;
-	const struct qv_match_ops *ops;
+	const struct qv_match_ops *ops = NULL;
+	struct qv_options options;
+	const char *text;
 	struct qv_match *m;
 	int err;
 
 	qv_match_settings_default(&s);
 	if (settings)
 		s = *settings;
-	ops = s.structure ? find_structure(s.structure) : NULL;
-	if (!ops || !qv_isa_name(s.isa))
+	if (s.structure)
+		ops = find_structure(s.structure, &text);
+	if (!ops || !qv_isa_name(s.isa) || s.hints & ~ALL_HINTS ||
+	    qv_options_parse(text, ops->options, &options))
 		return QV_EINVAL;
 	if (!qv_isa_usable(s.isa))
 		return QV_ENOSYS;
@@ -63,7 +84,12 @@ int qv_match_create_tuned(const struct qv_match_settings *settings,
 	m->kern = qv_kern_select(m->isa);
 	m->tuning = *tuning;
 	m->mem = mem;
+	m->hints = s.hints;
+	m->protocol_bits = s.protocol_bits;
+	m->settings = &s;
+	m->options = options;
 	err = ops->init(m);
+	m->settings = NULL;
 	if (err) {
 		qv_mem_put(&mem, m, ops->size);
 		return err;
@@ -83,8 +109,19 @@ void qv_match_destroy(struct qv_match *engine)
 	qv_mem_put(&mem, engine, engine->ops->size);
 }
 
+int qv_match_allows(const struct qv_match *engine, uint64_t ignore, uint32_t src)
+{
+	if (engine->hints & QV_HINT_NO_ANY_SOURCE && src == QV_SRC_ANY)
+		return QV_EINVAL;
+	if (engine->hints & QV_HINT_NO_ANY_TAG && ignore & ~engine->protocol_bits)
+		return QV_EINVAL;
+	return QV_OK;
+}
+
 int qv_match_post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg **msg)
 {
+	if (qv_unlikely(engine->hints) && qv_match_allows(engine, recv->ignore, recv->src))
+		return QV_EINVAL;
 	return engine->ops->post(engine, recv, msg);
 }
 
@@ -100,6 +137,8 @@ int qv_match_queue(struct qv_match *engine, struct qv_msg *msg)
 
 struct qv_msg *qv_match_peek(struct qv_match *engine, uint64_t tag, uint64_t ignore, uint32_t src)
 {
+	if (qv_unlikely(engine->hints) && qv_match_allows(engine, ignore, src))
+		return NULL;
 	return engine->ops->peek(engine, tag, ignore, src);
 }
 

@@ -9,6 +9,7 @@
 #include <quiver/match.h>
 
 #include "base/qv_mem.h"
+#include "match/qv_options.h"
 #include "qv_kern.h"
 
 #define qv_likely(x)   __builtin_expect(!!(x), 1)
@@ -26,6 +27,7 @@
 struct qv_match_ops {
 	const char *name;
 	size_t size;
+	uint32_t options; /* QV_OPT_*: which options it takes */
 	int (*init)(struct qv_match *m);
 	void (*fini)(struct qv_match *m);
 	int (*post)(struct qv_match *m, struct qv_recv *recv, struct qv_msg **msg);
@@ -37,6 +39,11 @@ struct qv_match_ops {
 	struct qv_recv *(*next_recv)(struct qv_match *m, const struct qv_recv *prev);
 	struct qv_msg *(*next_msg)(struct qv_match *m, const struct qv_msg *prev);
 	void (*get_stats)(const struct qv_match *m, struct qv_match_stats *stats);
+	/*
+	 * May be NULL. A search, and perhaps an append, for (tag, src) will come soon: fetch what
+	 * they touch first (step 0), and somewhat later what that leads to (step 1).
+	 */
+	void (*prefetch)(const struct qv_match *m, uint64_t tag, uint32_t src, int step);
 };
 
 /* What only tests change; see qv_match_create_tuned. All zero = the product's own values. */
@@ -52,6 +59,10 @@ struct qv_match {
 	struct qv_mem mem;
 	struct qv_match_tuning tuning;
 	enum qv_isa isa;
+	uint32_t hints;
+	uint64_t protocol_bits;
+	const struct qv_match_settings *settings; /* during init */
+	struct qv_options options;
 };
 
 /* qv_match_create with settings that no user needs. */
@@ -61,6 +72,18 @@ int qv_match_create_tuned(const struct qv_match_settings *settings,
 extern const struct qv_match_ops qv_match_ll;
 extern const struct qv_match_ops qv_match_llv;
 extern const struct qv_match_ops qv_match_auto;
+extern const struct qv_match_ops qv_match_ompi;
+extern const struct qv_match_ops qv_match_ucx;
+extern const struct qv_match_ops qv_match_hash;
+extern const struct qv_match_ops qv_match_nm;
+extern const struct qv_match_ops qv_match_bins;
+extern const struct qv_match_ops qv_match_lla;
+extern const struct qv_match_ops qv_match_pnp;
+extern const struct qv_match_ops qv_match_pnp_static;
+extern const struct qv_match_ops qv_match_clu;
+extern const struct qv_match_ops qv_match_col;
+extern const struct qv_match_ops qv_match_col_ll;
+extern const struct qv_match_ops qv_match_col_pnp;
 
 /*
  * Inside the structures an entry is known by its priv words, whichever kind it is: the links of

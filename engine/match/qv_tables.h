@@ -11,9 +11,6 @@
 
 #include "match/qv_queues.h"
 
-#define QV_MUL_TAG UINT64_C(0xc13fa9a902a6328f)
-#define QV_MUL_SRC UINT64_C(0x91e10da5c79e7b1d)
-
 _Static_assert(QV_RECV_LINKS == QV_E_LINK, "the words of a receive are the same in both");
 
 #define QV_TABLES_MASKS 2
@@ -228,10 +225,7 @@ static void qv_tables_init(struct qv_tables *t, const struct qv_tables_shape *s)
 	for (uint32_t i = 0; i < 2 * QV_TABLES_MASKS; i++) {
 		for (int side = 0; side < 2; side++) {
 			struct qv_index *ix = &t->ix[side][i];
-			const uint64_t *mul = t->q.base.tuning.multiplier;
 
-			ix->mul_tag = mul[0] ? mul[0] : QV_MUL_TAG;
-			ix->mul_src = mul[0] ? mul[1] : QV_MUL_SRC;
 			ix->word =
 				(uint8_t)(QV_RECV_LINKS + (side == QV_POSTED ? 0 : QV_LINKS * i));
 		}

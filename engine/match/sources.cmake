@@ -3,6 +3,7 @@
 set(qv_match_sources
 	base/qv_mem.c
 	match/qv_match.c
+	match/qv_match_many.c
 	match/qv_auto.c
 	match/qv_auto_arrive.c
 	match/qv_auto_collect.c
@@ -11,9 +12,28 @@ set(qv_match_sources
 	match/qv_auto_posted.c
 	match/qv_auto_ring.c
 	match/qv_auto_unexpected.c
+	match/qv_bins.c
+	match/qv_clu.c
+	match/qv_col.c
+	match/qv_col_queues.c
+	match/qv_hash.c
 	match/qv_index.c
 	match/qv_ll.c
+	match/qv_list.c
+	match/qv_lla.c
+	match/qv_lla_queues.c
 	match/qv_llv.c
+	match/qv_mapped.c
+	match/qv_nm.c
+	match/qv_ompi.c
+	match/qv_options.c
+	match/qv_partners.c
+	match/qv_phash.c
+	match/qv_pnp.c
+	match/qv_pnp_queues.c
+	match/qv_pnp_static.c
+	match/qv_queues.c
+	match/qv_ucx.c
 	match/qv_vlist.c
 	match/qv_vlist_find.c)
 

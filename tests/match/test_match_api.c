@@ -17,6 +17,7 @@
 
 #include "match/qv_auto.h"
 #include "match/qv_match_ops.h"
+#include "qv_settings.h"
 
 static const char *structure;
 static int hashed; /* auto: force HASH before each step of interest */
@@ -25,8 +26,7 @@ static int set_up(void **state)
 {
 	struct qv_match_settings s;
 
-	qv_match_settings_default(&s);
-	s.structure = structure;
+	qv_settings_for(&s, structure);
 	return qv_match_create(&s, (struct qv_match **)state);
 }
 
@@ -348,9 +348,11 @@ static void test_stats(void **state)
 
 static void test_create_errors(void **state)
 {
-	struct qv_match_settings s = {.structure = "no such", .isa = QV_ISA_AUTO};
+	struct qv_match_settings s;
 	struct qv_match *m = (void *)&s;
 
+	qv_settings_for(&s, structure);
+	s.structure = "no such";
 	assert_int_equal(qv_match_create(&s, &m), QV_EINVAL);
 	s.structure = NULL;
 	assert_int_equal(qv_match_create(&s, &m), QV_EINVAL);
@@ -381,7 +383,7 @@ static void test_names(void **state)
 	assert_string_equal(s.structure, "auto");
 	assert_int_equal(s.isa, QV_ISA_AUTO);
 	for (; *names; names++) {
-		s.structure = *names;
+		qv_settings_for(&s, *names);
 		assert_int_equal(qv_match_create(&s, &m), QV_OK);
 		assert_string_equal(qv_match_structure(m), *names);
 		qv_match_destroy(m);

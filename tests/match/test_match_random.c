@@ -17,13 +17,14 @@
 #include "match/qv_auto.h"
 #include "match/qv_match_ops.h"
 #include "qv_oracle.h"
+#include "qv_settings.h"
 
 #define ROOM 4096
 
 /* What kind of traffic; probabilities in percent. */
 struct scenario {
 	const char *name;
-	uint32_t srcs, tags, contexts;
+	uint32_t first_src, srcs, tags, contexts;
 	uint64_t protocol;                 /* bits every receive ignores */
 	unsigned int anysrc, anytag, mask; /* of the receives: wildcards, random ignore masks */
 	unsigned int sticky;               /* of the receives */
@@ -43,6 +44,24 @@ static const struct scenario scenarios[] = {
 	 .cancel = 10,
 	 .take = 10,
 	 .depth = 200},
+	{.name = "far_sources",
+	 .first_src = (UINT32_C(1) << 20) - 6,
+	 .srcs = 12,
+	 .tags = 8,
+	 .contexts = 2,
+	 .anysrc = 5,
+	 .cancel = 3,
+	 .take = 3,
+	 .depth = 150},
+	{.name = "last_sources",
+	 .first_src = QV_SRC_ANY - 4,
+	 .srcs = 4,
+	 .tags = 32,
+	 .contexts = 2,
+	 .anysrc = 10,
+	 .cancel = 3,
+	 .take = 3,
+	 .depth = 100},
 	{.name = "protocol_bits",
 	 .srcs = 16,
 	 .tags = 64,
@@ -184,6 +203,11 @@ static void plain_release(void *ctx, void *p, size_t size)
 	free(p);
 }
 
+static uint32_t draw_src(struct run *t)
+{
+	return t->s->first_src + draw(t, t->s->srcs);
+}
+
 static uint64_t draw_tag(struct run *t)
 {
 	uint64_t tag = (uint64_t)draw(t, t->s->contexts) << 40 | draw(t, t->s->tags);
@@ -206,7 +230,7 @@ static void draw_recv(struct run *t, struct qv_recv *r)
 		r->ignore |= 0xffffffff;
 	if (chance(t, t->s->mask))
 		r->ignore |= draw_mask(t);
-	r->src = chance(t, t->s->anysrc) ? QV_SRC_ANY : draw(t, t->s->srcs);
+	r->src = chance(t, t->s->anysrc) ? QV_SRC_ANY : draw_src(t);
 	r->flags = chance(t, t->s->sticky) ? QV_RECV_STICKY : 0;
 }
 
@@ -250,7 +274,7 @@ static void do_post(struct run *t)
 static void do_arrive(struct run *t)
 {
 	uint64_t tag = draw_tag(t);
-	uint32_t src = draw(t, t->s->srcs);
+	uint32_t src = draw_src(t);
 	struct qv_recv *got = qv_match_arrive(t->m, tag, src);
 	struct qv_msg *msg;
 	int err;
@@ -411,13 +435,15 @@ static void drain(struct run *t)
 
 static void test_scenario(void **state)
 {
-	const struct qv_match_settings settings = {.structure = structure, .isa = isa};
+	struct qv_match_settings settings;
 	struct run *t = calloc(1, sizeof(*t));
 	struct qv_match_tuning tuning;
 
 	assert_non_null(t);
 	t->s = *state;
 	t->random = seed;
+	qv_settings_for(&settings, structure);
+	settings.isa = isa;
 	memset(&tuning, 0, sizeof(tuning));
 	tuning.mem.get = failing_get;
 	tuning.mem.release = plain_release;
