@@ -76,8 +76,7 @@ struct qv_line {
 	/* Longest in this and the last window, for giving memory back. */
 	uint32_t peak, peak_before;
 
-	/* Unexpected: the class that last searched, in HASH without an index, and the cost of it.
-	 */
+	/* Unexpected: the class that last searched without an index, and the cost of that. */
 	uint64_t wanted_ignore;
 	uint32_t wanted_any;
 	uint64_t log_used;  /* seq at the last search in the log */
