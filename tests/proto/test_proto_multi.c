@@ -107,6 +107,30 @@ static void many_messages(void **state)
 		one_run(i);
 }
 
+/* A buffer without minimum ends when it is full to the last byte, not with the next message. */
+static void exactly_full(void **state)
+{
+	for (unsigned kind = 0; kind < 4; kind++) {
+		struct rig *rig = start(kind);
+		struct rig_req *a, *b, *buf = post(rig, 500, 0, QV_REQ_TAGGED), *next;
+
+		a = rig_send(rig, 0, 1, 100, 0, QV_REQ_TAGGED);
+		b = rig_send(rig, 0, 1, 0, 1, QV_REQ_TAGGED);
+		rig_wait(rig, a, b);
+		rig_settle(rig);
+		assert_int_equal(buf->done, 2);
+		assert_false(buf->ended);
+		rig_wait(rig, rig_send(rig, 0, 1, 400, 2, QV_REQ_TAGGED), NULL);
+		rig_settle(rig);
+		assert_int_equal(buf->done, 3);
+		assert_true(buf->ended);
+		next = post(rig, 500, 0, QV_REQ_TAGGED);
+		rig_wait(rig, rig_send(rig, 0, 1, 0, 3, QV_REQ_TAGGED), next);
+		assert_false(next->ended);
+		rig_free(rig);
+	}
+}
+
 /* Canceled, or full, while rendezvous are coming in: the last of them ends the buffer. */
 static void ends_after_the_last(void **state)
 {
@@ -211,9 +235,9 @@ static void cancel_too_late(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many_messages),   cmocka_unit_test(ends_after_the_last),
-		cmocka_unit_test(peer_dies),       cmocka_unit_test(cancel_single),
-		cmocka_unit_test(cancel_too_late),
+		cmocka_unit_test(many_messages),       cmocka_unit_test(exactly_full),
+		cmocka_unit_test(ends_after_the_last), cmocka_unit_test(peer_dies),
+		cmocka_unit_test(cancel_single),       cmocka_unit_test(cancel_too_late),
 	};
 
 	rig_seed();

@@ -135,6 +135,36 @@ static void credit_of_a_failed_send(void **state)
 	rig_free(rig);
 }
 
+/* A discarded message whose sender cannot be told at once: told at a later tick. */
+static void discard(void **state)
+{
+	struct rig_settings set = rig_defaults(2);
+	struct rig *rig = rig_new(&set);
+	struct rig_req *send = rig_send(rig, 0, 1, 600, 1, QV_REQ_TAGGED | QV_REQ_ACK);
+	struct rig_req *req = rig_req_new(rig, 1, 0, 1);
+	struct qv_recv_args args = rig_recv_args(req, 0, 1, 0, QV_REQ_TAGGED);
+	struct qv_proto *p = rig->node[1].p;
+	struct qv_pool_item *spare;
+
+	rig_settle(rig);
+	spare = p->txs.free;
+	p->txs.free = NULL;
+	qv_nomem_after(1, 1000);
+	qv_nomem_enter();
+	qv_proto_peek(p, &args, QV_PEEK_DISCARD, NULL);
+	qv_nomem_leave();
+	assert_in_range(qv_nomem_failed(), 1, 10);
+	qv_nomem_after(0, 0);
+	p->txs.free = spare;
+	rig_settle(rig);
+	assert_int_equal(send->done, 0);
+	rig_ticks(rig, 100);
+	rig_check_status(send, QV_OK);
+	assert_int_equal(rig_stats(rig, 1).unexpected_bytes, 0);
+	rig_check_idle(rig, 1);
+	rig_free(rig);
+}
+
 /* An endpoint that cannot be made leaves nothing behind. */
 static void create(void **state)
 {
@@ -174,6 +204,7 @@ int main(void)
 		cmocka_unit_test(each_allocation),
 		cmocka_unit_test(one_packet_many_times),
 		cmocka_unit_test(credit_of_a_failed_send),
+		cmocka_unit_test(discard),
 		cmocka_unit_test(create),
 	};
 
