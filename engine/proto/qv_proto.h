@@ -33,6 +33,7 @@ struct qv_comp {
 	uint64_t user; /* name of the sender that the application gave, or QV_USER_UNKNOWN */
 };
 
+/* Called from inside: none of them may call the endpoint, except as said. */
 struct qv_proto_owner_ops {
 	void (*complete)(void *owner, const struct qv_comp *comp);
 	/* A send succeeded: the same, for the commonest case, through registers. */
@@ -40,7 +41,7 @@ struct qv_proto_owner_ops {
 	/*
 	 * A HELLO came from transport address `from` (UINT64_MAX: unknown) with these address
 	 * bytes. Returns the peer that it belongs to, made by qv_proto_peer_new where there is none
-	 * yet; NULL: refuse it.
+	 * yet; NULL: refuse it (or, when that found no memory, keep it and ask again).
 	 */
 	struct qv_peer *(*identify)(void *owner, uint64_t from, const void *name, size_t len);
 	/* One line for the log: a packet was refused, a peer was lost. */
