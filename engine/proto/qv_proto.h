@@ -16,6 +16,7 @@ struct qv_proto; /* one endpoint */
 struct qv_peer;  /* another endpoint that this one has dealt with */
 
 #define QV_USER_UNKNOWN UINT64_MAX /* the application has not named this peer */
+#define QV_PROTO_NAMED  0x1000000u
 
 /* What is reported of every send and receive, once. */
 struct qv_comp {
@@ -49,7 +50,11 @@ struct qv_proto_owner_ops {
 };
 
 struct qv_proto_settings {
-	struct qv_match_settings match;
+	struct qv_match_settings match; /* hints are for tagged receives only */
+	/* A peer whose user is below this has that as its source in the engines, as long as no
+	 * other peer had it before, so that a profile means the same in each run. 0: sources are
+	 * numbers in the order in which peers became known. At most QV_PROTO_NAMED. */
+	uint32_t named_sources;
 	size_t eager_max; /* longest message that is sent eagerly */
 	size_t budget;    /* eager payload that one peer may have here unconsumed */
 	const void *name; /* own address bytes, sent to peers */
@@ -77,6 +82,8 @@ struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t us
 void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user);
 uint64_t qv_proto_peer_user(const struct qv_peer *peer);
 uint64_t qv_proto_peer_addr(const struct qv_peer *peer);
+/* Messages that it has sent here, unexpected or not. */
+uint64_t qv_proto_peer_received(const struct qv_peer *peer);
 /* Remember / compare the address bytes of a peer that spoke before it was named. */
 int qv_proto_peer_set_name(struct qv_peer *peer, const void *name, size_t len);
 bool qv_proto_peer_has_name(const struct qv_peer *peer, const void *name, size_t len);
@@ -116,7 +123,8 @@ struct qv_recv_args {
 	uint64_t cookie;
 };
 
-/* Post a receive. Completion may be reported before this returns. QV_ENOMEM: nothing happened. */
+/* Post a receive. Completion may be reported before this returns. QV_ENOMEM; QV_EINVAL, it breaks a
+ * hint: nothing happened. */
 int qv_proto_recv(struct qv_proto *p, const struct qv_recv_args *args);
 
 /* An unexpected message, claimed or looked at. */
@@ -124,8 +132,8 @@ struct qv_unexp;
 enum qv_peek { QV_PEEK_LOOK, QV_PEEK_CLAIM, QV_PEEK_DISCARD };
 /*
  * Oldest unexpected message that args accept, reported as a completion: QV_OK with its length, or
- * QV_ENOENT. CLAIM takes it out of matching and returns it in *claimed for one later call of
- * qv_proto_recv_claimed; DISCARD drops it.
+ * QV_ENOENT, also where args break a hint. CLAIM takes it out of matching and returns it in
+ * *claimed for one later call of qv_proto_recv_claimed; DISCARD drops it.
  */
 void qv_proto_peek(struct qv_proto *p, const struct qv_recv_args *args, enum qv_peek how,
 		   struct qv_unexp **claimed);

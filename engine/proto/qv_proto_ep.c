@@ -7,8 +7,11 @@
 
 static int init(struct qv_proto *p, const struct qv_proto_settings *set)
 {
-	int rc = qv_match_create(&set->match, &p->match[0]);
+	struct qv_match_settings untagged = set->match;
+	int rc;
 
+	untagged.hints = 0;
+	rc = qv_match_create(&untagged, &p->match[0]);
 	if (!rc)
 		rc = qv_match_create(&set->match, &p->match[1]);
 	if (rc)
@@ -16,7 +19,9 @@ static int init(struct qv_proto *p, const struct qv_proto_settings *set)
 	p->uid_mask = 15;
 	p->uids = calloc(p->uid_mask + 1, sizeof *p->uids);
 	p->name = malloc(set->namelen + 1);
-	if (!p->uids || !p->name)
+	p->sources = calloc(set->named_sources / 8 + 1, 1);
+	p->named_sources = set->named_sources;
+	if (!p->uids || !p->name || !p->sources)
 		return QV_ENOMEM;
 	if (set->namelen)
 		memcpy(p->name, set->name, set->namelen);
@@ -44,7 +49,7 @@ int qv_proto_create(const struct qv_proto_settings *set, struct qv_xport *xport,
 	int rc;
 
 	if (xport->packet_max < QV_WIRE_MIN_PACKET || xport->send_iov == 0 ||
-	    set->namelen > QV_WIRE_MAX_NAME)
+	    set->namelen > QV_WIRE_MAX_NAME || set->named_sources > QV_PROTO_NAMED)
 		return QV_EINVAL;
 	p = calloc(1, sizeof *p);
 	if (!p)
@@ -114,6 +119,7 @@ void qv_proto_destroy(struct qv_proto *p)
 	}
 	free(p->peers);
 	free(p->uids);
+	free(p->sources);
 	free(p->name);
 	qv_pool_fini(&p->txs);
 	qv_pool_fini(&p->rxs);

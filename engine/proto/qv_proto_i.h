@@ -129,7 +129,8 @@ struct qv_unexp {
 struct qv_peer {
 	struct qv_proto *p;
 	uint64_t addr, user;
-	uint32_t index; /* in peers[]; the source in the engines */
+	uint32_t index; /* in peers[] */
+	uint32_t src;   /* the source in the engines */
 	uint32_t id;    /* what the peer writes into src */
 	/* What we write into src: told in its HELLO, used once our own HELLO has gone. */
 	uint32_t told_id, remote_id; /* QV_SRC_UNKNOWN before */
@@ -140,6 +141,7 @@ struct qv_peer {
 	const char *doom;   /* why it will be given up: qv_peer_doom */
 	uint64_t doomed_at; /* by the clock of qv_proto_tick, 0: not since a tick */
 	uint64_t uid;       /* 0 until its HELLO */
+	uint64_t received;  /* messages */
 	struct qv_peer *next_uid;
 	struct qv_peer *next_pending;
 	struct qv_tx *head, *tail; /* packets that wait for the transport, in order */
@@ -173,6 +175,8 @@ struct qv_proto {
 	struct qv_in *ins_head;
 	struct qv_peer **peers;
 	uint32_t npeers, peers_cap;
+	uint8_t *sources; /* a bit for each named source: a peer has it */
+	uint32_t named_sources;
 	struct qv_peer **uids; /* hash of peers by uid */
 	uint32_t uid_mask;
 	size_t copied; /* injected bytes in queues */

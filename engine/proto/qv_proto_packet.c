@@ -107,9 +107,10 @@ static int on_message(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 	}
 	if (QV_UNLIKELY(!reserve(p)))
 		return QV_ENOMEM;
-	node = qv_match_arrive(p->match[info.tagged], info.tag, peer->index);
+	node = qv_match_arrive(p->match[info.tagged], info.tag, peer->src);
 	if (!node)
 		return qv_unexp_new(p, &info, pkt->body, pkt->len);
+	peer->received++;
 	if (rts) {
 		memcpy(segs, pkt->body, pkt->len);
 		qv_rx_deliver(p, QV_CONTAINER(node, struct qv_rx, node), &info, NULL, segs);
@@ -209,9 +210,10 @@ static int general_packet(struct qv_proto *p, const struct qv_wire_hdr *hdr, con
 static int on_plain(struct qv_peer *peer, uint64_t tag, bool tagged, const char *body, size_t len)
 {
 	struct qv_proto *p = peer->p;
-	struct qv_recv *node = qv_match_arrive(p->match[tagged], tag, peer->index);
+	struct qv_recv *node = qv_match_arrive(p->match[tagged], tag, peer->src);
 
 	if (QV_LIKELY(node != NULL)) {
+		peer->received++;
 		qv_rx_deliver_plain(peer, QV_CONTAINER(node, struct qv_rx, node), tag, tagged, body,
 				    len);
 		return QV_OK;

@@ -14,6 +14,20 @@
 /* Eager bytes that may be sent to a stranger. */
 #define FIRST_BUDGET 65536u
 
+/* For life: what waits in the engines goes by it. A name that was given to another peer before, and
+ * taken away again, is not free: messages of that one may still be here. */
+static uint32_t choose_source(struct qv_proto *p, const struct qv_peer *peer)
+{
+	uint8_t bit = (uint8_t)(1u << peer->user % 8);
+
+	if (peer->user >= p->named_sources)
+		return p->named_sources + peer->index;
+	if (p->sources[peer->user / 8] & bit)
+		return p->named_sources + peer->index;
+	p->sources[peer->user / 8] |= bit;
+	return (uint32_t)peer->user;
+}
+
 struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t user)
 {
 	struct qv_peer *peer;
@@ -41,6 +55,7 @@ struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t us
 	peer->addr = addr;
 	peer->user = user;
 	peer->index = p->npeers;
+	peer->src = choose_source(p, peer);
 	peer->id = peer->index | (uint32_t)(qv_proc_random() << 24 & 0xfe000000u);
 	peer->told_id = peer->remote_id = QV_SRC_UNKNOWN;
 	/* What it can take is not known before its HELLO: what every endpoint can. */
@@ -63,6 +78,11 @@ uint64_t qv_proto_peer_user(const struct qv_peer *peer)
 uint64_t qv_proto_peer_addr(const struct qv_peer *peer)
 {
 	return peer->addr;
+}
+
+uint64_t qv_proto_peer_received(const struct qv_peer *peer)
+{
+	return peer->received;
 }
 
 int qv_proto_peer_set_name(struct qv_peer *peer, const void *name, size_t len)

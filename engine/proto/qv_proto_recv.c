@@ -12,7 +12,7 @@ static struct qv_rx *rx_new(struct qv_proto *p, const struct qv_recv_args *args)
 		return NULL;
 	rx->node.tag = args->tag;
 	rx->node.ignore = args->ignore;
-	rx->node.src = args->from ? args->from->index : QV_SRC_ANY;
+	rx->node.src = args->from ? args->from->src : QV_SRC_ANY;
 	rx->node.flags = args->flags & QV_REQ_MULTI ? QV_RECV_STICKY : 0;
 	rx->cnt = args->cnt;
 	rx->iov[0] = (struct iovec){NULL, 0};
@@ -80,12 +80,14 @@ int qv_proto_recv(struct qv_proto *p, const struct qv_recv_args *args)
 	struct qv_match *engine = p->match[args->flags & QV_REQ_TAGGED];
 	struct qv_rx *rx = rx_new(p, args);
 	struct qv_msg *msg;
+	int rc;
 
 	if (QV_UNLIKELY(!rx))
 		return QV_ENOMEM;
-	if (QV_UNLIKELY(!reserve_in(p) || qv_match_post(engine, &rx->node, &msg))) {
+	rc = QV_LIKELY(reserve_in(p)) ? qv_match_post(engine, &rx->node, &msg) : QV_ENOMEM;
+	if (QV_UNLIKELY(rc)) {
 		qv_pool_put(&p->rxs, rx);
-		return QV_ENOMEM;
+		return rc;
 	}
 	if (QV_UNLIKELY(msg != NULL))
 		return recv_waiting(p, engine, rx, msg);

@@ -51,7 +51,7 @@ int qv_unexp_new(struct qv_proto *p, const struct qv_info *info, const char *bod
 	if (!u)
 		return QV_ENOMEM;
 	u->node.tag = info->tag;
-	u->node.src = info->peer->index;
+	u->node.src = info->peer->src;
 	u->node.flags = 0;
 	u->info = *info;
 	u->got = len;
@@ -69,6 +69,7 @@ int qv_unexp_new(struct qv_proto *p, const struct qv_info *info, const char *bod
 	}
 	if (qv_match_queue(p->match[info->tagged], &u->node))
 		goto not_queued;
+	info->peer->received++;
 	if (info->rts)
 		return QV_OK;
 	p->stats.unexpected_bytes += info->full;
@@ -146,7 +147,7 @@ void qv_proto_peek(struct qv_proto *p, const struct qv_recv_args *args, enum qv_
 {
 	struct qv_match *engine = p->match[args->flags & QV_REQ_TAGGED];
 	struct qv_msg *msg = qv_match_peek(engine, args->tag, args->ignore,
-					   args->from ? args->from->index : QV_SRC_ANY);
+					   args->from ? args->from->src : QV_SRC_ANY);
 	struct qv_unexp *u = msg ? QV_CONTAINER(msg, struct qv_unexp, node) : NULL;
 
 	if (u && how != QV_PEEK_LOOK) {

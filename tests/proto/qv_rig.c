@@ -156,12 +156,14 @@ void rig_open(struct rig *rig, unsigned at, const struct rig_settings *set)
 	struct qv_proto_settings ps = {
 		.eager_max = set->eager_max,
 		.budget = set->budget,
+		.named_sources = set->named_sources,
 		.name = name,
 		.namelen = sizeof name,
 	};
 
 	assert_null(node->p);
 	qv_match_settings_default(&ps.match);
+	ps.match.hints = set->hints;
 	*node = (struct rig_node){.rig = rig, .index = at};
 	node->x = qv_loop_open(rig->loop, at, &set->limits, sink, node);
 	assert_int_equal(qv_proto_create(&ps, node->x, &owner_ops, node, &node->p), QV_OK);

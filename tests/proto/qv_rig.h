@@ -56,6 +56,7 @@ struct rig_settings {
 	unsigned nodes;
 	struct qv_loop_limits limits;
 	size_t eager_max, budget;
+	uint32_t hints, named_sources;
 };
 
 struct rig {
