@@ -3,6 +3,9 @@
  * qv_bins.c - structure "bins", after Flajslik, Dinan and Underwood (ISC 2016): 256 lists chosen by
  * a hash of tag and source, one list of wildcard receives, sequence numbers between them. A
  * wildcard receive looks for its message in every bin.
+ *
+ * As published, and so without a defence: the hash is known, and tags chosen to meet in one bin
+ * make it a plain list.
  */
 #include "match/qv_binned.h"
 

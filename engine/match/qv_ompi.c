@@ -4,6 +4,8 @@
  * source one list of receives and one of messages, and one list of any-source receives. Sequence
  * numbers order the lists: an arrival searches two of them, an any-source receive searches the
  * messages of every source that has ever sent.
+ *
+ * There is no hash to aim at, and no defence against one source with many tags: its list is walked.
  */
 #include "match/qv_queues.h"
 

@@ -4,10 +4,16 @@
  * (qv_index.h). A receive whose mask has a table is in that, the others are in an ordered list. A
  * message is in every table; a receive whose mask has none looks at all messages.
  *
+ * The hash is the quick one of qv_index.h. An insertion that meets too many keys in one bucket
+ * changes that table to the keyed hash, for good: whoever sends tags that collide gains one
+ * rebuilding. Nothing else pays for that but a comparison where a bucket was not empty.
+ *
  * A structure is this header with a constant `struct qv_tables_shape`; all calls are in line.
  */
 #ifndef QV_TABLES_H
 #define QV_TABLES_H
+
+#include <sys/random.h>
 
 #include "match/qv_queues.h"
 
@@ -92,9 +98,30 @@ QV_INLINE uint64_t *qv_tables_look(const struct qv_index *ix, enum qv_side side,
 	return e;
 }
 
-QV_INLINE uint32_t qv_tables_insert(struct qv_index *ix, enum qv_side side, uint64_t *e)
+/* One bucket has more keys than chance would put there: someone knows the hash and aims at it. */
+static QV_COLD void qv_tables_harden(struct qv_match *m, struct qv_index *ix, enum qv_side side)
 {
-	return qv_index_insert_at(ix, side, qv_index_slot_of(ix, side, e), e);
+	uint64_t secret[2];
+
+	if (ix->strong)
+		return;
+	/* If the system has no random numbers to give, addresses must do. */
+	if (getrandom(secret, sizeof(secret), GRND_NONBLOCK) != sizeof(secret)) {
+		secret[0] = qv_mix((uintptr_t)m, QV_MUL_TAG);
+		secret[1] = qv_mix((uintptr_t)ix->slots, QV_MUL_SRC);
+	}
+	/* Without memory the bucket stays long until the next insertion into it tries again. */
+	(void)qv_index_harden(ix, side, &m->mem, secret);
+}
+
+QV_INLINE void qv_tables_insert(struct qv_match *m, struct qv_index *ix, enum qv_side side,
+				uint64_t *e)
+{
+	uint32_t seen = qv_index_insert_at(ix, side, qv_index_slot_of(ix, side, e), e);
+
+	m->stats.inspected += seen;
+	if (qv_unlikely(seen > QV_BUCKET_MAX))
+		qv_tables_harden(m, ix, side);
 }
 
 QV_INLINE void qv_tables_remove_from(struct qv_index *ix, enum qv_side side, uint64_t *e)
@@ -124,7 +151,7 @@ QV_INLINE int qv_tables_append_recv(struct qv_tables *t, const struct qv_tables_
 	ix->live++;
 	t->mask[i * s->n_masks / s->n_tables].recvs++;
 	t->mask[i * s->n_masks / s->n_tables].learned = 1;
-	t->q.base.stats.inspected += qv_tables_insert(ix, QV_POSTED, e);
+	qv_tables_insert(&t->q.base, ix, QV_POSTED, e);
 	return QV_OK;
 }
 
@@ -138,8 +165,7 @@ QV_INLINE int qv_tables_append_msg(struct qv_tables *t, const struct qv_tables_s
 			return QV_ENOMEM;
 	t->ix[QV_UNEXPECTED][0].live = n;
 	for (uint32_t i = 0; i < s->n_tables; i++)
-		t->q.base.stats.inspected +=
-			qv_tables_insert(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, e);
+		qv_tables_insert(&t->q.base, &t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, e);
 	return QV_OK;
 }
 
