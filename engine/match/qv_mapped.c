@@ -37,7 +37,7 @@ static void remove_entry(struct qv_queues *q, enum qv_side side, uint64_t *e)
 
 static uint64_t *find_recv(struct qv_queues *q, uint64_t tag, uint32_t src, uint64_t *seen)
 {
-	const struct mapped *p = (const struct mapped *)q;
+	struct mapped *p = (struct mapped *)q;
 	uint64_t *e = qv_list_find_recv(list_of(p, QV_POSTED, src), tag, src, NULL, seen);
 
 	return qv_list_find_recv(&p->any, tag, src, e, seen);
@@ -112,7 +112,7 @@ static int init(struct qv_match *m, qv_map_fn *fn)
 	struct qv_mapping map = {0};
 	struct qv_profile profile;
 	uint32_t population = m->settings->sources;
-	int err = qv_profile_read(&profile, m);
+	int err = qv_profile_read(&profile, &m->mem, m->settings->profile);
 
 	if (err)
 		return err;
@@ -127,7 +127,7 @@ static int init(struct qv_match *m, qv_map_fn *fn)
 		err = make_lists(p, &map);
 	}
 	qv_mem_put(&m->mem, map.cell, profile.n * sizeof(*map.cell));
-	qv_profile_free(&profile, m);
+	qv_profile_free(&profile, &m->mem);
 	if (err)
 		fini(m);
 	return err;

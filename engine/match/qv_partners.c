@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "match/qv_partners.h"
 
@@ -78,17 +79,17 @@ static int read_number(const char **text, uint64_t max, uint64_t *value)
 	return QV_OK;
 }
 
-static int add(struct qv_profile *p, struct qv_match *m, uint64_t src, uint64_t count)
+static int add(struct qv_profile *p, struct qv_mem *mem, uint64_t src, uint64_t count)
 {
 	if (p->n == p->room) {
 		uint32_t room = p->room ? 2 * p->room : 256;
-		struct qv_source_count *v = qv_mem_get(&m->mem, room * sizeof(*v));
+		struct qv_source_count *v = qv_mem_get(mem, room * sizeof(*v));
 
 		if (!v)
 			return QV_ENOMEM;
 		if (p->n)
 			memcpy(v, p->v, p->n * sizeof(*v));
-		qv_profile_free(p, m);
+		qv_profile_free(p, mem);
 		p->v = v;
 		p->room = room;
 	}
@@ -96,7 +97,7 @@ static int add(struct qv_profile *p, struct qv_match *m, uint64_t src, uint64_t 
 	return QV_OK;
 }
 
-static int read_line(struct qv_profile *p, struct qv_match *m, const char *line)
+static int read_line(struct qv_profile *p, struct qv_mem *mem, const char *line)
 {
 	uint64_t src, count;
 
@@ -108,51 +109,55 @@ static int read_line(struct qv_profile *p, struct qv_match *m, const char *line)
 		return QV_EINVAL;
 	if (line[strspn(line, " \t\r\n")])
 		return QV_EINVAL;
-	return add(p, m, src, count);
+	return add(p, mem, src, count);
 }
 
-static int read_lines(struct qv_profile *p, struct qv_match *m, FILE *file)
+static int read_lines(struct qv_profile *p, struct qv_mem *mem, FILE *file)
 {
 	char line[LINE_MAX_LEN];
 	int err = QV_OK;
 
 	while (!err && fgets(line, sizeof(line), file)) {
+		p->bad_line++;
 		/* Longer than a line can be, or a NUL inside of it. */
 		if (!strchr(line, '\n') && !feof(file))
 			return QV_EINVAL;
-		err = read_line(p, m, line);
+		err = read_line(p, mem, line);
 	}
-	if (!err && ferror(file))
-		return QV_EINVAL;
-	return err;
+	if (err)
+		return err;
+	p->bad_line = 0;
+	return ferror(file) ? QV_EINVAL : QV_OK;
 }
 
-int qv_profile_read(struct qv_profile *p, struct qv_match *m)
+int qv_profile_read(struct qv_profile *p, struct qv_mem *mem, const char *path)
 {
 	FILE *file;
 	int err;
 
-	memset(p, 0, sizeof(*p));
-	if (!m->settings->profile)
+	*p = (struct qv_profile){.bad_source = QV_SRC_ANY};
+	if (!path)
 		return QV_EINVAL;
-	file = fopen(m->settings->profile, "re");
+	file = fopen(path, "re");
 	if (!file)
 		return QV_EINVAL;
-	err = read_lines(p, m, file);
+	err = read_lines(p, mem, file);
 	(void)fclose(file);
 	if (!err && !p->n)
 		err = QV_EINVAL;
 	qv_counts_by_source(p->v, p->n);
 	for (uint32_t i = 1; !err && i < p->n; i++)
-		if (p->v[i].src == p->v[i - 1].src)
+		if (p->v[i].src == p->v[i - 1].src) {
+			p->bad_source = p->v[i].src;
 			err = QV_EINVAL;
+		}
 	if (err)
-		qv_profile_free(p, m);
+		qv_profile_free(p, mem);
 	return err;
 }
 
-void qv_profile_free(struct qv_profile *p, struct qv_match *m)
+void qv_profile_free(struct qv_profile *p, struct qv_mem *mem)
 {
-	qv_mem_put(&m->mem, p->v, p->room * sizeof(*p->v));
+	qv_mem_put(mem, p->v, p->room * sizeof(*p->v));
 	p->v = NULL;
 }

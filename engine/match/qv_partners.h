@@ -4,7 +4,10 @@
 #ifndef QV_PARTNERS_H
 #define QV_PARTNERS_H
 
-#include "match/qv_match_ops.h"
+#include <quiver/types.h>
+
+#include "base/qv_mem.h"
+#include "match/qv_options.h"
 
 struct qv_source_count {
 	uint32_t src;
@@ -15,14 +18,18 @@ struct qv_profile {
 	struct qv_source_count *v; /* by source, ascending, each once */
 	uint32_t n;
 	uint32_t room;
+	/* After QV_EINVAL, for who has to say what is wrong with the file: the line that is no
+	 * `source count`, from 1; else 0, and the source that is named twice; else QV_SRC_ANY: it
+	 * cannot be read or names no source. */
+	uint32_t bad_line, bad_source;
 };
 
 /*
- * Read the file that m's settings name. QV_EINVAL: none is named, it cannot be read, or it breaks
- * the format of match.h; QV_ENOMEM. Free with qv_profile_free.
+ * Read a file. QV_EINVAL: path is NULL, it cannot be read, or it breaks the format of match.h;
+ * QV_ENOMEM. Free with qv_profile_free and the same mem.
  */
-int qv_profile_read(struct qv_profile *p, struct qv_match *m);
-void qv_profile_free(struct qv_profile *p, struct qv_match *m);
+int qv_profile_read(struct qv_profile *p, struct qv_mem *mem, const char *path);
+void qv_profile_free(struct qv_profile *p, struct qv_mem *mem);
 
 /* Order by source; by count, equal counts by source. */
 void qv_counts_by_source(struct qv_source_count *v, uint32_t n);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "match/qv_match_ops.h"
+#include "match/qv_partners.h"
 #include "qv_settings.h"
 
 #define PROTOCOL UINT64_C(0x6000000000000000)
@@ -165,6 +166,28 @@ static void test_profile(void **state)
 	memset(text, ' ', sizeof(text)); /* a line longer than lines are */
 	memcpy(text + sizeof(text) - 6, "1 2\n3", 6);
 	assert_int_equal(create_with_profile("clu", text), QV_EINVAL);
+}
+
+/* What a user is told of a wrong file. */
+static void test_profile_where(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t line, source;
+	} wrong[] = {
+		{"0 1\n# x\n1 y\n", 3, QV_SRC_ANY}, {"x", 1, QV_SRC_ANY},      {"", 0, QV_SRC_ANY},
+		{"# only this\n", 0, QV_SRC_ANY},   {"7 1\n8 1\n7 2\n", 0, 7},
+	};
+	struct qv_mem mem = {0};
+	struct qv_profile p;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(qv_profile_read(&p, &mem, qv_settings_profile(wrong[i].text)),
+				 QV_EINVAL);
+		assert_int_equal(p.bad_line, wrong[i].line);
+		assert_int_equal(p.bad_source, wrong[i].source);
+		assert_int_equal(mem.bytes, 0);
+	}
 }
 
 static void test_profile_unreadable(void **state)
@@ -405,6 +428,7 @@ int main(void)
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_needs),
 		cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_profile_where),
 		cmocka_unit_test(test_profile_unreadable),
 		cmocka_unit_test(test_hints),
 		cmocka_unit_test(test_create_without_memory),
