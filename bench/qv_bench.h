@@ -91,6 +91,7 @@ struct qv_bench_row {
 	float *samples;
 	size_t n, room;
 	double *medians; /* of each round */
+	double *means;   /* of each round, where the bench measures them apart; else NULL */
 	size_t rounds;
 	double p50, p99, mean; /* filled by qv_bench_finish */
 };
@@ -122,6 +123,9 @@ struct qv_bench_row *qv_bench_row_add(struct qv_bench *bench, const char *name, 
 				      const char *unit, bool more_is_better);
 /* The samples of one round. */
 void qv_bench_row_round(struct qv_bench_row *row, const float *samples, size_t n);
+/* The mean of the round just given, which is of more than its samples: the row's mean is then the
+ * median of these. For every round or for none. */
+void qv_bench_row_mean(struct qv_bench_row *row, double mean);
 void qv_bench_ratio_add(struct qv_bench *bench, size_t row, const char *of,
 			struct qv_bench_interval ratio);
 /* Percentiles of every row. */

@@ -54,6 +54,14 @@ void qv_bench_row_round(struct qv_bench_row *row, const float *samples, size_t n
 	row->n += n;
 }
 
+void qv_bench_row_mean(struct qv_bench_row *row, double mean)
+{
+	row->means = realloc(row->means, row->rounds * sizeof(*row->means));
+	if (!row->means)
+		abort();
+	row->means[row->rounds - 1] = mean;
+}
+
 void qv_bench_ratio_add(struct qv_bench *bench, size_t row, const char *of,
 			struct qv_bench_interval ratio)
 {
@@ -75,7 +83,8 @@ void qv_bench_finish(struct qv_bench *bench)
 			continue;
 		for (size_t i = 0; i < row->n; i++)
 			sum += (double)row->samples[i];
-		row->mean = sum / (double)row->n;
+		row->mean = row->means ? qv_bench_median(row->means, row->rounds)
+				       : sum / (double)row->n;
 		row->p50 = qv_bench_percentile(row->samples, row->n, 0.5);
 		row->p99 = qv_bench_percentile(row->samples, row->n,
 					       row->more_is_better ? 0.01 : 0.99);
@@ -166,6 +175,7 @@ void qv_bench_free(struct qv_bench *bench)
 	for (size_t i = 0; i < bench->rows_n; i++) {
 		free(bench->rows[i].samples);
 		free(bench->rows[i].medians);
+		free(bench->rows[i].means);
 	}
 	free(bench->rows);
 	free(bench->ratios);

@@ -22,6 +22,7 @@ static const struct command commands[] = {
 };
 
 static const struct command benches[] = {
+	{"match", qv_bench_match, "matching engines: all structures side by side"},
 #ifdef QV_HAVE_FABRIC
 	{"fabric", qv_bench_fabric, "native libfabric providers against quiver over them"},
 #endif

@@ -6,5 +6,6 @@
 
 int qv_cmd_info(int argc, char **argv);
 int qv_bench_fabric(int argc, char **argv);
+int qv_bench_match(int argc, char **argv);
 
 #endif /* QV_CMD_H */
