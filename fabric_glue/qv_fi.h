@@ -80,14 +80,18 @@ extern struct fi_provider qv_fi_util_prov; /* "ofi_quiver": FI_PROVIDER="<core>;
 
 /* ---- qv_fi_param.c: the environment ---------------------------------------------------------- */
 struct qv_fi_params {
-	char *core;            /* FI_QUIVER_CORE, NULL = automatic */
-	const char *structure; /* FI_QUIVER_MATCH */
-	enum qv_isa isa;       /* FI_QUIVER_ISA */
-	size_t eager;          /* FI_QUIVER_EAGER, bytes; SIZE_MAX = per core */
-	size_t memory;         /* FI_QUIVER_MEMORY, bytes of unexpected payload per peer */
-	bool stats;            /* FI_QUIVER_STATS */
-	bool quiet;            /* FI_QUIVER_QUIET */
-	bool valid;            /* every value is known; if not, fi_getinfo offers nothing */
+	char *core;              /* FI_QUIVER_CORE, NULL = automatic */
+	const char *structure;   /* FI_QUIVER_MATCH */
+	enum qv_isa isa;         /* FI_QUIVER_ISA */
+	size_t eager;            /* FI_QUIVER_EAGER, bytes; SIZE_MAX = per core */
+	size_t memory;           /* FI_QUIVER_MEMORY, bytes of unexpected payload per peer */
+	uint32_t hints;          /* FI_QUIVER_HINTS, QV_HINT_* */
+	char *profile;           /* FI_QUIVER_PROFILE, the file, NULL = none */
+	uint32_t named;          /* sources that the structure knows from it, 0 = it reads none */
+	bool stats;              /* FI_QUIVER_STATS=yes */
+	const char *profile_out; /* FI_QUIVER_STATS=profile:..., a pattern, NULL = none */
+	bool quiet;              /* FI_QUIVER_QUIET */
+	bool valid;              /* every value is known; if not, fi_getinfo offers nothing */
 };
 extern struct qv_fi_params qv_fi_params;
 
@@ -100,6 +104,23 @@ void qv_fi_params_init(void);
 /* One line for the user: libfabric's warning log, and stderr with the prefix "quiver: " unless
  * FI_QUIVER_QUIET is set. Each distinct text is written to stderr once per process. */
 void qv_fi_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Values of settings: true, or false with the reason in why. */
+/* qv_fi_promise.c: FI_QUIVER_HINTS. */
+bool qv_fi_promises_parse(const char *text, uint32_t *hints, char *why, size_t size);
+/* qv_fi_match.c: FI_QUIVER_MATCH, with a profile or NULL. */
+bool qv_fi_match_usable(const char *text, const char *profile, char *why, size_t size);
+/* Does it do other things with the profile than without? */
+bool qv_fi_match_reads_profile(const char *structure, const char *profile);
+/* qv_fi_profile.c: the file that a pattern stands for in this process. */
+bool qv_fi_profile_name(const char *pattern, char *path, size_t size, const char **why);
+/* Is it a profile? *sources: above all that it names. */
+bool qv_fi_profile_check(const char *path, uint32_t *sources, char *why, size_t size);
+/* Can a profile be written there? */
+bool qv_fi_profile_writable(const char *pattern, char *why, size_t size);
+
+/* qv_fi_stats.c: libfabric ends; endpoints that are still open have their say. */
+void qv_fi_stats_exit(void);
 
 /* ---- qv_fi_info.c: getinfo and the choice of the core ---------------------------------------- */
 int qv_fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,

@@ -183,7 +183,21 @@ int qv_fi_errno(int status); /* enum qv_status to a positive FI_E*, 0 for QV_OK 
 
 /* ---- qv_fi_stats.c -----------------------------------------------------------------------------
  */
-void qv_fi_stats_print(const struct qv_fi_ep *ep);
+int qv_fi_ep_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
+/* FI_QUIVER_STATS: an endpoint is enabled; it closes, or else the process ends. */
+void qv_fi_stats_begin(const struct qv_fi_ep *ep);
+void qv_fi_stats_end(const struct qv_fi_ep *ep);
+
+/* ---- qv_fi_profile.c ---------------------------------------------------------------------------
+ */
+/* Add what the endpoint received to what earlier ones did, and write all of it. */
+void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern);
+
+/* ---- qv_fi_promise.c ---------------------------------------------------------------------------
+ */
+void qv_fi_promises_apply(const struct qv_fi_ep *ep, struct qv_match_settings *match);
+/* Is this receive ruled out? Says so, if it is. flags: FI_PEEK, FI_CLAIM. */
+bool qv_fi_breaks_promise(struct qv_fi_ep *ep, const struct qv_recv_args *args, uint64_t flags);
 
 /* ---- operation tables ---------------------------------------------------------------------------
  */

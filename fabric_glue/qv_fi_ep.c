@@ -115,7 +115,10 @@ static int open_proto(struct qv_fi_ep *ep)
 	char name[QV_WIRE_MAX_NAME];
 	size_t namelen = sizeof name;
 	struct qv_proto_settings set = {
-		.match = {.structure = qv_fi_params.structure, .isa = qv_fi_params.isa},
+		.match = {.structure = qv_fi_params.structure,
+			  .isa = qv_fi_params.isa,
+			  .profile = qv_fi_params.profile},
+		.named_sources = qv_fi_params.named,
 		.eager_max = ep->eager_max,
 		.budget = qv_fi_params.memory,
 		.name = name,
@@ -125,9 +128,11 @@ static int open_proto(struct qv_fi_ep *ep)
 	if (rc)
 		return rc;
 	set.namelen = namelen;
+	qv_fi_promises_apply(ep, &set.match);
 	rc = -qv_fi_errno(qv_proto_create(&set, &ep->xport, &qv_fi_owner_ops, ep, &ep->proto));
 	if (rc)
 		return rc;
+	qv_fi_stats_begin(ep);
 	QV_FI_INFO(EP_CTRL,
 		   "endpoint over core %s: layered, matching %s/%s, eager up to %zu bytes, %s\n",
 		   ep->dom->fabric->core_name, qv_match_structure(qv_proto_engine(ep->proto, true)),
@@ -271,8 +276,7 @@ static int ep_close(struct fid *fid)
 	qv_fi_lock(dom);
 	if (ep->proto)
 		drain(ep);
-	if (ep->proto && qv_fi_params.stats)
-		qv_fi_stats_print(ep);
+	qv_fi_stats_end(ep);
 	ep->closing = true;
 	unbind(ep);
 	rc = close_core(ep);
@@ -297,7 +301,7 @@ static struct fi_ops ep_fi_ops = {
 	.close = ep_close,
 	.bind = ep_bind,
 	.control = ep_control,
-	.ops_open = qv_fi_no_ops_open,
+	.ops_open = qv_fi_ep_ops_open,
 };
 
 /* ---- opening -----------------------------------------------------------------------------------

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <quiver/fi_ext.h>
+
 static int fabric_close(struct fid *fid)
 {
 	struct qv_fi_fabric *fabric = container_of(fid, struct qv_fi_fabric, fid.fid);
@@ -21,14 +23,12 @@ static int fabric_close(struct fid *fid)
 	return 0;
 }
 
-/* "quiver_core": the exact provider name of the core, a const char *, as long as the fabric lives.
- */
 static int fabric_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
 			   void *context)
 {
 	struct qv_fi_fabric *fabric = container_of(fid, struct qv_fi_fabric, fid.fid);
 
-	if (strcmp(name, "quiver_core"))
+	if (strcmp(name, QV_FI_OPS_CORE))
 		return -FI_ENOSYS;
 	*ops = fabric->core_name;
 	return 0;

@@ -33,6 +33,13 @@ static const struct {
 	{"mode", FI_PARAM_STRING, "auto or layered (default: auto)"},
 	{"match", FI_PARAM_STRING,
 	 "Structure of the match queues, see `quiver info` (default: auto)"},
+	{"profile", FI_PARAM_STRING,
+	 "File of what each source sends, for the structures clu and pnp-static; %r, %p and %h stand "
+	 "for rank, process id and host (default: none)"},
+	{"hints", FI_PARAM_STRING,
+	 "What the program promises: a list of mpi_assert_no_any_tag, mpi_assert_no_any_source, "
+	 "mpi_assert_exact_length and mpi_assert_allow_overtaking; receives that break the first two "
+	 "are refused (default: none)"},
 	{"isa", FI_PARAM_STRING,
 	 "Instruction set of the match kernels: auto, scalar, avx2, avx512f or avx512 "
 	 "(default: auto, the widest that this CPU has)"},
@@ -42,7 +49,9 @@ static const struct {
 	{"memory", FI_PARAM_STRING,
 	 "Bytes of unexpected messages that are stored per peer before longer ones wait at the "
 	 "sender; k, M and G are allowed (default: 16M)"},
-	{"stats", FI_PARAM_BOOL, "Print counters to stderr when an endpoint closes (default: no)"},
+	{"stats", FI_PARAM_STRING,
+	 "yes: print counters to stderr when an endpoint closes; profile:FILE: write what each "
+	 "source has sent to FILE, a name with %r, %p or %h as in FI_QUIVER_PROFILE (default: no)"},
 	{"quiet", FI_PARAM_BOOL,
 	 "Do not write complaints about settings to stderr, only to libfabric's log (default: no)"},
 };
@@ -165,36 +174,71 @@ static void get_isa(void)
 		qv_fi_params.isa = isa;
 }
 
-/* The name may be followed by options, as in lla:block=16; what it means, the engine knows. */
+static void get_hints(void)
+{
+	const char *text = get_text("hints");
+	char why[512];
+
+	if (text && !qv_fi_promises_parse(text, &qv_fi_params.hints, why, sizeof why))
+		wrong("FI_QUIVER_HINTS=%s: %s", text, why);
+}
+
+/* A wrong profile is wrong whether the structure would read it or not. */
+static bool get_profile(uint32_t *sources)
+{
+	const char *text = get_text("profile"), *reason = "";
+	char path[4096], why[4096 + 128];
+
+	if (!text)
+		return true;
+	if (!qv_fi_profile_name(text, path, sizeof path, &reason))
+		wrong("FI_QUIVER_PROFILE=%s: %s", text, reason);
+	else if (!qv_fi_profile_check(path, sources, why, sizeof why))
+		wrong("FI_QUIVER_PROFILE=%s: %s", text, why);
+	else if (!(qv_fi_params.profile = strdup(path)))
+		wrong("FI_QUIVER_PROFILE=%s: no memory", text);
+	return qv_fi_params.profile != NULL;
+}
+
 static void get_structure(void)
 {
-	const char *const *names = qv_match_structures();
 	const char *text = get_text("match");
-	struct qv_match_settings settings;
-	struct qv_match *trial;
-	char known[512] = "";
-	bool named = false;
+	uint32_t sources = 0;
+	char why[512];
+
+	if (!get_profile(&sources) || !text)
+		return;
+	if (!qv_fi_match_usable(text, qv_fi_params.profile, why, sizeof why)) {
+		wrong("FI_QUIVER_MATCH=%s %s", text, why);
+		return;
+	}
+	qv_fi_params.structure = text;
+	if (qv_fi_match_reads_profile(text, qv_fi_params.profile))
+		qv_fi_params.named = sources;
+}
+
+static void get_stats(void)
+{
+	static const char profile[] = "profile:",
+			  *yes_no[] = {"0", "no", "off", "false", "1", "yes", "on", "true"};
+	const char *text = get_text("stats");
+	char why[4096 + 128];
 
 	if (!text)
 		return;
-	qv_match_settings_default(&settings);
-	settings.structure = text;
-	if (qv_match_create(&settings, &trial) == QV_OK) {
-		qv_match_destroy(trial);
-		qv_fi_params.structure = text;
-		return;
-	}
-	for (size_t i = 0; names[i]; i++) {
-		named |= !strncmp(text, names[i], strcspn(text, ":")) &&
-			 strlen(names[i]) == strcspn(text, ":");
-		snprintf(known + strlen(known), sizeof known - strlen(known), " %s", names[i]);
-	}
-	if (named)
-		wrong("FI_QUIVER_MATCH=%s cannot be used here: its options are wrong, or it needs what "
-		      "no setting of this version gives (a profile, the mark of collective messages)",
+	for (size_t i = 0; i < 8; i++)
+		if (!strcasecmp(text, yes_no[i])) {
+			qv_fi_params.stats = i >= 4;
+			return;
+		}
+	if (strncmp(text, profile, sizeof profile - 1))
+		wrong("FI_QUIVER_STATS=%s is not known; known: 0 1 no yes off on false true "
+		      "profile:FILE",
 		      text);
+	else if (!qv_fi_profile_writable(text + sizeof profile - 1, why, sizeof why))
+		wrong("FI_QUIVER_STATS=%s: %s", text, why);
 	else
-		wrong("FI_QUIVER_MATCH=%s is not known; known:%s", text, known);
+		qv_fi_params.profile_out = text + sizeof profile - 1;
 }
 
 static void get_mode(void)
@@ -249,11 +293,12 @@ static void read_all(void)
 	if (qv_fi_params.core && !strcmp(qv_fi_params.core, "auto"))
 		qv_fi_params.core = NULL;
 	get_mode();
+	get_hints();
 	get_structure();
 	get_isa();
 	get_bytes("eager", "FI_QUIVER_EAGER", &qv_fi_params.eager);
 	get_bytes("memory", "FI_QUIVER_MEMORY", &qv_fi_params.memory);
-	qv_fi_params.stats = get_bool("stats", "FI_QUIVER_STATS");
+	get_stats();
 	check_names();
 }
 

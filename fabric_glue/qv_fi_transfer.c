@@ -196,6 +196,10 @@ ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t fla
 			goto out;
 		}
 	}
+	if (QV_UNLIKELY(qv_fi_params.hints) && qv_fi_breaks_promise(ep, &args, flags)) {
+		rc = -FI_EINVAL;
+		goto out;
+	}
 	if (QV_LIKELY(!(flags & ~RECV_FLAGS)))
 		rc = to_errno(qv_proto_recv(ep->proto, &args));
 	else

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-KNOWN = ["CORE", "MODE", "MATCH", "ISA", "EAGER", "MEMORY", "STATS", "QUIET"]
+KNOWN = ["CORE", "MODE", "MATCH", "PROFILE", "HINTS", "ISA", "EAGER", "MEMORY", "STATS", "QUIET"]
 RXM = "tcp;ofi_rxm;ofi_quiver"
 
 wrong = []
@@ -19,7 +19,7 @@ wrong = []
 
 def run(*argv, **env):
     """The command without any setting of the caller's, but with these."""
-    full = {k: v for k, v in os.environ.items() if not k.startswith("FI_")}
+    full = {k: v for k, v in os.environ.items() if not k.startswith(("FI_", "PMI"))}
     full["FI_PROVIDER_PATH"] = sys.argv[1]
     full.update(env)
     done = subprocess.run(argv, env=full, capture_output=True, text=True, timeout=60, check=False)
@@ -38,10 +38,10 @@ def providers(text):
     return {line.split()[1] for line in text.splitlines() if line.startswith("provider:")}
 
 
-def refused(name, value, *words, provider="quiver"):
+def refused(name, value, *words, provider="quiver", **env):
     """Nothing is offered, and one line on stderr has the setting and all the words."""
     settings = {} if name == "FI_PROVIDER" else {name: value}
-    status, out, err = run("fi_info", **settings, FI_PROVIDER=provider)
+    status, out, err = run("fi_info", **settings, **env, FI_PROVIDER=provider)
     lines = [line for line in err.splitlines() if line.startswith("quiver: ")]
     check(f"{name}={value}: nothing is offered", status != 0 and not providers(out), out)
     check(f"{name}={value}: one line", len(lines) == 1, err)
@@ -65,12 +65,64 @@ def test_values():
     for value in ("many", "-1", "12q", "1kk", "99999999999G"):
         refused("FI_QUIVER_EAGER", value, "number of bytes")
     refused("FI_QUIVER_MEMORY", "0x10", "number of bytes")
-    refused("FI_QUIVER_STATS", "perhaps", "yes", "no")
+    refused("FI_QUIVER_STATS", "perhaps", "yes", "no", "profile:FILE")
+    assertions = ["mpi_assert_" + s for s in ("no_any_tag", "no_any_source", "exact_length",
+                                              "allow_overtaking")]
+    refused("FI_QUIVER_HINTS", "mpi_assert_no_any_tag,no_wildcards", ": no_wildcards is not known",
+            *assertions)
+    accepted("quiver", FI_QUIVER_HINTS=",".join(assertions))
+    accepted("quiver", FI_QUIVER_HINTS=" no_any_tag, exact_length")
     accepted("quiver")
     accepted("quiver", FI_QUIVER_CORE="auto", FI_QUIVER_MODE="layered", FI_QUIVER_MATCH="auto",
              FI_QUIVER_ISA="scalar", FI_QUIVER_EAGER="4k", FI_QUIVER_MEMORY="1G",
              FI_QUIVER_STATS="no", FI_QUIVER_QUIET="0")
     accepted("quiver", FI_QUIVER_CORE="", FI_QUIVER_ISA="")
+
+
+def test_structures():
+    """FI_QUIVER_MATCH: each has what it needs, or the line says what it lacks."""
+    for name in ("col", "col-ll", "col-pnp:ll,k=2"):
+        refused("FI_QUIVER_MATCH", name, "collective operations")
+    for name in ("clu", "pnp-static:lla", "clu:kmeans=4"):
+        refused("FI_QUIVER_MATCH", name, "FI_QUIVER_PROFILE", "FI_QUIVER_STATS=profile:FILE")
+    refused("FI_QUIVER_MATCH", "lla:block=1", "options")
+    refused("FI_QUIVER_MATCH", "auto:fast", "options")
+    for name in ("ll", "lla:block=16", "pnp:lla,t=50", "ompi", "nm"):
+        accepted("quiver", FI_QUIVER_MATCH=name)
+
+
+def test_profiles():
+    """FI_QUIVER_PROFILE and where FI_QUIVER_STATS writes one."""
+    job = {"PMI_RANK": "3", "PMI_SIZE": "4"}
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "profile.3")
+        wrong_file = os.path.join(directory, "wrong")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("# comment\n0 7\n2 9\n")
+        for name in ("clu", "clu:kmeans=4", "pnp-static:lla", "auto"):
+            accepted("quiver", FI_QUIVER_MATCH=name, FI_QUIVER_PROFILE=path)
+            accepted("quiver", FI_QUIVER_MATCH=name, **job,
+                     FI_QUIVER_PROFILE=os.path.join(directory, "profile.%r"))
+        for text, what in (("0 7\n0 x\n", "line 2"), ("5 1\n4 1\n5 2\n", "source 5 twice"),
+                           ("# nothing\n", "SOURCE COUNT")):
+            with open(wrong_file, "w", encoding="utf-8") as file:
+                file.write(text)
+            refused("FI_QUIVER_PROFILE", wrong_file, what)
+        refused("FI_QUIVER_PROFILE", directory + "/none", "No such file")
+        refused("FI_QUIVER_PROFILE", directory, "SOURCE COUNT")
+        refused("FI_QUIVER_PROFILE", path[:-1] + "%r", "no launcher has set a rank")
+        refused("FI_QUIVER_PROFILE", path[:-1] + "%x", "%r", "%p", "%h")
+        refused("FI_QUIVER_PROFILE", path[:-1] + "%", "%r", "%p", "%h")
+        to = "profile:" + directory
+        refused("FI_QUIVER_STATS", "profile:", "no file")
+        refused("FI_QUIVER_STATS", to + "/none/x", "No such file")
+        refused("FI_QUIVER_STATS", to + "/%q", "%r", "%p", "%h")
+        for pattern in ("/x", "/x%%r", "/%h"):
+            refused("FI_QUIVER_STATS", to + pattern, "one file for all processes", **job)
+        for pattern in ("/x%r", "/%h.%p", "/%%%r"):
+            accepted("quiver", FI_QUIVER_STATS=to + pattern, **job)
+        accepted("quiver", FI_QUIVER_STATS=to + "/x")
+        check("settings alone write nothing", sorted(os.listdir(directory)) == ["profile.3", "wrong"])
 
 
 def test_cores():
@@ -168,6 +220,8 @@ def main():
         print("no fi_info here (package libfabric-bin)")
         return 77
     test_values()
+    test_structures()
+    test_profiles()
     test_cores()
     test_names()
     test_one_file()

@@ -68,7 +68,8 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_random[], ft_cases_peek[], ft_cases_cancel[], ft_cases_trunc[],
 	ft_cases_completion[], ft_cases_multi[], ft_cases_cntr[], ft_cases_wait[], ft_cases_rma[],
 	ft_cases_queue[], ft_cases_flow[], ft_cases_large[], ft_cases_av[], ft_cases_close[],
-	ft_cases_thread[], ft_cases_bad[], ft_cases_env[], ft_cases_kill[], ft_cases_fuzz[];
+	ft_cases_thread[], ft_cases_bad[], ft_cases_env[], ft_cases_kill[], ft_cases_fuzz[],
+	ft_cases_promise[], ft_cases_stats[];
 
 /* What a rank knows. */
 struct ft {
@@ -137,7 +138,9 @@ void ft_msleep(int ms);
 void ft_progress_for(double seconds);
 uint64_t ft_random(uint64_t *state);
 void ft_shuffle(uint32_t *index, size_t n, uint64_t seed); /* fills a permutation of 0..n-1 */
-size_t ft_vm_hwm(void);                                    /* peak resident set, bytes */
+FILE *ft_catch_stderr(void); /* what the process writes to it from here on */
+int ft_lines_with(FILE *file, const char *a, const char *b); /* lines so far that have both words */
+size_t ft_vm_hwm(void);                                      /* peak resident set, bytes */
 
 /* ---- endpoints (ft_ep.c) ----------------------------------------------------------------------
  */

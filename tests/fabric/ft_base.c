@@ -228,3 +228,24 @@ void ft_compare(const void *buf, size_t len, uint64_t seed, size_t room)
 				room);
 	}
 }
+
+FILE *ft_catch_stderr(void)
+{
+	FILE *file = tmpfile();
+
+	CHECK(file && dup2(fileno(file), STDERR_FILENO) >= 0);
+	return file;
+}
+
+int ft_lines_with(FILE *file, const char *a, const char *b)
+{
+	char line[1024];
+	int n = 0;
+
+	fflush(stderr);
+	rewind(file);
+	while (fgets(line, sizeof(line), file)) {
+		n += strstr(line, a) && strstr(line, b);
+	}
+	return n;
+}

@@ -2,31 +2,6 @@
 /* ft_env.c - settings of the user that cannot be met: nothing is offered, one line says why. */
 #include "ft.h"
 
-#include <unistd.h>
-
-/* From here on what the process writes to stderr goes into a file. */
-static FILE *catch_stderr(void)
-{
-	FILE *file = tmpfile();
-
-	CHECK(file && dup2(fileno(file), STDERR_FILENO) >= 0);
-	return file;
-}
-
-/* How many lines contain both words. */
-static int lines_with(FILE *file, const char *a, const char *b)
-{
-	char line[1024];
-	int n = 0;
-
-	fflush(stderr);
-	rewind(file);
-	while (fgets(line, sizeof(line), file)) {
-		n += strstr(line, a) && strstr(line, b);
-	}
-	return n;
-}
-
 static void only_quiver(bool core)
 {
 	if (!ft.quiver || (core && strcmp(ft.prov, "quiver")))
@@ -41,15 +16,15 @@ static void refused(const char *name, const char *value, const char *word)
 
 	unsetenv("FI_LOG_LEVEL");
 	setenv(name, value, 1);
-	err = catch_stderr();
+	err = ft_catch_stderr();
 	hints = ft_hints(&(struct ft_conf){0});
 	for (int i = 0; i < 3; i++)
 		CHECK_EQ(-ft_getinfo(hints, &info), FI_ENODATA);
 	fi_freeinfo(hints);
-	CHECK_EQ(lines_with(err, "", ""), 1);
-	CHECK_EQ(lines_with(err, "quiver:", name), 1);
+	CHECK_EQ(ft_lines_with(err, "", ""), 1);
+	CHECK_EQ(ft_lines_with(err, "quiver:", name), 1);
 	if (word)
-		CHECK_EQ(lines_with(err, "quiver:", word), 1);
+		CHECK_EQ(ft_lines_with(err, "quiver:", word), 1);
 	fclose(err);
 }
 
@@ -85,11 +60,11 @@ static void env_quiet(void)
 	only_quiver(false);
 	setenv("FI_QUIVER_QUIET", "1", 1);
 	setenv("FI_QUIVER_ISA", "sse9", 1);
-	err = catch_stderr();
+	err = ft_catch_stderr();
 	hints = ft_hints(&(struct ft_conf){0});
 	CHECK_EQ(-ft_getinfo(hints, &info), FI_ENODATA);
 	fi_freeinfo(hints);
-	CHECK_EQ(lines_with(err, "", ""), 0);
+	CHECK_EQ(ft_lines_with(err, "", ""), 0);
 	fclose(err);
 }
 

@@ -19,7 +19,7 @@ static const struct ft_case *const tables[] = {
 	ft_cases_cancel, ft_cases_trunc,    ft_cases_completion, ft_cases_multi,  ft_cases_cntr,
 	ft_cases_wait,   ft_cases_rma,      ft_cases_queue,      ft_cases_flow,   ft_cases_large,
 	ft_cases_av,     ft_cases_close,    ft_cases_thread,     ft_cases_bad,    ft_cases_env,
-	ft_cases_kill,   ft_cases_fuzz,
+	ft_cases_kill,   ft_cases_fuzz,     ft_cases_promise,    ft_cases_stats,
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -54,6 +54,17 @@ static void sweep_shm(pid_t pid)
 	globfree(&found);
 }
 
+/* What a launcher tells its processes. */
+static void launch_env(const struct ft_case *c, int rank)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", rank);
+	setenv("PMI_RANK", number, 1);
+	snprintf(number, sizeof(number), "%d", c->ranks);
+	setenv("PMI_SIZE", number, 1);
+}
+
 static void rank_main(const struct ft_case *c, int rank)
 {
 	void *frame[1];
@@ -64,6 +75,7 @@ static void rank_main(const struct ft_case *c, int rank)
 	signal(SIGPIPE, SIG_IGN);
 	sweep_shm(getpid()); /* of an earlier process with this number */
 	ft.rank = rank;
+	launch_env(c, rank);
 	c->run();
 	fflush(NULL);
 	exit(0); /* not _exit: destructors and the leak check belong to the test */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fi_ext.h - what the libfabric provider "quiver" answers to fi_open_ops(3).
+ *
+ *     struct qv_fi_stats_ops *ops;
+ *     struct qv_fi_stats stats;
+ *
+ *     if (fi_open_ops(&ep->fid, QV_FI_OPS_STATS, 0, (void **)&ops, NULL) == 0 &&
+ *         ops->get(&ep->fid, &stats, sizeof(stats)) == 0)
+ *             printf("%llu unexpected\n", (unsigned long long)stats.tagged.unexpected);
+ *
+ * Another provider, or another object, answers -FI_ENOSYS or -FI_EINVAL. Only structures are
+ * declared here: nothing has to be linked.
+ */
+#ifndef QUIVER_FI_EXT_H
+#define QUIVER_FI_EXT_H
+
+#include <quiver/match.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fid; /* <rdma/fabric.h> */
+
+/* On a fabric: the exact provider name of the core, a const char * that lives as long as the
+ * fabric. */
+#define QV_FI_OPS_CORE "quiver_core"
+
+/* On an endpoint: a struct qv_fi_stats_ops, which lives as long as the provider is loaded. */
+#define QV_FI_OPS_STATS "quiver_stats"
+
+/*
+ * What an endpoint has done since it was enabled. Later versions add fields at the end.
+ */
+struct qv_fi_stats {
+	const char *core;      /* provider name of the core; lives as long as the fabric */
+	const char *structure; /* of the match queues; static storage */
+	const char *isa;       /* of the match kernels; static storage */
+	uint64_t eager;        /* messages sent with their payload, without asking */
+	uint64_t rendezvous;   /* messages announced first */
+	uint64_t over_budget;  /* of those: short enough, but the receiver's budget was used up */
+	uint64_t queued;       /* sends that the core could not take at once */
+	uint64_t refused;      /* packets that break the protocol, dropped */
+	uint64_t peers;        /* endpoints that this one has had to do with */
+	uint64_t unexpected_bytes, unexpected_bytes_max; /* payload stored now, and at most */
+	struct qv_match_stats tagged, untagged;          /* the two match engines, see match.h */
+};
+
+struct qv_fi_stats_ops {
+	size_t size; /* of this structure: a function beyond it is not there */
+	/*
+	 * Copy the counters of endpoint ep to *stats, but no more than size bytes: give
+	 * sizeof(struct qv_fi_stats). Fields that this provider does not know become 0.
+	 * Returns 0; -FI_EOPBADSTATE: the endpoint has not been enabled; -FI_EINVAL: ep is no
+	 * endpoint of quiver.
+	 */
+	int (*get)(struct fid *ep, struct qv_fi_stats *stats, size_t size);
+	/*
+	 * Messages received from the peer at this address (fi_addr_t), matched or not: what
+	 * FI_QUIVER_STATS=profile:FILE writes. Returns as get; *count is 0 if it has sent nothing.
+	 */
+	int (*received)(struct fid *ep, uint64_t addr, uint64_t *count);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QUIVER_FI_EXT_H */
