@@ -5,6 +5,7 @@ check_objects.py BUILD - what the compiler made of it.
 
 The provider exports fi_prov_ini and nothing else. Instructions that only some CPUs have are in the
 kernels made for them: EVEX (zmm, masks) in kernels/avx512, VEX in kernels/avx2 and kernels/avx512.
+Of EVEX, files named *_avx512f.c have Foundation's instructions only: no BW, DQ or VL.
 The engine and the kernels have no data that can change.
 """
 import os
@@ -15,7 +16,13 @@ import sys
 OURS = ("engine/", "kernels/", "fabric_glue/", "mpi_glue/", "tools/", "bench/")
 # Prefix bytes that may stand before a VEX or EVEX instruction: segments and address size.
 LEGACY = {"26", "2e", "36", "3e", "64", "65", "67"}
-INSTRUCTION = re.compile(r"^\s*[0-9a-f]+:\t((?:[0-9a-f]{2} )+)\s*(\S*)")
+INSTRUCTION = re.compile(r"^\s*[0-9a-f]+:\t((?:[0-9a-f]{2} )+)\s*(\S*)\s*(\S*)")
+# What Foundation has among the mask instructions, and among those whose names end like BW's.
+MASKS = re.compile(r"k(mov|and|andn|or|xor|xnor|not|ortest|shiftl|shiftr)w$|kunpckbw$")
+NARROWING = re.compile(r"vpmovu?s?[dq][bw]$")
+DQ = re.compile(r"v(and|andn|or|xor)p[sd]$|vpmullq$|vcvt.*qq|v(range|reduce|fpclass)[ps]"
+                r"|v(broadcast|insert|extract)[fi](32x2|64x2|32x8)$|vp(extr|insr)[dq]$|vpmovm2|vpmov.2m$")
+SCALAR = re.compile(r".*[sd]s$|.*[sd]d$|vmov[dq]$|vcvt.*s[sdi]|vpextr|vpinsr")
 
 
 def run(*command):
@@ -36,8 +43,18 @@ def objects(build):
                     yield os.path.join(folder, name), source[: -len(".o")]
 
 
+def beyond_foundation(name, operands):
+    """Whether an EVEX or mask instruction needs BW, DQ or VL."""
+    if name.startswith("k"):
+        return not MASKS.match(name)
+    if name.endswith(("b", "w", "8", "16")) and not NARROWING.match(name):
+        return True
+    whole = "zmm" in operands or SCALAR.match(name)
+    return bool(DQ.match(name)) or ("mm" in operands and not whole)
+
+
 def encodings(obj):
-    """Which of VEX and EVEX the object uses, with the first instruction of each."""
+    """Which of VEX, EVEX and EVEX beyond Foundation the object uses, each with its first use."""
     found = {}
     for line in run("objdump", "-d", "--insn-width=15", obj).splitlines():
         match = INSTRUCTION.match(line)
@@ -49,6 +66,8 @@ def encodings(obj):
         kind = {"62": "EVEX", "c4": "VEX", "c5": "VEX"}.get(code[0] if code else "")
         if kind:
             found.setdefault(kind, match.group(2))
+        if (kind == "EVEX" or match.group(2).startswith("k")) and beyond_foundation(*match.groups()[1:]):
+            found.setdefault("BW, DQ or VL", match.group(2))
     return found
 
 
@@ -70,7 +89,10 @@ def main():
         count += 1
         wide = source.startswith("kernels/avx512/")
         for kind, first in encodings(obj).items():
-            if not wide and not (kind == "VEX" and source.startswith("kernels/avx2/")):
+            if kind == "BW, DQ or VL":
+                if source.endswith("_avx512f.c"):
+                    bad.append(f"{source}: {kind} instruction ({first}) in a Foundation kernel")
+            elif not wide and not (kind == "VEX" and source.startswith("kernels/avx2/")):
                 bad.append(f"{source}: {kind} instruction ({first}) outside its kernels")
         if source.startswith(("engine/", "kernels/")) and not source.startswith("kernels/opencl/"):
             bad += [f"{source}: {name} can be written" for name in changing_data(obj)]
