@@ -241,7 +241,8 @@ void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern)
 
 	pthread_mutex_lock(&sum.lock);
 	while ((peer = qv_proto_next_peer(ep->proto, peer))) {
-		uint64_t source = qv_proto_peer_user(peer);
+		/* Programs may empty the address vector before they close the endpoint. */
+		uint64_t source = qv_proto_peer_first_user(peer);
 
 		/* Who has no number has no line: the next run would not know whom it means. */
 		if (source == FI_ADDR_NOTAVAIL || !make_room(source))

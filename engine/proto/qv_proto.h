@@ -82,6 +82,8 @@ struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t us
 void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user);
 uint64_t qv_proto_peer_user(const struct qv_peer *peer);
 uint64_t qv_proto_peer_addr(const struct qv_peer *peer);
+/* The user that it was given first, also when it has been taken away since. */
+uint64_t qv_proto_peer_first_user(const struct qv_peer *peer);
 /* Messages that it has sent here, unexpected or not. */
 uint64_t qv_proto_peer_received(const struct qv_peer *peer);
 /* Remember / compare the address bytes of a peer that spoke before it was named. */

@@ -142,6 +142,7 @@ struct qv_peer {
 	uint64_t doomed_at; /* by the clock of qv_proto_tick, 0: not since a tick */
 	uint64_t uid;       /* 0 until its HELLO */
 	uint64_t received;  /* messages */
+	uint64_t first_user;
 	struct qv_peer *next_uid;
 	struct qv_peer *next_pending;
 	struct qv_tx *head, *tail; /* packets that wait for the transport, in order */

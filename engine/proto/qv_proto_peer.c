@@ -53,7 +53,7 @@ struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t us
 	}
 	peer->p = p;
 	peer->addr = addr;
-	peer->user = user;
+	peer->user = peer->first_user = user;
 	peer->index = p->npeers;
 	peer->src = choose_source(p, peer);
 	peer->id = peer->index | (uint32_t)(qv_proc_random() << 24 & 0xfe000000u);
@@ -68,6 +68,8 @@ struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t us
 void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user)
 {
 	peer->user = user;
+	if (peer->first_user == QV_USER_UNKNOWN)
+		peer->first_user = user;
 }
 
 uint64_t qv_proto_peer_user(const struct qv_peer *peer)
@@ -78,6 +80,11 @@ uint64_t qv_proto_peer_user(const struct qv_peer *peer)
 uint64_t qv_proto_peer_addr(const struct qv_peer *peer)
 {
 	return peer->addr;
+}
+
+uint64_t qv_proto_peer_first_user(const struct qv_peer *peer)
+{
+	return peer->first_user;
 }
 
 uint64_t qv_proto_peer_received(const struct qv_peer *peer)

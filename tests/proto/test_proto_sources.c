@@ -54,6 +54,7 @@ static void named_again(void **state)
 	first = rig_send(rig, 0, 2, 8, 1, QV_REQ_TAGGED);
 	rig_settle(rig);
 	qv_proto_peer_set_user(rig_peer(rig, 2, 0), QV_USER_UNKNOWN);
+	assert_int_equal(qv_proto_peer_first_user(rig_peer(rig, 2, 0)), RIG_USER(0));
 	again = qv_proto_peer_new(rig->node[2].p, 1, RIG_USER(0));
 	assert_non_null(again);
 	rig->node[2].peers[1] = again;
