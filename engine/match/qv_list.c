@@ -59,7 +59,7 @@ static int is_younger(const struct qv_list *l, const uint64_t *best)
 	return !qv_older(first, best);
 }
 
-uint64_t *qv_list_find_recv(const struct qv_list *l, uint64_t tag, uint32_t src, uint64_t *best,
+uint64_t *qv_list_find_recv(struct qv_list *l, uint64_t tag, uint32_t src, uint64_t *best,
 			    uint64_t *seen)
 {
 	if (!l->count)
@@ -73,7 +73,7 @@ uint64_t *qv_list_find_recv(const struct qv_list *l, uint64_t tag, uint32_t src,
 	return qv_oldest(best, qv_vlist_find_recv(&l->llv, tag, src, seen));
 }
 
-uint64_t *qv_list_find_msg(const struct qv_list *l, uint64_t tag, uint64_t ignore, uint32_t src,
+uint64_t *qv_list_find_msg(struct qv_list *l, uint64_t tag, uint64_t ignore, uint32_t src,
 			   uint64_t *best, uint64_t *seen)
 {
 	if (!l->count)

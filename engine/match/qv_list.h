@@ -33,9 +33,9 @@ int qv_list_append(struct qv_list *l, uint64_t *e);
 void qv_list_remove(uint64_t *e);
 
 /* The oldest that matches, or `best` if that is older or there is none (see qv_chain.h). */
-uint64_t *qv_list_find_recv(const struct qv_list *l, uint64_t tag, uint32_t src, uint64_t *best,
+uint64_t *qv_list_find_recv(struct qv_list *l, uint64_t tag, uint32_t src, uint64_t *best,
 			    uint64_t *seen);
-uint64_t *qv_list_find_msg(const struct qv_list *l, uint64_t tag, uint64_t ignore, uint32_t src,
+uint64_t *qv_list_find_msg(struct qv_list *l, uint64_t tag, uint64_t ignore, uint32_t src,
 			   uint64_t *best, uint64_t *seen);
 
 /* Call fn for each entry, in order. */

@@ -45,10 +45,14 @@ static void llv_take(struct qv_match *m, struct qv_msg *msg)
 
 static int llv_post(struct qv_match *m, struct qv_recv *recv, struct qv_msg **msg)
 {
-	struct qv_msg *found = llv_peek(m, recv->tag, recv->ignore, recv->src);
+	struct qv_vlist *v = &llv_of(m)->unexpected;
+	struct qv_vplace at;
+	uint64_t *e = qv_vlist_find_msg_at(v, recv->tag, recv->ignore, recv->src,
+					   &m->stats.inspected, &at);
 
-	if (found) {
-		llv_take(m, found);
+	if (e) {
+		qv_vlist_remove_at(v, at);
+		m->stats.unexpected_now--;
 		m->stats.matched++;
 	} else {
 		if (qv_vlist_append(&llv_of(m)->posted, recv->priv))
@@ -56,7 +60,7 @@ static int llv_post(struct qv_match *m, struct qv_recv *recv, struct qv_msg **ms
 		qv_count_in(&m->stats.posted_now, &m->stats.posted_max);
 	}
 	m->stats.posted++;
-	*msg = found;
+	*msg = e ? qv_msg_of(e) : NULL;
 	return QV_OK;
 }
 
@@ -68,7 +72,9 @@ static void llv_cancel(struct qv_match *m, struct qv_recv *recv)
 
 static struct qv_recv *llv_arrive(struct qv_match *m, uint64_t tag, uint32_t src)
 {
-	uint64_t *e = qv_vlist_find_recv(&llv_of(m)->posted, tag, src, &m->stats.inspected);
+	struct qv_vlist *v = &llv_of(m)->posted;
+	struct qv_vplace at;
+	uint64_t *e = qv_vlist_find_recv_at(v, tag, src, &m->stats.inspected, &at);
 	struct qv_recv *found;
 
 	m->stats.arrived++;
@@ -76,8 +82,10 @@ static struct qv_recv *llv_arrive(struct qv_match *m, uint64_t tag, uint32_t src
 		return NULL;
 	m->stats.matched++;
 	found = qv_recv_of(e);
-	if (!(found->flags & QV_RECV_STICKY))
-		llv_cancel(m, found);
+	if (!(found->flags & QV_RECV_STICKY)) {
+		qv_vlist_remove_at(v, at);
+		m->stats.posted_now--;
+	}
 	return found;
 }
 

@@ -9,11 +9,14 @@
 /* Blocks above this are dense enough to be left alone. */
 #define THIN_MAX 32
 
+static size_t planes_of(const struct qv_vlist *v)
+{
+	return v->side == QV_POSTED ? QV_PLANES_RECV : QV_PLANES_MSG;
+}
+
 static size_t block_size(const struct qv_vlist *v)
 {
-	size_t ignores = v->side == QV_POSTED ? QV_VBLOCK_LEN * sizeof(uint64_t) : 0;
-
-	return sizeof(struct qv_vblock) + ignores;
+	return sizeof(struct qv_vblock) + planes_of(v) * sizeof(qv_plane);
 }
 
 /* Blocks are aligned to a cache line, so block and index fit one word. */
@@ -52,11 +55,22 @@ void qv_vlist_clear(struct qv_vlist *v)
 	qv_mem_put(v->mem, v->spare, block_size(v));
 	v->head = v->tail = v->spare = NULL;
 	v->count = 0;
+	v->has_any = v->fresh = 0;
+}
+
+static struct qv_vblock *new_block(struct qv_vlist *v)
+{
+	struct qv_vblock *b = qv_mem_get(v->mem, block_size(v));
+
+	/* Kernels compare whole groups; what they find in slots never used is not looked at. */
+	if (b)
+		memset(b->planes, 0, planes_of(v) * sizeof(qv_plane));
+	return b;
 }
 
 static QV_COLD int add_block(struct qv_vlist *v)
 {
-	struct qv_vblock *b = v->spare ? v->spare : qv_mem_get(v->mem, block_size(v));
+	struct qv_vblock *b = v->spare ? v->spare : new_block(v);
 
 	if (!b)
 		return QV_ENOMEM;
@@ -89,6 +103,13 @@ static QV_COLD void drop_block(struct qv_vlist *v, struct qv_vblock *b)
 		v->spare = b;
 }
 
+QV_INLINE void write_key(struct qv_vblock *b, uint32_t i, uint64_t tag, uint32_t src)
+{
+	b->planes[QV_PLANE_KEY][i] = qv_kern_key((uint32_t)tag, src);
+	b->planes[QV_PLANE_SRC][i] = src;
+	b->planes[QV_PLANE_HIGH][i] = (uint32_t)(tag >> 32);
+}
+
 int qv_vlist_append(struct qv_vlist *v, uint64_t *e)
 {
 	struct qv_vblock *b = v->tail;
@@ -103,15 +124,16 @@ int qv_vlist_append(struct qv_vlist *v, uint64_t *e)
 	if (v->side == QV_POSTED) {
 		const struct qv_recv *r = qv_recv_of(e);
 
-		b->tags[i] = r->tag;
-		b->ignores[i] = r->ignore;
-		b->srcs[i] = r->src;
+		write_key(b, i, r->tag, r->src);
+		b->planes[QV_PLANE_IGNORE][i] = (uint32_t)r->ignore;
+		b->planes[QV_PLANE_IGNORE_HIGH][i] = (uint32_t)(r->ignore >> 32);
+		v->has_any |= r->src == QV_SRC_ANY;
 	} else {
 		const struct qv_msg *msg = qv_msg_of(e);
 
-		b->tags[i] = msg->tag;
-		b->srcs[i] = msg->src;
+		write_key(b, i, msg->tag, msg->src);
 	}
+	v->fresh++;
 	b->entry[i] = e;
 	b->live |= (uint64_t)1 << i;
 	b->count++;
@@ -123,10 +145,8 @@ int qv_vlist_append(struct qv_vlist *v, uint64_t *e)
 static void move_entry(struct qv_vlist *v, struct qv_vblock *to, uint32_t t,
 		       const struct qv_vblock *from, uint32_t f)
 {
-	to->tags[t] = from->tags[f];
-	to->srcs[t] = from->srcs[f];
-	if (v->side == QV_POSTED)
-		to->ignores[t] = from->ignores[f];
+	for (size_t p = 0; p < planes_of(v); p++)
+		to->planes[p][t] = from->planes[p][f];
 	to->entry[t] = from->entry[f];
 	to->entry[t][v->word] = place(to, t);
 }
@@ -164,25 +184,37 @@ static QV_COLD void thin_out(struct qv_vlist *v, struct qv_vblock *b)
 		merge(v, b->prev, b);
 }
 
-void qv_vlist_remove(struct qv_vlist *v, const uint64_t *e)
+static QV_COLD void now_empty(struct qv_vlist *v, struct qv_vblock *b)
 {
-	struct qv_vblock *b = block_of(e[v->word]);
-	uint32_t i = index_of(e[v->word]);
+	b->used = 0;
+	if (v->head != v->tail)
+		drop_block(v, b);
+	else
+		v->has_any = 0;
+}
 
-	b->live &= ~((uint64_t)1 << i);
-	b->count--;
+void qv_vlist_remove_at(struct qv_vlist *v, struct qv_vplace at)
+{
+	struct qv_vblock *b = at.b;
+
+	b->live &= ~((uint64_t)1 << at.i);
 	v->count--;
-	if (b->count == 0) {
-		b->used = 0;
-		if (v->head != v->tail)
-			drop_block(v, b);
+	if (--b->count == 0) {
+		now_empty(v, b);
 		return;
 	}
-	if (i == b->used - 1)
+	if (at.i == b->used - 1)
 		b->used = QV_VBLOCK_LEN - (uint32_t)__builtin_clzll(b->live);
 	/* Not at every removal: a pair that is too full to merge would be looked at each time. */
 	if (b->count <= THIN_MAX && (b->count & 7) == 0)
 		thin_out(v, b);
+}
+
+void qv_vlist_remove(struct qv_vlist *v, const uint64_t *e)
+{
+	const struct qv_vplace at = {block_of(e[v->word]), index_of(e[v->word])};
+
+	qv_vlist_remove_at(v, at);
 }
 
 uint64_t *qv_vlist_next(const struct qv_vlist *v, const uint64_t *e)

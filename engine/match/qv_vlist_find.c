@@ -2,8 +2,8 @@
 /* qv_vlist_find.c - search in a list of vector blocks: the oldest entry that is accepted. */
 #include "match/qv_vlist.h"
 
-/* Entries that are compared in one vector step by the widest kernel. */
-#define STEP 8u
+/* Stores older than these many appends have left the store buffer. */
+#define FRESH_MAX 8u
 
 /* What is looked for: a message (receives are searched) or a receive (messages are). */
 struct probe {
@@ -12,80 +12,119 @@ struct probe {
 	uint32_t src;
 };
 
+/* As a kernel, for one entry. */
 QV_INLINE int fits(const struct qv_vblock *b, uint32_t i, const struct probe *p, enum qv_side side)
 {
+	uint32_t src = b->planes[QV_PLANE_SRC][i];
+	uint64_t ignore = p->ignore;
+	uint64_t tag = qv_kern_key(b->planes[QV_PLANE_KEY][i], src) |
+		       (uint64_t)b->planes[QV_PLANE_HIGH][i] << 32;
+
+	if (side == QV_UNEXPECTED)
+		return qv_accepts(p->tag, ignore, p->src, tag, src);
+	ignore = b->planes[QV_PLANE_IGNORE][i] | (uint64_t)b->planes[QV_PLANE_IGNORE_HIGH][i] << 32;
+	return qv_accepts(tag, ignore, src, p->tag, p->src);
+}
+
+QV_INLINE uint64_t compare(const struct qv_vlist *v, const struct qv_vblock *b, uint64_t lanes,
+			   const struct probe *p, enum qv_side side)
+{
 	if (side == QV_POSTED)
-		return qv_accepts(b->tags[i], b->ignores[i], b->srcs[i], p->tag, p->src);
-	return qv_accepts(p->tag, p->ignore, p->src, b->tags[i], b->srcs[i]);
+		return v->kern->posted(b->planes, lanes, p->tag, p->src, v->has_any != 0);
+	return v->kern->unexpected(b->planes, lanes, p->tag, p->ignore, p->src);
 }
 
-QV_INLINE uint64_t compare(const struct qv_kern_ops *kern, const struct qv_vblock *b,
-			   uint32_t start, uint32_t n, const struct probe *p, enum qv_side side)
+/* The last block: groups that have been written to just now one by one. */
+QV_INLINE uint64_t search_last(struct qv_vlist *v, const struct qv_vblock *b, const struct probe *p,
+			       enum qv_side side)
 {
-	uint64_t map;
+	uint32_t fresh = v->fresh < FRESH_MAX ? v->fresh : FRESH_MAX;
+	uint32_t sealed = b->used;
+	uint64_t lanes = b->live, map;
 
-	if (side == QV_POSTED)
-		map = kern->posted(b->tags + start, b->ignores + start, b->srcs + start, n, p->tag,
-				   p->src);
-	else
-		map = kern->unexpected(b->tags + start, b->srcs + start, n, p->tag, p->ignore,
-				       p->src);
-	return map << start;
+	if (!fresh)
+		return compare(v, b, lanes, p, side);
+	v->fresh = 0;
+	sealed = fresh < sealed ? (sealed - fresh) & ~(QV_KERN_GROUP - 1u) : 0;
+	map = compare(v, b, lanes & (((uint64_t)1 << sealed) - 1), p, side);
+	if (map)
+		return map;
+	for (uint32_t i = sealed; i < b->used; i++)
+		map |= (uint64_t)fits(b, i, p, side) << i;
+	return map & lanes;
 }
 
-/*
- * Bitmap of the entries of b from `start` on that fit: whole steps by vector, the newest few of the
- * last block one by one. At most the lowest bit is exact in the scalar part.
- */
-QV_INLINE uint64_t scan_block(const struct qv_vlist *v, const struct qv_vblock *b, uint32_t start,
-			      const struct probe *p, enum qv_side side)
+/* Entries of b that a search compared which found the ones in map, or nothing. */
+QV_INLINE uint64_t compared(const struct qv_vblock *b, uint64_t map)
 {
-	uint32_t sealed = b->next ? b->used : b->used & ~(STEP - 1);
-	uint64_t map = 0;
+	uint32_t from = (uint32_t)__builtin_ctzll(b->live) & ~(QV_KERN_GROUP - 1u);
+	uint32_t to = b->used;
 
-	if (sealed > start)
-		map = compare(v->kern, b, start, sealed - start, p, side) & b->live;
-	for (uint32_t i = sealed > start ? sealed : start; !map && i < b->used; i++)
-		if (b->live >> i & 1 && fits(b, i, p, side))
-			map = (uint64_t)1 << i;
-	return map;
+	if (map)
+		to = ((uint32_t)__builtin_ctzll(map) | (QV_KERN_GROUP - 1u)) + 1;
+	return (to < b->used ? to : b->used) - from;
 }
 
-QV_INLINE uint64_t *find(const struct qv_vlist *v, const struct probe *p, enum qv_side side,
-			 uint64_t *inspected)
+QV_INLINE uint64_t *find(struct qv_vlist *v, const struct probe *p, enum qv_side side,
+			 uint64_t *inspected, struct qv_vplace *at)
 {
-	const struct qv_vblock *b = v->head;
-	uint64_t seen = 0, map = 0;
+	struct qv_vblock *b = v->head, *last = v->tail;
+	uint64_t seen = 0, map;
+	uint32_t i;
 
 	if (!v->count)
 		return NULL;
-	map = b->live & -b->live;
-	if (fits(b, (uint32_t)__builtin_ctzll(map), p, side)) {
+	i = (uint32_t)__builtin_ctzll(b->live);
+	if (fits(b, i, p, side)) {
 		++*inspected;
-		return b->entry[__builtin_ctzll(map)];
+		*at = (struct qv_vplace){b, i};
+		return b->entry[i];
 	}
-	for (map = 0; b && !map; b = map ? b : b->next) {
-		uint32_t start = (uint32_t)__builtin_ctzll(b->live) & ~(STEP - 1);
-
-		map = scan_block(v, b, start, p, side);
-		seen += b->used - start;
+	for (map = 0; b != last; b = b->next) {
+		map = compare(v, b, b->live, p, side);
+		seen += compared(b, map);
+		if (map)
+			break;
+	}
+	if (!map) {
+		map = search_last(v, b, p, side);
+		seen += compared(b, map);
 	}
 	*inspected += seen;
-	return map ? b->entry[__builtin_ctzll(map)] : NULL;
+	if (!map)
+		return NULL;
+	i = (uint32_t)__builtin_ctzll(map);
+	*at = (struct qv_vplace){b, i};
+	return b->entry[i];
 }
 
-uint64_t *qv_vlist_find_recv(const struct qv_vlist *v, uint64_t tag, uint32_t src,
-			     uint64_t *inspected)
+uint64_t *qv_vlist_find_recv_at(struct qv_vlist *v, uint64_t tag, uint32_t src, uint64_t *inspected,
+				struct qv_vplace *at)
 {
 	const struct probe p = {.tag = tag, .src = src};
 
-	return find(v, &p, QV_POSTED, inspected);
+	return find(v, &p, QV_POSTED, inspected, at);
 }
 
-uint64_t *qv_vlist_find_msg(const struct qv_vlist *v, uint64_t tag, uint64_t ignore, uint32_t src,
-			    uint64_t *inspected)
+uint64_t *qv_vlist_find_recv(struct qv_vlist *v, uint64_t tag, uint32_t src, uint64_t *inspected)
+{
+	struct qv_vplace at;
+
+	return qv_vlist_find_recv_at(v, tag, src, inspected, &at);
+}
+
+uint64_t *qv_vlist_find_msg_at(struct qv_vlist *v, uint64_t tag, uint64_t ignore, uint32_t src,
+			       uint64_t *inspected, struct qv_vplace *at)
 {
 	const struct probe p = {.tag = tag, .ignore = ignore, .src = src};
 
-	return find(v, &p, QV_UNEXPECTED, inspected);
+	return find(v, &p, QV_UNEXPECTED, inspected, at);
+}
+
+uint64_t *qv_vlist_find_msg(struct qv_vlist *v, uint64_t tag, uint64_t ignore, uint32_t src,
+			    uint64_t *inspected)
+{
+	struct qv_vplace at;
+
+	return qv_vlist_find_msg_at(v, tag, ignore, src, inspected, &at);
 }

@@ -1,82 +1,162 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * qv_match_avx2.c - compare kernels for AVX2: eight entries a step (two vectors of tags, one of
- * sources), the last n % 8 in scalar since AVX2 has no cheap masked load. Bit order = entry order.
- */
+/* qv_match_avx2.c - compare kernels for AVX2: a group of sixteen entries is two vectors. */
 #include <immintrin.h>
 
 #include "qv_kern.h"
 
-/* Bits 0..3: lanes that are zero. */
-static inline unsigned int zero_lanes(__m256i v)
+#define YMM_INLINE static inline __attribute__((always_inline))
+#define HALF       8
+
+YMM_INLINE __m256i load(const qv_plane *planes, int plane, unsigned int i)
 {
-	return (unsigned int)_mm256_movemask_pd(
-		_mm256_castsi256_pd(_mm256_cmpeq_epi64(v, _mm256_setzero_si256())));
+	return _mm256_load_si256((const __m256i *)(planes[plane] + i));
 }
 
-static inline unsigned int lanes32(__m256i v)
+/* Lanes with ((word ^ want) & ~ignore) == 0 become all ones. */
+YMM_INLINE __m256i fit(__m256i word, __m256i want, __m256i ignore)
 {
-	return (unsigned int)_mm256_movemask_ps(_mm256_castsi256_ps(v));
+	return _mm256_cmpeq_epi32(_mm256_andnot_si256(ignore, _mm256_xor_si256(word, want)),
+				  _mm256_setzero_si256());
 }
 
-static inline __m256i load(const void *p)
+YMM_INLINE __m256i broadcast(uint64_t word)
 {
-	return _mm256_loadu_si256((const __m256i *)p);
+	return _mm256_set1_epi32((int)(uint32_t)word);
 }
 
-static uint64_t posted_avx2(const uint64_t *tags, const uint64_t *ignores, const uint32_t *srcs,
-			    unsigned int n, uint64_t tag, uint32_t src)
+YMM_INLINE unsigned int bits(__m256i lanes)
 {
-	const __m256i vtag = _mm256_set1_epi64x((long long)tag);
-	const __m256i vsrc = _mm256_set1_epi32((int)src);
-	const __m256i vany = _mm256_set1_epi32(-1);
-	uint64_t map = 0;
-	unsigned int i = 0;
+	return (unsigned int)_mm256_movemask_ps(_mm256_castsi256_ps(lanes));
+}
 
-	for (; i + 8 <= n; i += 8) {
-		__m256i lo = _mm256_xor_si256(load(tags + i), vtag);
-		__m256i hi = _mm256_xor_si256(load(tags + i + 4), vtag);
-		__m256i s = load(srcs + i);
-		unsigned int t = zero_lanes(_mm256_andnot_si256(load(ignores + i), lo)) |
-				 zero_lanes(_mm256_andnot_si256(load(ignores + i + 4), hi)) << 4;
-		unsigned int f = lanes32(
-			_mm256_or_si256(_mm256_cmpeq_epi32(s, vsrc), _mm256_cmpeq_epi32(s, vany)));
+/* What is looked for, in vectors. */
+struct wanted {
+	__m256i key, key_any, high, src, ignore, ignore_high;
+};
 
-		map |= (uint64_t)(t & f) << i;
-	}
-	for (; i < n; i++) {
-		uint64_t src_fits = srcs[i] == src || srcs[i] == UINT32_MAX;
+/* A first look at eight entries from i on: all that fit, and some that do not. */
+YMM_INLINE __m256i look_posted(const qv_plane *planes, unsigned int i, const struct wanted *w,
+			       int has_any)
+{
+	const __m256i key = load(planes, QV_PLANE_KEY, i);
+	const __m256i ignore = load(planes, QV_PLANE_IGNORE, i);
+	__m256i map = fit(key, w->key, ignore);
 
-		map |= (uint64_t)(((tags[i] ^ tag) & ~ignores[i]) == 0 && src_fits) << i;
-	}
+	if (has_any)
+		map = _mm256_or_si256(map, fit(key, w->key_any, ignore));
 	return map;
 }
 
-static uint64_t unexpected_avx2(const uint64_t *tags, const uint32_t *srcs, unsigned int n,
-				uint64_t tag, uint64_t ignore, uint32_t src)
+YMM_INLINE __m256i check_posted(const qv_plane *planes, unsigned int i, const struct wanted *w)
 {
-	const __m256i vtag = _mm256_set1_epi64x((long long)tag);
-	const __m256i vignore = _mm256_set1_epi64x((long long)ignore);
-	const __m256i vsrc = _mm256_set1_epi32((int)src);
-	const unsigned int any = src == UINT32_MAX ? 0xff : 0;
-	uint64_t map = 0;
-	unsigned int i = 0;
+	const __m256i key = load(planes, QV_PLANE_KEY, i);
+	const __m256i ignore = load(planes, QV_PLANE_IGNORE, i);
+	const __m256i src = load(planes, QV_PLANE_SRC, i);
+	const __m256i named =
+		_mm256_and_si256(_mm256_cmpeq_epi32(src, w->src), fit(key, w->key, ignore));
+	const __m256i any = _mm256_and_si256(_mm256_cmpeq_epi32(src, _mm256_set1_epi32(-1)),
+					     fit(key, w->key_any, ignore));
+	const __m256i high =
+		fit(load(planes, QV_PLANE_HIGH, i), w->high, load(planes, QV_PLANE_IGNORE_HIGH, i));
 
-	for (; i + 8 <= n; i += 8) {
-		__m256i lo = _mm256_xor_si256(load(tags + i), vtag);
-		__m256i hi = _mm256_xor_si256(load(tags + i + 4), vtag);
-		unsigned int t = zero_lanes(_mm256_andnot_si256(vignore, lo)) |
-				 zero_lanes(_mm256_andnot_si256(vignore, hi)) << 4;
-		unsigned int f = lanes32(_mm256_cmpeq_epi32(load(srcs + i), vsrc)) | any;
+	return _mm256_and_si256(_mm256_or_si256(named, any), high);
+}
 
-		map |= (uint64_t)(t & f) << i;
+YMM_INLINE uint64_t search_posted(const qv_plane *planes, uint64_t lanes, const struct wanted *w,
+				  int has_any)
+{
+	for (unsigned int i = 0; i < QV_KERN_MAX; i += QV_KERN_GROUP) {
+		const unsigned int mine = (unsigned int)(lanes >> i) & 0xffff;
+		unsigned int map;
+		__m256i a, b;
+
+		if (!mine)
+			continue;
+		a = look_posted(planes, i, w, has_any);
+		b = look_posted(planes, i + HALF, w, has_any);
+		if (!_mm256_movemask_epi8(_mm256_or_si256(a, b)))
+			continue;
+		map = bits(check_posted(planes, i, w)) | bits(check_posted(planes, i + HALF, w))
+								 << HALF;
+		if (map & mine)
+			return (uint64_t)(map & mine) << i;
 	}
-	for (; i < n; i++) {
-		uint64_t src_fits = srcs[i] == src || any;
+	return 0;
+}
 
-		map |= (uint64_t)(((tags[i] ^ tag) & ~ignore) == 0 && src_fits) << i;
+static uint64_t posted_avx2(const qv_plane *planes, uint64_t lanes, uint64_t tag, uint32_t src,
+			    int has_any)
+{
+	const struct wanted w = {.key = broadcast(qv_kern_key((uint32_t)tag, src)),
+				 .key_any = broadcast(qv_kern_key((uint32_t)tag, UINT32_MAX)),
+				 .high = broadcast(tag >> 32),
+				 .src = broadcast(src)};
+
+	return has_any ? search_posted(planes, lanes, &w, 1) : search_posted(planes, lanes, &w, 0);
+}
+
+/* any: the receive has no source, and what was folded into the key is taken out again. */
+YMM_INLINE __m256i look_unexpected(const qv_plane *planes, unsigned int i, const struct wanted *w,
+				   int any)
+{
+	__m256i key = load(planes, QV_PLANE_KEY, i);
+
+	if (any) {
+		const __m256i src = load(planes, QV_PLANE_SRC, i);
+
+		key = _mm256_xor_si256(key, _mm256_or_si256(_mm256_slli_epi32(src, 16),
+							    _mm256_srli_epi32(src, 16)));
 	}
+	return fit(key, w->key, w->ignore);
+}
+
+YMM_INLINE __m256i check_unexpected(const qv_plane *planes, unsigned int i, const struct wanted *w,
+				    int any)
+{
+	const __m256i high = fit(load(planes, QV_PLANE_HIGH, i), w->high, w->ignore_high);
+	__m256i map = _mm256_and_si256(look_unexpected(planes, i, w, any), high);
+
+	if (!any)
+		map = _mm256_and_si256(map,
+				       _mm256_cmpeq_epi32(load(planes, QV_PLANE_SRC, i), w->src));
 	return map;
+}
+
+YMM_INLINE uint64_t search_unexpected(const qv_plane *planes, uint64_t lanes,
+				      const struct wanted *w, int any)
+{
+	for (unsigned int i = 0; i < QV_KERN_MAX; i += QV_KERN_GROUP) {
+		const unsigned int mine = (unsigned int)(lanes >> i) & 0xffff;
+		unsigned int map;
+		__m256i a, b;
+
+		if (!mine)
+			continue;
+		a = look_unexpected(planes, i, w, any);
+		b = look_unexpected(planes, i + HALF, w, any);
+		if (!_mm256_movemask_epi8(_mm256_or_si256(a, b)))
+			continue;
+		map = bits(check_unexpected(planes, i, w, any)) |
+		      bits(check_unexpected(planes, i + HALF, w, any)) << HALF;
+		if (map & mine)
+			return (uint64_t)(map & mine) << i;
+	}
+	return 0;
+}
+
+static uint64_t unexpected_avx2(const qv_plane *planes, uint64_t lanes, uint64_t tag,
+				uint64_t ignore, uint32_t src)
+{
+	const int any = src == UINT32_MAX;
+	const struct wanted w = {
+		.key = broadcast(any ? (uint32_t)tag : qv_kern_key((uint32_t)tag, src)),
+		.high = broadcast(tag >> 32),
+		.src = broadcast(src),
+		.ignore = broadcast(ignore),
+		.ignore_high = broadcast(ignore >> 32)};
+
+	return any ? search_unexpected(planes, lanes, &w, 1)
+		   : search_unexpected(planes, lanes, &w, 0);
 }
 
 const struct qv_kern_ops qv_kern_avx2 = {

@@ -2,32 +2,45 @@
 /* qv_match_scalar.c - compare kernels in plain C: the specification of the others. */
 #include "qv_kern.h"
 
-static uint64_t posted_scalar(const uint64_t *tags, const uint64_t *ignores, const uint32_t *srcs,
-			      unsigned int n, uint64_t tag, uint32_t src)
+static uint64_t posted_scalar(const qv_plane *planes, uint64_t lanes, uint64_t tag, uint32_t src,
+			      int has_any)
 {
-	uint64_t map = 0;
+	const uint32_t key = qv_kern_key((uint32_t)tag, src), high = (uint32_t)(tag >> 32);
+	const uint32_t key_any = qv_kern_key((uint32_t)tag, UINT32_MAX);
 
-	for (unsigned int i = 0; i < n; i++) {
-		uint64_t tag_fits = ((tags[i] ^ tag) & ~ignores[i]) == 0;
-		uint64_t src_fits = srcs[i] == src || srcs[i] == UINT32_MAX;
+	for (; lanes; lanes &= lanes - 1) {
+		const unsigned int i = (unsigned int)__builtin_ctzll(lanes);
+		const uint32_t s = planes[QV_PLANE_SRC][i];
+		const uint32_t want = has_any && s == UINT32_MAX ? key_any : key;
 
-		map |= (tag_fits & src_fits) << i;
+		if ((planes[QV_PLANE_KEY][i] ^ want) & ~planes[QV_PLANE_IGNORE][i])
+			continue;
+		if ((planes[QV_PLANE_HIGH][i] ^ high) & ~planes[QV_PLANE_IGNORE_HIGH][i])
+			continue;
+		if (s == src || s == UINT32_MAX)
+			return UINT64_C(1) << i;
 	}
-	return map;
+	return 0;
 }
 
-static uint64_t unexpected_scalar(const uint64_t *tags, const uint32_t *srcs, unsigned int n,
-				  uint64_t tag, uint64_t ignore, uint32_t src)
+static uint64_t unexpected_scalar(const qv_plane *planes, uint64_t lanes, uint64_t tag,
+				  uint64_t ignore, uint32_t src)
 {
-	uint64_t map = 0;
+	const uint32_t high = (uint32_t)(tag >> 32);
 
-	for (unsigned int i = 0; i < n; i++) {
-		uint64_t tag_fits = ((tags[i] ^ tag) & ~ignore) == 0;
-		uint64_t src_fits = srcs[i] == src || src == UINT32_MAX;
+	for (; lanes; lanes &= lanes - 1) {
+		const unsigned int i = (unsigned int)__builtin_ctzll(lanes);
+		const uint32_t s = planes[QV_PLANE_SRC][i];
+		const uint32_t want = qv_kern_key((uint32_t)tag, src == UINT32_MAX ? s : src);
 
-		map |= (tag_fits & src_fits) << i;
+		if ((planes[QV_PLANE_KEY][i] ^ want) & ~(uint32_t)ignore)
+			continue;
+		if ((planes[QV_PLANE_HIGH][i] ^ high) & ~(uint32_t)(ignore >> 32))
+			continue;
+		if (s == src || src == UINT32_MAX)
+			return UINT64_C(1) << i;
 	}
-	return map;
+	return 0;
 }
 
 const struct qv_kern_ops qv_kern_scalar = {

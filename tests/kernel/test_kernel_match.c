@@ -29,7 +29,7 @@ static uint64_t draw(void)
 	return seed;
 }
 
-/* Arrays that end at a page that may not be touched. */
+/* The planes of a block lie at the end of a page: what is behind the last may not be touched. */
 struct guarded {
 	char *map;
 	size_t page;
@@ -44,28 +44,17 @@ static void guard(struct guarded *g)
 	assert_int_equal(mprotect(g->map + g->page, g->page, PROT_NONE), 0);
 }
 
-static void *at_end(const struct guarded *g, size_t bytes)
+static void unguard(struct guarded *g)
 {
-	return g->map + g->page - bytes;
+	munmap(g->map, 2 * g->page);
 }
 
-struct arrays {
-	struct guarded g[3];
-	uint64_t *tags, *ignores;
-	uint32_t *srcs;
+/* What the planes say, as receives or messages have it. */
+struct block {
+	uint64_t tags[QV_KERN_MAX], ignores[QV_KERN_MAX];
+	uint32_t srcs[QV_KERN_MAX];
+	int has_any;
 };
-
-static void open_arrays(struct arrays *a)
-{
-	for (int i = 0; i < 3; i++)
-		guard(&a->g[i]);
-}
-
-static void close_arrays(struct arrays *a)
-{
-	for (int i = 0; i < 3; i++)
-		munmap(a->g[i].map, 2 * a->g[i].page);
-}
 
 /* Values from a small set, so that ties are common; some with only the high half different. */
 static uint64_t small_word(void)
@@ -75,16 +64,32 @@ static uint64_t small_word(void)
 	return draw() % 4 ? low : low << 63 | low << 32;
 }
 
-static void fill_arrays(struct arrays *a, unsigned int n)
+static void draw_block(struct block *b, int any_of_ten)
 {
-	a->tags = at_end(&a->g[0], n * sizeof(uint64_t));
-	a->ignores = at_end(&a->g[1], n * sizeof(uint64_t));
-	a->srcs = at_end(&a->g[2], n * sizeof(uint32_t));
-	for (unsigned int i = 0; i < n; i++) {
-		a->tags[i] = small_word();
-		a->ignores[i] = draw() % 2 ? 0 : draw() % 8 ? small_word() : UINT64_MAX;
-		a->srcs[i] = draw() % 3 ? (uint32_t)(draw() % 2) : ANY;
+	b->has_any = 0;
+	for (int i = 0; i < QV_KERN_MAX; i++) {
+		b->tags[i] = small_word();
+		b->ignores[i] = draw() % 2 ? 0 : draw() % 8 ? small_word() : UINT64_MAX;
+		b->srcs[i] = (int)(draw() % 10) < any_of_ten ? ANY : (uint32_t)(draw() % 2);
+		b->has_any |= b->srcs[i] == ANY;
 	}
+}
+
+/* The planes of b at the end of the page. */
+static const qv_plane *lay_out(const struct guarded *g, const struct block *b, int n_planes)
+{
+	qv_plane *planes = (qv_plane *)(g->map + g->page - (size_t)n_planes * sizeof(qv_plane));
+
+	for (int i = 0; i < QV_KERN_MAX; i++) {
+		planes[QV_PLANE_KEY][i] = qv_kern_key((uint32_t)b->tags[i], b->srcs[i]);
+		planes[QV_PLANE_SRC][i] = b->srcs[i];
+		planes[QV_PLANE_HIGH][i] = (uint32_t)(b->tags[i] >> 32);
+		if (n_planes == QV_PLANES_MSG)
+			continue;
+		planes[QV_PLANE_IGNORE][i] = (uint32_t)b->ignores[i];
+		planes[QV_PLANE_IGNORE_HIGH][i] = (uint32_t)(b->ignores[i] >> 32);
+	}
+	return (const qv_plane *)planes;
 }
 
 /* The rule written differently from any kernel. */
@@ -93,65 +98,105 @@ static int tag_fits(uint64_t a, uint64_t b, uint64_t ignore)
 	return (a | ignore) == (b | ignore);
 }
 
-static void check_all(const struct arrays *a, unsigned int n)
+/* The lowest bit is exact, the others are some of those wanted. */
+static void check_map(uint64_t map, uint64_t want)
 {
-	uint64_t tag = small_word(), ignore = draw() % 2 ? 0 : small_word(), want = 0;
-	uint32_t src = (uint32_t)(draw() % 2), recv_src = draw() % 3 ? src : ANY;
+	assert_int_equal(map & -map, want & -want);
+	assert_int_equal(map & ~want, 0);
+}
 
-	for (unsigned int i = 0; i < n; i++)
-		if (tag_fits(a->tags[i], tag, a->ignores[i]) &&
-		    (a->srcs[i] == src || a->srcs[i] == ANY))
+static void check_posted(const struct guarded *g, const struct block *b, uint64_t lanes)
+{
+	const qv_plane *planes = lay_out(g, b, QV_PLANES_RECV);
+	uint64_t tag = small_word(), want = 0;
+	uint32_t src = (uint32_t)(draw() % 2);
+
+	for (int i = 0; i < QV_KERN_MAX; i++)
+		if (tag_fits(b->tags[i], tag, b->ignores[i]) &&
+		    (b->srcs[i] == src || b->srcs[i] == ANY))
 			want |= UINT64_C(1) << i;
-	assert_int_equal(kern->posted(a->tags, a->ignores, a->srcs, n, tag, src), want);
-	want = 0;
-	for (unsigned int i = 0; i < n; i++)
-		if (tag_fits(a->tags[i], tag, ignore) &&
-		    (a->srcs[i] == recv_src || recv_src == ANY))
+	check_map(kern->posted(planes, lanes, tag, src, b->has_any), want & lanes);
+	/* Where there is none it may still be asked for. */
+	check_map(kern->posted(planes, lanes, tag, src, 1), want & lanes);
+}
+
+static void check_unexpected(const struct guarded *g, const struct block *b, uint64_t lanes)
+{
+	const qv_plane *planes = lay_out(g, b, QV_PLANES_MSG);
+	uint64_t tag = small_word(), ignore = draw() % 2 ? 0 : small_word(), want = 0;
+	uint32_t src = draw() % 3 ? (uint32_t)(draw() % 2) : ANY;
+
+	for (int i = 0; i < QV_KERN_MAX; i++)
+		if (tag_fits(b->tags[i], tag, ignore) && (b->srcs[i] == src || src == ANY))
 			want |= UINT64_C(1) << i;
-	assert_int_equal(kern->unexpected(a->tags, a->srcs, n, tag, ignore, recv_src), want);
+	check_map(kern->unexpected(planes, lanes, tag, ignore, src), want & lanes);
+}
+
+/* Blocks that are full up to an entry, have holes, or only few entries. */
+static uint64_t draw_lanes(unsigned int n)
+{
+	uint64_t lanes = n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+
+	switch (draw() % 4) {
+	case 0: return lanes;
+	case 1: return lanes & draw();
+	case 2: return lanes & draw() & draw() & draw();
+	default: return n ? lanes & ~((UINT64_C(1) << draw() % n) - 1) : 0;
+	}
 }
 
 static void test_every_length(void **state)
 {
 	const char *scale = getenv("QV_TEST_SCALE");
 	unsigned long rounds = 200 * (scale ? strtoul(scale, NULL, 0) : 1);
-	struct arrays a;
+	struct guarded g;
+	struct block b;
 
-	open_arrays(&a);
+	guard(&g);
 	for (unsigned int n = 0; n <= QV_KERN_MAX; n++)
 		for (unsigned long r = 0; r < rounds; r++) {
-			fill_arrays(&a, n);
-			check_all(&a, n);
+			draw_block(&b, (int)(r % 3) * 3);
+			check_posted(&g, &b, draw_lanes(n));
+			draw_block(&b, 0);
+			check_unexpected(&g, &b, draw_lanes(n));
 		}
-	close_arrays(&a);
+	unguard(&g);
 }
 
 /* Each single bit of tag and source is compared, in each lane, and each can be ignored. */
 static void test_every_bit(void **state)
 {
-	uint64_t tags[QV_KERN_MAX], ignores[QV_KERN_MAX] = {0};
-	uint32_t srcs[QV_KERN_MAX];
 	const uint64_t tag = UINT64_C(0x123456789abcdef0);
 	const uint32_t src = 0x13579bdf;
+	struct guarded g;
+	struct block b = {.has_any = 0};
 
-	for (int bit = 0; bit < 64; bit++) {
+	guard(&g);
+	for (int bit = 0; bit < 96; bit++) {
 		for (int i = 0; i < QV_KERN_MAX; i++) {
-			tags[i] = tag ^ (uint64_t)(i % 2) << bit;
-			srcs[i] = bit < 32 ? src ^ (uint32_t)(i % 3 == 2) << bit : src;
-			ignores[i] = (uint64_t)(i % 5 == 1) << bit;
-		}
-		uint64_t posted = 0, unexpected = 0;
+			uint64_t flip = bit < 64 && i % 2 ? UINT64_C(1) << bit : 0;
 
+			b.tags[i] = tag ^ flip;
+			b.srcs[i] = src ^ (bit >= 64 && i % 2 ? UINT32_C(1) << (bit - 64) : 0);
+			b.ignores[i] = i % 5 == 1 ? flip : 0;
+		}
 		for (int i = 0; i < QV_KERN_MAX; i++) {
-			uint64_t src_fits = bit >= 32 || i % 3 != 2;
+			const uint64_t lane = UINT64_C(1) << i;
+			const int other = i % 2;
+			uint64_t ignored = other && i % 5 == 1 && bit < 64 ? lane : 0;
 
-			posted |= (src_fits && (i % 2 == 0 || i % 5 == 1) ? UINT64_C(1) : 0) << i;
-			unexpected |= (src_fits && i % 2 == 0 ? UINT64_C(1) : 0) << i;
+			assert_int_equal(
+				kern->posted(lay_out(&g, &b, QV_PLANES_RECV), lane, tag, src, 0),
+				other ? ignored : lane);
+			assert_int_equal(
+				kern->unexpected(lay_out(&g, &b, QV_PLANES_MSG), lane, tag, 0, src),
+				other ? 0 : lane);
+			assert_int_equal(kern->unexpected(lay_out(&g, &b, QV_PLANES_MSG), lane, tag,
+							  bit < 64 ? UINT64_C(1) << bit : 0, src),
+					 other && bit >= 64 ? 0 : lane);
 		}
-		assert_int_equal(kern->posted(tags, ignores, srcs, QV_KERN_MAX, tag, src), posted);
-		assert_int_equal(kern->unexpected(tags, srcs, QV_KERN_MAX, tag, 0, src),
-				 unexpected);
 	}
+	unguard(&g);
 }
 
 int main(int argc, char **argv)
