@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* bench_fabric.c - `quiver bench fabric`: options, contenders, report. */
-#include "bench_fabric.h"
+#include "bench_ucx.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 
 /* What is tried when --impl says nothing; those that this libfabric lacks are left out. */
 static const char *const native[] = {"shm", "net", "tcp", "tcp;ofi_rxm"};
+static const char *const ucx[] = {"ucx+shm", "ucx+tcp"};
 
 struct options {
 	struct qv_bench_opts common;
@@ -22,7 +23,7 @@ static void help(void)
 {
 	printf("usage: quiver bench fabric [options]\n\n"
 	       "Tagged messages between two processes: native libfabric providers against quiver\n"
-	       "over the same ones, in one run, in turn.\n\n"
+	       "over the same ones, and UCX, in one run, in turn.\n\n"
 	       "  lat/<bytes>/prq<n>     us, half a round trip; n receives were posted before\n"
 	       "  lat/<bytes>/umq<n>     the same; n unexpected messages wait meanwhile\n"
 	       "  rate/<bytes>/<window>[/prq<n>]   Mmsg/s, window messages, then an answer\n"
@@ -37,7 +38,8 @@ static void help(void)
 	       "  --solo N         one case, one impl, one process: N messages to itself, for\n"
 	       "                   valgrind --tool=callgrind --toggle-collect=qv_fb_solo_loop\n"
 	       "  --help           this text\n\n"
-	       "impl: a provider's name (shm, net, tcp, tcp;ofi_rxm), or quiver+<name>.\n",
+	       "impl: a provider's name (shm, net, tcp, tcp;ofi_rxm), or quiver+<name>; ucx+shm and\n"
+	       "ucx+tcp are UCX's own tag matching over shared memory and TCP.\n",
 	       qv_bench_opts_help);
 }
 
@@ -119,6 +121,11 @@ static int add_pairs(struct qv_fb_plan *plan, const struct options *o, struct qv
 		snprintf(name, sizeof(name), "quiver+%s", native[i]);
 		if (plan->pairs_n > before)
 			add_pair(plan, o, bench, name);
+	}
+	for (size_t i = 0; !list && !o->setup.directed && i < sizeof(ucx) / sizeof(ucx[0]); i++) {
+		add_pair(plan, o, bench, ucx[i]);
+		if (!qv_fb_ucx_built())
+			break; /* one line is enough */
 	}
 	while (list && *list && plan->pairs_n < QV_FB_PAIRS) {
 		size_t n = strcspn(list, ",");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bench_fabric.h - native providers against quiver over them, by libfabric's tagged calls.
+ * bench_fabric.h - native providers against quiver over them, by libfabric's tagged calls, and
+ * against UCX by its own (bench_ucx.h).
  *
  * libfabric reads FI_PROVIDER once per process, so each contender is a pair of processes of its
  * own. The parent lives without libfabric: it forks the pairs, tells them over socket pairs what
@@ -24,7 +25,7 @@
 #define QV_FB_PAIRS         16      /* contenders in one run */
 #define QV_FB_BEAT          16      /* words from one process's counter to the other's */
 #define QV_FB_TEXT          96      /* reason of a failure */
-#define QV_FB_ADDRESS       256     /* bytes of a libfabric address */
+#define QV_FB_ADDRESS       2048    /* bytes of an address */
 #define QV_FB_WINDOW        1024    /* messages in flight at most */
 #define QV_FB_DEPTH         1000000 /* queue depth at most */
 #define QV_FB_START_SECONDS 20.0    /* for opening, beside whatever else the machine does */
@@ -62,7 +63,7 @@ extern const char *const qv_fb_unit[]; /* by kind */
 /* ---- bench_fabric_ep.c: one endpoint, opened alike for every contender ----------------------- */
 /* How to open: the same but for the provider. */
 struct qv_fb_setup {
-	char impl[QV_BENCH_NAME]; /* "shm", "quiver+shm" */
+	char impl[QV_BENCH_NAME]; /* "shm", "quiver+shm", "ucx+shm" */
 	bool quiver, no_inject, directed;
 };
 
@@ -77,6 +78,7 @@ struct qv_fb_op {
 #define QV_FB_SEND_OPS 256
 
 struct qv_fb_ep {
+	struct qv_fb_ucx *ucx; /* all that follows up to `from` is of libfabric; NULL: not UCX */
 	struct fi_info *info;
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* bench_fabric_ep.c - one RDM endpoint, opened and used alike over every contender. */
-#include "bench_fabric.h"
+#include "bench_ucx.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -106,6 +106,8 @@ int qv_fb_ep_open(struct qv_fb_ep *ep, const struct qv_fb_setup *setup)
 	char name[2 * QV_BENCH_NAME];
 	int rc;
 
+	if (qv_fb_ucx_is(setup->impl))
+		return qv_fb_ucx_open(ep, setup);
 	cq.a.format = FI_CQ_FORMAT_TAGGED;
 	cq.a.wait_obj = FI_WAIT_NONE;
 	environment(setup, name, sizeof(name));
@@ -133,8 +135,11 @@ int qv_fb_ep_open(struct qv_fb_ep *ep, const struct qv_fb_setup *setup)
 
 int qv_fb_ep_connect(struct qv_fb_ep *ep, const void *address)
 {
-	int rc = fi_av_insert(ep->av, address, 1, &ep->peer, 0, NULL);
+	int rc;
 
+	if (ep->ucx)
+		return qv_fb_ucx_connect(ep, address);
+	rc = fi_av_insert(ep->av, address, 1, &ep->peer, 0, NULL);
 	if (rc != 1)
 		return qv_fb_fail(ep, "fi_av_insert", rc < 0 ? rc : -FI_EINVAL);
 	if (ep->from == FI_ADDR_NOTAVAIL)
@@ -148,6 +153,8 @@ void qv_fb_ep_close(struct qv_fb_ep *ep)
 			      ep->av ? &ep->av->fid : NULL, ep->domain ? &ep->domain->fid : NULL,
 			      ep->fabric ? &ep->fabric->fid : NULL};
 
+	if (ep->ucx)
+		qv_fb_ucx_close(ep);
 	for (size_t i = 0; i < sizeof(fids) / sizeof(fids[0]); i++)
 		if (fids[i])
 			fi_close(fids[i]);
@@ -169,8 +176,11 @@ static int completion_error(struct qv_fb_ep *ep)
 int qv_fb_poll(struct qv_fb_ep *ep)
 {
 	struct fi_cq_tagged_entry entries[16];
-	ssize_t n = fi_cq_read(ep->cq, entries, 16);
+	ssize_t n;
 
+	if (ep->ucx)
+		return qv_fb_ucx_poll(ep);
+	n = fi_cq_read(ep->cq, entries, 16);
 	for (ssize_t i = 0; i < n; i++) {
 		struct qv_fb_op *op = entries[i].op_context;
 
@@ -216,6 +226,8 @@ int qv_fb_send(struct qv_fb_ep *ep, const void *buf, size_t bytes, uint64_t tag)
 	struct qv_fb_op *op;
 	ssize_t rc;
 
+	if (ep->ucx)
+		return qv_fb_ucx_send(ep, buf, bytes, tag);
 	if (bytes < ep->inject_below) {
 		while ((rc = fi_tinject(ep->ep, buf, bytes, ep->peer, tag)) == -FI_EAGAIN)
 			if (qv_fb_poll(ep))
@@ -238,6 +250,8 @@ int qv_fb_recv(struct qv_fb_ep *ep, void *buf, size_t bytes, uint64_t tag, struc
 	double since = 0;
 	ssize_t rc;
 
+	if (ep->ucx)
+		return qv_fb_ucx_recv(ep, buf, bytes, tag, op);
 	op->is_recv = op->busy = true;
 	op->tag = tag;
 	op->bytes = (uint32_t)bytes;

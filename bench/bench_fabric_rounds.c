@@ -83,7 +83,15 @@ static void take_round(struct qv_fb_plan *plan, struct lane *lane, const struct 
 	snprintf(row->answer, sizeof(row->answer), "checked");
 }
 
-/* quiver+<core> against <core>, and each against itself at depth 0. */
+/* UCX over the same kind of transport as a core. */
+static const char *ucx_like(const char *core)
+{
+	if (!strcmp(core, "shm") || !strcmp(core, "sm2"))
+		return "ucx+shm";
+	return strstr(core, "tcp") || !strcmp(core, "net") ? "ucx+tcp" : "";
+}
+
+/* quiver+<core> against <core> and UCX, and each against itself at depth 0. */
 static void compare(struct lane *lanes, size_t n, struct qv_bench *bench)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -94,9 +102,10 @@ static void compare(struct lane *lanes, size_t n, struct qv_bench *bench)
 			const struct qv_bench_row *native = &bench->rows[lanes[j].row];
 			size_t rounds = native->rounds < row->rounds ? native->rounds : row->rounds;
 
-			if (rounds && strcmp(native->impl, core) == 0)
+			if (rounds &&
+			    (!strcmp(native->impl, core) || !strcmp(native->impl, ucx_like(core))))
 				qv_bench_ratio_add(
-					bench, lanes[i].row, core,
+					bench, lanes[i].row, native->impl,
 					qv_bench_ratio(row->medians, native->medians, rounds));
 		}
 		if (row->rounds && lanes[i].command.deep_n && lanes[i].command.flat_n)

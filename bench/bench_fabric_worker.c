@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* bench_fabric_worker.c - life of one process of a pair, and the process that is alone. */
-#include "bench_fabric.h"
+#include "bench_ucx.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -82,12 +82,18 @@ static int own_address(struct qv_fb_ep *ep, char *address, size_t *n)
 	int rc;
 
 	*n = QV_FB_ADDRESS;
+	if (ep->ucx)
+		return qv_fb_ucx_address(ep, address, n);
 	rc = fi_getname(&ep->ep->fid, address, n);
 	return rc ? qv_fb_fail(ep, "fi_getname", rc) : 0;
 }
 
 static void describe(const struct qv_fb_ep *ep, char *text, size_t size)
 {
+	if (ep->ucx) {
+		qv_fb_ucx_describe(ep, text, size);
+		return;
+	}
 	snprintf(text, size, "prov_name %s, fi_tinject %s %zu, tx %zu, rx %zu",
 		 ep->info->fabric_attr->prov_name, ep->inject_below ? "up to" : "not used, limit",
 		 ep->info->tx_attr->inject_size, ep->info->tx_attr->size, ep->info->rx_attr->size);

@@ -85,6 +85,59 @@ static void short_run(void **state)
 	json_decref(root);
 }
 
+/* The output of the last run has this text. */
+static int said(const char *text)
+{
+	char name[4096], line[1024];
+	int found = 0;
+	FILE *out;
+
+	snprintf(name, sizeof(name), "%s.out", json_file);
+	out = fopen(name, "r");
+	assert_non_null(out);
+	while (fgets(line, sizeof(line), out))
+		found |= strstr(line, text) != NULL;
+	fclose(out);
+	return found;
+}
+
+#ifdef QV_HAVE_UCX
+/* UCX answers the same cases, and quiver is compared with it. */
+static void ucx(void **state)
+{
+	static const char *const rows_of[] = {"ucx+shm", "ucx+tcp", "quiver+shm"};
+	char arguments[2048];
+	json_t *root, *rows;
+
+	snprintf(arguments, sizeof(arguments),
+		 "--impl 'ucx+shm,ucx+tcp,quiver+shm' --filter '%s,%s,%s,%s' --rounds 3 "
+		 "--block-ms 2 --json '%s'",
+		 cases[0], cases[1], cases[2], cases[3], json_file);
+	assert_int_equal(run(arguments), 0);
+	root = json_load_file(json_file, 0, NULL);
+	assert_non_null(root);
+	rows = json_object_get(root, "rows");
+	assert_int_equal(json_array_size(rows), 12);
+	for (size_t c = 0; c < 4; c++)
+		for (size_t i = 0; i < 3; i++)
+			check_row(rows, cases[c], rows_of[i]);
+	/* quiver+shm against ucx+shm; at depth 16 all three against their depth 0. */
+	assert_int_equal(json_array_size(json_object_get(root, "ratios")), 4 + 3);
+	json_decref(root);
+	assert_int_equal(run("--solo 100 --impl ucx+shm --filter lat/8/umq100"), 0);
+	assert_int_not_equal(run("--impl ucx+verbs --filter lat/8/prq0"), 0);
+	assert_true(said("ucx+verbs: of UCX there are ucx+shm and ucx+tcp"));
+	assert_int_not_equal(run("--impl ucx+shm --filter lat/8/prq0 --directed"), 0);
+	assert_true(said("name no source"));
+}
+#else
+static void ucx(void **state)
+{
+	assert_int_not_equal(run("--impl ucx+shm --filter lat/8/prq0"), 0);
+	assert_true(said("ucx+shm: this program was built without UCX (package libucx-dev)"));
+}
+#endif
+
 static void bad_use(void **state)
 {
 	assert_int_not_equal(run("--frobnicate"), 0);
@@ -97,7 +150,8 @@ static void bad_use(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(short_run), cmocka_unit_test(bad_use)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(short_run), cmocka_unit_test(ucx),
+					   cmocka_unit_test(bad_use)};
 
 	if (argc != 3) {
 		fprintf(stderr, "usage: %s QUIVER FILE.json\n", argv[0]);
