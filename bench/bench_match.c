@@ -10,7 +10,7 @@
 struct options {
 	struct qv_bench_opts common;
 	long rounds, seconds;
-	bool scatter;
+	bool scatter, help;
 	const char *plugins[PLUGINS];
 	size_t plugins_n;
 };
@@ -59,6 +59,8 @@ static int own_option(struct options *o, int argc, char **argv, int *i)
 
 	if (strcmp(arg, "--scatter") == 0)
 		return o->scatter = true;
+	if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0)
+		return o->help = true;
 	if (qv_bench_opt_is(arg, "--rounds"))
 		return qv_bench_opt_number(argc, argv, i, 1, 1000, &o->rounds) ? -1 : 1;
 	if (qv_bench_opt_is(arg, "--seconds"))
@@ -91,6 +93,7 @@ static int report(struct qv_bench *bench, const struct qv_bm_plan *plan,
 
 	qv_bench_finish(bench);
 	qv_bm_print(bench, plan, stdout);
+	qv_bm_verdict(bench, stdout);
 	if (opts->json && qv_bench_write_json(bench, opts->json_file)) {
 		fprintf(stderr, "quiver: cannot write %s\n", opts->json);
 		status = 1;
@@ -145,12 +148,12 @@ int qv_bench_match(int argc, char **argv)
 	struct qv_bm_plan plan = {.cases = NULL};
 	int status;
 
-	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+	if (parse(&o, argc, argv))
+		return 2;
+	if (o.help) {
 		help();
 		return 0;
 	}
-	if (parse(&o, argc, argv))
-		return 2;
 	o.rounds = o.rounds ? o.rounds : o.common.quick ? 7 : 11;
 	o.seconds = o.seconds ? o.seconds : o.common.quick ? 18 : 900;
 	plan.cases_n = qv_bm_case_list(&o.common, &plan.cases);

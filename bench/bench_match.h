@@ -180,6 +180,9 @@ void qv_bm_replay_stop(struct qv_bm_replay *r);
  * operations that were compared. 0, or -1 at a wrong answer, whose number is *done. */
 int qv_bm_replay_check(struct qv_bm_replay *r, double ns, size_t *done);
 
+/* A few receives posted to a fresh engine and cancelled: -1 if one is still there. */
+int qv_bm_replay_cancel(struct qv_bm_replay *r);
+
 /* The prologue and `pairs` pairs of operations (steady) or whole loops, timed from the first. -1
  * when the answers are wrong. */
 int qv_bm_replay_cold(struct qv_bm_replay *r, size_t units);
@@ -208,7 +211,8 @@ void qv_bm_measure_memory(struct qv_bm_plan *plan, const struct qv_bm_case *c,
 /* Memory for the nodes of a trace, and what structures may know of it beforehand. */
 void qv_bm_prepare(struct qv_bm_plan *plan, struct qv_bm_trace *t);
 
-/* ---- bench_match_report.c -------------------------------------------------------------------- */
+/* ---- bench_match_report.c, bench_match_verdict.c --------------------------------------------- */
 void qv_bm_print(const struct qv_bench *bench, const struct qv_bm_plan *plan, FILE *out);
+void qv_bm_verdict(struct qv_bench *bench, FILE *out);
 
 #endif /* BENCH_MATCH_H */

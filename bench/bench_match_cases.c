@@ -193,23 +193,38 @@ static void offer_group(struct list *list, const struct group *g)
 	}
 }
 
-/* Elements of --filter that are names in full, of sizes that no list has. */
-static void offer_spelled(struct list *list, const char *filter)
+/* One element of --filter: sizes that no list has may be spelled out. Whether it wants a case. */
+static bool offer_spelled(struct list *list, const char *glob)
 {
+	const struct qv_bench_opts opts = {.filter = glob};
 	struct qv_bm_case c;
-	char name[QV_BENCH_NAME];
+
+	for (size_t i = 0; i < list->n; i++)
+		if (qv_bench_case_wanted(&opts, list->at[i].name))
+			return true;
+	if (parse(glob, &c))
+		return false;
+	put(list, &c);
+	return true;
+}
+
+/* Whether every element of --filter wants a case. */
+static bool offer_filter(struct list *list, const char *filter)
+{
+	char glob[256];
 
 	while (*filter) {
-		size_t n = strcspn(filter, ","), i = 0;
+		size_t n = strcspn(filter, ",");
 
-		snprintf(name, sizeof(name), "%.*s", (int)n, filter);
-		while (i < list->n && strcmp(list->at[i].name, name))
-			i++;
-		if (i == list->n && n < sizeof(name) && parse(name, &c) == 0)
-			put(list, &c);
+		snprintf(glob, sizeof(glob), "%.*s", (int)n, filter);
+		if (!offer_spelled(list, glob)) {
+			fprintf(stderr, "quiver: no case matches --filter '%s'\n", glob);
+			return false;
+		}
 		filter += n;
 		filter += *filter == ',';
 	}
+	return true;
 }
 
 size_t qv_bm_case_list(const struct qv_bench_opts *opts, struct qv_bm_case **cases)
@@ -218,10 +233,16 @@ size_t qv_bm_case_list(const struct qv_bench_opts *opts, struct qv_bm_case **cas
 
 	for (size_t g = 0; g < GROUPS; g++)
 		offer_group(&list, &groups[g]);
-	if (opts->filter)
-		offer_spelled(&list, opts->filter);
-	if (!list.n)
-		fprintf(stderr, "quiver: no case matches --filter %s\n", opts->filter);
 	*cases = list.at;
-	return list.n;
+	if (!opts->filter)
+		return list.n;
+	if (*opts->filter && offer_filter(&list, opts->filter)) {
+		*cases = list.at;
+		return list.n;
+	}
+	if (!*opts->filter)
+		fprintf(stderr, "quiver: --filter is empty\n");
+	free(list.at);
+	*cases = NULL;
+	return 0;
 }

@@ -114,6 +114,21 @@ int qv_bm_replay_check(struct qv_bm_replay *r, double ns, size_t *done)
 	return rc < 0 ? -1 : 0;
 }
 
+int qv_bm_replay_cancel(struct qv_bm_replay *r)
+{
+	const uint32_t *line = r->trace->line;
+	uint32_t n = r->trace->recvs_n < 3 ? r->trace->recvs_n : 3;
+	static const uint32_t order[] = {1, 0, 2};
+
+	for (uint32_t i = 0; i < n; i++)
+		if (r->ops->post(r->engine, node_at(r, line[i])))
+			return -1;
+	for (uint32_t i = 0; i < 3; i++)
+		if (order[i] < n && r->ops->cancel(r->engine, node_at(r, line[order[i]])))
+			return -1;
+	return r->ops->arrive(r->engine, node_at(r, line[r->trace->recvs_n])) ? -1 : 0;
+}
+
 /* ---- timed ----------------------------------------------------------------------------------- */
 /* Not inlined: the same machine code for every contender and case. */
 static __attribute__((noinline)) uintptr_t run_pairs(call_fn *first, call_fn *second, void *engine,

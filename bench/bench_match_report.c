@@ -55,11 +55,15 @@ static void put_table(const struct qv_bench *bench, size_t n, size_t from, enum 
 	for (size_t i = 0; i < bench->rows_n; i += n)
 		if ((int)strlen(bench->rows[i].name) > wide)
 			wide = (int)strlen(bench->rows[i].name);
-	fprintf(out, "\n%s (ns/op; mem: bytes)\n%-*s", title[figure], wide, "case");
+	fprintf(out, "\n%s (%s)\n%-*s", title[figure],
+		figure == P50 ? "ns/op; mem: bytes" : "ns/op", wide, "case");
 	for (size_t i = from; i < to; i++)
 		fprintf(out, " %10s", bench->rows[i].impl);
 	fputs(figure == P50 && to == n ? "   auto / best other [95 % interval]\n" : "\n", out);
 	for (size_t i = 0; i < bench->rows_n; i += n) {
+		/* Bytes have no spread. */
+		if (figure != P50 && strcmp(bench->rows[i].unit, "bytes") == 0)
+			continue;
 		fprintf(out, "%-*s", wide, bench->rows[i].name);
 		for (size_t k = from; k < to; k++)
 			put_figure(&bench->rows[i + k], figure, out);

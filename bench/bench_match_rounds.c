@@ -47,11 +47,26 @@ static size_t next_units(const struct qv_bm_plan *plan, const struct qv_bm_repla
 	return units < (double)least ? least : (size_t)(units + 1);
 }
 
-/* Whether the answers are right, and soon enough. NULL, or why not. */
+/* Every call on a fresh engine. NULL, or what is wrong. */
+static const char *cancel_fault(struct qv_bm_replay *r)
+{
+	int rc;
+
+	if (!r->ops->cancel)
+		return NULL;
+	if (qv_bm_replay_start(r))
+		return "cannot be created";
+	rc = qv_bm_replay_cancel(r);
+	qv_bm_replay_stop(r);
+	return rc ? "wrong answer of cancel" : NULL;
+}
+
+/* Whether the answers are right, and soon enough. */
 static void check(struct qv_bm_plan *plan, struct lane *lane, struct qv_bench_row *row)
 {
 	struct qv_bm_replay *r = &lane->replay;
 	const struct qv_bm_trace *t = r->trace;
+	const char *fault;
 	char why[QV_BENCH_NAME];
 	size_t done = 0, ops;
 	double each;
@@ -66,6 +81,11 @@ static void check(struct qv_bm_plan *plan, struct lane *lane, struct qv_bench_ro
 	if (rc) {
 		snprintf(why, sizeof(why), "wrong answer at operation %zu", done);
 		drop(lane, row, why);
+		return;
+	}
+	fault = cancel_fault(r);
+	if (fault) {
+		drop(lane, row, fault);
 		return;
 	}
 	each = r->ns / (double)(r->timed ? r->timed : 1);

@@ -103,6 +103,12 @@ struct qv_bench_ratio_line {
 	struct qv_bench_interval ratio;
 };
 
+/* A figure that sums up many rows. */
+struct qv_bench_verdict {
+	char key[QV_BENCH_NAME];
+	double value;
+};
+
 struct qv_bench_fact {
 	char key[32];
 	char value[256];
@@ -116,6 +122,8 @@ struct qv_bench {
 	size_t rows_n, rows_room;
 	struct qv_bench_ratio_line *ratios;
 	size_t ratios_n, ratios_room;
+	struct qv_bench_verdict *verdict;
+	size_t verdict_n, verdict_room;
 };
 
 /* A new row; the pointer holds until the next one is added. Ends the program without memory. */
@@ -128,6 +136,7 @@ void qv_bench_row_round(struct qv_bench_row *row, const float *samples, size_t n
 void qv_bench_row_mean(struct qv_bench_row *row, double mean);
 void qv_bench_ratio_add(struct qv_bench *bench, size_t row, const char *of,
 			struct qv_bench_interval ratio);
+void qv_bench_verdict_add(struct qv_bench *bench, const char *key, double value);
 /* Percentiles of every row. */
 void qv_bench_finish(struct qv_bench *bench);
 void qv_bench_print(const struct qv_bench *bench, FILE *out);
@@ -145,9 +154,8 @@ void qv_bench_machine(struct qv_bench *bench);
 void qv_bench_machine_print(const struct qv_bench *bench, FILE *out);
 
 /* ---- qv_bench_plot.c ------------------------------------------------------------------------- */
-/* 0 if gnuplot is there; else -1 after a line on stderr. */
-int qv_bench_plot_possible(void);
-/* One panel per unit, one line per impl over the cases. 0, or -1 after a line on stderr. */
+/* An SVG: a panel for cases that differ in their last number, a line for each impl over that
+ * number. 0, or -1 after a line on stderr. */
 int qv_bench_plot(const struct qv_bench *bench, const char *file);
 
 #endif /* QV_BENCH_H */

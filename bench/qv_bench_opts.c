@@ -12,7 +12,7 @@ const char qv_bench_opts_help[] =
 	"  --filter GLOB    only cases that match (several: comma between)\n"
 	"  --impl LIST      only these contenders (comma between)\n"
 	"  --json FILE      write the rows as JSON\n"
-	"  --plot FILE.svg  draw the medians (needs gnuplot)\n";
+	"  --plot FILE.svg  draw the medians\n";
 
 bool qv_bench_opt_is(const char *arg, const char *name)
 {
@@ -62,6 +62,17 @@ static int open_json(struct qv_bench_opts *opts)
 	return -1;
 }
 
+/* Whether the file can be written is found out before anything is measured. */
+static int try_plot(const char *file)
+{
+	FILE *out = fopen(file, "w");
+
+	if (out && fclose(out) == 0)
+		return 1;
+	fprintf(stderr, "quiver: cannot write %s: %s\n", file, strerror(errno));
+	return -1;
+}
+
 int qv_bench_opt(struct qv_bench_opts *opts, int argc, char **argv, int *i)
 {
 	const char *arg = argv[*i];
@@ -76,7 +87,7 @@ int qv_bench_opt(struct qv_bench_opts *opts, int argc, char **argv, int *i)
 		return (opts->impls = qv_bench_opt_value(argc, argv, i)) ? 1 : -1;
 	if (qv_bench_opt_is(arg, "--plot")) {
 		opts->plot = qv_bench_opt_value(argc, argv, i);
-		return opts->plot && qv_bench_plot_possible() == 0 ? 1 : -1;
+		return opts->plot ? try_plot(opts->plot) : -1;
 	}
 	if (qv_bench_opt_is(arg, "--json")) {
 		opts->json = qv_bench_opt_value(argc, argv, i);

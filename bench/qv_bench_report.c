@@ -74,6 +74,16 @@ void qv_bench_ratio_add(struct qv_bench *bench, size_t row, const char *of,
 	snprintf(line->of, sizeof(line->of), "%s", of);
 }
 
+void qv_bench_verdict_add(struct qv_bench *bench, const char *key, double value)
+{
+	struct qv_bench_verdict *v;
+
+	bench->verdict = grown(bench->verdict, bench->verdict_n, &bench->verdict_room, sizeof(*v));
+	v = &bench->verdict[bench->verdict_n++];
+	snprintf(v->key, sizeof(v->key), "%s", key);
+	v->value = value;
+}
+
 void qv_bench_finish(struct qv_bench *bench)
 {
 	for (struct qv_bench_row *row = bench->rows; row < bench->rows + bench->rows_n; row++) {
@@ -153,7 +163,7 @@ static json_t *json_ratio(const struct qv_bench *bench, const struct qv_bench_ra
 int qv_bench_write_json(const struct qv_bench *bench, FILE *out)
 {
 	json_t *machine = json_object(), *rows = json_array(), *ratios = json_array();
-	json_t *root;
+	json_t *verdict = json_object(), *root;
 	int rc;
 
 	for (size_t i = 0; i < bench->facts_n; i++)
@@ -163,8 +173,14 @@ int qv_bench_write_json(const struct qv_bench *bench, FILE *out)
 		json_array_append_new(rows, json_row(&bench->rows[i]));
 	for (size_t i = 0; i < bench->ratios_n; i++)
 		json_array_append_new(ratios, json_ratio(bench, &bench->ratios[i]));
+	for (size_t i = 0; i < bench->verdict_n; i++)
+		json_object_set_new(verdict, bench->verdict[i].key,
+				    json_real(bench->verdict[i].value));
 	root = json_pack("{s:s, s:o, s:o, s:o}", "bench", bench->name, "machine", machine, "rows",
 			 rows, "ratios", ratios);
+	if (bench->verdict_n)
+		json_object_set(root, "verdict", verdict);
+	json_decref(verdict);
 	rc = json_dumpf(root, out, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(6));
 	json_decref(root);
 	return rc || fputc('\n', out) == EOF || fflush(out) ? -1 : 0;
@@ -179,6 +195,7 @@ void qv_bench_free(struct qv_bench *bench)
 	}
 	free(bench->rows);
 	free(bench->ratios);
+	free(bench->verdict);
 }
 
 void qv_bench_progress(const char *format, ...)
