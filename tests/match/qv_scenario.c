@@ -140,8 +140,7 @@ static const struct qv_scenario scenarios[] = {
 	 .take = 2,
 	 .peek = 2,
 	 .many = 10,
-	 .depth = 1500,
-	 .weight = 3,
+	 .depth = 1200,
 	 .wraps = 1},
 };
 

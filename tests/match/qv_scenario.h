@@ -20,7 +20,6 @@ struct qv_scenario {
 	unsigned int many;               /* of posts and arrivals: they come in batches */
 	unsigned int depth;              /* queues are kept around this length */
 	unsigned int no_memory;          /* of the allocations: they fail */
-	unsigned int weight;             /* share of the operations, 0: 1 */
 	int colliding; /* tags that meet in one bucket of the engine's weak hash */
 	int wraps;     /* sequence numbers pass their end while entries are queued */
 };

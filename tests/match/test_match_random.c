@@ -209,7 +209,7 @@ static void set_up(const char *isa_name, const char *ops)
 
 int main(int argc, char **argv)
 {
-	uint64_t done = 0, deepest = 0, weights = 0;
+	uint64_t done = 0, deepest = 0;
 	const struct qv_scenario *s;
 	size_t n;
 
@@ -220,13 +220,11 @@ int main(int argc, char **argv)
 	structure = argv[1];
 	set_up(argv[2], argv[3]);
 	s = qv_scenarios(&n);
-	for (size_t i = 0; i < n; i++) {
-		weights += s[i].weight ? s[i].weight : 1;
+	for (size_t i = 0; i < n; i++)
 		deepest = s[i].depth > deepest ? s[i].depth : deepest;
-	}
 	qv_nodes_init(&nodes, 2 * deepest + 64);
 	for (size_t i = 0; i < n; i++)
-		done += run_scenario(&s[i], n_ops * (s[i].weight ? s[i].weight : 1) / weights + 1);
+		done += run_scenario(&s[i], n_ops / n + 1);
 	qv_nodes_fini(&nodes);
 	for (int i = 0; is_auto && i < 4; i++)
 		QV_NEED(flips[i / 2][i % 2] >= n_ops / 4000);
