@@ -36,6 +36,7 @@ enum qv_fb_kind {
 	QV_FB_LAT,  /* half a round trip, us */
 	QV_FB_RATE, /* Mmsg/s */
 	QV_FB_BW,   /* MB/s */
+	QV_FB_SELF, /* a message to itself and its receive, ns/op */
 };
 
 enum qv_fb_queue {
@@ -44,11 +45,14 @@ enum qv_fb_queue {
 	QV_FB_UMQ, /* unexpected messages that wait meanwhile */
 };
 
+enum qv_fb_position { QV_FB_HEAD, QV_FB_TAIL, QV_FB_RAND, QV_FB_MISS }; /* of QV_FB_SELF */
+
 /* ---- bench_fabric_cases.c -------------------------------------------------------------------- */
 struct qv_fb_case {
 	char name[QV_BENCH_NAME];
 	enum qv_fb_kind kind;
 	enum qv_fb_queue queue;
+	enum qv_fb_position position;
 	uint32_t bytes, depth, window;
 };
 
@@ -86,6 +90,8 @@ struct qv_fb_ep {
 	struct fid_cq *cq;
 	struct fid_ep *ep;
 	fi_addr_t peer, from;
+	fi_addr_t addr[2];   /* the other process, this one */
+	bool knows_self;     /* addr[1] is there */
 	size_t inject_below; /* shorter messages go by fi_tinject; 0 = none do */
 	uint64_t sends_out;  /* sends without their completion */
 	unsigned int next_op;
@@ -98,6 +104,8 @@ struct qv_fb_ep {
 /* Sets the environment for setup and opens. 0, or -1 with ep->error set. */
 int qv_fb_ep_open(struct qv_fb_ep *ep, const struct qv_fb_setup *setup);
 int qv_fb_ep_connect(struct qv_fb_ep *ep, const void *address);
+/* Send to, and receive from, itself (own: its address) from now on, or the other one again. */
+int qv_fb_ep_turn(struct qv_fb_ep *ep, const void *own, bool self);
 void qv_fb_ep_close(struct qv_fb_ep *ep);
 
 /* All return 0, or -1 with ep->error set. A send or receive retries while the provider is busy. */
@@ -128,6 +136,7 @@ struct qv_fb_run {
 	struct qv_fb_ep ep;
 	int rank;
 	bool self;                             /* one process that sends to itself */
+	char own[QV_FB_ADDRESS];               /* address */
 	uint64_t nonce;                        /* makes payloads differ from block to block */
 	uint64_t deep_base;                    /* first value of the queued messages */
 	char *send_buf, *recv_buf;             /* window x bytes */
@@ -146,6 +155,11 @@ void qv_fb_run_free(struct qv_fb_run *run);
 int qv_fb_run(struct qv_fb_run *run, const struct qv_fb_command *command);
 /* n messages to itself; kept out of line as the function to count in under callgrind. */
 int qv_fb_solo_loop(struct qv_fb_run *run, uint32_t bytes, uint32_t n);
+
+/* ---- bench_fabric_self.c: one process alone ---------------------------------------------------
+ */
+#define QV_FB_SELF_OPS 8 /* in a sample: the clock's steps are as long as some operations */
+int qv_fb_run_self(struct qv_fb_run *run, const struct qv_fb_command *command);
 
 /* ---- bench_fabric_queue.c: other receives and messages in the way ---------------------------- */
 int qv_fb_barrier(struct qv_fb_run *run);

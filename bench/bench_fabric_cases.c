@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const qv_fb_unit[] = {"us", "Mmsg/s", "MB/s"};
+const char *const qv_fb_unit[] = {"us", "Mmsg/s", "MB/s", "ns/op"};
 
 static const struct {
 	const char *name;
@@ -20,7 +20,9 @@ static const struct {
 	{"lat/4096/umq1000", false},  {"lat/4096/umq10000", false}, {"rate/8/1", true},
 	{"rate/8/64", true},          {"rate/8/64/prq1000", true},  {"rate/8/64/prq10000", false},
 	{"bw/4096", false},           {"bw/65536", true},           {"bw/1048576", true},
-	{"bw/4194304", false},
+	{"bw/4194304", false},        {"prq/rand/16", false},       {"prq/rand/1000", false},
+	{"prq/rand/10000", false},    {"umq/rand/16", false},       {"umq/rand/1000", false},
+	{"umq/rand/10000", false},
 };
 
 /* A decimal number up to high at *text, which moves behind it. */
@@ -80,6 +82,30 @@ static int parse_rest(const char *text, struct qv_fb_case *out)
 	return *text ? -1 : 0;
 }
 
+/* "<position>/<depth>" of a queue, as quiver bench match names it. */
+static int parse_self(const char *text, enum qv_fb_queue queue, struct qv_fb_case *out)
+{
+	static const char *const positions[] = {"head/", "tail/", "rand/", "miss/"};
+
+	out->kind = QV_FB_SELF;
+	out->queue = queue;
+	out->bytes = sizeof(uint64_t);
+	out->window = 1;
+	for (int i = QV_FB_HEAD; i <= QV_FB_MISS; i++) {
+		size_t n = strlen(positions[i]);
+
+		out->position = (enum qv_fb_position)i;
+		if (strncmp(text, positions[i], n) == 0) {
+			text += n;
+			if (number(&text, QV_FB_DEPTH, &out->depth) || *text)
+				return -1;
+			/* There is something to take. */
+			return out->depth || i == QV_FB_MISS ? 0 : -1;
+		}
+	}
+	return -1;
+}
+
 int qv_fb_case_parse(const char *name, struct qv_fb_case *out)
 {
 	static const char *const prefix[] = {"lat/", "rate/", "bw/"};
@@ -88,6 +114,10 @@ int qv_fb_case_parse(const char *name, struct qv_fb_case *out)
 	if (strlen(name) >= sizeof(out->name))
 		return -1;
 	strcpy(out->name, name);
+	if (strncmp(name, "prq/", 4) == 0)
+		return parse_self(name + 4, QV_FB_PRQ, out);
+	if (strncmp(name, "umq/", 4) == 0)
+		return parse_self(name + 4, QV_FB_UMQ, out);
 	for (int kind = QV_FB_LAT; kind <= QV_FB_BW; kind++) {
 		size_t n = strlen(prefix[kind]);
 

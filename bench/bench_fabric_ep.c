@@ -147,6 +147,26 @@ int qv_fb_ep_connect(struct qv_fb_ep *ep, const void *address)
 	return 0;
 }
 
+int qv_fb_ep_turn(struct qv_fb_ep *ep, const void *own, bool self)
+{
+	bool directed = ep->from != FI_ADDR_UNSPEC;
+	int rc;
+
+	if (ep->ucx)
+		return qv_fb_ucx_turn(ep, own, self);
+	if (!ep->knows_self) {
+		ep->addr[0] = ep->peer;
+		rc = fi_av_insert(ep->av, own, 1, &ep->addr[1], 0, NULL);
+		if (rc != 1)
+			return qv_fb_fail(ep, "fi_av_insert", rc < 0 ? rc : -FI_EINVAL);
+		ep->knows_self = true;
+	}
+	ep->peer = ep->addr[self];
+	if (directed)
+		ep->from = ep->peer;
+	return 0;
+}
+
 void qv_fb_ep_close(struct qv_fb_ep *ep)
 {
 	struct fid *fids[] = {ep->ep ? &ep->ep->fid : NULL, ep->cq ? &ep->cq->fid : NULL,

@@ -17,12 +17,19 @@ struct lane {
 	bool in;      /* still answers in this case */
 };
 
+static bool more_is_better(const struct qv_fb_case *what)
+{
+	return what->kind == QV_FB_RATE || what->kind == QV_FB_BW;
+}
+
 /* How many samples fit into one block, from the median of a short one. */
 static uint32_t samples_for(const struct qv_fb_case *what, float *samples, uint32_t n, double us)
 {
 	double median = qv_bench_percentile(samples, n, 0.5), each, fit;
 
-	if (what->kind == QV_FB_LAT)
+	if (what->kind == QV_FB_SELF)
+		each = QV_FB_SELF_OPS * median / 1000;
+	else if (what->kind == QV_FB_LAT)
 		each = 2 * median;
 	else if (what->kind == QV_FB_RATE)
 		each = what->window / median;
@@ -44,7 +51,7 @@ static void calibrate(struct qv_fb_plan *plan, struct lane *lane, const struct q
 		      struct qv_bench_row *row)
 {
 	struct qv_fb_command *command = &lane->command;
-	bool deep = what->depth > 0, flat = !deep || what->kind == QV_FB_LAT;
+	bool deep = what->depth > 0, flat = !deep || !more_is_better(what);
 
 	command->what = *what;
 	command->flat_n = flat ? QV_FB_FEW : 0;
@@ -139,7 +146,7 @@ static void measure_case(struct qv_fb_plan *plan, size_t at, struct qv_bench *be
 	for (size_t i = 0; i < n; i++) {
 		struct qv_bench_row *row =
 			qv_bench_row_add(bench, what->name, plan->pairs[i].setup.impl,
-					 qv_fb_unit[what->kind], what->kind != QV_FB_LAT);
+					 qv_fb_unit[what->kind], more_is_better(what));
 
 		qv_bench_progress("[%zu/%zu] %s %s", at + 1, plan->cases_n, what->name, row->impl);
 		lanes[i].pair = &plan->pairs[i];

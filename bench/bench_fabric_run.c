@@ -262,6 +262,8 @@ int qv_fb_run(struct qv_fb_run *run, const struct qv_fb_command *command)
 	run->nonce += 0x10000u;
 	if (qv_fb_run_reserve(run, what) || qv_fb_barrier(run))
 		return -1;
+	if (what->kind == QV_FB_SELF)
+		return qv_fb_run_self(run, command);
 	if (command->flat_n && checked_and_timed(run, what, command->flat_n, run->flat))
 		return -1;
 	if (!command->deep_n)

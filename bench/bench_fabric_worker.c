@@ -101,13 +101,13 @@ static void describe(const struct qv_fb_ep *ep, char *text, size_t size)
 
 static int introduce(struct qv_fb_run *run, int fd)
 {
-	char address[QV_FB_ADDRESS] = {0}, peer[QV_FB_ADDRESS], how[QV_FB_TEXT];
+	char peer[QV_FB_ADDRESS], how[QV_FB_TEXT];
 	size_t n;
 
-	if (own_address(&run->ep, address, &n))
+	if (own_address(&run->ep, run->own, &n))
 		return -1;
 	describe(&run->ep, how, sizeof(how));
-	if (reply(run, fd, 0, how, NULL, address, n) || get_all(fd, peer, sizeof(peer)))
+	if (reply(run, fd, 0, how, NULL, run->own, n) || get_all(fd, peer, sizeof(peer)))
 		return qv_fb_fail(&run->ep, "the parent is gone", 0);
 	return qv_fb_ep_connect(&run->ep, peer);
 }

@@ -38,7 +38,8 @@ struct qv_fb_ucx {
 #undef MEMBER
 	ucp_context_h context;
 	ucp_worker_h worker;
-	ucp_ep_h peer;
+	ucp_ep_h peer; /* one of: the other process, this one */
+	ucp_ep_h ends[2];
 	const char *transports;
 	uint64_t completed; /* operations, in all */
 };
@@ -138,13 +139,29 @@ int qv_fb_ucx_address(struct qv_fb_ep *ep, char *address, size_t *n)
 	return 0;
 }
 
-int qv_fb_ucx_connect(struct qv_fb_ep *ep, const void *address)
+static int connect_to(struct qv_fb_ep *ep, const void *address, ucp_ep_h *end)
 {
 	const ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
 					.address = address};
-	ucs_status_t status = ep->ucx->ucp_ep_create(ep->ucx->worker, &params, &ep->ucx->peer);
+	ucs_status_t status = ep->ucx->ucp_ep_create(ep->ucx->worker, &params, end);
 
 	return status == UCS_OK ? 0 : failed(ep, "ucp_ep_create", status);
+}
+
+int qv_fb_ucx_connect(struct qv_fb_ep *ep, const void *address)
+{
+	if (connect_to(ep, address, &ep->ucx->ends[0]))
+		return -1;
+	ep->ucx->peer = ep->ucx->ends[0];
+	return 0;
+}
+
+int qv_fb_ucx_turn(struct qv_fb_ep *ep, const void *own, bool self)
+{
+	if (!ep->ucx->ends[1] && connect_to(ep, own, &ep->ucx->ends[1]))
+		return -1;
+	ep->ucx->peer = ep->ucx->ends[self];
+	return 0;
 }
 
 /* The library stays: it cannot take back all that it has changed. */

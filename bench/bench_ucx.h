@@ -21,6 +21,7 @@ int qv_fb_ucx_open(struct qv_fb_ep *ep, const struct qv_fb_setup *setup);
 /* *n: room for the address, then its length. */
 int qv_fb_ucx_address(struct qv_fb_ep *ep, char *address, size_t *n);
 int qv_fb_ucx_connect(struct qv_fb_ep *ep, const void *address);
+int qv_fb_ucx_turn(struct qv_fb_ep *ep, const void *own, bool self);
 void qv_fb_ucx_close(struct qv_fb_ep *ep);
 void qv_fb_ucx_describe(const struct qv_fb_ep *ep, char *text, size_t size);
 

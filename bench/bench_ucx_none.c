@@ -26,6 +26,13 @@ int qv_fb_ucx_connect(struct qv_fb_ep *ep, const void *address)
 	return qv_fb_fail(ep, "no UCX", 0);
 }
 
+int qv_fb_ucx_turn(struct qv_fb_ep *ep, const void *own, bool self)
+{
+	(void)own;
+	(void)self;
+	return qv_fb_fail(ep, "no UCX", 0);
+}
+
 void qv_fb_ucx_close(struct qv_fb_ep *ep)
 {
 	(void)ep;

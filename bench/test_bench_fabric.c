@@ -14,6 +14,8 @@
 static const char *tool, *json_file;
 
 static const char *const cases[] = {"lat/8/prq0", "lat/8/umq16", "rate/8/64", "bw/65536"};
+static const char *const self_cases[] = {"prq/rand/100", "prq/tail/3",   "prq/miss/20",
+					 "umq/head/100", "umq/rand/100", "umq/miss/20"};
 static const char *const impls[] = {"shm", "quiver+shm"};
 
 static int run(const char *arguments)
@@ -56,7 +58,7 @@ static void check_row(json_t *rows, const char *name, const char *impl)
 				     &p50, "p99", &p99, "mean", &mean, "n", &n, "answer", &answer),
 			 0);
 	assert_true(p50 > 0 && p99 > 0 && mean > 0 && n >= 4);
-	assert_true(strncmp(name, "lat", 3) ? p99 <= p50 : p99 >= p50);
+	assert_true(!strncmp(name, "rate", 4) || !strncmp(name, "bw", 2) ? p99 <= p50 : p99 >= p50);
 }
 
 static void short_run(void **state)
@@ -83,6 +85,32 @@ static void short_run(void **state)
 	ratios = json_object_get(root, "ratios");
 	assert_int_equal(json_array_size(ratios), 4 + 2);
 	json_decref(root);
+}
+
+/* A process that sends to itself, over every kind of contender. */
+static void self(void **state)
+{
+	char arguments[2048];
+	json_t *root;
+
+	for (size_t c = 0; c < sizeof(self_cases) / sizeof(self_cases[0]); c++) {
+		snprintf(arguments, sizeof(arguments),
+			 "--impl 'shm,quiver+shm,quiver+net' --filter '%s' --rounds 2 "
+			 "--block-ms 1 --json '%s'",
+			 self_cases[c], json_file);
+		assert_int_equal(run(arguments), 0);
+		root = json_load_file(json_file, 0, NULL);
+		assert_non_null(root);
+		assert_int_equal(json_array_size(json_object_get(root, "rows")), 3);
+		check_row(json_object_get(root, "rows"), self_cases[c], "shm");
+		check_row(json_object_get(root, "rows"), self_cases[c], "quiver+shm");
+		check_row(json_object_get(root, "rows"), self_cases[c], "quiver+net");
+		json_decref(root);
+	}
+	assert_int_not_equal(run("--impl shm --filter prq/middle/3"), 0);
+	assert_int_not_equal(run("--impl shm --filter umq/rand/"), 0);
+	assert_int_not_equal(run("--impl shm --filter umq/head/0"), 0);
+	assert_int_equal(run("--impl quiver+shm --filter umq/miss/0 --rounds 2 --block-ms 1"), 0);
 }
 
 /* The output of the last run has this text. */
@@ -124,6 +152,8 @@ static void ucx(void **state)
 	/* quiver+shm against ucx+shm; at depth 16 all three against their depth 0. */
 	assert_int_equal(json_array_size(json_object_get(root, "ratios")), 4 + 3);
 	json_decref(root);
+	assert_int_equal(run("--impl ucx+shm,ucx+tcp --filter umq/rand/50 --rounds 2 --block-ms 1"),
+			 0);
 	assert_int_equal(run("--solo 100 --impl ucx+shm --filter lat/8/umq100"), 0);
 	assert_int_not_equal(run("--impl ucx+verbs --filter lat/8/prq0"), 0);
 	assert_true(said("ucx+verbs: of UCX there are ucx+shm and ucx+tcp"));
@@ -150,8 +180,8 @@ static void bad_use(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(short_run), cmocka_unit_test(ucx),
-					   cmocka_unit_test(bad_use)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(short_run), cmocka_unit_test(self),
+					   cmocka_unit_test(ucx), cmocka_unit_test(bad_use)};
 
 	if (argc != 3) {
 		fprintf(stderr, "usage: %s QUIVER FILE.json\n", argv[0]);
