@@ -26,6 +26,7 @@ static const struct command benches[] = {
 #ifdef QV_HAVE_FABRIC
 	{"fabric", qv_bench_fabric, "native libfabric providers against quiver over them"},
 #endif
+	{"combine", qv_bench_combine, "reductions of arrays against a plain loop and Open MPI's"},
 	{NULL, NULL, NULL},
 };
 

@@ -24,20 +24,39 @@ const char *qv_combine_isa(const struct qv_combine *combine)
 	return combine->name;
 }
 
-/* Arrays that overlap without being the same: differ by less than their length, either way. */
+/* Arrays that overlap without being the same: less than their length apart, but not 0. */
 static int overlap(const void *x, const void *y, size_t bytes)
 {
 	uintptr_t apart = (uintptr_t)x - (uintptr_t)y;
 
-	return apart && (apart < bytes || -apart < bytes);
+	return apart + (bytes - 1) < 2 * bytes - 1 && apart;
 }
 
-/* Bytes of count elements, or 0 if that is more than there can be. */
-static size_t bytes_of(enum qv_type type, size_t count)
-{
-	size_t size = qv_type_size(type);
+/* Sizes are powers of two: a shift, where a product would need a division to be checked. */
+static const uint8_t log2_size[QV_N_TYPES] = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 2, 3, 4, 3, 4, 5};
 
-	return count > PTRDIFF_MAX / size ? 0 : count * size;
+_Static_assert(sizeof(float) == 4 && sizeof(double) == 8 && sizeof(long double) == 16,
+	       "log2_size is of these");
+
+/* 1 if there cannot be so many elements: no array is longer than PTRDIFF_MAX. */
+static int too_many(enum qv_type type, size_t count)
+{
+	return count >> (63 - log2_size[type]) != 0;
+}
+
+int qv_combine(const struct qv_combine *combine, enum qv_op op, enum qv_type type, void *inout,
+	       const void *in, size_t count)
+{
+	const qv_combine_fn fn = qv_combine_find(combine, op, type);
+
+	if (!fn)
+		return QV_EINVAL;
+	if (!count)
+		return QV_OK;
+	if (too_many(type, count) || overlap(inout, in, count << log2_size[type]))
+		return QV_EINVAL;
+	fn(inout, inout, in, count);
+	return QV_OK;
 }
 
 int qv_combine_to(const struct qv_combine *combine, enum qv_op op, enum qv_type type, void *dst,
@@ -50,17 +69,11 @@ int qv_combine_to(const struct qv_combine *combine, enum qv_op op, enum qv_type 
 		return QV_EINVAL;
 	if (!count)
 		return QV_OK;
-	bytes = bytes_of(type, count);
-	if (!bytes || overlap(dst, a, bytes) || overlap(dst, b, bytes))
+	bytes = count << log2_size[type];
+	if (too_many(type, count) || overlap(dst, a, bytes) || overlap(dst, b, bytes))
 		return QV_EINVAL;
 	fn(dst, a, b, count);
 	return QV_OK;
-}
-
-int qv_combine(const struct qv_combine *combine, enum qv_op op, enum qv_type type, void *inout,
-	       const void *in, size_t count)
-{
-	return qv_combine_to(combine, op, type, inout, inout, in, count);
 }
 
 /*
@@ -82,16 +95,16 @@ int qv_combine_many(const struct qv_combine *combine, enum qv_op op, enum qv_typ
 		    const void *const *src, size_t n, size_t count)
 {
 	const qv_combine_fn fn = qv_combine_find(combine, op, type);
-	const size_t size = qv_type_size(type), step = size ? CHUNK / size : 0;
-	size_t bytes;
+	size_t bytes, step;
 
 	if (!fn || !n)
 		return QV_EINVAL;
 	if (!count)
 		return QV_OK;
-	bytes = bytes_of(type, count);
-	if (!bytes)
+	if (too_many(type, count))
 		return QV_EINVAL;
+	bytes = count << log2_size[type];
+	step = CHUNK >> log2_size[type];
 	for (size_t i = 0; i < n; i++)
 		if (overlap(dst, src[i], bytes))
 			return QV_EINVAL;
@@ -100,7 +113,7 @@ int qv_combine_many(const struct qv_combine *combine, enum qv_op op, enum qv_typ
 	if (n == 2)
 		fn(dst, src[0], src[1], count);
 	for (size_t i = 0; n > 2 && i < count; i += step)
-		chunk_of_many(fn, dst, (const char *const *)src, n, i * size,
+		chunk_of_many(fn, dst, (const char *const *)src, n, i << log2_size[type],
 			      count - i < step ? count - i : step);
 	return QV_OK;
 }

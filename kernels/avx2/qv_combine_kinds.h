@@ -44,6 +44,10 @@
 	X(band_u8, 1)              \
 	X(bor_u8, 1)               \
 	X(bxor_u8, 1)              \
+	X(sum_u128, 16)            \
+	X(land_u128, 16)           \
+	X(lor_u128, 16)            \
+	X(lxor_u128, 16)           \
 	QV_KINDS_INTEGER(X, 32, 4) \
 	QV_KINDS_INTEGER(X, 64, 8) \
 	QV_KINDS_REAL(X, 32, 4)    \
@@ -81,25 +85,26 @@
 #define QV_ROW_COMPLEX(op) \
 	[QV_TYPE_FLOAT_COMPLEX] = op##_c_f32, [QV_TYPE_DOUBLE_COMPLEX] = op##_c_f64
 #define QV_ROW_128(op) [QV_TYPE_INT128] = op##_u128, [QV_TYPE_UINT128] = op##_u128
-#define QV_ROW_ALL(op)                                                   \
-	{                                                                \
-		QV_ROW_UNSIGNED(op), QV_ROW_REAL(op), QV_ROW_COMPLEX(op) \
-	}
 
-/* long double and, but for their bits, 128-bit integers have no vector form. */
-#define QV_COMBINE_TABLE(isa)                                                     \
-	const struct qv_combine qv_combine_##isa = {                              \
-		.name = #isa,                                                     \
-		.fn = {[QV_OP_SUM] = QV_ROW_ALL(sum),                             \
-		       [QV_OP_PROD] = QV_ROW_ALL(prod),                           \
-		       [QV_OP_MIN] = {QV_ROW_SIGNED(min), QV_ROW_REAL(min)},      \
-		       [QV_OP_MAX] = {QV_ROW_SIGNED(max), QV_ROW_REAL(max)},      \
-		       [QV_OP_LAND] = QV_ROW_ALL(land),                           \
-		       [QV_OP_LOR] = QV_ROW_ALL(lor),                             \
-		       [QV_OP_LXOR] = QV_ROW_ALL(lxor),                           \
-		       [QV_OP_BAND] = {QV_ROW_UNSIGNED(band), QV_ROW_128(band)},  \
-		       [QV_OP_BOR] = {QV_ROW_UNSIGNED(bor), QV_ROW_128(bor)},     \
-		       [QV_OP_BXOR] = {QV_ROW_UNSIGNED(bxor), QV_ROW_128(bxor)}}, \
+/* long double has no vector form, nor have product, min and max of 128-bit integers. */
+#define QV_COMBINE_TABLE(isa)                                                                      \
+	const struct qv_combine qv_combine_##isa = {                                               \
+		.name = #isa,                                                                      \
+		.fn = {[QV_OP_SUM] = {QV_ROW_UNSIGNED(sum), QV_ROW_128(sum), QV_ROW_REAL(sum),     \
+				      QV_ROW_COMPLEX(sum)},                                        \
+		       [QV_OP_PROD] = {QV_ROW_UNSIGNED(prod), QV_ROW_REAL(prod),                   \
+				       QV_ROW_COMPLEX(prod)},                                      \
+		       [QV_OP_MIN] = {QV_ROW_SIGNED(min), QV_ROW_REAL(min)},                       \
+		       [QV_OP_MAX] = {QV_ROW_SIGNED(max), QV_ROW_REAL(max)},                       \
+		       [QV_OP_LAND] = {QV_ROW_UNSIGNED(land), QV_ROW_128(land), QV_ROW_REAL(land), \
+				       QV_ROW_COMPLEX(land)},                                      \
+		       [QV_OP_LOR] = {QV_ROW_UNSIGNED(lor), QV_ROW_128(lor), QV_ROW_REAL(lor),     \
+				      QV_ROW_COMPLEX(lor)},                                        \
+		       [QV_OP_LXOR] = {QV_ROW_UNSIGNED(lxor), QV_ROW_128(lxor), QV_ROW_REAL(lxor), \
+				       QV_ROW_COMPLEX(lxor)},                                      \
+		       [QV_OP_BAND] = {QV_ROW_UNSIGNED(band), QV_ROW_128(band)},                   \
+		       [QV_OP_BOR] = {QV_ROW_UNSIGNED(bor), QV_ROW_128(bor)},                      \
+		       [QV_OP_BXOR] = {QV_ROW_UNSIGNED(bxor), QV_ROW_128(bxor)}},                  \
 	}
 
 #endif /* QV_COMBINE_KINDS_H */

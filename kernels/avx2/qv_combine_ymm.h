@@ -99,7 +99,8 @@ YMM(prod_c_f64)
 	return IPD(_mm256_addsub_pd(by_re, by_im));
 }
 
-/* ---- 64-bit min and max ---------------------------------------------------------------------- */
+/* ---- 64-bit min and max, 128-bit sum
+ * ---------------------------------------------------------------------- */
 YMM(min_i64)
 {
 	return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b));
@@ -126,6 +127,14 @@ YMM(min_u64)
 YMM(max_u64)
 {
 	return _mm256_blendv_epi8(b, a, y_above_u64(a, b));
+}
+
+/* The low half carries where the sum is less than an operand. */
+YMM(sum_u128)
+{
+	__m256i sum = _mm256_add_epi64(a, b);
+
+	return _mm256_sub_epi64(sum, _mm256_slli_si256(y_above_u64(a, sum), 8));
 }
 
 /* ---- logical operations ---------------------------------------------------------------------- */
@@ -158,12 +167,12 @@ YMM(max_u64)
 #define Y_ONE_F64    IPD(_mm256_set1_pd(1))
 #define Y_ONE_C_F32  IPS(_mm256_setr_ps(1, 0, 1, 0, 1, 0, 1, 0))
 #define Y_ONE_C_F64  IPD(_mm256_setr_pd(1, 0, 1, 0))
-#define Y_BOTH_64(x) y_both_64(x)
+#define Y_BOTH_64(x) y_halves(Y_BUT_64(x))
+#define Y_ONE_U128   _mm256_setr_epi64x(1, 0, 1, 0)
 
-/* The bits of both parts, in both parts; no sign. */
-QV_INLINE __m256i y_both_64(__m256i x)
+/* The bits of both halves, in both. */
+QV_INLINE __m256i y_halves(__m256i x)
 {
-	x = Y_BUT_64(x);
 	return _mm256_or_si256(x, _mm256_shuffle_epi32(x, 0x4e));
 }
 
@@ -171,6 +180,7 @@ YMM_LOGICAL(u8, _mm256_cmpeq_epi8, Y_ALL, _mm256_set1_epi8(1))
 YMM_LOGICAL(u16, _mm256_cmpeq_epi16, Y_ALL, _mm256_set1_epi16(1))
 YMM_LOGICAL(u32, _mm256_cmpeq_epi32, Y_ALL, _mm256_set1_epi32(1))
 YMM_LOGICAL(u64, _mm256_cmpeq_epi64, Y_ALL, _mm256_set1_epi64x(1))
+YMM_LOGICAL(u128, _mm256_cmpeq_epi64, y_halves, Y_ONE_U128)
 YMM_LOGICAL(f32, _mm256_cmpeq_epi32, Y_BUT_32, Y_ONE_F32)
 YMM_LOGICAL(f64, _mm256_cmpeq_epi64, Y_BUT_64, Y_ONE_F64)
 YMM_LOGICAL(c_f32, _mm256_cmpeq_epi64, Y_BUT_32, Y_ONE_C_F32)
@@ -209,11 +219,11 @@ QV_INLINE __m256i y_load_low(const char *p, size_t bytes)
 	uint32_t word = 0;
 
 	if (bytes == 16)
-		return _mm256_zextsi128_si256(_mm_loadu_si128((const __m128i *)p));
+		return _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p));
 	if (bytes == 8)
-		return _mm256_zextsi128_si256(_mm_loadl_epi64((const __m128i *)p));
+		return _mm256_castsi128_si256(_mm_loadl_epi64((const __m128i *)p));
 	memcpy(&word, p, bytes);
-	return _mm256_zextsi128_si256(_mm_cvtsi32_si128((int)word));
+	return _mm256_castsi128_si256(_mm_cvtsi32_si128((int)word));
 }
 
 QV_INLINE void y_store_low(char *p, __m256i v, size_t bytes)
@@ -241,30 +251,28 @@ QV_INLINE void y_step(struct qv_walk *w, y_op op)
 	walk_on(w, 32);
 }
 
-/* Four loads before the first store, so that no load waits for the address of a store. */
+/*
+ * One after the other: a store holds the loads behind it back from the compiler, but not from the
+ * CPU. Where a compiler ordered the loads itself, arrays in the second-level cache were read at
+ * half the rate.
+ */
 QV_INLINE void y_step4(struct qv_walk *w, y_op op)
 {
-	__m256i r0 = op(y_load(w->a), y_load(w->b));
-	__m256i r1 = op(y_load(w->a + 32), y_load(w->b + 32));
-	__m256i r2 = op(y_load(w->a + 64), y_load(w->b + 64));
-	__m256i r3 = op(y_load(w->a + 96), y_load(w->b + 96));
-
-	y_store(w->d, r0);
-	y_store(w->d + 32, r1);
-	y_store(w->d + 64, r2);
-	y_store(w->d + 96, r3);
-	walk_on(w, 128);
+	y_step(w, op);
+	y_step(w, op);
+	y_step(w, op);
+	y_step(w, op);
 }
 
 /*
- * Less than 64 bytes in steps that halve. No step touches what another wrote, so that the next
- * operation on the same array finds each store whole. item: bytes of an element.
+ * A few bytes, the last ones in steps that halve. No step touches what another wrote, so that the
+ * next operation on the same array finds each store whole. item: bytes of an element.
  */
 QV_INLINE void y_end(char *d, const char *a, const char *b, size_t bytes, size_t item, y_op op)
 {
 	struct qv_walk w = {d, a, b};
 
-	if (bytes & 32)
+	for (; bytes >= 32; bytes -= 32)
 		y_step(&w, op);
 	if (bytes & 16)
 		y_step_low(&w, 16, op);
@@ -282,7 +290,7 @@ QV_INLINE void y_end(char *d, const char *a, const char *b, size_t bytes, size_t
 typedef void (*qv_end_fn)(char *d, const char *a, const char *b, size_t bytes);
 
 /* From here on it pays to let the stores begin at a full vector. */
-#define QV_ALIGN_FROM 1024
+#define Y_ALIGN_FROM 1024
 
 /* Bytes before the first one of p at a multiple of `vector` bytes; 0 if no element begins there. */
 QV_INLINE size_t qv_before_aligned(const char *p, size_t vector, size_t item)
@@ -297,7 +305,11 @@ QV_INLINE void y_run(void *dst, const void *a, const void *b, size_t bytes, size
 {
 	struct qv_walk w = {dst, a, b};
 
-	if (bytes >= QV_ALIGN_FROM) {
+	if (bytes < 32) {
+		end(dst, a, b, bytes);
+		return;
+	}
+	if (bytes >= Y_ALIGN_FROM) {
 		size_t head = qv_before_aligned(w.d, 32, item);
 
 		end(w.d, w.a, w.b, head);

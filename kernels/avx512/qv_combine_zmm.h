@@ -83,6 +83,15 @@ ZMM(prod_c_f64)
 	return IZPD(_mm512_mask_sub_pd(_mm512_add_pd(by_re, by_im), 0x55, by_re, by_im));
 }
 
+/* As y_sum_u128. */
+ZMM(sum_u128)
+{
+	__m512i sum = _mm512_add_epi64(a, b);
+	unsigned int carry = _mm512_cmplt_epu64_mask(sum, a) & 0x55u;
+
+	return _mm512_mask_add_epi64(sum, (__mmask8)(carry << 1), sum, _mm512_set1_epi64(1));
+}
+
 /* ---- logical operations ---------------------------------------------------------------------- */
 /* truth(x): a mask of the lanes that are not 0; one(mask): 1 in the type where the mask is set. */
 #define ZMM_LOGICAL(t, truth, one)                        \
@@ -103,16 +112,20 @@ ZMM(prod_c_f64)
 #define Z_TRUE_F32(x)  _mm512_test_epi32_mask(x, _mm512_set1_epi32(INT32_MAX))
 #define Z_TRUE_F64(x)  _mm512_test_epi64_mask(x, _mm512_set1_epi64(INT64_MAX))
 #define Z_TRUE_CF32(x) _mm512_test_epi64_mask(x, _mm512_set1_epi32(INT32_MAX))
-#define Z_TRUE_CF64(x) Z_TRUE_F64(_mm512_or_si512(x, _mm512_shuffle_epi32(x, 0x4e)))
+#define Z_HALVES(x)    _mm512_or_si512(x, _mm512_shuffle_epi32(x, 0x4e))
+#define Z_TRUE_CF64(x) Z_TRUE_F64(Z_HALVES(x))
+#define Z_TRUE_U128(x) Z_TRUE_U64(Z_HALVES(x))
 #define Z_ONE_U32(m)   _mm512_maskz_set1_epi32(m, 1)
 #define Z_ONE_U64(m)   _mm512_maskz_set1_epi64(m, 1)
 #define Z_ONE_F32(m)   _mm512_maskz_set1_epi32(m, 0x3f800000)
 #define Z_ONE_F64(m)   _mm512_maskz_set1_epi64(m, 0x3ff0000000000000)
 #define Z_ONE_CF32(m)  _mm512_maskz_set1_epi64(m, 0x3f800000)
+#define Z_ONE_U128(m)  Z_ONE_U64((m)&0x55)
 #define Z_ONE_CF64(m)  Z_ONE_F64((m)&0x55)
 
 ZMM_LOGICAL(u32, Z_TRUE_U32, Z_ONE_U32)
 ZMM_LOGICAL(u64, Z_TRUE_U64, Z_ONE_U64)
+ZMM_LOGICAL(u128, Z_TRUE_U128, Z_ONE_U128)
 ZMM_LOGICAL(f32, Z_TRUE_F32, Z_ONE_F32)
 ZMM_LOGICAL(f64, Z_TRUE_F64, Z_ONE_F64)
 ZMM_LOGICAL(c_f32, Z_TRUE_CF32, Z_ONE_CF32)
@@ -164,28 +177,33 @@ QV_INLINE void z_step(struct qv_walk *w, z_op op)
 	walk_on(w, 64);
 }
 
+/* As y_step4. */
 QV_INLINE void z_step4(struct qv_walk *w, z_op op)
 {
-	__m512i r0 = op(z_load(w->a), z_load(w->b));
-	__m512i r1 = op(z_load(w->a + 64), z_load(w->b + 64));
-	__m512i r2 = op(z_load(w->a + 128), z_load(w->b + 128));
-	__m512i r3 = op(z_load(w->a + 192), z_load(w->b + 192));
-
-	_mm512_storeu_si512(w->d, r0);
-	_mm512_storeu_si512(w->d + 64, r1);
-	_mm512_storeu_si512(w->d + 128, r2);
-	_mm512_storeu_si512(w->d + 192, r3);
-	walk_on(w, 256);
+	z_step(w, op);
+	z_step(w, op);
+	z_step(w, op);
+	z_step(w, op);
 }
+
+/*
+ * Of less than this, 512-bit vectors would touch two cache lines each, or what has just been stored
+ * in smaller pieces.
+ */
+#define Z_FROM 256
 
 QV_INLINE void z_run(void *dst, const void *a, const void *b, size_t bytes, size_t item, z_op op,
 		     qv_end_fn end)
 {
 	struct qv_walk w = {dst, a, b};
+	size_t head;
 
-	if (bytes >= QV_ALIGN_FROM) {
-		size_t head = qv_before_aligned(w.d, 64, item);
-
+	if (bytes < Z_FROM) {
+		end(dst, a, b, bytes);
+		return;
+	}
+	head = qv_before_aligned(w.d, 64, item);
+	if (head) {
 		end(w.d, w.a, w.b, head);
 		walk_on(&w, head);
 		bytes -= head;

@@ -47,12 +47,12 @@ ANYWHERE(f80, long double);
 	}
 
 /* Small types are multiplied as unsigned: as int, 65535 * 65535 would overflow. */
-#define INTEGER(t)                           \
-	KERNEL(sum, t, a + b)                \
-	KERNEL(prod, t, 1u * a * b)          \
-	KERNEL(land, t, (a != 0) & (b != 0)) \
-	KERNEL(lor, t, (a | b) != 0)         \
-	KERNEL(lxor, t, (a != 0) ^ (b != 0))
+#define INTEGER(t)                  \
+	KERNEL(sum, t, a + b)       \
+	KERNEL(prod, t, 1u * a * b) \
+	KERNEL(land, t, a &&b)      \
+	KERNEL(lor, t, a || b)      \
+	KERNEL(lxor, t, !a != !b)
 INTEGER(u8)
 INTEGER(u16)
 INTEGER(u32)
@@ -76,15 +76,18 @@ ORDERED(f32)
 ORDERED(f64)
 ORDERED(f80)
 
-#define REAL(t)                              \
-	KERNEL(sum, t, a + b)                \
-	KERNEL(prod, t, a *b)                \
-	KERNEL(land, t, (a != 0) & (b != 0)) \
-	KERNEL(lor, t, (a != 0) | (b != 0))  \
-	KERNEL(lxor, t, (a != 0) ^ (b != 0))
-REAL(f32)
-REAL(f64)
-REAL(f80)
+#define ARITHMETIC(t)         \
+	KERNEL(sum, t, a + b) \
+	KERNEL(prod, t, a *b)
+#define LOGICAL(t)             \
+	KERNEL(land, t, a &&b) \
+	KERNEL(lor, t, a || b) \
+	KERNEL(lxor, t, !a != !b)
+ARITHMETIC(f32)
+ARITHMETIC(f64)
+ARITHMETIC(f80)
+LOGICAL(f32)
+LOGICAL(f64)
 
 /* Pairs of t: real part, imaginary part. */
 #define COMPLEX_KERNEL(op, t, re, im)                                                    \
@@ -102,20 +105,61 @@ REAL(f80)
 			d[2 * i + 1] = (t)(im);                                          \
 		}                                                                        \
 	}
-#define A_TRUE ((ar != 0) | (ai != 0))
-#define B_TRUE ((br != 0) | (bi != 0))
-#define COMPLEX(t)                                                               \
+#define A_TRUE (ar || ai)
+#define B_TRUE (br || bi)
+#define COMPLEX_ARITHMETIC(t)                                                    \
 	COMPLEX_KERNEL(prod, t, ar *br - ai * bi, ar * bi + ai * br)             \
-	COMPLEX_KERNEL(land, t, A_TRUE &B_TRUE, 0)                               \
-	COMPLEX_KERNEL(lor, t, A_TRUE | B_TRUE, 0)                               \
-	COMPLEX_KERNEL(lxor, t, A_TRUE ^ B_TRUE, 0)                              \
 	static void sum_c_##t(void *dst, const void *a, const void *b, size_t n) \
 	{                                                                        \
 		sum_##t(dst, a, b, 2 * n);                                       \
 	}
-COMPLEX(f32)
-COMPLEX(f64)
-COMPLEX(f80)
+#define COMPLEX_LOGICAL(t)                          \
+	COMPLEX_KERNEL(land, t, A_TRUE &B_TRUE, 0)  \
+	COMPLEX_KERNEL(lor, t, A_TRUE || B_TRUE, 0) \
+	COMPLEX_KERNEL(lxor, t, A_TRUE != B_TRUE, 0)
+COMPLEX_ARITHMETIC(f32)
+COMPLEX_ARITHMETIC(f64)
+COMPLEX_ARITHMETIC(f80)
+COMPLEX_LOGICAL(f32)
+COMPLEX_LOGICAL(f64)
+
+/*
+ * Comparing long doubles takes the x87 unit longer than looking at their bits: 64 of the mantissa,
+ * 15 of the exponent, the sign. 0 is all 0 but for the sign, 1 has the highest bit and a bias.
+ */
+static u64 is_true_f80(const char *p)
+{
+	return *(const u64 *)p | (*(const u16 *)(p + 8) & 0x7fff);
+}
+
+static u64 is_true_c_f80(const char *p)
+{
+	return is_true_f80(p) | is_true_f80(p + sizeof(f80));
+}
+
+#define F80_KERNEL(op, t, size, truth)                                                 \
+	static void op##_##t(void *dst, const void *left, const void *right, size_t n) \
+	{                                                                              \
+		const char *l = left, *r = right;                                      \
+		char *d = dst;                                                         \
+                                                                                       \
+		for (; n; n--, l += (size), r += (size), d += (size)) {                \
+			const u64 a = is_true_##t(l), b = is_true_##t(r);              \
+			const u64 one = (truth);                                       \
+                                                                                       \
+			*(u64 *)d = one << 63;                                         \
+			*(u64 *)(d + 8) = one * 0x3fff;                                \
+			if ((size) == sizeof(f80))                                     \
+				continue;                                              \
+			*(u64 *)(d + 16) = *(u64 *)(d + 24) = 0;                       \
+		}                                                                      \
+	}
+#define F80_LOGICAL(t, size)                           \
+	F80_KERNEL(land, t, size, (a != 0) & (b != 0)) \
+	F80_KERNEL(lor, t, size, (a | b) != 0)         \
+	F80_KERNEL(lxor, t, size, (a != 0) ^ (b != 0))
+F80_LOGICAL(f80, sizeof(f80))
+F80_LOGICAL(c_f80, 2 * sizeof(f80))
 
 KERNEL(band, u8, a &b)
 KERNEL(bor, u8, a | b)
