@@ -25,7 +25,7 @@ static void help(void)
 	       "  four/<post-miss|post-hit|arrive-miss|arrive-hit>/<n>   each path by itself\n"
 	       "  wprq|wumq/<anysrc|anytag|both|mix><percent>/<depth>    wildcard receives\n"
 	       "  app/<stencil|gather|gather_any|manysrc|manytag|near32|dup|dupblk>/<n>\n"
-	       "  mem/<prq|umq>/<n>[-drained]                bytes beyond the nodes\n\n"
+	       "  mem/<prq|umq>/<n>[-drained|-idle]          bytes beyond the nodes\n\n"
 	       "%s"
 	       "  --plugin FILE.so contenders of others, see <quiver/contender.h>; repeatable\n"
 	       "  --rounds N       rounds per case (11; quick 7)\n"
@@ -131,7 +131,8 @@ static int run(const struct options *o, struct qv_bm_plan *plan)
 	plan->rounds = (uint32_t)o->rounds;
 	plan->slices = quick ? 3 : 6;
 	plan->slice_ns = quick ? 100e3 : 150e3;
-	plan->turn_ns = quick ? 10e6 : 250e6;
+	plan->slices_ns = quick ? 2e6 : 15e6;
+	plan->turn_ns = quick ? 10e6 : 350e6;
 	plan->compares = quick ? 5000000 : 200000000;
 	qv_bench_tick_ns();
 	plan->deadline = qv_bench_seconds() + (double)o->seconds;

@@ -71,9 +71,10 @@ struct qv_bm_case {
 	int kind;         /* position, queue, path, pattern: index into the words of the group */
 	uint32_t percent; /* of wildcards */
 	uint32_t n;       /* depth or length */
-	bool drained;     /* mem only */
+	int drained;      /* mem only: enum qv_bm_drained */
 };
 
+enum qv_bm_drained { QV_BM_FULL, QV_BM_DRAINED, QV_BM_IDLE };
 enum qv_bm_position { QV_BM_HEAD, QV_BM_TAIL, QV_BM_RAND, QV_BM_MISS };
 enum qv_bm_path { QV_BM_POST_MISS, QV_BM_ARRIVE_HIT, QV_BM_ARRIVE_MISS, QV_BM_POST_HIT };
 enum qv_bm_wild { QV_BM_ANYSRC, QV_BM_ANYTAG, QV_BM_BOTH, QV_BM_MIX };
@@ -195,9 +196,10 @@ struct qv_bm_plan {
 	size_t cases_n;
 	struct qv_bm_impls impls;
 	uint32_t rounds, slices;
-	double slice_ns; /* a slice takes this long at least */
-	double turn_ns;  /* a contender that needs more for one turn is too slow for the case */
-	double deadline; /* qv_bench_seconds */
+	double slice_ns;  /* a slice takes this long at least */
+	double slices_ns; /* after so long a turn has no further slice */
+	double turn_ns;   /* a contender that needs more for one turn is too slow for the case */
+	double deadline;  /* qv_bench_seconds */
 	uint64_t compares;
 	bool scatter, quick;
 	char *arena;

@@ -107,7 +107,10 @@ static int parse(const char *name, struct qv_bm_case *c)
 		if (value < 0 || c->kind < 0)
 			return -1;
 		c->n = (uint32_t)value;
-		c->drained = g->group == QV_BM_MEM && strcmp(end, "-drained") == 0;
+		if (g->group == QV_BM_MEM)
+			c->drained = strcmp(end, "-drained") == 0 ? QV_BM_DRAINED
+				     : strcmp(end, "-idle") == 0  ? QV_BM_IDLE
+								  : QV_BM_FULL;
 		snprintf(c->name, sizeof(c->name), "%s", name);
 		return (*end && !c->drained) || !meaningful(c) ? -1 : 0;
 	}
@@ -151,6 +154,8 @@ static void offer_sizes(struct list *list, const struct group *g, const char *st
 	}
 	if (g->group == QV_BM_MEM) {
 		snprintf(name, sizeof(name), "%s/100000-drained", stem);
+		offer(list, name);
+		snprintf(name, sizeof(name), "%s/100000-idle", stem);
 		offer(list, name);
 	}
 }

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#define SEARCHES 64 /* at random places: an index that is built on demand is built then */
+#define SHORT_USES 1000 /* of an empty queue, after which an engine may see that it is idle */
+#define SEARCHES   64   /* at random places: an index that is built on demand is built then */
 
 /* The trace of a mem case: SEARCHES pairs of a random case of this depth, then all in order. */
 static void make_case(const struct qv_bm_case *c, struct qv_bm_case *steady)
@@ -32,6 +33,23 @@ static int drain(struct qv_bm_replay *r, bool posted)
 	return 0;
 }
 
+/* One entry comes and goes, again and again. */
+static int use(struct qv_bm_replay *r, bool posted)
+{
+	char *recv = r->arena + (size_t)r->trace->line[0] * QV_BM_LINE;
+	char *msg = r->arena + (size_t)r->trace->line[r->trace->recvs_n] * QV_BM_LINE;
+
+	for (int i = 0; i < SHORT_USES; i++) {
+		if (posted &&
+		    (r->ops->post(r->engine, recv) || r->ops->arrive(r->engine, msg) != recv))
+			return -1;
+		if (!posted &&
+		    (r->ops->arrive(r->engine, msg) || r->ops->post(r->engine, recv) != msg))
+			return -1;
+	}
+	return 0;
+}
+
 static void measure(struct qv_bm_replay *r, const struct qv_bm_case *c, struct qv_bench_row *row)
 {
 	float bytes;
@@ -45,7 +63,8 @@ static void measure(struct qv_bm_replay *r, const struct qv_bm_case *c, struct q
 		return;
 	}
 	snprintf(row->answer, sizeof(row->answer), "checked");
-	if (qv_bm_replay_cold(r, c->n ? SEARCHES : 0) || (c->drained && drain(r, !c->kind)))
+	if (qv_bm_replay_cold(r, c->n ? SEARCHES : 0) || (c->drained && drain(r, !c->kind)) ||
+	    (c->drained == QV_BM_IDLE && use(r, !c->kind)))
 		snprintf(row->answer, sizeof(row->answer), "wrong answer");
 	bytes = (float)r->ops->memory(r->engine);
 	qv_bm_replay_stop(r);

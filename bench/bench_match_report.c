@@ -73,18 +73,24 @@ static void put_table(const struct qv_bench *bench, size_t n, size_t from, enum 
 	}
 }
 
-/* Contenders that a case has no figures of, and why. */
-static void put_reasons(const struct qv_bench *bench, FILE *out)
+/* Contenders that a case has no figures of, and why; one line when it is the same for all. */
+static void put_reasons(const struct qv_bench *bench, size_t n, FILE *out)
 {
 	bool any = false;
 
-	for (const struct qv_bench_row *row = bench->rows; row < bench->rows + bench->rows_n;
-	     row++) {
-		if (row->n)
-			continue;
-		fprintf(out, "%s%s %s: %s\n", any ? "" : "\nwithout figures\n", row->name,
-			row->impl, row->answer);
-		any = true;
+	for (size_t first = 0; first < bench->rows_n; first += n) {
+		const struct qv_bench_row *rows = &bench->rows[first];
+		size_t same = 0;
+
+		for (size_t i = 0; i < n; i++)
+			same += !rows[i].n && strcmp(rows[i].answer, rows[0].answer) == 0;
+		for (size_t i = 0; i < n; i++) {
+			if (rows[i].n || (same == n && i))
+				continue;
+			fprintf(out, "%s%s %s: %s\n", any ? "" : "\nwithout figures\n",
+				rows[i].name, same == n ? "all" : rows[i].impl, rows[i].answer);
+			any = true;
+		}
 	}
 }
 
@@ -99,5 +105,5 @@ void qv_bm_print(const struct qv_bench *bench, const struct qv_bm_plan *plan, FI
 	for (enum figure figure = P50; figure <= MEAN; figure++)
 		for (size_t from = 0; from < n; from += COLUMNS)
 			put_table(bench, n, from, figure, out);
-	put_reasons(bench, out);
+	put_reasons(bench, n, out);
 }

@@ -8,10 +8,12 @@
 
 #define COLD_PAIRS   4096 /* pairs of operations of a fresh engine that count into the mean */
 #define DEEP         16384
-#define DEEP_PAIRS   1024 /* the same for deeper queues: a linear structure is to finish them */
+#define DEEP_PAIRS   512  /* the same for deeper queues: a linear structure is to finish them */
 #define COLD_OPS     8192 /* of a case that is not steady: loops of at least so many */
 #define FIRST_ROUNDS 3    /* that a case takes even if its share of the time is over */
-#define FEW_PAIRS    16   /* of a slice at least */
+#define SLOW_ROUNDS  7    /* that a contender takes whose turns are long */
+#define SLOW_NS      50e6
+#define FEW_PAIRS    16 /* of a slice at least */
 
 /* One contender in the case that is being measured. */
 struct lane {
@@ -19,6 +21,7 @@ struct lane {
 	size_t row;
 	size_t units; /* of the next slice */
 	bool in;      /* still answers, and in time */
+	bool slow;    /* its turns are long: it has fewer of them */
 };
 
 static void drop(struct lane *lane, struct qv_bench_row *row, const char *why)
@@ -67,7 +70,7 @@ static void check(struct qv_bm_plan *plan, struct lane *lane, struct qv_bench_ro
 	struct qv_bm_replay *r = &lane->replay;
 	const struct qv_bm_trace *t = r->trace;
 	const char *fault;
-	char why[QV_BENCH_NAME];
+	char why[2 * QV_BENCH_NAME];
 	size_t done = 0, ops;
 	double each;
 	int rc;
@@ -92,9 +95,11 @@ static void check(struct qv_bm_plan *plan, struct lane *lane, struct qv_bench_ro
 	ops = cold_units(t) * (t->steady ? 2 : t->loop_ops);
 	if (r->timed && r->prologue_ns + each * (double)ops <= plan->turn_ns)
 		return;
-	if (!r->timed)
-		each = r->prologue_ns / (double)done;
-	snprintf(why, sizeof(why), "too slow: %.3g us/op", each / 1000);
+	if (done < t->ops)
+		snprintf(why, sizeof(why), "too slow: %zu of %zu operations in %.0f ms", done,
+			 t->ops, plan->turn_ns / 1e6);
+	else
+		snprintf(why, sizeof(why), "too slow: %.3g us/op", each / 1000);
 	drop(lane, row, why);
 }
 
@@ -104,7 +109,7 @@ static void turn(struct qv_bm_plan *plan, struct lane *lane, struct qv_bench_row
 	struct qv_bm_replay *r = &lane->replay;
 	float samples[64];
 	uint32_t n = 0;
-	double mean;
+	double mean, spent;
 	int rc;
 
 	if (qv_bm_replay_start(r)) {
@@ -112,15 +117,21 @@ static void turn(struct qv_bm_plan *plan, struct lane *lane, struct qv_bench_row
 		return;
 	}
 	rc = qv_bm_replay_cold(r, cold_units(r->trace));
+	spent = r->ns;
 	mean = r->ns / (double)r->timed;
+	/* A slice is at least one loop, and the first was that already. */
+	if (!r->trace->steady && spent > plan->slices_ns)
+		samples[n++] = (float)mean;
 	if (!lane->units)
 		lane->units = next_units(plan, r);
-	while (!rc && n < plan->slices) {
+	while (!rc && n < plan->slices && (!n || spent < plan->slices_ns)) {
 		rc = qv_bm_replay_slice(r, lane->units);
+		spent += r->ns;
 		lane->units = next_units(plan, r);
 		samples[n++] = (float)(r->ns / (double)r->timed);
 	}
 	qv_bm_replay_stop(r);
+	lane->slow |= spent > SLOW_NS;
 	if (rc) {
 		drop(lane, row, "wrong answer while timed");
 		return;
@@ -261,7 +272,9 @@ static int measure_case(struct qv_bm_plan *plan, size_t at, struct qv_bench *ben
 		for (size_t k = 0; k < n; k++) {
 			struct lane *lane = &lanes[(k + r) % n];
 
-			if (lane->in)
+			if (qv_bench_seconds() > plan->deadline)
+				break;
+			if (lane->in && !(lane->slow && r >= SLOW_ROUNDS))
 				turn(plan, lane, &bench->rows[lane->row]);
 		}
 	}

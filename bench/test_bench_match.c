@@ -78,7 +78,7 @@ static void every_group(void **state)
 		run("--rounds 1 --impl auto,ll,clu,pnp-static,col-pnp,pnp:lla+t=8,llv/scalar "
 		    "--filter 'prq/*/4,umq/*/2,prq/miss/0,umq/rand/77,burst/prq/4,shuffle/umq/64,"
 		    "moraru/rand/64,four/*/1000,wprq/mix50/64,wumq/*10/8,app/*/26,app/*/64,"
-		    "app/dup*/1*,mem/*/100,mem/umq/100-drained'"),
+		    "app/dup*/1*,mem/*/100,mem/umq/100-drained,mem/prq/100-idle'"),
 		0);
 	root = result();
 	assert_string_equal(json_string_value(json_object_get(root, "bench")), "match");
