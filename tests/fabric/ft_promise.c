@@ -140,13 +140,14 @@ static void any_tag(void)
 /* Without FI_DIRECTED_RECV no receive names a source, and none breaks the promise. */
 static void undirected(void)
 {
+	uint64_t out = 77;
 	struct ft_op op, tx;
 	struct ft_ep ep;
 	FILE *said;
 
 	open_with(&ep, "no_any_source", 0, &said);
 	ft_trecv(&ep, FT_ANY, 5, 0, &word, 8, &op);
-	ft_tsend(&ep, ft.rank, 5, &(uint64_t){77}, 8, &tx);
+	ft_tsend(&ep, ft.rank, 5, &out, 8, &tx);
 	ft_wait(&op);
 	ft_wait(&tx);
 	CHECK_EQ(word, 77);

@@ -173,11 +173,11 @@ static void not_closed(void)
 {
 	static struct ft_ep ep;
 	struct ft_op op, tx;
-	uint64_t in;
+	uint64_t in, out = 1;
 
 	ft_open(&ep, &(struct ft_conf){0});
 	ft_trecv(&ep, FT_ANY, 5, 0, &in, 8, &op);
-	ft_tsend(&ep, ft.rank, 5, &(uint64_t){1}, 8, &tx);
+	ft_tsend(&ep, ft.rank, 5, &out, 8, &tx);
 	ft_wait(&op);
 	ft_wait(&tx);
 	OK(fi_av_remove(ep.av, ep.peer, 1, 0)); /* as MPIs do at their end */
