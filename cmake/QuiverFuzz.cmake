@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # QuiverFuzz - programs for libFuzzer, compiled by clang whatever compiles the rest.
 #   qv_add_fuzzer(NAME fuzz_x SOURCES a.c b.c [INCLUDES dir...]
-#       [OBJECTS target...])
+#       [OBJECTS target...] [LINK flag...])
 # makes bin/fuzz_x with AddressSanitizer and UBSan if QV_FUZZ_CLANG is set: clang was found, and has
 # libFuzzer. Sources are compiled anew, so that coverage leads the fuzzer through them; OBJECTS are
 # object libraries that are linked as they are.
@@ -28,7 +28,7 @@ set(qv_fuzz_flags -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined)
 
 function(qv_add_fuzzer)
-	cmake_parse_arguments(F "" "NAME" "SOURCES;INCLUDES;OBJECTS" ${ARGN})
+	cmake_parse_arguments(F "" "NAME" "SOURCES;INCLUDES;OBJECTS;LINK" ${ARGN})
 	set(objects)
 	set(others)
 	list(TRANSFORM F_INCLUDES PREPEND -I)
@@ -50,7 +50,8 @@ function(qv_add_fuzzer)
 		list(APPEND others $<TARGET_OBJECTS:${library}>)
 	endforeach()
 	add_custom_command(OUTPUT ${program}
-		COMMAND ${QV_FUZZ_CLANG} ${qv_fuzz_flags} ${objects} ${others} -o ${program}
+		COMMAND ${QV_FUZZ_CLANG} ${qv_fuzz_flags} ${objects} ${others} ${F_LINK}
+			-o ${program}
 		DEPENDS ${objects} ${F_OBJECTS} COMMAND_EXPAND_LISTS VERBATIM)
 	add_custom_target(${F_NAME}_program ALL DEPENDS ${program})
 endfunction()
