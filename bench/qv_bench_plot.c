@@ -19,7 +19,7 @@
 #define HIGH    290
 #define LEFT    56
 #define TOP     28
-#define PLOT_W  (WIDE - LEFT - 14)
+#define PLOT_W  (WIDE - LEFT - 26)
 #define PLOT_H  (HIGH - TOP - 34)
 #define LEGEND  18 /* height of its lines */
 #define KEY     150
@@ -122,9 +122,10 @@ static double y_at(const struct range *r, double y)
 static void put_y_axis(const struct range *r, FILE *out)
 {
 	static const int steps[] = {1, 2, 5};
+	int every = r->y1 - r->y0 > 2 ? 3 : 1; /* decades only, when there are many */
 
 	for (int decade = (int)floor(r->y0); decade <= (int)ceil(r->y1); decade++) {
-		for (int s = 0; s < 3; s++) {
+		for (int s = 0; s < 3; s += every) {
 			double value = steps[s] * pow(10, decade), y = log10(value);
 
 			if (y < r->y0 || y > r->y1)
@@ -143,34 +144,45 @@ static void put_x_axis(const struct qv_bench *bench, const char *panel, const st
 	double x, last = -1e9;
 
 	for (size_t i = 0; i < bench->rows_n; i++) {
-		const char *name = bench->rows[i].name;
+		const char *digits = bench->rows[i].name + strlen(panel);
 
-		if (!in_panel(&bench->rows[i], panel, &x) || fabs(x_at(r, x) - last) < 22)
+		/* Labels are not to touch: 7 for a digit. */
+		if (!in_panel(&bench->rows[i], panel, &x) ||
+		    fabs(x_at(r, x) - last) < 8 + 7 * (double)strlen(digits))
 			continue;
 		last = x_at(r, x);
 		fprintf(out, "<path class='g' d='M%.1f %dv%d'/>", last, TOP, PLOT_H);
 		fprintf(out, "<text x='%.1f' y='%d' text-anchor='middle'>%s</text>\n", last,
-			TOP + PLOT_H + 14, name + strlen(panel));
+			TOP + PLOT_H + 14, digits);
 	}
 }
 
+/* A line with a dot for each figure. */
 static void put_line(const struct qv_bench *bench, const char *panel, const struct range *r,
 		     const char *impl, size_t nth, FILE *out)
 {
 	char command = 'M';
 	double x;
 
-	fprintf(out, "<path class='l' stroke='%s'%s d='", colour(nth), dashes(nth));
+	fprintf(out, "<g stroke='%s' fill='%s'><title>%s</title><path class='l'%s d='", colour(nth),
+		colour(nth), impl, dashes(nth));
 	for (size_t i = 0; i < bench->rows_n; i++) {
 		const struct qv_bench_row *row = &bench->rows[i];
 
 		if (strcmp(row->impl, impl) || !in_panel(row, panel, &x))
 			continue;
-		/* A point by itself is drawn as a short stroke. */
-		fprintf(out, "%c%.1f %.1fh.1", command, x_at(r, x), y_at(r, log10(row->p50)));
+		fprintf(out, "%c%.1f %.1f", command, x_at(r, x), y_at(r, log10(row->p50)));
 		command = 'L';
 	}
-	fprintf(out, "'><title>%s</title></path>\n", impl);
+	fputs("'/>", out);
+	for (size_t i = 0; i < bench->rows_n; i++) {
+		const struct qv_bench_row *row = &bench->rows[i];
+
+		if (strcmp(row->impl, impl) == 0 && in_panel(row, panel, &x))
+			fprintf(out, "<circle cx='%.1f' cy='%.1f' r='2'/>", x_at(r, x),
+				y_at(r, log10(row->p50)));
+	}
+	fputs("</g>\n", out);
 }
 
 static void put_panel(const struct qv_bench *bench, const char *panel, const struct names *impls,
@@ -183,7 +195,7 @@ static void put_panel(const struct qv_bench *bench, const char *panel, const str
 	for (size_t i = 0; i < bench->rows_n; i++)
 		if (in_panel(&bench->rows[i], panel, &x))
 			unit = bench->rows[i].unit;
-	fprintf(out, "<text class='t' x='%d' y='16'>%s n (%s)</text>\n", LEFT, panel, unit);
+	fprintf(out, "<text class='t' x='%d' y='16'>%sn (%s)</text>\n", LEFT, panel, unit);
 	fprintf(out, "<rect x='%d' y='%d' width='%d' height='%d'/>\n", LEFT, TOP, PLOT_W, PLOT_H);
 	put_y_axis(&r, out);
 	put_x_axis(bench, panel, &r, out);

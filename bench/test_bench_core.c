@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -131,12 +132,80 @@ static void json_shape(void **state)
 	qv_bench_free(&bench);
 }
 
+/* How often a text is in a file. */
+static int count_in(const char *path, const char *what)
+{
+	static char text[65536];
+	FILE *f = fopen(path, "r");
+	int n = 0;
+
+	assert_non_null(f);
+	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+	fclose(f);
+	for (const char *p = text; (p = strstr(p, what)); p++)
+		n++;
+	return n;
+}
+
+/* A panel for the cases that differ in their last number, a dot for each figure. */
+static void plot(void **state)
+{
+	const char *const names[] = {"prq/rand/0", "prq/rand/8", "umq/rand/8", "mem/prq/8-idle"};
+	struct qv_bench bench = {.name = "match"};
+	const float values[] = {2, 3};
+	char path[] = "/tmp/test-bench-plot-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	for (int i = 0; i < 4; i++)
+		qv_bench_row_round(qv_bench_row_add(&bench, names[i], "auto", "ns/op", false),
+				   values, 2);
+	qv_bench_row_add(&bench, "prq/rand/8", "ll", "ns/op", false); /* has no figures */
+	qv_bench_finish(&bench);
+	assert_int_equal(qv_bench_plot(&bench, path), 0);
+	assert_int_equal(count_in(path, "<svg "), 1);
+	assert_int_equal(count_in(path, "</svg>"), 1);
+	assert_int_equal(count_in(path, "prq/rand/n (ns/op)"), 1);
+	assert_int_equal(count_in(path, "umq/rand/n (ns/op)"), 1);
+	assert_int_equal(count_in(path, "<circle"), 3);
+	assert_int_equal(count_in(path, ">auto<"), 3); /* in the legend, and in two panels */
+	assert_int_equal(count_in(path, "nan"), 0);
+	assert_int_equal(qv_bench_plot(&bench, "/nonexistent/x.svg"), -1);
+	close(fd);
+	unlink(path);
+	qv_bench_free(&bench);
+}
+
+/* The mean of a row whose rounds have means of their own, and figures that sum up. */
+static void means(void **state)
+{
+	struct qv_bench bench = {.name = "match"};
+	const float values[] = {2, 3};
+	double figure;
+	json_t *root;
+
+	qv_bench_row_add(&bench, "prq/rand/8", "auto", "ns/op", false);
+	for (int round = 0; round < 3; round++) {
+		qv_bench_row_round(&bench.rows[0], values, 2);
+		qv_bench_row_mean(&bench.rows[0], round == 1 ? 100 : 7 + round);
+	}
+	qv_bench_verdict_add(&bench, "p50_cases", 1);
+	qv_bench_finish(&bench);
+	assert_true(bench.rows[0].mean == 9);
+	root = written(&bench);
+	assert_int_equal(json_unpack(root, "{s:{s:F}}", "verdict", "p50_cases", &figure), 0);
+	assert_true(figure == 1);
+	json_decref(root);
+	qv_bench_free(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(percentiles), cmocka_unit_test(ratio_is_of_rounds),
 		cmocka_unit_test(options),     cmocka_unit_test(numbers),
-		cmocka_unit_test(json_shape),
+		cmocka_unit_test(json_shape),  cmocka_unit_test(plot),
+		cmocka_unit_test(means),
 	};
 
 	return cmocka_run_group_tests_name("bench.core", tests, NULL, NULL);
