@@ -71,42 +71,43 @@ QV_INLINE void qv_chain_each(const struct qv_chain *c, unsigned int w, qv_each_f
 /*
  * The oldest receive that accepts (tag, src), or `best` if that is older or there is none: so the
  * lists that an answer may be in are searched one after the other, each only as far as it matters.
+ * The first of them has no `best` to compare with, and often is the only one.
  */
 QV_INLINE uint64_t *qv_chain_find_recv(const struct qv_chain *c, unsigned int w, uint64_t tag,
 				       uint32_t src, uint64_t *best, uint64_t *seen)
 {
-	uint64_t n = 0;
+	uint64_t n = 0, *found = NULL;
 
-	for (uint64_t *e = c->head; e && !(best && qv_older(best, e)); e = qv_entry(e[w])) {
+	for (uint64_t *e = c->head; e && !found; e = qv_entry(e[w])) {
 		const struct qv_recv *r = qv_recv_of(e);
 
-		n++;
-		if (qv_accepts(r->tag, r->ignore, r->src, tag, src)) {
-			best = e;
+		if (best && qv_older(best, e))
 			break;
-		}
+		n++;
+		if (qv_accepts(r->tag, r->ignore, r->src, tag, src))
+			found = e;
 	}
 	*seen += n;
-	return best;
+	return found ? found : best;
 }
 
 /* The same for the oldest message that (tag, ignore, src) accepts. */
 QV_INLINE uint64_t *qv_chain_find_msg(const struct qv_chain *c, unsigned int w, uint64_t tag,
 				      uint64_t ignore, uint32_t src, uint64_t *best, uint64_t *seen)
 {
-	uint64_t n = 0;
+	uint64_t n = 0, *found = NULL;
 
-	for (uint64_t *e = c->head; e && !(best && qv_older(best, e)); e = qv_entry(e[w])) {
+	for (uint64_t *e = c->head; e && !found; e = qv_entry(e[w])) {
 		const struct qv_msg *msg = qv_msg_of(e);
 
-		n++;
-		if (qv_accepts(tag, ignore, src, msg->tag, msg->src)) {
-			best = e;
+		if (best && qv_older(best, e))
 			break;
-		}
+		n++;
+		if (qv_accepts(tag, ignore, src, msg->tag, msg->src))
+			found = e;
 	}
 	*seen += n;
-	return best;
+	return found ? found : best;
 }
 
 #endif /* QV_CHAIN_H */

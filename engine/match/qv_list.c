@@ -23,25 +23,14 @@ void qv_list_clear(struct qv_list *l)
 	l->count = 0;
 }
 
-int qv_list_append(struct qv_list *l, uint64_t *e)
+int qv_list_append_block(struct qv_list *l, uint64_t *e)
 {
-	if (l->kind == QV_LIST_LL)
-		qv_chain_append(&l->ll, e, QV_E_LINK);
-	else if (l->kind == QV_LIST_LLA ? qv_lla_append(&l->lla, e) : qv_vlist_append(&l->llv, e))
-		return QV_ENOMEM;
-	e[QV_E_HOME] = (uintptr_t)l;
-	l->count++;
-	return QV_OK;
+	return l->kind == QV_LIST_LLA ? qv_lla_append(&l->lla, e) : qv_vlist_append(&l->llv, e);
 }
 
-void qv_list_remove(uint64_t *e)
+void qv_list_remove_block(struct qv_list *l, uint64_t *e)
 {
-	struct qv_list *l = (struct qv_list *)qv_entry(e[QV_E_HOME]);
-
-	l->count--;
-	if (l->kind == QV_LIST_LL)
-		qv_chain_remove(&l->ll, e, QV_E_LINK);
-	else if (l->kind == QV_LIST_LLA)
+	if (l->kind == QV_LIST_LLA)
 		qv_lla_remove(&l->lla, e);
 	else
 		qv_vlist_remove(&l->llv, e);
@@ -59,28 +48,20 @@ static int is_younger(const struct qv_list *l, const uint64_t *best)
 	return !qv_older(first, best);
 }
 
-uint64_t *qv_list_find_recv(struct qv_list *l, uint64_t tag, uint32_t src, uint64_t *best,
-			    uint64_t *seen)
+uint64_t *qv_list_find_recv_block(struct qv_list *l, uint64_t tag, uint32_t src, uint64_t *best,
+				  uint64_t *seen)
 {
-	if (!l->count)
-		return best;
-	if (l->kind == QV_LIST_LL)
-		return qv_chain_find_recv(&l->ll, QV_E_LINK, tag, src, best, seen);
-	if (is_younger(l, best))
+	if (!l->count || is_younger(l, best))
 		return best;
 	if (l->kind == QV_LIST_LLA)
 		return qv_oldest(best, qv_lla_find_recv(&l->lla, tag, src, seen));
 	return qv_oldest(best, qv_vlist_find_recv(&l->llv, tag, src, seen));
 }
 
-uint64_t *qv_list_find_msg(struct qv_list *l, uint64_t tag, uint64_t ignore, uint32_t src,
-			   uint64_t *best, uint64_t *seen)
+uint64_t *qv_list_find_msg_block(struct qv_list *l, uint64_t tag, uint64_t ignore, uint32_t src,
+				 uint64_t *best, uint64_t *seen)
 {
-	if (!l->count)
-		return best;
-	if (l->kind == QV_LIST_LL)
-		return qv_chain_find_msg(&l->ll, QV_E_LINK, tag, ignore, src, best, seen);
-	if (is_younger(l, best))
+	if (!l->count || is_younger(l, best))
 		return best;
 	if (l->kind == QV_LIST_LLA)
 		return qv_oldest(best, qv_lla_find_msg(&l->lla, tag, ignore, src, seen));

@@ -158,7 +158,7 @@ static QV_COLD void begin_level(struct qv_pnp *p, const struct qv_list *last)
 	qv_mem_put(&p->m->mem, c.v, room * sizeof(*c.v));
 }
 
-int qv_pnp_append(struct qv_pnp *p, uint64_t *e)
+int qv_pnp_append_levels(struct qv_pnp *p, uint64_t *e)
 {
 	uint32_t src = qv_key_src(p->side, e);
 	const struct qv_pnp_partner *partner;
@@ -179,8 +179,7 @@ int qv_pnp_append(struct qv_pnp *p, uint64_t *e)
 	return QV_OK;
 }
 
-uint64_t *qv_pnp_find_recv(struct qv_pnp *p, uint64_t tag, uint32_t src, uint64_t *best,
-			   uint64_t *seen)
+uint64_t *qv_pnp_find_recv_levels(struct qv_pnp *p, uint64_t tag, uint32_t src, uint64_t *seen)
 {
 	const struct qv_pnp_partner *partner = find_partner(p, src);
 	uint32_t n = partner ? partner->level : p->n_shared;
@@ -190,8 +189,7 @@ uint64_t *qv_pnp_find_recv(struct qv_pnp *p, uint64_t tag, uint32_t src, uint64_
 		e = qv_list_find_recv(shared_list(p, i), tag, src, NULL, seen);
 	if (!e && partner)
 		e = qv_list_find_recv(own_list(p, partner->own), tag, src, NULL, seen);
-	e = qv_oldest(e, best);
-	return qv_list_find_recv(&p->any, tag, src, e, seen);
+	return e;
 }
 
 static uint64_t *find_any(const struct qv_pnp *p, uint64_t tag, uint64_t ignore, uint64_t *best,
@@ -204,8 +202,8 @@ static uint64_t *find_any(const struct qv_pnp *p, uint64_t tag, uint64_t ignore,
 	return best;
 }
 
-uint64_t *qv_pnp_find_msg(struct qv_pnp *p, uint64_t tag, uint64_t ignore, uint32_t src,
-			  uint64_t *best, uint64_t *seen)
+uint64_t *qv_pnp_find_msg_levels(struct qv_pnp *p, uint64_t tag, uint64_t ignore, uint32_t src,
+				 uint64_t *best, uint64_t *seen)
 {
 	const struct qv_pnp_partner *partner;
 	uint64_t *e = NULL;

@@ -43,14 +43,39 @@ struct qv_pnp {
 void qv_pnp_init(struct qv_pnp *p, struct qv_match *m, enum qv_side side);
 void qv_pnp_fini(struct qv_pnp *p);
 
-/* QV_ENOMEM: nothing changed. Entries leave by qv_list_remove. */
-int qv_pnp_append(struct qv_pnp *p, uint64_t *e);
+/* The calls below once there are levels, and for any source. */
+int qv_pnp_append_levels(struct qv_pnp *p, uint64_t *e);
+uint64_t *qv_pnp_find_recv_levels(struct qv_pnp *p, uint64_t tag, uint32_t src, uint64_t *seen);
+uint64_t *qv_pnp_find_msg_levels(struct qv_pnp *p, uint64_t tag, uint64_t ignore, uint32_t src,
+				 uint64_t *best, uint64_t *seen);
+
+/* QV_ENOMEM: nothing changed. Entries leave by qv_list_remove. A queue that has never been long is
+ * a list and nothing else. */
+QV_INLINE int qv_pnp_append(struct qv_pnp *p, uint64_t *e)
+{
+	if (p->cap || p->base.count >= p->trigger || qv_key_src(p->side, e) >= p->sources)
+		return qv_pnp_append_levels(p, e);
+	return qv_list_append(&p->base, e);
+}
 
 /* The oldest that matches, or `best` if that is older or there is none. */
-uint64_t *qv_pnp_find_recv(struct qv_pnp *p, uint64_t tag, uint32_t src, uint64_t *best,
-			   uint64_t *seen);
-uint64_t *qv_pnp_find_msg(struct qv_pnp *p, uint64_t tag, uint64_t ignore, uint32_t src,
-			  uint64_t *best, uint64_t *seen);
+QV_INLINE uint64_t *qv_pnp_find_recv(struct qv_pnp *p, uint64_t tag, uint32_t src, uint64_t *best,
+				     uint64_t *seen)
+{
+	uint64_t *e = p->cap ? qv_pnp_find_recv_levels(p, tag, src, seen)
+			     : qv_list_find_recv(&p->base, tag, src, NULL, seen);
+
+	e = qv_oldest(e, best);
+	return p->any.count ? qv_list_find_recv(&p->any, tag, src, e, seen) : e;
+}
+
+QV_INLINE uint64_t *qv_pnp_find_msg(struct qv_pnp *p, uint64_t tag, uint64_t ignore, uint32_t src,
+				    uint64_t *best, uint64_t *seen)
+{
+	if (p->cap || best)
+		return qv_pnp_find_msg_levels(p, tag, ignore, src, best, seen);
+	return qv_list_find_msg(&p->base, tag, ignore, src, NULL, seen);
+}
 
 void qv_pnp_each(const struct qv_pnp *p, qv_each_fn *fn, void *ctx);
 

@@ -8,23 +8,23 @@ struct pnp {
 	struct qv_pnp side[2];
 };
 
-static int append(struct qv_queues *q, enum qv_side side, uint64_t *e)
+QV_INLINE int append(struct qv_queues *q, enum qv_side side, uint64_t *e)
 {
 	return qv_pnp_append(&((struct pnp *)q)->side[side], e);
 }
 
-static void remove_entry(struct qv_queues *q, enum qv_side side, uint64_t *e)
+QV_INLINE void remove_entry(struct qv_queues *q, enum qv_side side, uint64_t *e)
 {
 	qv_list_remove(e);
 }
 
-static uint64_t *find_recv(struct qv_queues *q, uint64_t tag, uint32_t src, uint64_t *seen)
+QV_INLINE uint64_t *find_recv(struct qv_queues *q, uint64_t tag, uint32_t src, uint64_t *seen)
 {
 	return qv_pnp_find_recv(&((struct pnp *)q)->side[QV_POSTED], tag, src, NULL, seen);
 }
 
-static uint64_t *find_msg(struct qv_queues *q, uint64_t tag, uint64_t ignore, uint32_t src,
-			  uint64_t *seen)
+QV_INLINE uint64_t *find_msg(struct qv_queues *q, uint64_t tag, uint64_t ignore, uint32_t src,
+			     uint64_t *seen)
 {
 	return qv_pnp_find_msg(&((struct pnp *)q)->side[QV_UNEXPECTED], tag, ignore, src, NULL,
 			       seen);
