@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_schedule.h - how schedules are built and looked at. Inside of engine/schedule only. */
+#ifndef QV_SCHEDULE_H
+#define QV_SCHEDULE_H
+
+#include <quiver/schedule.h>
+
+struct qv_schedule {
+	uint32_t ranks, rank, blocks;
+	size_t n, room;
+	struct qv_step *steps;
+};
+
+/* ---- qv_schedule.c: building, step by step ----------------------------------------------------
+ */
+struct qv_builder {
+	const struct qv_schedule_spec *spec;
+	struct qv_schedule *s;
+	uint32_t rank;
+	uint32_t *sent, *received; /* messages so far, by peer */
+	int failed;                /* no memory: further steps are dropped */
+};
+
+/* Each returns the index of the step. An empty range makes no step: QV_STEP_NONE. */
+uint32_t qv_add_send(struct qv_builder *b, uint32_t peer, uint32_t first, uint32_t blocks,
+		     uint32_t after);
+uint32_t qv_add_receive(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, uint32_t first,
+			uint32_t blocks, uint32_t after);
+/* Nothing is added where nothing could wait. */
+void qv_add_fence(struct qv_builder *b);
+
+/* ---- one function per family; the copy is there already ----------------------------------------
+ */
+void qv_build_binomial(struct qv_builder *b);
+void qv_build_ring(struct qv_builder *b);
+void qv_build_pipeline(struct qv_builder *b);
+/* Groups of k[0], k[1], ...; ranks beyond their product fold first. */
+void qv_build_exchange(struct qv_builder *b, const uint32_t *k, size_t n);
+/* Of whole vectors, from rank `from` to all. */
+void qv_build_broadcast(struct qv_builder *b, uint32_t from);
+
+/* ---- qv_schedule_group.c: the schedules of a group together ------------------------------------
+ */
+/* Where steps stand in arrays over all ranks, and which two are the ends of a message. */
+struct qv_group {
+	struct qv_schedule *const *all;
+	uint32_t ranks;
+	size_t n;        /* steps of all ranks */
+	size_t *base;    /* number of each rank's first step */
+	uint32_t *rank;  /* by number */
+	size_t *partner; /* by number: the other end; itself where there is no message */
+	unsigned char *done;
+	uint32_t *fence; /* by rank: the first fence that is not done yet, or the number of steps */
+	uint32_t *before; /* by rank: steps before that fence that are not done */
+};
+
+/* QV_EINVAL: a message has one end only, or two that differ; *bad is a step of it. */
+int qv_group_open(struct qv_group *g, struct qv_schedule *const *all, uint32_t ranks, size_t *bad);
+void qv_group_close(struct qv_group *g);
+const struct qv_step *qv_group_step(const struct qv_group *g, size_t number);
+/* Whether the step, by its own rank, could run now. */
+int qv_group_ready(const struct qv_group *g, size_t number);
+/* It is done; fences that nothing holds any more are passed. */
+void qv_group_done(struct qv_group *g, size_t number);
+
+static inline int qv_is_receive(enum qv_step_kind kind)
+{
+	return kind >= QV_STEP_STORE && kind <= QV_STEP_COMBINE_LEFT;
+}
+
+#endif /* QV_SCHEDULE_H */

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_schedule_check.c - the proof that schedules do what they are for. They are run with sets of
+ * contributions in the place of numbers; since no two steps may touch a block in an open order, one
+ * order of events stands for all.
+ */
+#include "qv_schedule.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Contributions in a block of a rank's work vector: a set, and whether it is first .. end-1 in
+ * order. */
+struct value {
+	uint64_t *set;
+	uint32_t first, end;
+	int in_order;
+};
+
+struct check {
+	const struct qv_schedule_spec *spec;
+	struct qv_group g;
+	struct value *values; /* by rank, then block */
+	uint64_t *sets;
+	size_t words;
+	char *why;
+	size_t room;
+};
+
+static int fail(struct check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int fail(struct check *c, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (c->room)
+		vsnprintf(c->why, c->room, format, args);
+	va_end(args);
+	return QV_EINVAL;
+}
+
+static struct value *value_of(const struct check *c, uint32_t rank, uint32_t block)
+{
+	return &c->values[(size_t)rank * c->g.all[0]->blocks + block];
+}
+
+/* ---- order of steps ---------------------------------------------------------------------------
+ */
+static int touch(const struct qv_step *a, const struct qv_step *b)
+{
+	const int writes = a->kind != QV_STEP_SEND || b->kind != QV_STEP_SEND;
+
+	return writes && a->first < b->first + b->blocks && b->first < a->first + a->blocks;
+}
+
+static int waits_for(const struct qv_schedule *s, uint32_t later, uint32_t earlier)
+{
+	while (later != QV_STEP_NONE && later > earlier)
+		later = s->steps[later].after;
+	return later == earlier;
+}
+
+/* Steps of one rank between two fences: an order where one is needed, and no step out of range. */
+static int check_order(struct check *c, uint32_t rank)
+{
+	const struct qv_schedule *s = c->g.all[rank];
+	uint32_t begin = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct qv_step *step = &s->steps[i];
+
+		if (step->blocks > s->blocks || step->first > s->blocks - step->blocks ||
+		    (step->after != QV_STEP_NONE && step->after >= i))
+			return fail(c, "rank %u: step %u is out of range", rank, i);
+		if (step->kind == QV_STEP_FENCE)
+			begin = i + 1;
+		for (uint32_t j = begin; j < i; j++)
+			if (touch(&s->steps[j], step) && !waits_for(s, i, j))
+				return fail(c, "rank %u: steps %u and %u race", rank, j, i);
+	}
+	return QV_OK;
+}
+
+/* ---- what the steps do ------------------------------------------------------------------------
+ */
+static void contribute(struct check *c, uint32_t rank)
+{
+	for (uint32_t block = 0; block < c->g.all[0]->blocks; block++) {
+		struct value *v = value_of(c, rank, block);
+
+		memset(v->set, 0, c->words * sizeof(*v->set));
+		v->set[rank / 64] = UINT64_C(1) << rank % 64;
+		v->first = rank;
+		v->end = rank + 1;
+		v->in_order = 1;
+	}
+}
+
+static int combine(struct check *c, struct value *mine, const struct value *theirs, int left)
+{
+	for (size_t w = 0; w < c->words; w++) {
+		if (mine->set[w] & theirs->set[w])
+			return -1;
+		mine->set[w] |= theirs->set[w];
+	}
+	mine->in_order = mine->in_order && theirs->in_order &&
+			 (left ? theirs->end == mine->first : mine->end == theirs->first);
+	if (left)
+		mine->first = theirs->first;
+	else
+		mine->end = theirs->end;
+	return 0;
+}
+
+static int receive(struct check *c, size_t number)
+{
+	const struct qv_step *step = qv_group_step(&c->g, number);
+	const uint32_t rank = c->g.rank[number];
+
+	for (uint32_t block = step->first; block < step->first + step->blocks; block++) {
+		struct value *mine = value_of(c, rank, block);
+		const struct value *theirs = value_of(c, step->peer, block);
+
+		if (step->kind == QV_STEP_STORE) {
+			memcpy(mine->set, theirs->set, c->words * sizeof(*mine->set));
+			mine->first = theirs->first;
+			mine->end = theirs->end;
+			mine->in_order = theirs->in_order;
+		} else if (combine(c, mine, theirs, step->kind == QV_STEP_COMBINE_LEFT)) {
+			return fail(c, "rank %u, block %u: a contribution of rank %u comes twice",
+				    rank, block, step->peer);
+		}
+	}
+	return QV_OK;
+}
+
+static int run(struct check *c)
+{
+	struct qv_group *g = &c->g;
+	int moved = 1;
+
+	while (moved) {
+		moved = 0;
+		for (size_t i = 0; i < g->n; i++) {
+			const enum qv_step_kind kind = qv_group_step(g, i)->kind;
+
+			if (kind == QV_STEP_SEND || kind == QV_STEP_FENCE ||
+			    !qv_group_ready(g, i) ||
+			    (kind != QV_STEP_COPY && !qv_group_ready(g, g->partner[i])))
+				continue;
+			moved = 1;
+			if (kind == QV_STEP_COPY) {
+				contribute(c, g->rank[i]);
+			} else {
+				if (receive(c, i))
+					return QV_EINVAL;
+				qv_group_done(g, g->partner[i]);
+			}
+			qv_group_done(g, i);
+		}
+	}
+	for (size_t i = 0; i < g->n; i++)
+		if (!g->done[i])
+			return fail(c, "rank %u: step %zu never runs", g->rank[i],
+				    i - g->base[g->rank[i]]);
+	return QV_OK;
+}
+
+/* ---- what comes out ---------------------------------------------------------------------------
+ */
+static int has_result(const struct check *c, uint32_t rank, uint32_t block)
+{
+	switch (c->spec->coll) {
+	case QV_COLL_REDUCE: return rank == c->spec->root;
+	case QV_COLL_ALLREDUCE: return 1;
+	case QV_COLL_REDUCE_SCATTER: return rank == block;
+	}
+	return 0;
+}
+
+static int check_results(struct check *c)
+{
+	const uint32_t P = c->spec->ranks;
+
+	for (uint32_t rank = 0; rank < P; rank++)
+		for (uint32_t block = 0; block < c->g.all[0]->blocks; block++) {
+			const struct value *v = value_of(c, rank, block);
+
+			if (!has_result(c, rank, block))
+				continue;
+			for (uint32_t r = 0; r < P; r++)
+				if (!(v->set[r / 64] >> r % 64 & 1))
+					return fail(c, "rank %u, block %u: rank %u is missing",
+						    rank, block, r);
+			if (c->spec->ordered && !v->in_order)
+				return fail(c, "rank %u, block %u: not in order of ranks", rank,
+					    block);
+		}
+	return QV_OK;
+}
+
+static int open_values(struct check *c)
+{
+	const size_t n = (size_t)c->spec->ranks * c->g.all[0]->blocks;
+
+	c->words = (c->spec->ranks + 63) / 64;
+	c->values = calloc(n, sizeof(*c->values));
+	c->sets = calloc(n * c->words, sizeof(*c->sets));
+	for (size_t i = 0; c->values && c->sets && i < n; i++)
+		c->values[i].set = c->sets + i * c->words;
+	return c->values && c->sets ? QV_OK : QV_ENOMEM;
+}
+
+int qv_schedule_check(const struct qv_schedule_spec *spec, struct qv_schedule *const *all,
+		      char *why, size_t room)
+{
+	struct check c = {.spec = spec, .why = why, .room = room};
+	size_t bad = 0;
+	int rc = qv_group_open(&c.g, all, spec->ranks, &bad);
+
+	if (rc == QV_EINVAL)
+		return fail(&c, "step %zu of the group: not two ends of one message", bad);
+	if (rc)
+		return rc;
+	for (uint32_t rank = 0; rank < spec->ranks && !rc; rank++)
+		rc = check_order(&c, rank);
+	if (!rc)
+		rc = open_values(&c);
+	if (!rc)
+		rc = run(&c);
+	if (!rc)
+		rc = check_results(&c);
+	free(c.values);
+	free(c.sets);
+	qv_group_close(&c.g);
+	return rc;
+}

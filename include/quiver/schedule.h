@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * schedule.h - reductions of a group as schedules: what each rank sends, receives and combines, and
+ * what must be done before what. A schedule is built once for a group and an algorithm, and run any
+ * number of times, for any operation and any length.
+ *
+ * The vector is cut into blocks of about equal length (qv_schedule_blocks). Each rank has a work
+ * vector, which first becomes its contribution. A step works on a range of blocks of it. Steps of a
+ * rank may run in any order that respects `after` and fences; a message runs when both its ends
+ * can.
+ *
+ * No locks, no threads; a built schedule does not change, and may be shared.
+ */
+#ifndef QUIVER_SCHEDULE_H
+#define QUIVER_SCHEDULE_H
+
+#include <quiver/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum qv_coll {
+	QV_COLL_REDUCE = 0,         /* the root gets the result */
+	QV_COLL_ALLREDUCE = 1,      /* every rank gets it */
+	QV_COLL_REDUCE_SCATTER = 2, /* rank r gets block r; there are as many blocks as ranks */
+};
+
+enum qv_algorithm {
+	QV_ALG_BINOMIAL = 0,  /* tree; whole vectors */
+	QV_ALG_RING = 1,      /* ring of P blocks, then what is missing; commutative only */
+	QV_ALG_BUTTERFLY = 2, /* halving and doubling; what is beyond a power of two folds first */
+	QV_ALG_RADIX = 3,     /* the same in groups of k1, k2, ... whose product is P */
+	QV_ALG_PIPELINE = 4,  /* chain of all ranks, segment by segment */
+	QV_ALG_DIRECT = 5,    /* everyone sends each block to the rank that combines it */
+};
+
+#define QV_N_ALGORITHMS 6
+
+enum qv_step_kind {
+	QV_STEP_COPY = 0,         /* the contribution becomes the work vector */
+	QV_STEP_SEND = 1,         /* send blocks to the peer */
+	QV_STEP_STORE = 2,        /* receive blocks from the peer, over what was there */
+	QV_STEP_COMBINE = 3,      /* receive them and combine: work = work op received */
+	QV_STEP_COMBINE_LEFT = 4, /* the same with the operands exchanged: received op work */
+	QV_STEP_FENCE = 5,        /* steps behind it wait for all that are before it */
+};
+
+#define QV_STEP_NONE UINT32_MAX
+
+struct qv_step {
+	enum qv_step_kind kind;
+	uint32_t peer; /* of messages */
+	uint32_t tag;  /* of messages: how many go before it from the sender to the receiver */
+	uint32_t first, blocks; /* range of blocks */
+	uint32_t after;         /* index of a step that must be done before, or QV_STEP_NONE */
+};
+
+/* What is to be built; the same on all ranks. */
+struct qv_schedule_spec {
+	enum qv_coll coll;
+	enum qv_algorithm algorithm;
+	uint32_t ranks;        /* of the group, 1 or more */
+	uint32_t root;         /* of a reduce, else 0 */
+	uint32_t segments;     /* QV_ALG_PIPELINE, not reduce_scatter: blocks; 0 is 1 */
+	const uint32_t *radix; /* QV_ALG_RADIX: group sizes, each 2 or more, read during the call */
+	size_t radix_n;        /* how many; 0: the prime factors of ranks, the largest first */
+	int ordered;           /* not 0: the operation is not commutative, ranks combine in order */
+};
+
+struct qv_schedule; /* of one rank, opaque */
+
+/* "binomial", "ring", "butterfly", "radix", "pipeline", "direct"; NULL if there is no such one. */
+QV_API const char *qv_algorithm_name(enum qv_algorithm algorithm);
+
+/*
+ * Build the schedule of one rank.
+ *   spec      what
+ *   rank      whose, less than spec->ranks
+ *   schedule  out: to be given to qv_schedule_free
+ * QV_EINVAL: rank, root or an enum is out of range, or the product of radix is not ranks;
+ * QV_ENOSYS: the algorithm cannot keep the order that spec asks for; QV_ENOMEM.
+ */
+QV_API int qv_schedule_build(const struct qv_schedule_spec *spec, uint32_t rank,
+			     struct qv_schedule **schedule);
+
+/* Free it; NULL is allowed. */
+QV_API void qv_schedule_free(struct qv_schedule *schedule);
+
+/* Into how many blocks the vector is cut: block i is elements i*count/blocks up to the next. */
+QV_API uint32_t qv_schedule_blocks(const struct qv_schedule *schedule);
+
+/* The steps, *n of them; they live as long as the schedule. */
+QV_API const struct qv_step *qv_schedule_steps(const struct qv_schedule *schedule, size_t *n);
+
+/*
+ * Prove that the schedules of a group do what they are for: each send meets one receive of the same
+ * blocks, every run ends, no two steps of a rank touch a block in an order that is left open unless
+ * both read, and every result holds every contribution once (in order of rank, if spec->ordered).
+ *   spec      from which they were built
+ *   all       spec->ranks schedules, by rank
+ *   why, room what is wrong, as text; may be NULL, 0
+ * QV_OK, QV_EINVAL: it is not so; QV_ENOMEM.
+ */
+QV_API int qv_schedule_check(const struct qv_schedule_spec *spec, struct qv_schedule *const *all,
+			     char *why, size_t room);
+
+/* dst[i] = a[i] op b[i]; dst is a or b. context is the caller's. */
+typedef void (*qv_reduce_fn)(void *context, void *dst, const void *a, const void *b, size_t count);
+
+/* What all ranks of a run in one process share. */
+struct qv_local_run {
+	qv_reduce_fn reduce;
+	void *context;
+	size_t item;   /* bytes of an element */
+	size_t count;  /* elements of the whole vector */
+	uint64_t seed; /* which of the steps that can run is next: any number gives another order */
+};
+
+/*
+ * Run the schedules of a group in this process, all ranks in turn: for tests, and for ranks that
+ * share an address space.
+ *   run       what is reduced
+ *   all       ranks schedules that fit each other
+ *   ranks     how many
+ *   in        each rank's contribution; may be its work vector
+ *   work      each rank's work vector, of the whole length, which holds the rank's result at the
+ * end QV_ENOMEM; QV_EINVAL: the schedules do not fit each other.
+ */
+QV_API int qv_schedule_run_local(const struct qv_local_run *run, struct qv_schedule *const *all,
+				 uint32_t ranks, const void *const *in, void *const *work);
+
+/*
+ * A network on which a message of s bytes takes alpha + s*beta while both ports are busy, and
+ * combining them s*gamma. Each rank can send one and receive one message at a time, and do neither
+ * while it combines.
+ */
+struct qv_network {
+	double alpha, beta, gamma;
+};
+
+/*
+ * When each rank would be done.
+ *   network   on which
+ *   all       ranks schedules that fit each other
+ *   ranks     how many
+ *   bytes     length of the vector
+ *   arrive    when each rank begins; NULL: all at 0
+ *   leave     out: when each rank has done its last step
+ * QV_ENOMEM; QV_EINVAL: the schedules do not fit each other.
+ */
+QV_API int qv_schedule_time(const struct qv_network *network, struct qv_schedule *const *all,
+			    uint32_t ranks, double bytes, const double *arrive, double *leave);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QUIVER_SCHEDULE_H */

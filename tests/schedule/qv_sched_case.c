@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_sched_case.c - the schedules of a whole group, and all kinds of them in turn. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "qv_sched_case.h"
+
+const char *qv_sched_case_name(const struct qv_schedule_spec *spec)
+{
+	static const char *const colls[] = {"reduce", "allreduce", "reduce_scatter"};
+	static char text[128];
+
+	snprintf(text, sizeof(text), "%s/%s/%u root %u segments %u%s", colls[spec->coll],
+		 qv_algorithm_name(spec->algorithm), spec->ranks, spec->root, spec->segments,
+		 spec->ordered ? " ordered" : "");
+	return text;
+}
+
+void qv_sched_case_open(struct qv_sched_case *c, const struct qv_schedule_spec *spec)
+{
+	c->spec = *spec;
+	for (uint32_t r = 0; r < spec->ranks; r++)
+		if (qv_schedule_build(spec, r, &c->all[r]))
+			fail_msg("%s: rank %u cannot be built", qv_sched_case_name(spec), r);
+}
+
+void qv_sched_case_close(struct qv_sched_case *c)
+{
+	for (uint32_t r = 0; r < c->spec.ranks; r++)
+		qv_schedule_free(c->all[r]);
+}
+
+static void one(const struct qv_schedule_spec *spec, void (*test)(struct qv_sched_case *c))
+{
+	static struct qv_sched_case c;
+
+	if (spec->ordered && spec->algorithm == QV_ALG_RING)
+		return;
+	qv_sched_case_open(&c, spec);
+	test(&c);
+	qv_sched_case_close(&c);
+}
+
+static void each_root(struct qv_schedule_spec spec, void (*test)(struct qv_sched_case *c))
+{
+	const uint32_t step = spec.ranks < 12 ? 1 : spec.ranks / 3;
+
+	for (spec.root = 0; spec.root < spec.ranks; spec.root += step) {
+		one(&spec, test);
+		if (spec.coll != QV_COLL_REDUCE)
+			return;
+	}
+}
+
+void qv_sched_each(uint32_t ranks, void (*test)(struct qv_sched_case *c))
+{
+	for (int ordered = 0; ordered < 2; ordered++)
+		for (int coll = QV_COLL_REDUCE; coll <= QV_COLL_REDUCE_SCATTER; coll++)
+			for (int algorithm = 0; algorithm < QV_N_ALGORITHMS; algorithm++) {
+				struct qv_schedule_spec spec = {
+					.coll = (enum qv_coll)coll,
+					.algorithm = (enum qv_algorithm)algorithm,
+					.ranks = ranks,
+					.ordered = ordered};
+
+				each_root(spec, test);
+				if (algorithm != QV_ALG_PIPELINE)
+					continue;
+				spec.segments = 5;
+				each_root(spec, test);
+			}
+}
