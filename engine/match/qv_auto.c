@@ -2,14 +2,14 @@
 /* qv_auto.c - structure "auto": its life, and the calls beside the data path. */
 #include <sys/random.h>
 
-#include "match/qv_auto.h"
+#include "match/qv_auto_path.h"
 
 static void init_line(struct qv_auto *a, struct qv_line *q, enum qv_side side)
 {
 	q->side = side;
 	q->mode = QV_AUTO_LIST;
-	q->seq = a->base.tuning.first_seq;
-	q->hash_since = q->calm_since = q->seq;
+	q->head = q->tail = a->base.tuning.first_seq;
+	q->hash_since = q->calm_since = q->tail;
 	q->patience = 1024;
 	q->empties_max = 16;
 	q->log_limit = 1;
@@ -62,13 +62,14 @@ static void auto_fini(struct qv_match *m)
 static void remove_named(struct qv_auto *a, struct qv_line *q, uint64_t *e)
 {
 	const struct qv_found f = {.e = e};
-	uint32_t pos, n = qv_line_len(q);
+	uint32_t pos;
 
+	q->named++;
 	if (q->mode == QV_AUTO_LIST && qv_line_in_debt(q))
 		(void)qv_line_to_hash(a, q, 0, 0);
 	if (q->mode == QV_AUTO_LIST) {
 		pos = qv_ring_position(q, e);
-		q->debt += (pos < n / 2 ? pos : n - 1 - pos) / 4;
+		q->debt += pos / 4;
 		qv_ring_remove(q, pos);
 		return;
 	}
@@ -119,6 +120,7 @@ static uint64_t *next_entry(struct qv_auto *a, struct qv_line *q, const uint64_t
 	}
 	if (prev)
 		pos = qv_ring_position(q, prev) + 1;
+	q->iterated = pos;
 	return pos < qv_line_len(q) ? qv_line_at(q, pos) : NULL;
 }
 
@@ -137,24 +139,39 @@ static struct qv_msg *auto_next_msg(struct qv_match *m, const struct qv_msg *pre
 	return e ? qv_msg_of(e) : NULL;
 }
 
+/* Entries appended since creation. */
+static uint64_t appended(const struct qv_auto *a, const struct qv_line *q)
+{
+	return q->tail - a->base.tuning.first_seq + q->slid;
+}
+
+/* Entries that have left because they matched. */
+static uint64_t matched(const struct qv_auto *a, const struct qv_line *q)
+{
+	return appended(a, q) - qv_line_len(q) - q->named;
+}
+
+/* The data path counts only what cannot be told from the queues. */
 static void auto_get_stats(const struct qv_match *m, struct qv_match_stats *stats)
 {
 	const struct qv_auto *a = (const struct qv_auto *)m;
+	const struct qv_line *p = &a->posted, *u = &a->unexpected;
 
+	/* In the base, `arrived` are those messages only that no receive took, `matched` those
+	 * that a sticky one took. */
 	*stats = m->stats;
-	/* In the base, `posted` are only those receives that found a message at once, and
-	 * `matched` only those that a message found. */
-	stats->matched += m->stats.posted;
-	stats->posted += a->posted.seq - m->tuning.first_seq;
-	stats->unexpected = a->unexpected.seq - m->tuning.first_seq;
+	stats->matched += matched(a, p);
+	stats->arrived += stats->matched;
+	stats->matched += matched(a, u);
+	stats->posted = appended(a, p) + matched(a, u);
+	stats->unexpected = appended(a, u);
 	/* Each match compared one entry that fitted. */
-	stats->inspected =
-		stats->matched + a->posted.rejected + a->unexpected.rejected + a->unexpected.peeked;
-	stats->posted_now = qv_line_len(&a->posted);
-	stats->posted_max = a->posted.max;
-	stats->unexpected_now = qv_line_len(&a->unexpected);
-	stats->unexpected_max = a->unexpected.max;
-	stats->mode_flips = a->posted.flips + a->unexpected.flips;
+	stats->inspected = stats->matched + p->rejected + u->rejected + u->peeked;
+	stats->posted_now = qv_line_len(p);
+	stats->posted_max = p->max;
+	stats->unexpected_now = qv_line_len(u);
+	stats->unexpected_max = u->max;
+	stats->mode_flips = p->flips + u->flips;
 }
 
 static void force_line(struct qv_auto *a, struct qv_line *q, enum qv_auto_mode mode)
@@ -173,18 +190,34 @@ void qv_auto_force(struct qv_match *m, enum qv_auto_mode posted, enum qv_auto_mo
 	force_line(qv_auto_of(m), &qv_auto_of(m)->unexpected, unexpected);
 }
 
+static int auto_post(struct qv_match *m, struct qv_recv *recv, struct qv_msg **msg)
+{
+	return qv_auto_post_short(qv_auto_of(m), recv, msg);
+}
+
+static struct qv_recv *auto_arrive(struct qv_match *m, uint64_t tag, uint32_t src)
+{
+	return qv_auto_arrive_short(qv_auto_of(m), tag, src);
+}
+
+static int auto_queue(struct qv_match *m, struct qv_msg *msg)
+{
+	return qv_auto_queue_short(qv_auto_of(m), msg);
+}
+
 const struct qv_match_ops qv_match_auto = {
 	.name = "auto",
 	.size = sizeof(struct qv_auto),
 	.init = auto_init,
 	.fini = auto_fini,
-	.post = qv_auto_post,
-	.arrive = qv_auto_arrive,
-	.queue = qv_auto_queue,
+	.post = auto_post,
+	.arrive = auto_arrive,
+	.queue = auto_queue,
 	.peek = qv_auto_peek,
 	.take = auto_take,
 	.cancel = auto_cancel,
 	.next_recv = auto_next_recv,
 	.next_msg = auto_next_msg,
 	.get_stats = auto_get_stats,
+	.prefetch = qv_auto_prefetch,
 };

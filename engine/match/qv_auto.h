@@ -37,38 +37,57 @@
 enum qv_auto_mode { QV_AUTO_LIST, QV_AUTO_HASH };
 
 /*
- * An entry's priv words, besides its links. The sequence number is valid in both modes, the others
- * in HASH. A receive's QV_HOME is the address of its index, 0 if it is in the log instead.
+ * An entry's priv words in HASH, besides its links. In LIST they are not used. A receive that is in
+ * the log and in no index has QV_IN_LOG in place of its link NEXT.
  */
-enum { QV_SEQ, QV_HOME, QV_RECV_LOG = QV_RECV_LINKS + QV_LINKS };
-enum { QV_MSG_LOG = QV_HOME, QV_MSG_LINKS };
+enum { QV_SEQ, QV_RECV_LOG = QV_RECV_LINKS + QV_LINKS };
+enum { QV_MSG_LOG = 1, QV_MSG_LINKS };
+#define QV_IN_LOG 1u
+
+/* How the short ways of the data path find an entry. */
+enum qv_way {
+	QV_WAY_LIST, /* LIST */
+	QV_WAY_ONLY, /* HASH, `only` is set, and its class compares sources */
+	QV_WAY_MANY, /* HASH otherwise */
+};
 
 struct qv_line {
 	/* One cache line: what most calls need. */
 	uint64_t **ring;
-	uint64_t seq; /* of the next entry */
+	/*
+	 * tail - head entries are queued. LIST: ring positions. HASH: tail is the sequence number
+	 * of the next entry, head is of no other use.
+	 */
+	uint64_t head, tail;
+	/* QV_WAY_ONLY: the table of `only`, and the bits that its class compares and ignores. */
+	uint64_t *slots;
+	uint64_t keep, ignore;
+	uint32_t ring_mask; /* entries of the ring - 1 */
+	uint32_t debt;      /* LIST: cost of walking, in steps, halved per tick */
+	uint32_t max;       /* longest so far */
+	uint16_t last;      /* LIST: where the last walk ended: a change is a misprediction */
+	uint8_t way;
+	uint8_t shift; /* as slots */
+
 	/*
 	 * HASH: the index that has all entries, not strong, no log beside it; NULL if there is
 	 * none. While it is set, `active` has its bit even if the queue is empty, and its `live`
-	 * is not kept up to date.
+	 * and `used` are not kept up to date.
 	 */
 	struct qv_index *only;
-	uint32_t ring_mask;  /* entries of the ring - 1 */
-	uint32_t head, tail; /* LIST: ring positions. Always: tail - head entries are queued */
-	uint32_t mode;
-	uint32_t debt; /* LIST: cost of walking, in steps, halved per tick */
-	uint32_t last; /* LIST: where the last walk ended: a change is a misprediction */
-	uint32_t max;  /* longest so far */
+	enum qv_auto_mode mode;
 	enum qv_side side;
-
+	uint32_t iterated; /* LIST: distance from the head that was last iterated to */
 	uint32_t active;   /* HASH: indexes in use (posted: that have entries) and the log */
 	uint64_t rejected; /* entries compared that did not fit */
 	uint64_t peeked;   /* and those that did without being matched */
 	uint64_t flips;    /* changes of mode */
+	uint64_t slid;     /* times that tail went back, in LIST */
+	uint64_t named;    /* entries removed by name: taken, cancelled */
 
 	/* When to try LIST again. */
-	uint64_t hash_since;  /* seq at the change to HASH */
-	uint64_t calm_since;  /* LIST: seq since which walking was no burden */
+	uint64_t hash_since;  /* tail at the change to HASH */
+	uint64_t calm_since;  /* LIST: tail since which walking was no burden */
 	uint64_t patience;    /* appends in HASH before LIST is tried; doubles when that fails */
 	uint32_t empties;     /* times that the queue became empty in HASH */
 	uint32_t empties_max; /* how many of them are waited for; doubles too */
@@ -79,7 +98,7 @@ struct qv_line {
 	/* Unexpected: the class that last searched without an index, and the cost of that. */
 	uint64_t wanted_ignore;
 	uint32_t wanted_any;
-	uint64_t log_used;  /* seq at the last search in the log */
+	uint64_t log_used;  /* tail at the last search in the log */
 	uint64_t log_debt;  /* posted: cost of the log. unexpected: of scans without a log */
 	uint64_t log_limit; /* posted: how many times its price a new choice must be worth */
 
@@ -109,7 +128,7 @@ QV_INLINE struct qv_auto *qv_auto_of(struct qv_match *m)
 
 QV_INLINE uint32_t qv_line_len(const struct qv_line *q)
 {
-	return q->tail - q->head;
+	return (uint32_t)(q->tail - q->head);
 }
 
 QV_INLINE uint64_t *qv_line_at(const struct qv_line *q, uint32_t pos)
@@ -132,17 +151,36 @@ QV_INLINE int qv_is_older(const uint64_t *a, const uint64_t *b)
 	return (int64_t)(a[QV_SEQ] - b[QV_SEQ]) < 0;
 }
 
+/* A longer walk than this costs what indexing does, so the queue is indexed at once. */
+#define QV_WALK_MAX 48
+
+/* What walking so far has cost. A change of the position is a misprediction. */
+QV_INLINE void qv_line_walked(struct qv_line *q, uint32_t steps)
+{
+	q->rejected += steps;
+	q->debt += steps + ((uint16_t)steps != q->last) * 8;
+	q->last = (uint16_t)steps;
+}
+
 /* Walking has cost as much as an index would. */
 QV_INLINE int qv_line_in_debt(const struct qv_line *q)
 {
 	return q->debt > 256 + 3 * (uint64_t)qv_line_len(q);
 }
 
-/* qv_auto_post.c, qv_auto_arrive.c: the calls of the data path. */
-int qv_auto_post(struct qv_match *m, struct qv_recv *recv, struct qv_msg **msg);
-struct qv_recv *qv_auto_arrive(struct qv_match *m, uint64_t tag, uint32_t src);
-int qv_auto_queue(struct qv_match *m, struct qv_msg *msg);
+/* qv_auto_post.c, qv_auto_arrive.c: the calls of the data path, beyond their short ways. */
+QV_APART int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
+QV_APART int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
+QV_APART struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src);
+QV_APART int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg);
+QV_APART int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv);
+QV_APART int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv);
+/* The last entry of a queue in HASH has been matched. They return what the call returns. */
+QV_COLD int qv_auto_post_last(struct qv_auto *a);
+QV_COLD struct qv_recv *qv_auto_arrive_last(struct qv_auto *a, struct qv_recv *r);
+QV_COLD int qv_auto_deliver_last(struct qv_auto *a);
 struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, uint32_t src);
+void qv_auto_prefetch(const struct qv_match *m, uint64_t tag, uint32_t src, int step);
 
 /* Test hook: change the modes now, where memory allows. */
 void qv_auto_force(struct qv_match *m, enum qv_auto_mode posted, enum qv_auto_mode unexpected);
@@ -154,7 +192,7 @@ int qv_ring_resize(struct qv_auto *a, struct qv_line *q, uint32_t n);
 void qv_ring_free(struct qv_auto *a, struct qv_line *q);
 /* Remove the entry at distance pos from the head. */
 void qv_ring_remove(struct qv_line *q, uint32_t pos);
-/* The distance of entry e from the head. */
+/* The distance of entry e, which is there, from the head. */
 uint32_t qv_ring_position(const struct qv_line *q, const uint64_t *e);
 
 /* qv_auto_mode.c: changes of form. */
@@ -164,8 +202,10 @@ int qv_line_to_hash(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint3
 int qv_line_to_list(struct qv_auto *a, struct qv_line *q);
 /* Upkeep before an append, each QV_TICK of them. QV_ENOMEM: no room for the entry. */
 int qv_line_tick(struct qv_auto *a, struct qv_line *q);
-/* Set which indexes and log are active, and `only` with it. */
+/* Set which indexes and log are active, and `only` and `way` with it. */
 void qv_line_set_active(struct qv_line *q, uint32_t active);
+/* mode, only or the table of only has changed. */
+void qv_line_set_way(struct qv_line *q);
 /* An insertion met too many keys in one bucket of ix: change its hash, once. */
 void qv_line_harden(struct qv_auto *a, struct qv_line *q, struct qv_index *ix);
 

@@ -4,6 +4,24 @@
 
 /* Arrivals: search of the posted queue, which is not empty. */
 
+struct qv_recv *qv_auto_arrive_last(struct qv_auto *a, struct qv_recv *r)
+{
+	qv_line_emptied(&a->posted);
+	return r;
+}
+
+int qv_auto_deliver_last(struct qv_auto *a)
+{
+	qv_line_emptied(&a->posted);
+	return QV_OK;
+}
+
+static QV_COLD struct qv_recv *arrive_sticky(struct qv_auto *a, uint64_t *e)
+{
+	a->base.stats.matched++;
+	return qv_recv_of(e);
+}
+
 /* Whatever the indexes. */
 static QV_APART struct qv_recv *arrive_any(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
@@ -12,13 +30,30 @@ static QV_APART struct qv_recv *arrive_any(struct qv_auto *a, uint64_t tag, uint
 
 	qv_posted_find(q, tag, src, &f);
 	if (!f.e)
-		return NULL;
-	a->base.stats.matched++;
+		return arrive_missed(a);
 	if (qv_recv_of(f.e)->flags & QV_RECV_STICKY)
-		return qv_recv_of(f.e);
+		return arrive_sticky(a, f.e);
 	qv_posted_remove(q, &f);
 	qv_line_leave(q);
 	return qv_recv_of(f.e);
+}
+
+/* One index. */
+static QV_APART struct qv_recv *arrive_indexed(struct qv_auto *a, uint64_t tag, uint32_t src)
+{
+	struct qv_line *q = &a->posted;
+	struct qv_index *ix = q->only;
+	uint64_t *link, *e;
+
+	e = qv_index_follow(ix, QV_POSTED, qv_index_weak_slot(ix, tag, src), tag, src, &link,
+			    &q->rejected);
+	if (!e)
+		return arrive_missed(a);
+	if (qv_unlikely(qv_recv_of(e)->flags & QV_RECV_STICKY))
+		return arrive_sticky(a, e);
+	qv_index_pop(ix, QV_POSTED, link, e);
+	qv_line_leave(q);
+	return qv_recv_of(e);
 }
 
 /* Several classes: the oldest of what each would give. The log takes the longer way. */
@@ -40,10 +75,9 @@ static QV_APART struct qv_recv *arrive_classes(struct qv_auto *a, uint64_t tag, 
 			f = (struct qv_found){e, ix, link};
 	}
 	if (!f.e)
-		return NULL;
-	a->base.stats.matched++;
+		return arrive_missed(a);
 	if (qv_recv_of(f.e)->flags & QV_RECV_STICKY)
-		return qv_recv_of(f.e);
+		return arrive_sticky(a, f.e);
 	qv_index_pop(f.ix, QV_POSTED, f.link, f.e);
 	if (qv_unlikely(--f.ix->live == 0))
 		qv_line_set_active(q, q->active & ~(1u << (f.ix - q->ix)));
@@ -51,75 +85,36 @@ static QV_APART struct qv_recv *arrive_classes(struct qv_auto *a, uint64_t tag, 
 	return qv_recv_of(f.e);
 }
 
-static QV_APART struct qv_recv *arrive_walk(struct qv_auto *a, uint64_t tag, uint32_t src)
+static struct qv_recv *arrive_walk(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	struct qv_line *q = &a->posted;
+	uint32_t n = qv_line_len(q), pos = 0;
 	struct qv_recv *r;
-	uint32_t pos;
 
 	if (qv_unlikely(qv_line_in_debt(q)) && qv_line_to_hash(a, q, 0, 0) == QV_OK)
 		return arrive_any(a, tag, src);
-	pos = walk_recvs(q, tag, src);
-	if (pos == qv_line_len(q))
-		return NULL;
+	while (pos < n && !recv_fits(qv_line_at(q, pos), tag, src)) {
+		if (qv_unlikely(++pos == QV_WALK_MAX) && n > QV_WALK_MAX &&
+		    qv_line_to_hash(a, q, 0, 0) == QV_OK)
+			return arrive_any(a, tag, src);
+	}
+	qv_line_walked(q, pos);
+	if (pos == n)
+		return arrive_missed(a);
 	r = qv_recv_of(qv_line_at(q, pos));
-	a->base.stats.matched++;
-	if (!(r->flags & QV_RECV_STICKY))
-		qv_ring_remove(q, pos);
+	if (qv_unlikely(r->flags & QV_RECV_STICKY))
+		return arrive_sticky(a, r->priv);
+	qv_ring_remove(q, pos);
 	return r;
 }
 
-/* e was the last receive. */
-static QV_COLD struct qv_recv *arrive_emptied(struct qv_line *q, uint64_t *e)
+struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
-	qv_line_emptied(q);
-	return qv_recv_of(e);
-}
-
-static QV_COLD struct qv_recv *arrive_sticky(struct qv_auto *a, uint64_t *e)
-{
-	a->base.stats.matched++;
-	return qv_recv_of(e);
-}
-
-static QV_APART struct qv_recv *arrive_hash(struct qv_auto *a, uint64_t tag, uint32_t src)
-{
-	struct qv_line *q = &a->posted;
-	struct qv_index *ix = q->only;
-	uint64_t *link, *e;
-
-	if (!ix)
-		return arrive_classes(a, tag, src);
-	e = qv_index_follow(ix, QV_POSTED, qv_index_weak_slot(ix, tag, src), tag, src, &link,
-			    &q->rejected);
-	if (!e)
-		return NULL;
-	if (qv_unlikely(qv_recv_of(e)->flags & QV_RECV_STICKY))
-		return arrive_sticky(a, e);
-	qv_index_pop(ix, QV_POSTED, link, e);
-	a->base.stats.matched++;
-	if (qv_unlikely(++q->head == q->tail))
-		return arrive_emptied(q, e);
-	return qv_recv_of(e);
-}
-
-struct qv_recv *qv_auto_arrive(struct qv_match *m, uint64_t tag, uint32_t src)
-{
-	struct qv_auto *a = qv_auto_of(m);
-	struct qv_line *q = &a->posted;
-	uint64_t *e;
-
-	m->stats.arrived++;
-	if (q->head == q->tail)
-		return NULL;
-	if (q->mode == QV_AUTO_HASH)
-		return arrive_hash(a, tag, src);
-	e = qv_line_at(q, 0);
-	if (!recv_fits(e, tag, src))
-		return arrive_walk(a, tag, src);
-	m->stats.matched++;
-	q->head += !(qv_recv_of(e)->flags & QV_RECV_STICKY);
-	return qv_recv_of(e);
+	switch (a->posted.way) {
+	case QV_WAY_LIST: return arrive_walk(a, tag, src);
+	case QV_WAY_ONLY: return arrive_indexed(a, tag, src);
+	default: return arrive_classes(a, tag, src);
+	}
 }
 
 /* Unexpected messages: append. */
@@ -127,7 +122,7 @@ struct qv_recv *qv_auto_arrive(struct qv_match *m, uint64_t tag, uint32_t src)
 /* In HASH, whatever the indexes. */
 static QV_APART int queue_slow(struct qv_auto *a, struct qv_msg *msg)
 {
-	msg->priv[QV_SEQ] = a->unexpected.seq;
+	msg->priv[QV_SEQ] = a->unexpected.tail;
 	qv_unexpected_insert(a, &a->unexpected, msg->priv);
 	joined(&a->unexpected);
 	return QV_OK;
@@ -140,8 +135,7 @@ static QV_APART int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
 
 	if (qv_unlikely(q->active & QV_UNUSUAL))
 		return queue_slow(a, msg);
-	msg->priv[QV_SEQ] = q->seq;
-	joined(q);
+	msg->priv[QV_SEQ] = q->tail;
 	for (uint32_t rest = q->active; rest; rest &= rest - 1) {
 		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
 		uint64_t *slot = qv_index_weak_slot(ix, msg->tag, msg->src);
@@ -151,51 +145,66 @@ static QV_APART int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
 		else
 			qv_line_insert(a, q, ix, QV_UNEXPECTED, msg->priv);
 	}
+	joined(q);
 	return QV_OK;
 }
 
-static QV_APART int queue_indexed(struct qv_auto *a, struct qv_msg *msg)
+int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg)
 {
 	struct qv_line *q = &a->unexpected;
-	struct qv_index *ix = q->only;
-	uint64_t *slot;
+	uint32_t seen;
 
-	if (!ix)
-		return queue_indexes(a, msg);
-	slot = qv_index_weak_slot(ix, msg->tag, msg->src);
-	if (qv_unlikely(*slot != 0))
-		return queue_slow(a, msg);
-	msg->priv[QV_SEQ] = q->seq;
-	qv_index_fill_slot(ix, QV_UNEXPECTED, slot, msg->priv);
-	joined(q);
-	return QV_OK;
-}
-
-QV_INLINE int queue_listed(struct qv_line *q, struct qv_msg *msg)
-{
-	list_append(q, msg->priv);
-	joined(q);
-	return QV_OK;
-}
-
-static QV_COLD int queue_tick(struct qv_auto *a, struct qv_msg *msg)
-{
-	if (qv_line_tick(a, &a->unexpected))
+	if (qv_unlikely(tick_is_due(q)) && qv_line_tick(a, q))
 		return QV_ENOMEM;
-	if (a->unexpected.mode == QV_AUTO_HASH)
-		return queue_indexed(a, msg);
-	return queue_listed(&a->unexpected, msg);
+	switch (q->way) {
+	case QV_WAY_LIST: list_append(q, msg->priv); return QV_OK;
+	case QV_WAY_ONLY:
+		msg->priv[QV_SEQ] = q->tail;
+		seen = qv_index_insert_at(q->only, QV_UNEXPECTED, only_slot(q, msg->tag, msg->src),
+					  msg->priv);
+		qv_line_met(a, q, q->only, seen);
+		joined(q);
+		return QV_OK;
+	default: return queue_indexes(a, msg);
+	}
 }
 
-int qv_auto_queue(struct qv_match *m, struct qv_msg *msg)
-{
-	struct qv_auto *a = qv_auto_of(m);
+/* Both in one. A miss is counted as soon as it is known that the call succeeds. */
 
-	if (qv_unlikely(tick_is_due(&a->unexpected)))
-		return queue_tick(a, msg);
-	if (a->unexpected.mode == QV_AUTO_HASH)
-		return queue_indexed(a, msg);
-	return queue_listed(&a->unexpected, msg);
+int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+{
+	if (qv_auto_queue_append(a, msg))
+		return QV_ENOMEM;
+	a->base.stats.arrived++;
+	*recv = NULL;
+	return QV_OK;
+}
+
+int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+{
+	struct qv_recv *r = qv_auto_arrive_search(a, msg->tag, msg->src);
+
+	if (!r) {
+		a->base.stats.arrived--;
+		return qv_auto_deliver_append(a, msg, recv);
+	}
+	*recv = r;
+	return QV_OK;
+}
+
+/* The message that a walk of the list finds, or NULL; in *hashed: the list has become indexes. */
+static uint64_t *peek_walk(struct qv_auto *a, struct qv_line *q, uint64_t tag, uint64_t ignore,
+			   uint32_t src, int *hashed)
+{
+	uint32_t n = qv_line_len(q), pos = 0;
+
+	*hashed = qv_line_in_debt(q) && qv_line_to_hash(a, q, ignore, src) == QV_OK;
+	if (*hashed)
+		return NULL;
+	while (pos < n && !msg_fits(qv_line_at(q, pos), tag, ignore, src))
+		pos++;
+	qv_line_walked(q, pos);
+	return pos < n ? qv_line_at(q, pos) : NULL;
 }
 
 struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, uint32_t src)
@@ -203,18 +212,30 @@ struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, u
 	struct qv_auto *a = qv_auto_of(m);
 	struct qv_line *q = &a->unexpected;
 	struct qv_found f = {NULL, NULL, NULL};
-	uint32_t pos = 0;
+	int hashed = q->mode == QV_AUTO_HASH;
 
 	if (q->head == q->tail)
 		return NULL;
-	if (q->mode == QV_AUTO_LIST && !msg_fits(qv_line_at(q, 0), tag, ignore, src)) {
-		if (!qv_line_in_debt(q) || qv_line_to_hash(a, q, ignore, src))
-			pos = walk_msgs(q, tag, ignore, src);
-	}
-	if (q->mode == QV_AUTO_HASH)
+	if (!hashed)
+		f.e = peek_walk(a, q, tag, ignore, src, &hashed);
+	if (hashed)
 		qv_unexpected_find(a, q, tag, ignore, src, &f);
-	else if (pos < qv_line_len(q))
-		f.e = qv_line_at(q, pos);
 	q->peeked += f.e != NULL;
 	return f.e ? qv_msg_of(f.e) : NULL;
+}
+
+void qv_auto_prefetch(const struct qv_match *m, uint64_t tag, uint32_t src, int step)
+{
+	const struct qv_auto *a = (const struct qv_auto *)m;
+	const struct qv_line *lines[2] = {&a->posted, &a->unexpected};
+
+	for (int i = 0; i < 2; i++) {
+		const struct qv_line *q = lines[i];
+		uint64_t *slot;
+
+		if (q->way != QV_WAY_ONLY)
+			continue;
+		slot = only_slot(q, tag, src);
+		__builtin_prefetch(step ? (const void *)qv_entry(*slot) : slot, 1);
+	}
 }

@@ -27,10 +27,30 @@ void qv_line_set_active(struct qv_line *q, uint32_t active)
 	for (uint32_t rest = indexes; rest; rest &= rest - 1)
 		if (q->ix[__builtin_ctz(rest)].strong)
 			active |= QV_STRONG_ACTIVE;
+	if (q->only)
+		q->only->used = q->tail;
 	q->active = active;
 	q->only = NULL;
 	if (indexes && indexes == active && !(indexes & (indexes - 1)))
 		q->only = &q->ix[__builtin_ctz(indexes)];
+	qv_line_set_way(q);
+}
+
+void qv_line_set_way(struct qv_line *q)
+{
+	const struct qv_index *ix = q->only;
+
+	if (q->mode == QV_AUTO_LIST) {
+		q->way = QV_WAY_LIST;
+	} else if (!ix || !ix->src_keep) {
+		q->way = QV_WAY_MANY;
+	} else {
+		q->way = QV_WAY_ONLY;
+		q->slots = ix->slots;
+		q->shift = ix->shift;
+		q->keep = ix->keep;
+		q->ignore = ~ix->keep;
+	}
 }
 
 /* Forget what HASH has built. Tables that are not active have no entries. */
@@ -56,8 +76,9 @@ int qv_line_to_hash(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint3
 		return err;
 	}
 	q->mode = QV_AUTO_HASH;
+	qv_line_set_way(q);
 	q->flips++;
-	q->hash_since = q->seq;
+	q->hash_since = q->tail;
 	q->empties = 0;
 	if (q->patience < PATIENCE_MAX)
 		q->patience *= 2;
@@ -69,11 +90,11 @@ int qv_line_to_hash(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint3
 static void enter_list(struct qv_line *q, uint32_t n)
 {
 	q->mode = QV_AUTO_LIST;
+	qv_line_set_way(q);
 	q->flips++;
-	q->head = 0;
-	q->tail = n;
+	q->head = q->tail - n;
 	q->debt = 0;
-	q->calm_since = q->seq;
+	q->calm_since = q->tail;
 }
 
 int qv_line_to_list(struct qv_auto *a, struct qv_line *q)
@@ -88,7 +109,7 @@ int qv_line_to_list(struct qv_auto *a, struct qv_line *q)
 		return QV_ENOMEM;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		q->ring[i] = v[i].e;
+		q->ring[(q->tail - n + i) & q->ring_mask] = v[i].e;
 	qv_line_collect_done(a, q, v);
 	drop_indexes(q);
 	enter_list(q, n);
@@ -138,7 +159,7 @@ static void shrink(struct qv_auto *a, struct qv_line *q)
 
 static int list_is_worth_a_trial(const struct qv_line *q)
 {
-	uint64_t age = q->seq - q->hash_since, n = qv_line_len(q), slots = 0;
+	uint64_t age = q->tail - q->hash_since, n = qv_line_len(q), slots = 0;
 
 	for (int i = 0; i < QV_N_CLASSES; i++)
 		if (q->active >> i & 1)
@@ -159,9 +180,9 @@ static void hash_tick(struct qv_auto *a, struct qv_line *q)
 static int list_tick(struct qv_auto *a, struct qv_line *q)
 {
 	if (q->debt >= CALM_DEBT) {
-		q->calm_since = q->seq;
-	} else if (q->seq - q->calm_since >= CALM_APPENDS) {
-		q->calm_since = q->seq;
+		q->calm_since = q->tail;
+	} else if (q->tail - q->calm_since >= CALM_APPENDS) {
+		q->calm_since = q->tail;
 		if (q->patience > PATIENCE_MIN)
 			q->patience /= 2;
 		if (q->empties_max > EMPTIES_MIN)
@@ -177,10 +198,11 @@ int qv_line_tick(struct qv_auto *a, struct qv_line *q)
 {
 	if (qv_line_len(q) > q->peak)
 		q->peak = qv_line_len(q);
-	if (q->seq / QV_TICK % WINDOW == 0)
+	if (q->tail / QV_TICK % WINDOW == 0)
 		shrink(a, q);
 	if (q->mode == QV_AUTO_HASH)
 		hash_tick(a, q);
+	qv_line_set_way(q); /* tables may have changed */
 	/* Not "else": the mode may just have changed. */
 	return q->mode == QV_AUTO_LIST ? list_tick(a, q) : QV_OK;
 }

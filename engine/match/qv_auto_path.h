@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_auto_path.h - structure "auto": what the calls of the data path share.
+ * qv_auto_path.h - structure "auto": the short ways of the data path.
  *
- * What most traffic does is short and calls nothing: an empty queue, the head of a list, an append
- * to a list. Everything else leaves by a tail call, so that the short way saves no registers.
+ * What most traffic does calls nothing: an empty queue, the head of a list, an append to a list, a
+ * key of its own in the only index. The public calls have these inline. Everything else leaves by a
+ * tail call, so that the short ways save no registers.
  */
 #ifndef QV_AUTO_PATH_H
 #define QV_AUTO_PATH_H
 
 #include "match/qv_auto.h"
+
+/* Source and flags of a receive in one word: a plain receive from src has the value src. */
+QV_INLINE uint64_t recv_word(const struct qv_recv *r)
+{
+	return (uint64_t)r->flags << 32 | r->src;
+}
 
 QV_INLINE int recv_fits(const uint64_t *e, uint64_t tag, uint32_t src)
 {
@@ -24,58 +31,227 @@ QV_INLINE int msg_fits(const uint64_t *e, uint64_t tag, uint64_t ignore, uint32_
 	return qv_accepts(tag, ignore, src, msg->tag, msg->src);
 }
 
-/* An entry has been put where it belongs. */
-QV_INLINE void joined(struct qv_line *q)
+/* An entry has been put where it belongs, or is about to be. Returns its sequence number. */
+QV_INLINE uint64_t joined(struct qv_line *q)
 {
-	uint32_t n = ++q->tail - q->head;
+	uint64_t seq = q->tail, n = seq + 1 - q->head;
 
-	q->seq++;
+	q->tail = seq + 1;
 	if (qv_unlikely(n > q->max))
-		q->max = n;
+		q->max = (uint32_t)n;
+	return seq;
 }
 
 QV_INLINE void list_append(struct qv_line *q, uint64_t *e)
 {
-	e[QV_SEQ] = q->seq;
 	q->ring[q->tail & q->ring_mask] = e;
+	joined(q);
 }
 
 QV_INLINE int tick_is_due(const struct qv_line *q)
 {
-	return q->seq % QV_TICK == QV_TICK - 1;
+	return (q->tail + 1) % QV_TICK == 0;
 }
 
-/* What walking so far has cost. A change of the position is a misprediction. */
-QV_INLINE void walked(struct qv_line *q, uint32_t steps)
+/* ---- the only index, by the copy in the line ---------------------------------------------- */
+
+QV_INLINE uint64_t *only_slot(const struct qv_line *q, uint64_t tag, uint32_t src)
 {
-	q->rejected += steps;
-	q->debt += steps + (steps != q->last) * 8;
-	q->last = steps;
+	uint64_t hash = (tag & q->keep) * QV_MUL_TAG + src * QV_MUL_SRC;
+
+	return q->slots + (hash >> q->shift);
 }
 
-/*
- * Walk the list of receives from behind the head on, which did not fit. Returns the position, or
- * the length if none fits.
- */
-QV_INLINE uint32_t walk_recvs(struct qv_line *q, uint64_t tag, uint32_t src)
+QV_INLINE int only_is_class(const struct qv_line *q, uint64_t ignore, uint32_t src)
 {
-	uint32_t n = qv_line_len(q), i = 1;
-
-	while (i < n && !recv_fits(qv_line_at(q, i), tag, src))
-		i++;
-	walked(q, i);
-	return i;
+	return ignore == q->ignore && src != QV_SRC_ANY;
 }
 
-/* The same for the list of messages. */
-QV_INLINE uint32_t walk_msgs(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32_t src)
+/* e gets the empty slot. */
+QV_INLINE void only_fill(struct qv_line *q, uint64_t *slot, uint64_t *e, uint64_t *links)
 {
-	uint32_t n = qv_line_len(q), i = 1;
+	e[QV_SEQ] = joined(q);
+	links[QV_NEXT] = 0;
+	links[QV_PEER] = (uintptr_t)e;
+	links[QV_BUCKET] = 0;
+	*slot = (uintptr_t)e;
+}
 
-	while (i < n && !msg_fits(qv_line_at(q, i), tag, ignore, src))
-		i++;
-	walked(q, i);
-	return i;
+/* ---- a message arrives ------------------------------------------------------------------------ */
+
+/* What a short way has come to. */
+enum qv_short {
+	QV_SHORT_HIT,  /* the entry has left the queue */
+	QV_SHORT_LAST, /* the same, and the queue, in HASH, is empty: qv_line_emptied */
+	QV_SHORT_MISS, /* no entry fits */
+	QV_SHORT_FAR,  /* that cannot be said here; nothing has changed */
+};
+
+QV_INLINE enum qv_short arrive_only(struct qv_line *q, uint64_t tag, uint32_t src,
+				    struct qv_recv **recv)
+{
+	uint64_t *slot = only_slot(q, tag, src), *e = qv_entry(*slot), *links;
+	struct qv_recv *r;
+
+	if (!e)
+		return QV_SHORT_MISS;
+	r = qv_recv_of(e);
+	links = e + QV_RECV_LINKS;
+	if (qv_unlikely((((r->tag ^ tag) & q->keep) | (recv_word(r) ^ src) | links[QV_NEXT]) != 0))
+		return QV_SHORT_FAR;
+	*slot = links[QV_BUCKET];
+	*recv = r;
+	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
+}
+
+QV_INLINE enum qv_short arrive_try(struct qv_line *q, uint64_t tag, uint32_t src,
+				   struct qv_recv **recv)
+{
+	struct qv_recv *r;
+
+	if (q->head == q->tail)
+		return QV_SHORT_MISS;
+	if (q->way == QV_WAY_ONLY)
+		return arrive_only(q, tag, src, recv);
+	if (q->way == QV_WAY_MANY)
+		return QV_SHORT_FAR;
+	r = qv_recv_of(qv_line_at(q, 0));
+	if (((r->tag ^ tag) & ~r->ignore) != 0 || recv_word(r) != src)
+		return QV_SHORT_FAR;
+	q->head++;
+	*recv = r;
+	return QV_SHORT_HIT;
+}
+
+QV_INLINE struct qv_recv *arrive_missed(struct qv_auto *a)
+{
+	a->base.stats.arrived++;
+	return NULL;
+}
+
+QV_INLINE struct qv_recv *qv_auto_arrive_short(struct qv_auto *a, uint64_t tag, uint32_t src)
+{
+	struct qv_recv *r = NULL;
+
+	switch (arrive_try(&a->posted, tag, src, &r)) {
+	case QV_SHORT_HIT: return r;
+	case QV_SHORT_LAST: return qv_auto_arrive_last(a, r);
+	case QV_SHORT_MISS: return arrive_missed(a);
+	default: return qv_auto_arrive_search(a, tag, src);
+	}
+}
+
+/* ---- an unexpected message is appended -------------------------------------------------------- */
+
+/* 0 if that takes longer; nothing has changed. */
+QV_INLINE int queue_try(struct qv_line *q, struct qv_msg *msg)
+{
+	uint64_t *slot;
+
+	if (qv_unlikely(tick_is_due(q)) || q->way == QV_WAY_MANY)
+		return 0;
+	if (q->way == QV_WAY_LIST) {
+		list_append(q, msg->priv);
+		return 1;
+	}
+	slot = only_slot(q, msg->tag, msg->src);
+	if (qv_unlikely(*slot != 0))
+		return 0;
+	only_fill(q, slot, msg->priv, msg->priv + QV_MSG_LINKS);
+	return 1;
+}
+
+QV_INLINE int qv_auto_queue_short(struct qv_auto *a, struct qv_msg *msg)
+{
+	return queue_try(&a->unexpected, msg) ? QV_OK : qv_auto_queue_append(a, msg);
+}
+
+QV_INLINE int qv_auto_deliver_short(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+{
+	struct qv_recv *r;
+
+	switch (arrive_try(&a->posted, msg->tag, msg->src, &r)) {
+	case QV_SHORT_HIT: *recv = r; return QV_OK;
+	case QV_SHORT_LAST: *recv = r; return qv_auto_deliver_last(a);
+	case QV_SHORT_MISS: break;
+	default: return qv_auto_deliver_search(a, msg, recv);
+	}
+	if (!queue_try(&a->unexpected, msg))
+		return qv_auto_deliver_append(a, msg, recv);
+	a->base.stats.arrived++;
+	*recv = NULL;
+	return QV_OK;
+}
+
+/* ---- a receive is posted ---------------------------------------------------------------------- */
+
+QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->posted;
+	uint64_t *slot;
+
+	if (qv_unlikely(tick_is_due(q)) || q->way == QV_WAY_MANY)
+		return qv_auto_post_append(a, recv, msg);
+	if (q->way == QV_WAY_LIST) {
+		list_append(q, recv->priv);
+	} else {
+		slot = only_slot(q, recv->tag, recv->src);
+		if (qv_unlikely(!only_is_class(q, recv->ignore, recv->src) || *slot != 0))
+			return qv_auto_post_append(a, recv, msg);
+		only_fill(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
+	}
+	*msg = NULL;
+	return QV_OK;
+}
+
+QV_INLINE enum qv_short post_only(struct qv_line *q, const struct qv_recv *recv,
+				  struct qv_msg **msg)
+{
+	uint64_t *slot, *e, *links;
+	struct qv_msg *m;
+
+	if (qv_unlikely(!only_is_class(q, recv->ignore, recv->src)))
+		return QV_SHORT_FAR;
+	slot = only_slot(q, recv->tag, recv->src);
+	e = qv_entry(*slot);
+	if (!e)
+		return QV_SHORT_MISS;
+	m = qv_msg_of(e);
+	links = e + QV_MSG_LINKS;
+	if (qv_unlikely((((m->tag ^ recv->tag) & q->keep) | (m->src ^ recv->src) |
+			 links[QV_NEXT]) != 0))
+		return QV_SHORT_FAR;
+	*slot = links[QV_BUCKET];
+	*msg = m;
+	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
+}
+
+QV_INLINE enum qv_short post_try(struct qv_line *q, const struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_msg *m;
+
+	if (q->head == q->tail)
+		return QV_SHORT_MISS;
+	if (q->way == QV_WAY_ONLY)
+		return post_only(q, recv, msg);
+	if (q->way == QV_WAY_MANY)
+		return QV_SHORT_FAR;
+	m = qv_msg_of(qv_line_at(q, 0));
+	if (((m->tag ^ recv->tag) & ~recv->ignore) != 0 || m->src != recv->src)
+		return QV_SHORT_FAR;
+	q->head++;
+	*msg = m;
+	return QV_SHORT_HIT;
+}
+
+QV_INLINE int qv_auto_post_short(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	switch (post_try(&a->unexpected, recv, msg)) {
+	case QV_SHORT_HIT: return QV_OK;
+	case QV_SHORT_LAST: return qv_auto_post_last(a);
+	case QV_SHORT_MISS: return post_append(a, recv, msg);
+	default: return qv_auto_post_search(a, recv, msg);
+	}
 }
 
 #endif /* QV_AUTO_PATH_H */

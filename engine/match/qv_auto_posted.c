@@ -52,13 +52,14 @@ static void leave_only(struct qv_line *q)
 	q->only->live = qv_line_len(q);
 	q->active = q->only->live ? q->active : 0;
 	q->only = NULL;
+	qv_line_set_way(q);
 }
 
 static int join_log(struct qv_line *q, uint64_t *e)
 {
 	if (qv_vlist_append(&q->log, e))
 		return QV_ENOMEM;
-	e[QV_HOME] = 0;
+	e[QV_RECV_LINKS + QV_NEXT] = QV_IN_LOG;
 	leave_only(q);
 	q->active |= QV_LOG_ACTIVE;
 	return QV_OK;
@@ -71,7 +72,6 @@ static void join(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint
 		if (ix->live++ == 0)
 			qv_line_set_active(q, q->active | 1u << (ix - q->ix));
 	}
-	e[QV_HOME] = (uintptr_t)ix;
 	qv_line_insert(a, q, ix, QV_POSTED, e);
 }
 
@@ -162,12 +162,11 @@ static int fill_one(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, u
 {
 	if (!ix) {
 		q->active |= QV_LOG_ACTIVE;
-		e[QV_HOME] = 0;
+		e[QV_RECV_LINKS + QV_NEXT] = QV_IN_LOG;
 		return qv_vlist_append(&q->log, e);
 	}
 	q->active |= 1u << (ix - q->ix);
 	ix->live++;
-	e[QV_HOME] = (uintptr_t)ix;
 	qv_line_insert(a, q, ix, QV_POSTED, e);
 	return QV_OK;
 }
@@ -181,6 +180,7 @@ static int fill_batch(struct qv_auto *a, struct qv_line *q, uint32_t first, uint
 	for (uint32_t i = 0; i < n; i++) {
 		const struct qv_recv *r = qv_recv_of(qv_line_at(q, first + i));
 
+		qv_line_at(q, first + i)[QV_SEQ] = q->head + first + i;
 		ix[i] = find_class(q, r->ignore, r->src);
 		if (ix[i] && !ix[i]->slots)
 			ix[i] = NULL;
@@ -234,18 +234,21 @@ void qv_posted_find(struct qv_line *q, uint64_t tag, uint32_t src, struct qv_fou
 
 void qv_posted_remove(struct qv_line *q, const struct qv_found *f)
 {
-	struct qv_index *ix = (struct qv_index *)(uintptr_t)f->e[QV_HOME];
+	const struct qv_recv *r = qv_recv_of(f->e);
+	struct qv_index *ix = f->ix;
 
-	if (!ix) {
+	if (!ix && f->e[QV_RECV_LINKS + QV_NEXT] == QV_IN_LOG) {
 		qv_vlist_remove(&q->log, f->e);
 		if (!q->log.count)
 			qv_line_set_active(q, q->active & ~QV_LOG_ACTIVE);
 		return;
 	}
-	if (f->ix)
+	if (ix) {
 		qv_index_pop(ix, QV_POSTED, f->link, f->e);
-	else
+	} else {
+		ix = find_class(q, r->ignore, r->src);
 		qv_index_remove_at(ix, QV_POSTED, qv_index_slot_of(ix, QV_POSTED, f->e), f->e);
+	}
 	if (ix != q->only && --ix->live == 0)
 		qv_line_set_active(q, q->active & ~(1u << (ix - q->ix)));
 }

@@ -23,14 +23,10 @@ int qv_ring_resize(struct qv_auto *a, struct qv_line *q, uint32_t n)
 	if (!ring)
 		return QV_ENOMEM;
 	for (uint32_t i = 0; i < len; i++)
-		ring[i] = qv_line_at(q, i);
+		ring[(q->head + i) & (slots - 1)] = qv_line_at(q, i);
 	qv_ring_free(a, q);
 	q->ring = ring;
 	q->ring_mask = (uint32_t)(slots - 1);
-	if (q->mode == QV_AUTO_LIST) {
-		q->head = 0;
-		q->tail = len;
-	}
 	return QV_OK;
 }
 
@@ -43,9 +39,10 @@ void qv_ring_free(struct qv_auto *a, struct qv_line *q)
 void qv_ring_remove(struct qv_line *q, uint32_t pos)
 {
 	uint64_t **ring = q->ring;
-	uint32_t mask = q->ring_mask, at = q->head + pos;
+	uint64_t mask = q->ring_mask, at = q->head + pos;
 
-	if (pos <= qv_line_len(q) / 2) {
+	/* tail does not go back across a tick: each tick comes once. */
+	if (pos <= qv_line_len(q) / 2 || q->tail % QV_TICK == 0) {
 		for (; at != q->head; at--)
 			ring[at & mask] = ring[(at - 1) & mask];
 		q->head++;
@@ -53,20 +50,21 @@ void qv_ring_remove(struct qv_line *q, uint32_t pos)
 		for (; at != q->tail - 1; at++)
 			ring[at & mask] = ring[(at + 1) & mask];
 		q->tail--;
+		q->slid++;
 	}
 }
 
 uint32_t qv_ring_position(const struct qv_line *q, const uint64_t *e)
 {
-	uint32_t low = 0, high = qv_line_len(q) - 1;
+	uint32_t n = qv_line_len(q), pos = q->iterated;
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (qv_is_older(qv_line_at(q, mid), e))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	if (pos < n && qv_line_at(q, pos) == e)
+		return pos;
+	for (pos = 0; pos + 4 < n; pos += 4)
+		if ((qv_line_at(q, pos) == e) | (qv_line_at(q, pos + 1) == e) |
+		    (qv_line_at(q, pos + 2) == e) | (qv_line_at(q, pos + 3) == e))
+			break;
+	while (qv_line_at(q, pos) != e)
+		pos++;
+	return pos;
 }

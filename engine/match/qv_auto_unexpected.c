@@ -43,7 +43,7 @@ static int prepare_index(struct qv_auto *a, struct qv_line *q, int i, uint64_t i
 	struct qv_index *ix = &q->ix[i];
 
 	qv_index_set_class(ix, ignore, src == QV_SRC_ANY);
-	ix->used = q->seq;
+	ix->used = q->tail;
 	ix->debt = 0;
 	return qv_index_reserve(ix, QV_UNEXPECTED, &a->base.mem, qv_line_len(q) + QV_TICK);
 }
@@ -62,6 +62,7 @@ int qv_unexpected_fill(struct qv_auto *a, struct qv_line *q, uint64_t ignore, ui
 		for (uint32_t i = first; i < end; i++) {
 			const struct qv_msg *msg = qv_msg_of(qv_line_at(q, i));
 
+			qv_line_at(q, i)[QV_SEQ] = q->head + i;
 			__builtin_prefetch(qv_index_slot(ix, msg->tag, msg->src), 1);
 			__builtin_prefetch(qv_line_at(q, i + BATCH < n ? i + BATCH : i), 1);
 		}
@@ -116,7 +117,7 @@ static void find_in_index(struct qv_line *q, struct qv_index *ix, uint64_t tag, 
 {
 	f->e = qv_index_find(ix, QV_UNEXPECTED, tag, src, &f->link, &q->rejected);
 	f->ix = ix;
-	ix->used = q->seq;
+	ix->used = q->tail;
 }
 
 /* Search in the index of a wider class. 0 if that was given up. */
@@ -137,7 +138,7 @@ static int find_in_wider(struct qv_line *q, struct qv_index *ix, uint64_t tag, u
 	q->rejected += steps;
 	if (steps == WIDER_STEPS)
 		return 0;
-	ix->used = q->seq;
+	ix->used = q->tail;
 	f->e = e;
 	f->ix = NULL;
 	return 1;
@@ -214,7 +215,7 @@ static void find_in_log(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32
 	f->e = qv_vlist_find_msg(&q->log, tag, ignore, src, &seen);
 	f->ix = NULL;
 	q->rejected += seen - (f->e != NULL);
-	q->log_used = q->seq;
+	q->log_used = q->tail;
 }
 
 void qv_unexpected_find(struct qv_auto *a, struct qv_line *q, uint64_t tag, uint64_t ignore,
@@ -254,7 +255,7 @@ void qv_unexpected_remove(struct qv_line *q, const struct qv_found *f)
 
 static int is_idle(const struct qv_line *q, const struct qv_index *ix)
 {
-	return q->seq - ix->used > IDLE_INDEX + 8 * (uint64_t)qv_line_len(q);
+	return q->tail - ix->used > IDLE_INDEX + 8 * (uint64_t)qv_line_len(q);
 }
 
 void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
@@ -274,6 +275,6 @@ void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 		/* Without memory buckets get longer; the next tick tries again. */
 		(void)qv_index_reserve(ix, QV_UNEXPECTED, &a->base.mem, qv_line_len(q) + QV_TICK);
 	}
-	if (q->active & QV_LOG_ACTIVE && q->seq - q->log_used > IDLE_LOG)
+	if (q->active & QV_LOG_ACTIVE && q->tail - q->log_used > IDLE_LOG)
 		drop_log(q);
 }

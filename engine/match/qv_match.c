@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_match.c - the public calls of the matching engine, handed to the chosen structure. */
-#include "match/qv_match_ops.h"
+/*
+ * qv_match.c - the public calls of the matching engine, handed to the chosen structure. The default
+ * structure's short ways are inlined here: what they cost is what most programs pay.
+ */
+#include "match/qv_auto_path.h"
 #include "qv_kern_select.h"
 
 #define ALL_HINTS                                                                      \
@@ -86,6 +89,7 @@ int qv_match_create_tuned(const struct qv_match_settings *settings,
 	m->mem = mem;
 	m->hints = s.hints;
 	m->protocol_bits = s.protocol_bits;
+	m->direct = ops == &qv_match_auto && !s.hints;
 	m->settings = &s;
 	m->options = options;
 	err = ops->init(m);
@@ -118,21 +122,49 @@ int qv_match_allows(const struct qv_match *engine, uint64_t ignore, uint32_t src
 	return QV_OK;
 }
 
-int qv_match_post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg **msg)
+static QV_APART int post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg **msg)
 {
-	if (qv_unlikely(engine->hints) && qv_match_allows(engine, recv->ignore, recv->src))
+	if (engine->hints && qv_match_allows(engine, recv->ignore, recv->src))
 		return QV_EINVAL;
 	return engine->ops->post(engine, recv, msg);
 }
 
+int qv_match_post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg **msg)
+{
+	if (qv_likely(engine->direct))
+		return qv_auto_post_short(qv_auto_of(engine), recv, msg);
+	return post(engine, recv, msg);
+}
+
 struct qv_recv *qv_match_arrive(struct qv_match *engine, uint64_t tag, uint32_t src)
 {
+	if (qv_likely(engine->direct))
+		return qv_auto_arrive_short(qv_auto_of(engine), tag, src);
 	return engine->ops->arrive(engine, tag, src);
 }
 
 int qv_match_queue(struct qv_match *engine, struct qv_msg *msg)
 {
+	if (qv_likely(engine->direct))
+		return qv_auto_queue_short(qv_auto_of(engine), msg);
 	return engine->ops->queue(engine, msg);
+}
+
+static QV_APART int deliver(struct qv_match *engine, struct qv_msg *msg, struct qv_recv **recv)
+{
+	struct qv_recv *r = engine->ops->arrive(engine, msg->tag, msg->src);
+
+	if (!r && engine->ops->queue(engine, msg))
+		return QV_ENOMEM;
+	*recv = r;
+	return QV_OK;
+}
+
+int qv_match_deliver(struct qv_match *engine, struct qv_msg *msg, struct qv_recv **recv)
+{
+	if (qv_likely(engine->direct))
+		return qv_auto_deliver_short(qv_auto_of(engine), msg, recv);
+	return deliver(engine, msg, recv);
 }
 
 struct qv_msg *qv_match_peek(struct qv_match *engine, uint64_t tag, uint64_t ignore, uint32_t src)

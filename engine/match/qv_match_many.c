@@ -54,7 +54,12 @@ QV_INLINE void look_ahead(const struct qv_match *m, void *const *nodes, size_t i
 
 static int pays(const struct qv_match *m)
 {
-	return m->ops->prefetch && m->stats.posted_now + m->stats.unexpected_now >= MANY;
+	struct qv_match_stats now;
+
+	if (!m->ops->prefetch)
+		return 0;
+	m->ops->get_stats(m, &now);
+	return now.posted_now + now.unexpected_now >= MANY;
 }
 
 size_t qv_match_post_many(struct qv_match *engine, struct qv_recv *const *recvs, size_t n,
@@ -81,8 +86,7 @@ size_t qv_match_arrive_many(struct qv_match *engine, struct qv_msg *const *msgs,
 	for (i = 0; i < n; i++) {
 		if (ahead)
 			look_ahead(engine, (void *const *)msgs, i, n, msg_key);
-		recvs[i] = engine->ops->arrive(engine, msgs[i]->tag, msgs[i]->src);
-		if (!recvs[i] && engine->ops->queue(engine, msgs[i]))
+		if (qv_match_deliver(engine, msgs[i], &recvs[i]))
 			break;
 	}
 	return i;

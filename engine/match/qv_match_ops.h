@@ -60,6 +60,7 @@ struct qv_match {
 	struct qv_match_tuning tuning;
 	enum qv_isa isa;
 	uint32_t hints;
+	uint32_t direct; /* structure "auto" without hints: the public calls need not dispatch */
 	uint64_t protocol_bits;
 	const struct qv_match_settings *settings; /* during init */
 	struct qv_options options;

@@ -143,6 +143,14 @@ QV_API struct qv_recv *qv_match_arrive(struct qv_match *engine, uint64_t tag, ui
 QV_API int qv_match_queue(struct qv_match *engine, struct qv_msg *msg);
 
 /*
+ * The two calls above in one, for whoever has the node at hand: the message msg (tag and src filled
+ * in) arrives. The oldest posted receive that accepts it is returned in *recv, removed unless it is
+ * sticky, and the message is not queued. Otherwise *recv is NULL and the message is queued.
+ * QV_ENOMEM: nothing changed, no receive accepts it.
+ */
+QV_API int qv_match_deliver(struct qv_match *engine, struct qv_msg *msg, struct qv_recv **recv);
+
+/*
  * Many calls in one, for whoever has a window of receives or a packet of messages. Same results, in
  * the same order, as calls one by one; structures that profit from it fetch what later ones will
  * touch while earlier ones are matched.
@@ -156,10 +164,9 @@ QV_API size_t qv_match_post_many(struct qv_match *engine, struct qv_recv *const 
 				 struct qv_msg **msgs);
 
 /*
- * qv_match_arrive for msgs[0], msgs[1], ... (tag and src filled in); the receive for msgs[i] goes
- * to recvs[i]. Where that is NULL the message has been queued, as by qv_match_queue. Returns how
- * many have arrived. Less than n: there was no memory to queue msgs[that], which no receive
- * accepts.
+ * qv_match_deliver for msgs[0], msgs[1], ...; the receive for msgs[i], or NULL, goes to recvs[i].
+ * Returns how many have arrived. Less than n: there was no memory to queue msgs[that], which no
+ * receive accepts.
  */
 QV_API size_t qv_match_arrive_many(struct qv_match *engine, struct qv_msg *const *msgs, size_t n,
 				   struct qv_recv **recvs);
