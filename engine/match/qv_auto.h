@@ -171,6 +171,7 @@ QV_INLINE int qv_line_in_debt(const struct qv_line *q)
 /* qv_auto_post.c, qv_auto_arrive.c: the calls of the data path, beyond their short ways. */
 QV_APART int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 QV_APART int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
+QV_APART int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 QV_APART struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src);
 QV_APART int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg);
 QV_APART int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv);

@@ -38,51 +38,52 @@ static QV_APART struct qv_recv *arrive_any(struct qv_auto *a, uint64_t tag, uint
 	return qv_recv_of(f.e);
 }
 
-/* One index. */
-static QV_APART struct qv_recv *arrive_indexed(struct qv_auto *a, uint64_t tag, uint32_t src)
+/* Several classes: the oldest of what each would give. The log takes the longer way. */
+static struct qv_recv *arrive_classes(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	struct qv_line *q = &a->posted;
-	struct qv_index *ix = q->only;
+	uint64_t *best = NULL, *best_link = NULL;
+	struct qv_index *best_ix = NULL;
+
+	if (qv_unlikely(q->active & QV_UNUSUAL))
+		return arrive_any(a, tag, src);
+	for (uint32_t rest = q->active; rest; rest &= rest - 1) {
+		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
+		uint64_t *link = qv_index_weak_slot(ix, tag, src), *e;
+
+		e = qv_index_follow(ix, QV_POSTED, link, tag, src, &link, &q->rejected);
+		if (!e || (best && qv_is_older(best, e)))
+			continue;
+		best = e;
+		best_link = link;
+		best_ix = ix;
+	}
+	if (!best)
+		return arrive_missed(a);
+	if (qv_unlikely(qv_recv_of(best)->flags & QV_RECV_STICKY))
+		return arrive_sticky(a, best);
+	qv_index_pop(best_ix, QV_POSTED, best_link, best);
+	if (!q->only && qv_unlikely(--best_ix->live == 0))
+		qv_line_set_active(q, q->active & ~(1u << (best_ix - q->ix)));
+	qv_line_leave(q);
+	return qv_recv_of(best);
+}
+
+/* One class: a bucket of several keys, a key of several receives, a sticky one. */
+static struct qv_recv *arrive_indexed(struct qv_auto *a, uint64_t tag, uint32_t src)
+{
+	struct qv_line *q = &a->posted;
 	uint64_t *link, *e;
 
-	e = qv_index_follow(ix, QV_POSTED, qv_index_weak_slot(ix, tag, src), tag, src, &link,
+	e = qv_index_follow(q->only, QV_POSTED, only_slot(q, tag, src), tag, src, &link,
 			    &q->rejected);
 	if (!e)
 		return arrive_missed(a);
 	if (qv_unlikely(qv_recv_of(e)->flags & QV_RECV_STICKY))
 		return arrive_sticky(a, e);
-	qv_index_pop(ix, QV_POSTED, link, e);
+	qv_index_pop(q->only, QV_POSTED, link, e);
 	qv_line_leave(q);
 	return qv_recv_of(e);
-}
-
-/* Several classes: the oldest of what each would give. The log takes the longer way. */
-static QV_APART struct qv_recv *arrive_classes(struct qv_auto *a, uint64_t tag, uint32_t src)
-{
-	struct qv_line *q = &a->posted;
-	struct qv_found f = {NULL, NULL, NULL};
-	uint32_t rest = q->active;
-
-	if (qv_unlikely(rest & QV_UNUSUAL))
-		return arrive_any(a, tag, src);
-	for (; rest; rest &= rest - 1) {
-		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
-		uint64_t *link, *e;
-
-		e = qv_index_follow(ix, QV_POSTED, qv_index_weak_slot(ix, tag, src), tag, src,
-				    &link, &q->rejected);
-		if (e && (!f.e || qv_is_older(e, f.e)))
-			f = (struct qv_found){e, ix, link};
-	}
-	if (!f.e)
-		return arrive_missed(a);
-	if (qv_recv_of(f.e)->flags & QV_RECV_STICKY)
-		return arrive_sticky(a, f.e);
-	qv_index_pop(f.ix, QV_POSTED, f.link, f.e);
-	if (qv_unlikely(--f.ix->live == 0))
-		qv_line_set_active(q, q->active & ~(1u << (f.ix - q->ix)));
-	qv_line_leave(q);
-	return qv_recv_of(f.e);
 }
 
 static struct qv_recv *arrive_walk(struct qv_auto *a, uint64_t tag, uint32_t src)
@@ -211,7 +212,7 @@ struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, u
 {
 	struct qv_auto *a = qv_auto_of(m);
 	struct qv_line *q = &a->unexpected;
-	struct qv_found f = {NULL, NULL, NULL};
+	struct qv_found f = {.e = NULL};
 	int hashed = q->mode == QV_AUTO_HASH;
 
 	if (q->head == q->tail)

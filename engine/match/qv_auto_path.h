@@ -67,8 +67,8 @@ QV_INLINE int only_is_class(const struct qv_line *q, uint64_t ignore, uint32_t s
 	return ignore == q->ignore && src != QV_SRC_ANY;
 }
 
-/* e gets the empty slot. */
-QV_INLINE void only_fill(struct qv_line *q, uint64_t *slot, uint64_t *e, uint64_t *links)
+/* e gets the empty slot of an index. */
+QV_INLINE void fill_slot(struct qv_line *q, uint64_t *slot, uint64_t *e, uint64_t *links)
 {
 	e[QV_SEQ] = joined(q);
 	links[QV_NEXT] = 0;
@@ -87,6 +87,15 @@ enum qv_short {
 	QV_SHORT_FAR,  /* that cannot be said here; nothing has changed */
 };
 
+/* The first entry of the bucket has another key; there may be more. */
+QV_INLINE enum qv_short other_key(struct qv_line *q, const uint64_t *links)
+{
+	if (links[QV_BUCKET])
+		return QV_SHORT_FAR;
+	q->rejected++;
+	return QV_SHORT_MISS;
+}
+
 QV_INLINE enum qv_short arrive_only(struct qv_line *q, uint64_t tag, uint32_t src,
 				    struct qv_recv **recv)
 {
@@ -97,7 +106,9 @@ QV_INLINE enum qv_short arrive_only(struct qv_line *q, uint64_t tag, uint32_t sr
 		return QV_SHORT_MISS;
 	r = qv_recv_of(e);
 	links = e + QV_RECV_LINKS;
-	if (qv_unlikely((((r->tag ^ tag) & q->keep) | (recv_word(r) ^ src) | links[QV_NEXT]) != 0))
+	if (qv_unlikely((((r->tag ^ tag) & q->keep) | (r->src ^ src)) != 0))
+		return other_key(q, links);
+	if (qv_unlikely((links[QV_NEXT] | r->flags) != 0))
 		return QV_SHORT_FAR;
 	*slot = links[QV_BUCKET];
 	*recv = r;
@@ -157,7 +168,7 @@ QV_INLINE int queue_try(struct qv_line *q, struct qv_msg *msg)
 	slot = only_slot(q, msg->tag, msg->src);
 	if (qv_unlikely(*slot != 0))
 		return 0;
-	only_fill(q, slot, msg->priv, msg->priv + QV_MSG_LINKS);
+	fill_slot(q, slot, msg->priv, msg->priv + QV_MSG_LINKS);
 	return 1;
 }
 
@@ -190,15 +201,17 @@ QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg
 	struct qv_line *q = &a->posted;
 	uint64_t *slot;
 
-	if (qv_unlikely(tick_is_due(q)) || q->way == QV_WAY_MANY)
+	if (qv_unlikely(tick_is_due(q)))
 		return qv_auto_post_append(a, recv, msg);
+	if (q->way == QV_WAY_MANY)
+		return qv_auto_post_classes(a, recv, msg);
 	if (q->way == QV_WAY_LIST) {
 		list_append(q, recv->priv);
 	} else {
 		slot = only_slot(q, recv->tag, recv->src);
 		if (qv_unlikely(!only_is_class(q, recv->ignore, recv->src) || *slot != 0))
-			return qv_auto_post_append(a, recv, msg);
-		only_fill(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
+			return qv_auto_post_classes(a, recv, msg);
+		fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
 	}
 	*msg = NULL;
 	return QV_OK;
@@ -218,8 +231,9 @@ QV_INLINE enum qv_short post_only(struct qv_line *q, const struct qv_recv *recv,
 		return QV_SHORT_MISS;
 	m = qv_msg_of(e);
 	links = e + QV_MSG_LINKS;
-	if (qv_unlikely((((m->tag ^ recv->tag) & q->keep) | (m->src ^ recv->src) |
-			 links[QV_NEXT]) != 0))
+	if (qv_unlikely((((m->tag ^ recv->tag) & q->keep) | (m->src ^ recv->src)) != 0))
+		return other_key(q, links);
+	if (qv_unlikely(links[QV_NEXT] != 0))
 		return QV_SHORT_FAR;
 	*slot = links[QV_BUCKET];
 	*msg = m;

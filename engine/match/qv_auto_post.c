@@ -4,62 +4,57 @@
 
 /* Receives that found no message: append. *msg is written on success only. */
 
-QV_INLINE int post_joined(struct qv_line *q, struct qv_msg **msg)
+/* In HASH, whatever the class. */
+static QV_APART int post_slow(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
+	struct qv_line *q = &a->posted;
+
+	recv->priv[QV_SEQ] = q->tail;
+	if (qv_posted_insert(a, q, recv->priv))
+		return QV_ENOMEM;
 	joined(q);
 	*msg = NULL;
 	return QV_OK;
 }
 
-/* In HASH, a class that is new or shares a bucket. */
-static QV_APART int post_slow(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
-{
-	recv->priv[QV_SEQ] = a->posted.tail;
-	if (qv_posted_insert(a, &a->posted, recv->priv))
-		return QV_ENOMEM;
-	return post_joined(&a->posted, msg);
-}
-
-/* In HASH, several classes. */
-static QV_APART int post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+/* In HASH, into a bucket that is not empty. */
+static QV_APART int post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+				struct qv_index *ix, uint64_t *slot)
 {
 	struct qv_line *q = &a->posted;
 
-	if (qv_unlikely(q->active & QV_UNUSUAL))
-		return post_slow(a, recv, msg);
-	for (uint32_t rest = q->active; rest; rest &= rest - 1) {
-		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
-		uint32_t seen;
-
-		if (!qv_index_is_class(ix, recv->ignore, recv->src))
-			continue;
-		recv->priv[QV_SEQ] = q->tail;
-		ix->live++;
-		seen = qv_index_insert_at(ix, QV_POSTED,
-					  qv_index_weak_slot_of(ix, QV_POSTED, recv->priv),
-					  recv->priv);
-		post_joined(q, msg);
-		if (qv_unlikely(seen))
-			qv_line_met(a, q, ix, seen);
-		return QV_OK;
-	}
-	return post_slow(a, recv, msg);
-}
-
-/* In HASH, one class: in a bucket that is not empty, or a class that is new. */
-static int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
-{
-	struct qv_line *q = &a->posted;
-	uint64_t *slot;
-	uint32_t seen;
-
-	if (!only_is_class(q, recv->ignore, recv->src))
-		return post_slow(a, recv, msg);
-	slot = only_slot(q, recv->tag, recv->src);
 	recv->priv[QV_SEQ] = q->tail;
-	seen = qv_index_insert_at(q->only, QV_POSTED, slot, recv->priv);
-	qv_line_met(a, q, q->only, seen);
-	return post_joined(q, msg);
+	ix->live++; /* of no meaning if it is the only one */
+	qv_line_met(a, q, ix, qv_index_insert_at(ix, QV_POSTED, slot, recv->priv));
+	joined(q);
+	*msg = NULL;
+	return QV_OK;
+}
+
+/* In HASH. */
+int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->posted;
+	uint32_t rest = q->active;
+	struct qv_index *ix;
+	uint64_t *slot;
+
+	if (qv_unlikely(rest & QV_UNUSUAL))
+		return post_slow(a, recv, msg);
+	for (;; rest &= rest - 1) {
+		if (!rest)
+			return post_slow(a, recv, msg);
+		ix = &q->ix[__builtin_ctz(rest)];
+		if (qv_index_is_class(ix, recv->ignore, recv->src))
+			break;
+	}
+	slot = qv_index_weak_slot(ix, recv->tag, recv->src);
+	if (qv_unlikely(*slot != 0))
+		return post_beside(a, recv, msg, ix, slot);
+	ix->live++;
+	fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
+	*msg = NULL;
+	return QV_OK;
 }
 
 int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
@@ -68,14 +63,11 @@ int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg *
 
 	if (qv_unlikely(tick_is_due(q)) && qv_line_tick(a, q))
 		return QV_ENOMEM;
-	switch (q->way) {
-	case QV_WAY_LIST:
-		list_append(q, recv->priv);
-		*msg = NULL;
-		return QV_OK;
-	case QV_WAY_ONLY: return post_indexed(a, recv, msg);
-	default: return post_classes(a, recv, msg);
-	}
+	if (q->way != QV_WAY_LIST)
+		return qv_auto_post_classes(a, recv, msg);
+	list_append(q, recv->priv);
+	*msg = NULL;
+	return QV_OK;
 }
 
 /* Posted receives: search of the unexpected queue, which is not empty. */
@@ -155,7 +147,7 @@ static int post_walk(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **ms
 }
 
 /* In the only index, or for a receive of another class. */
-static QV_APART int post_to_indexed(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_APART int post_indexed_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->unexpected;
 	struct qv_index *ix = q->only;
@@ -177,7 +169,7 @@ int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg *
 {
 	switch (a->unexpected.way) {
 	case QV_WAY_LIST: return post_walk(a, recv, msg);
-	case QV_WAY_ONLY: return post_to_indexed(a, recv, msg);
+	case QV_WAY_ONLY: return post_indexed_search(a, recv, msg);
 	default: return post_indexes(a, recv, msg);
 	}
 }
