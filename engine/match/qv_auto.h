@@ -77,6 +77,7 @@ struct qv_line {
 	struct qv_index *only;
 	enum qv_auto_mode mode;
 	enum qv_side side;
+	uint32_t tolerance; /* how often the limit of the debt has been doubled for a short queue */
 	uint32_t iterated; /* LIST: distance from the head that was last iterated to */
 	uint32_t active;   /* HASH: indexes in use (posted: that have entries) and the log */
 	uint64_t rejected; /* entries compared that did not fit */
@@ -162,10 +163,15 @@ QV_INLINE void qv_line_walked(struct qv_line *q, uint32_t steps)
 	q->last = (uint16_t)steps;
 }
 
+/* Up to this length the debt that is tolerated depends on what indexes have been found to cost. */
+#define QV_TOLERANT_LEN 16
+
 /* Walking has cost as much as an index would. */
 QV_INLINE int qv_line_in_debt(const struct qv_line *q)
 {
-	return q->debt > 256 + 3 * (uint64_t)qv_line_len(q);
+	uint64_t n = qv_line_len(q), limit = 256 + 3 * n;
+
+	return q->debt > (n <= QV_TOLERANT_LEN ? limit << q->tolerance : limit);
 }
 
 /* qv_auto_post.c, qv_auto_arrive.c: the calls of the data path, beyond their short ways. */

@@ -130,7 +130,7 @@ static QV_APART int queue_slow(struct qv_auto *a, struct qv_msg *msg)
 }
 
 /* In HASH, several indexes. */
-static QV_APART int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
+static int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
 {
 	struct qv_line *q = &a->unexpected;
 
@@ -141,10 +141,13 @@ static QV_APART int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
 		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
 		uint64_t *slot = qv_index_weak_slot(ix, msg->tag, msg->src);
 
-		if (qv_likely(!*slot))
+		if (qv_likely(!*slot)) {
 			qv_index_fill_slot(ix, QV_UNEXPECTED, slot, msg->priv);
-		else
-			qv_line_insert(a, q, ix, QV_UNEXPECTED, msg->priv);
+			continue;
+		}
+		ix->crowded++;
+		qv_line_met(a, q, ix,
+			    qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
 	}
 	joined(q);
 	return QV_OK;
@@ -163,6 +166,7 @@ int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg)
 		msg->priv[QV_SEQ] = q->tail;
 		seen = qv_index_insert_at(q->only, QV_UNEXPECTED, only_slot(q, msg->tag, msg->src),
 					  msg->priv);
+		q->only->crowded++;
 		qv_line_met(a, q, q->only, seen);
 		joined(q);
 		return QV_OK;

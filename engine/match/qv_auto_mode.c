@@ -16,6 +16,8 @@
 #define EMPTIES_MAX  65536
 #define CALM_DEBT    64
 #define CALM_APPENDS 4096
+/* Ticks after which a short queue must show again that it is better walked. */
+#define TOLERANCE_TICKS 512
 /* Ticks in a window of the memory upkeep. */
 #define WINDOW 1024
 
@@ -189,6 +191,8 @@ static int list_tick(struct qv_auto *a, struct qv_line *q)
 			q->empties_max /= 2;
 	}
 	q->debt /= 2;
+	if (q->tolerance && q->tail / QV_TICK % TOLERANCE_TICKS == 0)
+		q->tolerance--;
 	if (qv_line_len(q) + QV_TICK > q->ring_mask)
 		return qv_ring_resize(a, q, qv_line_len(q) + QV_TICK);
 	return QV_OK;

@@ -93,33 +93,45 @@ static QV_APART int post_any(struct qv_auto *a, struct qv_recv *recv, struct qv_
 	return QV_OK;
 }
 
-/* Several indexes: if one is of the receive's class, a shorter way. */
-static QV_APART int post_indexes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+/* The index of this class, else one of a wider class, or NULL. */
+QV_INLINE struct qv_index *index_for(struct qv_line *q, uint64_t ignore, uint32_t src)
+{
+	struct qv_index *wider = NULL;
+
+	for (uint32_t rest = q->active; rest; rest &= rest - 1) {
+		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
+
+		if (qv_index_is_class(ix, ignore, src))
+			return ix;
+		if (!wider && qv_index_is_wider(ix, ignore, src))
+			wider = ix;
+	}
+	return wider;
+}
+
+/* One or several indexes. All that the receive accepts has one key in the one that is chosen; there
+ * the first of the key is the answer, if it fits. */
+static QV_APART int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->unexpected;
-	uint32_t rest = q->active;
-	struct qv_index *own, *ix;
+	struct qv_index *ix = NULL;
 	uint64_t *link, *e;
 
-	if (qv_unlikely(rest & QV_UNUSUAL))
+	if (qv_likely(!(q->active & QV_UNUSUAL)))
+		ix = index_for(q, recv->ignore, recv->src);
+	if (!ix)
 		return post_any(a, recv, msg);
-	while (rest && !qv_index_is_class(&q->ix[__builtin_ctz(rest)], recv->ignore, recv->src))
-		rest &= rest - 1;
-	if (!rest)
-		return post_any(a, recv, msg);
-	own = &q->ix[__builtin_ctz(rest)];
-	own->used = q->tail;
-	e = qv_index_follow(own, QV_UNEXPECTED, qv_index_weak_slot(own, recv->tag, recv->src),
+	ix->used = q->tail;
+	e = qv_index_follow(ix, QV_UNEXPECTED, qv_index_weak_slot(ix, recv->tag, recv->src),
 			    recv->tag, recv->src, &link, &q->rejected);
 	if (!e)
 		return qv_auto_post_append(a, recv, msg);
-	qv_index_pop(own, QV_UNEXPECTED, link, e);
-	for (rest = q->active; rest; rest &= rest - 1) {
-		ix = &q->ix[__builtin_ctz(rest)];
-		if (ix != own)
-			qv_index_remove_at(ix, QV_UNEXPECTED,
-					   qv_index_weak_slot_of(ix, QV_UNEXPECTED, e), e);
-	}
+	if (!msg_fits(e, recv->tag, recv->ignore, recv->src))
+		return post_any(a, recv, msg);
+	qv_index_pop(ix, QV_UNEXPECTED, link, e);
+	for (uint32_t rest = q->active; rest; rest &= rest - 1)
+		if (&q->ix[__builtin_ctz(rest)] != ix)
+			qv_index_remove(&q->ix[__builtin_ctz(rest)], QV_UNEXPECTED, 0, e);
 	*msg = qv_msg_of(e);
 	qv_line_leave(q);
 	return QV_OK;
@@ -146,30 +158,8 @@ static int post_walk(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **ms
 	return QV_OK;
 }
 
-/* In the only index, or for a receive of another class. */
-static QV_APART int post_indexed_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
-{
-	struct qv_line *q = &a->unexpected;
-	struct qv_index *ix = q->only;
-	uint64_t *link, *e;
-
-	if (!qv_index_is_class(ix, recv->ignore, recv->src))
-		return post_any(a, recv, msg);
-	e = qv_index_follow(ix, QV_UNEXPECTED, qv_index_weak_slot(ix, recv->tag, recv->src),
-			    recv->tag, recv->src, &link, &q->rejected);
-	if (!e)
-		return qv_auto_post_append(a, recv, msg);
-	qv_index_pop(ix, QV_UNEXPECTED, link, e);
-	*msg = qv_msg_of(e);
-	qv_line_leave(q);
-	return QV_OK;
-}
-
 int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
-	switch (a->unexpected.way) {
-	case QV_WAY_LIST: return post_walk(a, recv, msg);
-	case QV_WAY_ONLY: return post_indexed_search(a, recv, msg);
-	default: return post_indexes(a, recv, msg);
-	}
+	return a->unexpected.way == QV_WAY_LIST ? post_walk(a, recv, msg)
+						: post_indexed(a, recv, msg);
 }

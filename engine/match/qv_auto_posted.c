@@ -247,7 +247,7 @@ void qv_posted_remove(struct qv_line *q, const struct qv_found *f)
 		qv_index_pop(ix, QV_POSTED, f->link, f->e);
 	} else {
 		ix = find_class(q, r->ignore, r->src);
-		qv_index_remove_at(ix, QV_POSTED, qv_index_slot_of(ix, QV_POSTED, f->e), f->e);
+		qv_index_remove(ix, QV_POSTED, 1, f->e);
 	}
 	if (ix != q->only && --ix->live == 0)
 		qv_line_set_active(q, q->active & ~(1u << (ix - q->ix)));

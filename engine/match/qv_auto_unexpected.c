@@ -19,6 +19,18 @@
 /* Steps in the index of a wider class: in one search, and in all since the last tick but few. */
 #define WIDER_STEPS 32
 #define WIDER_DEBT  256
+/*
+ * Where an index of a wider class has hardly two messages of a key, in the last ticks, a narrower
+ * one costs more than it saves. So few insertions in a tick may meet a bucket in use; so many ticks
+ * it takes, twice as many each time that the narrower index had to come back.
+ */
+#define CROWDED_FEW 12
+#define WARY_MIN    4
+#define WARY_MAX    128
+/* Appends after which the indexes are those that the traffic needs. */
+#define SETTLED       1024
+#define MANY_INDEXES  2
+#define TOLERANCE_MAX 4
 /* Appends without a search until an index or the log goes. */
 #define IDLE_INDEX 2048
 #define IDLE_LOG   1024
@@ -45,6 +57,8 @@ static int prepare_index(struct qv_auto *a, struct qv_line *q, int i, uint64_t i
 	qv_index_set_class(ix, ignore, src == QV_SRC_ANY);
 	ix->used = q->tail;
 	ix->debt = 0;
+	ix->calm = 0;
+	ix->wary = WARY_MIN;
 	return qv_index_reserve(ix, QV_UNEXPECTED, &a->base.mem, qv_line_len(q) + QV_TICK);
 }
 
@@ -90,6 +104,14 @@ static struct qv_index *build_index(struct qv_auto *a, struct qv_line *q, uint64
 	for (uint32_t k = 0; k < n; k++)
 		qv_line_insert(a, q, &q->ix[i], QV_UNEXPECTED, v[k].e);
 	qv_line_collect_done(a, q, v);
+	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1) {
+		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
+
+		if (!qv_index_is_wider(ix, ignore, src))
+			continue;
+		ix->calm = 0;
+		ix->wary = ix->wary < WARY_MAX / 2 ? ix->wary * 2 : WARY_MAX;
+	}
 	qv_line_set_active(q, q->active | 1u << i);
 	return &q->ix[i];
 }
@@ -159,9 +181,8 @@ static int find_indexed(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32
 	}
 	for (uint32_t rest = active; rest; rest &= rest - 1) {
 		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
-		int is_wider = (ignore & ix->keep) == 0 && (src != QV_SRC_ANY || !ix->src_keep);
-
-		if (is_wider && ix->debt < WIDER_DEBT && find_in_wider(q, ix, tag, ignore, src, f))
+		if (qv_index_is_wider(ix, ignore, src) && ix->debt < WIDER_DEBT &&
+		    find_in_wider(q, ix, tag, ignore, src, f))
 			return 1;
 	}
 	return 0;
@@ -246,8 +267,7 @@ void qv_unexpected_remove(struct qv_line *q, const struct qv_found *f)
 		if (ix == f->ix)
 			qv_index_pop(ix, QV_UNEXPECTED, f->link, f->e);
 		else
-			qv_index_remove_at(ix, QV_UNEXPECTED,
-					   qv_index_slot_of(ix, QV_UNEXPECTED, f->e), f->e);
+			qv_index_remove(ix, QV_UNEXPECTED, 1, f->e);
 	}
 	if (q->active & QV_LOG_ACTIVE)
 		qv_vlist_remove(&q->log, f->e);
@@ -258,8 +278,32 @@ static int is_idle(const struct qv_line *q, const struct qv_index *ix)
 	return q->tail - ix->used > IDLE_INDEX + 8 * (uint64_t)qv_line_len(q);
 }
 
+/* Whether a wider index among `others` serves ix's class as well. */
+static int is_spare(const struct qv_line *q, const struct qv_index *ix, uint32_t others)
+{
+	for (; others; others &= others - 1) {
+		const struct qv_index *w = &q->ix[__builtin_ctz(others)];
+
+		if (w->calm >= w->wary &&
+		    qv_index_is_wider(w, ~ix->keep, ix->src_keep ? 0 : QV_SRC_ANY))
+			return 1;
+	}
+	return 0;
+}
+
+/* Few messages, in many indexes: walking costs less, even though it may be much. */
+static int is_better_walked(const struct qv_line *q)
+{
+	return qv_line_len(q) <= QV_TOLERANT_LEN && q->tail - q->hash_since > SETTLED &&
+	       __builtin_popcount(q->active & QV_INDEXES) >= MANY_INDEXES;
+}
+
 void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 {
+	if (is_better_walked(q) && qv_line_to_list(a, q) == QV_OK) {
+		q->tolerance = q->tolerance < TOLERANCE_MAX ? q->tolerance + 1 : TOLERANCE_MAX;
+		return;
+	}
 	for (int i = 0; i < QV_N_VIEWS; i++) {
 		struct qv_index *ix = &q->ix[i];
 		uint32_t others = q->active & QV_INDEXES & ~(1u << i);
@@ -267,7 +311,9 @@ void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 		if (!(q->active >> i & 1))
 			continue;
 		ix->debt /= 2;
-		if (others && is_idle(q, ix)) {
+		ix->calm = ix->crowded > CROWDED_FEW ? 0 : ix->calm < WARY_MAX ? ix->calm + 1 : WARY_MAX;
+		ix->crowded = 0;
+		if (others && (is_idle(q, ix) || is_spare(q, ix, others))) {
 			qv_index_clear(ix);
 			qv_line_set_active(q, q->active & ~(1u << i));
 			continue;

@@ -37,6 +37,9 @@ struct qv_index {
 	uint8_t shift;
 	uint8_t word;   /* the entry's priv word at which the links begin */
 	uint8_t strong; /* keyed hash: someone aims at one bucket */
+	/* Unexpected: insertions since the last tick that met a bucket in use; ticks in a row that
+	 * these were few; how many of them it takes to believe that they stay few. */
+	uint8_t crowded, calm, wary;
 } __attribute__((aligned(64)));
 
 /*
@@ -92,6 +95,12 @@ QV_INLINE int qv_index_is_class(const struct qv_index *ix, uint64_t ignore, uint
 {
 	/* The right side is UINT32_MAX for a source, 0 for any. */
 	return ix->keep == ~ignore && ix->src_keep == 0u - (src < QV_SRC_ANY);
+}
+
+/* Whether all that a receive (ignore, src) accepts has one key in ix. */
+QV_INLINE int qv_index_is_wider(const struct qv_index *ix, uint64_t ignore, uint32_t src)
+{
+	return (ignore & ix->keep) == 0 && (src != QV_SRC_ANY || !ix->src_keep);
 }
 
 /* The links of e in index ix. */
@@ -215,30 +224,6 @@ QV_INLINE uint32_t qv_index_insert_at(const struct qv_index *ix, enum qv_side si
 	return seen;
 }
 
-/* Remove entry e, wherever in its list it stands, from the bucket that begins at *link. */
-QV_INLINE void qv_index_remove_at(const struct qv_index *ix, enum qv_side side, uint64_t *link,
-				  uint64_t *e)
-{
-	uint64_t *l = qv_links(ix, side, e);
-	uint64_t *peer = qv_links(ix, side, qv_entry(l[QV_PEER]));
-
-	if (qv_likely(peer[QV_NEXT] != (uintptr_t)e)) { /* a head */
-		while (*link != (uintptr_t)e)
-			link = &qv_links(ix, side, qv_entry(*link))[QV_BUCKET];
-		qv_index_pop(ix, side, link, e);
-		return;
-	}
-	peer[QV_NEXT] = l[QV_NEXT];
-	if (l[QV_NEXT]) {
-		qv_links(ix, side, qv_entry(l[QV_NEXT]))[QV_PEER] = l[QV_PEER];
-		return;
-	}
-	/* The last of a list: its head must know the one before. */
-	while (!qv_index_same(ix, side, qv_entry(*link), qv_key_tag(side, e), qv_key_src(side, e)))
-		link = &qv_links(ix, side, qv_entry(*link))[QV_BUCKET];
-	qv_links(ix, side, qv_entry(*link))[QV_PEER] = l[QV_PEER];
-}
-
 /* The slot of entry e. */
 QV_INLINE uint64_t *qv_index_slot_of(const struct qv_index *ix, enum qv_side side,
 				     const uint64_t *e)
@@ -251,6 +236,47 @@ QV_INLINE uint64_t *qv_index_weak_slot_of(const struct qv_index *ix, enum qv_sid
 					  const uint64_t *e)
 {
 	return qv_index_weak_slot(ix, qv_key_tag(side, e), qv_key_src(side, e));
+}
+
+/* The end of qv_index_remove: e is the head of its list, in the bucket that begins at *link. */
+QV_INLINE void qv_index_remove_head(const struct qv_index *ix, enum qv_side side, uint64_t *link,
+				    uint64_t *e)
+{
+	while (*link != (uintptr_t)e)
+		link = &qv_links(ix, side, qv_entry(*link))[QV_BUCKET];
+	qv_index_pop(ix, side, link, e);
+}
+
+/* The same for the last of a list: its head must know the one before. */
+QV_INLINE void qv_index_remove_last(const struct qv_index *ix, enum qv_side side, uint64_t *link,
+				    uint64_t *e)
+{
+	while (!qv_index_same(ix, side, qv_entry(*link), qv_key_tag(side, e), qv_key_src(side, e)))
+		link = &qv_links(ix, side, qv_entry(*link))[QV_BUCKET];
+	qv_links(ix, side, qv_entry(*link))[QV_PEER] = qv_links(ix, side, e)[QV_PEER];
+}
+
+/* Remove entry e, wherever in its list it stands. `strong` is the index's, or 0 if known. */
+QV_INLINE void qv_index_remove(const struct qv_index *ix, enum qv_side side, int strong,
+			       uint64_t *e)
+{
+	uint64_t *l = qv_links(ix, side, e);
+	uint64_t *peer = qv_links(ix, side, qv_entry(l[QV_PEER]));
+	int is_head = peer[QV_NEXT] != (uintptr_t)e;
+	uint64_t *slot;
+
+	if (!is_head) {
+		peer[QV_NEXT] = l[QV_NEXT];
+		if (l[QV_NEXT]) {
+			qv_links(ix, side, qv_entry(l[QV_NEXT]))[QV_PEER] = l[QV_PEER];
+			return;
+		}
+	}
+	slot = strong ? qv_index_slot_of(ix, side, e) : qv_index_weak_slot_of(ix, side, e);
+	if (is_head)
+		qv_index_remove_head(ix, side, slot, e);
+	else
+		qv_index_remove_last(ix, side, slot, e);
 }
 
 #endif /* QV_INDEX_H */

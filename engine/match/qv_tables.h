@@ -126,7 +126,7 @@ QV_INLINE void qv_tables_insert(struct qv_match *m, struct qv_index *ix, enum qv
 
 QV_INLINE void qv_tables_remove_from(struct qv_index *ix, enum qv_side side, uint64_t *e)
 {
-	qv_index_remove_at(ix, side, qv_index_slot_of(ix, side, e), e);
+	qv_index_remove(ix, side, 1, e);
 }
 
 QV_INLINE int qv_tables_append_recv(struct qv_tables *t, const struct qv_tables_shape *s,

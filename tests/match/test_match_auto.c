@@ -352,6 +352,66 @@ static void test_idle_index_goes(void **state)
 	qv_match_destroy(m);
 }
 
+/* An index of a wider class in which no two messages share a key makes a narrower one a burden: it
+ * goes, and comes back when keys are shared. */
+static void test_spare_index_goes(void **state)
+{
+	enum { N = 64, ROUNDS = 64 * N };
+	struct qv_msg msg[N];
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+	struct qv_line *q = &qv_auto_of(m)->unexpected;
+
+	q->patience = UINT64_MAX; /* no trial of LIST meanwhile */
+	for (uint32_t i = 0; i < N; i++)
+		queue(m, &msg[i], i, i);
+	qv_auto_force(m, QV_AUTO_LIST, QV_AUTO_HASH);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		uint32_t i = draw(N);
+
+		assert_ptr_equal(post_for(m, i, 0, n % 2 ? i : QV_SRC_ANY), &msg[i]);
+		queue(m, &msg[i], i, i);
+	}
+	assert_int_equal(q->mode, QV_AUTO_HASH);
+	assert_int_equal(__builtin_popcount(q->active & QV_INDEXES), 1);
+	for (uint32_t i = 0; i < N; i++)
+		assert_ptr_equal(post_for(m, i, 0, i), &msg[i]);
+	for (uint32_t i = 0; i < N; i++)
+		queue(m, &msg[i], 5, i);
+	q->patience = UINT64_MAX;
+	qv_auto_force(m, QV_AUTO_LIST, QV_AUTO_HASH);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		uint32_t i = draw(N);
+
+		assert_ptr_equal(post_for(m, 5, 0, i), &msg[i]);
+		queue(m, &msg[i], 5, i);
+	}
+	assert_true(inspected(m) < 6 * ROUNDS);
+	qv_match_destroy(m);
+}
+
+/* A short queue that receives of many classes search is better walked; the form comes to rest. */
+static void test_short_queue_is_walked(void **state)
+{
+	enum { N = 8, ROUNDS = 100000 };
+	static const uint64_t ignore[4] = {0, 0, 0xffff, 0xffff};
+	struct qv_msg msg[N];
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+
+	for (uint32_t i = 0; i < N; i++)
+		queue(m, &msg[i], (uint64_t)i << 32 | i, i);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		uint32_t i = draw(N), k = draw(4);
+		uint64_t tag = (uint64_t)i << 32 | i;
+
+		assert_ptr_equal(post_for(m, tag, ignore[k], k % 2 ? QV_SRC_ANY : i), &msg[i]);
+		queue(m, &msg[i], tag, i);
+	}
+	assert_in_range(flips(m), 1, 60);
+	qv_match_destroy(m);
+}
+
 /* Half of the matches at the head, half anywhere: the form must come to rest. */
 static void test_no_flip_flop(void **state)
 {
@@ -531,6 +591,8 @@ int main(void)
 		cmocka_unit_test(test_all_masks_differ),
 		cmocka_unit_test(test_wildcards_on_unexpected),
 		cmocka_unit_test(test_idle_index_goes),
+		cmocka_unit_test(test_spare_index_goes),
+		cmocka_unit_test(test_short_queue_is_walked),
 		cmocka_unit_test(test_no_flip_flop),
 		cmocka_unit_test(test_list_comes_back),
 		cmocka_unit_test(test_memory),
