@@ -49,12 +49,9 @@ static void *own_post(void *engine, void *node)
 
 static void *own_arrive(void *engine, void *node)
 {
-	struct qv_msg *msg = node;
-	struct qv_recv *recv = qv_match_arrive(engine, msg->tag, msg->src);
+	struct qv_recv *recv;
 
-	if (!recv && qv_match_queue(engine, msg))
-		return QV_CONTENDER_FAILED;
-	return recv;
+	return qv_match_deliver(engine, node, &recv) ? QV_CONTENDER_FAILED : recv;
 }
 
 static int own_cancel(void *engine, void *node)

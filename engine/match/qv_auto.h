@@ -78,13 +78,13 @@ struct qv_line {
 	enum qv_auto_mode mode;
 	enum qv_side side;
 	uint32_t tolerance; /* how often the limit of the debt has been doubled for a short queue */
-	uint32_t iterated; /* LIST: distance from the head that was last iterated to */
-	uint32_t active;   /* HASH: indexes in use (posted: that have entries) and the log */
-	uint64_t rejected; /* entries compared that did not fit */
-	uint64_t peeked;   /* and those that did without being matched */
-	uint64_t flips;    /* changes of mode */
-	uint64_t slid;     /* times that tail went back, in LIST */
-	uint64_t named;    /* entries removed by name: taken, cancelled */
+	uint32_t iterated;  /* LIST: distance from the head that was last iterated to */
+	uint32_t active;    /* HASH: indexes in use (posted: that have entries) and the log */
+	uint64_t rejected;  /* entries compared that did not fit */
+	uint64_t peeked;    /* and those that did without being matched */
+	uint64_t flips;     /* changes of mode */
+	uint64_t slid;      /* times that tail went back, in LIST */
+	uint64_t named;     /* entries removed by name: taken, cancelled */
 
 	/* When to try LIST again. */
 	uint64_t hash_since;  /* tail at the change to HASH */

@@ -146,8 +146,7 @@ static int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
 			continue;
 		}
 		ix->crowded++;
-		qv_line_met(a, q, ix,
-			    qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
+		qv_line_met(a, q, ix, qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
 	}
 	joined(q);
 	return QV_OK;

@@ -77,7 +77,8 @@ QV_INLINE void fill_slot(struct qv_line *q, uint64_t *slot, uint64_t *e, uint64_
 	*slot = (uintptr_t)e;
 }
 
-/* ---- a message arrives ------------------------------------------------------------------------ */
+/* ---- a message arrives ------------------------------------------------------------------------
+ */
 
 /* What a short way has come to. */
 enum qv_short {
@@ -152,7 +153,8 @@ QV_INLINE struct qv_recv *qv_auto_arrive_short(struct qv_auto *a, uint64_t tag, 
 	}
 }
 
-/* ---- an unexpected message is appended -------------------------------------------------------- */
+/* ---- an unexpected message is appended --------------------------------------------------------
+ */
 
 /* 0 if that takes longer; nothing has changed. */
 QV_INLINE int queue_try(struct qv_line *q, struct qv_msg *msg)
@@ -194,7 +196,8 @@ QV_INLINE int qv_auto_deliver_short(struct qv_auto *a, struct qv_msg *msg, struc
 	return QV_OK;
 }
 
-/* ---- a receive is posted ---------------------------------------------------------------------- */
+/* ---- a receive is posted ----------------------------------------------------------------------
+ */
 
 QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {

@@ -311,7 +311,9 @@ void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 		if (!(q->active >> i & 1))
 			continue;
 		ix->debt /= 2;
-		ix->calm = ix->crowded > CROWDED_FEW ? 0 : ix->calm < WARY_MAX ? ix->calm + 1 : WARY_MAX;
+		ix->calm = ix->crowded > CROWDED_FEW ? 0
+			   : ix->calm < WARY_MAX     ? ix->calm + 1
+						     : WARY_MAX;
 		ix->crowded = 0;
 		if (others && (is_idle(q, ix) || is_spare(q, ix, others))) {
 			qv_index_clear(ix);

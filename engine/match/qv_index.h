@@ -47,8 +47,8 @@ struct qv_index {
  * whichever bits, spread better than by chance. They are no secret; who aims at one bucket finds
  * the keyed hash behind it.
  */
-#define QV_MUL_TAG UINT64_C(0xc339443d88222c65)
-#define QV_MUL_SRC UINT64_C(0xfacef4b81ccfd17d)
+#define QV_MUL_TAG UINT64_C(0xf306a37b61bfa339)
+#define QV_MUL_SRC UINT64_C(0x9e830534688d323f)
 
 /* A bucket with more keys than this is no accident while the table has room. */
 #define QV_BUCKET_MAX 16

@@ -1,104 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_match_auto.c - structure auto: bounds on work, memory and changes of form. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
-#include "match/qv_auto.h"
-
-/* Memory that counts, and fails when told to. */
-struct heap {
-	unsigned long calls;
-	unsigned long fail_from; /* this call and all after it fail; 0: none */
-};
-
-static void *heap_get(void *ctx, size_t align, size_t size)
-{
-	struct heap *h = ctx;
-
-	h->calls++;
-	return h->fail_from && h->calls >= h->fail_from ? NULL : aligned_alloc(align, size);
-}
-
-static void heap_release(void *ctx, void *p, size_t size)
-{
-	free(p);
-}
-
-static struct qv_match *create(struct heap *h, struct qv_match_tuning *t)
-{
-	struct qv_match *m;
-
-	memset(h, 0, sizeof(*h));
-	t->mem.get = heap_get;
-	t->mem.release = heap_release;
-	t->mem.ctx = h;
-	assert_int_equal(qv_match_create_tuned(NULL, t, &m), QV_OK);
-	return m;
-}
-
-static struct qv_match *create_plain(struct heap *h)
-{
-	struct qv_match_tuning t = {.first_seq = 0};
-
-	return create(h, &t);
-}
-
-static uint32_t draw(uint32_t below)
-{
-	static uint64_t s = 88172645463325252u;
-
-	s ^= s << 13;
-	s ^= s >> 7;
-	s ^= s << 17;
-	return (uint32_t)((s >> 32) * below >> 32);
-}
-
-static void post(struct qv_match *m, struct qv_recv *r, uint64_t tag, uint64_t ignore, uint32_t src)
-{
-	struct qv_msg *msg;
-
-	*r = (struct qv_recv){.tag = tag, .ignore = ignore, .src = src};
-	assert_int_equal(qv_match_post(m, r, &msg), QV_OK);
-	assert_null(msg);
-}
-
-static struct qv_msg *post_for(struct qv_match *m, uint64_t tag, uint64_t ignore, uint32_t src)
-{
-	static struct qv_recv r;
-	struct qv_msg *msg;
-
-	r = (struct qv_recv){.tag = tag, .ignore = ignore, .src = src};
-	assert_int_equal(qv_match_post(m, &r, &msg), QV_OK);
-	assert_non_null(msg);
-	return msg;
-}
-
-static void queue(struct qv_match *m, struct qv_msg *msg, uint64_t tag, uint32_t src)
-{
-	*msg = (struct qv_msg){.tag = tag, .src = src};
-	assert_int_equal(qv_match_queue(m, msg), QV_OK);
-}
-
-static uint64_t inspected(const struct qv_match *m)
-{
-	struct qv_match_stats s;
-
-	qv_match_get_stats(m, &s);
-	return s.inspected;
-}
-
-static uint64_t flips(const struct qv_match *m)
-{
-	struct qv_match_stats s;
-
-	qv_match_get_stats(m, &s);
-	return s.mode_flips;
-}
+#include "qv_auto_kit.h"
 
 /* An odd number's inverse modulo 2^64. */
 static uint64_t inverse(uint64_t a)
@@ -109,8 +11,6 @@ static uint64_t inverse(uint64_t a)
 		x *= 2 - a * x;
 	return x;
 }
-
-enum { DEEP = 20000 };
 
 /* Keys as programs have them, i = 0, 1, ...: communicator above the tag, runs, grids, strides. */
 static uint64_t family_tag(int family, uint64_t i)
@@ -292,126 +192,6 @@ static void test_all_masks_differ(void **state)
 	free(r);
 }
 
-/* Wildcard receives of three classes on a deep unexpected queue: indexes, not scans. */
-static void test_wildcards_on_unexpected(void **state)
-{
-	struct qv_msg *msg = calloc(DEEP, sizeof(*msg));
-	struct heap h;
-	struct qv_match *m = create_plain(&h);
-	uint64_t before;
-
-	for (uint32_t i = 0; i < DEEP; i++)
-		queue(m, &msg[i], (uint64_t)i << 32 | i, i);
-	for (int round = 0; round < 3; round++) {
-		before = inspected(m);
-		for (uint32_t n = 0; n < DEEP; n++) {
-			uint32_t i = draw(DEEP), k = draw(3);
-			uint64_t tag = (uint64_t)i << 32 | i;
-			struct qv_msg *got = k == 0   ? post_for(m, tag, 0, i)
-					     : k == 1 ? post_for(m, tag, 0, QV_SRC_ANY)
-						      : post_for(m, tag, 0xffffffff, i);
-
-			assert_ptr_equal(got, &msg[i]);
-			queue(m, &msg[i], tag, i);
-		}
-	}
-	assert_true(inspected(m) - before < 4 * DEEP);
-	qv_match_destroy(m);
-	free(msg);
-}
-
-/* An index that no receive uses any more costs each message: it goes. */
-static void test_idle_index_goes(void **state)
-{
-	enum { N = 200 };
-	struct qv_msg msg[N];
-	struct heap h;
-	struct qv_match *m = create_plain(&h);
-	struct qv_line *q = &qv_auto_of(m)->unexpected;
-
-	q->patience = UINT64_MAX; /* no trial of LIST meanwhile */
-
-	for (uint32_t i = 0; i < N; i++)
-		queue(m, &msg[i], i, i);
-	qv_auto_force(m, QV_AUTO_LIST, QV_AUTO_HASH);
-	for (uint32_t n = 0; n < 20; n++) {
-		assert_ptr_equal(post_for(m, n, 0, QV_SRC_ANY), &msg[n]);
-		queue(m, &msg[n], n, n);
-	}
-	assert_int_equal(__builtin_popcount(q->active & QV_INDEXES), 2);
-	for (uint32_t n = 0; n < 2048 + 16 * N; n++) {
-		uint32_t i = draw(N);
-
-		assert_ptr_equal(post_for(m, i, 0, i), &msg[i]);
-		queue(m, &msg[i], i, i);
-	}
-	assert_int_equal(q->mode, QV_AUTO_HASH);
-	assert_int_equal(__builtin_popcount(q->active & QV_INDEXES), 1);
-	for (uint32_t i = 0; i < N; i++)
-		assert_ptr_equal(post_for(m, i, 0, QV_SRC_ANY), &msg[i]);
-	qv_match_destroy(m);
-}
-
-/* An index of a wider class in which no two messages share a key makes a narrower one a burden: it
- * goes, and comes back when keys are shared. */
-static void test_spare_index_goes(void **state)
-{
-	enum { N = 64, ROUNDS = 64 * N };
-	struct qv_msg msg[N];
-	struct heap h;
-	struct qv_match *m = create_plain(&h);
-	struct qv_line *q = &qv_auto_of(m)->unexpected;
-
-	q->patience = UINT64_MAX; /* no trial of LIST meanwhile */
-	for (uint32_t i = 0; i < N; i++)
-		queue(m, &msg[i], i, i);
-	qv_auto_force(m, QV_AUTO_LIST, QV_AUTO_HASH);
-	for (uint32_t n = 0; n < ROUNDS; n++) {
-		uint32_t i = draw(N);
-
-		assert_ptr_equal(post_for(m, i, 0, n % 2 ? i : QV_SRC_ANY), &msg[i]);
-		queue(m, &msg[i], i, i);
-	}
-	assert_int_equal(q->mode, QV_AUTO_HASH);
-	assert_int_equal(__builtin_popcount(q->active & QV_INDEXES), 1);
-	for (uint32_t i = 0; i < N; i++)
-		assert_ptr_equal(post_for(m, i, 0, i), &msg[i]);
-	for (uint32_t i = 0; i < N; i++)
-		queue(m, &msg[i], 5, i);
-	q->patience = UINT64_MAX;
-	qv_auto_force(m, QV_AUTO_LIST, QV_AUTO_HASH);
-	for (uint32_t n = 0; n < ROUNDS; n++) {
-		uint32_t i = draw(N);
-
-		assert_ptr_equal(post_for(m, 5, 0, i), &msg[i]);
-		queue(m, &msg[i], 5, i);
-	}
-	assert_true(inspected(m) < 6 * ROUNDS);
-	qv_match_destroy(m);
-}
-
-/* A short queue that receives of many classes search is better walked; the form comes to rest. */
-static void test_short_queue_is_walked(void **state)
-{
-	enum { N = 8, ROUNDS = 100000 };
-	static const uint64_t ignore[4] = {0, 0, 0xffff, 0xffff};
-	struct qv_msg msg[N];
-	struct heap h;
-	struct qv_match *m = create_plain(&h);
-
-	for (uint32_t i = 0; i < N; i++)
-		queue(m, &msg[i], (uint64_t)i << 32 | i, i);
-	for (uint32_t n = 0; n < ROUNDS; n++) {
-		uint32_t i = draw(N), k = draw(4);
-		uint64_t tag = (uint64_t)i << 32 | i;
-
-		assert_ptr_equal(post_for(m, tag, ignore[k], k % 2 ? QV_SRC_ANY : i), &msg[i]);
-		queue(m, &msg[i], tag, i);
-	}
-	assert_in_range(flips(m), 1, 60);
-	qv_match_destroy(m);
-}
-
 /* Half of the matches at the head, half anywhere: the form must come to rest. */
 static void test_no_flip_flop(void **state)
 {
@@ -589,10 +369,6 @@ int main(void)
 		cmocka_unit_test(test_protocol_bits),
 		cmocka_unit_test(test_popular_mask_comes_late),
 		cmocka_unit_test(test_all_masks_differ),
-		cmocka_unit_test(test_wildcards_on_unexpected),
-		cmocka_unit_test(test_idle_index_goes),
-		cmocka_unit_test(test_spare_index_goes),
-		cmocka_unit_test(test_short_queue_is_walked),
 		cmocka_unit_test(test_no_flip_flop),
 		cmocka_unit_test(test_list_comes_back),
 		cmocka_unit_test(test_memory),

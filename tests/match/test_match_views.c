@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_match_views.c - structure auto: which indexes the unexpected queue has. */
+#include "qv_auto_kit.h"
+
+/* Wildcard receives of three classes on a deep unexpected queue: indexes, not scans. */
+static void test_wildcards_on_unexpected(void **state)
+{
+	struct qv_msg *msg = calloc(DEEP, sizeof(*msg));
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+	uint64_t before;
+
+	for (uint32_t i = 0; i < DEEP; i++)
+		queue(m, &msg[i], (uint64_t)i << 32 | i, i);
+	for (int round = 0; round < 3; round++) {
+		before = inspected(m);
+		for (uint32_t n = 0; n < DEEP; n++) {
+			uint32_t i = draw(DEEP), k = draw(3);
+			uint64_t tag = (uint64_t)i << 32 | i;
+			struct qv_msg *got = k == 0   ? post_for(m, tag, 0, i)
+					     : k == 1 ? post_for(m, tag, 0, QV_SRC_ANY)
+						      : post_for(m, tag, 0xffffffff, i);
+
+			assert_ptr_equal(got, &msg[i]);
+			queue(m, &msg[i], tag, i);
+		}
+	}
+	assert_true(inspected(m) - before < 4 * DEEP);
+	qv_match_destroy(m);
+	free(msg);
+}
+
+/* An index that no receive uses any more costs each message: it goes. */
+static void test_idle_index_goes(void **state)
+{
+	enum { N = 200 };
+	struct qv_msg msg[N];
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+	struct qv_line *q = &qv_auto_of(m)->unexpected;
+
+	q->patience = UINT64_MAX; /* no trial of LIST meanwhile */
+
+	for (uint32_t i = 0; i < N; i++)
+		queue(m, &msg[i], i, i);
+	qv_auto_force(m, QV_AUTO_LIST, QV_AUTO_HASH);
+	for (uint32_t n = 0; n < 20; n++) {
+		assert_ptr_equal(post_for(m, n, 0, QV_SRC_ANY), &msg[n]);
+		queue(m, &msg[n], n, n);
+	}
+	assert_int_equal(__builtin_popcount(q->active & QV_INDEXES), 2);
+	for (uint32_t n = 0; n < 2048 + 16 * N; n++) {
+		uint32_t i = draw(N);
+
+		assert_ptr_equal(post_for(m, i, 0, i), &msg[i]);
+		queue(m, &msg[i], i, i);
+	}
+	assert_int_equal(q->mode, QV_AUTO_HASH);
+	assert_int_equal(__builtin_popcount(q->active & QV_INDEXES), 1);
+	for (uint32_t i = 0; i < N; i++)
+		assert_ptr_equal(post_for(m, i, 0, QV_SRC_ANY), &msg[i]);
+	qv_match_destroy(m);
+}
+
+/* An index of a wider class in which no two messages share a key makes a narrower one a burden: it
+ * goes, and comes back when keys are shared. */
+static void test_spare_index_goes(void **state)
+{
+	enum { N = 64, ROUNDS = 64 * N };
+	struct qv_msg msg[N];
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+	struct qv_line *q = &qv_auto_of(m)->unexpected;
+
+	q->patience = UINT64_MAX; /* no trial of LIST meanwhile */
+	for (uint32_t i = 0; i < N; i++)
+		queue(m, &msg[i], i, i);
+	qv_auto_force(m, QV_AUTO_LIST, QV_AUTO_HASH);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		uint32_t i = draw(N);
+
+		assert_ptr_equal(post_for(m, i, 0, n % 2 ? i : QV_SRC_ANY), &msg[i]);
+		queue(m, &msg[i], i, i);
+	}
+	assert_int_equal(q->mode, QV_AUTO_HASH);
+	assert_int_equal(__builtin_popcount(q->active & QV_INDEXES), 1);
+	for (uint32_t i = 0; i < N; i++)
+		assert_ptr_equal(post_for(m, i, 0, i), &msg[i]);
+	for (uint32_t i = 0; i < N; i++)
+		queue(m, &msg[i], 5, i);
+	q->patience = UINT64_MAX;
+	qv_auto_force(m, QV_AUTO_LIST, QV_AUTO_HASH);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		uint32_t i = draw(N);
+
+		assert_ptr_equal(post_for(m, 5, 0, i), &msg[i]);
+		queue(m, &msg[i], 5, i);
+	}
+	assert_true(inspected(m) < 6 * ROUNDS);
+	qv_match_destroy(m);
+}
+
+/* A short queue that receives of many classes search is better walked; the form comes to rest. */
+static void test_short_queue_is_walked(void **state)
+{
+	enum { N = 8, ROUNDS = 100000 };
+	static const uint64_t ignore[4] = {0, 0, 0xffff, 0xffff};
+	struct qv_msg msg[N];
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+
+	for (uint32_t i = 0; i < N; i++)
+		queue(m, &msg[i], (uint64_t)i << 32 | i, i);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		uint32_t i = draw(N), k = draw(4);
+		uint64_t tag = (uint64_t)i << 32 | i;
+
+		assert_ptr_equal(post_for(m, tag, ignore[k], k % 2 ? QV_SRC_ANY : i), &msg[i]);
+		queue(m, &msg[i], tag, i);
+	}
+	assert_in_range(flips(m), 1, 60);
+	qv_match_destroy(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wildcards_on_unexpected),
+		cmocka_unit_test(test_idle_index_goes),
+		cmocka_unit_test(test_spare_index_goes),
+		cmocka_unit_test(test_short_queue_is_walked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
