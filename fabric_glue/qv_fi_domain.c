@@ -36,9 +36,12 @@ static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return fi_domain_bind(dom->core, bfid, flags);
 }
 
+/* One endpoint has one queue in each direction: several do what a scalable one would. */
 static int no_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **sep,
 			  void *context)
 {
+	qv_fi_complain("scalable endpoints are not offered (max_ep_tx_ctx is 1): open several "
+		       "endpoints");
 	return -FI_ENOSYS;
 }
 

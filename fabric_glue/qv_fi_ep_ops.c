@@ -22,29 +22,67 @@ static ssize_t ep_cancel(fid_t fid, void *context)
 	return status == QV_OK ? 0 : -FI_ENOENT;
 }
 
+/* An option's value, len bytes of it, into what the application has room for. */
+static int tell(void *value, size_t *room, const void *own, size_t len)
+{
+	size_t had = *room;
+
+	*room = len;
+	if (had < len)
+		return -FI_ETOOSMALL;
+	memcpy(value, own, len);
+	return 0;
+}
+
 static int ep_getopt(fid_t fid, int level, int name, void *value, size_t *len)
 {
 	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
+	const size_t none = 0; /* there are no connections, so none of their messages */
+	const int p2p = FI_HMEM_P2P_DISABLED;
 
-	if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV)
+	if (level != FI_OPT_ENDPOINT)
 		return -FI_ENOPROTOOPT;
-	if (*len < sizeof ep->multi_min)
-		return -FI_ETOOSMALL;
-	memcpy(value, &ep->multi_min, sizeof ep->multi_min);
-	*len = sizeof ep->multi_min;
-	return 0;
+	switch (name) {
+	case FI_OPT_MIN_MULTI_RECV: return tell(value, len, &ep->multi_min, sizeof ep->multi_min);
+	case FI_OPT_CM_DATA_SIZE: return tell(value, len, &none, sizeof none);
+	case FI_OPT_FI_HMEM_P2P: return tell(value, len, &p2p, sizeof p2p);
+	case FI_OPT_XPU_TRIGGER: return -FI_EOPNOTSUPP;
+	default: return -FI_ENOPROTOOPT;
+	}
+}
+
+/* There is no device memory here (FI_HMEM), so all but the demand to use it is met. */
+static int check_p2p(const void *value, size_t len)
+{
+	int p2p;
+
+	if (len != sizeof p2p)
+		return -FI_EINVAL;
+	memcpy(&p2p, value, sizeof p2p);
+	switch (p2p) {
+	case FI_HMEM_P2P_ENABLED:
+	case FI_HMEM_P2P_PREFERRED:
+	case FI_HMEM_P2P_DISABLED: return 0;
+	case FI_HMEM_P2P_REQUIRED: return -FI_EOPNOTSUPP;
+	default: return -FI_EINVAL;
+	}
 }
 
 static int ep_setopt(fid_t fid, int level, int name, const void *value, size_t len)
 {
 	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
 
-	if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV)
+	if (level != FI_OPT_ENDPOINT)
 		return -FI_ENOPROTOOPT;
-	if (len != sizeof ep->multi_min)
-		return -FI_EINVAL;
-	memcpy(&ep->multi_min, value, sizeof ep->multi_min);
-	return 0;
+	switch (name) {
+	case FI_OPT_MIN_MULTI_RECV:
+		if (len != sizeof ep->multi_min)
+			return -FI_EINVAL;
+		memcpy(&ep->multi_min, value, sizeof ep->multi_min);
+		return 0;
+	case FI_OPT_FI_HMEM_P2P: return check_p2p(value, len);
+	default: return -FI_ENOPROTOOPT;
+	}
 }
 
 static int no_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **tx,

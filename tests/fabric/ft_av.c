@@ -101,6 +101,41 @@ static void av_map(void)
 	av_many(FI_AV_MAP);
 }
 
+/* As many as a large machine has; the two that exist come last. */
+static void av_huge(void)
+{
+	enum { N = 100000, PER_ADDRESS = 400 };
+	struct fi_av_attr attr = {.type = FI_AV_TABLE, .count = N};
+	fi_addr_t *addrs = calloc(N, sizeof(*addrs));
+	char *names, *at;
+	struct ft_ep ep;
+	size_t before;
+
+	if (!ft.quiver)
+		ft_skip("cores take fewer");
+	ft_open_domain(&ep, &(struct ft_conf){.caps = FI_SOURCE | FI_DIRECTED_RECV});
+	OK(fi_close(&ep.av->fid));
+	OK(fi_av_open(ep.domain, &attr, &ep.av, NULL));
+	ft_open_ep(&ep);
+	at = names = calloc(N, ft.sh->rank[ft.rank].namelen[ep.index] + 8);
+	CHECK(names && addrs);
+	for (int i = 0; i < N; i++)
+		at += make_up(&ep, at, i);
+	before = ft_vm_hwm();
+	CHECK_EQ(fi_av_insert(ep.av, names, N, addrs, 0, NULL), N);
+	for (uint64_t i = 0; i < N; i++)
+		CHECK_EQ(addrs[i], i);
+	ft_exchange(&ep);
+	CHECK(ep.peer[0] == N && ep.peer[1] == N + 1);
+	pingpong(&ep, ep.peer[!ft.rank], 1);
+	CHECK(ft_vm_hwm() - before < (size_t)PER_ADDRESS * N + (32 << 20));
+	OK(fi_av_remove(ep.av, addrs, N, 0));
+	pingpong(&ep, ep.peer[!ft.rank], 2);
+	free(names);
+	free(addrs);
+	ft_close(&ep);
+}
+
 /* An address inserted twice serves under both names; removed once, under the other. */
 static void av_twice(void)
 {
@@ -239,6 +274,7 @@ static void unknown_then_directed(void)
 const struct ft_case ft_cases_av[] = {
 	{"av_table", 2, 20, av_table},
 	{"av_map", 2, 20, av_map},
+	{"av_huge", 2, 30, av_huge},
 	{"av_twice", 2, 20, av_twice},
 	{"av_again", 2, 20, av_again},
 	{"unknown_sender", 2, 20, unknown_sender},

@@ -192,12 +192,51 @@ static void bad_options(void)
 	ft_close(&ep);
 }
 
+static void set_p2p(struct ft_ep *ep, int want, int status)
+{
+	CHECK_EQ(-fi_setopt(&ep->ep->fid, FI_OPT_ENDPOINT, FI_OPT_FI_HMEM_P2P, &want, sizeof(want)),
+		 status);
+}
+
+/* What endpoints of this kind have of options, read and written. */
+static void options(void)
+{
+	struct ft_ep ep;
+	size_t value = 77, len = 3;
+	int p2p = 99;
+
+	if (!ft.quiver)
+		ft_skip("other providers have other options");
+	ft_open(&ep, &(struct ft_conf){0});
+	struct fid *fid = &ep.ep->fid;
+
+	CHECK_EQ(-fi_getopt(fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &value, &len),
+		 FI_ETOOSMALL);
+	CHECK(len == sizeof(value) && value == 77);
+	OK(fi_setopt(fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &value, len));
+	value = 0;
+	OK(fi_getopt(fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &value, &len));
+	CHECK_EQ(value, 77);
+	OK(fi_getopt(fid, FI_OPT_ENDPOINT, FI_OPT_CM_DATA_SIZE, &value, &len));
+	CHECK_EQ(value, 0);
+	REFUSED(fi_setopt(fid, FI_OPT_ENDPOINT, FI_OPT_CM_DATA_SIZE, &value, len));
+	REFUSED(fi_getopt(fid, FI_OPT_ENDPOINT, FI_OPT_BUFFERED_LIMIT, &value, &len));
+	len = sizeof(p2p);
+	OK(fi_getopt(fid, FI_OPT_ENDPOINT, FI_OPT_FI_HMEM_P2P, &p2p, &len));
+	CHECK_EQ(p2p, FI_HMEM_P2P_DISABLED);
+	set_p2p(&ep, FI_HMEM_P2P_ENABLED, 0);
+	set_p2p(&ep, FI_HMEM_P2P_PREFERRED, 0);
+	set_p2p(&ep, FI_HMEM_P2P_DISABLED, 0);
+	set_p2p(&ep, FI_HMEM_P2P_REQUIRED, FI_EOPNOTSUPP);
+	set_p2p(&ep, 1234, FI_EINVAL);
+	REFUSED(fi_setopt(fid, FI_OPT_ENDPOINT, FI_OPT_FI_HMEM_P2P, &p2p, 1));
+	still_works(&ep);
+	ft_close(&ep);
+}
+
 const struct ft_case ft_cases_bad[] = {
-	{"bad_flags", 1, 20, bad_flags},
-	{"bad_sizes", 1, 20, bad_sizes},
-	{"bad_address", 1, 20, bad_address},
-	{"bad_claim", 1, 20, bad_claim},
-	{"bad_binding", 1, 20, bad_binding},
-	{"bad_options", 1, 20, bad_options},
-	{0},
+	{"bad_flags", 1, 20, bad_flags},     {"bad_sizes", 1, 20, bad_sizes},
+	{"bad_address", 1, 20, bad_address}, {"bad_claim", 1, 20, bad_claim},
+	{"bad_binding", 1, 20, bad_binding}, {"bad_options", 1, 20, bad_options},
+	{"options", 1, 20, options},         {0},
 };
