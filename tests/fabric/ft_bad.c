@@ -234,9 +234,36 @@ static void options(void)
 	ft_close(&ep);
 }
 
+/* Who asks for what there is not is told what there is. */
+static void scalable(void)
+{
+	struct fid_ep *sep = NULL;
+	struct ft_ep ep;
+	FILE *said;
+
+	if (!ft.quiver)
+		ft_skip("others have them");
+	unsetenv("FI_LOG_LEVEL");
+	ft_open(&ep, &(struct ft_conf){0});
+	CHECK_EQ(ep.info->domain_attr->max_ep_tx_ctx, 1);
+	CHECK_EQ(ep.info->domain_attr->max_ep_rx_ctx, 1);
+	said = ft_catch_stderr();
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(-fi_scalable_ep(ep.domain, ep.info, &sep, NULL), FI_ENOSYS);
+	CHECK_EQ(ft_lines_with(said, "", ""), 1);
+	CHECK_EQ(ft_lines_with(said, "quiver: scalable endpoints", "open several"), 1);
+	still_works(&ep);
+	ft_close(&ep);
+}
+
 const struct ft_case ft_cases_bad[] = {
-	{"bad_flags", 1, 20, bad_flags},     {"bad_sizes", 1, 20, bad_sizes},
-	{"bad_address", 1, 20, bad_address}, {"bad_claim", 1, 20, bad_claim},
-	{"bad_binding", 1, 20, bad_binding}, {"bad_options", 1, 20, bad_options},
-	{"options", 1, 20, options},         {0},
+	{"bad_flags", 1, 20, bad_flags},
+	{"bad_sizes", 1, 20, bad_sizes},
+	{"bad_address", 1, 20, bad_address},
+	{"bad_claim", 1, 20, bad_claim},
+	{"bad_binding", 1, 20, bad_binding},
+	{"bad_options", 1, 20, bad_options},
+	{"options", 1, 20, options},
+	{"scalable", 1, 20, scalable},
+	{0},
 };
