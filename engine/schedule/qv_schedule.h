@@ -63,6 +63,12 @@ int qv_group_ready(const struct qv_group *g, size_t number);
 /* It is done; fences that nothing holds any more are passed. */
 void qv_group_done(struct qv_group *g, size_t number);
 
+/* Elements before block i of so many. */
+static inline size_t qv_block_begin(uint32_t blocks, size_t count, uint32_t i)
+{
+	return (size_t)((uint64_t)count / blocks * i + (uint64_t)count % blocks * i / blocks);
+}
+
 static inline int qv_is_receive(enum qv_step_kind kind)
 {
 	return kind >= QV_STEP_STORE && kind <= QV_STEP_COMBINE_LEFT;

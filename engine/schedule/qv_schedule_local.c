@@ -25,10 +25,7 @@ static int now(struct local *l)
 /* Elements before block i. */
 static size_t elements(const struct local *l, uint32_t i)
 {
-	const uint64_t blocks = l->g.all[0]->blocks;
-
-	return (size_t)((uint64_t)l->run->count / blocks * i +
-			(uint64_t)l->run->count % blocks * i / blocks);
+	return qv_block_begin(l->g.all[0]->blocks, l->run->count, i);
 }
 
 static void receive(struct local *l, size_t number)
@@ -37,11 +34,13 @@ static void receive(struct local *l, size_t number)
 	const struct qv_local_run *run = l->run;
 	const size_t at = elements(l, step->first),
 		     count = elements(l, step->first + step->blocks) - at;
-	char *mine = l->work[l->g.rank[number]] + at * run->item;
-	const char *theirs = l->work[step->peer] + at * run->item;
+	char *mine;
+	const char *theirs;
 
 	if (!count)
 		return;
+	mine = l->work[l->g.rank[number]] + at * run->item;
+	theirs = l->work[step->peer] + at * run->item;
 	if (step->kind == QV_STEP_STORE)
 		memcpy(mine, theirs, count * run->item);
 	else if (step->kind == QV_STEP_COMBINE)

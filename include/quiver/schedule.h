@@ -130,6 +130,72 @@ struct qv_local_run {
 QV_API int qv_schedule_run_local(const struct qv_local_run *run, struct qv_schedule *const *all,
 				 uint32_t ranks, const void *const *in, void *const *work);
 
+/* ---- a run of one rank over any network --------------------------------------------------------
+ */
+/*
+ * What a run asks of a network. Both start a message and return at once; when it is over, the owner
+ * calls qv_run_done, from inside of the call or later. QV_EAGAIN: not now, the run asks again at
+ * the next qv_run_progress; another negative value ends the run. port   as given to qv_run_create
+ *   step   to be named in qv_run_done
+ *   peer   rank of the other end
+ *   tag    counts the messages from the sender to the receiver in one run, from 0
+ *   buf    untouched by the run until the message is done
+ *   bytes  1 or more, the same at both ends
+ */
+struct qv_port {
+	int (*send)(void *port, uint32_t step, uint32_t peer, uint32_t tag, const void *buf,
+		    size_t bytes);
+	int (*receive)(void *port, uint32_t step, uint32_t peer, uint32_t tag, void *buf,
+		       size_t bytes);
+};
+
+/* What is reduced in one run. */
+struct qv_run_data {
+	qv_reduce_fn reduce;
+	void *context;  /* of reduce */
+	size_t item;    /* bytes of an element */
+	size_t count;   /* elements of the whole vector */
+	const void *in; /* contribution; may be work */
+	void *work;     /* work vector, of the whole length; holds the result at the end */
+	void *temp;     /* room for another vector; not looked at where nothing is combined */
+};
+
+struct qv_run; /* opaque */
+
+/*
+ * A run of one rank's schedule, to be started any number of times.
+ *   schedule   must live as long as the run
+ *   calls, port the network, and what its functions get; calls are copied
+ *   run        out: to be given to qv_run_free
+ * QV_ENOMEM.
+ */
+QV_API int qv_run_create(const struct qv_schedule *schedule, const struct qv_port *calls,
+			 void *port, struct qv_run **run);
+
+/* Free it, while no message of it is under way. NULL is allowed. */
+QV_API void qv_run_free(struct qv_run *run);
+
+/*
+ * Begin, or begin again after the end. Messages start with the next qv_run_progress.
+ *   data  what is reduced; copied, its arrays must stay until the end
+ * QV_EAGAIN: the run before is not over.
+ */
+QV_API int qv_run_start(struct qv_run *run, const struct qv_run_data *data);
+
+/*
+ * Start what can be started. QV_OK: the run is over; QV_EAGAIN: messages are under way; another
+ * negative value is that of the port or of qv_run_done: nothing more will be started, and messages
+ * that are under way are for the owner to take back before the arrays are used again.
+ */
+QV_API int qv_run_progress(struct qv_run *run);
+
+/*
+ * A message is over; what was received is combined here.
+ *   step    as given to the port
+ *   status  QV_OK, or why the message failed
+ */
+QV_API void qv_run_done(struct qv_run *run, uint32_t step, int status);
+
 /*
  * A network on which a message of s bytes takes alpha + s*beta while both ports are busy, and
  * combining them s*gamma. Each rank can send one and receive one message at a time, and do neither

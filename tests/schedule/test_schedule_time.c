@@ -138,12 +138,28 @@ static void test_arrival(void **state)
 	qv_sched_case_close(&c);
 }
 
+/*
+ * Nothing is sent while a rank combines. Rank 2 comes at t, when rank 1 has just received from rank
+ * 0. It gets rank 1's part from t+g on, and rank 0's when that one has combined twice: from 3t+2g
+ * on.
+ */
+static void test_no_overlap(void **state)
+{
+	const double m = 3e6, t = net.alpha + m / 3 * net.beta, g = m / 3 * net.gamma;
+	const double arrive[3] = {0, 0, t};
+
+	open_case(QV_COLL_REDUCE_SCATTER, QV_ALG_DIRECT, 3, 0);
+	assert_near(time_of(m, arrive), 4 * t + 3 * g);
+	qv_sched_case_close(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_binomial),  cmocka_unit_test(test_ring),
-		cmocka_unit_test(test_butterfly), cmocka_unit_test(test_pipeline),
-		cmocka_unit_test(test_direct),    cmocka_unit_test(test_arrival),
+		cmocka_unit_test(test_binomial),   cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_butterfly),  cmocka_unit_test(test_pipeline),
+		cmocka_unit_test(test_direct),     cmocka_unit_test(test_arrival),
+		cmocka_unit_test(test_no_overlap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_schedule_run.c - a run of one rank: starts what may start, combines what has come. */
+#include "qv_schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum state {
+	WAITS,
+	STARTED,
+	DONE,
+};
+
+struct qv_run {
+	const struct qv_schedule *s;
+	struct qv_port calls;
+	void *port;
+	struct qv_run_data data;
+	uint32_t begin, fence; /* steps that the fences let run: begin .. fence-1 */
+	uint32_t open;         /* those of them that are not done */
+	int failed;
+	unsigned char state[]; /* by step */
+};
+
+int qv_run_create(const struct qv_schedule *schedule, const struct qv_port *calls, void *port,
+		  struct qv_run **run)
+{
+	struct qv_run *r = calloc(1, sizeof(*r) + schedule->n);
+
+	if (!r)
+		return QV_ENOMEM;
+	r->s = schedule;
+	r->calls = *calls;
+	r->port = port;
+	r->begin = r->fence = (uint32_t)schedule->n; /* as after the end */
+	*run = r;
+	return QV_OK;
+}
+
+void qv_run_free(struct qv_run *run)
+{
+	free(run);
+}
+
+/* While nothing is open, let the steps behind the next fence run. */
+static void pass_fences(struct qv_run *r)
+{
+	while (!r->open && r->fence < r->s->n) {
+		r->begin = r->fence;
+		if (r->s->steps[r->begin].kind == QV_STEP_FENCE)
+			r->state[r->begin++] = DONE;
+		for (r->fence = r->begin; r->fence < r->s->n; r->fence++)
+			if (r->s->steps[r->fence].kind == QV_STEP_FENCE)
+				break;
+		r->open = r->fence - r->begin;
+	}
+}
+
+int qv_run_start(struct qv_run *run, const struct qv_run_data *data)
+{
+	if (!run->failed && (run->open || run->fence < run->s->n))
+		return QV_EAGAIN;
+	memset(run->state, WAITS, run->s->n);
+	run->data = *data;
+	run->failed = 0;
+	run->begin = run->fence = run->open = 0;
+	pass_fences(run);
+	return QV_OK;
+}
+
+/* Bytes before block i. */
+static size_t offset(const struct qv_run *r, uint32_t i)
+{
+	return qv_block_begin(r->s->blocks, r->data.count, i) * r->data.item;
+}
+
+static void finish(struct qv_run *r, uint32_t i)
+{
+	r->state[i] = DONE;
+	r->open--;
+	pass_fences(r);
+}
+
+static void combine(const struct qv_run *r, const struct qv_step *step)
+{
+	const size_t at = offset(r, step->first);
+	const size_t count = (offset(r, step->first + step->blocks) - at) / r->data.item;
+	char *mine = (char *)r->data.work + at, *theirs = (char *)r->data.temp + at;
+
+	if (step->kind == QV_STEP_COMBINE)
+		r->data.reduce(r->data.context, mine, mine, theirs, count);
+	else if (step->kind == QV_STEP_COMBINE_LEFT)
+		r->data.reduce(r->data.context, mine, theirs, mine, count);
+}
+
+void qv_run_done(struct qv_run *run, uint32_t step, int status)
+{
+	if (step >= run->s->n || run->state[step] != STARTED || run->failed)
+		return;
+	if (status) {
+		run->failed = status;
+		return;
+	}
+	combine(run, &run->s->steps[step]);
+	finish(run, step);
+}
+
+static void copy(const struct qv_run *r)
+{
+	if (r->data.count && r->data.in != r->data.work)
+		memcpy(r->data.work, r->data.in, r->data.count * r->data.item);
+}
+
+/* Start a message of 1 byte or more. */
+static int start_message(struct qv_run *r, uint32_t i, size_t at, size_t bytes)
+{
+	const struct qv_step *step = &r->s->steps[i];
+	char *into = step->kind == QV_STEP_STORE ? r->data.work : r->data.temp;
+
+	if (step->kind == QV_STEP_SEND)
+		return r->calls.send(r->port, i, step->peer, step->tag, (char *)r->data.work + at,
+				     bytes);
+	return r->calls.receive(r->port, i, step->peer, step->tag, into + at, bytes);
+}
+
+static void start(struct qv_run *r, uint32_t i)
+{
+	const struct qv_step *step = &r->s->steps[i];
+	const size_t at = offset(r, step->first);
+	const size_t bytes = offset(r, step->first + step->blocks) - at;
+	int rc;
+
+	if (step->kind == QV_STEP_COPY)
+		copy(r);
+	if (step->kind == QV_STEP_COPY || !bytes) { /* both ends know of an empty message */
+		finish(r, i);
+		return;
+	}
+	r->state[i] = STARTED;
+	rc = start_message(r, i, at, bytes);
+	if (rc == QV_EAGAIN)
+		r->state[i] = WAITS;
+	else if (rc)
+		r->failed = rc;
+}
+
+int qv_run_progress(struct qv_run *run)
+{
+	const struct qv_step *steps = run->s->steps;
+
+	/* Behind a fence that is passed meanwhile the loop goes on; a step follows what it waits
+	 * for. */
+	for (uint32_t i = run->begin; i < run->fence && !run->failed; i++)
+		if (run->state[i] == WAITS &&
+		    (steps[i].after == QV_STEP_NONE || run->state[steps[i].after] == DONE))
+			start(run, i);
+	if (run->failed)
+		return run->failed;
+	return run->open || run->fence < run->s->n ? QV_EAGAIN : QV_OK;
+}
