@@ -98,13 +98,23 @@ QV_INLINE uint64_t *qv_tables_look(const struct qv_index *ix, enum qv_side side,
 	return e;
 }
 
-/* One bucket has more keys than chance would put there: someone knows the hash and aims at it. */
-static QV_COLD void qv_tables_harden(struct qv_match *m, struct qv_index *ix, enum qv_side side)
+/* Keys in the bucket of entry e, up to its own. */
+static uint32_t qv_tables_crowd(const struct qv_index *ix, enum qv_side side, const uint64_t *e)
+{
+	uint64_t *head = qv_entry(*qv_index_slot_of(ix, side, e));
+	uint32_t n = 1;
+
+	while (!qv_index_same(ix, side, head, qv_key_tag(side, e), qv_key_src(side, e))) {
+		head = qv_entry(qv_links(ix, side, head)[QV_BUCKET]);
+		n++;
+	}
+	return n;
+}
+
+static void qv_tables_harden(struct qv_match *m, struct qv_index *ix, enum qv_side side)
 {
 	uint64_t secret[2];
 
-	if (ix->strong)
-		return;
 	/* If the system has no random numbers to give, addresses must do. */
 	if (getrandom(secret, sizeof(secret), GRND_NONBLOCK) != sizeof(secret)) {
 		secret[0] = qv_mix((uintptr_t)m, QV_MUL_TAG);
@@ -114,14 +124,21 @@ static QV_COLD void qv_tables_harden(struct qv_match *m, struct qv_index *ix, en
 	(void)qv_index_harden(ix, side, &m->mem, secret);
 }
 
-QV_INLINE void qv_tables_insert(struct qv_match *m, struct qv_index *ix, enum qv_side side,
-				uint64_t *e)
+/*
+ * The insertion of e into n tables met many keys. If one bucket has more than chance would put
+ * there, someone knows the hash and aims at it: change that table to the keyed one.
+ */
+static QV_COLD void qv_tables_review(struct qv_match *m, struct qv_index *ix, uint32_t n,
+				     enum qv_side side, const uint64_t *e)
 {
-	uint32_t seen = qv_index_insert_at(ix, side, qv_index_slot_of(ix, side, e), e);
+	for (uint32_t i = 0; i < n; i++)
+		if (!ix[i].strong && qv_tables_crowd(&ix[i], side, e) > QV_BUCKET_MAX)
+			qv_tables_harden(m, &ix[i], side);
+}
 
-	m->stats.inspected += seen;
-	if (qv_unlikely(seen > QV_BUCKET_MAX))
-		qv_tables_harden(m, ix, side);
+QV_INLINE uint32_t qv_tables_insert(struct qv_index *ix, enum qv_side side, uint64_t *e)
+{
+	return qv_index_insert_at(ix, side, qv_index_slot_of(ix, side, e), e);
 }
 
 QV_INLINE void qv_tables_remove_from(struct qv_index *ix, enum qv_side side, uint64_t *e)
@@ -135,6 +152,7 @@ QV_INLINE int qv_tables_append_recv(struct qv_tables *t, const struct qv_tables_
 	const struct qv_recv *r = qv_recv_of(e);
 	uint32_t i = qv_tables_choose(t, s, r->ignore, r->src);
 	struct qv_index *ix;
+	uint32_t seen;
 
 	if (qv_unlikely(i == QV_NO_TABLE)) {
 		qv_tables_learn(t, s, ops, r->ignore, r->src);
@@ -151,21 +169,27 @@ QV_INLINE int qv_tables_append_recv(struct qv_tables *t, const struct qv_tables_
 	ix->live++;
 	t->mask[i * s->n_masks / s->n_tables].recvs++;
 	t->mask[i * s->n_masks / s->n_tables].learned = 1;
-	qv_tables_insert(&t->q.base, ix, QV_POSTED, e);
+	seen = qv_tables_insert(ix, QV_POSTED, e);
+	t->q.base.stats.inspected += seen;
+	if (qv_unlikely(seen > QV_BUCKET_MAX))
+		qv_tables_review(&t->q.base, ix, 1, QV_POSTED, e);
 	return QV_OK;
 }
 
 QV_INLINE int qv_tables_append_msg(struct qv_tables *t, const struct qv_tables_shape *s,
 				   uint64_t *e)
 {
-	uint32_t n = t->ix[QV_UNEXPECTED][0].live + 1;
+	uint32_t n = t->ix[QV_UNEXPECTED][0].live + 1, seen = 0;
 
 	for (uint32_t i = 0; i < s->n_tables; i++)
 		if (qv_index_reserve(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, &t->q.base.mem, n))
 			return QV_ENOMEM;
 	t->ix[QV_UNEXPECTED][0].live = n;
 	for (uint32_t i = 0; i < s->n_tables; i++)
-		qv_tables_insert(&t->q.base, &t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, e);
+		seen += qv_tables_insert(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, e);
+	t->q.base.stats.inspected += seen;
+	if (qv_unlikely(seen > QV_BUCKET_MAX))
+		qv_tables_review(&t->q.base, t->ix[QV_UNEXPECTED], s->n_tables, QV_UNEXPECTED, e);
 	return QV_OK;
 }
 
