@@ -45,14 +45,27 @@ static const char *choose_isa(void)
 	return qv_isa_name(isa == QV_ISA_AUTO ? qv_isa_best() : isa);
 }
 
+/* The engine knows which it can make; options may follow the name. A profile whose name has a rank
+ * in it is there for ranks only. */
 static const char *choose_structure(void)
 {
-	const char *wanted = setting("FI_QUIVER_MATCH", "auto");
+	const char *profile = setting("FI_QUIVER_PROFILE", NULL), *name = NULL;
+	struct qv_match_settings settings;
+	struct qv_match *trial;
 
-	for (const char *const *name = qv_match_structures(); *name; name++)
-		if (!strcmp(*name, wanted))
-			return *name;
-	return strcmp(wanted, "auto") ? NULL : "auto";
+	qv_match_settings_default(&settings);
+	settings.structure = setting("FI_QUIVER_MATCH", "auto");
+	settings.profile = profile;
+	if (qv_match_create(&settings, &trial) == QV_OK) {
+		name = qv_match_structure(trial);
+		qv_match_destroy(trial);
+	} else if (profile && strchr(profile, '%')) {
+		for (const char *const *n = qv_match_structures(); *n; n++)
+			if (strlen(*n) == strcspn(settings.structure, ":") &&
+			    !strncmp(*n, settings.structure, strlen(*n)))
+				name = *n;
+	}
+	return name;
 }
 
 /* The benches also note what changes from run to run, and the version, which has its own line. */

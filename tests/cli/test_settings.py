@@ -208,6 +208,10 @@ def test_info(tool):
     status, out, err = run(tool, "info", "--json", FI_PROVIDER=RXM)
     check("now, layered", json.loads(out)["now"]["core"] == "tcp;ofi_rxm", out)
     check("not usable has a reason", all(c["usable"] or c["reason"] for c in told["cores"]), out)
+    for wanted, chosen in (("lla:block=16", "lla"), ("col", None), ("clu", None),
+                           ("pnp:t=x", None)):
+        _, out, _ = run(tool, "info", "--json", FI_QUIVER_CORE="shm", FI_QUIVER_MATCH=wanted)
+        check(f"info of {wanted}", json.loads(out)["matching"]["chosen"] == chosen, out)
     # What it says to set works.
     for core in told["cores"]:
         if core["usable"]:
