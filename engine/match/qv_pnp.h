@@ -49,7 +49,8 @@ uint64_t *qv_pnp_find_recv_levels(struct qv_pnp *p, uint64_t tag, uint32_t src, 
 uint64_t *qv_pnp_find_msg_levels(struct qv_pnp *p, uint64_t tag, uint64_t ignore, uint32_t src,
 				 uint64_t *best, uint64_t *seen);
 
-/* QV_ENOMEM: nothing changed. Entries leave by qv_list_remove. A queue that has never been long is
+/* QV_ENOMEM: nothing changed. Entries leave by
+ * qv_pnp_remove or qv_list_remove. A queue that has never been long is
  * a list and nothing else. */
 QV_INLINE int qv_pnp_append(struct qv_pnp *p, uint64_t *e)
 {
@@ -75,6 +76,20 @@ QV_INLINE uint64_t *qv_pnp_find_msg(struct qv_pnp *p, uint64_t tag, uint64_t ign
 	if (p->cap || best)
 		return qv_pnp_find_msg_levels(p, tag, ignore, src, best, seen);
 	return qv_list_find_msg(&p->base, tag, ignore, src, NULL, seen);
+}
+
+/* Remove e, which is in p. */
+QV_INLINE void qv_pnp_remove(struct qv_pnp *p, uint64_t *e)
+{
+	struct qv_list *l = &p->base;
+
+	/* Where there is one list, nobody has to ask the entry. */
+	if (p->cap || p->any.count || l->kind != QV_LIST_LL) {
+		qv_list_remove(e);
+		return;
+	}
+	l->count--;
+	qv_chain_remove(&l->ll, e, QV_E_LINK);
 }
 
 void qv_pnp_each(const struct qv_pnp *p, qv_each_fn *fn, void *ctx);

@@ -15,7 +15,7 @@ QV_INLINE int append(struct qv_queues *q, enum qv_side side, uint64_t *e)
 
 QV_INLINE void remove_entry(struct qv_queues *q, enum qv_side side, uint64_t *e)
 {
-	qv_list_remove(e);
+	qv_pnp_remove(&((struct pnp *)q)->side[side], e);
 }
 
 QV_INLINE uint64_t *find_recv(struct qv_queues *q, uint64_t tag, uint32_t src, uint64_t *seen)
