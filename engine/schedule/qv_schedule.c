@@ -8,7 +8,7 @@
 #define MAX_FACTORS 32 /* of a number below 2^32 */
 
 static const char *const names[QV_N_ALGORITHMS] = {
-	"binomial", "ring", "butterfly", "radix", "pipeline", "direct",
+	"binomial", "ring", "butterfly", "radix", "pipeline", "direct", "clairvoyant",
 };
 
 const char *qv_algorithm_name(enum qv_algorithm algorithm)
@@ -111,8 +111,11 @@ static int judge(const struct qv_schedule_spec *spec, uint32_t rank)
 		return QV_EINVAL;
 	if (spec->algorithm == QV_ALG_RADIX && !radix_fits(spec))
 		return QV_EINVAL;
-	/* A block travels around the ring from where it begins. */
-	return spec->ordered && spec->algorithm == QV_ALG_RING ? QV_ENOSYS : QV_OK;
+	/* Blocks travel around a ring from where they begin; arrivals have no order. */
+	if (spec->ordered &&
+	    (spec->algorithm == QV_ALG_RING || spec->algorithm == QV_ALG_CLAIRVOYANT))
+		return QV_ENOSYS;
+	return QV_OK;
 }
 
 static uint32_t blocks_of(const struct qv_schedule_spec *spec)
@@ -120,7 +123,8 @@ static uint32_t blocks_of(const struct qv_schedule_spec *spec)
 	if (spec->coll == QV_COLL_REDUCE_SCATTER)
 		return spec->ranks;
 	switch (spec->algorithm) {
-	case QV_ALG_BINOMIAL: return 1;
+	case QV_ALG_BINOMIAL:
+	case QV_ALG_CLAIRVOYANT: return 1;
 	case QV_ALG_PIPELINE: return spec->segments ? spec->segments : 1;
 	default: return spec->ranks;
 	}
@@ -138,6 +142,7 @@ static void build(struct qv_builder *b)
 	qv_add_fence(b);
 	switch (spec->algorithm) {
 	case QV_ALG_BINOMIAL: qv_build_binomial(b); return;
+	case QV_ALG_CLAIRVOYANT: qv_build_clairvoyant(b); return;
 	case QV_ALG_RING: qv_build_ring(b); return;
 	case QV_ALG_PIPELINE: qv_build_pipeline(b); return;
 	case QV_ALG_DIRECT: k[n++] = spec->ranks; break;

@@ -32,12 +32,13 @@ void qv_add_fence(struct qv_builder *b);
 /* ---- one function per family; the copy is there already ----------------------------------------
  */
 void qv_build_binomial(struct qv_builder *b);
+void qv_build_clairvoyant(struct qv_builder *b);
 void qv_build_ring(struct qv_builder *b);
 void qv_build_pipeline(struct qv_builder *b);
 /* Groups of k[0], k[1], ...; ranks beyond their product fold first. */
 void qv_build_exchange(struct qv_builder *b, const uint32_t *k, size_t n);
-/* Of whole vectors, from rank `from` to all. */
-void qv_build_broadcast(struct qv_builder *b, uint32_t from);
+/* Rank `from` has the result of the whole vector: to whom it belongs. */
+void qv_build_delivery(struct qv_builder *b, uint32_t from);
 
 /* ---- qv_schedule_group.c: the schedules of a group together ------------------------------------
  */

@@ -51,6 +51,32 @@ static void test_radix_vectors(void **state)
 		}
 }
 
+/* Any arrivals, many of them alike. */
+static void test_arrivals(void **state)
+{
+	static struct qv_sched_case c;
+	uint64_t arrive[64], x = 88172645463325252u;
+
+	for (uint32_t ranks = 1; ranks <= 64; ranks++)
+		for (int coll = QV_COLL_REDUCE; coll <= QV_COLL_REDUCE_SCATTER; coll++) {
+			struct qv_schedule_spec spec = {.coll = (enum qv_coll)coll,
+							.algorithm = QV_ALG_CLAIRVOYANT,
+							.ranks = ranks,
+							.arrive = arrive,
+							.round = 3};
+
+			for (uint32_t r = 0; r < ranks; r++) {
+				x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+				arrive[r] = (x >> 20) % (ranks % 3 ? 5 : 1000);
+			}
+			if (coll == QV_COLL_REDUCE)
+				spec.root = (uint32_t)(x >> 30) % ranks;
+			qv_sched_case_open(&c, &spec);
+			prove(&c);
+			qv_sched_case_close(&c);
+		}
+}
+
 /* ---- the check sees what is wrong --------------------------------------------------------------
  */
 static struct qv_sched_case spoiled;
@@ -169,8 +195,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_are_right), cmocka_unit_test(test_radix_vectors),
-		cmocka_unit_test(test_wrong_ones),    cmocka_unit_test(test_deadlock),
-		cmocka_unit_test(test_order_is_seen), cmocka_unit_test(test_bad_input),
+		cmocka_unit_test(test_wrong_ones),    cmocka_unit_test(test_arrivals),
+		cmocka_unit_test(test_deadlock),      cmocka_unit_test(test_order_is_seen),
+		cmocka_unit_test(test_bad_input),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
