@@ -142,6 +142,7 @@ static int run(const struct options *o, struct qv_bm_plan *plan)
 	plan->slices = quick ? 3 : 6;
 	plan->slice_ns = quick ? 100e3 : 150e3;
 	plan->slices_ns = quick ? 2e6 : 15e6;
+	plan->cold_ns = quick ? 5e6 : 60e6;
 	plan->turn_ns = quick ? 10e6 : 350e6;
 	plan->compares = quick ? 5000000 : 200000000;
 	qv_bench_tick_ns();

@@ -4,7 +4,7 @@
 add_library(qv_bench_match STATIC bench_match.c bench_match_cases.c bench_match_fill.c
 	bench_match_impl.c bench_match_mem.c bench_match_oracle.c bench_match_replay.c
 	bench_match_report.c bench_match_rounds.c bench_match_steady.c bench_match_trace.c
-	bench_match_verdict.c)
+	bench_match_turn.c bench_match_verdict.c)
 target_link_libraries(qv_bench_match PRIVATE qv_flags qv_whole_program
 	PUBLIC qv_bench quiver_static ${CMAKE_DL_LIBS} m)
 

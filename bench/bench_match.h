@@ -120,7 +120,7 @@ struct qv_bm_trace {
 	size_t ops, room;
 	struct qv_bm_phase prologue, loop[QV_BM_PHASES];
 	size_t phases;
-	size_t prologue_ops, loop_ops;
+	size_t prologue_ops, loop_ops, timed_ops; /* of the loop, those that are timed */
 	bool steady;     /* the loop can be left after any pair of operations */
 	bool some_timed; /* not all phases of the loop are timed */
 	bool any_source, any_tag;
@@ -190,7 +190,7 @@ int qv_bm_replay_cold(struct qv_bm_replay *r, size_t units);
 /* The same without prologue. */
 int qv_bm_replay_slice(struct qv_bm_replay *r, size_t units);
 
-/* ---- bench_match_rounds.c, bench_match_mem.c ------------------------------------------------- */
+/* ---- bench_match_turn.c, bench_match_rounds.c, bench_match_mem.c ----------------------------- */
 struct qv_bm_plan {
 	struct qv_bm_case *cases;
 	size_t cases_n;
@@ -198,6 +198,7 @@ struct qv_bm_plan {
 	uint32_t rounds, slices;
 	double slice_ns;  /* a slice takes this long at least */
 	double slices_ns; /* after so long a turn has no further slice */
+	double cold_ns;   /* a fresh engine's first operations, for the mean, go on so long */
 	double turn_ns;   /* a contender that needs more for one turn is too slow for the case */
 	double deadline;  /* qv_bench_seconds */
 	uint64_t compares;
@@ -205,6 +206,22 @@ struct qv_bm_plan {
 	char *arena;
 	size_t arena_size;
 };
+
+/* One contender in the case that is being measured. */
+struct qv_bm_lane {
+	struct qv_bm_replay replay;
+	size_t row;
+	size_t units; /* of the next slice */
+	bool in;      /* still answers, and in time */
+	bool slow;    /* its turns are long: it has fewer of them */
+};
+
+/* Out of the case, without figures. */
+void qv_bm_drop(struct qv_bm_lane *lane, struct qv_bench_row *row, const char *why);
+/* Whether the answers are right, and soon enough; else it is dropped. */
+void qv_bm_check(const struct qv_bm_plan *plan, struct qv_bm_lane *lane, struct qv_bench_row *row);
+/* A fresh engine: its first operations make the mean of the round, then slices. */
+void qv_bm_turn(const struct qv_bm_plan *plan, struct qv_bm_lane *lane, struct qv_bench_row *row);
 
 /* -1: the bench is wrong, after a line on stderr. */
 int qv_bm_measure(struct qv_bm_plan *plan, struct qv_bench *bench);

@@ -237,16 +237,6 @@ static uintptr_t run_loops(struct qv_bm_replay *r, size_t loops, uint64_t *ticks
 	return sum;
 }
 
-static size_t timed_ops(const struct qv_bm_trace *t)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->phases; i++)
-		if (t->loop[i].timed)
-			n += ((size_t)t->loop[i].n[0] + t->loop[i].n[1]) * t->loop[i].reps;
-	return n;
-}
-
 static int replay(struct qv_bm_replay *r, size_t units, bool prologue)
 {
 	const struct qv_bm_trace *t = r->trace;
@@ -259,7 +249,7 @@ static int replay(struct qv_bm_replay *r, size_t units, bool prologue)
 		sum += run_phase(r, &t->prologue, 0);
 	sum += t->steady ? run_steady(r, units) : run_loops(r, units, &ticks);
 	r->ns = qv_bm_cpu_ns() - begin;
-	r->timed = t->steady ? 2 * units : timed_ops(t) * units;
+	r->timed = t->steady ? 2 * units : t->timed_ops * units;
 	if (t->some_timed)
 		r->ns = (double)ticks * qv_bench_tick_ns();
 	if (prologue) {

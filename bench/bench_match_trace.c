@@ -98,8 +98,12 @@ void qv_bm_trace_build(struct qv_bm_trace *t, const struct qv_bm_case *c)
 	case QV_BM_APP: qv_bm_build_app(t, c); break;
 	default: qv_bm_build_fill(t, c);
 	}
-	for (size_t i = 0; i < t->phases; i++)
-		t->loop_ops += ((size_t)t->loop[i].n[0] + t->loop[i].n[1]) * t->loop[i].reps;
+	for (size_t i = 0; i < t->phases; i++) {
+		size_t ops = ((size_t)t->loop[i].n[0] + t->loop[i].n[1]) * t->loop[i].reps;
+
+		t->loop_ops += ops;
+		t->timed_ops += t->loop[i].timed ? ops : 0;
+	}
 	t->prologue_ops = t->prologue.n[0];
 	if (t->prologue_ops + t->loop_ops != t->ops)
 		abort(); /* the builder is wrong */
