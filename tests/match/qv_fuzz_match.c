@@ -138,6 +138,12 @@ static void arrive(struct input *in, unsigned int key, int drop)
 	qv_model_arrive(&in->t, tag_of(in, key), src_of(in, key), drop || in->t.o.n_msgs >= DEPTH);
 }
 
+static void deliver(struct input *in, unsigned int key)
+{
+	if (in->t.o.n_msgs < DEPTH)
+		qv_model_deliver(&in->t, tag_of(in, key), src_of(in, key));
+}
+
 static void peek(struct input *in, unsigned int key, unsigned int wild, int take)
 {
 	struct qv_recv want;
@@ -209,9 +215,12 @@ static void call(struct input *in)
 			arrive(in, key, 0);
 		return;
 	case 4:
-	case 5:
 		while (n--)
 			arrive(in, key++, 0);
+		return;
+	case 5:
+		while (n--)
+			deliver(in, key++);
 		return;
 	case 6:
 		while (n--)

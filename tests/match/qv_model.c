@@ -19,6 +19,7 @@
 
 /* What an output holds before a call that may fail: only success may change it. */
 static struct qv_msg untouched;
+static struct qv_recv no_recv;
 
 static void *get(void *ctx, size_t align, size_t size)
 {
@@ -190,6 +191,27 @@ void qv_model_arrive(struct qv_model *t, uint64_t tag, uint32_t src, int drop)
 	qv_nodes_put_msg(t->nodes, msg);
 }
 
+void qv_model_deliver(struct qv_model *t, uint64_t tag, uint32_t src)
+{
+	struct qv_msg *msg = qv_nodes_get_msg(t->nodes, tag, src);
+	struct qv_recv *got = &no_recv;
+	int err = qv_match_deliver(t->m, msg, &got);
+
+	t->ops++;
+	if (err) {
+		NEED(t, err == QV_ENOMEM && t->set.fails && got == &no_recv);
+		NEED(t, !qv_oracle_arrive(&t->o, tag, src));
+		t->refused++;
+		qv_nodes_put_msg(t->nodes, msg);
+		return;
+	}
+	check_arrival(t, tag, src, got);
+	if (got)
+		qv_nodes_put_msg(t->nodes, msg);
+	else
+		check_queued(t, msg);
+}
+
 void qv_model_arrive_many(struct qv_model *t, const struct qv_msg *want, size_t n)
 {
 	struct qv_msg *msg[QV_MODEL_MANY];
@@ -209,9 +231,9 @@ void qv_model_arrive_many(struct qv_model *t, const struct qv_msg *want, size_t 
 		else
 			check_queued(t, msg[i]);
 	}
-	if (done < n) { /* this one has arrived, but there was no memory to queue it */
+	if (done < n) { /* there was no memory to queue this one, which no receive accepts */
 		NEED(t, t->set.fails);
-		check_arrival(t, want[done].tag, want[done].src, NULL);
+		NEED(t, !qv_oracle_arrive(&t->o, want[done].tag, want[done].src));
 		t->refused++;
 	}
 	while (n-- > done)

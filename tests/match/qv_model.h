@@ -46,6 +46,8 @@ void qv_model_post(struct qv_model *t, const struct qv_recv *want);
 void qv_model_post_many(struct qv_model *t, const struct qv_recv *want, size_t n);
 /* drop: an unexpected message is not queued: the caller may have other plans with it. */
 void qv_model_arrive(struct qv_model *t, uint64_t tag, uint32_t src, int drop);
+/* Arrival and queueing in one call. */
+void qv_model_deliver(struct qv_model *t, uint64_t tag, uint32_t src);
 /* want: tags and sources. */
 void qv_model_arrive_many(struct qv_model *t, const struct qv_msg *want, size_t n);
 /* take: if there is a message, remove it. */

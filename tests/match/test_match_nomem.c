@@ -92,7 +92,7 @@ static void arrive(struct run *r, const struct qv_scenario *s)
 	uint64_t refused = r->t.refused, tag = qv_scenario_tag(s, &r->random);
 	uint32_t src = qv_scenario_src(s, &r->random);
 
-	qv_model_arrive(&r->t, tag, src, 0);
+	qv_model_deliver(&r->t, tag, src);
 	if (r->t.refused == refused || r->length > 1)
 		return;
 	qv_model_arrive(&r->t, tag, src, 0);

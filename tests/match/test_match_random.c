@@ -67,7 +67,9 @@ static void do_arrive(struct run *r)
 		want[i].tag = qv_scenario_tag(r->s, &r->random);
 		want[i].src = qv_scenario_src(r->s, &r->random);
 	}
-	if (n == 1)
+	if (n == 1 && qv_rnd_percent(&r->random, 50))
+		qv_model_deliver(&r->t, want->tag, want->src);
+	else if (n == 1)
 		qv_model_arrive(&r->t, want->tag, want->src, qv_rnd_percent(&r->random, 5));
 	else
 		qv_model_arrive_many(&r->t, want, n);
