@@ -19,7 +19,7 @@ static void init_line(struct qv_auto *a, struct qv_line *q, enum qv_side side)
 		qv_index_set_class(ix, 0, 0);
 		ix->word = side == QV_POSTED
 				   ? QV_RECV_LINKS
-				   : (uint8_t)(QV_MSG_LINKS + QV_LINKS * (i % QV_N_VIEWS));
+				   : (uint16_t)(QV_MSG_LINKS + QV_LINKS * (i % QV_N_VIEWS));
 	}
 	qv_vlist_init(&q->log, &a->base, side, side == QV_POSTED ? QV_RECV_LOG : QV_MSG_LOG);
 }

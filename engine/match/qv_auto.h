@@ -65,9 +65,8 @@ struct qv_line {
 	uint32_t ring_mask; /* entries of the ring - 1 */
 	uint32_t debt;      /* LIST: cost of walking, in steps, halved per tick */
 	uint32_t max;       /* longest so far */
-	uint16_t last;      /* LIST: where the last walk ended: a change is a misprediction */
-	uint8_t way;
-	uint8_t shift; /* as slots */
+	uint16_t way;
+	uint16_t shift; /* as slots */
 
 	/*
 	 * HASH: the index that has all entries, not strong, no log beside it; NULL if there is
@@ -78,6 +77,7 @@ struct qv_line {
 	enum qv_auto_mode mode;
 	enum qv_side side;
 	uint32_t tolerance; /* how often the limit of the debt has been doubled for a short queue */
+	uint32_t last;      /* LIST: where the last walk ended: a change is a misprediction */
 	uint32_t iterated;  /* LIST: distance from the head that was last iterated to */
 	uint32_t active;    /* HASH: indexes in use (posted: that have entries) and the log */
 	uint64_t rejected;  /* entries compared that did not fit */
@@ -159,8 +159,8 @@ QV_INLINE int qv_is_older(const uint64_t *a, const uint64_t *b)
 QV_INLINE void qv_line_walked(struct qv_line *q, uint32_t steps)
 {
 	q->rejected += steps;
-	q->debt += steps + ((uint16_t)steps != q->last) * 8;
-	q->last = (uint16_t)steps;
+	q->debt += steps + (steps != q->last) * 8;
+	q->last = steps;
 }
 
 /* Up to this length the debt that is tolerated depends on what indexes have been found to cost. */

@@ -38,6 +38,21 @@ static QV_APART struct qv_recv *arrive_any(struct qv_auto *a, uint64_t tag, uint
 	return qv_recv_of(f.e);
 }
 
+/* e, which *link points to in ix, is the answer. */
+QV_INLINE struct qv_recv *arrive_found(struct qv_auto *a, uint64_t *e, uint64_t *link,
+				       struct qv_index *ix)
+{
+	struct qv_line *q = &a->posted;
+
+	if (qv_unlikely(qv_recv_of(e)->flags & QV_RECV_STICKY))
+		return arrive_sticky(a, e);
+	qv_index_pop(ix, QV_POSTED, link, e);
+	if (!q->only && qv_unlikely(--ix->live == 0))
+		qv_line_set_active(q, q->active & ~(1u << (ix - q->ix)));
+	qv_line_leave(q);
+	return qv_recv_of(e);
+}
+
 /* Several classes: the oldest of what each would give. The log takes the longer way. */
 static struct qv_recv *arrive_classes(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
@@ -58,15 +73,7 @@ static struct qv_recv *arrive_classes(struct qv_auto *a, uint64_t tag, uint32_t 
 		best_link = link;
 		best_ix = ix;
 	}
-	if (!best)
-		return arrive_missed(a);
-	if (qv_unlikely(qv_recv_of(best)->flags & QV_RECV_STICKY))
-		return arrive_sticky(a, best);
-	qv_index_pop(best_ix, QV_POSTED, best_link, best);
-	if (!q->only && qv_unlikely(--best_ix->live == 0))
-		qv_line_set_active(q, q->active & ~(1u << (best_ix - q->ix)));
-	qv_line_leave(q);
-	return qv_recv_of(best);
+	return best ? arrive_found(a, best, best_link, best_ix) : arrive_missed(a);
 }
 
 /* One class: a bucket of several keys, a key of several receives, a sticky one. */
@@ -129,6 +136,27 @@ static QV_APART int queue_slow(struct qv_auto *a, struct qv_msg *msg)
 	return QV_OK;
 }
 
+/* Into index i; a constant, so that the place of the links is one, too. */
+QV_INLINE void queue_in(struct qv_auto *a, struct qv_line *q, int i, struct qv_msg *msg)
+{
+	struct qv_index *ix = &q->ix[i];
+	uint64_t *slot;
+
+	if (!(q->active >> i & 1))
+		return;
+	if (ix->word != QV_MSG_LINKS + QV_LINKS * i)
+		__builtin_unreachable();
+	slot = qv_index_weak_slot(ix, msg->tag, msg->src);
+	if (qv_likely(!*slot)) {
+		qv_index_fill_slot(ix, QV_UNEXPECTED, slot, msg->priv);
+		return;
+	}
+	ix->crowded++;
+	qv_line_met(a, q, ix, qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
+}
+
+_Static_assert(QV_N_VIEWS == 4, "queue_indexes names each");
+
 /* In HASH, several indexes. */
 static int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
 {
@@ -137,17 +165,10 @@ static int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
 	if (qv_unlikely(q->active & QV_UNUSUAL))
 		return queue_slow(a, msg);
 	msg->priv[QV_SEQ] = q->tail;
-	for (uint32_t rest = q->active; rest; rest &= rest - 1) {
-		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
-		uint64_t *slot = qv_index_weak_slot(ix, msg->tag, msg->src);
-
-		if (qv_likely(!*slot)) {
-			qv_index_fill_slot(ix, QV_UNEXPECTED, slot, msg->priv);
-			continue;
-		}
-		ix->crowded++;
-		qv_line_met(a, q, ix, qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
-	}
+	queue_in(a, q, 0, msg);
+	queue_in(a, q, 1, msg);
+	queue_in(a, q, 2, msg);
+	queue_in(a, q, 3, msg);
 	joined(q);
 	return QV_OK;
 }

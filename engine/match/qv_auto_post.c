@@ -35,19 +35,20 @@ static QV_APART int post_beside(struct qv_auto *a, struct qv_recv *recv, struct 
 int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->posted;
-	uint32_t rest = q->active;
+	uint32_t rest = q->active, at = QV_N_CLASSES;
 	struct qv_index *ix;
 	uint64_t *slot;
 
 	if (qv_unlikely(rest & QV_UNUSUAL))
 		return post_slow(a, recv, msg);
-	for (;; rest &= rest - 1) {
-		if (!rest)
-			return post_slow(a, recv, msg);
-		ix = &q->ix[__builtin_ctz(rest)];
-		if (qv_index_is_class(ix, recv->ignore, recv->src))
-			break;
+	for (; rest; rest &= rest - 1) { /* which it is, is beyond prediction: no branches */
+		uint32_t i = (uint32_t)__builtin_ctz(rest);
+
+		at ^= (at ^ i) & -(uint32_t)qv_index_is_class(&q->ix[i], recv->ignore, recv->src);
 	}
+	if (qv_unlikely(at == QV_N_CLASSES))
+		return post_slow(a, recv, msg);
+	ix = &q->ix[at];
 	slot = qv_index_weak_slot(ix, recv->tag, recv->src);
 	if (qv_unlikely(*slot != 0))
 		return post_beside(a, recv, msg, ix, slot);
@@ -109,6 +110,20 @@ QV_INLINE struct qv_index *index_for(struct qv_line *q, uint64_t ignore, uint32_
 	return wider;
 }
 
+/* Out of index i, a constant, if that is in use and not `but`. */
+QV_INLINE void leave_index(struct qv_line *q, int i, const struct qv_index *but, uint64_t *e)
+{
+	struct qv_index *ix = &q->ix[i];
+
+	if (!(q->active >> i & 1) || ix == but)
+		return;
+	if (ix->word != QV_MSG_LINKS + QV_LINKS * i)
+		__builtin_unreachable();
+	qv_index_remove(ix, QV_UNEXPECTED, 0, e);
+}
+
+_Static_assert(QV_N_VIEWS == 4, "post_indexed names each");
+
 /* One or several indexes. All that the receive accepts has one key in the one that is chosen; there
  * the first of the key is the answer, if it fits. */
 static QV_APART int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
@@ -129,9 +144,10 @@ static QV_APART int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct
 	if (!msg_fits(e, recv->tag, recv->ignore, recv->src))
 		return post_any(a, recv, msg);
 	qv_index_pop(ix, QV_UNEXPECTED, link, e);
-	for (uint32_t rest = q->active; rest; rest &= rest - 1)
-		if (&q->ix[__builtin_ctz(rest)] != ix)
-			qv_index_remove(&q->ix[__builtin_ctz(rest)], QV_UNEXPECTED, 0, e);
+	leave_index(q, 0, ix, e);
+	leave_index(q, 1, ix, e);
+	leave_index(q, 2, ix, e);
+	leave_index(q, 3, ix, e);
 	*msg = qv_msg_of(e);
 	qv_line_leave(q);
 	return QV_OK;

@@ -29,7 +29,7 @@
 #define WARY_MAX    128
 /* Appends after which the indexes are those that the traffic needs. */
 #define SETTLED       1024
-#define MANY_INDEXES  2
+#define MANY_INDEXES  3
 #define TOLERANCE_MAX 4
 /* Appends without a search until an index or the log goes. */
 #define IDLE_INDEX 2048

@@ -63,7 +63,7 @@ int qv_index_reserve(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
 	if (ix->slots && (uint64_t)n * ROOMY <= qv_index_slots(ix))
 		return QV_OK;
 	/* A table that grows once grows again: take two steps. */
-	next.shift = (uint8_t)(64 - log_slots(n) - (ix->slots != NULL));
+	next.shift = (uint16_t)(64 - log_slots(n) - (ix->slots != NULL));
 	return rebuild(ix, &next, side, mem);
 }
 
@@ -71,7 +71,7 @@ void qv_index_shrink(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
 {
 	struct qv_index next = *ix;
 
-	next.shift = (uint8_t)(64 - log_slots(n));
+	next.shift = (uint16_t)(64 - log_slots(n));
 	if (next.shift > ix->shift)
 		(void)rebuild(ix, &next, side, mem); /* without memory it stays as it is */
 }

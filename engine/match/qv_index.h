@@ -34,12 +34,13 @@ struct qv_index {
 	uint32_t live;      /* posted: entries, where that is not the length of the queue */
 	uint64_t used;      /* sequence number when it last served a search */
 	uint32_t debt;      /* steps of searches by narrower receives */
-	uint8_t shift;
-	uint8_t word;   /* the entry's priv word at which the links begin */
-	uint8_t strong; /* keyed hash: someone aims at one bucket */
+	/* Not bytes: stores to those might be seen as stores to anything. */
+	uint16_t shift;
+	uint16_t word;   /* the entry's priv word at which the links begin */
+	uint16_t strong; /* keyed hash: someone aims at one bucket */
 	/* Unexpected: insertions since the last tick that met a bucket in use; ticks in a row that
 	 * these were few; how many of them it takes to believe that they stay few. */
-	uint8_t crowded, calm, wary;
+	uint16_t crowded, calm, wary;
 } __attribute__((aligned(64)));
 
 /*
@@ -94,7 +95,7 @@ QV_INLINE uint32_t qv_key_src(enum qv_side side, const uint64_t *e)
 QV_INLINE int qv_index_is_class(const struct qv_index *ix, uint64_t ignore, uint32_t src)
 {
 	/* The right side is UINT32_MAX for a source, 0 for any. */
-	return ix->keep == ~ignore && ix->src_keep == 0u - (src < QV_SRC_ANY);
+	return (ix->keep == ~ignore) & (ix->src_keep == 0u - (src < QV_SRC_ANY));
 }
 
 /* Whether all that a receive (ignore, src) accepts has one key in ix. */
