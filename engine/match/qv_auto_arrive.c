@@ -54,7 +54,7 @@ QV_INLINE struct qv_recv *arrive_found(struct qv_auto *a, uint64_t *e, uint64_t 
 }
 
 /* Several classes: the oldest of what each would give. The log takes the longer way. */
-static struct qv_recv *arrive_classes(struct qv_auto *a, uint64_t tag, uint32_t src)
+QV_INLINE struct qv_recv *arrive_classes(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	struct qv_line *q = &a->posted;
 	uint64_t *best = NULL, *best_link = NULL;
@@ -116,13 +116,18 @@ static struct qv_recv *arrive_walk(struct qv_auto *a, uint64_t tag, uint32_t src
 	return r;
 }
 
-struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src)
+QV_INLINE struct qv_recv *arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	switch (a->posted.way) {
 	case QV_WAY_LIST: return arrive_walk(a, tag, src);
 	case QV_WAY_ONLY: return arrive_indexed(a, tag, src);
 	default: return arrive_classes(a, tag, src);
 	}
+}
+
+struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src)
+{
+	return arrive_search(a, tag, src);
 }
 
 /* Unexpected messages: append. */
@@ -207,7 +212,7 @@ int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv
 
 int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
-	struct qv_recv *r = qv_auto_arrive_search(a, msg->tag, msg->src);
+	struct qv_recv *r = arrive_search(a, msg->tag, msg->src);
 
 	if (!r) {
 		a->base.stats.arrived--;

@@ -35,20 +35,19 @@ static QV_APART int post_beside(struct qv_auto *a, struct qv_recv *recv, struct 
 int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->posted;
-	uint32_t rest = q->active, at = QV_N_CLASSES;
+	uint32_t rest = q->active;
 	struct qv_index *ix;
 	uint64_t *slot;
 
 	if (qv_unlikely(rest & QV_UNUSUAL))
 		return post_slow(a, recv, msg);
-	for (; rest; rest &= rest - 1) { /* which it is, is beyond prediction: no branches */
-		uint32_t i = (uint32_t)__builtin_ctz(rest);
-
-		at ^= (at ^ i) & -(uint32_t)qv_index_is_class(&q->ix[i], recv->ignore, recv->src);
+	for (;; rest &= rest - 1) {
+		if (!rest)
+			return post_slow(a, recv, msg);
+		ix = &q->ix[__builtin_ctz(rest)];
+		if (qv_index_is_class(ix, recv->ignore, recv->src))
+			break;
 	}
-	if (qv_unlikely(at == QV_N_CLASSES))
-		return post_slow(a, recv, msg);
-	ix = &q->ix[at];
 	slot = qv_index_weak_slot(ix, recv->tag, recv->src);
 	if (qv_unlikely(*slot != 0))
 		return post_beside(a, recv, msg, ix, slot);

@@ -15,6 +15,7 @@
 #define LOG_PRICE     256
 #define LOG_LIMIT_MAX (UINT64_C(1) << 32)
 #define LOG_MANY      64
+#define SAMPLE        64
 /* Entries that are hashed and prefetched together when a queue is indexed. */
 #define BATCH 16
 
@@ -192,14 +193,72 @@ static int fill_batch(struct qv_auto *a, struct qv_line *q, uint32_t first, uint
 	return err;
 }
 
+/*
+ * All receives into one index, in one pass over the queue. 0 if they are not of one class, or there
+ * is no memory; the queue is as before.
+ */
+static int fill_only(struct qv_auto *a, struct qv_line *q)
+{
+	struct qv_recv *oldest = qv_recv_of(qv_line_at(q, 0));
+	struct qv_index *ix = &q->ix[0];
+	uint32_t n = qv_line_len(q);
+	uint64_t *slots[BATCH];
+
+	qv_index_set_class(ix, oldest->ignore, oldest->src == QV_SRC_ANY);
+	for (uint32_t i = 0; i < n && i < SAMPLE; i++) { /* a mixture soon shows */
+		const struct qv_recv *r = qv_recv_of(qv_line_at(q, i));
+
+		if (!qv_index_is_class(ix, r->ignore, r->src))
+			return 0;
+	}
+	if (qv_index_reserve(ix, QV_POSTED, &a->base.mem, n + QV_TICK))
+		return 0;
+	for (uint32_t first = 0; first < n; first += BATCH) {
+		uint32_t k = n - first < BATCH ? n - first : BATCH;
+
+		for (uint32_t i = 0; i < k; i++) {
+			const struct qv_recv *r = qv_recv_of(qv_line_at(q, first + i));
+
+			if (!qv_index_is_class(ix, r->ignore, r->src)) {
+				qv_index_clear(ix);
+				return 0;
+			}
+			slots[i] = qv_index_slot(ix, r->tag, r->src);
+			__builtin_prefetch(slots[i], 1);
+			if (first + i + BATCH < n)
+				__builtin_prefetch(qv_line_at(q, first + i + BATCH), 1);
+		}
+		for (uint32_t i = 0; i < k; i++) {
+			uint64_t *e = qv_line_at(q, first + i);
+
+			e[QV_SEQ] = q->head + first + i;
+			if (qv_unlikely(qv_index_insert_at(ix, QV_POSTED, slots[i], e) >
+					QV_BUCKET_MAX) &&
+			    !ix->strong) {
+				qv_index_clear(ix); /* the longer way hardens it */
+				return 0;
+			}
+		}
+	}
+	ix->live = n;
+	q->active = 1;
+	return 1;
+}
+
 int qv_posted_fill(struct qv_auto *a, struct qv_line *q)
 {
 	uint32_t n = qv_line_len(q);
-	int err = choose_classes(a, q);
+	int err = QV_OK;
 
 	q->active = 0;
-	for (uint32_t i = 0; i < n && !err; i += BATCH)
-		err = fill_batch(a, q, i, n - i < BATCH ? n - i : BATCH);
+	if (!n || !fill_only(a, q)) {
+		err = choose_classes(a, q);
+		for (uint32_t i = 0; i < n && !err; i += BATCH)
+			err = fill_batch(a, q, i, n - i < BATCH ? n - i : BATCH);
+	} else {
+		for (int c = 1; c < QV_N_CLASSES; c++)
+			q->ix[c].live = 0;
+	}
 	qv_line_set_active(q, q->active);
 	q->log_debt = 0;
 	return err;

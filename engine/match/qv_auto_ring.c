@@ -22,8 +22,16 @@ int qv_ring_resize(struct qv_auto *a, struct qv_line *q, uint32_t n)
 	ring = qv_mem_get(&a->base.mem, ring_size((uint32_t)(slots - 1)));
 	if (!ring)
 		return QV_ENOMEM;
-	for (uint32_t i = 0; i < len; i++)
-		ring[(q->head + i) & (slots - 1)] = qv_line_at(q, i);
+	for (uint32_t i = 0, run; i < len; i += run) {
+		uint64_t from = (q->head + i) & q->ring_mask, to = (q->head + i) & (slots - 1);
+
+		run = len - i;
+		if (run > q->ring_mask + 1 - from)
+			run = (uint32_t)(q->ring_mask + 1 - from);
+		if (run > slots - to)
+			run = (uint32_t)(slots - to);
+		memcpy(ring + to, q->ring + from, run * sizeof(*ring));
+	}
 	qv_ring_free(a, q);
 	q->ring = ring;
 	q->ring_mask = (uint32_t)(slots - 1);
