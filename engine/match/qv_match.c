@@ -154,10 +154,8 @@ static QV_APART int deliver(struct qv_match *engine, struct qv_msg *msg, struct 
 {
 	struct qv_recv *r = engine->ops->arrive(engine, msg->tag, msg->src);
 
-	if (!r && engine->ops->queue(engine, msg)) {
-		engine->stats.arrived--; /* as if it had never come */
+	if (!r && engine->ops->queue(engine, msg))
 		return QV_ENOMEM;
-	}
 	*recv = r;
 	return QV_OK;
 }

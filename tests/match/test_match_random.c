@@ -221,6 +221,9 @@ int main(int argc, char **argv)
 	}
 	structure = argv[1];
 	set_up(argv[2], argv[3]);
+	/* First, lest it be lost in a crash. */
+	printf("QV_SEED=%#llx\n", (unsigned long long)seed);
+	fflush(stdout);
 	s = qv_scenarios(&n);
 	for (size_t i = 0; i < n; i++)
 		deepest = s[i].depth > deepest ? s[i].depth : deepest;
