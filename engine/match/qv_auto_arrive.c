@@ -199,12 +199,13 @@ int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg)
 	}
 }
 
-/* Both in one. */
+/* Both in one. A miss is counted as soon as it is known that the call succeeds. */
 
 int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
 	if (qv_auto_queue_append(a, msg))
 		return QV_ENOMEM;
+	a->base.stats.arrived++;
 	*recv = NULL;
 	return QV_OK;
 }
@@ -213,8 +214,10 @@ int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv
 {
 	struct qv_recv *r = arrive_search(a, msg->tag, msg->src);
 
-	if (!r)
+	if (!r) {
+		a->base.stats.arrived--;
 		return qv_auto_deliver_append(a, msg, recv);
+	}
 	*recv = r;
 	return QV_OK;
 }

@@ -189,9 +189,9 @@ QV_INLINE int qv_auto_deliver_short(struct qv_auto *a, struct qv_msg *msg, struc
 	case QV_SHORT_MISS: break;
 	default: return qv_auto_deliver_search(a, msg, recv);
 	}
-	a->base.stats.arrived++;
 	if (!queue_try(&a->unexpected, msg))
 		return qv_auto_deliver_append(a, msg, recv);
+	a->base.stats.arrived++;
 	*recv = NULL;
 	return QV_OK;
 }
