@@ -8,7 +8,7 @@
 #define MAX_FACTORS 32 /* of a number below 2^32 */
 
 static const char *const names[QV_N_ALGORITHMS] = {
-	"binomial", "ring", "butterfly", "radix", "pipeline", "direct", "clairvoyant",
+	"binomial", "ring", "butterfly", "radix", "pipeline", "direct", "clairvoyant", "segmented",
 };
 
 const char *qv_algorithm_name(enum qv_algorithm algorithm)
@@ -99,6 +99,11 @@ static int radix_fits(const struct qv_schedule_spec *spec)
 	return !spec->radix_n || product == spec->ranks;
 }
 
+static int by_arrival(const struct qv_schedule_spec *spec)
+{
+	return spec->algorithm == QV_ALG_CLAIRVOYANT || spec->algorithm == QV_ALG_SEGMENTED;
+}
+
 static int judge(const struct qv_schedule_spec *spec, uint32_t rank)
 {
 	if ((unsigned int)spec->coll > QV_COLL_REDUCE_SCATTER ||
@@ -111,9 +116,10 @@ static int judge(const struct qv_schedule_spec *spec, uint32_t rank)
 		return QV_EINVAL;
 	if (spec->algorithm == QV_ALG_RADIX && !radix_fits(spec))
 		return QV_EINVAL;
+	if (by_arrival(spec) && spec->arrive && !spec->round)
+		return QV_EINVAL;
 	/* Blocks travel around a ring from where they begin; arrivals have no order. */
-	if (spec->ordered &&
-	    (spec->algorithm == QV_ALG_RING || spec->algorithm == QV_ALG_CLAIRVOYANT))
+	if (spec->ordered && (spec->algorithm == QV_ALG_RING || by_arrival(spec)))
 		return QV_ENOSYS;
 	return QV_OK;
 }
@@ -125,6 +131,7 @@ static uint32_t blocks_of(const struct qv_schedule_spec *spec)
 	switch (spec->algorithm) {
 	case QV_ALG_BINOMIAL:
 	case QV_ALG_CLAIRVOYANT: return 1;
+	case QV_ALG_SEGMENTED:
 	case QV_ALG_PIPELINE: return spec->segments ? spec->segments : 1;
 	default: return spec->ranks;
 	}
@@ -143,6 +150,7 @@ static void build(struct qv_builder *b)
 	switch (spec->algorithm) {
 	case QV_ALG_BINOMIAL: qv_build_binomial(b); return;
 	case QV_ALG_CLAIRVOYANT: qv_build_clairvoyant(b); return;
+	case QV_ALG_SEGMENTED: qv_build_segmented(b); return;
 	case QV_ALG_RING: qv_build_ring(b); return;
 	case QV_ALG_PIPELINE: qv_build_pipeline(b); return;
 	case QV_ALG_DIRECT: k[n++] = spec->ranks; break;

@@ -33,6 +33,7 @@ void qv_add_fence(struct qv_builder *b);
  */
 void qv_build_binomial(struct qv_builder *b);
 void qv_build_clairvoyant(struct qv_builder *b);
+void qv_build_segmented(struct qv_builder *b);
 void qv_build_ring(struct qv_builder *b);
 void qv_build_pipeline(struct qv_builder *b);
 /* Groups of k[0], k[1], ...; ranks beyond their product fold first. */

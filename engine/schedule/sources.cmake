@@ -2,5 +2,5 @@
 # Sources of the reduction schedules, relative to engine/.
 set(qv_schedule_sources schedule/qv_schedule.c schedule/qv_schedule_tree.c
 	schedule/qv_schedule_line.c schedule/qv_schedule_exchange.c schedule/qv_schedule_group.c
-	schedule/qv_schedule_check.c schedule/qv_schedule_local.c schedule/qv_schedule_run.c
+	schedule/qv_schedule_check.c schedule/qv_schedule_local.c schedule/qv_schedule_run.c schedule/qv_schedule_segmented.c
 	schedule/qv_schedule_time.c)

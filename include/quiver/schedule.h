@@ -34,9 +34,11 @@ enum qv_algorithm {
 	QV_ALG_PIPELINE = 4,  /* chain of all ranks, segment by segment */
 	QV_ALG_DIRECT = 5,    /* everyone sends each block to the rank that combines it */
 	QV_ALG_CLAIRVOYANT = 6, /* tree that pairs whoever is ready first, from expected arrivals */
+	QV_ALG_SEGMENTED =
+		7, /* rounds of segments, each rank sends and receives one; from the same */
 };
 
-#define QV_N_ALGORITHMS 7
+#define QV_N_ALGORITHMS 8
 
 enum qv_step_kind {
 	QV_STEP_COPY = 0,         /* the contribution becomes the work vector */
@@ -61,21 +63,22 @@ struct qv_step {
 struct qv_schedule_spec {
 	enum qv_coll coll;
 	enum qv_algorithm algorithm;
-	uint32_t ranks;        /* of the group, 1 or more */
-	uint32_t root;         /* of a reduce, else 0 */
-	uint32_t segments;     /* QV_ALG_PIPELINE, not reduce_scatter: blocks; 0 is 1 */
+	uint32_t ranks;    /* of the group, 1 or more */
+	uint32_t root;     /* of a reduce, else 0 */
+	uint32_t segments; /* QV_ALG_PIPELINE, QV_ALG_SEGMENTED, not reduce_scatter: blocks; 0: 1 */
 	const uint32_t *radix; /* QV_ALG_RADIX: group sizes, each 2 or more, read during the call */
 	size_t radix_n;        /* how many; 0: the prime factors of ranks, the largest first */
-	/* QV_ALG_CLAIRVOYANT: when each rank is expected, in any unit, read during the call; NULL:
-	 * all at once. Integers, so that all ranks come to the same tree. */
+	/* QV_ALG_CLAIRVOYANT, QV_ALG_SEGMENTED: when each rank is expected, in any unit, read
+	 * during the call; NULL: all at once. Integers, so that all ranks come to the same tree. */
 	const uint64_t *arrive;
-	uint64_t round; /* the same: how long a message and its combining take, in that unit */
+	uint64_t round; /* the same: how long one message and combining it take, 1 or more */
 	int ordered;    /* not 0: the operation is not commutative, ranks combine in order */
 };
 
 struct qv_schedule; /* of one rank, opaque */
 
-/* "binomial", "ring", "butterfly", "radix", "pipeline", "direct", "clairvoyant"; NULL if there is
+/* "binomial", "ring", "butterfly", "radix", "pipeline", "direct", "clairvoyant", "segmented";
+ * NULL if there is
  * no such one. */
 QV_API const char *qv_algorithm_name(enum qv_algorithm algorithm);
 

@@ -39,7 +39,7 @@ static void one(const struct qv_schedule_spec *spec, void (*test)(struct qv_sche
 	static struct qv_sched_case c;
 
 	if (spec->ordered &&
-	    (spec->algorithm == QV_ALG_RING || spec->algorithm == QV_ALG_CLAIRVOYANT))
+	    (spec->algorithm == QV_ALG_RING || spec->algorithm >= QV_ALG_CLAIRVOYANT))
 		return;
 	qv_sched_case_open(&c, spec);
 	test(&c);
@@ -69,7 +69,7 @@ void qv_sched_each(uint32_t ranks, void (*test)(struct qv_sched_case *c))
 					.ordered = ordered};
 
 				each_root(spec, test);
-				if (algorithm != QV_ALG_PIPELINE)
+				if (algorithm != QV_ALG_PIPELINE && algorithm != QV_ALG_SEGMENTED)
 					continue;
 				spec.segments = 5;
 				each_root(spec, test);

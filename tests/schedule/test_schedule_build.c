@@ -52,28 +52,36 @@ static void test_radix_vectors(void **state)
 }
 
 /* Any arrivals, many of them alike. */
-static void test_arrivals(void **state)
+static void arrivals(enum qv_coll coll, enum qv_algorithm algorithm, uint32_t ranks)
 {
 	static struct qv_sched_case c;
-	uint64_t arrive[64], x = 88172645463325252u;
+	static uint64_t x = 88172645463325252u;
+	uint64_t arrive[64];
+	struct qv_schedule_spec spec = {.coll = coll,
+					.algorithm = algorithm,
+					.ranks = ranks,
+					.segments = 1 + (uint32_t)(x >> 30) % 20,
+					.arrive = arrive,
+					.round = 3};
 
+	for (uint32_t r = 0; r < ranks; r++) {
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		arrive[r] = (x >> 20) % (ranks % 3 ? 5 : 1000);
+	}
+	if (coll == QV_COLL_REDUCE)
+		spec.root = (uint32_t)(x >> 30) % ranks;
+	qv_sched_case_open(&c, &spec);
+	prove(&c);
+	qv_sched_case_close(&c);
+}
+
+static void test_arrivals(void **state)
+{
 	for (uint32_t ranks = 1; ranks <= 64; ranks++)
 		for (int coll = QV_COLL_REDUCE; coll <= QV_COLL_REDUCE_SCATTER; coll++) {
-			struct qv_schedule_spec spec = {.coll = (enum qv_coll)coll,
-							.algorithm = QV_ALG_CLAIRVOYANT,
-							.ranks = ranks,
-							.arrive = arrive,
-							.round = 3};
-
-			for (uint32_t r = 0; r < ranks; r++) {
-				x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-				arrive[r] = (x >> 20) % (ranks % 3 ? 5 : 1000);
-			}
-			if (coll == QV_COLL_REDUCE)
-				spec.root = (uint32_t)(x >> 30) % ranks;
-			qv_sched_case_open(&c, &spec);
-			prove(&c);
-			qv_sched_case_close(&c);
+			arrivals((enum qv_coll)coll, QV_ALG_CLAIRVOYANT, ranks);
+			arrivals((enum qv_coll)coll, QV_ALG_SEGMENTED, ranks);
+			arrivals((enum qv_coll)coll, QV_ALG_SEGMENTED, 1 + ranks % 9);
 		}
 }
 
@@ -186,6 +194,12 @@ static void test_bad_input(void **state)
 	refuse(spec, 0, QV_ENOSYS);
 	spec.algorithm = (enum qv_algorithm)QV_N_ALGORITHMS;
 	refuse(spec, 0, QV_EINVAL);
+	spec = (struct qv_schedule_spec){
+		.ranks = 2, .algorithm = QV_ALG_CLAIRVOYANT, .arrive = (const uint64_t[]){1, 2}};
+	refuse(spec, 0, QV_EINVAL); /* no round */
+	spec.round = 1;
+	spec.ordered = 1;
+	refuse(spec, 0, QV_ENOSYS);
 	spec = (struct qv_schedule_spec){.ranks = 0};
 	refuse(spec, 0, QV_EINVAL);
 	assert_null(qv_algorithm_name((enum qv_algorithm)QV_N_ALGORITHMS));

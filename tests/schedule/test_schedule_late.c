@@ -28,11 +28,16 @@ static uint64_t draw(void)
 	return state >> 20;
 }
 
-/* From the first arrival, which is at 0, to the end of the last rank. */
-static double time_of(enum qv_algorithm algorithm, uint32_t ranks)
+/* From the first arrival, which is at 0, to the end of the last rank; it is built from `expected`.
+ */
+static double time_in(enum qv_algorithm algorithm, uint32_t ranks, uint32_t segments,
+		      const uint64_t *expected)
 {
-	const struct qv_schedule_spec spec = {
-		.algorithm = algorithm, .ranks = ranks, .arrive = arrive, .round = ROUND};
+	const struct qv_schedule_spec spec = {.algorithm = algorithm,
+					      .ranks = ranks,
+					      .segments = segments,
+					      .arrive = expected,
+					      .round = ROUND};
 	static struct qv_sched_case c;
 	double at[128], leave[128], last = 0;
 
@@ -44,6 +49,11 @@ static double time_of(enum qv_algorithm algorithm, uint32_t ranks)
 		last = fmax(last, leave[r]);
 	qv_sched_case_close(&c);
 	return last;
+}
+
+static double time_of(enum qv_algorithm algorithm, uint32_t ranks)
+{
+	return time_in(algorithm, ranks, 1, arrive);
 }
 
 static void late(uint32_t first, uint32_t step, uint32_t ranks, double rounds)
@@ -139,13 +149,49 @@ static void test_is_optimal(void **unused)
 	}
 }
 
+/* ---- segments: a round is one of them -------------------------------------------------------- */
+/* n + N - 1 rounds, where n is the least number of rounds for one segment. */
+static void test_segments_balanced(void **unused)
+{
+	memset(arrive, 0, sizeof(arrive));
+	for (uint32_t P = 4; P <= 64; P *= 2)
+		for (uint32_t N = 4; N <= 64; N *= 2)
+			assert_near(time_in(QV_ALG_SEGMENTED, P, N, NULL), log2(P) + N - 1);
+	for (uint32_t P = 3; P <= 40; P += 5)
+		for (uint32_t N = 1; N <= 33; N += 8)
+			assert_true(time_in(QV_ALG_SEGMENTED, P, N, NULL) <= ceil(log2(P)) + N);
+}
+
+/* One rank late: never slower than the schedule that does not know it. */
+static void test_segments_late(void **unused)
+{
+	for (uint32_t N = 16; N <= 40; N += 24)
+		for (double share = .25; share <= 2; share *= 2) {
+			const double rounds = 7 + N - 1;
+			double knows, floor;
+
+			late(127, 1, 128, share * rounds);
+			knows = time_in(QV_ALG_SEGMENTED, 128, N, arrive);
+			floor = fmax(rounds, share * rounds + N);
+			assert_true(knows <= 1.12 * floor);
+			assert_true(knows <= time_in(QV_ALG_SEGMENTED, 128, N, NULL));
+		}
+}
+
+/* One rank comes long after the others are done: all that is left to do is its N segments. */
+static void test_segments_very_late(void **unused)
+{
+	late(127, 1, 128, 60 / .643);
+	assert_near(time_in(QV_ALG_SEGMENTED, 128, 40, arrive), (double)arrive[127] / ROUND + 40);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_late),
-		cmocka_unit_test(test_several_late),
-		cmocka_unit_test(test_every_second_late),
-		cmocka_unit_test(test_is_optimal),
+		cmocka_unit_test(test_one_late),           cmocka_unit_test(test_several_late),
+		cmocka_unit_test(test_every_second_late),  cmocka_unit_test(test_is_optimal),
+		cmocka_unit_test(test_segments_balanced),  cmocka_unit_test(test_segments_late),
+		cmocka_unit_test(test_segments_very_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
