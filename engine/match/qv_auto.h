@@ -47,7 +47,8 @@ enum { QV_MSG_LOG = 1, QV_MSG_LINKS };
 /* How the short ways of the data path find an entry. */
 enum qv_way {
 	QV_WAY_LIST, /* LIST */
-	QV_WAY_ONLY, /* HASH, `only` is set, and its class compares sources */
+	/* HASH, `only` is set, its class compares sources, and its links are the first ones */
+	QV_WAY_ONLY,
 	QV_WAY_MANY, /* HASH otherwise */
 };
 

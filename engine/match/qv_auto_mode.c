@@ -44,7 +44,7 @@ void qv_line_set_way(struct qv_line *q)
 
 	if (q->mode == QV_AUTO_LIST) {
 		q->way = QV_WAY_LIST;
-	} else if (!ix || !ix->src_keep) {
+	} else if (!ix || !ix->src_keep || (q->side == QV_UNEXPECTED && ix->word != QV_MSG_LINKS)) {
 		q->way = QV_WAY_MANY;
 	} else {
 		q->way = QV_WAY_ONLY;

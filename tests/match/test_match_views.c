@@ -122,6 +122,26 @@ static void test_short_queue_is_walked(void **state)
 	qv_match_destroy(m);
 }
 
+/* Of two indexes the first goes: the one that is left has links of its own, not the first one's. */
+static void test_second_index_stays(void **state)
+{
+	enum { N = 1000, ROUNDS = 100000 };
+	static struct qv_msg msg[N];
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+
+	for (uint32_t i = 0; i < N; i++)
+		queue(m, &msg[i], i, i % 61);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		uint32_t i = draw(N);
+		uint64_t ignore = draw(2) ? UINT64_C(0xffff00000000) : 0;
+
+		assert_ptr_equal(post_for(m, i, ignore, i % 61), &msg[i]);
+		queue(m, &msg[i], i, i % 61);
+	}
+	qv_match_destroy(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +149,7 @@ int main(void)
 		cmocka_unit_test(test_idle_index_goes),
 		cmocka_unit_test(test_spare_index_goes),
 		cmocka_unit_test(test_short_queue_is_walked),
+		cmocka_unit_test(test_second_index_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
