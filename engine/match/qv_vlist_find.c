@@ -26,12 +26,13 @@ QV_INLINE int fits(const struct qv_vblock *b, uint32_t i, const struct probe *p,
 	return qv_accepts(tag, ignore, src, p->tag, p->src);
 }
 
-QV_INLINE uint64_t compare(const struct qv_vlist *v, const struct qv_vblock *b, uint64_t lanes,
-			   const struct probe *p, enum qv_side side)
+QV_INLINE uint64_t compare(const struct qv_vlist *v, const struct qv_kern_ops *kern,
+			   const struct qv_vblock *b, uint64_t lanes, const struct probe *p,
+			   enum qv_side side)
 {
 	if (side == QV_POSTED)
-		return v->kern->posted(b->planes, lanes, p->tag, p->src, v->has_any != 0);
-	return v->kern->unexpected(b->planes, lanes, p->tag, p->ignore, p->src);
+		return kern->posted(b->planes, lanes, p->tag, p->src, v->has_any != 0);
+	return kern->unexpected(b->planes, lanes, p->tag, p->ignore, p->src);
 }
 
 /* The last block: groups that have been written to just now one by one. */
@@ -40,18 +41,17 @@ QV_INLINE uint64_t search_last(struct qv_vlist *v, const struct qv_vblock *b, co
 {
 	uint32_t fresh = v->fresh < FRESH_MAX ? v->fresh : FRESH_MAX;
 	uint32_t sealed = b->used;
-	uint64_t lanes = b->live, map;
+	uint64_t lanes = b->live, map = 0;
 
 	if (!fresh)
-		return compare(v, b, lanes, p, side);
+		return compare(v, v->kern, b, lanes, p, side);
 	v->fresh = 0;
 	sealed = fresh < sealed ? (sealed - fresh) & ~(QV_KERN_GROUP - 1u) : 0;
-	map = compare(v, b, lanes & (((uint64_t)1 << sealed) - 1), p, side);
-	if (map)
-		return map;
-	for (uint32_t i = sealed; i < b->used; i++)
-		map |= (uint64_t)fits(b, i, p, side) << i;
-	return map & lanes;
+	if (sealed) {
+		map = compare(v, v->kern, b, lanes & (((uint64_t)1 << sealed) - 1), p, side);
+		lanes = lanes >> sealed << sealed;
+	}
+	return map ? map : compare(v, &qv_kern_scalar, b, lanes, p, side);
 }
 
 /* Entries of b that a search compared which found the ones in map, or nothing. */
@@ -81,7 +81,7 @@ QV_INLINE uint64_t *find(struct qv_vlist *v, const struct probe *p, enum qv_side
 		return b->entry[i];
 	}
 	for (map = 0; b != last; b = b->next) {
-		map = compare(v, b, b->live, p, side);
+		map = compare(v, v->kern, b, b->live, p, side);
 		seen += compared(b, map);
 		if (map)
 			break;
