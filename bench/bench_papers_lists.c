@@ -223,9 +223,9 @@ void qv_pp_q12(struct qv_pp *pp)
 static void report_any_tag(struct qv_pp *pp, size_t row, const char *what)
 {
 	qv_pp_line(pp, "Q13", "far above ll", "x", qv_pp_gain(pp, row, row + 1), 0.7 * 12, NAN,
-		   "MB5: llv over ll, half any tag, %s, in order", what);
+		   "MB5: llv over ll, %s, in order", what);
 	qv_pp_line(pp, "Q13", "far above ll", "x", qv_pp_gain(pp, row + 2, row + 3), 0.7 * 30, NAN,
-		   "MB5: llv over ll, half any tag, %s, scattered", what);
+		   "MB5: llv over ll, %s, scattered", what);
 }
 
 void qv_pp_q13(struct qv_pp *pp)
