@@ -71,17 +71,26 @@ int qv_unexpected_fill(struct qv_auto *a, struct qv_line *q, uint64_t ignore, ui
 		return QV_ENOMEM;
 	qv_line_set_active(q, 1);
 	for (uint32_t first = 0; first < n; first += BATCH) {
-		uint32_t end = n - first < BATCH ? n : first + BATCH;
+		uint32_t k = n - first < BATCH ? n - first : BATCH;
+		uint64_t *slots[BATCH];
+		int strong = ix->strong;
 
-		for (uint32_t i = first; i < end; i++) {
-			const struct qv_msg *msg = qv_msg_of(qv_line_at(q, i));
+		for (uint32_t i = 0; i < k; i++) {
+			const struct qv_msg *msg = qv_msg_of(qv_line_at(q, first + i));
 
-			qv_line_at(q, i)[QV_SEQ] = q->head + i;
-			__builtin_prefetch(qv_index_slot(ix, msg->tag, msg->src), 1);
-			__builtin_prefetch(qv_line_at(q, i + BATCH < n ? i + BATCH : i), 1);
+			slots[i] = qv_index_slot(ix, msg->tag, msg->src);
+			__builtin_prefetch(slots[i], 1);
+			if (first + i + BATCH < n)
+				__builtin_prefetch(qv_line_at(q, first + i + BATCH), 1);
 		}
-		for (uint32_t i = first; i < end; i++)
-			qv_line_insert(a, q, ix, QV_UNEXPECTED, qv_line_at(q, i));
+		for (uint32_t i = 0; i < k; i++) {
+			uint64_t *e = qv_line_at(q, first + i);
+
+			e[QV_SEQ] = q->head + first + i;
+			if (qv_unlikely(ix->strong != strong)) /* since the last entry */
+				slots[i] = qv_index_slot_of(ix, QV_UNEXPECTED, e);
+			qv_line_met(a, q, ix, qv_index_insert_at(ix, QV_UNEXPECTED, slots[i], e));
+		}
 	}
 	return QV_OK;
 }
