@@ -154,8 +154,10 @@ static QV_APART int deliver(struct qv_match *engine, struct qv_msg *msg, struct 
 {
 	struct qv_recv *r = engine->ops->arrive(engine, msg->tag, msg->src);
 
-	if (!r && engine->ops->queue(engine, msg))
+	if (!r && engine->ops->queue(engine, msg)) {
+		engine->stats.arrived--; /* as if it had never come */
 		return QV_ENOMEM;
+	}
 	*recv = r;
 	return QV_OK;
 }

@@ -146,7 +146,7 @@ QV_API int qv_match_queue(struct qv_match *engine, struct qv_msg *msg);
  * The two calls above in one, for whoever has the node at hand: the message msg (tag and src filled
  * in) arrives. The oldest posted receive that accepts it is returned in *recv, removed unless it is
  * sticky, and the message is not queued. Otherwise *recv is NULL and the message is queued.
- * QV_ENOMEM: no receive accepts it, and it is not queued; it counts as arrived.
+ * QV_ENOMEM: nothing changed, no receive accepts it.
  */
 QV_API int qv_match_deliver(struct qv_match *engine, struct qv_msg *msg, struct qv_recv **recv);
 
