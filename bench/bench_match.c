@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* bench_match.c - `quiver bench match`: options, run, report. */
 #include "bench_match.h"
-#ifdef QV_HAVE_PAPERS
 #include "bench_papers.h"
-#define PAPERS_HELP "  --papers         instead: the papers' figures and ours\n"
-#else
-#define PAPERS_HELP ""
-#endif
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +31,8 @@ static void help(void)
 	       "  --plugin FILE.so contenders of others, see <quiver/contender.h>; repeatable\n"
 	       "  --rounds N       rounds per case (11; quick 7)\n"
 	       "  --seconds N      end after so many seconds, with fewer rounds (900; quick 18)\n"
-	       "  --scatter        nodes lie at random places, not one after the other\n" PAPERS_HELP
+	       "  --scatter        nodes lie at random places, not one after the other\n"
+	       "  --papers         instead: the papers' figures and ours\n"
 	       "  --help           this text\n\n"
 	       "impl: structure[:option[+option...]][/isa], as in llv/avx2 or pnp:lla+t=50;\n"
 	       "structures:",
@@ -65,10 +61,8 @@ static int own_option(struct options *o, int argc, char **argv, int *i)
 
 	if (strcmp(arg, "--scatter") == 0)
 		return o->scatter = true;
-#ifdef QV_HAVE_PAPERS
 	if (strcmp(arg, "--papers") == 0)
 		return o->papers = true;
-#endif
 	if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0)
 		return o->help = true;
 	if (qv_bench_opt_is(arg, "--rounds"))
@@ -166,14 +160,12 @@ int qv_bench_match(int argc, char **argv)
 		help();
 		return 0;
 	}
-#ifdef QV_HAVE_PAPERS
 	if (o.papers) {
 		status = qv_bench_papers(&o.common);
 		if (o.common.json_file)
 			fclose(o.common.json_file);
 		return status;
 	}
-#endif
 	o.rounds = o.rounds ? o.rounds : o.common.quick ? 7 : 11;
 	o.seconds = o.seconds ? o.seconds : o.common.quick ? 18 : 900;
 	plan.cases_n = qv_bm_case_list(&o.common, &plan.cases);

@@ -8,10 +8,7 @@ add_library(qv_bench_match STATIC bench_match.c bench_match_cases.c bench_match_
 target_link_libraries(qv_bench_match PRIVATE qv_flags qv_whole_program
 	PUBLIC qv_bench quiver_static ${CMAKE_DL_LIBS} m)
 
-if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/bench_papers.cmake)
-	include(bench_papers.cmake)
-	target_compile_definitions(qv_bench_match PRIVATE QV_HAVE_PAPERS)
-endif()
+include(bench_papers.cmake)
 
 if(QV_WITH_TESTS)
 	find_library(CMOCKA_LIBRARY cmocka REQUIRED)

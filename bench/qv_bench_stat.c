@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define QV_BENCH_RESAMPLES 2000
+#define QV_BENCH_FEW       32
 
 double qv_bench_seconds(void)
 {
@@ -54,10 +55,26 @@ double qv_bench_percentile(float *samples, size_t n, double p)
 	return (double)samples[at];
 }
 
+/* For the many short arrays of the bootstrap. */
+static void sort_few(double *values, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		double value = values[i];
+		size_t at = i;
+
+		for (; at && values[at - 1] > value; at--)
+			values[at] = values[at - 1];
+		values[at] = value;
+	}
+}
+
 /* Sorts its argument. */
 static double middle(double *values, size_t n)
 {
-	qsort(values, n, sizeof(*values), by_double);
+	if (n <= QV_BENCH_FEW)
+		sort_few(values, n);
+	else
+		qsort(values, n, sizeof(*values), by_double);
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
