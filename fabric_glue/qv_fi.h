@@ -81,6 +81,7 @@ extern struct fi_provider qv_fi_util_prov; /* "ofi_quiver": FI_PROVIDER="<core>;
 /* ---- qv_fi_param.c: the environment ---------------------------------------------------------- */
 struct qv_fi_params {
 	char *core;              /* FI_QUIVER_CORE, NULL = automatic */
+	const char *node;        /* FI_QUIVER_NODE, "" by default */
 	const char *structure;   /* FI_QUIVER_MATCH */
 	enum qv_isa isa;         /* FI_QUIVER_ISA */
 	size_t eager;            /* FI_QUIVER_EAGER, bytes; SIZE_MAX = per core */
@@ -128,6 +129,8 @@ int qv_fi_getinfo(uint32_t version, const char *node, const char *service, uint6
 int qv_fi_util_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 		       const struct fi_info *hints, struct fi_info **info);
 
+struct qv_fi_cores; /* qv_fi_core.h */
+
 /* What to ask of the core, with the addressing and names of the application's info (may be NULL).
  */
 struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app);
@@ -135,6 +138,14 @@ struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app);
 /* The core's own fi_info for this application info: exactly the provider named core.
  * Caller frees with qv_fi_host.freeinfo. Returns 0 or -FI_E*. */
 int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info **info);
+
+/*
+ * The cores under one endpoint. The first reaches every peer. A second one, shm, reaches those on
+ * this node; addresses then name both and the node (qv_fi_pair.h).
+ */
+#define QV_FI_MAIN  0u
+#define QV_FI_LOCAL 1u
+#define QV_FI_CORES 2u
 
 #define QV_FI_INJECT_SIZE 128u /* tx_attr->inject_size that we promise */
 #define QV_FI_IOV_LIMIT   4u   /* iov_limit that we promise, for both directions */
@@ -144,23 +155,26 @@ int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info 
 /* ---- objects --------------------------------------------------------------------------------- */
 struct qv_fi_fabric { /* qv_fi_fabric.c */
 	struct fid_fabric fid;
-	struct fid_fabric *core;
-	char *core_name;      /* exact prov_name of the core, as in "tcp;ofi_rxm" */
-	uint32_t api_version; /* what the application speaks */
-	int refs;             /* open domains and event queues */
+	struct fid_fabric *core[QV_FI_CORES];
+	const struct qv_fi_cores *cores; /* their names */
+	uint32_t api_version;            /* what the application speaks */
+	int refs;                        /* open domains and event queues */
 };
 
 struct qv_fi_domain { /* qv_fi_domain.c */
 	struct fid_domain fid;
 	struct qv_fi_fabric *fabric;
-	struct fid_domain *core;
-	struct fi_info *core_info; /* the core's fi_info that this domain was opened with */
-	pthread_mutex_t lock;      /* all data-path calls of the domain's objects */
-	bool threadsafe;   /* false: the application serialises (FI_THREAD_DOMAIN), no lock */
-	bool has_rma;      /* the core grants FI_RMA */
-	bool basic_mr;     /* the application has FI_MR_BASIC: keys are ours to choose */
-	uint64_t next_key; /* next key to try for our own registrations */
-	int refs;          /* open endpoints, queues, AVs, MRs ... */
+	struct fid_domain *core[QV_FI_CORES];
+	struct fi_info *core_info[QV_FI_CORES]; /* that the cores' domains were opened with */
+	unsigned cores;                         /* that are in use: 1, or 2 */
+	bool pair;            /* addresses are those of qv_fi_pair.h, even if cores is 1 */
+	uint64_t node;        /* pair: this node, 0: nobody is on it but us */
+	pthread_mutex_t lock; /* all data-path calls of the domain's objects */
+	bool threadsafe;      /* false: the application serialises (FI_THREAD_DOMAIN), no lock */
+	bool has_rma;         /* every core grants FI_RMA */
+	bool basic_mr;        /* the application has FI_MR_BASIC: keys are ours to choose */
+	uint64_t next_key;    /* next key to try for our own registrations */
+	int refs;             /* open endpoints, queues, AVs, MRs ... */
 };
 
 static inline void qv_fi_lock(struct qv_fi_domain *dom)
@@ -181,9 +195,16 @@ static inline void qv_fi_unlock(struct qv_fi_domain *dom)
  * The core hears of an address when an endpoint first deals with it: see qv_fi_av_reach.
  * The core's AV holds more than the application inserted: endpoints add peers that spoke first.
  */
+
+/* A peer as one of the cores knows it. */
+struct qv_fi_way {
+	fi_addr_t addr; /* FI_ADDR_NOTAVAIL: not known to it yet */
+	unsigned core;  /* QV_FI_MAIN or QV_FI_LOCAL */
+};
+
 struct qv_fi_av_entry {
-	fi_addr_t core; /* the core's address of this peer, FI_ADDR_NOTAVAIL until qv_fi_av_reach */
-	uint32_t refs;  /* insertions by the application minus removals; 0 = free slot */
+	struct qv_fi_way way; /* not known until qv_fi_av_reach */
+	uint32_t refs;        /* insertions by the application minus removals; 0 = free slot */
 	uint32_t namelen;
 	void *name; /* address bytes, as fi_getname of the peer gives them */
 };
@@ -191,7 +212,7 @@ struct qv_fi_av_entry {
 struct qv_fi_av {
 	struct fid_av fid;
 	struct qv_fi_domain *dom;
-	struct fid_av *core;
+	struct fid_av *core[QV_FI_CORES];
 	struct fid_eq *eq; /* NULL, or where FI_EVENT insertions are reported (a core EQ) */
 	uint64_t flags;
 	size_t count, used; /* slots allocated; slots ever used */
@@ -202,19 +223,19 @@ struct qv_fi_av {
 	struct qv_fi_av_index *index;
 };
 
-/* An AV of the core, for `count` addresses or so (0: unknown). */
-int qv_fi_av_open_core(struct qv_fi_domain *dom, size_t count, struct fid_av **core);
-/* The core's address of an entry, which is given to the core if it has not been yet.
+/* An AV of a core, for `count` addresses or so (0: unknown). */
+int qv_fi_av_open_core(struct fid_domain *core, size_t count, struct fid_av **av);
+/* The way to an entry, which is given to its core if it has not been yet.
  * -FI_EINVAL: no such entry; another -FI_E*: the core does not take it. Lock held. */
-int qv_fi_av_reach(struct qv_fi_av *av, fi_addr_t index, fi_addr_t *core);
+int qv_fi_av_reach(struct qv_fi_av *av, fi_addr_t index, struct qv_fi_way *way);
 /* Index of the entry with these address bytes, or FI_ADDR_NOTAVAIL. */
 fi_addr_t qv_fi_av_by_name(struct qv_fi_av *av, const void *name, size_t len);
-/* Index of the entry with this core address, or FI_ADDR_NOTAVAIL. */
-fi_addr_t qv_fi_av_by_core(struct qv_fi_av *av, fi_addr_t core);
-/* The core's address for these bytes: that of an entry if there is one, else the bytes are inserted
- * into the core's AV (and remembered, so that a later fi_av_insert of the same bytes uses the same
- * core address). Returns 0 or -FI_E*. */
-int qv_fi_av_core_addr(struct qv_fi_av *av, const void *name, size_t len, fi_addr_t *core);
+/* Index of the entry that a core knows so, or FI_ADDR_NOTAVAIL. */
+fi_addr_t qv_fi_av_by_way(struct qv_fi_av *av, struct qv_fi_way way);
+/* The way for these bytes: that of an entry if there is one, else the bytes are inserted into the
+ * core's AV (and remembered, so that a later fi_av_insert of the same bytes goes the same way).
+ * Returns 0 or -FI_E*. */
+int qv_fi_av_find_way(struct qv_fi_av *av, const void *name, size_t len, struct qv_fi_way *way);
 
 /* Entry of an application address, NULL if it is not one. */
 static inline struct qv_fi_av_entry *qv_fi_av_entry(struct qv_fi_av *av, fi_addr_t addr)

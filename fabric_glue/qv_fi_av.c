@@ -2,6 +2,7 @@
 /* qv_fi_av.c - address vector: the application's numbers for the addresses in the core's AV. */
 #include "qv_fi_av.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +40,27 @@ static int lookup(struct fid_av *fid, fi_addr_t addr, void *buf, size_t *len)
 
 static const char *straddr(struct fid_av *fid, const void *addr, char *buf, size_t *len)
 {
-	return fi_av_straddr(qv_fi_av_of(fid)->core, addr, buf, len);
+	struct qv_fi_av *av = qv_fi_av_of(fid);
+	struct qv_fi_pair pair;
+	char text[2 * QV_FI_ADDR_MAX], main[QV_FI_ADDR_MAX];
+	size_t main_len = sizeof main;
+
+	if (!av->dom->pair)
+		return fi_av_straddr(av->core[QV_FI_MAIN], addr, buf, len);
+	if (!qv_fi_pair_parse(addr, qv_fi_pair_len(addr), &pair))
+		return NULL;
+	memcpy(text, pair.main, pair.main_len); /* aligned */
+	if (!fi_av_straddr(av->core[QV_FI_MAIN], text, main, &main_len))
+		return NULL;
+	if (*pair.local)
+		snprintf(text, sizeof text, "%s,%s@%016llx", main, pair.local,
+			 (unsigned long long)pair.node);
+	else
+		snprintf(text, sizeof text, "%s", main);
+	if (*len)
+		snprintf(buf, *len, "%s", text);
+	*len = strlen(text) + 1;
+	return buf;
 }
 
 static int no_av_set(struct fid_av *av, struct fi_av_set_attr *attr, struct fid_av_set **set,
@@ -58,6 +79,18 @@ static int av_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return 0;
 }
 
+static int close_cores(struct qv_fi_av *av)
+{
+	for (unsigned c = 0; c < QV_FI_CORES; c++) {
+		int ret = av->core[c] ? fi_close(&av->core[c]->fid) : 0;
+
+		if (ret)
+			return ret;
+		av->core[c] = NULL;
+	}
+	return 0;
+}
+
 static int av_close(struct fid *fid)
 {
 	struct qv_fi_av *av = container_of(fid, struct qv_fi_av, fid.fid);
@@ -66,7 +99,7 @@ static int av_close(struct fid *fid)
 
 	qv_fi_lock(dom);
 	if (!av->refs)
-		ret = fi_close(&av->core->fid);
+		ret = close_cores(av);
 	if (!ret)
 		dom->refs--;
 	qv_fi_unlock(dom);
@@ -117,15 +150,28 @@ static int check_attr(const struct fi_av_attr *attr)
 	return 0;
 }
 
-int qv_fi_av_open_core(struct qv_fi_domain *dom, size_t count, struct fid_av **core)
+int qv_fi_av_open_core(struct fid_domain *core, size_t count, struct fid_av **av)
 {
 	struct fi_av_attr attr = {.type = FI_AV_TABLE, .count = count};
-	int ret = fi_av_open(dom->core, &attr, core, NULL);
+	int ret = fi_av_open(core, &attr, av, NULL);
 
 	if (!ret)
 		return 0;
 	attr = (struct fi_av_attr){.type = FI_AV_MAP, .count = count};
-	return fi_av_open(dom->core, &attr, core, NULL);
+	return fi_av_open(core, &attr, av, NULL);
+}
+
+static int open_cores(struct qv_fi_av *av)
+{
+	int ret = 0;
+
+	for (unsigned c = 0; c < av->dom->cores && !ret; c++)
+		ret = qv_fi_av_open_core(av->dom->core[c], 0, &av->core[c]);
+	if (ret) {
+		QV_FI_INFO(AV, "the core opens no address vector: %s\n", qv_fi_host.strerror(-ret));
+		close_cores(av);
+	}
+	return ret;
 }
 
 static size_t first_entries(size_t hint)
@@ -156,7 +202,7 @@ int qv_fi_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid
 	if (!av->entries || !av->index)
 		goto fail;
 	qv_fi_lock(dom);
-	ret = qv_fi_av_open_core(dom, 0, &av->core);
+	ret = open_cores(av);
 	if (!ret)
 		dom->refs++;
 	qv_fi_unlock(dom);
@@ -171,8 +217,6 @@ int qv_fi_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid
 	*out = &av->fid;
 	return 0;
 fail:
-	if (ret != -FI_ENOMEM)
-		QV_FI_INFO(AV, "the core opens no address vector: %s\n", qv_fi_host.strerror(-ret));
 	free(av->index);
 	free(av->entries);
 	free(av);

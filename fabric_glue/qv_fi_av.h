@@ -4,6 +4,7 @@
 #define QV_FI_AV_H
 
 #include "qv_fi_data.h"
+#include "qv_fi_pair.h"
 
 #define QV_FI_ADDR_MAX 512 /* longest address */
 
@@ -14,7 +15,7 @@
  * endpoints may still owe or expect packets after the application has dropped it.
  */
 struct qv_fi_av_node {
-	fi_addr_t core;  /* FI_ADDR_NOTAVAIL while the core does not have it */
+	struct qv_fi_way way;
 	fi_addr_t index; /* the application's, FI_ADDR_NOTAVAIL while it has not named it */
 	uint32_t hash;
 	uint32_t namelen;
@@ -29,28 +30,36 @@ struct qv_fi_av_table {
 
 struct qv_fi_av_index {
 	struct qv_fi_av_table by_name; /* all nodes */
-	struct qv_fi_av_table by_core; /* those that the core has */
+	struct qv_fi_av_table by_way;  /* those that a core has */
 	size_t free_slots, lowest; /* free entries below av->used, none of them below `lowest` */
 };
 
-/* Bytes from this address to the next one in an array of them; 0: it does not tell. fixed: length
- * where the format has none of its own. */
-size_t qv_fi_addr_len(uint32_t format, const void *addr, size_t fixed);
+/* What the addresses of an AV look like. */
+struct qv_fi_format {
+	bool pair;     /* as in qv_fi_pair.h, of which the rest describes the main core's */
+	uint32_t main; /* addr_format of the main core */
+	size_t fixed;  /* length where that format has none of its own, 0: unknown */
+};
+
+/* Bytes from this address to the next one in an array of them; 0: it does not tell. */
+size_t qv_fi_addr_len(const struct qv_fi_format *format, const void *addr);
 
 /* The same address without what makes no difference (padding, flow labels), so that equal addresses
  * have equal bytes. Returns the length in out (QV_FI_ADDR_MAX bytes), 0: it is no address that
  * anybody can have. addr may come from a packet: len bytes are read at most. */
-size_t qv_fi_addr_normal(uint32_t format, const void *addr, size_t len, size_t fixed, char *out);
+size_t qv_fi_addr_normal(const struct qv_fi_format *format, const void *addr, size_t len,
+			 char *out);
 
 /* Name is in normal form. */
 struct qv_fi_av_node *qv_fi_index_by_name(const struct qv_fi_av_index *x, const void *name,
 					  size_t len);
-struct qv_fi_av_node *qv_fi_index_by_core(const struct qv_fi_av_index *x, fi_addr_t core);
+struct qv_fi_av_node *qv_fi_index_by_way(const struct qv_fi_av_index *x, struct qv_fi_way way);
 /* Add an address that is not there yet; NULL: no memory. */
 struct qv_fi_av_node *qv_fi_index_add(struct qv_fi_av_index *x, const void *name, size_t len);
-/* The core has the address now. False: no memory, nothing changed. */
-bool qv_fi_index_reached(struct qv_fi_av_index *x, struct qv_fi_av_node *node, fi_addr_t core);
-/* Forget an address that the core does not have. */
+/* A core has the address now. False: no memory, nothing changed. */
+bool qv_fi_index_reached(struct qv_fi_av_index *x, struct qv_fi_av_node *node,
+			 struct qv_fi_way way);
+/* Forget an address that no core has. */
 void qv_fi_index_drop(struct qv_fi_av_index *x, struct qv_fi_av_node *node);
 void qv_fi_index_free(struct qv_fi_av_index *x);
 
@@ -61,17 +70,11 @@ static inline struct qv_fi_av *qv_fi_av_of(struct fid_av *fid)
 	return container_of(fid, struct qv_fi_av, fid);
 }
 
-static inline uint32_t qv_fi_av_format(const struct qv_fi_av *av)
-{
-	return av->dom->core_info->addr_format;
-}
-
-/* Length of an address in the formats that do not tell, 0: unknown. */
-size_t qv_fi_av_fixed_len(const struct qv_fi_av *av);
+struct qv_fi_format qv_fi_av_format(const struct qv_fi_av *av);
 /* The node of this address, new if there is none; NULL: no address, or no memory. */
 struct qv_fi_av_node *qv_fi_av_node(struct qv_fi_av *av, const void *name, size_t len);
-/* The core has this address under this number. False: no memory. */
-bool qv_fi_av_reached(struct qv_fi_av *av, struct qv_fi_av_node *node, fi_addr_t core);
+/* A core has this address under this number. False: no memory. */
+bool qv_fi_av_reached(struct qv_fi_av *av, struct qv_fi_av_node *node, struct qv_fi_way way);
 /* The application names a node, perhaps once more: its index; FI_ADDR_NOTAVAIL: no memory. */
 fi_addr_t qv_fi_av_name(struct qv_fi_av *av, struct qv_fi_av_node *node);
 /* The application takes one naming back. -FI_EINVAL: it is not named. */

@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_fi_av_entry.c - what the application has named, what the core has, and the way between. */
+/* qv_fi_av_entry.c - what the application has named, what the cores have, and the way between. */
 #include "qv_fi_av.h"
+#include "qv_fi_core.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-size_t qv_fi_av_fixed_len(const struct qv_fi_av *av)
+static size_t fixed_len(const struct fi_info *info)
 {
-	if (av->dom->core_info->src_addrlen)
-		return av->dom->core_info->src_addrlen;
-	switch (qv_fi_av_format(av)) {
+	if (info->src_addrlen)
+		return info->src_addrlen;
+	switch (info->addr_format) {
 	case FI_ADDR_PSMX: return 8;
 	case FI_ADDR_PSMX2: return 16;
 	case FI_ADDR_EFA:
 	case FI_ADDR_PSMX3: return 32;
 	default: return 0;
 	}
+}
+
+struct qv_fi_format qv_fi_av_format(const struct qv_fi_av *av)
+{
+	const struct fi_info *info = av->dom->core_info[QV_FI_MAIN];
+
+	return (struct qv_fi_format){
+		.pair = av->dom->pair, .main = info->addr_format, .fixed = fixed_len(info)};
 }
 
 /* ---- entries: what the application has named, lock held -------------------------------------- */
@@ -62,7 +71,7 @@ fi_addr_t qv_fi_av_name(struct qv_fi_av *av, struct qv_fi_av_node *node)
 		return FI_ADDR_NOTAVAIL;
 	entry = &av->entries[node->index];
 	*entry = (struct qv_fi_av_entry){
-		.core = node->core,
+		.way = node->way,
 		.refs = 1,
 		.namelen = node->namelen,
 		.name = node->name,
@@ -88,7 +97,7 @@ int qv_fi_av_drop(struct qv_fi_av *av, fi_addr_t index)
 		qv_fi_ep_av_removed(ep, index);
 	node = qv_fi_index_by_name(x, entry->name, entry->namelen);
 	node->index = FI_ADDR_NOTAVAIL;
-	if (node->core == FI_ADDR_NOTAVAIL)
+	if (node->way.addr == FI_ADDR_NOTAVAIL)
 		qv_fi_index_drop(x, node);
 	memset(entry, 0, sizeof *entry);
 	if (!x->free_slots++ || index < x->lowest)
@@ -99,79 +108,100 @@ int qv_fi_av_drop(struct qv_fi_av *av, fi_addr_t index)
 /* ---- nodes: all addresses, lock held --------------------------------------------------------- */
 struct qv_fi_av_node *qv_fi_av_node(struct qv_fi_av *av, const void *name, size_t len)
 {
+	const struct qv_fi_format format = qv_fi_av_format(av);
 	struct qv_fi_av_node *node;
 	char normal[QV_FI_ADDR_MAX];
 
-	len = qv_fi_addr_normal(qv_fi_av_format(av), name, len, qv_fi_av_fixed_len(av), normal);
+	len = qv_fi_addr_normal(&format, name, len, normal);
 	if (!len)
 		return NULL;
 	node = qv_fi_index_by_name(av->index, normal, len);
 	return node ? node : qv_fi_index_add(av->index, normal, len);
 }
 
-bool qv_fi_av_reached(struct qv_fi_av *av, struct qv_fi_av_node *node, fi_addr_t core)
+bool qv_fi_av_reached(struct qv_fi_av *av, struct qv_fi_av_node *node, struct qv_fi_way way)
 {
-	if (node->core != FI_ADDR_NOTAVAIL)
+	if (node->way.addr != FI_ADDR_NOTAVAIL)
 		return true;
-	if (!qv_fi_index_reached(av->index, node, core))
+	if (!qv_fi_index_reached(av->index, node, way))
 		return false;
 	if (node->index == FI_ADDR_NOTAVAIL)
 		return true;
-	av->entries[node->index].core = core;
+	av->entries[node->index].way = way;
 	/* It may be that of a peer that spoke before, under another spelling of its address. */
 	for (struct qv_fi_ep *ep = av->eps; ep; ep = ep->next_av)
 		qv_fi_ep_av_inserted(ep, node->index);
 	return true;
 }
 
-static int reach(struct qv_fi_av *av, struct qv_fi_av_node *node)
+/* Over this core, which knows the peer by these bytes. */
+static int reach_over(struct qv_fi_av *av, struct qv_fi_av_node *node, unsigned core,
+		      const void *addr)
 {
-	fi_addr_t core = FI_ADDR_NOTAVAIL;
-	int ret;
+	struct qv_fi_way way = {.addr = FI_ADDR_NOTAVAIL, .core = core};
+	int ret = fi_av_insert(av->core[core], addr, 1, &way.addr, 0, NULL);
 
-	if (node->core != FI_ADDR_NOTAVAIL)
-		return 0;
-	ret = fi_av_insert(av->core, node->name, 1, &core, 0, NULL);
-	if (ret != 1 || core == FI_ADDR_NOTAVAIL) {
-		QV_FI_WARN(AV, "the core does not take an address: %s\n",
+	if (ret != 1 || way.addr == FI_ADDR_NOTAVAIL) {
+		QV_FI_WARN(AV, "core %s does not take an address: %s\n",
+			   av->dom->fabric->cores->name[core],
 			   ret < 0 ? qv_fi_host.strerror(-ret) : "too many, or no such peer");
 		return ret < 0 ? ret : -FI_EADDRNOTAVAIL;
 	}
-	return qv_fi_av_reached(av, node, core) ? 0 : -FI_ENOMEM;
+	return qv_fi_av_reached(av, node, way) ? 0 : -FI_ENOMEM;
+}
+
+static int reach(struct qv_fi_av *av, struct qv_fi_av_node *node)
+{
+	const struct qv_fi_domain *dom = av->dom;
+	struct qv_fi_pair pair;
+	char main[QV_FI_ADDR_MAX];
+
+	if (node->way.addr != FI_ADDR_NOTAVAIL)
+		return 0;
+	if (!dom->pair)
+		return reach_over(av, node, QV_FI_MAIN, node->name);
+	qv_fi_pair_parse(node->name, node->namelen, &pair);
+	/* shm takes a limited number of peers: the others are reached like those elsewhere. */
+	if (dom->cores > 1 && *pair.local && pair.node == dom->node &&
+	    !reach_over(av, node, QV_FI_LOCAL, pair.local))
+		return 0;
+	memcpy(main, pair.main, pair.main_len); /* aligned */
+	return reach_over(av, node, QV_FI_MAIN, main);
 }
 
 /* ---- for the endpoints ----------------------------------------------------------------------- */
-int qv_fi_av_reach(struct qv_fi_av *av, fi_addr_t index, fi_addr_t *core)
+int qv_fi_av_reach(struct qv_fi_av *av, fi_addr_t index, struct qv_fi_way *way)
 {
 	struct qv_fi_av_entry *entry = qv_fi_av_entry(av, index);
 	int ret = 0;
 
 	if (!entry)
 		return -FI_EINVAL;
-	if (entry->core == FI_ADDR_NOTAVAIL)
+	if (entry->way.addr == FI_ADDR_NOTAVAIL)
 		ret = reach(av, qv_fi_index_by_name(av->index, entry->name, entry->namelen));
-	*core = entry->core;
+	*way = av->entries[index].way;
 	return ret;
 }
 
 fi_addr_t qv_fi_av_by_name(struct qv_fi_av *av, const void *name, size_t len)
 {
+	const struct qv_fi_format format = qv_fi_av_format(av);
 	struct qv_fi_av_node *node;
 	char normal[QV_FI_ADDR_MAX];
 
-	len = qv_fi_addr_normal(qv_fi_av_format(av), name, len, qv_fi_av_fixed_len(av), normal);
+	len = qv_fi_addr_normal(&format, name, len, normal);
 	node = len ? qv_fi_index_by_name(av->index, normal, len) : NULL;
 	return node ? node->index : FI_ADDR_NOTAVAIL;
 }
 
-fi_addr_t qv_fi_av_by_core(struct qv_fi_av *av, fi_addr_t core)
+fi_addr_t qv_fi_av_by_way(struct qv_fi_av *av, struct qv_fi_way way)
 {
-	struct qv_fi_av_node *node = qv_fi_index_by_core(av->index, core);
+	struct qv_fi_av_node *node = qv_fi_index_by_way(av->index, way);
 
 	return node ? node->index : FI_ADDR_NOTAVAIL;
 }
 
-int qv_fi_av_core_addr(struct qv_fi_av *av, const void *name, size_t len, fi_addr_t *core)
+int qv_fi_av_find_way(struct qv_fi_av *av, const void *name, size_t len, struct qv_fi_way *way)
 {
 	struct qv_fi_av_node *node = qv_fi_av_node(av, name, len);
 	int ret;
@@ -182,6 +212,6 @@ int qv_fi_av_core_addr(struct qv_fi_av *av, const void *name, size_t len, fi_add
 	if (ret && node->index == FI_ADDR_NOTAVAIL)
 		qv_fi_index_drop(av->index, node);
 	if (!ret)
-		*core = node->core;
+		*way = node->way;
 	return ret;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_fi_av_index.c - every address that the core's AV holds, found by its bytes and by its number.
+/* qv_fi_av_index.c - every address that the cores' AVs hold, found by its bytes and by its number.
  */
 #include "qv_fi_av.h"
 
@@ -25,15 +25,17 @@ static size_t family_len(const void *addr)
 	}
 }
 
-size_t qv_fi_addr_len(uint32_t format, const void *addr, size_t fixed)
+size_t qv_fi_addr_len(const struct qv_fi_format *format, const void *addr)
 {
-	switch (format) {
+	if (format->pair)
+		return qv_fi_pair_len(addr);
+	switch (format->main) {
 	case FI_ADDR_STR: return strnlen(addr, QV_FI_ADDR_MAX) + 1;
 	case FI_SOCKADDR: return family_len(addr);
 	case FI_SOCKADDR_IN: return sizeof(struct sockaddr_in);
 	case FI_SOCKADDR_IN6: return sizeof(struct sockaddr_in6);
 	case FI_SOCKADDR_IB: return IB_LEN;
-	default: return fixed;
+	default: return format->fixed;
 	}
 }
 
@@ -85,19 +87,44 @@ static size_t normal_text(const char *addr, size_t len, char *out)
 	return len + 1;
 }
 
-size_t qv_fi_addr_normal(uint32_t format, const void *addr, size_t len, size_t fixed, char *out)
+static size_t normal_main(const struct qv_fi_format *format, const void *addr, size_t len,
+			  char *out)
 {
-	switch (format) {
+	size_t fixed = format->fixed;
+
+	switch (format->main) {
 	case FI_ADDR_STR: return normal_text(addr, len, out);
 	case FI_SOCKADDR:
 	case FI_SOCKADDR_IN:
-	case FI_SOCKADDR_IN6: return normal_ip(format, addr, len, out);
+	case FI_SOCKADDR_IN6: return normal_ip(format->main, addr, len, out);
 	case FI_SOCKADDR_IB: fixed = IB_LEN; break;
 	}
 	if (!len || len > QV_FI_ADDR_MAX || (fixed && len != fixed))
 		return 0;
 	memcpy(out, addr, len);
 	return len;
+}
+
+/* An address of our own format has no slack besides that of the main core's. */
+static size_t normal_pair(const struct qv_fi_format *format, const void *addr, size_t len,
+			  char *out)
+{
+	char main[QV_FI_ADDR_MAX];
+	struct qv_fi_pair pair;
+	size_t main_len;
+
+	if (!qv_fi_pair_parse(addr, len, &pair))
+		return 0;
+	main_len = normal_main(format, pair.main, pair.main_len, main);
+	if (!main_len || main_len > UINT8_MAX)
+		return 0;
+	return qv_fi_pair_make(out, pair.node, pair.local, main, main_len);
+}
+
+size_t qv_fi_addr_normal(const struct qv_fi_format *format, const void *addr, size_t len, char *out)
+{
+	return format->pair ? normal_pair(format, addr, len, out)
+			    : normal_main(format, addr, len, out);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -115,14 +142,14 @@ static size_t name_hash(const struct qv_fi_av_node *node)
 	return node->hash;
 }
 
-static size_t hash_core(fi_addr_t core)
+static size_t hash_way(struct qv_fi_way way)
 {
-	return (size_t)(core * 0x9e3779b97f4a7c15u >> 32);
+	return (size_t)((way.addr * 2 + way.core) * 0x9e3779b97f4a7c15u >> 32);
 }
 
-static size_t core_hash(const struct qv_fi_av_node *node)
+static size_t way_hash(const struct qv_fi_av_node *node)
 {
-	return hash_core(node->core);
+	return hash_way(node->way);
 }
 
 static void put(struct qv_fi_av_table *t, size_t hash, struct qv_fi_av_node *node)
@@ -184,19 +211,19 @@ struct qv_fi_av_node *qv_fi_index_by_name(const struct qv_fi_av_index *x, const 
 }
 
 /* The slot of this number, NULL if there is none. */
-static struct qv_fi_av_node **find_core(const struct qv_fi_av_table *t, fi_addr_t core)
+static struct qv_fi_av_node **find_way(const struct qv_fi_av_table *t, struct qv_fi_way way)
 {
 	if (!t->used)
 		return NULL;
-	for (size_t i = hash_core(core) & t->mask; t->slots[i]; i = (i + 1) & t->mask)
-		if (t->slots[i]->core == core)
+	for (size_t i = hash_way(way) & t->mask; t->slots[i]; i = (i + 1) & t->mask)
+		if (t->slots[i]->way.addr == way.addr && t->slots[i]->way.core == way.core)
 			return &t->slots[i];
 	return NULL;
 }
 
-struct qv_fi_av_node *qv_fi_index_by_core(const struct qv_fi_av_index *x, fi_addr_t core)
+struct qv_fi_av_node *qv_fi_index_by_way(const struct qv_fi_av_index *x, struct qv_fi_way way)
 {
-	struct qv_fi_av_node **slot = find_core(&x->by_core, core);
+	struct qv_fi_av_node **slot = find_way(&x->by_way, way);
 
 	return slot ? *slot : NULL;
 }
@@ -211,7 +238,7 @@ struct qv_fi_av_node *qv_fi_index_add(struct qv_fi_av_index *x, const void *name
 	if (!node)
 		return NULL;
 	*node = (struct qv_fi_av_node){
-		.core = FI_ADDR_NOTAVAIL,
+		.way.addr = FI_ADDR_NOTAVAIL,
 		.index = FI_ADDR_NOTAVAIL,
 		.hash = hash_name(name, len),
 		.namelen = (uint32_t)len,
@@ -222,22 +249,22 @@ struct qv_fi_av_node *qv_fi_index_add(struct qv_fi_av_index *x, const void *name
 	return node;
 }
 
-bool qv_fi_index_reached(struct qv_fi_av_index *x, struct qv_fi_av_node *node, fi_addr_t core)
+bool qv_fi_index_reached(struct qv_fi_av_index *x, struct qv_fi_av_node *node, struct qv_fi_way way)
 {
-	struct qv_fi_av_node **slot = find_core(&x->by_core, core);
+	struct qv_fi_av_node **slot = find_way(&x->by_way, way);
 
 	if (slot) {
 		/* The core knows two spellings as one address: the application's counts. */
 		if ((*slot)->index == FI_ADDR_NOTAVAIL)
 			*slot = node;
-		node->core = core;
+		node->way = way;
 		return true;
 	}
-	if (!grow(&x->by_core, core_hash))
+	if (!grow(&x->by_way, way_hash))
 		return false;
-	node->core = core;
-	put(&x->by_core, hash_core(core), node);
-	x->by_core.used++;
+	node->way = way;
+	put(&x->by_way, hash_way(way), node);
+	x->by_way.used++;
 	return true;
 }
 
@@ -256,5 +283,5 @@ void qv_fi_index_free(struct qv_fi_av_index *x)
 	for (size_t i = 0; x->by_name.slots && i <= x->by_name.mask; i++)
 		free(x->by_name.slots[i]);
 	free(x->by_name.slots);
-	free(x->by_core.slots);
+	free(x->by_way.slots);
 }

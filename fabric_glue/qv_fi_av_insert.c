@@ -30,10 +30,10 @@ static void record(struct insertion *ins, struct qv_fi_av_node *node)
 static void insert_all(struct insertion *ins, const char *addr, size_t count)
 {
 	struct qv_fi_av *av = ins->av;
-	size_t fixed = qv_fi_av_fixed_len(av);
+	const struct qv_fi_format format = qv_fi_av_format(av);
 
 	while (ins->done < count) {
-		size_t len = qv_fi_addr_len(qv_fi_av_format(av), addr, fixed);
+		size_t len = qv_fi_addr_len(&format, addr);
 		struct qv_fi_av_node *node = len ? qv_fi_av_node(av, addr, len) : NULL;
 
 		if (!node)
@@ -101,19 +101,21 @@ int qv_fi_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_
 	return ret;
 }
 
-/* An address that the core itself made, from a node and service name. */
+/* An address that the main core itself made, from a node and service name. */
 static struct qv_fi_av_node *add_core_addr(struct qv_fi_av *av, fi_addr_t core)
 {
-	char name[QV_FI_ADDR_MAX];
-	size_t len = sizeof name;
-
+	const struct qv_fi_way way = {.addr = core, .core = QV_FI_MAIN};
+	char addr[QV_FI_ADDR_MAX], name[QV_FI_PAIR_MAX];
+	size_t len = sizeof addr;
 	struct qv_fi_av_node *node;
 
-	if (core == FI_ADDR_NOTAVAIL || fi_av_lookup(av->core, core, name, &len) ||
-	    len > sizeof name)
+	if (core == FI_ADDR_NOTAVAIL || fi_av_lookup(av->core[QV_FI_MAIN], core, addr, &len) ||
+	    len > (av->dom->pair ? UINT8_MAX : sizeof addr))
 		return NULL;
-	node = qv_fi_av_node(av, name, len);
-	return node && qv_fi_av_reached(av, node, core) ? node : NULL;
+	if (av->dom->pair)
+		len = qv_fi_pair_make(name, 0, NULL, addr, len);
+	node = qv_fi_av_node(av, av->dom->pair ? name : addr, len);
+	return node && qv_fi_av_reached(av, node, way) ? node : NULL;
 }
 
 int qv_fi_av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, const char *service,
@@ -137,9 +139,9 @@ int qv_fi_av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, con
 	ret = begin(&ins, fid, out, flags, context);
 	if (!ret)
 		ret = nodecnt == 1 && svccnt == 1
-			      ? fi_av_insertsvc(av->core, node, service, cores, 0, NULL)
-			      : fi_av_insertsym(av->core, node, nodecnt, service, svccnt, cores, 0,
-						NULL);
+			      ? fi_av_insertsvc(av->core[QV_FI_MAIN], node, service, cores, 0, NULL)
+			      : fi_av_insertsym(av->core[QV_FI_MAIN], node, nodecnt, service,
+						svccnt, cores, 0, NULL);
 	if (ret >= 0) {
 		for (size_t i = 0; i < count; i++)
 			record(&ins, add_core_addr(av, cores[i]));
@@ -153,8 +155,10 @@ int qv_fi_av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, con
 int qv_fi_av_insertsvc(struct fid_av *fid, const char *node, const char *service, fi_addr_t *out,
 		       uint64_t flags, void *context)
 {
+	const struct qv_fi_format format = qv_fi_av_format(qv_fi_av_of(fid));
+
 	/* A formatted address may be given as a node without a service. */
-	if (qv_fi_av_format(qv_fi_av_of(fid)) == FI_ADDR_STR && node && !service)
+	if (!format.pair && format.main == FI_ADDR_STR && node && !service)
 		return qv_fi_av_insert(fid, node, 1, out, flags, context);
 	return qv_fi_av_insertsym(fid, node, 1, service, 1, out, flags, context);
 }

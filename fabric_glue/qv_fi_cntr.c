@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * qv_fi_cntr.c - counters (fi_cntr(3)). Our own transfers are counted here; what peers do to our
- * memory (FI_REMOTE_READ, FI_REMOTE_WRITE) only the core sees, so its counter is added.
+ * memory (FI_REMOTE_READ, FI_REMOTE_WRITE) only the cores see, so their counters are added.
  */
 #include "qv_fi_data.h"
 
@@ -24,14 +24,32 @@ static void progress(struct qv_fi_cntr *cntr)
 	qv_fi_unlock(cntr->dom);
 }
 
+static uint64_t core_values(const struct qv_fi_cntr *cntr)
+{
+	uint64_t sum = 0;
+
+	for (unsigned c = 0; c < QV_FI_CORES; c++)
+		sum += cntr->core[c] ? fi_cntr_read(cntr->core[c]) : 0;
+	return sum;
+}
+
+static uint64_t core_errors(const struct qv_fi_cntr *cntr)
+{
+	uint64_t sum = 0;
+
+	for (unsigned c = 0; c < QV_FI_CORES; c++)
+		sum += cntr->core[c] ? fi_cntr_readerr(cntr->core[c]) : 0;
+	return sum;
+}
+
 static uint64_t value_now(struct qv_fi_cntr *cntr)
 {
-	return cntr->value + (cntr->core ? fi_cntr_read(cntr->core) - cntr->core_base : 0);
+	return cntr->value + core_values(cntr) - cntr->core_base;
 }
 
 static uint64_t errors_now(struct qv_fi_cntr *cntr)
 {
-	return cntr->errors + (cntr->core ? fi_cntr_readerr(cntr->core) - cntr->core_err_base : 0);
+	return cntr->errors + core_errors(cntr) - cntr->core_err_base;
 }
 
 static uint64_t cntr_read(struct fid_cntr *fid)
@@ -72,7 +90,7 @@ static int cntr_set(struct fid_cntr *fid, uint64_t value)
 
 	qv_fi_lock(cntr->dom);
 	cntr->value = value;
-	cntr->core_base = cntr->core ? fi_cntr_read(cntr->core) : 0;
+	cntr->core_base = core_values(cntr);
 	qv_fi_unlock(cntr->dom);
 	return 0;
 }
@@ -83,7 +101,7 @@ static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
 
 	qv_fi_lock(cntr->dom);
 	cntr->errors = value;
-	cntr->core_err_base = cntr->core ? fi_cntr_readerr(cntr->core) : 0;
+	cntr->core_err_base = core_errors(cntr);
 	qv_fi_unlock(cntr->dom);
 	return 0;
 }
@@ -113,6 +131,21 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 	}
 }
 
+static int bind_cores(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags)
+{
+	QV_FI_ROOMY(fi_cntr_attr, attr);
+	int rc = 0;
+
+	attr.a.wait_obj = FI_WAIT_NONE;
+	for (unsigned c = 0; c < ep->rails && !rc; c++) {
+		if (!cntr->core[c])
+			rc = fi_cntr_open(cntr->dom->core[c], &attr.a, &cntr->core[c], NULL);
+		if (!rc)
+			rc = fi_ep_bind(ep->rail[c].core, &cntr->core[c]->fid, flags);
+	}
+	return rc;
+}
+
 int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags)
 {
 	static const struct {
@@ -123,23 +156,14 @@ int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags
 		     {FI_READ, QV_FI_CNTR_READ},
 		     {FI_WRITE, QV_FI_CNTR_WRITE}};
 	struct qv_fi_ep **eps = realloc(cntr->eps, (cntr->neps + 1) * sizeof *eps);
-	QV_FI_ROOMY(fi_cntr_attr, attr);
 	int rc;
 
 	if (!eps)
 		return -FI_ENOMEM;
 	cntr->eps = eps;
-	if (flags & REMOTE_FLAGS && !cntr->core) {
-		attr.a.wait_obj = FI_WAIT_NONE;
-		rc = fi_cntr_open(cntr->dom->core, &attr.a, &cntr->core, NULL);
-		if (rc)
-			return rc;
-	}
-	if (flags & REMOTE_FLAGS) {
-		rc = fi_ep_bind(ep->core, &cntr->core->fid, flags & REMOTE_FLAGS);
-		if (rc)
-			return rc;
-	}
+	rc = flags & REMOTE_FLAGS ? bind_cores(cntr, ep, flags & REMOTE_FLAGS) : 0;
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (flags & kinds[i].flag)
 			ep->cntrs[kinds[i].which] = cntr;
@@ -165,9 +189,12 @@ static int cntr_close(struct fid *fid)
 
 	if (cntr->neps)
 		return -FI_EBUSY;
-	rc = cntr->core ? fi_close(&cntr->core->fid) : 0;
-	if (rc)
-		return rc;
+	for (unsigned c = 0; c < QV_FI_CORES; c++) {
+		rc = cntr->core[c] ? fi_close(&cntr->core[c]->fid) : 0;
+		if (rc)
+			return rc;
+		cntr->core[c] = NULL;
+	}
 	qv_fi_lock(dom);
 	dom->refs--;
 	qv_fi_unlock(dom);

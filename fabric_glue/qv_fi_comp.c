@@ -145,8 +145,10 @@ void qv_fi_rma_complete(struct qv_fi_ep *ep, void *context, uint64_t flags, bool
 }
 
 /* A peer wrote to our memory with completion data. */
-void qv_fi_remote_event(struct qv_fi_ep *ep, uint64_t flags, uint64_t data, fi_addr_t src)
+void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, uint64_t data, fi_addr_t src)
 {
+	const struct qv_fi_way way = {.addr = src, .core = rail->which};
+	struct qv_fi_ep *ep = rail->ep;
 	struct qv_fi_comp *out;
 
 	if (!ep->rx_cq)
@@ -154,6 +156,6 @@ void qv_fi_remote_event(struct qv_fi_ep *ep, uint64_t flags, uint64_t data, fi_a
 	out = qv_fi_cq_push(ep->rx_cq);
 	*out = (struct qv_fi_comp){
 		.e = {.flags = flags, .data = data},
-		.src = src == FI_ADDR_NOTAVAIL ? src : qv_fi_av_by_core(ep->av, src),
+		.src = src == FI_ADDR_NOTAVAIL ? src : qv_fi_av_by_way(ep->av, way),
 	};
 }

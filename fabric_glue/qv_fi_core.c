@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_fi_core.c - the core provider under us: what is asked of it. */
 #include "qv_fi_core.h"
+#include "qv_fi_pair.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,8 @@ struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app)
 			ok = ok && copy_text(&h->fabric_attr->name, app->fabric_attr->name);
 		if (app->domain_attr)
 			ok = ok && copy_text(&h->domain_attr->name, app->domain_attr->name);
+		if (qv_fi_is_pair(app))
+			ok = ok && !qv_fi_pair_unwrap(h);
 	}
 	if (ok)
 		return h;
@@ -180,6 +183,11 @@ int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info 
 				app->dest_addrlen)) {
 			qv_fi_host.freeinfo(list);
 			return -FI_ENOMEM;
+		}
+		ret = qv_fi_is_pair(app) ? qv_fi_pair_unwrap(list) : 0;
+		if (ret) {
+			qv_fi_host.freeinfo(list);
+			return ret;
 		}
 	}
 	*info = list;

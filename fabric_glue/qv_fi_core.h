@@ -30,15 +30,25 @@ bool qv_fi_filter_next(const char **pos, char *entry, size_t size);
 /* Is this one of them? */
 bool qv_fi_filter_has(const char *name);
 
-/* The core that a setting means: NULL is automatic. NULL if there is none: the reason is told once,
- * with `where` to say who asked for it. */
-const char *qv_fi_core_choose(const char *setting, const char *where);
-/* The core of "quiver", "ofi_quiver" (both: FI_QUIVER_CORE) or "<core>;ofi_quiver". */
-const char *qv_fi_core_named(const char *prov_name);
+/* What serves: one core, or two. */
+struct qv_fi_cores {
+	unsigned count;
+	bool may_drop;                 /* automatic: one will do where two cannot serve */
+	const char *name[QV_FI_CORES]; /* exact prov_name, as in "tcp;ofi_rxm" */
+	const char *text;              /* name[0], or as in "shm,net" */
+};
+
+/* The cores that a setting means: NULL is automatic. NULL if there is none: the reason is told
+ * once, with `where` to say who asked for it. What is returned lives for ever. */
+const struct qv_fi_cores *qv_fi_core_choose(const char *setting, const char *where);
+/* The cores of "quiver", "ofi_quiver" (both: FI_QUIVER_CORE) or "<core>;ofi_quiver". */
+const struct qv_fi_cores *qv_fi_core_named(const char *prov_name);
 
 /* ---- qv_fi_core_why.c ------------------------------------------------------------------------ */
 /* Does this libfabric have every part of the name, and is it a core? If not, say so. */
 bool qv_fi_core_is_known(const char *core, const char *where);
+/* Does this libfabric have it, whether or not it can be used here? */
+bool qv_fi_core_exists(const char *core);
 /* Say why a known core cannot be used here. */
 void qv_fi_core_explain(const char *core, const char *where);
 

@@ -54,6 +54,8 @@ static bool is_visible(const char *name, size_t len)
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
+static const char local_core[] = "shm"; /* reaches this node only */
+
 static bool is_usable(const char *core)
 {
 	struct fi_info *list;
@@ -64,7 +66,6 @@ static bool is_usable(const char *core)
 	return true;
 }
 
-/* A job may span nodes, so shm, which reaches this node only, is never chosen by itself. */
 static const char *choose_auto(void)
 {
 	static const char *const order[] = {"cxi", "efa", "tcp", "net", "sockets"};
@@ -96,10 +97,6 @@ static bool is_reachable(const char *core, const char *where)
 
 static const char *choose_named(const char *core, const char *where)
 {
-	if (strchr(core, ',')) {
-		qv_fi_complain("%s: a list of cores is not in this version, name one", where);
-		return NULL;
-	}
 	/* Users think of TCP as one thing: its RDM endpoints were called net before 1.18. */
 	if (!strcasecmp(core, "tcp") && !is_usable("tcp") && is_usable("net"))
 		return "net";
@@ -111,38 +108,95 @@ static const char *choose_named(const char *core, const char *where)
 	return NULL;
 }
 
+/* The core beside shm in a list of two, NULL: it is no such list, which is said. */
+static const char *beside_local(const char *list, const char *where, char *buf, size_t size)
+{
+	size_t first = strcspn(list, ",");
+	const char *second = list + first + 1;
+	bool local_first = first == strlen(local_core) && !strncasecmp(list, local_core, first);
+	bool local_last = !strcasecmp(second, local_core);
+
+	if (strchr(second, ',') || local_first == local_last || !first || !*second) {
+		qv_fi_complain("%s: a list of cores is shm and one other, as in shm,tcp", where);
+		return NULL;
+	}
+	if (local_first)
+		return second;
+	if (first >= size)
+		return NULL;
+	memcpy(buf, list, first);
+	buf[first] = 0;
+	return buf;
+}
+
+/* The name of the core that reaches all peers, and whether shm is to serve those on this node.
+ * NULL: none, which was said. Automatic: with shm if libfabric has it. That it cannot be used here
+ * does not count: all processes of a job must have addresses of one kind. */
+static const char *choose(const char *setting, const char *where, bool *local, char *buf)
+{
+	const char *name;
+
+	*local = false;
+	if (!setting) {
+		name = choose_auto();
+		*local = name && qv_fi_core_exists(local_core);
+		return name;
+	}
+	if (!strchr(setting, ','))
+		return choose_named(setting, where);
+	setting = beside_local(setting, where, buf, QV_FI_NAME_MAX);
+	*local = true;
+	return setting && choose_named(local_core, where) ? choose_named(setting, where) : NULL;
+}
+
 /* Choices made so far: the same for the whole life of the process. */
 struct choice {
 	struct choice *next;
-	char *core;
+	struct qv_fi_cores cores;
 	char setting[]; /* "" = automatic */
 };
 
-const char *qv_fi_core_choose(const char *setting, const char *where)
+static struct choice *new_choice(const char *setting, const char *where)
+{
+	char buf[QV_FI_NAME_MAX], text[QV_FI_NAME_MAX + sizeof local_core];
+	const char *key = setting ? setting : "", *name;
+	struct choice *c;
+	bool local;
+
+	name = choose(setting, where, &local, buf);
+	if (!name || !(c = malloc(sizeof *c + strlen(key) + 1)))
+		return NULL;
+	snprintf(text, sizeof text, "%s%s%s", local ? local_core : "", local ? "," : "", name);
+	strcpy(c->setting, key);
+	c->cores = (struct qv_fi_cores){
+		.count = local ? 2 : 1,
+		.may_drop = !setting,
+		.name = {strdup(name), local_core},
+		.text = strdup(text),
+	};
+	QV_FI_INFO(CORE, "core for %s: %s\n", setting ? setting : "auto", text);
+	return c;
+}
+
+const struct qv_fi_cores *qv_fi_core_choose(const char *setting, const char *where)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static struct choice *choices;
-	const char *key = setting ? setting : "", *core;
+	const char *key = setting ? setting : "";
 	struct choice *c;
 
 	pthread_mutex_lock(&lock);
 	for (c = choices; c && strcmp(c->setting, key);)
 		c = c->next;
-	if (!c) {
-		core = setting ? choose_named(setting, where) : choose_auto();
-		if (core && (c = malloc(sizeof *c + strlen(key) + 1))) {
-			strcpy(c->setting, key);
-			c->core = strdup(core);
-			c->next = choices;
-			choices = c;
-			QV_FI_INFO(CORE, "core for %s: %s\n", setting ? setting : "auto", core);
-		}
+	if (!c && (c = new_choice(setting, where))) {
+		c->next = choices;
+		choices = c;
 	}
 	pthread_mutex_unlock(&lock);
-	return c ? c->core : NULL;
+	return c ? &c->cores : NULL;
 }
 
-const char *qv_fi_core_named(const char *prov_name)
+const struct qv_fi_cores *qv_fi_core_named(const char *prov_name)
 {
 	static const char suffix[] = ";ofi_quiver";
 	size_t len = strlen(prov_name), cut = sizeof suffix - 1;

@@ -75,6 +75,18 @@ bool qv_fi_core_is_known(const char *core, const char *where)
 	return !fault;
 }
 
+bool qv_fi_core_exists(const char *core)
+{
+	struct fi_info *all = NULL;
+	bool exists;
+
+	if (qv_fi_host.getinfo(QV_FI_CORE_API, NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &all))
+		return false;
+	exists = is_part(core, strlen(core), all);
+	qv_fi_host.freeinfo(all);
+	return exists;
+}
+
 /* ---- abilities ------------------------------------------------------------------------------- */
 /* Everything that the provider has here, whatever it may need. */
 static struct fi_info *list_all(const char *core)

@@ -233,7 +233,7 @@ int qv_fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid
 	cq->entry_size = entry_size(attr->format);
 	cq->err_tail = &cq->err_head;
 	cq->wait_obj = attr->wait_obj;
-	cq->epoll_fd = cq->event_fd = -1;
+	cq->epoll_fd = cq->event_fd = cq->timer_fd = -1;
 	for (cq->mask = RING_MIN; cq->mask < attr->size && cq->mask < 1u << 20;)
 		cq->mask *= 2;
 	cq->ring = malloc(cq->mask * sizeof *cq->ring);

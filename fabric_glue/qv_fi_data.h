@@ -30,7 +30,9 @@ struct qv_fi_cq {
 	struct qv_fi_ep **eps; /* endpoints that report here, each once */
 	size_t neps;
 	enum fi_wait_obj wait_obj;
-	int epoll_fd, event_fd; /* -1: the core cannot wake us, waits are polled */
+	int epoll_fd, event_fd; /* -1: the cores cannot wake us, waits are polled */
+	int timer_fd;           /* -1: every core can; else it wakes us to look after the others */
+	bool core_fd[QV_FI_CORES];
 	bool event_set;         /* event_fd is readable */
 	volatile bool signaled; /* fi_cq_signal */
 };
@@ -40,7 +42,8 @@ enum { QV_FI_CNTR_SEND, QV_FI_CNTR_RECV, QV_FI_CNTR_READ, QV_FI_CNTR_WRITE, QV_F
 struct qv_fi_cntr {
 	struct fid_cntr fid;
 	struct qv_fi_domain *dom;
-	struct fid_cntr *core; /* counts what peers do to our memory; NULL until so bound */
+	/* What peers do to our memory; NULL until so bound. */
+	struct fid_cntr *core[QV_FI_CORES];
 	uint64_t value, errors;
 	uint64_t core_base, core_err_base; /* what of core's value was there at fi_cntr_set */
 	struct qv_fi_ep **eps;
@@ -59,12 +62,31 @@ struct qv_fi_rxbuf {
 	char data[];
 };
 
+/* One of the cores under an endpoint. */
+struct qv_fi_rail {
+	struct qv_xport xport;
+	struct qv_fi_ep *ep;
+	unsigned which;            /* QV_FI_MAIN or QV_FI_LOCAL */
+	bool used;                 /* something was sent since the last poll that looked */
+	unsigned flying;           /* transfers that the core holds for us */
+	uint64_t polled, busy_end; /* ticks of qv_fi_poll.c */
+	struct fid_ep *core;
+	struct fid_cq *cq;
+	struct qv_peer **by_core; /* peers by the core's address, as far as it is small */
+	size_t nby_core;
+	struct qv_fi_rxbuf *unposted; /* receive buffers that the core does not have now */
+	size_t nunposted;
+	struct qv_fi_rxbuf *stalled, **stalled_tail; /* packets that wait for memory, in order */
+	char *rx_memory;
+	size_t rx_count, rx_stride;
+};
+
 struct qv_fi_ep {
 	struct fid_ep fid;
 	struct qv_fi_domain *dom;
-	struct fid_ep *core;
-	struct fid_cq *core_cq;
 	struct qv_proto *proto; /* NULL until enabled */
+	unsigned rails;         /* in use */
+	struct qv_fi_rail rail[QV_FI_CORES];
 	struct qv_fi_cq *tx_cq, *rx_cq;
 	bool tx_selective, rx_selective;
 	bool directed; /* FI_DIRECTED_RECV: src_addr of receives counts */
@@ -73,26 +95,27 @@ struct qv_fi_ep {
 	struct qv_fi_cntr *cntrs[QV_FI_CNTRS];
 	struct qv_peer **peers; /* by index in the AV */
 	size_t npeers;
-	struct qv_peer **by_core; /* peers by the core's address, as far as it is small */
-	size_t nby_core;
-	struct qv_fi_rxbuf *unposted; /* receive buffers that the core does not have now */
-	size_t nunposted;
-	struct qv_fi_rxbuf *stalled, **stalled_tail; /* packets that wait for memory, in order */
 	uint32_t polls;
 	uint64_t ticked; /* ms */
 	size_t multi_min;
-	size_t packet_max;
-	size_t eager_max;
-	bool core_drops; /* what was sent last may be lost when the core is closed */
-	char *rx_memory;
-	size_t rx_count, rx_stride;
 	size_t anonymous; /* peers that the application has not named */
-	struct qv_xport xport;
 	struct qv_fi_av *av;
 	struct qv_fi_ep *next_av;
 	struct fid_eq *eq;
 	bool closing;
 };
+
+/* ---- qv_fi_rail.c ------------------------------------------------------------------------------
+ */
+/* One more core for an endpoint, at the address that the application's info names. */
+int qv_fi_rail_open(struct qv_fi_ep *ep, unsigned which, const struct fi_info *info);
+int qv_fi_rail_enable(struct qv_fi_rail *rail);
+void qv_fi_rail_close(struct qv_fi_rail *rail);
+/* What the cores of an endpoint are called; the text lives as long as the fabric. */
+const char *qv_fi_rail_name(const struct qv_fi_rail *rail);
+const char *qv_fi_ep_cores(const struct qv_fi_ep *ep);
+/* As fi_getname. */
+int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len);
 
 /* Cookie of a request: how its completion is to be reported. */
 #define QV_CK_ENTRY 1u /* write a CQ entry on success (errors are always written) */
@@ -107,8 +130,6 @@ void qv_fi_cq_error(struct qv_fi_cq *cq, const struct fi_cq_err_entry *e, fi_add
 int qv_fi_cq_add_ep(struct qv_fi_cq *cq, struct qv_fi_ep *ep);
 void qv_fi_cq_remove_ep(struct qv_fi_cq *cq, struct qv_fi_ep *ep);
 ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src);
-/* Can a core CQ of this domain wake a sleeper through a file descriptor? */
-bool qv_fi_domain_has_fd(struct qv_fi_domain *dom);
 int qv_fi_cq_wait_open(struct qv_fi_cq *cq);
 void qv_fi_cq_wait_close(struct qv_fi_cq *cq);
 void qv_fi_cq_wait_add(struct qv_fi_cq *cq, struct qv_fi_ep *ep);
@@ -143,7 +164,8 @@ void qv_fi_cntr_unbind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep);
 /* ---- qv_fi_peer.c ------------------------------------------------------------------------------
  */
 struct qv_peer *qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr);
-struct qv_peer *qv_fi_identify(void *owner, uint64_t from, const void *name, size_t len);
+struct qv_peer *qv_fi_identify(void *owner, struct qv_xport *x, uint64_t from, const void *name,
+			       size_t len);
 
 /* The peer at an application address; NULL: no such address, or no memory. */
 static inline struct qv_peer *qv_fi_peer(struct qv_fi_ep *ep, fi_addr_t addr)
@@ -154,14 +176,14 @@ static inline struct qv_peer *qv_fi_peer(struct qv_fi_ep *ep, fi_addr_t addr)
 }
 
 /* The peer that the core calls so, NULL: none that we have dealt with. */
-static inline struct qv_peer *qv_fi_peer_by_core(struct qv_fi_ep *ep, fi_addr_t core)
+static inline struct qv_peer *qv_fi_peer_by_core(const struct qv_fi_rail *rail, fi_addr_t core)
 {
-	return QV_LIKELY(core < ep->nby_core) ? ep->by_core[core] : NULL;
+	return QV_LIKELY(core < rail->nby_core) ? rail->by_core[core] : NULL;
 }
 
 /* ---- qv_fi_xport.c -----------------------------------------------------------------------------
  */
-void qv_fi_xport_init(struct qv_fi_ep *ep);
+void qv_fi_xport_init(struct qv_fi_rail *rail);
 /* 0 or -FI_E* of the core as enum qv_status. */
 int qv_fi_status_slow(ssize_t rc);
 static inline int qv_fi_status(ssize_t rc)
@@ -171,14 +193,14 @@ static inline int qv_fi_status(ssize_t rc)
 
 /* ---- qv_fi_poll.c ------------------------------------------------------------------------------
  */
-int qv_fi_rx_post_all(struct qv_fi_ep *ep);
+int qv_fi_rx_post_all(struct qv_fi_rail *rail);
 void qv_fi_ep_progress(struct qv_fi_ep *ep);
 
 /* ---- qv_fi_comp.c ------------------------------------------------------------------------------
  */
 extern const struct qv_proto_owner_ops qv_fi_owner_ops;
 void qv_fi_rma_complete(struct qv_fi_ep *ep, void *context, uint64_t flags, bool entry, int err);
-void qv_fi_remote_event(struct qv_fi_ep *ep, uint64_t flags, uint64_t data, fi_addr_t src);
+void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, uint64_t data, fi_addr_t src);
 int qv_fi_errno(int status); /* enum qv_status to a positive FI_E*, 0 for QV_OK */
 
 /* ---- qv_fi_stats.c -----------------------------------------------------------------------------

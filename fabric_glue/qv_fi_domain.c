@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_fi_domain.c - domain: the core's domain, and the lock that all our objects in it share. */
-#include "qv_fi.h"
+#include "qv_fi_core.h"
+#include "qv_fi_pair.h"
 
 #include <stdlib.h>
 
@@ -14,17 +15,19 @@ static int domain_close(struct fid *fid)
 
 	if (dom->refs)
 		return -FI_EBUSY;
-	ret = fi_close(&dom->core->fid);
-	if (ret)
-		return ret;
-	qv_fi_host.freeinfo(dom->core_info);
+	for (; dom->cores; dom->cores--) {
+		ret = fi_close(&dom->core[dom->cores - 1]->fid);
+		if (ret)
+			return ret;
+		qv_fi_host.freeinfo(dom->core_info[dom->cores - 1]);
+	}
 	pthread_mutex_destroy(&dom->lock);
 	__atomic_sub_fetch(&dom->fabric->refs, 1, __ATOMIC_RELEASE);
 	free(dom);
 	return 0;
 }
 
-/* An event queue for the domain's events, FI_REG_MR: both belong to the core. */
+/* An event queue for the domain's events, FI_REG_MR: both belong to the main core. */
 static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct qv_fi_domain *dom = container_of(fid, struct qv_fi_domain, fid.fid);
@@ -33,7 +36,7 @@ static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 		return -FI_EINVAL;
 	if (flags & FI_REG_MR)
 		return -FI_ENOSYS;
-	return fi_domain_bind(dom->core, bfid, flags);
+	return fi_domain_bind(dom->core[QV_FI_MAIN], bfid, flags);
 }
 
 /* One endpoint has one queue in each direction: several do what a scalable one would. */
@@ -104,7 +107,9 @@ static void init(struct qv_fi_domain *dom, const struct fi_info *info, void *con
 	pthread_mutex_init(&dom->lock, NULL);
 	dom->threadsafe = !attr || attr->threading != FI_THREAD_DOMAIN;
 	dom->basic_mr = attr && attr->mr_mode & FI_MR_BASIC;
-	dom->has_rma = dom->core_info->caps & FI_RMA;
+	dom->has_rma = !dom->pair || info->caps & FI_RMA;
+	for (unsigned c = 0; c < dom->cores; c++)
+		dom->has_rma &= !!(dom->core_info[c]->caps & FI_RMA);
 	dom->next_key = FIRST_KEY;
 	dom->fid.fid.fclass = FI_CLASS_DOMAIN;
 	dom->fid.fid.context = context;
@@ -113,34 +118,69 @@ static void init(struct qv_fi_domain *dom, const struct fi_info *info, void *con
 	dom->fid.mr = &qv_fi_mr_ops;
 }
 
+static int open_core(struct qv_fi_domain *dom, unsigned core)
+{
+	int ret = fi_domain(dom->fabric->core[core], dom->core_info[core], &dom->core[core], NULL);
+
+	if (ret) {
+		qv_fi_host.freeinfo(dom->core_info[core]);
+		return ret;
+	}
+	dom->cores = core + 1;
+	return 0;
+}
+
+/* The core for peers on this node. Without it they are reached like all others. */
+static void open_local(struct qv_fi_domain *dom, const struct fi_info *info)
+{
+	int ret;
+
+	if (dom->fabric->core[QV_FI_LOCAL])
+		dom->node = qv_fi_node();
+	if (!dom->node) {
+		QV_FI_INFO(DOMAIN, "no shm: /dev/shm or /proc cannot be used\n");
+		return;
+	}
+	ret = qv_fi_pair_local(dom->fabric->cores->name[QV_FI_LOCAL], dom->core_info[QV_FI_MAIN],
+			       info->caps & FI_RMA, &dom->core_info[QV_FI_LOCAL]);
+	if (!ret)
+		ret = open_core(dom, QV_FI_LOCAL);
+	if (ret) {
+		QV_FI_INFO(DOMAIN, "no shm: %s\n", qv_fi_host.strerror(-ret));
+		dom->node = 0;
+	}
+}
+
 int qv_fi_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_domain **domain,
 		      void *context)
 {
 	struct qv_fi_fabric *fabric = container_of(fid, struct qv_fi_fabric, fid);
+	const char *core = fabric->cores->name[QV_FI_MAIN];
 	struct qv_fi_domain *dom = calloc(1, sizeof *dom);
 	int ret;
 
 	if (!dom)
 		return -FI_ENOMEM;
 	dom->fabric = fabric;
-	ret = qv_fi_core_info(fabric->core_name, info, &dom->core_info);
-	if (ret)
-		goto fail;
-	ret = fi_domain(fabric->core, dom->core_info, &dom->core, NULL);
-	if (ret)
-		goto fail_info;
+	ret = qv_fi_core_info(core, info, &dom->core_info[QV_FI_MAIN]);
+	if (!ret)
+		ret = open_core(dom, QV_FI_MAIN);
+	if (ret) {
+		QV_FI_WARN(DOMAIN, "no domain over core %s: %s\n", core, qv_fi_host.strerror(-ret));
+		free(dom);
+		return ret;
+	}
+	dom->pair = qv_fi_is_pair(info) && fabric->cores->count > 1;
+	if (dom->pair)
+		open_local(dom, info);
 	init(dom, info, context);
 	__atomic_add_fetch(&fabric->refs, 1, __ATOMIC_RELAXED);
-	QV_FI_INFO(DOMAIN, "domain %s over core %s, %s\n",
-		   dom->core_info->domain_attr->name ? dom->core_info->domain_attr->name : "-",
-		   fabric->core_name, dom->threadsafe ? "locked" : "no lock (FI_THREAD_DOMAIN)");
+	QV_FI_INFO(DOMAIN, "domain %s over core %s%s, %s\n",
+		   dom->core_info[QV_FI_MAIN]->domain_attr->name
+			   ? dom->core_info[QV_FI_MAIN]->domain_attr->name
+			   : "-",
+		   core, dom->cores > 1 ? " and shm" : "",
+		   dom->threadsafe ? "locked" : "no lock (FI_THREAD_DOMAIN)");
 	*domain = &dom->fid;
 	return 0;
-fail_info:
-	qv_fi_host.freeinfo(dom->core_info);
-fail:
-	QV_FI_WARN(DOMAIN, "no domain over core %s: %s\n", fabric->core_name,
-		   qv_fi_host.strerror(-ret));
-	free(dom);
-	return ret;
 }

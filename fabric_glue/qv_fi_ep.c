@@ -44,9 +44,11 @@ static int bind_av(struct qv_fi_ep *ep, struct qv_fi_av *av)
 
 	if (ep->av || av->dom != ep->dom)
 		return -FI_EINVAL;
-	rc = fi_ep_bind(ep->core, &av->core->fid, 0);
-	if (rc)
-		return rc;
+	for (unsigned c = 0; c < ep->rails; c++) {
+		rc = fi_ep_bind(ep->rail[c].core, &av->core[c]->fid, 0);
+		if (rc)
+			return rc;
+	}
 	ep->av = av;
 	ep->next_av = av->eps;
 	av->eps = ep;
@@ -56,7 +58,7 @@ static int bind_av(struct qv_fi_ep *ep, struct qv_fi_av *av)
 
 static int bind_eq(struct qv_fi_ep *ep, struct fid_eq *eq)
 {
-	int rc = fi_ep_bind(ep->core, &eq->fid, 0);
+	int rc = fi_ep_bind(ep->rail[QV_FI_MAIN].core, &eq->fid, 0);
 
 	if (rc == -FI_ENOSYS ||
 	    rc == -FI_EINVAL) /* connectionless cores have no events to report */
@@ -92,24 +94,6 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 /* ---- enabling ----------------------------------------------------------------------------------
  */
 
-static int open_core_cq(struct qv_fi_ep *ep)
-{
-	QV_FI_ROOMY(fi_cq_attr, attr);
-	bool fd =
-		(ep->tx_cq && ep->tx_cq->epoll_fd >= 0) || (ep->rx_cq && ep->rx_cq->epoll_fd >= 0);
-	const struct fi_info *info = ep->dom->core_info;
-	int rc;
-
-	attr.a.format = FI_CQ_FORMAT_DATA;
-	attr.a.wait_obj = fd ? FI_WAIT_FD : FI_WAIT_NONE;
-	attr.a.size = ep->rx_count + info->tx_attr->size;
-	rc = fi_cq_open(ep->dom->core, &attr.a, &ep->core_cq, NULL);
-	if (rc)
-		return rc;
-	rc = fi_ep_bind(ep->core, &ep->core_cq->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
-	return rc ? rc : fi_ep_bind(ep->core, &ep->core_cq->fid, FI_RECV);
-}
-
 static int open_proto(struct qv_fi_ep *ep)
 {
 	char name[QV_WIRE_MAX_NAME];
@@ -119,30 +103,37 @@ static int open_proto(struct qv_fi_ep *ep)
 			  .isa = qv_fi_params.isa,
 			  .profile = qv_fi_params.profile},
 		.named_sources = qv_fi_params.named,
-		.eager_max = ep->eager_max,
 		.budget = qv_fi_params.memory,
 		.name = name,
 	};
-	int rc = fi_getname(&ep->core->fid, name, &namelen);
+	int rc = qv_fi_ep_name(ep, name, &namelen);
 
 	if (rc)
 		return rc;
 	set.namelen = namelen;
 	qv_fi_promises_apply(ep, &set.match);
-	rc = -qv_fi_errno(qv_proto_create(&set, &ep->xport, &qv_fi_owner_ops, ep, &ep->proto));
-	if (rc)
-		return rc;
-	qv_fi_stats_begin(ep);
-	QV_FI_INFO(EP_CTRL,
-		   "endpoint over core %s: layered, matching %s/%s, eager up to %zu bytes, %s\n",
-		   ep->dom->fabric->core_name, qv_match_structure(qv_proto_engine(ep->proto, true)),
-		   qv_isa_name(qv_match_isa(qv_proto_engine(ep->proto, true))), ep->eager_max,
-		   ep->dom->has_rma ? "rendezvous by RMA read" : "rendezvous by send");
-	return 0;
+	rc = -qv_fi_errno(qv_proto_create(&set, &qv_fi_owner_ops, ep, &ep->proto));
+	if (!rc)
+		qv_fi_stats_begin(ep);
+	return rc;
+}
+
+static int enable_cores(struct qv_fi_ep *ep)
+{
+	int rc = 0;
+
+	for (unsigned r = 0; r < ep->rails && !rc; r++)
+		rc = qv_fi_rail_enable(&ep->rail[r]);
+	if (!rc)
+		rc = open_proto(ep);
+	for (unsigned r = 0; r < ep->rails && !rc; r++)
+		rc = qv_fi_rx_post_all(&ep->rail[r]);
+	return rc;
 }
 
 static int enable(struct qv_fi_ep *ep)
 {
+	struct qv_match *engine;
 	int rc;
 
 	if (ep->proto)
@@ -153,19 +144,15 @@ static int enable(struct qv_fi_ep *ep)
 		return -FI_ENOCQ;
 	if (!ep->rx_cq && !ep->cntrs[QV_FI_CNTR_RECV] && ep->caps & FI_RECV)
 		return -FI_ENOCQ;
-	qv_fi_xport_init(ep);
-	rc = open_core_cq(ep);
-	if (!rc)
-		rc = fi_enable(ep->core);
-	if (!rc)
-		rc = open_proto(ep);
-	if (!rc)
-		rc = qv_fi_rx_post_all(ep);
+	rc = enable_cores(ep);
 	if (rc) {
 		QV_FI_WARN(EP_CTRL, "endpoint cannot be enabled over core %s: %s\n",
-			   ep->dom->fabric->core_name, qv_fi_host.strerror(-rc));
+			   qv_fi_ep_cores(ep), qv_fi_host.strerror(-rc));
 		return rc;
 	}
+	engine = qv_proto_engine(ep->proto, true);
+	QV_FI_INFO(EP_CTRL, "endpoint over core %s: matching %s/%s\n", qv_fi_ep_cores(ep),
+		   qv_match_structure(engine), qv_isa_name(qv_match_isa(engine)));
 	if (ep->tx_cq)
 		qv_fi_cq_wait_add(ep->tx_cq, ep);
 	if (ep->rx_cq && ep->rx_cq != ep->tx_cq)
@@ -220,11 +207,10 @@ static void drain(struct qv_fi_ep *ep)
 	uint64_t start = now_ms(), now = start;
 
 	qv_proto_shutdown(ep->proto);
-	if (ep->core_drops)
-		qv_proto_say_leaving(ep->proto);
+	qv_proto_say_leaving(ep->proto);
 	while (now - start < DRAIN_MS &&
 	       (qv_proto_unsent(ep->proto) ||
-		(ep->core_drops && now - start < LEAVE_MS && !qv_proto_may_leave(ep->proto)))) {
+		(now - start < LEAVE_MS && !qv_proto_may_leave(ep->proto)))) {
 		qv_fi_ep_progress(ep);
 		qv_proto_tick(ep->proto, now);
 		now = now_ms();
@@ -253,25 +239,10 @@ static void unbind(struct qv_fi_ep *ep)
 	ep->av->refs--;
 }
 
-/* tcp and rxm crash when an endpoint closes that never had an AV: it gets an empty one first. */
-static int close_core(struct qv_fi_ep *ep)
-{
-	struct fid_av *empty = NULL;
-	int rc;
-
-	if (!ep->av && qv_fi_av_open_core(ep->dom, 1, &empty) == 0)
-		fi_ep_bind(ep->core, &empty->fid, 0);
-	rc = fi_close(&ep->core->fid);
-	if (empty)
-		fi_close(&empty->fid);
-	return rc;
-}
-
 static int ep_close(struct fid *fid)
 {
 	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
 	struct qv_fi_domain *dom = ep->dom;
-	int rc;
 
 	qv_fi_lock(dom);
 	if (ep->proto)
@@ -279,17 +250,15 @@ static int ep_close(struct fid *fid)
 	qv_fi_stats_end(ep);
 	ep->closing = true;
 	unbind(ep);
-	rc = close_core(ep);
-	if (rc)
-		QV_FI_WARN(EP_CTRL, "the core's endpoint does not close: %s\n",
-			   qv_fi_host.strerror(-rc));
-	if (ep->core_cq)
-		fi_close(&ep->core_cq->fid);
+	for (unsigned r = 0; r < ep->rails; r++)
+		qv_fi_rail_close(&ep->rail[r]);
 	if (ep->proto)
 		qv_proto_destroy(ep->proto);
-	free(ep->rx_memory);
+	for (unsigned r = 0; r < ep->rails; r++) {
+		free(ep->rail[r].rx_memory);
+		free(ep->rail[r].by_core);
+	}
 	free(ep->peers);
-	free(ep->by_core);
 	free(ep);
 	dom->refs--;
 	qv_fi_unlock(dom);
@@ -307,37 +276,14 @@ static struct fi_ops ep_fi_ops = {
 /* ---- opening -----------------------------------------------------------------------------------
  */
 
-static int copy_addr(void **dst, size_t *dstlen, const void *src, size_t len)
+static int open_cores(struct qv_fi_ep *ep, const struct fi_info *info)
 {
-	void *copy;
+	int rc = 0;
 
-	if (!src || !len)
-		return 0;
-	copy = malloc(len);
-	if (!copy)
-		return -FI_ENOMEM;
-	memcpy(copy, src, len);
-	free(*dst);
-	*dst = copy;
-	*dstlen = len;
-	return 0;
-}
-
-/* The core's endpoint is at the address that the application's info names. */
-static int open_core(struct qv_fi_ep *ep, const struct fi_info *info)
-{
-	struct fi_info *ci = qv_fi_host.dupinfo(ep->dom->core_info);
-	int rc;
-
-	if (!ci)
-		return -FI_ENOMEM;
-	rc = copy_addr(&ci->src_addr, &ci->src_addrlen, info->src_addr, info->src_addrlen);
-	if (!rc)
-		rc = copy_addr(&ci->dest_addr, &ci->dest_addrlen, info->dest_addr,
-			       info->dest_addrlen);
-	if (!rc)
-		rc = fi_endpoint(ep->dom->core, ci, &ep->core, NULL);
-	qv_fi_host.freeinfo(ci);
+	for (unsigned c = 0; c < ep->dom->cores && !rc; c++)
+		rc = qv_fi_rail_open(ep, c, info);
+	for (unsigned r = 0; rc && r < ep->rails; r++)
+		qv_fi_rail_close(&ep->rail[r]);
 	return rc;
 }
 
@@ -359,8 +305,7 @@ int qv_fi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep
 	ep->tx_op_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
 	ep->rx_op_flags = info->rx_attr ? info->rx_attr->op_flags : 0;
 	ep->multi_min = 64;
-	ep->stalled_tail = &ep->stalled;
-	rc = open_core(ep, info);
+	rc = open_cores(ep, info);
 	if (rc) {
 		free(ep);
 		return rc;

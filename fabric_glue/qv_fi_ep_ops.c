@@ -109,12 +109,16 @@ static ssize_t tx_size_left(struct fid_ep *fid)
 
 static int cm_setname(fid_t fid, void *addr, size_t len)
 {
-	return fi_setname(&container_of(fid, struct qv_fi_ep, fid.fid)->core->fid, addr, len);
+	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
+
+	if (ep->dom->pair)
+		return -FI_ENOSYS;
+	return fi_setname(&ep->rail[QV_FI_MAIN].core->fid, addr, len);
 }
 
 static int cm_getname(fid_t fid, void *addr, size_t *len)
 {
-	return fi_getname(&container_of(fid, struct qv_fi_ep, fid.fid)->core->fid, addr, len);
+	return qv_fi_ep_name(container_of(fid, struct qv_fi_ep, fid.fid), addr, len);
 }
 
 struct fi_ops_ep qv_fi_ep_ops = {

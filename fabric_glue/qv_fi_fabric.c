@@ -14,11 +14,12 @@ static int fabric_close(struct fid *fid)
 
 	if (__atomic_load_n(&fabric->refs, __ATOMIC_ACQUIRE))
 		return -FI_EBUSY;
-	/* The core knows of open event queues, which are its own objects. */
-	ret = fi_close(&fabric->core->fid);
+	/* The main core knows of open event queues, which are its own objects. */
+	ret = fi_close(&fabric->core[QV_FI_MAIN]->fid);
 	if (ret)
 		return ret;
-	free(fabric->core_name);
+	if (fabric->core[QV_FI_LOCAL])
+		fi_close(&fabric->core[QV_FI_LOCAL]->fid);
 	free(fabric);
 	return 0;
 }
@@ -30,7 +31,7 @@ static int fabric_ops_open(struct fid *fid, const char *name, uint64_t flags, vo
 
 	if (strcmp(name, QV_FI_OPS_CORE))
 		return -FI_ENOSYS;
-	*ops = fabric->core_name;
+	*ops = (void *)(uintptr_t)fabric->cores->text;
 	return 0;
 }
 
@@ -58,7 +59,7 @@ static int eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_e
 	if (core.wait_obj == FI_WAIT_SET)
 		return -FI_ENOSYS;
 	core.flags |= FI_WRITE;
-	ret = fi_eq_open(fabric->core, &core, eq, context);
+	ret = fi_eq_open(fabric->core[QV_FI_MAIN], &core, eq, context);
 	if (!ret && attr)
 		attr->wait_obj = core.wait_obj;
 	return ret;
@@ -81,49 +82,67 @@ static struct fi_ops_fabric fabric_ops = {
 	.trywait = qv_fi_trywait,
 };
 
-static int open_over(const char *core, struct fi_fabric_attr *attr, struct fid_fabric **out,
-		     void *context)
+static int open_core(const char *core, const char *name, struct fid_fabric **fabric)
 {
-	struct qv_fi_fabric *fabric = calloc(1, sizeof *fabric);
-	struct fi_fabric_attr core_attr = {
-		.name = attr->name,
+	struct fi_fabric_attr attr = {
+		.prov_name = (char *)(uintptr_t)core,
+		.name = (char *)(uintptr_t)name,
 		.api_version = QV_FI_CORE_API,
 	};
-	int ret = -FI_ENOMEM;
+	int ret = qv_fi_host.fabric(&attr, fabric, NULL);
+
+	if (ret)
+		QV_FI_WARN(FABRIC, "core %s: fabric %s: %s\n", core, name,
+			   qv_fi_host.strerror(-ret));
+	return ret;
+}
+
+/* The second core's fabric has its own name; the application knows only that of the first. Where it
+ * cannot be had, the first one does it all. */
+static void open_local(struct qv_fi_fabric *fabric)
+{
+	const char *core = fabric->cores->name[QV_FI_LOCAL];
+	struct fi_info *info;
+
+	if (qv_fi_core_info(core, NULL, &info))
+		return;
+	if (open_core(core, info->fabric_attr->name, &fabric->core[QV_FI_LOCAL]))
+		fabric->core[QV_FI_LOCAL] = NULL;
+	qv_fi_host.freeinfo(info);
+}
+
+static int open_over(const struct qv_fi_cores *cores, struct fi_fabric_attr *attr,
+		     struct fid_fabric **out, void *context)
+{
+	struct qv_fi_fabric *fabric = calloc(1, sizeof *fabric);
+	int ret;
 
 	if (!fabric)
-		return ret;
-	fabric->core_name = strdup(core);
-	if (!fabric->core_name)
-		goto out_free;
-	core_attr.prov_name = fabric->core_name;
-	ret = qv_fi_host.fabric(&core_attr, &fabric->core, NULL);
+		return -FI_ENOMEM;
+	fabric->cores = cores;
+	ret = open_core(cores->name[QV_FI_MAIN], attr->name, &fabric->core[QV_FI_MAIN]);
 	if (ret) {
-		QV_FI_WARN(FABRIC, "core %s: fabric %s: %s\n", core, attr->name,
-			   qv_fi_host.strerror(-ret));
-		goto out_name;
+		free(fabric);
+		return ret;
 	}
+	if (cores->count > 1)
+		open_local(fabric);
 	fabric->api_version = attr->api_version;
 	fabric->fid.fid.fclass = FI_CLASS_FABRIC;
 	fabric->fid.fid.context = context;
 	fabric->fid.fid.ops = &fabric_fi_ops;
 	fabric->fid.ops = &fabric_ops;
 	fabric->fid.api_version = attr->api_version;
-	QV_FI_INFO(FABRIC, "fabric %s over core %s\n", attr->name, core);
+	QV_FI_INFO(FABRIC, "fabric %s over core %s\n", attr->name, cores->text);
 	*out = &fabric->fid;
 	return 0;
-out_name:
-	free(fabric->core_name);
-out_free:
-	free(fabric);
-	return ret;
 }
 
 int qv_fi_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
 {
-	const char *core = qv_fi_core_named(attr->prov_name);
+	const struct qv_fi_cores *cores = qv_fi_core_named(attr->prov_name);
 
-	return core ? open_over(core, attr, fabric, context) : -FI_ENODEV;
+	return cores ? open_over(cores, attr, fabric, context) : -FI_ENODEV;
 }
 
 int qv_fi_util_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_fi_info.c - fi_getinfo: who is asked for, over which core; nothing unless we are named. */
 #include "qv_fi_core.h"
+#include "qv_fi_pair.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +29,52 @@ static void relax_mr_mode(struct fi_info *ask, const struct query *q)
 		ask->domain_attr->mr_mode = QV_FI_BASIC_MR;
 }
 
-/* Our answer over this core, each entry under the provider name `name` (NULL: our own). The core's
- * list is edited in place: only libfabric knows how long its structures are. */
-static int answer(const struct query *q, const char *core, const char *name, struct fi_info **out)
+/* What a second core is to contribute to an offer. */
+struct second {
+	struct fi_info *info; /* NULL: there is none here, but elsewhere in the job may be */
+	bool rma;             /* FI_RMA goes over both */
+};
+
+/* Turn what the core has into an offer of ours. False: there is none. */
+static bool make_offer(const struct query *q, const struct second *second, struct fi_info *info)
 {
+	if (second && second->info && qv_fi_pair_offer(info, second->info, second->rma))
+		return false;
+	if (second && !second->info && qv_fi_pair_wrap(info))
+		return false;
+	qv_fi_offer(info);
+	if (!qv_fi_offer_fits(info, q->hints))
+		return false;
+	qv_fi_offer_narrow(info, q->hints, q->version);
+	return true;
+}
+
+/* The core that serves the peers on this node, beside one with this info. */
+static int find_second(const struct qv_fi_cores *cores, const struct fi_info *main, bool need_rma,
+		       struct second *second)
+{
+	const char *core = cores->name[QV_FI_LOCAL];
+
+	second->rma = !qv_fi_pair_local(core, main, true, &second->info);
+	if (second->rma)
+		return 0;
+	if (qv_fi_pair_local(core, main, false, &second->info)) {
+		QV_FI_INFO(CORE, "core %s cannot be used here\n", core);
+		second->info = NULL;
+		return 0;
+	}
+	return need_rma ? -FI_ENODATA : 0;
+}
+
+/* Our answer over these cores, each entry under the provider name `name` (NULL: our own). The list
+ * of the main core is edited in place: only libfabric knows how long its structures are. */
+static int answer_over(const struct query *q, const struct qv_fi_cores *cores, bool pair,
+		       const char *name, struct fi_info **out)
+{
+	const char *core = cores->name[QV_FI_MAIN];
 	struct fi_info *ask = qv_fi_core_hints(core, q->hints), *list, *next, **tail = out;
 	bool need_rma = q->hints && q->hints->caps & FI_RMA;
+	struct second second = {0};
 	int ret;
 
 	*out = NULL;
@@ -41,25 +82,57 @@ static int answer(const struct query *q, const char *core, const char *name, str
 		relax_mr_mode(ask, q);
 	ret = qv_fi_core_query(core, q->node, q->service, q->flags & (FI_SOURCE | FI_NUMERICHOST),
 			       ask, need_rma, &list);
+	if (!ret && pair)
+		ret = find_second(cores, list, need_rma, &second);
 	if (ret) {
-		QV_FI_INFO(CORE, "hints refused by core %s: %s\n", core, qv_fi_host.strerror(-ret));
+		QV_FI_INFO(CORE, "hints refused by core %s: %s\n", pair ? cores->text : core,
+			   qv_fi_host.strerror(-ret));
+		if (list)
+			qv_fi_host.freeinfo(list);
+		if (second.info)
+			qv_fi_host.freeinfo(second.info);
 		return ret;
 	}
 	for (; list; list = next) {
 		next = list->next;
 		list->next = NULL;
-		qv_fi_offer(list);
 		free(list->fabric_attr->prov_name);
 		list->fabric_attr->prov_name = name ? strdup(name) : NULL;
-		if (!qv_fi_offer_fits(list, q->hints)) {
+		if (!make_offer(q, pair ? &second : NULL, list)) {
 			qv_fi_host.freeinfo(list);
 			continue;
 		}
-		qv_fi_offer_narrow(list, q->hints, q->version);
 		*tail = list;
 		tail = &list->next;
 	}
+	if (second.info)
+		qv_fi_host.freeinfo(second.info);
 	return *out ? 0 : -FI_ENODATA;
+}
+
+/* Do these hints leave us to choose the format of addresses? */
+static bool any_format(const struct fi_info *hints)
+{
+	return !hints || hints->addr_format == FI_FORMAT_UNSPEC || qv_fi_is_pair(hints);
+}
+
+static int answer(const struct query *q, const struct qv_fi_cores *cores, const char *name,
+		  struct fi_info **out)
+{
+	int ret = -FI_ENODATA;
+
+	*out = NULL;
+	if (cores->count == 1)
+		return answer_over(q, cores, false, name, out);
+	if (any_format(q->hints))
+		ret = answer_over(q, cores, true, name, out);
+	else
+		QV_FI_INFO(CORE, "hints refused: addr_format of one core\n");
+	if (!ret || !cores->may_drop || (q->hints && qv_fi_is_pair(q->hints)))
+		return ret;
+	QV_FI_INFO(CORE, "%s does not serve these hints, %s alone may\n", cores->text,
+		   cores->name[QV_FI_MAIN]);
+	return answer_over(q, cores, false, name, out);
 }
 
 /* Shared by both names: 0 = go on, else the answer. */
@@ -90,7 +163,8 @@ int qv_fi_getinfo(uint32_t version, const char *node, const char *service, uint6
 		  const struct fi_info *hints, struct fi_info **info)
 {
 	const struct query q = {version, node, service, flags, hints};
-	const char *name = hinted_name(hints), *core;
+	const char *name = hinted_name(hints);
+	const struct qv_fi_cores *cores;
 	int ret = begin(flags);
 
 	if (ret)
@@ -100,8 +174,8 @@ int qv_fi_getinfo(uint32_t version, const char *node, const char *service, uint6
 		return -FI_ENODATA;
 	if (!settings_are_good())
 		return -FI_ENODATA;
-	core = qv_fi_core_named("quiver");
-	return core ? answer(&q, core, NULL, info) : -FI_ENODATA;
+	cores = qv_fi_core_named("quiver");
+	return cores ? answer(&q, cores, NULL, info) : -FI_ENODATA;
 }
 
 /* ---- "ofi_quiver" ---------------------------------------------------------------------------- */
@@ -122,15 +196,16 @@ static const char *layered_core(const char *name, char *core, size_t size)
 static void append(const struct query *q, const char *name, struct fi_info **list)
 {
 	char buf[QV_FI_NAME_MAX];
-	const char *wanted = layered_core(name, buf, sizeof buf), *core;
+	const char *wanted = layered_core(name, buf, sizeof buf);
+	const struct qv_fi_cores *cores;
 
 	if (!settings_are_good())
 		return;
-	core = qv_fi_core_named(name);
+	cores = qv_fi_core_named(name);
 	while (*list)
 		list = &(*list)->next;
-	if (core)
-		answer(q, core, wanted, list);
+	if (cores)
+		answer(q, cores, wanted, list);
 }
 
 int qv_fi_util_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,

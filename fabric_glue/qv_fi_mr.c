@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_fi_mr.c - registered memory: the core's, in an object of ours. The core runs without locks of
- * its own, so that registering and closing must take the domain's.
+ * qv_fi_mr.c - registered memory: the cores', in an object of ours. The cores run without locks of
+ * their own, so that registering and closing must take the domain's. Over two cores the memory is
+ * registered with both under the same key: a peer uses the one that it reaches us by.
  */
 #include "qv_fi_data.h"
 
@@ -9,7 +10,7 @@
 
 struct mr {
 	struct fid_mr fid;
-	struct fid_mr *core;
+	struct fid_mr *core[QV_FI_CORES]; /* NULL: closed */
 	struct qv_fi_domain *dom;
 };
 
@@ -20,6 +21,18 @@ static struct mr *mr_of(struct fid *fid)
 	return container_of(fid, struct mr, fid.fid);
 }
 
+static int close_cores(struct mr *mr)
+{
+	for (unsigned c = mr->dom->cores; c-- > 0;) {
+		int ret = mr->core[c] ? fi_close(&mr->core[c]->fid) : 0;
+
+		if (ret)
+			return ret;
+		mr->core[c] = NULL;
+	}
+	return 0;
+}
+
 static int mr_close(struct fid *fid)
 {
 	struct mr *mr = mr_of(fid);
@@ -27,7 +40,7 @@ static int mr_close(struct fid *fid)
 	int ret;
 
 	qv_fi_lock(dom);
-	ret = fi_close(&mr->core->fid);
+	ret = close_cores(mr);
 	if (!ret)
 		dom->refs--;
 	qv_fi_unlock(dom);
@@ -41,29 +54,32 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct mr *mr = mr_of(fid);
 	struct qv_fi_ep *ep = container_of(bfid, struct qv_fi_ep, fid.fid);
-	int ret;
+	int ret = 0;
 
 	if (bfid->fclass != FI_CLASS_EP)
 		return -FI_ENOSYS;
 	qv_fi_lock(mr->dom);
-	ret = fi_mr_bind(mr->core, &ep->core->fid, flags);
+	for (unsigned c = 0; c < mr->dom->cores && !ret; c++)
+		ret = fi_mr_bind(mr->core[c], &ep->rail[c].core->fid, flags);
 	qv_fi_unlock(mr->dom);
 	return ret;
 }
 
+/* Descriptors are for cores that need local registration, which neither of two does. */
 static void take_key(struct mr *mr)
 {
-	mr->fid.mem_desc = fi_mr_desc(mr->core);
-	mr->fid.key = fi_mr_key(mr->core);
+	mr->fid.mem_desc = mr->dom->cores > 1 ? NULL : fi_mr_desc(mr->core[QV_FI_MAIN]);
+	mr->fid.key = fi_mr_key(mr->core[QV_FI_MAIN]);
 }
 
 static int mr_control(struct fid *fid, int command, void *arg)
 {
 	struct mr *mr = mr_of(fid);
-	int ret;
+	int ret = 0;
 
 	qv_fi_lock(mr->dom);
-	ret = fi_control(&mr->core->fid, command, arg);
+	for (unsigned c = 0; c < mr->dom->cores && !ret; c++)
+		ret = fi_control(&mr->core[c]->fid, command, arg);
 	take_key(mr); /* enabling may have assigned it */
 	qv_fi_unlock(mr->dom);
 	return ret;
@@ -77,6 +93,21 @@ static struct fi_ops mr_fi_ops = {
 	.ops_open = qv_fi_no_ops_open,
 };
 
+/* With every core, or none. */
+static int reg_cores(struct mr *mr, const struct fi_mr_attr *attr, uint64_t flags)
+{
+	int ret = 0;
+
+	for (unsigned c = 0; c < mr->dom->cores && !ret; c++) {
+		ret = fi_mr_regattr(mr->dom->core[c], attr, flags, &mr->core[c]);
+		if (ret)
+			mr->core[c] = NULL;
+	}
+	if (ret)
+		close_cores(mr);
+	return ret;
+}
+
 /* Lock held. Under FI_MR_BASIC the application leaves the key to us: try until one is free. */
 static int reg_core(struct mr *mr, struct fi_mr_attr *attr, uint64_t flags)
 {
@@ -84,10 +115,10 @@ static int reg_core(struct mr *mr, struct fi_mr_attr *attr, uint64_t flags)
 	int ret = -FI_ENOKEY;
 
 	if (!dom->basic_mr)
-		return fi_mr_regattr(dom->core, attr, flags, &mr->core);
+		return reg_cores(mr, attr, flags);
 	for (int i = 0; i < KEY_TRIES && ret == -FI_ENOKEY; i++) {
 		attr->requested_key = dom->next_key++;
-		ret = fi_mr_regattr(dom->core, attr, flags, &mr->core);
+		ret = reg_cores(mr, attr, flags);
 	}
 	return ret;
 }

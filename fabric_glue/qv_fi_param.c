@@ -13,6 +13,7 @@
 #define DEFAULT_MEMORY ((size_t)16 << 20)
 
 struct qv_fi_params qv_fi_params = {
+	.node = "",
 	.structure = "auto",
 	.isa = QV_ISA_AUTO,
 	.eager = SIZE_MAX,
@@ -28,8 +29,9 @@ static const struct {
 	{"core", FI_PARAM_STRING,
 	 "Core provider that carries the messages: auto, or the name of any provider of this "
 	 "libfabric with FI_EP_RDM, FI_MSG and FI_SOURCE; tcp means net where tcp has no FI_EP_RDM. "
+	 "shm,NAME: shm between processes of one node, NAME to all others. "
 	 "A layered one, as tcp;ofi_rxm, is chosen by FI_PROVIDER=\"tcp;ofi_rxm;ofi_quiver\" "
-	 "(default: auto, the first usable of cxi, efa, tcp, net, sockets)"},
+	 "(default: auto, shm and the first usable of cxi, efa, tcp, net, sockets)"},
 	{"mode", FI_PARAM_STRING, "auto or layered (default: auto)"},
 	{"match", FI_PARAM_STRING,
 	 "Structure of the match queues, see `quiver info` (default: auto)"},
@@ -52,6 +54,9 @@ static const struct {
 	{"stats", FI_PARAM_STRING,
 	 "yes: print counters to stderr when an endpoint closes; profile:FILE: write what each "
 	 "source has sent to FILE, a name with %r, %p or %h as in FI_QUIVER_PROFILE (default: no)"},
+	{"node", FI_PARAM_STRING,
+	 "Any text: processes with different ones take each other to be on different nodes and do "
+	 "not use shm, for tests (default: empty)"},
 	{"quiet", FI_PARAM_BOOL,
 	 "Do not write complaints about settings to stderr, only to libfabric's log (default: no)"},
 };
@@ -292,6 +297,8 @@ static void read_all(void)
 	qv_fi_params.core = get_text("core");
 	if (qv_fi_params.core && !strcmp(qv_fi_params.core, "auto"))
 		qv_fi_params.core = NULL;
+	if (get_text("node"))
+		qv_fi_params.node = get_text("node");
 	get_mode();
 	get_hints();
 	get_structure();

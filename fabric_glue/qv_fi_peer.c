@@ -4,6 +4,7 @@
  * side speaks (or a directed receive names it), never before: nothing is paid per rank.
  */
 #include "qv_fi_data.h"
+#include "qv_fi_pair.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,47 +31,56 @@ static int grow(struct qv_fi_ep *ep, fi_addr_t addr)
 #define BY_CORE_MAX (1u << 20)
 
 /* What the core says of a sender must lead to its peer at once. */
-static int grow_by_core(struct qv_fi_ep *ep, fi_addr_t core)
+static int grow_by_core(struct qv_fi_rail *rail, fi_addr_t core)
 {
-	size_t n = ep->nby_core ? ep->nby_core : 64;
+	size_t n = rail->nby_core ? rail->nby_core : 64;
 	struct qv_peer **by_core;
 
-	if (core < ep->nby_core || core >= BY_CORE_MAX)
+	if (core < rail->nby_core || core >= BY_CORE_MAX)
 		return 0;
 	while (n <= core)
 		n *= 2;
-	by_core = realloc(ep->by_core, n * sizeof *by_core);
+	by_core = realloc(rail->by_core, n * sizeof *by_core);
 	if (!by_core)
 		return -FI_ENOMEM;
-	memset(by_core + ep->nby_core, 0, (n - ep->nby_core) * sizeof *by_core);
-	ep->by_core = by_core;
-	ep->nby_core = n;
+	memset(by_core + rail->nby_core, 0, (n - rail->nby_core) * sizeof *by_core);
+	rail->by_core = by_core;
+	rail->nby_core = n;
 	return 0;
 }
 
-static struct qv_peer *new_peer(struct qv_fi_ep *ep, fi_addr_t core, fi_addr_t user)
+static struct qv_peer *new_peer(struct qv_fi_ep *ep, struct qv_fi_way way, fi_addr_t user)
 {
-	struct qv_peer *peer =
-		grow_by_core(ep, core) ? NULL : qv_proto_peer_new(ep->proto, core, user);
+	struct qv_fi_rail *rail = &ep->rail[way.core];
+	struct qv_peer *peer = grow_by_core(rail, way.addr)
+				       ? NULL
+				       : qv_proto_peer_new(ep->proto, &rail->xport, way.addr, user);
 
-	if (peer && core < ep->nby_core)
-		ep->by_core[core] = peer;
+	if (peer && way.addr < rail->nby_core)
+		rail->by_core[way.addr] = peer;
 	return peer;
 }
 
 struct qv_peer *qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr)
 {
-	fi_addr_t core;
+	struct qv_fi_way way;
 
-	if (qv_fi_av_reach(ep->av, addr, &core) || grow(ep, addr))
+	if (qv_fi_av_reach(ep->av, addr, &way) || grow(ep, addr))
 		return NULL;
 	if (!ep->peers[addr]) /* reaching it may have shown that it is known already */
-		ep->peers[addr] = new_peer(ep, core, addr);
+		ep->peers[addr] = new_peer(ep, way, addr);
 	return ep->peers[addr];
 }
 
+static bool goes(const struct qv_fi_ep *ep, const struct qv_peer *peer, struct qv_fi_way way)
+{
+	return way.addr != FI_ADDR_NOTAVAIL && qv_proto_peer_addr(peer) == way.addr &&
+	       qv_proto_peer_xport(peer) == &ep->rail[way.core].xport;
+}
+
 /* A peer that spoke before the application named it. */
-static struct qv_peer *anonymous(struct qv_fi_ep *ep, uint64_t core, const void *name, size_t len)
+static struct qv_peer *anonymous(struct qv_fi_ep *ep, struct qv_fi_way way, const void *name,
+				 size_t len)
 {
 	struct qv_peer *peer = NULL;
 
@@ -79,7 +89,7 @@ static struct qv_peer *anonymous(struct qv_fi_ep *ep, uint64_t core, const void 
 	while ((peer = qv_proto_next_peer(ep->proto, peer))) {
 		if (qv_proto_peer_user(peer) != FI_ADDR_NOTAVAIL)
 			continue;
-		if (qv_proto_peer_addr(peer) == core || qv_proto_peer_has_name(peer, name, len))
+		if (goes(ep, peer, way) || qv_proto_peer_has_name(peer, name, len))
 			return peer;
 	}
 	return NULL;
@@ -88,30 +98,72 @@ static struct qv_peer *anonymous(struct qv_fi_ep *ep, uint64_t core, const void 
 static struct qv_peer *stranger(struct qv_fi_ep *ep, const void *name, size_t len)
 {
 	struct qv_peer *peer;
-	fi_addr_t core;
+	struct qv_fi_way way;
 
-	if (qv_fi_av_core_addr(ep->av, name, len, &core))
+	if (qv_fi_av_find_way(ep->av, name, len, &way))
 		return NULL;
-	peer = new_peer(ep, core, FI_ADDR_NOTAVAIL);
+	peer = new_peer(ep, way, FI_ADDR_NOTAVAIL);
 	if (peer && qv_proto_peer_set_name(peer, name, len) == QV_OK)
 		ep->anonymous++;
 	return peer;
 }
 
+/* The application may know the peer by its address in the main core only (fi_av_insertsvc). */
+static fi_addr_t by_main(struct qv_fi_av *av, const void *name, size_t len)
+{
+	struct qv_fi_pair pair;
+	char alone[QV_FI_PAIR_MAX];
+
+	if (!av->dom->pair || !qv_fi_pair_parse(name, len, &pair))
+		return FI_ADDR_NOTAVAIL;
+	len = qv_fi_pair_make(alone, 0, NULL, pair.main, pair.main_len);
+	return qv_fi_av_by_name(av, alone, len);
+}
+
+/* A peer that we do not speak to over the core that it takes: what that core calls it must lead to
+ * it all the same. */
+static struct qv_peer *crossed(struct qv_fi_rail *rail, struct qv_peer *peer, const void *name,
+			       size_t len)
+{
+	struct qv_fi_way way;
+
+	if (rail->which == QV_FI_MAIN) /* there every packet has a header that says who it is */
+		return peer;
+	if (qv_fi_av_find_way(rail->ep->av, name, len, &way) || way.core != rail->which ||
+	    grow_by_core(rail, way.addr) || way.addr >= rail->nby_core)
+		return NULL;
+	rail->by_core[way.addr] = peer;
+	return peer;
+}
+
 /* Whose HELLO is this? The address bytes tell; where the application has spelled the address in
  * another way (sockaddr), the core's word on the sender. */
-struct qv_peer *qv_fi_identify(void *owner, uint64_t from, const void *name, size_t len)
+static struct qv_peer *find_peer(struct qv_fi_ep *ep, struct qv_fi_way way, const void *name,
+				 size_t len)
 {
-	struct qv_fi_ep *ep = owner;
 	fi_addr_t index = qv_fi_av_by_name(ep->av, name, len);
 	struct qv_peer *peer;
 
-	if (index == FI_ADDR_NOTAVAIL && from != FI_ADDR_NOTAVAIL)
-		index = qv_fi_av_by_core(ep->av, from);
+	if (index == FI_ADDR_NOTAVAIL && way.addr != FI_ADDR_NOTAVAIL)
+		index = qv_fi_av_by_way(ep->av, way);
+	if (index == FI_ADDR_NOTAVAIL)
+		index = by_main(ep->av, name, len);
 	if (index != FI_ADDR_NOTAVAIL)
 		return qv_fi_peer(ep, index);
-	peer = anonymous(ep, from, name, len);
+	peer = anonymous(ep, way, name, len);
 	return peer ? peer : stranger(ep, name, len);
+}
+
+struct qv_peer *qv_fi_identify(void *owner, struct qv_xport *x, uint64_t from, const void *name,
+			       size_t len)
+{
+	struct qv_fi_rail *rail = container_of(x, struct qv_fi_rail, xport);
+	const struct qv_fi_way way = {.addr = from, .core = rail->which};
+	struct qv_peer *peer = find_peer(owner, way, name, len);
+
+	if (peer && qv_proto_peer_xport(peer) != x)
+		return crossed(rail, peer, name, len);
+	return peer;
 }
 
 void qv_fi_ep_av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
@@ -121,7 +173,7 @@ void qv_fi_ep_av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
 
 	if (!ep->proto || !entry || (index < ep->npeers && ep->peers[index]))
 		return;
-	peer = anonymous(ep, entry->core, entry->name, entry->namelen);
+	peer = anonymous(ep, entry->way, entry->name, entry->namelen);
 	if (!peer || grow(ep, index))
 		return;
 	qv_proto_peer_set_user(peer, index);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_fi_poll.c - receive buffers that are always posted, so that the core never sees an unexpected
+ * qv_fi_poll.c - receive buffers that are always posted, so that the cores never see an unexpected
  * message, and the loop that moves an endpoint on.
  */
 #include "qv_fi_data.h"
@@ -17,92 +17,94 @@
 /* ---- receive buffers ---------------------------------------------------------------------------
  */
 
-static void put_back(struct qv_fi_ep *ep, struct qv_fi_rxbuf *b)
+static void put_back(struct qv_fi_rail *rail, struct qv_fi_rxbuf *b)
 {
-	b->next = ep->unposted;
-	ep->unposted = b;
-	ep->nunposted++;
+	b->next = rail->unposted;
+	rail->unposted = b;
+	rail->nunposted++;
 }
 
-static void rx_post(struct qv_fi_ep *ep, struct qv_fi_rxbuf *b)
+static void rx_post(struct qv_fi_rail *rail, struct qv_fi_rxbuf *b)
 {
-	ssize_t rc = fi_recv(ep->core, b->data, ep->packet_max, NULL, FI_ADDR_UNSPEC, b);
+	ssize_t rc = fi_recv(rail->core, b->data, rail->xport.packet_max, NULL, FI_ADDR_UNSPEC, b);
 
 	if (QV_LIKELY(rc == 0))
 		return;
-	if (rc != -FI_EAGAIN && !ep->closing)
+	if (rc != -FI_EAGAIN && !rail->ep->closing)
 		QV_FI_WARN(EP_DATA, "the core takes no receive buffer: %s\n",
 			   qv_fi_host.strerror((int)-rc));
-	put_back(ep, b);
+	put_back(rail, b);
 }
 
-int qv_fi_rx_post_all(struct qv_fi_ep *ep)
+int qv_fi_rx_post_all(struct qv_fi_rail *rail)
 {
-	ep->rx_stride = (sizeof(struct qv_fi_rxbuf) + ep->packet_max + 127) / 64 * 64;
-	ep->rx_memory = aligned_alloc(64, ep->rx_count * ep->rx_stride);
-	if (!ep->rx_memory)
+	rail->rx_stride = (sizeof(struct qv_fi_rxbuf) + rail->xport.packet_max + 127) / 64 * 64;
+	rail->rx_memory = aligned_alloc(64, rail->rx_count * rail->rx_stride);
+	if (!rail->rx_memory)
 		return -FI_ENOMEM;
-	for (size_t i = 0; i < ep->rx_count; i++) {
-		struct qv_fi_rxbuf *b = (void *)(ep->rx_memory + i * ep->rx_stride);
+	for (size_t i = 0; i < rail->rx_count; i++) {
+		struct qv_fi_rxbuf *b = (void *)(rail->rx_memory + i * rail->rx_stride);
 
 		b->xfer.done = NULL;
-		rx_post(ep, b);
+		rx_post(rail, b);
 	}
 	return 0;
 }
 
 /* Not before the core has nothing more to report, or half of the buffers are out: posting is then
  * off the way between a message and the application's answer. */
-static void repost(struct qv_fi_ep *ep)
+static void repost(struct qv_fi_rail *rail)
 {
-	struct qv_fi_rxbuf *b = ep->unposted;
+	struct qv_fi_rxbuf *b = rail->unposted;
 
-	ep->unposted = NULL;
-	ep->nunposted = 0;
+	rail->unposted = NULL;
+	rail->nunposted = 0;
 	while (b) {
 		struct qv_fi_rxbuf *next = b->next;
 
-		rx_post(ep, b);
+		rx_post(rail, b);
 		b = next;
 	}
 }
 
-static void stall(struct qv_fi_ep *ep, struct qv_fi_rxbuf *b)
+static void stall(struct qv_fi_rail *rail, struct qv_fi_rxbuf *b)
 {
 	b->next = NULL;
-	*ep->stalled_tail = b;
-	ep->stalled_tail = &b->next;
+	*rail->stalled_tail = b;
+	rail->stalled_tail = &b->next;
 }
 
-static int hand_over(struct qv_fi_ep *ep, const struct qv_fi_rxbuf *b)
+static int hand_over(struct qv_fi_rail *rail, const struct qv_fi_rxbuf *b)
 {
+	struct qv_proto *proto = rail->ep->proto;
 	struct qv_peer *peer;
 
 	if (!b->bare)
-		return qv_proto_packet(ep->proto, b->data, b->len, b->from);
-	peer = qv_fi_peer_by_core(ep, b->from);
+		return qv_proto_packet(proto, &rail->xport, b->data, b->len, b->from);
+	peer = qv_fi_peer_by_core(rail, b->from);
 	if (QV_LIKELY(peer != NULL))
 		return qv_proto_tagged(peer, b->tag, b->data, b->len);
-	return qv_proto_packet(ep->proto, NULL, 0, b->from); /* refused, counted, logged */
+	return qv_proto_packet(proto, &rail->xport, NULL, 0,
+			       b->from); /* refused, counted, logged */
 }
 
 /* Packets that found no memory, in order; true: all are through. */
-static bool unstall(struct qv_fi_ep *ep)
+static bool unstall(struct qv_fi_rail *rail)
 {
 	struct qv_fi_rxbuf *b;
 
-	while ((b = ep->stalled)) {
-		if (hand_over(ep, b))
+	while ((b = rail->stalled)) {
+		if (hand_over(rail, b))
 			return false;
-		ep->stalled = b->next;
-		if (!ep->stalled)
-			ep->stalled_tail = &ep->stalled;
-		rx_post(ep, b);
+		rail->stalled = b->next;
+		if (!rail->stalled)
+			rail->stalled_tail = &rail->stalled;
+		rx_post(rail, b);
 	}
 	return true;
 }
 
-static void on_packet(struct qv_fi_ep *ep, const struct fi_cq_data_entry *e, fi_addr_t from)
+static void on_packet(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e, fi_addr_t from)
 {
 	struct qv_fi_rxbuf *b = e->op_context;
 
@@ -110,10 +112,10 @@ static void on_packet(struct qv_fi_ep *ep, const struct fi_cq_data_entry *e, fi_
 	b->from = from;
 	b->bare = e->flags & FI_REMOTE_CQ_DATA;
 	b->tag = e->data;
-	if (QV_LIKELY(!ep->stalled && hand_over(ep, b) == QV_OK))
-		put_back(ep, b);
+	if (QV_LIKELY(!rail->stalled && hand_over(rail, b) == QV_OK))
+		put_back(rail, b);
 	else
-		stall(ep, b);
+		stall(rail, b);
 }
 
 /* ---- poll loop ---------------------------------------------------------------------------------
@@ -127,12 +129,13 @@ static uint64_t coarse_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void on_error(struct qv_fi_ep *ep)
+static void on_error(struct qv_fi_rail *rail)
 {
+	struct qv_fi_ep *ep = rail->ep;
 	QV_FI_ROOMY(fi_cq_err_entry, err);
 	struct qv_xfer *xfer;
 
-	if (fi_cq_readerr(ep->core_cq, &err.a, 0) <= 0)
+	if (fi_cq_readerr(rail->cq, &err.a, 0) <= 0)
 		return;
 	xfer = err.a.op_context;
 	if (!ep->closing)
@@ -143,10 +146,11 @@ static void on_error(struct qv_fi_ep *ep)
 	} else if (!xfer->done) {
 		if (ep->closing)
 			return;
-		rx_post(ep, (struct qv_fi_rxbuf *)xfer);
+		rx_post(rail, (struct qv_fi_rxbuf *)xfer);
 	} else {
 		int status = qv_fi_status(-err.a.err);
 
+		rail->flying--;
 		xfer->done(xfer, status == QV_EAGAIN ? QV_EIO : status);
 	}
 }
@@ -159,16 +163,18 @@ static bool is_remote(uint64_t flags)
 	       (flags & (FI_REMOTE_CQ_DATA | FI_RECV)) == FI_REMOTE_CQ_DATA;
 }
 
-static void on_entry(struct qv_fi_ep *ep, const struct fi_cq_data_entry *e, fi_addr_t from)
+static void on_entry(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e, fi_addr_t from)
 {
 	struct qv_xfer *xfer = e->op_context;
 
-	if (QV_UNLIKELY(is_remote(e->flags)))
-		qv_fi_remote_event(ep, FI_RMA | FI_REMOTE_WRITE | e->flags, e->data, from);
-	else if (xfer->done)
+	if (QV_UNLIKELY(is_remote(e->flags))) {
+		qv_fi_remote_event(rail, FI_RMA | FI_REMOTE_WRITE | e->flags, e->data, from);
+	} else if (xfer->done) {
+		rail->flying--;
 		xfer->done(xfer, QV_OK);
-	else
-		on_packet(ep, e, from);
+	} else {
+		on_packet(rail, e, from);
+	}
 }
 
 static void tick(struct qv_fi_ep *ep)
@@ -181,33 +187,82 @@ static void tick(struct qv_fi_ep *ep)
 	qv_proto_tick(ep->proto, now);
 }
 
-/* Move everything of this endpoint on. Lock held. */
-void qv_fi_ep_progress(struct qv_fi_ep *ep)
+/* True: the core had something to report. */
+static bool progress_rail(struct qv_fi_rail *rail)
 {
 	struct fi_cq_data_entry e[POLL_BATCH];
 	fi_addr_t from[POLL_BATCH];
+	bool some = false;
 
+	if (QV_UNLIKELY(rail->stalled) && !unstall(rail))
+		return true;
+	if (QV_UNLIKELY(rail->nunposted > rail->rx_count / 2))
+		repost(rail);
+	for (int errors = 0; errors < POLL_BATCH; errors++) {
+		ssize_t n = fi_cq_readfrom(rail->cq, e, POLL_BATCH, from);
+
+		if (QV_UNLIKELY(n == -FI_EAVAIL)) {
+			on_error(rail);
+			some = true;
+			continue;
+		}
+		if (n <= 0 && rail->unposted)
+			repost(rail);
+		for (ssize_t i = 0; i < n; i++)
+			on_entry(rail, &e[i], from[i]);
+		return some || n > 0;
+	}
+	return true;
+}
+
+/*
+ * Two cores. A network core costs ten times as much to look at as shm, so it is left alone for
+ * GAP while nothing goes on there, and while shm has something to report. What goes on is seen from
+ * what came and was sent in the last BUSY, what the core holds, and what its peers owe.
+ */
+#define GAP  ((uint64_t)50000)   /* ticks; about 20 us */
+#define BUSY ((uint64_t)3000000) /* about 1 ms */
+
+static inline uint64_t ticks(void)
+{
+#ifdef __x86_64__
+	return __builtin_ia32_rdtsc();
+#else
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) * 5 / 2;
+#endif
+}
+
+static void progress_both(struct qv_fi_ep *ep)
+{
+	struct qv_fi_rail *main = &ep->rail[QV_FI_MAIN];
+	bool some = progress_rail(&ep->rail[QV_FI_LOCAL]);
+	uint64_t now = ticks();
+
+	if (main->used || main->flying || main->xport.owed) {
+		main->used = false;
+		main->busy_end = now + BUSY;
+	}
+	if ((some || now >= main->busy_end) && now - main->polled < GAP)
+		return;
+	main->polled = now;
+	if (progress_rail(main))
+		main->busy_end = now + BUSY;
+}
+
+/* Move everything of this endpoint on. Lock held. */
+void qv_fi_ep_progress(struct qv_fi_ep *ep)
+{
 	if (QV_UNLIKELY(!ep->proto))
 		return;
 	if (QV_UNLIKELY(++ep->polls % TICK_POLLS == 0))
 		tick(ep);
-	if (QV_UNLIKELY(ep->stalled) && !unstall(ep))
-		return;
-	if (QV_UNLIKELY(ep->nunposted > ep->rx_count / 2))
-		repost(ep);
-	for (int errors = 0; errors < POLL_BATCH; errors++) {
-		ssize_t n = fi_cq_readfrom(ep->core_cq, e, POLL_BATCH, from);
-
-		if (QV_UNLIKELY(n == -FI_EAVAIL)) {
-			on_error(ep);
-			continue;
-		}
-		if (n <= 0 && ep->unposted)
-			repost(ep);
-		for (ssize_t i = 0; i < n; i++)
-			on_entry(ep, &e[i], from[i]);
-		break;
-	}
+	if (ep->rails == 1)
+		progress_rail(&ep->rail[QV_FI_MAIN]);
+	else
+		progress_both(ep);
 	if (QV_UNLIKELY(qv_proto_wants_progress(ep->proto)))
 		qv_proto_progress(ep->proto);
 }

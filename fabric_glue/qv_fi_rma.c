@@ -30,16 +30,35 @@ static void pass_done(struct qv_xfer *xfer, int status)
 	free(pass);
 }
 
-/* The core's address of an application address, lock held. */
-static int core_addr(struct qv_fi_ep *ep, fi_addr_t addr, fi_addr_t *core)
+/* The way to an application address, lock held. */
+static int find_way(struct qv_fi_ep *ep, fi_addr_t addr, struct qv_fi_rail **rail, fi_addr_t *core)
 {
-	return ep->proto ? qv_fi_av_reach(ep->av, addr, core) : -FI_EOPBADSTATE;
+	struct qv_fi_way way;
+	int ret = ep->proto ? qv_fi_av_reach(ep->av, addr, &way) : -FI_EOPBADSTATE;
+
+	if (ret)
+		return ret;
+	*rail = &ep->rail[way.core];
+	*core = way.addr;
+	return 0;
+}
+
+static ssize_t give(struct qv_fi_rail *rail, const struct fi_msg_rma *msg, uint64_t flags,
+		    uint64_t kind)
+{
+	ssize_t rc = kind == FI_READ ? fi_readmsg(rail->core, msg, flags | FI_COMPLETION)
+				     : fi_writemsg(rail->core, msg, flags | FI_COMPLETION);
+
+	rail->used = true;
+	rail->flying += !rc;
+	return rc;
 }
 
 static ssize_t rma_msg(struct qv_fi_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
 		       uint64_t kind)
 {
 	struct fi_msg_rma out = *msg;
+	struct qv_fi_rail *rail;
 	struct pass *pass;
 	ssize_t rc;
 
@@ -57,10 +76,9 @@ static ssize_t rma_msg(struct qv_fi_ep *ep, const struct fi_msg_rma *msg, uint64
 	pass->entry = !ep->tx_selective || flags & FI_COMPLETION;
 	out.context = pass;
 	qv_fi_lock(ep->dom);
-	rc = core_addr(ep, msg->addr, &out.addr);
+	rc = find_way(ep, msg->addr, &rail, &out.addr);
 	if (!rc)
-		rc = kind == FI_READ ? fi_readmsg(ep->core, &out, flags | FI_COMPLETION)
-				     : fi_writemsg(ep->core, &out, flags | FI_COMPLETION);
+		rc = give(rail, &out, flags, kind);
 	if (rc)
 		free(pass);
 	if (rc == -FI_EAGAIN)
@@ -140,16 +158,19 @@ static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len, vo
 static ssize_t inject(struct qv_fi_ep *ep, const void *buf, size_t len, const uint64_t *data,
 		      fi_addr_t to, uint64_t addr, uint64_t key)
 {
+	struct qv_fi_rail *rail;
 	fi_addr_t core;
 	ssize_t rc;
 
 	if (!ep->dom->has_rma)
 		return -FI_ENOSYS;
 	qv_fi_lock(ep->dom);
-	rc = core_addr(ep, to, &core);
-	if (!rc)
-		rc = data ? fi_inject_writedata(ep->core, buf, len, *data, core, addr, key)
-			  : fi_inject_write(ep->core, buf, len, core, addr, key);
+	rc = find_way(ep, to, &rail, &core);
+	if (!rc) {
+		rail->used = true;
+		rc = data ? fi_inject_writedata(rail->core, buf, len, *data, core, addr, key)
+			  : fi_inject_write(rail->core, buf, len, core, addr, key);
+	}
 	if (!rc)
 		qv_fi_rma_complete(ep, NULL, FI_RMA | FI_WRITE, false, 0);
 	else if (rc == -FI_EAGAIN)

@@ -22,7 +22,7 @@ static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 
 	qv_proto_get_stats(ep->proto, &p);
 	*s = (struct qv_fi_stats){
-		.core = ep->dom->fabric->core_name,
+		.core = qv_fi_ep_cores(ep),
 		.structure = qv_match_structure(engine),
 		.isa = qv_isa_name(qv_match_isa(engine)),
 		.eager = p.eager,

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-static struct qv_fi_ep *ep_of(struct qv_xport *x)
+static struct qv_fi_rail *rail_of(struct qv_xport *x)
 {
-	return container_of(x, struct qv_fi_ep, xport);
+	return container_of(x, struct qv_fi_rail, xport);
 }
 
 int qv_fi_status_slow(ssize_t rc)
@@ -27,34 +27,46 @@ int qv_fi_status_slow(ssize_t rc)
 
 static int xp_inject(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt)
 {
-	struct qv_fi_ep *ep = ep_of(x);
+	struct qv_fi_rail *rail = rail_of(x);
 
+	rail->used = true;
 	if (QV_LIKELY(cnt == 1))
-		return qv_fi_status(fi_inject(ep->core, iov->iov_base, iov->iov_len, to));
+		return qv_fi_status(fi_inject(rail->core, iov->iov_base, iov->iov_len, to));
 
 	struct fi_msg msg = {.msg_iov = iov, .iov_count = cnt, .addr = to};
 
-	return qv_fi_status(fi_sendmsg(ep->core, &msg, FI_INJECT));
+	return qv_fi_status(fi_sendmsg(rail->core, &msg, FI_INJECT));
 }
 
 /* The tag goes as completion data; the core tells the sender (FI_SOURCE). */
 static int xp_inject_tagged(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf,
 			    size_t len)
 {
-	return qv_fi_status(fi_injectdata(ep_of(x)->core, buf, len, tag, to));
+	return qv_fi_status(fi_injectdata(rail_of(x)->core, buf, len, tag, to));
+}
+
+static int in_flight(struct qv_fi_rail *rail, ssize_t rc)
+{
+	rail->used = true;
+	if (QV_UNLIKELY(rc))
+		return qv_fi_status(rc);
+	rail->flying++;
+	return QV_OK;
 }
 
 static int xp_send(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt,
 		   struct qv_xfer *xfer)
 {
+	struct qv_fi_rail *rail = rail_of(x);
 	struct fi_msg msg = {.msg_iov = iov, .iov_count = cnt, .addr = to, .context = xfer};
 
-	return qv_fi_status(fi_sendmsg(ep_of(x)->core, &msg, FI_COMPLETION));
+	return in_flight(rail, fi_sendmsg(rail->core, &msg, FI_COMPLETION));
 }
 
 static int xp_read(struct qv_xport *x, uint64_t from, const struct iovec *iov, size_t cnt,
 		   uint64_t addr, uint64_t key, struct qv_xfer *xfer)
 {
+	struct qv_fi_rail *rail = rail_of(x);
 	struct fi_rma_iov rma = {.addr = addr, .key = key};
 	struct fi_msg_rma msg = {.msg_iov = iov,
 				 .iov_count = cnt,
@@ -65,25 +77,25 @@ static int xp_read(struct qv_xport *x, uint64_t from, const struct iovec *iov, s
 
 	for (size_t i = 0; i < cnt; i++)
 		rma.len += iov[i].iov_len;
-	return qv_fi_status(fi_readmsg(ep_of(x)->core, &msg, FI_COMPLETION));
+	return in_flight(rail, fi_readmsg(rail->core, &msg, FI_COMPLETION));
 }
 
 #define KEY_TRIES 64
 
 static int xp_expose(struct qv_xport *x, void *buf, size_t len, struct qv_region *region)
 {
-	struct qv_fi_ep *ep = ep_of(x);
-	struct qv_fi_domain *dom = ep->dom;
-	uint64_t mode = (uint64_t)dom->core_info->domain_attr->mr_mode;
+	struct qv_fi_rail *rail = rail_of(x);
+	struct qv_fi_domain *dom = rail->ep->dom;
+	uint64_t mode = (uint64_t)dom->core_info[rail->which]->domain_attr->mr_mode;
 	struct fid_mr *mr;
 	int rc = -FI_ENOKEY;
 
 	for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++) /* the application has keys too */
-		rc = fi_mr_reg(dom->core, buf, len, FI_REMOTE_READ, 0, dom->next_key++, 0, &mr,
-			       NULL);
+		rc = fi_mr_reg(dom->core[rail->which], buf, len, FI_REMOTE_READ, 0, dom->next_key++,
+			       0, &mr, NULL);
 	if (rc)
 		return qv_fi_status(rc);
-	if (mode & FI_MR_ENDPOINT && (fi_mr_bind(mr, &ep->core->fid, 0) || fi_mr_enable(mr))) {
+	if (mode & FI_MR_ENDPOINT && (fi_mr_bind(mr, &rail->core->fid, 0) || fi_mr_enable(mr))) {
 		fi_close(&mr->fid);
 		return QV_EIO;
 	}
@@ -149,28 +161,28 @@ static const struct tuning *tuning_of(const char *core)
 	return t;
 }
 
-void qv_fi_xport_init(struct qv_fi_ep *ep)
+void qv_fi_xport_init(struct qv_fi_rail *rail)
 {
-	const struct fi_info *info = ep->dom->core_info;
-	const struct tuning *t = tuning_of(ep->dom->fabric->core_name);
+	const struct fi_info *info = rail->ep->dom->core_info[rail->which];
+	const char *name = qv_fi_rail_name(rail);
+	const struct tuning *t = tuning_of(name);
 	size_t core_max = info->ep_attr->max_msg_size;
+	size_t packet = t->packet ? t->packet : info->tx_attr->inject_size;
+	bool shm = !strcmp(name, "shm");
 
 	/* shm injects up to 4096 bytes: without a header, 4 KiB of payload still go at once */
-	bool bare = !strcmp(ep->dom->fabric->core_name, "shm") && info->caps & FI_SOURCE &&
+	bool bare = shm && info->caps & FI_SOURCE &&
 		    info->domain_attr->cq_data_size >= sizeof(uint64_t);
 
-	ep->packet_max = t->packet ? t->packet : info->tx_attr->inject_size;
-	if (ep->packet_max > core_max)
-		ep->packet_max = core_max;
-	ep->rx_count = t->count < info->rx_attr->size ? t->count : info->rx_attr->size;
-	ep->xport = (struct qv_xport){
+	rail->rx_count = t->count < info->rx_attr->size ? t->count : info->rx_attr->size;
+	rail->xport = (struct qv_xport){
 		.ops = bare ? &xp_ops_bare : &xp_ops,
 		.inject_max = info->tx_attr->inject_size,
 		.inject_iov = info->tx_attr->iov_limit,
 		.send_iov = info->tx_attr->iov_limit,
-		.packet_max = ep->packet_max,
-		.read_max = ep->dom->has_rma ? core_max : 0,
+		.packet_max = packet < core_max ? packet : core_max,
+		.read_max = info->caps & FI_RMA ? core_max : 0,
+		.eager_max = qv_fi_params.eager != SIZE_MAX ? qv_fi_params.eager : t->eager,
+		.drops = !shm,
 	};
-	ep->core_drops = strcmp(ep->dom->fabric->core_name, "shm");
-	ep->eager_max = qv_fi_params.eager != SIZE_MAX ? qv_fi_params.eager : t->eager;
 }

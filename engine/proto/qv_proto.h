@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * qv_proto.h - messages between endpoints: eager and rendezvous over a qv_xport, matched by two
- * engines (tagged and untagged). No locks: the caller serialises all calls on one endpoint,
- * including what the transport reports.
+ * engines (tagged and untagged). An endpoint may have several transports; each peer is spoken to
+ * over one of them, which is all that the order of its messages needs. No locks: the caller
+ * serialises all calls on one endpoint, including what the transports report.
  */
 #ifndef QV_PROTO_H
 #define QV_PROTO_H
@@ -40,11 +41,13 @@ struct qv_proto_owner_ops {
 	/* A send succeeded: the same, for the commonest case, through registers. */
 	void (*sent)(void *owner, void *context, uint64_t cookie, bool tagged);
 	/*
-	 * A HELLO came from transport address `from` (UINT64_MAX: unknown) with these address
+	 * A HELLO came over x from address `from` there (UINT64_MAX: unknown) with these address
 	 * bytes. Returns the peer that it belongs to, made by qv_proto_peer_new where there is none
-	 * yet; NULL: refuse it (or, when that found no memory, keep it and ask again).
+	 * yet; NULL: refuse it (or, when that found no memory, keep it and ask again). The peer may
+	 * be spoken to over another transport than the one that it speaks over.
 	 */
-	struct qv_peer *(*identify)(void *owner, uint64_t from, const void *name, size_t len);
+	struct qv_peer *(*identify)(void *owner, struct qv_xport *x, uint64_t from,
+				    const void *name, size_t len);
 	/* One line for the log: a packet was refused, a peer was lost. */
 	void (*complain)(void *owner, const char *text);
 };
@@ -55,9 +58,8 @@ struct qv_proto_settings {
 	 * other peer had it before, so that a profile means the same in each run. 0: sources are
 	 * numbers in the order in which peers became known. At most QV_PROTO_NAMED. */
 	uint32_t named_sources;
-	size_t eager_max; /* longest message that is sent eagerly */
 	size_t budget;    /* eager payload that one peer may have here unconsumed */
-	const void *name; /* own address bytes, sent to peers */
+	const void *name; /* own address bytes, sent to peers (QV_WIRE_MAX_NAME at most) */
 	size_t namelen;
 };
 
@@ -70,15 +72,18 @@ struct qv_proto_stats {
 	uint64_t unexpected_bytes, unexpected_bytes_max; /* payload buffered now, at most */
 };
 
-int qv_proto_create(const struct qv_proto_settings *set, struct qv_xport *xport,
-		    const struct qv_proto_owner_ops *ops, void *owner, struct qv_proto **proto);
-/* Frees everything; requests not yet complete are forgotten. The transport must hold no transfer.
+int qv_proto_create(const struct qv_proto_settings *set, const struct qv_proto_owner_ops *ops,
+		    void *owner, struct qv_proto **proto);
+/* Can the protocol work over this transport? */
+bool qv_proto_can_use(const struct qv_xport *x);
+/* Frees everything; requests not yet complete are forgotten. The transports must hold no transfer.
  */
 void qv_proto_destroy(struct qv_proto *p);
 
-/* A peer at transport address addr; user is what completions name as its address. NULL: no memory.
- * Peers live as long as the endpoint. */
-struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t user);
+/* A peer to be spoken to over x, at address addr there; user is what completions name as its
+ * address. NULL: no memory. Peers and their transports live as long as the endpoint. */
+struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64_t addr,
+				  uint64_t user);
 void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user);
 uint64_t qv_proto_peer_user(const struct qv_peer *peer);
 uint64_t qv_proto_peer_addr(const struct qv_peer *peer);
@@ -86,6 +91,7 @@ uint64_t qv_proto_peer_addr(const struct qv_peer *peer);
 uint64_t qv_proto_peer_first_user(const struct qv_peer *peer);
 /* Messages that it has sent here, unexpected or not. */
 uint64_t qv_proto_peer_received(const struct qv_peer *peer);
+struct qv_xport *qv_proto_peer_xport(const struct qv_peer *peer);
 /* Remember / compare the address bytes of a peer that spoke before it was named. */
 int qv_proto_peer_set_name(struct qv_peer *peer, const void *name, size_t len);
 bool qv_proto_peer_has_name(const struct qv_peer *peer, const void *name, size_t len);
@@ -149,11 +155,12 @@ int qv_proto_cancel(struct qv_proto *p, void *context);
 /* From the transport: a packet has come. The memory is the caller's again on return. A packet that
  * breaks the protocol is refused: counted, logged, dropped. QV_ENOMEM: nothing has changed; the
  * caller keeps the packet, hands over no other, and calls again later. */
-int qv_proto_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t from);
+int qv_proto_packet(struct qv_proto *p, struct qv_xport *x, const void *buf, size_t len,
+		    uint64_t from);
 /* The same for what a peer gave to inject_tagged; refused before its HELLO. */
 int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t len);
 /* From the transport: a peer's address does not work any more. */
-void qv_proto_peer_lost(struct qv_proto *p, uint64_t addr);
+void qv_proto_peer_lost(struct qv_proto *p, const struct qv_xport *x, uint64_t addr);
 
 /* Send what is queued. Called whenever the transport may have room again. */
 void qv_proto_progress(struct qv_proto *p);
@@ -166,8 +173,8 @@ void qv_proto_tick(struct qv_proto *p, uint64_t now_ms);
 size_t qv_proto_unsent(const struct qv_proto *p);
 /* Before closing: tell the senders of messages that will not be received any more. */
 void qv_proto_shutdown(struct qv_proto *p);
-/* After that, over transports that drop what they hold when they are closed: tell the peers, and
- * go on with progress until all have answered or closed too. */
+/* After that: tell the peers over transports that drop what they hold when they are closed, and go
+ * on with progress until all of them have answered or closed too. */
 void qv_proto_say_leaving(struct qv_proto *p);
 bool qv_proto_may_leave(const struct qv_proto *p);
 /* Before the transport goes: no memory stays exposed, requests not complete never will be. */

@@ -39,6 +39,13 @@ void qv_proto_shutdown(struct qv_proto *p)
 		refuse_in(in);
 }
 
+/* Who answers by another way than it is spoken to waits for us, too. */
+static bool must_answer(const struct qv_peer *peer)
+{
+	return (peer->x->drops || peer->crossed) && !peer->failed && peer->hello_sent &&
+	       !peer->leaving;
+}
+
 /*
  * A transport over TCP drops what it or the kernel still holds when it is closed, on either side.
  * So every peer is asked for an answer behind all that was sent; one that closes too needs none.
@@ -48,7 +55,7 @@ void qv_proto_say_leaving(struct qv_proto *p)
 	for (uint32_t i = 0; i < p->npeers; i++) {
 		struct qv_peer *peer = p->peers[i];
 
-		if (!peer->failed && peer->hello_sent && !peer->leaving)
+		if (must_answer(peer))
 			qv_tx_control(peer, QV_PKT_PING, QV_PING_LEAVING, NULL, 0);
 	}
 }
@@ -58,7 +65,7 @@ bool qv_proto_may_leave(const struct qv_proto *p)
 	for (uint32_t i = 0; i < p->npeers; i++) {
 		const struct qv_peer *peer = p->peers[i];
 
-		if (!peer->failed && peer->hello_sent && !peer->leaving)
+		if (must_answer(peer))
 			return false;
 	}
 	return true;

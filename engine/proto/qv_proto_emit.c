@@ -46,7 +46,7 @@ static size_t prepend(struct iovec *out, const void *hdr, size_t hdrlen, const s
 static int emit_inject(struct qv_peer *peer, const void *hdr, size_t hdrlen,
 		       const struct iovec *iov, size_t cnt, size_t len)
 {
-	struct qv_xport *x = peer->p->x;
+	struct qv_xport *x = peer->x;
 	struct iovec out[QV_IOV_MAX + 1];
 	char buf[PACK_MAX];
 
@@ -75,7 +75,7 @@ static int emit_send(struct qv_peer *peer, const void *hdr, size_t hdrlen, const
 	f->life = peer->life;
 	f->owner = tx;
 	f->bounce = NULL;
-	if (hdrlen <= sizeof f->hdr && cnt + 1 <= p->x->send_iov) {
+	if (hdrlen <= sizeof f->hdr && cnt + 1 <= peer->x->send_iov) {
 		memcpy(f->hdr, hdr, hdrlen);
 		n = prepend(out, f->hdr, hdrlen, iov, cnt);
 	} else {
@@ -88,7 +88,7 @@ static int emit_send(struct qv_peer *peer, const void *hdr, size_t hdrlen, const
 		out[0].iov_len = pack(f->bounce, hdr, hdrlen, iov, cnt);
 		n = 1;
 	}
-	rc = p->x->ops->send(p->x, peer->addr, out, n, &f->xfer);
+	rc = peer->x->ops->send(peer->x, peer->addr, out, n, &f->xfer);
 	if (rc) {
 		free(f->bounce);
 		qv_pool_put(&p->flights, f);
@@ -106,7 +106,7 @@ int qv_emit(struct qv_peer *peer, const void *hdr, size_t hdrlen, const struct i
 {
 	size_t total = hdrlen + len;
 
-	if (total <= peer->p->x->inject_max && total <= PACK_MAX)
+	if (total <= peer->x->inject_max && total <= PACK_MAX)
 		return emit_inject(peer, hdr, hdrlen, iov, cnt, len);
 	return emit_send(peer, hdr, hdrlen, iov, cnt, len, tx);
 }

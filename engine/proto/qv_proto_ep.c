@@ -29,38 +29,25 @@ static int init(struct qv_proto *p, const struct qv_proto_settings *set)
 	return QV_OK;
 }
 
-/* Behind its header, payload is put together with it on the stack; without one it goes as it is. */
-static size_t fast_end(const struct qv_xport *x)
+bool qv_proto_can_use(const struct qv_xport *x)
 {
-	size_t header = sizeof(struct qv_wire_hdr) + sizeof(uint64_t); /* with completion data */
-
-	if (x->inject_max < header)
-		return 0;
-	if (x->ops->inject_tagged && x->inject_max >= QV_PROTO_INJECT + header)
-		return x->inject_max + 1;
-	return x->inject_max - header < QV_PROTO_INJECT ? x->inject_max - header + 1
-							: QV_PROTO_INJECT + 1;
+	return x->packet_max >= QV_WIRE_MIN_PACKET && x->send_iov;
 }
 
-int qv_proto_create(const struct qv_proto_settings *set, struct qv_xport *xport,
-		    const struct qv_proto_owner_ops *ops, void *owner, struct qv_proto **proto)
+int qv_proto_create(const struct qv_proto_settings *set, const struct qv_proto_owner_ops *ops,
+		    void *owner, struct qv_proto **proto)
 {
 	struct qv_proto *p;
 	int rc;
 
-	if (xport->packet_max < QV_WIRE_MIN_PACKET || xport->send_iov == 0 ||
-	    set->namelen > QV_WIRE_MAX_NAME || set->named_sources > QV_PROTO_NAMED)
+	if (set->namelen > QV_WIRE_MAX_NAME || set->named_sources > QV_PROTO_NAMED)
 		return QV_EINVAL;
 	p = calloc(1, sizeof *p);
 	if (!p)
 		return QV_ENOMEM;
-	p->x = xport;
 	p->ops = ops;
 	p->owner = owner;
-	p->eager_max = set->eager_max < QV_EAGER_LIMIT ? set->eager_max : QV_EAGER_LIMIT;
 	p->budget = set->budget;
-	p->packet_max = xport->packet_max;
-	p->fast_end = fast_end(xport);
 	do
 		p->uid = qv_proc_random();
 	while (p->uid == 0);

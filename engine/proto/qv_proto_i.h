@@ -128,6 +128,7 @@ struct qv_unexp {
 
 struct qv_peer {
 	struct qv_proto *p;
+	struct qv_xport *x; /* the way to it */
 	uint64_t addr, user;
 	uint32_t index; /* in peers[] */
 	uint32_t src;   /* the source in the engines */
@@ -137,6 +138,7 @@ struct qv_peer {
 	uint32_t life;               /* counts how often it came back after a loss */
 	uint32_t epoch;              /* counts how often what it had sent was given up */
 	bool hello_sent, failed, listed;
+	bool crossed;       /* it speaks over another transport: what it exposes cannot be read */
 	bool leaving;       /* it closes, or has answered that it got all when we close */
 	const char *doom;   /* why it will be given up: qv_peer_doom */
 	uint64_t doomed_at; /* by the clock of qv_proto_tick, 0: not since a tick */
@@ -150,6 +152,8 @@ struct qv_peer {
 	size_t eager_out, budget;  /* eager bytes on their way, and how many may be */
 	size_t consumed;           /* eager bytes of it taken here and not yet told */
 	size_t packet_max;         /* longest packet it receives */
+	size_t fast_end;           /* shorter payload needs no request; 0: all does */
+	size_t eager_max;          /* longest message that is sent eagerly */
 	unsigned owed;             /* sends and receives that need the peer to go on */
 	unsigned flying;           /* packets to it that the transport holds */
 	uint64_t pinged;           /* time of the last PING, ms */
@@ -163,12 +167,10 @@ struct qv_peer {
 struct qv_proto {
 	struct qv_proto_head head; /* first */
 	struct qv_peer *pending_tail;
-	struct qv_xport *x;
 	struct qv_match *match[2]; /* untagged, tagged */
 	const struct qv_proto_owner_ops *ops;
 	void *owner;
-	size_t eager_max, budget, packet_max;
-	size_t fast_end; /* shorter payload needs no request; 0: all does */
+	size_t budget;
 	uint64_t uid;
 	struct qv_pool txs, rxs, ins, unexps, flights;
 	struct qv_handles tx_handles; /* sends that wait for FIN or CTS */
@@ -194,7 +196,8 @@ struct qv_proto {
 
 /* qv_proto_peer.c */
 struct qv_peer *qv_peer_by_uid(struct qv_proto *p, uint64_t uid);
-int qv_peer_on_hello(struct qv_proto *p, const struct qv_wire_pkt *pkt, uint64_t from);
+int qv_peer_on_hello(struct qv_proto *p, struct qv_xport *x, const struct qv_wire_pkt *pkt,
+		     uint64_t from);
 /* QV_ENOMEM: not said, to be tried again before the next packet. */
 int qv_peer_say_hello(struct qv_peer *peer);
 void qv_refuse(struct qv_proto *p, const char *why);
@@ -213,6 +216,19 @@ void qv_peer_forget(struct qv_peer *peer);
 static inline bool qv_info_stale(const struct qv_info *info)
 {
 	return info->peer->failed || info->epoch != info->peer->epoch;
+}
+
+/* A request needs this peer to go on, or does not any more. */
+static inline void qv_peer_owes(struct qv_peer *peer)
+{
+	peer->owed++;
+	peer->x->owed++;
+}
+
+static inline void qv_peer_paid(struct qv_peer *peer)
+{
+	peer->owed--;
+	peer->x->owed--;
 }
 
 /* qv_proto_close.c */

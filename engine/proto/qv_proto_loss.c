@@ -83,10 +83,10 @@ void qv_peer_doom(struct qv_peer *peer, const char *why)
 	peer->remote_id = QV_SRC_UNKNOWN; /* no fast sends any more */
 }
 
-void qv_proto_peer_lost(struct qv_proto *p, uint64_t addr)
+void qv_proto_peer_lost(struct qv_proto *p, const struct qv_xport *x, uint64_t addr)
 {
 	for (uint32_t i = 0; i < p->npeers; i++)
-		if (p->peers[i]->addr == addr)
+		if (p->peers[i]->x == x && p->peers[i]->addr == addr)
 			qv_peer_fail(p->peers[i], "the transport cannot reach it");
 }
 

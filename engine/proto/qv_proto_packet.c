@@ -173,8 +173,8 @@ static void on_credit(struct qv_peer *peer, uint64_t bytes)
 	peer->eager_out -= bytes < peer->eager_out ? bytes : peer->eager_out;
 }
 
-static int general_packet(struct qv_proto *p, const struct qv_wire_hdr *hdr, const char *body,
-			  size_t len, uint64_t from)
+static int general_packet(struct qv_proto *p, struct qv_xport *x, const struct qv_wire_hdr *hdr,
+			  const char *body, size_t len, uint64_t from)
 {
 	struct qv_wire_pkt pkt;
 	const char *wrong = qv_wire_parse(hdr, body, len, &pkt);
@@ -185,7 +185,7 @@ static int general_packet(struct qv_proto *p, const struct qv_wire_hdr *hdr, con
 		return QV_OK;
 	}
 	if (QV_UNLIKELY(pkt.hdr.op == QV_PKT_HELLO))
-		return qv_peer_on_hello(p, &pkt, from);
+		return qv_peer_on_hello(p, x, &pkt, from);
 	peer = sender(p, &pkt);
 	if (QV_UNLIKELY(!peer)) {
 		qv_refuse(p, "unknown sender");
@@ -241,18 +241,19 @@ static struct qv_peer *plain_sender(struct qv_proto *p, const struct qv_wire_hdr
 		       : NULL;
 }
 
-static inline int on_packet(struct qv_proto *p, const struct qv_wire_hdr *hdr, const char *body,
-			    size_t len, uint64_t from)
+static inline int on_packet(struct qv_proto *p, struct qv_xport *x, const struct qv_wire_hdr *hdr,
+			    const char *body, size_t len, uint64_t from)
 {
 	struct qv_peer *peer = plain_sender(p, hdr);
 
 	p->heard = true;
 	if (QV_LIKELY(peer != NULL))
 		return on_plain(peer, hdr->arg, hdr->flags & QV_WF_TAGGED, body, len);
-	return general_packet(p, hdr, body, len, from);
+	return general_packet(p, x, hdr, body, len, from);
 }
 
-int qv_proto_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t from)
+int qv_proto_packet(struct qv_proto *p, struct qv_xport *x, const void *buf, size_t len,
+		    uint64_t from)
 {
 	struct qv_wire_hdr hdr;
 
@@ -261,7 +262,7 @@ int qv_proto_packet(struct qv_proto *p, const void *buf, size_t len, uint64_t fr
 		return QV_OK;
 	}
 	memcpy(&hdr, buf, sizeof hdr);
-	return on_packet(p, &hdr, (const char *)buf + sizeof hdr, len - sizeof hdr, from);
+	return on_packet(p, x, &hdr, (const char *)buf + sizeof hdr, len - sizeof hdr, from);
 }
 
 int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t len)

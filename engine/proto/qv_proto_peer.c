@@ -28,7 +28,21 @@ static uint32_t choose_source(struct qv_proto *p, const struct qv_peer *peer)
 	return (uint32_t)peer->user;
 }
 
-struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t user)
+/* Behind its header, payload is put together with it on the stack; without one it goes as it is. */
+static size_t fast_end(const struct qv_xport *x)
+{
+	size_t header = sizeof(struct qv_wire_hdr) + sizeof(uint64_t); /* with completion data */
+
+	if (x->inject_max < header)
+		return 0;
+	if (x->ops->inject_tagged && x->inject_max >= QV_PROTO_INJECT + header)
+		return x->inject_max + 1;
+	return x->inject_max - header < QV_PROTO_INJECT ? x->inject_max - header + 1
+							: QV_PROTO_INJECT + 1;
+}
+
+struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64_t addr,
+				  uint64_t user)
 {
 	struct qv_peer *peer;
 
@@ -52,6 +66,9 @@ struct qv_peer *qv_proto_peer_new(struct qv_proto *p, uint64_t addr, uint64_t us
 		return NULL;
 	}
 	peer->p = p;
+	peer->x = x;
+	peer->fast_end = fast_end(x);
+	peer->eager_max = x->eager_max < QV_EAGER_LIMIT ? x->eager_max : QV_EAGER_LIMIT;
 	peer->addr = addr;
 	peer->user = peer->first_user = user;
 	peer->index = p->npeers;
@@ -90,6 +107,11 @@ uint64_t qv_proto_peer_first_user(const struct qv_peer *peer)
 uint64_t qv_proto_peer_received(const struct qv_peer *peer)
 {
 	return peer->received;
+}
+
+struct qv_xport *qv_proto_peer_xport(const struct qv_peer *peer)
+{
+	return peer->x;
 }
 
 int qv_proto_peer_set_name(struct qv_peer *peer, const void *name, size_t len)
@@ -177,7 +199,7 @@ int qv_peer_say_hello(struct qv_peer *peer)
 		.pid = p->self.pid,
 		.budget = p->budget,
 		.id = peer->id,
-		.packet_max = (uint32_t)p->packet_max,
+		.packet_max = (uint32_t)peer->x->packet_max,
 		.namelen = (uint32_t)p->namelen,
 	};
 
@@ -204,8 +226,8 @@ static void revive(struct qv_peer *peer, bool another)
 }
 
 /* Who says it: QV_OK with *peer NULL: nobody that we may know. */
-static int hello_from(struct qv_proto *p, const struct qv_wire_hello *hello, const char *name,
-		      uint64_t from, struct qv_peer **peer)
+static int hello_from(struct qv_proto *p, struct qv_xport *x, const struct qv_wire_hello *hello,
+		      const char *name, uint64_t from, struct qv_peer **peer)
 {
 	const struct qv_peer *known = qv_peer_by_uid(p, hello->uid);
 
@@ -220,7 +242,7 @@ static int hello_from(struct qv_proto *p, const struct qv_wire_hello *hello, con
 		return QV_OK;
 	}
 	p->no_peer = false;
-	*peer = p->ops->identify(p->owner, from, name, hello->namelen);
+	*peer = p->ops->identify(p->owner, x, from, name, hello->namelen);
 	if (!*peer && p->no_peer)
 		return QV_ENOMEM;
 	if (!*peer || (known && known != *peer)) {
@@ -230,7 +252,8 @@ static int hello_from(struct qv_proto *p, const struct qv_wire_hello *hello, con
 	return QV_OK;
 }
 
-int qv_peer_on_hello(struct qv_proto *p, const struct qv_wire_pkt *pkt, uint64_t from)
+int qv_peer_on_hello(struct qv_proto *p, struct qv_xport *x, const struct qv_wire_pkt *pkt,
+		     uint64_t from)
 {
 	struct qv_wire_hello hello;
 	struct qv_peer *peer;
@@ -238,7 +261,7 @@ int qv_peer_on_hello(struct qv_proto *p, const struct qv_wire_pkt *pkt, uint64_t
 	int rc;
 
 	memcpy(&hello, pkt->body, sizeof hello);
-	rc = hello_from(p, &hello, pkt->body + sizeof hello, from, &peer);
+	rc = hello_from(p, x, &hello, pkt->body + sizeof hello, from, &peer);
 	if (rc || !peer)
 		return rc;
 	again = peer->uid == hello.uid;
@@ -257,7 +280,10 @@ int qv_peer_on_hello(struct qv_proto *p, const struct qv_wire_pkt *pkt, uint64_t
 	}
 	peer->told_id = hello.id;
 	peer->budget = hello.budget;
-	peer->packet_max = hello.packet_max < p->packet_max ? hello.packet_max : p->packet_max;
+	/* What it receives over our way to it: over a transport, all sides receive the same. */
+	peer->packet_max =
+		hello.packet_max < peer->x->packet_max ? hello.packet_max : peer->x->packet_max;
+	peer->crossed = x != peer->x;
 	peer->proc = (struct qv_proc){hello.host, hello.start, hello.pid};
 	if (peer->hello_sent)
 		peer->remote_id = hello.id;

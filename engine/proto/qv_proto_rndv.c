@@ -21,7 +21,7 @@ static struct qv_in *in_get(struct qv_proto *p, struct qv_rx *rx, const struct q
 	if (in->next)
 		in->next->prev = in;
 	p->ins_head = in;
-	info->peer->owed++;
+	qv_peer_owes(info->peer);
 	return in;
 }
 
@@ -72,7 +72,7 @@ static void unlink_in(struct qv_in *in)
 		in->next->prev = in->prev;
 	if (in->handle)
 		qv_handle_free(&p->in_handles, in->handle);
-	in->info.peer->owed--;
+	qv_peer_paid(in->info.peer);
 }
 
 /* Tell the application, once; free it when the transport has no read of it any more. */
@@ -119,7 +119,7 @@ static void read_done(struct qv_xfer *xfer, int status)
 /* One read at in->pos: as long as the sender's piece and the transport allow. */
 static int read_some(struct qv_in *in)
 {
-	struct qv_xport *x = in->p->x;
+	struct qv_xport *x = in->info.peer->x;
 	struct qv_flight *f = qv_pool_get(&in->p->flights);
 	struct iovec part[QV_IOV_MAX];
 	size_t offset = in->pos, len, cnt;
@@ -190,10 +190,17 @@ static void ask_segments(struct qv_in *in)
 		qv_in_fail(in, rc);
 }
 
+static bool can_read(const struct qv_in *in)
+{
+	const struct qv_peer *peer = in->info.peer;
+
+	return in->info.nsegs && peer->x->read_max && !peer->crossed;
+}
+
 /* Fetch what is still missing, by the way that both sides have. */
 static void fetch(struct qv_in *in)
 {
-	if (in->pos < in->want && !in->status && (in->info.nsegs == 0 || in->p->x->read_max == 0))
+	if (in->pos < in->want && !in->status && !can_read(in))
 		ask_segments(in);
 	else
 		read_on(in);

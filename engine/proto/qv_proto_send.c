@@ -5,8 +5,7 @@
 #include <string.h>
 
 /* Header, completion data and payload, put together on the stack. */
-static int inject_packed(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
-			 size_t len)
+static int inject_packed(struct qv_peer *to, const struct qv_send_args *args, size_t len)
 {
 	char buf[sizeof(struct qv_wire_hdr) + sizeof(uint64_t) + QV_PROTO_INJECT];
 	struct qv_wire_hdr hdr = {.magic = QV_WIRE_MAGIC,
@@ -28,14 +27,13 @@ static int inject_packed(struct qv_proto *p, struct qv_peer *to, const struct qv
 	else
 		qv_iov_get(args->iov, args->cnt, buf + out.iov_len);
 	out.iov_len += len;
-	return p->x->ops->inject(p->x, to->addr, &out, 1);
+	return to->x->ops->inject(to->x, to->addr, &out, 1);
 }
 
 /* Longer than what is always eager: within what the receiver has promised room for. */
-static bool may_go_fast(const struct qv_proto *p, const struct qv_peer *to,
-			const struct qv_send_args *args, size_t len)
+static bool may_go_fast(const struct qv_peer *to, const struct qv_send_args *args, size_t len)
 {
-	return !(args->flags & QV_REQ_INJECT) && len <= p->eager_max && len <= to->packet_max &&
+	return !(args->flags & QV_REQ_INJECT) && len <= to->eager_max && len <= to->packet_max &&
 	       to->eager_out + len <= to->budget;
 }
 
@@ -43,15 +41,16 @@ static bool may_go_fast(const struct qv_proto *p, const struct qv_peer *to,
 static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
 		     size_t len)
 {
-	bool bare = p->x->ops->inject_tagged && args->cnt == 1 &&
+	struct qv_xport *x = to->x;
+	bool bare = x->ops->inject_tagged && args->cnt == 1 &&
 		    (args->flags & (QV_REQ_TAGGED | QV_REQ_DATA)) == QV_REQ_TAGGED;
 	size_t counted = len > QV_PROTO_INJECT ? len : 0;
 	int rc;
 
-	if (QV_UNLIKELY(counted && (!bare || !may_go_fast(p, to, args, len))))
+	if (QV_UNLIKELY(counted && (!bare || !may_go_fast(to, args, len))))
 		return QV_EAGAIN;
-	rc = bare ? p->x->ops->inject_tagged(p->x, to->addr, args->tag, args->iov->iov_base, len)
-		  : inject_packed(p, to, args, len);
+	rc = bare ? x->ops->inject_tagged(x, to->addr, args->tag, args->iov->iov_base, len)
+		  : inject_packed(to, args, len);
 	if (QV_UNLIKELY(rc)) {
 		if (rc != QV_EAGAIN && rc != QV_ENOMEM)
 			qv_peer_doom(to, qv_strerror(rc));
@@ -66,7 +65,7 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 /* Let the receiver read the buffer; pieces that cannot be exposed make it a CTS message. */
 static void expose(struct qv_tx *tx)
 {
-	struct qv_xport *x = tx->p->x;
+	struct qv_xport *x = tx->peer->x;
 
 	if (!x->read_max)
 		return;
@@ -99,7 +98,7 @@ static bool goes_eager(struct qv_proto *p, struct qv_peer *to, size_t len)
 {
 	if (len <= QV_PROTO_INJECT)
 		return true;
-	if (len > p->eager_max)
+	if (len > to->eager_max)
 		return false;
 	if (to->eager_out + len > to->budget) {
 		p->stats.over_budget++;
@@ -130,7 +129,7 @@ static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 			qv_tx_put(tx);
 			return QV_ENOMEM;
 		}
-		to->owed++;
+		qv_peer_owes(to);
 	}
 	tx->flags = args->flags;
 	tx->context = args->context;
@@ -153,7 +152,7 @@ int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_a
 {
 	size_t len = args->cnt == 1 ? args->iov->iov_len : qv_iov_len(args->iov, args->cnt);
 
-	if (QV_LIKELY(len < p->fast_end && !to->head && to->remote_id != QV_SRC_UNKNOWN &&
+	if (QV_LIKELY(len < to->fast_end && !to->head && to->remote_id != QV_SRC_UNKNOWN &&
 		      !(args->flags & QV_REQ_ACK))) {
 		int rc = send_fast(p, to, args, len);
 

@@ -29,7 +29,7 @@ void qv_tx_conceal(struct qv_tx *tx)
 {
 	for (size_t i = 0; i < tx->cnt; i++)
 		if (tx->regions[i].handle) {
-			tx->p->x->ops->conceal(tx->p->x, &tx->regions[i]);
+			tx->peer->x->ops->conceal(tx->peer->x, &tx->regions[i]);
 			tx->regions[i].handle = NULL;
 		}
 }
@@ -65,7 +65,7 @@ static void finish(struct qv_tx *tx)
 	if (tx->handle) {
 		qv_handle_free(&tx->p->tx_handles, tx->handle);
 		tx->handle = QV_HANDLE_NONE;
-		tx->peer->owed--;
+		qv_peer_paid(tx->peer);
 	}
 	qv_tx_conceal(tx);
 	if (tx->kind != QV_TX_CTL)

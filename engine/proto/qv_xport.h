@@ -61,6 +61,9 @@ struct qv_xport {
 	size_t send_iov;   /* pieces that send and read take, >= 1 */
 	size_t packet_max; /* longest packet that this side receives */
 	size_t read_max;   /* longest single read; 0 = cannot read */
+	size_t eager_max;  /* longest message that suits it to be sent eagerly */
+	bool drops;        /* what was sent last may be lost when the transport is closed */
+	unsigned owed;     /* kept by the protocol: requests that need a peer over it to go on */
 };
 
 #endif /* QV_XPORT_H */

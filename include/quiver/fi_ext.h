@@ -23,8 +23,8 @@ extern "C" {
 
 struct fid; /* <rdma/fabric.h> */
 
-/* On a fabric: the exact provider name of the core, a const char * that lives as long as the
- * fabric. */
+/* On a fabric: the exact provider name of the core, or of two as in "shm,tcp", a const char * that
+ * lives as long as the fabric. */
 #define QV_FI_OPS_CORE "quiver_core"
 
 /* On an endpoint: a struct qv_fi_stats_ops, which lives as long as the provider is loaded. */
@@ -34,7 +34,7 @@ struct fid; /* <rdma/fabric.h> */
  * What an endpoint has done since it was enabled. Later versions add fields at the end.
  */
 struct qv_fi_stats {
-	const char *core;      /* provider name of the core; lives as long as the fabric */
+	const char *core; /* provider name of the core, or of two; lives as long as the fabric */
 	const char *structure; /* of the match queues; static storage */
 	const char *isa;       /* of the match kernels; static storage */
 	uint64_t eager;        /* messages sent with their payload, without asking */

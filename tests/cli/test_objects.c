@@ -30,9 +30,17 @@ struct env {
 	struct fid_av *av;
 };
 
+/* Over two cores an address of the network is the last part of a longer one. */
+static size_t head(const struct env *e)
+{
+	return e->info->addr_format & FI_PROV_SPECIFIC
+		       ? e->info->src_addrlen - sizeof(struct sockaddr_in)
+		       : 0;
+}
+
 static bool is_ip(const struct env *e)
 {
-	return e->info->addr_format == FI_SOCKADDR_IN;
+	return e->info->addr_format == FI_SOCKADDR_IN || head(e);
 }
 
 static int set_up(void **state)
@@ -81,8 +89,9 @@ static size_t make_up(const struct env *e, unsigned i, char *to)
 	if (!is_ip(e))
 		return (size_t)snprintf(to, NAME, "fi_shm://quiver-test-%u", i) + 1;
 	in.sin_addr.s_addr = htonl(0x0a000001u + i);
-	memcpy(to, &in, sizeof in);
-	return sizeof in;
+	memcpy(to, e->info->src_addr, head(e));
+	memcpy(to + head(e), &in, sizeof in);
+	return head(e) + sizeof in;
 }
 
 static fi_addr_t insert(struct env *e, unsigned i)
@@ -180,7 +189,7 @@ static void three(const struct env *e, char *names)
 
 	if (is_ip(e)) {
 		make_up(e, 1, names + len);
-		((struct sockaddr_in *)(void *)(names + len))->sin_port = 0;
+		memset(names + len + head(e) + offsetof(struct sockaddr_in, sin_port), 0, 2);
 		make_up(e, 2, names + 2 * len);
 	} else {
 		names[len] = 0;
@@ -259,11 +268,13 @@ static void av_refused(void **state)
 
 static void check_ip(struct env *e, fi_addr_t addr, const char *ip, int port)
 {
-	struct sockaddr_in got = {0};
-	size_t len = sizeof got;
-	char text[INET_ADDRSTRLEN];
+	char name[NAME], text[INET_ADDRSTRLEN];
+	struct sockaddr_in got;
+	size_t len = sizeof name;
 
-	assert_int_equal(fi_av_lookup(e->av, addr, &got, &len), 0);
+	assert_int_equal(fi_av_lookup(e->av, addr, name, &len), 0);
+	assert_int_equal(len, head(e) + sizeof got);
+	memcpy(&got, name + head(e), sizeof got);
 	assert_string_equal(inet_ntop(AF_INET, &got.sin_addr, text, sizeof text), ip);
 	assert_int_equal(ntohs(got.sin_port), port);
 }
@@ -272,8 +283,8 @@ static void av_by_service(void **state)
 {
 	struct env *e = *state;
 	fi_addr_t addrs[4] = {9, 9, 9, 9};
-	char text[NAME];
-	size_t len = sizeof text;
+	char text[NAME], name[NAME];
+	size_t len = sizeof text, name_len = sizeof name;
 
 	open_av(e, FI_AV_TABLE, 0);
 	if (!is_ip(e)) {
@@ -291,11 +302,8 @@ static void av_by_service(void **state)
 	/* Named by its bytes it is the same address. */
 	assert_int_equal(fi_av_insertsvc(e->av, "127.0.0.1", "5000", addrs, 0, NULL), 1);
 	assert_int_equal(addrs[0], 0);
-	assert_non_null(fi_av_straddr(e->av,
-				      &(struct sockaddr_in){.sin_family = AF_INET,
-							    .sin_port = htons(5000),
-							    .sin_addr.s_addr = htonl(0x7f000001)},
-				      text, &len));
+	assert_int_equal(fi_av_lookup(e->av, 0, name, &name_len), 0);
+	assert_non_null(fi_av_straddr(e->av, name, text, &len));
 	assert_non_null(strstr(text, "127.0.0.1:5000"));
 }
 
@@ -303,16 +311,16 @@ static void av_by_service(void **state)
 static void av_same_address(void **state)
 {
 	struct env *e = *state;
-	struct sockaddr_in in;
+	char name[NAME];
 	fi_addr_t addr;
 
 	if (!is_ip(e))
 		skip();
 	open_av(e, FI_AV_TABLE, 0);
 	assert_int_equal(insert(e, 0), 0);
-	make_up(e, 0, (char *)&in);
-	memset(in.sin_zero, 0x55, sizeof in.sin_zero);
-	assert_int_equal(fi_av_insert(e->av, &in, 1, &addr, 0, NULL), 1);
+	make_up(e, 0, name);
+	memset(name + head(e) + offsetof(struct sockaddr_in, sin_zero), 0x55, 8);
+	assert_int_equal(fi_av_insert(e->av, name, 1, &addr, 0, NULL), 1);
 	assert_int_equal(addr, 0);
 }
 
@@ -414,6 +422,8 @@ static void core_name(void **state)
 	/* TCP has two names, of which each libfabric knows one for this kind of endpoint. */
 	if (!strcmp(want, "tcp") && strcmp(core, "tcp"))
 		want = "net";
+	if (!strcmp(want, "pair"))
+		want = strstr(core, "net") ? "shm,net" : "shm,tcp";
 	assert_string_equal(core, want);
 }
 

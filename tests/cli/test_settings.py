@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 
-KNOWN = ["CORE", "MODE", "MATCH", "PROFILE", "HINTS", "ISA", "EAGER", "MEMORY", "STATS", "QUIET"]
+KNOWN = ["CORE", "MODE", "MATCH", "PROFILE", "HINTS", "ISA", "EAGER", "MEMORY", "STATS", "NODE",
+         "QUIET"]
 RXM = "tcp;ofi_rxm;ofi_quiver"
 
 wrong = []
@@ -131,11 +132,14 @@ def test_cores():
     refused("FI_QUIVER_CORE", "udp", "FI_EP_RDM", "udp;ofi_rxd;ofi_quiver")
     refused("FI_QUIVER_CORE", "ofi_rxm", "not a core")
     refused("FI_QUIVER_CORE", "quiver", "quiver itself")
-    refused("FI_QUIVER_CORE", "shm,tcp", "name one")
+    for value in ("tcp,sockets", "shm,shm", "shm,", ",tcp", "shm,tcp,sockets"):
+        refused("FI_QUIVER_CORE", value, "shm and one other")
+    refused("FI_QUIVER_CORE", "shm,carrier-pigeon", "not known")
+    refused("FI_QUIVER_CORE", "shm,tcp;ofi_rxm", "layered")
     refused("FI_QUIVER_CORE", "tcp;ofi_rxm", f'FI_PROVIDER="{RXM}"')
     refused("FI_PROVIDER", "carrier-pigeon", "not known",
             provider="carrier-pigeon;ofi_quiver")
-    for core in ("shm", "tcp", "sockets"):
+    for core in ("shm", "tcp", "sockets", "shm,tcp", "sockets,shm", "SHM,tcp"):
         accepted("quiver", FI_QUIVER_CORE=core)
     accepted(RXM)
     accepted("shm;ofi_quiver")

@@ -8,7 +8,8 @@
  *
  * Environment: FI_PROVIDER, FI_PROVIDER_PATH as for every libfabric program; QV_TEST_PROVIDER names
  * the fi_info to take (default: FI_PROVIDER); QV_TEST_SCALE multiplies counts (default 1);
- * QV_TEST_TIMEOUT multiplies time limits (default 1).
+ * QV_TEST_TIMEOUT multiplies time limits (default 1); QV_TEST_NODES=split puts the last rank of
+ * each case on a node of its own, as far as quiver knows (FI_QUIVER_NODE).
  */
 #ifndef FT_H
 #define FT_H
@@ -69,7 +70,7 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_completion[], ft_cases_multi[], ft_cases_cntr[], ft_cases_wait[], ft_cases_rma[],
 	ft_cases_queue[], ft_cases_flow[], ft_cases_large[], ft_cases_av[], ft_cases_close[],
 	ft_cases_thread[], ft_cases_bad[], ft_cases_env[], ft_cases_kill[], ft_cases_fuzz[],
-	ft_cases_promise[], ft_cases_stats[], ft_cases_fork[];
+	ft_cases_promise[], ft_cases_stats[], ft_cases_fork[], ft_cases_pair[];
 
 /* What a rank knows. */
 struct ft {
@@ -87,8 +88,12 @@ void ft_here(const char *file, int line);
 const char *ft_file(const struct ft_rank *r); /* without the folder */
 void ft_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void ft_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* The provider below ours, as FI_QUIVER_CORE or the layered name say; a native one is its own. */
+/* The provider below ours, as FI_QUIVER_CORE or the layered name say; a native one is its own. Of
+ * two the one by which the first and the last rank reach each other. */
 const char *ft_core(void);
+bool ft_pair(void); /* quiver over two cores */
+/* As if this rank were on a node of its own. Before it asks for a provider. */
+void ft_elsewhere(void);
 size_t ft_scaled(size_t count); /* count times QV_TEST_SCALE, at least 1 */
 
 #define FT_HERE() ft_here(__FILE__, __LINE__)

@@ -3,6 +3,7 @@
 #include "ft.h"
 
 #include <netinet/in.h>
+#include <stddef.h>
 
 enum { MANY = 1000, MANY_SHM = 200 }; /* shm of libfabric 1.17 takes 256 peers in all */
 
@@ -16,6 +17,10 @@ static size_t make_up(struct ft_ep *ep, char *name, int i)
 	if (ep->info->addr_format == FI_SOCKADDR_IN)
 		((struct sockaddr_in *)(void *)name)->sin_addr.s_addr =
 			htonl(0x7f100000u + (uint32_t)i);
+	else if (ft_pair() && len > sizeof(struct sockaddr_in)) /* the network's is the last part */
+		memcpy(name + len - sizeof(struct sockaddr_in) +
+			       offsetof(struct sockaddr_in, sin_addr),
+		       &(uint32_t){htonl(0x7f100000u + (uint32_t)i)}, sizeof(uint32_t));
 	else if (ep->info->addr_format == FI_ADDR_STR)
 		len += (size_t)sprintf(name + len - 1, "x%d", i);
 	else
@@ -62,7 +67,7 @@ static void av_many(enum fi_av_type type)
 	static fi_addr_t addrs[MANY];
 	struct fi_av_attr attr = {.type = type, .count = 8};
 	struct ft_ep ep;
-	int many = !strcmp(ft_core(), "shm") ? MANY_SHM : MANY;
+	int many = !strcmp(ft_core(), "shm") && !ft_pair() ? MANY_SHM : MANY;
 	size_t len = 0;
 
 	ft_open_domain(&ep, &(struct ft_conf){.caps = FI_SOURCE | FI_DIRECTED_RECV});

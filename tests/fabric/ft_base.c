@@ -60,6 +60,21 @@ size_t ft_scaled(size_t count)
 	return scaled < 1 ? 1 : (size_t)scaled;
 }
 
+bool ft_pair(void)
+{
+	const char *core = getenv("FI_QUIVER_CORE");
+
+	return !strcmp(ft.prov, "quiver") && (!core || !strcmp(core, "auto") || strchr(core, ','));
+}
+
+void ft_elsewhere(void)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "rank %d", ft.rank);
+	setenv("FI_QUIVER_NODE", text, 1);
+}
+
 const char *ft_core(void)
 {
 	static char name[128];
@@ -67,7 +82,9 @@ const char *ft_core(void)
 	bool layered = strcmp(ft.prov, "quiver");
 	char *end;
 
-	snprintf(name, sizeof(name), "%s", layered ? ft.prov : core ? core : "shm");
+	if (ft_pair())
+		core = getenv("QV_TEST_NODES") ? "tcp" : "shm";
+	snprintf(name, sizeof(name), "%s", layered ? ft.prov : core);
 	end = strstr(name, ";ofi_quiver");
 	if (end)
 		*end = 0;

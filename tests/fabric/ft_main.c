@@ -20,6 +20,7 @@ static const struct ft_case *const tables[] = {
 	ft_cases_wait,   ft_cases_rma,      ft_cases_queue,      ft_cases_flow,   ft_cases_large,
 	ft_cases_av,     ft_cases_close,    ft_cases_thread,     ft_cases_bad,    ft_cases_env,
 	ft_cases_kill,   ft_cases_fuzz,     ft_cases_promise,    ft_cases_stats,  ft_cases_fork,
+	ft_cases_pair,
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -76,6 +77,8 @@ static void rank_main(const struct ft_case *c, int rank)
 	sweep_shm(getpid()); /* of an earlier process with this number */
 	ft.rank = rank;
 	launch_env(c, rank);
+	if (getenv("QV_TEST_NODES") && rank == c->ranks - 1)
+		ft_elsewhere();
 	c->run();
 	fflush(NULL);
 	exit(0); /* not _exit: destructors and the leak check belong to the test */

@@ -74,7 +74,7 @@ static void wait_fd(void)
 		printf("  %s: %.0f ms of processor in %.0f ms\n", ft.name, cpu * 1e3, start * 1e3);
 	CHECK(start < N * (PAUSE * 1e-3 + 0.3));
 	/* net of libfabric 1.17 leaves its descriptor readable: no sleep over it, quiver or not */
-	CHECK(cpu < start * 0.6 || !strcmp(ft_core(), "net"));
+	CHECK(cpu < start * 0.6 || !strcmp(ft_core(), "net") || ft_pair());
 	free(buf);
 	ft_close(&ep);
 }

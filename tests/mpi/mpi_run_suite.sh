@@ -2,12 +2,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # mpi_run_suite.sh BUILD CORE RANKS SECONDS CASE... - cases of mpi_suite over quiver.
 # SECONDS is the limit of one case; a case that takes longer prints its name and its stacks.
+# CORE is one of quiver's, auto, or split: auto on two nodes, as far as quiver knows, by turns.
 build=$1 core=$2 ranks=$3 seconds=$4
 shift 4
 . "$(dirname "$0")/mpi_common.sh"
 
-over_quiver "$core" "$ranks" $((seconds * 3)) "$build/bin/mpi_suite" --limit "$seconds" --provider \
-	"$@" >"$run_dir/out" 2>&1
+command=("$build/bin/mpi_suite" --limit "$seconds" --provider "$@")
+if [ "$core" = split ]; then
+	core=auto
+	# shellcheck disable=SC2016 # the rank's shell expands it
+	command=(sh -c 'export FI_QUIVER_NODE=$((OMPI_COMM_WORLD_RANK % 2)); exec "$0" "$@"'
+		"${command[@]}")
+fi
+over_quiver "$core" "$ranks" $((seconds * 3)) "${command[@]}" >"$run_dir/out" 2>&1
 status=$?
 cat "$run_dir/out"
 check_sanitizers

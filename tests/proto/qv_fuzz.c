@@ -168,10 +168,11 @@ void fuzz_honest(struct fuzz *f, size_t len)
 void fuzz_end(struct fuzz *f)
 {
 	struct qv_proto *p = f->rig->node[FUZZ_VICTIM].p;
+	const struct qv_xport *x = f->rig->node[FUZZ_VICTIM].x;
 
-	qv_proto_peer_lost(p, FUZZ_HOSTILE);
+	qv_proto_peer_lost(p, x, FUZZ_HOSTILE);
 	if (f->spoof) { /* its packets were forged: start over with it */
-		qv_proto_peer_lost(p, FUZZ_HONEST);
+		qv_proto_peer_lost(p, x, FUZZ_HONEST);
 		rig_kill(f->rig, FUZZ_HONEST, QV_LOOP_SILENT, false);
 		rig_open(f->rig, FUZZ_HONEST, &f->rig->set);
 		rig_send(f->rig, FUZZ_HONEST, FUZZ_VICTIM, 0, 8, QV_REQ_TAGGED);

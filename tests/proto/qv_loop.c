@@ -42,7 +42,8 @@ struct qv_xport *qv_loop_open(struct qv_loop *loop, unsigned at,
 				  .inject_iov = limits->inject_iov,
 				  .send_iov = limits->send_iov,
 				  .packet_max = limits->packet_max,
-				  .read_max = limits->read_max};
+				  .read_max = limits->read_max,
+				  .drops = true};
 	ep->loop = loop;
 	ep->slot = at;
 	ep->alive = true;

@@ -50,9 +50,9 @@ static struct qv_peer *peer_at(struct qv_proto *p, uint64_t addr)
 	return peer;
 }
 
-static int sink(void *ctx, const void *buf, size_t len, uint64_t from)
+static int take(struct rig_node *node, struct qv_xport *x, const void *buf, size_t len,
+		uint64_t from)
 {
-	struct rig_node *node = ctx;
 	uint64_t head[2] = {0};
 	bool was;
 	int rc;
@@ -63,7 +63,7 @@ static int sink(void *ctx, const void *buf, size_t len, uint64_t from)
 		rc = qv_proto_tagged(peer_at(node->p, from), head[1],
 				     (const char *)buf + sizeof head, len - sizeof head);
 	else
-		rc = qv_proto_packet(node->p, buf, len, from);
+		rc = qv_proto_packet(node->p, x, buf, len, from);
 	was = qv_nomem_pause();
 
 	assert_true(rc == QV_OK || rc == QV_ENOMEM);
@@ -71,6 +71,20 @@ static int sink(void *ctx, const void *buf, size_t len, uint64_t from)
 		node->rig->on_packet(node, from, buf, len, rc);
 	qv_nomem_resume(was);
 	return rc;
+}
+
+static int sink(void *ctx, const void *buf, size_t len, uint64_t from)
+{
+	struct rig_node *node = ctx;
+
+	return take(node, node->x, buf, len, from);
+}
+
+static int other_sink(void *ctx, const void *buf, size_t len, uint64_t from)
+{
+	struct rig_node *node = ctx;
+
+	return take(node, node->other, buf, len, from);
 }
 
 static void complete(void *owner, const struct qv_comp *comp)
@@ -122,7 +136,8 @@ static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
 }
 
 /* Names are "node<index>"; the transport's word on the sender must agree. */
-static struct qv_peer *identify(void *owner, uint64_t from, const void *name, size_t len)
+static struct qv_peer *identify(void *owner, struct qv_xport *x, uint64_t from, const void *name,
+				size_t len)
 {
 	struct rig_node *node = owner;
 	const char *text = name;
@@ -135,7 +150,7 @@ static struct qv_peer *identify(void *owner, uint64_t from, const void *name, si
 	if ((from != UINT64_MAX && from != b) || node->stranger[b])
 		return NULL;
 	if (!node->peers[b])
-		node->peers[b] = qv_proto_peer_new(node->p, b, QV_USER_UNKNOWN);
+		node->peers[b] = qv_proto_peer_new(node->p, x, b, QV_USER_UNKNOWN);
 	return node->peers[b];
 }
 
@@ -154,7 +169,6 @@ void rig_open(struct rig *rig, unsigned at, const struct rig_settings *set)
 	struct rig_node *node = &rig->node[at];
 	char name[] = {'n', 'o', 'd', 'e', (char)('0' + at)};
 	struct qv_proto_settings ps = {
-		.eager_max = set->eager_max,
 		.budget = set->budget,
 		.named_sources = set->named_sources,
 		.name = name,
@@ -166,7 +180,12 @@ void rig_open(struct rig *rig, unsigned at, const struct rig_settings *set)
 	ps.match.hints = set->hints;
 	*node = (struct rig_node){.rig = rig, .index = at};
 	node->x = qv_loop_open(rig->loop, at, &set->limits, sink, node);
-	assert_int_equal(qv_proto_create(&ps, node->x, &owner_ops, node, &node->p), QV_OK);
+	node->x->eager_max = set->eager_max;
+	if (rig->other) {
+		node->other = qv_loop_open(rig->other, at, set->others, other_sink, node);
+		node->other->eager_max = set->eager_max;
+	}
+	assert_int_equal(qv_proto_create(&ps, &owner_ops, node, &node->p), QV_OK);
 }
 
 struct rig *rig_new(const struct rig_settings *set)
@@ -180,6 +199,7 @@ struct rig *rig_new(const struct rig_settings *set)
 	rig->set = *set;
 	rig->now = 1000;
 	rig->loop = qv_loop_new(&rig->rng);
+	rig->other = set->others ? qv_loop_new(&rig->rng) : NULL;
 	for (unsigned i = 0; i < set->nodes; i++)
 		rig_open(rig, i, set);
 	return rig;
@@ -190,10 +210,14 @@ static void node_close(struct rig_node *node)
 	struct qv_proto *p = node->p;
 
 	qv_loop_drain(node->rig->loop, node->index);
+	if (node->other)
+		qv_loop_drain(node->rig->other, node->index);
 	assert_int_equal(p->flights.live, 0);
 	qv_proto_destroy(p);
 	node->p = NULL;
 	assert_int_equal(qv_loop_exposed(node->rig->loop, node->index), 0);
+	if (node->other)
+		assert_int_equal(qv_loop_exposed(node->rig->other, node->index), 0);
 }
 
 void rig_kill(struct rig *rig, unsigned at, enum qv_loop_death how, bool last_words)
@@ -209,6 +233,10 @@ void rig_free(struct rig *rig)
 		if (rig->node[i].p)
 			node_close(&rig->node[i]);
 	qv_loop_free(rig->loop);
+	if (rig->other) {
+		assert_int_equal(qv_loop_bad_reads(rig->other), 0);
+		qv_loop_free(rig->other);
+	}
 	rig_reqs_free(rig);
 	free(rig);
 }
@@ -218,7 +246,18 @@ struct qv_peer *rig_peer(struct rig *rig, unsigned a, unsigned b)
 	struct rig_node *node = &rig->node[a];
 
 	if (!node->peers[b]) {
-		node->peers[b] = qv_proto_peer_new(node->p, b, RIG_USER(b));
+		node->peers[b] = qv_proto_peer_new(node->p, node->x, b, RIG_USER(b));
+		assert_non_null(node->peers[b]);
+	}
+	return node->peers[b];
+}
+
+struct qv_peer *rig_other_peer(struct rig *rig, unsigned a, unsigned b)
+{
+	struct rig_node *node = &rig->node[a];
+
+	if (!node->peers[b]) {
+		node->peers[b] = qv_proto_peer_new(node->p, node->other, b, RIG_USER(b));
 		assert_non_null(node->peers[b]);
 	}
 	return node->peers[b];
@@ -233,7 +272,9 @@ bool rig_step(struct rig *rig)
 		qv_proto_progress(p);
 		qv_nomem_leave();
 	}
-	return qv_loop_step(rig->loop);
+	if (rig->other && qv_rnd(&rig->rng) & 1)
+		return qv_loop_step(rig->other) || qv_loop_step(rig->loop);
+	return qv_loop_step(rig->loop) || (rig->other && qv_loop_step(rig->other));
 }
 
 static bool somebody_tries(const struct rig *rig)

@@ -27,7 +27,8 @@ struct rig_node {
 	struct rig *rig;
 	unsigned index;
 	struct qv_xport *x;
-	struct qv_proto *p; /* NULL: not open */
+	struct qv_xport *other; /* over the second loopback, if there is one */
+	struct qv_proto *p;     /* NULL: not open */
 	struct qv_peer *peers[QV_LOOP_MAX];
 	bool stranger[QV_LOOP_MAX]; /* HELLO of this node is refused */
 	unsigned complaints;
@@ -55,6 +56,7 @@ struct rig_req {
 struct rig_settings {
 	unsigned nodes;
 	struct qv_loop_limits limits;
+	struct qv_loop_limits *others; /* NULL: one loopback only */
 	size_t eager_max, budget;
 	uint32_t hints, named_sources;
 };
@@ -63,6 +65,7 @@ struct rig {
 	uint64_t seed, rng, now;
 	struct rig_settings set;
 	struct qv_loop *loop;
+	struct qv_loop *other; /* a second way between the nodes, or NULL */
 	struct rig_node node[QV_LOOP_MAX];
 	struct rig_req *reqs;
 	bool hostile; /* reads of memory that nobody exposed are no mistake of ours */
@@ -90,6 +93,8 @@ void rig_kill(struct rig *rig, unsigned at, enum qv_loop_death how, bool last_wo
 
 /* node a's peer for node b, made where there is none yet. */
 struct qv_peer *rig_peer(struct rig *rig, unsigned a, unsigned b);
+/* The same, but a new one is spoken to over the second loopback. */
+struct qv_peer *rig_other_peer(struct rig *rig, unsigned a, unsigned b);
 
 /* cut: pieces of the buffer (1 .. QV_IOV_MAX); some may be empty. */
 struct rig_req *rig_req_new(struct rig *rig, unsigned node, size_t len, unsigned cut);

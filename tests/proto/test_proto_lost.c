@@ -79,7 +79,7 @@ static void one_loss(enum qv_loop_death how, bool last_words, bool by_transport)
 	}
 	rig_kill(l.rig, 1, how, last_words);
 	if (by_transport)
-		qv_proto_peer_lost(l.rig->node[0].p, 1);
+		qv_proto_peer_lost(l.rig->node[0].p, l.rig->node[0].x, 1);
 	else
 		rig_peer(l.rig, 0, 1)->proc.pid = 0x7ffffff0; /* no such process */
 	rig_settle(l.rig);
@@ -235,7 +235,7 @@ static void error_in_the_call(void **state)
 			if (rig_peer(rig, i, !i)->failed)
 				rig_check_idle(rig, i), failed++;
 			else
-				qv_proto_peer_lost(rig->node[i].p, !i);
+				qv_proto_peer_lost(rig->node[i].p, rig->node[i].x, !i);
 		assert_int_equal(failed, 1);
 		assert_int_equal(send->done, 1);
 		assert_true(recv->done == 1 || nth == 1); /* the RTS itself was lost */

@@ -221,7 +221,7 @@ static bool lose_half(void)
 		rig_free(rig);
 		return false;
 	}
-	qv_proto_peer_lost(rig->node[0].p, 1);
+	qv_proto_peer_lost(rig->node[0].p, rig->node[0].x, 1);
 	rig_check_status(half, QV_EPEER);
 	rig_settle(rig); /* the HELLO of 1 revives it at 0, whose second HELLO tells 1 */
 	rig_check_status(recv, QV_EPEER);

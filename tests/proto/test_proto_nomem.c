@@ -168,13 +168,9 @@ static void discard(void **state)
 /* An endpoint that cannot be made leaves nothing behind. */
 static void create(void **state)
 {
-	uint64_t rng = rig_seed();
-	struct qv_loop *loop = qv_loop_new(&rng);
-	struct rig_settings set = rig_defaults(1);
-	struct qv_xport *x = qv_loop_open(loop, 0, &set.limits, NULL, NULL);
 	static const struct qv_proto_owner_ops ops = {
 		.complete = NULL, .sent = NULL, .identify = NULL, .complain = NULL};
-	struct qv_proto_settings ps = {.eager_max = 1};
+	struct qv_proto_settings ps = {.budget = 1};
 	struct qv_proto *p = NULL;
 	int rc = QV_ENOMEM;
 	unsigned n = 0;
@@ -183,7 +179,7 @@ static void create(void **state)
 	while (rc == QV_ENOMEM) {
 		qv_nomem_after(++n, 0);
 		qv_nomem_enter();
-		rc = qv_proto_create(&ps, x, &ops, NULL, &p);
+		rc = qv_proto_create(&ps, &ops, NULL, &p);
 		qv_nomem_leave();
 		assert_true(rc == QV_OK || p == NULL);
 	}
@@ -193,9 +189,8 @@ static void create(void **state)
 	qv_proto_destroy(p);
 	p = NULL;
 	ps.match.structure = "no such structure";
-	assert_int_equal(qv_proto_create(&ps, x, &ops, NULL, &p), QV_EINVAL);
+	assert_int_equal(qv_proto_create(&ps, &ops, NULL, &p), QV_EINVAL);
 	assert_null(p);
-	qv_loop_free(loop);
 }
 
 int main(void)

@@ -55,7 +55,7 @@ static void named_again(void **state)
 	rig_settle(rig);
 	qv_proto_peer_set_user(rig_peer(rig, 2, 0), QV_USER_UNKNOWN);
 	assert_int_equal(qv_proto_peer_first_user(rig_peer(rig, 2, 0)), RIG_USER(0));
-	again = qv_proto_peer_new(rig->node[2].p, 1, RIG_USER(0));
+	again = qv_proto_peer_new(rig->node[2].p, rig->node[2].x, 1, RIG_USER(0));
 	assert_non_null(again);
 	rig->node[2].peers[1] = again;
 	assert_int_equal(source_of(rig, 2, 1), 2001);
@@ -132,7 +132,7 @@ static void too_many(void **state)
 	struct qv_proto *p = NULL;
 
 	qv_match_settings_default(&ps.match);
-	assert_int_equal(qv_proto_create(&ps, rig->node[0].x, NULL, NULL, &p), QV_EINVAL);
+	assert_int_equal(qv_proto_create(&ps, NULL, NULL, &p), QV_EINVAL);
 	assert_null(p);
 	rig_free(rig);
 }
