@@ -122,9 +122,10 @@ int qv_match_allows(const struct qv_match *engine, uint64_t ignore, uint32_t src
 	return QV_OK;
 }
 
-static QV_APART int post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg **msg)
+static QV_APART int post_promised(struct qv_match *engine, struct qv_recv *recv,
+				  struct qv_msg **msg)
 {
-	if (engine->hints && qv_match_allows(engine, recv->ignore, recv->src))
+	if (qv_match_allows(engine, recv->ignore, recv->src))
 		return QV_EINVAL;
 	return engine->ops->post(engine, recv, msg);
 }
@@ -133,7 +134,9 @@ int qv_match_post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg *
 {
 	if (qv_likely(engine->direct))
 		return qv_auto_post_short(qv_auto_of(engine), recv, msg);
-	return post(engine, recv, msg);
+	if (qv_likely(!engine->hints))
+		return engine->ops->post(engine, recv, msg);
+	return post_promised(engine, recv, msg);
 }
 
 struct qv_recv *qv_match_arrive(struct qv_match *engine, uint64_t tag, uint32_t src)
