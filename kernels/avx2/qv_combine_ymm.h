@@ -222,7 +222,7 @@ QV_INLINE __m256i y_load_low(const char *p, size_t bytes)
 		return _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p));
 	if (bytes == 8)
 		return _mm256_castsi128_si256(_mm_loadl_epi64((const __m128i *)p));
-	memcpy(&word, p, bytes);
+	memcpy(&word, p, bytes < sizeof(word) ? bytes : sizeof(word));
 	return _mm256_castsi128_si256(_mm_cvtsi32_si128((int)word));
 }
 
@@ -236,7 +236,7 @@ QV_INLINE void y_store_low(char *p, __m256i v, size_t bytes)
 	else if (bytes == 8)
 		_mm_storel_epi64((__m128i *)p, low);
 	else
-		memcpy(p, &word, bytes);
+		memcpy(p, &word, bytes < sizeof(word) ? bytes : sizeof(word));
 }
 
 QV_INLINE void y_step_low(struct qv_walk *w, size_t bytes, y_op op)
