@@ -69,8 +69,8 @@ uint32_t qv_ring_position(const struct qv_line *q, const uint64_t *e)
 	if (pos < n && qv_line_at(q, pos) == e)
 		return pos;
 	for (pos = 0; pos + 4 < n; pos += 4)
-		if ((qv_line_at(q, pos) == e) | (qv_line_at(q, pos + 1) == e) |
-		    (qv_line_at(q, pos + 2) == e) | (qv_line_at(q, pos + 3) == e))
+		if (qv_line_at(q, pos) == e || qv_line_at(q, pos + 1) == e ||
+		    qv_line_at(q, pos + 2) == e || qv_line_at(q, pos + 3) == e)
 			break;
 	while (qv_line_at(q, pos) != e)
 		pos++;
