@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define SHORT_USES 1000 /* of an empty queue, after which an engine may see that it is idle */
+#define SHORT_USES 4096 /* of an empty queue, after which an engine may see that it is idle */
 #define SEARCHES   64   /* at random places: an index that is built on demand is built then */
 
 /* The trace of a mem case: SEARCHES pairs of a random case of this depth, then all in order. */

@@ -20,6 +20,9 @@
 #define TOLERANCE_TICKS 512
 /* Ticks in a window of the memory upkeep. */
 #define WINDOW 1024
+/* The same while the ring or a table has as many places as this: half a megabyte or more. */
+#define WINDOW_BIG 16
+#define BIG        65536
 
 void qv_line_set_active(struct qv_line *q, uint32_t active)
 {
@@ -120,7 +123,15 @@ int qv_line_to_list(struct qv_auto *a, struct qv_line *q)
 
 void qv_line_emptied(struct qv_line *q)
 {
-	if (++q->empties < q->empties_max)
+	int big = 0;
+
+	for (int i = 0; i < QV_N_CLASSES; i++) {
+		if (qv_index_slots(&q->ix[i]) < BIG)
+			continue;
+		qv_index_free(&q->ix[i], q->log.mem);
+		big = 1;
+	}
+	if (!big && ++q->empties < q->empties_max)
 		return;
 	/* No entries, so the tables are all zero: nothing to clear. */
 	qv_line_set_active(q, 0);
@@ -135,6 +146,15 @@ QV_COLD void qv_line_harden(struct qv_auto *a, struct qv_line *q, struct qv_inde
 	if (q->only == ix)
 		ix->live = qv_line_len(q) + 1; /* and the one that is being inserted */
 	qv_line_set_active(q, q->active);
+}
+
+static int is_big(const struct qv_line *q)
+{
+	uint32_t slots = q->ring_mask;
+
+	for (int i = 0; i < QV_N_CLASSES; i++)
+		slots |= qv_index_slots(&q->ix[i]);
+	return slots >= BIG;
 }
 
 /* Give back what the last two windows had no use for. */
@@ -202,7 +222,7 @@ int qv_line_tick(struct qv_auto *a, struct qv_line *q)
 {
 	if (qv_line_len(q) > q->peak)
 		q->peak = qv_line_len(q);
-	if (q->tail / QV_TICK % WINDOW == 0)
+	if (q->tail / QV_TICK % (is_big(q) ? WINDOW_BIG : WINDOW) == 0)
 		shrink(a, q);
 	if (q->mode == QV_AUTO_HASH)
 		hash_tick(a, q);
