@@ -28,6 +28,7 @@
 #define QV_N_VIEWS 4
 /* Bits of `active`: each index in use has the bit of its number; the log; an index is strong. */
 #define QV_INDEXES       0xffu
+#define QV_ORDER_ACTIVE  0x100u /* unexpected: the list in order, for short queues */
 #define QV_LOG_ACTIVE    0x80000000u
 #define QV_STRONG_ACTIVE 0x40000000u
 #define QV_UNUSUAL       (QV_LOG_ACTIVE | QV_STRONG_ACTIVE)
@@ -42,6 +43,9 @@ enum qv_auto_mode { QV_AUTO_LIST, QV_AUTO_HASH };
  */
 enum { QV_SEQ, QV_RECV_LOG = QV_RECV_LINKS + QV_LINKS };
 enum { QV_MSG_LOG = 1, QV_MSG_LINKS };
+/* The list in order has its links where the last index would have its own: only one of them is. */
+#define QV_MSG_ORDER (QV_MSG_LINKS + (QV_N_VIEWS - 1) * QV_LINKS)
+enum { QV_YOUNGER, QV_OLDER };
 #define QV_IN_LOG 1u
 
 /* How the short ways of the data path find an entry. */
@@ -100,6 +104,11 @@ struct qv_line {
 	/* Unexpected: the class that last searched without an index, and the cost of that. */
 	uint64_t wanted_ignore;
 	uint32_t wanted_any;
+	/* Unexpected, if QV_ORDER_ACTIVE: the ends of the list in order; tail at its last use. */
+	uint64_t *oldest, *newest;
+	uint64_t order_used;
+	uint32_t order_pays; /* an index of a class has had few keys: walk instead, while short */
+	uint32_t far; /* unexpected: searches since the last tick that no index answered at once */
 	uint64_t log_used;  /* tail at the last search in the log */
 	uint64_t log_debt;  /* posted: cost of the log. unexpected: of scans without a log */
 	uint64_t log_limit; /* posted: how many times its price a new choice must be worth */
@@ -256,6 +265,46 @@ void qv_posted_find(struct qv_line *q, uint64_t tag, uint32_t src, struct qv_fou
 /* Take f->e out of its index; the caller counts. */
 void qv_posted_remove(struct qv_line *q, const struct qv_found *f);
 void qv_posted_upkeep(struct qv_auto *a, struct qv_line *q);
+
+/*
+ * qv_auto_order.c: a list of all unexpected messages in order, for a short queue in HASH: to walk
+ * it for receives without an index costs less than an index.
+ */
+
+/* The list is there, or could be made. Up to QV_ORDER_MAX messages. */
+int qv_order_is_on(struct qv_auto *a, struct qv_line *q);
+void qv_order_drop(struct qv_line *q);
+uint64_t *qv_order_find(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32_t src);
+
+#define QV_ORDER_MAX 24
+
+QV_INLINE void qv_order_join(struct qv_line *q, uint64_t *e)
+{
+	uint64_t *links = e + QV_MSG_ORDER;
+
+	links[QV_YOUNGER] = 0;
+	links[QV_OLDER] = (uintptr_t)q->newest;
+	if (q->newest)
+		(q->newest + QV_MSG_ORDER)[QV_YOUNGER] = (uintptr_t)e;
+	else
+		q->oldest = e;
+	q->newest = e;
+}
+
+QV_INLINE void qv_order_leave(struct qv_line *q, const uint64_t *e)
+{
+	const uint64_t *links = e + QV_MSG_ORDER;
+	uint64_t *younger = qv_entry(links[QV_YOUNGER]), *older = qv_entry(links[QV_OLDER]);
+
+	if (younger)
+		(younger + QV_MSG_ORDER)[QV_OLDER] = (uintptr_t)older;
+	else
+		q->newest = older;
+	if (older)
+		(older + QV_MSG_ORDER)[QV_YOUNGER] = (uintptr_t)younger;
+	else
+		q->oldest = younger;
+}
 
 /* qv_auto_unexpected.c: the unexpected queue in HASH. */
 

@@ -174,6 +174,8 @@ static int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
 	queue_in(a, q, 1, msg);
 	queue_in(a, q, 2, msg);
 	queue_in(a, q, 3, msg);
+	if (q->active & QV_ORDER_ACTIVE)
+		qv_order_join(q, msg->priv);
 	joined(q);
 	return QV_OK;
 }

@@ -98,7 +98,7 @@ QV_INLINE struct qv_index *index_for(struct qv_line *q, uint64_t ignore, uint32_
 {
 	struct qv_index *wider = NULL;
 
-	for (uint32_t rest = q->active; rest; rest &= rest - 1) {
+	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1) {
 		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
 
 		if (qv_index_is_class(ix, ignore, src))
@@ -147,6 +147,8 @@ static QV_APART int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct
 	leave_index(q, 1, ix, e);
 	leave_index(q, 2, ix, e);
 	leave_index(q, 3, ix, e);
+	if (q->active & QV_ORDER_ACTIVE)
+		qv_order_leave(q, e);
 	*msg = qv_msg_of(e);
 	qv_line_leave(q);
 	return QV_OK;

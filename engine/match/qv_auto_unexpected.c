@@ -24,11 +24,13 @@
  * one costs more than it saves. So few insertions in a tick may meet a bucket in use; so many ticks
  * it takes, twice as many each time that the narrower index had to come back.
  */
-#define CROWDED_FEW 12
-#define WARY_MIN    4
-#define WARY_MAX    128
+#define CROWDED_FEW  12
+#define CROWDED_MANY 44
+#define WARY_MIN     4
+#define WARY_MAX     128
 /* Appends after which the indexes are those that the traffic needs. */
-#define SETTLED       1024
+#define SETTLED       256
+#define FAR_MANY      12
 #define MANY_INDEXES  3
 #define TOLERANCE_MAX 4
 /* Appends without a search until an index or the log goes. */
@@ -45,6 +47,8 @@ void qv_unexpected_insert(struct qv_auto *a, struct qv_line *q, uint64_t *e)
 {
 	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1)
 		qv_line_insert(a, q, &q->ix[__builtin_ctz(rest)], QV_UNEXPECTED, e);
+	if (q->active & QV_ORDER_ACTIVE)
+		qv_order_join(q, e);
 	/* A log that lacks an entry is of no use; the indexes have it. */
 	if (q->active & QV_LOG_ACTIVE && qv_vlist_append(&q->log, e))
 		drop_log(q);
@@ -107,6 +111,8 @@ static struct qv_index *build_index(struct qv_auto *a, struct qv_line *q, uint64
 		i++;
 	if (i == QV_N_VIEWS || prepare_index(a, q, i, ignore, src))
 		return NULL;
+	if (i == QV_N_VIEWS - 1 && q->active & QV_ORDER_ACTIVE)
+		qv_order_drop(q);
 	v = qv_line_collect(a, q);
 	if (!v)
 		return NULL;
@@ -254,8 +260,14 @@ void qv_unexpected_find(struct qv_auto *a, struct qv_line *q, uint64_t tag, uint
 	int again = q->wanted_ignore == ignore && q->wanted_any == (src == QV_SRC_ANY);
 	struct qv_index *ix = NULL;
 
+	q->far++;
 	if (find_indexed(q, tag, ignore, src, f))
 		return;
+	if (qv_order_is_on(a, q)) {
+		f->e = qv_order_find(q, tag, ignore, src);
+		f->ix = NULL;
+		return;
+	}
 	if (again && qv_line_len(q) > SHORT)
 		ix = build_index(a, q, ignore, src);
 	q->wanted_ignore = ignore;
@@ -278,6 +290,8 @@ void qv_unexpected_remove(struct qv_line *q, const struct qv_found *f)
 		else
 			qv_index_remove(ix, QV_UNEXPECTED, 1, f->e);
 	}
+	if (q->active & QV_ORDER_ACTIVE)
+		qv_order_leave(q, f->e);
 	if (q->active & QV_LOG_ACTIVE)
 		qv_vlist_remove(&q->log, f->e);
 }
@@ -300,25 +314,46 @@ static int is_spare(const struct qv_line *q, const struct qv_index *ix, uint32_t
 	return 0;
 }
 
-/* Few messages, in many indexes: walking costs less, even though it may be much. */
+/* Few messages, and indexes that are many or of little help: walking costs less, even though it may
+ * be much. */
 static int is_better_walked(const struct qv_line *q)
 {
-	return qv_line_len(q) <= QV_TOLERANT_LEN && q->tail - q->hash_since > SETTLED &&
-	       __builtin_popcount(q->active & QV_INDEXES) >= MANY_INDEXES;
+	uint64_t age = q->tail - q->hash_since;
+
+	if (qv_line_len(q) > QV_TOLERANT_LEN)
+		return 0;
+	return (age > SETTLED && q->far >= FAR_MANY) ||
+	       (age > 4 * SETTLED && __builtin_popcount(q->active & QV_INDEXES) >= MANY_INDEXES);
+}
+
+/* In a short queue, an index in which nearly all messages share a key with others is no better than
+ * the list in order, and costs more. */
+static int is_no_index(const struct qv_line *q, const struct qv_index *ix)
+{
+	return qv_line_len(q) <= QV_ORDER_MAX && ix->crowded > CROWDED_MANY;
 }
 
 void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 {
 	if (is_better_walked(q) && qv_line_to_list(a, q) == QV_OK) {
-		q->tolerance = q->tolerance < TOLERANCE_MAX ? q->tolerance + 1 : TOLERANCE_MAX;
+		q->tolerance = q->tolerance < TOLERANCE_MAX ? q->tolerance + 2 : TOLERANCE_MAX;
 		return;
 	}
+	q->far = 0;
+	if (qv_line_len(q) > QV_ORDER_MAX)
+		q->order_pays = 0;
 	for (int i = 0; i < QV_N_VIEWS; i++) {
 		struct qv_index *ix = &q->ix[i];
 		uint32_t others = q->active & QV_INDEXES & ~(1u << i);
 
 		if (!(q->active >> i & 1))
 			continue;
+		if (others && is_no_index(q, ix)) {
+			qv_index_clear(ix);
+			qv_line_set_active(q, q->active & ~(1u << i));
+			q->order_pays = 1;
+			continue;
+		}
 		ix->debt /= 2;
 		ix->calm = ix->crowded > CROWDED_FEW ? 0
 			   : ix->calm < WARY_MAX     ? ix->calm + 1
@@ -332,6 +367,8 @@ void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 		/* Without memory buckets get longer; the next tick tries again. */
 		(void)qv_index_reserve(ix, QV_UNEXPECTED, &a->base.mem, qv_line_len(q) + QV_TICK);
 	}
+	if (q->active & QV_ORDER_ACTIVE && q->tail - q->order_used > IDLE_LOG)
+		qv_order_drop(q);
 	if (q->active & QV_LOG_ACTIVE && q->tail - q->log_used > IDLE_LOG)
 		drop_log(q);
 }

@@ -8,6 +8,7 @@ set(qv_match_sources
 	match/qv_auto_arrive.c
 	match/qv_auto_collect.c
 	match/qv_auto_mode.c
+	match/qv_auto_order.c
 	match/qv_auto_post.c
 	match/qv_auto_posted.c
 	match/qv_auto_ring.c

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_auto_order.c - structure "auto": the list in order of a short unexpected queue in HASH. */
+#include "match/qv_auto.h"
+
+int qv_order_is_on(struct qv_auto *a, struct qv_line *q)
+{
+	uint32_t n = qv_line_len(q);
+	struct qv_ordered *v;
+
+	if (!q->order_pays || n > QV_ORDER_MAX || q->active >> (QV_N_VIEWS - 1) & 1)
+		return 0;
+	if (q->active & QV_ORDER_ACTIVE)
+		return 1;
+	v = qv_line_collect(a, q);
+	if (!v)
+		return 0;
+	q->oldest = q->newest = NULL;
+	for (uint32_t i = 0; i < n; i++)
+		qv_order_join(q, v[i].e);
+	qv_line_collect_done(a, q, v);
+	qv_line_set_active(q, q->active | QV_ORDER_ACTIVE);
+	return 1;
+}
+
+void qv_order_drop(struct qv_line *q)
+{
+	qv_line_set_active(q, q->active & ~QV_ORDER_ACTIVE);
+}
+
+uint64_t *qv_order_find(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32_t src)
+{
+	uint64_t *e = q->oldest;
+
+	q->order_used = q->tail;
+	for (; e; e = qv_entry((e + QV_MSG_ORDER)[QV_YOUNGER])) {
+		const struct qv_msg *msg = qv_msg_of(e);
+
+		if (qv_accepts(tag, ignore, src, msg->tag, msg->src))
+			break;
+		q->rejected++;
+	}
+	return e;
+}
