@@ -102,6 +102,7 @@ struct qv_fi_ep {
 	struct qv_fi_av *av;
 	struct qv_fi_ep *next_av;
 	struct fid_eq *eq;
+	struct qv_fi_pass *passes; /* RMA operations that the cores have in hand */
 	bool closing;
 };
 
@@ -199,6 +200,8 @@ void qv_fi_ep_progress(struct qv_fi_ep *ep);
 /* ---- qv_fi_comp.c ------------------------------------------------------------------------------
  */
 extern const struct qv_proto_owner_ops qv_fi_owner_ops;
+/* The cores are closed: what they still had in hand never completes. */
+void qv_fi_rma_end(struct qv_fi_ep *ep);
 void qv_fi_rma_complete(struct qv_fi_ep *ep, void *context, uint64_t flags, bool entry, int err);
 void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, uint64_t data, fi_addr_t src);
 int qv_fi_errno(int status); /* enum qv_status to a positive FI_E*, 0 for QV_OK */

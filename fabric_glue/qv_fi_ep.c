@@ -252,6 +252,7 @@ static int ep_close(struct fid *fid)
 	unbind(ep);
 	for (unsigned r = 0; r < ep->rails; r++)
 		qv_fi_rail_close(&ep->rail[r]);
+	qv_fi_rma_end(ep);
 	if (ep->proto)
 		qv_proto_destroy(ep->proto);
 	for (unsigned r = 0; r < ep->rails; r++) {

@@ -9,13 +9,39 @@
 	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE)
 
 /* One operation that the core has in hand. */
-struct pass {
+struct qv_fi_pass {
 	struct qv_xfer xfer; /* first */
 	struct qv_fi_ep *ep;
+	struct qv_fi_pass *next, **at; /* in ep->passes; *at is this one */
 	void *context;
 	uint64_t flags;
 	bool entry;
 };
+
+static void remember(struct qv_fi_pass *pass)
+{
+	struct qv_fi_pass **first = &pass->ep->passes;
+
+	pass->next = *first;
+	pass->at = first;
+	if (pass->next)
+		pass->next->at = &pass->next;
+	*first = pass;
+}
+
+static void forget(struct qv_fi_pass *pass)
+{
+	*pass->at = pass->next;
+	if (pass->next)
+		pass->next->at = pass->at;
+	free(pass);
+}
+
+void qv_fi_rma_end(struct qv_fi_ep *ep)
+{
+	while (ep->passes)
+		forget(ep->passes);
+}
 
 static struct qv_fi_ep *ep_of(struct fid_ep *fid)
 {
@@ -24,10 +50,10 @@ static struct qv_fi_ep *ep_of(struct fid_ep *fid)
 
 static void pass_done(struct qv_xfer *xfer, int status)
 {
-	struct pass *pass = container_of(xfer, struct pass, xfer);
+	struct qv_fi_pass *pass = container_of(xfer, struct qv_fi_pass, xfer);
 
 	qv_fi_rma_complete(pass->ep, pass->context, pass->flags, pass->entry, qv_fi_errno(status));
-	free(pass);
+	forget(pass);
 }
 
 /* The way to an application address, lock held. */
@@ -59,7 +85,7 @@ static ssize_t rma_msg(struct qv_fi_ep *ep, const struct fi_msg_rma *msg, uint64
 {
 	struct fi_msg_rma out = *msg;
 	struct qv_fi_rail *rail;
-	struct pass *pass;
+	struct qv_fi_pass *pass;
 	ssize_t rc;
 
 	if (!ep->dom->has_rma)
@@ -81,6 +107,8 @@ static ssize_t rma_msg(struct qv_fi_ep *ep, const struct fi_msg_rma *msg, uint64
 		rc = give(rail, &out, flags, kind);
 	if (rc)
 		free(pass);
+	else
+		remember(pass);
 	if (rc == -FI_EAGAIN)
 		qv_fi_ep_progress(ep);
 	qv_fi_unlock(ep->dom);
