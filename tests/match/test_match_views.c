@@ -100,6 +100,36 @@ static void test_spare_index_goes(void **state)
 	qv_match_destroy(m);
 }
 
+/* Where an index of a rare class would have one key, a short queue is walked in order instead. */
+static void test_short_queue_in_order(void **state)
+{
+	enum { N = 8, ROUNDS = 20000 };
+	struct qv_msg msg[N];
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+	struct qv_line *q = &qv_auto_of(m)->unexpected;
+	int ordered = 0;
+
+	for (uint32_t i = 0; i < N; i++)
+		queue(m, &msg[i], i, i);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		uint32_t i = draw(N);
+
+		if (n % 10) {
+			assert_ptr_equal(post_for(m, i, 0, i), &msg[i]);
+			queue(m, &msg[i], i, i);
+		} else { /* takes the oldest, which goes to the end */
+			struct qv_msg *got = post_for(m, 0, UINT64_MAX, QV_SRC_ANY);
+
+			queue(m, got, got->tag, got->src);
+		}
+		ordered += (q->active & QV_ORDER_ACTIVE) != 0;
+	}
+	assert_in_range(ordered, ROUNDS / 2, ROUNDS);
+	assert_true(inspected(m) < 3 * ROUNDS);
+	qv_match_destroy(m);
+}
+
 /* A short queue that receives of many classes search is better walked; the form comes to rest. */
 static void test_short_queue_is_walked(void **state)
 {
@@ -148,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_wildcards_on_unexpected),
 		cmocka_unit_test(test_idle_index_goes),
 		cmocka_unit_test(test_spare_index_goes),
+		cmocka_unit_test(test_short_queue_in_order),
 		cmocka_unit_test(test_short_queue_is_walked),
 		cmocka_unit_test(test_second_index_stays),
 	};
