@@ -128,7 +128,8 @@ QV_INLINE enum qv_short arrive_try(struct qv_line *q, uint64_t tag, uint32_t src
 	if (q->way == QV_WAY_MANY)
 		return QV_SHORT_FAR;
 	r = qv_recv_of(qv_line_at(q, 0));
-	if (((r->tag ^ tag) & ~r->ignore) != 0 || recv_word(r) != src)
+	if (((r->tag ^ tag) & ~r->ignore) != 0 ||
+	    (recv_word(r) != src && recv_word(r) != QV_SRC_ANY))
 		return QV_SHORT_FAR;
 	q->head++;
 	*recv = r;
@@ -254,7 +255,8 @@ QV_INLINE enum qv_short post_try(struct qv_line *q, const struct qv_recv *recv, 
 	if (q->way == QV_WAY_MANY)
 		return QV_SHORT_FAR;
 	m = qv_msg_of(qv_line_at(q, 0));
-	if (((m->tag ^ recv->tag) & ~recv->ignore) != 0 || m->src != recv->src)
+	if (((m->tag ^ recv->tag) & ~recv->ignore) != 0 ||
+	    (m->src != recv->src && recv->src != QV_SRC_ANY))
 		return QV_SHORT_FAR;
 	q->head++;
 	*msg = m;
