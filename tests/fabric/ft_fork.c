@@ -13,8 +13,8 @@ enum child { EXIT, LEAVE, RUN, KINDS };
 static int in_child;
 
 #ifdef __SANITIZE_ADDRESS__
-/* LeakSanitizer asks this at exit. A child has not the stacks of its parent's other threads, so what
- * only these point to would be called leaked. */
+/* LeakSanitizer asks this at exit. A child has not the stacks of its parent's other threads, so
+ * what only these point to would be called leaked. */
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
