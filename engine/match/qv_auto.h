@@ -244,6 +244,27 @@ QV_INLINE void qv_line_insert(struct qv_auto *a, struct qv_line *q, struct qv_in
 	qv_line_met(a, q, ix, qv_index_insert_at(ix, side, slot, e));
 }
 
+/* Entries that are hashed and prefetched together when a queue is indexed. */
+#define QV_BATCH 16
+
+/* LIST, about to be indexed: number the k entries at distance `first`, fetch their slots in ix and
+ * the entries of the batch that follows. */
+QV_INLINE void qv_line_hash_batch(struct qv_line *q, const struct qv_index *ix, enum qv_side side,
+				  uint32_t first, uint32_t k, uint64_t **slots)
+{
+	uint32_t n = qv_line_len(q);
+
+	for (uint32_t i = 0; i < k; i++) {
+		uint64_t *e = qv_line_at(q, first + i);
+
+		e[QV_SEQ] = q->head + first + i;
+		slots[i] = qv_index_slot_of(ix, side, e);
+		__builtin_prefetch(slots[i], 1);
+		if (first + i + QV_BATCH < n)
+			__builtin_prefetch(qv_line_at(q, first + i + QV_BATCH), 1);
+	}
+}
+
 /* qv_auto_collect.c: all entries of HASH. */
 
 struct qv_ordered {

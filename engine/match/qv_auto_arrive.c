@@ -84,13 +84,7 @@ static struct qv_recv *arrive_indexed(struct qv_auto *a, uint64_t tag, uint32_t 
 
 	e = qv_index_follow(q->only, QV_POSTED, only_slot(q, tag, src), tag, src, &link,
 			    &q->rejected);
-	if (!e)
-		return arrive_missed(a);
-	if (qv_unlikely(qv_recv_of(e)->flags & QV_RECV_STICKY))
-		return arrive_sticky(a, e);
-	qv_index_pop(q->only, QV_POSTED, link, e);
-	qv_line_leave(q);
-	return qv_recv_of(e);
+	return e ? arrive_found(a, e, link, q->only) : arrive_missed(a);
 }
 
 static struct qv_recv *arrive_walk(struct qv_auto *a, uint64_t tag, uint32_t src)

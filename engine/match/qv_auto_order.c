@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_auto_order.c - structure "auto": the list in order of a short unexpected queue in HASH. */
-#include "match/qv_auto.h"
+#include "match/qv_auto_path.h"
 
 int qv_order_is_on(struct qv_auto *a, struct qv_line *q)
 {
@@ -32,12 +32,7 @@ uint64_t *qv_order_find(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32
 	uint64_t *e = q->oldest;
 
 	q->order_used = q->tail;
-	for (; e; e = qv_entry((e + QV_MSG_ORDER)[QV_YOUNGER])) {
-		const struct qv_msg *msg = qv_msg_of(e);
-
-		if (qv_accepts(tag, ignore, src, msg->tag, msg->src))
-			break;
+	for (; e && !msg_fits(e, tag, ignore, src); e = qv_entry((e + QV_MSG_ORDER)[QV_YOUNGER]))
 		q->rejected++;
-	}
 	return e;
 }

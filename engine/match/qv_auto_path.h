@@ -71,10 +71,7 @@ QV_INLINE int only_is_class(const struct qv_line *q, uint64_t ignore, uint32_t s
 QV_INLINE void fill_slot(struct qv_line *q, uint64_t *slot, uint64_t *e, uint64_t *links)
 {
 	e[QV_SEQ] = joined(q);
-	links[QV_NEXT] = 0;
-	links[QV_PEER] = (uintptr_t)e;
-	links[QV_BUCKET] = 0;
-	*slot = (uintptr_t)e;
+	qv_index_fill_links(slot, e, links);
 }
 
 /* ---- a message arrives ------------------------------------------------------------------------

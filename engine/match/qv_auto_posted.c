@@ -16,8 +16,6 @@
 #define LOG_LIMIT_MAX (UINT64_C(1) << 32)
 #define LOG_MANY      64
 #define SAMPLE        64
-/* Entries that are hashed and prefetched together when a queue is indexed. */
-#define BATCH 16
 
 static struct qv_index *find_class(struct qv_line *q, uint64_t ignore, uint32_t src)
 {
@@ -134,7 +132,7 @@ static void tally_all(const struct qv_line *q, struct tally *t)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct qv_recv *r = qv_recv_of(qv_line_at(q, i));
 
-		__builtin_prefetch(qv_line_at(q, i + BATCH < n ? i + BATCH : i));
+		__builtin_prefetch(qv_line_at(q, i + QV_BATCH < n ? i + QV_BATCH : i));
 		if (qv_likely(last && is_tally_of(last, r)))
 			last->n++;
 		else
@@ -175,7 +173,7 @@ static int fill_one(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, u
 /* The table may be in no near cache: fetch the slots of a batch first. */
 static int fill_batch(struct qv_auto *a, struct qv_line *q, uint32_t first, uint32_t n)
 {
-	struct qv_index *ix[BATCH];
+	struct qv_index *ix[QV_BATCH];
 	int err = QV_OK;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -202,7 +200,7 @@ static int fill_only(struct qv_auto *a, struct qv_line *q)
 	struct qv_recv *oldest = qv_recv_of(qv_line_at(q, 0));
 	struct qv_index *ix = &q->ix[0];
 	uint32_t n = qv_line_len(q);
-	uint64_t *slots[BATCH];
+	uint64_t *slots[QV_BATCH];
 
 	qv_index_set_class(ix, oldest->ignore, oldest->src == QV_SRC_ANY);
 	for (uint32_t i = 0; i < n && i < SAMPLE; i++) { /* a mixture soon shows */
@@ -213,25 +211,18 @@ static int fill_only(struct qv_auto *a, struct qv_line *q)
 	}
 	if (qv_index_reserve(ix, QV_POSTED, &a->base.mem, n + QV_TICK))
 		return 0;
-	for (uint32_t first = 0; first < n; first += BATCH) {
-		uint32_t k = n - first < BATCH ? n - first : BATCH;
+	for (uint32_t first = 0; first < n; first += QV_BATCH) {
+		uint32_t k = n - first < QV_BATCH ? n - first : QV_BATCH;
 
+		qv_line_hash_batch(q, ix, QV_POSTED, first, k, slots);
 		for (uint32_t i = 0; i < k; i++) {
-			const struct qv_recv *r = qv_recv_of(qv_line_at(q, first + i));
+			uint64_t *e = qv_line_at(q, first + i);
+			const struct qv_recv *r = qv_recv_of(e);
 
 			if (!qv_index_is_class(ix, r->ignore, r->src)) {
 				qv_index_clear(ix);
 				return 0;
 			}
-			slots[i] = qv_index_slot(ix, r->tag, r->src);
-			__builtin_prefetch(slots[i], 1);
-			if (first + i + BATCH < n)
-				__builtin_prefetch(qv_line_at(q, first + i + BATCH), 1);
-		}
-		for (uint32_t i = 0; i < k; i++) {
-			uint64_t *e = qv_line_at(q, first + i);
-
-			e[QV_SEQ] = q->head + first + i;
 			if (qv_unlikely(qv_index_insert_at(ix, QV_POSTED, slots[i], e) >
 					QV_BUCKET_MAX) &&
 			    !ix->strong) {
@@ -253,8 +244,8 @@ int qv_posted_fill(struct qv_auto *a, struct qv_line *q)
 	q->active = 0;
 	if (!n || !fill_only(a, q)) {
 		err = choose_classes(a, q);
-		for (uint32_t i = 0; i < n && !err; i += BATCH)
-			err = fill_batch(a, q, i, n - i < BATCH ? n - i : BATCH);
+		for (uint32_t i = 0; i < n && !err; i += QV_BATCH)
+			err = fill_batch(a, q, i, n - i < QV_BATCH ? n - i : QV_BATCH);
 	} else {
 		for (int c = 1; c < QV_N_CLASSES; c++)
 			q->ix[c].live = 0;

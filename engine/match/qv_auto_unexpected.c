@@ -13,7 +13,6 @@
  */
 #include "match/qv_auto.h"
 
-#define BATCH 16
 /* Up to here the log is as good as an index, and cheaper to build. */
 #define SHORT 4
 /* Steps in the index of a wider class: in one search, and in all since the last tick but few. */
@@ -74,23 +73,15 @@ int qv_unexpected_fill(struct qv_auto *a, struct qv_line *q, uint64_t ignore, ui
 	if (prepare_index(a, q, 0, ignore, src))
 		return QV_ENOMEM;
 	qv_line_set_active(q, 1);
-	for (uint32_t first = 0; first < n; first += BATCH) {
-		uint32_t k = n - first < BATCH ? n - first : BATCH;
-		uint64_t *slots[BATCH];
+	for (uint32_t first = 0; first < n; first += QV_BATCH) {
+		uint32_t k = n - first < QV_BATCH ? n - first : QV_BATCH;
+		uint64_t *slots[QV_BATCH];
 		int strong = ix->strong;
 
-		for (uint32_t i = 0; i < k; i++) {
-			const struct qv_msg *msg = qv_msg_of(qv_line_at(q, first + i));
-
-			slots[i] = qv_index_slot(ix, msg->tag, msg->src);
-			__builtin_prefetch(slots[i], 1);
-			if (first + i + BATCH < n)
-				__builtin_prefetch(qv_line_at(q, first + i + BATCH), 1);
-		}
+		qv_line_hash_batch(q, ix, QV_UNEXPECTED, first, k, slots);
 		for (uint32_t i = 0; i < k; i++) {
 			uint64_t *e = qv_line_at(q, first + i);
 
-			e[QV_SEQ] = q->head + first + i;
 			if (qv_unlikely(ix->strong != strong)) /* since the last entry */
 				slots[i] = qv_index_slot_of(ix, QV_UNEXPECTED, e);
 			qv_line_met(a, q, ix, qv_index_insert_at(ix, QV_UNEXPECTED, slots[i], e));

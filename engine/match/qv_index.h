@@ -186,16 +186,20 @@ QV_INLINE void qv_index_pop(const struct qv_index *ix, enum qv_side side, uint64
 	*link = bucket;
 }
 
-/* e becomes the head of a new list at *slot, the empty end of a bucket. */
-QV_INLINE void qv_index_fill_slot(const struct qv_index *ix, enum qv_side side, uint64_t *slot,
-				  uint64_t *e)
+/* e, whose links are at l, becomes the head of a new list at *slot, the empty end of a bucket. */
+QV_INLINE void qv_index_fill_links(uint64_t *slot, uint64_t *e, uint64_t *l)
 {
-	uint64_t *l = qv_links(ix, side, e);
-
 	l[QV_NEXT] = 0;
 	l[QV_PEER] = (uintptr_t)e;
 	l[QV_BUCKET] = 0;
 	*slot = (uintptr_t)e;
+}
+
+/* The same, with its links where ix has them. */
+QV_INLINE void qv_index_fill_slot(const struct qv_index *ix, enum qv_side side, uint64_t *slot,
+				  uint64_t *e)
+{
+	qv_index_fill_links(slot, e, qv_links(ix, side, e));
 }
 
 /*
