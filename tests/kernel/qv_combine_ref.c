@@ -292,8 +292,9 @@ void qv_ref_draw(enum qv_type type, void *out)
 	for (size_t at = 0; at < qv_type_size(type); at++)
 		p[at] = (char)(qv_ref_random() >> 32);
 	for (size_t at = 0; part_type(type) == QV_TYPE_LONG_DOUBLE && at < qv_type_size(type);
-	     at += sizeof(long double))
-		put_part(type, p + at,
-			 ldexpl((long double)(int64_t)qv_ref_random(),
-				(int)(qv_ref_random() % 33000) - 16500));
+	     at += sizeof(long double)) {
+		const int exponent = (int)(qv_ref_random() % 33000) - 16500;
+
+		put_part(type, p + at, ldexpl((long double)(int64_t)qv_ref_random(), exponent));
+	}
 }
