@@ -7,15 +7,6 @@
 
 #define MAX_FACTORS 32 /* of a number below 2^32 */
 
-static const char *const names[QV_N_ALGORITHMS] = {
-	"binomial", "ring", "butterfly", "radix", "pipeline", "direct", "clairvoyant", "segmented",
-};
-
-const char *qv_algorithm_name(enum qv_algorithm algorithm)
-{
-	return (unsigned int)algorithm < QV_N_ALGORITHMS ? names[algorithm] : NULL;
-}
-
 static struct qv_step *new_step(struct qv_builder *b)
 {
 	struct qv_schedule *s = b->s;
@@ -37,12 +28,12 @@ static struct qv_step *new_step(struct qv_builder *b)
 static uint32_t add(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, uint32_t first,
 		    uint32_t blocks, uint32_t after)
 {
-	struct qv_step *step = blocks ? new_step(b) : NULL;
+	struct qv_step *step = new_step(b);
 
 	if (!step)
 		return QV_STEP_NONE;
-	*step = (struct qv_step){kind, peer, 0, first, blocks, after};
-	if (kind == QV_STEP_SEND)
+	*step = (struct qv_step){kind, peer, 0, first, blocks, after, first};
+	if (qv_is_send(kind))
 		step->tag = b->sent[peer]++;
 	else if (qv_is_receive(kind))
 		step->tag = b->received[peer]++;
@@ -52,13 +43,28 @@ static uint32_t add(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer,
 uint32_t qv_add_send(struct qv_builder *b, uint32_t peer, uint32_t first, uint32_t blocks,
 		     uint32_t after)
 {
-	return add(b, QV_STEP_SEND, peer, first, blocks, after);
+	return blocks ? add(b, QV_STEP_SEND, peer, first, blocks, after) : QV_STEP_NONE;
 }
 
 uint32_t qv_add_receive(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, uint32_t first,
 			uint32_t blocks, uint32_t after)
 {
-	return add(b, kind, peer, first, blocks, after);
+	return blocks ? add(b, kind, peer, first, blocks, after) : QV_STEP_NONE;
+}
+
+void qv_add_range(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, uint32_t low,
+		  uint32_t n)
+{
+	const uint32_t P = b->spec->ranks, until_end = P - low < n ? P - low : n;
+
+	add(b, kind, peer, low, until_end, QV_STEP_NONE);
+	if (n > until_end)
+		add(b, kind, peer, 0, n - until_end, QV_STEP_NONE);
+}
+
+void qv_add_signal(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer)
+{
+	add(b, kind, peer, 0, 0, QV_STEP_NONE);
 }
 
 void qv_add_fence(struct qv_builder *b)
@@ -104,31 +110,35 @@ static int by_arrival(const struct qv_schedule_spec *spec)
 	return spec->algorithm == QV_ALG_CLAIRVOYANT || spec->algorithm == QV_ALG_SEGMENTED;
 }
 
+static int has_root(enum qv_coll coll)
+{
+	return coll == QV_COLL_REDUCE || coll == QV_COLL_BROADCAST || coll == QV_COLL_GATHER ||
+	       coll == QV_COLL_SCATTER;
+}
+
 static int judge(const struct qv_schedule_spec *spec, uint32_t rank)
 {
-	if ((unsigned int)spec->coll > QV_COLL_REDUCE_SCATTER ||
+	if ((unsigned int)spec->coll >= QV_N_COLLS ||
 	    (unsigned int)spec->algorithm >= QV_N_ALGORITHMS)
 		return QV_EINVAL;
 	if (!spec->ranks || spec->ranks >= UINT32_MAX / 2 || rank >= spec->ranks ||
 	    spec->root >= spec->ranks)
 		return QV_EINVAL;
-	if (spec->coll != QV_COLL_REDUCE && spec->root)
+	if (!has_root(spec->coll) && spec->root)
 		return QV_EINVAL;
 	if (spec->algorithm == QV_ALG_RADIX && !radix_fits(spec))
 		return QV_EINVAL;
 	if (by_arrival(spec) && spec->arrive && !spec->round)
 		return QV_EINVAL;
-	/* Blocks travel around a ring from where they begin; arrivals have no order. */
-	if (spec->ordered && (spec->algorithm == QV_ALG_RING || by_arrival(spec)))
-		return QV_ENOSYS;
-	return QV_OK;
+	return qv_schedule_exists(spec->coll, spec->algorithm, spec->ordered) ? QV_OK : QV_ENOSYS;
 }
 
 static uint32_t blocks_of(const struct qv_schedule_spec *spec)
 {
-	if (spec->coll == QV_COLL_REDUCE_SCATTER)
+	if (spec->coll == QV_COLL_REDUCE_SCATTER || spec->coll >= QV_COLL_GATHER)
 		return spec->ranks;
 	switch (spec->algorithm) {
+	case QV_ALG_DISSEMINATION:
 	case QV_ALG_BINOMIAL:
 	case QV_ALG_CLAIRVOYANT: return 1;
 	case QV_ALG_SEGMENTED:
@@ -137,28 +147,44 @@ static uint32_t blocks_of(const struct qv_schedule_spec *spec)
 	}
 }
 
-static void build(struct qv_builder *b)
+/* What the rank has to begin with goes where it belongs in its work vector. */
+static void contribute(struct qv_builder *b)
+{
+	const enum qv_coll coll = b->spec->coll;
+
+	switch (coll) {
+	case QV_COLL_BARRIER: return;
+	case QV_COLL_GATHER:
+	case QV_COLL_ALLGATHER:
+	case QV_COLL_ALLTOALL:
+		add(b, QV_STEP_COPY, 0, b->rank, 1, QV_STEP_NONE);
+		if (coll != QV_COLL_ALLTOALL && !b->failed)
+			b->s->steps[b->s->n - 1].from = 0;
+		break;
+	case QV_COLL_BROADCAST:
+	case QV_COLL_SCATTER:
+		if (b->rank != b->spec->root)
+			return;
+		/* fall through */
+	default: add(b, QV_STEP_COPY, 0, 0, b->s->blocks, QV_STEP_NONE);
+	}
+	if (coll != QV_COLL_ALLTOALL)
+		qv_add_fence(b);
+}
+
+static void build_exchange(struct qv_builder *b)
 {
 	const struct qv_schedule_spec *spec = b->spec;
 	uint32_t k[MAX_FACTORS];
 	size_t n = 0;
 
-	add(b, QV_STEP_COPY, 0, 0, b->s->blocks, QV_STEP_NONE);
-	if (spec->ranks == 1)
-		return;
-	qv_add_fence(b);
 	switch (spec->algorithm) {
-	case QV_ALG_BINOMIAL: qv_build_binomial(b); return;
-	case QV_ALG_CLAIRVOYANT: qv_build_clairvoyant(b); return;
-	case QV_ALG_SEGMENTED: qv_build_segmented(b); return;
-	case QV_ALG_RING: qv_build_ring(b); return;
-	case QV_ALG_PIPELINE: qv_build_pipeline(b); return;
 	case QV_ALG_DIRECT: k[n++] = spec->ranks; break;
 	case QV_ALG_BUTTERFLY:
 		for (uint32_t two = 2; two <= spec->ranks; two *= 2)
 			k[n++] = 2;
 		break;
-	case QV_ALG_RADIX:
+	default:
 		n = spec->radix_n;
 		if (n)
 			memcpy(k, spec->radix, n * sizeof(*k));
@@ -169,30 +195,131 @@ static void build(struct qv_builder *b)
 	qv_build_exchange(b, k, n);
 }
 
+static void build(struct qv_builder *b)
+{
+	const struct qv_schedule_spec *spec = b->spec;
+
+	contribute(b);
+	if (spec->ranks == 1)
+		return;
+	if (spec->coll == QV_COLL_BROADCAST && spec->algorithm == QV_ALG_BINOMIAL) {
+		qv_build_delivery(b, spec->root);
+		return;
+	}
+	if (!qv_combines(spec->coll)) {
+		qv_build_move(b);
+		return;
+	}
+	switch (spec->algorithm) {
+	case QV_ALG_BINOMIAL: qv_build_binomial(b); return;
+	case QV_ALG_CLAIRVOYANT: qv_build_clairvoyant(b); return;
+	case QV_ALG_SEGMENTED: qv_build_segmented(b, 1); return;
+	case QV_ALG_RING: qv_build_ring(b); return;
+	case QV_ALG_PIPELINE: qv_build_pipeline(b); return;
+	default: build_exchange(b); return;
+	}
+}
+
+static void open_builder(struct qv_builder *b, const struct qv_schedule_spec *spec, uint32_t rank)
+{
+	*b = (struct qv_builder){.spec = spec, .rank = rank};
+	b->s = calloc(1, sizeof(*b->s));
+	b->sent = calloc(spec->ranks, 2 * sizeof(*b->sent));
+	if (!b->s || !b->sent) {
+		b->failed = 1;
+		return;
+	}
+	b->received = b->sent + spec->ranks;
+	b->s->ranks = spec->ranks;
+	b->s->rank = rank;
+	b->s->coll = spec->coll;
+	b->s->blocks = blocks_of(spec);
+}
+
+/* The schedule, or NULL. */
+static struct qv_schedule *close_builder(struct qv_builder *b)
+{
+	free(b->sent);
+	if (!b->failed)
+		return b->s;
+	qv_schedule_free(b->s);
+	return NULL;
+}
+
 int qv_schedule_build(const struct qv_schedule_spec *spec, uint32_t rank,
 		      struct qv_schedule **schedule)
 {
-	struct qv_builder b = {.spec = spec, .rank = rank};
+	struct qv_builder b;
+	struct qv_schedule *s;
 	int rc = judge(spec, rank);
 
 	if (rc)
 		return rc;
-	b.s = calloc(1, sizeof(*b.s));
-	b.sent = calloc(spec->ranks, 2 * sizeof(*b.sent));
-	if (b.s && b.sent) {
-		b.received = b.sent + spec->ranks;
-		b.s->ranks = spec->ranks;
-		b.s->rank = rank;
-		b.s->blocks = blocks_of(spec);
+	open_builder(&b, spec, rank);
+	if (!b.failed)
 		build(&b);
+	s = close_builder(&b);
+	if (!s)
+		return QV_ENOMEM;
+	*schedule = s;
+	return QV_OK;
+}
+
+/* Each rank of a segmented schedule goes through all rounds; so one pass is enough for all. */
+static void build_segmented(struct qv_builder *b, uint32_t ranks)
+{
+	for (uint32_t r = 0; r < ranks; r++) {
+		open_builder(&b[r], b[0].spec, r);
+		if (!b[r].failed)
+			contribute(&b[r]);
+		if (b[r].failed)
+			b[0].failed = 1;
 	}
-	free(b.sent);
-	if (b.s && b.received && !b.failed) {
-		*schedule = b.s;
-		return QV_OK;
+	if (!b[0].failed && ranks > 1)
+		qv_build_segmented(b, ranks);
+}
+
+static int build_all_segmented(const struct qv_schedule_spec *spec, struct qv_schedule **all)
+{
+	struct qv_builder *b = calloc(spec->ranks, sizeof(*b));
+	struct qv_schedule **made = calloc(spec->ranks, sizeof(*made));
+	int rc = QV_ENOMEM;
+
+	if (b && made) {
+		b[0].spec = spec;
+		build_segmented(b, spec->ranks);
+		rc = QV_OK;
+		for (uint32_t r = 0; r < spec->ranks; r++) {
+			made[r] = close_builder(&b[r]);
+			if (!made[r])
+				rc = QV_ENOMEM;
+		}
+		if (!rc)
+			memcpy(all, made, spec->ranks * sizeof(*all));
+		for (uint32_t r = 0; r < spec->ranks && rc; r++)
+			qv_schedule_free(made[r]);
 	}
-	qv_schedule_free(b.s);
-	return QV_ENOMEM;
+	free(b);
+	free(made);
+	return rc;
+}
+
+int qv_schedule_build_all(const struct qv_schedule_spec *spec, struct qv_schedule **all)
+{
+	int rc = judge(spec, 0);
+	uint32_t r = 0;
+
+	if (rc)
+		return rc;
+	if (spec->algorithm == QV_ALG_SEGMENTED)
+		return build_all_segmented(spec, all);
+	while (r < spec->ranks && !rc) {
+		rc = qv_schedule_build(spec, r, &all[r]);
+		r += !rc;
+	}
+	while (rc && r-- > 0)
+		qv_schedule_free(all[r]);
+	return rc;
 }
 
 void qv_schedule_free(struct qv_schedule *schedule)

@@ -7,6 +7,7 @@
 
 struct qv_schedule {
 	uint32_t ranks, rank, blocks;
+	enum qv_coll coll;
 	size_t n, room;
 	struct qv_step *steps;
 };
@@ -26,14 +27,28 @@ uint32_t qv_add_send(struct qv_builder *b, uint32_t peer, uint32_t first, uint32
 		     uint32_t after);
 uint32_t qv_add_receive(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, uint32_t first,
 			uint32_t blocks, uint32_t after);
+/* Blocks low .. low+n-1 modulo the number of ranks, as one message or two. By QV_STEP_SEND or
+ * QV_STEP_STORE; the steps wait for nothing. */
+void qv_add_range(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, uint32_t low,
+		  uint32_t n);
+/* A signal to a peer, or from it; it waits for nothing. */
+void qv_add_signal(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer);
 /* Nothing is added where nothing could wait. */
 void qv_add_fence(struct qv_builder *b);
 
 /* ---- one function per family; the copy is there already ----------------------------------------
  */
+/* Of collectives that combine nothing, qv_schedule_move.c. */
+void qv_build_move(struct qv_builder *b);
+/* Blocks that are their ranks' own, to the root; and from the root, to their ranks. */
+void qv_build_gather(struct qv_builder *b);
+void qv_build_scatter(struct qv_builder *b);
+/* Each rank's own block to all others, once around. */
+void qv_build_round_trip(struct qv_builder *b);
 void qv_build_binomial(struct qv_builder *b);
 void qv_build_clairvoyant(struct qv_builder *b);
-void qv_build_segmented(struct qv_builder *b);
+/* For one rank, or for all: n builders, by rank. */
+void qv_build_segmented(struct qv_builder *b, uint32_t n);
 void qv_build_ring(struct qv_builder *b);
 void qv_build_pipeline(struct qv_builder *b);
 /* Groups of k[0], k[1], ...; ranks beyond their product fold first. */
@@ -62,6 +77,9 @@ void qv_group_close(struct qv_group *g);
 const struct qv_step *qv_group_step(const struct qv_group *g, size_t number);
 /* Whether the step, by its own rank, could run now. */
 int qv_group_ready(const struct qv_group *g, size_t number);
+/* Whether the end of each rank depends on the beginning of every rank; all steps have been run.
+ * QV_EINVAL: not so, and why; QV_ENOMEM. */
+int qv_check_barrier(const struct qv_group *g, char *why, size_t room);
 /* It is done; fences that nothing holds any more are passed. */
 void qv_group_done(struct qv_group *g, size_t number);
 
@@ -69,6 +87,16 @@ void qv_group_done(struct qv_group *g, size_t number);
 static inline size_t qv_block_begin(uint32_t blocks, size_t count, uint32_t i)
 {
 	return (size_t)((uint64_t)count / blocks * i + (uint64_t)count % blocks * i / blocks);
+}
+
+static inline int qv_is_send(enum qv_step_kind kind)
+{
+	return kind == QV_STEP_SEND || kind == QV_STEP_SEND_IN;
+}
+
+static inline int qv_combines(enum qv_coll coll)
+{
+	return coll <= QV_COLL_REDUCE_SCATTER;
 }
 
 static inline int qv_is_receive(enum qv_step_kind kind)

@@ -17,6 +17,7 @@ struct value {
 	uint64_t *set;
 	uint32_t first, end;
 	int in_order;
+	uint32_t block; /* of the contribution */
 };
 
 struct check {
@@ -53,6 +54,8 @@ static int touch(const struct qv_step *a, const struct qv_step *b)
 {
 	const int writes = a->kind != QV_STEP_SEND || b->kind != QV_STEP_SEND;
 
+	if (a->kind == QV_STEP_SEND_IN || b->kind == QV_STEP_SEND_IN)
+		return 0; /* nothing writes to a contribution */
 	return writes && a->first < b->first + b->blocks && b->first < a->first + a->blocks;
 }
 
@@ -86,9 +89,12 @@ static int check_order(struct check *c, uint32_t rank)
 
 /* ---- what the steps do ------------------------------------------------------------------------
  */
-static void contribute(struct check *c, uint32_t rank)
+static void contribute(struct check *c, size_t number)
 {
-	for (uint32_t block = 0; block < c->g.all[0]->blocks; block++) {
+	const struct qv_step *step = qv_group_step(&c->g, number);
+	const uint32_t rank = c->g.rank[number];
+
+	for (uint32_t block = step->first; block < step->first + step->blocks; block++) {
 		struct value *v = value_of(c, rank, block);
 
 		memset(v->set, 0, c->words * sizeof(*v->set));
@@ -96,7 +102,25 @@ static void contribute(struct check *c, uint32_t rank)
 		v->first = rank;
 		v->end = rank + 1;
 		v->in_order = 1;
+		v->block = block;
 	}
+}
+
+/* What a rank sends of its contribution, in the place of what it has in its work vector. */
+static void store_contribution(const struct check *c, struct value *mine, uint32_t peer,
+			       uint32_t block)
+{
+	memset(mine->set, 0, c->words * sizeof(*mine->set));
+	mine->set[peer / 64] = UINT64_C(1) << peer % 64;
+	mine->block = block;
+}
+
+static int is_empty(const struct check *c, const struct value *v)
+{
+	for (size_t w = 0; w < c->words; w++)
+		if (v->set[w])
+			return 0;
+	return 1;
 }
 
 static int combine(struct check *c, struct value *mine, const struct value *theirs, int left)
@@ -118,14 +142,23 @@ static int combine(struct check *c, struct value *mine, const struct value *thei
 static int receive(struct check *c, size_t number)
 {
 	const struct qv_step *step = qv_group_step(&c->g, number);
+	const struct qv_step *sent = qv_group_step(&c->g, c->g.partner[number]);
 	const uint32_t rank = c->g.rank[number];
 
 	for (uint32_t block = step->first; block < step->first + step->blocks; block++) {
 		struct value *mine = value_of(c, rank, block);
 		const struct value *theirs = value_of(c, step->peer, block);
 
-		if (step->kind == QV_STEP_STORE) {
+		if (sent->kind == QV_STEP_SEND_IN) {
+			if (step->kind != QV_STEP_STORE)
+				return fail(c, "rank %u combines what is to be stored", rank);
+			store_contribution(c, mine, step->peer, sent->first + block - step->first);
+		} else if (is_empty(c, theirs)) {
+			return fail(c, "rank %u sends block %u, which it does not have", step->peer,
+				    block);
+		} else if (step->kind == QV_STEP_STORE) {
 			memcpy(mine->set, theirs->set, c->words * sizeof(*mine->set));
+			mine->block = theirs->block;
 			mine->first = theirs->first;
 			mine->end = theirs->end;
 			mine->in_order = theirs->in_order;
@@ -147,13 +180,12 @@ static int run(struct check *c)
 		for (size_t i = 0; i < g->n; i++) {
 			const enum qv_step_kind kind = qv_group_step(g, i)->kind;
 
-			if (kind == QV_STEP_SEND || kind == QV_STEP_FENCE ||
-			    !qv_group_ready(g, i) ||
+			if (qv_is_send(kind) || kind == QV_STEP_FENCE || !qv_group_ready(g, i) ||
 			    (kind != QV_STEP_COPY && !qv_group_ready(g, g->partner[i])))
 				continue;
 			moved = 1;
 			if (kind == QV_STEP_COPY) {
-				contribute(c, g->rank[i]);
+				contribute(c, i);
 			} else {
 				if (receive(c, i))
 					return QV_EINVAL;
@@ -174,32 +206,61 @@ static int run(struct check *c)
 static int has_result(const struct check *c, uint32_t rank, uint32_t block)
 {
 	switch (c->spec->coll) {
-	case QV_COLL_REDUCE: return rank == c->spec->root;
-	case QV_COLL_ALLREDUCE: return 1;
-	case QV_COLL_REDUCE_SCATTER: return rank == block;
+	case QV_COLL_BARRIER: return 0;
+	case QV_COLL_REDUCE:
+	case QV_COLL_GATHER: return rank == c->spec->root;
+	case QV_COLL_ALLREDUCE:
+	case QV_COLL_BROADCAST:
+	case QV_COLL_ALLGATHER:
+	case QV_COLL_ALLTOALL: return 1;
+	case QV_COLL_REDUCE_SCATTER:
+	case QV_COLL_SCATTER: return rank == block;
 	}
 	return 0;
 }
 
+/* Whether a result holds the contribution of r. */
+static int wants(const struct check *c, uint32_t block, uint32_t r)
+{
+	switch (c->spec->coll) {
+	case QV_COLL_BROADCAST:
+	case QV_COLL_SCATTER: return r == c->spec->root;
+	case QV_COLL_GATHER:
+	case QV_COLL_ALLGATHER:
+	case QV_COLL_ALLTOALL: return r == block;
+	default: return 1;
+	}
+}
+
+static int check_result(struct check *c, uint32_t rank, uint32_t block)
+{
+	const struct value *v = value_of(c, rank, block);
+	const uint32_t from = c->spec->coll == QV_COLL_ALLTOALL ? rank : block;
+
+	for (uint32_t r = 0; r < c->spec->ranks; r++) {
+		const int has = (int)(v->set[r / 64] >> r % 64 & 1);
+
+		if (has && !wants(c, block, r))
+			return fail(c, "rank %u, block %u: has that of rank %u", rank, block, r);
+		if (!has && wants(c, block, r))
+			return fail(c, "rank %u, block %u: rank %u is missing", rank, block, r);
+	}
+	if (v->block != from)
+		return fail(c, "rank %u, block %u: is block %u", rank, block, v->block);
+	if (c->spec->ordered && qv_combines(c->spec->coll) && !v->in_order)
+		return fail(c, "rank %u, block %u: not in order of ranks", rank, block);
+	return QV_OK;
+}
+
 static int check_results(struct check *c)
 {
-	const uint32_t P = c->spec->ranks;
+	int rc = QV_OK;
 
-	for (uint32_t rank = 0; rank < P; rank++)
-		for (uint32_t block = 0; block < c->g.all[0]->blocks; block++) {
-			const struct value *v = value_of(c, rank, block);
-
-			if (!has_result(c, rank, block))
-				continue;
-			for (uint32_t r = 0; r < P; r++)
-				if (!(v->set[r / 64] >> r % 64 & 1))
-					return fail(c, "rank %u, block %u: rank %u is missing",
-						    rank, block, r);
-			if (c->spec->ordered && !v->in_order)
-				return fail(c, "rank %u, block %u: not in order of ranks", rank,
-					    block);
-		}
-	return QV_OK;
+	for (uint32_t rank = 0; rank < c->spec->ranks && !rc; rank++)
+		for (uint32_t block = 0; block < c->g.all[0]->blocks && !rc; block++)
+			if (has_result(c, rank, block))
+				rc = check_result(c, rank, block);
+	return rc;
 }
 
 static int open_values(struct check *c)
@@ -233,6 +294,8 @@ int qv_schedule_check(const struct qv_schedule_spec *spec, struct qv_schedule *c
 		rc = run(&c);
 	if (!rc)
 		rc = check_results(&c);
+	if (!rc && spec->coll == QV_COLL_BARRIER)
+		rc = qv_check_barrier(&c.g, why, room);
 	free(c.values);
 	free(c.sets);
 	qv_group_close(&c.g);

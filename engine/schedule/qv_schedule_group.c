@@ -30,7 +30,7 @@ static size_t collect(const struct qv_group *g, struct end *ends)
 
 	for (size_t i = 0; i < g->n; i++) {
 		const struct qv_step *step = qv_group_step(g, i);
-		const int is_send = step->kind == QV_STEP_SEND;
+		const int is_send = qv_is_send(step->kind);
 
 		if (is_send)
 			ends[n++] = (struct end){g->rank[i], step->peer, step->tag, 1, i};
@@ -47,11 +47,13 @@ static int link_ends(struct qv_group *g, const struct end *ends, size_t n, size_
 		const struct end *a = &ends[i], *b = &ends[i + 1 < n ? i + 1 : i];
 		const struct qv_step *x = qv_group_step(g, a->number);
 		const struct qv_step *y = qv_group_step(g, b->number);
+		/* A contribution goes to other blocks than it has. */
+		const int elsewhere = x->kind == QV_STEP_SEND_IN || y->kind == QV_STEP_SEND_IN;
 
 		*bad = a->number;
 		if (a->from != b->from || a->to != b->to || a->tag != b->tag ||
-		    a->is_send == b->is_send || a->from == a->to || x->first != y->first ||
-		    x->blocks != y->blocks)
+		    a->is_send == b->is_send || a->from == a->to || x->blocks != y->blocks ||
+		    (!elsewhere && x->first != y->first))
 			return QV_EINVAL;
 		g->partner[a->number] = b->number;
 		g->partner[b->number] = a->number;

@@ -3,42 +3,6 @@
 #include "qv_schedule.h"
 
 /* ---- ring ------------------------------------------------------------------------------------ */
-/*
- * The blocks that the ranks counted low .. high-1 from the root hold after the ring, which are
- * their own: one range, or two where the count passes the last rank.
- */
-static void gather_step(struct qv_builder *b, uint32_t peer, uint32_t low, uint32_t high, int send)
-{
-	const uint32_t P = b->spec->ranks, root = b->spec->root;
-	const uint32_t first = (low + root) % P, blocks = high - low;
-	const uint32_t until_end = P - first < blocks ? P - first : blocks;
-
-	for (int part = 0; part < 2; part++) {
-		uint32_t at = part ? 0 : first, n = part ? blocks - until_end : until_end;
-
-		if (send)
-			qv_add_send(b, peer, at, n, QV_STEP_NONE);
-		else
-			qv_add_receive(b, QV_STEP_STORE, peer, at, n, QV_STEP_NONE);
-	}
-}
-
-/* A binomial tree, each message with the blocks of a whole subtree. */
-static void gather(struct qv_builder *b)
-{
-	const uint32_t P = b->spec->ranks, root = b->spec->root, v = (b->rank + P - root) % P;
-
-	for (uint32_t k = 1; k < P; k *= 2) {
-		qv_add_fence(b);
-		if (v & k) {
-			gather_step(b, (v - k + root) % P, v, v + k < P ? v + k : P, 1);
-			return;
-		}
-		if (v + k < P)
-			gather_step(b, (v + k + root) % P, v + k, v + 2 * k < P ? v + 2 * k : P, 0);
-	}
-}
-
 void qv_build_ring(struct qv_builder *b)
 {
 	const uint32_t P = b->spec->ranks, r = b->rank, down = (r + P - 1) % P, up = (r + 1) % P;
@@ -50,12 +14,9 @@ void qv_build_ring(struct qv_builder *b)
 		qv_add_fence(b);
 	}
 	if (b->spec->coll == QV_COLL_REDUCE)
-		gather(b);
-	for (uint32_t i = 0; i < P - 1 && b->spec->coll == QV_COLL_ALLREDUCE; i++) {
-		qv_add_send(b, down, (r + i) % P, 1, QV_STEP_NONE);
-		qv_add_receive(b, QV_STEP_STORE, up, (r + i + 1) % P, 1, QV_STEP_NONE);
-		qv_add_fence(b);
-	}
+		qv_build_gather(b);
+	if (b->spec->coll == QV_COLL_ALLREDUCE)
+		qv_build_round_trip(b);
 }
 
 /* ---- pipeline ---------------------------------------------------------------------------------

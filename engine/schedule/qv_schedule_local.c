@@ -31,6 +31,7 @@ static size_t elements(const struct local *l, uint32_t i)
 static void receive(struct local *l, size_t number)
 {
 	const struct qv_step *step = qv_group_step(&l->g, number);
+	const struct qv_step *sent = qv_group_step(&l->g, l->g.partner[number]);
 	const struct qv_local_run *run = l->run;
 	const size_t at = elements(l, step->first),
 		     count = elements(l, step->first + step->blocks) - at;
@@ -40,7 +41,8 @@ static void receive(struct local *l, size_t number)
 	if (!count)
 		return;
 	mine = l->work[l->g.rank[number]] + at * run->item;
-	theirs = l->work[step->peer] + at * run->item;
+	theirs = sent->kind == QV_STEP_SEND_IN ? l->in[step->peer] : l->work[step->peer];
+	theirs += elements(l, sent->first) * run->item;
 	if (step->kind == QV_STEP_STORE)
 		memcpy(mine, theirs, count * run->item);
 	else if (step->kind == QV_STEP_COMBINE)
@@ -49,19 +51,24 @@ static void receive(struct local *l, size_t number)
 		run->reduce(run->context, mine, theirs, mine, count);
 }
 
-static void copy(struct local *l, uint32_t rank)
+static void copy(struct local *l, size_t number)
 {
-	const size_t bytes = l->run->count * l->run->item;
+	const struct qv_step *step = qv_group_step(&l->g, number);
+	const uint32_t rank = l->g.rank[number];
+	const size_t at = elements(l, step->first),
+		     count = elements(l, step->first + step->blocks) - at;
+	const char *from = (const char *)l->in[rank] + elements(l, step->from) * l->run->item;
+	char *to = l->work[rank] + at * l->run->item;
 
-	if (bytes && l->in[rank] != l->work[rank])
-		memcpy(l->work[rank], l->in[rank], bytes);
+	if (count && from != to)
+		memcpy(to, from, count * l->run->item);
 }
 
 /* Run a step that can run; the sender's end of a message goes with the receiver's. */
 static void take(struct local *l, size_t number)
 {
 	if (qv_group_step(&l->g, number)->kind == QV_STEP_COPY) {
-		copy(l, l->g.rank[number]);
+		copy(l, number);
 	} else {
 		receive(l, number);
 		qv_group_done(&l->g, l->g.partner[number]);
@@ -78,13 +85,17 @@ int qv_schedule_run_local(const struct qv_local_run *run, struct qv_schedule *co
 
 	if (rc)
 		return rc;
+	if (all[0]->coll == QV_COLL_ALLTOALL && run->count % ranks) {
+		qv_group_close(&l.g);
+		return QV_EINVAL;
+	}
 	l.random = run->seed * 2 + 1;
 	do {
 		left = ready = 0;
 		for (size_t i = 0; i < l.g.n; i++) {
 			const enum qv_step_kind kind = qv_group_step(&l.g, i)->kind;
 
-			if (l.g.done[i] || kind == QV_STEP_SEND || kind == QV_STEP_FENCE)
+			if (l.g.done[i] || qv_is_send(kind) || kind == QV_STEP_FENCE)
 				continue;
 			left++;
 			if (!qv_group_ready(&l.g, i) ||

@@ -60,6 +60,8 @@ int qv_run_start(struct qv_run *run, const struct qv_run_data *data)
 {
 	if (!run->failed && (run->open || run->fence < run->s->n))
 		return QV_EAGAIN;
+	if (run->s->coll == QV_COLL_ALLTOALL && data->count % run->s->ranks)
+		return QV_EINVAL;
 	memset(run->state, WAITS, run->s->n);
 	run->data = *data;
 	run->failed = 0;
@@ -105,22 +107,29 @@ void qv_run_done(struct qv_run *run, uint32_t step, int status)
 	finish(run, step);
 }
 
-static void copy(const struct qv_run *r)
+static void copy(const struct qv_run *r, const struct qv_step *step, size_t at, size_t bytes)
 {
-	if (r->data.count && r->data.in != r->data.work)
-		memcpy(r->data.work, r->data.in, r->data.count * r->data.item);
+	char *to = (char *)r->data.work + at;
+
+	if (bytes && r->data.in && to != (const char *)r->data.in + offset(r, step->from))
+		memcpy(to, (const char *)r->data.in + offset(r, step->from), bytes);
 }
 
-/* Start a message of 1 byte or more. */
+/* Start a message, be it a signal of no bytes. */
 static int start_message(struct qv_run *r, uint32_t i, size_t at, size_t bytes)
 {
 	const struct qv_step *step = &r->s->steps[i];
-	char *into = step->kind == QV_STEP_STORE ? r->data.work : r->data.temp;
+	char *of = r->data.temp;
 
-	if (step->kind == QV_STEP_SEND)
-		return r->calls.send(r->port, i, step->peer, step->tag, (char *)r->data.work + at,
-				     bytes);
-	return r->calls.receive(r->port, i, step->peer, step->tag, into + at, bytes);
+	if (step->kind == QV_STEP_SEND_IN)
+		of = (char *)(uintptr_t)r->data.in; /* it is only read */
+	else if (step->kind == QV_STEP_SEND || step->kind == QV_STEP_STORE)
+		of = r->data.work;
+	if (bytes)
+		of += at;
+	if (qv_is_send(step->kind))
+		return r->calls.send(r->port, i, step->peer, step->tag, of, bytes);
+	return r->calls.receive(r->port, i, step->peer, step->tag, of, bytes);
 }
 
 static void start(struct qv_run *r, uint32_t i)
@@ -131,8 +140,9 @@ static void start(struct qv_run *r, uint32_t i)
 	int rc;
 
 	if (step->kind == QV_STEP_COPY)
-		copy(r);
-	if (step->kind == QV_STEP_COPY || !bytes) { /* both ends know of an empty message */
+		copy(r, step, at, bytes);
+	/* Both ends know of an empty message, but a signal is more than that. */
+	if (step->kind == QV_STEP_COPY || (!bytes && step->blocks)) {
 		finish(r, i);
 		return;
 	}

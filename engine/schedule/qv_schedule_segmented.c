@@ -10,8 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a rank does in a round: peer + 1, or 0. */
+struct part {
+	uint32_t sends, receives;
+	uint32_t send_segment, receive_segment;
+	int stores;
+};
+
 struct rounds {
-	struct qv_builder *b;
+	const struct qv_schedule_spec *spec;
+	struct part *parts; /* by rank */
 	uint32_t P, N;
 	uint64_t round;      /* time of one */
 	uint64_t *time;      /* by rank: when it is free */
@@ -21,9 +29,6 @@ struct rounds {
 	uint32_t *group, n;  /* who takes part in this round; the sink is first */
 	uint64_t *can_give;  /* by segment: set of places that may send it */
 	size_t words;
-	uint32_t sends, receives; /* this rank's in this round: peer + 1, or 0 */
-	uint32_t send_segment, receive_segment;
-	int stores;
 };
 
 static int sooner(const struct rounds *x, uint32_t a, uint32_t b)
@@ -56,7 +61,7 @@ static int first_two(const struct rounds *x, uint32_t *rank, uint64_t *first, ui
  * only one rank is left. */
 static int gather_group(struct rounds *x)
 {
-	const uint32_t root = x->b->spec->root;
+	const uint32_t root = x->spec->root;
 	uint64_t first, second;
 	uint32_t alone = 0;
 
@@ -113,21 +118,17 @@ static uint32_t giver(const struct rounds *x, uint32_t j, uint32_t not )
 	return x->n;
 }
 
-/* Segment j from one place to another; what concerns this rank is remembered. */
+/* Segment j from one place to another. */
 static void move(struct rounds *x, uint32_t from, uint32_t to, uint32_t j)
 {
 	const uint32_t sender = x->group[from], receiver = x->group[to];
 	unsigned char *there = &x->has[(size_t)receiver * x->N + j];
 
-	if (sender == x->b->rank) {
-		x->sends = receiver + 1;
-		x->send_segment = j;
-	}
-	if (receiver == x->b->rank) {
-		x->receives = sender + 1;
-		x->receive_segment = j;
-		x->stores = !*there;
-	}
+	x->parts[sender].sends = receiver + 1;
+	x->parts[sender].send_segment = j;
+	x->parts[receiver].receives = sender + 1;
+	x->parts[receiver].receive_segment = j;
+	x->parts[receiver].stores = !*there;
 	for (uint32_t k = 0; k < x->N; k++) /* it sends no other one in this round */
 		clear(x, k, from);
 	clear(x, j, to); /* and this one goes no further in it */
@@ -153,21 +154,20 @@ static void pair_up(struct rounds *x)
 	}
 }
 
-static void emit(struct rounds *x)
+static void emit(struct qv_builder *b, const struct part *part)
 {
-	if (x->sends)
-		qv_add_send(x->b, x->sends - 1, x->send_segment, 1, QV_STEP_NONE);
-	if (x->receives)
-		qv_add_receive(x->b, x->stores ? QV_STEP_STORE : QV_STEP_COMBINE, x->receives - 1,
-			       x->receive_segment, 1, QV_STEP_NONE);
-	if (x->sends || x->receives)
-		qv_add_fence(x->b);
-	x->sends = x->receives = 0;
+	if (part->sends)
+		qv_add_send(b, part->sends - 1, part->send_segment, 1, QV_STEP_NONE);
+	if (part->receives)
+		qv_add_receive(b, part->stores ? QV_STEP_STORE : QV_STEP_COMBINE,
+			       part->receives - 1, part->receive_segment, 1, QV_STEP_NONE);
+	if (part->sends || part->receives)
+		qv_add_fence(b);
 }
 
-static void run_rounds(struct rounds *x)
+static void run_rounds(struct rounds *x, struct qv_builder *b, uint32_t n)
 {
-	const struct qv_schedule_spec *spec = x->b->spec;
+	const struct qv_schedule_spec *spec = x->spec;
 
 	for (uint32_t r = 0; r < x->P; r++) {
 		x->time[r] = spec->arrive ? spec->arrive[r] : 0;
@@ -177,7 +177,9 @@ static void run_rounds(struct rounds *x)
 	while (gather_group(x)) {
 		set_can_give(x);
 		pair_up(x);
-		emit(x);
+		for (uint32_t i = 0; i < n; i++)
+			emit(&b[i], &x->parts[b[i].rank]);
+		memset(x->parts, 0, x->P * sizeof(*x->parts));
 		for (uint32_t at = 0; at < x->n; at++) {
 			const uint32_t r = x->group[at];
 
@@ -187,14 +189,15 @@ static void run_rounds(struct rounds *x)
 	}
 }
 
-void qv_build_segmented(struct qv_builder *b)
+void qv_build_segmented(struct qv_builder *b, uint32_t n)
 {
-	struct rounds x = {.b = b, .P = b->spec->ranks, .N = b->s->blocks};
+	struct rounds x = {.spec = b->spec, .P = b->spec->ranks, .N = b->s->blocks};
 	char *memory;
 
 	x.round = b->spec->round ? b->spec->round : 1;
 	x.words = (x.P + 63) / 64;
-	memory = calloc(1, (x.P + x.N * x.words) * sizeof(uint64_t) + 2 * x.P * sizeof(uint32_t) +
+	memory = calloc(1, (x.P + x.N * x.words) * sizeof(uint64_t) +
+				   x.P * (2 * sizeof(uint32_t) + sizeof(struct part)) +
 				   (size_t)x.P * x.N + x.P);
 	if (!memory) {
 		b->failed = 1;
@@ -202,11 +205,13 @@ void qv_build_segmented(struct qv_builder *b)
 	}
 	x.time = (uint64_t *)memory;
 	x.can_give = x.time + x.P;
-	x.left = (uint32_t *)(x.can_give + x.N * x.words);
+	x.parts = (struct part *)(x.can_give + x.N * x.words);
+	x.left = (uint32_t *)(x.parts + x.P);
 	x.group = x.left + x.P;
 	x.has = (unsigned char *)(x.group + x.P);
 	x.gone = x.has + (size_t)x.P * x.N;
-	run_rounds(&x);
+	run_rounds(&x, b, n);
 	free(memory);
-	qv_build_delivery(b, b->spec->root);
+	for (uint32_t i = 0; i < n; i++)
+		qv_build_delivery(&b[i], b->spec->root);
 }

@@ -50,7 +50,7 @@ static void list_open(struct timing *t, uint32_t rank)
 
 	for (size_t i = first + t->g.fence[rank]; i-- > first;) {
 		const enum qv_step_kind kind = qv_group_step(&t->g, i)->kind;
-		const size_t receive = kind == QV_STEP_SEND ? t->g.partner[i] : i;
+		const size_t receive = qv_is_send(kind) ? t->g.partner[i] : i;
 
 		if (kind == QV_STEP_FENCE)
 			return; /* what is before it is done */
@@ -147,6 +147,8 @@ static void begin(struct timing *t, const double *arrive)
 	for (size_t i = 0; i < t->g.n; i++)
 		if (qv_group_step(&t->g, i)->kind == QV_STEP_COPY)
 			done(t, i, t->fence[t->g.rank[i]]);
+	for (uint32_t r = 0; r < t->g.ranks; r++) /* that had nothing to copy */
+		list_open(t, r);
 }
 
 int qv_schedule_time(const struct qv_network *network, struct qv_schedule *const *all,

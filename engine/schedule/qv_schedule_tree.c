@@ -51,7 +51,7 @@ void qv_build_delivery(struct qv_builder *b, uint32_t from)
 	const struct qv_schedule_spec *spec = b->spec;
 
 	qv_add_fence(b);
-	if (spec->coll == QV_COLL_ALLREDUCE) {
+	if (spec->coll == QV_COLL_ALLREDUCE || spec->coll == QV_COLL_BROADCAST) {
 		broadcast(b, from);
 	} else if (spec->coll == QV_COLL_REDUCE && from != spec->root) {
 		if (b->rank == from)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * schedule.h - reductions of a group as schedules: what each rank sends, receives and combines, and
- * what must be done before what. A schedule is built once for a group and an algorithm, and run any
- * number of times, for any operation and any length.
+ * schedule.h - collectives of a group as schedules: what each rank sends, receives and combines,
+ * and what must be done before what. A schedule is built once for a group and an algorithm, and run
+ * any number of times, for any operation and any length. Which algorithm to take: select.h.
  *
  * The vector is cut into blocks of about equal length (qv_schedule_blocks). Each rank has a work
  * vector, which first becomes its contribution. A step works on a range of blocks of it. Steps of a
@@ -24,7 +24,16 @@ enum qv_coll {
 	QV_COLL_REDUCE = 0,         /* the root gets the result */
 	QV_COLL_ALLREDUCE = 1,      /* every rank gets it */
 	QV_COLL_REDUCE_SCATTER = 2, /* rank r gets block r; there are as many blocks as ranks */
+	QV_COLL_BARRIER = 3,        /* nobody is done before all have begun; there is no vector */
+	QV_COLL_BROADCAST = 4,      /* every rank gets the root's vector */
+	/* As many blocks as ranks: */
+	QV_COLL_GATHER = 5,    /* rank r contributes block r only; the root gets all */
+	QV_COLL_ALLGATHER = 6, /* the same, every rank gets all */
+	QV_COLL_SCATTER = 7,   /* rank r gets block r of the root's vector */
+	QV_COLL_ALLTOALL = 8,  /* rank r gets block r of rank s's contribution as its block s */
 };
+
+#define QV_N_COLLS 9
 
 enum qv_algorithm {
 	QV_ALG_BINOMIAL = 0,  /* tree; whole vectors */
@@ -34,19 +43,22 @@ enum qv_algorithm {
 	QV_ALG_PIPELINE = 4,  /* chain of all ranks, segment by segment */
 	QV_ALG_DIRECT = 5,    /* everyone sends each block to the rank that combines it */
 	QV_ALG_CLAIRVOYANT = 6, /* tree that pairs whoever is ready first, from expected arrivals */
-	QV_ALG_SEGMENTED =
-		7, /* rounds of segments, each rank sends and receives one; from the same */
+	/* rounds of segments, each rank sends and receives one; from the same */
+	QV_ALG_SEGMENTED = 7,
+	QV_ALG_DISSEMINATION = 8, /* round i reaches 2^i ranks away; barrier and allgather */
 };
 
-#define QV_N_ALGORITHMS 8
+#define QV_N_ALGORITHMS 9
 
 enum qv_step_kind {
-	QV_STEP_COPY = 0,         /* the contribution becomes the work vector */
+	QV_STEP_COPY = 0,         /* blocks of the contribution, those that begin with `from`,
+				     become blocks of the work vector */
 	QV_STEP_SEND = 1,         /* send blocks to the peer */
 	QV_STEP_STORE = 2,        /* receive blocks from the peer, over what was there */
 	QV_STEP_COMBINE = 3,      /* receive them and combine: work = work op received */
 	QV_STEP_COMBINE_LEFT = 4, /* the same with the operands exchanged: received op work */
 	QV_STEP_FENCE = 5,        /* steps behind it wait for all that are before it */
+	QV_STEP_SEND_IN = 6,      /* send blocks of the contribution, not of the work vector */
 };
 
 #define QV_STEP_NONE UINT32_MAX
@@ -55,8 +67,10 @@ struct qv_step {
 	enum qv_step_kind kind;
 	uint32_t peer; /* of messages */
 	uint32_t tag;  /* of messages: how many go before it from the sender to the receiver */
-	uint32_t first, blocks; /* range of blocks */
-	uint32_t after;         /* index of a step that must be done before, or QV_STEP_NONE */
+	/* Range of blocks. A message of 0 blocks is a signal: it carries nothing, but is sent. */
+	uint32_t first, blocks;
+	uint32_t after; /* index of a step that must be done before, or QV_STEP_NONE */
+	uint32_t from;  /* of a copy: the first block of the contribution */
 };
 
 /* What is to be built; the same on all ranks. */
@@ -64,7 +78,7 @@ struct qv_schedule_spec {
 	enum qv_coll coll;
 	enum qv_algorithm algorithm;
 	uint32_t ranks;    /* of the group, 1 or more */
-	uint32_t root;     /* of a reduce, else 0 */
+	uint32_t root;     /* of a reduce, broadcast, gather or scatter, else 0 */
 	uint32_t segments; /* QV_ALG_PIPELINE, QV_ALG_SEGMENTED, not reduce_scatter: blocks; 0: 1 */
 	const uint32_t *radix; /* QV_ALG_RADIX: group sizes, each 2 or more, read during the call */
 	size_t radix_n;        /* how many; 0: the prime factors of ranks, the largest first */
@@ -72,15 +86,32 @@ struct qv_schedule_spec {
 	 * during the call; NULL: all at once. Integers, so that all ranks come to the same tree. */
 	const uint64_t *arrive;
 	uint64_t round; /* the same: how long one message and combining it take, 1 or more */
-	int ordered;    /* not 0: the operation is not commutative, ranks combine in order */
+	/* not 0: the operation is not commutative, ranks combine in order. Reductions only. */
+	int ordered;
 };
 
 struct qv_schedule; /* of one rank, opaque */
 
-/* "binomial", "ring", "butterfly", "radix", "pipeline", "direct", "clairvoyant", "segmented";
- * NULL if there is
- * no such one. */
+/* "binomial", "ring", "butterfly", "radix", "pipeline", "direct", "clairvoyant", "segmented",
+ * "dissemination"; NULL if there is no such one. */
 QV_API const char *qv_algorithm_name(enum qv_algorithm algorithm);
+
+/* "reduce", "allreduce", "reduce_scatter", "barrier", "broadcast", "gather", "allgather",
+ * "scatter", "alltoall"; NULL if there is no such one. */
+QV_API const char *qv_coll_name(enum qv_coll coll);
+
+/*
+ * 1 if the collective can be had by this algorithm, else 0:
+ *     reduce, allreduce, reduce_scatter   all but dissemination; the ring and those from expected
+ *                                         arrivals only if the operation commutes
+ *     barrier      dissemination, binomial
+ *     broadcast    binomial, ring (a scatter, then blocks go around), pipeline
+ *     gather       binomial, direct
+ *     allgather    ring, dissemination, direct
+ *     scatter      binomial, direct
+ *     alltoall     direct
+ */
+QV_API int qv_schedule_exists(enum qv_coll coll, enum qv_algorithm algorithm, int ordered);
 
 /*
  * Build the schedule of one rank.
@@ -88,10 +119,19 @@ QV_API const char *qv_algorithm_name(enum qv_algorithm algorithm);
  *   rank      whose, less than spec->ranks
  *   schedule  out: to be given to qv_schedule_free
  * QV_EINVAL: rank, root or an enum is out of range, or the product of radix is not ranks;
- * QV_ENOSYS: the algorithm cannot keep the order that spec asks for; QV_ENOMEM.
+ * QV_ENOSYS: the collective cannot be had by the algorithm, or not in the order that spec asks for;
+ * QV_ENOMEM.
  */
 QV_API int qv_schedule_build(const struct qv_schedule_spec *spec, uint32_t rank,
 			     struct qv_schedule **schedule);
+
+/*
+ * Build those of all ranks, in one go where that is cheaper.
+ *   spec  what
+ *   all   out: spec->ranks schedules, by rank, each to be given to qv_schedule_free
+ * Errors as qv_schedule_build; then nothing has been written.
+ */
+QV_API int qv_schedule_build_all(const struct qv_schedule_spec *spec, struct qv_schedule **all);
 
 /* Free it; NULL is allowed. */
 QV_API void qv_schedule_free(struct qv_schedule *schedule);
@@ -105,11 +145,10 @@ QV_API const struct qv_step *qv_schedule_steps(const struct qv_schedule *schedul
 /*
  * Prove that the schedules of a group do what they are for: each send meets one receive of the same
  * blocks, every run ends, no two steps of a rank touch a block in an order that is left open unless
- * both read, and every result holds every contribution once (in order of rank, if spec->ordered).
- *   spec      from which they were built
- *   all       spec->ranks schedules, by rank
- *   why, room what is wrong, as text; may be NULL, 0
- * QV_OK, QV_EINVAL: it is not so; QV_ENOMEM.
+ * both read, and every result holds every contribution once (in order of rank, if spec->ordered);
+ * or what else the collective promises. spec      from which they were built all       spec->ranks
+ * schedules, by rank why, room what is wrong, as text; may be NULL, 0 QV_OK, QV_EINVAL: it is not
+ * so; QV_ENOMEM.
  */
 QV_API int qv_schedule_check(const struct qv_schedule_spec *spec, struct qv_schedule *const *all,
 			     char *why, size_t room);
@@ -122,7 +161,7 @@ struct qv_local_run {
 	qv_reduce_fn reduce;
 	void *context;
 	size_t item;   /* bytes of an element */
-	size_t count;  /* elements of the whole vector */
+	size_t count;  /* elements of the whole vector; of an alltoall, a multiple of ranks */
 	uint64_t seed; /* which of the steps that can run is next: any number gives another order */
 };
 
@@ -132,9 +171,10 @@ struct qv_local_run {
  *   run       what is reduced
  *   all       ranks schedules that fit each other
  *   ranks     how many
- *   in        each rank's contribution; may be its work vector
+ *   in        each rank's contribution, as in struct qv_run_data
  *   work      each rank's work vector, of the whole length, which holds the rank's result at the
- * end QV_ENOMEM; QV_EINVAL: the schedules do not fit each other.
+ *             end
+ * QV_ENOMEM; QV_EINVAL: the schedules do not fit each other.
  */
 QV_API int qv_schedule_run_local(const struct qv_local_run *run, struct qv_schedule *const *all,
 				 uint32_t ranks, const void *const *in, void *const *work);
@@ -144,12 +184,13 @@ QV_API int qv_schedule_run_local(const struct qv_local_run *run, struct qv_sched
 /*
  * What a run asks of a network. Both start a message and return at once; when it is over, the owner
  * calls qv_run_done, from inside of the call or later. QV_EAGAIN: not now, the run asks again at
- * the next qv_run_progress; another negative value ends the run. port   as given to qv_run_create
+ * the next qv_run_progress; another negative value ends the run.
+ *   port   as given to qv_run_create
  *   step   to be named in qv_run_done
  *   peer   rank of the other end
  *   tag    counts the messages from the sender to the receiver in one run, from 0
  *   buf    untouched by the run until the message is done
- *   bytes  1 or more, the same at both ends
+ *   bytes  the same at both ends; 0 of a signal, which must come nevertheless
  */
 struct qv_port {
 	int (*send)(void *port, uint32_t step, uint32_t peer, uint32_t tag, const void *buf,
@@ -161,12 +202,15 @@ struct qv_port {
 /* What is reduced in one run. */
 struct qv_run_data {
 	qv_reduce_fn reduce;
-	void *context;  /* of reduce */
-	size_t item;    /* bytes of an element */
-	size_t count;   /* elements of the whole vector */
-	const void *in; /* contribution; may be work */
-	void *work;     /* work vector, of the whole length; holds the result at the end */
-	void *temp;     /* room for another vector; not looked at where nothing is combined */
+	void *context; /* of reduce */
+	size_t item;   /* bytes of an element */
+	size_t count;  /* elements of the whole vector; of an alltoall, a multiple of ranks */
+	/* Contribution: the whole vector; of a gather and allgather, the own block alone; of a
+	 * broadcast and scatter, looked at by the root only. May be where it goes to in work (its
+	 * beginning, or the own block), but for an alltoall. */
+	const void *in;
+	void *work; /* work vector, of the whole length; holds the result at the end */
+	void *temp; /* room for another vector; not looked at where nothing is combined */
 };
 
 struct qv_run; /* opaque */
@@ -187,7 +231,7 @@ QV_API void qv_run_free(struct qv_run *run);
 /*
  * Begin, or begin again after the end. Messages start with the next qv_run_progress.
  *   data  what is reduced; copied, its arrays must stay until the end
- * QV_EAGAIN: the run before is not over.
+ * QV_EAGAIN: the run before is not over; QV_EINVAL: the count of an alltoall is no multiple.
  */
 QV_API int qv_run_start(struct qv_run *run, const struct qv_run_data *data);
 

@@ -11,10 +11,9 @@
 
 const char *qv_sched_case_name(const struct qv_schedule_spec *spec)
 {
-	static const char *const colls[] = {"reduce", "allreduce", "reduce_scatter"};
 	static char text[128];
 
-	snprintf(text, sizeof(text), "%s/%s/%u root %u segments %u%s", colls[spec->coll],
+	snprintf(text, sizeof(text), "%s/%s/%u root %u segments %u%s", qv_coll_name(spec->coll),
 		 qv_algorithm_name(spec->algorithm), spec->ranks, spec->root, spec->segments,
 		 spec->ordered ? " ordered" : "");
 	return text;
@@ -38,8 +37,7 @@ static void one(const struct qv_schedule_spec *spec, void (*test)(struct qv_sche
 {
 	static struct qv_sched_case c;
 
-	if (spec->ordered &&
-	    (spec->algorithm == QV_ALG_RING || spec->algorithm >= QV_ALG_CLAIRVOYANT))
+	if (!qv_schedule_exists(spec->coll, spec->algorithm, spec->ordered))
 		return;
 	qv_sched_case_open(&c, spec);
 	test(&c);
@@ -52,8 +50,26 @@ static void each_root(struct qv_schedule_spec spec, void (*test)(struct qv_sched
 
 	for (spec.root = 0; spec.root < spec.ranks; spec.root += step) {
 		one(&spec, test);
-		if (spec.coll != QV_COLL_REDUCE)
+		if (spec.coll != QV_COLL_REDUCE && spec.coll != QV_COLL_BROADCAST &&
+		    spec.coll != QV_COLL_GATHER && spec.coll != QV_COLL_SCATTER)
 			return;
+	}
+}
+
+static void each_algorithm(int coll, int ordered, uint32_t ranks,
+			   void (*test)(struct qv_sched_case *c))
+{
+	for (int algorithm = 0; algorithm < QV_N_ALGORITHMS; algorithm++) {
+		struct qv_schedule_spec spec = {.coll = (enum qv_coll)coll,
+						.algorithm = (enum qv_algorithm)algorithm,
+						.ranks = ranks,
+						.ordered = ordered};
+
+		each_root(spec, test);
+		if (algorithm != QV_ALG_PIPELINE && algorithm != QV_ALG_SEGMENTED)
+			continue;
+		spec.segments = 5;
+		each_root(spec, test);
 	}
 }
 
@@ -61,17 +77,26 @@ void qv_sched_each(uint32_t ranks, void (*test)(struct qv_sched_case *c))
 {
 	for (int ordered = 0; ordered < 2; ordered++)
 		for (int coll = QV_COLL_REDUCE; coll <= QV_COLL_REDUCE_SCATTER; coll++)
-			for (int algorithm = 0; algorithm < QV_N_ALGORITHMS; algorithm++) {
-				struct qv_schedule_spec spec = {
-					.coll = (enum qv_coll)coll,
-					.algorithm = (enum qv_algorithm)algorithm,
-					.ranks = ranks,
-					.ordered = ordered};
+			each_algorithm(coll, ordered, ranks, test);
+}
 
-				each_root(spec, test);
-				if (algorithm != QV_ALG_PIPELINE && algorithm != QV_ALG_SEGMENTED)
-					continue;
-				spec.segments = 5;
-				each_root(spec, test);
-			}
+void qv_sched_each_move(uint32_t ranks, void (*test)(struct qv_sched_case *c))
+{
+	for (int coll = QV_COLL_BARRIER; coll < QV_N_COLLS; coll++)
+		each_algorithm(coll, 0, ranks, test);
+}
+
+int qv_sched_source(const struct qv_schedule_spec *spec, uint32_t rank, uint32_t at, uint32_t *from,
+		    uint32_t *block)
+{
+	*from = spec->root;
+	*block = at;
+	switch (spec->coll) {
+	case QV_COLL_BROADCAST: return 1;
+	case QV_COLL_SCATTER: return at == rank;
+	case QV_COLL_ALLTOALL: *from = at, *block = rank; return 1;
+	case QV_COLL_GATHER: *from = at; return rank == spec->root;
+	case QV_COLL_ALLGATHER: *from = at; return 1;
+	default: return 0;
+	}
 }

@@ -19,6 +19,14 @@ void qv_sched_case_close(struct qv_sched_case *c);
 /* Every algorithm, collective and order that can be had, for so many ranks and some roots. */
 void qv_sched_each(uint32_t ranks, void (*test)(struct qv_sched_case *c));
 
+/* The same of the collectives that combine nothing. */
+void qv_sched_each_move(uint32_t ranks, void (*test)(struct qv_sched_case *c));
+
+/* Of those: whether a rank gets a block, and if so, block *block of the contribution of rank *from
+ * (of a gather and allgather, that is all the contribution). */
+int qv_sched_source(const struct qv_schedule_spec *spec, uint32_t rank, uint32_t at, uint32_t *from,
+		    uint32_t *block);
+
 /* "allreduce/ring/7" for messages. */
 const char *qv_sched_case_name(const struct qv_schedule_spec *spec);
 

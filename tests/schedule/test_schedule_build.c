@@ -18,13 +18,32 @@ static void prove(struct qv_sched_case *c)
 		fail_msg("%s: %s", qv_sched_case_name(&c->spec), why);
 }
 
+/* The schedules that are built all at once are those that are built one by one. */
+static void prove_all_at_once(struct qv_sched_case *c)
+{
+	struct qv_schedule *all[QV_CASE_RANKS];
+
+	prove(c);
+	assert_int_equal(qv_schedule_build_all(&c->spec, all), QV_OK);
+	for (uint32_t r = 0; r < c->spec.ranks; r++) {
+		assert_int_equal(all[r]->n, c->all[r]->n);
+		assert_int_equal(all[r]->blocks, c->all[r]->blocks);
+		assert_memory_equal(all[r]->steps, c->all[r]->steps,
+				    all[r]->n * sizeof(struct qv_step));
+		qv_schedule_free(all[r]);
+	}
+}
+
 static void test_all_are_right(void **state)
 {
-	for (uint32_t ranks = 1; ranks <= 20; ranks++)
+	for (uint32_t ranks = 1; ranks <= 20; ranks++) {
+		qv_sched_each(ranks, prove_all_at_once);
+		qv_sched_each_move(ranks, prove_all_at_once);
+	}
+	for (uint32_t ranks = 31; ranks <= 64; ranks += ranks == 31 ? 1 : 32) {
 		qv_sched_each(ranks, prove);
-	qv_sched_each(31, prove);
-	qv_sched_each(32, prove);
-	qv_sched_each(64, prove);
+		qv_sched_each_move(ranks, prove);
+	}
 }
 
 static void test_radix_vectors(void **state)
@@ -139,6 +158,29 @@ static void test_wrong_ones(void **state)
 	step_of(5, QV_STEP_COMBINE)->blocks = 100;
 	step_of(4, QV_STEP_SEND)->blocks = 100;
 	refused("out of range");
+	spoil(QV_COLL_GATHER, QV_ALG_BINOMIAL);
+	step_of(3, QV_STEP_COPY)->first--;
+	refused("does not have");
+	spoil(QV_COLL_ALLTOALL, QV_ALG_DIRECT);
+	step_of(3, QV_STEP_SEND_IN)->first ^= 1;
+	refused("is block");
+	spoil(QV_COLL_SCATTER, QV_ALG_DIRECT);
+	step_of(0, QV_STEP_SEND)->first = 5;
+	step_of(1, QV_STEP_STORE)->first = 5;
+	refused("missing");
+	spoil(QV_COLL_ALLGATHER, QV_ALG_DIRECT);
+	step_of(1, QV_STEP_STORE)->first = 5;
+	refused("two ends");
+}
+
+/* Rounds in which two pairs of ranks hear of nobody else. */
+static void test_no_barrier(void **state)
+{
+	spoil(QV_COLL_BARRIER, QV_ALG_DISSEMINATION);
+	for (uint32_t r = 0; r < 8; r++) {
+		spoiled.all[r]->n = 3; /* the first round alone */
+	}
+	refused("may end before");
 }
 
 /* Every rank of a ring waits for the block of the next one before it sends its own. */
@@ -192,6 +234,18 @@ static void test_bad_input(void **state)
 	spec.algorithm = QV_ALG_RING;
 	spec.ordered = 1;
 	refuse(spec, 0, QV_ENOSYS);
+	spec.algorithm = QV_ALG_DISSEMINATION;
+	refuse(spec, 0, QV_ENOSYS);
+	spec.coll = QV_COLL_ALLTOALL;
+	refuse(spec, 0, QV_ENOSYS);
+	spec.algorithm = QV_ALG_DIRECT;
+	spec.root = 1;
+	refuse(spec, 0, QV_EINVAL);
+	spec.root = 0;
+	spec.coll = (enum qv_coll)QV_N_COLLS;
+	refuse(spec, 0, QV_EINVAL);
+	spec.coll = QV_COLL_REDUCE;
+	assert_null(qv_coll_name((enum qv_coll)QV_N_COLLS));
 	spec.algorithm = (enum qv_algorithm)QV_N_ALGORITHMS;
 	refuse(spec, 0, QV_EINVAL);
 	spec = (struct qv_schedule_spec){
@@ -211,7 +265,7 @@ int main(void)
 		cmocka_unit_test(test_all_are_right), cmocka_unit_test(test_radix_vectors),
 		cmocka_unit_test(test_wrong_ones),    cmocka_unit_test(test_arrivals),
 		cmocka_unit_test(test_deadlock),      cmocka_unit_test(test_order_is_seen),
-		cmocka_unit_test(test_bad_input),
+		cmocka_unit_test(test_bad_input),     cmocka_unit_test(test_no_barrier),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -30,6 +30,7 @@ static struct op ops[OPS];
 static size_t ops_n;
 static struct qv_run *runs[RANKS];
 static uint64_t state;
+static int is_barrier; /* its messages have no bytes */
 static int fail_after; /* so many more messages until one fails; 0: none does */
 
 static uint64_t draw(void)
@@ -44,7 +45,7 @@ static int start(const struct op *op)
 {
 	if (draw() % 4 == 0)
 		return QV_EAGAIN;
-	assert_true(op->bytes > 0 && ops_n < OPS);
+	assert_true((op->bytes > 0 || is_barrier) && ops_n < OPS);
 	ops[ops_n++] = *op;
 	return QV_OK;
 }
@@ -97,7 +98,9 @@ static void deliver(void)
 			take(i > j ? i : j);
 			take(i > j ? j : i);
 			assert_int_equal(a.bytes, b.bytes);
-			memcpy(a.is_send ? b.into : a.into, a.is_send ? a.from : b.from, a.bytes);
+			if (a.bytes)
+				memcpy(a.is_send ? b.into : a.into, a.is_send ? a.from : b.from,
+				       a.bytes);
 			qv_run_done(runs[a.rank], a.step, fail_after == 1 ? QV_EIO : QV_OK);
 			fail_after -= fail_after > 0;
 			qv_run_done(runs[b.rank], b.step, QV_OK);
@@ -157,6 +160,20 @@ static void begin(struct qv_sched_case *c, size_t count)
 		reduce(NULL, want, want, in[r], count);
 }
 
+static void check_move(struct qv_sched_case *c, uint32_t rank, uint32_t at, size_t count)
+{
+	const uint32_t P = c->spec.ranks;
+	const size_t begin = count * at / P, end = count * (at + 1) / P;
+	uint32_t from, block;
+
+	if (!qv_sched_source(&c->spec, rank, at, &from, &block))
+		return;
+	if (c->spec.coll == QV_COLL_GATHER || c->spec.coll == QV_COLL_ALLGATHER)
+		block = 0; /* the contribution is this block alone */
+	if (memcmp(work[rank] + 2 * begin, in[from] + 2 * (count * block / P), 8 * (end - begin)))
+		fail_msg("%s: rank %u, block %u is wrong", qv_sched_case_name(&c->spec), rank, at);
+}
+
 static void check(struct qv_sched_case *c, size_t count)
 {
 	const struct qv_schedule_spec *spec = &c->spec;
@@ -164,6 +181,11 @@ static void check(struct qv_sched_case *c, size_t count)
 	for (uint32_t r = 0; r < spec->ranks; r++) {
 		size_t from = 0, to = count;
 
+		if (spec->coll >= QV_COLL_BARRIER) {
+			for (uint32_t at = 0; at < spec->ranks; at++)
+				check_move(c, r, at, count);
+			continue;
+		}
 		if (spec->coll == QV_COLL_REDUCE && r != spec->root)
 			continue;
 		if (spec->coll == QV_COLL_REDUCE_SCATTER) {
@@ -209,9 +231,18 @@ static void several_times(struct qv_sched_case *c)
 	state = 88172645463325252u;
 	fail_after = 0;
 	open_runs(c);
+	is_barrier = c->spec.coll == QV_COLL_BARRIER;
 	for (size_t count = 0; count <= 100; count = count * 3 + 1) {
+		if (c->spec.coll == QV_COLL_ALLTOALL && count % c->spec.ranks) {
+			assert_int_equal(
+				qv_run_start(runs[0],
+					     &(struct qv_run_data){.item = 8, .count = count}),
+				QV_EINVAL);
+			count += c->spec.ranks - count % c->spec.ranks;
+		}
 		begin(c, count);
-		assert_int_equal(qv_run_start(runs[0], &again), QV_EAGAIN);
+		if (c->spec.coll != QV_COLL_BARRIER || c->spec.ranks > 1) /* else it is over */
+			assert_int_equal(qv_run_start(runs[0], &again), QV_EAGAIN);
 		to_the_end(c);
 		check(c, count);
 	}
@@ -220,10 +251,13 @@ static void several_times(struct qv_sched_case *c)
 
 static void test_all(void **unused)
 {
-	for (uint32_t n = 1; n <= 9; n++)
+	for (uint32_t n = 1; n <= 9; n++) {
 		qv_sched_each(n, several_times);
+		qv_sched_each_move(n, several_times);
+	}
 	qv_sched_each(16, several_times);
 	qv_sched_each(21, several_times);
+	qv_sched_each_move(21, several_times);
 }
 
 /* One message fails: its rank says so and starts nothing more; after that it can be used again. */

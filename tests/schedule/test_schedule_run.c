@@ -107,6 +107,53 @@ static void run_with(struct qv_sched_case *c, size_t count, uint64_t seed, int i
 	}
 }
 
+static void check_move(struct qv_sched_case *c, uint32_t rank, uint32_t at, size_t count)
+{
+	const uint32_t P = c->spec.ranks;
+	const size_t begin = count * at / P, end = count * (at + 1) / P;
+	uint32_t from, block;
+
+	if (!qv_sched_source(&c->spec, rank, at, &from, &block))
+		return;
+	if (c->spec.coll == QV_COLL_GATHER || c->spec.coll == QV_COLL_ALLGATHER)
+		block = 0; /* the contribution is this block alone */
+	if (memcmp(&work[rank][begin], &in[from][count * block / P],
+		   (end - begin) * sizeof(want[0])))
+		fail_msg("%s: rank %u, block %u is wrong", qv_sched_case_name(&c->spec), rank, at);
+}
+
+static void move_with(struct qv_sched_case *c, size_t count, uint64_t seed)
+{
+	const struct qv_local_run run = {
+		.item = sizeof(struct matrix), .count = count, .seed = seed};
+	const void *from[64];
+	void *to[64];
+
+	fill(c->spec.ranks, count, 0);
+	memset(work, 0xee, sizeof(work));
+	for (uint32_t r = 0; r < c->spec.ranks; r++) {
+		to[r] = work[r];
+		from[r] = in[r];
+	}
+	assert_int_equal(qv_schedule_run_local(&run, c->all, c->spec.ranks, from, to), QV_OK);
+	for (uint32_t r = 0; r < c->spec.ranks; r++) {
+		for (uint32_t at = 0; at < c->spec.ranks; at++)
+			check_move(c, r, at, count);
+		assert_int_equal(work[r][count].m[0], 0xeeeeeeee);
+	}
+}
+
+static void move_all(struct qv_sched_case *c)
+{
+	const size_t P = c->spec.ranks;
+
+	move_with(c, 0, 1);
+	move_with(c, 3 * P, 2);
+	move_with(c, 5 * P, 3);
+	if (c->spec.coll != QV_COLL_ALLTOALL)
+		move_with(c, 2 * P + P / 2, 4);
+}
+
 /* Lengths that blocks divide, that they do not, and that leave blocks empty. */
 static void run_all(struct qv_sched_case *c)
 {
@@ -124,6 +171,13 @@ static void test_run(void **state)
 	qv_sched_each(17, run_all);
 	qv_sched_each(32, run_all);
 	qv_sched_each(60, run_all);
+}
+
+static void test_move(void **state)
+{
+	for (uint32_t ranks = 1; ranks <= 20; ranks++)
+		qv_sched_each_move(ranks, move_all);
+	qv_sched_each_move(60, move_all);
 }
 
 static void test_do_not_fit(void **state)
@@ -149,7 +203,7 @@ static void test_do_not_fit(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_run),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_run), cmocka_unit_test(test_move),
 					   cmocka_unit_test(test_do_not_fit)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
