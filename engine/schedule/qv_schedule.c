@@ -74,8 +74,7 @@ void qv_add_fence(struct qv_builder *b)
 }
 
 /* ---- what is asked --------------------------------------------------------------------------- */
-/* Prime factors, the largest first: the first exchange is of the shortest pieces. */
-static size_t factors_of(uint32_t number, uint32_t *k)
+size_t qv_factors(uint32_t number, uint32_t *k)
 {
 	size_t n = 0;
 
@@ -189,7 +188,7 @@ static void build_exchange(struct qv_builder *b)
 		if (n)
 			memcpy(k, spec->radix, n * sizeof(*k));
 		else
-			n = factors_of(spec->ranks, k);
+			n = qv_factors(spec->ranks, k);
 		break;
 	}
 	qv_build_exchange(b, k, n);

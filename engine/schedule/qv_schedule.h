@@ -22,6 +22,9 @@ struct qv_builder {
 	int failed;                /* no memory: further steps are dropped */
 };
 
+/* Prime factors, the largest first: the first exchange is of the shortest pieces. At most 32. */
+size_t qv_factors(uint32_t number, uint32_t *k);
+
 /* Each returns the index of the step. An empty range makes no step: QV_STEP_NONE. */
 uint32_t qv_add_send(struct qv_builder *b, uint32_t peer, uint32_t first, uint32_t blocks,
 		     uint32_t after);

@@ -24,6 +24,7 @@ struct timing {
 /* What could be next. */
 struct event {
 	size_t number; /* of a receive */
+	size_t order;  /* a rank sends in the order of its steps */
 	double start;
 	int is_combine;
 };
@@ -83,7 +84,8 @@ static struct event event_of(const struct timing *t, size_t number)
 		t->arrived[number] ? t->end[number]
 				   : later(ready_at(t, number), ready_at(t, t->g.partner[number]));
 
-	return (struct event){number, later(ready, ports), t->arrived[number]};
+	return (struct event){number, t->g.partner[number], later(ready, ports),
+			      t->arrived[number]};
 }
 
 static int earlier(const struct event *a, const struct event *b)
@@ -92,7 +94,7 @@ static int earlier(const struct event *a, const struct event *b)
 		return a->start < b->start;
 	if (a->is_combine != b->is_combine)
 		return a->is_combine;
-	return a->number < b->number;
+	return a->order < b->order;
 }
 
 /* Take the next event off the list of open ones; 0 if there is none. */

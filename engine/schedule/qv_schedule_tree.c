@@ -118,6 +118,7 @@ static struct ready pop(struct ready *heap, uint32_t n)
 static void pair_off(struct qv_builder *b, struct ready *heap, uint32_t n)
 {
 	const struct qv_schedule_spec *spec = b->spec;
+	const uint64_t round = spec->round ? spec->round : 1;
 	uint32_t last = QV_STEP_NONE;
 
 	while (n > 1) {
@@ -134,7 +135,7 @@ static void pair_off(struct qv_builder *b, struct ready *heap, uint32_t n)
 		}
 		if (to.rank == b->rank)
 			last = qv_add_receive(b, QV_STEP_COMBINE, from.rank, 0, b->s->blocks, last);
-		push(heap, n - 2, (struct ready){time + spec->round, to.rank});
+		push(heap, n - 2, (struct ready){time + round, to.rank});
 		n--;
 	}
 }

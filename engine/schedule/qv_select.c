@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_select.c - plans for calls, kept by group, operation, size class and expected arrivals. */
+#include "qv_select.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_PLANS 256 /* that are kept though they are not in use */
+
+struct entry {
+	struct qv_plan plan; /* first: what the caller sees */
+	struct qv_schedule *schedule;
+	struct qv_case c;
+	uint64_t era; /* of the network */
+	unsigned int users;
+	struct entry *next;
+	uint64_t arrive[];
+};
+
+struct qv_select {
+	struct qv_rule rules[QV_N_COLLS];
+	struct qv_network network;
+	uint64_t era, found;
+	struct entry *first; /* the one that was used last is in front */
+	size_t n;
+	uint64_t *arrive; /* room for those of one call */
+	uint32_t arrive_room;
+};
+
+int qv_select_open(const char *rules, char *why, size_t room, struct qv_select **select)
+{
+	struct qv_select *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return QV_ENOMEM;
+	rc = qv_rules_parse(rules, s->rules, why, room);
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	s->network = (struct qv_network){1.5e-6, 1e-10, 1e-10};
+	*select = s;
+	return QV_OK;
+}
+
+static void free_entry(struct entry *e)
+{
+	qv_schedule_free(e->schedule);
+	free(e);
+}
+
+void qv_select_close(struct qv_select *select)
+{
+	struct entry *e, *next;
+
+	if (!select)
+		return;
+	for (e = select->first; e; e = next) {
+		next = e->next;
+		free_entry(e);
+	}
+	free(select->arrive);
+	free(select);
+}
+
+int qv_select_network(struct qv_select *select, const struct qv_network *network)
+{
+	const struct qv_network *n = network;
+
+	if (!isfinite(n->alpha) || !isfinite(n->beta) || !isfinite(n->gamma) || n->alpha <= 0 ||
+	    n->beta < 0 || n->gamma < 0)
+		return QV_EINVAL;
+	if (!memcmp(&select->network, network, sizeof(*network)))
+		return QV_OK;
+	select->network = *network;
+	select->era++;
+	return QV_OK;
+}
+
+/* ---- the call in the form in which it is looked up ---------------------------------------------
+ */
+/* One length for all between a power of two and the next. */
+static double size_class(size_t bytes)
+{
+	size_t low = 1;
+
+	while (low <= bytes / 2)
+		low *= 2;
+	return bytes < 2 ? (double)bytes : 1.5 * (double)low;
+}
+
+/* Half a round of the schedule whose rounds are shortest; what differs by less makes no difference.
+ */
+static double unit_of(const struct qv_select *s, const struct qv_case *c)
+{
+	const struct qv_network *net = &s->network;
+	double N = qv_model_segments(net, QV_ALG_SEGMENTED, c->ranks, c->bytes);
+
+	if (c->coll == QV_COLL_REDUCE_SCATTER)
+		N = c->ranks;
+	return (net->alpha + c->bytes / N * (net->beta + net->gamma)) / 2;
+}
+
+/* Arrivals in units from the first one; QV_EAGAIN if they are all alike. */
+static int quantise(struct qv_select *s, struct qv_case *c, const uint64_t *arrive)
+{
+	uint64_t first = UINT64_MAX, any = 0;
+
+	if (s->arrive_room < c->ranks) {
+		uint64_t *grown = realloc(s->arrive, c->ranks * sizeof(*grown));
+
+		if (!grown)
+			return QV_ENOMEM;
+		s->arrive = grown;
+		s->arrive_room = c->ranks;
+	}
+	for (uint32_t r = 0; r < c->ranks; r++)
+		first = arrive[r] < first ? arrive[r] : first;
+	c->unit = unit_of(s, c);
+	for (uint32_t r = 0; r < c->ranks; r++) {
+		const double units = (double)(arrive[r] - first) * 1e-9 / c->unit;
+
+		s->arrive[r] = units < 1e9 ? (uint64_t)units : 1000000000;
+		any |= s->arrive[r];
+	}
+	return any ? QV_OK : QV_EAGAIN;
+}
+
+static int make_case(struct qv_select *s, const struct qv_select_call *call, struct qv_case *c)
+{
+	int rc;
+
+	if ((unsigned int)call->coll >= QV_N_COLLS || !call->ranks || call->rank >= call->ranks)
+		return QV_EINVAL;
+	*c = (struct qv_case){.group = call->group,
+			      .coll = call->coll,
+			      .ranks = call->ranks,
+			      .rank = call->rank,
+			      .root = call->root};
+	c->bytes = call->coll == QV_COLL_BARRIER ? 0 : size_class(call->bytes);
+	if (call->coll > QV_COLL_REDUCE_SCATTER)
+		return QV_OK;
+	c->ordered = call->ordered != 0;
+	if (!call->arrive || c->ordered)
+		return QV_OK;
+	rc = quantise(s, c, call->arrive);
+	if (rc == QV_EAGAIN)
+		return QV_OK;
+	if (!rc)
+		c->arrive = s->arrive;
+	return rc;
+}
+
+/* The same for all ranks. */
+static int alike(const struct qv_case *a, const struct qv_case *b)
+{
+	if (a->group != b->group || a->coll != b->coll || a->ranks != b->ranks ||
+	    a->root != b->root || a->ordered != b->ordered || a->bytes < b->bytes ||
+	    a->bytes > b->bytes || !a->arrive != !b->arrive)
+		return 0;
+	return !a->arrive || !memcmp(a->arrive, b->arrive, a->ranks * sizeof(*a->arrive));
+}
+
+/* ---- keeping ----------------------------------------------------------------------------------
+ */
+static struct entry *find(struct qv_select *s, const struct qv_case *c)
+{
+	for (struct entry **at = &s->first, *e; (e = *at); at = &e->next) {
+		if (e->era != s->era || e->c.rank != c->rank || !alike(&e->c, c))
+			continue;
+		*at = e->next;
+		e->next = s->first;
+		s->first = e;
+		return e;
+	}
+	return NULL;
+}
+
+/* Free all that nobody uses and that are of the group, or behind so many others. */
+static void drop(struct qv_select *s, const uint64_t *group, size_t keep)
+{
+	size_t n = 0;
+
+	for (struct entry **at = &s->first, *e; (e = *at);) {
+		if (e->users || (group ? e->c.group != *group : n < keep)) {
+			n++;
+			at = &e->next;
+			continue;
+		}
+		*at = e->next;
+		s->n--;
+		free_entry(e);
+	}
+}
+
+/* As for another rank of this process, or as is found now. */
+static int choose(struct qv_select *s, struct entry *e)
+{
+	for (const struct entry *other = s->first; other; other = other->next)
+		if (other->era == s->era && alike(&other->c, &e->c)) {
+			e->plan = other->plan;
+			return QV_OK;
+		}
+	return qv_choose(&s->rules[e->c.coll], &s->network, &e->c, &e->plan);
+}
+
+static int build(struct qv_select *s, const struct qv_case *c, struct entry **entry)
+{
+	struct entry *e = calloc(1, sizeof(*e) + (c->arrive ? c->ranks : 0) * sizeof(*e->arrive));
+	struct qv_schedule_spec spec;
+	int rc;
+
+	if (!e)
+		return QV_ENOMEM;
+	e->c = *c;
+	e->era = s->era;
+	if (c->arrive) {
+		memcpy(e->arrive, c->arrive, c->ranks * sizeof(*e->arrive));
+		e->c.arrive = e->arrive;
+	}
+	rc = choose(s, e);
+	if (!rc) {
+		qv_choice_spec(&s->network, &e->c, &e->plan, &spec);
+		rc = qv_schedule_build(&spec, c->rank, &e->schedule);
+	}
+	if (rc) {
+		free(e);
+		return rc;
+	}
+	e->plan.schedule = e->schedule;
+	*entry = e;
+	return QV_OK;
+}
+
+int qv_select_get(struct qv_select *select, const struct qv_select_call *call,
+		  const struct qv_plan **plan)
+{
+	struct qv_case c;
+	struct entry *e;
+	int rc = make_case(select, call, &c);
+
+	if (rc)
+		return rc;
+	e = find(select, &c);
+	if (e) {
+		select->found++;
+	} else {
+		rc = build(select, &c, &e);
+		if (rc)
+			return rc;
+		drop(select, NULL, MOST_PLANS - 1);
+		e->next = select->first;
+		select->first = e;
+		select->n++;
+	}
+	e->users++;
+	*plan = &e->plan;
+	return QV_OK;
+}
+
+void qv_select_put(struct qv_select *select, const struct qv_plan *plan)
+{
+	struct entry *e = (struct entry *)(uintptr_t)plan; /* its first member */
+
+	(void)select;
+	e->users--;
+}
+
+void qv_select_forget(struct qv_select *select, uint64_t group)
+{
+	drop(select, &group, 0);
+}
+
+void qv_select_stats(const struct qv_select *select, size_t *plans, uint64_t *found)
+{
+	*plans = select->n;
+	*found = select->found;
+}

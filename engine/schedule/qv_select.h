@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_select.h - parts of the selection. Inside of engine/schedule only. */
+#ifndef QV_SELECT_H
+#define QV_SELECT_H
+
+#include <quiver/select.h>
+
+/* What the user asks of one operation. */
+struct qv_rule {
+	int named; /* not 0: this algorithm; else whichever is fastest */
+	enum qv_algorithm algorithm;
+	int faithful;
+};
+
+/* qv_select_rules.c: parse, as qv_select_open. */
+int qv_rules_parse(const char *text, struct qv_rule *rules, char *why, size_t room);
+
+/* A call in the form in which it is looked up: what makes no difference is the same. */
+struct qv_case {
+	uint64_t group;
+	enum qv_coll coll;
+	uint32_t ranks, rank, root;
+	int ordered;
+	double bytes;     /* one length for all of a size class */
+	uint64_t *arrive; /* from 0, in units; NULL: all at once */
+	double unit;      /* s */
+};
+
+/* qv_select_choose.c: what is fastest, within the rule. */
+int qv_choose(const struct qv_rule *rule, const struct qv_network *network, const struct qv_case *c,
+	      struct qv_plan *choice);
+/* What is to be built for it. */
+void qv_choice_spec(const struct qv_network *network, const struct qv_case *c,
+		    const struct qv_plan *choice, struct qv_schedule_spec *spec);
+
+#endif /* QV_SELECT_H */

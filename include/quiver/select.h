@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * select.h - which schedule for a call of a collective: what the user asked for, or else what a
+ * model of the network finds fastest. Schedules are kept, so that they are built once.
+ *
+ * The choice depends on nothing but the arguments of the call, the rules and the network, so ranks
+ * that give the same take the same. What has been called before plays no part.
+ *
+ * An object is for one thread at a time.
+ */
+#ifndef QUIVER_SELECT_H
+#define QUIVER_SELECT_H
+
+#include <quiver/schedule.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Seconds that a collective takes in the model of struct qv_network if all ranks begin at once:
+ * formulas, exact where ranks is a power of two and blocks are of one length, else near.
+ *   network   alpha, beta, gamma
+ *   coll, algorithm   qv_schedule_exists; with radix, the prime factors of ranks
+ *   ranks     of the group, 1 or more
+ *   bytes     length of the whole vector
+ *   segments  of QV_ALG_PIPELINE and QV_ALG_SEGMENTED; 0: 1
+ */
+QV_API double qv_model_seconds(const struct qv_network *network, enum qv_coll coll,
+			       enum qv_algorithm algorithm, uint32_t ranks, double bytes,
+			       uint32_t segments);
+
+/* How many segments are best by that model: a power of two, 1 to 128, none shorter than 1 KiB; 1 of
+ * algorithms that do not take segments. */
+QV_API uint32_t qv_model_segments(const struct qv_network *network, enum qv_algorithm algorithm,
+				  uint32_t ranks, double bytes);
+
+struct qv_select; /* opaque */
+
+/*
+ * Open a selection.
+ *   rules   what the user asks for, NULL or "": nothing. Else
+ *               operation=algorithm[:faithful|extended][,...]
+ *           with the names of qv_coll_name and qv_algorithm_name, or `auto` for the algorithm. An
+ *           algorithm that is named is taken. Where it is built from expected arrivals,
+ *               faithful   does so always
+ *               extended   (default) only if the model says that it is faster by that
+ *           With `auto`, faithful takes what is fastest by the model; extended takes a schedule
+ * from expected arrivals only if it is faster by 5 %, since expectations can be wrong. why, room
+ * out, on QV_EINVAL: what is wrong and what is known, as text; may be NULL, 0 select  out: to be
+ * given to qv_select_close QV_EINVAL: a name is not known, an operation is named twice or cannot be
+ * had so; QV_ENOMEM.
+ */
+QV_API int qv_select_open(const char *rules, char *why, size_t room, struct qv_select **select);
+
+/* Close it; no plan may be in use. NULL is allowed. */
+QV_API void qv_select_close(struct qv_select *select);
+
+/* The network that the model is about, the same on all ranks; values of a fast cluster until then.
+ * QV_EINVAL: a value is negative or not finite, or alpha is 0. */
+QV_API int qv_select_network(struct qv_select *select, const struct qv_network *network);
+
+/* A call; the same on all ranks, but for rank. */
+struct qv_select_call {
+	uint64_t group; /* a number of the caller's, another one for each group */
+	enum qv_coll coll;
+	uint32_t ranks, rank, root; /* as in struct qv_schedule_spec */
+	size_t bytes;               /* length of the whole vector */
+	int ordered;                /* not 0: the operation does not commute */
+	/* When each rank is expected, in ns from any moment; read during the call. NULL: nothing is
+	 * known. Looked at for reductions only. */
+	const uint64_t *arrive;
+};
+
+/* What is to be done for it. */
+struct qv_plan {
+	const struct qv_schedule *schedule; /* of this rank */
+	enum qv_algorithm algorithm;
+	uint32_t segments; /* as in struct qv_schedule_spec */
+	int by_arrival;    /* built from the expected arrivals of the call */
+	double seconds;    /* from the first arrival to the end, by the model */
+};
+
+/*
+ * The plan for a call.
+ *   plan  out: constant, until it is given to qv_select_put
+ * QV_EINVAL: the call is wrong; QV_ENOSYS: the algorithm that the user named cannot keep the order
+ * of the operands; QV_ENOMEM.
+ */
+QV_API int qv_select_get(struct qv_select *select, const struct qv_select_call *call,
+			 const struct qv_plan **plan);
+
+/* The plan is not in use any more. It stays, to be had again, for a while. */
+QV_API void qv_select_put(struct qv_select *select, const struct qv_plan *plan);
+
+/* The group is gone: its plans that are not in use are freed. */
+QV_API void qv_select_forget(struct qv_select *select, uint64_t group);
+
+/* How many plans there are, and how many calls found theirs. */
+QV_API void qv_select_stats(const struct qv_select *select, size_t *plans, uint64_t *found);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QUIVER_SELECT_H */

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_select.c - the choice of a schedule: formulas beside virtual time, rules, the same choice on
+ * every rank, late ranks, what is kept. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <quiver/select.h>
+
+#include "qv_sched_case.h"
+
+/* Figures of a cluster with QDR InfiniBand. */
+static const struct qv_network net = {2.66e-6, 4.8179e-10, 1.6654e-10};
+
+static double last_of(const double *times, uint32_t n)
+{
+	double last = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		last = fmax(last, times[i]);
+	return last;
+}
+
+/* ---- the model ---------------------------------------------------------------------------------
+ */
+static double worst;
+
+static void compare(const struct qv_schedule_spec *spec, double bytes, double most)
+{
+	static struct qv_schedule *all[QV_CASE_RANKS];
+	double leave[QV_CASE_RANKS];
+	const double formula = qv_model_seconds(&net, spec->coll, spec->algorithm, spec->ranks,
+						bytes, spec->segments);
+	double run;
+
+	assert_int_equal(qv_schedule_build_all(spec, all), QV_OK);
+	assert_int_equal(qv_schedule_time(&net, all, spec->ranks, bytes, NULL, leave), QV_OK);
+	run = last_of(leave, spec->ranks);
+	worst = fmax(worst, fmax(run / formula, formula / run));
+	if (run > most * formula || formula > most * run)
+		fail_msg("%s, %g bytes: %g us by the formula, %g us in virtual time",
+			 qv_sched_case_name(spec), bytes, 1e6 * formula, 1e6 * run);
+	for (uint32_t r = 0; r < spec->ranks; r++)
+		qv_schedule_free(all[r]);
+}
+
+static void each_model(uint32_t ranks, double most)
+{
+	for (int coll = 0; coll < QV_N_COLLS; coll++)
+		for (int algorithm = 0; algorithm < QV_N_ALGORITHMS; algorithm++)
+			for (double bytes = 64; bytes < 1e7; bytes *= 64) {
+				struct qv_schedule_spec spec = {
+					.coll = (enum qv_coll)coll,
+					.algorithm = (enum qv_algorithm)algorithm,
+					.ranks = ranks};
+
+				if (!qv_schedule_exists(spec.coll, spec.algorithm, 0))
+					continue;
+				spec.segments =
+					qv_model_segments(&net, spec.algorithm, ranks, bytes);
+				compare(&spec, bytes, most);
+			}
+}
+
+static void test_model(void **unused)
+{
+	worst = 1;
+	each_model(2, 1.15);
+	each_model(8, 1.15);
+	each_model(32, 1.15);
+	print_message("powers of two: within %.3f\n", worst);
+	worst = 1;
+	each_model(3, 1.6);
+	each_model(7, 1.6);
+	each_model(12, 1.6);
+	each_model(33, 1.6);
+	print_message("others: within %.3f\n", worst);
+}
+
+static void test_segments(void **unused)
+{
+	assert_int_equal(qv_model_segments(&net, QV_ALG_BINOMIAL, 128, 1e6), 1);
+	assert_int_equal(qv_model_segments(&net, QV_ALG_SEGMENTED, 128, 2000), 1);
+	assert_int_equal(qv_model_segments(&net, QV_ALG_SEGMENTED, 2, 1e6), 1);
+	/* 13.7 by the formula for 128 KiB, 39.2 for 1 MiB */
+	assert_int_equal(qv_model_segments(&net, QV_ALG_SEGMENTED, 128, 131072), 16);
+	assert_int_equal(qv_model_segments(&net, QV_ALG_SEGMENTED, 128, 1048576), 32);
+	assert_int_equal(qv_model_segments(&net, QV_ALG_PIPELINE, 128, 1e9), 128);
+}
+
+/* ---- rules -------------------------------------------------------------------------------------
+ */
+static struct qv_select *open_select(const char *rules)
+{
+	struct qv_select *s = NULL;
+	char why[256] = "";
+
+	if (qv_select_open(rules, why, sizeof(why), &s))
+		fail_msg("'%s': %s", rules, why);
+	assert_int_equal(qv_select_network(s, &net), QV_OK);
+	return s;
+}
+
+static void refused(const char *rules, const char *because)
+{
+	struct qv_select *s = NULL;
+	char why[256] = "";
+
+	assert_int_equal(qv_select_open(rules, why, sizeof(why), &s), QV_EINVAL);
+	assert_null(s);
+	if (!strstr(why, because))
+		fail_msg("'%s' is refused because '%s'", rules, why);
+	assert_int_equal(qv_select_open(rules, NULL, 0, &s), QV_EINVAL);
+}
+
+static void test_rules(void **unused)
+{
+	qv_select_close(open_select(NULL));
+	qv_select_close(open_select(""));
+	qv_select_close(open_select("reduce=auto:faithful,barrier=binomial,alltoall=direct"));
+	refused("reduce", "no '='");
+	refused("reduce=ring,", "no '=' in ''");
+	refused("reduction=ring", "reduce allreduce reduce_scatter barrier");
+	refused("reduce=rings", "unknown algorithm 'rings'");
+	refused("broadcast=radix", "broadcast has auto binomial ring pipeline");
+	refused("reduce=ring:exact", "known: faithful extended");
+	refused("reduce=ring,barrier=auto,reduce=binomial", "twice");
+}
+
+static void test_named(void **unused)
+{
+	struct qv_select *s = open_select("reduce=ring,allreduce=segmented");
+	struct qv_select_call call = {.ranks = 5, .rank = 2, .root = 1, .bytes = 100};
+	const struct qv_plan *plan;
+
+	assert_int_equal(qv_select_get(s, &call, &plan), QV_OK);
+	assert_int_equal(plan->algorithm, QV_ALG_RING);
+	assert_int_equal(qv_schedule_blocks(plan->schedule), 5);
+	qv_select_put(s, plan);
+	/* A ring cannot keep the order: the user is told, not given something else. */
+	call.ordered = 1;
+	assert_int_equal(qv_select_get(s, &call, &plan), QV_ENOSYS);
+	call.coll = QV_COLL_REDUCE_SCATTER; /* of which nothing is said */
+	call.root = 0;
+	assert_int_equal(qv_select_get(s, &call, &plan), QV_OK);
+	assert_true(qv_schedule_exists(call.coll, plan->algorithm, 1));
+	qv_select_put(s, plan);
+	qv_select_close(s);
+}
+
+/* ---- ranks -------------------------------------------------------------------------------------
+ */
+/* The plans of all ranks are a schedule that is right. */
+static void all_agree(struct qv_select *s, struct qv_select_call call)
+{
+	const struct qv_plan *plans[64];
+	static struct qv_schedule *all[64];
+	struct qv_schedule_spec spec = {
+		.coll = call.coll, .ranks = call.ranks, .root = call.root, .ordered = call.ordered};
+	char why[160] = "";
+
+	for (call.rank = 0; call.rank < call.ranks; call.rank++) {
+		assert_int_equal(qv_select_get(s, &call, &plans[call.rank]), QV_OK);
+		all[call.rank] = (struct qv_schedule *)(uintptr_t)plans[call.rank]->schedule;
+		assert_int_equal(plans[call.rank]->algorithm, plans[0]->algorithm);
+	}
+	spec.algorithm = plans[0]->algorithm;
+	if (qv_schedule_check(&spec, all, why, sizeof(why)))
+		fail_msg("%s, %zu bytes: %s", qv_sched_case_name(&spec), call.bytes, why);
+	for (uint32_t r = 0; r < call.ranks; r++)
+		qv_select_put(s, plans[r]);
+}
+
+static void test_all_agree(void **unused)
+{
+	static uint64_t arrive[64];
+	uint64_t x = 88172645463325252u;
+
+	for (uint32_t ranks = 1; ranks <= 21; ranks += 4)
+		for (int coll = 0; coll < QV_N_COLLS; coll++)
+			for (size_t bytes = 0; bytes < 20000000; bytes = bytes * 31 + 7) {
+				struct qv_select *s = open_select(NULL);
+				struct qv_select_call call = {
+					.coll = (enum qv_coll)coll, .ranks = ranks, .bytes = bytes};
+
+				all_agree(s, call);
+				call.ordered = 1;
+				all_agree(s, call);
+				call.ordered = 0;
+				call.arrive = arrive;
+				for (uint32_t r = 0; r < ranks; r++) {
+					x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+					arrive[r] = (x >> 20) % (bytes + 100000);
+				}
+				all_agree(s, call);
+				qv_select_close(s);
+			}
+}
+
+/* ---- late ranks --------------------------------------------------------------------------------
+ */
+/* How long a plan for these arrivals, built by all ranks, takes. */
+static double time_of(struct qv_select *s, struct qv_select_call call, int *by_arrival)
+{
+	const struct qv_plan *plans[128];
+	static struct qv_schedule *all[128];
+	double at[128], leave[128];
+
+	for (call.rank = 0; call.rank < call.ranks; call.rank++) {
+		assert_int_equal(qv_select_get(s, &call, &plans[call.rank]), QV_OK);
+		all[call.rank] = (struct qv_schedule *)(uintptr_t)plans[call.rank]->schedule;
+		at[call.rank] = call.arrive ? (double)call.arrive[call.rank] * 1e-9 : 0;
+	}
+	assert_int_equal(qv_schedule_time(&net, all, call.ranks, (double)call.bytes, at, leave),
+			 QV_OK);
+	*by_arrival = plans[0]->by_arrival;
+	for (uint32_t r = 0; r < call.ranks; r++)
+		qv_select_put(s, plans[r]);
+	return last_of(leave, call.ranks);
+}
+
+/* One late: the plan for it is taken, and pays. Of vectors that are not cut, nearly twofold. */
+static void test_one_late(void **unused)
+{
+	static uint64_t arrive[128];
+	struct qv_select *s = open_select(NULL), *knows = open_select("reduce=clairvoyant"),
+			 *tree = open_select("reduce=binomial");
+	struct qv_select_call call = {.ranks = 128, .bytes = 400 << 10, .arrive = arrive};
+	const double round = net.alpha + (400 << 10) * (net.beta + net.gamma);
+	double known, best;
+	int by_arrival;
+
+	arrive[127] = (uint64_t)(7 * round * 1e9);
+	known = time_of(knows, call, &by_arrival);
+	assert_true(by_arrival);
+	assert_true(time_of(tree, call, &by_arrival) / known > .95 * 1.75);
+	assert_false(by_arrival);
+	best = time_of(s, call, &by_arrival);
+	assert_true(by_arrival);
+	assert_true(best <= known);
+	qv_select_close(s);
+	qv_select_close(knows);
+	qv_select_close(tree);
+}
+
+/* Every eighth rank late by half of the time: rounds that know it are slower than ones that do not.
+ * The faithful mode takes them nevertheless, the extended one has the balanced schedule as its
+ * floor.
+ */
+static void test_floor(void **unused)
+{
+	static uint64_t arrive[128];
+	struct qv_select *faithful = open_select("reduce=segmented:faithful"),
+			 *extended = open_select("reduce=segmented");
+	struct qv_select_call call = {.ranks = 128, .bytes = 3 << 16, .arrive = arrive};
+	const uint32_t N = qv_model_segments(&net, QV_ALG_SEGMENTED, 128, 3 << 16);
+	const double round = net.alpha + (3 << 16) / N * (net.beta + net.gamma);
+	double slow, fast;
+	int by_arrival;
+
+	for (uint32_t r = 7; r < 128; r += 8)
+		arrive[r] = (uint64_t)(.5 * (6 + N) * round * 1e9);
+	slow = time_of(faithful, call, &by_arrival);
+	assert_true(by_arrival);
+	fast = time_of(extended, call, &by_arrival);
+	assert_false(by_arrival);
+	if (fast > .9 * slow)
+		fail_msg("%g us and %g us", 1e6 * fast, 1e6 * slow);
+	qv_select_close(faithful);
+	qv_select_close(extended);
+}
+
+/* ---- what is kept ------------------------------------------------------------------------------
+ */
+static void test_kept(void **unused)
+{
+	static const struct qv_network other = {1e-6, 1e-9, 1e-9}, wrong = {-1, 0, 0},
+				       none = {NAN, 0, 0};
+	struct qv_select *s = open_select(NULL);
+	struct qv_select_call call = {.ranks = 4, .bytes = 1500, .group = 1};
+	const struct qv_plan *a, *b;
+	size_t plans;
+	uint64_t found;
+
+	assert_int_equal(qv_select_get(s, &call, &a), QV_OK);
+	call.bytes = 1100; /* the same class */
+	assert_int_equal(qv_select_get(s, &call, &b), QV_OK);
+	assert_ptr_equal(a, b);
+	qv_select_put(s, b);
+	call.group = 2;
+	assert_int_equal(qv_select_get(s, &call, &b), QV_OK);
+	assert_ptr_not_equal(a, b);
+	qv_select_put(s, b);
+	qv_select_stats(s, &plans, &found);
+	assert_int_equal(plans, 2);
+	assert_int_equal(found, 1);
+	qv_select_forget(s, 1); /* a is in use */
+	qv_select_forget(s, 2);
+	qv_select_stats(s, &plans, &found);
+	assert_int_equal(plans, 1);
+	/* Another network, other plans. */
+	call.group = 1;
+	assert_int_equal(qv_select_network(s, &wrong), QV_EINVAL);
+	assert_int_equal(qv_select_network(s, &none), QV_EINVAL);
+	assert_int_equal(qv_select_network(s, &other), QV_OK);
+	assert_int_equal(qv_select_get(s, &call, &b), QV_OK);
+	assert_ptr_not_equal(a, b);
+	qv_select_put(s, a);
+	qv_select_put(s, b);
+	/* There is an end to it. */
+	for (call.group = 3; call.group < 2000; call.group++) {
+		assert_int_equal(qv_select_get(s, &call, &a), QV_OK);
+		qv_select_put(s, a);
+	}
+	qv_select_stats(s, &plans, &found);
+	assert_in_range(plans, 10, 256);
+	call.rank = 4;
+	assert_int_equal(qv_select_get(s, &call, &a), QV_EINVAL);
+	qv_select_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_model),     cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_rules),     cmocka_unit_test(test_named),
+		cmocka_unit_test(test_all_agree), cmocka_unit_test(test_one_late),
+		cmocka_unit_test(test_floor),     cmocka_unit_test(test_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
