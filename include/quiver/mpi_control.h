@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mpi_control.h - what a program may tell libquiver-mpi, the library that runs an MPI's reductions
+ * by schedules. No program needs it: see quiver-mpi(7) for the environment variables.
+ *
+ * Communicators are named by their Fortran handles (MPI_Comm_c2f), which are integers in every MPI.
+ * All ranks of a communicator must make the same calls, at the same place among its collectives, or
+ * they would choose differently and wait for each other for ever.
+ */
+#ifndef QUIVER_MPI_CONTROL_H
+#define QUIVER_MPI_CONTROL_H
+
+#include <quiver/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Choose algorithms anew.
+ *   settings  as in QUIVER_MPI_COLL; operations that it does not name go to the MPI. NULL: what
+ *             the environment said at MPI_Init
+ * QV_EINVAL: it does not parse; then nothing changes. QV_ENOSYS: the library is switched off.
+ */
+QV_API int qv_mpi_set(const char *settings);
+
+/*
+ * Say when the ranks of a communicator will come to its next collectives, until the next call.
+ * The algorithms clairvoyant and segmented then let those who are there begin.
+ *   comm    Fortran handle of an intracommunicator
+ *   arrive  for each rank the expected arrival in ns, counted from any moment; the same on all
+ *           ranks. Read during the call. NULL: expect all at once
+ *   round   ns that one message of the collective and combining it take, 1 or more; the same
+ * QV_EINVAL: no such communicator, or round is 0; QV_ENOMEM; QV_ENOSYS: the library is switched
+ * off.
+ */
+QV_API int qv_mpi_expect(int comm, const uint64_t *arrive, uint64_t round);
+
+/* How many calls of this process schedules have run so far, in any form. */
+QV_API uint64_t qv_mpi_taken(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QUIVER_MPI_CONTROL_H */

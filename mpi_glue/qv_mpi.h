@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_mpi.h - libquiver-mpi: collectives of an MPI program, run by schedules over its own messages.
+ */
+#ifndef QV_MPI_H
+#define QV_MPI_H
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <quiver/combine.h>
+#include <quiver/mpi_control.h>
+#include <quiver/schedule.h>
+
+#include "qv_mpi_real.h"
+
+/* ---- qv_mpi_settings.c ----------------------------------------------------------------------- */
+enum qv_mpi_choice {
+	QV_MPI_CHOICE_MPI, /* what the MPI has itself */
+	QV_MPI_CHOICE_FORCED,
+};
+
+struct qv_mpi_setting {
+	enum qv_mpi_choice choice;
+	enum qv_algorithm algorithm;
+};
+
+/* Operations that settings name, in the order of enum qv_coll. */
+#define QV_MPI_N_COLLS 3
+
+/* 0, or QV_EINVAL with one line of text that names what is known. */
+int qv_mpi_parse(const char *text, struct qv_mpi_setting *set, char *why, size_t room);
+
+/* ---- qv_mpi_stats.c -------------------------------------------------------------------------- */
+/* Whose calls: as settings name them, but for those without blocks of one length. */
+enum qv_mpi_name {
+	QV_MPI_REDUCE,
+	QV_MPI_ALLREDUCE,
+	QV_MPI_REDUCE_SCATTER,
+	QV_MPI_REDUCE_SCATTER_BLOCK,
+	QV_MPI_N_NAMES,
+};
+
+enum qv_mpi_form {
+	QV_MPI_BLOCKING,
+	QV_MPI_NONBLOCKING,
+	QV_MPI_INIT,
+	QV_MPI_N_FORMS,
+};
+
+/* Why a call goes to the MPI. */
+enum qv_mpi_reason {
+	QV_MPI_NOT_CHOSEN,
+	QV_MPI_ODD_ARGUMENT,
+	QV_MPI_INTER,
+	QV_MPI_ALONE,
+	QV_MPI_EMPTY,
+	QV_MPI_DERIVED,
+	QV_MPI_ODD_OP,
+	QV_MPI_USER_OP,
+	QV_MPI_ORDER,
+	QV_MPI_UNEQUAL,
+	QV_MPI_TOO_LONG,
+	QV_MPI_TOO_MANY,
+	QV_MPI_NO_HOOK,
+	QV_MPI_N_REASONS,
+	QV_MPI_TAKEN = QV_MPI_N_REASONS, /* no reason: algorithms follow */
+};
+
+#define QV_MPI_N_WAYS (QV_MPI_N_REASONS + QV_N_ALGORITHMS)
+
+/* One call went this way: a reason, or QV_MPI_TAKEN + algorithm. */
+void qv_mpi_count(enum qv_mpi_name name, enum qv_mpi_form form, unsigned int way);
+/* Print the sums over all ranks; collective over MPI_COMM_WORLD. */
+void qv_mpi_report(void);
+
+/* ---- qv_mpi_type.c --------------------------------------------------------------------------- */
+/* How elements are combined. */
+struct qv_mpi_reduce {
+	size_t item; /* bytes of an element */
+	bool local;  /* by MPI_Reduce_local, else by our kernels */
+	bool ordered;
+	bool user; /* the operation is the program's, which may free it at any time */
+	enum qv_op op;
+	enum qv_type type;
+	MPI_Op mpi_op;
+	MPI_Datatype mpi_type;
+};
+
+/* QV_MPI_TAKEN with *r, or why not. */
+enum qv_mpi_reason qv_mpi_reduce_of(MPI_Op op, MPI_Datatype type, struct qv_mpi_reduce *r);
+/* A qv_reduce_fn; context is a struct qv_mpi_reduce. */
+void qv_mpi_combine(void *context, void *dst, const void *a, const void *b, size_t count);
+
+/* ---- qv_mpi_comm.c --------------------------------------------------------------------------- */
+/* One schedule of a communicator, and the operations that run it. */
+struct qv_mpi_plan {
+	struct qv_mpi_plan *next;
+	enum qv_coll coll;
+	enum qv_algorithm algorithm;
+	uint32_t root, segments;
+	bool ordered;
+	uint64_t expected; /* version of the arrivals it was built from */
+	struct qv_schedule *schedule;
+	bool receives, combines;
+	struct qv_mpi_op *spare; /* finished operations, to be used again */
+	int busy;                /* operations that hold it */
+};
+
+struct qv_mpi_comm {
+	struct qv_mpi_comm *next;
+	MPI_Comm comm;
+	MPI_Comm shadow; /* where our messages travel */
+	MPI_Request opening;
+	bool has_shadow, inter, freed;
+	int rank, ranks;
+	int busy;         /* operations that have not been released */
+	uint64_t started; /* operations so far, persistent ones aside */
+	int persistent;   /* persistent ones so far */
+	uint64_t *arrive; /* by rank, or NULL */
+	uint64_t round, expected;
+	struct qv_mpi_plan *plans;
+};
+
+/* The state of a communicator, made when first asked for. NULL: no memory, or no communicator. */
+struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm);
+/* Begin to get a shadow, where there is none; collective. An MPI error code. */
+int qv_mpi_comm_open(struct qv_mpi_comm *c);
+/* Whether the shadow can be used; *rc is an error. */
+bool qv_mpi_comm_ready(struct qv_mpi_comm *c, int *rc);
+/* Free it; nothing of it is under way. */
+void qv_mpi_comm_destroy(struct qv_mpi_comm *c);
+/* At MPI_Finalize. */
+void qv_mpi_comm_close_all(void);
+
+/* ---- qv_mpi_plan.c --------------------------------------------------------------------------- */
+struct qv_mpi_call;
+/* The plan by which a call is run, held once; or NULL and why not. */
+struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
+				   const struct qv_mpi_reduce *r, enum qv_mpi_reason *why);
+void qv_mpi_plan_free(struct qv_mpi_plan *plan);
+
+/* ---- qv_mpi_op.c: one operation ---------------------------------------------------------------
+ */
+struct qv_mpi_call {
+	enum qv_mpi_name name;
+	enum qv_coll coll;
+	enum qv_mpi_form form;
+	const void *in; /* may be MPI_IN_PLACE */
+	void *out;
+	size_t count; /* elements of the whole vector */
+	MPI_Datatype type;
+	MPI_Op op;
+	int root;
+	MPI_Comm comm;
+	bool unequal; /* the blocks of a reduce_scatter have different lengths */
+};
+
+enum qv_mpi_state {
+	QV_MPI_OP_WAITS, /* for the shadow, or for one long before it */
+	QV_MPI_OP_RUNS,
+	QV_MPI_OP_DONE,
+};
+
+struct qv_mpi_op {
+	struct qv_mpi_op *next; /* among those under way, or among spare ones */
+	struct qv_mpi_comm *c;
+	struct qv_mpi_plan *plan;
+	struct qv_run *run;
+	struct qv_mpi_reduce reduce;
+	struct qv_run_data data;
+	void *room; /* for the work vector, where the caller has none, and for what comes in */
+	size_t room_bytes;
+	const void *result; /* copied to out at the end, if not NULL */
+	void *out;
+	size_t out_bytes;
+	MPI_Request *requests; /* messages under way */
+	uint32_t *steps;       /* of which step each is */
+	int *indices;
+	MPI_Status *statuses;
+	int n;
+	enum qv_mpi_state state;
+	enum qv_mpi_form form;
+	uint64_t number; /* among the operations of the communicator, or among persistent ones */
+	int tag;         /* of its first message */
+	int error;       /* an MPI error code */
+	MPI_Request handle;
+	struct qv_mpi_persistent *persistent;
+};
+
+/* qv_mpi_take.c: an operation for this call, not started yet; NULL: let the MPI do it. Collective.
+ */
+struct qv_mpi_op *qv_mpi_take(const struct qv_mpi_call *call);
+/* One that runs plan, which it then holds; NULL, and plan is given back: no memory. */
+struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan);
+/* Run it to its end; an MPI error code, which the communicator's error handler has seen. */
+int qv_mpi_finish(struct qv_mpi_op *op);
+/* Start it, again if it is persistent. */
+void qv_mpi_op_start(struct qv_mpi_op *op);
+/* Whether messages can be sent; the lock is held. An error ends the operation. */
+bool qv_mpi_op_begin(struct qv_mpi_op *op);
+/* Do what can be done, after that. */
+void qv_mpi_op_progress(struct qv_mpi_op *op);
+/* It is not needed any more, and none of its messages is under way. */
+void qv_mpi_op_release(struct qv_mpi_op *op);
+void qv_mpi_op_free(struct qv_mpi_op *op);
+
+/* ---- qv_mpi_later.c: operations that run while the program does something else ----------------
+ */
+/* Start and return; *request is the MPI's own and can be waited for by any of its functions. */
+int qv_mpi_later(struct qv_mpi_op *op, MPI_Request *request);
+/* Start it, or start it again, among those that run from inside of the MPI's calls. */
+void qv_mpi_later_start(struct qv_mpi_op *op);
+/* The oldest operation of c under way, or the number that the next one would get; the lock is held.
+ */
+uint64_t qv_mpi_later_oldest(const struct qv_mpi_comm *c);
+/* Run all of c, or of all communicators if c is NULL, to their ends. */
+void qv_mpi_later_drain(const struct qv_mpi_comm *c);
+/* Do what can be done for all of them. */
+int qv_mpi_later_poll(void);
+/* Whether this MPI lets us run from inside of its calls. */
+bool qv_mpi_later_possible(void);
+
+/* ---- qv_mpi_persist.c -------------------------------------------------------------------------
+ */
+/* Make *request, inactive, of an operation that was not started. */
+int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request);
+/* The operation is over. */
+void qv_mpi_persist_done(struct qv_mpi_op *op);
+void qv_mpi_persist_close_all(void);
+
+/* ---- what all share ----------------------------------------------------------------------------
+ */
+struct qv_mpi {
+	bool on;        /* between MPI_Init and MPI_Finalize, and not switched off */
+	bool stats;     /* report at the end */
+	bool crowded;   /* more ranks than cores here: sleep between tests */
+	bool hook_here; /* this MPI runs us from inside of its calls */
+	const struct qv_combine *combine;
+	struct qv_mpi_setting set[QV_MPI_N_COLLS];
+	struct qv_mpi_setting first[QV_MPI_N_COLLS]; /* what the environment said */
+	int keyval;                                  /* of struct qv_mpi_comm */
+	int slot;                                    /* tags for one operation */
+	/* What several threads touch: communicators, plans, lists of operations. Never held in a
+	 * call that may wait. */
+	pthread_mutex_t lock;
+	struct qv_mpi_comm *comms;
+	atomic_uint_fast64_t counts[QV_MPI_N_NAMES][QV_MPI_N_FORMS][QV_MPI_N_WAYS];
+};
+
+extern struct qv_mpi qv_mpi;
+
+/* So many operations of a communicator may be under way, and so many persistent ones can be made:
+ * each has tags of its own. */
+#define QV_MPI_SLOTS 64
+
+#endif /* QV_MPI_H */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_mpi_calls.h - the MPI's functions that we stand before; included once per use of the list. */
+QV_MPI_CALL(Init);
+QV_MPI_CALL(Init_thread);
+QV_MPI_CALL(Finalize);
+QV_MPI_CALL(Reduce);
+QV_MPI_CALL(Allreduce);
+QV_MPI_CALL(Reduce_scatter);
+QV_MPI_CALL(Reduce_scatter_block);
+QV_MPI_CALL(Ireduce);
+QV_MPI_CALL(Iallreduce);
+QV_MPI_CALL(Ireduce_scatter);
+QV_MPI_CALL(Ireduce_scatter_block);
+QV_MPI_CALL(Start);
+QV_MPI_CALL(Startall);
+QV_MPI_CALL(Request_free);
+#ifdef QV_MPI_PERSISTENT
+QV_MPI_CALL_EXT(Reduce_init);
+QV_MPI_CALL_EXT(Allreduce_init);
+QV_MPI_CALL_EXT(Reduce_scatter_init);
+QV_MPI_CALL_EXT(Reduce_scatter_block_init);
+#endif
+#undef QV_MPI_CALL
+#undef QV_MPI_CALL_EXT

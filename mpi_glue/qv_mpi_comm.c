@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_mpi_comm.c - what we keep per communicator, as an attribute of it. */
+#include "qv_mpi.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Forget c; nothing of it is under way. */
+void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
+{
+	struct qv_mpi_plan *next;
+
+	for (struct qv_mpi_plan *p = c->plans; p; p = next) {
+		next = p->next;
+		qv_mpi_plan_free(p);
+	}
+	if (c->opening != MPI_REQUEST_NULL)
+		PMPI_Wait(&c->opening, MPI_STATUS_IGNORE);
+	if (c->shadow != MPI_COMM_NULL)
+		PMPI_Comm_free(&c->shadow);
+	free(c->arrive);
+	free(c);
+}
+
+static void unlink_comm(struct qv_mpi_comm *c)
+{
+	struct qv_mpi_comm **at = &qv_mpi.comms;
+
+	pthread_mutex_lock(&qv_mpi.lock);
+	while (*at && *at != c)
+		at = &(*at)->next;
+	if (*at)
+		*at = c->next;
+	pthread_mutex_unlock(&qv_mpi.lock);
+}
+
+/* The program frees the communicator. What is under way ends first: to free it is collective, so
+ * all its ranks come here, or to a call that lets them go on. */
+static int on_free(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+	struct qv_mpi_comm *c = value;
+
+	qv_mpi_later_drain(c);
+	unlink_comm(c);
+	c->comm = MPI_COMM_NULL;
+	c->freed = true;
+	/* A request that has ended and was not waited for yet, or a persistent one, still holds it.
+	 */
+	if (!c->busy)
+		qv_mpi_comm_destroy(c);
+	return MPI_SUCCESS;
+}
+
+static int make_keyval(void)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&qv_mpi.lock);
+	if (qv_mpi.keyval == MPI_KEYVAL_INVALID)
+		rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_free, &qv_mpi.keyval, NULL);
+	pthread_mutex_unlock(&qv_mpi.lock);
+	return rc;
+}
+
+static struct qv_mpi_comm *make(MPI_Comm comm)
+{
+	struct qv_mpi_comm *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->comm = comm;
+	c->shadow = MPI_COMM_NULL;
+	c->opening = MPI_REQUEST_NULL;
+	PMPI_Comm_rank(comm, &c->rank);
+	PMPI_Comm_size(comm, &c->ranks);
+	int inter = 0;
+
+	PMPI_Comm_test_inter(comm, &inter);
+	c->inter = inter;
+	if (PMPI_Comm_set_attr(comm, qv_mpi.keyval, c)) {
+		free(c);
+		return NULL;
+	}
+	pthread_mutex_lock(&qv_mpi.lock);
+	c->next = qv_mpi.comms;
+	qv_mpi.comms = c;
+	pthread_mutex_unlock(&qv_mpi.lock);
+	return c;
+}
+
+struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm)
+{
+	void *value = NULL;
+	int found = 0;
+
+	if (comm == MPI_COMM_NULL || (qv_mpi.keyval == MPI_KEYVAL_INVALID && make_keyval()))
+		return NULL;
+	if (PMPI_Comm_get_attr(comm, qv_mpi.keyval, &value, &found))
+		return NULL;
+	return found ? value : make(comm);
+}
+
+int qv_mpi_comm_open(struct qv_mpi_comm *c)
+{
+	if (c->has_shadow)
+		return MPI_SUCCESS;
+	c->has_shadow = true;
+#ifdef QV_MPI_SIMULATED
+	return PMPI_Comm_dup(c->comm, &c->shadow); /* SMPI has no other */
+#else
+	return PMPI_Comm_idup(c->comm, &c->shadow, &c->opening);
+#endif
+}
+
+bool qv_mpi_comm_ready(struct qv_mpi_comm *c, int *rc)
+{
+	int there = 1;
+
+	*rc = MPI_SUCCESS;
+	if (c->opening == MPI_REQUEST_NULL && c->shadow != MPI_COMM_NULL)
+		return true;
+	*rc = PMPI_Test(&c->opening, &there, MPI_STATUS_IGNORE);
+	if (*rc || !there)
+		return false;
+	*rc = PMPI_Comm_set_errhandler(c->shadow, MPI_ERRORS_RETURN);
+	return true;
+}
+
+void qv_mpi_comm_close_all(void)
+{
+	struct qv_mpi_comm *next;
+
+	for (struct qv_mpi_comm *c = qv_mpi.comms; c; c = next) {
+		next = c->next;
+		PMPI_Comm_delete_attr(c->comm, qv_mpi.keyval); /* on_free */
+	}
+	if (qv_mpi.keyval != MPI_KEYVAL_INVALID)
+		PMPI_Comm_free_keyval(&qv_mpi.keyval);
+}
+
+/* ---- mpi_control.h ----------------------------------------------------------------------------
+ */
+int qv_mpi_expect(int comm, const uint64_t *arrive, uint64_t round)
+{
+	struct qv_mpi_comm *c;
+	uint64_t *copy = NULL;
+
+	if (!qv_mpi.on)
+		return QV_ENOSYS;
+	c = qv_mpi_comm_of(MPI_Comm_f2c(comm));
+	if (!c || c->inter || !round)
+		return QV_EINVAL;
+	if (arrive) {
+		copy = malloc((size_t)c->ranks * sizeof(*copy));
+		if (!copy)
+			return QV_ENOMEM;
+		memcpy(copy, arrive, (size_t)c->ranks * sizeof(*copy));
+	}
+	free(c->arrive);
+	c->arrive = copy;
+	c->round = round;
+	c->expected++;
+	return QV_OK;
+}

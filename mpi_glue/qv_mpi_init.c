@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_mpi_init.c - MPI_Init and MPI_Finalize: the settings of rank 0 are those of all ranks. */
+#include "qv_mpi.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifndef QV_MPI_SIMULATED
+#include <dlfcn.h>
+
+struct qv_mpi_real qv_mpi_real;
+
+/* The library is in front of the MPI's, so what it hides is the next of the same name. */
+__attribute__((constructor)) static void look_up(void)
+{
+#define LOOK(name, of)        qv_mpi_real.name = (__typeof__(&of))dlsym(RTLD_NEXT, QV_MPI_TEXT(of))
+#define QV_MPI_CALL(name)     LOOK(name, PMPI_##name)
+#define QV_MPI_CALL_EXT(name) LOOK(name, QV_MPI_PPERSIST(name))
+#include "qv_mpi_calls.h"
+#undef LOOK
+}
+#endif
+
+struct qv_mpi qv_mpi = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+#define TEXT 1024 /* longest QUIVER_MPI_COLL */
+
+/* What rank 0 tells the others. */
+struct told {
+	int off, stats;
+	char coll[TEXT];
+};
+
+static void read_environment(struct told *told)
+{
+	const char *coll = getenv("QUIVER_MPI_COLL");
+	const char *stats = getenv("QUIVER_MPI_STATS");
+	const char *off = getenv("QUIVER_MPI_OFF");
+
+	told->off = off && *off && strcmp(off, "0") != 0;
+	told->stats = stats && *stats && strcmp(stats, "0") != 0;
+	if (coll && strlen(coll) >= TEXT) {
+		fprintf(stderr,
+			"quiver: QUIVER_MPI_COLL is longer than %d characters; all goes to "
+			"the MPI\n",
+			TEXT - 1);
+		told->off = 1;
+	} else if (coll) {
+		strcpy(told->coll, coll);
+	}
+}
+
+/* Whether ranks on this node must share cores; the ranks of a node need not agree. */
+static bool is_crowded(void)
+{
+	MPI_Comm node;
+	cpu_set_t cpus;
+	int ranks = 1, cores = 1;
+
+	if (!sched_getaffinity(0, sizeof(cpus), &cpus))
+		cores = CPU_COUNT(&cpus);
+	if (PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))
+		return true;
+	PMPI_Comm_size(node, &ranks);
+	PMPI_Comm_free(&node);
+	return ranks > cores;
+}
+
+static int tags_of_an_operation(void)
+{
+	int *last = NULL, found = 0;
+
+	PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &last, &found);
+	return (found ? *last : 32767) / (2 * QV_MPI_SLOTS);
+}
+
+/* All ranks do the same from here on, whatever their environments say. */
+static void begin(void)
+{
+	struct told told = {0};
+	char why[512];
+	int rank;
+
+	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (!rank)
+		read_environment(&told);
+	PMPI_Bcast(&told, (int)sizeof(told), MPI_BYTE, 0, MPI_COMM_WORLD);
+	if (told.off)
+		return;
+	if (qv_mpi_parse(told.coll, qv_mpi.set, why, sizeof(why))) {
+		if (!rank)
+			fprintf(stderr, "quiver: QUIVER_MPI_COLL: %s; all goes to the MPI\n", why);
+		return;
+	}
+	if (qv_combine_open(QV_ISA_AUTO, &qv_mpi.combine))
+		return;
+	memcpy(qv_mpi.first, qv_mpi.set, sizeof(qv_mpi.set));
+	qv_mpi.stats = told.stats;
+	qv_mpi.crowded = is_crowded();
+	qv_mpi.slot = tags_of_an_operation();
+	qv_mpi.hook_here = qv_mpi_later_possible();
+	qv_mpi.on = true;
+}
+
+QV_API int MPI_Init(int *argc, char ***argv)
+{
+	int rc = QV_REAL(Init)(argc, argv);
+
+	if (!rc)
+		begin();
+	return rc;
+}
+QV_MPI_BOTH(Init)
+
+QV_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+	int rc = QV_REAL(Init_thread)(argc, argv, required, provided);
+
+	if (!rc)
+		begin();
+	return rc;
+}
+QV_MPI_BOTH(Init_thread)
+
+QV_API int MPI_Finalize(void)
+{
+	if (qv_mpi.on) {
+		qv_mpi_later_drain(NULL);
+		if (qv_mpi.stats)
+			qv_mpi_report();
+		qv_mpi_persist_close_all();
+		qv_mpi_comm_close_all();
+		qv_mpi.on = false;
+	}
+	return QV_REAL(Finalize)();
+}
+QV_MPI_BOTH(Finalize)
+
+/* ---- mpi_control.h ----------------------------------------------------------------------------
+ */
+int qv_mpi_set(const char *settings)
+{
+	char why[512];
+
+	if (!qv_mpi.on)
+		return QV_ENOSYS;
+	if (settings)
+		return qv_mpi_parse(settings, qv_mpi.set, why, sizeof(why));
+	memcpy(qv_mpi.set, qv_mpi.first, sizeof(qv_mpi.set));
+	return QV_OK;
+}

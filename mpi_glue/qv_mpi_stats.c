@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_mpi_stats.c - which calls were taken, by what; which were not, and why. */
+#include "qv_mpi.h"
+
+#include <stdio.h>
+
+static const char *const names[QV_MPI_N_NAMES][QV_MPI_N_FORMS] = {
+	{"MPI_Reduce", "MPI_Ireduce", "MPI_Reduce_init"},
+	{"MPI_Allreduce", "MPI_Iallreduce", "MPI_Allreduce_init"},
+	{"MPI_Reduce_scatter", "MPI_Ireduce_scatter", "MPI_Reduce_scatter_init"},
+	{"MPI_Reduce_scatter_block", "MPI_Ireduce_scatter_block", "MPI_Reduce_scatter_block_init"},
+};
+
+static const char *const reasons[QV_MPI_N_REASONS] = {
+	[QV_MPI_NOT_CHOSEN] = "not chosen",
+	[QV_MPI_ODD_ARGUMENT] = "an argument that the MPI shall judge",
+	[QV_MPI_INTER] = "intercommunicator",
+	[QV_MPI_ALONE] = "one rank",
+	[QV_MPI_EMPTY] = "no elements",
+	[QV_MPI_DERIVED] = "derived type, or one with gaps",
+	[QV_MPI_ODD_OP] = "operation not defined on the type",
+	[QV_MPI_USER_OP] = "operation of the program, which may free it before the end",
+	[QV_MPI_ORDER] = "operation does not commute",
+	[QV_MPI_UNEQUAL] = "blocks of different lengths",
+	[QV_MPI_TOO_LONG] = "too long",
+	[QV_MPI_TOO_MANY] = "too many persistent requests",
+	[QV_MPI_NO_HOOK] = "this MPI does not let others run inside of its calls",
+};
+
+void qv_mpi_count(enum qv_mpi_name name, enum qv_mpi_form form, unsigned int way)
+{
+	atomic_fetch_add_explicit(&qv_mpi.counts[name][form][way], 1, memory_order_relaxed);
+}
+
+uint64_t qv_mpi_taken(void)
+{
+	uint64_t n = 0;
+
+	for (int name = 0; name < QV_MPI_N_NAMES; name++)
+		for (int form = 0; form < QV_MPI_N_FORMS; form++)
+			for (int way = QV_MPI_TAKEN; way < QV_MPI_N_WAYS; way++)
+				n += qv_mpi.counts[name][form][way];
+	return n;
+}
+
+static const char *way_name(int way)
+{
+	return way < QV_MPI_N_REASONS ? reasons[way]
+				      : qv_algorithm_name((enum qv_algorithm)(way - QV_MPI_TAKEN));
+}
+
+static void print(int name, int form, const unsigned long long *counts)
+{
+	unsigned long long calls = 0, taken = 0;
+	const char *colon = ": ";
+
+	for (int way = 0; way < QV_MPI_N_WAYS; way++) {
+		calls += counts[way];
+		taken += way >= QV_MPI_TAKEN ? counts[way] : 0;
+	}
+	if (!calls)
+		return;
+	fprintf(stderr, "quiver: %s: %llu calls, %llu taken", names[name][form], calls, taken);
+	for (int way = QV_MPI_N_WAYS - 1; way >= 0; way--) {
+		if (!counts[way])
+			continue;
+		fprintf(stderr, "%s%llu %s%s", colon, counts[way],
+			way >= QV_MPI_TAKEN ? "" : "to the MPI, ", way_name(way));
+		colon = "; ";
+	}
+	fputc('\n', stderr);
+}
+
+void qv_mpi_report(void)
+{
+	unsigned long long mine[QV_MPI_N_NAMES][QV_MPI_N_FORMS][QV_MPI_N_WAYS];
+	unsigned long long sums[QV_MPI_N_NAMES][QV_MPI_N_FORMS][QV_MPI_N_WAYS] = {0};
+	int rank, ranks;
+
+	for (int name = 0; name < QV_MPI_N_NAMES; name++)
+		for (int form = 0; form < QV_MPI_N_FORMS; form++)
+			for (int way = 0; way < QV_MPI_N_WAYS; way++)
+				mine[name][form][way] = qv_mpi.counts[name][form][way];
+	QV_REAL(Reduce)
+	(mine, sums, (int)(sizeof(sums) / sizeof(mine[0][0][0])), MPI_UNSIGNED_LONG_LONG, MPI_SUM,
+	 0, MPI_COMM_WORLD);
+	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	if (rank)
+		return;
+	fprintf(stderr, "quiver: calls of %d ranks, combined by %s\n", ranks,
+		qv_combine_isa(qv_mpi.combine));
+	for (int name = 0; name < QV_MPI_N_NAMES; name++)
+		for (int form = 0; form < QV_MPI_N_FORMS; form++)
+			print(name, form, sums[name][form]);
+}

@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# mpi_run_glue.sh BUILD MPI RANKS SECONDS CASE... - libquiver-mpi's answers against the MPI's own.
+# MPI is plain (Open MPI as it is), mpich, or one of quiver's cores (Open MPI over quiver).
+build=$1 mpi=$2 ranks=$3 seconds=$4
+shift 4
+. "$(dirname "$0")/mpi_common.sh"
+
+export QUIVER_MPI_STATS=1
+case $mpi in
+plain)
+	over_default "$ranks" "$seconds" -x QUIVER_MPI_STATS "$build/bin/mpi_glue_ompi" "$@"
+	;;
+mpich)
+	need mpirun.mpich mpich
+	timeout -k 5 "$seconds" mpirun.mpich -np "$ranks" "$build/bin/mpi_glue_mpich" "$@"
+	;;
+*) over_quiver "$mpi" "$ranks" "$seconds" -x QUIVER_MPI_STATS "$build/bin/mpi_glue_ompi" "$@" ;;
+esac >"$run_dir/out" 2>&1
+status=$?
+cat "$run_dir/out"
+check_sanitizers
+[ $status -eq 0 ] || fail "mpirun ended with $status"
+grep -q '^passed ' "$run_dir/out" || fail "the program did not reach its end"
+grep -q '^quiver: calls of ' "$run_dir/out" || fail "no report at the end"
