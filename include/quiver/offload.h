@@ -60,7 +60,8 @@ struct qv_offload_caps {
 	char version[64];   /* of the device's driver */
 	uint32_t is_cpu;    /* 1: the "device" is this computer's CPU, as PoCL's */
 	uint32_t max_keys;  /* at most so many entries, and so many queries, in a batch */
-	uint64_t max_bytes; /* at most so long an array in one call of combine, pack or unpack */
+	uint64_t max_bytes; /* at most so long an array in one call of combine */
+	uint64_t max_pack;  /* at most so long a message, and so far a piece, in pack and unpack */
 };
 
 struct qv_offload_dev; /* an open device, the backend's own */
@@ -167,7 +168,7 @@ struct qv_offload_ops {
 	 *   dst     out: as many bytes as the pieces have together; does not overlap src
 	 *   src     base of the pieces
 	 *   pieces  may overlap, in any order
-	 *   n       how many, at least 1; the largest offset + bytes <= caps.max_bytes, and so is
+	 *   n       how many, at least 1; the largest offset + bytes <= caps.max_pack, and so is
 	 *           the sum of all bytes
 	 */
 	int (*pack)(struct qv_offload_dev *dev, void *dst, const void *src,

@@ -94,7 +94,8 @@ struct qv_vectors {
 int qv_vec_open(struct qv_vectors *v, const char *file);
 void qv_vec_close(struct qv_vectors *v);
 
-/* The next record: all match records come first. 1, or 0 after the last. Pointers are into v. Ends
+/* The next record of its kind: match records come first, and are passed over by the first call for
+ * the others. 1, or 0 after the last. Pointers are into v. Ends
  * the program where the file is broken. */
 int qv_vec_next_match(struct qv_vectors *v, struct qv_vec_match *out);
 int qv_vec_next_combine(struct qv_vectors *v, struct qv_vec_combine *out);

@@ -76,9 +76,12 @@ int qv_vec_next_match(struct qv_vectors *v, struct qv_vec_match *out)
 
 int qv_vec_next_combine(struct qv_vectors *v, struct qv_vec_combine *out)
 {
+	struct qv_vec_match unread;
 	uint32_t head[4];
 	size_t bytes;
 
+	while (qv_vec_next_match(v, &unread)) {
+	}
 	if (v->combine_at == v->combines)
 		return 0;
 	v->combine_at++;

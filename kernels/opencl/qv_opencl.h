@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_opencl.h - the OpenCL backend of <quiver/offload.h>. */
+#ifndef QV_OPENCL_H
+#define QV_OPENCL_H
+
+#include <quiver/offload.h>
+
+extern const struct qv_offload_ops qv_opencl_ops;
+
+/* For the test that compares them: which way match_batch goes. */
+enum qv_opencl_way {
+	QV_OPENCL_AUTO = 0,
+	QV_OPENCL_SMALL = 1, /* one launch; batches that are too large for it go the next way */
+	QV_OPENCL_LARGE = 2, /* three launches */
+	QV_OPENCL_BITS = 3,  /* bit matrix */
+};
+void qv_opencl_force(struct qv_offload_dev *dev, enum qv_opencl_way way);
+
+/* How many batches have gone each way. */
+struct qv_opencl_ways {
+	uint64_t small, large, bits;
+};
+void qv_opencl_count(const struct qv_offload_dev *dev, struct qv_opencl_ways *ways);
+
+#endif /* QV_OPENCL_H */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_device.c - batches on a device against their answers. */
+#include "qv_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct qv_offload_ops *const ops = &qv_opencl_ops;
+
+struct qv_offload_dev *qv_device_open(const struct qv_offload_config *config)
+{
+	struct qv_offload_dev *dev;
+	struct qv_offload_caps caps;
+	char why[512] = "";
+
+	if (ops->probe(config, &caps, why, sizeof(why)) == QV_ENOENT) {
+		printf("skipped: %s\n", why);
+		exit(77);
+	}
+	if (ops->open(config, &dev, why, sizeof(why))) {
+		fprintf(stderr, "the device cannot be opened: %s\n", why);
+		exit(1);
+	}
+	printf("device: %s (%s)\n", ops->caps(dev)->name, ops->caps(dev)->version);
+	return dev;
+}
+
+int qv_device_match(struct qv_offload_dev *dev, const struct qv_offload_key *entries, uint32_t n,
+		    const struct qv_offload_key *queries, uint32_t m, const uint32_t *expected,
+		    const char *what)
+{
+	uint32_t *result = malloc((m + 1) * sizeof(*result));
+	uint32_t q = 0;
+	int err;
+
+	if (!result)
+		abort();
+	result[m] = 0x12345678;
+	err = ops->match_batch(dev, entries, n, queries, m, result);
+	if (err)
+		fprintf(stderr, "wrong: %s, %u x %u: %s\n", what, n, m, ops->why(dev));
+	while (!err && q < m && result[q] == expected[q])
+		q++;
+	if (!err && q < m)
+		fprintf(stderr, "wrong: %s, %u x %u: query %u takes %d, not %d\n", what, n, m, q,
+			(int)result[q], (int)expected[q]);
+	if (result[m] != 0x12345678) {
+		fprintf(stderr, "wrong: %s, %u x %u: written behind the result\n", what, n, m);
+		err = -1;
+	}
+	free(result);
+	return err || q < m;
+}
+
+int qv_device_corpus_match(struct qv_offload_dev *dev, const char *file)
+{
+	static const char *const names[] = {"corpus", "corpus, small", "corpus, large",
+					    "corpus, bits"};
+	struct qv_opencl_ways ways;
+	struct qv_vec_match v;
+	struct qv_vectors all;
+	int wrong = 0;
+
+	if (qv_vec_open(&all, file))
+		exit(1);
+	while (qv_vec_next_match(&all, &v)) {
+		for (int way = QV_OPENCL_AUTO; way <= QV_OPENCL_BITS; way++) {
+			qv_opencl_force(dev, way);
+			wrong += qv_device_match(dev, v.entries, v.n, v.queries, v.m, v.result,
+						 names[way]);
+		}
+	}
+	qv_opencl_force(dev, QV_OPENCL_AUTO);
+	qv_opencl_count(dev, &ways);
+	printf("match: %u batches of the corpus, %llu small, %llu large, %llu bits: %d wrong\n",
+	       all.matches, (unsigned long long)ways.small, (unsigned long long)ways.large,
+	       (unsigned long long)ways.bits, wrong);
+	qv_vec_close(&all);
+	if (!ways.small || !ways.large || !ways.bits) {
+		fprintf(stderr, "wrong: a way was never gone\n");
+		wrong++;
+	}
+	return wrong;
+}
+
+int qv_device_random(struct qv_offload_dev *dev, long batches, uint32_t limit, uint64_t seed)
+{
+	struct qv_offload_key *entries = malloc(limit * sizeof(*entries));
+	struct qv_offload_key *queries = malloc(limit * sizeof(*queries));
+	uint32_t *expected = malloc(limit * sizeof(*expected));
+	uint8_t *taken = malloc(limit);
+	struct qv_vec_rnd rnd = {seed};
+	int wrong = 0;
+
+	if (!entries || !queries || !expected || !taken)
+		abort();
+	for (long i = 0; i < batches && wrong < 10; i++) {
+		const uint64_t r = qv_vec_random(&rnd);
+		const uint32_t n = 1 + (uint32_t)(r % limit);
+		const uint32_t m = 1 + (uint32_t)((r >> 20) % limit);
+
+		qv_vec_draw(&rnd, (r >> 40) % QV_VEC_KINDS, entries, n, queries, m);
+		qv_vec_match(entries, n, queries, m, taken, expected);
+		qv_opencl_force(dev, (r >> 50) % 4);
+		wrong += qv_device_match(dev, entries, n, queries, m, expected, "random");
+	}
+	qv_opencl_force(dev, QV_OPENCL_AUTO);
+	printf("match: %ld random batches of up to %u keys a side, seed %llu: %d wrong\n", batches,
+	       limit, (unsigned long long)seed, wrong);
+	free(entries);
+	free(queries);
+	free(expected);
+	free(taken);
+	return wrong;
+}
