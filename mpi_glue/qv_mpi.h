@@ -11,26 +11,25 @@
 
 #include <quiver/combine.h>
 #include <quiver/mpi_control.h>
-#include <quiver/schedule.h>
+#include <quiver/select.h>
 
 #include "qv_mpi_real.h"
 
 /* ---- qv_mpi_settings.c ----------------------------------------------------------------------- */
-enum qv_mpi_choice {
-	QV_MPI_CHOICE_MPI, /* what the MPI has itself */
-	QV_MPI_CHOICE_FORCED,
+/* Operations that settings name: the first of enum qv_coll. */
+#define QV_MPI_N_COLLS (QV_COLL_BROADCAST + 1)
+
+/* What was asked for; kept until the last plan that was made by it is gone. */
+struct qv_mpi_rules {
+	struct qv_select *select;
+	bool ours[QV_MPI_N_COLLS]; /* named, and not `mpi` */
+	int users;
 };
 
-struct qv_mpi_setting {
-	enum qv_mpi_choice choice;
-	enum qv_algorithm algorithm;
-};
-
-/* Operations that settings name, in the order of enum qv_coll. */
-#define QV_MPI_N_COLLS 3
-
-/* 0, or QV_EINVAL with one line of text that names what is known. */
-int qv_mpi_parse(const char *text, struct qv_mpi_setting *set, char *why, size_t room);
+/* QV_EINVAL with one line of text that names what is known; QV_ENOMEM. */
+int qv_mpi_rules_open(const char *text, struct qv_mpi_rules **rules, char *why, size_t room);
+/* One user less; the lock is held. */
+void qv_mpi_rules_put(struct qv_mpi_rules *rules);
 
 /* ---- qv_mpi_stats.c -------------------------------------------------------------------------- */
 /* Whose calls: as settings name them, but for those without blocks of one length. */
@@ -39,6 +38,8 @@ enum qv_mpi_name {
 	QV_MPI_ALLREDUCE,
 	QV_MPI_REDUCE_SCATTER,
 	QV_MPI_REDUCE_SCATTER_BLOCK,
+	QV_MPI_BARRIER,
+	QV_MPI_BCAST,
 	QV_MPI_N_NAMES,
 };
 
@@ -94,15 +95,11 @@ enum qv_mpi_reason qv_mpi_reduce_of(MPI_Op op, MPI_Datatype type, struct qv_mpi_
 void qv_mpi_combine(void *context, void *dst, const void *a, const void *b, size_t count);
 
 /* ---- qv_mpi_comm.c --------------------------------------------------------------------------- */
-/* One schedule of a communicator, and the operations that run it. */
+/* One plan of a communicator, held, and the operations that run it. */
 struct qv_mpi_plan {
 	struct qv_mpi_plan *next;
-	enum qv_coll coll;
-	enum qv_algorithm algorithm;
-	uint32_t root, segments;
-	bool ordered;
-	uint64_t expected; /* version of the arrivals it was built from */
-	struct qv_schedule *schedule;
+	const struct qv_plan *plan;
+	struct qv_mpi_rules *rules; /* whose plan it is */
 	bool receives, combines;
 	struct qv_mpi_op *spare; /* finished operations, to be used again */
 	int busy;                /* operations that hold it */
@@ -118,8 +115,8 @@ struct qv_mpi_comm {
 	int busy;         /* operations that have not been released */
 	uint64_t started; /* operations so far, persistent ones aside */
 	int persistent;   /* persistent ones so far */
+	uint64_t number;  /* among the communicators of this process */
 	uint64_t *arrive; /* by rank, or NULL */
-	uint64_t round, expected;
 	struct qv_mpi_plan *plans;
 };
 
@@ -136,9 +133,10 @@ void qv_mpi_comm_close_all(void);
 
 /* ---- qv_mpi_plan.c --------------------------------------------------------------------------- */
 struct qv_mpi_call;
-/* The plan by which a call is run, held once; or NULL and why not. */
+/* The plan by which a call for so many bytes is run, held once; or NULL and why not. */
 struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
-				   const struct qv_mpi_reduce *r, enum qv_mpi_reason *why);
+				   size_t bytes, bool ordered, enum qv_mpi_reason *why);
+/* The lock is held. */
 void qv_mpi_plan_free(struct qv_mpi_plan *plan);
 
 /* ---- qv_mpi_op.c: one operation ---------------------------------------------------------------
@@ -175,6 +173,9 @@ struct qv_mpi_op {
 	const void *result; /* copied to out at the end, if not NULL */
 	void *out;
 	size_t out_bytes;
+	MPI_Datatype packed; /* of a broadcast whose data is packed: of what at out, else null */
+	int out_count;
+	bool is_root;
 	MPI_Request *requests; /* messages under way */
 	uint32_t *steps;       /* of which step each is */
 	int *indices;
@@ -229,19 +230,34 @@ int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request);
 /* The operation is over. */
 void qv_mpi_persist_done(struct qv_mpi_op *op);
 void qv_mpi_persist_close_all(void);
+/* MPI_Reduce_init, say, or MPIX_Reduce_init: the arguments are the same. */
+#define QV_MPI_DEFINE_INIT(name, call_of, parameters, arguments)                 \
+	QV_API int QV_MPI_PERSIST(name) parameters                               \
+	{                                                                        \
+		const struct qv_mpi_call call = call_of;                         \
+		struct qv_mpi_op *o = qv_mpi_take(&call);                        \
+                                                                                 \
+		return o ? qv_mpi_persist(o, request) : QV_REAL(name) arguments; \
+	}                                                                        \
+	QV_MPI_BOTH_PERSIST(name)
 
 /* ---- what all share ----------------------------------------------------------------------------
  */
+#define QV_MPI_TEXT_ROOM 1024 /* for the longest QUIVER_MPI_COLL */
+
 struct qv_mpi {
 	bool on;        /* between MPI_Init and MPI_Finalize, and not switched off */
 	bool stats;     /* report at the end */
 	bool crowded;   /* more ranks than cores here: sleep between tests */
 	bool hook_here; /* this MPI runs us from inside of its calls */
 	const struct qv_combine *combine;
-	struct qv_mpi_setting set[QV_MPI_N_COLLS];
-	struct qv_mpi_setting first[QV_MPI_N_COLLS]; /* what the environment said */
-	int keyval;                                  /* of struct qv_mpi_comm */
-	int slot;                                    /* tags for one operation */
+	char text[QV_MPI_TEXT_ROOM]; /* QUIVER_MPI_COLL of rank 0 */
+	struct qv_mpi_rules *rules;
+	struct qv_network network; /* what the program said; alpha 0: nothing */
+	uint64_t made;             /* communicators so far */
+	int keyval;                /* of struct qv_mpi_comm */
+	int slot;                  /* tags for one operation */
+	int persistent;            /* operations of a communicator that can be made */
 	/* What several threads touch: communicators, plans, lists of operations. Never held in a
 	 * call that may wait. */
 	pthread_mutex_t lock;
@@ -251,8 +267,7 @@ struct qv_mpi {
 
 extern struct qv_mpi qv_mpi;
 
-/* So many operations of a communicator may be under way, and so many persistent ones can be made:
- * each has tags of its own. */
+/* So many operations of a communicator may be under way: each has tags of its own. */
 #define QV_MPI_SLOTS 64
 
 #endif /* QV_MPI_H */

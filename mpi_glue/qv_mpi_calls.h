@@ -11,6 +11,10 @@ QV_MPI_CALL(Ireduce);
 QV_MPI_CALL(Iallreduce);
 QV_MPI_CALL(Ireduce_scatter);
 QV_MPI_CALL(Ireduce_scatter_block);
+QV_MPI_CALL(Barrier);
+QV_MPI_CALL(Bcast);
+QV_MPI_CALL(Ibarrier);
+QV_MPI_CALL(Ibcast);
 QV_MPI_CALL(Start);
 QV_MPI_CALL(Startall);
 QV_MPI_CALL(Request_free);
@@ -19,6 +23,8 @@ QV_MPI_CALL_EXT(Reduce_init);
 QV_MPI_CALL_EXT(Allreduce_init);
 QV_MPI_CALL_EXT(Reduce_scatter_init);
 QV_MPI_CALL_EXT(Reduce_scatter_block_init);
+QV_MPI_CALL_EXT(Barrier_init);
+QV_MPI_CALL_EXT(Bcast_init);
 #endif
 #undef QV_MPI_CALL
 #undef QV_MPI_CALL_EXT

@@ -10,10 +10,14 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 {
 	struct qv_mpi_plan *next;
 
+	pthread_mutex_lock(&qv_mpi.lock);
 	for (struct qv_mpi_plan *p = c->plans; p; p = next) {
 		next = p->next;
 		qv_mpi_plan_free(p);
 	}
+	if (qv_mpi.rules)
+		qv_select_forget(qv_mpi.rules->select, c->number);
+	pthread_mutex_unlock(&qv_mpi.lock);
 	if (c->opening != MPI_REQUEST_NULL)
 		PMPI_Wait(&c->opening, MPI_STATUS_IGNORE);
 	if (c->shadow != MPI_COMM_NULL)
@@ -82,6 +86,7 @@ static struct qv_mpi_comm *make(MPI_Comm comm)
 		return NULL;
 	}
 	pthread_mutex_lock(&qv_mpi.lock);
+	c->number = qv_mpi.made++;
 	c->next = qv_mpi.comms;
 	qv_mpi.comms = c;
 	pthread_mutex_unlock(&qv_mpi.lock);
@@ -140,7 +145,7 @@ void qv_mpi_comm_close_all(void)
 
 /* ---- mpi_control.h ----------------------------------------------------------------------------
  */
-int qv_mpi_expect(int comm, const uint64_t *arrive, uint64_t round)
+int qv_mpi_expect(int comm, const uint64_t *arrive)
 {
 	struct qv_mpi_comm *c;
 	uint64_t *copy = NULL;
@@ -148,7 +153,7 @@ int qv_mpi_expect(int comm, const uint64_t *arrive, uint64_t round)
 	if (!qv_mpi.on)
 		return QV_ENOSYS;
 	c = qv_mpi_comm_of(MPI_Comm_f2c(comm));
-	if (!c || c->inter || !round)
+	if (!c || c->inter)
 		return QV_EINVAL;
 	if (arrive) {
 		copy = malloc((size_t)c->ranks * sizeof(*copy));
@@ -158,7 +163,5 @@ int qv_mpi_expect(int comm, const uint64_t *arrive, uint64_t round)
 	}
 	free(c->arrive);
 	c->arrive = copy;
-	c->round = round;
-	c->expected++;
 	return QV_OK;
 }

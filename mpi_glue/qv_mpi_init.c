@@ -24,12 +24,12 @@ __attribute__((constructor)) static void look_up(void)
 
 struct qv_mpi qv_mpi = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-#define TEXT 1024 /* longest QUIVER_MPI_COLL */
+#define MOST_TAGS (1 << 18) /* that one operation can need */
 
 /* What rank 0 tells the others. */
 struct told {
 	int off, stats;
-	char coll[TEXT];
+	char coll[QV_MPI_TEXT_ROOM];
 };
 
 static void read_environment(struct told *told)
@@ -40,11 +40,11 @@ static void read_environment(struct told *told)
 
 	told->off = off && *off && strcmp(off, "0") != 0;
 	told->stats = stats && *stats && strcmp(stats, "0") != 0;
-	if (coll && strlen(coll) >= TEXT) {
+	if (coll && strlen(coll) >= QV_MPI_TEXT_ROOM) {
 		fprintf(stderr,
 			"quiver: QUIVER_MPI_COLL is longer than %d characters; all goes to "
 			"the MPI\n",
-			TEXT - 1);
+			QV_MPI_TEXT_ROOM - 1);
 		told->off = 1;
 	} else if (coll) {
 		strcpy(told->coll, coll);
@@ -67,12 +67,17 @@ static bool is_crowded(void)
 	return ranks > cores;
 }
 
-static int tags_of_an_operation(void)
+/* Tags are for operations under way, and the rest for persistent ones. */
+static void share_tags(void)
 {
-	int *last = NULL, found = 0;
+	int *last = NULL, found = 0, tags;
 
 	PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &last, &found);
-	return (found ? *last : 32767) / (2 * QV_MPI_SLOTS);
+	tags = found ? *last : 32767;
+	qv_mpi.slot = tags / (2 * QV_MPI_SLOTS);
+	if (qv_mpi.slot > MOST_TAGS)
+		qv_mpi.slot = MOST_TAGS;
+	qv_mpi.persistent = tags / qv_mpi.slot - QV_MPI_SLOTS;
 }
 
 /* All ranks do the same from here on, whatever their environments say. */
@@ -85,20 +90,20 @@ static void begin(void)
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	if (!rank)
 		read_environment(&told);
-	PMPI_Bcast(&told, (int)sizeof(told), MPI_BYTE, 0, MPI_COMM_WORLD);
+	QV_REAL(Bcast)(&told, (int)sizeof(told), MPI_BYTE, 0, MPI_COMM_WORLD);
 	if (told.off)
 		return;
-	if (qv_mpi_parse(told.coll, qv_mpi.set, why, sizeof(why))) {
+	if (qv_mpi_rules_open(told.coll, &qv_mpi.rules, why, sizeof(why))) {
 		if (!rank)
 			fprintf(stderr, "quiver: QUIVER_MPI_COLL: %s; all goes to the MPI\n", why);
 		return;
 	}
 	if (qv_combine_open(QV_ISA_AUTO, &qv_mpi.combine))
 		return;
-	memcpy(qv_mpi.first, qv_mpi.set, sizeof(qv_mpi.set));
+	memcpy(qv_mpi.text, told.coll, sizeof(qv_mpi.text));
 	qv_mpi.stats = told.stats;
 	qv_mpi.crowded = is_crowded();
-	qv_mpi.slot = tags_of_an_operation();
+	share_tags();
 	qv_mpi.hook_here = qv_mpi_later_possible();
 	qv_mpi.on = true;
 }
@@ -131,22 +136,10 @@ QV_API int MPI_Finalize(void)
 			qv_mpi_report();
 		qv_mpi_persist_close_all();
 		qv_mpi_comm_close_all();
+		qv_mpi_rules_put(qv_mpi.rules);
+		qv_mpi.rules = NULL;
 		qv_mpi.on = false;
 	}
 	return QV_REAL(Finalize)();
 }
 QV_MPI_BOTH(Finalize)
-
-/* ---- mpi_control.h ----------------------------------------------------------------------------
- */
-int qv_mpi_set(const char *settings)
-{
-	char why[512];
-
-	if (!qv_mpi.on)
-		return QV_ENOSYS;
-	if (settings)
-		return qv_mpi_parse(settings, qv_mpi.set, why, sizeof(why));
-	memcpy(qv_mpi.set, qv_mpi.first, sizeof(qv_mpi.set));
-	return QV_OK;
-}

@@ -61,13 +61,13 @@ static struct qv_mpi_op *make(struct qv_mpi_plan *plan)
 
 	if (!op)
 		return NULL;
-	qv_schedule_steps(plan->schedule, &n);
+	qv_schedule_steps(plan->plan->schedule, &n);
 	op->requests = malloc(n * sizeof(*op->requests));
 	op->steps = malloc(n * sizeof(*op->steps));
 	op->indices = malloc(n * sizeof(*op->indices));
 	op->statuses = malloc(n * sizeof(*op->statuses));
 	if (!op->requests || !op->steps || !op->indices || !op->statuses ||
-	    qv_run_create(plan->schedule, &port, op, &op->run)) {
+	    qv_run_create(plan->plan->schedule, &port, op, &op->run)) {
 		qv_mpi_op_free(op);
 		return NULL;
 	}
@@ -120,6 +120,8 @@ void qv_mpi_op_release(struct qv_mpi_op *op)
 	struct qv_mpi_comm *c = op->c;
 	struct qv_mpi_plan *plan = op->plan;
 
+	if (op->packed != MPI_DATATYPE_NULL)
+		PMPI_Type_free(&op->packed);
 	if (op->error) { /* messages that never end may still use its arrays */
 		put(c, plan, NULL);
 		return;
@@ -129,6 +131,22 @@ void qv_mpi_op_release(struct qv_mpi_op *op)
 
 /* ---- running -----------------------------------------------------------------------------------
  */
+static int pack(struct qv_mpi_op *op)
+{
+	int at = 0;
+
+	return PMPI_Pack(op->out, op->out_count, op->packed, op->room, (int)op->data.count, &at,
+			 op->c->comm);
+}
+
+static int unpack(struct qv_mpi_op *op)
+{
+	int at = 0;
+
+	return PMPI_Unpack(op->room, (int)op->data.count, &at, op->out, op->out_count, op->packed,
+			   op->c->comm);
+}
+
 void qv_mpi_op_start(struct qv_mpi_op *op)
 {
 	if (op->form != QV_MPI_INIT) {
@@ -137,6 +155,8 @@ void qv_mpi_op_start(struct qv_mpi_op *op)
 	}
 	op->state = op->error ? QV_MPI_OP_DONE : QV_MPI_OP_WAITS;
 	op->n = 0;
+	if (!op->error && op->packed != MPI_DATATYPE_NULL && op->is_root)
+		op->error = pack(op);
 	if (!op->error && qv_run_start(op->run, &op->data))
 		op->error = MPI_ERR_INTERN;
 }
@@ -145,7 +165,7 @@ static void fail(struct qv_mpi_op *op, int error)
 {
 	for (int i = 0; i < op->n; i++) {
 		PMPI_Cancel(&op->requests[i]);
-		PMPI_Request_free(&op->requests[i]);
+		QV_REAL(Request_free)(&op->requests[i]);
 	}
 	op->n = 0;
 	op->error = error ? error : MPI_ERR_INTERN;
@@ -177,6 +197,8 @@ static void finish(struct qv_mpi_op *op)
 {
 	if (op->result)
 		memcpy(op->out, op->result, op->out_bytes);
+	if (op->packed != MPI_DATATYPE_NULL && !op->is_root)
+		op->error = unpack(op);
 	op->state = QV_MPI_OP_DONE;
 }
 

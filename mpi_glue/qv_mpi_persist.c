@@ -90,7 +90,7 @@ void qv_mpi_persist_done(struct qv_mpi_op *op)
 		PMPI_Comm_call_errhandler(op->c->comm, op->error);
 	p->active = false;
 	if (!PMPI_Isend(NULL, 0, MPI_BYTE, 0, p->tag, all.self, &message))
-		PMPI_Request_free(&message);
+		QV_REAL(Request_free)(&message);
 	if (p->freed)
 		destroy(p);
 }

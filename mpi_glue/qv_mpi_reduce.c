@@ -57,7 +57,7 @@ static struct qv_mpi_call scatter(enum qv_mpi_form form, const void *in, void *o
 				  const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
 	const int chosen = qv_mpi.on && counts && comm != MPI_COMM_NULL &&
-			   qv_mpi.set[QV_COLL_REDUCE_SCATTER].choice != QV_MPI_CHOICE_MPI;
+			   qv_mpi.rules->ours[QV_COLL_REDUCE_SCATTER];
 	const int n = chosen ? ranks_of(comm) : 0;
 	struct qv_mpi_call call =
 		scatter_block(form, in, out, chosen ? counts[0] : -1, type, op, comm);
@@ -166,31 +166,21 @@ QV_MPI_BOTH(Ireduce_scatter)
 /* ---- persistent --------------------------------------------------------------------------------
  */
 #ifdef QV_MPI_PERSISTENT
-/* MPI_Reduce_init or MPIX_Reduce_init: the argument list is the same. */
-#define DEFINE_INIT(name, call_of, parameters, arguments)                        \
-	QV_API int QV_MPI_PERSIST(name) parameters                               \
-	{                                                                        \
-		const struct qv_mpi_call call = call_of;                         \
-		struct qv_mpi_op *o = qv_mpi_take(&call);                        \
-                                                                                 \
-		return o ? qv_mpi_persist(o, request) : QV_REAL(name) arguments; \
-	}                                                                        \
-	QV_MPI_BOTH_PERSIST(name)
-
-DEFINE_INIT(Reduce_init, reduce(QV_MPI_INIT, in, out, count, type, op, root, comm),
-	    (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root,
-	     MPI_Comm comm, MPI_Info info, MPI_Request *request),
-	    (in, out, count, type, op, root, comm, info, request))
-DEFINE_INIT(Allreduce_init, allreduce(QV_MPI_INIT, in, out, count, type, op, comm),
-	    (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-	     MPI_Info info, MPI_Request *request),
-	    (in, out, count, type, op, comm, info, request))
-DEFINE_INIT(Reduce_scatter_block_init, scatter_block(QV_MPI_INIT, in, out, count, type, op, comm),
-	    (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-	     MPI_Info info, MPI_Request *request),
-	    (in, out, count, type, op, comm, info, request))
-DEFINE_INIT(Reduce_scatter_init, scatter(QV_MPI_INIT, in, out, counts, type, op, comm),
-	    (const void *in, void *out, const int counts[], MPI_Datatype type, MPI_Op op,
-	     MPI_Comm comm, MPI_Info info, MPI_Request *request),
-	    (in, out, counts, type, op, comm, info, request))
+QV_MPI_DEFINE_INIT(Reduce_init, reduce(QV_MPI_INIT, in, out, count, type, op, root, comm),
+		   (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root,
+		    MPI_Comm comm, MPI_Info info, MPI_Request *request),
+		   (in, out, count, type, op, root, comm, info, request))
+QV_MPI_DEFINE_INIT(Allreduce_init, allreduce(QV_MPI_INIT, in, out, count, type, op, comm),
+		   (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+		    MPI_Comm comm, MPI_Info info, MPI_Request *request),
+		   (in, out, count, type, op, comm, info, request))
+QV_MPI_DEFINE_INIT(Reduce_scatter_block_init,
+		   scatter_block(QV_MPI_INIT, in, out, count, type, op, comm),
+		   (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+		    MPI_Comm comm, MPI_Info info, MPI_Request *request),
+		   (in, out, count, type, op, comm, info, request))
+QV_MPI_DEFINE_INIT(Reduce_scatter_init, scatter(QV_MPI_INIT, in, out, counts, type, op, comm),
+		   (const void *in, void *out, const int counts[], MPI_Datatype type, MPI_Op op,
+		    MPI_Comm comm, MPI_Info info, MPI_Request *request),
+		   (in, out, counts, type, op, comm, info, request))
 #endif

@@ -1,75 +1,123 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_mpi_settings.c - QUIVER_MPI_COLL: operation=algorithm[,...]. */
+/* qv_mpi_settings.c - QUIVER_MPI_COLL: the rules of select.h, and `mpi` for what stays the MPI's.
+ */
 #include "qv_mpi.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-static const char *const operations[QV_MPI_N_COLLS] = {"reduce", "allreduce", "reduce_scatter"};
 
 static bool is(const char *name, const char *text, size_t length)
 {
 	return strlen(name) == length && !memcmp(name, text, length);
 }
 
-static int complain(char *why, size_t room, const char *what, const char *text, size_t length)
+/* The operation of so many characters; QV_MPI_N_COLLS if it is none of ours. */
+static int find_operation(const char *text, size_t length)
 {
-	size_t at = (size_t)snprintf(why, room, "%s \"%.*s\" is not known; known are", what,
-				     (int)length, text);
+	int i = 0;
 
-	if (!strcmp(what, "algorithm")) {
-		for (int i = 0; i < QV_N_ALGORITHMS && at < room; i++)
-			at += (size_t)snprintf(why + at, room - at, " %s",
-					       qv_algorithm_name((enum qv_algorithm)i));
-		if (at < room)
-			snprintf(why + at, room - at, " mpi auto");
-		return QV_EINVAL;
-	}
+	while (i < QV_MPI_N_COLLS && !is(qv_coll_name((enum qv_coll)i), text, length))
+		i++;
+	return i;
+}
+
+static int unknown(const char *text, size_t length, char *why, size_t room)
+{
+	size_t at =
+		(size_t)snprintf(why, room, "unknown operation '%.*s'; known:", (int)length, text);
+
 	for (int i = 0; i < QV_MPI_N_COLLS && at < room; i++)
-		at += (size_t)snprintf(why + at, room - at, " %s", operations[i]);
+		at += (size_t)snprintf(why + at, room - at, " %s", qv_coll_name((enum qv_coll)i));
 	return QV_EINVAL;
 }
 
-static int parse_algorithm(const char *text, size_t length, struct qv_mpi_setting *set)
+/* What operations are named, and the rules without those that name the MPI. */
+static int split(const char *text, struct qv_mpi_rules *rules, char *rest, char *why, size_t room)
 {
-	for (int i = 0; i < QV_N_ALGORITHMS; i++) {
-		if (!is(qv_algorithm_name((enum qv_algorithm)i), text, length))
+	size_t n;
+
+	for (; *text; text += n + (text[n] == ',')) {
+		const char *equals = strchr(text, '=');
+		size_t name;
+		int coll;
+
+		n = strcspn(text, ",");
+		name = equals && equals < text + n ? (size_t)(equals - text) : n;
+		coll = find_operation(text, name);
+		if (coll == QV_MPI_N_COLLS)
+			return unknown(text, name, why, room);
+		if (name < n && is("mpi", text + name + 1, n - name - 1))
 			continue;
-		*set = (struct qv_mpi_setting){QV_MPI_CHOICE_FORCED, (enum qv_algorithm)i};
-		return QV_OK;
+		rules->ours[coll] = true;
+		if (*rest)
+			strcat(rest, ",");
+		strncat(rest, text, n);
 	}
-	*set = (struct qv_mpi_setting){QV_MPI_CHOICE_MPI, QV_ALG_BINOMIAL};
-	return is("mpi", text, length) || is("auto", text, length) ? QV_OK : QV_EINVAL;
-}
-
-/* One operation=algorithm of so many characters. */
-static int parse_one(const char *text, size_t length, struct qv_mpi_setting *set, char *why,
-		     size_t room)
-{
-	const char *equals = memchr(text, '=', length);
-	size_t name = equals ? (size_t)(equals - text) : length;
-
-	for (int i = 0; i < QV_MPI_N_COLLS; i++) {
-		if (!equals || !is(operations[i], text, name))
-			continue;
-		if (parse_algorithm(equals + 1, length - name - 1, &set[i]))
-			return complain(why, room, "algorithm", equals + 1, length - name - 1);
-		return QV_OK;
-	}
-	return complain(why, room, "operation", text, name);
-}
-
-int qv_mpi_parse(const char *text, struct qv_mpi_setting *set, char *why, size_t room)
-{
-	struct qv_mpi_setting read[QV_MPI_N_COLLS] = {{QV_MPI_CHOICE_MPI, QV_ALG_BINOMIAL}};
-
-	while (*text) {
-		size_t length = strcspn(text, ",");
-
-		if (length && parse_one(text, length, read, why, room))
-			return QV_EINVAL;
-		text += length + (text[length] == ',');
-	}
-	memcpy(set, read, sizeof(read));
 	return QV_OK;
+}
+
+int qv_mpi_rules_open(const char *text, struct qv_mpi_rules **opened, char *why, size_t room)
+{
+	struct qv_mpi_rules *rules = calloc(1, sizeof(*rules));
+	char *rest = calloc(1, strlen(text) + 2);
+	int rc = QV_ENOMEM;
+
+	if (rules && rest)
+		rc = split(text, rules, rest, why, room);
+	if (!rc)
+		rc = qv_select_open(rest, why, room, &rules->select);
+	free(rest);
+	if (rc) {
+		free(rules);
+		return rc;
+	}
+	rules->users = 1;
+	if (qv_mpi.network.alpha > 0)
+		qv_select_network(rules->select, &qv_mpi.network);
+	*opened = rules;
+	return QV_OK;
+}
+
+void qv_mpi_rules_put(struct qv_mpi_rules *rules)
+{
+	if (!rules || --rules->users)
+		return;
+	qv_select_close(rules->select);
+	free(rules);
+}
+
+/* ---- mpi_control.h ----------------------------------------------------------------------------
+ */
+int qv_mpi_set(const char *settings)
+{
+	struct qv_mpi_rules *rules = NULL;
+	char why[512];
+	int rc;
+
+	if (!qv_mpi.on)
+		return QV_ENOSYS;
+	pthread_mutex_lock(&qv_mpi.lock);
+	rc = qv_mpi_rules_open(settings ? settings : qv_mpi.text, &rules, why, sizeof(why));
+	if (!rc) {
+		qv_mpi_rules_put(qv_mpi.rules);
+		qv_mpi.rules = rules;
+	}
+	pthread_mutex_unlock(&qv_mpi.lock);
+	return rc;
+}
+
+int qv_mpi_network(double alpha, double beta, double gamma)
+{
+	const struct qv_network network = {alpha, beta, gamma};
+	int rc;
+
+	if (!qv_mpi.on)
+		return QV_ENOSYS;
+	pthread_mutex_lock(&qv_mpi.lock);
+	rc = qv_select_network(qv_mpi.rules->select, &network);
+	if (!rc)
+		qv_mpi.network = network;
+	pthread_mutex_unlock(&qv_mpi.lock);
+	return rc;
 }

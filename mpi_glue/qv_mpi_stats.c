@@ -9,6 +9,8 @@ static const char *const names[QV_MPI_N_NAMES][QV_MPI_N_FORMS] = {
 	{"MPI_Allreduce", "MPI_Iallreduce", "MPI_Allreduce_init"},
 	{"MPI_Reduce_scatter", "MPI_Ireduce_scatter", "MPI_Reduce_scatter_init"},
 	{"MPI_Reduce_scatter_block", "MPI_Ireduce_scatter_block", "MPI_Reduce_scatter_block_init"},
+	{"MPI_Barrier", "MPI_Ibarrier", "MPI_Barrier_init"},
+	{"MPI_Bcast", "MPI_Ibcast", "MPI_Bcast_init"},
 };
 
 static const char *const reasons[QV_MPI_N_REASONS] = {

@@ -12,6 +12,8 @@ static enum qv_mpi_reason judge(const struct qv_mpi_call *call, const struct qv_
 		return QV_MPI_INTER;
 	if (c->ranks < 2)
 		return QV_MPI_ALONE;
+	if (call->coll == QV_COLL_BARRIER)
+		return QV_MPI_TAKEN;
 	if (call->root < 0 || call->root >= c->ranks || call->op == MPI_OP_NULL ||
 	    call->type == MPI_DATATYPE_NULL || call->count > INT_MAX)
 		return QV_MPI_ODD_ARGUMENT;
@@ -19,6 +21,8 @@ static enum qv_mpi_reason judge(const struct qv_mpi_call *call, const struct qv_
 		return QV_MPI_UNEQUAL;
 	if (!call->count)
 		return QV_MPI_EMPTY;
+	if (call->coll == QV_COLL_BROADCAST)
+		return QV_MPI_TAKEN;
 	if (call->in == call->out || call->out == MPI_IN_PLACE)
 		return QV_MPI_ODD_ARGUMENT;
 	if (call->in == MPI_IN_PLACE && call->coll == QV_COLL_REDUCE && c->rank != call->root)
@@ -37,12 +41,70 @@ static enum qv_mpi_reason judge_form(const struct qv_mpi_call *call, const struc
 		return QV_MPI_NO_HOOK;
 	if (r->user)
 		return QV_MPI_USER_OP;
-	return call->form == QV_MPI_INIT && c->persistent >= QV_MPI_SLOTS ? QV_MPI_TOO_MANY
-									  : QV_MPI_TAKEN;
+	return call->form == QV_MPI_INIT && c->persistent >= qv_mpi.persistent ? QV_MPI_TOO_MANY
+									       : QV_MPI_TAKEN;
+}
+
+/* What the elements are: of a broadcast bytes, since each rank may have another type for the same.
+ */
+static enum qv_mpi_reason judge_data(const struct qv_mpi_call *call, struct qv_mpi_reduce *r)
+{
+	int size;
+
+	*r = (struct qv_mpi_reduce){.item = 1};
+	if (call->coll == QV_COLL_BARRIER)
+		return QV_MPI_TAKEN;
+	if (call->coll != QV_COLL_BROADCAST)
+		return qv_mpi_reduce_of(call->op, call->type, r);
+	if (PMPI_Type_size(call->type, &size) || size < 0)
+		return QV_MPI_ODD_ARGUMENT;
+	r->item = (size_t)size;
+	return size ? QV_MPI_TAKEN : QV_MPI_EMPTY;
+}
+
+static int make_room(struct qv_mpi_op *op, size_t bytes)
+{
+	if (op->room_bytes >= bytes)
+		return MPI_SUCCESS;
+	free(op->room);
+	op->room = malloc(bytes);
+	op->room_bytes = op->room ? bytes : 0;
+	return op->room ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static bool is_plain(MPI_Datatype type)
+{
+	MPI_Aint low, extent;
+	int integers, addresses, types, combiner, size;
+
+	return !PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) &&
+	       combiner == MPI_COMBINER_NAMED && !PMPI_Type_get_extent(type, &low, &extent) &&
+	       !PMPI_Type_size(type, &size) && low == 0 && extent == size;
+}
+
+/* The root's bytes go to everybody; what does not lie in one piece is packed. */
+static int arrange_broadcast(struct qv_mpi_op *op, const struct qv_mpi_call *call)
+{
+	const size_t bytes = call->count * op->reduce.item;
+	void *work = call->out;
+	int rc = MPI_SUCCESS;
+
+	if (!is_plain(call->type)) {
+		rc = make_room(op, bytes);
+		/* The program may free its own before the end. */
+		if (!rc)
+			rc = PMPI_Type_dup(call->type, &op->packed);
+		work = op->room;
+		op->out = call->out;
+		op->out_count = (int)call->count;
+		op->is_root = op->c->rank == call->root;
+	}
+	op->data = (struct qv_run_data){.item = 1, .count = bytes, .in = work, .work = work};
+	return rc;
 }
 
 /* Say where contribution, work and result are; make room for what the caller does not have. */
-static int arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call)
+static int arrange_reduction(struct qv_mpi_op *op, const struct qv_mpi_call *call)
 {
 	const struct qv_mpi_comm *c = op->c;
 	const size_t bytes = call->count * op->reduce.item;
@@ -55,13 +117,8 @@ static int arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call)
 	const void *in = call->in == MPI_IN_PLACE ? call->out : call->in;
 	char *work;
 
-	if (op->room_bytes < vectors * bytes) {
-		free(op->room);
-		op->room = malloc(vectors * bytes);
-		op->room_bytes = op->room ? vectors * bytes : 0;
-		if (!op->room)
-			return MPI_ERR_NO_MEM;
-	}
+	if (make_room(op, vectors * bytes))
+		return MPI_ERR_NO_MEM;
 	work = whole ? call->out : borrow ? (void *)(uintptr_t)in : op->room;
 	op->data = (struct qv_run_data){
 		.reduce = qv_mpi_combine,
@@ -72,12 +129,23 @@ static int arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call)
 		.work = work,
 		.temp = (char *)op->room + (vectors > 1 ? bytes : 0),
 	};
-	op->result = NULL;
 	if (scatter) {
 		op->out_bytes = bytes / (size_t)c->ranks;
 		op->result = work + op->out_bytes * (size_t)c->rank;
 		op->out = call->out;
 	}
+	return MPI_SUCCESS;
+}
+
+static int arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call)
+{
+	op->result = NULL;
+	op->packed = MPI_DATATYPE_NULL;
+	if (call->coll == QV_COLL_BROADCAST)
+		return arrange_broadcast(op, call);
+	if (call->coll != QV_COLL_BARRIER)
+		return arrange_reduction(op, call);
+	op->data = (struct qv_run_data){.item = 1, .in = op, .work = op}; /* of no bytes */
 	return MPI_SUCCESS;
 }
 
@@ -90,12 +158,12 @@ static struct qv_mpi_op *take(const struct qv_mpi_call *call, enum qv_mpi_reason
 
 	*why = c ? judge(call, c) : QV_MPI_ODD_ARGUMENT;
 	if (*why == QV_MPI_TAKEN)
-		*why = qv_mpi_reduce_of(call->op, call->type, &r);
+		*why = judge_data(call, &r);
 	if (*why == QV_MPI_TAKEN)
 		*why = judge_form(call, c, &r);
 	if (*why != QV_MPI_TAKEN)
 		return NULL;
-	plan = qv_mpi_plan_of(c, call, &r, why);
+	plan = qv_mpi_plan_of(c, call, call->count * r.item, r.ordered, why);
 	if (!plan)
 		return NULL;
 	op = qv_mpi_op_get(c, plan);
@@ -110,7 +178,7 @@ static struct qv_mpi_op *take(const struct qv_mpi_call *call, enum qv_mpi_reason
 	op->error = arrange(op, call);
 	if (!op->error)
 		op->error = qv_mpi_comm_open(c);
-	qv_mpi_count(call->name, call->form, QV_MPI_TAKEN + plan->algorithm);
+	qv_mpi_count(call->name, call->form, QV_MPI_TAKEN + plan->plan->algorithm);
 	return op;
 }
 
@@ -121,7 +189,7 @@ struct qv_mpi_op *qv_mpi_take(const struct qv_mpi_call *call)
 
 	if (!qv_mpi.on)
 		return NULL;
-	if (qv_mpi.set[call->coll].choice != QV_MPI_CHOICE_MPI)
+	if (qv_mpi.rules->ours[call->coll])
 		op = take(call, &why);
 	if (!op)
 		qv_mpi_count(call->name, call->form, why);

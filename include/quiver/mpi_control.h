@@ -30,11 +30,17 @@ QV_API int qv_mpi_set(const char *settings);
  *   comm    Fortran handle of an intracommunicator
  *   arrive  for each rank the expected arrival in ns, counted from any moment; the same on all
  *           ranks. Read during the call. NULL: expect all at once
- *   round   ns that one message of the collective and combining it take, 1 or more; the same
- * QV_EINVAL: no such communicator, or round is 0; QV_ENOMEM; QV_ENOSYS: the library is switched
- * off.
+ * QV_EINVAL: no such communicator; QV_ENOMEM; QV_ENOSYS: the library is switched off.
  */
-QV_API int qv_mpi_expect(int comm, const uint64_t *arrive, uint64_t round);
+QV_API int qv_mpi_expect(int comm, const uint64_t *arrive);
+
+/*
+ * Say what the network is like: a message takes alpha + bytes*beta seconds, to combine it
+ * bytes*gamma. From this follow the number of segments, and the choice of `auto`. The same on all
+ * ranks; values of a fast cluster until then.
+ * QV_EINVAL: a value is negative or not finite, or alpha is 0; QV_ENOSYS: switched off.
+ */
+QV_API int qv_mpi_network(double alpha, double beta, double gamma);
 
 /* How many calls of this process schedules have run so far, in any form. */
 QV_API uint64_t qv_mpi_taken(void);

@@ -85,5 +85,6 @@ void glue_user(void);
 void glue_comms(void);
 void glue_errors(void);
 void glue_through(void);
+void glue_move(void);
 
 #endif /* QV_MPI_GLUE_H */
