@@ -147,6 +147,9 @@ int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info 
 #define QV_FI_LOCAL 1u
 #define QV_FI_CORES 2u
 
+/* What the cores do for the application, with its registrations. */
+#define QV_FI_ONE_SIDED (FI_RMA | FI_ATOMIC | FI_RMA_EVENT)
+
 #define QV_FI_INJECT_SIZE 128u /* tx_attr->inject_size that we promise */
 #define QV_FI_IOV_LIMIT   4u   /* iov_limit that we promise, for both directions */
 #define QV_FI_TX_SIZE     1024u
@@ -172,6 +175,7 @@ struct qv_fi_domain { /* qv_fi_domain.c */
 	pthread_mutex_t lock; /* all data-path calls of the domain's objects */
 	bool threadsafe;      /* false: the application serialises (FI_THREAD_DOMAIN), no lock */
 	bool has_rma;         /* every core grants FI_RMA */
+	bool has_atomic;      /* and FI_ATOMIC */
 	bool basic_mr;        /* the application has FI_MR_BASIC: keys are ours to choose */
 	uint64_t next_key;    /* next key to try for our own registrations */
 	int refs;             /* open endpoints, queues, AVs, MRs ... */
@@ -254,6 +258,8 @@ int qv_fi_util_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabr
 int qv_fi_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
 		      void *context);
 extern struct fi_ops_mr qv_fi_mr_ops; /* qv_fi_mr.c */
+int qv_fi_query_atomic(struct fid_domain *domain, enum fi_datatype type, enum fi_op op,
+		       struct fi_atomic_attr *attr, uint64_t flags); /* qv_fi_atomic_valid.c */
 int qv_fi_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av,
 		  void *context);
 int qv_fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,

@@ -154,7 +154,9 @@ int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags
 	} kinds[] = {{FI_SEND, QV_FI_CNTR_SEND},
 		     {FI_RECV, QV_FI_CNTR_RECV},
 		     {FI_READ, QV_FI_CNTR_READ},
-		     {FI_WRITE, QV_FI_CNTR_WRITE}};
+		     {FI_WRITE, QV_FI_CNTR_WRITE},
+		     {FI_REMOTE_READ, QV_FI_CNTR_REMOTE_READ},
+		     {FI_REMOTE_WRITE, QV_FI_CNTR_REMOTE_WRITE}};
 	struct qv_fi_ep **eps = realloc(cntr->eps, (cntr->neps + 1) * sizeof *eps);
 	int rc;
 

@@ -125,21 +125,22 @@ const struct qv_proto_owner_ops qv_fi_owner_ops = {
 	.complain = complain,
 };
 
-/* An RMA operation of the application is done (err: positive FI_E*). */
-void qv_fi_rma_complete(struct qv_fi_ep *ep, void *context, uint64_t flags, bool entry, int err)
+void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int err)
 {
+	uint64_t flags = pass->flags;
+
 	count(ep, flags & FI_READ ? QV_FI_CNTR_READ : QV_FI_CNTR_WRITE, err != 0);
-	if (!ep->tx_cq)
+	if (!ep->tx_cq || pass->quiet)
 		return;
 	if (err) {
 		struct fi_cq_err_entry e = {
-			.op_context = context, .flags = flags, .err = err, .prov_errno = err};
+			.op_context = pass->context, .flags = flags, .err = err, .prov_errno = err};
 
 		qv_fi_cq_error(ep->tx_cq, &e, FI_ADDR_NOTAVAIL);
-	} else if (entry) {
+	} else if (pass->entry) {
 		struct qv_fi_comp *out = qv_fi_cq_push(ep->tx_cq);
 
-		*out = (struct qv_fi_comp){.e = {.op_context = context, .flags = flags},
+		*out = (struct qv_fi_comp){.e = {.op_context = pass->context, .flags = flags},
 					   .src = FI_ADDR_NOTAVAIL};
 	}
 }

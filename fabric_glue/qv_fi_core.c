@@ -41,12 +41,12 @@ static bool copy_text(char **to, const char *from)
 }
 
 /* The mr_mode to ask for, so that the keys and addresses of the application's own registrations are
- * what it expects. Without FI_RMA it has none, and all that we can handle is asked for. */
+ * what it expects. Without one-sided calls it has none, and all that we can handle is asked for. */
 static int ask_mr_mode(const struct fi_info *app)
 {
 	int mode;
 
-	if (!app || !app->domain_attr || (app->caps && !(app->caps & FI_RMA)))
+	if (!app || !app->domain_attr || (app->caps && !(app->caps & QV_FI_ONE_SIDED)))
 		return QV_FI_CORE_MR_MODE;
 	mode = app->domain_attr->mr_mode;
 	if (mode & FI_MR_BASIC)
@@ -62,6 +62,7 @@ struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app)
 	if (!h)
 		return NULL;
 	h->caps = FI_MSG | FI_RMA | FI_SOURCE;
+	h->caps |= app && app->caps ? app->caps & QV_FI_ONE_SIDED : FI_ATOMIC;
 	h->mode = QV_FI_CORE_MODE;
 	h->ep_attr->type = FI_EP_RDM;
 	h->tx_attr->msg_order = h->rx_attr->msg_order = FI_ORDER_SAS;
@@ -133,19 +134,42 @@ int qv_fi_core_ask(const char *core, const char *node, const char *service, uint
 	return *list ? 0 : -FI_ENODATA;
 }
 
-int qv_fi_core_query(const char *core, const char *node, const char *service, uint64_t flags,
-		     struct fi_info *hints, bool need_rma, struct fi_info **list)
+/* Some of the answers promise what is not there. */
+static int ask_truth(const char *core, const char *node, const char *service, uint64_t flags,
+		     const struct fi_info *hints, struct fi_info **list)
 {
+	int ret = -FI_ENODATA;
+
+	*list = NULL;
+	if (!(hints->caps & FI_RMA_EVENT) || qv_fi_core_has_events(core))
+		ret = qv_fi_core_ask(core, node, service, flags, hints, list);
+	if (ret || !(hints->caps & FI_ATOMIC) || qv_fi_core_has_atomics(core, *list))
+		return ret;
+	QV_FI_INFO(CORE, "core %s offers FI_ATOMIC and does not have it\n", core);
+	qv_fi_host.freeinfo(*list);
+	*list = NULL;
+	return -FI_ENODATA;
+}
+
+int qv_fi_core_query(const char *core, const char *node, const char *service, uint64_t flags,
+		     struct fi_info *hints, uint64_t need, struct fi_info **list)
+{
+	static const uint64_t drop[] = {FI_RMA_EVENT | FI_ATOMIC, FI_RMA};
 	int ret;
 
 	if (!hints)
 		return -FI_ENOMEM;
-	ret = qv_fi_core_ask(core, node, service, flags, hints, list);
-	if (ret == -FI_ENODATA && !need_rma) {
+	ret = ask_truth(core, node, service, flags, hints, list);
+	for (size_t i = 0; i < sizeof drop / sizeof *drop && ret == -FI_ENODATA; i++) {
+		if (need & drop[i])
+			break;
+		if (!(hints->caps & drop[i]))
+			continue;
+		hints->caps &= ~drop[i];
 		/* No RMA to be had: long messages go in segments. */
-		hints->caps &= ~FI_RMA;
-		hints->domain_attr->mr_mode = QV_FI_CORE_MR_MODE;
-		ret = qv_fi_core_ask(core, node, service, flags, hints, list);
+		if (!(hints->caps & FI_RMA))
+			hints->domain_attr->mr_mode = QV_FI_CORE_MR_MODE;
+		ret = ask_truth(core, node, service, flags, hints, list);
 	}
 	qv_fi_host.freeinfo(hints);
 	return ret;
@@ -167,7 +191,8 @@ int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info 
 	/* A query by address could name another interface: ask by the names only. */
 	if (hints)
 		drop_addresses(hints);
-	ret = qv_fi_core_query(core, NULL, NULL, 0, hints, app && app->caps & FI_RMA, &list);
+	ret = qv_fi_core_query(core, NULL, NULL, 0, hints, app ? app->caps & QV_FI_ONE_SIDED : 0,
+			       &list);
 	if (ret)
 		return ret;
 	if (list->next) {

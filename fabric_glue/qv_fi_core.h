@@ -19,10 +19,15 @@ bool qv_fi_core_asking(void);
 /* fi_getinfo of exactly this provider, hidden or not, with hints made by libfabric's fi_dupinfo. */
 int qv_fi_core_ask(const char *core, const char *node, const char *service, uint64_t flags,
 		   const struct fi_info *hints, struct fi_info **list);
-/* The same with hints made by qv_fi_core_hints (freed here; NULL: no memory), and without FI_RMA if
- * there is none and it is not needed. */
+/* The same with hints made by qv_fi_core_hints (freed here; NULL: no memory), and without those of
+ * QV_FI_ONE_SIDED that it does not have and that are not needed. */
 int qv_fi_core_query(const char *core, const char *node, const char *service, uint64_t flags,
-		     struct fi_info *hints, bool need_rma, struct fi_info **list);
+		     struct fi_info *hints, uint64_t need, struct fi_info **list);
+
+/* ---- qv_fi_core_probe.c ---------------------------------------------------------------------- */
+/* Does it do what FI_ATOMIC, FI_RMA_EVENT say? info: any of it. Remembered. */
+bool qv_fi_core_has_atomics(const char *core, struct fi_info *info);
+bool qv_fi_core_has_events(const char *core);
 
 /* ---- qv_fi_core_choose.c --------------------------------------------------------------------- */
 /* Entries of a positive FI_PROVIDER, one by one: *pos starts as NULL. False at the end. */

@@ -60,7 +60,7 @@ static bool is_usable(const char *core)
 {
 	struct fi_info *list;
 
-	if (qv_fi_core_query(core, NULL, NULL, 0, qv_fi_core_hints(core, NULL), false, &list))
+	if (qv_fi_core_query(core, NULL, NULL, 0, qv_fi_core_hints(core, NULL), 0, &list))
 		return false;
 	qv_fi_host.freeinfo(list);
 	return true;

@@ -37,7 +37,16 @@ struct qv_fi_cq {
 	volatile bool signaled; /* fi_cq_signal */
 };
 
-enum { QV_FI_CNTR_SEND, QV_FI_CNTR_RECV, QV_FI_CNTR_READ, QV_FI_CNTR_WRITE, QV_FI_CNTRS };
+/* The last two only the cores count. */
+enum {
+	QV_FI_CNTR_SEND,
+	QV_FI_CNTR_RECV,
+	QV_FI_CNTR_READ,
+	QV_FI_CNTR_WRITE,
+	QV_FI_CNTR_REMOTE_READ,
+	QV_FI_CNTR_REMOTE_WRITE,
+	QV_FI_CNTRS
+};
 
 struct qv_fi_cntr {
 	struct fid_cntr fid;
@@ -81,6 +90,8 @@ struct qv_fi_rail {
 	size_t rx_count, rx_stride;
 };
 
+struct qv_fi_pass;
+
 struct qv_fi_ep {
 	struct fid_ep fid;
 	struct qv_fi_domain *dom;
@@ -102,7 +113,7 @@ struct qv_fi_ep {
 	struct qv_fi_av *av;
 	struct qv_fi_ep *next_av;
 	struct fid_eq *eq;
-	struct qv_fi_pass *passes; /* RMA operations that the cores have in hand */
+	struct qv_fi_pass *passes; /* operations that the cores have in hand */
 	bool closing;
 };
 
@@ -200,11 +211,49 @@ void qv_fi_ep_progress(struct qv_fi_ep *ep);
 /* ---- qv_fi_comp.c ------------------------------------------------------------------------------
  */
 extern const struct qv_proto_owner_ops qv_fi_owner_ops;
-/* The cores are closed: what they still had in hand never completes. */
-void qv_fi_rma_end(struct qv_fi_ep *ep);
-void qv_fi_rma_complete(struct qv_fi_ep *ep, void *context, uint64_t flags, bool entry, int err);
+/* An operation that a core did for the application is done (err: positive FI_E*). */
+void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int err);
 void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, uint64_t data, fi_addr_t src);
 int qv_fi_errno(int status); /* enum qv_status to a positive FI_E*, 0 for QV_OK */
+
+/* ---- qv_fi_pass.c ------------------------------------------------------------------------------
+ */
+/* One operation that a core has in hand. */
+struct qv_fi_pass {
+	struct qv_xfer xfer; /* first */
+	struct qv_fi_ep *ep;
+	struct qv_fi_pass *next, **at; /* in ep->passes; *at is this one */
+	void *context;
+	uint64_t flags; /* of its completion */
+	bool entry;
+	bool quiet;    /* an inject call: no entry even on error, only the counter */
+	bool copy_all; /* FI_INJECT of more than the core injects: its data is to be copied */
+	size_t copied;
+	char copy[];
+};
+
+struct qv_fi_passing {
+	fi_addr_t to;   /* as the application knows it */
+	void *context;  /* the application's */
+	uint64_t flags; /* of the call */
+	uint64_t kind;  /* flags of its completion: FI_RMA or FI_ATOMIC, FI_READ or FI_WRITE */
+	size_t len;     /* bytes that the call sends */
+	bool quiet;
+	/* Give it to the core: its endpoint, the peer as it knows it, the context to pass. */
+	ssize_t (*give)(struct qv_fi_rail *rail, fi_addr_t to, struct qv_fi_pass *pass,
+			const struct qv_fi_passing *p);
+	const void *op; /* for give */
+};
+/* 0 or -FI_E*; -FI_EAGAIN: the core is full, some progress was made. */
+ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p);
+/* The same by the core's inject call, if it injects so much. */
+ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
+			  ssize_t (*inject)(struct qv_fi_rail *rail, fi_addr_t to, const void *op));
+/* For give, if FI_INJECT is set: a copy that lives as long as the operation, of at most
+ * 2 * QV_FI_INJECT_SIZE bytes in all. */
+void *qv_fi_pass_copy(struct qv_fi_pass *pass, const void *from, size_t len);
+/* The cores are closed: what they still had in hand never completes. */
+void qv_fi_pass_end(struct qv_fi_ep *ep);
 
 /* ---- qv_fi_stats.c -----------------------------------------------------------------------------
  */
@@ -231,6 +280,13 @@ extern struct fi_ops_cm qv_fi_cm_ops;
 extern struct fi_ops_msg qv_fi_msg_ops;
 extern struct fi_ops_tagged qv_fi_tagged_ops;
 extern struct fi_ops_rma qv_fi_rma_ops;
+extern struct fi_ops_atomic qv_fi_atomic_ops;
+/* Part of them, qv_fi_atomic_valid.c */
+int qv_fi_atomic_valid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op, size_t *count);
+int qv_fi_fetch_atomic_valid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op,
+			     size_t *count);
+int qv_fi_compare_atomic_valid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op,
+			       size_t *count);
 
 /* Common to tagged and untagged transfers, qv_fi_transfer.c */
 struct qv_fi_send {

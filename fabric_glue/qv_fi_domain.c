@@ -66,12 +66,6 @@ static int no_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, struct
 	return -FI_ENOSYS;
 }
 
-static int no_query_atomic(struct fid_domain *domain, enum fi_datatype type, enum fi_op op,
-			   struct fi_atomic_attr *attr, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
 static int no_query_collective(struct fid_domain *domain, enum fi_collective_op op,
 			       struct fi_collective_attr *attr, uint64_t flags)
 {
@@ -96,20 +90,24 @@ static struct fi_ops_domain domain_ops = {
 	.poll_open = no_poll_open,
 	.stx_ctx = no_stx_ctx,
 	.srx_ctx = no_srx_ctx,
-	.query_atomic = no_query_atomic,
+	.query_atomic = qv_fi_query_atomic,
 	.query_collective = no_query_collective,
 };
 
 static void init(struct qv_fi_domain *dom, const struct fi_info *info, void *context)
 {
 	const struct fi_domain_attr *attr = info->domain_attr;
+	uint64_t caps = FI_RMA | FI_ATOMIC;
 
 	pthread_mutex_init(&dom->lock, NULL);
 	dom->threadsafe = !attr || attr->threading != FI_THREAD_DOMAIN;
 	dom->basic_mr = attr && attr->mr_mode & FI_MR_BASIC;
-	dom->has_rma = !dom->pair || info->caps & FI_RMA;
 	for (unsigned c = 0; c < dom->cores; c++)
-		dom->has_rma &= !!(dom->core_info[c]->caps & FI_RMA);
+		caps &= dom->core_info[c]->caps;
+	if (dom->pair)
+		caps &= info->caps; /* both together may do less than each */
+	dom->has_rma = caps & FI_RMA;
+	dom->has_atomic = caps & FI_ATOMIC;
 	dom->next_key = FIRST_KEY;
 	dom->fid.fid.fclass = FI_CLASS_DOMAIN;
 	dom->fid.fid.context = context;
@@ -142,7 +140,7 @@ static void open_local(struct qv_fi_domain *dom, const struct fi_info *info)
 		return;
 	}
 	ret = qv_fi_pair_local(dom->fabric->cores->name[QV_FI_LOCAL], dom->core_info[QV_FI_MAIN],
-			       info->caps & FI_RMA, &dom->core_info[QV_FI_LOCAL]);
+			       info->caps & QV_FI_ONE_SIDED, &dom->core_info[QV_FI_LOCAL]);
 	if (!ret)
 		ret = open_core(dom, QV_FI_LOCAL);
 	if (ret) {

@@ -252,7 +252,7 @@ static int ep_close(struct fid *fid)
 	unbind(ep);
 	for (unsigned r = 0; r < ep->rails; r++)
 		qv_fi_rail_close(&ep->rail[r]);
-	qv_fi_rma_end(ep);
+	qv_fi_pass_end(ep);
 	if (ep->proto)
 		qv_proto_destroy(ep->proto);
 	for (unsigned r = 0; r < ep->rails; r++) {
@@ -318,6 +318,7 @@ int qv_fi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep
 	ep->fid.cm = &qv_fi_cm_ops;
 	ep->fid.msg = &qv_fi_msg_ops;
 	ep->fid.rma = &qv_fi_rma_ops;
+	ep->fid.atomic = &qv_fi_atomic_ops;
 	ep->fid.tagged = &qv_fi_tagged_ops;
 	qv_fi_lock(dom);
 	dom->refs++;

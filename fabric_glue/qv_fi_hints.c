@@ -5,26 +5,30 @@
 #define PROTOCOL 0x80515621u /* FI_PROV_SPECIFIC, "QV!" */
 
 #define MSG_CAPS  (FI_MSG | FI_TAGGED)
+#define ONE_SIDED (FI_RMA | FI_ATOMIC)
 #define RMA_DIRS  (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define COMM_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define BASE_CAPS \
 	(MSG_CAPS | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV | COMM_CAPS)
 /* Reported without being asked for: they cost nothing here. */
 #define FREE_CAPS  (FI_MULTI_RECV | FI_SOURCE | COMM_CAPS)
-#define ASKED_CAPS (MSG_CAPS | FI_RMA | FI_DIRECTED_RECV | FI_SEND | FI_RECV | RMA_DIRS)
-#define TX_CAPS    (MSG_CAPS | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
-#define RX_CAPS                                                                           \
-	(MSG_CAPS | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV | \
+#define ASKED_CAPS (MSG_CAPS | QV_FI_ONE_SIDED | FI_DIRECTED_RECV | FI_SEND | FI_RECV | RMA_DIRS)
+#define TX_CAPS    (MSG_CAPS | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE)
+#define RX_CAPS                                                                                    \
+	(MSG_CAPS | QV_FI_ONE_SIDED | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV | \
 	 FI_SOURCE | FI_DIRECTED_RECV)
 #define TX_ONLY (FI_SEND | FI_READ | FI_WRITE)
-#define RX_ONLY \
-	(FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV)
+#define RX_ONLY                                                                                  \
+	(FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT | FI_MULTI_RECV | FI_SOURCE | \
+	 FI_DIRECTED_RECV)
 
 #define TX_OP_FLAGS                                                              \
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | \
 	 FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)
 #define RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV)
-/* Orders among RMA operations, which go straight to the core. */
+/* Orders among operations that go straight to the core. */
+#define ATOMIC_ORDERS \
+	(FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
 #define RMA_ORDERS                                                                      \
 	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_RMA_RAR | \
 	 FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW)
@@ -56,11 +60,10 @@ static void offer_domain(struct fi_domain_attr *d, bool rma)
 
 void qv_fi_offer(struct fi_info *info)
 {
-	uint64_t rma = info->caps & FI_RMA ? info->caps & (FI_RMA | RMA_DIRS) : 0;
-	uint64_t order = FI_ORDER_SAS;
+	uint64_t rma = info->caps & ONE_SIDED ? info->caps & (QV_FI_ONE_SIDED | RMA_DIRS) : 0;
+	uint64_t order = (rma ? RMA_ORDERS : 0) | (rma & FI_ATOMIC ? ATOMIC_ORDERS : 0);
 
-	if (rma)
-		order |= info->tx_attr->msg_order & info->rx_attr->msg_order & RMA_ORDERS;
+	order = FI_ORDER_SAS | (order & info->tx_attr->msg_order & info->rx_attr->msg_order);
 	info->caps = BASE_CAPS | rma;
 	info->mode = 0;
 
@@ -204,11 +207,11 @@ bool qv_fi_offer_fits(const struct fi_info *offer, const struct fi_info *hints)
 
 	if (!hints)
 		return true;
-	rma = hints->caps & FI_RMA;
+	rma = hints->caps & ONE_SIDED;
 	if (hints->caps & ~offer->caps)
 		return refuse_bits("caps", hints->caps, offer->caps);
-	if (hints->caps && !(hints->caps & (MSG_CAPS | FI_RMA)))
-		return refuse("caps without FI_MSG, FI_TAGGED or FI_RMA");
+	if (hints->caps && !(hints->caps & (MSG_CAPS | ONE_SIDED)))
+		return refuse("caps without FI_MSG, FI_TAGGED, FI_RMA or FI_ATOMIC");
 	if (hints->fabric_attr && hints->fabric_attr->prov_version > qv_fi_prov.version)
 		return refuse("fabric_attr.prov_version");
 	return (!hints->ep_attr || ep_fits(offer->ep_attr, hints->ep_attr, rma)) &&
@@ -226,7 +229,7 @@ static uint64_t narrow_caps(uint64_t offered, uint64_t asked)
 		return offered;
 	if (caps & MSG_CAPS && !(caps & (FI_SEND | FI_RECV)))
 		caps |= FI_SEND | FI_RECV;
-	if (caps & FI_RMA && !(caps & RMA_DIRS))
+	if (caps & ONE_SIDED && !(caps & RMA_DIRS))
 		caps |= offered & RMA_DIRS;
 	return caps | FREE_CAPS;
 }
@@ -248,7 +251,7 @@ static void narrow_mr_mode(struct fi_info *info, int hint, uint32_t version)
 {
 	int *mode = &info->domain_attr->mr_mode;
 
-	if (!(info->caps & FI_RMA))
+	if (!(info->caps & ONE_SIDED))
 		*mode = 0;
 	if (hint & (FI_MR_BASIC | FI_MR_SCALABLE))
 		*mode = hint & (FI_MR_BASIC | FI_MR_SCALABLE);
@@ -264,7 +267,7 @@ void qv_fi_offer_narrow(struct fi_info *info, const struct fi_info *hints, uint3
 	info->caps = narrow_caps(info->caps, hints ? hints->caps : 0);
 	info->tx_attr->caps = info->caps & TX_CAPS;
 	info->rx_attr->caps = info->caps & RX_CAPS;
-	if (!(info->caps & FI_RMA))
+	if (!(info->caps & ONE_SIDED))
 		info->tx_attr->msg_order = info->rx_attr->msg_order = FI_ORDER_SAS;
 	/* Default flags of operations are the application's choice, none without it. */
 	info->tx_attr->op_flags = tx ? tx->op_flags : 0;

@@ -32,13 +32,13 @@ static void relax_mr_mode(struct fi_info *ask, const struct query *q)
 /* What a second core is to contribute to an offer. */
 struct second {
 	struct fi_info *info; /* NULL: there is none here, but elsewhere in the job may be */
-	bool rma;             /* FI_RMA goes over both */
+	bool one_sided;       /* QV_FI_ONE_SIDED goes over both */
 };
 
 /* Turn what the core has into an offer of ours. False: there is none. */
 static bool make_offer(const struct query *q, const struct second *second, struct fi_info *info)
 {
-	if (second && second->info && qv_fi_pair_offer(info, second->info, second->rma))
+	if (second && second->info && qv_fi_pair_offer(info, second->info, second->one_sided))
 		return false;
 	if (second && !second->info && qv_fi_pair_wrap(info))
 		return false;
@@ -50,20 +50,24 @@ static bool make_offer(const struct query *q, const struct second *second, struc
 }
 
 /* The core that serves the peers on this node, beside one with this info. */
-static int find_second(const struct qv_fi_cores *cores, const struct fi_info *main, bool need_rma,
+static int find_second(const struct qv_fi_cores *cores, const struct fi_info *main, uint64_t need,
 		       struct second *second)
 {
+	uint64_t caps = main->caps & QV_FI_ONE_SIDED;
 	const char *core = cores->name[QV_FI_LOCAL];
 
-	second->rma = !qv_fi_pair_local(core, main, true, &second->info);
-	if (second->rma)
+	/* All of it, or FI_RMA only, or messages only. */
+	second->one_sided = caps && !qv_fi_pair_local(core, main, caps, &second->info);
+	if (!second->one_sided && caps & ~FI_RMA && !(need & ~FI_RMA))
+		second->one_sided = !qv_fi_pair_local(core, main, FI_RMA, &second->info);
+	if (second->one_sided)
 		return 0;
-	if (qv_fi_pair_local(core, main, false, &second->info)) {
+	if (qv_fi_pair_local(core, main, 0, &second->info)) {
 		QV_FI_INFO(CORE, "core %s cannot be used here\n", core);
 		second->info = NULL;
 		return 0;
 	}
-	return need_rma ? -FI_ENODATA : 0;
+	return need ? -FI_ENODATA : 0;
 }
 
 /* Our answer over these cores, each entry under the provider name `name` (NULL: our own). The list
@@ -73,7 +77,7 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 {
 	const char *core = cores->name[QV_FI_MAIN];
 	struct fi_info *ask = qv_fi_core_hints(core, q->hints), *list, *next, **tail = out;
-	bool need_rma = q->hints && q->hints->caps & FI_RMA;
+	uint64_t need = q->hints ? q->hints->caps & QV_FI_ONE_SIDED : 0;
 	struct second second = {0};
 	int ret;
 
@@ -81,9 +85,9 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 	if (ask)
 		relax_mr_mode(ask, q);
 	ret = qv_fi_core_query(core, q->node, q->service, q->flags & (FI_SOURCE | FI_NUMERICHOST),
-			       ask, need_rma, &list);
+			       ask, need, &list);
 	if (!ret && pair)
-		ret = find_second(cores, list, need_rma, &second);
+		ret = find_second(cores, list, need, &second);
 	if (ret) {
 		QV_FI_INFO(CORE, "hints refused by core %s: %s\n", pair ? cores->text : core,
 			   qv_fi_host.strerror(-ret));

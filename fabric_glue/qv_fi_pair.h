@@ -55,10 +55,11 @@ static inline bool qv_fi_is_pair(const struct fi_info *info)
 	return info->addr_format == QV_FI_ADDR_PAIR;
 }
 
-/* The info of shm that suits this info of the main core. rma: the application wants FI_RMA, so both
- * must mean the same by keys and addresses. -FI_ENODATA: there is none. */
-int qv_fi_pair_local(const char *core, const struct fi_info *main, bool rma, struct fi_info **info);
+/* The info of shm that suits this info of the main core. caps: of QV_FI_ONE_SIDED, what is
+ * wanted; then both must mean the same by keys and addresses. -FI_ENODATA: there is none. */
+int qv_fi_pair_local(const char *core, const struct fi_info *main, uint64_t caps,
+		     struct fi_info **info);
 /* What both can do, in the main core's info. */
-int qv_fi_pair_offer(struct fi_info *main, const struct fi_info *local, bool rma);
+int qv_fi_pair_offer(struct fi_info *main, const struct fi_info *local, bool one_sided);
 
 #endif /* QV_FI_PAIR_H */

@@ -3,7 +3,7 @@
 #include "qv_fi_core.h"
 #include "qv_fi_pair.h"
 
-#define RMA_CAPS (FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define ONE_SIDED_CAPS (QV_FI_ONE_SIDED | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 
 /* An application has one key and one address for a piece of memory, whatever core a peer takes. */
 static bool agree(const struct fi_info *a, const struct fi_info *b)
@@ -15,21 +15,24 @@ static bool agree(const struct fi_info *a, const struct fi_info *b)
 	       !(differ & FI_MR_VIRT_ADDR);
 }
 
-int qv_fi_pair_local(const char *core, const struct fi_info *main, bool rma, struct fi_info **info)
+int qv_fi_pair_local(const char *core, const struct fi_info *main, uint64_t caps,
+		     struct fi_info **info)
 {
 	struct fi_info *hints = qv_fi_core_hints(core, NULL), *list;
 	int ret;
 
-	if (hints && rma)
+	if (hints && caps)
 		hints->domain_attr->mr_mode = main->domain_attr->mr_mode;
-	ret = qv_fi_core_query(core, NULL, NULL, 0, hints, rma, &list);
+	if (hints)
+		hints->caps = (hints->caps & ~FI_ATOMIC) | caps;
+	ret = qv_fi_core_query(core, NULL, NULL, 0, hints, caps, &list);
 	if (ret)
 		return ret;
 	if (list->next) {
 		qv_fi_host.freeinfo(list->next);
 		list->next = NULL;
 	}
-	if (rma && !agree(main, list)) {
+	if (caps && !agree(main, list)) {
 		qv_fi_host.freeinfo(list);
 		return -FI_ENODATA;
 	}
@@ -43,9 +46,9 @@ int qv_fi_pair_local(const char *core, const struct fi_info *main, bool rma, str
 			a->field = b->field; \
 	} while (0)
 
-int qv_fi_pair_offer(struct fi_info *a, const struct fi_info *b, bool rma)
+int qv_fi_pair_offer(struct fi_info *a, const struct fi_info *b, bool one_sided)
 {
-	a->caps &= rma ? ~RMA_CAPS | b->caps : ~RMA_CAPS;
+	a->caps &= one_sided ? ~ONE_SIDED_CAPS | b->caps : ~ONE_SIDED_CAPS;
 	a->tx_attr->msg_order &= b->tx_attr->msg_order;
 	a->rx_attr->msg_order &= b->rx_attr->msg_order;
 	AT_MOST(tx_attr->rma_iov_limit);

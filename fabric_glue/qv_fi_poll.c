@@ -156,11 +156,12 @@ static void on_error(struct qv_fi_rail *rail)
 }
 
 /* A peer has written to our memory with completion data; the entry's context means nothing. shm of
- * libfabric 2.x says so by what it leaves out. */
+ * libfabric 2.x says so by what it leaves out, and sockets puts the data's flag on our own writes.
+ */
 static bool is_remote(uint64_t flags)
 {
 	return flags & (FI_REMOTE_WRITE | FI_REMOTE_READ) ||
-	       (flags & (FI_REMOTE_CQ_DATA | FI_RECV)) == FI_REMOTE_CQ_DATA;
+	       (flags & (FI_REMOTE_CQ_DATA | FI_RECV | FI_WRITE)) == FI_REMOTE_CQ_DATA;
 }
 
 static void on_entry(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e, fi_addr_t from)

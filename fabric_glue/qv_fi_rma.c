@@ -2,117 +2,59 @@
 /* qv_fi_rma.c - fi_rma(3), passed through to the core with addresses and completions translated. */
 #include "qv_fi_data.h"
 
-#include <stdlib.h>
-
 #define RMA_FLAGS                                                             \
 	(FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA | FI_INJECT_COMPLETE | \
 	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE)
-
-/* One operation that the core has in hand. */
-struct qv_fi_pass {
-	struct qv_xfer xfer; /* first */
-	struct qv_fi_ep *ep;
-	struct qv_fi_pass *next, **at; /* in ep->passes; *at is this one */
-	void *context;
-	uint64_t flags;
-	bool entry;
-};
-
-static void remember(struct qv_fi_pass *pass)
-{
-	struct qv_fi_pass **first = &pass->ep->passes;
-
-	pass->next = *first;
-	pass->at = first;
-	if (pass->next)
-		pass->next->at = &pass->next;
-	*first = pass;
-}
-
-static void forget(struct qv_fi_pass *pass)
-{
-	*pass->at = pass->next;
-	if (pass->next)
-		pass->next->at = pass->at;
-	free(pass);
-}
-
-void qv_fi_rma_end(struct qv_fi_ep *ep)
-{
-	while (ep->passes)
-		forget(ep->passes);
-}
 
 static struct qv_fi_ep *ep_of(struct fid_ep *fid)
 {
 	return container_of(fid, struct qv_fi_ep, fid);
 }
 
-static void pass_done(struct qv_xfer *xfer, int status)
+static ssize_t give(struct qv_fi_rail *rail, fi_addr_t to, struct qv_fi_pass *pass,
+		    const struct qv_fi_passing *p)
 {
-	struct qv_fi_pass *pass = container_of(xfer, struct qv_fi_pass, xfer);
+	struct fi_msg_rma out = *(const struct fi_msg_rma *)p->op;
+	uint64_t flags = p->flags | FI_COMPLETION;
+	struct iovec copy[QV_FI_IOV_LIMIT];
 
-	qv_fi_rma_complete(pass->ep, pass->context, pass->flags, pass->entry, qv_fi_errno(status));
-	forget(pass);
-}
-
-/* The way to an application address, lock held. */
-static int find_way(struct qv_fi_ep *ep, fi_addr_t addr, struct qv_fi_rail **rail, fi_addr_t *core)
-{
-	struct qv_fi_way way;
-	int ret = ep->proto ? qv_fi_av_reach(ep->av, addr, &way) : -FI_EOPBADSTATE;
-
-	if (ret)
-		return ret;
-	*rail = &ep->rail[way.core];
-	*core = way.addr;
-	return 0;
-}
-
-static ssize_t give(struct qv_fi_rail *rail, const struct fi_msg_rma *msg, uint64_t flags,
-		    uint64_t kind)
-{
-	ssize_t rc = kind == FI_READ ? fi_readmsg(rail->core, msg, flags | FI_COMPLETION)
-				     : fi_writemsg(rail->core, msg, flags | FI_COMPLETION);
-
-	rail->used = true;
-	rail->flying += !rc;
-	return rc;
+	out.addr = to;
+	out.context = pass;
+	if (!(p->kind & FI_WRITE))
+		return fi_readmsg(rail->core, &out, flags & ~FI_INJECT);
+	if (flags & FI_INJECT && pass->copy_all) { /* more than the core injects */
+		for (size_t i = 0; i < out.iov_count; i++) {
+			copy[i].iov_len = out.msg_iov[i].iov_len;
+			copy[i].iov_base =
+				qv_fi_pass_copy(pass, out.msg_iov[i].iov_base, copy[i].iov_len);
+		}
+		out.msg_iov = copy;
+		flags &= ~FI_INJECT;
+	}
+	return fi_writemsg(rail->core, &out, flags);
 }
 
 static ssize_t rma_msg(struct qv_fi_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
 		       uint64_t kind)
 {
-	struct fi_msg_rma out = *msg;
-	struct qv_fi_rail *rail;
-	struct qv_fi_pass *pass;
-	ssize_t rc;
+	struct qv_fi_passing p = {.to = msg->addr,
+				  .context = msg->context,
+				  .flags = flags,
+				  .kind = FI_RMA | kind,
+				  .give = give,
+				  .op = msg};
 
 	if (!ep->dom->has_rma)
 		return -FI_ENOSYS;
 	if (flags & ~RMA_FLAGS)
 		return -FI_EBADFLAGS;
-	pass = malloc(sizeof *pass);
-	if (!pass)
-		return -FI_ENOMEM;
-	pass->xfer.done = pass_done;
-	pass->ep = ep;
-	pass->context = msg->context;
-	pass->flags = FI_RMA | kind;
-	pass->entry = !ep->tx_selective || flags & FI_COMPLETION;
-	out.context = pass;
-	qv_fi_lock(ep->dom);
-	rc = find_way(ep, msg->addr, &rail, &out.addr);
-	if (!rc)
-		rc = give(rail, &out, flags, kind);
-	if (rc)
-		free(pass);
-	else
-		remember(pass);
-	if (rc == -FI_EAGAIN)
-		qv_fi_ep_progress(ep);
-	qv_fi_unlock(ep->dom);
-	return rc;
+	if (msg->iov_count > QV_FI_IOV_LIMIT)
+		return -FI_EINVAL;
+	for (size_t i = 0; i < msg->iov_count; i++)
+		p.len += msg->msg_iov[i].iov_len;
+	if (flags & FI_INJECT && kind == FI_WRITE && p.len > QV_FI_INJECT_SIZE)
+		return -FI_EINVAL;
+	return qv_fi_pass(ep, &p);
 }
 
 static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
@@ -183,28 +125,38 @@ static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len, vo
 		     FI_REMOTE_CQ_DATA);
 }
 
-static ssize_t inject(struct qv_fi_ep *ep, const void *buf, size_t len, const uint64_t *data,
+static ssize_t give_inject(struct qv_fi_rail *rail, fi_addr_t to, const void *op)
+{
+	const struct fi_msg_rma *msg = op;
+	const void *buf = msg->msg_iov->iov_base;
+	size_t len = msg->msg_iov->iov_len;
+	uint64_t addr = msg->rma_iov->addr, key = msg->rma_iov->key;
+
+	return msg->context ? fi_inject_writedata(rail->core, buf, len, msg->data, to, addr, key)
+			    : fi_inject_write(rail->core, buf, len, to, addr, key);
+}
+
+/* data: NULL if there is none. The message's context says so. */
+static ssize_t inject(struct qv_fi_ep *ep, const void *buf, size_t len, uint64_t *data,
 		      fi_addr_t to, uint64_t addr, uint64_t key)
 {
-	struct qv_fi_rail *rail;
-	fi_addr_t core;
-	ssize_t rc;
+	const struct iovec iov = {(void *)(uintptr_t)buf, len};
+	const struct fi_rma_iov rma = {.addr = addr, .len = len, .key = key};
+	const struct fi_msg_rma msg = {.msg_iov = &iov,
+				       .iov_count = 1,
+				       .rma_iov = &rma,
+				       .rma_iov_count = 1,
+				       .context = data,
+				       .data = data ? *data : 0};
+	const struct qv_fi_passing p = {.to = to,
+					.flags = FI_INJECT | (data ? FI_REMOTE_CQ_DATA : 0),
+					.kind = FI_RMA | FI_WRITE,
+					.len = len,
+					.quiet = true,
+					.give = give,
+					.op = &msg};
 
-	if (!ep->dom->has_rma)
-		return -FI_ENOSYS;
-	qv_fi_lock(ep->dom);
-	rc = find_way(ep, to, &rail, &core);
-	if (!rc) {
-		rail->used = true;
-		rc = data ? fi_inject_writedata(rail->core, buf, len, *data, core, addr, key)
-			  : fi_inject_write(rail->core, buf, len, core, addr, key);
-	}
-	if (!rc)
-		qv_fi_rma_complete(ep, NULL, FI_RMA | FI_WRITE, false, 0);
-	else if (rc == -FI_EAGAIN)
-		qv_fi_ep_progress(ep);
-	qv_fi_unlock(ep->dom);
-	return rc;
+	return ep->dom->has_rma ? qv_fi_pass_inject(ep, &p, give_inject) : -FI_ENOSYS;
 }
 
 static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to,

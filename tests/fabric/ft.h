@@ -25,6 +25,7 @@
 #include <sys/uio.h>
 
 #include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -70,7 +71,7 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_completion[], ft_cases_multi[], ft_cases_cntr[], ft_cases_wait[], ft_cases_rma[],
 	ft_cases_queue[], ft_cases_flow[], ft_cases_large[], ft_cases_av[], ft_cases_close[],
 	ft_cases_thread[], ft_cases_bad[], ft_cases_env[], ft_cases_kill[], ft_cases_fuzz[],
-	ft_cases_promise[], ft_cases_stats[], ft_cases_fork[], ft_cases_pair[];
+	ft_cases_promise[], ft_cases_stats[], ft_cases_fork[], ft_cases_pair[], ft_cases_atomic[];
 
 /* What a rank knows. */
 struct ft {
@@ -183,6 +184,7 @@ struct ft_ep {
 	struct fid_av *av;
 	struct fid_cq *tx_cq, *rx_cq; /* the same unless split */
 	struct fid_cntr *send_cntr, *recv_cntr, *rma_cntr;
+	struct fid_cntr *remote_cntr; /* set before ft_open_ep: what peers write */
 	struct fid_ep *ep;
 	int index; /* of this endpoint within the rank */
 	fi_addr_t peer[FT_MAX_RANKS];
@@ -209,6 +211,21 @@ bool ft_take_error(struct ft_ep *ep, struct fid_cq *cq);
 /* Count the entry and store it into its operation. */
 void ft_record(struct ft_ep *ep, const void *entry, fi_addr_t src);
 int ft_progress(void); /* every queue of every open endpoint */
+
+/* ---- memory that peers reach (ft_rma.c) --------------------------------------------------------
+ */
+#define FT_WINDOW (1u << 20) /* bytes */
+
+struct ft_window {
+	struct ft_ep ep;
+	struct fid_mr *mr;
+	char *target, *buf; /* exposed; not exposed */
+	uint64_t addr, key; /* of rank 1's target on rank 0, and the other way round */
+	uint64_t addrs[FT_MAX_RANKS], keys[FT_MAX_RANKS]; /* of every rank's */
+};
+void ft_open_window(struct ft_window *w, struct ft_conf conf); /* with FI_RMA */
+void ft_expose_window(struct ft_window *w);                    /* of an open endpoint */
+void ft_close_window(struct ft_window *w);
 
 /* ---- messages (ft_ops.c) ----------------------------------------------------------------------
  */

@@ -83,7 +83,9 @@ const char *ft_core(void)
 	char *end;
 
 	if (ft_pair())
-		core = getenv("QV_TEST_NODES") ? "tcp" : "shm";
+		core = getenv("QV_TEST_NODES")
+			       ? (core && strstr(core, "sockets") ? "sockets" : "tcp")
+			       : "shm";
 	snprintf(name, sizeof(name), "%s", layered ? ft.prov : core);
 	end = strstr(name, ";ofi_quiver");
 	if (end)

@@ -125,6 +125,8 @@ void ft_open_ep(struct ft_ep *ep)
 	}
 	if (ep->rma_cntr)
 		OK(fi_ep_bind(ep->ep, &ep->rma_cntr->fid, FI_READ | FI_WRITE));
+	if (ep->remote_cntr)
+		OK(fi_ep_bind(ep->ep, &ep->remote_cntr->fid, FI_REMOTE_WRITE));
 	OK(fi_enable(ep->ep));
 	publish(ep);
 	ep->next = open_eps;
@@ -178,6 +180,8 @@ void ft_close(struct ft_ep *ep)
 	}
 	if (ep->rma_cntr)
 		OK(fi_close(&ep->rma_cntr->fid));
+	if (ep->remote_cntr)
+		OK(fi_close(&ep->remote_cntr->fid));
 	if (!ep->conf.beside) {
 		OK(fi_close(&ep->av->fid));
 		OK(fi_close(&ep->domain->fid));

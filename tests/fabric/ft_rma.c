@@ -2,14 +2,7 @@
 /* ft_rma.c - reads and writes passed through to the core, with their completions and counters. */
 #include "ft.h"
 
-#define ROOM (1u << 20)
-
-struct window {
-	struct ft_ep ep;
-	struct fid_mr *mr, *local;
-	char *target, *buf;
-	uint64_t addr, key; /* of the peer's target */
-};
+#define ROOM FT_WINDOW
 
 static struct fid_mr *expose(struct ft_ep *ep, void *buf, size_t len, uint64_t access, uint64_t key)
 {
@@ -23,12 +16,10 @@ static struct fid_mr *expose(struct ft_ep *ep, void *buf, size_t len, uint64_t a
 	return mr;
 }
 
-static void open_window(struct window *w, struct ft_conf conf)
+void ft_expose_window(struct ft_window *w)
 {
 	bool virt;
 
-	conf.caps |= FI_RMA;
-	ft_open(&w->ep, &conf);
 	w->target = ft_buf(ROOM);
 	w->buf = ft_buf(ROOM);
 	virt = w->ep.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
@@ -37,11 +28,22 @@ static void open_window(struct window *w, struct ft_conf conf)
 	ft.sh->word[ft.rank] = fi_mr_key(w->mr);
 	ft.sh->word[8 + ft.rank] = virt ? (uintptr_t)w->target : 0;
 	ft_barrier();
-	w->key = ft.sh->word[!ft.rank];
-	w->addr = ft.sh->word[8 + !ft.rank];
+	for (int i = 0; i < ft.n; i++) {
+		w->keys[i] = ft.sh->word[i];
+		w->addrs[i] = ft.sh->word[8 + i];
+	}
+	w->key = w->keys[!ft.rank];
+	w->addr = w->addrs[!ft.rank];
 }
 
-static void close_window(struct window *w)
+void ft_open_window(struct ft_window *w, struct ft_conf conf)
+{
+	conf.caps |= FI_RMA;
+	ft_open(&w->ep, &conf);
+	ft_expose_window(w);
+}
+
+void ft_close_window(struct ft_window *w)
 {
 	ft_barrier();
 	OK(fi_close(&w->mr->fid));
@@ -53,10 +55,10 @@ static void close_window(struct window *w)
 static void rma_transfers(void)
 {
 	static const size_t lens[] = {1, 8, 64, 4096, 65537, ROOM};
-	struct window w;
+	struct ft_window w;
 	struct ft_op op[2];
 
-	open_window(&w, (struct ft_conf){0});
+	ft_open_window(&w, (struct ft_conf){0});
 	for (size_t i = 0; i < 6; i++) {
 		fi_addr_t to = w.ep.peer[!ft.rank];
 		size_t len = lens[i];
@@ -94,17 +96,17 @@ static void rma_transfers(void)
 			ft_verify(w.target, len, i + 1, ROOM);
 		ft_barrier();
 	}
-	close_window(&w);
+	ft_close_window(&w);
 }
 
 /* Inject and completion data: the target of writedata gets an entry. */
 static void rma_inject_data(void)
 {
-	struct window w;
+	struct ft_window w;
 	struct ft_op op;
 	uint64_t word = 0x1122334455667788;
 
-	open_window(&w, (struct ft_conf){0});
+	ft_open_window(&w, (struct ft_conf){0});
 	if (ft.rank == 0) {
 		POST(fi_inject_write(w.ep.ep, &word, 8, w.ep.peer[1], w.addr, w.key));
 		word = 0;
@@ -128,18 +130,121 @@ static void rma_inject_data(void)
 		while (memcmp(w.target, &(uint64_t){0x1122334455667788}, 8))
 			ft_progress();
 	}
-	close_window(&w);
+	ft_close_window(&w);
+}
+
+/* Rank 1 waits for an entry that a peer's write with completion data leaves; it has no context. */
+static void await_remote(struct ft_window *w, uint64_t data)
+{
+	struct fi_cq_tagged_entry entry = {0};
+	ssize_t n;
+
+	FT_HERE();
+	while ((n = fi_cq_read(w->ep.rx_cq, &entry, 1)) == -FI_EAGAIN)
+		;
+	CHECK_EQ(n, 1);
+	CHECK(entry.flags & FI_REMOTE_CQ_DATA);
+	CHECK(entry.flags & FI_REMOTE_WRITE);
+	CHECK_EQ(entry.data, data);
+}
+
+/* Every call of fi_rma(3), the inject forms up to inject_size, with their buffers overwritten at
+ * once. Each write leaves data at the target, which so knows that it has come. */
+static void rma_forms(void)
+{
+	enum { STEP = 4096 };
+	struct ft_window w;
+	struct ft_op op;
+	size_t most;
+
+	ft_open_window(&w, (struct ft_conf){.selective = true});
+	most = w.ep.info->tx_attr->inject_size;
+	for (uint64_t form = 0; form < 4; form++) {
+		size_t len = form < 2 ? most : 3000;
+		uint64_t at = w.addr + form * STEP, data = 0xfeed0000 + form;
+		struct iovec iov[2] = {{w.buf, len / 3}, {w.buf + len / 3, len - len / 3}};
+		struct fi_rma_iov rma = {at, len, w.key};
+		struct fi_msg_rma msg = {.msg_iov = iov,
+					 .iov_count = 2,
+					 .addr = w.ep.peer[1],
+					 .rma_iov = &rma,
+					 .rma_iov_count = 1,
+					 .context = ft_fresh(&op),
+					 .data = data};
+
+		if (ft.rank == 1) {
+			await_remote(&w, data);
+			ft_verify(w.target + form * STEP, len, form, len);
+			ft_barrier();
+			continue;
+		}
+		ft_fill(w.buf, len, form);
+		if (form == 0)
+			POST(fi_inject_writedata(w.ep.ep, w.buf, len, data, w.ep.peer[1], at,
+						 w.key));
+		else if (form == 1)
+			POST(fi_writemsg(w.ep.ep, &msg, FI_INJECT | FI_REMOTE_CQ_DATA));
+		else if (form == 2)
+			POST(fi_writemsg(w.ep.ep, &msg, FI_COMPLETION | FI_REMOTE_CQ_DATA));
+		else
+			POST(fi_writev(w.ep.ep, iov, NULL, 2, w.ep.peer[1], at, w.key, &op));
+		if (form == 2)
+			ft_wait(&op);
+		if (form < 2)
+			ft_guard(w.buf, len); /* it was injected: ours again */
+		if (form == 3) { /* says nothing here (selective), so a last write tells rank 1 */
+			POST(fi_readv(w.ep.ep, iov, NULL, 1, w.ep.peer[1], at, w.key, &op));
+			POST(fi_writemsg(w.ep.ep, &msg, FI_COMPLETION | FI_REMOTE_CQ_DATA));
+			ft_wait(&op);
+		}
+		ft_barrier();
+		CHECK_EQ(op.done, form >= 2);
+	}
+	if (ft.quiver)
+		CHECK_EQ(fi_inject_write(w.ep.ep, w.buf, most + 1, w.ep.peer[!ft.rank], w.addr,
+					 w.key),
+			 -FI_EINVAL);
+	ft_close_window(&w);
+}
+
+/* What peers do to our memory, counted at the target (FI_RMA_EVENT). */
+static void rma_events(void)
+{
+	enum { N = 10 };
+	struct ft_window w = {0};
+	struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_UNSPEC};
+	struct fid_cntr *written;
+	static struct ft_op op[2 * N];
+
+	ft_open_domain(&w.ep, &(struct ft_conf){.caps = FI_RMA | FI_RMA_EVENT});
+	OK(fi_cntr_open(w.ep.domain, &attr, &written, NULL));
+	w.ep.remote_cntr = written;
+	ft_open_ep(&w.ep);
+	ft_exchange(&w.ep);
+	ft_expose_window(&w);
+	if (ft.rank == 0) {
+		for (size_t i = 0; i < N; i++)
+			POST(fi_write(w.ep.ep, w.buf + i * 64, 64, NULL, w.ep.peer[1],
+				      w.addr + i * 64, w.key, ft_fresh(&op[i])));
+		ft_wait_all(op, N);
+	} else {
+		OK(fi_cntr_wait(written, N, 10000));
+		CHECK_EQ(fi_cntr_read(written), N);
+	}
+	ft_barrier();
+	CHECK_EQ(fi_cntr_read(written), ft.rank ? N : 0);
+	ft_close_window(&w);
 }
 
 /* One counter for both directions, as MPICH binds it; messages do not move it. */
 static void rma_counters(void)
 {
 	enum { N = 20 };
-	struct window w;
+	struct ft_window w;
 	static struct ft_op op[2 * N], msg;
 	uint64_t word = 1;
 
-	open_window(&w, (struct ft_conf){.cntrs = true});
+	ft_open_window(&w, (struct ft_conf){.cntrs = true});
 	if (ft.rank == 0) {
 		for (size_t i = 0; i < N; i++) {
 			POST(fi_write(w.ep.ep, w.buf + i * 64, 64, NULL, w.ep.peer[1],
@@ -160,20 +265,20 @@ static void rma_counters(void)
 		ft_trecv(&w.ep, 0, 1, 0, &word, 8, &msg);
 		ft_wait(&msg);
 	}
-	close_window(&w);
+	ft_close_window(&w);
 }
 
 /* A read of memory that is not exposed fails; what else the core does to the pair is its affair
  * (tcp;ofi_rxm ends the connection). shm does not look at keys, or drops the request. */
 static void rma_bad_key(void)
 {
-	struct window w;
+	struct ft_window w;
 	struct ft_op op;
 	ssize_t ret = 0;
 	bool shm = !strcmp(ft_core(), "shm");
 	double end = ft_now() + 1;
 
-	open_window(&w, (struct ft_conf){0});
+	ft_open_window(&w, (struct ft_conf){0});
 	if (ft.rank == 0) {
 		ft_fresh(&op);
 		FT_HERE();
@@ -185,13 +290,15 @@ static void rma_bad_key(void)
 			ft_progress();
 		CHECK(ret || op.err || shm);
 	}
-	close_window(&w);
+	ft_close_window(&w);
 }
 
 const struct ft_case ft_cases_rma[] = {
 	{"rma_transfers", 2, 20, rma_transfers},
 	{"rma_inject_data", 2, 20, rma_inject_data},
+	{"rma_forms", 2, 20, rma_forms},
 	{"rma_counters", 2, 20, rma_counters},
+	{"rma_events", 2, 20, rma_events},
 	{"rma_bad_key", 2, 20, rma_bad_key},
 	{0},
 };
