@@ -156,6 +156,8 @@ int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info 
 #define QV_FI_RX_SIZE     1024u
 
 /* ---- objects --------------------------------------------------------------------------------- */
+struct qv_fi_watch; /* qv_fi_watch.h */
+
 struct qv_fi_fabric { /* qv_fi_fabric.c */
 	struct fid_fabric fid;
 	struct fid_fabric *core[QV_FI_CORES];
@@ -179,6 +181,11 @@ struct qv_fi_domain { /* qv_fi_domain.c */
 	bool basic_mr;        /* the application has FI_MR_BASIC: keys are ours to choose */
 	uint64_t next_key;    /* next key to try for our own registrations */
 	int refs;             /* open endpoints, queues, AVs, MRs ... */
+	/* FI_PROGRESS_AUTO, qv_fi_auto.c */
+	bool automatic;
+	struct qv_fi_watch *watch; /* the endpoints that the thread moves */
+	pthread_t thread;
+	volatile bool stop;
 };
 
 static inline void qv_fi_lock(struct qv_fi_domain *dom)
@@ -258,6 +265,11 @@ int qv_fi_util_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabr
 int qv_fi_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
 		      void *context);
 extern struct fi_ops_mr qv_fi_mr_ops; /* qv_fi_mr.c */
+/* The domain's thread, if its application wants automatic progress. 0 or -FI_E*. */
+int qv_fi_auto_start(struct qv_fi_domain *dom); /* qv_fi_auto.c */
+void qv_fi_auto_stop(struct qv_fi_domain *dom);
+int qv_fi_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr,
+		    struct fid_poll **pollset); /* qv_fi_pollset.c */
 int qv_fi_query_atomic(struct fid_domain *domain, enum fi_datatype type, enum fi_op op,
 		       struct fi_atomic_attr *attr, uint64_t flags); /* qv_fi_atomic_valid.c */
 int qv_fi_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av,
@@ -268,7 +280,7 @@ int qv_fi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct
 		    void *context);
 int qv_fi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep,
 		  void *context);
-int qv_fi_trywait(struct fid_fabric *fabric, struct fid **fids, int count); /* qv_fi_cq.c */
+int qv_fi_trywait(struct fid_fabric *fabric, struct fid **fids, int count); /* qv_fi_watch.c */
 
 /* qv_fi_stub.c: what a call that we do not serve answers, -FI_ENOSYS. */
 int qv_fi_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags);

@@ -5,23 +5,13 @@
  */
 #include "qv_fi_data.h"
 
-#include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define REMOTE_FLAGS ((uint64_t)(FI_REMOTE_READ | FI_REMOTE_WRITE))
 
 static struct qv_fi_cntr *cntr_of(struct fid_cntr *fid)
 {
 	return container_of(fid, struct qv_fi_cntr, fid);
-}
-
-static void progress(struct qv_fi_cntr *cntr)
-{
-	qv_fi_lock(cntr->dom);
-	for (size_t i = 0; i < cntr->neps; i++)
-		qv_fi_ep_progress(cntr->eps[i]);
-	qv_fi_unlock(cntr->dom);
 }
 
 static uint64_t core_values(const struct qv_fi_cntr *cntr)
@@ -52,25 +42,44 @@ static uint64_t errors_now(struct qv_fi_cntr *cntr)
 	return cntr->errors + core_errors(cntr) - cntr->core_err_base;
 }
 
+static uint64_t look(struct qv_fi_cntr *cntr, uint64_t (*now)(struct qv_fi_cntr *cntr))
+{
+	uint64_t value;
+
+	qv_fi_lock(cntr->watch.dom);
+	qv_fi_watch_progress(&cntr->watch);
+	value = now(cntr);
+	qv_fi_unlock(cntr->watch.dom);
+	return value;
+}
+
 static uint64_t cntr_read(struct fid_cntr *fid)
 {
-	progress(cntr_of(fid));
-	return value_now(cntr_of(fid));
+	return look(cntr_of(fid), value_now);
 }
 
 static uint64_t cntr_readerr(struct fid_cntr *fid)
 {
-	progress(cntr_of(fid));
-	return errors_now(cntr_of(fid));
+	return look(cntr_of(fid), errors_now);
+}
+
+static bool cntr_news(struct qv_fi_watch *watch)
+{
+	struct qv_fi_cntr *cntr = container_of(watch, struct qv_fi_cntr, watch);
+	uint64_t before = cntr->told;
+
+	cntr->told = value_now(cntr) + errors_now(cntr);
+	return cntr->told != before;
 }
 
 static int cntr_add(struct fid_cntr *fid, uint64_t value)
 {
 	struct qv_fi_cntr *cntr = cntr_of(fid);
 
-	qv_fi_lock(cntr->dom);
+	qv_fi_lock(cntr->watch.dom);
 	cntr->value += value;
-	qv_fi_unlock(cntr->dom);
+	qv_fi_watch_wake(&cntr->watch);
+	qv_fi_unlock(cntr->watch.dom);
 	return 0;
 }
 
@@ -78,9 +87,10 @@ static int cntr_adderr(struct fid_cntr *fid, uint64_t value)
 {
 	struct qv_fi_cntr *cntr = cntr_of(fid);
 
-	qv_fi_lock(cntr->dom);
+	qv_fi_lock(cntr->watch.dom);
 	cntr->errors += value;
-	qv_fi_unlock(cntr->dom);
+	qv_fi_watch_wake(&cntr->watch);
+	qv_fi_unlock(cntr->watch.dom);
 	return 0;
 }
 
@@ -88,10 +98,11 @@ static int cntr_set(struct fid_cntr *fid, uint64_t value)
 {
 	struct qv_fi_cntr *cntr = cntr_of(fid);
 
-	qv_fi_lock(cntr->dom);
+	qv_fi_lock(cntr->watch.dom);
 	cntr->value = value;
+	qv_fi_watch_wake(&cntr->watch);
 	cntr->core_base = core_values(cntr);
-	qv_fi_unlock(cntr->dom);
+	qv_fi_unlock(cntr->watch.dom);
 	return 0;
 }
 
@@ -99,36 +110,38 @@ static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
 {
 	struct qv_fi_cntr *cntr = cntr_of(fid);
 
-	qv_fi_lock(cntr->dom);
+	qv_fi_lock(cntr->watch.dom);
 	cntr->errors = value;
+	qv_fi_watch_wake(&cntr->watch);
 	cntr->core_err_base = core_errors(cntr);
-	qv_fi_unlock(cntr->dom);
+	qv_fi_unlock(cntr->watch.dom);
 	return 0;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 {
 	struct qv_fi_cntr *cntr = cntr_of(fid);
-	uint64_t errors = errors_now(cntr);
-	int64_t end = timeout < 0 ? INT64_MAX : now_ms() + timeout;
+	uint64_t errors = cntr_readerr(fid);
+	int64_t end = qv_fi_deadline(timeout);
 
-	for (;;) {
+	for (unsigned spins = 0;; spins++) {
+		int64_t left;
+
 		if (cntr_read(fid) >= threshold)
 			return 0;
-		if (errors_now(cntr) != errors)
+		if (cntr_readerr(fid) != errors)
 			return -FI_EAVAIL;
-		if (end != INT64_MAX && now_ms() >= end)
+		left = qv_fi_left(end);
+		if (!left)
 			return -FI_ETIMEDOUT;
-		sched_yield();
+		qv_fi_watch_doze(&cntr->watch, left, spins);
 	}
+}
+
+static int cntr_control(struct fid *fid, int command, void *arg)
+{
+	return qv_fi_watch_control(&container_of(fid, struct qv_fi_cntr, fid.fid)->watch, command,
+				   arg);
 }
 
 static int bind_cores(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags)
@@ -139,7 +152,7 @@ static int bind_cores(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t fla
 	attr.a.wait_obj = FI_WAIT_NONE;
 	for (unsigned c = 0; c < ep->rails && !rc; c++) {
 		if (!cntr->core[c])
-			rc = fi_cntr_open(cntr->dom->core[c], &attr.a, &cntr->core[c], NULL);
+			rc = fi_cntr_open(cntr->watch.dom->core[c], &attr.a, &cntr->core[c], NULL);
 		if (!rc)
 			rc = fi_ep_bind(ep->rail[c].core, &cntr->core[c]->fid, flags);
 	}
@@ -157,39 +170,24 @@ int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags
 		     {FI_WRITE, QV_FI_CNTR_WRITE},
 		     {FI_REMOTE_READ, QV_FI_CNTR_REMOTE_READ},
 		     {FI_REMOTE_WRITE, QV_FI_CNTR_REMOTE_WRITE}};
-	struct qv_fi_ep **eps = realloc(cntr->eps, (cntr->neps + 1) * sizeof *eps);
 	int rc;
 
-	if (!eps)
-		return -FI_ENOMEM;
-	cntr->eps = eps;
 	rc = flags & REMOTE_FLAGS ? bind_cores(cntr, ep, flags & REMOTE_FLAGS) : 0;
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (flags & kinds[i].flag)
 			ep->cntrs[kinds[i].which] = cntr;
-	cntr->eps[cntr->neps++] = ep;
-	return 0;
-}
-
-void qv_fi_cntr_unbind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < cntr->neps; i++)
-		if (cntr->eps[i] != ep)
-			cntr->eps[kept++] = cntr->eps[i];
-	cntr->neps = kept;
+	return qv_fi_watch_add(&cntr->watch, ep);
 }
 
 static int cntr_close(struct fid *fid)
 {
 	struct qv_fi_cntr *cntr = container_of(fid, struct qv_fi_cntr, fid.fid);
-	struct qv_fi_domain *dom = cntr->dom;
+	struct qv_fi_domain *dom = cntr->watch.dom;
 	int rc;
 
-	if (cntr->neps)
+	if (cntr->watch.neps)
 		return -FI_EBUSY;
 	for (unsigned c = 0; c < QV_FI_CORES; c++) {
 		rc = cntr->core[c] ? fi_close(&cntr->core[c]->fid) : 0;
@@ -200,7 +198,7 @@ static int cntr_close(struct fid *fid)
 	qv_fi_lock(dom);
 	dom->refs--;
 	qv_fi_unlock(dom);
-	free(cntr->eps);
+	qv_fi_watch_close(&cntr->watch);
 	free(cntr);
 	return 0;
 }
@@ -209,7 +207,7 @@ static struct fi_ops cntr_fi_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = cntr_close,
 	.bind = qv_fi_no_bind,
-	.control = qv_fi_no_control,
+	.control = cntr_control,
 	.ops_open = qv_fi_no_ops_open,
 };
 
@@ -229,16 +227,19 @@ int qv_fi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct
 {
 	struct qv_fi_domain *dom = container_of(domain, struct qv_fi_domain, fid);
 	struct qv_fi_cntr *cntr;
+	int rc;
 
 	if (attr && attr->events != FI_CNTR_EVENTS_COMP)
-		return -FI_ENOSYS;
-	if (attr && attr->wait_obj != FI_WAIT_NONE && attr->wait_obj != FI_WAIT_UNSPEC &&
-	    attr->wait_obj != FI_WAIT_YIELD)
 		return -FI_ENOSYS;
 	cntr = calloc(1, sizeof *cntr);
 	if (!cntr)
 		return -FI_ENOMEM;
-	cntr->dom = dom;
+	rc = qv_fi_watch_open(&cntr->watch, dom, attr ? attr->wait_obj : FI_WAIT_UNSPEC, cntr_news);
+	if (rc) {
+		qv_fi_watch_close(&cntr->watch);
+		free(cntr);
+		return rc;
+	}
 	cntr->fid.fid.fclass = FI_CLASS_CNTR;
 	cntr->fid.fid.context = context;
 	cntr->fid.fid.ops = &cntr_fi_ops;

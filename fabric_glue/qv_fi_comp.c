@@ -30,6 +30,7 @@ static void count(struct qv_fi_ep *ep, int which, bool error)
 		cntr->errors++;
 	else
 		cntr->value++;
+	qv_fi_watch_wake(&cntr->watch);
 }
 
 static uint64_t recv_flags(const struct qv_comp *c)

@@ -44,8 +44,7 @@ void qv_fi_cq_error(struct qv_fi_cq *cq, const struct fi_cq_err_entry *e, fi_add
 	err->src = src;
 	*cq->err_tail = err;
 	cq->err_tail = &err->next;
-	if (cq->event_fd >= 0)
-		qv_fi_cq_wake(cq);
+	qv_fi_watch_wake(&cq->watch);
 }
 
 ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src)
@@ -54,10 +53,9 @@ ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t
 	char *out = buf;
 	ssize_t n = 0;
 
-	qv_fi_lock(cq->dom);
+	qv_fi_lock(cq->watch.dom);
 	if (cq->head == cq->tail)
-		for (size_t i = 0; i < cq->neps; i++)
-			qv_fi_ep_progress(cq->eps[i]);
+		qv_fi_watch_progress(&cq->watch);
 	if (QV_UNLIKELY(cq->err_head != NULL) && cq->head == cq->tail) {
 		n = -FI_EAVAIL;
 		goto out;
@@ -77,7 +75,7 @@ ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t
 	if (n == 0)
 		n = -FI_EAGAIN;
 out:
-	qv_fi_unlock(cq->dom);
+	qv_fi_unlock(cq->watch.dom);
 	return n;
 }
 
@@ -90,18 +88,18 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags)
 {
 	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
-	uint32_t api = cq->dom->fabric->api_version;
+	uint32_t api = cq->watch.dom->fabric->api_version;
 	struct qv_fi_err *err;
 
 	(void)flags;
-	qv_fi_lock(cq->dom);
+	qv_fi_lock(cq->watch.dom);
 	err = cq->err_head;
 	if (err) {
 		cq->err_head = err->next;
 		if (!cq->err_head)
 			cq->err_tail = &cq->err_head;
 	}
-	qv_fi_unlock(cq->dom);
+	qv_fi_unlock(cq->watch.dom);
 	if (!err)
 		return -FI_EAGAIN;
 	memcpy(buf, &err->e, offsetof(struct fi_cq_err_entry, err_data));
@@ -128,31 +126,6 @@ static const char *cq_strerror(struct fid_cq *fid, int prov_errno, const void *e
 	return text;
 }
 
-int qv_fi_cq_add_ep(struct qv_fi_cq *cq, struct qv_fi_ep *ep)
-{
-	struct qv_fi_ep **eps;
-
-	for (size_t i = 0; i < cq->neps; i++)
-		if (cq->eps[i] == ep)
-			return 0;
-	eps = realloc(cq->eps, (cq->neps + 1) * sizeof *eps);
-	if (!eps)
-		return -FI_ENOMEM;
-	cq->eps = eps;
-	cq->eps[cq->neps++] = ep;
-	return 0;
-}
-
-void qv_fi_cq_remove_ep(struct qv_fi_cq *cq, struct qv_fi_ep *ep)
-{
-	for (size_t i = 0; i < cq->neps; i++)
-		if (cq->eps[i] == ep) {
-			cq->eps[i] = cq->eps[--cq->neps];
-			qv_fi_cq_wait_remove(cq, ep);
-			return;
-		}
-}
-
 static void cq_free(struct qv_fi_cq *cq)
 {
 	while (cq->err_head) {
@@ -161,8 +134,7 @@ static void cq_free(struct qv_fi_cq *cq)
 		cq->err_head = err->next;
 		free(err);
 	}
-	qv_fi_cq_wait_close(cq);
-	free(cq->eps);
+	qv_fi_watch_close(&cq->watch);
 	free(cq->ring);
 	free(cq);
 }
@@ -170,10 +142,10 @@ static void cq_free(struct qv_fi_cq *cq)
 static int cq_close(struct fid *fid)
 {
 	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid.fid);
-	struct qv_fi_domain *dom = cq->dom;
+	struct qv_fi_domain *dom = cq->watch.dom;
 
 	qv_fi_lock(dom);
-	if (cq->neps) {
+	if (cq->watch.neps) {
 		qv_fi_unlock(dom);
 		return -FI_EBUSY;
 	}
@@ -214,6 +186,11 @@ static size_t entry_size(enum fi_cq_format format)
 	}
 }
 
+static bool cq_news(struct qv_fi_watch *watch)
+{
+	return !qv_fi_cq_empty(container_of(watch, struct qv_fi_cq, watch));
+}
+
 int qv_fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **fid,
 		  void *context)
 {
@@ -229,16 +206,15 @@ int qv_fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid
 	cq = calloc(1, sizeof *cq);
 	if (!cq)
 		return -FI_ENOMEM;
-	cq->dom = dom;
 	cq->entry_size = entry_size(attr->format);
 	cq->err_tail = &cq->err_head;
-	cq->wait_obj = attr->wait_obj;
-	cq->epoll_fd = cq->event_fd = cq->timer_fd = -1;
 	for (cq->mask = RING_MIN; cq->mask < attr->size && cq->mask < 1u << 20;)
 		cq->mask *= 2;
 	cq->ring = malloc(cq->mask * sizeof *cq->ring);
 	cq->mask--;
-	rc = cq->ring ? qv_fi_cq_wait_open(cq) : -FI_ENOMEM;
+	rc = qv_fi_watch_open(&cq->watch, dom, attr->wait_obj, cq_news);
+	if (!rc && !cq->ring)
+		rc = -FI_ENOMEM;
 	if (rc) {
 		cq_free(cq);
 		return rc;

@@ -5,6 +5,7 @@
 
 #include "proto/qv_proto.h"
 #include "qv_fi.h"
+#include "qv_fi_watch.h"
 
 #define QV_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define QV_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -22,19 +23,11 @@ struct qv_fi_err {
 
 struct qv_fi_cq {
 	struct fid_cq fid;
-	struct qv_fi_domain *dom;
 	size_t entry_size;       /* of the format that the application reads */
 	size_t head, tail, mask; /* ring: entries tail-head, free running */
 	struct qv_fi_comp *ring;
 	struct qv_fi_err *err_head, **err_tail;
-	struct qv_fi_ep **eps; /* endpoints that report here, each once */
-	size_t neps;
-	enum fi_wait_obj wait_obj;
-	int epoll_fd, event_fd; /* -1: the cores cannot wake us, waits are polled */
-	int timer_fd;           /* -1: every core can; else it wakes us to look after the others */
-	bool core_fd[QV_FI_CORES];
-	bool event_set;         /* event_fd is readable */
-	volatile bool signaled; /* fi_cq_signal */
+	struct qv_fi_watch watch; /* endpoints that report here */
 };
 
 /* The last two only the cores count. */
@@ -50,13 +43,12 @@ enum {
 
 struct qv_fi_cntr {
 	struct fid_cntr fid;
-	struct qv_fi_domain *dom;
 	/* What peers do to our memory; NULL until so bound. */
 	struct fid_cntr *core[QV_FI_CORES];
 	uint64_t value, errors;
 	uint64_t core_base, core_err_base; /* what of core's value was there at fi_cntr_set */
-	struct qv_fi_ep **eps;
-	size_t neps;
+	uint64_t told;            /* value and errors together, at the last look for news */
+	struct qv_fi_watch watch; /* endpoints that are counted */
 };
 
 /* One buffer always posted to the core. xfer.done is NULL: that is how the poll loop knows it. */
@@ -77,6 +69,7 @@ struct qv_fi_rail {
 	struct qv_fi_ep *ep;
 	unsigned which;            /* QV_FI_MAIN or QV_FI_LOCAL */
 	bool used;                 /* something was sent since the last poll that looked */
+	uint64_t seen;             /* entries that its queue has had */
 	unsigned flying;           /* transfers that the core holds for us */
 	uint64_t polled, busy_end; /* ticks of qv_fi_poll.c */
 	struct fid_ep *core;
@@ -117,6 +110,13 @@ struct qv_fi_ep {
 	bool closing;
 };
 
+/* ---- qv_fi_ep.c --------------------------------------------------------------------------------
+ */
+int qv_fi_ep_close(struct fid *fid); /* qv_fi_ep_close.c */
+/* Whatever looks at this endpoint; some may be called twice. */
+void qv_fi_ep_each_watch(struct qv_fi_ep *ep, void (*each)(struct qv_fi_watch *watch, void *arg),
+			 void *arg);
+
 /* ---- qv_fi_rail.c ------------------------------------------------------------------------------
  */
 /* One more core for an endpoint, at the address that the application's info names. */
@@ -139,14 +139,7 @@ int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len);
 void qv_fi_cq_grow(struct qv_fi_cq *cq);
 void qv_fi_cq_push_slow(struct qv_fi_cq *cq);
 void qv_fi_cq_error(struct qv_fi_cq *cq, const struct fi_cq_err_entry *e, fi_addr_t src);
-int qv_fi_cq_add_ep(struct qv_fi_cq *cq, struct qv_fi_ep *ep);
-void qv_fi_cq_remove_ep(struct qv_fi_cq *cq, struct qv_fi_ep *ep);
 ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src);
-int qv_fi_cq_wait_open(struct qv_fi_cq *cq);
-void qv_fi_cq_wait_close(struct qv_fi_cq *cq);
-void qv_fi_cq_wait_add(struct qv_fi_cq *cq, struct qv_fi_ep *ep);
-void qv_fi_cq_wait_remove(struct qv_fi_cq *cq, struct qv_fi_ep *ep);
-void qv_fi_cq_wake(struct qv_fi_cq *cq);
 int qv_fi_cq_control(struct fid *fid, int command, void *arg);
 ssize_t qv_fi_cq_sread(struct fid_cq *fid, void *buf, size_t count, const void *cond, int timeout);
 ssize_t qv_fi_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src,
@@ -163,15 +156,13 @@ static inline struct qv_fi_comp *qv_fi_cq_push(struct qv_fi_cq *cq)
 {
 	if (QV_UNLIKELY(cq->tail - cq->head > cq->mask))
 		qv_fi_cq_grow(cq);
-	if (QV_UNLIKELY(cq->event_fd >= 0))
-		qv_fi_cq_wake(cq);
+	qv_fi_watch_wake(&cq->watch);
 	return &cq->ring[cq->tail++ & cq->mask];
 }
 
 /* ---- qv_fi_cntr.c ------------------------------------------------------------------------------
  */
 int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags);
-void qv_fi_cntr_unbind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep);
 
 /* ---- qv_fi_peer.c ------------------------------------------------------------------------------
  */

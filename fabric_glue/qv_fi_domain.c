@@ -8,6 +8,18 @@
 /* Keys of our own registrations start far from 0, where applications begin to count. */
 #define FIRST_KEY 0x51000000u
 
+static int close_cores(struct qv_fi_domain *dom)
+{
+	for (; dom->cores; dom->cores--) {
+		int ret = fi_close(&dom->core[dom->cores - 1]->fid);
+
+		if (ret)
+			return ret;
+		qv_fi_host.freeinfo(dom->core_info[dom->cores - 1]);
+	}
+	return 0;
+}
+
 static int domain_close(struct fid *fid)
 {
 	struct qv_fi_domain *dom = container_of(fid, struct qv_fi_domain, fid.fid);
@@ -15,12 +27,10 @@ static int domain_close(struct fid *fid)
 
 	if (dom->refs)
 		return -FI_EBUSY;
-	for (; dom->cores; dom->cores--) {
-		ret = fi_close(&dom->core[dom->cores - 1]->fid);
-		if (ret)
-			return ret;
-		qv_fi_host.freeinfo(dom->core_info[dom->cores - 1]);
-	}
+	qv_fi_auto_stop(dom);
+	ret = close_cores(dom);
+	if (ret)
+		return ret;
 	pthread_mutex_destroy(&dom->lock);
 	__atomic_sub_fetch(&dom->fabric->refs, 1, __ATOMIC_RELEASE);
 	free(dom);
@@ -45,12 +55,6 @@ static int no_scalable_ep(struct fid_domain *domain, struct fi_info *info, struc
 {
 	qv_fi_complain("scalable endpoints are not offered (max_ep_tx_ctx is 1): open several "
 		       "endpoints");
-	return -FI_ENOSYS;
-}
-
-static int no_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr,
-			struct fid_poll **pollset)
-{
 	return -FI_ENOSYS;
 }
 
@@ -87,7 +91,7 @@ static struct fi_ops_domain domain_ops = {
 	.endpoint = qv_fi_ep_open,
 	.scalable_ep = no_scalable_ep,
 	.cntr_open = qv_fi_cntr_open,
-	.poll_open = no_poll_open,
+	.poll_open = qv_fi_poll_open,
 	.stx_ctx = no_stx_ctx,
 	.srx_ctx = no_srx_ctx,
 	.query_atomic = qv_fi_query_atomic,
@@ -100,7 +104,10 @@ static void init(struct qv_fi_domain *dom, const struct fi_info *info, void *con
 	uint64_t caps = FI_RMA | FI_ATOMIC;
 
 	pthread_mutex_init(&dom->lock, NULL);
-	dom->threadsafe = !attr || attr->threading != FI_THREAD_DOMAIN;
+	dom->automatic = attr && (attr->data_progress == FI_PROGRESS_AUTO ||
+				  attr->control_progress == FI_PROGRESS_AUTO);
+	/* Where a thread of ours looks in, the application does not serialise alone. */
+	dom->threadsafe = !attr || attr->threading != FI_THREAD_DOMAIN || dom->automatic;
 	dom->basic_mr = attr && attr->mr_mode & FI_MR_BASIC;
 	for (unsigned c = 0; c < dom->cores; c++)
 		caps &= dom->core_info[c]->caps;
@@ -172,13 +179,22 @@ int qv_fi_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_d
 	if (dom->pair)
 		open_local(dom, info);
 	init(dom, info, context);
+	ret = qv_fi_auto_start(dom);
+	if (ret) {
+		close_cores(dom);
+		pthread_mutex_destroy(&dom->lock);
+		free(dom);
+		return ret;
+	}
 	__atomic_add_fetch(&fabric->refs, 1, __ATOMIC_RELAXED);
 	QV_FI_INFO(DOMAIN, "domain %s over core %s%s, %s\n",
 		   dom->core_info[QV_FI_MAIN]->domain_attr->name
 			   ? dom->core_info[QV_FI_MAIN]->domain_attr->name
 			   : "-",
 		   core, dom->cores > 1 ? " and shm" : "",
-		   dom->threadsafe ? "locked" : "no lock (FI_THREAD_DOMAIN)");
+		   dom->automatic    ? "with a thread for progress"
+		   : dom->threadsafe ? "locked"
+				     : "no lock (FI_THREAD_DOMAIN)");
 	*domain = &dom->fid;
 	return 0;
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_fi_ep.c - endpoint: open, bind, enable, options, close. */
+/* qv_fi_ep.c - endpoint: open, bind, enable, options. */
 #include "qv_fi_data.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-#define DRAIN_MS 5000 /* at close, wait so long for the core to take what is queued */
-#define LEAVE_MS 2000 /* and so long for the peers to say that they have got all */
 
 /* ---- binding -----------------------------------------------------------------------------------
  */
@@ -21,10 +15,10 @@ static int bind_cq(struct qv_fi_ep *ep, struct qv_fi_cq *cq, uint64_t flags)
 	if (!(flags & (FI_TRANSMIT | FI_RECV)) ||
 	    flags & ~(FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION))
 		return -FI_EBADFLAGS;
-	if (cq->dom != ep->dom || ((flags & FI_TRANSMIT) && ep->tx_cq) ||
+	if (cq->watch.dom != ep->dom || ((flags & FI_TRANSMIT) && ep->tx_cq) ||
 	    ((flags & FI_RECV) && ep->rx_cq))
 		return -FI_EINVAL;
-	rc = qv_fi_cq_add_ep(cq, ep);
+	rc = qv_fi_watch_add(&cq->watch, ep);
 	if (rc)
 		return rc;
 	if (flags & FI_TRANSMIT) {
@@ -131,6 +125,25 @@ static int enable_cores(struct qv_fi_ep *ep)
 	return rc;
 }
 
+void qv_fi_ep_each_watch(struct qv_fi_ep *ep, void (*each)(struct qv_fi_watch *watch, void *arg),
+			 void *arg)
+{
+	if (ep->tx_cq)
+		each(&ep->tx_cq->watch, arg);
+	if (ep->rx_cq)
+		each(&ep->rx_cq->watch, arg);
+	for (int i = 0; i < QV_FI_CNTRS; i++)
+		if (ep->cntrs[i])
+			each(&ep->cntrs[i]->watch, arg);
+	if (ep->dom->automatic)
+		each(ep->dom->watch, arg);
+}
+
+static void watch_enable(struct qv_fi_watch *watch, void *arg)
+{
+	qv_fi_watch_enable(watch, arg);
+}
+
 static int enable(struct qv_fi_ep *ep)
 {
 	struct qv_match *engine;
@@ -144,7 +157,9 @@ static int enable(struct qv_fi_ep *ep)
 		return -FI_ENOCQ;
 	if (!ep->rx_cq && !ep->cntrs[QV_FI_CNTR_RECV] && ep->caps & FI_RECV)
 		return -FI_ENOCQ;
-	rc = enable_cores(ep);
+	rc = ep->dom->automatic ? qv_fi_watch_add(ep->dom->watch, ep) : 0;
+	if (!rc)
+		rc = enable_cores(ep);
 	if (rc) {
 		QV_FI_WARN(EP_CTRL, "endpoint cannot be enabled over core %s: %s\n",
 			   qv_fi_ep_cores(ep), qv_fi_host.strerror(-rc));
@@ -153,10 +168,7 @@ static int enable(struct qv_fi_ep *ep)
 	engine = qv_proto_engine(ep->proto, true);
 	QV_FI_INFO(EP_CTRL, "endpoint over core %s: matching %s/%s\n", qv_fi_ep_cores(ep),
 		   qv_match_structure(engine), qv_isa_name(qv_match_isa(engine)));
-	if (ep->tx_cq)
-		qv_fi_cq_wait_add(ep->tx_cq, ep);
-	if (ep->rx_cq && ep->rx_cq != ep->tx_cq)
-		qv_fi_cq_wait_add(ep->rx_cq, ep);
+	qv_fi_ep_each_watch(ep, watch_enable, ep);
 	return 0;
 }
 
@@ -190,85 +202,9 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	return rc;
 }
 
-/* ---- closing -----------------------------------------------------------------------------------
- */
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-/* What was accepted from the application still goes out, unless the peers do not take it. */
-static void drain(struct qv_fi_ep *ep)
-{
-	uint64_t start = now_ms(), now = start;
-
-	qv_proto_shutdown(ep->proto);
-	qv_proto_say_leaving(ep->proto);
-	while (now - start < DRAIN_MS &&
-	       (qv_proto_unsent(ep->proto) ||
-		(now - start < LEAVE_MS && !qv_proto_may_leave(ep->proto)))) {
-		qv_fi_ep_progress(ep);
-		qv_proto_tick(ep->proto, now);
-		now = now_ms();
-	}
-	if (qv_proto_unsent(ep->proto))
-		QV_FI_WARN(EP_CTRL, "endpoint closed with sends that the peers did not take\n");
-	qv_proto_abandon(ep->proto);
-}
-
-static void unbind(struct qv_fi_ep *ep)
-{
-	struct qv_fi_ep **at;
-
-	if (ep->tx_cq)
-		qv_fi_cq_remove_ep(ep->tx_cq, ep);
-	if (ep->rx_cq && ep->rx_cq != ep->tx_cq)
-		qv_fi_cq_remove_ep(ep->rx_cq, ep);
-	for (int i = 0; i < QV_FI_CNTRS; i++)
-		if (ep->cntrs[i])
-			qv_fi_cntr_unbind(ep->cntrs[i], ep);
-	if (!ep->av)
-		return;
-	for (at = &ep->av->eps; *at != ep;)
-		at = &(*at)->next_av;
-	*at = ep->next_av;
-	ep->av->refs--;
-}
-
-static int ep_close(struct fid *fid)
-{
-	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
-	struct qv_fi_domain *dom = ep->dom;
-
-	qv_fi_lock(dom);
-	if (ep->proto)
-		drain(ep);
-	qv_fi_stats_end(ep);
-	ep->closing = true;
-	unbind(ep);
-	for (unsigned r = 0; r < ep->rails; r++)
-		qv_fi_rail_close(&ep->rail[r]);
-	qv_fi_pass_end(ep);
-	if (ep->proto)
-		qv_proto_destroy(ep->proto);
-	for (unsigned r = 0; r < ep->rails; r++) {
-		free(ep->rail[r].rx_memory);
-		free(ep->rail[r].by_core);
-	}
-	free(ep->peers);
-	free(ep);
-	dom->refs--;
-	qv_fi_unlock(dom);
-	return 0;
-}
-
 static struct fi_ops ep_fi_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = ep_close,
+	.close = qv_fi_ep_close,
 	.bind = ep_bind,
 	.control = ep_control,
 	.ops_open = qv_fi_ep_ops_open,

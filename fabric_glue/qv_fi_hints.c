@@ -167,11 +167,11 @@ static bool ep_fits(const struct fi_ep_attr *offer, const struct fi_ep_attr *ep_
 	       WITHIN_SIZE(tx_ctx_cnt, ep_attr, offer) && WITHIN_SIZE(rx_ctx_cnt, ep_attr, offer);
 }
 
-/* Applications that only have manual progress in mind say so or say nothing. */
+/* Automatic progress, a thread of ours, is for those who ask for it. */
 static bool progress_fits(enum fi_progress want)
 {
 	return want == FI_PROGRESS_UNSPEC || want == FI_PROGRESS_MANUAL ||
-	       (int)want == UNIFIED_CONTROL;
+	       want == FI_PROGRESS_AUTO || (int)want == UNIFIED_CONTROL;
 }
 
 static bool domain_fits(const struct fi_domain_attr *offer,
@@ -181,7 +181,7 @@ static bool domain_fits(const struct fi_domain_attr *offer,
 
 	if (!progress_fits(domain_attr->control_progress) ||
 	    !progress_fits(domain_attr->data_progress))
-		return refuse("FI_PROGRESS_AUTO, only FI_PROGRESS_MANUAL");
+		return refuse("kind of progress");
 	if (threading > FI_THREAD_ENDPOINT)
 		return refuse("domain_attr.threading");
 	if (av_type != FI_AV_UNSPEC && av_type != FI_AV_MAP && av_type != FI_AV_TABLE)

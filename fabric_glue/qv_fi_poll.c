@@ -211,6 +211,7 @@ static bool progress_rail(struct qv_fi_rail *rail)
 			repost(rail);
 		for (ssize_t i = 0; i < n; i++)
 			on_entry(rail, &e[i], from[i]);
+		rail->seen += n > 0 ? (uint64_t)n : 0;
 		return some || n > 0;
 	}
 	return true;

@@ -94,21 +94,29 @@ int qv_fi_rail_open(struct qv_fi_ep *ep, unsigned which, const struct fi_info *i
 	return rc;
 }
 
-static bool wants_fd(const struct qv_fi_cq *cq, unsigned which)
+struct want {
+	unsigned which;
+	bool fd;
+};
+
+static void wants_fd(struct qv_fi_watch *watch, void *arg)
 {
-	return cq && cq->epoll_fd >= 0 && cq->core_fd[which];
+	struct want *want = arg;
+
+	want->fd |= watch->epoll_fd >= 0 && watch->core_fd[want->which];
 }
 
 static int open_core_cq(struct qv_fi_rail *rail)
 {
-	const struct qv_fi_ep *ep = rail->ep;
+	struct qv_fi_ep *ep = rail->ep;
 	struct qv_fi_domain *dom = ep->dom;
 	QV_FI_ROOMY(fi_cq_attr, attr);
-	bool fd = wants_fd(ep->tx_cq, rail->which) || wants_fd(ep->rx_cq, rail->which);
+	struct want want = {.which = rail->which};
 	int rc;
 
 	attr.a.format = FI_CQ_FORMAT_DATA;
-	attr.a.wait_obj = fd ? FI_WAIT_FD : FI_WAIT_NONE;
+	qv_fi_ep_each_watch(ep, wants_fd, &want);
+	attr.a.wait_obj = want.fd ? FI_WAIT_FD : FI_WAIT_NONE;
 	attr.a.size = rail->rx_count + dom->core_info[rail->which]->tx_attr->size;
 	rc = fi_cq_open(dom->core[rail->which], &attr.a, &rail->cq, NULL);
 	if (rc)

@@ -71,7 +71,8 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_completion[], ft_cases_multi[], ft_cases_cntr[], ft_cases_wait[], ft_cases_rma[],
 	ft_cases_queue[], ft_cases_flow[], ft_cases_large[], ft_cases_av[], ft_cases_close[],
 	ft_cases_thread[], ft_cases_bad[], ft_cases_env[], ft_cases_kill[], ft_cases_fuzz[],
-	ft_cases_promise[], ft_cases_stats[], ft_cases_fork[], ft_cases_pair[], ft_cases_atomic[];
+	ft_cases_promise[], ft_cases_stats[], ft_cases_fork[], ft_cases_pair[], ft_cases_atomic[],
+	ft_cases_auto[];
 
 /* What a rank knows. */
 struct ft {
@@ -168,6 +169,7 @@ struct ft_conf {
 	enum fi_cq_format format; /* FI_CQ_FORMAT_UNSPEC: tagged */
 	enum fi_wait_obj wait;
 	enum fi_threading threading; /* FI_THREAD_UNSPEC: domain */
+	enum fi_progress progress;   /* FI_PROGRESS_UNSPEC: manual */
 	uint64_t tx_flags;           /* default op_flags */
 	bool split_cq;               /* one queue for transmits, one for receives */
 	bool selective;              /* FI_SELECTIVE_COMPLETION on both directions */
@@ -184,7 +186,8 @@ struct ft_ep {
 	struct fid_av *av;
 	struct fid_cq *tx_cq, *rx_cq; /* the same unless split */
 	struct fid_cntr *send_cntr, *recv_cntr, *rma_cntr;
-	struct fid_cntr *remote_cntr; /* set before ft_open_ep: what peers write */
+	/* Set before ft_open_ep: what peers write; receives */
+	struct fid_cntr *remote_cntr, *recv_wait;
 	struct fid_ep *ep;
 	int index; /* of this endpoint within the rank */
 	fi_addr_t peer[FT_MAX_RANKS];

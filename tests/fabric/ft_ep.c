@@ -18,8 +18,8 @@ struct fi_info *ft_hints(const struct ft_conf *conf)
 	hints->rx_attr->msg_order = FI_ORDER_SAS;
 	hints->tx_attr->op_flags = conf->tx_flags;
 	hints->domain_attr->threading = conf->threading ? conf->threading : FI_THREAD_DOMAIN;
-	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-	hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+	hints->domain_attr->data_progress = hints->domain_attr->control_progress =
+		conf->progress ? conf->progress : FI_PROGRESS_MANUAL;
 	hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
 	hints->domain_attr->av_type = FI_AV_TABLE;
 	hints->domain_attr->mr_mode =
@@ -57,7 +57,7 @@ static void open_queues(struct ft_ep *ep)
 	if (cq.format == FI_CQ_FORMAT_UNSPEC)
 		cq.format = FI_CQ_FORMAT_TAGGED;
 	ep->conf.format = cq.format;
-	ret = fi_cq_open(ep->domain, &cq, &ep->rx_cq, NULL);
+	ret = fi_cq_open(ep->domain, &cq, &ep->rx_cq, &ep->rx_cq);
 	if (ret == -FI_ENOSYS && (!ft.quiver || (!strcmp(ft_core(), "shm") && !ft_pair())))
 		ft_skip("%s has no queue with wait object %d", ft_core(), cq.wait_obj);
 	OK(ret);
@@ -125,6 +125,8 @@ void ft_open_ep(struct ft_ep *ep)
 	}
 	if (ep->rma_cntr)
 		OK(fi_ep_bind(ep->ep, &ep->rma_cntr->fid, FI_READ | FI_WRITE));
+	if (ep->recv_wait)
+		OK(fi_ep_bind(ep->ep, &ep->recv_wait->fid, FI_RECV));
 	if (ep->remote_cntr)
 		OK(fi_ep_bind(ep->ep, &ep->remote_cntr->fid, FI_REMOTE_WRITE));
 	OK(fi_enable(ep->ep));
@@ -180,6 +182,8 @@ void ft_close(struct ft_ep *ep)
 	}
 	if (ep->rma_cntr)
 		OK(fi_close(&ep->rma_cntr->fid));
+	if (ep->recv_wait)
+		OK(fi_close(&ep->recv_wait->fid));
 	if (ep->remote_cntr)
 		OK(fi_close(&ep->remote_cntr->fid));
 	if (!ep->conf.beside) {

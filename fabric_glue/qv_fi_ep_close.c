@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_fi_ep_close.c - the end of an endpoint: what it has sent still arrives. */
+#include "qv_fi_data.h"
+
+#include <stdlib.h>
+
+#define DRAIN_MS 5000 /* wait so long for the core to take what is queued */
+#define LEAVE_MS 2000 /* and so long for the peers to say that they have got all */
+
+/* What was accepted from the application still goes out, unless the peers do not take it. */
+static void drain(struct qv_fi_ep *ep)
+{
+	uint64_t start = (uint64_t)qv_fi_now_ms(), now = start;
+
+	qv_proto_shutdown(ep->proto);
+	qv_proto_say_leaving(ep->proto);
+	while (now - start < DRAIN_MS &&
+	       (qv_proto_unsent(ep->proto) ||
+		(now - start < LEAVE_MS && !qv_proto_may_leave(ep->proto)))) {
+		qv_fi_ep_progress(ep);
+		qv_proto_tick(ep->proto, now);
+		now = (uint64_t)qv_fi_now_ms();
+	}
+	if (qv_proto_unsent(ep->proto))
+		QV_FI_WARN(EP_CTRL, "endpoint closed with sends that the peers did not take\n");
+	qv_proto_abandon(ep->proto);
+}
+
+static void unwatch(struct qv_fi_watch *watch, void *arg)
+{
+	qv_fi_watch_remove(watch, arg);
+}
+
+static void unbind(struct qv_fi_ep *ep)
+{
+	struct qv_fi_ep **at;
+
+	qv_fi_ep_each_watch(ep, unwatch, ep);
+	if (!ep->av)
+		return;
+	for (at = &ep->av->eps; *at != ep;)
+		at = &(*at)->next_av;
+	*at = ep->next_av;
+	ep->av->refs--;
+}
+
+int qv_fi_ep_close(struct fid *fid)
+{
+	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
+	struct qv_fi_domain *dom = ep->dom;
+
+	qv_fi_lock(dom);
+	if (ep->proto)
+		drain(ep);
+	qv_fi_stats_end(ep);
+	ep->closing = true;
+	unbind(ep);
+	for (unsigned r = 0; r < ep->rails; r++)
+		qv_fi_rail_close(&ep->rail[r]);
+	qv_fi_pass_end(ep);
+	if (ep->proto)
+		qv_proto_destroy(ep->proto);
+	for (unsigned r = 0; r < ep->rails; r++) {
+		free(ep->rail[r].rx_memory);
+		free(ep->rail[r].by_core);
+	}
+	free(ep->peers);
+	free(ep);
+	dom->refs--;
+	qv_fi_unlock(dom);
+	return 0;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_fi_pollset.c - fi_poll(3): which of several completion queues and counters have news. */
+#include "qv_fi_data.h"
+
+#include <stdlib.h>
+
+struct pollset {
+	struct fid_poll fid;
+	struct qv_fi_domain *dom;
+	struct fid **fids;
+	size_t count;
+};
+
+static struct qv_fi_watch *watch_of(struct fid *fid)
+{
+	switch (fid->fclass) {
+	case FI_CLASS_CQ: return &container_of(fid, struct qv_fi_cq, fid.fid)->watch;
+	case FI_CLASS_CNTR: return &container_of(fid, struct qv_fi_cntr, fid.fid)->watch;
+	default: return NULL;
+	}
+}
+
+static int poll_once(struct fid_poll *fid, void **context, int count)
+{
+	struct pollset *set = container_of(fid, struct pollset, fid);
+	int n = 0;
+
+	qv_fi_lock(set->dom);
+	for (size_t i = 0; i < set->count && n < count; i++) {
+		struct qv_fi_watch *watch = watch_of(set->fids[i]);
+
+		qv_fi_watch_progress(watch);
+		if (watch->news(watch))
+			context[n++] = set->fids[i]->context;
+	}
+	qv_fi_unlock(set->dom);
+	return n;
+}
+
+static int poll_add(struct fid_poll *fid, struct fid *event_fid, uint64_t flags)
+{
+	struct pollset *set = container_of(fid, struct pollset, fid);
+	struct qv_fi_watch *watch = watch_of(event_fid);
+	struct fid **fids;
+
+	if (!watch || watch->dom != set->dom || flags)
+		return -FI_EINVAL;
+	fids = realloc(set->fids, (set->count + 1) * sizeof(*fids));
+	if (!fids)
+		return -FI_ENOMEM;
+	set->fids = fids;
+	set->fids[set->count++] = event_fid;
+	return 0;
+}
+
+static int poll_del(struct fid_poll *fid, struct fid *event_fid, uint64_t flags)
+{
+	struct pollset *set = container_of(fid, struct pollset, fid);
+
+	if (flags)
+		return -FI_EINVAL;
+	for (size_t i = 0; i < set->count; i++)
+		if (set->fids[i] == event_fid) {
+			set->fids[i] = set->fids[--set->count];
+			return 0;
+		}
+	return -FI_EINVAL;
+}
+
+static int poll_close(struct fid *fid)
+{
+	struct pollset *set = container_of(fid, struct pollset, fid.fid);
+
+	qv_fi_lock(set->dom);
+	set->dom->refs--;
+	qv_fi_unlock(set->dom);
+	free(set->fids);
+	free(set);
+	return 0;
+}
+
+static struct fi_ops poll_fi_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = poll_close,
+	.bind = qv_fi_no_bind,
+	.control = qv_fi_no_control,
+	.ops_open = qv_fi_no_ops_open,
+};
+
+static struct fi_ops_poll poll_ops = {
+	.size = sizeof(struct fi_ops_poll),
+	.poll = poll_once,
+	.poll_add = poll_add,
+	.poll_del = poll_del,
+};
+
+int qv_fi_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr, struct fid_poll **pollset)
+{
+	struct qv_fi_domain *dom = container_of(domain, struct qv_fi_domain, fid);
+	struct pollset *set;
+
+	if (attr && attr->flags)
+		return -FI_EINVAL;
+	set = calloc(1, sizeof *set);
+	if (!set)
+		return -FI_ENOMEM;
+	set->dom = dom;
+	set->fid.fid.fclass = FI_CLASS_POLL;
+	set->fid.fid.ops = &poll_fi_ops;
+	set->fid.ops = &poll_ops;
+	qv_fi_lock(dom);
+	dom->refs++;
+	qv_fi_unlock(dom);
+	*pollset = &set->fid;
+	return 0;
+}
