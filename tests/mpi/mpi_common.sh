@@ -34,10 +34,32 @@ is_asan()
 mpi_options=(--bind-to none --mca mpi_yield_when_idle 1 --mca btl_base_warn_component_unused 0)
 quiver_options=("${mpi_options[@]}" --mca btl self --mca osc '^sm,rdma')
 
-# over_quiver CORE RANKS SECONDS PROGRAM ARGS...
+# QV_PRELOAD=SETTINGS in the environment: every program runs with libquiver-mpi in front of Open MPI,
+# with these settings; check_preload afterwards says whether it did anything.
+preload_options=()
+if [ -n "$QV_PRELOAD" ]; then
+	is_asan && skip "the programs are not built with ASan, a library in front of them cannot be"
+	preload_options=(-x "LD_PRELOAD=$build/lib/libquiver-mpi-ompi.so" -x QUIVER_MPI_STATS=1
+		-x "QUIVER_MPI_COLL=$QV_PRELOAD")
+fi
+
+# check_preload FILE...: one of them must have the report of libquiver-mpi, with calls taken.
+check_preload()
+{
+	[ -n "$QV_PRELOAD" ] || return 0
+	cat "$@" | grep '^quiver: ' || fail "libquiver-mpi was not there"
+	cat "$@" | grep -qE '^quiver: MPI_.* [1-9][0-9]* taken' || fail "no call was taken"
+}
+
+# over_quiver CORE RANKS SECONDS PROGRAM ARGS...; CORE plain is Open MPI as it is.
 over_quiver()
 {
 	local core=$1 ranks=$2 seconds=$3
+	if [ "$core" = plain ]; then
+		shift
+		over_default "$@"
+		return
+	fi
 	shift 3
 	if is_asan; then
 		# Open MPI leaks: let leaks not end the rank, and judge them afterwards by their frames.
@@ -48,7 +70,8 @@ over_quiver()
 		set -- -x ASAN_OPTIONS -x LSAN_OPTIONS -x UBSAN_OPTIONS "$@"
 	fi
 	timeout -k 5 $((seconds + 15)) "$here/../../scripts/mpirun-quiver" --core "$core" \
-		--build "$build" --timeout "$seconds" -np "$ranks" "${quiver_options[@]}" "$@"
+		--build "$build" --timeout "$seconds" -np "$ranks" "${quiver_options[@]}" \
+		"${preload_options[@]}" "$@"
 }
 
 # over_default RANKS SECONDS PROGRAM ARGS...: the same without quiver.
@@ -58,7 +81,7 @@ over_default()
 	shift 2
 	[ "$(id -u)" -ne 0 ] || root=(--allow-run-as-root)
 	timeout -k 5 $((seconds + 15)) mpirun --oversubscribe "${root[@]}" --timeout "$seconds" \
-		-np "$ranks" "${mpi_options[@]}" "$@"
+		-np "$ranks" "${mpi_options[@]}" "${preload_options[@]}" "$@"
 }
 
 # Fails when a sanitizer had something to say about our frames.

@@ -40,3 +40,55 @@ else()
 	qv_add_test(NAME mpi.glue_all.mpich_np4 LABELS mpi COMMAND sh -c
 		"echo 'no MPICH (mpich, libmpich-dev) at configure time'; exit 77")
 endif()
+
+# A Fortran program, with the library preloaded: Open MPI's Fortran calls PMPI, MPICH's calls MPI.
+find_program(QV_OMPI_FORTRAN NAMES mpifort.openmpi)
+find_program(QV_MPICH_FORTRAN NAMES mpifort.mpich)
+function(fortran_test mpi compiler)
+	if(NOT compiler)
+		return()
+	endif()
+	set(program ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/mpi_glue_fortran_${mpi})
+	add_custom_command(OUTPUT ${program} DEPENDS mpi_glue_fortran.f90 VERBATIM
+		# Its module says one type for each buffer to compilers that look for more.
+		COMMAND ${compiler} -fallow-argument-mismatch -w -J ${CMAKE_CURRENT_BINARY_DIR}
+			${CMAKE_CURRENT_SOURCE_DIR}/mpi_glue_fortran.f90 -o ${program})
+	add_custom_target(mpi_glue_fortran_${mpi} ALL DEPENDS ${program})
+	foreach(run ${ARGN})
+		qv_add_test(NAME mpi.glue_fortran.${run}_np3 LABELS mpi SERIAL TIMEOUT ${run_seconds}
+			COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_run_fortran.sh ${CMAKE_BINARY_DIR}
+			${run} 3 ${case_seconds} ${program})
+	endforeach()
+endfunction()
+if(TARGET quiver_mpi_ompi)
+	fortran_test(ompi "${QV_OMPI_FORTRAN}" plain shm)
+endif()
+if(TARGET quiver_mpi_mpich)
+	fortran_test(mpich "${QV_MPICH_FORTRAN}" mpich)
+endif()
+
+# The suite, and Debian's programs, with the library preloaded.
+set(preload "reduce=binomial,allreduce=butterfly,reduce_scatter=butterfly")
+string(APPEND preload ",barrier=dissemination,broadcast=binomial")
+# preload_test(NAME CORE RANKS LABELS SCRIPT CASES...)
+function(preload_test name core ranks labels script)
+	qv_add_test(NAME mpi.preload_${name}.${core}_np${ranks} LABELS ${labels} SERIAL
+		TIMEOUT ${run_seconds} ENV "QV_PRELOAD=${preload}"
+		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_run_${script}.sh ${CMAKE_BINARY_DIR} ${core}
+		${ranks} ${case_seconds} ${ARGN})
+endfunction()
+if(TARGET quiver_mpi_ompi)
+	qv_add_test(NAME mpi.glue_settings LABELS mpi SERIAL
+		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_run_settings.sh ${CMAKE_BINARY_DIR})
+	foreach(core plain shm)
+		preload_test(suite ${core} 4 mpi suite coll comms order)
+		preload_test(threads ${core} 2 mpi suite threads coll)
+		preload_test(all ${core} 2 "mpi;slow" suite order random probe cancel modes sizes trunc
+			unexpected posted threads types coll rma)
+		preload_test(all ${core} 4 "mpi;slow" suite order random probers comms ranks coll)
+		foreach(program hpcc lammps)
+			preload_test(${program} ${core} 2 mpi ${program})
+			preload_test(${program} ${core} 4 "mpi;slow" ${program})
+		endforeach()
+	endforeach()
+endif()

@@ -61,4 +61,5 @@ passed=$(grep -c PASSED hpccoutf.txt)
 verified=$(grep -c '(passed)' hpccoutf.txt)
 [ "$passed" -ge 11 ] && [ "$verified" -ge 4 ] ||
 	fail "only $passed residual checks and $verified table checks were made"
+check_preload out
 echo "hpcc on $ranks ranks over $core: Success=1, $passed residual checks, $verified table checks"

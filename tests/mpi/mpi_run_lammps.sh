@@ -31,8 +31,12 @@ thermo_modify   format float %20.15g
 run             200
 END
 
+# Without anything of ours: QV_PRELOAD is for the second run.
+preload=("${preload_options[@]}")
+preload_options=()
 over_default "$ranks" "$seconds" lmp -in in.melt -log log.default >out.default 2>&1 ||
 	{ cat out.default; fail "lmp without quiver did not end well"; }
+preload_options=("${preload[@]}")
 over_quiver "$core" "$ranks" "$seconds" lmp -in in.melt -log log.quiver >out.quiver 2>&1
 status=$?
 check_sanitizers
@@ -48,4 +52,5 @@ thermo log.quiver >thermo.quiver
 lines=$(wc -l <thermo.quiver)
 [ "$lines" -eq 22 ] || fail "$lines thermo lines instead of 22"
 diff thermo.default thermo.quiver || fail "the thermo lines differ, above"
+check_preload out.quiver
 echo "lmp on $ranks ranks over $core: $lines thermo lines as without quiver"

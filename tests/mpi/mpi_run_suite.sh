@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # mpi_run_suite.sh BUILD CORE RANKS SECONDS CASE... - cases of mpi_suite over quiver.
 # SECONDS is the limit of one case; a case that takes longer prints its name and its stacks.
-# CORE is one of quiver's, auto, or split: auto on two nodes, as far as quiver knows, by turns.
+# CORE is one of quiver's, auto, or split: auto on two nodes, as far as quiver knows, by turns; or
+# plain: without quiver.
 build=$1 core=$2 ranks=$3 seconds=$4
 shift 4
 . "$(dirname "$0")/mpi_common.sh"
 
 command=("$build/bin/mpi_suite" --limit "$seconds" --provider "$@")
+[ "$core" != plain ] || command=("$build/bin/mpi_suite" --limit "$seconds" "$@")
 if [ "$core" = split ]; then
 	core=auto
 	# shellcheck disable=SC2016 # the rank's shell expands it
@@ -20,3 +22,4 @@ cat "$run_dir/out"
 check_sanitizers
 [ $status -eq 0 ] || fail "mpirun ended with $status; the last 'run' line above names the case"
 grep -q '^passed ' "$run_dir/out" || fail "the suite did not reach its end"
+check_preload "$run_dir/out"
