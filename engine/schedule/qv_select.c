@@ -81,13 +81,18 @@ int qv_select_network(struct qv_select *select, const struct qv_network *network
 
 /* ---- the call in the form in which it is looked up ---------------------------------------------
  */
-/* One length for all between a power of two and the next. */
-static double size_class(size_t bytes)
+/* One length for all of a class: those from a power of two to the next, or, where the time of a
+ * round is weighed against arrivals, those that are nearest to a multiple of a sixteenth of it. */
+static double size_class(size_t bytes, int fine)
 {
 	size_t low = 1;
 
 	while (low <= bytes / 2)
 		low *= 2;
+	if (bytes < 16)
+		fine = 0;
+	if (fine)
+		return (double)((bytes + low / 32) / (low / 16) * (low / 16));
 	return bytes < 2 ? (double)bytes : 1.5 * (double)low;
 }
 
@@ -139,17 +144,20 @@ static int make_case(struct qv_select *s, const struct qv_select_call *call, str
 			      .ranks = call->ranks,
 			      .rank = call->rank,
 			      .root = call->root};
-	c->bytes = call->coll == QV_COLL_BARRIER ? 0 : size_class(call->bytes);
+	c->bytes = call->coll == QV_COLL_BARRIER ? 0 : size_class(call->bytes, 0);
 	if (call->coll > QV_COLL_REDUCE_SCATTER)
 		return QV_OK;
 	c->ordered = call->ordered != 0;
 	if (!call->arrive || c->ordered)
 		return QV_OK;
+	c->bytes = size_class(call->bytes, 1);
 	rc = quantise(s, c, call->arrive);
-	if (rc == QV_EAGAIN)
-		return QV_OK;
 	if (!rc)
 		c->arrive = s->arrive;
+	if (rc == QV_EAGAIN) { /* all at once */
+		c->bytes = size_class(call->bytes, 0);
+		return QV_OK;
+	}
 	return rc;
 }
 
