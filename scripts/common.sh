@@ -71,6 +71,6 @@ need_packages()
 # The packages to build, and those that the tests run on top.
 qv_build_packages=(gcc g++ libc6-dev make binutils cmake python3 git ca-certificates libfabric-dev
 	libfabric-bin libcmocka-dev libjansson-dev libucx-dev openmpi-bin libopenmpi-dev
-	mpich libmpich-dev)
+	mpich libmpich-dev libsimgrid-dev)
 qv_test_packages=(clang clang-format hpcc netpipe-openmpi lammps
 	qemu-user-static pocl-opencl-icd oclgrind opencl-c-headers)

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+sim_run.py PROGRAM RANKS BYTES... - run sim_reduce under SMPI on a CURIE-like platform, and judge it.
+
+One rank is late by what the balanced reduction takes. What must hold:
+  clairvoyant   over the binomial tree at least 95 % of the speed-up of the model, 2/(1 + 1/log2 P)
+  segmented     at most 1.05 times the best of binomial, ring, butterfly and radix
+Beside the figures stand those of the thesis (Marendic, VUB 2016, CURIE). All times are simulated.
+"""
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+PLAIN = ("binomial", "ring", "butterfly", "radix")
+# Balanced, 128 ranks: time of the algorithm over that of the segmented one, measured.
+THESIS = {(128, 131072): {"binomial": 2.66, "butterfly": 1.53, "radix": 1.31}}
+# The largest speed-up of the clairvoyant tree that was measured, 128 ranks, 40 KiB.
+THESIS_C1 = {128: 1.67}
+OPTIONS = ["--cfg=smpi/simulate-computation:no", "--cfg=smpi/test:0", "--cfg=network/model:CM02",
+           "--cfg=network/latency-factor:1", "--cfg=network/bandwidth-factor:1",
+           "--cfg=network/crosstraffic:no", "--log=root.thres:error"]
+
+
+def simulate(program, ranks, sizes):
+    """{(bytes, algorithm, arrivals): seconds}"""
+    with tempfile.TemporaryDirectory(prefix="quiver-sim.") as folder:
+        platform, hosts = os.path.join(folder, "curie.xml"), os.path.join(folder, "hosts")
+        subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "sim_curie.py"),
+                        str(ranks), platform], check=True)
+        with open(hosts, "w", encoding="utf-8") as f:
+            f.writelines(f"n{i}\n" for i in range(ranks))
+        run = subprocess.run(["smpirun", "-np", str(ranks), "-hostfile", hosts, "-platform", platform,
+                              *OPTIONS, program, *sizes], cwd=folder, text=True, check=False,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if run.returncode:
+        sys.exit(f"{run.stdout}\nFAILED: smpirun ended with {run.returncode}")
+    times = {}
+    for line in run.stdout.splitlines():
+        word = line.split()
+        if len(word) == 4 and word[0].isdigit():
+            times[int(word[0]), word[1], word[2]] = float(word[3])
+    return times
+
+
+def judge_tree(ranks, size, times):
+    speedup = times[size, "binomial", "late-tree"] / times[size, "clairvoyant", "late-tree"]
+    model = 2 / (1 + 1 / math.log2(ranks))
+    thesis = THESIS_C1.get(ranks)
+    print(f"  one late by {times[size, 'binomial', 'balanced'] * 1e6:.0f} us: clairvoyant "
+          f"{speedup:.3f}x as fast as binomial; model {model:.3f}x"
+          + (f", thesis at most {thesis:.2f}x (40 KiB)" if thesis else ""))
+    return speedup >= 0.95 * model
+
+
+def judge_segmented(ranks, size, arrivals, times):
+    mine = times[size, "segmented", arrivals]
+    others = {a: times[size, a, arrivals] / mine for a in PLAIN}
+    thesis = THESIS.get((ranks, size), {}) if arrivals == "balanced" else {}
+    cells = [f"{a} {r:.2f}x" + (f" (thesis {thesis[a]:.2f}x)" if a in thesis else "")
+             for a, r in others.items()]
+    print(f"  {arrivals}: segmented {mine * 1e6:.0f} us; times that: {', '.join(cells)}")
+    return 1 <= 1.05 * min(others.values())
+
+
+def main():
+    program, ranks, sizes = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    times = simulate(os.path.abspath(program), ranks, sizes)
+    failed = 0
+    for size in map(int, sizes):
+        print(f"simulated, curie-like, {ranks} ranks, {size // 1024} KiB")
+        good = [judge_tree(ranks, size, times),
+                judge_segmented(ranks, size, "balanced", times),
+                judge_segmented(ranks, size, "late-segmented", times)]
+        failed += good.count(False)
+    if failed:
+        sys.exit(f"FAILED: {failed} of the bars")
+    print(f"all {3 * len(sizes)} bars hold")
+
+
+if __name__ == "__main__":
+    main()
