@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_proto.h - messages between endpoints: eager and rendezvous over a qv_xport, matched by two
- * engines (tagged and untagged). An endpoint may have several transports; each peer is spoken to
- * over one of them, which is all that the order of its messages needs. No locks: the caller
- * serialises all calls on one endpoint, including what the transports report.
+ * qv_proto.h - messages between endpoints: eager and rendezvous over a qv_xport, matched by three
+ * engines (tagged, untagged, and what collectives send). An endpoint may have several transports;
+ * each peer is spoken to over one of them, which is all that the order of its messages needs. No
+ * locks: the caller serialises all calls on one endpoint, including what the transports report.
  */
 #ifndef QV_PROTO_H
 #define QV_PROTO_H
@@ -99,10 +99,14 @@ bool qv_proto_peer_has_name(const struct qv_peer *peer, const void *name, size_t
 struct qv_peer *qv_proto_next_peer(struct qv_proto *p, const struct qv_peer *prev);
 
 #define QV_REQ_TAGGED 0x1u
-#define QV_REQ_DATA   0x2u  /* send: `data` travels with the message */
+/* Of a collective: matched by an engine of its own, apart from what the application sends. Receives
+ * of it that name a sender fail with QV_EPEER when that is gone. */
+#define QV_REQ_COLL   0x2u
+#define QV_REQ_ENGINE 0x3u  /* which engine: one of the two above, or neither */
 #define QV_REQ_INJECT 0x4u  /* send: the buffer may be reused on return (len <= QV_PROTO_INJECT) */
 #define QV_REQ_ACK    0x8u  /* send: complete only when the receiver has the message */
 #define QV_REQ_MULTI  0x10u /* receive: one buffer for many messages */
+#define QV_REQ_DATA   0x20u /* send: `data` travels with the message */
 
 /* Longest message that may be injected; never turned into rendezvous. */
 #define QV_PROTO_INJECT 128u
@@ -151,6 +155,8 @@ int qv_proto_recv_claimed(struct qv_proto *p, struct qv_unexp *claimed,
 
 /* Cancel the oldest posted receive with this context; QV_ENOENT: none. Completes QV_ECANCELED. */
 int qv_proto_cancel(struct qv_proto *p, void *context);
+/* The same of a receive with QV_REQ_COLL, which the other does not find. */
+int qv_proto_cancel_coll(struct qv_proto *p, void *context);
 
 /* From the transport: a packet has come. The memory is the caller's again on return. A packet that
  * breaks the protocol is refused: counted, logged, dropped. QV_ENOMEM: nothing has changed; the

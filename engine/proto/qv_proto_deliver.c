@@ -16,7 +16,7 @@ void qv_rx_complete(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *
 			  : len < info->full ? QV_ETRUNC
 					     : QV_OK,
 		.recv = true,
-		.tagged = info->tagged,
+		.tagged = info->engine == QV_REQ_TAGGED,
 		.has_data = info->has_data,
 		.len = len,
 		.full = info->full,
@@ -61,7 +61,7 @@ size_t qv_rx_reserve(struct qv_proto *p, struct qv_rx *rx, size_t full, struct i
 	rx->used += want;
 	if (ends) {
 		if (rx->queued)
-			qv_match_cancel(p->match[!!(rx->flags & QV_REQ_TAGGED)], &rx->node);
+			qv_match_cancel(p->match[rx->flags & QV_REQ_ENGINE], &rx->node);
 		rx->queued = false;
 		rx->ended = true;
 	}
@@ -144,7 +144,7 @@ void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, b
 		struct qv_info info = {.peer = peer,
 				       .tag = tag,
 				       .full = len,
-				       .tagged = tagged,
+				       .engine = tagged ? QV_REQ_TAGGED : 0,
 				       .epoch = peer->epoch};
 
 		deliver_whole(p, rx, &info, payload);

@@ -132,6 +132,7 @@ static struct qv_wire_pkt packet_to(const struct qv_peer *peer, enum qv_wire_op 
 static uint8_t wire_flags(const struct qv_tx *tx)
 {
 	return (uint8_t)((tx->flags & QV_REQ_TAGGED ? QV_WF_TAGGED : 0) |
+			 (tx->flags & QV_REQ_COLL ? QV_WF_COLL : 0) |
 			 (tx->flags & QV_REQ_DATA ? QV_WF_DATA : 0) |
 			 (tx->wants_fin ? QV_WF_SREQ : 0));
 }

@@ -8,12 +8,15 @@
 static int init(struct qv_proto *p, const struct qv_proto_settings *set)
 {
 	struct qv_match_settings untagged = set->match;
+	const struct qv_match_settings coll = {.structure = "auto", .isa = set->match.isa};
 	int rc;
 
 	untagged.hints = 0;
 	rc = qv_match_create(&untagged, &p->match[0]);
 	if (!rc)
 		rc = qv_match_create(&set->match, &p->match[1]);
+	if (!rc)
+		rc = qv_match_create(&coll, &p->match[2]);
 	if (rc)
 		return rc;
 	p->uid_mask = 15;
@@ -94,7 +97,7 @@ void qv_proto_destroy(struct qv_proto *p)
 	qv_proto_abandon(p);
 	while (p->loose)
 		qv_unexp_free(p, p->loose);
-	for (int t = 0; t < 2; t++)
+	for (int t = 0; t < 3; t++)
 		if (p->match[t]) {
 			drop_unexpected(p, p->match[t]);
 			qv_match_destroy(p->match[t]);

@@ -74,11 +74,12 @@ struct qv_rx {
 	struct iovec iov[QV_IOV_MAX];
 	void *context;
 	uint64_t cookie;
-	unsigned flags; /* QV_REQ_TAGGED, QV_REQ_MULTI */
-	unsigned refs;  /* multi: messages still coming in */
-	bool ended;     /* multi: takes no more messages */
-	bool queued;    /* multi: in the engine's queue */
-	size_t used;    /* multi: bytes given away */
+	unsigned flags;       /* QV_REQ_ENGINE, QV_REQ_MULTI */
+	struct qv_peer *owes; /* of a collective, while it waits: who is to send */
+	unsigned refs;        /* multi: messages still coming in */
+	bool ended;           /* multi: takes no more messages */
+	bool queued;          /* multi: in the engine's queue */
+	size_t used;          /* multi: bytes given away */
 	size_t multi_min;
 };
 
@@ -87,7 +88,8 @@ struct qv_info {
 	struct qv_peer *peer;
 	uint64_t tag, data, sreq;
 	size_t full;
-	bool tagged, has_data, rts;
+	uint8_t engine; /* as in QV_REQ_ENGINE */
+	bool has_data, rts;
 	bool lost; /* the sender died before all of it was here */
 	unsigned nsegs;
 	uint32_t epoch; /* of the peer, when it came */
@@ -167,7 +169,7 @@ struct qv_peer {
 struct qv_proto {
 	struct qv_proto_head head; /* first */
 	struct qv_peer *pending_tail;
-	struct qv_match *match[2]; /* untagged, tagged */
+	struct qv_match *match[3]; /* by QV_REQ_ENGINE: untagged, tagged, of collectives */
 	const struct qv_proto_owner_ops *ops;
 	void *owner;
 	size_t budget;
@@ -230,6 +232,14 @@ static inline void qv_peer_paid(struct qv_peer *peer)
 	peer->owed--;
 	peer->x->owed--;
 }
+
+/* qv_proto_coll.c */
+/* The sender of a receive that now waits is to be looked after; QV_EPEER: it is gone. */
+int qv_rx_await(struct qv_proto *p, struct qv_rx *rx, struct qv_peer *from);
+/* It waits no more. */
+void qv_rx_awaited(struct qv_rx *rx);
+/* Receives that wait for this peer fail. */
+void qv_rx_fail_all(struct qv_peer *peer);
 
 /* qv_proto_close.c */
 void qv_peer_on_ping(struct qv_peer *peer, const struct qv_wire_pkt *pkt);

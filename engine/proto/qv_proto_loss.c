@@ -57,6 +57,7 @@ static void give_up(struct qv_peer *peer)
 {
 	fail_sends(peer);
 	qv_peer_forget(peer);
+	qv_rx_fail_all(peer);
 }
 
 void qv_peer_fail(struct qv_peer *peer, const char *why)

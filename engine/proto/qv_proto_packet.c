@@ -73,6 +73,11 @@ static void open_in(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *
 	info->peer->open_in = in;
 }
 
+static uint8_t engine_of(uint8_t flags)
+{
+	return flags & QV_WF_TAGGED ? QV_REQ_TAGGED : flags & QV_WF_COLL ? QV_REQ_COLL : 0;
+}
+
 static int on_message(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 {
 	struct qv_proto *p = peer->p;
@@ -83,7 +88,7 @@ static int on_message(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 		.data = pkt->data,
 		.sreq = pkt->sreq,
 		.full = pkt->hdr.flags & QV_WF_TOTAL ? pkt->total : pkt->len,
-		.tagged = pkt->hdr.flags & QV_WF_TAGGED,
+		.engine = engine_of(pkt->hdr.flags),
 		.has_data = pkt->hdr.flags & QV_WF_DATA,
 		.rts = rts,
 		.nsegs = rts ? (unsigned)(pkt->len / sizeof(struct qv_wire_seg)) : 0,
@@ -107,10 +112,12 @@ static int on_message(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 	}
 	if (QV_UNLIKELY(!reserve(p)))
 		return QV_ENOMEM;
-	node = qv_match_arrive(p->match[info.tagged], info.tag, peer->src);
+	node = qv_match_arrive(p->match[info.engine], info.tag, peer->src);
 	if (!node)
 		return qv_unexp_new(p, &info, pkt->body, pkt->len);
 	peer->received++;
+	if (info.engine == QV_REQ_COLL)
+		qv_rx_awaited(QV_CONTAINER(node, struct qv_rx, node));
 	if (rts) {
 		memcpy(segs, pkt->body, pkt->len);
 		qv_rx_deliver(p, QV_CONTAINER(node, struct qv_rx, node), &info, NULL, segs);
@@ -219,8 +226,11 @@ static int on_plain(struct qv_peer *peer, uint64_t tag, bool tagged, const char 
 		return QV_OK;
 	}
 
-	struct qv_info info = {
-		.peer = peer, .tag = tag, .full = len, .tagged = tagged, .epoch = peer->epoch};
+	struct qv_info info = {.peer = peer,
+			       .tag = tag,
+			       .full = len,
+			       .engine = tagged ? QV_REQ_TAGGED : 0,
+			       .epoch = peer->epoch};
 
 	return qv_unexp_new(p, &info, body, len);
 }

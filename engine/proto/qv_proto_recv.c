@@ -22,6 +22,7 @@ static struct qv_rx *rx_new(struct qv_proto *p, const struct qv_recv_args *args)
 	rx->context = args->context;
 	rx->cookie = args->cookie;
 	rx->flags = args->flags;
+	rx->owes = NULL;
 	rx->refs = 0;
 	rx->ended = rx->queued = false;
 	rx->used = 0;
@@ -77,7 +78,7 @@ static QV_COLD int recv_waiting(struct qv_proto *p, struct qv_match *engine, str
 
 int qv_proto_recv(struct qv_proto *p, const struct qv_recv_args *args)
 {
-	struct qv_match *engine = p->match[args->flags & QV_REQ_TAGGED];
+	struct qv_match *engine = p->match[args->flags & QV_REQ_ENGINE];
 	struct qv_rx *rx = rx_new(p, args);
 	struct qv_msg *msg;
 	int rc;
@@ -92,6 +93,8 @@ int qv_proto_recv(struct qv_proto *p, const struct qv_recv_args *args)
 	if (QV_UNLIKELY(msg != NULL))
 		return recv_waiting(p, engine, rx, msg);
 	rx->queued = true;
+	if (QV_UNLIKELY(args->flags & QV_REQ_COLL && args->from))
+		return qv_rx_await(p, rx, args->from);
 	return QV_OK;
 }
 
@@ -127,6 +130,7 @@ static void cancel_one(struct qv_proto *p, struct qv_match *engine, struct qv_rx
 
 	qv_match_cancel(engine, &rx->node);
 	rx->queued = false;
+	qv_rx_awaited(rx);
 	if (rx->refs) {
 		rx->ended = true; /* messages are still coming in: the last one ends the buffer */
 		comp.multi_end = false;
@@ -136,19 +140,28 @@ static void cancel_one(struct qv_proto *p, struct qv_match *engine, struct qv_rx
 	p->ops->complete(p->owner, &comp);
 }
 
-int qv_proto_cancel(struct qv_proto *p, void *context)
+static int cancel_in(struct qv_proto *p, struct qv_match *engine, void *context)
 {
-	for (int t = 0; t < 2; t++) {
-		struct qv_recv *node = NULL;
+	struct qv_recv *node = NULL;
 
-		while ((node = qv_match_next_recv(p->match[t], node))) {
-			struct qv_rx *rx = QV_CONTAINER(node, struct qv_rx, node);
+	while ((node = qv_match_next_recv(engine, node))) {
+		struct qv_rx *rx = QV_CONTAINER(node, struct qv_rx, node);
 
-			if (rx->context != context)
-				continue;
-			cancel_one(p, p->match[t], rx);
-			return QV_OK;
-		}
+		if (rx->context != context)
+			continue;
+		cancel_one(p, engine, rx);
+		return QV_OK;
 	}
 	return QV_ENOENT;
+}
+
+int qv_proto_cancel(struct qv_proto *p, void *context)
+{
+	return cancel_in(p, p->match[0], context) == QV_OK ? QV_OK
+							   : cancel_in(p, p->match[1], context);
+}
+
+int qv_proto_cancel_coll(struct qv_proto *p, void *context)
+{
+	return cancel_in(p, p->match[QV_REQ_COLL], context);
 }

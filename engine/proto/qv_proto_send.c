@@ -16,6 +16,8 @@ static int inject_packed(struct qv_peer *to, const struct qv_send_args *args, si
 	struct iovec out = {buf, sizeof hdr};
 
 	hdr.flags = args->flags & QV_REQ_TAGGED ? QV_WF_TAGGED : 0;
+	if (QV_UNLIKELY(args->flags & QV_REQ_COLL))
+		hdr.flags = QV_WF_COLL;
 	if (args->flags & QV_REQ_DATA) {
 		hdr.flags |= QV_WF_DATA;
 		memcpy(buf + sizeof hdr, &args->data, sizeof args->data);

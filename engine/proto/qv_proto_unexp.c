@@ -67,7 +67,7 @@ int qv_unexp_new(struct qv_proto *p, const struct qv_info *info, const char *bod
 		if (len)
 			memcpy(u->payload, body, len);
 	}
-	if (qv_match_queue(p->match[info->tagged], &u->node))
+	if (qv_match_queue(p->match[info->engine], &u->node))
 		goto not_queued;
 	info->peer->received++;
 	if (info->rts)
@@ -145,7 +145,7 @@ static void report_peek(struct qv_proto *p, const struct qv_recv_args *args,
 void qv_proto_peek(struct qv_proto *p, const struct qv_recv_args *args, enum qv_peek how,
 		   struct qv_unexp **claimed)
 {
-	struct qv_match *engine = p->match[args->flags & QV_REQ_TAGGED];
+	struct qv_match *engine = p->match[args->flags & QV_REQ_ENGINE];
 	struct qv_msg *msg = qv_match_peek(engine, args->tag, args->ignore,
 					   args->from ? args->from->src : QV_SRC_ANY);
 	struct qv_unexp *u = msg ? QV_CONTAINER(msg, struct qv_unexp, node) : NULL;

@@ -71,6 +71,8 @@ const char *qv_wire_parse(const struct qv_wire_hdr *hdr, const void *rest, size_
 		return "unknown packet type";
 	if (pkt->hdr.flags & ~allowed[pkt->hdr.op])
 		return "unknown flags";
+	if (pkt->hdr.flags & QV_WF_TAGGED && pkt->hdr.flags & QV_WF_COLL)
+		return "two kinds of message at once";
 	return parse_words(rest, len, pkt);
 }
 
@@ -81,7 +83,7 @@ size_t qv_wire_write(void *buf, const struct qv_wire_pkt *pkt)
 
 	memcpy(at, &pkt->hdr, sizeof pkt->hdr);
 	at += sizeof pkt->hdr;
-	for (unsigned bit = 1; pkt->hdr.flags >> bit; bit++) {
+	for (unsigned bit = 1; bit < 5; bit++) {
 		if (!(pkt->hdr.flags & 1u << bit))
 			continue;
 		memcpy(at, &words[bit], sizeof(uint64_t));

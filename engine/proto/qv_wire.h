@@ -50,7 +50,8 @@ enum qv_wire_op {
 #define QV_WF_DATA   0x04 /* word: completion data (FI_REMOTE_CQ_DATA) */
 #define QV_WF_TOTAL  0x08 /* word: length of the whole message */
 #define QV_WF_SREQ   0x10 /* word: send request that wants a FIN */
-#define QV_WF_ALL    0x1f
+#define QV_WF_COLL   0x20 /* the engine of collectives; not with TAGGED */
+#define QV_WF_ALL    0x3f
 
 #define QV_SRC_UNKNOWN UINT32_MAX
 

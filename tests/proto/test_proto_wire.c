@@ -38,7 +38,9 @@ static uint8_t allowed_flags(uint64_t *rng, unsigned op)
 		       : op == QV_PKT_HELLO                   ? 0
 							      : QV_WF_UID;
 
-	return (uint8_t)(qv_rnd(rng) & all);
+	uint8_t flags = (uint8_t)(qv_rnd(rng) & all);
+
+	return flags & QV_WF_COLL ? flags & (uint8_t)~QV_WF_TAGGED : flags; /* not both */
 }
 
 static void round_trip(void **state)
@@ -93,14 +95,15 @@ static const struct wrong {
 	{"unknown packet type", 0x51, 1, 0, 0, 0, 0},
 	{"unknown packet type", 0x51, 1, QV_PKT_LAST + 1, 0, 0, 0},
 	{"unknown packet type", 0x51, 1, 0xff, 0, 0, 0},
-	{"unknown flags", 0x51, 1, QV_PKT_EAGER, 0x20, 0, 0},
+	{"unknown flags", 0x51, 1, QV_PKT_EAGER, 0x40, 0, 0},
+	{"two kinds of message at once", 0x51, 1, QV_PKT_EAGER, QV_WF_TAGGED | QV_WF_COLL, 0, 0},
 	{"unknown flags", 0x51, 1, QV_PKT_EAGER, 0x80, 0, 0},
 	{"unknown flags", 0x51, 1, QV_PKT_DATA, QV_WF_TAGGED, 10, 0},
 	{"unknown flags", 0x51, 1, QV_PKT_CTS, QV_WF_TOTAL, 24, 0},
 	{"unknown flags", 0x51, 1, QV_PKT_HELLO, QV_WF_UID, 56, 0},
 	{"unknown flags", 0x51, 1, QV_PKT_CREDIT, QV_WF_SREQ, 8, 0},
 	{"truncated header", 0x51, 1, QV_PKT_EAGER, QV_WF_DATA, 7, 0},
-	{"truncated header", 0x51, 1, QV_PKT_EAGER, QV_WF_ALL, 31, 0},
+	{"truncated header", 0x51, 1, QV_PKT_EAGER, QV_WF_ALL & ~QV_WF_COLL, 31, 0},
 	{"truncated header", 0x51, 1, QV_PKT_RTS, QV_WF_TOTAL | QV_WF_SREQ, 15, 0},
 	{"length does not fit the packet type", 0x51, 1, QV_PKT_EAGER, QV_WF_TOTAL, 18, 10},
 	{"length does not fit the packet type", 0x51, 1, QV_PKT_EAGER, QV_WF_TOTAL, 18, 9},
