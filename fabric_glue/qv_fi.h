@@ -89,6 +89,7 @@ struct qv_fi_params {
 	uint32_t hints;          /* FI_QUIVER_HINTS, QV_HINT_* */
 	char *profile;           /* FI_QUIVER_PROFILE, the file, NULL = none */
 	uint32_t named;          /* sources that the structure knows from it, 0 = it reads none */
+	const char *coll;        /* FI_QUIVER_COLL, NULL = nothing is asked */
 	bool stats;              /* FI_QUIVER_STATS=yes */
 	const char *profile_out; /* FI_QUIVER_STATS=profile:..., a pattern, NULL = none */
 	bool quiet;              /* FI_QUIVER_QUIET */
@@ -280,6 +281,11 @@ int qv_fi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct
 		    void *context);
 int qv_fi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep,
 		  void *context);
+/* qv_fi_coll_set.c, qv_fi_coll.c: fi_av_set, fi_query_collective */
+int qv_fi_av_set(struct fid_av *av, struct fi_av_set_attr *attr, struct fid_av_set **set,
+		 void *context);
+int qv_fi_query_collective(struct fid_domain *domain, enum fi_collective_op coll,
+			   struct fi_collective_attr *attr, uint64_t flags);
 int qv_fi_trywait(struct fid_fabric *fabric, struct fid **fids, int count); /* qv_fi_watch.c */
 
 /* qv_fi_stub.c: what a call that we do not serve answers, -FI_ENOSYS. */

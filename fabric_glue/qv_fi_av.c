@@ -63,12 +63,6 @@ static const char *straddr(struct fid_av *fid, const void *addr, char *buf, size
 	return buf;
 }
 
-static int no_av_set(struct fid_av *av, struct fi_av_set_attr *attr, struct fid_av_set **set,
-		     void *context)
-{
-	return -FI_ENOSYS;
-}
-
 static int av_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct qv_fi_av *av = container_of(fid, struct qv_fi_av, fid.fid);
@@ -129,7 +123,7 @@ static struct fi_ops_av av_ops = {
 	.remove = av_remove,
 	.lookup = lookup,
 	.straddr = straddr,
-	.av_set = no_av_set,
+	.av_set = qv_fi_av_set,
 };
 
 static int check_attr(const struct fi_av_attr *attr)

@@ -92,6 +92,10 @@ static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
 	struct qv_fi_ep *ep = owner;
 	struct qv_fi_comp *out;
 
+	if (QV_UNLIKELY(cookie & QV_CK_COLL)) {
+		qv_fi_coll_sent(context);
+		return;
+	}
 	count(ep, QV_FI_CNTR_SEND, false);
 	if (!(cookie & QV_CK_ENTRY) || !ep->tx_cq)
 		return;
@@ -107,7 +111,9 @@ static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
 
 static void complete(void *owner, const struct qv_comp *c)
 {
-	if (QV_LIKELY(c->recv))
+	if (QV_UNLIKELY(c->cookie & QV_CK_COLL))
+		qv_fi_coll_comp(c);
+	else if (QV_LIKELY(c->recv))
 		complete_recv(owner, c);
 	else
 		failed_send(owner, c);

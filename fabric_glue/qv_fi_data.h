@@ -106,6 +106,7 @@ struct qv_fi_ep {
 	struct qv_fi_av *av;
 	struct qv_fi_ep *next_av;
 	struct fid_eq *eq;
+	struct qv_fi_coll *coll;   /* qv_fi_coll.h; NULL: it has not joined a group */
 	struct qv_fi_pass *passes; /* operations that the cores have in hand */
 	bool closing;
 };
@@ -132,6 +133,7 @@ int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len);
 /* Cookie of a request: how its completion is to be reported. */
 #define QV_CK_ENTRY 1u /* write a CQ entry on success (errors are always written) */
 #define QV_CK_PEEK  2u /* not a transfer: no counter */
+#define QV_CK_COLL  8u /* of a collective: qv_fi_coll_comp */
 #define QV_CK_NONE  4u /* fi_inject: no entry even on error of the peer, only the counter */
 
 /* ---- qv_fi_cq.c, qv_fi_cq_wait.c --------------------------------------------------------------
@@ -264,6 +266,20 @@ void qv_fi_promises_apply(const struct qv_fi_ep *ep, struct qv_match_settings *m
 /* Is this receive ruled out? Says so, if it is. flags: FI_PEEK, FI_CLAIM. */
 bool qv_fi_breaks_promise(struct qv_fi_ep *ep, const struct qv_recv_args *args, uint64_t flags);
 
+/* ---- qv_fi_coll_group.c, qv_fi_coll_op.c -------------------------------------------------------
+ */
+int qv_fi_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc,
+	       void *context);
+/* Move operations on. The endpoint has some: ep->coll. */
+void qv_fi_coll_progress(struct qv_fi_ep *ep);
+/* A message of a collective is over. */
+void qv_fi_coll_sent(void *context);
+void qv_fi_coll_comp(const struct qv_comp *comp);
+/* The endpoint closes: members hear of it, while it can still send; and when nothing is under way.
+ */
+void qv_fi_coll_shutdown(struct qv_fi_ep *ep);
+void qv_fi_coll_close(struct qv_fi_ep *ep);
+
 /* ---- operation tables ---------------------------------------------------------------------------
  */
 extern struct fi_ops_ep qv_fi_ep_ops;
@@ -271,6 +287,7 @@ extern struct fi_ops_cm qv_fi_cm_ops;
 extern struct fi_ops_msg qv_fi_msg_ops;
 extern struct fi_ops_tagged qv_fi_tagged_ops;
 extern struct fi_ops_rma qv_fi_rma_ops;
+extern struct fi_ops_collective qv_fi_coll_ops;
 extern struct fi_ops_atomic qv_fi_atomic_ops;
 /* Part of them, qv_fi_atomic_valid.c */
 int qv_fi_atomic_valid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op, size_t *count);

@@ -70,12 +70,6 @@ static int no_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, struct
 	return -FI_ENOSYS;
 }
 
-static int no_query_collective(struct fid_domain *domain, enum fi_collective_op op,
-			       struct fi_collective_attr *attr, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
 static struct fi_ops domain_fi_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = domain_close,
@@ -95,7 +89,7 @@ static struct fi_ops_domain domain_ops = {
 	.stx_ctx = no_stx_ctx,
 	.srx_ctx = no_srx_ctx,
 	.query_atomic = qv_fi_query_atomic,
-	.query_collective = no_query_collective,
+	.query_collective = qv_fi_query_collective,
 };
 
 static void init(struct qv_fi_domain *dom, const struct fi_info *info, void *context)

@@ -256,6 +256,7 @@ int qv_fi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep
 	ep->fid.rma = &qv_fi_rma_ops;
 	ep->fid.atomic = &qv_fi_atomic_ops;
 	ep->fid.tagged = &qv_fi_tagged_ops;
+	ep->fid.collective = &qv_fi_coll_ops;
 	qv_fi_lock(dom);
 	dom->refs++;
 	qv_fi_unlock(dom);

@@ -50,6 +50,7 @@ int qv_fi_ep_close(struct fid *fid)
 	struct qv_fi_domain *dom = ep->dom;
 
 	qv_fi_lock(dom);
+	qv_fi_coll_shutdown(ep);
 	if (ep->proto)
 		drain(ep);
 	qv_fi_stats_end(ep);
@@ -60,6 +61,7 @@ int qv_fi_ep_close(struct fid *fid)
 	qv_fi_pass_end(ep);
 	if (ep->proto)
 		qv_proto_destroy(ep->proto);
+	qv_fi_coll_close(ep);
 	for (unsigned r = 0; r < ep->rails; r++) {
 		free(ep->rail[r].rx_memory);
 		free(ep->rail[r].by_core);

@@ -162,12 +162,6 @@ static int cm_shutdown(struct fid_ep *fid, uint64_t flags)
 	return -FI_ENOSYS;
 }
 
-static int cm_join(struct fid_ep *fid, const void *addr, uint64_t flags, struct fid_mc **mc,
-		   void *context)
-{
-	return -FI_ENOSYS;
-}
-
 struct fi_ops_cm qv_fi_cm_ops = {
 	.size = sizeof(struct fi_ops_cm),
 	.setname = cm_setname,
@@ -178,5 +172,5 @@ struct fi_ops_cm qv_fi_cm_ops = {
 	.accept = cm_accept,
 	.reject = cm_reject,
 	.shutdown = cm_shutdown,
-	.join = cm_join,
+	.join = qv_fi_join,
 };

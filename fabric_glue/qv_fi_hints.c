@@ -8,15 +8,18 @@
 #define ONE_SIDED (FI_RMA | FI_ATOMIC)
 #define RMA_DIRS  (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define COMM_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
-#define BASE_CAPS \
-	(MSG_CAPS | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV | COMM_CAPS)
+#define BASE_CAPS                                                                   \
+	(MSG_CAPS | FI_COLLECTIVE | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_SOURCE | \
+	 FI_DIRECTED_RECV | COMM_CAPS)
 /* Reported without being asked for: they cost nothing here. */
-#define FREE_CAPS  (FI_MULTI_RECV | FI_SOURCE | COMM_CAPS)
-#define ASKED_CAPS (MSG_CAPS | QV_FI_ONE_SIDED | FI_DIRECTED_RECV | FI_SEND | FI_RECV | RMA_DIRS)
-#define TX_CAPS    (MSG_CAPS | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE)
+#define FREE_CAPS (FI_MULTI_RECV | FI_SOURCE | COMM_CAPS)
+#define ASKED_CAPS                                                                           \
+	(MSG_CAPS | FI_COLLECTIVE | QV_FI_ONE_SIDED | FI_DIRECTED_RECV | FI_SEND | FI_RECV | \
+	 RMA_DIRS)
+#define TX_CAPS (MSG_CAPS | FI_COLLECTIVE | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE)
 #define RX_CAPS                                                                                    \
-	(MSG_CAPS | QV_FI_ONE_SIDED | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV | \
-	 FI_SOURCE | FI_DIRECTED_RECV)
+	(MSG_CAPS | FI_COLLECTIVE | QV_FI_ONE_SIDED | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | \
+	 FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV)
 #define TX_ONLY (FI_SEND | FI_READ | FI_WRITE)
 #define RX_ONLY                                                                                  \
 	(FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT | FI_MULTI_RECV | FI_SOURCE | \
@@ -210,8 +213,8 @@ bool qv_fi_offer_fits(const struct fi_info *offer, const struct fi_info *hints)
 	rma = hints->caps & ONE_SIDED;
 	if (hints->caps & ~offer->caps)
 		return refuse_bits("caps", hints->caps, offer->caps);
-	if (hints->caps && !(hints->caps & (MSG_CAPS | ONE_SIDED)))
-		return refuse("caps without FI_MSG, FI_TAGGED, FI_RMA or FI_ATOMIC");
+	if (hints->caps && !(hints->caps & (MSG_CAPS | ONE_SIDED | FI_COLLECTIVE)))
+		return refuse("caps without FI_MSG, FI_TAGGED, FI_RMA, FI_ATOMIC or FI_COLLECTIVE");
 	if (hints->fabric_attr && hints->fabric_attr->prov_version > qv_fi_prov.version)
 		return refuse("fabric_attr.prov_version");
 	return (!hints->ep_attr || ep_fits(offer->ep_attr, hints->ep_attr, rma)) &&
@@ -227,7 +230,7 @@ static uint64_t narrow_caps(uint64_t offered, uint64_t asked)
 
 	if (!asked)
 		return offered;
-	if (caps & MSG_CAPS && !(caps & (FI_SEND | FI_RECV)))
+	if (caps & (MSG_CAPS | FI_COLLECTIVE) && !(caps & (FI_SEND | FI_RECV)))
 		caps |= FI_SEND | FI_RECV;
 	if (caps & ONE_SIDED && !(caps & RMA_DIRS))
 		caps |= offered & RMA_DIRS;

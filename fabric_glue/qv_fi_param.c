@@ -10,6 +10,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include <quiver/select.h>
+
 #define DEFAULT_MEMORY ((size_t)16 << 20)
 
 struct qv_fi_params qv_fi_params = {
@@ -51,6 +53,10 @@ static const struct {
 	{"memory", FI_PARAM_STRING,
 	 "Bytes of unexpected messages that are stored per peer before longer ones wait at the "
 	 "sender; k, M and G are allowed (default: 16M)"},
+	{"coll", FI_PARAM_STRING,
+	 "Algorithms of collectives: operation=algorithm[:faithful|extended][,...], with operation "
+	 "one of reduce, allreduce, reduce_scatter, barrier, broadcast, gather, allgather, scatter, "
+	 "alltoall; the same for all processes (default: what a model finds fastest)"},
 	{"stats", FI_PARAM_STRING,
 	 "yes: print counters to stderr when an endpoint closes; profile:FILE: write what each "
 	 "source has sent to FILE, a name with %r, %p or %h as in FI_QUIVER_PROFILE (default: no)"},
@@ -246,6 +252,18 @@ static void get_stats(void)
 		qv_fi_params.profile_out = text + sizeof profile - 1;
 }
 
+static void get_coll(void)
+{
+	struct qv_select *select;
+	char why[512];
+
+	qv_fi_params.coll = get_text("coll");
+	if (qv_select_open(qv_fi_params.coll, why, sizeof why, &select))
+		wrong("FI_QUIVER_COLL=%s: %s", qv_fi_params.coll, why);
+	else
+		qv_select_close(select);
+}
+
 static void get_mode(void)
 {
 	const char *text = get_text("mode");
@@ -305,6 +323,7 @@ static void read_all(void)
 	get_isa();
 	get_bytes("eager", "FI_QUIVER_EAGER", &qv_fi_params.eager);
 	get_bytes("memory", "FI_QUIVER_MEMORY", &qv_fi_params.memory);
+	get_coll();
 	get_stats();
 	check_names();
 }

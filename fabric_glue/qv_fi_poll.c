@@ -267,4 +267,6 @@ void qv_fi_ep_progress(struct qv_fi_ep *ep)
 		progress_both(ep);
 	if (QV_UNLIKELY(qv_proto_wants_progress(ep->proto)))
 		qv_proto_progress(ep->proto);
+	if (QV_UNLIKELY(ep->coll != NULL))
+		qv_fi_coll_progress(ep);
 }

@@ -72,7 +72,7 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_queue[], ft_cases_flow[], ft_cases_large[], ft_cases_av[], ft_cases_close[],
 	ft_cases_thread[], ft_cases_bad[], ft_cases_env[], ft_cases_kill[], ft_cases_fuzz[],
 	ft_cases_promise[], ft_cases_stats[], ft_cases_fork[], ft_cases_pair[], ft_cases_atomic[],
-	ft_cases_auto[];
+	ft_cases_coll[], ft_cases_coll_bad[], ft_cases_auto[];
 
 /* What a rank knows. */
 struct ft {
@@ -173,6 +173,7 @@ struct ft_conf {
 	uint64_t tx_flags;           /* default op_flags */
 	bool split_cq;               /* one queue for transmits, one for receives */
 	bool selective;              /* FI_SELECTIVE_COMPLETION on both directions */
+	bool eq;                     /* an event queue */
 	bool cntrs;                  /* counters for send, receive and (with FI_RMA) read, write */
 	bool lonely;                 /* no exchange of addresses */
 	struct ft_ep *beside;        /* open in that endpoint's domain */
@@ -188,6 +189,7 @@ struct ft_ep {
 	struct fid_cntr *send_cntr, *recv_cntr, *rma_cntr;
 	/* Set before ft_open_ep: what peers write; receives */
 	struct fid_cntr *remote_cntr, *recv_wait;
+	struct fid_eq *eq; /* NULL unless asked for */
 	struct fid_ep *ep;
 	int index; /* of this endpoint within the rank */
 	fi_addr_t peer[FT_MAX_RANKS];

@@ -48,6 +48,7 @@ static void env_values(void)
 	case 0: refused("FI_QUIVER_ISA", "sse9", "avx2"); break;
 	case 1: refused("FI_QUIVER_MATCH", "nosuch", "nosuch"); break;
 	case 2: refused("FI_QUIVER_EAGER", "many", "many"); break;
+	case 3: refused("FI_QUIVER_COLL", "reduce=rings", "segmented"); break;
 	default: refused("FI_QUIVER_MEMORY", "-3", "-3"); break;
 	}
 }
@@ -121,7 +122,7 @@ static void env_eager(void)
 }
 
 const struct ft_case ft_cases_env[] = {
-	{"env_core", 5, 20, env_core},   {"env_values", 4, 20, env_values},
+	{"env_core", 5, 20, env_core},   {"env_values", 5, 20, env_values},
 	{"env_quiet", 1, 20, env_quiet}, {"env_not_named", 1, 20, env_not_named},
 	{"env_eager", 2, 20, env_eager}, {0},
 };

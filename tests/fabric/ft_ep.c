@@ -125,6 +125,13 @@ void ft_open_ep(struct ft_ep *ep)
 	}
 	if (ep->rma_cntr)
 		OK(fi_ep_bind(ep->ep, &ep->rma_cntr->fid, FI_READ | FI_WRITE));
+	if (ep->conf.eq && !ep->eq) {
+		struct fi_eq_attr attr = {.wait_obj = FI_WAIT_NONE};
+
+		OK(fi_eq_open(ep->fabric, &attr, &ep->eq, NULL));
+	}
+	if (ep->eq)
+		OK(fi_ep_bind(ep->ep, &ep->eq->fid, 0));
 	if (ep->recv_wait)
 		OK(fi_ep_bind(ep->ep, &ep->recv_wait->fid, FI_RECV));
 	if (ep->remote_cntr)
@@ -186,6 +193,8 @@ void ft_close(struct ft_ep *ep)
 		OK(fi_close(&ep->recv_wait->fid));
 	if (ep->remote_cntr)
 		OK(fi_close(&ep->remote_cntr->fid));
+	if (ep->eq)
+		OK(fi_close(&ep->eq->fid));
 	if (!ep->conf.beside) {
 		OK(fi_close(&ep->av->fid));
 		OK(fi_close(&ep->domain->fid));

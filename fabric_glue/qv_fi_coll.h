@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_fi_coll.h - collectives: sets of addresses, groups that endpoints have joined, operations
+ * under way. An operation is a run of a schedule of the engine whose network is the endpoint's
+ * protocol, with a match engine of its own.
+ *
+ * Each member of a group knows every other one by the number that the group has there (the join
+ * tells them), so that the tags of two groups never meet: number of the group at the receiver (31
+ * bits), operation (16), message (16) and for the join, with bit 63, a hash of the members in the
+ * place of the number.
+ */
+#ifndef QV_FI_COLL_H
+#define QV_FI_COLL_H
+
+#include "qv_fi_data.h"
+
+#include <quiver/combine.h>
+#include <quiver/select.h>
+
+struct qv_fi_set { /* qv_fi_coll_set.c */
+	struct fid_av_set fid;
+	struct qv_fi_av *av;
+	size_t n, room;
+	fi_addr_t *addrs; /* in order, each once */
+};
+
+struct qv_fi_coll_op;
+
+/* A message under way, or a notice that a group is lost. */
+struct qv_fi_coll_msg {
+	struct qv_fi_coll_op *op;  /* NULL: a notice */
+	struct qv_fi_group *group; /* of the notice */
+	uint32_t step;
+	bool flying, receives;
+	size_t bytes;
+};
+
+/* What members tell each other when they join. */
+struct qv_fi_member {
+	uint64_t hash;  /* of the group */
+	uint64_t check; /* of what all must have in common to choose the same schedules */
+	uint64_t id;    /* of the group at this member */
+};
+
+struct qv_fi_group { /* qv_fi_coll_group.c */
+	struct fid_mc mc;
+	struct qv_fi_ep *ep; /* NULL: it has been closed */
+	struct qv_fi_group *next;
+	uint32_t id; /* here: slot and how often that was used */
+	uint32_t rank, n;
+	fi_addr_t *addrs;             /* by rank */
+	struct qv_fi_member *members; /* by rank */
+	uint64_t hash;
+	uint16_t seq;                  /* operations so far */
+	unsigned ops;                  /* under way */
+	bool joined, listening, heard; /* heard: a member has lost the group */
+	int failed;                    /* enum qv_status: the group is lost */
+	struct qv_fi_coll_msg notice;
+};
+
+struct qv_fi_coll_op { /* qv_fi_coll_op.c */
+	struct qv_fi_coll_op *next;
+	struct qv_fi_coll *coll;
+	struct qv_fi_group *group;
+	const struct qv_plan *plan; /* NULL: a join, which has a schedule of its own */
+	struct qv_schedule *schedule;
+	struct qv_run *run;
+	struct qv_run_data data;
+	enum qv_op op;
+	enum qv_type type;
+	uint64_t tag;     /* without number and message */
+	void *memory;     /* scratch */
+	const void *from; /* at the end, so many bytes are copied */
+	void *to;
+	size_t bytes;
+	void *context;
+	bool entry; /* a completion is written */
+	int status;
+	unsigned flying;
+	struct qv_fi_coll_msg msgs[]; /* by step */
+};
+
+/* What an endpoint has of all this; made when it first joins a group. */
+struct qv_fi_coll {
+	struct qv_fi_ep *ep;
+	struct qv_select *select;
+	const struct qv_combine *combine;
+	struct qv_fi_coll_op *ops, **ops_tail; /* in the order of their calls */
+	struct qv_fi_group *groups;
+	struct qv_fi_group **slots; /* by the lower bits of id */
+	uint32_t nslots, next_id;
+	uint64_t check;
+	struct qv_fi_joins *joins; /* how often each set has been joined */
+};
+
+/* What a call asks for. */
+struct qv_fi_coll_call {
+	enum qv_coll coll;
+	fi_addr_t group, root; /* root: FI_ADDR_NOTAVAIL where there is none */
+	const void *buf;
+	void *result;
+	size_t count; /* elements that each rank has for, or gets from, each other */
+	enum fi_datatype type;
+	enum fi_op op;
+	uint64_t flags;
+	void *context;
+};
+
+/* ---- qv_fi_coll.c -----------------------------------------------------------------------------
+ */
+/* The engine's names of libfabric's types and operations; false: there is none. */
+bool qv_fi_type(enum fi_datatype type, enum qv_type *out);
+bool qv_fi_op(enum fi_op op, enum qv_op *out);
+
+/* ---- qv_fi_coll_set.c -------------------------------------------------------------------------
+ */
+struct qv_fi_set *qv_fi_set_of(const struct fid_av_set *fid);
+fi_addr_t qv_fi_set_addr(const struct qv_fi_set *set);
+
+/* ---- qv_fi_coll_group.c; lock held ------------------------------------------------------------
+ */
+/* The group with this address at an endpoint, NULL: there is none. */
+struct qv_fi_group *qv_fi_group_find(struct qv_fi_coll *coll, fi_addr_t addr);
+/* Its join is over; status: enum qv_status. */
+void qv_fi_group_joined(struct qv_fi_group *group, int status);
+/* A member cannot be reached: operations fail, here and, by notices, at the other members. */
+void qv_fi_group_fail(struct qv_fi_group *group, int status);
+/* Move groups that are lost on. */
+void qv_fi_group_progress(struct qv_fi_group *group);
+
+/* ---- qv_fi_coll_op.c; lock held ---------------------------------------------------------------
+ */
+int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group);
+/* 0 or -FI_E*. */
+int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call);
+/* All operations of a group end with this status. */
+void qv_fi_coll_abort(struct qv_fi_coll *coll, struct qv_fi_group *group, int status);
+/* Free all operations, without a word; nothing is under way any more. */
+void qv_fi_coll_drop(struct qv_fi_coll *coll);
+
+#endif /* QV_FI_COLL_H */
