@@ -220,11 +220,22 @@ static int issue_segs(struct qv_tx *tx)
 	return QV_OK;
 }
 
+/* Nobody hears of an injected packet that was lost, and without our HELLO the peer would refuse all
+ * that follows: it goes as a send, whose failure dooms the peer until it says HELLO itself. */
+static int issue_control(struct qv_tx *tx)
+{
+	struct qv_wire_hdr hdr;
+
+	memcpy(&hdr, tx->packet, sizeof hdr);
+	return hdr.op == QV_PKT_HELLO ? emit_send(tx->peer, tx->packet, tx->pktlen, NULL, 0, 0, tx)
+				      : qv_emit(tx->peer, tx->packet, tx->pktlen, NULL, 0, 0, tx);
+}
+
 /* Give the rest of a send to the transport: QV_OK, QV_EAGAIN (some may have gone), or a status. */
 int qv_tx_issue(struct qv_tx *tx)
 {
 	switch (tx->kind) {
-	case QV_TX_CTL: return qv_emit(tx->peer, tx->packet, tx->pktlen, NULL, 0, 0, tx);
+	case QV_TX_CTL: return issue_control(tx);
 	case QV_TX_EAGER: return issue_eager(tx);
 	case QV_TX_RTS: return issue_rts(tx);
 	case QV_TX_SEGS: return issue_segs(tx);

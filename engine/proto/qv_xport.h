@@ -34,9 +34,11 @@ struct qv_xport;
 
 /* All calls return QV_OK, QV_EAGAIN (call again after progress; nothing happened), or a status. */
 struct qv_xport_ops {
-	/* Send a packet of at most inject_max bytes; the memory may be reused on return. */
+	/* Send a packet of at most inject_max bytes; the memory may be reused on return. That
+	 * nobody is there to receive it is not told. */
 	int (*inject)(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt);
-	/* Send a packet; the memory belongs to the transport until xfer->done. */
+	/* Send a packet; the memory belongs to the transport until xfer->done, which is told a
+	 * status other than QV_OK where the packet cannot arrive. */
 	int (*send)(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt,
 		    struct qv_xfer *xfer);
 	/*

@@ -103,7 +103,7 @@ static bool buffer(struct loop_ep *ep, struct loop_queue *q)
 	uint64_t skip = qv_rnd_below(ep->loop->rng, q->count);
 	struct loop_packet *pkt = q->head;
 
-	if (pkt->to && !pkt->to->alive)
+	if (!pkt->to || !pkt->to->alive) /* that will fail */
 		return false;
 	while (skip--)
 		pkt = pkt->next;

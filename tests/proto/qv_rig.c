@@ -300,7 +300,7 @@ void rig_wait(struct rig *rig, const struct rig_req *a, const struct rig_req *b)
 			quiet = 0;
 		if (quiet > 300)
 			fail_msg("nothing moves, a request is not complete (QV_SEED=%llu)",
-				 (unsigned long long)rig->seed);
+				 (unsigned long long)rig_seed());
 	}
 }
 
