@@ -33,9 +33,20 @@ static void help(void)
 	       qv_bench_opts_help);
 }
 
-/* 1 if argv[*i] was taken, 0 if unknown, -1 if wrong. */
-static int own_option(struct options *o, int argc, char **argv, int *i)
+/* The plain loop may not be run on less than a multiple of 16. */
+static int set_offset(struct options *o, int argc, char **argv, int *i)
 {
+	if (qv_bench_opt_number(argc, argv, i, 0, 48, &o->offset))
+		return -1;
+	if (o->offset % 16 == 0)
+		return 1;
+	fprintf(stderr, "quiver: --offset is a multiple of 16\n");
+	return -1;
+}
+
+static int own_option(void *ctx, int argc, char **argv, int *i)
+{
+	struct options *o = ctx;
 	const char *arg = argv[*i];
 
 	if (qv_bench_opt_is(arg, "--rounds"))
@@ -45,47 +56,16 @@ static int own_option(struct options *o, int argc, char **argv, int *i)
 	if (qv_bench_opt_is(arg, "--seconds"))
 		return qv_bench_opt_number(argc, argv, i, 1, 100000, &o->seconds) ? -1 : 1;
 	if (qv_bench_opt_is(arg, "--offset"))
-		return qv_bench_opt_number(argc, argv, i, 0, 48, &o->offset) ? -1 : 1;
+		return set_offset(o, argc, argv, i);
 	return 0;
-}
-
-static int parse(struct options *o, int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		int taken = qv_bench_opt(&o->common, argc, argv, &i);
-
-		if (!taken)
-			taken = own_option(o, argc, argv, &i);
-		if (!taken)
-			fprintf(stderr, "quiver: bench combine has no option '%s'; see --help\n",
-				argv[i]);
-		if (taken != 1)
-			return -1;
-	}
-	if (o->offset % 16 == 0)
-		return 0;
-	/* The plain loop may not be run on less. */
-	fprintf(stderr, "quiver: --offset is a multiple of 16\n");
-	return -1;
 }
 
 static int report(struct qv_bench *bench, const struct qv_bench_opts *opts)
 {
-	int status = 0;
-
 	qv_bench_finish(bench);
 	qv_bench_print(bench, stdout);
 	qv_bc_verdict(bench, stdout);
-	if (opts->json && qv_bench_write_json(bench, opts->json_file)) {
-		fprintf(stderr, "quiver: cannot write %s\n", opts->json);
-		status = 1;
-	}
-	if (opts->plot && qv_bench_plot(bench, opts->plot))
-		status = 1;
-	for (size_t i = 0; i < bench->rows_n; i++)
-		if (strncmp(bench->rows[i].answer, "wrong", 5) == 0)
-			status = 1;
-	return status;
+	return qv_bench_save(bench, opts);
 }
 
 static int run(const struct options *o, struct qv_bc_plan *plan)
@@ -115,14 +95,12 @@ int qv_bench_combine(int argc, char **argv)
 {
 	struct options o = {.block_us = 300, .offset = 16};
 	struct qv_bc_plan plan = {.cases = NULL};
-	int status = 2;
+	int status = 2, rc = qv_bench_parse(&o.common, "combine", argc, argv, own_option, &o);
 
-	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+	if (rc == 1)
 		help();
-		return 0;
-	}
-	if (parse(&o, argc, argv))
-		return 2;
+	if (rc)
+		return rc < 0 ? 2 : 0;
 	o.rounds = o.rounds ? o.rounds : o.common.quick ? 5 : 9;
 	o.seconds = o.seconds ? o.seconds : o.common.quick ? 16 : 600;
 	plan.cases_n = qv_bc_case_list(&o.common, &plan.cases);
@@ -131,7 +109,6 @@ int qv_bench_combine(int argc, char **argv)
 	else
 		fprintf(stderr, "quiver: no case matches --filter %s\n", o.common.filter);
 	free(plan.cases);
-	if (o.common.json_file)
-		fclose(o.common.json_file);
+	qv_bench_opts_close(&o.common);
 	return status;
 }

@@ -46,9 +46,9 @@ static void help(void)
 	       qv_bench_opts_help);
 }
 
-/* 1 if argv[*i] was taken, 0 if unknown, -1 if wrong. */
-static int own_option(struct options *o, int argc, char **argv, int *i)
+static int own_option(void *ctx, int argc, char **argv, int *i)
 {
+	struct options *o = ctx;
 	const char *arg = argv[*i];
 
 	if (strcmp(arg, "--no-inject") == 0)
@@ -65,22 +65,6 @@ static int own_option(struct options *o, int argc, char **argv, int *i)
 		return qv_bench_opt_number(argc, argv, i, 100, 600000, &o->hang_ms) ? -1 : 1;
 	if (qv_bench_opt_is(arg, "--solo"))
 		return qv_bench_opt_number(argc, argv, i, 1, 100000000, &o->solo) ? -1 : 1;
-	return 0;
-}
-
-static int parse(struct options *o, int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		int taken = qv_bench_opt(&o->common, argc, argv, &i);
-
-		if (!taken)
-			taken = own_option(o, argc, argv, &i);
-		if (!taken)
-			fprintf(stderr, "quiver: bench fabric has no option '%s'; see --help\n",
-				argv[i]);
-		if (taken != 1)
-			return -1;
-	}
 	return 0;
 }
 
@@ -160,25 +144,6 @@ static int run_solo(const struct options *o, const struct qv_fb_case *cases, siz
 	return qv_fb_solo(&setup, &cases[0], (uint32_t)o->solo);
 }
 
-static int report(struct qv_bench *bench, const struct qv_bench_opts *opts)
-{
-	int status = 0;
-
-	qv_bench_finish(bench);
-	qv_bench_print(bench, stdout);
-	if (opts->json && qv_bench_write_json(bench, opts->json_file)) {
-		fprintf(stderr, "quiver: cannot write %s\n", opts->json);
-		status = 1;
-	}
-	if (opts->plot && qv_bench_plot(bench, opts->plot))
-		status = 1;
-	/* A provider that hangs is a figure of the bench, wrong data is a failure of the run. */
-	for (size_t i = 0; i < bench->rows_n; i++)
-		if (strncmp(bench->rows[i].answer, "wrong", 5) == 0)
-			status = 1;
-	return status;
-}
-
 static int run(struct options *o, struct qv_fb_plan *plan)
 {
 	struct qv_bench bench = {.name = "fabric"};
@@ -197,7 +162,9 @@ static int run(struct options *o, struct qv_fb_plan *plan)
 	if (add_pairs(plan, o, &bench) == 0) {
 		fflush(stdout);
 		qv_fb_measure(plan, &bench);
-		status = report(&bench, &o->common);
+		qv_bench_finish(&bench);
+		qv_bench_print(&bench, stdout);
+		status = qv_bench_save(&bench, &o->common);
 	}
 	for (size_t i = 0; i < plan->pairs_n; i++) {
 		qv_fb_pair_stop(&plan->pairs[i]);
@@ -212,14 +179,12 @@ int qv_bench_fabric(int argc, char **argv)
 {
 	struct options o = {.rounds = 0};
 	struct qv_fb_plan plan = {.cases = NULL};
-	int status;
+	int status, rc = qv_bench_parse(&o.common, "fabric", argc, argv, own_option, &o);
 
-	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+	if (rc == 1)
 		help();
-		return 0;
-	}
-	if (parse(&o, argc, argv))
-		return 2;
+	if (rc)
+		return rc < 0 ? 2 : 0;
 	o.rounds = o.rounds ? o.rounds : o.common.quick ? 15 : 20;
 	o.block_ms = o.block_ms ? o.block_ms : o.common.quick ? 8 : 20;
 	o.seconds = o.seconds ? o.seconds : o.common.quick ? QV_FB_QUICK_SECONDS : 0;
@@ -234,7 +199,6 @@ int qv_bench_fabric(int argc, char **argv)
 		status = run(&o, &plan);
 	}
 	free(plan.cases);
-	if (o.common.json_file)
-		fclose(o.common.json_file);
+	qv_bench_opts_close(&o.common);
 	return status;
 }

@@ -11,7 +11,7 @@
 struct options {
 	struct qv_bench_opts common;
 	long rounds, seconds;
-	bool scatter, papers, help;
+	bool scatter, papers;
 	const char *plugins[PLUGINS];
 	size_t plugins_n;
 };
@@ -54,17 +54,15 @@ static int add_plugin(struct options *o, const char *file)
 	return 1;
 }
 
-/* 1 if argv[*i] was taken, 0 if unknown, -1 if wrong. */
-static int own_option(struct options *o, int argc, char **argv, int *i)
+static int own_option(void *ctx, int argc, char **argv, int *i)
 {
+	struct options *o = ctx;
 	const char *arg = argv[*i];
 
 	if (strcmp(arg, "--scatter") == 0)
 		return o->scatter = true;
 	if (strcmp(arg, "--papers") == 0)
 		return o->papers = true;
-	if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0)
-		return o->help = true;
 	if (qv_bench_opt_is(arg, "--rounds"))
 		return qv_bench_opt_number(argc, argv, i, 1, 1000, &o->rounds) ? -1 : 1;
 	if (qv_bench_opt_is(arg, "--seconds"))
@@ -74,41 +72,13 @@ static int own_option(struct options *o, int argc, char **argv, int *i)
 	return 0;
 }
 
-static int parse(struct options *o, int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		int taken = qv_bench_opt(&o->common, argc, argv, &i);
-
-		if (!taken)
-			taken = own_option(o, argc, argv, &i);
-		if (!taken)
-			fprintf(stderr, "quiver: bench match has no option '%s'; see --help\n",
-				argv[i]);
-		if (taken != 1)
-			return -1;
-	}
-	return 0;
-}
-
 static int report(struct qv_bench *bench, const struct qv_bm_plan *plan,
 		  const struct qv_bench_opts *opts)
 {
-	int status = 0;
-
 	qv_bench_finish(bench);
 	qv_bm_print(bench, plan, stdout);
 	qv_bm_verdict(bench, stdout);
-	if (opts->json && qv_bench_write_json(bench, opts->json_file)) {
-		fprintf(stderr, "quiver: cannot write %s\n", opts->json);
-		status = 1;
-	}
-	if (opts->plot && qv_bench_plot(bench, opts->plot))
-		status = 1;
-	/* A contender that is too slow is a figure of the bench, a wrong answer fails the run. */
-	for (size_t i = 0; i < bench->rows_n; i++)
-		if (strncmp(bench->rows[i].answer, "wrong", 5) == 0)
-			status = 1;
-	return status;
+	return qv_bench_save(bench, opts);
 }
 
 static void announce(const struct qv_bm_plan *plan, const struct options *o, struct qv_bench *bench)
@@ -152,18 +122,15 @@ int qv_bench_match(int argc, char **argv)
 {
 	struct options o = {.rounds = 0};
 	struct qv_bm_plan plan = {.cases = NULL};
-	int status;
+	int status, rc = qv_bench_parse(&o.common, "match", argc, argv, own_option, &o);
 
-	if (parse(&o, argc, argv))
-		return 2;
-	if (o.help) {
+	if (rc == 1)
 		help();
-		return 0;
-	}
+	if (rc)
+		return rc < 0 ? 2 : 0;
 	if (o.papers) {
 		status = qv_bench_papers(&o.common);
-		if (o.common.json_file)
-			fclose(o.common.json_file);
+		qv_bench_opts_close(&o.common);
 		return status;
 	}
 	o.rounds = o.rounds ? o.rounds : o.common.quick ? 7 : 11;
@@ -176,7 +143,6 @@ int qv_bench_match(int argc, char **argv)
 		status = run(&o, &plan);
 	qv_bm_impls_free(&plan.impls);
 	free(plan.cases);
-	if (o.common.json_file)
-		fclose(o.common.json_file);
+	qv_bench_opts_close(&o.common);
 	return status;
 }

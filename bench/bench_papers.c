@@ -145,19 +145,14 @@ static void add_verdicts(struct qv_pp *pp)
 
 static int report(struct qv_pp *pp, const struct qv_bench_opts *opts)
 {
-	int status = pp->wrong;
+	int status;
 
 	qv_bench_finish(&pp->bench);
 	add_verdicts(pp);
 	qv_bench_print(&pp->bench, stdout);
 	print_lines(pp, stdout);
-	if (opts->json && qv_bench_write_json(&pp->bench, opts->json_file)) {
-		fprintf(stderr, "quiver: cannot write %s\n", opts->json);
-		status = 1;
-	}
-	if (opts->plot && qv_bench_plot(&pp->bench, opts->plot))
-		status = 1;
-	return status;
+	status = qv_bench_save(&pp->bench, opts);
+	return pp->wrong ? 1 : status;
 }
 
 int qv_bench_papers(struct qv_bench_opts *opts)

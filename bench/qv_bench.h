@@ -32,6 +32,21 @@ struct qv_bench_opts {
  */
 int qv_bench_opt(struct qv_bench_opts *opts, int argc, char **argv, int *i);
 
+/*
+ * The options of one bench alone, called for each that is not of every bench: returns as
+ * qv_bench_opt does. ctx: what was given to qv_bench_parse.
+ */
+typedef int qv_bench_own_option(void *ctx, int argc, char **argv, int *i);
+
+/*
+ * Take all of argv[1 ..]. bench: its name ("match"), for the line about an unknown option; own:
+ * NULL if it has no options of its own. 0: go on, and call qv_bench_opts_close in the end; 1:
+ * --help was asked for, nothing is open; -1: wrong (reported on stderr), nothing is open.
+ */
+int qv_bench_parse(struct qv_bench_opts *opts, const char *bench, int argc, char **argv,
+		   qv_bench_own_option *own, void *ctx);
+void qv_bench_opts_close(struct qv_bench_opts *opts);
+
 /* The value of option argv[*i] ("--x V" or "--x=V"), or NULL after a line on stderr. */
 const char *qv_bench_opt_value(int argc, char **argv, int *i);
 
@@ -141,6 +156,12 @@ void qv_bench_verdict_add(struct qv_bench *bench, const char *key, double value)
 void qv_bench_finish(struct qv_bench *bench);
 void qv_bench_print(const struct qv_bench *bench, FILE *out);
 int qv_bench_write_json(const struct qv_bench *bench, FILE *out);
+/*
+ * Write what --json and --plot ask for. Returns the exit status of the bench: 1 if a file cannot be
+ * written (after a line on stderr) or an answer begins with "wrong". A contender that hangs or is
+ * too slow is a figure of the bench and no failure.
+ */
+int qv_bench_save(const struct qv_bench *bench, const struct qv_bench_opts *opts);
 void qv_bench_free(struct qv_bench *bench);
 
 /* A line that overwrites itself on stderr while that is a terminal; NULL clears it. */

@@ -96,6 +96,44 @@ int qv_bench_opt(struct qv_bench_opts *opts, int argc, char **argv, int *i)
 	return 0;
 }
 
+/* 1: --help was asked for. */
+static int parse(struct qv_bench_opts *opts, const char *bench, int argc, char **argv,
+		 qv_bench_own_option *own, void *ctx)
+{
+	for (int i = 1; i < argc; i++) {
+		int taken;
+
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return 1;
+		taken = qv_bench_opt(opts, argc, argv, &i);
+		if (!taken && own)
+			taken = own(ctx, argc, argv, &i);
+		if (!taken)
+			fprintf(stderr, "quiver: bench %s has no option '%s'; see --help\n", bench,
+				argv[i]);
+		if (taken != 1)
+			return -1;
+	}
+	return 0;
+}
+
+int qv_bench_parse(struct qv_bench_opts *opts, const char *bench, int argc, char **argv,
+		   qv_bench_own_option *own, void *ctx)
+{
+	int rc = parse(opts, bench, argc, argv, own, ctx);
+
+	if (rc)
+		qv_bench_opts_close(opts);
+	return rc;
+}
+
+void qv_bench_opts_close(struct qv_bench_opts *opts)
+{
+	if (opts->json_file)
+		fclose(opts->json_file);
+	opts->json_file = NULL;
+}
+
 /* Whether one element of a comma list accepts text. */
 static bool list_has(const char *list, const char *text, bool glob)
 {

@@ -186,6 +186,22 @@ int qv_bench_write_json(const struct qv_bench *bench, FILE *out)
 	return rc || fputc('\n', out) == EOF || fflush(out) ? -1 : 0;
 }
 
+int qv_bench_save(const struct qv_bench *bench, const struct qv_bench_opts *opts)
+{
+	int status = 0;
+
+	if (opts->json && qv_bench_write_json(bench, opts->json_file)) {
+		fprintf(stderr, "quiver: cannot write %s\n", opts->json);
+		status = 1;
+	}
+	if (opts->plot && qv_bench_plot(bench, opts->plot))
+		status = 1;
+	for (size_t i = 0; i < bench->rows_n; i++)
+		if (strncmp(bench->rows[i].answer, "wrong", 5) == 0)
+			status = 1;
+	return status;
+}
+
 void qv_bench_free(struct qv_bench *bench)
 {
 	for (size_t i = 0; i < bench->rows_n; i++) {

@@ -69,6 +69,61 @@ static void options(void **state)
 	assert_int_equal(qv_bench_opt(&o, 7, argv, &i), -1);
 }
 
+static int own(void *ctx, int argc, char **argv, int *i)
+{
+	if (qv_bench_opt_is(argv[*i], "--n"))
+		return qv_bench_opt_number(argc, argv, i, 1, 10, ctx) ? -1 : 1;
+	return 0;
+}
+
+static int parse(struct qv_bench_opts *o, long *n, const char *a, const char *b)
+{
+	char *argv[] = {"b", (char *)(uintptr_t)a, (char *)(uintptr_t)b};
+
+	return qv_bench_parse(o, "b", b ? 3 : a ? 2 : 1, argv, own, n);
+}
+
+static void all_options(void **state)
+{
+	struct qv_bench_opts o = {.quick = false};
+	long n = 0;
+
+	assert_int_equal(parse(&o, &n, NULL, NULL), 0);
+	assert_int_equal(parse(&o, &n, "--n=3", "--quick"), 0);
+	assert_int_equal(n, 3);
+	assert_true(o.quick);
+	assert_int_equal(parse(&o, &n, "--n", "30"), -1);
+	assert_int_equal(parse(&o, &n, "--quick", "--m"), -1);
+	assert_int_equal(parse(&o, &n, "--n=4", "--help"), 1);
+	assert_int_equal(parse(&o, &n, "-h", "--m"), 1);
+	assert_int_equal(parse(&o, &n, "--json=/dev/null", "--m"), -1);
+	assert_null(o.json_file);
+	assert_int_equal(parse(&o, &n, "--json", "/dev/null"), 0);
+	assert_non_null(o.json_file);
+	qv_bench_opts_close(&o);
+	qv_bench_opts_close(&o);
+}
+
+/* The exit status: wrong data fails a run, what a contender cannot do does not. */
+static void saved(void **state)
+{
+	struct qv_bench bench = {.name = "match"};
+	struct qv_bench_opts o = {.json = "/dev/full"};
+
+	qv_bench_row_add(&bench, "lat/8", "shm", "us", false);
+	qv_bench_row_add(&bench, "lat/8", "net", "us", false);
+	strcpy(bench.rows[0].answer, "hangs");
+	qv_bench_finish(&bench);
+	assert_int_equal(qv_bench_save(&bench, &(struct qv_bench_opts){.json = NULL}), 0);
+	o.json_file = fopen(o.json, "w");
+	assert_non_null(o.json_file);
+	assert_int_equal(qv_bench_save(&bench, &o), 1);
+	qv_bench_opts_close(&o);
+	strcpy(bench.rows[1].answer, "wrong result");
+	assert_int_equal(qv_bench_save(&bench, &(struct qv_bench_opts){.json = NULL}), 1);
+	qv_bench_free(&bench);
+}
+
 static void numbers(void **state)
 {
 	char *argv[] = {"b", "--n=7", "--n", "70", "--n=x", "--n"};
@@ -205,7 +260,8 @@ int main(void)
 		cmocka_unit_test(percentiles), cmocka_unit_test(ratio_is_of_rounds),
 		cmocka_unit_test(options),     cmocka_unit_test(numbers),
 		cmocka_unit_test(json_shape),  cmocka_unit_test(plot),
-		cmocka_unit_test(means),
+		cmocka_unit_test(means),       cmocka_unit_test(all_options),
+		cmocka_unit_test(saved),
 	};
 
 	return cmocka_run_group_tests_name("bench.core", tests, NULL, NULL);
