@@ -22,7 +22,7 @@ MASKS = re.compile(r"k(mov|and|andn|or|xor|xnor|not|ortest|shiftl|shiftr)w$|kunp
 NARROWING = re.compile(r"vpmovu?s?[dq][bw]$")
 DQ = re.compile(r"v(and|andn|or|xor)p[sd]$|vpmullq$|vcvt.*qq|v(range|reduce|fpclass)[ps]"
                 r"|v(broadcast|insert|extract)[fi](32x2|64x2|32x8)$|vp(extr|insr)[dq]$|vpmovm2|vpmov.2m$")
-SCALAR = re.compile(r".*[sd]s$|.*[sd]d$|vmov[dq]$|vcvt.*s[sdi]|vpextr|vpinsr")
+SCALAR = re.compile(r"v(?!p|broadcast).*s[sd]$|vmov[dq]$|vcvt.*s[sdi]|vpextr|vpinsr")
 
 
 def run(*command):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """test_checks.py - the checks of the tree refuse what they are there to refuse."""
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -9,14 +10,21 @@ import tempfile
 HEAD = "/* SPDX-License-Identifier: BSD-2-Clause */\n"
 
 
+def write(full, text):
+    """A file of the tree; an object from assembly where its name says so."""
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    if full.endswith(".o"):
+        subprocess.run(["as", "-o", full], input=text + "\n", text=True, check=True)
+        return
+    with open(full, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
 def verdict(check, files):
     """Exit status and output of a check over a small tree of the given files."""
     with tempfile.TemporaryDirectory() as root:
         for path, text in files.items():
-            full = os.path.join(root, path)
-            os.makedirs(os.path.dirname(full), exist_ok=True)
-            with open(full, "w", encoding="utf-8") as f:
-                f.write(text)
+            write(os.path.join(root, path), text)
         tool = os.path.join(sys.argv[1], "tools", check)
         done = subprocess.run([sys.executable, tool, root], capture_output=True, text=True,
                               check=False)
@@ -43,12 +51,59 @@ CASES = [
     ("check_tree.py", {"engine/a.c": HEAD + "int a;\n" * 600}, 1, "the limit is 600"),
 ]
 
+F_ONLY = ("qv_combine_avx512f", "qv_match_avx512f")
+WIDER = [  # beyond Foundation: what it needs, an instruction, and its name
+    ("BW", "vpaddb %zmm0, %zmm1, %zmm2", "vpaddb"), ("BW", "vpminuw %zmm0, %zmm1, %zmm2", "vpminuw"),
+    ("BW", "vpcmpeqb %zmm0, %zmm1, %k1", "vpcmpeqb"), ("BW", "kmovq %k1, %rax", "kmovq"),
+    ("BW", "kunpckwd %k0, %k1, %k2", "kunpckwd"), ("DQ", "vpmullq %zmm0, %zmm1, %zmm2", "vpmullq"),
+    ("DQ", "vandps %zmm0, %zmm1, %zmm2", "vandps"), ("DQ", "kmovb %k1, %eax", "kmovb"),
+    ("VL", "vpaddd %ymm0, %ymm1, %ymm2{%k1}", "vpaddd"), ("VL", "vmovdqu64 %xmm16, (%rax)", "vmovdqu64"),
+    ("VL", "vpmaxsd %xmm16, %xmm1, %xmm2", "vpmaxsd"), ("VL", "vbroadcastss %xmm16, %ymm2", "vbroadcastss"),
+]
+FOUNDATION = """vpaddd %zmm0, %zmm1, %zmm2
+    vpandq %zmm0, %zmm1, %zmm2
+    vpcmpeqd %zmm0, %zmm1, %k1
+    vpmovdb %zmm0, %xmm1
+    kmovw %k1, %eax
+    kunpckbw %k0, %k1, %k2
+    vaddsd %xmm16, %xmm17, %xmm18
+    vcvtsi2ss %eax, %xmm16, %xmm17
+    vmovd %xmm16, %eax
+    vpaddb %ymm0, %ymm1, %ymm2"""
+
+
+def kernels(*objects):
+    """A build tree with kernels, each with its folder, its name and its code."""
+    return {f"kernels/CMakeFiles/qv_kernels.dir/{isa}/{name}.c.o": code for isa, name, code in objects}
+
+
+def object_cases():
+    """Instructions in objects; assembly is of x86-64."""
+    if platform.machine() != "x86_64":
+        return []
+    wider = [(f"{kind}{i}_avx512f", code, used)
+             for kind in ("qv_combine_", "qv_match_") for i, (_, code, used) in enumerate(WIDER)]
+    said = [f"{name}.c: BW, DQ or VL instruction ({used})" for name, _, used in wider]
+    right = [("avx512", name, FOUNDATION) for name in F_ONLY]
+    right += [("avx512", f"qv_combine_{i}_avx512", code) for i, (_, code, _) in enumerate(WIDER)]
+    right.append(("avx2", "qv_combine_avx2", "vpaddb %ymm0, %ymm1, %ymm2"))
+    wrong = kernels(("avx2", "qv_a", "vpaddd %zmm0, %zmm1, %zmm2"),
+                    ("scalar", "qv_b", "vpaddb %xmm0, %xmm1, %xmm2"),
+                    ("scalar", "qv_c", ".data\n.type a,@object\na: .quad 0\n.size a,8"))
+    return [
+        ("check_objects.py", kernels(*right), 0, "0 wrong"),
+        ("check_objects.py", kernels(*(("avx512", name, code) for name, code, _ in wider)), 1, said),
+        ("check_objects.py", wrong, 1, ["avx2/qv_a.c: EVEX", "scalar/qv_b.c: VEX", "a can be written",
+                                        "3 wrong"]),
+    ]
+
 
 def main():
     bad = 0
+    CASES.extend(object_cases())
     for check, files, status, text in CASES:
         got, said = verdict(check, files)
-        if got != status or text not in said:
+        if got != status or any(t not in said for t in ([text] if isinstance(text, str) else text)):
             bad += 1
             print(f"{check} on {sorted(files)}: status {got}, wanted {status} and '{text}':\n{said}")
     print(f"{len(CASES)} cases, {bad} wrong")
