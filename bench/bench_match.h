@@ -37,7 +37,7 @@ struct qv_bm_impl {
 struct qv_bm_impls {
 	struct qv_bm_impl *at;
 	size_t n;
-	char profile[64]; /* the temporary file, once there is one */
+	char profile[64]; /* a file in memory, once there is one */
 };
 
 /*

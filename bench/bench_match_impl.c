@@ -112,16 +112,13 @@ static struct qv_bm_impl *add(struct qv_bm_impls *impls, const char *name)
 
 static int make_profile(struct qv_bm_impls *impls)
 {
-	FILE *file;
 	int fd;
 
 	if (impls->profile[0])
 		return 0;
-	snprintf(impls->profile, sizeof(impls->profile), "/tmp/qv-bench-profile-XXXXXX");
-	fd = mkstemp(impls->profile);
-	file = fd < 0 ? NULL : fdopen(fd, "w");
+	fd = qv_bench_memory_file(impls->profile, sizeof(impls->profile));
 	/* One source until the first case is known. */
-	if (file && fputs("0 1\n", file) >= 0 && fclose(file) == 0)
+	if (fd >= 0 && write(fd, "0 1\n", 4) == 4)
 		return 0;
 	perror("quiver: profile of the sources");
 	impls->profile[0] = 0;
@@ -279,7 +276,5 @@ int qv_bm_impls_find(struct qv_bm_impls *impls, const char *list, const char *co
 
 void qv_bm_impls_free(struct qv_bm_impls *impls)
 {
-	if (impls->profile[0])
-		unlink(impls->profile);
 	free(impls->at);
 }

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct group {
 	const char *name; /* what --filter takes */
@@ -184,8 +183,6 @@ int qv_bench_papers(struct qv_bench_opts *opts)
 		if (qv_bench_case_wanted(opts, groups[i].name))
 			groups[i].run(&pp);
 	status = report(&pp, opts);
-	if (*pp.profile)
-		unlink(pp.profile);
 	qv_bench_free(&pp.bench);
 	free(pp.lines);
 	return status;

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define NODE 128 /* room of a node, and the distance of nodes in order */
 #define FAR  256 /* distance of scattered ones */
@@ -172,15 +171,11 @@ double qv_pp_inspected(struct qv_pp *pp, const struct qv_pp_trace *t, const char
 
 const char *qv_pp_profile(struct qv_pp *pp, const uint32_t *counts, uint32_t n)
 {
-	const char *folder = getenv("TMPDIR");
 	FILE *file;
-	int fd;
 
-	if (*pp->profile)
-		unlink(pp->profile);
-	snprintf(pp->profile, sizeof(pp->profile), "%.40s/quiver-XXXXXX", folder ? folder : "/tmp");
-	fd = mkstemp(pp->profile);
-	file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!*pp->profile)
+		qv_bench_memory_file(pp->profile, sizeof(pp->profile));
+	file = fopen(pp->profile, "w");
 	if (!file) {
 		fprintf(stderr, "quiver: cannot write a profile to %s\n", pp->profile);
 		exit(1);

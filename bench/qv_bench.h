@@ -59,6 +59,10 @@ int qv_bench_opt_number(int argc, char **argv, int *i, long low, long high, long
 /* The lines of --help for the options above. */
 extern const char qv_bench_opts_help[];
 
+/* A file in memory, which goes with the program however that ends: its path for this process, in
+ * path[size]. Returns its descriptor, or -1 (errno says why). */
+int qv_bench_memory_file(char *path, size_t size);
+
 bool qv_bench_case_wanted(const struct qv_bench_opts *opts, const char *name);
 bool qv_bench_impl_wanted(const struct qv_bench_opts *opts, const char *impl);
 

@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 const char qv_bench_opts_help[] =
 	"  --quick          at most 20 s, fewer cases\n"
@@ -132,6 +133,14 @@ void qv_bench_opts_close(struct qv_bench_opts *opts)
 	if (opts->json_file)
 		fclose(opts->json_file);
 	opts->json_file = NULL;
+}
+
+int qv_bench_memory_file(char *path, size_t size)
+{
+	int fd = memfd_create("quiver", MFD_CLOEXEC);
+
+	snprintf(path, size, "/proc/self/fd/%d", fd);
+	return fd;
 }
 
 /* Whether one element of a comma list accepts text. */

@@ -3,25 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/mman.h>
 
 #include "qv_settings.h"
 
-static char path[64];
-
-static void remove_profile(void)
-{
-	(void)unlink(path);
-}
-
+/* In memory: nothing stays behind, however the program ends. */
 const char *qv_settings_profile(const char *text)
 {
+	static char path[64];
 	FILE *file;
 
-	if (!path[0]) {
-		snprintf(path, sizeof(path), "/tmp/qv-profile-%d", (int)getpid());
-		(void)atexit(remove_profile);
-	}
+	if (!path[0])
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", memfd_create("profile", 0));
 	file = fopen(path, "w");
 	if (!file || fputs(text, file) < 0 || fclose(file)) {
 		perror(path);

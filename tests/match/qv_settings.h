@@ -15,7 +15,7 @@ void qv_settings_for(struct qv_match_settings *s, const char *structure);
 /* 1 if this structure, whatever its options, is `name`. */
 int qv_settings_is(const struct qv_match_settings *s, const char *name);
 
-/* Write a profile file that goes when the program ends; returns its path, static storage. */
+/* Write a profile that goes when the program ends; returns its path, static storage. */
 const char *qv_settings_profile(const char *text);
 
 #endif /* QV_SETTINGS_H */

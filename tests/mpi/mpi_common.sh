@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # mpi_common.sh - what the scripts of the MPI tests share; sourced by bash, after "build" is set.
-# Each run has a time limit that ends all ranks, and its own folder, removed at the end.
+# Each run has a time limit that ends all ranks, and its own folder below the build tree, removed at the end.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-run_dir=$(mktemp -d "${TMPDIR:-/tmp}/quiver-mpi.XXXXXX")
+run_dir=$(mktemp -d "$build/mpi-run.XXXXXX")
 trap 'rm -rf "$run_dir"' EXIT
 
 fail()
