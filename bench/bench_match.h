@@ -173,6 +173,11 @@ struct qv_bm_replay {
 
 double qv_bm_cpu_ns(void);
 
+/* What a contender has written to *matched: a pointer of any type. */
+typedef void *__attribute__((may_alias)) qv_bm_answer;
+/* One call, untimed: whether it works and matches `want` (NULL: nothing, the node is queued). */
+bool qv_bm_answers(const struct qv_bm_replay *r, enum qv_bm_op op, void *node, const void *want);
+
 /* Fill the nodes and create an engine. -1: it could not be created. */
 int qv_bm_replay_start(struct qv_bm_replay *r);
 void qv_bm_replay_stop(struct qv_bm_replay *r);

@@ -26,8 +26,8 @@ static int drain(struct qv_bm_replay *r, bool posted)
 		char *recv = r->arena + (size_t)t->line[i] * QV_BM_LINE;
 		char *msg = r->arena + (size_t)t->line[t->recvs_n + i] * QV_BM_LINE;
 
-		if (posted ? r->ops->arrive(r->engine, msg) != recv
-			   : r->ops->post(r->engine, recv) != msg)
+		if (!(posted ? qv_bm_answers(r, QV_BM_ARRIVE, msg, recv)
+			     : qv_bm_answers(r, QV_BM_POST, recv, msg)))
 			return -1;
 	}
 	return 0;
@@ -39,14 +39,12 @@ static int use(struct qv_bm_replay *r, bool posted)
 	char *recv = r->arena + (size_t)r->trace->line[0] * QV_BM_LINE;
 	char *msg = r->arena + (size_t)r->trace->line[r->trace->recvs_n] * QV_BM_LINE;
 
-	for (int i = 0; i < SHORT_USES; i++) {
-		if (posted &&
-		    (r->ops->post(r->engine, recv) || r->ops->arrive(r->engine, msg) != recv))
+	for (int i = 0; i < SHORT_USES; i++)
+		if (!(posted ? qv_bm_answers(r, QV_BM_POST, recv, NULL) &&
+				       qv_bm_answers(r, QV_BM_ARRIVE, msg, recv)
+			     : qv_bm_answers(r, QV_BM_ARRIVE, msg, NULL) &&
+				       qv_bm_answers(r, QV_BM_POST, recv, msg)))
 			return -1;
-		if (!posted &&
-		    (r->ops->arrive(r->engine, msg) || r->ops->post(r->engine, recv) != msg))
-			return -1;
-	}
 	return 0;
 }
 

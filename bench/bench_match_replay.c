@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-typedef void *call_fn(void *engine, void *node);
+typedef int call_fn(void *engine, void *node, void **matched);
 
 double qv_bm_cpu_ns(void)
 {
@@ -55,6 +55,13 @@ static call_fn *call_of(const struct qv_bm_replay *r, enum qv_bm_op op)
 	return op == QV_BM_POST ? r->ops->post : r->ops->arrive;
 }
 
+bool qv_bm_answers(const struct qv_bm_replay *r, enum qv_bm_op op, void *node, const void *want)
+{
+	qv_bm_answer matched = r->arena - 1; /* no node: it has to be written */
+
+	return call_of(r, op)(r->engine, node, &matched) == 0 && matched == want;
+}
+
 struct check {
 	size_t done;
 	double end; /* CPU time */
@@ -69,7 +76,7 @@ static int check_run(struct qv_bm_replay *r, enum qv_bm_op op, uint32_t n, size_
 	for (uint32_t i = 0; i < n; i++, at++) {
 		void *want = t->expect[at] ? node_at(r, t->expect[at]) : NULL;
 
-		if (call_of(r, op)(r->engine, node_at(r, t->node[at])) != want)
+		if (!qv_bm_answers(r, op, node_at(r, t->node[at]), want))
 			return -1;
 		if (++check->done % 16 == 0 && qv_bm_cpu_ns() > check->end)
 			return 1;
@@ -121,54 +128,65 @@ int qv_bm_replay_cancel(struct qv_bm_replay *r)
 	static const uint32_t order[] = {1, 0, 2};
 
 	for (uint32_t i = 0; i < n; i++)
-		if (r->ops->post(r->engine, node_at(r, line[i])))
+		if (!qv_bm_answers(r, QV_BM_POST, node_at(r, line[i]), NULL))
 			return -1;
 	for (uint32_t i = 0; i < 3; i++)
 		if (order[i] < n && r->ops->cancel(r->engine, node_at(r, line[order[i]])))
 			return -1;
-	return r->ops->arrive(r->engine, node_at(r, line[r->trace->recvs_n])) ? -1 : 0;
+	return qv_bm_answers(r, QV_BM_ARRIVE, node_at(r, line[r->trace->recvs_n]), NULL) ? 0 : -1;
 }
 
 /* ---- timed ----------------------------------------------------------------------------------- */
-/* Not inlined: the same machine code for every contender and case. */
-static __attribute__((noinline)) uintptr_t run_pairs(call_fn *first, call_fn *second, void *engine,
-						     char *arena, const uint32_t *node, size_t n)
+/* Not inlined: the same machine code for every contender and case. *sum grows by the answers; -1:
+ * a call returned an error, and none is made after it. */
+static __attribute__((noinline)) int run_pairs(call_fn *first, call_fn *second, void *engine,
+					       char *arena, const uint32_t *node, size_t n,
+					       uintptr_t *sum)
 {
-	uintptr_t sum = 0;
+	qv_bm_answer matched[2];
+	uintptr_t mine = 0;
 
 	for (size_t i = 0; i < n; i++, node += 2) {
-		sum += (uintptr_t)first(engine, arena + (size_t)node[0] * QV_BM_LINE);
-		sum += (uintptr_t)second(engine, arena + (size_t)node[1] * QV_BM_LINE);
+		if (first(engine, arena + (size_t)node[0] * QV_BM_LINE, &matched[0]) ||
+		    second(engine, arena + (size_t)node[1] * QV_BM_LINE, &matched[1]))
+			return -1;
+		mine += (uintptr_t)matched[0] + (uintptr_t)matched[1];
 	}
-	return sum;
+	*sum += mine;
+	return 0;
 }
 
-static __attribute__((noinline)) uintptr_t run_many(call_fn *call, void *engine, char *arena,
-						    const uint32_t *node, size_t n)
+static __attribute__((noinline)) int run_many(call_fn *call, void *engine, char *arena,
+					      const uint32_t *node, size_t n, uintptr_t *sum)
 {
-	uintptr_t sum = 0;
+	qv_bm_answer matched;
+	uintptr_t mine = 0;
 
-	for (size_t i = 0; i < n; i++)
-		sum += (uintptr_t)call(engine, arena + (size_t)node[i] * QV_BM_LINE);
-	return sum;
+	for (size_t i = 0; i < n; i++) {
+		if (call(engine, arena + (size_t)node[i] * QV_BM_LINE, &matched))
+			return -1;
+		mine += (uintptr_t)matched;
+	}
+	*sum += mine;
+	return 0;
 }
 
-static uintptr_t run_phase(struct qv_bm_replay *r, const struct qv_bm_phase *p, size_t at)
+static int run_phase(struct qv_bm_replay *r, const struct qv_bm_phase *p, size_t at, uintptr_t *sum)
 {
 	const uint32_t *node = r->trace->node + at;
 	call_fn *first = call_of(r, p->first), *second = call_of(r, !p->first);
-	uintptr_t sum = 0;
+	int rc = 0;
 
 	if (p->n[0] == 1 && p->n[1] == 1)
-		return run_pairs(first, second, r->engine, r->arena, node, p->reps);
-	for (uint32_t i = 0; i < p->reps; i++) {
-		sum += run_many(first, r->engine, r->arena, node, p->n[0]);
+		return run_pairs(first, second, r->engine, r->arena, node, p->reps, sum);
+	for (uint32_t i = 0; i < p->reps && !rc; i++) {
+		rc = run_many(first, r->engine, r->arena, node, p->n[0], sum);
 		node += p->n[0];
-		if (p->n[1])
-			sum += run_many(second, r->engine, r->arena, node, p->n[1]);
+		if (p->n[1] && !rc)
+			rc = run_many(second, r->engine, r->arena, node, p->n[1], sum);
 		node += p->n[1];
 	}
-	return sum;
+	return rc;
 }
 
 /* What the answers of n operations add up to. */
@@ -183,21 +201,21 @@ static uintptr_t expected(const struct qv_bm_replay *r, size_t at, size_t n)
 }
 
 /* `pairs` pairs from r->at on, round and round. */
-static uintptr_t run_steady(struct qv_bm_replay *r, size_t pairs)
+static int run_steady(struct qv_bm_replay *r, size_t pairs, uintptr_t *sum)
 {
 	const struct qv_bm_trace *t = r->trace;
 	struct qv_bm_phase part = t->loop[0];
-	uintptr_t sum = 0;
 
 	while (pairs) {
 		size_t left = (t->loop_ops - r->at) / 2;
 
 		part.reps = (uint32_t)(pairs < left ? pairs : left);
-		sum += run_phase(r, &part, t->prologue_ops + r->at);
+		if (run_phase(r, &part, t->prologue_ops + r->at, sum))
+			return -1;
 		pairs -= part.reps;
 		r->at = (r->at + 2 * (size_t)part.reps) % t->loop_ops;
 	}
-	return sum;
+	return 0;
 }
 
 static uintptr_t expected_steady(const struct qv_bm_replay *r, size_t at, size_t pairs)
@@ -216,10 +234,9 @@ static uintptr_t expected_steady(const struct qv_bm_replay *r, size_t at, size_t
 }
 
 /* Whole loops; *ticks: time stamps spent in the timed phases. */
-static uintptr_t run_loops(struct qv_bm_replay *r, size_t loops, uint64_t *ticks)
+static int run_loops(struct qv_bm_replay *r, size_t loops, uint64_t *ticks, uintptr_t *sum)
 {
 	const struct qv_bm_trace *t = r->trace;
-	uintptr_t sum = 0;
 
 	for (size_t l = 0; l < loops; l++) {
 		size_t at = t->prologue_ops;
@@ -228,13 +245,14 @@ static uintptr_t run_loops(struct qv_bm_replay *r, size_t loops, uint64_t *ticks
 			const struct qv_bm_phase *p = &t->loop[i];
 			uint64_t begin = qv_bench_ticks();
 
-			sum += run_phase(r, p, at);
+			if (run_phase(r, p, at, sum))
+				return -1;
 			if (p->timed)
 				*ticks += qv_bench_ticks() - begin;
 			at += ((size_t)p->n[0] + p->n[1]) * p->reps;
 		}
 	}
-	return sum;
+	return 0;
 }
 
 static int replay(struct qv_bm_replay *r, size_t units, bool prologue)
@@ -244,10 +262,10 @@ static int replay(struct qv_bm_replay *r, size_t units, bool prologue)
 	uint64_t ticks = 0;
 	uintptr_t sum = 0;
 	double begin = qv_bm_cpu_ns();
+	int rc = prologue ? run_phase(r, &t->prologue, 0, &sum) : 0;
 
-	if (prologue)
-		sum += run_phase(r, &t->prologue, 0);
-	sum += t->steady ? run_steady(r, units) : run_loops(r, units, &ticks);
+	if (!rc)
+		rc = t->steady ? run_steady(r, units, &sum) : run_loops(r, units, &ticks, &sum);
 	r->ns = qv_bm_cpu_ns() - begin;
 	r->timed = t->steady ? 2 * units : t->timed_ops * units;
 	if (t->some_timed)
@@ -260,7 +278,7 @@ static int replay(struct qv_bm_replay *r, size_t units, bool prologue)
 		sum -= expected_steady(r, at, units);
 	else
 		sum -= units * expected(r, t->prologue_ops, t->loop_ops);
-	return sum ? -1 : 0;
+	return rc || sum ? -1 : 0;
 }
 
 int qv_bm_replay_cold(struct qv_bm_replay *r, size_t units)

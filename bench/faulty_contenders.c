@@ -75,7 +75,7 @@ static struct node *take(struct engine *e, int side, size_t i)
 	return node;
 }
 
-static void *match(struct engine *e, int mine, struct node *node)
+static int match(struct engine *e, int mine, struct node *node, void **matched)
 {
 	size_t n = e->n[!mine];
 	int late = e->nth > 0; /* the first engine is the one that is checked answer by answer */
@@ -84,23 +84,27 @@ static void *match(struct engine *e, int mine, struct node *node)
 		size_t i = is(e, "newest") ? n - 1 - k : k;
 		const struct node *other = e->queue[!mine][i];
 
-		if (other->tag == node->tag && other->src == node->src)
-			return late ? node : take(e, !mine, i);
+		if (other->tag != node->tag || other->src != node->src)
+			continue;
+		*matched = late ? node : take(e, !mine, i);
+		return 0;
 	}
-	if (e->n[mine] == ROOM)
-		return QV_CONTENDER_FAILED;
+	if (e->n[mine] == (is(e, "full") ? 4 : ROOM))
+		return -1;
 	e->queue[mine][e->n[mine]++] = node;
-	return NULL;
+	if (!is(e, "silent"))
+		*matched = NULL;
+	return 0;
 }
 
-static void *post(void *engine, void *node)
+static int post(void *engine, void *node, void **matched)
 {
-	return match(engine, 0, node);
+	return match(engine, 0, node, matched);
 }
 
-static void *arrive(void *engine, void *node)
+static int arrive(void *engine, void *node, void **matched)
 {
-	return match(engine, 1, node);
+	return match(engine, 1, node, matched);
 }
 
 static int cancel_nothing(void *engine, void *node)
@@ -124,6 +128,8 @@ static const struct qv_contender all[] = {
 	FAULTY("newest", create), /* takes the newest that fits */
 	FAULTY("late", create),   /* wrong in what is timed */
 	FAULTY("exact", create),  /* right, without wildcards */
+	FAULTY("full", create),   /* has room for 4 */
+	FAULTY("silent", create), /* does not say that nothing matched */
 	FAULTY("absent", create_nothing),
 	{
 		.abi = ABI,

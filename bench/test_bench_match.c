@@ -117,6 +117,8 @@ static void wrong_contenders(void **state)
 	assert_string_equal(answer_of(root, "wprq/anysrc50/8", "exact"),
 			    "has no any-source receives");
 	assert_string_equal(answer_of(root, "wprq/anytag50/8", "exact"), "has no any-tag receives");
+	assert_string_equal(answer_of(root, "prq/rand/8", "full"), "wrong answer at operation 4");
+	assert_string_equal(answer_of(root, "prq/rand/8", "silent"), "wrong answer at operation 0");
 	assert_string_equal(answer_of(root, "prq/rand/8", "absent"), "cannot be created");
 	assert_string_equal(answer_of(root, "prq/rand/8", "sticky"), "wrong answer of cancel");
 	json_decref(root);

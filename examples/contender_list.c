@@ -80,26 +80,34 @@ static void msg_init(void *memory, uint64_t tag, uint32_t src)
 	recv_init(memory, tag, 0, src);
 }
 
-static void *post(void *engine, void *recv)
+static int post(void *engine, void *recv, void **matched)
 {
 	struct engine *e = engine;
 
-	for (struct node **link = &e->unexpected.first; *link; link = &(*link)->next)
-		if (accepts(recv, *link))
-			return take(&e->unexpected, link);
+	*matched = NULL;
+	for (struct node **link = &e->unexpected.first; *link; link = &(*link)->next) {
+		if (accepts(recv, *link)) {
+			*matched = take(&e->unexpected, link);
+			return 0;
+		}
+	}
 	append(&e->posted, recv);
-	return NULL;
+	return 0;
 }
 
-static void *arrive(void *engine, void *msg)
+static int arrive(void *engine, void *msg, void **matched)
 {
 	struct engine *e = engine;
 
-	for (struct node **link = &e->posted.first; *link; link = &(*link)->next)
-		if (accepts(*link, msg))
-			return take(&e->posted, link);
+	*matched = NULL;
+	for (struct node **link = &e->posted.first; *link; link = &(*link)->next) {
+		if (accepts(*link, msg)) {
+			*matched = take(&e->posted, link);
+			return 0;
+		}
+	}
 	append(&e->unexpected, msg);
-	return NULL;
+	return 0;
 }
 
 static int cancel(void *engine, void *recv)

@@ -31,15 +31,12 @@ extern "C" {
 #endif
 
 /* Changes when a plugin must be compiled again. */
-#define QV_CONTENDER_ABI 1u
+#define QV_CONTENDER_ABI 2u
 
 /* Receives may have source QV_SRC_ANY. Without it the bench leaves such cases out. */
 #define QV_CONTENDER_ANY_SOURCE 1u
 /* Receives may ignore bits of the tag (any mask). Without it the bench leaves such cases out. */
 #define QV_CONTENDER_ANY_TAG 2u
-
-/* Returned by post and arrive when there is no memory: the case ends for this contender. */
-#define QV_CONTENDER_FAILED ((void *)(uintptr_t)1)
 
 struct qv_contender {
 	uint32_t abi;     /* QV_CONTENDER_ABI */
@@ -61,13 +58,17 @@ struct qv_contender {
 	/* Make the node a message: its tag and its sender. */
 	void (*msg_init)(void *node, uint64_t tag, uint32_t src);
 
-	/* Post the receive `node`: the message that it takes, removed from its queue, or NULL when
-	 * there is none and the receive has been queued. */
-	void *(*post)(void *engine, void *node);
+	/* The two calls that are timed have the shape of qv_match_post and qv_match_deliver. They
+	 * return 0, or anything else on an error (no memory, say), which ends the case for this
+	 * contender; *matched is written where they return 0. */
 
-	/* The message `node` arrives: the receive that takes it, removed from its queue, or NULL
-	 * when there is none and the message has been queued. */
-	void *(*arrive)(void *engine, void *node);
+	/* Post the receive `node`. *matched: the message that it takes, removed from its queue, or
+	 * NULL when there is none and the receive has been queued. */
+	int (*post)(void *engine, void *node, void **matched);
+
+	/* The message `node` arrives. *matched: the receive that takes it, removed from its queue,
+	 * or NULL when there is none and the message has been queued. */
+	int (*arrive)(void *engine, void *node, void **matched);
 
 	/* Remove a queued receive. 0, or -1 if it is not queued. May be NULL: never called then. */
 	int (*cancel)(void *engine, void *node);
