@@ -53,6 +53,9 @@ enum qv_way {
 	QV_WAY_LIST, /* LIST */
 	/* HASH, `only` is set, its class compares sources, and its links are the first ones */
 	QV_WAY_ONLY,
+	/* HASH, one index, not strong, no log. Posted: it may have receives of other classes, or
+	 * from any source. Unexpected: the list in order may be there, too */
+	QV_WAY_WIDE,
 	QV_WAY_MANY, /* HASH otherwise */
 };
 
@@ -84,7 +87,7 @@ struct qv_line {
 	uint32_t tolerance; /* how often the limit of the debt has been doubled for a short queue */
 	uint32_t last;      /* LIST: where the last walk ended: a change is a misprediction */
 	uint32_t iterated;  /* LIST: distance from the head that was last iterated to */
-	uint32_t active;    /* HASH: indexes in use (posted: that have entries) and the log */
+	uint32_t active;    /* HASH: indexes in use and the log */
 	uint64_t rejected;  /* entries compared that did not fit */
 	uint64_t peeked;    /* and those that did without being matched */
 	uint64_t flips;     /* changes of mode */
@@ -105,13 +108,23 @@ struct qv_line {
 	uint64_t wanted_ignore;
 	uint32_t wanted_any;
 	/* Unexpected, if QV_ORDER_ACTIVE: the ends of the list in order; tail at its last use. */
-	uint64_t *oldest, *newest;
+	uint64_t order[2];
 	uint64_t order_used;
 	uint32_t order_pays; /* an index of a class has had few keys: walk instead, while short */
 	uint32_t far; /* unexpected: searches since the last tick that no index answered at once */
 	uint64_t log_used;  /* tail at the last search in the log */
 	uint64_t log_debt;  /* posted: cost of the log. unexpected: of scans without a log */
 	uint64_t log_limit; /* posted: how many times its price a new choice must be worth */
+
+	/*
+	 * Posted: an index that has receives of narrower classes, too; NULL if there is none. It
+	 * takes all that it can. What was met there and did not fit since the last tick, or so.
+	 */
+	struct qv_index *wide;
+	struct qv_index *in_use[QV_N_CLASSES]; /* those of `active` */
+	uint32_t n_in_use;
+	uint32_t strayed;
+	uint32_t apart, apart_next; /* how often classes get their own indexes before the next */
 
 	uint8_t credit[QV_N_CLASSES]; /* posted: how firmly an empty class holds its index */
 	struct qv_vlist log;
@@ -223,14 +236,22 @@ int qv_line_tick(struct qv_auto *a, struct qv_line *q);
 void qv_line_set_active(struct qv_line *q, uint32_t active);
 /* mode, only or the table of only has changed. */
 void qv_line_set_way(struct qv_line *q);
+/* Upkeep of an index in use for n entries. Without memory buckets get longer; the next tick tries
+ * again. */
+void qv_line_fit_index(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint32_t n);
 /* An insertion met too many keys in one bucket of ix: change its hash, once. */
 void qv_line_harden(struct qv_auto *a, struct qv_line *q, struct qv_index *ix);
 
-/* An insertion has looked at so many heads. */
-QV_INLINE void qv_line_met(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint32_t seen)
+/* The insertion of e has looked at so many heads. */
+QV_INLINE void qv_line_met(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint64_t *e,
+			   uint32_t seen)
 {
+	int joined;
+
 	if (qv_likely(!seen))
 		return;
+	joined = qv_links(ix, q->side, e)[QV_PEER] != (uintptr_t)e;
+	ix->beside += seen > (uint32_t)joined;
 	q->rejected += seen;
 	if (qv_unlikely(seen > QV_BUCKET_MAX))
 		qv_line_harden(a, q, ix);
@@ -241,7 +262,7 @@ QV_INLINE void qv_line_insert(struct qv_auto *a, struct qv_line *q, struct qv_in
 {
 	uint64_t *slot = qv_index_slot_of(ix, side, e);
 
-	qv_line_met(a, q, ix, qv_index_insert_at(ix, side, slot, e));
+	qv_line_met(a, q, ix, e, qv_index_insert_at(ix, side, slot, e));
 }
 
 /* Entries that are hashed and prefetched together when a queue is indexed. */
@@ -278,11 +299,35 @@ void qv_line_collect_done(struct qv_auto *a, const struct qv_line *q, struct qv_
 /* Call fn for each entry, in no order. */
 void qv_line_each(const struct qv_line *q, void (*fn)(void *ctx, uint64_t *e), void *ctx);
 
-/* qv_auto_posted.c: the posted queue in HASH. */
+/* qv_auto_fill.c, qv_auto_posted.c: the posted queue in HASH. */
 
 int qv_posted_fill(struct qv_auto *a, struct qv_line *q);
 int qv_posted_insert(struct qv_auto *a, struct qv_line *q, uint64_t *e);
+/* Whether ix, which is in use, is where such a receive goes. */
+QV_INLINE int qv_posted_takes(const struct qv_index *ix, uint64_t ignore, uint32_t src)
+{
+	uint32_t named = 0u - (src < QV_SRC_ANY);
+
+	return (((ignore ^ ~ix->keep) & (ix->keep | (uint64_t)(int64_t)ix->strict)) |
+		((named ^ ix->src_keep) & (ix->src_keep | (uint32_t)ix->strict))) == 0;
+}
+
+/* Where a receive goes and is: NULL if its class has no index. */
+struct qv_index *qv_posted_class(struct qv_line *q, uint64_t ignore, uint32_t src);
+/* A wide index has not paid: wait longer before the next. */
+void qv_posted_keep_apart(struct qv_line *q);
+/* Receives that share a key in the wide index are too many: index each class by itself. */
+void qv_posted_split(struct qv_auto *a, struct qv_line *q);
 void qv_posted_find(struct qv_line *q, uint64_t tag, uint32_t src, struct qv_found *f);
+
+/* So many receives that did not fit, met in the wide index in a tick, cost what others would. */
+#define QV_STRAYED_MANY 192
+
+/* The same, since the last tick, has cost what indexing anew would. */
+QV_INLINE int qv_posted_is_astray(const struct qv_line *q)
+{
+	return q->strayed > QV_STRAYED_MANY + 3 * (uint64_t)qv_line_len(q);
+}
 /* Take f->e out of its index; the caller counts. */
 void qv_posted_remove(struct qv_line *q, const struct qv_found *f);
 void qv_posted_upkeep(struct qv_auto *a, struct qv_line *q);
@@ -299,32 +344,23 @@ uint64_t *qv_order_find(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32
 
 #define QV_ORDER_MAX 24
 
+/* A ring of the messages' links, closed by q->order. */
 QV_INLINE void qv_order_join(struct qv_line *q, uint64_t *e)
 {
-	uint64_t *links = e + QV_MSG_ORDER;
+	uint64_t *links = e + QV_MSG_ORDER, *newest = qv_entry(q->order[QV_OLDER]);
 
-	links[QV_YOUNGER] = 0;
-	links[QV_OLDER] = (uintptr_t)q->newest;
-	if (q->newest)
-		(q->newest + QV_MSG_ORDER)[QV_YOUNGER] = (uintptr_t)e;
-	else
-		q->oldest = e;
-	q->newest = e;
+	links[QV_YOUNGER] = (uintptr_t)q->order;
+	links[QV_OLDER] = (uintptr_t)newest;
+	newest[QV_YOUNGER] = (uintptr_t)links;
+	q->order[QV_OLDER] = (uintptr_t)links;
 }
 
-QV_INLINE void qv_order_leave(struct qv_line *q, const uint64_t *e)
+QV_INLINE void qv_order_leave(const uint64_t *e)
 {
 	const uint64_t *links = e + QV_MSG_ORDER;
-	uint64_t *younger = qv_entry(links[QV_YOUNGER]), *older = qv_entry(links[QV_OLDER]);
 
-	if (younger)
-		(younger + QV_MSG_ORDER)[QV_OLDER] = (uintptr_t)older;
-	else
-		q->newest = older;
-	if (older)
-		(older + QV_MSG_ORDER)[QV_YOUNGER] = (uintptr_t)younger;
-	else
-		q->oldest = younger;
+	qv_entry(links[QV_YOUNGER])[QV_OLDER] = links[QV_OLDER];
+	qv_entry(links[QV_OLDER])[QV_YOUNGER] = links[QV_YOUNGER];
 }
 
 /* qv_auto_unexpected.c: the unexpected queue in HASH. */

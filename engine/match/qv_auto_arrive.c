@@ -22,12 +22,19 @@ static QV_COLD struct qv_recv *arrive_sticky(struct qv_auto *a, uint64_t *e)
 	return qv_recv_of(e);
 }
 
+static struct qv_recv *arrive_walk(struct qv_auto *a, uint64_t tag, uint32_t src);
+
 /* Whatever the indexes. */
 static QV_APART struct qv_recv *arrive_any(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	struct qv_line *q = &a->posted;
 	struct qv_found f;
 
+	if (qv_unlikely(qv_posted_is_astray(q))) {
+		qv_posted_split(a, q);
+		if (q->mode == QV_AUTO_LIST) /* no memory for new indexes */
+			return arrive_walk(a, tag, src);
+	}
 	qv_posted_find(q, tag, src, &f);
 	if (!f.e)
 		return arrive_missed(a);
@@ -47,20 +54,19 @@ QV_INLINE struct qv_recv *arrive_found(struct qv_auto *a, uint64_t *e, uint64_t 
 	if (qv_unlikely(qv_recv_of(e)->flags & QV_RECV_STICKY))
 		return arrive_sticky(a, e);
 	qv_index_pop(ix, QV_POSTED, link, e);
-	if (!q->only && qv_unlikely(--ix->live == 0))
-		qv_line_set_active(q, q->active & ~(1u << (ix - q->ix)));
+	ix->live--; /* of no meaning if it is the only one */
 	qv_line_leave(q);
 	return qv_recv_of(e);
 }
 
-/* Several classes: the oldest of what each would give. The log takes the longer way. */
-QV_INLINE struct qv_recv *arrive_classes(struct qv_auto *a, uint64_t tag, uint32_t src)
+/* Several classes: the oldest of what each would give. */
+static QV_APART struct qv_recv *arrive_contest(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	struct qv_line *q = &a->posted;
 	uint64_t *best = NULL, *best_link = NULL;
 	struct qv_index *best_ix = NULL;
 
-	if (qv_unlikely(q->active & QV_UNUSUAL))
+	if (qv_unlikely(q->wide != NULL))
 		return arrive_any(a, tag, src);
 	for (uint32_t rest = q->active; rest; rest &= rest - 1) {
 		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
@@ -74,6 +80,66 @@ QV_INLINE struct qv_recv *arrive_classes(struct qv_auto *a, uint64_t tag, uint32
 		best_ix = ix;
 	}
 	return best ? arrive_found(a, best, best_link, best_ix) : arrive_missed(a);
+}
+
+/* Where several classes have something in the key's bucket, or not what fits. */
+static QV_APART struct qv_recv *arrive_far(struct qv_auto *a, uint64_t tag, uint32_t src)
+{
+	if (a->posted.active & QV_UNUSUAL || a->posted.wide)
+		return arrive_any(a, tag, src);
+	return arrive_contest(a, tag, src);
+}
+
+/* The receive at e, the head that *link points to in ix, is the answer if it fits. */
+QV_INLINE enum qv_short arrive_head(struct qv_line *q, struct qv_index *ix, uint64_t *link,
+				    uint64_t *e, uint64_t tag, uint32_t src, struct qv_recv **recv)
+{
+	if (qv_unlikely(!recv_takes(e, tag, src)))
+		return QV_SHORT_FAR;
+	qv_index_pop(ix, QV_POSTED, link, e);
+	ix->live--; /* of no meaning if it is the only one */
+	*recv = qv_recv_of(e);
+	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
+}
+
+/* Several classes. Mostly no more than one has anything in the key's bucket: no branch asks which.
+ */
+QV_INLINE enum qv_short arrive_classes(struct qv_line *q, uint64_t tag, uint32_t src,
+				       struct qv_recv **recv)
+{
+	uint64_t src_hash = src * QV_MUL_SRC;
+	uintptr_t word = 0, link = 0, owner = 0;
+	uint32_t buckets = 0;
+
+	if (qv_unlikely(q->active & QV_UNUSUAL))
+		return QV_SHORT_FAR;
+	for (uint32_t i = 0; i < q->n_in_use; i++) {
+		struct qv_index *ix = q->in_use[i];
+		uint64_t keep = (uint64_t)(int32_t)ix->src_keep;
+		uint64_t hash = (tag & ix->keep) * QV_MUL_TAG + (src_hash & keep);
+		uint64_t *slot = ix->slots + (hash >> ix->shift);
+		uintptr_t used = 0 - (uintptr_t)(*slot != 0);
+
+		word |= *slot;
+		link |= (uintptr_t)slot & used;
+		owner |= (uintptr_t)ix & used;
+		buckets -= (uint32_t)used;
+	}
+	if (!buckets)
+		return QV_SHORT_MISS;
+	if (qv_unlikely(buckets > 1))
+		return QV_SHORT_FAR;
+	return arrive_head(q, (struct qv_index *)owner, qv_entry(link), qv_entry(word), tag, src,
+			   recv);
+}
+
+/* One index, of receives of several classes, or from any source. */
+QV_INLINE enum qv_short arrive_wide(struct qv_line *q, uint64_t tag, uint32_t src,
+				    struct qv_recv **recv)
+{
+	uint64_t *slot = qv_index_weak_slot(q->only, tag, src), *e = qv_entry(*slot);
+
+	return e ? arrive_head(q, q->only, slot, e, tag, src, recv) : QV_SHORT_MISS;
 }
 
 /* One class: a bucket of several keys, a key of several receives, a sticky one. */
@@ -110,18 +176,51 @@ static struct qv_recv *arrive_walk(struct qv_auto *a, uint64_t tag, uint32_t src
 	return r;
 }
 
-QV_INLINE struct qv_recv *arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src)
+/* NULL: a miss, counted. */
+static QV_APART struct qv_recv *arrive_other(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	switch (a->posted.way) {
 	case QV_WAY_LIST: return arrive_walk(a, tag, src);
 	case QV_WAY_ONLY: return arrive_indexed(a, tag, src);
-	default: return arrive_classes(a, tag, src);
+	default: return arrive_far(a, tag, src);
 	}
+}
+
+/* Apart from each other, so that each saves the registers only that it needs. */
+QV_INLINE struct qv_recv *arrive_end(struct qv_auto *a, uint64_t tag, uint32_t src,
+				     enum qv_short end, struct qv_recv *r)
+{
+	switch (end) {
+	case QV_SHORT_HIT: return r;
+	case QV_SHORT_LAST: return qv_auto_arrive_last(a, r);
+	case QV_SHORT_MISS: return arrive_missed(a);
+	default: return arrive_other(a, tag, src);
+	}
+}
+
+static QV_APART struct qv_recv *arrive_in_wide(struct qv_auto *a, uint64_t tag, uint32_t src)
+{
+	struct qv_recv *r = NULL;
+	enum qv_short end = arrive_wide(&a->posted, tag, src, &r);
+
+	return arrive_end(a, tag, src, end, r);
+}
+
+static QV_APART struct qv_recv *arrive_in_classes(struct qv_auto *a, uint64_t tag, uint32_t src)
+{
+	struct qv_recv *r = NULL;
+	enum qv_short end = arrive_classes(&a->posted, tag, src, &r);
+
+	return arrive_end(a, tag, src, end, r);
 }
 
 struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
-	return arrive_search(a, tag, src);
+	switch (a->posted.way) {
+	case QV_WAY_WIDE: return arrive_in_wide(a, tag, src);
+	case QV_WAY_MANY: return arrive_in_classes(a, tag, src);
+	default: return arrive_other(a, tag, src);
+	}
 }
 
 /* Unexpected messages: append. */
@@ -151,7 +250,7 @@ QV_INLINE void queue_in(struct qv_auto *a, struct qv_line *q, int i, struct qv_m
 		return;
 	}
 	ix->crowded++;
-	qv_line_met(a, q, ix, qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
+	qv_line_met(a, q, ix, msg->priv, qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
 }
 
 _Static_assert(QV_N_VIEWS == 4, "queue_indexes names each");
@@ -174,23 +273,35 @@ static int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
 	return QV_OK;
 }
 
+/* In HASH, one index. */
+QV_INLINE int queue_wide(struct qv_auto *a, struct qv_msg *msg)
+{
+	struct qv_line *q = &a->unexpected;
+	struct qv_index *ix = q->in_use[0];
+	uint64_t *slot = qv_index_weak_slot(ix, msg->tag, msg->src);
+
+	if (q->active & QV_ORDER_ACTIVE)
+		qv_order_join(q, msg->priv);
+	if (qv_likely(!*slot)) {
+		fill_slot(q, slot, msg->priv, msg->priv + ix->word);
+		return QV_OK;
+	}
+	msg->priv[QV_SEQ] = joined(q);
+	ix->crowded++;
+	qv_line_met(a, q, ix, msg->priv, qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
+	return QV_OK;
+}
+
 int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg)
 {
 	struct qv_line *q = &a->unexpected;
-	uint32_t seen;
 
 	if (qv_unlikely(tick_is_due(q)) && qv_line_tick(a, q))
 		return QV_ENOMEM;
 	switch (q->way) {
 	case QV_WAY_LIST: list_append(q, msg->priv); return QV_OK;
 	case QV_WAY_ONLY:
-		msg->priv[QV_SEQ] = q->tail;
-		seen = qv_index_insert_at(q->only, QV_UNEXPECTED, only_slot(q, msg->tag, msg->src),
-					  msg->priv);
-		q->only->crowded++;
-		qv_line_met(a, q, q->only, seen);
-		joined(q);
-		return QV_OK;
+	case QV_WAY_WIDE: return queue_wide(a, msg);
 	default: return queue_indexes(a, msg);
 	}
 }
@@ -199,6 +310,11 @@ int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg)
 
 int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
+	if (a->unexpected.way == QV_WAY_WIDE && !tick_is_due(&a->unexpected)) {
+		a->base.stats.arrived++;
+		*recv = NULL;
+		return queue_wide(a, msg);
+	}
 	if (qv_auto_queue_append(a, msg))
 		return QV_ENOMEM;
 	a->base.stats.arrived++;
@@ -206,9 +322,9 @@ int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv
 	return QV_OK;
 }
 
-int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+static QV_APART int deliver_other(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
-	struct qv_recv *r = arrive_search(a, msg->tag, msg->src);
+	struct qv_recv *r = arrive_other(a, msg->tag, msg->src);
 
 	if (!r) {
 		a->base.stats.arrived--;
@@ -216,6 +332,42 @@ int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv
 	}
 	*recv = r;
 	return QV_OK;
+}
+
+QV_INLINE int deliver_end(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv,
+			  enum qv_short end, struct qv_recv *r)
+{
+	switch (end) {
+	case QV_SHORT_HIT: *recv = r; return QV_OK;
+	case QV_SHORT_LAST: *recv = r; return qv_auto_deliver_last(a);
+	case QV_SHORT_MISS: return qv_auto_deliver_append(a, msg, recv);
+	default: return deliver_other(a, msg, recv);
+	}
+}
+
+static QV_APART int deliver_in_wide(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+{
+	struct qv_recv *r = NULL;
+	enum qv_short end = arrive_wide(&a->posted, msg->tag, msg->src, &r);
+
+	return deliver_end(a, msg, recv, end, r);
+}
+
+static QV_APART int deliver_in_classes(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+{
+	struct qv_recv *r = NULL;
+	enum qv_short end = arrive_classes(&a->posted, msg->tag, msg->src, &r);
+
+	return deliver_end(a, msg, recv, end, r);
+}
+
+int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+{
+	switch (a->posted.way) {
+	case QV_WAY_WIDE: return deliver_in_wide(a, msg, recv);
+	case QV_WAY_MANY: return deliver_in_classes(a, msg, recv);
+	default: return deliver_other(a, msg, recv);
+	}
 }
 
 /* The message that a walk of the list finds, or NULL; in *hashed: the list has become indexes. */

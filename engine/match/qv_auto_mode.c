@@ -23,15 +23,24 @@
 /* The same while the ring or a table has as many places as this: half a megabyte or more. */
 #define WINDOW_BIG 16
 #define BIG        65536
+/* So many insertions in a tick that meet other keys cost more than a larger table. */
+#define BESIDE_MANY 3
+/* Up to so many entries memory is no matter. */
+#define SMALL 16384
 
 void qv_line_set_active(struct qv_line *q, uint32_t active)
 {
 	uint32_t indexes = active & QV_INDEXES;
 
 	active &= ~QV_STRONG_ACTIVE;
-	for (uint32_t rest = indexes; rest; rest &= rest - 1)
-		if (q->ix[__builtin_ctz(rest)].strong)
+	q->n_in_use = 0;
+	for (uint32_t rest = indexes; rest; rest &= rest - 1) {
+		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
+
+		q->in_use[q->n_in_use++] = ix;
+		if (ix->strong)
 			active |= QV_STRONG_ACTIVE;
+	}
 	if (q->only)
 		q->only->used = q->tail;
 	q->active = active;
@@ -41,21 +50,29 @@ void qv_line_set_active(struct qv_line *q, uint32_t active)
 	qv_line_set_way(q);
 }
 
+/* The table of `only` and its bits are copied into the line. */
+static void set_only(struct qv_line *q, const struct qv_index *ix)
+{
+	q->way = QV_WAY_ONLY;
+	q->slots = ix->slots;
+	q->shift = ix->shift;
+	q->keep = ix->keep;
+	q->ignore = ~ix->keep;
+}
+
 void qv_line_set_way(struct qv_line *q)
 {
 	const struct qv_index *ix = q->only;
+	uint16_t links = q->side == QV_POSTED ? QV_RECV_LINKS : QV_MSG_LINKS;
 
-	if (q->mode == QV_AUTO_LIST) {
+	if (q->mode == QV_AUTO_LIST)
 		q->way = QV_WAY_LIST;
-	} else if (!ix || !ix->src_keep || (q->side == QV_UNEXPECTED && ix->word != QV_MSG_LINKS)) {
+	else if (ix && ix->src_keep && ix != q->wide && ix->word == links)
+		set_only(q, ix);
+	else if (ix || (q->side == QV_UNEXPECTED && q->n_in_use == 1 && !(q->active & QV_UNUSUAL)))
+		q->way = QV_WAY_WIDE;
+	else
 		q->way = QV_WAY_MANY;
-	} else {
-		q->way = QV_WAY_ONLY;
-		q->slots = ix->slots;
-		q->shift = ix->shift;
-		q->keep = ix->keep;
-		q->ignore = ~ix->keep;
-	}
 }
 
 /* Forget what HASH has built. Tables that are not active have no entries. */
@@ -64,6 +81,7 @@ static void drop_indexes(struct qv_line *q)
 	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1)
 		qv_index_clear(&q->ix[__builtin_ctz(rest)]);
 	qv_vlist_clear(&q->log);
+	q->wide = NULL;
 	qv_line_set_active(q, 0);
 }
 
@@ -134,6 +152,7 @@ void qv_line_emptied(struct qv_line *q)
 	if (!big && ++q->empties < q->empties_max)
 		return;
 	/* No entries, so the tables are all zero: nothing to clear. */
+	q->wide = NULL;
 	qv_line_set_active(q, 0);
 	enter_list(q, 0);
 }
@@ -146,6 +165,21 @@ QV_COLD void qv_line_harden(struct qv_auto *a, struct qv_line *q, struct qv_inde
 	if (q->only == ix)
 		ix->live = qv_line_len(q) + 1; /* and the one that is being inserted */
 	qv_line_set_active(q, q->active);
+}
+
+/*
+ * The hash is good for keys that are counted up, and no worse than chance for others. Where it is
+ * no better in a table that is short of no memory, a larger one helps.
+ */
+void qv_line_fit_index(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint32_t n)
+{
+	uint64_t most = (uint64_t)n * (n <= SMALL ? 8 : 3);
+
+	if (ix->beside >= BESIDE_MANY && 2 * (uint64_t)qv_index_slots(ix) <= most)
+		(void)qv_index_grow(ix, q->side, &a->base.mem);
+	else
+		(void)qv_index_reserve(ix, q->side, &a->base.mem, n);
+	ix->beside = 0;
 }
 
 static int is_big(const struct qv_line *q)

@@ -14,7 +14,7 @@ int qv_order_is_on(struct qv_auto *a, struct qv_line *q)
 	v = qv_line_collect(a, q);
 	if (!v)
 		return 0;
-	q->oldest = q->newest = NULL;
+	q->order[QV_YOUNGER] = q->order[QV_OLDER] = (uintptr_t)q->order;
 	for (uint32_t i = 0; i < n; i++)
 		qv_order_join(q, v[i].e);
 	qv_line_collect_done(a, q, v);
@@ -29,10 +29,12 @@ void qv_order_drop(struct qv_line *q)
 
 uint64_t *qv_order_find(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32_t src)
 {
-	uint64_t *e = q->oldest;
-
 	q->order_used = q->tail;
-	for (; e && !msg_fits(e, tag, ignore, src); e = qv_entry((e + QV_MSG_ORDER)[QV_YOUNGER]))
+	for (uint64_t *at = qv_entry(q->order[QV_YOUNGER]); at != q->order;
+	     at = qv_entry(at[QV_YOUNGER])) {
+		if (msg_fits(at - QV_MSG_ORDER, tag, ignore, src))
+			return at - QV_MSG_ORDER;
 		q->rejected++;
-	return e;
+	}
+	return NULL;
 }

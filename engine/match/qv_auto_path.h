@@ -24,11 +24,29 @@ QV_INLINE int recv_fits(const uint64_t *e, uint64_t tag, uint32_t src)
 	return qv_accepts(r->tag, r->ignore, r->src, tag, src);
 }
 
+/* The same, for receives of which no one knows whether they name a source: no branch asks that. 0
+ * for sticky ones, too. */
+QV_INLINE int recv_takes(const uint64_t *e, uint64_t tag, uint32_t src)
+{
+	const struct qv_recv *r = qv_recv_of(e);
+	uint32_t any = 0u - (r->src == QV_SRC_ANY);
+
+	return (((r->tag ^ tag) & ~r->ignore) | ((recv_word(r) ^ src) & ~(uint64_t)any)) == 0;
+}
+
 QV_INLINE int msg_fits(const uint64_t *e, uint64_t tag, uint64_t ignore, uint32_t src)
 {
 	const struct qv_msg *msg = qv_msg_of(e);
 
 	return qv_accepts(tag, ignore, src, msg->tag, msg->src);
+}
+
+QV_INLINE int msg_takes(const uint64_t *e, uint64_t tag, uint64_t ignore, uint32_t src)
+{
+	const struct qv_msg *msg = qv_msg_of(e);
+	uint32_t named = 0u - (src != QV_SRC_ANY);
+
+	return (((msg->tag ^ tag) & ~ignore) | ((msg->src ^ src) & named)) == 0;
 }
 
 /* An entry has been put where it belongs, or is about to be. Returns its sequence number. */
@@ -122,7 +140,7 @@ QV_INLINE enum qv_short arrive_try(struct qv_line *q, uint64_t tag, uint32_t src
 		return QV_SHORT_MISS;
 	if (q->way == QV_WAY_ONLY)
 		return arrive_only(q, tag, src, recv);
-	if (q->way == QV_WAY_MANY)
+	if (q->way != QV_WAY_LIST)
 		return QV_SHORT_FAR;
 	r = qv_recv_of(qv_line_at(q, 0));
 	if (((r->tag ^ tag) & ~r->ignore) != 0 ||
@@ -159,7 +177,7 @@ QV_INLINE int queue_try(struct qv_line *q, struct qv_msg *msg)
 {
 	uint64_t *slot;
 
-	if (qv_unlikely(tick_is_due(q)) || q->way == QV_WAY_MANY)
+	if (qv_unlikely(tick_is_due(q)) || q->way >= QV_WAY_WIDE)
 		return 0;
 	if (q->way == QV_WAY_LIST) {
 		list_append(q, msg->priv);
@@ -204,7 +222,7 @@ QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg
 
 	if (qv_unlikely(tick_is_due(q)))
 		return qv_auto_post_append(a, recv, msg);
-	if (q->way == QV_WAY_MANY)
+	if (q->way >= QV_WAY_WIDE)
 		return qv_auto_post_classes(a, recv, msg);
 	if (q->way == QV_WAY_LIST) {
 		list_append(q, recv->priv);
@@ -249,7 +267,7 @@ QV_INLINE enum qv_short post_try(struct qv_line *q, const struct qv_recv *recv, 
 		return QV_SHORT_MISS;
 	if (q->way == QV_WAY_ONLY)
 		return post_only(q, recv, msg);
-	if (q->way == QV_WAY_MANY)
+	if (q->way != QV_WAY_LIST)
 		return QV_SHORT_FAR;
 	m = qv_msg_of(qv_line_at(q, 0));
 	if (((m->tag ^ recv->tag) & ~recv->ignore) != 0 ||

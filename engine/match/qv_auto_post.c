@@ -25,8 +25,22 @@ static QV_APART int post_beside(struct qv_auto *a, struct qv_recv *recv, struct 
 
 	recv->priv[QV_SEQ] = q->tail;
 	ix->live++; /* of no meaning if it is the only one */
-	qv_line_met(a, q, ix, qv_index_insert_at(ix, QV_POSTED, slot, recv->priv));
+	qv_line_met(a, q, ix, recv->priv, qv_index_insert_at(ix, QV_POSTED, slot, recv->priv));
 	joined(q);
+	*msg = NULL;
+	return QV_OK;
+}
+
+/* In HASH, into ix. */
+QV_INLINE int post_into(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+			struct qv_index *ix)
+{
+	uint64_t *slot = qv_index_weak_slot(ix, recv->tag, recv->src);
+
+	if (qv_unlikely(*slot != 0))
+		return post_beside(a, recv, msg, ix, slot);
+	ix->live++; /* of no meaning if it is the only one */
+	fill_slot(&a->posted, slot, recv->priv, recv->priv + QV_RECV_LINKS);
 	*msg = NULL;
 	return QV_OK;
 }
@@ -35,26 +49,20 @@ static QV_APART int post_beside(struct qv_auto *a, struct qv_recv *recv, struct 
 int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->posted;
-	uint32_t rest = q->active;
-	struct qv_index *ix;
-	uint64_t *slot;
+	uint64_t ignore = recv->ignore;
+	uint32_t src = recv->src;
+	uintptr_t taker = 0;
 
-	if (qv_unlikely(rest & QV_UNUSUAL))
+	if (qv_unlikely(q->active & QV_UNUSUAL))
 		return post_slow(a, recv, msg);
-	for (;; rest &= rest - 1) {
-		if (!rest)
-			return post_slow(a, recv, msg);
-		ix = &q->ix[__builtin_ctz(rest)];
-		if (qv_index_is_class(ix, recv->ignore, recv->src))
-			break;
+	for (uint32_t i = 0; i < q->n_in_use; i++) {
+		const struct qv_index *ix = q->in_use[i];
+
+		taker |= (uintptr_t)ix & (0 - (uintptr_t)qv_posted_takes(ix, ignore, src));
 	}
-	slot = qv_index_weak_slot(ix, recv->tag, recv->src);
-	if (qv_unlikely(*slot != 0))
-		return post_beside(a, recv, msg, ix, slot);
-	ix->live++;
-	fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
-	*msg = NULL;
-	return QV_OK;
+	if (qv_unlikely(!taker))
+		return post_slow(a, recv, msg);
+	return post_into(a, recv, msg, (struct qv_index *)taker);
 }
 
 int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
@@ -93,17 +101,18 @@ static QV_APART int post_any(struct qv_auto *a, struct qv_recv *recv, struct qv_
 	return QV_OK;
 }
 
-/* The index of this class, else one of a wider class, or NULL. */
+/* The index of this class, else that of a wider class in which the fewest messages share a key, or
+ * NULL. */
 QV_INLINE struct qv_index *index_for(struct qv_line *q, uint64_t ignore, uint32_t src)
 {
 	struct qv_index *wider = NULL;
 
-	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1) {
-		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
+	for (uint32_t i = 0; i < q->n_in_use; i++) {
+		struct qv_index *ix = q->in_use[i];
 
 		if (qv_index_is_class(ix, ignore, src))
 			return ix;
-		if (!wider && qv_index_is_wider(ix, ignore, src))
+		if (qv_index_is_wider(ix, ignore, src) && (!wider || ix->calm > wider->calm))
 			wider = ix;
 	}
 	return wider;
@@ -123,8 +132,8 @@ QV_INLINE void leave_index(struct qv_line *q, int i, const struct qv_index *but,
 
 _Static_assert(QV_N_VIEWS == 4, "post_indexed names each");
 
-/* One or several indexes. All that the receive accepts has one key in the one that is chosen; there
- * the first of the key is the answer, if it fits. */
+/* Several indexes. All that the receive accepts has one key in the one that is chosen; there the
+ * first of the key is the answer, if it fits. */
 static QV_APART int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->unexpected;
@@ -140,7 +149,7 @@ static QV_APART int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct
 			    recv->tag, recv->src, &link, &q->rejected);
 	if (!e)
 		return qv_auto_post_append(a, recv, msg);
-	if (!msg_fits(e, recv->tag, recv->ignore, recv->src))
+	if (qv_unlikely(!msg_takes(e, recv->tag, recv->ignore, recv->src)))
 		return post_any(a, recv, msg);
 	qv_index_pop(ix, QV_UNEXPECTED, link, e);
 	leave_index(q, 0, ix, e);
@@ -148,13 +157,54 @@ static QV_APART int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct
 	leave_index(q, 2, ix, e);
 	leave_index(q, 3, ix, e);
 	if (q->active & QV_ORDER_ACTIVE)
-		qv_order_leave(q, e);
+		qv_order_leave(e);
 	*msg = qv_msg_of(e);
-	qv_line_leave(q);
-	return QV_OK;
+	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a) : QV_OK;
 }
 
-static int post_walk(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+/* One index and the list in order, for a receive that the index is of no use for. */
+static QV_APART int post_ordered(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->unexpected;
+	uint64_t *e;
+
+	if (qv_line_len(q) > QV_ORDER_MAX)
+		return post_any(a, recv, msg);
+	q->far++;
+	e = qv_order_find(q, recv->tag, recv->ignore, recv->src);
+	if (!e)
+		return qv_auto_post_append(a, recv, msg);
+	qv_index_remove(q->in_use[0], QV_UNEXPECTED, 0, e);
+	qv_order_leave(e);
+	*msg = qv_msg_of(e);
+	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a) : QV_OK;
+}
+
+/* One index. */
+QV_INLINE int post_wide(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->unexpected;
+	struct qv_index *ix = q->in_use[0];
+	uint64_t *slot, *e;
+
+	if (!qv_index_is_wider(ix, recv->ignore, recv->src))
+		return q->active & QV_ORDER_ACTIVE ? post_ordered(a, recv, msg)
+						   : post_any(a, recv, msg);
+	ix->used = q->tail;
+	slot = qv_index_weak_slot(ix, recv->tag, recv->src);
+	e = qv_entry(*slot);
+	if (!e)
+		return qv_auto_post_append(a, recv, msg);
+	if (qv_unlikely(!msg_takes(e, recv->tag, recv->ignore, recv->src)))
+		return post_any(a, recv, msg);
+	qv_index_pop(ix, QV_UNEXPECTED, slot, e);
+	if (q->active & QV_ORDER_ACTIVE)
+		qv_order_leave(e);
+	*msg = qv_msg_of(e);
+	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a) : QV_OK;
+}
+
+static QV_APART int post_walk(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->unexpected;
 	uint32_t n = qv_line_len(q), pos = 0;
@@ -177,6 +227,10 @@ static int post_walk(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **ms
 
 int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
-	return a->unexpected.way == QV_WAY_LIST ? post_walk(a, recv, msg)
-						: post_indexed(a, recv, msg);
+	switch (a->unexpected.way) {
+	case QV_WAY_LIST: return post_walk(a, recv, msg);
+	case QV_WAY_ONLY:
+	case QV_WAY_WIDE: return post_wide(a, recv, msg);
+	default: return post_indexed(a, recv, msg);
+	}
 }

@@ -29,7 +29,7 @@
 #define WARY_MAX     128
 /* Appends after which the indexes are those that the traffic needs. */
 #define SETTLED       256
-#define FAR_MANY      12
+#define FAR_MANY      40
 #define MANY_INDEXES  3
 #define TOLERANCE_MAX 4
 /* Appends without a search until an index or the log goes. */
@@ -84,7 +84,8 @@ int qv_unexpected_fill(struct qv_auto *a, struct qv_line *q, uint64_t ignore, ui
 
 			if (qv_unlikely(ix->strong != strong)) /* since the last entry */
 				slots[i] = qv_index_slot_of(ix, QV_UNEXPECTED, e);
-			qv_line_met(a, q, ix, qv_index_insert_at(ix, QV_UNEXPECTED, slots[i], e));
+			qv_line_met(a, q, ix, e,
+				    qv_index_insert_at(ix, QV_UNEXPECTED, slots[i], e));
 		}
 	}
 	return QV_OK;
@@ -282,7 +283,7 @@ void qv_unexpected_remove(struct qv_line *q, const struct qv_found *f)
 			qv_index_remove(ix, QV_UNEXPECTED, 1, f->e);
 	}
 	if (q->active & QV_ORDER_ACTIVE)
-		qv_order_leave(q, f->e);
+		qv_order_leave(f->e);
 	if (q->active & QV_LOG_ACTIVE)
 		qv_vlist_remove(&q->log, f->e);
 }
@@ -355,8 +356,7 @@ void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 			qv_line_set_active(q, q->active & ~(1u << i));
 			continue;
 		}
-		/* Without memory buckets get longer; the next tick tries again. */
-		(void)qv_index_reserve(ix, QV_UNEXPECTED, &a->base.mem, qv_line_len(q) + QV_TICK);
+		qv_line_fit_index(a, q, ix, qv_line_len(q) + QV_TICK);
 	}
 	if (q->active & QV_ORDER_ACTIVE && q->tail - q->order_used > IDLE_LOG)
 		qv_order_drop(q);

@@ -67,6 +67,14 @@ int qv_index_reserve(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
 	return rebuild(ix, &next, side, mem);
 }
 
+int qv_index_grow(struct qv_index *ix, enum qv_side side, struct qv_mem *mem)
+{
+	struct qv_index next = *ix;
+
+	next.shift--;
+	return rebuild(ix, &next, side, mem);
+}
+
 void qv_index_shrink(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n)
 {
 	struct qv_index next = *ix;

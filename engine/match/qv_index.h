@@ -31,9 +31,11 @@ struct qv_index {
 	uint64_t *slots;    /* 1 << (64 - shift) of them; NULL: no table yet */
 	uint64_t secret[2]; /* of the keyed hash, when strong */
 	uint32_t src_keep;  /* UINT32_MAX: source compared, 0: not */
-	uint32_t live;      /* posted: entries, where that is not the length of the queue */
-	uint64_t used;      /* sequence number when it last served a search */
-	uint32_t debt;      /* steps of searches by narrower receives */
+	union {
+		uint32_t live; /* posted: entries, where that is not the length of the queue */
+		uint32_t debt; /* unexpected: steps of searches by narrower receives */
+	};
+	uint64_t used; /* sequence number when it last served a search */
 	/* Not bytes: stores to those might be seen as stores to anything. */
 	uint16_t shift;
 	uint16_t word;   /* the entry's priv word at which the links begin */
@@ -41,6 +43,10 @@ struct qv_index {
 	/* Unexpected: insertions since the last tick that met a bucket in use; ticks in a row that
 	 * these were few; how many of them it takes to believe that they stay few. */
 	uint16_t crowded, calm, wary;
+	uint16_t beside; /* insertions since the last tick beside other keys */
+	/* Posted: -1: for receives of just this class. 0: narrower ones, which compare all that the
+	 * index compares, go there, too. */
+	int16_t strict;
 } __attribute__((aligned(64)));
 
 /*
@@ -48,21 +54,34 @@ struct qv_index {
  * whichever bits, spread better than by chance. They are no secret; who aims at one bucket finds
  * the keyed hash behind it.
  */
-#define QV_MUL_TAG UINT64_C(0xf306a37b61bfa339)
-#define QV_MUL_SRC UINT64_C(0x9e830534688d323f)
+#define QV_MUL_TAG UINT64_C(0x54af1a5d77f53481)
+#define QV_MUL_SRC UINT64_C(0x272ae56bfeb294f5)
 
 /* A bucket with more keys than this is no accident while the table has room. */
 #define QV_BUCKET_MAX 16
+
+_Static_assert(sizeof(struct qv_index) == 64, "one cache line");
 
 /* Set the class of an index that has no entries. */
 static inline void qv_index_set_class(struct qv_index *ix, uint64_t ignore, int anysrc)
 {
 	ix->keep = ~ignore;
 	ix->src_keep = anysrc ? 0 : UINT32_MAX;
+	ix->strict = -1;
+}
+
+/* The same; it shall have receives of narrower classes, too. */
+static inline void qv_index_set_wide(struct qv_index *ix, uint64_t ignore, int anysrc)
+{
+	qv_index_set_class(ix, ignore, anysrc);
+	ix->strict = 0;
 }
 
 /* Entries from now on: make room for n in all. QV_ENOMEM: the index is as before. */
 int qv_index_reserve(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n);
+
+/* Twice the table. QV_ENOMEM: the index is as before. */
+int qv_index_grow(struct qv_index *ix, enum qv_side side, struct qv_mem *mem);
 
 /* Give back a table that is far too large for n entries. */
 void qv_index_shrink(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n);
@@ -101,7 +120,7 @@ QV_INLINE int qv_index_is_class(const struct qv_index *ix, uint64_t ignore, uint
 /* Whether all that a receive (ignore, src) accepts has one key in ix. */
 QV_INLINE int qv_index_is_wider(const struct qv_index *ix, uint64_t ignore, uint32_t src)
 {
-	return (ignore & ix->keep) == 0 && (src != QV_SRC_ANY || !ix->src_keep);
+	return ((ignore & ix->keep) | (ix->src_keep & (0u - (src == QV_SRC_ANY)))) == 0;
 }
 
 /* The links of e in index ix. */

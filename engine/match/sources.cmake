@@ -7,6 +7,7 @@ set(qv_match_sources
 	match/qv_auto.c
 	match/qv_auto_arrive.c
 	match/qv_auto_collect.c
+	match/qv_auto_fill.c
 	match/qv_auto_mode.c
 	match/qv_auto_order.c
 	match/qv_auto_post.c

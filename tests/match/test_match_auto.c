@@ -162,14 +162,30 @@ static void test_popular_mask_comes_late(void **state)
 	assert_true(inspected(m) - before < 4 * DEEP);
 	for (uint32_t i = 0; i < QV_N_CLASSES; i++)
 		assert_ptr_equal(qv_match_arrive(m, UINT64_MAX ^ UINT64_C(3) << i, 7), &odd[i]);
-	/* One class is left: back to the shortest way. */
+	/* One class is left: before long, back to the shortest way. */
+	for (uint32_t i = 0; i < 8 * QV_TICK; i++) {
+		assert_ptr_equal(qv_match_arrive(m, r[0].tag, 1), &r[0]);
+		post(m, &r[0], r[0].tag, r[0].ignore, r[0].src);
+	}
 	assert_int_equal(__builtin_popcount(qv_auto_of(m)->posted.active), 1);
 	assert_non_null(qv_auto_of(m)->posted.only);
 	qv_match_destroy(m);
 	free(r);
 }
 
-/* Every receive has a mask of its own: no class pays, the vectors serve. */
+/* A tag that holds i twice, and a mask that ignores one bit of it, in one copy or the other. */
+static uint64_t twice(uint64_t i)
+{
+	return i | i << 12;
+}
+
+static uint64_t own_mask(uint64_t i)
+{
+	return i << 40 | UINT64_C(1) << i % 24;
+}
+
+/* Every receive has a mask of its own, and all together compare nothing: no class pays, no index
+ * for all of them does; the vectors serve. */
 static void test_all_masks_differ(void **state)
 {
 	enum { N = 3000 };
@@ -178,11 +194,11 @@ static void test_all_masks_differ(void **state)
 	struct qv_match *m = create_plain(&h);
 
 	for (uint32_t i = 0; i < N; i++)
-		post(m, &r[i], i, (uint64_t)i << 40, i % 5 ? i : QV_SRC_ANY);
+		post(m, &r[i], twice(i), own_mask(i), i % 5 ? i : QV_SRC_ANY);
 	for (uint32_t n = 0; n < 2 * N; n++) {
 		uint32_t i = draw(N);
 
-		assert_ptr_equal(qv_match_arrive(m, i, i), &r[i]);
+		assert_ptr_equal(qv_match_arrive(m, twice(i), i), &r[i]);
 		post(m, &r[i], r[i].tag, r[i].ignore, r[i].src);
 	}
 	assert_int_equal(qv_auto_of(m)->posted.mode, QV_AUTO_HASH);
@@ -190,6 +206,38 @@ static void test_all_masks_differ(void **state)
 	assert_true(flips(m) < 12);
 	qv_match_destroy(m);
 	free(r);
+}
+
+/* Two classes that hardly share keys are in one index; when keys are shared they part. */
+static void test_one_index_for_two_classes(void **state)
+{
+	enum { N = 200 };
+	struct qv_recv r[N];
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+	struct qv_line *q = &qv_auto_of(m)->posted;
+	uint64_t before;
+
+	for (uint32_t i = 0; i < N; i++)
+		post(m, &r[i], i, i % 2 ? 0 : UINT32_MAX, i);
+	assert_ptr_equal(qv_match_arrive(m, N - 1, N - 1), &r[N - 1]);
+	assert_non_null(q->wide);
+	assert_int_equal(q->active, 1);
+	for (uint32_t n = 0; n < 20 * N; n++) { /* the same source twice, and more and more often */
+		uint32_t i = draw(N - 1);
+
+		assert_ptr_equal(qv_match_arrive(m, r[i].tag, r[i].src), &r[i]);
+		post(m, &r[i], i % 2 ? n : 0, r[i].ignore, i % 2 ? 1000 : i);
+	}
+	assert_null(q->wide);
+	assert_int_equal(__builtin_popcount(q->active), 2);
+	before = inspected(m);
+	for (uint32_t n = 0; n < N - 1; n++) {
+		assert_ptr_equal(qv_match_arrive(m, r[n].tag, r[n].src), &r[n]);
+		post(m, &r[n], r[n].tag, r[n].ignore, r[n].src);
+	}
+	assert_true(inspected(m) - before < 4 * N);
+	qv_match_destroy(m);
 }
 
 /* Half of the matches at the head, half anywhere: the form must come to rest. */
@@ -369,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_protocol_bits),
 		cmocka_unit_test(test_popular_mask_comes_late),
 		cmocka_unit_test(test_all_masks_differ),
+		cmocka_unit_test(test_one_index_for_two_classes),
 		cmocka_unit_test(test_no_flip_flop),
 		cmocka_unit_test(test_list_comes_back),
 		cmocka_unit_test(test_memory),

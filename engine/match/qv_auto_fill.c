@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_auto_fill.c - structure "auto": the posted queue goes from LIST to HASH: which indexes. */
+#include "match/qv_auto.h"
+
+/* A mixture of classes soon shows. */
+#define SAMPLE 64
+
+/* The classes of the queue that occur most, by the Misra-Gries count: each that more than one in
+ * QV_N_CLASSES + 1 receives belongs to is among them. */
+struct tally {
+	uint64_t ignore;
+	uint32_t src; /* any, or some source */
+	uint32_t n;
+};
+
+static int is_tally_of(const struct tally *t, const struct qv_recv *r)
+{
+	return t->ignore == r->ignore && (t->src == QV_SRC_ANY) == (r->src == QV_SRC_ANY) && t->n;
+}
+
+/* Returns the tally that r was counted in, NULL if it only took away from the others. */
+static struct tally *tally_one(struct tally *t, const struct qv_recv *r)
+{
+	int room = -1;
+
+	for (int k = QV_N_CLASSES - 1; k >= 0; k--) {
+		if (!t[k].n) {
+			room = k;
+		} else if (is_tally_of(&t[k], r)) {
+			t[k].n++;
+			return &t[k];
+		}
+	}
+	if (room >= 0) {
+		t[room] = (struct tally){r->ignore, r->src, 1};
+		return &t[room];
+	}
+	for (int k = 0; k < QV_N_CLASSES; k++)
+		t[k].n--;
+	return NULL;
+}
+
+static void tally_all(const struct qv_line *q, struct tally *t)
+{
+	uint32_t n = qv_line_len(q);
+	struct tally *last = NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct qv_recv *r = qv_recv_of(qv_line_at(q, i));
+
+		__builtin_prefetch(qv_line_at(q, i + QV_BATCH < n ? i + QV_BATCH : i));
+		if (qv_likely(last && is_tally_of(last, r)))
+			last->n++;
+		else
+			last = tally_one(t, r);
+	}
+}
+
+static int choose_classes(struct qv_auto *a, struct qv_line *q)
+{
+	struct tally t[QV_N_CLASSES] = {{0}};
+
+	tally_all(q, t);
+	for (int k = 0; k < QV_N_CLASSES; k++) {
+		q->ix[k].live = 0;
+		q->ix[k].strict = -1; /* the last wide one may have been any */
+		if (!t[k].n)
+			continue;
+		qv_index_set_class(&q->ix[k], t[k].ignore, t[k].src == QV_SRC_ANY);
+		if (qv_index_reserve(&q->ix[k], QV_POSTED, &a->base.mem, t[k].n + QV_TICK))
+			return QV_ENOMEM;
+	}
+	return QV_OK;
+}
+
+/* As join and join_log, but the queue is not in HASH yet. */
+static int fill_one(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint64_t *e)
+{
+	if (!ix) {
+		q->active |= QV_LOG_ACTIVE;
+		e[QV_RECV_LINKS + QV_NEXT] = QV_IN_LOG;
+		return qv_vlist_append(&q->log, e);
+	}
+	q->active |= 1u << (ix - q->ix);
+	ix->live++;
+	qv_line_insert(a, q, ix, QV_POSTED, e);
+	return QV_OK;
+}
+
+/* The table may be in no near cache: fetch the slots of a batch first. */
+static int fill_batch(struct qv_auto *a, struct qv_line *q, uint32_t first, uint32_t n)
+{
+	struct qv_index *ix[QV_BATCH];
+	int err = QV_OK;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct qv_recv *r = qv_recv_of(qv_line_at(q, first + i));
+
+		qv_line_at(q, first + i)[QV_SEQ] = q->head + first + i;
+		ix[i] = qv_posted_class(q, r->ignore, r->src);
+		if (ix[i] && !ix[i]->slots)
+			ix[i] = NULL;
+		if (ix[i])
+			__builtin_prefetch(qv_index_slot(ix[i], r->tag, r->src), 1);
+	}
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = fill_one(a, q, ix[i], qv_line_at(q, first + i));
+	return err;
+}
+
+/*
+ * All receives into one index, in one pass over the queue. 0 if they are not of one class, or there
+ * is no memory; the queue is as before.
+ */
+static int fill_only(struct qv_auto *a, struct qv_line *q)
+{
+	struct qv_recv *oldest = qv_recv_of(qv_line_at(q, 0));
+	struct qv_index *ix = &q->ix[0];
+	uint32_t n = qv_line_len(q);
+	uint64_t *slots[QV_BATCH];
+
+	qv_index_set_class(ix, oldest->ignore, oldest->src == QV_SRC_ANY);
+	for (uint32_t i = 0; i < n && i < SAMPLE; i++) { /* a mixture soon shows */
+		const struct qv_recv *r = qv_recv_of(qv_line_at(q, i));
+
+		if (!qv_index_is_class(ix, r->ignore, r->src))
+			return 0;
+	}
+	if (qv_index_reserve(ix, QV_POSTED, &a->base.mem, n + QV_TICK))
+		return 0;
+	for (uint32_t first = 0; first < n; first += QV_BATCH) {
+		uint32_t k = n - first < QV_BATCH ? n - first : QV_BATCH;
+
+		qv_line_hash_batch(q, ix, QV_POSTED, first, k, slots);
+		for (uint32_t i = 0; i < k; i++) {
+			uint64_t *e = qv_line_at(q, first + i);
+			const struct qv_recv *r = qv_recv_of(e);
+
+			if (!qv_index_is_class(ix, r->ignore, r->src)) {
+				qv_index_clear(ix);
+				return 0;
+			}
+			if (qv_unlikely(qv_index_insert_at(ix, QV_POSTED, slots[i], e) >
+					QV_BUCKET_MAX) &&
+			    !ix->strong) {
+				qv_index_clear(ix); /* the longer way hardens it */
+				return 0;
+			}
+		}
+	}
+	ix->live = n;
+	q->active = 1;
+	return 1;
+}
+
+/* What all receives compare: the class that takes each of them. */
+static void set_wide_class(const struct qv_line *q, struct qv_index *ix)
+{
+	uint32_t n = qv_line_len(q);
+	uint64_t ignore = 0;
+	int anysrc = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct qv_recv *r = qv_recv_of(qv_line_at(q, i));
+
+		ignore |= r->ignore;
+		anysrc |= r->src == QV_SRC_ANY;
+	}
+	qv_index_set_wide(ix, ignore, anysrc);
+}
+
+/* e, just inserted, follows a receive that accepts other messages. */
+static int is_stranger(const uint64_t *e)
+{
+	const struct qv_recv *r = qv_recv_of(e);
+	const struct qv_recv *before = qv_recv_of(qv_entry(e[QV_RECV_LINKS + QV_PEER]));
+
+	return ((r->tag ^ before->tag) | (r->ignore ^ before->ignore) | (r->src ^ before->src)) !=
+	       0;
+}
+
+/*
+ * All receives into one index that compares what all of them compare: an arrival then looks at one
+ * place whatever the classes. 0 if too many different ones would share a key, or there is no
+ * memory; the queue is as before.
+ */
+static int fill_wide(struct qv_auto *a, struct qv_line *q)
+{
+	struct qv_index *ix = &q->ix[0];
+	uint32_t n = qv_line_len(q), crowd = n / 4;
+	uint64_t *slots[QV_BATCH];
+
+	set_wide_class(q, ix);
+	if (qv_index_reserve(ix, QV_POSTED, &a->base.mem, n + QV_TICK))
+		return 0;
+	for (uint32_t first = 0; first < n; first += QV_BATCH) {
+		uint32_t k = n - first < QV_BATCH ? n - first : QV_BATCH;
+
+		qv_line_hash_batch(q, ix, QV_POSTED, first, k, slots);
+		for (uint32_t i = 0; i < k; i++) {
+			uint64_t *e = qv_line_at(q, first + i);
+			uint32_t seen = qv_index_insert_at(ix, QV_POSTED, slots[i], e);
+
+			if (seen > QV_BUCKET_MAX || (seen && is_stranger(e) && !crowd--)) {
+				qv_index_clear(ix);
+				return 0;
+			}
+		}
+	}
+	ix->live = n;
+	q->active = 1;
+	q->wide = ix;
+	return 1;
+}
+
+static int try_wide(struct qv_auto *a, struct qv_line *q)
+{
+	if (q->apart) {
+		q->apart--;
+		return 0;
+	}
+	if (fill_wide(a, q))
+		return 1;
+	qv_posted_keep_apart(q);
+	return 0;
+}
+
+int qv_posted_fill(struct qv_auto *a, struct qv_line *q)
+{
+	uint32_t n = qv_line_len(q);
+	int err = QV_OK;
+
+	q->active = 0;
+	q->wide = NULL;
+	q->strayed = 0;
+	if (n && (fill_only(a, q) || try_wide(a, q))) {
+		for (int c = 1; c < QV_N_CLASSES; c++)
+			q->ix[c].live = 0;
+	} else {
+		err = choose_classes(a, q);
+		for (uint32_t i = 0; i < n && !err; i += QV_BATCH)
+			err = fill_batch(a, q, i, n - i < QV_BATCH ? n - i : QV_BATCH);
+	}
+	qv_line_set_active(q, q->active);
+	q->log_debt = 0;
+	return err;
+}
