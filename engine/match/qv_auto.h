@@ -222,6 +222,20 @@ int qv_ring_resize(struct qv_auto *a, struct qv_line *q, uint32_t n);
 void qv_ring_free(struct qv_auto *a, struct qv_line *q);
 /* Remove the entry at distance pos from the head. */
 void qv_ring_remove(struct qv_line *q, uint32_t pos);
+/* The same, mostly of one near the head. */
+QV_INLINE void qv_ring_take(struct qv_line *q, uint32_t pos)
+{
+	uint64_t at = q->head + pos;
+
+	if (qv_unlikely(pos > 4)) {
+		qv_ring_remove(q, pos);
+		return;
+	}
+	for (; at != q->head; at--)
+		q->ring[at & q->ring_mask] = q->ring[(at - 1) & q->ring_mask];
+	q->head++;
+}
+
 /* The distance of entry e, which is there, from the head. */
 uint32_t qv_ring_position(const struct qv_line *q, const uint64_t *e);
 

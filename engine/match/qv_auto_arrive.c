@@ -82,6 +82,34 @@ static QV_APART struct qv_recv *arrive_contest(struct qv_auto *a, uint64_t tag, 
 	return best ? arrive_found(a, best, best_link, best_ix) : arrive_missed(a);
 }
 
+/* LIST: what a walk finds. What costs more is far. */
+QV_INLINE enum qv_short arrive_list(struct qv_line *q, uint64_t tag, uint32_t src,
+				    struct qv_recv **recv)
+{
+	uint32_t n = qv_line_len(q), pos = 0;
+	struct qv_recv *r;
+
+	if (qv_unlikely(qv_line_in_debt(q)))
+		return QV_SHORT_FAR;
+	for (; pos < n; pos++) {
+		if (recv_fits(qv_line_at(q, pos), tag, src))
+			break;
+		if (qv_unlikely(pos == QV_WALK_MAX))
+			return QV_SHORT_FAR;
+	}
+	if (pos == n) {
+		qv_line_walked(q, pos);
+		return QV_SHORT_MISS;
+	}
+	r = qv_recv_of(qv_line_at(q, pos));
+	if (qv_unlikely(r->flags & QV_RECV_STICKY))
+		return QV_SHORT_FAR;
+	qv_line_walked(q, pos);
+	qv_ring_take(q, pos);
+	*recv = r;
+	return QV_SHORT_HIT;
+}
+
 /* Where several classes have something in the key's bucket, or not what fits. */
 static QV_APART struct qv_recv *arrive_far(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
@@ -198,6 +226,14 @@ QV_INLINE struct qv_recv *arrive_end(struct qv_auto *a, uint64_t tag, uint32_t s
 	}
 }
 
+static QV_APART struct qv_recv *arrive_in_list(struct qv_auto *a, uint64_t tag, uint32_t src)
+{
+	struct qv_recv *r = NULL;
+	enum qv_short end = arrive_list(&a->posted, tag, src, &r);
+
+	return arrive_end(a, tag, src, end, r);
+}
+
 static QV_APART struct qv_recv *arrive_in_wide(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	struct qv_recv *r = NULL;
@@ -217,9 +253,9 @@ static QV_APART struct qv_recv *arrive_in_classes(struct qv_auto *a, uint64_t ta
 struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	switch (a->posted.way) {
-	case QV_WAY_WIDE: return arrive_in_wide(a, tag, src);
+	case QV_WAY_LIST: return arrive_in_list(a, tag, src);
 	case QV_WAY_MANY: return arrive_in_classes(a, tag, src);
-	default: return arrive_other(a, tag, src);
+	default: return arrive_in_wide(a, tag, src);
 	}
 }
 
@@ -345,6 +381,14 @@ QV_INLINE int deliver_end(struct qv_auto *a, struct qv_msg *msg, struct qv_recv 
 	}
 }
 
+static QV_APART int deliver_in_list(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+{
+	struct qv_recv *r = NULL;
+	enum qv_short end = arrive_list(&a->posted, msg->tag, msg->src, &r);
+
+	return deliver_end(a, msg, recv, end, r);
+}
+
 static QV_APART int deliver_in_wide(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
 	struct qv_recv *r = NULL;
@@ -364,9 +408,9 @@ static QV_APART int deliver_in_classes(struct qv_auto *a, struct qv_msg *msg, st
 int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
 	switch (a->posted.way) {
-	case QV_WAY_WIDE: return deliver_in_wide(a, msg, recv);
+	case QV_WAY_LIST: return deliver_in_list(a, msg, recv);
 	case QV_WAY_MANY: return deliver_in_classes(a, msg, recv);
-	default: return deliver_other(a, msg, recv);
+	default: return deliver_in_wide(a, msg, recv);
 	}
 }
 

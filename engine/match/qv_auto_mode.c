@@ -20,13 +20,11 @@
 #define TOLERANCE_TICKS 512
 /* Ticks in a window of the memory upkeep. */
 #define WINDOW 1024
-/* The same while the ring or a table has as many places as this: half a megabyte or more. */
+/* The same while the ring or a table has as many places as this: a megabyte or more. */
 #define WINDOW_BIG 16
-#define BIG        65536
+#define BIG        131072
 /* So many insertions in a tick that meet other keys cost more than a larger table. */
 #define BESIDE_MANY 3
-/* Up to so many entries memory is no matter. */
-#define SMALL 16384
 
 void qv_line_set_active(struct qv_line *q, uint32_t active)
 {
@@ -169,13 +167,13 @@ QV_COLD void qv_line_harden(struct qv_auto *a, struct qv_line *q, struct qv_inde
 
 /*
  * The hash is good for keys that are counted up, and no worse than chance for others. Where it is
- * no better in a table that is short of no memory, a larger one helps.
+ * no better in a table that is not big, a larger one helps.
  */
 void qv_line_fit_index(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint32_t n)
 {
-	uint64_t most = (uint64_t)n * (n <= SMALL ? 8 : 3);
+	uint64_t twice = 2 * (uint64_t)qv_index_slots(ix);
 
-	if (ix->beside >= BESIDE_MANY && 2 * (uint64_t)qv_index_slots(ix) <= most)
+	if (ix->beside >= BESIDE_MANY && twice <= 8 * (uint64_t)n && twice < BIG)
 		(void)qv_index_grow(ix, q->side, &a->base.mem);
 	else
 		(void)qv_index_reserve(ix, q->side, &a->base.mem, n);

@@ -221,7 +221,7 @@ static QV_APART int post_walk(struct qv_auto *a, struct qv_recv *recv, struct qv
 	if (pos == n)
 		return qv_auto_post_append(a, recv, msg);
 	*msg = qv_msg_of(qv_line_at(q, pos));
-	qv_ring_remove(q, pos);
+	qv_ring_take(q, pos);
 	return QV_OK;
 }
 
