@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_auto_queue.c - structure "auto": an unexpected message is queued, is peeked at. */
+#include "match/qv_auto_path.h"
+
+/* In HASH, whatever the indexes. */
+static QV_APART int queue_slow(struct qv_auto *a, struct qv_msg *msg)
+{
+	msg->priv[QV_SEQ] = a->unexpected.tail;
+	qv_unexpected_insert(a, &a->unexpected, msg->priv);
+	joined(&a->unexpected);
+	return QV_OK;
+}
+
+/* Into index i; a constant, so that the place of the links is one, too. */
+QV_INLINE void queue_in(struct qv_auto *a, struct qv_line *q, int i, struct qv_msg *msg)
+{
+	struct qv_index *ix = &q->ix[i];
+	uint64_t *slot;
+
+	if (!(q->active >> i & 1))
+		return;
+	if (ix->word != QV_MSG_LINKS + QV_LINKS * i)
+		__builtin_unreachable();
+	slot = qv_index_weak_slot(ix, msg->tag, msg->src);
+	if (qv_likely(!*slot)) {
+		qv_index_fill_slot(ix, QV_UNEXPECTED, slot, msg->priv);
+		return;
+	}
+	ix->crowded++;
+	qv_line_met(a, q, ix, msg->priv, qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
+}
+
+_Static_assert(QV_N_VIEWS == 4, "queue_indexes names each");
+
+/* In HASH, several indexes. */
+static int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
+{
+	struct qv_line *q = &a->unexpected;
+
+	if (qv_unlikely(q->active & QV_UNUSUAL))
+		return queue_slow(a, msg);
+	msg->priv[QV_SEQ] = q->tail;
+	queue_in(a, q, 0, msg);
+	queue_in(a, q, 1, msg);
+	queue_in(a, q, 2, msg);
+	queue_in(a, q, 3, msg);
+	if (q->active & QV_ORDER_ACTIVE)
+		qv_order_join(q, msg->priv);
+	joined(q);
+	return QV_OK;
+}
+
+/* In HASH, one index. */
+QV_INLINE int queue_wide(struct qv_auto *a, struct qv_msg *msg)
+{
+	struct qv_line *q = &a->unexpected;
+	struct qv_index *ix = q->in_use[0];
+	uint64_t *slot = qv_index_weak_slot(ix, msg->tag, msg->src);
+
+	if (q->active & QV_ORDER_ACTIVE)
+		qv_order_join(q, msg->priv);
+	if (qv_likely(!*slot)) {
+		fill_slot(q, slot, msg->priv, msg->priv + ix->word);
+		return QV_OK;
+	}
+	msg->priv[QV_SEQ] = joined(q);
+	ix->crowded++;
+	qv_line_met(a, q, ix, msg->priv, qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
+	return QV_OK;
+}
+
+int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg)
+{
+	struct qv_line *q = &a->unexpected;
+
+	if (qv_unlikely(tick_is_due(q)) && qv_line_tick(a, q))
+		return QV_ENOMEM;
+	switch (q->way) {
+	case QV_WAY_LIST: list_append(q, msg->priv); return QV_OK;
+	case QV_WAY_ONLY:
+	case QV_WAY_WIDE: return queue_wide(a, msg);
+	default: return queue_indexes(a, msg);
+	}
+}
+
+int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+{
+	if (a->unexpected.way == QV_WAY_WIDE && !tick_is_due(&a->unexpected)) {
+		a->base.stats.arrived++;
+		*recv = NULL;
+		return queue_wide(a, msg);
+	}
+	if (qv_auto_queue_append(a, msg))
+		return QV_ENOMEM;
+	a->base.stats.arrived++;
+	*recv = NULL;
+	return QV_OK;
+}
+
+/* The message that a walk of the list finds, or NULL; in *hashed: the list has become indexes. */
+static uint64_t *peek_walk(struct qv_auto *a, struct qv_line *q, uint64_t tag, uint64_t ignore,
+			   uint32_t src, int *hashed)
+{
+	uint32_t n = qv_line_len(q), pos = 0;
+
+	*hashed = qv_line_in_debt(q) && qv_line_to_hash(a, q, ignore, src) == QV_OK;
+	if (*hashed)
+		return NULL;
+	while (pos < n && !msg_fits(qv_line_at(q, pos), tag, ignore, src))
+		pos++;
+	qv_line_walked(q, pos);
+	return pos < n ? qv_line_at(q, pos) : NULL;
+}
+
+struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, uint32_t src)
+{
+	struct qv_auto *a = qv_auto_of(m);
+	struct qv_line *q = &a->unexpected;
+	struct qv_found f = {.e = NULL};
+	int hashed = q->mode == QV_AUTO_HASH;
+
+	if (q->head == q->tail)
+		return NULL;
+	if (!hashed)
+		f.e = peek_walk(a, q, tag, ignore, src, &hashed);
+	if (hashed)
+		qv_unexpected_find(a, q, tag, ignore, src, &f);
+	q->peeked += f.e != NULL;
+	return f.e ? qv_msg_of(f.e) : NULL;
+}
+
+void qv_auto_prefetch(const struct qv_match *m, uint64_t tag, uint32_t src, int step)
+{
+	const struct qv_auto *a = (const struct qv_auto *)m;
+	const struct qv_line *lines[2] = {&a->posted, &a->unexpected};
+
+	for (int i = 0; i < 2; i++) {
+		const struct qv_line *q = lines[i];
+		uint64_t *slot;
+
+		if (q->way != QV_WAY_ONLY)
+			continue;
+		slot = only_slot(q, tag, src);
+		__builtin_prefetch(step ? (const void *)qv_entry(*slot) : slot, 1);
+	}
+}
