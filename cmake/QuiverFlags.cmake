@@ -24,6 +24,8 @@ endif()
 # stay ordinary ones too, so that libquiver.a can be linked by any compiler.
 add_library(qv_whole_program INTERFACE)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT QV_SANITIZE)
+	# Or gcc would do the same again for every test.
+	add_link_options(-fno-lto)
 	target_compile_options(qv_whole_program INTERFACE
 		$<$<CONFIG:RelWithDebInfo>:-flto=auto;-ffat-lto-objects>)
 	target_link_options(qv_whole_program INTERFACE $<$<CONFIG:RelWithDebInfo>:-O3;-flto=auto>)
