@@ -5,6 +5,9 @@
 #define LOG_SLOTS_MIN 9
 /* Slots per entry at least; a rare key in a long bucket costs more than the memory. */
 #define ROOMY 2
+/* From here on memory counts: indexes beside the first have half of that, and do not grow ahead. */
+#define MANY       65536
+#define FIRST_WORD 2 /* where links begin in the first index */
 
 static size_t table_size(const struct qv_index *ix)
 {
@@ -47,11 +50,17 @@ static int rebuild(struct qv_index *ix, const struct qv_index *next, enum qv_sid
 	return QV_OK;
 }
 
-static unsigned int log_slots(uint32_t n)
+/* Slots for n entries. */
+static uint64_t room_for(const struct qv_index *ix, uint32_t n)
+{
+	return (uint64_t)n * (n > MANY && ix->word > FIRST_WORD ? ROOMY / 2 : ROOMY);
+}
+
+static unsigned int log_slots(const struct qv_index *ix, uint32_t n)
 {
 	unsigned int log = LOG_SLOTS_MIN;
 
-	while (((uint64_t)1 << log) < (uint64_t)n * ROOMY)
+	while (((uint64_t)1 << log) < room_for(ix, n))
 		log++;
 	return log;
 }
@@ -60,10 +69,10 @@ int qv_index_reserve(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
 {
 	struct qv_index next = *ix;
 
-	if (ix->slots && (uint64_t)n * ROOMY <= qv_index_slots(ix))
+	if (ix->slots && room_for(ix, n) <= qv_index_slots(ix))
 		return QV_OK;
 	/* A table that grows once grows again: take two steps. */
-	next.shift = (uint16_t)(64 - log_slots(n) - (ix->slots != NULL));
+	next.shift = (uint16_t)(64 - log_slots(ix, n) - (ix->slots && n <= MANY));
 	return rebuild(ix, &next, side, mem);
 }
 
@@ -79,7 +88,7 @@ void qv_index_shrink(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
 {
 	struct qv_index next = *ix;
 
-	next.shift = (uint16_t)(64 - log_slots(n));
+	next.shift = (uint16_t)(64 - log_slots(ix, n));
 	if (next.shift > ix->shift)
 		(void)rebuild(ix, &next, side, mem); /* without memory it stays as it is */
 }
