@@ -15,6 +15,7 @@ POSIX = {"fcntl.h", "signal.h", "sys/mman.h", "sys/random.h", "sys/stat.h", "uni
 ENGINE = ["engine/base", "engine/match", "engine/proto", "engine/schedule", "engine/combine",
           "engine/trace", "engine"]
 BELOW_GLUE = ENGINE + ["kernels", "include"]
+OFFLOAD = ["kernels/offload", "kernels/opencl", "hls"]
 MAY = {
     "include": [],
     "kernels": ["include"],
@@ -25,12 +26,13 @@ MAY = {
     "engine/schedule": ["engine/base", "engine/combine", "kernels", "include"],
     "engine/proto": ["engine/base", "engine/match", "include"],
     "engine": BELOW_GLUE,
+    "kernels/offload": ["include"],
     "kernels/opencl": ["include"],
     "hls": ["include"],
-    "fabric_glue": BELOW_GLUE + ["kernels/opencl", "hls"],
-    "mpi_glue": BELOW_GLUE + ["kernels/opencl", "hls"],
-    "bench": BELOW_GLUE + ["kernels/opencl", "hls"],
-    "tools": BELOW_GLUE + ["kernels/opencl", "hls", "bench"],
+    "fabric_glue": BELOW_GLUE + OFFLOAD,
+    "mpi_glue": BELOW_GLUE + OFFLOAD,
+    "bench": BELOW_GLUE + OFFLOAD,
+    "tools": BELOW_GLUE + OFFLOAD + ["bench"],
     "examples": ["include"],
 }
 # Layer -> system headers that it may include; the others may include what they like, less FOREIGN.

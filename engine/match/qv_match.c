@@ -108,6 +108,7 @@ void qv_match_destroy(struct qv_match *engine)
 
 	if (!engine)
 		return;
+	qv_match_forget(engine);
 	engine->ops->fini(engine);
 	mem = engine->mem;
 	qv_mem_put(&mem, engine, engine->ops->size);
@@ -202,6 +203,9 @@ struct qv_msg *qv_match_next_msg(struct qv_match *engine, const struct qv_msg *p
 void qv_match_get_stats(const struct qv_match *engine, struct qv_match_stats *stats)
 {
 	engine->ops->get_stats(engine, stats);
+	stats->posted += engine->ahead_posted;
+	stats->matched += engine->ahead_matched;
+	stats->arrived += engine->ahead_arrived;
 }
 
 size_t qv_match_memory(const struct qv_match *engine)
@@ -211,7 +215,7 @@ size_t qv_match_memory(const struct qv_match *engine)
 
 const char *qv_match_structure(const struct qv_match *engine)
 {
-	return engine->ops->name;
+	return engine->ahead ? engine->real->name : engine->ops->name;
 }
 
 enum qv_isa qv_match_isa(const struct qv_match *engine)

@@ -64,6 +64,11 @@ struct qv_match {
 	uint64_t protocol_bits;
 	const struct qv_match_settings *settings; /* during init */
 	struct qv_options options;
+	/* While answers are foreseen (qv_foresee.c): them, and what ops and direct were. */
+	struct qv_foresight *ahead;
+	const struct qv_match_ops *real;
+	uint32_t real_direct;
+	uint64_t ahead_posted, ahead_matched, ahead_arrived; /* that `real` has not counted */
 };
 
 /* qv_match_create with settings that no user needs. */

@@ -19,6 +19,7 @@ set(qv_match_sources
 	match/qv_clu.c
 	match/qv_col.c
 	match/qv_col_queues.c
+	match/qv_foresee.c
 	match/qv_hash.c
 	match/qv_index.c
 	match/qv_ll.c

@@ -171,6 +171,42 @@ QV_API size_t qv_match_post_many(struct qv_match *engine, struct qv_recv *const 
 QV_API size_t qv_match_arrive_many(struct qv_match *engine, struct qv_msg *const *msgs, size_t n,
 				   struct qv_recv **recvs);
 
+/* ---- answers that are known already -----------------------------------------------------------
+ */
+/*
+ * Whoever has matched the next calls elsewhere, on a device say, gives the answers here; the calls
+ * themselves are then made as always, and need not search. A call that is not the one foreseen, or
+ * that changes what the others find (cancel, take), ends it: the rest is searched.
+ */
+struct qv_foreseen {
+	uint64_t tag;         /* arrivals: of the message */
+	uint32_t src;         /* arrivals: its sender */
+	uint32_t flags;       /* reserved, 0 */
+	struct qv_recv *recv; /* arrivals: the posted receive that it takes, or NULL */
+	/* posts: the receive that is posted */
+	struct qv_msg *msg; /* posts: the unexpected message that it takes, or NULL */
+};
+
+struct qv_foresight {
+	const struct qv_foreseen *calls; /* in order; stay until qv_match_forget */
+	size_t n;
+	int posts; /* not 0: calls of qv_match_post; 0: of qv_match_arrive or qv_match_deliver */
+	int check; /* not 0: search all the same, and compare */
+	/* Out, until qv_match_forget: */
+	size_t used;  /* calls that came as foreseen */
+	size_t wrong; /* answers that were seen to be wrong; each was searched instead */
+};
+
+/*
+ * Begin. The answers must be those that the engine would give: that a receive accepts its message
+ * is seen here, that no older one does is not, unless `check` is set. foresight  filled in by the
+ * caller, whose it stays; not moved before qv_match_forget
+ */
+QV_API void qv_match_foresee(struct qv_match *engine, struct qv_foresight *foresight);
+
+/* End, if it has not ended yet: what was not used is forgotten. */
+QV_API void qv_match_forget(struct qv_match *engine);
+
 /* The oldest unexpected message that (tag, ignore, src) accepts, left in the queue, or NULL. */
 QV_API struct qv_msg *qv_match_peek(struct qv_match *engine, uint64_t tag, uint64_t ignore,
 				    uint32_t src);
