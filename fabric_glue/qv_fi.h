@@ -78,6 +78,20 @@ extern struct fi_provider qv_fi_util_prov; /* "ofi_quiver": FI_PROVIDER="<core>;
 #define QV_FI_INFO(subsys, ...) QV_FI_LOG(INFO, subsys, __VA_ARGS__)
 #define QV_FI_DBG(subsys, ...)  QV_FI_LOG(DEBUG, subsys, __VA_ARGS__)
 
+/* ---- qv_fi_offload_param.c: FI_QUIVER_OFFLOAD and what belongs to it --------------------------
+ */
+struct qv_fi_offload_params {
+	bool on;            /* FI_QUIVER_OFFLOAD is not off */
+	bool measure;       /* auto: limits that are not given are measured */
+	const char *device; /* FI_QUIVER_OFFLOAD_DEVICE, NULL = the first */
+	size_t min_batch;   /* FI_QUIVER_OFFLOAD_MIN_BATCH, messages; SIZE_MAX = not given */
+	size_t min_bytes;   /* FI_QUIVER_OFFLOAD_MIN_BYTES; SIZE_MAX = not given */
+};
+
+/* FI_QUIVER_OFFLOAD: true, or false with the reason in why. */
+bool qv_fi_offload_parse(const char *text, struct qv_fi_offload_params *out, char *why,
+			 size_t size);
+
 /* ---- qv_fi_param.c: the environment ---------------------------------------------------------- */
 struct qv_fi_params {
 	char *core;              /* FI_QUIVER_CORE, NULL = automatic */
@@ -90,6 +104,7 @@ struct qv_fi_params {
 	char *profile;           /* FI_QUIVER_PROFILE, the file, NULL = none */
 	uint32_t named;          /* sources that the structure knows from it, 0 = it reads none */
 	const char *coll;        /* FI_QUIVER_COLL, NULL = nothing is asked */
+	struct qv_fi_offload_params offload;
 	bool stats;              /* FI_QUIVER_STATS=yes */
 	const char *profile_out; /* FI_QUIVER_STATS=profile:..., a pattern, NULL = none */
 	bool quiet;              /* FI_QUIVER_QUIET */

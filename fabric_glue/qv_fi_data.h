@@ -109,6 +109,7 @@ struct qv_fi_ep {
 	struct qv_fi_coll *coll;   /* qv_fi_coll.h; NULL: it has not joined a group */
 	struct qv_fi_pass *passes; /* operations that the cores have in hand */
 	bool closing;
+	bool offload; /* FI_QUIVER_OFFLOAD is not off */
 };
 
 /* ---- qv_fi_ep.c --------------------------------------------------------------------------------
@@ -195,6 +196,26 @@ static inline int qv_fi_status(ssize_t rc)
 {
 	return QV_LIKELY(rc == 0) ? QV_OK : qv_fi_status_slow(rc);
 }
+
+/* ---- qv_fi_offload.c: batches of messages that a device matches -------------------------------
+ */
+/* What the core reports of something else than our receives: the entry's context means nothing. shm
+ * of libfabric 2.x says so by what it leaves out, and sockets puts the data's flag on our own writes.
+ */
+static inline bool qv_fi_is_remote(uint64_t flags)
+{
+	return flags & (FI_REMOTE_WRITE | FI_REMOTE_READ) ||
+	       (flags & (FI_REMOTE_CQ_DATA | FI_RECV | FI_WRITE)) == FI_REMOTE_CQ_DATA;
+}
+
+/* An endpoint of this process is enabled: it has a device to ask, if the user wants that. */
+void qv_fi_offload_begin(struct qv_fi_ep *ep);
+/* n entries are about to be handled. True: call qv_fi_offload_done behind them. */
+bool qv_fi_offload_entries(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e,
+			   const fi_addr_t *from, size_t n);
+void qv_fi_offload_done(struct qv_fi_ep *ep);
+/* A line of counters for the user, on stderr. */
+void qv_fi_offload_print(void);
 
 /* ---- qv_fi_poll.c ------------------------------------------------------------------------------
  */

@@ -107,9 +107,11 @@ static int open_proto(struct qv_fi_ep *ep)
 	set.namelen = namelen;
 	qv_fi_promises_apply(ep, &set.match);
 	rc = -qv_fi_errno(qv_proto_create(&set, &qv_fi_owner_ops, ep, &ep->proto));
-	if (!rc)
-		qv_fi_stats_begin(ep);
-	return rc;
+	if (rc)
+		return rc;
+	qv_fi_offload_begin(ep);
+	qv_fi_stats_begin(ep);
+	return 0;
 }
 
 static int enable_cores(struct qv_fi_ep *ep)

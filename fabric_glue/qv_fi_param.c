@@ -20,6 +20,7 @@ struct qv_fi_params qv_fi_params = {
 	.isa = QV_ISA_AUTO,
 	.eager = SIZE_MAX,
 	.memory = DEFAULT_MEMORY,
+	.offload = {.min_batch = SIZE_MAX, .min_bytes = SIZE_MAX},
 	.valid = true,
 };
 
@@ -57,6 +58,18 @@ static const struct {
 	 "Algorithms of collectives: operation=algorithm[:faithful|extended][,...], with operation "
 	 "one of reduce, allreduce, reduce_scatter, barrier, broadcast, gather, allgather, scatter, "
 	 "alltoall; the same for all processes (default: what a model finds fastest)"},
+	{"offload", FI_PARAM_STRING,
+	 "off, opencl or auto: match large batches of messages on an OpenCL device; auto: where that "
+	 "was measured to gain (default: off)"},
+	{"offload_min_batch", FI_PARAM_STRING,
+	 "Messages that have come together from which on the device matches them "
+	 "(default: 128; auto: measured)"},
+	{"offload_min_bytes", FI_PARAM_STRING,
+	 "Bytes of an array from which on the device combines it; k, M and G are allowed "
+	 "(default: 1M; auto: measured)"},
+	{"offload_device", FI_PARAM_STRING,
+	 "Part of the name of an OpenCL platform or device, or its number from 0 "
+	 "(default: the first, CPUs last)"},
 	{"stats", FI_PARAM_STRING,
 	 "yes: print counters to stderr when an endpoint closes; profile:FILE: write what each "
 	 "source has sent to FILE, a name with %r, %p or %h as in FI_QUIVER_PROFILE (default: no)"},
@@ -264,6 +277,22 @@ static void get_coll(void)
 		qv_select_close(select);
 }
 
+static void get_offload(void)
+{
+	struct qv_fi_offload_params *o = &qv_fi_params.offload;
+	const char *text = get_text("offload");
+	char why[256];
+
+	if (text && !qv_fi_offload_parse(text, o, why, sizeof why))
+		wrong("FI_QUIVER_OFFLOAD=%s %s", text, why);
+	o->device = get_text("offload_device");
+	get_bytes("offload_min_bytes", "FI_QUIVER_OFFLOAD_MIN_BYTES", &o->min_bytes);
+	text = get_text("offload_min_batch");
+	if (text && (!parse_bytes(text, &o->min_batch) || !o->min_batch))
+		wrong("FI_QUIVER_OFFLOAD_MIN_BATCH=%s is not a number of messages, 1 or more",
+		      text);
+}
+
 static void get_mode(void)
 {
 	const char *text = get_text("mode");
@@ -324,6 +353,7 @@ static void read_all(void)
 	get_bytes("eager", "FI_QUIVER_EAGER", &qv_fi_params.eager);
 	get_bytes("memory", "FI_QUIVER_MEMORY", &qv_fi_params.memory);
 	get_coll();
+	get_offload();
 	get_stats();
 	check_names();
 }

@@ -155,20 +155,11 @@ static void on_error(struct qv_fi_rail *rail)
 	}
 }
 
-/* A peer has written to our memory with completion data; the entry's context means nothing. shm of
- * libfabric 2.x says so by what it leaves out, and sockets puts the data's flag on our own writes.
- */
-static bool is_remote(uint64_t flags)
-{
-	return flags & (FI_REMOTE_WRITE | FI_REMOTE_READ) ||
-	       (flags & (FI_REMOTE_CQ_DATA | FI_RECV | FI_WRITE)) == FI_REMOTE_CQ_DATA;
-}
-
 static void on_entry(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e, fi_addr_t from)
 {
 	struct qv_xfer *xfer = e->op_context;
 
-	if (QV_UNLIKELY(is_remote(e->flags))) {
+	if (QV_UNLIKELY(qv_fi_is_remote(e->flags))) {
 		qv_fi_remote_event(rail, FI_RMA | FI_REMOTE_WRITE | e->flags, e->data, from);
 	} else if (xfer->done) {
 		rail->flying--;
@@ -193,7 +184,7 @@ static bool progress_rail(struct qv_fi_rail *rail)
 {
 	struct fi_cq_data_entry e[POLL_BATCH];
 	fi_addr_t from[POLL_BATCH];
-	bool some = false;
+	bool some = false, ahead;
 
 	if (QV_UNLIKELY(rail->stalled) && !unstall(rail))
 		return true;
@@ -209,9 +200,13 @@ static bool progress_rail(struct qv_fi_rail *rail)
 		}
 		if (n <= 0 && rail->unposted)
 			repost(rail);
+		ahead = QV_UNLIKELY(rail->ep->offload) && n > 0 &&
+			qv_fi_offload_entries(rail, e, from, (size_t)n);
 		for (ssize_t i = 0; i < n; i++)
 			on_entry(rail, &e[i], from[i]);
 		rail->seen += n > 0 ? (uint64_t)n : 0;
+		if (QV_UNLIKELY(ahead))
+			qv_fi_offload_done(rail->ep);
 		return some || n > 0;
 	}
 	return true;

@@ -131,6 +131,8 @@ static void print(const struct qv_fi_ep *ep)
 		ULL(s.refused));
 	print_queues("tagged", &s.tagged);
 	print_queues("untagged", &s.untagged);
+	if (ep->offload)
+		qv_fi_offload_print();
 }
 
 static void report(const struct qv_fi_ep *ep)

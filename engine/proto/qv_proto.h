@@ -165,6 +165,10 @@ int qv_proto_packet(struct qv_proto *p, struct qv_xport *x, const void *buf, siz
 		    uint64_t from);
 /* The same for what a peer gave to inject_tagged; refused before its HELLO. */
 int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t len);
+/* Whether such a packet, come now, would be a tagged message to be matched: its tag, and its source
+ * in the tagged engine. A guess, which changes nothing. */
+bool qv_proto_key(struct qv_proto *p, const void *buf, size_t len, uint64_t *tag, uint32_t *src);
+uint32_t qv_proto_peer_source(const struct qv_peer *peer);
 /* From the transport: a peer's address does not work any more. */
 void qv_proto_peer_lost(struct qv_proto *p, const struct qv_xport *x, uint64_t addr);
 

@@ -133,8 +133,8 @@ void qv_offload_failed(struct qv_offload *o, int status, const char *why)
 	o->stats.fallback++;
 	if (++o->failures < o->set.failures && status != QV_EPEER)
 		return;
-	qv_offload_say(o, 1, "offload to %s is given up after %u failures, the CPU does it: %s",
-		       o->set.ops->name, o->failures, why);
+	qv_offload_say(o, 1, "offload to %s is given up after %u failure%s, the CPU does it: %s",
+		       o->set.ops->name, o->failures, o->failures > 1 ? "s" : "", why);
 	qv_offload_give_up(o);
 }
 

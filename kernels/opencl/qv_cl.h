@@ -59,6 +59,7 @@ struct qv_offload_dev {
 	const struct qv_combine *cpu; /* computes the samples */
 	uint32_t timeout_ms;
 	bool profile, lost;
+	bool exact; /* no buffer is larger than it must be */
 	uint64_t kernel_ns;
 	uint32_t nonce;
 	enum qv_opencl_way force;

@@ -45,11 +45,11 @@ static size_t grown(size_t bytes)
 
 int qv_cl_room(struct qv_offload_dev *dev, struct qv_cl_buffer *buffer, size_t bytes)
 {
-	const size_t room = grown(bytes);
+	const size_t room = dev->exact ? bytes : grown(bytes);
 	int32_t err = 0;
 	qv_cl_mem mem;
 
-	if (bytes <= buffer->bytes)
+	if (bytes <= buffer->bytes && (!dev->exact || bytes == buffer->bytes))
 		return QV_OK;
 	mem = dev->cl.CreateBuffer(dev->context, QV_CL_MEM_READ_WRITE, room, NULL, &err);
 	if (!mem || err)

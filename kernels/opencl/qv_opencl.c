@@ -149,6 +149,11 @@ void qv_opencl_force(struct qv_offload_dev *dev, enum qv_opencl_way way)
 	dev->force = way;
 }
 
+void qv_opencl_exact(struct qv_offload_dev *dev)
+{
+	dev->exact = true;
+}
+
 void qv_opencl_count(const struct qv_offload_dev *dev, struct qv_opencl_ways *ways)
 {
 	*ways = dev->ways;

@@ -16,6 +16,9 @@ enum qv_opencl_way {
 };
 void qv_opencl_force(struct qv_offload_dev *dev, enum qv_opencl_way way);
 
+/* The same for checkers of memory: every buffer has as many bytes as are used, no more. */
+void qv_opencl_exact(struct qv_offload_dev *dev);
+
 /* How many batches have gone each way. */
 struct qv_opencl_ways {
 	uint64_t small, large, bits;

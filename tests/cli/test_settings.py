@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 KNOWN = ["CORE", "MODE", "MATCH", "PROFILE", "HINTS", "ISA", "EAGER", "MEMORY", "STATS", "NODE",
-         "QUIET"]
+         "QUIET", "COLL", "OFFLOAD", "OFFLOAD_MIN_BATCH", "OFFLOAD_MIN_BYTES", "OFFLOAD_DEVICE"]
 RXM = "tcp;ofi_rxm;ofi_quiver"
 
 wrong = []

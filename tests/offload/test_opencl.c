@@ -6,7 +6,8 @@
  *     test_opencl random N LIMIT SEED  random batches (N times QV_TEST_SCALE)
  *     test_opencl combine              every op on every type, long arrays
  *     test_opencl pack N               messages packed and unpacked
- * QV_TEST_OPENCL names the library to open, where it is not libOpenCL.so.1.
+ * QV_TEST_OPENCL names the library to open, where it is not libOpenCL.so.1. With QV_TEST_EXACT
+ * buffers have no byte more than is used.
  */
 #include "qv_device.h"
 
@@ -31,6 +32,8 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	dev = qv_device_open(&config);
+	if (getenv("QV_TEST_EXACT"))
+		qv_opencl_exact(dev);
 	if (argc == 3 && !strcmp(argv[1], "corpus"))
 		wrong = qv_device_corpus_match(dev, argv[2]) +
 			qv_device_corpus_combine(dev, argv[2]);

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# qv_cl_plant.cmake - a copy of match.cl with a fault: -DIN=, -DOUT=, -DFAULT=bounds|barrier.
+if(FAULT STREQUAL "bounds")
+	set(from "i < min(32u, n - first)")
+	set(to "i < 32u")
+else()
+	set(from "atomic_min(&lowest[turn], e);\n\t\tbarrier(CLK_LOCAL_MEM_FENCE);")
+	set(to "atomic_min(&lowest[turn], e);")
+endif()
+file(READ ${IN} text)
+string(FIND "${text}" "${from}" at)
+if(at EQUAL -1)
+	message(FATAL_ERROR "${IN} has no '${from}' any more")
+endif()
+string(REPLACE "${from}" "${to}" text "${text}")
+file(WRITE ${OUT} "${text}")

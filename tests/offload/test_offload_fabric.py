@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+test_offload_fabric.py TEST_FABRIC PROVIDERS FAKE - FI_QUIVER_OFFLOAD in a libfabric program: with a
+device, without an OpenCL library, with devices that fail, with wrong settings.
+
+FAKE is the folder of the libOpenCL.so.1 that fails when told to.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+COUNTERS = re.compile(r"offload to opencl \((.*?)\): (\d+) batches.* (\d+) failed, (\d+) of them wrong, "
+                      r"(\d+) done by the CPU")
+CASE = "order_same_key"
+
+
+class Runner:
+    def __init__(self, program, providers):
+        self.program = program
+        self.wrong = 0
+        self.env = dict(os.environ, FI_PROVIDER_PATH=providers, FI_PROVIDER="quiver",
+                        FI_QUIVER_CORE="shm", FI_QUIVER_STATS="yes", QV_TEST_SCALE="0.02",
+                        FI_QUIVER_OFFLOAD="opencl", FI_QUIVER_OFFLOAD_MIN_BATCH="1")
+
+    def run(self, case=CASE, **env):
+        done = subprocess.run([self.program, case], capture_output=True, text=True, timeout=120,
+                              env={**self.env, **env}, check=False)
+        text = done.stdout + done.stderr
+        # Of the process that has matched, or tried to.
+        states = [match.groups() for match in COUNTERS.finditer(text)]
+        busy = [s for s in states if s[0] != "not needed yet"]
+        return done.returncode, text, busy[0] if busy else None
+
+    def expect(self, what, good, text):
+        print(f"{'ok  ' if good else 'FAIL'} {what}")
+        if not good:
+            print(text[-3000:])
+            self.wrong += 1
+
+
+def with_device(r, fake):
+    status, text, counters = r.run()
+    if counters and counters[0] == "off" and "no device here" in text:
+        print("skipped: no OpenCL device here (Debian's package pocl-opencl-icd is one)")
+        return False
+    r.expect("a device matches", status == 0 and counters and counters[0] == "open" and
+             int(counters[1]) > 0 and counters[2] == "0", text)
+    for fault, state in (("build", "off"), ("lost:40", "off"), ("hang:12", "off"),
+                         ("wrong:10", "off")):
+        status, text, counters = r.run(LD_LIBRARY_PATH=fake, QV_FAKE_CL=fault)
+        r.expect(f"nothing is lost with {fault}", status == 0 and counters and
+                 counters[0] == state and int(counters[2]) > 0, text)
+        r.expect(f"one line with {fault}", len(re.findall(r"quiver: offload to opencl is", text))
+                 == 1, text)
+    status, text, counters = r.run(FI_QUIVER_OFFLOAD_DEVICE="no such device")
+    r.expect("an unknown device is named", status == 0 and "no OpenCL device is 'no such device'"
+             in text and counters[0] == "off", text)
+    return True
+
+
+def without_library(r):
+    with tempfile.TemporaryDirectory() as empty:
+        with open(os.path.join(empty, "libOpenCL.so.1"), "wb"):
+            pass
+        status, text, counters = r.run(LD_LIBRARY_PATH=empty)
+        r.expect("without a library: a line, and the CPU", status == 0 and counters and
+                 counters[0] == "off" and "is off, the CPU does it: no OpenCL here" in text, text)
+        status, text, counters = r.run(LD_LIBRARY_PATH=empty, FI_QUIVER_OFFLOAD="off")
+        r.expect("off: nothing is said", status == 0 and "offload" not in text, text)
+
+
+def settings(r):
+    for env, line in (({"FI_QUIVER_OFFLOAD": "xrt"}, "FI_QUIVER_OFFLOAD=xrt is not in this version"),
+                      ({"FI_QUIVER_OFFLOAD": "gpu"}, "FI_QUIVER_OFFLOAD=gpu is not known; known: "
+                                                     "off opencl auto"),
+                      ({"FI_QUIVER_OFFLOAD_MIN_BATCH": "0"}, "is not a number of messages"),
+                      ({"FI_QUIVER_OFFLOAD_MIN_BYTES": "x"}, "is not a number of bytes")):
+        status, text, _ = r.run(**env)
+        r.expect(f"refused: {env}", status != 0 and line in text, text)
+
+
+def main():
+    program, providers, fake = sys.argv[1:]
+    runner = Runner(program, providers)
+    without_library(runner)
+    settings(runner)
+    ran = with_device(runner, fake)
+    return 1 if runner.wrong else 0 if ran else 77
+
+
+if __name__ == "__main__":
+    sys.exit(main())

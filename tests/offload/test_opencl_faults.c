@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_opencl_faults.c - an engine and reductions on a device that fails in every way that the fake
+ * libOpenCL knows: nothing is lost, and the counters say what happened.
+ *
+ *     test_opencl_faults FAKE    FAKE: the fake library
+ */
+#include "qv_combine_ref.h"
+#include "qv_offload.h"
+#include "qv_opencl.h"
+#include "qv_vectors.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEYS   200
+#define ROUNDS 30
+#define COUNT  5000
+
+static int wrong;
+static const char *fault = "";
+static char last_line[640];
+static int lines;
+
+#define EXPECT(x)                                                                         \
+	do {                                                                              \
+		if (!(x)) {                                                               \
+			wrong++;                                                          \
+			fprintf(stderr, "wrong: %s: line %d: %s\n", fault, __LINE__, #x); \
+		}                                                                         \
+	} while (0)
+
+static void say(void *context, int warn, const char *text)
+{
+	(void)context;
+	if (!warn)
+		return;
+	lines++;
+	snprintf(last_line, sizeof(last_line), "%s", text);
+}
+
+/* ---- work ------------------------------------------------------------------------------------ */
+/* Messages arrive at posted receives, in batches; every answer is compared. */
+static void match(struct qv_offload *o, uint64_t seed)
+{
+	struct qv_offload_key entries[KEYS], queries[KEYS];
+	struct qv_recv recvs[KEYS], *took[KEYS];
+	struct qv_msg msgs[KEYS], *pmsgs[KEYS], *none;
+	uint32_t expected[KEYS];
+	uint8_t taken[KEYS];
+	struct qv_vec_rnd rnd = {seed};
+	struct qv_match *engine;
+
+	if (qv_match_create(NULL, &engine))
+		abort();
+	qv_vec_draw(&rnd, seed % 4, entries, KEYS, queries, KEYS);
+	qv_vec_match(entries, KEYS, queries, KEYS, taken, expected);
+	for (int i = 0; i < KEYS; i++) {
+		recvs[i] = (struct qv_recv){
+			.tag = entries[i].tag, .ignore = entries[i].ignore, .src = entries[i].src};
+		msgs[i] = (struct qv_msg){.tag = queries[i].tag, .src = queries[i].src};
+		pmsgs[i] = &msgs[i];
+		if (qv_match_post(engine, &recvs[i], &none) || none)
+			abort();
+	}
+	EXPECT(qv_offload_arrive_many(o, engine, pmsgs, KEYS, took) == KEYS);
+	for (int i = 0; i < KEYS; i++)
+		EXPECT((took[i] ? (uint32_t)(took[i] - recvs) : QV_OFFLOAD_NONE) == expected[i]);
+	qv_match_destroy(engine);
+}
+
+static void combine(struct qv_offload *o, enum qv_type type)
+{
+	static char a[COUNT * 16], b[COUNT * 16], expected[COUNT * 16];
+	const size_t item = qv_type_size(type);
+	const struct qv_combine *cpu;
+
+	qv_combine_open(QV_ISA_AUTO, &cpu);
+	for (size_t i = 0; i < COUNT; i++) {
+		qv_ref_draw(type, a + i * item);
+		qv_ref_draw(type, b + i * item);
+	}
+	qv_combine_to(cpu, QV_OP_SUM, type, expected, a, b, COUNT);
+	EXPECT(qv_offload_combine(o, cpu, QV_OP_SUM, type, a, a, b, COUNT) == QV_OK);
+	for (size_t i = 0; i < COUNT; i++)
+		if (!qv_ref_same(QV_OP_SUM, type, a + i * item, expected + i * item)) {
+			EXPECT(!"an element is wrong");
+			return;
+		}
+}
+
+static void work(struct qv_offload *o)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		match(o, (uint64_t)i);
+		combine(o, i % 2 ? QV_TYPE_FLOAT : QV_TYPE_INT32);
+	}
+}
+
+/* ---- faults ---------------------------------------------------------------------------------- */
+struct expected {
+	const char *fault;
+	const char *text; /* in the line that is written; NULL: none is */
+	int open;         /* whether the device can be opened */
+	uint64_t failed;
+};
+
+static const struct expected all[] = {
+	{"", NULL, 1, 0},
+	{"build", "a fault was asked for", 0, 1},
+	{"context", "clCreateContext", 0, 1},
+	{"alloc", "clCreateBuffer", 0, 1},
+	{"crash", "a command failed", 0, 1},
+	{"hang", "no answer within", 0, 1},
+	{"wrong", "wrong answer", 0, 1},
+	{"stale", "wrong answer", 0, 1},
+	{"xilinx", "no device", 0, 0},
+	{"old", "OpenCL 1.2", 0, 0},
+	/* Later: the device has passed its tests, which are 6 batches. */
+	{"build:2", NULL, 1, 2}, /* int32 and float: these two are left to the CPU */
+	{"alloc:5", "clCreateBuffer", 1, 3},
+	{"lost:30", "clEnqueueNDRangeKernel", 1, 3},
+	{"crash:20", "a command failed", 1, 3},
+	{"hang:20", "no answer within", 1, 1},
+	{"wrong:8", "wrong answer", 1, 3},
+	{"stale:8", "wrong answer", 1, 3},
+};
+
+static struct qv_offload *guard(const char *library)
+{
+	const struct qv_offload_settings set = {
+		.ops = &qv_opencl_ops,
+		.config = {.library = library, .timeout_ms = 3000},
+		.min_batch = 1,
+		.min_bytes = 1,
+		.say = say,
+	};
+	struct qv_offload *o;
+
+	if (qv_offload_create(&set, &o))
+		abort();
+	lines = 0;
+	last_line[0] = 0;
+	return o;
+}
+
+static void one(const char *library, void (*set_fault)(const char *), const struct expected *e)
+{
+	struct qv_offload *o = guard(library);
+	struct qv_offload_stats s;
+
+	fault = e->fault;
+	set_fault(fault);
+	work(o);
+	set_fault("");
+	qv_offload_get_stats(o, &s);
+	printf("%-12s %llu batches, %llu arrays, %llu failed, %llu by the CPU instead%s%s\n",
+	       e->fault, (unsigned long long)s.batches, (unsigned long long)s.arrays,
+	       (unsigned long long)s.failed, (unsigned long long)s.fallback, lines ? ": " : "",
+	       last_line);
+	EXPECT(lines == (e->text != NULL));
+	EXPECT(!e->text || strstr(last_line, e->text));
+	EXPECT((s.state == QV_OFFLOAD_OPEN) == !e->text);
+	EXPECT(s.failed == e->failed && s.wrong == 0);
+	EXPECT(e->open || s.batches + s.arrays == 0);
+	EXPECT(!e->open || s.batches + s.arrays > 0 || !strcmp(e->fault, "alloc:5"));
+	EXPECT(s.fallback == (e->open ? e->failed : 0));
+	qv_offload_destroy(o);
+}
+
+/* A device without denormals is not asked for sums of floats. */
+static void flush(const char *library, void (*set_fault)(const char *))
+{
+	struct qv_offload *o = guard(library);
+	struct qv_offload_stats s;
+
+	fault = "flush";
+	set_fault(fault);
+	combine(o, QV_TYPE_FLOAT);
+	combine(o, QV_TYPE_DOUBLE);
+	set_fault("");
+	qv_offload_get_stats(o, &s);
+	EXPECT(s.arrays == 1 && s.refused == 1 && s.failed == 0);
+	qv_offload_destroy(o);
+}
+
+int main(int argc, char **argv)
+{
+	const struct qv_offload_config config = {.library = argc > 1 ? argv[1] : NULL};
+	struct qv_offload_caps caps;
+	void (*set_fault)(const char *);
+	char why[256];
+	void *fake = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL, *address;
+
+	if (!fake)
+		return 2;
+	address = dlsym(fake, "qv_fake_set");
+	memcpy(&set_fault, &address, sizeof(address));
+	if (qv_opencl_ops.probe(&config, &caps, why, sizeof(why))) {
+		printf("skipped: %s\n", why);
+		return 77;
+	}
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		one(argv[1], set_fault, &all[i]);
+	flush(argv[1], set_fault);
+	printf("%d wrong\n", wrong);
+	return wrong ? 1 : 0;
+}
