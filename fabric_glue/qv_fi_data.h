@@ -200,7 +200,8 @@ static inline int qv_fi_status(ssize_t rc)
 /* ---- qv_fi_offload.c: batches of messages that a device matches -------------------------------
  */
 /* What the core reports of something else than our receives: the entry's context means nothing. shm
- * of libfabric 2.x says so by what it leaves out, and sockets puts the data's flag on our own writes.
+ * of libfabric 2.x says so by what it leaves out, and sockets puts the data's flag on our own
+ * writes.
  */
 static inline bool qv_fi_is_remote(uint64_t flags)
 {
