@@ -94,16 +94,16 @@ bool qv_fi_offload_parse(const char *text, struct qv_fi_offload_params *out, cha
 
 /* ---- qv_fi_param.c: the environment ---------------------------------------------------------- */
 struct qv_fi_params {
-	char *core;              /* FI_QUIVER_CORE, NULL = automatic */
-	const char *node;        /* FI_QUIVER_NODE, "" by default */
-	const char *structure;   /* FI_QUIVER_MATCH */
-	enum qv_isa isa;         /* FI_QUIVER_ISA */
-	size_t eager;            /* FI_QUIVER_EAGER, bytes; SIZE_MAX = per core */
-	size_t memory;           /* FI_QUIVER_MEMORY, bytes of unexpected payload per peer */
-	uint32_t hints;          /* FI_QUIVER_HINTS, QV_HINT_* */
-	char *profile;           /* FI_QUIVER_PROFILE, the file, NULL = none */
-	uint32_t named;          /* sources that the structure knows from it, 0 = it reads none */
-	const char *coll;        /* FI_QUIVER_COLL, NULL = nothing is asked */
+	char *core;            /* FI_QUIVER_CORE, NULL = automatic */
+	const char *node;      /* FI_QUIVER_NODE, "" by default */
+	const char *structure; /* FI_QUIVER_MATCH */
+	enum qv_isa isa;       /* FI_QUIVER_ISA */
+	size_t eager;          /* FI_QUIVER_EAGER, bytes; SIZE_MAX = per core */
+	size_t memory;         /* FI_QUIVER_MEMORY, bytes of unexpected payload per peer */
+	uint32_t hints;        /* FI_QUIVER_HINTS, QV_HINT_* */
+	char *profile;         /* FI_QUIVER_PROFILE, the file, NULL = none */
+	uint32_t named;        /* sources that the structure knows from it, 0 = it reads none */
+	const char *coll;      /* FI_QUIVER_COLL, NULL = nothing is asked */
 	struct qv_fi_offload_params offload;
 	bool stats;              /* FI_QUIVER_STATS=yes */
 	const char *profile_out; /* FI_QUIVER_STATS=profile:..., a pattern, NULL = none */
