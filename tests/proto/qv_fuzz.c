@@ -54,7 +54,7 @@ void fuzz_packet(struct fuzz *f, const void *buf, size_t len, bool raw)
 	qv_loop_forge(f->rig->loop, f->spoof ? UINT64_MAX : FUZZ_HOSTILE, FUZZ_VICTIM, copy, len);
 }
 
-void fuzz_hello(struct fuzz *f)
+static void say_hello(struct fuzz *f, char digit, uint64_t uid)
 {
 	struct {
 		struct qv_wire_hdr hdr;
@@ -65,15 +65,40 @@ void fuzz_hello(struct fuzz *f)
 			.version = QV_WIRE_VERSION,
 			.op = QV_PKT_HELLO,
 			.src = QV_SRC_UNKNOWN},
-		.hello = {.uid = f->uid++,
+		.hello = {.uid = uid,
 			  .budget = 20000,
 			  .id = 3,
 			  .packet_max = QV_WIRE_MIN_PACKET,
 			  .namelen = 5},
-		.name = "node4",
+		.name = {'n', 'o', 'd', 'e', digit},
 	};
 
-	fuzz_packet(f, &pkt, sizeof pkt.hdr + sizeof pkt.hello + 5, false);
+	fuzz_packet(f, &pkt, sizeof pkt.hdr + sizeof pkt.hello + 5, true);
+}
+
+void fuzz_hello(struct fuzz *f)
+{
+	say_hello(f, '0' + FUZZ_HOSTILE, f->uid++);
+}
+
+void fuzz_self(struct fuzz *f)
+{
+	struct rig_node *victim = &f->rig->node[FUZZ_VICTIM];
+	struct qv_wire_pkt pkt = {
+		.hdr = {.magic = QV_WIRE_MAGIC,
+			.version = QV_WIRE_VERSION,
+			.op = QV_PKT_EAGER,
+			.flags = QV_WF_UID | QV_WF_TOTAL,
+			.src = QV_SRC_UNKNOWN},
+		.uid = victim->p->uid,
+		.total = 1000,
+	};
+	char buf[QV_WIRE_MAX_HDR + 100] = {0};
+
+	say_hello(f, '0' + FUZZ_VICTIM, pkt.uid);
+	rig_settle(f->rig);
+	fuzz_packet(f, buf, qv_wire_write(buf, &pkt) + 100, true);
+	QV_NEED(victim->peers[FUZZ_VICTIM]->open_unexp);
 }
 
 static void victim_sends(struct fuzz *f, size_t len, unsigned flags)
@@ -171,7 +196,9 @@ void fuzz_end(struct fuzz *f)
 	const struct qv_xport *x = f->rig->node[FUZZ_VICTIM].x;
 
 	qv_proto_peer_lost(p, x, FUZZ_HOSTILE);
-	if (f->spoof) { /* its packets were forged: start over with it */
+	if (f->spoof) { /* its packets were forged, and such as the victim's to itself: start over
+			 */
+		qv_proto_peer_lost(p, x, FUZZ_VICTIM);
 		qv_proto_peer_lost(p, x, FUZZ_HONEST);
 		rig_kill(f->rig, FUZZ_HONEST, QV_LOOP_SILENT, false);
 		rig_open(f->rig, FUZZ_HONEST, &f->rig->set);

@@ -38,6 +38,8 @@ struct fuzz *fuzz_new(bool read, bool spoof);
 void fuzz_packet(struct fuzz *f, const void *buf, size_t len, bool raw);
 /* The hostile one says HELLO, with another uid each time. */
 void fuzz_hello(struct fuzz *f);
+/* The victim itself seems to say HELLO, and to begin a message that never ends. Needs spoof. */
+void fuzz_self(struct fuzz *f);
 /* Something that an application may do, or time passes. */
 void fuzz_action(struct fuzz *f, unsigned what);
 /* A message each way between victim and honest one, checked. */

@@ -135,6 +135,18 @@ static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
 	complete(owner, &comp);
 }
 
+/* What the protocol draws by chance comes from the seed here, so that a run can be repeated. */
+static struct qv_peer *new_peer(struct rig_node *node, struct qv_xport *x, uint64_t addr,
+				uint64_t user)
+{
+	struct qv_peer *peer = qv_proto_peer_new(node->p, x, addr, user);
+
+	if (peer)
+		peer->id = (peer->id & QV_ID_INDEX) |
+			   ((uint32_t)qv_rnd(&node->rig->rng) & ~(QV_ID_INDEX | 1u << 24));
+	return peer;
+}
+
 /* Names are "node<index>"; the transport's word on the sender must agree. */
 static struct qv_peer *identify(void *owner, struct qv_xport *x, uint64_t from, const void *name,
 				size_t len)
@@ -150,7 +162,7 @@ static struct qv_peer *identify(void *owner, struct qv_xport *x, uint64_t from, 
 	if ((from != UINT64_MAX && from != b) || node->stranger[b])
 		return NULL;
 	if (!node->peers[b])
-		node->peers[b] = qv_proto_peer_new(node->p, x, b, QV_USER_UNKNOWN);
+		node->peers[b] = new_peer(node, x, b, QV_USER_UNKNOWN);
 	return node->peers[b];
 }
 
@@ -186,6 +198,7 @@ void rig_open(struct rig *rig, unsigned at, const struct rig_settings *set)
 		node->other->eager_max = set->eager_max;
 	}
 	assert_int_equal(qv_proto_create(&ps, &owner_ops, node, &node->p), QV_OK);
+	node->p->uid = qv_rnd(&rig->rng) | 1;
 }
 
 struct rig *rig_new(const struct rig_settings *set)
@@ -246,7 +259,7 @@ struct qv_peer *rig_peer(struct rig *rig, unsigned a, unsigned b)
 	struct rig_node *node = &rig->node[a];
 
 	if (!node->peers[b]) {
-		node->peers[b] = qv_proto_peer_new(node->p, node->x, b, RIG_USER(b));
+		node->peers[b] = new_peer(node, node->x, b, RIG_USER(b));
 		assert_non_null(node->peers[b]);
 	}
 	return node->peers[b];
@@ -257,7 +270,7 @@ struct qv_peer *rig_other_peer(struct rig *rig, unsigned a, unsigned b)
 	struct rig_node *node = &rig->node[a];
 
 	if (!node->peers[b]) {
-		node->peers[b] = qv_proto_peer_new(node->p, node->other, b, RIG_USER(b));
+		node->peers[b] = new_peer(node, node->other, b, RIG_USER(b));
 		assert_non_null(node->peers[b]);
 	}
 	return node->peers[b];

@@ -199,6 +199,8 @@ static void run(bool spoof)
 		qv_loop_set_tap(f->rig->loop, record, f);
 		fuzz_honest(f, 300);
 		fuzz_honest(f, 9000);
+		if (spoof)
+			fuzz_self(f);
 		batch(f, n);
 		left -= n;
 		fuzz_end(f);
