@@ -201,6 +201,8 @@ QV_INLINE int qv_line_in_debt(const struct qv_line *q)
 QV_APART int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 QV_APART int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 QV_APART int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
+QV_APART int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+				 uint64_t *slot);
 QV_APART struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src);
 QV_APART int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg);
 QV_APART int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv);
@@ -265,7 +267,7 @@ QV_INLINE void qv_line_met(struct qv_auto *a, struct qv_line *q, struct qv_index
 	if (qv_likely(!seen))
 		return;
 	joined = qv_links(ix, q->side, e)[QV_PEER] != (uintptr_t)e;
-	ix->beside += seen > (uint32_t)joined;
+	ix->beside += seen > (uint32_t)joined && ix->beside < UINT16_MAX;
 	q->rejected += seen;
 	if (qv_unlikely(seen > QV_BUCKET_MAX))
 		qv_line_harden(a, q, ix);

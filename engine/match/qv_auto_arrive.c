@@ -118,12 +118,10 @@ static QV_APART struct qv_recv *arrive_far(struct qv_auto *a, uint64_t tag, uint
 	return arrive_contest(a, tag, src);
 }
 
-/* The receive at e, the head that *link points to in ix, is the answer if it fits. */
+/* The receive at e, the head that *link points to in ix, is the answer. */
 QV_INLINE enum qv_short arrive_head(struct qv_line *q, struct qv_index *ix, uint64_t *link,
-				    uint64_t *e, uint64_t tag, uint32_t src, struct qv_recv **recv)
+				    uint64_t *e, struct qv_recv **recv)
 {
-	if (qv_unlikely(!recv_takes(e, tag, src)))
-		return QV_SHORT_FAR;
 	qv_index_pop(ix, QV_POSTED, link, e);
 	ix->live--; /* of no meaning if it is the only one */
 	*recv = qv_recv_of(e);
@@ -155,19 +153,26 @@ QV_INLINE enum qv_short arrive_classes(struct qv_line *q, uint64_t tag, uint32_t
 	}
 	if (!buckets)
 		return QV_SHORT_MISS;
-	if (qv_unlikely(buckets > 1))
+	if (qv_unlikely(buckets > 1 || !recv_takes(qv_entry(word), tag, src)))
 		return QV_SHORT_FAR;
-	return arrive_head(q, (struct qv_index *)owner, qv_entry(link), qv_entry(word), tag, src,
-			   recv);
+	return arrive_head(q, (struct qv_index *)owner, qv_entry(link), qv_entry(word), recv);
 }
 
-/* One index, of receives of several classes, or from any source. */
+/* One index. */
 QV_INLINE enum qv_short arrive_wide(struct qv_line *q, uint64_t tag, uint32_t src,
 				    struct qv_recv **recv)
 {
-	uint64_t *slot = qv_index_weak_slot(q->only, tag, src), *e = qv_entry(*slot);
+	struct qv_index *ix = q->only;
+	uint64_t *link = qv_index_weak_slot(ix, tag, src), *e;
 
-	return e ? arrive_head(q, q->only, slot, e, tag, src, recv) : QV_SHORT_MISS;
+	for (; (e = qv_entry(*link)); link = &e[QV_RECV_LINKS + QV_BUCKET]) {
+		if (qv_likely(recv_takes(e, tag, src)))
+			return arrive_head(q, ix, link, e, recv);
+		if (q->wide || qv_index_same(ix, QV_POSTED, e, tag, src))
+			return QV_SHORT_FAR;
+		q->rejected++;
+	}
+	return QV_SHORT_MISS;
 }
 
 /* One class: a bucket of several keys, a key of several receives, a sticky one. */

@@ -23,8 +23,8 @@
 /* The same while the ring or a table has as many places as this: a megabyte or more. */
 #define WINDOW_BIG 16
 #define BIG        131072
-/* So many insertions in a tick that meet other keys cost more than a larger table. */
-#define BESIDE_MANY 3
+/* So few insertions in a tick that meet other keys are no matter. */
+#define BESIDE_FEW 2
 
 void qv_line_set_active(struct qv_line *q, uint32_t active)
 {
@@ -166,18 +166,20 @@ QV_COLD void qv_line_harden(struct qv_auto *a, struct qv_line *q, struct qv_inde
 }
 
 /*
- * The hash is good for keys that are counted up, and no worse than chance for others. Where it is
- * no better in a table that is not big, a larger one helps.
+ * The hash is good for keys that are counted up, and no worse than chance for others. Where meeting
+ * other keys has cost as much as a larger table would, and the table is not big, it becomes larger.
  */
 void qv_line_fit_index(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint32_t n)
 {
 	uint64_t twice = 2 * (uint64_t)qv_index_slots(ix);
 
-	if (ix->beside >= BESIDE_MANY && twice <= 8 * (uint64_t)n && twice < BIG)
+	ix->beside = ix->beside > BESIDE_FEW ? ix->beside - BESIDE_FEW : 0;
+	if (ix->beside >= 2 * (uint64_t)n && twice <= 8 * (uint64_t)n && twice < BIG) {
 		(void)qv_index_grow(ix, q->side, &a->base.mem);
-	else
-		(void)qv_index_reserve(ix, q->side, &a->base.mem, n);
-	ix->beside = 0;
+		ix->beside = 0;
+		return;
+	}
+	(void)qv_index_reserve(ix, q->side, &a->base.mem, n);
 }
 
 static int is_big(const struct qv_line *q)

@@ -18,17 +18,22 @@ static QV_APART int post_slow(struct qv_auto *a, struct qv_recv *recv, struct qv
 }
 
 /* In HASH, into a bucket that is not empty. */
-static QV_APART int post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
-				struct qv_index *ix, uint64_t *slot)
+QV_INLINE int post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+			  struct qv_index *ix, uint64_t *slot)
 {
 	struct qv_line *q = &a->posted;
 
-	recv->priv[QV_SEQ] = q->tail;
+	recv->priv[QV_SEQ] = joined(q);
 	ix->live++; /* of no meaning if it is the only one */
 	qv_line_met(a, q, ix, recv->priv, qv_index_insert_at(ix, QV_POSTED, slot, recv->priv));
-	joined(q);
 	*msg = NULL;
 	return QV_OK;
+}
+
+int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+			uint64_t *slot)
+{
+	return post_beside(a, recv, msg, a->posted.only, slot);
 }
 
 /* In HASH, into ix. */
@@ -185,19 +190,22 @@ QV_INLINE int post_wide(struct qv_auto *a, struct qv_recv *recv, struct qv_msg *
 {
 	struct qv_line *q = &a->unexpected;
 	struct qv_index *ix = q->in_use[0];
-	uint64_t *slot, *e;
+	uint64_t *link, *e;
 
 	if (!qv_index_is_wider(ix, recv->ignore, recv->src))
 		return q->active & QV_ORDER_ACTIVE ? post_ordered(a, recv, msg)
 						   : post_any(a, recv, msg);
 	ix->used = q->tail;
-	slot = qv_index_weak_slot(ix, recv->tag, recv->src);
-	e = qv_entry(*slot);
+	link = qv_index_weak_slot(ix, recv->tag, recv->src);
+	while ((e = qv_entry(*link)) && !msg_takes(e, recv->tag, recv->ignore, recv->src)) {
+		if (qv_index_same(ix, QV_UNEXPECTED, e, recv->tag, recv->src))
+			return post_any(a, recv, msg);
+		q->rejected++;
+		link = &e[ix->word + QV_BUCKET];
+	}
 	if (!e)
 		return qv_auto_post_append(a, recv, msg);
-	if (qv_unlikely(!msg_takes(e, recv->tag, recv->ignore, recv->src)))
-		return post_any(a, recv, msg);
-	qv_index_pop(ix, QV_UNEXPECTED, slot, e);
+	qv_index_pop(ix, QV_UNEXPECTED, link, e);
 	if (q->active & QV_ORDER_ACTIVE)
 		qv_order_leave(e);
 	*msg = qv_msg_of(e);

@@ -15,19 +15,24 @@ static QV_APART int queue_slow(struct qv_auto *a, struct qv_msg *msg)
 QV_INLINE void queue_in(struct qv_auto *a, struct qv_line *q, int i, struct qv_msg *msg)
 {
 	struct qv_index *ix = &q->ix[i];
-	uint64_t *slot;
+	uint64_t *slot, *head;
 
 	if (!(q->active >> i & 1))
 		return;
 	if (ix->word != QV_MSG_LINKS + QV_LINKS * i)
 		__builtin_unreachable();
 	slot = qv_index_weak_slot(ix, msg->tag, msg->src);
-	if (qv_likely(!*slot)) {
+	head = qv_entry(*slot);
+	if (!head) {
 		qv_index_fill_slot(ix, QV_UNEXPECTED, slot, msg->priv);
 		return;
 	}
 	ix->crowded++;
-	qv_line_met(a, q, ix, msg->priv, qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
+	if (qv_likely(qv_index_same(ix, QV_UNEXPECTED, head, msg->tag, msg->src)))
+		qv_index_join(ix, QV_UNEXPECTED, head, msg->priv);
+	else
+		qv_line_met(a, q, ix, msg->priv,
+			    qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
 }
 
 _Static_assert(QV_N_VIEWS == 4, "queue_indexes names each");
@@ -85,7 +90,8 @@ int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg)
 
 int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
-	if (a->unexpected.way == QV_WAY_WIDE && !tick_is_due(&a->unexpected)) {
+	if ((a->unexpected.way == QV_WAY_WIDE || a->unexpected.way == QV_WAY_ONLY) &&
+	    !tick_is_due(&a->unexpected)) {
 		a->base.stats.arrived++;
 		*recv = NULL;
 		return queue_wide(a, msg);

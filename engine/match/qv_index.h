@@ -43,7 +43,7 @@ struct qv_index {
 	/* Unexpected: insertions since the last tick that met a bucket in use; ticks in a row that
 	 * these were few; how many of them it takes to believe that they stay few. */
 	uint16_t crowded, calm, wary;
-	uint16_t beside; /* insertions since the last tick beside other keys */
+	uint16_t beside; /* insertions beside other keys, less what is to be expected */
 	/* Posted: -1: for receives of just this class. 0: narrower ones, which compare all that the
 	 * index compares, go there, too. */
 	int16_t strict;
@@ -221,6 +221,18 @@ QV_INLINE void qv_index_fill_slot(const struct qv_index *ix, enum qv_side side, 
 	qv_index_fill_links(slot, e, qv_links(ix, side, e));
 }
 
+/* Append e to the list of its key that begins with head. */
+QV_INLINE void qv_index_join(const struct qv_index *ix, enum qv_side side, uint64_t *head,
+			     uint64_t *e)
+{
+	uint64_t *l = qv_links(ix, side, e), *hl = qv_links(ix, side, head);
+
+	l[QV_NEXT] = 0;
+	l[QV_PEER] = hl[QV_PEER];
+	qv_links(ix, side, qv_entry(l[QV_PEER]))[QV_NEXT] = (uintptr_t)e;
+	hl[QV_PEER] = (uintptr_t)e;
+}
+
 /*
  * Append e to its key's list, in the bucket that begins at *link; it becomes a head if it is alone.
  * Returns the heads looked at.
@@ -228,21 +240,17 @@ QV_INLINE void qv_index_fill_slot(const struct qv_index *ix, enum qv_side side, 
 QV_INLINE uint32_t qv_index_insert_at(const struct qv_index *ix, enum qv_side side, uint64_t *link,
 				      uint64_t *e)
 {
-	uint64_t *l = qv_links(ix, side, e);
 	uint32_t seen = 0;
 
 	for (uint64_t word; qv_unlikely((word = *link) != 0);) {
-		uint64_t *head = qv_entry(word), *hl = qv_links(ix, side, head);
+		uint64_t *head = qv_entry(word);
 
 		seen++;
 		if (qv_index_same(ix, side, head, qv_key_tag(side, e), qv_key_src(side, e))) {
-			l[QV_NEXT] = 0;
-			l[QV_PEER] = hl[QV_PEER];
-			qv_links(ix, side, qv_entry(l[QV_PEER]))[QV_NEXT] = (uintptr_t)e;
-			hl[QV_PEER] = (uintptr_t)e;
+			qv_index_join(ix, side, head, e);
 			return seen;
 		}
-		link = &hl[QV_BUCKET];
+		link = &qv_links(ix, side, head)[QV_BUCKET];
 	}
 	qv_index_fill_slot(ix, side, link, e);
 	return seen;
