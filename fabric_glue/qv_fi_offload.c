@@ -2,10 +2,10 @@
 /*
  * qv_fi_offload.c - the messages that a core reports together, matched by a device.
  *
- * One device per process, for all endpoints: opened at the first batch that is large enough, never
- * before, and so never by fi_getinfo nor before a fork that comes first. Whoever finds it in use by
- * another thread does not wait for it. It is not closed: a runtime may be gone already when
- * libfabric ends.
+ * One device per process, for all endpoints: opened when the first of them is enabled, or with auto
+ * by the first batch that might gain; never by fi_getinfo, nor before a fork that comes first.
+ * Whoever finds it in use by another thread does not wait for it. It is not closed: a runtime may
+ * be gone already when libfabric ends.
  */
 #include "qv_fi_data.h"
 
@@ -58,6 +58,10 @@ void qv_fi_offload_begin(struct qv_fi_ep *ep)
 	if (!shared.offload)
 		shared.offload = create();
 	ep->offload = shared.offload != NULL;
+	/* Now rather than in the midst of the program's messages, or of a wait with a time-out; to
+	 * measure it, a batch must have come that might gain. */
+	if (ep->offload && !qv_fi_params.offload.measure)
+		qv_offload_open(shared.offload);
 	pthread_mutex_unlock(&shared.lock);
 }
 
