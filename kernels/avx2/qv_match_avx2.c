@@ -47,7 +47,8 @@ YMM_INLINE __m256i look_posted(const qv_plane *planes, unsigned int i, const str
 	return map;
 }
 
-YMM_INLINE __m256i check_posted(const qv_plane *planes, unsigned int i, const struct wanted *w)
+YMM_INLINE __m256i check_posted(const qv_plane *planes, unsigned int i, const struct wanted *w,
+				int has_any)
 {
 	const __m256i key = load(planes, QV_PLANE_KEY, i);
 	const __m256i ignore = load(planes, QV_PLANE_IGNORE, i);
@@ -59,11 +60,18 @@ YMM_INLINE __m256i check_posted(const qv_plane *planes, unsigned int i, const st
 	const __m256i high =
 		fit(load(planes, QV_PLANE_HIGH, i), w->high, load(planes, QV_PLANE_IGNORE_HIGH, i));
 
+	(void)has_any; /* rare enough to test both always */
 	return _mm256_and_si256(_mm256_or_si256(named, any), high);
 }
 
-YMM_INLINE uint64_t search_posted(const qv_plane *planes, uint64_t lanes, const struct wanted *w,
-				  int has_any)
+/*
+ * The first group with entries that fit, among `lanes`. look and check, one of the two pairs here,
+ * are inlined; any: what they take as their last argument.
+ */
+typedef __m256i compare_fn(const qv_plane *planes, unsigned int i, const struct wanted *w, int any);
+
+YMM_INLINE uint64_t search(const qv_plane *planes, uint64_t lanes, const struct wanted *w, int any,
+			   compare_fn *look, compare_fn *check)
 {
 	for (unsigned int i = 0; i < QV_KERN_MAX; i += QV_KERN_GROUP) {
 		const unsigned int mine = (unsigned int)(lanes >> i) & 0xffff;
@@ -72,12 +80,12 @@ YMM_INLINE uint64_t search_posted(const qv_plane *planes, uint64_t lanes, const 
 
 		if (!mine)
 			continue;
-		a = look_posted(planes, i, w, has_any);
-		b = look_posted(planes, i + HALF, w, has_any);
+		a = look(planes, i, w, any);
+		b = look(planes, i + HALF, w, any);
 		if (!_mm256_movemask_epi8(_mm256_or_si256(a, b)))
 			continue;
-		map = bits(check_posted(planes, i, w)) | bits(check_posted(planes, i + HALF, w))
-								 << HALF;
+		map = bits(check(planes, i, w, any)) | bits(check(planes, i + HALF, w, any))
+							       << HALF;
 		if (map & mine)
 			return (uint64_t)(map & mine) << i;
 	}
@@ -92,7 +100,8 @@ static uint64_t posted_avx2(const qv_plane *planes, uint64_t lanes, uint64_t tag
 				 .high = broadcast(tag >> 32),
 				 .src = broadcast(src)};
 
-	return has_any ? search_posted(planes, lanes, &w, 1) : search_posted(planes, lanes, &w, 0);
+	return has_any ? search(planes, lanes, &w, 1, look_posted, check_posted)
+		       : search(planes, lanes, &w, 0, look_posted, check_posted);
 }
 
 /* any: the receive has no source, and what was folded into the key is taken out again. */
@@ -122,28 +131,6 @@ YMM_INLINE __m256i check_unexpected(const qv_plane *planes, unsigned int i, cons
 	return map;
 }
 
-YMM_INLINE uint64_t search_unexpected(const qv_plane *planes, uint64_t lanes,
-				      const struct wanted *w, int any)
-{
-	for (unsigned int i = 0; i < QV_KERN_MAX; i += QV_KERN_GROUP) {
-		const unsigned int mine = (unsigned int)(lanes >> i) & 0xffff;
-		unsigned int map;
-		__m256i a, b;
-
-		if (!mine)
-			continue;
-		a = look_unexpected(planes, i, w, any);
-		b = look_unexpected(planes, i + HALF, w, any);
-		if (!_mm256_movemask_epi8(_mm256_or_si256(a, b)))
-			continue;
-		map = bits(check_unexpected(planes, i, w, any)) |
-		      bits(check_unexpected(planes, i + HALF, w, any)) << HALF;
-		if (map & mine)
-			return (uint64_t)(map & mine) << i;
-	}
-	return 0;
-}
-
 static uint64_t unexpected_avx2(const qv_plane *planes, uint64_t lanes, uint64_t tag,
 				uint64_t ignore, uint32_t src)
 {
@@ -155,8 +142,8 @@ static uint64_t unexpected_avx2(const qv_plane *planes, uint64_t lanes, uint64_t
 		.ignore = broadcast(ignore),
 		.ignore_high = broadcast(ignore >> 32)};
 
-	return any ? search_unexpected(planes, lanes, &w, 1)
-		   : search_unexpected(planes, lanes, &w, 0);
+	return any ? search(planes, lanes, &w, 1, look_unexpected, check_unexpected)
+		   : search(planes, lanes, &w, 0, look_unexpected, check_unexpected);
 }
 
 const struct qv_kern_ops qv_kern_avx2 = {
