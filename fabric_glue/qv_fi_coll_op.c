@@ -85,7 +85,7 @@ static void combine(void *context, void *dst, const void *a, const void *b, size
 	const struct qv_fi_coll_op *op = context;
 
 	/* The call was checked, so that this cannot fail. */
-	(void)qv_combine_to(op->coll->combine, op->op, op->type, dst, a, b, count);
+	qv_fi_offload_combine(op->coll->ep, op->coll->combine, op->op, op->type, dst, a, b, count);
 }
 
 static void message_done(struct qv_fi_coll_msg *msg, int status)

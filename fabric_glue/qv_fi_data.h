@@ -3,6 +3,8 @@
 #ifndef QV_FI_DATA_H
 #define QV_FI_DATA_H
 
+#include <quiver/combine.h>
+
 #include "proto/qv_proto.h"
 #include "qv_fi.h"
 #include "qv_fi_watch.h"
@@ -215,6 +217,10 @@ void qv_fi_offload_begin(struct qv_fi_ep *ep);
 bool qv_fi_offload_entries(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e,
 			   const fi_addr_t *from, size_t n);
 void qv_fi_offload_done(struct qv_fi_ep *ep);
+/* As qv_combine_to with arguments that are right, by the device if the array is long enough. */
+void qv_fi_offload_combine(const struct qv_fi_ep *ep, const struct qv_combine *cpu, enum qv_op op,
+			   enum qv_type type, void *dst, const void *a, const void *b,
+			   size_t count);
 /* A line of counters for the user, on stderr. */
 void qv_fi_offload_print(void);
 

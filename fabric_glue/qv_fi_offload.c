@@ -116,6 +116,18 @@ void qv_fi_offload_done(struct qv_fi_ep *ep)
 	pthread_mutex_unlock(&shared.lock);
 }
 
+/* Called in the midst of a batch that the device has matched, too: the CPU does these. */
+void qv_fi_offload_combine(const struct qv_fi_ep *ep, const struct qv_combine *cpu, enum qv_op op,
+			   enum qv_type type, void *dst, const void *a, const void *b, size_t count)
+{
+	if (QV_LIKELY(!ep->offload) || pthread_mutex_trylock(&shared.lock)) {
+		(void)qv_combine_to(cpu, op, type, dst, a, b, count);
+		return;
+	}
+	(void)qv_offload_combine(shared.offload, cpu, op, type, dst, a, b, count);
+	pthread_mutex_unlock(&shared.lock);
+}
+
 void qv_fi_offload_print(void)
 {
 	static const char *const states[] = {"not needed yet", "open", "off"};
@@ -126,11 +138,12 @@ void qv_fi_offload_print(void)
 	qv_offload_get_stats(shared.offload, &s);
 	fprintf(stderr,
 		"quiver: [%d]   offload to opencl (%s): %llu batches matched with %llu keys, %llu "
-		"checked, %llu refused, %llu failed, %llu of them wrong, %llu done by the CPU "
-		"instead\n",
+		"checked, %llu arrays combined, %llu refused, %llu failed, %llu of them wrong, "
+		"%llu done by the CPU instead\n",
 		(int)getpid(), states[s.state], (unsigned long long)s.batches,
 		(unsigned long long)s.keys, (unsigned long long)s.checked,
-		(unsigned long long)s.refused, (unsigned long long)s.failed,
-		(unsigned long long)s.wrong, (unsigned long long)s.fallback);
+		(unsigned long long)s.arrays, (unsigned long long)s.refused,
+		(unsigned long long)s.failed, (unsigned long long)s.wrong,
+		(unsigned long long)s.fallback);
 	pthread_mutex_unlock(&shared.lock);
 }

@@ -57,6 +57,9 @@ def with_device(r, fake):
         # The receiver, and with a fault that hits each process the sender.
         r.expect(f"one line with {fault}", len(re.findall(r"quiver: offload to opencl is", text))
                  == (2 if fault == "build" else 1), text)
+    status, text, _ = r.run("coll_sizes", FI_QUIVER_OFFLOAD_MIN_BYTES="1")
+    arrays = [int(n) for n in re.findall(r"(\d+) arrays combined", text)]
+    r.expect("collectives combine there", status == 0 and arrays and max(arrays) > 0, text)
     status, text, counters = r.run(FI_QUIVER_OFFLOAD_DEVICE="no such device")
     r.expect("an unknown device is named", status == 0 and "no OpenCL device is 'no such device'"
              in text and counters[0] == "off", text)
