@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * predict.h - when ranks are expected, and what a network is like: what select.h is to be told.
+ *
+ * Ranks of iterative programs are late by habit. Each rank keeps the mean of its last observations,
+ * of how long it took from one collective to the next, and every so many calls all tell it to all
+ * others (an allgather of one number). What was told is the expectation until the next time; it is
+ * the same on all ranks because all have been told the same.
+ *
+ * Objects are for one thread at a time.
+ */
+#ifndef QUIVER_PREDICT_H
+#define QUIVER_PREDICT_H
+
+#include <quiver/schedule.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define QV_PREDICT_WINDOW 5 /* observations of which the mean is taken, after the literature */
+
+struct qv_predict; /* of one rank in one group, opaque */
+
+/*
+ *   ranks    of the group, 1 or more
+ *   every    calls from one exchange to the next, 1 or more
+ *   predict  out: to be given to qv_predict_close
+ * QV_EINVAL: a number is 0; QV_ENOMEM.
+ */
+QV_API int qv_predict_open(uint32_t ranks, uint32_t every, struct qv_predict **predict);
+QV_API void qv_predict_close(struct qv_predict *predict);
+
+/* This rank came so many ns after the end of the collective before. */
+QV_API void qv_predict_observe(struct qv_predict *predict, uint64_t ns);
+
+/* A call begins. 1: an exchange is due in it, 0: not. The same on all ranks, as all call the same.
+ */
+QV_API int qv_predict_due(struct qv_predict *predict);
+
+/* What this rank tells the others: the mean of its last observations, in ns; 0 if it has none. */
+QV_API uint64_t qv_predict_mine(const struct qv_predict *predict);
+
+/* What all have told, by rank. */
+QV_API void qv_predict_learn(struct qv_predict *predict, const uint64_t *told);
+
+/* When each rank is expected, in ns from any moment, by rank; as long as the object lives and until
+ * the next qv_predict_learn. NULL: nothing has been told. */
+QV_API const uint64_t *qv_predict_arrivals(const struct qv_predict *predict);
+
+/* ---- networks ----------------------------------------------------------------------------------
+ */
+/* Something took so long. */
+struct qv_sample {
+	double bytes, seconds;
+};
+
+/*
+ * Fit alpha, beta and gamma: medians of slopes and of what remains, so that single samples that
+ * took long, as they do, do not matter. moves     messages of at least two lengths, from the first
+ * call to the receiver's having them combines  of at least two lengths network   out: all values of
+ * 0 or more, alpha more QV_EINVAL: too few samples, or all of one length; QV_ENOMEM.
+ */
+QV_API int qv_network_fit(const struct qv_sample *moves, size_t n_moves,
+			  const struct qv_sample *combines, size_t n_combines,
+			  struct qv_network *network);
+
+/* Of measured numbers of segments, the one to take: the fastest, but a smaller one that is within 2
+ * % of it rather than a larger one. segments, seconds  n each, 1 or more */
+QV_API uint32_t qv_segments_fit(const uint32_t *segments, const double *seconds, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QUIVER_PREDICT_H */
