@@ -15,6 +15,7 @@
 #include "qv_fi_data.h"
 
 #include <quiver/combine.h>
+#include <quiver/predict.h>
 #include <quiver/select.h>
 
 struct qv_fi_set { /* qv_fi_coll_set.c */
@@ -56,13 +57,27 @@ struct qv_fi_group { /* qv_fi_coll_group.c */
 	bool joined, listening, heard; /* heard: a member has lost the group */
 	int failed;                    /* enum qv_status: the group is lost */
 	struct qv_fi_coll_msg notice;
+	/* qv_fi_coll_predict.c */
+	struct qv_predict *predict; /* NULL: nobody wants expectations */
+	uint64_t *told;             /* by rank: of the exchange under way, or the last one */
+	uint64_t reductions;        /* calls that expectations are for */
+	uint64_t exchanges;         /* begun */
+	bool exchanging;
+	uint64_t ended; /* ns, when the last operation did; 0: there was none */
+};
+
+enum qv_fi_coll_kind {
+	QV_FI_COLL_CALL,     /* of the application */
+	QV_FI_COLL_JOIN,     /* has tags of its own */
+	QV_FI_COLL_EXCHANGE, /* of expectations */
 };
 
 struct qv_fi_coll_op { /* qv_fi_coll_op.c */
 	struct qv_fi_coll_op *next;
 	struct qv_fi_coll *coll;
 	struct qv_fi_group *group;
-	const struct qv_plan *plan; /* NULL: a join, which has a schedule of its own */
+	enum qv_fi_coll_kind kind;
+	const struct qv_plan *plan; /* of a call; the others have a schedule of their own */
 	struct qv_schedule *schedule;
 	struct qv_run *run;
 	struct qv_run_data data;
@@ -131,11 +146,26 @@ void qv_fi_group_progress(struct qv_fi_group *group);
 /* ---- qv_fi_coll_op.c; lock held ---------------------------------------------------------------
  */
 int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group);
+/* An allgather of group->told. */
+int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* 0 or -FI_E*. */
 int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call);
 /* All operations of a group end with this status. */
 void qv_fi_coll_abort(struct qv_fi_coll *coll, struct qv_fi_group *group, int status);
+/* The group is left by its owner: an exchange of expectations under way is nobody's any more. */
+void qv_fi_coll_leave(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* Free all operations, without a word; nothing is under way any more. */
 void qv_fi_coll_drop(struct qv_fi_coll *coll);
+
+/* ---- qv_fi_coll_predict.c; lock held ----------------------------------------------------------
+ */
+/* A reduction is called: when each rank is expected in it, NULL if nothing is known or wanted.
+ * 0, -FI_ENOMEM, or -FI_EAGAIN: what the others expect has not come yet. */
+int qv_fi_coll_expect(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_coll kind,
+		      const uint64_t **arrive);
+/* The call has begun, whatever it was told. */
+void qv_fi_coll_expected(struct qv_fi_group *group, enum qv_coll kind);
+/* An operation of the application is over. */
+void qv_fi_coll_ended(struct qv_fi_group *group);
 
 #endif /* QV_FI_COLL_H */

@@ -294,6 +294,8 @@ void qv_fi_group_joined(struct qv_fi_group *group, int status)
 
 static void free_group(struct qv_fi_group *group)
 {
+	qv_predict_close(group->predict);
+	free(group->told);
 	free(group->addrs);
 	free(group->members);
 	free(group);
@@ -316,6 +318,7 @@ static int group_close(struct fid *fid)
 		return -FI_EBUSY;
 	}
 	stop_listening(group);
+	qv_fi_coll_leave(ep->coll, group);
 	discard(group);
 	qv_select_forget(ep->coll->select, group->id);
 	leave_slot(ep->coll, group);

@@ -16,7 +16,7 @@ static uint64_t tag_of(const struct qv_fi_coll_op *op, uint32_t receiver, uint32
 	uint64_t high = op->tag | (tag & 0xffff);
 
 	/* Messages of one pair come in order, so the number of one may wrap. */
-	return op->plan ? high | group->members[receiver].id << 32 : high;
+	return op->kind == QV_FI_COLL_JOIN ? high : high | group->members[receiver].id << 32;
 }
 
 static struct qv_fi_coll_msg *begin(struct qv_fi_coll_op *op, uint32_t step, size_t bytes,
@@ -145,15 +145,24 @@ static void report(const struct qv_fi_coll_op *op)
 /* It is off the list. */
 static void finish(struct qv_fi_coll_op *op)
 {
-	struct qv_fi_group *group = op->group;
+	struct qv_fi_group *group = op->group; /* NULL: left meanwhile */
 
 	if (!op->status && op->bytes)
 		memcpy(op->to, op->from, op->bytes);
-	group->ops--;
-	if (op->plan)
-		report(op);
-	else
+	switch (op->kind) {
+	case QV_FI_COLL_JOIN:
+		group->ops--;
 		qv_fi_group_joined(group, op->status);
+		break;
+	case QV_FI_COLL_EXCHANGE:
+		if (group)
+			group->exchanging = false;
+		break;
+	default:
+		group->ops--;
+		qv_fi_coll_ended(group);
+		report(op);
+	}
 	free_op(op);
 }
 
@@ -190,7 +199,7 @@ static bool move_on(struct qv_fi_coll_op *op)
 			return true;
 		op->status = status;
 		take_back(op);
-		qv_fi_group_fail(op->group, status);
+		qv_fi_group_fail(op->group, status); /* who left it has set the status */
 	}
 	return !op->flying;
 }
@@ -212,6 +221,21 @@ void qv_fi_coll_progress(struct qv_fi_ep *ep)
 		if (!*at)
 			coll->ops_tail = at;
 		finish(op);
+	}
+}
+
+void qv_fi_coll_leave(struct qv_fi_coll *coll, struct qv_fi_group *group)
+{
+	for (struct qv_fi_coll_op *op = coll->ops; op; op = op->next) {
+		if (op->group != group)
+			continue;
+		if (!op->status) {
+			op->status = QV_ECANCELED;
+			take_back(op);
+		}
+		op->memory = group->told; /* a message may be on its way from it */
+		group->told = NULL;
+		op->group = NULL;
 	}
 }
 
@@ -249,12 +273,14 @@ static struct qv_fi_coll_op *new_op(struct qv_fi_coll *coll, struct qv_fi_group 
 static void start(struct qv_fi_coll_op *op)
 {
 	qv_run_start(op->run, &op->data);
-	op->group->ops++;
+	op->group->ops += op->kind != QV_FI_COLL_EXCHANGE;
 	*op->coll->ops_tail = op;
 	op->coll->ops_tail = &op->next;
 }
 
-int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group)
+/* Of items that all members have one of, and that all get. */
+static int start_allgather(struct qv_fi_coll *coll, struct qv_fi_group *group,
+			   enum qv_fi_coll_kind kind, uint64_t tag, const struct qv_run_data *data)
 {
 	const struct qv_schedule_spec spec = {
 		.coll = QV_COLL_ALLGATHER, .algorithm = QV_ALG_DISSEMINATION, .ranks = group->n};
@@ -268,14 +294,33 @@ int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group)
 		qv_schedule_free(schedule);
 		return -FI_ENOMEM;
 	}
+	op->kind = kind;
 	op->schedule = schedule;
-	op->tag = UINT64_C(1) << 63 | (group->hash & UINT64_C(0x7fffffffffff)) << 16;
-	op->data.item = sizeof(struct qv_fi_member);
+	op->tag = tag;
+	op->data = *data;
 	op->data.count = group->n;
-	op->data.in = &group->members[group->rank];
-	op->data.work = group->members;
+	op->data.in = (char *)data->work + group->rank * data->item;
 	start(op);
 	return 0;
+}
+
+int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group)
+{
+	return start_allgather(
+		coll, group, QV_FI_COLL_JOIN,
+		UINT64_C(1) << 63 | (group->hash & UINT64_C(0x7fffffffffff)) << 16,
+		&(struct qv_run_data){.item = sizeof(struct qv_fi_member), .work = group->members});
+}
+
+int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group)
+{
+	const struct qv_run_data data = {.item = sizeof(*group->told), .work = group->told};
+	int ret = start_allgather(coll, group, QV_FI_COLL_EXCHANGE, (uint64_t)group->seq << 16,
+				  &data);
+
+	if (!ret)
+		group->seq++;
+	return ret;
 }
 
 /* Scratch of so many bytes, after what has been given out already. */
@@ -389,6 +434,7 @@ int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call
 	struct qv_fi_coll_op ask = {.coll = coll, .group = group}, *op;
 	struct qv_select_call select;
 	const struct qv_plan *plan;
+	const uint64_t *arrive;
 	uint32_t root = 0;
 	int ret;
 
@@ -401,6 +447,8 @@ int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call
 	if (call->root != FI_ADDR_NOTAVAIL && (root = rank_of(group, call->root)) == group->n)
 		return -FI_EINVAL;
 	ret = judge(&ask, call);
+	if (!ret)
+		ret = qv_fi_coll_expect(coll, group, call->coll, &arrive);
 	if (ret)
 		return ret;
 	select = (struct qv_select_call){.group = group->id,
@@ -408,7 +456,8 @@ int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call
 					 .ranks = group->n,
 					 .rank = group->rank,
 					 .root = root,
-					 .bytes = ask.data.count * ask.data.item};
+					 .bytes = ask.data.count * ask.data.item,
+					 .arrive = arrive};
 	if (qv_select_get(coll->select, &select, &plan))
 		return -FI_ENOMEM;
 	op = new_op(coll, group, plan->schedule);
@@ -426,6 +475,7 @@ int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call
 		return ret;
 	}
 	op->tag = (uint64_t)group->seq++ << 16;
+	qv_fi_coll_expected(group, call->coll);
 	op->context = call->context;
 	op->entry = !coll->ep->tx_selective || call->flags & FI_COMPLETION;
 	start(op);

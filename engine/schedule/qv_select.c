@@ -276,6 +276,14 @@ void qv_select_put(struct qv_select *select, const struct qv_plan *plan)
 	e->users--;
 }
 
+int qv_select_wants_arrivals(const struct qv_select *select, enum qv_coll coll)
+{
+	const struct qv_rule *rule = &select->rules[coll];
+
+	return rule->named &&
+	       (rule->algorithm == QV_ALG_CLAIRVOYANT || rule->algorithm == QV_ALG_SEGMENTED);
+}
+
 void qv_select_forget(struct qv_select *select, uint64_t group)
 {
 	drop(select, &group, 0);

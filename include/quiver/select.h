@@ -93,6 +93,10 @@ QV_API int qv_select_get(struct qv_select *select, const struct qv_select_call *
 /* The plan is not in use any more. It stays, to be had again, for a while. */
 QV_API void qv_select_put(struct qv_select *select, const struct qv_plan *plan);
 
+/* 1 if the rules name an algorithm for it that is built from expected arrivals, so that
+ * expectations are worth their cost; else 0. */
+QV_API int qv_select_wants_arrivals(const struct qv_select *select, enum qv_coll coll);
+
 /* The group is gone: its plans that are not in use are freed. */
 QV_API void qv_select_forget(struct qv_select *select, uint64_t group);
 
