@@ -22,7 +22,8 @@
 /* What was asked for; kept until the last plan that was made by it is gone. */
 struct qv_mpi_rules {
 	struct qv_select *select;
-	bool ours[QV_MPI_N_COLLS]; /* named, and not `mpi` */
+	bool ours[QV_MPI_N_COLLS];      /* named, and not `mpi` */
+	bool automatic[QV_MPI_N_COLLS]; /* `auto`: where it is faster than the MPI */
 	int users;
 };
 
@@ -65,6 +66,8 @@ enum qv_mpi_reason {
 	QV_MPI_TOO_LONG,
 	QV_MPI_TOO_MANY,
 	QV_MPI_NO_HOOK,
+	QV_MPI_TRIED,
+	QV_MPI_SLOWER,
 	QV_MPI_N_REASONS,
 	QV_MPI_TAKEN = QV_MPI_N_REASONS, /* no reason: algorithms follow */
 };
@@ -105,6 +108,8 @@ struct qv_mpi_plan {
 	int busy;                /* operations that hold it */
 };
 
+#define QV_MPI_THROUGH 8
+
 struct qv_mpi_comm {
 	struct qv_mpi_comm *next;
 	MPI_Comm comm;
@@ -118,6 +123,15 @@ struct qv_mpi_comm {
 	uint64_t number;  /* among the communicators of this process */
 	uint64_t *arrive; /* by rank, or NULL */
 	struct qv_mpi_plan *plans;
+	struct qv_mpi_trial *trials;
+	/* Calls that `auto` has left to the MPI for good: the next ones like them go there at once.
+	 * Operations are MPI's own, whose handles are never given to others. */
+	struct qv_mpi_through {
+		size_t count;
+		MPI_Datatype type;
+		MPI_Op op;
+		bool expects;
+	} through[QV_MPI_N_COLLS][QV_MPI_THROUGH];
 };
 
 /* The state of a communicator, made when first asked for. NULL: no memory, or no communicator. */
@@ -152,7 +166,9 @@ struct qv_mpi_call {
 	MPI_Op op;
 	int root;
 	MPI_Comm comm;
-	bool unequal; /* the blocks of a reduce_scatter have different lengths */
+	bool unequal;               /* the blocks of a reduce_scatter have different lengths */
+	struct qv_mpi_trial *trial; /* out: if it is to be timed, of which */
+	double began;
 };
 
 enum qv_mpi_state {
@@ -192,7 +208,7 @@ struct qv_mpi_op {
 
 /* qv_mpi_take.c: an operation for this call, not started yet; NULL: let the MPI do it. Collective.
  */
-struct qv_mpi_op *qv_mpi_take(const struct qv_mpi_call *call);
+struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call);
 /* One that runs plan, which it then holds; NULL, and plan is given back: no memory. */
 struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan);
 /* Run it to its end; an MPI error code, which the communicator's error handler has seen. */
@@ -206,6 +222,21 @@ void qv_mpi_op_progress(struct qv_mpi_op *op);
 /* It is not needed any more, and none of its messages is under way. */
 void qv_mpi_op_release(struct qv_mpi_op *op);
 void qv_mpi_op_free(struct qv_mpi_op *op);
+
+/* ---- qv_mpi_trial.c ----------------------------------------------------------------------------
+ */
+/* Whether `auto` takes the call; if not, why. Times it where that is not known yet. */
+bool qv_mpi_trial_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_t bytes, bool ordered,
+		       enum qv_mpi_reason *why);
+/* A call that is timed is over, with this error code; the same, or another one. Collective. */
+int qv_mpi_trial_end(struct qv_mpi_call *call, int rc);
+void qv_mpi_trials_free(struct qv_mpi_comm *c);
+
+/* The end of a blocking call. */
+static inline int qv_mpi_return(struct qv_mpi_call *call, int rc)
+{
+	return call->trial ? qv_mpi_trial_end(call, rc) : rc;
+}
 
 /* ---- qv_mpi_later.c: operations that run while the program does something else ----------------
  */
@@ -234,7 +265,7 @@ void qv_mpi_persist_close_all(void);
 #define QV_MPI_DEFINE_INIT(name, call_of, parameters, arguments)                 \
 	QV_API int QV_MPI_PERSIST(name) parameters                               \
 	{                                                                        \
-		const struct qv_mpi_call call = call_of;                         \
+		struct qv_mpi_call call = call_of;                               \
 		struct qv_mpi_op *o = qv_mpi_take(&call);                        \
                                                                                  \
 		return o ? qv_mpi_persist(o, request) : QV_REAL(name) arguments; \
@@ -262,6 +293,8 @@ struct qv_mpi {
 	 * call that may wait. */
 	pthread_mutex_t lock;
 	struct qv_mpi_comm *comms;
+	struct qv_mpi_comm *last; /* looked up; NULL where several threads call */
+	bool alone;               /* one thread at a time calls */
 	atomic_uint_fast64_t counts[QV_MPI_N_NAMES][QV_MPI_N_FORMS][QV_MPI_N_WAYS];
 };
 

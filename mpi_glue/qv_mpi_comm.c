@@ -22,6 +22,7 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 		PMPI_Wait(&c->opening, MPI_STATUS_IGNORE);
 	if (c->shadow != MPI_COMM_NULL)
 		PMPI_Comm_free(&c->shadow);
+	qv_mpi_trials_free(c);
 	free(c->arrive);
 	free(c);
 }
@@ -47,6 +48,7 @@ static int on_free(MPI_Comm comm, int keyval, void *value, void *extra)
 	qv_mpi_later_drain(c);
 	unlink_comm(c);
 	c->comm = MPI_COMM_NULL;
+	qv_mpi.last = NULL;
 	c->freed = true;
 	/* A request that has ended and was not waited for yet, or a persistent one, still holds it.
 	 */
@@ -98,11 +100,17 @@ struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm)
 	void *value = NULL;
 	int found = 0;
 
+	if (qv_mpi.last && qv_mpi.last->comm == comm)
+		return qv_mpi.last;
 	if (comm == MPI_COMM_NULL || (qv_mpi.keyval == MPI_KEYVAL_INVALID && make_keyval()))
 		return NULL;
 	if (PMPI_Comm_get_attr(comm, qv_mpi.keyval, &value, &found))
 		return NULL;
-	return found ? value : make(comm);
+	if (!found)
+		value = make(comm);
+	if (qv_mpi.alone)
+		qv_mpi.last = value;
+	return value;
 }
 
 int qv_mpi_comm_open(struct qv_mpi_comm *c)

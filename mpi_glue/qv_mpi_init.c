@@ -85,7 +85,7 @@ static void begin(void)
 {
 	struct told told = {0};
 	char why[512];
-	int rank;
+	int rank, level;
 
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	if (!rank)
@@ -104,6 +104,8 @@ static void begin(void)
 	qv_mpi.stats = told.stats;
 	qv_mpi.crowded = is_crowded();
 	share_tags();
+	PMPI_Query_thread(&level);
+	qv_mpi.alone = level < MPI_THREAD_MULTIPLE;
 	qv_mpi.hook_here = qv_mpi_later_possible();
 	qv_mpi.on = true;
 }

@@ -27,16 +27,16 @@ static struct qv_mpi_call bcast(enum qv_mpi_form form, void *buf, int count, MPI
 
 QV_API int MPI_Barrier(MPI_Comm comm)
 {
-	const struct qv_mpi_call call = barrier(QV_MPI_BLOCKING, comm);
+	struct qv_mpi_call call = barrier(QV_MPI_BLOCKING, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
-	return o ? qv_mpi_finish(o) : QV_REAL(Barrier)(comm);
+	return qv_mpi_return(&call, o ? qv_mpi_finish(o) : QV_REAL(Barrier)(comm));
 }
 QV_MPI_BOTH(Barrier)
 
 QV_API int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
-	const struct qv_mpi_call call = barrier(QV_MPI_NONBLOCKING, comm);
+	struct qv_mpi_call call = barrier(QV_MPI_NONBLOCKING, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
 	return o ? qv_mpi_later(o, request) : QV_REAL(Ibarrier)(comm, request);
@@ -45,17 +45,18 @@ QV_MPI_BOTH(Ibarrier)
 
 QV_API int MPI_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
-	const struct qv_mpi_call call = bcast(QV_MPI_BLOCKING, buf, count, type, root, comm);
+	struct qv_mpi_call call = bcast(QV_MPI_BLOCKING, buf, count, type, root, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
-	return o ? qv_mpi_finish(o) : QV_REAL(Bcast)(buf, count, type, root, comm);
+	return qv_mpi_return(&call,
+			     o ? qv_mpi_finish(o) : QV_REAL(Bcast)(buf, count, type, root, comm));
 }
 QV_MPI_BOTH(Bcast)
 
 QV_API int MPI_Ibcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm,
 		      MPI_Request *request)
 {
-	const struct qv_mpi_call call = bcast(QV_MPI_NONBLOCKING, buf, count, type, root, comm);
+	struct qv_mpi_call call = bcast(QV_MPI_NONBLOCKING, buf, count, type, root, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
 	return o ? qv_mpi_later(o, request)

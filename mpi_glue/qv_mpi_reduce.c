@@ -74,42 +74,45 @@ static struct qv_mpi_call scatter(enum qv_mpi_form form, const void *in, void *o
 QV_API int MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root,
 		      MPI_Comm comm)
 {
-	const struct qv_mpi_call call =
-		reduce(QV_MPI_BLOCKING, in, out, count, type, op, root, comm);
+	struct qv_mpi_call call = reduce(QV_MPI_BLOCKING, in, out, count, type, op, root, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
-	return o ? qv_mpi_finish(o) : QV_REAL(Reduce)(in, out, count, type, op, root, comm);
+	return qv_mpi_return(&call, o ? qv_mpi_finish(o)
+				      : QV_REAL(Reduce)(in, out, count, type, op, root, comm));
 }
 QV_MPI_BOTH(Reduce)
 
 QV_API int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
 			 MPI_Comm comm)
 {
-	const struct qv_mpi_call call = allreduce(QV_MPI_BLOCKING, in, out, count, type, op, comm);
+	struct qv_mpi_call call = allreduce(QV_MPI_BLOCKING, in, out, count, type, op, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
-	return o ? qv_mpi_finish(o) : QV_REAL(Allreduce)(in, out, count, type, op, comm);
+	return qv_mpi_return(&call, o ? qv_mpi_finish(o)
+				      : QV_REAL(Allreduce)(in, out, count, type, op, comm));
 }
 QV_MPI_BOTH(Allreduce)
 
 QV_API int MPI_Reduce_scatter_block(const void *in, void *out, int count, MPI_Datatype type,
 				    MPI_Op op, MPI_Comm comm)
 {
-	const struct qv_mpi_call call =
-		scatter_block(QV_MPI_BLOCKING, in, out, count, type, op, comm);
+	struct qv_mpi_call call = scatter_block(QV_MPI_BLOCKING, in, out, count, type, op, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
-	return o ? qv_mpi_finish(o) : QV_REAL(Reduce_scatter_block)(in, out, count, type, op, comm);
+	return qv_mpi_return(&call,
+			     o ? qv_mpi_finish(o)
+			       : QV_REAL(Reduce_scatter_block)(in, out, count, type, op, comm));
 }
 QV_MPI_BOTH(Reduce_scatter_block)
 
 QV_API int MPI_Reduce_scatter(const void *in, void *out, const int counts[], MPI_Datatype type,
 			      MPI_Op op, MPI_Comm comm)
 {
-	const struct qv_mpi_call call = scatter(QV_MPI_BLOCKING, in, out, counts, type, op, comm);
+	struct qv_mpi_call call = scatter(QV_MPI_BLOCKING, in, out, counts, type, op, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
-	return o ? qv_mpi_finish(o) : QV_REAL(Reduce_scatter)(in, out, counts, type, op, comm);
+	return qv_mpi_return(&call, o ? qv_mpi_finish(o)
+				      : QV_REAL(Reduce_scatter)(in, out, counts, type, op, comm));
 }
 QV_MPI_BOTH(Reduce_scatter)
 
@@ -118,8 +121,7 @@ QV_MPI_BOTH(Reduce_scatter)
 QV_API int MPI_Ireduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root,
 		       MPI_Comm comm, MPI_Request *request)
 {
-	const struct qv_mpi_call call =
-		reduce(QV_MPI_NONBLOCKING, in, out, count, type, op, root, comm);
+	struct qv_mpi_call call = reduce(QV_MPI_NONBLOCKING, in, out, count, type, op, root, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
 	return o ? qv_mpi_later(o, request)
@@ -130,8 +132,7 @@ QV_MPI_BOTH(Ireduce)
 QV_API int MPI_Iallreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
 			  MPI_Comm comm, MPI_Request *request)
 {
-	const struct qv_mpi_call call =
-		allreduce(QV_MPI_NONBLOCKING, in, out, count, type, op, comm);
+	struct qv_mpi_call call = allreduce(QV_MPI_NONBLOCKING, in, out, count, type, op, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
 	return o ? qv_mpi_later(o, request)
@@ -142,8 +143,7 @@ QV_MPI_BOTH(Iallreduce)
 QV_API int MPI_Ireduce_scatter_block(const void *in, void *out, int count, MPI_Datatype type,
 				     MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-	const struct qv_mpi_call call =
-		scatter_block(QV_MPI_NONBLOCKING, in, out, count, type, op, comm);
+	struct qv_mpi_call call = scatter_block(QV_MPI_NONBLOCKING, in, out, count, type, op, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
 	return o ? qv_mpi_later(o, request)
@@ -154,8 +154,7 @@ QV_MPI_BOTH(Ireduce_scatter_block)
 QV_API int MPI_Ireduce_scatter(const void *in, void *out, const int counts[], MPI_Datatype type,
 			       MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-	const struct qv_mpi_call call =
-		scatter(QV_MPI_NONBLOCKING, in, out, counts, type, op, comm);
+	struct qv_mpi_call call = scatter(QV_MPI_NONBLOCKING, in, out, counts, type, op, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
 	return o ? qv_mpi_later(o, request)

@@ -50,6 +50,8 @@ static int split(const char *text, struct qv_mpi_rules *rules, char *rest, char 
 		if (name < n && is("mpi", text + name + 1, n - name - 1))
 			continue;
 		rules->ours[coll] = true;
+		rules->automatic[coll] =
+			name < n && n - name - 1 >= 4 && !memcmp(text + name + 1, "auto", 4);
 		if (*rest)
 			strcat(rest, ",");
 		strncat(rest, text, n);

@@ -27,6 +27,8 @@ static const char *const reasons[QV_MPI_N_REASONS] = {
 	[QV_MPI_TOO_LONG] = "too long",
 	[QV_MPI_TOO_MANY] = "too many persistent requests",
 	[QV_MPI_NO_HOOK] = "this MPI does not let others run inside of its calls",
+	[QV_MPI_TRIED] = "to compare with",
+	[QV_MPI_SLOWER] = "which is as fast",
 };
 
 void qv_mpi_count(enum qv_mpi_name name, enum qv_mpi_form form, unsigned int way)

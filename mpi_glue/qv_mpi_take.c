@@ -149,13 +149,43 @@ static int arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call)
 	return MPI_SUCCESS;
 }
 
-static struct qv_mpi_op *take(const struct qv_mpi_call *call, enum qv_mpi_reason *why)
+static struct qv_mpi_through *through(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
+{
+	const uint64_t key = (uint64_t)(uintptr_t)call->op + call->count;
+
+	return &c->through[call->coll][key * 0x9E3779B97F4A7C15u >> 61];
+}
+
+/* Whether `auto` has left a call like this to the MPI. */
+static bool goes_through(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
+{
+	const struct qv_mpi_through *t = through(c, call);
+
+	return t->count == call->count && t->type == call->type && t->op == call->op &&
+	       t->expects == (c->arrive != NULL);
+}
+
+/* Remember that it does; elements in one piece and an operation of the MPI's are needed for that.
+ */
+static void remember(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
+		     const struct qv_mpi_reduce *r)
+{
+	if (r->user || call->coll == QV_COLL_BROADCAST || !call->count)
+		return;
+	*through(c, call) =
+		(struct qv_mpi_through){call->count, call->type, call->op, c->arrive != NULL};
+}
+
+static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 {
 	struct qv_mpi_comm *c = qv_mpi_comm_of(call->comm);
 	struct qv_mpi_reduce r;
 	struct qv_mpi_plan *plan;
 	struct qv_mpi_op *op;
 
+	*why = QV_MPI_SLOWER;
+	if (c && qv_mpi.rules->automatic[call->coll] && call->count && goes_through(c, call))
+		return NULL;
 	*why = c ? judge(call, c) : QV_MPI_ODD_ARGUMENT;
 	if (*why == QV_MPI_TAKEN)
 		*why = judge_data(call, &r);
@@ -163,6 +193,12 @@ static struct qv_mpi_op *take(const struct qv_mpi_call *call, enum qv_mpi_reason
 		*why = judge_form(call, c, &r);
 	if (*why != QV_MPI_TAKEN)
 		return NULL;
+	if (qv_mpi.rules->automatic[call->coll] &&
+	    !qv_mpi_trial_turn(c, call, call->count * r.item, r.ordered, why)) {
+		if (*why == QV_MPI_SLOWER)
+			remember(c, call, &r);
+		return NULL;
+	}
 	plan = qv_mpi_plan_of(c, call, call->count * r.item, r.ordered, why);
 	if (!plan)
 		return NULL;
@@ -182,7 +218,7 @@ static struct qv_mpi_op *take(const struct qv_mpi_call *call, enum qv_mpi_reason
 	return op;
 }
 
-struct qv_mpi_op *qv_mpi_take(const struct qv_mpi_call *call)
+struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call)
 {
 	enum qv_mpi_reason why = QV_MPI_NOT_CHOSEN;
 	struct qv_mpi_op *op = NULL;

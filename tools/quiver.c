@@ -26,6 +26,7 @@ static const struct command benches[] = {
 #ifdef QV_HAVE_FABRIC
 	{"fabric", qv_bench_fabric, "native libfabric providers against quiver over them"},
 #endif
+	{"coll", qv_bench_coll, "collectives of MPI programs, with ranks that come late"},
 	{"combine", qv_bench_combine, "reductions of arrays against a plain loop and Open MPI's"},
 	{"offload", qv_bench_offload, "matching and reductions on an OpenCL device beside the CPU"},
 	{NULL, NULL, NULL},

@@ -86,5 +86,6 @@ void glue_comms(void);
 void glue_errors(void);
 void glue_through(void);
 void glue_move(void);
+void glue_trial(void);
 
 #endif /* QV_MPI_GLUE_H */

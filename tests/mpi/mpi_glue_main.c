@@ -17,7 +17,7 @@ static const struct {
 	{"values", glue_values},         {"sizes", glue_sizes},     {"big", glue_big},
 	{"forms", glue_forms},           {"overlap", glue_overlap}, {"user", glue_user},
 	{"persistent", glue_persistent}, {"comms", glue_comms},     {"errors", glue_errors},
-	{"through", glue_through},       {"move", glue_move},
+	{"through", glue_through},       {"move", glue_move},       {"trial", glue_trial},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * bench_coll.h - collectives of an MPI by libquiver-mpi's schedules against the MPI's own, with
+ * ranks that come late.
+ *
+ * The tool needs no MPI: it starts mpirun with a program of its own (bench_coll_worker.c), all of
+ * whose contenders run in the same processes, in turn, and reads the samples from its output.
+ */
+#ifndef BENCH_COLL_H
+#define BENCH_COLL_H
+
+#include "qv_bench.h"
+
+#define QV_BL_IMPLS 16
+#define QV_BL_CASES 256
+
+enum qv_bl_operation {
+	QV_BL_REDUCE,
+	QV_BL_ALLREDUCE,
+	QV_BL_REDUCE_SCATTER,
+	QV_BL_BARRIER,
+	QV_BL_BROADCAST,
+	QV_BL_IREDUCE,    /* MPI_Ireduce, work, MPI_Wait */
+	QV_BL_IALLREDUCE, /* the same */
+	QV_BL_PAIR,       /* pairs of ranks, all at once: one message, and combining it */
+	QV_BL_OPERATIONS,
+};
+
+struct qv_bl_case {
+	char name[QV_BENCH_NAME];
+	enum qv_bl_operation operation;
+	int ranks;
+	long bytes;
+	char pattern; /* 'b' balanced, 'l' the last rank late, 'a' every second one, 'p' all pairs
+		       */
+	double late;  /* by so many times what the MPI takes balanced */
+	double work;  /* of nonblocking ones: for so much of that time */
+};
+
+/* ---- bench_coll_cases.c -----------------------------------------------------------------------
+ */
+/* 0, or -1 if name is no case that can be run on so many ranks. */
+int qv_bl_case_parse(const char *name, int ranks, struct qv_bl_case *out);
+/* Those of a run; how many. */
+size_t qv_bl_case_list(const struct qv_bench_opts *opts, int ranks, struct qv_bl_case *out);
+const char *qv_bl_operation_name(enum qv_bl_operation operation);
+
+/* ---- bench_coll_spawn.c -----------------------------------------------------------------------
+ */
+struct qv_bl_plan {
+	struct qv_bl_case cases[QV_BL_CASES];
+	size_t cases_n;
+	const char *impls[QV_BL_IMPLS];
+	size_t impls_n;
+	const char *stack; /* "plain", or a core of quiver */
+	int ranks;
+	long rounds, samples, seconds;
+};
+
+/* Run it all. 0, or -1 after a line on stderr. */
+int qv_bl_measure(const struct qv_bl_plan *plan, struct qv_bench *bench);
+
+int qv_bench_coll(int argc, char **argv);
+
+#endif /* BENCH_COLL_H */

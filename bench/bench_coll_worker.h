@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* bench_coll_worker.h - what one rank of `quiver bench coll` does. */
+#ifndef BENCH_COLL_WORKER_H
+#define BENCH_COLL_WORKER_H
+
+#include "bench_coll.h"
+
+#include <mpi.h>
+
+struct qv_bl_rank {
+	int rank, ranks;
+	double *in, *out, *expected;
+	size_t room;
+};
+
+/* ---- bench_coll_calls.c ------------------------------------------------------------------------
+ */
+/* Room and values for the case; the answer of the MPI's own call is kept. */
+void qv_bl_prepare(struct qv_bl_rank *r, const struct qv_bl_case *c);
+/* The call itself. work: seconds of other work between the halves of a nonblocking one. */
+void qv_bl_call(struct qv_bl_rank *r, const struct qv_bl_case *c, double work);
+/* Whether, on all ranks, a call now gives what the MPI gave. */
+int qv_bl_check(struct qv_bl_rank *r, const struct qv_bl_case *c);
+/* One message between the ranks of each pair of a pairing, then combining it: us each. */
+void qv_bl_pairs(struct qv_bl_rank *r, const struct qv_bl_case *c, int pairing, float *transfer,
+		 float *combine);
+double qv_bl_now(void);
+
+#endif /* BENCH_COLL_WORKER_H */
