@@ -143,8 +143,13 @@ static int ask_truth(const char *core, const char *node, const char *service, ui
 	*list = NULL;
 	if (!(hints->caps & FI_RMA_EVENT) || qv_fi_core_has_events(core))
 		ret = qv_fi_core_ask(core, node, service, flags, hints, list);
-	if (ret || !(hints->caps & FI_ATOMIC) || qv_fi_core_has_atomics(core, *list))
+	if (ret)
 		return ret;
+	/* It is named without being asked for, too. */
+	for (struct fi_info *i = *list; i && !qv_fi_core_has_events(core); i = i->next)
+		i->caps &= ~FI_RMA_EVENT;
+	if (!(hints->caps & FI_ATOMIC) || qv_fi_core_has_atomics(core, *list))
+		return 0;
 	QV_FI_INFO(CORE, "core %s offers FI_ATOMIC and does not have it\n", core);
 	qv_fi_host.freeinfo(*list);
 	*list = NULL;
@@ -183,16 +188,28 @@ static void drop_addresses(struct fi_info *info)
 	info->src_addrlen = info->dest_addrlen = 0;
 }
 
-int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info **info)
+/* A query by address could name another interface: ask by the names only. But the names may be of
+ * no interface, where an endpoint is to listen on all of them. */
+static int query_again(const char *core, const struct fi_info *app, struct fi_info **list)
 {
-	struct fi_info *hints = qv_fi_core_hints(core, app), *list;
+	struct fi_info *hints = qv_fi_core_hints(core, app);
+	uint64_t need = app ? app->caps & QV_FI_ONE_SIDED : 0;
 	int ret;
 
-	/* A query by address could name another interface: ask by the names only. */
 	if (hints)
 		drop_addresses(hints);
-	ret = qv_fi_core_query(core, NULL, NULL, 0, hints, app ? app->caps & QV_FI_ONE_SIDED : 0,
-			       &list);
+	ret = qv_fi_core_query(core, NULL, NULL, 0, hints, need, list);
+	if (ret == -FI_ENODATA && app && (app->src_addr || app->dest_addr))
+		ret = qv_fi_core_query(core, NULL, NULL, 0, qv_fi_core_hints(core, app), need,
+				       list);
+	return ret;
+}
+
+int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info **info)
+{
+	struct fi_info *list;
+	int ret = query_again(core, app, &list);
+
 	if (ret)
 		return ret;
 	if (list->next) {

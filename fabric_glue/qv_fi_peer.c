@@ -158,7 +158,10 @@ struct qv_peer *qv_fi_identify(void *owner, struct qv_xport *x, uint64_t from, c
 			       size_t len)
 {
 	struct qv_fi_rail *rail = container_of(x, struct qv_fi_rail, xport);
-	const struct qv_fi_way way = {.addr = from, .core = rail->which};
+	/* shm takes a sender that it does not know yet for the first that it knows. Its addresses
+	 * have one spelling, so that the name will do. */
+	const struct qv_fi_way way = {.addr = x->drops ? from : FI_ADDR_NOTAVAIL,
+				      .core = rail->which};
 	struct qv_peer *peer = find_peer(owner, way, name, len);
 
 	if (peer && qv_proto_peer_xport(peer) != x)

@@ -72,7 +72,8 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_queue[], ft_cases_flow[], ft_cases_large[], ft_cases_av[], ft_cases_close[],
 	ft_cases_thread[], ft_cases_bad[], ft_cases_env[], ft_cases_kill[], ft_cases_fuzz[],
 	ft_cases_promise[], ft_cases_stats[], ft_cases_fork[], ft_cases_pair[], ft_cases_atomic[],
-	ft_cases_coll[], ft_cases_coll_bad[], ft_cases_auto[];
+	ft_cases_coll[], ft_cases_coll_bad[], ft_cases_auto[], ft_cases_sweep[], ft_cases_rows[],
+	ft_cases_soak[];
 
 /* What a rank knows. */
 struct ft {
@@ -175,6 +176,9 @@ struct ft_conf {
 	bool selective;              /* FI_SELECTIVE_COMPLETION on both directions */
 	bool eq;                     /* an event queue */
 	bool cntrs;                  /* counters for send, receive and (with FI_RMA) read, write */
+	bool no_cq;                  /* with cntrs: bind no queue */
+	bool av_map;                 /* FI_AV_MAP */
+	bool in_band;                /* addresses by a port and by messages (ft_band.c) */
 	bool lonely;                 /* no exchange of addresses */
 	struct ft_ep *beside;        /* open in that endpoint's domain */
 };
@@ -206,8 +210,9 @@ void ft_open_ep(struct ft_ep *ep);
 void ft_exchange(struct ft_ep *ep);
 /* All of it: endpoint i of every rank can reach endpoint i of every other. */
 void ft_open(struct ft_ep *ep, const struct ft_conf *conf);
-void ft_close_ep(struct ft_ep *ep); /* the endpoint only */
-void ft_close(struct ft_ep *ep);    /* after a barrier */
+void ft_close_ep(struct ft_ep *ep);   /* the endpoint only */
+void ft_close(struct ft_ep *ep);      /* after a barrier */
+void ft_close_part(struct ft_ep *ep); /* without; NULL: nothing */
 
 /* Read one queue once; returns the number of completions handled. */
 int ft_poll_cq(struct ft_ep *ep, struct fid_cq *cq);
@@ -216,6 +221,17 @@ bool ft_take_error(struct ft_ep *ep, struct fid_cq *cq);
 /* Count the entry and store it into its operation. */
 void ft_record(struct ft_ep *ep, const void *entry, fi_addr_t src);
 int ft_progress(void); /* every queue of every open endpoint */
+
+/* The operation is done, by its entry, or where there is no queue by the counter's nth. */
+#define ft_told(ep, op, send, nth) (FT_HERE(), ft_tell(ep, op, send, nth))
+void ft_tell(struct ft_ep *ep, struct ft_op *op, bool send, uint64_t nth);
+
+/* ---- addresses in band (ft_band.c) ------------------------------------------------------------
+ */
+bool ft_has_ports(void);
+const char *ft_host(void); /* of rank 0: QV_TEST_HOST, or this one */
+int ft_getinfo_port(struct fi_info *hints, struct fi_info **info);
+void ft_exchange_in_band(struct ft_ep *ep);
 
 /* ---- memory that peers reach (ft_rma.c) --------------------------------------------------------
  */

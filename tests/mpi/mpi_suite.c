@@ -226,20 +226,38 @@ static int for_cases(char **words, int n, int run, unsigned *flags)
 }
 
 /*
- * Open MPI was told to use pml cm and mtl ofi with our provider only, so it cannot fall back; that
- * it was told so, and that the provider is in the process, is checked here.
+ * Open MPI was told to use pml cm and mtl ofi with our provider only, so it cannot fall back; MPICH
+ * with ch4:ofi has no other way, if there is one provider and it may not use shared memory. That
+ * they were told so, and that the provider is in the process, is checked here.
  */
-static void check_provider(void)
+#ifdef MPICH
+static void check_settings(void)
+{
+	const char *provider = getenv("FI_PROVIDER"), *local = getenv("MPIR_CVAR_NOLOCAL");
+
+	CHECK(provider && strstr(provider, "quiver") && !strchr(provider, ','),
+	      "FI_PROVIDER leaves MPICH more than our provider");
+	CHECK(local && atoi(local), "MPICH may use shared memory of its own");
+}
+#else
+static void check_settings(void)
 {
 	const char *include = getenv("OMPI_MCA_mtl_ofi_provider_include");
 	const char *pml = getenv("OMPI_MCA_pml"), *mtl = getenv("OMPI_MCA_mtl");
-	char line[4096];
-	int seen = 0;
-	FILE *f;
 
 	CHECK(pml && !strcmp(pml, "cm") && mtl && !strcmp(mtl, "ofi"),
 	      "Open MPI was not told to use pml cm and mtl ofi");
 	CHECK(include && strstr(include, "quiver"), "Open MPI was not told to use our provider");
+}
+#endif
+
+static void check_provider(void)
+{
+	char line[4096];
+	int seen = 0;
+	FILE *f;
+
+	check_settings();
 	f = fopen("/proc/self/maps", "r");
 	CHECK(f, "cannot read /proc/self/maps");
 	while (fgets(line, sizeof(line), f))
