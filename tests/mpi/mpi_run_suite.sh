@@ -8,6 +8,10 @@ build=$1 core=$2 ranks=$3 seconds=$4
 shift 4
 . "$(dirname "$0")/mpi_common.sh"
 
+# Open MPI 5 has no one-sided calls made of messages, only such as need shared memory or UCX.
+if [ "$*" = rma ] && command -v ompi_info >/dev/null && ! ompi_info | grep -q 'MCA osc: pt2pt'; then
+	skip "this Open MPI has no one-sided calls over pml cm (osc pt2pt)"
+fi
 command=("$build/bin/mpi_suite" --limit "$seconds" --provider "$@")
 [ "$core" != plain ] || command=("$build/bin/mpi_suite" --limit "$seconds" "$@")
 if [ "$core" = split ]; then
