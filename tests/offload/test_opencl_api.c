@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_opencl_api.c - the numbers and functions of qv_cl_api.h are OpenCL's. Only compiled. */
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+
+#include "qv_cl_api.h"
+
+#define SAME(name) _Static_assert((long long)QV_CL_##name == (long long)CL_##name, #name)
+SAME(SUCCESS);
+SAME(DEVICE_NOT_FOUND);
+SAME(MEM_OBJECT_ALLOCATION_FAILURE);
+SAME(OUT_OF_RESOURCES);
+SAME(OUT_OF_HOST_MEMORY);
+SAME(BUILD_PROGRAM_FAILURE);
+SAME(INVALID_BUFFER_SIZE);
+SAME(PLATFORM_NAME);
+SAME(PLATFORM_VENDOR);
+SAME(DEVICE_TYPE);
+SAME(DEVICE_MAX_WORK_GROUP_SIZE);
+SAME(DEVICE_MAX_MEM_ALLOC_SIZE);
+SAME(DEVICE_SINGLE_FP_CONFIG);
+SAME(DEVICE_LOCAL_MEM_SIZE);
+SAME(DEVICE_ENDIAN_LITTLE);
+SAME(DEVICE_AVAILABLE);
+SAME(DEVICE_COMPILER_AVAILABLE);
+SAME(DEVICE_NAME);
+SAME(DRIVER_VERSION);
+SAME(DEVICE_VERSION);
+SAME(DEVICE_DOUBLE_FP_CONFIG);
+SAME(PROGRAM_BUILD_LOG);
+SAME(KERNEL_WORK_GROUP_SIZE);
+SAME(EVENT_COMMAND_EXECUTION_STATUS);
+SAME(PROFILING_COMMAND_START);
+SAME(PROFILING_COMMAND_END);
+SAME(COMPLETE);
+SAME(DEVICE_TYPE_CPU);
+SAME(DEVICE_TYPE_ALL);
+SAME(FP_DENORM);
+SAME(FP_INF_NAN);
+SAME(MEM_READ_WRITE);
+_Static_assert((long long)QV_CL_FP_NEAREST == (long long)CL_FP_ROUND_TO_NEAREST, "nearest");
+_Static_assert((long long)QV_CL_QUEUE_PROFILING == (long long)CL_QUEUE_PROFILING_ENABLE,
+	       "profiling");
+
+/* Each function is there under its name. */
+#define THERE(name, result, arguments) (void (*)(void)) cl##name,
+void (*const qv_cl_there[])(void);
+void (*const qv_cl_there[])(void) = {QV_CL_FUNCTIONS(THERE)};
