@@ -83,9 +83,15 @@ if(TARGET quiver_mpi_ompi)
 	foreach(core plain shm)
 		preload_test(suite ${core} 4 mpi suite coll comms order)
 		preload_test(threads ${core} 2 mpi suite threads coll)
-		preload_test(all ${core} 2 "mpi;slow" suite order random probe cancel modes sizes trunc
-			unexpected posted threads types coll rma)
-		preload_test(all ${core} 4 "mpi;slow" suite order random probers comms ranks coll)
+		# Open MPI itself, without quiver, does not pass these.
+		set(more)
+		if(core STREQUAL shm)
+			set(more random trunc unexpected)
+		endif()
+		preload_test(all ${core} 2 "mpi;slow" suite order probe cancel modes sizes posted threads
+			types coll rma ${more})
+		list(REMOVE_ITEM more trunc unexpected)
+		preload_test(all ${core} 4 "mpi;slow" suite order probers comms ranks coll ${more})
 		foreach(program hpcc lammps)
 			preload_test(${program} ${core} 2 mpi ${program})
 			preload_test(${program} ${core} 4 "mpi;slow" ${program})
