@@ -110,7 +110,7 @@ struct qv_line {
 	/* Unexpected, if QV_ORDER_ACTIVE: the ends of the list in order; tail at its last use. */
 	uint64_t order[2];
 	uint64_t order_used;
-	uint32_t order_pays; /* an index of a class has had few keys: walk instead, while short */
+	uint32_t order_pays; /* an index of a class was not worth its upkeep: walk instead */
 	uint32_t far; /* unexpected: searches since the last tick that no index answered at once */
 	uint64_t log_used;  /* tail at the last search in the log */
 	uint64_t log_debt;  /* posted: cost of the log. unexpected: of scans without a log */
@@ -353,12 +353,14 @@ void qv_posted_upkeep(struct qv_auto *a, struct qv_line *q);
  * it for receives without an index costs less than an index.
  */
 
-/* The list is there, or could be made. Up to QV_ORDER_MAX messages. */
+/* The list is there, or could be made, and is worth walking. */
 int qv_order_is_on(struct qv_auto *a, struct qv_line *q);
 void qv_order_drop(struct qv_line *q);
 uint64_t *qv_order_find(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32_t src);
 
-#define QV_ORDER_MAX 24
+/* Up to so many messages if receives use it often, or seldom. */
+#define QV_ORDER_MAX  24
+#define QV_ORDER_LONG 128
 
 /* A ring of the messages' links, closed by q->order. */
 QV_INLINE void qv_order_join(struct qv_line *q, uint64_t *e)

@@ -7,7 +7,7 @@ int qv_order_is_on(struct qv_auto *a, struct qv_line *q)
 	uint32_t n = qv_line_len(q);
 	struct qv_ordered *v;
 
-	if (!q->order_pays || n > QV_ORDER_MAX || q->active >> (QV_N_VIEWS - 1) & 1)
+	if (!q->order_pays || n > QV_ORDER_LONG || q->active >> (QV_N_VIEWS - 1) & 1)
 		return 0;
 	if (q->active & QV_ORDER_ACTIVE)
 		return 1;

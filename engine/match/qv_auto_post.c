@@ -150,6 +150,7 @@ static QV_APART int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct
 	if (!ix)
 		return post_any(a, recv, msg);
 	ix->used = q->tail;
+	ix->served++;
 	e = qv_index_follow(ix, QV_UNEXPECTED, qv_index_weak_slot(ix, recv->tag, recv->src),
 			    recv->tag, recv->src, &link, &q->rejected);
 	if (!e)
@@ -173,7 +174,7 @@ static QV_APART int post_ordered(struct qv_auto *a, struct qv_recv *recv, struct
 	struct qv_line *q = &a->unexpected;
 	uint64_t *e;
 
-	if (qv_line_len(q) > QV_ORDER_MAX)
+	if (!q->order_pays || qv_line_len(q) > QV_ORDER_LONG)
 		return post_any(a, recv, msg);
 	q->far++;
 	e = qv_order_find(q, recv->tag, recv->ignore, recv->src);

@@ -27,6 +27,9 @@
 #define CROWDED_MANY 44
 #define WARY_MIN     4
 #define WARY_MAX     128
+/* Searches in a tick times messages: walking the list in order costs less than an index; more. */
+#define SELDOM 160
+#define OFTEN  640
 /* Appends after which the indexes are those that the traffic needs. */
 #define SETTLED       256
 #define FAR_MANY      40
@@ -60,6 +63,7 @@ static int prepare_index(struct qv_auto *a, struct qv_line *q, int i, uint64_t i
 	qv_index_set_class(ix, ignore, src == QV_SRC_ANY);
 	ix->used = q->tail;
 	ix->debt = 0;
+	ix->served = SELDOM; /* not before it has been there for a tick */
 	ix->calm = 0;
 	ix->wary = WARY_MIN;
 	return qv_index_reserve(ix, QV_UNEXPECTED, &a->base.mem, qv_line_len(q) + QV_TICK);
@@ -147,6 +151,7 @@ static void find_in_index(struct qv_line *q, struct qv_index *ix, uint64_t tag, 
 	f->e = qv_index_find(ix, QV_UNEXPECTED, tag, src, &f->link, &q->rejected);
 	f->ix = ix;
 	ix->used = q->tail;
+	ix->served++;
 }
 
 /* Search in the index of a wider class. 0 if that was given up. */
@@ -168,6 +173,7 @@ static int find_in_wider(struct qv_line *q, struct qv_index *ix, uint64_t tag, u
 	if (steps == WIDER_STEPS)
 		return 0;
 	ix->used = q->tail;
+	ix->served++;
 	f->e = e;
 	f->ix = NULL;
 	return 1;
@@ -318,11 +324,14 @@ static int is_better_walked(const struct qv_line *q)
 	       (age > 4 * SETTLED && __builtin_popcount(q->active & QV_INDEXES) >= MANY_INDEXES);
 }
 
-/* In a short queue, an index in which nearly all messages share a key with others is no better than
- * the list in order, and costs more. */
+/* The list in order would cost less than the index: messages share keys with others, so that it
+ * cannot serve narrower receives, too; and the queue is short, or searches are few. */
 static int is_no_index(const struct qv_line *q, const struct qv_index *ix)
 {
-	return qv_line_len(q) <= QV_ORDER_MAX && ix->crowded > CROWDED_MANY;
+	uint32_t n = qv_line_len(q);
+
+	return (n <= QV_ORDER_MAX && ix->crowded > CROWDED_MANY) ||
+	       (n <= QV_ORDER_LONG && ix->crowded > CROWDED_FEW && ix->served * n < SELDOM);
 }
 
 void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
@@ -331,9 +340,9 @@ void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 		q->tolerance = q->tolerance < TOLERANCE_MAX ? q->tolerance + 2 : TOLERANCE_MAX;
 		return;
 	}
-	q->far = 0;
-	if (qv_line_len(q) > QV_ORDER_MAX)
+	if (qv_line_len(q) > QV_ORDER_MAX && (uint64_t)q->far * qv_line_len(q) > OFTEN)
 		q->order_pays = 0;
+	q->far = 0;
 	for (int i = 0; i < QV_N_VIEWS; i++) {
 		struct qv_index *ix = &q->ix[i];
 		uint32_t others = q->active & QV_INDEXES & ~(1u << i);
@@ -351,6 +360,7 @@ void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 			   : ix->calm < WARY_MAX     ? ix->calm + 1
 						     : WARY_MAX;
 		ix->crowded = 0;
+		ix->served = 0;
 		if (others && (is_idle(q, ix) || is_spare(q, ix, others))) {
 			qv_index_clear(ix);
 			qv_line_set_active(q, q->active & ~(1u << i));

@@ -44,9 +44,12 @@ struct qv_index {
 	 * these were few; how many of them it takes to believe that they stay few. */
 	uint16_t crowded, calm, wary;
 	uint16_t beside; /* insertions beside other keys, less what is to be expected */
-	/* Posted: -1: for receives of just this class. 0: narrower ones, which compare all that the
-	 * index compares, go there, too. */
-	int16_t strict;
+	union {
+		/* Posted: -1: for receives of just this class. 0: narrower ones, which compare all
+		 * that the index compares, go there, too. */
+		int16_t strict;
+		uint16_t served; /* unexpected: searches since the last tick */
+	};
 } __attribute__((aligned(64)));
 
 /*
