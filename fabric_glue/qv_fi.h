@@ -201,7 +201,7 @@ struct qv_fi_domain { /* qv_fi_domain.c */
 	bool automatic;
 	struct qv_fi_watch *watch; /* the endpoints that the thread moves */
 	pthread_t thread;
-	volatile bool stop;
+	bool stop; /* atomic */
 };
 
 static inline void qv_fi_lock(struct qv_fi_domain *dom)

@@ -41,7 +41,7 @@ static void *run(void *arg)
 	struct epoll_event ev;
 	unsigned naps = 0;
 
-	while (!dom->stop) {
+	while (!__atomic_load_n(&dom->stop, __ATOMIC_ACQUIRE)) {
 		int rc;
 
 		pthread_mutex_lock(&dom->lock);
@@ -94,7 +94,7 @@ void qv_fi_auto_stop(struct qv_fi_domain *dom)
 {
 	if (!dom->automatic)
 		return;
-	dom->stop = true;
+	__atomic_store_n(&dom->stop, true, __ATOMIC_RELEASE);
 	pthread_join(dom->thread, NULL);
 	qv_fi_watch_close(dom->watch);
 	free(dom->watch);
