@@ -21,17 +21,19 @@
  */
 static void queues(struct ft_ep *ep)
 {
-	struct fid_cq *cq[24];
+	enum { SIZES = 5, FORMATS = FI_CQ_FORMAT_TAGGED + 1 };
+	static const size_t sizes[SIZES] = {0, 1, 16, 256, 4096};
+	struct fid_cq *cq[SIZES * FORMATS], *none;
 	size_t n = 0;
 
-	for (int format = FI_CQ_FORMAT_UNSPEC; format <= FI_CQ_FORMAT_TAGGED; format++)
-		for (size_t size = 0; size <= 4096; size = size ? size * 16 : 1) {
+	for (int format = FI_CQ_FORMAT_UNSPEC; format < FORMATS; format++)
+		for (size_t i = 0; i < SIZES; i++) {
 			struct fi_cq_attr attr = {.format = (enum fi_cq_format)format,
-						  .size = size};
+						  .size = sizes[i]};
 
 			OK(fi_cq_open(ep->domain, &attr, &cq[n++], NULL));
 		}
-	CHECK_EQ(fi_cq_open(ep->domain, &(struct fi_cq_attr){.format = 99}, &cq[n], NULL),
+	CHECK_EQ(fi_cq_open(ep->domain, &(struct fi_cq_attr){.format = 99}, &none, NULL),
 		 -FI_EINVAL);
 	CHECK_EQ(fi_close(&ep->domain->fid), -FI_EBUSY);
 	while (n--)
