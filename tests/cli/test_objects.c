@@ -388,23 +388,16 @@ static void registration(void **state)
 static void not_served(void **state)
 {
 	struct env *e = *state;
-	struct fi_poll_attr poll_attr = {0};
 	struct fi_wait_attr wait_attr = {.wait_obj = FI_WAIT_UNSPEC};
-	struct fi_collective_attr coll = {.op = FI_SUM, .datatype = FI_INT64};
-	struct fi_atomic_attr atomic;
-	struct fid_poll *poll;
 	struct fid_wait *wait;
 	struct fid_stx *stx;
 	struct fid_pep *pep;
 	struct fid_ep *ep;
 	void *ops = NULL;
 
-	assert_int_equal(fi_query_atomic(e->domain, FI_INT64, FI_SUM, &atomic, 0), -FI_ENOSYS);
-	assert_int_equal(fi_query_collective(e->domain, FI_BARRIER, &coll, 0), -FI_ENOSYS);
 	assert_int_equal(fi_scalable_ep(e->domain, e->info, &ep, NULL), -FI_ENOSYS);
 	assert_int_equal(fi_stx_context(e->domain, NULL, &stx, NULL), -FI_ENOSYS);
 	assert_int_equal(fi_srx_context(e->domain, NULL, &ep, NULL), -FI_ENOSYS);
-	assert_int_equal(fi_poll_open(e->domain, &poll_attr, &poll), -FI_ENOSYS);
 	assert_int_equal(fi_wait_open(e->fabric, &wait_attr, &wait), -FI_ENOSYS);
 	assert_int_equal(fi_passive_ep(e->fabric, e->info, &pep, NULL), -FI_ENOSYS);
 	assert_int_equal(fi_open_ops(&e->fabric->fid, "unheard of", 0, &ops, NULL), -FI_ENOSYS);
