@@ -160,7 +160,7 @@ QV_COLD void qv_line_harden(struct qv_auto *a, struct qv_line *q, struct qv_inde
 	/* Without memory the bucket stays long until the next insertion into it tries again. */
 	if (ix->strong || qv_index_harden(ix, q->side, &a->base.mem, a->secret))
 		return;
-	if (q->only == ix)
+	if (q->only == ix && q->side == QV_POSTED)
 		ix->live = qv_line_len(q) + 1; /* and the one that is being inserted */
 	qv_line_set_active(q, q->active);
 }

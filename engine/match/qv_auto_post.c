@@ -23,9 +23,10 @@ QV_INLINE int post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg
 {
 	struct qv_line *q = &a->posted;
 
-	recv->priv[QV_SEQ] = joined(q);
+	recv->priv[QV_SEQ] = q->tail;
 	ix->live++; /* of no meaning if it is the only one */
 	qv_line_met(a, q, ix, recv->priv, qv_index_insert_at(ix, QV_POSTED, slot, recv->priv));
+	joined(q); /* last: qv_line_harden counts the receive as one to come */
 	*msg = NULL;
 	return QV_OK;
 }

@@ -103,6 +103,8 @@ static void test_flooding_in_hash(void **state)
 		assert_ptr_equal(post_for(m, i * inv, 0, 1), &msg[i]);
 	}
 	assert_true(inspected(m) < 16 * N);
+	for (int c = 0; c < QV_N_CLASSES; c++) /* counted right from the change on */
+		assert_int_equal(qv_auto_of(m)->posted.ix[c].live, 0);
 	qv_match_destroy(m);
 }
 
