@@ -59,15 +59,13 @@ QV_INLINE struct qv_recv *arrive_found(struct qv_auto *a, uint64_t *e, uint64_t 
 	return qv_recv_of(e);
 }
 
-/* Several classes: the oldest of what each would give. */
+/* Several classes, none of them wide: the oldest of what each would give. */
 static QV_APART struct qv_recv *arrive_contest(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	struct qv_line *q = &a->posted;
 	uint64_t *best = NULL, *best_link = NULL;
 	struct qv_index *best_ix = NULL;
 
-	if (qv_unlikely(q->wide != NULL))
-		return arrive_any(a, tag, src);
 	for (uint32_t rest = q->active; rest; rest &= rest - 1) {
 		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
 		uint64_t *link = qv_index_weak_slot(ix, tag, src), *e;

@@ -108,51 +108,6 @@ static int fill_batch(struct qv_auto *a, struct qv_line *q, uint32_t first, uint
 	return err;
 }
 
-/*
- * All receives into one index, in one pass over the queue. 0 if they are not of one class, or there
- * is no memory; the queue is as before.
- */
-static int fill_only(struct qv_auto *a, struct qv_line *q)
-{
-	struct qv_recv *oldest = qv_recv_of(qv_line_at(q, 0));
-	struct qv_index *ix = &q->ix[0];
-	uint32_t n = qv_line_len(q);
-	uint64_t *slots[QV_BATCH];
-
-	qv_index_set_class(ix, oldest->ignore, oldest->src == QV_SRC_ANY);
-	for (uint32_t i = 0; i < n && i < SAMPLE; i++) { /* a mixture soon shows */
-		const struct qv_recv *r = qv_recv_of(qv_line_at(q, i));
-
-		if (!qv_index_is_class(ix, r->ignore, r->src))
-			return 0;
-	}
-	if (qv_index_reserve(ix, QV_POSTED, &a->base.mem, n + QV_TICK))
-		return 0;
-	for (uint32_t first = 0; first < n; first += QV_BATCH) {
-		uint32_t k = n - first < QV_BATCH ? n - first : QV_BATCH;
-
-		qv_line_hash_batch(q, ix, QV_POSTED, first, k, slots);
-		for (uint32_t i = 0; i < k; i++) {
-			uint64_t *e = qv_line_at(q, first + i);
-			const struct qv_recv *r = qv_recv_of(e);
-
-			if (!qv_index_is_class(ix, r->ignore, r->src)) {
-				qv_index_clear(ix);
-				return 0;
-			}
-			if (qv_unlikely(qv_index_insert_at(ix, QV_POSTED, slots[i], e) >
-					QV_BUCKET_MAX) &&
-			    !ix->strong) {
-				qv_index_clear(ix); /* the longer way hardens it */
-				return 0;
-			}
-		}
-	}
-	ix->live = n;
-	q->active = 1;
-	return 1;
-}
-
 /* What all receives compare: the class that takes each of them. */
 static void set_wide_class(const struct qv_line *q, struct qv_index *ix)
 {
@@ -180,17 +135,15 @@ static int is_stranger(const uint64_t *e)
 }
 
 /*
- * All receives into one index that compares what all of them compare: an arrival then looks at one
- * place whatever the classes. 0 if too many different ones would share a key, or there is no
- * memory; the queue is as before.
+ * All receives into ix, in one pass over the queue. 0 if there is no memory, or a bucket is too
+ * long, or they do not belong together: not of the class, or in a wide index too many different
+ * ones with one key. The queue is as before then.
  */
-static int fill_wide(struct qv_auto *a, struct qv_line *q)
+QV_INLINE int fill_index(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, int wide)
 {
-	struct qv_index *ix = &q->ix[0];
 	uint32_t n = qv_line_len(q), crowd = n / 4;
 	uint64_t *slots[QV_BATCH];
 
-	set_wide_class(q, ix);
 	if (qv_index_reserve(ix, QV_POSTED, &a->base.mem, n + QV_TICK))
 		return 0;
 	for (uint32_t first = 0; first < n; first += QV_BATCH) {
@@ -199,9 +152,17 @@ static int fill_wide(struct qv_auto *a, struct qv_line *q)
 		qv_line_hash_batch(q, ix, QV_POSTED, first, k, slots);
 		for (uint32_t i = 0; i < k; i++) {
 			uint64_t *e = qv_line_at(q, first + i);
-			uint32_t seen = qv_index_insert_at(ix, QV_POSTED, slots[i], e);
+			const struct qv_recv *r = qv_recv_of(e);
+			uint32_t seen = 0;
+			int fits = wide || qv_index_is_class(ix, r->ignore, r->src);
 
-			if (seen > QV_BUCKET_MAX || (seen && is_stranger(e) && !crowd--)) {
+			if (fits)
+				seen = qv_index_insert_at(ix, QV_POSTED, slots[i], e);
+			if (qv_unlikely(seen > QV_BUCKET_MAX) && (wide || !ix->strong))
+				fits = 0; /* the longer way hardens it */
+			if (wide && fits && seen && is_stranger(e))
+				fits = crowd-- != 0;
+			if (qv_unlikely(!fits)) {
 				qv_index_clear(ix);
 				return 0;
 			}
@@ -209,6 +170,35 @@ static int fill_wide(struct qv_auto *a, struct qv_line *q)
 	}
 	ix->live = n;
 	q->active = 1;
+	return 1;
+}
+
+/* All receives into an index of their class. 0: as fill_index. */
+static int fill_only(struct qv_auto *a, struct qv_line *q)
+{
+	struct qv_recv *oldest = qv_recv_of(qv_line_at(q, 0));
+	struct qv_index *ix = &q->ix[0];
+	uint32_t n = qv_line_len(q);
+
+	qv_index_set_class(ix, oldest->ignore, oldest->src == QV_SRC_ANY);
+	for (uint32_t i = 0; i < n && i < SAMPLE; i++) { /* a mixture soon shows */
+		const struct qv_recv *r = qv_recv_of(qv_line_at(q, i));
+
+		if (!qv_index_is_class(ix, r->ignore, r->src))
+			return 0;
+	}
+	return fill_index(a, q, ix, 0);
+}
+
+/* All receives into one index that compares what all of them compare: an arrival then looks at one
+ * place whatever the classes. 0: as fill_index. */
+static int fill_wide(struct qv_auto *a, struct qv_line *q)
+{
+	struct qv_index *ix = &q->ix[0];
+
+	set_wide_class(q, ix);
+	if (!fill_index(a, q, ix, 1))
+		return 0;
 	q->wide = ix;
 	return 1;
 }
