@@ -136,26 +136,53 @@ fi_addr_t qv_fi_set_addr(const struct qv_fi_set *set);
  */
 /* The group with this address at an endpoint, NULL: there is none. */
 struct qv_fi_group *qv_fi_group_find(struct qv_fi_coll *coll, fi_addr_t addr);
-/* Its join is over; status: enum qv_status. */
-void qv_fi_group_joined(struct qv_fi_group *group, int status);
+/* Give it a place and a number; 0 or -FI_E*. */
+int qv_fi_group_take_slot(struct qv_fi_coll *coll, struct qv_fi_group *group);
+void qv_fi_group_leave_slot(struct qv_fi_coll *coll, struct qv_fi_group *group);
+/* Take a notice that a member has lost the group, or no more. */
+void qv_fi_group_listen(struct qv_fi_group *group);
+void qv_fi_group_stop_listening(struct qv_fi_group *group);
 /* A member cannot be reached: operations fail, here and, by notices, at the other members. */
 void qv_fi_group_fail(struct qv_fi_group *group, int status);
 /* Move groups that are lost on. */
 void qv_fi_group_progress(struct qv_fi_group *group);
+void qv_fi_group_free(struct qv_fi_group *group);
+extern struct fi_ops qv_fi_group_ops;
+
+/* ---- qv_fi_coll_open.c; lock held -------------------------------------------------------------
+ */
+/* Make ep->coll; 0 or -FI_E*. */
+int qv_fi_coll_open(struct qv_fi_ep *ep);
+uint64_t qv_fi_coll_mix(uint64_t hash, const void *data, size_t len);
+
+/* ---- qv_fi_coll_join.c; lock held -------------------------------------------------------------
+ */
+/* The join of a group is over; status: enum qv_status. */
+void qv_fi_group_joined(struct qv_fi_group *group, int status);
+void qv_fi_coll_forget_joins(struct qv_fi_coll *coll);
 
 /* ---- qv_fi_coll_op.c; lock held ---------------------------------------------------------------
  */
-int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group);
-/* An allgather of group->told. */
-int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group);
-/* 0 or -FI_E*. */
-int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call);
+/* An operation that runs a schedule, whose owner it does not become; NULL: no memory. */
+struct qv_fi_coll_op *qv_fi_coll_op_new(struct qv_fi_coll *coll, struct qv_fi_group *group,
+					const struct qv_schedule *schedule);
+void qv_fi_coll_op_start(struct qv_fi_coll_op *op);
+/* Not started, or over. */
+void qv_fi_coll_op_free(struct qv_fi_coll_op *op);
 /* All operations of a group end with this status. */
 void qv_fi_coll_abort(struct qv_fi_coll *coll, struct qv_fi_group *group, int status);
 /* The group is left by its owner: an exchange of expectations under way is nobody's any more. */
 void qv_fi_coll_leave(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* Free all operations, without a word; nothing is under way any more. */
 void qv_fi_coll_drop(struct qv_fi_coll *coll);
+
+/* ---- qv_fi_coll_start.c; lock held -------------------------------------------------------------
+ */
+int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group);
+/* An allgather of group->told. */
+int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group);
+/* 0 or -FI_E*. */
+int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call);
 
 /* ---- qv_fi_coll_predict.c; lock held ----------------------------------------------------------
  */

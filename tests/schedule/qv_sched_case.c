@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "qv_sched_case.h"
@@ -86,8 +87,10 @@ void qv_sched_each_move(uint32_t ranks, void (*test)(struct qv_sched_case *c))
 		each_algorithm(coll, 0, ranks, test);
 }
 
-int qv_sched_source(const struct qv_schedule_spec *spec, uint32_t rank, uint32_t at, uint32_t *from,
-		    uint32_t *block)
+/* Whether a rank gets a block, and if so, block *block of the contribution of rank *from; of a
+ * gather and allgather, that is all the contribution. */
+static int source(const struct qv_schedule_spec *spec, uint32_t rank, uint32_t at, uint32_t *from,
+		  uint32_t *block)
 {
 	*from = spec->root;
 	*block = at;
@@ -98,5 +101,26 @@ int qv_sched_source(const struct qv_schedule_spec *spec, uint32_t rank, uint32_t
 	case QV_COLL_GATHER: *from = at; return rank == spec->root;
 	case QV_COLL_ALLGATHER: *from = at; return 1;
 	default: return 0;
+	}
+}
+
+void qv_sched_check_moved(const struct qv_schedule_spec *spec, uint32_t rank, size_t count,
+			  size_t item, const void *work, const void *const in[])
+{
+	const size_t P = spec->ranks;
+
+	for (uint32_t at = 0; at < P; at++) {
+		const size_t begin = count * at / P, end = count * (at + 1) / P;
+		uint32_t from, block;
+
+		if (!source(spec, rank, at, &from, &block))
+			continue;
+		if (spec->coll == QV_COLL_GATHER || spec->coll == QV_COLL_ALLGATHER)
+			block = 0;
+		if (memcmp((const char *)work + item * begin,
+			   (const char *)in[from] + item * (count * block / P),
+			   item * (end - begin)))
+			fail_msg("%s: rank %u, block %u is wrong", qv_sched_case_name(spec), rank,
+				 at);
 	}
 }

@@ -22,10 +22,10 @@ void qv_sched_each(uint32_t ranks, void (*test)(struct qv_sched_case *c));
 /* The same of the collectives that combine nothing. */
 void qv_sched_each_move(uint32_t ranks, void (*test)(struct qv_sched_case *c));
 
-/* Of those: whether a rank gets a block, and if so, block *block of the contribution of rank *from
- * (of a gather and allgather, that is all the contribution). */
-int qv_sched_source(const struct qv_schedule_spec *spec, uint32_t rank, uint32_t at, uint32_t *from,
-		    uint32_t *block);
+/* Of those: fails the test unless a rank has got in `work` what the contributions `in`, by rank, of
+ * so many elements of `item` bytes give it. */
+void qv_sched_check_moved(const struct qv_schedule_spec *spec, uint32_t rank, size_t count,
+			  size_t item, const void *work, const void *const in[]);
 
 /* "allreduce/ring/7" for messages. */
 const char *qv_sched_case_name(const struct qv_schedule_spec *spec);

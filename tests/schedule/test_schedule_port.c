@@ -160,30 +160,18 @@ static void begin(struct qv_sched_case *c, size_t count)
 		reduce(NULL, want, want, in[r], count);
 }
 
-static void check_move(struct qv_sched_case *c, uint32_t rank, uint32_t at, size_t count)
-{
-	const uint32_t P = c->spec.ranks;
-	const size_t begin = count * at / P, end = count * (at + 1) / P;
-	uint32_t from, block;
-
-	if (!qv_sched_source(&c->spec, rank, at, &from, &block))
-		return;
-	if (c->spec.coll == QV_COLL_GATHER || c->spec.coll == QV_COLL_ALLGATHER)
-		block = 0; /* the contribution is this block alone */
-	if (memcmp(work[rank] + 2 * begin, in[from] + 2 * (count * block / P), 8 * (end - begin)))
-		fail_msg("%s: rank %u, block %u is wrong", qv_sched_case_name(&c->spec), rank, at);
-}
-
 static void check(struct qv_sched_case *c, size_t count)
 {
 	const struct qv_schedule_spec *spec = &c->spec;
+	const void *inputs[RANKS];
 
+	for (uint32_t r = 0; r < spec->ranks; r++)
+		inputs[r] = in[r];
 	for (uint32_t r = 0; r < spec->ranks; r++) {
 		size_t from = 0, to = count;
 
 		if (spec->coll >= QV_COLL_BARRIER) {
-			for (uint32_t at = 0; at < spec->ranks; at++)
-				check_move(c, r, at, count);
+			qv_sched_check_moved(spec, r, count, 8, work[r], inputs);
 			continue;
 		}
 		if (spec->coll == QV_COLL_REDUCE && r != spec->root)

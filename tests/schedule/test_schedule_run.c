@@ -107,21 +107,6 @@ static void run_with(struct qv_sched_case *c, size_t count, uint64_t seed, int i
 	}
 }
 
-static void check_move(struct qv_sched_case *c, uint32_t rank, uint32_t at, size_t count)
-{
-	const uint32_t P = c->spec.ranks;
-	const size_t begin = count * at / P, end = count * (at + 1) / P;
-	uint32_t from, block;
-
-	if (!qv_sched_source(&c->spec, rank, at, &from, &block))
-		return;
-	if (c->spec.coll == QV_COLL_GATHER || c->spec.coll == QV_COLL_ALLGATHER)
-		block = 0; /* the contribution is this block alone */
-	if (memcmp(&work[rank][begin], &in[from][count * block / P],
-		   (end - begin) * sizeof(want[0])))
-		fail_msg("%s: rank %u, block %u is wrong", qv_sched_case_name(&c->spec), rank, at);
-}
-
 static void move_with(struct qv_sched_case *c, size_t count, uint64_t seed)
 {
 	const struct qv_local_run run = {
@@ -137,8 +122,7 @@ static void move_with(struct qv_sched_case *c, size_t count, uint64_t seed)
 	}
 	assert_int_equal(qv_schedule_run_local(&run, c->all, c->spec.ranks, from, to), QV_OK);
 	for (uint32_t r = 0; r < c->spec.ranks; r++) {
-		for (uint32_t at = 0; at < c->spec.ranks; at++)
-			check_move(c, r, at, count);
+		qv_sched_check_moved(&c->spec, r, count, sizeof(want[0]), work[r], from);
 		assert_int_equal(work[r][count].m[0], 0xeeeeeeee);
 	}
 }
