@@ -43,6 +43,14 @@ if [ -n "$QV_PRELOAD" ]; then
 		-x "QUIVER_MPI_COLL=$QV_PRELOAD")
 fi
 
+# CORE split, where a script takes it: auto on two nodes, as far as quiver knows, by turns of ranks.
+# Programs are started as "${by_node[@]}" PROGRAM.
+by_node=()
+if [ "$core" = split ]; then
+	# shellcheck disable=SC2016 # the rank's shell expands it
+	by_node=(sh -c 'export FI_QUIVER_NODE=$((OMPI_COMM_WORLD_RANK % 2)); exec "$0" "$@"')
+fi
+
 # check_preload FILE...: one of them must have the report of libquiver-mpi, with calls taken.
 check_preload()
 {
@@ -60,6 +68,7 @@ over_quiver()
 		over_default "$@"
 		return
 	fi
+	[ "$core" != split ] || core=auto
 	shift 3
 	if is_asan; then
 		# Open MPI leaks: let leaks not end the rank, and judge them afterwards by their frames.

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # mpi_run_glue.sh BUILD MPI RANKS SECONDS CASE... - libquiver-mpi's answers against the MPI's own.
-# MPI is plain (Open MPI as it is), mpich, or one of quiver's cores (Open MPI over quiver).
-build=$1 mpi=$2 ranks=$3 seconds=$4
+# MPI is plain (Open MPI as it is), mpich, or one of quiver's cores, auto or split (Open MPI over
+# quiver).
+build=$1 mpi=$2 core=$2 ranks=$3 seconds=$4
 shift 4
 . "$(dirname "$0")/mpi_common.sh"
 
@@ -15,7 +16,10 @@ mpich)
 	need mpirun.mpich mpich
 	timeout -k 5 "$seconds" mpirun.mpich -np "$ranks" "$build/bin/mpi_glue_mpich" "$@"
 	;;
-*) over_quiver "$mpi" "$ranks" "$seconds" -x QUIVER_MPI_STATS "$build/bin/mpi_glue_ompi" "$@" ;;
+*)
+	over_quiver "$mpi" "$ranks" "$seconds" -x QUIVER_MPI_STATS "${by_node[@]}" \
+		"$build/bin/mpi_glue_ompi" "$@"
+	;;
 esac >"$run_dir/out" 2>&1
 status=$?
 cat "$run_dir/out"

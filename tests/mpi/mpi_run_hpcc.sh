@@ -46,7 +46,7 @@ separator
 8            values of NB
 END
 cd "$run_dir" || fail "no folder to run in"
-over_quiver "$core" "$ranks" "$seconds" hpcc >out 2>&1
+over_quiver "$core" "$ranks" "$seconds" "${by_node[@]}" hpcc >out 2>&1
 status=$?
 check_sanitizers
 [ $status -eq 0 ] || { cat out; tail -20 hpccoutf.txt; fail "hpcc ended with $status"; }

@@ -37,7 +37,8 @@ preload_options=()
 over_default "$ranks" "$seconds" lmp -in in.melt -log log.default >out.default 2>&1 ||
 	{ cat out.default; fail "lmp without quiver did not end well"; }
 preload_options=("${preload[@]}")
-over_quiver "$core" "$ranks" "$seconds" lmp -in in.melt -log log.quiver >out.quiver 2>&1
+over_quiver "$core" "$ranks" "$seconds" "${by_node[@]}" lmp -in in.melt -log log.quiver \
+	>out.quiver 2>&1
 status=$?
 check_sanitizers
 [ $status -eq 0 ] || { cat out.quiver; fail "lmp over quiver ended with $status"; }

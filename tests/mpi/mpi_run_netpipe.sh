@@ -14,8 +14,8 @@ pair()
 	local name=$1 status
 	shift
 	mkdir -p "$run_dir/$name" && cd "$run_dir/$name" || return 1
-	over_quiver "$core" 2 "$seconds" --output-filename "$PWD/ranks" NPopenmpi -i -n 20 \
-		-u 300000 "$@" >all 2>&1
+	over_quiver "$core" 2 "$seconds" --output-filename "$PWD/ranks" "${by_node[@]}" NPopenmpi \
+		-i -n 20 -u 300000 "$@" >all 2>&1
 	status=$?
 	cat ranks/*/rank.0/std* >out
 	return $status
@@ -30,6 +30,7 @@ check()
 		fail "integrity check ($1), above"
 	[ "$(grep -c 'Integrity check passed' "$out")" -ge 30 ] && grep -qE '26214[0-9] bytes' "$out" ||
 		{ cat "$out"; fail "NPopenmpi ($1) did not reach its largest size"; }
+	check_preload "$out"
 	echo "NPopenmpi ($1) over $core: $(grep -c 'Integrity check passed' "$out") sizes passed"
 }
 

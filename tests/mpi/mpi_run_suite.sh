@@ -14,13 +14,8 @@ if [ "$*" = rma ] && command -v ompi_info >/dev/null && ! ompi_info | grep -q 'M
 fi
 command=("$build/bin/mpi_suite" --limit "$seconds" --provider "$@")
 [ "$core" != plain ] || command=("$build/bin/mpi_suite" --limit "$seconds" "$@")
-if [ "$core" = split ]; then
-	core=auto
-	# shellcheck disable=SC2016 # the rank's shell expands it
-	command=(sh -c 'export FI_QUIVER_NODE=$((OMPI_COMM_WORLD_RANK % 2)); exec "$0" "$@"'
-		"${command[@]}")
-fi
-over_quiver "$core" "$ranks" $((seconds * 3)) "${command[@]}" >"$run_dir/out" 2>&1
+over_quiver "$core" "$ranks" $((seconds * 3)) "${by_node[@]}" \
+	"${command[@]}" >"$run_dir/out" 2>&1
 status=$?
 cat "$run_dir/out"
 check_sanitizers
