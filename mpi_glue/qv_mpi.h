@@ -11,6 +11,7 @@
 
 #include <quiver/combine.h>
 #include <quiver/mpi_control.h>
+#include <quiver/predict.h>
 #include <quiver/select.h>
 
 #include "qv_mpi_real.h"
@@ -76,6 +77,8 @@ enum qv_mpi_reason {
 
 /* One call went this way: a reason, or QV_MPI_TAKEN + algorithm. */
 void qv_mpi_count(enum qv_mpi_name name, enum qv_mpi_form form, unsigned int way);
+/* One that is run was built from expected arrivals. */
+void qv_mpi_count_by_arrival(void);
 /* Print the sums over all ranks; collective over MPI_COMM_WORLD. */
 void qv_mpi_report(void);
 
@@ -96,6 +99,8 @@ struct qv_mpi_reduce {
 enum qv_mpi_reason qv_mpi_reduce_of(MPI_Op op, MPI_Datatype type, struct qv_mpi_reduce *r);
 /* A qv_reduce_fn; context is a struct qv_mpi_reduce. */
 void qv_mpi_combine(void *context, void *dst, const void *a, const void *b, size_t count);
+
+struct qv_mpi_call;
 
 /* ---- qv_mpi_comm.c --------------------------------------------------------------------------- */
 /* One plan of a communicator, held, and the operations that run it. */
@@ -121,7 +126,9 @@ struct qv_mpi_comm {
 	uint64_t started; /* operations so far, persistent ones aside */
 	int persistent;   /* persistent ones so far */
 	uint64_t number;  /* among the communicators of this process */
-	uint64_t *arrive; /* by rank, or NULL */
+	uint64_t *arrive; /* what the program has said: by rank, or NULL */
+	bool told;        /* it has said something */
+	struct qv_mpi_watch *watch;
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_trial *trials;
 	/* Calls that `auto` has left to the MPI for good: the next ones like them go there at once.
@@ -145,8 +152,14 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c);
 /* At MPI_Finalize. */
 void qv_mpi_comm_close_all(void);
 
+/* ---- qv_mpi_expect.c ------------------------------------------------------------------------- */
+/* When each rank is expected in this call, which is ours to run; NULL: all at once. Collective. */
+const uint64_t *qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call);
+/* A blocking call is over. */
+void qv_mpi_watch_ended(struct qv_mpi_comm *c);
+void qv_mpi_watch_close(struct qv_mpi_comm *c);
+
 /* ---- qv_mpi_plan.c --------------------------------------------------------------------------- */
-struct qv_mpi_call;
 /* The plan by which a call for so many bytes is run, held once; or NULL and why not. */
 struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 				   size_t bytes, bool ordered, enum qv_mpi_reason *why);
@@ -261,7 +274,7 @@ int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request);
 /* The operation is over. */
 void qv_mpi_persist_done(struct qv_mpi_op *op);
 void qv_mpi_persist_close_all(void);
-/* MPI_Reduce_init, say, or MPIX_Reduce_init: the arguments are the same. */
+/* MPI_Reduce_init, say, and MPIX_Reduce_init: the arguments are the same. */
 #define QV_MPI_DEFINE_INIT(name, call_of, parameters, arguments)                 \
 	QV_API int QV_MPI_PERSIST(name) parameters                               \
 	{                                                                        \
@@ -270,7 +283,7 @@ void qv_mpi_persist_close_all(void);
                                                                                  \
 		return o ? qv_mpi_persist(o, request) : QV_REAL(name) arguments; \
 	}                                                                        \
-	QV_MPI_BOTH_PERSIST(name)
+	QV_MPI_ALL_PERSIST(name)
 
 /* ---- what all share ----------------------------------------------------------------------------
  */
@@ -295,6 +308,7 @@ struct qv_mpi {
 	struct qv_mpi_comm *comms;
 	struct qv_mpi_comm *last; /* looked up; NULL where several threads call */
 	bool alone;               /* one thread at a time calls */
+	atomic_uint_fast64_t by_arrival;
 	atomic_uint_fast64_t counts[QV_MPI_N_NAMES][QV_MPI_N_FORMS][QV_MPI_N_WAYS];
 };
 

@@ -3,7 +3,6 @@
 #include "qv_mpi.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Forget c; nothing of it is under way. */
 void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
@@ -20,6 +19,7 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 	pthread_mutex_unlock(&qv_mpi.lock);
 	if (c->opening != MPI_REQUEST_NULL)
 		PMPI_Wait(&c->opening, MPI_STATUS_IGNORE);
+	qv_mpi_watch_close(c);
 	if (c->shadow != MPI_COMM_NULL)
 		PMPI_Comm_free(&c->shadow);
 	qv_mpi_trials_free(c);
@@ -149,27 +149,4 @@ void qv_mpi_comm_close_all(void)
 	}
 	if (qv_mpi.keyval != MPI_KEYVAL_INVALID)
 		PMPI_Comm_free_keyval(&qv_mpi.keyval);
-}
-
-/* ---- mpi_control.h ----------------------------------------------------------------------------
- */
-int qv_mpi_expect(int comm, const uint64_t *arrive)
-{
-	struct qv_mpi_comm *c;
-	uint64_t *copy = NULL;
-
-	if (!qv_mpi.on)
-		return QV_ENOSYS;
-	c = qv_mpi_comm_of(MPI_Comm_f2c(comm));
-	if (!c || c->inter)
-		return QV_EINVAL;
-	if (arrive) {
-		copy = malloc((size_t)c->ranks * sizeof(*copy));
-		if (!copy)
-			return QV_ENOMEM;
-		memcpy(copy, arrive, (size_t)c->ranks * sizeof(*copy));
-	}
-	free(c->arrive);
-	c->arrive = copy;
-	return QV_OK;
 }

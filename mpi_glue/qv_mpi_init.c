@@ -14,11 +14,15 @@ struct qv_mpi_real qv_mpi_real;
 /* The library is in front of the MPI's, so what it hides is the next of the same name. */
 __attribute__((constructor)) static void look_up(void)
 {
-#define LOOK(name, of)        qv_mpi_real.name = (__typeof__(&of))dlsym(RTLD_NEXT, QV_MPI_TEXT(of))
-#define QV_MPI_CALL(name)     LOOK(name, PMPI_##name)
-#define QV_MPI_CALL_EXT(name) LOOK(name, QV_MPI_PPERSIST(name))
+#define FIND(name, of) \
+	qv_mpi_real.name = (__typeof__(qv_mpi_real.name))dlsym(RTLD_NEXT, QV_MPI_TEXT(of))
+#define QV_MPI_CALL(name) FIND(name, PMPI_##name)
+#define QV_MPI_CALL_EXT(name)              \
+	FIND(name, QV_MPI_PPERSIST(name)); \
+	if (!qv_mpi_real.name)             \
+	FIND(name, QV_MPI_POTHER(name))
 #include "qv_mpi_calls.h"
-#undef LOOK
+#undef FIND
 }
 #endif
 

@@ -101,7 +101,7 @@ struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_ca
 		.root = (uint32_t)call->root,
 		.bytes = bytes,
 		.ordered = ordered,
-		.arrive = c->arrive,
+		.arrive = qv_mpi_arrivals(c, call),
 	};
 	const struct qv_plan *plan;
 	struct qv_mpi_plan *p = NULL;

@@ -7,18 +7,24 @@
 
 #include <quiver/types.h>
 
-/* Persistent collectives: an extension in Open MPI 4, part of MPI in 5. */
+/* Persistent collectives: an extension in Open MPI 4, part of MPI in 5, where the old names are
+ * gone. A library built with one meets programs and libraries of the other, so it has both names.
+ */
 #ifdef OPEN_MPI
 #if OMPI_MAJOR_VERSION >= 5
 #define QV_MPI_PERSISTENT     1
 #define QV_MPI_PERSIST(name)  MPI_##name
 #define QV_MPI_PPERSIST(name) PMPI_##name
+#define QV_MPI_OTHER(name)    MPIX_##name
+#define QV_MPI_POTHER(name)   PMPIX_##name
 #else
 #include <mpi-ext.h>
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 #define QV_MPI_PERSISTENT     1
 #define QV_MPI_PERSIST(name)  MPIX_##name
 #define QV_MPI_PPERSIST(name) PMPIX_##name
+#define QV_MPI_OTHER(name)    MPI_##name
+#define QV_MPI_POTHER(name)   PMPI_##name
 #endif
 #endif
 #endif
@@ -40,10 +46,13 @@ extern struct qv_mpi_real qv_mpi_real;
 /* Let the PMPI_ name lead to the function that was just defined. */
 #define QV_MPI_ALIAS(name, of) \
 	QV_API extern __typeof__(of) name __attribute__((alias(QV_MPI_TEXT(of))));
-#define QV_MPI_TEXT(name)         QV_MPI_TEXT_(name)
-#define QV_MPI_TEXT_(name)        #name
-#define QV_MPI_BOTH(name)         QV_MPI_ALIAS(PMPI_##name, MPI_##name)
-#define QV_MPI_BOTH_PERSIST(name) QV_MPI_ALIAS(QV_MPI_PPERSIST(name), QV_MPI_PERSIST(name))
+#define QV_MPI_TEXT(name)  QV_MPI_TEXT_(name)
+#define QV_MPI_TEXT_(name) #name
+#define QV_MPI_BOTH(name)  QV_MPI_ALIAS(PMPI_##name, MPI_##name)
+#define QV_MPI_ALL_PERSIST(name)                                  \
+	QV_MPI_ALIAS(QV_MPI_PPERSIST(name), QV_MPI_PERSIST(name)) \
+	QV_MPI_ALIAS(QV_MPI_OTHER(name), QV_MPI_PERSIST(name))    \
+	QV_MPI_ALIAS(QV_MPI_POTHER(name), QV_MPI_PERSIST(name))
 #endif
 
 #endif /* QV_MPI_REAL_H */

@@ -36,6 +36,16 @@ void qv_mpi_count(enum qv_mpi_name name, enum qv_mpi_form form, unsigned int way
 	atomic_fetch_add_explicit(&qv_mpi.counts[name][form][way], 1, memory_order_relaxed);
 }
 
+void qv_mpi_count_by_arrival(void)
+{
+	atomic_fetch_add_explicit(&qv_mpi.by_arrival, 1, memory_order_relaxed);
+}
+
+uint64_t qv_mpi_by_arrival(void)
+{
+	return qv_mpi.by_arrival;
+}
+
 uint64_t qv_mpi_taken(void)
 {
 	uint64_t n = 0;
@@ -79,6 +89,7 @@ void qv_mpi_report(void)
 {
 	unsigned long long mine[QV_MPI_N_NAMES][QV_MPI_N_FORMS][QV_MPI_N_WAYS];
 	unsigned long long sums[QV_MPI_N_NAMES][QV_MPI_N_FORMS][QV_MPI_N_WAYS] = {0};
+	unsigned long long by_arrival = qv_mpi.by_arrival, all_by_arrival = 0;
 	int rank, ranks;
 
 	for (int name = 0; name < QV_MPI_N_NAMES; name++)
@@ -88,6 +99,8 @@ void qv_mpi_report(void)
 	QV_REAL(Reduce)
 	(mine, sums, (int)(sizeof(sums) / sizeof(mine[0][0][0])), MPI_UNSIGNED_LONG_LONG, MPI_SUM,
 	 0, MPI_COMM_WORLD);
+	QV_REAL(Reduce)
+	(&by_arrival, &all_by_arrival, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	if (rank)
@@ -97,4 +110,6 @@ void qv_mpi_report(void)
 	for (int name = 0; name < QV_MPI_N_NAMES; name++)
 		for (int form = 0; form < QV_MPI_N_FORMS; form++)
 			print(name, form, sums[name][form]);
+	if (all_by_arrival)
+		fprintf(stderr, "quiver: %llu calls by expected arrivals\n", all_by_arrival);
 }

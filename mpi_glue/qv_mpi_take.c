@@ -215,6 +215,8 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	if (!op->error)
 		op->error = qv_mpi_comm_open(c);
 	qv_mpi_count(call->name, call->form, QV_MPI_TAKEN + plan->plan->algorithm);
+	if (plan->plan->by_arrival)
+		qv_mpi_count_by_arrival();
 	return op;
 }
 

@@ -26,7 +26,8 @@ QV_API int qv_mpi_set(const char *settings);
 
 /*
  * Say when the ranks of a communicator will come to its next collectives, until the next call.
- * The algorithms clairvoyant and segmented then let those who are there begin.
+ * The algorithms clairvoyant and segmented then let those who are there begin. Where nothing was
+ * ever said about a communicator, they expect what its ranks have observed in blocking calls.
  *   comm    Fortran handle of an intracommunicator
  *   arrive  for each rank the expected arrival in ns, counted from any moment; the same on all
  *           ranks. Read during the call. NULL: expect all at once
@@ -44,6 +45,9 @@ QV_API int qv_mpi_network(double alpha, double beta, double gamma);
 
 /* How many calls of this process schedules have run so far, in any form. */
 QV_API uint64_t qv_mpi_taken(void);
+
+/* How many of them were run by a schedule that was built from expected arrivals. */
+QV_API uint64_t qv_mpi_by_arrival(void);
 
 #ifdef __cplusplus
 }

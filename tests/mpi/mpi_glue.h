@@ -87,5 +87,6 @@ void glue_errors(void);
 void glue_through(void);
 void glue_move(void);
 void glue_trial(void);
+void glue_late(void);
 
 #endif /* QV_MPI_GLUE_H */

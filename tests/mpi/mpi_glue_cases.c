@@ -2,7 +2,9 @@
 /* mpi_glue_cases.c - persistent requests, the program's operations, communicators, errors. */
 #include "mpi_glue.h"
 
+#include <dlfcn.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef OPEN_MPI
 #include <mpi-ext.h>
@@ -22,18 +24,32 @@ static struct glue_call call_of(enum glue_kind kind, int count, MPI_Comm comm)
 /* ---- persistent --------------------------------------------------------------------------------
  */
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+typedef int init_fn(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info,
+		    MPI_Request *);
+
+/* By the names of Open MPI 4 and of 5, whichever this is. */
+static init_fn *init_by(int name)
+{
+	static const char *const names[] = {"MPIX_Allreduce_init", "MPI_Allreduce_init",
+					    "PMPIX_Allreduce_init", "PMPI_Allreduce_init"};
+	init_fn *fn = (init_fn *)dlsym(RTLD_DEFAULT, names[name % 4]);
+
+	CHECK(fn, "there is no %s", names[name % 4]);
+	return fn;
+}
+
 /* Started many times, in another order on each rank, with new values each time. */
 void glue_persistent(void)
 {
-	enum { N = 3, ROUNDS = 40 };
-	int in[N][700], out[N][700], counts[N] = {1, 64, 700};
+	enum { N = 4, ROUNDS = 40 };
+	int in[N][700], out[N][700], counts[N] = {1, 64, 700, 3};
 	MPI_Request r[N];
 	uint64_t before = qv_mpi_taken();
 
 	CHECK(!qv_mpi_set("allreduce=butterfly"), "refused");
 	for (int i = 0; i < N; i++)
-		MPIX_Allreduce_init(in[i], out[i], counts[i], MPI_INT, MPI_SUM, MPI_COMM_WORLD,
-				    MPI_INFO_NULL, &r[i]);
+		init_by(i)(in[i], out[i], counts[i], MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+			   MPI_INFO_NULL, &r[i]);
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int i = 0; i < N; i++)
 			for (int k = 0; k < counts[i]; k++)
@@ -265,4 +281,37 @@ void glue_through(void)
 		CHECK(out[i] == (at + i) * glue_ranks + glue_ranks * (glue_ranks - 1) / 2,
 		      "element %d is %d", i, out[i]);
 	free(counts);
+}
+
+/* ---- late ranks --------------------------------------------------------------------------------
+ */
+/* One rank is always late: soon all ranks expect that, all alike, and sums stay right. */
+void glue_late(void)
+{
+	const struct timespec late = {0, 3000000};
+	uint64_t before = qv_mpi_by_arrival(), mine, all[64] = {0};
+	MPI_Comm dup;
+
+	CHECK(!qv_mpi_set("allreduce=clairvoyant:faithful,reduce=segmented"), "refused");
+	MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+	for (int i = 0; i < 48; i++) {
+		int in[3] = {i, glue_rank, 7}, out[3] = {0};
+
+		if (glue_rank == glue_ranks - 1)
+			nanosleep(&late, NULL);
+		if (i % 3)
+			MPI_Allreduce(in, out, 3, MPI_INT, MPI_SUM, dup);
+		else
+			MPI_Reduce(in, out, 3, MPI_INT, MPI_SUM, 0, dup);
+		CHECK((i % 3 == 0 && glue_rank) || (out[0] == i * glue_ranks &&
+						    out[1] == glue_ranks * (glue_ranks - 1) / 2 &&
+						    out[2] == 7 * glue_ranks),
+		      "call %d: the sum is %d, %d, %d", i, out[0], out[1], out[2]);
+	}
+	MPI_Comm_free(&dup);
+	mine = qv_mpi_by_arrival() - before;
+	MPI_Allgather(&mine, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, MPI_COMM_WORLD);
+	for (int r = 0; r < glue_ranks; r++)
+		CHECK(all[r] == mine && mine >= 16, "rank %d: %d calls by arrival, here %d", r,
+		      (int)all[r], (int)mine);
 }
