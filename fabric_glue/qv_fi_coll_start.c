@@ -99,6 +99,8 @@ static void lay_out(struct qv_fi_coll_op *op, const struct qv_fi_coll_call *call
 	}
 	if (call->coll <= QV_COLL_REDUCE_SCATTER)
 		d->temp = take(s, whole);
+	else if (qv_schedule_scratch(op->plan->schedule))
+		d->temp = take(s, qv_schedule_scratch(op->plan->schedule) * block);
 	if (call->coll != QV_COLL_REDUCE_SCATTER && call->coll != QV_COLL_SCATTER)
 		return;
 	op->bytes = block;

@@ -40,6 +40,25 @@ static uint32_t add(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer,
 	return (uint32_t)(b->s->n - 1);
 }
 
+uint32_t qv_add_copy(struct qv_builder *b, enum qv_step_kind kind, uint32_t from, uint32_t first,
+		     uint32_t blocks, uint32_t after)
+{
+	const uint32_t number = add(b, kind, 0, first, blocks, after);
+
+	if (number != QV_STEP_NONE)
+		b->s->steps[number].from = from;
+	return number;
+}
+
+uint32_t qv_add_scratch(struct qv_builder *b, uint32_t blocks)
+{
+	const uint32_t first = b->s->blocks + b->s->scratch;
+
+	b->s->scratch += blocks;
+	b->failed |= b->s->scratch >= UINT32_MAX / 2;
+	return first;
+}
+
 uint32_t qv_add_send(struct qv_builder *b, uint32_t peer, uint32_t first, uint32_t blocks,
 		     uint32_t after)
 {
@@ -156,9 +175,8 @@ static void contribute(struct qv_builder *b)
 	case QV_COLL_GATHER:
 	case QV_COLL_ALLGATHER:
 	case QV_COLL_ALLTOALL:
-		add(b, QV_STEP_COPY, 0, b->rank, 1, QV_STEP_NONE);
-		if (coll != QV_COLL_ALLTOALL && !b->failed)
-			b->s->steps[b->s->n - 1].from = 0;
+		qv_add_copy(b, QV_STEP_COPY, coll == QV_COLL_ALLTOALL ? b->rank : 0, b->rank, 1,
+			    QV_STEP_NONE);
 		break;
 	case QV_COLL_BROADCAST:
 	case QV_COLL_SCATTER:
@@ -326,6 +344,11 @@ void qv_schedule_free(struct qv_schedule *schedule)
 	if (schedule)
 		free(schedule->steps);
 	free(schedule);
+}
+
+uint32_t qv_schedule_scratch(const struct qv_schedule *schedule)
+{
+	return schedule->scratch;
 }
 
 uint32_t qv_schedule_blocks(const struct qv_schedule *schedule)

@@ -7,6 +7,8 @@
 
 struct qv_schedule {
 	uint32_t ranks, rank, blocks;
+	uint32_t scratch; /* blocks beside the work vector, numbered behind its own */
+	int whole;        /* all blocks are of one length */
 	enum qv_coll coll;
 	size_t n, room;
 	struct qv_step *steps;
@@ -36,6 +38,11 @@ void qv_add_range(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, u
 		  uint32_t n);
 /* A signal to a peer, or from it; it waits for nothing. */
 void qv_add_signal(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer);
+/* Blocks within the rank: of the contribution or, QV_STEP_MOVE, of the work vector. */
+uint32_t qv_add_copy(struct qv_builder *b, enum qv_step_kind kind, uint32_t from, uint32_t first,
+		     uint32_t blocks, uint32_t after);
+/* So many blocks of scratch; the number of the first. */
+uint32_t qv_add_scratch(struct qv_builder *b, uint32_t blocks);
 /* Nothing is added where nothing could wait. */
 void qv_add_fence(struct qv_builder *b);
 
@@ -43,6 +50,12 @@ void qv_add_fence(struct qv_builder *b);
  */
 /* Of collectives that combine nothing, qv_schedule_move.c. */
 void qv_build_move(struct qv_builder *b);
+/* Through other ranks, qv_schedule_forward.c. */
+void qv_build_forward(struct qv_builder *b);
+/* Straight, in an order that suits a fat tree, qv_schedule_shift.c. */
+void qv_build_prefix(struct qv_builder *b);
+void qv_build_kprefix(struct qv_builder *b);
+void qv_build_kshift(struct qv_builder *b);
 /* Blocks that are their ranks' own, to the root; and from the root, to their ranks. */
 void qv_build_gather(struct qv_builder *b);
 void qv_build_scatter(struct qv_builder *b);
@@ -83,6 +96,9 @@ int qv_group_ready(const struct qv_group *g, size_t number);
 /* Whether the end of each rank depends on the beginning of every rank; all steps have been run.
  * QV_EINVAL: not so, and why; QV_ENOMEM. */
 int qv_check_barrier(const struct qv_group *g, char *why, size_t room);
+/* A step of one rank that is out of range, or that races with an earlier one between the same
+ * fences: *other, else QV_STEP_NONE. QV_STEP_NONE: there is no such step. */
+uint32_t qv_check_order(const struct qv_schedule *s, uint32_t *other);
 /* It is done; fences that nothing holds any more are passed. */
 void qv_group_done(struct qv_group *g, size_t number);
 
@@ -90,6 +106,34 @@ void qv_group_done(struct qv_group *g, size_t number);
 static inline size_t qv_block_begin(uint32_t blocks, size_t count, uint32_t i)
 {
 	return (size_t)((uint64_t)count / blocks * i + (uint64_t)count % blocks * i / blocks);
+}
+
+/* Bytes before block i of the work vector, or before one of scratch from the beginning of that. */
+static inline size_t qv_place(const struct qv_schedule *s, size_t count, size_t item, uint32_t i)
+{
+	return i < s->blocks || !s->scratch ? qv_block_begin(s->blocks, count, i) * item
+					    : count / s->blocks * item * (i - s->blocks);
+}
+
+/* Of a step's blocks. */
+static inline size_t qv_step_bytes(const struct qv_schedule *s, size_t count, size_t item,
+				   const struct qv_step *step)
+{
+	return s->whole ? count / s->blocks * item * step->blocks
+			: (qv_block_begin(s->blocks, count, step->first + step->blocks) -
+			   qv_block_begin(s->blocks, count, step->first)) *
+				  item;
+}
+
+/* Whether the count of a run fits. */
+static inline int qv_count_fits(const struct qv_schedule *s, size_t count)
+{
+	return (s->coll != QV_COLL_ALLTOALL && !s->whole) || count % s->ranks == 0;
+}
+
+static inline int qv_is_local(enum qv_step_kind kind)
+{
+	return kind == QV_STEP_COPY || kind == QV_STEP_MOVE;
 }
 
 static inline int qv_is_send(enum qv_step_kind kind)

@@ -23,7 +23,8 @@ struct value {
 struct check {
 	const struct qv_schedule_spec *spec;
 	struct qv_group g;
-	struct value *values; /* by rank, then block */
+	struct value *values; /* by rank, then block, then block of scratch */
+	size_t stride;        /* between ranks */
 	uint64_t *sets;
 	size_t words;
 	char *why;
@@ -45,46 +46,19 @@ static int fail(struct check *c, const char *format, ...)
 
 static struct value *value_of(const struct check *c, uint32_t rank, uint32_t block)
 {
-	return &c->values[(size_t)rank * c->g.all[0]->blocks + block];
+	return &c->values[rank * c->stride + block];
 }
 
-/* ---- order of steps ---------------------------------------------------------------------------
- */
-static int touch(const struct qv_step *a, const struct qv_step *b)
-{
-	const int writes = a->kind != QV_STEP_SEND || b->kind != QV_STEP_SEND;
-
-	if (a->kind == QV_STEP_SEND_IN || b->kind == QV_STEP_SEND_IN)
-		return 0; /* nothing writes to a contribution */
-	return writes && a->first < b->first + b->blocks && b->first < a->first + a->blocks;
-}
-
-static int waits_for(const struct qv_schedule *s, uint32_t later, uint32_t earlier)
-{
-	while (later != QV_STEP_NONE && later > earlier)
-		later = s->steps[later].after;
-	return later == earlier;
-}
-
-/* Steps of one rank between two fences: an order where one is needed, and no step out of range. */
 static int check_order(struct check *c, uint32_t rank)
 {
-	const struct qv_schedule *s = c->g.all[rank];
-	uint32_t begin = 0;
+	uint32_t other;
+	const uint32_t bad = qv_check_order(c->g.all[rank], &other);
 
-	for (uint32_t i = 0; i < s->n; i++) {
-		const struct qv_step *step = &s->steps[i];
-
-		if (step->blocks > s->blocks || step->first > s->blocks - step->blocks ||
-		    (step->after != QV_STEP_NONE && step->after >= i))
-			return fail(c, "rank %u: step %u is out of range", rank, i);
-		if (step->kind == QV_STEP_FENCE)
-			begin = i + 1;
-		for (uint32_t j = begin; j < i; j++)
-			if (touch(&s->steps[j], step) && !waits_for(s, i, j))
-				return fail(c, "rank %u: steps %u and %u race", rank, j, i);
-	}
-	return QV_OK;
+	if (bad == QV_STEP_NONE)
+		return QV_OK;
+	if (other == QV_STEP_NONE)
+		return fail(c, "rank %u: step %u is out of range", rank, bad);
+	return fail(c, "rank %u: steps %u and %u race", rank, other, bad);
 }
 
 /* ---- what the steps do ------------------------------------------------------------------------
@@ -94,15 +68,18 @@ static void contribute(struct check *c, size_t number)
 	const struct qv_step *step = qv_group_step(&c->g, number);
 	const uint32_t rank = c->g.rank[number];
 
-	for (uint32_t block = step->first; block < step->first + step->blocks; block++) {
-		struct value *v = value_of(c, rank, block);
+	for (uint32_t i = 0; i < step->blocks; i++) {
+		struct value *v = value_of(c, rank, step->first + i);
 
 		memset(v->set, 0, c->words * sizeof(*v->set));
 		v->set[rank / 64] = UINT64_C(1) << rank % 64;
 		v->first = rank;
 		v->end = rank + 1;
 		v->in_order = 1;
-		v->block = block;
+		/* The only one of these is that of the rank. */
+		v->block = c->spec->coll == QV_COLL_GATHER || c->spec->coll == QV_COLL_ALLGATHER
+				   ? rank
+				   : step->from + i;
 	}
 }
 
@@ -139,29 +116,51 @@ static int combine(struct check *c, struct value *mine, const struct value *thei
 	return 0;
 }
 
+static void store(const struct check *c, struct value *mine, const struct value *theirs)
+{
+	memcpy(mine->set, theirs->set, c->words * sizeof(*mine->set));
+	mine->block = theirs->block;
+	mine->first = theirs->first;
+	mine->end = theirs->end;
+	mine->in_order = theirs->in_order;
+}
+
+static int move(struct check *c, size_t number)
+{
+	const struct qv_step *step = qv_group_step(&c->g, number);
+	const uint32_t rank = c->g.rank[number];
+
+	for (uint32_t i = 0; i < step->blocks; i++) {
+		const struct value *from = value_of(c, rank, step->from + i);
+
+		if (is_empty(c, from))
+			return fail(c, "rank %u moves block %u, which it does not have", rank,
+				    step->from + i);
+		store(c, value_of(c, rank, step->first + i), from);
+	}
+	return QV_OK;
+}
+
 static int receive(struct check *c, size_t number)
 {
 	const struct qv_step *step = qv_group_step(&c->g, number);
 	const struct qv_step *sent = qv_group_step(&c->g, c->g.partner[number]);
 	const uint32_t rank = c->g.rank[number];
 
-	for (uint32_t block = step->first; block < step->first + step->blocks; block++) {
+	for (uint32_t i = 0; i < step->blocks; i++) {
+		const uint32_t block = step->first + i;
 		struct value *mine = value_of(c, rank, block);
-		const struct value *theirs = value_of(c, step->peer, block);
+		const struct value *theirs = value_of(c, step->peer, sent->first + i);
 
 		if (sent->kind == QV_STEP_SEND_IN) {
 			if (step->kind != QV_STEP_STORE)
 				return fail(c, "rank %u combines what is to be stored", rank);
-			store_contribution(c, mine, step->peer, sent->first + block - step->first);
+			store_contribution(c, mine, step->peer, sent->first + i);
 		} else if (is_empty(c, theirs)) {
 			return fail(c, "rank %u sends block %u, which it does not have", step->peer,
 				    block);
 		} else if (step->kind == QV_STEP_STORE) {
-			memcpy(mine->set, theirs->set, c->words * sizeof(*mine->set));
-			mine->block = theirs->block;
-			mine->first = theirs->first;
-			mine->end = theirs->end;
-			mine->in_order = theirs->in_order;
+			store(c, mine, theirs);
 		} else if (combine(c, mine, theirs, step->kind == QV_STEP_COMBINE_LEFT)) {
 			return fail(c, "rank %u, block %u: a contribution of rank %u comes twice",
 				    rank, block, step->peer);
@@ -181,11 +180,14 @@ static int run(struct check *c)
 			const enum qv_step_kind kind = qv_group_step(g, i)->kind;
 
 			if (qv_is_send(kind) || kind == QV_STEP_FENCE || !qv_group_ready(g, i) ||
-			    (kind != QV_STEP_COPY && !qv_group_ready(g, g->partner[i])))
+			    (!qv_is_local(kind) && !qv_group_ready(g, g->partner[i])))
 				continue;
 			moved = 1;
 			if (kind == QV_STEP_COPY) {
 				contribute(c, i);
+			} else if (kind == QV_STEP_MOVE) {
+				if (move(c, i))
+					return QV_EINVAL;
 			} else {
 				if (receive(c, i))
 					return QV_EINVAL;
@@ -265,8 +267,15 @@ static int check_results(struct check *c)
 
 static int open_values(struct check *c)
 {
-	const size_t n = (size_t)c->spec->ranks * c->g.all[0]->blocks;
+	size_t n;
 
+	for (uint32_t r = 0; r < c->spec->ranks; r++) {
+		const struct qv_schedule *s = c->g.all[r];
+
+		if (c->stride < (size_t)s->blocks + s->scratch)
+			c->stride = (size_t)s->blocks + s->scratch;
+	}
+	n = c->spec->ranks * c->stride;
 	c->words = (c->spec->ranks + 63) / 64;
 	c->values = calloc(n, sizeof(*c->values));
 	c->sets = calloc(n * c->words, sizeof(*c->sets));

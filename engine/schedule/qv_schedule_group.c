@@ -47,8 +47,10 @@ static int link_ends(struct qv_group *g, const struct end *ends, size_t n, size_
 		const struct end *a = &ends[i], *b = &ends[i + 1 < n ? i + 1 : i];
 		const struct qv_step *x = qv_group_step(g, a->number);
 		const struct qv_step *y = qv_group_step(g, b->number);
-		/* A contribution goes to other blocks than it has. */
-		const int elsewhere = x->kind == QV_STEP_SEND_IN || y->kind == QV_STEP_SEND_IN;
+		/* A contribution goes to other blocks than it has; so do blocks that are
+		 * forwarded. */
+		const int elsewhere = x->kind == QV_STEP_SEND_IN || y->kind == QV_STEP_SEND_IN ||
+				      g->all[0]->whole;
 
 		*bad = a->number;
 		if (a->from != b->from || a->to != b->to || a->tag != b->tag ||

@@ -3,6 +3,7 @@
  * vector. */
 #include "qv_schedule.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct local {
@@ -10,6 +11,7 @@ struct local {
 	struct qv_group g;
 	const void *const *in;
 	char *const *work;
+	char **scratch; /* by rank */
 	uint64_t random;
 };
 
@@ -22,10 +24,19 @@ static int now(struct local *l)
 	return (int)(l->random * 0x2545F4914F6CDD1Du >> 63);
 }
 
-/* Elements before block i. */
-static size_t elements(const struct local *l, uint32_t i)
+/* Where a block of the work vector, or of scratch, is. */
+static char *place(const struct local *l, uint32_t rank, uint32_t block)
 {
-	return qv_block_begin(l->g.all[0]->blocks, l->run->count, i);
+	const struct qv_schedule *s = l->g.all[rank];
+
+	return (block < s->blocks ? l->work : l->scratch)[rank] +
+	       qv_place(s, l->run->count, l->run->item, block);
+}
+
+static const char *contribution(const struct local *l, uint32_t rank, uint32_t block)
+{
+	return (const char *)l->in[rank] +
+	       qv_place(l->g.all[rank], l->run->count, l->run->item, block);
 }
 
 static void receive(struct local *l, size_t number)
@@ -33,47 +44,73 @@ static void receive(struct local *l, size_t number)
 	const struct qv_step *step = qv_group_step(&l->g, number);
 	const struct qv_step *sent = qv_group_step(&l->g, l->g.partner[number]);
 	const struct qv_local_run *run = l->run;
-	const size_t at = elements(l, step->first),
-		     count = elements(l, step->first + step->blocks) - at;
+	const uint32_t rank = l->g.rank[number];
+	const size_t bytes = qv_step_bytes(l->g.all[rank], run->count, run->item, step);
 	char *mine;
 	const char *theirs;
 
-	if (!count)
+	if (!bytes)
 		return;
-	mine = l->work[l->g.rank[number]] + at * run->item;
-	theirs = sent->kind == QV_STEP_SEND_IN ? l->in[step->peer] : l->work[step->peer];
-	theirs += elements(l, sent->first) * run->item;
+	mine = place(l, rank, step->first);
+	theirs = sent->kind == QV_STEP_SEND_IN ? contribution(l, step->peer, sent->first)
+					       : place(l, step->peer, sent->first);
 	if (step->kind == QV_STEP_STORE)
-		memcpy(mine, theirs, count * run->item);
+		memcpy(mine, theirs, bytes);
 	else if (step->kind == QV_STEP_COMBINE)
-		run->reduce(run->context, mine, mine, theirs, count);
+		run->reduce(run->context, mine, mine, theirs, bytes / run->item);
 	else
-		run->reduce(run->context, mine, theirs, mine, count);
+		run->reduce(run->context, mine, theirs, mine, bytes / run->item);
 }
 
 static void copy(struct local *l, size_t number)
 {
 	const struct qv_step *step = qv_group_step(&l->g, number);
 	const uint32_t rank = l->g.rank[number];
-	const size_t at = elements(l, step->first),
-		     count = elements(l, step->first + step->blocks) - at;
-	const char *from = (const char *)l->in[rank] + elements(l, step->from) * l->run->item;
-	char *to = l->work[rank] + at * l->run->item;
+	const size_t bytes = qv_step_bytes(l->g.all[rank], l->run->count, l->run->item, step);
+	const char *from;
+	char *to;
 
-	if (count && from != to)
-		memcpy(to, from, count * l->run->item);
+	if (!bytes)
+		return;
+	from = step->kind == QV_STEP_MOVE ? place(l, rank, step->from)
+					  : contribution(l, rank, step->from);
+	to = place(l, rank, step->first);
+	if (from != to)
+		memcpy(to, from, bytes);
 }
 
 /* Run a step that can run; the sender's end of a message goes with the receiver's. */
 static void take(struct local *l, size_t number)
 {
-	if (qv_group_step(&l->g, number)->kind == QV_STEP_COPY) {
+	if (qv_is_local(qv_group_step(&l->g, number)->kind)) {
 		copy(l, number);
 	} else {
 		receive(l, number);
 		qv_group_done(&l->g, l->g.partner[number]);
 	}
 	qv_group_done(&l->g, number);
+}
+
+static void close_scratch(struct local *l)
+{
+	for (uint32_t r = 0; l->scratch && r < l->g.ranks; r++)
+		free(l->scratch[r]);
+	free(l->scratch);
+}
+
+static int open_scratch(struct local *l)
+{
+	const size_t block = l->run->count / l->g.all[0]->blocks * l->run->item;
+
+	l->scratch = calloc(l->g.ranks, sizeof(*l->scratch));
+	for (uint32_t r = 0; l->scratch && r < l->g.ranks; r++) {
+		if (!l->g.all[r]->scratch)
+			continue;
+		l->scratch[r] = malloc(l->g.all[r]->scratch * block + 1);
+		if (!l->scratch[r])
+			return QV_ENOMEM;
+	}
+	return l->scratch ? QV_OK : QV_ENOMEM;
 }
 
 int qv_schedule_run_local(const struct qv_local_run *run, struct qv_schedule *const *all,
@@ -85,9 +122,11 @@ int qv_schedule_run_local(const struct qv_local_run *run, struct qv_schedule *co
 
 	if (rc)
 		return rc;
-	if (all[0]->coll == QV_COLL_ALLTOALL && run->count % ranks) {
+	rc = qv_count_fits(all[0], run->count) ? open_scratch(&l) : QV_EINVAL;
+	if (rc) {
+		close_scratch(&l);
 		qv_group_close(&l.g);
-		return QV_EINVAL;
+		return rc;
 	}
 	l.random = run->seed * 2 + 1;
 	do {
@@ -99,13 +138,14 @@ int qv_schedule_run_local(const struct qv_local_run *run, struct qv_schedule *co
 				continue;
 			left++;
 			if (!qv_group_ready(&l.g, i) ||
-			    (kind != QV_STEP_COPY && !qv_group_ready(&l.g, l.g.partner[i])))
+			    (!qv_is_local(kind) && !qv_group_ready(&l.g, l.g.partner[i])))
 				continue;
 			ready++;
 			if (now(&l))
 				take(&l, i);
 		}
 	} while (ready);
+	close_scratch(&l);
 	qv_group_close(&l.g);
 	return left ? QV_EINVAL : QV_OK;
 }

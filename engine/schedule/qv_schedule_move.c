@@ -164,6 +164,16 @@ void qv_build_move(struct qv_builder *b)
 {
 	const enum qv_algorithm algorithm = b->spec->algorithm;
 
+	switch (algorithm) {
+	case QV_ALG_MESH2:
+	case QV_ALG_MESH3:
+	case QV_ALG_HYPERCUBE:
+	case QV_ALG_HYBRID: qv_build_forward(b); return;
+	case QV_ALG_PREFIX: qv_build_prefix(b); return;
+	case QV_ALG_KPREFIX: qv_build_kprefix(b); return;
+	case QV_ALG_KSHIFT: qv_build_kshift(b); return;
+	default: break;
+	}
 	switch (b->spec->coll) {
 	case QV_COLL_BARRIER:
 		algorithm == QV_ALG_BINOMIAL ? up_and_down(b) : disseminate(b);

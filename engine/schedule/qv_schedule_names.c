@@ -5,8 +5,9 @@
 #define ALG(name) (1u << QV_ALG_##name)
 
 static const char *const algorithms[QV_N_ALGORITHMS] = {
-	"binomial", "ring",        "butterfly", "radix",         "pipeline",
-	"direct",   "clairvoyant", "segmented", "dissemination",
+	"binomial",    "ring",      "butterfly",     "radix",  "pipeline", "direct",
+	"clairvoyant", "segmented", "dissemination", "prefix", "kprefix",  "kshift",
+	"mesh2",       "mesh3",     "hypercube",     "hybrid",
 };
 
 static const char *const colls[QV_N_COLLS] = {
@@ -17,6 +18,9 @@ static const char *const colls[QV_N_COLLS] = {
 /* Blocks travel around a ring from where they begin; arrivals have no order. */
 static const unsigned int ordered_sets =
 	ALG(BINOMIAL) | ALG(BUTTERFLY) | ALG(RADIX) | ALG(PIPELINE) | ALG(DIRECT);
+
+/* By other ranks, in fewer and longer messages. */
+static const unsigned int forwarded = ALG(MESH2) | ALG(MESH3) | ALG(HYPERCUBE) | ALG(HYBRID);
 
 static unsigned int set_of(enum qv_coll coll, int ordered)
 {
@@ -30,8 +34,10 @@ static unsigned int set_of(enum qv_coll coll, int ordered)
 	case QV_COLL_BROADCAST: return ALG(BINOMIAL) | ALG(RING) | ALG(PIPELINE);
 	case QV_COLL_GATHER:
 	case QV_COLL_SCATTER: return ALG(BINOMIAL) | ALG(DIRECT);
-	case QV_COLL_ALLGATHER: return ALG(RING) | ALG(DISSEMINATION) | ALG(DIRECT);
-	case QV_COLL_ALLTOALL: return ALG(DIRECT);
+	case QV_COLL_ALLGATHER:
+		return ALG(RING) | ALG(DISSEMINATION) | ALG(DIRECT) | ALG(PREFIX) | ALG(KPREFIX) |
+		       ALG(KSHIFT) | forwarded;
+	case QV_COLL_ALLTOALL: return ALG(DIRECT) | ALG(PREFIX) | forwarded;
 	}
 	return 0;
 }

@@ -60,7 +60,7 @@ int qv_run_start(struct qv_run *run, const struct qv_run_data *data)
 {
 	if (!run->failed && (run->open || run->fence < run->s->n))
 		return QV_EAGAIN;
-	if (run->s->coll == QV_COLL_ALLTOALL && data->count % run->s->ranks)
+	if (!qv_count_fits(run->s, data->count))
 		return QV_EINVAL;
 	memset(run->state, WAITS, run->s->n);
 	run->data = *data;
@@ -70,10 +70,16 @@ int qv_run_start(struct qv_run *run, const struct qv_run_data *data)
 	return QV_OK;
 }
 
-/* Bytes before block i. */
-static size_t offset(const struct qv_run *r, uint32_t i)
+/* Where a block of the work vector, or of scratch, is. */
+static char *place(const struct qv_run *r, uint32_t block)
 {
-	return qv_block_begin(r->s->blocks, r->data.count, i) * r->data.item;
+	return (char *)(block < r->s->blocks ? r->data.work : r->data.temp) +
+	       qv_place(r->s, r->data.count, r->data.item, block);
+}
+
+static size_t bytes_of(const struct qv_run *r, const struct qv_step *step)
+{
+	return qv_step_bytes(r->s, r->data.count, r->data.item, step);
 }
 
 static void finish(struct qv_run *r, uint32_t i)
@@ -85,8 +91,8 @@ static void finish(struct qv_run *r, uint32_t i)
 
 static void combine(const struct qv_run *r, const struct qv_step *step)
 {
-	const size_t at = offset(r, step->first);
-	const size_t count = (offset(r, step->first + step->blocks) - at) / r->data.item;
+	const size_t at = qv_place(r->s, r->data.count, r->data.item, step->first);
+	const size_t count = bytes_of(r, step) / r->data.item;
 	char *mine = (char *)r->data.work + at, *theirs = (char *)r->data.temp + at;
 
 	if (step->kind == QV_STEP_COMBINE)
@@ -107,26 +113,44 @@ void qv_run_done(struct qv_run *run, uint32_t step, int status)
 	finish(run, step);
 }
 
-static void copy(const struct qv_run *r, const struct qv_step *step, size_t at, size_t bytes)
+static const char *contribution(const struct qv_run *r, uint32_t block)
 {
-	char *to = (char *)r->data.work + at;
+	return (const char *)r->data.in + qv_place(r->s, r->data.count, r->data.item, block);
+}
 
-	if (bytes && r->data.in && to != (const char *)r->data.in + offset(r, step->from))
-		memcpy(to, (const char *)r->data.in + offset(r, step->from), bytes);
+static void copy(const struct qv_run *r, const struct qv_step *step, size_t bytes)
+{
+	const char *from;
+	char *to;
+
+	if (!bytes || (step->kind == QV_STEP_COPY && !r->data.in))
+		return;
+	from = step->kind == QV_STEP_MOVE ? place(r, step->from) : contribution(r, step->from);
+	to = place(r, step->first);
+	if (from != to)
+		memcpy(to, from, bytes);
+}
+
+/* What a message is sent from, or goes to. */
+static void *buffer_of(const struct qv_run *r, const struct qv_step *step)
+{
+	switch (step->kind) {
+	case QV_STEP_SEND_IN: /* it is only read */
+		return (void *)(uintptr_t)contribution(r, step->first);
+	case QV_STEP_SEND:
+	case QV_STEP_STORE: return place(r, step->first);
+	default:
+		return (char *)r->data.temp +
+		       qv_place(r->s, r->data.count, r->data.item, step->first);
+	}
 }
 
 /* Start a message, be it a signal of no bytes. */
-static int start_message(struct qv_run *r, uint32_t i, size_t at, size_t bytes)
+static int start_message(struct qv_run *r, uint32_t i, size_t bytes)
 {
 	const struct qv_step *step = &r->s->steps[i];
-	char *of = r->data.temp;
+	void *of = bytes ? buffer_of(r, step) : r->data.work;
 
-	if (step->kind == QV_STEP_SEND_IN)
-		of = (char *)(uintptr_t)r->data.in; /* it is only read */
-	else if (step->kind == QV_STEP_SEND || step->kind == QV_STEP_STORE)
-		of = r->data.work;
-	if (bytes)
-		of += at;
 	if (qv_is_send(step->kind))
 		return r->calls.send(r->port, i, step->peer, step->tag, of, bytes);
 	return r->calls.receive(r->port, i, step->peer, step->tag, of, bytes);
@@ -135,19 +159,18 @@ static int start_message(struct qv_run *r, uint32_t i, size_t at, size_t bytes)
 static void start(struct qv_run *r, uint32_t i)
 {
 	const struct qv_step *step = &r->s->steps[i];
-	const size_t at = offset(r, step->first);
-	const size_t bytes = offset(r, step->first + step->blocks) - at;
+	const size_t bytes = bytes_of(r, step);
 	int rc;
 
-	if (step->kind == QV_STEP_COPY)
-		copy(r, step, at, bytes);
+	if (qv_is_local(step->kind))
+		copy(r, step, bytes);
 	/* Both ends know of an empty message, but a signal is more than that. */
-	if (step->kind == QV_STEP_COPY || (!bytes && step->blocks)) {
+	if (qv_is_local(step->kind) || (!bytes && step->blocks)) {
 		finish(r, i);
 		return;
 	}
 	r->state[i] = STARTED;
-	rc = start_message(r, i, at, bytes);
+	rc = start_message(r, i, bytes);
 	if (rc == QV_EAGAIN)
 		r->state[i] = WAITS;
 	else if (rc)

@@ -15,6 +15,7 @@ struct timing {
 	double *fence;    /* by rank: when the last fence was passed */
 	double *last;     /* by rank: end of the last step so far */
 	double *out, *in; /* by rank: when each port is free */
+	double *copied;   /* by rank: end of the last copy so far */
 	unsigned char *arrived; /* by step: received, not yet combined */
 	unsigned char *listed;  /* by step: is or was among the open ones */
 	size_t *open;           /* receives whose message or combine could be next */
@@ -44,10 +45,56 @@ static double ready_at(const struct timing *t, size_t number)
 				     : later(t->fence[rank], t->end[t->g.base[rank] + after]);
 }
 
+static void end_step(struct timing *t, size_t number, double end)
+{
+	const uint32_t rank = t->g.rank[number], fence = t->g.fence[rank];
+
+	t->end[number] = end;
+	t->last[rank] = later(t->last[rank], end);
+	qv_group_done(&t->g, number);
+	if (t->g.fence[rank] != fence)
+		t->fence[rank] = t->last[rank];
+}
+
+/* Copies do not wait for a port, only for each other. That of the contribution to the work vector,
+ * which all algorithms have, takes no time. */
+static void copy(struct timing *t, size_t number)
+{
+	const struct qv_step *step = qv_group_step(&t->g, number);
+	const uint32_t rank = t->g.rank[number];
+	double end = ready_at(t, number);
+
+	if (step->kind == QV_STEP_MOVE || step->first >= t->g.all[rank]->blocks) {
+		end = later(end, t->copied[rank]) + t->block * step->blocks * t->network->gamma;
+		t->copied[rank] = end;
+	}
+	end_step(t, number, end);
+}
+
+/* All that can be done; a step comes behind what it waits for, so once is enough between two
+ * fences. */
+static void copy_all(struct timing *t, uint32_t rank)
+{
+	const struct qv_schedule *s = t->g.all[rank];
+	size_t begin, fence;
+
+	do {
+		fence = t->g.fence[rank];
+		for (begin = fence; begin && s->steps[begin - 1].kind != QV_STEP_FENCE;)
+			begin--;
+		for (size_t i = begin; i < fence; i++)
+			if (qv_is_local(s->steps[i].kind) &&
+			    qv_group_ready(&t->g, t->g.base[rank] + i))
+				copy(t, t->g.base[rank] + i);
+	} while (t->g.fence[rank] != fence);
+}
+
 /* What a step of this rank that was done may have opened. */
 static void list_open(struct timing *t, uint32_t rank)
 {
 	const size_t first = t->g.base[rank];
+
+	copy_all(t, rank);
 
 	for (size_t i = first + t->g.fence[rank]; i-- > first;) {
 		const enum qv_step_kind kind = qv_group_step(&t->g, i)->kind;
@@ -55,7 +102,7 @@ static void list_open(struct timing *t, uint32_t rank)
 
 		if (kind == QV_STEP_FENCE)
 			return; /* what is before it is done */
-		if (kind == QV_STEP_COPY || t->listed[receive] || !qv_group_ready(&t->g, i) ||
+		if (qv_is_local(kind) || t->listed[receive] || !qv_group_ready(&t->g, i) ||
 		    !qv_group_ready(&t->g, t->g.partner[i]))
 			continue;
 		t->listed[receive] = 1;
@@ -65,14 +112,8 @@ static void list_open(struct timing *t, uint32_t rank)
 
 static void done(struct timing *t, size_t number, double end)
 {
-	const uint32_t rank = t->g.rank[number], fence = t->g.fence[rank];
-
-	t->end[number] = end;
-	t->last[rank] = later(t->last[rank], end);
-	qv_group_done(&t->g, number);
-	if (t->g.fence[rank] != fence)
-		t->fence[rank] = t->last[rank];
-	list_open(t, rank);
+	end_step(t, number, end);
+	list_open(t, t->g.rank[number]);
 }
 
 /* When an open receive could go on, as a message or as a combine. */
@@ -145,11 +186,11 @@ static void take(struct timing *t, const struct event *e)
 static void begin(struct timing *t, const double *arrive)
 {
 	for (uint32_t r = 0; r < t->g.ranks; r++)
-		t->fence[r] = t->last[r] = t->out[r] = t->in[r] = arrive ? arrive[r] : 0;
-	for (size_t i = 0; i < t->g.n; i++)
-		if (qv_group_step(&t->g, i)->kind == QV_STEP_COPY)
-			done(t, i, t->fence[t->g.rank[i]]);
-	for (uint32_t r = 0; r < t->g.ranks; r++) /* that had nothing to copy */
+		t->fence[r] = t->last[r] = t->out[r] = t->in[r] = t->copied[r] =
+			arrive ? arrive[r] : 0;
+	for (uint32_t r = 0; r < t->g.ranks; r++)
+		copy_all(t, r);
+	for (uint32_t r = 0; r < t->g.ranks; r++)
 		list_open(t, r);
 }
 
@@ -164,7 +205,7 @@ int qv_schedule_time(const struct qv_network *network, struct qv_schedule *const
 	if (rc)
 		return rc;
 	t.block = bytes / all[0]->blocks;
-	t.end = calloc(t.g.n + 4 * (size_t)ranks, sizeof(*t.end));
+	t.end = calloc(t.g.n + 5 * (size_t)ranks, sizeof(*t.end));
 	t.arrived = calloc(2, t.g.n + 1);
 	t.open = calloc(t.g.n + 1, sizeof(*t.open));
 	if (t.end && t.arrived && t.open) {
@@ -173,6 +214,7 @@ int qv_schedule_time(const struct qv_network *network, struct qv_schedule *const
 		t.last = t.fence + ranks;
 		t.out = t.last + ranks;
 		t.in = t.out + ranks;
+		t.copied = t.in + ranks;
 		begin(&t, arrive);
 		while (next(&t, &e))
 			take(&t, &e);

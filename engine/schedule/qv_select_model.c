@@ -2,6 +2,7 @@
 /* qv_select_model.c - how long collectives take if all ranks begin at once, as formulas. */
 #include <math.h>
 
+#include "qv_route.h"
 #include "qv_schedule.h"
 #include "qv_select.h"
 
@@ -122,10 +123,66 @@ static double reduction(const struct model *x, enum qv_algorithm algorithm)
 	}
 }
 
+/* One phase of blocks that are forwarded: to so many peers, so many blocks each. What is packed
+ * or unpacked in one message is hidden behind the next, where there is one. */
+static double phase(const struct model *x, double peers, double blocks)
+{
+	const double bytes = blocks * x->m / x->P;
+
+	return peers < 1 ? 0
+			 : peers * moved(x, bytes) +
+				   (x->coll == QV_COLL_ALLTOALL ? bytes * x->gamma : 0);
+}
+
+static double mesh(const struct model *x, enum qv_algorithm algorithm)
+{
+	const int all = x->coll == QV_COLL_ALLTOALL;
+	struct qv_route r;
+	double side, last, peers;
+
+	qv_route_open(&r, algorithm, (uint32_t)x->P, 0);
+	side = r.side;
+	last = r.last;
+	/* Who has a part of a hole gets one more. */
+	peers = side - (side * last * (algorithm == QV_ALG_MESH2 ? 1 : side) > x->P ? 0 : 1);
+	if (algorithm == QV_ALG_MESH2)
+		return phase(x, peers, all ? last : 1) + phase(x, last - 1, side);
+	return phase(x, peers, all ? side * last : 1) + phase(x, peers, all ? side * last : side) +
+	       phase(x, last - 1, side * side);
+}
+
+static double cube(const struct model *x, enum qv_algorithm algorithm)
+{
+	const int all = x->coll == QV_COLL_ALLTOALL;
+	double time = 0, members, direct, held;
+	struct qv_route r;
+
+	qv_route_open(&r, algorithm, (uint32_t)x->P, 0);
+	members = (double)(1u << r.bits);
+	direct = (double)(1u << r.direct);
+	held = x->P / members; /* with those of ranks that fold */
+	if (members < x->P)
+		time = phase(x, 1, all ? x->P : 1) + phase(x, 1, x->P - 1) +
+		       (all ? 0 : x->m * x->gamma);
+	for (uint32_t i = 0; i < r.bits - r.direct; i++) {
+		time += phase(x, 1, held * (all ? x->P / 2 : 1));
+		held *= all ? 1 : 2;
+	}
+	return time + phase(x, direct - 1, all ? x->P / direct * held : held);
+}
+
 static double movement(const struct model *x, enum qv_algorithm algorithm)
 {
 	const double one_by_one = (x->P - 1) * moved(x, x->m / x->P);
 
+	if (algorithm >= QV_ALG_MESH2 && x->P < (algorithm == QV_ALG_MESH3 ? 4 : 3))
+		return one_by_one;
+	if (algorithm == QV_ALG_PREFIX)
+		return (exp2(x->n) - 1) * moved(x, x->m / x->P);
+	if (algorithm == QV_ALG_MESH2 || algorithm == QV_ALG_MESH3)
+		return mesh(x, algorithm);
+	if (algorithm == QV_ALG_HYPERCUBE || algorithm == QV_ALG_HYBRID)
+		return cube(x, algorithm);
 	switch (x->coll) {
 	case QV_COLL_BARRIER: return (algorithm == QV_ALG_BINOMIAL ? 2 : 1) * x->n * x->alpha;
 	case QV_COLL_BROADCAST:

@@ -46,9 +46,18 @@ enum qv_algorithm {
 	/* rounds of segments, each rank sends and receives one; from the same */
 	QV_ALG_SEGMENTED = 7,
 	QV_ALG_DISSEMINATION = 8, /* round i reaches 2^i ranks away; barrier and allgather */
+	/* Every block goes straight to its rank, in an order that suits fat trees: */
+	QV_ALG_PREFIX = 9,   /* in round i with the rank that differs in the bits of i */
+	QV_ALG_KPREFIX = 10, /* so within k neighbours, from them to those k further on */
+	QV_ALG_KSHIFT = 11,  /* to the k nearest on both sides, then k further on */
+	/* Blocks are forwarded by other ranks, in fewer and longer messages: */
+	QV_ALG_MESH2 = 12,     /* along the rows, then the columns of a square */
+	QV_ALG_MESH3 = 13,     /* the same of a cube */
+	QV_ALG_HYPERCUBE = 14, /* one message for each dimension */
+	QV_ALG_HYBRID = 15,    /* the last dimensions of a hypercube at once */
 };
 
-#define QV_N_ALGORITHMS 9
+#define QV_N_ALGORITHMS 16
 
 enum qv_step_kind {
 	QV_STEP_COPY = 0,         /* blocks of the contribution, those that begin with `from`,
@@ -59,6 +68,8 @@ enum qv_step_kind {
 	QV_STEP_COMBINE_LEFT = 4, /* the same with the operands exchanged: received op work */
 	QV_STEP_FENCE = 5,        /* steps behind it wait for all that are before it */
 	QV_STEP_SEND_IN = 6,      /* send blocks of the contribution, not of the work vector */
+	QV_STEP_MOVE = 7,         /* blocks of the work vector, those that begin with `from`,
+				     become other ones of it */
 };
 
 #define QV_STEP_NONE UINT32_MAX
@@ -67,10 +78,11 @@ struct qv_step {
 	enum qv_step_kind kind;
 	uint32_t peer; /* of messages */
 	uint32_t tag;  /* of messages: how many go before it from the sender to the receiver */
-	/* Range of blocks. A message of 0 blocks is a signal: it carries nothing, but is sent. */
+	/* Range of blocks; those of scratch come behind those of the work vector. A message of 0
+	 * blocks is a signal: it carries nothing, but is sent. */
 	uint32_t first, blocks;
 	uint32_t after; /* index of a step that must be done before, or QV_STEP_NONE */
-	uint32_t from;  /* of a copy: the first block of the contribution */
+	uint32_t from;  /* of a copy or move: the first block there */
 };
 
 /* What is to be built; the same on all ranks. */
@@ -88,12 +100,16 @@ struct qv_schedule_spec {
 	uint64_t round; /* the same: how long one message and combining it take, 1 or more */
 	/* not 0: the operation is not commutative, ranks combine in order. Reductions only. */
 	int ordered;
+	/* QV_ALG_KPREFIX: at most so many, a power of two that divides ranks is taken;
+	 * QV_ALG_KSHIFT: so many; 0: 8. QV_ALG_HYBRID: dimensions; 0: 3. */
+	uint32_t k;
 };
 
 struct qv_schedule; /* of one rank, opaque */
 
 /* "binomial", "ring", "butterfly", "radix", "pipeline", "direct", "clairvoyant", "segmented",
- * "dissemination"; NULL if there is no such one. */
+ * "dissemination", "prefix", "kprefix", "kshift", "mesh2", "mesh3", "hypercube", "hybrid"; NULL if
+ * there is no such one. */
 QV_API const char *qv_algorithm_name(enum qv_algorithm algorithm);
 
 /* "reduce", "allreduce", "reduce_scatter", "barrier", "broadcast", "gather", "allgather",
@@ -102,14 +118,14 @@ QV_API const char *qv_coll_name(enum qv_coll coll);
 
 /*
  * 1 if the collective can be had by this algorithm, else 0:
- *     reduce, allreduce, reduce_scatter   all but dissemination; the ring and those from expected
+ *     reduce, allreduce, reduce_scatter   the first eight; the ring and those from expected
  *                                         arrivals only if the operation commutes
  *     barrier      dissemination, binomial
  *     broadcast    binomial, ring (a scatter, then blocks go around), pipeline
  *     gather       binomial, direct
- *     allgather    ring, dissemination, direct
+ *     allgather    ring, dissemination, direct, and the last seven
  *     scatter      binomial, direct
- *     alltoall     direct
+ *     alltoall     direct, prefix, and the last four
  */
 QV_API int qv_schedule_exists(enum qv_coll coll, enum qv_algorithm algorithm, int ordered);
 
@@ -139,6 +155,9 @@ QV_API void qv_schedule_free(struct qv_schedule *schedule);
 /* Into how many blocks the vector is cut: block i is elements i*count/blocks up to the next. */
 QV_API uint32_t qv_schedule_blocks(const struct qv_schedule *schedule);
 
+/* How many blocks of scratch a run of it needs, beside the work vector; of one length all. */
+QV_API uint32_t qv_schedule_scratch(const struct qv_schedule *schedule);
+
 /* The steps, *n of them; they live as long as the schedule. */
 QV_API const struct qv_step *qv_schedule_steps(const struct qv_schedule *schedule, size_t *n);
 
@@ -160,8 +179,10 @@ typedef void (*qv_reduce_fn)(void *context, void *dst, const void *a, const void
 struct qv_local_run {
 	qv_reduce_fn reduce;
 	void *context;
-	size_t item;   /* bytes of an element */
-	size_t count;  /* elements of the whole vector; of an alltoall, a multiple of ranks */
+	size_t item; /* bytes of an element */
+	/* elements of the whole vector; a multiple of ranks of an alltoall, and where blocks are
+	 * forwarded (mesh2, mesh3, hypercube, hybrid) */
+	size_t count;
 	uint64_t seed; /* which of the steps that can run is next: any number gives another order */
 };
 
@@ -204,13 +225,14 @@ struct qv_run_data {
 	qv_reduce_fn reduce;
 	void *context; /* of reduce */
 	size_t item;   /* bytes of an element */
-	size_t count;  /* elements of the whole vector; of an alltoall, a multiple of ranks */
+	size_t count;  /* elements of the whole vector; as in struct qv_local_run */
 	/* Contribution: the whole vector; of a gather and allgather, the own block alone; of a
 	 * broadcast and scatter, looked at by the root only. May be where it goes to in work (its
 	 * beginning, or the own block), but for an alltoall. */
 	const void *in;
 	void *work; /* work vector, of the whole length; holds the result at the end */
-	void *temp; /* room for another vector; not looked at where nothing is combined */
+	void *temp; /* room for another vector, or, where nothing is combined, for
+		     * qv_schedule_scratch blocks; not looked at if there are none */
 };
 
 struct qv_run; /* opaque */
@@ -231,7 +253,7 @@ QV_API void qv_run_free(struct qv_run *run);
 /*
  * Begin, or begin again after the end. Messages start with the next qv_run_progress.
  *   data  what is reduced; copied, its arrays must stay until the end
- * QV_EAGAIN: the run before is not over; QV_EINVAL: the count of an alltoall is no multiple.
+ * QV_EAGAIN: the run before is not over; QV_EINVAL: the count is no multiple where it must be.
  */
 QV_API int qv_run_start(struct qv_run *run, const struct qv_run_data *data);
 
@@ -251,8 +273,8 @@ QV_API void qv_run_done(struct qv_run *run, uint32_t step, int status);
 
 /*
  * A network on which a message of s bytes takes alpha + s*beta while both ports are busy, and
- * combining them s*gamma. Each rank can send one and receive one message at a time, and do neither
- * while it combines.
+ * combining them, or copying them into a message or out of it, s*gamma. Each rank can send one and
+ * receive one message at a time, and do neither while it combines.
  */
 struct qv_network {
 	double alpha, beta, gamma;

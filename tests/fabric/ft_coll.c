@@ -244,13 +244,14 @@ static void sizes(void)
 static void rules_tree(void)
 {
 	run_all("reduce=binomial,allreduce=clairvoyant,reduce_scatter=binomial,barrier=binomial,"
-		"broadcast=binomial,gather=binomial,scatter=binomial,allgather=dissemination");
+		"broadcast=binomial,gather=binomial,scatter=binomial,allgather=dissemination,"
+		"alltoall=hypercube");
 }
 
 static void rules_ring(void)
 {
 	run_all("reduce=ring,allreduce=ring:faithful,reduce_scatter=ring,broadcast=ring,"
-		"gather=direct,scatter=direct,allgather=ring");
+		"gather=direct,scatter=direct,allgather=mesh3,alltoall=mesh2");
 }
 
 static void rules_groups(void)
@@ -262,7 +263,7 @@ static void rules_groups(void)
 static void rules_segments(void)
 {
 	run_all("reduce=pipeline,allreduce=segmented,reduce_scatter=segmented:faithful,"
-		"broadcast=pipeline");
+		"broadcast=pipeline,allgather=hypercube,alltoall=hybrid");
 }
 
 /* ---- many at once ------------------------------------------------------------------------------

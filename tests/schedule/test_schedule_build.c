@@ -171,6 +171,21 @@ static void test_wrong_ones(void **state)
 	spoil(QV_COLL_ALLGATHER, QV_ALG_DIRECT);
 	step_of(1, QV_STEP_STORE)->first = 5;
 	refused("two ends");
+	spoil(QV_COLL_ALLTOALL, QV_ALG_HYPERCUBE);
+	step_of(2, QV_STEP_MOVE)->from = 0;
+	refused("which it does not have");
+	spoil(QV_COLL_ALLTOALL, QV_ALG_HYPERCUBE);
+	step_of(2, QV_STEP_SEND)->after = QV_STEP_NONE;
+	refused("race");
+	spoil(QV_COLL_ALLTOALL, QV_ALG_MESH3);
+	step_of(2, QV_STEP_COPY)->from ^= 1;
+	refused("is block");
+	spoil(QV_COLL_ALLTOALL, QV_ALG_MESH2);
+	step_of(2, QV_STEP_MOVE)->blocks = 100;
+	refused("out of range");
+	spoil(QV_COLL_ALLGATHER, QV_ALG_KSHIFT);
+	step_of(2, QV_STEP_SEND)->blocks = 8;
+	refused("two ends");
 }
 
 /* Rounds in which two pairs of ranks hear of nobody else. */

@@ -12,6 +12,7 @@
 #include <quiver/combine.h>
 
 #include "qv_sched_case.h"
+#include "qv_schedule.h" /* whether blocks are of one length */
 
 #define ROOM 512 /* elements */
 
@@ -134,7 +135,7 @@ static void move_all(struct qv_sched_case *c)
 	move_with(c, 0, 1);
 	move_with(c, 3 * P, 2);
 	move_with(c, 5 * P, 3);
-	if (c->spec.coll != QV_COLL_ALLTOALL)
+	if (qv_count_fits(c->all[0], 2 * P + P / 2))
 		move_with(c, 2 * P + P / 2, 4);
 }
 

@@ -63,7 +63,9 @@ static void each_model(uint32_t ranks, double most)
 					continue;
 				spec.segments =
 					qv_model_segments(&net, spec.algorithm, ranks, bytes);
-				compare(&spec, bytes, most);
+				/* Holes of a mesh let some ranks wait for others. */
+				compare(&spec, bytes,
+					algorithm < QV_ALG_MESH2 || most > 1.5 ? most : 1.5);
 			}
 }
 
