@@ -12,8 +12,8 @@ INTRINSICS = {"immintrin.h", "cpuid.h", "x86intrin.h"}
 POSIX = {"fcntl.h", "signal.h", "sys/mman.h", "sys/random.h", "sys/stat.h", "unistd.h"}
 
 # Layer -> layers of ours that it may include (itself always).
-ENGINE = ["engine/base", "engine/match", "engine/proto", "engine/schedule", "engine/combine",
-          "engine/trace", "engine"]
+ENGINE = ["engine/base", "engine/match", "engine/proto", "engine/schedule", "engine/exchange",
+          "engine/combine", "engine/trace", "engine"]
 BELOW_GLUE = ENGINE + ["kernels", "include"]
 OFFLOAD = ["kernels/offload", "kernels/opencl", "hls"]
 MAY = {
@@ -24,6 +24,7 @@ MAY = {
     "engine/combine": ["engine/base", "kernels", "include"],
     "engine/trace": ["engine/base", "engine/match", "include"],
     "engine/schedule": ["engine/base", "engine/combine", "kernels", "include"],
+    "engine/exchange": ["engine/base", "engine/schedule", "include"],
     "engine/proto": ["engine/base", "engine/match", "include"],
     "engine": BELOW_GLUE,
     "kernels/offload": ["include"],

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Sources of the sparse exchange, relative to engine/.
+set(qv_exchange_sources exchange/qv_exchange.c exchange/qv_exchange_way.c exchange/qv_exchange_bundle.c)
