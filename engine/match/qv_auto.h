@@ -32,6 +32,8 @@
 #define QV_LOG_ACTIVE    0x80000000u
 #define QV_STRONG_ACTIVE 0x40000000u
 #define QV_UNUSUAL       (QV_LOG_ACTIVE | QV_STRONG_ACTIVE)
+/* Places of the guess which index a receive goes to. */
+#define QV_HOMES 16
 /* Something is looked at every so many appended entries. */
 #define QV_TICK 64
 
@@ -56,6 +58,7 @@ enum qv_way {
 	/* HASH, one index, not strong, no log. Posted: it may have receives of other classes, or
 	 * from any source. Unexpected: the list in order may be there, too */
 	QV_WAY_WIDE,
+	QV_WAY_PAIR, /* HASH, posted: two indexes, none of them wide or strong, no log */
 	QV_WAY_MANY, /* HASH otherwise */
 };
 
@@ -121,6 +124,8 @@ struct qv_line {
 	 * takes all that it can. What was met there and did not fit since the last tick, or so.
 	 */
 	struct qv_index *wide;
+	/* Where receives of a class went last, by qv_home_of: a guess. */
+	uint8_t home[QV_HOMES];
 	struct qv_index *in_use[QV_N_CLASSES]; /* those of `active` */
 	uint32_t n_in_use;
 	uint32_t strayed;
@@ -201,8 +206,7 @@ QV_INLINE int qv_line_in_debt(const struct qv_line *q)
 QV_APART int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 QV_APART int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 QV_APART int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
-QV_APART int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
-				 uint64_t *slot);
+QV_APART int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 QV_APART struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src);
 QV_APART int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg);
 QV_APART int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv);
@@ -304,14 +308,10 @@ QV_INLINE void qv_line_hash_batch(struct qv_line *q, const struct qv_index *ix, 
 
 /* qv_auto_collect.c: all entries of HASH. */
 
-struct qv_ordered {
-	uint64_t seq;
-	uint64_t *e;
-};
-
-/* All entries, oldest first, or NULL (no memory); free with qv_line_collect_done. */
-struct qv_ordered *qv_line_collect(struct qv_auto *a, const struct qv_line *q);
-void qv_line_collect_done(struct qv_auto *a, const struct qv_line *q, struct qv_ordered *v);
+/* All entries, oldest first, or NULL (no memory); free with qv_line_collect_done, at the same
+ * length of the queue. */
+uint64_t **qv_line_collect(struct qv_auto *a, const struct qv_line *q);
+void qv_line_collect_done(struct qv_auto *a, const struct qv_line *q, uint64_t **v);
 /* Call fn for each entry, in no order. */
 void qv_line_each(const struct qv_line *q, void (*fn)(void *ctx, uint64_t *e), void *ctx);
 
@@ -326,6 +326,14 @@ QV_INLINE int qv_posted_takes(const struct qv_index *ix, uint64_t ignore, uint32
 
 	return (((ignore ^ ~ix->keep) & (ix->keep | (uint64_t)(int64_t)ix->strict)) |
 		((named ^ ix->src_keep) & (ix->src_keep | (uint32_t)ix->strict))) == 0;
+}
+
+/* Where in `home` receives of this class are. */
+QV_INLINE uint32_t qv_home_of(uint64_t ignore, uint32_t src)
+{
+	uint32_t mask = (uint32_t)ignore ^ (uint32_t)(ignore >> 32);
+
+	return (mask * 0x9e3779b1u >> 28) ^ (src == QV_SRC_ANY);
 }
 
 /* Where a receive goes and is: NULL if its class has no index. */

@@ -156,6 +156,26 @@ QV_INLINE enum qv_short arrive_classes(struct qv_line *q, uint64_t tag, uint32_t
 	return arrive_head(q, (struct qv_index *)owner, qv_entry(link), qv_entry(word), recv);
 }
 
+/* The same for two. */
+QV_INLINE enum qv_short arrive_pair(struct qv_line *q, uint64_t tag, uint32_t src,
+				    struct qv_recv **recv)
+{
+	struct qv_index *first = q->in_use[0], *second = q->in_use[1];
+	uint64_t *slot1 = qv_index_weak_slot(first, tag, src);
+	uint64_t *slot2 = qv_index_weak_slot(second, tag, src);
+	uintptr_t is_second = 0 - (uintptr_t)(*slot1 == 0);
+	uintptr_t ix = (uintptr_t)first ^ (((uintptr_t)first ^ (uintptr_t)second) & is_second);
+	uintptr_t link = (uintptr_t)slot1 ^ (((uintptr_t)slot1 ^ (uintptr_t)slot2) & is_second);
+	uint64_t word = *slot1 | *slot2;
+
+	if (!word)
+		return QV_SHORT_MISS;
+	if (qv_unlikely(*slot2 & ~is_second) || /* both */
+	    qv_unlikely(!recv_takes(qv_entry(word), tag, src)))
+		return QV_SHORT_FAR;
+	return arrive_head(q, (struct qv_index *)ix, qv_entry(link), qv_entry(word), recv);
+}
+
 /* One index. */
 QV_INLINE enum qv_short arrive_wide(struct qv_line *q, uint64_t tag, uint32_t src,
 				    struct qv_recv **recv)
@@ -253,10 +273,19 @@ static QV_APART struct qv_recv *arrive_in_classes(struct qv_auto *a, uint64_t ta
 	return arrive_end(a, tag, src, end, r);
 }
 
+static QV_APART struct qv_recv *arrive_in_pair(struct qv_auto *a, uint64_t tag, uint32_t src)
+{
+	struct qv_recv *r = NULL;
+	enum qv_short end = arrive_pair(&a->posted, tag, src, &r);
+
+	return arrive_end(a, tag, src, end, r);
+}
+
 struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	switch (a->posted.way) {
 	case QV_WAY_LIST: return arrive_in_list(a, tag, src);
+	case QV_WAY_PAIR: return arrive_in_pair(a, tag, src);
 	case QV_WAY_MANY: return arrive_in_classes(a, tag, src);
 	default: return arrive_in_wide(a, tag, src);
 	}
@@ -312,10 +341,19 @@ static QV_APART int deliver_in_classes(struct qv_auto *a, struct qv_msg *msg, st
 	return deliver_end(a, msg, recv, end, r);
 }
 
+static QV_APART int deliver_in_pair(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+{
+	struct qv_recv *r = NULL;
+	enum qv_short end = arrive_pair(&a->posted, msg->tag, msg->src, &r);
+
+	return deliver_end(a, msg, recv, end, r);
+}
+
 int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
 	switch (a->posted.way) {
 	case QV_WAY_LIST: return deliver_in_list(a, msg, recv);
+	case QV_WAY_PAIR: return deliver_in_pair(a, msg, recv);
 	case QV_WAY_MANY: return deliver_in_classes(a, msg, recv);
 	default: return deliver_in_wide(a, msg, recv);
 	}

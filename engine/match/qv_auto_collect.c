@@ -2,10 +2,12 @@
 /* qv_auto_collect.c - HASH keeps no order: gather all entries and sort them by sequence number. */
 #include "match/qv_auto.h"
 
-#define RADIX_BITS 11
+#define RADIX_BITS 8
 #define RADIX      (1u << RADIX_BITS)
 /* Below this, sorting by insertion beats clearing the counters of a radix sort. */
 #define FEW 48
+/* Entries that are fetched ahead of their turn. */
+#define AHEAD 16
 
 static void each_in_index(const struct qv_index *ix, enum qv_side side,
 			  void (*fn)(void *ctx, uint64_t *e), void *ctx)
@@ -36,77 +38,117 @@ void qv_line_each(const struct qv_line *q, void (*fn)(void *ctx, uint64_t *e), v
 }
 
 struct cursor {
-	struct qv_ordered *at;
+	uint64_t **at;
 };
 
 static void add(void *ctx, uint64_t *e)
 {
 	struct cursor *c = ctx;
 
-	*c->at++ = (struct qv_ordered){e[QV_SEQ], e};
+	*c->at++ = e;
 }
 
-static void sort_few(struct qv_ordered *v, uint32_t n)
+static void sort_few(uint64_t **v, uint32_t n)
 {
 	for (uint32_t i = 1; i < n; i++) {
-		struct qv_ordered x = v[i];
+		uint64_t *e = v[i];
 		uint32_t j = i;
 
-		for (; j && (int64_t)(x.seq - v[j - 1].seq) < 0; j--)
+		for (; j && qv_is_older(e, v[j - 1]); j--)
 			v[j] = v[j - 1];
-		v[j] = x;
+		v[j] = e;
 	}
 }
 
-/* One pass: from v to w, stable, by RADIX_BITS bits of seq - base from shift on. */
-static void radix_pass(const struct qv_ordered *v, struct qv_ordered *w, uint32_t n, uint64_t base,
-		       unsigned int shift)
+/* Sequence numbers from base on, RADIX_BITS of them from shift on. */
+struct digit {
+	uint64_t base;
+	unsigned int shift;
+};
+
+QV_INLINE uint32_t digit_of(const struct digit *d, const uint64_t *e)
 {
-	uint32_t start[RADIX] = {0};
-	uint32_t sum = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		start[(v[i].seq - base) >> shift & (RADIX - 1)]++;
-	for (uint32_t i = 0; i < RADIX; i++) {
-		uint32_t count = start[i];
-
-		start[i] = sum;
-		sum += count;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		w[start[(v[i].seq - base) >> shift & (RADIX - 1)]++] = v[i];
+	return (e[QV_SEQ] - d->base) >> d->shift & (RADIX - 1);
 }
 
-/* v has room for 2 * n; the upper half is scratch. */
-static void sort_many(struct qv_ordered *v, uint32_t n)
+/* Entries may be in no near cache. */
+QV_INLINE uint64_t *fetch(uint64_t *const *v, uint32_t i, uint32_t n)
 {
-	struct qv_ordered *from = v, *to = v + n, *swap;
-	uint64_t base = v[0].seq, span = 0;
+	__builtin_prefetch(v[i + AHEAD < n ? i + AHEAD : i]);
+	return v[i];
+}
+
+/* Bring each entry to the part of v that its digit has; part k ends at ends[k]. */
+static void part_by_digit(uint64_t **v, uint32_t n, const struct digit *d, uint32_t *ends)
+{
+	uint32_t next[RADIX] = {0}, sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		next[digit_of(d, fetch(v, i, n))]++;
+	for (uint32_t k = 0; k < RADIX; k++) {
+		uint32_t count = next[k];
+
+		next[k] = sum;
+		ends[k] = sum += count;
+	}
+	for (uint32_t k = 0; k < RADIX; k++) {
+		while (next[k] < ends[k]) {
+			uint64_t *e = v[next[k]], *other;
+			uint32_t at = digit_of(d, e);
+
+			for (; at != k; at = digit_of(d, e)) {
+				other = v[next[at]];
+				v[next[at]++] = e;
+				e = other;
+			}
+			v[next[k]++] = e;
+		}
+	}
+}
+
+/* By their digits from the highest on, in place: memory is what a deep queue is short of. */
+static void sort_digits(uint64_t **v, uint32_t n, struct digit d)
+{
+	uint32_t ends[RADIX], from = 0;
+
+	if (n < FEW) {
+		sort_few(v, n);
+		return;
+	}
+	part_by_digit(v, n, &d, ends);
+	if (!d.shift)
+		return;
+	d.shift = d.shift < RADIX_BITS ? 0 : d.shift - RADIX_BITS;
+	for (uint32_t k = 0; k < RADIX; k++) {
+		sort_digits(v + from, ends[k] - from, d);
+		from = ends[k];
+	}
+}
+
+static void sort_many(uint64_t **v, uint32_t n)
+{
+	struct digit d = {v[0][QV_SEQ], 0};
+	uint64_t span = 0;
 
 	for (uint32_t i = 1; i < n; i++)
-		if ((int64_t)(v[i].seq - base) < 0)
-			base = v[i].seq;
+		if ((int64_t)(fetch(v, i, n)[QV_SEQ] - d.base) < 0)
+			d.base = v[i][QV_SEQ];
 	for (uint32_t i = 0; i < n; i++)
-		if (v[i].seq - base > span)
-			span = v[i].seq - base;
-	for (unsigned int shift = 0; shift < 64 && span >> shift; shift += RADIX_BITS) {
-		radix_pass(from, to, n, base, shift);
-		swap = from;
-		from = to;
-		to = swap;
-	}
-	if (from != v)
-		memcpy(v, from, n * sizeof(*v));
+		if (fetch(v, i, n)[QV_SEQ] - d.base > span)
+			span = v[i][QV_SEQ] - d.base;
+	while (span >> d.shift >> RADIX_BITS)
+		d.shift++;
+	sort_digits(v, n, d);
 }
 
-static size_t ordered_size(const struct qv_line *q)
+static size_t collected_size(const struct qv_line *q)
 {
-	return ((size_t)qv_line_len(q) * 2 + 1) * sizeof(struct qv_ordered);
+	return ((size_t)qv_line_len(q) + 1) * sizeof(uint64_t *);
 }
 
-struct qv_ordered *qv_line_collect(struct qv_auto *a, const struct qv_line *q)
+uint64_t **qv_line_collect(struct qv_auto *a, const struct qv_line *q)
 {
-	struct qv_ordered *v = qv_mem_get(&a->base.mem, ordered_size(q));
+	uint64_t **v = qv_mem_get(&a->base.mem, collected_size(q));
 	struct cursor c = {v};
 
 	if (!v)
@@ -119,7 +161,7 @@ struct qv_ordered *qv_line_collect(struct qv_auto *a, const struct qv_line *q)
 	return v;
 }
 
-void qv_line_collect_done(struct qv_auto *a, const struct qv_line *q, struct qv_ordered *v)
+void qv_line_collect_done(struct qv_auto *a, const struct qv_line *q, uint64_t **v)
 {
-	qv_mem_put(&a->base.mem, v, ordered_size(q));
+	qv_mem_put(&a->base.mem, v, collected_size(q));
 }

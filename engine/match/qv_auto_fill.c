@@ -67,6 +67,9 @@ static int choose_classes(struct qv_auto *a, struct qv_line *q)
 		if (!t[k].n)
 			continue;
 		qv_index_set_class(&q->ix[k], t[k].ignore, t[k].src == QV_SRC_ANY);
+		/* Arrivals look anywhere in it: a table left by all receives takes up the cache. */
+		if (qv_index_slots(&q->ix[k]) > 8 * (uint64_t)(t[k].n + QV_TICK))
+			qv_index_free(&q->ix[k], &a->base.mem);
 		if (qv_index_reserve(&q->ix[k], QV_POSTED, &a->base.mem, t[k].n + QV_TICK))
 			return QV_ENOMEM;
 	}

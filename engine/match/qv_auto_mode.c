@@ -69,6 +69,8 @@ void qv_line_set_way(struct qv_line *q)
 		set_only(q, ix);
 	else if (ix || (q->side == QV_UNEXPECTED && q->n_in_use == 1 && !(q->active & QV_UNUSUAL)))
 		q->way = QV_WAY_WIDE;
+	else if (q->side == QV_POSTED && q->n_in_use == 2 && !q->wide && !(q->active & QV_UNUSUAL))
+		q->way = QV_WAY_PAIR;
 	else
 		q->way = QV_WAY_MANY;
 }
@@ -121,7 +123,7 @@ static void enter_list(struct qv_line *q, uint32_t n)
 int qv_line_to_list(struct qv_auto *a, struct qv_line *q)
 {
 	uint32_t n = qv_line_len(q);
-	struct qv_ordered *v = qv_line_collect(a, q);
+	uint64_t **v = qv_line_collect(a, q);
 
 	if (!v)
 		return QV_ENOMEM;
@@ -130,7 +132,7 @@ int qv_line_to_list(struct qv_auto *a, struct qv_line *q)
 		return QV_ENOMEM;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		q->ring[(q->tail - n + i) & q->ring_mask] = v[i].e;
+		q->ring[(q->tail - n + i) & q->ring_mask] = v[i];
 	qv_line_collect_done(a, q, v);
 	drop_indexes(q);
 	enter_list(q, n);

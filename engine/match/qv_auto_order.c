@@ -5,7 +5,7 @@
 int qv_order_is_on(struct qv_auto *a, struct qv_line *q)
 {
 	uint32_t n = qv_line_len(q);
-	struct qv_ordered *v;
+	uint64_t **v;
 
 	if (!q->order_pays || n > QV_ORDER_LONG || q->active >> (QV_N_VIEWS - 1) & 1)
 		return 0;
@@ -16,7 +16,7 @@ int qv_order_is_on(struct qv_auto *a, struct qv_line *q)
 		return 0;
 	q->order[QV_YOUNGER] = q->order[QV_OLDER] = (uintptr_t)q->order;
 	for (uint32_t i = 0; i < n; i++)
-		qv_order_join(q, v[i].e);
+		qv_order_join(q, v[i]);
 	qv_line_collect_done(a, q, v);
 	qv_line_set_active(q, q->active | QV_ORDER_ACTIVE);
 	return 1;

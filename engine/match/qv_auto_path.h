@@ -231,7 +231,7 @@ QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg
 		if (qv_unlikely(!only_is_class(q, recv->ignore, recv->src)))
 			return qv_auto_post_classes(a, recv, msg);
 		if (qv_unlikely(*slot != 0))
-			return qv_auto_post_beside(a, recv, msg, slot);
+			return qv_auto_post_beside(a, recv, msg);
 		fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
 	}
 	*msg = NULL;

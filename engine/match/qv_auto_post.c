@@ -17,11 +17,12 @@ static QV_APART int post_slow(struct qv_auto *a, struct qv_recv *recv, struct qv
 	return QV_OK;
 }
 
-/* In HASH, into a bucket that is not empty. */
-QV_INLINE int post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
-			  struct qv_index *ix, uint64_t *slot)
+/* In HASH, into a bucket of ix that is not empty. */
+static QV_APART int post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+				struct qv_index *ix)
 {
 	struct qv_line *q = &a->posted;
+	uint64_t *slot = qv_index_weak_slot(ix, recv->tag, recv->src);
 
 	recv->priv[QV_SEQ] = q->tail;
 	ix->live++; /* of no meaning if it is the only one */
@@ -31,10 +32,9 @@ QV_INLINE int post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg
 	return QV_OK;
 }
 
-int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
-			uint64_t *slot)
+int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
-	return post_beside(a, recv, msg, a->posted.only, slot);
+	return post_beside(a, recv, msg, a->posted.only);
 }
 
 /* In HASH, into ix. */
@@ -44,31 +44,54 @@ QV_INLINE int post_into(struct qv_auto *a, struct qv_recv *recv, struct qv_msg *
 	uint64_t *slot = qv_index_weak_slot(ix, recv->tag, recv->src);
 
 	if (qv_unlikely(*slot != 0))
-		return post_beside(a, recv, msg, ix, slot);
+		return post_beside(a, recv, msg, ix);
 	ix->live++; /* of no meaning if it is the only one */
 	fill_slot(&a->posted, slot, recv->priv, recv->priv + QV_RECV_LINKS);
 	*msg = NULL;
 	return QV_OK;
 }
 
+/* In HASH, a class that is not where it was last. */
+static QV_APART int post_elsewhere(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->posted;
+
+	if (q->active & QV_UNUSUAL)
+		return post_slow(a, recv, msg);
+	for (uint32_t i = 0; i < q->n_in_use; i++) {
+		struct qv_index *ix = q->in_use[i];
+
+		if (!qv_posted_takes(ix, recv->ignore, recv->src))
+			continue;
+		q->home[qv_home_of(recv->ignore, recv->src)] = (uint8_t)(ix - q->ix);
+		return post_into(a, recv, msg, ix);
+	}
+	return post_slow(a, recv, msg);
+}
+
+/* In HASH, one index, which may have receives of several classes: no branch asks which. */
+static QV_APART int post_in_wide(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_index *ix = a->posted.only;
+
+	if (qv_unlikely(!qv_posted_takes(ix, recv->ignore, recv->src)))
+		return post_elsewhere(a, recv, msg);
+	return post_into(a, recv, msg, ix);
+}
+
 /* In HASH. */
 int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->posted;
-	uint64_t ignore = recv->ignore;
-	uint32_t src = recv->src;
-	uintptr_t taker = 0;
+	uint32_t c = q->home[qv_home_of(recv->ignore, recv->src)], bit = 1u << c;
+	struct qv_index *ix = &q->ix[c];
 
-	if (qv_unlikely(q->active & QV_UNUSUAL))
-		return post_slow(a, recv, msg);
-	for (uint32_t i = 0; i < q->n_in_use; i++) {
-		const struct qv_index *ix = q->in_use[i];
-
-		taker |= (uintptr_t)ix & (0 - (uintptr_t)qv_posted_takes(ix, ignore, src));
-	}
-	if (qv_unlikely(!taker))
-		return post_slow(a, recv, msg);
-	return post_into(a, recv, msg, (struct qv_index *)taker);
+	if (q->way == QV_WAY_WIDE)
+		return post_in_wide(a, recv, msg);
+	if (qv_unlikely((q->active & (QV_UNUSUAL | bit)) != bit ||
+			!qv_index_is_class(ix, recv->ignore, recv->src)))
+		return post_elsewhere(a, recv, msg);
+	return post_into(a, recv, msg, ix);
 }
 
 int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)

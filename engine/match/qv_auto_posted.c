@@ -53,7 +53,10 @@ static void leave_only(struct qv_line *q)
 	if (!q->only)
 		return;
 	q->only->live = qv_line_len(q);
-	q->active = q->only->live ? q->active : 0;
+	if (!q->only->live) {
+		qv_line_set_active(q, 0);
+		return;
+	}
 	q->only = NULL;
 	qv_line_set_way(q);
 }
@@ -64,7 +67,8 @@ static int join_log(struct qv_line *q, uint64_t *e)
 		return QV_ENOMEM;
 	e[QV_RECV_LINKS + QV_NEXT] = QV_IN_LOG;
 	leave_only(q);
-	q->active |= QV_LOG_ACTIVE;
+	if (!(q->active & QV_LOG_ACTIVE))
+		qv_line_set_active(q, q->active | QV_LOG_ACTIVE);
 	return QV_OK;
 }
 

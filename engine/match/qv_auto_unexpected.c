@@ -35,6 +35,8 @@
 #define FAR_MANY      40
 #define MANY_INDEXES  3
 #define TOLERANCE_MAX 4
+/* Places of a ring that is not kept beside several indexes. */
+#define RING_BIG 65536
 /* Appends without a search until an index or the log goes. */
 #define IDLE_INDEX 2048
 #define IDLE_LOG   1024
@@ -100,7 +102,7 @@ static struct qv_index *build_index(struct qv_auto *a, struct qv_line *q, uint64
 				    uint32_t src)
 {
 	uint32_t n = qv_line_len(q);
-	struct qv_ordered *v;
+	uint64_t **v;
 	int i = 0;
 
 	while (i < QV_N_VIEWS && q->active >> i & 1)
@@ -113,7 +115,7 @@ static struct qv_index *build_index(struct qv_auto *a, struct qv_line *q, uint64
 	if (!v)
 		return NULL;
 	for (uint32_t k = 0; k < n; k++)
-		qv_line_insert(a, q, &q->ix[i], QV_UNEXPECTED, v[k].e);
+		qv_line_insert(a, q, &q->ix[i], QV_UNEXPECTED, v[k]);
 	qv_line_collect_done(a, q, v);
 	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1) {
 		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
@@ -124,17 +126,21 @@ static struct qv_index *build_index(struct qv_auto *a, struct qv_line *q, uint64
 		ix->wary = ix->wary < WARY_MAX / 2 ? ix->wary * 2 : WARY_MAX;
 	}
 	qv_line_set_active(q, q->active | 1u << i);
+	q->log_debt = 0; /* the index was what the scans wanted */
+	/* Several indexes of a deep queue: the ring is no use now, and will be made anew. */
+	if (q->ring_mask > RING_BIG)
+		(void)qv_ring_resize(a, q, 0);
 	return &q->ix[i];
 }
 
 static int build_log(struct qv_auto *a, struct qv_line *q)
 {
 	uint32_t n = qv_line_len(q), k = 0;
-	struct qv_ordered *v = qv_line_collect(a, q);
+	uint64_t **v = qv_line_collect(a, q);
 
 	if (!v)
 		return QV_ENOMEM;
-	while (k < n && qv_vlist_append(&q->log, v[k].e) == QV_OK)
+	while (k < n && qv_vlist_append(&q->log, v[k]) == QV_OK)
 		k++;
 	qv_line_collect_done(a, q, v);
 	if (k < n) {

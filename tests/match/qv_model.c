@@ -5,16 +5,17 @@
 #include <string.h>
 
 #include "qv_model.h"
-#include "qv_need.h"
 
 /* As QV_NEED, and say in which operation of what. */
-#define NEED(t, cond)                                                                        \
-	do {                                                                                 \
-		if (!(cond)) {                                                               \
-			fprintf(stderr, "%s, operation %llu:\n", (t)->what ? (t)->what : "", \
-				(unsigned long long)(t)->ops);                               \
-			QV_NEED(cond);                                                       \
-		}                                                                            \
+/* cond is evaluated once: it may do something. */
+#define NEED(t, cond)                                                                     \
+	do {                                                                              \
+		if (!(cond)) {                                                            \
+			fprintf(stderr, "%s, operation %llu:\n%s:%d: %s does not hold\n", \
+				(t)->what ? (t)->what : "", (unsigned long long)(t)->ops, \
+				__FILE__, __LINE__, #cond);                               \
+			abort();                                                          \
+		}                                                                         \
 	} while (0)
 
 /* What an output holds before a call that may fail: only success may change it. */
