@@ -7,6 +7,14 @@
 #define DRAIN_MS 5000 /* wait so long for the core to take what is queued */
 #define LEAVE_MS 2000 /* and so long for the peers to say that they have got all */
 
+/* The other endpoints of the domain may be asked for an answer, by this one or by one that is
+ * closed in another process at the same time, and nobody else moves them on. */
+static void progress_all(struct qv_fi_ep *ep)
+{
+	for (struct qv_fi_ep *e = ep->av->eps; e; e = e->next_av)
+		qv_fi_ep_progress(e);
+}
+
 /* What was accepted from the application still goes out, unless the peers do not take it. */
 static void drain(struct qv_fi_ep *ep)
 {
@@ -17,7 +25,7 @@ static void drain(struct qv_fi_ep *ep)
 	while (now - start < DRAIN_MS &&
 	       (qv_proto_unsent(ep->proto) ||
 		(now - start < LEAVE_MS && !qv_proto_may_leave(ep->proto)))) {
-		qv_fi_ep_progress(ep);
+		progress_all(ep);
 		qv_proto_tick(ep->proto, now);
 		now = (uint64_t)qv_fi_now_ms();
 	}

@@ -7,16 +7,35 @@
 
 #define PACK_MAX 4096u /* injected packets are put together on the stack up to this size */
 
+/* Our first word went, or was lost because nobody was there yet. If the peer has spoken since, it
+ * is there now and knows nothing of us: the same again, ahead of all that waits. True: so it was.
+ */
+static bool greeted(struct qv_peer *peer, struct qv_tx *tx, int status)
+{
+	peer->greeting = false;
+	if (peer->head)
+		qv_peer_list(peer);
+	if (!status)
+		peer->remote_id = peer->told_id;
+	if (!status || !peer->uid || peer->doom || peer->failed)
+		return false;
+	tx->inflight--;
+	qv_tx_enqueue_first(tx);
+	return true;
+}
+
 static void flight_done(struct qv_xfer *xfer, int status)
 {
 	struct qv_flight *f = QV_CONTAINER(xfer, struct qv_flight, xfer);
 	struct qv_peer *peer = f->peer;
 	struct qv_tx *tx = f->owner;
-	bool ours = f->life == peer->life;
+	bool ours = f->life == peer->life, greets = f->greets;
 
 	free(f->bounce);
 	qv_pool_put(&f->p->flights, f);
 	peer->flying--;
+	if (greets && ours && greeted(peer, tx, status))
+		return;
 	if (tx) {
 		tx->inflight--;
 		qv_tx_check(tx, status);
@@ -59,7 +78,7 @@ static int emit_inject(struct qv_peer *peer, const void *hdr, size_t hdrlen,
 }
 
 static int emit_send(struct qv_peer *peer, const void *hdr, size_t hdrlen, const struct iovec *iov,
-		     size_t cnt, size_t len, struct qv_tx *tx)
+		     size_t cnt, size_t len, struct qv_tx *tx, bool greets)
 {
 	struct qv_proto *p = peer->p;
 	struct iovec out[QV_IOV_MAX + 1];
@@ -74,6 +93,7 @@ static int emit_send(struct qv_peer *peer, const void *hdr, size_t hdrlen, const
 	f->peer = peer;
 	f->life = peer->life;
 	f->owner = tx;
+	f->greets = greets;
 	f->bounce = NULL;
 	if (hdrlen <= sizeof f->hdr && cnt + 1 <= peer->x->send_iov) {
 		memcpy(f->hdr, hdr, hdrlen);
@@ -108,7 +128,7 @@ int qv_emit(struct qv_peer *peer, const void *hdr, size_t hdrlen, const struct i
 
 	if (total <= peer->x->inject_max && total <= PACK_MAX)
 		return emit_inject(peer, hdr, hdrlen, iov, cnt, len);
-	return emit_send(peer, hdr, hdrlen, iov, cnt, len, tx);
+	return emit_send(peer, hdr, hdrlen, iov, cnt, len, tx, false);
 }
 
 static struct qv_wire_pkt packet_to(const struct qv_peer *peer, enum qv_wire_op op, uint64_t arg,
@@ -220,14 +240,30 @@ static int issue_segs(struct qv_tx *tx)
 	return QV_OK;
 }
 
-/* Nobody hears of an injected packet that was lost, and without our HELLO the peer would refuse all
- * that follows: it goes as a send, whose failure dooms the peer until it says HELLO itself. */
+/*
+ * Nobody hears of an injected packet that was lost, and without our HELLO the peer would refuse all
+ * that follows: it goes as a send, whose failure dooms the peer until it says HELLO itself. What
+ * follows waits until the transport has got rid of it, for the transport may try to reach somebody
+ * who is not there yet but speaks to us meanwhile. (Memory shared with nobody is found out at
+ * once.)
+ */
+static int issue_hello(struct qv_tx *tx)
+{
+	struct qv_peer *peer = tx->peer;
+	bool greets = !peer->uid && peer->x->drops;
+	int rc = emit_send(peer, tx->packet, tx->pktlen, NULL, 0, 0, tx, greets);
+
+	if (!rc && greets)
+		peer->greeting = true;
+	return rc;
+}
+
 static int issue_control(struct qv_tx *tx)
 {
 	struct qv_wire_hdr hdr;
 
 	memcpy(&hdr, tx->packet, sizeof hdr);
-	return hdr.op == QV_PKT_HELLO ? emit_send(tx->peer, tx->packet, tx->pktlen, NULL, 0, 0, tx)
+	return hdr.op == QV_PKT_HELLO ? issue_hello(tx)
 				      : qv_emit(tx->peer, tx->packet, tx->pktlen, NULL, 0, 0, tx);
 }
 
@@ -248,7 +284,7 @@ void qv_peer_flush(struct qv_peer *peer)
 {
 	struct qv_tx *tx;
 
-	while ((tx = peer->head) && !peer->doom) {
+	while ((tx = peer->head) && !peer->doom && !peer->greeting) {
 		int rc = tx->status ? QV_OK : qv_tx_issue(tx); /* failed while it waited */
 
 		if (rc == QV_EAGAIN || rc == QV_ENOMEM)

@@ -131,7 +131,7 @@ void qv_proto_progress(struct qv_proto *p)
 
 		peer->listed = false;
 		qv_peer_flush(peer);
-		if (peer->head)
+		if (peer->head && !peer->greeting) /* else its end does that */
 			qv_peer_list(peer);
 		peer = next;
 	}
@@ -141,7 +141,12 @@ void qv_proto_progress(struct qv_proto *p)
 
 size_t qv_proto_unsent(const struct qv_proto *p)
 {
-	return p->flights.live + (p->head.pending != NULL);
+	size_t n = p->head.pending != NULL;
+
+	/* From the dead, some transports never give anything back. */
+	for (uint32_t i = 0; i < p->npeers; i++)
+		n += p->peers[i]->failed ? 0 : p->peers[i]->flying;
+	return n;
 }
 
 void qv_proto_get_stats(const struct qv_proto *p, struct qv_proto_stats *stats)

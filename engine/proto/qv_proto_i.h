@@ -63,6 +63,7 @@ struct qv_flight {
 	struct qv_peer *peer;
 	uint32_t life; /* of the peer, when it was sent */
 	void *owner;   /* struct qv_tx or struct qv_in, NULL: nobody waits */
+	bool greets;   /* our first word to a peer that we had not heard of */
 	void *bounce;
 	char hdr[QV_WIRE_MAX_HDR + QV_WIRE_MAX_SEGS * sizeof(struct qv_wire_seg)];
 };
@@ -140,6 +141,7 @@ struct qv_peer {
 	uint32_t life;               /* counts how often it came back after a loss */
 	uint32_t epoch;              /* counts how often what it had sent was given up */
 	bool hello_sent, failed, listed;
+	bool greeting;      /* our first word is with the transport: nothing goes behind it yet */
 	bool crossed;       /* it speaks over another transport: what it exposes cannot be read */
 	bool leaving;       /* it closes, or has answered that it got all when we close */
 	const char *doom;   /* why it will be given up: qv_peer_doom */
@@ -157,7 +159,7 @@ struct qv_peer {
 	size_t fast_end;           /* shorter payload needs no request; 0: all does */
 	size_t eager_max;          /* longest message that is sent eagerly */
 	unsigned owed;             /* sends and receives that need the peer to go on */
-	unsigned flying;           /* packets to it that the transport holds */
+	unsigned flying;           /* packets to it and reads of it that the transport holds */
 	uint64_t pinged;           /* time of the last PING, ms */
 	struct qv_proc proc;
 	struct qv_in *open_in;       /* EAGER message whose DATA packets are to come: matched ... */
@@ -261,6 +263,8 @@ void qv_tx_issued(struct qv_tx *tx, int status);
 /* Something about tx has changed: report its completion and free it where that is due. */
 void qv_tx_check(struct qv_tx *tx, int status);
 void qv_tx_enqueue(struct qv_tx *tx);
+/* Before all that waits. */
+void qv_tx_enqueue_first(struct qv_tx *tx);
 /* Take back what its buffers expose. */
 void qv_tx_conceal(struct qv_tx *tx);
 /* Report it as failed, whatever is still in flight. */

@@ -209,7 +209,8 @@ int qv_peer_say_hello(struct qv_peer *peer)
 	if (qv_tx_control(peer, QV_PKT_HELLO, 0, body, sizeof hello + p->namelen))
 		return QV_ENOMEM;
 	peer->hello_sent = true;
-	peer->remote_id = peer->told_id;
+	if (!peer->greeting)
+		peer->remote_id = peer->told_id;
 	return QV_OK;
 }
 
@@ -218,7 +219,7 @@ int qv_peer_say_hello(struct qv_peer *peer)
 static void revive(struct qv_peer *peer, bool another)
 {
 	peer->failed = false;
-	peer->hello_sent = peer->leaving = false;
+	peer->hello_sent = peer->leaving = peer->greeting = false;
 	peer->life++;
 	peer->eager_out = 0;
 	if (another)
@@ -285,7 +286,9 @@ int qv_peer_on_hello(struct qv_proto *p, struct qv_xport *x, const struct qv_wir
 		hello.packet_max < peer->x->packet_max ? hello.packet_max : peer->x->packet_max;
 	peer->crossed = x != peer->x;
 	peer->proc = (struct qv_proc){hello.host, hello.start, hello.pid};
-	if (peer->hello_sent)
+	if (peer->greeting)
+		; /* once that has gone */
+	else if (peer->hello_sent)
 		peer->remote_id = hello.id;
 	else
 		(void)qv_peer_say_hello(peer); /* else before the first packet to it */

@@ -110,6 +110,7 @@ static void read_done(struct qv_xfer *xfer, int status)
 
 	qv_pool_put(&f->p->flights, f);
 	in->reads--;
+	in->info.peer->flying--;
 	if (status && !in->status)
 		in->status = status;
 	if (in->reads == 0 && !in->waiting && (in->reported || in->status || in->pos == in->want))
@@ -152,6 +153,8 @@ static int read_some(struct qv_in *in)
 		in->reads--;
 		in->pos -= len;
 		qv_pool_put(&in->p->flights, f);
+	} else {
+		in->info.peer->flying++;
 	}
 	return rc;
 }

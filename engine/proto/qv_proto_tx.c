@@ -131,11 +131,26 @@ void qv_tx_enqueue(struct qv_tx *tx)
 	qv_peer_list(peer);
 }
 
+void qv_tx_enqueue_first(struct qv_tx *tx)
+{
+	struct qv_peer *peer = tx->peer;
+
+	if (!peer->head) {
+		qv_tx_enqueue(tx);
+		return;
+	}
+	tx->next = peer->head;
+	tx->queued = true;
+	tx->issued = false;
+	peer->head = tx;
+	qv_peer_list(peer);
+}
+
 void qv_tx_start(struct qv_tx *tx)
 {
 	int rc;
 
-	if (tx->peer->head) {
+	if (tx->peer->head || tx->peer->greeting) {
 		qv_tx_enqueue(tx);
 		return;
 	}

@@ -96,6 +96,8 @@ static void one_loss(enum qv_loop_death how, bool last_words, bool by_transport)
 	}
 	if (how != QV_LOOP_STUCK)
 		rig_check_idle(l.rig, 0);
+	else /* what the transport keeps for the dead is not waited for at the end */
+		assert_int_equal(qv_proto_unsent(l.rig->node[0].p), 0);
 	rig_check_idle(l.rig, 2);
 	rig_free(l.rig);
 }

@@ -178,6 +178,49 @@ static void before_it_is_there(void **state)
 	}
 }
 
+/* Node 0 speaks to 1, which is not there yet; then 1 comes, and 0 has its HELLO before it hears
+ * that its own was lost. False: it heard that first. */
+static bool meet_midway(size_t len, unsigned more)
+{
+	struct rig *rig = start(1, true);
+	struct rig_req *early[4], *recv;
+	bool told;
+
+	for (unsigned i = 0; i <= more; i++)
+		early[i] = rig_send(rig, 0, 1, len, i, QV_REQ_TAGGED);
+	rig_open(rig, 1, &rig->set);
+	rig_send(rig, 1, 0, 100, 7, QV_REQ_TAGGED);
+	for (unsigned n = 0; !rig->node[0].peers[1]->uid && !rig->node[0].peers[1]->doom; n++) {
+		rig_step(rig);
+		assert_in_range(n, 0, 10000);
+	}
+	told = !rig->node[0].peers[1]->doom && rig->node[0].peers[1]->flying;
+	rig_ticks(rig, 2000);
+	for (unsigned i = 0; told && i <= more; i++) { /* it lives, so nothing is lost */
+		recv = rig_recv(rig, 1, 0, len, i, QV_REQ_TAGGED);
+		rig_wait(rig, recv, early[i]);
+		rig_check(recv, early[i]);
+	}
+	if (told)
+		assert_int_equal(rig->node[0].complaints + rig_stats(rig, 1).refused, 0);
+	rig_wait(rig, rig_recv(rig, 0, 1, 100, 7, QV_REQ_TAGGED), NULL);
+	exchange(rig, 0, 1, 3000);
+	exchange(rig, 1, 0, 3000);
+	rig_check_idle(rig, 0);
+	rig_free(rig);
+	return told;
+}
+
+static void hello_lost_midway(void **state)
+{
+	static const size_t lens[] = {100, 3000, 40000};
+
+	for (unsigned i = 0, tries = 0; i < 9; tries++) {
+		i += meet_midway(lens[i % 3], i / 3);
+		assert_in_range(tries, 0, 1000);
+	}
+}
+
 /* A packet of the first one that comes late is not taken for one of the second. */
 static char late[QV_WIRE_MIN_PACKET];
 static size_t late_len;
@@ -253,7 +296,8 @@ int main(void)
 		cmocka_unit_test(unnamed_sender), cmocka_unit_test(crossing),
 		cmocka_unit_test(refused_sender), cmocka_unit_test(comes_again),
 		cmocka_unit_test(late_errors),    cmocka_unit_test(before_it_is_there),
-		cmocka_unit_test(half_lost),      cmocka_unit_test(late_packets),
+		cmocka_unit_test(half_lost),      cmocka_unit_test(hello_lost_midway),
+		cmocka_unit_test(late_packets),
 	};
 
 	rig_seed();
