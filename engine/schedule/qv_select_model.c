@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_select_model.c - how long collectives take if all ranks begin at once, as formulas. */
-#include <math.h>
-
 #include "qv_route.h"
 #include "qv_schedule.h"
 #include "qv_select.h"
@@ -178,7 +176,7 @@ static double movement(const struct model *x, enum qv_algorithm algorithm)
 	if (algorithm >= QV_ALG_MESH2 && x->P < (algorithm == QV_ALG_MESH3 ? 4 : 3))
 		return one_by_one;
 	if (algorithm == QV_ALG_PREFIX)
-		return (exp2(x->n) - 1) * moved(x, x->m / x->P);
+		return (double)((UINT64_C(1) << (unsigned int)x->n) - 1) * moved(x, x->m / x->P);
 	if (algorithm == QV_ALG_MESH2 || algorithm == QV_ALG_MESH3)
 		return mesh(x, algorithm);
 	if (algorithm == QV_ALG_HYPERCUBE || algorithm == QV_ALG_HYBRID)
