@@ -12,6 +12,8 @@ static void look(struct qv_mpi_plan *p)
 	size_t n;
 	const struct qv_step *step = qv_schedule_steps(p->plan->schedule, &n);
 
+	/* Who combines is found in the run. */
+	p->combines = p->receives = p->plan->algorithm == QV_ALG_REDIRECT;
 	for (size_t i = 0; i < n; i++) {
 		const bool combines =
 			step[i].kind == QV_STEP_COMBINE || step[i].kind == QV_STEP_COMBINE_LEFT;

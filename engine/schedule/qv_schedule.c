@@ -86,6 +86,11 @@ void qv_add_signal(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer)
 	add(b, kind, peer, 0, 0, QV_STEP_NONE);
 }
 
+void qv_add_nothing(struct qv_builder *b)
+{
+	add(b, QV_STEP_COPY, 0, 0, 0, QV_STEP_NONE);
+}
+
 void qv_add_fence(struct qv_builder *b)
 {
 	if (b->s->n && b->s->steps[b->s->n - 1].kind != QV_STEP_FENCE)
@@ -158,6 +163,7 @@ static uint32_t blocks_of(const struct qv_schedule_spec *spec)
 	switch (spec->algorithm) {
 	case QV_ALG_DISSEMINATION:
 	case QV_ALG_BINOMIAL:
+	case QV_ALG_REDIRECT:
 	case QV_ALG_CLAIRVOYANT: return 1;
 	case QV_ALG_SEGMENTED:
 	case QV_ALG_PIPELINE: return spec->segments ? spec->segments : 1;
@@ -231,6 +237,7 @@ static void build(struct qv_builder *b)
 	case QV_ALG_BINOMIAL: qv_build_binomial(b); return;
 	case QV_ALG_CLAIRVOYANT: qv_build_clairvoyant(b); return;
 	case QV_ALG_SEGMENTED: qv_build_segmented(b, 1); return;
+	case QV_ALG_REDIRECT: qv_build_redirect(b); return;
 	case QV_ALG_RING: qv_build_ring(b); return;
 	case QV_ALG_PIPELINE: qv_build_pipeline(b); return;
 	default: build_exchange(b); return;

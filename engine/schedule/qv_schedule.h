@@ -10,6 +10,11 @@ struct qv_schedule {
 	uint32_t scratch; /* blocks beside the work vector, numbered behind its own */
 	int whole;        /* all blocks are of one length */
 	enum qv_coll coll;
+	/* Steps that a run does in another way, by Local Redirect; end is the rank at its end. */
+	struct {
+		uint32_t first, steps, end;
+		int faithful;
+	} line;
 	size_t n, room;
 	struct qv_step *steps;
 };
@@ -43,6 +48,8 @@ uint32_t qv_add_copy(struct qv_builder *b, enum qv_step_kind kind, uint32_t from
 		     uint32_t blocks, uint32_t after);
 /* So many blocks of scratch; the number of the first. */
 uint32_t qv_add_scratch(struct qv_builder *b, uint32_t blocks);
+/* A step that does nothing. */
+void qv_add_nothing(struct qv_builder *b);
 /* Nothing is added where nothing could wait. */
 void qv_add_fence(struct qv_builder *b);
 
@@ -65,12 +72,27 @@ void qv_build_binomial(struct qv_builder *b);
 void qv_build_clairvoyant(struct qv_builder *b);
 /* For one rank, or for all: n builders, by rank. */
 void qv_build_segmented(struct qv_builder *b, uint32_t n);
+void qv_build_redirect(struct qv_builder *b);
 void qv_build_ring(struct qv_builder *b);
 void qv_build_pipeline(struct qv_builder *b);
 /* Groups of k[0], k[1], ...; ranks beyond their product fold first. */
 void qv_build_exchange(struct qv_builder *b, const uint32_t *k, size_t n);
 /* Rank `from` has the result of the whole vector: to whom it belongs. */
 void qv_build_delivery(struct qv_builder *b, uint32_t from);
+
+/* ---- qv_schedule_redirect.c: Local Redirect in a run -------------------------------------------
+ */
+#define QV_LINE_STEPS 8 /* messages of it that can be under way */
+
+struct qv_line;
+
+int qv_line_create(const struct qv_schedule *schedule, const struct qv_port *calls, void *port,
+		   struct qv_line **line);
+void qv_line_free(struct qv_line *line);
+void qv_line_start(struct qv_line *l, const struct qv_run_data *data);
+/* As qv_run_progress and qv_run_done; slots are counted from line.first. */
+int qv_line_progress(struct qv_line *l);
+void qv_line_done(struct qv_line *l, uint32_t slot, int status);
 
 /* ---- qv_schedule_group.c: the schedules of a group together ------------------------------------
  */

@@ -7,7 +7,7 @@
 static const char *const algorithms[QV_N_ALGORITHMS] = {
 	"binomial",    "ring",      "butterfly",     "radix",  "pipeline", "direct",
 	"clairvoyant", "segmented", "dissemination", "prefix", "kprefix",  "kshift",
-	"mesh2",       "mesh3",     "hypercube",     "hybrid",
+	"mesh2",       "mesh3",     "hypercube",     "hybrid", "redirect",
 };
 
 static const char *const colls[QV_N_COLLS] = {
@@ -17,7 +17,7 @@ static const char *const colls[QV_N_COLLS] = {
 
 /* Blocks travel around a ring from where they begin; arrivals have no order. */
 static const unsigned int ordered_sets =
-	ALG(BINOMIAL) | ALG(BUTTERFLY) | ALG(RADIX) | ALG(PIPELINE) | ALG(DIRECT);
+	ALG(BINOMIAL) | ALG(BUTTERFLY) | ALG(RADIX) | ALG(PIPELINE) | ALG(DIRECT) | ALG(REDIRECT);
 
 /* By other ranks, in fewer and longer messages. */
 static const unsigned int forwarded = ALG(MESH2) | ALG(MESH3) | ALG(HYPERCUBE) | ALG(HYBRID);

@@ -19,6 +19,7 @@ struct qv_run {
 	uint32_t begin, fence; /* steps that the fences let run: begin .. fence-1 */
 	uint32_t open;         /* those of them that are not done */
 	int failed;
+	struct qv_line *line;  /* NULL: the schedule has none */
 	unsigned char state[]; /* by step */
 };
 
@@ -33,12 +34,18 @@ int qv_run_create(const struct qv_schedule *schedule, const struct qv_port *call
 	r->calls = *calls;
 	r->port = port;
 	r->begin = r->fence = (uint32_t)schedule->n; /* as after the end */
+	if (schedule->line.steps && qv_line_create(schedule, calls, port, &r->line)) {
+		free(r);
+		return QV_ENOMEM;
+	}
 	*run = r;
 	return QV_OK;
 }
 
 void qv_run_free(struct qv_run *run)
 {
+	if (run)
+		qv_line_free(run->line);
 	free(run);
 }
 
@@ -66,6 +73,8 @@ int qv_run_start(struct qv_run *run, const struct qv_run_data *data)
 	run->data = *data;
 	run->failed = 0;
 	run->begin = run->fence = run->open = 0;
+	if (run->line)
+		qv_line_start(run->line, data);
 	pass_fences(run);
 	return QV_OK;
 }
@@ -101,8 +110,30 @@ static void combine(const struct qv_run *r, const struct qv_step *step)
 		r->data.reduce(r->data.context, mine, theirs, mine, count);
 }
 
+/* Whether it has come to the steps that are done by Local Redirect. */
+static int in_line(const struct qv_run *r)
+{
+	return r->line && r->begin == r->s->line.first && r->open;
+}
+
+static void progress_line(struct qv_run *r)
+{
+	int rc = qv_line_progress(r->line);
+
+	if (rc == QV_OK) {
+		r->open = 0;
+		pass_fences(r);
+	} else if (rc != QV_EAGAIN) {
+		r->failed = rc;
+	}
+}
+
 void qv_run_done(struct qv_run *run, uint32_t step, int status)
 {
+	if (in_line(run)) {
+		qv_line_done(run->line, step - run->s->line.first, status);
+		return;
+	}
 	if (step >= run->s->n || run->state[step] != STARTED || run->failed)
 		return;
 	if (status) {
@@ -177,16 +208,25 @@ static void start(struct qv_run *r, uint32_t i)
 		r->failed = rc;
 }
 
-int qv_run_progress(struct qv_run *run)
+static void start_all(struct qv_run *run)
 {
 	const struct qv_step *steps = run->s->steps;
 
 	/* Behind a fence that is passed meanwhile the loop goes on; a step follows what it waits
 	 * for. */
-	for (uint32_t i = run->begin; i < run->fence && !run->failed; i++)
+	for (uint32_t i = run->begin; i < run->fence && !run->failed && !in_line(run); i++)
 		if (run->state[i] == WAITS &&
 		    (steps[i].after == QV_STEP_NONE || run->state[steps[i].after] == DONE))
 			start(run, i);
+}
+
+int qv_run_progress(struct qv_run *run)
+{
+	start_all(run);
+	if (in_line(run) && !run->failed) {
+		progress_line(run);
+		start_all(run); /* what is behind it */
+	}
 	if (run->failed)
 		return run->failed;
 	return run->open || run->fence < run->s->n ? QV_EAGAIN : QV_OK;

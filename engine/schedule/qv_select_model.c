@@ -113,6 +113,7 @@ static double reduction(const struct model *x, enum qv_algorithm algorithm)
 {
 	switch (algorithm) {
 	case QV_ALG_BINOMIAL:
+	case QV_ALG_REDIRECT: /* at best */
 	case QV_ALG_CLAIRVOYANT: return x->n * reduced(x, x->m) + delivery(x);
 	case QV_ALG_SEGMENTED: return (x->n + x->N - 1) * reduced(x, x->m / x->N) + delivery(x);
 	case QV_ALG_RING: return ring(x);

@@ -55,9 +55,10 @@ enum qv_algorithm {
 	QV_ALG_MESH3 = 13,     /* the same of a cube */
 	QV_ALG_HYPERCUBE = 14, /* one message for each dimension */
 	QV_ALG_HYBRID = 15,    /* the last dimensions of a hypercube at once */
+	QV_ALG_REDIRECT = 16,  /* Local Redirect, redirect.h: who combines is found in the run */
 };
 
-#define QV_N_ALGORITHMS 16
+#define QV_N_ALGORITHMS 17
 
 enum qv_step_kind {
 	QV_STEP_COPY = 0,         /* blocks of the contribution, those that begin with `from`,
@@ -103,13 +104,14 @@ struct qv_schedule_spec {
 	/* QV_ALG_KPREFIX: at most so many, a power of two that divides ranks is taken;
 	 * QV_ALG_KSHIFT: so many; 0: 8. QV_ALG_HYBRID: dimensions; 0: 3. */
 	uint32_t k;
+	int faithful; /* QV_ALG_REDIRECT: not 0: QV_REDIRECT_FAITHFUL, else QV_REDIRECT_EXTENDED */
 };
 
 struct qv_schedule; /* of one rank, opaque */
 
 /* "binomial", "ring", "butterfly", "radix", "pipeline", "direct", "clairvoyant", "segmented",
- * "dissemination", "prefix", "kprefix", "kshift", "mesh2", "mesh3", "hypercube", "hybrid"; NULL if
- * there is no such one. */
+ * "dissemination", "prefix", "kprefix", "kshift", "mesh2", "mesh3", "hypercube", "hybrid",
+ * "redirect"; NULL if there is no such one. */
 QV_API const char *qv_algorithm_name(enum qv_algorithm algorithm);
 
 /* "reduce", "allreduce", "reduce_scatter", "barrier", "broadcast", "gather", "allgather",

@@ -266,6 +266,11 @@ static void rules_segments(void)
 		"broadcast=pipeline,allgather=hypercube,alltoall=hybrid");
 }
 
+static void rules_line(void)
+{
+	run_all("reduce=redirect,allreduce=redirect:faithful,reduce_scatter=redirect");
+}
+
 /* ---- many at once ------------------------------------------------------------------------------
  */
 enum { GROUPS = 5, DEEP = 4, LENGTH = 3000 };
@@ -428,6 +433,7 @@ const struct ft_case ft_cases_coll[] = {
 	{"coll_rules_ring", 4, 40, rules_ring},
 	{"coll_rules_groups", 4, 40, rules_groups},
 	{"coll_rules_segments", 4, 40, rules_segments},
+	{"coll_rules_line", 4, 40, rules_line},
 	{"coll_overlap", 4, 40, overlap},
 	{"coll_apart", 4, 40, apart},
 	{"coll_late", 4, 40, late},

@@ -61,7 +61,7 @@ void glue_compare(const struct glue_call *call, const char *algorithm, enum glue
  */
 void *glue_make(const struct glue_call *call, enum glue_form form, glue_fill *fill, size_t *bytes);
 
-/* All algorithms that schedules have, NULL at the end; the first five keep the order of ranks. */
+/* All algorithms that schedules have, NULL at the end; the first six keep the order of ranks. */
 extern const char *const glue_algorithms[];
 
 /* Operations on types, and how contributions are filled. */

@@ -131,7 +131,7 @@ void glue_user(void)
 
 			call.root = kind ? 0 : (a + 1) % glue_ranks;
 			/* The last three have no order: the MPI does it. */
-			glue_compare(&call, glue_algorithms[a], GLUE_BLOCKING, fill_maps, a < 5);
+			glue_compare(&call, glue_algorithms[a], GLUE_BLOCKING, fill_maps, a < 6);
 			call.type = MPI_INT;
 			call.op = most;
 			glue_compare(&call, glue_algorithms[a], GLUE_BLOCKING, fill, 1);
@@ -155,12 +155,12 @@ void glue_comms(void)
 		MPI_Comm_dup(MPI_COMM_WORLD, &dup);
 		MPI_Comm_split(dup, glue_rank % 2, -glue_rank, &half);
 		call = call_of(GLUE_ALLREDUCE, 100 + i, dup);
-		glue_compare(&call, glue_algorithms[i % 8], GLUE_BLOCKING, fill, 1);
+		glue_compare(&call, glue_algorithms[i % 9], GLUE_BLOCKING, fill, 1);
 		call.comm = half; /* alone in it on two ranks */
 		if (glue_ranks >= 4)
-			glue_compare(&call, glue_algorithms[(i + 3) % 8], GLUE_BLOCKING, fill, 1);
+			glue_compare(&call, glue_algorithms[(i + 3) % 9], GLUE_BLOCKING, fill, 1);
 		call.comm = dup;
-		glue_compare(&call, glue_algorithms[(i + 1) % 8], form, fill, -1);
+		glue_compare(&call, glue_algorithms[(i + 1) % 9], form, fill, -1);
 		MPI_Comm_free(&half);
 		MPI_Comm_free(&dup);
 	}

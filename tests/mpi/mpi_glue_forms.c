@@ -38,7 +38,7 @@ void glue_forms(void)
 								kind ? 0 : i % glue_ranks);
 
 				call.in_place = i == 1;
-				glue_compare(&call, glue_algorithms[(kind + i) % 8],
+				glue_compare(&call, glue_algorithms[(kind + i) % 9],
 					     (enum glue_form)form, fill, later_possible());
 			}
 }

@@ -7,8 +7,9 @@
 
 int glue_rank, glue_ranks;
 
-const char *const glue_algorithms[] = {"binomial", "butterfly", "radix",       "pipeline", "direct",
-				       "ring",     "segmented", "clairvoyant", NULL};
+const char *const glue_algorithms[] = {"binomial",    "butterfly", "radix", "pipeline",
+				       "direct",      "redirect",  "ring",  "segmented",
+				       "clairvoyant", NULL};
 
 static const struct {
 	const char *name;

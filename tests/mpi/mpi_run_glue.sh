@@ -20,10 +20,10 @@ mpich)
 	over_quiver "$mpi" "$ranks" "$seconds" -x QUIVER_MPI_STATS "${by_node[@]}" \
 		"$build/bin/mpi_glue_ompi" "$@"
 	;;
-esac >"$run_dir/out" 2>&1
+esac >"$run_dir/out" 2>"$run_dir/out.errors" # apart: mpirun may put one into the middle of the other's line
 status=$?
-cat "$run_dir/out"
+cat "$run_dir/out" "$run_dir/out.errors"
 check_sanitizers
 [ $status -eq 0 ] || fail "mpirun ended with $status"
 grep -q '^passed ' "$run_dir/out" || fail "the program did not reach its end"
-grep -q '^quiver: calls of ' "$run_dir/out" || fail "no report at the end"
+grep -q '^quiver: calls of ' "$run_dir/out.errors" || fail "no report at the end"
