@@ -159,6 +159,10 @@ const uint64_t *qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call 
 void qv_mpi_watch_ended(struct qv_mpi_comm *c);
 void qv_mpi_watch_close(struct qv_mpi_comm *c);
 
+/* ---- qv_mpi_measure.c ------------------------------------------------------------------------ */
+/* Let the rules know the network; collective over MPI_COMM_WORLD. */
+void qv_mpi_measure(void);
+
 /* ---- qv_mpi_plan.c --------------------------------------------------------------------------- */
 /* The plan by which a call for so many bytes is run, held once; or NULL and why not. */
 struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
@@ -297,7 +301,7 @@ struct qv_mpi {
 	const struct qv_combine *combine;
 	char text[QV_MPI_TEXT_ROOM]; /* QUIVER_MPI_COLL of rank 0 */
 	struct qv_mpi_rules *rules;
-	struct qv_network network; /* what the program said; alpha 0: nothing */
+	struct qv_network network; /* measured, or what the program said; alpha 0: nothing */
 	uint64_t made;             /* communicators so far */
 	int keyval;                /* of struct qv_mpi_comm */
 	int slot;                  /* tags for one operation */

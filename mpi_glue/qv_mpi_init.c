@@ -111,6 +111,8 @@ static void begin(void)
 	PMPI_Query_thread(&level);
 	qv_mpi.alone = level < MPI_THREAD_MULTIPLE;
 	qv_mpi.hook_here = qv_mpi_later_possible();
+	if (*qv_mpi.text)
+		qv_mpi_measure();
 	qv_mpi.on = true;
 }
 

@@ -110,6 +110,11 @@ void qv_mpi_report(void)
 	for (int name = 0; name < QV_MPI_N_NAMES; name++)
 		for (int form = 0; form < QV_MPI_N_FORMS; form++)
 			print(name, form, sums[name][form]);
+	if (qv_mpi.network.alpha > 0)
+		fprintf(stderr,
+			"quiver: network: %.3g us a message, %.3g ns a byte, %.3g ns to combine it\n",
+			1e6 * qv_mpi.network.alpha, 1e9 * qv_mpi.network.beta,
+			1e9 * qv_mpi.network.gamma);
 	if (all_by_arrival)
 		fprintf(stderr, "quiver: %llu calls by expected arrivals\n", all_by_arrival);
 }

@@ -38,7 +38,8 @@ QV_API int qv_mpi_expect(int comm, const uint64_t *arrive);
 /*
  * Say what the network is like: a message takes alpha + bytes*beta seconds, to combine it
  * bytes*gamma. From this follow the number of segments, and the choice of `auto`. The same on all
- * ranks; values of a fast cluster until then.
+ * ranks. Until then it is as measured at MPI_Init between the first rank and the last, if
+ * QUIVER_MPI_COLL names something and no node has more ranks than cores; else a fast cluster's.
  * QV_EINVAL: a value is negative or not finite, or alpha is 0; QV_ENOSYS: switched off.
  */
 QV_API int qv_mpi_network(double alpha, double beta, double gamma);
