@@ -52,6 +52,8 @@ struct qv_fi_group { /* qv_fi_coll_group.c */
 	fi_addr_t *addrs;             /* by rank */
 	struct qv_fi_member *members; /* by rank */
 	uint64_t hash;
+	struct qv_select *select;      /* each group has a network of its own */
+	struct qv_fi_measure *measure; /* of it, while the group is joined */
 	uint16_t seq;                  /* operations so far */
 	unsigned ops;                  /* under way */
 	bool joined, listening, heard; /* heard: a member has lost the group */
@@ -69,6 +71,7 @@ struct qv_fi_group { /* qv_fi_coll_group.c */
 enum qv_fi_coll_kind {
 	QV_FI_COLL_CALL,     /* of the application */
 	QV_FI_COLL_JOIN,     /* has tags of its own */
+	QV_FI_COLL_MEASURE,  /* of the network, the end of a join */
 	QV_FI_COLL_EXCHANGE, /* of expectations */
 };
 
@@ -98,7 +101,6 @@ struct qv_fi_coll_op { /* qv_fi_coll_op.c */
 /* What an endpoint has of all this; made when it first joins a group. */
 struct qv_fi_coll {
 	struct qv_fi_ep *ep;
-	struct qv_select *select;
 	const struct qv_combine *combine;
 	struct qv_fi_coll_op *ops, **ops_tail; /* in the order of their calls */
 	struct qv_fi_group *groups;
@@ -157,8 +159,10 @@ uint64_t qv_fi_coll_mix(uint64_t hash, const void *data, size_t len);
 
 /* ---- qv_fi_coll_join.c; lock held -------------------------------------------------------------
  */
-/* The join of a group is over; status: enum qv_status. */
+/* The members of a group know each other; status: enum qv_status. */
 void qv_fi_group_joined(struct qv_fi_group *group, int status);
+/* The join of a group is over. */
+void qv_fi_group_ready(struct qv_fi_group *group, int status);
 void qv_fi_coll_forget_joins(struct qv_fi_coll *coll);
 
 /* ---- qv_fi_coll_op.c; lock held ---------------------------------------------------------------
@@ -179,10 +183,21 @@ void qv_fi_coll_drop(struct qv_fi_coll *coll);
 /* ---- qv_fi_coll_start.c; lock held -------------------------------------------------------------
  */
 int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group);
+/* A barrier or an allgather of so many bytes from each, in the own place of memory. */
+int qv_fi_coll_start_measure(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_coll what,
+			     void *memory, size_t item);
 /* An allgather of group->told. */
 int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* 0 or -FI_E*. */
 int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call);
+
+/* ---- qv_fi_coll_measure.c; lock held -----------------------------------------------------------
+ */
+/* For a group of two or more; qv_fi_group_ready is called at the end. 0 or -FI_E*. */
+int qv_fi_measure_begin(struct qv_fi_group *group);
+/* An operation of it is over. */
+void qv_fi_measure_next(struct qv_fi_group *group, int status);
+void qv_fi_measure_free(struct qv_fi_group *group);
 
 /* ---- qv_fi_coll_predict.c; lock held ----------------------------------------------------------
  */

@@ -150,6 +150,8 @@ void qv_fi_group_progress(struct qv_fi_group *group)
 void qv_fi_group_free(struct qv_fi_group *group)
 {
 	qv_predict_close(group->predict);
+	qv_select_close(group->select);
+	qv_fi_measure_free(group);
 	free(group->told);
 	free(group->addrs);
 	free(group->members);
@@ -175,7 +177,6 @@ static int group_close(struct fid *fid)
 	qv_fi_group_stop_listening(group);
 	qv_fi_coll_leave(ep->coll, group);
 	discard(group);
-	qv_select_forget(ep->coll->select, group->id);
 	qv_fi_group_leave_slot(ep->coll, group);
 	qv_fi_unlock(dom);
 	qv_fi_group_free(group);

@@ -102,6 +102,16 @@ void qv_fi_group_joined(struct qv_fi_group *group, int status)
 {
 	if (!status && !agree(group))
 		status = QV_EPROTO;
+	if (!status && group->n > 1) {
+		if (!qv_fi_measure_begin(group))
+			return;
+		status = QV_ENOMEM;
+	}
+	qv_fi_group_ready(group, status);
+}
+
+void qv_fi_group_ready(struct qv_fi_group *group, int status)
+{
 	if (status)
 		qv_fi_group_fail(group, status);
 	else
@@ -115,6 +125,8 @@ static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct q
 
 	if (!ret)
 		ret = name_members(group, set);
+	if (!ret && qv_select_open(qv_fi_params.coll, NULL, 0, &group->select))
+		ret = -FI_ENOMEM;
 	if (!ret)
 		ret = qv_fi_group_take_slot(ep->coll, group);
 	if (ret)

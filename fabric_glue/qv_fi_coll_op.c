@@ -119,7 +119,7 @@ void qv_fi_coll_comp(const struct qv_comp *c)
 void qv_fi_coll_op_free(struct qv_fi_coll_op *op)
 {
 	if (op->plan)
-		qv_select_put(op->coll->select, op->plan);
+		qv_select_put(op->group->select, op->plan);
 	qv_schedule_free(op->schedule);
 	qv_run_free(op->run);
 	free(op->memory);
@@ -145,6 +145,10 @@ static void finish(struct qv_fi_coll_op *op)
 	case QV_FI_COLL_JOIN:
 		group->ops--;
 		qv_fi_group_joined(group, op->status);
+		break;
+	case QV_FI_COLL_MEASURE:
+		group->ops--;
+		qv_fi_measure_next(group, op->status);
 		break;
 	case QV_FI_COLL_EXCHANGE:
 		if (group)

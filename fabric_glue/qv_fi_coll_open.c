@@ -18,34 +18,17 @@ uint64_t qv_fi_coll_mix(uint64_t hash, const void *data, size_t len)
 	return hash * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* What a core is like; calls of all ranks must be judged by the same figures. */
-static const struct {
-	const char *core;
-	struct qv_network network;
-} networks[] = {
-	{"shm", {1e-6, 1.5e-10, 1e-10}},
-	{"tcp", {12e-6, 4e-10, 1e-10}},
-	{"net", {12e-6, 4e-10, 1e-10}},
-	{NULL, {3e-6, 1e-10, 1e-10}},
-};
-
 int qv_fi_coll_open(struct qv_fi_ep *ep)
 {
 	const char *core = qv_fi_rail_name(&ep->rail[QV_FI_MAIN]), *rules = qv_fi_params.coll;
 	struct qv_fi_coll *coll = calloc(1, sizeof *coll);
-	size_t i = 0;
 
 	if (!coll)
 		return -FI_ENOMEM;
-	while (networks[i].core && strcmp(networks[i].core, core))
-		i++;
-	if (qv_select_open(rules, NULL, 0, &coll->select) ||
-	    qv_combine_open(qv_fi_params.isa, &coll->combine)) {
-		qv_select_close(coll->select);
+	if (qv_combine_open(qv_fi_params.isa, &coll->combine)) {
 		free(coll);
 		return -FI_ENOMEM;
 	}
-	qv_select_network(coll->select, &networks[i].network);
 	coll->check = qv_fi_coll_mix(qv_fi_coll_mix(1, core, strlen(core)), rules ? rules : "",
 				     rules ? strlen(rules) : 0);
 	coll->ep = ep;
@@ -75,7 +58,6 @@ void qv_fi_coll_close(struct qv_fi_ep *ep)
 	for (struct qv_fi_group *group = coll->groups; group; group = group->next)
 		group->ep = NULL; /* the application closes it yet */
 	qv_fi_coll_forget_joins(coll);
-	qv_select_close(coll->select);
 	free(coll->slots);
 	free(coll);
 	ep->coll = NULL;

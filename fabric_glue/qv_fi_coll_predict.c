@@ -56,7 +56,7 @@ int qv_fi_coll_expect(struct qv_fi_coll *coll, struct qv_fi_group *group, enum q
 	int ret = 0;
 
 	*arrive = NULL;
-	if (kind > QV_COLL_REDUCE_SCATTER || !qv_select_wants_arrivals(coll->select, kind))
+	if (kind > QV_COLL_REDUCE_SCATTER || !qv_select_wants_arrivals(group->select, kind))
 		return 0;
 	if (!group->predict)
 		ret = open_predict(group);
@@ -70,7 +70,7 @@ int qv_fi_coll_expect(struct qv_fi_coll *coll, struct qv_fi_group *group, enum q
 void qv_fi_coll_expected(struct qv_fi_group *group, enum qv_coll kind)
 {
 	if (!group->predict || kind > QV_COLL_REDUCE_SCATTER ||
-	    !qv_select_wants_arrivals(group->ep->coll->select, kind))
+	    !qv_select_wants_arrivals(group->select, kind))
 		return;
 	group->reductions++;
 	if (!group->ops && group->ended)

@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of items that all members have one of, and that all get. */
-static int start_allgather(struct qv_fi_coll *coll, struct qv_fi_group *group,
-			   enum qv_fi_coll_kind kind, uint64_t tag, const struct qv_run_data *data)
+/* One that no call has asked for: a barrier, or an allgather of items that all members have one of.
+ */
+static int start_own(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_fi_coll_kind kind,
+		     enum qv_coll what, uint64_t tag, const struct qv_run_data *data)
 {
 	const struct qv_schedule_spec spec = {
-		.coll = QV_COLL_ALLGATHER, .algorithm = QV_ALG_DISSEMINATION, .ranks = group->n};
+		.coll = what, .algorithm = QV_ALG_DISSEMINATION, .ranks = group->n};
 	struct qv_schedule *schedule;
 	struct qv_fi_coll_op *op;
 
@@ -28,29 +29,46 @@ static int start_allgather(struct qv_fi_coll *coll, struct qv_fi_group *group,
 	op->schedule = schedule;
 	op->tag = tag;
 	op->data = *data;
-	op->data.count = group->n;
-	op->data.in = (char *)data->work + group->rank * data->item;
+	if (what != QV_COLL_BARRIER) {
+		op->data.count = group->n;
+		op->data.in = (char *)data->work + group->rank * data->item;
+	}
 	qv_fi_coll_op_start(op);
 	return 0;
 }
 
 int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group)
 {
-	return start_allgather(
-		coll, group, QV_FI_COLL_JOIN,
+	return start_own(
+		coll, group, QV_FI_COLL_JOIN, QV_COLL_ALLGATHER,
 		UINT64_C(1) << 63 | (group->hash & UINT64_C(0x7fffffffffff)) << 16,
 		&(struct qv_run_data){.item = sizeof(struct qv_fi_member), .work = group->members});
 }
 
-int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group)
+/* With a tag of its own, as calls have. */
+static int start_numbered(struct qv_fi_coll *coll, struct qv_fi_group *group,
+			  enum qv_fi_coll_kind kind, enum qv_coll what,
+			  const struct qv_run_data *data)
 {
-	const struct qv_run_data data = {.item = sizeof(*group->told), .work = group->told};
-	int ret = start_allgather(coll, group, QV_FI_COLL_EXCHANGE, (uint64_t)group->seq << 16,
-				  &data);
+	int ret = start_own(coll, group, kind, what, (uint64_t)group->seq << 16, data);
 
 	if (!ret)
 		group->seq++;
 	return ret;
+}
+
+int qv_fi_coll_start_measure(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_coll what,
+			     void *memory, size_t item)
+{
+	return start_numbered(coll, group, QV_FI_COLL_MEASURE, what,
+			      &(struct qv_run_data){.item = item, .work = memory});
+}
+
+int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group)
+{
+	return start_numbered(
+		coll, group, QV_FI_COLL_EXCHANGE, QV_COLL_ALLGATHER,
+		&(struct qv_run_data){.item = sizeof(*group->told), .work = group->told});
 }
 
 /* Scratch of so many bytes, after what has been given out already. */
@@ -198,11 +216,11 @@ int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call
 					 .root = root,
 					 .bytes = ask.data.count * ask.data.item,
 					 .arrive = arrive};
-	if (qv_select_get(coll->select, &select, &plan))
+	if (qv_select_get(group->select, &select, &plan))
 		return -FI_ENOMEM;
 	op = qv_fi_coll_op_new(coll, group, plan->schedule);
 	if (!op) {
-		qv_select_put(coll->select, plan);
+		qv_select_put(group->select, plan);
 		return -FI_ENOMEM;
 	}
 	op->plan = plan;
