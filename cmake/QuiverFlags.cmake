@@ -7,8 +7,9 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 add_library(qv_flags INTERFACE)
-target_compile_options(qv_flags INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes
-	-Wmissing-prototypes -Wpointer-arith -Wno-unused-parameter -ffp-contract=off)
+target_compile_options(qv_flags INTERFACE -Wall -Wextra -Wpointer-arith
+	$<$<COMPILE_LANGUAGE:C>:-Wshadow$<SEMICOLON>-Wstrict-prototypes$<SEMICOLON>-Wmissing-prototypes>
+	-Wno-unused-parameter -ffp-contract=off)
 target_compile_definitions(qv_flags INTERFACE _GNU_SOURCE)
 target_include_directories(qv_flags INTERFACE ${CMAKE_SOURCE_DIR}/include)
 if(QV_WERROR)
