@@ -153,6 +153,14 @@ template <class T, int DEPTH = 0> class stream
 {
 	std::deque<T> held;
 
+	T take()
+	{
+		T value = held.front();
+
+		held.pop_front();
+		return value;
+	}
+
       public:
 	stream() = default;
 	stream(const stream &) = delete;
@@ -161,30 +169,33 @@ template <class T, int DEPTH = 0> class stream
 	T read()
 	{
 		qv_sim::state &s = qv_sim::shared();
-		std::unique_lock<std::mutex> lock(s.lock);
 
-		if (s.bounded)
-			qv_sim::wait_until(s, lock, "nothing comes any more",
-					   [&] { return !held.empty(); });
-		else if (held.empty()) {
-			qv_sim::stand_still(s, "a stage reads what nobody has written");
-			throw qv_sim::never();
+		if (!s.bounded) {
+			if (held.empty()) {
+				qv_sim::stand_still(s, "a stage reads what nobody has written");
+				throw qv_sim::never();
+			}
+			return take();
 		}
-		T value = held.front();
-		held.pop_front();
+		std::unique_lock<std::mutex> lock(s.lock);
+		qv_sim::wait_until(s, lock, "nothing comes any more",
+				   [&] { return !held.empty(); });
 		qv_sim::moved(s);
-		return value;
+		return take();
 	}
 
 	void write(const T &value)
 	{
 		qv_sim::state &s = qv_sim::shared();
-		std::unique_lock<std::mutex> lock(s.lock);
 
-		if (s.bounded)
-			qv_sim::wait_until(s, lock, "a stream is full that nobody reads", [&] {
-				return held.size() < static_cast<size_t>(DEPTH ? DEPTH : 2);
-			});
+		if (!s.bounded) {
+			held.push_back(value);
+			return;
+		}
+		std::unique_lock<std::mutex> lock(s.lock);
+		qv_sim::wait_until(s, lock, "a stream is full that nobody reads", [&] {
+			return held.size() < static_cast<size_t>(DEPTH ? DEPTH : 2);
+		});
 		held.push_back(value);
 		qv_sim::moved(s);
 	}

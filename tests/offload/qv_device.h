@@ -6,6 +6,9 @@
 #include "qv_opencl.h"
 #include "qv_vectors.h"
 
+/* The backend that is tested; the OpenCL one if nothing else is said. */
+extern const struct qv_offload_ops *qv_device_ops;
+
 /* Open the device, or end the test: 77 if there is none. */
 struct qv_offload_dev *qv_device_open(const struct qv_offload_config *config);
 
@@ -20,8 +23,9 @@ int qv_device_corpus_match(struct qv_offload_dev *dev, const char *file);
 int qv_device_corpus_combine(struct qv_offload_dev *dev, const char *file);
 /* Random batches of at most `limit` keys on each side. */
 int qv_device_random(struct qv_offload_dev *dev, long batches, uint32_t limit, uint64_t seed);
-/* Every op on every type, lengths around all that the device cuts arrays by. */
-int qv_device_combine(struct qv_offload_dev *dev);
+/* Every op on every type, lengths around all that the device cuts arrays by; long ones for one pair
+ * in `thin`. */
+int qv_device_combine(struct qv_offload_dev *dev, int thin);
 int qv_device_pack(struct qv_offload_dev *dev, long rounds);
 
 #endif /* QV_DEVICE_H */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct qv_offload_ops *const ops = &qv_opencl_ops;
+#define ops qv_device_ops
 
 static void *need(size_t bytes)
 {
@@ -124,7 +124,7 @@ static int many(struct qv_offload_dev *dev, const struct qv_combine *cpu, enum q
 	return differ(op, type, array[0], array[3], count, "five");
 }
 
-int qv_device_combine(struct qv_offload_dev *dev)
+int qv_device_combine(struct qv_offload_dev *dev, int thin)
 {
 	/* Bytes: below and above a work-item, a work-group, and three chunks of a slot. */
 	static const size_t bytes[] = {16, 48, 1040, 4096 + 48, 3 * ((size_t)4 << 20) + 80};
@@ -136,9 +136,11 @@ int qv_device_combine(struct qv_offload_dev *dev)
 	qv_combine_open(QV_ISA_AUTO, &cpu);
 	for (int type = 0; type < QV_N_TYPES; type++) {
 		for (int op = 0; op < QV_N_OPS; op++) {
+			const int lengths = (op + type) % thin ? 4 : 5;
+
 			if (!ops->combines(dev, op, type))
 				continue;
-			for (int i = 0; i < 5; i++) {
+			for (int i = 0; i < lengths; i++) {
 				const size_t count = bytes[i] / qv_type_size(type);
 
 				/* Long ones for one shape in turn. */

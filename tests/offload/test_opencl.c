@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 		wrong = qv_device_random(dev, scaled(argv[2]), (uint32_t)atol(argv[3]),
 					 (uint64_t)atol(argv[4]));
 	else if (!strcmp(argv[1], "combine"))
-		wrong = qv_device_combine(dev);
+		wrong = qv_device_combine(dev, 1);
 	else if (argc == 3 && !strcmp(argv[1], "pack"))
 		wrong = qv_device_pack(dev, scaled(argv[2]));
 	else

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_xrt.c - the XRT backend: opening, closing, and its table of calls. */
+#include "qv_xrt_i.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_TIMEOUT_MS 2000
+
+/* ---- finding --------------------------------------------------------------------------------- */
+/* FI_QUIVER_OFFLOAD_DEVICE is the number of a card here: XRT's C interface has no names. */
+static int card_number(const char *text, unsigned *number, char *why, size_t room)
+{
+	char *end = NULL;
+
+	*number = 0;
+	if (!text || !*text)
+		return QV_OK;
+	if (*text >= '0' && *text <= '9')
+		*number = (unsigned)strtoul(text, &end, 10);
+	if (end && !*end)
+		return QV_OK;
+	snprintf(why, room, "'%s' is not the number of a card, from 0", text);
+	return QV_ENOENT;
+}
+
+static void describe(struct qv_offload_caps *caps, const char *bitstream, unsigned card)
+{
+	const char *name = strrchr(bitstream, '/');
+
+	memset(caps, 0, sizeof(*caps));
+	snprintf(caps->name, sizeof(caps->name), "XRT: card %u with %.80s", card,
+		 name ? name + 1 : bitstream);
+	caps->max_keys = QV_XRT_MAX_KEYS;
+	caps->max_bytes = PTRDIFF_MAX;
+}
+
+/* The library, the bitstream looked at, the card open. */
+static int find(const struct qv_offload_config *config, struct qv_xrt_api *xrt, void **device,
+		struct qv_offload_caps *caps, char *why, size_t room)
+{
+	unsigned card;
+
+	if (card_number(config->device, &card, why, room) ||
+	    qv_xrt_check_xclbin(config->bitstream, why, room) ||
+	    qv_xrt_load(xrt, config->library, why, room))
+		return QV_ENOENT;
+	*device = xrt->DeviceOpen(card);
+	if (!*device) {
+		snprintf(why, room, "XRT has no card %u", card);
+		return QV_ENOENT;
+	}
+	describe(caps, config->bitstream, card);
+	return QV_OK;
+}
+
+static int xrt_probe(const struct qv_offload_config *config, struct qv_offload_caps *caps,
+		     char *why, size_t room)
+{
+	struct qv_xrt_api xrt;
+	void *device;
+	const int err = find(config, &xrt, &device, caps, why, room);
+
+	if (!err)
+		xrt.DeviceClose(device);
+	return err;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+static int open_kernels(struct qv_offload_dev *dev, const char *bitstream)
+{
+	unsigned char uuid[16];
+	int err;
+
+	if (dev->xrt.DeviceLoadXclbinFile(dev->device, bitstream) ||
+	    dev->xrt.DeviceGetXclbinUUID(dev->device, uuid))
+		return qv_xrt_wrong(dev, QV_EIO, "the card does not take %s", bitstream);
+	dev->match = dev->xrt.PLKernelOpen(dev->device, uuid, QV_HLS_MATCH);
+	dev->combine = dev->xrt.PLKernelOpen(dev->device, uuid, QV_HLS_COMBINE);
+	if (!dev->match || !dev->combine)
+		return qv_xrt_wrong(dev, QV_EIO, "%s: a kernel cannot be opened", bitstream);
+	err = qv_xrt_slot_open(dev, &dev->batch, dev->match);
+	for (int i = 0; i < QV_XRT_SLOTS && !err; i++)
+		err = qv_xrt_slot_open(dev, &dev->slot[i], dev->combine);
+	return err;
+}
+
+static void xrt_close(struct qv_offload_dev *dev)
+{
+	if (!dev)
+		return;
+	if (dev->lost) /* what the card may still write to is left to it */
+		return;
+	qv_xrt_slot_close(dev, &dev->batch);
+	for (int i = 0; i < QV_XRT_SLOTS; i++)
+		qv_xrt_slot_close(dev, &dev->slot[i]);
+	if (dev->match)
+		dev->xrt.KernelClose(dev->match);
+	if (dev->combine)
+		dev->xrt.KernelClose(dev->combine);
+	if (dev->device)
+		dev->xrt.DeviceClose(dev->device);
+	free(dev->next);
+	free(dev);
+}
+
+static int xrt_open(const struct qv_offload_config *config, struct qv_offload_dev **out, char *why,
+		    size_t room)
+{
+	struct qv_offload_dev *dev = calloc(1, sizeof(*dev));
+	int err;
+
+	if (!dev) {
+		snprintf(why, room, "no memory");
+		return QV_ENOMEM;
+	}
+	dev->timeout_ms = config->timeout_ms ? config->timeout_ms : DEFAULT_TIMEOUT_MS;
+	qv_combine_open(QV_ISA_SCALAR, &dev->cpu);
+	err = find(config, &dev->xrt, &dev->device, &dev->caps, dev->why, sizeof(dev->why));
+	if (!err)
+		err = open_kernels(dev, config->bitstream);
+	if (!err)
+		err = qv_xrt_selftest(dev);
+	if (err) {
+		snprintf(why, room, "%s", dev->why);
+		xrt_close(dev);
+		return err;
+	}
+	snprintf(dev->caps.version, sizeof(dev->caps.version), "kernels %#x, %u entries%s%s",
+		 QV_HLS_VERSION, dev->depth, dev->float_ok ? "" : ", no float sums",
+		 dev->double_ok ? "" : ", no double sums");
+	*out = dev;
+	return QV_OK;
+}
+
+/* ---- small calls ----------------------------------------------------------------------------- */
+static const struct qv_offload_caps *xrt_caps(const struct qv_offload_dev *dev)
+{
+	return &dev->caps;
+}
+
+static const char *xrt_why(const struct qv_offload_dev *dev)
+{
+	return dev->why;
+}
+
+/* XRT tells no times through this interface. */
+static uint64_t xrt_kernel_ns(const struct qv_offload_dev *dev)
+{
+	(void)dev;
+	return 0;
+}
+
+/* There is no kernel for it: on a card behind a bus, a copy there and back gains nothing. */
+static int xrt_pack(struct qv_offload_dev *dev, void *dst, const void *src,
+		    const struct qv_offload_piece *pieces, size_t n)
+{
+	(void)dst;
+	(void)src;
+	(void)pieces;
+	(void)n;
+	return qv_xrt_wrong(dev, QV_ENOSYS, "not done on this card");
+}
+
+const struct qv_offload_ops qv_xrt_ops = {
+	.name = "xrt",
+	.probe = xrt_probe,
+	.open = xrt_open,
+	.close = xrt_close,
+	.caps = xrt_caps,
+	.why = xrt_why,
+	.kernel_ns = xrt_kernel_ns,
+	.match_batch = qv_xrt_match_batch,
+	.combines = qv_xrt_combines,
+	.combine = qv_xrt_combine,
+	.combine_many = qv_xrt_combine_many,
+	.pack = xrt_pack,
+	.unpack = xrt_pack,
+};
