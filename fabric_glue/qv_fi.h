@@ -81,14 +81,17 @@ extern struct fi_provider qv_fi_util_prov; /* "ofi_quiver": FI_PROVIDER="<core>;
 /* ---- qv_fi_offload_param.c: FI_QUIVER_OFFLOAD and what belongs to it --------------------------
  */
 struct qv_fi_offload_params {
-	bool on;            /* FI_QUIVER_OFFLOAD is not off */
-	bool measure;       /* auto: limits that are not given are measured */
-	const char *device; /* FI_QUIVER_OFFLOAD_DEVICE, NULL = the first */
-	size_t min_batch;   /* FI_QUIVER_OFFLOAD_MIN_BATCH, messages; SIZE_MAX = not given */
-	size_t min_bytes;   /* FI_QUIVER_OFFLOAD_MIN_BYTES; SIZE_MAX = not given */
+	bool on;             /* FI_QUIVER_OFFLOAD is not off */
+	bool xrt;            /* xrt, or auto with a bitstream: a card; else OpenCL */
+	bool measure;        /* auto: limits that are not given are measured */
+	const char *device;  /* FI_QUIVER_OFFLOAD_DEVICE, NULL = the first */
+	const char *xclbin;  /* FI_QUIVER_XCLBIN, NULL = not given */
+	const char *xrt_lib; /* FI_QUIVER_XRT_LIB, NULL = XRT's own name */
+	size_t min_batch;    /* FI_QUIVER_OFFLOAD_MIN_BATCH, messages; SIZE_MAX = not given */
+	size_t min_bytes;    /* FI_QUIVER_OFFLOAD_MIN_BYTES; SIZE_MAX = not given */
 };
 
-/* FI_QUIVER_OFFLOAD: true, or false with the reason in why. */
+/* FI_QUIVER_OFFLOAD, when FI_QUIVER_XCLBIN is known: true, or false with the reason in why. */
 bool qv_fi_offload_parse(const char *text, struct qv_fi_offload_params *out, char *why,
 			 size_t size);
 

@@ -11,6 +11,7 @@
 
 #include "qv_offload.h"
 #include "qv_opencl.h"
+#include "qv_xrt.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -38,8 +39,10 @@ static struct qv_offload *create(void)
 {
 	const struct qv_fi_offload_params *p = &qv_fi_params.offload;
 	const struct qv_offload_settings set = {
-		.ops = &qv_opencl_ops,
-		.config = {.device = p->device},
+		.ops = p->xrt ? &qv_xrt_ops : &qv_opencl_ops,
+		.config = {.device = p->device,
+			   .bitstream = p->xclbin,
+			   .library = p->xrt ? p->xrt_lib : NULL},
 		.min_batch = p->min_batch != SIZE_MAX || p->measure ? p->min_batch : DEFAULT_BATCH,
 		.min_bytes = p->min_bytes != SIZE_MAX || p->measure ? p->min_bytes : DEFAULT_BYTES,
 		.calibrate = p->measure,
@@ -137,13 +140,13 @@ void qv_fi_offload_print(void)
 		return;
 	qv_offload_get_stats(shared.offload, &s);
 	fprintf(stderr,
-		"quiver: [%d]   offload to opencl (%s): %llu batches matched with %llu keys, %llu "
+		"quiver: [%d]   offload to %s (%s): %llu batches matched with %llu keys, %llu "
 		"checked, %llu arrays combined, %llu refused, %llu failed, %llu of them wrong, "
 		"%llu done by the CPU instead\n",
-		(int)getpid(), states[s.state], (unsigned long long)s.batches,
-		(unsigned long long)s.keys, (unsigned long long)s.checked,
-		(unsigned long long)s.arrays, (unsigned long long)s.refused,
-		(unsigned long long)s.failed, (unsigned long long)s.wrong,
-		(unsigned long long)s.fallback);
+		(int)getpid(), qv_fi_params.offload.xrt ? "xrt" : "opencl", states[s.state],
+		(unsigned long long)s.batches, (unsigned long long)s.keys,
+		(unsigned long long)s.checked, (unsigned long long)s.arrays,
+		(unsigned long long)s.refused, (unsigned long long)s.failed,
+		(unsigned long long)s.wrong, (unsigned long long)s.fallback);
 	pthread_mutex_unlock(&shared.lock);
 }

@@ -7,14 +7,11 @@
 
 bool qv_fi_offload_parse(const char *text, struct qv_fi_offload_params *out, char *why, size_t size)
 {
-	if (!strcmp(text, "xrt")) {
-		snprintf(why, size, "is not in this version; known: off opencl auto");
-		return false;
-	}
 	out->measure = !strcmp(text, "auto");
-	out->on = out->measure || !strcmp(text, "opencl");
+	out->xrt = !strcmp(text, "xrt") || (out->measure && out->xclbin);
+	out->on = out->measure || out->xrt || !strcmp(text, "opencl");
 	if (out->on || !strcmp(text, "off"))
 		return true;
-	snprintf(why, size, "is not known; known: off opencl auto");
+	snprintf(why, size, "is not known; known: off opencl xrt auto");
 	return false;
 }

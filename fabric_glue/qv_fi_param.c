@@ -59,8 +59,9 @@ static const struct {
 	 "one of reduce, allreduce, reduce_scatter, barrier, broadcast, gather, allgather, scatter, "
 	 "alltoall; the same for all processes (default: what a model finds fastest)"},
 	{"offload", FI_PARAM_STRING,
-	 "off, opencl or auto: match large batches of messages on an OpenCL device; auto: where that "
-	 "was measured to gain (default: off)"},
+	 "off, opencl, xrt or auto: match large batches of messages on an OpenCL device, or on an FPGA "
+	 "by XRT; auto: where that was measured to gain, on an FPGA if FI_QUIVER_XCLBIN names its "
+	 "bitstream (default: off)"},
 	{"offload_min_batch", FI_PARAM_STRING,
 	 "Messages that have come together from which on the device matches them "
 	 "(default: 128; auto: measured)"},
@@ -68,8 +69,12 @@ static const struct {
 	 "Bytes of an array from which on the device combines it; k, M and G are allowed "
 	 "(default: 1M; auto: measured)"},
 	{"offload_device", FI_PARAM_STRING,
-	 "Part of the name of an OpenCL platform or device, or its number from 0 "
+	 "Part of the name of an OpenCL platform or device, or its number from 0; with xrt a number "
 	 "(default: the first, CPUs last)"},
+	{"xclbin", FI_PARAM_STRING,
+	 "The bitstream with quiver's kernels for FI_QUIVER_OFFLOAD=xrt (default: none)"},
+	{"xrt_lib", FI_PARAM_STRING,
+	 "Which library of XRT to open (default: libxrt_coreutil.so.2)"},
 	{"stats", FI_PARAM_STRING,
 	 "yes: print counters to stderr when an endpoint closes; profile:FILE: write what each "
 	 "source has sent to FILE, a name with %r, %p or %h as in FI_QUIVER_PROFILE (default: no)"},
@@ -283,6 +288,8 @@ static void get_offload(void)
 	const char *text = get_text("offload");
 	char why[256];
 
+	o->xclbin = get_text("xclbin");
+	o->xrt_lib = get_text("xrt_lib");
 	if (text && !qv_fi_offload_parse(text, o, why, sizeof why))
 		wrong("FI_QUIVER_OFFLOAD=%s %s", text, why);
 	o->device = get_text("offload_device");

@@ -90,7 +90,7 @@ static void print_build(const struct qv_bench *bench)
 	for (const char *const *name = qv_match_structures(); *name; name++)
 		printf(" %s", *name);
 	printf("; chosen: %s\n", structure_now ? structure_now : "none, FI_QUIVER_MATCH is wrong");
-	printf("  %-11s none in this version\n", "offload");
+	printf("  %-11s opencl xrt, when asked (FI_QUIVER_OFFLOAD)\n", "offload");
 }
 
 static void print_fabric(const struct qv_info_fabric *f)

@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 KNOWN = ["CORE", "MODE", "MATCH", "PROFILE", "HINTS", "ISA", "EAGER", "MEMORY", "STATS", "NODE",
-         "QUIET", "COLL", "OFFLOAD", "OFFLOAD_MIN_BATCH", "OFFLOAD_MIN_BYTES", "OFFLOAD_DEVICE"]
+         "QUIET", "COLL", "OFFLOAD", "OFFLOAD_MIN_BATCH", "OFFLOAD_MIN_BYTES", "OFFLOAD_DEVICE",
+         "XCLBIN", "XRT_LIB"]
 RXM = "tcp;ofi_rxm;ofi_quiver"
 
 wrong = []

@@ -89,3 +89,26 @@ if(QV_XRT_INCLUDE AND QV_UUID_INCLUDE)
 	target_include_directories(qv_xrt_api_check SYSTEM PRIVATE ${hls}/host ${QV_XRT_INCLUDE})
 	target_link_libraries(qv_xrt_api_check PRIVATE qv_flags)
 endif()
+
+# In the provider: some cases here; all of both labels by hand, as slow tests.
+if(QV_WITH_FABRIC AND NOT QV_SANITIZE)
+	qv_add_test(NAME hls.xrt.fabric LABELS offload TIMEOUT 300
+		COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/test_xrt_fabric.py
+		$<TARGET_FILE:test_fabric> ${CMAKE_BINARY_DIR}/lib/libfabric ${double} ${xclbin}
+		${xrt_double})
+	set(on_double ${CMAKE_CURRENT_SOURCE_DIR}/xrt_count.sh env FI_QUIVER_OFFLOAD=xrt
+		FI_QUIVER_XRT_LIB=${double} FI_QUIVER_XCLBIN=${xclbin} XILINX_XRT=${xrt_double}
+		FI_QUIVER_OFFLOAD_MIN_BATCH=1 FI_QUIVER_OFFLOAD_MIN_BYTES=1 FI_QUIVER_STATS=yes
+		QV_TEST_SCALE=0.02)
+	foreach(label fabric mpi)
+		qv_add_test(NAME hls.xrt.label-${label} LABELS offload slow TIMEOUT 3600 SERIAL
+			COMMAND ${on_double} ctest --test-dir ${CMAKE_BINARY_DIR} -V -L ^${label}$
+			-LE slow -E "^(asan|hls|offload)[.]")
+	endforeach()
+	find_program(QV_MPIRUN NAMES mpirun.openmpi mpirun)
+	if(QV_MPIRUN)
+		qv_add_test(NAME hls.xrt.mpi LABELS offload mpi TIMEOUT 300 SERIAL
+			COMMAND ${on_double} ${CMAKE_SOURCE_DIR}/tests/mpi/mpi_run_suite.sh
+			${CMAKE_BINARY_DIR} shm 4 60 order random probers coll)
+	endif()
+endif()

@@ -78,9 +78,8 @@ def without_library(r):
 
 
 def settings(r):
-    for env, line in (({"FI_QUIVER_OFFLOAD": "xrt"}, "FI_QUIVER_OFFLOAD=xrt is not in this version"),
-                      ({"FI_QUIVER_OFFLOAD": "gpu"}, "FI_QUIVER_OFFLOAD=gpu is not known; known: "
-                                                     "off opencl auto"),
+    for env, line in (({"FI_QUIVER_OFFLOAD": "gpu"}, "FI_QUIVER_OFFLOAD=gpu is not known; known: "
+                                                     "off opencl xrt auto"),
                       ({"FI_QUIVER_OFFLOAD_MIN_BATCH": "0"}, "is not a number of messages"),
                       ({"FI_QUIVER_OFFLOAD_MIN_BYTES": "x"}, "is not a number of bytes")):
         status, text, _ = r.run(**env)
