@@ -9,7 +9,9 @@
  * Environment: FI_PROVIDER, FI_PROVIDER_PATH as for every libfabric program; QV_TEST_PROVIDER names
  * the fi_info to take (default: FI_PROVIDER); QV_TEST_SCALE multiplies counts (default 1);
  * QV_TEST_TIMEOUT multiplies time limits (default 1); QV_TEST_NODES=split puts the last rank of
- * each case on a node of its own, as far as quiver knows (FI_QUIVER_NODE).
+ * each case on a node of its own, as far as quiver knows (FI_QUIVER_NODE);
+ * QV_TEST_NETNS=first:second names two network name spaces: the last rank is in the second one
+ * (ft_hosts.py).
  */
 #ifndef FT_H
 #define FT_H

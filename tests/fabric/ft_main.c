@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ft_main.c - driver of the conformance tests: forks the ranks of each case and watches the clock.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "ft.h"
 
 #include <execinfo.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <glob.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -67,6 +72,22 @@ static void launch_env(const struct ft_case *c, int rank)
 	setenv("PMI_SIZE", number, 1);
 }
 
+/* The last rank is on the second host, the others are on the first. */
+static void enter_host(const struct ft_case *c, int rank)
+{
+	const char *first = getenv("QV_TEST_NETNS"), *colon = first ? strchr(first, ':') : NULL;
+	char path[256];
+	int fd;
+
+	if (!first)
+		return;
+	CHECK(colon && colon - first < (ptrdiff_t)sizeof(path));
+	snprintf(path, sizeof(path), "%.*s", (int)(colon - first), first);
+	fd = open(rank == c->ranks - 1 ? colon + 1 : path, O_RDONLY);
+	CHECK(fd >= 0 && setns(fd, CLONE_NEWNET) == 0);
+	close(fd);
+}
+
 static void rank_main(const struct ft_case *c, int rank)
 {
 	void *frame[1];
@@ -78,6 +99,7 @@ static void rank_main(const struct ft_case *c, int rank)
 	sweep_shm(getpid()); /* of an earlier process with this number */
 	ft.rank = rank;
 	launch_env(c, rank);
+	enter_host(c, rank);
 	if (getenv("QV_TEST_NODES") && rank == c->ranks - 1)
 		ft_elsewhere();
 	c->run();
