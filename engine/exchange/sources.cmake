@@ -1,3 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Sources of the sparse exchange, relative to engine/.
-set(qv_exchange_sources exchange/qv_exchange.c exchange/qv_exchange_way.c exchange/qv_exchange_bundle.c)
+set(qv_exchange_sources exchange/qv_exchange.c exchange/qv_exchange_way.c exchange/qv_exchange_bundle.c
+	exchange/qv_neighbor.c exchange/qv_neighbor_graph.c exchange/qv_neighbor_build.c
+	exchange/qv_friends.c exchange/qv_matching.c)

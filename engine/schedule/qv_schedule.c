@@ -81,6 +81,12 @@ void qv_add_range(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, u
 		add(b, kind, peer, 0, n - until_end, QV_STEP_NONE);
 }
 
+void qv_add_message(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, uint32_t first,
+		    uint32_t blocks)
+{
+	add(b, kind, peer, first, blocks, QV_STEP_NONE);
+}
+
 void qv_add_signal(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer)
 {
 	add(b, kind, peer, 0, 0, QV_STEP_NONE);
@@ -244,7 +250,7 @@ static void build(struct qv_builder *b)
 	}
 }
 
-static void open_builder(struct qv_builder *b, const struct qv_schedule_spec *spec, uint32_t rank)
+void qv_builder_open(struct qv_builder *b, const struct qv_schedule_spec *spec, uint32_t rank)
 {
 	*b = (struct qv_builder){.spec = spec, .rank = rank};
 	b->s = calloc(1, sizeof(*b->s));
@@ -260,8 +266,7 @@ static void open_builder(struct qv_builder *b, const struct qv_schedule_spec *sp
 	b->s->blocks = blocks_of(spec);
 }
 
-/* The schedule, or NULL. */
-static struct qv_schedule *close_builder(struct qv_builder *b)
+struct qv_schedule *qv_builder_close(struct qv_builder *b)
 {
 	free(b->sent);
 	if (!b->failed)
@@ -279,10 +284,10 @@ int qv_schedule_build(const struct qv_schedule_spec *spec, uint32_t rank,
 
 	if (rc)
 		return rc;
-	open_builder(&b, spec, rank);
+	qv_builder_open(&b, spec, rank);
 	if (!b.failed)
 		build(&b);
-	s = close_builder(&b);
+	s = qv_builder_close(&b);
 	if (!s)
 		return QV_ENOMEM;
 	*schedule = s;
@@ -293,7 +298,7 @@ int qv_schedule_build(const struct qv_schedule_spec *spec, uint32_t rank,
 static void build_segmented(struct qv_builder *b, uint32_t ranks)
 {
 	for (uint32_t r = 0; r < ranks; r++) {
-		open_builder(&b[r], b[0].spec, r);
+		qv_builder_open(&b[r], b[0].spec, r);
 		if (!b[r].failed)
 			contribute(&b[r]);
 		if (b[r].failed)
@@ -314,7 +319,7 @@ static int build_all_segmented(const struct qv_schedule_spec *spec, struct qv_sc
 		build_segmented(b, spec->ranks);
 		rc = QV_OK;
 		for (uint32_t r = 0; r < spec->ranks; r++) {
-			made[r] = close_builder(&b[r]);
+			made[r] = qv_builder_close(&b[r]);
 			if (!made[r])
 				rc = QV_ENOMEM;
 		}

@@ -9,6 +9,7 @@ struct qv_schedule {
 	uint32_t ranks, rank, blocks;
 	uint32_t scratch; /* blocks beside the work vector, numbered behind its own */
 	int whole;        /* all blocks are of one length */
+	int single;       /* the count of a run is that of one block */
 	enum qv_coll coll;
 	/* Steps that a run does in another way, by Local Redirect; end is the rank at its end. */
 	struct {
@@ -29,6 +30,10 @@ struct qv_builder {
 	int failed;                /* no memory: further steps are dropped */
 };
 
+/* To begin, and the schedule, or NULL. */
+void qv_builder_open(struct qv_builder *b, const struct qv_schedule_spec *spec, uint32_t rank);
+struct qv_schedule *qv_builder_close(struct qv_builder *b);
+
 /* Prime factors, the largest first: the first exchange is of the shortest pieces. At most 32. */
 size_t qv_factors(uint32_t number, uint32_t *k);
 
@@ -41,6 +46,9 @@ uint32_t qv_add_receive(struct qv_builder *b, enum qv_step_kind kind, uint32_t p
  * QV_STEP_STORE; the steps wait for nothing. */
 void qv_add_range(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, uint32_t low,
 		  uint32_t n);
+/* The same of blocks that follow each other in any case. */
+void qv_add_message(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, uint32_t first,
+		    uint32_t blocks);
 /* A signal to a peer, or from it; it waits for nothing. */
 void qv_add_signal(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer);
 /* Blocks within the rank: of the contribution or, QV_STEP_MOVE, of the work vector. */
@@ -130,18 +138,31 @@ static inline size_t qv_block_begin(uint32_t blocks, size_t count, uint32_t i)
 	return (size_t)((uint64_t)count / blocks * i + (uint64_t)count % blocks * i / blocks);
 }
 
+/* Bytes of a block, where all are of one length. */
+static inline size_t qv_whole_block(const struct qv_schedule *s, size_t count, size_t item)
+{
+	return (s->single ? count : count / s->blocks) * item;
+}
+
 /* Bytes before block i of the work vector, or before one of scratch from the beginning of that. */
 static inline size_t qv_place(const struct qv_schedule *s, size_t count, size_t item, uint32_t i)
 {
-	return i < s->blocks || !s->scratch ? qv_block_begin(s->blocks, count, i) * item
-					    : count / s->blocks * item * (i - s->blocks);
+	if (!s->whole)
+		return qv_block_begin(s->blocks, count, i) * item;
+	return qv_whole_block(s, count, item) * (i < s->blocks ? i : i - s->blocks);
+}
+
+/* The same of the contribution. */
+static inline size_t qv_place_in(const struct qv_schedule *s, size_t count, size_t item, uint32_t i)
+{
+	return s->single ? count * item * i : qv_place(s, count, item, i);
 }
 
 /* Of a step's blocks. */
 static inline size_t qv_step_bytes(const struct qv_schedule *s, size_t count, size_t item,
 				   const struct qv_step *step)
 {
-	return s->whole ? count / s->blocks * item * step->blocks
+	return s->whole ? qv_whole_block(s, count, item) * step->blocks
 			: (qv_block_begin(s->blocks, count, step->first + step->blocks) -
 			   qv_block_begin(s->blocks, count, step->first)) *
 				  item;
@@ -150,7 +171,7 @@ static inline size_t qv_step_bytes(const struct qv_schedule *s, size_t count, si
 /* Whether the count of a run fits. */
 static inline int qv_count_fits(const struct qv_schedule *s, size_t count)
 {
-	return (s->coll != QV_COLL_ALLTOALL && !s->whole) || count % s->ranks == 0;
+	return s->single || (s->coll != QV_COLL_ALLTOALL && !s->whole) || count % s->ranks == 0;
 }
 
 static inline int qv_is_local(enum qv_step_kind kind)

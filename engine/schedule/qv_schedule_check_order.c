@@ -46,7 +46,7 @@ uint32_t qv_check_order(const struct qv_schedule *s, uint32_t *other)
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct qv_step *step = &s->steps[i];
 
-		if (!in_range(s, step->first, step->blocks) ||
+		if ((step->kind != QV_STEP_SEND_IN && !in_range(s, step->first, step->blocks)) ||
 		    (step->kind == QV_STEP_MOVE && !in_range(s, step->from, step->blocks)) ||
 		    (step->after != QV_STEP_NONE && step->after >= i))
 			return i;

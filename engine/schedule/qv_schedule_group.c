@@ -110,7 +110,9 @@ int qv_group_open(struct qv_group *g, struct qv_schedule *const *all, uint32_t r
 	*g = (struct qv_group){.all = all, .ranks = ranks};
 	for (uint32_t r = 0; r < ranks; r++) {
 		*bad = g->n;
-		if (all[r]->ranks != ranks || all[r]->rank != r || all[r]->blocks != all[0]->blocks)
+		if (all[r]->ranks != ranks || all[r]->rank != r ||
+		    all[r]->single != all[0]->single ||
+		    (!all[r]->single && all[r]->blocks != all[0]->blocks))
 			return QV_EINVAL;
 		g->n += all[r]->n;
 	}

@@ -36,7 +36,7 @@ static char *place(const struct local *l, uint32_t rank, uint32_t block)
 static const char *contribution(const struct local *l, uint32_t rank, uint32_t block)
 {
 	return (const char *)l->in[rank] +
-	       qv_place(l->g.all[rank], l->run->count, l->run->item, block);
+	       qv_place_in(l->g.all[rank], l->run->count, l->run->item, block);
 }
 
 static void receive(struct local *l, size_t number)
@@ -100,13 +100,14 @@ static void close_scratch(struct local *l)
 
 static int open_scratch(struct local *l)
 {
-	const size_t block = l->run->count / l->g.all[0]->blocks * l->run->item;
-
 	l->scratch = calloc(l->g.ranks, sizeof(*l->scratch));
 	for (uint32_t r = 0; l->scratch && r < l->g.ranks; r++) {
 		if (!l->g.all[r]->scratch)
 			continue;
-		l->scratch[r] = malloc(l->g.all[r]->scratch * block + 1);
+		l->scratch[r] =
+			malloc(l->g.all[r]->scratch *
+				       qv_whole_block(l->g.all[r], l->run->count, l->run->item) +
+			       1);
 		if (!l->scratch[r])
 			return QV_ENOMEM;
 	}

@@ -146,7 +146,7 @@ void qv_run_done(struct qv_run *run, uint32_t step, int status)
 
 static const char *contribution(const struct qv_run *r, uint32_t block)
 {
-	return (const char *)r->data.in + qv_place(r->s, r->data.count, r->data.item, block);
+	return (const char *)r->data.in + qv_place_in(r->s, r->data.count, r->data.item, block);
 }
 
 static void copy(const struct qv_run *r, const struct qv_step *step, size_t bytes)

@@ -204,7 +204,7 @@ int qv_schedule_time(const struct qv_network *network, struct qv_schedule *const
 
 	if (rc)
 		return rc;
-	t.block = bytes / all[0]->blocks;
+	t.block = all[0]->single ? bytes : bytes / all[0]->blocks;
 	t.end = calloc(t.g.n + 5 * (size_t)ranks, sizeof(*t.end));
 	t.arrived = calloc(2, t.g.n + 1);
 	t.open = calloc(t.g.n + 1, sizeof(*t.open));

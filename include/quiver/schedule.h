@@ -182,7 +182,8 @@ struct qv_local_run {
 	qv_reduce_fn reduce;
 	void *context;
 	size_t item; /* bytes of an element */
-	/* elements of the whole vector; a multiple of ranks of an alltoall, and where blocks are
+	/* elements of the whole vector, or of one block if the schedule is of neighbor.h; a
+	 * multiple of ranks of an alltoall, and where blocks are
 	 * forwarded (mesh2, mesh3, hypercube, hybrid) */
 	size_t count;
 	uint64_t seed; /* which of the steps that can run is next: any number gives another order */

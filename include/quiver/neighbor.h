@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * neighbor.h - allgather and alltoall with the neighbours of a directed graph by message combining:
+ * ranks that send to many of the same neighbours are friends; each takes over some of these from
+ * the others, exchanges blocks with them, and sends one message for all.
+ *
+ * A plan is made once for a graph, a schedule of a rank from it for each collective; a schedule is
+ * run as those of schedule.h are. The plan is that of the whole group: who makes it knows the
+ * graph.
+ */
+#ifndef QUIVER_NEIGHBOR_H
+#define QUIVER_NEIGHBOR_H
+
+#include <quiver/schedule.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A directed graph: rank r sends to out[r][0 .. out_n[r]-1] and receives from in[r][...]; blocks
+ * stand in that order. An edge is in both lists, once; one from a rank to itself is allowed. */
+struct qv_graph {
+	uint32_t ranks;
+	const uint32_t *out_n, *in_n;
+	const uint32_t *const *out;
+	const uint32_t *const *in;
+};
+
+struct qv_neighbor_spec {
+	struct qv_graph graph;
+	/* The node on which each rank is: only ranks of one node become friends, where they have
+	 * more than k neighbours in common. NULL: any ranks that have more than k * (k - 1). */
+	const uint32_t *node;
+	uint32_t k; /* friends in a group, 2 to 16; 0 or 1: nobody has friends */
+	/* Not 0: who takes over a neighbour may pass it on, with all that it has for it. Fewer
+	 * messages, but one waits for the other. */
+	int cumulative;
+};
+
+struct qv_neighbor_plan; /* opaque */
+
+/*
+ * Make a plan.
+ *   spec  what; read during the call
+ *   plan  out: to be given to qv_neighbor_free
+ * QV_EINVAL: lists do not fit each other, name a rank twice or one that there is not, or k is out
+ * of range; QV_ENOMEM.
+ */
+QV_API int qv_neighbor_plan(const struct qv_neighbor_spec *spec, struct qv_neighbor_plan **plan);
+
+/* Free it, while none of its schedules is being built. NULL is allowed. */
+QV_API void qv_neighbor_free(struct qv_neighbor_plan *plan);
+
+struct qv_neighbor_stats {
+	uint64_t edges;    /* less those from a rank to itself */
+	uint64_t possible; /* groups of friends that there could be at first */
+	uint64_t groups;   /* that there are */
+	uint32_t rounds;   /* in which they were found */
+	uint64_t messages; /* that the group sends in one collective */
+	uint64_t far;      /* of them between nodes; 0 without nodes */
+	uint64_t far_edges;
+};
+
+QV_API void qv_neighbor_stats(const struct qv_neighbor_plan *plan, struct qv_neighbor_stats *stats);
+
+/*
+ * Build the schedule of one rank.
+ *   coll      QV_COLL_ALLGATHER: the contribution is one block, which all neighbours get;
+ *             QV_COLL_ALLTOALL: one for each neighbour
+ *   rank      whose
+ *   schedule  out: to be given to qv_schedule_free; in a run, count is the elements of one block,
+ * and the work vector has a block of each neighbour that it receives from. The plan need not live
+ * as long. QV_EINVAL: another collective, or no such rank; QV_ENOMEM.
+ */
+QV_API int qv_neighbor_schedule(const struct qv_neighbor_plan *plan, enum qv_coll coll,
+				uint32_t rank, struct qv_schedule **schedule);
+
+/* ---- who becomes friends, without anyone who knows the graph -----------------------------------
+ */
+#define QV_MOST_FRIENDS 16
+
+/* Ranks that could be a group, and how many neighbours they have in common. */
+struct qv_friends {
+	uint32_t weight;
+	uint32_t ranks[QV_MOST_FRIENDS]; /* ascending; the first k */
+};
+
+enum qv_match_word {
+	QV_MATCH_REQUEST = 0, /* I want this group */
+	QV_MATCH_DROP = 1,    /* I have a group: do not count on me */
+};
+
+struct qv_matching; /* of one rank, opaque */
+
+/*
+ * One rank's part in finding groups: the heaviest first, of equal ones that of the lower ranks, so
+ * that nobody waits in a circle. All ranks come to the groups that one would find who takes the
+ * first possible one again and again.
+ *   rank      whose
+ *   k         in a group, 2 to QV_MOST_FRIENDS
+ *   possible  n groups, in any order, each with rank; all their members know of them. Copied.
+ *   send      called from qv_matching_start and qv_matching_hear, for each word to be sent; words
+ *             from one rank to another must arrive in order
+ *   context   of send
+ *   matching  out: to be given to qv_matching_free
+ * QV_EINVAL: a group without the rank, not in order, or k is out of range; QV_ENOMEM.
+ */
+QV_API int qv_matching_create(uint32_t rank, uint32_t k, const struct qv_friends *possible,
+			      size_t n,
+			      void (*send)(void *context, uint32_t to, enum qv_match_word word,
+					   const struct qv_friends *group),
+			      void *context, struct qv_matching **matching);
+
+/* Say the first word. */
+QV_API void qv_matching_start(struct qv_matching *matching);
+
+/* A word has come; what comes after the end is of no importance, but harmless. */
+QV_API void qv_matching_hear(struct qv_matching *matching, uint32_t from, enum qv_match_word word,
+			     const struct qv_friends *group);
+
+/* QV_OK: this is the group; QV_ENOENT: there is none for this rank; QV_EAGAIN: not known yet. */
+QV_API int qv_matching_result(const struct qv_matching *matching, struct qv_friends *group);
+
+QV_API void qv_matching_free(struct qv_matching *matching);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QUIVER_NEIGHBOR_H */
