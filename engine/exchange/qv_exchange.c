@@ -18,12 +18,17 @@ int qv_exchange_create(const struct qv_exchange_spec *spec, const struct qv_exch
 	struct qv_exchange *ex;
 
 	if ((unsigned int)spec->way >= QV_N_WAYS || !spec->ranks || spec->ranks >= UINT32_MAX / 2 ||
-	    spec->rank >= spec->ranks || spec->radix == 1 || (spec->limit && spec->limit < 64))
+	    spec->rank >= spec->ranks || spec->radix == 1 || (spec->limit && spec->limit < 64) ||
+	    (spec->most && spec->most < 2 * QV_SHORT_BUNDLE))
 		return QV_EINVAL;
 	ex = calloc(1, sizeof(*ex));
 	if (!ex)
 		return QV_ENOMEM;
 	ex->spec = *spec;
+	if (!ex->spec.limit)
+		ex->spec.limit = 1 << 20;
+	if (!ex->spec.most)
+		ex->spec.most = UINT64_C(16) << 30;
 	ex->calls = *calls;
 	ex->port = port;
 	ex->over = 1;

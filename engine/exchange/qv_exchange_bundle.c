@@ -61,7 +61,7 @@ static int add_message(struct qv_exchange *ex, const struct qv_message *message,
 /* The pieces behind the head of a long bundle. */
 static int add_pieces(struct qv_exchange *ex, struct qv_bundle *b)
 {
-	const size_t limit = ex->spec.limit ? ex->spec.limit : 1 << 20;
+	const size_t limit = ex->spec.limit;
 	uint32_t number;
 	int rc = QV_OK;
 
@@ -150,6 +150,8 @@ static int open_bundles(struct qv_exchange *ex, struct qv_bundle **out, uint32_t
 		const struct qv_bundle_head head = {b->bytes, b->records};
 		struct qv_message m = {b, 0, 0, b->bytes, QV_MSG_WAITS};
 
+		if (b->bytes > ex->spec.most)
+			return QV_EMSGSIZE;
 		b->data = malloc(b->bytes);
 		if (!b->data)
 			return QV_ENOMEM;
@@ -237,7 +239,8 @@ static int unpack_head(struct qv_exchange *ex, struct qv_bundle *b, size_t bytes
 	if (bytes < sizeof(head))
 		return QV_EPROTO;
 	memcpy(&head, b->data, sizeof(head));
-	if (head.bytes != bytes && (head.bytes <= QV_SHORT_BUNDLE || bytes != sizeof(head)))
+	if (head.bytes > ex->spec.most ||
+	    (head.bytes != bytes && (head.bytes <= QV_SHORT_BUNDLE || bytes != sizeof(head))))
 		return QV_EPROTO;
 	b->bytes = head.bytes;
 	b->records = head.records;

@@ -41,6 +41,9 @@ struct qv_exchange_spec {
 	uint32_t ranks, rank; /* 1 or more; less than ranks */
 	uint32_t radix;       /* QV_WAY_CRYSTAL: 2 or more; 0: 2 */
 	size_t limit;         /* bytes of a piece of a long bundle, 64 or more; 0: 1 MiB */
+	/* Bytes of a bundle: one that says that it is longer is refused before there is room for
+	 * it. 8192 or more; 0: 16 GiB. */
+	uint64_t most;
 };
 
 /*
@@ -90,14 +93,15 @@ QV_API void qv_exchange_free(struct qv_exchange *exchange);
  *   items, n  messages, to any ranks, the own one too, and to one rank any number; read during the
  *             call, but their data must stay until the end (of those to oneself until the result is
  *             freed)
- * QV_EAGAIN: the one before is not over; QV_EINVAL: no such rank; QV_ENOMEM.
+ * QV_EAGAIN: the one before is not over; QV_EINVAL: no such rank; QV_EMSGSIZE; QV_ENOMEM.
  */
 QV_API int qv_exchange_start(struct qv_exchange *exchange, const struct qv_exchange_item *items,
 			     size_t n);
 
 /* Start what can be started. QV_OK: it is over; QV_EAGAIN: messages are under way; another negative
- * value is that of the network, or QV_EPROTO: what came is not a bundle; QV_ENOMEM. Then nothing
- * more is started, and messages under way are for the owner to take back. */
+ * value is that of the network, or QV_EPROTO: what came is not a bundle; QV_EMSGSIZE: a bundle
+ * would be too long; QV_ENOMEM. Then nothing more is started, and messages under way are for the
+ * owner to take back. */
 QV_API int qv_exchange_progress(struct qv_exchange *exchange);
 
 /*

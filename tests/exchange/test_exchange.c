@@ -286,7 +286,7 @@ static int run_to_failure(void)
 
 static void test_failures(void **unused)
 {
-	const struct qv_exchange_spec spec = {.ranks = 8, .limit = 500};
+	const struct qv_exchange_spec spec = {.ranks = 8, .limit = 500, .most = 1 << 20};
 	uint32_t refused = 0;
 
 	/* A byte of a head: its length, its number of records, a length or a rank of a record. */
@@ -323,16 +323,18 @@ static void refuse(struct qv_exchange_spec spec)
 
 static void test_bad_input(void **unused)
 {
-	const struct qv_exchange_item item = {3, NULL, 0};
+	const struct qv_exchange_item item = {3, NULL, 0}, large = {2, bytes_of, 8168};
 
 	refuse((struct qv_exchange_spec){.ranks = 0});
 	refuse((struct qv_exchange_spec){.ranks = 2, .rank = 2});
 	refuse((struct qv_exchange_spec){.ranks = 2, .radix = 1});
 	refuse((struct qv_exchange_spec){.ranks = 2, .limit = 63});
+	refuse((struct qv_exchange_spec){.ranks = 2, .most = 8191});
 	refuse((struct qv_exchange_spec){.ranks = 2, .way = (enum qv_way)QV_N_WAYS});
 	assert_null(qv_way_name((enum qv_way)QV_N_WAYS));
 	assert_string_equal(qv_way_name(QV_WAY_CRYSTAL), "crystal");
-	qv_net_open(0, &(struct qv_exchange_spec){.ranks = 3});
+	qv_net_open(0, &(struct qv_exchange_spec){.ranks = 3, .most = 8192});
+	assert_int_equal(qv_exchange_start(qv_net_rank(0, 0), &large, 1), QV_EMSGSIZE);
 	assert_int_equal(qv_exchange_start(qv_net_rank(0, 0), &item, 1), QV_EINVAL);
 	qv_exchange_done(qv_net_rank(0, 0), 7, 0, QV_OK); /* there is no such message */
 	qv_net_close(0);
