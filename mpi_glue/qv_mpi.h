@@ -17,8 +17,8 @@
 #include "qv_mpi_real.h"
 
 /* ---- qv_mpi_settings.c ----------------------------------------------------------------------- */
-/* Operations that settings name: the first of enum qv_coll. */
-#define QV_MPI_N_COLLS (QV_COLL_BROADCAST + 1)
+/* Operations that settings name: of enum qv_coll, less gather and scatter. */
+#define QV_MPI_N_COLLS (QV_COLL_ALLTOALL + 1)
 
 /* What was asked for; kept until the last plan that was made by it is gone. */
 struct qv_mpi_rules {
@@ -42,6 +42,8 @@ enum qv_mpi_name {
 	QV_MPI_REDUCE_SCATTER_BLOCK,
 	QV_MPI_BARRIER,
 	QV_MPI_BCAST,
+	QV_MPI_ALLGATHER,
+	QV_MPI_ALLTOALL,
 	QV_MPI_N_NAMES,
 };
 
@@ -183,6 +185,9 @@ struct qv_mpi_call {
 	MPI_Op op;
 	int root;
 	MPI_Comm comm;
+	/* Of an allgather and alltoall: of one block; the count above is in bytes. */
+	int in_count, out_count;
+	MPI_Datatype in_type, out_type;
 	bool unequal;               /* the blocks of a reduce_scatter have different lengths */
 	struct qv_mpi_trial *trial; /* out: if it is to be timed, of which */
 	double began;
@@ -209,6 +214,11 @@ struct qv_mpi_op {
 	MPI_Datatype packed; /* of a broadcast whose data is packed: of what at out, else null */
 	int out_count;
 	bool is_root;
+	MPI_Datatype sent; /* of a contribution that is packed: of what at from, else null */
+	const void *from;
+	int from_count;
+	void *to; /* in room */
+	size_t to_bytes;
 	MPI_Request *requests; /* messages under way */
 	uint32_t *steps;       /* of which step each is */
 	int *indices;

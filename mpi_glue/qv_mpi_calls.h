@@ -13,6 +13,10 @@ QV_MPI_CALL(Ireduce_scatter);
 QV_MPI_CALL(Ireduce_scatter_block);
 QV_MPI_CALL(Barrier);
 QV_MPI_CALL(Bcast);
+QV_MPI_CALL(Allgather);
+QV_MPI_CALL(Alltoall);
+QV_MPI_CALL(Iallgather);
+QV_MPI_CALL(Ialltoall);
 QV_MPI_CALL(Ibarrier);
 QV_MPI_CALL(Ibcast);
 QV_MPI_CALL(Start);
@@ -25,6 +29,8 @@ QV_MPI_CALL_EXT(Reduce_scatter_init);
 QV_MPI_CALL_EXT(Reduce_scatter_block_init);
 QV_MPI_CALL_EXT(Barrier_init);
 QV_MPI_CALL_EXT(Bcast_init);
+QV_MPI_CALL_EXT(Allgather_init);
+QV_MPI_CALL_EXT(Alltoall_init);
 #endif
 #undef QV_MPI_CALL
 #undef QV_MPI_CALL_EXT

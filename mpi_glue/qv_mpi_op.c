@@ -122,6 +122,8 @@ void qv_mpi_op_release(struct qv_mpi_op *op)
 
 	if (op->packed != MPI_DATATYPE_NULL)
 		PMPI_Type_free(&op->packed);
+	if (op->sent != MPI_DATATYPE_NULL)
+		PMPI_Type_free(&op->sent);
 	if (op->error) { /* messages that never end may still use its arrays */
 		put(c, plan, NULL);
 		return;
@@ -147,6 +149,14 @@ static int unpack(struct qv_mpi_op *op)
 			   op->c->comm);
 }
 
+static int pack_contribution(struct qv_mpi_op *op)
+{
+	int at = 0;
+
+	return PMPI_Pack(op->from, op->from_count, op->sent, op->to, (int)op->to_bytes, &at,
+			 op->c->comm);
+}
+
 void qv_mpi_op_start(struct qv_mpi_op *op)
 {
 	if (op->form != QV_MPI_INIT) {
@@ -157,6 +167,8 @@ void qv_mpi_op_start(struct qv_mpi_op *op)
 	op->n = 0;
 	if (!op->error && op->packed != MPI_DATATYPE_NULL && op->is_root)
 		op->error = pack(op);
+	if (!op->error && op->sent != MPI_DATATYPE_NULL)
+		op->error = pack_contribution(op);
 	if (!op->error && qv_run_start(op->run, &op->data))
 		op->error = MPI_ERR_INTERN;
 }

@@ -11,6 +11,8 @@ static const char *const names[QV_MPI_N_NAMES][QV_MPI_N_FORMS] = {
 	{"MPI_Reduce_scatter_block", "MPI_Ireduce_scatter_block", "MPI_Reduce_scatter_block_init"},
 	{"MPI_Barrier", "MPI_Ibarrier", "MPI_Barrier_init"},
 	{"MPI_Bcast", "MPI_Ibcast", "MPI_Bcast_init"},
+	{"MPI_Allgather", "MPI_Iallgather", "MPI_Allgather_init"},
+	{"MPI_Alltoall", "MPI_Ialltoall", "MPI_Alltoall_init"},
 };
 
 static const char *const reasons[QV_MPI_N_REASONS] = {

@@ -5,6 +5,11 @@
 #include <limits.h>
 #include <stdlib.h>
 
+static bool is_exchange(const struct qv_mpi_call *call)
+{
+	return call->coll == QV_COLL_ALLGATHER || call->coll == QV_COLL_ALLTOALL;
+}
+
 /* Arguments that are wrong, or that only the MPI can judge, are the MPI's. */
 static enum qv_mpi_reason judge(const struct qv_mpi_call *call, const struct qv_mpi_comm *c)
 {
@@ -22,6 +27,8 @@ static enum qv_mpi_reason judge(const struct qv_mpi_call *call, const struct qv_
 	if (!call->count)
 		return QV_MPI_EMPTY;
 	if (call->coll == QV_COLL_BROADCAST)
+		return QV_MPI_TAKEN;
+	if (is_exchange(call)) /* a rank alone may be in error here: the MPI must not wait */
 		return QV_MPI_TAKEN;
 	if (call->in == call->out || call->out == MPI_IN_PLACE)
 		return QV_MPI_ODD_ARGUMENT;
@@ -52,7 +59,7 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_call *call, struct qv_m
 	int size;
 
 	*r = (struct qv_mpi_reduce){.item = 1};
-	if (call->coll == QV_COLL_BARRIER)
+	if (call->coll == QV_COLL_BARRIER || is_exchange(call)) /* the latter in bytes */
 		return QV_MPI_TAKEN;
 	if (call->coll != QV_COLL_BROADCAST)
 		return qv_mpi_reduce_of(call->op, call->type, r);
@@ -82,6 +89,15 @@ static bool is_plain(MPI_Datatype type)
 	       !PMPI_Type_size(type, &size) && low == 0 && extent == size;
 }
 
+/* Where the own block of an allgather in place begins. */
+static const void *own_block(const struct qv_mpi_op *op, const struct qv_mpi_call *call)
+{
+	MPI_Aint low, extent = 0;
+
+	PMPI_Type_get_extent(call->out_type, &low, &extent);
+	return (const char *)call->out + extent * call->out_count * op->c->rank;
+}
+
 /* The root's bytes go to everybody; what does not lie in one piece is packed. */
 static int arrange_broadcast(struct qv_mpi_op *op, const struct qv_mpi_call *call)
 {
@@ -100,6 +116,49 @@ static int arrange_broadcast(struct qv_mpi_op *op, const struct qv_mpi_call *cal
 		op->is_root = op->c->rank == call->root;
 	}
 	op->data = (struct qv_run_data){.item = 1, .count = bytes, .in = work, .work = work};
+	return rc;
+}
+
+/* The elements at buf, so many times as many as there are ranks of them, go into room or come out
+ * of it; types may be freed by the program before the end. */
+static int arrange_exchange(struct qv_mpi_op *op, const struct qv_mpi_call *call)
+{
+	const size_t whole = call->count, block = whole / (size_t)op->c->ranks;
+	const bool all = call->coll == QV_COLL_ALLTOALL, in_place = call->in == MPI_IN_PLACE;
+	const bool plain_out = is_plain(call->out_type);
+	const bool plain_in = in_place ? !all : is_plain(call->in_type);
+	const size_t scratch = qv_schedule_scratch(op->plan->plan->schedule) * block;
+	const size_t in = plain_in && (!in_place || plain_out) ? 0 : all ? whole : block;
+	char *room;
+	int rc = make_room(op, whole * !plain_out + in + scratch + 1);
+
+	if (rc)
+		return rc;
+	room = op->room;
+	op->data =
+		(struct qv_run_data){.item = 1, .count = whole, .in = call->in, .work = call->out};
+	if (!plain_out) {
+		op->data.work = room;
+		rc = PMPI_Type_dup(call->out_type, &op->packed);
+		op->out = call->out;
+		op->out_count = call->out_count * op->c->ranks;
+		op->is_root = false;
+		room += whole;
+	}
+	if (in) {
+		op->data.in = op->to = room;
+		op->to_bytes = in;
+		op->from = in_place ? call->out : call->in;
+		op->from_count = call->in_count * (all ? op->c->ranks : 1);
+		room += in;
+	} else if (in_place) {
+		op->data.in = (char *)call->out + block * (size_t)op->c->rank;
+	}
+	if (in && in_place && !all)
+		op->from = own_block(op, call);
+	if (in && !rc)
+		rc = PMPI_Type_dup(call->in_type, &op->sent);
+	op->data.temp = room;
 	return rc;
 }
 
@@ -140,7 +199,9 @@ static int arrange_reduction(struct qv_mpi_op *op, const struct qv_mpi_call *cal
 static int arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call)
 {
 	op->result = NULL;
-	op->packed = MPI_DATATYPE_NULL;
+	op->packed = op->sent = MPI_DATATYPE_NULL;
+	if (is_exchange(call))
+		return arrange_exchange(op, call);
 	if (call->coll == QV_COLL_BROADCAST)
 		return arrange_broadcast(op, call);
 	if (call->coll != QV_COLL_BARRIER)

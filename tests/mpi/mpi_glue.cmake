@@ -9,7 +9,7 @@ function(qv_add_mpi_program program library compiler)
 endfunction()
 
 set(glue_sources mpi_glue_main.c mpi_glue_call.c mpi_glue_values.c mpi_glue_forms.c mpi_glue_cases.c
-	mpi_glue_move.c)
+	mpi_glue_move.c mpi_glue_exchange.c)
 
 # glue_test(NAME MPI RANKS LABELS CASES...)
 function(glue_test name mpi ranks labels)
@@ -18,7 +18,7 @@ function(glue_test name mpi ranks labels)
 		${CMAKE_BINARY_DIR} ${mpi} ${ranks} ${case_seconds} ${ARGN})
 endfunction()
 
-set(glue_cases values forms overlap persistent user comms errors through move trial late)
+set(glue_cases values forms overlap persistent user comms errors through move exchange trial late)
 if(TARGET quiver_mpi_ompi)
 	qv_add_mpi_program(mpi_glue_ompi quiver_mpi_ompi ${QV_OMPI_COMPILER} ${glue_sources})
 	foreach(mpi plain shm)
@@ -38,7 +38,7 @@ endif()
 if(TARGET quiver_mpi_mpich)
 	qv_add_mpi_program(mpi_glue_mpich quiver_mpi_mpich ${QV_MPICH_COMPILER} ${glue_sources})
 	# Debian's MPICH does not judge arguments.
-	glue_test(all mpich 2 mpi values forms overlap user comms through move trial late)
+	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange trial late)
 else()
 	qv_add_test(NAME mpi.glue_all.mpich_np2 LABELS mpi COMMAND sh -c
 		"echo 'no MPICH (mpich, libmpich-dev) at configure time'; exit 77")
@@ -72,7 +72,7 @@ endif()
 
 # The suite, and Debian's programs, with the library preloaded.
 set(preload "reduce=binomial,allreduce=butterfly,reduce_scatter=butterfly")
-string(APPEND preload ",barrier=dissemination,broadcast=binomial")
+string(APPEND preload ",barrier=dissemination,broadcast=binomial,allgather=hypercube,alltoall=mesh2")
 # preload_test(NAME CORE RANKS LABELS SCRIPT CASES...)
 function(preload_test name core ranks labels script)
 	qv_add_test(NAME mpi.preload_${name}.${core}_np${ranks} LABELS ${labels} SERIAL

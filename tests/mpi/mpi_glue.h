@@ -86,6 +86,7 @@ void glue_comms(void);
 void glue_errors(void);
 void glue_through(void);
 void glue_move(void);
+void glue_exchange(void);
 void glue_trial(void);
 void glue_late(void);
 

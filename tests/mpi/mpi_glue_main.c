@@ -15,19 +15,11 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{"values", glue_values},
-	{"sizes", glue_sizes},
-	{"big", glue_big},
-	{"forms", glue_forms},
-	{"overlap", glue_overlap},
-	{"user", glue_user},
-	{"persistent", glue_persistent},
-	{"comms", glue_comms},
-	{"errors", glue_errors},
-	{"through", glue_through},
-	{"move", glue_move},
-	{"trial", glue_trial},
-	{"late", glue_late},
+	{"values", glue_values},         {"sizes", glue_sizes},     {"big", glue_big},
+	{"forms", glue_forms},           {"overlap", glue_overlap}, {"user", glue_user},
+	{"persistent", glue_persistent}, {"comms", glue_comms},     {"errors", glue_errors},
+	{"through", glue_through},       {"move", glue_move},       {"exchange", glue_exchange},
+	{"trial", glue_trial},           {"late", glue_late},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
