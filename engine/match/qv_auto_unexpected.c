@@ -27,9 +27,12 @@
 #define CROWDED_MANY 44
 #define WARY_MIN     4
 #define WARY_MAX     128
-/* Searches in a tick times messages: walking the list in order costs less than an index; more. */
-#define SELDOM 160
+/* Searches in a tick, on average, times messages: walking the list in order costs less than an
+ * index; more. */
+#define SELDOM 200
 #define OFTEN  640
+/* Such averages are over about so many ticks: searches of few receives come in clusters. */
+#define AVERAGED 8
 /* Appends after which the indexes are those that the traffic needs. */
 #define SETTLED       256
 #define FAR_MANY      40
@@ -65,7 +68,8 @@ static int prepare_index(struct qv_auto *a, struct qv_line *q, int i, uint64_t i
 	qv_index_set_class(ix, ignore, src == QV_SRC_ANY);
 	ix->used = q->tail;
 	ix->debt = 0;
-	ix->served = SELDOM; /* not before it has been there for a tick */
+	/* Twice what it must be: an index shows in some ticks that it is not needed. */
+	ix->served = (uint16_t)(2 * AVERAGED * SELDOM / (qv_line_len(q) + 1));
 	ix->calm = 0;
 	ix->wary = WARY_MIN;
 	return qv_index_reserve(ix, QV_UNEXPECTED, &a->base.mem, qv_line_len(q) + QV_TICK);
@@ -337,7 +341,8 @@ static int is_no_index(const struct qv_line *q, const struct qv_index *ix)
 	uint32_t n = qv_line_len(q);
 
 	return (n <= QV_ORDER_MAX && ix->crowded > CROWDED_MANY) ||
-	       (n <= QV_ORDER_LONG && ix->crowded > CROWDED_FEW && ix->served * n < SELDOM);
+	       (n <= QV_ORDER_LONG && ix->crowded > CROWDED_FEW &&
+		ix->served * n < AVERAGED * SELDOM);
 }
 
 void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
@@ -346,7 +351,8 @@ void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 		q->tolerance = q->tolerance < TOLERANCE_MAX ? q->tolerance + 2 : TOLERANCE_MAX;
 		return;
 	}
-	if (qv_line_len(q) > QV_ORDER_MAX && (uint64_t)q->far * qv_line_len(q) > OFTEN)
+	q->walked += q->far * (uint64_t)qv_line_len(q) - q->walked / AVERAGED;
+	if (qv_line_len(q) > QV_ORDER_MAX && q->walked > AVERAGED * OFTEN)
 		q->order_pays = 0;
 	q->far = 0;
 	for (int i = 0; i < QV_N_VIEWS; i++) {
@@ -366,7 +372,7 @@ void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 			   : ix->calm < WARY_MAX     ? ix->calm + 1
 						     : WARY_MAX;
 		ix->crowded = 0;
-		ix->served = 0;
+		ix->served -= (uint16_t)(ix->served / AVERAGED);
 		if (others && (is_idle(q, ix) || is_spare(q, ix, others))) {
 			qv_index_clear(ix);
 			qv_line_set_active(q, q->active & ~(1u << i));
