@@ -63,11 +63,6 @@ check_preload()
 over_quiver()
 {
 	local core=$1 ranks=$2 seconds=$3
-	if [ "$core" = plain ]; then
-		shift
-		over_default "$@"
-		return
-	fi
 	[ "$core" != split ] || core=auto
 	shift 3
 	if is_asan; then
@@ -77,6 +72,10 @@ over_quiver()
 		# Both run-time libraries write to one place: the one that starts last names it.
 		export UBSAN_OPTIONS=print_stacktrace=1:log_path=$run_dir/asan
 		set -- -x ASAN_OPTIONS -x LSAN_OPTIONS -x UBSAN_OPTIONS "$@"
+	fi
+	if [ "$core" = plain ]; then
+		over_default "$ranks" "$seconds" "$@"
+		return
 	fi
 	timeout -k 5 $((seconds + 15)) "$here/../../scripts/mpirun-quiver" --core "$core" \
 		--build "$build" --timeout "$seconds" -np "$ranks" "${quiver_options[@]}" \

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # mpi_run_glue.sh BUILD MPI RANKS SECONDS CASE... - libquiver-mpi's answers against the MPI's own.
-# MPI is plain (Open MPI as it is), mpich, or one of quiver's cores, auto or split (Open MPI over
+# MPI is mpich, plain (Open MPI as it is), or one of quiver's cores, auto or split (Open MPI over
 # quiver).
 build=$1 mpi=$2 core=$2 ranks=$3 seconds=$4
 shift 4
@@ -9,9 +9,6 @@ shift 4
 
 export QUIVER_MPI_STATS=1
 case $mpi in
-plain)
-	over_default "$ranks" "$seconds" -x QUIVER_MPI_STATS "$build/bin/mpi_glue_ompi" "$@"
-	;;
 mpich)
 	need mpirun.mpich mpich
 	timeout -k 5 "$seconds" mpirun.mpich -np "$ranks" "$build/bin/mpi_glue_mpich" "$@"
