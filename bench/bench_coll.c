@@ -59,9 +59,11 @@ static int own_option(void *ctx, int argc, char **argv, int *i)
 
 static void choose_impls(struct options *o)
 {
-	static const char *const all[] = {"mpi",    "auto",     "binomial",  "butterfly",
-					  "ring",   "radix",    "segmented", "clairvoyant",
-					  "direct", "pipeline", "redirect"};
+	static const char *const all[] = {"mpi",    "auto",      "binomial",  "butterfly",
+					  "ring",   "radix",     "segmented", "clairvoyant",
+					  "direct", "pipeline",  "redirect",  "dissemination",
+					  "prefix", "kprefix",   "kshift",    "mesh2",
+					  "mesh3",  "hypercube", "hybrid"};
 	static const char *const quick[] = {"mpi", "auto", "binomial", "segmented"};
 	const size_t n =
 		o->common.quick ? sizeof(quick) / sizeof(*quick) : sizeof(all) / sizeof(*all);

@@ -11,7 +11,7 @@
 
 #include "qv_bench.h"
 
-#define QV_BL_IMPLS 16
+#define QV_BL_IMPLS 32
 #define QV_BL_CASES 256
 
 enum qv_bl_operation {
@@ -20,6 +20,8 @@ enum qv_bl_operation {
 	QV_BL_REDUCE_SCATTER,
 	QV_BL_BARRIER,
 	QV_BL_BROADCAST,
+	QV_BL_ALLGATHER,  /* bytes of all blocks together */
+	QV_BL_ALLTOALL,   /* the same, of one rank */
 	QV_BL_IREDUCE,    /* MPI_Ireduce, work, MPI_Wait */
 	QV_BL_IALLREDUCE, /* the same */
 	QV_BL_PAIR,       /* pairs of ranks, all at once: one message, and combining it */

@@ -19,7 +19,7 @@ static int doubles(const struct qv_bl_case *c)
 	return (int)(c->bytes / (long)sizeof(double));
 }
 
-/* As many doubles per rank, of those that scatter: a vector of about the length. */
+/* As many doubles per rank, of those with a block for each: a vector of about the length. */
 static int per_rank(const struct qv_bl_rank *r, const struct qv_bl_case *c)
 {
 	const int n = doubles(c) / r->ranks;
@@ -70,6 +70,14 @@ void qv_bl_call(struct qv_bl_rank *r, const struct qv_bl_case *c, double work)
 					 MPI_COMM_WORLD);
 		break;
 	case QV_BL_BROADCAST: MPI_Bcast(r->out, doubles(c), MPI_DOUBLE, 0, MPI_COMM_WORLD); break;
+	case QV_BL_ALLGATHER:
+		MPI_Allgather(r->in, per_rank(r, c), MPI_DOUBLE, r->out, per_rank(r, c), MPI_DOUBLE,
+			      MPI_COMM_WORLD);
+		break;
+	case QV_BL_ALLTOALL:
+		MPI_Alltoall(r->in, per_rank(r, c), MPI_DOUBLE, r->out, per_rank(r, c), MPI_DOUBLE,
+			     MPI_COMM_WORLD);
+		break;
 	case QV_BL_BARRIER: MPI_Barrier(MPI_COMM_WORLD); break;
 	default:
 		start(r, c, &request);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const char *const operations[QV_BL_OPERATIONS] = {
-	"reduce",    "allreduce", "reduce_scatter", "barrier",
-	"broadcast", "ireduce",   "iallreduce",     "pair",
+	"reduce",    "allreduce", "reduce_scatter", "barrier",    "broadcast",
+	"allgather", "alltoall",  "ireduce",        "iallreduce", "pair",
 };
 
 const char *qv_bl_operation_name(enum qv_bl_operation operation)
