@@ -95,7 +95,7 @@ static void self(void **state)
 
 	for (size_t c = 0; c < sizeof(self_cases) / sizeof(self_cases[0]); c++) {
 		snprintf(arguments, sizeof(arguments),
-			 "--impl 'shm,quiver+shm,quiver+net' --filter '%s' --rounds 2 "
+			 "--impl 'shm,quiver+shm,quiver+tcp' --filter '%s' --rounds 2 "
 			 "--block-ms 1 --json '%s'",
 			 self_cases[c], json_file);
 		assert_int_equal(run(arguments), 0);
@@ -104,7 +104,7 @@ static void self(void **state)
 		assert_int_equal(json_array_size(json_object_get(root, "rows")), 3);
 		check_row(json_object_get(root, "rows"), self_cases[c], "shm");
 		check_row(json_object_get(root, "rows"), self_cases[c], "quiver+shm");
-		check_row(json_object_get(root, "rows"), self_cases[c], "quiver+net");
+		check_row(json_object_get(root, "rows"), self_cases[c], "quiver+tcp");
 		json_decref(root);
 	}
 	assert_int_not_equal(run("--impl shm --filter prq/middle/3"), 0);

@@ -56,8 +56,9 @@ void qv_proto_say_leaving(struct qv_proto *p)
 	for (uint32_t i = 0; i < p->npeers; i++) {
 		struct qv_peer *peer = p->peers[i];
 
-		if (must_answer(peer))
-			qv_tx_control(peer, QV_PKT_PING, QV_PING_LEAVING, NULL, 0);
+		if (must_answer(peer) &&
+		    !qv_tx_control(peer, QV_PKT_PING, QV_PING_LEAVING, NULL, 0))
+			peer->asked = true;
 	}
 }
 
@@ -77,7 +78,8 @@ void qv_peer_on_ping(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 	if (pkt->hdr.arg != QV_PING_LEAVING)
 		return; /* that it came is all */
 	peer->leaving = true;
-	qv_tx_control(peer, QV_PKT_PONG, 0, NULL, 0);
+	if (!peer->asked) /* else that tells it as much, and it may be gone by now */
+		qv_tx_control(peer, QV_PKT_PONG, 0, NULL, 0);
 }
 
 void qv_peer_on_pong(struct qv_peer *peer)

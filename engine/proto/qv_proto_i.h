@@ -143,6 +143,7 @@ struct qv_peer {
 	bool hello_sent, failed, listed;
 	bool greeting;      /* our first word is with the transport: nothing goes behind it yet */
 	bool crossed;       /* it speaks over another transport: what it exposes cannot be read */
+	bool asked;         /* we close, and have asked it for an answer */
 	bool leaving;       /* it closes, or has answered that it got all when we close */
 	const char *doom;   /* why it will be given up: qv_peer_doom */
 	uint64_t doomed_at; /* by the clock of qv_proto_tick, 0: not since a tick */
