@@ -209,6 +209,8 @@ QV_APART int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct
 QV_APART int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 QV_APART int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 QV_APART struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src);
+/* The same where the short ways end; NULL: a miss, counted. */
+QV_APART struct qv_recv *qv_auto_arrive_other(struct qv_auto *a, uint64_t tag, uint32_t src);
 QV_APART int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg);
 QV_APART int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv);
 QV_APART int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv);
@@ -315,89 +317,5 @@ uint64_t **qv_line_collect(struct qv_auto *a, const struct qv_line *q);
 void qv_line_collect_done(struct qv_auto *a, const struct qv_line *q, uint64_t **v);
 /* Call fn for each entry, in no order. */
 void qv_line_each(const struct qv_line *q, void (*fn)(void *ctx, uint64_t *e), void *ctx);
-
-/* qv_auto_fill.c, qv_auto_posted.c: the posted queue in HASH. */
-
-int qv_posted_fill(struct qv_auto *a, struct qv_line *q);
-int qv_posted_insert(struct qv_auto *a, struct qv_line *q, uint64_t *e);
-/* Whether ix, which is in use, is where such a receive goes. */
-QV_INLINE int qv_posted_takes(const struct qv_index *ix, uint64_t ignore, uint32_t src)
-{
-	uint32_t named = 0u - (src < QV_SRC_ANY);
-
-	return (((ignore ^ ~ix->keep) & (ix->keep | (uint64_t)(int64_t)ix->strict)) |
-		((named ^ ix->src_keep) & (ix->src_keep | (uint32_t)ix->strict))) == 0;
-}
-
-/* Where in `home` receives of this class are. */
-QV_INLINE uint32_t qv_home_of(uint64_t ignore, uint32_t src)
-{
-	uint32_t mask = (uint32_t)ignore ^ (uint32_t)(ignore >> 32);
-
-	return (mask * 0x9e3779b1u >> 28) ^ (src == QV_SRC_ANY);
-}
-
-/* Where a receive goes and is: NULL if its class has no index. */
-struct qv_index *qv_posted_class(struct qv_line *q, uint64_t ignore, uint32_t src);
-/* A wide index has not paid: wait longer before the next. */
-void qv_posted_keep_apart(struct qv_line *q);
-/* Receives that share a key in the wide index are too many: index each class by itself. */
-void qv_posted_split(struct qv_auto *a, struct qv_line *q);
-void qv_posted_find(struct qv_line *q, uint64_t tag, uint32_t src, struct qv_found *f);
-
-/* So many receives that did not fit, met in the wide index in a tick, cost what others would. */
-#define QV_STRAYED_MANY 192
-
-/* The same, since the last tick, has cost what indexing anew would. */
-QV_INLINE int qv_posted_is_astray(const struct qv_line *q)
-{
-	return q->strayed > QV_STRAYED_MANY + 3 * (uint64_t)qv_line_len(q);
-}
-/* Take f->e out of its index; the caller counts. */
-void qv_posted_remove(struct qv_line *q, const struct qv_found *f);
-void qv_posted_upkeep(struct qv_auto *a, struct qv_line *q);
-
-/*
- * qv_auto_order.c: a list of all unexpected messages in order, for a short queue in HASH: to walk
- * it for receives without an index costs less than an index.
- */
-
-/* The list is there, or could be made, and is worth walking. */
-int qv_order_is_on(struct qv_auto *a, struct qv_line *q);
-void qv_order_drop(struct qv_line *q);
-uint64_t *qv_order_find(struct qv_line *q, uint64_t tag, uint64_t ignore, uint32_t src);
-
-/* Up to so many messages if receives use it often, or seldom. */
-#define QV_ORDER_MAX  24
-#define QV_ORDER_LONG 128
-
-/* A ring of the messages' links, closed by q->order. */
-QV_INLINE void qv_order_join(struct qv_line *q, uint64_t *e)
-{
-	uint64_t *links = e + QV_MSG_ORDER, *newest = qv_entry(q->order[QV_OLDER]);
-
-	links[QV_YOUNGER] = (uintptr_t)q->order;
-	links[QV_OLDER] = (uintptr_t)newest;
-	newest[QV_YOUNGER] = (uintptr_t)links;
-	q->order[QV_OLDER] = (uintptr_t)links;
-}
-
-QV_INLINE void qv_order_leave(const uint64_t *e)
-{
-	const uint64_t *links = e + QV_MSG_ORDER;
-
-	qv_entry(links[QV_YOUNGER])[QV_OLDER] = links[QV_OLDER];
-	qv_entry(links[QV_OLDER])[QV_YOUNGER] = links[QV_YOUNGER];
-}
-
-/* qv_auto_unexpected.c: the unexpected queue in HASH. */
-
-int qv_unexpected_fill(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint32_t src);
-void qv_unexpected_insert(struct qv_auto *a, struct qv_line *q, uint64_t *e);
-void qv_unexpected_find(struct qv_auto *a, struct qv_line *q, uint64_t tag, uint64_t ignore,
-			uint32_t src, struct qv_found *f);
-/* Take f->e out of all indexes and the log; the caller counts. */
-void qv_unexpected_remove(struct qv_line *q, const struct qv_found *f);
-void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q);
 
 #endif /* QV_AUTO_H */

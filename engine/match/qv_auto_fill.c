@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_auto_fill.c - structure "auto": the posted queue goes from LIST to HASH: which indexes. */
-#include "match/qv_auto.h"
+#include "match/qv_auto_hash.h"
 
 /* A mixture of classes soon shows. */
 #define SAMPLE 64

@@ -8,7 +8,7 @@
  * traffic which needs the index pays for a vanishing number of trials, and halve while LIST is
  * calm.
  */
-#include "match/qv_auto.h"
+#include "match/qv_auto_hash.h"
 
 #define PATIENCE_MIN 1024
 #define PATIENCE_MAX (UINT64_C(1) << 26)

@@ -9,7 +9,7 @@
 #ifndef QV_AUTO_PATH_H
 #define QV_AUTO_PATH_H
 
-#include "match/qv_auto.h"
+#include "match/qv_auto_hash.h"
 
 /* Source and flags of a receive in one word: a plain receive from src has the value src. */
 QV_INLINE uint64_t recv_word(const struct qv_recv *r)

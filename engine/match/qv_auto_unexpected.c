@@ -11,40 +11,17 @@
  *   the log, which is built when the queue is short or when searches without it cost too much;
  *   all messages.
  */
-#include "match/qv_auto.h"
+#include "match/qv_auto_hash.h"
 
 /* Up to here the log is as good as an index, and cheaper to build. */
 #define SHORT 4
 /* Steps in the index of a wider class: in one search, and in all since the last tick but few. */
 #define WIDER_STEPS 32
 #define WIDER_DEBT  256
-/*
- * Where an index of a wider class has hardly two messages of a key, in the last ticks, a narrower
- * one costs more than it saves. So few insertions in a tick may meet a bucket in use; so many ticks
- * it takes, twice as many each time that the narrower index had to come back.
- */
-#define CROWDED_FEW  12
-#define CROWDED_MANY 44
-#define WARY_MIN     4
-#define WARY_MAX     128
-/* Searches in a tick, on average, times messages: walking the list in order costs less than an
- * index; more. */
-#define SELDOM 200
-#define OFTEN  640
-/* Such averages are over about so many ticks: searches of few receives come in clusters. */
-#define AVERAGED 8
-/* Appends after which the indexes are those that the traffic needs. */
-#define SETTLED       256
-#define FAR_MANY      40
-#define MANY_INDEXES  3
-#define TOLERANCE_MAX 4
 /* Places of a ring that is not kept beside several indexes. */
 #define RING_BIG 65536
-/* Appends without a search until an index or the log goes. */
-#define IDLE_INDEX 2048
-#define IDLE_LOG   1024
 
-static void drop_log(struct qv_line *q)
+void qv_unexpected_drop_log(struct qv_line *q)
 {
 	qv_vlist_clear(&q->log);
 	qv_line_set_active(q, q->active & ~QV_LOG_ACTIVE);
@@ -58,7 +35,7 @@ void qv_unexpected_insert(struct qv_auto *a, struct qv_line *q, uint64_t *e)
 		qv_order_join(q, e);
 	/* A log that lacks an entry is of no use; the indexes have it. */
 	if (q->active & QV_LOG_ACTIVE && qv_vlist_append(&q->log, e))
-		drop_log(q);
+		qv_unexpected_drop_log(q);
 }
 
 static int prepare_index(struct qv_auto *a, struct qv_line *q, int i, uint64_t ignore, uint32_t src)
@@ -69,9 +46,9 @@ static int prepare_index(struct qv_auto *a, struct qv_line *q, int i, uint64_t i
 	ix->used = q->tail;
 	ix->debt = 0;
 	/* Twice what it must be: an index shows in some ticks that it is not needed. */
-	ix->served = (uint16_t)(2 * AVERAGED * SELDOM / (qv_line_len(q) + 1));
+	ix->served = (uint16_t)(2 * QV_AVERAGED * QV_SELDOM / (qv_line_len(q) + 1));
 	ix->calm = 0;
-	ix->wary = WARY_MIN;
+	ix->wary = QV_WARY_MIN;
 	return qv_index_reserve(ix, QV_UNEXPECTED, &a->base.mem, qv_line_len(q) + QV_TICK);
 }
 
@@ -127,7 +104,7 @@ static struct qv_index *build_index(struct qv_auto *a, struct qv_line *q, uint64
 		if (!qv_index_is_wider(ix, ignore, src))
 			continue;
 		ix->calm = 0;
-		ix->wary = ix->wary < WARY_MAX / 2 ? ix->wary * 2 : WARY_MAX;
+		ix->wary = ix->wary < QV_WARY_MAX / 2 ? ix->wary * 2 : QV_WARY_MAX;
 	}
 	qv_line_set_active(q, q->active | 1u << i);
 	q->log_debt = 0; /* the index was what the scans wanted */
@@ -302,86 +279,4 @@ void qv_unexpected_remove(struct qv_line *q, const struct qv_found *f)
 		qv_order_leave(f->e);
 	if (q->active & QV_LOG_ACTIVE)
 		qv_vlist_remove(&q->log, f->e);
-}
-
-static int is_idle(const struct qv_line *q, const struct qv_index *ix)
-{
-	return q->tail - ix->used > IDLE_INDEX + 8 * (uint64_t)qv_line_len(q);
-}
-
-/* Whether a wider index among `others` serves ix's class as well. */
-static int is_spare(const struct qv_line *q, const struct qv_index *ix, uint32_t others)
-{
-	for (; others; others &= others - 1) {
-		const struct qv_index *w = &q->ix[__builtin_ctz(others)];
-
-		if (w->calm >= w->wary &&
-		    qv_index_is_wider(w, ~ix->keep, ix->src_keep ? 0 : QV_SRC_ANY))
-			return 1;
-	}
-	return 0;
-}
-
-/* Few messages, and indexes that are many or of little help: walking costs less, even though it may
- * be much. */
-static int is_better_walked(const struct qv_line *q)
-{
-	uint64_t age = q->tail - q->hash_since;
-
-	if (qv_line_len(q) > QV_TOLERANT_LEN)
-		return 0;
-	return (age > SETTLED && q->far >= FAR_MANY) ||
-	       (age > 4 * SETTLED && __builtin_popcount(q->active & QV_INDEXES) >= MANY_INDEXES);
-}
-
-/* The list in order would cost less than the index: messages share keys with others, so that it
- * cannot serve narrower receives, too; and the queue is short, or searches are few. */
-static int is_no_index(const struct qv_line *q, const struct qv_index *ix)
-{
-	uint32_t n = qv_line_len(q);
-
-	return (n <= QV_ORDER_MAX && ix->crowded > CROWDED_MANY) ||
-	       (n <= QV_ORDER_LONG && ix->crowded > CROWDED_FEW &&
-		ix->served * n < AVERAGED * SELDOM);
-}
-
-void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
-{
-	if (is_better_walked(q) && qv_line_to_list(a, q) == QV_OK) {
-		q->tolerance = q->tolerance < TOLERANCE_MAX ? q->tolerance + 2 : TOLERANCE_MAX;
-		return;
-	}
-	q->walked += q->far * (uint64_t)qv_line_len(q) - q->walked / AVERAGED;
-	if (qv_line_len(q) > QV_ORDER_MAX && q->walked > AVERAGED * OFTEN)
-		q->order_pays = 0;
-	q->far = 0;
-	for (int i = 0; i < QV_N_VIEWS; i++) {
-		struct qv_index *ix = &q->ix[i];
-		uint32_t others = q->active & QV_INDEXES & ~(1u << i);
-
-		if (!(q->active >> i & 1))
-			continue;
-		if (others && is_no_index(q, ix)) {
-			qv_index_clear(ix);
-			qv_line_set_active(q, q->active & ~(1u << i));
-			q->order_pays = 1;
-			continue;
-		}
-		ix->debt /= 2;
-		ix->calm = ix->crowded > CROWDED_FEW ? 0
-			   : ix->calm < WARY_MAX     ? ix->calm + 1
-						     : WARY_MAX;
-		ix->crowded = 0;
-		ix->served -= (uint16_t)(ix->served / AVERAGED);
-		if (others && (is_idle(q, ix) || is_spare(q, ix, others))) {
-			qv_index_clear(ix);
-			qv_line_set_active(q, q->active & ~(1u << i));
-			continue;
-		}
-		qv_line_fit_index(a, q, ix, qv_line_len(q) + QV_TICK);
-	}
-	if (q->active & QV_ORDER_ACTIVE && q->tail - q->order_used > IDLE_LOG)
-		qv_order_drop(q);
-	if (q->active & QV_LOG_ACTIVE && q->tail - q->log_used > IDLE_LOG)
-		drop_log(q);
 }

@@ -10,11 +10,13 @@ set(qv_match_sources
 	match/qv_auto_fill.c
 	match/qv_auto_mode.c
 	match/qv_auto_order.c
+	match/qv_auto_other.c
 	match/qv_auto_post.c
 	match/qv_auto_posted.c
 	match/qv_auto_queue.c
 	match/qv_auto_ring.c
 	match/qv_auto_unexpected.c
+	match/qv_auto_upkeep.c
 	match/qv_bins.c
 	match/qv_clu.c
 	match/qv_col.c
