@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * match.cl - exact MPI-ordered matching of a batch: three ways to the same answer.
+ * match.cl - exact MPI-ordered matching of a batch: four ways to the same answer.
  *
  * OpenCL C 1.2, 32-bit atomics, no subgroups. A key is three ulongs: tag, the bits of the tag that
  * are compared, source with the compared bits of the source above it (all or none). keys holds n
- * entries, then m queries; out gets m indexes of entries (or NONE), then the seal.
+ * entries, then m queries; out gets m indexes of entries (or NONE), then the seal, then whether a
+ * work-item gave up (of the index only).
  *
  * Deferred acceptance (Gale and Shapley, McVitie and Wilson): every query proposes to the entries
  * that accept it, oldest first; an entry keeps the oldest query that has proposed, and the one that
  * it drops goes on behind it. The outcome is the only stable matching, which is the sequential one,
  * whatever the order of the proposals: work-items wait for nobody and share only holder[].
- * Its price is long chains of drops where many queries are alike. For these there is the bit
- * matrix: who accepts whom in parallel, then one work-group goes through the queries in order.
+ * A query finds the entries that accept it in a hash table, or where that does not serve by looking
+ * at all. Long chains of drops are the price where many queries are alike. For these there is the
+ * bit matrix: who accepts whom in parallel, then one work-group goes through the queries in order.
  *
  * The seal is the sum of a hash of each pair, and of a number that the host draws for each batch:
  * results that were not written, or not by this launch, or changed on their way, do not fit it.
@@ -98,8 +100,10 @@ __kernel void match_begin(__global uint *out, __global uint *holder, uint n, uin
 		holder[i] = NONE;
 	if (i < m)
 		out[i] = NONE;
-	if (i == 0)
+	if (i == 0) {
 		out[m] = nonce;
+		out[m + 1] = 0;
+	}
 }
 
 __kernel void match_propose(__global const ulong *keys, volatile __global uint *holder, uint n,
@@ -145,12 +149,142 @@ __kernel void match_settle(__global const uint *holder, volatile __global uint *
 		atomic_add(&out[m], seal);
 }
 
+/* ---- the same, with an index -------------------------------------------------------------------
+ */
+/*
+ * Keys with wildcards are of several kinds, one for each mask. Behind the keys there are two ulongs
+ * for each: the bits of the tag, and of the source, that are compared. If the entries have them, an
+ * entry is in the table of its kind, and a query looks in the tables of all. If the queries have
+ * them (posts), an entry is in every table, and a query looks in its own.
+ *
+ * A table is 1 << bits heads of chains, of entries in no order; the links of the entries lie behind
+ * the heads of all tables. The hash is keyed by a secret of the host's, so that nobody can aim at
+ * one chain; keys that are alike share one all the same. So a work-item gives up after `limit`
+ * links, and the batch is then matched in another way.
+ */
+typedef struct {
+	__global const ulong *keys, *masks;
+	volatile __global uint *head;
+	volatile __global uint *next;
+	ulong secret0, secret1;
+	uint n, kinds, posts, bits;
+} index_t;
+
+static ulong mix(ulong a, ulong b)
+{
+	return a * b ^ mul_hi(a, b);
+}
+
+/* The head of the chain of a key in the table of a kind. */
+static uint chain_of(const index_t *ix, key_t k, uint kind)
+{
+	const ulong tag = k.x & ix->masks[2 * kind], src = k.z & ix->masks[2 * kind + 1];
+	const ulong once = mix(tag ^ ix->secret0, src ^ ix->secret1);
+	const ulong twice = mix(once ^ ix->secret1, ix->secret0);
+
+	return (kind << ix->bits) + (uint)(twice >> (64 - ix->bits));
+}
+
+static uint kind_of(const index_t *ix, key_t k)
+{
+	uint i = 0;
+
+	while (i + 1 < ix->kinds && (ix->masks[2 * i] != k.y || ix->masks[2 * i + 1] != k.z >> 32))
+		i++;
+	return i;
+}
+
+/* The oldest entry from `from` on that accepts q, or NONE. */
+static uint oldest(const index_t *ix, key_t q, uint from, uint *links, uint limit)
+{
+	const uint first = ix->posts ? kind_of(ix, q) : 0;
+	const uint last = ix->posts ? first + 1 : ix->kinds;
+	uint best = NONE;
+
+	for (uint kind = first; kind < last; kind++) {
+		const uint at = ix->posts ? kind * ix->n : 0;
+		uint e = ix->head[chain_of(ix, q, kind)];
+
+		for (; e != NONE && *links < limit; ++*links) {
+			if (e >= from && e < best && accepts(get_key(ix->keys, e), q))
+				best = e;
+			e = ix->next[at + e];
+		}
+	}
+	return best;
+}
+
+#define INDEX_PARAMETERS                                                                       \
+	__global const ulong *keys, volatile __global uint *table, ulong secret0, ulong secret1, \
+		uint n, uint m, uint kinds, uint posts, uint bits
+#define INDEX                                                                                  \
+	{                                                                                      \
+		keys, keys + 3 * ((size_t)n + m), table, table + (kinds << bits), secret0, secret1, \
+			n, kinds, posts, bits                                                  \
+	}
+
+__kernel void match_empty(volatile __global uint *table, uint heads)
+{
+	if (get_global_id(0) < heads)
+		table[get_global_id(0)] = NONE;
+}
+
+__kernel void match_index(INDEX_PARAMETERS)
+{
+	const index_t ix = INDEX;
+	const uint e = get_global_id(0);
+	uint first = 0, last = kinds;
+	key_t k;
+
+	if (e >= n)
+		return;
+	k = get_key(keys, e);
+	if (!posts) {
+		first = kind_of(&ix, k);
+		last = first + 1;
+	}
+	for (uint i = first; i < last; i++)
+		ix.next[(posts ? i * n : 0) + e] = atomic_xchg(&ix.head[chain_of(&ix, k, i)], e);
+}
+
+__kernel void match_find(INDEX_PARAMETERS, volatile __global uint *holder,
+			 volatile __global uint *out, uint limit)
+{
+	const index_t ix = INDEX;
+	uint query = get_global_id(0), from = 0, links = 0;
+	key_t q;
+
+	if (query >= m)
+		return;
+	q = get_key(keys, n + query);
+	for (;;) {
+		const uint e = oldest(&ix, q, from, &links, limit);
+		uint dropped;
+
+		if (links >= limit) {
+			atomic_or(&out[m + 1], 1);
+			return;
+		}
+		if (e == NONE)
+			return;
+		from = e + 1;
+		dropped = atomic_min(&holder[e], query);
+		if (dropped <= query)
+			continue;
+		if (dropped == NONE)
+			return;
+		query = dropped;
+		q = get_key(keys, n + query);
+	}
+}
+
 /* ---- bit matrix, then in order -----------------------------------------------------------------
  */
-/* Row q of bits: which entries accept query q, 32 to a word. */
+/* Row q of bits: which entries accept query q, 32 to a word. Work-items side by side have queries
+ * side by side and the same entries, which are then read once for all. */
 __kernel void match_bits(__global const ulong *keys, __global uint *bits, uint n, uint m)
 {
-	const uint word = get_global_id(0), query = get_global_id(1);
+	const uint query = get_global_id(0), word = get_global_id(1);
 	const uint words = (n + 31) / 32, first = word * 32;
 	uint row = 0;
 	key_t q;

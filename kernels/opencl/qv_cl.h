@@ -12,6 +12,8 @@
 #define QV_CL_SLOTS    2
 /* Bytes of one array that a slot takes at a time. */
 #define QV_CL_CHUNK ((size_t)4 << 20)
+/* Launches before a wait. */
+#define QV_CL_LAUNCHES 8
 /* Most work-items of a group. */
 #define QV_CL_GROUP 256u
 
@@ -27,12 +29,12 @@ struct qv_cl_buffer {
  */
 struct qv_cl_slot {
 	qv_cl_queue queue;
-	struct qv_cl_buffer in, out, work, bits;
+	struct qv_cl_buffer in, out, work, bits; /* bits: or the tables of an index */
 	void *host;
 	size_t host_bytes;
 	bool dirty;       /* commands that nobody has waited for may still read the host's memory */
 	qv_cl_event last; /* of the last command under way, NULL: nothing is */
-	qv_cl_event kernels[4]; /* to be timed */
+	qv_cl_event kernels[QV_CL_LAUNCHES]; /* to be timed */
 	unsigned kernels_n;
 	size_t first, count; /* which elements of an array are under way here */
 };
@@ -52,7 +54,9 @@ struct qv_offload_dev {
 	struct qv_cl_slot slot[QV_CL_SLOTS];
 	qv_cl_program match, pack;
 	qv_cl_kernel small, begin, propose, settle, fill_bits, resolve, pieces;
-	size_t small_group, resolve_group, group; /* work-items of a group */
+	qv_cl_kernel empty, index, find;
+	/* work-items of a group */
+	size_t small_group, resolve_group, bits_group, pieces_group, group;
 	uint64_t local_bytes, alloc_bytes;
 	bool float_ok, double_ok; /* IEEE 754 with denormals */
 	struct qv_cl_combine combine[QV_N_TYPES];
@@ -62,6 +66,9 @@ struct qv_offload_dev {
 	bool exact; /* no buffer is larger than it must be */
 	uint64_t kernel_ns;
 	uint32_t nonce;
+	uint64_t secret[2]; /* of the hash */
+	/* So many batches are matched without an index, after one that it did not serve. */
+	uint32_t unindexed, unindexed_next;
 	enum qv_opencl_way force;
 	struct qv_opencl_ways ways;
 	char why[256];
@@ -117,11 +124,37 @@ extern const char qv_cl_text_match[], qv_cl_text_combine[], qv_cl_text_pack[];
 
 /* ---- what the device does --------------------------------------------------------------------
  */
-int qv_cl_match_open(struct qv_offload_dev *dev); /* qv_cl_match.c */
-void qv_cl_match_close(struct qv_offload_dev *dev);
 int qv_cl_match_batch(struct qv_offload_dev *dev, const struct qv_offload_key *entries, uint32_t n,
-		      const struct qv_offload_key *queries, uint32_t m, uint32_t *result);
-/* Batches whose answers are known, all three ways. */
+		      const struct qv_offload_key *queries, uint32_t m,
+		      uint32_t *result); /* qv_cl_match.c */
+
+/* A batch on its way through the device. */
+#define QV_CL_KINDS 8
+struct qv_cl_batch {
+	const struct qv_offload_key *entries, *queries;
+	uint32_t n, m;
+	/* Masks of the keys that have wildcards, as match.cl wants them; none: no index. */
+	uint32_t kinds, posts;
+	uint64_t masks[QV_CL_KINDS][2];
+	uint32_t bits; /* of a table of the index */
+};
+
+/* qv_cl_choose.c: the way of a batch, and what its index needs. */
+enum qv_opencl_way qv_cl_choose(struct qv_offload_dev *dev, struct qv_cl_batch *batch);
+/* The index did not serve: the next best way; and for how long none is tried. */
+enum qv_opencl_way qv_cl_choose_again(struct qv_offload_dev *dev, const struct qv_cl_batch *batch);
+size_t qv_cl_bits_bytes(uint32_t n, uint32_t m);
+size_t qv_cl_table_bytes(const struct qv_cl_batch *batch);
+/* The secret of the hash, drawn. */
+void qv_cl_draw_secret(struct qv_offload_dev *dev);
+
+/* qv_cl_ways.c: the kernels and their launches. */
+int qv_cl_match_open(struct qv_offload_dev *dev);
+void qv_cl_match_close(struct qv_offload_dev *dev);
+int qv_cl_go(struct qv_offload_dev *dev, struct qv_cl_slot *s, enum qv_opencl_way way,
+	     const struct qv_cl_batch *batch);
+
+/* Batches whose answers are known, all ways. */
 int qv_cl_selftest(struct qv_offload_dev *dev);       /* qv_cl_selftest.c */
 void qv_cl_combine_close(struct qv_offload_dev *dev); /* qv_cl_combine.c */
 int qv_cl_combines(const struct qv_offload_dev *dev, enum qv_op op, enum qv_type type);

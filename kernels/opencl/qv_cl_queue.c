@@ -106,8 +106,9 @@ int qv_cl_launch(struct qv_offload_dev *dev, struct qv_cl_slot *slot, qv_cl_kern
 {
 	const size_t all[2] = {(global[0] + group - 1) / group * group, global[1]};
 	const size_t local[2] = {group, 1};
-	qv_cl_event *event =
-		dev->profile && slot->kernels_n < 4 ? &slot->kernels[slot->kernels_n] : NULL;
+	qv_cl_event *event = dev->profile && slot->kernels_n < QV_CL_LAUNCHES
+				     ? &slot->kernels[slot->kernels_n]
+				     : NULL;
 	const int32_t err = dev->cl.EnqueueNDRangeKernel(slot->queue, kernel, global[1] > 1 ? 2 : 1,
 							 NULL, all, local, 0, NULL, event);
 

@@ -56,11 +56,11 @@ int qv_cl_selftest(struct qv_offload_dev *dev)
 	uint64_t state = 1;
 	int err = QV_OK;
 
-	for (uint32_t round = 0; round < 6 && !err; round++) {
-		fill(entries, KEYS, round < 3 ? 9 : 1, round < 3, &state);
-		fill(queries, KEYS, round < 3 ? 9 : 1, false, &state);
+	for (uint32_t round = 0; round < 8 && !err; round++) {
+		fill(entries, KEYS, round < 4 ? 9 : 1, round < 4, &state);
+		fill(queries, KEYS, round < 4 ? 9 : 1, false, &state);
 		expect(entries, queries, KEYS, expected);
-		dev->force = QV_OPENCL_SMALL + round % 3;
+		dev->force = QV_OPENCL_SMALL + round % 4;
 		err = qv_cl_match_batch(dev, entries, KEYS, queries, KEYS, result);
 		if (!err && memcmp(result, expected, sizeof(result)))
 			err = qv_cl_wrong(dev, QV_EIO,

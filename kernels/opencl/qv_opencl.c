@@ -107,6 +107,7 @@ static int opencl_open(const struct qv_offload_config *config, struct qv_offload
 	dev->timeout_ms = config->timeout_ms ? config->timeout_ms : DEFAULT_TIMEOUT_MS;
 	dev->profile = config->profile;
 	qv_combine_open(QV_ISA_SCALAR, &dev->cpu);
+	qv_cl_draw_secret(dev);
 	err = qv_cl_load(&dev->cl, config->library, dev->why, sizeof(dev->why));
 	if (!err)
 		err = qv_cl_find(&dev->cl, config, &dev->id, &dev->caps, dev->why,
@@ -147,6 +148,12 @@ static uint64_t opencl_kernel_ns(const struct qv_offload_dev *dev)
 void qv_opencl_force(struct qv_offload_dev *dev, enum qv_opencl_way way)
 {
 	dev->force = way;
+}
+
+void qv_opencl_secret(struct qv_offload_dev *dev, const uint64_t secret[2])
+{
+	memcpy(dev->secret, secret, sizeof(dev->secret));
+	dev->unindexed = dev->unindexed_next = 0;
 }
 
 void qv_opencl_exact(struct qv_offload_dev *dev)

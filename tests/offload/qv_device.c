@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_device.c - batches on a device against their answers. */
+#include "qv_cl_hash.h"
 #include "qv_device.h"
 
 #include <stdlib.h>
@@ -63,9 +64,9 @@ int qv_device_match(struct qv_offload_dev *dev, const struct qv_offload_key *ent
 int qv_device_corpus_match(struct qv_offload_dev *dev, const char *file)
 {
 	static const char *const names[] = {"corpus", "corpus, small", "corpus, large",
-					    "corpus, bits"};
-	const int last = ops == &qv_opencl_ops ? QV_OPENCL_BITS : QV_OPENCL_AUTO;
-	struct qv_opencl_ways ways = {0, 0, 0};
+					    "corpus, bits", "corpus, index"};
+	const int last = ops == &qv_opencl_ops ? QV_OPENCL_INDEX : QV_OPENCL_AUTO;
+	struct qv_opencl_ways ways = {0, 0, 0, 0, 0};
 	struct qv_vec_match v;
 	struct qv_vectors all;
 	int wrong = 0;
@@ -82,11 +83,14 @@ int qv_device_corpus_match(struct qv_offload_dev *dev, const char *file)
 	force(dev, QV_OPENCL_AUTO);
 	if (last != QV_OPENCL_AUTO)
 		qv_opencl_count(dev, &ways);
-	printf("match: %u batches of the corpus, %llu small, %llu large, %llu bits: %d wrong\n",
+	printf("match: %u batches of the corpus, %llu small, %llu large, %llu bits, %llu index (%llu "
+	       "gave up): %d wrong\n",
 	       all.matches, (unsigned long long)ways.small, (unsigned long long)ways.large,
-	       (unsigned long long)ways.bits, wrong);
+	       (unsigned long long)ways.bits, (unsigned long long)ways.index,
+	       (unsigned long long)ways.again, wrong);
 	qv_vec_close(&all);
-	if (last != QV_OPENCL_AUTO && (!ways.small || !ways.large || !ways.bits)) {
+	if (last != QV_OPENCL_AUTO &&
+	    (!ways.small || !ways.large || !ways.bits || !ways.index)) {
 		fprintf(stderr, "wrong: a way was never gone\n");
 		wrong++;
 	}
@@ -111,7 +115,7 @@ int qv_device_random(struct qv_offload_dev *dev, long batches, uint32_t limit, u
 
 		qv_vec_draw(&rnd, (r >> 40) % QV_VEC_KINDS, entries, n, queries, m);
 		qv_vec_match(entries, n, queries, m, taken, expected);
-		force(dev, (r >> 50) % 4);
+		force(dev, (r >> 50) % QV_OPENCL_WAYS);
 		wrong += qv_device_match(dev, entries, n, queries, m, expected, "random");
 	}
 	force(dev, QV_OPENCL_AUTO);
@@ -121,5 +125,51 @@ int qv_device_random(struct qv_offload_dev *dev, long batches, uint32_t limit, u
 	free(queries);
 	free(expected);
 	free(taken);
+	return wrong;
+}
+
+/* ---- flood ----------------------------------------------------------------------------------- */
+#define FLOOD 2000 /* keys; their table has 4096 chains */
+
+/* How many batches of these keys were given up by the index. */
+static uint64_t gave_up(struct qv_offload_dev *dev, const struct qv_offload_key *keys, int *wrong,
+			uint64_t *indexed)
+{
+	struct qv_opencl_ways before, after;
+	uint32_t expected[FLOOD];
+
+	for (uint32_t i = 0; i < FLOOD; i++)
+		expected[i] = i;
+	qv_opencl_count(dev, &before);
+	*wrong += qv_device_match(dev, keys, FLOOD, keys, FLOOD, expected, "flood");
+	qv_opencl_count(dev, &after);
+	*indexed = after.index - before.index;
+	return after.again - before.again;
+}
+
+int qv_device_flood(struct qv_offload_dev *dev)
+{
+	static const uint64_t known[2] = {0x123456789abcdef1u, 0xfedcba9876543217u};
+	static const uint64_t other[2] = {0x0f1e2d3c4b5a6977u, 0x8796a5b4c3d2e1f5u};
+	static struct qv_offload_key keys[FLOOD];
+	uint64_t indexed;
+	int wrong = 0;
+
+	for (uint64_t tag = 0, n = 0; n < FLOOD; tag++)
+		if (qv_cl_hash(known, tag, 1) >> (64 - 12) == 0)
+			keys[n++] = (struct qv_offload_key){.tag = tag, .src = 1};
+	/* The secret of this device, which nobody knows. */
+	wrong += gave_up(dev, keys, &wrong, &indexed) != 0 || indexed != 1;
+	qv_opencl_secret(dev, other);
+	wrong += gave_up(dev, keys, &wrong, &indexed) != 0 || indexed != 1;
+	/* In one chain: right all the same. Then none is tried, for 1 batch, for 2. */
+	qv_opencl_secret(dev, known);
+	wrong += gave_up(dev, keys, &wrong, &indexed) != 1 || indexed != 1;
+	for (int i = 1; i < 3; i++) {
+		for (int batch = 0; batch < i; batch++)
+			wrong += gave_up(dev, keys, &wrong, &indexed) != 0 || indexed != 0;
+		wrong += gave_up(dev, keys, &wrong, &indexed) != 1 || indexed != 1;
+	}
+	printf("flood: %d keys in one chain, and spread by a secret: %d wrong\n", FLOOD, wrong);
 	return wrong;
 }

@@ -23,6 +23,9 @@ int qv_device_corpus_match(struct qv_offload_dev *dev, const char *file);
 int qv_device_corpus_combine(struct qv_offload_dev *dev, const char *file);
 /* Random batches of at most `limit` keys on each side. */
 int qv_device_random(struct qv_offload_dev *dev, long batches, uint32_t limit, uint64_t seed);
+/* Keys that meet in one chain of the index if its secret is known, and spread if it is not; how
+ * long no index is tried after one that did not serve. */
+int qv_device_flood(struct qv_offload_dev *dev);
 /* Every op on every type, lengths around all that the device cuts arrays by; long ones for one pair
  * in `thin`. */
 int qv_device_combine(struct qv_offload_dev *dev, int thin);

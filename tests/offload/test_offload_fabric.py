@@ -41,7 +41,7 @@ class Runner:
             self.wrong += 1
 
 
-# The device is tested first: 6 batches, 12 launches. What comes after them is the program's.
+# The device is tested first: 9 answers, 25 launches. What comes after them is the program's.
 def with_device(r, fake):
     status, text, counters = r.run()
     if counters and counters[0] == "off" and "no device here" in text:
@@ -49,8 +49,8 @@ def with_device(r, fake):
         return False
     r.expect("a device matches", status == 0 and counters and counters[0] == "open" and
              int(counters[1]) > 0 and counters[2] == "0", text)
-    for fault, state in (("build", "off"), ("lost:13", "off"), ("hang:7", "off"),
-                         ("wrong:7", "off")):
+    for fault, state in (("build", "off"), ("lost:26", "off"), ("hang:10", "off"),
+                         ("wrong:10", "off")):
         status, text, counters = r.run(LD_LIBRARY_PATH=fake, QV_FAKE_CL=fault)
         r.expect(f"nothing is lost with {fault}", status == 0 and counters and
                  counters[0] == state and int(counters[2]) > 0, text)

@@ -4,6 +4,7 @@
  *
  *     test_opencl corpus FILE          the vector corpus, every way
  *     test_opencl random N LIMIT SEED  random batches (N times QV_TEST_SCALE)
+ *     test_opencl flood                keys that are made to meet in one chain of the index
  *     test_opencl combine              every op on every type, long arrays
  *     test_opencl pack N               messages packed and unpacked
  * QV_TEST_OPENCL names the library to open, where it is not libOpenCL.so.1. With QV_TEST_EXACT
@@ -40,6 +41,8 @@ int main(int argc, char **argv)
 	else if (argc == 5 && !strcmp(argv[1], "random"))
 		wrong = qv_device_random(dev, scaled(argv[2]), (uint32_t)atol(argv[3]),
 					 (uint64_t)atol(argv[4]));
+	else if (!strcmp(argv[1], "flood"))
+		wrong = qv_device_flood(dev);
 	else if (!strcmp(argv[1], "combine"))
 		wrong = qv_device_combine(dev, 1);
 	else if (argc == 3 && !strcmp(argv[1], "pack"))
