@@ -5,10 +5,25 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define FAILURES    3
 #define CHECK_EVERY 64
+
+int qv_offload_parse(const char *text, int *on, int *calibrate, char *why, size_t room)
+{
+	const int is_auto = !strcmp(text, "auto"), is_opencl = !strcmp(text, "opencl");
+
+	if (!is_auto && !is_opencl && strcmp(text, "off")) {
+		snprintf(why, room, "is not %s; known: off opencl auto",
+			 strcmp(text, "xrt") ? "known" : "in this version");
+		return QV_EINVAL;
+	}
+	*on = is_auto || is_opencl;
+	*calibrate = is_auto;
+	return QV_OK;
+}
 
 int qv_offload_create(const struct qv_offload_settings *settings, struct qv_offload **offload)
 {
@@ -142,5 +157,6 @@ int qv_offload_wants(const struct qv_offload *o, size_t messages)
 {
 	return o->stats.state != QV_OFFLOAD_OFF &&
 	       (messages >= o->set.min_batch ||
-		(qv_offload_unknown(o) && messages >= QV_OFFLOAD_AUTO_BATCH));
+		(qv_offload_unknown(o) && o->set.min_batch == SIZE_MAX &&
+		 messages >= QV_OFFLOAD_AUTO_BATCH));
 }

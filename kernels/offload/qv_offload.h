@@ -16,6 +16,9 @@
 
 struct qv_offload;
 
+/* As a limit: the device is not asked for that, and with `calibrate` not tried either. */
+#define QV_OFFLOAD_NEVER (SIZE_MAX - 1)
+
 struct qv_offload_settings {
 	const struct qv_offload_ops *ops;
 	struct qv_offload_config config; /* its strings must live as long as the object */
@@ -27,6 +30,9 @@ struct qv_offload_settings {
 	uint32_t failures;    /* after so many the device is given up; 0: 3 */
 	uint32_t check_every; /* so many batches after the first 16, one is matched by the CPU
 				 as well; 0: 64; 1: all are */
+	/* For tests, instead of measuring: how long `size` messages (bytes 0) or bytes (1) take, in
+	 * us. NULL: it is measured. */
+	void (*measure)(void *context, int bytes, size_t size, double *cpu, double *device);
 	/* One line for the user. warn: not as asked for; else it says what was chosen. */
 	void (*say)(void *context, int warn, const char *text);
 	void *context;
@@ -51,6 +57,14 @@ struct qv_offload_stats {
 	uint64_t wrong;    /* of these: answers that the CPU has proved wrong */
 	uint64_t fallback; /* calls done by the CPU after a failure */
 };
+
+/*
+ * What a user may choose: "off", "opencl", "auto" (an OpenCL device where calibration shows a
+ * gain). text            the setting on, calibrate   out: whether a device is asked at all, and
+ * whether it is measured first why, room       what is wrong with the text, to be put behind it
+ * QV_EINVAL.
+ */
+int qv_offload_parse(const char *text, int *on, int *calibrate, char *why, size_t room);
 
 /* QV_ENOMEM. Opens nothing. */
 int qv_offload_create(const struct qv_offload_settings *settings, struct qv_offload **offload);

@@ -6,6 +6,7 @@
  */
 #include "qv_offload_i.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -68,8 +69,8 @@ static double time_match(struct qv_offload *o, struct qv_match *engine, struct n
 	return now_us() - start;
 }
 
-/* The better of some turns each; cpu and device in turn. */
-static void best_match(struct qv_offload *o, size_t n, double *cpu, double *device)
+/* The better of some turns each; CPU and device in turn. */
+static void measure_match(struct qv_offload *o, size_t n, double *cpu, double *device)
 {
 	struct qv_match *engine = NULL;
 	struct nodes x = {NULL, NULL, NULL, NULL};
@@ -88,24 +89,6 @@ static void best_match(struct qv_offload *o, size_t n, double *cpu, double *devi
 	free_nodes(&x);
 }
 
-/* *cpu and *device: at the largest size that was tried. */
-static size_t find_batch(struct qv_offload *o, double *cpu, double *device, size_t *at)
-{
-	static const size_t sizes[] = {64, 512, 4096, 32768};
-	const size_t n = o->set.ops->caps(o->dev)->is_cpu ? 2 : 4;
-	size_t from = SIZE_MAX;
-
-	for (size_t i = 0; i < n && o->stats.state == QV_OFFLOAD_OPEN; i++) {
-		best_match(o, sizes[i], cpu, device);
-		*at = sizes[i];
-		if (*device > GAIN * *cpu)
-			from = SIZE_MAX;
-		else if (from == SIZE_MAX)
-			from = sizes[i];
-	}
-	return from;
-}
-
 /* ---- combine --------------------------------------------------------------------------------- */
 static double time_combine(struct qv_offload *o, const struct qv_combine *combine, float *a,
 			   const float *b, size_t count, int device)
@@ -119,63 +102,100 @@ static double time_combine(struct qv_offload *o, const struct qv_combine *combin
 	return now_us() - start;
 }
 
-static size_t find_bytes(struct qv_offload *o, double *cpu, double *device, size_t *at)
+static void measure_combine(struct qv_offload *o, size_t bytes, double *cpu, double *device)
 {
-	static const size_t sizes[] = {(size_t)64 << 10, (size_t)1 << 20, (size_t)16 << 20};
-	const size_t n = o->set.ops->caps(o->dev)->is_cpu ? 2 : 3;
+	float *a = calloc(1, bytes), *b = calloc(1, bytes);
 	const struct qv_combine *combine;
-	float *a = calloc(1, sizes[n - 1]), *b = calloc(1, sizes[n - 1]);
-	size_t from = SIZE_MAX;
 
+	*cpu = *device = 0;
 	qv_combine_open(QV_ISA_AUTO, &combine);
-	for (size_t i = 0; a && b && i < n && o->stats.state == QV_OFFLOAD_OPEN; i++) {
-		for (int turn = 0; turn < TURNS; turn++) {
-			const size_t count = sizes[i] / sizeof(*a);
-			const double c = time_combine(o, combine, a, b, count, 0);
-			const double d = time_combine(o, combine, a, b, count, 1);
+	for (int turn = 0; a && b && turn < TURNS; turn++) {
+		const size_t count = bytes / sizeof(*a);
+		const double c = time_combine(o, combine, a, b, count, 0);
+		const double d = time_combine(o, combine, a, b, count, 1);
 
-			*cpu = turn && *cpu < c ? *cpu : c;
-			*device = turn && *device < d ? *device : d;
-		}
-		*at = sizes[i];
-		if (*device > GAIN * *cpu)
-			from = SIZE_MAX;
-		else if (from == SIZE_MAX)
-			from = sizes[i];
+		*cpu = turn && *cpu < c ? *cpu : c;
+		*device = turn && *device < d ? *device : d;
 	}
 	free(a);
 	free(b);
-	return from;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
+/* What was found: from which size on the device gains, and the figures of the largest that was
+ * tried. */
+struct found {
+	size_t from, at;
+	double cpu, device;
+};
+
+static void find(struct qv_offload *o, int bytes, struct found *f)
+{
+	static const size_t batches[] = {64, 512, 4096, 32768};
+	static const size_t lengths[] = {(size_t)64 << 10, (size_t)1 << 20, (size_t)16 << 20};
+	const int is_cpu = o->set.ops->caps(o->dev)->is_cpu != 0;
+	const size_t *sizes = bytes ? lengths : batches, n = is_cpu ? 2 : bytes ? 3 : 4;
+
+	for (size_t i = 0; i < n && o->stats.state == QV_OFFLOAD_OPEN; i++) {
+		const uint64_t failed = o->stats.failed;
+
+		f->at = sizes[i];
+		if (o->set.measure)
+			o->set.measure(o->set.context, bytes, sizes[i], &f->cpu, &f->device);
+		else if (bytes)
+			measure_combine(o, sizes[i], &f->cpu, &f->device);
+		else
+			measure_match(o, sizes[i], &f->cpu, &f->device);
+		/* No memory to measure with, or some of it was done by the CPU: no gain is seen. */
+		if (!(f->device > 0) || f->device > GAIN * f->cpu || o->stats.failed != failed)
+			f->from = SIZE_MAX;
+		else if (f->from == SIZE_MAX)
+			f->from = sizes[i];
+	}
+}
+
+/* "12 us for 64 messages, the CPU 3; " */
+static void describe(char *text, size_t room, const struct found *f, const char *what)
+{
+	text[0] = 0;
+	if (f->at)
+		snprintf(text, room, "%.0f us for %zu %s, the CPU %.0f; ", f->device, f->at, what,
+			 f->cpu);
+}
+
 void qv_offload_calibrate(struct qv_offload *o)
 {
-	const size_t batch = o->set.min_batch, bytes = o->set.min_bytes;
-	double cpu[2] = {0, 0}, device[2] = {0, 0};
-	size_t at[2] = {0, 0}, found[2];
-	char name[128];
+	struct found batch = {.from = o->set.min_batch}, bytes = {.from = o->set.min_bytes};
+	const uint32_t check_every = o->set.check_every;
+	char name[128], text[2][128];
+	int matches, combines;
 
 	memcpy(name, o->set.ops->caps(o->dev)->name, sizeof(name));
 	o->set.calibrate = 0;
 	o->set.min_batch = o->set.min_bytes = 1;
-	found[0] = find_batch(o, &cpu[0], &device[0], &at[0]);
-	found[1] = find_bytes(o, &cpu[1], &device[1], &at[1]);
-	o->set.min_batch = batch != SIZE_MAX ? batch : found[0];
-	o->set.min_bytes = bytes != SIZE_MAX ? bytes : found[1];
+	/* What the CPU does to check is not the device's time. */
+	o->set.check_every = UINT32_MAX;
+	o->tried = QV_OFFLOAD_CHECK_FIRST;
+	if (batch.from == SIZE_MAX)
+		find(o, 0, &batch);
+	if (bytes.from == SIZE_MAX)
+		find(o, 1, &bytes);
+	o->set.min_batch = batch.from;
+	o->set.min_bytes = bytes.from;
+	o->set.check_every = check_every;
+	o->tried = 0;
 	if (o->stats.state != QV_OFFLOAD_OPEN)
 		return;
 	o->stats = (struct qv_offload_stats){.state = QV_OFFLOAD_OPEN};
-	o->tried = 0;
-	qv_offload_say(o, 0,
-		       "offload auto: %s takes %.0f us for %zu messages, the CPU %.0f; %.0f us for "
-		       "%zu bytes, the CPU %.0f: %s",
-		       name, device[0], at[0], cpu[0], device[1], at[1], cpu[1],
-		       o->set.min_batch == SIZE_MAX && o->set.min_bytes == SIZE_MAX
-			       ? "the CPU does everything"
-		       : o->set.min_bytes == SIZE_MAX ? "the device matches large batches"
-		       : o->set.min_batch == SIZE_MAX ? "the device combines long arrays"
-						      : "the device does what is large");
-	if (o->set.min_batch == SIZE_MAX && o->set.min_bytes == SIZE_MAX)
+	describe(text[0], sizeof(text[0]), &batch, "messages");
+	describe(text[1], sizeof(text[1]), &bytes, "bytes");
+	matches = batch.from < QV_OFFLOAD_NEVER;
+	combines = bytes.from < QV_OFFLOAD_NEVER;
+	qv_offload_say(o, 0, "offload auto: %s: %s%sthe %s", name, text[0], text[1],
+		       matches && combines ? "device does what is large"
+		       : matches           ? "device matches large batches"
+		       : combines          ? "device combines long arrays"
+					   : "CPU does everything");
+	if (!matches && !combines)
 		qv_offload_give_up(o);
 }

@@ -13,7 +13,8 @@ static int wanted(struct qv_offload *o, enum qv_op op, enum qv_type type, size_t
 	if (o->stats.state == QV_OFFLOAD_OFF || !count || !item || count > PTRDIFF_MAX / item)
 		return 0;
 	if (count * item < o->set.min_bytes &&
-	    !(qv_offload_unknown(o) && count * item >= QV_OFFLOAD_AUTO_BYTES))
+	    !(qv_offload_unknown(o) && o->set.min_bytes == SIZE_MAX &&
+	      count * item >= QV_OFFLOAD_AUTO_BYTES))
 		return 0;
 	if (!qv_offload_ready(o) || count * item < o->set.min_bytes)
 		return 0;

@@ -28,6 +28,9 @@ struct qv_offload {
 #define QV_OFFLOAD_AUTO_BATCH 64
 #define QV_OFFLOAD_AUTO_BYTES ((size_t)64 << 10)
 
+/* So many batches at first are matched by the CPU, too. */
+#define QV_OFFLOAD_CHECK_FIRST 16
+
 /* Limits are to be measured, and have not been yet. */
 static inline int qv_offload_unknown(const struct qv_offload *o)
 {

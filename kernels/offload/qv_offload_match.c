@@ -4,9 +4,6 @@
 
 #include <stdlib.h>
 
-/* So many batches at first are matched by the CPU, too. */
-#define CHECK_FIRST 16
-
 static size_t grown(size_t had, size_t wanted)
 {
 	size_t room = had ? had : 256;
@@ -80,7 +77,7 @@ static int take_messages(struct qv_offload *o, struct qv_match *engine)
 
 static int is_check(const struct qv_offload *o)
 {
-	return o->tried < CHECK_FIRST || o->tried % o->set.check_every == 0;
+	return o->tried < QV_OFFLOAD_CHECK_FIRST || o->tried % o->set.check_every == 0;
 }
 
 /* The queries lie behind n entries already. The answers go to the engine. */
