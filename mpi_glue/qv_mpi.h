@@ -104,6 +104,28 @@ void qv_mpi_combine(void *context, void *dst, const void *a, const void *b, size
 
 struct qv_mpi_call;
 
+/* ---- qv_mpi_offload.c: long arrays combined by a device ---------------------------------------
+ */
+#define QV_MPI_DEVICE_ROOM 128
+
+/* QUIVER_MPI_OFFLOAD and what belongs to it, as rank 0 has them. */
+struct qv_mpi_offload_told {
+	int on, calibrate;
+	unsigned long long min_bytes; /* ULLONG_MAX: not given */
+	char device[QV_MPI_DEVICE_ROOM];
+};
+
+/* From the environment. What is wrong is said, and the CPU combines. */
+void qv_mpi_offload_read(struct qv_mpi_offload_told *told);
+/* In every process, before the first collective. */
+void qv_mpi_offload_begin(const struct qv_mpi_offload_told *told);
+/* As qv_combine_to. */
+void qv_mpi_offload_combine(const struct qv_mpi_reduce *r, void *dst, const void *a, const void *b,
+			    size_t count);
+/* Print the counters of all ranks; collective over MPI_COMM_WORLD. */
+void qv_mpi_offload_report(void);
+void qv_mpi_offload_end(void);
+
 /* ---- qv_mpi_comm.c --------------------------------------------------------------------------- */
 /* One plan of a communicator, held, and the operations that run it. */
 struct qv_mpi_plan {
@@ -308,6 +330,7 @@ struct qv_mpi {
 	bool stats;     /* report at the end */
 	bool crowded;   /* more ranks than cores here: sleep between tests */
 	bool hook_here; /* this MPI runs us from inside of its calls */
+	bool offload;   /* a device may combine */
 	const struct qv_combine *combine;
 	char text[QV_MPI_TEXT_ROOM]; /* QUIVER_MPI_COLL of rank 0 */
 	struct qv_mpi_rules *rules;

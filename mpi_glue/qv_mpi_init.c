@@ -34,6 +34,7 @@ struct qv_mpi qv_mpi = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INIT
 struct told {
 	int off, stats;
 	char coll[QV_MPI_TEXT_ROOM];
+	struct qv_mpi_offload_told offload;
 };
 
 static void read_environment(struct told *told)
@@ -43,6 +44,7 @@ static void read_environment(struct told *told)
 	const char *off = getenv("QUIVER_MPI_OFF");
 
 	told->off = off && *off && strcmp(off, "0") != 0;
+	qv_mpi_offload_read(&told->offload);
 	told->stats = stats && *stats && strcmp(stats, "0") != 0;
 	if (coll && strlen(coll) >= QV_MPI_TEXT_ROOM) {
 		fprintf(stderr,
@@ -106,6 +108,7 @@ static void begin(void)
 		return;
 	memcpy(qv_mpi.text, told.coll, sizeof(qv_mpi.text));
 	qv_mpi.stats = told.stats;
+	qv_mpi_offload_begin(&told.offload);
 	qv_mpi.crowded = is_crowded();
 	share_tags();
 	PMPI_Query_thread(&level);
@@ -142,6 +145,7 @@ QV_API int MPI_Finalize(void)
 		qv_mpi_later_drain(NULL);
 		if (qv_mpi.stats)
 			qv_mpi_report();
+		qv_mpi_offload_end();
 		qv_mpi_persist_close_all();
 		qv_mpi_comm_close_all();
 		qv_mpi_rules_put(qv_mpi.rules);

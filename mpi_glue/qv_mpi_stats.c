@@ -105,11 +105,12 @@ void qv_mpi_report(void)
 	(&by_arrival, &all_by_arrival, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	if (rank)
-		return;
-	fprintf(stderr, "quiver: calls of %d ranks, combined by %s\n", ranks,
-		qv_combine_isa(qv_mpi.combine));
-	for (int name = 0; name < QV_MPI_N_NAMES; name++)
+	if (!rank)
+		fprintf(stderr, "quiver: calls of %d ranks, combined by %s\n", ranks,
+			qv_combine_isa(qv_mpi.combine));
+	if (qv_mpi.offload)
+		qv_mpi_offload_report();
+	for (int name = 0; name < QV_MPI_N_NAMES && !rank; name++)
 		for (int form = 0; form < QV_MPI_N_FORMS; form++)
 			print(name, form, sums[name][form]);
 	if (qv_mpi.network.alpha > 0)

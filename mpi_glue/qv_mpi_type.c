@@ -166,6 +166,8 @@ void qv_mpi_combine(void *context, void *dst, const void *a, const void *b, size
 
 	if (r->local)
 		combine_local(r, dst, a, b, count);
+	else if (qv_mpi.offload)
+		qv_mpi_offload_combine(r, dst, a, b, count);
 	else
 		qv_combine_to(qv_mpi.combine, r->op, r->type, dst, a, b, count);
 }

@@ -35,6 +35,11 @@ if(TARGET quiver_mpi_ompi)
 		glue_test(all ${core} 4 mpi ${glue_cases})
 	endforeach()
 endif()
+if(TARGET quiver_mpi_ompi)
+	qv_add_test(NAME mpi.glue_offload LABELS "mpi;offload" SERIAL TIMEOUT 300
+		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_run_offload.sh ${CMAKE_BINARY_DIR}
+		${CMAKE_BINARY_DIR}/tests/offload/fake)
+endif()
 if(TARGET quiver_mpi_mpich)
 	qv_add_mpi_program(mpi_glue_mpich quiver_mpi_mpich ${QV_MPICH_COMPILER} ${glue_sources})
 	# Debian's MPICH does not judge arguments.
