@@ -22,7 +22,9 @@ static void help(void)
 	printf("usage: quiver bench offload [options]\n\n"
 	       "An OpenCL device beside the CPU, in one run, in turn; every answer is compared.\n\n"
 	       "  match/<unique|same|wild>/<batch>   Mmsg/s: as many messages as posted receives\n"
-	       "  combine/<op>/<type>/<bytes>        MB/s of one array\n\n"
+	       "  post/<unique|same|wild>/<batch>    Mmsg/s: as many receives as unexpected messages\n"
+	       "  combine/<op>/<type>/<bytes>        MB/s of one array\n"
+	       "  pack/<piece>/<bytes>               MB/s: pieces with gaps put together\n\n"
 	       "impl: cpu             the engine (auto), the kernels of the widest ISA\n"
 	       "      opencl          from queues or arrays in memory to the device and back\n"
 	       "      opencl-kernel   what the device says that its kernels took of that\n\n"
@@ -90,8 +92,8 @@ static int open_all(struct qv_bo *bo, const struct options *o, const struct qv_b
 	}
 	bo->array_bytes = 4096;
 	for (size_t i = 0; i < n; i++)
-		if (!cases[i].match && cases[i].size > bo->array_bytes)
-			bo->array_bytes = cases[i].size;
+		if (!cases[i].match && cases[i].size << (cases[i].piece > 0) > bo->array_bytes)
+			bo->array_bytes = cases[i].size << (cases[i].piece > 0);
 	for (int i = 0; i < 4; i++) {
 		bo->arrays[i] = aligned_alloc(4096, bo->array_bytes);
 		if (!bo->arrays[i]) {
@@ -112,6 +114,7 @@ static void close_all(struct qv_bo *bo)
 		bo->ops->close(bo->dev);
 	for (int i = 0; i < 4; i++)
 		free(bo->arrays[i]);
+	free(bo->pieces);
 	qv_bo_nodes_close(bo);
 }
 
@@ -119,8 +122,9 @@ static void close_all(struct qv_bo *bo)
 static double once(struct qv_bo *bo, const struct qv_bo_case *what, enum qv_bo_impl impl,
 		   bool *right)
 {
-	return what->match ? qv_bo_match(bo, what, impl, right)
-			   : qv_bo_combine(bo, what, impl, right);
+	return what->match   ? qv_bo_match(bo, what, impl, right)
+	       : what->piece ? qv_bo_pack(bo, what, impl, right)
+			     : qv_bo_combine(bo, what, impl, right);
 }
 
 /* Million messages or million bytes a second. */
@@ -156,6 +160,8 @@ static void fill(struct qv_bo *bo, const struct qv_bo_case *what, uint64_t seed)
 {
 	if (what->match)
 		qv_bo_match_fill(bo, what, seed);
+	else if (what->piece)
+		qv_bo_pack_fill(bo, what, seed);
 	else
 		qv_bo_combine_fill(bo, what, seed);
 }

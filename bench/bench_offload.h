@@ -14,8 +14,10 @@ enum qv_bo_keys { QV_BO_UNIQUE, QV_BO_SAME, QV_BO_WILD };
 struct qv_bo_case {
 	char name[QV_BENCH_NAME];
 	bool match;
+	bool posts;           /* of match: receives are posted to messages, not the other way */
 	enum qv_bo_keys keys; /* of match */
-	enum qv_op op;        /* of combine */
+	size_t piece;         /* bytes; not 0: pieces are packed */
+	enum qv_op op;        /* else of combine */
 	enum qv_type type;
 	size_t size; /* messages, or bytes */
 };
@@ -38,6 +40,7 @@ struct qv_bo {
 	char *arrays[4]; /* a, b, result, expected */
 	size_t array_bytes;
 	struct qv_bo_nodes *nodes;
+	struct qv_offload_piece *pieces;
 };
 
 int qv_bench_offload(int argc, char **argv);
@@ -54,6 +57,13 @@ void qv_bo_match_fill(struct qv_bo *bo, const struct qv_bo_case *what, uint64_t 
 /* Seconds of one batch; 0 where it failed. *right: the answers are those of a plain search. */
 double qv_bo_match(struct qv_bo *bo, const struct qv_bo_case *what, enum qv_bo_impl impl,
 		   bool *right);
+
+/* ---- bench_offload_pack.c --------------------------------------------------------------------
+ */
+/* Pieces, as far apart as they are long. 0, or -1: no memory. */
+int qv_bo_pack_fill(struct qv_bo *bo, const struct qv_bo_case *what, uint64_t seed);
+double qv_bo_pack(struct qv_bo *bo, const struct qv_bo_case *what, enum qv_bo_impl impl,
+		  bool *right);
 
 /* ---- bench_offload_combine.c ----------------------------------------------------------------- */
 void qv_bo_combine_fill(struct qv_bo *bo, const struct qv_bo_case *what, uint64_t seed);

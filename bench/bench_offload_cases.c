@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* bench_offload_cases.c - `match/<keys>/<batch>` and `combine/<op>/<type>/<bytes>`. */
+/* bench_offload_cases.c - `match|post/<keys>/<batch>` `combine/<op>/<type>/<bytes>`,
+ * `pack/<piece>/<bytes>`. */
 #include "bench_offload.h"
 
 #include <stdlib.h>
@@ -18,6 +19,9 @@ static const struct {
 	{QV_OP_PROD, QV_TYPE_DOUBLE_COMPLEX},
 };
 
+static const size_t pieces[] = {64, 4096};
+static const size_t packed[] = {65536, 1048576, 16777216};
+
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static bool quick_batch(size_t n)
@@ -25,7 +29,7 @@ static bool quick_batch(size_t n)
 	return n == 16 || n == 256 || n == 4096;
 }
 
-static size_t add_match(const struct qv_bench_opts *opts, struct qv_bo_case *out)
+static size_t add_match(const struct qv_bench_opts *opts, bool posts, struct qv_bo_case *out)
 {
 	size_t n = 0;
 
@@ -35,10 +39,12 @@ static size_t add_match(const struct qv_bench_opts *opts, struct qv_bo_case *out
 
 			if (opts->quick && !quick_batch(batches[i]))
 				continue;
-			*c = (struct qv_bo_case){
-				.match = true, .keys = (enum qv_bo_keys)k, .size = batches[i]};
-			snprintf(c->name, sizeof(c->name), "match/%s/%zu", key_names[k],
-				 batches[i]);
+			*c = (struct qv_bo_case){.match = true,
+						 .posts = posts,
+						 .keys = (enum qv_bo_keys)k,
+						 .size = batches[i]};
+			snprintf(c->name, sizeof(c->name), "%s/%s/%zu", posts ? "post" : "match",
+				 key_names[k], batches[i]);
 			n += qv_bench_case_wanted(opts, c->name);
 		}
 	return n;
@@ -63,14 +69,34 @@ static size_t add_combine(const struct qv_bench_opts *opts, struct qv_bo_case *o
 	return n;
 }
 
+static size_t add_pack(const struct qv_bench_opts *opts, struct qv_bo_case *out)
+{
+	size_t n = 0;
+
+	for (size_t p = 0; p < N(pieces); p++)
+		for (size_t i = 0; i < N(packed); i++) {
+			struct qv_bo_case *c = &out[n];
+
+			if (opts->quick && i != 1)
+				continue;
+			*c = (struct qv_bo_case){.piece = pieces[p], .size = packed[i]};
+			snprintf(c->name, sizeof(c->name), "pack/%zu/%zu", pieces[p], packed[i]);
+			n += qv_bench_case_wanted(opts, c->name);
+		}
+	return n;
+}
+
 size_t qv_bo_case_list(const struct qv_bench_opts *opts, struct qv_bo_case **out)
 {
-	const size_t room = N(key_names) * N(batches) + N(pairs) * N(lengths) + 2;
+	const size_t room =
+		2 * N(key_names) * N(batches) + N(pairs) * N(lengths) + N(pieces) * N(packed) + 3;
 	size_t n;
 
 	*out = calloc(room, sizeof(**out));
 	if (!*out)
 		return 0;
-	n = add_match(opts, *out);
-	return n + add_combine(opts, *out + n);
+	n = add_match(opts, false, *out);
+	n += add_match(opts, true, *out + n);
+	n += add_combine(opts, *out + n);
+	return n + add_pack(opts, *out + n);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bench_offload_match.c - a batch of messages against as many posted receives: by the engine, by
- * the engine with a device, and what the device's kernels took of that.
+ * bench_offload_match.c - a batch of messages against as many posted receives, or of receives
+ * against as many unexpected messages: by the engine, by the engine with a device, and what the
+ * device's kernels took of that.
  *
- * Posting is not timed. The CPU's time is that of arrivals in an engine that is asked as usual; the
- * device's has all that it needs on top: reading the queue, the way there and back, and the engine.
+ * Filling the queue is not timed. The CPU's time is that of calls to an engine that is asked as
+ * usual; the device's has all that it needs on top: reading the queue, the way there and back, and
+ * the engine.
  */
 #include "bench_offload.h"
 
@@ -15,8 +17,10 @@
 
 struct qv_bo_nodes {
 	struct qv_match *engine;
-	struct qv_recv recvs[QV_BO_KEYS], *took[QV_BO_KEYS];
+	struct qv_recv recvs[QV_BO_KEYS], *precvs[QV_BO_KEYS];
 	struct qv_msg msgs[QV_BO_KEYS], *pmsgs[QV_BO_KEYS];
+	struct qv_recv *took_recvs[QV_BO_KEYS]; /* what each call has given */
+	struct qv_msg *took_msgs[QV_BO_KEYS];
 	struct qv_offload_key entries[QV_BO_KEYS], queries[QV_BO_KEYS];
 	uint32_t expected[QV_BO_KEYS], result[QV_BO_KEYS];
 };
@@ -67,34 +71,67 @@ static void draw_keys(struct qv_bo_nodes *x, const struct qv_bo_case *what, uint
 		x->queries[i - 1] = k;
 	}
 	for (size_t i = 0; what->keys == QV_BO_WILD && i < n; i++) {
+		struct qv_offload_key *k = what->posts ? &x->queries[i] : &x->entries[i];
 		const uint64_t r = draw(&state) % 10;
 
-		x->entries[i].ignore = r == 0 || r == 1 || r == 2 ? UINT64_MAX : 0;
-		x->entries[i].src = r == 2 || r == 3 ? QV_SRC_ANY : x->entries[i].src;
+		k->ignore = r == 0 || r == 1 || r == 2 ? UINT64_MAX : 0;
+		k->src = r == 2 || r == 3 ? QV_SRC_ANY : k->src;
 	}
 }
 
-/* The receives, oldest first, in a new engine of a structure. */
-static int post(struct qv_bo_nodes *x, size_t n, const char *structure)
+/* The entries, oldest first, in a new engine of a structure. */
+static int begin(struct qv_bo_nodes *x, const struct qv_bo_case *what, const char *structure)
 {
+	const struct qv_offload_key *recvs = what->posts ? x->queries : x->entries;
+	const struct qv_offload_key *msgs = what->posts ? x->entries : x->queries;
 	struct qv_match_settings set;
+	int err = QV_OK;
 
 	qv_match_settings_default(&set);
 	set.structure = structure;
 	if (qv_match_create(&set, &x->engine))
 		return -1;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < what->size && !err; i++) {
 		struct qv_msg *none;
 
-		x->recvs[i] = (struct qv_recv){.tag = x->entries[i].tag,
-					       .ignore = x->entries[i].ignore,
-					       .src = x->entries[i].src};
-		x->msgs[i] = (struct qv_msg){.tag = x->queries[i].tag, .src = x->queries[i].src};
+		x->recvs[i] = (struct qv_recv){
+			.tag = recvs[i].tag, .ignore = recvs[i].ignore, .src = recvs[i].src};
+		x->msgs[i] = (struct qv_msg){.tag = msgs[i].tag, .src = msgs[i].src};
+		x->precvs[i] = &x->recvs[i];
 		x->pmsgs[i] = &x->msgs[i];
-		if (qv_match_post(x->engine, &x->recvs[i], &none))
-			return -1;
+		err = what->posts ? qv_match_queue(x->engine, &x->msgs[i])
+				  : qv_match_post(x->engine, &x->recvs[i], &none);
 	}
-	return 0;
+	return err;
+}
+
+/* The queries, to the engine alone or with the device. */
+static void calls(struct qv_bo_nodes *x, const struct qv_bo_case *what, struct qv_offload *o)
+{
+	if (what->posts && o)
+		qv_offload_post_many(o, x->engine, x->precvs, what->size, x->took_msgs);
+	else if (what->posts)
+		qv_match_post_many(x->engine, x->precvs, what->size, x->took_msgs);
+	else if (o)
+		qv_offload_arrive_many(o, x->engine, x->pmsgs, what->size, x->took_recvs);
+	else
+		qv_match_arrive_many(x->engine, x->pmsgs, what->size, x->took_recvs);
+}
+
+/* The engine is done with: which entries were given. */
+static void end(struct qv_bo_nodes *x, const struct qv_bo_case *what, uint32_t *result)
+{
+	for (size_t i = 0; i < what->size; i++) {
+		const struct qv_msg *msg = x->took_msgs[i];
+		const struct qv_recv *recv = x->took_recvs[i];
+
+		if (what->posts)
+			result[i] = msg ? (uint32_t)(msg - x->msgs) : QV_OFFLOAD_NONE;
+		else
+			result[i] = recv ? (uint32_t)(recv - x->recvs) : QV_OFFLOAD_NONE;
+	}
+	qv_match_destroy(x->engine);
+	x->engine = NULL;
 }
 
 /* The answers of another structure than the one that is measured. */
@@ -103,36 +140,30 @@ void qv_bo_match_fill(struct qv_bo *bo, const struct qv_bo_case *what, uint64_t 
 	struct qv_bo_nodes *x = bo->nodes;
 
 	draw_keys(x, what, seed);
-	if (post(x, what->size, "hash") == 0)
-		qv_match_arrive_many(x->engine, x->pmsgs, what->size, x->took);
-	for (size_t i = 0; i < what->size; i++)
-		x->expected[i] = x->took[i] ? (uint32_t)(x->took[i] - x->recvs) : QV_OFFLOAD_NONE;
-	qv_match_destroy(x->engine);
-	x->engine = NULL;
+	memset(x->took_msgs, 0, what->size * sizeof(*x->took_msgs));
+	memset(x->took_recvs, 0, what->size * sizeof(*x->took_recvs));
+	if (begin(x, what, "hash") == 0)
+		calls(x, what, NULL);
+	end(x, what, x->expected);
 }
 
-static bool by_engine(struct qv_bo *bo, size_t n, bool device, double *seconds)
+static bool by_engine(struct qv_bo *bo, const struct qv_bo_case *what, struct qv_offload *o,
+		      double *seconds)
 {
-	struct qv_bo_nodes *x = bo->nodes;
 	struct qv_offload_stats before = {.batches = 0}, after = {.batches = 1};
+	struct qv_bo_nodes *x = bo->nodes;
 	double start;
 
-	if (post(x, n, "auto"))
+	if (begin(x, what, "auto"))
 		return false;
-	if (device)
-		qv_offload_get_stats(bo->offload, &before);
+	if (o)
+		qv_offload_get_stats(o, &before);
 	start = qv_bench_seconds();
-	if (device)
-		qv_offload_arrive_many(bo->offload, x->engine, x->pmsgs, n, x->took);
-	else
-		qv_match_arrive_many(x->engine, x->pmsgs, n, x->took);
+	calls(x, what, o);
 	*seconds = qv_bench_seconds() - start;
-	if (device)
-		qv_offload_get_stats(bo->offload, &after);
-	for (size_t i = 0; i < n; i++)
-		x->result[i] = x->took[i] ? (uint32_t)(x->took[i] - x->recvs) : QV_OFFLOAD_NONE;
-	qv_match_destroy(x->engine);
-	x->engine = NULL;
+	if (o)
+		qv_offload_get_stats(o, &after);
+	end(x, what, x->result);
 	return after.batches == before.batches + 1;
 }
 
@@ -148,7 +179,7 @@ double qv_bo_match(struct qv_bo *bo, const struct qv_bo_case *what, enum qv_bo_i
 		done = !bo->ops->match_batch(bo->dev, x->entries, n, x->queries, n, x->result);
 		seconds = 1e-9 * (double)bo->ops->kernel_ns(bo->dev);
 	} else {
-		done = by_engine(bo, n, impl == QV_BO_WHOLE, &seconds);
+		done = by_engine(bo, what, impl == QV_BO_WHOLE ? bo->offload : NULL, &seconds);
 	}
 	*right = done && !memcmp(x->result, x->expected, n * sizeof(*x->result));
 	return done ? seconds : 0;

@@ -17,7 +17,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "rows.json")
         done = bench("--quick", "--rounds", "2", "--filter",
-                     "match/*/16,match/wild/256,combine/sum/float/4096", "--json", file)
+                     "match/*/16,match/wild/256,post/*/256,combine/sum/float/4096,pack/4096/1048576", "--json", file)
         if "no device" in done.stderr:
             print("skipped:", done.stderr.strip())
             return 77
@@ -28,7 +28,7 @@ def main():
             rows = json.load(lines)["rows"]
         cases = {(row["case"], row["impl"]) for row in rows}
         wrong = [row for row in rows if row["answer"] != "checked" or row["p50"] <= 0]
-        if len(cases) != 5 * 3 or wrong:
+        if len(cases) != 9 * 3 or wrong:
             print(len(cases), "rows, wrong:", wrong)
             return 1
         units = {row["unit"] for row in rows}

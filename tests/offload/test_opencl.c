@@ -7,7 +7,8 @@
  *     test_opencl flood                keys that are made to meet in one chain of the index
  *     test_opencl combine              every op on every type, long arrays
  *     test_opencl pack N               messages packed and unpacked
- * QV_TEST_OPENCL names the library to open, where it is not libOpenCL.so.1. With QV_TEST_EXACT
+ * QV_TEST_OPENCL names the library to open, where it is not libOpenCL.so.1; QV_TEST_DEVICE the
+ * device, as FI_QUIVER_OFFLOAD_DEVICE does. With QV_TEST_EXACT
  * buffers have no byte more than is used.
  */
 #include "qv_device.h"
@@ -26,6 +27,7 @@ static long scaled(const char *text)
 int main(int argc, char **argv)
 {
 	const struct qv_offload_config config = {.library = getenv("QV_TEST_OPENCL"),
+						 .device = getenv("QV_TEST_DEVICE"),
 						 .timeout_ms = 60000};
 	struct qv_offload_dev *dev;
 	int wrong = 0;
