@@ -12,6 +12,8 @@
 #include <quiver/match.h>
 
 #include "qv_bench.h"
+#include "qv_offload.h"
+#include "qv_opencl.h"
 
 static void usage(FILE *out)
 {
@@ -68,6 +70,33 @@ static const char *choose_structure(void)
 	return name;
 }
 
+/* What FI_QUIVER_OFFLOAD leads to. Devices are looked for only if it says so. */
+static const char *offload_now;
+
+static const char *choose_offload(void)
+{
+	const char *text = setting("FI_QUIVER_OFFLOAD", "off");
+	const struct qv_offload_config config = {.device =
+							 setting("FI_QUIVER_OFFLOAD_DEVICE", NULL)};
+	struct qv_offload_caps caps;
+	static char line[768];
+	char why[512] = "";
+	int on, calibrate;
+
+	/* A card is looked for when it is used, with its bitstream. */
+	if (!strcmp(text, "xrt") || (!strcmp(text, "auto") && setting("FI_QUIVER_XCLBIN", NULL)))
+		return text;
+	if (qv_offload_parse(text, &on, &calibrate, why, sizeof(why)))
+		return NULL;
+	if (!on)
+		return "off";
+	if (qv_opencl_ops.probe(&config, &caps, why, sizeof(why)))
+		snprintf(line, sizeof(line), "%s, but the CPU does it: %s", text, why);
+	else
+		snprintf(line, sizeof(line), "%s: %s (%s)", text, caps.name, caps.version);
+	return line;
+}
+
 /* The benches also note what changes from run to run, and the version, which has its own line. */
 static bool is_of_build(const char *key)
 {
@@ -90,7 +119,8 @@ static void print_build(const struct qv_bench *bench)
 	for (const char *const *name = qv_match_structures(); *name; name++)
 		printf(" %s", *name);
 	printf("; chosen: %s\n", structure_now ? structure_now : "none, FI_QUIVER_MATCH is wrong");
-	printf("  %-11s opencl xrt, when asked (FI_QUIVER_OFFLOAD)\n", "offload");
+	printf("  %-11s opencl xrt; chosen: %s\n", "offload",
+	       offload_now ? offload_now : "none, FI_QUIVER_OFFLOAD is wrong");
 }
 
 static void print_fabric(const struct qv_info_fabric *f)
@@ -143,10 +173,11 @@ static json_t *json_build(const struct qv_bench *bench)
 			json_array_append_new(isas, json_string(qv_isa_name(i)));
 	for (const char *const *name = qv_match_structures(); *name; name++)
 		json_array_append_new(structures, json_string(*name));
-	return json_pack("{s:s, s:o, s:{s:o, s:o}, s:{s:o, s:o}, s:[]}", "version", QUIVER_VERSION,
-			 "build", build, "isa", "usable", isas, "chosen", json_text(isa_now),
-			 "matching", "structures", structures, "chosen", json_text(structure_now),
-			 "offload");
+	return json_pack("{s:s, s:o, s:{s:o, s:o}, s:{s:o, s:o}, s:{s:[ss], s:o}}", "version",
+			 QUIVER_VERSION, "build", build, "isa", "usable", isas, "chosen",
+			 json_text(isa_now), "matching", "structures", structures, "chosen",
+			 json_text(structure_now), "offload", "backends", "opencl", "xrt", "chosen",
+			 json_text(offload_now));
 }
 
 static json_t *json_core(const struct qv_info_core *c)
@@ -203,6 +234,7 @@ int qv_cmd_info(int argc, char **argv)
 		}
 	}
 	isa_now = choose_isa();
+	offload_now = choose_offload();
 	structure_now = choose_structure();
 	qv_bench_machine(&bench);
 #ifdef QV_HAVE_FABRIC

@@ -56,7 +56,7 @@ struct qv_offload_dev {
 	qv_cl_kernel small, begin, propose, settle, fill_bits, resolve, pieces;
 	qv_cl_kernel empty, index, find;
 	/* work-items of a group */
-	size_t small_group, resolve_group, bits_group, pieces_group, group;
+	size_t small_group, resolve_group, pieces_group, group;
 	uint64_t local_bytes, alloc_bytes;
 	bool float_ok, double_ok; /* IEEE 754 with denormals */
 	struct qv_cl_combine combine[QV_N_TYPES];

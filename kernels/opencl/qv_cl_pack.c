@@ -10,7 +10,8 @@
 
 #define PIECE_BYTES (3 * sizeof(uint64_t))
 /* A work-group copies so much: of longer pieces there are several on the device. */
-#define PART ((uint64_t)16 << 10)
+#define PART  ((uint64_t)16 << 10)
+#define GROUP 64
 
 struct shape {
 	size_t packed; /* bytes of all pieces */
@@ -152,6 +153,8 @@ static int run(struct job *job, void *dst, const void *src)
 	if (!err && !dev->pieces)
 		err = qv_cl_kernel_of(dev, dev->pack, "copy_pieces", &dev->pieces,
 				      &dev->pieces_group);
+	/* Pieces are short. */
+	dev->pieces_group = dev->pieces_group < GROUP ? dev->pieces_group : GROUP;
 	if (err || !job->shape.packed)
 		return err;
 	err = copy(job, s, src);

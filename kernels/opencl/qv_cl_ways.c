@@ -6,8 +6,8 @@
  * sizes are constants: PoCL compiles a kernel anew for each. */
 #define CPU_GROUP 16
 
-/* Links that a work-item follows before it gives up: enough for a few dozen keys that are alike. */
-#define LINKS 1024u
+/* Links that a work-item follows before it gives up: enough for a dozen keys that are alike. */
+#define LINKS 256u
 
 static size_t least(size_t a, size_t b)
 {

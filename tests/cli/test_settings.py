@@ -6,6 +6,7 @@ usage: test_settings.py <directory of libquiver-fi.so> [<program quiver>]
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -197,6 +198,11 @@ def test_info(tool):
     for word in ("libfabric", "libquiver-fi.so", "FI_PROVIDER=quiver FI_QUIVER_CORE=shm",
                  f'FI_PROVIDER="{RXM}"', "udp", "FI_EP_DGRAM", "offload", "scalar"):
         check(f"info says {word}", word in out, out)
+    check("info, no offload", "opencl xrt; chosen: off" in out, out)
+    status, out, err = run(tool, "info", FI_QUIVER_OFFLOAD="opencl",
+                           FI_QUIVER_OFFLOAD_DEVICE="no such device")
+    check("info, no device", status == 0 and
+          re.search("opencl, but the CPU does it: (no OpenCL|OpenCL has no) ", out), out + err)
     status, out, err = run(tool, "info", FI_QUIVER_ISA="sse9")
     check("info, wrong ISA", status == 1 and "not offered" in out and "sse9" in err, out + err)
     status, out, err = run(tool, "info", FI_PROVIDER_PATH="/nowhere")

@@ -89,8 +89,7 @@ int qv_device_corpus_match(struct qv_offload_dev *dev, const char *file)
 	       (unsigned long long)ways.bits, (unsigned long long)ways.index,
 	       (unsigned long long)ways.again, wrong);
 	qv_vec_close(&all);
-	if (last != QV_OPENCL_AUTO &&
-	    (!ways.small || !ways.large || !ways.bits || !ways.index)) {
+	if (last != QV_OPENCL_AUTO && (!ways.small || !ways.large || !ways.bits || !ways.index)) {
 		fprintf(stderr, "wrong: a way was never gone\n");
 		wrong++;
 	}

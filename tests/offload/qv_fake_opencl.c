@@ -30,8 +30,17 @@ static struct qv_cl_api real;
 static char fault[32];
 static long from, calls;
 static int hung; /* what is read from now on is never complete */
+static int reading, read_most, builds;
 
 EXPORT void qv_fake_set(const char *text);
+/* Since then: how many reads were under way at once at most, how many programs were built. */
+EXPORT void qv_fake_count(int *reads, int *programs);
+
+void qv_fake_count(int *reads, int *programs)
+{
+	*reads = read_most;
+	*programs = builds;
+}
 
 void qv_fake_set(const char *text)
 {
@@ -40,6 +49,7 @@ void qv_fake_set(const char *text)
 	snprintf(fault, sizeof(fault), "%.*s", (int)strcspn(text, ":"), text);
 	from = colon ? atol(colon + 1) : 1;
 	calls = hung = 0;
+	reading = read_most = builds = 0;
 }
 
 /* Whether a call fails that this fault hits. */
@@ -109,6 +119,7 @@ qv_cl_context clCreateContext(const intptr_t *properties, uint32_t n, const qv_c
 int32_t clBuildProgram(qv_cl_program p, uint32_t n, const qv_cl_device *devices,
 		       const char *options, void (*notify)(qv_cl_program, void *), void *user)
 {
+	builds++;
 	if (hit("build"))
 		return QV_CL_BUILD_PROGRAM_FAILURE;
 	return real.BuildProgram(p, n, devices, options, notify, user);
@@ -148,6 +159,8 @@ int32_t clEnqueueReadBuffer(qv_cl_queue q, qv_cl_mem m, uint32_t blocking, size_
 	int32_t err;
 
 	hung = hit("hang");
+	if (++reading > read_most)
+		read_most = reading;
 	if (hit("stale")) {
 		kept = malloc(bytes);
 		memcpy(kept, to, bytes);
@@ -168,6 +181,9 @@ int32_t clGetEventInfo(qv_cl_event e, uint32_t what, size_t room, void *out, siz
 {
 	const int32_t err = real.GetEventInfo(e, what, room, out, size);
 
+	/* Whoever waits asks until it is complete, and no more. */
+	if (what == QV_CL_EVENT_COMMAND_EXECUTION_STATUS && *(int32_t *)out == QV_CL_COMPLETE)
+		reading--;
 	if (what == QV_CL_EVENT_COMMAND_EXECUTION_STATUS && hung)
 		*(int32_t *)out = 1; /* CL_RUNNING */
 	if (what == QV_CL_EVENT_COMMAND_EXECUTION_STATUS && *(int32_t *)out == QV_CL_COMPLETE &&

@@ -8,6 +8,7 @@ FAKE is the folder of the libOpenCL.so.1 that fails when told to.
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,7 +42,8 @@ class Runner:
             self.wrong += 1
 
 
-# The device is tested first: 9 answers, 25 launches. What comes after them is the program's.
+# The device is tested first, which takes about 10 answers and 30 launches. What comes much later is
+# the program's.
 def with_device(r, fake):
     status, text, counters = r.run()
     if counters and counters[0] == "off" and "no device here" in text:
@@ -49,8 +51,8 @@ def with_device(r, fake):
         return False
     r.expect("a device matches", status == 0 and counters and counters[0] == "open" and
              int(counters[1]) > 0 and counters[2] == "0", text)
-    for fault, state in (("build", "off"), ("lost:26", "off"), ("hang:10", "off"),
-                         ("wrong:10", "off")):
+    for fault, state in (("build", "off"), ("lost:35", "off"), ("hang:14", "off"),
+                         ("wrong:14", "off")):
         status, text, counters = r.run(LD_LIBRARY_PATH=fake, QV_FAKE_CL=fault)
         r.expect(f"nothing is lost with {fault}", status == 0 and counters and
                  counters[0] == state and int(counters[2]) > 0, text)
@@ -60,6 +62,12 @@ def with_device(r, fake):
     status, text, _ = r.run("coll_sizes", FI_QUIVER_OFFLOAD_MIN_BYTES="1")
     arrays = [int(n) for n in re.findall(r"(\d+) arrays combined", text)]
     r.expect("collectives combine there", status == 0 and arrays and max(arrays) > 0, text)
+    status, text, counters = r.run("fork")
+    r.expect("fork", status == 0 and counters and counters[0] == "open", text)
+    status, text, _ = r.run("coll_sizes", FI_QUIVER_OFFLOAD="auto", FI_LOG_LEVEL="info",
+                            FI_QUIVER_OFFLOAD_MIN_BATCH="", QV_TEST_SCALE="1")
+    line = re.search(r"offload auto: .* messages, the CPU \d+; .* bytes, the CPU \d+; .*", text)
+    r.expect("auto says what it found", status == 0 and line, text)
     status, text, counters = r.run(FI_QUIVER_OFFLOAD_DEVICE="no such device")
     r.expect("an unknown device is named", status == 0 and "no OpenCL device is 'no such device'"
              in text and counters[0] == "off", text)
@@ -73,6 +81,16 @@ def without_library(r):
         status, text, counters = r.run(LD_LIBRARY_PATH=empty)
         r.expect("without a library: a line, and the CPU", status == 0 and counters and
                  counters[0] == "off" and "is off, the CPU does it: no OpenCL here" in text, text)
+        # What only asks for information opens nothing, or there would be that line.
+        status, text, counters = r.run("refused_hints", LD_LIBRARY_PATH=empty)
+        r.expect("fi_getinfo that finds nothing opens nothing",
+                 status == 0 and "offload" not in text, text)
+        if shutil.which("fi_info"):
+            done = subprocess.run(["fi_info", "-p", "quiver"], capture_output=True, text=True,
+                                  check=False, env={**r.env, "LD_LIBRARY_PATH": empty})
+            text = done.stdout + done.stderr
+            r.expect("fi_getinfo opens nothing", done.returncode == 0 and
+                     "provider: quiver" in text and "offload" not in text, text)
         status, text, counters = r.run(LD_LIBRARY_PATH=empty, FI_QUIVER_OFFLOAD="off")
         r.expect("off: nothing is said", status == 0 and "offload" not in text, text)
 

@@ -13,6 +13,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define KEYS   200
 #define ROUNDS 30
@@ -149,8 +151,8 @@ static const struct expected all[] = {
 	{"stale", "wrong answer", 0, 1},
 	{"xilinx", "no device", 0, 0},
 	{"old", "OpenCL 1.2", 0, 0},
-	/* Later: the device has passed its tests, which are 8 batches, of
-	 * which one goes two ways: 9 waits, 25 launches, 5 buffers. */
+	/* Later: the device has passed its tests, 8 batches: about 10
+	 * waits, 30 launches, 5 buffers. */
 	{"build:2", NULL, 1, 2}, /* int32 and float: these two are left to the CPU */
 	{"alloc:6", "clCreateBuffer", 1, 3},
 	{"lost:30", "clEnqueueNDRangeKernel", 1, 3},
@@ -218,11 +220,69 @@ static void flush(const char *library, void (*set_fault)(const char *))
 	qv_offload_destroy(o);
 }
 
+/* Long arrays: while one chunk is computed, the next is on its way. Programs are built once. */
+static void chunks(const char *library, void (*set_fault)(const char *),
+		   void (*count)(int *, int *))
+{
+	enum { BYTES = 24 << 20 };
+	char *a = malloc(BYTES), *b = malloc(BYTES);
+	struct qv_offload *o = guard(library);
+	const struct qv_combine *cpu;
+	struct qv_offload_stats s;
+	int reads, programs;
+
+	fault = "chunks";
+	if (!a || !b)
+		abort();
+	memset(a, 1, BYTES);
+	memset(b, 2, BYTES);
+	qv_combine_open(QV_ISA_AUTO, &cpu);
+	set_fault("");
+	EXPECT(!qv_offload_combine(o, cpu, QV_OP_BOR, QV_TYPE_UINT8, a, a, b, BYTES));
+	EXPECT(a[0] == 3 && !memcmp(a, a + 1, BYTES - 1));
+	count(&reads, &programs);
+	EXPECT(reads == 2 && programs == 2);
+	work(o);
+	count(&reads, &programs);
+	EXPECT(reads == 2 && programs == 4);
+	qv_offload_get_stats(o, &s);
+	EXPECT(s.batches == ROUNDS && s.arrays == ROUNDS + 1 && !s.failed);
+	printf("chunks       %d reads under way at once, %d programs built\n", reads, programs);
+	qv_offload_destroy(o);
+	free(a);
+	free(b);
+}
+
+/* In a child of a process that has opened nothing yet: the device serves as in any process. */
+static void before_fork(const char *library)
+{
+	int status = 1;
+	pid_t child;
+
+	fault = "fork";
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		struct qv_offload *o = guard(library);
+		struct qv_offload_stats s;
+
+		work(o);
+		qv_offload_get_stats(o, &s);
+		/* 77: without a device there is nothing to see. */
+		_exit(s.state != QV_OFFLOAD_OPEN ? 77 : s.batches != ROUNDS || wrong ? 1 : 0);
+	}
+	EXPECT(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+	EXPECT(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
+	printf("fork         a child that opens the device first: status %d\n",
+	       WEXITSTATUS(status));
+}
+
 int main(int argc, char **argv)
 {
 	const struct qv_offload_config config = {.library = argc > 1 ? argv[1] : NULL};
 	struct qv_offload_caps caps;
 	void (*set_fault)(const char *);
+	void (*count)(int *, int *);
 	char why[256];
 	void *fake = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL, *address;
 
@@ -230,6 +290,9 @@ int main(int argc, char **argv)
 		return 2;
 	address = dlsym(fake, "qv_fake_set");
 	memcpy(&set_fault, &address, sizeof(address));
+	address = dlsym(fake, "qv_fake_count");
+	memcpy(&count, &address, sizeof(address));
+	before_fork(argv[1]);
 	if (qv_opencl_ops.probe(&config, &caps, why, sizeof(why))) {
 		printf("skipped: %s\n", why);
 		return 77;
@@ -237,6 +300,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		one(argv[1], set_fault, &all[i]);
 	flush(argv[1], set_fault);
+	chunks(argv[1], set_fault, count);
 	printf("%d wrong\n", wrong);
 	return wrong ? 1 : 0;
 }
