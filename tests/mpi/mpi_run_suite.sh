@@ -20,5 +20,5 @@ status=$?
 cat "$run_dir/out"
 check_sanitizers
 [ $status -eq 0 ] || fail "mpirun ended with $status; the last 'run' line above names the case"
-grep -q '^passed ' "$run_dir/out" || fail "the suite did not reach its end"
+grep -q 'passed [0-9]* cases on' "$run_dir/out" || fail "the suite did not reach its end"
 check_preload "$run_dir/out"
