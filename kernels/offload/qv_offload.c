@@ -117,10 +117,13 @@ int qv_offload_open(struct qv_offload *o)
 	o->stats.state = QV_OFFLOAD_OPEN;
 	if (o->set.calibrate)
 		qv_offload_calibrate(o);
-	else
+	else if (o->set.min_batch < QV_OFFLOAD_NEVER)
 		qv_offload_say(o, 0, "offload to %s: %s, from %zu messages and %zu bytes on",
 			       o->set.ops->name, o->set.ops->caps(o->dev)->name, o->set.min_batch,
 			       o->set.min_bytes);
+	else
+		qv_offload_say(o, 0, "offload to %s: %s, from %zu bytes on", o->set.ops->name,
+			       o->set.ops->caps(o->dev)->name, o->set.min_bytes);
 	return o->stats.state == QV_OFFLOAD_OPEN ? QV_OK : QV_ENOENT;
 }
 
