@@ -8,13 +8,12 @@
  * computed on the CPU as well.
  */
 #include "qv_hls_kind.h"
+#include "qv_samples.h"
 #include "qv_xrt_i.h"
 
-#include <math.h>
 #include <string.h>
 
-#define ITEM_BYTES 16 /* the largest element */
-#define BEAT       sizeof(struct qv_hls_beat)
+#define BEAT sizeof(struct qv_hls_beat)
 
 enum { LEFT, RIGHT, OUT };
 
@@ -32,63 +31,12 @@ int qv_xrt_combines(const struct qv_offload_dev *dev, enum qv_op op, enum qv_typ
 /* ---- a call ---------------------------------------------------------------------------------- */
 struct job {
 	struct qv_offload_dev *dev;
-	enum qv_op op;
-	enum qv_type type;
+	struct qv_samples_arrays arrays;
 	uint32_t what;
 	size_t item;
 	char *dst;
-	const char *const *src;
-	size_t k;
 	size_t done;
 };
-
-/* Whether a part of an element is a NaN; its size. */
-static bool is_nan(enum qv_type type, const char *p, size_t *part)
-{
-	float f;
-	double d;
-
-	*part = type == QV_TYPE_FLOAT || type == QV_TYPE_FLOAT_COMPLEX ? sizeof(f) : sizeof(d);
-	if (*part == sizeof(f))
-		return memcpy(&f, p, sizeof(f)), isnan(f);
-	return memcpy(&d, p, sizeof(d)), isnan(d);
-}
-
-/* The same bits; where a sum or a product is a NaN, any other is as good. */
-static bool same(const struct job *job, const char *x, const char *y)
-{
-	size_t part;
-
-	if (!memcmp(x, y, job->item))
-		return true;
-	if (job->type < QV_TYPE_FLOAT || (job->op != QV_OP_SUM && job->op != QV_OP_PROD))
-		return false;
-	is_nan(job->type, x, &part);
-	for (size_t at = 0; at < job->item; at += part)
-		if (memcmp(x + at, y + at, part) &&
-		    !(is_nan(job->type, x + at, &part) && is_nan(job->type, y + at, &part)))
-			return false;
-	return true;
-}
-
-/* Some elements of a chunk that has come back, the first and the last among them. */
-static bool looks_right(const struct job *job, const struct qv_xrt_slot *slot)
-{
-	const char *out = slot->bo[OUT].map;
-	char x[ITEM_BYTES];
-
-	for (size_t i = 0; i < 8; i++) {
-		const size_t at = i == 7 ? slot->count - 1 : i * 0x9e3779b9u % slot->count;
-
-		memcpy(x, job->src[0] + (slot->first + at) * job->item, job->item);
-		for (size_t j = 1; j < job->k; j++)
-			qv_combine(job->dev->cpu, job->op, job->type, x,
-				   job->src[j] + (slot->first + at) * job->item, 1);
-		if (!same(job, x, out + at * job->item))
-			return false;
-	}
-	return true;
-}
 
 /* The last beat says whose answer this is. */
 static bool is_ours(const struct job *job, const struct qv_xrt_slot *slot, uint32_t beats)
@@ -113,7 +61,8 @@ static int next_run(struct job *job, struct qv_xrt_slot *slot)
 	const uint32_t number[3] = {beats, job->what, slot->nonce = qv_xrt_nonce(dev)};
 	int err;
 
-	memcpy(slot->bo[RIGHT].map, job->src[slot->operand++] + slot->first * job->item, bytes);
+	memcpy(slot->bo[RIGHT].map, job->arrays.src[slot->operand++] + slot->first * job->item,
+	       bytes);
 	for (int i = LEFT; i <= RIGHT; i++)
 		memset((char *)slot->bo[i].map + bytes, 0, beats * BEAT - bytes);
 	err = qv_xrt_sync(dev, slot, LEFT, QV_XRT_TO_DEVICE, beats * BEAT);
@@ -144,15 +93,15 @@ static int finish(struct job *job, struct qv_xrt_slot *slot)
 	if (!slot->count)
 		return QV_OK;
 	err = end_run(job, slot);
-	while (!err && slot->operand < job->k) {
+	while (!err && slot->operand < job->arrays.k) {
 		memcpy(slot->bo[LEFT].map, slot->bo[OUT].map, slot->count * job->item);
 		err = next_run(job, slot);
 		if (!err)
 			err = end_run(job, slot);
 	}
-	if (!err && !looks_right(job, slot))
+	if (!err && !qv_samples_right(&job->arrays, slot->first, slot->count, slot->bo[OUT].map))
 		err = qv_xrt_wrong(job->dev, QV_EIO, "a wrong answer: %s of %s",
-				   qv_op_name(job->op), qv_type_name(job->type));
+				   qv_op_name(job->arrays.op), qv_type_name(job->arrays.type));
 	if (!err) {
 		memcpy(job->dst + slot->first * job->item, slot->bo[OUT].map,
 		       slot->count * job->item);
@@ -174,7 +123,7 @@ static int begin(struct job *job, struct qv_xrt_slot *slot, size_t first, size_t
 	slot->first = first;
 	slot->count = count;
 	slot->operand = 1;
-	memcpy(slot->bo[LEFT].map, job->src[0] + first * job->item, bytes);
+	memcpy(slot->bo[LEFT].map, job->arrays.src[0] + first * job->item, bytes);
 	return next_run(job, slot);
 }
 
@@ -210,12 +159,9 @@ int qv_xrt_combine_many(struct qv_offload_dev *dev, enum qv_op op, enum qv_type 
 			const void *const *src, size_t k, size_t count, size_t *done)
 {
 	struct job job = {.dev = dev,
-			  .op = op,
-			  .type = type,
+			  .arrays = {dev->cpu, op, type, (const char *const *)src, k},
 			  .item = qv_type_size(type),
-			  .dst = dst,
-			  .src = (const char *const *)src,
-			  .k = k};
+			  .dst = dst};
 	int err;
 
 	*done = 0;

@@ -3,6 +3,7 @@
  * qv_xrt_selftest.c - before a card is believed: what its kernels are, batches and arrays whose
  * answers are known, and what its floating-point cores make of denormals.
  */
+#include "qv_samples.h"
 #include "qv_xrt_i.h"
 
 #include <stdlib.h>
@@ -10,12 +11,6 @@
 
 #define KEYS  96
 #define ROUND 6
-
-static uint32_t draw(uint64_t *state)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(*state >> 33);
-}
 
 /* A run without keys says version and depth. */
 static int ask_version(struct qv_offload_dev *dev)
@@ -50,37 +45,6 @@ static int ask_version(struct qv_offload_dev *dev)
 }
 
 /* ---- match ----------------------------------------------------------------------------------- */
-/* tags: how many different ones. */
-static void fill(struct qv_offload_key *keys, uint32_t tags, bool wild, uint64_t *state)
-{
-	memset(keys, 0, KEYS * sizeof(*keys));
-	for (uint32_t i = 0; i < KEYS; i++) {
-		keys[i].tag = (uint64_t)(draw(state) % tags) << (i % 2 ? 0 : 40) | 5;
-		keys[i].src = draw(state) % 3;
-		if (wild && draw(state) % 4 == 0)
-			keys[i].src = QV_SRC_ANY;
-		if (wild && draw(state) % 4 == 0)
-			keys[i].ignore = draw(state) % 2 ? UINT64_MAX : (uint64_t)7 << 40;
-	}
-}
-
-static void expect(const struct qv_offload_key *entries, const struct qv_offload_key *queries,
-		   uint32_t *result)
-{
-	bool taken[KEYS] = {false};
-
-	for (uint32_t q = 0; q < KEYS; q++) {
-		result[q] = QV_OFFLOAD_NONE;
-		for (uint32_t e = 0; e < KEYS && result[q] == QV_OFFLOAD_NONE; e++)
-			if (!taken[e] &&
-			    ((entries[e].tag ^ queries[q].tag) & ~entries[e].ignore) == 0 &&
-			    (entries[e].src == queries[q].src || entries[e].src == QV_SRC_ANY))
-				result[q] = e;
-		if (result[q] != QV_OFFLOAD_NONE)
-			taken[result[q]] = true;
-	}
-}
-
 static int test_match(struct qv_offload_dev *dev)
 {
 	struct qv_offload_key entries[KEYS], queries[KEYS];
@@ -89,9 +53,9 @@ static int test_match(struct qv_offload_dev *dev)
 	int err = QV_OK;
 
 	for (uint32_t round = 0; round < ROUND && !err; round++) {
-		fill(entries, round % 2 ? 1 : 9, round < 3, &state);
-		fill(queries, round % 2 ? 1 : 9, false, &state);
-		expect(entries, queries, expected);
+		qv_samples_keys(entries, KEYS, round % 2 ? 1 : 9, round < 3, &state);
+		qv_samples_keys(queries, KEYS, round % 2 ? 1 : 9, false, &state);
+		qv_samples_match(entries, queries, KEYS, expected);
 		err = qv_xrt_match_batch(dev, entries, KEYS, queries, KEYS, result);
 		if (!err && memcmp(result, expected, sizeof(result)))
 			err = qv_xrt_wrong(dev, QV_EIO, "the card fails a test of its match unit");
@@ -108,8 +72,8 @@ static int test_combine(struct qv_offload_dev *dev)
 	int err;
 
 	for (int i = 0; i < KEYS; i++) {
-		a[i] = (uint64_t)draw(&state) << 33 | draw(&state);
-		b[i] = (uint64_t)draw(&state) << 33 | draw(&state);
+		a[i] = (uint64_t)qv_samples_draw(&state) << 33 | qv_samples_draw(&state);
+		b[i] = (uint64_t)qv_samples_draw(&state) << 33 | qv_samples_draw(&state);
 	}
 	err = qv_xrt_combine(dev, QV_OP_SUM, QV_TYPE_UINT64, result, a, b, KEYS, &done);
 	for (int i = 0; i < KEYS && !err; i++)

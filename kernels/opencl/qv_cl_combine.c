@@ -7,12 +7,11 @@
  * computed on the CPU as well. Long double and 128-bit integers do not exist in OpenCL.
  */
 #include "qv_cl.h"
+#include "qv_samples.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define ITEM_BYTES 16 /* the largest element */
 #define WORK_BYTES 16 /* of the array that a work-item has; as PER below */
 
 /* Options with which combine.cl is compiled for each type; NULL: it cannot be. */
@@ -94,62 +93,12 @@ void qv_cl_combine_close(struct qv_offload_dev *dev)
 /* ---- a call ---------------------------------------------------------------------------------- */
 struct job {
 	struct qv_offload_dev *dev;
-	enum qv_op op;
-	enum qv_type type;
+	struct qv_samples_arrays arrays;
 	size_t item;
 	char *dst;
-	const char *const *src;
-	size_t k;
 	qv_cl_kernel kernel;
 	size_t done;
 };
-
-static bool is_nan(enum qv_type type, const char *p, size_t *part)
-{
-	float f;
-	double d;
-
-	*part = type == QV_TYPE_FLOAT || type == QV_TYPE_FLOAT_COMPLEX ? sizeof(f) : sizeof(d);
-	if (*part == sizeof(f))
-		return memcpy(&f, p, sizeof(f)), isnan(f);
-	return memcpy(&d, p, sizeof(d)), isnan(d);
-}
-
-/* The same bits; where a sum or a product is a NaN, any other is as good. */
-static bool same(const struct job *job, const char *x, const char *y)
-{
-	size_t part;
-
-	if (!memcmp(x, y, job->item))
-		return true;
-	if (job->type < QV_TYPE_FLOAT || (job->op != QV_OP_SUM && job->op != QV_OP_PROD))
-		return false;
-	is_nan(job->type, x, &part);
-	for (size_t at = 0; at < job->item; at += part)
-		if (memcmp(x + at, y + at, part) &&
-		    !(is_nan(job->type, x + at, &part) && is_nan(job->type, y + at, &part)))
-			return false;
-	return true;
-}
-
-/* Some elements of a chunk that has come back, the first and the last among them. */
-static bool looks_right(const struct job *job, const struct qv_cl_slot *slot)
-{
-	const char *arrays = slot->host;
-	char x[ITEM_BYTES];
-
-	for (size_t i = 0; i < 8; i++) {
-		const size_t at = i == 7 ? slot->count - 1 : i * 0x9e3779b9u % slot->count;
-
-		memcpy(x, job->src[0] + (slot->first + at) * job->item, job->item);
-		for (size_t j = 1; j < job->k; j++)
-			qv_combine(job->dev->cpu, job->op, job->type, x,
-				   job->src[j] + (slot->first + at) * job->item, 1);
-		if (!same(job, x, arrays + at * job->item))
-			return false;
-	}
-	return true;
-}
 
 /* A chunk has come back, or fails. */
 static int finish(struct job *job, struct qv_cl_slot *slot)
@@ -159,9 +108,9 @@ static int finish(struct job *job, struct qv_cl_slot *slot)
 	if (!slot->count)
 		return QV_OK;
 	err = qv_cl_wait(job->dev, slot);
-	if (!err && !looks_right(job, slot))
-		err = qv_cl_wrong(job->dev, QV_EIO, "a wrong answer: %s of %s", qv_op_name(job->op),
-				  qv_type_name(job->type));
+	if (!err && !qv_samples_right(&job->arrays, slot->first, slot->count, slot->host))
+		err = qv_cl_wrong(job->dev, QV_EIO, "a wrong answer: %s of %s",
+				  qv_op_name(job->arrays.op), qv_type_name(job->arrays.type));
 	if (!err) {
 		memcpy(job->dst + slot->first * job->item, slot->host, slot->count * job->item);
 		job->done = slot->first + slot->count;
@@ -173,7 +122,7 @@ static int finish(struct job *job, struct qv_cl_slot *slot)
 static int launch(struct job *job, struct qv_cl_slot *slot, size_t bytes)
 {
 	const uint64_t n = slot->count;
-	const uint32_t k = (uint32_t)job->k;
+	const uint32_t k = (uint32_t)job->arrays.k;
 	const struct qv_cl_arg args[] = {QV_CL_ARG(slot->in.mem), QV_CL_ARG(slot->work.mem),
 					 QV_CL_ARG(k), QV_CL_ARG(n)};
 	const size_t items[2] = {(bytes + WORK_BYTES - 1) / WORK_BYTES, 1};
@@ -187,23 +136,23 @@ static int begin(struct job *job, struct qv_cl_slot *slot, size_t first, size_t 
 {
 	const size_t bytes = count * job->item;
 	char *host;
-	int err = qv_cl_host_room(job->dev, slot, job->k * bytes);
+	int err = qv_cl_host_room(job->dev, slot, job->arrays.k * bytes);
 
 	if (!err)
 		err = qv_cl_room(job->dev, &slot->in, bytes);
 	if (!err)
-		err = qv_cl_room(job->dev, &slot->work, (job->k - 1) * bytes);
+		err = qv_cl_room(job->dev, &slot->work, (job->arrays.k - 1) * bytes);
 	if (err)
 		return err;
 	host = slot->host;
-	for (size_t j = 0; j < job->k; j++)
-		memcpy(host + j * bytes, job->src[j] + first * job->item, bytes);
+	for (size_t j = 0; j < job->arrays.k; j++)
+		memcpy(host + j * bytes, job->arrays.src[j] + first * job->item, bytes);
 	slot->first = first;
 	slot->count = count;
 	err = qv_cl_write(job->dev, slot, slot->in.mem, 0, host, bytes);
 	if (!err)
 		err = qv_cl_write(job->dev, slot, slot->work.mem, 0, host + bytes,
-				  (job->k - 1) * bytes);
+				  (job->arrays.k - 1) * bytes);
 	if (!err)
 		err = launch(job, slot, bytes);
 	return err ? err : qv_cl_read(job->dev, slot, slot->in.mem, host, bytes);
@@ -212,7 +161,7 @@ static int begin(struct job *job, struct qv_cl_slot *slot, size_t first, size_t 
 static int run(struct job *job, size_t count)
 {
 	struct qv_offload_dev *dev = job->dev;
-	size_t step = 2 * QV_CL_CHUNK / job->k / job->item;
+	size_t step = 2 * QV_CL_CHUNK / job->arrays.k / job->item;
 	size_t at = 0;
 	unsigned turn = 0;
 	int err = QV_OK, late;
@@ -243,12 +192,9 @@ int qv_cl_combine_many(struct qv_offload_dev *dev, enum qv_op op, enum qv_type t
 		       const void *const *src, size_t k, size_t count, size_t *done)
 {
 	struct job job = {.dev = dev,
-			  .op = op,
-			  .type = type,
+			  .arrays = {dev->cpu, op, type, (const char *const *)src, k},
 			  .item = qv_type_size(type),
-			  .dst = dst,
-			  .src = (const char *const *)src,
-			  .k = k};
+			  .dst = dst};
 	int err;
 
 	dev->kernel_ns = 0;
