@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* bench_coll.c - `quiver bench coll`: options, run, report. */
+/* bench_coll.c - options, run, report of `quiver bench coll` and `quiver bench exchange`. */
 #include "bench_coll.h"
 
 #include <stdlib.h>
@@ -11,20 +11,16 @@ struct options {
 	long ranks;
 };
 
-static void help(void)
+static void help(const struct qv_bl_front *front)
 {
-	printf("usage: quiver bench coll [options]\n\n"
-	       "Collectives of MPI programs by libquiver-mpi's schedules against the MPI's own, in the\n"
-	       "same processes, in turn, with ranks that come late.\n\n"
-	       "  <operation>/<ranks>/<bytes>/<pattern>   us from the first arrival to the last exit;\n"
-	       "                   <pattern>-delay: from the last arrival\n\n"
-	       "operation:");
+	char own[512] = "";
+
 	for (int i = 0; i < QV_BL_OPERATIONS; i++)
-		printf(" %s", qv_bl_operation_name((enum qv_bl_operation)i));
-	printf("\npattern:  balanced; late<x>: the last rank late by x times what the MPI takes\n"
-	       "          balanced; alt<x>: every second rank; of ireduce and iallreduce also\n"
-	       "          late<x>-work<y>: other work for y times that before the wait\n"
-	       "          of pair: all; transfer and combine of pairs of ranks, all at once\n"
+		if (front->is_own((enum qv_bl_operation)i)) {
+			strcat(own, " ");
+			strcat(own, qv_bl_operation_name((enum qv_bl_operation)i));
+		}
+	printf("usage: quiver bench %s [options]\n\n%s\noperation:%s\n%s"
 	       "impl:     mpi, auto, or an algorithm (see quiver-mpi(7))\n\n"
 	       "%s"
 	       "  --ranks N        processes on this machine (2)\n"
@@ -34,7 +30,7 @@ static void help(void)
 	       "  --samples N      samples per round and contender (20; quick 10)\n"
 	       "  --seconds N      end after so many seconds, with fewer rounds (600; quick 15)\n"
 	       "  --help           this text\n",
-	       qv_bench_opts_help);
+	       front->name, front->about, own, front->patterns, qv_bench_opts_help);
 }
 
 static int own_option(void *ctx, int argc, char **argv, int *i)
@@ -57,28 +53,18 @@ static int own_option(void *ctx, int argc, char **argv, int *i)
 	return 0;
 }
 
-static void choose_impls(struct options *o)
+static void take_impls(struct options *o, const char *const *impls)
 {
-	static const char *const all[] = {"mpi",    "auto",      "binomial",  "butterfly",
-					  "ring",   "radix",     "segmented", "clairvoyant",
-					  "direct", "pipeline",  "redirect",  "dissemination",
-					  "prefix", "kprefix",   "kshift",    "mesh2",
-					  "mesh3",  "hypercube", "hybrid"};
-	static const char *const quick[] = {"mpi", "auto", "binomial", "segmented"};
-	const size_t n =
-		o->common.quick ? sizeof(quick) / sizeof(*quick) : sizeof(all) / sizeof(*all);
+	for (; *impls; impls++)
+		if (qv_bench_impl_wanted(&o->common, *impls))
+			o->plan.impls[o->plan.impls_n++] = *impls;
+}
 
-	for (size_t i = 0; i < n; i++) {
-		const char *impl = o->common.quick ? quick[i] : all[i];
-
-		if (qv_bench_impl_wanted(&o->common, impl))
-			o->plan.impls[o->plan.impls_n++] = impl;
-	}
-	if (o->plan.impls_n || !o->common.impls)
-		return;
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) /* named though not quick */
-		if (qv_bench_impl_wanted(&o->common, all[i]))
-			o->plan.impls[o->plan.impls_n++] = all[i];
+static void choose_impls(struct options *o, const struct qv_bl_front *front)
+{
+	take_impls(o, o->common.quick ? front->quick : front->impls);
+	if (!o->plan.impls_n && o->common.impls) /* named though not quick */
+		take_impls(o, front->impls);
 }
 
 /* Each contender against the MPI's own. */
@@ -106,9 +92,9 @@ static int report(struct qv_bench *bench, const struct qv_bench_opts *opts)
 	return qv_bench_save(bench, opts);
 }
 
-static int run(struct options *o)
+static int run(struct options *o, const struct qv_bl_front *front)
 {
-	struct qv_bench bench = {.name = "coll"};
+	struct qv_bench bench = {.name = front->name};
 	int status = 1;
 
 	qv_bench_machine(&bench);
@@ -120,25 +106,60 @@ static int run(struct options *o)
 	return status;
 }
 
-int qv_bench_coll(int argc, char **argv)
+int qv_bl_main(const struct qv_bl_front *front, int argc, char **argv)
 {
 	struct options o = {.ranks = 2, .plan = {.stack = "plain"}};
-	int status = 2, rc = qv_bench_parse(&o.common, "coll", argc, argv, own_option, &o);
+	int status = 2, rc = qv_bench_parse(&o.common, front->name, argc, argv, own_option, &o);
 
 	if (rc == 1)
-		help();
+		help(front);
 	if (rc)
 		return rc < 0 ? 2 : 0;
 	o.plan.ranks = (int)o.ranks;
 	o.plan.rounds = o.plan.rounds ? o.plan.rounds : o.common.quick ? 8 : 20;
 	o.plan.samples = o.plan.samples ? o.plan.samples : o.common.quick ? 10 : 20;
 	o.plan.seconds = o.plan.seconds ? o.plan.seconds : o.common.quick ? 15 : 600;
-	o.plan.cases_n = qv_bl_case_list(&o.common, o.plan.ranks, o.plan.cases);
-	choose_impls(&o);
+	o.plan.cases_n = front->cases(&o.common, o.plan.ranks, o.plan.cases);
+	choose_impls(&o, front);
 	if (o.plan.cases_n && o.plan.impls_n)
-		status = run(&o);
+		status = run(&o, front);
 	else
 		fprintf(stderr, "quiver: no %s matches\n", o.plan.cases_n ? "--impl" : "--filter");
 	qv_bench_opts_close(&o.common);
 	return status;
+}
+
+static int is_coll(enum qv_bl_operation operation)
+{
+	return operation <= QV_BL_PAIR;
+}
+
+int qv_bench_coll(int argc, char **argv)
+{
+	static const char *const impls[] = {"mpi",    "auto",      "binomial",  "butterfly",
+					    "ring",   "radix",     "segmented", "clairvoyant",
+					    "direct", "pipeline",  "redirect",  "dissemination",
+					    "prefix", "kprefix",   "kshift",    "mesh2",
+					    "mesh3",  "hypercube", "hybrid",    NULL};
+	static const char *const quick[] = {"mpi", "auto", "binomial", "segmented", NULL};
+	static const struct qv_bl_front front = {
+		.name = "coll",
+		.about =
+			"Collectives of MPI programs by libquiver-mpi's schedules against the MPI's "
+			"own, in the\nsame processes, in turn, with ranks that come late.\n\n"
+			"  <operation>/<ranks>/<bytes>/<pattern>   us from the first arrival to the "
+			"last exit;\n"
+			"                   <pattern>-delay: from the last arrival\n",
+		.patterns =
+			"pattern:  balanced; late<x>: the last rank late by x times what the MPI takes\n"
+			"          balanced; alt<x>: every second rank; of ireduce and iallreduce also\n"
+			"          late<x>-work<y>: other work for y times that before the wait\n"
+			"          of pair: all; transfer and combine of pairs of ranks, all at once\n",
+		.impls = impls,
+		.quick = quick,
+		.is_own = is_coll,
+		.cases = qv_bl_case_list,
+	};
+
+	return qv_bl_main(&front, argc, argv);
 }

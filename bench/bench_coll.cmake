@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# qv_bench_coll: `quiver bench coll`, and the MPI program that it starts.
-add_library(qv_bench_coll STATIC bench_coll.c bench_coll_cases.c bench_coll_spawn.c)
+# qv_bench_coll: `quiver bench coll` and `quiver bench exchange`, and the MPI program that they start.
+add_library(qv_bench_coll STATIC bench_coll.c bench_coll_cases.c bench_coll_spawn.c
+	bench_exchange.c bench_exchange_cases.c)
 target_compile_definitions(qv_bench_coll PRIVATE
 	QV_BL_WORKER_DIR="${CMAKE_INSTALL_FULL_LIBDIR}/quiver")
 target_link_libraries(qv_bench_coll PRIVATE qv_flags PUBLIC qv_bench)
 
 if(TARGET quiver_mpi_ompi AND NOT QV_SANITIZE)
 	qv_mpi_flags(${QV_OMPI_COMPILER} mpi)
-	add_executable(quiver_bench_coll bench_coll_worker.c bench_coll_calls.c)
+	add_executable(quiver_bench_coll bench_coll_worker.c bench_coll_calls.c
+		bench_exchange_calls.c)
 	set_target_properties(quiver_bench_coll PROPERTIES OUTPUT_NAME quiver-bench-coll)
 	target_include_directories(quiver_bench_coll SYSTEM PRIVATE ${mpi_INCLUDES})
 	# Ours before the MPI's, so that its names are ours.
@@ -16,8 +18,11 @@ if(TARGET quiver_mpi_ompi AND NOT QV_SANITIZE)
 	install(TARGETS quiver_bench_coll RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/quiver)
 	if(QV_WITH_TESTS)
 		find_package(Python3 REQUIRED COMPONENTS Interpreter)
-		qv_add_test(NAME bench.coll.smoke LABELS mpi TIMEOUT 120 SERIAL
-			COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/test_bench_coll.py
-			$<TARGET_FILE:quiver_tool>)
+		foreach(name coll exchange)
+			qv_add_test(NAME bench.${name}.smoke LABELS mpi TIMEOUT 120 SERIAL
+				COMMAND ${Python3_EXECUTABLE}
+				${CMAKE_CURRENT_SOURCE_DIR}/test_bench_coll.py
+				$<TARGET_FILE:quiver_tool> ${name})
+		endforeach()
 	endif()
 endif()

@@ -6,8 +6,20 @@
 #include <string.h>
 
 static const char *const operations[QV_BL_OPERATIONS] = {
-	"reduce",    "allreduce", "reduce_scatter", "barrier",    "broadcast",
-	"allgather", "alltoall",  "ireduce",        "iallreduce", "pair",
+	"reduce",
+	"allreduce",
+	"reduce_scatter",
+	"barrier",
+	"broadcast",
+	"allgather",
+	"alltoall",
+	"ireduce",
+	"iallreduce",
+	"pair",
+	"allgatherv",
+	"alltoallv",
+	"neighbor_allgather",
+	"neighbor_alltoall",
 };
 
 const char *qv_bl_operation_name(enum qv_bl_operation operation)
@@ -35,7 +47,11 @@ static int parse_pattern(const char *text, struct qv_bl_case *c)
 {
 	char *end = NULL;
 
-	c->late = c->work = 0;
+	c->late = c->work = c->reach = 0;
+	if (!qv_bx_pattern(text, c))
+		return 0;
+	if (c->operation > QV_BL_PAIR)
+		return -1;
 	if (c->operation == QV_BL_PAIR) {
 		c->pattern = 'p';
 		return strcmp(text, "all") ? -1 : 0;
@@ -79,12 +95,12 @@ int qv_bl_case_parse(const char *name, int ranks, struct qv_bl_case *out)
 static const char *const patterns[] = {"balanced", "late1.0", "alt1.0"};
 static const char *const overlaps[] = {"late1.0", "late1.0-work0.5", "late1.0-work1.0"};
 
-static size_t add(const struct qv_bench_opts *opts, int ranks, struct qv_bl_case *out, size_t n,
-		  const char *operation, long bytes, const char *pattern)
+size_t qv_bl_case_add(const struct qv_bench_opts *opts, int ranks, struct qv_bl_case *out, size_t n,
+		      enum qv_bl_operation operation, long bytes, const char *pattern)
 {
 	char name[QV_BENCH_NAME];
 
-	snprintf(name, sizeof(name), "%s/%d/%ld/%s", operation, ranks, bytes, pattern);
+	snprintf(name, sizeof(name), "%s/%d/%ld/%s", operations[operation], ranks, bytes, pattern);
 	if (n == QV_BL_CASES || !qv_bench_case_wanted(opts, name) ||
 	    qv_bl_case_parse(name, ranks, &out[n]))
 		return n;
@@ -99,8 +115,8 @@ static int is_quick(enum qv_bl_operation operation, long bytes, const char *patt
 	return (bytes == 8 || bytes == 131072 || bytes == 1048576) && strcmp(pattern, "alt1.0");
 }
 
-/* A case named in full, of any size. */
-static size_t named(const struct qv_bench_opts *opts, int ranks, struct qv_bl_case *out, size_t n)
+size_t qv_bl_case_named(const struct qv_bench_opts *opts, int ranks, struct qv_bl_case *out,
+			size_t n)
 {
 	const char *at = opts->filter ? opts->filter : "";
 	char name[QV_BENCH_NAME];
@@ -125,7 +141,7 @@ size_t qv_bl_case_list(const struct qv_bench_opts *opts, int ranks, struct qv_bl
 	static const long sizes[] = {8, 1024, 16384, 131072, 524288, 1048576, 4194304, 16777216};
 	size_t n = 0;
 
-	for (int o = 0; o < QV_BL_OPERATIONS; o++)
+	for (int o = 0; o <= QV_BL_PAIR; o++)
 		for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
 			for (size_t p = 0; p < 3; p++) {
 				const enum qv_bl_operation operation = (enum qv_bl_operation)o;
@@ -141,7 +157,8 @@ size_t qv_bl_case_list(const struct qv_bench_opts *opts, int ranks, struct qv_bl
 				    !is_quick(operation, bytes, pattern))
 					continue;
 				if ((bytes || s == 0) && (operation != QV_BL_PAIR || p == 0))
-					n = add(opts, ranks, out, n, operations[o], bytes, pattern);
+					n = qv_bl_case_add(opts, ranks, out, n, operation, bytes,
+							   pattern);
 			}
-	return named(opts, ranks, out, n);
+	return qv_bl_case_named(opts, ranks, out, n);
 }

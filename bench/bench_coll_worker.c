@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bench_coll_worker.c ROUNDS SAMPLES SECONDS CASE... -- IMPL... - a rank of `quiver bench coll`.
+ * bench_coll_worker.c ROUNDS SAMPLES SECONDS CASE... -- IMPL... - a rank of `quiver bench coll` and
+ * `quiver bench exchange`.
  *
  * Rank 0 prints, for every block of samples, a line
  *     row CASE IMPL ANSWER US...
@@ -112,7 +113,7 @@ static void print_delay(struct worker *w, const struct qv_bl_case *c, const char
 {
 	char name[QV_BENCH_NAME + 8];
 
-	if (c->pattern == 'b')
+	if (c->pattern == 'b' || qv_bx_is(c))
 		return;
 	for (int i = 0; i < w->samples; i++)
 		w->delays[i] = w->times[i] - (float)(1e6 * c->late * balanced);
@@ -160,7 +161,8 @@ static double balanced_time(struct worker *w, const struct qv_bl_case *c)
 {
 	struct qv_bl_case flat = *c;
 
-	flat.pattern = 'b';
+	if (!qv_bx_is(c))
+		flat.pattern = 'b';
 	flat.work = 0;
 	for (int i = 0; i < w->samples; i++)
 		w->times[i] = (float)sample(w, &flat, 0);
@@ -228,13 +230,15 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &w.r.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &w.r.ranks);
 	if (parse(&w, argc, argv)) {
-		fprintf(stderr, "quiver: this program is started by `quiver bench coll`\n");
+		fprintf(stderr,
+			"quiver: this program is started by `quiver bench coll` or `exchange`\n");
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
 	MPI_Get_library_version(version, &length);
 	if (!w.r.rank)
 		printf("mpi %.*s\n", (int)strcspn(version, ","), version);
 	run(&w, atoi(argv[1]));
+	qv_bx_release(&w.r);
 	free(w.r.in);
 	free(w.r.out);
 	free(w.r.expected);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* bench_coll_worker.h - what one rank of `quiver bench coll` does. */
+/* bench_coll_worker.h - what one rank of `quiver bench coll` and `quiver bench exchange` does. */
 #ifndef BENCH_COLL_WORKER_H
 #define BENCH_COLL_WORKER_H
 
@@ -7,10 +7,18 @@
 
 #include <mpi.h>
 
+/* Who exchanges how much with whom: doubles for each neighbour, or for each rank. */
+struct qv_bx_shape {
+	MPI_Comm comm; /* MPI_COMM_WORLD, or a graph */
+	int *sends, *sends_at, *recvs, *recvs_at;
+	size_t in, out; /* in all */
+};
+
 struct qv_bl_rank {
 	int rank, ranks;
 	double *in, *out, *expected;
-	size_t room;
+	size_t room, n; /* doubles: of the buffers, of the case */
+	struct qv_bx_shape shape;
 };
 
 /* ---- bench_coll_calls.c ------------------------------------------------------------------------
@@ -25,5 +33,12 @@ int qv_bl_check(struct qv_bl_rank *r, const struct qv_bl_case *c);
 void qv_bl_pairs(struct qv_bl_rank *r, const struct qv_bl_case *c, int pairing, float *transfer,
 		 float *combine);
 double qv_bl_now(void);
+
+/* ---- bench_exchange_calls.c --------------------------------------------------------------------
+ */
+/* The shape of the case on this rank; the one before is given back. Collective. */
+void qv_bx_prepare(struct qv_bl_rank *r, const struct qv_bl_case *c);
+void qv_bx_call(struct qv_bl_rank *r, const struct qv_bl_case *c);
+void qv_bx_release(struct qv_bl_rank *r);
 
 #endif /* BENCH_COLL_WORKER_H */

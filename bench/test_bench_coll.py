@@ -1,21 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""test_bench_coll.py QUIVER - a short run of `quiver bench coll`: its rows, its options."""
+"""test_bench_coll.py QUIVER coll|exchange - a short run of that bench: its rows, its options."""
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
-CASES = {"reduce/2/1024/balanced": {"mpi", "auto", "binomial"},
-         "allreduce/2/1024/late1.0": {"mpi", "auto", "binomial"},
-         "allreduce/2/1024/late1.0-delay": {"mpi", "auto", "binomial"},
-         "barrier/2/0/balanced": {"mpi", "auto", "binomial"},
-         "allgather/2/1024/balanced": {"mpi", "auto", "binomial"},
-         "alltoall/2/1024/balanced": {"mpi", "auto", "binomial"},
-         "ireduce/2/1024/late1.0-work0.5": {"mpi", "auto", "binomial"},
-         "ireduce/2/1024/late1.0-work0.5-delay": {"mpi", "auto", "binomial"},
-         "pair/2/1024/all": {"transfer", "combine"}}
+COLL = {"reduce/2/1024/balanced": {"mpi", "auto", "binomial"},
+        "allreduce/2/1024/late1.0": {"mpi", "auto", "binomial"},
+        "allreduce/2/1024/late1.0-delay": {"mpi", "auto", "binomial"},
+        "barrier/2/0/balanced": {"mpi", "auto", "binomial"},
+        "allgather/2/1024/balanced": {"mpi", "auto", "binomial"},
+        "alltoall/2/1024/balanced": {"mpi", "auto", "binomial"},
+        "ireduce/2/1024/late1.0-work0.5": {"mpi", "auto", "binomial"},
+        "ireduce/2/1024/late1.0-work0.5-delay": {"mpi", "auto", "binomial"},
+        "pair/2/1024/all": {"transfer", "combine"}}
+EXCHANGE = {name: {"mpi", "auto", "direct"} for name in (
+    "allgather/5/64/all", "alltoall/5/64/all", "allgatherv/5/64/uneven", "alltoallv/5/64/all",
+    "alltoallv/5/64/uneven", "alltoallv/5/64/partners3", "neighbor_allgather/5/64/moore1",
+    "neighbor_allgather/5/64/random0.3", "neighbor_alltoall/5/64/moore1",
+    "neighbor_alltoall/5/64/random0.3")}
+WRONG = ("no/such/case", "alltoallv/5/64/partners9", "allgather/5/64/partners3", "alltoall/5/60/all",
+         "neighbor_allgather/5/64/moore0", "neighbor_allgather/5/64/random1.5",
+         "neighbor_allgather/5/64/balanced", "alltoall/5/64/all9")
 
 
 def check(holds, *what):
@@ -23,35 +31,42 @@ def check(holds, *what):
         sys.exit("FAILED: " + " ".join(map(str, what)))
 
 
-def run(quiver, *args):
-    return subprocess.run([quiver, "bench", "coll", *args], text=True, check=False,
+def run(*args):
+    return subprocess.run([*sys.argv[1:2], "bench", sys.argv[2], *args], text=True, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
-def main():
-    quiver = sys.argv[1]
+def measure(cases, ranks):
+    """A short run of these cases: its rows, and what it said."""
     with tempfile.TemporaryDirectory(prefix="quiver-coll.") as folder:
         path, plot = os.path.join(folder, "coll.json"), os.path.join(folder, "coll.svg")
-        names = ",".join(name for name in CASES if not name.endswith("-delay"))
-        done = run(quiver, "--quick", "--filter", names, "--impl", "mpi,auto,binomial", "--rounds",
-                   "2", "--samples", "3", "--json", path, "--plot", plot)
+        names = ",".join(name for name in cases if not name.endswith("-delay"))
+        done = run("--quick", "--filter", names, "--impl", "mpi,auto,binomial,direct",
+                   "--rounds", "2", "--samples", "3", "--ranks", ranks, "--json", path,
+                   "--plot", plot)
         check(done.returncode == 0, "status", done.returncode, done.stdout)
-        with open(path, encoding="utf-8") as f:
-            rows = json.load(f)["rows"]
         check("<svg" in open(plot, encoding="utf-8").read(), "no plot")
-    for name, impls in CASES.items():
+        with open(path, encoding="utf-8") as f:
+            return json.load(f)["rows"], done.stdout
+
+
+def main():
+    cases, ranks = (COLL, "2") if sys.argv[2] == "coll" else (EXCHANGE, "5")
+    rows, text = measure(cases, ranks)
+    for name, impls in cases.items():
         found = {row["impl"]: row for row in rows if row["case"] == name}
-        check(set(found) == impls, name, "has", sorted(found), done.stdout)
-        if name.startswith("all") and not name.startswith("allreduce"):
+        check(set(found) == impls, name, "has", sorted(found), text)
+        if name in ("allgather/2/1024/balanced", "alltoall/2/1024/balanced"):
             check(found.pop("binomial")["answer"] == "no-such-algorithm", name)
         for row in found.values():
             check(row["answer"] == "checked" and row["unit"] == "us" and row["n"] == 6, row)
             check(row["p50"] <= row["p99"] and (row["p50"] > 0 or "delay" in name), row)
-    bad = run(quiver, "--filter", "no/such/case")
-    check(bad.returncode == 2 and "no --filter matches" in bad.stdout, bad.stdout)
-    bad = run(quiver, "--ranks", "1")
+    for wrong in WRONG:
+        bad = run("--filter", wrong, "--ranks", ranks)
+        check(bad.returncode == 2 and "no --filter matches" in bad.stdout, wrong, bad.stdout)
+    bad = run("--ranks", "1")
     check(bad.returncode == 2, bad.stdout)
-    print(f"bench coll: {len(rows)} rows")
+    print(f"bench {sys.argv[2]}: {len(rows)} rows")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ static const struct command benches[] = {
 	{"fabric", qv_bench_fabric, "native libfabric providers against quiver over them"},
 #endif
 	{"coll", qv_bench_coll, "collectives of MPI programs, with ranks that come late"},
+	{"exchange", qv_bench_exchange, "all-to-all and neighbourhood exchanges of MPI programs"},
 	{"combine", qv_bench_combine, "reductions of arrays against a plain loop and Open MPI's"},
 	{"offload", qv_bench_offload, "matching and reductions on an OpenCL device beside the CPU"},
 	{NULL, NULL, NULL},
