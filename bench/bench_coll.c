@@ -62,9 +62,8 @@ static void take_impls(struct options *o, const char *const *impls)
 
 static void choose_impls(struct options *o, const struct qv_bl_front *front)
 {
-	take_impls(o, o->common.quick ? front->quick : front->impls);
-	if (!o->plan.impls_n && o->common.impls) /* named though not quick */
-		take_impls(o, front->impls);
+	/* Those that are named are meant, quick or not. */
+	take_impls(o, o->common.quick && !o->common.impls ? front->quick : front->impls);
 }
 
 /* Each contender against the MPI's own. */

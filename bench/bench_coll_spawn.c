@@ -104,12 +104,13 @@ static int make_command(const struct qv_bl_plan *plan, struct command *c)
 
 /* ---- what comes back ---------------------------------------------------------------------------
  */
-static struct qv_bench_row *row_of(struct qv_bench *bench, const char *name, const char *impl)
+static struct qv_bench_row *row_of(struct qv_bench *bench, const char *name, const char *impl,
+				   const char *unit)
 {
 	for (size_t i = 0; i < bench->rows_n; i++)
 		if (!strcmp(bench->rows[i].name, name) && !strcmp(bench->rows[i].impl, impl))
 			return &bench->rows[i];
-	return qv_bench_row_add(bench, name, impl, "us", false);
+	return qv_bench_row_add(bench, name, impl, unit, false);
 }
 
 /* "CASE IMPL ANSWER US..." */
@@ -123,7 +124,7 @@ static void take_row(struct qv_bench *bench, char *line)
 
 	if (!answer || strlen(name) >= QV_BENCH_NAME || strlen(impl) >= QV_BENCH_NAME)
 		return;
-	row = row_of(bench, name, impl);
+	row = row_of(bench, name, impl, "us");
 	if (strncmp(row->answer, "wrong", 5) != 0)
 		snprintf(row->answer, sizeof(row->answer), "%s", answer);
 	while ((word = strtok(NULL, " \n")) && n < 1024)
@@ -131,6 +132,27 @@ static void take_row(struct qv_bench *bench, char *line)
 	if (n)
 		qv_bench_row_round(row, samples, n);
 	qv_bench_progress("%s %s", name, impl);
+}
+
+/* "CASE IMPL MESSAGES BYTES" */
+static void take_count(struct qv_bench *bench, char *line)
+{
+	static const char *const units[] = {"count", "bytes"}, *const suffix[] = {"messages",
+										  "bytes"};
+	char *case_name = strtok(line, " "), *impl = strtok(NULL, " ");
+
+	for (int i = 0; impl && i < 2; i++) {
+		char name[QV_BENCH_NAME], *word = strtok(NULL, " ");
+		const float value = word ? strtof(word, NULL) : 0;
+		struct qv_bench_row *row;
+
+		if (snprintf(name, sizeof(name), "%s-%s", case_name, suffix[i]) >=
+		    (int)sizeof(name))
+			return;
+		row = row_of(bench, name, impl, units[i]);
+		snprintf(row->answer, sizeof(row->answer), "checked");
+		qv_bench_row_round(row, &value, 1);
+	}
 }
 
 static int read_all(struct qv_bench *bench, FILE *in)
@@ -144,6 +166,8 @@ static int read_all(struct qv_bench *bench, FILE *in)
 		if (!strncmp(line, "row ", 4)) {
 			take_row(bench, line + 4);
 			rows++;
+		} else if (!strncmp(line, "count ", 6)) {
+			take_count(bench, line + 6);
 		} else if (!strncmp(line, "mpi ", 4)) {
 			qv_bench_fact_add(bench, "mpi", "%s", line + 4);
 		} else {

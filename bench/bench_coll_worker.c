@@ -5,6 +5,8 @@
  *
  * Rank 0 prints, for every block of samples, a line
  *     row CASE IMPL ANSWER US...
+ * and before one of an exchange by a schedule, what the rank that sends most sends in a call,
+ *     count CASE IMPL MESSAGES BYTES
  * The time of a sample is that to solution: from the first arrival to the last exit.
  */
 #include "bench_coll_worker.h"
@@ -121,18 +123,36 @@ static void print_delay(struct worker *w, const struct qv_bl_case *c, const char
 	print(w, name, impl, "checked", w->delays);
 }
 
+/* What the rank that sends most sends in one call; rank 0 says it. */
+static void print_sent(struct worker *w, const struct qv_bl_case *c, const char *impl,
+		       const uint64_t before[2])
+{
+	uint64_t sent[2], most[2];
+
+	qv_mpi_sent(&sent[0], &sent[1]);
+	sent[0] -= before[0];
+	sent[1] -= before[1];
+	MPI_Reduce(sent, most, 2, MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+	if (!w->r.rank && most[0])
+		printf("count %s %s %llu %llu\n", c->name, impl, (unsigned long long)most[0],
+		       (unsigned long long)most[1]);
+}
+
 static void block(struct worker *w, const struct qv_bl_case *c, const char *impl, double balanced)
 {
-	uint64_t before = qv_mpi_taken();
+	uint64_t before = qv_mpi_taken(), sent[2];
 
 	if (choose(w, c, impl, balanced)) {
 		print(w, c->name, impl, "no-such-algorithm", NULL);
 		return;
 	}
+	qv_mpi_sent(&sent[0], &sent[1]);
 	if (!qv_bl_check(&w->r, c)) {
 		print(w, c->name, impl, "wrong", NULL);
 		return;
 	}
+	if (strcmp(impl, "auto") != 0 && qv_bx_is(c))
+		print_sent(w, c, impl, sent);
 	for (int i = 0; !strcmp(impl, "auto") && i < 16; i++) /* until it has made up its mind */
 		qv_bl_check(&w->r, c);
 	if (strcmp(impl, "mpi") != 0 && strcmp(impl, "auto") != 0 && qv_mpi_taken() == before) {

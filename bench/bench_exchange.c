@@ -22,7 +22,8 @@ int qv_bench_exchange(int argc, char **argv)
 			"turn.\n\n"
 			"  <operation>/<ranks>/<bytes>/<pattern>   us from the first arrival to the "
 			"last exit;\n"
-			"                   <bytes>: of one block\n",
+			"                   <bytes>: of one block; <pattern>-messages, <pattern>-bytes: what\n"
+			"                   the rank that sends most sends in one call by a schedule\n",
 		.patterns =
 			"pattern:  all: a block for each rank; uneven: of 0, 1 or 2 times the bytes\n"
 			"          of alltoallv also partners<k>: only for k ranks each\n"

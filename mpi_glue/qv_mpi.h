@@ -81,6 +81,7 @@ enum qv_mpi_reason {
 void qv_mpi_count(enum qv_mpi_name name, enum qv_mpi_form form, unsigned int way);
 /* One that is run was built from expected arrivals. */
 void qv_mpi_count_by_arrival(void);
+void qv_mpi_count_sent(size_t bytes); /* a message of a schedule */
 /* Print the sums over all ranks; collective over MPI_COMM_WORLD. */
 void qv_mpi_report(void);
 
@@ -346,6 +347,7 @@ struct qv_mpi {
 	struct qv_mpi_comm *last; /* looked up; NULL where several threads call */
 	bool alone;               /* one thread at a time calls */
 	atomic_uint_fast64_t by_arrival;
+	atomic_uint_fast64_t sent, sent_bytes;
 	atomic_uint_fast64_t counts[QV_MPI_N_NAMES][QV_MPI_N_FORMS][QV_MPI_N_WAYS];
 };
 

@@ -23,6 +23,7 @@ static int port_send(void *port, uint32_t step, uint32_t peer, uint32_t tag, con
 {
 	struct qv_mpi_op *op = port;
 
+	qv_mpi_count_sent(bytes);
 	return started(op, step,
 		       PMPI_Isend(buf, (int)bytes, MPI_BYTE, (int)peer, op->tag + (int)tag,
 				  op->c->shadow, &op->requests[op->n]));

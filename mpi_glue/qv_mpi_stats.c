@@ -43,6 +43,18 @@ void qv_mpi_count_by_arrival(void)
 	atomic_fetch_add_explicit(&qv_mpi.by_arrival, 1, memory_order_relaxed);
 }
 
+void qv_mpi_count_sent(size_t bytes)
+{
+	atomic_fetch_add_explicit(&qv_mpi.sent, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&qv_mpi.sent_bytes, bytes, memory_order_relaxed);
+}
+
+void qv_mpi_sent(uint64_t *messages, uint64_t *bytes)
+{
+	*messages = qv_mpi.sent;
+	*bytes = qv_mpi.sent_bytes;
+}
+
 uint64_t qv_mpi_by_arrival(void)
 {
 	return qv_mpi.by_arrival;
@@ -91,7 +103,8 @@ void qv_mpi_report(void)
 {
 	unsigned long long mine[QV_MPI_N_NAMES][QV_MPI_N_FORMS][QV_MPI_N_WAYS];
 	unsigned long long sums[QV_MPI_N_NAMES][QV_MPI_N_FORMS][QV_MPI_N_WAYS] = {0};
-	unsigned long long by_arrival = qv_mpi.by_arrival, all_by_arrival = 0;
+	unsigned long long others[3] = {qv_mpi.by_arrival, qv_mpi.sent, qv_mpi.sent_bytes};
+	unsigned long long all[3] = {0};
 	int rank, ranks;
 
 	for (int name = 0; name < QV_MPI_N_NAMES; name++)
@@ -102,7 +115,7 @@ void qv_mpi_report(void)
 	(mine, sums, (int)(sizeof(sums) / sizeof(mine[0][0][0])), MPI_UNSIGNED_LONG_LONG, MPI_SUM,
 	 0, MPI_COMM_WORLD);
 	QV_REAL(Reduce)
-	(&by_arrival, &all_by_arrival, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+	(others, all, 3, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	if (!rank)
@@ -118,6 +131,8 @@ void qv_mpi_report(void)
 			"quiver: network: %.3g us a message, %.3g ns a byte, %.3g ns to combine it\n",
 			1e6 * qv_mpi.network.alpha, 1e9 * qv_mpi.network.beta,
 			1e9 * qv_mpi.network.gamma);
-	if (all_by_arrival)
-		fprintf(stderr, "quiver: %llu calls by expected arrivals\n", all_by_arrival);
+	if (!rank && all[1])
+		fprintf(stderr, "quiver: %llu messages of %llu bytes in all\n", all[1], all[2]);
+	if (all[0])
+		fprintf(stderr, "quiver: %llu calls by expected arrivals\n", all[0]);
 }

@@ -47,7 +47,13 @@ QV_API int qv_mpi_network(double alpha, double beta, double gamma);
 /* How many calls of this process schedules have run so far, in any form. */
 QV_API uint64_t qv_mpi_taken(void);
 
-/* How many of them were run by a schedule that was built from expected arrivals. */
+/*
+ * What the schedules of this process have sent so far.
+ *   messages, bytes  out: how many, and of how many bytes in all
+ */
+QV_API void qv_mpi_sent(uint64_t *messages, uint64_t *bytes);
+
+/* How many calls were run by a schedule that was built from expected arrivals. */
 QV_API uint64_t qv_mpi_by_arrival(void);
 
 #ifdef __cplusplus
