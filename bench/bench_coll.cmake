@@ -9,12 +9,12 @@ target_link_libraries(qv_bench_coll PRIVATE qv_flags PUBLIC qv_bench)
 if(TARGET quiver_mpi_ompi AND NOT QV_SANITIZE)
 	qv_mpi_flags(${QV_OMPI_COMPILER} mpi)
 	add_executable(quiver_bench_coll bench_coll_worker.c bench_coll_calls.c
-		bench_exchange_calls.c)
+		bench_exchange_calls.c bench_stream_calls.c)
 	set_target_properties(quiver_bench_coll PROPERTIES OUTPUT_NAME quiver-bench-coll)
 	target_include_directories(quiver_bench_coll SYSTEM PRIVATE ${mpi_INCLUDES})
 	# Ours before the MPI's, so that its names are ours.
 	target_link_libraries(quiver_bench_coll PRIVATE qv_flags quiver_mpi_ompi ${mpi_LIBRARIES}
-		qv_bench_coll)
+		qv_bench_coll quiver_static)
 	install(TARGETS quiver_bench_coll RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/quiver)
 	if(QV_WITH_TESTS)
 		find_package(Python3 REQUIRED COMPONENTS Interpreter)

@@ -176,6 +176,16 @@ static void block_of_pairs(struct worker *w, const struct qv_bl_case *c, int rou
 	print(w, c->name, "combine", "checked", w->delays);
 }
 
+static void block_of_items(struct worker *w, const struct qv_bl_case *c, const char *impl)
+{
+	const char *answer = "checked";
+
+	for (int i = 0; i < w->samples && !strcmp(answer, "checked"); i++)
+		answer = qv_bx_stream(&w->r, c, impl, &w->times[i]);
+	if (strcmp(impl, "auto") != 0) /* there is nothing to choose by */
+		print(w, c->name, impl, answer, strcmp(answer, "checked") ? NULL : w->times);
+}
+
 /* The median of a few. */
 static double balanced_time(struct worker *w, const struct qv_bl_case *c)
 {
@@ -194,6 +204,10 @@ static void one_case(struct worker *w, int i, int round)
 	const struct qv_bl_case *c = &w->cases[i];
 
 	none();
+	for (int k = 0; k < w->impls_n && c->operation == QV_BL_STREAM; k++)
+		block_of_items(w, c, w->impls[(k + round) % w->impls_n]);
+	if (c->operation == QV_BL_STREAM)
+		return;
 	qv_bl_prepare(&w->r, c);
 	if (c->operation == QV_BL_PAIR) {
 		block_of_pairs(w, c, round);

@@ -41,4 +41,10 @@ void qv_bx_prepare(struct qv_bl_rank *r, const struct qv_bl_case *c);
 void qv_bx_call(struct qv_bl_rank *r, const struct qv_bl_case *c);
 void qv_bx_release(struct qv_bl_rank *r);
 
+/* ---- bench_stream_calls.c ----------------------------------------------------------------------
+ */
+/* One sample, us an item; what is to be said of the answer. */
+const char *qv_bx_stream(struct qv_bl_rank *r, const struct qv_bl_case *c, const char *impl,
+			 float *us);
+
 #endif /* BENCH_COLL_WORKER_H */

@@ -28,7 +28,9 @@ int qv_bench_exchange(int argc, char **argv)
 			"pattern:  all: a block for each rank; uneven: of 0, 1 or 2 times the bytes\n"
 			"          of alltoallv also partners<k>: only for k ranks each\n"
 			"          of neighbor_*: moore<r>: the ranks on a periodic square grid, up\n"
-			"          to r away; random<d>: each rank with probability d\n",
+			"          to r away; random<d>: each rank with probability d\n"
+			"          of stream, tiny items in buckets, us an item: ring<n>: to the next\n"
+			"          rank, n to a bucket; each<k>: k items for each rank, 500 to a bucket\n",
 		.impls = impls,
 		.quick = quick,
 		.is_own = is_exchange,

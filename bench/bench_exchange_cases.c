@@ -7,7 +7,7 @@
 
 bool qv_bx_is(const struct qv_bl_case *c)
 {
-	return strchr("wukmd", c->pattern) != NULL;
+	return strchr("wukmdre", c->pattern) != NULL;
 }
 
 static bool is_neighbor(enum qv_bl_operation operation)
@@ -27,6 +27,11 @@ static int reach(const char *text, const char *prefix, double low, double high, 
 	return end == text + n || *end || !(*out >= low && *out <= high) ? -1 : 0;
 }
 
+static bool in_items(const struct qv_bl_case *c)
+{
+	return c->bytes >= (long)sizeof(uint64_t) && c->bytes <= QV_BX_ITEM;
+}
+
 int qv_bx_pattern(const char *text, struct qv_bl_case *c)
 {
 	const enum qv_bl_operation o = c->operation;
@@ -42,6 +47,10 @@ int qv_bx_pattern(const char *text, struct qv_bl_case *c)
 		c->pattern = 'm';
 	else if (is_neighbor(o) && !reach(text, "random", 0, 1, &c->reach))
 		c->pattern = 'd';
+	else if (o == QV_BL_STREAM && in_items(c) && !reach(text, "ring", 1, 65536, &c->reach))
+		c->pattern = 'r';
+	else if (o == QV_BL_STREAM && in_items(c) && !reach(text, "each", 1, 10000, &c->reach))
+		c->pattern = 'e';
 	else
 		return -1;
 	return 0;
@@ -65,6 +74,12 @@ static const struct {
 	{QV_BL_NEIGHBOR_ALLTOALL, "moore1"},
 	{QV_BL_NEIGHBOR_ALLTOALL, "moore2"},
 	{QV_BL_NEIGHBOR_ALLTOALL, "random0.3"},
+	{QV_BL_STREAM, "ring1"},
+	{QV_BL_STREAM, "ring5"},
+	{QV_BL_STREAM, "ring50"},
+	{QV_BL_STREAM, "ring500"},
+	{QV_BL_STREAM, "each1"},
+	{QV_BL_STREAM, "each10"},
 };
 
 size_t qv_bx_case_list(const struct qv_bench_opts *opts, int ranks, struct qv_bl_case *out)

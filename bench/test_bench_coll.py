@@ -16,14 +16,13 @@ COLL = {"reduce/2/1024/balanced": {"mpi", "auto", "binomial"},
         "ireduce/2/1024/late1.0-work0.5": {"mpi", "auto", "binomial"},
         "ireduce/2/1024/late1.0-work0.5-delay": {"mpi", "auto", "binomial"},
         "pair/2/1024/all": {"transfer", "combine"}}
-EXCHANGE = {name: {"mpi", "auto", "direct"} for name in (
-    "allgather/5/64/all", "alltoall/5/64/all", "allgatherv/5/64/uneven", "alltoallv/5/64/all",
-    "alltoallv/5/64/uneven", "alltoallv/5/64/partners3", "neighbor_allgather/5/64/moore1",
-    "neighbor_allgather/5/64/random0.3", "neighbor_alltoall/5/64/moore1",
-    "neighbor_alltoall/5/64/random0.3")}
+EXCHANGE = {name: {"mpi", "auto", "direct"} for name in ("allgather/5/64/all",
+                                                         "alltoall/5/64/all")}
+EXCHANGE.update({name: {"mpi", "direct"} for name in ("stream/5/8/ring50", "stream/5/8/each3")})
+IMPLS = {"coll": "mpi,auto,binomial", "exchange": "mpi,auto,direct"}
 WRONG = ("no/such/case", "alltoallv/5/64/partners9", "allgather/5/64/partners3", "alltoall/5/60/all",
          "neighbor_allgather/5/64/moore0", "neighbor_allgather/5/64/random1.5",
-         "neighbor_allgather/5/64/balanced", "alltoall/5/64/all9")
+         "neighbor_allgather/5/64/balanced", "alltoall/5/64/all9", "stream/5/4/ring5", "stream/5/8/ring0")
 
 
 def check(holds, *what):
@@ -41,7 +40,7 @@ def measure(cases, ranks):
     with tempfile.TemporaryDirectory(prefix="quiver-coll.") as folder:
         path, plot = os.path.join(folder, "coll.json"), os.path.join(folder, "coll.svg")
         names = ",".join(name for name in cases if not name.endswith("-delay"))
-        done = run("--quick", "--filter", names, "--impl", "mpi,auto,binomial,direct",
+        done = run("--quick", "--filter", names, "--impl", IMPLS[sys.argv[2]],
                    "--rounds", "2", "--samples", "3", "--ranks", ranks, "--json", path,
                    "--plot", plot)
         check(done.returncode == 0, "status", done.returncode, done.stdout)
@@ -59,10 +58,10 @@ def main():
         if name in ("allgather/2/1024/balanced", "alltoall/2/1024/balanced"):
             check(found.pop("binomial")["answer"] == "no-such-algorithm", name)
         for row in found.values():
-            if name == "alltoallv/5/64/partners3" and row["impl"] == "direct":
+            if name == "alltoall/5/64/all" and row["impl"] == "direct":
                 counts = {r["case"]: r["p50"] for r in rows if r["impl"] == "direct"}
-                check(counts[name + "-messages"] == 3, counts)
-                check(counts[name + "-bytes"] == 3 * 64, counts)
+                check(counts[name + "-messages"] == 4, counts)
+                check(counts[name + "-bytes"] == 4 * 64, counts)
             check(row["answer"] == "checked" and row["unit"] == "us" and row["n"] == 6, row)
             check(row["p50"] <= row["p99"] and (row["p50"] > 0 or "delay" in name), row)
     for wrong in WRONG:
