@@ -108,6 +108,7 @@ struct qv_fi_params {
 	uint32_t named;        /* sources that the structure knows from it, 0 = it reads none */
 	const char *coll;      /* FI_QUIVER_COLL, NULL = nothing is asked */
 	struct qv_fi_offload_params offload;
+	bool peer;               /* FI_QUIVER_MODE=peer */
 	bool stats;              /* FI_QUIVER_STATS=yes */
 	const char *profile_out; /* FI_QUIVER_STATS=profile:..., a pattern, NULL = none */
 	bool quiet;              /* FI_QUIVER_QUIET */
@@ -126,6 +127,8 @@ void qv_fi_params_init(void);
 void qv_fi_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Values of settings: true, or false with the reason in why. */
+/* qv_fi_mode.c: FI_QUIVER_MODE, when the other settings are known. */
+bool qv_fi_mode_parse(const char *text, bool *peer, char *why, size_t size);
 /* qv_fi_promise.c: FI_QUIVER_HINTS. */
 bool qv_fi_promises_parse(const char *text, uint32_t *hints, char *why, size_t size);
 /* qv_fi_match.c: FI_QUIVER_MATCH, with a profile or NULL. */
@@ -169,7 +172,7 @@ int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info 
 /* What the cores do for the application, with its registrations. */
 #define QV_FI_ONE_SIDED (FI_RMA | FI_ATOMIC | FI_RMA_EVENT)
 
-#define QV_FI_INJECT_SIZE 128u /* tx_attr->inject_size that we promise */
+#define QV_FI_INJECT_SIZE 128u /* tx_attr->inject_size that we promise in layered mode */
 #define QV_FI_IOV_LIMIT   4u   /* iov_limit that we promise, for both directions */
 #define QV_FI_TX_SIZE     1024u
 #define QV_FI_RX_SIZE     1024u
@@ -197,6 +200,8 @@ struct qv_fi_domain { /* qv_fi_domain.c */
 	bool threadsafe;      /* false: the application serialises (FI_THREAD_DOMAIN), no lock */
 	bool has_rma;         /* every core grants FI_RMA */
 	bool has_atomic;      /* and FI_ATOMIC */
+	bool peer;            /* FI_QUIVER_MODE=peer */
+	size_t inject;        /* tx_attr->inject_size that we promise */
 	bool basic_mr;        /* the application has FI_MR_BASIC: keys are ours to choose */
 	uint64_t next_key;    /* next key to try for our own registrations */
 	int refs;             /* open endpoints, queues, AVs, MRs ... */

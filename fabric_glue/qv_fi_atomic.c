@@ -110,7 +110,7 @@ static ssize_t atomic(struct fid_ep *fid, const struct op *op, uint64_t flags)
 		p.len += msg->msg_iov[i].count * type_size(msg->datatype);
 	for (size_t i = 0; i < op->compare_count; i++)
 		compared += op->compare[i].count * type_size(msg->datatype);
-	if (flags & FI_INJECT && (p.len > QV_FI_INJECT_SIZE || compared > QV_FI_INJECT_SIZE))
+	if (flags & FI_INJECT && (p.len > ep->dom->inject || compared > ep->dom->inject))
 		return -FI_EINVAL;
 	return qv_fi_pass(ep, &p);
 }

@@ -222,6 +222,8 @@ int qv_fi_query_collective(struct fid_domain *domain, enum fi_collective_op coll
 
 	if (!attr || attr->mode || flags & ~(uint64_t)FI_SCATTER)
 		return -FI_EINVAL;
+	if (container_of(domain, struct qv_fi_domain, fid)->peer)
+		return -FI_ENOSYS;
 	if ((unsigned)coll >= N_COLLS)
 		return -FI_EOPNOTSUPP;
 	if (colls[coll] == QV_COLL_BARRIER) {

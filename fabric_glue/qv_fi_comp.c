@@ -20,7 +20,7 @@ int qv_fi_errno(int status)
 	}
 }
 
-static void count(struct qv_fi_ep *ep, int which, bool error)
+void qv_fi_count(struct qv_fi_ep *ep, int which, bool error)
 {
 	struct qv_fi_cntr *cntr = ep->cntrs[which];
 
@@ -56,12 +56,12 @@ static void report_error(struct qv_fi_cq *cq, const struct qv_comp *c, uint64_t 
 	qv_fi_cq_error(cq, &e, c->user);
 }
 
-static void complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c)
+void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c)
 {
 	struct qv_fi_comp *out;
 
 	if (!(c->cookie & QV_CK_PEEK) && c->status != QV_ECANCELED)
-		count(ep, QV_FI_CNTR_RECV, c->status != QV_OK);
+		qv_fi_count(ep, QV_FI_CNTR_RECV, c->status != QV_OK);
 	if (QV_UNLIKELY(!ep->rx_cq))
 		return;
 	if (QV_UNLIKELY(c->status != QV_OK)) {
@@ -82,7 +82,7 @@ static void complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c)
 
 static void failed_send(struct qv_fi_ep *ep, const struct qv_comp *c)
 {
-	count(ep, QV_FI_CNTR_SEND, true);
+	qv_fi_count(ep, QV_FI_CNTR_SEND, true);
 	if (ep->tx_cq && !(c->cookie & QV_CK_NONE))
 		report_error(ep->tx_cq, c, FI_SEND | (c->tagged ? FI_TAGGED : FI_MSG));
 }
@@ -96,7 +96,7 @@ static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
 		qv_fi_coll_sent(context);
 		return;
 	}
-	count(ep, QV_FI_CNTR_SEND, false);
+	qv_fi_count(ep, QV_FI_CNTR_SEND, false);
 	if (!(cookie & QV_CK_ENTRY) || !ep->tx_cq)
 		return;
 	out = qv_fi_cq_push(ep->tx_cq);
@@ -114,7 +114,7 @@ static void complete(void *owner, const struct qv_comp *c)
 	if (QV_UNLIKELY(c->cookie & QV_CK_COLL))
 		qv_fi_coll_comp(c);
 	else if (QV_LIKELY(c->recv))
-		complete_recv(owner, c);
+		qv_fi_complete_recv(owner, c);
 	else
 		failed_send(owner, c);
 }
@@ -136,7 +136,7 @@ void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int
 {
 	uint64_t flags = pass->flags;
 
-	count(ep, flags & FI_READ ? QV_FI_CNTR_READ : QV_FI_CNTR_WRITE, err != 0);
+	qv_fi_count(ep, flags & FI_READ ? QV_FI_CNTR_READ : QV_FI_CNTR_WRITE, err != 0);
 	if (!ep->tx_cq || pass->quiet)
 		return;
 	if (err) {

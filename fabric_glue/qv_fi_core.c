@@ -62,6 +62,8 @@ struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app)
 	if (!h)
 		return NULL;
 	h->caps = FI_MSG | FI_RMA | FI_SOURCE;
+	if (qv_fi_params.peer)
+		h->caps |= FI_TAGGED | FI_DIRECTED_RECV;
 	h->caps |= app && app->caps ? app->caps & QV_FI_ONE_SIDED : FI_ATOMIC;
 	h->mode = QV_FI_CORE_MODE;
 	h->ep_attr->type = FI_EP_RDM;

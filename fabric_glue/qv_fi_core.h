@@ -49,6 +49,10 @@ const struct qv_fi_cores *qv_fi_core_choose(const char *setting, const char *whe
 /* The cores of "quiver", "ofi_quiver" (both: FI_QUIVER_CORE) or "<core>;ofi_quiver". */
 const struct qv_fi_cores *qv_fi_core_named(const char *prov_name);
 
+/* ---- qv_fi_mode.c ---------------------------------------------------------------------------- */
+/* Can FI_QUIVER_MODE=peer be had over them? If not, it says why. */
+bool qv_fi_mode_serves(const struct qv_fi_cores *cores);
+
 /* ---- qv_fi_core_why.c ------------------------------------------------------------------------ */
 /* Does this libfabric have every part of the name, and is it a core? If not, say so. */
 bool qv_fi_core_is_known(const char *core, const char *where);

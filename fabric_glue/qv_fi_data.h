@@ -86,12 +86,15 @@ struct qv_fi_rail {
 };
 
 struct qv_fi_pass;
+struct qv_fi_srx; /* qv_fi_srx.h */
 
 struct qv_fi_ep {
 	struct fid_ep fid;
 	struct qv_fi_domain *dom;
-	struct qv_proto *proto; /* NULL until enabled */
-	unsigned rails;         /* in use */
+	struct qv_proto *proto; /* NULL until enabled, and in peer mode */
+	struct qv_fi_srx *srx;  /* peer mode, NULL until it is being enabled */
+	bool enabled;
+	unsigned rails; /* in use */
 	struct qv_fi_rail rail[QV_FI_CORES];
 	struct qv_fi_cq *tx_cq, *rx_cq;
 	bool tx_selective, rx_selective;
@@ -231,6 +234,9 @@ void qv_fi_ep_progress(struct qv_fi_ep *ep);
 
 /* ---- qv_fi_comp.c ------------------------------------------------------------------------------
  */
+/* One more in a counter, if there is one. */
+void qv_fi_count(struct qv_fi_ep *ep, int which, bool error);
+void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c);
 extern const struct qv_proto_owner_ops qv_fi_owner_ops;
 /* An operation that a core did for the application is done (err: positive FI_E*). */
 void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int err);
@@ -271,7 +277,7 @@ ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p);
 ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 			  ssize_t (*inject)(struct qv_fi_rail *rail, fi_addr_t to, const void *op));
 /* For give, if FI_INJECT is set: a copy that lives as long as the operation, of at most
- * 2 * QV_FI_INJECT_SIZE bytes in all. */
+ * twice the domain's inject size in all. */
 void *qv_fi_pass_copy(struct qv_fi_pass *pass, const void *from, size_t len);
 /* The cores are closed: what they still had in hand never completes. */
 void qv_fi_pass_end(struct qv_fi_ep *ep);
@@ -291,8 +297,10 @@ void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern);
 /* ---- qv_fi_promise.c ---------------------------------------------------------------------------
  */
 void qv_fi_promises_apply(const struct qv_fi_ep *ep, struct qv_match_settings *match);
-/* Is this receive ruled out? Says so, if it is. flags: FI_PEEK, FI_CLAIM. */
-bool qv_fi_breaks_promise(struct qv_fi_ep *ep, const struct qv_recv_args *args, uint64_t flags);
+/* Is this receive ruled out? Says so, if it is. req: QV_REQ_*; src: QV_SRC_ANY or another; flags:
+ * FI_PEEK, FI_CLAIM. */
+bool qv_fi_breaks_promise(struct qv_fi_ep *ep, unsigned req, uint64_t ignore, uint32_t src,
+			  uint64_t flags);
 
 /* ---- qv_fi_coll_group.c, qv_fi_coll_op.c -------------------------------------------------------
  */
@@ -344,5 +352,31 @@ struct qv_fi_recv {
 	void *context;
 };
 ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags);
+/* Flags of a receive beyond the common ones; req: QV_REQ_TAGGED or 0. */
+static inline uint64_t qv_fi_special_flags(unsigned req)
+{
+	return req & QV_REQ_TAGGED ? FI_PEEK | FI_CLAIM | FI_DISCARD : FI_MULTI_RECV;
+}
+/* A claimed message is kept in the application's struct fi_context between PEEK and CLAIM. */
+void qv_fi_claim_store(struct fi_context *context, void *u);
+void *qv_fi_claim_take(struct fi_context *context);
+
+/* ---- qv_fi_srx*.c: peer mode, the domain's `peer` is set ---------------------------------------
+ */
+/* The mode's part of enabling an endpoint, after its objects are bound. */
+int qv_fi_srx_enable(struct qv_fi_ep *ep);
+/* Behind the closing of the core's endpoint. */
+void qv_fi_srx_close(struct qv_fi_ep *ep);
+/* The application has named an address, or drops one. */
+void qv_fi_srx_av_inserted(struct qv_fi_ep *ep, fi_addr_t index);
+void qv_fi_srx_av_removed(struct qv_fi_ep *ep, fi_addr_t index);
+ssize_t qv_fi_srx_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags);
+/* 0, or -FI_ENOENT. Lock held. */
+ssize_t qv_fi_srx_cancel(struct qv_fi_ep *ep, void *context);
+ssize_t qv_fi_srx_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags);
+ssize_t qv_fi_srx_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s);
+const struct qv_match *qv_fi_srx_engine(const struct qv_fi_ep *ep, bool tagged);
+struct qv_fi_stats; /* <quiver/fi_ext.h> */
+void qv_fi_srx_collect(const struct qv_fi_ep *ep, struct qv_fi_stats *stats);
 
 #endif /* QV_FI_DATA_H */

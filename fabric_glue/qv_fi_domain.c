@@ -102,6 +102,9 @@ static void init(struct qv_fi_domain *dom, const struct fi_info *info, void *con
 				  attr->control_progress == FI_PROGRESS_AUTO);
 	/* Where a thread of ours looks in, the application does not serialise alone. */
 	dom->threadsafe = !attr || attr->threading != FI_THREAD_DOMAIN || dom->automatic;
+	dom->peer = qv_fi_params.peer;
+	dom->inject =
+		dom->peer ? dom->core_info[QV_FI_MAIN]->tx_attr->inject_size : QV_FI_INJECT_SIZE;
 	dom->basic_mr = attr && attr->mr_mode & FI_MR_BASIC;
 	for (unsigned c = 0; c < dom->cores; c++)
 		caps &= dom->core_info[c]->caps;

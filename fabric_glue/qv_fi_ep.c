@@ -67,7 +67,7 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
 	int rc;
 
-	if (ep->proto)
+	if (ep->proto || ep->srx)
 		return -FI_EOPBADSTATE;
 	qv_fi_lock(ep->dom);
 	switch (bfid->fclass) {
@@ -118,6 +118,8 @@ static int enable_cores(struct qv_fi_ep *ep)
 {
 	int rc = 0;
 
+	if (ep->dom->peer)
+		return qv_fi_srx_enable(ep);
 	for (unsigned r = 0; r < ep->rails && !rc; r++)
 		rc = qv_fi_rail_enable(&ep->rail[r]);
 	if (!rc)
@@ -148,11 +150,13 @@ static void watch_enable(struct qv_fi_watch *watch, void *arg)
 
 static int enable(struct qv_fi_ep *ep)
 {
-	struct qv_match *engine;
+	const struct qv_match *engine;
 	int rc;
 
-	if (ep->proto)
+	if (ep->enabled)
 		return 0;
+	if (ep->srx) /* it failed once */
+		return -FI_EOPBADSTATE;
 	if (!ep->av)
 		return -FI_ENOAV;
 	if (!ep->tx_cq && !ep->cntrs[QV_FI_CNTR_SEND] && ep->caps & FI_SEND)
@@ -167,9 +171,11 @@ static int enable(struct qv_fi_ep *ep)
 			   qv_fi_ep_cores(ep), qv_fi_host.strerror(-rc));
 		return rc;
 	}
-	engine = qv_proto_engine(ep->proto, true);
-	QV_FI_INFO(EP_CTRL, "endpoint over core %s: matching %s/%s\n", qv_fi_ep_cores(ep),
-		   qv_match_structure(engine), qv_isa_name(qv_match_isa(engine)));
+	ep->enabled = true;
+	engine = ep->srx ? qv_fi_srx_engine(ep, true) : qv_proto_engine(ep->proto, true);
+	QV_FI_INFO(EP_CTRL, "endpoint over core %s%s: matching %s/%s\n", qv_fi_ep_cores(ep),
+		   ep->srx ? " (peer)" : "", qv_match_structure(engine),
+		   qv_isa_name(qv_match_isa(engine)));
 	qv_fi_ep_each_watch(ep, watch_enable, ep);
 	return 0;
 }

@@ -66,6 +66,7 @@ int qv_fi_ep_close(struct fid *fid)
 	unbind(ep);
 	for (unsigned r = 0; r < ep->rails; r++)
 		qv_fi_rail_close(&ep->rail[r]);
+	qv_fi_srx_close(ep);
 	qv_fi_pass_end(ep);
 	if (ep->proto)
 		qv_proto_destroy(ep->proto);

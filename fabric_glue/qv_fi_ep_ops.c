@@ -12,14 +12,17 @@ static struct qv_fi_ep *ep_of(struct fid_ep *fid)
 static ssize_t ep_cancel(fid_t fid, void *context)
 {
 	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
-	int status;
+	ssize_t rc;
 
-	if (!ep->proto)
+	if (!ep->enabled)
 		return -FI_EOPBADSTATE;
 	qv_fi_lock(ep->dom);
-	status = qv_proto_cancel(ep->proto, context);
+	if (ep->srx)
+		rc = qv_fi_srx_cancel(ep, context);
+	else
+		rc = qv_proto_cancel(ep->proto, context) == QV_OK ? 0 : -FI_ENOENT;
 	qv_fi_unlock(ep->dom);
-	return status == QV_OK ? 0 : -FI_ENOENT;
+	return rc;
 }
 
 /* An option's value, len bytes of it, into what the application has room for. */
@@ -99,12 +102,12 @@ static int no_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, str
 
 static ssize_t rx_size_left(struct fid_ep *fid)
 {
-	return ep_of(fid)->proto ? (ssize_t)QV_FI_RX_SIZE : -FI_EOPBADSTATE;
+	return ep_of(fid)->enabled ? (ssize_t)QV_FI_RX_SIZE : -FI_EOPBADSTATE;
 }
 
 static ssize_t tx_size_left(struct fid_ep *fid)
 {
-	return ep_of(fid)->proto ? (ssize_t)QV_FI_TX_SIZE : -FI_EOPBADSTATE;
+	return ep_of(fid)->enabled ? (ssize_t)QV_FI_TX_SIZE : -FI_EOPBADSTATE;
 }
 
 static int cm_setname(fid_t fid, void *addr, size_t len)

@@ -61,8 +61,20 @@ static void offer_domain(struct fi_domain_attr *d, bool rma)
 	d->auth_key_size = 0;
 }
 
+/* Peer mode: the core's protocol, so its limits; no collectives, which are ours. */
+static void offer_peer(struct fi_info *info, size_t inject)
+{
+	info->caps &= ~FI_COLLECTIVE;
+	info->tx_attr->caps &= ~FI_COLLECTIVE;
+	info->rx_attr->caps &= ~FI_COLLECTIVE;
+	info->tx_attr->op_flags &= ~(uint64_t)FI_MATCH_COMPLETE;
+	info->tx_attr->inject_size = inject;
+	info->rx_attr->total_buffered_recv = 0;
+}
+
 void qv_fi_offer(struct fi_info *info)
 {
+	size_t inject = info->tx_attr->inject_size;
 	uint64_t rma = info->caps & ONE_SIDED ? info->caps & (QV_FI_ONE_SIDED | RMA_DIRS) : 0;
 	uint64_t order = (rma ? RMA_ORDERS : 0) | (rma & FI_ATOMIC ? ATOMIC_ORDERS : 0);
 
@@ -97,6 +109,8 @@ void qv_fi_offer(struct fi_info *info)
 	info->ep_attr->tx_ctx_cnt = info->ep_attr->rx_ctx_cnt = 1;
 	info->ep_attr->auth_key_size = 0;
 	offer_domain(info->domain_attr, rma);
+	if (qv_fi_params.peer)
+		offer_peer(info, inject);
 }
 
 /* ---- does it fit ----------------------------------------------------------------------------- */

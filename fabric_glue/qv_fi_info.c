@@ -126,6 +126,8 @@ static int answer(const struct query *q, const struct qv_fi_cores *cores, const 
 	int ret = -FI_ENODATA;
 
 	*out = NULL;
+	if (qv_fi_params.peer && !qv_fi_mode_serves(cores))
+		return -FI_ENODATA;
 	if (cores->count == 1)
 		return answer_over(q, cores, false, name, out);
 	if (any_format(q->hints))

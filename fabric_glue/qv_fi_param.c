@@ -35,7 +35,10 @@ static const struct {
 	 "shm,NAME: shm between processes of one node, NAME to all others. "
 	 "A layered one, as tcp;ofi_rxm, is chosen by FI_PROVIDER=\"tcp;ofi_rxm;ofi_quiver\" "
 	 "(default: auto, shm and the first usable of cxi, efa, tcp, net, sockets)"},
-	{"mode", FI_PARAM_STRING, "auto or layered (default: auto)"},
+	{"mode", FI_PARAM_STRING,
+	 "layered: quiver's protocol over the messages of a core; peer: the protocol of the core, "
+	 "which asks quiver what receive a message takes (libfabric 2.0 or later, "
+	 "FI_QUIVER_CORE=shm) (default: auto, which is layered)"},
 	{"match", FI_PARAM_STRING,
 	 "Structure of the match queues, see `quiver info` (default: auto)"},
 	{"profile", FI_PARAM_STRING,
@@ -300,16 +303,14 @@ static void get_offload(void)
 		      text);
 }
 
+/* Last: it looks at the others. */
 static void get_mode(void)
 {
 	const char *text = get_text("mode");
+	char why[256];
 
-	if (!text || !strcmp(text, "auto") || !strcmp(text, "layered"))
-		return;
-	if (!strcmp(text, "peer"))
-		wrong("FI_QUIVER_MODE=peer is not in this version; known: auto layered");
-	else
-		wrong("FI_QUIVER_MODE=%s is not known; known: auto layered", text);
+	if (text && !qv_fi_mode_parse(text, &qv_fi_params.peer, why, sizeof why))
+		wrong("FI_QUIVER_MODE=%s %s", text, why);
 }
 
 /* A misspelt name does nothing at all, silently: say so. It is no reason to refuse to work. */
@@ -353,7 +354,6 @@ static void read_all(void)
 		qv_fi_params.core = NULL;
 	if (get_text("node"))
 		qv_fi_params.node = get_text("node");
-	get_mode();
 	get_hints();
 	get_structure();
 	get_isa();
@@ -362,6 +362,7 @@ static void read_all(void)
 	get_coll();
 	get_offload();
 	get_stats();
+	get_mode();
 	check_names();
 }
 

@@ -42,7 +42,7 @@ static void pass_done(struct qv_xfer *xfer, int status)
 static int find_way(struct qv_fi_ep *ep, fi_addr_t addr, struct qv_fi_rail **rail, fi_addr_t *core)
 {
 	struct qv_fi_way way;
-	int ret = ep->proto ? qv_fi_av_reach(ep->av, addr, &way) : -FI_EOPBADSTATE;
+	int ret = ep->enabled ? qv_fi_av_reach(ep->av, addr, &way) : -FI_EOPBADSTATE;
 
 	if (ret)
 		return ret;
@@ -54,7 +54,7 @@ static int find_way(struct qv_fi_ep *ep, fi_addr_t addr, struct qv_fi_rail **rai
 static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 {
 	bool inject = p->flags & FI_INJECT;
-	struct qv_fi_pass *pass = malloc(sizeof *pass + (inject ? 2 * QV_FI_INJECT_SIZE : 0));
+	struct qv_fi_pass *pass = malloc(sizeof *pass + (inject ? 2 * ep->dom->inject : 0));
 
 	if (!pass)
 		return NULL;
@@ -80,16 +80,16 @@ ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 		return -FI_ENOMEM;
 	qv_fi_lock(ep->dom);
 	rc = find_way(ep, p->to, &rail, &to);
+	remember(pass);
 	if (!rc) {
 		rail->used = true;
 		pass->copy_all = p->len > rail->xport.inject_max;
+		rail->flying++; /* in peer mode it may be done, and freed, before give returns */
 		rc = p->give(rail, to, pass, p);
-		rail->flying += !rc;
+		rail->flying -= rc != 0;
 	}
 	if (rc)
-		free(pass);
-	else
-		remember(pass);
+		forget(pass);
 	if (rc == -FI_EAGAIN)
 		qv_fi_ep_progress(ep);
 	qv_fi_unlock(ep->dom);
@@ -105,7 +105,7 @@ ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 	fi_addr_t to;
 	ssize_t rc;
 
-	if (p->len > QV_FI_INJECT_SIZE)
+	if (p->len > ep->dom->inject)
 		return -FI_EINVAL;
 	qv_fi_lock(ep->dom);
 	rc = find_way(ep, p->to, &rail, &to);

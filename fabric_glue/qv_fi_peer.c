@@ -174,6 +174,8 @@ void qv_fi_ep_av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
 	struct qv_fi_av_entry *entry = qv_fi_av_entry(ep->av, index);
 	struct qv_peer *peer;
 
+	if (ep->srx && entry)
+		qv_fi_srx_av_inserted(ep, index);
 	if (!ep->proto || !entry || (index < ep->npeers && ep->peers[index]))
 		return;
 	peer = anonymous(ep, entry->way, entry->name, entry->namelen);
@@ -189,6 +191,8 @@ void qv_fi_ep_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
 	struct qv_fi_av_entry *entry = &ep->av->entries[index];
 	struct qv_peer *peer = index < ep->npeers ? ep->peers[index] : NULL;
 
+	if (ep->srx)
+		qv_fi_srx_av_removed(ep, index);
 	if (!peer)
 		return;
 	ep->peers[index] = NULL;

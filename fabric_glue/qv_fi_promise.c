@@ -72,14 +72,15 @@ void qv_fi_promises_apply(const struct qv_fi_ep *ep, struct qv_match_settings *m
 		match->hints &= ~(uint32_t)QV_HINT_NO_ANY_SOURCE;
 }
 
-bool qv_fi_breaks_promise(struct qv_fi_ep *ep, const struct qv_recv_args *args, uint64_t flags)
+bool qv_fi_breaks_promise(struct qv_fi_ep *ep, unsigned req, uint64_t ignore, uint32_t src,
+			  uint64_t flags)
 {
-	struct qv_match *engine = qv_proto_engine(ep->proto, true);
-	uint32_t src = args->from ? 0 : QV_SRC_ANY;
+	const struct qv_match *engine =
+		ep->srx ? qv_fi_srx_engine(ep, true) : qv_proto_engine(ep->proto, true);
 
 	/* What was claimed has been matched already, by a receive that was allowed. */
-	if (!(args->flags & QV_REQ_TAGGED) || (flags & (FI_CLAIM | FI_PEEK)) == FI_CLAIM ||
-	    qv_match_allows(engine, args->ignore, src) == QV_OK)
+	if (!(req & QV_REQ_TAGGED) || (flags & (FI_CLAIM | FI_PEEK)) == FI_CLAIM ||
+	    qv_match_allows(engine, ignore, src) == QV_OK)
 		return false;
 	if (qv_match_allows(engine, 0, src))
 		qv_fi_complain("a receive from any source is refused, because FI_QUIVER_HINTS "

@@ -52,7 +52,7 @@ static ssize_t rma_msg(struct qv_fi_ep *ep, const struct fi_msg_rma *msg, uint64
 		return -FI_EINVAL;
 	for (size_t i = 0; i < msg->iov_count; i++)
 		p.len += msg->msg_iov[i].iov_len;
-	if (flags & FI_INJECT && kind == FI_WRITE && p.len > QV_FI_INJECT_SIZE)
+	if (flags & FI_INJECT && kind == FI_WRITE && p.len > ep->dom->inject)
 		return -FI_EINVAL;
 	return qv_fi_pass(ep, &p);
 }

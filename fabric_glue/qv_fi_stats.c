@@ -16,10 +16,15 @@
 
 static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 {
-	const struct qv_match *engine = qv_proto_engine(ep->proto, true);
+	const struct qv_match *engine;
 	struct qv_peer *peer = NULL;
 	struct qv_proto_stats p;
 
+	if (ep->srx) {
+		qv_fi_srx_collect(ep, s);
+		return;
+	}
+	engine = qv_proto_engine(ep->proto, true);
 	qv_proto_get_stats(ep->proto, &p);
 	*s = (struct qv_fi_stats){
 		.core = qv_fi_ep_cores(ep),
@@ -45,7 +50,7 @@ static int enabled(struct fid *fid, struct qv_fi_ep **ep)
 	    container_of(fid, struct fid_ep, fid)->ops != &qv_fi_ep_ops)
 		return -FI_EINVAL;
 	*ep = container_of(fid, struct qv_fi_ep, fid.fid);
-	return (*ep)->proto ? 0 : -FI_EOPBADSTATE;
+	return (*ep)->enabled ? 0 : -FI_EOPBADSTATE;
 }
 
 static int get(struct fid *fid, struct qv_fi_stats *stats, size_t size)
@@ -71,6 +76,8 @@ static int received(struct fid *fid, uint64_t addr, uint64_t *count)
 
 	if (rc)
 		return rc;
+	if (ep->srx)
+		return -FI_ENOSYS;
 	qv_fi_lock(ep->dom);
 	if (!qv_fi_av_entry(ep->av, addr))
 		rc = -FI_EINVAL;

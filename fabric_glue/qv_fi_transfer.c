@@ -6,7 +6,6 @@
 	(FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA | FI_INJECT_COMPLETE | \
 	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_MORE)
 #define RECV_FLAGS (FI_COMPLETION | FI_MORE)
-#define PEEK_FLAGS (FI_PEEK | FI_CLAIM | FI_DISCARD)
 #define ACK_FLAGS  (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)
 
 static ssize_t to_errno(int status)
@@ -17,7 +16,7 @@ static ssize_t to_errno(int status)
 /* What keeps an endpoint from sending or receiving. */
 static ssize_t not_ready(const struct qv_fi_ep *ep)
 {
-	return ep->proto ? 0 : -FI_EOPBADSTATE;
+	return ep->enabled ? 0 : -FI_EOPBADSTATE;
 }
 
 static size_t total(const struct iovec *iov, size_t cnt)
@@ -62,6 +61,8 @@ ssize_t qv_fi_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t fla
 
 	if (QV_UNLIKELY(not_ready(ep)))
 		return not_ready(ep);
+	if (ep->srx)
+		return qv_fi_srx_send(ep, s, flags);
 	if (QV_UNLIKELY(flags & ~SEND_FLAGS))
 		return -FI_EBADFLAGS;
 	if (QV_UNLIKELY(s->cnt > QV_FI_IOV_LIMIT))
@@ -90,6 +91,8 @@ ssize_t qv_fi_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
 
 	if (QV_UNLIKELY(not_ready(ep)))
 		return not_ready(ep);
+	if (ep->srx)
+		return qv_fi_srx_inject(ep, s);
 	if (QV_UNLIKELY(s->iov->iov_len > QV_FI_INJECT_SIZE))
 		return -FI_EINVAL;
 	return start_send(ep, s, &args);
@@ -98,19 +101,18 @@ ssize_t qv_fi_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
 /* ---- receives ----------------------------------------------------------------------------------
  */
 
-/* A claimed message is kept in the application's struct fi_context between PEEK and CLAIM; the
- * second word shows that it was us who wrote it. */
+/* The second word shows that it was us who wrote it. */
 #define CLAIM_MARK 0x5175697665720051ull
 
-static void claim_store(struct fi_context *context, struct qv_unexp *u)
+void qv_fi_claim_store(struct fi_context *context, void *u)
 {
 	context->internal[0] = u;
 	context->internal[1] = (void *)((uintptr_t)u ^ (uintptr_t)CLAIM_MARK);
 }
 
-static struct qv_unexp *claim_take(struct fi_context *context)
+void *qv_fi_claim_take(struct fi_context *context)
 {
-	struct qv_unexp *u = context->internal[0];
+	void *u = context->internal[0];
 
 	if (!u || context->internal[1] != (void *)((uintptr_t)u ^ (uintptr_t)CLAIM_MARK))
 		return NULL;
@@ -131,13 +133,13 @@ static ssize_t peek(struct qv_fi_ep *ep, struct qv_recv_args *args, uint64_t fla
 	qv_fi_ep_progress(ep);
 	qv_proto_peek(ep->proto, args, how, &claimed);
 	if (how == QV_PEEK_CLAIM && claimed)
-		claim_store(args->context, claimed);
+		qv_fi_claim_store(args->context, claimed);
 	return 0;
 }
 
 static ssize_t receive_claimed(struct qv_fi_ep *ep, struct qv_recv_args *args, uint64_t flags)
 {
-	struct qv_unexp *u = args->context ? claim_take(args->context) : NULL;
+	struct qv_unexp *u = args->context ? qv_fi_claim_take(args->context) : NULL;
 	int status;
 
 	if (!u)
@@ -146,15 +148,13 @@ static ssize_t receive_claimed(struct qv_fi_ep *ep, struct qv_recv_args *args, u
 		args->cookie |= QV_CK_PEEK;
 	status = qv_proto_recv_claimed(ep->proto, u, args, flags & FI_DISCARD);
 	if (status)
-		claim_store(args->context, u);
+		qv_fi_claim_store(args->context, u);
 	return to_errno(status);
 }
 
 static ssize_t receive_special(struct qv_fi_ep *ep, struct qv_recv_args *args, uint64_t flags)
 {
-	uint64_t known = RECV_FLAGS | (args->flags & QV_REQ_TAGGED ? PEEK_FLAGS : FI_MULTI_RECV);
-
-	if (flags & ~known)
+	if (flags & ~(RECV_FLAGS | qv_fi_special_flags(args->flags)))
 		return -FI_EBADFLAGS;
 	if (flags & FI_PEEK)
 		return peek(ep, args, flags);
@@ -186,6 +186,8 @@ ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t fla
 
 	if (QV_UNLIKELY(not_ready(ep)))
 		return not_ready(ep);
+	if (ep->srx)
+		return qv_fi_srx_recv(ep, r, flags);
 	if (QV_UNLIKELY(r->cnt > QV_FI_IOV_LIMIT))
 		return -FI_EINVAL;
 	qv_fi_lock(ep->dom);
@@ -196,7 +198,8 @@ ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t fla
 			goto out;
 		}
 	}
-	if (QV_UNLIKELY(qv_fi_params.hints) && qv_fi_breaks_promise(ep, &args, flags)) {
+	if (QV_UNLIKELY(qv_fi_params.hints) &&
+	    qv_fi_breaks_promise(ep, args.flags, args.ignore, args.from ? 0 : QV_SRC_ANY, flags)) {
 		rc = -FI_EINVAL;
 		goto out;
 	}

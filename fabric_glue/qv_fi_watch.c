@@ -210,7 +210,7 @@ static bool rail_may_sleep(const struct qv_fi_watch *watch, const struct qv_fi_r
 static bool ep_may_sleep(const struct qv_fi_watch *watch, const struct qv_fi_ep *ep)
 {
 	if (!ep->proto)
-		return true;
+		return !ep->enabled; /* peer mode: the core has nothing to wait for */
 	if (qv_proto_wants_progress(ep->proto))
 		return false;
 	for (unsigned r = 0; r < ep->rails; r++)

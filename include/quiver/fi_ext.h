@@ -32,6 +32,8 @@ struct fid; /* <rdma/fabric.h> */
 
 /*
  * What an endpoint has done since it was enabled. Later versions add fields at the end.
+ * In peer mode (FI_QUIVER_MODE) every send counts as eager, unexpected_bytes are those of all
+ * messages that wait, wherever the core keeps them, and what is about quiver's own protocol is 0.
  */
 struct qv_fi_stats {
 	const char *core; /* provider name of the core, or of two; lives as long as the fabric */
@@ -59,6 +61,7 @@ struct qv_fi_stats_ops {
 	/*
 	 * Messages received from the peer at this address (fi_addr_t), matched or not: what
 	 * FI_QUIVER_STATS=profile:FILE writes. Returns as get; *count is 0 if it has sent nothing.
+	 * -FI_ENOSYS: peer mode, in which nobody counts them.
 	 */
 	int (*received)(struct fid *ep, uint64_t addr, uint64_t *count);
 };

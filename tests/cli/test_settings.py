@@ -63,8 +63,7 @@ def test_values():
     """Each variable, wrong and right."""
     refused("FI_QUIVER_ISA", "sse9", "scalar", "avx2", "avx512f", "avx512")
     refused("FI_QUIVER_MATCH", "sorted", "auto", "llv")
-    refused("FI_QUIVER_MODE", "sideways", "auto", "layered")
-    refused("FI_QUIVER_MODE", "peer", "not in this version")
+    refused("FI_QUIVER_MODE", "sideways", "auto", "layered", "peer")
     for value in ("many", "-1", "12q", "1kk", "99999999999G"):
         refused("FI_QUIVER_EAGER", value, "number of bytes")
     refused("FI_QUIVER_MEMORY", "0x10", "number of bytes")

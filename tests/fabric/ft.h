@@ -82,6 +82,7 @@ struct ft {
 	const char *name; /* of the case */
 	const char *prov; /* prov_name to take */
 	bool quiver;      /* it is ours: a missing capability is a failure, not a skip */
+	bool peer;        /* FI_QUIVER_MODE=peer */
 	int rank, n;
 	int eps; /* endpoints opened so far */
 	double scale;

@@ -172,7 +172,7 @@ static void types(void)
  */
 static void forms(void)
 {
-	enum { MANY = 16 }; /* 128 bytes, inject_size */
+	enum { MANY = 16 }; /* 128 bytes, the inject_size of layered mode */
 	struct ft_window w;
 	struct ft_op op;
 	uint64_t one[MANY], cmp[2] = {0, 0}, old[2] = {9, 9};
@@ -227,7 +227,9 @@ static void forms(void)
 		OK(fi_cntr_wait(w.ep.rma_cntr, 7, 10000));
 		CHECK(old[0] == 100 && old[1] == 5);
 		CHECK_EQ(op.done, 1);
-		/* an inject by flag, all that inject_size allows, in two pieces */
+		/* an inject by flag, in two pieces */
+		const size_t inject = w.ep.info->tx_attr->inject_size;
+
 		ioc[0].count = ioc[1].count = MANY / 2;
 		ioc[1].addr = &one[MANY / 2];
 		for (size_t i = 0; i < MANY; i++)
@@ -239,8 +241,8 @@ static void forms(void)
 		OK(fi_cntr_wait(w.ep.rma_cntr, 8, 10000));
 		CHECK_EQ(fi_cntr_read(w.ep.send_cntr), 0);
 		ft.sh->word[20] = ones_left;
-		CHECK_EQ(fi_inject_atomic(w.ep.ep, w.buf, MANY + 1, to, w.addr, w.key, FI_UINT64,
-					  FI_SUM),
+		CHECK_EQ(fi_inject_atomic(w.ep.ep, w.buf, inject / 8 + 1, to, w.addr, w.key,
+					  FI_UINT64, FI_SUM),
 			 -FI_EINVAL);
 		CHECK_EQ(fi_atomicmsg(w.ep.ep, &msg, FI_PEEK), -FI_EBADFLAGS);
 	} else {

@@ -53,6 +53,47 @@ static void env_values(void)
 	}
 }
 
+/* FI_QUIVER_MODE=peer, where the shared receive context is not that of libfabric 2.0 and where it
+ * is: what else it needs, and what it does not offer. */
+static void env_mode(void)
+{
+	const bool has = FI_VERSION_GE(fi_version(), FI_VERSION(2, 0));
+	struct fi_info *hints, *info = NULL;
+
+	only_quiver(true);
+	if (ft.rank == 0) {
+		refused("FI_QUIVER_MODE", "sideways", "peer");
+		return;
+	}
+	if (!has) {
+		refused("FI_QUIVER_MODE", "peer", "2.0");
+		return;
+	}
+	switch (ft.rank) {
+	case 1:
+		setenv("FI_QUIVER_CORE", "sockets", 1);
+		refused("FI_QUIVER_MODE", "peer", "sockets");
+		break;
+	case 2:
+		setenv("FI_QUIVER_CORE", "shm,tcp", 1);
+		refused("FI_QUIVER_MODE", "peer", "one core");
+		break;
+	case 3:
+		setenv("FI_QUIVER_COLL", "reduce=ring", 1);
+		refused("FI_QUIVER_MODE", "peer", "FI_QUIVER_COLL");
+		break;
+	default:
+		setenv("FI_QUIVER_MODE", "peer", 1);
+		hints = ft_hints(&(struct ft_conf){.caps = FI_COLLECTIVE});
+		CHECK_EQ(-ft_getinfo(hints, &info), FI_ENODATA);
+		hints->caps &= ~FI_COLLECTIVE;
+		OK(ft_getinfo(hints, &info));
+		CHECK(!(info->caps & FI_COLLECTIVE) && info->caps & FI_TAGGED);
+		fi_freeinfo(info);
+		fi_freeinfo(hints);
+	}
+}
+
 static void env_quiet(void)
 {
 	struct fi_info *hints, *info = NULL;
@@ -122,7 +163,11 @@ static void env_eager(void)
 }
 
 const struct ft_case ft_cases_env[] = {
-	{"env_core", 5, 20, env_core},   {"env_values", 5, 20, env_values},
-	{"env_quiet", 1, 20, env_quiet}, {"env_not_named", 1, 20, env_not_named},
-	{"env_eager", 2, 20, env_eager}, {0},
+	{"env_core", 5, 20, env_core},
+	{"env_values", 5, 20, env_values},
+	{"env_mode", 5, 20, env_mode},
+	{"env_quiet", 1, 20, env_quiet},
+	{"env_not_named", 1, 20, env_not_named},
+	{"env_eager", 2, 20, env_eager},
+	{0},
 };

@@ -224,7 +224,7 @@ static int usage(void)
 int main(int argc, char **argv)
 {
 	const char *filter = getenv("FI_PROVIDER");
-	const char *prov = getenv("QV_TEST_PROVIDER");
+	const char *prov = getenv("QV_TEST_PROVIDER"), *mode = getenv("FI_QUIVER_MODE");
 	int failed = 0, passed = 0, chosen = 0;
 	bool list = argc == 2 && !strcmp(argv[1], "--list");
 
@@ -236,6 +236,12 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	ft.quiver = ft.prov && strstr(ft.prov, "quiver");
+	ft.peer = ft.quiver && mode && !strcmp(mode, "peer");
+	if (ft.peer && !list && FI_VERSION_LT(fi_version(), FI_VERSION(2, 0))) {
+		printf("FI_QUIVER_MODE=peer needs libfabric 2.0, this is %u.%u: not run\n",
+		       FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
+		return SKIPPED;
+	}
 	ft.scale = env_number("QV_TEST_SCALE");
 	ft.sh = mmap(NULL, sizeof(*ft.sh), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
