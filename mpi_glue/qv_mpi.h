@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include <quiver/combine.h>
+#include <quiver/exchange.h>
 #include <quiver/mpi_control.h>
 #include <quiver/predict.h>
 #include <quiver/select.h>
@@ -20,21 +21,7 @@
 /* Operations that settings name: of enum qv_coll, less gather and scatter. */
 #define QV_MPI_N_COLLS (QV_COLL_ALLTOALL + 1)
 
-/* What was asked for; kept until the last plan that was made by it is gone. */
-struct qv_mpi_rules {
-	struct qv_select *select;
-	bool ours[QV_MPI_N_COLLS];      /* named, and not `mpi` */
-	bool automatic[QV_MPI_N_COLLS]; /* `auto`: where it is faster than the MPI */
-	int users;
-};
-
-/* QV_EINVAL with one line of text that names what is known; QV_ENOMEM. */
-int qv_mpi_rules_open(const char *text, struct qv_mpi_rules **rules, char *why, size_t room);
-/* One user less; the lock is held. */
-void qv_mpi_rules_put(struct qv_mpi_rules *rules);
-
-/* ---- qv_mpi_stats.c -------------------------------------------------------------------------- */
-/* Whose calls: as settings name them, but for those without blocks of one length. */
+/* Whose calls: as settings name them, but for reduce_scatter_block. */
 enum qv_mpi_name {
 	QV_MPI_REDUCE,
 	QV_MPI_ALLREDUCE,
@@ -44,9 +31,59 @@ enum qv_mpi_name {
 	QV_MPI_BCAST,
 	QV_MPI_ALLGATHER,
 	QV_MPI_ALLTOALL,
+	/* Of blocks with lengths of their own, or of neighbours' ones; see qv_mpi_blocks.h. */
+	QV_MPI_ALLGATHERV,
+	QV_MPI_ALLTOALLV,
+	QV_MPI_NEIGHBOR_ALLGATHER,
+	QV_MPI_NEIGHBOR_ALLGATHERV,
+	QV_MPI_NEIGHBOR_ALLTOALL,
+	QV_MPI_NEIGHBOR_ALLTOALLV,
 	QV_MPI_N_NAMES,
 };
 
+/* By what one of the latter is run. */
+enum qv_mpi_by {
+	QV_MPI_BY_MPI,
+	QV_MPI_BY_SCHEDULE,
+	QV_MPI_BY_WAY,     /* of a sparse exchange */
+	QV_MPI_BY_FRIENDS, /* of neighbours: plans of neighbor.h */
+};
+
+struct qv_mpi_rule {
+	enum qv_mpi_by by;
+	enum qv_algorithm algorithm;
+	enum qv_way way;
+	uint32_t k; /* friends, 1: nobody has any; or the radix of a router */
+	bool nodes; /* friends on one node only */
+	bool cumulative;
+};
+
+/* What was asked for; kept until the last plan that was made by it is gone. */
+struct qv_mpi_rules {
+	struct qv_select *select;
+	bool ours[QV_MPI_N_COLLS];               /* named, and not `mpi` */
+	bool automatic[QV_MPI_N_COLLS];          /* `auto`: where it is faster than the MPI */
+	struct qv_mpi_rule rule[QV_MPI_N_NAMES]; /* from QV_MPI_ALLGATHERV on */
+	bool named[QV_MPI_N_NAMES];              /* the same */
+	int users;
+};
+
+/* QV_EINVAL with one line of text that names what is known; QV_ENOMEM. */
+int qv_mpi_rules_open(const char *text, struct qv_mpi_rules **rules, char *why, size_t room);
+/* One user less; the lock is held. */
+void qv_mpi_rules_put(struct qv_mpi_rules *rules);
+
+/* ---- qv_mpi_rule.c -----------------------------------------------------------------------------
+ */
+/* The operation of so many characters, from QV_MPI_ALLGATHERV on; QV_MPI_N_NAMES: none of these. */
+enum qv_mpi_name qv_mpi_rule_find(const char *text, size_t length);
+/* NULL before QV_MPI_ALLGATHERV. */
+const char *qv_mpi_rule_name(enum qv_mpi_name name);
+/* What stands behind the '='; QV_EINVAL with one line that names what is known. */
+int qv_mpi_rule_parse(enum qv_mpi_name name, const char *text, size_t length,
+		      struct qv_mpi_rule *rule, char *why, size_t room);
+
+/* ---- qv_mpi_stats.c -------------------------------------------------------------------------- */
 enum qv_mpi_form {
 	QV_MPI_BLOCKING,
 	QV_MPI_NONBLOCKING,
@@ -71,11 +108,16 @@ enum qv_mpi_reason {
 	QV_MPI_NO_HOOK,
 	QV_MPI_TRIED,
 	QV_MPI_SLOWER,
+	QV_MPI_NO_TOPOLOGY,
+	QV_MPI_NOT_KNOWN,
+	QV_MPI_TWICE,
 	QV_MPI_N_REASONS,
 	QV_MPI_TAKEN = QV_MPI_N_REASONS, /* no reason: algorithms follow */
+	QV_MPI_CRYSTAL = QV_MPI_TAKEN + QV_N_ALGORITHMS,
+	QV_MPI_FRIENDS,
+	QV_MPI_FRIENDS_OF_NODE,
+	QV_MPI_N_WAYS,
 };
-
-#define QV_MPI_N_WAYS (QV_MPI_N_REASONS + QV_N_ALGORITHMS)
 
 /* One call went this way: a reason, or QV_MPI_TAKEN + algorithm. */
 void qv_mpi_count(enum qv_mpi_name name, enum qv_mpi_form form, unsigned int way);
@@ -131,11 +173,14 @@ void qv_mpi_offload_end(void);
 /* One plan of a communicator, held, and the operations that run it. */
 struct qv_mpi_plan {
 	struct qv_mpi_plan *next;
-	const struct qv_plan *plan;
-	struct qv_mpi_rules *rules; /* whose plan it is */
+	const struct qv_plan *plan;         /* NULL: of a rule, not of the selection */
+	struct qv_mpi_rules *rules;         /* whose plan it is */
+	const struct qv_schedule *schedule; /* NULL: an exchange */
+	unsigned int way;                   /* as qv_mpi_count knows it */
 	bool receives, combines;
-	struct qv_mpi_op *spare; /* finished operations, to be used again */
-	int busy;                /* operations that hold it */
+	struct qv_mpi_made *made; /* what a rule's plan is of */
+	struct qv_mpi_op *spare;  /* finished operations, to be used again */
+	int busy;                 /* operations that hold it */
 };
 
 #define QV_MPI_THROUGH 8
@@ -156,6 +201,7 @@ struct qv_mpi_comm {
 	struct qv_mpi_watch *watch;
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_trial *trials;
+	struct qv_mpi_pattern *pattern; /* of the neighbours; NULL: not asked for yet */
 	/* Calls that `auto` has left to the MPI for good: the next ones like them go there at once.
 	 * Operations are MPI's own, whose handles are never given to others. */
 	struct qv_mpi_through {
@@ -192,6 +238,8 @@ void qv_mpi_measure(void);
 /* The plan by which a call for so many bytes is run, held once; or NULL and why not. */
 struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 				   size_t bytes, bool ordered, enum qv_mpi_reason *why);
+/* One that was made by a rule; the lock is held. */
+void qv_mpi_plan_keep(struct qv_mpi_comm *c, struct qv_mpi_plan *plan);
 /* The lock is held. */
 void qv_mpi_plan_free(struct qv_mpi_plan *plan);
 
@@ -246,7 +294,8 @@ struct qv_mpi_op {
 	uint32_t *steps;       /* of which step each is */
 	int *indices;
 	MPI_Status *statuses;
-	int n;
+	int n, room_n;                /* and for how many there is room */
+	struct qv_mpi_blocks *blocks; /* of those with lengths of their own, else NULL */
 	enum qv_mpi_state state;
 	enum qv_mpi_form form;
 	uint64_t number; /* among the operations of the communicator, or among persistent ones */
@@ -259,6 +308,14 @@ struct qv_mpi_op {
 /* qv_mpi_take.c: an operation for this call, not started yet; NULL: let the MPI do it. Collective.
  */
 struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call);
+/* Whether elements lie as they travel. */
+bool qv_mpi_is_plain(MPI_Datatype type);
+/* Room for so many bytes, what was in it is gone; an MPI error code. */
+int qv_mpi_make_room(struct qv_mpi_op *op, size_t bytes);
+/* Whether this form can be ours. */
+enum qv_mpi_reason qv_mpi_judge_form(const struct qv_mpi_comm *c, enum qv_mpi_form form);
+/* Take the form, and the tags of a persistent one; the shadow is opened. An MPI error code. */
+int qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form);
 /* One that runs plan, which it then holds; NULL, and plan is given back: no memory. */
 struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan);
 /* Run it to its end; an MPI error code, which the communicator's error handler has seen. */
@@ -272,6 +329,33 @@ void qv_mpi_op_progress(struct qv_mpi_op *op);
 /* It is not needed any more, and none of its messages is under way. */
 void qv_mpi_op_release(struct qv_mpi_op *op);
 void qv_mpi_op_free(struct qv_mpi_op *op);
+
+/* ---- qv_mpi_port.c -----------------------------------------------------------------------------
+ */
+/* A network as engines know it; port is an operation. */
+int qv_mpi_port_send(void *port, uint32_t step, uint32_t peer, uint32_t tag, const void *buf,
+		     size_t bytes);
+int qv_mpi_port_receive(void *port, uint32_t step, uint32_t peer, uint32_t tag, void *buf,
+			size_t bytes);
+
+/* ---- qv_mpi_blocks.c, qv_mpi_pattern.c, qv_mpi_made.c: see qv_mpi_blocks.h ---------------------
+ */
+void qv_mpi_made_free(struct qv_mpi_made *made);
+void qv_mpi_pattern_free(struct qv_mpi_pattern *pattern);
+/* Of an operation by a rule's plan; QV_ENOMEM. */
+int qv_mpi_blocks_open(struct qv_mpi_op *op, const struct qv_mpi_comm *c,
+		       const struct qv_mpi_plan *plan);
+void qv_mpi_blocks_free(struct qv_mpi_blocks *blocks);
+/* Pack, and begin; an MPI error code. */
+int qv_mpi_blocks_start(struct qv_mpi_op *op);
+/* As qv_run_progress. */
+int qv_mpi_blocks_progress(struct qv_mpi_op *op);
+/* A message is over. */
+void qv_mpi_blocks_done(struct qv_mpi_op *op, uint32_t id, const MPI_Status *status);
+/* Unpack; an MPI error code. */
+int qv_mpi_blocks_finish(struct qv_mpi_op *op);
+/* Give back types. */
+void qv_mpi_blocks_release(struct qv_mpi_op *op);
 
 /* ---- qv_mpi_trial.c ----------------------------------------------------------------------------
  */

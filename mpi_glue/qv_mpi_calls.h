@@ -17,6 +17,18 @@ QV_MPI_CALL(Allgather);
 QV_MPI_CALL(Alltoall);
 QV_MPI_CALL(Iallgather);
 QV_MPI_CALL(Ialltoall);
+QV_MPI_CALL(Allgatherv);
+QV_MPI_CALL(Alltoallv);
+QV_MPI_CALL(Neighbor_allgather);
+QV_MPI_CALL(Neighbor_allgatherv);
+QV_MPI_CALL(Neighbor_alltoall);
+QV_MPI_CALL(Neighbor_alltoallv);
+QV_MPI_CALL(Iallgatherv);
+QV_MPI_CALL(Ialltoallv);
+QV_MPI_CALL(Ineighbor_allgather);
+QV_MPI_CALL(Ineighbor_allgatherv);
+QV_MPI_CALL(Ineighbor_alltoall);
+QV_MPI_CALL(Ineighbor_alltoallv);
 QV_MPI_CALL(Ibarrier);
 QV_MPI_CALL(Ibcast);
 QV_MPI_CALL(Start);
@@ -31,6 +43,12 @@ QV_MPI_CALL_EXT(Barrier_init);
 QV_MPI_CALL_EXT(Bcast_init);
 QV_MPI_CALL_EXT(Allgather_init);
 QV_MPI_CALL_EXT(Alltoall_init);
+QV_MPI_CALL_EXT(Allgatherv_init);
+QV_MPI_CALL_EXT(Alltoallv_init);
+QV_MPI_CALL_EXT(Neighbor_allgather_init);
+QV_MPI_CALL_EXT(Neighbor_allgatherv_init);
+QV_MPI_CALL_EXT(Neighbor_alltoall_init);
+QV_MPI_CALL_EXT(Neighbor_alltoallv_init);
 #endif
 #undef QV_MPI_CALL
 #undef QV_MPI_CALL_EXT

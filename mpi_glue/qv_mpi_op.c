@@ -7,38 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- the port -------------------------------------------------------------------------------- */
-static int started(struct qv_mpi_op *op, uint32_t step, int rc)
-{
-	if (rc) {
-		op->error = rc;
-		return QV_EIO;
-	}
-	op->steps[op->n++] = step;
-	return QV_OK;
-}
-
-static int port_send(void *port, uint32_t step, uint32_t peer, uint32_t tag, const void *buf,
-		     size_t bytes)
-{
-	struct qv_mpi_op *op = port;
-
-	qv_mpi_count_sent(bytes);
-	return started(op, step,
-		       PMPI_Isend(buf, (int)bytes, MPI_BYTE, (int)peer, op->tag + (int)tag,
-				  op->c->shadow, &op->requests[op->n]));
-}
-
-static int port_receive(void *port, uint32_t step, uint32_t peer, uint32_t tag, void *buf,
-			size_t bytes)
-{
-	struct qv_mpi_op *op = port;
-
-	return started(op, step,
-		       PMPI_Irecv(buf, (int)bytes, MPI_BYTE, (int)peer, op->tag + (int)tag,
-				  op->c->shadow, &op->requests[op->n]));
-}
-
 /* ---- made, kept, freed ------------------------------------------------------------------------
  */
 void qv_mpi_op_free(struct qv_mpi_op *op)
@@ -46,6 +14,7 @@ void qv_mpi_op_free(struct qv_mpi_op *op)
 	if (!op)
 		return;
 	qv_run_free(op->run);
+	qv_mpi_blocks_free(op->blocks);
 	free(op->requests);
 	free(op->steps);
 	free(op->indices);
@@ -54,21 +23,15 @@ void qv_mpi_op_free(struct qv_mpi_op *op)
 	free(op);
 }
 
-static struct qv_mpi_op *make(struct qv_mpi_plan *plan)
+static struct qv_mpi_op *make(const struct qv_mpi_comm *c, struct qv_mpi_plan *plan)
 {
-	const struct qv_port port = {.send = port_send, .receive = port_receive};
+	const struct qv_port port = {.send = qv_mpi_port_send, .receive = qv_mpi_port_receive};
 	struct qv_mpi_op *op = calloc(1, sizeof(*op));
-	size_t n;
 
 	if (!op)
 		return NULL;
-	qv_schedule_steps(plan->plan->schedule, &n);
-	op->requests = malloc(n * sizeof(*op->requests));
-	op->steps = malloc(n * sizeof(*op->steps));
-	op->indices = malloc(n * sizeof(*op->indices));
-	op->statuses = malloc(n * sizeof(*op->statuses));
-	if (!op->requests || !op->steps || !op->indices || !op->statuses ||
-	    qv_run_create(plan->plan->schedule, &port, op, &op->run)) {
+	if ((plan->schedule && qv_run_create(plan->schedule, &port, op, &op->run)) ||
+	    (plan->made && qv_mpi_blocks_open(op, c, plan))) {
 		qv_mpi_op_free(op);
 		return NULL;
 	}
@@ -104,11 +67,13 @@ struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan)
 	c->busy++;
 	pthread_mutex_unlock(&qv_mpi.lock);
 	if (!op)
-		op = make(plan);
+		op = make(c, plan);
 	if (op) {
 		op->c = c;
 		op->plan = plan;
 		op->error = 0;
+		op->result = NULL;
+		op->packed = op->sent = MPI_DATATYPE_NULL;
 		op->persistent = NULL;
 	} else {
 		put(c, plan, NULL);
@@ -125,6 +90,8 @@ void qv_mpi_op_release(struct qv_mpi_op *op)
 		PMPI_Type_free(&op->packed);
 	if (op->sent != MPI_DATATYPE_NULL)
 		PMPI_Type_free(&op->sent);
+	if (op->blocks)
+		qv_mpi_blocks_release(op);
 	if (op->error) { /* messages that never end may still use its arrays */
 		put(c, plan, NULL);
 		return;
@@ -158,6 +125,16 @@ static int pack_contribution(struct qv_mpi_op *op)
 			 op->c->comm);
 }
 
+int qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form)
+{
+	op->form = form;
+	if (form == QV_MPI_INIT) { /* they are started in any order, but made in one */
+		op->number = (uint64_t)op->c->persistent++;
+		op->tag = (QV_MPI_SLOTS + (int)op->number) * qv_mpi.slot;
+	}
+	return qv_mpi_comm_open(op->c);
+}
+
 void qv_mpi_op_start(struct qv_mpi_op *op)
 {
 	if (op->form != QV_MPI_INIT) {
@@ -170,7 +147,9 @@ void qv_mpi_op_start(struct qv_mpi_op *op)
 		op->error = pack(op);
 	if (!op->error && op->sent != MPI_DATATYPE_NULL)
 		op->error = pack_contribution(op);
-	if (!op->error && qv_run_start(op->run, &op->data))
+	if (!op->error && op->blocks)
+		op->error = qv_mpi_blocks_start(op);
+	else if (!op->error && qv_run_start(op->run, &op->data))
 		op->error = MPI_ERR_INTERN;
 }
 
@@ -193,7 +172,10 @@ static void ended(struct qv_mpi_op *op, int n, int rc)
 	for (int i = 0; i < n; i++) {
 		if (rc == MPI_ERR_IN_STATUS && op->statuses[i].MPI_ERROR)
 			op->error = op->statuses[i].MPI_ERROR;
-		qv_run_done(op->run, op->steps[op->indices[i]], QV_OK);
+		if (op->blocks)
+			qv_mpi_blocks_done(op, op->steps[op->indices[i]], &op->statuses[i]);
+		else
+			qv_run_done(op->run, op->steps[op->indices[i]], QV_OK);
 	}
 	for (int i = 0; i < op->n; i++) {
 		if (op->requests[i] == MPI_REQUEST_NULL)
@@ -212,12 +194,14 @@ static void finish(struct qv_mpi_op *op)
 		memcpy(op->out, op->result, op->out_bytes);
 	if (op->packed != MPI_DATATYPE_NULL && !op->is_root)
 		op->error = unpack(op);
+	if (op->blocks)
+		op->error = qv_mpi_blocks_finish(op);
 	op->state = QV_MPI_OP_DONE;
 }
 
 static void go_on(struct qv_mpi_op *op)
 {
-	int rc = qv_run_progress(op->run);
+	int rc = op->blocks ? qv_mpi_blocks_progress(op) : qv_run_progress(op->run);
 
 	if (op->error || (rc && rc != QV_EAGAIN))
 		fail(op, op->error);

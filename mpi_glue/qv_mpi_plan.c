@@ -10,10 +10,10 @@
 static void look(struct qv_mpi_plan *p)
 {
 	size_t n;
-	const struct qv_step *step = qv_schedule_steps(p->plan->schedule, &n);
+	const struct qv_step *step = qv_schedule_steps(p->schedule, &n);
 
 	/* Who combines is found in the run. */
-	p->combines = p->receives = p->plan->algorithm == QV_ALG_REDIRECT;
+	p->combines = p->receives = p->way == QV_MPI_TAKEN + QV_ALG_REDIRECT;
 	for (size_t i = 0; i < n; i++) {
 		const bool combines =
 			step[i].kind == QV_STEP_COMBINE || step[i].kind == QV_STEP_COMBINE_LEFT;
@@ -31,7 +31,9 @@ void qv_mpi_plan_free(struct qv_mpi_plan *plan)
 		next = op->next;
 		qv_mpi_op_free(op);
 	}
-	qv_select_put(plan->rules->select, plan->plan);
+	if (plan->plan)
+		qv_select_put(plan->rules->select, plan->plan);
+	qv_mpi_made_free(plan->made);
 	qv_mpi_rules_put(plan->rules);
 	free(plan);
 }
@@ -50,6 +52,15 @@ static void forget_one(struct qv_mpi_comm *c)
 	gone = *victim;
 	*victim = gone->next;
 	qv_mpi_plan_free(gone);
+}
+
+void qv_mpi_plan_keep(struct qv_mpi_comm *c, struct qv_mpi_plan *p)
+{
+	p->rules = qv_mpi.rules;
+	p->rules->users++;
+	forget_one(c);
+	p->next = c->plans;
+	c->plans = p;
 }
 
 static struct qv_mpi_plan *find(struct qv_mpi_comm *c, const struct qv_plan *plan)
@@ -83,12 +94,10 @@ static struct qv_mpi_plan *keep(struct qv_mpi_comm *c, const struct qv_plan *pla
 		return NULL;
 	}
 	p->plan = plan;
-	p->rules = rules;
-	rules->users++;
+	p->schedule = plan->schedule;
+	p->way = QV_MPI_TAKEN + plan->algorithm;
 	look(p);
-	forget_one(c);
-	p->next = c->plans;
-	c->plans = p;
+	qv_mpi_plan_keep(c, p);
 	return p;
 }
 
@@ -114,7 +123,7 @@ struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_ca
 		p = keep(c, plan);
 	/* Between two ranks each block travels at most once to be combined and once to be stored.
 	 */
-	if (p && qv_schedule_blocks(p->plan->schedule) > (uint32_t)qv_mpi.slot / 4) {
+	if (p && qv_schedule_blocks(p->schedule) > (uint32_t)qv_mpi.slot / 4) {
 		*why = QV_MPI_TOO_LONG;
 		p = NULL;
 	}

@@ -36,7 +36,31 @@ static int unknown(const char *text, size_t length, char *why, size_t room)
 		if (has(i))
 			at += (size_t)snprintf(why + at, room - at, " %s",
 					       qv_coll_name((enum qv_coll)i));
+	for (int i = QV_MPI_ALLGATHERV; i < QV_MPI_N_NAMES && at < room; i++)
+		at += (size_t)snprintf(why + at, room - at, " %s",
+				       qv_mpi_rule_name((enum qv_mpi_name)i));
 	return QV_EINVAL;
+}
+
+/* "neighbor_alltoall=friends:4", say; QV_ENOENT: another operation. */
+static int take_rule(const char *text, size_t n, struct qv_mpi_rules *rules, char *why, size_t room)
+{
+	const char *equals = memchr(text, '=', n);
+	const size_t name = equals ? (size_t)(equals - text) : n;
+	const enum qv_mpi_name found = qv_mpi_rule_find(text, name);
+
+	if (found == QV_MPI_N_NAMES)
+		return QV_ENOENT;
+	if (!equals) {
+		snprintf(why, room, "no '=' in '%.*s'", (int)n, text);
+		return QV_EINVAL;
+	}
+	if (rules->named[found]) {
+		snprintf(why, room, "operation named twice: '%.*s'", (int)name, text);
+		return QV_EINVAL;
+	}
+	rules->named[found] = true;
+	return qv_mpi_rule_parse(found, equals + 1, n - name - 1, &rules->rule[found], why, room);
 }
 
 /* What operations are named, and the rules without those that name the MPI. */
@@ -50,6 +74,11 @@ static int split(const char *text, struct qv_mpi_rules *rules, char *rest, char 
 		int coll;
 
 		n = strcspn(text, ",");
+		coll = take_rule(text, n, rules, why, room);
+		if (!coll)
+			continue;
+		if (coll != QV_ENOENT)
+			return coll;
 		name = equals && equals < text + n ? (size_t)(equals - text) : n;
 		coll = find_operation(text, name);
 		if (coll == QV_MPI_N_COLLS)

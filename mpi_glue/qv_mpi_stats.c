@@ -13,6 +13,12 @@ static const char *const names[QV_MPI_N_NAMES][QV_MPI_N_FORMS] = {
 	{"MPI_Bcast", "MPI_Ibcast", "MPI_Bcast_init"},
 	{"MPI_Allgather", "MPI_Iallgather", "MPI_Allgather_init"},
 	{"MPI_Alltoall", "MPI_Ialltoall", "MPI_Alltoall_init"},
+	{"MPI_Allgatherv", "MPI_Iallgatherv", "MPI_Allgatherv_init"},
+	{"MPI_Alltoallv", "MPI_Ialltoallv", "MPI_Alltoallv_init"},
+	{"MPI_Neighbor_allgather", "MPI_Ineighbor_allgather", "MPI_Neighbor_allgather_init"},
+	{"MPI_Neighbor_allgatherv", "MPI_Ineighbor_allgatherv", "MPI_Neighbor_allgatherv_init"},
+	{"MPI_Neighbor_alltoall", "MPI_Ineighbor_alltoall", "MPI_Neighbor_alltoall_init"},
+	{"MPI_Neighbor_alltoallv", "MPI_Ineighbor_alltoallv", "MPI_Neighbor_alltoallv_init"},
 };
 
 static const char *const reasons[QV_MPI_N_REASONS] = {
@@ -31,6 +37,9 @@ static const char *const reasons[QV_MPI_N_REASONS] = {
 	[QV_MPI_NO_HOOK] = "this MPI does not let others run inside of its calls",
 	[QV_MPI_TRIED] = "to compare with",
 	[QV_MPI_SLOWER] = "which is as fast",
+	[QV_MPI_NO_TOPOLOGY] = "no topology",
+	[QV_MPI_NOT_KNOWN] = "neighbours were not known to all ranks yet",
+	[QV_MPI_TWICE] = "a rank that is a neighbour twice, or of one side only",
 };
 
 void qv_mpi_count(enum qv_mpi_name name, enum qv_mpi_form form, unsigned int way)
@@ -73,6 +82,12 @@ uint64_t qv_mpi_taken(void)
 
 static const char *way_name(int way)
 {
+	switch (way) {
+	case QV_MPI_CRYSTAL: return "crystal";
+	case QV_MPI_FRIENDS: return "friends";
+	case QV_MPI_FRIENDS_OF_NODE: return "nodes";
+	default: break;
+	}
 	return way < QV_MPI_N_REASONS ? reasons[way]
 				      : qv_algorithm_name((enum qv_algorithm)(way - QV_MPI_TAKEN));
 }

@@ -37,19 +37,22 @@ static enum qv_mpi_reason judge(const struct qv_mpi_call *call, const struct qv_
 	return QV_MPI_TAKEN;
 }
 
+enum qv_mpi_reason qv_mpi_judge_form(const struct qv_mpi_comm *c, enum qv_mpi_form form)
+{
+	if (form != QV_MPI_BLOCKING && !qv_mpi.hook_here)
+		return QV_MPI_NO_HOOK;
+	return form == QV_MPI_INIT && c->persistent >= qv_mpi.persistent ? QV_MPI_TOO_MANY
+									 : QV_MPI_TAKEN;
+}
+
 static enum qv_mpi_reason judge_form(const struct qv_mpi_call *call, const struct qv_mpi_comm *c,
 				     const struct qv_mpi_reduce *r)
 {
 	if (call->count > INT_MAX / r->item)
 		return QV_MPI_TOO_LONG;
-	if (call->form == QV_MPI_BLOCKING)
-		return QV_MPI_TAKEN;
-	if (!qv_mpi.hook_here)
-		return QV_MPI_NO_HOOK;
-	if (r->user)
+	if (call->form != QV_MPI_BLOCKING && qv_mpi.hook_here && r->user)
 		return QV_MPI_USER_OP;
-	return call->form == QV_MPI_INIT && c->persistent >= qv_mpi.persistent ? QV_MPI_TOO_MANY
-									       : QV_MPI_TAKEN;
+	return qv_mpi_judge_form(c, call->form);
 }
 
 /* What the elements are: of a broadcast bytes, since each rank may have another type for the same.
@@ -69,7 +72,7 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_call *call, struct qv_m
 	return size ? QV_MPI_TAKEN : QV_MPI_EMPTY;
 }
 
-static int make_room(struct qv_mpi_op *op, size_t bytes)
+int qv_mpi_make_room(struct qv_mpi_op *op, size_t bytes)
 {
 	if (op->room_bytes >= bytes)
 		return MPI_SUCCESS;
@@ -79,7 +82,7 @@ static int make_room(struct qv_mpi_op *op, size_t bytes)
 	return op->room ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-static bool is_plain(MPI_Datatype type)
+bool qv_mpi_is_plain(MPI_Datatype type)
 {
 	MPI_Aint low, extent;
 	int integers, addresses, types, combiner, size;
@@ -105,8 +108,8 @@ static int arrange_broadcast(struct qv_mpi_op *op, const struct qv_mpi_call *cal
 	void *work = call->out;
 	int rc = MPI_SUCCESS;
 
-	if (!is_plain(call->type)) {
-		rc = make_room(op, bytes);
+	if (!qv_mpi_is_plain(call->type)) {
+		rc = qv_mpi_make_room(op, bytes);
 		/* The program may free its own before the end. */
 		if (!rc)
 			rc = PMPI_Type_dup(call->type, &op->packed);
@@ -125,12 +128,12 @@ static int arrange_exchange(struct qv_mpi_op *op, const struct qv_mpi_call *call
 {
 	const size_t whole = call->count, block = whole / (size_t)op->c->ranks;
 	const bool all = call->coll == QV_COLL_ALLTOALL, in_place = call->in == MPI_IN_PLACE;
-	const bool plain_out = is_plain(call->out_type);
-	const bool plain_in = in_place ? !all : is_plain(call->in_type);
-	const size_t scratch = qv_schedule_scratch(op->plan->plan->schedule) * block;
+	const bool plain_out = qv_mpi_is_plain(call->out_type);
+	const bool plain_in = in_place ? !all : qv_mpi_is_plain(call->in_type);
+	const size_t scratch = qv_schedule_scratch(op->plan->schedule) * block;
 	const size_t in = plain_in && (!in_place || plain_out) ? 0 : all ? whole : block;
 	char *room;
-	int rc = make_room(op, whole * !plain_out + in + scratch + 1);
+	int rc = qv_mpi_make_room(op, whole * !plain_out + in + scratch + 1);
 
 	if (rc)
 		return rc;
@@ -176,7 +179,7 @@ static int arrange_reduction(struct qv_mpi_op *op, const struct qv_mpi_call *cal
 	const void *in = call->in == MPI_IN_PLACE ? call->out : call->in;
 	char *work;
 
-	if (make_room(op, vectors * bytes))
+	if (qv_mpi_make_room(op, vectors * bytes))
 		return MPI_ERR_NO_MEM;
 	work = whole ? call->out : borrow ? (void *)(uintptr_t)in : op->room;
 	op->data = (struct qv_run_data){
@@ -267,15 +270,10 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	if (!op)
 		return NULL;
 	op->reduce = r;
-	op->form = call->form;
-	if (op->form == QV_MPI_INIT) { /* they are started in any order, but made in one */
-		op->number = (uint64_t)c->persistent++;
-		op->tag = (QV_MPI_SLOTS + (int)op->number) * qv_mpi.slot;
-	}
 	op->error = arrange(op, call);
 	if (!op->error)
-		op->error = qv_mpi_comm_open(c);
-	qv_mpi_count(call->name, call->form, QV_MPI_TAKEN + plan->plan->algorithm);
+		op->error = qv_mpi_op_open(op, call->form);
+	qv_mpi_count(call->name, call->form, plan->way);
 	if (plan->plan->by_arrival)
 		qv_mpi_count_by_arrival();
 	return op;

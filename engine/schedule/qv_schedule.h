@@ -102,6 +102,13 @@ void qv_line_start(struct qv_line *l, const struct qv_run_data *data);
 int qv_line_progress(struct qv_line *l);
 void qv_line_done(struct qv_line *l, uint32_t slot, int status);
 
+/* ---- qv_schedule_blocks.c: blocks of lengths of their own --------------------------------------
+ */
+/* Whether a run of them is possible. */
+int qv_blocks_fit(const struct qv_schedule *s, const struct qv_run_blocks *blocks);
+/* Bytes of a step. */
+size_t qv_blocks_bytes(const struct qv_run_blocks *blocks, const struct qv_step *step);
+
 /* ---- qv_schedule_group.c: the schedules of a group together ------------------------------------
  */
 /* Where steps stand in arrays over all ranks, and which two are the ends of a message. */

@@ -67,7 +67,8 @@ int qv_run_start(struct qv_run *run, const struct qv_run_data *data)
 {
 	if (!run->failed && (run->open || run->fence < run->s->n))
 		return QV_EAGAIN;
-	if (!qv_count_fits(run->s, data->count))
+	if (data->blocks ? !qv_blocks_fit(run->s, data->blocks)
+			 : !qv_count_fits(run->s, data->count))
 		return QV_EINVAL;
 	memset(run->state, WAITS, run->s->n);
 	run->data = *data;
@@ -82,13 +83,16 @@ int qv_run_start(struct qv_run *run, const struct qv_run_data *data)
 /* Where a block of the work vector, or of scratch, is. */
 static char *place(const struct qv_run *r, uint32_t block)
 {
-	return (char *)(block < r->s->blocks ? r->data.work : r->data.temp) +
-	       qv_place(r->s, r->data.count, r->data.item, block);
+	const size_t at = r->data.blocks ? r->data.blocks->at[block]
+					 : qv_place(r->s, r->data.count, r->data.item, block);
+
+	return (char *)(block < r->s->blocks ? r->data.work : r->data.temp) + at;
 }
 
 static size_t bytes_of(const struct qv_run *r, const struct qv_step *step)
 {
-	return qv_step_bytes(r->s, r->data.count, r->data.item, step);
+	return r->data.blocks ? qv_blocks_bytes(r->data.blocks, step)
+			      : qv_step_bytes(r->s, r->data.count, r->data.item, step);
 }
 
 static void finish(struct qv_run *r, uint32_t i)
@@ -100,13 +104,18 @@ static void finish(struct qv_run *r, uint32_t i)
 
 static void combine(const struct qv_run *r, const struct qv_step *step)
 {
-	const size_t at = qv_place(r->s, r->data.count, r->data.item, step->first);
-	const size_t count = bytes_of(r, step) / r->data.item;
-	char *mine = (char *)r->data.work + at, *theirs = (char *)r->data.temp + at;
+	size_t at, count;
+	char *mine, *theirs;
 
+	if (step->kind != QV_STEP_COMBINE && step->kind != QV_STEP_COMBINE_LEFT)
+		return;
+	at = qv_place(r->s, r->data.count, r->data.item, step->first);
+	count = bytes_of(r, step) / r->data.item;
+	mine = (char *)r->data.work + at;
+	theirs = (char *)r->data.temp + at;
 	if (step->kind == QV_STEP_COMBINE)
 		r->data.reduce(r->data.context, mine, mine, theirs, count);
-	else if (step->kind == QV_STEP_COMBINE_LEFT)
+	else
 		r->data.reduce(r->data.context, mine, theirs, mine, count);
 }
 
@@ -146,7 +155,9 @@ void qv_run_done(struct qv_run *run, uint32_t step, int status)
 
 static const char *contribution(const struct qv_run *r, uint32_t block)
 {
-	return (const char *)r->data.in + qv_place_in(r->s, r->data.count, r->data.item, block);
+	return (const char *)r->data.in +
+	       (r->data.blocks ? r->data.blocks->in_at[block]
+			       : qv_place_in(r->s, r->data.count, r->data.item, block));
 }
 
 static void copy(const struct qv_run *r, const struct qv_step *step, size_t bytes)

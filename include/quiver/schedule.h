@@ -160,6 +160,16 @@ QV_API uint32_t qv_schedule_blocks(const struct qv_schedule *schedule);
 /* How many blocks of scratch a run of it needs, beside the work vector; of one length all. */
 QV_API uint32_t qv_schedule_scratch(const struct qv_schedule *schedule);
 
+/*
+ * Find how long blocks of scratch are, where blocks have lengths of their own.
+ *   in_bytes  of each block of the contribution that steps copy from
+ *   bytes     of each block of the work vector; in, out: behind them those of scratch
+ *   unknown   of blocks that only pass through this rank on their way between others
+ * Returns how many are unknown.
+ */
+QV_API uint32_t qv_schedule_lengths(const struct qv_schedule *schedule, const size_t *in_bytes,
+				    size_t unknown, size_t *bytes);
+
 /* The steps, *n of them; they live as long as the schedule. */
 QV_API const struct qv_step *qv_schedule_steps(const struct qv_schedule *schedule, size_t *n);
 
@@ -223,6 +233,15 @@ struct qv_port {
 		       size_t bytes);
 };
 
+/* Blocks of lengths of their own: of a collective that combines nothing. A step on several blocks
+ * needs them one behind the other. */
+struct qv_run_blocks {
+	/* By block of the work vector and behind those of scratch: where it begins, in bytes from
+	 * work or temp, and its bytes. */
+	const size_t *at, *bytes;
+	const size_t *in_at, *in_bytes; /* the same of the contribution, from in */
+};
+
 /* What is reduced in one run. */
 struct qv_run_data {
 	qv_reduce_fn reduce;
@@ -236,6 +255,9 @@ struct qv_run_data {
 	void *work; /* work vector, of the whole length; holds the result at the end */
 	void *temp; /* room for another vector, or, where nothing is combined, for
 		     * qv_schedule_scratch blocks; not looked at if there are none */
+	/* NULL: all blocks are of one length; else item and count are not looked at, and the arrays
+	 * must stay until the end. Both ends of a message must know its length. */
+	const struct qv_run_blocks *blocks;
 };
 
 struct qv_run; /* opaque */
@@ -256,7 +278,8 @@ QV_API void qv_run_free(struct qv_run *run);
 /*
  * Begin, or begin again after the end. Messages start with the next qv_run_progress.
  *   data  what is reduced; copied, its arrays must stay until the end
- * QV_EAGAIN: the run before is not over; QV_EINVAL: the count is no multiple where it must be.
+ * QV_EAGAIN: the run before is not over; QV_EINVAL: the count is no multiple where it must be, or
+ * blocks of their own lengths do not lie one behind the other where they must.
  */
 QV_API int qv_run_start(struct qv_run *run, const struct qv_run_data *data);
 

@@ -9,7 +9,7 @@ function(qv_add_mpi_program program library compiler)
 endfunction()
 
 set(glue_sources mpi_glue_main.c mpi_glue_call.c mpi_glue_values.c mpi_glue_forms.c mpi_glue_cases.c
-	mpi_glue_move.c mpi_glue_exchange.c)
+	mpi_glue_move.c mpi_glue_exchange.c mpi_glue_blocks.c mpi_glue_vector.c mpi_glue_neighbor.c)
 
 # glue_test(NAME MPI RANKS LABELS CASES...)
 function(glue_test name mpi ranks labels)
@@ -34,6 +34,16 @@ if(TARGET quiver_mpi_ompi)
 	foreach(core tcp rxm auto split)
 		glue_test(all ${core} 4 mpi ${glue_cases})
 	endforeach()
+	# Blocks with lengths of their own, and neighbours.
+	foreach(mpi plain shm tcp rxm auto split)
+		foreach(ranks 2 4 7)
+			set(labels "mpi;slow")
+			if(mpi STREQUAL plain OR (mpi MATCHES "^(shm|tcp)$" AND ranks EQUAL 4))
+				set(labels mpi)
+			endif()
+			glue_test(blocks ${mpi} ${ranks} "${labels}" vector neighbor)
+		endforeach()
+	endforeach()
 endif()
 if(TARGET quiver_mpi_ompi)
 	qv_add_test(NAME mpi.glue_offload LABELS "mpi;offload" SERIAL TIMEOUT 300
@@ -43,7 +53,8 @@ endif()
 if(TARGET quiver_mpi_mpich)
 	qv_add_mpi_program(mpi_glue_mpich quiver_mpi_mpich ${QV_MPICH_COMPILER} ${glue_sources})
 	# Debian's MPICH does not judge arguments.
-	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange trial late)
+	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange trial late
+		vector neighbor)
 else()
 	qv_add_test(NAME mpi.glue_all.mpich_np2 LABELS mpi COMMAND sh -c
 		"echo 'no MPICH (mpich, libmpich-dev) at configure time'; exit 77")
@@ -78,6 +89,8 @@ endif()
 # The suite, and Debian's programs, with the library preloaded.
 set(preload "reduce=binomial,allreduce=butterfly,reduce_scatter=butterfly")
 string(APPEND preload ",barrier=dissemination,broadcast=binomial,allgather=hypercube,alltoall=mesh2")
+string(APPEND preload ",allgatherv=ring,alltoallv=crystal,neighbor_allgather=friends")
+string(APPEND preload ",neighbor_allgatherv=friends,neighbor_alltoall=friends,neighbor_alltoallv=friends")
 # preload_test(NAME CORE RANKS LABELS SCRIPT CASES...)
 function(preload_test name core ranks labels script)
 	qv_add_test(NAME mpi.preload_${name}.${core}_np${ranks} LABELS ${labels} SERIAL

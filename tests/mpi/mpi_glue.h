@@ -89,5 +89,7 @@ void glue_move(void);
 void glue_exchange(void);
 void glue_trial(void);
 void glue_late(void);
+void glue_vector(void);
+void glue_neighbor(void);
 
 #endif /* QV_MPI_GLUE_H */

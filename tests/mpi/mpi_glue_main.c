@@ -19,7 +19,8 @@ static const struct {
 	{"forms", glue_forms},           {"overlap", glue_overlap}, {"user", glue_user},
 	{"persistent", glue_persistent}, {"comms", glue_comms},     {"errors", glue_errors},
 	{"through", glue_through},       {"move", glue_move},       {"exchange", glue_exchange},
-	{"trial", glue_trial},           {"late", glue_late},
+	{"trial", glue_trial},           {"late", glue_late},       {"vector", glue_vector},
+	{"neighbor", glue_neighbor},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))

@@ -152,7 +152,8 @@ static void begin(struct qv_sched_case *c, size_t count)
 	const qv_reduce_fn reduce = c->spec.ordered ? chain : add;
 
 	for (uint32_t r = 0; r < c->spec.ranks; r++) {
-		const struct qv_run_data data = {reduce, NULL, 8, count, in[r], work[r], temp[r]};
+		const struct qv_run_data data = {reduce, NULL,    8,       count,
+						 in[r],  work[r], temp[r], NULL};
 
 		for (size_t i = 0; i < 2 * count; i++)
 			in[r][i] = (uint32_t)draw() | 1;

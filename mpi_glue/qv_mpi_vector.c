@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_mpi_vector.c - allgather and alltoall of blocks with lengths of their own, and of neighbours',
+ * in all their forms: ours where it can be, else the MPI's. */
+#include "qv_mpi_blocks.h"
+
+static struct qv_mpi_blocks_arg alike(const void *buf, int count, MPI_Datatype type)
+{
+	return (struct qv_mpi_blocks_arg){.buf = buf, .count = count, .type = type};
+}
+
+static struct qv_mpi_blocks_arg various(const void *buf, const int counts[], const int displs[],
+					MPI_Datatype type)
+{
+	return (struct qv_mpi_blocks_arg){buf, counts, displs, 0, type};
+}
+
+static struct qv_mpi_op *take(enum qv_mpi_name name, enum qv_mpi_form form,
+			      struct qv_mpi_blocks_arg in, struct qv_mpi_blocks_arg out,
+			      MPI_Comm comm)
+{
+	const struct qv_mpi_blocks_call call = {name, form, in, out, comm};
+
+	return qv_mpi_blocks_take(&call);
+}
+
+/* ---- the three kinds of arguments --------------------------------------------------------------
+ */
+#define ALIKE                                                                         \
+	const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count, \
+		MPI_Datatype out_type, MPI_Comm comm
+#define ALIKE_ARGS in, in_count, in_type, out, out_count, out_type, comm
+#define TAKE_ALIKE(name, form)                                           \
+	take(QV_MPI_##name, QV_MPI_##form, alike(in, in_count, in_type), \
+	     alike(out, out_count, out_type), comm)
+
+#define GATHER                                                                                 \
+	const void *in, int in_count, MPI_Datatype in_type, void *out, const int out_counts[], \
+		const int out_displs[], MPI_Datatype out_type, MPI_Comm comm
+#define GATHER_ARGS in, in_count, in_type, out, out_counts, out_displs, out_type, comm
+#define TAKE_GATHER(name, form)                                          \
+	take(QV_MPI_##name, QV_MPI_##form, alike(in, in_count, in_type), \
+	     various(out, out_counts, out_displs, out_type), comm)
+
+#define VARIOUS                                                                                   \
+	const void *in, const int in_counts[], const int in_displs[], MPI_Datatype in_type,       \
+		void *out, const int out_counts[], const int out_displs[], MPI_Datatype out_type, \
+		MPI_Comm comm
+#define VARIOUS_ARGS in, in_counts, in_displs, in_type, out, out_counts, out_displs, out_type, comm
+#define TAKE_VARIOUS(name, form)                                                       \
+	take(QV_MPI_##name, QV_MPI_##form, various(in, in_counts, in_displs, in_type), \
+	     various(out, out_counts, out_displs, out_type), comm)
+
+/* ---- the three forms ---------------------------------------------------------------------------
+ */
+#define DEFINE(name, upper, kind)                                         \
+	QV_API int MPI_##name(kind)                                       \
+	{                                                                 \
+		struct qv_mpi_op *o = TAKE_##kind(upper, BLOCKING);       \
+                                                                          \
+		return o ? qv_mpi_finish(o) : QV_REAL(name)(kind##_ARGS); \
+	}                                                                 \
+	QV_MPI_BOTH(name)
+
+#define DEFINE_LATER(name, upper, kind)                                                    \
+	QV_API int MPI_##name(kind, MPI_Request *request)                                  \
+	{                                                                                  \
+		struct qv_mpi_op *o = TAKE_##kind(upper, NONBLOCKING);                     \
+                                                                                           \
+		return o ? qv_mpi_later(o, request) : QV_REAL(name)(kind##_ARGS, request); \
+	}                                                                                  \
+	QV_MPI_BOTH(name)
+
+#define DEFINE_INIT(name, upper, kind)                                                             \
+	QV_API int QV_MPI_PERSIST(name)(kind, MPI_Info info, MPI_Request * request)                \
+	{                                                                                          \
+		struct qv_mpi_op *o = TAKE_##kind(upper, INIT);                                    \
+                                                                                                   \
+		return o ? qv_mpi_persist(o, request) : QV_REAL(name)(kind##_ARGS, info, request); \
+	}                                                                                          \
+	QV_MPI_ALL_PERSIST(name)
+
+DEFINE(Allgatherv, ALLGATHERV, GATHER)
+DEFINE(Alltoallv, ALLTOALLV, VARIOUS)
+DEFINE(Neighbor_allgather, NEIGHBOR_ALLGATHER, ALIKE)
+DEFINE(Neighbor_allgatherv, NEIGHBOR_ALLGATHERV, GATHER)
+DEFINE(Neighbor_alltoall, NEIGHBOR_ALLTOALL, ALIKE)
+DEFINE(Neighbor_alltoallv, NEIGHBOR_ALLTOALLV, VARIOUS)
+
+DEFINE_LATER(Iallgatherv, ALLGATHERV, GATHER)
+DEFINE_LATER(Ialltoallv, ALLTOALLV, VARIOUS)
+DEFINE_LATER(Ineighbor_allgather, NEIGHBOR_ALLGATHER, ALIKE)
+DEFINE_LATER(Ineighbor_allgatherv, NEIGHBOR_ALLGATHERV, GATHER)
+DEFINE_LATER(Ineighbor_alltoall, NEIGHBOR_ALLTOALL, ALIKE)
+DEFINE_LATER(Ineighbor_alltoallv, NEIGHBOR_ALLTOALLV, VARIOUS)
+
+#ifdef QV_MPI_PERSISTENT
+DEFINE_INIT(Allgatherv_init, ALLGATHERV, GATHER)
+DEFINE_INIT(Alltoallv_init, ALLTOALLV, VARIOUS)
+DEFINE_INIT(Neighbor_allgather_init, NEIGHBOR_ALLGATHER, ALIKE)
+DEFINE_INIT(Neighbor_allgatherv_init, NEIGHBOR_ALLGATHERV, GATHER)
+DEFINE_INIT(Neighbor_alltoall_init, NEIGHBOR_ALLTOALL, ALIKE)
+DEFINE_INIT(Neighbor_alltoallv_init, NEIGHBOR_ALLTOALLV, VARIOUS)
+#endif
