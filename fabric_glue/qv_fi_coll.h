@@ -15,6 +15,7 @@
 #include "qv_fi_data.h"
 
 #include <quiver/combine.h>
+#include <quiver/exchange.h>
 #include <quiver/predict.h>
 #include <quiver/select.h>
 
@@ -29,8 +30,9 @@ struct qv_fi_coll_op;
 
 /* A message under way, or a notice that a group is lost. */
 struct qv_fi_coll_msg {
-	struct qv_fi_coll_op *op;  /* NULL: a notice */
-	struct qv_fi_group *group; /* of the notice */
+	struct qv_fi_coll_op *op;    /* NULL: a notice */
+	struct qv_fi_group *group;   /* of the notice */
+	struct qv_fi_coll_msg *next; /* of an exchange: the next one under way */
 	uint32_t step;
 	bool flying, receives;
 	size_t bytes;
@@ -84,6 +86,10 @@ struct qv_fi_coll_op { /* qv_fi_coll_op.c */
 	struct qv_schedule *schedule;
 	struct qv_run *run;
 	struct qv_run_data data;
+	struct qv_run_blocks blocks;   /* what data points to, if they have their own lengths */
+	struct qv_exchange *exchange;  /* in the place of a run; NULL: there is none */
+	struct qv_fi_exchange *result; /* who gets it at the end */
+	struct qv_fi_coll_msg *loose;  /* its messages under way */
 	enum qv_op op;
 	enum qv_type type;
 	uint64_t tag;     /* without number and message */
@@ -170,6 +176,9 @@ void qv_fi_coll_forget_joins(struct qv_fi_coll *coll);
 /* An operation that runs a schedule, whose owner it does not become; NULL: no memory. */
 struct qv_fi_coll_op *qv_fi_coll_op_new(struct qv_fi_coll *coll, struct qv_fi_group *group,
 					const struct qv_schedule *schedule);
+/* One that runs an exchange, not started. QV_EINVAL, QV_ENOMEM. */
+int qv_fi_coll_op_new_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group,
+			       const struct qv_exchange_spec *spec, struct qv_fi_coll_op **op);
 void qv_fi_coll_op_start(struct qv_fi_coll_op *op);
 /* Not started, or over. */
 void qv_fi_coll_op_free(struct qv_fi_coll_op *op);
@@ -190,6 +199,11 @@ int qv_fi_coll_start_measure(struct qv_fi_coll *coll, struct qv_fi_group *group,
 int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* 0 or -FI_E*. */
 int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call);
+
+/* ---- qv_fi_exchange.c; lock held ---------------------------------------------------------------
+ */
+/* An exchange is over, or dropped: who asked for it has what came. */
+void qv_fi_exchange_over(struct qv_fi_coll_op *op);
 
 /* ---- qv_fi_coll_measure.c; lock held -----------------------------------------------------------
  */

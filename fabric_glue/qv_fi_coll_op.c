@@ -22,12 +22,35 @@ static uint64_t tag_of(const struct qv_fi_coll_op *op, uint32_t receiver, uint32
 static struct qv_fi_coll_msg *begin(struct qv_fi_coll_op *op, uint32_t step, size_t bytes,
 				    bool receives)
 {
-	struct qv_fi_coll_msg *msg = &op->msgs[step];
+	struct qv_fi_coll_msg *msg = op->exchange ? malloc(sizeof *msg) : &op->msgs[step];
 
-	*msg = (struct qv_fi_coll_msg){
-		.op = op, .step = step, .flying = true, .receives = receives, .bytes = bytes};
+	if (!msg)
+		return NULL;
+	*msg = (struct qv_fi_coll_msg){.op = op,
+				       .step = step,
+				       .flying = true,
+				       .receives = receives,
+				       .bytes = bytes,
+				       .next = op->loose};
+	if (op->exchange)
+		op->loose = msg;
 	op->flying++;
 	return msg;
+}
+
+/* It is not under way any more. */
+static void forget(struct qv_fi_coll_op *op, struct qv_fi_coll_msg *msg)
+{
+	struct qv_fi_coll_msg **at = &op->loose;
+
+	op->flying--;
+	msg->flying = false;
+	if (!op->exchange)
+		return;
+	while (*at != msg)
+		at = &(*at)->next;
+	*at = msg->next;
+	free(msg);
 }
 
 /* The protocol's answer to the start of a message. */
@@ -35,8 +58,7 @@ static int begun(struct qv_fi_coll_op *op, struct qv_fi_coll_msg *msg, int statu
 {
 	if (status == QV_OK)
 		return QV_OK;
-	msg->flying = false;
-	op->flying--;
+	forget(op, msg);
 	return status == QV_ENOMEM ? QV_EAGAIN : status; /* memory may come back */
 }
 
@@ -56,6 +78,8 @@ static int port_send(void *port, uint32_t step, uint32_t rank, uint32_t tag, con
 	if (!peer)
 		return QV_EPEER;
 	args.context = begin(op, step, bytes, false);
+	if (!args.context)
+		return QV_EAGAIN;
 	return begun(op, args.context, qv_proto_send(ep->proto, peer, &args));
 }
 
@@ -75,24 +99,35 @@ static int port_receive(void *port, uint32_t step, uint32_t rank, uint32_t tag, 
 	if (!args.from)
 		return QV_EPEER;
 	args.context = begin(op, step, bytes, true);
+	if (!args.context)
+		return QV_EAGAIN;
 	return begun(op, args.context, qv_proto_recv(ep->proto, &args));
 }
 
 static const struct qv_port port_calls = {port_send, port_receive};
+static const struct qv_exchange_port exchange_calls = {port_send, port_receive};
 
-static void message_done(struct qv_fi_coll_msg *msg, int status)
+/* Of so many bytes; those of a schedule are of the length that its other end has, too. */
+static void message_done(struct qv_fi_coll_msg *msg, size_t bytes, int status)
 {
 	struct qv_fi_coll_op *op = msg->op;
+	const uint32_t step = msg->step;
 
-	msg->flying = false;
-	op->flying--;
-	qv_run_done(op->run, msg->step, status);
+	if (!status && !op->exchange && bytes != msg->bytes)
+		status = QV_EPROTO;
+	forget(op, msg);
+	if (op->exchange)
+		qv_exchange_done(op->exchange, step, bytes, status);
+	else
+		qv_run_done(op->run, step, status);
 }
 
 void qv_fi_coll_sent(void *context)
 {
-	if (context) /* a notice has none */
-		message_done(context, QV_OK);
+	const struct qv_fi_coll_msg *msg = context;
+
+	if (msg) /* a notice has none */
+		message_done(context, msg->bytes, QV_OK);
 }
 
 /* A receive, a failed send, or a look for messages to discard. */
@@ -108,9 +143,7 @@ void qv_fi_coll_comp(const struct qv_comp *c)
 		msg->group->listening = false;
 		msg->group->heard = c->status != QV_ECANCELED;
 	} else {
-		message_done(msg, c->status == QV_OK && c->recv && c->full != msg->bytes
-					  ? QV_EPROTO
-					  : c->status);
+		message_done(msg, c->recv ? c->full : msg->bytes, c->status);
 	}
 }
 
@@ -118,10 +151,20 @@ void qv_fi_coll_comp(const struct qv_comp *c)
  */
 void qv_fi_coll_op_free(struct qv_fi_coll_op *op)
 {
+	struct qv_fi_coll_msg *msg;
+
 	if (op->plan)
 		qv_select_put(op->group->select, op->plan);
 	qv_schedule_free(op->schedule);
 	qv_run_free(op->run);
+	if (op->result) /* it has not come to its end */
+		op->status = QV_ECANCELED;
+	qv_fi_exchange_over(op);
+	while ((msg = op->loose)) { /* only where the endpoint goes */
+		op->loose = msg->next;
+		free(msg);
+	}
+	qv_exchange_free(op->exchange);
 	free(op->memory);
 	free(op);
 }
@@ -157,6 +200,7 @@ static void finish(struct qv_fi_coll_op *op)
 	default:
 		group->ops--;
 		qv_fi_coll_ended(group);
+		qv_fi_exchange_over(op);
 		report(op);
 	}
 	qv_fi_coll_op_free(op);
@@ -165,8 +209,20 @@ static void finish(struct qv_fi_coll_op *op)
 /* Receives are taken back; sends end when their peers have them, or are gone. */
 static void take_back(struct qv_fi_coll_op *op)
 {
+	struct qv_fi_coll_msg *msg;
 	size_t n;
 
+	if (op->exchange) { /* each may be gone at once */
+		while ((msg = op->loose)) {
+			while (msg && !msg->receives)
+				msg = msg->next;
+			if (!msg)
+				return;
+			msg->receives = false;
+			qv_proto_cancel_coll(op->coll->ep->proto, msg);
+		}
+		return;
+	}
 	qv_schedule_steps(op->plan ? op->plan->schedule : op->schedule, &n);
 	for (size_t i = 0; i < n && op->flying; i++)
 		if (op->msgs[i].flying && op->msgs[i].receives)
@@ -188,7 +244,8 @@ static bool move_on(struct qv_fi_coll_op *op)
 	int status;
 
 	if (!op->status) {
-		status = qv_run_progress(op->run);
+		status = op->exchange ? qv_exchange_progress(op->exchange)
+				      : qv_run_progress(op->run);
 		if (status == QV_EAGAIN)
 			return false;
 		if (status == QV_OK)
@@ -266,9 +323,28 @@ struct qv_fi_coll_op *qv_fi_coll_op_new(struct qv_fi_coll *coll, struct qv_fi_gr
 	return op;
 }
 
+int qv_fi_coll_op_new_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group,
+			       const struct qv_exchange_spec *spec, struct qv_fi_coll_op **op)
+{
+	struct qv_fi_coll_op *o = calloc(1, sizeof *o);
+	int status;
+
+	if (!o)
+		return QV_ENOMEM;
+	o->coll = coll;
+	o->group = group;
+	status = qv_exchange_create(spec, &exchange_calls, o, &o->exchange);
+	if (status)
+		free(o);
+	else
+		*op = o;
+	return status;
+}
+
 void qv_fi_coll_op_start(struct qv_fi_coll_op *op)
 {
-	qv_run_start(op->run, &op->data);
+	if (op->run)
+		qv_run_start(op->run, &op->data);
 	op->group->ops += op->kind != QV_FI_COLL_EXCHANGE;
 	*op->coll->ops_tail = op;
 	op->coll->ops_tail = &op->next;

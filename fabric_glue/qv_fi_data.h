@@ -285,6 +285,9 @@ void qv_fi_pass_end(struct qv_fi_ep *ep);
 /* ---- qv_fi_stats.c -----------------------------------------------------------------------------
  */
 int qv_fi_ep_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
+/* qv_fi_exchange.c */
+struct qv_fi_exchange_ops;
+extern struct qv_fi_exchange_ops qv_fi_exchange_ops;
 /* FI_QUIVER_STATS: an endpoint is enabled; it closes, or else the process ends. */
 void qv_fi_stats_begin(const struct qv_fi_ep *ep);
 void qv_fi_stats_end(const struct qv_fi_ep *ep);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <quiver/fi_exchange.h>
 #include <quiver/fi_ext.h>
 
 /* ---- for the program ------------------------------------------------------------------------- */
@@ -101,9 +102,12 @@ int qv_fi_ep_ops_open(struct fid *fid, const char *name, uint64_t flags, void **
 	(void)context;
 	if (flags)
 		return -FI_EBADFLAGS;
-	if (!name || strcmp(name, QV_FI_OPS_STATS))
+	if (name && !strcmp(name, QV_FI_OPS_STATS))
+		*ops = &stats_ops;
+	else if (name && !strcmp(name, QV_FI_OPS_EXCHANGE))
+		*ops = &qv_fi_exchange_ops;
+	else
 		return -FI_ENOSYS;
-	*ops = &stats_ops;
 	return 0;
 }
 
