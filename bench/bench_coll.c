@@ -115,6 +115,7 @@ int qv_bl_main(const struct qv_bl_front *front, int argc, char **argv)
 	if (rc)
 		return rc < 0 ? 2 : 0;
 	o.plan.ranks = (int)o.ranks;
+	o.plan.named = o.common.impls != NULL;
 	o.plan.rounds = o.plan.rounds ? o.plan.rounds : o.common.quick ? 8 : 20;
 	o.plan.samples = o.plan.samples ? o.plan.samples : o.common.quick ? 10 : 20;
 	o.plan.seconds = o.plan.seconds ? o.plan.seconds : o.common.quick ? 15 : 600;

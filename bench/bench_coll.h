@@ -90,6 +90,7 @@ struct qv_bl_plan {
 	const char *stack; /* "plain", or a core of quiver */
 	int ranks;
 	long rounds, samples, seconds;
+	bool named; /* impls were: then one that does not exist is reported */
 };
 
 /* Run it all. 0, or -1 after a line on stderr. */

@@ -114,7 +114,7 @@ static struct qv_bench_row *row_of(struct qv_bench *bench, const char *name, con
 }
 
 /* "CASE IMPL ANSWER US..." */
-static void take_row(struct qv_bench *bench, char *line)
+static void take_row(struct qv_bench *bench, const struct qv_bl_plan *plan, char *line)
 {
 	char *name = strtok(line, " \n"), *impl = strtok(NULL, " \n");
 	char *answer = strtok(NULL, " \n"), *word;
@@ -123,6 +123,8 @@ static void take_row(struct qv_bench *bench, char *line)
 	size_t n = 0;
 
 	if (!answer || strlen(name) >= QV_BENCH_NAME || strlen(impl) >= QV_BENCH_NAME)
+		return;
+	if (!plan->named && !strcmp(answer, "no-such-algorithm"))
 		return;
 	row = row_of(bench, name, impl, "us");
 	if (strncmp(row->answer, "wrong", 5) != 0)
@@ -155,7 +157,7 @@ static void take_count(struct qv_bench *bench, char *line)
 	}
 }
 
-static int read_all(struct qv_bench *bench, FILE *in)
+static int read_all(struct qv_bench *bench, const struct qv_bl_plan *plan, FILE *in)
 {
 	char *line = NULL;
 	size_t room = 0;
@@ -164,7 +166,7 @@ static int read_all(struct qv_bench *bench, FILE *in)
 	while (getline(&line, &room, in) > 0) {
 		line[strcspn(line, "\n")] = '\0';
 		if (!strncmp(line, "row ", 4)) {
-			take_row(bench, line + 4);
+			take_row(bench, plan, line + 4);
 			rows++;
 		} else if (!strncmp(line, "count ", 6)) {
 			take_count(bench, line + 6);
@@ -207,7 +209,7 @@ int qv_bl_measure(const struct qv_bl_plan *plan, struct qv_bench *bench)
 	}
 	close(ends[1]);
 	in = fdopen(ends[0], "r");
-	rows = in ? read_all(bench, in) : -1;
+	rows = in ? read_all(bench, plan, in) : -1;
 	if (in)
 		fclose(in);
 	if (waitpid(child, &status, 0) != child || status || rows) {

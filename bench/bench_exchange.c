@@ -10,9 +10,9 @@ static int is_exchange(enum qv_bl_operation operation)
 
 int qv_bench_exchange(int argc, char **argv)
 {
-	static const char *const impls[] = {"mpi",     "auto",    "direct", "ring",    "prefix",
-					    "kprefix", "kshift",  "mesh2",  "mesh3",   "hypercube",
-					    "hybrid",  "crystal", "naive",  "friends", NULL};
+	static const char *const impls[] = {"mpi",     "auto",    "direct",  "ring",  "prefix",
+					    "kprefix", "kshift",  "mesh2",   "mesh3", "hypercube",
+					    "hybrid",  "crystal", "friends", "nodes", NULL};
 	static const char *const quick[] = {"mpi", "auto", "direct", NULL};
 	static const struct qv_bl_front front = {
 		.name = "exchange",
