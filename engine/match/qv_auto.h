@@ -100,6 +100,7 @@ struct qv_line {
 	/* When to try LIST again. */
 	uint64_t hash_since;  /* tail at the change to HASH */
 	uint64_t calm_since;  /* LIST: tail since which walking was no burden */
+	uint32_t hashed;      /* entries at the change to HASH */
 	uint64_t patience;    /* appends in HASH before LIST is tried; doubles when that fails */
 	uint32_t empties;     /* times that the queue became empty in HASH */
 	uint32_t empties_max; /* how many of them are waited for; doubles too */
@@ -264,50 +265,6 @@ void qv_line_set_way(struct qv_line *q);
 void qv_line_fit_index(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint32_t n);
 /* An insertion met too many keys in one bucket of ix: change its hash, once. */
 void qv_line_harden(struct qv_auto *a, struct qv_line *q, struct qv_index *ix);
-
-/* The insertion of e has looked at so many heads. */
-QV_INLINE void qv_line_met(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint64_t *e,
-			   uint32_t seen)
-{
-	int joined;
-
-	if (qv_likely(!seen))
-		return;
-	joined = qv_links(ix, q->side, e)[QV_PEER] != (uintptr_t)e;
-	ix->beside += seen > (uint32_t)joined && ix->beside < UINT16_MAX;
-	q->rejected += seen;
-	if (qv_unlikely(seen > QV_BUCKET_MAX))
-		qv_line_harden(a, q, ix);
-}
-
-QV_INLINE void qv_line_insert(struct qv_auto *a, struct qv_line *q, struct qv_index *ix,
-			      enum qv_side side, uint64_t *e)
-{
-	uint64_t *slot = qv_index_slot_of(ix, side, e);
-
-	qv_line_met(a, q, ix, e, qv_index_insert_at(ix, side, slot, e));
-}
-
-/* Entries that are hashed and prefetched together when a queue is indexed. */
-#define QV_BATCH 16
-
-/* LIST, about to be indexed: number the k entries at distance `first`, fetch their slots in ix and
- * the entries of the batch that follows. */
-QV_INLINE void qv_line_hash_batch(struct qv_line *q, const struct qv_index *ix, enum qv_side side,
-				  uint32_t first, uint32_t k, uint64_t **slots)
-{
-	uint32_t n = qv_line_len(q);
-
-	for (uint32_t i = 0; i < k; i++) {
-		uint64_t *e = qv_line_at(q, first + i);
-
-		e[QV_SEQ] = q->head + first + i;
-		slots[i] = qv_index_slot_of(ix, side, e);
-		__builtin_prefetch(slots[i], 1);
-		if (first + i + QV_BATCH < n)
-			__builtin_prefetch(qv_line_at(q, first + i + QV_BATCH), 1);
-	}
-}
 
 /* qv_auto_collect.c: all entries of HASH. */
 

@@ -137,6 +137,16 @@ static int is_stranger(const uint64_t *e)
 	       0;
 }
 
+/* Into a bucket of ix that is not empty. 0: this should not be. wide: how many strangers may be. */
+static int fill_beside(struct qv_index *ix, uint64_t *slot, uint64_t *e, uint32_t *wide)
+{
+	uint32_t seen = qv_index_insert_at(ix, QV_POSTED, slot, e);
+
+	if (qv_unlikely(seen > QV_BUCKET_MAX) && (wide || !ix->strong))
+		return 0; /* the longer way hardens it */
+	return !wide || !is_stranger(e) || (*wide)-- != 0;
+}
+
 /*
  * All receives into ix, in one pass over the queue. 0 if there is no memory, or a bucket is too
  * long, or they do not belong together: not of the class, or in a wide index too many different
@@ -145,30 +155,22 @@ static int is_stranger(const uint64_t *e)
 QV_INLINE int fill_index(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, int wide)
 {
 	uint32_t n = qv_line_len(q), crowd = n / 4;
-	uint64_t *slots[QV_BATCH];
+	struct qv_batch b;
 
 	if (qv_index_reserve(ix, QV_POSTED, &a->base.mem, n + QV_TICK))
 		return 0;
 	for (uint32_t first = 0; first < n; first += QV_BATCH) {
-		uint32_t k = n - first < QV_BATCH ? n - first : QV_BATCH;
+		int fits = qv_batch_begin(&b, q, ix, QV_POSTED, first) == 0 || wide;
 
-		qv_line_hash_batch(q, ix, QV_POSTED, first, k, slots);
-		for (uint32_t i = 0; i < k; i++) {
-			uint64_t *e = qv_line_at(q, first + i);
-			const struct qv_recv *r = qv_recv_of(e);
-			uint32_t seen = 0;
-			int fits = wide || qv_index_is_class(ix, r->ignore, r->src);
-
-			if (fits)
-				seen = qv_index_insert_at(ix, QV_POSTED, slots[i], e);
-			if (qv_unlikely(seen > QV_BUCKET_MAX) && (wide || !ix->strong))
-				fits = 0; /* the longer way hardens it */
-			if (wide && fits && seen && is_stranger(e))
-				fits = crowd-- != 0;
-			if (qv_unlikely(!fits)) {
-				qv_index_clear(ix);
-				return 0;
-			}
+		for (uint32_t i = 0; i < b.n && fits; i++) {
+			if (qv_likely(!*b.slot[i]))
+				qv_index_fill_slot(ix, QV_POSTED, b.slot[i], b.e[i]);
+			else
+				fits = fill_beside(ix, b.slot[i], b.e[i], wide ? &crowd : NULL);
+		}
+		if (qv_unlikely(!fits)) {
+			qv_index_clear(ix);
+			return 0;
 		}
 	}
 	ix->live = n;

@@ -4,7 +4,7 @@
 #ifndef QV_AUTO_HASH_H
 #define QV_AUTO_HASH_H
 
-#include "match/qv_auto.h"
+#include "match/qv_auto_insert.h"
 
 /* qv_auto_fill.c, qv_auto_posted.c: the posted queue in HASH. */
 

@@ -4,9 +4,9 @@
  *
  * To HASH: when the steps walked since the last tick or so (debt) would have paid for the index:
  * at most twice the cost of the better choice, whichever that is. Back to LIST: by trial, after
- * `patience` appends or `empties_max` times empty; both double at each change to HASH, so that
- * traffic which needs the index pays for a vanishing number of trials, and halve while LIST is
- * calm.
+ * `patience` appends or `empties_max` times empty, at once after a burst; both double at each
+ * change to HASH, so that traffic which needs the index pays for a vanishing number of trials, and
+ * halve while LIST is calm.
  */
 #include "match/qv_auto_hash.h"
 
@@ -23,6 +23,8 @@
 /* The same while the ring or a table has as many places as this: a megabyte or more. */
 #define WINDOW_BIG 16
 #define BIG        131072
+/* Entries of a burst, at least: an index of fewer stays in the near caches. */
+#define BURST 4096
 /* So few insertions in a tick that meet other keys are no matter. */
 #define BESIDE_FEW 2
 
@@ -102,6 +104,7 @@ int qv_line_to_hash(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint3
 	qv_line_set_way(q);
 	q->flips++;
 	q->hash_since = q->tail;
+	q->hashed = qv_line_len(q);
 	q->empties = 0;
 	if (q->patience < PATIENCE_MAX)
 		q->patience *= 2;
@@ -139,9 +142,29 @@ int qv_line_to_list(struct qv_auto *a, struct qv_line *q)
 	return QV_OK;
 }
 
+/*
+ * What has just been emptied came as a burst: it was indexed at once, and little has been queued
+ * since. The next one may as well be a list until it is searched: to index many entries together
+ * costs less than to do it one by one, and nothing if they are taken in order.
+ */
+static int was_burst(const struct qv_line *q)
+{
+	return q->hashed >= BURST && q->tail - q->hash_since <= q->hashed / 4 && q->only &&
+	       !q->wide;
+}
+
+/* The change to HASH was no failure of the list. */
+static void forgive(struct qv_line *q)
+{
+	if (q->patience > PATIENCE_MIN)
+		q->patience /= 2;
+	if (q->empties_max > EMPTIES_MIN)
+		q->empties_max /= 2;
+}
+
 void qv_line_emptied(struct qv_line *q)
 {
-	int big = 0;
+	int big = 0, burst = was_burst(q);
 
 	for (int i = 0; i < QV_N_CLASSES; i++) {
 		if (qv_index_slots(&q->ix[i]) < BIG)
@@ -149,7 +172,9 @@ void qv_line_emptied(struct qv_line *q)
 		qv_index_free(&q->ix[i], q->log.mem);
 		big = 1;
 	}
-	if (!big && ++q->empties < q->empties_max)
+	if (burst)
+		forgive(q);
+	else if (!big && ++q->empties < q->empties_max)
 		return;
 	/* No entries, so the tables are all zero: nothing to clear. */
 	q->wide = NULL;
@@ -241,10 +266,7 @@ static int list_tick(struct qv_auto *a, struct qv_line *q)
 		q->calm_since = q->tail;
 	} else if (q->tail - q->calm_since >= CALM_APPENDS) {
 		q->calm_since = q->tail;
-		if (q->patience > PATIENCE_MIN)
-			q->patience /= 2;
-		if (q->empties_max > EMPTIES_MIN)
-			q->empties_max /= 2;
+		forgive(q);
 	}
 	q->debt /= 2;
 	if (q->tolerance && q->tail / QV_TICK % TOLERANCE_TICKS == 0)

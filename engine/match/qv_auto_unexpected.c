@@ -52,28 +52,35 @@ static int prepare_index(struct qv_auto *a, struct qv_line *q, int i, uint64_t i
 	return qv_index_reserve(ix, QV_UNEXPECTED, &a->base.mem, qv_line_len(q) + QV_TICK);
 }
 
+static void fill_batch(struct qv_auto *a, struct qv_line *q, struct qv_index *ix,
+		       const struct qv_batch *b)
+{
+	const uint64_t *table = ix->slots;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		uint64_t *e = b->e[i], *slot = b->slot[i];
+
+		if (qv_unlikely(ix->slots != table)) /* since the last entry, by qv_line_met */
+			slot = qv_index_slot_of(ix, QV_UNEXPECTED, e);
+		if (qv_likely(!*slot))
+			qv_index_fill_slot(ix, QV_UNEXPECTED, slot, e);
+		else
+			qv_line_met(a, q, ix, e, qv_index_insert_at(ix, QV_UNEXPECTED, slot, e));
+	}
+}
+
 int qv_unexpected_fill(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint32_t src)
 {
 	struct qv_index *ix = &q->ix[0];
 	uint32_t n = qv_line_len(q);
+	struct qv_batch b;
 
 	if (prepare_index(a, q, 0, ignore, src))
 		return QV_ENOMEM;
 	qv_line_set_active(q, 1);
 	for (uint32_t first = 0; first < n; first += QV_BATCH) {
-		uint32_t k = n - first < QV_BATCH ? n - first : QV_BATCH;
-		uint64_t *slots[QV_BATCH];
-		int strong = ix->strong;
-
-		qv_line_hash_batch(q, ix, QV_UNEXPECTED, first, k, slots);
-		for (uint32_t i = 0; i < k; i++) {
-			uint64_t *e = qv_line_at(q, first + i);
-
-			if (qv_unlikely(ix->strong != strong)) /* since the last entry */
-				slots[i] = qv_index_slot_of(ix, QV_UNEXPECTED, e);
-			qv_line_met(a, q, ix, e,
-				    qv_index_insert_at(ix, QV_UNEXPECTED, slots[i], e));
-		}
+		qv_batch_begin(&b, q, ix, QV_UNEXPECTED, first);
+		fill_batch(a, q, ix, &b);
 	}
 	return QV_OK;
 }

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_auto_insert.h - structure "auto": entries go into an index, one by one or a queue at once. */
+#ifndef QV_AUTO_INSERT_H
+#define QV_AUTO_INSERT_H
+
+#include "match/qv_auto.h"
+
+/* The insertion of e has looked at so many heads. */
+QV_INLINE void qv_line_met(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint64_t *e,
+			   uint32_t seen)
+{
+	int joined;
+
+	if (qv_likely(!seen))
+		return;
+	joined = qv_links(ix, q->side, e)[QV_PEER] != (uintptr_t)e;
+	ix->beside += seen > (uint32_t)joined && ix->beside < UINT16_MAX;
+	q->rejected += seen;
+	if (qv_unlikely(seen > QV_BUCKET_MAX))
+		qv_line_harden(a, q, ix);
+}
+
+QV_INLINE void qv_line_insert(struct qv_auto *a, struct qv_line *q, struct qv_index *ix,
+			      enum qv_side side, uint64_t *e)
+{
+	uint64_t *slot = qv_index_slot_of(ix, side, e);
+
+	qv_line_met(a, q, ix, e, qv_index_insert_at(ix, side, slot, e));
+}
+
+/* Entries that are hashed and prefetched together when a queue is indexed. */
+#define QV_BATCH 16
+
+struct qv_batch {
+	uint64_t *e[QV_BATCH], *slot[QV_BATCH];
+	uint32_t n;
+};
+
+/* 0: this receive is one of just the class of ix. */
+QV_INLINE uint64_t qv_is_other_class(const struct qv_index *ix, const struct qv_recv *r)
+{
+	return (r->ignore ^ ~ix->keep) | (ix->src_keep ^ (0u - (r->src < QV_SRC_ANY)));
+}
+
+/*
+ * LIST, about to be indexed: number the entries from distance `first` on, find and fetch their
+ * slots in ix, and fetch the entries of the batch that follows. Posted: not 0 if one is of another
+ * class.
+ */
+QV_INLINE uint64_t qv_batch_begin(struct qv_batch *b, const struct qv_line *q,
+				  const struct qv_index *ix, enum qv_side side, uint32_t first)
+{
+	const struct qv_index now = *ix; /* no store to an entry can change it */
+	uint64_t *const *ring = (uint64_t *const *)q->ring;
+	uint64_t at = q->head + first, left = q->tail - at, others = 0;
+	uint32_t mask = q->ring_mask;
+
+	b->n = left < QV_BATCH ? (uint32_t)left : QV_BATCH;
+	for (uint32_t i = 0; i < b->n; i++, at++) {
+		uint64_t *e = ring[at & mask];
+
+		/* Behind the end that is no entry, and harmless. */
+		__builtin_prefetch(ring[(at + QV_BATCH) & mask], 1);
+		b->e[i] = e;
+		b->slot[i] = qv_index_slot_of(&now, side, e);
+		__builtin_prefetch(b->slot[i], 1);
+		if (side == QV_POSTED)
+			others |= qv_is_other_class(&now, qv_recv_of(e));
+		e[QV_SEQ] = at;
+	}
+	return others;
+}
+
+#endif /* QV_AUTO_INSERT_H */
