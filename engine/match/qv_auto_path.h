@@ -9,7 +9,7 @@
 #ifndef QV_AUTO_PATH_H
 #define QV_AUTO_PATH_H
 
-#include "match/qv_auto_hash.h"
+#include "match/qv_auto_only.h"
 
 /* Source and flags of a receive in one word: a plain receive from src has the value src. */
 QV_INLINE uint64_t recv_word(const struct qv_recv *r)
@@ -49,49 +49,6 @@ QV_INLINE int msg_takes(const uint64_t *e, uint64_t tag, uint64_t ignore, uint32
 	return (((msg->tag ^ tag) & ~ignore) | ((msg->src ^ src) & named)) == 0;
 }
 
-/* An entry has been put where it belongs, or is about to be. Returns its sequence number. */
-QV_INLINE uint64_t joined(struct qv_line *q)
-{
-	uint64_t seq = q->tail, n = seq + 1 - q->head;
-
-	q->tail = seq + 1;
-	if (qv_unlikely(n > q->max))
-		q->max = (uint32_t)n;
-	return seq;
-}
-
-QV_INLINE void list_append(struct qv_line *q, uint64_t *e)
-{
-	q->ring[q->tail & q->ring_mask] = e;
-	joined(q);
-}
-
-QV_INLINE int tick_is_due(const struct qv_line *q)
-{
-	return (q->tail + 1) % QV_TICK == 0;
-}
-
-/* ---- the only index, by the copy in the line ---------------------------------------------- */
-
-QV_INLINE uint64_t *only_slot(const struct qv_line *q, uint64_t tag, uint32_t src)
-{
-	uint64_t hash = (tag & q->keep) * QV_MUL_TAG + src * QV_MUL_SRC;
-
-	return q->slots + (hash >> q->shift);
-}
-
-QV_INLINE int only_is_class(const struct qv_line *q, uint64_t ignore, uint32_t src)
-{
-	return ignore == q->ignore && src != QV_SRC_ANY;
-}
-
-/* e gets the empty slot of an index. */
-QV_INLINE void fill_slot(struct qv_line *q, uint64_t *slot, uint64_t *e, uint64_t *links)
-{
-	e[QV_SEQ] = joined(q);
-	qv_index_fill_links(slot, e, links);
-}
-
 /* ---- a message arrives ------------------------------------------------------------------------
  */
 
@@ -100,34 +57,23 @@ enum qv_short {
 	QV_SHORT_HIT,  /* the entry has left the queue */
 	QV_SHORT_LAST, /* the same, and the queue, in HASH, is empty: qv_line_emptied */
 	QV_SHORT_MISS, /* no entry fits */
-	QV_SHORT_FAR,  /* that cannot be said here; nothing has changed */
+	QV_SHORT_FAR,  /* that cannot be said here; the queue is as before */
 };
-
-/* The first entry of the bucket has another key; there may be more. */
-QV_INLINE enum qv_short other_key(struct qv_line *q, const uint64_t *links)
-{
-	if (links[QV_BUCKET])
-		return QV_SHORT_FAR;
-	q->rejected++;
-	return QV_SHORT_MISS;
-}
 
 QV_INLINE enum qv_short arrive_only(struct qv_line *q, uint64_t tag, uint32_t src,
 				    struct qv_recv **recv)
 {
-	uint64_t *slot = only_slot(q, tag, src), *e = qv_entry(*slot), *links;
-	struct qv_recv *r;
+	uint64_t *link, *e, *links;
+	int far;
 
+	e = only_find(q, QV_POSTED, tag, src, &link, &far);
 	if (!e)
-		return QV_SHORT_MISS;
-	r = qv_recv_of(e);
+		return qv_unlikely(far) ? QV_SHORT_FAR : QV_SHORT_MISS;
 	links = e + QV_RECV_LINKS;
-	if (qv_unlikely((((r->tag ^ tag) & q->keep) | (r->src ^ src)) != 0))
-		return other_key(q, links);
-	if (qv_unlikely((links[QV_NEXT] | r->flags) != 0))
+	if (qv_unlikely((links[QV_NEXT] | qv_recv_of(e)->flags) != 0))
 		return QV_SHORT_FAR;
-	*slot = links[QV_BUCKET];
-	*recv = r;
+	*link = links[QV_BUCKET];
+	*recv = qv_recv_of(e);
 	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
 }
 
@@ -184,8 +130,12 @@ QV_INLINE int queue_try(struct qv_line *q, struct qv_msg *msg)
 		return 1;
 	}
 	slot = only_slot(q, msg->tag, msg->src);
-	if (qv_unlikely(*slot != 0))
-		return 0;
+	if (qv_unlikely(*slot != 0)) {
+		slot = only_beside(q, QV_UNEXPECTED, slot, msg->tag, msg->src);
+		if (!slot)
+			return 0;
+		q->only->crowded++;
+	}
 	fill_slot(q, slot, msg->priv, msg->priv + QV_MSG_LINKS);
 	return 1;
 }
@@ -215,25 +165,35 @@ QV_INLINE int qv_auto_deliver_short(struct qv_auto *a, struct qv_msg *msg, struc
 /* ---- a receive is posted ----------------------------------------------------------------------
  */
 
-QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+QV_INLINE int post_append_only(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->posted;
 	uint64_t *slot;
 
+	if (qv_unlikely(!only_is_class(q, recv->ignore, recv->src)))
+		return qv_auto_post_classes(a, recv, msg);
+	slot = only_slot(q, recv->tag, recv->src);
+	if (qv_unlikely(*slot != 0)) {
+		slot = only_beside(q, QV_POSTED, slot, recv->tag, recv->src);
+		if (!slot)
+			return qv_auto_post_beside(a, recv, msg);
+	}
+	*msg = NULL;
+	fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
+	return QV_OK;
+}
+
+QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->posted;
+
 	if (qv_unlikely(tick_is_due(q)))
 		return qv_auto_post_append(a, recv, msg);
-	if (q->way >= QV_WAY_WIDE)
+	if (qv_likely(q->way == QV_WAY_ONLY)) /* a list costs next to nothing anyway */
+		return post_append_only(a, recv, msg);
+	if (q->way != QV_WAY_LIST)
 		return qv_auto_post_classes(a, recv, msg);
-	if (q->way == QV_WAY_LIST) {
-		list_append(q, recv->priv);
-	} else {
-		slot = only_slot(q, recv->tag, recv->src);
-		if (qv_unlikely(!only_is_class(q, recv->ignore, recv->src)))
-			return qv_auto_post_classes(a, recv, msg);
-		if (qv_unlikely(*slot != 0))
-			return qv_auto_post_beside(a, recv, msg);
-		fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
-	}
+	list_append(q, recv->priv);
 	*msg = NULL;
 	return QV_OK;
 }
@@ -241,23 +201,19 @@ QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg
 QV_INLINE enum qv_short post_only(struct qv_line *q, const struct qv_recv *recv,
 				  struct qv_msg **msg)
 {
-	uint64_t *slot, *e, *links;
-	struct qv_msg *m;
+	uint64_t *link, *e, *links;
+	int far;
 
 	if (qv_unlikely(!only_is_class(q, recv->ignore, recv->src)))
 		return QV_SHORT_FAR;
-	slot = only_slot(q, recv->tag, recv->src);
-	e = qv_entry(*slot);
+	e = only_find(q, QV_UNEXPECTED, recv->tag, recv->src, &link, &far);
 	if (!e)
-		return QV_SHORT_MISS;
-	m = qv_msg_of(e);
+		return qv_unlikely(far) ? QV_SHORT_FAR : QV_SHORT_MISS;
 	links = e + QV_MSG_LINKS;
-	if (qv_unlikely((((m->tag ^ recv->tag) & q->keep) | (m->src ^ recv->src)) != 0))
-		return other_key(q, links);
 	if (qv_unlikely(links[QV_NEXT] != 0))
 		return QV_SHORT_FAR;
-	*slot = links[QV_BUCKET];
-	*msg = m;
+	*link = links[QV_BUCKET];
+	*msg = qv_msg_of(e);
 	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
 }
 

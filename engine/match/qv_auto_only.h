@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_auto_only.h - structure "auto": an entry joins a queue; the only index, as copied in a line.
+ */
+#ifndef QV_AUTO_ONLY_H
+#define QV_AUTO_ONLY_H
+
+#include "match/qv_auto_hash.h"
+
+/* An entry has been put where it belongs, or is about to be. Returns its sequence number. */
+QV_INLINE uint64_t joined(struct qv_line *q)
+{
+	uint64_t seq = q->tail, n = seq + 1 - q->head;
+
+	q->tail = seq + 1;
+	if (qv_unlikely(n > q->max))
+		q->max = (uint32_t)n;
+	return seq;
+}
+
+QV_INLINE void list_append(struct qv_line *q, uint64_t *e)
+{
+	q->ring[q->tail & q->ring_mask] = e;
+	joined(q);
+}
+
+QV_INLINE int tick_is_due(const struct qv_line *q)
+{
+	return (q->tail + 1) % QV_TICK == 0;
+}
+
+QV_INLINE uint64_t *only_slot(const struct qv_line *q, uint64_t tag, uint32_t src)
+{
+	uint64_t hash = (tag & q->keep) * QV_MUL_TAG + src * QV_MUL_SRC;
+
+	return q->slots + (hash >> q->shift);
+}
+
+QV_INLINE int only_is_class(const struct qv_line *q, uint64_t ignore, uint32_t src)
+{
+	return ignore == q->ignore && src != QV_SRC_ANY;
+}
+
+/* e gets the empty slot of an index. */
+QV_INLINE void fill_slot(struct qv_line *q, uint64_t *slot, uint64_t *e, uint64_t *links)
+{
+	e[QV_SEQ] = joined(q);
+	qv_index_fill_links(slot, e, links);
+}
+
+/* Whether entry e has this key, in the only index. */
+QV_INLINE int only_same(const struct qv_line *q, enum qv_side side, const uint64_t *e, uint64_t tag,
+			uint32_t src)
+{
+	return (((qv_key_tag(side, e) ^ tag) & q->keep) | (qv_key_src(side, e) ^ src)) == 0;
+}
+
+/*
+ * Where an entry with this key goes, in a bucket that is not empty: behind the one entry that is
+ * there, if that has another key. NULL if it takes longer; nothing has changed.
+ */
+QV_INLINE uint64_t *only_beside(struct qv_line *q, enum qv_side side, const uint64_t *slot,
+				uint64_t tag, uint32_t src)
+{
+	uint64_t *head = qv_entry(*slot);
+	uint64_t *end = head + (side == QV_POSTED ? QV_RECV_LINKS : QV_MSG_LINKS) + QV_BUCKET;
+
+	if (*end != 0 || only_same(q, side, head, tag, src))
+		return NULL;
+	q->only->beside += q->only->beside < UINT16_MAX;
+	q->rejected++;
+	return end;
+}
+
+/*
+ * In the only index: the entry with this key, if it is the first or the second of its bucket, and
+ * the word that points to it. NULL: none, or (far) that cannot be said here.
+ */
+QV_INLINE uint64_t *only_find(struct qv_line *q, enum qv_side side, uint64_t tag, uint32_t src,
+			      uint64_t **link, int *far)
+{
+	uint64_t *slot = only_slot(q, tag, src), *e = qv_entry(*slot);
+	uint32_t bucket = (side == QV_POSTED ? QV_RECV_LINKS : QV_MSG_LINKS) + QV_BUCKET;
+
+	*link = slot;
+	*far = 0;
+	if (!e || qv_likely(only_same(q, side, e, tag, src)))
+		return e;
+	*link = e + bucket;
+	e = qv_entry(**link);
+	*far = e && !only_same(q, side, e, tag, src);
+	q->rejected++;
+	return *far ? NULL : e;
+}
+
+#endif /* QV_AUTO_ONLY_H */
