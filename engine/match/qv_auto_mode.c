@@ -145,7 +145,7 @@ int qv_line_to_list(struct qv_auto *a, struct qv_line *q)
 /*
  * What has just been emptied came as a burst: it was indexed at once, and little has been queued
  * since. The next one may as well be a list until it is searched: to index many entries together
- * costs less than to do it one by one, and nothing if they are taken in order.
+ * costs about what it does one by one, and nothing if they are taken in order.
  */
 static int was_burst(const struct qv_line *q)
 {
