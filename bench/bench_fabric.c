@@ -41,8 +41,9 @@ static void help(void)
 	       "  --solo N         one case, one impl, one process: N messages to itself, for\n"
 	       "                   valgrind --tool=callgrind --toggle-collect=qv_fb_solo_loop\n"
 	       "  --help           this text\n\n"
-	       "impl: a provider's name (shm, net, tcp, tcp;ofi_rxm), or quiver+<name>; ucx+shm and\n"
-	       "ucx+tcp are UCX's own tag matching over shared memory and TCP.\n",
+	       "impl: a provider's name (shm, net, tcp, tcp;ofi_rxm), or quiver+<name>, with /peer or\n"
+	       "/layered behind it for FI_QUIVER_MODE; ucx+shm and ucx+tcp are UCX's own tag matching\n"
+	       "over shared memory and TCP.\n",
 	       qv_bench_opts_help);
 }
 

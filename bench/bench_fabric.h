@@ -101,6 +101,9 @@ struct qv_fb_ep {
 	char error[QV_FB_TEXT]; /* of the first call that failed */
 };
 
+/* The provider under impl "quiver+<core>[/peer|/layered]"; the mode, "" if none is named; NULL: it
+ * is no such name. */
+const char *qv_fb_core(const char *impl, char *core, size_t size);
 /* Sets the environment for setup and opens. 0, or -1 with ep->error set. */
 int qv_fb_ep_open(struct qv_fb_ep *ep, const struct qv_fb_setup *setup);
 int qv_fb_ep_connect(struct qv_fb_ep *ep, const void *address);

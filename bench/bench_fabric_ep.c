@@ -41,17 +41,40 @@ static void find_provider(void)
 		setenv("FI_PROVIDER_PATH", QV_PROVIDER_DIR, 0);
 }
 
+const char *qv_fb_core(const char *impl, char *core, size_t size)
+{
+	static const char *const modes[] = {"/peer", "/layered"};
+	size_t len;
+
+	if (strncmp(impl, "quiver+", 7))
+		return NULL;
+	snprintf(core, size, "%s", impl + 7);
+	len = strlen(core);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		size_t n = strlen(modes[i]);
+
+		if (len > n && !strcmp(core + len - n, modes[i])) {
+			core[len - n] = 0;
+			return modes[i] + 1;
+		}
+	}
+	return "";
+}
+
 /* Environment of one contender; the provider's name as it must come back goes to name. */
 static void environment(const struct qv_fb_setup *setup, char *name, size_t size)
 {
-	const char *core = setup->quiver ? strchr(setup->impl, '+') + 1 : setup->impl;
+	char core[QV_BENCH_NAME];
+	const char *mode = qv_fb_core(setup->impl, core, sizeof(core));
 
-	if (!setup->quiver) {
-		snprintf(name, size, "%s", core);
-		setenv("FI_PROVIDER", core, 1);
+	if (!mode) {
+		snprintf(name, size, "%s", setup->impl);
+		setenv("FI_PROVIDER", setup->impl, 1);
 		return;
 	}
 	find_provider();
+	if (*mode)
+		setenv("FI_QUIVER_MODE", mode, 1);
 	if (strchr(core, ';')) {
 		/* The layered form leaves the core's own parts visible to each other. */
 		snprintf(name, size, "%s;ofi_quiver", core);

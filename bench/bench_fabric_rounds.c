@@ -103,9 +103,10 @@ static void compare(struct lane *lanes, size_t n, struct qv_bench *bench)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct qv_bench_row *row = &bench->rows[lanes[i].row];
-		const char *core = strncmp(row->impl, "quiver+", 7) ? NULL : row->impl + 7;
+		char core[QV_BENCH_NAME];
+		bool ours = qv_fb_core(row->impl, core, sizeof(core));
 
-		for (size_t j = 0; core && row->rounds && j < n; j++) {
+		for (size_t j = 0; ours && row->rounds && j < n; j++) {
 			const struct qv_bench_row *native = &bench->rows[lanes[j].row];
 			size_t rounds = native->rounds < row->rounds ? native->rounds : row->rounds;
 

@@ -9,6 +9,8 @@
 #define SLAB_RXS 64
 #define SLAB_TXS 256
 
+_Static_assert(sizeof(struct qv_fi_rx) == 5 * 64, "five cache lines");
+
 struct qv_fi_slab {
 	struct qv_fi_slab *next;
 	char pad[64 - sizeof(void *)];

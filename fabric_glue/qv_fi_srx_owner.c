@@ -56,9 +56,9 @@ static int unexpected(struct qv_fi_srx *srx, const struct qv_abi_match *m, uint6
 
 	if (!rx)
 		return -FI_ENOMEM;
-	rx->node.msg.tag = tag;
-	rx->node.msg.src = source(m->addr);
-	rx->node.msg.flags = 0;
+	rx->msg.tag = tag;
+	rx->msg.src = source(m->addr);
+	rx->msg.flags = 0;
 	rx->entry.addr = m->addr;
 	rx->entry.tag = tag;
 	rx->entry.msg_size = rx->full = m->msg_size;
@@ -89,7 +89,7 @@ static int get_tag(struct qv_abi_srx *abi, struct qv_abi_match *m, void **entry)
 
 	if (QV_UNLIKELY(!recv))
 		return unexpected(srx, m, m->tag, FI_TAGGED | FI_RECV | FI_COMPLETION, entry);
-	return expected(container_of(recv, struct qv_fi_rx, node.recv), m, entry);
+	return expected(container_of(recv, struct qv_fi_rx, recv), m, entry);
 }
 
 static int get_msg(struct qv_abi_srx *abi, struct qv_abi_match *m, void **entry)
@@ -100,7 +100,7 @@ static int get_msg(struct qv_abi_srx *abi, struct qv_abi_match *m, void **entry)
 
 	if (!recv)
 		return unexpected(srx, m, 0, FI_MSG | FI_RECV | FI_COMPLETION, entry);
-	rx = container_of(recv, struct qv_fi_rx, node.recv);
+	rx = container_of(recv, struct qv_fi_rx, recv);
 	if (!rx->multi)
 		return expected(rx, m, entry);
 	part = part_of(rx, m->msg_size);
@@ -116,7 +116,7 @@ static int queue(void *entry)
 	struct qv_fi_rx *rx = qv_fi_rx_of(entry);
 	struct qv_fi_srx *srx = qv_fi_rx_srx(rx);
 
-	if (qv_match_queue(srx->match[rx->tagged], &rx->node.msg))
+	if (qv_match_queue(srx->match[rx->tagged], &rx->msg))
 		return -FI_ENOMEM;
 	srx->bytes_waiting += rx->full;
 	if (srx->bytes_waiting > srx->bytes_waiting_max)
@@ -141,7 +141,7 @@ static size_t strangers(struct qv_match *engine, struct qv_fi_rx **rxs, size_t m
 
 	while ((msg = qv_match_next_msg(engine, msg)))
 		if (msg->src == QV_FI_SRC_NOBODY && n++ < max)
-			rxs[n - 1] = container_of(msg, struct qv_fi_rx, node.msg);
+			rxs[n - 1] = container_of(msg, struct qv_fi_rx, msg);
 	return n;
 }
 
@@ -159,10 +159,10 @@ static void rehome(struct qv_match *engine, fi_addr_t (*get_addr)(void *entry))
 
 		if (source(addr) == QV_FI_SRC_NOBODY)
 			continue;
-		qv_match_take(engine, &rx->node.msg);
+		qv_match_take(engine, &rx->msg);
 		rx->entry.addr = addr;
-		rx->node.msg.src = source(addr);
-		if (qv_match_queue(engine, &rx->node.msg))
+		rx->msg.src = source(addr);
+		if (qv_match_queue(engine, &rx->msg))
 			QV_FI_WARN(EP_DATA, "out of memory: an unexpected message is lost\n");
 	}
 	free(rxs);
@@ -205,6 +205,28 @@ static void received(struct qv_fi_srx *srx, struct qv_fi_rx *rx, struct qv_comp 
 	qv_fi_complete_recv(srx->ep, comp);
 }
 
+/* Nothing to do but write the entry. */
+static bool is_plain(const struct qv_fi_ep *ep, const struct qv_fi_rx *rx)
+{
+	return rx->cookie == QV_CK_ENTRY && !rx->discarded && !rx->bounce && !rx->whole &&
+	       !ep->cntrs[QV_FI_CNTR_RECV] && ep->rx_cq;
+}
+
+static void write_entry(struct qv_fi_srx *srx, const struct qv_fi_rx *rx, uint64_t flags,
+			size_t len, uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	struct qv_fi_comp *out = qv_fi_cq_push(srx->ep->rx_cq);
+
+	flags &= FI_RECV | FI_TAGGED | FI_MSG | FI_REMOTE_CQ_DATA;
+	out->e.op_context = rx->context;
+	out->e.flags = flags;
+	out->e.len = len;
+	out->e.buf = rx->iov[0].iov_base;
+	out->e.data = flags & FI_REMOTE_CQ_DATA ? data : 0;
+	out->e.tag = tag;
+	out->src = qv_fi_srx_user(srx, src);
+}
+
 static void sent(struct qv_fi_srx *srx, void *context, uint64_t flags)
 {
 	struct qv_fi_ep *ep = srx->ep;
@@ -232,7 +254,9 @@ static ssize_t cq_write(struct qv_abi_cq *cq, void *context, uint64_t flags, siz
 	struct qv_xfer *xfer = context;
 
 	(void)buf;
-	if (QV_LIKELY(flags & FI_RECV)) {
+	if (QV_LIKELY(flags & FI_RECV && is_plain(srx->ep, context))) {
+		write_entry(srx, context, flags, len, data, tag, src);
+	} else if (flags & FI_RECV) {
 		received(srx, context,
 			 &(struct qv_comp){.status = QV_OK,
 					   .has_data = flags & FI_REMOTE_CQ_DATA,

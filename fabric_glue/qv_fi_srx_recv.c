@@ -73,7 +73,7 @@ static void discard(struct qv_fi_rx *u)
 static void post_multi(struct qv_fi_srx *srx, struct qv_fi_rx *rx, struct qv_msg *msg)
 {
 	while (msg) {
-		struct qv_fi_rx *u = container_of(msg, struct qv_fi_rx, node.msg);
+		struct qv_fi_rx *u = container_of(msg, struct qv_fi_rx, msg);
 		struct iovec iov = qv_fi_rx_cut(rx, u->full);
 		const struct qv_fi_recv r = {.iov = &iov, .cnt = 1, .context = rx->context};
 		bool ended = rx->ended;
@@ -82,7 +82,7 @@ static void post_multi(struct qv_fi_srx *srx, struct qv_fi_rx *rx, struct qv_msg
 		take(u, &r, rx->cookie);
 		if (ended)
 			return;
-		if (QV_LIKELY(!qv_match_post(srx->match[0], &rx->node.recv, &msg)))
+		if (QV_LIKELY(!qv_match_post(srx->match[0], &rx->recv, &msg)))
 			continue;
 		rx->ended = true; /* it cannot be queued: the buffer goes back */
 		if (!rx->parts) {
@@ -103,17 +103,17 @@ static ssize_t post(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t 
 
 	if (QV_UNLIKELY(!rx))
 		return -FI_ENOMEM;
-	rx->node.recv.tag = r->tag;
-	rx->node.recv.ignore = r->ignore;
-	rx->node.recv.src = src;
-	rx->node.recv.flags = multi ? QV_RECV_STICKY : 0;
-	rc = qv_match_post(srx->match[which], &rx->node.recv, &msg);
+	rx->recv.tag = r->tag;
+	rx->recv.ignore = r->ignore;
+	rx->recv.src = src;
+	rx->recv.flags = multi ? QV_RECV_STICKY : 0;
+	rc = qv_match_post(srx->match[which], &rx->recv, &msg);
 	if (QV_UNLIKELY(rc)) {
 		qv_fi_rx_release(rx);
 		return -qv_fi_errno(rc);
 	}
 	if (msg && !multi) {
-		u = container_of(msg, struct qv_fi_rx, node.msg);
+		u = container_of(msg, struct qv_fi_rx, msg);
 		qv_fi_rx_release(rx);
 		take(u, r, cookie);
 		return 0;
@@ -165,13 +165,16 @@ static ssize_t peek(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t 
 	qv_fi_ep_progress(srx->ep);
 	msg = qv_match_peek(engine, r->tag, r->ignore, src);
 	if (msg)
-		u = container_of(msg, struct qv_fi_rx, node.msg);
-	if (u && flags & FI_DISCARD && !may_discard(u))
+		u = container_of(msg, struct qv_fi_rx, msg);
+	if (u && flags & (FI_CLAIM | FI_DISCARD))
+		qv_match_take(engine, msg);
+	if (u && flags & FI_DISCARD && !may_discard(u)) {
+		qv_match_queue(engine, msg);
 		return -FI_ENOMEM;
+	}
 	tell(srx, r, cookie, u);
 	if (!u || !(flags & (FI_CLAIM | FI_DISCARD)))
 		return 0;
-	qv_match_take(engine, msg);
 	if (flags & FI_CLAIM)
 		qv_fi_claim_store(r->context, u);
 	else
@@ -248,12 +251,12 @@ static void cancel_one(struct qv_fi_srx *srx, struct qv_match *engine, struct qv
 			       .cookie = rx->cookie,
 			       .status = QV_ECANCELED,
 			       .recv = true,
-			       .tag = rx->node.recv.tag,
+			       .tag = rx->recv.tag,
 			       .tagged = rx->tagged,
 			       .user = FI_ADDR_NOTAVAIL,
 			       .multi_end = rx->multi && !rx->parts};
 
-	qv_match_cancel(engine, &rx->node.recv);
+	qv_match_cancel(engine, &rx->recv);
 	if (rx->parts)
 		rx->ended = true; /* messages are still coming in: the last one ends the buffer */
 	else
@@ -269,7 +272,7 @@ ssize_t qv_fi_srx_cancel(struct qv_fi_ep *ep, void *context)
 		struct qv_recv *recv = NULL;
 
 		while ((recv = qv_match_next_recv(srx->match[i], recv))) {
-			struct qv_fi_rx *rx = container_of(recv, struct qv_fi_rx, node.recv);
+			struct qv_fi_rx *rx = container_of(recv, struct qv_fi_rx, recv);
 
 			if (rx->context != context)
 				continue;

@@ -30,6 +30,23 @@ void *qv_fi_tx_release(struct qv_fi_srx *srx, void *context, bool *entry)
 	return tx->context;
 }
 
+/* What the core calls this address; most have been dealt with before. */
+static inline int reach(struct qv_fi_ep *ep, fi_addr_t addr, fi_addr_t *core)
+{
+	const struct qv_fi_av_entry *entry = qv_fi_av_entry(ep->av, addr);
+	struct qv_fi_way way;
+	int rc;
+
+	if (QV_LIKELY(entry && entry->way.addr != FI_ADDR_NOTAVAIL)) {
+		*core = entry->way.addr;
+		return 0;
+	}
+	rc = qv_fi_av_reach(ep->av, addr, &way);
+	if (!rc)
+		*core = way.addr;
+	return rc;
+}
+
 static ssize_t give(struct qv_fi_ep *ep, const struct qv_fi_send *s, fi_addr_t to, void *context,
 		    uint64_t flags)
 {
@@ -67,7 +84,7 @@ ssize_t qv_fi_srx_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t
 {
 	bool counted = ep->cntrs[QV_FI_CNTR_SEND], entry = !ep->tx_selective;
 	void *context = s->context;
-	struct qv_fi_way way;
+	fi_addr_t to = FI_ADDR_NOTAVAIL;
 	ssize_t rc;
 
 	if (QV_UNLIKELY(flags & ~SEND_FLAGS))
@@ -81,12 +98,12 @@ ssize_t qv_fi_srx_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t
 	if (entry || counted)
 		flags |= FI_COMPLETION;
 	qv_fi_lock(ep->dom);
-	rc = qv_fi_av_reach(ep->av, s->to, &way);
+	rc = reach(ep, s->to, &to);
 	if (QV_UNLIKELY(counted) && !rc && !(context = count_it(ep->srx, context, entry)))
 		rc = -FI_ENOMEM;
 	if (QV_LIKELY(!rc)) {
 		ep->srx->sends++;
-		rc = give(ep, s, way.addr, context, flags);
+		rc = give(ep, s, to, context, flags);
 		if (QV_UNLIKELY(rc)) {
 			ep->srx->sends--;
 			if (counted)
@@ -115,15 +132,15 @@ static ssize_t give_inject(struct fid_ep *core, const struct qv_fi_send *s, fi_a
 
 ssize_t qv_fi_srx_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
 {
-	struct qv_fi_way way;
+	fi_addr_t to = FI_ADDR_NOTAVAIL;
 	ssize_t rc;
 
 	if (QV_UNLIKELY(s->iov->iov_len > ep->dom->inject))
 		return -FI_EINVAL;
 	qv_fi_lock(ep->dom);
-	rc = qv_fi_av_reach(ep->av, s->to, &way);
+	rc = reach(ep, s->to, &to);
 	if (QV_LIKELY(!rc))
-		rc = give_inject(ep->rail[QV_FI_MAIN].core, s, way.addr);
+		rc = give_inject(ep->rail[QV_FI_MAIN].core, s, to);
 	if (QV_LIKELY(!rc)) {
 		ep->srx->sends++;
 		if (QV_UNLIKELY(ep->cntrs[QV_FI_CNTR_SEND] != NULL))
