@@ -5,7 +5,8 @@
 build=$1 fake=$2
 . "$(dirname "$0")/mpi_common.sh"
 export POCL_CACHE_DIR=$build/tests/offload/pocl
-unset "${!FI_QUIVER_OFFLOAD@}" # the provider's own device would speak, too
+# The provider's own device would speak, too; and what is off by default is looked at here.
+unset "${!FI_QUIVER_OFFLOAD@}" "${!QUIVER_MPI_OFFLOAD@}"
 
 # run CASES VARIABLE=VALUE...: cases of mpi_glue on two ranks, their results against the MPI's own.
 run()

@@ -119,6 +119,7 @@ def main():
     env = dict(os.environ, FI_QUIVER_OFFLOAD="opencl", FI_QUIVER_OFFLOAD_MIN_BATCH="1",
                FI_QUIVER_OFFLOAD_MIN_BYTES="1", FI_QUIVER_STATS="yes", QV_TEST_SCALE="0.02",
                QUIVER_MPI_OFFLOAD="opencl", QUIVER_MPI_OFFLOAD_MIN_BYTES="1",
+               QV_TEST_TIMEOUT="3",  # each process opens a device first
                POCL_CACHE_DIR=os.path.join(build, "tests", "offload", "pocl"))
     if not shutil.which(ctest):
         print(f"no {ctest}")
