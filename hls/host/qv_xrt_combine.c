@@ -86,8 +86,10 @@ static int end_run(struct job *job, struct qv_xrt_slot *slot)
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 /* A chunk has come back, or fails. */
-static int finish(struct job *job, struct qv_xrt_slot *slot)
+static int finish(void *p, unsigned turn)
 {
+	struct job *job = p;
+	struct qv_xrt_slot *slot = &job->dev->slot[turn];
 	int err;
 
 	if (!slot->count)
@@ -111,8 +113,10 @@ static int finish(struct job *job, struct qv_xrt_slot *slot)
 	return err;
 }
 
-static int begin(struct job *job, struct qv_xrt_slot *slot, size_t first, size_t count)
+static int begin(void *p, unsigned turn, size_t first, size_t count)
 {
+	struct job *job = p;
+	struct qv_xrt_slot *slot = &job->dev->slot[turn];
 	const size_t bytes = count * job->item, room = (bytes / BEAT + 2) * BEAT;
 	int err = QV_OK;
 
@@ -127,33 +131,16 @@ static int begin(struct job *job, struct qv_xrt_slot *slot, size_t first, size_t
 	return next_run(job, slot);
 }
 
-static int run(struct job *job, size_t count)
+static int drop(void *p, unsigned turn)
 {
-	struct qv_offload_dev *dev = job->dev;
-	const size_t step = QV_XRT_CHUNK / job->item;
-	unsigned turn = 0;
-	int err = QV_OK, late;
+	struct job *job = p;
+	struct qv_xrt_slot *slot = &job->dev->slot[turn];
 
-	for (size_t at = 0; at < count && !err; at += step, turn ^= 1) {
-		err = finish(job, &dev->slot[turn]);
-		if (!err)
-			err = begin(job, &dev->slot[turn], at,
-				    count - at < step ? count - at : step);
-	}
-	/* The older one first. After an error nothing more is taken over, only waited for. */
-	for (int i = 0; i < QV_XRT_SLOTS; i++, turn ^= 1) {
-		struct qv_xrt_slot *slot = &dev->slot[turn];
-
-		if (!err) {
-			err = finish(job, slot);
-			continue;
-		}
-		late = dev->lost ? QV_OK : qv_xrt_wait(dev, slot);
-		slot->count = 0;
-		err = late == QV_EPEER ? late : err;
-	}
-	return err;
+	slot->count = 0;
+	return job->dev->lost ? QV_OK : qv_xrt_wait(job->dev, slot);
 }
+
+static const struct qv_chunks_calls calls = {begin, finish, drop};
 
 int qv_xrt_combine_many(struct qv_offload_dev *dev, enum qv_op op, enum qv_type type, void *dst,
 			const void *const *src, size_t k, size_t count, size_t *done)
@@ -172,7 +159,7 @@ int qv_xrt_combine_many(struct qv_offload_dev *dev, enum qv_op op, enum qv_type 
 	if (k < 2 || !count || count > dev->caps.max_bytes / job.item)
 		return qv_xrt_wrong(dev, QV_EINVAL, "%zu arrays of %zu elements", k, count);
 	job.what = qv_hls_what(op, (uint32_t)qv_hls_kind(op, type));
-	err = run(&job, count);
+	err = qv_chunks_run(&calls, &job, count, QV_XRT_CHUNK / job.item);
 	*done = job.done;
 	return err;
 }

@@ -3,6 +3,7 @@
 #ifndef QV_XRT_I_H
 #define QV_XRT_I_H
 
+#include "qv_chunks.h"
 #include "qv_hls.h"
 #include "qv_xrt.h"
 #include "qv_xrt_api.h"
@@ -10,7 +11,7 @@
 #include <stdbool.h>
 
 #define QV_XRT_MAX_KEYS 16384u
-#define QV_XRT_SLOTS    2
+#define QV_XRT_SLOTS    QV_CHUNKS_SLOTS
 /* Bytes of an array that a slot takes at a time; a multiple of a beat. */
 #define QV_XRT_CHUNK ((size_t)4 << 20)
 

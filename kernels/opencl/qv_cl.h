@@ -3,13 +3,14 @@
 #ifndef QV_CL_H
 #define QV_CL_H
 
+#include "qv_chunks.h"
 #include "qv_cl_api.h"
 #include "qv_opencl.h"
 
 #include <stdbool.h>
 
 #define QV_CL_MAX_KEYS 65536u
-#define QV_CL_SLOTS    2
+#define QV_CL_SLOTS    QV_CHUNKS_SLOTS
 /* Bytes of one array that a slot takes at a time. */
 #define QV_CL_CHUNK ((size_t)4 << 20)
 /* Launches before a wait. */

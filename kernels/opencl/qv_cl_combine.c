@@ -101,8 +101,10 @@ struct job {
 };
 
 /* A chunk has come back, or fails. */
-static int finish(struct job *job, struct qv_cl_slot *slot)
+static int finish(void *p, unsigned turn)
 {
+	struct job *job = p;
+	struct qv_cl_slot *slot = &job->dev->slot[turn];
 	int err;
 
 	if (!slot->count)
@@ -132,8 +134,10 @@ static int launch(struct job *job, struct qv_cl_slot *slot, size_t bytes)
 }
 
 /* Send elements first .. first + count: the left operand, and all others behind each other. */
-static int begin(struct job *job, struct qv_cl_slot *slot, size_t first, size_t count)
+static int begin(void *p, unsigned turn, size_t first, size_t count)
 {
+	struct job *job = p;
+	struct qv_cl_slot *slot = &job->dev->slot[turn];
 	const size_t bytes = count * job->item;
 	char *host;
 	int err = qv_cl_host_room(job->dev, slot, job->arrays.k * bytes);
@@ -158,34 +162,23 @@ static int begin(struct job *job, struct qv_cl_slot *slot, size_t first, size_t 
 	return err ? err : qv_cl_read(job->dev, slot, slot->in.mem, host, bytes);
 }
 
-static int run(struct job *job, size_t count)
+static int drop(void *p, unsigned turn)
 {
-	struct qv_offload_dev *dev = job->dev;
-	size_t step = 2 * QV_CL_CHUNK / job->arrays.k / job->item;
-	size_t at = 0;
-	unsigned turn = 0;
-	int err = QV_OK, late;
+	struct job *job = p;
+	struct qv_cl_slot *slot = &job->dev->slot[turn];
 
-	step = step ? step : 1;
-	for (; at < count && !err; at += step, turn ^= 1) {
-		err = finish(job, &dev->slot[turn]);
-		if (!err)
-			err = begin(job, &dev->slot[turn], at,
-				    count - at < step ? count - at : step);
-	}
-	/* The older one first. After an error nothing more is taken over, only waited for. */
-	for (int i = 0; i < QV_CL_SLOTS; i++, turn ^= 1) {
-		struct qv_cl_slot *slot = &dev->slot[turn];
+	slot->count = 0;
+	return job->dev->lost ? QV_OK : qv_cl_wait(job->dev, slot);
+}
 
-		if (!err) {
-			err = finish(job, slot);
-			continue;
-		}
-		late = dev->lost ? QV_OK : qv_cl_wait(dev, slot);
-		slot->count = 0;
-		err = late == QV_EPEER ? late : err;
-	}
-	return err;
+static const struct qv_chunks_calls calls = {begin, finish, drop};
+
+/* Elements of a chunk, of k arrays. */
+static size_t chunk(size_t k, size_t item)
+{
+	const size_t step = 2 * QV_CL_CHUNK / k / item;
+
+	return step ? step : 1;
 }
 
 int qv_cl_combine_many(struct qv_offload_dev *dev, enum qv_op op, enum qv_type type, void *dst,
@@ -207,7 +200,7 @@ int qv_cl_combine_many(struct qv_offload_dev *dev, enum qv_op op, enum qv_type t
 		return qv_cl_wrong(dev, QV_ENOSYS, "not done on this device");
 	err = find_kernel(dev, op, type, &job.kernel);
 	if (!err)
-		err = run(&job, count);
+		err = qv_chunks_run(&calls, &job, count, chunk(k, job.item));
 	*done = job.done;
 	return err;
 }

@@ -7,129 +7,25 @@
  *     test_xrt_faults FAKE XCLBIN FOLDER
  * FOLDER: as XILINX_XRT wants it; beside the xclbin lie some with faults, XCLBIN.<fault>.
  */
-#include "qv_combine_ref.h"
-#include "qv_offload.h"
-#include "qv_vectors.h"
+#include "qv_faults.h"
 #include "qv_xrt.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define KEYS   200
 #define ROUNDS 30
-#define COUNT  5000
-
-static int wrong;
-static const char *what = "";
-static char last_line[640];
-static int lines;
-
-#define EXPECT(x)                                                                        \
-	do {                                                                             \
-		if (!(x)) {                                                              \
-			wrong++;                                                         \
-			fprintf(stderr, "wrong: %s: line %d: %s\n", what, __LINE__, #x); \
-		}                                                                        \
-	} while (0)
-
-static void say(void *context, int warn, const char *text)
-{
-	(void)context;
-	if (!warn)
-		return;
-	lines++;
-	snprintf(last_line, sizeof(last_line), "%s", text);
-}
-
-/* ---- work ------------------------------------------------------------------------------------ */
-/* Messages arrive at posted receives, in batches; every answer is compared. */
-static void match(struct qv_offload *o, uint64_t seed)
-{
-	struct qv_offload_key entries[KEYS], queries[KEYS];
-	struct qv_recv recvs[KEYS], *took[KEYS];
-	struct qv_msg msgs[KEYS], *pmsgs[KEYS], *none;
-	uint32_t expected[KEYS];
-	uint8_t taken[KEYS];
-	struct qv_vec_rnd rnd = {seed};
-	struct qv_match *engine;
-
-	if (qv_match_create(NULL, &engine))
-		abort();
-	qv_vec_draw(&rnd, seed % 4, entries, KEYS, queries, KEYS);
-	qv_vec_match(entries, KEYS, queries, KEYS, taken, expected);
-	for (int i = 0; i < KEYS; i++) {
-		recvs[i] = (struct qv_recv){
-			.tag = entries[i].tag, .ignore = entries[i].ignore, .src = entries[i].src};
-		msgs[i] = (struct qv_msg){.tag = queries[i].tag, .src = queries[i].src};
-		pmsgs[i] = &msgs[i];
-		if (qv_match_post(engine, &recvs[i], &none) || none)
-			abort();
-	}
-	EXPECT(qv_offload_arrive_many(o, engine, pmsgs, KEYS, took) == KEYS);
-	for (int i = 0; i < KEYS; i++)
-		EXPECT((took[i] ? (uint32_t)(took[i] - recvs) : QV_OFFLOAD_NONE) == expected[i]);
-	qv_match_destroy(engine);
-}
-
-static void combine(struct qv_offload *o, enum qv_type type)
-{
-	static char a[COUNT * 16], b[COUNT * 16], expected[COUNT * 16];
-	const size_t item = qv_type_size(type);
-	const struct qv_combine *cpu;
-
-	qv_combine_open(QV_ISA_AUTO, &cpu);
-	for (size_t i = 0; i < COUNT; i++) {
-		qv_ref_draw(type, a + i * item);
-		qv_ref_draw(type, b + i * item);
-	}
-	qv_combine_to(cpu, QV_OP_SUM, type, expected, a, b, COUNT);
-	EXPECT(qv_offload_combine(o, cpu, QV_OP_SUM, type, a, a, b, COUNT) == QV_OK);
-	for (size_t i = 0; i < COUNT; i++)
-		if (!qv_ref_same(QV_OP_SUM, type, a + i * item, expected + i * item)) {
-			EXPECT(!"an element is wrong");
-			return;
-		}
-}
-
-static struct qv_offload *guard(const struct qv_offload_config *config)
-{
-	const struct qv_offload_settings set = {.ops = &qv_xrt_ops,
-						.config = *config,
-						.min_batch = 1,
-						.min_bytes = 1,
-						.check_every = 1000,
-						.say = say};
-	struct qv_offload *o;
-
-	if (qv_offload_create(&set, &o))
-		abort();
-	lines = 0;
-	last_line[0] = 0;
-	return o;
-}
 
 /* All work, and what has become of it. text: in the one line; NULL: there is none. */
 static struct qv_offload_stats work(const struct qv_offload_config *config, const char *text)
 {
-	struct qv_offload *o = guard(config);
-	struct qv_offload_stats s;
+	struct qv_offload *o = qv_faults_open(&qv_xrt_ops, config, 1000);
 
 	for (int i = 0; i < ROUNDS; i++) {
-		match(o, (uint64_t)i);
-		combine(o, i % 2 ? QV_TYPE_FLOAT : QV_TYPE_INT32);
+		qv_faults_arrivals(o, (uint64_t)i);
+		qv_faults_combine(o, i % 2 ? QV_TYPE_FLOAT : QV_TYPE_INT32);
 	}
-	qv_offload_get_stats(o, &s);
-	printf("%-12s %llu batches, %llu arrays, %llu failed, %llu by the CPU instead%s%s\n", what,
-	       (unsigned long long)s.batches, (unsigned long long)s.arrays,
-	       (unsigned long long)s.failed, (unsigned long long)s.fallback, lines ? ": " : "",
-	       last_line);
-	EXPECT(lines == (text != NULL));
-	EXPECT(!text || strstr(last_line, text));
-	EXPECT((s.state == QV_OFFLOAD_OPEN) == !text);
-	EXPECT(s.wrong == 0);
-	qv_offload_destroy(o);
-	return s;
+	return qv_faults_end(o, text);
 }
 
 /* ---- faults ---------------------------------------------------------------------------------- */
@@ -176,8 +72,8 @@ static void all_faults(const struct qv_offload_config *config, void (*set_fault)
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		struct qv_offload_stats s;
 
-		what = faults[i].fault;
-		set_fault(what);
+		qv_faults_name = faults[i].fault;
+		set_fault(qv_faults_name);
 		s = work(config, faults[i].text);
 		EXPECT(s.failed == faults[i].failed);
 		EXPECT(s.fallback == (faults[i].opens ? faults[i].failed : 0));
@@ -190,18 +86,17 @@ static void all_faults(const struct qv_offload_config *config, void (*set_fault)
 /* A card whose cores take denormals for 0 does no sums of floating-point numbers. */
 static void flush(const struct qv_offload_config *config, void (*set_fault)(const char *))
 {
-	struct qv_offload *o = guard(config);
+	struct qv_offload *o = qv_faults_open(&qv_xrt_ops, config, 1000);
 	struct qv_offload_stats s;
 
-	what = "flush";
+	qv_faults_name = "flush";
 	set_fault("flush");
-	combine(o, QV_TYPE_FLOAT);
-	combine(o, QV_TYPE_DOUBLE);
-	combine(o, QV_TYPE_INT64);
+	qv_faults_combine(o, QV_TYPE_FLOAT);
+	qv_faults_combine(o, QV_TYPE_DOUBLE);
+	qv_faults_combine(o, QV_TYPE_INT64);
 	set_fault("");
-	qv_offload_get_stats(o, &s);
-	EXPECT(s.arrays == 1 && s.refused == 2 && s.failed == 0 && !lines);
-	qv_offload_destroy(o);
+	s = qv_faults_end(o, NULL);
+	EXPECT(s.arrays == 1 && s.refused == 2 && s.failed == 0);
 }
 
 /* ---- what can be missing ----------------------------------------------------------------------
@@ -210,7 +105,7 @@ static void missing(const char *name, const struct qv_offload_config *config, co
 {
 	struct qv_offload_stats s;
 
-	what = name;
+	qv_faults_name = name;
 	s = work(config, text);
 	EXPECT(s.failed == 0 && s.batches + s.arrays == 0);
 }
@@ -282,6 +177,6 @@ int main(int argc, char **argv)
 	flush(&config, set_fault);
 	environment(&config, argv[3]);
 	settings(&config);
-	printf("%d wrong\n", wrong);
-	return wrong ? 1 : 0;
+	printf("%d wrong\n", qv_faults_wrong);
+	return qv_faults_wrong ? 1 : 0;
 }

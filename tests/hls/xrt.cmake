@@ -32,7 +32,7 @@ file(WRITE ${xrt_double}/lib/libxrt_hwemu.so.2 "not a library\n")
 add_executable(test_xrt test_xrt.c)
 target_link_libraries(test_xrt PRIVATE qv_device qv_xrt)
 add_executable(test_xrt_faults test_xrt_faults.c)
-target_link_libraries(test_xrt_faults PRIVATE qv_flags qv_offload qv_xrt qv_vectors)
+target_link_libraries(test_xrt_faults PRIVATE qv_faults qv_xrt)
 add_dependencies(test_xrt qv_fake_xrt)
 
 set(double $<TARGET_FILE:qv_fake_xrt>)
