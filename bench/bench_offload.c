@@ -3,6 +3,7 @@
 #include "bench_offload.h"
 
 #include "qv_opencl.h"
+#include "qv_xrt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,27 +15,43 @@
 struct options {
 	struct qv_bench_opts common;
 	long rounds, seconds;
-	const char *device, *library;
+	const struct qv_offload_ops *ops;
+	const char *device, *library, *bitstream;
 };
 
 static void help(void)
 {
 	printf("usage: quiver bench offload [options]\n\n"
-	       "An OpenCL device beside the CPU, in one run, in turn; every answer is compared.\n\n"
+	       "An offload device beside the CPU, in one run, in turn; every answer is compared.\n\n"
 	       "  match/<unique|same|wild>/<batch>   Mmsg/s: as many messages as posted receives\n"
 	       "  post/<unique|same|wild>/<batch>    Mmsg/s: as many receives as unexpected messages\n"
 	       "  combine/<op>/<type>/<bytes>        MB/s of one array\n"
 	       "  pack/<piece>/<bytes>               MB/s: pieces with gaps put together\n\n"
 	       "impl: cpu             the engine (auto), the kernels of the widest ISA\n"
-	       "      opencl          from queues or arrays in memory to the device and back\n"
+	       "      opencl, xrt     from queues or arrays in memory to the device and back\n"
 	       "      opencl-kernel   what the device says that its kernels took of that\n\n"
 	       "%s"
+	       "  --kind KIND      opencl, or xrt: an FPGA, which tells no times of kernels (opencl)\n"
 	       "  --device TEXT    part of a platform's or device's name, or a number (the first)\n"
-	       "  --library FILE   OpenCL library (libOpenCL.so.1)\n"
+	       "  --library FILE   libOpenCL.so.1; of xrt FI_QUIVER_XRT_LIB or libxrt_coreutil.so.2\n"
+	       "  --bitstream FILE of xrt (FI_QUIVER_XCLBIN)\n"
 	       "  --rounds N       rounds per case (9; quick 5)\n"
 	       "  --seconds N      no new round after so many seconds (600; quick 14)\n"
 	       "  --help           this text\n",
 	       qv_bench_opts_help);
+}
+
+static int kind_option(struct options *o, const char *kind)
+{
+	static const struct qv_offload_ops *const all[] = {&qv_opencl_ops, &qv_xrt_ops};
+
+	for (size_t i = 0; kind && i < sizeof(all) / sizeof(all[0]); i++)
+		if (!strcmp(kind, all[i]->name)) {
+			o->ops = all[i];
+			return 1;
+		}
+	fprintf(stderr, "quiver: --kind is opencl or xrt\n");
+	return -1;
 }
 
 static int own_option(void *ctx, int argc, char **argv, int *i)
@@ -50,6 +67,10 @@ static int own_option(void *ctx, int argc, char **argv, int *i)
 		return (o->device = qv_bench_opt_value(argc, argv, i)) ? 1 : -1;
 	if (qv_bench_opt_is(arg, "--library"))
 		return (o->library = qv_bench_opt_value(argc, argv, i)) ? 1 : -1;
+	if (qv_bench_opt_is(arg, "--bitstream"))
+		return (o->bitstream = qv_bench_opt_value(argc, argv, i)) ? 1 : -1;
+	if (qv_bench_opt_is(arg, "--kind"))
+		return kind_option(o, qv_bench_opt_value(argc, argv, i));
 	return 0;
 }
 
@@ -58,7 +79,10 @@ static int open_device(struct qv_bo *bo, const struct options *o, struct qv_benc
 {
 	struct qv_offload_settings set = {
 		.ops = bo->ops,
-		.config = {.device = o->device, .library = o->library, .timeout_ms = 60000},
+		.config = {.device = o->device,
+			   .library = o->library,
+			   .bitstream = o->bitstream,
+			   .timeout_ms = 60000},
 		.min_batch = 1,
 		.min_bytes = 1,
 		.check_every = UINT32_MAX,
@@ -80,11 +104,13 @@ static int open_device(struct qv_bo *bo, const struct options *o, struct qv_benc
 static int open_all(struct qv_bo *bo, const struct options *o, const struct qv_bo_case *cases,
 		    size_t n, struct qv_bench *bench)
 {
-	static const char *const names[QV_BO_IMPLS] = {"cpu", "opencl", "opencl-kernel"};
+	const bool times = o->ops == &qv_opencl_ops;
+	const char *const names[QV_BO_IMPLS] = {"cpu", o->ops->name, "opencl-kernel"};
 
 	for (int i = 0; i < QV_BO_IMPLS; i++) {
 		bo->names[i] = names[i];
-		bo->impl[i] = qv_bench_impl_wanted(&o->common, names[i]);
+		bo->impl[i] =
+			(i != QV_BO_KERNEL || times) && qv_bench_impl_wanted(&o->common, names[i]);
 	}
 	if (!bo->impl[QV_BO_CPU] && !bo->impl[QV_BO_WHOLE] && !bo->impl[QV_BO_KERNEL]) {
 		fprintf(stderr, "quiver: none of --impl %s is a contender here\n", o->common.impls);
@@ -170,6 +196,7 @@ static void measure(struct qv_bo *bo, const struct qv_bo_case *what, const struc
 		    double end, struct qv_bench *bench)
 {
 	size_t rows[QV_BO_IMPLS];
+	const bool there = qv_bo_case_done_there(bo, what);
 	bool right;
 
 	fill(bo, what, 1);
@@ -179,7 +206,9 @@ static void measure(struct qv_bo *bo, const struct qv_bo_case *what, const struc
 			continue;
 		qv_bench_row_add(bench, what->name, bo->names[i], what->match ? "Mmsg/s" : "MB/s",
 				 true);
-		if (qv_bench_seconds() < end)
+		if (i != QV_BO_CPU && !there)
+			snprintf(bench->rows[rows[i]].answer, QV_BENCH_NAME, "not done there");
+		else if (qv_bench_seconds() < end)
 			once(bo, what, i, &right);
 	}
 	for (long r = 0; r < o->rounds && qv_bench_seconds() < end; r++) {
@@ -188,7 +217,7 @@ static void measure(struct qv_bo *bo, const struct qv_bo_case *what, const struc
 		for (int i = 0; i < QV_BO_IMPLS; i++) {
 			const int k = (int)((i + r) % QV_BO_IMPLS);
 
-			if (bo->impl[k])
+			if (bo->impl[k] && (k == QV_BO_CPU || there))
 				take_round(bo, what, k, &bench->rows[rows[k]]);
 		}
 	}
@@ -209,7 +238,7 @@ static void measure(struct qv_bo *bo, const struct qv_bo_case *what, const struc
 static int run(const struct options *o, const struct qv_bo_case *cases, size_t n)
 {
 	struct qv_bench bench = {.name = "offload"};
-	struct qv_bo bo = {.ops = &qv_opencl_ops};
+	struct qv_bo bo = {.ops = o->ops};
 	const double start = qv_bench_seconds();
 	const struct qv_bo_case warm = {.match = true, .size = 64};
 	int status = 1;
@@ -239,7 +268,7 @@ static int run(const struct options *o, const struct qv_bo_case *cases, size_t n
 
 int qv_bench_offload(int argc, char **argv)
 {
-	struct options o = {.rounds = 0};
+	struct options o = {.ops = &qv_opencl_ops};
 	struct qv_bo_case *cases = NULL;
 	int status = 2, rc = qv_bench_parse(&o.common, "offload", argc, argv, own_option, &o);
 	size_t n;
@@ -248,6 +277,10 @@ int qv_bench_offload(int argc, char **argv)
 		help();
 	if (rc)
 		return rc < 0 ? 2 : 0;
+	if (o.ops == &qv_xrt_ops) {
+		o.library = o.library ? o.library : getenv("FI_QUIVER_XRT_LIB");
+		o.bitstream = o.bitstream ? o.bitstream : getenv("FI_QUIVER_XCLBIN");
+	}
 	o.rounds = o.rounds ? o.rounds : o.common.quick ? 5 : 9;
 	o.seconds = o.seconds ? o.seconds : o.common.quick ? 14 : 600;
 	n = qv_bo_case_list(&o.common, &cases);

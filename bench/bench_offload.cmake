@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# qv_bench_offload: `quiver bench offload`. Opens OpenCL when it is run.
+# qv_bench_offload: `quiver bench offload`. Opens OpenCL or XRT when it is run.
 add_library(qv_bench_offload STATIC bench_offload.c bench_offload_cases.c bench_offload_match.c
 	bench_offload_combine.c bench_offload_pack.c)
-target_link_libraries(qv_bench_offload PRIVATE qv_flags PUBLIC qv_bench qv_offload qv_opencl
+target_link_libraries(qv_bench_offload PRIVATE qv_flags PUBLIC qv_bench qv_offload qv_opencl qv_xrt
 	quiver_static)
 
 if(QV_WITH_TESTS)

@@ -48,6 +48,8 @@ int qv_bench_offload(int argc, char **argv);
 /* ---- bench_offload_cases.c ------------------------------------------------------------------- */
 /* Cases of a run in the order of the table; the caller frees *out. Returns how many. */
 size_t qv_bo_case_list(const struct qv_bench_opts *opts, struct qv_bo_case **out);
+/* Whether the open device does that at all. */
+bool qv_bo_case_done_there(const struct qv_bo *bo, const struct qv_bo_case *what);
 
 /* ---- bench_offload_match.c ------------------------------------------------------------------- */
 int qv_bo_nodes_open(struct qv_bo *bo);

@@ -100,3 +100,13 @@ size_t qv_bo_case_list(const struct qv_bench_opts *opts, struct qv_bo_case **out
 	n += add_combine(opts, *out + n);
 	return n + add_pack(opts, *out + n);
 }
+
+bool qv_bo_case_done_there(const struct qv_bo *bo, const struct qv_bo_case *what)
+{
+	const struct qv_offload_caps *caps = bo->ops->caps(bo->dev);
+
+	return what->match   ? what->size <= caps->max_keys
+	       : what->piece ? 2 * what->size <= caps->max_pack
+			     : what->size <= caps->max_bytes &&
+				       bo->ops->combines(bo->dev, what->op, what->type);
+}

@@ -2,6 +2,7 @@
 /* qv_xrt.c - the XRT backend: opening, closing, and its table of calls. */
 #include "qv_xrt_i.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +26,19 @@ static int card_number(const char *text, unsigned *number, char *why, size_t roo
 	return QV_ENOENT;
 }
 
-static void describe(struct qv_offload_caps *caps, const char *bitstream, unsigned card)
+/* A library that stands in for XRT's says so, and is never taken for a card. */
+static void describe(struct qv_offload_caps *caps, const struct qv_xrt_api *xrt,
+		     const char *bitstream, unsigned card)
 {
-	const char *name = strrchr(bitstream, '/');
+	const char *slash = strrchr(bitstream, '/'), *name = slash ? slash + 1 : bitstream;
+	const char *stand_in = dlsym(xrt->library, "qv_xrt_stand_in");
 
 	memset(caps, 0, sizeof(*caps));
-	snprintf(caps->name, sizeof(caps->name), "XRT: card %u with %.80s", card,
-		 name ? name + 1 : bitstream);
+	if (stand_in)
+		snprintf(caps->name, sizeof(caps->name), "%.60s, with %.50s", stand_in, name);
+	else
+		snprintf(caps->name, sizeof(caps->name), "XRT: card %u with %.80s", card, name);
+	caps->is_cpu = stand_in != NULL;
 	caps->max_keys = QV_XRT_MAX_KEYS;
 	caps->max_bytes = PTRDIFF_MAX;
 }
@@ -51,7 +58,7 @@ static int find(const struct qv_offload_config *config, struct qv_xrt_api *xrt, 
 		snprintf(why, room, "XRT has no card %u", card);
 		return QV_ENOENT;
 	}
-	describe(caps, config->bitstream, card);
+	describe(caps, xrt, config->bitstream, card);
 	return QV_OK;
 }
 

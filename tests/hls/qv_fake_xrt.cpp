@@ -89,6 +89,9 @@ bool is_real()
 }
 } // namespace
 
+EXPORT const char qv_xrt_stand_in[];
+const char qv_xrt_stand_in[] = "a software double of XRT, no card";
+
 EXPORT void qv_fake_xrt_set(const char *text)
 {
 	const char *colon = std::strchr(text, ':');

@@ -51,6 +51,10 @@ qv_add_test(NAME hls.xrt.combine LABELS offload ENV ${env_double}
 qv_add_test(NAME hls.xrt.faults LABELS offload ENV ASAN_OPTIONS=detect_leaks=0
 	COMMAND test_xrt_faults ${double} ${xclbin} ${xrt_double})
 
+qv_add_test(NAME bench.offload.xrt LABELS offload TIMEOUT 120 ENV ${env_double}
+	COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/bench/test_bench_offload.py
+	$<TARGET_FILE:quiver_tool> ${double} ${xclbin})
+
 # Debian's XRT 2.13 looks for its drivers where it does not install them.
 find_library(QV_XRT_COREUTIL libxrt_coreutil.so.2)
 find_library(QV_XRT_NOOP libxrt_noop.so.2)
