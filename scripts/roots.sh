@@ -46,6 +46,11 @@ make_root()
 		eval "$proxy"
 		echo "Acquire::http::Proxy \"$p\";" >"$2/etc/apt/apt.conf.d/90proxy"
 	fi
+	# A mirror may hold a state of sid that is older than its lists say they are valid for; they are
+	# signed all the same.
+	if [ "$1" = sid ]; then
+		echo 'Acquire::Check-Valid-Until "false";' >"$2/etc/apt/apt.conf.d/90valid"
+	fi
 	# debootstrap of one release under another may leave packages half configured.
 	in_root "$2" "$1" apt-get -q update
 	in_root "$2" "$1" apt-get -y -q -f install

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """
-test_area.py YOSYS FILE DEPTH LUTS [PARAMETER=VALUE...] - the match unit synthesised for
+test_area.py YOSYS FOLDER DEPTH LUTS [PARAMETER=VALUE...] - the match unit synthesised for
 UltraScale+: at most LUTS look-up tables per entry, and every bit of the entries in a flip-flop.
 """
 import re
@@ -9,11 +9,13 @@ import subprocess
 import sys
 
 
-def synthesize(yosys, source, depth, parameters):
+def synthesize(yosys, folder, depth, parameters):
     """Cells by name."""
     sets = "".join(f" -set {name} {value}" for name, value in parameters)
-    script = (f"read_verilog -sv {source}; chparam -set DEPTH {depth}{sets} qv_cam; "
-              "synth_xilinx -family xcup -nowidelut -abc9 -flatten -top qv_cam; stat")
+    script = (f"read_verilog -sv {folder}/qv_cam.sv {folder}/qv_cam_first.sv; "
+              f"chparam -set DEPTH {depth}{sets} qv_cam; "
+              "synth_xilinx -family xcup -nowidelut -abc9 -flatten -top qv_cam; "
+              "setattr -mod -unset keep_hierarchy *; flatten; stat")
     done = subprocess.run([yosys, "-p", script], capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stdout[-2000:] + done.stderr)
@@ -23,9 +25,9 @@ def synthesize(yosys, source, depth, parameters):
 
 
 def main():
-    yosys, source, depth, budget = sys.argv[1:5]
+    yosys, folder, depth, budget = sys.argv[1:5]
     parameters = [word.split("=") for word in sys.argv[5:]]
-    cells = synthesize(yosys, source, int(depth), parameters)
+    cells = synthesize(yosys, folder, int(depth), parameters)
     luts = sum(n for name, n in cells.items() if re.match(r"LUT\d$", name))
     flops = sum(n for name, n in cells.items() if name.startswith("FD"))
     mask = dict(parameters).get("ENTRY_MASK", "1'b1") == "1'b1"

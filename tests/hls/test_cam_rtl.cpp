@@ -5,7 +5,7 @@
  *
  *     test_cam_rtl random N SEED    N random commands (times QV_TEST_SCALE)
  *     test_cam_rtl corpus FILE      the batches of the vector corpus that have its kind of keys
- * Compiled for one DEPTH, ENTRY_MASK and QUERY_MASK of the unit.
+ * Compiled for one DEPTH, ENTRY_MASK, QUERY_MASK and PIPELINED of the unit.
  */
 #include "Vqv_cam.h"
 #include "qv_vectors.h"
@@ -17,7 +17,7 @@
 #include <list>
 #include <vector>
 
-#define LATENCY 2
+#define LATENCY (QV_RTL_PIPELINED ? 3 : 2)
 #define MISS    (-1)
 
 namespace
