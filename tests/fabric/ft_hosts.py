@@ -86,9 +86,17 @@ def connect(netns, name, other, other_name):
 
 
 def give_address(netns, address, device="v0"):
-    """An address in the network that all of them share."""
-    if not run(netns, "ip", "address", "add", f"{address}/24", "dev", device):
+    """An address, with the length of its network's."""
+    if not run(netns, "ip", "address", "add", address, "dev", device):
         skip(f"no address can be given to {device}")
+
+
+def live_inside(netns, address, other):
+    """The address is on a device that is always up, so that programs find it with the cable off."""
+    connect(netns, "home", netns, "garden")
+    give_address(netns, f"{address}/32", "home")
+    if not run(netns, "ip", "route", "add", other, "dev", "v0", "src", address):
+        skip("no route can be had here")
 
 
 def bridge(hosts, one, two):
@@ -109,8 +117,8 @@ def relay(hosts, one, two):
     left, right = hosts.new(), hosts.new()
     connect(one, "v0", left, "v0")
     connect(two, "v0", right, "v0")
-    give_address(left, HOST2)
-    give_address(right, HOST1)
+    give_address(left, HOST2 + "/24")
+    give_address(right, HOST1 + "/24")
     child = subprocess.Popen([sys.executable, f"{HERE}/ft_relay.py", left, HOST2, right, HOST1,
                               *PORTS], preexec_fn=die_with_us, stdout=subprocess.PIPE, text=True)
     hosts.held.append(child)
@@ -147,8 +155,12 @@ def build(hosts, scenario):
         relay(hosts, one, two)
     else:
         switch = bridge(hosts, one, two)
-    give_address(one, HOST1)
-    give_address(two, HOST2)
+    if scenario == "flap":
+        live_inside(one, HOST1, HOST2)
+        live_inside(two, HOST2, HOST1)
+    else:
+        give_address(one, HOST1 + "/24")
+        give_address(two, HOST2 + "/24")
     if scenario == "slow":
         shape((one, two), "the kernel has no tbf", "tbf", "rate", "1mbit", "burst", "4kb",
               "latency", "400ms")
@@ -173,9 +185,10 @@ def main():
     hosts, stop = Hosts(), threading.Event()
     try:
         one, two, switch = build(hosts, scenario)
+        device = "home" if scenario == "flap" else "v0"
         env = dict(os.environ, QV_TEST_NETNS=f"{one}:{two}", QV_TEST_NODES="split",
                    QV_TEST_HOST=HOST1, QV_TEST_TIMEOUT=TIMES.get(scenario, "2"),
-                   FI_TCP_IFACE="v0", FI_NET_IFACE="v0")
+                   FI_TCP_IFACE=device, FI_NET_IFACE=device)
         if scenario == "relay":
             for name in ("FI_TCP_PORT", "FI_NET_PORT"):
                 env[f"{name}_LOW_RANGE"], env[f"{name}_HIGH_RANGE"] = PORTS
