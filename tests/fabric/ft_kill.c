@@ -5,16 +5,14 @@
  *
  * Rank 0 survives, rank 1 dies, rank 2 plays ping-pong with rank 0 all the time.
  */
-#include "ft.h"
+#include "ft_kill.h"
 
 #include <signal.h>
 
-enum { SURVIVOR, VICTIM, BYSTANDER };
-enum { READY, DEATH }; /* words: rank 0 has posted; when the victim died, in ms */
 #define PLAY UINT64_C(1000)
 #define STOP UINT64_C(2000)
 
-static void die(void)
+void ft_die(void)
 {
 	ft.sh->rank[VICTIM].may_die = true;
 	ft.sh->members = 2; /* nobody is at a barrier now */
@@ -22,7 +20,6 @@ static void die(void)
 	raise(SIGKILL);
 }
 
-/* One round with the bystander. */
 static void play(struct ft_ep *ep, uint64_t tag)
 {
 	uint64_t out = ft_scaled(1) + tag, in = 0;
@@ -35,7 +32,12 @@ static void play(struct ft_ep *ep, uint64_t tag)
 	CHECK_EQ(in, out);
 }
 
-static void bystander(struct ft_ep *ep)
+void ft_play(struct ft_ep *ep)
+{
+	play(ep, PLAY);
+}
+
+void ft_bystander(struct ft_ep *ep)
 {
 	uint64_t word;
 	struct ft_op rx, tx;
@@ -48,7 +50,7 @@ static void bystander(struct ft_ep *ep)
 	} while (rx.tag != STOP);
 }
 
-static void warm_up(struct ft_ep *ep)
+void ft_acquaint(struct ft_ep *ep)
 {
 	uint64_t word = 0;
 	struct ft_op op;
@@ -66,15 +68,13 @@ static void warm_up(struct ft_ep *ep)
 	}
 }
 
-/* Play until op has ended; if the victim is dead, within five seconds of the later of its death and
- * since. Returns the error, 0 if it came to a good end. */
-static int outlive(struct ft_ep *ep, struct ft_op *op, double since)
+int ft_outlive(struct ft_ep *ep, struct ft_op *op, double since)
 {
 	size_t rounds = 0;
 	double now;
 
 	while (!op->done) {
-		play(ep, PLAY);
+		ft_play(ep);
 		rounds++;
 		now = ft_now();
 		if (ft.sh->word[DEATH] && now - since > 5.5 &&
@@ -86,8 +86,14 @@ static int outlive(struct ft_ep *ep, struct ft_op *op, double since)
 	return op->err;
 }
 
-/* What is sent to the dead afterwards must end as well; the others live on. */
-static void survivor_end(struct ft_ep *ep, char *buf, size_t len)
+void ft_mourn(struct ft_ep *ep)
+{
+	while (!ft.sh->word[DEATH])
+		ft_play(ep);
+	ft_msleep(20); /* the signal has struck */
+}
+
+void ft_survived(struct ft_ep *ep, char *buf, size_t len)
 {
 	struct ft_op op;
 	ssize_t ret;
@@ -97,9 +103,9 @@ static void survivor_end(struct ft_ep *ep, char *buf, size_t len)
 	while ((ret = fi_tsend(ep->ep, buf, len, NULL, ep->peer[VICTIM], 9, &op)) == -FI_EAGAIN)
 		ft_progress();
 	if (!ret)
-		CHECK(outlive(ep, &op, ft_now()) != 0);
+		CHECK(ft_outlive(ep, &op, ft_now()) != 0);
 	for (int i = 0; i < 200; i++)
-		play(ep, PLAY);
+		ft_play(ep);
 	play(ep, STOP);
 }
 
@@ -118,19 +124,19 @@ static void kill_send_pending(void)
 	struct ft_op op;
 
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
-	warm_up(&ep);
+	ft_acquaint(&ep);
 	if (ft.rank == VICTIM) {
 		ft_await_word(READY, 1);
 		ft_progress_for(0.05);
-		die();
+		ft_die();
 	} else if (ft.rank == BYSTANDER) {
-		bystander(&ep);
+		ft_bystander(&ep);
 	} else {
 		ft_tsend(&ep, VICTIM, 5, buf, len, &op);
-		play(&ep, PLAY);
+		ft_play(&ep);
 		ft.sh->word[READY] = 1;
-		CHECK(outlive(&ep, &op, 0) != 0);
-		survivor_end(&ep, buf, len);
+		CHECK(ft_outlive(&ep, &op, 0) != 0);
+		ft_survived(&ep, buf, len);
 	}
 	finish(&ep, buf);
 }
@@ -144,23 +150,21 @@ static void kill_recv_pending(void)
 	struct ft_op op;
 
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
-	warm_up(&ep);
+	ft_acquaint(&ep);
 	if (ft.rank == VICTIM) {
 		ft_tsend(&ep, SURVIVOR, 5, buf, len, &op);
 		ft_await_word(READY, 1);
-		die();
+		ft_die();
 	} else if (ft.rank == BYSTANDER) {
-		bystander(&ep);
+		ft_bystander(&ep);
 	} else {
 		while (ft_peek(&ep, true, VICTIM, 5, 0, 0, &op) == FI_ENOMSG)
-			play(&ep, PLAY);
+			ft_play(&ep);
 		ft.sh->word[READY] = 1;
-		while (!ft.sh->word[DEATH])
-			play(&ep, PLAY);
-		ft_msleep(20); /* the signal has struck */
+		ft_mourn(&ep);
 		ft_trecv(&ep, VICTIM, 5, 0, buf, len, &op);
-		CHECK(outlive(&ep, &op, ft_now()) != 0);
-		survivor_end(&ep, buf, len);
+		CHECK(ft_outlive(&ep, &op, ft_now()) != 0);
+		ft_survived(&ep, buf, len);
 	}
 	finish(&ep, buf);
 }
@@ -174,7 +178,7 @@ static void kill_in_transfer(bool victim_sends)
 	struct ft_op op;
 
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
-	warm_up(&ep);
+	ft_acquaint(&ep);
 	if (ft.rank != BYSTANDER)
 		ft_fill(buf, len, victim_sends == (ft.rank == VICTIM));
 	if (ft.rank == VICTIM) {
@@ -184,21 +188,19 @@ static void kill_in_transfer(bool victim_sends)
 			ft_trecv(&ep, SURVIVOR, 5, 0, buf, len, &op);
 		ft_await_word(READY, 1);
 		ft_progress_for(0.03);
-		die();
+		ft_die();
 	} else if (ft.rank == BYSTANDER) {
-		bystander(&ep);
+		ft_bystander(&ep);
 	} else {
 		if (victim_sends)
 			ft_trecv(&ep, VICTIM, 5, 0, buf, len, &op);
 		else
 			ft_tsend(&ep, VICTIM, 5, buf, len, &op);
 		ft.sh->word[READY] = 1;
-		if (outlive(&ep, &op, 0) == 0 && victim_sends)
+		if (ft_outlive(&ep, &op, 0) == 0 && victim_sends)
 			ft_verify(buf, len, 1, len);
-		while (!ft.sh->word[DEATH])
-			play(&ep, PLAY);
-		ft_msleep(20);
-		survivor_end(&ep, buf, len);
+		ft_mourn(&ep);
+		ft_survived(&ep, buf, len);
 	}
 	finish(&ep, buf);
 }
