@@ -105,9 +105,10 @@ static double median(const struct qv_fi_group *group, size_t offset)
 
 static void apply(struct qv_fi_group *group)
 {
-	const struct qv_network network = {median(group, offsetof(struct qv_network, alpha)),
-					   median(group, offsetof(struct qv_network, beta)),
-					   median(group, offsetof(struct qv_network, gamma))};
+	const struct qv_network network = {
+		.alpha = median(group, offsetof(struct qv_network, alpha)),
+		.beta = median(group, offsetof(struct qv_network, beta)),
+		.gamma = median(group, offsetof(struct qv_network, gamma))};
 
 	QV_FI_INFO(EP_CTRL,
 		   "a group of %u: %.3g us a message, %.3g ns a byte, %.3g ns to combine it\n",

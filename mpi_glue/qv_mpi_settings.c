@@ -147,7 +147,7 @@ int qv_mpi_set(const char *settings)
 
 int qv_mpi_network(double alpha, double beta, double gamma)
 {
-	const struct qv_network network = {alpha, beta, gamma};
+	const struct qv_network network = {.alpha = alpha, .beta = beta, .gamma = gamma};
 	int rc;
 
 	if (!qv_mpi.on)

@@ -162,9 +162,8 @@ static void take(struct timing *t, const struct event *e)
 	const struct qv_step *step = qv_group_step(&t->g, e->number);
 	const uint32_t rank = t->g.rank[e->number];
 	const double bytes = t->block * step->blocks;
-	const double end =
-		e->start + (e->is_combine ? bytes * t->network->gamma
-					  : t->network->alpha + bytes * t->network->beta);
+	const double end = e->start + (e->is_combine ? bytes * t->network->gamma
+						     : qv_network_seconds(t->network, bytes));
 
 	t->in[rank] = end;
 	if (e->is_combine) {

@@ -2,7 +2,6 @@
 /* qv_select.c - plans for calls, kept by group, operation, size class and expected arrivals. */
 #include "qv_select.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +20,7 @@ struct entry {
 struct qv_select {
 	struct qv_rule rules[QV_N_COLLS];
 	struct qv_network network;
+	struct qv_network bursts; /* alpha 0: as network */
 	uint64_t era, found;
 	struct entry *first; /* the one that was used last is in front */
 	size_t n;
@@ -40,7 +40,7 @@ int qv_select_open(const char *rules, char *why, size_t room, struct qv_select *
 		free(s);
 		return rc;
 	}
-	s->network = (struct qv_network){1.5e-6, 1e-10, 1e-10};
+	s->network = (struct qv_network){.alpha = 1.5e-6, .beta = 1e-10, .gamma = 1e-10};
 	*select = s;
 	return QV_OK;
 }
@@ -67,33 +67,51 @@ void qv_select_close(struct qv_select *select)
 
 int qv_select_network(struct qv_select *select, const struct qv_network *network)
 {
-	const struct qv_network *n = network;
-
-	if (!isfinite(n->alpha) || !isfinite(n->beta) || !isfinite(n->gamma) || n->alpha <= 0 ||
-	    n->beta < 0 || n->gamma < 0)
+	if (!qv_network_valid(network))
 		return QV_EINVAL;
-	if (!memcmp(&select->network, network, sizeof(*network)))
+	if (!memcmp(&select->network, network, sizeof(*network)) && select->bursts.alpha <= 0)
 		return QV_OK;
 	select->network = *network;
+	select->bursts.alpha = 0;
+	select->era++;
+	return QV_OK;
+}
+
+int qv_select_bursts(struct qv_select *select, const struct qv_network *bursts)
+{
+	if (!qv_network_valid(bursts))
+		return QV_EINVAL;
+	if (!memcmp(&select->bursts, bursts, sizeof(*bursts)))
+		return QV_OK;
+	select->bursts = *bursts;
 	select->era++;
 	return QV_OK;
 }
 
 /* ---- the call in the form in which it is looked up ---------------------------------------------
  */
-/* One length for all of a class: those from a power of two to the next, or, where the time of a
- * round is weighed against arrivals, those that are nearest to a multiple of a sixteenth of it. */
-static double size_class(size_t bytes, int fine)
+/* One length for all of a class: those from a power of two to the next, or, of so many parts of
+ * that, those that are nearest to one. */
+static double size_class(size_t bytes, size_t parts)
 {
 	size_t low = 1;
 
 	while (low <= bytes / 2)
 		low *= 2;
-	if (bytes < 16)
-		fine = 0;
-	if (fine)
-		return (double)((bytes + low / 32) / (low / 16) * (low / 16));
+	if (parts && bytes >= 16)
+		return (double)((bytes + low / (2 * parts)) / (low / parts) * (low / parts));
 	return bytes < 2 ? (double)bytes : 1.5 * (double)low;
+}
+
+/* Blocks that other ranks forward are worth it to a certain length. */
+static size_t parts_of(enum qv_coll coll)
+{
+	return coll == QV_COLL_ALLGATHER || coll == QV_COLL_ALLTOALL ? 4 : 0;
+}
+
+static const struct qv_network *network_of(const struct qv_select *s, enum qv_coll coll)
+{
+	return parts_of(coll) && s->bursts.alpha > 0 ? &s->bursts : &s->network;
 }
 
 /* Half a round of the schedule whose rounds are shortest; what differs by less makes no difference.
@@ -105,7 +123,7 @@ static double unit_of(const struct qv_select *s, const struct qv_case *c)
 
 	if (c->coll == QV_COLL_REDUCE_SCATTER)
 		N = c->ranks;
-	return (net->alpha + c->bytes / N * (net->beta + net->gamma)) / 2;
+	return (qv_network_seconds(net, c->bytes / N) + c->bytes / N * net->gamma) / 2;
 }
 
 /* Arrivals in units from the first one; QV_EAGAIN if they are all alike. */
@@ -144,13 +162,15 @@ static int make_case(struct qv_select *s, const struct qv_select_call *call, str
 			      .ranks = call->ranks,
 			      .rank = call->rank,
 			      .root = call->root};
-	c->bytes = call->coll == QV_COLL_BARRIER ? 0 : size_class(call->bytes, 0);
+	c->bytes =
+		call->coll == QV_COLL_BARRIER ? 0 : size_class(call->bytes, parts_of(call->coll));
 	if (call->coll > QV_COLL_REDUCE_SCATTER)
 		return QV_OK;
 	c->ordered = call->ordered != 0;
 	if (!call->arrive || c->ordered)
 		return QV_OK;
-	c->bytes = size_class(call->bytes, 1);
+	c->bytes =
+		size_class(call->bytes, 16); /* the time of a round is weighed against arrivals */
 	rc = quantise(s, c, call->arrive);
 	if (!rc)
 		c->arrive = s->arrive;
@@ -211,7 +231,7 @@ static int choose(struct qv_select *s, struct entry *e)
 			e->plan = other->plan;
 			return QV_OK;
 		}
-	return qv_choose(&s->rules[e->c.coll], &s->network, &e->c, &e->plan);
+	return qv_choose(&s->rules[e->c.coll], network_of(s, e->c.coll), &e->c, &e->plan);
 }
 
 static int build(struct qv_select *s, const struct qv_case *c, struct entry **entry)

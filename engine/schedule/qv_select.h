@@ -5,6 +5,9 @@
 
 #include <quiver/select.h>
 
+/* qv_network.c: whether it can be one. */
+int qv_network_valid(const struct qv_network *network);
+
 /* What the user asks of one operation. */
 struct qv_rule {
 	int named; /* not 0: this algorithm; else whichever is fastest */

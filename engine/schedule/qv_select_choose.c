@@ -45,7 +45,8 @@ void qv_choice_spec(const struct qv_network *network, const struct qv_case *c,
 	if (choice->algorithm == QV_ALG_SEGMENTED)
 		bytes /= c->coll == QV_COLL_REDUCE_SCATTER ? c->ranks : choice->segments;
 	spec->arrive = c->arrive;
-	spec->round = to_units(network->alpha + bytes * (network->beta + network->gamma), c->unit);
+	spec->round =
+		to_units(qv_network_seconds(network, bytes) + bytes * network->gamma, c->unit);
 }
 
 static struct qv_plan make(const struct qv_network *network, const struct qv_case *c,

@@ -9,7 +9,8 @@
 #define MOST_FACTORS  32
 
 struct model {
-	double alpha, beta, gamma;
+	const struct qv_network *network;
+	double alpha, gamma;
 	double P, n; /* ranks, and rounds of a tree */
 	double m;    /* bytes */
 	double N;    /* segments */
@@ -19,7 +20,7 @@ struct model {
 /* A message, and a message that is combined. */
 static double moved(const struct model *x, double bytes)
 {
-	return x->alpha + bytes * x->beta;
+	return qv_network_seconds(x->network, bytes);
 }
 
 static double reduced(const struct model *x, double bytes)
@@ -49,7 +50,11 @@ static double delivery(const struct model *x)
 /* Messages with all blocks of subtrees. */
 static double gathered(const struct model *x)
 {
-	return x->n * x->alpha + (x->P - 1) / x->P * x->m * x->beta;
+	double time = 0;
+
+	for (double have = 1; have < x->P; have *= 2)
+		time += moved(x, (have < x->P - have ? have : x->P - have) * x->m / x->P);
+	return time;
 }
 
 static double ring(const struct model *x)
@@ -204,7 +209,7 @@ double qv_model_seconds(const struct qv_network *network, enum qv_coll coll,
 			enum qv_algorithm algorithm, uint32_t ranks, double bytes,
 			uint32_t segments)
 {
-	struct model x = {.alpha = network->alpha, .beta = network->beta, .gamma = network->gamma};
+	struct model x = {.network = network, .alpha = network->alpha, .gamma = network->gamma};
 
 	if (ranks < 2)
 		return 0;

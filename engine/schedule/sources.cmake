@@ -8,4 +8,4 @@ set(qv_schedule_sources schedule/qv_schedule.c schedule/qv_schedule_names.c sche
 	schedule/qv_schedule_redirect.c
 	schedule/qv_schedule_time.c schedule/qv_select.c schedule/qv_select_choose.c schedule/qv_select_model.c
 	schedule/qv_select_rules.c schedule/qv_redirect.c schedule/qv_redirect_time.c
-	schedule/qv_predict.c schedule/qv_calibrate.c)
+	schedule/qv_predict.c schedule/qv_network.c schedule/qv_calibrate.c schedule/qv_calibrate_bursts.c)

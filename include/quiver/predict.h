@@ -65,6 +65,17 @@ QV_API int qv_network_fit(const struct qv_sample *moves, size_t n_moves,
 			  const struct qv_sample *combines, size_t n_combines,
 			  struct qv_network *network);
 
+/*
+ * Fit alpha and beta of messages in bursts, in one range of lengths or in several, as many as make
+ * a difference: by least squares of what the error is of each length, of which the median counts.
+ *   moves     messages of at least two lengths: seconds of a burst both ways, for each message
+ *   ranges    at most so many, 1 to 1 + QV_NETWORK_LONGER
+ *   network   out: gamma is left as it is
+ * QV_EINVAL: too few samples, all of one length, or no time; QV_ENOMEM.
+ */
+QV_API int qv_network_fit_bursts(const struct qv_sample *moves, size_t n_moves, unsigned int ranges,
+				 struct qv_network *network);
+
 /* Of measured numbers of segments, the one to take: the fastest, but a smaller one that is within 2
  * % of it rather than a larger one. segments, seconds  n each, 1 or more */
 QV_API uint32_t qv_segments_fit(const uint32_t *segments, const double *seconds, size_t n);

@@ -297,14 +297,24 @@ QV_API int qv_run_progress(struct qv_run *run);
  */
 QV_API void qv_run_done(struct qv_run *run, uint32_t step, int status);
 
+/* How many ranges of lengths beyond the first a network may have. */
+#define QV_NETWORK_LONGER 2
+
 /*
  * A network on which a message of s bytes takes alpha + s*beta while both ports are busy, and
  * combining them, or copying them into a message or out of it, s*gamma. Each rank can send one and
- * receive one message at a time, and do neither while it combines.
+ * receive one message at a time, and do neither while it combines. Transports send short messages
+ * in another way than long ones: those of `from` bytes and more have figures of their own.
  */
 struct qv_network {
 	double alpha, beta, gamma;
+	struct {
+		double from, alpha, beta; /* from: more than in the one before; 0: there is none */
+	} longer[QV_NETWORK_LONGER];
 };
+
+/* alpha + bytes*beta, by the figures for that length: seconds of a message. */
+QV_API double qv_network_seconds(const struct qv_network *network, double bytes);
 
 /*
  * When each rank would be done.

@@ -57,8 +57,14 @@ QV_API int qv_select_open(const char *rules, char *why, size_t room, struct qv_s
 QV_API void qv_select_close(struct qv_select *select);
 
 /* The network that the model is about, the same on all ranks; values of a fast cluster until then.
- * QV_EINVAL: a value is negative or not finite, or alpha is 0. */
+ * QV_EINVAL: a value is negative or not finite, alpha is 0, or ranges of lengths are not in order.
+ */
 QV_API int qv_select_network(struct qv_select *select, const struct qv_network *network);
+
+/* The same for allgather and alltoall alone, whose ranks send several messages one behind the
+ * other: what one of a burst takes (qv_network_fit_bursts), which is less than one alone.
+ * qv_select_network makes it forgotten. Errors as there. */
+QV_API int qv_select_bursts(struct qv_select *select, const struct qv_network *bursts);
 
 /* A call; the same on all ranks, but for rank. */
 struct qv_select_call {

@@ -51,7 +51,7 @@ static void test_mean(void **unused)
 /* ---- a program whose ranks are late by habit ---------------------------------------------------
  */
 /* Figures of a cluster with QDR InfiniBand; vectors of 16 MiB. */
-static const struct qv_network net = {2.66e-6, 4.8179e-10, 1.6654e-10};
+static const struct qv_network net = {.alpha = 2.66e-6, .beta = 4.8179e-10, .gamma = 1.6654e-10};
 static const double bytes = 16 << 20;
 
 /* The first ranks draw most of a picture whose parts move slowly; the others have little to do. */
@@ -149,6 +149,53 @@ static void test_fit(void **unused)
 	assert_true(got.beta <= 0 && got.beta >= 0 && got.alpha > 0);
 }
 
+/* QsNet: 11 us and 8 ns a byte, but from 288 bytes to 1667 16 us and 5 ns. */
+static double qsnet(double m)
+{
+	return m < 288 || m > 1667 ? 11e-6 + m * 8e-9 : 16e-6 + m * 5e-9;
+}
+
+static void test_bursts(void **unused)
+{
+	struct qv_sample moves[90];
+	struct qv_network got = {.gamma = 3};
+	size_t n = 0;
+
+	for (double m = 8; n < 90; m *= 2)
+		for (int turn = 0; turn < 5; turn++, n++) {
+			moves[n] = (struct qv_sample){m, qsnet(m)};
+			moves[n].seconds *= turn == 3 ? 100 : 1 + .01 * (draw() - .5);
+		}
+	assert_int_equal(qv_network_fit_bursts(moves, n, 3, &got), QV_OK);
+	assert_true(got.longer[0].from > 256 && got.longer[0].from <= 512);
+	assert_true(got.longer[1].from > 1024 && got.longer[1].from <= 2048);
+	assert_true(got.gamma >= 3 && got.gamma <= 3);
+	for (double m = 8; m < 1e6; m *= 2)
+		assert_true(fabs(qv_network_seconds(&got, m) / qsnet(m) - 1) < .05);
+	/* As many as may be; all of one length are none. */
+	assert_int_equal(qv_network_fit_bursts(moves, n, 1, &got), QV_OK);
+	assert_true(got.longer[0].from <= 0);
+	assert_int_equal(qv_network_fit_bursts(moves, 5, 3, &got), QV_EINVAL);
+	assert_int_equal(qv_network_fit_bursts(moves, n, 4, &got), QV_EINVAL);
+	moves[7].seconds = 0;
+	assert_int_equal(qv_network_fit_bursts(moves, n, 3, &got), QV_EINVAL);
+}
+
+/* More ranges than make a difference are not taken. */
+static void test_one_range(void **unused)
+{
+	struct qv_sample moves[12];
+	struct qv_network got = {.alpha = 0};
+
+	for (size_t i = 0; i < 12; i++) {
+		moves[i].bytes = 8 << i;
+		moves[i].seconds = (2e-6 + moves[i].bytes * 1e-9) * (1 + (i % 2 ? .01 : -.01));
+	}
+	assert_int_equal(qv_network_fit_bursts(moves, 12, 3, &got), QV_OK);
+	assert_true(got.longer[0].from <= 0 && got.longer[1].from <= 0);
+	assert_true(fabs(got.alpha / 2e-6 - 1) < .05 && fabs(got.beta / 1e-9 - 1) < .05);
+}
+
 static void test_segments(void **unused)
 {
 	static const uint32_t N[] = {64, 2, 4, 8, 16, 32};
@@ -161,8 +208,9 @@ static void test_segments(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mean), cmocka_unit_test(test_tracks),
-		cmocka_unit_test(test_fit), cmocka_unit_test(test_segments)};
+		cmocka_unit_test(test_mean),      cmocka_unit_test(test_tracks),
+		cmocka_unit_test(test_fit),       cmocka_unit_test(test_bursts),
+		cmocka_unit_test(test_one_range), cmocka_unit_test(test_segments)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -318,7 +318,7 @@ static void test_data(void **unused)
 /* ---- time in the model -------------------------------------------------------------------------
  */
 /* Figures of a cluster with QDR InfiniBand, on which the algorithm was measured. */
-static const struct qv_network net = {2.66e-6, 4.8179e-10, 1.6654e-10};
+static const struct qv_network net = {.alpha = 2.66e-6, .beta = 4.8179e-10, .gamma = 1.6654e-10};
 static const double sizes[] = {40 << 10, 400 << 10, 4 << 20};
 
 static double binomial(double bytes)

@@ -15,7 +15,7 @@
 
 #define ROUND 840 /* units, divided by all that the tests divide it by */
 
-static const struct qv_network net = {1, 0, 0}; /* a round is 1 */
+static const struct qv_network net = {.alpha = 1, .beta = 0, .gamma = 0}; /* a round is 1 */
 
 static uint64_t arrive[128];
 static uint64_t state = 88172645463325252u;

@@ -153,7 +153,7 @@ static void test_sums(void **unused)
 /* In rounds, from arrivals in halves of a round. */
 static double rounds_of(struct qv_schedule_spec spec)
 {
-	static const struct qv_network net = {1, 0, 0};
+	static const struct qv_network net = {.alpha = 1, .beta = 0, .gamma = 0};
 	double at[QV_CASE_RANKS], leave[QV_CASE_RANKS], last = 0;
 
 	spec.round = 2;

@@ -10,7 +10,7 @@
 #include "qv_sched_case.h"
 
 /* Figures of a cluster with QDR InfiniBand. */
-static const struct qv_network net = {2.66e-6, 4.8179e-10, 1.6654e-10};
+static const struct qv_network net = {.alpha = 2.66e-6, .beta = 4.8179e-10, .gamma = 1.6654e-10};
 
 static struct qv_sched_case c;
 static double leave[QV_CASE_RANKS];

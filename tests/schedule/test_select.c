@@ -15,7 +15,7 @@
 #include "qv_sched_case.h"
 
 /* Figures of a cluster with QDR InfiniBand. */
-static const struct qv_network net = {2.66e-6, 4.8179e-10, 1.6654e-10};
+static const struct qv_network net = {.alpha = 2.66e-6, .beta = 4.8179e-10, .gamma = 1.6654e-10};
 
 static double last_of(const double *times, uint32_t n)
 {
@@ -303,8 +303,11 @@ static void test_floor(void **unused)
  */
 static void test_kept(void **unused)
 {
-	static const struct qv_network other = {1e-6, 1e-9, 1e-9}, wrong = {-1, 0, 0},
-				       none = {NAN, 0, 0};
+	static const struct qv_network other = {.alpha = 1e-6, .beta = 1e-9, .gamma = 1e-9},
+				       wrong = {.alpha = -1, .beta = 0, .gamma = 0},
+				       none = {.alpha = NAN, .beta = 0, .gamma = 0};
+	static const struct qv_network order = {.alpha = 1, .longer = {{100, 1, 1}, {50, 1, 1}}},
+				       gap = {.alpha = 1, .longer = {{0, 1, 1}, {50, 1, 1}}};
 	struct qv_select *s = open_select(NULL);
 	struct qv_select_call call = {.ranks = 4, .bytes = 1500, .group = 1};
 	const struct qv_plan *a, *b;
@@ -327,6 +330,10 @@ static void test_kept(void **unused)
 	qv_select_forget(s, 2);
 	qv_select_stats(s, &plans, &found);
 	assert_int_equal(plans, 1);
+	/* Ranges of lengths that are not in order are no network. */
+	assert_int_equal(qv_select_network(s, &order), QV_EINVAL);
+	assert_int_equal(qv_select_bursts(s, &order), QV_EINVAL);
+	assert_int_equal(qv_select_bursts(s, &gap), QV_EINVAL);
 	/* Another network, other plans. */
 	call.group = 1;
 	assert_int_equal(qv_select_network(s, &wrong), QV_EINVAL);

@@ -55,7 +55,8 @@ static double crossing(const struct qv_network *net, enum qv_algorithm other, ui
  * what copying costs it is earlier. */
 static void test_crossing(void **state)
 {
-	const struct qv_network net = {11e-6, 8e-9, 0}, copies = {11e-6, 8e-9, 2e-9};
+	const struct qv_network net = {.alpha = 11e-6, .beta = 8e-9, .gamma = 0},
+				copies = {.alpha = 11e-6, .beta = 8e-9, .gamma = 2e-9};
 
 	for (uint32_t side = 3; side <= 5; side++) {
 		const double at = crossing(&net, QV_ALG_MESH2, side * side);
@@ -123,9 +124,16 @@ static void row(struct score *score, const struct qv_network *net, enum qv_coll 
 /* Within a tenth of the best in 19 of 20 rows. */
 static void test_selection(void **state)
 {
-	/* QsNet of the year 2005, QDR InfiniBand, and a network of today. */
+	/* QsNet of the year 2005 (the last with ranges of lengths), QDR InfiniBand, and a network
+	 * of today. */
 	static const struct qv_network nets[] = {
-		{11e-6, 8e-9, 2e-9}, {2.66e-6, 4.8e-10, 1.7e-10}, {1.2e-6, 8e-11, 5e-11}};
+		{.alpha = 11e-6, .beta = 8e-9, .gamma = 2e-9},
+		{.alpha = 2.66e-6, .beta = 4.8e-10, .gamma = 1.7e-10},
+		{.alpha = 1.2e-6, .beta = 8e-11, .gamma = 5e-11},
+		{.alpha = 11e-6,
+		 .beta = 8e-9,
+		 .gamma = 2e-9,
+		 .longer = {{288, 16e-6, 5e-9}, {1667, 11e-6, 8e-9}}}};
 	static const uint32_t P[] = {4, 9, 16, 23, 32};
 	struct score score = {0};
 

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_choose.c - which way for a sparse exchange and which friends for a neighbourhood: what the
+ * model says of messages is what is sent, and what is chosen is near the best in virtual time.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include <quiver/choose.h>
+
+#include "qv_exchange_net.h"
+#include "qv_graph_case.h"
+
+static const struct qv_network edr = {.alpha = 1.5e-6, .beta = 1e-10, .gamma = 1e-10};
+
+/* ---- sparse exchanges --------------------------------------------------------------------------
+ */
+/* Bundles that the rank sends that sends most. */
+static uint64_t bundles(enum qv_way way, uint32_t P, uint32_t radix)
+{
+	uint64_t most = 0;
+
+	for (uint32_t r = 0; r < P; r++) {
+		const struct qv_exchange_spec spec = {
+			.way = way, .ranks = P, .rank = r, .radix = radix};
+
+		qv_net_open(0, &spec);
+	}
+	for (uint32_t r = 0; r < P; r++)
+		assert_int_equal(qv_exchange_start(qv_net_rank(0, r), NULL, 0), QV_OK);
+	qv_net_run(1);
+	for (uint32_t r = 0; r < P; r++) {
+		struct qv_exchange_stats stats;
+
+		qv_exchange_stats(qv_net_rank(0, r), &stats);
+		most = stats.bundles > most ? stats.bundles : most;
+	}
+	qv_net_close(0);
+	return most;
+}
+
+/* Where a message takes 1 and its length nothing, the model counts them. */
+static void test_count(void **state)
+{
+	const struct qv_network one = {.alpha = 1};
+	static const struct {
+		enum qv_way way;
+		uint32_t P, radix;
+	} rows[] = {{QV_WAY_CRYSTAL, 64, 2},   {QV_WAY_CRYSTAL, 64, 4},   {QV_WAY_CRYSTAL, 33, 2},
+		    {QV_WAY_CRYSTAL, 27, 3},   {QV_WAY_CRYSTAL, 5, 8},    {QV_WAY_MESH2, 64, 0},
+		    {QV_WAY_MESH2, 25, 0},     {QV_WAY_MESH3, 64, 0},     {QV_WAY_MESH3, 27, 0},
+		    {QV_WAY_HYPERCUBE, 64, 0}, {QV_WAY_HYPERCUBE, 32, 0}, {QV_WAY_DIRECT, 17, 0},
+		    {QV_WAY_DIRECT, 1, 0}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct qv_traffic traffic = {rows[i].P, 0, 0};
+		const double model = qv_way_seconds(&one, rows[i].way, rows[i].radix, &traffic);
+		const uint64_t sent = bundles(rows[i].way, rows[i].P, rows[i].radix);
+
+		if (fabs(model - (double)sent) > 1e-9)
+			fail_msg("%s of %u: %g bundles by the model, %lu sent",
+				 qv_way_name(rows[i].way), rows[i].P, model, (unsigned long)sent);
+	}
+}
+
+static struct qv_way_choice chosen(uint32_t ranks, double degree, double bytes, double margin)
+{
+	const struct qv_traffic traffic = {ranks, degree, bytes};
+	struct qv_way_choice choice;
+
+	assert_int_equal(qv_choose_way(&edr, &traffic, margin, &choice), QV_OK);
+	return choice;
+}
+
+static void test_way(void **state)
+{
+	struct qv_way_choice choice = chosen(256, 26, 8, 0.95);
+	const struct qv_traffic traffic = {256, 26, 8};
+	double last = 0;
+
+	/* Short messages through others, to few ranks or long ones straight. */
+	assert_false(choice.straight);
+	assert_true(choice.seconds < .5 * qv_straight_seconds(&edr, &traffic));
+	assert_true(chosen(256, 26, 131072, 0.95).straight);
+	assert_true(chosen(256, 2, 8, 0.95).straight);
+	assert_true(chosen(2, 1, 8, 1).straight);
+	assert_true(chosen(1, 0, 0, 1).straight);
+	assert_true(chosen(256, 26, 8, 0).straight);
+	/* The best of all that there are. */
+	for (int way = 0; way < QV_N_WAYS; way++)
+		for (uint32_t radix = 2; radix <= 32; radix *= 2)
+			assert_true(choice.seconds <=
+				    qv_way_seconds(&edr, (enum qv_way)way, radix, &traffic));
+	for (double bytes = 8; bytes < 1e6; bytes *= 2) { /* more takes longer */
+		choice = chosen(64, 30, bytes, 1);
+		assert_true(choice.seconds > last);
+		last = choice.seconds;
+	}
+}
+
+static void test_bad(void **state)
+{
+	const struct qv_traffic none = {0, 1, 1}, odd = {4, NAN, 1}, less = {4, 1, -1},
+				good = {4, 1, 1};
+	struct qv_way_choice choice;
+
+	assert_int_equal(qv_choose_way(&edr, &none, 1, &choice), QV_EINVAL);
+	assert_int_equal(qv_choose_way(&edr, &odd, 1, &choice), QV_EINVAL);
+	assert_int_equal(qv_choose_way(&edr, &less, 1, &choice), QV_EINVAL);
+	assert_int_equal(qv_choose_way(&edr, &good, NAN, &choice), QV_EINVAL);
+	assert_int_equal(qv_choose_way(&edr, &good, 1, &choice), QV_OK);
+}
+
+/* ---- neighbourhoods ----------------------------------------------------------------------------
+ */
+static struct qv_graph_case c;
+
+static double virtual_time(const struct qv_neighbor_plan *plan, double bytes)
+{
+	const uint32_t n = c.graph.ranks;
+	struct qv_schedule **all = calloc(n, sizeof(struct qv_schedule *));
+	double *leave = calloc(n, sizeof(*leave)), last = 0;
+
+	assert_true(all && leave);
+	for (uint32_t r = 0; r < n; r++)
+		assert_int_equal(qv_neighbor_schedule(plan, QV_COLL_ALLGATHER, r, &all[r]), QV_OK);
+	assert_int_equal(qv_schedule_time(&edr, all, n, bytes, NULL, leave), QV_OK);
+	for (uint32_t r = 0; r < n; r++) {
+		last = fmax(last, leave[r]);
+		qv_schedule_free(all[r]);
+	}
+	free(all);
+	free(leave);
+	return last;
+}
+
+static double time_of(uint32_t k, int cumulative, double bytes)
+{
+	const struct qv_neighbor_spec spec = {
+		.graph = c.graph, .node = c.node, .k = k, .cumulative = cumulative};
+	struct qv_neighbor_plan *plan;
+	double time;
+
+	assert_int_equal(qv_neighbor_plan(&spec, &plan), QV_OK);
+	time = virtual_time(plan, bytes);
+	qv_neighbor_free(plan);
+	return time;
+}
+
+/* Virtual time is stricter than the model: both ends of a message are busy, in no good order. The
+ * tests of label sim judge more sharply. */
+static void choose_neighbor(double bytes)
+{
+	const struct qv_neighbor_spec spec = {
+		.graph = c.graph, .node = c.node, .k = 4, .cumulative = 1};
+	struct qv_neighbor_plan *plan;
+	double model, mine, best, straight;
+
+	assert_int_equal(
+		qv_choose_neighbor(&edr, &spec, QV_COLL_ALLGATHER, bytes, 1, &plan, &model), QV_OK);
+	mine = best = virtual_time(plan, bytes);
+	for (uint32_t k = 1; k <= 4; k++)
+		for (int cumulative = 0; cumulative <= (k > 1); cumulative++)
+			best = fmin(best, time_of(k, cumulative, bytes));
+	straight = time_of(0, 0, bytes);
+	print_message("%u ranks, %.0f bytes: %.1f us, model %.1f, best %.1f, straight %.1f\n",
+		      c.graph.ranks, bytes, 1e6 * mine, 1e6 * model, 1e6 * best, 1e6 * straight);
+	assert_true(mine <= 1.25 * best);
+	assert_true(mine <= 1.05 * straight);
+	qv_neighbor_free(plan);
+}
+
+static void test_neighbor(void **state)
+{
+	static const double bytes[] = {4, 1024, 16384};
+
+	for (size_t i = 0; i < 3; i++) {
+		qv_graph_moore(&c, 2, 8, 2, 1, 0, 16);
+		choose_neighbor(bytes[i]);
+		qv_graph_close(&c);
+		for (uint32_t density = 50; density <= 800; density *= 4) {
+			qv_graph_random(&c, 48, density, 0, 16, density);
+			choose_neighbor(bytes[i]);
+			qv_graph_close(&c);
+		}
+	}
+}
+
+static void test_neighbor_bad(void **state)
+{
+	struct qv_neighbor_spec spec = {.k = 4};
+	struct qv_neighbor_plan *plan = NULL;
+	double seconds;
+
+	qv_graph_moore(&c, 1, 6, 1, 1, 0, 6);
+	spec.graph = c.graph;
+	assert_int_equal(qv_choose_neighbor(&edr, &spec, QV_COLL_REDUCE, 8, 1, &plan, NULL),
+			 QV_EINVAL);
+	spec.k = 17;
+	assert_int_equal(qv_choose_neighbor(&edr, &spec, QV_COLL_ALLTOALL, 8, 1, &plan, NULL),
+			 QV_EINVAL);
+	assert_null(plan);
+	/* Two neighbours and no friends: one message to each. */
+	spec.k = 4;
+	assert_int_equal(qv_choose_neighbor(&edr, &spec, QV_COLL_ALLTOALL, 8, 1, &plan, &seconds),
+			 QV_OK);
+	assert_true(fabs(seconds - 2 * qv_network_seconds(&edr, 8)) < 1e-12);
+	qv_neighbor_free(plan);
+	qv_graph_close(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_count), cmocka_unit_test(test_way),
+					   cmocka_unit_test(test_bad),
+					   cmocka_unit_test(test_neighbor),
+					   cmocka_unit_test(test_neighbor_bad)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
