@@ -2,7 +2,7 @@
 /*
  * test_exchange_counts.c - alltoall and allgather: how many messages each rank sends and gets, as
  * has been published; counted where a network would be asked for them. Every block where it belongs
- * for every number of ranks to 256 (`slow`), or to 33 and some more.
+ * for every number of ranks to 33, or to 256: `slow I N` is the I-th of N parts of that.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +15,7 @@
 #include "qv_sched_case.h"
 
 static int slow;
+static uint32_t part, parts = 1; /* of the numbers of ranks */
 
 static uint32_t root_of(uint32_t P, int n)
 {
@@ -152,7 +153,7 @@ static void straight(enum qv_coll coll, enum qv_algorithm algorithm, uint32_t P,
 
 static void test_counts(void **state)
 {
-	for (uint32_t P = 1; P <= (slow ? 256 : 33); P++) {
+	for (uint32_t P = 1 + part; P <= (slow ? 256 : 33); P += parts) {
 		counts_of(QV_COLL_ALLTOALL, P);
 		counts_of(QV_COLL_ALLGATHER, P);
 		straight(QV_COLL_ALLTOALL, QV_ALG_DIRECT, P, 0);
@@ -204,7 +205,7 @@ static void deliver(const struct qv_schedule_spec *spec, uint64_t seed)
 
 static void test_delivery(void **state)
 {
-	for (uint32_t P = 1; P <= (slow ? 256 : 33); P++)
+	for (uint32_t P = 1 + part; P <= (slow ? 256 : 33); P += parts)
 		for (int algorithm = 0; algorithm < QV_N_ALGORITHMS; algorithm++)
 			for (uint32_t k = 0; k < 10; k += slow || P < 13 ? 1 : 2) {
 				struct qv_schedule_spec spec = {
@@ -233,6 +234,12 @@ int main(int argc, char **argv)
 					   cmocka_unit_test(test_counts),
 					   cmocka_unit_test(test_delivery)};
 
-	slow = argc > 1 && !strcmp(argv[1], "slow");
+	slow = argc > 3 && !strcmp(argv[1], "slow");
+	if (slow) {
+		part = (uint32_t)atoi(argv[2]);
+		parts = (uint32_t)atoi(argv[3]);
+	}
+	if (!parts || part >= parts)
+		return 2;
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
