@@ -2,6 +2,8 @@
 /* qv_fi_cq_wait.c - sleeping on a completion queue. */
 #include "qv_fi_data.h"
 
+#include <stdatomic.h>
+
 int qv_fi_cq_control(struct fid *fid, int command, void *arg)
 {
 	return qv_fi_watch_control(&container_of(fid, struct qv_fi_cq, fid.fid)->watch, command,
@@ -25,10 +27,8 @@ ssize_t qv_fi_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_
 		n = qv_fi_cq_readfrom(fid, buf, count, src);
 		if (n != -FI_EAGAIN)
 			return n;
-		if (watch->signaled) {
-			watch->signaled = false;
+		if (atomic_load(&watch->signaled) && atomic_exchange(&watch->signaled, false))
 			return -FI_ECANCELED;
-		}
 		left = qv_fi_left(end);
 		if (!left)
 			return -FI_EAGAIN;
@@ -46,7 +46,7 @@ int qv_fi_cq_signal(struct fid_cq *fid)
 	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
 
 	qv_fi_lock(cq->watch.dom);
-	cq->watch.signaled = true;
+	atomic_store(&cq->watch.signaled, true);
 	qv_fi_watch_wake(&cq->watch);
 	qv_fi_unlock(cq->watch.dom);
 	return 0;

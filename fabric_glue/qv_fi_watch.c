@@ -9,6 +9,7 @@
 #include "qv_fi_data.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -182,11 +183,12 @@ void qv_fi_watch_wake_slow(struct qv_fi_watch *watch)
 
 static void unwake(struct qv_fi_watch *watch)
 {
+	const bool keep = atomic_load(&watch->signaled);
 	eventfd_t value;
 
-	if (watch->event_set && !watch->signaled)
+	if (watch->event_set && !keep)
 		eventfd_read(watch->event_fd, &value);
-	watch->event_set = watch->signaled;
+	watch->event_set = keep;
 }
 
 static void arm_timer(struct qv_fi_watch *watch)

@@ -18,8 +18,8 @@ struct qv_fi_watch {
 	int epoll_fd, event_fd; /* -1: the cores cannot wake us, waits are polled */
 	int timer_fd;           /* -1: every core can; else it wakes us to look after the others */
 	bool core_fd[QV_FI_CORES];
-	bool event_set;         /* event_fd is readable */
-	volatile bool signaled; /* fi_cq_signal */
+	bool event_set;        /* event_fd is readable */
+	_Atomic bool signaled; /* fi_cq_signal */
 	/* Is there something to tell that was not there when it was asked last? Lock held. */
 	bool (*news)(struct qv_fi_watch *watch);
 };
