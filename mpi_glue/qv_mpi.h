@@ -47,6 +47,7 @@ enum qv_mpi_by {
 	QV_MPI_BY_SCHEDULE,
 	QV_MPI_BY_WAY,     /* of a sparse exchange */
 	QV_MPI_BY_FRIENDS, /* of neighbours: plans of neighbor.h */
+	QV_MPI_BY_AUTO,    /* what is fastest, the MPI included */
 };
 
 struct qv_mpi_rule {
@@ -65,6 +66,7 @@ struct qv_mpi_rules {
 	bool automatic[QV_MPI_N_COLLS];          /* `auto`: where it is faster than the MPI */
 	struct qv_mpi_rule rule[QV_MPI_N_NAMES]; /* from QV_MPI_ALLGATHERV on */
 	bool named[QV_MPI_N_NAMES];              /* the same */
+	uint64_t number;                         /* no others of this process have it */
 	int users;
 };
 
@@ -79,6 +81,8 @@ void qv_mpi_rules_put(struct qv_mpi_rules *rules);
 enum qv_mpi_name qv_mpi_rule_find(const char *text, size_t length);
 /* NULL before QV_MPI_ALLGATHERV. */
 const char *qv_mpi_rule_name(enum qv_mpi_name name);
+/* Whether schedules of the algorithm move blocks of any length, and each rank knows them. */
+bool qv_mpi_rule_has(enum qv_mpi_name name, int algorithm);
 /* What stands behind the '='; QV_EINVAL with one line that names what is known. */
 int qv_mpi_rule_parse(enum qv_mpi_name name, const char *text, size_t length,
 		      struct qv_mpi_rule *rule, char *why, size_t room);
@@ -201,6 +205,11 @@ struct qv_mpi_comm {
 	struct qv_mpi_watch *watch;
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_trial *trials;
+	struct qv_mpi_switch *switches;
+	/* So many blocking calls go to the MPI before there is something to be seen to again. */
+	struct qv_mpi_passing {
+		uint64_t left, rules;
+	} passing[QV_MPI_N_NAMES];
 	struct qv_mpi_pattern *pattern; /* of the neighbours; NULL: not asked for yet */
 	/* Calls that `auto` has left to the MPI for good: the next ones like them go there at once.
 	 * Operations are MPI's own, whose handles are never given to others. */
@@ -231,8 +240,9 @@ void qv_mpi_watch_ended(struct qv_mpi_comm *c);
 void qv_mpi_watch_close(struct qv_mpi_comm *c);
 
 /* ---- qv_mpi_measure.c ------------------------------------------------------------------------ */
-/* Let the rules know the network; collective over MPI_COMM_WORLD. */
-void qv_mpi_measure(void);
+/* Let the rules know the network, with bursts if these are asked for; collective over
+ * MPI_COMM_WORLD. */
+void qv_mpi_measure(bool bursts);
 
 /* ---- qv_mpi_plan.c --------------------------------------------------------------------------- */
 /* The plan by which a call for so many bytes is run, held once; or NULL and why not. */
@@ -365,6 +375,7 @@ bool qv_mpi_trial_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_t b
 /* A call that is timed is over, with this error code; the same, or another one. Collective. */
 int qv_mpi_trial_end(struct qv_mpi_call *call, int rc);
 void qv_mpi_trials_free(struct qv_mpi_comm *c);
+void qv_mpi_switches_free(struct qv_mpi_comm *c);
 
 /* The end of a blocking call. */
 static inline int qv_mpi_return(struct qv_mpi_call *call, int rc)
@@ -420,10 +431,12 @@ struct qv_mpi {
 	char text[QV_MPI_TEXT_ROOM]; /* QUIVER_MPI_COLL of rank 0 */
 	struct qv_mpi_rules *rules;
 	struct qv_network network; /* measured, or what the program said; alpha 0: nothing */
-	uint64_t made;             /* communicators so far */
-	int keyval;                /* of struct qv_mpi_comm */
-	int slot;                  /* tags for one operation */
-	int persistent;            /* operations of a communicator that can be made */
+	struct qv_network bursts;  /* measured: of several messages at once; alpha 0: nothing */
+	uint64_t rules_made;
+	uint64_t made;  /* communicators so far */
+	int keyval;     /* of struct qv_mpi_comm */
+	int slot;       /* tags for one operation */
+	int persistent; /* operations of a communicator that can be made */
 	/* What several threads touch: communicators, plans, lists of operations. Never held in a
 	 * call that may wait. */
 	pthread_mutex_t lock;
@@ -432,6 +445,7 @@ struct qv_mpi {
 	bool alone;               /* one thread at a time calls */
 	atomic_uint_fast64_t by_arrival;
 	atomic_uint_fast64_t sent, sent_bytes;
+	atomic_uint_fast64_t judged, changed, refuted; /* choices of qv_mpi_switch.c */
 	atomic_uint_fast64_t counts[QV_MPI_N_NAMES][QV_MPI_N_FORMS][QV_MPI_N_WAYS];
 };
 

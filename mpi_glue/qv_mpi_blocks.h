@@ -6,7 +6,7 @@
 #ifndef QV_MPI_BLOCKS_H
 #define QV_MPI_BLOCKS_H
 
-#include <quiver/neighbor.h>
+#include <quiver/choose.h>
 
 #include "qv_mpi.h"
 
@@ -25,10 +25,47 @@ struct qv_mpi_blocks_call {
 	enum qv_mpi_form form;
 	struct qv_mpi_blocks_arg in, out; /* in.buf may be MPI_IN_PLACE */
 	MPI_Comm comm;
+	/* By qv_mpi_switch_turn, if the call is timed: */
+	struct qv_mpi_switch *timed;
+	bool mine;
+	double bytes, began;
 };
 
 /* As qv_mpi_take. */
-struct qv_mpi_op *qv_mpi_blocks_take(const struct qv_mpi_blocks_call *call);
+struct qv_mpi_op *qv_mpi_blocks_take(struct qv_mpi_blocks_call *call);
+
+/* The short way of a blocking call that `auto` leaves to the MPI. */
+bool qv_mpi_blocks_pass(enum qv_mpi_name name, MPI_Comm comm);
+
+/* ---- qv_mpi_switch.c: `auto` -------------------------------------------------------------------
+ */
+/* The rule by which the call is run; NULL: the MPI's, and why. Collective, if it is blocking. */
+const struct qv_mpi_rule *qv_mpi_switch_turn(struct qv_mpi_comm *c, struct qv_mpi_blocks_call *call,
+					     enum qv_mpi_reason *why);
+/* A call that was timed is over, with this error code; the same, or another one. Collective. */
+int qv_mpi_switch_end(struct qv_mpi_blocks_call *call, int rc);
+
+/* The end of a blocking call. */
+static inline int qv_mpi_blocks_return(struct qv_mpi_blocks_call *call, int rc)
+{
+	return call->timed ? qv_mpi_switch_end(call, rc) : rc;
+}
+
+/* ---- qv_mpi_model.c: what is fastest -----------------------------------------------------------
+ */
+/* The rule, and its seconds by the model. */
+struct qv_mpi_guess {
+	struct qv_mpi_rule rule;
+	double seconds;
+};
+
+/* Of what all ranks have agreed on; QV_ENOMEM. */
+int qv_mpi_model_best(const struct qv_mpi_comm *c, enum qv_mpi_name name,
+		      const struct qv_traffic *traffic, struct qv_mpi_guess *best);
+/* Seconds of one rule. */
+int qv_mpi_model_seconds(const struct qv_mpi_comm *c, enum qv_mpi_name name,
+			 const struct qv_traffic *traffic, const struct qv_mpi_rule *rule,
+			 double *seconds);
 
 /* ---- qv_mpi_side.c: the blocks that a rank sends, or those that it receives --------------------
  */
@@ -106,6 +143,7 @@ struct qv_mpi_made {
 	bool wide, wide_in; /* some step is of several blocks of the work vector, or contribution */
 };
 
+bool qv_mpi_rule_equal(const struct qv_mpi_rule *a, const struct qv_mpi_rule *b);
 /* The plan, held once; NULL: no memory. */
 struct qv_mpi_plan *qv_mpi_made_plan(struct qv_mpi_comm *c, enum qv_mpi_name name,
 				     const struct qv_mpi_rule *rule);

@@ -76,23 +76,29 @@ static int arrange(struct qv_mpi_op *op, const struct qv_mpi_blocks_call *call)
 
 /* ---- whether it is ours: the same on all ranks -------------------------------------------------
  */
-static enum qv_mpi_reason judge(const struct qv_mpi_blocks_call *call, struct qv_mpi_comm *c)
+static enum qv_mpi_reason judge(const struct qv_mpi_blocks_call *call, const struct qv_mpi_comm *c)
 {
-	enum qv_mpi_reason why = QV_MPI_TAKEN;
-	struct qv_mpi_blocks_arg in;
-	struct shape shape;
-
 	if (!c)
 		return QV_MPI_ODD_ARGUMENT;
 	if (c->inter)
 		return QV_MPI_INTER;
 	if (c->ranks < 2)
 		return QV_MPI_ALONE;
-	why = qv_mpi_judge_form(c, call->form);
-	if (why == QV_MPI_TAKEN && qv_mpi_is_neighbor(call->name))
-		why = qv_mpi_pattern_of(c, call->form);
-	if (why != QV_MPI_TAKEN)
-		return why;
+	return qv_mpi_judge_form(c, call->form);
+}
+
+/* What it is about. */
+static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, struct qv_mpi_comm *c)
+{
+	struct qv_mpi_blocks_arg in;
+	struct shape shape;
+
+	if (qv_mpi_is_neighbor(call->name)) {
+		const enum qv_mpi_reason why = qv_mpi_pattern_of(c, call->form);
+
+		if (why != QV_MPI_TAKEN)
+			return why;
+	}
 	/* A rank alone is in error here: the MPI says so. */
 	shape = shape_of(c, call->name);
 	if (call->out.buf == MPI_IN_PLACE ||
@@ -104,7 +110,7 @@ static enum qv_mpi_reason judge(const struct qv_mpi_blocks_call *call, struct qv
 								: QV_MPI_TAKEN;
 }
 
-static struct qv_mpi_op *take(const struct qv_mpi_blocks_call *call, const struct qv_mpi_rule *rule,
+static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_mpi_rule *rule,
 			      enum qv_mpi_reason *why)
 {
 	struct qv_mpi_comm *c = qv_mpi_comm_of(call->comm);
@@ -113,6 +119,10 @@ static struct qv_mpi_op *take(const struct qv_mpi_blocks_call *call, const struc
 	int rc;
 
 	*why = judge(call, c);
+	if (*why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_AUTO)
+		rule = qv_mpi_switch_turn(c, call, why);
+	if (*why == QV_MPI_TAKEN)
+		*why = judge_data(call, c);
 	if (*why != QV_MPI_TAKEN)
 		return NULL;
 	plan = qv_mpi_made_plan(c, call->name, rule);
@@ -127,7 +137,25 @@ static struct qv_mpi_op *take(const struct qv_mpi_blocks_call *call, const struc
 	return op;
 }
 
-struct qv_mpi_op *qv_mpi_blocks_take(const struct qv_mpi_blocks_call *call)
+bool qv_mpi_blocks_pass(enum qv_mpi_name name, MPI_Comm comm)
+{
+	struct qv_mpi_comm *c;
+	struct qv_mpi_passing *p;
+
+	if (!qv_mpi.on || qv_mpi.rules->rule[name].by != QV_MPI_BY_AUTO)
+		return false;
+	c = qv_mpi_comm_of(comm);
+	if (!c)
+		return false;
+	p = &c->passing[name];
+	if (!p->left || p->rules != qv_mpi.rules->number)
+		return false;
+	p->left--;
+	qv_mpi_count(name, QV_MPI_BLOCKING, QV_MPI_SLOWER);
+	return true;
+}
+
+struct qv_mpi_op *qv_mpi_blocks_take(struct qv_mpi_blocks_call *call)
 {
 	enum qv_mpi_reason why = QV_MPI_NOT_CHOSEN;
 	struct qv_mpi_op *op = NULL;

@@ -23,6 +23,7 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 	if (c->shadow != MPI_COMM_NULL)
 		PMPI_Comm_free(&c->shadow);
 	qv_mpi_trials_free(c);
+	qv_mpi_switches_free(c);
 	qv_mpi_pattern_free(c->pattern);
 	free(c->arrive);
 	free(c);

@@ -57,6 +57,12 @@ static void read_environment(struct told *told)
 	}
 }
 
+#ifdef QV_MPI_SIMULATED
+static bool is_crowded(void)
+{
+	return false; /* each rank has a host of its own, whatever this one has */
+}
+#else
 /* Whether ranks on this node must share cores; the ranks of a node need not agree. */
 static bool is_crowded(void)
 {
@@ -72,6 +78,7 @@ static bool is_crowded(void)
 	PMPI_Comm_free(&node);
 	return ranks > cores;
 }
+#endif
 
 /* Tags are for operations under way, and the rest for persistent ones. */
 static void share_tags(void)
@@ -84,6 +91,16 @@ static void share_tags(void)
 	if (qv_mpi.slot > MOST_TAGS)
 		qv_mpi.slot = MOST_TAGS;
 	qv_mpi.persistent = tags / qv_mpi.slot - QV_MPI_SLOTS;
+}
+
+/* Whether anything is chosen by what a message of several at once takes. */
+static bool needs_bursts(const struct qv_mpi_rules *rules)
+{
+	bool any = rules->automatic[QV_COLL_ALLGATHER] || rules->automatic[QV_COLL_ALLTOALL];
+
+	for (int name = QV_MPI_ALLGATHERV; name < QV_MPI_N_NAMES; name++)
+		any |= rules->rule[name].by == QV_MPI_BY_AUTO;
+	return any;
 }
 
 /* All ranks do the same from here on, whatever their environments say. */
@@ -115,7 +132,7 @@ static void begin(void)
 	qv_mpi.alone = level < MPI_THREAD_MULTIPLE;
 	qv_mpi.hook_here = qv_mpi_later_possible();
 	if (*qv_mpi.text)
-		qv_mpi_measure();
+		qv_mpi_measure(needs_bursts(qv_mpi.rules));
 	qv_mpi.on = true;
 }
 

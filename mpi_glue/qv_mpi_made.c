@@ -11,7 +11,7 @@ void qv_mpi_made_free(struct qv_mpi_made *made)
 	free(made);
 }
 
-static bool equal(const struct qv_mpi_rule *a, const struct qv_mpi_rule *b)
+bool qv_mpi_rule_equal(const struct qv_mpi_rule *a, const struct qv_mpi_rule *b)
 {
 	return a->by == b->by && a->algorithm == b->algorithm && a->way == b->way && a->k == b->k &&
 	       a->nodes == b->nodes && a->cumulative == b->cumulative;
@@ -23,7 +23,7 @@ static struct qv_mpi_plan *find(struct qv_mpi_comm *c, enum qv_coll coll,
 	for (struct qv_mpi_plan **at = &c->plans; *at; at = &(*at)->next) {
 		struct qv_mpi_plan *p = *at;
 
-		if (!p->made || p->made->coll != coll || !equal(&p->made->rule, rule))
+		if (!p->made || p->made->coll != coll || !qv_mpi_rule_equal(&p->made->rule, rule))
 			continue;
 		*at = p->next; /* used last: to the front */
 		p->next = c->plans;

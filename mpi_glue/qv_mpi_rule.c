@@ -24,6 +24,7 @@ static const struct word {
 	struct qv_mpi_rule rule;
 } words[] = {
 	{"mpi", 0, 0, 0, {.by = QV_MPI_BY_MPI}},
+	{"auto", 0, 0, 0, {.by = QV_MPI_BY_AUTO}},
 	{"crystal", 2, 1024, 2, {.by = QV_MPI_BY_WAY, .way = QV_WAY_CRYSTAL}},
 	{"mesh2", 0, 0, 0, {.by = QV_MPI_BY_WAY, .way = QV_WAY_MESH2}},
 	{"mesh3", 0, 0, 0, {.by = QV_MPI_BY_WAY, .way = QV_WAY_MESH3}},
@@ -59,8 +60,7 @@ static bool has_word(enum qv_mpi_name name, const struct word *w)
 	}
 }
 
-/* Whether schedules of the algorithm move blocks of any length, and each rank knows them. */
-static bool has_algorithm(enum qv_mpi_name name, int algorithm)
+bool qv_mpi_rule_has(enum qv_mpi_name name, int algorithm)
 {
 	if (name == QV_MPI_ALLTOALLV)
 		return algorithm == QV_ALG_DIRECT || algorithm == QV_ALG_PREFIX;
@@ -78,7 +78,7 @@ static int unknown(enum qv_mpi_name name, const char *text, size_t length, char 
 			at += (size_t)snprintf(why + at, room - at, " %s%s", words[i].text,
 					       words[i].most ? "[:number]" : "");
 	for (int i = 0; i < QV_N_ALGORITHMS && at < room; i++)
-		if (has_algorithm(name, i))
+		if (qv_mpi_rule_has(name, i))
 			at += (size_t)snprintf(why + at, room - at, " %s",
 					       qv_algorithm_name((enum qv_algorithm)i));
 	return QV_EINVAL;
@@ -129,7 +129,7 @@ int qv_mpi_rule_parse(enum qv_mpi_name name, const char *text, size_t length,
 			     : QV_OK;
 	}
 	for (int i = 0; i < QV_N_ALGORITHMS; i++)
-		if (has_algorithm(name, i) &&
+		if (qv_mpi_rule_has(name, i) &&
 		    is(qv_algorithm_name((enum qv_algorithm)i), text, length)) {
 			*rule = (struct qv_mpi_rule){.by = QV_MPI_BY_SCHEDULE,
 						     .algorithm = (enum qv_algorithm)i};

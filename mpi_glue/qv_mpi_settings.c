@@ -111,8 +111,11 @@ int qv_mpi_rules_open(const char *text, struct qv_mpi_rules **opened, char *why,
 		return rc;
 	}
 	rules->users = 1;
+	rules->number = ++qv_mpi.rules_made;
 	if (qv_mpi.network.alpha > 0)
 		qv_select_network(rules->select, &qv_mpi.network);
+	if (qv_mpi.bursts.alpha > 0)
+		qv_select_bursts(rules->select, &qv_mpi.bursts);
 	*opened = rules;
 	return QV_OK;
 }
@@ -154,8 +157,10 @@ int qv_mpi_network(double alpha, double beta, double gamma)
 		return QV_ENOSYS;
 	pthread_mutex_lock(&qv_mpi.lock);
 	rc = qv_select_network(qv_mpi.rules->select, &network);
-	if (!rc)
+	if (!rc) {
 		qv_mpi.network = network;
+		qv_mpi.bursts.alpha = 0;
+	}
 	pthread_mutex_unlock(&qv_mpi.lock);
 	return rc;
 }

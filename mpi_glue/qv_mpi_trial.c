@@ -2,9 +2,10 @@
 /*
  * qv_mpi_trial.c - `auto` against the MPI's own call. A model says which schedule is fastest, but
  * not whether the MPI is faster still: the first calls of each kind on a communicator go to both in
- * turn, and what was faster by a margin, over all ranks, does the rest. All ranks count the same
- * calls, so they take the same turns. They begin each of them together: else the shortest time of a
- * rank is that of the call in which it had nobody to wait for, which says nothing of the latency.
+ * turn, and what was faster by a margin, over all ranks, does the rest; ours only if it was so
+ * twice, for the first time may be chance. All ranks count the same calls, so they take the same
+ * turns. They begin each of them together: else the shortest time of a rank is that of the call in
+ * which it had nobody to wait for, which says nothing of the latency.
  */
 #include "qv_mpi.h"
 
@@ -21,6 +22,7 @@ struct qv_mpi_trial {
 	bool ordered, expects;
 	int calls;
 	bool decided, ours;
+	bool won;           /* once; by chance, maybe, so it must do so again */
 	double shortest[2]; /* the MPI, ours; seconds */
 };
 
@@ -48,8 +50,11 @@ static struct qv_mpi_trial *find(struct qv_mpi_comm *c, enum qv_coll coll, size_
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		abort(); /* this rank would choose other than the rest */
-	*t = (struct qv_mpi_trial){c->trials, coll,  size,  ordered, expects,
-				   0,         false, false, {0, 0}};
+	*t = (struct qv_mpi_trial){.next = c->trials,
+				   .coll = coll,
+				   .size = size,
+				   .ordered = ordered,
+				   .expects = expects};
 	c->trials = t;
 	return t;
 }
@@ -90,7 +95,12 @@ int qv_mpi_trial_end(struct qv_mpi_call *call, int rc)
 	if (++t->calls < 2 * TURNS || rc)
 		return rc;
 	rc = QV_REAL(Allreduce)(t->shortest, longest, 2, MPI_DOUBLE, MPI_MAX, call->comm);
-	t->decided = true;
 	t->ours = !rc && longest[1] < MARGIN * longest[0];
+	t->decided = !t->ours || t->won;
+	t->won = t->ours;
+	if (!t->decided) {
+		t->ours = false;
+		t->calls = 0;
+	}
 	return rc;
 }

@@ -14,57 +14,50 @@ static struct qv_mpi_blocks_arg various(const void *buf, const int counts[], con
 	return (struct qv_mpi_blocks_arg){buf, counts, displs, 0, type};
 }
 
-static struct qv_mpi_op *take(enum qv_mpi_name name, enum qv_mpi_form form,
-			      struct qv_mpi_blocks_arg in, struct qv_mpi_blocks_arg out,
-			      MPI_Comm comm)
-{
-	const struct qv_mpi_blocks_call call = {name, form, in, out, comm};
-
-	return qv_mpi_blocks_take(&call);
-}
-
 /* ---- the three kinds of arguments --------------------------------------------------------------
  */
 #define ALIKE                                                                         \
 	const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count, \
 		MPI_Datatype out_type, MPI_Comm comm
 #define ALIKE_ARGS in, in_count, in_type, out, out_count, out_type, comm
-#define TAKE_ALIKE(name, form)                                           \
-	take(QV_MPI_##name, QV_MPI_##form, alike(in, in_count, in_type), \
-	     alike(out, out_count, out_type), comm)
+#define CALL_ALIKE alike(in, in_count, in_type), alike(out, out_count, out_type)
 
 #define GATHER                                                                                 \
 	const void *in, int in_count, MPI_Datatype in_type, void *out, const int out_counts[], \
 		const int out_displs[], MPI_Datatype out_type, MPI_Comm comm
 #define GATHER_ARGS in, in_count, in_type, out, out_counts, out_displs, out_type, comm
-#define TAKE_GATHER(name, form)                                          \
-	take(QV_MPI_##name, QV_MPI_##form, alike(in, in_count, in_type), \
-	     various(out, out_counts, out_displs, out_type), comm)
+#define CALL_GATHER alike(in, in_count, in_type), various(out, out_counts, out_displs, out_type)
 
 #define VARIOUS                                                                                   \
 	const void *in, const int in_counts[], const int in_displs[], MPI_Datatype in_type,       \
 		void *out, const int out_counts[], const int out_displs[], MPI_Datatype out_type, \
 		MPI_Comm comm
 #define VARIOUS_ARGS in, in_counts, in_displs, in_type, out, out_counts, out_displs, out_type, comm
-#define TAKE_VARIOUS(name, form)                                                       \
-	take(QV_MPI_##name, QV_MPI_##form, various(in, in_counts, in_displs, in_type), \
-	     various(out, out_counts, out_displs, out_type), comm)
+#define CALL_VARIOUS \
+	various(in, in_counts, in_displs, in_type), various(out, out_counts, out_displs, out_type)
 
 /* ---- the three forms ---------------------------------------------------------------------------
  */
-#define DEFINE(name, upper, kind)                                         \
-	QV_API int MPI_##name(kind)                                       \
-	{                                                                 \
-		struct qv_mpi_op *o = TAKE_##kind(upper, BLOCKING);       \
-                                                                          \
-		return o ? qv_mpi_finish(o) : QV_REAL(name)(kind##_ARGS); \
-	}                                                                 \
+#define TAKE(name, form, ...)                                                     \
+	struct qv_mpi_blocks_call call = {name, form, __VA_ARGS__, .comm = comm}; \
+	struct qv_mpi_op *o = qv_mpi_blocks_take(&call)
+
+#define DEFINE(name, upper, kind)                                                               \
+	QV_API int MPI_##name(kind)                                                             \
+	{                                                                                       \
+		if (qv_mpi_blocks_pass(QV_MPI_##upper, comm))                                   \
+			return QV_REAL(name)(kind##_ARGS);                                      \
+		TAKE(QV_MPI_##upper, QV_MPI_BLOCKING, CALL_##kind);                             \
+                                                                                                \
+		return qv_mpi_blocks_return(&call,                                              \
+					    o ? qv_mpi_finish(o) : QV_REAL(name)(kind##_ARGS)); \
+	}                                                                                       \
 	QV_MPI_BOTH(name)
 
 #define DEFINE_LATER(name, upper, kind)                                                    \
 	QV_API int MPI_##name(kind, MPI_Request *request)                                  \
 	{                                                                                  \
-		struct qv_mpi_op *o = TAKE_##kind(upper, NONBLOCKING);                     \
+		TAKE(QV_MPI_##upper, QV_MPI_NONBLOCKING, CALL_##kind);                     \
                                                                                            \
 		return o ? qv_mpi_later(o, request) : QV_REAL(name)(kind##_ARGS, request); \
 	}                                                                                  \
@@ -73,7 +66,7 @@ static struct qv_mpi_op *take(enum qv_mpi_name name, enum qv_mpi_form form,
 #define DEFINE_INIT(name, upper, kind)                                                             \
 	QV_API int QV_MPI_PERSIST(name)(kind, MPI_Info info, MPI_Request * request)                \
 	{                                                                                          \
-		struct qv_mpi_op *o = TAKE_##kind(upper, INIT);                                    \
+		TAKE(QV_MPI_##upper, QV_MPI_INIT, CALL_##kind);                                    \
                                                                                                    \
 		return o ? qv_mpi_persist(o, request) : QV_REAL(name)(kind##_ARGS, info, request); \
 	}                                                                                          \

@@ -53,6 +53,13 @@ QV_API uint64_t qv_mpi_taken(void);
  */
 QV_API void qv_mpi_sent(uint64_t *messages, uint64_t *bytes);
 
+/*
+ * How often `auto` of a v form or of neighbours has compared, in this process.
+ *   judged   out: how often ranks have told each other what they send
+ *   changed  out: how often that led to another choice, or to the same being timed again
+ */
+QV_API void qv_mpi_judged(uint64_t *judged, uint64_t *changed);
+
 /* How many calls were run by a schedule that was built from expected arrivals. */
 QV_API uint64_t qv_mpi_by_arrival(void);
 

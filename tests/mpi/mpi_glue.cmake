@@ -9,7 +9,8 @@ function(qv_add_mpi_program program library compiler)
 endfunction()
 
 set(glue_sources mpi_glue_main.c mpi_glue_call.c mpi_glue_values.c mpi_glue_forms.c mpi_glue_cases.c
-	mpi_glue_move.c mpi_glue_exchange.c mpi_glue_blocks.c mpi_glue_vector.c mpi_glue_neighbor.c)
+	mpi_glue_move.c mpi_glue_exchange.c mpi_glue_blocks.c mpi_glue_vector.c mpi_glue_neighbor.c
+	mpi_glue_switch.c)
 
 # glue_test(NAME MPI RANKS LABELS CASES...)
 function(glue_test name mpi ranks labels)
@@ -41,7 +42,7 @@ if(TARGET quiver_mpi_ompi)
 			if(mpi STREQUAL plain OR (mpi MATCHES "^(shm|tcp)$" AND ranks EQUAL 4))
 				set(labels mpi)
 			endif()
-			glue_test(blocks ${mpi} ${ranks} "${labels}" vector neighbor)
+			glue_test(blocks ${mpi} ${ranks} "${labels}" vector neighbor switch)
 		endforeach()
 	endforeach()
 endif()
@@ -54,7 +55,7 @@ if(TARGET quiver_mpi_mpich)
 	qv_add_mpi_program(mpi_glue_mpich quiver_mpi_mpich ${QV_MPICH_COMPILER} ${glue_sources})
 	# Debian's MPICH does not judge arguments.
 	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange trial late
-		vector neighbor)
+		vector neighbor switch)
 else()
 	qv_add_test(NAME mpi.glue_all.mpich_np2 LABELS mpi COMMAND sh -c
 		"echo 'no MPICH (mpich, libmpich-dev) at configure time'; exit 77")

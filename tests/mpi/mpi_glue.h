@@ -91,5 +91,6 @@ void glue_trial(void);
 void glue_late(void);
 void glue_vector(void);
 void glue_neighbor(void);
+void glue_switch(void);
 
 #endif /* QV_MPI_GLUE_H */
