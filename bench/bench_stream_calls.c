@@ -164,7 +164,7 @@ static void by_stream(struct flow *f)
 
 static int open_stream(struct flow *f, const char *impl)
 {
-	static const struct qv_stream_calls calls = {port_send, port_item};
+	static const struct qv_stream_calls calls = {.send = port_send, .item = port_item};
 	struct qv_stream_spec spec = {.ranks = (uint32_t)f->r->ranks,
 				      .rank = (uint32_t)f->r->rank,
 				      .limit = LIMIT,

@@ -4,13 +4,16 @@
 
 #include <stdlib.h>
 
+#define LIMIT 8192 /* bytes of a bucket, if nothing is said */
+
 /* ---- made and freed ----------------------------------------------------------------------------
  */
 static int is_right(const struct qv_stream_spec *s)
 {
 	return s->ranks && s->rank < s->ranks && s->way != QV_WAY_CRYSTAL &&
 	       (unsigned int)s->way < QV_N_WAYS && s->items <= 65536 &&
-	       (!s->limit || (s->limit >= 64 && s->limit <= 1u << 30));
+	       (!s->limit || (s->limit >= 64 && s->limit <= 1u << 30)) &&
+	       s->envelope <= (s->limit ? s->limit : LIMIT) - 64;
 }
 
 static void open_route(struct qv_stream *s)
@@ -33,14 +36,14 @@ int qv_stream_create(const struct qv_stream_spec *spec, const struct qv_stream_c
 {
 	struct qv_stream *s;
 
-	if (!is_right(spec) || !calls->send || !calls->item)
+	if (!is_right(spec) || !calls->send || !(spec->envelope ? !!calls->packed : !!calls->item))
 		return QV_EINVAL;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return QV_ENOMEM;
 	s->spec = *spec;
 	s->spec.items = spec->items ? spec->items : 64;
-	s->spec.limit = spec->limit ? spec->limit : 8192;
+	s->spec.limit = spec->limit ? spec->limit : LIMIT;
 	s->spec.wait_ns = spec->wait_ns ? spec->wait_ns : 1000000;
 	s->spec.window = spec->window ? spec->window : 64;
 	s->calls = *calls;
@@ -77,7 +80,9 @@ void qv_stream_free(struct qv_stream *s)
 
 size_t qv_stream_longest(const struct qv_stream *s)
 {
-	return s->spec.limit - sizeof(struct qv_bucket_head) - QV_ITEM_HEAD;
+	const size_t envelope = s->spec.envelope ? s->spec.envelope + QV_ENVELOPE_HEAD : 0;
+
+	return s->spec.limit - sizeof(struct qv_bucket_head) - QV_ITEM_HEAD - envelope;
 }
 
 void qv_stream_stats(const struct qv_stream *s, struct qv_stream_stats *stats)
@@ -101,35 +106,38 @@ static uint32_t next_hop(const struct qv_stream *s, uint32_t phase, uint32_t to,
 	return phase;
 }
 
-/* The bucket with room for so much; a full one leaves. NULL: no memory. */
-static struct qv_bucket *bucket_for(struct qv_stream *s, uint32_t phase, uint32_t peer,
-				    size_t bytes, uint64_t now)
+/* The bucket with room for an item, and what stands before it there; a full one leaves. NULL: no
+ * memory. */
+static struct qv_bucket *bucket_for(struct qv_stream *s, const struct qv_item_form *form,
+				    const struct qv_stream_item *item, uint32_t peer,
+				    struct qv_item_head *h, uint64_t now)
 {
-	struct qv_bucket *b = qv_stream_filling(s, phase, peer);
+	struct qv_bucket *b = qv_stream_filling(s, form->phase, peer);
 
-	if (b && b->bytes + bytes > s->spec.limit) {
+	qv_item_head(h, form, item, b);
+	if (b && b->bytes + qv_item_room(h, item) > s->spec.limit) {
 		s->stats.full++;
 		qv_stream_leave(s, b);
 		b = NULL;
+		qv_item_head(h, form, item, b);
 	}
-	return b ? b : qv_stream_begin(s, phase, peer, now);
+	return b ? b : qv_stream_begin(s, form->phase, peer, now);
 }
 
 static int put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t phase, uint64_t now)
 {
-	struct qv_item_form form = {.phases = s->phases};
-	char head[QV_ITEM_HEAD];
+	struct qv_item_form form = {.phases = s->phases, .enveloped = s->spec.envelope != 0};
+	struct qv_item_head head;
 	struct qv_bucket *b;
 	uint32_t peer;
-	size_t n;
 	int rc;
 
 	form.phase = next_hop(s, phase, item->to, &peer);
-	n = qv_item_head(head, &form, item);
-	b = bucket_for(s, form.phase, peer, n + item->bytes, now);
-	rc = b ? qv_bucket_add(b, head, n, item, s->spec.limit) : QV_ENOMEM;
+	b = bucket_for(s, &form, item, peer, &head, now);
+	rc = b ? qv_bucket_add(b, &head, item, s->spec.limit) : QV_ENOMEM;
 	if (b && !b->items)
 		qv_stream_drop(s, b);
+	s->stats.envelopes += !rc && head.fresh;
 	if (!rc && b->items == s->spec.items) {
 		s->stats.full++;
 		qv_stream_leave(s, b);
@@ -142,32 +150,53 @@ static int put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t 
 static void come(struct qv_stream *s, const struct qv_stream_item *item)
 {
 	s->stats.delivered++;
-	s->calls.item(s->port, item->from, item->data, item->bytes);
+	if (s->spec.envelope)
+		s->calls.packed(s->port, item->from, item->envelope, item->envelope_bytes,
+				item->data, item->bytes);
+	else
+		s->calls.item(s->port, item->from, item->data, item->bytes);
 }
 
-int qv_stream_insert(struct qv_stream *s, uint32_t to, const void *data, size_t bytes, uint64_t now)
+int qv_stream_room(struct qv_stream *s)
 {
-	const struct qv_stream_item item = {to, s->spec.rank, bytes, data};
-	int rc;
-
-	if (to >= s->spec.ranks || (bytes && !data))
-		return QV_EINVAL;
-	if (bytes > qv_stream_longest(s))
-		return QV_EMSGSIZE;
 	if (s->flying_n + s->ready_n >= s->spec.window)
 		qv_stream_push(s);
 	if (s->failed)
 		return s->failed;
-	if (to == s->spec.rank) {
-		s->stats.inserted++;
-		come(s, &item);
-		return QV_OK;
-	}
-	if (s->flying_n + s->ready_n >= s->spec.window)
-		return QV_EAGAIN;
-	rc = put(s, &item, 0, now);
+	return s->flying_n + s->ready_n >= s->spec.window ? QV_EAGAIN : QV_OK;
+}
+
+int qv_stream_take(struct qv_stream *s, const struct qv_stream_item *item, uint64_t now)
+{
+	int rc = s->failed;
+
+	if (!rc && item->to != s->spec.rank)
+		rc = put(s, item, 0, now);
 	s->stats.inserted += !rc;
+	if (!rc && item->to == s->spec.rank)
+		come(s, item);
 	return rc;
+}
+
+int qv_stream_pack(struct qv_stream *s, uint32_t to, const void *envelope, size_t n,
+		   const void *data, size_t bytes, uint64_t now)
+{
+	const struct qv_stream_item item = {to, s->spec.rank, bytes, data, n, n ? envelope : ""};
+	int rc;
+
+	if (to >= s->spec.ranks || (bytes && !data) || (n && !envelope))
+		return QV_EINVAL;
+	if (bytes > qv_stream_longest(s) || n > s->spec.envelope)
+		return QV_EMSGSIZE;
+	rc = qv_stream_room(s);
+	if (rc && !(rc == QV_EAGAIN && to == s->spec.rank))
+		return rc;
+	return qv_stream_take(s, &item, now);
+}
+
+int qv_stream_insert(struct qv_stream *s, uint32_t to, const void *data, size_t bytes, uint64_t now)
+{
+	return qv_stream_pack(s, to, NULL, 0, data, bytes, now);
 }
 
 /* ---- messages that come ------------------------------------------------------------------------
@@ -177,12 +206,13 @@ static int go_through(struct qv_stream *s, struct qv_item_form *form, const char
 		      int64_t items, int take, uint64_t now)
 {
 	size_t at = sizeof(struct qv_bucket_head);
-	struct qv_stream_item item;
+	struct qv_stream_item item = {0};
 	uint32_t peer;
 
 	for (; items; items--) {
 		if (qv_bucket_next(buf, bytes, &at, form, &item) || item.to >= s->spec.ranks ||
-		    item.from >= s->spec.ranks || item.bytes > qv_stream_longest(s))
+		    item.from >= s->spec.ranks || item.bytes > qv_stream_longest(s) ||
+		    item.envelope_bytes > s->spec.envelope)
 			return QV_EPROTO;
 		if (item.to != s->spec.rank &&
 		    next_hop(s, form->phase + 1, item.to, &peer) >= s->phases)
@@ -203,7 +233,7 @@ static int go_through(struct qv_stream *s, struct qv_item_form *form, const char
 int qv_stream_deliver(struct qv_stream *s, uint32_t from, const void *buf, size_t bytes,
 		      uint64_t now)
 {
-	struct qv_item_form form = {0, s->phases, from, s->spec.rank};
+	struct qv_item_form form = {0, s->phases, from, s->spec.rank, s->spec.envelope != 0};
 	const int64_t items = qv_bucket_open(buf, bytes, s->phases, &form.phase);
 	int rc;
 

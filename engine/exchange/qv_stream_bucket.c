@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t put_number(char *at, uint64_t value)
+size_t qv_put_number(char *at, uint64_t value)
 {
 	size_t n = 0;
 
@@ -15,7 +15,7 @@ static size_t put_number(char *at, uint64_t value)
 	return n;
 }
 
-static int get_number(const char *buf, size_t bytes, size_t *at, uint64_t most, uint64_t *value)
+int qv_get_number(const char *buf, size_t bytes, size_t *at, uint64_t most, uint64_t *value)
 {
 	*value = 0;
 	for (unsigned int shift = 0; *at < bytes && shift < 63; shift += 7) {
@@ -28,15 +28,34 @@ static int get_number(const char *buf, size_t bytes, size_t *at, uint64_t most, 
 	return -1;
 }
 
-size_t qv_item_head(char *at, const struct qv_item_form *form, const struct qv_stream_item *item)
+static int is_shared(const struct qv_stream_item *item, const struct qv_bucket *b)
 {
-	size_t n = 0;
+	return b && b->items && b->envelope_bytes == item->envelope_bytes &&
+	       (!item->envelope_bytes ||
+		!memcmp(b->data + b->envelope, item->envelope, item->envelope_bytes));
+}
 
+void qv_item_head(struct qv_item_head *h, const struct qv_item_form *form,
+		  const struct qv_stream_item *item, const struct qv_bucket *b)
+{
+	h->n = 0;
+	h->fresh = form->enveloped && !is_shared(item, b);
 	if (form->phase + 1 < form->phases)
-		n += put_number(at + n, item->to);
+		h->n += qv_put_number(h->at + h->n, item->to);
 	if (form->phase)
-		n += put_number(at + n, item->from);
-	return n + put_number(at + n, item->bytes);
+		h->n += qv_put_number(h->at + h->n, item->from);
+	if (!form->enveloped) {
+		h->n += qv_put_number(h->at + h->n, item->bytes);
+		return;
+	}
+	h->n += qv_put_number(h->at + h->n, (uint64_t)item->bytes * 2 + (h->fresh ? 1 : 0));
+	if (h->fresh)
+		h->n += qv_put_number(h->at + h->n, item->envelope_bytes);
+}
+
+size_t qv_item_room(const struct qv_item_head *h, const struct qv_stream_item *item)
+{
+	return h->n + (h->fresh ? item->envelope_bytes : 0) + item->bytes;
 }
 
 static int make_room(struct qv_bucket *b, size_t need, size_t limit)
@@ -58,15 +77,25 @@ static int make_room(struct qv_bucket *b, size_t need, size_t limit)
 	return QV_OK;
 }
 
-int qv_bucket_add(struct qv_bucket *b, const char *head, size_t n,
+static void append(struct qv_bucket *b, const void *data, size_t bytes)
+{
+	if (bytes)
+		memcpy(b->data + b->bytes, data, bytes);
+	b->bytes += bytes;
+}
+
+int qv_bucket_add(struct qv_bucket *b, const struct qv_item_head *h,
 		  const struct qv_stream_item *item, size_t limit)
 {
-	if (make_room(b, b->bytes + n + item->bytes, limit))
+	if (make_room(b, b->bytes + qv_item_room(h, item), limit))
 		return QV_ENOMEM;
-	memcpy(b->data + b->bytes, head, n);
-	if (item->bytes)
-		memcpy(b->data + b->bytes + n, item->data, item->bytes);
-	b->bytes += n + item->bytes;
+	append(b, h->at, h->n);
+	if (h->fresh) {
+		b->envelope = b->bytes;
+		b->envelope_bytes = item->envelope_bytes;
+		append(b, item->envelope, item->envelope_bytes);
+	}
+	append(b, item->data, item->bytes);
 	b->items++;
 	return QV_OK;
 }
@@ -91,18 +120,41 @@ int64_t qv_bucket_open(const char *buf, size_t bytes, uint32_t phases, uint32_t 
 	return head.items;
 }
 
+/* The envelope and the length of an item. */
+static int get_lengths(const char *buf, size_t bytes, size_t *at, const struct qv_item_form *form,
+		       struct qv_stream_item *item)
+{
+	uint64_t length, n;
+
+	if (qv_get_number(buf, bytes, at, SIZE_MAX, &length))
+		return -1;
+	item->bytes = (size_t)(form->enveloped ? length / 2 : length);
+	if (!form->enveloped)
+		return 0;
+	if (length % 2 == 0)
+		return item->envelope ? 0 : -1;
+	if (qv_get_number(buf, bytes, at, UINT32_MAX, &n) || n > bytes - *at)
+		return -1;
+	item->envelope = buf + *at;
+	item->envelope_bytes = (size_t)n;
+	*at += (size_t)n;
+	return 0;
+}
+
 int qv_bucket_next(const char *buf, size_t bytes, size_t *at, const struct qv_item_form *form,
 		   struct qv_stream_item *item)
 {
-	uint64_t to = form->receiver, from = form->sender, length;
+	uint64_t to = form->receiver, from = form->sender;
 
-	if (form->phase + 1 < form->phases && get_number(buf, bytes, at, UINT32_MAX, &to))
+	if (form->phase + 1 < form->phases && qv_get_number(buf, bytes, at, UINT32_MAX, &to))
 		return -1;
-	if (form->phase && get_number(buf, bytes, at, UINT32_MAX, &from))
+	if (form->phase && qv_get_number(buf, bytes, at, UINT32_MAX, &from))
 		return -1;
-	if (get_number(buf, bytes, at, SIZE_MAX, &length) || length > bytes - *at)
+	if (get_lengths(buf, bytes, at, form, item) || item->bytes > bytes - *at)
 		return -1;
-	*item = (struct qv_stream_item){(uint32_t)to, (uint32_t)from, (size_t)length, buf + *at};
-	*at += (size_t)length;
+	item->to = (uint32_t)to;
+	item->from = (uint32_t)from;
+	item->data = buf + *at;
+	*at += item->bytes;
 	return 0;
 }

@@ -7,6 +7,10 @@
  * but items travel twice (Kumar, "Optimizing Communication for Massively Parallel Processing",
  * chapter 5).
  *
+ * Items may have an envelope: bytes that many of them share, such as the function and the objects
+ * that they are for. In a bucket one stands before the items that have it, so that a tiny item
+ * costs its bytes and a few more, and no envelope of its own.
+ *
  * Items of one rank for another come in the order in which they were inserted, if the network keeps
  * the order of messages between two ranks.
  *
@@ -29,6 +33,7 @@ struct qv_stream_spec {
 	size_t limit;         /* bytes of a full bucket, 64 to 2^30; 0: 8192 */
 	uint64_t wait_ns;     /* that an item waits for others; 0: 1 ms; UINT64_MAX: for a flush */
 	uint32_t window; /* buckets that may be under way before an insert has to wait; 0: 64 */
+	size_t envelope; /* the longest one, bytes, at most limit - 64; 0: items have none */
 };
 
 struct qv_stream_calls {
@@ -43,11 +48,18 @@ struct qv_stream_calls {
 	 */
 	int (*send)(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes);
 	/*
-	 * An item has come; it may insert others.
+	 * An item has come; it may insert others. For streams without envelopes.
 	 *   from         which rank inserted it
 	 *   data, bytes  during the call only; data may be at any address
 	 */
 	void (*item)(void *port, uint32_t from, const void *data, size_t bytes);
+	/*
+	 * The same for streams with envelopes.
+	 *   envelope, n  as it was given to qv_stream_pack, of qv_stream_insert 0 bytes; during the
+	 *                call only, at any address
+	 */
+	void (*packed)(void *port, uint32_t from, const void *envelope, size_t n, const void *data,
+		       size_t bytes);
 };
 
 struct qv_stream; /* opaque */
@@ -64,7 +76,7 @@ QV_API int qv_stream_create(const struct qv_stream_spec *spec, const struct qv_s
 /* Free it, while no message of it is under way, with items that have not left. NULL is allowed. */
 QV_API void qv_stream_free(struct qv_stream *stream);
 
-/* The longest item, bytes: it fills a bucket with its head. */
+/* The longest item, bytes: it fills a bucket with its head and the longest envelope. */
 QV_API size_t qv_stream_longest(const struct qv_stream *stream);
 
 /*
@@ -77,6 +89,14 @@ QV_API size_t qv_stream_longest(const struct qv_stream *stream);
  */
 QV_API int qv_stream_insert(struct qv_stream *stream, uint32_t to, const void *data, size_t bytes,
 			    uint64_t now);
+
+/*
+ * The same with an envelope; it is copied, if the item before it for the same peer has another.
+ *   envelope, n  n: at most spec.envelope bytes; 0 is an envelope, too
+ * QV_EMSGSIZE also: n is more than that.
+ */
+QV_API int qv_stream_pack(struct qv_stream *stream, uint32_t to, const void *envelope, size_t n,
+			  const void *data, size_t bytes, uint64_t now);
 
 /*
  * A message has come. What is to be sent on is taken whatever is under way.
@@ -108,6 +128,7 @@ struct qv_stream_stats {
 	uint64_t inserted, delivered; /* items */
 	uint64_t forwarded;           /* items that came to be sent on */
 	uint64_t messages, bytes;     /* that were sent, with heads */
+	uint64_t envelopes;           /* in them: one for all items in a row that share it */
 	uint64_t full, late, flushed; /* why they left: full, first item waited, flush */
 };
 
