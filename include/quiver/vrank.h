@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vrank.h - vranks: many logical participants per rank, which send each other items by their own
+ * numbers and may move to another rank at any time (Kumar, "Optimizing Communication for Massively
+ * Parallel Processing", chapters 5 and 6). Items travel in a stream (stream.h), packed behind one
+ * envelope for all that are for the same entry.
+ *
+ * Each vrank has a home, the rank where it was at the last fence; every rank has the table of
+ * homes. An item goes from its sender's home to its receiver's home, and where one of them has
+ * moved, it takes one step more. At a fence nothing is under way, homes become where vranks are,
+ * and all ranks are told: behind it nothing is sent on. So moves are right at any time, and cheap
+ * if fences follow them.
+ *
+ * Items of one vrank for another come in the order in which they were inserted, once, wherever both
+ * have moved meanwhile, if the network keeps the order of messages between two ranks. What comes
+ * for a vrank while it moves waits for it.
+ *
+ * Ranks of a group are of one byte order. No locks, no threads, no clock: calls are told the time.
+ * The functions of struct qv_vranks_calls may call qv_vranks_insert and qv_vranks_move, nothing
+ * else.
+ */
+#ifndef QUIVER_VRANK_H
+#define QUIVER_VRANK_H
+
+#include <quiver/stream.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The same on all ranks, but for stream.rank. */
+struct qv_vranks_spec {
+	struct qv_stream_spec stream; /* envelope is not looked at; limit: 256 or more */
+	uint32_t vranks;              /* 1 or more, of all ranks, numbered from 0 on */
+	const uint32_t *homes;        /* the first of each, vranks of them; NULL: blocks; copied */
+	size_t state;                 /* the most bytes that a vrank moves with; 0: 1 MiB */
+};
+
+struct qv_vrank_item {
+	uint32_t to, from; /* vranks */
+	uint32_t entry;    /* the receiver's function, or what the user means by it */
+	const void *data;
+	size_t bytes; /* may be 0 */
+};
+
+struct qv_vrank_state; /* opaque: what a vrank takes along */
+
+struct qv_vranks_calls {
+	/* As of struct qv_stream_calls; done by qv_vranks_done, handed to qv_vranks_deliver. */
+	int (*send)(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes);
+	/* An item has come for a vrank that is here. item and its data: during the call only. */
+	void (*item)(void *port, const struct qv_vrank_item *item);
+	/*
+	 * A vrank leaves: write what it takes along by qv_vrank_add. It gets no more items here.
+	 * A negative value ends all; so does a state that is longer than spec.state.
+	 */
+	int (*leave)(void *port, uint32_t vrank, struct qv_vrank_state *state);
+	/* A vrank has come. state: bytes of them, as they were added; during the call only. A
+	 * negative value ends all. */
+	int (*arrive)(void *port, uint32_t vrank, const void *state, size_t bytes);
+};
+
+struct qv_vranks; /* opaque: those of one rank */
+
+/*
+ *   spec         what
+ *   calls, port  the network and the user, and what their functions get; calls are copied
+ *   vranks       out: to be given to qv_vranks_free
+ * Every rank keeps 4 bytes for each vrank, and about 100 for those that are here or have their home
+ * here. QV_EINVAL: a value is out of range; QV_ENOMEM.
+ */
+QV_API int qv_vranks_create(const struct qv_vranks_spec *spec, const struct qv_vranks_calls *calls,
+			    void *port, struct qv_vranks **vranks);
+
+/* Free it, while no message of it is under way, with items that have not left. NULL is allowed. */
+QV_API void qv_vranks_free(struct qv_vranks *vranks);
+
+/* The home of a vrank, a rank; UINT32_MAX: there is no such vrank. */
+QV_API uint32_t qv_vranks_home(const struct qv_vranks *vranks, uint32_t vrank);
+
+/* Whether a vrank is on this rank: 1 or 0. */
+QV_API int qv_vranks_here(const struct qv_vranks *vranks, uint32_t vrank);
+
+/* The longest item, bytes. */
+QV_API size_t qv_vranks_longest(const struct qv_vranks *vranks);
+
+/*
+ * Send an item; it is copied. One for a vrank that is here comes at once, or if this is within
+ * calls.item, right behind that.
+ *   item  from: a vrank that is here
+ *   now   ns of any clock that does not go back
+ * QV_EAGAIN: too much is under way, or a fence is on: call again after progress. QV_EINVAL: no such
+ * vrank, or item->from is not here; QV_EMSGSIZE: longer than qv_vranks_longest; QV_ENOMEM; what
+ * ended all.
+ */
+QV_API int qv_vranks_insert(struct qv_vranks *vranks, const struct qv_vrank_item *item,
+			    uint64_t now);
+
+/*
+ * Let a vrank that is here move to another rank. It leaves (calls.leave) at once, or within
+ * calls.item behind that; if this is not its home, when its home has been asked: until then it
+ * stays and gets items as before. QV_EAGAIN: it is about to leave, or a fence is on; QV_EINVAL: it
+ * is not here, or no such rank; QV_ENOMEM; what ended all.
+ */
+QV_API int qv_vranks_move(struct qv_vranks *vranks, uint32_t vrank, uint32_t to, uint64_t now);
+
+/* Append to what a vrank takes along; copied. QV_ENOMEM; QV_EMSGSIZE: more than spec.state. */
+QV_API int qv_vrank_add(struct qv_vrank_state *state, const void *data, size_t bytes);
+
+/*
+ * A message has come.
+ *   from        the rank that sent it
+ *   buf, bytes  may be used again after the call
+ * QV_EPROTO: it is not one of these, and nothing of it was taken; or some of its items make no
+ * sense here, which are dropped and counted (refused). QV_ENOMEM: all is ended, for something is
+ * lost.
+ */
+QV_API int qv_vranks_deliver(struct qv_vranks *vranks, uint32_t from, const void *buf, size_t bytes,
+			     uint64_t now);
+
+/* As of a stream: let leave all that waits, or what has waited long enough; a message is over. */
+QV_API int qv_vranks_flush(struct qv_vranks *vranks);
+QV_API int qv_vranks_progress(struct qv_vranks *vranks, uint64_t now);
+QV_API void qv_vranks_done(struct qv_vranks *vranks, uint32_t id, int status);
+
+/*
+ * A fence, of all ranks: the first call begins it, and it is to be called again, while messages are
+ * delivered, until it answers QV_OK, once. Then every item inserted before has come, every vrank is
+ * at its home. Items that others insert behind it may come before the last call. QV_EAGAIN: not
+ * yet; another negative value: what ended all.
+ */
+QV_API int qv_vranks_fence(struct qv_vranks *vranks, uint64_t now);
+
+struct qv_vranks_stats {
+	uint64_t inserted, delivered; /* items of vranks, here */
+	uint64_t forwarded;           /* sent on from here, since one of their vranks has moved */
+	uint64_t moved;               /* vranks that have come */
+	uint64_t refused;             /* items of other ranks that made no sense */
+	uint64_t fences;              /* that are over */
+	struct qv_stream_stats stream;
+};
+
+QV_API void qv_vranks_stats(const struct qv_vranks *vranks, struct qv_vranks_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QUIVER_VRANK_H */

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_vrank.c - vranks of a whole group in one process, which talk, answer and move as they like,
+ * over a network that is late: all items come once, those of a pair in order; what a vrank knows
+ * travels with it; behind a fence everyone is at home and nothing is sent on.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "exchange/qv_vrank.h"
+
+#include "qv_packet_net.h"
+
+#define RANKS  16
+#define VRANKS 40
+
+/* What a vrank knows: it lives where the vrank is, and nowhere while that is under way. */
+struct being {
+	uint32_t alive;
+	uint32_t sent[VRANKS], got[VRANKS];
+	uint32_t load; /* bytes that it takes along, too */
+};
+
+struct member {
+	struct qv_vranks *v;
+	struct being beings[VRANKS];
+};
+
+static struct member members[RANKS];
+static struct qv_vranks_spec group;
+static uint64_t now;
+static bool lively; /* vranks answer and move when they get an item */
+static uint32_t longest;
+
+static uint32_t draw(uint32_t n)
+{
+	return (uint32_t)qv_packet_draw(n);
+}
+
+static uint32_t rank_of(const struct member *m)
+{
+	return (uint32_t)(m - members);
+}
+
+/* ---- vranks ------------------------------------------------------------------------------------
+ */
+static uint32_t length_of(uint32_t from, uint32_t to, uint32_t i)
+{
+	return 4 + (from * 7 + to * 13 + i * 31) % (longest - 3);
+}
+
+static int talk(struct member *m, uint32_t from, uint32_t to)
+{
+	struct being *b = &m->beings[from];
+	char data[512];
+	const struct qv_vrank_item item = {to, from, from % 3, data,
+					   length_of(from, to, b->sent[to])};
+	int rc;
+
+	memset(data, (int)(from + to), sizeof(data));
+	memcpy(data, &b->sent[to], 4);
+	b->sent[to]++; /* it may be answered before this is over */
+	rc = qv_vranks_insert(m->v, &item, now);
+	if (rc)
+		b->sent[to]--;
+	assert_true(!rc || rc == QV_EAGAIN);
+	return rc;
+}
+
+static void come(void *port, const struct qv_vrank_item *item)
+{
+	struct member *m = port;
+	struct being *b = &m->beings[item->to];
+	const char *data = item->data;
+	uint32_t number;
+
+	assert_true(b->alive && qv_vranks_here(m->v, item->to));
+	memcpy(&number, data, 4);
+	assert_int_equal(number, b->got[item->from]++);
+	assert_int_equal(item->bytes, length_of(item->from, item->to, number));
+	assert_int_equal(item->entry, item->from % 3);
+	for (size_t i = 4; i < item->bytes; i++)
+		assert_int_equal((uint8_t)data[i], (uint8_t)(item->from + item->to));
+	if (lively && !draw(3))
+		talk(m, item->to, draw(2) ? item->from : draw(group.vranks));
+	if (lively && !draw(9))
+		qv_vranks_move(m->v, item->to, draw(group.stream.ranks), now);
+}
+
+static int go(void *port, uint32_t vrank, struct qv_vrank_state *state)
+{
+	struct member *m = port;
+	struct being *b = &m->beings[vrank];
+	char *load = malloc(b->load + 1);
+
+	assert_int_equal(b->alive, 1);
+	memset(load, (int)vrank, b->load);
+	assert_int_equal(qv_vrank_add(state, b, sizeof(*b)), QV_OK);
+	assert_int_equal(qv_vrank_add(state, load, b->load), QV_OK);
+	free(load);
+	memset(b, 0, sizeof(*b));
+	if (lively && !draw(4))
+		for (uint32_t e = 0; e < group.vranks; e++)
+			if (qv_vranks_here(m->v, e)) {
+				talk(m, e, vrank); /* behind it */
+				break;
+			}
+	return QV_OK;
+}
+
+static int settle(void *port, uint32_t vrank, const void *state, size_t bytes)
+{
+	struct member *m = port;
+	struct being *b = &m->beings[vrank];
+	const uint8_t *load = (const uint8_t *)state + sizeof(*b);
+
+	assert_int_equal(b->alive, 0);
+	assert_true(bytes >= sizeof(*b));
+	memcpy(b, state, sizeof(*b));
+	assert_int_equal(bytes, sizeof(*b) + b->load);
+	for (uint32_t i = 0; i < b->load; i++)
+		assert_int_equal(load[i], (uint8_t)vrank);
+	b->load = draw(1500);
+	if (lively && !draw(3))
+		talk(m, vrank, draw(group.vranks));
+	if (lively && !draw(6))
+		qv_vranks_move(m->v, vrank, draw(group.stream.ranks), now);
+	return QV_OK;
+}
+
+/* ---- the group ---------------------------------------------------------------------------------
+ */
+static int net_send(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes)
+{
+	return qv_packet_send(rank_of(port), id, peer, buf, bytes);
+}
+
+static const struct qv_vranks_calls calls = {net_send, come, go, settle};
+
+static void open_group(const struct qv_vranks_spec *spec)
+{
+	group = *spec;
+	longest = 100;
+	for (uint32_t r = 0; r < group.stream.ranks; r++) {
+		memset(&members[r], 0, sizeof(members[r]));
+		group.stream.rank = r;
+		assert_int_equal(qv_vranks_create(&group, &calls, &members[r], &members[r].v),
+				 QV_OK);
+		for (uint32_t e = 0; e < group.vranks; e++)
+			members[r].beings[e].alive = qv_vranks_here(members[r].v, e) != 0;
+	}
+}
+
+static void close_group(void)
+{
+	for (uint32_t r = 0; r < group.stream.ranks; r++)
+		qv_vranks_free(members[r].v);
+	qv_packet_clear();
+}
+
+static void take(const struct qv_packet *p)
+{
+	qv_vranks_done(members[p->from].v, p->id, QV_OK);
+	assert_int_equal(qv_vranks_deliver(members[p->to].v, p->from, p->data, p->bytes, now),
+			 QV_OK);
+}
+
+static void turn(void)
+{
+	now += 1000;
+	for (uint32_t r = 0; r < group.stream.ranks; r++) {
+		const int rc = draw(4) ? qv_vranks_progress(members[r].v, now)
+				       : qv_vranks_flush(members[r].v);
+
+		assert_true(rc == QV_OK || rc == QV_EAGAIN);
+	}
+	for (uint32_t n = draw(2 * group.stream.ranks + 1); n; n--)
+		qv_packet_deliver(take);
+}
+
+/* Say something to anyone, if it is here: answers may make it move. */
+static void say(struct member *m, uint32_t e)
+{
+	for (int tries = 0; tries < 20 && qv_vranks_here(m->v, e); tries++) {
+		if (!talk(m, e, draw(group.vranks)))
+			return;
+		turn();
+	}
+}
+
+static void act(uint32_t rank, bool moves)
+{
+	struct member *m = &members[rank];
+	const uint32_t e = draw(group.vranks);
+	int rc;
+
+	for (uint32_t n = 1 + draw(4); n; n--)
+		say(m, e);
+	if (!moves || draw(4) || !qv_vranks_here(m->v, e))
+		return;
+	rc = qv_vranks_move(m->v, e, draw(group.stream.ranks), now);
+	assert_true(rc == QV_OK || rc == QV_EAGAIN);
+}
+
+static void all_act(unsigned int times, bool moves)
+{
+	for (unsigned int i = 0; i < times; i++) {
+		act(draw(group.stream.ranks), moves);
+		if (!draw(4))
+			turn();
+	}
+}
+
+/* Ranks come late, and those that are through go on at once. */
+static void fence(bool go_on)
+{
+	bool over[RANKS] = {false};
+	uint32_t left = group.stream.ranks;
+
+	for (unsigned int turns = 0; left; turns++) {
+		for (uint32_t r = 0; r < group.stream.ranks; r++) {
+			const int rc =
+				over[r] || draw(3) ? QV_EAGAIN : qv_vranks_fence(members[r].v, now);
+
+			assert_true(rc == QV_OK || rc == QV_EAGAIN);
+			over[r] |= rc == QV_OK;
+			left -= rc == QV_OK;
+			if (over[r] && go_on)
+				act(r, true);
+		}
+		turn();
+		assert_in_range(turns, 0, 100000);
+	}
+}
+
+static const struct being *being(uint32_t e)
+{
+	const struct being *found = NULL;
+
+	for (uint32_t r = 0; r < group.stream.ranks; r++)
+		if (qv_vranks_here(members[r].v, e)) {
+			assert_null(found);
+			assert_int_equal(members[r].beings[e].alive, 1);
+			found = &members[r].beings[e];
+			for (uint32_t other = 0; other < group.stream.ranks; other++)
+				assert_int_equal(qv_vranks_home(members[other].v, e), r);
+		}
+	assert_non_null(found);
+	return found;
+}
+
+static struct qv_vranks_stats sum(void)
+{
+	struct qv_vranks_stats all = {0}, s;
+
+	for (uint32_t r = 0; r < group.stream.ranks; r++) {
+		qv_vranks_stats(members[r].v, &s);
+		all.inserted += s.inserted;
+		all.delivered += s.delivered;
+		all.forwarded += s.forwarded;
+		all.moved += s.moved;
+		all.refused += s.refused;
+		all.stream.bytes += s.stream.bytes;
+		all.stream.envelopes += s.stream.envelopes;
+	}
+	return all;
+}
+
+/* Behind a fence at which nobody went on. */
+static void check(void)
+{
+	const struct qv_vranks_stats s = sum();
+
+	for (uint32_t from = 0; from < group.vranks; from++)
+		for (uint32_t to = 0; to < group.vranks; to++)
+			assert_int_equal(being(from)->sent[to], being(to)->got[from]);
+	assert_int_equal(s.inserted, s.delivered);
+	assert_int_equal(s.refused, 0);
+}
+
+/* ---- what must hold ----------------------------------------------------------------------------
+ */
+static uint64_t live(const struct qv_vranks_spec *spec)
+{
+	uint64_t moved;
+
+	open_group(spec);
+	for (int i = 0; i < 4; i++) {
+		struct qv_vranks_stats before;
+
+		lively = true;
+		all_act(150, true);
+		lively = i % 2;
+		fence(i % 2);
+		lively = false;
+		fence(false);
+		check();
+		before = sum();
+		all_act(60, false);
+		fence(false);
+		check();
+		assert_int_equal(sum().forwarded, before.forwarded);
+		assert_int_equal(sum().moved, before.moved);
+	}
+	moved = sum().moved;
+	close_group();
+	return moved;
+}
+
+static void random_lives(void **state)
+{
+	static const enum qv_way ways[] = {QV_WAY_DIRECT, QV_WAY_MESH2, QV_WAY_MESH3,
+					   QV_WAY_HYPERCUBE};
+	static const uint32_t sizes[] = {1, 2, 3, 5, 8, 9, 16};
+	uint64_t moved = 0;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		for (size_t w = 0; w < 8; w++) {
+			uint32_t homes[VRANKS];
+			const struct qv_vranks_spec spec = {
+				.stream = {.way = ways[w % 4],
+					   .ranks = sizes[i],
+					   .items = draw(20),
+					   .limit = draw(2) ? 256 + draw(300) : 0,
+					   .wait_ns = 1 + draw(20000),
+					   .window = draw(4)},
+				.vranks = w < 4 ? VRANKS : 1 + draw(10),
+				.homes = w % 2 ? homes : NULL};
+
+			for (uint32_t e = 0; e < VRANKS; e++)
+				homes[e] = draw(sizes[i]);
+			moved += live(&spec);
+		}
+	assert_in_range(moved, 2000, 1000000);
+}
+
+/* Tiny items of one entry: an envelope in a message, and three bytes with each: to, from, length.
+ */
+static void packed(void **state)
+{
+	const struct qv_vranks_spec spec = {
+		.stream = {.way = QV_WAY_DIRECT, .ranks = 2, .items = 500}, .vranks = 20};
+	const struct qv_stream_stats *s;
+	struct qv_vranks_stats stats;
+
+	open_group(&spec);
+	longest = 4;
+	for (uint32_t i = 0; i < 500; i++)
+		assert_int_equal(talk(&members[0], i % 3 * 3, 10 + i % 10), QV_OK);
+	while (sum().delivered < 500)
+		turn();
+	qv_vranks_stats(members[0].v, &stats);
+	s = &stats.stream;
+	assert_int_equal(s->messages, 1);
+	assert_int_equal(s->envelopes, 1);
+	assert_int_equal(s->bytes, 8 + 1 + sizeof(struct qv_vrank_envelope) + 500 * (3 + 4));
+	close_group();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(random_lives),
+					   cmocka_unit_test(packed)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
