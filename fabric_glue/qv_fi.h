@@ -188,6 +188,8 @@ struct qv_fi_fabric { /* qv_fi_fabric.c */
 	int refs;                        /* open domains and event queues */
 };
 
+struct qv_fi_srx_port; /* qv_fi_srx.h */
+
 struct qv_fi_domain { /* qv_fi_domain.c */
 	struct fid_domain fid;
 	struct qv_fi_fabric *fabric;
@@ -201,10 +203,11 @@ struct qv_fi_domain { /* qv_fi_domain.c */
 	bool has_rma;         /* every core grants FI_RMA */
 	bool has_atomic;      /* and FI_ATOMIC */
 	bool peer;            /* FI_QUIVER_MODE=peer */
-	size_t inject;        /* tx_attr->inject_size that we promise */
-	bool basic_mr;        /* the application has FI_MR_BASIC: keys are ours to choose */
-	uint64_t next_key;    /* next key to try for our own registrations */
-	int refs;             /* open endpoints, queues, AVs, MRs ... */
+	struct qv_fi_srx_port *port; /* peer mode: a context that the core has, or NULL */
+	size_t inject;               /* tx_attr->inject_size that we promise */
+	bool basic_mr;               /* the application has FI_MR_BASIC: keys are ours to choose */
+	uint64_t next_key;           /* next key to try for our own registrations */
+	int refs;                    /* open endpoints, queues, AVs, MRs ... */
 	/* FI_PROGRESS_AUTO, qv_fi_auto.c */
 	bool automatic;
 	struct qv_fi_watch *watch; /* the endpoints that the thread moves */
@@ -292,6 +295,7 @@ extern struct fi_ops_mr qv_fi_mr_ops; /* qv_fi_mr.c */
 /* The domain's thread, if its application wants automatic progress. 0 or -FI_E*. */
 int qv_fi_auto_start(struct qv_fi_domain *dom); /* qv_fi_auto.c */
 void qv_fi_auto_stop(struct qv_fi_domain *dom);
+void qv_fi_srx_port_close(struct qv_fi_srx_port *port); /* qv_fi_srx.c; NULL is allowed */
 int qv_fi_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr,
 		    struct fid_poll **pollset); /* qv_fi_pollset.c */
 int qv_fi_query_atomic(struct fid_domain *domain, enum fi_datatype type, enum fi_op op,

@@ -70,7 +70,7 @@ static ssize_t give(struct qv_fi_rail *rail, fi_addr_t to, struct qv_fi_pass *pa
 
 	out.addr = to;
 	out.context = pass;
-	if (flags & FI_INJECT && (pass->copy_all || op->result)) {
+	if (flags & FI_INJECT) { /* rxm never says that an injected one is done */
 		if (out.op != FI_ATOMIC_READ)
 			out.msg_iov = copied(pass, out.msg_iov, operand, out.iov_count, size);
 		if (compare)

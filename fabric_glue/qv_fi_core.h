@@ -52,6 +52,9 @@ const struct qv_fi_cores *qv_fi_core_named(const char *prov_name);
 /* ---- qv_fi_mode.c ---------------------------------------------------------------------------- */
 /* Can FI_QUIVER_MODE=peer be had over them? If not, it says why. */
 bool qv_fi_mode_serves(const struct qv_fi_cores *cores);
+/* Does this core have one shared receive context for all endpoints of a domain, so that it could
+ * not say whose message it is? */
+bool qv_fi_mode_one_endpoint(const char *core);
 
 /* ---- qv_fi_core_why.c ------------------------------------------------------------------------ */
 /* Does this libfabric have every part of the name, and is it a core? If not, say so. */

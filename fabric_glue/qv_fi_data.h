@@ -281,6 +281,8 @@ ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 void *qv_fi_pass_copy(struct qv_fi_pass *pass, const void *from, size_t len);
 /* The cores are closed: what they still had in hand never completes. */
 void qv_fi_pass_end(struct qv_fi_ep *ep);
+/* Is this the context of one that is under way? */
+bool qv_fi_pass_known(const struct qv_fi_ep *ep, const void *context);
 
 /* ---- qv_fi_stats.c -----------------------------------------------------------------------------
  */

@@ -28,6 +28,8 @@ static int domain_close(struct fid *fid)
 	if (dom->refs)
 		return -FI_EBUSY;
 	qv_fi_auto_stop(dom);
+	qv_fi_srx_port_close(dom->port);
+	dom->port = NULL;
 	ret = close_cores(dom);
 	if (ret)
 		return ret;

@@ -41,22 +41,32 @@ bool qv_fi_mode_parse(const char *text, bool *peer, char *why, size_t size)
 	return false;
 }
 
+static bool ends_with(const char *core, const char *end)
+{
+	size_t len = strlen(core), n = strlen(end);
+
+	return len >= n && !strcmp(core + len - n, end);
+}
+
+bool qv_fi_mode_one_endpoint(const char *core)
+{
+	return ends_with(core, ";ofi_rxm");
+}
+
 /* Cores that take a shared receive context of others and were tested with ours. */
 bool qv_fi_mode_serves(const struct qv_fi_cores *cores)
 {
-	static const char *const names[] = {"shm"};
+	const char *core = cores->name[QV_FI_MAIN];
 
-	if (cores->count > 1) {
+	if (cores->count > 1)
 		qv_fi_complain("FI_QUIVER_MODE=peer works over one core: name it, as in "
 			       "FI_QUIVER_CORE=shm");
-		return false;
-	}
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(cores->name[QV_FI_MAIN], names[i]))
-			return true;
-	qv_fi_complain(
-		"FI_QUIVER_MODE=peer does not work over the core %s, only over shm; use auto "
-		"or layered",
-		cores->name[QV_FI_MAIN]);
+	else if (!strcmp(core, "shm") || ends_with(core, ";ofi_rxm"))
+		return true;
+	else
+		qv_fi_complain(
+			"FI_QUIVER_MODE=peer does not work over the core %s, only over shm and "
+			"what ends with ;ofi_rxm; use auto or layered",
+			core);
 	return false;
 }

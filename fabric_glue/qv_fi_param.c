@@ -37,8 +37,8 @@ static const struct {
 	 "(default: auto, shm and the first usable of cxi, efa, tcp, net, sockets)"},
 	{"mode", FI_PARAM_STRING,
 	 "layered: quiver's protocol over the messages of a core; peer: the protocol of the core, "
-	 "which asks quiver what receive a message takes (libfabric 2.0 or later, "
-	 "FI_QUIVER_CORE=shm) (default: auto, which is layered)"},
+	 "which asks quiver what receive a message takes (libfabric 2.0 or later, over "
+	 "shm or tcp;ofi_rxm) (default: auto, which is layered)"},
 	{"match", FI_PARAM_STRING,
 	 "Structure of the match queues, see `quiver info` (default: auto)"},
 	{"profile", FI_PARAM_STRING,

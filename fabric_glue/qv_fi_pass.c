@@ -30,6 +30,14 @@ void qv_fi_pass_end(struct qv_fi_ep *ep)
 		forget(ep->passes);
 }
 
+bool qv_fi_pass_known(const struct qv_fi_ep *ep, const void *context)
+{
+	for (const struct qv_fi_pass *pass = ep->passes; pass; pass = pass->next)
+		if (&pass->xfer == context)
+			return true;
+	return false;
+}
+
 static void pass_done(struct qv_xfer *xfer, int status)
 {
 	struct qv_fi_pass *pass = container_of(xfer, struct qv_fi_pass, xfer);

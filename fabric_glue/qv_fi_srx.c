@@ -96,19 +96,61 @@ static int open_queue(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
 	return rc ? rc : fi_ep_bind(rail->core, &rail->cq->fid, FI_RECV);
 }
 
-static int give_context(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
+static int new_port(struct fid_domain *core, struct qv_fi_srx_port **out)
 {
-	struct qv_abi_srx_context import = {.size = sizeof import, .srx = &srx->abi};
+	struct qv_fi_srx_port *port = calloc(1, sizeof *port);
+	struct qv_abi_srx_context import = {.size = sizeof import};
 	QV_FI_ROOMY(fi_rx_attr, attr);
 	int rc;
 
+	if (!port)
+		return -FI_ENOMEM;
+	import.srx = &port->abi;
+	port->abi.ep_fid.fid.fclass = FI_CLASS_SRX_CTX;
+	port->abi.ep_fid.ops = &qv_fi_ep_ops;
+	port->abi.owner_ops = &qv_fi_srx_owner_ops;
 	attr.a.op_flags = FI_PEER;
-	rc = fi_srx_context(ep->dom->core[QV_FI_MAIN], &attr.a, &srx->core, &import);
+	rc = fi_srx_context(core, &attr.a, &port->core, &import);
+	if (!rc && !port->abi.peer_ops) { /* it took no notice of FI_PEER */
+		fi_close(&port->core->fid);
+		rc = -FI_ENOSYS;
+	}
+	if (rc)
+		free(port);
+	else
+		*out = port;
+	return rc;
+}
+
+/* A context for this endpoint: that of one that was closed, or else a new one. rxm takes only one
+ * for a domain, and gives it back with the domain. */
+static int give_context(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
+{
+	struct qv_fi_domain *dom = ep->dom;
+	struct qv_fi_srx_port *port = dom->port;
+	int rc = 0;
+
+	if (!port || port->srx)
+		rc = new_port(dom->core[QV_FI_MAIN], &port);
+	if (rc && dom->port)
+		qv_fi_complain("FI_QUIVER_MODE=peer: the core %s has room for one endpoint in a "
+			       "domain",
+			       qv_fi_ep_cores(ep));
 	if (rc)
 		return rc;
-	if (!srx->abi.peer_ops) /* it took no notice of FI_PEER */
-		return -FI_ENOSYS;
-	return fi_ep_bind(ep->rail[QV_FI_MAIN].core, &srx->core->fid, 0);
+	srx->port = port;
+	port->srx = srx;
+	if (!dom->port)
+		dom->port = port;
+	return fi_ep_bind(ep->rail[QV_FI_MAIN].core, &port->core->fid, 0);
+}
+
+void qv_fi_srx_port_close(struct qv_fi_srx_port *port)
+{
+	if (!port)
+		return;
+	fi_close(&port->core->fid);
+	free(port);
 }
 
 static struct qv_fi_srx *new_srx(struct qv_fi_ep *ep)
@@ -118,9 +160,7 @@ static struct qv_fi_srx *new_srx(struct qv_fi_ep *ep)
 	if (!srx)
 		return NULL;
 	srx->ep = ep;
-	srx->abi.ep_fid.fid.fclass = FI_CLASS_SRX_CTX;
-	srx->abi.ep_fid.ops = &qv_fi_ep_ops;
-	srx->abi.owner_ops = &qv_fi_srx_owner_ops;
+	srx->writes_desc = strcmp(qv_fi_ep_cores(ep), "shm") != 0;
 	srx->cq.fid.fclass = FI_CLASS_PEER_CQ;
 	srx->cq.owner_ops = &qv_fi_srx_cq_ops;
 	qv_fi_rx_set_version(qv_fi_host.version());
@@ -158,8 +198,10 @@ void qv_fi_srx_close(struct qv_fi_ep *ep)
 
 	if (!srx)
 		return;
-	if (srx->core)
-		fi_close(&srx->core->fid);
+	if (srx->port && srx->port == ep->dom->port)
+		srx->port->srx = NULL; /* for the next one */
+	else
+		qv_fi_srx_port_close(srx->port);
 	for (size_t i = 0; i < 2; i++)
 		qv_match_destroy(srx->match[i]);
 	qv_fi_srx_free_slabs(srx);

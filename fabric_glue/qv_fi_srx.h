@@ -48,15 +48,25 @@ struct qv_fi_tx {
 	bool entry;
 };
 
-struct qv_fi_srx {
+/* What a core takes for the shared receive context. rxm takes one for the life of a domain, so that
+ * it may outlive the endpoint that it served. */
+struct qv_fi_srx_port {
 	struct qv_abi_srx abi;
+	struct fid_ep *core;   /* what the core calls it */
+	struct qv_fi_srx *srx; /* NULL: it serves no endpoint now */
+};
+
+struct qv_fi_srx {
+	struct qv_fi_srx_port *port; /* NULL: the core has none yet */
 	struct qv_abi_cq cq;
 	struct qv_fi_ep *ep;
-	struct fid_ep *core;       /* what the core calls the context; NULL: it does not know it */
 	struct qv_match *match[2]; /* untagged, QV_REQ_TAGGED */
 	struct qv_fi_rx *free;
 	struct qv_fi_tx *free_tx;
 	struct qv_fi_slab *slabs;
+	/* rxm registers the buffers of long messages and leaves the descriptors with the entry,
+	 * where it looks for them when it copies the next message. */
+	bool writes_desc;
 	/* fi_addr_t of the application by that of the core, NOT_ASKED: look into the AV */
 	fi_addr_t *users;
 	size_t nusers;
@@ -97,7 +107,7 @@ static inline struct qv_fi_rx *qv_fi_rx_new(struct qv_fi_srx *srx)
 
 static inline struct qv_fi_srx *qv_fi_rx_srx(const struct qv_fi_rx *rx)
 {
-	return container_of(rx->entry.srx, struct qv_fi_srx, abi);
+	return container_of(rx->entry.srx, struct qv_fi_srx_port, abi)->srx;
 }
 
 /* ---- qv_fi_srx_owner.c: what the core calls ---------------------------------------------------

@@ -56,17 +56,21 @@ static void *new_slab(struct qv_fi_srx *srx, size_t size)
 
 struct qv_fi_rx *qv_fi_rx_more(struct qv_fi_srx *srx)
 {
-	static void *no_desc[QV_FI_IOV_LIMIT];
-	struct qv_fi_rx *rxs = new_slab(srx, SLAB_RXS * sizeof *rxs);
+	const size_t some = srx->writes_desc ? SLAB_RXS : 1; /* else one serves all */
+	struct slab_rxs {
+		struct qv_fi_rx rx[SLAB_RXS];
+		void *desc[][QV_FI_IOV_LIMIT];
+	} *slab = new_slab(srx, sizeof *slab + some * sizeof slab->desc[0]);
+	struct qv_fi_rx *rxs = slab ? slab->rx : NULL;
 
 	if (!rxs)
 		return NULL;
 	for (size_t i = 0; i < SLAB_RXS; i++) {
 		struct qv_fi_rx *rx = &rxs[i];
 
-		rx->entry.srx = &srx->abi;
+		rx->entry.srx = &srx->port->abi;
 		rx->entry.context = rx;
-		rx->entry.desc = no_desc;
+		rx->entry.desc = slab->desc[i % some];
 		rx->entry.iov = rx->iov;
 		rx->next = i + 1 < SLAB_RXS ? rx + 1 : srx->free;
 	}
@@ -105,6 +109,8 @@ void qv_fi_rx_release(struct qv_fi_rx *rx)
 		free(rx->bounce);
 		rx->bounce = NULL;
 	}
+	if (srx->writes_desc)
+		memset(rx->entry.desc, 0, QV_FI_IOV_LIMIT * sizeof rx->entry.desc[0]);
 	rx->next = srx->free;
 	srx->free = rx;
 }

@@ -10,7 +10,7 @@
 
 static struct qv_fi_srx *srx_of(struct qv_abi_srx *abi)
 {
-	return container_of(abi, struct qv_fi_srx, abi);
+	return container_of(abi, struct qv_fi_srx_port, abi)->srx;
 }
 
 static uint32_t source(fi_addr_t addr)
@@ -309,6 +309,10 @@ static ssize_t cq_writeerr(struct qv_abi_cq *cq, const struct fi_cq_err_entry *e
 	struct qv_fi_srx *srx = container_of(cq, struct qv_fi_srx, cq);
 	struct qv_xfer *xfer = err->op_context;
 	struct qv_fi_rx *rx = err->op_context;
+	bool one_sided = err->flags & (FI_READ | FI_WRITE | FI_ATOMIC | FI_RMA);
+
+	if (!err->flags) /* rxm does not say of what, and may mean something of its own */
+		one_sided = qv_fi_pass_known(srx->ep, xfer);
 
 	if (!srx->ep->closing)
 		QV_FI_INFO(EP_DATA, "core error: %s (provider %d)\n", qv_fi_host.strerror(err->err),
@@ -320,7 +324,7 @@ static ssize_t cq_writeerr(struct qv_abi_cq *cq, const struct fi_cq_err_entry *e
 					   .user = qv_fi_srx_user(srx, rx->entry.addr)});
 	} else if (err->flags & FI_SEND) {
 		not_sent(srx, err);
-	} else if (err->flags & (FI_READ | FI_WRITE | FI_ATOMIC | FI_RMA) && xfer) {
+	} else if (one_sided && xfer) {
 		srx->ep->rail[QV_FI_MAIN].flying--;
 		xfer->done(xfer, status_of(err->err));
 	}

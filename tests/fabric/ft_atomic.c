@@ -178,12 +178,15 @@ static void forms(void)
 	uint64_t one[MANY], cmp[2] = {0, 0}, old[2] = {9, 9};
 	struct fi_ioc ioc[2] = {{&one[0], 1}, {&one[1], 1}}, with[2] = {{&cmp[0], 1}, {&cmp[1], 1}},
 		      res[2] = {{&old[0], 1}, {&old[1], 1}};
+	size_t inject, many; /* bytes, elements */
 	fi_addr_t to;
 
 	open_atomic(&w, (struct ft_conf){.cntrs = true, .selective = true});
 	to = w.ep.peer[1];
+	inject = w.ep.info->tx_attr->inject_size;
+	many = inject / 8 < MANY ? inject / 8 : MANY;
 	if (ft.rank == 0) {
-		struct fi_rma_ioc at = {w.addr, 2, w.key}, first = {w.addr, MANY, w.key};
+		struct fi_rma_ioc at = {w.addr, 2, w.key}, first = {w.addr, many, w.key};
 		struct fi_msg_atomic msg = {.msg_iov = ioc,
 					    .iov_count = 2,
 					    .addr = to,
@@ -197,7 +200,7 @@ static void forms(void)
 		ft_fresh(&op);
 		for (size_t i = 0; i < MANY; i++)
 			one[i] = 1;
-		POST(fi_inject_atomic(w.ep.ep, one, MANY, to, w.addr, w.key, FI_UINT64, FI_SUM));
+		POST(fi_inject_atomic(w.ep.ep, one, many, to, w.addr, w.key, FI_UINT64, FI_SUM));
 		memset(one, 0, sizeof(one)); /* ours again */
 		one[0] = one[1] = 1;
 		POST(fi_atomicv(w.ep.ep, ioc, NULL, 2, to, w.addr, w.key, FI_UINT64, FI_SUM, &op));
@@ -228,10 +231,8 @@ static void forms(void)
 		CHECK(old[0] == 100 && old[1] == 5);
 		CHECK_EQ(op.done, 1);
 		/* an inject by flag, in two pieces */
-		const size_t inject = w.ep.info->tx_attr->inject_size;
-
-		ioc[0].count = ioc[1].count = MANY / 2;
-		ioc[1].addr = &one[MANY / 2];
+		ioc[0].count = ioc[1].count = many / 2;
+		ioc[1].addr = &one[many / 2];
 		for (size_t i = 0; i < MANY; i++)
 			one[i] = 7;
 		msg.rma_iov = &first;
@@ -253,9 +254,35 @@ static void forms(void)
 		volatile uint64_t *t = (void *)w.target;
 
 		FT_HERE();
-		while (t[MANY - 1] != 8)
+		while (t[many - 1] != 8)
 			ft_progress();
 		CHECK(t[0] == 107 && t[1] == 107 && t[2] == 8);
+	}
+	ft_close_window(&w);
+}
+
+/* An atomic operation on memory that is not exposed ends in an error. shm does not look at keys, or
+ * drops the request. */
+static void bad_key(void)
+{
+	const bool shm = !strcmp(ft_core(), "shm");
+	const double end = ft_now() + 1;
+	struct ft_window w;
+	uint64_t one = 1;
+	struct ft_op op;
+	ssize_t ret;
+
+	open_atomic(&w, (struct ft_conf){0});
+	if (ft.rank == 0) {
+		ft_fresh(&op);
+		FT_HERE();
+		while ((ret = fi_atomic(w.ep.ep, &one, 1, NULL, w.ep.peer[1], w.addr,
+					w.key ^ 0x5a5a5a, FI_UINT64, FI_SUM, &op)) == -FI_EAGAIN)
+			ft_progress();
+		FT_HERE();
+		while (!ret && !op.done && !(shm && ft_now() > end))
+			ft_progress();
+		CHECK(ret || op.err || shm);
 	}
 	ft_close_window(&w);
 }
@@ -317,9 +344,7 @@ static void refused(void)
 }
 
 const struct ft_case ft_cases_atomic[] = {
-	{"atomic_types", 2, 20, types},
-	{"atomic_forms", 2, 20, forms},
-	{"atomic_contend", 3, 20, contend},
-	{"atomic_refused", 2, 20, refused},
-	{0},
+	{"atomic_types", 2, 20, types},     {"atomic_forms", 2, 20, forms},
+	{"atomic_bad_key", 2, 20, bad_key}, {"atomic_contend", 3, 20, contend},
+	{"atomic_refused", 2, 20, refused}, {0},
 };

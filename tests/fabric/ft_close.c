@@ -161,6 +161,56 @@ static void close_busy(void)
 	ft_close(&ep);
 }
 
+/* A second endpoint of a domain that has room for one, as over rxm in peer mode. */
+static void one_too_many(struct ft_ep *ep)
+{
+	FILE *err = ft_catch_stderr();
+	struct fid_ep *second;
+
+	OK(fi_endpoint(ep->domain, ep->info, &second, NULL));
+	OK(fi_ep_bind(second, &ep->av->fid, 0));
+	OK(fi_ep_bind(second, &ep->rx_cq->fid, FI_TRANSMIT | FI_RECV));
+	CHECK(fi_enable(second) < 0);
+	CHECK_EQ(ft_lines_with(err, "quiver:", "one endpoint"), ft.quiver);
+	fclose(err);
+	OK(fi_close(&second->fid));
+}
+
+/* An endpoint goes, and the next one of the same domain has its place; three times, with messages
+ * that wait when it goes. */
+static void next_endpoint(void)
+{
+	struct ft_ep ep, next;
+	struct ft_op op[3];
+	uint64_t word = 7, in = 0;
+
+	ft_open(&ep, &(struct ft_conf){0});
+	if (ep.info->domain_attr->ep_cnt == 1)
+		one_too_many(&ep);
+	for (int i = 0; i < 3; i++) {
+		ft_tsend(&ep, !ft.rank, 1, &word, 8, &op[0]);
+		ft_wait(&op[0]);
+		ft_trecv(&ep, !ft.rank, 2, 0, &in, 8, &op[1]);
+		ft_barrier();
+		ft_close_ep(&ep);
+		next = ep;
+		ft_open_ep(&next);
+		ft_exchange(&next);
+		ft_trecv(&next, !ft.rank, 3, 0, &in, 8, &op[1]);
+		word = (uint64_t)(10 * i + ft.rank);
+		ft_tsend(&next, !ft.rank, 3, &word, 8, &op[2]);
+		ft_wait(&op[1]);
+		ft_wait(&op[2]);
+		CHECK_EQ(in, 10 * i + !ft.rank);
+		CHECK(ft_peek(&next, true, FT_ANY, 1, 0, 0, &op[0]) == FI_ENOMSG);
+		ft_barrier();
+		ft_close_ep(&next);
+		ft_open_ep(&ep);
+		ft_exchange(&ep);
+	}
+	ft_close(&ep);
+}
+
 const struct ft_case ft_cases_close[] = {
 	{"close_posted", 2, 20, close_posted},
 	{"close_queued", 2, 20, close_queued},
@@ -168,5 +218,6 @@ const struct ft_case ft_cases_close[] = {
 	{"close_after_send", 2, 20, close_after_send},
 	{"close_busy", 1, 20, close_busy},
 	{"several_endpoints", 2, 20, several_endpoints},
+	{"next_endpoint", 2, 20, next_endpoint},
 	{0},
 };

@@ -73,8 +73,8 @@ static void traffic(struct ft_ep *ep, char *buf)
 	uint64_t id = 0;
 
 	for (int form = 0; form < FT_SEND_FORMS; form++) {
-		size_t len = lens[form == FT_SENDMSG_INJECT || ft_form_is_inject(form) ? id % 2
-										       : id % 4];
+		bool inject = form == FT_SENDMSG_INJECT || ft_form_is_inject(form);
+		size_t len = lens[inject ? id % 2 : id % 4];
 		/* Calls that take flags ask for their entry; others cannot. */
 		bool flags =
 			form == FT_SENDMSG || form == FT_SENDMSG_DATA || form == FT_SENDMSG_INJECT;
@@ -86,6 +86,9 @@ static void traffic(struct ft_ep *ep, char *buf)
 				   .iovs = 1 + id % 4,
 				   .data = id};
 		enum ft_rform rform = id % FT_RECV_FORMS;
+
+		if (inject && len > ep->info->tx_attr->inject_size)
+			m.len = ep->info->tx_attr->inject_size;
 
 		/* In selective mode only fi_recvmsg can ask; a counter tells of the others. */
 		if (ep->conf.selective && !ep->recv_cntr)
