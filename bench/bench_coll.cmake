@@ -9,7 +9,7 @@ target_link_libraries(qv_bench_coll PRIVATE qv_flags PUBLIC qv_bench)
 if(TARGET quiver_mpi_ompi AND NOT QV_SANITIZE)
 	qv_mpi_flags(${QV_OMPI_COMPILER} mpi)
 	add_executable(quiver_bench_coll bench_coll_worker.c bench_coll_calls.c
-		bench_exchange_calls.c bench_stream_calls.c)
+		bench_exchange_calls.c bench_exchange_spmm.c bench_stream_calls.c)
 	set_target_properties(quiver_bench_coll PROPERTIES OUTPUT_NAME quiver-bench-coll)
 	target_include_directories(quiver_bench_coll SYSTEM PRIVATE ${mpi_INCLUDES})
 	# Ours before the MPI's, so that its names are ours.

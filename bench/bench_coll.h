@@ -29,6 +29,7 @@ enum qv_bl_operation {
 	QV_BL_ALLTOALLV,
 	QV_BL_NEIGHBOR_ALLGATHER,
 	QV_BL_NEIGHBOR_ALLTOALL,
+	QV_BL_SPMM,   /* a sparse product by neighbor_allgather; bytes of a rank's stripe */
 	QV_BL_STREAM, /* of items, one after the other; bytes of an item */
 	QV_BL_OPERATIONS,
 };
@@ -71,10 +72,12 @@ size_t qv_bl_case_named(const struct qv_bench_opts *opts, int ranks, struct qv_b
 			size_t n);
 
 /* ---- bench_exchange_cases.c --------------------------------------------------------------------
- * Patterns: 'w' whole, 'u' uneven, 'k' partners, 'm' moore, 'd' random with a density; of streams
- * 'r' to the next rank in buckets of so many, 'e' so many items to each. */
-#define QV_BX_ITEM  1024 /* bytes of an item, at most */
-#define QV_BX_ITEMS 4000 /* to the next rank */
+ * Patterns: 'w' whole, 'u' uneven, 'k' partners, 'm' moore, 'd' random with a density, 's' the
+ * sparse matrix of spmm; of streams 'r' to the next rank in buckets of so many, 'e' so many items
+ * to each. */
+#define QV_BX_ITEM    1024 /* bytes of an item, at most */
+#define QV_BX_ITEMS   4000 /* to the next rank */
+#define QV_BX_COLUMNS 8    /* of the dense factor of spmm */
 bool qv_bx_is(const struct qv_bl_case *c);
 /* 0, or -1 if text is no pattern of an exchange with c's operation. */
 int qv_bx_pattern(const char *text, struct qv_bl_case *c);

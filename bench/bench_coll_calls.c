@@ -97,11 +97,15 @@ static size_t vector(const struct qv_bl_rank *r, const struct qv_bl_case *c)
 	return whole > (size_t)doubles(c) ? whole : (size_t)doubles(c);
 }
 
-/* Small whole numbers: their sums are exact in any order. */
+double qv_bl_value(int rank, size_t i)
+{
+	return (double)((i * 7 + (size_t)rank * 3) % 1000);
+}
+
 static void fill(struct qv_bl_rank *r, const struct qv_bl_case *c)
 {
 	for (size_t i = 0; i < r->n; i++) {
-		r->in[i] = (double)((i * 7 + (size_t)r->rank * 3) % 1000);
+		r->in[i] = qv_bl_value(r->rank, i);
 		r->out[i] = c->operation == QV_BL_BROADCAST && !r->rank ? r->in[i] : -1;
 	}
 }
@@ -141,6 +145,8 @@ int qv_bl_check(struct qv_bl_rank *r, const struct qv_bl_case *c)
 	fill(r, c);
 	qv_bl_call(r, c, 0);
 	good = !memcmp(r->expected, r->out, r->n * sizeof(double));
+	if (c->operation == QV_BL_SPMM)
+		good &= qv_bx_spmm_is_right(r);
 	MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
 	return good;
 }

@@ -20,6 +20,7 @@ static const char *const operations[QV_BL_OPERATIONS] = {
 	"alltoallv",
 	"neighbor_allgather",
 	"neighbor_alltoall",
+	"spmm",
 	"stream",
 };
 

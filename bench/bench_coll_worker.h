@@ -12,6 +12,7 @@ struct qv_bx_shape {
 	MPI_Comm comm; /* MPI_COMM_WORLD, or a graph */
 	int *sends, *sends_at, *recvs, *recvs_at;
 	size_t in, out; /* in all */
+	struct qv_bx_spmm *spmm;
 };
 
 struct qv_bl_rank {
@@ -33,6 +34,8 @@ int qv_bl_check(struct qv_bl_rank *r, const struct qv_bl_case *c);
 void qv_bl_pairs(struct qv_bl_rank *r, const struct qv_bl_case *c, int pairing, float *transfer,
 		 float *combine);
 double qv_bl_now(void);
+/* Element i of a rank's contribution: small whole numbers, whose sums are exact in any order. */
+double qv_bl_value(int rank, size_t i);
 
 /* ---- bench_exchange_calls.c --------------------------------------------------------------------
  */
@@ -40,6 +43,18 @@ double qv_bl_now(void);
 void qv_bx_prepare(struct qv_bl_rank *r, const struct qv_bl_case *c);
 void qv_bx_call(struct qv_bl_rank *r, const struct qv_bl_case *c);
 void qv_bx_release(struct qv_bl_rank *r);
+
+/* ---- bench_exchange_spmm.c ---------------------------------------------------------------------
+ */
+/* Whether rows of one rank's stripe of the dense factor are needed by another. */
+bool qv_bx_spmm_needs(const struct qv_bl_case *c, int to, int from);
+/* Once the shape is there. */
+void qv_bx_spmm_open(struct qv_bl_rank *r, const struct qv_bl_case *c);
+void qv_bx_spmm_free(struct qv_bx_spmm *spmm);
+/* Gather, and multiply. */
+void qv_bx_spmm_call(struct qv_bl_rank *r);
+/* Whether this rank's rows of the product are those of the serial one. */
+bool qv_bx_spmm_is_right(const struct qv_bl_rank *r);
 
 /* ---- bench_stream_calls.c ----------------------------------------------------------------------
  */

@@ -29,6 +29,8 @@ int qv_bench_exchange(int argc, char **argv)
 			"          of alltoallv also partners<k>: only for k ranks each\n"
 			"          of neighbor_*: moore<r>: the ranks on a periodic square grid, up\n"
 			"          to r away; random<d>: each rank with probability d\n"
+			"          of spmm, a stripe of a sparse matrix times one of <bytes> of a dense\n"
+			"          one for each rank: mesh: most nonzeros near the diagonal\n"
 			"          of stream, tiny items in buckets, us an item: ring<n>: to the next\n"
 			"          rank, n to a bucket; each<k>: k items for each rank, 500 to a bucket\n",
 		.impls = impls,

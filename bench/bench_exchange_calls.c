@@ -40,6 +40,7 @@ static int blocks(const struct qv_bl_case *c, int from, int to)
 		MPI_Dims_create(ranks, 2, grid);
 		return from != to && near(from / grid[1], to / grid[1], grid[0], k) &&
 		       near(from % grid[1], to % grid[1], grid[1], k);
+	case 's': return qv_bx_spmm_needs(c, to, from);
 	case 'd': return chance((unsigned)from, (unsigned)to) < c->reach;
 	default: return 1;
 	}
@@ -49,7 +50,7 @@ static int blocks(const struct qv_bl_case *c, int from, int to)
  */
 static bool is_graph(const struct qv_bl_case *c)
 {
-	return c->pattern == 'm' || c->pattern == 'd';
+	return c->pattern == 'm' || c->pattern == 'd' || c->pattern == 's';
 }
 
 void qv_bx_release(struct qv_bl_rank *r)
@@ -60,6 +61,8 @@ void qv_bx_release(struct qv_bl_rank *r)
 		MPI_Comm_free(&s->comm);
 	free(s->sends);
 	s->sends = NULL;
+	qv_bx_spmm_free(s->spmm);
+	s->spmm = NULL;
 }
 
 /* A block for each neighbour; a graph's blocks are all of one size. */
@@ -77,9 +80,11 @@ static void graph(struct qv_bl_rank *r, const struct qv_bl_case *c, int block)
 	/* Weights of 0: the compiler takes MPI_UNWEIGHTED for an array without elements. */
 	MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, from_n, from, s->recvs_at, to_n, to,
 				       s->sends_at, MPI_INFO_NULL, 0, &s->comm);
-	s->in = (size_t)block * (size_t)(c->operation == QV_BL_NEIGHBOR_ALLGATHER ? 1 : to_n);
+	s->in = (size_t)block * (size_t)(c->operation == QV_BL_NEIGHBOR_ALLTOALL ? to_n : 1);
 	s->out = (size_t)block * (size_t)from_n;
 	s->sends[0] = block;
+	if (c->operation == QV_BL_SPMM)
+		qv_bx_spmm_open(r, c);
 }
 
 static void whole(struct qv_bl_rank *r, const struct qv_bl_case *c, int block)
@@ -138,6 +143,7 @@ void qv_bx_call(struct qv_bl_rank *r, const struct qv_bl_case *c)
 		MPI_Neighbor_allgather(r->in, block, MPI_DOUBLE, r->out, block, MPI_DOUBLE,
 				       s->comm);
 		break;
+	case QV_BL_SPMM: qv_bx_spmm_call(r); break;
 	case QV_BL_NEIGHBOR_ALLTOALL:
 		MPI_Neighbor_alltoall(r->in, block, MPI_DOUBLE, r->out, block, MPI_DOUBLE, s->comm);
 		break;

@@ -7,7 +7,7 @@
 
 bool qv_bx_is(const struct qv_bl_case *c)
 {
-	return strchr("wukmdre", c->pattern) != NULL;
+	return strchr("wukmdsre", c->pattern) != NULL;
 }
 
 static bool is_neighbor(enum qv_bl_operation operation)
@@ -47,6 +47,9 @@ int qv_bx_pattern(const char *text, struct qv_bl_case *c)
 		c->pattern = 'm';
 	else if (is_neighbor(o) && !reach(text, "random", 0, 1, &c->reach))
 		c->pattern = 'd';
+	else if (o == QV_BL_SPMM && !(c->bytes % (QV_BX_COLUMNS * (long)sizeof(double))) &&
+		 !strcmp(text, "mesh"))
+		c->pattern = 's';
 	else if (o == QV_BL_STREAM && in_items(c) && !reach(text, "ring", 1, 65536, &c->reach))
 		c->pattern = 'r';
 	else if (o == QV_BL_STREAM && in_items(c) && !reach(text, "each", 1, 10000, &c->reach))
@@ -74,6 +77,7 @@ static const struct {
 	{QV_BL_NEIGHBOR_ALLTOALL, "moore1"},
 	{QV_BL_NEIGHBOR_ALLTOALL, "moore2"},
 	{QV_BL_NEIGHBOR_ALLTOALL, "random0.3"},
+	{QV_BL_SPMM, "mesh"},
 	{QV_BL_STREAM, "ring1"},
 	{QV_BL_STREAM, "ring5"},
 	{QV_BL_STREAM, "ring50"},

@@ -18,15 +18,17 @@ COLL = {"reduce/2/1024/balanced": {"mpi", "auto", "binomial"},
         "pair/2/1024/all": {"transfer", "combine"}}
 EXCHANGE = {name: {"mpi", "auto", "direct"} for name in ("allgather/5/64/all",
                                                          "alltoall/5/64/all")}
-EXCHANGE.update({name: {"mpi", "direct"} for name in (
+EXCHANGE.update({name: {"mpi", "auto", "direct"} for name in (
     "allgatherv/5/64/uneven", "alltoallv/5/64/all", "alltoallv/5/64/uneven",
     "alltoallv/5/64/partners3", "neighbor_allgather/5/64/moore1",
     "neighbor_allgather/5/64/random0.3", "neighbor_alltoall/5/64/moore1",
-    "neighbor_alltoall/5/64/random0.3", "stream/5/8/ring50", "stream/5/8/each3")})
+    "neighbor_alltoall/5/64/random0.3", "spmm/5/64/mesh")})
+EXCHANGE.update({name: {"mpi", "direct"} for name in ("stream/5/8/ring50", "stream/5/8/each3")})
 IMPLS = {"coll": "mpi,auto,binomial", "exchange": "mpi,auto,direct"}
 WRONG = ("no/such/case", "alltoallv/5/64/partners9", "allgather/5/64/partners3", "alltoall/5/60/all",
          "neighbor_allgather/5/64/moore0", "neighbor_allgather/5/64/random1.5",
-         "neighbor_allgather/5/64/balanced", "alltoall/5/64/all9", "stream/5/4/ring5", "stream/5/8/ring0")
+         "neighbor_allgather/5/64/balanced", "alltoall/5/64/all9", "stream/5/4/ring5", "stream/5/8/ring0",
+         "spmm/5/8/mesh", "spmm/5/64/moore1")
 
 
 def check(holds, *what):
@@ -58,8 +60,6 @@ def main():
     rows, text = measure(cases, ranks)
     for name, impls in cases.items():
         found = {row["impl"]: row for row in rows if row["case"] == name}
-        if "auto" not in impls: # which not all operations have
-            found.pop("auto", None)
         check(set(found) == impls, name, "has", sorted(found), text)
         if name in ("allgather/2/1024/balanced", "alltoall/2/1024/balanced"):
             check(found.pop("binomial")["answer"] == "no-such-algorithm", name)

@@ -121,6 +121,8 @@ struct qv_mpi_blocks {
 
 /* ---- qv_mpi_pattern.c: who is whose neighbour --------------------------------------------------
  */
+#define QV_MPI_FRIENDS_TRIED 4 /* in a group, by `auto` */
+
 struct qv_mpi_pattern {
 	bool odd; /* not for us: the same on all ranks */
 	struct qv_graph graph;
@@ -128,6 +130,8 @@ struct qv_mpi_pattern {
 	int *in_slots, *out_slots; /* of the own neighbours: where their blocks are */
 	uint32_t in_n, out_n;
 	void *lists; /* what graph points to */
+	struct qv_neighbor_plan
+		*plans[QV_MPI_FRIENDS_TRIED + 1]; /* by k: those of qv_mpi_model.c */
 };
 
 /* QV_MPI_TAKEN, and c->pattern is there; or why not. Collective, unless it is nonblocking. */

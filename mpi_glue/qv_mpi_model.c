@@ -3,9 +3,11 @@
  * neighbours' ones. Nothing counts but what all ranks know alike. */
 #include "qv_mpi_blocks.h"
 
-#define MOST_TRIED 4      /* friends in a group */
-#define MOST_EDGES 100000 /* of a graph in which friends are looked for unasked */
-#define FORWARDS   0.9    /* who forwards must take less than this share of who does not */
+/* Edges times edges of a rank: to look for friends takes some 15 ns times that for two of them,
+ * many times more for several. */
+#define MOST_FOR_TWO 4e6
+#define MOST_FOR_ALL 1e5
+#define FORWARDS     0.9 /* who forwards must take less than this share of who does not */
 
 static const struct qv_network *network(void)
 {
@@ -21,20 +23,26 @@ static enum qv_coll coll_of(enum qv_mpi_name name)
 	return qv_mpi_is_gather(name) ? QV_COLL_ALLGATHER : QV_COLL_ALLTOALL;
 }
 
+/* Plans without regard to nodes are kept with the graph. */
+static int plan_of(const struct qv_mpi_comm *c, uint32_t k, struct qv_neighbor_plan **plan)
+{
+	const struct qv_neighbor_spec spec = {.graph = c->pattern->graph, .k = k};
+
+	*plan = c->pattern->plans[k];
+	return *plan ? QV_OK : qv_neighbor_plan(&spec, plan);
+}
+
 static int neighbor_seconds(const struct qv_mpi_comm *c, enum qv_mpi_name name,
 			    const struct qv_traffic *traffic, const struct qv_mpi_rule *rule,
 			    double *seconds)
 {
-	const struct qv_neighbor_spec spec = {
-		.graph = c->pattern->graph, .k = rule->k, .cumulative = rule->cumulative};
 	struct qv_neighbor_plan *plan;
-	int rc = qv_neighbor_plan(&spec, &plan);
+	int rc = plan_of(c, rule->k, &plan);
 
 	if (rc)
 		return rc;
-	rc = qv_neighbor_seconds(network(), plan, coll_of(name), traffic->bytes, seconds);
-	qv_neighbor_free(plan);
-	return rc;
+	c->pattern->plans[rule->k] = plan;
+	return qv_neighbor_seconds(network(), plan, coll_of(name), traffic->bytes, seconds);
 }
 
 int qv_mpi_model_seconds(const struct qv_mpi_comm *c, enum qv_mpi_name name,
@@ -73,11 +81,13 @@ static int enter(const struct qv_mpi_comm *c, enum qv_mpi_name name,
 static int best_of_friends(const struct qv_mpi_comm *c, enum qv_mpi_name name,
 			   const struct qv_traffic *traffic, struct qv_mpi_guess *best)
 {
+	const double work = traffic->degree * traffic->degree * traffic->ranks;
+	const uint32_t most = work > MOST_FOR_TWO   ? 1
+			      : work > MOST_FOR_ALL ? 2
+						    : QV_MPI_FRIENDS_TRIED;
 	int rc = QV_OK;
 
-	if (traffic->degree * traffic->ranks > MOST_EDGES)
-		return rc;
-	for (uint32_t k = 2; k <= MOST_TRIED && !rc; k++) {
+	for (uint32_t k = 2; k <= most && !rc; k++) {
 		const struct qv_mpi_rule rule = {.by = QV_MPI_BY_FRIENDS, .k = k};
 
 		rc = enter(c, name, traffic, &rule, best->rule.k > 1 ? 1 : FORWARDS, best);

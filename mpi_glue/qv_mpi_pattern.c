@@ -178,6 +178,8 @@ void qv_mpi_pattern_free(struct qv_mpi_pattern *pattern)
 {
 	if (!pattern)
 		return;
+	for (int k = 0; k <= QV_MPI_FRIENDS_TRIED; k++)
+		qv_neighbor_free(pattern->plans[k]);
 	free((void *)(uintptr_t)pattern->graph.in_n);
 	free((void *)(uintptr_t)pattern->graph.in);
 	free(pattern->lists);

@@ -92,10 +92,16 @@ set(preload "reduce=binomial,allreduce=butterfly,reduce_scatter=butterfly")
 string(APPEND preload ",barrier=dissemination,broadcast=binomial,allgather=hypercube,alltoall=mesh2")
 string(APPEND preload ",allgatherv=ring,alltoallv=crystal,neighbor_allgather=friends")
 string(APPEND preload ",neighbor_allgatherv=friends,neighbor_alltoall=friends,neighbor_alltoallv=friends")
+# The same with the choice left to the library; calls are taken while it compares.
+string(REGEX REPLACE "=[a-z0-9]+" "=auto" preload_auto "${preload}")
 # preload_test(NAME CORE RANKS LABELS SCRIPT CASES...)
 function(preload_test name core ranks labels script)
+	set(settings ${preload})
+	if(name MATCHES "^auto_")
+		set(settings ${preload_auto})
+	endif()
 	qv_add_test(NAME mpi.preload_${name}.${core}_np${ranks} LABELS ${labels} SERIAL
-		TIMEOUT ${run_seconds} ENV "QV_PRELOAD=${preload}"
+		TIMEOUT ${run_seconds} ENV "QV_PRELOAD=${settings}"
 		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_run_${script}.sh ${CMAKE_BINARY_DIR} ${core}
 		${ranks} ${case_seconds} ${ARGN})
 endfunction()
@@ -118,6 +124,11 @@ if(TARGET quiver_mpi_ompi)
 			preload_test(${program} ${core} 2 mpi ${program})
 			preload_test(${program} ${core} 4 "mpi;slow" ${program})
 		endforeach()
+		preload_test(auto_all ${core} 2 "mpi;slow" suite order probe modes sizes threads types
+			coll rma)
+		preload_test(auto_all ${core} 4 "mpi;slow" suite order probers comms ranks coll)
+		preload_test(auto_hpcc ${core} 2 "mpi;slow" hpcc)
+		preload_test(auto_hpcc ${core} 4 "mpi;slow" hpcc)
 		preload_test(netpipe ${core} 2 "mpi;slow" netpipe)
 		preload_test(netpipe ${core} 4 "mpi;slow" netpipe)
 	endforeach()
