@@ -103,6 +103,8 @@ struct qv_fi_params {
 	enum qv_isa isa;       /* FI_QUIVER_ISA */
 	size_t eager;          /* FI_QUIVER_EAGER, bytes; SIZE_MAX = per core */
 	size_t memory;         /* FI_QUIVER_MEMORY, bytes of unexpected payload per peer */
+	unsigned patience;     /* FI_QUIVER_PATIENCE, ms; 0 = no end */
+	unsigned linger;       /* FI_QUIVER_LINGER, ms */
 	uint32_t hints;        /* FI_QUIVER_HINTS, QV_HINT_* */
 	char *profile;         /* FI_QUIVER_PROFILE, the file, NULL = none */
 	uint32_t named;        /* sources that the structure knows from it, 0 = it reads none */

@@ -83,6 +83,8 @@ struct qv_fi_rail {
 	struct qv_fi_rxbuf *stalled, **stalled_tail; /* packets that wait for memory, in order */
 	char *rx_memory;
 	size_t rx_count, rx_stride;
+	int mark_fd;           /* qv_fi_presence.h; -1: none */
+	struct qv_fi_tcp *tcp; /* NULL until asked for */
 };
 
 struct qv_fi_pass;
@@ -195,6 +197,12 @@ static inline struct qv_peer *qv_fi_peer_by_core(const struct qv_fi_rail *rail, 
 /* ---- qv_fi_xport.c -----------------------------------------------------------------------------
  */
 void qv_fi_xport_init(struct qv_fi_rail *rail);
+/* qv_fi_presence.c: struct qv_xport_ops.presence of a rail, from enabled to closed. */
+void qv_fi_presence_begin(struct qv_fi_rail *rail);
+void qv_fi_presence_end(struct qv_fi_rail *rail);
+enum qv_presence qv_fi_presence(struct qv_xport *x, uint64_t addr);
+/* Is something for that address still on its way, as far as the kernel knows? */
+bool qv_fi_unacked(struct qv_xport *x, uint64_t addr);
 /* 0 or -FI_E* of the core as enum qv_status. */
 int qv_fi_status_slow(ssize_t rc);
 static inline int qv_fi_status(ssize_t rc)
@@ -231,6 +239,9 @@ void qv_fi_offload_print(void);
  */
 int qv_fi_rx_post_all(struct qv_fi_rail *rail);
 void qv_fi_ep_progress(struct qv_fi_ep *ep);
+/* Look after its peers, if it is time. The progress of who polls does it, who sleeps calls it. */
+void qv_fi_ep_tick(struct qv_fi_ep *ep);
+#define QV_FI_TICK_MS 100u
 
 /* ---- qv_fi_comp.c ------------------------------------------------------------------------------
  */

@@ -98,6 +98,7 @@ static int open_proto(struct qv_fi_ep *ep)
 			  .profile = qv_fi_params.profile},
 		.named_sources = qv_fi_params.named,
 		.budget = qv_fi_params.memory,
+		.patience = qv_fi_params.patience,
 		.name = name,
 	};
 	int rc = qv_fi_ep_name(ep, name, &namelen);

@@ -6,6 +6,7 @@
 
 #define DRAIN_MS 5000 /* wait so long for the core to take what is queued */
 #define LEAVE_MS 2000 /* and so long for the peers to say that they have got all */
+#define LOOK_MS  50   /* look so often whether the network is what keeps them */
 
 /* The other endpoints of the domain may be asked for an answer, by this one or by one that is
  * closed in another process at the same time, and nobody else moves them on. */
@@ -15,19 +16,36 @@ static void progress_all(struct qv_fi_ep *ep)
 		qv_fi_ep_progress(e);
 }
 
+/* Has a peer that has not answered not even got all? The network may come back. */
+static bool on_its_way(struct qv_fi_ep *ep)
+{
+	struct qv_peer *peer = NULL;
+
+	while ((peer = qv_proto_next_peer(ep->proto, peer)))
+		if (qv_proto_peer_must_answer(peer) &&
+		    qv_fi_unacked(qv_proto_peer_xport(peer), qv_proto_peer_addr(peer)))
+			return true;
+	return false;
+}
+
 /* What was accepted from the application still goes out, unless the peers do not take it. */
 static void drain(struct qv_fi_ep *ep)
 {
-	uint64_t start = (uint64_t)qv_fi_now_ms(), now = start;
+	uint64_t start = (uint64_t)qv_fi_now_ms(), now = start, looked = start, since = start;
 
 	qv_proto_shutdown(ep->proto);
 	qv_proto_say_leaving(ep->proto);
-	while (now - start < DRAIN_MS &&
+	while (now - since < DRAIN_MS &&
 	       (qv_proto_unsent(ep->proto) ||
-		(now - start < LEAVE_MS && !qv_proto_may_leave(ep->proto)))) {
+		(now - since < LEAVE_MS && !qv_proto_may_leave(ep->proto)))) {
 		progress_all(ep);
-		qv_proto_tick(ep->proto, now);
 		now = (uint64_t)qv_fi_now_ms();
+		if (now - looked < LOOK_MS)
+			continue;
+		looked = now;
+		qv_proto_tick(ep->proto, now);
+		if (now - start < qv_fi_params.linger && on_its_way(ep))
+			since = now;
 	}
 	if (qv_proto_unsent(ep->proto))
 		QV_FI_WARN(EP_CTRL, "endpoint closed with sends that the peers did not take\n");

@@ -12,7 +12,10 @@
 
 #include <quiver/select.h>
 
-#define DEFAULT_MEMORY ((size_t)16 << 20)
+#define DEFAULT_MEMORY   ((size_t)16 << 20)
+#define DEFAULT_PATIENCE 2u    /* s */
+#define DEFAULT_LINGER   15u   /* s */
+#define SECONDS_MAX      86400 /* of both */
 
 struct qv_fi_params qv_fi_params = {
 	.node = "",
@@ -20,6 +23,8 @@ struct qv_fi_params qv_fi_params = {
 	.isa = QV_ISA_AUTO,
 	.eager = SIZE_MAX,
 	.memory = DEFAULT_MEMORY,
+	.patience = DEFAULT_PATIENCE * 1000,
+	.linger = DEFAULT_LINGER * 1000,
 	.offload = {.min_batch = SIZE_MAX, .min_bytes = SIZE_MAX},
 	.valid = true,
 };
@@ -57,6 +62,12 @@ static const struct {
 	{"memory", FI_PARAM_STRING,
 	 "Bytes of unexpected messages that are stored per peer before longer ones wait at the "
 	 "sender; k, M and G are allowed (default: 16M)"},
+	{"patience", FI_PARAM_STRING,
+	 "Seconds for which nobody may be at the address of a peer that has never answered, before "
+	 "sends to it fail; 0: for ever (default: 2)"},
+	{"linger", FI_PARAM_STRING,
+	 "Seconds for which an endpoint that is closed waits for a network that does not carry what it "
+	 "has sent (default: 15)"},
 	{"coll", FI_PARAM_STRING,
 	 "Algorithms of collectives: operation=algorithm[:faithful|extended][,...], with operation "
 	 "one of reduce, allreduce, reduce_scatter, barrier, broadcast, gather, allgather, scatter, "
@@ -183,6 +194,23 @@ static void get_bytes(const char *name, const char *env, size_t *bytes)
 
 	if (text && !parse_bytes(text, bytes))
 		wrong("%s=%s is not a number of bytes, as in 4096, 64k, 16M or 1G", env, text);
+}
+
+/* Whole seconds, into ms. */
+static void get_seconds(const char *name, const char *env, unsigned *ms)
+{
+	const char *text = get_text(name);
+	unsigned long seconds;
+	char *end;
+
+	if (!text)
+		return;
+	errno = 0;
+	seconds = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || seconds > SECONDS_MAX)
+		wrong("%s=%s is not a number of seconds from 0 to %u", env, text, SECONDS_MAX);
+	else
+		*ms = (unsigned)seconds * 1000;
 }
 
 static void get_isa(void)
@@ -359,6 +387,8 @@ static void read_all(void)
 	get_isa();
 	get_bytes("eager", "FI_QUIVER_EAGER", &qv_fi_params.eager);
 	get_bytes("memory", "FI_QUIVER_MEMORY", &qv_fi_params.memory);
+	get_seconds("patience", "FI_QUIVER_PATIENCE", &qv_fi_params.patience);
+	get_seconds("linger", "FI_QUIVER_LINGER", &qv_fi_params.linger);
 	get_coll();
 	get_offload();
 	get_stats();

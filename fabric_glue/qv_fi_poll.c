@@ -11,8 +11,7 @@
 /* Not less than what a core may take from the network in one call (rxm: 128), or it runs out of our
  * buffers and keeps messages of its own. */
 #define POLL_BATCH 256
-#define TICK_POLLS 1024u /* look at the clock once in so many polls */
-#define TICK_MS    100u
+#define TICK_POLLS 64u /* look at the clock once in so many polls */
 
 /* ---- receive buffers ---------------------------------------------------------------------------
  */
@@ -169,11 +168,11 @@ static void on_entry(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e, 
 	}
 }
 
-static void tick(struct qv_fi_ep *ep)
+void qv_fi_ep_tick(struct qv_fi_ep *ep)
 {
 	uint64_t now = coarse_ms();
 
-	if (now - ep->ticked < TICK_MS)
+	if (!ep->proto || now - ep->ticked < QV_FI_TICK_MS)
 		return;
 	ep->ticked = now;
 	qv_proto_tick(ep->proto, now);
@@ -260,7 +259,7 @@ void qv_fi_ep_progress(struct qv_fi_ep *ep)
 	if (QV_UNLIKELY(!ep->proto))
 		return;
 	if (QV_UNLIKELY(++ep->polls % TICK_POLLS == 0))
-		tick(ep);
+		qv_fi_ep_tick(ep);
 	if (ep->rails == 1)
 		progress_rail(&ep->rail[QV_FI_MAIN]);
 	else

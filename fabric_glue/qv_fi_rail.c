@@ -85,6 +85,7 @@ int qv_fi_rail_open(struct qv_fi_ep *ep, unsigned which, const struct fi_info *i
 	rail->ep = ep;
 	rail->which = which;
 	rail->stalled_tail = &rail->stalled;
+	rail->mark_fd = -1;
 	rc = which == QV_FI_MAIN ? place(ci, info) : 0;
 	if (!rc)
 		rc = fi_endpoint(ep->dom->core[which], ci, &rail->core, NULL);
@@ -134,6 +135,8 @@ int qv_fi_rail_enable(struct qv_fi_rail *rail)
 	if (!rc)
 		rc = fi_enable(rail->core);
 	if (!rc)
+		qv_fi_presence_begin(rail);
+	if (!rc)
 		QV_FI_INFO(EP_CTRL, "core %s: layered, eager up to %zu bytes, %s\n",
 			   qv_fi_rail_name(rail), rail->xport.eager_max,
 			   rail->xport.read_max ? "rendezvous by RMA read" : "rendezvous by send");
@@ -149,6 +152,7 @@ void qv_fi_rail_close(struct qv_fi_rail *rail)
 
 	if (!rail->ep->av && qv_fi_av_open_core(dom->core[rail->which], 1, &empty) == 0)
 		fi_ep_bind(rail->core, &empty->fid, 0);
+	qv_fi_presence_end(rail);
 	rc = fi_close(&rail->core->fid);
 	if (rc)
 		QV_FI_WARN(EP_CTRL, "the endpoint of core %s does not close: %s\n",

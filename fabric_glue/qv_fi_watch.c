@@ -52,7 +52,7 @@ static bool has_fd(struct fid_domain *core)
 }
 
 /* The descriptor to sleep on; 0 or -FI_ENOMEM, then the caller closes. */
-static int open_fds(struct qv_fi_watch *watch, bool all)
+static int open_fds(struct qv_fi_watch *watch)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
 
@@ -61,8 +61,6 @@ static int open_fds(struct qv_fi_watch *watch, bool all)
 	if (watch->epoll_fd < 0 || watch->event_fd < 0 ||
 	    epoll_ctl(watch->epoll_fd, EPOLL_CTL_ADD, watch->event_fd, &ev))
 		return -FI_ENOMEM;
-	if (all)
-		return 0;
 	watch->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (watch->timer_fd < 0 || epoll_ctl(watch->epoll_fd, EPOLL_CTL_ADD, watch->timer_fd, &ev))
 		return -FI_ENOMEM;
@@ -74,9 +72,8 @@ static int open_fds(struct qv_fi_watch *watch, bool all)
 int qv_fi_watch_open(struct qv_fi_watch *watch, struct qv_fi_domain *dom, enum fi_wait_obj wait_obj,
 		     bool (*news)(struct qv_fi_watch *watch))
 {
-	bool all = true;
-
 	watch->dom = dom;
+	watch->all_fds = true;
 	watch->news = news;
 	watch->wait_obj = wait_obj;
 	watch->epoll_fd = watch->event_fd = watch->timer_fd = -1;
@@ -88,9 +85,9 @@ int qv_fi_watch_open(struct qv_fi_watch *watch, struct qv_fi_domain *dom, enum f
 	default: return -FI_ENOSYS;
 	}
 	for (unsigned c = 0; c < dom->cores; c++)
-		all &= watch->core_fd[c] = has_fd(dom->core[c]);
-	if (watch->core_fd[QV_FI_MAIN] && (all || wait_obj == FI_WAIT_FD))
-		return open_fds(watch, all);
+		watch->all_fds &= watch->core_fd[c] = has_fd(dom->core[c]);
+	if (watch->core_fd[QV_FI_MAIN] && (watch->all_fds || wait_obj == FI_WAIT_FD))
+		return open_fds(watch);
 	if (wait_obj == FI_WAIT_UNSPEC)
 		return 0;
 	QV_FI_INFO(CQ, "FI_WAIT_FD refused: core %s has no wait descriptor\n",
@@ -191,12 +188,25 @@ static void unwake(struct qv_fi_watch *watch)
 	watch->event_set = keep;
 }
 
+/* Does this endpoint wait for peers, who may die? */
+static bool ep_waits(const struct qv_fi_ep *ep)
+{
+	for (unsigned r = 0; r < ep->rails; r++)
+		if (ep->rail[r].xport.owed || ep->rail[r].flying)
+			return true;
+	return false;
+}
+
 static void arm_timer(struct qv_fi_watch *watch)
 {
-	const struct itimerspec in = {.it_value.tv_nsec = TIMER_NS};
+	struct itimerspec in = {.it_value.tv_nsec = watch->all_fds ? 0 : TIMER_NS};
 
-	if (watch->timer_fd >= 0)
+	for (size_t i = 0; i < watch->neps && !in.it_value.tv_nsec; i++)
+		if (ep_waits(watch->eps[i]))
+			in.it_value.tv_nsec = QV_FI_TICK_MS * 1000000;
+	if (in.it_value.tv_nsec || watch->timed)
 		timerfd_settime(watch->timer_fd, 0, &in, NULL);
+	watch->timed = in.it_value.tv_nsec;
 }
 
 static bool rail_may_sleep(const struct qv_fi_watch *watch, const struct qv_fi_rail *rail)
@@ -228,6 +238,7 @@ int qv_fi_watch_may_sleep(struct qv_fi_watch *watch)
 	for (size_t i = 0; i < watch->neps; i++) {
 		watch->eps[i]->rail[QV_FI_MAIN].used = true; /* look at every core */
 		qv_fi_ep_progress(watch->eps[i]);
+		qv_fi_ep_tick(watch->eps[i]);
 	}
 	if (watch->news(watch))
 		return -FI_EAGAIN;
@@ -235,7 +246,8 @@ int qv_fi_watch_may_sleep(struct qv_fi_watch *watch)
 		if (!ep_may_sleep(watch, watch->eps[i]))
 			return -FI_EAGAIN;
 	unwake(watch);
-	arm_timer(watch);
+	if (watch->timer_fd >= 0)
+		arm_timer(watch);
 	return 0;
 }
 

@@ -16,7 +16,9 @@ struct qv_fi_watch {
 	size_t neps;
 	enum fi_wait_obj wait_obj;
 	int epoll_fd, event_fd; /* -1: the cores cannot wake us, waits are polled */
-	int timer_fd;           /* -1: every core can; else it wakes us to look after the others */
+	int timer_fd;           /* it wakes us to look after cores that cannot, and peers */
+	bool timed;             /* it is set */
+	bool all_fds;           /* every core can wake us */
 	bool core_fd[QV_FI_CORES];
 	bool event_set;        /* event_fd is readable */
 	_Atomic bool signaled; /* fi_cq_signal */

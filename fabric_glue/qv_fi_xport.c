@@ -120,6 +120,7 @@ static const struct qv_xport_ops xp_ops_bare = {
 	.read = xp_read,
 	.expose = xp_expose,
 	.conceal = xp_conceal,
+	.presence = qv_fi_presence,
 };
 
 static const struct qv_xport_ops xp_ops = {
@@ -128,6 +129,7 @@ static const struct qv_xport_ops xp_ops = {
 	.read = xp_read,
 	.expose = xp_expose,
 	.conceal = xp_conceal,
+	.presence = qv_fi_presence,
 };
 
 /*

@@ -80,17 +80,31 @@ void qv_proc_self(struct qv_proc *self)
 	self->start = line.start;
 }
 
+/* In doubt it is, with a start time that nobody has. */
+static bool alive(uint32_t pid, struct stat_line *line)
+{
+	if (!read_stat(pid, line)) {
+		line->start = UINT64_MAX;
+		return errno != ENOENT && errno != ESRCH;
+	}
+	/* A process whose first thread has ended looks like a zombie, with other threads. */
+	return line->state != 'X' && (line->state != 'Z' || line->threads > 1);
+}
+
 bool qv_proc_alive(const struct qv_proc *self, const struct qv_proc *proc)
 {
 	struct stat_line line;
 
 	if (proc->host == 0 || proc->host != self->host)
 		return true;
-	if (!read_stat(proc->pid, &line))
-		return errno != ENOENT && errno != ESRCH;
-	/* A process whose first thread has ended looks like a zombie, with other threads. */
-	return line.start == proc->start && line.state != 'X' &&
-	       (line.state != 'Z' || line.threads > 1);
+	return alive(proc->pid, &line) && (line.start == proc->start || line.start == UINT64_MAX);
+}
+
+bool qv_proc_number_alive(uint32_t pid)
+{
+	struct stat_line line;
+
+	return alive(pid, &line);
 }
 
 uint64_t qv_proc_random(void)

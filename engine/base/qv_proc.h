@@ -17,6 +17,9 @@ void qv_proc_self(struct qv_proc *self);
 /* False if proc runs on this host (see self->host) and is gone or a zombie. True in doubt. */
 bool qv_proc_alive(const struct qv_proc *self, const struct qv_proc *proc);
 
+/* The same of any process with this number, whatever its start time. */
+bool qv_proc_number_alive(uint32_t pid);
+
 /* 64 bits that no other endpoint of any job has. */
 uint64_t qv_proc_random(void);
 

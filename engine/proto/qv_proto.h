@@ -58,7 +58,10 @@ struct qv_proto_settings {
 	 * other peer had it before, so that a profile means the same in each run. 0: sources are
 	 * numbers in the order in which peers became known. At most QV_PROTO_NAMED. */
 	uint32_t named_sources;
-	size_t budget;    /* eager payload that one peer may have here unconsumed */
+	size_t budget; /* eager payload that one peer may have here unconsumed */
+	/* A peer that has never spoken is given up when nobody was at its address for so many ms;
+	 * 0: never. */
+	unsigned patience;
 	const void *name; /* own address bytes, sent to peers (QV_WIRE_MAX_NAME at most) */
 	size_t namelen;
 };
@@ -187,6 +190,7 @@ void qv_proto_shutdown(struct qv_proto *p);
  * on with progress until all of them have answered or closed too. */
 void qv_proto_say_leaving(struct qv_proto *p);
 bool qv_proto_may_leave(const struct qv_proto *p);
+bool qv_proto_peer_must_answer(const struct qv_peer *peer); /* it has not done so yet */
 /* Before the transport goes: no memory stays exposed, requests not complete never will be. */
 void qv_proto_abandon(struct qv_proto *p);
 

@@ -41,7 +41,7 @@ void qv_proto_shutdown(struct qv_proto *p)
 }
 
 /* Who answers by another way than it is spoken to waits for us, too. */
-static bool must_answer(const struct qv_peer *peer)
+bool qv_proto_peer_must_answer(const struct qv_peer *peer)
 {
 	return (peer->x->drops || peer->crossed) && !peer->failed && peer->hello_sent &&
 	       !peer->leaving;
@@ -56,7 +56,7 @@ void qv_proto_say_leaving(struct qv_proto *p)
 	for (uint32_t i = 0; i < p->npeers; i++) {
 		struct qv_peer *peer = p->peers[i];
 
-		if (must_answer(peer) &&
+		if (qv_proto_peer_must_answer(peer) &&
 		    !qv_tx_control(peer, QV_PKT_PING, QV_PING_LEAVING, NULL, 0))
 			peer->asked = true;
 	}
@@ -67,7 +67,7 @@ bool qv_proto_may_leave(const struct qv_proto *p)
 	for (uint32_t i = 0; i < p->npeers; i++) {
 		const struct qv_peer *peer = p->peers[i];
 
-		if (must_answer(peer))
+		if (qv_proto_peer_must_answer(peer))
 			return false;
 	}
 	return true;

@@ -51,6 +51,7 @@ int qv_proto_create(const struct qv_proto_settings *set, const struct qv_proto_o
 	p->ops = ops;
 	p->owner = owner;
 	p->budget = set->budget;
+	p->patience = set->patience;
 	do
 		p->uid = qv_proc_random();
 	while (p->uid == 0);

@@ -162,6 +162,8 @@ struct qv_peer {
 	unsigned owed;             /* sends and receives that need the peer to go on */
 	unsigned flying;           /* packets to it and reads of it that the transport holds */
 	uint64_t pinged;           /* time of the last PING, ms */
+	uint64_t look_at;          /* before its HELLO: when to look whether it is there, ms */
+	uint64_t absent_since;     /* it was not, since then; 0: it was */
 	struct qv_proc proc;
 	struct qv_in *open_in;       /* EAGER message whose DATA packets are to come: matched ... */
 	struct qv_unexp *open_unexp; /* ... or not */
@@ -176,6 +178,7 @@ struct qv_proto {
 	const struct qv_proto_owner_ops *ops;
 	void *owner;
 	size_t budget;
+	unsigned patience; /* ms, 0: no end */
 	uint64_t uid;
 	struct qv_pool txs, rxs, ins, unexps, flights;
 	struct qv_handles tx_handles; /* sends that wait for FIN or CTS */
@@ -206,6 +209,8 @@ int qv_peer_on_hello(struct qv_proto *p, struct qv_xport *x, const struct qv_wir
 /* QV_ENOMEM: not said, to be tried again before the next packet. */
 int qv_peer_say_hello(struct qv_peer *peer);
 void qv_refuse(struct qv_proto *p, const char *why);
+/* A peer that was given up before it ever spoke is tried once more. */
+void qv_peer_revive(struct qv_peer *peer);
 
 /* qv_proto_loss.c */
 /* Give up everything that needs this peer to go on, now; other peers' is not touched. */

@@ -12,6 +12,8 @@
 
 #define PING_MS      1000u
 #define SILENCE_MS   100u  /* nothing came for so long: nothing more will come */
+#define GREET_MS     500u  /* a peer has so long to answer before it is looked for */
+#define LOOK_MS      250u  /* and then so often */
 #define LAST_CALL_MS 1000u /* with other peers' packets coming all the time we wait no longer */
 
 /* Sends in the queue, in the transport, waiting for FIN or CTS. */
@@ -102,12 +104,42 @@ static void look_after_doomed(struct qv_peer *peer, uint64_t now_ms)
 		qv_peer_fail(peer, peer->doom);
 }
 
+/* Who has never spoken may have died before, which no process number tells us; or may not be there
+ * yet, and is waited for a while. */
+static void look_for_stranger(struct qv_peer *peer, uint64_t now_ms)
+{
+	struct qv_proto *p = peer->p;
+	enum qv_presence presence;
+
+	if (!peer->x->ops->presence)
+		return;
+	if (!peer->look_at)
+		peer->look_at = now_ms + GREET_MS;
+	if (now_ms < peer->look_at)
+		return;
+	presence = peer->x->ops->presence(peer->x, peer->addr);
+	if (presence == QV_UNSURE)
+		return;
+	peer->look_at = now_ms + LOOK_MS;
+	if (presence == QV_PRESENT)
+		peer->absent_since = 0;
+	else if (!peer->absent_since)
+		peer->absent_since = now_ms;
+	if (presence == QV_GONE ||
+	    (presence == QV_ABSENT && p->patience && now_ms - peer->absent_since >= p->patience))
+		qv_peer_fail(peer, "nobody is at its address"); /* who has nothing more to say */
+}
+
 /* On this host: look whether the process lives. Elsewhere: send something, the transport's error
  * tells. */
 static void look_after_debtor(struct qv_peer *peer, uint64_t now_ms)
 {
 	const struct qv_proc *self = &peer->p->self;
 
+	if (!peer->uid)
+		look_for_stranger(peer, now_ms);
+	if (peer->failed)
+		return;
 	if (peer->uid && !qv_proc_alive(self, &peer->proc)) {
 		qv_peer_doom(peer, "its process has died");
 	} else if (!peer->head && (!peer->proc.host || peer->proc.host != self->host) &&

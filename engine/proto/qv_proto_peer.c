@@ -219,11 +219,17 @@ int qv_peer_say_hello(struct qv_peer *peer)
 static void revive(struct qv_peer *peer, bool another)
 {
 	peer->failed = false;
+	peer->look_at = peer->absent_since = 0;
 	peer->hello_sent = peer->leaving = peer->greeting = false;
 	peer->life++;
 	peer->eager_out = 0;
 	if (another)
 		peer->id = (peer->id & QV_ID_INDEX) | ((peer->id + 0x02000000u) & 0xfe000000u);
+}
+
+void qv_peer_revive(struct qv_peer *peer)
+{
+	revive(peer, false);
 }
 
 /* Who says it: QV_OK with *peer NULL: nobody that we may know. */

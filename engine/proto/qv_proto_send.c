@@ -161,6 +161,8 @@ int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_a
 		if (rc != QV_EAGAIN)
 			return rc;
 	}
+	if (to->failed && to->absent_since && !to->uid)
+		qv_peer_revive(to); /* it may have come since */
 	if (to->failed || to->doom)
 		return QV_EPEER;
 	if (args->flags & QV_REQ_INJECT && len > QV_PROTO_INJECT)

@@ -32,7 +32,16 @@ struct qv_region {
 
 struct qv_xport;
 
-/* All calls return QV_OK, QV_EAGAIN (call again after progress; nothing happened), or a status. */
+/* Whether anybody is at an address. */
+enum qv_presence {
+	QV_PRESENT, /* yes, or this transport cannot tell */
+	QV_UNSURE,  /* not known yet: ask again soon */
+	QV_ABSENT,  /* no: what is sent there now cannot arrive */
+	QV_GONE,    /* and nobody will ever be there */
+};
+
+/* All calls but presence return QV_OK, QV_EAGAIN (call again after progress; nothing happened), or
+ * a status. */
 struct qv_xport_ops {
 	/* Send a packet of at most inject_max bytes; the memory may be reused on return. That
 	 * nobody is there to receive it is not told. */
@@ -54,6 +63,8 @@ struct qv_xport_ops {
 	/* Let peers read this memory; conceal ends it. */
 	int (*expose)(struct qv_xport *x, void *buf, size_t len, struct qv_region *region);
 	void (*conceal)(struct qv_xport *x, struct qv_region *region);
+	/* Optional: for addresses from which nothing has ever come. Must not wait. */
+	enum qv_presence (*presence)(struct qv_xport *x, uint64_t addr);
 };
 
 struct qv_xport {

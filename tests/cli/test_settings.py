@@ -12,8 +12,9 @@ import subprocess
 import sys
 import tempfile
 
-KNOWN = ["CORE", "MODE", "MATCH", "PROFILE", "HINTS", "ISA", "EAGER", "MEMORY", "STATS", "NODE",
-         "QUIET", "COLL", "OFFLOAD", "OFFLOAD_MIN_BATCH", "OFFLOAD_MIN_BYTES", "OFFLOAD_DEVICE",
+KNOWN = ["CORE", "MODE", "MATCH", "PROFILE", "HINTS", "ISA", "EAGER", "MEMORY", "PATIENCE", "LINGER",
+         "STATS", "NODE", "QUIET", "COLL", "OFFLOAD", "OFFLOAD_MIN_BATCH", "OFFLOAD_MIN_BYTES",
+         "OFFLOAD_DEVICE",
          "XCLBIN", "XRT_LIB"]
 RXM = "tcp;ofi_rxm;ofi_quiver"
 
@@ -67,6 +68,10 @@ def test_values():
     for value in ("many", "-1", "12q", "1kk", "99999999999G"):
         refused("FI_QUIVER_EAGER", value, "number of bytes")
     refused("FI_QUIVER_MEMORY", "0x10", "number of bytes")
+    for value in ("-1", "2s", "86401", " 3"):
+        refused("FI_QUIVER_PATIENCE", value, "number of seconds")
+        refused("FI_QUIVER_LINGER", value, "number of seconds")
+    accepted("quiver", FI_QUIVER_PATIENCE="0", FI_QUIVER_LINGER="86400")
     refused("FI_QUIVER_STATS", "perhaps", "yes", "no", "profile:FILE")
     assertions = ["mpi_assert_" + s for s in ("no_any_tag", "no_any_source", "exact_length",
                                               "allow_overtaking")]

@@ -49,6 +49,7 @@ static void env_values(void)
 	case 1: refused("FI_QUIVER_MATCH", "nosuch", "nosuch"); break;
 	case 2: refused("FI_QUIVER_EAGER", "many", "many"); break;
 	case 3: refused("FI_QUIVER_COLL", "reduce=rings", "segmented"); break;
+	case 4: refused("FI_QUIVER_PATIENCE", "2s", "seconds"); break;
 	default: refused("FI_QUIVER_MEMORY", "-3", "-3"); break;
 	}
 }
@@ -164,7 +165,7 @@ static void env_eager(void)
 
 const struct ft_case ft_cases_env[] = {
 	{"env_core", 5, 20, env_core},
-	{"env_values", 5, 20, env_values},
+	{"env_values", 6, 20, env_values},
 	{"env_mode", 5, 20, env_mode},
 	{"env_quiet", 1, 20, env_quiet},
 	{"env_not_named", 1, 20, env_not_named},

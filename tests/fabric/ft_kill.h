@@ -17,6 +17,8 @@ void ft_acquaint(struct ft_ep *ep);
 /* Play until op has ended; if the victim is dead, within five seconds of the later of its death and
  * since. Returns the error, 0 if it came to a good end. */
 int ft_outlive(struct ft_ep *ep, struct ft_op *op, double since);
+/* Send to the victim, until the call is taken; false: it is known to be dead. */
+bool ft_send_one(struct ft_ep *ep, char *buf, size_t len, uint64_t tag, struct ft_op *op);
 /* Until the victim has died. */
 void ft_mourn(struct ft_ep *ep);
 /* What is sent to the dead afterwards must end as well; the others live on. */

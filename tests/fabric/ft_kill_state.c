@@ -7,8 +7,7 @@
 
 enum { COUNT = 2000, LEN = 3000 };
 
-/* Until the call is taken; false: the victim is known to be dead. */
-static bool send_one(struct ft_ep *ep, char *buf, size_t len, uint64_t tag, struct ft_op *op)
+bool ft_send_one(struct ft_ep *ep, char *buf, size_t len, uint64_t tag, struct ft_op *op)
 {
 	ssize_t ret;
 
@@ -64,7 +63,7 @@ static void kill_eager(void)
 	} else {
 		for (size_t i = 0; i < COUNT; i++)
 			ft_trecv(&ep, VICTIM, 6, 0, in, LEN, &rx[i]);
-		while (sent < COUNT && send_one(&ep, buf, LEN, 5, &tx[sent]))
+		while (sent < COUNT && ft_send_one(&ep, buf, LEN, 5, &tx[sent]))
 			sent++;
 		ft_mourn(&ep);
 		failed(&ep, tx, sent);
@@ -103,7 +102,7 @@ static void kill_credit(void)
 		ft_bystander(&ep);
 	} else {
 		for (size_t i = 0; i < COUNT; i++)
-			CHECK(send_one(&ep, buf, LEN, i, &tx[i]));
+			CHECK(ft_send_one(&ep, buf, LEN, i, &tx[i]));
 		ft_wait(&tx[0]);
 		ft.sh->word[READY] = 1;
 		errors = failed(&ep, tx, COUNT);
@@ -133,7 +132,7 @@ static void kill_closing(void)
 		ft_bystander(&ep);
 	} else {
 		for (size_t i = 0; i < 64; i++)
-			CHECK(send_one(&ep, buf, i % 2 ? LEN : len, i, &tx[i]));
+			CHECK(ft_send_one(&ep, buf, i % 2 ? LEN : len, i, &tx[i]));
 		ft.sh->word[READY] = 1;
 		while (!ft.sh->word[DEATH])
 			ft_msleep(1);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qv_fi_presence.c - is anybody at an address from which nothing has ever come? The cores do not
+ * tell: they answer FI_EAGAIN until somebody is there. An address of shm names the process that
+ * made it; whether somebody listens at one of TCP is asked of the other host's kernel.
+ */
+#include "qv_fi_presence.h"
+
+#include "base/qv_proc.h"
+#include "qv_fi_av.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- shared memory --------------------------------------------------------------------------- */
+static const char scheme[] = "fi_shm://";
+
+/* The file of this endpoint, as shm_open(3) makes it; NULL: another form of name. */
+static const char *shm_path(const char *name, char *path, size_t size)
+{
+	if (strncmp(name, scheme, sizeof scheme - 1))
+		return NULL;
+	name += sizeof scheme - 1;
+	if (strchr(name, '/') || snprintf(path, size, "/dev/shm/%s", name) >= (int)size)
+		return NULL;
+	return path;
+}
+
+static int open_file(const char *name)
+{
+	char path[QV_FI_ADDR_MAX];
+
+	return shm_path(name, path, sizeof path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+}
+
+/* A lock of the open file ends with the process, whatever its number is to others. */
+int qv_fi_shm_mark(const char *name)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+	int fd = open_file(name);
+
+	if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &lock)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static bool is_marked(const char *name)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	int fd = open_file(name);
+	bool marked;
+
+	if (fd < 0)
+		return errno != ENOENT;
+	marked = fcntl(fd, F_OFD_GETLK, &lock) || lock.l_type != F_UNLCK;
+	close(fd);
+	return marked;
+}
+
+bool qv_fi_shm_alive(const char *name)
+{
+	char *end;
+	unsigned long pid;
+
+	if (strncmp(name, scheme, sizeof scheme - 1))
+		return true;
+	name += sizeof scheme - 1;
+	pid = strtoul(name, &end, 10);
+	if (end == name || *end != ':' || !pid || pid > INT32_MAX)
+		return true; /* a name that somebody has chosen */
+	return qv_proc_number_alive((uint32_t)pid) || is_marked(name - (sizeof scheme - 1));
+}
+
+/* ---- the way of a rail ----------------------------------------------------------------------- */
+static bool is_shm(const struct qv_fi_rail *rail)
+{
+	return !strcmp(qv_fi_rail_name(rail), "shm");
+}
+
+/* tcp, net, and rxm over them. */
+static bool is_tcp(const char *core)
+{
+	size_t len = strcspn(core, ";");
+
+	return len == 3 && (!strncmp(core, "tcp", 3) || !strncmp(core, "net", 3)) &&
+	       (!core[len] || !strcmp(core + len, ";ofi_rxm"));
+}
+
+void qv_fi_presence_begin(struct qv_fi_rail *rail)
+{
+	char name[QV_FI_ADDR_MAX];
+	size_t len = sizeof name - 1;
+
+	/* Where two cores serve, processes that share shm share their numbers. */
+	if (!is_shm(rail) || rail->ep->dom->pair || fi_getname(&rail->core->fid, name, &len))
+		return;
+	name[len] = 0;
+	rail->mark_fd = qv_fi_shm_mark(name);
+}
+
+void qv_fi_presence_end(struct qv_fi_rail *rail)
+{
+	if (rail->mark_fd >= 0)
+		close(rail->mark_fd);
+	qv_fi_tcp_close(rail->tcp);
+}
+
+/* The peer's address as the core has it; false: it has none, or none that tells something. */
+static bool name_of(struct qv_fi_rail *rail, uint64_t addr, char *name, size_t *len)
+{
+	size_t room = *len;
+
+	return (is_shm(rail) || is_tcp(qv_fi_rail_name(rail))) &&
+	       !fi_av_lookup(rail->ep->av->core[rail->which], addr, name, len) && *len <= room;
+}
+
+static struct qv_fi_tcp *tcp_of(struct qv_fi_rail *rail)
+{
+	if (!rail->tcp)
+		rail->tcp = qv_fi_tcp_open();
+	return rail->tcp;
+}
+
+enum qv_presence qv_fi_presence(struct qv_xport *x, uint64_t addr)
+{
+	struct qv_fi_rail *rail = container_of(x, struct qv_fi_rail, xport);
+	char name[QV_FI_ADDR_MAX + 1] = "";
+	size_t len = sizeof name - 1;
+
+	if (!name_of(rail, addr, name, &len))
+		return QV_PRESENT;
+	if (is_shm(rail))
+		return qv_fi_shm_alive(name) ? QV_PRESENT : QV_GONE;
+	return tcp_of(rail) ? qv_fi_tcp_listens(rail->tcp, name, len) : QV_PRESENT;
+}
+
+bool qv_fi_unacked(struct qv_xport *x, uint64_t addr)
+{
+	struct qv_fi_rail *rail = container_of(x, struct qv_fi_rail, xport);
+	char name[QV_FI_ADDR_MAX];
+	size_t len = sizeof name;
+
+	return !is_shm(rail) && name_of(rail, addr, name, &len) && tcp_of(rail) &&
+	       qv_fi_tcp_unacked(rail->tcp, name, len);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_fi_presence.h - is anybody at an address from which nothing has ever come? */
+#ifndef QV_FI_PRESENCE_H
+#define QV_FI_PRESENCE_H
+
+#include "qv_fi_data.h"
+
+/* An address of shm as text, and whether the process that made it lives; true in doubt. */
+bool qv_fi_shm_alive(const char *name);
+/* Mark our own endpoint's file for that, where processes of other name spaces may look at it, which
+ * know us by another number. -1: it cannot be marked; else to be closed with the endpoint. */
+int qv_fi_shm_mark(const char *name);
+
+/* The kernel's word on TCP; NULL: no memory. addr: struct sockaddr_in or sockaddr_in6. */
+struct qv_fi_tcp *qv_fi_tcp_open(void);
+void qv_fi_tcp_close(struct qv_fi_tcp *l);
+/* Does anybody listen there? Does not wait: QV_UNSURE, ask again. */
+enum qv_presence qv_fi_tcp_listens(struct qv_fi_tcp *l, const void *addr, size_t len);
+/* Has that host not confirmed yet all that this process has sent it? */
+bool qv_fi_tcp_unacked(struct qv_fi_tcp *l, const void *addr, size_t len);
+
+#endif /* QV_FI_PRESENCE_H */
