@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Sources of the reduction schedules, relative to engine/.
-set(qv_schedule_sources schedule/qv_schedule.c schedule/qv_schedule_names.c schedule/qv_schedule_tree.c
+set(qv_schedule_sources schedule/qv_schedule.c schedule/qv_schedule_add.c schedule/qv_schedule_names.c schedule/qv_schedule_tree.c
 	schedule/qv_schedule_move.c schedule/qv_hops.c schedule/qv_schedule_forward.c schedule/qv_schedule_shift.c schedule/qv_route.c
 	schedule/qv_schedule_check_barrier.c schedule/qv_schedule_check_order.c
 	schedule/qv_schedule_line.c schedule/qv_schedule_exchange.c schedule/qv_schedule_group.c
