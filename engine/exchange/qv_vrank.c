@@ -96,7 +96,7 @@ static int pass(struct qv_vranks *v, const struct qv_vrank *vr, const struct qv_
 	return emit_item(v, vr->where, QV_VRANK_LAST, item);
 }
 
-static int reach(struct qv_vranks *v, const struct qv_vrank_item *item)
+int qv_vrank_reach(struct qv_vranks *v, const struct qv_vrank_item *item)
 {
 	struct qv_vrank *vr = qv_vrank_find(v, item->to);
 
@@ -123,7 +123,7 @@ int qv_vrank_release(struct qv_vranks *v, struct qv_vrank *vr)
 static int route(struct qv_vranks *v, const struct qv_vrank_item *item)
 {
 	if (v->homes[item->to] == v->rank)
-		return reach(v, item);
+		return qv_vrank_reach(v, item);
 	return emit_item(v, v->homes[item->to], QV_VRANK_HOME, item);
 }
 
@@ -144,7 +144,7 @@ static int take_item(struct qv_vranks *v, struct qv_vrank_in *in)
 			return QV_EPROTO;
 		v->stats.forwarded++;
 		return route(v, &item);
-	case QV_VRANK_HOME: return v->homes[to] == v->rank ? reach(v, &item) : QV_EPROTO;
+	case QV_VRANK_HOME: return v->homes[to] == v->rank ? qv_vrank_reach(v, &item) : QV_EPROTO;
 	default:
 		vr = qv_vrank_find(v, item.to);
 		return vr && vr->here && v->homes[to] == in->rank ? give(v, &item) : QV_EPROTO;
@@ -166,18 +166,21 @@ const char *qv_vrank_rest(const struct qv_vrank_in *in, size_t *bytes)
 
 int qv_vrank_take(struct qv_vranks *v, struct qv_vrank_in *in)
 {
-	static int (*const takes[QV_VRANK_KINDS])(struct qv_vranks *,
-						  struct qv_vrank_in *) = {take_item,
-									   take_item,
-									   take_item,
-									   qv_vrank_take_leave,
-									   qv_vrank_take_closed,
-									   qv_vrank_take_state,
-									   qv_vrank_take_report,
-									   qv_vrank_take_ask,
-									   qv_vrank_take_quiet,
-									   qv_vrank_take_away,
-									   qv_vrank_take_homes};
+	static int (*const takes[])(struct qv_vranks *, struct qv_vrank_in *) = {
+		[QV_VRANK_SOURCE] = take_item,
+		[QV_VRANK_HOME] = take_item,
+		[QV_VRANK_LAST] = take_item,
+		[QV_VRANK_SPREAD] = qv_vrank_take_spread,
+		[QV_VRANK_MANY] = qv_vrank_take_many,
+		[QV_VRANK_LEAVE] = qv_vrank_take_leave,
+		[QV_VRANK_CLOSED] = qv_vrank_take_closed,
+		[QV_VRANK_STATE] = qv_vrank_take_state,
+		[QV_VRANK_REPORT] = qv_vrank_take_report,
+		[QV_VRANK_ASK] = qv_vrank_take_ask,
+		[QV_VRANK_QUIET] = qv_vrank_take_quiet,
+		[QV_VRANK_AWAY] = qv_vrank_take_away,
+		[QV_VRANK_HOMES] = qv_vrank_take_homes,
+	};
 
 	v->came += in->envelope.kind <= QV_VRANK_STATE;
 	return takes[in->envelope.kind](v, in);
@@ -235,6 +238,26 @@ int qv_vranks_deliver(struct qv_vranks *v, uint32_t from, const void *buf, size_
 
 /* ---- what the user asks ------------------------------------------------------------------------
  */
+int qv_vrank_begin_insert(struct qv_vranks *v, const struct qv_vrank_item *item, uint64_t now)
+{
+	if (!qv_vranks_here(v, item->from) || (item->bytes && !item->data))
+		return QV_EINVAL;
+	if (item->bytes > qv_vranks_longest(v))
+		return QV_EMSGSIZE;
+	if (v->failed || v->fence.on)
+		return v->failed ? v->failed : QV_EAGAIN;
+	v->now = now;
+	v->depth++;
+	return QV_OK;
+}
+
+int qv_vrank_end_insert(struct qv_vranks *v, uint64_t items, int rc)
+{
+	if (!rc)
+		v->stats.inserted += items;
+	return end_of(v, rc);
+}
+
 static int is_local(struct qv_vranks *v, const struct qv_vrank_item *item)
 {
 	const struct qv_vrank *vr = qv_vrank_find(v, item->to);
@@ -244,26 +267,16 @@ static int is_local(struct qv_vranks *v, const struct qv_vrank_item *item)
 
 int qv_vranks_insert(struct qv_vranks *v, const struct qv_vrank_item *item, uint64_t now)
 {
-	int rc;
+	int rc = item->to < v->spec.vranks ? qv_vrank_begin_insert(v, item, now) : QV_EINVAL;
 
-	if (item->to >= v->spec.vranks || !qv_vranks_here(v, item->from) ||
-	    (item->bytes && !item->data))
-		return QV_EINVAL;
-	if (item->bytes > qv_vranks_longest(v))
-		return QV_EMSGSIZE;
-	rc = v->failed ? v->failed : qv_stream_room(v->stream);
-	if (rc == QV_EAGAIN && is_local(v, item))
-		rc = QV_OK;
-	if (rc || v->fence.on)
-		return rc ? rc : QV_EAGAIN;
-	v->now = now;
-	v->depth++;
-	if (v->homes[item->from] == v->rank)
+	if (rc)
+		return rc;
+	rc = is_local(v, item) ? QV_OK : qv_stream_room(v->stream);
+	if (!rc && v->homes[item->from] == v->rank)
 		rc = route(v, item);
-	else
+	else if (!rc)
 		rc = emit_item(v, v->homes[item->from], QV_VRANK_SOURCE, item);
-	v->stats.inserted += !rc;
-	return end_of(v, rc);
+	return qv_vrank_end_insert(v, 1, rc);
 }
 
 int qv_vranks_move(struct qv_vranks *v, uint32_t vrank, uint32_t to, uint64_t now)

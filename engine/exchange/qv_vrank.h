@@ -12,6 +12,8 @@ enum qv_vrank_kind {
 	QV_VRANK_SOURCE, /* to, from: an item, to its sender's home */
 	QV_VRANK_HOME,   /* to, from: an item, to its receiver's home */
 	QV_VRANK_LAST,   /* to, from: an item, to where its receiver is */
+	QV_VRANK_SPREAD, /* from, n, n of to: an item for many, to its sender's home */
+	QV_VRANK_MANY,   /* the same to the home of all of them */
 	QV_VRANK_LEAVE,  /* vrank, target: one that is away asks its home to move */
 	QV_VRANK_CLOSED, /* vrank: its home sends it nothing more there */
 	QV_VRANK_STATE,  /* vrank, target, total, offset: a piece of what it takes along */
@@ -122,6 +124,12 @@ int qv_vrank_release(struct qv_vranks *v, struct qv_vrank *vr);
 void qv_vrank_come(void *port, uint32_t from, const void *envelope, size_t n, const void *data,
 		   size_t bytes);
 
+/* At the home of the receiver. */
+int qv_vrank_reach(struct qv_vranks *v, const struct qv_vrank_item *item);
+/* Whether an item may be inserted; then what does that goes between these two. */
+int qv_vrank_begin_insert(struct qv_vranks *v, const struct qv_vrank_item *item, uint64_t now);
+int qv_vrank_end_insert(struct qv_vranks *v, uint64_t items, int rc);
+
 /* A message on its way through the functions that take it: numbers are read from its beginning. */
 struct qv_vrank_in {
 	uint32_t rank; /* that sent it */
@@ -136,6 +144,11 @@ int qv_vrank_number(struct qv_vrank_in *in, uint64_t end, uint64_t *value);
 const char *qv_vrank_rest(const struct qv_vrank_in *in, size_t *bytes);
 /* Do what a message says. QV_EPROTO: it makes no sense here; else what ends all. */
 int qv_vrank_take(struct qv_vranks *v, struct qv_vrank_in *in);
+
+/* ---- qv_vrank_many.c ---------------------------------------------------------------------------
+ */
+int qv_vrank_take_spread(struct qv_vranks *v, struct qv_vrank_in *in);
+int qv_vrank_take_many(struct qv_vranks *v, struct qv_vrank_in *in);
 
 /* ---- qv_vrank_move.c ---------------------------------------------------------------------------
  */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define ITEM_HEAD 10 /* at most: two vranks */
+#define ITEM_HEAD 32 /* at most: two vranks, or those of a multicast to one */
 
 static int is_right(const struct qv_vranks_spec *s, const struct qv_vranks_calls *calls)
 {

@@ -5,4 +5,4 @@ set(qv_exchange_sources exchange/qv_exchange.c exchange/qv_exchange_way.c exchan
 	exchange/qv_friends.c exchange/qv_matching.c exchange/qv_choose_way.c exchange/qv_choose_neighbor.c
 	exchange/qv_stream.c exchange/qv_stream_bucket.c
 	exchange/qv_stream_queue.c exchange/qv_vrank.c exchange/qv_vrank_open.c exchange/qv_vrank_table.c
-	exchange/qv_vrank_move.c exchange/qv_vrank_fence.c)
+	exchange/qv_vrank_many.c exchange/qv_vrank_move.c exchange/qv_vrank_fence.c)

@@ -97,6 +97,16 @@ QV_API int qv_vranks_insert(struct qv_vranks *vranks, const struct qv_vrank_item
 			    uint64_t now);
 
 /*
+ * Send an item to a section, many vranks at once: it travels once to each rank that is the home of
+ * some of them. In order with what is inserted.
+ *   item   item->to is not looked at
+ *   to, n  which vranks, 1 or more; one that is there twice gets it twice
+ * As qv_vranks_insert; where memory ends after some have got it, all is ended.
+ */
+QV_API int qv_vranks_multicast(struct qv_vranks *vranks, const struct qv_vrank_item *item,
+			       const uint32_t *to, size_t n, uint64_t now);
+
+/*
  * Let a vrank that is here move to another rank. It leaves (calls.leave) at once, or within
  * calls.item behind that; if this is not its home, when its home has been asked: until then it
  * stays and gets items as before. QV_EAGAIN: it is about to leave, or a fence is on; QV_EINVAL: it
@@ -132,7 +142,7 @@ QV_API void qv_vranks_done(struct qv_vranks *vranks, uint32_t id, int status);
 QV_API int qv_vranks_fence(struct qv_vranks *vranks, uint64_t now);
 
 struct qv_vranks_stats {
-	uint64_t inserted, delivered; /* items of vranks, here */
+	uint64_t inserted, delivered; /* items of vranks, here; of a multicast each */
 	uint64_t forwarded;           /* sent on from here, since one of their vranks has moved */
 	uint64_t moved;               /* vranks that have come */
 	uint64_t refused;             /* items of other ranks that made no sense */

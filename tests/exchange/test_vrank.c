@@ -19,6 +19,7 @@
 
 #define RANKS  16
 #define VRANKS 40
+#define MANY   12
 
 /* What a vrank knows: it lives where the vrank is, and nowhere while that is under way. */
 struct being {
@@ -73,20 +74,72 @@ static int talk(struct member *m, uint32_t from, uint32_t to)
 	return rc;
 }
 
-static void come(void *port, const struct qv_vrank_item *item)
+/* To some others at once; whom, and which item it is for each, is said in it. */
+static int talk_to_many(struct member *m, uint32_t from)
 {
-	struct member *m = port;
-	struct being *b = &m->beings[item->to];
+	struct being *b = &m->beings[from];
+	uint32_t to[MANY], data[2 * MANY], n = 0;
+	struct qv_vrank_item item = {.from = from, .entry = 3, .data = data};
+	int rc;
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		bool known = false;
+
+		to[n] = draw(group.vranks);
+		for (uint32_t k = 0; k < n; k++)
+			known |= to[k] == to[n];
+		data[2 * n] = to[n];
+		data[2 * n + 1] = b->sent[to[n]];
+		n += !known;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		b->sent[to[i]]++;
+	item.bytes = 8 * n;
+	rc = qv_vranks_multicast(m->v, &item, to, n, now);
+	for (uint32_t i = 0; i < n && rc; i++)
+		b->sent[to[i]]--;
+	assert_true(!rc || rc == QV_EAGAIN);
+	return rc;
+}
+
+static void come_to_many(struct being *b, const struct qv_vrank_item *item)
+{
+	uint32_t data[2];
+
+	for (size_t at = 0; at + sizeof(data) <= item->bytes; at += sizeof(data)) {
+		memcpy(data, (const char *)item->data + at, sizeof(data));
+		if (data[0] != item->to)
+			continue;
+		assert_int_equal(data[1], b->got[item->from]++);
+		return;
+	}
+	fail_msg("vrank %u is not one of them", item->to);
+}
+
+static void come_alone(struct being *b, const struct qv_vrank_item *item)
+{
 	const char *data = item->data;
 	uint32_t number;
 
-	assert_true(b->alive && qv_vranks_here(m->v, item->to));
 	memcpy(&number, data, 4);
 	assert_int_equal(number, b->got[item->from]++);
 	assert_int_equal(item->bytes, length_of(item->from, item->to, number));
 	assert_int_equal(item->entry, item->from % 3);
 	for (size_t i = 4; i < item->bytes; i++)
 		assert_int_equal((uint8_t)data[i], (uint8_t)(item->from + item->to));
+}
+
+static void come(void *port, const struct qv_vrank_item *item)
+{
+	struct member *m = port;
+	struct being *b = &m->beings[item->to];
+	assert_true(b->alive && qv_vranks_here(m->v, item->to));
+	if (item->entry == 3)
+		come_to_many(b, item);
+	else
+		come_alone(b, item);
+	if (lively && !draw(20))
+		talk_to_many(m, item->to);
 	if (lively && !draw(3))
 		talk(m, item->to, draw(2) ? item->from : draw(group.vranks));
 	if (lively && !draw(9))
@@ -188,7 +241,7 @@ static void turn(void)
 static void say(struct member *m, uint32_t e)
 {
 	for (int tries = 0; tries < 20 && qv_vranks_here(m->v, e); tries++) {
-		if (!talk(m, e, draw(group.vranks)))
+		if (!(draw(5) ? talk(m, e, draw(group.vranks)) : talk_to_many(m, e)))
 			return;
 		turn();
 	}
@@ -363,10 +416,38 @@ static void packed(void **state)
 	close_group();
 }
 
+/* A multicast travels once to each rank, however many are there. */
+static void many(void **state)
+{
+	const struct qv_vranks_spec spec = {.stream = {.way = QV_WAY_DIRECT, .ranks = 4},
+					    .vranks = VRANKS};
+	uint32_t to[VRANKS + 1];
+	const struct qv_vrank_item item = {.from = 3, .data = to, .bytes = 4};
+	struct qv_vranks_stats stats;
+
+	open_group(&spec);
+	for (uint32_t i = 0; i < VRANKS; i++)
+		to[i] = (i * 7 + 5) % VRANKS;
+	to[VRANKS] = VRANKS;
+	assert_int_equal(qv_vranks_multicast(members[0].v, &item, to, 0, now), QV_EINVAL);
+	assert_int_equal(qv_vranks_multicast(members[0].v, &item, to, VRANKS + 1, now), QV_EINVAL);
+	assert_int_equal(qv_vranks_multicast(members[1].v, &item, to, VRANKS, now), QV_EINVAL);
+	assert_int_equal(talk_to_many(&members[0], 1), QV_OK);
+	qv_vranks_flush(members[0].v);
+	qv_vranks_stats(members[0].v, &stats);
+	assert_in_range(stats.stream.inserted, 2, 3);
+	assert_in_range(stats.stream.envelopes, 2, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		talk_to_many(&members[0], i);
+	fence(false);
+	check();
+	close_group();
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(random_lives),
-					   cmocka_unit_test(packed)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(random_lives), cmocka_unit_test(packed),
+					   cmocka_unit_test(many)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
