@@ -112,13 +112,33 @@ void qv_fi_presence_end(struct qv_fi_rail *rail)
 	qv_fi_tcp_close(rail->tcp);
 }
 
-/* The peer's address as the core has it; false: it has none, or none that tells something. */
+/* The peer's address in the core, with a zero behind it: not asked of the core, for shm of
+ * libfabric 2.1 does not tell it. False: an address that says nothing. */
 static bool name_of(struct qv_fi_rail *rail, uint64_t addr, char *name, size_t *len)
 {
-	size_t room = *len;
+	const struct qv_fi_way way = {.addr = addr, .core = rail->which};
+	const struct qv_fi_av_node *node;
+	struct qv_fi_pair pair;
+	const char *from;
 
-	return (is_shm(rail) || is_tcp(qv_fi_rail_name(rail))) &&
-	       !fi_av_lookup(rail->ep->av->core[rail->which], addr, name, len) && *len <= room;
+	if (!is_shm(rail) && !is_tcp(qv_fi_rail_name(rail)))
+		return false;
+	node = qv_fi_index_by_way(rail->ep->av->index, way);
+	if (!node)
+		return false;
+	from = node->name;
+	*len = node->namelen;
+	if (rail->ep->dom->pair) {
+		if (!qv_fi_pair_parse(node->name, node->namelen, &pair))
+			return false;
+		from = is_shm(rail) ? pair.local : pair.main;
+		*len = is_shm(rail) ? strlen(pair.local) : pair.main_len;
+	}
+	if (*len >= QV_FI_ADDR_MAX)
+		return false;
+	memcpy(name, from, *len);
+	name[*len] = 0;
+	return true;
 }
 
 static struct qv_fi_tcp *tcp_of(struct qv_fi_rail *rail)
@@ -131,8 +151,8 @@ static struct qv_fi_tcp *tcp_of(struct qv_fi_rail *rail)
 enum qv_presence qv_fi_presence(struct qv_xport *x, uint64_t addr)
 {
 	struct qv_fi_rail *rail = container_of(x, struct qv_fi_rail, xport);
-	char name[QV_FI_ADDR_MAX + 1] = "";
-	size_t len = sizeof name - 1;
+	char name[QV_FI_ADDR_MAX];
+	size_t len;
 
 	if (!name_of(rail, addr, name, &len))
 		return QV_PRESENT;
@@ -145,7 +165,7 @@ bool qv_fi_unacked(struct qv_xport *x, uint64_t addr)
 {
 	struct qv_fi_rail *rail = container_of(x, struct qv_fi_rail, xport);
 	char name[QV_FI_ADDR_MAX];
-	size_t len = sizeof name;
+	size_t len;
 
 	return !is_shm(rail) && name_of(rail, addr, name, &len) && tcp_of(rail) &&
 	       qv_fi_tcp_unacked(rail->tcp, name, len);

@@ -58,8 +58,12 @@ enum qv_way {
 	/* HASH, one index, not strong, no log. Posted: it may have receives of other classes, or
 	 * from any source. Unexpected: the list in order may be there, too */
 	QV_WAY_WIDE,
-	QV_WAY_PAIR, /* HASH, posted: two indexes, none of them wide or strong, no log */
-	QV_WAY_MANY, /* HASH otherwise */
+	/* HASH, posted: several indexes, none of them wide or strong, no log; most receives are in
+	 * the first in_use, which is copied as `only` would be */
+	QV_WAY_MAIN,
+	QV_WAY_PAIR,  /* HASH, posted: two indexes, none of them wide or strong, no log */
+	QV_WAY_HEADS, /* the same, or more of them, and often several have what is in the way */
+	QV_WAY_MANY,  /* HASH otherwise */
 };
 
 struct qv_line {
@@ -70,7 +74,8 @@ struct qv_line {
 	 * of the next entry, head is of no other use.
 	 */
 	uint64_t head, tail;
-	/* QV_WAY_ONLY: the table of `only`, and the bits that its class compares and ignores. */
+	/* QV_WAY_ONLY, _MAIN: the index's table, and the bits that its class compares and ignores.
+	 */
 	uint64_t *slots;
 	uint64_t keep, ignore;
 	uint32_t ring_mask; /* entries of the ring - 1 */
@@ -131,6 +136,9 @@ struct qv_line {
 	struct qv_index *in_use[QV_N_CLASSES]; /* those of `active` */
 	uint32_t n_in_use;
 	uint32_t strayed;
+	/* Arrivals since the last tick for which several indexes had something in the key's bucket;
+	 * whether they have been many. */
+	uint32_t contested, dense;
 	uint32_t apart, apart_next; /* how often classes get their own indexes before the next */
 
 	uint8_t credit[QV_N_CLASSES]; /* posted: how firmly an empty class holds its index */
@@ -210,6 +218,11 @@ QV_APART int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct
 QV_APART int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 QV_APART int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 QV_APART struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src);
+/* The same, way ONLY, and more than one entry in the key's bucket. */
+QV_APART int qv_auto_post_in_bucket(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
+QV_APART struct qv_recv *qv_auto_arrive_in_bucket(struct qv_auto *a, uint64_t tag, uint32_t src);
+QV_APART int qv_auto_deliver_in_bucket(struct qv_auto *a, struct qv_msg *msg,
+				       struct qv_recv **recv);
 /* The same where the short ways end; NULL: a miss, counted. */
 QV_APART struct qv_recv *qv_auto_arrive_other(struct qv_auto *a, uint64_t tag, uint32_t src);
 QV_APART int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg);

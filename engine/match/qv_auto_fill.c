@@ -3,7 +3,8 @@
 #include "match/qv_auto_hash.h"
 
 /* A mixture of classes soon shows. */
-#define SAMPLE 64
+#define LOG_SAMPLE 6
+#define SAMPLE     (1u << LOG_SAMPLE)
 
 /* The classes of the queue that occur most, by the Misra-Gries count: each that more than one in
  * QV_N_CLASSES + 1 receives belongs to is among them. */
@@ -70,51 +71,80 @@ static int choose_classes(struct qv_auto *a, struct qv_line *q)
 		/* Arrivals look anywhere in it: a table left by all receives takes up the cache. */
 		if (qv_index_slots(&q->ix[k]) > 8 * (uint64_t)(t[k].n + QV_TICK))
 			qv_index_free(&q->ix[k], &a->base.mem);
-		if (qv_index_reserve(&q->ix[k], QV_POSTED, &a->base.mem, t[k].n + QV_TICK))
+		if (qv_index_reserve(&q->ix[k], QV_POSTED, &a->base.mem, qv_posted_room(t[k].n)))
 			return QV_ENOMEM;
 	}
 	return QV_OK;
 }
 
-/* As join and join_log, but the queue is not in HASH yet. */
-static int fill_one(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint64_t *e)
+/* As join_log, but the queue is not in HASH yet. */
+static int fill_log(struct qv_line *q, uint64_t *e)
 {
-	if (!ix) {
-		q->active |= QV_LOG_ACTIVE;
-		e[QV_RECV_LINKS + QV_NEXT] = QV_IN_LOG;
-		return qv_vlist_append(&q->log, e);
-	}
-	q->active |= 1u << (ix - q->ix);
-	ix->live++;
-	qv_line_insert(a, q, ix, QV_POSTED, e);
-	return QV_OK;
+	q->active |= QV_LOG_ACTIVE;
+	e[QV_RECV_LINKS + QV_NEXT] = QV_IN_LOG;
+	return qv_vlist_append(&q->log, e);
+}
+
+/* Which index a receive goes to; NULL: its class has none. */
+QV_INLINE struct qv_index *fill_class(struct qv_line *q, struct qv_index *last,
+				      const struct qv_recv *r)
+{
+	if (qv_likely(last && qv_index_is_class(last, r->ignore, r->src)))
+		return last;
+	last = qv_posted_class(q, r->ignore, r->src);
+	return last && last->slots ? last : NULL;
 }
 
 /* The table may be in no near cache: fetch the slots of a batch first. */
 static int fill_batch(struct qv_auto *a, struct qv_line *q, uint32_t first, uint32_t n)
 {
-	struct qv_index *ix[QV_BATCH];
+	struct qv_index *ix[QV_BATCH], *last = NULL;
+	uint64_t *slot[QV_BATCH];
 	int err = QV_OK;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct qv_recv *r = qv_recv_of(qv_line_at(q, first + i));
+		uint64_t *e = qv_line_at(q, first + i);
+		const struct qv_recv *r = qv_recv_of(e);
 
-		qv_line_at(q, first + i)[QV_SEQ] = q->head + first + i;
-		ix[i] = qv_posted_class(q, r->ignore, r->src);
-		if (ix[i] && !ix[i]->slots)
-			ix[i] = NULL;
-		if (ix[i])
-			__builtin_prefetch(qv_index_slot(ix[i], r->tag, r->src), 1);
+		e[QV_SEQ] = q->head + first + i;
+		ix[i] = last = fill_class(q, last, r);
+		if (qv_unlikely(!last))
+			continue;
+		last->live++;
+		slot[i] = qv_index_slot(last, r->tag, r->src);
+		__builtin_prefetch(slot[i], 1);
 	}
-	for (uint32_t i = 0; i < n && !err; i++)
-		err = fill_one(a, q, ix[i], qv_line_at(q, first + i));
+	for (uint32_t i = 0; i < n && !err; i++) {
+		uint64_t *e = qv_line_at(q, first + i);
+
+		if (qv_unlikely(!ix[i]))
+			err = fill_log(q, e);
+		else if (ix[i]->strong || *slot[i]) /* strong: it may have got another table */
+			qv_line_insert(a, q, ix[i], QV_POSTED, e);
+		else
+			qv_index_fill_slot(ix[i], QV_POSTED, slot[i], e);
+	}
 	return err;
 }
 
-/* What all receives compare: the class that takes each of them. */
-static void set_wide_class(const struct qv_line *q, struct qv_index *ix)
+/* Each class into its own index. */
+static int fill_classes(struct qv_auto *a, struct qv_line *q)
 {
 	uint32_t n = qv_line_len(q);
+	int err = QV_OK;
+
+	if (choose_classes(a, q))
+		return QV_ENOMEM;
+	for (uint32_t i = 0; i < n && !err; i += QV_BATCH)
+		err = fill_batch(a, q, i, n - i < QV_BATCH ? n - i : QV_BATCH);
+	for (int c = 0; c < QV_N_CLASSES; c++)
+		q->active |= (uint32_t)(q->ix[c].live != 0) << c;
+	return err;
+}
+
+/* What the n oldest receives all compare: the class that takes each of them. */
+static void set_wide_class(const struct qv_line *q, struct qv_index *ix, uint32_t n)
+{
 	uint64_t ignore = 0;
 	int anysrc = 0;
 
@@ -127,14 +157,16 @@ static void set_wide_class(const struct qv_line *q, struct qv_index *ix)
 	qv_index_set_wide(ix, ignore, anysrc);
 }
 
+/* Whether these two accept different messages. */
+QV_INLINE int is_other(const struct qv_recv *r, const struct qv_recv *s)
+{
+	return ((r->tag ^ s->tag) | (r->ignore ^ s->ignore) | (r->src ^ s->src)) != 0;
+}
+
 /* e, just inserted, follows a receive that accepts other messages. */
 static int is_stranger(const uint64_t *e)
 {
-	const struct qv_recv *r = qv_recv_of(e);
-	const struct qv_recv *before = qv_recv_of(qv_entry(e[QV_RECV_LINKS + QV_PEER]));
-
-	return ((r->tag ^ before->tag) | (r->ignore ^ before->ignore) | (r->src ^ before->src)) !=
-	       0;
+	return is_other(qv_recv_of(e), qv_recv_of(qv_entry(e[QV_RECV_LINKS + QV_PEER])));
 }
 
 /* Into a bucket of ix that is not empty. 0: this should not be. wide: how many strangers may be. */
@@ -178,6 +210,30 @@ QV_INLINE int fill_index(struct qv_auto *a, struct qv_line *q, struct qv_index *
 	return 1;
 }
 
+/*
+ * Whether it is worth a try to have all receives in one wide index: among the oldest of them, few
+ * share a key with others. The trial itself fails only after many insertions.
+ */
+static int may_be_wide(const struct qv_line *q)
+{
+	const struct qv_recv *seen[2 * SAMPLE] = {NULL};
+	uint32_t n = qv_line_len(q), strangers = 0;
+	struct qv_index wide = {.shift = 64 - LOG_SAMPLE - 1};
+
+	n = n < SAMPLE ? n : SAMPLE;
+	set_wide_class(q, &wide, n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct qv_recv *r = qv_recv_of(qv_line_at(q, i)), **at;
+
+		at = &seen[qv_index_weak_place(&wide, r->tag, r->src)];
+		if (*at)
+			strangers += qv_index_same(&wide, QV_POSTED, (*at)->priv, r->tag, r->src) &&
+				     is_other(*at, r);
+		*at = r;
+	}
+	return strangers <= n / 2;
+}
+
 /* All receives into an index of their class. 0: as fill_index. */
 static int fill_only(struct qv_auto *a, struct qv_line *q)
 {
@@ -201,7 +257,7 @@ static int fill_wide(struct qv_auto *a, struct qv_line *q)
 {
 	struct qv_index *ix = &q->ix[0];
 
-	set_wide_class(q, ix);
+	set_wide_class(q, ix, qv_line_len(q));
 	if (!fill_index(a, q, ix, 1))
 		return 0;
 	q->wide = ix;
@@ -214,7 +270,7 @@ static int try_wide(struct qv_auto *a, struct qv_line *q)
 		q->apart--;
 		return 0;
 	}
-	if (fill_wide(a, q))
+	if (may_be_wide(q) && fill_wide(a, q))
 		return 1;
 	qv_posted_keep_apart(q);
 	return 0;
@@ -232,9 +288,7 @@ int qv_posted_fill(struct qv_auto *a, struct qv_line *q)
 		for (int c = 1; c < QV_N_CLASSES; c++)
 			q->ix[c].live = 0;
 	} else {
-		err = choose_classes(a, q);
-		for (uint32_t i = 0; i < n && !err; i += QV_BATCH)
-			err = fill_batch(a, q, i, n - i < QV_BATCH ? n - i : QV_BATCH);
+		err = fill_classes(a, q);
 	}
 	qv_line_set_active(q, q->active);
 	q->log_debt = 0;

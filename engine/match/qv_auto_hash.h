@@ -43,6 +43,14 @@ QV_INLINE int qv_posted_is_astray(const struct qv_line *q)
 {
 	return q->strayed > QV_STRAYED_MANY + 3 * (uint64_t)qv_line_len(q);
 }
+/* For how many receives the table of one of several classes is made. An arrival looks into all of
+ * them: what it has no use for should be in few of the buckets. */
+#define QV_ROOMY_MAX 8192
+QV_INLINE uint32_t qv_posted_room(uint32_t n)
+{
+	return (n <= QV_ROOMY_MAX ? 2 * n : n) + QV_TICK;
+}
+
 /* Take f->e out of its index; the caller counts. */
 void qv_posted_remove(struct qv_line *q, const struct qv_found *f);
 void qv_posted_upkeep(struct qv_auto *a, struct qv_line *q);

@@ -20,6 +20,22 @@ QV_INLINE void qv_line_met(struct qv_auto *a, struct qv_line *q, struct qv_index
 		qv_line_harden(a, q, ix);
 }
 
+/*
+ * Where an entry with this key goes, in a bucket of ix that is not empty: behind the one entry that
+ * is there, if that has another key. NULL if it takes longer; nothing has changed.
+ */
+QV_INLINE uint64_t *qv_line_beside(struct qv_line *q, struct qv_index *ix, enum qv_side side,
+				   const uint64_t *slot, uint64_t tag, uint32_t src)
+{
+	uint64_t *head = qv_entry(*slot), *end = &qv_links(ix, side, head)[QV_BUCKET];
+
+	if (*end != 0 || qv_index_same(ix, side, head, tag, src))
+		return NULL;
+	ix->beside += ix->beside < UINT16_MAX;
+	q->rejected++;
+	return end;
+}
+
 QV_INLINE void qv_line_insert(struct qv_auto *a, struct qv_line *q, struct qv_index *ix,
 			      enum qv_side side, uint64_t *e)
 {

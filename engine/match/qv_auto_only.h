@@ -54,42 +54,4 @@ QV_INLINE int only_same(const struct qv_line *q, enum qv_side side, const uint64
 	return (((qv_key_tag(side, e) ^ tag) & q->keep) | (qv_key_src(side, e) ^ src)) == 0;
 }
 
-/*
- * Where an entry with this key goes, in a bucket that is not empty: behind the one entry that is
- * there, if that has another key. NULL if it takes longer; nothing has changed.
- */
-QV_INLINE uint64_t *only_beside(struct qv_line *q, enum qv_side side, const uint64_t *slot,
-				uint64_t tag, uint32_t src)
-{
-	uint64_t *head = qv_entry(*slot);
-	uint64_t *end = head + (side == QV_POSTED ? QV_RECV_LINKS : QV_MSG_LINKS) + QV_BUCKET;
-
-	if (*end != 0 || only_same(q, side, head, tag, src))
-		return NULL;
-	q->only->beside += q->only->beside < UINT16_MAX;
-	q->rejected++;
-	return end;
-}
-
-/*
- * In the only index: the entry with this key, if it is the first or the second of its bucket, and
- * the word that points to it. NULL: none, or (far) that cannot be said here.
- */
-QV_INLINE uint64_t *only_find(struct qv_line *q, enum qv_side side, uint64_t tag, uint32_t src,
-			      uint64_t **link, int *far)
-{
-	uint64_t *slot = only_slot(q, tag, src), *e = qv_entry(*slot);
-	uint32_t bucket = (side == QV_POSTED ? QV_RECV_LINKS : QV_MSG_LINKS) + QV_BUCKET;
-
-	*link = slot;
-	*far = 0;
-	if (!e || qv_likely(only_same(q, side, e, tag, src)))
-		return e;
-	*link = e + bucket;
-	e = qv_entry(**link);
-	*far = e && !only_same(q, side, e, tag, src);
-	q->rejected++;
-	return *far ? NULL : e;
-}
-
 #endif /* QV_AUTO_ONLY_H */

@@ -57,22 +57,34 @@ enum qv_short {
 	QV_SHORT_HIT,  /* the entry has left the queue */
 	QV_SHORT_LAST, /* the same, and the queue, in HASH, is empty: qv_line_emptied */
 	QV_SHORT_MISS, /* no entry fits */
-	QV_SHORT_FAR,  /* that cannot be said here; the queue is as before */
+	/* In the only index: the key's bucket has more than one entry that is of another key, or
+	 * of its own; nothing has changed */
+	QV_SHORT_BUCKET,
+	QV_SHORT_FAR, /* none of these can be said here; nothing has changed */
 };
+
+/* The first entry of the bucket has another key; there may be more. */
+QV_INLINE enum qv_short other_key(struct qv_line *q, const uint64_t *links)
+{
+	if (links[QV_BUCKET])
+		return QV_SHORT_BUCKET;
+	q->rejected++;
+	return QV_SHORT_MISS;
+}
 
 QV_INLINE enum qv_short arrive_only(struct qv_line *q, uint64_t tag, uint32_t src,
 				    struct qv_recv **recv)
 {
-	uint64_t *link, *e, *links;
-	int far;
+	uint64_t *slot = only_slot(q, tag, src), *e = qv_entry(*slot), *links;
 
-	e = only_find(q, QV_POSTED, tag, src, &link, &far);
 	if (!e)
-		return qv_unlikely(far) ? QV_SHORT_FAR : QV_SHORT_MISS;
+		return QV_SHORT_MISS;
 	links = e + QV_RECV_LINKS;
+	if (qv_unlikely(!only_same(q, QV_POSTED, e, tag, src)))
+		return other_key(q, links);
 	if (qv_unlikely((links[QV_NEXT] | qv_recv_of(e)->flags) != 0))
-		return QV_SHORT_FAR;
-	*link = links[QV_BUCKET];
+		return QV_SHORT_BUCKET;
+	*slot = links[QV_BUCKET];
 	*recv = qv_recv_of(e);
 	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
 }
@@ -111,6 +123,7 @@ QV_INLINE struct qv_recv *qv_auto_arrive_short(struct qv_auto *a, uint64_t tag, 
 	case QV_SHORT_HIT: return r;
 	case QV_SHORT_LAST: return qv_auto_arrive_last(a, r);
 	case QV_SHORT_MISS: return arrive_missed(a);
+	case QV_SHORT_BUCKET: return qv_auto_arrive_in_bucket(a, tag, src);
 	default: return qv_auto_arrive_search(a, tag, src);
 	}
 }
@@ -130,12 +143,8 @@ QV_INLINE int queue_try(struct qv_line *q, struct qv_msg *msg)
 		return 1;
 	}
 	slot = only_slot(q, msg->tag, msg->src);
-	if (qv_unlikely(*slot != 0)) {
-		slot = only_beside(q, QV_UNEXPECTED, slot, msg->tag, msg->src);
-		if (!slot)
-			return 0;
-		q->only->crowded++;
-	}
+	if (qv_unlikely(*slot != 0))
+		return 0;
 	fill_slot(q, slot, msg->priv, msg->priv + QV_MSG_LINKS);
 	return 1;
 }
@@ -153,6 +162,7 @@ QV_INLINE int qv_auto_deliver_short(struct qv_auto *a, struct qv_msg *msg, struc
 	case QV_SHORT_HIT: *recv = r; return QV_OK;
 	case QV_SHORT_LAST: *recv = r; return qv_auto_deliver_last(a);
 	case QV_SHORT_MISS: break;
+	case QV_SHORT_BUCKET: return qv_auto_deliver_in_bucket(a, msg, recv);
 	default: return qv_auto_deliver_search(a, msg, recv);
 	}
 	if (!queue_try(&a->unexpected, msg))
@@ -173,11 +183,8 @@ QV_INLINE int post_append_only(struct qv_auto *a, struct qv_recv *recv, struct q
 	if (qv_unlikely(!only_is_class(q, recv->ignore, recv->src)))
 		return qv_auto_post_classes(a, recv, msg);
 	slot = only_slot(q, recv->tag, recv->src);
-	if (qv_unlikely(*slot != 0)) {
-		slot = only_beside(q, QV_POSTED, slot, recv->tag, recv->src);
-		if (!slot)
-			return qv_auto_post_beside(a, recv, msg);
-	}
+	if (qv_unlikely(*slot != 0))
+		return qv_auto_post_beside(a, recv, msg);
 	*msg = NULL;
 	fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
 	return QV_OK;
@@ -201,18 +208,20 @@ QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg
 QV_INLINE enum qv_short post_only(struct qv_line *q, const struct qv_recv *recv,
 				  struct qv_msg **msg)
 {
-	uint64_t *link, *e, *links;
-	int far;
+	uint64_t *slot, *e, *links;
 
 	if (qv_unlikely(!only_is_class(q, recv->ignore, recv->src)))
 		return QV_SHORT_FAR;
-	e = only_find(q, QV_UNEXPECTED, recv->tag, recv->src, &link, &far);
+	slot = only_slot(q, recv->tag, recv->src);
+	e = qv_entry(*slot);
 	if (!e)
-		return qv_unlikely(far) ? QV_SHORT_FAR : QV_SHORT_MISS;
+		return QV_SHORT_MISS;
 	links = e + QV_MSG_LINKS;
+	if (qv_unlikely(!only_same(q, QV_UNEXPECTED, e, recv->tag, recv->src)))
+		return other_key(q, links);
 	if (qv_unlikely(links[QV_NEXT] != 0))
-		return QV_SHORT_FAR;
-	*link = links[QV_BUCKET];
+		return QV_SHORT_BUCKET;
+	*slot = links[QV_BUCKET];
 	*msg = qv_msg_of(e);
 	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
 }
@@ -242,6 +251,7 @@ QV_INLINE int qv_auto_post_short(struct qv_auto *a, struct qv_recv *recv, struct
 	case QV_SHORT_HIT: return QV_OK;
 	case QV_SHORT_LAST: return qv_auto_post_last(a);
 	case QV_SHORT_MISS: return post_append(a, recv, msg);
+	case QV_SHORT_BUCKET: return qv_auto_post_in_bucket(a, recv, msg);
 	default: return qv_auto_post_search(a, recv, msg);
 	}
 }

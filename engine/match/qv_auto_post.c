@@ -22,13 +22,18 @@ static QV_APART int post_beside(struct qv_auto *a, struct qv_recv *recv, struct 
 				struct qv_index *ix)
 {
 	struct qv_line *q = &a->posted;
-	uint64_t *slot = qv_index_weak_slot(ix, recv->tag, recv->src);
+	uint64_t *slot = qv_index_weak_slot(ix, recv->tag, recv->src), *end;
 
-	recv->priv[QV_SEQ] = q->tail;
 	ix->live++; /* of no meaning if it is the only one */
+	*msg = NULL;
+	end = qv_line_beside(q, ix, QV_POSTED, slot, recv->tag, recv->src);
+	if (qv_likely(end != NULL)) {
+		fill_slot(q, end, recv->priv, recv->priv + QV_RECV_LINKS);
+		return QV_OK;
+	}
+	recv->priv[QV_SEQ] = q->tail;
 	qv_line_met(a, q, ix, recv->priv, qv_index_insert_at(ix, QV_POSTED, slot, recv->priv));
 	joined(q); /* last: qv_line_harden counts the receive as one to come */
-	*msg = NULL;
 	return QV_OK;
 }
 
@@ -79,19 +84,43 @@ static QV_APART int post_in_wide(struct qv_auto *a, struct qv_recv *recv, struct
 	return post_into(a, recv, msg, ix);
 }
 
-/* In HASH. */
-int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+/* In HASH, of the class that most are of. */
+QV_INLINE int post_in_main(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->posted;
+	uint64_t *slot = only_slot(q, recv->tag, recv->src);
+
+	if (qv_unlikely(*slot != 0))
+		return post_beside(a, recv, msg, q->in_use[0]);
+	q->in_use[0]->live++;
+	*msg = NULL;
+	fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
+	return QV_OK;
+}
+
+/* In HASH, several indexes. */
+static QV_APART int post_by_class(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->posted;
 	uint32_t c = q->home[qv_home_of(recv->ignore, recv->src)], bit = 1u << c;
 	struct qv_index *ix = &q->ix[c];
 
-	if (q->way == QV_WAY_WIDE)
-		return post_in_wide(a, recv, msg);
 	if (qv_unlikely((q->active & (QV_UNUSUAL | bit)) != bit ||
 			!qv_index_is_class(ix, recv->ignore, recv->src)))
 		return post_elsewhere(a, recv, msg);
 	return post_into(a, recv, msg, ix);
+}
+
+/* In HASH. */
+int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->posted;
+
+	if (q->way == QV_WAY_MAIN && only_is_class(q, recv->ignore, recv->src))
+		return post_in_main(a, recv, msg);
+	if (q->way == QV_WAY_WIDE)
+		return post_in_wide(a, recv, msg);
+	return post_by_class(a, recv, msg);
 }
 
 int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
@@ -233,6 +262,22 @@ QV_INLINE int post_wide(struct qv_auto *a, struct qv_recv *recv, struct qv_msg *
 	qv_index_pop(ix, QV_UNEXPECTED, link, e);
 	if (q->active & QV_ORDER_ACTIVE)
 		qv_order_leave(e);
+	*msg = qv_msg_of(e);
+	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a) : QV_OK;
+}
+
+int qv_auto_post_in_bucket(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->unexpected;
+	uint64_t *link = only_slot(q, recv->tag, recv->src), *e = qv_entry(*link);
+
+	for (; !only_same(q, QV_UNEXPECTED, e, recv->tag, recv->src); e = qv_entry(*link)) {
+		q->rejected++;
+		link = &e[QV_MSG_LINKS + QV_BUCKET];
+		if (!*link)
+			return qv_auto_post_append(a, recv, msg);
+	}
+	qv_index_pop(q->only, QV_UNEXPECTED, link, e);
 	*msg = qv_msg_of(e);
 	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a) : QV_OK;
 }

@@ -18,6 +18,8 @@
 #define LOG_LIMIT_MAX (UINT64_C(1) << 32)
 #define LOG_MANY      64
 #define APART_MAX     1024
+/* So many contested arrivals in a tick are no longer an exception. */
+#define CONTESTED_MANY 20
 
 struct qv_index *qv_posted_class(struct qv_line *q, uint64_t ignore, uint32_t src)
 {
@@ -44,6 +46,7 @@ static struct qv_index *claim_class(struct qv_line *q, uint64_t ignore, uint32_t
 		return NULL;
 	}
 	qv_index_set_class(&q->ix[weakest], ignore, src == QV_SRC_ANY);
+	qv_line_set_way(q); /* it may have had most receives, and be looked at without any */
 	return &q->ix[weakest];
 }
 
@@ -185,6 +188,8 @@ void qv_posted_upkeep(struct qv_auto *a, struct qv_line *q)
 		return;
 	}
 	q->strayed /= 2;
+	q->dense = q->contested > CONTESTED_MANY;
+	q->contested = 0;
 	for (int c = 0; c < QV_N_CLASSES; c++) {
 		struct qv_index *ix = &q->ix[c];
 		uint32_t live = ix == q->only ? qv_line_len(q) : ix->live;
@@ -200,7 +205,8 @@ void qv_posted_upkeep(struct qv_auto *a, struct qv_line *q)
 		}
 		q->credit[c] = q->credit[c] < CREDIT_MAX - CREDIT_TICK ? q->credit[c] + CREDIT_TICK
 								       : CREDIT_MAX;
-		qv_line_fit_index(a, q, ix, live + QV_TICK);
+		qv_line_fit_index(a, q, ix,
+				  q->n_in_use > 1 ? qv_posted_room(live) : live + QV_TICK);
 	}
 	if (q->log.count < LOG_MANY || q->log_debt < limit)
 		return;

@@ -38,7 +38,7 @@ QV_INLINE void queue_in(struct qv_auto *a, struct qv_line *q, int i, struct qv_m
 _Static_assert(QV_N_VIEWS == 4, "queue_indexes names each");
 
 /* In HASH, several indexes. */
-static int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
+static QV_APART int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
 {
 	struct qv_line *q = &a->unexpected;
 
@@ -55,8 +55,20 @@ static int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
 	return QV_OK;
 }
 
+/* In HASH, one index, into a bucket with its own key, or with several. */
+static QV_APART int queue_crowded(struct qv_auto *a, struct qv_msg *msg)
+{
+	struct qv_line *q = &a->unexpected;
+	struct qv_index *ix = q->in_use[0];
+	uint64_t *slot = qv_index_weak_slot(ix, msg->tag, msg->src);
+
+	msg->priv[QV_SEQ] = joined(q);
+	qv_line_met(a, q, ix, msg->priv, qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
+	return QV_OK;
+}
+
 /* In HASH, one index. */
-QV_INLINE int queue_wide(struct qv_auto *a, struct qv_msg *msg)
+static QV_APART int queue_wide(struct qv_auto *a, struct qv_msg *msg)
 {
 	struct qv_line *q = &a->unexpected;
 	struct qv_index *ix = q->in_use[0];
@@ -64,14 +76,25 @@ QV_INLINE int queue_wide(struct qv_auto *a, struct qv_msg *msg)
 
 	if (q->active & QV_ORDER_ACTIVE)
 		qv_order_join(q, msg->priv);
-	if (qv_likely(!*slot)) {
-		fill_slot(q, slot, msg->priv, msg->priv + ix->word);
-		return QV_OK;
+	if (*slot) {
+		ix->crowded++;
+		slot = qv_line_beside(q, ix, QV_UNEXPECTED, slot, msg->tag, msg->src);
 	}
-	msg->priv[QV_SEQ] = joined(q);
-	ix->crowded++;
-	qv_line_met(a, q, ix, msg->priv, qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
+	if (qv_unlikely(!slot))
+		return queue_crowded(a, msg);
+	fill_slot(q, slot, msg->priv, msg->priv + ix->word);
 	return QV_OK;
+}
+
+/* It cannot fail. */
+QV_INLINE int queue_now(struct qv_auto *a, struct qv_msg *msg)
+{
+	switch (a->unexpected.way) {
+	case QV_WAY_LIST: list_append(&a->unexpected, msg->priv); return QV_OK;
+	case QV_WAY_ONLY:
+	case QV_WAY_WIDE: return queue_wide(a, msg);
+	default: return queue_indexes(a, msg);
+	}
 }
 
 int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg)
@@ -80,27 +103,25 @@ int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg)
 
 	if (qv_unlikely(tick_is_due(q)) && qv_line_tick(a, q))
 		return QV_ENOMEM;
-	switch (q->way) {
-	case QV_WAY_LIST: list_append(q, msg->priv); return QV_OK;
-	case QV_WAY_ONLY:
-	case QV_WAY_WIDE: return queue_wide(a, msg);
-	default: return queue_indexes(a, msg);
-	}
+	return queue_now(a, msg);
 }
 
-int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+static QV_APART int deliver_tick(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
-	if ((a->unexpected.way == QV_WAY_WIDE || a->unexpected.way == QV_WAY_ONLY) &&
-	    !tick_is_due(&a->unexpected)) {
-		a->base.stats.arrived++;
-		*recv = NULL;
-		return queue_wide(a, msg);
-	}
 	if (qv_auto_queue_append(a, msg))
 		return QV_ENOMEM;
 	a->base.stats.arrived++;
 	*recv = NULL;
 	return QV_OK;
+}
+
+int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+{
+	if (qv_unlikely(tick_is_due(&a->unexpected)))
+		return deliver_tick(a, msg, recv);
+	a->base.stats.arrived++; /* without a tick nothing fails */
+	*recv = NULL;
+	return queue_now(a, msg);
 }
 
 /* The message that a walk of the list finds, or NULL; in *hashed: the list has become indexes. */

@@ -140,12 +140,17 @@ QV_INLINE uint64_t qv_mix(uint64_t a, uint64_t b)
 	return (uint64_t)r ^ (uint64_t)(r >> 64);
 }
 
-/* The slot of a key in an index that is not strong. */
-QV_INLINE uint64_t *qv_index_weak_slot(const struct qv_index *ix, uint64_t tag, uint32_t src)
+/* The number of the slot of a key in an index that is not strong. */
+QV_INLINE uint64_t qv_index_weak_place(const struct qv_index *ix, uint64_t tag, uint32_t src)
 {
 	uint64_t hash = (tag & ix->keep) * QV_MUL_TAG + (src & ix->src_keep) * QV_MUL_SRC;
 
-	return ix->slots + (hash >> ix->shift);
+	return hash >> ix->shift;
+}
+
+QV_INLINE uint64_t *qv_index_weak_slot(const struct qv_index *ix, uint64_t tag, uint32_t src)
+{
+	return ix->slots + qv_index_weak_place(ix, tag, src);
 }
 
 /* The slot of a key. */

@@ -7,6 +7,7 @@ set(qv_match_sources
 	match/qv_auto.c
 	match/qv_auto_arrive.c
 	match/qv_auto_collect.c
+	match/qv_auto_deliver.c
 	match/qv_auto_fill.c
 	match/qv_auto_mode.c
 	match/qv_auto_order.c
@@ -44,5 +45,5 @@ set(qv_match_sources
 	match/qv_vlist_find.c)
 
 # Two words stored through a vector register take longer than two stores.
-set_source_files_properties(match/qv_auto_arrive.c match/qv_auto_post.c match/qv_auto_queue.c PROPERTIES
+set_source_files_properties(match/qv_auto_arrive.c match/qv_auto_deliver.c match/qv_auto_post.c match/qv_auto_queue.c PROPERTIES
 	COMPILE_OPTIONS -fno-tree-slp-vectorize)
