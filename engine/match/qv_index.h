@@ -57,7 +57,7 @@ struct qv_index {
  * whichever bits, spread better than by chance. They are no secret; who aims at one bucket finds
  * the keyed hash behind it.
  */
-#define QV_MUL_TAG UINT64_C(0x9082bd57f527751f)
+#define QV_MUL_TAG UINT64_C(0x9082bd57d217d66b)
 #define QV_MUL_SRC UINT64_C(0x7a4c709765316d31)
 
 /* A bucket with more keys than this is no accident while the table has room. */

@@ -123,9 +123,40 @@ static void test_way_follows_traffic(void **state)
 	qv_match_destroy(m);
 }
 
+/* Entries of n keys that count up at bit `shift`, whose bucket of 2^log has one already. */
+static uint32_t beside(unsigned int shift, uint32_t n, unsigned int log)
+{
+	const struct qv_index ix = {.keep = UINT64_MAX, .shift = (uint16_t)(64 - log)};
+	char *used = calloc((size_t)1 << log, 1);
+	uint32_t sum = 0;
+
+	for (uint32_t i = 1; i <= n; i++) {
+		uint64_t at = qv_index_weak_place(&ix, (uint64_t)i << shift, 0);
+
+		sum += (uint32_t)used[at];
+		used[at] = 1;
+	}
+	free(used);
+	return sum;
+}
+
+/* Tags and contexts that count up share buckets no more often than keys at random. */
+static void test_runs_spread(void **state)
+{
+	static const struct {
+		uint32_t n, log, chance; /* of 1000 */
+	} sizes[] = {{1000, 11, 213}, {5000, 14, 138}, {10000, 15, 138}, {3333, 13, 176}};
+
+	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
+		for (unsigned int shift = 0; shift <= 32; shift += 32)
+			assert_in_range(beside(shift, sizes[k].n, sizes[k].log), 0,
+					sizes[k].n * sizes[k].chance / 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_runs_spread),
 		cmocka_unit_test(test_main_class),
 		cmocka_unit_test(test_contested_buckets),
 		cmocka_unit_test(test_way_follows_traffic),
