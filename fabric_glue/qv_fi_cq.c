@@ -72,6 +72,8 @@ ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t
 			src[n] = c->src;
 		n++;
 	}
+	if (cq->head == cq->tail) /* begin anew in memory that is in the cache */
+		cq->head = cq->tail = 0;
 	if (n == 0)
 		n = -FI_EAGAIN;
 out:

@@ -8,9 +8,9 @@
 static void set_buffer(struct qv_fi_rx *rx, const struct iovec *iov, size_t cnt)
 {
 	rx->entry.count = cnt;
-	rx->room = 0;
-	rx->iov[0] = (struct iovec){NULL, 0};
-	for (size_t i = 0; i < cnt; i++) {
+	rx->iov[0] = cnt ? iov[0] : (struct iovec){NULL, 0};
+	rx->room = rx->iov[0].iov_len;
+	for (size_t i = 1; i < cnt; i++) {
 		rx->iov[i] = iov[i];
 		rx->room += iov[i].iov_len;
 	}
@@ -226,7 +226,7 @@ ssize_t qv_fi_srx_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t
 
 	if (QV_UNLIKELY(r->cnt > QV_FI_IOV_LIMIT))
 		return -FI_EINVAL;
-	if (QV_UNLIKELY(special & ~qv_fi_special_flags(r->req)))
+	if (QV_UNLIKELY(special) && special & ~qv_fi_special_flags(r->req))
 		return -FI_EBADFLAGS;
 	qv_fi_lock(ep->dom);
 	if (ep->directed && r->from != FI_ADDR_UNSPEC) {

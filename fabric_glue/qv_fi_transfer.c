@@ -47,7 +47,7 @@ static ssize_t start_send(struct qv_fi_ep *ep, const struct qv_fi_send *s,
 	return QV_LIKELY(status == QV_OK) ? 0 : to_errno(status);
 }
 
-ssize_t qv_fi_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags)
+static ssize_t send_layered(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags)
 {
 	struct qv_send_args args = {
 		.iov = s->iov,
@@ -59,10 +59,6 @@ ssize_t qv_fi_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t fla
 		.cookie = !ep->tx_selective || flags & FI_COMPLETION ? QV_CK_ENTRY : 0,
 	};
 
-	if (QV_UNLIKELY(not_ready(ep)))
-		return not_ready(ep);
-	if (ep->srx)
-		return qv_fi_srx_send(ep, s, flags);
 	if (QV_UNLIKELY(flags & ~SEND_FLAGS))
 		return -FI_EBADFLAGS;
 	if (QV_UNLIKELY(s->cnt > QV_FI_IOV_LIMIT))
@@ -78,7 +74,16 @@ ssize_t qv_fi_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t fla
 	return start_send(ep, s, &args);
 }
 
-ssize_t qv_fi_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
+ssize_t qv_fi_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags)
+{
+	if (QV_UNLIKELY(not_ready(ep)))
+		return not_ready(ep);
+	if (ep->srx)
+		return qv_fi_srx_send(ep, s, flags);
+	return send_layered(ep, s, flags);
+}
+
+static ssize_t inject_layered(struct qv_fi_ep *ep, const struct qv_fi_send *s)
 {
 	struct qv_send_args args = {
 		.iov = s->iov,
@@ -89,13 +94,18 @@ ssize_t qv_fi_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
 		.cookie = QV_CK_NONE,
 	};
 
+	if (QV_UNLIKELY(s->iov->iov_len > QV_FI_INJECT_SIZE))
+		return -FI_EINVAL;
+	return start_send(ep, s, &args);
+}
+
+ssize_t qv_fi_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
+{
 	if (QV_UNLIKELY(not_ready(ep)))
 		return not_ready(ep);
 	if (ep->srx)
 		return qv_fi_srx_inject(ep, s);
-	if (QV_UNLIKELY(s->iov->iov_len > QV_FI_INJECT_SIZE))
-		return -FI_EINVAL;
-	return start_send(ep, s, &args);
+	return inject_layered(ep, s);
 }
 
 /* ---- receives ----------------------------------------------------------------------------------
@@ -171,7 +181,7 @@ static ssize_t receive_special(struct qv_fi_ep *ep, struct qv_recv_args *args, u
 	return to_errno(qv_proto_recv(ep->proto, args));
 }
 
-ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags)
+static ssize_t recv_layered(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags)
 {
 	struct qv_recv_args args = {
 		.iov = r->iov,
@@ -184,10 +194,6 @@ ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t fla
 	};
 	ssize_t rc;
 
-	if (QV_UNLIKELY(not_ready(ep)))
-		return not_ready(ep);
-	if (ep->srx)
-		return qv_fi_srx_recv(ep, r, flags);
 	if (QV_UNLIKELY(r->cnt > QV_FI_IOV_LIMIT))
 		return -FI_EINVAL;
 	qv_fi_lock(ep->dom);
@@ -210,4 +216,13 @@ ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t fla
 out:
 	qv_fi_unlock(ep->dom);
 	return rc;
+}
+
+ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags)
+{
+	if (QV_UNLIKELY(not_ready(ep)))
+		return not_ready(ep);
+	if (ep->srx)
+		return qv_fi_srx_recv(ep, r, flags);
+	return recv_layered(ep, r, flags);
 }

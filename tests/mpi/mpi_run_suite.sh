@@ -12,6 +12,12 @@ shift 4
 if [ "$*" = rma ] && command -v ompi_info >/dev/null && ! ompi_info | grep -q 'MCA osc: pt2pt'; then
 	skip "this Open MPI has no one-sided calls over pml cm (osc pt2pt)"
 fi
+if [ "$FI_QUIVER_MODE" = peer ]; then
+	need fi_info libfabric-bin
+	case $(fi_info --version | sed -n 's/^libfabric: *//p') in
+	1.*) skip "FI_QUIVER_MODE=peer needs libfabric 2.0 or later" ;;
+	esac
+fi
 command=("$build/bin/mpi_suite" --limit "$seconds" --provider "$@")
 [ "$core" != plain ] || command=("$build/bin/mpi_suite" --limit "$seconds" "$@")
 over_quiver "$core" "$ranks" $((seconds * 3)) "${by_node[@]}" \

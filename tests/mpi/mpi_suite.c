@@ -270,8 +270,13 @@ static void init(int *argc, char ***argv, unsigned flags)
 {
 	int want = flags & CASE_THREADS ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, have;
 	const char *seed = getenv("QV_SEED"), *scale = getenv("QV_TEST_SCALE");
+	sigset_t wake;
 	void *frame;
 
+	/* For ranks.sleeper, in the threads of the MPI as well, and before it comes to wait. */
+	sigemptyset(&wake);
+	sigaddset(&wake, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &wake, NULL);
 	backtrace(&frame, 1); /* loads what it needs now, not in the signal handler */
 	signal(SIGALRM, on_alarm);
 	alarm(limit_s);
