@@ -13,32 +13,30 @@
 
 struct qv_fi_bounce;
 
-/* A posted receive, or a message that waits for one and becomes the receive that it meets. Five
- * cache lines, since all of them are touched. */
+/* A posted receive, or a message that waits for one and becomes the receive that it meets. Of its
+ * five cache lines most receives touch the first four. */
 struct qv_fi_rx {
 	union {
 		struct qv_msg msg; /* unexpected, while it waits */
 		struct {
 			struct qv_recv recv; /* posted */
-			struct iovec iov[QV_FI_IOV_LIMIT];
+			union {
+				void *context;         /* the application's */
+				struct qv_fi_rx *next; /* free ones */
+			};
+			size_t room; /* bytes of the application's buffer */
+			uint32_t cookie;
+			bool discarded;    /* nobody wants the message */
+			bool multi, ended; /* FI_MULTI_RECV; it has left the queue */
 		};
 	};
-	char ahead[QV_ABI_RX_AHEAD];
-	struct qv_abi_rx entry; /* its context is this structure */
-	union {
-		void *context;         /* the application's */
-		struct qv_fi_rx *next; /* free ones */
-	};
-	uint32_t cookie;
-	bool tagged;
-	bool discarded;    /* nobody wants the message */
-	bool multi, ended; /* FI_MULTI_RECV; it has left the queue */
-	size_t room;       /* bytes of the application's buffer */
-	size_t full;       /* bytes of the message */
-	struct qv_fi_bounce *bounce;
+	/* These two are where the running libfabric may have two pointers of the owner's. */
+	size_t full;            /* bytes of the message */
 	struct qv_fi_rx *whole; /* part of this one's buffer */
-	size_t used;            /* the whole: bytes given to parts */
-	unsigned parts;         /* the whole: parts on their way */
+	struct qv_abi_rx entry; /* its context is this structure, owner_context the bounce buffer */
+	struct iovec iov[QV_FI_IOV_LIMIT];
+	size_t used;    /* the whole: bytes given to parts */
+	unsigned parts; /* the whole: parts on their way */
 } __attribute__((aligned(64)));
 
 /* Context of a send that is counted, in place of the application's. */
@@ -94,6 +92,17 @@ void qv_fi_rx_release(struct qv_fi_rx *rx);
 bool qv_fi_rx_bounce(struct qv_fi_rx *rx);
 /* What was received so into the application's buffer; returns the bytes. */
 size_t qv_fi_rx_unbounce(struct qv_fi_rx *rx);
+
+/* The buffer of a message that does not fit; NULL: it fits. */
+static inline struct qv_fi_bounce *qv_fi_rx_bounced(const struct qv_fi_rx *rx)
+{
+	return rx->entry.owner_context;
+}
+
+static inline bool qv_fi_rx_tagged(const struct qv_fi_rx *rx)
+{
+	return rx->entry.flags & FI_TAGGED;
+}
 
 static inline struct qv_fi_rx *qv_fi_rx_new(struct qv_fi_srx *srx)
 {

@@ -9,7 +9,10 @@
 #define SLAB_RXS 64
 #define SLAB_TXS 256
 
-_Static_assert(sizeof(struct qv_fi_rx) == 5 * 64, "five cache lines");
+_Static_assert(offsetof(struct qv_fi_rx, iov[1]) == 4 * 64, "four cache lines");
+_Static_assert(offsetof(struct qv_fi_rx, entry) - offsetof(struct qv_fi_rx, full) ==
+		       QV_ABI_RX_AHEAD,
+	       "the owner's pointers");
 
 struct qv_fi_slab {
 	struct qv_fi_slab *next;
@@ -105,9 +108,9 @@ void qv_fi_rx_release(struct qv_fi_rx *rx)
 {
 	struct qv_fi_srx *srx = qv_fi_rx_srx(rx);
 
-	if (QV_UNLIKELY(rx->bounce != NULL)) {
-		free(rx->bounce);
-		rx->bounce = NULL;
+	if (QV_UNLIKELY(qv_fi_rx_bounced(rx) != NULL)) {
+		free(qv_fi_rx_bounced(rx));
+		rx->entry.owner_context = NULL;
 	}
 	if (srx->writes_desc)
 		memset(rx->entry.desc, 0, QV_FI_IOV_LIMIT * sizeof rx->entry.desc[0]);
@@ -127,13 +130,13 @@ bool qv_fi_rx_bounce(struct qv_fi_rx *rx)
 	memcpy(b->iov, rx->iov, b->count * sizeof *b->iov);
 	rx->iov[0] = (struct iovec){b->data, size};
 	rx->entry.count = 1;
-	rx->bounce = b;
+	rx->entry.owner_context = b;
 	return true;
 }
 
 size_t qv_fi_rx_unbounce(struct qv_fi_rx *rx)
 {
-	struct qv_fi_bounce *b = rx->bounce;
+	struct qv_fi_bounce *b = qv_fi_rx_bounced(rx);
 	size_t done = 0;
 
 	for (size_t i = 0; i < b->count && done < rx->full; i++) {

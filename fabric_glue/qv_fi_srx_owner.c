@@ -43,7 +43,7 @@ static struct qv_fi_rx *part_of(struct qv_fi_rx *whole, size_t size)
 	rx->room = rx->iov[0].iov_len;
 	rx->context = whole->context;
 	rx->cookie = whole->cookie;
-	rx->tagged = rx->discarded = rx->multi = false;
+	rx->discarded = rx->multi = rx->ended = false;
 	rx->whole = whole;
 	return rx;
 }
@@ -63,9 +63,7 @@ static int unexpected(struct qv_fi_srx *srx, const struct qv_abi_match *m, uint6
 	rx->entry.tag = tag;
 	rx->entry.msg_size = rx->full = m->msg_size;
 	rx->entry.flags = flags;
-	rx->tagged = flags & FI_TAGGED;
 	rx->whole = NULL;
-	rx->discarded = rx->multi = false;
 	*entry = qv_fi_rx_give(rx);
 	return -FI_ENOENT;
 }
@@ -116,7 +114,7 @@ static int queue(void *entry)
 	struct qv_fi_rx *rx = qv_fi_rx_of(entry);
 	struct qv_fi_srx *srx = qv_fi_rx_srx(rx);
 
-	if (qv_match_queue(srx->match[rx->tagged], &rx->msg))
+	if (qv_match_queue(srx->match[qv_fi_rx_tagged(rx)], &rx->msg))
 		return -FI_ENOMEM;
 	srx->bytes_waiting += rx->full;
 	if (srx->bytes_waiting > srx->bytes_waiting_max)
@@ -194,9 +192,9 @@ static void received(struct qv_fi_srx *srx, struct qv_fi_rx *rx, struct qv_comp 
 	comp->context = rx->context;
 	comp->cookie = rx->cookie;
 	comp->recv = true;
-	comp->tagged = rx->tagged;
+	comp->tagged = qv_fi_rx_tagged(rx);
 	comp->full = rx->full;
-	if (QV_UNLIKELY(rx->bounce != NULL) && comp->status == QV_OK) {
+	if (QV_UNLIKELY(qv_fi_rx_bounced(rx) != NULL) && comp->status == QV_OK) {
 		comp->len = qv_fi_rx_unbounce(rx);
 		comp->status = QV_ETRUNC;
 	}
@@ -208,7 +206,7 @@ static void received(struct qv_fi_srx *srx, struct qv_fi_rx *rx, struct qv_comp 
 /* Nothing to do but write the entry. */
 static bool is_plain(const struct qv_fi_ep *ep, const struct qv_fi_rx *rx)
 {
-	return rx->cookie == QV_CK_ENTRY && !rx->discarded && !rx->bounce && !rx->whole &&
+	return rx->cookie == QV_CK_ENTRY && !rx->discarded && !qv_fi_rx_bounced(rx) && !rx->whole &&
 	       !ep->cntrs[QV_FI_CNTR_RECV] && ep->rx_cq;
 }
 

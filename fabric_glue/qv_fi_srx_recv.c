@@ -24,7 +24,7 @@ static void start(struct qv_fi_rx *rx)
 	int rc;
 
 	qv_fi_rx_srx(rx)->bytes_waiting -= rx->full;
-	rc = rx->tagged ? peer->start_tag(entry) : peer->start_msg(entry);
+	rc = qv_fi_rx_tagged(rx) ? peer->start_tag(entry) : peer->start_msg(entry);
 	if (rc)
 		QV_FI_WARN(EP_DATA, "the core does not go on with an unexpected message: %s\n",
 			   qv_fi_host.strerror(-rc));
@@ -36,7 +36,7 @@ static void report_no_memory(struct qv_fi_srx *srx, const struct qv_fi_rx *rx, b
 			       .cookie = rx->cookie,
 			       .status = QV_ENOMEM,
 			       .recv = true,
-			       .tagged = rx->tagged,
+			       .tagged = qv_fi_rx_tagged(rx),
 			       .multi_end = multi_end,
 			       .user = FI_ADDR_NOTAVAIL};
 
@@ -49,6 +49,7 @@ static void take(struct qv_fi_rx *u, const struct qv_fi_recv *r, uint32_t cookie
 	set_buffer(u, r->iov, r->cnt);
 	u->context = r->context;
 	u->cookie = cookie;
+	u->discarded = u->multi = u->ended = false;
 	if (QV_UNLIKELY(u->full > u->room) && !qv_fi_rx_bounce(u))
 		report_no_memory(qv_fi_rx_srx(u), u, false); /* the core keeps the message */
 	else
@@ -121,7 +122,6 @@ static ssize_t post(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t 
 	set_buffer(rx, r->iov, r->cnt);
 	rx->context = r->context;
 	rx->cookie = cookie;
-	rx->tagged = which;
 	rx->entry.flags = (which ? FI_TAGGED : FI_MSG) | FI_RECV | FI_COMPLETION;
 	rx->discarded = rx->ended = false;
 	rx->multi = multi;
@@ -252,7 +252,7 @@ static void cancel_one(struct qv_fi_srx *srx, struct qv_match *engine, struct qv
 			       .status = QV_ECANCELED,
 			       .recv = true,
 			       .tag = rx->recv.tag,
-			       .tagged = rx->tagged,
+			       .tagged = qv_fi_rx_tagged(rx),
 			       .user = FI_ADDR_NOTAVAIL,
 			       .multi_end = rx->multi && !rx->parts};
 
