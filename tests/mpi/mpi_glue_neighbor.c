@@ -173,18 +173,40 @@ static void twice(void)
 	MPI_Comm_free(&comm);
 }
 
-/* A nonblocking call may not wait for other ranks, so it can be ours only once all are known. */
+/* A nonblocking call may not wait for other ranks, so it can be ours only once all are known: from
+ * the beginning, if neighbours' calls were ours then, or after a blocking call. */
 static void unknown(void)
 {
 	const int next = (glue_rank + 1) % glue_ranks;
 	const int last = (glue_rank + glue_ranks - 1) % glue_ranks;
 	struct lists l = {1, 1, {last}, {next}};
-	MPI_Comm comm = adjacent(&l);
+	MPI_Comm comm;
 
-	one(comm, &l, "direct", GLUE_NEIGHBOR_ALLGATHER, GLUE_NONBLOCKING, 51, 0);
-	one(comm, &l, "direct", GLUE_NEIGHBOR_ALLGATHER, GLUE_BLOCKING, 51, 1);
-	one(comm, &l, "direct", GLUE_NEIGHBOR_ALLGATHER, GLUE_NONBLOCKING, 51, 1);
-	MPI_Comm_free(&comm);
+	for (int early = 0; early < 2; early++) {
+		CHECK(!qv_mpi_set(early ? "neighbor_alltoall=direct" : ""), "refused");
+		comm = adjacent(&l);
+		one(comm, &l, "direct", GLUE_NEIGHBOR_ALLGATHER, GLUE_NONBLOCKING, 51, early);
+		one(comm, &l, "direct", GLUE_NEIGHBOR_ALLGATHER, GLUE_BLOCKING, 51, 1);
+		one(comm, &l, "direct", GLUE_NEIGHBOR_ALLGATHER, GLUE_NONBLOCKING, 51, 1);
+		MPI_Comm_free(&comm);
+	}
+}
+
+/* The rows of a grid, and the first call on them is nonblocking. */
+static void rows(void)
+{
+	int dims[2] = {1, glue_ranks}, periods[2] = {0, 0}, remain[2] = {0, 1};
+	struct lists l = {2, 2, {0}, {0}};
+	MPI_Comm grid, row;
+
+	CHECK(!qv_mpi_set("neighbor_alltoall=direct"), "refused");
+	MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
+	MPI_Cart_sub(grid, remain, &row);
+	MPI_Cart_shift(row, 0, 1, &l.in[0], &l.in[1]);
+	memcpy(l.out, l.in, sizeof(l.out));
+	one(row, &l, "direct", GLUE_NEIGHBOR_ALLTOALL, GLUE_NONBLOCKING, 61, 1);
+	MPI_Comm_free(&row);
+	MPI_Comm_free(&grid);
 }
 
 void glue_neighbor(void)
@@ -199,4 +221,5 @@ void glue_neighbor(void)
 	graph();
 	twice();
 	unknown();
+	rows();
 }
