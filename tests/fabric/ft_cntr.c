@@ -9,7 +9,7 @@ static void counts(void)
 	static const size_t lens[] = {8, 3000, 200000};
 	static struct ft_op op[3][N];
 	struct ft_ep ep;
-	char *buf = malloc((size_t)N * 200000);
+	char *buf = calloc(1, (size_t)N * 200000);
 	uint64_t total = 0;
 
 	CHECK(buf);

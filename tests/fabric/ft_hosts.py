@@ -25,7 +25,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOST1, HOST2 = "10.77.0.1", "10.77.0.2"
-PORTS = ("20000", "20095") # for the relay
+PORTS, IN_BAND, LAST_PORT = ("20000", "20095"), "20096", "20127" # for the relay
 TIMES = {"slow": "20", "flap": "4", "relay": "6", "netem": "6"} # of a case's time limit
 
 
@@ -120,7 +120,7 @@ def relay(hosts, one, two):
     give_address(left, HOST2 + "/24")
     give_address(right, HOST1 + "/24")
     child = subprocess.Popen([sys.executable, f"{HERE}/ft_relay.py", left, HOST2, right, HOST1,
-                              *PORTS], preexec_fn=die_with_us, stdout=subprocess.PIPE, text=True)
+                              PORTS[0], LAST_PORT], preexec_fn=die_with_us, stdout=subprocess.PIPE, text=True)
     hosts.held.append(child)
     if child.stdout.readline() != "ready\n":
         sys.exit("ft_hosts: the relay does not start")
@@ -192,6 +192,7 @@ def main():
         if scenario == "relay":
             for name in ("FI_TCP_PORT", "FI_NET_PORT"):
                 env[f"{name}_LOW_RANGE"], env[f"{name}_HIGH_RANGE"] = PORTS
+            env["QV_TEST_PORT"] = IN_BAND
         if scenario == "slow":
             env["QV_TEST_SCALE"] = "0.05"
         if scenario == "flap":
