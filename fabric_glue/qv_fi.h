@@ -124,6 +124,9 @@ void qv_fi_params_define(void);
  * asks for quiver: settings of a provider that nobody uses are nobody's mistake. */
 void qv_fi_params_init(void);
 
+/* qv_fi_say.c: to stderr, in one piece; a text of over 1023 bytes is cut, with "..." for the rest.
+ */
+void qv_fi_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* One line for the user: libfabric's warning log, and stderr with the prefix "quiver: " unless
  * FI_QUIVER_QUIET is set. Each distinct text is written to stderr once per process. */
 void qv_fi_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -3,7 +3,6 @@
 #include "qv_fi.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 
 struct qv_fi_host qv_fi_host;
 
@@ -61,8 +60,8 @@ static bool find_host(const void *caller)
 		*(void **)want[i].fn = dlsym(handle, want[i].name);
 		if (*(void **)want[i].fn)
 			continue;
-		fprintf(stderr, "quiver: %s does not export %s: not loaded\n",
-			where.dli_fname ? where.dli_fname : "the caller", want[i].name);
+		qv_fi_print("quiver: %s does not export %s: not loaded\n",
+			    where.dli_fname ? where.dli_fname : "the caller", want[i].name);
 		return false;
 	}
 	return true;

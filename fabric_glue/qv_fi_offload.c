@@ -13,7 +13,6 @@
 #include "qv_opencl.h"
 #include "qv_xrt.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #define DEFAULT_BATCH 128
@@ -139,14 +138,13 @@ void qv_fi_offload_print(void)
 	if (pthread_mutex_trylock(&shared.lock))
 		return;
 	qv_offload_get_stats(shared.offload, &s);
-	fprintf(stderr,
-		"quiver: [%d]   offload to %s (%s): %llu batches matched with %llu keys, %llu "
-		"checked, %llu arrays combined, %llu refused, %llu failed, %llu of them wrong, "
-		"%llu done by the CPU instead\n",
-		(int)getpid(), qv_fi_params.offload.xrt ? "xrt" : "opencl", states[s.state],
-		(unsigned long long)s.batches, (unsigned long long)s.keys,
-		(unsigned long long)s.checked, (unsigned long long)s.arrays,
-		(unsigned long long)s.refused, (unsigned long long)s.failed,
-		(unsigned long long)s.wrong, (unsigned long long)s.fallback);
+	qv_fi_print("quiver: [%d]   offload to %s (%s): %llu batches matched with %llu keys, %llu "
+		    "checked, %llu arrays combined, %llu refused, %llu failed, %llu of them wrong, "
+		    "%llu done by the CPU instead\n",
+		    (int)getpid(), qv_fi_params.offload.xrt ? "xrt" : "opencl", states[s.state],
+		    (unsigned long long)s.batches, (unsigned long long)s.keys,
+		    (unsigned long long)s.checked, (unsigned long long)s.arrays,
+		    (unsigned long long)s.refused, (unsigned long long)s.failed,
+		    (unsigned long long)s.wrong, (unsigned long long)s.fallback);
 	pthread_mutex_unlock(&shared.lock);
 }

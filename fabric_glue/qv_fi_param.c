@@ -100,37 +100,6 @@ static const struct {
 };
 
 /* ---- complaints ------------------------------------------------------------------------------ */
-static bool said_before(const char *text)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static char *said[32]; /* when it is full, texts are repeated: no harm */
-	bool found = false;
-
-	pthread_mutex_lock(&lock);
-	for (size_t i = 0; i < sizeof said / sizeof *said && !found; i++) {
-		if (!said[i]) {
-			said[i] = strdup(text);
-			break;
-		}
-		found = !strcmp(said[i], text);
-	}
-	pthread_mutex_unlock(&lock);
-	return found;
-}
-
-void qv_fi_complain(const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	QV_FI_WARN(CORE, "%s\n", text);
-	if (!qv_fi_params.quiet && !said_before(text))
-		fprintf(stderr, "quiver: %s\n", text);
-}
-
 static void __attribute__((format(printf, 1, 2))) wrong(const char *format, ...)
 {
 	char text[1024];

@@ -5,7 +5,6 @@
  */
 #include "qv_fi_data.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,7 +118,7 @@ static void print_queues(const char *kind, const struct qv_match_stats *m)
 {
 	if (m->posted == 0 && m->arrived == 0)
 		return;
-	fprintf(stderr,
+	qv_fi_print(
 		"quiver: [%d]   %s: %llu receives posted, %llu messages, %llu matched, %llu "
 		"unexpected, %llu entries inspected, posted queue at most %llu, unexpected at most "
 		"%llu, %llu mode changes\n",
@@ -133,13 +132,12 @@ static void print(const struct qv_fi_ep *ep)
 	struct qv_fi_stats s;
 
 	collect(ep, &s);
-	fprintf(stderr,
-		"quiver: [%d] endpoint over %s, matching %s/%s: %llu eager and %llu rendezvous "
-		"sends, %llu over budget, %llu queued, %llu peers, at most %llu bytes of "
-		"unexpected payload, %llu packets refused\n",
-		(int)getpid(), s.core, s.structure, s.isa, ULL(s.eager), ULL(s.rendezvous),
-		ULL(s.over_budget), ULL(s.queued), ULL(s.peers), ULL(s.unexpected_bytes_max),
-		ULL(s.refused));
+	qv_fi_print("quiver: [%d] endpoint over %s, matching %s/%s: %llu eager and %llu rendezvous "
+		    "sends, %llu over budget, %llu queued, %llu peers, at most %llu bytes of "
+		    "unexpected payload, %llu packets refused\n",
+		    (int)getpid(), s.core, s.structure, s.isa, ULL(s.eager), ULL(s.rendezvous),
+		    ULL(s.over_budget), ULL(s.queued), ULL(s.peers), ULL(s.unexpected_bytes_max),
+		    ULL(s.refused));
 	print_queues("tagged", &s.tagged);
 	print_queues("untagged", &s.untagged);
 	if (ep->offload)

@@ -6,6 +6,7 @@ usage: test_stats.py <directory of libquiver-fi.so> <program test_fabric>
 """
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -24,13 +25,30 @@ def check(what, condition, seen=""):
         print(f"wrong: {what}\n{seen}")
 
 
-def run(core, *cases, **env):
-    """The cases over a core with these settings: exit status, what was on stderr."""
+def settings(core, env):
+    """The environment of a run over a core."""
     full = {k: v for k, v in os.environ.items() if not k.startswith(("FI_", "PMI"))}
     full.update(env, FI_PROVIDER_PATH=sys.argv[1], FI_PROVIDER="quiver", FI_QUIVER_CORE=core)
-    done = subprocess.run([sys.argv[2], *cases], env=full, capture_output=True, text=True,
-                          timeout=120, check=False)
+    return full
+
+
+def run(core, *cases, **env):
+    """The cases over a core with these settings: exit status, what was on stderr."""
+    done = subprocess.run([sys.argv[2], *cases], env=settings(core, env), capture_output=True,
+                          text=True, timeout=120, check=False)
     return done.returncode, done.stdout + done.stderr
+
+
+def written(core, case, **env):
+    """What each write to stderr carried; the socket keeps them apart."""
+    mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with mine, subprocess.Popen([sys.argv[2], case], env=settings(core, env), stderr=theirs,
+                                stdout=subprocess.DEVNULL) as ranks:
+        theirs.close()
+        mine.settimeout(120)
+        pieces = list(iter(lambda: mine.recv(65536), b""))
+        ranks.wait(120)
+    return [piece.decode() for piece in pieces]
 
 
 def counted(text, name):
@@ -50,6 +68,10 @@ def test_lines(core):
     for word in ("receives posted", "unexpected", "entries inspected", "posted queue at most",
                  "mode changes", "peers", "packets refused", "matching auto/"):
         check(f"{core}: {word}", word in text, text)
+    pieces = written(core, "order_tagged", FI_QUIVER_STATS="yes")
+    check(f"{core}: ranks that share stderr do not mix", [p.count("\n") for p in pieces if
+          p.startswith("quiver: ")] == [1] * "".join(pieces).count("quiver: ") and
+          "".join(pieces).count("endpoint over") == RANKS, pieces)
     status, text = run(core, "stats_not_closed", FI_QUIVER_STATS="1")
     check(f"{core}: an endpoint that is not closed", status == 0 and
           text.count("endpoint over") == 1 and "1 matched" in text, text)
@@ -83,6 +105,10 @@ def test_profile(core, directory):
             os.unlink(name.replace("%r", str(r)))
     status, text = run(core, "order_tagged", FI_QUIVER_STATS="profile:" + directory + "/all")
     check(f"{core}: one file for all is refused", status != 0 and "one file for all" in text, text)
+    pieces = written(core, "order_tagged", FI_QUIVER_STATS="yes")
+    check(f"{core}: ranks that share stderr do not mix", [p.count("\n") for p in pieces if
+          p.startswith("quiver: ")] == [1] * "".join(pieces).count("quiver: ") and
+          "".join(pieces).count("endpoint over") == RANKS, pieces)
     status, text = run(core, "stats_not_closed", FI_QUIVER_STATS="profile:" + name)
     check(f"{core}: a profile without a close", status == 0 and
           read(name.replace("%r", "0")) == {0: 1}, text)

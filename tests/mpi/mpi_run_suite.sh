@@ -8,8 +8,12 @@ build=$1 core=$2 ranks=$3 seconds=$4
 shift 4
 . "$(dirname "$0")/mpi_common.sh"
 
-# Open MPI 5 has no one-sided calls made of messages, only such as need shared memory or UCX.
-if [ "$*" = rma ] && command -v ompi_info >/dev/null && ! ompi_info | grep -q 'MCA osc: pt2pt'; then
+# The provider's own one-sided operations, by Open MPI's osc rdma over its btl ofi; by messages else.
+if [ "$QV_OSC" = rdma ]; then
+	quiver_options=("${mpi_options[@]}" --mca btl ofi,self --mca btl_ofi_provider_include quiver
+		--mca osc rdma)
+# Open MPI 5 has no one-sided calls made of messages.
+elif [ "$*" = rma ] && command -v ompi_info >/dev/null && ! ompi_info | grep -q 'MCA osc: pt2pt'; then
 	skip "this Open MPI has no one-sided calls over pml cm (osc pt2pt)"
 fi
 if [ "$FI_QUIVER_MODE" = peer ]; then
