@@ -37,7 +37,7 @@ if(TARGET quiver_mpi_ompi)
 	endforeach()
 	# Blocks with lengths of their own, and neighbours.
 	foreach(mpi plain shm tcp rxm auto split)
-		foreach(ranks 2 4 7)
+		foreach(ranks 2 3 4 7)
 			set(labels "mpi;slow")
 			if(mpi STREQUAL plain OR (mpi MATCHES "^(shm|tcp)$" AND ranks EQUAL 4))
 				set(labels mpi)
