@@ -77,7 +77,7 @@ static void remove_named(struct qv_auto *a, struct qv_line *q, uint64_t *e)
 		qv_posted_remove(q, &f);
 	else
 		qv_unexpected_remove(q, &f);
-	qv_line_leave(q);
+	qv_line_leave(q, e);
 }
 
 static void auto_take(struct qv_match *m, struct qv_msg *msg)

@@ -103,11 +103,13 @@ struct qv_line {
 	uint64_t named;     /* entries removed by name: taken, cancelled */
 
 	/* When to try LIST again. */
-	uint64_t hash_since;  /* tail at the change to HASH */
-	uint64_t calm_since;  /* LIST: tail since which walking was no burden */
-	uint32_t hashed;      /* entries at the change to HASH */
-	uint64_t patience;    /* appends in HASH before LIST is tried; doubles when that fails */
-	uint32_t empties;     /* times that the queue became empty in HASH */
+	uint64_t hash_since; /* tail at the change to HASH */
+	uint64_t calm_since; /* LIST: tail since which walking was no burden */
+	/* Tail when the queue was last empty in HASH, or its oldest entry at the change to that. */
+	uint64_t empty_since;
+	uint32_t expected; /* LIST: so many entries are searched in no order if they come, or 0 */
+	uint64_t patience; /* appends in HASH before LIST is tried; doubles when that fails */
+	uint32_t empties;  /* times that the queue became empty in HASH */
 	uint32_t empties_max; /* how many of them are waited for; doubles too */
 
 	/* Longest in this and the last window, for giving memory back. */
@@ -175,13 +177,14 @@ QV_INLINE uint64_t *qv_line_at(const struct qv_line *q, uint32_t pos)
 	return q->ring[(q->head + pos) & q->ring_mask];
 }
 
-/* An entry has left in HASH, and is out of all indexes. */
-void qv_line_emptied(struct qv_line *q);
+/* The last entry, e, has left in HASH. */
+void qv_line_emptied(struct qv_line *q, const uint64_t *e);
 
-QV_INLINE void qv_line_leave(struct qv_line *q)
+/* Entry e has left in HASH, and is out of all indexes. */
+QV_INLINE void qv_line_leave(struct qv_line *q, const uint64_t *e)
 {
 	if (qv_unlikely(++q->head == q->tail))
-		qv_line_emptied(q);
+		qv_line_emptied(q, e);
 }
 
 /* 1 if a was appended before b; right across the wrap of the sequence numbers. */
@@ -229,9 +232,9 @@ QV_APART int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg);
 QV_APART int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv);
 QV_APART int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv);
 /* The last entry of a queue in HASH has been matched. They return what the call returns. */
-QV_COLD int qv_auto_post_last(struct qv_auto *a);
+QV_COLD int qv_auto_post_last(struct qv_auto *a, struct qv_msg *const *msg);
 QV_COLD struct qv_recv *qv_auto_arrive_last(struct qv_auto *a, struct qv_recv *r);
-QV_COLD int qv_auto_deliver_last(struct qv_auto *a);
+QV_COLD int qv_auto_deliver_last(struct qv_auto *a, struct qv_recv *const *recv);
 struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, uint32_t src);
 void qv_auto_prefetch(const struct qv_match *m, uint64_t tag, uint32_t src, int step);
 

@@ -6,7 +6,7 @@
 
 struct qv_recv *qv_auto_arrive_last(struct qv_auto *a, struct qv_recv *r)
 {
-	qv_line_emptied(&a->posted);
+	qv_line_emptied(&a->posted, r->priv);
 	return r;
 }
 

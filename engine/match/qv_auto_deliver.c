@@ -2,9 +2,9 @@
 /* qv_auto_deliver.c - structure "auto": a message arrives, and is queued if no receive takes it. */
 #include "match/qv_auto_arrive.h"
 
-int qv_auto_deliver_last(struct qv_auto *a)
+int qv_auto_deliver_last(struct qv_auto *a, struct qv_recv *const *recv)
 {
-	qv_line_emptied(&a->posted);
+	qv_line_emptied(&a->posted, (*recv)->priv);
 	return QV_OK;
 }
 
@@ -29,7 +29,7 @@ QV_INLINE int deliver_end(struct qv_auto *a, struct qv_msg *msg, struct qv_recv 
 {
 	switch (end) {
 	case QV_SHORT_HIT: *recv = r; return QV_OK;
-	case QV_SHORT_LAST: *recv = r; return qv_auto_deliver_last(a);
+	case QV_SHORT_LAST: *recv = r; return qv_auto_deliver_last(a, recv);
 	case QV_SHORT_MISS: return qv_auto_deliver_append(a, msg, recv);
 	case QV_SHORT_BUCKET: return deliver_by_heads(a, msg, recv);
 	default: return deliver_other(a, msg, recv);

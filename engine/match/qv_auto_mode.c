@@ -131,7 +131,7 @@ int qv_line_to_hash(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint3
 	qv_line_set_way(q);
 	q->flips++;
 	q->hash_since = q->tail;
-	q->hashed = qv_line_len(q);
+	q->empty_since = q->tail - qv_line_len(q);
 	q->empties = 0;
 	if (q->patience < PATIENCE_MAX)
 		q->patience *= 2;
@@ -148,6 +148,7 @@ static void enter_list(struct qv_line *q, uint32_t n)
 	q->head = q->tail - n;
 	q->debt = 0;
 	q->calm_since = q->tail;
+	q->expected = 0;
 }
 
 int qv_line_to_list(struct qv_auto *a, struct qv_line *q)
@@ -169,17 +170,6 @@ int qv_line_to_list(struct qv_auto *a, struct qv_line *q)
 	return QV_OK;
 }
 
-/*
- * What has just been emptied came as a burst: it was indexed at once, and little has been queued
- * since. The next one may as well be a list until it is searched: to index many entries together
- * costs about what it does one by one, and nothing if they are taken in order.
- */
-static int was_burst(const struct qv_line *q)
-{
-	return q->hashed >= BURST && q->tail - q->hash_since <= q->hashed / 4 && q->only &&
-	       !q->wide;
-}
-
 /* The change to HASH was no failure of the list. */
 static void forgive(struct qv_line *q)
 {
@@ -189,24 +179,34 @@ static void forgive(struct qv_line *q)
 		q->empties_max /= 2;
 }
 
-void qv_line_emptied(struct qv_line *q)
+/*
+ * A burst whose last entry is its youngest has most likely been taken in order: the next one is a
+ * list. After another one the indexes stay, but for tables that are too big to be kept for nothing.
+ */
+void qv_line_emptied(struct qv_line *q, const uint64_t *e)
 {
-	int big = 0, burst = was_burst(q);
+	uint64_t n = q->tail - q->empty_since;
+	int big = 0, burst = n >= BURST, in_order = burst && e[QV_SEQ] == q->tail - 1;
 
+	q->empty_since = q->tail;
+	if (burst)
+		q->hash_since = q->tail; /* no trial of LIST within the next burst */
 	for (int i = 0; i < QV_N_CLASSES; i++) {
 		if (qv_index_slots(&q->ix[i]) < BIG)
 			continue;
 		qv_index_free(&q->ix[i], q->log.mem);
 		big = 1;
 	}
+	if (!big && !in_order && ++q->empties < q->empties_max)
+		return;
 	if (burst)
 		forgive(q);
-	else if (!big && ++q->empties < q->empties_max)
-		return;
 	/* No entries, so the tables are all zero: nothing to clear. */
 	q->wide = NULL;
 	qv_line_set_active(q, 0);
 	enter_list(q, 0);
+	if (big && !in_order)
+		q->expected = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
 QV_COLD void qv_line_harden(struct qv_auto *a, struct qv_line *q, struct qv_index *ix)
@@ -303,6 +303,19 @@ static int list_tick(struct qv_auto *a, struct qv_line *q)
 	return QV_OK;
 }
 
+/* The last quarter of a big burst is indexed as it comes, and the rest before that: the first
+ * search need not wait, and the table is hardly larger than it must be for what is there. */
+static void meet_expected(struct qv_auto *a, struct qv_line *q)
+{
+	struct qv_index *ix = &q->ix[0];
+
+	if (qv_line_len(q) < q->expected - q->expected / 4 || q->head != q->empty_since)
+		return;
+	if (qv_index_reserve(ix, q->side, &a->base.mem, q->expected + 2 * QV_TICK) == QV_OK)
+		(void)qv_line_to_hash(a, q, ~ix->keep, ix->src_keep ? 0 : QV_SRC_ANY);
+	q->expected = 0;
+}
+
 int qv_line_tick(struct qv_auto *a, struct qv_line *q)
 {
 	if (qv_line_len(q) > q->peak)
@@ -311,6 +324,8 @@ int qv_line_tick(struct qv_auto *a, struct qv_line *q)
 		shrink(a, q);
 	if (q->mode == QV_AUTO_HASH)
 		hash_tick(a, q);
+	else if (q->expected)
+		meet_expected(a, q);
 	qv_line_set_way(q); /* tables may have changed */
 	/* Not "else": the mode may just have changed. */
 	return q->mode == QV_AUTO_LIST ? list_tick(a, q) : QV_OK;

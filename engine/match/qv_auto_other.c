@@ -28,7 +28,7 @@ static QV_APART struct qv_recv *arrive_any(struct qv_auto *a, uint64_t tag, uint
 	if (qv_recv_of(f.e)->flags & QV_RECV_STICKY)
 		return arrive_sticky(a, f.e);
 	qv_posted_remove(q, &f);
-	qv_line_leave(q);
+	qv_line_leave(q, f.e);
 	return qv_recv_of(f.e);
 }
 
@@ -42,7 +42,7 @@ QV_INLINE struct qv_recv *arrive_found(struct qv_auto *a, uint64_t *e, uint64_t 
 		return arrive_sticky(a, e);
 	qv_index_pop(ix, QV_POSTED, link, e);
 	ix->live--; /* of no meaning if it is the only one */
-	qv_line_leave(q);
+	qv_line_leave(q, e);
 	return qv_recv_of(e);
 }
 

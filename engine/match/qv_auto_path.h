@@ -154,13 +154,22 @@ QV_INLINE int qv_auto_queue_short(struct qv_auto *a, struct qv_msg *msg)
 	return queue_try(&a->unexpected, msg) ? QV_OK : qv_auto_queue_append(a, msg);
 }
 
+/* The message, which may be in no cache, is not looked at when there are no receives. */
+QV_INLINE enum qv_short deliver_try(struct qv_line *q, const struct qv_msg *msg,
+				    struct qv_recv **recv)
+{
+	if (q->head == q->tail)
+		return QV_SHORT_MISS;
+	return arrive_try(q, msg->tag, msg->src, recv);
+}
+
 QV_INLINE int qv_auto_deliver_short(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
 	struct qv_recv *r;
 
-	switch (arrive_try(&a->posted, msg->tag, msg->src, &r)) {
+	switch (deliver_try(&a->posted, msg, &r)) {
 	case QV_SHORT_HIT: *recv = r; return QV_OK;
-	case QV_SHORT_LAST: *recv = r; return qv_auto_deliver_last(a);
+	case QV_SHORT_LAST: *recv = r; return qv_auto_deliver_last(a, recv);
 	case QV_SHORT_MISS: break;
 	case QV_SHORT_BUCKET: return qv_auto_deliver_in_bucket(a, msg, recv);
 	default: return qv_auto_deliver_search(a, msg, recv);
@@ -249,7 +258,7 @@ QV_INLINE int qv_auto_post_short(struct qv_auto *a, struct qv_recv *recv, struct
 {
 	switch (post_try(&a->unexpected, recv, msg)) {
 	case QV_SHORT_HIT: return QV_OK;
-	case QV_SHORT_LAST: return qv_auto_post_last(a);
+	case QV_SHORT_LAST: return qv_auto_post_last(a, msg);
 	case QV_SHORT_MISS: return post_append(a, recv, msg);
 	case QV_SHORT_BUCKET: return qv_auto_post_in_bucket(a, recv, msg);
 	default: return qv_auto_post_search(a, recv, msg);

@@ -138,9 +138,9 @@ int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg *
 
 /* Posted receives: search of the unexpected queue, which is not empty. */
 
-int qv_auto_post_last(struct qv_auto *a)
+int qv_auto_post_last(struct qv_auto *a, struct qv_msg *const *msg)
 {
-	qv_line_emptied(&a->unexpected);
+	qv_line_emptied(&a->unexpected, (*msg)->priv);
 	return QV_OK;
 }
 
@@ -155,7 +155,7 @@ static QV_APART int post_any(struct qv_auto *a, struct qv_recv *recv, struct qv_
 		return qv_auto_post_append(a, recv, msg);
 	*msg = qv_msg_of(f.e);
 	qv_unexpected_remove(q, &f);
-	qv_line_leave(q);
+	qv_line_leave(q, f.e);
 	return QV_OK;
 }
 
@@ -218,7 +218,7 @@ static QV_APART int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct
 	if (q->active & QV_ORDER_ACTIVE)
 		qv_order_leave(e);
 	*msg = qv_msg_of(e);
-	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a) : QV_OK;
+	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a, msg) : QV_OK;
 }
 
 /* One index and the list in order, for a receive that the index is of no use for. */
@@ -236,7 +236,7 @@ static QV_APART int post_ordered(struct qv_auto *a, struct qv_recv *recv, struct
 	qv_index_remove(q->in_use[0], QV_UNEXPECTED, 0, e);
 	qv_order_leave(e);
 	*msg = qv_msg_of(e);
-	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a) : QV_OK;
+	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a, msg) : QV_OK;
 }
 
 /* One index. */
@@ -263,7 +263,7 @@ QV_INLINE int post_wide(struct qv_auto *a, struct qv_recv *recv, struct qv_msg *
 	if (q->active & QV_ORDER_ACTIVE)
 		qv_order_leave(e);
 	*msg = qv_msg_of(e);
-	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a) : QV_OK;
+	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a, msg) : QV_OK;
 }
 
 int qv_auto_post_in_bucket(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
@@ -279,7 +279,7 @@ int qv_auto_post_in_bucket(struct qv_auto *a, struct qv_recv *recv, struct qv_ms
 	}
 	qv_index_pop(q->only, QV_UNEXPECTED, link, e);
 	*msg = qv_msg_of(e);
-	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a) : QV_OK;
+	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a, msg) : QV_OK;
 }
 
 static QV_APART int post_walk(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)

@@ -2,7 +2,7 @@
 /* test_match_burst.c - structure auto: queues that are filled and emptied, buckets of two keys. */
 #include "qv_auto_kit.h"
 
-enum { BURST = 5000, CYCLES = 20 };
+enum { BURST = 5000, CYCLES = 20, BIG = 70000 };
 
 /* A permutation of 0 .. BURST - 1, another one for each c; in order for 0. */
 static uint32_t nth(uint32_t i, uint32_t c)
@@ -12,7 +12,17 @@ static uint32_t nth(uint32_t i, uint32_t c)
 	return (uint32_t)((uint64_t)i * steps[c % 5] % BURST);
 }
 
-/* Bursts of receives in any order: as many indexes are built, and none for those in order. */
+/* The form in which burst c is queued: as the one before was searched. */
+static int form_of(uint32_t c)
+{
+	return c < 2 || (c - 1) % 5 == 0 ? QV_AUTO_LIST : QV_AUTO_HASH;
+}
+
+/* To HASH behind each burst that was taken in order, and back. */
+enum { FLIPS = 2 * (CYCLES / 5) - 1 };
+
+/* Bursts of receives in any order: the index that the first search has built stays until a burst is
+ * taken in order. */
 static void test_posted_bursts(void **state)
 {
 	static struct qv_recv r[BURST];
@@ -24,7 +34,7 @@ static void test_posted_bursts(void **state)
 
 		for (uint32_t i = 0; i < BURST; i++)
 			post(m, &r[i], i, 0, i % 61);
-		assert_int_equal(qv_auto_of(m)->posted.mode, QV_AUTO_LIST);
+		assert_int_equal(qv_auto_of(m)->posted.mode, form_of(c));
 		for (uint32_t i = 0; i < BURST; i++) {
 			uint32_t k = nth(i, c);
 
@@ -32,7 +42,7 @@ static void test_posted_bursts(void **state)
 		}
 		assert_true(inspected(m) - before < 2 * BURST);
 	}
-	assert_int_equal(flips(m), 2 * (CYCLES - CYCLES / 5));
+	assert_int_equal(flips(m), FLIPS);
 	qv_match_destroy(m);
 }
 
@@ -48,7 +58,7 @@ static void test_unexpected_bursts(void **state)
 
 		for (uint32_t i = 0; i < BURST; i++)
 			queue(m, &msg[i], i, i % 61);
-		assert_int_equal(qv_auto_of(m)->unexpected.mode, QV_AUTO_LIST);
+		assert_int_equal(qv_auto_of(m)->unexpected.mode, form_of(c));
 		for (uint32_t i = 0; i < BURST; i++) {
 			uint32_t k = nth(i, c);
 
@@ -56,7 +66,46 @@ static void test_unexpected_bursts(void **state)
 		}
 		assert_true(inspected(m) - before < 2 * BURST);
 	}
-	assert_int_equal(flips(m), 2 * (CYCLES - CYCLES / 5));
+	assert_int_equal(flips(m), FLIPS);
+	qv_match_destroy(m);
+}
+
+/*
+ * Bursts whose table is too big to be kept: it goes with the last entry, and is there again when
+ * most of the next burst is. Not if that is taken in order, and not behind one that was.
+ */
+static void test_big_bursts(void **state)
+{
+	static struct qv_msg msg[BIG];
+	static const struct {
+		uint32_t step;   /* 1: in order */
+		int first, last; /* form in which the first and the last of it are queued */
+	} bursts[] = {
+		{49999, QV_AUTO_LIST, QV_AUTO_LIST}, {49999, QV_AUTO_LIST, QV_AUTO_HASH},
+		{1, QV_AUTO_LIST, QV_AUTO_HASH},     {1, QV_AUTO_LIST, QV_AUTO_LIST},
+		{49999, QV_AUTO_LIST, QV_AUTO_LIST},
+	};
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+	const struct qv_line *q = &qv_auto_of(m)->unexpected;
+
+	for (size_t c = 0; c < sizeof(bursts) / sizeof(bursts[0]); c++) {
+		for (uint32_t i = 0; i < BIG; i++) {
+			queue(m, &msg[i], i, i % 61);
+			if (i == BIG - BIG / 4 - QV_TICK)
+				assert_int_equal(q->mode, bursts[c].first);
+			/* The ring is kept from the last burst. */
+			assert_true(i < BIG / 2 || qv_match_memory(m) <= 64 * (size_t)i);
+		}
+		assert_int_equal(q->mode, bursts[c].last);
+		for (uint32_t i = 0; i < BIG; i++) {
+			uint32_t k = (uint32_t)((uint64_t)i * bursts[c].step % BIG);
+
+			assert_ptr_equal(post_for(m, k, 0, k % 61), &msg[k]);
+		}
+		assert_int_equal(q->mode, QV_AUTO_LIST);
+		assert_true(qv_match_memory(m) < (2u << 20));
+	}
 	qv_match_destroy(m);
 }
 
@@ -76,7 +125,7 @@ static void test_no_burst(void **state)
 		assert_ptr_equal(qv_match_arrive(m, k, 1), &r[k]);
 	}
 	for (uint32_t i = 0; i < BURST; i++)
-		assert_ptr_equal(qv_match_arrive(m, BURST + i, 1), &r[BURST + i]);
+		assert_ptr_equal(qv_match_arrive(m, BURST + nth(i, 2), 1), &r[BURST + nth(i, 2)]);
 	assert_int_equal(flips(m), 1);
 	qv_match_destroy(m);
 }
@@ -176,9 +225,9 @@ static void test_unexpected_bucket(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_posted_bursts),     cmocka_unit_test(test_unexpected_bursts),
-		cmocka_unit_test(test_no_burst),          cmocka_unit_test(test_posted_bucket),
-		cmocka_unit_test(test_unexpected_bucket),
+		cmocka_unit_test(test_posted_bursts), cmocka_unit_test(test_unexpected_bursts),
+		cmocka_unit_test(test_big_bursts),    cmocka_unit_test(test_no_burst),
+		cmocka_unit_test(test_posted_bucket), cmocka_unit_test(test_unexpected_bucket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
