@@ -98,6 +98,9 @@ void qv_unexpected_find(struct qv_auto *a, struct qv_line *q, uint64_t tag, uint
 void qv_unexpected_remove(struct qv_line *q, const struct qv_found *f);
 void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q);
 
+/* Make room in ix, which is in use, for what is queued until the next tick. */
+void qv_unexpected_fit(struct qv_auto *a, struct qv_line *q, struct qv_index *ix);
+
 /* Ticks with few messages of one key that it takes to trust in an index of a wider class: at first,
  * and at most. */
 #define QV_WARY_MIN 4

@@ -179,6 +179,20 @@ static void forgive(struct qv_line *q)
 		q->empties_max /= 2;
 }
 
+/* Empty: give back tables of a megabyte or more together. Whether they were. */
+static int free_big(struct qv_line *q)
+{
+	uint64_t slots = 0;
+
+	for (int i = 0; i < QV_N_CLASSES; i++)
+		slots += qv_index_slots(&q->ix[i]);
+	if (slots < BIG)
+		return 0;
+	for (int i = 0; i < QV_N_CLASSES; i++)
+		qv_index_free(&q->ix[i], q->log.mem);
+	return 1;
+}
+
 /*
  * A burst whose last entry is its youngest has most likely been taken in order: the next one is a
  * list. After another one the indexes stay, but for tables that are too big to be kept for nothing.
@@ -186,17 +200,12 @@ static void forgive(struct qv_line *q)
 void qv_line_emptied(struct qv_line *q, const uint64_t *e)
 {
 	uint64_t n = q->tail - q->empty_since;
-	int big = 0, burst = n >= BURST, in_order = burst && e[QV_SEQ] == q->tail - 1;
+	int burst = n >= BURST, in_order = burst && e[QV_SEQ] == q->tail - 1, big;
 
 	q->empty_since = q->tail;
 	if (burst)
 		q->hash_since = q->tail; /* no trial of LIST within the next burst */
-	for (int i = 0; i < QV_N_CLASSES; i++) {
-		if (qv_index_slots(&q->ix[i]) < BIG)
-			continue;
-		qv_index_free(&q->ix[i], q->log.mem);
-		big = 1;
-	}
+	big = free_big(q);
 	if (!big && !in_order && ++q->empties < q->empties_max)
 		return;
 	if (burst)

@@ -20,6 +20,8 @@
 #define WIDER_DEBT  256
 /* Places of a ring that is not kept beside several indexes. */
 #define RING_BIG 65536
+/* From so many messages on memory counts, and rare long buckets do not. */
+#define MANY 65536
 
 void qv_unexpected_drop_log(struct qv_line *q)
 {
@@ -38,9 +40,29 @@ void qv_unexpected_insert(struct qv_auto *a, struct qv_line *q, uint64_t *e)
 		qv_unexpected_drop_log(q);
 }
 
+/* Of many messages only the first index has a roomy table, as long as there is no log. The others
+ * have up to two messages to a slot. */
+static int is_tight(const struct qv_line *q, const struct qv_index *ix, uint32_t n)
+{
+	uint32_t before = (1u << (ix - q->ix)) - 1;
+
+	return n > MANY && q->active & (before | QV_LOG_ACTIVE);
+}
+
+void qv_unexpected_fit(struct qv_auto *a, struct qv_line *q, struct qv_index *ix)
+{
+	uint32_t n = qv_line_len(q) + QV_TICK;
+
+	if (is_tight(q, ix, n))
+		(void)qv_index_widen(ix, QV_UNEXPECTED, &a->base.mem, n / 2);
+	else
+		qv_line_fit_index(a, q, ix, n);
+}
+
 static int prepare_index(struct qv_auto *a, struct qv_line *q, int i, uint64_t ignore, uint32_t src)
 {
 	struct qv_index *ix = &q->ix[i];
+	uint32_t n = qv_line_len(q) + QV_TICK;
 
 	qv_index_set_class(ix, ignore, src == QV_SRC_ANY);
 	ix->used = q->tail;
@@ -49,7 +71,9 @@ static int prepare_index(struct qv_auto *a, struct qv_line *q, int i, uint64_t i
 	ix->served = (uint16_t)(2 * QV_AVERAGED * QV_SELDOM / (qv_line_len(q) + 1));
 	ix->calm = 0;
 	ix->wary = QV_WARY_MIN;
-	return qv_index_reserve(ix, QV_UNEXPECTED, &a->base.mem, qv_line_len(q) + QV_TICK);
+	if (is_tight(q, ix, n))
+		return qv_index_widen(ix, QV_UNEXPECTED, &a->base.mem, n / 2);
+	return qv_index_reserve(ix, QV_UNEXPECTED, &a->base.mem, n);
 }
 
 static void fill_batch(struct qv_auto *a, struct qv_line *q, struct qv_index *ix,
@@ -93,6 +117,9 @@ static struct qv_index *build_index(struct qv_auto *a, struct qv_line *q, uint64
 	uint64_t **v;
 	int i = 0;
 
+	/* Several indexes of a deep queue: the ring is no use now, and will be made anew. */
+	if (q->ring_mask > RING_BIG)
+		(void)qv_ring_resize(a, q, 0);
 	while (i < QV_N_VIEWS && q->active >> i & 1)
 		i++;
 	if (i == QV_N_VIEWS || prepare_index(a, q, i, ignore, src))
@@ -115,17 +142,17 @@ static struct qv_index *build_index(struct qv_auto *a, struct qv_line *q, uint64
 	}
 	qv_line_set_active(q, q->active | 1u << i);
 	q->log_debt = 0; /* the index was what the scans wanted */
-	/* Several indexes of a deep queue: the ring is no use now, and will be made anew. */
-	if (q->ring_mask > RING_BIG)
-		(void)qv_ring_resize(a, q, 0);
 	return &q->ix[i];
 }
 
 static int build_log(struct qv_auto *a, struct qv_line *q)
 {
 	uint32_t n = qv_line_len(q), k = 0;
-	uint64_t **v = qv_line_collect(a, q);
+	uint64_t **v;
 
+	if (n > MANY)
+		qv_index_narrow(&q->ix[0], QV_UNEXPECTED, &a->base.mem, n / 2);
+	v = qv_line_collect(a, q);
 	if (!v)
 		return QV_ENOMEM;
 	while (k < n && qv_vlist_append(&q->log, v[k]) == QV_OK)

@@ -94,7 +94,7 @@ void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 			qv_line_set_active(q, q->active & ~(1u << i));
 			continue;
 		}
-		qv_line_fit_index(a, q, ix, qv_line_len(q) + QV_TICK);
+		qv_unexpected_fit(a, q, ix);
 	}
 	if (q->active & QV_ORDER_ACTIVE && q->tail - q->order_used > IDLE_LOG)
 		qv_order_drop(q);

@@ -56,13 +56,23 @@ static uint64_t room_for(const struct qv_index *ix, uint32_t n)
 	return (uint64_t)n * (n > MANY && ix->word > FIRST_WORD ? ROOMY / 2 : ROOMY);
 }
 
-static unsigned int log_slots(const struct qv_index *ix, uint32_t n)
+static unsigned int log_slots(uint64_t slots)
 {
 	unsigned int log = LOG_SLOTS_MIN;
 
-	while (((uint64_t)1 << log) < room_for(ix, n))
+	while (((uint64_t)1 << log) < slots)
 		log++;
 	return log;
+}
+
+int qv_index_widen(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t slots)
+{
+	struct qv_index next = *ix;
+
+	if (ix->slots && slots <= qv_index_slots(ix))
+		return QV_OK;
+	next.shift = (uint16_t)(64 - log_slots(slots));
+	return rebuild(ix, &next, side, mem);
 }
 
 int qv_index_reserve(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n)
@@ -72,7 +82,7 @@ int qv_index_reserve(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
 	if (ix->slots && room_for(ix, n) <= qv_index_slots(ix))
 		return QV_OK;
 	/* A table that grows once grows again: take two steps. */
-	next.shift = (uint16_t)(64 - log_slots(ix, n) - (ix->slots && n <= MANY));
+	next.shift = (uint16_t)(64 - log_slots(room_for(ix, n)) - (ix->slots && n <= MANY));
 	return rebuild(ix, &next, side, mem);
 }
 
@@ -84,13 +94,18 @@ int qv_index_grow(struct qv_index *ix, enum qv_side side, struct qv_mem *mem)
 	return rebuild(ix, &next, side, mem);
 }
 
-void qv_index_shrink(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n)
+void qv_index_narrow(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t slots)
 {
 	struct qv_index next = *ix;
 
-	next.shift = (uint16_t)(64 - log_slots(ix, n));
+	next.shift = (uint16_t)(64 - log_slots(slots));
 	if (next.shift > ix->shift)
 		(void)rebuild(ix, &next, side, mem); /* without memory it stays as it is */
+}
+
+void qv_index_shrink(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n)
+{
+	qv_index_narrow(ix, side, mem, (uint32_t)room_for(ix, n));
 }
 
 int qv_index_harden(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,

@@ -83,11 +83,17 @@ static inline void qv_index_set_wide(struct qv_index *ix, uint64_t ignore, int a
 /* Entries from now on: make room for n in all. QV_ENOMEM: the index is as before. */
 int qv_index_reserve(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n);
 
+/* The same by what the table shall have at least, whatever the entries. */
+int qv_index_widen(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t slots);
+
 /* Twice the table. QV_ENOMEM: the index is as before. */
 int qv_index_grow(struct qv_index *ix, enum qv_side side, struct qv_mem *mem);
 
 /* Give back a table that is far too large for n entries. */
 void qv_index_shrink(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n);
+
+/* The same by what the table shall have at most, but for rounding up. */
+void qv_index_narrow(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t slots);
 
 /* Change to the keyed hash with this secret. QV_ENOMEM: the index is as before. */
 int qv_index_harden(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
