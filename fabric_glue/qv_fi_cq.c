@@ -47,6 +47,20 @@ void qv_fi_cq_error(struct qv_fi_cq *cq, const struct fi_cq_err_entry *e, fi_add
 	qv_fi_watch_wake(&cq->watch);
 }
 
+/* Move the endpoints on. Entries that come may go into the reader's array at once; returns how many
+ * did. */
+static size_t progress(struct qv_fi_cq *cq, void *buf, size_t count, const fi_addr_t *src)
+{
+	if (src || cq->entry_size != sizeof *cq->into)
+		count = 0;
+	cq->into = buf;
+	cq->room = count;
+	qv_fi_watch_progress(&cq->watch);
+	count -= cq->room;
+	cq->room = 0;
+	return count;
+}
+
 ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src)
 {
 	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
@@ -55,11 +69,12 @@ ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t
 
 	qv_fi_lock(cq->watch.dom);
 	if (cq->head == cq->tail)
-		qv_fi_watch_progress(&cq->watch);
-	if (QV_UNLIKELY(cq->err_head != NULL) && cq->head == cq->tail) {
+		n = (ssize_t)progress(cq, buf, count, src);
+	if (QV_UNLIKELY(cq->err_head != NULL) && cq->head == cq->tail && !n) {
 		n = -FI_EAVAIL;
 		goto out;
 	}
+	out += (size_t)n * cq->entry_size;
 	while ((size_t)n < count && cq->head != cq->tail) {
 		struct qv_fi_comp *c = &cq->ring[cq->head++ & cq->mask];
 

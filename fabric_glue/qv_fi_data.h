@@ -28,6 +28,9 @@ struct qv_fi_cq {
 	size_t entry_size;       /* of the format that the application reads */
 	size_t head, tail, mask; /* ring: entries tail-head, free running */
 	struct qv_fi_comp *ring;
+	/* The array of a reader who waits for entries, and room in it; 0: there is none. */
+	struct fi_cq_tagged_entry *into;
+	size_t room;
 	struct qv_fi_err *err_head, **err_tail;
 	struct qv_fi_watch watch; /* endpoints that report here */
 };
@@ -168,6 +171,16 @@ static inline struct qv_fi_comp *qv_fi_cq_push(struct qv_fi_cq *cq)
 		qv_fi_cq_grow(cq);
 	qv_fi_watch_wake(&cq->watch);
 	return &cq->ring[cq->tail++ & cq->mask];
+}
+
+/* The place of the next entry in the reader's array, past the ring; NULL: it has to go there. For
+ * entries whose source the reader does not want. */
+static inline struct fi_cq_tagged_entry *qv_fi_cq_direct(struct qv_fi_cq *cq)
+{
+	if (!cq->room || cq->head != cq->tail)
+		return NULL;
+	cq->room--;
+	return cq->into++;
 }
 
 /* ---- qv_fi_cntr.c ------------------------------------------------------------------------------

@@ -8,7 +8,6 @@
 #include <quiver/fi_ext.h>
 
 #define USERS_MAX ((size_t)1 << 20) /* addresses of a core beyond are not dense */
-#define NOT_ASKED (FI_ADDR_NOTAVAIL - 1)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 static bool grow_users(struct qv_fi_srx *srx, fi_addr_t core)
@@ -24,18 +23,16 @@ static bool grow_users(struct qv_fi_srx *srx, fi_addr_t core)
 	if (!users)
 		return false;
 	for (size_t i = srx->nusers; i < n; i++)
-		users[i] = NOT_ASKED;
+		users[i] = QV_FI_NOT_ASKED;
 	srx->users = users;
 	srx->nusers = n;
 	return true;
 }
 
-fi_addr_t qv_fi_srx_user(struct qv_fi_srx *srx, fi_addr_t core)
+fi_addr_t qv_fi_srx_ask_user(struct qv_fi_srx *srx, fi_addr_t core)
 {
 	const struct qv_fi_way way = {.addr = core, .core = QV_FI_MAIN};
 
-	if (QV_LIKELY(core < srx->nusers && srx->users[core] != NOT_ASKED))
-		return srx->users[core];
 	if (core == FI_ADDR_NOTAVAIL || core == FI_ADDR_UNSPEC)
 		return FI_ADDR_NOTAVAIL;
 	if (core >= srx->nusers && !grow_users(srx, core))
@@ -50,7 +47,7 @@ void qv_fi_srx_av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
 	struct qv_fi_way way;
 
 	if (!qv_fi_av_reach(ep->av, index, &way) && way.addr < ep->srx->nusers)
-		ep->srx->users[way.addr] = NOT_ASKED;
+		ep->srx->users[way.addr] = QV_FI_NOT_ASKED;
 }
 
 void qv_fi_srx_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
@@ -58,7 +55,7 @@ void qv_fi_srx_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
 	fi_addr_t core = ep->av->entries[index].way.addr;
 
 	if (core < ep->srx->nusers)
-		ep->srx->users[core] = NOT_ASKED;
+		ep->srx->users[core] = QV_FI_NOT_ASKED;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -140,6 +137,7 @@ static int give_context(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
 		return rc;
 	srx->port = port;
 	port->srx = srx;
+	port->tagged = srx->match[1];
 	if (!dom->port)
 		dom->port = port;
 	return fi_ep_bind(ep->rail[QV_FI_MAIN].core, &port->core->fid, 0);
@@ -187,9 +185,14 @@ int qv_fi_srx_enable(struct qv_fi_ep *ep)
 	for (size_t i = 0; i < ep->av->used && !rc; i++)
 		if (qv_fi_av_entry(ep->av, i))
 			qv_fi_srx_av_inserted(ep, i);
-	if (!rc)
-		qv_fi_stats_begin(ep);
-	return rc;
+	if (rc)
+		return rc;
+	srx->calls = qv_fi_tagged_ops;
+	srx->calls.recv = qv_fi_srx_trecv;
+	srx->calls.inject = qv_fi_srx_tinject;
+	ep->fid.tagged = &srx->calls;
+	qv_fi_stats_begin(ep);
+	return 0;
 }
 
 void qv_fi_srx_close(struct qv_fi_ep *ep)
@@ -198,6 +201,7 @@ void qv_fi_srx_close(struct qv_fi_ep *ep)
 
 	if (!srx)
 		return;
+	ep->fid.tagged = &qv_fi_tagged_ops;
 	if (srx->port && srx->port == ep->dom->port)
 		srx->port->srx = NULL; /* for the next one */
 	else

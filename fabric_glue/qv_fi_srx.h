@@ -13,30 +13,33 @@
 
 struct qv_fi_bounce;
 
+/* What is not usual about a receive, beside its cookie (QV_CK_*). */
+#define QV_RX_MULTI     0x100u /* FI_MULTI_RECV: the whole of a buffer */
+#define QV_RX_PART      0x200u /* a part of such a buffer */
+#define QV_RX_BOUNCED   0x400u /* the core has a buffer of ours */
+#define QV_RX_DISCARDED 0x800u /* nobody wants the message */
+
 /* A posted receive, or a message that waits for one and becomes the receive that it meets. Of its
- * five cache lines most receives touch the first four. */
+ * five cache lines most receives touch the first, the third and the fourth. */
 struct qv_fi_rx {
 	union {
-		struct qv_msg msg; /* unexpected, while it waits */
+		struct qv_fi_rx *next; /* free ones */
+		struct qv_msg msg;     /* unexpected, while it waits */
 		struct {
-			struct qv_recv recv; /* posted */
-			union {
-				void *context;         /* the application's */
-				struct qv_fi_rx *next; /* free ones */
-			};
-			size_t room; /* bytes of the application's buffer */
-			uint32_t cookie;
-			bool discarded;    /* nobody wants the message */
-			bool multi, ended; /* FI_MULTI_RECV; it has left the queue */
+			struct qv_recv recv;         /* posted */
+			struct qv_fi_bounce *bounce; /* QV_RX_BOUNCED */
+			struct qv_fi_rx *whole;      /* QV_RX_PART: of this one's buffer */
+			/* QV_RX_MULTI: bytes given to parts, parts on their way, no more come */
+			size_t used;
+			unsigned parts;
+			bool ended;
 		};
 	};
 	/* These two are where the running libfabric may have two pointers of the owner's. */
-	size_t full;            /* bytes of the message */
-	struct qv_fi_rx *whole; /* part of this one's buffer */
-	struct qv_abi_rx entry; /* its context is this structure, owner_context the bounce buffer */
+	void *context;          /* the application's */
+	uint64_t how;           /* QV_CK_*, QV_RX_* */
+	struct qv_abi_rx entry; /* its context is this structure */
 	struct iovec iov[QV_FI_IOV_LIMIT];
-	size_t used;    /* the whole: bytes given to parts */
-	unsigned parts; /* the whole: parts on their way */
 } __attribute__((aligned(64)));
 
 /* Context of a send that is counted, in place of the application's. */
@@ -50,8 +53,9 @@ struct qv_fi_tx {
  * it may outlive the endpoint that it served. */
 struct qv_fi_srx_port {
 	struct qv_abi_srx abi;
-	struct fid_ep *core;   /* what the core calls it */
-	struct qv_fi_srx *srx; /* NULL: it serves no endpoint now */
+	struct fid_ep *core;     /* what the core calls it */
+	struct qv_fi_srx *srx;   /* NULL: it serves no endpoint now */
+	struct qv_match *tagged; /* its engine */
 };
 
 struct qv_fi_srx {
@@ -65,9 +69,10 @@ struct qv_fi_srx {
 	/* rxm registers the buffers of long messages and leaves the descriptors with the entry,
 	 * where it looks for them when it copies the next message. */
 	bool writes_desc;
-	/* fi_addr_t of the application by that of the core, NOT_ASKED: look into the AV */
+	/* fi_addr_t of the application by that of the core, QV_FI_NOT_ASKED: look into the AV */
 	fi_addr_t *users;
 	size_t nusers;
+	struct fi_ops_tagged calls;                       /* of the endpoint */
 	uint64_t sends, bytes_waiting, bytes_waiting_max; /* statistics */
 };
 
@@ -75,8 +80,17 @@ struct qv_fi_srx {
 #define QV_FI_SRC_NOBODY (QV_SRC_ANY - 1)
 
 /* ---- qv_fi_srx.c ----------------------------------------------------------------------------- */
+#define QV_FI_NOT_ASKED (FI_ADDR_NOTAVAIL - 1)
+
+fi_addr_t qv_fi_srx_ask_user(struct qv_fi_srx *srx, fi_addr_t core);
+
 /* What the application calls the address of a core. */
-fi_addr_t qv_fi_srx_user(struct qv_fi_srx *srx, fi_addr_t core);
+static inline fi_addr_t qv_fi_srx_user(struct qv_fi_srx *srx, fi_addr_t core)
+{
+	if (QV_LIKELY(core < srx->nusers && srx->users[core] != QV_FI_NOT_ASKED))
+		return srx->users[core];
+	return qv_fi_srx_ask_user(srx, core);
+}
 
 /* ---- qv_fi_srx_entry.c ----------------------------------------------------------------------- */
 /* Slabs of receives and sends. */
@@ -93,10 +107,27 @@ bool qv_fi_rx_bounce(struct qv_fi_rx *rx);
 /* What was received so into the application's buffer; returns the bytes. */
 size_t qv_fi_rx_unbounce(struct qv_fi_rx *rx);
 
-/* The buffer of a message that does not fit; NULL: it fits. */
-static inline struct qv_fi_bounce *qv_fi_rx_bounced(const struct qv_fi_rx *rx)
+/* Bytes of the message. */
+static inline size_t qv_fi_rx_full(const struct qv_fi_rx *rx)
 {
-	return rx->entry.owner_context;
+	return rx->entry.msg_size;
+}
+
+/* Bytes of the application's buffer. */
+static inline size_t qv_fi_rx_room(const struct qv_fi_rx *rx)
+{
+	size_t room = rx->iov[0].iov_len;
+
+	for (size_t i = 1; i < rx->entry.count; i++)
+		room += rx->iov[i].iov_len;
+	return room;
+}
+
+/* The message is longer than the buffer. */
+static inline bool qv_fi_rx_short(const struct qv_fi_rx *rx)
+{
+	return QV_UNLIKELY(qv_fi_rx_full(rx) > rx->iov[0].iov_len) &&
+	       qv_fi_rx_full(rx) > qv_fi_rx_room(rx);
 }
 
 static inline bool qv_fi_rx_tagged(const struct qv_fi_rx *rx)
@@ -126,8 +157,26 @@ extern struct qv_abi_cq_owner qv_fi_srx_cq_ops;
 /* The next part of a buffer for many messages, for one of so many bytes. */
 struct iovec qv_fi_rx_cut(struct qv_fi_rx *whole, size_t size);
 
+/* ---- qv_fi_srx_recv.c ------------------------------------------------------------------------ */
+void qv_fi_rx_set_buffer(struct qv_fi_rx *rx, const struct iovec *iov, size_t cnt);
+/* A waiting message into the buffer of this receive. */
+void qv_fi_rx_take(struct qv_fi_rx *u, const struct qv_fi_recv *r, uint64_t how);
+/* The core has the message and now a buffer for it. Its completion may come before this returns. */
+void qv_fi_rx_start(struct qv_fi_rx *rx);
+ssize_t qv_fi_srx_trecv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t from,
+			uint64_t tag, uint64_t ignore, void *context);
+
+/* ---- qv_fi_srx_look.c: receives with FI_PEEK or FI_CLAIM --------------------------------------
+ */
+ssize_t qv_fi_srx_peek(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t src,
+		       uint32_t cookie, uint64_t flags);
+ssize_t qv_fi_srx_claimed(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t cookie,
+			  uint64_t flags);
+
 /* ---- qv_fi_srx_send.c ------------------------------------------------------------------------ */
 /* The context that a send had; *entry: the application wants to hear of it. */
 void *qv_fi_tx_release(struct qv_fi_srx *srx, void *context, bool *entry);
+ssize_t qv_fi_srx_tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to,
+			  uint64_t tag);
 
 #endif /* QV_FI_SRX_H */

@@ -9,8 +9,9 @@
 #define SLAB_RXS 64
 #define SLAB_TXS 256
 
-_Static_assert(offsetof(struct qv_fi_rx, iov[1]) == 4 * 64, "four cache lines");
-_Static_assert(offsetof(struct qv_fi_rx, entry) - offsetof(struct qv_fi_rx, full) ==
+_Static_assert(offsetof(struct qv_fi_rx, context) == 2 * 64, "the third cache line");
+_Static_assert(offsetof(struct qv_fi_rx, iov[1]) == 4 * 64, "the fourth");
+_Static_assert(offsetof(struct qv_fi_rx, entry) - offsetof(struct qv_fi_rx, context) ==
 		       QV_ABI_RX_AHEAD,
 	       "the owner's pointers");
 
@@ -108,9 +109,9 @@ void qv_fi_rx_release(struct qv_fi_rx *rx)
 {
 	struct qv_fi_srx *srx = qv_fi_rx_srx(rx);
 
-	if (QV_UNLIKELY(qv_fi_rx_bounced(rx) != NULL)) {
-		free(qv_fi_rx_bounced(rx));
-		rx->entry.owner_context = NULL;
+	if (QV_UNLIKELY(rx->how & QV_RX_BOUNCED)) {
+		free(rx->bounce);
+		rx->how = 0;
 	}
 	if (srx->writes_desc)
 		memset(rx->entry.desc, 0, QV_FI_IOV_LIMIT * sizeof rx->entry.desc[0]);
@@ -121,7 +122,7 @@ void qv_fi_rx_release(struct qv_fi_rx *rx)
 /* ---- messages that do not fit ---------------------------------------------------------------- */
 bool qv_fi_rx_bounce(struct qv_fi_rx *rx)
 {
-	size_t size = rx->full;
+	size_t size = qv_fi_rx_full(rx);
 	struct qv_fi_bounce *b = malloc(sizeof *b + size);
 
 	if (!b)
@@ -130,17 +131,18 @@ bool qv_fi_rx_bounce(struct qv_fi_rx *rx)
 	memcpy(b->iov, rx->iov, b->count * sizeof *b->iov);
 	rx->iov[0] = (struct iovec){b->data, size};
 	rx->entry.count = 1;
-	rx->entry.owner_context = b;
+	rx->bounce = b;
+	rx->how |= QV_RX_BOUNCED;
 	return true;
 }
 
 size_t qv_fi_rx_unbounce(struct qv_fi_rx *rx)
 {
-	struct qv_fi_bounce *b = qv_fi_rx_bounced(rx);
-	size_t done = 0;
+	struct qv_fi_bounce *b = rx->bounce;
+	size_t full = qv_fi_rx_full(rx), done = 0;
 
-	for (size_t i = 0; i < b->count && done < rx->full; i++) {
-		size_t left = rx->full - done;
+	for (size_t i = 0; i < b->count && done < full; i++) {
+		size_t left = full - done;
 		size_t n = b->iov[i].iov_len < left ? b->iov[i].iov_len : left;
 
 		if (n)

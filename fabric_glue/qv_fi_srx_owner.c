@@ -21,7 +21,7 @@ static uint32_t source(fi_addr_t addr)
 /* ---- matching -------------------------------------------------------------------------------- */
 struct iovec qv_fi_rx_cut(struct qv_fi_rx *whole, size_t size)
 {
-	size_t left = whole->room - whole->used, want = size < left ? size : left;
+	size_t left = whole->iov[0].iov_len - whole->used, want = size < left ? size : left;
 	struct iovec part = {(char *)whole->iov[0].iov_base + whole->used, want};
 
 	whole->parts++;
@@ -40,10 +40,8 @@ static struct qv_fi_rx *part_of(struct qv_fi_rx *whole, size_t size)
 	rx->iov[0] = qv_fi_rx_cut(whole, size);
 	rx->entry.count = 1;
 	rx->entry.flags = FI_MSG | FI_RECV | FI_COMPLETION;
-	rx->room = rx->iov[0].iov_len;
 	rx->context = whole->context;
-	rx->cookie = whole->cookie;
-	rx->discarded = rx->multi = rx->ended = false;
+	rx->how = (whole->how & ~(uint64_t)QV_RX_MULTI) | QV_RX_PART;
 	rx->whole = whole;
 	return rx;
 }
@@ -61,9 +59,9 @@ static int unexpected(struct qv_fi_srx *srx, const struct qv_abi_match *m, uint6
 	rx->msg.flags = 0;
 	rx->entry.addr = m->addr;
 	rx->entry.tag = tag;
-	rx->entry.msg_size = rx->full = m->msg_size;
+	rx->entry.msg_size = m->msg_size;
 	rx->entry.flags = flags;
-	rx->whole = NULL;
+	rx->how = 0;
 	*entry = qv_fi_rx_give(rx);
 	return -FI_ENOENT;
 }
@@ -73,8 +71,8 @@ static int expected(struct qv_fi_rx *rx, const struct qv_abi_match *m, void **en
 {
 	rx->entry.addr = m->addr;
 	rx->entry.tag = m->tag;
-	rx->entry.msg_size = rx->full = m->msg_size;
-	if (QV_UNLIKELY(rx->full > rx->room))
+	rx->entry.msg_size = m->msg_size;
+	if (qv_fi_rx_short(rx))
 		qv_fi_rx_bounce(rx); /* without memory the core does what it can */
 	*entry = qv_fi_rx_give(rx);
 	return 0;
@@ -82,11 +80,11 @@ static int expected(struct qv_fi_rx *rx, const struct qv_abi_match *m, void **en
 
 static int get_tag(struct qv_abi_srx *abi, struct qv_abi_match *m, void **entry)
 {
-	struct qv_fi_srx *srx = srx_of(abi);
-	struct qv_recv *recv = qv_match_arrive(srx->match[QV_REQ_TAGGED], m->tag, source(m->addr));
+	struct qv_fi_srx_port *port = container_of(abi, struct qv_fi_srx_port, abi);
+	struct qv_recv *recv = qv_match_arrive(port->tagged, m->tag, source(m->addr));
 
 	if (QV_UNLIKELY(!recv))
-		return unexpected(srx, m, m->tag, FI_TAGGED | FI_RECV | FI_COMPLETION, entry);
+		return unexpected(port->srx, m, m->tag, FI_TAGGED | FI_RECV | FI_COMPLETION, entry);
 	return expected(container_of(recv, struct qv_fi_rx, recv), m, entry);
 }
 
@@ -99,7 +97,7 @@ static int get_msg(struct qv_abi_srx *abi, struct qv_abi_match *m, void **entry)
 	if (!recv)
 		return unexpected(srx, m, 0, FI_MSG | FI_RECV | FI_COMPLETION, entry);
 	rx = container_of(recv, struct qv_fi_rx, recv);
-	if (!rx->multi)
+	if (!(rx->how & QV_RX_MULTI))
 		return expected(rx, m, entry);
 	part = part_of(rx, m->msg_size);
 	if (!part)
@@ -116,7 +114,7 @@ static int queue(void *entry)
 
 	if (qv_match_queue(srx->match[qv_fi_rx_tagged(rx)], &rx->msg))
 		return -FI_ENOMEM;
-	srx->bytes_waiting += rx->full;
+	srx->bytes_waiting += qv_fi_rx_full(rx);
 	if (srx->bytes_waiting > srx->bytes_waiting_max)
 		srx->bytes_waiting_max = srx->bytes_waiting;
 	return 0;
@@ -124,10 +122,10 @@ static int queue(void *entry)
 
 static void free_entry(void *entry)
 {
-	struct qv_fi_rx *rx = qv_fi_rx_of(entry), *whole = rx->whole;
+	struct qv_fi_rx *rx = qv_fi_rx_of(entry);
 
-	if (QV_UNLIKELY(whole != NULL) && --whole->parts == 0 && whole->ended)
-		qv_fi_rx_release(whole);
+	if (QV_UNLIKELY(rx->how & QV_RX_PART) && --rx->whole->parts == 0 && rx->whole->ended)
+		qv_fi_rx_release(rx->whole);
 	qv_fi_rx_release(rx);
 }
 
@@ -187,42 +185,47 @@ struct qv_abi_srx_owner qv_fi_srx_owner_ops = {
 /* ---- completions ----------------------------------------------------------------------------- */
 static void received(struct qv_fi_srx *srx, struct qv_fi_rx *rx, struct qv_comp *comp)
 {
-	if (QV_UNLIKELY(rx->discarded))
+	if (QV_UNLIKELY(rx->how & QV_RX_DISCARDED))
 		return;
 	comp->context = rx->context;
-	comp->cookie = rx->cookie;
+	comp->cookie = rx->how;
 	comp->recv = true;
 	comp->tagged = qv_fi_rx_tagged(rx);
-	comp->full = rx->full;
-	if (QV_UNLIKELY(qv_fi_rx_bounced(rx) != NULL) && comp->status == QV_OK) {
+	comp->full = qv_fi_rx_full(rx);
+	if (QV_UNLIKELY(rx->how & QV_RX_BOUNCED) && comp->status == QV_OK) {
 		comp->len = qv_fi_rx_unbounce(rx);
 		comp->status = QV_ETRUNC;
 	}
 	comp->buf = rx->iov[0].iov_base;
-	comp->multi_end = rx->whole && rx->whole->ended && rx->whole->parts == 1;
+	comp->multi_end = rx->how & QV_RX_PART && rx->whole->ended && rx->whole->parts == 1;
 	qv_fi_complete_recv(srx->ep, comp);
 }
 
 /* Nothing to do but write the entry. */
 static bool is_plain(const struct qv_fi_ep *ep, const struct qv_fi_rx *rx)
 {
-	return rx->cookie == QV_CK_ENTRY && !rx->discarded && !qv_fi_rx_bounced(rx) && !rx->whole &&
-	       !ep->cntrs[QV_FI_CNTR_RECV] && ep->rx_cq;
+	return rx->how == QV_CK_ENTRY && !ep->cntrs[QV_FI_CNTR_RECV] && ep->rx_cq;
 }
 
 static void write_entry(struct qv_fi_srx *srx, const struct qv_fi_rx *rx, uint64_t flags,
 			size_t len, uint64_t data, uint64_t tag, fi_addr_t src)
 {
-	struct qv_fi_comp *out = qv_fi_cq_push(srx->ep->rx_cq);
+	struct qv_fi_cq *cq = srx->ep->rx_cq;
+	struct fi_cq_tagged_entry *out = qv_fi_cq_direct(cq);
 
+	if (!out) {
+		struct qv_fi_comp *comp = qv_fi_cq_push(cq);
+
+		comp->src = qv_fi_srx_user(srx, src);
+		out = &comp->e;
+	}
 	flags &= FI_RECV | FI_TAGGED | FI_MSG | FI_REMOTE_CQ_DATA;
-	out->e.op_context = rx->context;
-	out->e.flags = flags;
-	out->e.len = len;
-	out->e.buf = rx->iov[0].iov_base;
-	out->e.data = flags & FI_REMOTE_CQ_DATA ? data : 0;
-	out->e.tag = tag;
-	out->src = qv_fi_srx_user(srx, src);
+	out->op_context = rx->context;
+	out->flags = flags;
+	out->len = len;
+	out->buf = rx->iov[0].iov_base;
+	out->data = flags & FI_REMOTE_CQ_DATA ? data : 0;
+	out->tag = tag;
 }
 
 static void sent(struct qv_fi_srx *srx, void *context, uint64_t flags)
@@ -244,17 +247,14 @@ static void sent(struct qv_fi_srx *srx, void *context, uint64_t flags)
 	};
 }
 
-static ssize_t cq_write(struct qv_abi_cq *cq, void *context, uint64_t flags, size_t len, void *buf,
-			uint64_t data, uint64_t tag, fi_addr_t src)
+static __attribute__((noinline)) ssize_t write_other(struct qv_fi_srx *srx, void *context,
+						     uint64_t flags, size_t len, uint64_t data,
+						     uint64_t tag, fi_addr_t src)
 {
-	struct qv_fi_srx *srx = container_of(cq, struct qv_fi_srx, cq);
 	struct qv_fi_rail *rail = &srx->ep->rail[QV_FI_MAIN];
 	struct qv_xfer *xfer = context;
 
-	(void)buf;
-	if (QV_LIKELY(flags & FI_RECV && is_plain(srx->ep, context))) {
-		write_entry(srx, context, flags, len, data, tag, src);
-	} else if (flags & FI_RECV) {
+	if (flags & FI_RECV) {
 		received(srx, context,
 			 &(struct qv_comp){.status = QV_OK,
 					   .has_data = flags & FI_REMOTE_CQ_DATA,
@@ -270,6 +270,18 @@ static ssize_t cq_write(struct qv_abi_cq *cq, void *context, uint64_t flags, siz
 		rail->flying--;
 		xfer->done(xfer, QV_OK);
 	}
+	return 0;
+}
+
+static ssize_t cq_write(struct qv_abi_cq *cq, void *context, uint64_t flags, size_t len, void *buf,
+			uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	struct qv_fi_srx *srx = container_of(cq, struct qv_fi_srx, cq);
+
+	(void)buf;
+	if (QV_UNLIKELY(!(flags & FI_RECV && is_plain(srx->ep, context))))
+		return write_other(srx, context, flags, len, data, tag, src);
+	write_entry(srx, context, flags, len, data, tag, src);
 	return 0;
 }
 

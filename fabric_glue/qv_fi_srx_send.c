@@ -151,3 +151,24 @@ ssize_t qv_fi_srx_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
 	qv_fi_unlock(ep->dom);
 	return rc;
 }
+
+/* fi_tinject without detours. */
+ssize_t qv_fi_srx_tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to,
+			  uint64_t tag)
+{
+	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid);
+	const struct qv_fi_av_entry *entry;
+	ssize_t rc = -FI_EAGAIN;
+
+	if (QV_UNLIKELY(len > ep->dom->inject))
+		return -FI_EINVAL;
+	qv_fi_lock(ep->dom);
+	entry = qv_fi_av_entry(ep->av, to);
+	if (QV_LIKELY(entry && entry->way.addr != FI_ADDR_NOTAVAIL && !ep->cntrs[QV_FI_CNTR_SEND]))
+		rc = fi_tinject(ep->rail[QV_FI_MAIN].core, buf, len, entry->way.addr, tag);
+	ep->srx->sends += !rc;
+	qv_fi_unlock(ep->dom);
+	if (QV_LIKELY(!rc))
+		return 0;
+	return rc == -FI_EAGAIN ? qv_fi_tagged_ops.inject(fid, buf, len, to, tag) : rc;
+}
