@@ -57,8 +57,8 @@ struct qv_index {
  * whichever bits, spread better than by chance. They are no secret; who aims at one bucket finds
  * the keyed hash behind it.
  */
-#define QV_MUL_TAG UINT64_C(0x9082bd57d217d66b)
-#define QV_MUL_SRC UINT64_C(0x7a4c709765316d31)
+#define QV_MUL_TAG UINT64_C(0x0d43492e57bd80fb)
+#define QV_MUL_SRC UINT64_C(0x5d0aa8044a62403d)
 
 /* A bucket with more keys than this is no accident while the table has room. */
 #define QV_BUCKET_MAX 16

@@ -123,15 +123,24 @@ static void test_way_follows_traffic(void **state)
 	qv_match_destroy(m);
 }
 
-/* Entries of n keys that count up at bit `shift`, whose bucket of 2^log has one already. */
-static uint32_t beside(unsigned int shift, uint32_t n, unsigned int log)
+/* n keys: tags count up from 0, each `step` at bit `shift`, and each for as many sources. */
+struct keys {
+	uint32_t n, sources;
+	unsigned int shift;
+	uint64_t step;
+};
+
+/* Those of them whose bucket of 2^log has one already. */
+static uint32_t beside(const struct keys *k, unsigned int log)
 {
-	const struct qv_index ix = {.keep = UINT64_MAX, .shift = (uint16_t)(64 - log)};
+	const struct qv_index ix = {
+		.keep = UINT64_MAX, .src_keep = UINT32_MAX, .shift = (uint16_t)(64 - log)};
 	char *used = calloc((size_t)1 << log, 1);
 	uint32_t sum = 0;
 
-	for (uint32_t i = 1; i <= n; i++) {
-		uint64_t at = qv_index_weak_place(&ix, (uint64_t)i << shift, 0);
+	for (uint32_t i = 0; i < k->n; i++) {
+		uint64_t tag = i / k->sources * k->step << k->shift;
+		uint64_t at = qv_index_weak_place(&ix, tag, i % k->sources);
 
 		sum += (uint32_t)used[at];
 		used[at] = 1;
@@ -140,17 +149,32 @@ static uint32_t beside(unsigned int shift, uint32_t n, unsigned int log)
 	return sum;
 }
 
-/* Tags and contexts that count up share buckets no more often than keys at random. */
+/* Tags and contexts that count up, in steps or for several sources, share buckets no more often
+ * than keys at random. */
 static void test_runs_spread(void **state)
 {
 	static const struct {
 		uint32_t n, log, chance; /* of 1000 */
-	} sizes[] = {{1000, 11, 213}, {5000, 14, 138}, {10000, 15, 138}, {3333, 13, 176}};
+	} sizes[] = {{1000, 11, 213},
+		     {5000, 14, 138},
+		     {10000, 15, 138},
+		     {3333, 13, 176},
+		     {1024, 12, 115}};
+	static const struct keys kinds[] = {
+		{.sources = 1, .shift = 0, .step = 1},  {.sources = 1, .shift = 24, .step = 1},
+		{.sources = 1, .shift = 32, .step = 1}, {.sources = 1, .shift = 0, .step = 10},
+		{.sources = 4, .shift = 0, .step = 1},  {.sources = 32, .shift = 0, .step = 1},
+		{.sources = 256, .shift = 0, .step = 1}};
 
-	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
-		for (unsigned int shift = 0; shift <= 32; shift += 32)
-			assert_in_range(beside(shift, sizes[k].n, sizes[k].log), 0,
-					sizes[k].n * sizes[k].chance / 1000);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+			struct keys keys = kinds[k];
+
+			keys.n = sizes[i].n;
+			assert_in_range(beside(&keys, sizes[i].log), 0,
+					keys.n * sizes[i].chance / 1000);
+		}
+	}
 }
 
 int main(void)
