@@ -219,13 +219,17 @@ QV_INLINE int qv_line_in_debt(const struct qv_line *q)
 QV_APART int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 QV_APART int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 QV_APART int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
-QV_APART int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
+/* The same, way ONLY, into the bucket that begins at *slot, which is not empty. */
+QV_APART int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+				 uint64_t *slot);
 QV_APART struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src);
-/* The same, way ONLY, and more than one entry in the key's bucket. */
-QV_APART int qv_auto_post_in_bucket(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
-QV_APART struct qv_recv *qv_auto_arrive_in_bucket(struct qv_auto *a, uint64_t tag, uint32_t src);
-QV_APART int qv_auto_deliver_in_bucket(struct qv_auto *a, struct qv_msg *msg,
-				       struct qv_recv **recv);
+/* The same, way ONLY, and more than one entry in the key's bucket, which begins at *slot. */
+QV_APART int qv_auto_post_in_bucket(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+				    uint64_t *slot);
+QV_APART struct qv_recv *qv_auto_arrive_in_bucket(struct qv_auto *a, uint64_t tag, uint32_t src,
+						  uint64_t *slot);
+QV_APART int qv_auto_deliver_in_bucket(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv,
+				       uint64_t *slot);
 /* The same where the short ways end; NULL: a miss, counted. */
 QV_APART struct qv_recv *qv_auto_arrive_other(struct qv_auto *a, uint64_t tag, uint32_t src);
 QV_APART int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg);

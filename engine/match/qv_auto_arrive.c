@@ -74,12 +74,25 @@ static QV_APART struct qv_recv *arrive_in_pair(struct qv_auto *a, uint64_t tag, 
 	return arrive_end(a, tag, src, end, r);
 }
 
-struct qv_recv *qv_auto_arrive_in_bucket(struct qv_auto *a, uint64_t tag, uint32_t src)
+static QV_APART struct qv_recv *arrive_along_bucket(struct qv_auto *a, uint64_t tag, uint32_t src,
+						    uint64_t *slot)
 {
 	struct qv_recv *r = NULL;
-	enum qv_short end = arrive_bucket(&a->posted, tag, src, &r);
+	enum qv_short end = arrive_bucket(&a->posted, tag, src, slot, &r);
 
 	return arrive_end(a, tag, src, end, r);
+}
+
+struct qv_recv *qv_auto_arrive_in_bucket(struct qv_auto *a, uint64_t tag, uint32_t src,
+					 uint64_t *slot)
+{
+	struct qv_recv *r = NULL;
+
+	switch (arrive_first(&a->posted, tag, src, slot, &r)) {
+	case QV_SHORT_HIT: return r;
+	case QV_SHORT_LAST: return qv_auto_arrive_last(a, r);
+	default: return arrive_along_bucket(a, tag, src, slot);
+	}
 }
 
 struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src)

@@ -112,11 +112,25 @@ QV_INLINE enum qv_short arrive_main(struct qv_line *q, uint64_t tag, uint32_t sr
 	return arrive_head(q, q->in_use[0], slot, e, recv);
 }
 
-/* One index, of one class. */
-QV_INLINE enum qv_short arrive_bucket(struct qv_line *q, uint64_t tag, uint32_t src,
+/* One index, of one class: the key's bucket, which begins at *link and is not empty, if its first
+ * entry has the key, as where many receives share one. Far: look at the rest. */
+QV_INLINE enum qv_short arrive_first(struct qv_line *q, uint64_t tag, uint32_t src, uint64_t *link,
+				     struct qv_recv **recv)
+{
+	uint64_t *e = qv_entry(*link);
+
+	if (!only_same(q, QV_POSTED, e, tag, src) || qv_recv_of(e)->flags & QV_RECV_STICKY)
+		return QV_SHORT_FAR;
+	qv_index_pop(q->only, QV_POSTED, link, e);
+	*recv = qv_recv_of(e);
+	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
+}
+
+/* The rest of it. */
+QV_INLINE enum qv_short arrive_bucket(struct qv_line *q, uint64_t tag, uint32_t src, uint64_t *link,
 				      struct qv_recv **recv)
 {
-	uint64_t *link = only_slot(q, tag, src), *e = qv_entry(*link);
+	uint64_t *e = qv_entry(*link);
 
 	for (; !only_same(q, QV_POSTED, e, tag, src); e = qv_entry(*link)) {
 		q->rejected++;
@@ -124,11 +138,7 @@ QV_INLINE enum qv_short arrive_bucket(struct qv_line *q, uint64_t tag, uint32_t 
 		if (!*link)
 			return QV_SHORT_MISS;
 	}
-	if (qv_unlikely(qv_recv_of(e)->flags & QV_RECV_STICKY))
-		return QV_SHORT_FAR;
-	qv_index_pop(q->only, QV_POSTED, link, e);
-	*recv = qv_recv_of(e);
-	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
+	return arrive_first(q, tag, src, link, recv);
 }
 
 /* One index. */

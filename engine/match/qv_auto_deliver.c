@@ -84,12 +84,25 @@ static QV_APART int deliver_in_pair(struct qv_auto *a, struct qv_msg *msg, struc
 	return deliver_end(a, msg, recv, end, r);
 }
 
-int qv_auto_deliver_in_bucket(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+static QV_APART int deliver_along_bucket(struct qv_auto *a, struct qv_msg *msg,
+					 struct qv_recv **recv, uint64_t *slot)
 {
 	struct qv_recv *r = NULL;
-	enum qv_short end = arrive_bucket(&a->posted, msg->tag, msg->src, &r);
+	enum qv_short end = arrive_bucket(&a->posted, msg->tag, msg->src, slot, &r);
 
 	return deliver_end(a, msg, recv, end, r);
+}
+
+int qv_auto_deliver_in_bucket(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv,
+			      uint64_t *slot)
+{
+	struct qv_recv *r;
+
+	switch (arrive_first(&a->posted, msg->tag, msg->src, slot, &r)) {
+	case QV_SHORT_HIT: *recv = r; return QV_OK;
+	case QV_SHORT_LAST: *recv = r; return qv_auto_deliver_last(a, recv);
+	default: return deliver_along_bucket(a, msg, recv, slot);
+	}
 }
 
 int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)

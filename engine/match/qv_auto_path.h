@@ -72,11 +72,13 @@ QV_INLINE enum qv_short other_key(struct qv_line *q, const uint64_t *links)
 	return QV_SHORT_MISS;
 }
 
+/* *at: the slot, if the answer is BUCKET. */
 QV_INLINE enum qv_short arrive_only(struct qv_line *q, uint64_t tag, uint32_t src,
-				    struct qv_recv **recv)
+				    struct qv_recv **recv, uint64_t **at)
 {
 	uint64_t *slot = only_slot(q, tag, src), *e = qv_entry(*slot), *links;
 
+	*at = slot;
 	if (!e)
 		return QV_SHORT_MISS;
 	links = e + QV_RECV_LINKS;
@@ -90,14 +92,14 @@ QV_INLINE enum qv_short arrive_only(struct qv_line *q, uint64_t tag, uint32_t sr
 }
 
 QV_INLINE enum qv_short arrive_try(struct qv_line *q, uint64_t tag, uint32_t src,
-				   struct qv_recv **recv)
+				   struct qv_recv **recv, uint64_t **at)
 {
 	struct qv_recv *r;
 
 	if (q->head == q->tail)
 		return QV_SHORT_MISS;
 	if (q->way == QV_WAY_ONLY)
-		return arrive_only(q, tag, src, recv);
+		return arrive_only(q, tag, src, recv, at);
 	if (q->way != QV_WAY_LIST)
 		return QV_SHORT_FAR;
 	r = qv_recv_of(qv_line_at(q, 0));
@@ -118,12 +120,13 @@ QV_INLINE struct qv_recv *arrive_missed(struct qv_auto *a)
 QV_INLINE struct qv_recv *qv_auto_arrive_short(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	struct qv_recv *r = NULL;
+	uint64_t *slot = NULL;
 
-	switch (arrive_try(&a->posted, tag, src, &r)) {
+	switch (arrive_try(&a->posted, tag, src, &r, &slot)) {
 	case QV_SHORT_HIT: return r;
 	case QV_SHORT_LAST: return qv_auto_arrive_last(a, r);
 	case QV_SHORT_MISS: return arrive_missed(a);
-	case QV_SHORT_BUCKET: return qv_auto_arrive_in_bucket(a, tag, src);
+	case QV_SHORT_BUCKET: return qv_auto_arrive_in_bucket(a, tag, src, slot);
 	default: return qv_auto_arrive_search(a, tag, src);
 	}
 }
@@ -156,22 +159,23 @@ QV_INLINE int qv_auto_queue_short(struct qv_auto *a, struct qv_msg *msg)
 
 /* The message, which may be in no cache, is not looked at when there are no receives. */
 QV_INLINE enum qv_short deliver_try(struct qv_line *q, const struct qv_msg *msg,
-				    struct qv_recv **recv)
+				    struct qv_recv **recv, uint64_t **at)
 {
 	if (q->head == q->tail)
 		return QV_SHORT_MISS;
-	return arrive_try(q, msg->tag, msg->src, recv);
+	return arrive_try(q, msg->tag, msg->src, recv, at);
 }
 
 QV_INLINE int qv_auto_deliver_short(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
 	struct qv_recv *r;
+	uint64_t *slot = NULL;
 
-	switch (deliver_try(&a->posted, msg, &r)) {
+	switch (deliver_try(&a->posted, msg, &r, &slot)) {
 	case QV_SHORT_HIT: *recv = r; return QV_OK;
 	case QV_SHORT_LAST: *recv = r; return qv_auto_deliver_last(a, recv);
 	case QV_SHORT_MISS: break;
-	case QV_SHORT_BUCKET: return qv_auto_deliver_in_bucket(a, msg, recv);
+	case QV_SHORT_BUCKET: return qv_auto_deliver_in_bucket(a, msg, recv, slot);
 	default: return qv_auto_deliver_search(a, msg, recv);
 	}
 	if (!queue_try(&a->unexpected, msg))
@@ -193,7 +197,7 @@ QV_INLINE int post_append_only(struct qv_auto *a, struct qv_recv *recv, struct q
 		return qv_auto_post_classes(a, recv, msg);
 	slot = only_slot(q, recv->tag, recv->src);
 	if (qv_unlikely(*slot != 0))
-		return qv_auto_post_beside(a, recv, msg);
+		return qv_auto_post_beside(a, recv, msg, slot);
 	*msg = NULL;
 	fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
 	return QV_OK;
@@ -214,14 +218,15 @@ QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg
 	return QV_OK;
 }
 
+/* *at: as in arrive_only. */
 QV_INLINE enum qv_short post_only(struct qv_line *q, const struct qv_recv *recv,
-				  struct qv_msg **msg)
+				  struct qv_msg **msg, uint64_t **at)
 {
 	uint64_t *slot, *e, *links;
 
 	if (qv_unlikely(!only_is_class(q, recv->ignore, recv->src)))
 		return QV_SHORT_FAR;
-	slot = only_slot(q, recv->tag, recv->src);
+	*at = slot = only_slot(q, recv->tag, recv->src);
 	e = qv_entry(*slot);
 	if (!e)
 		return QV_SHORT_MISS;
@@ -235,14 +240,15 @@ QV_INLINE enum qv_short post_only(struct qv_line *q, const struct qv_recv *recv,
 	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
 }
 
-QV_INLINE enum qv_short post_try(struct qv_line *q, const struct qv_recv *recv, struct qv_msg **msg)
+QV_INLINE enum qv_short post_try(struct qv_line *q, const struct qv_recv *recv, struct qv_msg **msg,
+				 uint64_t **at)
 {
 	struct qv_msg *m;
 
 	if (q->head == q->tail)
 		return QV_SHORT_MISS;
 	if (q->way == QV_WAY_ONLY)
-		return post_only(q, recv, msg);
+		return post_only(q, recv, msg, at);
 	if (q->way != QV_WAY_LIST)
 		return QV_SHORT_FAR;
 	m = qv_msg_of(qv_line_at(q, 0));
@@ -256,11 +262,13 @@ QV_INLINE enum qv_short post_try(struct qv_line *q, const struct qv_recv *recv, 
 
 QV_INLINE int qv_auto_post_short(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
-	switch (post_try(&a->unexpected, recv, msg)) {
+	uint64_t *slot = NULL;
+
+	switch (post_try(&a->unexpected, recv, msg, &slot)) {
 	case QV_SHORT_HIT: return QV_OK;
 	case QV_SHORT_LAST: return qv_auto_post_last(a, msg);
 	case QV_SHORT_MISS: return post_append(a, recv, msg);
-	case QV_SHORT_BUCKET: return qv_auto_post_in_bucket(a, recv, msg);
+	case QV_SHORT_BUCKET: return qv_auto_post_in_bucket(a, recv, msg, slot);
 	default: return qv_auto_post_search(a, recv, msg);
 	}
 }

@@ -16,6 +16,7 @@ set(qv_match_sources
 	match/qv_auto_posted.c
 	match/qv_auto_queue.c
 	match/qv_auto_ring.c
+	match/qv_auto_search.c
 	match/qv_auto_unexpected.c
 	match/qv_auto_upkeep.c
 	match/qv_bins.c
@@ -45,5 +46,5 @@ set(qv_match_sources
 	match/qv_vlist_find.c)
 
 # Two words stored through a vector register take longer than two stores.
-set_source_files_properties(match/qv_auto_arrive.c match/qv_auto_deliver.c match/qv_auto_post.c match/qv_auto_queue.c PROPERTIES
+set_source_files_properties(match/qv_auto_arrive.c match/qv_auto_deliver.c match/qv_auto_post.c match/qv_auto_queue.c match/qv_auto_search.c PROPERTIES
 	COMPILE_OPTIONS -fno-tree-slp-vectorize)

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* qv_auto_search.c - structure "auto": a receive is posted, and there are unexpected messages. */
+#include "match/qv_auto_path.h"
+
+int qv_auto_post_last(struct qv_auto *a, struct qv_msg *const *msg)
+{
+	qv_line_emptied(&a->unexpected, (*msg)->priv);
+	return QV_OK;
+}
+
+/* Whatever the receive and the indexes. */
+static QV_APART int post_any(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->unexpected;
+	struct qv_found f;
+
+	qv_unexpected_find(a, q, recv->tag, recv->ignore, recv->src, &f);
+	if (!f.e)
+		return qv_auto_post_append(a, recv, msg);
+	*msg = qv_msg_of(f.e);
+	qv_unexpected_remove(q, &f);
+	qv_line_leave(q, f.e);
+	return QV_OK;
+}
+
+/* The index of this class, else that of a wider class in which the fewest messages share a key, or
+ * NULL. */
+QV_INLINE struct qv_index *index_for(struct qv_line *q, uint64_t ignore, uint32_t src)
+{
+	struct qv_index *wider = NULL;
+
+	for (uint32_t i = 0; i < q->n_in_use; i++) {
+		struct qv_index *ix = q->in_use[i];
+
+		if (qv_index_is_class(ix, ignore, src))
+			return ix;
+		if (qv_index_is_wider(ix, ignore, src) && (!wider || ix->calm > wider->calm))
+			wider = ix;
+	}
+	return wider;
+}
+
+/* Out of index i, a constant, if that is in use and not `but`. */
+QV_INLINE void leave_index(struct qv_line *q, int i, const struct qv_index *but, uint64_t *e)
+{
+	struct qv_index *ix = &q->ix[i];
+
+	if (!(q->active >> i & 1) || ix == but)
+		return;
+	if (ix->word != QV_MSG_LINKS + QV_LINKS * i)
+		__builtin_unreachable();
+	qv_index_remove(ix, QV_UNEXPECTED, 0, e);
+}
+
+_Static_assert(QV_N_VIEWS == 4, "post_indexed names each");
+
+/* Several indexes. All that the receive accepts has one key in the one that is chosen; there the
+ * first of the key is the answer, if it fits. */
+static QV_APART int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->unexpected;
+	struct qv_index *ix = NULL;
+	uint64_t *link, *e;
+
+	if (qv_likely(!(q->active & QV_UNUSUAL)))
+		ix = index_for(q, recv->ignore, recv->src);
+	if (!ix)
+		return post_any(a, recv, msg);
+	ix->used = q->tail;
+	ix->served++;
+	e = qv_index_follow(ix, QV_UNEXPECTED, qv_index_weak_slot(ix, recv->tag, recv->src),
+			    recv->tag, recv->src, &link, &q->rejected);
+	if (!e)
+		return qv_auto_post_append(a, recv, msg);
+	if (qv_unlikely(!msg_takes(e, recv->tag, recv->ignore, recv->src)))
+		return post_any(a, recv, msg);
+	qv_index_pop(ix, QV_UNEXPECTED, link, e);
+	leave_index(q, 0, ix, e);
+	leave_index(q, 1, ix, e);
+	leave_index(q, 2, ix, e);
+	leave_index(q, 3, ix, e);
+	if (q->active & QV_ORDER_ACTIVE)
+		qv_order_leave(e);
+	*msg = qv_msg_of(e);
+	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a, msg) : QV_OK;
+}
+
+/* One index and the list in order, for a receive that the index is of no use for. */
+static QV_APART int post_ordered(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->unexpected;
+	uint64_t *e;
+
+	if (!q->order_pays || qv_line_len(q) > QV_ORDER_LONG)
+		return post_any(a, recv, msg);
+	q->far++;
+	e = qv_order_find(q, recv->tag, recv->ignore, recv->src);
+	if (!e)
+		return qv_auto_post_append(a, recv, msg);
+	qv_index_remove(q->in_use[0], QV_UNEXPECTED, 0, e);
+	qv_order_leave(e);
+	*msg = qv_msg_of(e);
+	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a, msg) : QV_OK;
+}
+
+/* One index. */
+QV_INLINE int post_wide(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->unexpected;
+	struct qv_index *ix = q->in_use[0];
+	uint64_t *link, *e;
+
+	if (!qv_index_is_wider(ix, recv->ignore, recv->src))
+		return q->active & QV_ORDER_ACTIVE ? post_ordered(a, recv, msg)
+						   : post_any(a, recv, msg);
+	ix->used = q->tail;
+	link = qv_index_weak_slot(ix, recv->tag, recv->src);
+	while ((e = qv_entry(*link)) && !msg_takes(e, recv->tag, recv->ignore, recv->src)) {
+		if (qv_index_same(ix, QV_UNEXPECTED, e, recv->tag, recv->src))
+			return post_any(a, recv, msg);
+		q->rejected++;
+		link = &e[ix->word + QV_BUCKET];
+	}
+	if (!e)
+		return qv_auto_post_append(a, recv, msg);
+	qv_index_pop(ix, QV_UNEXPECTED, link, e);
+	if (q->active & QV_ORDER_ACTIVE)
+		qv_order_leave(e);
+	*msg = qv_msg_of(e);
+	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a, msg) : QV_OK;
+}
+
+int qv_auto_post_in_bucket(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+			   uint64_t *link)
+{
+	struct qv_line *q = &a->unexpected;
+	uint64_t *e = qv_entry(*link);
+
+	for (; !only_same(q, QV_UNEXPECTED, e, recv->tag, recv->src); e = qv_entry(*link)) {
+		q->rejected++;
+		link = &e[QV_MSG_LINKS + QV_BUCKET];
+		if (!*link)
+			return qv_auto_post_append(a, recv, msg);
+	}
+	qv_index_pop(q->only, QV_UNEXPECTED, link, e);
+	*msg = qv_msg_of(e);
+	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a, msg) : QV_OK;
+}
+
+static QV_APART int post_walk(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->unexpected;
+	uint32_t n = qv_line_len(q), pos = 0;
+
+	if (qv_unlikely(qv_line_in_debt(q)) &&
+	    qv_line_to_hash(a, q, recv->ignore, recv->src) == QV_OK)
+		return post_any(a, recv, msg);
+	while (pos < n && !msg_fits(qv_line_at(q, pos), recv->tag, recv->ignore, recv->src)) {
+		if (qv_unlikely(++pos == QV_WALK_MAX) && n > QV_WALK_MAX &&
+		    qv_line_to_hash(a, q, recv->ignore, recv->src) == QV_OK)
+			return post_any(a, recv, msg);
+	}
+	qv_line_walked(q, pos);
+	if (pos == n)
+		return qv_auto_post_append(a, recv, msg);
+	*msg = qv_msg_of(qv_line_at(q, pos));
+	qv_ring_take(q, pos);
+	return QV_OK;
+}
+
+int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	switch (a->unexpected.way) {
+	case QV_WAY_LIST: return post_walk(a, recv, msg);
+	case QV_WAY_ONLY:
+	case QV_WAY_WIDE: return post_wide(a, recv, msg);
+	default: return post_indexed(a, recv, msg);
+	}
+}
