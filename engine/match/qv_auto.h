@@ -123,6 +123,7 @@ struct qv_line {
 	uint64_t order_used;
 	uint32_t order_pays; /* an index of a class was not worth its upkeep: walk instead */
 	uint32_t far; /* unexpected: searches since the last tick that no index answered at once */
+	uint32_t far_ticks; /* ticks in a row that these have been many for a short queue */
 	uint64_t walked;    /* the same times the messages, decaying with the ticks */
 	uint64_t log_used;  /* tail at the last search in the log */
 	uint64_t log_debt;  /* posted: cost of the log. unexpected: of scans without a log */

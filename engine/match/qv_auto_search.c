@@ -147,6 +147,51 @@ int qv_auto_post_in_bucket(struct qv_auto *a, struct qv_recv *recv, struct qv_ms
 	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a, msg) : QV_OK;
 }
 
+/*
+ * A list of few messages that receives take from here and there: to look at all of them and to move
+ * all before the one that fits takes no branch that could be guessed wrong. *at is the oldest, and
+ * there are n of them. NULL: none fits, nothing has changed.
+ */
+QV_INLINE uint64_t *take_of_few(uint64_t **at, uint32_t n, uint64_t tag, uint64_t ignore,
+				uint32_t src)
+{
+	uint32_t pos = n;
+	uint64_t *e;
+
+	for (uint32_t i = n; i-- > 0;)
+		pos = msg_takes(at[i], tag, ignore, src) ? i : pos;
+	if (pos == n)
+		return NULL;
+	e = at[pos];
+	for (uint32_t i = n; --i > 0;)
+		at[i] = at[i - (i <= pos)];
+	return e;
+}
+
+static QV_APART int post_scan(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->unexpected;
+	uint32_t n = qv_line_len(q);
+	uint64_t *e = take_of_few(q->ring + (q->head & q->ring_mask), n, recv->tag, recv->ignore,
+				  recv->src);
+
+	q->rejected += n - (e != NULL);
+	if (!e)
+		return qv_auto_post_append(a, recv, msg);
+	q->head++;
+	*msg = qv_msg_of(e);
+	return QV_OK;
+}
+
+/* Walking them is known to be better than indexing them, and the ring does not end among them. */
+QV_INLINE int are_few(const struct qv_line *q)
+{
+	uint32_t n = qv_line_len(q);
+
+	return q->tolerance && n <= QV_TOLERANT_LEN &&
+	       (q->head & q->ring_mask) + n <= (uint64_t)q->ring_mask + 1;
+}
+
 static QV_APART int post_walk(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->unexpected;
@@ -168,10 +213,15 @@ static QV_APART int post_walk(struct qv_auto *a, struct qv_recv *recv, struct qv
 	return QV_OK;
 }
 
+static QV_APART int post_in_list(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	return are_few(&a->unexpected) ? post_scan(a, recv, msg) : post_walk(a, recv, msg);
+}
+
 int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	switch (a->unexpected.way) {
-	case QV_WAY_LIST: return post_walk(a, recv, msg);
+	case QV_WAY_LIST: return post_in_list(a, recv, msg);
 	case QV_WAY_ONLY:
 	case QV_WAY_WIDE: return post_wide(a, recv, msg);
 	default: return post_indexed(a, recv, msg);

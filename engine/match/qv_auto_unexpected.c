@@ -102,6 +102,7 @@ int qv_unexpected_fill(struct qv_auto *a, struct qv_line *q, uint64_t ignore, ui
 	if (prepare_index(a, q, 0, ignore, src))
 		return QV_ENOMEM;
 	qv_line_set_active(q, 1);
+	q->far = q->far_ticks = 0;
 	for (uint32_t first = 0; first < n; first += QV_BATCH) {
 		qv_batch_begin(&b, q, ix, QV_UNEXPECTED, first);
 		fill_batch(a, q, ix, &b);

@@ -11,10 +11,15 @@
 #define CROWDED_MANY 44
 /* And more than so many costs more. */
 #define OFTEN 640
-/* Appends after which the indexes are those that the traffic needs. */
-#define SETTLED       256
-#define FAR_MANY      40
+/*
+ * Where so many searches in a tick, and one more for each message, find no index that answers at
+ * once, for so many ticks in a row, it costs less to look at all messages. The same where there are
+ * so many indexes after so many appends.
+ */
+#define FAR_FEW       8
+#define FAR_TICKS     8
 #define MANY_INDEXES  3
+#define SETTLED       1024
 #define TOLERANCE_MAX 4
 /* Appends without a search until an index or the log goes. */
 #define IDLE_INDEX 2048
@@ -46,8 +51,8 @@ static int is_better_walked(const struct qv_line *q)
 
 	if (qv_line_len(q) > QV_TOLERANT_LEN)
 		return 0;
-	return (age > SETTLED && q->far >= FAR_MANY) ||
-	       (age > 4 * SETTLED && __builtin_popcount(q->active & QV_INDEXES) >= MANY_INDEXES);
+	return q->far_ticks >= FAR_TICKS ||
+	       (age > SETTLED && __builtin_popcount(q->active & QV_INDEXES) >= MANY_INDEXES);
 }
 
 /* The list in order would cost less than the index: messages share keys with others, so that it
@@ -63,6 +68,7 @@ static int is_no_index(const struct qv_line *q, const struct qv_index *ix)
 
 void qv_unexpected_upkeep(struct qv_auto *a, struct qv_line *q)
 {
+	q->far_ticks = q->far >= FAR_FEW + qv_line_len(q) ? q->far_ticks + 1 : 0;
 	if (is_better_walked(q) && qv_line_to_list(a, q) == QV_OK) {
 		q->tolerance = q->tolerance < TOLERANCE_MAX ? q->tolerance + 2 : TOLERANCE_MAX;
 		return;

@@ -152,6 +152,73 @@ static void test_short_queue_is_walked(void **state)
 	qv_match_destroy(m);
 }
 
+/* The same for two classes, one of which has one key for half the messages. */
+static void test_two_classes_of_few(void **state)
+{
+	enum { N = 8, ROUNDS = 60000 };
+	struct qv_msg msg[N];
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+	uint32_t walked = 0;
+
+	for (uint32_t i = 0; i < N; i++)
+		queue(m, &msg[i], i % 2 ? i : (uint64_t)(i + 1) << 32, i);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		uint32_t i = draw(N);
+		uint64_t tag = i % 2 ? i : (uint64_t)(i + 1) << 32;
+
+		assert_ptr_equal(post_for(m, tag, i % 2 ? 0 : UINT32_MAX, i % 2 ? i : QV_SRC_ANY),
+				 &msg[i]);
+		queue(m, &msg[i], tag, i);
+		walked += qv_auto_of(m)->unexpected.mode == QV_AUTO_LIST;
+	}
+	assert_in_range(walked, ROUNDS * 3 / 4, ROUNDS);
+	assert_in_range(flips(m), 1, 20);
+	qv_match_destroy(m);
+}
+
+/* The oldest of a few messages that fits, or none, wherever in the ring they are. */
+static void test_few_are_scanned(void **state)
+{
+	enum { N = QV_TOLERANT_LEN, ROUNDS = 20000 };
+	struct qv_msg msg[N], *at[N], *got;
+	struct qv_recv r;
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+	struct qv_line *q = &qv_auto_of(m)->unexpected;
+	uint32_t n = 0, misses = 0;
+
+	q->tolerance = 4;
+	for (uint32_t i = 0; i < N; i++)
+		at[i] = &msg[i];
+	for (uint32_t k = 0; k < ROUNDS; k++) {
+		uint32_t tag = draw(6), src = draw(4), pos = 0;
+
+		if (n < N && draw(2)) {
+			queue(m, at[n++], tag, src);
+			continue;
+		}
+		r = (struct qv_recv){
+			.tag = tag, .ignore = draw(2), .src = draw(2) ? src : QV_SRC_ANY};
+		assert_int_equal(qv_match_post(m, &r, &got), QV_OK);
+		while (pos < n && (((at[pos]->tag ^ tag) & ~r.ignore) ||
+				   (r.src != QV_SRC_ANY && at[pos]->src != src)))
+			pos++;
+		assert_ptr_equal(got, pos < n ? at[pos] : NULL);
+		if (!got) {
+			misses++;
+			qv_match_cancel(m, &r);
+			continue;
+		}
+		n--;
+		memmove(&at[pos], &at[pos + 1], (n - pos) * sizeof(at[0]));
+		at[n] = got;
+	}
+	assert_in_range(misses, ROUNDS / 50, ROUNDS);
+	assert_int_equal(q->mode, QV_AUTO_LIST);
+	qv_match_destroy(m);
+}
+
 /* Of two indexes the first goes: the one that is left has links of its own, not the first one's. */
 static void test_second_index_stays(void **state)
 {
@@ -180,6 +247,8 @@ int main(void)
 		cmocka_unit_test(test_spare_index_goes),
 		cmocka_unit_test(test_short_queue_in_order),
 		cmocka_unit_test(test_short_queue_is_walked),
+		cmocka_unit_test(test_two_classes_of_few),
+		cmocka_unit_test(test_few_are_scanned),
 		cmocka_unit_test(test_second_index_stays),
 	};
 
