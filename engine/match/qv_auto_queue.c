@@ -11,28 +11,47 @@ static QV_APART int queue_slow(struct qv_auto *a, struct qv_msg *msg)
 	return QV_OK;
 }
 
-/* Into index i; a constant, so that the place of the links is one, too. */
-QV_INLINE void queue_in(struct qv_auto *a, struct qv_line *q, int i, struct qv_msg *msg)
+/* In HASH, several indexes: the message is in those before `from`. */
+static QV_APART int queue_rest(struct qv_auto *a, struct qv_msg *msg, int from)
+{
+	struct qv_line *q = &a->unexpected;
+
+	for (int i = from; i < QV_N_VIEWS; i++) {
+		struct qv_index *ix = &q->ix[i];
+
+		if (!(q->active >> i & 1))
+			continue;
+		ix->crowded += *qv_index_slot(ix, msg->tag, msg->src) != 0;
+		qv_line_insert(a, q, ix, QV_UNEXPECTED, msg->priv);
+	}
+	if (q->active & QV_ORDER_ACTIVE)
+		qv_order_join(q, msg->priv);
+	joined(q);
+	return QV_OK;
+}
+
+/* Into index i, a constant, so that the place of the links is one, too. 0 if its bucket begins with
+ * another key; nothing has changed. */
+QV_INLINE int queue_in(struct qv_line *q, int i, struct qv_msg *msg)
 {
 	struct qv_index *ix = &q->ix[i];
 	uint64_t *slot, *head;
 
 	if (!(q->active >> i & 1))
-		return;
+		return 1;
 	if (ix->word != QV_MSG_LINKS + QV_LINKS * i)
 		__builtin_unreachable();
 	slot = qv_index_weak_slot(ix, msg->tag, msg->src);
 	head = qv_entry(*slot);
 	if (!head) {
 		qv_index_fill_slot(ix, QV_UNEXPECTED, slot, msg->priv);
-		return;
+		return 1;
 	}
+	if (qv_unlikely(!qv_index_same(ix, QV_UNEXPECTED, head, msg->tag, msg->src)))
+		return 0;
 	ix->crowded++;
-	if (qv_likely(qv_index_same(ix, QV_UNEXPECTED, head, msg->tag, msg->src)))
-		qv_index_join(ix, QV_UNEXPECTED, head, msg->priv);
-	else
-		qv_line_met(a, q, ix, msg->priv,
-			    qv_index_insert_at(ix, QV_UNEXPECTED, slot, msg->priv));
+	qv_index_join(ix, QV_UNEXPECTED, head, msg->priv);
+	return 1;
 }
 
 _Static_assert(QV_N_VIEWS == 4, "queue_indexes names each");
@@ -45,10 +64,14 @@ static QV_APART int queue_indexes(struct qv_auto *a, struct qv_msg *msg)
 	if (qv_unlikely(q->active & QV_UNUSUAL))
 		return queue_slow(a, msg);
 	msg->priv[QV_SEQ] = q->tail;
-	queue_in(a, q, 0, msg);
-	queue_in(a, q, 1, msg);
-	queue_in(a, q, 2, msg);
-	queue_in(a, q, 3, msg);
+	if (!queue_in(q, 0, msg))
+		return queue_rest(a, msg, 0);
+	if (!queue_in(q, 1, msg))
+		return queue_rest(a, msg, 1);
+	if (!queue_in(q, 2, msg))
+		return queue_rest(a, msg, 2);
+	if (!queue_in(q, 3, msg))
+		return queue_rest(a, msg, 3);
 	if (q->active & QV_ORDER_ACTIVE)
 		qv_order_join(q, msg->priv);
 	joined(q);

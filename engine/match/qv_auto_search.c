@@ -23,66 +23,115 @@ static QV_APART int post_any(struct qv_auto *a, struct qv_recv *recv, struct qv_
 	return QV_OK;
 }
 
-/* The index of this class, else that of a wider class in which the fewest messages share a key, or
- * NULL. */
-QV_INLINE struct qv_index *index_for(struct qv_line *q, uint64_t ignore, uint32_t src)
-{
-	struct qv_index *wider = NULL;
-
-	for (uint32_t i = 0; i < q->n_in_use; i++) {
-		struct qv_index *ix = q->in_use[i];
-
-		if (qv_index_is_class(ix, ignore, src))
-			return ix;
-		if (qv_index_is_wider(ix, ignore, src) && (!wider || ix->calm > wider->calm))
-			wider = ix;
-	}
-	return wider;
-}
-
 /* Out of index i, a constant, if that is in use and not `but`. */
-QV_INLINE void leave_index(struct qv_line *q, int i, const struct qv_index *but, uint64_t *e)
+QV_INLINE void leave_index(struct qv_line *q, int i, int but, uint64_t *e)
 {
 	struct qv_index *ix = &q->ix[i];
 
-	if (!(q->active >> i & 1) || ix == but)
+	if (i == but || !(q->active >> i & 1))
 		return;
 	if (ix->word != QV_MSG_LINKS + QV_LINKS * i)
 		__builtin_unreachable();
 	qv_index_remove(ix, QV_UNEXPECTED, 0, e);
 }
 
-_Static_assert(QV_N_VIEWS == 4, "post_indexed names each");
+_Static_assert(QV_N_VIEWS == 4, "post_by names each");
 
-/* Several indexes. All that the receive accepts has one key in the one that is chosen; there the
- * first of the key is the answer, if it fits. */
-static QV_APART int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+/* Several indexes. All that the receive accepts has one key in index i, a constant; there the first
+ * of the key is the answer, if it fits. It does if the index is of the receive's own class. */
+QV_INLINE int post_by(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg, int i, int own)
 {
 	struct qv_line *q = &a->unexpected;
-	struct qv_index *ix = NULL;
+	struct qv_index *ix = &q->ix[i];
 	uint64_t *link, *e;
 
-	if (qv_likely(!(q->active & QV_UNUSUAL)))
-		ix = index_for(q, recv->ignore, recv->src);
-	if (!ix)
-		return post_any(a, recv, msg);
+	if (ix->word != QV_MSG_LINKS + QV_LINKS * i)
+		__builtin_unreachable();
 	ix->used = q->tail;
 	ix->served++;
 	e = qv_index_follow(ix, QV_UNEXPECTED, qv_index_weak_slot(ix, recv->tag, recv->src),
 			    recv->tag, recv->src, &link, &q->rejected);
 	if (!e)
 		return qv_auto_post_append(a, recv, msg);
-	if (qv_unlikely(!msg_takes(e, recv->tag, recv->ignore, recv->src)))
+	if (!own && qv_unlikely(!msg_takes(e, recv->tag, recv->ignore, recv->src)))
 		return post_any(a, recv, msg);
 	qv_index_pop(ix, QV_UNEXPECTED, link, e);
-	leave_index(q, 0, ix, e);
-	leave_index(q, 1, ix, e);
-	leave_index(q, 2, ix, e);
-	leave_index(q, 3, ix, e);
+	leave_index(q, 0, i, e);
+	leave_index(q, 1, i, e);
+	leave_index(q, 2, i, e);
+	leave_index(q, 3, i, e);
 	if (q->active & QV_ORDER_ACTIVE)
 		qv_order_leave(e);
 	*msg = qv_msg_of(e);
 	return qv_unlikely(++q->head == q->tail) ? qv_auto_post_last(a, msg) : QV_OK;
+}
+
+static QV_APART int post_by_0(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	return post_by(a, recv, msg, 0, 1);
+}
+
+static QV_APART int post_by_1(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	return post_by(a, recv, msg, 1, 1);
+}
+
+static QV_APART int post_by_2(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	return post_by(a, recv, msg, 2, 1);
+}
+
+static QV_APART int post_by_3(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	return post_by(a, recv, msg, 3, 1);
+}
+
+/* Several indexes, none of the receive's class: that of a wider class in which the fewest messages
+ * share a key. */
+static QV_APART int post_by_wider(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->unexpected;
+	struct qv_index *wider = NULL;
+
+	for (uint32_t i = 0; i < q->n_in_use; i++) {
+		struct qv_index *ix = q->in_use[i];
+
+		if (qv_index_is_wider(ix, recv->ignore, recv->src) &&
+		    (!wider || ix->calm > wider->calm))
+			wider = ix;
+	}
+	if (!wider)
+		return post_any(a, recv, msg);
+	switch (wider - q->ix) {
+	case 0: return post_by(a, recv, msg, 0, 0);
+	case 1: return post_by(a, recv, msg, 1, 0);
+	case 2: return post_by(a, recv, msg, 2, 0);
+	default: return post_by(a, recv, msg, 3, 0);
+	}
+}
+
+/* Whether index i is in use, and of this class. */
+QV_INLINE int has_class(const struct qv_line *q, int i, uint64_t ignore, uint32_t src)
+{
+	return q->active >> i & 1 && qv_index_is_class(&q->ix[i], ignore, src);
+}
+
+/* Several indexes, or a log. */
+QV_INLINE int post_indexed(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->unexpected;
+
+	if (qv_unlikely(q->active & QV_UNUSUAL))
+		return post_any(a, recv, msg);
+	if (has_class(q, 0, recv->ignore, recv->src))
+		return post_by_0(a, recv, msg);
+	if (has_class(q, 1, recv->ignore, recv->src))
+		return post_by_1(a, recv, msg);
+	if (has_class(q, 2, recv->ignore, recv->src))
+		return post_by_2(a, recv, msg);
+	if (has_class(q, 3, recv->ignore, recv->src))
+		return post_by_3(a, recv, msg);
+	return post_by_wider(a, recv, msg);
 }
 
 /* One index and the list in order, for a receive that the index is of no use for. */
@@ -104,7 +153,7 @@ static QV_APART int post_ordered(struct qv_auto *a, struct qv_recv *recv, struct
 }
 
 /* One index. */
-QV_INLINE int post_wide(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_APART int post_wide(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->unexpected;
 	struct qv_index *ix = q->in_use[0];
