@@ -90,11 +90,13 @@ def object_cases():
     wrong = kernels(("avx2", "qv_a", "vpaddd %zmm0, %zmm1, %zmm2"),
                     ("scalar", "qv_b", "vpaddb %xmm0, %xmm1, %xmm2"),
                     ("scalar", "qv_c", ".data\n.type a,@object\na: .quad 0\n.size a,8"))
+    slow = kernels(("scalar", "qv_d", "cpuid"))
     return [
         ("check_objects.py", kernels(*right), 0, "0 wrong"),
         ("check_objects.py", kernels(*(("avx512", name, code) for name, code, _ in wider)), 1, said),
         ("check_objects.py", wrong, 1, ["avx2/qv_a.c: EVEX", "scalar/qv_b.c: VEX", "a can be written",
                                         "3 wrong"]),
+        ("check_objects.py", slow, 1, "qv_d.c: cpuid"),
     ]
 
 

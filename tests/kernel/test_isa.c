@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <cpuid.h>
 
 #include "qv_cpu.h"
 
@@ -85,6 +86,20 @@ static void test_this_cpu(void **state)
 	assert_false(qv_isa_usable((enum qv_isa)99));
 }
 
+/* Wherever the words come from, they are this CPU's. */
+static void test_words(void **state)
+{
+	struct qv_cpu_words w;
+	unsigned int a, b = 0, c = 0, d;
+
+	qv_cpu_read(&w);
+	(void)__get_cpuid(1, &a, &b, &c, &d);
+	assert_int_equal(w.leaf1_ecx, c);
+	b = 0;
+	(void)__get_cpuid_count(7, 0, &a, &b, &c, &d);
+	assert_int_equal(w.leaf7_ebx, b);
+}
+
 static void test_names(void **state)
 {
 	enum qv_isa isa;
@@ -108,6 +123,7 @@ int main(void)
 		cmocka_unit_test(test_system_does_not_save),
 		cmocka_unit_test(test_missing_features),
 		cmocka_unit_test(test_this_cpu),
+		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_names),
 	};
 
