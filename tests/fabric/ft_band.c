@@ -10,10 +10,14 @@
 /* The same in all ranks from the first moment on: they have one parent. */
 static uint32_t port(void)
 {
-	const char *first = getenv("QV_TEST_PORT"); /* where a relay has some only */
+	/* Where a relay has some only: one for each endpoint of a case. */
+	const char *first = getenv("QV_TEST_PORT"), *last = getenv("QV_TEST_LAST_PORT");
+	uint32_t number = first ? (uint32_t)atoi(first) + (uint32_t)ft.eps : 0;
 
+	if (first && last && number > (uint32_t)atoi(last))
+		ft_fail("port %u is beyond those of the relay", number);
 	if (first)
-		return (uint32_t)atoi(first) + (uint32_t)ft.eps;
+		return number;
 	return 20000 + (uint32_t)getppid() * 7 % 20000 + (uint32_t)ft.eps;
 }
 

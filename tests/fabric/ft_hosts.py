@@ -25,7 +25,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOST1, HOST2 = "10.77.0.1", "10.77.0.2"
-PORTS, IN_BAND, LAST_PORT = ("20000", "20095"), "20096", "20127" # for the relay
+PORTS, IN_BAND, LAST_PORT = ("20000", "20095"), "20096", "20223" # for the relay
 TIMES = {"slow": "20", "flap": "4", "relay": "6", "netem": "6"} # of a case's time limit
 
 
@@ -192,7 +192,7 @@ def main():
         if scenario == "relay":
             for name in ("FI_TCP_PORT", "FI_NET_PORT"):
                 env[f"{name}_LOW_RANGE"], env[f"{name}_HIGH_RANGE"] = PORTS
-            env["QV_TEST_PORT"] = IN_BAND
+            env["QV_TEST_PORT"], env["QV_TEST_LAST_PORT"] = IN_BAND, LAST_PORT
         if scenario == "slow":
             env["QV_TEST_SCALE"] = "0.05"
         if scenario == "flap":
