@@ -30,21 +30,22 @@ void qv_pool_fini(struct qv_pool *pool)
 
 int qv_pool_grow(struct qv_pool *pool)
 {
-	size_t n = (CHUNK_BYTES - LINE) / pool->size;
+	size_t step = pool->size + QV_POOL_BETWEEN, n = (CHUNK_BYTES - LINE) / step;
 	char *chunk;
 
 	if (n == 0)
 		n = 1;
-	chunk = aligned_alloc(LINE, LINE + n * pool->size);
+	chunk = aligned_alloc(LINE, LINE + n * step);
 	if (!chunk)
 		return QV_ENOMEM;
 	((struct qv_pool_item *)chunk)->next = pool->chunks;
 	pool->chunks = (struct qv_pool_item *)chunk;
 	while (n--) { /* lowest address first out */
-		struct qv_pool_item *item = (void *)(chunk + LINE + n * pool->size);
+		struct qv_pool_item *item = (void *)(chunk + LINE + n * step);
 
 		item->next = pool->free;
 		pool->free = item;
+		QV_POOL_FORBID(item, step);
 	}
 	return QV_OK;
 }

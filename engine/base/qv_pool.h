@@ -6,6 +6,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Under AddressSanitizer, objects that are not handed out, and some room between them, must not be
+ * touched. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define QV_POOL_GUARDED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define QV_POOL_GUARDED 1
+#endif
+#ifdef QV_POOL_GUARDED
+#include <sanitizer/asan_interface.h>
+#define QV_POOL_FORBID(object, size) ASAN_POISON_MEMORY_REGION(object, size)
+#define QV_POOL_ALLOW(object, size)  ASAN_UNPOISON_MEMORY_REGION(object, size)
+#define QV_POOL_BETWEEN              64u
+#else
+#define QV_POOL_FORBID(object, size) ((void)(object), (void)(size))
+#define QV_POOL_ALLOW(object, size)  ((void)(object), (void)(size))
+#define QV_POOL_BETWEEN              0u
+#endif
+
 struct qv_pool_item {
 	struct qv_pool_item *next;
 };
@@ -31,6 +51,7 @@ static inline void *qv_pool_get(struct qv_pool *pool)
 			return NULL;
 		item = pool->free;
 	}
+	QV_POOL_ALLOW(item, pool->size);
 	pool->free = item->next;
 	pool->live++;
 	return item;
@@ -43,6 +64,7 @@ static inline void qv_pool_put(struct qv_pool *pool, void *object)
 	item->next = pool->free;
 	pool->free = item;
 	pool->live--;
+	QV_POOL_FORBID(item, pool->size);
 }
 
 #endif /* QV_POOL_H */
