@@ -85,8 +85,9 @@ struct ft {
 	bool quiver;      /* it is ours: a missing capability is a failure, not a skip */
 	bool peer;        /* FI_QUIVER_MODE=peer */
 	int rank, n;
-	int eps; /* endpoints opened so far */
-	double scale;
+	int eps;         /* endpoints opened so far */
+	double scale;    /* QV_TEST_SCALE */
+	double patience; /* QV_TEST_TIMEOUT */
 	struct ft_shared *sh;
 };
 extern struct ft ft;

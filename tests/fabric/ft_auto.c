@@ -12,7 +12,7 @@ enum { WORD_DONE = 20, WORD_GO };
 
 static void await_idle(int i, uint64_t value)
 {
-	double end = ft_now() + 10;
+	double end = ft_now() + 10 * ft.patience;
 
 	FT_HERE();
 	while (ft.sh->word[i] < value) {

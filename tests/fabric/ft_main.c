@@ -154,7 +154,7 @@ static const char *verdict(int i, int status, bool *skip)
 /* 0 passed, 1 failed, 77 skipped. */
 static int watch(const struct ft_case *c)
 {
-	double limit = c->limit * env_number("QV_TEST_TIMEOUT");
+	double limit = c->limit * ft.patience;
 	double start = ft_now(), deadline = start + limit;
 	bool gone[FT_MAX_RANKS] = {false}, skip = false, stopped = false;
 	const char *why = NULL;
@@ -246,6 +246,7 @@ int main(int argc, char **argv)
 		return SKIPPED;
 	}
 	ft.scale = env_number("QV_TEST_SCALE");
+	ft.patience = env_number("QV_TEST_TIMEOUT");
 	ft.sh = mmap(NULL, sizeof(*ft.sh), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
 	if (ft.sh == MAP_FAILED)

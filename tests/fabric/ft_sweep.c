@@ -22,7 +22,7 @@ static void await(struct ft_ep *ep, struct ft_op *op, const struct totals *sum, 
 {
 	struct fid_cntr *cntr = send ? ep->send_cntr : ep->recv_cntr;
 	uint64_t want = send ? sum->sent : sum->received;
-	double end = ft_now() + 10;
+	double end = ft_now() + 10 * ft.patience;
 
 	FT_HERE();
 	while (cntr && fi_cntr_read(cntr) < want)
