@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # QuiverFuzz - programs for libFuzzer, compiled by clang whatever compiles the rest.
-#   qv_add_fuzzer(NAME fuzz_x SOURCES a.c b.c [INCLUDES dir...]
+#   qv_add_fuzzer(NAME fuzz_x SOURCES a.c b.c [FRAME c.c d.c] [INCLUDES dir...]
 #       [OBJECTS target...] [LINK flag...])
 # makes bin/fuzz_x with AddressSanitizer and UBSan if QV_FUZZ_CLANG is set: clang was found, and has
-# libFuzzer. Sources are compiled anew, so that coverage leads the fuzzer through them; OBJECTS are
-# object libraries that are linked as they are.
+# libFuzzer. Sources are compiled anew, so that coverage leads the fuzzer through them, the sources
+# of the FRAME that drives them without coverage; OBJECTS are object libraries that are linked as
+# they are.
 if(NOT DEFINED QV_FUZZ_CLANG)
 	find_program(QV_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
 	set(found "")
@@ -24,21 +25,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return size && da
 	set(QV_FUZZ_CLANG "${found}" CACHE FILEPATH "clang with libFuzzer, empty: none")
 endif()
 
-set(qv_fuzz_flags -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer
-	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined)
+set(qv_frame_flags -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer
+	-fsanitize=address,undefined -fno-sanitize-recover=undefined)
+set(qv_fuzz_flags ${qv_frame_flags} -fsanitize=fuzzer)
 
 function(qv_add_fuzzer)
-	cmake_parse_arguments(F "" "NAME" "SOURCES;INCLUDES;OBJECTS;LINK" ${ARGN})
+	cmake_parse_arguments(F "" "NAME" "SOURCES;FRAME;INCLUDES;OBJECTS;LINK" ${ARGN})
 	set(objects)
 	set(others)
 	list(TRANSFORM F_INCLUDES PREPEND -I)
-	foreach(source ${F_SOURCES})
+	foreach(source ${F_SOURCES} ${F_FRAME})
 		get_filename_component(path ${source} ABSOLUTE)
 		get_filename_component(name ${source} NAME_WE)
+		set(flags ${qv_fuzz_flags})
+		if(source IN_LIST F_FRAME)
+			set(flags ${qv_frame_flags})
+		endif()
 		set(object ${CMAKE_CURRENT_BINARY_DIR}/${F_NAME}.dir/${name}.o)
 		# A launcher such as ccache serves here as well as anywhere.
 		add_custom_command(OUTPUT ${object}
-			COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${QV_FUZZ_CLANG} ${qv_fuzz_flags}
+			COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${QV_FUZZ_CLANG} ${flags}
 				-I${CMAKE_SOURCE_DIR}/include ${F_INCLUDES}
 				-MD -MF ${object}.d -c ${path} -o ${object}
 			DEPENDS ${path} DEPFILE ${object}.d VERBATIM)

@@ -6,62 +6,18 @@
  * Each file of the directory, then it with single bytes changed, then STRINGS random strings
  * (default 3000, multiplied by QV_TEST_SCALE). QV_SEED replays a run.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "qv_fuzz_match.h"
 #include "qv_need.h"
+#include "qv_replay.h"
 #include "qv_rnd.h"
 
-#define LONGEST 4096
 /* Variants of each file. */
 #define VARIANTS 20
 
 static uint64_t random_state;
-
-static size_t read_file(const char *directory, const char *name, uint8_t *data)
-{
-	char path[1024];
-	FILE *file;
-	size_t n;
-
-	QV_NEED(snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path));
-	file = fopen(path, "rb");
-	QV_NEED(file);
-	n = fread(data, 1, LONGEST, file);
-	QV_NEED(!ferror(file) && feof(file));
-	(void)fclose(file);
-	return n;
-}
-
-/* Returns how many files there were. */
-static unsigned int replay(const char *directory)
-{
-	static uint8_t data[LONGEST];
-	DIR *d = opendir(directory);
-	const struct dirent *entry;
-	unsigned int files = 0;
-
-	QV_NEED(d);
-	while ((entry = readdir(d))) {
-		size_t n;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		n = read_file(directory, entry->d_name, data);
-		QV_NEED(n);
-		files++;
-		qv_fuzz_match(data, n);
-		for (int i = 0; i < VARIANTS; i++) {
-			data[qv_rnd_below(&random_state, n)] = (uint8_t)qv_rnd(&random_state);
-			qv_fuzz_match(data, n);
-		}
-	}
-	(void)closedir(d);
-	return files;
-}
 
 static void random_strings(unsigned long n)
 {
@@ -81,7 +37,7 @@ static void random_strings(unsigned long n)
 
 int main(int argc, char **argv)
 {
-	const char *scale = getenv("QV_TEST_SCALE"), *seed = getenv("QV_SEED");
+	const char *scale = getenv("QV_TEST_SCALE");
 	unsigned long n = 3000;
 	unsigned int files;
 
@@ -93,10 +49,8 @@ int main(int argc, char **argv)
 		n = strtoul(argv[2], NULL, 0);
 	if (scale)
 		n *= strtoul(scale, NULL, 0);
-	random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 2654435761u;
-	printf("QV_SEED=%#llx\n", (unsigned long long)random_state);
-	fflush(stdout);
-	files = replay(argv[1]);
+	random_state = qv_replay_seed();
+	files = qv_replay(argv[1], VARIANTS, &random_state, qv_fuzz_match);
 	QV_NEED(files);
 	random_strings(n);
 	printf("%u files of %s and %d variants each, %lu random strings: %llu calls, all as the "

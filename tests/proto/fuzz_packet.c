@@ -1,40 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * fuzz_packet.c - entry of libFuzzer: the input is a list of packets of a hostile endpoint and of
- * things that the application under attack does.
- *
- * One entry: a byte of control, two of length (little endian), the packet. Control: bit 0, the
- * packet's src stays as it is; bit 1, fuzz_action of the other bits follows.
- */
-#include "qv_fuzz.h"
+/* fuzz_packet.c - entry of libFuzzer: see qv_fuzz_input.h. QV_FUZZ_LOG: the file of the strings. */
+#include "qv_fuzz_input.h"
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stdlib.h>
 
+#include "qv_fuzz_mutate.h"
+
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	if (getenv("QV_FUZZ_LOG"))
+		fuzz_input_log(getenv("QV_FUZZ_LOG"));
+	return atexit(fuzz_input_end);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct fuzz *f = fuzz_new(size & 1, true);
-
-	f->rig->rng = size; /* the same input does the same */
-	while (size >= 3) {
-		unsigned control = data[0];
-		size_t len = data[1] | (size_t)data[2] << 8;
-
-		data += 3;
-		size -= 3;
-		if (len > size)
-			len = size;
-		if (len > FUZZ_MAX)
-			len = FUZZ_MAX;
-		if (len)
-			fuzz_packet(f, data, len, control & 1);
-		if (control & 2)
-			fuzz_action(f, control >> 2);
-		data += len;
-		size -= len;
-	}
-	fuzz_end(f);
+	fuzz_input(data, size);
 	return 0;
+}
+
+/* Bytes in one of three, packets in the others. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)
+{
+	uint64_t rng = seed;
+
+	return seed % 3 ? fuzz_mutate(data, size, room, &rng) : LLVMFuzzerMutate(data, size, room);
 }

@@ -11,32 +11,44 @@
 static int swallow(void *ctx, const void *buf, size_t len, uint64_t from)
 {
 	struct fuzz *f = ctx;
+	struct qv_wire_hdr hdr;
 	uint64_t word;
 
+	memcpy(&hdr, buf, sizeof hdr);
+	if (hdr.op == QV_PKT_HELLO)
+		return QV_OK;
 	for (size_t at = 8; at + sizeof word <= len && at < 64; at += sizeof word) {
 		memcpy(&word, (const char *)buf + at, sizeof word);
-		if (word)
-			f->words[f->nwords++ % FUZZ_WORDS] = word;
+		if (word) /* behind the two that stay */
+			f->words[2 + f->nwords++ % (FUZZ_WORDS - 2)] = word;
 	}
 	return QV_OK;
 }
 
-struct fuzz *fuzz_new(bool read, bool spoof)
+static void forget_words(struct fuzz *f)
+{
+	memset(f->words, 0, sizeof f->words);
+	f->words[0] = f->exposed.addr;
+	f->words[1] = f->exposed.key;
+	f->nwords = 0;
+}
+
+struct fuzz *fuzz_new(unsigned kind)
 {
 	struct rig_settings set = rig_defaults(2);
 	struct fuzz *f = calloc(1, sizeof *f);
 
 	QV_NEED(f);
-	set.limits.read_max = read ? 3000 : 0;
-	set.limits.hide_from = spoof;
-	f->spoof = spoof;
+	set.limits.read_max = kind & FUZZ_READ ? 3000 : 0;
+	set.limits.hide_from = kind & FUZZ_SPOOF;
+	set.limits.bare = kind & FUZZ_BARE;
+	set.eager_max = 1500;
+	f->spoof = kind & FUZZ_SPOOF;
 	f->rig = rig_new(&set);
 	f->rig->hostile = true;
 	f->hostile = qv_loop_open(f->rig->loop, FUZZ_HOSTILE, &set.limits, swallow, f);
 	f->hostile->ops->expose(f->hostile, f->memory, sizeof f->memory, &f->exposed);
-	f->words[0] = f->exposed.addr;
-	f->words[1] = f->exposed.key;
-	f->nwords = 2;
+	forget_words(f);
 	f->uid = 0x1234567;
 	fuzz_hello(f);
 	return f;
@@ -46,12 +58,20 @@ void fuzz_packet(struct fuzz *f, const void *buf, size_t len, bool raw)
 {
 	struct qv_peer *peer = f->rig->node[FUZZ_VICTIM].peers[FUZZ_HOSTILE];
 	char copy[FUZZ_MAX];
+	uint64_t tag;
+	uint32_t src;
 
 	QV_NEED(len <= sizeof copy);
 	memcpy(copy, buf, len);
 	if ((!raw || !f->spoof) && peer && len >= sizeof(struct qv_wire_hdr))
 		memcpy(copy + offsetof(struct qv_wire_hdr, src), &peer->id, sizeof peer->id);
-	qv_loop_forge(f->rig->loop, f->spoof ? UINT64_MAX : FUZZ_HOSTILE, FUZZ_VICTIM, copy, len);
+	(void)qv_proto_key(f->rig->node[FUZZ_VICTIM].p, copy, len, &tag, &src);
+	qv_nomem_after(f->nomem, 0);
+	f->nomem = 0;
+	while (qv_loop_forge(f->rig->loop, f->spoof ? UINT64_MAX : FUZZ_HOSTILE, FUZZ_VICTIM, copy,
+			     len) == QV_ENOMEM)
+		QV_NEED(qv_nomem_failed());
+	qv_nomem_after(0, 0);
 }
 
 static void say_hello(struct fuzz *f, char digit, uint64_t uid)
@@ -103,30 +123,40 @@ void fuzz_self(struct fuzz *f)
 
 static void victim_sends(struct fuzz *f, size_t len, unsigned flags)
 {
-	struct rig_req *req = rig_req_new(f->rig, FUZZ_VICTIM, len, 1);
+	struct rig_req *req;
 
+	if (f->sends == FUZZ_OPEN)
+		return;
+	f->sends++;
+	req = rig_req_new(f->rig, FUZZ_VICTIM, len, 1);
 	/* QV_EPEER while it counts as lost: the next HELLO changes that */
 	(void)rig_send_req(req, FUZZ_HOSTILE, len, flags);
 }
 
 static void victim_receives(struct fuzz *f, size_t len, unsigned flags)
 {
-	struct rig_req *req = rig_req_new(f->rig, FUZZ_VICTIM, len, 1);
+	struct rig_req *req;
+	int rc;
 
 	if (f->nmine == FUZZ_OPEN)
 		return;
-	f->mine[f->nmine++] = req;
-	QV_NEED(rig_recv_req(req, FUZZ_HOSTILE, 0, UINT64_MAX, flags, 50) == QV_OK);
+	req = rig_req_new(f->rig, FUZZ_VICTIM, len, 1);
+	rc = rig_recv_req(req, FUZZ_HOSTILE, 0, UINT64_MAX, flags, 50);
+	QV_NEED(rc == QV_OK || (rc == QV_EPEER && flags & QV_REQ_COLL));
+	if (rc == QV_OK)
+		f->mine[f->nmine++] = req;
 }
 
 static void victim_peeks(struct fuzz *f, enum qv_peek how)
 {
-	struct rig_req *req = rig_req_new(f->rig, FUZZ_VICTIM, 1000, 1);
-	struct qv_recv_args args = rig_recv_args(req, FUZZ_HOSTILE, 0, UINT64_MAX, QV_REQ_TAGGED);
 	struct qv_unexp *u = NULL;
+	struct qv_recv_args args;
+	struct rig_req *req;
 
 	if (f->nclaims == FUZZ_OPEN)
 		return;
+	req = rig_req_new(f->rig, FUZZ_VICTIM, 1000, 1);
+	args = rig_recv_args(req, FUZZ_HOSTILE, 0, UINT64_MAX, QV_REQ_TAGGED);
 	qv_proto_peek(f->rig->node[FUZZ_VICTIM].p, &args, how, &u);
 	QV_NEED(req->done == 1);
 	req->done = 0;
@@ -154,26 +184,74 @@ static void cancel_one(struct fuzz *f, unsigned i)
 		(void)qv_proto_cancel(f->rig->node[FUZZ_VICTIM].p, f->mine[i % f->nmine]);
 }
 
-void fuzz_action(struct fuzz *f, unsigned what)
+/* Nothing is asked of it from now on. */
+static void victim_closes(struct fuzz *f)
 {
-	switch (what % 16) {
-	case 0: victim_sends(f, 60, QV_REQ_ACK | QV_REQ_TAGGED); break;
-	case 1: victim_sends(f, 2900, QV_REQ_ACK); break;
-	case 2: victim_sends(f, 9000, QV_REQ_TAGGED); break;
+	f->closing = true;
+	qv_proto_shutdown(f->rig->node[FUZZ_VICTIM].p);
+	qv_proto_say_leaving(f->rig->node[FUZZ_VICTIM].p);
+}
+
+/* Closing is taken back, which no owner may do: a new victim takes too long. */
+static void victim_opens(struct fuzz *f)
+{
+	struct qv_proto *p = f->rig->node[FUZZ_VICTIM].p;
+
+	f->closing = p->closing = false;
+	for (uint32_t i = 0; i < p->npeers; i++)
+		p->peers[i]->asked = p->peers[i]->leaving = false;
+}
+
+/* The transport, and what happens without a call of the application. */
+static void event(struct fuzz *f, unsigned which)
+{
+	struct qv_loop_chaos *chaos = qv_loop_chaos(f->rig->loop);
+
+	switch (which) {
+	case 0:
+		for (unsigned i = 0; i < 8; i++)
+			rig_step(f->rig);
+		break;
+	case 1: chaos->capacity = 1; break;
+	case 2: chaos->eagain = 40; break;
+	default:
+		if (!f->closing)
+			victim_closes(f);
+	}
+}
+
+static void call(struct fuzz *f, unsigned what, unsigned variant)
+{
+	switch (what) {
+	case 0:
+		victim_sends(f, 60, variant & 1 ? QV_REQ_INJECT : QV_REQ_ACK | QV_REQ_TAGGED);
+		break;
+	case 1: victim_sends(f, 1400, QV_REQ_ACK); break;
+	case 2: victim_sends(f, 2600, variant & 1 ? QV_REQ_COLL : QV_REQ_TAGGED); break;
 	case 3: victim_receives(f, 100, QV_REQ_TAGGED); break;
 	case 4: victim_receives(f, 5000, QV_REQ_TAGGED); break;
 	case 5: victim_receives(f, 3000, QV_REQ_TAGGED | QV_REQ_MULTI); break;
-	case 6: victim_receives(f, 3000, 0); break;
+	case 6: victim_receives(f, 3000, variant & 1 ? QV_REQ_COLL : 0); break;
 	case 7: victim_peeks(f, QV_PEEK_LOOK); break;
 	case 8: victim_peeks(f, QV_PEEK_CLAIM); break;
 	case 9: victim_peeks(f, QV_PEEK_DISCARD); break;
 	case 10: receive_claimed(f, false); break;
 	case 11: receive_claimed(f, true); break;
-	case 12: cancel_one(f, what / 16); break;
+	default: cancel_one(f, variant);
+	}
+}
+
+void fuzz_action(struct fuzz *f, unsigned what)
+{
+	unsigned variant = what % FUZZ_ACTIONS / 16;
+
+	switch (what % 16) {
 	case 13: qv_proto_tick(f->rig->node[FUZZ_VICTIM].p, f->rig->now += 60); break;
+	case 14: f->nomem = 1 + variant; break;
+	case 15: event(f, variant); break;
 	default:
-		for (unsigned i = 0; i < 8; i++)
-			rig_step(f->rig);
+		if (!f->closing)
+			call(f, what % 16, variant);
 	}
 }
 
@@ -190,27 +268,37 @@ void fuzz_honest(struct fuzz *f, size_t len)
 	}
 }
 
-void fuzz_end(struct fuzz *f)
+/* Drop what nobody received of an engine's messages. */
+static void drain(struct fuzz *f, unsigned engine)
+{
+	struct rig_req *req = rig_req_new(f->rig, FUZZ_VICTIM, 0, 1);
+	struct qv_recv_args args = rig_recv_args(req, RIG_ANY, 0, UINT64_MAX, engine);
+
+	do {
+		req->done = 0;
+		qv_proto_peek(f->rig->node[FUZZ_VICTIM].p, &args, QV_PEEK_DISCARD, NULL);
+	} while (req->comp.status == QV_OK);
+}
+
+static void end_requests(struct fuzz *f)
 {
 	struct qv_proto *p = f->rig->node[FUZZ_VICTIM].p;
-	const struct qv_xport *x = f->rig->node[FUZZ_VICTIM].x;
 
-	qv_proto_peer_lost(p, x, FUZZ_HOSTILE);
-	if (f->spoof) { /* its packets were forged, and such as the victim's to itself: start over
-			 */
-		qv_proto_peer_lost(p, x, FUZZ_VICTIM);
-		qv_proto_peer_lost(p, x, FUZZ_HONEST);
-		rig_kill(f->rig, FUZZ_HONEST, QV_LOOP_SILENT, false);
-		rig_open(f->rig, FUZZ_HONEST, &f->rig->set);
-		rig_send(f->rig, FUZZ_HONEST, FUZZ_VICTIM, 0, 8, QV_REQ_TAGGED);
-	}
-	rig_settle(f->rig);
 	while (f->nclaims)
 		receive_claimed(f, f->nclaims & 1);
 	for (unsigned i = 0; i < f->nmine; i++)
-		while (qv_proto_cancel(p, f->mine[i]) == QV_OK)
+		while (qv_proto_cancel(p, f->mine[i]) == QV_OK ||
+		       qv_proto_cancel_coll(p, f->mine[i]) == QV_OK)
 			;
-	rig_ticks(f->rig, 300);
+	drain(f, 0);
+	drain(f, QV_REQ_TAGGED);
+	drain(f, QV_REQ_COLL);
+}
+
+static void check_requests(struct fuzz *f)
+{
+	struct qv_proto *p = f->rig->node[FUZZ_VICTIM].p;
+
 	for (struct rig_req *req = f->rig->reqs; req; req = req->next)
 		if (req->is_send && req->peer == FUZZ_HOSTILE)
 			QV_NEED(req->done <= 1);
@@ -218,12 +306,50 @@ void fuzz_end(struct fuzz *f)
 		QV_NEED(f->mine[i]->done);
 		QV_NEED(!(f->mine[i]->flags & QV_REQ_MULTI) || f->mine[i]->ended);
 	}
+	QV_NEED(p->txs.live == 0 && p->rxs.live == 0 && p->ins.live == 0);
+	QV_NEED(p->unexps.live == 0 && p->flights.live == 0);
+	QV_NEED(p->stats.unexpected_bytes == 0 && p->copied == 0 && !p->loose);
+}
+
+void fuzz_calm(struct fuzz *f)
+{
+	struct qv_proto *p = f->rig->node[FUZZ_VICTIM].p;
+	const struct qv_xport *x = f->rig->node[FUZZ_VICTIM].x;
+	struct qv_loop_chaos *chaos = qv_loop_chaos(f->rig->loop);
+
+	chaos->capacity = FUZZ_OPEN;
+	chaos->eagain = 0;
+	victim_opens(f);
+	for (unsigned at = 0; at < QV_LOOP_MAX; at++)
+		if (at == FUZZ_HOSTILE || f->spoof) /* packets were forged in all names */
+			qv_proto_peer_lost(p, x, at);
+	rig_settle(f->rig);
+	end_requests(f);
+	rig_settle(f->rig);
+	qv_proto_tick(p, f->rig->now += 50); /* what was begun by packets after the loss */
+	rig_settle(f->rig);
+	check_requests(f);
+	f->nmine = f->sends = f->nomem = 0;
+	rig_reqs_free(f->rig);
+	forget_words(f);
+}
+
+void fuzz_end(struct fuzz *f)
+{
+	fuzz_calm(f);
+	if (f->spoof) { /* start over */
+		rig_kill(f->rig, FUZZ_HONEST, QV_LOOP_SILENT, false);
+		rig_open(f->rig, FUZZ_HONEST, &f->rig->set);
+		rig_send(f->rig, FUZZ_HONEST, FUZZ_VICTIM, 0, 8, QV_REQ_TAGGED);
+	}
+	rig_settle(f->rig);
+	rig_ticks(f->rig, 300);
 	fuzz_honest(f, 500);
 	fuzz_honest(f, 20000);
 	rig_settle(f->rig);
 	rig_check_idle(f->rig, FUZZ_HONEST);
 	rig_check_idle(f->rig, FUZZ_VICTIM);
-	QV_NEED(p->rxs.live == 0);
+	QV_NEED(f->rig->node[FUZZ_VICTIM].p->rxs.live == 0);
 	qv_loop_kill(f->rig->loop, FUZZ_HOSTILE, QV_LOOP_SILENT, false);
 	rig_free(f->rig);
 	free(f);

@@ -180,7 +180,7 @@ static void batch(struct fuzz *f, unsigned packets)
 		else if (kind == 12)
 			fuzz_packet(f, buf, noise(f, buf), qv_rnd(rng) & 1);
 		else
-			fuzz_action(f, (unsigned)qv_rnd(rng));
+			fuzz_action(f, (unsigned)qv_rnd_below(rng, FUZZ_CLOSE));
 		if (f->rig->node[FUZZ_VICTIM].peers[FUZZ_HOSTILE]->failed)
 			fuzz_hello(f);
 	}
@@ -193,7 +193,7 @@ static void run(bool spoof)
 
 	recorded.n = 0;
 	while (left) {
-		struct fuzz *f = fuzz_new(left & 1, spoof);
+		struct fuzz *f = fuzz_new((left & 1 ? FUZZ_READ : 0) | (spoof ? FUZZ_SPOOF : 0));
 		unsigned n = left < 999 ? left : 999;
 
 		qv_loop_set_tap(f->rig->loop, record, f);
