@@ -61,7 +61,7 @@ static QV_APART struct qv_recv *arrive_in_classes(struct qv_auto *a, uint64_t ta
 static QV_APART struct qv_recv *arrive_in_main(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	struct qv_recv *r = NULL;
-	enum qv_short end = arrive_main(&a->posted, tag, src, &r);
+	enum qv_short end = arrive_main_many(&a->posted, tag, src, &r);
 
 	return arrive_end(a, tag, src, end, r);
 }

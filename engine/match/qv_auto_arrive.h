@@ -97,19 +97,36 @@ QV_INLINE enum qv_short arrive_pair(struct qv_line *q, uint64_t tag, uint32_t sr
 }
 
 /* Several classes, most receives of one: mostly a message is for these, and the others have nothing
- * in the way. */
-QV_INLINE enum qv_short arrive_main(struct qv_line *q, uint64_t tag, uint32_t src,
-				    struct qv_recv **recv)
+ * in the way. *slot is its bucket there; others: what the others have in the key's. */
+QV_INLINE enum qv_short arrive_main(struct qv_line *q, uint64_t tag, uint32_t src, uint64_t *slot,
+				    uint64_t others, struct qv_recv **recv)
 {
-	uint64_t *slot = only_slot(q, tag, src), *e = qv_entry(*slot), others = 0;
+	uint64_t *e = qv_entry(*slot);
 
-	for (uint32_t i = 1; i < q->n_in_use; i++)
-		others |= *qv_index_weak_slot(q->in_use[i], tag, src);
 	if (qv_unlikely(others || !e || !only_same(q, QV_POSTED, e, tag, src)))
 		return others || e ? QV_SHORT_BUCKET : QV_SHORT_MISS;
 	if (qv_unlikely(qv_recv_of(e)->flags & QV_RECV_STICKY))
 		return QV_SHORT_FAR;
 	return arrive_head(q, q->in_use[0], slot, e, recv);
+}
+
+/* The same for two. */
+QV_INLINE enum qv_short arrive_main_pair(struct qv_line *q, uint64_t tag, uint32_t src,
+					 struct qv_recv **recv)
+{
+	uint64_t *slot = only_slot(q, tag, src);
+
+	return arrive_main(q, tag, src, slot, *qv_index_weak_slot(q->in_use[1], tag, src), recv);
+}
+
+QV_INLINE enum qv_short arrive_main_many(struct qv_line *q, uint64_t tag, uint32_t src,
+					 struct qv_recv **recv)
+{
+	uint64_t *slot = only_slot(q, tag, src), others = 0;
+
+	for (uint32_t i = 1; i < q->n_in_use; i++)
+		others |= *qv_index_weak_slot(q->in_use[i], tag, src);
+	return arrive_main(q, tag, src, slot, others, recv);
 }
 
 /* One index, of one class: the key's bucket, which begins at *link and is not empty, if its first

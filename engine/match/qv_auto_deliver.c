@@ -68,11 +68,23 @@ static QV_APART int deliver_in_classes(struct qv_auto *a, struct qv_msg *msg, st
 	return deliver_end(a, msg, recv, end, r);
 }
 
+static QV_APART int deliver_in_main_of_many(struct qv_auto *a, struct qv_msg *msg,
+					    struct qv_recv **recv)
+{
+	struct qv_recv *r = NULL;
+	enum qv_short end = arrive_main_many(&a->posted, msg->tag, msg->src, &r);
+
+	return deliver_end(a, msg, recv, end, r);
+}
+
 static QV_APART int deliver_in_main(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
 	struct qv_recv *r = NULL;
-	enum qv_short end = arrive_main(&a->posted, msg->tag, msg->src, &r);
+	enum qv_short end;
 
+	if (a->posted.n_in_use != 2)
+		return deliver_in_main_of_many(a, msg, recv);
+	end = arrive_main_pair(&a->posted, msg->tag, msg->src, &r);
 	return deliver_end(a, msg, recv, end, r);
 }
 
