@@ -191,8 +191,8 @@ QV_INLINE int fill_index(struct qv_auto *a, struct qv_line *q, struct qv_index *
 
 	if (qv_index_reserve(ix, QV_POSTED, &a->base.mem, n + QV_TICK))
 		return 0;
-	for (uint32_t first = 0; first < n; first += QV_BATCH) {
-		int fits = qv_batch_begin(&b, q, ix, QV_POSTED, first) == 0 || wide;
+	for (uint64_t at = q->head; at != q->tail; at += b.n) {
+		int fits = qv_batch_begin(&b, q, ix, QV_POSTED, at) == 0 || wide;
 
 		for (uint32_t i = 0; i < b.n && fits; i++) {
 			if (qv_likely(!*b.slot[i]))

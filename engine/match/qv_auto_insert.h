@@ -48,43 +48,63 @@ QV_INLINE void qv_line_insert(struct qv_auto *a, struct qv_line *q, struct qv_in
 #define QV_BATCH 16
 
 struct qv_batch {
-	uint64_t *e[QV_BATCH], *slot[QV_BATCH];
+	uint64_t *const *e; /* in the ring, one after the other */
+	uint64_t *slot[QV_BATCH];
 	uint32_t n;
 };
 
-/* 0: this receive is one of just the class of ix. */
-QV_INLINE uint64_t qv_is_other_class(const struct qv_index *ix, const struct qv_recv *r)
+/* The batch of a list that begins with sequence number at, and its entries. */
+QV_INLINE void qv_batch_take(struct qv_batch *b, const struct qv_line *q, uint64_t at)
 {
-	return (r->ignore ^ ~ix->keep) | (ix->src_keep ^ (0u - (r->src < QV_SRC_ANY)));
+	uint32_t place = at & q->ring_mask, run = q->ring_mask + 1 - place;
+	uint64_t left = q->tail - at;
+
+	b->e = (uint64_t *const *)q->ring + place;
+	b->n = left < QV_BATCH ? (uint32_t)left : QV_BATCH;
+	if (b->n > run)
+		b->n = run;
+}
+
+/* The slots of entries that are far from each other in a table with the keyed hash. */
+static QV_COLD void qv_batch_strong_slots(struct qv_batch *b, const struct qv_index *ix,
+					  enum qv_side side)
+{
+	for (uint32_t i = 0; i < b->n; i++)
+		b->slot[i] = qv_index_slot_of(ix, side, b->e[i]);
 }
 
 /*
- * LIST, about to be indexed: number the entries from distance `first` on, find and fetch their
+ * LIST, about to be indexed: number the entries from sequence number `at` on, find and fetch their
  * slots in ix, and fetch the entries of the batch that follows. Posted: not 0 if one is of another
  * class.
  */
 QV_INLINE uint64_t qv_batch_begin(struct qv_batch *b, const struct qv_line *q,
-				  const struct qv_index *ix, enum qv_side side, uint32_t first)
+				  const struct qv_index *ix, enum qv_side side, uint64_t at)
 {
 	const struct qv_index now = *ix; /* no store to an entry can change it */
-	uint64_t *const *ring = (uint64_t *const *)q->ring;
-	uint64_t at = q->head + first, left = q->tail - at, others = 0;
-	uint32_t mask = q->ring_mask;
+	const uint64_t ignore = ~now.keep;
+	uint64_t others = 0, any = 0;
+	struct qv_batch next;
 
-	b->n = left < QV_BATCH ? (uint32_t)left : QV_BATCH;
-	for (uint32_t i = 0; i < b->n; i++, at++) {
-		uint64_t *e = ring[at & mask];
+	qv_batch_take(b, q, at);
+	qv_batch_take(&next, q, at + b->n);
+	if (next.n < QV_BATCH)
+		next.e = b->e; /* the last ones are not fetched ahead */
+	for (uint32_t i = 0; i < b->n; i++) {
+		uint64_t *e = b->e[i];
 
-		/* Behind the end that is no entry, and harmless. */
-		__builtin_prefetch(ring[(at + QV_BATCH) & mask], 1);
-		b->e[i] = e;
-		b->slot[i] = qv_index_slot_of(&now, side, e);
+		__builtin_prefetch(next.e[i], 1);
+		b->slot[i] = qv_index_weak_slot_of(&now, side, e);
 		__builtin_prefetch(b->slot[i], 1);
-		if (side == QV_POSTED)
-			others |= qv_is_other_class(&now, qv_recv_of(e));
-		e[QV_SEQ] = at;
+		if (side == QV_POSTED) {
+			others |= qv_recv_of(e)->ignore ^ ignore;
+			any += qv_recv_of(e)->src == QV_SRC_ANY;
+		}
+		e[QV_SEQ] = at + i;
 	}
-	return others;
+	if (qv_unlikely(now.strong))
+		qv_batch_strong_slots(b, ix, side);
+	return others | (any ^ (now.src_keep ? 0 : b->n));
 }
 
 #endif /* QV_AUTO_INSERT_H */

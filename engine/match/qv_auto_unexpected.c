@@ -96,15 +96,14 @@ static void fill_batch(struct qv_auto *a, struct qv_line *q, struct qv_index *ix
 int qv_unexpected_fill(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint32_t src)
 {
 	struct qv_index *ix = &q->ix[0];
-	uint32_t n = qv_line_len(q);
 	struct qv_batch b;
 
 	if (prepare_index(a, q, 0, ignore, src))
 		return QV_ENOMEM;
 	qv_line_set_active(q, 1);
 	q->far = q->far_ticks = 0;
-	for (uint32_t first = 0; first < n; first += QV_BATCH) {
-		qv_batch_begin(&b, q, ix, QV_UNEXPECTED, first);
+	for (uint64_t at = q->head; at != q->tail; at += b.n) {
+		qv_batch_begin(&b, q, ix, QV_UNEXPECTED, at);
 		fill_batch(a, q, ix, &b);
 	}
 	return QV_OK;
