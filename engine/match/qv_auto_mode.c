@@ -16,6 +16,9 @@
 #define EMPTIES_MAX  65536
 #define CALM_DEBT    64
 #define CALM_APPENDS 4096
+/* Appends for each entry before LIST is tried: to gather the entries and to index them again, in
+ * one index or several, costs as much as some ten. */
+#define TRIAL_EACH 64
 /* Ticks after which a short queue must show again that it is better walked. */
 #define TOLERANCE_TICKS 512
 /* Ticks in a window of the memory upkeep. */
@@ -283,7 +286,7 @@ static int list_is_worth_a_trial(const struct qv_line *q)
 	for (int i = 0; i < QV_N_CLASSES; i++)
 		if (q->active >> i & 1)
 			slots += qv_index_slots(&q->ix[i]);
-	return age > q->patience && age > 16 * n && slots <= 16 * (n + QV_TICK);
+	return age > q->patience && age > TRIAL_EACH * n && slots <= 16 * (n + QV_TICK);
 }
 
 static void hash_tick(struct qv_auto *a, struct qv_line *q)

@@ -177,6 +177,26 @@ static void test_two_classes_of_few(void **state)
 	qv_match_destroy(m);
 }
 
+/* To try the list costs what indexing all messages does: that is seldom where they are many. */
+static void test_trials_are_rare(void **state)
+{
+	enum { N = 1000, ROUNDS = 60 * N };
+	static struct qv_msg msg[N];
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+
+	for (uint32_t i = 0; i < N; i++)
+		queue(m, &msg[i], i, i);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		uint32_t i = draw(N);
+
+		assert_ptr_equal(post_for(m, i, 0, i), &msg[i]);
+		queue(m, &msg[i], i, i);
+	}
+	assert_in_range(flips(m), 1, 2);
+	qv_match_destroy(m);
+}
+
 /* The oldest of a few messages that fits, or none, wherever in the ring they are. */
 static void test_few_are_scanned(void **state)
 {
@@ -249,6 +269,7 @@ int main(void)
 		cmocka_unit_test(test_short_queue_is_walked),
 		cmocka_unit_test(test_two_classes_of_few),
 		cmocka_unit_test(test_few_are_scanned),
+		cmocka_unit_test(test_trials_are_rare),
 		cmocka_unit_test(test_second_index_stays),
 	};
 
