@@ -236,7 +236,9 @@ int qv_fi_watch_may_sleep(struct qv_fi_watch *watch)
 	if (watch->news(watch))
 		return -FI_EAGAIN;
 	for (size_t i = 0; i < watch->neps; i++) {
-		watch->eps[i]->rail[QV_FI_MAIN].used = true; /* look at every core */
+		watch->eps[i]->rail[QV_FI_MAIN].used = true; /* look at every core, */
+		for (unsigned r = 0; r < watch->eps[i]->rails; r++)
+			watch->eps[i]->rail[r].streak = 0; /* at once */
 		qv_fi_ep_progress(watch->eps[i]);
 		qv_fi_ep_tick(watch->eps[i]);
 	}

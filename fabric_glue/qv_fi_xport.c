@@ -176,6 +176,7 @@ void qv_fi_xport_init(struct qv_fi_rail *rail)
 	bool bare = shm && info->caps & FI_SOURCE &&
 		    info->domain_attr->cq_data_size >= sizeof(uint64_t);
 
+	rail->one_lock = shm && FI_VERSION_LT(qv_fi_host.version(), FI_VERSION(1, 18));
 	rail->rx_count = t->count < info->rx_attr->size ? t->count : info->rx_attr->size;
 	rail->xport = (struct qv_xport){
 		.ops = bare ? &xp_ops_bare : &xp_ops,

@@ -72,8 +72,8 @@ static void env_mode(void)
 	}
 	switch (ft.rank) {
 	case 1:
-		setenv("FI_QUIVER_CORE", "sockets", 1);
-		refused("FI_QUIVER_MODE", "peer", "sockets");
+		setenv("FI_QUIVER_CORE", "tcp", 1);
+		refused("FI_QUIVER_MODE", "peer", "tcp");
 		break;
 	case 2:
 		setenv("FI_QUIVER_CORE", "shm,tcp", 1);
