@@ -58,7 +58,7 @@ static void report_error(struct qv_fi_cq *cq, const struct qv_comp *c, uint64_t 
 
 void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c)
 {
-	struct qv_fi_comp *out;
+	struct fi_cq_tagged_entry *out;
 
 	if (!(c->cookie & QV_CK_PEEK) && c->status != QV_ECANCELED)
 		qv_fi_count(ep, QV_FI_CNTR_RECV, c->status != QV_OK);
@@ -70,14 +70,13 @@ void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c)
 	}
 	if (!(c->cookie & QV_CK_ENTRY) && !c->multi_end)
 		return;
-	out = qv_fi_cq_push(ep->rx_cq);
-	out->e.op_context = c->context;
-	out->e.flags = recv_flags(c);
-	out->e.len = c->len;
-	out->e.buf = c->buf;
-	out->e.data = c->data;
-	out->e.tag = c->tag;
-	out->src = c->user;
+	out = qv_fi_cq_push(ep->rx_cq, c->user);
+	out->op_context = c->context;
+	out->flags = recv_flags(c);
+	out->len = c->len;
+	out->buf = c->buf;
+	out->data = c->data;
+	out->tag = c->tag;
 }
 
 static void failed_send(struct qv_fi_ep *ep, const struct qv_comp *c)
@@ -90,7 +89,7 @@ static void failed_send(struct qv_fi_ep *ep, const struct qv_comp *c)
 static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
 {
 	struct qv_fi_ep *ep = owner;
-	struct qv_fi_comp *out;
+	struct fi_cq_tagged_entry *out;
 
 	if (QV_UNLIKELY(cookie & QV_CK_COLL)) {
 		qv_fi_coll_sent(context);
@@ -99,14 +98,13 @@ static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
 	qv_fi_count(ep, QV_FI_CNTR_SEND, false);
 	if (!(cookie & QV_CK_ENTRY) || !ep->tx_cq)
 		return;
-	out = qv_fi_cq_push(ep->tx_cq);
-	out->e.op_context = context;
-	out->e.flags = FI_SEND | (tagged ? FI_TAGGED : FI_MSG);
-	out->e.len = 0;
-	out->e.buf = NULL;
-	out->e.data = 0;
-	out->e.tag = 0;
-	out->src = FI_ADDR_NOTAVAIL;
+	out = qv_fi_cq_push(ep->tx_cq, FI_ADDR_NOTAVAIL);
+	out->op_context = context;
+	out->flags = FI_SEND | (tagged ? FI_TAGGED : FI_MSG);
+	out->len = 0;
+	out->buf = NULL;
+	out->data = 0;
+	out->tag = 0;
 }
 
 static void complete(void *owner, const struct qv_comp *c)
@@ -145,10 +143,8 @@ void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int
 
 		qv_fi_cq_error(ep->tx_cq, &e, FI_ADDR_NOTAVAIL);
 	} else if (pass->entry) {
-		struct qv_fi_comp *out = qv_fi_cq_push(ep->tx_cq);
-
-		*out = (struct qv_fi_comp){.e = {.op_context = pass->context, .flags = flags},
-					   .src = FI_ADDR_NOTAVAIL};
+		*qv_fi_cq_push(ep->tx_cq, FI_ADDR_NOTAVAIL) =
+			(struct fi_cq_tagged_entry){.op_context = pass->context, .flags = flags};
 	}
 }
 
@@ -157,13 +153,10 @@ void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, uint64_t data, 
 {
 	const struct qv_fi_way way = {.addr = src, .core = rail->which};
 	struct qv_fi_ep *ep = rail->ep;
-	struct qv_fi_comp *out;
 
 	if (!ep->rx_cq)
 		return;
-	out = qv_fi_cq_push(ep->rx_cq);
-	*out = (struct qv_fi_comp){
-		.e = {.flags = flags, .data = data},
-		.src = src == FI_ADDR_NOTAVAIL ? src : qv_fi_av_by_way(ep->av, way),
-	};
+	if (src != FI_ADDR_NOTAVAIL)
+		src = qv_fi_av_by_way(ep->av, way);
+	*qv_fi_cq_push(ep->rx_cq, src) = (struct fi_cq_tagged_entry){.flags = flags, .data = data};
 }

@@ -47,9 +47,9 @@ void qv_fi_cq_error(struct qv_fi_cq *cq, const struct fi_cq_err_entry *e, fi_add
 	qv_fi_watch_wake(&cq->watch);
 }
 
-/* Move the endpoints on. Entries that come may go into the reader's array at once; returns how many
- * did. */
-static size_t progress(struct qv_fi_cq *cq, void *buf, size_t count, const fi_addr_t *src)
+/* The ring is empty: move the endpoints on. What comes goes into the reader's array as far as there
+ * is room; returns how many entries did. */
+static size_t wait_in(struct qv_fi_cq *cq, void *buf, size_t count, const fi_addr_t *src)
 {
 	if (src || cq->entry_size != sizeof *cq->into)
 		count = 0;
@@ -61,21 +61,12 @@ static size_t progress(struct qv_fi_cq *cq, void *buf, size_t count, const fi_ad
 	return count;
 }
 
-ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src)
+/* Entries of the ring. */
+static size_t take(struct qv_fi_cq *cq, char *out, size_t count, fi_addr_t *src)
 {
-	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
-	char *out = buf;
-	ssize_t n = 0;
+	size_t n = 0;
 
-	qv_fi_lock(cq->watch.dom);
-	if (cq->head == cq->tail)
-		n = (ssize_t)progress(cq, buf, count, src);
-	if (QV_UNLIKELY(cq->err_head != NULL) && cq->head == cq->tail && !n) {
-		n = -FI_EAVAIL;
-		goto out;
-	}
-	out += (size_t)n * cq->entry_size;
-	while ((size_t)n < count && cq->head != cq->tail) {
+	while (n < count && cq->head != cq->tail) {
 		struct qv_fi_comp *c = &cq->ring[cq->head++ & cq->mask];
 
 		if (QV_LIKELY(cq->entry_size == sizeof c->e))
@@ -89,11 +80,23 @@ ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t
 	}
 	if (cq->head == cq->tail) /* begin anew in memory that is in the cache */
 		cq->head = cq->tail = 0;
-	if (n == 0)
-		n = -FI_EAGAIN;
-out:
-	qv_fi_unlock(cq->watch.dom);
 	return n;
+}
+
+ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src)
+{
+	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
+	ssize_t n = 0;
+
+	qv_fi_lock(cq->watch.dom);
+	if (cq->head == cq->tail)
+		n = (ssize_t)wait_in(cq, buf, count, src);
+	if (!n && cq->head != cq->tail)
+		n = (ssize_t)take(cq, buf, count, src);
+	else if (!n && QV_UNLIKELY(cq->err_head != NULL))
+		n = -FI_EAVAIL;
+	qv_fi_unlock(cq->watch.dom);
+	return n ? n : -FI_EAGAIN;
 }
 
 static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)

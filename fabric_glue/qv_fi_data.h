@@ -28,7 +28,8 @@ struct qv_fi_cq {
 	size_t entry_size;       /* of the format that the application reads */
 	size_t head, tail, mask; /* ring: entries tail-head, free running */
 	struct qv_fi_comp *ring;
-	/* The array of a reader who waits for entries, and room in it; 0: there is none. */
+	/* The array of a reader who waits for entries, and room in it; 0: there is none. The ring
+	 * is empty while there is. */
 	struct fi_cq_tagged_entry *into;
 	size_t room;
 	struct qv_fi_err *err_head, **err_tail;
@@ -153,7 +154,6 @@ int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len);
 /* ---- qv_fi_cq.c, qv_fi_cq_wait.c --------------------------------------------------------------
  */
 void qv_fi_cq_grow(struct qv_fi_cq *cq);
-void qv_fi_cq_push_slow(struct qv_fi_cq *cq);
 void qv_fi_cq_error(struct qv_fi_cq *cq, const struct fi_cq_err_entry *e, fi_addr_t src);
 ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src);
 int qv_fi_cq_control(struct fid *fid, int command, void *arg);
@@ -167,23 +167,35 @@ static inline bool qv_fi_cq_empty(const struct qv_fi_cq *cq)
 	return cq->head == cq->tail && !cq->err_head;
 }
 
-/* Append an entry; NULL: no memory (reported as an overrun by qv_fi_cq_grow). */
-static inline struct qv_fi_comp *qv_fi_cq_push(struct qv_fi_cq *cq)
-{
-	if (QV_UNLIKELY(cq->tail - cq->head > cq->mask))
-		qv_fi_cq_grow(cq);
-	qv_fi_watch_wake(&cq->watch);
-	return &cq->ring[cq->tail++ & cq->mask];
-}
-
-/* The place of the next entry in the reader's array, past the ring; NULL: it has to go there. For
- * entries whose source the reader does not want. */
+/* The place of the next entry in the array of a reader who waits for it and does not want to know
+ * sources; NULL: there is none. The ring is empty then. */
 static inline struct fi_cq_tagged_entry *qv_fi_cq_direct(struct qv_fi_cq *cq)
 {
-	if (!cq->room || cq->head != cq->tail)
+	if (!cq->room)
 		return NULL;
 	cq->room--;
 	return cq->into++;
+}
+
+/* The same in the ring. */
+static inline struct fi_cq_tagged_entry *qv_fi_cq_append(struct qv_fi_cq *cq, fi_addr_t src)
+{
+	struct qv_fi_comp *comp;
+
+	if (QV_UNLIKELY(cq->tail - cq->head > cq->mask))
+		qv_fi_cq_grow(cq);
+	qv_fi_watch_wake(&cq->watch);
+	comp = &cq->ring[cq->tail++ & cq->mask];
+	comp->src = src;
+	return &comp->e;
+}
+
+/* One or the other; the caller fills all of it. */
+static inline struct fi_cq_tagged_entry *qv_fi_cq_push(struct qv_fi_cq *cq, fi_addr_t src)
+{
+	struct fi_cq_tagged_entry *e = qv_fi_cq_direct(cq);
+
+	return e ? e : qv_fi_cq_append(cq, src);
 }
 
 /* ---- qv_fi_cntr.c ------------------------------------------------------------------------------

@@ -213,12 +213,8 @@ static void write_entry(struct qv_fi_srx *srx, const struct qv_fi_rx *rx, uint64
 	struct qv_fi_cq *cq = srx->ep->rx_cq;
 	struct fi_cq_tagged_entry *out = qv_fi_cq_direct(cq);
 
-	if (!out) {
-		struct qv_fi_comp *comp = qv_fi_cq_push(cq);
-
-		comp->src = qv_fi_srx_user(srx, src);
-		out = &comp->e;
-	}
+	if (!out)
+		out = qv_fi_cq_append(cq, qv_fi_srx_user(srx, src));
 	flags &= FI_RECV | FI_TAGGED | FI_MSG | FI_REMOTE_CQ_DATA;
 	out->op_context = rx->context;
 	out->flags = flags;
@@ -232,7 +228,6 @@ static void sent(struct qv_fi_srx *srx, void *context, uint64_t flags)
 {
 	struct qv_fi_ep *ep = srx->ep;
 	bool entry = true;
-	struct qv_fi_comp *out;
 
 	if (QV_UNLIKELY(ep->cntrs[QV_FI_CNTR_SEND] != NULL)) {
 		context = qv_fi_tx_release(srx, context, &entry);
@@ -240,11 +235,8 @@ static void sent(struct qv_fi_srx *srx, void *context, uint64_t flags)
 	}
 	if (!entry || !ep->tx_cq)
 		return;
-	out = qv_fi_cq_push(ep->tx_cq);
-	*out = (struct qv_fi_comp){
-		.e = {.op_context = context, .flags = flags & (FI_SEND | FI_TAGGED | FI_MSG)},
-		.src = FI_ADDR_NOTAVAIL,
-	};
+	*qv_fi_cq_push(ep->tx_cq, FI_ADDR_NOTAVAIL) = (struct fi_cq_tagged_entry){
+		.op_context = context, .flags = flags & (FI_SEND | FI_TAGGED | FI_MSG)};
 }
 
 static __attribute__((noinline)) ssize_t write_other(struct qv_fi_srx *srx, void *context,

@@ -7,8 +7,8 @@ enum { MANY = 64, MANY_ROUNDS = 5 };
 /* Many messages: some are untagged, for one buffer; some have data; one in ten does not fit. */
 struct many {
 	struct ft_ep ep;
-	struct ft_op op[MANY], whole_op;
-	uint64_t in[MANY], whole[MANY * MANY_ROUNDS];
+	struct ft_op op[MANY], whole_op, token_op;
+	uint64_t in[MANY], whole[MANY * MANY_ROUNDS], token;
 	size_t done, last;
 };
 
@@ -102,6 +102,12 @@ static void many_rounds(struct many *m)
 		ft_barrier_idle();
 		while (ft.rank == 0 && m->done < MANY)
 			read_some(m, rooms[round % 5]);
+		/* One more, done while nobody reads: it waits for the next reader. */
+		if (ft.rank == 0)
+			ft_tsend(&m->ep, 1, MANY, &m->token, 8, &m->token_op);
+		else
+			ft_trecv(&m->ep, 0, MANY, 0, &m->token, 8, &m->token_op);
+		ft_wait(&m->token_op);
 		for (size_t i = 0; ft.rank == 0 && i < MANY; i++) {
 			CHECK_EQ(m->op[i].done, is_tagged(i));
 			CHECK_EQ(m->op[i].err, fits(i) ? 0 : FI_ETRUNC);
@@ -115,7 +121,6 @@ static void many_rounds(struct many *m)
 static void read_many(void)
 {
 	static struct many m;
-	uint64_t token = 0;
 
 	for (int source = 0; source < 2; source++) {
 		struct ft_msg whole = {.addr = FI_ADDR_UNSPEC,
@@ -127,10 +132,10 @@ static void read_many(void)
 		POST(ft_recv_as(&m.ep, FT_RECVMSG, &whole, ft_fresh(&m.whole_op)));
 		/* They know each other, so that neither needs the other to send. */
 		if (ft.rank == 0)
-			ft_tsend(&m.ep, 1, MANY, &token, 8, &m.op[0]);
+			ft_tsend(&m.ep, 1, MANY, &m.token, 8, &m.token_op);
 		else
-			ft_trecv(&m.ep, 0, MANY, 0, &token, 8, &m.op[0]);
-		ft_wait(&m.op[0]);
+			ft_trecv(&m.ep, 0, MANY, 0, &m.token, 8, &m.token_op);
+		ft_wait(&m.token_op);
 		many_rounds(&m);
 		ft_close(&m.ep);
 	}
