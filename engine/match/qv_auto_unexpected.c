@@ -31,8 +31,12 @@ void qv_unexpected_drop_log(struct qv_line *q)
 
 void qv_unexpected_insert(struct qv_auto *a, struct qv_line *q, uint64_t *e)
 {
-	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1)
-		qv_line_insert(a, q, &q->ix[__builtin_ctz(rest)], QV_UNEXPECTED, e);
+	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1) {
+		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
+
+		ix->crowded += *qv_index_slot_of(ix, QV_UNEXPECTED, e) != 0;
+		qv_line_insert(a, q, ix, QV_UNEXPECTED, e);
+	}
 	if (q->active & QV_ORDER_ACTIVE)
 		qv_order_join(q, e);
 	/* A log that lacks an entry is of no use; the indexes have it. */

@@ -100,6 +100,37 @@ static void test_spare_index_goes(void **state)
 	qv_match_destroy(m);
 }
 
+/* A wider index whose messages all share one key spares no other, with the log beside it as without
+ * that. */
+static void test_log_and_indexes(void **state)
+{
+	enum { N = 1000, ROUNDS = 20 * QV_TICK };
+	static struct qv_msg msg[N];
+	struct heap h;
+	struct qv_match *m = create_plain(&h);
+	struct qv_line *q = &qv_auto_of(m)->unexpected;
+
+	q->patience = UINT64_MAX; /* no trial of LIST meanwhile */
+	for (uint32_t i = 0; i < N; i++)
+		queue(m, &msg[i], i, 1);
+	qv_auto_force(m, QV_AUTO_LIST, QV_AUTO_HASH);
+	assert_non_null(qv_match_peek(m, 0, UINT64_MAX, 1));
+	assert_non_null(qv_match_peek(m, 0, UINT64_MAX, 1));
+	for (int k = 0; k < 3; k++) /* two classes by turns: no index, but the log */
+		assert_null(qv_match_peek(m, N << 16, k % 2 ? 0xff : 0xff00, 1));
+	assert_int_equal(q->active, QV_LOG_ACTIVE | 3);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		uint32_t i = draw(N);
+
+		assert_ptr_equal(post_for(m, i, 0, 1), &msg[i]);
+		queue(m, &msg[i], i, 1);
+		if (n % 100 == 0)
+			assert_null(qv_match_peek(m, N << 16, n % 200 ? 0xff00 : 0xff, 1));
+		assert_int_equal(q->active, QV_LOG_ACTIVE | 3);
+	}
+	qv_match_destroy(m);
+}
+
 /* Where an index of a rare class would have one key, a short queue is walked in order instead. */
 static void test_short_queue_in_order(void **state)
 {
@@ -264,6 +295,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wildcards_on_unexpected),
 		cmocka_unit_test(test_idle_index_goes),
+		cmocka_unit_test(test_log_and_indexes),
 		cmocka_unit_test(test_spare_index_goes),
 		cmocka_unit_test(test_short_queue_in_order),
 		cmocka_unit_test(test_short_queue_is_walked),
