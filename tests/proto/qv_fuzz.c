@@ -58,12 +58,14 @@ void fuzz_packet(struct fuzz *f, const void *buf, size_t len, bool raw)
 {
 	struct qv_peer *peer = f->rig->node[FUZZ_VICTIM].peers[FUZZ_HOSTILE];
 	char copy[FUZZ_MAX];
-	uint64_t tag;
+	uint64_t first = 0, tag;
 	uint32_t src;
 
 	QV_NEED(len <= sizeof copy);
 	memcpy(copy, buf, len);
-	if ((!raw || !f->spoof) && peer && len >= sizeof(struct qv_wire_hdr))
+	memcpy(&first, copy, len < sizeof first ? len : sizeof first);
+	if ((!raw || !f->spoof) && peer && len >= sizeof(struct qv_wire_hdr) &&
+	    first != QV_LOOP_BARE)
 		memcpy(copy + offsetof(struct qv_wire_hdr, src), &peer->id, sizeof peer->id);
 	(void)qv_proto_key(f->rig->node[FUZZ_VICTIM].p, copy, len, &tag, &src);
 	qv_nomem_after(f->nomem, 0);
