@@ -2,6 +2,7 @@
 /* ft_base.c - what every case uses besides libfabric: failing, meeting, time, numbers, payload. */
 #include "ft.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <time.h>
@@ -181,18 +182,23 @@ size_t ft_vm_hwm(void)
 #define PERIOD 65521 /* prime: no shift by a buffer size maps the pattern onto itself */
 #define GUARD  0xa5
 
+static unsigned char period[PERIOD];
+
+static void draw_period(void)
+{
+	uint64_t state = 1;
+
+	for (size_t i = 1; i < PERIOD; i++)
+		period[i] = (unsigned char)ft_random(&state);
+	period[0] = 1;
+}
+
 static const unsigned char *pattern(void)
 {
-	static unsigned char bytes[PERIOD];
+	static pthread_once_t once = PTHREAD_ONCE_INIT; /* threads of a rank send and check */
 
-	if (!bytes[0]) {
-		uint64_t state = 1;
-
-		for (size_t i = 1; i < PERIOD; i++)
-			bytes[i] = (unsigned char)ft_random(&state);
-		bytes[0] = 1;
-	}
-	return bytes;
+	pthread_once(&once, draw_period);
+	return period;
 }
 
 void *ft_buf(size_t len)
