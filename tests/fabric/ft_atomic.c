@@ -206,28 +206,28 @@ static void forms(void)
 		POST(fi_atomicv(w.ep.ep, ioc, NULL, 2, to, w.addr, w.key, FI_UINT64, FI_SUM, &op));
 		POST(fi_atomicmsg(w.ep.ep, &msg, FI_COMPLETION)); /* the only one that says so */
 		ft_wait(&op);
-		OK(fi_cntr_wait(w.ep.rma_cntr, 3, 10000));
+		OK(fi_cntr_wait(w.ep.rma_cntr, 3, ft_ms(10000)));
 		/* fetch: 3 is there */
 		POST(fi_fetch_atomicv(w.ep.ep, ioc, NULL, 2, res, NULL, 2, to, w.addr, w.key,
 				      FI_UINT64, FI_SUM, &op));
-		OK(fi_cntr_wait(w.ep.rma_cntr, 4, 10000));
+		OK(fi_cntr_wait(w.ep.rma_cntr, 4, ft_ms(10000)));
 		CHECK(old[0] == 3 && old[1] == 3);
 		POST(fi_fetch_atomicmsg(w.ep.ep, &msg, res, NULL, 2, FI_INJECT));
 		one[0] = one[1] = 100; /* injected: ours again */
-		OK(fi_cntr_wait(w.ep.rma_cntr, 5, 10000));
+		OK(fi_cntr_wait(w.ep.rma_cntr, 5, ft_ms(10000)));
 		CHECK(old[0] == 4 && old[1] == 4);
 		/* compare: 5 is there */
 		cmp[0] = 5;
 		cmp[1] = 6;
 		POST(fi_compare_atomicv(w.ep.ep, ioc, NULL, 2, with, NULL, 2, res, NULL, 2, to,
 					w.addr, w.key, FI_UINT64, FI_CSWAP, &op));
-		OK(fi_cntr_wait(w.ep.rma_cntr, 6, 10000));
+		OK(fi_cntr_wait(w.ep.rma_cntr, 6, ft_ms(10000)));
 		CHECK(old[0] == 5 && old[1] == 5);
 		msg.op = FI_CSWAP;
 		cmp[0] = 100;
 		cmp[1] = 5;
 		POST(fi_compare_atomicmsg(w.ep.ep, &msg, with, NULL, 2, res, NULL, 2, 0));
-		OK(fi_cntr_wait(w.ep.rma_cntr, 7, 10000));
+		OK(fi_cntr_wait(w.ep.rma_cntr, 7, ft_ms(10000)));
 		CHECK(old[0] == 100 && old[1] == 5);
 		CHECK_EQ(op.done, 1);
 		/* an inject by flag, in two pieces */
@@ -239,7 +239,7 @@ static void forms(void)
 		msg.op = FI_SUM;
 		POST(fi_atomicmsg(w.ep.ep, &msg, FI_INJECT));
 		memset(one, 0, sizeof(one));
-		OK(fi_cntr_wait(w.ep.rma_cntr, 8, 10000));
+		OK(fi_cntr_wait(w.ep.rma_cntr, 8, ft_ms(10000)));
 		CHECK_EQ(fi_cntr_read(w.ep.send_cntr), 0);
 		ft.sh->word[20] = ones_left;
 		CHECK_EQ(fi_inject_atomic(w.ep.ep, w.buf, inject / 8 + 1, to, w.addr, w.key,

@@ -153,7 +153,7 @@ static void cntr_fd(void)
 			if (ret == -FI_EAGAIN)
 				continue;
 			OK(ret);
-			CHECK(poll(&p, 1, 5000) > 0);
+			CHECK(poll(&p, 1, ft_ms(5000)) > 0);
 		}
 		ft_wait(&op);
 	}
@@ -161,7 +161,7 @@ static void cntr_fd(void)
 	/* and so does another thread, and fi_cntr_wait sleeps on it as well */
 	if (ft.rank == 0) {
 		CHECK(!pthread_create(&thread, NULL, add_later, cntr));
-		OK(fi_cntr_wait(cntr, 6, 5000));
+		OK(fi_cntr_wait(cntr, 6, ft_ms(5000)));
 		pthread_join(thread, NULL);
 		CHECK_EQ(fi_cntr_read(cntr), 6);
 		CHECK_EQ(fi_cntr_wait(cntr, 7, 50), -FI_ETIMEDOUT);

@@ -54,6 +54,11 @@ void ft_skip(const char *format, ...)
 	_exit(77);
 }
 
+int ft_ms(int ms)
+{
+	return (int)(ms * ft.patience);
+}
+
 size_t ft_scaled(size_t count)
 {
 	double scaled = (double)count * ft.scale;

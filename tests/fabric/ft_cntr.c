@@ -30,7 +30,7 @@ static void counts(void)
 		}
 		total += N;
 		FT_HERE();
-		OK(fi_cntr_wait(ft.rank ? ep.send_cntr : ep.recv_cntr, total, 10000));
+		OK(fi_cntr_wait(ft.rank ? ep.send_cntr : ep.recv_cntr, total, ft_ms(10000)));
 		CHECK_EQ(fi_cntr_read(ft.rank ? ep.send_cntr : ep.recv_cntr), total);
 		CHECK_EQ(fi_cntr_read(ft.rank ? ep.recv_cntr : ep.send_cntr), 0);
 		CHECK_EQ(fi_cntr_readerr(ep.recv_cntr), 0);
@@ -112,7 +112,7 @@ static void waiting(void)
 
 		ft_trecv(&ep, 1, 1, 0, &word, 8, &op);
 		FT_HERE();
-		OK(fi_cntr_wait(ep.recv_cntr, 43, 5000));
+		OK(fi_cntr_wait(ep.recv_cntr, 43, ft_ms(5000)));
 		ft_wait(&op);
 		CHECK_EQ(word, 1);
 	}

@@ -324,7 +324,7 @@ static void sleep_for(struct ft_ep *ep, int fd, struct ft_op *op)
 
 		FT_HERE();
 		if (!ft_poll_cq(ep, ep->rx_cq) && !fi_trywait(ep->fabric, fids, 1) &&
-		    poll(&p, 1, 5000) <= 0)
+		    poll(&p, 1, ft_ms(5000)) <= 0)
 			ft_fail("slept 5 s through a message");
 	}
 	ft_wait(op);

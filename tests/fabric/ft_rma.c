@@ -228,7 +228,7 @@ static void rma_events(void)
 				      w.addr + i * 64, w.key, ft_fresh(&op[i])));
 		ft_wait_all(op, N);
 	} else {
-		OK(fi_cntr_wait(written, N, 10000));
+		OK(fi_cntr_wait(written, N, ft_ms(10000)));
 		CHECK_EQ(fi_cntr_read(written), N);
 	}
 	ft_barrier();
@@ -253,7 +253,7 @@ static void rma_counters(void)
 				     w.addr + ROOM / 2, w.key, ft_fresh(&op[N + i])));
 		}
 		FT_HERE();
-		OK(fi_cntr_wait(w.ep.rma_cntr, 2 * N, 10000));
+		OK(fi_cntr_wait(w.ep.rma_cntr, 2 * N, ft_ms(10000)));
 		CHECK_EQ(fi_cntr_read(w.ep.rma_cntr), 2 * N);
 		CHECK_EQ(fi_cntr_read(w.ep.send_cntr), 0);
 		ft_wait_all(op, 2 * N);

@@ -31,7 +31,7 @@ static void sleep_until(struct ft_ep *ep, int fd, struct ft_op *op)
 		struct pollfd p = {.fd = fd, .events = POLLIN};
 
 		FT_HERE();
-		if (poll(&p, 1, (int)(5000 * ft.patience)) <= 0)
+		if (poll(&p, 1, ft_ms(5000)) <= 0)
 			ft_fail("slept %.0f s through a message", 5 * ft.patience);
 	}
 	ft_wait(op);
@@ -125,7 +125,7 @@ static void sread(void)
 
 			ft_trecv(&ep, 1, 1, 0, &word, 8, &op);
 			/* in steps: must not wait one out */
-			read_blocking(&ep, &op, (int)(5000 * ft.patience));
+			read_blocking(&ep, &op, ft_ms(5000));
 			CHECK(ft_now() - start < 2 * ft.patience);
 		}
 	}
