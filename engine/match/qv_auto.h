@@ -270,6 +270,13 @@ QV_INLINE void qv_ring_take(struct qv_line *q, uint32_t pos)
 /* The distance of entry e, which is there, from the head. */
 uint32_t qv_ring_position(const struct qv_line *q, const uint64_t *e);
 
+/* qv_auto_way.c. */
+
+/* Set which indexes and log are active, and `only` and `way` with it. */
+void qv_line_set_active(struct qv_line *q, uint32_t active);
+/* mode, only or the table of only has changed. */
+void qv_line_set_way(struct qv_line *q);
+
 /* qv_auto_mode.c: changes of form. */
 
 /* To HASH, unexpected: beginning with an index for receives (ignore, src). QV_ENOMEM: as before. */
@@ -277,10 +284,6 @@ int qv_line_to_hash(struct qv_auto *a, struct qv_line *q, uint64_t ignore, uint3
 int qv_line_to_list(struct qv_auto *a, struct qv_line *q);
 /* Upkeep before an append, each QV_TICK of them. QV_ENOMEM: no room for the entry. */
 int qv_line_tick(struct qv_auto *a, struct qv_line *q);
-/* Set which indexes and log are active, and `only` and `way` with it. */
-void qv_line_set_active(struct qv_line *q, uint32_t active);
-/* mode, only or the table of only has changed. */
-void qv_line_set_way(struct qv_line *q);
 /* Upkeep of an index in use for n entries. Without memory buckets get longer; the next tick tries
  * again. */
 void qv_line_fit_index(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, uint32_t n);
