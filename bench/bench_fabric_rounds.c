@@ -51,10 +51,10 @@ static void calibrate(struct qv_fb_plan *plan, struct lane *lane, const struct q
 		      struct qv_bench_row *row)
 {
 	struct qv_fb_command *command = &lane->command;
-	bool deep = what->depth > 0, flat = !deep || !more_is_better(what);
+	bool deep = what->depth > 0;
 
 	command->what = *what;
-	command->flat_n = flat ? QV_FB_FEW : 0;
+	command->flat_n = QV_FB_FEW;
 	command->deep_n = deep ? QV_FB_FEW : 0;
 	for (int pass = 0; pass < 2; pass++) {
 		double us = pass ? plan->block_us : plan->block_us / 10;
@@ -63,8 +63,7 @@ static void calibrate(struct qv_fb_plan *plan, struct lane *lane, const struct q
 			drop(lane, row);
 			return;
 		}
-		if (flat)
-			command->flat_n = samples_for(what, lane->pair->flat, command->flat_n, us);
+		command->flat_n = samples_for(what, lane->pair->flat, command->flat_n, us);
 		if (deep)
 			command->deep_n = samples_for(what, lane->pair->deep, command->deep_n, us);
 	}
@@ -80,9 +79,8 @@ static void take_round(struct qv_fb_plan *plan, struct lane *lane, const struct 
 		return;
 	}
 	if (what->depth) {
-		if (lane->command.flat_n)
-			lane->flat[row->rounds] =
-				qv_bench_percentile(pair->flat, lane->command.flat_n, 0.5);
+		lane->flat[row->rounds] =
+			qv_bench_percentile(pair->flat, lane->command.flat_n, 0.5);
 		qv_bench_row_round(row, pair->deep, lane->command.deep_n);
 	} else {
 		qv_bench_row_round(row, pair->flat, lane->command.flat_n);
@@ -116,7 +114,7 @@ static void compare(struct lane *lanes, size_t n, struct qv_bench *bench)
 					bench, lanes[i].row, native->impl,
 					qv_bench_ratio(row->medians, native->medians, rounds));
 		}
-		if (row->rounds && lanes[i].command.deep_n && lanes[i].command.flat_n)
+		if (row->rounds && lanes[i].command.deep_n)
 			qv_bench_ratio_add(
 				bench, lanes[i].row, "depth 0",
 				qv_bench_ratio(row->medians, lanes[i].flat, row->rounds));

@@ -79,8 +79,7 @@ struct qv_fi_rail {
 	unsigned flying;           /* transfers that the core holds for us */
 	uint64_t polled, busy_end; /* ticks of qv_fi_poll.c */
 	bool one_lock;             /* senders and we take the same for each message */
-	unsigned streak;           /* one_lock: polls in a row that found something, */
-	uint64_t found;            /* the last of them, in ticks */
+	uint64_t found;            /* one_lock: ticks of the last poll, if it found something */
 	struct fid_ep *core;
 	struct fid_cq *cq;
 	struct qv_peer **by_core; /* peers by the core's address, as far as it is small */

@@ -191,24 +191,17 @@ static inline uint64_t ticks(void)
 }
 
 /* A core with one lock for its sender and us: who polls while messages come one by one takes the
- * lock from the sender for each. So after two polls in a row that found something the sender has it
- * for some time, and then there are several. An answer never comes that soon behind a question. */
+ * lock from the sender for each. So the sender has it for some time after a poll that found
+ * something, and then there are several. An answer never comes that soon behind a question. */
 #define SPARE ((uint64_t)1200) /* ticks; about 0.5 us */
 
 static bool spared(struct qv_fi_rail *rail)
 {
-	if (QV_LIKELY(rail->streak < 2) || ticks() - rail->found >= SPARE)
+	if (QV_LIKELY(!rail->found) || ticks() - rail->found >= SPARE)
 		return false;
 	if (rail->unposted)
 		repost(rail);
 	return true;
-}
-
-static void note_found(struct qv_fi_rail *rail, bool some)
-{
-	rail->streak = some ? rail->streak + 1 : 0;
-	if (some)
-		rail->found = ticks();
 }
 
 /* True: the core had something to report. */
@@ -238,7 +231,7 @@ static bool progress_rail(struct qv_fi_rail *rail)
 			on_entry(rail, &e[i], from[i]);
 		rail->seen += n > 0 ? (uint64_t)n : 0;
 		if (rail->one_lock)
-			note_found(rail, n > 0);
+			rail->found = n > 0 ? ticks() : 0;
 		if (QV_UNLIKELY(ahead))
 			qv_fi_offload_done(rail->ep);
 		return some || n > 0;

@@ -238,7 +238,7 @@ int qv_fi_watch_may_sleep(struct qv_fi_watch *watch)
 	for (size_t i = 0; i < watch->neps; i++) {
 		watch->eps[i]->rail[QV_FI_MAIN].used = true; /* look at every core, */
 		for (unsigned r = 0; r < watch->eps[i]->rails; r++)
-			watch->eps[i]->rail[r].streak = 0; /* at once */
+			watch->eps[i]->rail[r].found = 0; /* at once */
 		qv_fi_ep_progress(watch->eps[i]);
 		qv_fi_ep_tick(watch->eps[i]);
 	}
