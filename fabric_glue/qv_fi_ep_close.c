@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#define DRAIN_MS 5000 /* wait so long for the core to take what is queued */
-#define LEAVE_MS 2000 /* and so long for the peers to say that they have got all */
+#define DRAIN_MS 5000 /* wait so long for the core to take more of what is queued */
+#define LEAVE_MS 2000 /* and then so long for the peers to say that they have got all */
 #define LOOK_MS  50   /* look so often whether the network is what keeps them */
 
 /* The other endpoints of the domain may be asked for an answer, by this one or by one that is
@@ -28,16 +28,25 @@ static bool on_its_way(struct qv_fi_ep *ep)
 	return false;
 }
 
-/* What was accepted from the application still goes out, unless the peers do not take it. */
+/*
+ * What was accepted from the application still goes out, unless the peers do not take it. The clock
+ * starts again whenever the core has taken some of it, and stands still while the network is what
+ * keeps the rest.
+ */
 static void drain(struct qv_fi_ep *ep)
 {
 	uint64_t start = (uint64_t)qv_fi_now_ms(), now = start, looked = start, since = start;
+	size_t unsent, least = SIZE_MAX;
 
 	qv_proto_shutdown(ep->proto);
 	qv_proto_say_leaving(ep->proto);
-	while (now - since < DRAIN_MS &&
-	       (qv_proto_unsent(ep->proto) ||
-		(now - since < LEAVE_MS && !qv_proto_may_leave(ep->proto)))) {
+	while ((unsent = qv_proto_unsent(ep->proto)) || !qv_proto_may_leave(ep->proto)) {
+		if (unsent < least) {
+			least = unsent;
+			since = now;
+		}
+		if (now - since >= (unsent ? DRAIN_MS : LEAVE_MS))
+			break;
 		progress_all(ep);
 		now = (uint64_t)qv_fi_now_ms();
 		if (now - looked < LOOK_MS)
@@ -47,7 +56,7 @@ static void drain(struct qv_fi_ep *ep)
 		if (now - start < qv_fi_params.linger && on_its_way(ep))
 			since = now;
 	}
-	if (qv_proto_unsent(ep->proto))
+	if (unsent)
 		QV_FI_WARN(EP_CTRL, "endpoint closed with sends that the peers did not take\n");
 	qv_proto_abandon(ep->proto);
 }

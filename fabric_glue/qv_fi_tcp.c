@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,7 @@ struct qv_fi_tcp {
 	size_t nprobes;
 	struct link *links; /* room for SNAPSHOT_MAX */
 	size_t nlinks;
+	bool calling;        /* a host that has not answered yet; the kernel does not say which */
 	int64_t snapshot_at; /* ms */
 };
 
@@ -115,6 +117,16 @@ static bool peer_of(int fd, struct end *end)
 	       end_of(&there, there_len, end) && end_of(&here, here_len, &own) && !same(end, &own);
 }
 
+/* Is this a connection that is being made? */
+static bool is_calling(int fd)
+{
+	struct tcp_info info = {0};
+	socklen_t len = sizeof info;
+
+	return !getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) &&
+	       info.tcpi_state == TCP_SYN_SENT;
+}
+
 static bool is_probe(const struct qv_fi_tcp *l, int fd)
 {
 	for (size_t i = 0; i < l->nprobes; i++)
@@ -130,12 +142,17 @@ static void take_snapshot(struct qv_fi_tcp *l, int64_t now)
 
 	l->snapshot_at = now;
 	l->nlinks = 0;
+	l->calling = false;
 	while (dir && l->nlinks < SNAPSHOT_MAX && (entry = readdir(dir))) {
 		struct link *link = &l->links[l->nlinks];
 		int fd = atoi(entry->d_name), bytes;
 
-		if (is_probe(l, fd) || !peer_of(fd, &link->to))
+		if (is_probe(l, fd))
 			continue;
+		if (!peer_of(fd, &link->to)) {
+			l->calling |= is_calling(fd);
+			continue;
+		}
 		link->unacked = !ioctl(fd, SIOCOUTQ, &bytes) && bytes > 0;
 		l->nlinks++;
 	}
@@ -158,7 +175,10 @@ static bool is_connected(struct qv_fi_tcp *l, const struct end *to, int64_t now)
 	return false;
 }
 
-/* Whatever the port: who was called by the peer does not know by which one. */
+/*
+ * Whatever the port: who was called by the peer does not know by which one. What is for a host that
+ * has not answered yet is still with the core.
+ */
 bool qv_fi_tcp_unacked(struct qv_fi_tcp *l, const void *addr, size_t len)
 {
 	struct end to;
@@ -166,6 +186,8 @@ bool qv_fi_tcp_unacked(struct qv_fi_tcp *l, const void *addr, size_t len)
 	if (!end_of(addr, len, &to))
 		return false;
 	look_at_links(l, qv_fi_now_ms());
+	if (l->calling)
+		return true;
 	for (size_t i = 0; i < l->nlinks; i++)
 		if (l->links[i].unacked && !memcmp(l->links[i].to.addr, to.addr, sizeof to.addr))
 			return true;

@@ -182,7 +182,7 @@ static inline bool qv_proto_wants_progress(const struct qv_proto *p);
  */
 void qv_proto_tick(struct qv_proto *p, uint64_t now_ms);
 
-/* Not 0 while sends are queued or in the transport: to be drained before closing. */
+/* Sends that are queued, and packets in the transport: to be drained before closing. */
 size_t qv_proto_unsent(const struct qv_proto *p);
 /* Before closing: tell the senders of messages that will not be received any more. */
 void qv_proto_shutdown(struct qv_proto *p);

@@ -291,6 +291,7 @@ void qv_peer_flush(struct qv_peer *peer)
 			return;
 		peer->head = tx->next;
 		tx->queued = false;
+		peer->p->waiting--;
 		qv_tx_issued(tx, rc);
 	}
 }

@@ -142,7 +142,7 @@ void qv_proto_progress(struct qv_proto *p)
 
 size_t qv_proto_unsent(const struct qv_proto *p)
 {
-	size_t n = p->head.pending != NULL;
+	size_t n = p->waiting;
 
 	/* From the dead, some transports never give anything back. */
 	for (uint32_t i = 0; i < p->npeers; i++)

@@ -190,7 +190,8 @@ struct qv_proto {
 	uint32_t named_sources;
 	struct qv_peer **uids; /* hash of peers by uid */
 	uint32_t uid_mask;
-	size_t copied; /* injected bytes in queues */
+	size_t waiting; /* sends in queues */
+	size_t copied;  /* injected bytes in queues */
 	struct qv_unexp *loose;
 	bool heard;        /* a packet came since the last tick */
 	bool closing;      /* after qv_proto_shutdown */

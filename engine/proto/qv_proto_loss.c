@@ -25,6 +25,7 @@ static void fail_sends(struct qv_peer *peer)
 	while (tx) {
 		struct qv_tx *next = tx->next_peer;
 
+		peer->p->waiting -= tx->queued;
 		tx->queued = false;
 		if (!tx->reported || !tx->inflight)
 			qv_tx_fail(tx, QV_EPEER);

@@ -122,6 +122,7 @@ void qv_tx_enqueue(struct qv_tx *tx)
 	tx->next = NULL;
 	tx->queued = true;
 	tx->issued = false;
+	peer->p->waiting++;
 	peer->p->stats.queued++;
 	if (peer->head)
 		peer->tail->next = tx;
@@ -142,6 +143,7 @@ void qv_tx_enqueue_first(struct qv_tx *tx)
 	tx->next = peer->head;
 	tx->queued = true;
 	tx->issued = false;
+	peer->p->waiting++;
 	peer->head = tx;
 	qv_peer_list(peer);
 }

@@ -9,6 +9,7 @@ The last rank of each case is on the second host. FI_* are the caller's.
   slow    1 Mbit/s each way, with a queue of 400 ms; counts are a twentieth of the usual
   mtu     packets of 1280 bytes
   flap    the link is down for up to 1.8 s, again and again
+  late    the link comes up 5.5 s after the begin
   relay   all connections go through a TCP relay that stalls
   netem   5 ms and 1 % loss each way
 Exit status: that of the program; 77: the machine cannot do that, one line says why.
@@ -26,7 +27,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOST1, HOST2 = "10.77.0.1", "10.77.0.2"
 PORTS, IN_BAND, LAST_PORT = ("20000", "20095"), "20096", "20223" # for the relay
-TIMES = {"slow": "20", "flap": "4", "relay": "6", "netem": "6"} # of a case's time limit
+TIMES = {"slow": "20", "flap": "4", "late": "4", "relay": "6", "netem": "6"} # of a case's time limit
 
 
 def skip(why):
@@ -126,18 +127,28 @@ def relay(hosts, one, two):
         sys.exit("ft_hosts: the relay does not start")
 
 
+def cable(switch, state):
+    """Both hosts see it come off (state "down") or on again ("up")."""
+    for port in ("port1", "port2"):
+        run(switch, "ip", "link", "set", port, state)
+
+
 def flap(switch, stop):
-    """Both hosts see the cable come off and on again. TCP doubles its patience each time that it
-    finds the cable off, so there is time in between for it to come back to itself."""
+    """Off and on again. TCP doubles its patience each time that it finds the cable off, so there is
+    time in between for it to come back to itself."""
     rnd = random.Random(3)
     pause = 0.4
     while not stop.wait(pause):
-        for state in ("down", "up"):
-            for port in ("port1", "port2"):
-                run(switch, "ip", "link", "set", port, state)
-            if state == "down":
-                time.sleep(0.2 + rnd.random() * 1.6)
+        cable(switch, "down")
+        time.sleep(0.2 + rnd.random() * 1.6)
+        cable(switch, "up")
         pause = 4 + rnd.random() * 4
+
+
+def late(switch, stop):
+    """Off from the begin, and on when TCP tries for the third time to find somebody."""
+    if not stop.wait(5.5):
+        cable(switch, "up")
 
 
 def shape(hosts, why, *discipline):
@@ -155,7 +166,7 @@ def build(hosts, scenario):
         relay(hosts, one, two)
     else:
         switch = bridge(hosts, one, two)
-    if scenario == "flap":
+    if scenario in ("flap", "late"):
         live_inside(one, HOST1, HOST2)
         live_inside(two, HOST2, HOST1)
     else:
@@ -185,7 +196,7 @@ def main():
     hosts, stop = Hosts(), threading.Event()
     try:
         one, two, switch = build(hosts, scenario)
-        device = "home" if scenario == "flap" else "v0"
+        device = "home" if scenario in ("flap", "late") else "v0"
         env = dict(os.environ, QV_TEST_NETNS=f"{one}:{two}", QV_TEST_NODES="split",
                    QV_TEST_HOST=HOST1, QV_TEST_TIMEOUT=TIMES.get(scenario, "2"),
                    FI_TCP_IFACE=device, FI_NET_IFACE=device)
@@ -195,8 +206,10 @@ def main():
             env["QV_TEST_PORT"], env["QV_TEST_LAST_PORT"] = IN_BAND, LAST_PORT
         if scenario == "slow":
             env["QV_TEST_SCALE"] = "0.05"
-        if scenario == "flap":
-            threading.Thread(target=flap, args=(switch, stop), daemon=True).start()
+        if scenario == "late":
+            cable(switch, "down")
+        if scenario in ("flap", "late"):
+            threading.Thread(target=globals()[scenario], args=(switch, stop), daemon=True).start()
         status = subprocess.run([program, *cases], env=env, preexec_fn=die_with_us,
                                 check=False).returncode
     finally:
