@@ -103,6 +103,7 @@ bool ft_pair(void); /* quiver over two cores */
 /* As if this rank were on a node of its own. Before it asks for a provider. */
 void ft_elsewhere(void);
 size_t ft_scaled(size_t count); /* count times QV_TEST_SCALE, at least 1 */
+bool ft_share(unsigned *turn);  /* true QV_TEST_SCALE times of 1; turn: 0 at first */
 int ft_ms(int ms);              /* ms times QV_TEST_TIMEOUT: what is waited at most */
 
 #define FT_HERE() ft_here(__FILE__, __LINE__)

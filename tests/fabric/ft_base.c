@@ -66,6 +66,13 @@ size_t ft_scaled(size_t count)
 	return scaled < 1 ? 1 : (size_t)scaled;
 }
 
+bool ft_share(unsigned *turn)
+{
+	unsigned i = (*turn)++;
+
+	return ft_scaled(i + 1) > ft_scaled(i) || !i;
+}
+
 bool ft_pair(void)
 {
 	const char *core = getenv("FI_QUIVER_CORE");

@@ -213,7 +213,7 @@ static void barriers(struct ft_ep *ep, fi_addr_t group)
 
 static void run_all(const char *rules)
 {
-	static const size_t sizes[] = {0, 1, 7, 1000, 60001};
+	const size_t most = ft_scaled(60000) + 1, sizes[] = {0, 1, 7, 1000, most};
 	struct vectors v;
 	struct fid_mc *mc;
 	struct ft_ep ep;
@@ -223,7 +223,7 @@ static void run_all(const char *rules)
 		setenv("FI_QUIVER_COLL", rules, 1);
 	ft_open(&ep, &(struct ft_conf){.caps = FI_COLLECTIVE, .eq = true});
 	mc = ft_join(&ep, (1u << ft.n) - 1);
-	memory = malloc(2 * (size_t)ft.n * 60001 * sizeof(*memory));
+	memory = malloc(2 * (size_t)ft.n * most * sizeof(*memory));
 	CHECK(memory);
 	barriers(&ep, fi_mc_addr(mc));
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

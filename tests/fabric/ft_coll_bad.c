@@ -142,7 +142,7 @@ static void kill_small(void)
 
 static void kill_large(void)
 {
-	lose_one(true, 200000);
+	lose_one(true, ft_scaled(200000));
 }
 
 static void leave(void)

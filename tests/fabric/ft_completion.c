@@ -2,8 +2,6 @@
 /* ft_completion.c - who gets a completion, when, and from which queue. */
 #include "ft.h"
 
-#define LARGE (1u << 20)
-
 /* With selective completion a message call without FI_COMPLETION leaves no entry; errors do. */
 static void selective(void)
 {
@@ -207,7 +205,8 @@ static void delivery_default(void)
  * transmit queue, then one whose sender looks only at its receive queue. */
 static void split_queues(void)
 {
-	char *buf = ft_buf(LARGE);
+	const size_t len = ft_scaled(1 << 20);
+	char *buf = ft_buf(len);
 	struct ft_ep ep;
 	struct ft_op tx, rx;
 	uint64_t word = 0;
@@ -217,13 +216,13 @@ static void split_queues(void)
 	for (int i = 0; i < 40; i++) {
 		bool tagged = i % 2;
 		struct ft_msg m = {
-			.tagged = tagged, .addr = ep.peer[!ft.rank], .buf = buf, .len = LARGE};
+			.tagged = tagged, .addr = ep.peer[!ft.rank], .buf = buf, .len = len};
 		struct ft_msg reply = {.tagged = tagged, .addr = m.addr, .buf = &word, .len = 8};
 
 		FT_HERE();
 		if (ft.rank == 0) {
 			POST(ft_recv_as(&ep, FT_RECV, &reply, &rx));
-			ft_fill(buf, LARGE, (uint64_t)i);
+			ft_fill(buf, len, (uint64_t)i);
 			POST(ft_send_as(&ep, FT_SEND, &m, &tx));
 			while (i % 4 < 2 ? !tx.done : !rx.done)
 				ft_poll_cq(&ep, i % 4 < 2 ? ep.tx_cq : ep.rx_cq);
@@ -232,11 +231,11 @@ static void split_queues(void)
 			CHECK(tx.flags & FI_SEND);
 			CHECK(rx.flags & FI_RECV);
 		} else {
-			ft_guard(buf, LARGE);
+			ft_guard(buf, len);
 			POST(ft_recv_as(&ep, FT_RECV, &m, &rx));
 			while (!rx.done)
 				ft_poll_cq(&ep, ep.rx_cq);
-			ft_verify(buf, LARGE, (uint64_t)i, LARGE);
+			ft_verify(buf, len, (uint64_t)i, len);
 			POST(ft_send_as(&ep, FT_SEND, &reply, &tx));
 			ft_wait(&tx);
 		}

@@ -123,8 +123,9 @@ static void fan_in(void)
  * progress but takes nothing. */
 static void bounded_memory(void)
 {
-	enum { N = 2000, LEN = 8192, ROUNDS = 8, BATCH = 40 }; /* at once: networks may be slow */
-	struct ft_op *op = calloc((size_t)N * ROUNDS, sizeof(*op));
+	enum { LEN = 8192, BATCH = 40 }; /* at once: networks may be slow */
+	const size_t n = ft_scaled(400) * BATCH;
+	struct ft_op *op = calloc(n, sizeof(*op));
 	char *buf = ft_buf(LEN), *in[BATCH];
 	struct ft_ep ep;
 	size_t before, grew;
@@ -136,18 +137,18 @@ static void bounded_memory(void)
 	before = ft_vm_hwm();
 	if (ft.rank == 1) {
 		ft_fill(buf, LEN, 5); /* one buffer serves all: nobody writes to it */
-		for (size_t i = 0; i < N * ROUNDS; i++)
+		for (size_t i = 0; i < n; i++)
 			ft_tsend(&ep, 0, i, buf, LEN, &op[i]);
 		ft.sh->word[0] = 1;
-		ft_wait_all(op, N * ROUNDS);
+		ft_wait_all(op, n);
 	} else {
 		ft_await_word(0, 1);
 		ft_progress_for(0.3);
 		grew = ft_vm_hwm() - before;
 		printf("  %s: %zu MiB waiting, peak memory grew by %zu KiB\n", ft.name,
-		       (size_t)N * ROUNDS * LEN / MIB, grew >> 10);
+		       n * LEN / MIB, grew >> 10);
 		CHECK(grew < 64 * MIB);
-		for (size_t i = 0; i < N * ROUNDS; i += BATCH) {
+		for (size_t i = 0; i < n; i += BATCH) {
 			for (size_t j = 0; j < BATCH; j++) {
 				ft_guard(in[j], LEN);
 				ft_trecv(&ep, 1, i + j, 0, in[j], LEN, &op[j]);
@@ -204,21 +205,22 @@ static void all_to_all(void)
 static void head_to_head(void)
 {
 	enum { N = 64 };
+	const size_t len = ft_scaled(1 << 20);
 	struct ft_op tx[N], rx[N];
 	struct ft_ep ep;
-	char *out = malloc(N * MIB), *in = ft_buf(MIB);
+	char *out = malloc(N * len), *in = ft_buf(len);
 
 	CHECK(out);
 	ft_open(&ep, &(struct ft_conf){0});
 	for (size_t i = 0; i < N; i++) {
-		ft_fill(out + i * MIB, MIB, i + (size_t)ft.rank * N);
-		ft_tsend(&ep, !ft.rank, i, out + i * MIB, MIB, &tx[i]);
+		ft_fill(out + i * len, len, i + (size_t)ft.rank * N);
+		ft_tsend(&ep, !ft.rank, i, out + i * len, len, &tx[i]);
 	}
 	for (size_t i = 0; i < N; i++) {
-		ft_guard(in, MIB);
-		ft_trecv(&ep, !ft.rank, i, 0, in, MIB, &rx[i]);
+		ft_guard(in, len);
+		ft_trecv(&ep, !ft.rank, i, 0, in, len, &rx[i]);
 		ft_wait(&rx[i]);
-		ft_verify(in, MIB, i + (size_t)!ft.rank * N, MIB);
+		ft_verify(in, len, i + (size_t)!ft.rank * N, len);
 	}
 	ft_wait_all(tx, N);
 	free(out);

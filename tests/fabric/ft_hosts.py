@@ -6,7 +6,8 @@ usage: ft_hosts.py SCENARIO PROGRAM CASE...
 
 The last rank of each case is on the second host. FI_* are the caller's.
   plain   nothing is wrong
-  slow    1 Mbit/s each way, with a queue of 400 ms; counts are a twentieth of the usual
+  slow    1 Mbit/s each way, with a queue of 400 ms; counts, and lengths of long messages, are a
+          twentieth of the usual
   mtu     packets of 1280 bytes
   flap    the link is down for up to 1.8 s, again and again
   late    the link comes up 5.5 s after the begin

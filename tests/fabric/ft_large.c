@@ -41,7 +41,7 @@ static void large(size_t len)
 
 static void large_64m(void)
 {
-	large(((size_t)64 << 20) + 3);
+	large(ft_scaled((size_t)64 << 20) + 3);
 }
 
 static void large_1g(void)

@@ -81,6 +81,7 @@ static void exchange(struct ft_ep *ep, const struct round *r, void *buf)
 static void all_forms(struct ft_ep *ep, bool tagged, size_t len, void *buf)
 {
 	static uint64_t id;
+	static unsigned turn;
 	size_t iovs = ep->info->tx_attr->iov_limit;
 
 	if (ep->info->rx_attr->iov_limit < iovs)
@@ -94,6 +95,8 @@ static void all_forms(struct ft_ep *ep, bool tagged, size_t len, void *buf)
 				if (n > 1 && !pieces)
 					continue;
 				if (len > 65537 && n > 1 && n < iovs)
+					continue;
+				if (len > 4097 && !ft_share(&turn))
 					continue;
 				id++;
 				exchange(ep,

@@ -11,21 +11,19 @@ need NPopenmpi netpipe-openmpi
 # since the two write parts of lines.
 pair()
 {
-	local name=$1 status
+	local name=$1
 	shift
 	mkdir -p "$run_dir/$name" && cd "$run_dir/$name" || return 1
-	over_quiver "$core" 2 "$seconds" --output-filename "$PWD/ranks" "${by_node[@]}" NPopenmpi \
-		-i -n 20 -u 300000 "$@" >all 2>&1
-	status=$?
-	cat ranks/*/rank.0/std* >out
-	return $status
+	over_quiver "$core" 2 "$seconds" "${by_node[@]}" \
+		sh -c 'exec "$0" "$@" >"out.$OMPI_COMM_WORLD_RANK" 2>&1' \
+		NPopenmpi -i -n 20 -u 300000 "$@" >all 2>&1
 }
 
 # check NAME STATUS: every line says that the check passed, up to the largest size.
 check()
 {
-	local out=$run_dir/$1/out
-	[ "$2" -eq 0 ] || { cat "$run_dir/$1/all"; fail "NPopenmpi ($1) ended with $2"; }
+	local out=$run_dir/$1/out.0
+	[ "$2" -eq 0 ] || { cat "$run_dir/$1"/*; fail "NPopenmpi ($1) ended with $2"; }
 	grep -E 'bytes +20 times' "$out" | grep -v 'Integrity check passed' &&
 		fail "integrity check ($1), above"
 	[ "$(grep -c 'Integrity check passed' "$out")" -ge 30 ] && grep -qE '26214[0-9] bytes' "$out" ||
