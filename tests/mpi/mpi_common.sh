@@ -33,6 +33,7 @@ is_asan()
 # one-sided calls must be messages (osc pt2pt), not loads and stores in shared memory.
 mpi_options=(--bind-to none --mca mpi_yield_when_idle 1 --mca btl_base_warn_component_unused 0)
 quiver_options=("${mpi_options[@]}" --mca btl self --mca osc '^sm,rdma')
+wrapper_options=()
 
 # QV_PRELOAD=SETTINGS in the environment: every program runs with libquiver-mpi in front of Open MPI,
 # with these settings; check_preload afterwards says whether it did anything.
@@ -78,8 +79,8 @@ over_quiver()
 		return
 	fi
 	timeout -k 5 $((seconds + 15)) "$here/../../scripts/mpirun-quiver" --core "$core" \
-		--build "$build" --timeout "$seconds" -np "$ranks" "${quiver_options[@]}" \
-		"${preload_options[@]}" "$@"
+		--build "$build" --timeout "$seconds" "${wrapper_options[@]}" -np "$ranks" \
+		"${quiver_options[@]}" "${preload_options[@]}" "$@"
 }
 
 # over_default RANKS SECONDS PROGRAM ARGS...: the same without quiver.

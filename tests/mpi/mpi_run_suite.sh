@@ -10,10 +10,9 @@ shift 4
 
 # The provider's own one-sided operations, by Open MPI's osc rdma over its btl ofi; by messages else.
 if [ "$QV_OSC" = rdma ]; then
-	ompi_info | grep -q 'Open MPI: 4' ||
-		skip "one-sided calls over btl ofi work with Open MPI 4; 5 makes no window of quiver's shm"
-	quiver_options=("${mpi_options[@]}" --mca btl ofi,self --mca btl_ofi_provider_include quiver
-		--mca osc rdma)
+	ompi_info | grep -q 'MCA btl: ofi' || skip "this Open MPI has no btl ofi"
+	wrapper_options=(--rma)
+	quiver_options=("${mpi_options[@]}")
 # Open MPI 5 has no one-sided calls made of messages.
 elif [ "$*" = rma ] && command -v ompi_info >/dev/null && ! ompi_info | grep -q 'MCA osc: pt2pt'; then
 	skip "this Open MPI has no one-sided calls over pml cm (osc pt2pt)"

@@ -29,5 +29,6 @@ refuses "not a provider name" --build "$build" --core 'a b' -np 2 true
 
 suite=("$build/bin/mpi_suite" --limit 20 --provider coll.barriers)
 refuses "no_such_core" --build "$build" --core no_such_core --timeout 30 -np 2 "${suite[@]}"
+refuses "no_such_core" --build "$build" --core no_such_core --rma --timeout 30 -np 2 "${suite[@]}"
 refuses "not told to use pml cm" --build "$build" --core shm --timeout 30 -np 2 \
 	sh -c 'OMPI_MCA_pml=ob1 exec "$0" "$@"' "${suite[@]}"
