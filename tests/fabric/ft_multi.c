@@ -153,7 +153,7 @@ static void multi_recv_small(void)
 
 static void multi_recv_large(void)
 {
-	multi_recv(400000, 60000, 80 + ft_scaled(720));
+	multi_recv(400000, 60000, 200 + ft_scaled(600));
 }
 
 /* Messages that came before the buffer go into it as well, in order. */
