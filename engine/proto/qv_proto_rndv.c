@@ -193,11 +193,19 @@ static void ask_segments(struct qv_in *in)
 		qv_in_fail(in, rc);
 }
 
+static bool in_this_process(const struct qv_peer *peer)
+{
+	const struct qv_proc *self = &peer->p->self, *proc = &peer->proc;
+
+	return proc->pid == self->pid && proc->start == self->start && proc->host == self->host;
+}
+
 static bool can_read(const struct qv_in *in)
 {
 	const struct qv_peer *peer = in->info.peer;
 
-	return in->info.nsegs && peer->x->read_max && !peer->crossed;
+	return in->info.nsegs && peer->x->read_max && !peer->crossed &&
+	       !(peer->x->apart && in_this_process(peer));
 }
 
 /* Fetch what is still missing, by the way that both sides have. */

@@ -75,6 +75,7 @@ struct qv_xport {
 	size_t packet_max; /* longest packet that this side receives */
 	size_t read_max;   /* longest single read; 0 = cannot read */
 	size_t eager_max;  /* longest message that suits it to be sent eagerly */
+	bool apart;        /* it reads from other processes only, not from its own */
 	bool drops;        /* what was sent last may be lost when the transport is closed */
 	unsigned owed;     /* kept by the protocol: requests that need a peer over it to go on */
 };

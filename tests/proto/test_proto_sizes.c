@@ -214,6 +214,29 @@ static void one_sided_read(void **state)
 	}
 }
 
+/* A transport that reads from other processes only: nothing is read from this one. */
+static void reads_apart(void **state)
+{
+	for (unsigned same = 0; same < 2; same++) {
+		struct rig *rig = start(&transports[0], 1000);
+		struct qv_loop_chaos *chaos = qv_loop_chaos(rig->loop);
+
+		for (unsigned i = 0; i < 2; i++)
+			rig->node[i].x->apart = true;
+		one(rig, 10, 10, F_TAGGED, 1, 1);
+		if (!same)
+			rig_peer(rig, 1, 0)->proc.start++;
+		chaos->fail_read = 1000; /* counts down */
+		for (unsigned f = 0; f < F_INJECT; f++)
+			one(rig, 20000, 20000, f, 3, 2);
+		assert_int_equal(chaos->fail_read == 1000, same);
+		rig_settle(rig);
+		rig_check_idle(rig, 0);
+		rig_check_idle(rig, 1);
+		rig_free(rig);
+	}
+}
+
 /* Pieces that cannot be exposed: the message is sent in packets instead. */
 static void expose_fails(void **state)
 {
@@ -274,7 +297,7 @@ int main(void)
 		cmocka_unit_test(sizes_near_limits), cmocka_unit_test(every_size),
 		cmocka_unit_test(truncation),        cmocka_unit_test(no_pieces),
 		cmocka_unit_test(to_itself),         cmocka_unit_test(one_sided_read),
-		cmocka_unit_test(expose_fails),
+		cmocka_unit_test(expose_fails),      cmocka_unit_test(reads_apart),
 	};
 
 	rig_seed();
