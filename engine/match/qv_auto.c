@@ -65,6 +65,7 @@ static void remove_named(struct qv_auto *a, struct qv_line *q, uint64_t *e)
 	uint32_t pos;
 
 	q->named++;
+	q->guess = NULL;
 	if (q->mode == QV_AUTO_LIST && qv_line_in_debt(q))
 		(void)qv_line_to_hash(a, q, 0, 0);
 	if (q->mode == QV_AUTO_LIST) {

@@ -64,6 +64,9 @@ enum qv_way {
 	QV_WAY_PAIR,  /* HASH, posted: two indexes, none of them wide or strong, no log */
 	QV_WAY_HEADS, /* the same, or more of them, and often several have what is in the way */
 	QV_WAY_MANY,  /* HASH otherwise */
+	/* HASH, posted: `only` is set, and is not wide. Most receives wait behind others with their
+	 * key, and so the next message is guessed to take what followed the last */
+	QV_WAY_STREAM,
 };
 
 struct qv_line {
@@ -143,6 +146,14 @@ struct qv_line {
 	 * whether they have been many. */
 	uint32_t contested, dense;
 	uint32_t apart, apart_next; /* how often classes get their own indexes before the next */
+	/*
+	 * QV_WAY_STREAM: the head of the list that the last arrival took from, NULL if it took the
+	 * last of it, and the word that points to that head. What else changes an index forgets it.
+	 */
+	uint64_t *guess, *guess_link;
+	uint32_t strays;  /* arrivals since the last tick that were guessed wrong */
+	uint32_t streams; /* ticks, less others, at which a receive was posted behind its like */
+	uint32_t unguessed, unguessed_next; /* ticks before the next try, and the same after it */
 
 	uint8_t credit[QV_N_CLASSES]; /* posted: how firmly an empty class holds its index */
 	struct qv_vlist log;
@@ -276,6 +287,8 @@ uint32_t qv_ring_position(const struct qv_line *q, const uint64_t *e);
 void qv_line_set_active(struct qv_line *q, uint32_t active);
 /* mode, only or the table of only has changed. */
 void qv_line_set_way(struct qv_line *q);
+/* Once a tick: e has been posted, and is in q->only. Is a stream of messages to be expected? */
+void qv_line_sample_stream(struct qv_line *q, const uint64_t *e);
 
 /* qv_auto_mode.c: changes of form. */
 

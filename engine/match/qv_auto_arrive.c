@@ -74,6 +74,25 @@ static QV_APART struct qv_recv *arrive_in_pair(struct qv_auto *a, uint64_t tag, 
 	return arrive_end(a, tag, src, end, r);
 }
 
+static QV_APART struct qv_recv *arrive_astray(struct qv_auto *a, uint64_t tag, uint32_t src)
+{
+	struct qv_recv *r = NULL;
+	enum qv_short end = arrive_stray(&a->posted, tag, src, &r);
+
+	return arrive_end(a, tag, src, end, r);
+}
+
+QV_INLINE struct qv_recv *arrive_in_stream(struct qv_auto *a, uint64_t tag, uint32_t src)
+{
+	struct qv_recv *r = NULL;
+
+	switch (arrive_stream(&a->posted, tag, src, &r)) {
+	case QV_SHORT_HIT: return r;
+	case QV_SHORT_LAST: return qv_auto_arrive_last(a, r);
+	default: return arrive_astray(a, tag, src);
+	}
+}
+
 static QV_APART struct qv_recv *arrive_along_bucket(struct qv_auto *a, uint64_t tag, uint32_t src,
 						    uint64_t *slot)
 {
@@ -97,6 +116,8 @@ struct qv_recv *qv_auto_arrive_in_bucket(struct qv_auto *a, uint64_t tag, uint32
 
 struct qv_recv *qv_auto_arrive_search(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
+	if (a->posted.way == QV_WAY_STREAM)
+		return arrive_in_stream(a, tag, src);
 	switch (a->posted.way) {
 	case QV_WAY_LIST: return arrive_in_list(a, tag, src);
 	case QV_WAY_MAIN: return arrive_in_main(a, tag, src);

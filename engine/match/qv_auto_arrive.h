@@ -175,6 +175,62 @@ QV_INLINE enum qv_short arrive_wide(struct qv_line *q, uint64_t tag, uint32_t sr
 	return QV_SHORT_MISS;
 }
 
+/* Whether receive e takes the message, and leaves the queue: recv_takes reads source and flags in
+ * one, which has to wait if they have just been written. */
+QV_INLINE int guess_takes(const uint64_t *e, uint64_t tag, uint32_t src)
+{
+	const struct qv_recv *r = qv_recv_of(e);
+	uint32_t named = 0u - (r->src != QV_SRC_ANY);
+
+	return (((r->tag ^ tag) & ~r->ignore) | ((r->src ^ src) & named) | r->flags) == 0;
+}
+
+/* The head e, which *link points to, is the answer. */
+QV_INLINE enum qv_short arrive_guess(struct qv_line *q, uint64_t *link, uint64_t *e,
+				     struct qv_recv **recv)
+{
+	uint64_t *l = e + QV_RECV_LINKS, *next = qv_entry(l[QV_NEXT]);
+
+	q->guess = next;
+	if (qv_likely(next != NULL)) {
+		/* In this order the two stores to it do not become one of a vector, which would
+		 * have to wait for both. */
+		next[QV_RECV_LINKS + QV_PEER] = l[QV_PEER];
+		*link = (uintptr_t)next;
+		next[QV_RECV_LINKS + QV_BUCKET] = l[QV_BUCKET];
+	} else {
+		*link = l[QV_BUCKET];
+	}
+	*recv = qv_recv_of(e);
+	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
+}
+
+/* A stream: nothing that is loaded depends on the message, which may be in no near cache yet. Far:
+ * it is another's. */
+QV_INLINE enum qv_short arrive_stream(struct qv_line *q, uint64_t tag, uint32_t src,
+				      struct qv_recv **recv)
+{
+	if (qv_unlikely(!q->guess || !guess_takes(q->guess, tag, src)))
+		return QV_SHORT_FAR;
+	return arrive_guess(q, q->guess_link, q->guess, recv);
+}
+
+/* The same where the guess was wrong. */
+QV_INLINE enum qv_short arrive_stray(struct qv_line *q, uint64_t tag, uint32_t src,
+				     struct qv_recv **recv)
+{
+	uint64_t *link, *e;
+
+	q->strays++;
+	e = qv_index_find(q->only, QV_POSTED, tag, src, &link, &q->rejected);
+	if (!e)
+		return QV_SHORT_MISS;
+	if (qv_unlikely(qv_recv_of(e)->flags & QV_RECV_STICKY))
+		return QV_SHORT_FAR;
+	q->guess_link = link;
+	return arrive_guess(q, link, e, recv);
+}
+
 /* What an empty bucket has instead of an entry: hardly any message has its key. */
 static const struct qv_recv nothing = {.tag = UINT64_MAX};
 

@@ -96,6 +96,25 @@ static QV_APART int deliver_in_pair(struct qv_auto *a, struct qv_msg *msg, struc
 	return deliver_end(a, msg, recv, end, r);
 }
 
+static QV_APART int deliver_astray(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+{
+	struct qv_recv *r = NULL;
+	enum qv_short end = arrive_stray(&a->posted, msg->tag, msg->src, &r);
+
+	return deliver_end(a, msg, recv, end, r);
+}
+
+QV_INLINE int deliver_in_stream(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+{
+	struct qv_recv *r;
+
+	switch (arrive_stream(&a->posted, msg->tag, msg->src, &r)) {
+	case QV_SHORT_HIT: *recv = r; return QV_OK;
+	case QV_SHORT_LAST: *recv = r; return qv_auto_deliver_last(a, recv);
+	default: return deliver_astray(a, msg, recv);
+	}
+}
+
 static QV_APART int deliver_along_bucket(struct qv_auto *a, struct qv_msg *msg,
 					 struct qv_recv **recv, uint64_t *slot)
 {
@@ -119,6 +138,8 @@ int qv_auto_deliver_in_bucket(struct qv_auto *a, struct qv_msg *msg, struct qv_r
 
 int qv_auto_deliver_search(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
+	if (a->posted.way == QV_WAY_STREAM)
+		return deliver_in_stream(a, msg, recv);
 	switch (a->posted.way) {
 	case QV_WAY_LIST: return deliver_in_list(a, msg, recv);
 	case QV_WAY_MAIN: return deliver_in_main(a, msg, recv);

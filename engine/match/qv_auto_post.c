@@ -115,6 +115,42 @@ QV_INLINE int post_in_main(struct qv_auto *a, struct qv_recv *recv, struct qv_ms
 	return QV_OK;
 }
 
+/* A stream whose receives have all been taken, or a receive of no stream. */
+static QV_APART int post_stray(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->posted;
+	struct qv_index *ix = q->only;
+	uint64_t *slot;
+
+	if (qv_unlikely(!qv_index_is_class(ix, recv->ignore, recv->src)))
+		return post_elsewhere(a, recv, msg);
+	slot = qv_index_weak_slot(ix, recv->tag, recv->src);
+	if (qv_unlikely(*slot != 0))
+		return post_beside(a, recv, msg, ix, slot);
+	fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
+	if (!q->guess) {
+		q->guess = recv->priv;
+		q->guess_link = slot;
+	}
+	*msg = NULL;
+	return QV_OK;
+}
+
+/* A stream: behind the receives that its messages are taking. */
+QV_INLINE int post_in_stream(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->posted;
+	const struct qv_recv *r = qv_recv_of(q->guess);
+
+	if (qv_unlikely(!q->guess || ((r->tag ^ recv->tag) | (r->ignore ^ recv->ignore) |
+				      (r->src ^ recv->src)) != 0))
+		return post_stray(a, recv, msg);
+	*msg = NULL;
+	recv->priv[QV_SEQ] = joined(q);
+	qv_index_join(q->only, QV_POSTED, q->guess, recv->priv);
+	return QV_OK;
+}
+
 /* In HASH, several indexes. */
 static QV_APART int post_by_class(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
@@ -133,6 +169,8 @@ int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg 
 {
 	struct qv_line *q = &a->posted;
 
+	if (q->way == QV_WAY_STREAM)
+		return post_in_stream(a, recv, msg);
 	if (q->way == QV_WAY_MAIN && only_is_class(q, recv->ignore, recv->src))
 		return post_in_main(a, recv, msg);
 	if (q->way == QV_WAY_WIDE)
@@ -140,12 +178,30 @@ int qv_auto_post_classes(struct qv_auto *a, struct qv_recv *recv, struct qv_msg 
 	return post_by_class(a, recv, msg);
 }
 
+static QV_APART int post_tick(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_line *q = &a->posted;
+	int err;
+
+	if (qv_line_tick(a, q))
+		return QV_ENOMEM;
+	if (q->way == QV_WAY_LIST) {
+		list_append(q, recv->priv);
+		*msg = NULL;
+		return QV_OK;
+	}
+	err = qv_auto_post_classes(a, recv, msg);
+	if (!err && q->only && q->only != q->wide)
+		qv_line_sample_stream(q, recv->priv);
+	return err;
+}
+
 int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_line *q = &a->posted;
 
-	if (qv_unlikely(tick_is_due(q)) && qv_line_tick(a, q))
-		return QV_ENOMEM;
+	if (qv_unlikely(tick_is_due(q)))
+		return post_tick(a, recv, msg);
 	if (q->way != QV_WAY_LIST)
 		return qv_auto_post_classes(a, recv, msg);
 	list_append(q, recv->priv);

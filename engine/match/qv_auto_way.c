@@ -2,6 +2,14 @@
 /* qv_auto_way.c - structure "auto": which indexes are in use, and so which short ways serve. */
 #include "match/qv_auto_hash.h"
 
+/* So many ticks at which the receive has others of its key before it make a stream. */
+#define STREAMS_MIN  4
+#define STREAMS_MAX  8
+#define STREAMS_FALL 2
+/* So many wrong guesses in a tick cost more than the right ones gain. */
+#define STRAYS_MANY   (QV_TICK / 4)
+#define UNGUESSED_MAX 1023
+
 void qv_line_set_active(struct qv_line *q, uint32_t active)
 {
 	uint32_t indexes = active & QV_INDEXES;
@@ -55,6 +63,28 @@ static int has_main(struct qv_line *q)
 	return most >= 8 * (uint64_t)(all - most) && q->in_use[0]->src_keep;
 }
 
+void qv_line_sample_stream(struct qv_line *q, const uint64_t *e)
+{
+	int is_behind = e[QV_RECV_LINKS + QV_PEER] != (uintptr_t)e;
+
+	if (q->strays > STRAYS_MANY) {
+		q->streams = 0;
+		q->unguessed_next = q->unguessed_next < UNGUESSED_MAX ? 2 * q->unguessed_next + 1
+								      : UNGUESSED_MAX;
+		q->unguessed = q->unguessed_next;
+		qv_line_set_way(q);
+	} else if (q->unguessed) {
+		q->unguessed--;
+	} else if (is_behind) {
+		q->streams += q->streams < STREAMS_MAX;
+	} else {
+		q->streams = q->streams > STREAMS_FALL ? q->streams - STREAMS_FALL : 0;
+	}
+	if (q->streams == STREAMS_MAX && q->unguessed_next)
+		q->unguessed_next--;
+	q->strays = 0;
+}
+
 void qv_line_set_way(struct qv_line *q)
 {
 	const struct qv_index *ix = q->only;
@@ -62,8 +92,11 @@ void qv_line_set_way(struct qv_line *q)
 	int apart =
 		q->side == QV_POSTED && q->n_in_use >= 2 && !q->wide && !(q->active & QV_UNUSUAL);
 
+	q->guess = NULL;
 	if (q->mode == QV_AUTO_LIST)
 		q->way = QV_WAY_LIST;
+	else if (q->streams >= STREAMS_MIN && ix && ix != q->wide)
+		q->way = QV_WAY_STREAM;
 	else if (ix && ix->src_keep && ix != q->wide && ix->word == links)
 		set_only(q, ix, QV_WAY_ONLY);
 	else if (ix || (q->side == QV_UNEXPECTED && q->n_in_use == 1 && !(q->active & QV_UNUSUAL)))
