@@ -190,5 +190,8 @@ void qv_fi_xport_init(struct qv_fi_rail *rail)
 		 */
 		.apart = shm && FI_VERSION_GE(qv_fi_host.version(), FI_VERSION(2, 5)),
 		.drops = !shm,
+		/* rxm makes its connections otherwise */
+		.collides = (!strcmp(name, "tcp") || !strcmp(name, "net")) &&
+			    FI_VERSION_GE(qv_fi_host.version(), FI_VERSION(2, 0)),
 	};
 }

@@ -75,6 +75,8 @@ bool qv_proto_may_leave(const struct qv_proto *p)
 
 void qv_peer_on_ping(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 {
+	if (pkt->hdr.arg == QV_PING_MEET)
+		qv_peer_on_question(peer);
 	if (pkt->hdr.arg != QV_PING_LEAVING)
 		return; /* that it came is all */
 	peer->leaving = true;
@@ -82,9 +84,12 @@ void qv_peer_on_ping(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 		qv_tx_control(peer, QV_PKT_PONG, 0, NULL, 0);
 }
 
-void qv_peer_on_pong(struct qv_peer *peer)
+void qv_peer_on_pong(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 {
-	peer->leaving = true;
+	if (pkt->hdr.arg != QV_PING_MEET)
+		peer->leaving = true;
+	else if (peer->asking)
+		qv_peer_met(peer, QV_OK);
 }
 
 /* Sends that nobody will answer any more: their memory is not to be read from now on. */

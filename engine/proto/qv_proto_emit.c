@@ -12,11 +12,11 @@
  */
 static bool greeted(struct qv_peer *peer, struct qv_tx *tx, int status)
 {
-	peer->greeting = false;
-	if (peer->head)
-		qv_peer_list(peer);
-	if (!status)
-		peer->remote_id = peer->told_id;
+	if (!status && peer->x->collides) {
+		qv_peer_ask(peer);
+		return false;
+	}
+	qv_peer_met(peer, status);
 	if (!status || !peer->uid || peer->doom || peer->failed)
 		return false;
 	tx->inflight--;
@@ -131,8 +131,8 @@ int qv_emit(struct qv_peer *peer, const void *hdr, size_t hdrlen, const struct i
 	return emit_send(peer, hdr, hdrlen, iov, cnt, len, tx, false);
 }
 
-static struct qv_wire_pkt packet_to(const struct qv_peer *peer, enum qv_wire_op op, uint64_t arg,
-				    uint8_t flags)
+struct qv_wire_pkt qv_packet_to(const struct qv_peer *peer, enum qv_wire_op op, uint64_t arg,
+				uint8_t flags)
 {
 	struct qv_wire_pkt pkt = {
 		.hdr = {.magic = QV_WIRE_MAGIC,
@@ -170,12 +170,12 @@ static int issue_eager(struct qv_tx *tx)
 		int rc;
 
 		if (tx->pos == 0) {
-			pkt = packet_to(peer, QV_PKT_EAGER, tx->tag, wire_flags(tx));
+			pkt = qv_packet_to(peer, QV_PKT_EAGER, tx->tag, wire_flags(tx));
 			pkt.data = tx->data;
 			pkt.sreq = tx->handle;
 			pkt.total = tx->len;
 		} else {
-			pkt = packet_to(peer, QV_PKT_DATA, tx->pos, 0);
+			pkt = qv_packet_to(peer, QV_PKT_DATA, tx->pos, 0);
 		}
 		hdrlen = qv_wire_write(hdr, &pkt);
 		if (tx->pos == 0 && hdrlen + tx->len > peer->packet_max) {
@@ -196,8 +196,8 @@ static int issue_eager(struct qv_tx *tx)
 static int issue_rts(struct qv_tx *tx)
 {
 	char buf[QV_WIRE_MAX_HDR + QV_WIRE_MAX_SEGS * sizeof(struct qv_wire_seg)];
-	struct qv_wire_pkt pkt =
-		packet_to(tx->peer, QV_PKT_RTS, tx->tag, (uint8_t)(wire_flags(tx) | QV_WF_TOTAL));
+	struct qv_wire_pkt pkt = qv_packet_to(tx->peer, QV_PKT_RTS, tx->tag,
+					      (uint8_t)(wire_flags(tx) | QV_WF_TOTAL));
 	size_t len;
 
 	pkt.data = tx->data;
@@ -221,7 +221,7 @@ static int issue_segs(struct qv_tx *tx)
 	struct iovec part[QV_IOV_MAX];
 
 	while (tx->pos < tx->want) {
-		struct qv_wire_pkt pkt = packet_to(peer, QV_PKT_SEG, tx->rreq, 0);
+		struct qv_wire_pkt pkt = qv_packet_to(peer, QV_PKT_SEG, tx->rreq, 0);
 		uint64_t offset = tx->pos;
 		size_t hdrlen = qv_wire_write(hdr, &pkt), n;
 		int rc;

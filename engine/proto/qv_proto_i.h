@@ -142,6 +142,7 @@ struct qv_peer {
 	uint32_t epoch;              /* counts how often what it had sent was given up */
 	bool hello_sent, failed, listed;
 	bool greeting;      /* our first word is with the transport: nothing goes behind it yet */
+	bool asking;        /* or it has gone, and the peer is asked whether it has got it */
 	bool crossed;       /* it speaks over another transport: what it exposes cannot be read */
 	bool asked;         /* we close, and have asked it for an answer */
 	bool leaving;       /* it closes, or has answered that it got all when we close */
@@ -152,18 +153,19 @@ struct qv_peer {
 	uint64_t first_user;
 	struct qv_peer *next_uid;
 	struct qv_peer *next_pending;
-	struct qv_tx *head, *tail; /* packets that wait for the transport, in order */
-	struct qv_tx *txs;         /* all of its sends, also those in the transport */
-	size_t eager_out, budget;  /* eager bytes on their way, and how many may be */
-	size_t consumed;           /* eager bytes of it taken here and not yet told */
-	size_t packet_max;         /* longest packet it receives */
-	size_t fast_end;           /* shorter payload needs no request; 0: all does */
-	size_t eager_max;          /* longest message that is sent eagerly */
-	unsigned owed;             /* sends and receives that need the peer to go on */
-	unsigned flying;           /* packets to it and reads of it that the transport holds */
-	uint64_t pinged;           /* time of the last PING, ms */
-	uint64_t look_at;          /* before its HELLO: when to look whether it is there, ms */
-	uint64_t absent_since;     /* it was not, since then; 0: it was */
+	struct qv_tx *head, *tail;      /* packets that wait for the transport, in order */
+	struct qv_tx *txs;              /* all of its sends, also those in the transport */
+	size_t eager_out, budget;       /* eager bytes on their way, and how many may be */
+	size_t consumed;                /* eager bytes of it taken here and not yet told */
+	size_t packet_max;              /* longest packet it receives */
+	size_t fast_end;                /* shorter payload needs no request; 0: all does */
+	size_t eager_max;               /* longest message that is sent eagerly */
+	unsigned owed;                  /* sends and receives that need the peer to go on */
+	unsigned flying;                /* packets to it and reads of it that the transport holds */
+	uint64_t pinged;                /* time of the last PING, ms */
+	uint64_t asked_at, asked_since; /* QV_PING_MEET: the last time, the first; 0: not yet */
+	uint64_t look_at;               /* before its HELLO: when to look whether it is there, ms */
+	uint64_t absent_since;          /* it was not, since then; 0: it was */
 	struct qv_proc proc;
 	struct qv_in *open_in;       /* EAGER message whose DATA packets are to come: matched ... */
 	struct qv_unexp *open_unexp; /* ... or not */
@@ -209,6 +211,7 @@ int qv_peer_on_hello(struct qv_proto *p, struct qv_xport *x, const struct qv_wir
 		     uint64_t from);
 /* QV_ENOMEM: not said, to be tried again before the next packet. */
 int qv_peer_say_hello(struct qv_peer *peer);
+size_t qv_peer_write_hello(const struct qv_peer *peer, char *body); /* QV_WIRE_MAX_BODY */
 void qv_refuse(struct qv_proto *p, const char *why);
 /* A peer that was given up before it ever spoke is tried once more. */
 void qv_peer_revive(struct qv_peer *peer);
@@ -252,7 +255,15 @@ void qv_rx_fail_all(struct qv_peer *peer);
 
 /* qv_proto_close.c */
 void qv_peer_on_ping(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
-void qv_peer_on_pong(struct qv_peer *peer);
+void qv_peer_on_pong(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
+
+/* qv_proto_meet.c */
+/* Our HELLO has gone: what waits follows when the peer has answered that it is there. */
+void qv_peer_ask(struct qv_peer *peer);
+void qv_peer_keep_asking(struct qv_peer *peer, uint64_t now_ms);
+void qv_peer_on_question(struct qv_peer *peer);
+/* What waits may follow; status: of the HELLO. */
+void qv_peer_met(struct qv_peer *peer, int status);
 
 /* qv_proto_tx.c */
 struct qv_tx *qv_tx_new(struct qv_peer *peer, enum qv_tx_kind kind);
@@ -279,6 +290,8 @@ void qv_tx_fail(struct qv_tx *tx, int status);
 
 /* qv_proto_emit.c */
 int qv_tx_issue(struct qv_tx *tx);
+struct qv_wire_pkt qv_packet_to(const struct qv_peer *peer, enum qv_wire_op op, uint64_t arg,
+				uint8_t flags);
 int qv_emit(struct qv_peer *peer, const void *hdr, size_t hdrlen, const struct iovec *iov,
 	    size_t cnt, size_t len, struct qv_tx *tx);
 void qv_peer_flush(struct qv_peer *peer);

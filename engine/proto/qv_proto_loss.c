@@ -160,6 +160,8 @@ void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 	for (uint32_t i = 0; i < p->npeers; i++) {
 		struct qv_peer *peer = p->peers[i];
 
+		if (peer->asking && !peer->doom && !peer->failed)
+			qv_peer_keep_asking(peer, now_ms);
 		if (!peer->doom && !peer->owed && !peer->head && !peer->open_unexp &&
 		    (peer->failed || !peer->flying))
 			continue;

@@ -195,8 +195,9 @@ static int general_packet(struct qv_proto *p, struct qv_xport *x, const struct q
 		return qv_peer_on_hello(p, x, &pkt, from);
 	peer = sender(p, &pkt);
 	if (QV_UNLIKELY(!peer)) {
-		qv_refuse(p, "unknown sender");
-		return QV_OK;
+		if (pkt.hdr.op < QV_PKT_PING || pkt.hdr.arg != QV_PING_MEET)
+			qv_refuse(p, "unknown sender");
+		return QV_OK; /* its HELLO was lost, and will be said again */
 	}
 	switch (pkt.hdr.op) {
 	case QV_PKT_EAGER:
@@ -206,7 +207,7 @@ static int general_packet(struct qv_proto *p, struct qv_xport *x, const struct q
 	case QV_PKT_SEG: qv_in_on_seg(peer, &pkt); break;
 	case QV_PKT_FIN: qv_tx_on_fin(peer, &pkt); break;
 	case QV_PKT_PING: qv_peer_on_ping(peer, &pkt); break;
-	case QV_PKT_PONG: qv_peer_on_pong(peer); break;
+	case QV_PKT_PONG: qv_peer_on_pong(peer, &pkt); break;
 	case QV_PKT_CREDIT: on_credit(peer, pkt.hdr.arg); break;
 	}
 	return QV_OK;

@@ -188,10 +188,9 @@ static void uid_insert(struct qv_peer *peer, uint64_t uid)
 
 /* ---- HELLO ----------------------------------------------------------------------------------- */
 
-int qv_peer_say_hello(struct qv_peer *peer)
+size_t qv_peer_write_hello(const struct qv_peer *peer, char *body)
 {
-	struct qv_proto *p = peer->p;
-	char body[sizeof(struct qv_wire_hello) + QV_WIRE_MAX_NAME];
+	const struct qv_proto *p = peer->p;
 	struct qv_wire_hello hello = {
 		.uid = p->uid,
 		.host = p->self.host,
@@ -206,7 +205,14 @@ int qv_peer_say_hello(struct qv_peer *peer)
 	memcpy(body, &hello, sizeof hello);
 	if (p->namelen)
 		memcpy(body + sizeof hello, p->name, p->namelen);
-	if (qv_tx_control(peer, QV_PKT_HELLO, 0, body, sizeof hello + p->namelen))
+	return sizeof hello + p->namelen;
+}
+
+int qv_peer_say_hello(struct qv_peer *peer)
+{
+	char body[QV_WIRE_MAX_BODY];
+
+	if (qv_tx_control(peer, QV_PKT_HELLO, 0, body, qv_peer_write_hello(peer, body)))
 		return QV_ENOMEM;
 	peer->hello_sent = true;
 	if (!peer->greeting)
@@ -220,7 +226,7 @@ static void revive(struct qv_peer *peer, bool another)
 {
 	peer->failed = false;
 	peer->look_at = peer->absent_since = 0;
-	peer->hello_sent = peer->leaving = peer->greeting = false;
+	peer->hello_sent = peer->leaving = peer->greeting = peer->asking = false;
 	peer->life++;
 	peer->eager_out = 0;
 	if (another)

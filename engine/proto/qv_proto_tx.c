@@ -185,13 +185,7 @@ struct qv_tx *qv_tx_new(struct qv_peer *peer, enum qv_tx_kind kind)
 int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const void *body,
 		  size_t len)
 {
-	struct qv_wire_pkt pkt = {
-		.hdr = {.magic = QV_WIRE_MAGIC,
-			.version = QV_WIRE_VERSION,
-			.op = (uint8_t)op,
-			.arg = arg},
-		.uid = peer->p->uid,
-	};
+	struct qv_wire_pkt pkt;
 	struct qv_tx *tx;
 	char hdr[QV_WIRE_MAX_HDR];
 	size_t hdrlen;
@@ -200,9 +194,7 @@ int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const 
 		return QV_EPEER;
 	if (op != QV_PKT_HELLO && !peer->hello_sent && qv_peer_say_hello(peer))
 		return QV_ENOMEM;
-	pkt.hdr.src = peer->remote_id;
-	if (op != QV_PKT_HELLO && peer->remote_id == QV_SRC_UNKNOWN)
-		pkt.hdr.flags |= QV_WF_UID;
+	pkt = qv_packet_to(peer, op, arg, 0);
 	tx = qv_tx_new(peer, QV_TX_CTL);
 	if (!tx)
 		return QV_ENOMEM;

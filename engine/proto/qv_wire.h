@@ -15,8 +15,9 @@
  *   SEG     rreq      8-byte offset, payload
  *   FIN     sreq      8-byte status: the receiver is done with the send
  *   CREDIT  bytes     - (eager payload that the receiver has consumed)
- *   PING    why       - (0: are you there; QV_PING_LEAVING: nothing follows, answer it)
- *   PONG    -         - (all that was sent before the PING is here)
+ *   PING    why       - (0: are you there; QV_PING_LEAVING: nothing follows, answer it;
+ *                        QV_PING_MEET: have you got my HELLO? answer it)
+ *   PONG    why       - (the PING's: all that was sent before it is here)
  */
 #ifndef QV_WIRE_H
 #define QV_WIRE_H
@@ -44,6 +45,7 @@ enum qv_wire_op {
 };
 
 #define QV_PING_LEAVING 1u
+#define QV_PING_MEET    2u
 
 #define QV_WF_TAGGED 0x01 /* fi_t*: the tagged engine */
 #define QV_WF_UID    0x02 /* word: uid of the sender, which does not know its id here yet */
@@ -91,8 +93,9 @@ static_assert(sizeof(struct qv_wire_cts) == 16, "wire cts");
 #define QV_WIRE_MAX_SEGS 4u
 #define QV_WIRE_MAX_NAME 512u
 /* Longest header with all words; longest packet that is not payload. */
-#define QV_WIRE_MAX_HDR (sizeof(struct qv_wire_hdr) + 4 * sizeof(uint64_t))
-#define QV_WIRE_MAX_CTL (QV_WIRE_MAX_HDR + sizeof(struct qv_wire_hello) + QV_WIRE_MAX_NAME)
+#define QV_WIRE_MAX_HDR  (sizeof(struct qv_wire_hdr) + 4 * sizeof(uint64_t))
+#define QV_WIRE_MAX_BODY (sizeof(struct qv_wire_hello) + QV_WIRE_MAX_NAME)
+#define QV_WIRE_MAX_CTL  (QV_WIRE_MAX_HDR + QV_WIRE_MAX_BODY)
 /* Every endpoint receives packets of at least this size. */
 #define QV_WIRE_MIN_PACKET 1024u
 static_assert(QV_WIRE_MAX_CTL <= QV_WIRE_MIN_PACKET, "control packets fit every endpoint");

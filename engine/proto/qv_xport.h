@@ -77,6 +77,7 @@ struct qv_xport {
 	size_t eager_max;  /* longest message that suits it to be sent eagerly */
 	bool apart;        /* it reads from other processes only, not from its own */
 	bool drops;        /* what was sent last may be lost when the transport is closed */
+	bool collides;     /* what was sent first may be lost where both sides begin at once */
 	unsigned owed;     /* kept by the protocol: requests that need a peer over it to go on */
 };
 

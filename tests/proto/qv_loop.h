@@ -38,12 +38,14 @@ enum qv_loop_death {
 
 /* Settings that may be changed at any time. */
 struct qv_loop_chaos {
-	unsigned eagain;      /* per cent of the calls that answer QV_EAGAIN */
-	unsigned capacity;    /* packets and reads under way per pair */
-	unsigned fail_expose; /* per cent of expose that fail */
-	unsigned fail_send;   /* this many sends more go well, then one fails (0 = never) */
-	unsigned fail_read;   /* the same of reads */
-	bool fail_at_once;    /* failing calls return the error, else the completion tells */
+	unsigned eagain;            /* per cent of the calls that answer QV_EAGAIN */
+	unsigned capacity;          /* packets and reads under way per pair */
+	unsigned fail_expose;       /* per cent of expose that fail */
+	unsigned fail_send;         /* this many sends more go well, then one fails (0 = never) */
+	unsigned lose[QV_LOOP_MAX]; /* this many packets more from there are lost, and seem to work
+				     */
+	unsigned fail_read;         /* the same of reads */
+	bool fail_at_once;          /* failing calls return the error, else the completion tells */
 	int fail_status;
 };
 

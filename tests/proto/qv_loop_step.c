@@ -84,6 +84,12 @@ static bool deliver(struct loop_ep *ep, struct loop_queue *q)
 	if (to->held && to->held != q)
 		return false;
 	loop_gather(pkt);
+	if (loop->chaos.lose[ep->slot]) {
+		loop->chaos.lose[ep->slot]--;
+		leave_memory(ep, pkt, QV_OK);
+		loop_packet_free(loop_pop(q));
+		return true;
+	}
 	to->held = NULL;
 	if (hand_over(to, to->hide_from && !pkt->beside ? UINT64_MAX : ep->slot, pkt->bytes,
 		      pkt->beside + pkt->len)) {

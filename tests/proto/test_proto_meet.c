@@ -221,6 +221,62 @@ static void hello_lost_midway(void **state)
 	}
 }
 
+/* Both begin at once, and the transport loses what they have sent first without a word. */
+static void collide(unsigned lost0, unsigned lost1, bool both)
+{
+	struct rig *rig = start(2, true);
+	struct qv_loop_chaos *chaos = qv_loop_chaos(rig->loop);
+	struct rig_req *send[2][10], *recv;
+
+	for (unsigned n = 0; n < 2; n++)
+		rig->node[n].x->collides = true;
+	chaos->lose[0] = lost0;
+	chaos->lose[1] = lost1;
+	for (unsigned i = 0; i < 10; i++)
+		for (unsigned n = 0; n < 1u + both; n++)
+			send[n][i] = rig_send(rig, n, !n, 400 * i, i, QV_REQ_TAGGED);
+	rig_ticks(rig, 950);
+	assert_int_equal(chaos->lose[0] + chaos->lose[1], 0);
+	for (unsigned i = 0; i < 10; i++)
+		for (unsigned n = 0; n < 1u + both; n++) {
+			recv = rig_recv(rig, !n, n, 400 * i, i, QV_REQ_TAGGED);
+			rig_wait(rig, recv, send[n][i]);
+			rig_check(recv, send[n][i]);
+		}
+	assert_int_equal(rig->node[0].complaints + rig->node[1].complaints, 0);
+	exchange(rig, 0, 1, 3000);
+	exchange(rig, 1, 0, 3000);
+	rig_check_idle(rig, 0);
+	rig_check_idle(rig, 1);
+	rig_free(rig);
+}
+
+static void collisions(void **state)
+{
+	for (unsigned lost = 0; lost < 4; lost++) {
+		collide(lost, 0, true);
+		collide(lost, lost, true);
+		collide(lost, 0, false);
+	}
+}
+
+/* Who does not look at its endpoint for long is spoken to all the same. */
+static void busy(void **state)
+{
+	struct rig *rig = start(2, true);
+	struct rig_req *send;
+
+	rig->node[0].x->collides = true;
+	qv_loop_chaos(rig->loop)->lose[1] = 1000;
+	send = rig_send(rig, 0, 1, 100, 1, QV_REQ_TAGGED);
+	rig_ticks(rig, 900);
+	assert_int_equal(
+		rig_stats(rig, 1).untagged.unexpected + rig_stats(rig, 1).tagged.unexpected, 0);
+	rig_ticks(rig, 200);
+	rig_wait(rig, rig_recv(rig, 1, 0, 100, 1, QV_REQ_TAGGED), send);
+	rig_free(rig);
+}
+
 /* A packet of the first one that comes late is not taken for one of the second. */
 static char late[QV_WIRE_MIN_PACKET];
 static size_t late_len;
@@ -297,7 +353,8 @@ int main(void)
 		cmocka_unit_test(refused_sender), cmocka_unit_test(comes_again),
 		cmocka_unit_test(late_errors),    cmocka_unit_test(before_it_is_there),
 		cmocka_unit_test(half_lost),      cmocka_unit_test(hello_lost_midway),
-		cmocka_unit_test(late_packets),
+		cmocka_unit_test(late_packets),   cmocka_unit_test(collisions),
+		cmocka_unit_test(busy),
 	};
 
 	rig_seed();
