@@ -115,6 +115,8 @@ enum qv_mpi_reason {
 	QV_MPI_NO_TOPOLOGY,
 	QV_MPI_NOT_KNOWN,
 	QV_MPI_TWICE,
+	QV_MPI_MIXED,
+	QV_MPI_NO_SHADOW,
 	QV_MPI_N_REASONS,
 	QV_MPI_TAKEN = QV_MPI_N_REASONS, /* no reason: algorithms follow */
 	QV_MPI_CRYSTAL = QV_MPI_TAKEN + QV_N_ALGORITHMS,
@@ -192,9 +194,10 @@ struct qv_mpi_plan {
 struct qv_mpi_comm {
 	struct qv_mpi_comm *next;
 	MPI_Comm comm;
-	MPI_Comm shadow; /* where our messages travel */
-	MPI_Request opening;
-	bool has_shadow, inter, freed;
+	MPI_Comm shadow; /* where our messages travel; MPI_COMM_NULL: none yet */
+	bool inter, freed;
+	bool marked; /* of a session */
+	bool mixed;  /* not all its ranks are known to have what ours have */
 	int rank, ranks;
 	int busy;         /* operations that have not been released */
 	uint64_t started; /* operations so far, persistent ones aside */
@@ -223,14 +226,26 @@ struct qv_mpi_comm {
 
 /* The state of a communicator, made when first asked for. NULL: no memory, or no communicator. */
 struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm);
-/* Begin to get a shadow, where there is none; collective. An MPI error code. */
+/* Get a shadow, where there is none; collective, in a call that may wait for other ranks. An MPI
+ * error code. */
 int qv_mpi_comm_open(struct qv_mpi_comm *c);
-/* Whether the shadow can be used; *rc is an error. */
-bool qv_mpi_comm_ready(struct qv_mpi_comm *c, int *rc);
+/* Another context for the ranks of comm, without what the program has attached to it; collective.
+ * An MPI error code. */
+int qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin);
+/* Whether calls on it can be ours at all; the same on all its ranks. */
+enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c);
+/* It is of a session: whoever else is in it need not be between MPI_Init and MPI_Finalize. */
+void qv_mpi_comm_mark(MPI_Comm comm);
+bool qv_mpi_comm_is_marked(MPI_Comm comm);
 /* Free it; nothing of it is under way. */
 void qv_mpi_comm_destroy(struct qv_mpi_comm *c);
 /* At MPI_Finalize. */
 void qv_mpi_comm_close_all(void);
+
+/* ---- qv_mpi_create.c ------------------------------------------------------------------------- */
+/* A communicator was made from an old one, with this error code; the same, or another one.
+ * Collective. */
+int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc);
 
 /* ---- qv_mpi_expect.c ------------------------------------------------------------------------- */
 /* When each rank is expected in this call, which is ours to run; NULL: all at once. Collective. */
@@ -275,7 +290,7 @@ struct qv_mpi_call {
 };
 
 enum qv_mpi_state {
-	QV_MPI_OP_WAITS, /* for the shadow, or for one long before it */
+	QV_MPI_OP_WAITS, /* for one long before it */
 	QV_MPI_OP_RUNS,
 	QV_MPI_OP_DONE,
 };
@@ -320,11 +335,14 @@ struct qv_mpi_op {
 struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call);
 /* Whether elements lie as they travel. */
 bool qv_mpi_is_plain(MPI_Datatype type);
+/* A type of the program's, which may free it, to be freed by us; an MPI error code. */
+int qv_mpi_keep_type(MPI_Datatype type, MPI_Datatype *kept);
 /* Room for so many bytes, what was in it is gone; an MPI error code. */
 int qv_mpi_make_room(struct qv_mpi_op *op, size_t bytes);
 /* Whether this form can be ours. */
 enum qv_mpi_reason qv_mpi_judge_form(const struct qv_mpi_comm *c, enum qv_mpi_form form);
-/* Take the form, and the tags of a persistent one; the shadow is opened. An MPI error code. */
+/* Take the form, and the tags of a persistent one; the shadow is opened, if it is not yet. An MPI
+ * error code. */
 int qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form);
 /* One that runs plan, which it then holds; NULL, and plan is given back: no memory. */
 struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan);

@@ -16,9 +16,32 @@
 struct qv_mpi_blocks_arg {
 	const void *buf;
 	const int *counts, *displs; /* NULL: of each block count elements, one behind the other */
-	int count;
+	MPI_Count count;
 	MPI_Datatype type;
+	/* Instead of the former two, where the program calls MPI_Alltoallv_c, say. */
+	const MPI_Count *wide_counts;
+	const MPI_Aint *wide_displs;
 };
+
+static inline bool qv_mpi_blocks_vary(const struct qv_mpi_blocks_arg *arg)
+{
+	return arg->counts || arg->wide_counts;
+}
+
+static inline MPI_Count qv_mpi_blocks_count(const struct qv_mpi_blocks_arg *arg, int slot)
+{
+	if (arg->wide_counts)
+		return arg->wide_counts[slot];
+	return arg->counts ? arg->counts[slot] : arg->count;
+}
+
+/* In elements, from the beginning. */
+static inline ptrdiff_t qv_mpi_blocks_displ(const struct qv_mpi_blocks_arg *arg, int slot)
+{
+	if (arg->wide_displs)
+		return arg->wide_displs[slot];
+	return arg->displs ? arg->displs[slot] : (ptrdiff_t)slot * arg->count;
+}
 
 struct qv_mpi_blocks_call {
 	enum qv_mpi_name name;
@@ -72,7 +95,7 @@ int qv_mpi_model_seconds(const struct qv_mpi_comm *c, enum qv_mpi_name name,
 struct qv_mpi_side {
 	char *buf;
 	uint32_t n;
-	int *counts;
+	MPI_Count *counts;
 	ptrdiff_t *places; /* in buf */
 	size_t *at;        /* where they are while they travel, from base */
 	size_t *bytes;

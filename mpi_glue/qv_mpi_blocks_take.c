@@ -36,9 +36,11 @@ static struct qv_mpi_blocks_arg contribution(const struct qv_mpi_blocks_call *ca
 	if (in.buf != MPI_IN_PLACE)
 		return in;
 	in = call->out;
-	if (in.counts && call->name == QV_MPI_ALLGATHERV) {
-		in.counts += rank;
-		in.displs += rank;
+	if (call->name == QV_MPI_ALLGATHERV) {
+		in.counts = in.counts ? in.counts + rank : NULL;
+		in.displs = in.displs ? in.displs + rank : NULL;
+		in.wide_counts = in.wide_counts ? in.wide_counts + rank : NULL;
+		in.wide_displs = in.wide_displs ? in.wide_displs + rank : NULL;
 	}
 	return in;
 }
@@ -78,13 +80,12 @@ static int arrange(struct qv_mpi_op *op, const struct qv_mpi_blocks_call *call)
  */
 static enum qv_mpi_reason judge(const struct qv_mpi_blocks_call *call, const struct qv_mpi_comm *c)
 {
+	enum qv_mpi_reason why;
+
 	if (!c)
 		return QV_MPI_ODD_ARGUMENT;
-	if (c->inter)
-		return QV_MPI_INTER;
-	if (c->ranks < 2)
-		return QV_MPI_ALONE;
-	return qv_mpi_judge_form(c, call->form);
+	why = qv_mpi_comm_judge(c);
+	return why == QV_MPI_TAKEN ? qv_mpi_judge_form(c, call->form) : why;
 }
 
 /* What it is about. */

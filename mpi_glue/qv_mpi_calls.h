@@ -36,6 +36,33 @@ QV_MPI_CALL(Cart_sub);
 QV_MPI_CALL(Graph_create);
 QV_MPI_CALL(Dist_graph_create);
 QV_MPI_CALL(Dist_graph_create_adjacent);
+QV_MPI_CALL(Comm_dup);
+QV_MPI_CALL(Comm_dup_with_info);
+QV_MPI_CALL(Comm_create);
+QV_MPI_CALL(Comm_create_group);
+QV_MPI_CALL(Comm_split);
+QV_MPI_CALL(Comm_split_type);
+QV_MPI_CALL(Intercomm_merge);
+QV_MPI_CALL(Intercomm_create);
+#ifdef QV_MPI_SESSIONS
+QV_MPI_CALL(Comm_create_from_group);
+QV_MPI_CALL(Intercomm_create_from_groups);
+#endif
+#ifdef QV_MPI_LARGE
+QV_MPI_CALL(Reduce_c);
+QV_MPI_CALL(Allreduce_c);
+QV_MPI_CALL(Reduce_scatter_c);
+QV_MPI_CALL(Reduce_scatter_block_c);
+QV_MPI_CALL(Bcast_c);
+QV_MPI_CALL(Allgather_c);
+QV_MPI_CALL(Alltoall_c);
+QV_MPI_CALL(Allgatherv_c);
+QV_MPI_CALL(Alltoallv_c);
+QV_MPI_CALL(Neighbor_allgather_c);
+QV_MPI_CALL(Neighbor_allgatherv_c);
+QV_MPI_CALL(Neighbor_alltoall_c);
+QV_MPI_CALL(Neighbor_alltoallv_c);
+#endif
 QV_MPI_CALL(Start);
 QV_MPI_CALL(Startall);
 QV_MPI_CALL(Request_free);

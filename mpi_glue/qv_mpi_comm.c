@@ -17,8 +17,6 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 	if (qv_mpi.rules)
 		qv_select_forget(qv_mpi.rules->select, c->number);
 	pthread_mutex_unlock(&qv_mpi.lock);
-	if (c->opening != MPI_REQUEST_NULL)
-		PMPI_Wait(&c->opening, MPI_STATUS_IGNORE);
 	qv_mpi_watch_close(c);
 	if (c->shadow != MPI_COMM_NULL)
 		PMPI_Comm_free(&c->shadow);
@@ -28,6 +26,9 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 	free(c->arrive);
 	free(c);
 }
+
+/* The value of the attribute where there is nothing to keep. Duplicates inherit it. */
+static char mark;
 
 static void unlink_comm(struct qv_mpi_comm *c)
 {
@@ -47,6 +48,8 @@ static int on_free(MPI_Comm comm, int keyval, void *value, void *extra)
 {
 	struct qv_mpi_comm *c = value;
 
+	if (value == &mark)
+		return MPI_SUCCESS;
 	qv_mpi_later_drain(c);
 	unlink_comm(c);
 	c->comm = MPI_COMM_NULL;
@@ -59,18 +62,67 @@ static int on_free(MPI_Comm comm, int keyval, void *value, void *extra)
 	return MPI_SUCCESS;
 }
 
+static int on_copy(MPI_Comm comm, int keyval, void *extra, void *value, void *copy, int *copied)
+{
+	struct qv_mpi_comm *c = value;
+
+	*copied = value == &mark || c->marked;
+	if (*copied)
+		*(void **)copy = &mark;
+	return MPI_SUCCESS;
+}
+
 static int make_keyval(void)
 {
 	int rc = 0;
 
 	pthread_mutex_lock(&qv_mpi.lock);
 	if (qv_mpi.keyval == MPI_KEYVAL_INVALID)
-		rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_free, &qv_mpi.keyval, NULL);
+		rc = PMPI_Comm_create_keyval(on_copy, on_free, &qv_mpi.keyval, NULL);
 	pthread_mutex_unlock(&qv_mpi.lock);
 	return rc;
 }
 
-static struct qv_mpi_comm *make(MPI_Comm comm)
+/*
+ * Whether some of its ranks are of another MPI_COMM_WORLD: processes that were spawned, or
+ * connected to. What decides - settings, figures, tags - is the same within an MPI_COMM_WORLD only,
+ * and there may be none of us in the other one at all, which nobody could be asked without a call
+ * that it does not make. So all ranks find out by themselves, and all find the same: where there
+ * are two worlds, each has ranks that are not of the own one.
+ */
+static bool is_mixed(MPI_Comm comm, int ranks)
+{
+#ifdef QV_MPI_SIMULATED
+	return false;
+#else
+	enum { AT_ONCE = 256 };
+	int from[AT_ONCE], to[AT_ONCE];
+	MPI_Group mine, world;
+	bool mixed = false;
+
+	if (comm == MPI_COMM_WORLD)
+		return false;
+	if (PMPI_Comm_group(comm, &mine))
+		return true;
+	if (PMPI_Comm_group(MPI_COMM_WORLD, &world)) {
+		PMPI_Group_free(&mine);
+		return true;
+	}
+	for (int first = 0, n; first < ranks && !mixed; first += n) {
+		n = ranks - first < AT_ONCE ? ranks - first : AT_ONCE;
+		for (int i = 0; i < n; i++)
+			from[i] = first + i;
+		mixed = PMPI_Group_translate_ranks(mine, n, from, world, to) != MPI_SUCCESS;
+		for (int i = 0; i < n; i++)
+			mixed = mixed || to[i] == MPI_UNDEFINED;
+	}
+	PMPI_Group_free(&mine);
+	PMPI_Group_free(&world);
+	return mixed;
+#endif
+}
+
+static struct qv_mpi_comm *make(MPI_Comm comm, bool marked)
 {
 	struct qv_mpi_comm *c = calloc(1, sizeof(*c));
 
@@ -78,13 +130,14 @@ static struct qv_mpi_comm *make(MPI_Comm comm)
 		return NULL;
 	c->comm = comm;
 	c->shadow = MPI_COMM_NULL;
-	c->opening = MPI_REQUEST_NULL;
 	PMPI_Comm_rank(comm, &c->rank);
 	PMPI_Comm_size(comm, &c->ranks);
 	int inter = 0;
 
 	PMPI_Comm_test_inter(comm, &inter);
 	c->inter = inter;
+	c->marked = marked;
+	c->mixed = marked || (!inter && is_mixed(comm, c->ranks));
 	if (PMPI_Comm_set_attr(comm, qv_mpi.keyval, c)) {
 		free(c);
 		return NULL;
@@ -108,37 +161,56 @@ struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm)
 		return NULL;
 	if (PMPI_Comm_get_attr(comm, qv_mpi.keyval, &value, &found))
 		return NULL;
-	if (!found)
-		value = make(comm);
+	if (!found || value == &mark)
+		value = make(comm, found);
 	if (qv_mpi.alone)
 		qv_mpi.last = value;
 	return value;
 }
 
-int qv_mpi_comm_open(struct qv_mpi_comm *c)
+void qv_mpi_comm_mark(MPI_Comm comm)
 {
-	if (c->has_shadow)
-		return MPI_SUCCESS;
-	c->has_shadow = true;
-#ifdef QV_MPI_SIMULATED
-	return PMPI_Comm_dup(c->comm, &c->shadow); /* SMPI has no other */
-#else
-	return PMPI_Comm_idup(c->comm, &c->shadow, &c->opening);
-#endif
+	if (qv_mpi.keyval != MPI_KEYVAL_INVALID || !make_keyval())
+		PMPI_Comm_set_attr(comm, qv_mpi.keyval, &mark);
 }
 
-bool qv_mpi_comm_ready(struct qv_mpi_comm *c, int *rc)
+bool qv_mpi_comm_is_marked(MPI_Comm comm)
 {
-	int there = 1;
+	void *value = NULL;
+	int found = 0;
 
-	*rc = MPI_SUCCESS;
-	if (c->opening == MPI_REQUEST_NULL && c->shadow != MPI_COMM_NULL)
-		return true;
-	*rc = PMPI_Test(&c->opening, &there, MPI_STATUS_IGNORE);
-	if (*rc || !there)
+	if (qv_mpi.keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL ||
+	    PMPI_Comm_get_attr(comm, qv_mpi.keyval, &value, &found) || !found)
 		return false;
-	*rc = PMPI_Comm_set_errhandler(c->shadow, MPI_ERRORS_RETURN);
-	return true;
+	return value == &mark || ((struct qv_mpi_comm *)value)->marked;
+}
+
+enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c)
+{
+	if (c->inter)
+		return QV_MPI_INTER;
+	if (c->ranks < 2)
+		return QV_MPI_ALONE;
+	return c->mixed ? QV_MPI_MIXED : QV_MPI_TAKEN;
+}
+
+/* Not by MPI_Comm_dup or MPI_Comm_idup, which call the program's functions that copy attributes. No
+ * other way to a communicator goes on by itself, so nonblocking calls cannot make one. */
+int qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin)
+{
+	MPI_Group group;
+	int rc = PMPI_Comm_group(comm, &group);
+
+	if (rc)
+		return rc;
+	rc = QV_REAL(Comm_create)(comm, group, twin);
+	PMPI_Group_free(&group);
+	return rc ? rc : PMPI_Comm_set_errhandler(*twin, MPI_ERRORS_RETURN);
+}
+
+int qv_mpi_comm_open(struct qv_mpi_comm *c)
+{
+	return c->shadow == MPI_COMM_NULL ? qv_mpi_comm_twin(c->comm, &c->shadow) : MPI_SUCCESS;
 }
 
 void qv_mpi_comm_close_all(void)

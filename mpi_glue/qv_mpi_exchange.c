@@ -33,9 +33,12 @@ static struct qv_mpi_call exchange(enum qv_mpi_name name, enum qv_mpi_form form,
 		.out_count = out_count,
 		.out_type = out_type,
 	};
-	const size_t block = qv_mpi.on ? bytes_of(call.in_count, call.in_type) : SIZE_MAX;
+	size_t block = SIZE_MAX;
 	int ranks;
 
+	/* A call that is not ours is not looked at. */
+	if (qv_mpi.on && qv_mpi.rules->ours[call.coll] && comm != MPI_COMM_NULL)
+		block = bytes_of(call.in_count, call.in_type);
 	if (block != SIZE_MAX && !PMPI_Comm_size(comm, &ranks) && block <= SIZE_MAX / (size_t)ranks)
 		call.count = block * (size_t)ranks;
 	else

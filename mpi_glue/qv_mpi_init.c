@@ -72,7 +72,7 @@ static bool is_crowded(void)
 
 	if (!sched_getaffinity(0, sizeof(cpus), &cpus))
 		cores = CPU_COUNT(&cpus);
-	if (PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))
+	if (QV_REAL(Comm_split_type)(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))
 		return true;
 	PMPI_Comm_size(node, &ranks);
 	PMPI_Comm_free(&node);
@@ -80,17 +80,30 @@ static bool is_crowded(void)
 }
 #endif
 
-/* Tags are for operations under way, and the rest for persistent ones. */
+/* Tags are for operations under way, and the rest for persistent ones. What decides who runs a call
+ * must be the same on all ranks, even if they reach each other by networks of different kinds. */
 static void share_tags(void)
 {
-	int *last = NULL, found = 0, tags;
+	int *last = NULL, found = 0, mine[2], least[2];
 
 	PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &last, &found);
-	tags = found ? *last : 32767;
-	qv_mpi.slot = tags / (2 * QV_MPI_SLOTS);
+	mine[0] = found ? *last : 32767;
+	mine[1] = qv_mpi_later_possible();
+	QV_REAL(Allreduce)(mine, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	qv_mpi.slot = least[0] / (2 * QV_MPI_SLOTS);
 	if (qv_mpi.slot > MOST_TAGS)
 		qv_mpi.slot = MOST_TAGS;
-	qv_mpi.persistent = tags / qv_mpi.slot - QV_MPI_SLOTS;
+	qv_mpi.persistent = least[0] / qv_mpi.slot - QV_MPI_SLOTS;
+	qv_mpi.hook_here = least[1];
+}
+
+/* Nonblocking calls on MPI_COMM_WORLD can be ours from the beginning. */
+static void open_world(void)
+{
+	struct qv_mpi_comm *c = qv_mpi.hook_here ? qv_mpi_comm_of(MPI_COMM_WORLD) : NULL;
+
+	if (c && c->ranks > 1)
+		qv_mpi_comm_open(c);
 }
 
 /* Whether anything is chosen by what a message of several at once takes. */
@@ -130,9 +143,9 @@ static void begin(void)
 	share_tags();
 	PMPI_Query_thread(&level);
 	qv_mpi.alone = level < MPI_THREAD_MULTIPLE;
-	qv_mpi.hook_here = qv_mpi_later_possible();
 	if (*qv_mpi.text)
 		qv_mpi_measure(needs_bursts(qv_mpi.rules));
+	open_world();
 	qv_mpi.on = true;
 }
 

@@ -211,15 +211,8 @@ static void go_on(struct qv_mpi_op *op)
 
 bool qv_mpi_op_begin(struct qv_mpi_op *op)
 {
-	int rc;
-
 	if (op->state != QV_MPI_OP_WAITS)
 		return true;
-	if (!qv_mpi_comm_ready(op->c, &rc)) {
-		if (rc)
-			fail(op, rc);
-		return false;
-	}
 	/* Another one with its tags would have to end first. */
 	if (op->form != QV_MPI_INIT && op->number >= qv_mpi_later_oldest(op->c) + QV_MPI_SLOTS)
 		return false;

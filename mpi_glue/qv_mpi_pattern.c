@@ -86,7 +86,7 @@ static int node_of(struct qv_mpi_comm *c)
 	MPI_Comm node;
 	int lowest = c->rank;
 
-	if (PMPI_Comm_split_type(c->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))
+	if (QV_REAL(Comm_split_type)(c->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))
 		return lowest;
 	QV_REAL(Allreduce)(&c->rank, &lowest, 1, MPI_INT, MPI_MIN, node);
 	PMPI_Comm_free(&node);

@@ -48,7 +48,7 @@ static int self_comm(void)
 
 	pthread_mutex_lock(&qv_mpi.lock);
 	if (all.self == MPI_COMM_NULL)
-		rc = PMPI_Comm_dup(MPI_COMM_SELF, &all.self);
+		rc = qv_mpi_comm_twin(MPI_COMM_SELF, &all.self);
 	pthread_mutex_unlock(&qv_mpi.lock);
 	return rc;
 }

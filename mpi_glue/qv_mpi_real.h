@@ -29,6 +29,16 @@
 #endif
 #endif
 
+/* Open MPI has them before it calls itself 4. */
+#if MPI_VERSION >= 4 || (defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 5)
+#define QV_MPI_SESSIONS 1
+#endif
+
+/* Counts that are more than an int. */
+#if MPI_VERSION >= 4 && !defined(QV_MPI_SIMULATED)
+#define QV_MPI_LARGE 1
+#endif
+
 /* Both names of a function, MPI_Wait and PMPI_Wait, lead to ours: the Fortran layers of Open MPI
  * call the second one. So what lies behind is looked up. In a simulation, where we are part of the
  * program, PMPI_ is what lies behind. */

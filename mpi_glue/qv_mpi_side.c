@@ -7,21 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int count_of(const struct qv_mpi_blocks_arg *arg, int slot)
-{
-	return arg->counts ? arg->counts[slot] : arg->count;
-}
-
 bool qv_mpi_side_odd(const struct qv_mpi_blocks_arg *arg, uint32_t n, const int *slots)
 {
 	int size;
 
-	if (n && (!arg->counts != !arg->displs))
+	if (n && qv_mpi_blocks_vary(arg) != (arg->displs || arg->wide_displs))
 		return true;
 	if (arg->type == MPI_DATATYPE_NULL || PMPI_Type_size(arg->type, &size) || size < 0)
 		return true;
 	for (uint32_t i = 0; i < n; i++)
-		if (count_of(arg, slots ? slots[i] : (int)i) < 0)
+		if (qv_mpi_blocks_count(arg, slots ? slots[i] : (int)i) < 0)
 			return true;
 	return false;
 }
@@ -46,6 +41,7 @@ int qv_mpi_side_set(struct qv_mpi_side *side, const struct qv_mpi_blocks_arg *ar
 		    const int *slots, size_t more)
 {
 	struct qv_mpi_side *s = side;
+	ptrdiff_t end = 0;
 	MPI_Aint low;
 	int rc = make_room(s, n + more + 1);
 
@@ -60,14 +56,15 @@ int qv_mpi_side_set(struct qv_mpi_side *side, const struct qv_mpi_blocks_arg *ar
 	for (uint32_t i = 0; i < n && !rc; i++) {
 		const int slot = slots ? slots[i] : (int)i;
 
-		s->counts[i] = count_of(arg, slot);
+		s->counts[i] = qv_mpi_blocks_count(arg, slot);
 		s->bytes[i] = (size_t)s->counts[i] * (size_t)s->size;
-		s->places[i] = arg->displs ? arg->displs[slot] * s->extent
-					   : (ptrdiff_t)slot * arg->count * s->extent;
+		/* Where nothing is, the program may say anything. */
+		s->places[i] = s->counts[i] ? qv_mpi_blocks_displ(arg, slot) * s->extent : end;
+		end = s->places[i] + (ptrdiff_t)s->bytes[i];
 	}
 	/* The program may free its own before the end. */
 	if (!rc && !s->plain)
-		rc = PMPI_Type_dup(arg->type, &s->type);
+		rc = qv_mpi_keep_type(arg->type, &s->type);
 	return rc;
 }
 
@@ -114,11 +111,12 @@ void qv_mpi_side_pack_at(struct qv_mpi_side *side, char *room)
 }
 
 /* So many elements at a time as the MPI can count the bytes of. */
-static int piece(const struct qv_mpi_side *s, uint32_t i, int first)
+static int piece(const struct qv_mpi_side *s, uint32_t i, MPI_Count first)
 {
-	const int most = s->size ? INT_MAX / s->size : INT_MAX, left = s->counts[i] - first;
+	const int most = s->size ? INT_MAX / s->size : INT_MAX;
+	const MPI_Count left = s->counts[i] - first;
 
-	return left < most ? left : most;
+	return left < most ? (int)left : most;
 }
 
 int qv_mpi_side_pack(struct qv_mpi_side *side, MPI_Comm comm)
@@ -131,14 +129,14 @@ int qv_mpi_side_pack(struct qv_mpi_side *side, MPI_Comm comm)
 
 		if (side->plain && side->bytes[i])
 			memcpy(to, from, side->bytes[i]);
-		for (int k = 0, n; !side->plain && side->bytes[i] && k < side->counts[i] && !rc;
-		     k += n) {
+		for (MPI_Count k = 0, n;
+		     !side->plain && side->bytes[i] && k < side->counts[i] && !rc; k += n) {
 			int at = 0;
 
 			n = piece(side, i, k);
-			rc = PMPI_Pack(from + k * side->extent, n, side->type,
-				       to + (size_t)k * (size_t)side->size, n * side->size, &at,
-				       comm);
+			rc = PMPI_Pack(from + k * side->extent, (int)n, side->type,
+				       to + (size_t)k * (size_t)side->size, (int)n * side->size,
+				       &at, comm);
 		}
 	}
 	return rc;
@@ -151,12 +149,13 @@ int qv_mpi_side_unpack(struct qv_mpi_side *side, uint32_t i, const char *from, M
 
 	if (side->plain && side->bytes[i])
 		memcpy(to, from, side->bytes[i]);
-	for (int k = 0, n; !side->plain && side->bytes[i] && k < side->counts[i] && !rc; k += n) {
+	for (MPI_Count k = 0, n; !side->plain && side->bytes[i] && k < side->counts[i] && !rc;
+	     k += n) {
 		int at = 0;
 
 		n = piece(side, i, k);
-		rc = PMPI_Unpack(from + (size_t)k * (size_t)side->size, n * side->size, &at,
-				 to + k * side->extent, n, side->type, comm);
+		rc = PMPI_Unpack(from + (size_t)k * (size_t)side->size, (int)n * side->size, &at,
+				 to + k * side->extent, (int)n, side->type, comm);
 	}
 	return rc;
 }

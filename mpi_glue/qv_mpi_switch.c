@@ -91,15 +91,13 @@ static double measure(const struct qv_mpi_comm *c, const struct qv_mpi_blocks_ca
 	PMPI_Type_size(arg->type, &size);
 	for (int i = 0; i < n; i++) {
 		const int slot = neighbor ? c->pattern->out_slots[i] : i;
-		const int count = !arg->counts                      ? arg->count
-				  : call->name == QV_MPI_ALLGATHERV ? arg->counts[c->rank]
-								    : arg->counts[slot];
-
+		const MPI_Count count =
+			qv_mpi_blocks_count(arg, call->name == QV_MPI_ALLGATHERV ? c->rank : slot);
 		const int to = neighbor ? (int)c->pattern->graph.out[c->rank][i] : i;
 
 		if (to != c->rank && (count > 0 || call->name != QV_MPI_ALLTOALLV)) {
 			messages++;
-			elements += count;
+			elements += (double)count;
 		}
 	}
 	*bytes = elements * size;

@@ -10,15 +10,21 @@ static bool is_exchange(const struct qv_mpi_call *call)
 	return call->coll == QV_COLL_ALLGATHER || call->coll == QV_COLL_ALLTOALL;
 }
 
-/* Arguments that are wrong, or that only the MPI can judge, are the MPI's. */
+/* Whether this rank's result is significant. */
+static bool has_result(const struct qv_mpi_call *call, const struct qv_mpi_comm *c)
+{
+	return call->coll != QV_COLL_REDUCE || c->rank == call->root;
+}
+
+/* Arguments that are wrong, or that only the MPI can judge, are the MPI's. Buffers are each rank's
+ * own affair: they tell nothing, unless no MPI could run the call with them. One that is given for
+ * both contribution and result is in place. */
 static enum qv_mpi_reason judge(const struct qv_mpi_call *call, const struct qv_mpi_comm *c)
 {
-	if (c->inter)
-		return QV_MPI_INTER;
-	if (c->ranks < 2)
-		return QV_MPI_ALONE;
-	if (call->coll == QV_COLL_BARRIER)
-		return QV_MPI_TAKEN;
+	const enum qv_mpi_reason why = qv_mpi_comm_judge(c);
+
+	if (why != QV_MPI_TAKEN || call->coll == QV_COLL_BARRIER)
+		return why;
 	if (call->root < 0 || call->root >= c->ranks || call->op == MPI_OP_NULL ||
 	    call->type == MPI_DATATYPE_NULL || call->count > INT_MAX)
 		return QV_MPI_ODD_ARGUMENT;
@@ -30,9 +36,7 @@ static enum qv_mpi_reason judge(const struct qv_mpi_call *call, const struct qv_
 		return QV_MPI_TAKEN;
 	if (is_exchange(call)) /* a rank alone may be in error here: the MPI must not wait */
 		return QV_MPI_TAKEN;
-	if (call->in == call->out || call->out == MPI_IN_PLACE)
-		return QV_MPI_ODD_ARGUMENT;
-	if (call->in == MPI_IN_PLACE && call->coll == QV_COLL_REDUCE && c->rank != call->root)
+	if ((has_result(call, c) ? call->out : call->in) == MPI_IN_PLACE)
 		return QV_MPI_ODD_ARGUMENT;
 	return QV_MPI_TAKEN;
 }
@@ -41,6 +45,8 @@ enum qv_mpi_reason qv_mpi_judge_form(const struct qv_mpi_comm *c, enum qv_mpi_fo
 {
 	if (form != QV_MPI_BLOCKING && !qv_mpi.hook_here)
 		return QV_MPI_NO_HOOK;
+	if (form == QV_MPI_NONBLOCKING && c->shadow == MPI_COMM_NULL)
+		return QV_MPI_NO_SHADOW;
 	return form == QV_MPI_INIT && c->persistent >= qv_mpi.persistent ? QV_MPI_TOO_MANY
 									 : QV_MPI_TAKEN;
 }
@@ -70,6 +76,14 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_call *call, struct qv_m
 		return QV_MPI_ODD_ARGUMENT;
 	r->item = (size_t)size;
 	return size ? QV_MPI_TAKEN : QV_MPI_EMPTY;
+}
+
+int qv_mpi_keep_type(MPI_Datatype type, MPI_Datatype *kept)
+{
+	/* MPI_Type_dup would call the program's functions that copy attributes. */
+	const int rc = PMPI_Type_contiguous(1, type, kept);
+
+	return rc ? rc : PMPI_Type_commit(kept);
 }
 
 int qv_mpi_make_room(struct qv_mpi_op *op, size_t bytes)
@@ -112,7 +126,7 @@ static int arrange_broadcast(struct qv_mpi_op *op, const struct qv_mpi_call *cal
 		rc = qv_mpi_make_room(op, bytes);
 		/* The program may free its own before the end. */
 		if (!rc)
-			rc = PMPI_Type_dup(call->type, &op->packed);
+			rc = qv_mpi_keep_type(call->type, &op->packed);
 		work = op->room;
 		op->out = call->out;
 		op->out_count = (int)call->count;
@@ -142,7 +156,7 @@ static int arrange_exchange(struct qv_mpi_op *op, const struct qv_mpi_call *call
 		(struct qv_run_data){.item = 1, .count = whole, .in = call->in, .work = call->out};
 	if (!plain_out) {
 		op->data.work = room;
-		rc = PMPI_Type_dup(call->out_type, &op->packed);
+		rc = qv_mpi_keep_type(call->out_type, &op->packed);
 		op->out = call->out;
 		op->out_count = call->out_count * op->c->ranks;
 		op->is_root = false;
@@ -160,7 +174,7 @@ static int arrange_exchange(struct qv_mpi_op *op, const struct qv_mpi_call *call
 	if (in && in_place && !all)
 		op->from = own_block(op, call);
 	if (in && !rc)
-		rc = PMPI_Type_dup(call->in_type, &op->sent);
+		rc = qv_mpi_keep_type(call->in_type, &op->sent);
 	op->data.temp = room;
 	return rc;
 }
@@ -246,6 +260,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	struct qv_mpi_reduce r;
 	struct qv_mpi_plan *plan;
 	struct qv_mpi_op *op;
+	int rc;
 
 	*why = QV_MPI_SLOWER;
 	if (c && qv_mpi.rules->automatic[call->coll] && call->count && goes_through(c, call))
@@ -271,8 +286,9 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 		return NULL;
 	op->reduce = r;
 	op->error = arrange(op, call);
+	rc = qv_mpi_op_open(op, call->form); /* in any case: the others do it */
 	if (!op->error)
-		op->error = qv_mpi_op_open(op, call->form);
+		op->error = rc;
 	qv_mpi_count(call->name, call->form, plan->way);
 	if (plan->plan->by_arrival)
 		qv_mpi_count_by_arrival();

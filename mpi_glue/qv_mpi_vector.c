@@ -3,7 +3,7 @@
  * in all their forms: ours where it can be, else the MPI's. */
 #include "qv_mpi_blocks.h"
 
-static struct qv_mpi_blocks_arg alike(const void *buf, int count, MPI_Datatype type)
+static struct qv_mpi_blocks_arg alike(const void *buf, MPI_Count count, MPI_Datatype type)
 {
 	return (struct qv_mpi_blocks_arg){.buf = buf, .count = count, .type = type};
 }
@@ -11,7 +11,8 @@ static struct qv_mpi_blocks_arg alike(const void *buf, int count, MPI_Datatype t
 static struct qv_mpi_blocks_arg various(const void *buf, const int counts[], const int displs[],
 					MPI_Datatype type)
 {
-	return (struct qv_mpi_blocks_arg){buf, counts, displs, 0, type};
+	return (struct qv_mpi_blocks_arg){
+		.buf = buf, .counts = counts, .displs = displs, .type = type};
 }
 
 /* ---- the three kinds of arguments --------------------------------------------------------------
@@ -93,4 +94,45 @@ DEFINE_INIT(Neighbor_allgather_init, NEIGHBOR_ALLGATHER, ALIKE)
 DEFINE_INIT(Neighbor_allgatherv_init, NEIGHBOR_ALLGATHERV, GATHER)
 DEFINE_INIT(Neighbor_alltoall_init, NEIGHBOR_ALLTOALL, ALIKE)
 DEFINE_INIT(Neighbor_alltoallv_init, NEIGHBOR_ALLTOALLV, VARIOUS)
+#endif
+
+/* ---- by large counts ---------------------------------------------------------------------------
+ * One rank may call by these, as counts are its own, and others by ints. Where MPIs have them,
+ * other forms than blocking ones are not ours.
+ */
+#ifdef QV_MPI_LARGE
+static struct qv_mpi_blocks_arg wide(const void *buf, const MPI_Count counts[],
+				     const MPI_Aint displs[], MPI_Datatype type)
+{
+	return (struct qv_mpi_blocks_arg){
+		.buf = buf, .wide_counts = counts, .wide_displs = displs, .type = type};
+}
+
+#define ALIKE_C                                                                                   \
+	const void *in, MPI_Count in_count, MPI_Datatype in_type, void *out, MPI_Count out_count, \
+		MPI_Datatype out_type, MPI_Comm comm
+#define ALIKE_C_ARGS ALIKE_ARGS
+#define CALL_ALIKE_C CALL_ALIKE
+
+#define GATHER_C                                                                                  \
+	const void *in, MPI_Count in_count, MPI_Datatype in_type, void *out,                      \
+		const MPI_Count out_counts[], const MPI_Aint out_displs[], MPI_Datatype out_type, \
+		MPI_Comm comm
+#define GATHER_C_ARGS GATHER_ARGS
+#define CALL_GATHER_C alike(in, in_count, in_type), wide(out, out_counts, out_displs, out_type)
+
+#define VARIOUS_C                                                                \
+	const void *in, const MPI_Count in_counts[], const MPI_Aint in_displs[], \
+		MPI_Datatype in_type, void *out, const MPI_Count out_counts[],   \
+		const MPI_Aint out_displs[], MPI_Datatype out_type, MPI_Comm comm
+#define VARIOUS_C_ARGS VARIOUS_ARGS
+#define CALL_VARIOUS_C \
+	wide(in, in_counts, in_displs, in_type), wide(out, out_counts, out_displs, out_type)
+
+DEFINE(Allgatherv_c, ALLGATHERV, GATHER_C)
+DEFINE(Alltoallv_c, ALLTOALLV, VARIOUS_C)
+DEFINE(Neighbor_allgather_c, NEIGHBOR_ALLGATHER, ALIKE_C)
+DEFINE(Neighbor_allgatherv_c, NEIGHBOR_ALLGATHERV, GATHER_C)
+DEFINE(Neighbor_alltoall_c, NEIGHBOR_ALLTOALL, ALIKE_C)
+DEFINE(Neighbor_alltoallv_c, NEIGHBOR_ALLTOALLV, VARIOUS_C)
 #endif

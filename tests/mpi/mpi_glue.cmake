@@ -10,13 +10,21 @@ endfunction()
 
 set(glue_sources mpi_glue_main.c mpi_glue_call.c mpi_glue_values.c mpi_glue_forms.c mpi_glue_cases.c
 	mpi_glue_move.c mpi_glue_exchange.c mpi_glue_blocks.c mpi_glue_vector.c mpi_glue_neighbor.c
-	mpi_glue_switch.c)
+	mpi_glue_switch.c mpi_glue_poison.c mpi_glue_poison_data.c mpi_glue_poison_call.c
+	mpi_glue_attr.c mpi_glue_large.c)
 
 # glue_test(NAME MPI RANKS LABELS CASES...)
 function(glue_test name mpi ranks labels)
 	qv_add_test(NAME mpi.glue_${name}.${mpi}_np${ranks} LABELS ${labels} SERIAL
 		TIMEOUT ${run_seconds} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_run_glue.sh
 		${CMAKE_BINARY_DIR} ${mpi} ${ranks} ${case_seconds} ${ARGN})
+endfunction()
+
+# legal_test(CASE MPI RANKS NAME) - what only MPI's own rules can tell.
+function(legal_test case mpi ranks name)
+	qv_add_test(NAME mpi.glue.${case}.${name} LABELS mpi SERIAL TIMEOUT ${run_seconds}
+		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_run_glue.sh ${CMAKE_BINARY_DIR} ${mpi}
+		${ranks} ${case_seconds} ${case})
 endfunction()
 
 set(glue_cases values forms overlap persistent user comms errors through move exchange trial late)
@@ -35,6 +43,11 @@ if(TARGET quiver_mpi_ompi)
 	foreach(core tcp rxm auto split)
 		glue_test(all ${core} 4 mpi ${glue_cases})
 	endforeach()
+	foreach(ranks 2 3 4)
+		legal_test(poison plain ${ranks} ${ranks})
+	endforeach()
+	legal_test(attributes plain 3 3)
+	legal_test(large plain 3 3)
 	# Blocks with lengths of their own, and neighbours.
 	foreach(mpi plain shm tcp rxm auto split)
 		foreach(ranks 2 3 4 7)
@@ -56,10 +69,44 @@ if(TARGET quiver_mpi_mpich)
 	# Debian's MPICH does not judge arguments.
 	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange trial late
 		vector neighbor switch)
+	foreach(ranks 2 3)
+		legal_test(poison mpich ${ranks} mpich_${ranks})
+	endforeach()
+	legal_test(attributes mpich 3 mpich_3)
+	legal_test(large mpich 3 mpich_3)
 else()
 	qv_add_test(NAME mpi.glue_all.mpich_np2 LABELS mpi COMMAND sh -c
 		"echo 'no MPICH (mpich, libmpich-dev) at configure time'; exit 77")
 endif()
+
+# Ranks of two MPI_COMM_WORLDs in one communicator, with the library in both or in one; communicators
+# of sessions.
+set(spawn_sources mpi_glue_spawn.c mpi_glue_poison_call.c)
+function(worlds_test name mpi program)
+	qv_add_test(NAME mpi.glue.${name} LABELS mpi SERIAL TIMEOUT ${run_seconds}
+		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_run_worlds.sh ${CMAKE_BINARY_DIR} ${mpi}
+		${case_seconds} ${program}_${mpi} ${ARGN})
+endfunction()
+foreach(mpi ompi:OMPI: mpich:MPICH:.mpich)
+	string(REPLACE ":" ";" words "${mpi}")
+	list(GET words 0 mpi)
+	list(GET words 1 upper)
+	list(GET words 2 suffix)
+	if(NOT TARGET quiver_mpi_${mpi})
+		continue()
+	endif()
+	set(compiler ${QV_${upper}_COMPILER})
+	qv_add_mpi_program(mpi_glue_spawn_${mpi} quiver_mpi_${mpi} ${compiler} ${spawn_sources})
+	qv_add_mpi_program(mpi_glue_bare_${mpi} "" ${compiler} ${spawn_sources})
+	target_include_directories(mpi_glue_bare_${mpi} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+	qv_add_mpi_program(mpi_glue_session_${mpi} quiver_mpi_${mpi} ${compiler} mpi_glue_session.c)
+	worlds_test(spawn${suffix} ${mpi} mpi_glue_spawn spawn mpi_glue_spawn_${mpi})
+	worlds_test(spawn_bare${suffix} ${mpi} mpi_glue_spawn spawn mpi_glue_bare_${mpi})
+	worlds_test(spawned_by_bare${suffix} ${mpi} mpi_glue_bare spawn mpi_glue_spawn_${mpi})
+	worlds_test(connect${suffix} ${mpi} mpi_glue_spawn connect mpi_glue_spawn_${mpi})
+	worlds_test(session${suffix} ${mpi} mpi_glue_session only)
+	worlds_test(session_both${suffix} ${mpi} mpi_glue_session both)
+endforeach()
 
 # A Fortran program, with the library preloaded: Open MPI's Fortran calls PMPI, MPICH's calls MPI.
 find_program(QV_OMPI_FORTRAN NAMES mpifort.openmpi)

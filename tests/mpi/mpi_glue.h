@@ -92,5 +92,8 @@ void glue_late(void);
 void glue_vector(void);
 void glue_neighbor(void);
 void glue_switch(void);
+void glue_poison(void);
+void glue_attributes(void);
+void glue_large(void);
 
 #endif /* QV_MPI_GLUE_H */

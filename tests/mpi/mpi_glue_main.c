@@ -20,7 +20,8 @@ static const struct {
 	{"persistent", glue_persistent}, {"comms", glue_comms},     {"errors", glue_errors},
 	{"through", glue_through},       {"move", glue_move},       {"exchange", glue_exchange},
 	{"trial", glue_trial},           {"late", glue_late},       {"vector", glue_vector},
-	{"neighbor", glue_neighbor},     {"switch", glue_switch},
+	{"neighbor", glue_neighbor},     {"switch", glue_switch},   {"poison", glue_poison},
+	{"attributes", glue_attributes}, {"large", glue_large},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))

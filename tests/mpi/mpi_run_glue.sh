@@ -24,3 +24,5 @@ check_sanitizers
 [ $status -eq 0 ] || fail "mpirun ended with $status"
 grep -q '^passed ' "$run_dir/out" || fail "the program did not reach its end"
 grep -q '^quiver: calls of ' "$run_dir/out.errors" || fail "no report at the end"
+text=$(sed -n 's/^skipped: //p' "$run_dir/out")
+[ -z "$text" ] || skip "$text"
