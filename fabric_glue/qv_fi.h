@@ -104,6 +104,8 @@ struct qv_fi_params {
 	size_t eager;          /* FI_QUIVER_EAGER, bytes; SIZE_MAX = per core */
 	size_t memory;         /* FI_QUIVER_MEMORY, bytes of unexpected payload per peer */
 	unsigned patience;     /* FI_QUIVER_PATIENCE, ms; 0 = no end */
+	unsigned death;        /* FI_QUIVER_KEEPALIVE, ms; 0 = no end */
+	size_t queue;          /* FI_QUIVER_QUEUE, sends that may wait */
 	unsigned linger;       /* FI_QUIVER_LINGER, ms */
 	uint32_t hints;        /* FI_QUIVER_HINTS, QV_HINT_* */
 	char *profile;         /* FI_QUIVER_PROFILE, the file, NULL = none */
@@ -205,6 +207,7 @@ struct qv_fi_domain { /* qv_fi_domain.c */
 	uint64_t node;        /* pair: this node, 0: nobody is on it but us */
 	pthread_mutex_t lock; /* all data-path calls of the domain's objects */
 	bool threadsafe;      /* false: the application serialises (FI_THREAD_DOMAIN), no lock */
+	void *owner;          /* without it: the thread that called last, qv_fi_beside.c */
 	bool has_rma;         /* every core grants FI_RMA */
 	bool has_atomic;      /* and FI_ATOMIC */
 	bool peer;            /* FI_QUIVER_MODE=peer */
@@ -220,10 +223,27 @@ struct qv_fi_domain { /* qv_fi_domain.c */
 	bool stop; /* atomic */
 };
 
+/* Which thread is this? */
+static inline void *qv_fi_thread(void)
+{
+#ifdef __x86_64__
+	void *self;
+
+	__asm__("mov %%fs:0, %0" : "=r"(self));
+	return self;
+#else
+	return (void *)(uintptr_t)pthread_self();
+#endif
+}
+
+/* qv_fi_beside.c: take the lock, or note that the application has handed its domain to this thread.
+ */
+void qv_fi_lock_slow(struct qv_fi_domain *dom);
+
 static inline void qv_fi_lock(struct qv_fi_domain *dom)
 {
-	if (dom->threadsafe)
-		pthread_mutex_lock(&dom->lock);
+	if (dom->owner != qv_fi_thread())
+		qv_fi_lock_slow(dom);
 }
 
 static inline void qv_fi_unlock(struct qv_fi_domain *dom)
@@ -279,6 +299,10 @@ fi_addr_t qv_fi_av_by_way(struct qv_fi_av *av, struct qv_fi_way way);
  * core's AV (and remembered, so that a later fi_av_insert of the same bytes goes the same way).
  * Returns 0 or -FI_E*. */
 int qv_fi_av_find_way(struct qv_fi_av *av, const void *name, size_t len, struct qv_fi_way *way);
+
+/* An endpoint does not need a peer any more that the application has not named: if no other does,
+ * the core forgets its address. */
+void qv_fi_av_release(struct qv_fi_av *av, struct qv_fi_way way);
 
 /* Entry of an application address, NULL if it is not one. */
 static inline struct qv_fi_av_entry *qv_fi_av_entry(struct qv_fi_av *av, fi_addr_t addr)

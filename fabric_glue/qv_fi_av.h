@@ -11,8 +11,8 @@
 /* ---- qv_fi_av_index.c ------------------------------------------------------------------------ */
 /*
  * One address. The core hears of it when an endpoint first deals with it, so that a large job pays
- * for the peers it speaks to only. From then on it stays in the core's AV until ours closes:
- * endpoints may still owe or expect packets after the application has dropped it.
+ * for the peers it speaks to only. From then on it stays in the core's AV until no endpoint owes or
+ * expects packets any more: that may be after the application has dropped it.
  */
 struct qv_fi_av_node {
 	struct qv_fi_way way;
@@ -59,7 +59,7 @@ struct qv_fi_av_node *qv_fi_index_add(struct qv_fi_av_index *x, const void *name
 /* A core has the address now. False: no memory, nothing changed. */
 bool qv_fi_index_reached(struct qv_fi_av_index *x, struct qv_fi_av_node *node,
 			 struct qv_fi_way way);
-/* Forget an address that no core has. */
+/* Forget an address, in the core or not. */
 void qv_fi_index_drop(struct qv_fi_av_index *x, struct qv_fi_av_node *node);
 void qv_fi_index_free(struct qv_fi_av_index *x);
 

@@ -2,6 +2,7 @@
 /* qv_fi_av_entry.c - what the application has named, what the cores have, and the way between. */
 #include "qv_fi_av.h"
 #include "qv_fi_core.h"
+#include "qv_fi_data.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,29 @@ int qv_fi_av_reach(struct qv_fi_av *av, fi_addr_t index, struct qv_fi_way *way)
 		ret = reach(av, qv_fi_index_by_name(av->index, entry->name, entry->namelen));
 	*way = av->entries[index].way;
 	return ret;
+}
+
+/*
+ * shm has few places for peers. A network core has enough, and may still hold a connection under
+ * the number that it would give to the next address: over net of libfabric 1.17 that peer was never
+ * answered, now and then.
+ */
+void qv_fi_av_release(struct qv_fi_av *av, struct qv_fi_way way)
+{
+	struct qv_fi_av_node *node = qv_fi_index_by_way(av->index, way);
+	int ret;
+
+	if (!node || node->index != FI_ADDR_NOTAVAIL ||
+	    strcmp(av->dom->fabric->cores->name[way.core], "shm"))
+		return;
+	for (const struct qv_fi_ep *ep = av->eps; ep; ep = ep->next_av)
+		if (qv_fi_ep_knows(ep, way))
+			return;
+	qv_fi_index_drop(av->index, node);
+	ret = fi_av_remove(av->core[way.core], &way.addr, 1, 0);
+	if (ret)
+		QV_FI_INFO(AV, "core %s does not let an address go: %s\n",
+			   av->dom->fabric->cores->name[way.core], qv_fi_host.strerror(-ret));
 }
 
 fi_addr_t qv_fi_av_by_name(struct qv_fi_av *av, const void *name, size_t len)

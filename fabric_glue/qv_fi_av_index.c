@@ -8,8 +8,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define FIRST_SIZE 64 /* slots, a power of two */
-#define IB_LEN     48 /* struct sockaddr_ib of the kernel */
+#define FIRST_SIZE 64  /* slots, a power of two */
+#define IB_LEN     48  /* struct sockaddr_ib of the kernel */
+#define TEXT_MAX   256 /* shm's room for a name, with the zero behind it */
 
 /* ---- formats --------------------------------------------------------------------------------- */
 static size_t family_len(const void *addr)
@@ -77,10 +78,27 @@ static size_t normal_ip(uint32_t format, const void *addr, size_t len, char *out
 	return 0;
 }
 
+/* shm makes the name of a file in /dev/shm from what follows "fi_shm://" or "fi_ns://". */
+static bool is_file_name(const char *text, size_t len)
+{
+	if (!len || *text == '.')
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (text[i] <= ' ' || text[i] > '~' || text[i] == '/')
+			return false;
+	return true;
+}
+
 static size_t normal_text(const char *addr, size_t len, char *out)
 {
-	len = strnlen(addr, len < QV_FI_ADDR_MAX ? len : QV_FI_ADDR_MAX);
-	if (!len || len == QV_FI_ADDR_MAX)
+	const char *from;
+
+	len = strnlen(addr, len < TEXT_MAX ? len : TEXT_MAX);
+	if (len == TEXT_MAX)
+		return 0;
+	from = memmem(addr, len, "://", 3);
+	from = from ? from + 3 : addr;
+	if (!is_file_name(from, len - (size_t)(from - addr)))
 		return 0;
 	memcpy(out, addr, len);
 	out[len] = 0;
@@ -270,7 +288,12 @@ bool qv_fi_index_reached(struct qv_fi_av_index *x, struct qv_fi_av_node *node, s
 
 void qv_fi_index_drop(struct qv_fi_av_index *x, struct qv_fi_av_node *node)
 {
+	struct qv_fi_av_node **slot =
+		node->way.addr == FI_ADDR_NOTAVAIL ? NULL : find_way(&x->by_way, node->way);
 	size_t i = node->hash & x->by_name.mask;
+
+	if (slot && *slot == node)
+		clear(&x->by_way, (size_t)(slot - x->by_way.slots), way_hash);
 
 	while (x->by_name.slots[i] != node)
 		i = (i + 1) & x->by_name.mask;

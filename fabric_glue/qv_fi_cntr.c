@@ -181,23 +181,31 @@ int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags
 	return qv_fi_watch_add(&cntr->watch, ep);
 }
 
+static int close_cores(struct qv_fi_cntr *cntr)
+{
+	for (unsigned c = 0; c < QV_FI_CORES; c++) {
+		int rc = cntr->core[c] ? fi_close(&cntr->core[c]->fid) : 0;
+
+		if (rc)
+			return rc;
+		cntr->core[c] = NULL;
+	}
+	return 0;
+}
+
 static int cntr_close(struct fid *fid)
 {
 	struct qv_fi_cntr *cntr = container_of(fid, struct qv_fi_cntr, fid.fid);
 	struct qv_fi_domain *dom = cntr->watch.dom;
 	int rc;
 
-	if (cntr->watch.neps)
-		return -FI_EBUSY;
-	for (unsigned c = 0; c < QV_FI_CORES; c++) {
-		rc = cntr->core[c] ? fi_close(&cntr->core[c]->fid) : 0;
-		if (rc)
-			return rc;
-		cntr->core[c] = NULL;
-	}
 	qv_fi_lock(dom);
-	dom->refs--;
+	rc = cntr->watch.neps || cntr->watch.sets ? -FI_EBUSY : close_cores(cntr);
+	if (!rc)
+		dom->refs--;
 	qv_fi_unlock(dom);
+	if (rc)
+		return rc;
 	qv_fi_watch_close(&cntr->watch);
 	free(cntr);
 	return 0;
@@ -234,7 +242,10 @@ int qv_fi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct
 	cntr = calloc(1, sizeof *cntr);
 	if (!cntr)
 		return -FI_ENOMEM;
+	qv_fi_lock(dom);
 	rc = qv_fi_watch_open(&cntr->watch, dom, attr ? attr->wait_obj : FI_WAIT_UNSPEC, cntr_news);
+	dom->refs += !rc;
+	qv_fi_unlock(dom);
 	if (rc) {
 		qv_fi_watch_close(&cntr->watch);
 		free(cntr);
@@ -244,9 +255,6 @@ int qv_fi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct
 	cntr->fid.fid.context = context;
 	cntr->fid.fid.ops = &cntr_fi_ops;
 	cntr->fid.ops = &cntr_ops;
-	qv_fi_lock(dom);
-	dom->refs++;
-	qv_fi_unlock(dom);
 	*fid = &cntr->fid;
 	return 0;
 }

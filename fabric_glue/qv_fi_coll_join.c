@@ -145,7 +145,7 @@ static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct q
 /* The group that a set or another group is the pattern of. */
 static int check_join(struct qv_fi_ep *ep, const struct fi_collective_addr *addr, uint64_t flags)
 {
-	if (!ep->proto)
+	if (!ep->proto || !ep->enabled)
 		return -FI_EOPBADSTATE;
 	if (!ep->eq)
 		return -FI_ENOEQ;

@@ -200,7 +200,7 @@ int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call
 		return -FI_EINVAL;
 	if (group->failed)
 		return -qv_fi_errno(group->failed);
-	if (!group->joined)
+	if (!group->joined || !coll->ep->enabled)
 		return -FI_EOPBADSTATE;
 	if (call->root != FI_ADDR_NOTAVAIL && (root = rank_of(group, call->root)) == group->n)
 		return -FI_EINVAL;

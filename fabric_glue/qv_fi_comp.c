@@ -128,6 +128,7 @@ const struct qv_proto_owner_ops qv_fi_owner_ops = {
 	.sent = sent,
 	.identify = qv_fi_identify,
 	.complain = complain,
+	.ended = qv_fi_peer_ended,
 };
 
 void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int err)

@@ -25,6 +25,8 @@ void qv_fi_cq_grow(struct qv_fi_cq *cq)
 	for (size_t i = 0; i < n; i++)
 		ring[i] = cq->ring[(cq->head + i) & cq->mask];
 	free(cq->ring);
+	for (struct qv_fi_err *err = cq->err_head; err; err = err->next)
+		err->at -= cq->head;
 	cq->ring = ring;
 	cq->mask = 2 * n - 1;
 	cq->head = 0;
@@ -40,6 +42,8 @@ void qv_fi_cq_error(struct qv_fi_cq *cq, const struct fi_cq_err_entry *e, fi_add
 		return;
 	}
 	err->next = NULL;
+	err->at = cq->tail;
+	cq->room = 0; /* what comes behind it waits behind it */
 	err->e = *e;
 	err->src = src;
 	*cq->err_tail = err;
@@ -56,17 +60,16 @@ static size_t wait_in(struct qv_fi_cq *cq, void *buf, size_t count, const fi_add
 	cq->into = buf;
 	cq->room = count;
 	qv_fi_watch_progress(&cq->watch);
-	count -= cq->room;
 	cq->room = 0;
-	return count;
+	return (size_t)(cq->into - (struct fi_cq_tagged_entry *)buf);
 }
 
-/* Entries of the ring. */
-static size_t take(struct qv_fi_cq *cq, char *out, size_t count, fi_addr_t *src)
+/* Entries of the ring up to this one. */
+static size_t take(struct qv_fi_cq *cq, char *out, size_t count, fi_addr_t *src, size_t end)
 {
 	size_t n = 0;
 
-	while (n < count && cq->head != cq->tail) {
+	while (n < count && cq->head != end) {
 		struct qv_fi_comp *c = &cq->ring[cq->head++ & cq->mask];
 
 		if (QV_LIKELY(cq->entry_size == sizeof c->e))
@@ -78,9 +81,19 @@ static size_t take(struct qv_fi_cq *cq, char *out, size_t count, fi_addr_t *src)
 			src[n] = c->src;
 		n++;
 	}
-	if (cq->head == cq->tail) /* begin anew in memory that is in the cache */
+	/* Begin anew in memory that is in the cache. */
+	if (cq->head == cq->tail && QV_LIKELY(!cq->err_head))
 		cq->head = cq->tail = 0;
 	return n;
+}
+
+/* An error waits: what came before it, or that it is next. */
+static __attribute__((noinline)) ssize_t read_before_error(struct qv_fi_cq *cq, void *buf,
+							   size_t count, fi_addr_t *src)
+{
+	if (cq->head == cq->err_head->at)
+		return -FI_EAVAIL;
+	return (ssize_t)take(cq, buf, count, src, cq->err_head->at);
 }
 
 ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src)
@@ -89,12 +102,15 @@ ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t
 	ssize_t n = 0;
 
 	qv_fi_lock(cq->watch.dom);
-	if (cq->head == cq->tail)
+	/* Who reads nothing wants progress, whatever waits. */
+	if (cq->head == cq->tail && (QV_LIKELY(!cq->err_head) || !count))
 		n = (ssize_t)wait_in(cq, buf, count, src);
-	if (!n && cq->head != cq->tail)
-		n = (ssize_t)take(cq, buf, count, src);
-	else if (!n && QV_UNLIKELY(cq->err_head != NULL))
-		n = -FI_EAVAIL;
+	if (!n) {
+		if (QV_UNLIKELY(cq->err_head != NULL))
+			n = read_before_error(cq, buf, count, src);
+		else if (cq->head != cq->tail)
+			n = (ssize_t)take(cq, buf, count, src, cq->tail);
+	}
 	qv_fi_unlock(cq->watch.dom);
 	return n ? n : -FI_EAGAIN;
 }
@@ -114,6 +130,8 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 	(void)flags;
 	qv_fi_lock(cq->watch.dom);
 	err = cq->err_head;
+	if (err && err->at != cq->head) /* others came first */
+		err = NULL;
 	if (err) {
 		cq->err_head = err->next;
 		if (!cq->err_head)
@@ -165,7 +183,7 @@ static int cq_close(struct fid *fid)
 	struct qv_fi_domain *dom = cq->watch.dom;
 
 	qv_fi_lock(dom);
-	if (cq->watch.neps) {
+	if (cq->watch.neps || cq->watch.sets) {
 		qv_fi_unlock(dom);
 		return -FI_EBUSY;
 	}
@@ -232,9 +250,12 @@ int qv_fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid
 		cq->mask *= 2;
 	cq->ring = malloc(cq->mask * sizeof *cq->ring);
 	cq->mask--;
+	qv_fi_lock(dom);
 	rc = qv_fi_watch_open(&cq->watch, dom, attr->wait_obj, cq_news);
 	if (!rc && !cq->ring)
 		rc = -FI_ENOMEM;
+	dom->refs += !rc;
+	qv_fi_unlock(dom);
 	if (rc) {
 		cq_free(cq);
 		return rc;
@@ -243,9 +264,6 @@ int qv_fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid
 	cq->fid.fid.context = context;
 	cq->fid.fid.ops = &cq_fi_ops;
 	cq->fid.ops = &cq_ops;
-	qv_fi_lock(dom);
-	dom->refs++;
-	qv_fi_unlock(dom);
 	*fid = &cq->fid;
 	return 0;
 }

@@ -19,6 +19,7 @@ struct qv_fi_comp {
 
 struct qv_fi_err {
 	struct qv_fi_err *next;
+	size_t at; /* place in the ring of the first entry that came behind it */
 	struct fi_cq_err_entry e;
 	fi_addr_t src;
 };
@@ -29,7 +30,7 @@ struct qv_fi_cq {
 	size_t head, tail, mask; /* ring: entries tail-head, free running */
 	struct qv_fi_comp *ring;
 	/* The array of a reader who waits for entries, and room in it; 0: there is none. The ring
-	 * is empty while there is. */
+	 * is empty and no error waits while there is. */
 	struct fi_cq_tagged_entry *into;
 	size_t room;
 	struct qv_fi_err *err_head, **err_tail;
@@ -101,8 +102,8 @@ struct qv_fi_ep {
 	struct qv_fi_domain *dom;
 	struct qv_proto *proto; /* NULL until enabled, and in peer mode */
 	struct qv_fi_srx *srx;  /* peer mode, NULL until it is being enabled */
-	bool enabled;
-	unsigned rails; /* in use */
+	bool enabled;           /* read without the lock, too */
+	unsigned rails;         /* in use */
 	struct qv_fi_rail rail[QV_FI_CORES];
 	struct qv_fi_cq *tx_cq, *rx_cq;
 	bool tx_selective, rx_selective;
@@ -121,7 +122,10 @@ struct qv_fi_ep {
 	struct fid_eq *eq;
 	struct qv_fi_coll *coll;   /* qv_fi_coll.h; NULL: it has not joined a group */
 	struct qv_fi_pass *passes; /* operations that the cores have in hand */
+	bool leaving;              /* its end waits for peers, unlocked: no new work */
 	bool closing;
+	struct qv_fi_ep *beside; /* qv_fi_beside.c: all of the process */
+	pid_t pid;
 	bool offload; /* FI_QUIVER_OFFLOAD is not off */
 };
 
@@ -131,6 +135,16 @@ int qv_fi_ep_close(struct fid *fid); /* qv_fi_ep_close.c */
 /* Whatever looks at this endpoint; some may be called twice. */
 void qv_fi_ep_each_watch(struct qv_fi_ep *ep, void (*each)(struct qv_fi_watch *watch, void *arg),
 			 void *arg);
+
+/* ---- qv_fi_beside.c ----------------------------------------------------------------------------
+ */
+/* Enabled, lock held; closed, if it was enabled or not. */
+void qv_fi_beside_join(struct qv_fi_ep *ep);
+void qv_fi_beside_leave(struct qv_fi_ep *ep);
+/* Progress of the process's endpoints: those of the domain, whose lock is held; those of others, as
+ * far as nobody is in a call there, with no lock held. */
+void qv_fi_beside_own(const struct qv_fi_domain *dom);
+void qv_fi_beside_others(const struct qv_fi_domain *dom);
 
 /* ---- qv_fi_rail.c ------------------------------------------------------------------------------
  */
@@ -207,6 +221,10 @@ struct qv_peer *qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr);
 struct qv_peer *qv_fi_identify(void *owner, struct qv_xport *x, uint64_t from, const void *name,
 			       size_t len);
 
+/* qv_proto_owner_ops.ended */
+void qv_fi_peer_ended(void *owner, struct qv_peer *peer);
+bool qv_fi_ep_knows(const struct qv_fi_ep *ep, struct qv_fi_way way);
+
 /* The peer at an application address; NULL: no such address, or no memory. */
 static inline struct qv_peer *qv_fi_peer(struct qv_fi_ep *ep, fi_addr_t addr)
 {
@@ -227,7 +245,8 @@ void qv_fi_xport_init(struct qv_fi_rail *rail);
 /* qv_fi_presence.c: struct qv_xport_ops.presence of a rail, from enabled to closed. */
 void qv_fi_presence_begin(struct qv_fi_rail *rail);
 void qv_fi_presence_end(struct qv_fi_rail *rail);
-enum qv_presence qv_fi_presence(struct qv_xport *x, uint64_t addr);
+enum qv_presence qv_fi_presence(struct qv_xport *x, uint64_t addr, uint64_t *silent);
+void qv_fi_reconnect(struct qv_xport *x, uint64_t addr, bool others);
 /* Is something for that address still on its way, as far as the kernel knows? */
 bool qv_fi_unacked(struct qv_xport *x, uint64_t addr);
 /* 0 or -FI_E* of the core as enum qv_status. */

@@ -97,8 +97,10 @@ static int open_proto(struct qv_fi_ep *ep)
 			  .isa = qv_fi_params.isa,
 			  .profile = qv_fi_params.profile},
 		.named_sources = qv_fi_params.named,
-		.budget = qv_fi_params.memory,
+		.budget = qv_fi_params.memory < UINT32_MAX ? qv_fi_params.memory : UINT32_MAX,
 		.patience = qv_fi_params.patience,
+		.death = qv_fi_params.death,
+		.queue_max = qv_fi_params.queue,
 		.name = name,
 	};
 	int rc = qv_fi_ep_name(ep, name, &namelen);
@@ -156,7 +158,7 @@ static int enable(struct qv_fi_ep *ep)
 
 	if (ep->enabled)
 		return 0;
-	if (ep->srx) /* it failed once */
+	if (ep->srx || ep->leaving) /* it failed once; it closes */
 		return -FI_EOPBADSTATE;
 	if (!ep->av)
 		return -FI_ENOAV;
@@ -172,7 +174,9 @@ static int enable(struct qv_fi_ep *ep)
 			   qv_fi_ep_cores(ep), qv_fi_host.strerror(-rc));
 		return rc;
 	}
-	ep->enabled = true;
+	__atomic_store_n(&ep->enabled, true, __ATOMIC_RELAXED);
+	if (ep->proto)
+		qv_fi_beside_join(ep);
 	engine = ep->srx ? qv_fi_srx_engine(ep, true) : qv_proto_engine(ep->proto, true);
 	QV_FI_INFO(EP_CTRL, "endpoint over core %s%s: matching %s/%s\n", qv_fi_ep_cores(ep),
 		   ep->srx ? " (peer)" : "", qv_match_structure(engine),
@@ -251,7 +255,11 @@ int qv_fi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep
 	ep->tx_op_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
 	ep->rx_op_flags = info->rx_attr ? info->rx_attr->op_flags : 0;
 	ep->multi_min = 64;
+	qv_fi_lock(dom);
 	rc = open_cores(ep, info);
+	if (!rc)
+		dom->refs++;
+	qv_fi_unlock(dom);
 	if (rc) {
 		free(ep);
 		return rc;
@@ -266,9 +274,6 @@ int qv_fi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep
 	ep->fid.atomic = &qv_fi_atomic_ops;
 	ep->fid.tagged = &qv_fi_tagged_ops;
 	ep->fid.collective = &qv_fi_coll_ops;
-	qv_fi_lock(dom);
-	dom->refs++;
-	qv_fi_unlock(dom);
 	*fid = &ep->fid;
 	return 0;
 }

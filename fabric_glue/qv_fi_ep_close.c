@@ -2,18 +2,29 @@
 /* qv_fi_ep_close.c - the end of an endpoint: what it has sent still arrives. */
 #include "qv_fi_data.h"
 
+#include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define DRAIN_MS 5000 /* wait so long for the core to take more of what is queued */
 #define LEAVE_MS 2000 /* and then so long for the peers to say that they have got all */
 #define LOOK_MS  50   /* look so often whether the network is what keeps them */
+#define SPINS    200  /* polls without news before the first nap */
+#define NAP_US   50
 
-/* The other endpoints of the domain may be asked for an answer, by this one or by one that is
- * closed in another process at the same time, and nobody else moves them on. */
-static void progress_all(struct qv_fi_ep *ep)
+/* The other endpoints of the process may be asked for an answer, by this one or by one that is
+ * closed in another process at the same time, and perhaps nobody else moves them on. Others have
+ * their turn with the domain before the next look. */
+static void move_all(struct qv_fi_ep *ep, unsigned spins)
 {
-	for (struct qv_fi_ep *e = ep->av->eps; e; e = e->next_av)
-		qv_fi_ep_progress(e);
+	qv_fi_beside_own(ep->dom);
+	qv_fi_unlock(ep->dom);
+	qv_fi_beside_others(ep->dom);
+	if (spins < SPINS)
+		sched_yield();
+	else
+		usleep(NAP_US);
+	qv_fi_lock(ep->dom);
 }
 
 /* Has a peer that has not answered not even got all? The network may come back. */
@@ -29,25 +40,29 @@ static bool on_its_way(struct qv_fi_ep *ep)
 }
 
 /*
- * What was accepted from the application still goes out, unless the peers do not take it. The clock
- * starts again whenever the core has taken some of it, and stands still while the network is what
- * keeps the rest.
+ * What was accepted from the application still goes out, unless the peers do not take it. Lock
+ * held, but not while we wait. The clock starts again whenever the core has taken some of it, and
+ * stands still while the network is what keeps the rest.
  */
 static void drain(struct qv_fi_ep *ep)
 {
 	uint64_t start = (uint64_t)qv_fi_now_ms(), now = start, looked = start, since = start;
 	size_t unsent, least = SIZE_MAX;
+	unsigned spins = 0;
 
+	ep->leaving = true;
+	__atomic_store_n(&ep->enabled, false, __ATOMIC_RELAXED);
 	qv_proto_shutdown(ep->proto);
 	qv_proto_say_leaving(ep->proto);
 	while ((unsent = qv_proto_unsent(ep->proto)) || !qv_proto_may_leave(ep->proto)) {
 		if (unsent < least) {
 			least = unsent;
 			since = now;
+			spins = 0;
 		}
 		if (now - since >= (unsent ? DRAIN_MS : LEAVE_MS))
 			break;
-		progress_all(ep);
+		move_all(ep, spins++);
 		now = (uint64_t)qv_fi_now_ms();
 		if (now - looked < LOOK_MS)
 			continue;
@@ -58,6 +73,7 @@ static void drain(struct qv_fi_ep *ep)
 	}
 	if (unsent)
 		QV_FI_WARN(EP_CTRL, "endpoint closed with sends that the peers did not take\n");
+	qv_proto_leave(ep->proto);
 	qv_proto_abandon(ep->proto);
 }
 
@@ -88,6 +104,7 @@ int qv_fi_ep_close(struct fid *fid)
 	qv_fi_coll_shutdown(ep);
 	if (ep->proto)
 		drain(ep);
+	qv_fi_beside_leave(ep);
 	qv_fi_stats_end(ep);
 	ep->closing = true;
 	unbind(ep);

@@ -25,11 +25,25 @@ size_t qv_fi_pair_len(const void *addr)
 	return memcmp(a->mark, mark, sizeof mark) ? 0 : sizeof *a + a->main_len;
 }
 
+/* What shm makes of a process: its number, the user's and a count. Zeroes behind it, or nothing but
+ * zeroes: shm makes the name of a file of it. */
+static bool local_is_valid(const char *local)
+{
+	size_t i = 0;
+
+	while (i < QV_FI_PAIR_LOCAL && ((local[i] >= '0' && local[i] <= '9') ||
+					(i && (local[i] == ':' || local[i] == '-'))))
+		i++;
+	while (i < QV_FI_PAIR_LOCAL && !local[i])
+		i++;
+	return i == QV_FI_PAIR_LOCAL;
+}
+
 bool qv_fi_pair_parse(const void *addr, size_t len, struct qv_fi_pair *pair)
 {
 	const struct qv_fi_pair_addr *a = addr;
 
-	if (len < sizeof *a || len != qv_fi_pair_len(addr))
+	if (len < sizeof *a || len != qv_fi_pair_len(addr) || !local_is_valid(a->local))
 		return false;
 	memcpy(&pair->node, a->node, sizeof pair->node);
 	pair->main = a->main;

@@ -13,9 +13,14 @@
 #include <quiver/select.h>
 
 #define DEFAULT_MEMORY   ((size_t)16 << 20)
-#define DEFAULT_PATIENCE 2u    /* s */
-#define DEFAULT_LINGER   15u   /* s */
-#define SECONDS_MAX      86400 /* of both */
+#define DEFAULT_PATIENCE 2u  /* s */
+#define DEFAULT_LINGER   15u /* s */
+#define DEFAULT_DEATH    5u  /* s */
+#define DEATH_LEAST \
+	2000u /* ms: a connection gives so many signs of life in it that one may be lost */
+#define DEFAULT_QUEUE ((size_t)16 << 20)
+#define QUEUE_LEAST   ((size_t)1 << 20)
+#define SECONDS_MAX   86400 /* of all three */
 
 struct qv_fi_params qv_fi_params = {
 	.node = "",
@@ -25,6 +30,8 @@ struct qv_fi_params qv_fi_params = {
 	.memory = DEFAULT_MEMORY,
 	.patience = DEFAULT_PATIENCE * 1000,
 	.linger = DEFAULT_LINGER * 1000,
+	.death = DEFAULT_DEATH * 1000,
+	.queue = DEFAULT_QUEUE,
 	.offload = {.min_batch = SIZE_MAX, .min_bytes = SIZE_MAX},
 	.valid = true,
 };
@@ -60,11 +67,17 @@ static const struct {
 	 "Longest message in bytes that is sent without asking the receiver; k, M and G are allowed "
 	 "(default: what suits the core)"},
 	{"memory", FI_PARAM_STRING,
-	 "Bytes of unexpected messages that are stored per peer before longer ones wait at the "
-	 "sender; k, M and G are allowed (default: 16M)"},
+	 "Bytes that unexpected messages of one peer may take, what is remembered of each included, "
+	 "before more of them wait at the sender; k, M and G are allowed (default: 16M)"},
 	{"patience", FI_PARAM_STRING,
 	 "Seconds for which nobody may be at the address of a peer that has never answered, before "
 	 "sends to it fail; 0: for ever (default: 2)"},
+	{"keepalive", FI_PARAM_STRING,
+	 "Seconds within which a peer that has spoken is taken for dead when its host does not answer "
+	 "any more, 2 or more; 0: never (default: 5)"},
+	{"queue", FI_PARAM_STRING,
+	 "Sends of an endpoint that may wait for the network or for room at their receiver, before "
+	 "calls answer FI_EAGAIN, 1M or more; k, M and G are allowed (default: 16M)"},
 	{"linger", FI_PARAM_STRING,
 	 "Seconds for which an endpoint that is closed waits for a network that does not carry what it "
 	 "has sent (default: 15)"},
@@ -180,6 +193,25 @@ static void get_seconds(const char *name, const char *env, unsigned *ms)
 		wrong("%s=%s is not a number of seconds from 0 to %u", env, text, SECONDS_MAX);
 	else
 		*ms = (unsigned)seconds * 1000;
+}
+
+static void get_keepalive(void)
+{
+	unsigned ms = qv_fi_params.death;
+
+	get_seconds("keepalive", "FI_QUIVER_KEEPALIVE", &ms);
+	if (ms && ms < DEATH_LEAST)
+		wrong("FI_QUIVER_KEEPALIVE=%s is neither 0 nor %u seconds or more",
+		      get_text("keepalive"), DEATH_LEAST / 1000);
+	else
+		qv_fi_params.death = ms;
+}
+
+static void get_queue(void)
+{
+	get_bytes("queue", "FI_QUIVER_QUEUE", &qv_fi_params.queue);
+	if (qv_fi_params.queue < QUEUE_LEAST)
+		wrong("FI_QUIVER_QUEUE=%s is less than 1M", get_text("queue"));
 }
 
 static void get_isa(void)
@@ -357,6 +389,8 @@ static void read_all(void)
 	get_bytes("eager", "FI_QUIVER_EAGER", &qv_fi_params.eager);
 	get_bytes("memory", "FI_QUIVER_MEMORY", &qv_fi_params.memory);
 	get_seconds("patience", "FI_QUIVER_PATIENCE", &qv_fi_params.patience);
+	get_keepalive();
+	get_queue();
 	get_seconds("linger", "FI_QUIVER_LINGER", &qv_fi_params.linger);
 	get_coll();
 	get_offload();

@@ -199,4 +199,32 @@ void qv_fi_ep_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
 	qv_proto_peer_set_user(peer, FI_ADDR_NOTAVAIL);
 	if (qv_proto_peer_set_name(peer, entry->name, entry->namelen) == QV_OK)
 		ep->anonymous++;
+	qv_proto_peer_drop(peer);
+}
+
+/* Nobody needs it any more: its memory, and its place in the core, are free for others. */
+void qv_fi_peer_ended(void *owner, struct qv_peer *peer)
+{
+	struct qv_fi_ep *ep = owner;
+	struct qv_fi_rail *rail = container_of(qv_proto_peer_xport(peer), struct qv_fi_rail, xport);
+	const struct qv_fi_way way = {.addr = qv_proto_peer_addr(peer), .core = rail->which};
+
+	for (unsigned r = 0; r < ep->rails; r++)
+		for (size_t i = 0; i < ep->rail[r].nby_core; i++)
+			if (ep->rail[r].by_core[i] == peer)
+				ep->rail[r].by_core[i] = NULL;
+	ep->anonymous--;
+	qv_proto_peer_free(peer);
+	qv_fi_av_release(ep->av, way);
+}
+
+/* Does this endpoint deal with who is reached so? */
+bool qv_fi_ep_knows(const struct qv_fi_ep *ep, struct qv_fi_way way)
+{
+	struct qv_peer *peer = NULL;
+
+	while (ep->proto && (peer = qv_proto_next_peer(ep->proto, peer)))
+		if (goes(ep, peer, way))
+			return true;
+	return false;
 }

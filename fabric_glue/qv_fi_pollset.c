@@ -37,34 +37,63 @@ static int poll_once(struct fid_poll *fid, void **context, int count)
 	return n;
 }
 
-static int poll_add(struct fid_poll *fid, struct fid *event_fid, uint64_t flags)
+/* Where it is in the set; set->count: nowhere. */
+static size_t place_of(const struct pollset *set, const struct fid *fid)
 {
-	struct pollset *set = container_of(fid, struct pollset, fid);
-	struct qv_fi_watch *watch = watch_of(event_fid);
+	size_t i = 0;
+
+	while (i < set->count && set->fids[i] != fid)
+		i++;
+	return i;
+}
+
+static int add(struct pollset *set, struct fid *fid, struct qv_fi_watch *watch)
+{
 	struct fid **fids;
 
-	if (!watch || watch->dom != set->dom || flags)
-		return -FI_EINVAL;
+	if (place_of(set, fid) < set->count)
+		return 0;
 	fids = realloc(set->fids, (set->count + 1) * sizeof(*fids));
 	if (!fids)
 		return -FI_ENOMEM;
 	set->fids = fids;
-	set->fids[set->count++] = event_fid;
+	set->fids[set->count++] = fid;
+	watch->sets++;
 	return 0;
+}
+
+/* What is in a set refuses to be closed. */
+static int poll_add(struct fid_poll *fid, struct fid *event_fid, uint64_t flags)
+{
+	struct pollset *set = container_of(fid, struct pollset, fid);
+	struct qv_fi_watch *watch = watch_of(event_fid);
+	int rc;
+
+	if (!watch || watch->dom != set->dom || flags)
+		return -FI_EINVAL;
+	qv_fi_lock(set->dom);
+	rc = add(set, event_fid, watch);
+	qv_fi_unlock(set->dom);
+	return rc;
 }
 
 static int poll_del(struct fid_poll *fid, struct fid *event_fid, uint64_t flags)
 {
 	struct pollset *set = container_of(fid, struct pollset, fid);
+	int rc = -FI_EINVAL;
+	size_t i;
 
 	if (flags)
 		return -FI_EINVAL;
-	for (size_t i = 0; i < set->count; i++)
-		if (set->fids[i] == event_fid) {
-			set->fids[i] = set->fids[--set->count];
-			return 0;
-		}
-	return -FI_EINVAL;
+	qv_fi_lock(set->dom);
+	i = place_of(set, event_fid);
+	if (i < set->count) {
+		set->fids[i] = set->fids[--set->count];
+		watch_of(event_fid)->sets--;
+		rc = 0;
+	}
+	qv_fi_unlock(set->dom);
+	return rc;
 }
 
 static int poll_close(struct fid *fid)
@@ -72,6 +101,8 @@ static int poll_close(struct fid *fid)
 	struct pollset *set = container_of(fid, struct pollset, fid.fid);
 
 	qv_fi_lock(set->dom);
+	for (size_t i = 0; i < set->count; i++)
+		watch_of(set->fids[i])->sets--;
 	set->dom->refs--;
 	qv_fi_unlock(set->dom);
 	free(set->fids);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_fi_presence.c - is anybody at an address from which nothing has ever come? The cores do not
- * tell: they answer FI_EAGAIN until somebody is there. An address of shm names the process that
+ * qv_fi_presence.c - is anybody at an address? The cores do not tell: they answer FI_EAGAIN until
+ * somebody is there, for ever if nobody is. An address of shm names the process that
  * made it; whether somebody listens at one of TCP is asked of the other host's kernel.
  */
 #include "qv_fi_presence.h"
@@ -31,11 +31,26 @@ static const char *shm_path(const char *name, char *path, size_t size)
 	return path;
 }
 
+/* A peer has chosen the name, and it may lead to a pipe, whose opening waits for a writer, or
+ * elsewhere: what shm did not make is not there (ENOENT). */
 static int open_file(const char *name)
 {
 	char path[QV_FI_ADDR_MAX];
+	struct stat st;
+	int fd;
 
-	return shm_path(name, path, sizeof path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (!shm_path(name, path, sizeof path))
+		return -1;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0) {
+		errno = errno == ELOOP ? ENOENT : errno;
+		return -1;
+	}
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	errno = ENOENT;
+	return -1;
 }
 
 /* A lock of the open file ends with the process, whatever its number is to others. */
@@ -143,12 +158,15 @@ static bool name_of(struct qv_fi_rail *rail, uint64_t addr, char *name, size_t *
 
 static struct qv_fi_tcp *tcp_of(struct qv_fi_rail *rail)
 {
-	if (!rail->tcp)
-		rail->tcp = qv_fi_tcp_open();
+	char own[QV_FI_ADDR_MAX];
+	size_t len = sizeof own;
+
+	if (!rail->tcp && fi_getname(&rail->core->fid, own, &len) == 0)
+		rail->tcp = qv_fi_tcp_open(own, len);
 	return rail->tcp;
 }
 
-enum qv_presence qv_fi_presence(struct qv_xport *x, uint64_t addr)
+enum qv_presence qv_fi_presence(struct qv_xport *x, uint64_t addr, uint64_t *silent)
 {
 	struct qv_fi_rail *rail = container_of(x, struct qv_fi_rail, xport);
 	char name[QV_FI_ADDR_MAX];
@@ -158,7 +176,17 @@ enum qv_presence qv_fi_presence(struct qv_xport *x, uint64_t addr)
 		return QV_PRESENT;
 	if (is_shm(rail))
 		return qv_fi_shm_alive(name) ? QV_PRESENT : QV_GONE;
-	return tcp_of(rail) ? qv_fi_tcp_listens(rail->tcp, name, len) : QV_PRESENT;
+	return tcp_of(rail) ? qv_fi_tcp_listens(rail->tcp, name, len, silent) : QV_PRESENT;
+}
+
+void qv_fi_reconnect(struct qv_xport *x, uint64_t addr, bool others)
+{
+	struct qv_fi_rail *rail = container_of(x, struct qv_fi_rail, xport);
+	char name[QV_FI_ADDR_MAX];
+	size_t len;
+
+	if (!is_shm(rail) && name_of(rail, addr, name, &len) && tcp_of(rail))
+		qv_fi_tcp_end(rail->tcp, name, len, others);
 }
 
 bool qv_fi_unacked(struct qv_xport *x, uint64_t addr)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_fi_presence.h - is anybody at an address from which nothing has ever come? */
+/* qv_fi_presence.h - is anybody at an address? */
 #ifndef QV_FI_PRESENCE_H
 #define QV_FI_PRESENCE_H
 
@@ -11,11 +11,16 @@ bool qv_fi_shm_alive(const char *name);
  * know us by another number. -1: it cannot be marked; else to be closed with the endpoint. */
 int qv_fi_shm_mark(const char *name);
 
-/* The kernel's word on TCP; NULL: no memory. addr: struct sockaddr_in or sockaddr_in6. */
-struct qv_fi_tcp *qv_fi_tcp_open(void);
+/* The kernel's word on TCP; NULL: no memory. own, addr: struct sockaddr_in or sockaddr_in6; own is
+ * where the core listens. */
+struct qv_fi_tcp *qv_fi_tcp_open(const void *own, size_t len);
 void qv_fi_tcp_close(struct qv_fi_tcp *l);
-/* Does anybody listen there? Does not wait: QV_UNSURE, ask again. */
-enum qv_presence qv_fi_tcp_listens(struct qv_fi_tcp *l, const void *addr, size_t len);
+/* Does anybody listen there? Does not wait: QV_UNSURE, ask again. QV_SILENT: the host has not given
+ * a sign of life for *silent ms. */
+enum qv_presence qv_fi_tcp_listens(struct qv_fi_tcp *l, const void *addr, size_t len,
+				   uint64_t *silent);
+/* End the core's connection to that address; others: if it has none, those from that host. */
+void qv_fi_tcp_end(struct qv_fi_tcp *l, const void *addr, size_t len, bool others);
 /* Has that host not confirmed yet all that this process has sent it? */
 bool qv_fi_tcp_unacked(struct qv_fi_tcp *l, const void *addr, size_t len);
 

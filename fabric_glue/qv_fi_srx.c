@@ -206,8 +206,10 @@ void qv_fi_srx_close(struct qv_fi_ep *ep)
 		srx->port->srx = NULL; /* for the next one */
 	else
 		qv_fi_srx_port_close(srx->port);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < 2; i++) {
 		qv_match_destroy(srx->match[i]);
+		qv_cancels_free(&srx->cancels[i]);
+	}
 	qv_fi_srx_free_slabs(srx);
 	free(srx->users);
 	free(srx);

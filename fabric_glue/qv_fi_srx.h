@@ -8,6 +8,7 @@
 #ifndef QV_FI_SRX_H
 #define QV_FI_SRX_H
 
+#include "match/qv_cancels.h"
 #include "qv_fi_data.h"
 #include "qv_fi_srx_abi.h"
 
@@ -63,6 +64,7 @@ struct qv_fi_srx {
 	struct qv_abi_cq cq;
 	struct qv_fi_ep *ep;
 	struct qv_match *match[2]; /* untagged, QV_REQ_TAGGED */
+	struct qv_cancels cancels[2];
 	struct qv_fi_rx *free;
 	struct qv_fi_tx *free_tx;
 	struct qv_fi_slab *slabs;

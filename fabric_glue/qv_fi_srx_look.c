@@ -108,21 +108,23 @@ static void cancel_one(struct qv_fi_srx *srx, struct qv_match *engine, struct qv
 	qv_fi_complete_recv(srx->ep, &comp);
 }
 
+static void *context_of(const struct qv_recv *recv)
+{
+	return container_of(recv, struct qv_fi_rx, recv)->context;
+}
+
 ssize_t qv_fi_srx_cancel(struct qv_fi_ep *ep, void *context)
 {
 	struct qv_fi_srx *srx = ep->srx;
 
 	for (size_t i = 0; i < 2; i++) {
-		struct qv_recv *recv = NULL;
+		struct qv_recv *recv =
+			qv_cancels_find(&srx->cancels[i], srx->match[i], context_of, context);
 
-		while ((recv = qv_match_next_recv(srx->match[i], recv))) {
-			struct qv_fi_rx *rx = container_of(recv, struct qv_fi_rx, recv);
-
-			if (rx->context != context)
-				continue;
-			cancel_one(srx, srx->match[i], rx);
-			return 0;
-		}
+		if (!recv)
+			continue;
+		cancel_one(srx, srx->match[i], container_of(recv, struct qv_fi_rx, recv));
+		return 0;
 	}
 	return -FI_ENOENT;
 }

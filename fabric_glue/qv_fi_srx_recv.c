@@ -162,7 +162,7 @@ static inline bool is_plain(const struct qv_fi_ep *ep, fi_addr_t from, uint32_t 
 	const struct qv_fi_av_entry *entry;
 
 	*src = QV_SRC_ANY;
-	if (QV_UNLIKELY(ep->rx_op_flags & ~(uint64_t)(FI_COMPLETION | FI_MORE)) ||
+	if (QV_UNLIKELY(ep->rx_op_flags & ~(uint64_t)(FI_COMPLETION | FI_MORE | FI_MULTI_RECV)) ||
 	    QV_UNLIKELY(qv_fi_params.hints))
 		return false;
 	if (!ep->directed || from == FI_ADDR_UNSPEC)

@@ -7,6 +7,12 @@ static struct qv_fi_ep *ep_of(struct fid_ep *fid)
 	return container_of(fid, struct qv_fi_ep, fid);
 }
 
+/* FI_MULTI_RECV as a default is for untagged receives only. */
+static uint64_t recv_flags(const struct qv_fi_ep *ep)
+{
+	return ep->rx_op_flags & ~(uint64_t)FI_MULTI_RECV;
+}
+
 static ssize_t trecvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 		      fi_addr_t src, uint64_t tag, uint64_t ignore, void *context)
 {
@@ -19,7 +25,7 @@ static ssize_t trecvv(struct fid_ep *fid, const struct iovec *iov, void **desc, 
 			       .context = context};
 
 	(void)desc;
-	return qv_fi_recv(ep_of(fid), &r, ep_of(fid)->rx_op_flags);
+	return qv_fi_recv(ep_of(fid), &r, recv_flags(ep_of(fid)));
 }
 
 static ssize_t trecv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src,

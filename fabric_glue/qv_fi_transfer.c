@@ -16,7 +16,7 @@ static ssize_t to_errno(int status)
 /* What keeps an endpoint from sending or receiving. */
 static ssize_t not_ready(const struct qv_fi_ep *ep)
 {
-	return ep->enabled ? 0 : -FI_EOPBADSTATE;
+	return __atomic_load_n(&ep->enabled, __ATOMIC_RELAXED) ? 0 : -FI_EOPBADSTATE;
 }
 
 static size_t total(const struct iovec *iov, size_t cnt)
@@ -63,9 +63,11 @@ static ssize_t send_layered(struct qv_fi_ep *ep, const struct qv_fi_send *s, uin
 		return -FI_EBADFLAGS;
 	if (QV_UNLIKELY(s->cnt > QV_FI_IOV_LIMIT))
 		return -FI_EINVAL;
-	if (QV_UNLIKELY(flags & (ACK_FLAGS | FI_INJECT))) {
+	if (QV_UNLIKELY(flags & (ACK_FLAGS | FI_TRANSMIT_COMPLETE | FI_INJECT))) {
 		if (flags & ACK_FLAGS)
 			args.flags |= QV_REQ_ACK;
+		else if (flags & FI_TRANSMIT_COMPLETE)
+			args.flags |= QV_REQ_SENT;
 		if (flags & FI_INJECT)
 			args.flags |= QV_REQ_INJECT;
 		if (flags & FI_INJECT && total(s->iov, s->cnt) > QV_FI_INJECT_SIZE)

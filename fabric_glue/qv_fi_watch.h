@@ -14,6 +14,7 @@ struct qv_fi_watch {
 	struct qv_fi_domain *dom;
 	struct qv_fi_ep **eps; /* each once */
 	size_t neps;
+	unsigned sets; /* poll sets that it is in */
 	enum fi_wait_obj wait_obj;
 	int epoll_fd, event_fd; /* -1: the cores cannot wake us, waits are polled */
 	int timer_fd;           /* it wakes us to look after cores that cannot, and peers */

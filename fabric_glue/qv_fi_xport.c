@@ -121,6 +121,7 @@ static const struct qv_xport_ops xp_ops_bare = {
 	.expose = xp_expose,
 	.conceal = xp_conceal,
 	.presence = qv_fi_presence,
+	.reconnect = qv_fi_reconnect,
 };
 
 static const struct qv_xport_ops xp_ops = {
@@ -130,6 +131,7 @@ static const struct qv_xport_ops xp_ops = {
 	.expose = xp_expose,
 	.conceal = xp_conceal,
 	.presence = qv_fi_presence,
+	.reconnect = qv_fi_reconnect,
 };
 
 /*
@@ -190,8 +192,6 @@ void qv_fi_xport_init(struct qv_fi_rail *rail)
 		 */
 		.apart = shm && FI_VERSION_GE(qv_fi_host.version(), FI_VERSION(2, 5)),
 		.drops = !shm,
-		/* rxm makes its connections otherwise */
-		.collides = (!strcmp(name, "tcp") || !strcmp(name, "net")) &&
-			    FI_VERSION_GE(qv_fi_host.version(), FI_VERSION(2, 0)),
+		.keeps = shm,
 	};
 }

@@ -132,6 +132,41 @@ static struct qv_recv *auto_next_recv(struct qv_match *m, const struct qv_recv *
 	return e ? qv_recv_of(e) : NULL;
 }
 
+struct finding {
+	qv_match_fits *fits;
+	void *ctx;
+	uint64_t base; /* so that older sequence numbers are less, also across the wrap */
+	uint64_t *best;
+};
+
+static void try_recv(void *ctx, uint64_t *e)
+{
+	struct finding *f = ctx;
+
+	if (f->fits(f->ctx, qv_recv_of(e), e[QV_SEQ] - f->base) &&
+	    (!f->best || qv_is_older(e, f->best)))
+		f->best = e;
+}
+
+static struct qv_recv *auto_find_recv(struct qv_match *m, qv_match_fits *fits, void *ctx)
+{
+	struct qv_line *q = &qv_auto_of(m)->posted;
+	struct finding f = {fits, ctx, q->tail, NULL};
+
+	if (q->head == q->tail)
+		return NULL;
+	if (q->mode == QV_AUTO_HASH) {
+		qv_line_each(q, try_recv, &f);
+		return f.best ? qv_recv_of(f.best) : NULL;
+	}
+	for (uint32_t pos = 0; pos < qv_line_len(q); pos++)
+		if (fits(ctx, qv_recv_of(qv_line_at(q, pos)), pos)) {
+			q->iterated = pos;
+			return qv_recv_of(qv_line_at(q, pos));
+		}
+	return NULL;
+}
+
 static struct qv_msg *auto_next_msg(struct qv_match *m, const struct qv_msg *prev)
 {
 	uint64_t *e =
@@ -219,6 +254,7 @@ const struct qv_match_ops qv_match_auto = {
 	.cancel = auto_cancel,
 	.next_recv = auto_next_recv,
 	.next_msg = auto_next_msg,
+	.find_recv = auto_find_recv,
 	.get_stats = auto_get_stats,
 	.prefetch = qv_auto_prefetch,
 };

@@ -200,6 +200,19 @@ struct qv_msg *qv_match_next_msg(struct qv_match *engine, const struct qv_msg *p
 	return engine->ops->next_msg(engine, prev);
 }
 
+struct qv_recv *qv_match_find_recv(struct qv_match *engine, qv_match_fits *fits, void *ctx)
+{
+	const struct qv_match_ops *ops = engine->ahead ? engine->real : engine->ops;
+	struct qv_recv *recv = NULL;
+	uint64_t age = 0;
+
+	if (ops->find_recv)
+		return ops->find_recv(engine, fits, ctx);
+	while ((recv = ops->next_recv(engine, recv)) && !fits(ctx, recv, age))
+		age++;
+	return recv;
+}
+
 void qv_match_get_stats(const struct qv_match *engine, struct qv_match_stats *stats)
 {
 	engine->ops->get_stats(engine, stats);

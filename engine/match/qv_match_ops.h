@@ -38,6 +38,8 @@ struct qv_match_ops {
 	void (*cancel)(struct qv_match *m, struct qv_recv *recv);
 	struct qv_recv *(*next_recv)(struct qv_match *m, const struct qv_recv *prev);
 	struct qv_msg *(*next_msg)(struct qv_match *m, const struct qv_msg *prev);
+	/* May be NULL: then by next_recv. */
+	struct qv_recv *(*find_recv)(struct qv_match *m, qv_match_fits *fits, void *ctx);
 	void (*get_stats)(const struct qv_match *m, struct qv_match_stats *stats);
 	/*
 	 * May be NULL. A search, and perhaps an append, for (tag, src) will come soon: fetch what

@@ -21,6 +21,7 @@ set(qv_match_sources
 	match/qv_auto_upkeep.c
 	match/qv_auto_way.c
 	match/qv_bins.c
+	match/qv_cancels.c
 	match/qv_clu.c
 	match/qv_col.c
 	match/qv_col_queues.c

@@ -50,6 +50,9 @@ struct qv_proto_owner_ops {
 				    const void *name, size_t len);
 	/* One line for the log: a packet was refused, a peer was lost. */
 	void (*complain)(void *owner, const char *text);
+	/* Optional: a peer without a name is gone, and nothing of it is left to be done: call
+	 * qv_proto_peer_free. */
+	void (*ended)(void *owner, struct qv_peer *peer);
 };
 
 struct qv_proto_settings {
@@ -58,20 +61,34 @@ struct qv_proto_settings {
 	 * other peer had it before, so that a profile means the same in each run. 0: sources are
 	 * numbers in the order in which peers became known. At most QV_PROTO_NAMED. */
 	uint32_t named_sources;
-	size_t budget; /* eager payload that one peer may have here unconsumed */
+	/* What messages of one peer may take here while they wait, at most UINT32_MAX bytes: their
+	 * payload, where it is here, and QV_WIRE_MESSAGE_COST for each. */
+	size_t budget;
 	/* A peer that has never spoken is given up when nobody was at its address for so many ms;
 	 * 0: never. */
 	unsigned patience;
+	/* A peer that has spoken is given up when its host has not answered for so many ms; 0:
+	 * never. */
+	unsigned death;
+	size_t queue_max; /* sends that may wait; 0: QV_PROTO_QUEUE_MAX */
 	const void *name; /* own address bytes, sent to peers (QV_WIRE_MAX_NAME at most) */
 	size_t namelen;
 };
+
+#define QV_PROTO_QUEUE_MAX (16u << 20)
 
 struct qv_proto_stats {
 	struct qv_match_stats tagged, untagged;
 	uint64_t eager, rndv; /* messages sent */
 	uint64_t queued;      /* sends that the transport could not take at once */
-	uint64_t over_budget; /* eager messages that became rendezvous for want of credit */
+	uint64_t over_budget; /* eager messages that became rendezvous for want of room there */
 	uint64_t refused;     /* packets refused */
+	uint64_t unknown;     /* packets of nobody that we know, or of sessions that are over */
+	uint64_t gaps;        /* times that packets were missing */
+	uint64_t resent;      /* packets sent again */
+	uint64_t unread;      /* messages that could not be read, and were asked for */
+	uint64_t reconnects;  /* times that the transport was made to connect anew */
+	uint64_t starved;     /* times that messages waited for room at their receiver */
 	uint64_t unexpected_bytes, unexpected_bytes_max; /* payload buffered now, at most */
 };
 
@@ -84,7 +101,8 @@ bool qv_proto_can_use(const struct qv_xport *x);
 void qv_proto_destroy(struct qv_proto *p);
 
 /* A peer to be spoken to over x, at address addr there; user is what completions name as its
- * address. NULL: no memory. Peers and their transports live as long as the endpoint. */
+ * address. NULL: no memory. Peers live as long as the endpoint, or until
+ * they are freed; their transports as long as the endpoint. */
 struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64_t addr,
 				  uint64_t user);
 void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user);
@@ -95,6 +113,11 @@ uint64_t qv_proto_peer_first_user(const struct qv_peer *peer);
 /* Messages that it has sent here, unexpected or not. */
 uint64_t qv_proto_peer_received(const struct qv_peer *peer);
 struct qv_xport *qv_proto_peer_xport(const struct qv_peer *peer);
+/* Its name was taken back: it may end when it is silent for long, not only when it is gone as all
+ * who have no name. */
+void qv_proto_peer_drop(struct qv_peer *peer);
+/* From qv_proto_owner_ops.ended only. */
+void qv_proto_peer_free(struct qv_peer *peer);
 /* Remember / compare the address bytes of a peer that spoke before it was named. */
 int qv_proto_peer_set_name(struct qv_peer *peer, const void *name, size_t len);
 bool qv_proto_peer_has_name(const struct qv_peer *peer, const void *name, size_t len);
@@ -110,6 +133,8 @@ struct qv_peer *qv_proto_next_peer(struct qv_proto *p, const struct qv_peer *pre
 #define QV_REQ_ACK    0x8u  /* send: complete only when the receiver has the message */
 #define QV_REQ_MULTI  0x10u /* receive: one buffer for many messages */
 #define QV_REQ_DATA   0x20u /* send: `data` travels with the message */
+/* send: complete only when the transport has sent it, or the receiver's endpoint has it */
+#define QV_REQ_SENT 0x40u
 
 /* Longest message that may be injected; never turned into rendezvous. */
 #define QV_PROTO_INJECT 128u
@@ -191,6 +216,8 @@ void qv_proto_shutdown(struct qv_proto *p);
 void qv_proto_say_leaving(struct qv_proto *p);
 bool qv_proto_may_leave(const struct qv_proto *p);
 bool qv_proto_peer_must_answer(const struct qv_peer *peer); /* it has not done so yet */
+/* At last: what peers still send is not received any more. */
+void qv_proto_leave(struct qv_proto *p);
 /* Before the transport goes: no memory stays exposed, requests not complete never will be. */
 void qv_proto_abandon(struct qv_proto *p);
 

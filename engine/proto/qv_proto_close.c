@@ -40,56 +40,57 @@ void qv_proto_shutdown(struct qv_proto *p)
 		refuse_in(in);
 }
 
-/* Who answers by another way than it is spoken to waits for us, too. */
+/* What a transport holds when it is closed may be lost, so the peer is to confirm all of it first.
+ * Who closes too does not care. */
 bool qv_proto_peer_must_answer(const struct qv_peer *peer)
 {
 	return (peer->x->drops || peer->crossed) && !peer->failed && peer->hello_sent &&
-	       !peer->leaving;
+	       !peer->leaving && peer->sent != peer->acked;
 }
 
-/*
- * A transport over TCP drops what it or the kernel still holds when it is closed, on either side.
- * So every peer is asked for an answer behind all that was sent; one that closes too needs none.
- */
 void qv_proto_say_leaving(struct qv_proto *p)
 {
-	for (uint32_t i = 0; i < p->npeers; i++) {
-		struct qv_peer *peer = p->peers[i];
-
-		if (qv_proto_peer_must_answer(peer) &&
-		    !qv_tx_control(peer, QV_PKT_PING, QV_PING_LEAVING, NULL, 0))
-			peer->asked = true;
-	}
+	for (uint32_t i = 0; i < p->npeers; i++)
+		if (p->peers[i] && p->peers[i]->hello_sent && p->peers[i]->x->drops)
+			qv_tx_control(p->peers[i], QV_PKT_LEAVE, 0, NULL, 0);
 }
 
 bool qv_proto_may_leave(const struct qv_proto *p)
 {
 	for (uint32_t i = 0; i < p->npeers; i++) {
-		const struct qv_peer *peer = p->peers[i];
+		struct qv_peer *peer = p->peers[i];
 
+		if (!peer)
+			continue;
+		qv_peer_acked(peer);
 		if (qv_proto_peer_must_answer(peer))
 			return false;
 	}
 	return true;
 }
 
-void qv_peer_on_ping(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
+/* It waits for this answer, and may be gone right behind it. */
+void qv_peer_on_leave(struct qv_peer *peer)
 {
-	if (pkt->hdr.arg == QV_PING_MEET)
-		qv_peer_on_question(peer);
-	if (pkt->hdr.arg != QV_PING_LEAVING)
-		return; /* that it came is all */
 	peer->leaving = true;
-	if (!peer->asked) /* else that tells it as much, and it may be gone by now */
-		qv_tx_control(peer, QV_PKT_PONG, 0, NULL, 0);
+	peer->ack_due = true;
 }
 
-void qv_peer_on_pong(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
+/* Some transports reach into memory of endpoints that were closed in their own process. */
+static bool may_tell(const struct qv_peer *peer)
 {
-	if (pkt->hdr.arg != QV_PING_MEET)
-		peer->leaving = true;
-	else if (peer->asking)
-		qv_peer_met(peer, QV_OK);
+	return peer->x->drops || !qv_peer_is_own(peer);
+}
+
+void qv_proto_leave(struct qv_proto *p)
+{
+	for (uint32_t i = 0; i < p->npeers; i++) {
+		struct qv_peer *peer = p->peers[i];
+
+		if (peer && peer->met && !peer->failed && !peer->doom && may_tell(peer) &&
+		    (!peer->leaving || peer->turned_away))
+			qv_peer_send_reset(peer, peer->theirs);
+	}
 }
 
 /* Sends that nobody will answer any more: their memory is not to be read from now on. */

@@ -14,7 +14,7 @@ int qv_rx_await(struct qv_proto *p, struct qv_rx *rx, struct qv_peer *from)
 	}
 	/* Who never spoke to it would not know what process to look after. */
 	if (!from->hello_sent)
-		qv_peer_say_hello(from);
+		qv_peer_send_hello(from);
 	rx->owes = from;
 	qv_peer_owes(from);
 	return QV_OK;

@@ -68,18 +68,6 @@ size_t qv_rx_reserve(struct qv_proto *p, struct qv_rx *rx, size_t full, struct i
 	return want;
 }
 
-/* Eager payload that was counted against the sender's credit is out of our buffers. */
-void qv_peer_consumed(struct qv_peer *peer, size_t bytes)
-{
-	if (QV_LIKELY(bytes <= QV_PROTO_INJECT))
-		return;
-	peer->consumed += bytes;
-	if (peer->consumed < peer->p->budget / 4)
-		return;
-	if (qv_tx_control(peer, QV_PKT_CREDIT, peer->consumed, NULL, 0) == QV_OK)
-		peer->consumed = 0;
-}
-
 /* A whole eager message into its receive. */
 static void deliver_whole(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info,
 			  const char *payload)
@@ -186,8 +174,8 @@ void qv_rx_deliver_unexp(struct qv_proto *p, struct qv_rx *rx, struct qv_unexp *
 	if (!u->info.rts && u->got < u->info.full) {
 		deliver_part(p, rx, u);
 	} else {
-		if (!u->info.rts && !qv_info_stale(&u->info))
-			qv_peer_consumed(u->info.peer, u->info.full);
+		if (!qv_info_stale(&u->info))
+			qv_peer_consumed(u->info.peer, u->info.rts ? 0 : u->info.full);
 		qv_rx_deliver(p, rx, &u->info, u->payload, u->segs);
 	}
 	qv_unexp_free(p, u);

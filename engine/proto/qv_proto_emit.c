@@ -7,21 +7,10 @@
 
 #define PACK_MAX 4096u /* injected packets are put together on the stack up to this size */
 
-/* Our first word went, or was lost because nobody was there yet. If the peer has spoken since, it
- * is there now and knows nothing of us: the same again, ahead of all that waits. True: so it was.
- */
-static bool greeted(struct qv_peer *peer, struct qv_tx *tx, int status)
+/* Has all of it come there? */
+static bool is_acked(const struct qv_tx *tx)
 {
-	if (!status && peer->x->collides) {
-		qv_peer_ask(peer);
-		return false;
-	}
-	qv_peer_met(peer, status);
-	if (!status || !peer->uid || peer->doom || peer->failed)
-		return false;
-	tx->inflight--;
-	qv_tx_enqueue_first(tx);
-	return true;
+	return tx->issued && (int32_t)(tx->peer->acked - tx->last) >= 0;
 }
 
 static void flight_done(struct qv_xfer *xfer, int status)
@@ -29,18 +18,24 @@ static void flight_done(struct qv_xfer *xfer, int status)
 	struct qv_flight *f = QV_CONTAINER(xfer, struct qv_flight, xfer);
 	struct qv_peer *peer = f->peer;
 	struct qv_tx *tx = f->owner;
-	bool ours = f->life == peer->life, greets = f->greets;
+	bool ours = f->session == peer->session && !peer->failed, kept = f->chunk != NULL;
 
 	free(f->bounce);
+	if (kept)
+		qv_chunk_drop(f->p, f->chunk);
 	qv_pool_put(&f->p->flights, f);
 	peer->flying--;
-	if (greets && ours && greeted(peer, tx, status))
-		return;
+	if (status && ours && peer->x->drops)
+		peer->cut = true;
 	if (tx) {
 		tx->inflight--;
-		qv_tx_check(tx, status);
+		if (status && kept && ours && !tx->unsure && !is_acked(tx)) {
+			tx->unsure = true; /* it is sent again */
+			peer->unsure++;
+		}
+		qv_tx_check(tx, kept ? QV_OK : status);
 	}
-	if (status && ours)
+	if (status && ours && !peer->x->drops)
 		qv_peer_doom(peer, qv_strerror(status));
 }
 
@@ -77,58 +72,160 @@ static int emit_inject(struct qv_peer *peer, const void *hdr, size_t hdrlen,
 	return x->ops->inject(x, peer->addr, out, prepend(out, hdr, hdrlen, iov, cnt));
 }
 
-static int emit_send(struct qv_peer *peer, const void *hdr, size_t hdrlen, const struct iovec *iov,
-		     size_t cnt, size_t len, struct qv_tx *tx, bool greets)
+static struct qv_flight *flight_new(struct qv_peer *peer, struct qv_tx *tx)
 {
-	struct qv_proto *p = peer->p;
+	struct qv_flight *f = qv_pool_get(&peer->p->flights);
+
+	if (!f)
+		return NULL;
+	f->xfer.done = flight_done;
+	f->p = peer->p;
+	f->peer = peer;
+	f->session = peer->session;
+	f->owner = tx;
+	f->chunk = NULL;
+	f->bounce = NULL;
+	return f;
+}
+
+static int launch(struct qv_peer *peer, struct qv_flight *f, const struct iovec *out, size_t n)
+{
+	struct qv_tx *tx = f->owner;
+	int rc = peer->x->ops->send(peer->x, peer->addr, out, n, &f->xfer);
+
+	if (rc) {
+		free(f->bounce);
+		qv_pool_put(&peer->p->flights, f);
+		return rc;
+	}
+	peer->flying++;
+	if (tx)
+		tx->inflight++;
+	if (f->chunk)
+		qv_chunk_hold(f->chunk);
+	return QV_OK;
+}
+
+static int emit_send(struct qv_peer *peer, const void *hdr, size_t hdrlen, const struct iovec *iov,
+		     size_t cnt, size_t len, struct qv_tx *tx)
+{
 	struct iovec out[QV_IOV_MAX + 1];
-	struct qv_flight *f = qv_pool_get(&p->flights);
+	struct qv_flight *f = flight_new(peer, tx);
 	size_t n;
-	int rc;
 
 	if (!f)
 		return QV_ENOMEM;
-	f->xfer.done = flight_done;
-	f->p = p;
-	f->peer = peer;
-	f->life = peer->life;
-	f->owner = tx;
-	f->greets = greets;
-	f->bounce = NULL;
 	if (hdrlen <= sizeof f->hdr && cnt + 1 <= peer->x->send_iov) {
 		memcpy(f->hdr, hdr, hdrlen);
 		n = prepend(out, f->hdr, hdrlen, iov, cnt);
 	} else {
 		f->bounce = malloc(hdrlen + len);
 		if (!f->bounce) {
-			qv_pool_put(&p->flights, f);
+			qv_pool_put(&peer->p->flights, f);
 			return QV_ENOMEM;
 		}
 		out[0].iov_base = f->bounce;
 		out[0].iov_len = pack(f->bounce, hdr, hdrlen, iov, cnt);
 		n = 1;
 	}
-	rc = peer->x->ops->send(peer->x, peer->addr, out, n, &f->xfer);
-	if (rc) {
-		free(f->bounce);
-		qv_pool_put(&p->flights, f);
-		return rc;
+	return launch(peer, f, out, n);
+}
+
+int qv_emit_loose(struct qv_peer *peer, char *packet, size_t len)
+{
+	if (len <= peer->x->inject_max)
+		return emit_inject(peer, packet, len, NULL, 0, 0);
+	return emit_send(peer, packet, len, NULL, 0, 0, NULL);
+}
+
+/* A packet of the window to the transport. What the transport cannot deliver is sent again later.
+ */
+int qv_emit_kept(struct qv_peer *peer, struct qv_kept *kept, struct qv_chunk *chunk)
+{
+	struct iovec out[QV_IOV_MAX + 1] = {{kept->packet, kept->len}};
+	struct qv_xport *x = peer->x;
+	struct qv_tx *tx = kept->tx;
+	struct qv_flight *f;
+	size_t n = 1;
+
+	if (kept->len + kept->n <= x->inject_max && !kept->n)
+		return x->ops->inject(x, peer->addr, out, 1);
+	f = flight_new(peer, tx);
+	if (!f)
+		return QV_ENOMEM;
+	f->chunk = chunk;
+	if (kept->n)
+		n += qv_iov_slice(tx->iov, tx->cnt, kept->pos, kept->n, out + 1);
+	if (n > x->send_iov) {
+		f->bounce = malloc(kept->len + kept->n);
+		if (!f->bounce) {
+			qv_pool_put(&peer->p->flights, f);
+			return QV_ENOMEM;
+		}
+		out[0].iov_len = pack(f->bounce, kept->packet, kept->len, out + 1, n - 1);
+		out[0].iov_base = f->bounce;
+		n = 1;
 	}
-	peer->flying++;
-	if (tx)
-		tx->inflight++;
+	return launch(peer, f, out, n);
+}
+
+/* Keep a packet, and send it from there; the payload of a SEG stays where it is. */
+static int emit_new(struct qv_peer *peer, const char *hdr, size_t hdrlen, const struct iovec *iov,
+		    size_t cnt, size_t len, struct qv_tx *tx)
+{
+	bool whole = !tx || tx->kind != QV_TX_SEGS;
+	size_t bytes = hdrlen + (whole ? len : 0);
+	struct qv_kept *kept = qv_window_room(peer, bytes);
+	int rc;
+
+	if (!kept)
+		return QV_EAGAIN;
+	kept->len = (uint32_t)bytes;
+	kept->tx = tx; /* whose transfer it is, now */
+	if (whole) {
+		pack(kept->packet, hdr, hdrlen, iov, cnt);
+	} else {
+		memcpy(kept->packet, hdr, hdrlen);
+		kept->pos = tx->pos;
+		kept->n = (uint32_t)len;
+	}
+	rc = qv_emit_kept(peer, kept, qv_window_chunk(&peer->window));
+	if (rc == QV_EAGAIN || rc == QV_ENOMEM)
+		return rc;
+	if (rc) {
+		peer->cut = true;
+		if (tx && !tx->unsure) {
+			tx->unsure = true;
+			peer->unsure++;
+		}
+	}
+	if (whole)
+		kept->tx = NULL;
+	qv_window_add(peer, kept, bytes);
 	return QV_OK;
 }
 
-/* One packet: header of hdrlen bytes, then len bytes from the pieces. */
-int qv_emit(struct qv_peer *peer, const void *hdr, size_t hdrlen, const struct iovec *iov,
-	    size_t cnt, size_t len, struct qv_tx *tx)
+int qv_emit(struct qv_peer *peer, char *hdr, size_t hdrlen, const struct iovec *iov, size_t cnt,
+	    size_t len, struct qv_tx *tx)
 {
 	size_t total = hdrlen + len;
+	int rc;
 
-	if (total <= peer->x->inject_max && total <= PACK_MAX)
-		return emit_inject(peer, hdr, hdrlen, iov, cnt, len);
-	return emit_send(peer, hdr, hdrlen, iov, cnt, len, tx, false);
+	if (QV_UNLIKELY(peer->sent - peer->acked >= QV_SEQ_WINDOW) && !qv_peer_acked(peer))
+		return QV_EAGAIN;
+	qv_wire_number(hdr, peer->sent + 1, peer->got);
+	if (peer->x->drops)
+		rc = emit_new(peer, hdr, hdrlen, iov, cnt, len, tx);
+	else if (total <= peer->x->inject_max && total <= PACK_MAX)
+		rc = emit_inject(peer, hdr, hdrlen, iov, cnt, len);
+	else
+		rc = emit_send(peer, hdr, hdrlen, iov, cnt, len, tx);
+	if (rc)
+		return rc;
+	qv_peer_sent(peer);
+	if (tx)
+		tx->last = peer->sent;
+	return QV_OK;
 }
 
 struct qv_wire_pkt qv_packet_to(const struct qv_peer *peer, enum qv_wire_op op, uint64_t arg,
@@ -141,10 +238,10 @@ struct qv_wire_pkt qv_packet_to(const struct qv_peer *peer, enum qv_wire_op op, 
 			.flags = flags,
 			.src = peer->remote_id,
 			.arg = arg},
-		.uid = peer->p->uid,
+		.uid = qv_wire_token(peer->p->uid, peer->session),
 	};
 
-	if (peer->remote_id == QV_SRC_UNKNOWN && op != QV_PKT_HELLO)
+	if (peer->remote_id == QV_SRC_UNKNOWN && op != QV_PKT_HELLO && op != QV_PKT_RESET)
 		pkt.hdr.flags |= QV_WF_UID;
 	return pkt;
 }
@@ -164,6 +261,8 @@ static int issue_eager(struct qv_tx *tx)
 	char hdr[QV_WIRE_MAX_HDR];
 	struct iovec part[QV_IOV_MAX];
 
+	if (tx->pos == 0 && !qv_peer_has_credit(peer, qv_cost(tx->len)))
+		return QV_EAGAIN;
 	do {
 		struct qv_wire_pkt pkt;
 		size_t hdrlen, n, room;
@@ -188,6 +287,8 @@ static int issue_eager(struct qv_tx *tx)
 			     qv_iov_slice(tx->iov, tx->cnt, tx->pos, n, part), n, tx);
 		if (rc)
 			return rc;
+		if (tx->pos == 0)
+			peer->eager_out += qv_cost(tx->len);
 		tx->pos += n;
 	} while (tx->pos < tx->len);
 	return QV_OK;
@@ -199,7 +300,10 @@ static int issue_rts(struct qv_tx *tx)
 	struct qv_wire_pkt pkt = qv_packet_to(tx->peer, QV_PKT_RTS, tx->tag,
 					      (uint8_t)(wire_flags(tx) | QV_WF_TOTAL));
 	size_t len;
+	int rc;
 
+	if (!qv_peer_has_credit(tx->peer, qv_cost(0)))
+		return QV_EAGAIN;
 	pkt.data = tx->data;
 	pkt.total = tx->len;
 	pkt.sreq = tx->handle;
@@ -211,7 +315,10 @@ static int issue_rts(struct qv_tx *tx)
 		memcpy(buf + len, &seg, sizeof seg);
 		len += sizeof seg;
 	}
-	return qv_emit(tx->peer, buf, len, NULL, 0, 0, tx);
+	rc = qv_emit(tx->peer, buf, len, NULL, 0, 0, tx);
+	if (!rc)
+		tx->peer->eager_out += qv_cost(0);
+	return rc;
 }
 
 static int issue_segs(struct qv_tx *tx)
@@ -240,31 +347,22 @@ static int issue_segs(struct qv_tx *tx)
 	return QV_OK;
 }
 
-/*
- * Nobody hears of an injected packet that was lost, and without our HELLO the peer would refuse all
- * that follows: it goes as a send, whose failure dooms the peer until it says HELLO itself. What
- * follows waits until the transport has got rid of it, for the transport may try to reach somebody
- * who is not there yet but speaks to us meanwhile. (Memory shared with nobody is found out at
- * once.)
- */
-static int issue_hello(struct qv_tx *tx)
-{
-	struct qv_peer *peer = tx->peer;
-	bool greets = !peer->uid && peer->x->drops;
-	int rc = emit_send(peer, tx->packet, tx->pktlen, NULL, 0, 0, tx, greets);
-
-	if (!rc && greets)
-		peer->greeting = true;
-	return rc;
-}
-
+/* A HELLO has no number. That it was lost is found out like the loss of what follows it. */
 static int issue_control(struct qv_tx *tx)
 {
+	struct qv_peer *peer = tx->peer;
 	struct qv_wire_hdr hdr;
+	int rc;
 
 	memcpy(&hdr, tx->packet, sizeof hdr);
-	return hdr.op == QV_PKT_HELLO ? issue_hello(tx)
-				      : qv_emit(tx->peer, tx->packet, tx->pktlen, NULL, 0, 0, tx);
+	if (hdr.op != QV_PKT_HELLO)
+		return qv_emit(peer, tx->packet, tx->pktlen, NULL, 0, 0, NULL);
+	qv_wire_number(tx->packet, peer->sent, peer->got);
+	rc = qv_emit_loose(peer, tx->packet, tx->pktlen);
+	if (rc == QV_EAGAIN || rc == QV_ENOMEM || (rc && !peer->x->drops))
+		return rc;
+	qv_peer_introduced(peer);
+	return QV_OK;
 }
 
 /* Give the rest of a send to the transport: QV_OK, QV_EAGAIN (some may have gone), or a status. */
@@ -275,23 +373,47 @@ int qv_tx_issue(struct qv_tx *tx)
 	case QV_TX_EAGER: return issue_eager(tx);
 	case QV_TX_RTS: return issue_rts(tx);
 	case QV_TX_SEGS: return issue_segs(tx);
+	case QV_TX_LOG: return qv_log_issue(tx);
 	}
 	return QV_EINVAL;
 }
 
-/* Send what waits for this peer, oldest first. */
-void qv_peer_flush(struct qv_peer *peer)
+/* The first of a queue has gone, or has failed for good. */
+static void leave_queue(struct qv_tx **head, struct qv_tx *tx, int rc)
+{
+	*head = tx->next;
+	tx->queued = false;
+	if (tx->kind == QV_TX_LOG) {
+		if (rc)
+			qv_log_fail(tx, rc);
+		else
+			qv_log_free(tx);
+		return;
+	}
+	tx->p->waiting--;
+	qv_tx_issued(tx, rc);
+}
+
+/* Oldest first. False: the transport is full, or the peer has no room. */
+static bool flush(struct qv_peer *peer, struct qv_tx **head)
 {
 	struct qv_tx *tx;
 
-	while ((tx = peer->head) && !peer->doom && !peer->greeting) {
+	while ((tx = *head) && !peer->doom && !peer->failed) {
 		int rc = tx->status ? QV_OK : qv_tx_issue(tx); /* failed while it waited */
 
 		if (rc == QV_EAGAIN || rc == QV_ENOMEM)
-			return;
-		peer->head = tx->next;
-		tx->queued = false;
-		peer->p->waiting--;
-		qv_tx_issued(tx, rc);
+			return false;
+		leave_queue(head, tx, rc);
 	}
+	return !*head;
+}
+
+/* What was lost goes first, then what the peer may wait for, then messages. */
+void qv_peer_flush(struct qv_peer *peer)
+{
+	if (peer->resend && qv_peer_resend_some(peer))
+		return;
+	if (flush(peer, &peer->ctl_head) && !peer->starved)
+		flush(peer, &peer->head);
 }

@@ -52,9 +52,13 @@ int qv_proto_create(const struct qv_proto_settings *set, const struct qv_proto_o
 	p->owner = owner;
 	p->budget = set->budget;
 	p->patience = set->patience;
+	p->death = set->death;
+	p->queue_max = set->queue_max ? set->queue_max : QV_PROTO_QUEUE_MAX;
 	do
 		p->uid = qv_proc_random();
 	while (p->uid == 0);
+	p->sessions = (uint32_t)qv_proc_random();
+	p->turn = (uint32_t)qv_proc_random() & ~QV_ID_INDEX;
 	qv_proc_self(&p->self);
 	qv_pool_init(&p->txs, sizeof(struct qv_tx));
 	qv_pool_init(&p->rxs, sizeof(struct qv_rx));
@@ -82,15 +86,11 @@ static void drop_unexpected(struct qv_proto *p, struct qv_match *engine)
 	}
 }
 
-static void free_queue(struct qv_peer *peer)
+static void free_queue(struct qv_tx *tx)
 {
-	while (peer->head) {
-		struct qv_tx *tx = peer->head;
-
-		peer->head = tx->next;
+	for (; tx; tx = tx->next)
 		if (tx->packet != tx->small)
 			free(tx->packet);
-	}
 }
 
 void qv_proto_destroy(struct qv_proto *p)
@@ -102,12 +102,20 @@ void qv_proto_destroy(struct qv_proto *p)
 		if (p->match[t]) {
 			drop_unexpected(p, p->match[t]);
 			qv_match_destroy(p->match[t]);
+			qv_cancels_free(&p->cancels[t]);
 		}
 	for (uint32_t i = 0; i < p->npeers; i++) {
-		free_queue(p->peers[i]);
-		free(p->peers[i]->name);
-		free(p->peers[i]);
+		struct qv_peer *peer = p->peers[i];
+
+		if (!peer)
+			continue;
+		free_queue(peer->ctl_head);
+		free_queue(peer->head);
+		qv_window_clear(peer);
+		free(peer->name);
+		free(peer);
 	}
+	qv_window_fini(p);
 	free(p->peers);
 	free(p->uids);
 	free(p->sources);
@@ -132,7 +140,7 @@ void qv_proto_progress(struct qv_proto *p)
 
 		peer->listed = false;
 		qv_peer_flush(peer);
-		if (peer->head && !peer->greeting) /* else its end does that */
+		if (peer->resend || peer->ctl_head || (peer->head && !peer->starved))
 			qv_peer_list(peer);
 		peer = next;
 	}
@@ -146,7 +154,7 @@ size_t qv_proto_unsent(const struct qv_proto *p)
 
 	/* From the dead, some transports never give anything back. */
 	for (uint32_t i = 0; i < p->npeers; i++)
-		n += p->peers[i]->failed ? 0 : p->peers[i]->flying;
+		n += p->peers[i] && !p->peers[i]->failed ? p->peers[i]->flying : 0;
 	return n;
 }
 

@@ -9,10 +9,10 @@ static const struct qv_peer *sender(struct qv_proto *p, const struct qv_wire_pkt
 {
 	const uint32_t index = pkt->hdr.src & QV_ID_INDEX;
 
-	if (index < p->npeers && p->peers[index]->id == pkt->hdr.src)
+	if (index < p->npeers && p->peers[index] && p->peers[index]->id == pkt->hdr.src)
 		return p->peers[index];
 	if (pkt->hdr.src == QV_SRC_UNKNOWN && pkt->hdr.flags & QV_WF_UID)
-		return qv_peer_by_uid(p, pkt->uid);
+		return qv_peer_by_token(p, pkt->uid);
 	return NULL;
 }
 

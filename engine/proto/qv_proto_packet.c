@@ -22,11 +22,10 @@ static struct qv_peer *sender(struct qv_proto *p, const struct qv_wire_pkt *pkt)
 {
 	uint32_t index = pkt->hdr.src & QV_ID_INDEX;
 
-	if (QV_LIKELY(index < p->npeers && p->peers[index]->id == pkt->hdr.src &&
-		      p->peers[index]->uid))
+	if (QV_LIKELY(index < p->npeers && p->peers[index] && p->peers[index]->id == pkt->hdr.src))
 		return p->peers[index];
 	if (pkt->hdr.src == QV_SRC_UNKNOWN && pkt->hdr.flags & QV_WF_UID)
-		return qv_peer_by_uid(p, pkt->uid);
+		return qv_peer_by_token(p, pkt->uid);
 	return NULL;
 }
 
@@ -78,6 +77,15 @@ static uint8_t engine_of(uint8_t flags)
 	return flags & QV_WF_TAGGED ? QV_REQ_TAGGED : flags & QV_WF_COLL ? QV_REQ_COLL : 0;
 }
 
+static QV_COLD int unexpected(struct qv_proto *p, const struct qv_info *info, const char *body,
+			      size_t len)
+{
+	if (qv_unexp_allowed(info))
+		return qv_unexp_new(p, info, body, len);
+	qv_peer_fail(info->peer, "it has sent more than we have room for, and knows that");
+	return QV_OK;
+}
+
 static int on_message(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 {
 	struct qv_proto *p = peer->p;
@@ -108,18 +116,20 @@ static int on_message(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 	if (QV_UNLIKELY(p->closing)) {
 		if (info.sreq && qv_tx_fin(peer, info.sreq, QV_EPEER) == QV_ENOMEM)
 			return QV_ENOMEM;
+		peer->turned_away |= !info.sreq;
 		return QV_OK;
 	}
 	if (QV_UNLIKELY(!reserve(p)))
 		return QV_ENOMEM;
 	node = qv_match_arrive(p->match[info.engine], info.tag, peer->src);
 	if (!node)
-		return qv_unexp_new(p, &info, pkt->body, pkt->len);
+		return unexpected(p, &info, pkt->body, pkt->len);
 	peer->received++;
 	if (info.engine == QV_REQ_COLL)
 		qv_rx_awaited(QV_CONTAINER(node, struct qv_rx, node));
 	if (rts) {
 		memcpy(segs, pkt->body, pkt->len);
+		qv_peer_consumed(peer, 0);
 		qv_rx_deliver(p, QV_CONTAINER(node, struct qv_rx, node), &info, NULL, segs);
 	} else if (QV_UNLIKELY(info.full > pkt->len)) {
 		open_in(p, QV_CONTAINER(node, struct qv_rx, node), &info, pkt);
@@ -175,9 +185,41 @@ static void on_data(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 		data_for_unexp(peer, u, pkt);
 }
 
-static void on_credit(struct qv_peer *peer, uint64_t bytes)
+/* Who does not use our id may not have heard of our session, and acknowledge packets of the last.
+ */
+static void take_ack(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 {
-	peer->eager_out -= bytes < peer->eager_out ? bytes : peer->eager_out;
+	if (!peer->confirmed && pkt->hdr.flags & QV_WF_UID)
+		return;
+	peer->ack = pkt->hdr.ack;
+	qv_peer_acked(peer);
+}
+
+/* Packets of no number. */
+static void on_loose(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
+{
+	peer->heard = true;
+	take_ack(peer, pkt);
+	if (pkt->hdr.op == QV_PKT_PING)
+		qv_peer_on_ping(peer, pkt);
+	else
+		qv_peer_on_ack(peer, pkt);
+}
+
+static int on_numbered(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
+{
+	switch (pkt->hdr.op) {
+	case QV_PKT_EAGER:
+	case QV_PKT_RTS: return on_message(peer, pkt);
+	case QV_PKT_DATA: on_data(peer, pkt); break;
+	case QV_PKT_CTS: qv_tx_on_cts(peer, pkt); break;
+	case QV_PKT_SEG: qv_in_on_seg(peer, pkt); break;
+	case QV_PKT_FIN: qv_tx_on_fin(peer, pkt); break;
+	case QV_PKT_CREDIT: qv_peer_on_credit(peer, pkt->hdr.arg); break;
+	case QV_PKT_STARVED: qv_peer_on_starving(peer); break;
+	case QV_PKT_LEAVE: qv_peer_on_leave(peer); break;
+	}
+	return QV_OK;
 }
 
 static int general_packet(struct qv_proto *p, struct qv_xport *x, const struct qv_wire_hdr *hdr,
@@ -186,6 +228,8 @@ static int general_packet(struct qv_proto *p, struct qv_xport *x, const struct q
 	struct qv_wire_pkt pkt;
 	const char *wrong = qv_wire_parse(hdr, body, len, &pkt);
 	struct qv_peer *peer;
+	uint32_t epoch;
+	int rc;
 
 	if (QV_UNLIKELY(wrong != NULL)) {
 		qv_refuse(p, wrong);
@@ -193,24 +237,42 @@ static int general_packet(struct qv_proto *p, struct qv_xport *x, const struct q
 	}
 	if (QV_UNLIKELY(pkt.hdr.op == QV_PKT_HELLO))
 		return qv_peer_on_hello(p, x, &pkt, from);
+	if (QV_UNLIKELY(pkt.hdr.op == QV_PKT_RESET)) {
+		qv_peer_on_reset(p, &pkt);
+		return QV_OK;
+	}
 	peer = sender(p, &pkt);
-	if (QV_UNLIKELY(!peer)) {
-		if (pkt.hdr.op < QV_PKT_PING || pkt.hdr.arg != QV_PING_MEET)
-			qv_refuse(p, "unknown sender");
-		return QV_OK; /* its HELLO was lost, and will be said again */
+	if (QV_UNLIKELY(!peer || !peer->met || peer->failed)) {
+		p->stats.unknown++; /* its HELLO was lost and comes again, or it has one to come */
+		return QV_OK;
 	}
-	switch (pkt.hdr.op) {
-	case QV_PKT_EAGER:
-	case QV_PKT_RTS: return on_message(peer, &pkt);
-	case QV_PKT_DATA: on_data(peer, &pkt); break;
-	case QV_PKT_CTS: qv_tx_on_cts(peer, &pkt); break;
-	case QV_PKT_SEG: qv_in_on_seg(peer, &pkt); break;
-	case QV_PKT_FIN: qv_tx_on_fin(peer, &pkt); break;
-	case QV_PKT_PING: qv_peer_on_ping(peer, &pkt); break;
-	case QV_PKT_PONG: qv_peer_on_pong(peer, &pkt); break;
-	case QV_PKT_CREDIT: on_credit(peer, pkt.hdr.arg); break;
+	if (!qv_wire_numbered(pkt.hdr.op)) {
+		on_loose(peer, &pkt);
+		return QV_OK;
 	}
+	if (QV_UNLIKELY((uint16_t)(pkt.hdr.seq - peer->got) != 1)) {
+		qv_peer_out_of_order(peer, pkt.hdr.seq);
+		return QV_OK;
+	}
+	take_ack(peer, &pkt);
+	epoch = peer->epoch;
+	rc = on_numbered(peer, &pkt);
+	if (rc || epoch != peer->epoch) /* it is over by now */
+		return rc;
+	qv_peer_got(peer, pkt.hdr.op == QV_PKT_SEG ? 0 : pkt.len);
+	if (pkt.hdr.op == QV_PKT_LEAVE) /* it waits for that */
+		qv_peer_send_ack(peer);
 	return QV_OK;
+}
+
+static QV_COLD int late_plain(const struct qv_info *info, const char *body, size_t len)
+{
+	struct qv_peer *peer = info->peer;
+	int rc = unexpected(peer->p, info, body, len);
+
+	if (!rc)
+		qv_peer_got(peer, len);
+	return rc;
 }
 
 /* A whole eager message without extras, most of all packets: no struct qv_wire_pkt, and a
@@ -222,6 +284,7 @@ static int on_plain(struct qv_peer *peer, uint64_t tag, bool tagged, const char 
 
 	if (QV_LIKELY(node != NULL)) {
 		peer->received++;
+		peer->got++; /* acknowledged with the credit for it */
 		qv_rx_deliver_plain(peer, QV_CONTAINER(node, struct qv_rx, node), tag, tagged, body,
 				    len);
 		return QV_OK;
@@ -233,7 +296,7 @@ static int on_plain(struct qv_peer *peer, uint64_t tag, bool tagged, const char 
 			       .engine = tagged ? QV_REQ_TAGGED : 0,
 			       .epoch = peer->epoch};
 
-	return qv_unexp_new(p, &info, body, len);
+	return late_plain(&info, body, len);
 }
 
 /* The plain packets' peer, NULL: let the general way look at it. */
@@ -247,7 +310,9 @@ static struct qv_peer *plain_sender(struct qv_proto *p, const struct qv_wire_hdr
 			index >= p->npeers))
 		return NULL;
 	peer = p->peers[index];
-	return QV_LIKELY(peer->id == hdr->src && peer->uid && !peer->open_in && !peer->open_unexp)
+	return QV_LIKELY(peer && peer->id == hdr->src && peer->met && !peer->failed &&
+			 (uint16_t)(hdr->seq - peer->got) == 1 && !peer->open_in &&
+			 !peer->open_unexp)
 		       ? peer
 		       : NULL;
 }
@@ -258,8 +323,10 @@ static inline int on_packet(struct qv_proto *p, struct qv_xport *x, const struct
 	struct qv_peer *peer = plain_sender(p, hdr);
 
 	p->heard = true;
-	if (QV_LIKELY(peer != NULL))
+	if (QV_LIKELY(peer != NULL)) {
+		peer->ack = hdr->ack;
 		return on_plain(peer, hdr->arg, hdr->flags & QV_WF_TAGGED, body, len);
+	}
 	return general_packet(p, x, hdr, body, len, from);
 }
 
@@ -279,8 +346,8 @@ int qv_proto_packet(struct qv_proto *p, struct qv_xport *x, const void *buf, siz
 int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t len)
 {
 	from->p->heard = true;
-	if (QV_UNLIKELY(!from->uid || from->open_in || from->open_unexp)) {
-		qv_refuse(from->p, from->uid ? "a message inside another" : "unknown sender");
+	if (QV_UNLIKELY(!from->met || from->failed || from->open_in || from->open_unexp)) {
+		qv_refuse(from->p, from->met ? "a message inside another" : "unknown sender");
 		return QV_OK;
 	}
 	return on_plain(from, tag, true, buf, len);

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * qv_proto_peer.c - other endpoints and how they get acquainted (HELLO).
- *
- * Each side tells the other, in its HELLO, the id that the other puts into its packets. Packets
- * sent before the peer's HELLO has come carry the sender's uid instead; our own HELLO travels ahead
- * of them.
+/* qv_proto_peer.c - other endpoints: the table of them, by number and by the name that they tell.
  */
 #include "proto/qv_proto_i.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Eager bytes that may be sent to a stranger. */
-#define FIRST_BUDGET 65536u
 
 /* For life: what waits in the engines goes by it. A name that was given to another peer before, and
  * taken away again, is not free: messages of that one may still be here. */
@@ -20,10 +12,8 @@ static uint32_t choose_source(struct qv_proto *p, const struct qv_peer *peer)
 {
 	uint8_t bit = (uint8_t)(1u << peer->user % 8);
 
-	if (peer->user >= p->named_sources)
-		return p->named_sources + peer->index;
-	if (p->sources[peer->user / 8] & bit)
-		return p->named_sources + peer->index;
+	if (peer->user >= p->named_sources || p->sources[peer->user / 8] & bit)
+		return p->named_sources + p->next_src++;
 	p->sources[peer->user / 8] |= bit;
 	return (uint32_t)peer->user;
 }
@@ -41,27 +31,45 @@ static size_t fast_end(const struct qv_xport *x)
 							: QV_PROTO_INJECT + 1;
 }
 
-struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64_t addr,
-				  uint64_t user)
+/* A place in the table of peers: one that is free, or a new one. UINT32_MAX: no memory. */
+static uint32_t free_index(struct qv_proto *p)
 {
-	struct qv_peer *peer;
+	uint32_t cap = p->peers_cap ? p->peers_cap * 2 : 16;
+	struct qv_peer **peers;
 
+	if (p->npeers_free)
+		for (uint32_t i = 0; i < p->npeers; i++)
+			if (!p->peers[i]) {
+				p->npeers_free--;
+				return i;
+			}
 	if (p->npeers == p->peers_cap) {
-		uint32_t cap = p->peers_cap ? p->peers_cap * 2 : 16;
-		struct qv_peer **peers;
-
-		if (cap > QV_ID_INDEX)
-			return NULL;
-		peers = realloc(p->peers, cap * sizeof *peers);
-		if (!peers) {
-			p->no_peer = true;
-			return NULL;
-		}
+		peers = cap > QV_ID_INDEX ? NULL : realloc(p->peers, cap * sizeof *peers);
+		if (!peers)
+			return UINT32_MAX;
 		p->peers = peers;
 		p->peers_cap = cap;
 	}
-	peer = calloc(1, sizeof *peer);
-	if (!peer) {
+	return p->npeers++;
+}
+
+/* The sender is told of room before it runs out of it; that acknowledges what has come, too. */
+static size_t tell_at(const struct qv_proto *p, const struct qv_xport *x)
+{
+	size_t most = x->drops ? QV_DEBT_MAX : QV_FAST_MAX / 2;
+
+	return p->budget / 4 < most ? p->budget / 4 : most;
+}
+
+struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64_t addr,
+				  uint64_t user)
+{
+	struct qv_peer *peer = calloc(1, sizeof *peer);
+
+	if (peer)
+		peer->index = free_index(p);
+	if (!peer || peer->index == UINT32_MAX) {
+		free(peer);
 		p->no_peer = true;
 		return NULL;
 	}
@@ -71,20 +79,27 @@ struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64
 	peer->eager_max = x->eager_max < QV_EAGER_LIMIT ? x->eager_max : QV_EAGER_LIMIT;
 	peer->addr = addr;
 	peer->user = peer->first_user = user;
-	peer->index = p->npeers;
 	peer->src = choose_source(p, peer);
-	peer->id = peer->index | (uint32_t)(qv_proc_random() << 24 & 0xfe000000u);
-	peer->told_id = peer->remote_id = QV_SRC_UNKNOWN;
+	peer->told_id = QV_SRC_UNKNOWN;
 	/* What it can take is not known before its HELLO: what every endpoint can. */
-	peer->budget = p->budget < FIRST_BUDGET ? p->budget : FIRST_BUDGET;
+	qv_peer_set_budget(peer, p->budget < QV_FIRST_BUDGET ? p->budget : QV_FIRST_BUDGET);
+	peer->allowed = p->budget;
 	peer->packet_max = QV_WIRE_MIN_PACKET;
-	p->peers[p->npeers++] = peer;
+	peer->tell_at = tell_at(p, x);
+	qv_peer_begin_session(peer);
+	p->peers[peer->index] = peer;
 	return peer;
+}
+
+void qv_proto_peer_drop(struct qv_peer *peer)
+{
+	peer->dropped = true;
 }
 
 void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user)
 {
 	peer->user = user;
+	peer->dropped = false;
 	if (peer->first_user == QV_USER_UNKNOWN)
 		peer->first_user = user;
 }
@@ -136,17 +151,28 @@ struct qv_peer *qv_proto_next_peer(struct qv_proto *p, const struct qv_peer *pre
 {
 	uint32_t next = prev ? prev->index + 1 : 0;
 
+	while (next < p->npeers && !p->peers[next])
+		next++;
 	return next < p->npeers ? p->peers[next] : NULL;
 }
 
-/* ---- uid table: chains, as many buckets as a power of two above the peers that said HELLO ------
- */
+/* ---- uid table: chains, as many buckets as a power of two above the peers that said HELLO ---- */
 
 struct qv_peer *qv_peer_by_uid(struct qv_proto *p, uint64_t uid)
 {
 	struct qv_peer *peer = p->uids[uid & p->uid_mask];
 
 	while (peer && peer->uid != uid)
+		peer = peer->next_uid;
+	return peer;
+}
+
+/* Bits of the session are above those that choose the chain. */
+struct qv_peer *qv_peer_by_token(struct qv_proto *p, uint64_t token)
+{
+	struct qv_peer *peer = p->uids[token & p->uid_mask];
+
+	while (peer && qv_wire_token(peer->uid, peer->theirs) != token)
 		peer = peer->next_uid;
 	return peer;
 }
@@ -186,123 +212,32 @@ static void uid_insert(struct qv_peer *peer, uint64_t uid)
 	p->uids[uid & p->uid_mask] = peer;
 }
 
-/* ---- HELLO ----------------------------------------------------------------------------------- */
-
-size_t qv_peer_write_hello(const struct qv_peer *peer, char *body)
+void qv_peer_set_uid(struct qv_peer *peer, uint64_t uid)
 {
-	const struct qv_proto *p = peer->p;
-	struct qv_wire_hello hello = {
-		.uid = p->uid,
-		.host = p->self.host,
-		.start = p->self.start,
-		.pid = p->self.pid,
-		.budget = p->budget,
-		.id = peer->id,
-		.packet_max = (uint32_t)peer->x->packet_max,
-		.namelen = (uint32_t)p->namelen,
-	};
-
-	memcpy(body, &hello, sizeof hello);
-	if (p->namelen)
-		memcpy(body + sizeof hello, p->name, p->namelen);
-	return sizeof hello + p->namelen;
+	if (peer->uid)
+		uid_remove(peer);
+	uid_insert(peer, uid);
 }
 
-int qv_peer_say_hello(struct qv_peer *peer)
+void qv_proto_peer_free(struct qv_peer *peer)
 {
-	char body[QV_WIRE_MAX_BODY];
+	struct qv_proto *p = peer->p;
 
-	if (qv_tx_control(peer, QV_PKT_HELLO, 0, body, qv_peer_write_hello(peer, body)))
-		return QV_ENOMEM;
-	peer->hello_sent = true;
-	if (!peer->greeting)
-		peer->remote_id = peer->told_id;
-	return QV_OK;
-}
-
-/* After a loss: as if we had never met. A process that we have met knows the id that it has from
- * us; another one gets another id, so that packets of the first are found out. */
-static void revive(struct qv_peer *peer, bool another)
-{
-	peer->failed = false;
-	peer->look_at = peer->absent_since = 0;
-	peer->hello_sent = peer->leaving = peer->greeting = peer->asking = false;
-	peer->life++;
-	peer->eager_out = 0;
-	if (another)
-		peer->id = (peer->id & QV_ID_INDEX) | ((peer->id + 0x02000000u) & 0xfe000000u);
-}
-
-void qv_peer_revive(struct qv_peer *peer)
-{
-	revive(peer, false);
-}
-
-/* Who says it: QV_OK with *peer NULL: nobody that we may know. */
-static int hello_from(struct qv_proto *p, struct qv_xport *x, const struct qv_wire_hello *hello,
-		      const char *name, uint64_t from, struct qv_peer **peer)
-{
-	const struct qv_peer *known = qv_peer_by_uid(p, hello->uid);
-
-	*peer = NULL;
-	if (hello->uid == 0 || hello->id == QV_SRC_UNKNOWN) {
-		qv_refuse(p, "HELLO without a name");
-		return QV_OK;
+	if (peer->met && !peer->failed) /* if it lives, it is to know */
+		qv_peer_send_reset(peer, peer->theirs);
+	if (peer->uid)
+		uid_remove(peer);
+	if (peer->starving)
+		p->nstarving--;
+	if (peer->listed)
+		qv_peer_unlist(peer);
+	qv_window_clear(peer);
+	p->peers[peer->index] = NULL;
+	p->npeers_free++;
+	while (p->npeers && !p->peers[p->npeers - 1]) {
+		p->npeers--;
+		p->npeers_free--;
 	}
-	if (hello->uid == p->uid &&
-	    (hello->namelen != p->namelen || memcmp(name, p->name, p->namelen))) {
-		qv_refuse(p, "HELLO of another endpoint with our own name");
-		return QV_OK;
-	}
-	p->no_peer = false;
-	*peer = p->ops->identify(p->owner, x, from, name, hello->namelen);
-	if (!*peer && p->no_peer)
-		return QV_ENOMEM;
-	if (!*peer || (known && known != *peer)) {
-		qv_refuse(p, "HELLO from an address that cannot be used");
-		*peer = NULL;
-	}
-	return QV_OK;
-}
-
-int qv_peer_on_hello(struct qv_proto *p, struct qv_xport *x, const struct qv_wire_pkt *pkt,
-		     uint64_t from)
-{
-	struct qv_wire_hello hello;
-	struct qv_peer *peer;
-	bool again;
-	int rc;
-
-	memcpy(&hello, pkt->body, sizeof hello);
-	rc = hello_from(p, x, &hello, pkt->body + sizeof hello, from, &peer);
-	if (rc || !peer)
-		return rc;
-	again = peer->uid == hello.uid;
-	if (again) /* it took us for lost and has given up what it had sent */
-		qv_peer_forget(peer);
-	else if (peer->uid)
-		qv_peer_fail(peer, "its address was taken over");
-	if (peer->doom)
-		qv_peer_fail(peer, peer->doom);
-	if (peer->failed)
-		revive(peer, peer->uid && !again);
-	if (!again) {
-		if (peer->uid)
-			uid_remove(peer);
-		uid_insert(peer, hello.uid);
-	}
-	peer->told_id = hello.id;
-	peer->budget = hello.budget;
-	/* What it receives over our way to it: over a transport, all sides receive the same. */
-	peer->packet_max =
-		hello.packet_max < peer->x->packet_max ? hello.packet_max : peer->x->packet_max;
-	peer->crossed = x != peer->x;
-	peer->proc = (struct qv_proc){hello.host, hello.start, hello.pid};
-	if (peer->greeting)
-		; /* once that has gone */
-	else if (peer->hello_sent)
-		peer->remote_id = hello.id;
-	else
-		(void)qv_peer_say_hello(peer); /* else before the first packet to it */
-	return QV_OK;
+	free(peer->name);
+	free(peer);
 }

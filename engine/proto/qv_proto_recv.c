@@ -140,28 +140,28 @@ static void cancel_one(struct qv_proto *p, struct qv_match *engine, struct qv_rx
 	p->ops->complete(p->owner, &comp);
 }
 
-static int cancel_in(struct qv_proto *p, struct qv_match *engine, void *context)
+static void *context_of(const struct qv_recv *node)
 {
-	struct qv_recv *node = NULL;
+	return ((const struct qv_rx *)node)->context;
+}
 
-	while ((node = qv_match_next_recv(engine, node))) {
-		struct qv_rx *rx = QV_CONTAINER(node, struct qv_rx, node);
+static int cancel_in(struct qv_proto *p, unsigned which, void *context)
+{
+	struct qv_match *engine = p->match[which];
+	struct qv_recv *node = qv_cancels_find(&p->cancels[which], engine, context_of, context);
 
-		if (rx->context != context)
-			continue;
-		cancel_one(p, engine, rx);
-		return QV_OK;
-	}
-	return QV_ENOENT;
+	if (!node)
+		return QV_ENOENT;
+	cancel_one(p, engine, QV_CONTAINER(node, struct qv_rx, node));
+	return QV_OK;
 }
 
 int qv_proto_cancel(struct qv_proto *p, void *context)
 {
-	return cancel_in(p, p->match[0], context) == QV_OK ? QV_OK
-							   : cancel_in(p, p->match[1], context);
+	return cancel_in(p, 0, context) == QV_OK ? QV_OK : cancel_in(p, QV_REQ_TAGGED, context);
 }
 
 int qv_proto_cancel_coll(struct qv_proto *p, void *context)
 {
-	return cancel_in(p, p->match[QV_REQ_COLL], context);
+	return cancel_in(p, QV_REQ_COLL, context);
 }

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+static void fetch(struct qv_in *in);
+
 /* From the pool, which has one in reserve (reserve_in). */
 static struct qv_in *in_get(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info)
 {
@@ -100,7 +102,19 @@ void qv_in_fail(struct qv_in *in, int status)
 	if (in->info.peer->open_in == in)
 		in->info.peer->open_in = NULL;
 	in->status = status;
-	qv_in_finish(in);
+	if (!in->reads || qv_peer_keeps(in->info.peer)) /* else they end first */
+		qv_in_finish(in);
+}
+
+/* The transport could not read. The sender may be able to send, all of it. */
+static void give_up_reading(struct qv_in *in, int status)
+{
+	if (in->status || in->reported)
+		return;
+	if (qv_info_stale(&in->info))
+		in->status = status;
+	in->info.nsegs = 0;
+	in->p->stats.unread++;
 }
 
 static void read_done(struct qv_xfer *xfer, int status)
@@ -111,10 +125,14 @@ static void read_done(struct qv_xfer *xfer, int status)
 	qv_pool_put(&f->p->flights, f);
 	in->reads--;
 	in->info.peer->flying--;
-	if (status && !in->status)
-		in->status = status;
-	if (in->reads == 0 && !in->waiting && (in->reported || in->status || in->pos == in->want))
+	if (status)
+		give_up_reading(in, status);
+	if (in->reads || in->waiting)
+		return;
+	if (in->reported || in->status || (in->pos == in->want && in->info.nsegs))
 		qv_in_finish(in);
+	else if (!in->info.nsegs)
+		fetch(in);
 }
 
 /* One read at in->pos: as long as the sender's piece and the transport allow. */
@@ -145,6 +163,7 @@ static int read_some(struct qv_in *in)
 	f->p = in->p;
 	f->peer = in->info.peer;
 	f->owner = in;
+	f->chunk = NULL;
 	in->reads++;
 	in->pos += len;
 	rc = x->ops->read(x, in->info.peer->addr, part, cnt, in->segs[s].addr + offset,
@@ -171,8 +190,12 @@ static void read_on(struct qv_in *in)
 		return;
 	}
 	if (rc)
-		in->status = rc;
-	if (in->reads == 0)
+		give_up_reading(in, rc);
+	if (in->reads)
+		return;
+	if (rc && !in->status)
+		fetch(in);
+	else
 		qv_in_finish(in);
 }
 
@@ -193,7 +216,7 @@ static void ask_segments(struct qv_in *in)
 		qv_in_fail(in, rc);
 }
 
-static bool in_this_process(const struct qv_peer *peer)
+bool qv_peer_is_own(const struct qv_peer *peer)
 {
 	const struct qv_proc *self = &peer->p->self, *proc = &peer->proc;
 
@@ -205,16 +228,20 @@ static bool can_read(const struct qv_in *in)
 	const struct qv_peer *peer = in->info.peer;
 
 	return in->info.nsegs && peer->x->read_max && !peer->crossed &&
-	       !(peer->x->apart && in_this_process(peer));
+	       !(peer->x->apart && qv_peer_is_own(peer));
 }
 
 /* Fetch what is still missing, by the way that both sides have. */
 static void fetch(struct qv_in *in)
 {
-	if (in->pos < in->want && !in->status && !can_read(in))
-		ask_segments(in);
-	else
+	bool hold = !in->info.rts; /* qv_in_hold */
+
+	if (in->status || hold || can_read(in)) {
 		read_on(in);
+	} else if (!in->reads) { /* else the last of them goes on */
+		in->pos = 0;
+		ask_segments(in);
+	}
 }
 
 void qv_in_retry(struct qv_proto *p)
@@ -259,8 +286,8 @@ void qv_in_on_seg(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 	uint64_t offset;
 
 	memcpy(&offset, pkt->body, sizeof offset);
-	if (!in || in->info.peer != peer || in->handle != pkt->hdr.arg || offset != in->pos ||
-	    len > in->want - in->pos) {
+	if (!in || in->reads || in->info.peer != peer || in->handle != pkt->hdr.arg ||
+	    offset != in->pos || len > in->want - in->pos) {
 		qv_refuse(peer->p, "piece of a message that was not asked for");
 		return;
 	}

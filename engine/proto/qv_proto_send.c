@@ -2,41 +2,102 @@
 /* qv_proto_send.c - sends of the application: the way that each takes. */
 #include "proto/qv_proto_i.h"
 
-#include <string.h>
+#define SHORT_MAX (sizeof(struct qv_wire_hdr) + 2 * sizeof(uint64_t) + QV_PROTO_INJECT)
+/* Once that much of a receiver's budget is used, longer payload waits here, not there. */
+#define EAGER_SHARE(budget) ((budget) / 4 * 3)
 
-/* Header, completion data and payload, put together on the stack. */
-static int inject_packed(struct qv_peer *to, const struct qv_send_args *args, size_t len)
+/* Header, words and payload of a short message at buf; returns their length. */
+static inline size_t write_short(char *buf, const struct qv_peer *to,
+				 const struct qv_send_args *args, size_t len)
 {
-	char buf[sizeof(struct qv_wire_hdr) + sizeof(uint64_t) + QV_PROTO_INJECT];
 	struct qv_wire_hdr hdr = {.magic = QV_WIRE_MAGIC,
 				  .version = QV_WIRE_VERSION,
 				  .op = QV_PKT_EAGER,
 				  .src = to->remote_id,
-				  .arg = args->tag};
-	struct iovec out = {buf, sizeof hdr};
+				  .arg = args->tag,
+				  .seq = (uint16_t)(to->sent + 1),
+				  .ack = (uint16_t)to->got};
+	char *at = buf + sizeof hdr;
 
 	hdr.flags = args->flags & QV_REQ_TAGGED ? QV_WF_TAGGED : 0;
 	if (QV_UNLIKELY(args->flags & QV_REQ_COLL))
 		hdr.flags = QV_WF_COLL;
+	if (QV_UNLIKELY(to->remote_id == QV_SRC_UNKNOWN)) {
+		uint64_t token = qv_wire_token(to->p->uid, to->session);
+
+		hdr.flags |= QV_WF_UID;
+		memcpy(at, &token, sizeof token);
+		at += sizeof token;
+	}
 	if (args->flags & QV_REQ_DATA) {
 		hdr.flags |= QV_WF_DATA;
-		memcpy(buf + sizeof hdr, &args->data, sizeof args->data);
-		out.iov_len += sizeof args->data;
+		memcpy(at, &args->data, sizeof args->data);
+		at += sizeof args->data;
 	}
 	memcpy(buf, &hdr, sizeof hdr);
 	if (QV_LIKELY(args->cnt == 1 && len))
-		memcpy(buf + out.iov_len, args->iov->iov_base, len);
+		memcpy(at, args->iov->iov_base, len);
 	else
-		qv_iov_get(args->iov, args->cnt, buf + out.iov_len);
-	out.iov_len += len;
-	return to->x->ops->inject(to->x, to->addr, &out, 1);
+		qv_iov_get(args->iov, args->cnt, at);
+	return (size_t)(at - buf) + len;
+}
+
+/* On the stack, or where the window keeps it. */
+static int inject_short(struct qv_peer *to, const struct qv_send_args *args, size_t len)
+{
+	char stack[SHORT_MAX];
+	struct qv_kept *kept = NULL;
+	struct iovec out = {stack, 0};
+	int rc;
+
+	if (to->x->drops) {
+		kept = qv_window_room(to, SHORT_MAX);
+		if (QV_UNLIKELY(!kept))
+			return QV_EAGAIN;
+		out.iov_base = kept->packet;
+	}
+	out.iov_len = write_short(out.iov_base, to, args, len);
+	rc = to->x->ops->inject(to->x, to->addr, &out, 1);
+	if (QV_UNLIKELY(rc)) {
+		if (!kept || rc == QV_EAGAIN || rc == QV_ENOMEM)
+			return rc;
+		to->cut = true; /* it is sent again */
+	}
+	if (kept)
+		qv_window_add(to, kept, out.iov_len);
+	qv_peer_sent(to);
+	return QV_OK;
+}
+
+static bool window_is_full(struct qv_peer *to)
+{
+	return QV_UNLIKELY(to->sent - to->acked >= QV_SEQ_WINDOW) && !qv_peer_acked(to);
+}
+
+int qv_send_short(struct qv_peer *to, const struct qv_send_args *args, size_t len)
+{
+	char buf[SHORT_MAX];
+	size_t total;
+	int rc;
+
+	if (!qv_peer_has_credit(to, qv_cost(len)))
+		return QV_EAGAIN;
+	if (to->x->inject_max >= SHORT_MAX) {
+		rc = window_is_full(to) ? QV_EAGAIN : inject_short(to, args, len);
+	} else {
+		total = write_short(buf, to, args, len);
+		rc = qv_emit(to, buf, total, NULL, 0, 0, NULL);
+	}
+	if (!rc)
+		to->eager_out += qv_cost(len);
+	return rc;
 }
 
 /* Longer than what is always eager: within what the receiver has promised room for. */
 static bool may_go_fast(const struct qv_peer *to, const struct qv_send_args *args, size_t len)
 {
 	return !(args->flags & QV_REQ_INJECT) && len <= to->eager_max && len <= to->packet_max &&
-	       to->eager_out + len <= to->budget;
+	       to->eager_out + qv_cost(len) <= EAGER_SHARE(to->budget);
 }
 
 /* The message that fits a packet, on an idle queue: no request. QV_EAGAIN: the slow way. */
@@ -46,19 +107,25 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	struct qv_xport *x = to->x;
 	bool bare = x->ops->inject_tagged && args->cnt == 1 &&
 		    (args->flags & (QV_REQ_TAGGED | QV_REQ_DATA)) == QV_REQ_TAGGED;
-	size_t counted = len > QV_PROTO_INJECT ? len : 0;
 	int rc;
 
-	if (QV_UNLIKELY(counted && (!bare || !may_go_fast(to, args, len))))
+	if (QV_UNLIKELY(len > QV_PROTO_INJECT && (!bare || !may_go_fast(to, args, len))))
 		return QV_EAGAIN;
-	rc = bare ? x->ops->inject_tagged(x, to->addr, args->tag, args->iov->iov_base, len)
-		  : inject_packed(to, args, len);
+	if (QV_UNLIKELY(to->eager_out + qv_cost(len) > to->fast_limit))
+		return QV_EAGAIN;
+	if (bare) {
+		rc = x->ops->inject_tagged(x, to->addr, args->tag, args->iov->iov_base, len);
+		if (QV_LIKELY(!rc))
+			to->sent++;
+	} else {
+		rc = inject_short(to, args, len);
+	}
 	if (QV_UNLIKELY(rc)) {
 		if (rc != QV_EAGAIN && rc != QV_ENOMEM)
 			qv_peer_doom(to, qv_strerror(rc));
 		return rc;
 	}
-	to->eager_out += counted;
+	to->eager_out += qv_cost(len);
 	p->stats.eager++;
 	p->ops->sent(p->owner, args->context, args->cookie, args->flags & QV_REQ_TAGGED);
 	return QV_OK;
@@ -87,7 +154,6 @@ static void set_payload(struct qv_tx *tx, const struct qv_send_args *args, size_
 		qv_iov_get(args->iov, args->cnt, tx->small);
 		tx->iov[0] = (struct iovec){tx->small, len};
 		tx->cnt = 1;
-		tx->p->copied += len;
 		return;
 	}
 	for (size_t i = 0; i < args->cnt; i++)
@@ -95,18 +161,18 @@ static void set_payload(struct qv_tx *tx, const struct qv_send_args *args, size_
 			tx->iov[tx->cnt++] = args->iov[i];
 }
 
-/* Small messages are always eager; longer ones while the receiver has promised room for them. */
+/* Small messages are always eager; longer ones while the receiver has room for them, and nothing
+ * waits for room already. */
 static bool goes_eager(struct qv_proto *p, struct qv_peer *to, size_t len)
 {
 	if (len <= QV_PROTO_INJECT)
 		return true;
 	if (len > to->eager_max)
 		return false;
-	if (to->eager_out + len > to->budget) {
+	if (to->starved || to->eager_out + qv_cost(len) > EAGER_SHARE(to->budget)) {
 		p->stats.over_budget++;
 		return false;
 	}
-	to->eager_out += len;
 	return true;
 }
 
@@ -116,8 +182,6 @@ static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	struct qv_tx *tx;
 	bool eager;
 
-	if (args->flags & QV_REQ_INJECT && p->copied > QV_COPY_LIMIT)
-		return QV_EAGAIN;
 	tx = qv_tx_new(to, QV_TX_EAGER);
 	if (!tx)
 		return QV_ENOMEM;
@@ -126,8 +190,6 @@ static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	if (tx->wants_fin) {
 		tx->handle = qv_handle_new(&p->tx_handles, tx);
 		if (!tx->handle) {
-			if (eager && len > QV_PROTO_INJECT)
-				to->eager_out -= len;
 			qv_tx_put(tx);
 			return QV_ENOMEM;
 		}
@@ -150,24 +212,66 @@ static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	return QV_OK;
 }
 
+/* A short message that nobody has to confirm: at once, or in the log of those that wait. */
+static int send_or_log(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
+		       size_t len)
+{
+	int rc = to->head || to->ctl_head || to->resend ? QV_EAGAIN : qv_send_short(to, args, len);
+
+	if (!rc) {
+		p->stats.eager++;
+		p->ops->sent(p->owner, args->context, args->cookie, args->flags & QV_REQ_TAGGED);
+		return QV_OK;
+	}
+	if (rc != QV_EAGAIN && rc != QV_ENOMEM) {
+		qv_peer_doom(to, qv_strerror(rc));
+		return rc;
+	}
+	return qv_log_append(to, args, len);
+}
+
+/* What was lost without an entry is told by a send that fails; then a new session may begin. Who
+ * was given up is tried again after a while. */
+#define HOLD_OFF_MS 500u
+
+static int may_send(struct qv_proto *p, struct qv_peer *to)
+{
+	if (to->untold) {
+		to->untold = false;
+		qv_peer_set_remote(to);
+		return QV_EPEER;
+	}
+	if (to->failed && p->now - to->failed_at >= HOLD_OFF_MS) {
+		to->failed = false;
+		qv_peer_begin_session(to);
+	}
+	return to->failed || to->doom ? QV_EPEER : QV_OK;
+}
+
 int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args)
 {
 	size_t len = args->cnt == 1 ? args->iov->iov_len : qv_iov_len(args->iov, args->cnt);
+	int rc;
 
 	if (QV_LIKELY(len < to->fast_end && !to->head && to->remote_id != QV_SRC_UNKNOWN &&
-		      !(args->flags & QV_REQ_ACK))) {
-		int rc = send_fast(p, to, args, len);
-
+		      !(args->flags & (QV_REQ_ACK | QV_REQ_SENT)))) {
+		rc = send_fast(p, to, args, len);
 		if (rc != QV_EAGAIN)
 			return rc;
 	}
-	if (to->failed && to->absent_since && !to->uid)
-		qv_peer_revive(to); /* it may have come since */
-	if (to->failed || to->doom)
-		return QV_EPEER;
+	rc = may_send(p, to);
+	if (rc)
+		return rc;
 	if (args->flags & QV_REQ_INJECT && len > QV_PROTO_INJECT)
 		return QV_EINVAL;
-	if (!to->hello_sent && qv_peer_say_hello(to))
+	if (p->waiting >= p->queue_max)
+		return QV_EAGAIN;
+	if (!to->hello_sent && qv_peer_send_hello(to))
 		return QV_ENOMEM;
+	if (len <= QV_PROTO_INJECT && !(args->flags & (QV_REQ_ACK | QV_REQ_SENT))) {
+		rc = send_or_log(p, to, args, len);
+		if (rc != QV_EAGAIN)
+			return rc;
+	}
 	return send_slow(p, to, args, len);
 }

@@ -47,12 +47,10 @@ void qv_tx_put(struct qv_tx *tx)
 
 static void release(struct qv_tx *tx)
 {
-	struct qv_proto *p = tx->p;
-
 	if (tx->packet != tx->small)
 		free(tx->packet);
-	if (tx->kind != QV_TX_CTL && tx->flags & QV_REQ_INJECT)
-		p->copied -= tx->len;
+	if (tx->kept)
+		qv_window_void(tx->peer, tx);
 	qv_tx_put(tx);
 }
 
@@ -76,7 +74,8 @@ void qv_tx_check(struct qv_tx *tx, int status)
 {
 	if (status && !tx->status)
 		tx->status = status;
-	if (!tx->reported && (!tx->issued || (!tx->status && tx->wants_fin) || tx->inflight))
+	if (!tx->reported &&
+	    (!tx->issued || (!tx->status && (tx->wants_fin || tx->unsure)) || tx->inflight))
 		return;
 	finish(tx);
 	if (tx->inflight == 0 && !tx->queued)
@@ -91,10 +90,19 @@ void qv_tx_issued(struct qv_tx *tx, int status)
 	qv_tx_check(tx, status);
 }
 
+/* The transport may read the buffer as long as it has not given everything back. */
+static bool is_touched(const struct qv_tx *tx)
+{
+	return tx->inflight && !qv_peer_keeps(tx->peer) &&
+	       (tx->kind == QV_TX_SEGS || !tx->peer->x->drops);
+}
+
 void qv_tx_fail(struct qv_tx *tx, int status)
 {
 	tx->status = status;
 	tx->issued = true;
+	if (is_touched(tx))
+		return;
 	finish(tx);
 	if (tx->inflight == 0 && !tx->queued)
 		release(tx);
@@ -115,44 +123,59 @@ void qv_peer_list(struct qv_peer *peer)
 	p->pending_tail = peer;
 }
 
+void qv_peer_unlist(struct qv_peer *peer)
+{
+	struct qv_proto *p = peer->p;
+	struct qv_peer **at = &p->head.pending, *prev = NULL;
+
+	while (*at != peer) {
+		prev = *at;
+		at = &(*at)->next_pending;
+	}
+	*at = peer->next_pending;
+	if (p->pending_tail == peer)
+		p->pending_tail = prev;
+	peer->listed = false;
+}
+
+/* Packets of ours have a queue of their own: messages may have to wait for one of them. */
+static bool is_ours(const struct qv_tx *tx)
+{
+	return tx->kind == QV_TX_CTL || tx->kind == QV_TX_SEGS;
+}
+
 void qv_tx_enqueue(struct qv_tx *tx)
 {
 	struct qv_peer *peer = tx->peer;
+	struct qv_tx **head = is_ours(tx) ? &peer->ctl_head : &peer->head;
+	struct qv_tx **tail = is_ours(tx) ? &peer->ctl_tail : &peer->tail;
 
 	tx->next = NULL;
 	tx->queued = true;
 	tx->issued = false;
 	peer->p->waiting++;
 	peer->p->stats.queued++;
-	if (peer->head)
-		peer->tail->next = tx;
+	if (*head)
+		(*tail)->next = tx;
 	else
-		peer->head = tx;
-	peer->tail = tx;
-	qv_peer_list(peer);
+		*head = tx;
+	*tail = tx;
+	if (!peer->starved || is_ours(tx))
+		qv_peer_list(peer);
 }
 
-void qv_tx_enqueue_first(struct qv_tx *tx)
+static bool has_to_wait(const struct qv_tx *tx)
 {
-	struct qv_peer *peer = tx->peer;
+	const struct qv_peer *peer = tx->peer;
 
-	if (!peer->head) {
-		qv_tx_enqueue(tx);
-		return;
-	}
-	tx->next = peer->head;
-	tx->queued = true;
-	tx->issued = false;
-	peer->p->waiting++;
-	peer->head = tx;
-	qv_peer_list(peer);
+	return peer->ctl_head || peer->resend || (!is_ours(tx) && peer->head);
 }
 
 void qv_tx_start(struct qv_tx *tx)
 {
 	int rc;
 
-	if (tx->peer->head || tx->peer->greeting) {
+	if (has_to_wait(tx)) {
 		qv_tx_enqueue(tx);
 		return;
 	}
@@ -192,7 +215,7 @@ int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const 
 
 	if (peer->failed || peer->doom)
 		return QV_EPEER;
-	if (op != QV_PKT_HELLO && !peer->hello_sent && qv_peer_say_hello(peer))
+	if (op != QV_PKT_HELLO && !peer->hello_sent && qv_peer_send_hello(peer))
 		return QV_ENOMEM;
 	pkt = qv_packet_to(peer, op, arg, 0);
 	tx = qv_tx_new(peer, QV_TX_CTL);

@@ -5,8 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static size_t stored_cost(const struct qv_info *info)
+{
+	return qv_cost(info->rts ? 0 : info->full);
+}
+
 void qv_unexp_free(struct qv_proto *p, struct qv_unexp *u)
 {
+	u->info.peer->refs--;
+	if (u->info.epoch == u->info.peer->epoch)
+		u->info.peer->stored -= stored_cost(&u->info);
 	if (!u->info.rts)
 		p->stats.unexpected_bytes -= u->info.full;
 	if (u->payload && u->payload != u->small)
@@ -43,6 +51,15 @@ void qv_unexp_lose(struct qv_proto *p, struct qv_unexp *u)
 	u->info.lost = true;
 }
 
+/* A peer that does not count, or does not care. */
+bool qv_unexp_allowed(const struct qv_info *info)
+{
+	const struct qv_peer *peer = info->peer;
+	size_t most = peer->allowed > QV_FIRST_BUDGET ? peer->allowed : QV_FIRST_BUDGET;
+
+	return peer->stored + stored_cost(info) <= most || !peer->stored;
+}
+
 /* Keep a message whose first packet has come with len bytes of payload. */
 int qv_unexp_new(struct qv_proto *p, const struct qv_info *info, const char *body, size_t len)
 {
@@ -70,6 +87,8 @@ int qv_unexp_new(struct qv_proto *p, const struct qv_info *info, const char *bod
 	if (qv_match_queue(p->match[info->engine], &u->node))
 		goto not_queued;
 	info->peer->received++;
+	info->peer->refs++;
+	info->peer->stored += stored_cost(info);
 	if (info->rts)
 		return QV_OK;
 	p->stats.unexpected_bytes += info->full;
@@ -101,8 +120,7 @@ void qv_unexp_drop(struct qv_proto *p, struct qv_unexp *u)
 			u->discard = true;
 			return;
 		}
-		if (!u->info.rts)
-			qv_peer_consumed(peer, u->info.full);
+		qv_peer_consumed(peer, u->info.rts ? 0 : u->info.full);
 	}
 	qv_unexp_free(p, u);
 }
@@ -156,6 +174,8 @@ void qv_proto_peek(struct qv_proto *p, const struct qv_recv_args *args, enum qv_
 	}
 	if (u && how == QV_PEEK_CLAIM)
 		*claimed = u;
+	if (QV_UNLIKELY(!u && p->nstarving))
+		qv_proto_widen(p, args->from);
 	report_peek(p, args, u);
 	if (u && how == QV_PEEK_DISCARD)
 		qv_unexp_drop(p, u);

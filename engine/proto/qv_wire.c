@@ -7,10 +7,11 @@
 
 /* Which flags each op may carry; indexed by op. */
 static const uint8_t allowed[QV_PKT_LAST + 1] = {
-	[QV_PKT_HELLO] = 0,        [QV_PKT_EAGER] = QV_WF_ALL,  [QV_PKT_DATA] = QV_WF_UID,
-	[QV_PKT_RTS] = QV_WF_ALL,  [QV_PKT_CTS] = QV_WF_UID,    [QV_PKT_SEG] = QV_WF_UID,
-	[QV_PKT_FIN] = QV_WF_UID,  [QV_PKT_CREDIT] = QV_WF_UID, [QV_PKT_PING] = QV_WF_UID,
-	[QV_PKT_PONG] = QV_WF_UID,
+	[QV_PKT_HELLO] = 0,        [QV_PKT_EAGER] = QV_WF_ALL,   [QV_PKT_DATA] = QV_WF_UID,
+	[QV_PKT_RTS] = QV_WF_ALL,  [QV_PKT_CTS] = QV_WF_UID,     [QV_PKT_SEG] = QV_WF_UID,
+	[QV_PKT_FIN] = QV_WF_UID,  [QV_PKT_CREDIT] = QV_WF_UID,  [QV_PKT_LEAVE] = QV_WF_UID,
+	[QV_PKT_VOID] = QV_WF_UID, [QV_PKT_PING] = QV_WF_UID,    [QV_PKT_ACK] = QV_WF_UID,
+	[QV_PKT_RESET] = 0,        [QV_PKT_STARVED] = QV_WF_UID,
 };
 
 static bool body_fits(const struct qv_wire_pkt *pkt)
@@ -21,11 +22,10 @@ static bool body_fits(const struct qv_wire_pkt *pkt)
 	case QV_PKT_HELLO: {
 		struct qv_wire_hello hello;
 
-		if (len < sizeof hello)
+		if (len < sizeof hello || len > sizeof hello + QV_WIRE_MAX_NAME)
 			return false;
 		memcpy(&hello, pkt->body, sizeof hello);
-		return hello.namelen <= QV_WIRE_MAX_NAME && len == sizeof hello + hello.namelen &&
-		       hello.packet_max >= QV_WIRE_MIN_PACKET;
+		return hello.packet_max >= QV_WIRE_MIN_PACKET;
 	}
 	case QV_PKT_EAGER: return !(pkt->hdr.flags & QV_WF_TOTAL) || pkt->total > len;
 	case QV_PKT_DATA: return len > 0;
@@ -90,4 +90,27 @@ size_t qv_wire_write(void *buf, const struct qv_wire_pkt *pkt)
 		at += sizeof(uint64_t);
 	}
 	return (size_t)(at - (char *)buf);
+}
+
+void qv_wire_make_void(char *packet, uint32_t *len)
+{
+	struct qv_wire_hdr hdr;
+
+	memcpy(&hdr, packet, sizeof hdr);
+	hdr.op = QV_PKT_VOID;
+	hdr.flags &= QV_WF_UID; /* its word is the first */
+	hdr.arg = 0;
+	memcpy(packet, &hdr, sizeof hdr);
+	*len = (uint32_t)(sizeof hdr + (hdr.flags ? sizeof(uint64_t) : 0));
+}
+
+void qv_wire_readdress(char *packet, uint32_t id)
+{
+	struct qv_wire_hdr hdr;
+
+	memcpy(&hdr, packet, sizeof hdr);
+	if (hdr.flags & QV_WF_UID)
+		return;
+	hdr.src = id;
+	memcpy(packet, &hdr, sizeof hdr);
 }

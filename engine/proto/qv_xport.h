@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * qv_xport.h - the seam between the protocol and whatever carries its packets: a core provider of
- * libfabric, or the loopback of the tests. Packets of one sender to one receiver arrive in the
- * order sent, once, whole.
+ * libfabric, or the loopback of the tests. Packets of one sender to one receiver arrive whole. Some
+ * may be lost, with all behind them until the transport has noticed, and some may come twice, if
+ * `drops` says so; else they arrive in the order sent, once.
  */
 #ifndef QV_XPORT_H
 #define QV_XPORT_H
@@ -38,6 +39,7 @@ enum qv_presence {
 	QV_UNSURE,  /* not known yet: ask again soon */
 	QV_ABSENT,  /* no: what is sent there now cannot arrive */
 	QV_GONE,    /* and nobody will ever be there */
+	QV_SILENT,  /* not known: its host does not answer, for as long as is told */
 };
 
 /* All calls but presence return QV_OK, QV_EAGAIN (call again after progress; nothing happened), or
@@ -63,8 +65,12 @@ struct qv_xport_ops {
 	/* Let peers read this memory; conceal ends it. */
 	int (*expose)(struct qv_xport *x, void *buf, size_t len, struct qv_region *region);
 	void (*conceal)(struct qv_xport *x, struct qv_region *region);
-	/* Optional: for addresses from which nothing has ever come. Must not wait. */
-	enum qv_presence (*presence)(struct qv_xport *x, uint64_t addr);
+	/* Optional. Must not wait. *silent is set with QV_SILENT only, in ms. */
+	enum qv_presence (*presence)(struct qv_xport *x, uint64_t addr, uint64_t *silent);
+	/* Optional: it takes nothing for this address, for long: end the connection that it has, or
+	 * makes, so that it makes another. others: and those that may be of other peers there, if
+	 * which one it is cannot be told. */
+	void (*reconnect)(struct qv_xport *x, uint64_t addr, bool others);
 };
 
 struct qv_xport {
@@ -76,8 +82,8 @@ struct qv_xport {
 	size_t read_max;   /* longest single read; 0 = cannot read */
 	size_t eager_max;  /* longest message that suits it to be sent eagerly */
 	bool apart;        /* it reads from other processes only, not from its own */
-	bool drops;        /* what was sent last may be lost when the transport is closed */
-	bool collides;     /* what was sent first may be lost where both sides begin at once */
+	bool drops;        /* packets may be lost, when it is closed or a connection breaks */
+	bool keeps;        /* from the dead it may never give transfers back */
 	unsigned owed;     /* kept by the protocol: requests that need a peer over it to go on */
 };
 

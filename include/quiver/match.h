@@ -221,6 +221,15 @@ QV_API void qv_match_cancel(struct qv_match *engine, struct qv_recv *recv);
 QV_API struct qv_recv *qv_match_next_recv(struct qv_match *engine, const struct qv_recv *prev);
 QV_API struct qv_msg *qv_match_next_msg(struct qv_match *engine, const struct qv_msg *prev);
 
+/*
+ * The oldest posted receive for which `fits` returns other than 0, or NULL. The queue stays as it
+ * is: receives are looked at in no particular order, each once, and nothing is sorted. Those that
+ * are younger than one that fits may be left out. `fits` must not call the engine. age  of two
+ * receives, the older one has the smaller
+ */
+typedef int qv_match_fits(void *ctx, struct qv_recv *recv, uint64_t age);
+QV_API struct qv_recv *qv_match_find_recv(struct qv_match *engine, qv_match_fits *fits, void *ctx);
+
 QV_API void qv_match_get_stats(const struct qv_match *engine, struct qv_match_stats *stats);
 
 /* Bytes of heap that the engine holds beyond the caller's nodes. */

@@ -10,8 +10,9 @@
  * the fi_info to take (default: FI_PROVIDER); QV_TEST_SCALE multiplies counts (default 1);
  * QV_TEST_TIMEOUT multiplies time limits (default 1); QV_TEST_NODES=split puts the last rank of
  * each case on a node of its own, as far as quiver knows (FI_QUIVER_NODE);
- * QV_TEST_NETNS=first:second names two network name spaces: the last rank is in the second one
- * (ft_hosts.py).
+ * QV_TEST_NETNS=first:second names two network name spaces: the last rank is in the second one;
+ * QV_TEST_HOSTS=first:second names two folders with all name spaces of a host: every other rank,
+ * from rank 1 on, is on the second one (ft_hosts.py); QV_TEST_REPEAT runs each case so many times.
  */
 #ifndef FT_H
 #define FT_H
@@ -45,7 +46,8 @@
 /* ---- the driver and the memory that it shares with the ranks ----------------------------------
  */
 struct ft_rank {
-	pid_t pid;
+	_Atomic pid_t pid;          /* as the driver counts */
+	pid_t child;                /* of the driver; it ends as the rank does */
 	_Atomic(const char *) file; /* where the rank is now; literals are valid in every fork */
 	_Atomic int line;
 	bool may_die; /* the case kills this rank */
@@ -56,7 +58,8 @@ struct ft_rank {
 struct ft_shared {
 	_Atomic uint32_t members; /* ranks that take part in barriers */
 	_Atomic uint32_t arrived, generation;
-	_Atomic uint64_t word[64]; /* for the case itself; zero at start */
+	_Atomic uint64_t word[64];                   /* for the case itself; zero at start */
+	_Atomic uint8_t outcome[FT_MAX_RANKS][4096]; /* of what each rank sent (ft_stream.h) */
 	struct ft_rank rank[FT_MAX_RANKS];
 };
 
@@ -76,7 +79,9 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_kill_unknown[], ft_cases_fuzz[], ft_cases_promise[], ft_cases_stats[],
 	ft_cases_fork[], ft_cases_pair[], ft_cases_atomic[], ft_cases_coll[], ft_cases_coll_bad[],
 	ft_cases_coll_local[], ft_cases_auto[], ft_cases_sweep[], ft_cases_rows[], ft_cases_soak[],
-	ft_cases_exchange[], ft_cases_many[];
+	ft_cases_exchange[], ft_cases_many[], ft_cases_errors[], ft_cases_names[],
+	ft_cases_beside[], ft_cases_millions[], ft_cases_cut[], ft_cases_death[], ft_cases_stop[],
+	ft_cases_cut_sweep[], ft_cases_restart[], ft_cases_churn[];
 
 /* What a rank knows. */
 struct ft {
@@ -100,6 +105,11 @@ void ft_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noret
  * two the one by which the first and the last rank reach each other. */
 const char *ft_core(void);
 bool ft_pair(void); /* quiver over two cores */
+/* Each host has process numbers, a network and a /dev/shm of its own. */
+bool ft_apart(void);
+void ft_enter_host(void); /* in a child of the driver; comes back in the rank's process */
+/* The cable of this rank's host: off, on. Skips the case where there is none. */
+void ft_cable(bool on);
 /* As if this rank were on a node of its own. Before it asks for a provider. */
 void ft_elsewhere(void);
 size_t ft_scaled(size_t count); /* count times QV_TEST_SCALE, at least 1 */

@@ -4,7 +4,8 @@
 
 #include "proto/qv_wire.h"
 
-#define UID UINT64_C(0xfeedface) /* name of the attacker's endpoint */
+#define UID     UINT64_C(0xfeedface) /* name of the attacker's endpoint */
+#define SESSION 1u
 
 static uint64_t seed(void)
 {
@@ -23,7 +24,7 @@ static size_t packet(char *buf, uint8_t op, uint8_t flags, uint64_t arg, const v
 				  .flags = flags,
 				  .src = QV_SRC_UNKNOWN,
 				  .arg = arg};
-	uint64_t word = UID;
+	uint64_t word = qv_wire_token(UID, SESSION);
 	size_t at = sizeof(hdr);
 
 	memcpy(buf, &hdr, at);
@@ -41,7 +42,7 @@ static size_t packet(char *buf, uint8_t op, uint8_t flags, uint64_t arg, const v
 static size_t damaged(char *buf, int kind)
 {
 	static const char zero[256];
-	struct qv_wire_hello hello = {.uid = 1, .id = 1, .packet_max = 64, .namelen = 60000};
+	struct qv_wire_hello hello = {.uid = 1, .id = 1, .packet_max = 64};
 	size_t len;
 
 	switch (kind) {
@@ -127,16 +128,27 @@ size_t ft_attack_random(struct ft_ep *ep)
 static size_t hello_of(char *buf)
 {
 	const struct ft_rank *me = &ft.sh->rank[FT_ATTACKER];
-	struct qv_wire_hello hello = {.uid = UID,
-				      .budget = 1u << 20,
-				      .id = 5,
-				      .packet_max = 4096,
-				      .namelen = (uint32_t)me->namelen[0]};
+	struct qv_wire_hello hello = {
+		.uid = UID, .budget = 1u << 20, .id = 5, .packet_max = 4096, .session = SESSION};
 	char body[sizeof(hello) + FT_MAX_NAME];
 
 	memcpy(body, &hello, sizeof(hello));
 	memcpy(body + sizeof(hello), me->name[0], me->namelen[0]);
 	return packet(buf, QV_PKT_HELLO, 0, 0, body, sizeof(hello) + me->namelen[0]);
+}
+
+/* Will it get as far as to take the next number? */
+static bool counts(const char *buf, size_t len, uint16_t *seq)
+{
+	struct qv_wire_pkt pkt;
+	struct qv_wire_hdr hdr;
+
+	memcpy(&hdr, buf, sizeof hdr);
+	if (!qv_wire_numbered(hdr.op) ||
+	    qv_wire_parse(&hdr, buf + sizeof hdr, len - sizeof hdr, &pkt))
+		return false;
+	++*seq;
+	return true;
 }
 
 size_t ft_attack_known(struct ft_ep *ep)
@@ -149,13 +161,14 @@ size_t ft_attack_known(struct ft_ep *ep)
 	uint64_t state = seed(), body[64];
 	size_t n = ft_scaled(3000), len;
 	char buf[1024];
+	uint16_t seq = 0;
 
 	for (size_t i = 0; i < RECVS; i++)
 		ft_recv(ep, FT_ANY, in + i * ROOM, ROOM, &rx[i]);
 	shoot(ep, buf, hello_of(buf));
 	for (size_t i = 0; i < n; i++) {
 		uint64_t r = ft_random(&state);
-		uint8_t op = (uint8_t)(QV_PKT_EAGER + r % (QV_PKT_LAST - QV_PKT_EAGER + 1));
+		uint8_t op = (uint8_t)(QV_PKT_EAGER + r % (QV_PKT_ACK - QV_PKT_EAGER + 1));
 		uint8_t flags;
 
 		for (size_t b = 0; b < 64; b++)
@@ -171,6 +184,8 @@ size_t ft_attack_known(struct ft_ep *ep)
 		/* the words behind the first, which is the name */
 		memcpy(buf + sizeof(struct qv_wire_hdr) + 8, body + 32,
 		       len > 48 ? 24 : len - sizeof(struct qv_wire_hdr) - 8);
+		if (counts(buf, len, &seq))
+			memcpy(buf + offsetof(struct qv_wire_hdr, seq), &seq, sizeof seq);
 		shoot(ep, buf, len);
 		for (size_t k = 0; k < RECVS; k++)
 			if (rx[k].done)

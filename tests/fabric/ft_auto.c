@@ -223,10 +223,75 @@ static void poll_set(void)
 	ft_close(&ep);
 }
 
+/* What is in a poll set cannot be closed; a set may change while another thread asks it. */
+static void *ask(void *arg)
+{
+	struct fid_poll *set = ((void **)arg)[0];
+	_Atomic int *stop = ((void **)arg)[1];
+	void *news[4];
+
+	while (!atomic_load(stop)) {
+		if (fi_poll(set, news, 4) < 0)
+			return arg;
+	}
+	return NULL;
+}
+
+static void poll_set_members(void)
+{
+	enum { MEMBERS = 40, ROUNDS = 500 };
+	static _Atomic int stop;
+	struct fid_cntr *cntr[MEMBERS];
+	struct fid_poll *set, *other;
+	struct fid_cq *queue;
+	void *news[4], *args[2], *bad;
+	struct ft_ep ep;
+	pthread_t thread;
+	int ret;
+
+	ft_open(&ep, &(struct ft_conf){.threading = FI_THREAD_SAFE});
+	OK(fi_cq_open(ep.domain, &(struct fi_cq_attr){0}, &queue, NULL));
+	for (int i = 0; i < MEMBERS; i++) {
+		cntr[i] = open_cntr(&ep, FI_WAIT_NONE, &ret);
+		OK(ret);
+	}
+	OK(fi_poll_open(ep.domain, &(struct fi_poll_attr){0}, &set));
+	OK(fi_poll_open(ep.domain, &(struct fi_poll_attr){0}, &other));
+	OK(fi_poll_add(set, &queue->fid, 0));
+	OK(fi_poll_add(set, &queue->fid, 0)); /* it is there: nothing changes */
+	OK(fi_poll_add(other, &queue->fid, 0));
+	OK(fi_poll_add(set, &cntr[0]->fid, 0));
+	CHECK_EQ(fi_close(&queue->fid), -FI_EBUSY);
+	CHECK_EQ(fi_close(&cntr[0]->fid), -FI_EBUSY);
+	CHECK_EQ(fi_poll(set, news, 4), 0);
+	OK(fi_poll_del(set, &queue->fid, 0));
+	CHECK_EQ(fi_poll_del(set, &queue->fid, 0), -FI_EINVAL);
+	CHECK_EQ(fi_close(&queue->fid), -FI_EBUSY); /* the other set has it */
+	OK(fi_close(&other->fid));
+	OK(fi_close(&queue->fid));
+	args[0] = set;
+	args[1] = &stop;
+	CHECK(pthread_create(&thread, NULL, ask, args) == 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 1; i < MEMBERS; i++)
+			OK(fi_poll_add(set, &cntr[i]->fid, 0));
+		for (int i = 1; i < MEMBERS; i++)
+			OK(fi_poll_del(set, &cntr[i]->fid, 0));
+	}
+	atomic_store(&stop, 1);
+	pthread_join(thread, &bad);
+	CHECK(!bad);
+	OK(fi_close(&set->fid));
+	for (int i = 0; i < MEMBERS; i++)
+		OK(fi_close(&cntr[i]->fid));
+	ft_close(&ep);
+}
+
 const struct ft_case ft_cases_auto[] = {
 	{"auto_progress", 2, 40, progress},
 	{"auto_churn", 2, 40, churn},
 	{"counter_fd", 2, 20, cntr_fd},
 	{"poll_set", 2, 20, poll_set},
+	{"poll_set_members", 1, 20, poll_set_members},
 	{0},
 };

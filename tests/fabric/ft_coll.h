@@ -3,6 +3,8 @@
 #ifndef FT_COLL_H
 #define FT_COLL_H
 
+#include "ft.h"
+
 #include <rdma/fi_collective.h>
 
 /* A set of the ranks whose bits are set. */

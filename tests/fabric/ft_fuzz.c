@@ -121,7 +121,8 @@ static void under_attack(size_t (*attack)(struct ft_ep *ep), bool all)
 		printf("  %s: %zu of %zu packets refused, %zu lines logged\n", ft.name, refused,
 		       sent, lines);
 		CHECK(lines > 0 && lines <= 64);
-		CHECK(all ? refused == sent : refused > sent / 8);
+		/* those of nobody are passed over: a HELLO may be on its way again */
+		CHECK(refused <= sent && refused > sent / 8 * (all ? 4 : 1));
 		fclose(err);
 	}
 }

@@ -5,6 +5,9 @@
 usage: ft_hosts.py SCENARIO PROGRAM CASE...
 
 The last rank of each case is on the second host. FI_* are the caller's.
+  apart   hosts share no process numbers, /dev/shm, System V memory or boot id either; every other
+          rank, from rank 1 on, is on the second one; cases may pull its cable
+  cut     all connections go through a TCP relay that cuts them where a case says (ft_cutter.py)
   plain   nothing is wrong
   slow    1 Mbit/s each way, with a queue of 400 ms; counts, and lengths of long messages, are a
           twentieth of the usual
@@ -28,7 +31,15 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOST1, HOST2 = "10.77.0.1", "10.77.0.2"
 PORTS, IN_BAND, LAST_PORT = ("20000", "20095"), "20096", "20223" # for the relay
-TIMES = {"slow": "20", "flap": "4", "late": "4", "relay": "6", "netem": "6"} # of a case's time limit
+MACHINE = """set -e
+mount -t proc proc /proc
+mount -t tmpfs -o size=2g tmpfs /dev/shm
+cat /proc/sys/kernel/random/uuid > /dev/shm/boot_id
+mount --bind /dev/shm/boot_id /proc/sys/kernel/random/boot_id
+echo ready
+exec sleep 100000"""
+CUTTER = {"cut": ("ft_cutter.py", f"/tmp/ft_cutter.{os.getpid()}")} # and where it takes orders
+TIMES = {"apart": "1", "cut": "1", "slow": "20", "flap": "4", "late": "4", "relay": "6", "netem": "6"} # of a case's time limit
 
 
 def skip(why):
@@ -64,11 +75,27 @@ class Hosts:
             time.sleep(0.01)
         return skip("unshare does not come to an end")
 
+    def new_machine(self):
+        """All that a host has of its own: the path of its network's name space, which is in the
+        folder of the others. It sleeps as process 1, so the others have small, equal numbers."""
+        child = subprocess.Popen(["unshare", "--net", "--ipc", "--uts", "--mount", "--pid", "--fork",
+                                  "--kill-child", "sh", "-c", MACHINE], preexec_fn=die_with_us,
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.held.append(child)
+        if child.stdout.readline() != "ready\n":
+            skip("no name spaces of a host can be had here")
+        path = f"/proc/{child.pid}/ns/net"
+        run(path, "ip", "link", "set", "lo", "up")
+        return path
+
     def end(self):
         """Let go of all of them."""
         for child in self.held:
             child.kill()
             child.wait()
+        for _, path in CUTTER.values():
+            if os.path.exists(path):
+                os.unlink(path)
 
 
 def run(netns, *argv):
@@ -114,15 +141,16 @@ def bridge(hosts, one, two):
     return switch
 
 
-def relay(hosts, one, two):
+def relay(hosts, one, two, script, *more):
     """Both hosts at a relay, which has the other's address at each."""
     left, right = hosts.new(), hosts.new()
     connect(one, "v0", left, "v0")
     connect(two, "v0", right, "v0")
     give_address(left, HOST2 + "/24")
     give_address(right, HOST1 + "/24")
-    child = subprocess.Popen([sys.executable, f"{HERE}/ft_relay.py", left, HOST2, right, HOST1,
-                              PORTS[0], LAST_PORT], preexec_fn=die_with_us, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen([sys.executable, f"{HERE}/{script}", left, HOST2, right, HOST1,
+                              PORTS[0], LAST_PORT, *more], preexec_fn=die_with_us,
+                             stdout=subprocess.PIPE, text=True)
     hosts.held.append(child)
     if child.stdout.readline() != "ready\n":
         sys.exit("ft_hosts: the relay does not start")
@@ -161,10 +189,11 @@ def shape(hosts, why, *discipline):
 
 def build(hosts, scenario):
     """The two hosts, and the switch between them if there is one."""
-    one, two = hosts.new(), hosts.new()
+    new = hosts.new_machine if scenario in ("apart", "cut") else hosts.new
+    one, two = new(), new()
     switch = None
-    if scenario == "relay":
-        relay(hosts, one, two)
+    if scenario in ("relay", "cut"):
+        relay(hosts, one, two, *CUTTER.get(scenario, ("ft_relay.py",)))
     else:
         switch = bridge(hosts, one, two)
     if scenario in ("flap", "late"):
@@ -201,7 +230,12 @@ def main():
         env = dict(os.environ, QV_TEST_NETNS=f"{one}:{two}", QV_TEST_NODES="split",
                    QV_TEST_HOST=HOST1, QV_TEST_TIMEOUT=TIMES.get(scenario, "2"),
                    FI_TCP_IFACE=device, FI_NET_IFACE=device)
-        if scenario == "relay":
+        if scenario in ("apart", "cut"):
+            del env["QV_TEST_NETNS"]
+            env["QV_TEST_HOSTS"] = f"{os.path.dirname(one)}:{os.path.dirname(two)}"
+        if scenario == "cut":
+            env["QV_TEST_CUTTER"] = CUTTER["cut"][1]
+        if scenario in ("relay", "cut"):
             for name in ("FI_TCP_PORT", "FI_NET_PORT"):
                 env[f"{name}_LOW_RANGE"], env[f"{name}_HIGH_RANGE"] = PORTS
             env["QV_TEST_PORT"], env["QV_TEST_LAST_PORT"] = IN_BAND, LAST_PORT

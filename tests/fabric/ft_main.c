@@ -7,10 +7,8 @@
 #include "ft.h"
 
 #include <execinfo.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <glob.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,16 +18,18 @@
 #define SKIPPED 77
 
 static const struct ft_case *const tables[] = {
-	ft_cases_basic,  ft_cases_pingpong, ft_cases_order,      ft_cases_random,
-	ft_cases_peek,   ft_cases_cancel,   ft_cases_trunc,      ft_cases_completion,
-	ft_cases_many,   ft_cases_multi,    ft_cases_cntr,       ft_cases_wait,
-	ft_cases_rma,    ft_cases_queue,    ft_cases_flow,       ft_cases_large,
-	ft_cases_av,     ft_cases_close,    ft_cases_thread,     ft_cases_bad,
-	ft_cases_env,    ft_cases_kill,     ft_cases_kill_state, ft_cases_kill_unknown,
-	ft_cases_fuzz,   ft_cases_promise,  ft_cases_stats,      ft_cases_fork,
-	ft_cases_coll,   ft_cases_coll_bad, ft_cases_coll_local, ft_cases_pair,
-	ft_cases_atomic, ft_cases_auto,     ft_cases_sweep,      ft_cases_rows,
-	ft_cases_soak,   ft_cases_exchange,
+	ft_cases_basic,     ft_cases_pingpong,   ft_cases_order,        ft_cases_random,
+	ft_cases_peek,      ft_cases_cancel,     ft_cases_trunc,        ft_cases_completion,
+	ft_cases_many,      ft_cases_errors,     ft_cases_names,        ft_cases_beside,
+	ft_cases_multi,     ft_cases_cntr,       ft_cases_wait,         ft_cases_rma,
+	ft_cases_queue,     ft_cases_flow,       ft_cases_large,        ft_cases_av,
+	ft_cases_close,     ft_cases_thread,     ft_cases_bad,          ft_cases_env,
+	ft_cases_kill,      ft_cases_kill_state, ft_cases_kill_unknown, ft_cases_fuzz,
+	ft_cases_promise,   ft_cases_stats,      ft_cases_fork,         ft_cases_coll,
+	ft_cases_coll_bad,  ft_cases_coll_local, ft_cases_pair,         ft_cases_atomic,
+	ft_cases_auto,      ft_cases_sweep,      ft_cases_rows,         ft_cases_soak,
+	ft_cases_exchange,  ft_cases_cut,        ft_cases_death,        ft_cases_stop,
+	ft_cases_cut_sweep, ft_cases_restart,    ft_cases_millions,     ft_cases_churn,
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -75,35 +75,16 @@ static void launch_env(const struct ft_case *c, int rank)
 	setenv("PMI_SIZE", number, 1);
 }
 
-/* The last rank is on the second host, the others are on the first. */
-static void enter_host(const struct ft_case *c, int rank)
-{
-	const char *first = getenv("QV_TEST_NETNS"), *colon = first ? strchr(first, ':') : NULL;
-	char path[256];
-	int fd;
-
-	if (!first)
-		return;
-	CHECK(colon && colon - first < (ptrdiff_t)sizeof(path));
-	snprintf(path, sizeof(path), "%.*s", (int)(colon - first), first);
-	fd = open(rank == c->ranks - 1 ? colon + 1 : path, O_RDONLY);
-	CHECK(fd >= 0 && setns(fd, CLONE_NEWNET) == 0);
-	close(fd);
-}
-
 static void rank_main(const struct ft_case *c, int rank)
 {
 	void *frame[1];
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	backtrace(frame, 1); /* loads libgcc now, not inside the handler */
 	signal(SIGUSR1, on_usr1);
 	signal(SIGPIPE, SIG_IGN);
 	sweep_shm(getpid()); /* of an earlier process with this number */
-	ft.rank = rank;
 	launch_env(c, rank);
-	enter_host(c, rank);
-	if (getenv("QV_TEST_NODES") && rank == c->ranks - 1)
+	if (!ft_apart() && getenv("QV_TEST_NODES") && rank == c->ranks - 1)
 		ft_elsewhere();
 	c->run();
 	fflush(NULL);
@@ -113,8 +94,10 @@ static void rank_main(const struct ft_case *c, int rank)
 static void stop_ranks(const struct ft_case *c, const bool *gone, int sig)
 {
 	for (int i = 0; i < c->ranks; i++) {
+		const struct ft_rank *r = &ft.sh->rank[i];
+
 		if (!gone[i])
-			kill(ft.sh->rank[i].pid, sig);
+			kill(r->pid > 0 ? r->pid : r->child, sig);
 	}
 }
 
@@ -129,7 +112,8 @@ static void say_where(const struct ft_case *c, const bool *gone)
 		}
 		printf("  rank %d hangs at %s:%d, stack:\n", i, ft_file(r), r->line);
 		fflush(stdout);
-		kill(r->pid, SIGUSR1);
+		if (r->pid > 0)
+			kill(r->pid, SIGUSR1);
 		usleep(100000);
 	}
 }
@@ -166,7 +150,7 @@ static int watch(const struct ft_case *c)
 		for (int i = 0; pid > 0 && i < c->ranks; i++) {
 			const char *bad;
 
-			if (ft.sh->rank[i].pid != pid)
+			if (ft.sh->rank[i].child != pid)
 				continue;
 			gone[i] = true;
 			left--;
@@ -209,9 +193,15 @@ static int run_case(const struct ft_case *c)
 	for (int i = 0; i < c->ranks; i++) {
 		pid_t pid = fork();
 
-		if (pid == 0)
+		if (pid == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			ft.rank = i;
+			ft_enter_host();
 			rank_main(c, i);
-		ft.sh->rank[i].pid = pid;
+		}
+		ft.sh->rank[i].child = pid;
+		if (!ft_apart())
+			ft.sh->rank[i].pid = pid;
 	}
 	return watch(c);
 }
@@ -228,7 +218,7 @@ int main(int argc, char **argv)
 {
 	const char *filter = getenv("FI_PROVIDER");
 	const char *prov = getenv("QV_TEST_PROVIDER"), *mode = getenv("FI_QUIVER_MODE");
-	int failed = 0, passed = 0, chosen = 0;
+	int failed = 0, passed = 0, chosen = 0, repeat;
 	bool list = argc == 2 && !strcmp(argv[1], "--list");
 
 	if (argc > 1 && argv[1][0] == '-' && !list)
@@ -247,6 +237,7 @@ int main(int argc, char **argv)
 	}
 	ft.scale = env_number("QV_TEST_SCALE");
 	ft.patience = env_number("QV_TEST_TIMEOUT");
+	repeat = (int)env_number("QV_TEST_REPEAT");
 	ft.sh = mmap(NULL, sizeof(*ft.sh), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
 	if (ft.sh == MAP_FAILED)
@@ -254,7 +245,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < TABLES; i++) {
 		for (const struct ft_case *c = tables[i]; c->name; c++) {
 			bool wanted = argc == 1 || list;
-			int result;
+			int result = 0;
 
 			for (int a = 1; a < argc; a++)
 				wanted = wanted || fnmatch(argv[a], c->name, 0) == 0;
@@ -265,7 +256,8 @@ int main(int argc, char **argv)
 				printf("%s\n", c->name);
 				continue;
 			}
-			result = run_case(c);
+			for (int r = 0; r < repeat && (!r || !result); r++)
+				result = run_case(c);
 			failed += result == 1;
 			passed += result == 0;
 		}

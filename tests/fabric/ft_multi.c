@@ -192,9 +192,60 @@ static void multi_recv_queued(void)
 	free(m);
 }
 
+/* FI_MULTI_RECV as a default of the endpoint is for untagged receives; tagged ones take one message
+ * each. */
+static void multi_recv_default(void)
+{
+	enum { ROOM = 4096, N = 3 };
+	static char room[ROOM];
+	struct ft_op big, one[2];
+	uint64_t word[2] = {0};
+	struct iovec iov[2] = {{room, 8}, {room + 8, 8}};
+	struct ft_ep ep;
+	size_t seen = 0;
+
+	ft_open_domain(&ep, &(struct ft_conf){.caps = FI_MULTI_RECV});
+	ep.info->rx_attr->op_flags = FI_MULTI_RECV;
+	ft_open_ep(&ep);
+	ft_exchange(&ep);
+	if (ft.rank == 0) {
+		ft_trecv(&ep, FT_ANY, 7, 0, &word[0], 8, &one[0]);
+		POST(fi_trecvv(ep.ep, &(struct iovec){&word[1], 8}, NULL, 1, FI_ADDR_UNSPEC, 7, 0,
+			       ft_fresh(&one[1])));
+		CHECK_EQ(fi_recvv(ep.ep, iov, NULL, 2, FI_ADDR_UNSPEC, ft_fresh(&big)), -FI_EINVAL);
+		ft_recv(&ep, FT_ANY, room, ROOM, &big);
+		ft_barrier();
+		ft_wait_all(one, 2);
+		CHECK(word[0] == 1 && word[1] == 2);
+		CHECK(!((one[0].flags | one[1].flags) & FI_MULTI_RECV));
+		FT_HERE();
+		while (seen < N) {
+			ft_progress();
+			if (!big.done)
+				continue;
+			CHECK_EQ(big.err, 0);
+			seen += (size_t)big.done;
+			atomic_store(&big.done, 0);
+		}
+		for (uint64_t i = 0; i < N; i++)
+			CHECK_EQ(((uint64_t *)room)[i], 10 + i);
+		OK(fi_cancel(&ep.ep->fid, &big));
+		ft_wait_err(&big, FI_ECANCELED);
+		CHECK(big.flags & FI_MULTI_RECV);
+	} else {
+		ft_barrier();
+		for (uint64_t i = 1; i <= 2; i++)
+			POST(fi_tinject(ep.ep, &i, 8, ep.peer[0], 7));
+		for (uint64_t i = 10; i < 10 + N; i++)
+			POST(fi_inject(ep.ep, &i, 8, ep.peer[0]));
+	}
+	ft_close(&ep);
+}
+
 const struct ft_case ft_cases_multi[] = {
 	{"multi_recv_small", 2, 20, multi_recv_small},
 	{"multi_recv_large", 2, 20, multi_recv_large},
 	{"multi_recv_queued", 2, 20, multi_recv_queued},
+	{"multi_recv_default", 2, 20, multi_recv_default},
 	{0},
 };

@@ -15,6 +15,13 @@
 #define FUZZ_WORDS   8u    /* what the victim has told the hostile one: handles, ids */
 #define FUZZ_MAX     2048u /* longest packet */
 
+/* Where the n-th word of a packet is: the first is in the header. */
+static inline size_t fuzz_word_at(unsigned n)
+{
+	return n ? sizeof(struct qv_wire_hdr) + (n - 1) * sizeof(uint64_t)
+		 : offsetof(struct qv_wire_hdr, arg);
+}
+
 struct fuzz {
 	struct rig *rig;
 	struct qv_xport *hostile;
@@ -46,9 +53,11 @@ struct fuzz *fuzz_new(unsigned kind);
 /* Hand a packet to the victim. Its src is replaced by the id that the victim gave to the hostile
  * one unless raw. */
 void fuzz_packet(struct fuzz *f, const void *buf, size_t len, bool raw);
+/* Does the victim listen to the hostile one? */
+bool fuzz_is_met(const struct fuzz *f);
 /* The hostile one says HELLO, with another uid each time. */
 void fuzz_hello(struct fuzz *f);
-/* The victim itself seems to say HELLO, and to begin a message that never ends. Needs spoof. */
+/* The victim speaks to itself, and seems to begin a message that never ends. Needs spoof. */
 void fuzz_self(struct fuzz *f);
 /* Something that an application may do, or time passes, or the transport has no room. */
 #define FUZZ_ACTIONS 64u

@@ -89,7 +89,8 @@ void fuzz_input_end(void)
 
 static void packet(struct fuzz *f, const uint8_t *data, size_t len, unsigned control)
 {
-	unsigned word = control >> 2 & 7, at = 8 * (1 + (control >> 5));
+	unsigned word = control >> 2 & 7;
+	size_t at = fuzz_word_at(control >> 5);
 	char copy[FUZZ_MAX];
 
 	memcpy(copy, data, len);

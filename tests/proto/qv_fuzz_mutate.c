@@ -169,8 +169,8 @@ static void change_field(struct text *t, unsigned i)
 			pkt[3] ^= (uint8_t)(1u << below(t, 6));
 		break;
 	default:
-		if (len >= 8 * word + sizeof value)
-			memcpy(pkt + 8 * word, &value, sizeof value);
+		if (len >= fuzz_word_at(word - 1) + sizeof value)
+			memcpy(pkt + fuzz_word_at(word - 1), &value, sizeof value);
 	}
 }
 

@@ -43,7 +43,7 @@ struct qv_xport *qv_loop_open(struct qv_loop *loop, unsigned at,
 				  .send_iov = limits->send_iov,
 				  .packet_max = limits->packet_max,
 				  .read_max = limits->read_max,
-				  .drops = true};
+				  .drops = !limits->bare};
 	ep->loop = loop;
 	ep->slot = at;
 	ep->alive = true;

@@ -45,7 +45,10 @@ struct qv_loop_chaos {
 	unsigned lose[QV_LOOP_MAX]; /* this many packets more from there are lost, and seem to work
 				     */
 	unsigned fail_read;         /* the same of reads */
-	bool fail_at_once;          /* failing calls return the error, else the completion tells */
+	unsigned lose_nth;  /* the n-th packet from now on, of any pair, is lost (0 = none) */
+	unsigned lose_more; /* and so many behind it */
+	unsigned repeat;    /* per cent of the packets that are handed over twice */
+	bool fail_at_once;  /* failing calls return the error, else the completion tells */
 	int fail_status;
 };
 
@@ -62,6 +65,12 @@ struct qv_xport *qv_loop_open(struct qv_loop *loop, unsigned at,
 void qv_loop_kill(struct qv_loop *loop, unsigned at, enum qv_loop_death how, bool last_words);
 /* End what the endpoint at this address has under way: before its owner goes. */
 void qv_loop_drain(struct qv_loop *loop, unsigned at);
+
+/* The connection between two endpoints breaks: what is on its way is lost, both ways. Packets of
+ * `send` that were given to it: told an error, or as if they had gone. */
+void qv_loop_cut(struct qv_loop *loop, unsigned a, unsigned b, bool silent);
+/* What one endpoint sends to the other stays on its way for a while. */
+void qv_loop_hold(struct qv_loop *loop, unsigned from, unsigned to, bool hold);
 
 /* One event: a packet handed over, a transfer completed, a read done. False: nothing to do. */
 bool qv_loop_step(struct qv_loop *loop);

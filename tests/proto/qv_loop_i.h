@@ -29,6 +29,7 @@ struct loop_packet {
 struct loop_queue {
 	struct loop_packet *head, *tail;
 	unsigned count;
+	bool hold;
 };
 
 struct loop_region {

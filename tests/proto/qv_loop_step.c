@@ -67,6 +67,22 @@ static int hand_over(struct loop_ep *to, uint64_t from, const void *buf, size_t 
 	return rc;
 }
 
+/* Is it to be lost? */
+static bool is_lost(struct qv_loop *loop, unsigned from)
+{
+	struct qv_loop_chaos *chaos = &loop->chaos;
+
+	if (chaos->lose[from]) {
+		chaos->lose[from]--;
+		return true;
+	}
+	if (!chaos->lose_nth || --chaos->lose_nth)
+		return false;
+	chaos->lose_nth = chaos->lose_more != 0; /* the next one, too */
+	chaos->lose_more -= chaos->lose_more != 0;
+	return true;
+}
+
 /* The first packet of a queue, to its receiver. */
 static bool deliver(struct loop_ep *ep, struct loop_queue *q)
 {
@@ -81,11 +97,10 @@ static bool deliver(struct loop_ep *ep, struct loop_queue *q)
 		loop_packet_free(loop_pop(q));
 		return true;
 	}
-	if (to->held && to->held != q)
+	if (q->hold || (to->held && to->held != q))
 		return false;
 	loop_gather(pkt);
-	if (loop->chaos.lose[ep->slot]) {
-		loop->chaos.lose[ep->slot]--;
+	if (!to->held && is_lost(loop, ep->slot)) {
 		leave_memory(ep, pkt, QV_OK);
 		loop_packet_free(loop_pop(q));
 		return true;
@@ -99,7 +114,8 @@ static bool deliver(struct loop_ep *ep, struct loop_queue *q)
 	if (loop->tap)
 		loop->tap(loop->tap_ctx, ep->slot, to->slot, pkt->bytes, pkt->beside + pkt->len);
 	leave_memory(ep, pkt, QV_OK);
-	loop_packet_free(loop_pop(q));
+	if (!qv_rnd_percent(loop->rng, loop->chaos.repeat))
+		loop_packet_free(loop_pop(q));
 	return true;
 }
 
@@ -257,7 +273,32 @@ void qv_loop_kill(struct qv_loop *loop, unsigned at, enum qv_loop_death how, boo
 		}
 	ep->alive = false;
 	ep->death = how;
+	for (struct loop_ep *other = loop->eps; other; other = other->next)
+		other->x.keeps |= how == QV_LOOP_STUCK;
 	loop->at[at] = NULL;
+}
+
+static void lose_all(struct loop_ep *ep, unsigned to, bool silent)
+{
+	struct loop_queue *q = &ep->out[to];
+
+	if (ep->loop->at[to] && ep->loop->at[to]->held == q)
+		ep->loop->at[to]->held = NULL;
+	while (q->head) {
+		leave_memory(ep, q->head, silent ? QV_OK : QV_EIO);
+		loop_packet_free(loop_pop(q));
+	}
+}
+
+void qv_loop_cut(struct qv_loop *loop, unsigned a, unsigned b, bool silent)
+{
+	lose_all(loop->at[a], b, silent);
+	lose_all(loop->at[b], a, silent);
+}
+
+void qv_loop_hold(struct qv_loop *loop, unsigned from, unsigned to, bool hold)
+{
+	loop->at[from]->out[to].hold = hold;
 }
 
 int qv_loop_forge(struct qv_loop *loop, uint64_t from, unsigned to, const void *buf, size_t len)

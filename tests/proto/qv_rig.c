@@ -135,18 +135,6 @@ static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
 	complete(owner, &comp);
 }
 
-/* What the protocol draws by chance comes from the seed here, so that a run can be repeated. */
-static struct qv_peer *new_peer(struct rig_node *node, struct qv_xport *x, uint64_t addr,
-				uint64_t user)
-{
-	struct qv_peer *peer = qv_proto_peer_new(node->p, x, addr, user);
-
-	if (peer)
-		peer->id = (peer->id & QV_ID_INDEX) |
-			   ((uint32_t)qv_rnd(&node->rig->rng) & ~(QV_ID_INDEX | 1u << 24));
-	return peer;
-}
-
 /* Names are "node<index>"; the transport's word on the sender must agree. */
 static struct qv_peer *identify(void *owner, struct qv_xport *x, uint64_t from, const void *name,
 				size_t len)
@@ -162,7 +150,7 @@ static struct qv_peer *identify(void *owner, struct qv_xport *x, uint64_t from, 
 	if ((from != UINT64_MAX && from != b) || node->stranger[b])
 		return NULL;
 	if (!node->peers[b])
-		node->peers[b] = new_peer(node, x, b, QV_USER_UNKNOWN);
+		node->peers[b] = qv_proto_peer_new(node->p, x, b, QV_USER_UNKNOWN);
 	return node->peers[b];
 }
 
@@ -174,7 +162,27 @@ static void complain(void *owner, const char *text)
 	snprintf(node->complaint, sizeof node->complaint, "%s", text);
 }
 
-static const struct qv_proto_owner_ops owner_ops = {complete, sent, identify, complain};
+/* A peer that the test never named is gone. */
+static void ended(void *owner, struct qv_peer *peer)
+{
+	struct rig_node *node = owner;
+
+	for (unsigned b = 0; b < QV_LOOP_MAX; b++)
+		if (node->peers[b] == peer)
+			node->peers[b] = NULL;
+	node->ended++;
+	qv_proto_peer_free(peer);
+}
+
+static const struct qv_proto_owner_ops owner_ops = {complete, sent, identify, complain, ended};
+
+/* What the protocol draws by chance comes from the seed here, so that a run can be repeated. */
+static void draw_by_seed(struct qv_proto *p, uint64_t *rng)
+{
+	p->uid = qv_rnd(rng) | 1;
+	p->sessions = (uint32_t)qv_rnd(rng);
+	p->turn = (uint32_t)qv_rnd(rng) & ~QV_ID_INDEX;
+}
 
 void rig_open(struct rig *rig, unsigned at, const struct rig_settings *set)
 {
@@ -198,7 +206,7 @@ void rig_open(struct rig *rig, unsigned at, const struct rig_settings *set)
 		node->other->eager_max = set->eager_max;
 	}
 	assert_int_equal(qv_proto_create(&ps, &owner_ops, node, &node->p), QV_OK);
-	node->p->uid = qv_rnd(&rig->rng) | 1;
+	draw_by_seed(node->p, &rig->rng);
 }
 
 struct rig *rig_new(const struct rig_settings *set)
@@ -259,7 +267,7 @@ struct qv_peer *rig_peer(struct rig *rig, unsigned a, unsigned b)
 	struct rig_node *node = &rig->node[a];
 
 	if (!node->peers[b]) {
-		node->peers[b] = new_peer(node, node->x, b, RIG_USER(b));
+		node->peers[b] = qv_proto_peer_new(node->p, node->x, b, RIG_USER(b));
 		assert_non_null(node->peers[b]);
 	}
 	return node->peers[b];
@@ -270,7 +278,7 @@ struct qv_peer *rig_other_peer(struct rig *rig, unsigned a, unsigned b)
 	struct rig_node *node = &rig->node[a];
 
 	if (!node->peers[b]) {
-		node->peers[b] = new_peer(node, node->other, b, RIG_USER(b));
+		node->peers[b] = qv_proto_peer_new(node->p, node->other, b, RIG_USER(b));
 		assert_non_null(node->peers[b]);
 	}
 	return node->peers[b];
@@ -328,6 +336,17 @@ void rig_ticks(struct rig *rig, uint64_t ms)
 	}
 }
 
+void rig_wait_long(struct rig *rig, const struct rig_req *a, const struct rig_req *b)
+{
+	rig_settle(rig);
+	for (uint64_t end = rig->now + 60000; !a->done || (b && !b->done);) {
+		if (rig->now >= end)
+			fail_msg("a request is not complete after a minute (QV_SEED=%llu)",
+				 (unsigned long long)rig_seed());
+		rig_ticks(rig, 50);
+	}
+}
+
 struct qv_proto_stats rig_stats(const struct rig *rig, unsigned node)
 {
 	struct qv_proto_stats stats;
@@ -347,12 +366,19 @@ void rig_check_idle(const struct rig *rig, unsigned node)
 	assert_int_equal(p->flights.live, 0);
 	assert_int_equal(p->tx_handles.used, 0);
 	assert_int_equal(p->in_handles.used, 0);
-	assert_int_equal(p->copied, 0);
 	assert_null(p->ins_head);
 	for (uint32_t i = 0; i < p->npeers; i++) {
-		assert_int_equal(p->peers[i]->owed, 0);
-		assert_null(p->peers[i]->head);
-		assert_null(p->peers[i]->open_in);
-		assert_null(p->peers[i]->open_unexp);
+		const struct qv_peer *peer = p->peers[i];
+
+		if (!peer)
+			continue;
+		assert_int_equal(peer->owed, 0);
+		assert_int_equal(peer->flying, 0);
+		assert_int_equal(peer->unsure, 0);
+		assert_null(peer->head);
+		assert_null(peer->ctl_head);
+		assert_null(peer->txs);
+		assert_null(peer->open_in);
+		assert_null(peer->open_unexp);
 	}
 }

@@ -31,6 +31,7 @@ struct rig_node {
 	struct qv_proto *p;     /* NULL: not open */
 	struct qv_peer *peers[QV_LOOP_MAX];
 	bool stranger[QV_LOOP_MAX]; /* HELLO of this node is refused */
+	unsigned ended;             /* peers that were freed */
 	unsigned complaints;
 	char complaint[256]; /* the last one */
 };
@@ -103,6 +104,9 @@ int rig_send_req(struct rig_req *req, unsigned to, uint64_t tag, unsigned flags)
 int rig_recv_req(struct rig_req *req, int from, uint64_t tag, uint64_t ignore, unsigned flags,
 		 size_t multi_min);
 #define RIG_ANY (-1)
+/* To a peer that may have been lost before: that is told once, the second time it goes. */
+struct rig_req *rig_send_after_loss(struct rig *rig, unsigned from, unsigned to, size_t len,
+				    uint64_t tag, unsigned flags);
 /* The usual case: must be accepted. */
 struct rig_req *rig_send(struct rig *rig, unsigned from, unsigned to, size_t len, uint64_t tag,
 			 unsigned flags);
@@ -117,6 +121,8 @@ bool rig_step(struct rig *rig);
 void rig_settle(struct rig *rig);
 /* Until the two requests have completed (NULL: only one). */
 void rig_wait(struct rig *rig, const struct rig_req *a, const struct rig_req *b);
+/* The same, where something may have been lost and time has to pass: a minute at most. */
+void rig_wait_long(struct rig *rig, const struct rig_req *a, const struct rig_req *b);
 /* Let time pass on all nodes, as their owners would: many ticks. */
 void rig_ticks(struct rig *rig, uint64_t ms);
 

@@ -149,6 +149,18 @@ struct rig_req *rig_send(struct rig *rig, unsigned from, unsigned to, size_t len
 	return req;
 }
 
+struct rig_req *rig_send_after_loss(struct rig *rig, unsigned from, unsigned to, size_t len,
+				    uint64_t tag, unsigned flags)
+{
+	struct rig_req *req = rig_req_new(rig, from, len, 1);
+	int rc = rig_send_req(req, to, tag, flags);
+
+	if (rc == QV_EPEER)
+		rc = rig_send_req(req, to, tag, flags);
+	assert_int_equal(rc, QV_OK);
+	return req;
+}
+
 struct rig_req *rig_recv(struct rig *rig, unsigned node, int from, size_t len, uint64_t tag,
 			 unsigned flags)
 {

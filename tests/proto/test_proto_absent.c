@@ -9,11 +9,13 @@ enum { PATIENCE = 2000 };
 
 static enum qv_presence presence;
 static unsigned asked;
+static uint64_t silence; /* ms, of a host that is silent */
 
-static enum qv_presence look(struct qv_xport *x, uint64_t addr)
+static enum qv_presence look(struct qv_xport *x, uint64_t addr, uint64_t *silent)
 {
 	assert_int_equal(addr, 1);
 	asked++;
+	*silent = silence;
 	return presence;
 }
 
@@ -61,7 +63,28 @@ static void given_up(void **state)
 		rig_check_status(send[i], QV_EPEER);
 	assert_int_equal(rig->node[0].complaints, 1);
 	rig_check_idle(rig, 0);
+	rig_ticks(rig, 600); /* before, a send says so at once */
 	arrives(rig, rig_send(rig, 0, 1, 4000, 7, 0));
+	rig_free(rig);
+}
+
+/* Who was given up is tried again by a send, but not at once. */
+static void tried_again(void **state)
+{
+	struct rig *rig = start(QV_GONE);
+	struct rig_req *send = rig_send(rig, 0, 1, 4000, 7, 0);
+	struct rig_req *next = rig_req_new(rig, 0, 4000, 1);
+
+	while (!send->done)
+		rig_ticks(rig, 50);
+	rig_check_status(send, QV_EPEER);
+	presence = QV_PRESENT;
+	qv_loop_chaos(rig->loop)->eagain = 0;
+	rig_ticks(rig, 450);
+	assert_int_equal(rig_send_req(next, 1, 7, 0), QV_EPEER);
+	rig_ticks(rig, 50);
+	assert_int_equal(rig_send_req(next, 1, 7, 0), QV_OK);
+	arrives(rig, next);
 	rig_free(rig);
 }
 
@@ -114,37 +137,59 @@ static void no_end(void **state)
 	rig_free(rig);
 }
 
-/* Nobody looks for a peer that has spoken, and if that one dies, it does not come again by itself.
- */
-static void not_the_known(void **state)
+/* A peer that has spoken is looked for when it is silent; if nobody is there any more, it is over,
+ * and what it has got but not answered, too. */
+static void the_known(void **state)
 {
 	struct rig *rig = start(QV_PRESENT);
 	struct rig_req *send;
 
 	arrives(rig, rig_send(rig, 0, 1, 4000, 7, 0));
 	rig_settle(rig);
-	presence = QV_GONE;
-	asked = 0;
 	send = rig_send(rig, 0, 1, 4000, 8, 0);
-	rig_ticks(rig, 5000);
-	assert_int_equal(asked, 0);
+	rig_ticks(rig, 60000);
 	assert_int_equal(send->done, 0);
 	rig_kill(rig, 1, QV_LOOP_SILENT, false);
-	rig_peer(rig, 0, 1)->proc.pid = 0x7ffffff0;
-	rig_ticks(rig, 3000);
+	asked = 0;
+	rig_ticks(rig, 60000); /* it may be busy */
+	assert_true(asked > 100);
+	assert_int_equal(send->done, 0);
+	presence = QV_ABSENT;
+	rig_ticks(rig, 2000);
 	rig_check_status(send, QV_EPEER);
-	assert_int_equal(qv_proto_send(rig->node[0].p, rig_peer(rig, 0, 1),
-				       &(struct qv_send_args){.context = NULL}),
-			 QV_EPEER);
+	assert_int_equal(rig->node[0].complaints, 1);
+	rig_check_idle(rig, 0);
+	rig_free(rig);
+}
+
+/* Its host does not answer: for as long as is said, and no longer. */
+static void silent_host(void **state)
+{
+	struct rig *rig = start(QV_PRESENT);
+	struct rig_req *send;
+
+	rig->node[0].p->death = 10000;
+	arrives(rig, rig_send(rig, 0, 1, 4000, 7, 0));
+	send = rig_send(rig, 0, 1, 4000, 8, 0);
+	rig_settle(rig);
+	rig_kill(rig, 1, QV_LOOP_SILENT, false);
+	presence = QV_SILENT;
+	for (silence = 0; silence < 8500; silence += 50)
+		rig_ticks(rig, 50);
+	assert_int_equal(send->done, 0);
+	for (; silence < 11000; silence += 50)
+		rig_ticks(rig, 50);
+	rig_check_status(send, QV_EPEER);
 	rig_free(rig);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(given_up), cmocka_unit_test(comes_late),
-		cmocka_unit_test(unsure),   cmocka_unit_test(gone),
-		cmocka_unit_test(no_end),   cmocka_unit_test(not_the_known),
+		cmocka_unit_test(given_up),   cmocka_unit_test(tried_again),
+		cmocka_unit_test(comes_late), cmocka_unit_test(unsure),
+		cmocka_unit_test(gone),       cmocka_unit_test(no_end),
+		cmocka_unit_test(the_known),  cmocka_unit_test(silent_host),
 	};
 
 	rig_seed();

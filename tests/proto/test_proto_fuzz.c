@@ -44,6 +44,8 @@ static size_t missing(struct fuzz *f, uint64_t *pos)
 {
 	const struct qv_peer *peer = f->rig->node[FUZZ_VICTIM].peers[FUZZ_HOSTILE];
 
+	if (!peer)
+		return 0;
 	if (peer->open_in) {
 		*pos = peer->open_in->pos;
 		return peer->open_in->info.full - peer->open_in->pos;
@@ -87,7 +89,9 @@ static size_t body_for(struct fuzz *f, struct qv_wire_pkt *pkt, char *body)
 		pkt->total = n ? segments(f, body, n) : pkt->total;
 		return n * sizeof(struct qv_wire_seg);
 	case QV_PKT_DATA:
-		n = missing(f, &pkt->hdr.arg);
+		word = pkt->hdr.arg;
+		n = missing(f, &word);
+		pkt->hdr.arg = word;
 		return n && n < 900 ? n : 1 + qv_rnd_below(rng, 900);
 	case QV_PKT_SEG:
 		word = qv_rnd(rng) & 3 ? 0 : word;
@@ -144,6 +148,8 @@ static size_t mutate(struct fuzz *f, char *buf)
 	size_t len = recorded.len[i];
 
 	memcpy(buf, recorded.buf[i], len);
+	if (len >= sizeof(struct qv_wire_hdr) && qv_rnd(rng) & 3) /* as if it were due */
+		memset(buf + offsetof(struct qv_wire_hdr, seq), 0, sizeof(uint16_t));
 	for (uint64_t n = qv_rnd_below(rng, 4); n-- && len;)
 		buf[qv_rnd_below(rng, len < 72 ? len : 72)] ^= (char)(1u << qv_rnd_below(rng, 8));
 	if (qv_rnd_percent(rng, 20))
@@ -181,7 +187,7 @@ static void batch(struct fuzz *f, unsigned packets)
 			fuzz_packet(f, buf, noise(f, buf), qv_rnd(rng) & 1);
 		else
 			fuzz_action(f, (unsigned)qv_rnd_below(rng, FUZZ_CLOSE));
-		if (f->rig->node[FUZZ_VICTIM].peers[FUZZ_HOSTILE]->failed)
+		if (!fuzz_is_met(f))
 			fuzz_hello(f);
 	}
 }

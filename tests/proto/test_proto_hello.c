@@ -11,7 +11,8 @@ struct forged {
 	struct qv_wire_hdr hdr;
 	struct qv_wire_hello hello;
 	char name[8];
-} __attribute__((packed));
+	size_t namelen; /* not sent */
+} __attribute__((packed, aligned(4)));
 
 static struct forged forge(uint64_t uid, const char *name)
 {
@@ -24,7 +25,8 @@ static struct forged forge(uint64_t uid, const char *name)
 			  .budget = 1 << 20,
 			  .id = 5,
 			  .packet_max = QV_WIRE_MIN_PACKET,
-			  .namelen = (uint32_t)strlen(name)},
+			  .session = 1},
+		.namelen = strlen(name),
 	};
 
 	memcpy(f.name, name, strlen(name));
@@ -33,9 +35,20 @@ static struct forged forge(uint64_t uid, const char *name)
 
 static void say(struct rig *rig, unsigned to, uint64_t from, const struct forged *f)
 {
-	size_t len = sizeof f->hdr + sizeof f->hello + f->hello.namelen;
+	size_t len = sizeof f->hdr + sizeof f->hello + f->namelen;
 
 	assert_int_equal(qv_loop_forge(rig->loop, from, to, f, len), QV_OK);
+}
+
+/* A packet of node4 to node 1, with the number that is due. */
+static void send_forged(struct rig *rig, struct qv_wire_hdr *hdr, size_t len)
+{
+	const struct qv_peer *peer = rig_peer(rig, 1, 4);
+
+	hdr->src = peer->id;
+	hdr->seq = (uint16_t)(peer->got + 1);
+	assert_int_equal(qv_loop_forge(rig->loop, 4, 1, hdr, len), QV_OK);
+	assert_int_equal(hdr->seq, (uint16_t)peer->got);
 }
 
 static void exchange(struct rig *rig, unsigned a, unsigned b, size_t len)
@@ -143,25 +156,25 @@ static void guessed_requests(void **state)
 	struct {
 		struct qv_wire_hdr hdr;
 		uint64_t body[2];
-	} pkt = {.hdr = {.magic = QV_WIRE_MAGIC, .version = QV_WIRE_VERSION}};
+	} __attribute__((packed, aligned(4)))
+	pkt = {.hdr = {.magic = QV_WIRE_MAGIC, .version = QV_WIRE_VERSION}};
 	uint64_t before;
 
 	say(rig, 1, 4, &f);
 	while (!rig->node[1].p->in_handles.used) /* 1 has asked 0 for it */
 		rig_step(rig);
-	pkt.hdr.src = rig_peer(rig, 1, 4)->id;
 	before = rig_stats(rig, 1).refused;
 	for (uint64_t slot = 0; slot < 100; slot++)
 		for (uint64_t gen = 0; gen < 4; gen++) {
 			pkt.hdr.arg = gen << 32 | slot;
 			pkt.hdr.op = QV_PKT_FIN;
-			qv_loop_forge(rig->loop, 4, 1, &pkt, sizeof pkt.hdr + 8);
+			send_forged(rig, &pkt.hdr, sizeof pkt.hdr + 8);
 			pkt.hdr.op = QV_PKT_CTS;
-			qv_loop_forge(rig->loop, 4, 1, &pkt, sizeof pkt.hdr + 16);
+			send_forged(rig, &pkt.hdr, sizeof pkt.hdr + 16);
 			pkt.hdr.op = QV_PKT_SEG;
-			qv_loop_forge(rig->loop, 4, 1, &pkt, sizeof pkt.hdr + 16);
+			send_forged(rig, &pkt.hdr, sizeof pkt.hdr + 16);
 			pkt.hdr.op = QV_PKT_DATA;
-			qv_loop_forge(rig->loop, 4, 1, &pkt, sizeof pkt.hdr + 16);
+			send_forged(rig, &pkt.hdr, sizeof pkt.hdr + 16);
 		}
 	assert_int_equal(rig_stats(rig, 1).refused - before, 4 * 400);
 	assert_int_equal(send->done, 0);
@@ -179,30 +192,34 @@ static void credit_and_nesting(void **state)
 	struct forged f = forge(4242, "node4");
 	struct {
 		struct qv_wire_hdr hdr;
-		uint64_t words[4];
-	} pkt = {.hdr = {.magic = QV_WIRE_MAGIC, .version = QV_WIRE_VERSION}};
+		uint64_t words[5];
+	} __attribute__((packed, aligned(4)))
+	pkt = {.hdr = {.magic = QV_WIRE_MAGIC, .version = QV_WIRE_VERSION}};
 
 	say(rig, 1, 4, &f);
-	pkt.hdr.src = rig_peer(rig, 1, 4)->id;
 	pkt.hdr.op = QV_PKT_CREDIT;
 	pkt.hdr.arg = UINT64_MAX;
-	qv_loop_forge(rig->loop, 4, 1, &pkt, sizeof pkt.hdr);
-	assert_int_equal(rig_peer(rig, 1, 4)->eager_out, 0);
+	for (unsigned i = 0; i < 4; i++) {
+		send_forged(rig, &pkt.hdr, sizeof pkt.hdr);
+		assert_int_equal(rig_peer(rig, 1, 4)->eager_out, 0);
+		assert_true(rig_peer(rig, 1, 4)->budget <= SIZE_MAX / 2);
+		pkt.hdr.arg = SIZE_MAX / 4 - 1;
+	}
 	pkt.hdr.op = QV_PKT_EAGER;
 	pkt.hdr.flags = QV_WF_TOTAL;
 	pkt.words[0] = QV_EAGER_LIMIT + 1;
-	qv_loop_forge(rig->loop, 4, 1, &pkt, sizeof pkt);
+	send_forged(rig, &pkt.hdr, sizeof pkt);
 	assert_int_equal(rig_stats(rig, 1).refused, 1);
 	pkt.words[0] = 1000; /* opens a message ... */
-	qv_loop_forge(rig->loop, 4, 1, &pkt, sizeof pkt);
+	send_forged(rig, &pkt.hdr, sizeof pkt);
 	assert_int_equal(rig_stats(rig, 1).refused, 1);
-	qv_loop_forge(rig->loop, 4, 1, &pkt, sizeof pkt); /* ... and another inside */
+	send_forged(rig, &pkt.hdr, sizeof pkt); /* ... and another inside */
 	pkt.hdr.flags = 0;
-	qv_loop_forge(rig->loop, 4, 1, &pkt, sizeof pkt);
+	send_forged(rig, &pkt.hdr, sizeof pkt);
 	assert_int_equal(rig_stats(rig, 1).refused, 3);
 	pkt.hdr.op = QV_PKT_RTS; /* segments that do not make up the message, that overflow */
 	pkt.hdr.flags = QV_WF_TOTAL | QV_WF_SREQ;
-	qv_loop_forge(rig->loop, 4, 1, &pkt, sizeof pkt);
+	send_forged(rig, &pkt.hdr, sizeof pkt);
 	assert_int_equal(rig_stats(rig, 1).refused, 4);
 	finish(rig);
 }

@@ -136,27 +136,34 @@ static void fin_of_the_dead(void **state)
 	assert_int_equal(send->done, 0);
 	rig_settle(rig);
 	rig_check_status(send, QV_OK);
-	rig_ticks(rig, 2000);
+	rig_ticks(rig, 400); /* not yet tried again */
 	assert_int_equal(qv_proto_send(rig->node[0].p, rig_peer(rig, 0, 1),
 				       &(struct qv_send_args){.context = NULL}),
 			 QV_EPEER);
 	rig_free(rig);
 }
 
-/* An error of the transport on one packet: what the peer sent before still counts. */
+/* Errors of the transport on packets to it: they are sent again, and what the peer sent before
+ * still counts. That its process has died ends it. */
 static void last_message_after_error(void **state)
 {
 	struct rig *rig = pair();
-	struct rig_req *recv, *send;
+	struct rig_req *recv, *send, *mine[3];
 
 	meet(rig, 0, 1);
 	send = rig_send(rig, 1, 0, 3000, 5, 0); /* several packets */
 	rig_kill(rig, 1, QV_LOOP_ERRORS, true);
 	for (unsigned i = 0; i < 3; i++)
-		rig_send(rig, 0, 1, 600, i, 0);
+		mine[i] = rig_send(rig, 0, 1, 600, i, 0);
 	recv = rig_recv(rig, 0, 1, 3000, 5, 0);
 	rig_ticks(rig, 3000);
 	rig_check(recv, send);
+	for (unsigned i = 0; i < 3; i++) /* nobody has got them, or has died, for all we know */
+		assert_int_equal(mine[i]->done, 0);
+	rig_peer(rig, 0, 1)->proc.pid = 0x7ffffff0;
+	rig_ticks(rig, 2000);
+	for (unsigned i = 0; i < 3; i++)
+		rig_check_status(mine[i], QV_EPEER);
 	rig_check_idle(rig, 0);
 	assert_int_equal(rig->node[0].complaints, 1);
 	rig_free(rig);
@@ -213,37 +220,37 @@ static void half_a_message(void **state)
 	}
 }
 
-/* A hard error in the call itself, on a CTS or FIN: nobody waits for ever. */
+/* A hard error in the call itself, on any packet, or told later: it is sent again. */
+static void error_of_a_packet(unsigned nth, bool at_once, size_t inject_max)
+{
+	struct rig_settings set = rig_defaults(2);
+	struct rig *rig;
+	struct rig_req *recv, *send;
+
+	set.limits.read_max = 0;
+	set.limits.inject_max = inject_max;
+	rig = rig_new(&set);
+	meet(rig, 0, 1);
+	*qv_loop_chaos(rig->loop) = (struct qv_loop_chaos){
+		.capacity = 64, .fail_send = nth, .fail_at_once = at_once, .fail_status = QV_EIO};
+	recv = rig_recv(rig, 1, 0, 3500, 9, QV_REQ_TAGGED);
+	send = rig_send(rig, 0, 1, 3500, 9, QV_REQ_TAGGED);
+	rig_ticks(rig, 3000);
+	assert_int_equal(qv_loop_chaos(rig->loop)->fail_send, 0); /* there were so many */
+	rig_check_status(send, QV_OK);
+	rig_check(recv, send);
+	assert_int_equal(rig->node[0].complaints + rig->node[1].complaints, 0);
+	rig_check_idle(rig, 0);
+	rig_check_idle(rig, 1);
+	rig_free(rig);
+}
+
 static void error_in_the_call(void **state)
 {
 	for (unsigned nth = 1; nth <= 6; nth++) {
-		unsigned failed = 0;
-		struct rig_settings set = rig_defaults(2);
-		struct rig *rig;
-		struct rig_req *recv, *send;
-
-		set.limits.read_max = 0;
-		set.limits.inject_max = nth & 1 ? 256 : 0;
-		rig = rig_new(&set);
-		meet(rig, 0, 1);
-		*qv_loop_chaos(rig->loop) = (struct qv_loop_chaos){.capacity = 64,
-								   .fail_send = nth,
-								   .fail_at_once = true,
-								   .fail_status = QV_EIO};
-		recv = rig_recv(rig, 1, 0, 3500, 9, QV_REQ_TAGGED);
-		send = rig_send(rig, 0, 1, 3500, 9, QV_REQ_TAGGED);
-		rig_ticks(rig, 3000);
-		for (unsigned i = 0; i < 2; i++) /* the other side's transport notices, too */
-			if (rig_peer(rig, i, !i)->failed)
-				rig_check_idle(rig, i), failed++;
-			else
-				qv_proto_peer_lost(rig->node[i].p, rig->node[i].x, !i);
-		assert_int_equal(failed, 1);
-		assert_int_equal(send->done, 1);
-		assert_true(recv->done == 1 || nth == 1); /* the RTS itself was lost */
-		rig_check_idle(rig, 0);
-		rig_check_idle(rig, 1);
-		rig_free(rig);
+		error_of_a_packet(nth, true, 256);
+		error_of_a_packet(nth, true, 0);
+		error_of_a_packet(nth, false, 0);
 	}
 }
 

@@ -79,10 +79,11 @@ static void one_run(unsigned kind)
 	for (;;) {
 		struct qv_match_stats tagged = rig_stats(rig, 1).tagged;
 
-		if (!tagged.unexpected_now)
+		if (!tagged.unexpected_now && !rig_peer(rig, 0, 1)->head)
 			break;
 		buf[n++] = post(rig, 1 + qv_rnd_below(&rig->rng, 6000), 100, QV_REQ_TAGGED);
 		assert_true(n < 4 * MSGS);
+		rig_settle(rig);
 	}
 	rig_settle(rig);
 	while (qv_proto_engine(rig->node[1].p, true) && n--) {

@@ -172,10 +172,10 @@ static void leaving(void **state)
 		struct rig_settings set = rig_defaults(3);
 		struct rig *rig = rig_new(&set);
 		struct qv_proto *p = rig->node[0].p, *q = rig->node[1].p;
-		struct rig_req *last[20];
+		struct rig_req *last[12];
 
 		meet(rig);
-		for (unsigned i = 0; i < 20; i++)
+		for (unsigned i = 0; i < 12; i++)
 			last[i] = rig_send(rig, 0, 1, 60 * i, i, QV_REQ_TAGGED);
 		qv_proto_shutdown(p);
 		qv_proto_say_leaving(p);
@@ -190,8 +190,8 @@ static void leaving(void **state)
 		if (form)
 			assert_true(qv_proto_may_leave(q));
 		else
-			assert_int_equal(rig_stats(rig, 1).tagged.unexpected, 20);
-		for (unsigned i = 0; i < 20; i++)
+			assert_int_equal(rig_stats(rig, 1).tagged.unexpected, 12);
+		for (unsigned i = 0; i < 12; i++)
 			rig_check_status(last[i], QV_OK);
 		rig_kill(rig, 0, QV_LOOP_ERRORS, false);
 		rig_free(rig);

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# sf_plants.cmake - the simulator's own test: faults planted into copies of the sources, each of which
+# it must find. The copy is linked before the library that has the original.
+#   sim_fabric_plant(NAME FILE FROM TO OPTIONS...)
+function(sim_fabric_plant name file from to)
+	set(test sim.fabric.plant.${name})
+	set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
+	file(READ ${CMAKE_SOURCE_DIR}/${file} text)
+	string(FIND "${text}" "${from}" at)
+	if(at EQUAL -1)
+		qv_add_test(NAME ${test} LABELS "unit;slow"
+			COMMAND sh -c "echo '${file} has not the text any more that sf_plants.cmake replaces'; exit 1")
+		return()
+	endif()
+	string(REPLACE "${from}" "${to}" text "${text}")
+	set(copy ${CMAKE_CURRENT_BINARY_DIR}/plant_${name}.c)
+	file(CONFIGURE OUTPUT ${copy} CONTENT "@text@" @ONLY)
+	set_source_files_properties(${copy} PROPERTIES COMPILE_OPTIONS
+		"-w;-include;${CMAKE_CURRENT_SOURCE_DIR}/sf_ticks.h")
+	add_executable(sim_fabric_plant_${name} ${copy})
+	target_include_directories(sim_fabric_plant_${name} PRIVATE ${CMAKE_SOURCE_DIR}/kernels)
+	target_link_libraries(sim_fabric_plant_${name} PRIVATE qv_simfab)
+	qv_add_test(NAME ${test} LABELS "unit;slow" TIMEOUT 300
+		COMMAND sim_fabric_plant_${name} --must-fail --total 1000000 --packets 20000 ${ARGN})
+endfunction()
+
+# Later messages overtake those that the core did not take at once.
+sim_fabric_plant(overtake engine/proto/qv_proto_send.c
+	"len < to->fast_end && !to->head &&" "len < to->fast_end &&" --faults eagain)
+# The buffer of an injected message is read when the call is over.
+sim_fabric_plant(late_read engine/proto/qv_proto_send.c
+	"tx->iov[0] = (struct iovec){tx->small, len};" "tx->iov[0] = args->iov[0];" --faults eagain)
+# An endpoint closes without waiting for its peers to have got all.
+sim_fabric_plant(leave engine/proto/qv_proto_close.c
+	"if (qv_proto_peer_must_answer(peer))\n\t\t\treturn false;" "(void)peer;"
+	--faults reopen --hosts 1 --core tcp)
+# Memory is left when an endpoint closes.
+sim_fabric_plant(leak fabric_glue/qv_fi_ep_close.c "free(ep->rail[r].by_core);" "" --faults none)
+# One receive buffer in 64 is lost.
+sim_fabric_plant(starve fabric_glue/qv_fi_poll.c
+	"hand_over(rail, b) == QV_OK))\n\t\tput_back(rail, b);"
+	"hand_over(rail, b) == QV_OK)) {\n\t\tif (rail->seen % 64)\n\t\t\tput_back(rail, b);\n\t}"
+	--faults none)
+# Memory stays exposed to peers for ever.
+sim_fabric_plant(exposed fabric_glue/qv_fi_xport.c
+	"(void)x;\n\tfi_close(&mr->fid);" "(void)x;\n\t(void)mr;" --faults none --core net --large 20)
+# The second piece of a buffer is taken from where the first one began.
+sim_fabric_plant(pieces engine/proto/qv_iov.c
+	"len -= part;\n\t\toffset = 0;" "len -= part;" --faults none)
+# Of receives of different kinds the oldest is not looked for.
+sim_fabric_plant(kinds engine/match/qv_auto_posted.c
+	"if (!f->e || qv_is_older(e, f->e))\n\t\t\t*f" "if (!f->e)\n\t\t\t*f" --faults none --ops 300)
+# A waiting message is given to a receive that names another sender.
+sim_fabric_plant(sender engine/match/qv_auto_unexpected.c
+	"qv_accepts(s->tag, s->ignore, s->src, msg->tag, msg->src)"
+	"qv_accepts(s->tag, s->ignore, QV_SRC_ANY, msg->tag, msg->src)" --faults none --ops 300)
+# The list of errors has an end that was given back.
+sim_fabric_plant(errors fabric_glue/qv_fi_cq.c
+	"if (!cq->err_head)\n\t\t\tcq->err_tail = &cq->err_head;" "" --faults none)
