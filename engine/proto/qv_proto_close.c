@@ -45,7 +45,7 @@ void qv_proto_shutdown(struct qv_proto *p)
 bool qv_proto_peer_must_answer(const struct qv_peer *peer)
 {
 	return (peer->x->drops || peer->crossed) && !peer->failed && peer->hello_sent &&
-	       !peer->leaving && peer->sent != peer->acked;
+	       !peer->leaving && (peer->sent != peer->acked || peer->head || peer->ctl_head);
 }
 
 void qv_proto_say_leaving(struct qv_proto *p)

@@ -34,8 +34,8 @@ static void look_after_doomed(struct qv_peer *peer, uint64_t now)
 		qv_peer_fail(peer, peer->doom);
 }
 
-/* Who has never spoken may have died before, which no process number tells us; or may not be there
- * yet, and is waited for a while. */
+/* Who has not spoken in this session may have died before, which no process number tells us; or may
+ * not be there yet, and is waited for a while. */
 static void look_for_stranger(struct qv_peer *peer, uint64_t now)
 {
 	struct qv_proto *p = peer->p;
@@ -202,7 +202,7 @@ static void tick_peer(struct qv_peer *peer, uint64_t now)
 		qv_peer_resend(peer);
 	if (waits(peer) && !peer->doom) {
 		ask(peer, now);
-		if (!peer->failed && !peer->uid)
+		if (!peer->failed && !peer->met) /* who was there before tells nothing */
 			look_for_stranger(peer, now);
 		else if (!peer->failed)
 			look_for_known(peer, now);
