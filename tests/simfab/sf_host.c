@@ -282,13 +282,18 @@ void __wrap_qv_fi_beside_others(const struct qv_fi_domain *dom);
 
 #define ENDPOINTS_MAX 4096
 
-static struct qv_fi_ep *endpoints[ENDPOINTS_MAX];
+/* Memory goes with its process: nobody leaves the list who is killed. */
+static struct {
+	struct qv_fi_ep *ep;
+	const struct sf_proc *proc;
+} endpoints[ENDPOINTS_MAX];
 
 void __wrap_qv_fi_beside_join(struct qv_fi_ep *ep)
 {
 	for (size_t i = 0; i < ENDPOINTS_MAX; i++)
-		if (!endpoints[i]) {
-			endpoints[i] = ep;
+		if (!endpoints[i].ep || !endpoints[i].proc->alive) {
+			endpoints[i].ep = ep;
+			endpoints[i].proc = sf.self;
 			return;
 		}
 }
@@ -296,15 +301,15 @@ void __wrap_qv_fi_beside_join(struct qv_fi_ep *ep)
 void __wrap_qv_fi_beside_leave(struct qv_fi_ep *ep)
 {
 	for (size_t i = 0; i < ENDPOINTS_MAX; i++)
-		if (endpoints[i] == ep)
-			endpoints[i] = NULL;
+		if (endpoints[i].ep == ep && endpoints[i].proc == sf.self)
+			endpoints[i].ep = NULL;
 }
 
 void __wrap_qv_fi_beside_own(const struct qv_fi_domain *dom)
 {
 	for (size_t i = 0; i < ENDPOINTS_MAX; i++)
-		if (endpoints[i] && endpoints[i]->dom == dom)
-			qv_fi_ep_progress(endpoints[i]);
+		if (endpoints[i].ep && endpoints[i].proc == sf.self && endpoints[i].ep->dom == dom)
+			qv_fi_ep_progress(endpoints[i].ep);
 }
 
 void __wrap_qv_fi_beside_others(const struct qv_fi_domain *dom)
