@@ -66,6 +66,7 @@ in_root()
 		dir=$1 archives=$2
 		shift 2
 		mkdir -p "$dir/dev/shm" "$dir/var/cache/apt/archives"
+		mount --bind "$dir" "$dir" # a root that is a mount can be unshared again
 		mount -t proc proc "$dir/proc"
 		mount -t sysfs -o ro sysfs "$dir/sys"
 		mount -t tmpfs -o mode=1777 shm "$dir/dev/shm"

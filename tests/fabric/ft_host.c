@@ -128,5 +128,9 @@ void ft_cable(bool on)
 	else
 		request.ifr_flags &= ~IFF_UP;
 	CHECK(ioctl(fd, SIOCSIFFLAGS, &request) == 0);
+	while (on && !(request.ifr_flags & IFF_RUNNING)) { /* libfabric passes over it till then */
+		ft_msleep(1);
+		CHECK(ioctl(fd, SIOCGIFFLAGS, &request) == 0);
+	}
 	close(fd);
 }
