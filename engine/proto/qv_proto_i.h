@@ -313,6 +313,15 @@ static inline void qv_wire_number(char *packet, uint32_t seq, uint32_t ack)
 
 /* What the peer has acknowledged leaves the window. False: nothing has. */
 bool qv_peer_acked(struct qv_peer *peer);
+static inline bool qv_peer_window_is_full(struct qv_peer *peer)
+{
+	return QV_UNLIKELY(peer->sent - peer->acked >= QV_SEQ_WINDOW) && !qv_peer_acked(peer);
+}
+/* Have all packets of this send come there? */
+static inline bool qv_tx_is_acked(const struct qv_tx *tx)
+{
+	return tx->issued && (int32_t)(tx->peer->acked - tx->last) >= 0;
+}
 /* A numbered packet was given to the transport. */
 static inline void qv_peer_sent(struct qv_peer *peer)
 {

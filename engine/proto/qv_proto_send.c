@@ -69,11 +69,6 @@ static int inject_short(struct qv_peer *to, const struct qv_send_args *args, siz
 	return QV_OK;
 }
 
-static bool window_is_full(struct qv_peer *to)
-{
-	return QV_UNLIKELY(to->sent - to->acked >= QV_SEQ_WINDOW) && !qv_peer_acked(to);
-}
-
 int qv_send_short(struct qv_peer *to, const struct qv_send_args *args, size_t len)
 {
 	char buf[SHORT_MAX];
@@ -83,7 +78,7 @@ int qv_send_short(struct qv_peer *to, const struct qv_send_args *args, size_t le
 	if (!qv_peer_has_credit(to, qv_cost(len)))
 		return QV_EAGAIN;
 	if (to->x->inject_max >= SHORT_MAX) {
-		rc = window_is_full(to) ? QV_EAGAIN : inject_short(to, args, len);
+		rc = qv_peer_window_is_full(to) ? QV_EAGAIN : inject_short(to, args, len);
 	} else {
 		total = write_short(buf, to, args, len);
 		rc = qv_emit(to, buf, total, NULL, 0, 0, NULL);

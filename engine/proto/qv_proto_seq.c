@@ -20,7 +20,7 @@ static void settle_unsure(struct qv_peer *peer)
 	while (tx && peer->unsure) {
 		struct qv_tx *next = tx->next_peer;
 
-		if (tx->unsure && tx->issued && (int32_t)(peer->acked - tx->last) >= 0) {
+		if (tx->unsure && qv_tx_is_acked(tx)) {
 			tx->unsure = false;
 			peer->unsure--;
 			qv_tx_check(tx, QV_OK);
