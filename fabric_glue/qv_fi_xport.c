@@ -138,6 +138,7 @@ static const struct qv_xport_ops xp_ops = {
  * What suits each core; found by measuring (docs/design.md). A packet must be short enough that the
  * core completes packets in the order in which they were sent: above its own eager limit rxm and
  * shm let later messages overtake, and so does rxd above one datagram (0: its inject size).
+ * net has longer ones because it sends what others read (may_read).
  * The first entry whose name the core's name ends with counts.
  */
 static const struct tuning {
@@ -147,7 +148,7 @@ static const struct tuning {
 	size_t count;  /* receive buffers */
 } tunings[] = {
 	{"shm", 4096, 8192, 128},   {"ofi_rxm", 8192, 8000, 256}, {"ofi_rxd", 0, 8000, 512},
-	{"net", 16384, 16000, 128}, {"tcp", 16384, 16000, 128},   {"sockets", 16384, 16000, 128},
+	{"net", 65536, 16000, 128}, {"tcp", 16384, 16000, 128},   {"sockets", 16384, 16000, 128},
 	{"", 4096, 8192, 256},
 };
 
@@ -163,6 +164,17 @@ static const struct tuning *tuning_of(const char *core)
 			break;
 	}
 	return t;
+}
+
+/*
+ * net of libfabric 1.17 must not read. When a connection is broken, and the peer makes a new one
+ * before this side has seen that, net closes the old one; the read whose answer is coming in there
+ * ends twice, and its memory goes back to the pool twice, which from then on gives one place to
+ * several transfers. 1.18 has mended it.
+ */
+static bool may_read(const char *core)
+{
+	return strcmp(core, "net") != 0 || FI_VERSION_GE(qv_fi_host.version(), FI_VERSION(1, 18));
 }
 
 void qv_fi_xport_init(struct qv_fi_rail *rail)
@@ -186,7 +198,7 @@ void qv_fi_xport_init(struct qv_fi_rail *rail)
 		.inject_iov = info->tx_attr->iov_limit,
 		.send_iov = info->tx_attr->iov_limit,
 		.packet_max = packet < core_max ? packet : core_max,
-		.read_max = info->caps & FI_RMA ? core_max : 0,
+		.read_max = info->caps & FI_RMA && may_read(name) ? core_max : 0,
 		.eager_max = qv_fi_params.eager != SIZE_MAX ? qv_fi_params.eager : t->eager,
 		/* from 2.5 on a read from an endpoint of the same process crashes (docs/design.md)
 		 */
