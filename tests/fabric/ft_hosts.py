@@ -13,7 +13,7 @@ The last rank of each case is on the second host. FI_* are the caller's.
           twentieth of the usual
   mtu     packets of 1280 bytes
   flap    the link is down for up to 1.8 s, again and again
-  late    the link comes up 5.5 s after the begin
+  late    the link comes up 5.5 s after the begin; FI_QUIVER_KEEPALIVE is 20
   relay   all connections go through a TCP relay that stalls
   netem   5 ms and 1 % loss each way
 Exit status: that of the program; 77: the machine cannot do that, one line says why.
@@ -242,6 +242,7 @@ def main():
         if scenario == "slow":
             env["QV_TEST_SCALE"] = "0.05"
         if scenario == "late":
+            env["FI_QUIVER_KEEPALIVE"] = "20"
             cable(switch, "down")
         if scenario in ("flap", "late"):
             threading.Thread(target=globals()[scenario], args=(switch, stop), daemon=True).start()
