@@ -247,11 +247,14 @@ static bool excused(const struct sf_msg *m)
 	       sf_apps[m->to].recv_failed > m->sent_at;
 }
 
+/* Nothing excuses what is said to be delivered; its receiver may have to look once more. */
 static bool is_over(const struct sf_msg *m)
 {
 	if (!m->done && !m->failed && lives(m->from, m->from_life))
 		return false;
-	return m->arrived || !lives(m->to, m->to_life) || excused(m);
+	if (m->arrived || !lives(m->to, m->to_life))
+		return true;
+	return !(m->done && m->ack) && excused(m);
 }
 
 bool sf_law_at_rest(void)
