@@ -34,13 +34,34 @@ static void look_after_doomed(struct qv_peer *peer, uint64_t now)
 		qv_peer_fail(peer, peer->doom);
 }
 
+/* For so many ms (0: never long), and we have waited for as long. */
+static bool is_silent_for(const struct qv_peer *peer, uint64_t now, uint64_t silent, unsigned most)
+{
+	return most && silent + NOTICE_MS >= most && now - peer->heard_at + NOTICE_MS >= most;
+}
+
+static void fail_silent(struct qv_peer *peer)
+{
+	qv_peer_fail(peer, "its host does not answer");
+	if (peer->x->ops->reconnect) /* it gives back what it holds */
+		peer->x->ops->reconnect(peer->x, peer->addr, true);
+}
+
+/* The host of who may not be there yet may not be there either: both times have to pass. */
+static unsigned most_silent(const struct qv_proto *p)
+{
+	if (!p->death || !p->patience)
+		return 0;
+	return p->death > p->patience ? p->death : p->patience;
+}
+
 /* Who has not spoken in this session may have died before, which no process number tells us; or may
  * not be there yet, and is waited for a while. */
 static void look_for_stranger(struct qv_peer *peer, uint64_t now)
 {
 	struct qv_proto *p = peer->p;
 	enum qv_presence presence;
-	uint64_t silent;
+	uint64_t silent = 0;
 
 	if (!peer->x->ops->presence)
 		return;
@@ -59,6 +80,8 @@ static void look_for_stranger(struct qv_peer *peer, uint64_t now)
 	if (presence == QV_GONE ||
 	    (presence == QV_ABSENT && p->patience && now - peer->absent_since >= p->patience))
 		qv_peer_fail(peer, "nobody is at its address"); /* who has nothing more to say */
+	else if (presence == QV_SILENT && is_silent_for(peer, now, silent, most_silent(p)))
+		fail_silent(peer);
 }
 
 static void look_for_known(struct qv_peer *peer, uint64_t now)
@@ -79,12 +102,8 @@ static void look_for_known(struct qv_peer *peer, uint64_t now)
 	case QV_ABSENT:
 	case QV_GONE: qv_peer_doom(peer, "nobody is at its address any more"); return;
 	case QV_SILENT:
-		if (!p->death || silent + NOTICE_MS < p->death ||
-		    now - peer->heard_at + NOTICE_MS < p->death)
-			return;
-		qv_peer_fail(peer, "its host does not answer");
-		if (peer->x->ops->reconnect) /* it gives back what it holds */
-			peer->x->ops->reconnect(peer->x, peer->addr, true);
+		if (is_silent_for(peer, now, silent, p->death))
+			fail_silent(peer);
 		return;
 	}
 }
