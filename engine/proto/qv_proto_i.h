@@ -249,6 +249,7 @@ struct qv_proto {
 	unsigned death;    /* ms, 0: no end */
 	size_t queue_max;  /* sends that may wait */
 	uint64_t now;      /* of the last tick, ms */
+	uint64_t away;     /* ms before it in which nobody looked */
 	uint64_t uid;
 	uint32_t sessions; /* the last that was begun */
 	uint32_t turn;     /* bits of ids beside the index */

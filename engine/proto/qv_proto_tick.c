@@ -21,6 +21,7 @@
 #define FULL_MS      1000u  /* the transport may be busy for so long with a connection */
 #define FULL_MAX_MS  30000u /* which is doubled each time */
 #define STUCK_MS     30000u /* it answers, but nothing arrives */
+#define AWAY_MS      1000u  /* between two ticks: we did not look, and its answers wait here */
 #define REMEMBER_MS  30000u /* a peer whose address was taken back may be silent for so long */
 
 static void look_after_doomed(struct qv_peer *peer, uint64_t now)
@@ -156,6 +157,8 @@ static void ask(struct qv_peer *peer, uint64_t now)
 		peer->stuck_at = 0;
 	else if (!peer->stuck_at || peer->acked != peer->acked_then)
 		peer->stuck_at = now;
+	else
+		peer->stuck_at += peer->p->away;
 	peer->acked_then = peer->acked;
 	if (!peer->hello_sent || peer->resend || now < peer->probe_at)
 		return;
@@ -235,6 +238,7 @@ void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 	if (p->heard)
 		p->heard_at = now_ms;
 	p->heard = false;
+	p->away = now_ms - p->now >= AWAY_MS ? now_ms - p->now : 0;
 	p->now = now_ms;
 	qv_unexp_drop_again(p);
 	for (int t = 0; t < 3; t++)

@@ -204,6 +204,24 @@ static void silent_stranger(void **state)
 	rig_free(rig);
 }
 
+/* A peer has answered while we did not look; of what waits here we have seen a part. */
+static void away(void **state)
+{
+	struct rig *rig = start(QV_PRESENT);
+	struct qv_proto *p = rig->node[0].p;
+	struct rig_req *send;
+
+	arrives(rig, rig_send(rig, 0, 1, 4000, 7, 0));
+	rig_ticks(rig, 500);
+	send = rig_send(rig, 0, 1, 4000, 8, 0);
+	qv_proto_tick(p, rig->now += 50);
+	p->peers[0]->heard = true;
+	qv_proto_tick(p, rig->now += 60000);
+	assert_int_equal(send->done, 0);
+	arrives(rig, send);
+	rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
