@@ -144,6 +144,8 @@ void sf_app_open(struct sf_app *a)
 	sf.self = &sf.nobody;
 	a->same &= !memcmp(name, a->name, a->namelen); /* shared memory has no such addresses */
 	a->life++;
+	if (!a->same)
+		a->home = a->life;
 	a->state = SF_UP;
 	a->rests = 0;
 	a->asleep_until = 0;

@@ -35,6 +35,7 @@ struct sf_msg {
 	uint64_t id;     /* in the order of their sending, over all */
 	unsigned from, to;
 	uint32_t from_life, to_life;
+	uint32_t from_home;
 	bool tagged, has_data, inject, ack;
 	uint64_t tag;
 	size_t len;
@@ -54,7 +55,7 @@ struct sf_recv {
 	bool tagged, cancelled;
 	uint64_t look; /* FI_PEEK, with FI_CLAIM or FI_DISCARD; FI_CLAIM: it has been */
 	int from;      /* -1: any */
-	uint32_t from_life;
+	uint32_t from_home;
 	uint64_t tag, ignore;
 	char *buf;
 	size_t room;
@@ -73,6 +74,7 @@ enum sf_state { SF_DOWN, SF_UP, SF_CLOSING };
 struct sf_app {
 	unsigned slot;
 	uint32_t life; /* number of this process here; others take its place */
+	uint32_t home; /* the first of its lives that had the address that it has */
 	enum sf_state state;
 	struct sf_proc *proc;
 	struct fid_fabric *fabric;
