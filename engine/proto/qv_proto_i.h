@@ -300,6 +300,8 @@ void qv_peer_introduced(struct qv_peer *peer);
 void qv_peer_send_reset(struct qv_peer *peer, uint32_t session);
 /* A session of ours begins: nothing has been sent. What was is over already. */
 void qv_peer_begin_session(struct qv_peer *peer);
+/* Messages of ours were lost, and no entry says so: the next send does. */
+void qv_peer_untold(struct qv_peer *peer);
 /* May messages bear the short id, and take the short path? */
 void qv_peer_set_remote(struct qv_peer *peer);
 
