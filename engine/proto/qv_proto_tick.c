@@ -30,6 +30,8 @@ static void look_after_doomed(struct qv_peer *peer, uint64_t now)
 
 	if (!peer->doomed_at)
 		peer->doomed_at = now;
+	else
+		peer->doomed_at += peer->p->away; /* what it sent may wait here */
 	waited = now - peer->doomed_at;
 	if (waited >= LAST_CALL_MS || (waited >= SILENCE_MS && silent >= SILENCE_MS))
 		qv_peer_fail(peer, peer->doom);
@@ -235,10 +237,9 @@ static void tick_peer(struct qv_peer *peer, uint64_t now)
 
 void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 {
-	if (p->heard)
-		p->heard_at = now_ms;
-	p->heard = false;
 	p->away = now_ms - p->now >= AWAY_MS ? now_ms - p->now : 0;
+	p->heard_at = p->heard ? now_ms : p->heard_at + p->away;
+	p->heard = false;
 	p->now = now_ms;
 	qv_unexp_drop_again(p);
 	for (int t = 0; t < 3; t++)
