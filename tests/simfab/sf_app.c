@@ -147,6 +147,7 @@ void sf_app_open(struct sf_app *a)
 	if (!a->same)
 		a->home = a->life;
 	a->state = SF_UP;
+	sf_law_begins(a);
 	a->rests = 0;
 	a->asleep_until = 0;
 	a->closed_well = false;

@@ -146,6 +146,22 @@ bool sf_law_accepts(const struct sf_recv *r, const struct sf_msg *m)
 	       (!r->tagged || !((r->tag ^ m->tag) & ~r->ignore));
 }
 
+void sf_law_begins(struct sf_app *a)
+{
+	a->first = ids + 1;
+}
+
+/*
+ * Who speaks first cannot know whether what it says is taken by one that then ends without a word.
+ * The next one at that address gets it once more: once is a law of each process.
+ */
+bool sf_law_was_anothers(const struct sf_app *a, uint64_t id)
+{
+	const struct sf_msg *m = table[id % TABLE];
+
+	return a->same && id && id < a->first && (!m || m->id != id || m->arrived);
+}
+
 struct sf_msg *sf_law_find(struct sf_app *a, const struct sf_recv *r, uint64_t id)
 {
 	struct sf_msg *m = table[id % TABLE];
