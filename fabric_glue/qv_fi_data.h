@@ -162,7 +162,7 @@ int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len);
 #define QV_CK_ENTRY 1u /* write a CQ entry on success (errors are always written) */
 #define QV_CK_PEEK  2u /* not a transfer: no counter */
 #define QV_CK_COLL  8u /* of a collective: qv_fi_coll_comp */
-#define QV_CK_NONE  4u /* fi_inject: no entry even on error of the peer, only the counter */
+#define QV_CK_NONE  4u /* fi_inject: no entry even on error of the peer; the next send tells */
 
 /* ---- qv_fi_cq.c, qv_fi_cq_wait.c --------------------------------------------------------------
  */

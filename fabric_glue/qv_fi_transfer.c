@@ -92,7 +92,7 @@ static ssize_t inject_layered(struct qv_fi_ep *ep, const struct qv_fi_send *s)
 		.cnt = s->cnt,
 		.tag = s->tag,
 		.data = s->data,
-		.flags = s->req | QV_REQ_INJECT,
+		.flags = s->req | QV_REQ_INJECT | QV_REQ_QUIET,
 		.cookie = QV_CK_NONE,
 	};
 

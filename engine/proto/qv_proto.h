@@ -135,6 +135,8 @@ struct qv_peer *qv_proto_next_peer(struct qv_proto *p, const struct qv_peer *pre
 #define QV_REQ_DATA   0x20u /* send: `data` travels with the message */
 /* send: complete only when the transport has sent it, or the receiver's endpoint has it */
 #define QV_REQ_SENT 0x40u
+/* send: its completion tells nobody of a failure; the next send to the peer does */
+#define QV_REQ_QUIET 0x80u
 
 /* Longest message that may be injected; never turned into rendezvous. */
 #define QV_PROTO_INJECT 128u

@@ -249,6 +249,7 @@ struct qv_proto {
 	unsigned death;    /* ms, 0: no end */
 	size_t queue_max;  /* sends that may wait */
 	uint64_t now;      /* of the last tick, ms */
+	uint64_t away;     /* ms before it in which nobody looked */
 	uint64_t uid;
 	uint32_t sessions; /* the last that was begun */
 	uint32_t turn;     /* bits of ids beside the index */
@@ -299,6 +300,8 @@ void qv_peer_introduced(struct qv_peer *peer);
 void qv_peer_send_reset(struct qv_peer *peer, uint32_t session);
 /* A session of ours begins: nothing has been sent. What was is over already. */
 void qv_peer_begin_session(struct qv_peer *peer);
+/* Messages of ours were lost, and no entry says so: the next send does. */
+void qv_peer_untold(struct qv_peer *peer);
 /* May messages bear the short id, and take the short path? */
 void qv_peer_set_remote(struct qv_peer *peer);
 

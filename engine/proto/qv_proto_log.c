@@ -14,7 +14,7 @@ struct entry {
 	void *context;
 	uint32_t cookie;
 	uint16_t len;
-	uint8_t flags; /* QV_REQ_ENGINE, QV_REQ_DATA */
+	uint8_t flags; /* QV_REQ_ENGINE, QV_REQ_DATA, QV_REQ_QUIET */
 	uint8_t size;  /* of entry, data and payload, in units of 8 bytes */
 };
 
@@ -49,7 +49,7 @@ int qv_log_append(struct qv_peer *to, const struct qv_send_args *args, size_t le
 			  .context = args->context,
 			  .cookie = (uint32_t)args->cookie,
 			  .len = (uint16_t)len,
-			  .flags = args->flags & (QV_REQ_ENGINE | QV_REQ_DATA)};
+			  .flags = args->flags & (QV_REQ_ENGINE | QV_REQ_DATA | QV_REQ_QUIET)};
 	struct qv_tx *tx = to->tail;
 	size_t size = entry_size(len, args->flags & QV_REQ_DATA);
 	char *at;
@@ -139,6 +139,8 @@ void qv_log_fail(struct qv_tx *tx, int status)
 
 		next(tx, &e);
 		tx->p->ops->complete(tx->p->owner, &comp);
+		if (e.flags & QV_REQ_QUIET)
+			qv_peer_untold(tx->peer);
 	}
 	qv_log_free(tx);
 }

@@ -98,7 +98,7 @@ static void complain(struct qv_peer *peer, const char *why)
 static void note_lost(struct qv_peer *peer)
 {
 	qv_peer_acked(peer);
-	if (peer->leaving || peer->sent == peer->acked)
+	if (peer->sent == peer->acked)
 		return;
 	if (!peer->x->drops || qv_window_has_messages(&peer->window))
 		peer->untold = true;

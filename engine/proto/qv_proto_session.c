@@ -34,6 +34,12 @@ void qv_peer_set_remote(struct qv_peer *peer)
 	peer->remote_id = ready ? peer->told_id : QV_SRC_UNKNOWN;
 }
 
+void qv_peer_untold(struct qv_peer *peer)
+{
+	peer->untold = true;
+	qv_peer_set_remote(peer);
+}
+
 void qv_peer_begin_session(struct qv_peer *peer)
 {
 	struct qv_proto *p = peer->p;

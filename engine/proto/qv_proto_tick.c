@@ -21,6 +21,7 @@
 #define FULL_MS      1000u  /* the transport may be busy for so long with a connection */
 #define FULL_MAX_MS  30000u /* which is doubled each time */
 #define STUCK_MS     30000u /* it answers, but nothing arrives */
+#define AWAY_MS      1000u  /* between two ticks: we did not look, and its answers wait here */
 #define REMEMBER_MS  30000u /* a peer whose address was taken back may be silent for so long */
 
 static void look_after_doomed(struct qv_peer *peer, uint64_t now)
@@ -29,9 +30,32 @@ static void look_after_doomed(struct qv_peer *peer, uint64_t now)
 
 	if (!peer->doomed_at)
 		peer->doomed_at = now;
+	else
+		peer->doomed_at += peer->p->away; /* what it sent may wait here */
 	waited = now - peer->doomed_at;
 	if (waited >= LAST_CALL_MS || (waited >= SILENCE_MS && silent >= SILENCE_MS))
 		qv_peer_fail(peer, peer->doom);
+}
+
+/* For so many ms (0: never long), and we have waited for as long. */
+static bool is_silent_for(const struct qv_peer *peer, uint64_t now, uint64_t silent, unsigned most)
+{
+	return most && silent + NOTICE_MS >= most && now - peer->heard_at + NOTICE_MS >= most;
+}
+
+static void fail_silent(struct qv_peer *peer)
+{
+	qv_peer_fail(peer, "its host does not answer");
+	if (peer->x->ops->reconnect) /* it gives back what it holds */
+		peer->x->ops->reconnect(peer->x, peer->addr, true);
+}
+
+/* The host of who may not be there yet may not be there either: both times have to pass. */
+static unsigned most_silent(const struct qv_proto *p)
+{
+	if (!p->death || !p->patience)
+		return 0;
+	return p->death > p->patience ? p->death : p->patience;
 }
 
 /* Who has not spoken in this session may have died before, which no process number tells us; or may
@@ -40,7 +64,7 @@ static void look_for_stranger(struct qv_peer *peer, uint64_t now)
 {
 	struct qv_proto *p = peer->p;
 	enum qv_presence presence;
-	uint64_t silent;
+	uint64_t silent = 0;
 
 	if (!peer->x->ops->presence)
 		return;
@@ -59,6 +83,8 @@ static void look_for_stranger(struct qv_peer *peer, uint64_t now)
 	if (presence == QV_GONE ||
 	    (presence == QV_ABSENT && p->patience && now - peer->absent_since >= p->patience))
 		qv_peer_fail(peer, "nobody is at its address"); /* who has nothing more to say */
+	else if (presence == QV_SILENT && is_silent_for(peer, now, silent, most_silent(p)))
+		fail_silent(peer);
 }
 
 static void look_for_known(struct qv_peer *peer, uint64_t now)
@@ -79,12 +105,8 @@ static void look_for_known(struct qv_peer *peer, uint64_t now)
 	case QV_ABSENT:
 	case QV_GONE: qv_peer_doom(peer, "nobody is at its address any more"); return;
 	case QV_SILENT:
-		if (!p->death || silent + NOTICE_MS < p->death ||
-		    now - peer->heard_at + NOTICE_MS < p->death)
-			return;
-		qv_peer_fail(peer, "its host does not answer");
-		if (peer->x->ops->reconnect) /* it gives back what it holds */
-			peer->x->ops->reconnect(peer->x, peer->addr, true);
+		if (is_silent_for(peer, now, silent, p->death))
+			fail_silent(peer);
 		return;
 	}
 }
@@ -137,6 +159,8 @@ static void ask(struct qv_peer *peer, uint64_t now)
 		peer->stuck_at = 0;
 	else if (!peer->stuck_at || peer->acked != peer->acked_then)
 		peer->stuck_at = now;
+	else
+		peer->stuck_at += peer->p->away;
 	peer->acked_then = peer->acked;
 	if (!peer->hello_sent || peer->resend || now < peer->probe_at)
 		return;
@@ -213,8 +237,8 @@ static void tick_peer(struct qv_peer *peer, uint64_t now)
 
 void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 {
-	if (p->heard)
-		p->heard_at = now_ms;
+	p->away = now_ms - p->now >= AWAY_MS ? now_ms - p->now : 0;
+	p->heard_at = p->heard ? now_ms : p->heard_at + p->away;
 	p->heard = false;
 	p->now = now_ms;
 	qv_unexp_drop_again(p);

@@ -23,6 +23,8 @@ static void report(struct qv_tx *tx)
 		p->ops->sent(p->owner, tx->context, tx->cookie, comp.tagged);
 	else
 		p->ops->complete(p->owner, &comp);
+	if (tx->status && tx->flags & QV_REQ_QUIET)
+		qv_peer_untold(tx->peer);
 }
 
 void qv_tx_conceal(struct qv_tx *tx)

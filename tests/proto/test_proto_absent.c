@@ -183,13 +183,58 @@ static void silent_host(void **state)
 	rig_free(rig);
 }
 
+/* The same of a stranger, if both times are over: it may come with its host. */
+static void silent_stranger(void **state)
+{
+	struct rig *rig = start(QV_SILENT);
+	struct rig_req *send = rig_send(rig, 0, 1, 4000, 7, 0);
+
+	rig->node[0].p->death = 10000;
+	for (silence = 0; silence < 8500; silence += 50)
+		rig_ticks(rig, 50);
+	assert_int_equal(send->done, 0);
+	for (; silence < 11000; silence += 50)
+		rig_ticks(rig, 50);
+	rig_check_status(send, QV_EPEER);
+	rig->node[0].p->patience = 20000;
+	send = rig_send(rig, 0, 1, 4000, 7, 0);
+	rig_ticks(rig, 18500);
+	assert_int_equal(send->done, 0);
+	arrives(rig, send);
+	rig_free(rig);
+}
+
+/* A peer has answered while we did not look; of what waits here we have seen a part. */
+static void away(void **state)
+{
+	struct rig *rig = start(QV_PRESENT);
+	struct qv_proto *p = rig->node[0].p;
+	struct rig_req *send;
+
+	arrives(rig, rig_send(rig, 0, 1, 4000, 7, 0));
+	rig_ticks(rig, 500);
+	send = rig_send(rig, 0, 1, 4000, 8, 0);
+	qv_proto_tick(p, rig->now += 50);
+	p->peers[0]->heard = true;
+	qv_proto_tick(p, rig->now += 60000);
+	assert_int_equal(send->done, 0);
+	arrives(rig, send);
+	rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(given_up),   cmocka_unit_test(tried_again),
-		cmocka_unit_test(comes_late), cmocka_unit_test(unsure),
-		cmocka_unit_test(gone),       cmocka_unit_test(no_end),
-		cmocka_unit_test(the_known),  cmocka_unit_test(silent_host),
+		cmocka_unit_test(given_up),
+		cmocka_unit_test(tried_again),
+		cmocka_unit_test(comes_late),
+		cmocka_unit_test(unsure),
+		cmocka_unit_test(gone),
+		cmocka_unit_test(no_end),
+		cmocka_unit_test(the_known),
+		cmocka_unit_test(silent_host),
+		cmocka_unit_test(silent_stranger),
+		cmocka_unit_test(away),
 	};
 
 	rig_seed();

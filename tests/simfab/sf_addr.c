@@ -102,28 +102,27 @@ void __wrap_qv_fi_tcp_close(struct qv_fi_tcp *l)
 	free(l);
 }
 
-/* Connections are made at once here: none is waited for too long. */
+/* Connections of the living are made at once here: none is waited for too long. With a host that is
+ * off the core holds transfers for ever, and gives them back now. */
 void __wrap_qv_fi_tcp_end(struct qv_fi_tcp *l, const void *addr, size_t len, bool others)
 {
-	(void)l;
-	(void)addr;
-	(void)len;
 	(void)others;
+	sf_net_give_back(l->proc, number_of(addr, len));
 }
 
-/* Of a host that is off nobody says that nobody listens: it is silent, for ever. */
+/* Of another host that is off nobody says that nobody listens: it is silent, for ever. */
 enum qv_presence __wrap_qv_fi_tcp_listens(struct qv_fi_tcp *l, const void *addr, size_t len,
 					  uint64_t *silent)
 {
 	uint32_t number = number_of(addr, len);
 	const struct sf_cep *ep = sf_addr_who(number);
 
-	(void)l;
 	if (!number)
 		return QV_PRESENT;
 	*silent = UINT32_MAX;
 	if (!ep || ep->closed)
-		return ep && ep->proc->silent ? QV_SILENT : QV_ABSENT;
+		return ep && ep->proc->silent && ep->proc->host != l->proc->host ? QV_SILENT
+										 : QV_ABSENT;
 	return QV_PRESENT;
 }
 

@@ -144,7 +144,10 @@ void sf_app_open(struct sf_app *a)
 	sf.self = &sf.nobody;
 	a->same &= !memcmp(name, a->name, a->namelen); /* shared memory has no such addresses */
 	a->life++;
+	if (!a->same)
+		a->home = a->life;
 	a->state = SF_UP;
+	sf_law_begins(a);
 	a->rests = 0;
 	a->asleep_until = 0;
 	a->closed_well = false;

@@ -35,6 +35,7 @@ struct sf_msg {
 	uint64_t id;     /* in the order of their sending, over all */
 	unsigned from, to;
 	uint32_t from_life, to_life;
+	uint32_t from_home;
 	bool tagged, has_data, inject, ack;
 	uint64_t tag;
 	size_t len;
@@ -54,7 +55,7 @@ struct sf_recv {
 	bool tagged, cancelled;
 	uint64_t look; /* FI_PEEK, with FI_CLAIM or FI_DISCARD; FI_CLAIM: it has been */
 	int from;      /* -1: any */
-	uint32_t from_life;
+	uint32_t from_home;
 	uint64_t tag, ignore;
 	char *buf;
 	size_t room;
@@ -72,7 +73,9 @@ enum sf_state { SF_DOWN, SF_UP, SF_CLOSING };
 
 struct sf_app {
 	unsigned slot;
-	uint32_t life; /* number of this process here; others take its place */
+	uint32_t life;  /* number of this process here; others take its place */
+	uint64_t first; /* message that can have been sent to this life */
+	uint32_t home;  /* the first of its lives that had the address that it has */
 	enum sf_state state;
 	struct sf_proc *proc;
 	struct fid_fabric *fabric;
@@ -130,6 +133,9 @@ struct sf_msg *sf_law_send(struct sf_app *from, unsigned to);
 /* It was refused: there is no such message. */
 void sf_law_unsend(struct sf_msg *m);
 void sf_law_sent(struct sf_msg *m, int err);
+/* A life begins; did the one before it at its address take this message already? */
+void sf_law_begins(struct sf_app *a);
+bool sf_law_was_anothers(const struct sf_app *a, uint64_t id);
 /* A receive took a message: which one its word says. */
 struct sf_msg *sf_law_find(struct sf_app *a, const struct sf_recv *r, uint64_t id);
 void sf_law_took(struct sf_app *a, struct sf_recv *r, struct sf_msg *m);

@@ -192,6 +192,8 @@ void sf_net_cut(struct sf_conn *c);
 struct sf_conn *sf_net_any(uint64_t *rnd);
 /* silent: nobody hears of it; lossy: what it has sent may be lost. */
 void sf_net_closed(struct sf_cep *ep, bool silent, bool lossy);
+/* This process ends its connections with who was at that address; if it lives, nothing happens. */
+void sf_net_give_back(const struct sf_proc *proc, uint32_t number);
 /* Has this process something on its way to that address? */
 bool sf_net_unacked(const struct sf_proc *proc, uint32_t number);
 

@@ -74,6 +74,7 @@ struct sf_msg *sf_law_send(struct sf_app *from, unsigned to)
 	m->id = ++ids;
 	m->from = from->slot;
 	m->from_life = from->life;
+	m->from_home = from->home;
 	m->to = to;
 	m->to_life = from->peer_lives[to];
 	m->sent_at = sf.now;
@@ -133,17 +134,32 @@ void sf_law_recv_failed(struct sf_app *a, int err)
 }
 
 /* ---- receives -------------------------------------------------------------------------------- */
-/* Who comes back has another address, and is another sender; or the same one. */
+/* Who comes back at another address is another sender. */
 static bool is_from(const struct sf_recv *r, const struct sf_msg *m)
 {
-	return r->from < 0 || ((unsigned)r->from == m->from &&
-			       (r->from_life == m->from_life || sf.cfg.faults >> SF_SAME & 1));
+	return r->from < 0 || ((unsigned)r->from == m->from && r->from_home == m->from_home);
 }
 
 bool sf_law_accepts(const struct sf_recv *r, const struct sf_msg *m)
 {
 	return r->tagged == m->tagged && is_from(r, m) &&
 	       (!r->tagged || !((r->tag ^ m->tag) & ~r->ignore));
+}
+
+void sf_law_begins(struct sf_app *a)
+{
+	a->first = ids + 1;
+}
+
+/*
+ * Who speaks first cannot know whether what it says is taken by one that then ends without a word.
+ * The next one at that address gets it once more: once is a law of each process.
+ */
+bool sf_law_was_anothers(const struct sf_app *a, uint64_t id)
+{
+	const struct sf_msg *m = table[id % TABLE];
+
+	return a->same && id && id < a->first && (!m || m->id != id || m->arrived);
 }
 
 struct sf_msg *sf_law_find(struct sf_app *a, const struct sf_recv *r, uint64_t id)
@@ -220,6 +236,13 @@ void sf_law_cancelled(struct sf_app *a, const struct sf_recv *r)
 }
 
 /* ---- rest ------------------------------------------------------------------------------------ */
+/* What was sent to one that had come back at its address, before anybody knew of that, is told of
+ * by the next send. Who closes first hears nothing of it any more. */
+static bool goes_untold(const struct sf_msg *m)
+{
+	return sf_apps[m->to].same;
+}
+
 /* A process has ended: its own requests will not be over, what it was sent need not arrive. */
 void sf_law_ended(struct sf_app *a)
 {
@@ -227,7 +250,8 @@ void sf_law_ended(struct sf_app *a)
 		struct sf_msg *m = table[i];
 
 		if (m && m->to == a->slot && m->to_life == a->life && !m->arrived) {
-			not_coming(m);
+			if (!a->same) /* else the next one there may get it */
+				not_coming(m);
 			m->orphan = true;
 		}
 		if (!m || m->from != a->slot || m->from_life != a->life)
@@ -235,7 +259,7 @@ void sf_law_ended(struct sf_app *a)
 		if (m->buf)
 			sf_buf_put(m->buf);
 		m->buf = NULL;
-		m->orphan |= !a->closed_well || !m->done;
+		m->orphan |= !a->closed_well || !m->done || goes_untold(m);
 		tidy(m);
 	}
 }
@@ -247,11 +271,14 @@ static bool excused(const struct sf_msg *m)
 	       sf_apps[m->to].recv_failed > m->sent_at;
 }
 
+/* Nothing excuses what is said to be delivered; its receiver may have to look once more. */
 static bool is_over(const struct sf_msg *m)
 {
 	if (!m->done && !m->failed && lives(m->from, m->from_life))
 		return false;
-	return m->arrived || !lives(m->to, m->to_life) || excused(m);
+	if (m->arrived || !lives(m->to, m->to_life))
+		return true;
+	return !(m->done && m->ack) && excused(m);
 }
 
 bool sf_law_at_rest(void)

@@ -236,6 +236,12 @@ void sf_net_cut(struct sf_conn *c)
 	c->up = sf.now + qv_rnd_below(&sf.rnd_fault, 5 * SF_MS);
 }
 
+/* Processes of one host have one kernel, which tells in any case. */
+static bool hears(const struct sf_conn *c, const struct sf_cep *ended, bool silent)
+{
+	return !silent || c->ep[!sf_net_side(c, ended)]->proc->host == ended->proc->host;
+}
+
 /* An endpoint has ended. Those connected to it hear of it, unless its host is off. */
 void sf_net_closed(struct sf_cep *ep, bool silent, bool lossy)
 {
@@ -244,19 +250,27 @@ void sf_net_closed(struct sf_cep *ep, bool silent, bool lossy)
 	sf_free(ep->heap);
 	ep->heap = NULL;
 	ep->heap_cap = 0;
-	if (silent)
-		return;
 	for (size_t i = 0; i < nall; i++) {
 		struct sf_conn *c = all[i];
 		unsigned to;
 
-		if (c->ep[0] != ep && c->ep[1] != ep)
+		if ((c->ep[0] != ep && c->ep[1] != ep) || !hears(c, ep, silent))
 			continue;
 		to = !sf_net_side(c, ep);
 		c->dead_at = sf.now + 1 + qv_rnd_below(&sf.rnd_net, SF_MS);
 		if (lossy && qv_rnd_percent(&sf.rnd_net, 30))
 			c->gen[to]++; /* a reset overtakes what was sent */
 	}
+}
+
+void sf_net_give_back(const struct sf_proc *proc, uint32_t number)
+{
+	const struct sf_cep *to = sf_addr_who(number);
+
+	for (size_t i = 0; to && to->closed && i < nall; i++)
+		for (unsigned s = 0; s < 2; s++)
+			if (all[i]->ep[s] == to && all[i]->ep[!s]->proc == proc && !all[i]->dead_at)
+				all[i]->dead_at = sf.now;
 }
 
 bool sf_net_unacked(const struct sf_proc *proc, uint32_t number)

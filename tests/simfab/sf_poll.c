@@ -71,16 +71,17 @@ static void check_body(const struct sf_app *a, const struct sf_recv *r, const st
 /* What was looked at: it is a message that waits; then it is left, discarded, or claimed. */
 static void looked(struct sf_app *a, struct sf_recv *r, const struct fi_cq_tagged_entry *e)
 {
-	struct sf_msg *m = sf_law_find(a, r, id_of(a, r, e->flags, e->tag, e->data, 0));
+	uint64_t id = id_of(a, r, e->flags, e->tag, e->data, 0);
+	struct sf_msg *m = sf_law_was_anothers(a, id) ? NULL : sf_law_find(a, r, id);
 
-	if (e->len != m->len)
+	if (m && e->len != m->len)
 		sf_broken("%u.%u: message %llu of %zu bytes seems to have %zu", a->slot, a->life,
 			  (unsigned long long)m->id, m->len, e->len);
 	if (r->look & FI_CLAIM) {
 		r->look = FI_CLAIM | FI_MORE;
 		return;
 	}
-	if (r->look & FI_DISCARD)
+	if (m && r->look & FI_DISCARD)
 		sf_law_took(a, r, m);
 	free_recv(a, r);
 }
@@ -90,12 +91,18 @@ static void received(struct sf_app *a, const struct fi_cq_tagged_entry *e, fi_ad
 {
 	struct sf_recv *r = recv_of(a, e->op_context);
 	struct sf_msg *m;
+	uint64_t id;
 
 	if (r->look & FI_PEEK) {
 		looked(a, r, e);
 		return;
 	}
-	m = sf_law_find(a, r, id_of(a, r, e->flags, e->tag, e->data, e->len));
+	id = id_of(a, r, e->flags, e->tag, e->data, e->len);
+	if (sf_law_was_anothers(a, id)) {
+		free_recv(a, r);
+		return;
+	}
+	m = sf_law_find(a, r, id);
 	if (e->len != m->len || e->len > r->room)
 		sf_broken("%u.%u: message %llu of %zu bytes comes with %zu", a->slot, a->life,
 			  (unsigned long long)m->id, m->len, e->len);
@@ -109,8 +116,14 @@ static void received(struct sf_app *a, const struct fi_cq_tagged_entry *e, fi_ad
 
 static void truncated(struct sf_app *a, struct sf_recv *r, const struct fi_cq_err_entry *e)
 {
-	struct sf_msg *m = sf_law_find(a, r, id_of(a, r, e->flags, e->tag, e->data, e->len));
+	uint64_t id = id_of(a, r, e->flags, e->tag, e->data, e->len);
+	struct sf_msg *m;
 
+	if (sf_law_was_anothers(a, id)) {
+		free_recv(a, r);
+		return;
+	}
+	m = sf_law_find(a, r, id);
 	if (e->len != r->room || e->len + e->olen != m->len)
 		sf_broken("%u.%u: message %llu of %zu bytes is said to be cut to %zu by %zu",
 			  a->slot, a->life, (unsigned long long)m->id, m->len, e->len, e->olen);

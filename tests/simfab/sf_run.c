@@ -166,6 +166,17 @@ static void check_memory(struct sf_app *a)
 			  a->proc->bytes, a->rest_bytes);
 }
 
+/* Once to each that somebody has lost something to. */
+static bool is_probed(const struct sf_msg *m)
+{
+	const struct sf_msg *o = sf_apps[m->to].coming;
+
+	while (o != m &&
+	       (o->from != m->from || o->from_life != m->from_life || !o->done || o->orphan))
+		o = o->next;
+	return o != m;
+}
+
 /* Who has lost something and was told nothing must hear of it when he sends again. */
 static void probe(void)
 {
@@ -174,8 +185,8 @@ static void probe(void)
 			struct sf_app *from = &sf_apps[m->from];
 
 			next = m->next;
-			if (m->done && from->life == m->from_life && from->state == SF_UP &&
-			    from->nsends == 0)
+			if (m->done && !m->orphan && from->life == m->from_life &&
+			    from->state == SF_UP && !is_probed(m))
 				sf_work_send(from, s, true);
 		}
 }

@@ -218,8 +218,8 @@ static void receive(struct sf_app *a)
 		draw_tags(r);
 	if (percent(40)) {
 		r->from = (int)draw_peer(a);
-		r->from_life = a->peer_lives[r->from];
-		if (!r->from_life)
+		r->from_home = sf_apps[r->from].home;
+		if (!a->peer_lives[r->from])
 			r->from = -1;
 	}
 	post(a, r, 0);
