@@ -48,8 +48,8 @@ static void end(struct ft_ep *ep, char *buf)
 	free(buf);
 }
 
-/* A send waits for its receive. */
-static void at_send(enum end how)
+/* A send waits for its receive; it has failed so many seconds after the end. */
+static void at_send_within(enum end how, double seconds)
 {
 	char *buf = ft_buf(LONG);
 	struct ft_ep ep;
@@ -61,9 +61,15 @@ static void at_send(enum end how)
 		ft_play(&ep);
 		ft.sh->word[READY] = 1;
 		CHECK(ft_outlive(&ep, &op, 0) != 0);
+		CHECK(ft_now() - (double)ft.sh->word[DEATH] * 1e-3 < seconds);
 		ft_survived(&ep, buf, LONG);
 	}
 	end(&ep, buf);
+}
+
+static void at_send(enum end how)
+{
+	at_send_within(how, 5.5);
 }
 
 /* Short messages were sent and maybe arrived; their sender wants to know. */
@@ -186,16 +192,18 @@ CASES(data)
 CASES(idle)
 CASES(group)
 
+/* As soon as the user says. */
+static void power_soon(void)
+{
+	setenv("FI_QUIVER_KEEPALIVE", "2", 1);
+	at_send_within(POWER_OFF, 3);
+}
+
 const struct ft_case ft_cases_death[] = {
-	{"death_send", 3, 40, death_send},
-	{"death_answer", 3, 40, death_answer},
-	{"death_data", 3, 40, death_data},
-	{"death_idle", 3, 40, death_idle},
-	{"death_group", 3, 40, death_group},
-	{"power_send", 3, 40, power_send},
-	{"power_answer", 3, 40, power_answer},
-	{"power_data", 3, 40, power_data},
-	{"power_idle", 3, 40, power_idle},
-	{"power_group", 3, 40, power_group},
-	{0},
+	{"death_send", 3, 40, death_send},     {"death_answer", 3, 40, death_answer},
+	{"death_data", 3, 40, death_data},     {"death_idle", 3, 40, death_idle},
+	{"death_group", 3, 40, death_group},   {"power_send", 3, 40, power_send},
+	{"power_answer", 3, 40, power_answer}, {"power_data", 3, 40, power_data},
+	{"power_idle", 3, 40, power_idle},     {"power_group", 3, 40, power_group},
+	{"power_soon", 3, 40, power_soon},     {0},
 };

@@ -14,7 +14,7 @@
 #define WAITING  96u                /* bytes that a message may take at its sender */
 #define CORE     ((size_t)32 << 20) /* what the core may keep */
 
-enum { SENT, STORED };
+enum { SENT, STORED }; /* words: all were sent; how many of them */
 
 /* What the process has in memory now. */
 static size_t resident(void)
@@ -105,7 +105,37 @@ static void short_millions(void)
 	flood(MILLIONS);
 }
 
+/* Beyond FI_QUIVER_QUEUE the sender is told to try again, and what it was not told so arrives. */
+static void short_limit(void)
+{
+	uint64_t n = 0, in;
+	struct ft_ep ep;
+	struct ft_op op;
+
+	if (!ft.quiver || ft.peer)
+		ft_skip("a limit of quiver's own protocol");
+	setenv("FI_QUIVER_QUEUE", "1M", 1);
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
+	if (ft.rank == 0) {
+		while (n < MILLIONS && !fi_tinject(ep.ep, &n, sizeof(n), ep.peer[1], 7))
+			n++;
+		printf("  %s: %llu messages were taken\n", ft.name, (unsigned long long)n);
+		CHECK(n >= 1000000 && n < 1200000);
+		ft.sh->word[STORED] = n;
+		ft.sh->word[SENT] = 1;
+	} else {
+		ft_await_word(SENT, 1);
+		for (uint64_t i = 0; i < ft.sh->word[STORED]; i++) {
+			ft_trecv(&ep, 0, 7, 0, &in, 8, &op);
+			ft_wait(&op);
+			CHECK_EQ(in, i);
+		}
+	}
+	ft_close(&ep);
+}
+
 const struct ft_case ft_cases_millions[] = {
+	{"short_limit", 2, 60, short_limit},
 	{"short_flood", 2, 60, short_flood},
 	{"short_millions", 2, 280, short_millions},
 	{NULL, 0, 0, NULL},
