@@ -21,7 +21,8 @@
 #define FULL_MS      1000u  /* the transport may be busy for so long with a connection */
 #define FULL_MAX_MS  30000u /* which is doubled each time */
 #define STUCK_MS     30000u /* it answers, but nothing arrives */
-#define AWAY_MS      1000u  /* between two ticks: we did not look, and its answers wait here */
+#define AWAY_MS      200u   /* between two ticks: we did not look, and what was sent waits here */
+#define LOOK_MS_MIN  50u    /* but that we look at all counts for as much */
 #define REMEMBER_MS  30000u /* a peer whose address was taken back may be silent for so long */
 
 static void look_after_doomed(struct qv_peer *peer, uint64_t now)
@@ -178,6 +179,8 @@ static void listen(struct qv_peer *peer, uint64_t now)
 		peer->absent_since = 0;
 		peer->probes = 0;
 		peer->full_most = 0;
+	} else if (peer->user == QV_USER_UNKNOWN) {
+		peer->heard_at += peer->p->away; /* has_ended */
 	}
 	peer->heard = false;
 	peer->got_then = peer->got;
@@ -237,7 +240,7 @@ static void tick_peer(struct qv_peer *peer, uint64_t now)
 
 void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 {
-	p->away = now_ms - p->now >= AWAY_MS ? now_ms - p->now : 0;
+	p->away = now_ms - p->now >= AWAY_MS ? now_ms - p->now - LOOK_MS_MIN : 0;
 	p->heard_at = p->heard ? now_ms : p->heard_at + p->away;
 	p->heard = false;
 	p->now = now_ms;

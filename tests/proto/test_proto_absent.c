@@ -222,6 +222,24 @@ static void away(void **state)
 	rig_free(rig);
 }
 
+/* A program that looks seldom is told of the dead all the same. */
+static void seldom(void **state)
+{
+	struct rig *rig = start(QV_PRESENT);
+	struct rig_req *send;
+	unsigned looks;
+
+	arrives(rig, rig_send(rig, 0, 1, 4000, 7, 0));
+	send = rig_send(rig, 0, 1, 4000, 8, 0);
+	rig_settle(rig);
+	rig_kill(rig, 1, QV_LOOP_SILENT, false);
+	presence = QV_ABSENT;
+	for (looks = 0; looks < 30 && !send->done; looks++)
+		qv_proto_tick(rig->node[0].p, rig->now += 2000);
+	rig_check_status(send, QV_EPEER);
+	rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +253,7 @@ int main(void)
 		cmocka_unit_test(silent_host),
 		cmocka_unit_test(silent_stranger),
 		cmocka_unit_test(away),
+		cmocka_unit_test(seldom),
 	};
 
 	rig_seed();

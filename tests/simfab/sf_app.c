@@ -237,6 +237,8 @@ static void drop(struct sf_app *a, unsigned slot)
 	if (rc)
 		sf_broken("%u.%u cannot remove the address of %u: %d", a->slot, a->life, slot, rc);
 	a->peer_lives[slot] = 0;
+	for (unsigned i = 0; i < SF_RECVS; i++)
+		a->recvs[i].nameless |= a->recvs[i].from == (int)slot;
 }
 
 void sf_app_meet(struct sf_app *a)

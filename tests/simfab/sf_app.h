@@ -53,6 +53,7 @@ struct sf_recv {
 	struct sf_op op; /* first */
 	uint64_t seq;    /* in the order of posting, over all; 0: free */
 	bool tagged, cancelled;
+	bool nameless; /* the address that it names was removed since */
 	uint64_t look; /* FI_PEEK, with FI_CLAIM or FI_DISCARD; FI_CLAIM: it has been */
 	int from;      /* -1: any */
 	uint32_t from_home;

@@ -218,7 +218,8 @@ void sf_law_took(struct sf_app *a, struct sf_recv *r, struct sf_msg *m)
 	for (unsigned i = 0; i < SF_RECVS; i++) {
 		struct sf_recv *old = &a->recvs[i];
 
-		if (old->seq && old->seq < r->seq && !old->cancelled && sf_law_accepts(old, m))
+		if (old->seq && old->seq < r->seq && !old->cancelled && !old->nameless &&
+		    sf_law_accepts(old, m))
 			pass_over(old, m);
 	}
 	m->arrived = true;
