@@ -33,9 +33,30 @@ void qv_fi_cq_grow(struct qv_fi_cq *cq)
 	cq->tail = n;
 }
 
-void qv_fi_cq_error(struct qv_fi_cq *cq, const struct fi_cq_err_entry *e, fi_addr_t src)
+static struct qv_fi_err *get_err(struct qv_fi_cq *cq)
 {
 	struct qv_fi_err *err = malloc(sizeof *err);
+
+	if (err || !cq->spare)
+		return err;
+	err = cq->spare;
+	cq->spare = err->next;
+	return err;
+}
+
+static void put_err(struct qv_fi_cq *cq, struct qv_fi_err *err)
+{
+	if (err < cq->reserve || err >= cq->reserve + QV_FI_ERR_RESERVE) {
+		free(err);
+		return;
+	}
+	err->next = cq->spare;
+	cq->spare = err;
+}
+
+void qv_fi_cq_error(struct qv_fi_cq *cq, const struct fi_cq_err_entry *e, fi_addr_t src)
+{
+	struct qv_fi_err *err = get_err(cq);
 
 	if (!err) {
 		QV_FI_WARN(CQ, "out of memory: error completion %d is lost\n", e->err);
@@ -121,10 +142,19 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 }
 
 /* The entry as the application's API version knows it: err_data since 1.5, src_addr since 1.20. */
+static void copy_err(const struct qv_fi_err *err, struct fi_cq_err_entry *buf, uint32_t api)
+{
+	memcpy(buf, &err->e, offsetof(struct fi_cq_err_entry, err_data));
+	if (FI_VERSION_GE(api, FI_VERSION(1, 5)))
+		buf->err_data_size = 0;
+	if (FI_VERSION_GE(api, FI_VERSION(1, 20)))
+		memcpy((char *)&buf->err_data_size + sizeof buf->err_data_size, &err->src,
+		       sizeof err->src);
+}
+
 static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags)
 {
 	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
-	uint32_t api = cq->watch.dom->fabric->api_version;
 	struct qv_fi_err *err;
 
 	(void)flags;
@@ -136,18 +166,11 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 		cq->err_head = err->next;
 		if (!cq->err_head)
 			cq->err_tail = &cq->err_head;
+		copy_err(err, buf, cq->watch.dom->fabric->api_version);
+		put_err(cq, err);
 	}
 	qv_fi_unlock(cq->watch.dom);
-	if (!err)
-		return -FI_EAGAIN;
-	memcpy(buf, &err->e, offsetof(struct fi_cq_err_entry, err_data));
-	if (FI_VERSION_GE(api, FI_VERSION(1, 5)))
-		buf->err_data_size = 0;
-	if (FI_VERSION_GE(api, FI_VERSION(1, 20)))
-		memcpy((char *)&buf->err_data_size + sizeof buf->err_data_size, &err->src,
-		       sizeof err->src);
-	free(err);
-	return 1;
+	return err ? 1 : -FI_EAGAIN;
 }
 
 static const char *cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data, char *buf,
@@ -170,7 +193,7 @@ static void cq_free(struct qv_fi_cq *cq)
 		struct qv_fi_err *err = cq->err_head;
 
 		cq->err_head = err->next;
-		free(err);
+		put_err(cq, err);
 	}
 	qv_fi_watch_close(&cq->watch);
 	free(cq->ring);
@@ -246,6 +269,8 @@ int qv_fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid
 		return -FI_ENOMEM;
 	cq->entry_size = entry_size(attr->format);
 	cq->err_tail = &cq->err_head;
+	for (size_t i = 0; i < QV_FI_ERR_RESERVE; i++)
+		put_err(cq, &cq->reserve[i]);
 	for (cq->mask = RING_MIN; cq->mask < attr->size && cq->mask < 1u << 20;)
 		cq->mask *= 2;
 	cq->ring = malloc(cq->mask * sizeof *cq->ring);

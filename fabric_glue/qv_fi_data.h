@@ -24,6 +24,8 @@ struct qv_fi_err {
 	fi_addr_t src;
 };
 
+#define QV_FI_ERR_RESERVE 32
+
 struct qv_fi_cq {
 	struct fid_cq fid;
 	size_t entry_size;       /* of the format that the application reads */
@@ -34,6 +36,8 @@ struct qv_fi_cq {
 	struct fi_cq_tagged_entry *into;
 	size_t room;
 	struct qv_fi_err *err_head, **err_tail;
+	struct qv_fi_err *spare; /* of these, for when there is no memory */
+	struct qv_fi_err reserve[QV_FI_ERR_RESERVE];
 	struct qv_fi_watch watch; /* endpoints that report here */
 };
 

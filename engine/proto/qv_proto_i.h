@@ -187,6 +187,7 @@ struct qv_peer {
 	bool hello_sent;  /* ours is queued, or was sent */
 	bool introduced;  /* it was given to the transport */
 	bool failed, listed;
+	bool gone;        /* it has failed, and its process has died */
 	bool turned_away; /* messages of it were dropped since we close */
 	bool untold;      /* messages reported as sent were lost: the next send says so */
 
@@ -430,6 +431,7 @@ static inline void qv_peer_consumed(struct qv_peer *peer, size_t len)
 int qv_send_short(struct qv_peer *to, const struct qv_send_args *args, size_t len);
 
 /* qv_proto_loss.c */
+void qv_peer_look_for_failed(struct qv_peer *peer);
 /* Requests of a peer that has failed. */
 void qv_peer_give_up(struct qv_peer *peer);
 /* Give up everything that needs this peer to go on, now; other peers' is not touched. */
@@ -452,7 +454,7 @@ static inline bool qv_info_stale(const struct qv_info *info)
 /* Does its transport have transfers that it never gives back, and that touch nothing any more? */
 static inline bool qv_peer_keeps(const struct qv_peer *peer)
 {
-	return peer->x->keeps && peer->failed;
+	return peer->x->keeps && peer->gone;
 }
 
 /* A request needs this peer to go on, or does not any more. */

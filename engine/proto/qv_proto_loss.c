@@ -104,6 +104,18 @@ static void note_lost(struct qv_peer *peer)
 		peer->untold = true;
 }
 
+/* Who has failed may live all the same, and the transport give back what it was asked for. */
+void qv_peer_look_for_failed(struct qv_peer *peer)
+{
+	uint64_t silent;
+
+	if (!peer->x->keeps || peer->gone)
+		return;
+	peer->gone = !qv_proc_alive(&peer->p->self, &peer->proc) ||
+		     (peer->x->ops->presence &&
+		      peer->x->ops->presence(peer->x, peer->addr, &silent) == QV_GONE);
+}
+
 void qv_peer_fail(struct qv_peer *peer, const char *why)
 {
 	if (peer->failed)
@@ -116,6 +128,7 @@ void qv_peer_fail(struct qv_peer *peer, const char *why)
 	peer->failed_at = peer->p->now;
 	peer->doom = NULL;
 	qv_peer_set_remote(peer);
+	qv_peer_look_for_failed(peer);
 	qv_peer_give_up(peer);
 	qv_window_clear(peer);
 	peer->sent = peer->acked;
@@ -143,7 +156,12 @@ void qv_peer_doom(struct qv_peer *peer, const char *why)
 
 void qv_proto_peer_lost(struct qv_proto *p, const struct qv_xport *x, uint64_t addr)
 {
-	for (uint32_t i = 0; i < p->npeers; i++)
-		if (p->peers[i] && p->peers[i]->x == x && p->peers[i]->addr == addr)
-			qv_peer_fail(p->peers[i], "the transport cannot reach it");
+	for (uint32_t i = 0; i < p->npeers; i++) {
+		struct qv_peer *peer = p->peers[i];
+
+		if (!peer || peer->x != x || peer->addr != addr)
+			continue;
+		peer->gone = true;
+		qv_peer_fail(peer, "the transport cannot reach it");
+	}
 }

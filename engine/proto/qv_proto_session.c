@@ -57,7 +57,7 @@ void qv_peer_begin_session(struct qv_peer *peer)
 	peer->got = peer->told = peer->got_then = 0;
 	peer->debt = 0;
 	peer->cut = peer->hello_sent = peer->introduced = peer->leaving = false;
-	peer->met = peer->confirmed = false;
+	peer->met = peer->confirmed = peer->gone = false;
 	peer->starved = false;
 	peer->eager_out = 0;
 	peer->stuck_at = peer->probe_at = 0;

@@ -221,6 +221,8 @@ static void tick_peer(struct qv_peer *peer, uint64_t now)
 	if (peer->sent == peer->acked && peer->window.first)
 		qv_window_clear(peer);
 	if (peer->failed) {
+		if (peer->flying)
+			qv_peer_look_for_failed(peer);
 		qv_peer_give_up(peer); /* begun in packets that came after it had failed */
 		return;
 	}
