@@ -27,9 +27,13 @@ endfunction()
 # Later messages overtake those that the core did not take at once.
 sim_fabric_plant(overtake engine/proto/qv_proto_send.c
 	"len < to->fast_end && !to->head &&" "len < to->fast_end &&" --faults eagain)
-# The buffer of an injected message is read when the call is over.
-sim_fabric_plant(late_read engine/proto/qv_proto_send.c
-	"tx->iov[0] = (struct iovec){tx->small, len};" "tx->iov[0] = args->iov[0];" --faults eagain)
+# What was not acknowledged is forgotten.
+sim_fabric_plant(window engine/proto/qv_proto_seq.c
+	"qv_window_release(peer, peer->acked);" "qv_window_release(peer, peer->sent);" --faults delay,cut)
+# A packet is taken although one before it is missing.
+sim_fabric_plant(gap engine/proto/qv_proto_packet.c
+	"(uint16_t)(pkt.hdr.seq - peer->got) != 1" "(int16_t)(pkt.hdr.seq - peer->got) < 1"
+	--faults delay,cut)
 # An endpoint closes without waiting for its peers to have got all.
 sim_fabric_plant(leave engine/proto/qv_proto_close.c
 	"if (qv_proto_peer_must_answer(peer))\n\t\t\treturn false;" "(void)peer;"
