@@ -120,22 +120,6 @@ static fi_addr_t by_main(struct qv_fi_av *av, const void *name, size_t len)
 	return qv_fi_av_by_name(av, alone, len);
 }
 
-/* A peer that we do not speak to over the core that it takes: what that core calls it must lead to
- * it all the same. */
-static struct qv_peer *crossed(struct qv_fi_rail *rail, struct qv_peer *peer, const void *name,
-			       size_t len)
-{
-	struct qv_fi_way way;
-
-	if (rail->which == QV_FI_MAIN) /* there every packet has a header that says who it is */
-		return peer;
-	if (qv_fi_av_find_way(rail->ep->av, name, len, &way) || way.core != rail->which ||
-	    grow_by_core(rail, way.addr) || way.addr >= rail->nby_core)
-		return NULL;
-	rail->by_core[way.addr] = peer;
-	return peer;
-}
-
 /* Whose HELLO is this? The address bytes tell; where the application has spelled the address in
  * another way (sockaddr), the core's word on the sender. */
 static struct qv_peer *find_peer(struct qv_fi_ep *ep, struct qv_fi_way way, const void *name,
@@ -162,11 +146,8 @@ struct qv_peer *qv_fi_identify(void *owner, struct qv_xport *x, uint64_t from, c
 	 * have one spelling, so that the name will do. */
 	const struct qv_fi_way way = {.addr = x->drops ? from : FI_ADDR_NOTAVAIL,
 				      .core = rail->which};
-	struct qv_peer *peer = find_peer(owner, way, name, len);
 
-	if (peer && qv_proto_peer_xport(peer) != x)
-		return crossed(rail, peer, name, len);
-	return peer;
+	return find_peer(owner, way, name, len);
 }
 
 void qv_fi_ep_av_inserted(struct qv_fi_ep *ep, fi_addr_t index)

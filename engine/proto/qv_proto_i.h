@@ -192,6 +192,7 @@ struct qv_peer {
 	bool untold;      /* messages reported as sent were lost: the next send says so */
 
 	bool crossed;       /* it speaks over another transport: what it exposes cannot be read */
+	bool bare;          /* it knows us by what its transport calls us: no header is needed */
 	bool leaving;       /* it closes */
 	bool dropped;       /* the application has taken its name back */
 	const char *doom;   /* why it will be given up: qv_peer_doom */

@@ -100,7 +100,7 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 		     size_t len)
 {
 	struct qv_xport *x = to->x;
-	bool bare = x->ops->inject_tagged && args->cnt == 1 &&
+	bool bare = to->bare && args->cnt == 1 &&
 		    (args->flags & (QV_REQ_TAGGED | QV_REQ_DATA)) == QV_REQ_TAGGED;
 	int rc;
 

@@ -262,6 +262,7 @@ static void take_hello(struct qv_peer *peer, struct qv_xport *x, const struct qv
 	peer->packet_max =
 		hello->packet_max < peer->x->packet_max ? hello->packet_max : peer->x->packet_max;
 	peer->crossed = x != peer->x;
+	peer->bare = peer->x->ops->inject_tagged && !peer->crossed;
 	peer->proc = (struct qv_proc){hello->host, hello->start, hello->pid};
 	peer->heard = true;
 	confirm(peer, hello);
