@@ -28,7 +28,8 @@ static bool is_established(int fd)
 static bool reset(int fd)
 {
 	struct sockaddr_in here, there;
-	socklen_t len = sizeof(here), there_len = sizeof(there);
+	socklen_t len = sizeof(here), there_len = sizeof(there), cookie_len = sizeof(uint64_t);
+	uint64_t cookie;
 	struct {
 		struct nlmsghdr head;
 		struct inet_diag_req_v2 req;
@@ -45,13 +46,16 @@ static bool reset(int fd)
 	int diag;
 
 	if (getsockname(fd, (struct sockaddr *)&here, &len) ||
-	    getpeername(fd, (struct sockaddr *)&there, &there_len) || here.sin_family != AF_INET)
+	    getpeername(fd, (struct sockaddr *)&there, &there_len) || here.sin_family != AF_INET ||
+	    getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &cookie_len))
 		return false;
 	ask.req.id.idiag_sport = here.sin_port;
 	ask.req.id.idiag_dport = there.sin_port;
 	ask.req.id.idiag_src[0] = here.sin_addr.s_addr;
 	ask.req.id.idiag_dst[0] = there.sin_addr.s_addr;
-	ask.req.id.idiag_cookie[0] = ask.req.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+	/* If it is gone by now, the kernel would take the socket that listens at its port. */
+	ask.req.id.idiag_cookie[0] = (uint32_t)cookie;
+	ask.req.id.idiag_cookie[1] = (uint32_t)(cookie >> 32);
 	diag = socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
 	if (diag < 0 || send(diag, &ask, sizeof(ask), 0) < 0 ||
 	    recv(diag, &answer, sizeof(answer), 0) < 0)
