@@ -190,10 +190,8 @@ void qv_fi_peer_ended(void *owner, struct qv_peer *peer)
 	struct qv_fi_rail *rail = container_of(qv_proto_peer_xport(peer), struct qv_fi_rail, xport);
 	const struct qv_fi_way way = {.addr = qv_proto_peer_addr(peer), .core = rail->which};
 
-	for (unsigned r = 0; r < ep->rails; r++)
-		for (size_t i = 0; i < ep->rail[r].nby_core; i++)
-			if (ep->rail[r].by_core[i] == peer)
-				ep->rail[r].by_core[i] = NULL;
+	if (way.addr < rail->nby_core && rail->by_core[way.addr] == peer)
+		rail->by_core[way.addr] = NULL;
 	ep->anonymous--;
 	qv_proto_peer_free(peer);
 	qv_fi_av_release(ep->av, way);

@@ -458,6 +458,13 @@ static inline bool qv_peer_keeps(const struct qv_peer *peer)
 	return peer->x->keeps && peer->gone;
 }
 
+/* Is anything of it under way that only it can end? */
+static inline bool qv_peer_is_waiting(const struct qv_peer *peer)
+{
+	return peer->owed || peer->head || peer->ctl_head || peer->sent != peer->acked ||
+	       peer->open_unexp;
+}
+
 /* A request needs this peer to go on, or does not any more. */
 static inline void qv_peer_owes(struct qv_peer *peer)
 {

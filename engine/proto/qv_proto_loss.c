@@ -76,12 +76,6 @@ void qv_peer_give_up(struct qv_peer *peer)
 	qv_rx_fail_all(peer);
 }
 
-static bool is_waiting(const struct qv_peer *peer)
-{
-	return peer->owed || peer->head || peer->ctl_head || peer->sent != peer->acked ||
-	       peer->open_unexp;
-}
-
 static void complain(struct qv_peer *peer, const char *why)
 {
 	char text[240];
@@ -137,7 +131,7 @@ void qv_peer_fail(struct qv_peer *peer, const char *why)
 void qv_peer_end_session(struct qv_peer *peer, const char *why)
 {
 	note_lost(peer);
-	if (is_waiting(peer) && !peer->leaving)
+	if (qv_peer_is_waiting(peer) && !peer->leaving)
 		complain(peer, why);
 	peer->doom = NULL;
 	peer->met = false; /* nothing more is sent in it */

@@ -148,8 +148,7 @@ static void probe(struct qv_peer *peer, uint64_t now)
 
 static bool waits(const struct qv_peer *peer)
 {
-	return peer->owed || peer->sent != peer->acked || peer->head || peer->ctl_head ||
-	       peer->open_unexp || (peer->flying && !peer->failed);
+	return qv_peer_is_waiting(peer) || (peer->flying && !peer->failed);
 }
 
 static void ask(struct qv_peer *peer, uint64_t now)

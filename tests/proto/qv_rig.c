@@ -226,6 +226,14 @@ struct rig *rig_new(const struct rig_settings *set)
 	return rig;
 }
 
+struct rig *rig_start(unsigned nodes, bool hide_from)
+{
+	struct rig_settings set = rig_defaults(nodes);
+
+	set.limits.hide_from = hide_from;
+	return rig_new(&set);
+}
+
 static void node_close(struct rig_node *node)
 {
 	struct qv_proto *p = node->p;

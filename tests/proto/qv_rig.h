@@ -84,6 +84,8 @@ unsigned rig_scaled(unsigned n);
 /* Settings that suit most tests: inject, reads, 1 KiB packets. */
 struct rig_settings rig_defaults(unsigned nodes);
 struct rig *rig_new(const struct rig_settings *set);
+/* Of that many nodes; a receiver may not be told by its transport who has sent. */
+struct rig *rig_start(unsigned nodes, bool hide_from);
 /* Requests and their memory, guards checked. */
 void rig_reqs_free(struct rig *rig);
 /* Checks guards, exposed memory, reads of memory that was no longer exposed; frees all. */

@@ -7,14 +7,6 @@
 
 #include <string.h>
 
-static struct rig *start(unsigned nodes, bool hide_from)
-{
-	struct rig_settings set = rig_defaults(nodes);
-
-	set.limits.hide_from = hide_from;
-	return rig_new(&set);
-}
-
 static void exchange(struct rig *rig, unsigned a, unsigned b, size_t len)
 {
 	struct rig_req *recv = rig_recv(rig, b, RIG_ANY, len, 1, QV_REQ_TAGGED);
@@ -28,7 +20,7 @@ static void exchange(struct rig *rig, unsigned a, unsigned b, size_t len)
 static void comes_again(void **state)
 {
 	for (unsigned form = 0; form < 8; form++) {
-		struct rig *rig = start(3, form & 1);
+		struct rig *rig = rig_start(3, form & 1);
 		struct rig_req *old[3], *other, *recv;
 
 		exchange(rig, 0, 1, 100);
@@ -103,7 +95,7 @@ static void keep(void *ctx, unsigned from, unsigned to, const void *buf, size_t 
 
 static void late_packets(void **state)
 {
-	struct rig *rig = start(2, true);
+	struct rig *rig = rig_start(2, true);
 	uint64_t unknown;
 
 	exchange(rig, 0, 1, 100);
@@ -126,7 +118,7 @@ static void late_packets(void **state)
 /* Node 0 takes 1 for lost though it lives, before 1's HELLO is there. False: that was quicker. */
 static bool lose_half(void)
 {
-	struct rig *rig = start(2, false);
+	struct rig *rig = rig_start(2, false);
 	struct rig_req *recv, *half;
 	unsigned n = 0;
 

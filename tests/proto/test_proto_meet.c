@@ -5,14 +5,6 @@
  */
 #include "qv_rig.h"
 
-static struct rig *start(unsigned nodes, bool hide_from)
-{
-	struct rig_settings set = rig_defaults(nodes);
-
-	set.limits.hide_from = hide_from;
-	return rig_new(&set);
-}
-
 static void exchange(struct rig *rig, unsigned a, unsigned b, size_t len)
 {
 	struct rig_req *recv = rig_recv(rig, b, RIG_ANY, len, 1, QV_REQ_TAGGED);
@@ -25,7 +17,7 @@ static void exchange(struct rig *rig, unsigned a, unsigned b, size_t len)
 static void unnamed_sender(void **state)
 {
 	for (unsigned hide = 0; hide < 2; hide++) {
-		struct rig *rig = start(2, hide);
+		struct rig *rig = rig_start(2, hide);
 		struct rig_req *recv = rig_recv(rig, 1, RIG_ANY, 10, 1, QV_REQ_TAGGED);
 		struct rig_req *send = rig_send(rig, 0, 1, 10, 1, QV_REQ_TAGGED);
 
@@ -43,7 +35,7 @@ static void unnamed_sender(void **state)
 /* Both speak at the same time, much, before either has heard of the other. */
 static void crossing(void **state)
 {
-	struct rig *rig = start(2, true);
+	struct rig *rig = rig_start(2, true);
 	struct rig_req *send[2][30], *recv[2][30];
 
 	for (unsigned i = 0; i < 30; i++)
@@ -63,7 +55,7 @@ static void crossing(void **state)
 /* Who is refused is not heard, and disturbs nobody. */
 static void refused_sender(void **state)
 {
-	struct rig *rig = start(3, false);
+	struct rig *rig = rig_start(3, false);
 	struct rig_req *recv = rig_recv(rig, 1, RIG_ANY, 10, 1, QV_REQ_TAGGED);
 
 	rig->node[1].stranger[0] = true;
@@ -84,7 +76,7 @@ static void refused_sender(void **state)
 /* Until it is heard: when it is not refused any more, what it has sent arrives. */
 static void refused_for_a_while(void **state)
 {
-	struct rig *rig = start(2, false);
+	struct rig *rig = rig_start(2, false);
 	struct rig_req *recv = rig_recv(rig, 1, RIG_ANY, 9000, 1, QV_REQ_TAGGED), *send;
 
 	rig->node[1].stranger[0] = true;
@@ -101,7 +93,7 @@ static void refused_for_a_while(void **state)
 /* The other side was there too late for our first packets: they are sent again. */
 static void come_late(size_t len, bool ticks, bool it_speaks)
 {
-	struct rig *rig = start(1, true);
+	struct rig *rig = rig_start(1, true);
 	struct rig_req *early, *recv;
 
 	early = rig_send(rig, 0, 1, len, 1, QV_REQ_TAGGED);
@@ -134,7 +126,7 @@ static void before_it_is_there(void **state)
 /* Both begin at once, and the transport loses what they have sent first without a word. */
 static void lose_first(unsigned lost0, unsigned lost1, bool both)
 {
-	struct rig *rig = start(2, true);
+	struct rig *rig = rig_start(2, true);
 	struct qv_loop_chaos *chaos = qv_loop_chaos(rig->loop);
 	struct rig_req *send[2][10], *recv;
 
@@ -171,7 +163,7 @@ static void first_packets_lost(void **state)
 /* Who does not look at its endpoint for long is spoken to all the same, and waited for. */
 static void busy(void **state)
 {
-	struct rig *rig = start(2, true);
+	struct rig *rig = rig_start(2, true);
 	struct rig_req *send;
 
 	qv_loop_chaos(rig->loop)->lose[1] = 1000; /* as if it said nothing */
