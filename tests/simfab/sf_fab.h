@@ -182,14 +182,11 @@ static inline unsigned sf_net_side(const struct sf_conn *c, const struct sf_cep 
 /* One side has ended, and the other one knows. */
 bool sf_net_dead(const struct sf_conn *c);
 bool sf_net_has_room(const struct sf_conn *c, const struct sf_cep *from);
-/* A packet goes on its way; the memory is copied. */
+/* A packet goes on its way; the memory is copied. Connections may be cut then. */
 void sf_net_launch(struct sf_conn *c, struct sf_cep *from, const struct sf_tx *tx);
 /* The next packet that is here, NULL: none; and that it has been taken. */
 struct sf_packet *sf_net_arrived(struct sf_cep *ep);
 void sf_net_take(struct sf_cep *ep, struct sf_packet *pkt);
-void sf_net_cut(struct sf_conn *c);
-/* One of the connections of the living. NULL: none. */
-struct sf_conn *sf_net_any(uint64_t *rnd);
 /* silent: nobody hears of it; lossy: what it has sent may be lost. */
 void sf_net_closed(struct sf_cep *ep, bool silent, bool lossy);
 /* This process ends its connections with who was at that address; if it lives, nothing happens. */

@@ -287,6 +287,7 @@ static struct {
 	struct qv_fi_ep *ep;
 	const struct sf_proc *proc;
 } endpoints[ENDPOINTS_MAX];
+static size_t nendpoints; /* places that were ever in use */
 
 void __wrap_qv_fi_beside_join(struct qv_fi_ep *ep)
 {
@@ -294,20 +295,22 @@ void __wrap_qv_fi_beside_join(struct qv_fi_ep *ep)
 		if (!endpoints[i].ep || !endpoints[i].proc->alive) {
 			endpoints[i].ep = ep;
 			endpoints[i].proc = sf.self;
+			if (i == nendpoints)
+				nendpoints++;
 			return;
 		}
 }
 
 void __wrap_qv_fi_beside_leave(struct qv_fi_ep *ep)
 {
-	for (size_t i = 0; i < ENDPOINTS_MAX; i++)
+	for (size_t i = 0; i < nendpoints; i++)
 		if (endpoints[i].ep == ep && endpoints[i].proc == sf.self)
 			endpoints[i].ep = NULL;
 }
 
 void __wrap_qv_fi_beside_own(const struct qv_fi_domain *dom)
 {
-	for (size_t i = 0; i < ENDPOINTS_MAX; i++)
+	for (size_t i = 0; i < nendpoints; i++)
 		if (endpoints[i].ep && endpoints[i].proc == sf.self && endpoints[i].ep->dom == dom)
 			qv_fi_ep_progress(endpoints[i].ep);
 }

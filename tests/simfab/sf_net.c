@@ -66,19 +66,6 @@ bool sf_net_dead(const struct sf_conn *c)
 	return c->dead_at && sf.now >= c->dead_at;
 }
 
-struct sf_conn *sf_net_any(uint64_t *rnd)
-{
-	for (unsigned tries = 0; nall && tries < 20; tries++) {
-		size_t i = qv_rnd_below(rnd, nall);
-		struct sf_conn *c = all[i];
-
-		if (!c->ep[0]->closed && !c->ep[1]->closed)
-			return c;
-		all[i] = all[--nall];
-	}
-	return NULL;
-}
-
 /* ---- packets under way: the next one of each endpoint first ---------------------------------- */
 static bool before(const struct sf_packet *a, const struct sf_packet *b)
 {
@@ -141,6 +128,74 @@ static void arrive_later(struct sf_conn *c, struct sf_packet *pkt)
 	push(c->ep[to], pkt);
 }
 
+/* ---- cuts ------------------------------------------------------------------------------------ */
+/* Any that is between two open endpoints; NULL: none found. */
+static struct sf_conn *anyone(void)
+{
+	for (unsigned tries = 0; nall && tries < 20; tries++) {
+		size_t i = qv_rnd_below(&sf.rnd_fault, nall);
+		struct sf_conn *c = all[i];
+
+		if (!c->ep[0]->closed && !c->ep[1]->closed)
+			return c;
+		all[i] = all[--nall];
+	}
+	return NULL;
+}
+
+/* Those under way to ep[to] come twice: once more behind all of them. */
+static void repeat(struct sf_conn *c, unsigned to)
+{
+	struct sf_cep *ep = c->ep[to];
+	struct sf_packet *twice[32];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ep->nheap && n < sizeof twice / sizeof *twice; i++)
+		if (ep->heap[i]->conn == c && ep->heap[i]->to == to &&
+		    ep->heap[i]->gen == c->gen[to])
+			twice[n++] = ep->heap[i];
+	for (size_t i = 1; i < n; i++) /* in the order of their sending */
+		for (size_t j = i; j && twice[j]->order < twice[j - 1]->order; j--) {
+			struct sf_packet *t = twice[j];
+
+			twice[j] = twice[j - 1];
+			twice[j - 1] = t;
+		}
+	for (size_t i = 0; i < n; i++) {
+		struct sf_packet *again = sf_alloc(sizeof *again + twice[i]->len);
+
+		memcpy(again, twice[i], sizeof *again + twice[i]->len);
+		arrive_later(c, again);
+	}
+}
+
+/* What is under way in one direction or both is lost; it comes up again some time later. */
+static void cut(struct sf_conn *c)
+{
+	unsigned ways = 1 + (unsigned)qv_rnd_below(&sf.rnd_fault, 3);
+
+	for (unsigned to = 0; to < 2; to++) {
+		if (sf_strikes(SF_REPEAT, 2))
+			repeat(c, to);
+		else if (ways >> to & 1)
+			c->gen[to]++;
+	}
+	c->cuts++;
+	c->up = sf.now + qv_rnd_below(&sf.rnd_fault, 5 * SF_MS);
+}
+
+/* Who launches a packet may meet a cut: of its own connection, or of another. */
+static void strike(struct sf_conn *c)
+{
+	if (!sf_strikes(SF_CUT, 25))
+		return;
+	if (qv_rnd_percent(&sf.rnd_fault, 50))
+		c = anyone();
+	if (c && !c->ep[0]->flavor->shared)
+		cut(c);
+}
+
+/* ---- sending and arriving -------------------------------------------------------------------- */
 void sf_net_launch(struct sf_conn *c, struct sf_cep *from, const struct sf_tx *tx)
 {
 	unsigned to = !sf_net_side(c, from);
@@ -172,6 +227,7 @@ void sf_net_launch(struct sf_conn *c, struct sf_cep *from, const struct sf_tx *t
 		len += tx->iov[i].iov_len;
 	}
 	arrive_later(c, pkt);
+	strike(c);
 }
 
 void sf_net_take(struct sf_cep *ep, struct sf_packet *pkt)
@@ -193,49 +249,7 @@ struct sf_packet *sf_net_arrived(struct sf_cep *ep)
 	return NULL;
 }
 
-/* ---- breaking -------------------------------------------------------------------------------- */
-/* Those under way to ep[to] come twice: once more behind all of them. */
-static void repeat(struct sf_conn *c, unsigned to)
-{
-	struct sf_cep *ep = c->ep[to];
-	struct sf_packet *twice[32];
-	size_t n = 0;
-
-	for (size_t i = 0; i < ep->nheap && n < sizeof twice / sizeof *twice; i++)
-		if (ep->heap[i]->conn == c && ep->heap[i]->to == to &&
-		    ep->heap[i]->gen == c->gen[to])
-			twice[n++] = ep->heap[i];
-	for (size_t i = 1; i < n; i++) /* in the order of their sending */
-		for (size_t j = i; j && twice[j]->order < twice[j - 1]->order; j--) {
-			struct sf_packet *t = twice[j];
-
-			twice[j] = twice[j - 1];
-			twice[j - 1] = t;
-		}
-	for (size_t i = 0; i < n; i++) {
-		struct sf_packet *again = sf_alloc(sizeof *again + twice[i]->len);
-
-		memcpy(again, twice[i], sizeof *again + twice[i]->len);
-		arrive_later(c, again);
-	}
-}
-
-/* What is under way in one direction or both is lost; it comes up again some time later. */
-void sf_net_cut(struct sf_conn *c)
-{
-	unsigned ways = 1 + (unsigned)qv_rnd_below(&sf.rnd_fault, 3);
-
-	sf.activity++;
-	for (unsigned to = 0; to < 2; to++) {
-		if (sf_strikes(SF_REPEAT, 2))
-			repeat(c, to);
-		else if (ways >> to & 1)
-			c->gen[to]++;
-	}
-	c->cuts++;
-	c->up = sf.now + qv_rnd_below(&sf.rnd_fault, 5 * SF_MS);
-}
-
+/* ---- ends ------------------------------------------------------------------------------------ */
 /* Processes of one host have one kernel, which tells in any case. */
 static bool hears(const struct sf_conn *c, const struct sf_cep *ended, bool silent)
 {

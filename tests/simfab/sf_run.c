@@ -78,17 +78,6 @@ static void strike_app(struct sf_app *a)
 		sf_app_close(a);
 }
 
-static void strike_net(void)
-{
-	struct sf_conn *c;
-
-	if (!sf_strikes(SF_CUT, 200))
-		return;
-	c = sf_net_any(&sf.rnd_fault);
-	if (c && !c->ep[0]->flavor->shared)
-		sf_net_cut(c);
-}
-
 /* ---- everybody's turn ------------------------------------------------------------------------ */
 static void turn(struct sf_app *a)
 {
@@ -124,7 +113,6 @@ static void everybody(void)
 					: (first + i) % n;
 
 		turn(&sf_apps[slot]);
-		strike_net();
 		sf.now += step / n + 1;
 	}
 	if (sf.activity != before)
