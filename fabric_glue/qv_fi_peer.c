@@ -61,17 +61,6 @@ static struct qv_peer *new_peer(struct qv_fi_ep *ep, struct qv_fi_way way, fi_ad
 	return peer;
 }
 
-struct qv_peer *qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr)
-{
-	struct qv_fi_way way;
-
-	if (qv_fi_av_reach(ep->av, addr, &way) || grow(ep, addr))
-		return NULL;
-	if (!ep->peers[addr]) /* reaching it may have shown that it is known already */
-		ep->peers[addr] = new_peer(ep, way, addr);
-	return ep->peers[addr];
-}
-
 static bool goes(const struct qv_fi_ep *ep, const struct qv_peer *peer, struct qv_fi_way way)
 {
 	return way.addr != FI_ADDR_NOTAVAIL && qv_proto_peer_addr(peer) == way.addr &&
@@ -95,6 +84,34 @@ static struct qv_peer *anonymous(struct qv_fi_ep *ep, struct qv_fi_way way, cons
 	return NULL;
 }
 
+/* The application has named this address now: is it that of a peer that spoke before? */
+static void adopt(struct qv_fi_ep *ep, fi_addr_t index)
+{
+	const struct qv_fi_av_entry *entry = qv_fi_av_entry(ep->av, index);
+	struct qv_peer *peer;
+
+	if (index < ep->npeers && ep->peers[index])
+		return;
+	peer = anonymous(ep, entry->way, entry->name, entry->namelen);
+	if (!peer || grow(ep, index))
+		return;
+	qv_proto_peer_set_user(peer, index);
+	ep->peers[index] = peer;
+	ep->anonymous--;
+}
+
+struct qv_peer *qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr)
+{
+	struct qv_fi_way way;
+
+	if (qv_fi_av_reach(ep->av, addr, &way) || grow(ep, addr))
+		return NULL;
+	adopt(ep, addr); /* there may have been no memory for it when it was named */
+	if (!ep->peers[addr])
+		ep->peers[addr] = new_peer(ep, way, addr);
+	return ep->peers[addr];
+}
+
 static struct qv_peer *stranger(struct qv_fi_ep *ep, const void *name, size_t len)
 {
 	struct qv_peer *peer;
@@ -103,9 +120,13 @@ static struct qv_peer *stranger(struct qv_fi_ep *ep, const void *name, size_t le
 	if (qv_fi_av_find_way(ep->av, name, len, &way))
 		return NULL;
 	peer = new_peer(ep, way, FI_ADDR_NOTAVAIL);
-	if (peer && qv_proto_peer_set_name(peer, name, len) == QV_OK)
-		ep->anonymous++;
-	return peer;
+	if (!peer)
+		return NULL;
+	ep->anonymous++;
+	if (qv_proto_peer_set_name(peer, name, len) == QV_OK)
+		return peer;
+	qv_fi_peer_ended(ep, peer);
+	return NULL;
 }
 
 /* The application may know the peer by its address in the main core only (fi_av_insertsvc). */
@@ -152,19 +173,12 @@ struct qv_peer *qv_fi_identify(void *owner, struct qv_xport *x, uint64_t from, c
 
 void qv_fi_ep_av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
 {
-	struct qv_fi_av_entry *entry = qv_fi_av_entry(ep->av, index);
-	struct qv_peer *peer;
-
-	if (ep->srx && entry)
+	if (!qv_fi_av_entry(ep->av, index))
+		return;
+	if (ep->srx)
 		qv_fi_srx_av_inserted(ep, index);
-	if (!ep->proto || !entry || (index < ep->npeers && ep->peers[index]))
-		return;
-	peer = anonymous(ep, entry->way, entry->name, entry->namelen);
-	if (!peer || grow(ep, index))
-		return;
-	qv_proto_peer_set_user(peer, index);
-	ep->peers[index] = peer;
-	ep->anonymous--;
+	if (ep->proto)
+		adopt(ep, index);
 }
 
 void qv_fi_ep_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
@@ -178,8 +192,8 @@ void qv_fi_ep_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
 		return;
 	ep->peers[index] = NULL;
 	qv_proto_peer_set_user(peer, FI_ADDR_NOTAVAIL);
-	if (qv_proto_peer_set_name(peer, entry->name, entry->namelen) == QV_OK)
-		ep->anonymous++;
+	ep->anonymous++;
+	(void)qv_proto_peer_set_name(peer, entry->name, entry->namelen); /* else its way tells */
 	qv_proto_peer_drop(peer);
 }
 
