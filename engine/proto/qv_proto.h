@@ -199,8 +199,6 @@ int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t 
  * in the tagged engine. A guess, which changes nothing. */
 bool qv_proto_key(struct qv_proto *p, const void *buf, size_t len, uint64_t *tag, uint32_t *src);
 uint32_t qv_proto_peer_source(const struct qv_peer *peer);
-/* From the transport: a peer's address does not work any more. */
-void qv_proto_peer_lost(struct qv_proto *p, const struct qv_xport *x, uint64_t addr);
 
 /* Send what is queued. Called whenever the transport may have room again. */
 void qv_proto_progress(struct qv_proto *p);

@@ -147,15 +147,3 @@ void qv_peer_doom(struct qv_peer *peer, const char *why)
 	peer->doomed_at = 0;
 	qv_peer_set_remote(peer); /* no fast sends any more */
 }
-
-void qv_proto_peer_lost(struct qv_proto *p, const struct qv_xport *x, uint64_t addr)
-{
-	for (uint32_t i = 0; i < p->npeers; i++) {
-		struct qv_peer *peer = p->peers[i];
-
-		if (!peer || peer->x != x || peer->addr != addr)
-			continue;
-		peer->gone = true;
-		qv_peer_fail(peer, "the transport cannot reach it");
-	}
-}

@@ -348,7 +348,7 @@ void fuzz_calm(struct fuzz *f)
 	victim_opens(f);
 	for (unsigned at = 0; at < QV_LOOP_MAX; at++)
 		if (at == FUZZ_HOSTILE || f->spoof) /* packets were forged in all names */
-			qv_proto_peer_lost(p, x, at);
+			rig_give_up(p, x, at);
 	rig_settle(f->rig);
 	end_requests(f);
 	rig_settle(f->rig);

@@ -390,3 +390,15 @@ void rig_check_idle(const struct rig *rig, unsigned node)
 		assert_null(peer->open_unexp);
 	}
 }
+
+void rig_give_up(struct qv_proto *p, const struct qv_xport *x, uint64_t addr)
+{
+	for (uint32_t i = 0; i < p->npeers; i++) {
+		struct qv_peer *peer = p->peers[i];
+
+		if (!peer || peer->x != x || peer->addr != addr)
+			continue;
+		peer->gone = true;
+		qv_peer_fail(peer, "the test says so");
+	}
+}

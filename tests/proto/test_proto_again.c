@@ -7,15 +7,6 @@
 
 #include <string.h>
 
-static void exchange(struct rig *rig, unsigned a, unsigned b, size_t len)
-{
-	struct rig_req *recv = rig_recv(rig, b, RIG_ANY, len, 1, QV_REQ_TAGGED);
-	struct rig_req *send = rig_send_after_loss(rig, a, b, len, 1, QV_REQ_TAGGED | QV_REQ_ACK);
-
-	rig_wait_long(rig, send, recv);
-	rig_check(recv, send);
-}
-
 /* Node 1 dies and comes again: what belonged to the first one fails, the second one works. */
 static void comes_again(void **state)
 {
@@ -23,8 +14,8 @@ static void comes_again(void **state)
 		struct rig *rig = rig_start(3, form & 1);
 		struct rig_req *old[3], *other, *recv;
 
-		exchange(rig, 0, 1, 100);
-		exchange(rig, 1, 0, 100);
+		rig_exchange_after_loss(rig, 0, 1, 100);
+		rig_exchange_after_loss(rig, 1, 0, 100);
 		old[0] = rig_send(rig, 0, 1, 9000, 5, QV_REQ_TAGGED);
 		old[1] = rig_send(rig, 0, 1, 90, 5, QV_REQ_TAGGED | QV_REQ_ACK);
 		rig_send(rig, 1, 0, 9000, 6, QV_REQ_TAGGED);
@@ -34,12 +25,12 @@ static void comes_again(void **state)
 		rig_kill(rig, 1, QV_LOOP_ERRORS, form & 2);
 		other = rig_send(rig, 0, 2, 5000, 8, QV_REQ_TAGGED);
 		rig_open(rig, 1, &rig->set);
-		exchange(rig, 1, 0, 3000); /* its HELLO tells */
+		rig_exchange_after_loss(rig, 1, 0, 3000); /* its HELLO tells */
 		rig_check_status(old[0], QV_EPEER);
 		rig_check_status(old[1], QV_EPEER);
 		assert_int_equal(rig->node[0].complaints, 1);
 		for (unsigned i = 0; i < 12; i++)
-			exchange(rig, i & 1, !(i & 1), 100 + 500 * i);
+			rig_exchange_after_loss(rig, i & 1, !(i & 1), 100 + 500 * i);
 		/* messages of the first one: the whole one is good, the other has lost its sender
 		 */
 		rig_wait(rig, recv = rig_recv(rig, 0, 1, 9000, 6, QV_REQ_TAGGED), NULL);
@@ -65,19 +56,19 @@ static void late_errors(void **state)
 
 	set.limits.inject_max = 0;
 	rig = rig_new(&set);
-	exchange(rig, 0, 1, 100);
-	exchange(rig, 1, 0, 100);
+	rig_exchange_after_loss(rig, 0, 1, 100);
+	rig_exchange_after_loss(rig, 1, 0, 100);
 	rig_ticks(rig, 100); /* all that is acknowledged */
 	for (unsigned i = 0; i < 20; i++)
 		rig_send(rig, 0, 1, 600, i, QV_REQ_TAGGED);
 	rig_kill(rig, 1, QV_LOOP_ERRORS, false);
 	rig_open(rig, 1, &rig->set);
-	exchange(rig, 1, 0, 100);
-	exchange(rig, 0, 1, 100);
+	rig_exchange_after_loss(rig, 1, 0, 100);
+	rig_exchange_after_loss(rig, 0, 1, 100);
 	rig_ticks(rig, 2000);
 	assert_int_equal(rig->node[0].complaints, 1);
-	exchange(rig, 0, 1, 100);
-	exchange(rig, 1, 0, 10000);
+	rig_exchange_after_loss(rig, 0, 1, 100);
+	rig_exchange_after_loss(rig, 1, 0, 10000);
 	rig_free(rig);
 }
 
@@ -98,7 +89,7 @@ static void late_packets(void **state)
 	struct rig *rig = rig_start(2, true);
 	uint64_t unknown;
 
-	exchange(rig, 0, 1, 100);
+	rig_exchange_after_loss(rig, 0, 1, 100);
 	qv_loop_set_tap(rig->loop, keep, NULL);
 	rig_wait(rig, rig_recv(rig, 0, 1, 100, 3, QV_REQ_TAGGED),
 		 rig_send(rig, 1, 0, 100, 3, QV_REQ_TAGGED));
@@ -106,7 +97,7 @@ static void late_packets(void **state)
 	assert_int_equal(late[offsetof(struct qv_wire_hdr, op)], QV_PKT_EAGER);
 	rig_kill(rig, 1, QV_LOOP_ERRORS, false);
 	rig_open(rig, 1, &rig->set);
-	exchange(rig, 1, 0, 100);
+	rig_exchange_after_loss(rig, 1, 0, 100);
 	rig_settle(rig);
 	unknown = rig_stats(rig, 0).unknown;
 	qv_loop_forge(rig->loop, UINT64_MAX, 0, late, late_len);
@@ -134,12 +125,12 @@ static bool lose_half(void)
 		rig_free(rig);
 		return false;
 	}
-	qv_proto_peer_lost(rig->node[0].p, rig->node[0].x, 1);
+	rig_give_up(rig->node[0].p, rig->node[0].x, 1);
 	rig_check_status(half, QV_EPEER);
 	rig_settle(rig); /* the HELLO of 1 revives it at 0, whose second HELLO tells 1 */
 	rig_check_status(recv, QV_EPEER);
 	for (unsigned i = 0; i < 6; i++)
-		exchange(rig, i & 1, !(i & 1), 2500);
+		rig_exchange_after_loss(rig, i & 1, !(i & 1), 2500);
 	rig_check_idle(rig, 0);
 	rig_check_idle(rig, 1);
 	rig_free(rig);

@@ -79,7 +79,7 @@ static void one_loss(enum qv_loop_death how, bool last_words, bool by_transport)
 	}
 	rig_kill(l.rig, 1, how, last_words);
 	if (by_transport)
-		qv_proto_peer_lost(l.rig->node[0].p, l.rig->node[0].x, 1);
+		rig_give_up(l.rig->node[0].p, l.rig->node[0].x, 1);
 	else
 		rig_peer(l.rig, 0, 1)->proc.pid = 0x7ffffff0; /* no such process */
 	rig_settle(l.rig);

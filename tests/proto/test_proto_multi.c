@@ -178,7 +178,7 @@ static void peer_dies(void **state)
 			assert_in_range(n++, 0, 10000);
 		}
 		rig_kill(rig, 0, QV_LOOP_STUCK, false);
-		qv_proto_peer_lost(rig->node[1].p, rig->node[1].x, 0);
+		rig_give_up(rig->node[1].p, rig->node[1].x, 0);
 		assert_int_equal(buf->done, 2);
 		assert_true(buf->ended);
 		assert_int_equal(buf->all[1].status, QV_EPEER);

@@ -29,15 +29,6 @@ static struct rig *start(void)
 	return rig;
 }
 
-static void exchange(struct rig *rig, unsigned a, unsigned b, size_t len)
-{
-	struct rig_req *recv = rig_recv(rig, b, RIG_ANY, len, 77, QV_REQ_TAGGED);
-	struct rig_req *send = rig_send_after_loss(rig, a, b, len, 77, QV_REQ_TAGGED | QV_REQ_ACK);
-
-	rig_wait_long(rig, send, recv);
-	rig_check(recv, send);
-}
-
 /* Sends of several kinds, with and without a receive. */
 static void some_sends(struct rig *rig, unsigned from, unsigned to)
 {
@@ -75,10 +66,10 @@ static bool restart(unsigned k, bool it_speaks, enum qv_loop_death how)
 	rig_kill(rig, 1, how, k & 1);
 	rig_open(rig, 1, &rig->set);
 	if (it_speaks)
-		exchange(rig, 1, 0, 3000);
+		rig_exchange_after_loss(rig, 1, 0, 3000);
 	rig_ticks(rig, 6000);
-	exchange(rig, 0, 1, 3000);
-	exchange(rig, 1, 0, 10000);
+	rig_exchange_after_loss(rig, 0, 1, 3000);
+	rig_exchange_after_loss(rig, 1, 0, 10000);
 	rig_ticks(rig, 1000);
 	/* what was never received of the old messages has gone to the new one, or was told */
 	for (unsigned i = 0; i < 8; i++)
@@ -111,13 +102,13 @@ static bool give_up(unsigned k, bool lost)
 	while (packets < k && rig_step(rig))
 		;
 	more = packets >= k;
-	qv_proto_peer_lost(rig->node[0].p, rig->node[0].x, 1);
+	rig_give_up(rig->node[0].p, rig->node[0].x, 1);
 	if (lost)
 		qv_loop_cut(rig->loop, 0, 1, true);
 	check_ended(rig, 0);
 	rig_ticks(rig, 6000);
-	exchange(rig, 0, 1, 3000);
-	exchange(rig, 1, 0, 10000);
+	rig_exchange_after_loss(rig, 0, 1, 3000);
+	rig_exchange_after_loss(rig, 1, 0, 10000);
 	for (unsigned n = 0; n < 2; n++)
 		for (unsigned i = 0; i < 8; i++)
 			rig_recv(rig, n, RIG_ANY, 9000, i, QV_REQ_TAGGED);
@@ -142,7 +133,7 @@ static void told_once(void **state)
 	struct rig *rig = start();
 	struct rig_req *req = rig_req_new(rig, 0, 8, 1);
 
-	exchange(rig, 0, 1, 8);
+	rig_exchange_after_loss(rig, 0, 1, 8);
 	rig_ticks(rig, 300);
 	for (unsigned i = 0; i < 5; i++)
 		rig_check_status(rig_send(rig, 0, 1, 8, i, QV_REQ_TAGGED), QV_OK);
@@ -163,11 +154,11 @@ static void nothing_to_tell(void **state)
 	struct rig *rig = start();
 	struct rig_req *req = rig_req_new(rig, 0, 8, 1);
 
-	exchange(rig, 0, 1, 8);
+	rig_exchange_after_loss(rig, 0, 1, 8);
 	rig_ticks(rig, 300);
 	rig_kill(rig, 1, QV_LOOP_SILENT, false);
 	rig_open(rig, 1, &rig->set);
-	exchange(rig, 1, 0, 8);
+	rig_exchange_after_loss(rig, 1, 0, 8);
 	assert_int_equal(rig_send_req(req, 1, 9, QV_REQ_TAGGED), QV_OK);
 	assert_int_equal(rig->node[0].complaints, 0);
 	rig_free(rig);
@@ -199,7 +190,7 @@ static void hellos_again(void **state)
 	char first[sizeof kept];
 
 	qv_loop_set_tap(rig->loop, keep_hello, NULL);
-	exchange(rig, 0, 1, 8);
+	rig_exchange_after_loss(rig, 0, 1, 8);
 	rig_settle(rig);
 	assert_in_range(kept_len, 1, sizeof forged);
 	memcpy(first, kept, kept_len);
@@ -216,8 +207,8 @@ static void hellos_again(void **state)
 			qv_loop_forge(rig->loop, 0, 1, &forged, kept_len);
 			rig_step(rig);
 		}
-		exchange(rig, 0, 1, 3000);
-		exchange(rig, 1, 0, 3000);
+		rig_exchange_after_loss(rig, 0, 1, 3000);
+		rig_exchange_after_loss(rig, 1, 0, 3000);
 		for (unsigned n = 0; n < 2; n++)
 			for (unsigned i = 0; i < 8; i++)
 				if (!(i & 1))
@@ -227,10 +218,10 @@ static void hellos_again(void **state)
 			rig_check_status(req, QV_OK);
 		rig_reqs_free(rig);
 		if (round == 1) { /* the HELLO of a session that is over, from now on */
-			qv_proto_peer_lost(rig->node[0].p, rig->node[0].x, 1);
+			rig_give_up(rig->node[0].p, rig->node[0].x, 1);
 			rig_ticks(rig, 2000);
-			exchange(rig, 0, 1, 8);
-			exchange(rig, 1, 0, 8);
+			rig_exchange_after_loss(rig, 0, 1, 8);
+			rig_exchange_after_loss(rig, 1, 0, 8);
 			complaints = rig->node[1].complaints;
 		}
 		assert_int_equal(rig->node[1].complaints, complaints);
@@ -244,8 +235,8 @@ static void forged_numbers(void **state)
 	struct rig *rig = start();
 	const struct qv_peer *peer;
 
-	exchange(rig, 0, 1, 8);
-	exchange(rig, 1, 0, 8);
+	rig_exchange_after_loss(rig, 0, 1, 8);
+	rig_exchange_after_loss(rig, 1, 0, 8);
 	peer = rig_peer(rig, 1, 0);
 	some_sends(rig, 1, 0);
 	for (unsigned i = 0; i < 2000; i++) {
@@ -280,10 +271,10 @@ static void sessions_wrap(void **state)
 	for (unsigned n = 0; n < 2; n++)
 		rig->node[n].p->sessions = UINT32_MAX - 3 * n;
 	for (unsigned i = 0; i < 10; i++) {
-		exchange(rig, i & 1, !(i & 1), 500);
-		exchange(rig, !(i & 1), i & 1, 5000);
+		rig_exchange_after_loss(rig, i & 1, !(i & 1), 500);
+		rig_exchange_after_loss(rig, !(i & 1), i & 1, 5000);
 		assert_true(rig_peer(rig, 0, 1)->session && rig_peer(rig, 1, 0)->session);
-		qv_proto_peer_lost(rig->node[i % 3 == 0].p, rig->node[i % 3 == 0].x, i % 3 != 0);
+		rig_give_up(rig->node[i % 3 == 0].p, rig->node[i % 3 == 0].x, i % 3 != 0);
 		rig_ticks(rig, 1000);
 	}
 	assert_in_range(rig->node[0].p->sessions, 1, 20);

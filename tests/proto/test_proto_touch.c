@@ -44,9 +44,9 @@ static void lost_midway(unsigned k, bool reads, bool it_resets)
 	while (k-- && rig_step(rig))
 		;
 	if (it_resets)
-		qv_proto_peer_lost(rig->node[1].p, rig->node[1].x, 0);
+		rig_give_up(rig->node[1].p, rig->node[1].x, 0);
 	else
-		qv_proto_peer_lost(rig->node[0].p, rig->node[0].x, 1);
+		rig_give_up(rig->node[0].p, rig->node[0].x, 1);
 	rig_ticks(rig, 5000);
 	assert_int_equal(send->done + mine->done, 2);
 	if (recv->done && recv->comp.status)

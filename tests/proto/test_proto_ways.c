@@ -125,7 +125,7 @@ static void lost_on_one(void **state)
 	rig_peer(rig, 0, 1);
 	send = rig_send(rig, 0, 1, 9000, 1, QV_REQ_TAGGED);
 	rig_settle(rig);
-	qv_proto_peer_lost(rig->node[0].p, rig->node[0].other, 1);
+	rig_give_up(rig->node[0].p, rig->node[0].other, 1);
 	recv = rig_recv(rig, 1, 0, 9000, 1, QV_REQ_TAGGED);
 	rig_wait(rig, send, recv);
 	rig_check(recv, send);
