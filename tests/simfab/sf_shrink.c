@@ -8,10 +8,21 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SECONDS_MAX 60u /* a run that does not end is a failure, too */
+/* A run that does not end is a failure, too. This is processor time. */
+#define SECONDS_MAX     60
+#define PACKETS_PER_SEC 1000
+
+static void limit(const struct sf_config *cfg)
+{
+	struct rlimit cpu = {.rlim_max = RLIM_INFINITY};
+
+	cpu.rlim_cur = SECONDS_MAX + cfg->packets / PACKETS_PER_SEC;
+	setrlimit(RLIMIT_CPU, &cpu);
+}
 
 bool sf_run_apart(const struct sf_config *cfg, bool quiet)
 {
@@ -29,7 +40,7 @@ bool sf_run_apart(const struct sf_config *cfg, bool quiet)
 			dup2(null, 1);
 			dup2(null, 2);
 		}
-		alarm(SECONDS_MAX);
+		limit(&c);
 		sf_run(&c);
 	}
 	while (waitpid(pid, &status, 0) != pid)
