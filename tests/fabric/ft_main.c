@@ -148,15 +148,12 @@ static int watch(const struct ft_case *c)
 		pid_t pid = waitpid(-1, &status, WNOHANG);
 
 		for (int i = 0; pid > 0 && i < c->ranks; i++) {
-			const char *bad;
-
 			if (ft.sh->rank[i].child != pid)
 				continue;
 			gone[i] = true;
 			left--;
-			bad = verdict(i, status, &skip);
-			if (!why && bad)
-				why = bad;
+			if (!why)
+				why = verdict(i, status, &skip);
 			if ((why || skip) && !stopped) {
 				usleep(200000); /* a moment for the others to say what they saw */
 				stop_ranks(c, gone, SIGKILL);
