@@ -46,8 +46,11 @@ struct qv_bl_case {
 	double reach; /* of exchanges: partners, distance or density */
 };
 
-/* ---- bench_coll.c ------------------------------------------------------------------------------
- * What `quiver bench coll` and `quiver bench exchange` have of their own. */
+/*
+ * From bench_coll.c.
+ *
+ * What `quiver bench coll` and `quiver bench exchange` have of their own.
+ */
 struct qv_bl_front {
 	const char *name, *about, *patterns;     /* the latter two of the help */
 	const char *const *impls, *const *quick; /* up to NULL */
@@ -57,8 +60,8 @@ struct qv_bl_front {
 
 int qv_bl_main(const struct qv_bl_front *front, int argc, char **argv);
 
-/* ---- bench_coll_cases.c -----------------------------------------------------------------------
- */
+/* From bench_coll_cases.c. */
+
 /* 0, or -1 if name is no case that can be run on so many ranks. */
 int qv_bl_case_parse(const char *name, int ranks, struct qv_bl_case *out);
 /* Those of a run; how many. */
@@ -71,10 +74,13 @@ size_t qv_bl_case_add(const struct qv_bench_opts *opts, int ranks, struct qv_bl_
 size_t qv_bl_case_named(const struct qv_bench_opts *opts, int ranks, struct qv_bl_case *out,
 			size_t n);
 
-/* ---- bench_exchange_cases.c --------------------------------------------------------------------
+/*
+ * From bench_exchange_cases.c.
+ *
  * Patterns: 'w' whole, 'u' uneven, 'k' partners, 'm' moore, 'd' random with a density, 's' the
  * sparse matrix of spmm; of streams 'r' to the next rank in buckets of so many, 'e' so many items
- * to each. */
+ * to each.
+ */
 #define QV_BX_ITEM    1024 /* bytes of an item, at most */
 #define QV_BX_ITEMS   4000 /* to the next rank */
 #define QV_BX_COLUMNS 8    /* of the dense factor of spmm */
@@ -83,8 +89,8 @@ bool qv_bx_is(const struct qv_bl_case *c);
 int qv_bx_pattern(const char *text, struct qv_bl_case *c);
 size_t qv_bx_case_list(const struct qv_bench_opts *opts, int ranks, struct qv_bl_case *out);
 
-/* ---- bench_coll_spawn.c -----------------------------------------------------------------------
- */
+/* From bench_coll_spawn.c. */
+
 struct qv_bl_plan {
 	struct qv_bl_case cases[QV_BL_CASES];
 	size_t cases_n;

@@ -102,8 +102,8 @@ static int make_command(const struct qv_bl_plan *plan, struct command *c)
 	return 0;
 }
 
-/* ---- what comes back ---------------------------------------------------------------------------
- */
+/* What comes back. */
+
 static struct qv_bench_row *row_of(struct qv_bench *bench, const char *name, const char *impl,
 				   const char *unit)
 {

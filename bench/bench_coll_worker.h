@@ -22,8 +22,8 @@ struct qv_bl_rank {
 	struct qv_bx_shape shape;
 };
 
-/* ---- bench_coll_calls.c ------------------------------------------------------------------------
- */
+/* From bench_coll_calls.c. */
+
 /* Room and values for the case; the answer of the MPI's own call is kept. */
 void qv_bl_prepare(struct qv_bl_rank *r, const struct qv_bl_case *c);
 /* The call itself. work: seconds of other work between the halves of a nonblocking one. */
@@ -37,15 +37,15 @@ double qv_bl_now(void);
 /* Element i of a rank's contribution: small whole numbers, whose sums are exact in any order. */
 double qv_bl_value(int rank, size_t i);
 
-/* ---- bench_exchange_calls.c --------------------------------------------------------------------
- */
+/* From bench_exchange_calls.c. */
+
 /* The shape of the case on this rank; the one before is given back. Collective. */
 void qv_bx_prepare(struct qv_bl_rank *r, const struct qv_bl_case *c);
 void qv_bx_call(struct qv_bl_rank *r, const struct qv_bl_case *c);
 void qv_bx_release(struct qv_bl_rank *r);
 
-/* ---- bench_exchange_spmm.c ---------------------------------------------------------------------
- */
+/* From bench_exchange_spmm.c. */
+
 /* Whether rows of one rank's stripe of the dense factor are needed by another. */
 bool qv_bx_spmm_needs(const struct qv_bl_case *c, int to, int from);
 /* Once the shape is there. */
@@ -56,8 +56,8 @@ void qv_bx_spmm_call(struct qv_bl_rank *r);
 /* Whether this rank's rows of the product are those of the serial one. */
 bool qv_bx_spmm_is_right(const struct qv_bl_rank *r);
 
-/* ---- bench_stream_calls.c ----------------------------------------------------------------------
- */
+/* From bench_stream_calls.c. */
+
 /* One sample, us an item; what is to be said of the answer. */
 const char *qv_bx_stream(struct qv_bl_rank *r, const struct qv_bl_case *c, const char *impl,
 			 float *us);

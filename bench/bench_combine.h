@@ -45,30 +45,34 @@ struct qv_bc_plan {
 
 int qv_bench_combine(int argc, char **argv);
 
-/* ---- bench_combine_cases.c ------------------------------------------------------------------- */
+/* From bench_combine_cases.c. */
+
 /* 0, or -1 if name is no case that can be run. */
 int qv_bc_case_parse(const char *name, struct qv_bc_case *out);
 /* Cases of a run in the order of the table; the caller frees *out. Returns how many. */
 size_t qv_bc_case_list(const struct qv_bench_opts *opts, struct qv_bc_case **out);
 
-/* ---- bench_combine_impl.c -------------------------------------------------------------------- */
+/* From bench_combine_impl.c. */
+
 /* The contenders that --impl names, or all that can run. -1 if a named one cannot. */
 int qv_bc_impls_find(struct qv_bc_plan *plan, const struct qv_bench_opts *opts,
 		     struct qv_bench *bench);
 void qv_bc_impls_free(void);
 
-/* ---- bench_combine_loop.c -------------------------------------------------------------------- */
+/* From bench_combine_loop.c. */
+
 int qv_bc_loop(const struct qv_combine *unused, enum qv_op op, enum qv_type type, void *inout,
 	       const void *in, size_t count);
 
-/* ---- bench_combine_rounds.c ------------------------------------------------------------------ */
+/* From bench_combine_rounds.c. */
+
 /* Every case over every contender. -1 without memory. */
 int qv_bc_measure(struct qv_bc_plan *plan, struct qv_bench *bench);
 /* Where the widest ISA is slower than the others. */
 void qv_bc_verdict(const struct qv_bench *bench, FILE *out);
 
-/* ---- bench_combine_ompi.c: in the module ------------------------------------------------------
- */
+/* bench_combine_ompi.c: in the module. */
+
 #define QV_BC_MODULE "quiver-bench-ompi.so"
 /* Starts Open MPI in this process alone and tells its version. 0 or -1. */
 QV_API int qv_bc_ompi_open(char *version, size_t size);

@@ -48,8 +48,8 @@ static uint64_t draw(uint64_t *state)
 	return *state;
 }
 
-/* n floating-point parts from 0.5 to 2, which no sum takes to the end of the range; or all alike.
- */
+/* n floating-point parts from 0.5 to 2, which no sum takes to the end of the range;
+ * or all alike. */
 #define FILL_PARTS(t)                                                                        \
 	static void fill_##t(void *p, size_t n, uint64_t *state)                             \
 	{                                                                                    \

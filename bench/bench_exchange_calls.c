@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* ---- edges -------------------------------------------------------------------------------------
- */
+/* Edges. */
+
 static bool near(int a, int b, int size, int distance)
 {
 	const int d = abs(a - b);
@@ -46,8 +46,8 @@ static int blocks(const struct qv_bl_case *c, int from, int to)
 	}
 }
 
-/* ---- shape -------------------------------------------------------------------------------------
- */
+/* Shape. */
+
 static bool is_graph(const struct qv_bl_case *c)
 {
 	return c->pattern == 'm' || c->pattern == 'd' || c->pattern == 's';
@@ -121,8 +121,8 @@ void qv_bx_prepare(struct qv_bl_rank *r, const struct qv_bl_case *c)
 		whole(r, c, block);
 }
 
-/* ---- calls -------------------------------------------------------------------------------------
- */
+/* Calls. */
+
 void qv_bx_call(struct qv_bl_rank *r, const struct qv_bl_case *c)
 {
 	const struct qv_bx_shape *s = &r->shape;

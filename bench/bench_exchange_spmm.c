@@ -31,8 +31,8 @@ static unsigned draw(unsigned row, unsigned i, unsigned limit)
 	return (x ^ x >> 13) % limit;
 }
 
-/* Of nonzero i in a row: a band of a sixteenth of all rows, then a quarter of them away, and half.
- */
+/* Of nonzero i in a row: a band of a sixteenth of all rows, then a quarter of them
+ * away, and half. */
 static int column(int row, int i, int rows)
 {
 	const int wide = rows / 16 + 1;

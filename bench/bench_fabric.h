@@ -47,7 +47,8 @@ enum qv_fb_queue {
 
 enum qv_fb_position { QV_FB_HEAD, QV_FB_TAIL, QV_FB_RAND, QV_FB_MISS }; /* of QV_FB_SELF */
 
-/* ---- bench_fabric_cases.c -------------------------------------------------------------------- */
+/* From bench_fabric_cases.c. */
+
 struct qv_fb_case {
 	char name[QV_BENCH_NAME];
 	enum qv_fb_kind kind;
@@ -64,7 +65,8 @@ size_t qv_fb_case_list(const struct qv_bench_opts *opts, struct qv_fb_case **out
 
 extern const char *const qv_fb_unit[]; /* by kind */
 
-/* ---- bench_fabric_ep.c: one endpoint, opened alike for every contender ----------------------- */
+/* bench_fabric_ep.c: one endpoint, opened alike for every contender. */
+
 /* How to open: the same but for the provider. */
 struct qv_fb_setup {
 	char impl[QV_BENCH_NAME]; /* "shm", "quiver+shm", "ucx+shm" */
@@ -122,7 +124,8 @@ int qv_fb_wait_op(struct qv_fb_ep *ep, const struct qv_fb_op *op);
 /* Keeps the first failure as ep->error ("what: text of rc", or what alone if rc is 0); -1. */
 int qv_fb_fail(struct qv_fb_ep *ep, const char *what, long rc);
 
-/* ---- bench_fabric_run.c: what the two processes of a pair do --------------------------------- */
+/* bench_fabric_run.c: what the two processes of a pair do. */
+
 struct qv_fb_command {
 	struct qv_fb_case what;
 	uint32_t flat_n, deep_n; /* samples at depth 0 and at what.depth */
@@ -159,12 +162,13 @@ int qv_fb_run(struct qv_fb_run *run, const struct qv_fb_command *command);
 /* n messages to itself; kept out of line as the function to count in under callgrind. */
 int qv_fb_solo_loop(struct qv_fb_run *run, uint32_t bytes, uint32_t n);
 
-/* ---- bench_fabric_self.c: one process alone ---------------------------------------------------
- */
+/* bench_fabric_self.c: one process alone. */
+
 #define QV_FB_SELF_OPS 8 /* in a sample: the clock's steps are as long as some operations */
 int qv_fb_run_self(struct qv_fb_run *run, const struct qv_fb_command *command);
 
-/* ---- bench_fabric_queue.c: other receives and messages in the way ---------------------------- */
+/* bench_fabric_queue.c: other receives and messages in the way. */
+
 int qv_fb_barrier(struct qv_fb_run *run);
 int qv_fb_fill(struct qv_fb_run *run, const struct qv_fb_case *what);
 /* Match every entry that qv_fb_fill made, checking each payload. */
@@ -176,7 +180,8 @@ int qv_fb_drain(struct qv_fb_run *run, const struct qv_fb_case *what);
 #define QV_FB_TAG_SYNC   4u
 #define QV_FB_TAG_DEEP   ((uint64_t)1 << 40)
 
-/* ---- bench_fabric_pair.c: the two processes seen from the parent ----------------------------- */
+/* bench_fabric_pair.c: the two processes seen from the parent. */
+
 struct qv_fb_pair {
 	struct qv_fb_setup setup;
 	pid_t pid[2];
@@ -199,13 +204,15 @@ int qv_fb_pair_start(struct qv_fb_pair *pair, double seconds);
 int qv_fb_pair_ask(struct qv_fb_pair *pair, const struct qv_fb_command *command, double seconds);
 void qv_fb_pair_stop(struct qv_fb_pair *pair);
 
-/* ---- bench_fabric_worker.c ------------------------------------------------------------------- */
+/* From bench_fabric_worker.c. */
+
 /* Life of one process of a pair; returns when the parent closes fd. */
 int qv_fb_worker(const struct qv_fb_setup *setup, int rank, int fd, uint64_t *beat);
 /* n messages of a case in one process to itself; prints what was run. */
 int qv_fb_solo(const struct qv_fb_setup *setup, const struct qv_fb_case *what, uint32_t n);
 
-/* ---- bench_fabric_rounds.c ------------------------------------------------------------------- */
+/* From bench_fabric_rounds.c. */
+
 struct qv_fb_plan {
 	struct qv_fb_case *cases;
 	size_t cases_n;
@@ -220,7 +227,8 @@ struct qv_fb_plan {
 /* Every case, contenders in turn; rows and ratios go to bench. */
 void qv_fb_measure(struct qv_fb_plan *plan, struct qv_bench *bench);
 
-/* ---- bench_fabric.c -------------------------------------------------------------------------- */
+/* From bench_fabric.c. */
+
 /* `quiver bench fabric`: argv[0] is "fabric". Exit status of the program. */
 int qv_bench_fabric(int argc, char **argv);
 

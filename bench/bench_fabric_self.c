@@ -86,8 +86,8 @@ static int through_unexpected(struct qv_fb_run *run, struct walk *w)
 	    qv_fb_wait_op(&run->ep, &run->ops[0]) || expect(run, *got, *slot(run, i)))
 		return -1;
 	*slot(run, i) = ++w->number;
-	/* With the poll, what was sent has come in, or soon will: it is not left to later receives.
-	 */
+	/* With the poll, what was sent has come in, or soon will: it is not left
+	 * to later receives. */
 	return send_word(run, w->number, QV_FB_TAG_DEEP + i) || qv_fb_poll(&run->ep) ? -1 : 0;
 }
 

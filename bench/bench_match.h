@@ -25,7 +25,8 @@
 
 int qv_bench_match(int argc, char **argv);
 
-/* ---- bench_match_impl.c: the contenders ------------------------------------------------------ */
+/* bench_match_impl.c: the contenders. */
+
 struct qv_bm_impl {
 	struct qv_contender ops; /* a plugin's, or the bench's own calls for a structure */
 	char name[QV_BENCH_NAME];
@@ -51,7 +52,8 @@ void qv_bm_impls_free(struct qv_bm_impls *impls);
 /* auto, or auto on a certain ISA. */
 bool qv_bm_is_auto(const char *impl);
 
-/* ---- bench_match_cases.c: which cases there are ---------------------------------------------- */
+/* bench_match_cases.c: which cases there are. */
+
 enum qv_bm_group {
 	QV_BM_PRQ,
 	QV_BM_UMQ,
@@ -92,7 +94,8 @@ enum qv_bm_app {
 /* The cases that the options want, in *cases (free). 0 after a line on stderr if there are none. */
 size_t qv_bm_case_list(const struct qv_bench_opts *opts, struct qv_bm_case **cases);
 
-/* ---- bench_match_trace.c, bench_match_steady.c, bench_match_fill.c: traces ------------------- */
+/* bench_match_trace.c, bench_match_steady.c, bench_match_fill.c: traces. */
+
 struct qv_bm_key {
 	uint64_t tag, ignore;
 	uint32_t src;
@@ -151,14 +154,16 @@ void qv_bm_build_app(struct qv_bm_trace *t, const struct qv_bm_case *c);
 /* Replace node numbers by lines of the arena: nodes of `lines` lines, in order or scattered. */
 void qv_bm_trace_lay_out(struct qv_bm_trace *t, uint32_t lines, bool scatter);
 
-/* ---- bench_match_oracle.c -------------------------------------------------------------------- */
+/* From bench_match_oracle.c. */
+
 /*
  * Replay the trace over two plain arrays, as far as `compares` comparisons reach, and compare the
  * answers that the builder wrote down. 0, or -1 after a line on stderr: the bench is wrong.
  */
 int qv_bm_oracle(const struct qv_bm_trace *t, const char *name, uint64_t compares);
 
-/* ---- bench_match_replay.c -------------------------------------------------------------------- */
+/* From bench_match_replay.c. */
+
 /* One engine in the middle of a trace. */
 struct qv_bm_replay {
 	const struct qv_bm_trace *trace;
@@ -195,7 +200,8 @@ int qv_bm_replay_cold(struct qv_bm_replay *r, size_t units);
 /* The same without prologue. */
 int qv_bm_replay_slice(struct qv_bm_replay *r, size_t units);
 
-/* ---- bench_match_turn.c, bench_match_rounds.c, bench_match_mem.c ----------------------------- */
+/* From bench_match_turn.c, bench_match_rounds.c, bench_match_mem.c. */
+
 struct qv_bm_plan {
 	struct qv_bm_case *cases;
 	size_t cases_n;
@@ -235,7 +241,8 @@ void qv_bm_measure_memory(struct qv_bm_plan *plan, const struct qv_bm_case *c,
 /* Memory for the nodes of a trace, and what structures may know of it beforehand. */
 void qv_bm_prepare(struct qv_bm_plan *plan, struct qv_bm_trace *t);
 
-/* ---- bench_match_report.c, bench_match_verdict.c --------------------------------------------- */
+/* From bench_match_report.c, bench_match_verdict.c. */
+
 void qv_bm_print(const struct qv_bench *bench, const struct qv_bm_plan *plan, FILE *out);
 void qv_bm_verdict(struct qv_bench *bench, FILE *out);
 

@@ -130,7 +130,8 @@ static void add_nodes(struct pairs *p, const struct qv_bm_key *recvs, const stru
 		qv_bm_msg(p->t, msgs[i]);
 }
 
-/* ---- seed 001: random keys ------------------------------------------------------------------- */
+/* Seed 001: random keys. */
+
 struct sorted {
 	struct qv_bm_key key;
 	uint32_t i;
@@ -226,7 +227,8 @@ void qv_bm_build_fill(struct qv_bm_trace *t, const struct qv_bm_case *c)
 	free(keys);
 }
 
-/* ---- patterns of applications ---------------------------------------------------------------- */
+/* Patterns of applications. */
+
 static struct qv_bm_key app_key(enum qv_bm_app app, uint32_t i)
 {
 	struct qv_bm_key key = {.tag = i, .src = i % QV_BM_SOURCES};

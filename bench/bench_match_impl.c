@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- a structure of the library, used as a program uses it ----------------------------------- */
+/* A structure of the library, used as a program uses it. */
+
 static void *own_create(const struct qv_contender *self)
 {
 	const struct qv_bm_impl *impl = (const struct qv_bm_impl *)self; /* ops is first */
@@ -78,7 +79,8 @@ static const struct qv_contender own_calls = {
 	.memory = own_memory,
 };
 
-/* ---- the list -------------------------------------------------------------------------------- */
+/* The list. */
+
 bool qv_bm_is_auto(const char *impl)
 {
 	return strcmp(impl, "auto") == 0 || strncmp(impl, "auto/", 5) == 0;
@@ -192,7 +194,8 @@ static int add_default(struct qv_bm_impls *impls)
 	return status;
 }
 
-/* ---- plugins --------------------------------------------------------------------------------- */
+/* Plugins. */
+
 static const char *plugin_fault(const struct qv_contender *c)
 {
 	if (c->abi != QV_CONTENDER_ABI)

@@ -49,7 +49,8 @@ void qv_bm_replay_stop(struct qv_bm_replay *r)
 	r->engine = NULL;
 }
 
-/* ---- checked --------------------------------------------------------------------------------- */
+/* Checked. */
+
 static call_fn *call_of(const struct qv_bm_replay *r, enum qv_bm_op op)
 {
 	return op == QV_BM_POST ? r->ops->post : r->ops->arrive;
@@ -136,7 +137,8 @@ int qv_bm_replay_cancel(struct qv_bm_replay *r)
 	return qv_bm_answers(r, QV_BM_ARRIVE, node_at(r, line[r->trace->recvs_n]), NULL) ? 0 : -1;
 }
 
-/* ---- timed ----------------------------------------------------------------------------------- */
+/* Timed. */
+
 /* Not inlined: the same machine code for every contender and case. *sum grows by the answers; -1:
  * a call returned an error, and none is made after it. */
 static __attribute__((noinline)) int run_pairs(call_fn *first, call_fn *second, void *engine,

@@ -74,7 +74,8 @@ static int own_option(void *ctx, int argc, char **argv, int *i)
 	return 0;
 }
 
-/* ---- what is measured with ------------------------------------------------------------------- */
+/* What is measured with. */
+
 static int open_device(struct qv_bo *bo, const struct options *o, struct qv_bench *bench)
 {
 	struct qv_offload_settings set = {
@@ -144,7 +145,8 @@ static void close_all(struct qv_bo *bo)
 	qv_bo_nodes_close(bo);
 }
 
-/* ---- rounds ---------------------------------------------------------------------------------- */
+/* Rounds. */
+
 static double once(struct qv_bo *bo, const struct qv_bo_case *what, enum qv_bo_impl impl,
 		   bool *right)
 {

@@ -45,13 +45,15 @@ struct qv_bo {
 
 int qv_bench_offload(int argc, char **argv);
 
-/* ---- bench_offload_cases.c ------------------------------------------------------------------- */
+/* From bench_offload_cases.c. */
+
 /* Cases of a run in the order of the table; the caller frees *out. Returns how many. */
 size_t qv_bo_case_list(const struct qv_bench_opts *opts, struct qv_bo_case **out);
 /* Whether the open device does that at all. */
 bool qv_bo_case_done_there(const struct qv_bo *bo, const struct qv_bo_case *what);
 
-/* ---- bench_offload_match.c ------------------------------------------------------------------- */
+/* From bench_offload_match.c. */
+
 int qv_bo_nodes_open(struct qv_bo *bo);
 void qv_bo_nodes_close(struct qv_bo *bo);
 /* New keys for a case. */
@@ -60,14 +62,15 @@ void qv_bo_match_fill(struct qv_bo *bo, const struct qv_bo_case *what, uint64_t 
 double qv_bo_match(struct qv_bo *bo, const struct qv_bo_case *what, enum qv_bo_impl impl,
 		   bool *right);
 
-/* ---- bench_offload_pack.c --------------------------------------------------------------------
- */
+/* From bench_offload_pack.c. */
+
 /* Pieces, as far apart as they are long. 0, or -1: no memory. */
 int qv_bo_pack_fill(struct qv_bo *bo, const struct qv_bo_case *what, uint64_t seed);
 double qv_bo_pack(struct qv_bo *bo, const struct qv_bo_case *what, enum qv_bo_impl impl,
 		  bool *right);
 
-/* ---- bench_offload_combine.c ----------------------------------------------------------------- */
+/* From bench_offload_combine.c. */
+
 void qv_bo_combine_fill(struct qv_bo *bo, const struct qv_bo_case *what, uint64_t seed);
 double qv_bo_combine(struct qv_bo *bo, const struct qv_bo_case *what, enum qv_bo_impl impl,
 		     bool *right);

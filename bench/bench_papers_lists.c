@@ -95,7 +95,8 @@ static struct qv_pp_trace make_any_tag(uint32_t n)
 	return t;
 }
 
-/* ---- MB4: slots visited, and times ----------------------------------------------------------- */
+/* MB4: slots visited, and times. */
+
 void qv_pp_slots(struct qv_pp *pp)
 {
 	/* At 2048 entries, blocks of 2048 (lla); llv's blocks have 64. */
@@ -148,7 +149,8 @@ void qv_pp_mb4(struct qv_pp *pp)
 	}
 }
 
-/* ---- Q9 to Q13 ------------------------------------------------------------------------------- */
+/* Q9 to Q13. */
+
 void qv_pp_q9(struct qv_pp *pp)
 {
 	for (int side = UMQ; side <= PRQ; side++) {

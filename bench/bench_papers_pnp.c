@@ -9,7 +9,8 @@
 
 static const char *const queue_name[] = {"umq", "prq"};
 
-/* ---- Q4: queues that never get long ---------------------------------------------------------- */
+/* Q4: queues that never get long. */
+
 static void fill_and_empty(struct qv_pp_trace *t, uint32_t n, int prq)
 {
 	uint32_t *order = qv_pp_shuffled(t, n);
@@ -47,7 +48,8 @@ void qv_pp_q4(struct qv_pp *pp)
 	}
 }
 
-/* ---- Q5: what t and c do --------------------------------------------------------------------- */
+/* Q5: what t and c do. */
+
 enum { LL, T25, T100, T400, T1600, NEVER, C1, C2, C4, C8, SIDES };
 
 /* t with room for every source, then c at the usual t. */
@@ -103,7 +105,8 @@ void qv_pp_q5(struct qv_pp *pp)
 		report_sweep(pp, row, q);
 }
 
-/* ---- Q8: what the structure costs besides searching ------------------------------------------ */
+/* Q8: what the structure costs besides searching. */
+
 /* Appends and the making of queues, beyond what ll needs, in the first iterations of a new engine;
  * to the time that ll searches: as many are searched for as are appended. */
 static struct qv_bench_interval overhead(const struct qv_pp *pp, size_t row, int q)

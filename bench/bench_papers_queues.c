@@ -36,7 +36,8 @@ static struct qv_pp_trace make_bottom_up(const uint32_t *each, uint32_t sources)
 	return t;
 }
 
-/* ---- MB2, Q1: four groups of senders with 2, 10, 50, 100 messages, in two queues ------------- */
+/* MB2, Q1: four groups of senders with 2, 10, 50, 100 messages, in two queues. */
+
 enum { GROUPS = 4, MEMBERS = 16, SENDERS = GROUPS * MEMBERS };
 
 static double count_with(struct qv_pp *pp, struct qv_pp_trace *t, const int queue[GROUPS],
@@ -88,7 +89,8 @@ void qv_pp_q1(struct qv_pp *pp)
 	qv_pp_trace_free(&t);
 }
 
-/* ---- MB1: one queue or two, by length -------------------------------------------------------- */
+/* MB1: one queue or two, by length. */
+
 void qv_pp_mb1(struct qv_pp *pp)
 {
 	static const struct qv_pp_side sides[] = {{"ll", false}, {"clu:kmeans=2", false}};
@@ -114,7 +116,8 @@ void qv_pp_mb1(struct qv_pp *pp)
 	}
 }
 
-/* ---- MB3: the last of (n - 1) * m messages --------------------------------------------------- */
+/* MB3: the last of (n - 1) * m messages. */
+
 static struct qv_pp_trace make_last(uint32_t n, uint32_t m)
 {
 	struct qv_pp_trace t = qv_pp_trace_new(only, 1);

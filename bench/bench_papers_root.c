@@ -129,7 +129,8 @@ void qv_pp_root_make(struct qv_pp *pp, struct qv_pp_trace *t, uint32_t n)
 	free(counts);
 }
 
-/* ---- Q2, Q3, Q6 ------------------------------------------------------------------------------ */
+/* Q2, Q3, Q6. */
+
 enum { LL, CLU_H, CLU_KM, PNP, PNP_FREE, PNP_PRESENT, PNP_STATIC, COL_LL, COL_PNP, AUTO, SIDES };
 
 static const struct qv_pp_side sides[SIDES] = {

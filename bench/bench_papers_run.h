@@ -50,7 +50,8 @@ struct qv_pp_trace {
 
 #define QV_PP_NONE UINT32_MAX
 
-/* ---- bench_papers_trace.c -------------------------------------------------------------------- */
+/* From bench_papers_trace.c. */
+
 void qv_pp_phase(struct qv_pp_trace *t, enum qv_pp_op op, uint32_t classes);
 /* One operation of the phase begun last. */
 void qv_pp_op(struct qv_pp_trace *t, uint64_t tag, uint64_t ignore, uint32_t src);
@@ -63,7 +64,8 @@ uint32_t qv_pp_draw(struct qv_pp_trace *t, uint32_t below);
 /* 0 .. n-1 in random order (free). */
 uint32_t *qv_pp_shuffled(struct qv_pp_trace *t, uint32_t n);
 
-/* ---- bench_papers_replay.c ------------------------------------------------------------------- */
+/* From bench_papers_replay.c. */
+
 struct qv_pp;
 
 /* The nodes of a trace in memory. A node that is never queued is in order in any case. */
@@ -101,7 +103,8 @@ double qv_pp_inspected(struct qv_pp *pp, const struct qv_pp_trace *t, const char
 /* Write a profile: n counts, of sources 0, 1, ... Returns its name, which holds until the next. */
 const char *qv_pp_profile(struct qv_pp *pp, const uint32_t *counts, uint32_t n);
 
-/* ---- bench_papers_measure.c ------------------------------------------------------------------ */
+/* From bench_papers_measure.c. */
+
 struct qv_pp_side {
 	const char *structure; /* with options */
 	bool scatter;          /* queued nodes lie 256 bytes apart at random, else 128 in order */
@@ -115,7 +118,8 @@ struct qv_pp_side {
 size_t qv_pp_measure(struct qv_pp *pp, const char *name, const struct qv_pp_trace *t,
 		     const struct qv_pp_side *sides, size_t n, int warm);
 
-/* ---- bench_papers.c -------------------------------------------------------------------------- */
+/* From bench_papers.c. */
+
 struct qv_pp_line {
 	char id[8];
 	char what[56];
@@ -145,7 +149,8 @@ struct qv_bench_interval qv_pp_gain(const struct qv_pp *pp, size_t a, size_t b);
 struct qv_bench_interval qv_pp_time(const struct qv_pp *pp, size_t row);
 struct qv_bench_interval qv_pp_exact(double value);
 
-/* ---- bench_papers_root.c --------------------------------------------------------------------- */
+/* From bench_papers_root.c. */
+
 enum qv_pp_root_class {
 	QV_PP_UMQ,
 	QV_PP_PRQ,
@@ -161,7 +166,8 @@ enum qv_pp_root_class {
 /* The trace of a receiver that n sources send to, with its profile. */
 void qv_pp_root_make(struct qv_pp *pp, struct qv_pp_trace *t, uint32_t n);
 
-/* ---- the groups ------------------------------------------------------------------------------ */
+/* The groups. */
+
 /* bench_papers_queues.c: how many queues, and for whom */
 void qv_pp_q1(struct qv_pp *pp);
 void qv_pp_mb1(struct qv_pp *pp);

@@ -63,8 +63,8 @@ static bool is_right(const struct flow *f)
 	return f->came == f->expected && f->sum == sum;
 }
 
-/* ---- each a message ----------------------------------------------------------------------------
- */
+/* Each a message. */
+
 static void by_messages(struct flow *f)
 {
 	static char out[AT_ONCE][QV_BX_ITEM], in[AT_ONCE][QV_BX_ITEM];
@@ -89,8 +89,8 @@ static void by_messages(struct flow *f)
 	}
 }
 
-/* ---- by a stream -------------------------------------------------------------------------------
- */
+/* By a stream. */
+
 static int port_send(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes)
 {
 	struct flow *f = port;
@@ -191,8 +191,8 @@ static void close_stream(struct flow *f)
 	free(f->incoming);
 }
 
-/* ---- a sample ----------------------------------------------------------------------------------
- */
+/* A sample. */
+
 const char *qv_bx_stream(struct qv_bl_rank *r, const struct qv_bl_case *c, const char *impl,
 			 float *us)
 {

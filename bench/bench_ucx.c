@@ -57,7 +57,7 @@ static int failed(struct qv_fb_ep *ep, const char *what, ucs_status_t status)
 	return qv_fb_fail(ep, text, 0);
 }
 
-/* ---- open and close -------------------------------------------------------------------------- */
+/* Open and close. */
 
 static int load(struct qv_fb_ep *ep, struct qv_fb_ucx *ucx)
 {
@@ -183,7 +183,7 @@ void qv_fb_ucx_describe(const struct qv_fb_ep *ep, char *text, size_t size)
 		 ep->ucx->transports);
 }
 
-/* ---- messages -------------------------------------------------------------------------------- */
+/* Messages. */
 
 static void complete(struct qv_fb_ep *ep, struct qv_fb_op *op)
 {
@@ -256,8 +256,8 @@ int qv_fb_ucx_send(struct qv_fb_ep *ep, const void *buf, size_t bytes, uint64_t 
 	return 0;
 }
 
-/* A message that is here already is received in the call; UCX 1.13 does not tell its length then.
- */
+/* A message that is here already is received in the call; UCX 1.13 does not tell
+ * its length then. */
 int qv_fb_ucx_recv(struct qv_fb_ep *ep, void *buf, size_t bytes, uint64_t tag, struct qv_fb_op *op)
 {
 	const ucp_request_param_t param = {

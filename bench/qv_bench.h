@@ -16,7 +16,8 @@
 
 #define QV_BENCH_NAME 64
 
-/* ---- qv_bench_opts.c: the options of every bench --------------------------------------------- */
+/* qv_bench_opts.c: the options of every bench. */
+
 struct qv_bench_opts {
 	bool quick;         /* the whole bench in 20 s or less */
 	const char *filter; /* globs of case names, comma between; NULL = all */
@@ -66,7 +67,8 @@ int qv_bench_memory_file(char *path, size_t size);
 bool qv_bench_case_wanted(const struct qv_bench_opts *opts, const char *name);
 bool qv_bench_impl_wanted(const struct qv_bench_opts *opts, const char *impl);
 
-/* ---- qv_bench_stat.c: timer and statistics --------------------------------------------------- */
+/* qv_bench_stat.c: timer and statistics. */
+
 static inline uint64_t qv_bench_ticks(void)
 {
 #if defined(__x86_64__)
@@ -100,7 +102,8 @@ struct qv_bench_interval {
  */
 struct qv_bench_interval qv_bench_ratio(const double *a, const double *b, size_t rounds);
 
-/* ---- qv_bench_report.c: rows and what is said about them ------------------------------------- */
+/* qv_bench_report.c: rows and what is said about them. */
+
 struct qv_bench_row {
 	char name[QV_BENCH_NAME];       /* the case */
 	char impl[QV_BENCH_NAME];       /* the contender */
@@ -171,14 +174,16 @@ void qv_bench_free(struct qv_bench *bench);
 /* A line that overwrites itself on stderr while that is a terminal; NULL clears it. */
 void qv_bench_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* ---- qv_bench_machine.c ---------------------------------------------------------------------- */
+/* From qv_bench_machine.c. */
+
 void qv_bench_fact_add(struct qv_bench *bench, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* CPU, cores, load, compiler and commit. */
 void qv_bench_machine(struct qv_bench *bench);
 void qv_bench_machine_print(const struct qv_bench *bench, FILE *out);
 
-/* ---- qv_bench_plot.c ------------------------------------------------------------------------- */
+/* From qv_bench_plot.c. */
+
 /* An SVG: a panel for cases that differ in their last number, a line for each impl over that
  * number. 0, or -1 after a line on stderr. */
 int qv_bench_plot(const struct qv_bench *bench, const char *file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_bench_fabric.c - a short `quiver bench fabric`: every row of its JSON is there and checked.
- */
+/* test_bench_fabric.c - a short `quiver bench fabric`: every row of its JSON is
+ * there and checked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

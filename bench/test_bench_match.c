@@ -83,8 +83,8 @@ static void every_group(void **state)
 	root = result();
 	assert_string_equal(json_string_value(json_object_get(root, "bench")), "match");
 	rows = json_object_get(root, "rows");
-	/* prq 4, umq 4 less one that has too few, 0, 77; 3 fills; 4 paths; 1 + 4; 1 + 5 + 3; 2 + 1
-	 */
+	/* prq 4, umq 4 less one that has too few, 0, 77; 3 fills; 4 paths; 1 + 4; 1 + 5 + 3;
+	 * 2 + 1 */
 	assert_int_equal(json_array_size(rows) % 7, 0);
 	assert_true(json_array_size(rows) / 7 > 30);
 	json_array_foreach(rows, i, row) check_row(row);

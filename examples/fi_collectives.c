@@ -55,8 +55,8 @@ static void must(long rc, const char *what)
 	exit(1);
 }
 
-/* ---- numbers of any type -----------------------------------------------------------------------
- */
+/* Numbers of any type. */
+
 /* Small whole numbers, so that every type holds them exactly; im is 0 but of complex types. */
 struct number {
 	long re, im;
@@ -195,8 +195,8 @@ static struct number reduced(size_t op, size_t i, size_t type)
 	return n;
 }
 
-/* ---- one call ----------------------------------------------------------------------------------
- */
+/* One call. */
+
 static unsigned long calls;
 
 /* Its completion. */
@@ -327,8 +327,8 @@ static void call_all(void)
 	finish(fi_barrier2(ep, group, FI_COMPLETION, barrier), barrier);
 }
 
-/* ---- set-up ------------------------------------------------------------------------------------
- */
+/* Set-up. */
+
 static void meet(int times)
 {
 	atomic_fetch_add(&shared->arrived, 1);

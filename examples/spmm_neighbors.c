@@ -61,8 +61,8 @@ static const double *whole_row(void *context, unsigned int row)
 	return B[row];
 }
 
-/* ---- who needs what ---------------------------------------------------------------------------
- */
+/* Who needs what. */
+
 static uint32_t in_n[RANKS], out_n[RANKS], in[RANKS][RANKS], out[RANKS][RANKS], node[RANKS];
 static const uint32_t *in_lists[RANKS], *out_lists[RANKS];
 static uint32_t place[RANKS][RANKS]; /* of another rank's stripe in what a rank has gathered */
@@ -89,8 +89,8 @@ static void make_graph(void)
 	}
 }
 
-/* ---- the product, all ranks in turn ------------------------------------------------------------
- */
+/* The product, all ranks in turn. */
+
 struct gathered {
 	unsigned int rank;
 	const double *rows;

@@ -52,8 +52,8 @@ static long next_value(long left, long here, long right)
 	return (left + 2 * here + right) / 4;
 }
 
-/* ---- a block ----------------------------------------------------------------------------------
- */
+/* A block. */
+
 static void tell_neighbours(struct rank *r, unsigned int number)
 {
 	const struct block *b = r->blocks[number];
@@ -127,8 +127,8 @@ static int arrive(void *port, uint32_t vrank, const void *state, size_t bytes)
 	return QV_OK;
 }
 
-/* ---- the network -------------------------------------------------------------------------------
- */
+/* The network. */
+
 static int send(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes)
 {
 	struct message *m = malloc(sizeof(*m) + bytes);
@@ -194,8 +194,8 @@ static int run(unsigned int until)
 	return rc ? rc : fence();
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------
- */
+/* The whole. */
+
 static int open_ranks(void)
 {
 	static const struct qv_vranks_calls calls = {send, come, leave, arrive};

@@ -44,7 +44,8 @@
 		char pad[512];  \
 	} name = {.pad = {0}}
 
-/* ---- qv_fi_init.c: entry point, host library ------------------------------------------------- */
+/* qv_fi_init.c: entry point, host library. */
+
 /* The libfabric that loaded us (found through the caller of fi_prov_ini), never the linked one. */
 struct qv_fi_host {
 	int (*getinfo)(uint32_t version, const char *node, const char *service, uint64_t flags,
@@ -78,8 +79,8 @@ extern struct fi_provider qv_fi_util_prov; /* "ofi_quiver": FI_PROVIDER="<core>;
 #define QV_FI_INFO(subsys, ...) QV_FI_LOG(INFO, subsys, __VA_ARGS__)
 #define QV_FI_DBG(subsys, ...)  QV_FI_LOG(DEBUG, subsys, __VA_ARGS__)
 
-/* ---- qv_fi_offload_param.c: FI_QUIVER_OFFLOAD and what belongs to it --------------------------
- */
+/* qv_fi_offload_param.c: FI_QUIVER_OFFLOAD and what belongs to it. */
+
 struct qv_fi_offload_params {
 	bool on;             /* FI_QUIVER_OFFLOAD is not off */
 	bool xrt;            /* xrt, or auto with a bitstream: a card; else OpenCL */
@@ -95,7 +96,8 @@ struct qv_fi_offload_params {
 bool qv_fi_offload_parse(const char *text, struct qv_fi_offload_params *out, char *why,
 			 size_t size);
 
-/* ---- qv_fi_param.c: the environment ---------------------------------------------------------- */
+/* qv_fi_param.c: the environment. */
+
 struct qv_fi_params {
 	char *core;            /* FI_QUIVER_CORE, NULL = automatic */
 	const char *node;      /* FI_QUIVER_NODE, "" by default */
@@ -126,8 +128,8 @@ void qv_fi_params_define(void);
  * asks for quiver: settings of a provider that nobody uses are nobody's mistake. */
 void qv_fi_params_init(void);
 
-/* qv_fi_say.c: to stderr, in one piece; a text of over 1023 bytes is cut, with "..." for the rest.
- */
+/* qv_fi_say.c: to stderr, in one piece; a text of over 1023 bytes is cut, with "..."
+ * for the rest. */
 void qv_fi_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* One line for the user: libfabric's warning log, and stderr with the prefix "quiver: " unless
  * FI_QUIVER_QUIET is set. Each distinct text is written to stderr once per process. */
@@ -152,7 +154,8 @@ bool qv_fi_profile_writable(const char *pattern, char *why, size_t size);
 /* qv_fi_stats.c: libfabric ends; endpoints that are still open have their say. */
 void qv_fi_stats_exit(void);
 
-/* ---- qv_fi_info.c: getinfo and the choice of the core ---------------------------------------- */
+/* qv_fi_info.c: getinfo and the choice of the core. */
+
 int qv_fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 		  const struct fi_info *hints, struct fi_info **info);
 int qv_fi_util_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
@@ -160,8 +163,8 @@ int qv_fi_util_getinfo(uint32_t version, const char *node, const char *service, 
 
 struct qv_fi_cores; /* qv_fi_core.h */
 
-/* What to ask of the core, with the addressing and names of the application's info (may be NULL).
- */
+/* What to ask of the core, with the addressing and names of the application's info
+ * (may be NULL). */
 struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app);
 
 /* The core's own fi_info for this application info: exactly the provider named core.
@@ -184,7 +187,8 @@ int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info 
 #define QV_FI_TX_SIZE     1024u
 #define QV_FI_RX_SIZE     1024u
 
-/* ---- objects --------------------------------------------------------------------------------- */
+/* Objects. */
+
 struct qv_fi_watch; /* qv_fi_watch.h */
 
 struct qv_fi_fabric { /* qv_fi_fabric.c */
@@ -236,8 +240,8 @@ static inline void *qv_fi_thread(void)
 #endif
 }
 
-/* qv_fi_beside.c: take the lock, or note that the application has handed its domain to this thread.
- */
+/* qv_fi_beside.c: take the lock, or note that the application has handed its domain
+ * to this thread. */
 void qv_fi_lock_slow(struct qv_fi_domain *dom);
 
 static inline void qv_fi_lock(struct qv_fi_domain *dom)

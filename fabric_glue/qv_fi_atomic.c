@@ -115,7 +115,8 @@ static ssize_t atomic(struct fid_ep *fid, const struct op *op, uint64_t flags)
 	return qv_fi_pass(ep, &p);
 }
 
-/* ---- calls with a message -------------------------------------------------------------------- */
+/* Calls with a message. */
+
 static ssize_t writemsg(struct fid_ep *fid, const struct fi_msg_atomic *msg, uint64_t flags)
 {
 	return atomic(fid, &(struct op){.msg = msg}, flags);
@@ -149,8 +150,8 @@ static ssize_t compwritemsg(struct fid_ep *fid, const struct fi_msg_atomic *msg,
 		      flags);
 }
 
-/* ---- calls without: the flags are those of the endpoint ---------------------------------------
- */
+/* Calls without: the flags are those of the endpoint. */
+
 #define MESSAGE(iov_, desc_, count_, to_)                        \
 	struct fi_rma_ioc rma = {.addr = addr, .key = key};      \
 	const struct fi_msg_atomic msg = {.msg_iov = (iov_),     \

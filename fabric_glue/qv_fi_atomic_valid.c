@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_fi_atomic_valid.c - which atomic operations there are: over two cores, those that both have.
- */
+/* qv_fi_atomic_valid.c - which atomic operations there are: over two cores, those
+ * that both have. */
 #include "qv_fi_data.h"
 
 typedef int valid_fn(struct fid_ep *core, enum fi_datatype type, enum fi_op op, size_t *count);

@@ -106,7 +106,8 @@ static int av_close(struct fid *fid)
 	return 0;
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* Opening. */
+
 static struct fi_ops av_fi_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = av_close,

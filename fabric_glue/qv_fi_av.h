@@ -8,7 +8,8 @@
 
 #define QV_FI_ADDR_MAX 512 /* longest address */
 
-/* ---- qv_fi_av_index.c ------------------------------------------------------------------------ */
+/* From qv_fi_av_index.c. */
+
 /*
  * One address. The core hears of it when an endpoint first deals with it, so that a large job pays
  * for the peers it speaks to only. From then on it stays in the core's AV until no endpoint owes or
@@ -63,8 +64,8 @@ bool qv_fi_index_reached(struct qv_fi_av_index *x, struct qv_fi_av_node *node,
 void qv_fi_index_drop(struct qv_fi_av_index *x, struct qv_fi_av_node *node);
 void qv_fi_index_free(struct qv_fi_av_index *x);
 
-/* ---- qv_fi_av_entry.c: entries and nodes, lock held --------------------------------------------
- */
+/* qv_fi_av_entry.c: entries and nodes, lock held. */
+
 static inline struct qv_fi_av *qv_fi_av_of(struct fid_av *fid)
 {
 	return container_of(fid, struct qv_fi_av, fid);
@@ -80,8 +81,8 @@ fi_addr_t qv_fi_av_name(struct qv_fi_av *av, struct qv_fi_av_node *node);
 /* The application takes one naming back. -FI_EINVAL: it is not named. */
 int qv_fi_av_drop(struct qv_fi_av *av, fi_addr_t index);
 
-/* ---- qv_fi_av_insert.c -------------------------------------------------------------------------
- */
+/* From qv_fi_av_insert.c. */
+
 int qv_fi_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *out,
 		    uint64_t flags, void *context);
 int qv_fi_av_insertsvc(struct fid_av *fid, const char *node, const char *service, fi_addr_t *out,

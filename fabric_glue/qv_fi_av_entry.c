@@ -28,7 +28,8 @@ struct qv_fi_format qv_fi_av_format(const struct qv_fi_av *av)
 		.pair = av->dom->pair, .main = info->addr_format, .fixed = fixed_len(info)};
 }
 
-/* ---- entries: what the application has named, lock held -------------------------------------- */
+/* Entries: what the application has named, lock held. */
+
 static bool grow(struct qv_fi_av *av)
 {
 	size_t count = av->count * 2;
@@ -106,7 +107,8 @@ int qv_fi_av_drop(struct qv_fi_av *av, fi_addr_t index)
 	return 0;
 }
 
-/* ---- nodes: all addresses, lock held --------------------------------------------------------- */
+/* Nodes: all addresses, lock held. */
+
 struct qv_fi_av_node *qv_fi_av_node(struct qv_fi_av *av, const void *name, size_t len)
 {
 	const struct qv_fi_format format = qv_fi_av_format(av);
@@ -170,7 +172,8 @@ static int reach(struct qv_fi_av *av, struct qv_fi_av_node *node)
 	return reach_over(av, node, QV_FI_MAIN, main);
 }
 
-/* ---- for the endpoints ----------------------------------------------------------------------- */
+/* For the endpoints. */
+
 int qv_fi_av_reach(struct qv_fi_av *av, fi_addr_t index, struct qv_fi_way *way)
 {
 	struct qv_fi_av_entry *entry = qv_fi_av_entry(av, index);

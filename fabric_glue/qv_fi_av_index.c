@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_fi_av_index.c - every address that the cores' AVs hold, found by its bytes and by its number.
- */
+/* qv_fi_av_index.c - every address that the cores' AVs hold, found by its bytes and
+ * by its number. */
 #include "qv_fi_av.h"
 
 #include <netinet/in.h>
@@ -12,7 +12,8 @@
 #define IB_LEN     48  /* struct sockaddr_ib of the kernel */
 #define TEXT_MAX   256 /* shm's room for a name, with the zero behind it */
 
-/* ---- formats --------------------------------------------------------------------------------- */
+/* Formats. */
+
 static size_t family_len(const void *addr)
 {
 	sa_family_t family;
@@ -145,7 +146,8 @@ size_t qv_fi_addr_normal(const struct qv_fi_format *format, const void *addr, si
 			    : normal_main(format, addr, len, out);
 }
 
-/* ---- tables ---------------------------------------------------------------------------------- */
+/* Tables. */
+
 static uint32_t hash_name(const void *name, size_t len)
 {
 	uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */

@@ -52,7 +52,8 @@ static bool enter(struct qv_fi_domain *dom)
 	return pthread_mutex_trylock(&dom->lock) == 0;
 }
 
-/* ---- progress -------------------------------------------------------------------------------- */
+/* Progress. */
+
 /* A process that was forked has the list, but not the endpoints. */
 void qv_fi_beside_own(const struct qv_fi_domain *dom)
 {

@@ -5,8 +5,8 @@
 #define CALL_FLAGS \
 	(FI_COMPLETION | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE)
 
-/* ---- words -------------------------------------------------------------------------------------
- */
+/* Words. */
+
 bool qv_fi_type(enum fi_datatype type, enum qv_type *out)
 {
 	static const struct {
@@ -56,8 +56,8 @@ bool qv_fi_op(enum fi_op op, enum qv_op *out)
 	}
 }
 
-/* ---- calls -------------------------------------------------------------------------------------
- */
+/* Calls. */
+
 static ssize_t call(struct fid_ep *fid, const struct qv_fi_coll_call *c)
 {
 	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid);
@@ -212,8 +212,8 @@ struct fi_ops_collective qv_fi_coll_ops = {
 	.barrier2 = coll_barrier2,
 };
 
-/* ---- what there is -----------------------------------------------------------------------------
- */
+/* What there is. */
+
 int qv_fi_query_collective(struct fid_domain *domain, enum fi_collective_op coll,
 			   struct fi_collective_attr *attr, uint64_t flags)
 {

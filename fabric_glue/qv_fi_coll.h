@@ -129,19 +129,19 @@ struct qv_fi_coll_call {
 	void *context;
 };
 
-/* ---- qv_fi_coll.c -----------------------------------------------------------------------------
- */
+/* From qv_fi_coll.c. */
+
 /* The engine's names of libfabric's types and operations; false: there is none. */
 bool qv_fi_type(enum fi_datatype type, enum qv_type *out);
 bool qv_fi_op(enum fi_op op, enum qv_op *out);
 
-/* ---- qv_fi_coll_set.c -------------------------------------------------------------------------
- */
+/* From qv_fi_coll_set.c. */
+
 struct qv_fi_set *qv_fi_set_of(const struct fid_av_set *fid);
 fi_addr_t qv_fi_set_addr(const struct qv_fi_set *set);
 
-/* ---- qv_fi_coll_group.c; lock held ------------------------------------------------------------
- */
+/* qv_fi_coll_group.c; lock held. */
+
 /* The group with this address at an endpoint, NULL: there is none. */
 struct qv_fi_group *qv_fi_group_find(struct qv_fi_coll *coll, fi_addr_t addr);
 /* Give it a place and a number; 0 or -FI_E*. */
@@ -157,22 +157,22 @@ void qv_fi_group_progress(struct qv_fi_group *group);
 void qv_fi_group_free(struct qv_fi_group *group);
 extern struct fi_ops qv_fi_group_ops;
 
-/* ---- qv_fi_coll_open.c; lock held -------------------------------------------------------------
- */
+/* qv_fi_coll_open.c; lock held. */
+
 /* Make ep->coll; 0 or -FI_E*. */
 int qv_fi_coll_open(struct qv_fi_ep *ep);
 uint64_t qv_fi_coll_mix(uint64_t hash, const void *data, size_t len);
 
-/* ---- qv_fi_coll_join.c; lock held -------------------------------------------------------------
- */
+/* qv_fi_coll_join.c; lock held. */
+
 /* The members of a group know each other; status: enum qv_status. */
 void qv_fi_group_joined(struct qv_fi_group *group, int status);
 /* The join of a group is over. */
 void qv_fi_group_ready(struct qv_fi_group *group, int status);
 void qv_fi_coll_forget_joins(struct qv_fi_coll *coll);
 
-/* ---- qv_fi_coll_op.c; lock held ---------------------------------------------------------------
- */
+/* qv_fi_coll_op.c; lock held. */
+
 /* An operation that runs a schedule, whose owner it does not become; NULL: no memory. */
 struct qv_fi_coll_op *qv_fi_coll_op_new(struct qv_fi_coll *coll, struct qv_fi_group *group,
 					const struct qv_schedule *schedule);
@@ -189,8 +189,8 @@ void qv_fi_coll_leave(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* Free all operations, without a word; nothing is under way any more. */
 void qv_fi_coll_drop(struct qv_fi_coll *coll);
 
-/* ---- qv_fi_coll_start.c; lock held -------------------------------------------------------------
- */
+/* qv_fi_coll_start.c; lock held. */
+
 int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* A barrier or an allgather of so many bytes from each, in the own place of memory. */
 int qv_fi_coll_start_measure(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_coll what,
@@ -200,21 +200,21 @@ int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group
 /* 0 or -FI_E*. */
 int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call);
 
-/* ---- qv_fi_exchange.c; lock held ---------------------------------------------------------------
- */
+/* qv_fi_exchange.c; lock held. */
+
 /* An exchange is over, or dropped: who asked for it has what came. */
 void qv_fi_exchange_over(struct qv_fi_coll_op *op);
 
-/* ---- qv_fi_coll_measure.c; lock held -----------------------------------------------------------
- */
+/* qv_fi_coll_measure.c; lock held. */
+
 /* For a group of two or more; qv_fi_group_ready is called at the end. 0 or -FI_E*. */
 int qv_fi_measure_begin(struct qv_fi_group *group);
 /* An operation of it is over. */
 void qv_fi_measure_next(struct qv_fi_group *group, int status);
 void qv_fi_measure_free(struct qv_fi_group *group);
 
-/* ---- qv_fi_coll_predict.c; lock held ----------------------------------------------------------
- */
+/* qv_fi_coll_predict.c; lock held. */
+
 /* A reduction is called: when each rank is expected in it, NULL if nothing is known or wanted.
  * 0, -FI_ENOMEM, or -FI_EAGAIN: what the others expect has not come yet. */
 int qv_fi_coll_expect(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_coll kind,

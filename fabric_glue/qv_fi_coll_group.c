@@ -10,9 +10,8 @@
 #include <string.h>
 
 #define GROUP_ADDR (UINT64_C(0x5157) << 48)
-#define SLOT_BITS                                                                            \
-	16 /* groups that an endpoint can be in at once; the rest of 31 bits tells uses of a \
-	    * slot apart */
+/* Groups that an endpoint can be in at once: the rest of 31 bits tells uses of a slot apart. */
+#define SLOT_BITS 16
 #define SLOT_MASK ((1u << SLOT_BITS) - 1)
 #define ID_MASK   0x7fffffffu
 #define NOTICE    0xffffu /* as the number of a message */
@@ -32,8 +31,8 @@ struct qv_fi_group *qv_fi_group_find(struct qv_fi_coll *coll, fi_addr_t addr)
 	return coll->slots[slot];
 }
 
-/* ---- places ------------------------------------------------------------------------------------
- */
+/* Places. */
+
 int qv_fi_group_take_slot(struct qv_fi_coll *coll, struct qv_fi_group *group)
 {
 	uint32_t slot = 0, n = coll->nslots ? 2 * coll->nslots : 16;
@@ -69,8 +68,8 @@ void qv_fi_group_leave_slot(struct qv_fi_coll *coll, struct qv_fi_group *group)
 	coll->slots[group->id & SLOT_MASK] = NULL;
 }
 
-/* ---- loss --------------------------------------------------------------------------------------
- */
+/* Loss. */
+
 void qv_fi_group_listen(struct qv_fi_group *group)
 {
 	const struct iovec none = {NULL, 0};
@@ -145,8 +144,8 @@ void qv_fi_group_progress(struct qv_fi_group *group)
 		discard(group);
 }
 
-/* ---- leave -------------------------------------------------------------------------------------
- */
+/* Leave. */
+
 void qv_fi_group_free(struct qv_fi_group *group)
 {
 	qv_predict_close(group->predict);

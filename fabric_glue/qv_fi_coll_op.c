@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the network of a run ----------------------------------------------------------------------
- */
+/* The network of a run. */
+
 static uint64_t tag_of(const struct qv_fi_coll_op *op, uint32_t receiver, uint32_t tag)
 {
 	const struct qv_fi_group *group = op->group;
@@ -147,8 +147,8 @@ void qv_fi_coll_comp(const struct qv_comp *c)
 	}
 }
 
-/* ---- the end -----------------------------------------------------------------------------------
- */
+/* The end. */
+
 void qv_fi_coll_op_free(struct qv_fi_coll_op *op)
 {
 	struct qv_fi_coll_msg *msg;
@@ -302,8 +302,8 @@ void qv_fi_coll_drop(struct qv_fi_coll *coll)
 	}
 }
 
-/* ---- the beginning -----------------------------------------------------------------------------
- */
+/* The beginning. */
+
 struct qv_fi_coll_op *qv_fi_coll_op_new(struct qv_fi_coll *coll, struct qv_fi_group *group,
 					const struct qv_schedule *schedule)
 {

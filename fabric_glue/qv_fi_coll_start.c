@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One that no call has asked for: a barrier, or an allgather of items that all members have one of.
- */
+/* One that no call has asked for: a barrier, or an allgather of items that all members
+ * have one of. */
 static int start_own(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_fi_coll_kind kind,
 		     enum qv_coll what, uint64_t tag, const struct qv_run_data *data)
 {

@@ -22,7 +22,8 @@ bool qv_fi_core_asking(void)
 	return asking;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* Asking. */
+
 static bool copy_bytes(void **to, size_t *tolen, const void *from, size_t len)
 {
 	if (!from || !len)

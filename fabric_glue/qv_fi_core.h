@@ -12,7 +12,8 @@
 #define QV_FI_BASIC_MR     (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
 #define QV_FI_CORE_MR_MODE (QV_FI_BASIC_MR | FI_MR_ENDPOINT)
 
-/* ---- qv_fi_core.c ---------------------------------------------------------------------------- */
+/* From qv_fi_core.c. */
+
 /* This thread is asking a core: what arrives at our own getinfo now is its echo. */
 bool qv_fi_core_asking(void);
 
@@ -24,12 +25,14 @@ int qv_fi_core_ask(const char *core, const char *node, const char *service, uint
 int qv_fi_core_query(const char *core, const char *node, const char *service, uint64_t flags,
 		     struct fi_info *hints, uint64_t need, struct fi_info **list);
 
-/* ---- qv_fi_core_probe.c ---------------------------------------------------------------------- */
+/* From qv_fi_core_probe.c. */
+
 /* Does it do what FI_ATOMIC, FI_RMA_EVENT say? info: any of it. Remembered. */
 bool qv_fi_core_has_atomics(const char *core, struct fi_info *info);
 bool qv_fi_core_has_events(const char *core);
 
-/* ---- qv_fi_core_choose.c --------------------------------------------------------------------- */
+/* From qv_fi_core_choose.c. */
+
 /* Entries of a positive FI_PROVIDER, one by one: *pos starts as NULL. False at the end. */
 bool qv_fi_filter_next(const char **pos, char *entry, size_t size);
 /* Is this one of them? */
@@ -49,14 +52,16 @@ const struct qv_fi_cores *qv_fi_core_choose(const char *setting, const char *whe
 /* The cores of "quiver", "ofi_quiver" (both: FI_QUIVER_CORE) or "<core>;ofi_quiver". */
 const struct qv_fi_cores *qv_fi_core_named(const char *prov_name);
 
-/* ---- qv_fi_mode.c ---------------------------------------------------------------------------- */
+/* From qv_fi_mode.c. */
+
 /* Can FI_QUIVER_MODE=peer be had over them? If not, it says why. */
 bool qv_fi_mode_serves(const struct qv_fi_cores *cores);
 /* Does this core have one shared receive context for all endpoints of a domain, so that it could
  * not say whose message it is? */
 bool qv_fi_mode_one_endpoint(const char *core);
 
-/* ---- qv_fi_core_why.c ------------------------------------------------------------------------ */
+/* From qv_fi_core_why.c. */
+
 /* Does this libfabric have every part of the name, and is it a core? If not, say so. */
 bool qv_fi_core_is_known(const char *core, const char *where);
 /* Does this libfabric have it, whether or not it can be used here? */
@@ -64,7 +69,8 @@ bool qv_fi_core_exists(const char *core);
 /* Say why a known core cannot be used here. */
 void qv_fi_core_explain(const char *core, const char *where);
 
-/* ---- qv_fi_hints.c --------------------------------------------------------------------------- */
+/* From qv_fi_hints.c. */
+
 /* Turn the core's info into all that we offer over it. */
 void qv_fi_offer(struct fi_info *info);
 /* Does the offer satisfy the application? If not, the reason is logged. hints may be NULL. */

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- FI_PROVIDER ----------------------------------------------------------------------------- */
+/* FI_PROVIDER. */
+
 bool qv_fi_filter_next(const char **pos, char *entry, size_t size)
 {
 	const char *text = *pos;
@@ -53,7 +54,8 @@ static bool is_visible(const char *name, size_t len)
 	return false;
 }
 
-/* ---- choosing -------------------------------------------------------------------------------- */
+/* Choosing. */
+
 static const char local_core[] = "shm"; /* reaches this node only */
 
 static bool is_usable(const char *core)

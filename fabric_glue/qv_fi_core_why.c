@@ -6,7 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* Names. */
+
 static bool is_layer(const char *name)
 {
 	return !strncasecmp(name, "ofi_", 4) || !strncasecmp(name, "off_", 4);
@@ -87,7 +88,8 @@ bool qv_fi_core_exists(const char *core)
 	return exists;
 }
 
-/* ---- abilities ------------------------------------------------------------------------------- */
+/* Abilities. */
+
 /* Everything that the provider has here, whatever it may need. */
 static struct fi_info *list_all(const char *core)
 {

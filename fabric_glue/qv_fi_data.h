@@ -133,15 +133,15 @@ struct qv_fi_ep {
 	bool offload; /* FI_QUIVER_OFFLOAD is not off */
 };
 
-/* ---- qv_fi_ep.c --------------------------------------------------------------------------------
- */
+/* From qv_fi_ep.c. */
+
 int qv_fi_ep_close(struct fid *fid); /* qv_fi_ep_close.c */
 /* Whatever looks at this endpoint; some may be called twice. */
 void qv_fi_ep_each_watch(struct qv_fi_ep *ep, void (*each)(struct qv_fi_watch *watch, void *arg),
 			 void *arg);
 
-/* ---- qv_fi_beside.c ----------------------------------------------------------------------------
- */
+/* From qv_fi_beside.c. */
+
 /* Enabled, lock held; closed, if it was enabled or not. */
 void qv_fi_beside_join(struct qv_fi_ep *ep);
 void qv_fi_beside_leave(struct qv_fi_ep *ep);
@@ -150,8 +150,8 @@ void qv_fi_beside_leave(struct qv_fi_ep *ep);
 void qv_fi_beside_own(const struct qv_fi_domain *dom);
 void qv_fi_beside_others(const struct qv_fi_domain *dom);
 
-/* ---- qv_fi_rail.c ------------------------------------------------------------------------------
- */
+/* From qv_fi_rail.c. */
+
 /* One more core for an endpoint, at the address that the application's info names. */
 int qv_fi_rail_open(struct qv_fi_ep *ep, unsigned which, const struct fi_info *info);
 int qv_fi_rail_enable(struct qv_fi_rail *rail);
@@ -168,8 +168,8 @@ int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len);
 #define QV_CK_COLL  8u /* of a collective: qv_fi_coll_comp */
 #define QV_CK_NONE  4u /* fi_inject: no entry even on error of the peer; the next send tells */
 
-/* ---- qv_fi_cq.c, qv_fi_cq_wait.c --------------------------------------------------------------
- */
+/* From qv_fi_cq.c, qv_fi_cq_wait.c. */
+
 void qv_fi_cq_grow(struct qv_fi_cq *cq);
 void qv_fi_cq_error(struct qv_fi_cq *cq, const struct fi_cq_err_entry *e, fi_addr_t src);
 ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src);
@@ -215,12 +215,12 @@ static inline struct fi_cq_tagged_entry *qv_fi_cq_push(struct qv_fi_cq *cq, fi_a
 	return e ? e : qv_fi_cq_append(cq, src);
 }
 
-/* ---- qv_fi_cntr.c ------------------------------------------------------------------------------
- */
+/* From qv_fi_cntr.c. */
+
 int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags);
 
-/* ---- qv_fi_peer.c ------------------------------------------------------------------------------
- */
+/* From qv_fi_peer.c. */
+
 struct qv_peer *qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr);
 struct qv_peer *qv_fi_identify(void *owner, struct qv_xport *x, uint64_t from, const void *name,
 			       size_t len);
@@ -243,8 +243,8 @@ static inline struct qv_peer *qv_fi_peer_by_core(const struct qv_fi_rail *rail, 
 	return QV_LIKELY(core < rail->nby_core) ? rail->by_core[core] : NULL;
 }
 
-/* ---- qv_fi_xport.c -----------------------------------------------------------------------------
- */
+/* From qv_fi_xport.c. */
+
 void qv_fi_xport_init(struct qv_fi_rail *rail);
 /* qv_fi_presence.c: struct qv_xport_ops.presence of a rail, from enabled to closed. */
 void qv_fi_presence_begin(struct qv_fi_rail *rail);
@@ -260,12 +260,11 @@ static inline int qv_fi_status(ssize_t rc)
 	return QV_LIKELY(rc == 0) ? QV_OK : qv_fi_status_slow(rc);
 }
 
-/* ---- qv_fi_offload.c: batches of messages that a device matches -------------------------------
- */
+/* qv_fi_offload.c: batches of messages that a device matches. */
+
 /* What the core reports of something else than our receives: the entry's context means nothing. shm
  * of libfabric 2.x says so by what it leaves out, and sockets puts the data's flag on our own
- * writes.
- */
+ * writes. */
 static inline bool qv_fi_is_remote(uint64_t flags)
 {
 	return flags & (FI_REMOTE_WRITE | FI_REMOTE_READ) ||
@@ -285,16 +284,16 @@ void qv_fi_offload_combine(const struct qv_fi_ep *ep, const struct qv_combine *c
 /* A line of counters for the user, on stderr. */
 void qv_fi_offload_print(void);
 
-/* ---- qv_fi_poll.c ------------------------------------------------------------------------------
- */
+/* From qv_fi_poll.c. */
+
 int qv_fi_rx_post_all(struct qv_fi_rail *rail);
 void qv_fi_ep_progress(struct qv_fi_ep *ep);
 /* Look after its peers, if it is time. The progress of who polls does it, who sleeps calls it. */
 void qv_fi_ep_tick(struct qv_fi_ep *ep);
 #define QV_FI_TICK_MS 100u
 
-/* ---- qv_fi_comp.c ------------------------------------------------------------------------------
- */
+/* From qv_fi_comp.c. */
+
 /* One more in a counter, if there is one. */
 void qv_fi_count(struct qv_fi_ep *ep, int which, bool error);
 void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c);
@@ -304,8 +303,8 @@ void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int
 void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, uint64_t data, fi_addr_t src);
 int qv_fi_errno(int status); /* enum qv_status to a positive FI_E*, 0 for QV_OK */
 
-/* ---- qv_fi_pass.c ------------------------------------------------------------------------------
- */
+/* From qv_fi_pass.c. */
+
 /* One operation that a core has in hand. */
 struct qv_fi_pass {
 	struct qv_xfer xfer; /* first */
@@ -345,8 +344,8 @@ void qv_fi_pass_end(struct qv_fi_ep *ep);
 /* Is this the context of one that is under way? */
 bool qv_fi_pass_known(const struct qv_fi_ep *ep, const void *context);
 
-/* ---- qv_fi_stats.c -----------------------------------------------------------------------------
- */
+/* From qv_fi_stats.c. */
+
 int qv_fi_ep_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
 /* qv_fi_exchange.c */
 struct qv_fi_exchange_ops;
@@ -355,21 +354,21 @@ extern struct qv_fi_exchange_ops qv_fi_exchange_ops;
 void qv_fi_stats_begin(const struct qv_fi_ep *ep);
 void qv_fi_stats_end(const struct qv_fi_ep *ep);
 
-/* ---- qv_fi_profile.c ---------------------------------------------------------------------------
- */
+/* From qv_fi_profile.c. */
+
 /* Add what the endpoint received to what earlier ones did, and write all of it. */
 void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern);
 
-/* ---- qv_fi_promise.c ---------------------------------------------------------------------------
- */
+/* From qv_fi_promise.c. */
+
 void qv_fi_promises_apply(const struct qv_fi_ep *ep, struct qv_match_settings *match);
 /* Is this receive ruled out? Says so, if it is. req: QV_REQ_*; src: QV_SRC_ANY or another; flags:
  * FI_PEEK, FI_CLAIM. */
 bool qv_fi_breaks_promise(struct qv_fi_ep *ep, unsigned req, uint64_t ignore, uint32_t src,
 			  uint64_t flags);
 
-/* ---- qv_fi_coll_group.c, qv_fi_coll_op.c -------------------------------------------------------
- */
+/* From qv_fi_coll_group.c, qv_fi_coll_op.c. */
+
 int qv_fi_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc,
 	       void *context);
 /* Move operations on. The endpoint has some: ep->coll. */
@@ -377,13 +376,13 @@ void qv_fi_coll_progress(struct qv_fi_ep *ep);
 /* A message of a collective is over. */
 void qv_fi_coll_sent(void *context);
 void qv_fi_coll_comp(const struct qv_comp *comp);
-/* The endpoint closes: members hear of it, while it can still send; and when nothing is under way.
- */
+/* The endpoint closes: members hear of it, while it can still send; and when nothing
+ * is under way. */
 void qv_fi_coll_shutdown(struct qv_fi_ep *ep);
 void qv_fi_coll_close(struct qv_fi_ep *ep);
 
-/* ---- operation tables ---------------------------------------------------------------------------
- */
+/* Operation tables. */
+
 extern struct fi_ops_ep qv_fi_ep_ops;
 extern struct fi_ops_cm qv_fi_cm_ops;
 extern struct fi_ops_msg qv_fi_msg_ops;
@@ -427,8 +426,8 @@ static inline uint64_t qv_fi_special_flags(unsigned req)
 void qv_fi_claim_store(struct fi_context *context, void *u);
 void *qv_fi_claim_take(struct fi_context *context);
 
-/* ---- qv_fi_srx*.c: peer mode, the domain's `peer` is set ---------------------------------------
- */
+/* qv_fi_srx*.c: peer mode, the domain's `peer` is set. */
+
 /* The mode's part of enabling an endpoint, after its objects are bound. */
 int qv_fi_srx_enable(struct qv_fi_ep *ep);
 /* Behind the closing of the core's endpoint. */

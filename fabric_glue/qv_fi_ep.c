@@ -4,8 +4,7 @@
 
 #include <stdlib.h>
 
-/* ---- binding -----------------------------------------------------------------------------------
- */
+/* Binding. */
 
 static int bind_cq(struct qv_fi_ep *ep, struct qv_fi_cq *cq, uint64_t flags)
 {
@@ -85,8 +84,7 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return rc;
 }
 
-/* ---- enabling ----------------------------------------------------------------------------------
- */
+/* Enabling. */
 
 static int open_proto(struct qv_fi_ep *ep)
 {
@@ -223,8 +221,7 @@ static struct fi_ops ep_fi_ops = {
 	.ops_open = qv_fi_ep_ops_open,
 };
 
-/* ---- opening -----------------------------------------------------------------------------------
- */
+/* Opening. */
 
 static int open_cores(struct qv_fi_ep *ep, const struct fi_info *info)
 {

@@ -19,8 +19,8 @@ struct qv_fi_exchange {
 	bool over;
 };
 
-/* ---- what calls have in common -----------------------------------------------------------------
- */
+/* What calls have in common. */
+
 static int endpoint(struct fid *fid, uint64_t flags, struct qv_fi_ep **ep)
 {
 	if (!fid || fid->fclass != FI_CLASS_EP ||
@@ -51,8 +51,8 @@ static void start(struct qv_fi_coll_op *op, uint64_t flags, void *context)
 	qv_fi_coll_progress(op->coll->ep);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------
- */
+/* Blocks. */
+
 static size_t sum(const size_t *bytes, uint32_t n)
 {
 	size_t all = 0;
@@ -136,8 +136,8 @@ static int allgatherv(struct fid *fid, const struct qv_fi_blocks_call *call)
 	return blocks(fid, call, QV_COLL_ALLGATHER);
 }
 
-/* ---- exchanges ---------------------------------------------------------------------------------
- */
+/* Exchanges. */
+
 void qv_fi_exchange_over(struct qv_fi_coll_op *op)
 {
 	struct qv_fi_exchange *result = op->result;

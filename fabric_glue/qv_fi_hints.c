@@ -37,11 +37,11 @@
 	 FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW)
 
 #define QUEUES ((size_t)1 << 16) /* completion queues and counters: our own objects */
-#define UNIFIED_CONTROL                                                          \
-	3 /* FI_PROGRESS_CONTROL_UNIFIED of 2.x: what manual progress means here \
-	   */
+/* FI_PROGRESS_CONTROL_UNIFIED of 2.x: what manual progress means here. */
+#define UNIFIED_CONTROL 3
 
-/* ---- the offer ------------------------------------------------------------------------------- */
+/* The offer. */
+
 static void offer_domain(struct fi_domain_attr *d, bool rma)
 {
 	d->threading = FI_THREAD_SAFE;
@@ -113,7 +113,8 @@ void qv_fi_offer(struct fi_info *info)
 		offer_peer(info, inject);
 }
 
-/* ---- does it fit ----------------------------------------------------------------------------- */
+/* Does it fit. */
+
 /* One line of the log for each refusal. */
 static bool refuse(const char *what)
 {
@@ -237,7 +238,8 @@ bool qv_fi_offer_fits(const struct fi_info *offer, const struct fi_info *hints)
 	       (!hints->rx_attr || rx_fits(offer->rx_attr, hints->rx_attr));
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
+/* The answer. */
+
 static uint64_t narrow_caps(uint64_t offered, uint64_t asked)
 {
 	uint64_t caps = asked & ASKED_CAPS;

@@ -166,7 +166,8 @@ static const char *hinted_name(const struct fi_info *hints)
 	return hints && hints->fabric_attr ? hints->fabric_attr->prov_name : NULL;
 }
 
-/* ---- "quiver" -------------------------------------------------------------------------------- */
+/* "quiver". */
+
 int qv_fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 		  const struct fi_info *hints, struct fi_info **info)
 {
@@ -186,7 +187,8 @@ int qv_fi_getinfo(uint32_t version, const char *node, const char *service, uint6
 	return cores ? answer(&q, cores, NULL, info) : -FI_ENODATA;
 }
 
-/* ---- "ofi_quiver" ---------------------------------------------------------------------------- */
+/* "ofi_quiver". */
+
 /* The part before ";ofi_quiver", NULL if that is not its end. */
 static const char *layered_core(const char *name, char *core, size_t size)
 {

@@ -17,7 +17,8 @@ static const char scheme[] = "fi_shm://";
 static_assert(sizeof(struct qv_fi_pair_addr) + sizeof(struct sockaddr_in6) <= 64,
 	      "Open MPI 4 has room for 64 bytes");
 
-/* ---- addresses ------------------------------------------------------------------------------- */
+/* Addresses. */
+
 size_t qv_fi_pair_len(const void *addr)
 {
 	const struct qv_fi_pair_addr *a = addr;
@@ -137,7 +138,8 @@ int qv_fi_pair_unwrap(struct fi_info *info)
 	return ret;
 }
 
-/* ---- the node -------------------------------------------------------------------------------- */
+/* The node. */
+
 /* shm's file for each endpoint has 16 MiB, of which it writes 4 at once. Where it cannot, it dies:
  * a container with 64 MiB, Docker's default, is not enough for more than a few processes. */
 #define ROOM ((uint64_t)128 << 20)

@@ -112,7 +112,8 @@ static const struct {
 	 "Do not write complaints about settings to stderr, only to libfabric's log (default: no)"},
 };
 
-/* ---- complaints ------------------------------------------------------------------------------ */
+/* Complaints. */
+
 static void __attribute__((format(printf, 1, 2))) wrong(const char *format, ...)
 {
 	char text[1024];
@@ -125,7 +126,8 @@ static void __attribute__((format(printf, 1, 2))) wrong(const char *format, ...)
 	qv_fi_params.valid = false;
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* Values. */
+
 /* The text of a setting; NULL if it is not set, or empty. */
 static char *get_text(const char *name)
 {
@@ -367,7 +369,8 @@ static void check_names(void)
 		qv_fi_complain("not a setting of this version, ignored:%s", unknown);
 }
 
-/* ---- entry ----------------------------------------------------------------------------------- */
+/* Entry. */
+
 void qv_fi_params_define(void)
 {
 	for (size_t i = 0; i < sizeof params / sizeof *params; i++)

@@ -13,8 +13,7 @@
 #define POLL_BATCH 256
 #define TICK_POLLS 64u /* look at the clock once in so many polls */
 
-/* ---- receive buffers ---------------------------------------------------------------------------
- */
+/* Receive buffers. */
 
 static void put_back(struct qv_fi_rail *rail, struct qv_fi_rxbuf *b)
 {
@@ -117,8 +116,7 @@ static void on_packet(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e,
 		stall(rail, b);
 }
 
-/* ---- poll loop ---------------------------------------------------------------------------------
- */
+/* Poll loop. */
 
 static uint64_t coarse_ms(void)
 {

@@ -17,7 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- shared memory --------------------------------------------------------------------------- */
+/* Shared memory. */
+
 static const char scheme[] = "fi_shm://";
 
 /* The file of this endpoint, as shm_open(3) makes it; NULL: another form of name. */
@@ -93,7 +94,8 @@ bool qv_fi_shm_alive(const char *name)
 	return qv_proc_number_alive((uint32_t)pid) || is_marked(name - (sizeof scheme - 1));
 }
 
-/* ---- the way of a rail ----------------------------------------------------------------------- */
+/* The way of a rail. */
+
 static bool is_shm(const struct qv_fi_rail *rail)
 {
 	return !strcmp(qv_fi_rail_name(rail), "shm");

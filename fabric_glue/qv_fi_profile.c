@@ -29,7 +29,7 @@ static const char *first_set(const char *const *names, size_t n)
 	return NULL;
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* Names. */
 
 /* The text for a letter after %; NULL: *why has the reason. */
 static const char *stands_for(char letter, char *room, size_t size, const char **why)
@@ -76,7 +76,7 @@ bool qv_fi_profile_name(const char *pattern, char *path, size_t size, const char
 	return true;
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* Reading. */
 
 bool qv_fi_profile_check(const char *path, uint32_t *sources, char *why, size_t size)
 {
@@ -108,7 +108,7 @@ bool qv_fi_profile_check(const char *path, uint32_t *sources, char *why, size_t 
 	return false;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* Writing. */
 
 /* What the endpoints of this process have received so far, by source. */
 static struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_fi_rail.c - the cores under an endpoint: opening and closing, what they are called, addresses.
- */
+/* qv_fi_rail.c - the cores under an endpoint: opening and closing, what they
+ * are called, addresses. */
 #include "qv_fi_core.h"
 #include "qv_fi_data.h"
 #include "qv_fi_pair.h"
@@ -42,7 +42,8 @@ int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len)
 	return rc;
 }
 
-/* ---- opening, enabling, closing -------------------------------------------------------------- */
+/* Opening, enabling, closing. */
+
 static int copy_addr(void **dst, size_t *dstlen, const void *src, size_t len)
 {
 	void *copy;

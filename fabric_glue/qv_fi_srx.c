@@ -9,7 +9,8 @@
 
 #define USERS_MAX ((size_t)1 << 20) /* addresses of a core beyond are not dense */
 
-/* ---- addresses ------------------------------------------------------------------------------- */
+/* Addresses. */
+
 static bool grow_users(struct qv_fi_srx *srx, fi_addr_t core)
 {
 	size_t n = srx->nusers ? srx->nusers : 64;
@@ -58,7 +59,8 @@ void qv_fi_srx_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
 		ep->srx->users[core] = QV_FI_NOT_ASKED;
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* Opening. */
+
 static int open_engines(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
 {
 	struct qv_match_settings set;

@@ -81,7 +81,8 @@ struct qv_fi_srx {
 /* The source that the engines know of a message without one: no receive names it. */
 #define QV_FI_SRC_NOBODY (QV_SRC_ANY - 1)
 
-/* ---- qv_fi_srx.c ----------------------------------------------------------------------------- */
+/* From qv_fi_srx.c. */
+
 #define QV_FI_NOT_ASKED (FI_ADDR_NOTAVAIL - 1)
 
 fi_addr_t qv_fi_srx_ask_user(struct qv_fi_srx *srx, fi_addr_t core);
@@ -94,7 +95,8 @@ static inline fi_addr_t qv_fi_srx_user(struct qv_fi_srx *srx, fi_addr_t core)
 	return qv_fi_srx_ask_user(srx, core);
 }
 
-/* ---- qv_fi_srx_entry.c ----------------------------------------------------------------------- */
+/* From qv_fi_srx_entry.c. */
+
 /* Slabs of receives and sends. */
 struct qv_fi_rx *qv_fi_rx_more(struct qv_fi_srx *srx);
 struct qv_fi_tx *qv_fi_tx_more(struct qv_fi_srx *srx);
@@ -152,14 +154,15 @@ static inline struct qv_fi_srx *qv_fi_rx_srx(const struct qv_fi_rx *rx)
 	return container_of(rx->entry.srx, struct qv_fi_srx_port, abi)->srx;
 }
 
-/* ---- qv_fi_srx_owner.c: what the core calls ---------------------------------------------------
- */
+/* qv_fi_srx_owner.c: what the core calls. */
+
 extern struct qv_abi_srx_owner qv_fi_srx_owner_ops;
 extern struct qv_abi_cq_owner qv_fi_srx_cq_ops;
 /* The next part of a buffer for many messages, for one of so many bytes. */
 struct iovec qv_fi_rx_cut(struct qv_fi_rx *whole, size_t size);
 
-/* ---- qv_fi_srx_recv.c ------------------------------------------------------------------------ */
+/* From qv_fi_srx_recv.c. */
+
 void qv_fi_rx_set_buffer(struct qv_fi_rx *rx, const struct iovec *iov, size_t cnt);
 /* A waiting message into the buffer of this receive. */
 void qv_fi_rx_take(struct qv_fi_rx *u, const struct qv_fi_recv *r, uint64_t how);
@@ -168,14 +171,15 @@ void qv_fi_rx_start(struct qv_fi_rx *rx);
 ssize_t qv_fi_srx_trecv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t from,
 			uint64_t tag, uint64_t ignore, void *context);
 
-/* ---- qv_fi_srx_look.c: receives with FI_PEEK or FI_CLAIM --------------------------------------
- */
+/* qv_fi_srx_look.c: receives with FI_PEEK or FI_CLAIM. */
+
 ssize_t qv_fi_srx_peek(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t src,
 		       uint32_t cookie, uint64_t flags);
 ssize_t qv_fi_srx_claimed(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t cookie,
 			  uint64_t flags);
 
-/* ---- qv_fi_srx_send.c ------------------------------------------------------------------------ */
+/* From qv_fi_srx_send.c. */
+
 /* The context that a send had; *entry: the application wants to hear of it. */
 void *qv_fi_tx_release(struct qv_fi_srx *srx, void *context, bool *entry);
 ssize_t qv_fi_srx_tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to,

@@ -35,8 +35,8 @@ struct qv_abi_match {
 	uint64_t tag;
 };
 
-/* What the core calls. Entries are where struct fi_peer_rx_entry begins in the running libfabric.
- */
+/* What the core calls. Entries are where struct fi_peer_rx_entry begins in
+ * the running libfabric. */
 struct qv_abi_srx_owner {
 	size_t size;
 	/* 0: this receive takes it; -FI_ENOENT: none does, here is an entry to be queued. */

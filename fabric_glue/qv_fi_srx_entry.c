@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_fi_srx_entry.c - entries of the shared receive context: memory, and messages that do not fit.
- */
+/* qv_fi_srx_entry.c - entries of the shared receive context: memory, and messages that
+ * do not fit. */
 #include "qv_fi_srx.h"
 
 #include <stdlib.h>
@@ -45,7 +45,8 @@ struct qv_fi_rx *qv_fi_rx_of(void *entry)
 	return container_of((char *)entry + ahead, struct qv_fi_rx, entry);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* Memory. */
+
 static void *new_slab(struct qv_fi_srx *srx, size_t size)
 {
 	struct qv_fi_slab *slab = aligned_alloc(64, (sizeof *slab + size + 63) / 64 * 64);
@@ -119,7 +120,8 @@ void qv_fi_rx_release(struct qv_fi_rx *rx)
 	srx->free = rx;
 }
 
-/* ---- messages that do not fit ---------------------------------------------------------------- */
+/* Messages that do not fit. */
+
 bool qv_fi_rx_bounce(struct qv_fi_rx *rx)
 {
 	size_t size = qv_fi_rx_full(rx);

@@ -2,7 +2,8 @@
 /* qv_fi_srx_look.c - receives in peer mode that are not posted: look, claim, discard, cancel. */
 #include "qv_fi_srx.h"
 
-/* ---- discarding ----------------------------------------------------------------------------- */
+/* Discarding. */
+
 /* The core is to put it where nobody looks: discarding is what shm of 2.1 does wrongly. */
 static bool may_discard(struct qv_fi_rx *u)
 {
@@ -17,7 +18,8 @@ static void discard(struct qv_fi_rx *u)
 	qv_fi_rx_start(u);
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* Looking. */
+
 static void tell(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t cookie,
 		 const struct qv_fi_rx *u)
 {
@@ -88,7 +90,8 @@ ssize_t qv_fi_srx_claimed(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uin
 	return 0;
 }
 
-/* ---- cancelling ------------------------------------------------------------------------------ */
+/* Cancelling. */
+
 static void cancel_one(struct qv_fi_srx *srx, struct qv_match *engine, struct qv_fi_rx *rx)
 {
 	struct qv_comp comp = {.context = rx->context,

@@ -18,7 +18,8 @@ static uint32_t source(fi_addr_t addr)
 	return addr < QV_FI_SRC_NOBODY ? (uint32_t)addr : QV_FI_SRC_NOBODY;
 }
 
-/* ---- matching -------------------------------------------------------------------------------- */
+/* Matching. */
+
 struct iovec qv_fi_rx_cut(struct qv_fi_rx *whole, size_t size)
 {
 	size_t left = whole->iov[0].iov_len - whole->used, want = size < left ? size : left;
@@ -182,7 +183,8 @@ struct qv_abi_srx_owner qv_fi_srx_owner_ops = {
 	.free_entry = free_entry,
 };
 
-/* ---- completions ----------------------------------------------------------------------------- */
+/* Completions. */
+
 static void received(struct qv_fi_srx *srx, struct qv_fi_rx *rx, struct qv_comp *comp)
 {
 	if (QV_UNLIKELY(rx->how & QV_RX_DISCARDED))

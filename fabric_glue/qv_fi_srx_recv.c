@@ -50,7 +50,8 @@ void qv_fi_rx_take(struct qv_fi_rx *u, const struct qv_fi_recv *r, uint64_t how)
 		qv_fi_rx_start(u);
 }
 
-/* ---- posting --------------------------------------------------------------------------------- */
+/* Posting. */
+
 /* FI_MULTI_RECV: what waits goes into the buffer, until that is full or nothing waits. */
 static void post_multi(struct qv_fi_srx *srx, struct qv_fi_rx *rx, struct qv_msg *msg)
 {
@@ -154,8 +155,8 @@ ssize_t qv_fi_srx_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t
 	return rc;
 }
 
-/* ---- the short way ----------------------------------------------------------------------------
- */
+/* The short way. */
+
 /* One buffer, a source known, nothing special: nearly all receives. False: take the long way. */
 static inline bool is_plain(const struct qv_fi_ep *ep, fi_addr_t from, uint32_t *src)
 {

@@ -12,7 +12,7 @@
 #include <quiver/fi_exchange.h>
 #include <quiver/fi_ext.h>
 
-/* ---- for the program ------------------------------------------------------------------------- */
+/* For the program. */
 
 static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 {
@@ -110,7 +110,7 @@ int qv_fi_ep_ops_open(struct fid *fid, const char *name, uint64_t flags, void **
 	return 0;
 }
 
-/* ---- for the user ---------------------------------------------------------------------------- */
+/* For the user. */
 
 #define ULL(x) ((unsigned long long)(x))
 

@@ -51,8 +51,8 @@ void qv_fi_tcp_close(struct qv_fi_tcp *l)
 	free(l);
 }
 
-/* ---- signs of life ----------------------------------------------------------------------------
- */
+/* Signs of life. */
+
 static struct qv_fi_tcp_host *host_of(struct qv_fi_tcp *l, const struct qv_fi_tcp_addr *to,
 				      int64_t now)
 {
@@ -143,8 +143,7 @@ static struct qv_fi_tcp_proof *proof_of(struct qv_fi_tcp *l, const struct qv_fi_
 	return &proofs[l->nproofs++];
 }
 
-/* ---- probes -----------------------------------------------------------------------------------
- */
+/* Probes. */
 
 static void end_probe(struct qv_fi_tcp *l, struct qv_fi_tcp_probe *probe)
 {

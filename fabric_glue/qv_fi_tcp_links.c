@@ -129,8 +129,8 @@ bool qv_fi_tcp_unacked(struct qv_fi_tcp *l, const void *addr, size_t len)
 	return false;
 }
 
-/* Who was called does not know by whom of that host. What such a connection carries is sent again.
- */
+/* Who was called does not know by whom of that host. What such a connection carries
+ * is sent again. */
 void qv_fi_tcp_end(struct qv_fi_tcp *l, const void *addr, size_t len, bool others)
 {
 	struct qv_fi_tcp_addr to;

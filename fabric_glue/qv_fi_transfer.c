@@ -110,8 +110,7 @@ ssize_t qv_fi_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
 	return inject_layered(ep, s);
 }
 
-/* ---- receives ----------------------------------------------------------------------------------
- */
+/* Receives. */
 
 /* The second word shows that it was us who wrote it. */
 #define CLAIM_MARK 0x5175697665720051ull

@@ -36,7 +36,8 @@ int64_t qv_fi_left(int64_t deadline)
 	return left < 0 ? 0 : left < WAIT_SLICE_MS ? left : WAIT_SLICE_MS;
 }
 
-/* ---- descriptors ----------------------------------------------------------------------------- */
+/* Descriptors. */
+
 /* Can a CQ of this core wake a sleeper through a file descriptor? */
 static bool has_fd(struct fid_domain *core)
 {
@@ -121,7 +122,8 @@ int qv_fi_watch_control(struct qv_fi_watch *watch, int command, void *arg)
 	}
 }
 
-/* ---- endpoints ------------------------------------------------------------------------------- */
+/* Endpoints. */
+
 int qv_fi_watch_add(struct qv_fi_watch *watch, struct qv_fi_ep *ep)
 {
 	struct qv_fi_ep **eps;
@@ -169,7 +171,8 @@ void qv_fi_watch_progress(struct qv_fi_watch *watch)
 		qv_fi_ep_progress(watch->eps[i]);
 }
 
-/* ---- sleeping -------------------------------------------------------------------------------- */
+/* Sleeping. */
+
 void qv_fi_watch_wake_slow(struct qv_fi_watch *watch)
 {
 	if (watch->event_set)

@@ -200,8 +200,8 @@ void qv_fi_xport_init(struct qv_fi_rail *rail)
 		.packet_max = packet < core_max ? packet : core_max,
 		.read_max = info->caps & FI_RMA && may_read(name) ? core_max : 0,
 		.eager_max = qv_fi_params.eager != SIZE_MAX ? qv_fi_params.eager : t->eager,
-		/* from 2.5 on a read from an endpoint of the same process crashes (docs/design.md)
-		 */
+		/* from 2.5 on a read from an endpoint of the same
+		 * process crashes (docs/design.md) */
 		.apart = shm && FI_VERSION_GE(qv_fi_host.version(), FI_VERSION(2, 5)),
 		.drops = !shm,
 		.keeps = shm,

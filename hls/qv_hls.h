@@ -74,8 +74,8 @@ static inline uint32_t qv_hls_seal(uint32_t query, uint32_t entry)
 	return x ^ x >> 13;
 }
 
-/* A number for a key at its place, so that their sum shows keys that are not those that were sent.
- */
+/* A number for a key at its place, so that their sum shows keys that are not those
+ * that were sent. */
 static inline uint32_t qv_hls_print(const struct qv_hls_key *key, uint32_t place)
 {
 	const uint64_t src = (uint64_t)key->src_care << 32 | key->src;

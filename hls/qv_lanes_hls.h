@@ -35,7 +35,8 @@ static inline bool qv_lanes_know(uint32_t what)
 	return op <= OP_BXOR && size <= 4 && kind < QV_HLS_REAL;
 }
 
-/* ---- integers up to 8 bytes ------------------------------------------------------------------ */
+/* Integers up to 8 bytes. */
+
 template <class U, class S> static U qv_integer(U a, U b, uint32_t op, bool is_signed)
 {
 #pragma HLS INLINE
@@ -79,7 +80,8 @@ static qv_hls_beat qv_integers(const qv_hls_beat &a, const qv_hls_beat &b, uint3
 	return r;
 }
 
-/* ---- integers of 16 bytes -------------------------------------------------------------------- */
+/* Integers of 16 bytes. */
+
 struct qv_u128 {
 	uint64_t low, high;
 };
@@ -160,7 +162,8 @@ static inline qv_hls_beat qv_integers128(const qv_hls_beat &a, const qv_hls_beat
 	return r;
 }
 
-/* ---- floating point -------------------------------------------------------------------------- */
+/* Floating point. */
+
 /* T: the number; U: its bits; EXPONENT: the position of the exponent. */
 template <class T, class U, int EXPONENT> struct qv_real {
 	static U sign()
@@ -261,7 +264,8 @@ static inline qv_hls_beat qv_floats(const qv_hls_beat &a, const qv_hls_beat &b, 
 	return r;
 }
 
-/* ---- a beat ---------------------------------------------------------------------------------- */
+/* A beat. */
+
 /* 0 of what is not known. */
 static inline qv_hls_beat qv_lanes(const qv_hls_beat &a, const qv_hls_beat &b, uint32_t what)
 {

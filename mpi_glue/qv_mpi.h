@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_mpi.h - libquiver-mpi: collectives of an MPI program, run by schedules over its own messages.
- */
+/* qv_mpi.h - libquiver-mpi: collectives of an MPI program, run by schedules over
+ * its own messages. */
 #ifndef QV_MPI_H
 #define QV_MPI_H
 
@@ -17,7 +17,8 @@
 
 #include "qv_mpi_real.h"
 
-/* ---- qv_mpi_settings.c ----------------------------------------------------------------------- */
+/* From qv_mpi_settings.c. */
+
 /* Operations that settings name: of enum qv_coll, less gather and scatter. */
 #define QV_MPI_N_COLLS (QV_COLL_ALLTOALL + 1)
 
@@ -75,8 +76,8 @@ int qv_mpi_rules_open(const char *text, struct qv_mpi_rules **rules, char *why, 
 /* One user less; the lock is held. */
 void qv_mpi_rules_put(struct qv_mpi_rules *rules);
 
-/* ---- qv_mpi_rule.c -----------------------------------------------------------------------------
- */
+/* From qv_mpi_rule.c. */
+
 /* The operation of so many characters, from QV_MPI_ALLGATHERV on; QV_MPI_N_NAMES: none of these. */
 enum qv_mpi_name qv_mpi_rule_find(const char *text, size_t length);
 /* NULL before QV_MPI_ALLGATHERV. */
@@ -87,7 +88,8 @@ bool qv_mpi_rule_has(enum qv_mpi_name name, int algorithm);
 int qv_mpi_rule_parse(enum qv_mpi_name name, const char *text, size_t length,
 		      struct qv_mpi_rule *rule, char *why, size_t room);
 
-/* ---- qv_mpi_stats.c -------------------------------------------------------------------------- */
+/* From qv_mpi_stats.c. */
+
 enum qv_mpi_form {
 	QV_MPI_BLOCKING,
 	QV_MPI_NONBLOCKING,
@@ -133,7 +135,8 @@ void qv_mpi_count_sent(size_t bytes); /* a message of a schedule */
 /* Print the sums over all ranks; collective over MPI_COMM_WORLD. */
 void qv_mpi_report(void);
 
-/* ---- qv_mpi_type.c --------------------------------------------------------------------------- */
+/* From qv_mpi_type.c. */
+
 /* How elements are combined. */
 struct qv_mpi_reduce {
 	size_t item; /* bytes of an element */
@@ -153,8 +156,8 @@ void qv_mpi_combine(void *context, void *dst, const void *a, const void *b, size
 
 struct qv_mpi_call;
 
-/* ---- qv_mpi_offload.c: long arrays combined by a device ---------------------------------------
- */
+/* qv_mpi_offload.c: long arrays combined by a device. */
+
 #define QV_MPI_DEVICE_ROOM 128
 
 /* QUIVER_MPI_OFFLOAD and what belongs to it, as rank 0 has them. */
@@ -175,7 +178,8 @@ void qv_mpi_offload_combine(const struct qv_mpi_reduce *r, void *dst, const void
 void qv_mpi_offload_report(void);
 void qv_mpi_offload_end(void);
 
-/* ---- qv_mpi_comm.c --------------------------------------------------------------------------- */
+/* From qv_mpi_comm.c. */
+
 /* One plan of a communicator, held, and the operations that run it. */
 struct qv_mpi_plan {
 	struct qv_mpi_plan *next;
@@ -242,24 +246,28 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c);
 /* At MPI_Finalize. */
 void qv_mpi_comm_close_all(void);
 
-/* ---- qv_mpi_create.c ------------------------------------------------------------------------- */
+/* From qv_mpi_create.c. */
+
 /* A communicator was made from an old one, with this error code; the same, or another one.
  * Collective. */
 int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc);
 
-/* ---- qv_mpi_expect.c ------------------------------------------------------------------------- */
+/* From qv_mpi_expect.c. */
+
 /* When each rank is expected in this call, which is ours to run; NULL: all at once. Collective. */
 const uint64_t *qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call);
 /* A blocking call is over. */
 void qv_mpi_watch_ended(struct qv_mpi_comm *c);
 void qv_mpi_watch_close(struct qv_mpi_comm *c);
 
-/* ---- qv_mpi_measure.c ------------------------------------------------------------------------ */
+/* From qv_mpi_measure.c. */
+
 /* Let the rules know the network, with bursts if these are asked for; collective over
  * MPI_COMM_WORLD. */
 void qv_mpi_measure(bool bursts);
 
-/* ---- qv_mpi_plan.c --------------------------------------------------------------------------- */
+/* From qv_mpi_plan.c. */
+
 /* The plan by which a call for so many bytes is run, held once; or NULL and why not. */
 struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 				   size_t bytes, bool ordered, enum qv_mpi_reason *why);
@@ -268,8 +276,8 @@ void qv_mpi_plan_keep(struct qv_mpi_comm *c, struct qv_mpi_plan *plan);
 /* The lock is held. */
 void qv_mpi_plan_free(struct qv_mpi_plan *plan);
 
-/* ---- qv_mpi_op.c: one operation ---------------------------------------------------------------
- */
+/* qv_mpi_op.c: one operation. */
+
 struct qv_mpi_call {
 	enum qv_mpi_name name;
 	enum qv_coll coll;
@@ -330,8 +338,8 @@ struct qv_mpi_op {
 	struct qv_mpi_persistent *persistent;
 };
 
-/* qv_mpi_take.c: an operation for this call, not started yet; NULL: let the MPI do it. Collective.
- */
+/* qv_mpi_take.c: an operation for this call, not started yet; NULL: let the MPI
+ * do it. Collective. */
 struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call);
 /* Whether elements lie as they travel. */
 bool qv_mpi_is_plain(MPI_Datatype type);
@@ -358,16 +366,16 @@ void qv_mpi_op_progress(struct qv_mpi_op *op);
 void qv_mpi_op_release(struct qv_mpi_op *op);
 void qv_mpi_op_free(struct qv_mpi_op *op);
 
-/* ---- qv_mpi_port.c -----------------------------------------------------------------------------
- */
+/* From qv_mpi_port.c. */
+
 /* A network as engines know it; port is an operation. */
 int qv_mpi_port_send(void *port, uint32_t step, uint32_t peer, uint32_t tag, const void *buf,
 		     size_t bytes);
 int qv_mpi_port_receive(void *port, uint32_t step, uint32_t peer, uint32_t tag, void *buf,
 			size_t bytes);
 
-/* ---- qv_mpi_blocks.c, qv_mpi_pattern.c, qv_mpi_made.c: see qv_mpi_blocks.h ---------------------
- */
+/* qv_mpi_blocks.c, qv_mpi_pattern.c, qv_mpi_made.c: see qv_mpi_blocks.h. */
+
 void qv_mpi_made_free(struct qv_mpi_made *made);
 void qv_mpi_pattern_free(struct qv_mpi_pattern *pattern);
 /* Of an operation by a rule's plan; QV_ENOMEM. */
@@ -385,8 +393,8 @@ int qv_mpi_blocks_finish(struct qv_mpi_op *op);
 /* Give back types. */
 void qv_mpi_blocks_release(struct qv_mpi_op *op);
 
-/* ---- qv_mpi_trial.c ----------------------------------------------------------------------------
- */
+/* From qv_mpi_trial.c. */
+
 /* Whether `auto` takes the call; if not, why. Times it where that is not known yet. */
 bool qv_mpi_trial_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_t bytes, bool ordered,
 		       enum qv_mpi_reason *why);
@@ -401,14 +409,14 @@ static inline int qv_mpi_return(struct qv_mpi_call *call, int rc)
 	return call->trial ? qv_mpi_trial_end(call, rc) : rc;
 }
 
-/* ---- qv_mpi_later.c: operations that run while the program does something else ----------------
- */
+/* qv_mpi_later.c: operations that run while the program does something else. */
+
 /* Start and return; *request is the MPI's own and can be waited for by any of its functions. */
 int qv_mpi_later(struct qv_mpi_op *op, MPI_Request *request);
 /* Start it, or start it again, among those that run from inside of the MPI's calls. */
 void qv_mpi_later_start(struct qv_mpi_op *op);
-/* The oldest operation of c under way, or the number that the next one would get; the lock is held.
- */
+/* The oldest operation of c under way, or the number that the next one would get; the
+ * lock is held. */
 uint64_t qv_mpi_later_oldest(const struct qv_mpi_comm *c);
 /* Run all of c, or of all communicators if c is NULL, to their ends. */
 void qv_mpi_later_drain(const struct qv_mpi_comm *c);
@@ -417,8 +425,8 @@ int qv_mpi_later_poll(void);
 /* Whether this MPI lets us run from inside of its calls. */
 bool qv_mpi_later_possible(void);
 
-/* ---- qv_mpi_persist.c -------------------------------------------------------------------------
- */
+/* From qv_mpi_persist.c. */
+
 /* Make *request, inactive, of an operation that was not started. */
 int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request);
 /* The operation is over. */
@@ -435,8 +443,8 @@ void qv_mpi_persist_close_all(void);
 	}                                                                        \
 	QV_MPI_ALL_PERSIST(name)
 
-/* ---- what all share ----------------------------------------------------------------------------
- */
+/* What all share. */
+
 #define QV_MPI_TEXT_ROOM 1024 /* for the longest QUIVER_MPI_COLL */
 
 struct qv_mpi {

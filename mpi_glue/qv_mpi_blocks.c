@@ -12,8 +12,8 @@
 
 #define PIECE ((size_t)16 << 20) /* of a long bundle: few enough tags for 2 GiB */
 
-/* ---- made and freed ----------------------------------------------------------------------------
- */
+/* Made and freed. */
+
 static int open_exchange(struct qv_mpi_op *op, struct qv_mpi_blocks *b, const struct qv_mpi_comm *c,
 			 const struct qv_mpi_made *made)
 {
@@ -67,8 +67,8 @@ void qv_mpi_blocks_release(struct qv_mpi_op *op)
 	qv_mpi_side_release(&op->blocks->out);
 }
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* Running. */
+
 /* Blocks of scratch stand one behind the other. */
 static int place_scratch(struct qv_mpi_blocks *b)
 {

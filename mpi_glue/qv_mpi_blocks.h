@@ -10,8 +10,8 @@
 
 #include "qv_mpi.h"
 
-/* ---- qv_mpi_blocks_take.c ---------------------------------------------------------------------
- */
+/* From qv_mpi_blocks_take.c. */
+
 /* What a program says of what it sends, or receives. */
 struct qv_mpi_blocks_arg {
 	const void *buf;
@@ -60,8 +60,8 @@ struct qv_mpi_op *qv_mpi_blocks_take(struct qv_mpi_blocks_call *call);
 /* The short way of a blocking call that `auto` leaves to the MPI. */
 bool qv_mpi_blocks_pass(enum qv_mpi_name name, MPI_Comm comm);
 
-/* ---- qv_mpi_switch.c: `auto` -------------------------------------------------------------------
- */
+/* qv_mpi_switch.c: `auto`. */
+
 /* The rule by which the call is run; NULL: the MPI's, and why. Collective, if it is blocking. */
 const struct qv_mpi_rule *qv_mpi_switch_turn(struct qv_mpi_comm *c, struct qv_mpi_blocks_call *call,
 					     enum qv_mpi_reason *why);
@@ -74,8 +74,8 @@ static inline int qv_mpi_blocks_return(struct qv_mpi_blocks_call *call, int rc)
 	return call->timed ? qv_mpi_switch_end(call, rc) : rc;
 }
 
-/* ---- qv_mpi_model.c: what is fastest -----------------------------------------------------------
- */
+/* qv_mpi_model.c: what is fastest. */
+
 /* The rule, and its seconds by the model. */
 struct qv_mpi_guess {
 	struct qv_mpi_rule rule;
@@ -90,8 +90,8 @@ int qv_mpi_model_seconds(const struct qv_mpi_comm *c, enum qv_mpi_name name,
 			 const struct qv_traffic *traffic, const struct qv_mpi_rule *rule,
 			 double *seconds);
 
-/* ---- qv_mpi_side.c: the blocks that a rank sends, or those that it receives --------------------
- */
+/* qv_mpi_side.c: the blocks that a rank sends, or those that it receives. */
+
 struct qv_mpi_side {
 	char *buf;
 	uint32_t n;
@@ -126,8 +126,8 @@ int qv_mpi_side_unpack(struct qv_mpi_side *side, uint32_t i, const char *from, M
 void qv_mpi_side_release(struct qv_mpi_side *side);
 void qv_mpi_side_free(struct qv_mpi_side *side);
 
-/* ---- qv_mpi_blocks.c: what one operation has ---------------------------------------------------
- */
+/* qv_mpi_blocks.c: what one operation has. */
+
 struct qv_mpi_blocks {
 	struct qv_mpi_side in, out;
 	struct qv_exchange *exchange; /* NULL: a schedule */
@@ -142,8 +142,8 @@ struct qv_mpi_blocks {
 	bool asked;  /* the answer holds for all starts to come */
 };
 
-/* ---- qv_mpi_pattern.c: who is whose neighbour --------------------------------------------------
- */
+/* qv_mpi_pattern.c: who is whose neighbour. */
+
 #define QV_MPI_FRIENDS_TRIED 4 /* in a group, by `auto` */
 
 struct qv_mpi_pattern {
@@ -160,8 +160,8 @@ struct qv_mpi_pattern {
 /* QV_MPI_TAKEN, and c->pattern is there; or why not. Collective, unless it is nonblocking. */
 enum qv_mpi_reason qv_mpi_pattern_of(struct qv_mpi_comm *c, enum qv_mpi_form form);
 
-/* ---- qv_mpi_made.c: plans of rules -------------------------------------------------------------
- */
+/* qv_mpi_made.c: plans of rules. */
+
 struct qv_mpi_made {
 	enum qv_coll coll;
 	struct qv_mpi_rule rule;

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* ---- where blocks are --------------------------------------------------------------------------
- */
+/* Where blocks are. */
+
 /* Of how many blocks each side is, and which of the program's they are. */
 struct shape {
 	uint32_t in_n, out_n;
@@ -76,8 +76,8 @@ static int arrange(struct qv_mpi_op *op, const struct qv_mpi_blocks_call *call)
 	return MPI_SUCCESS;
 }
 
-/* ---- whether it is ours: the same on all ranks -------------------------------------------------
- */
+/* Whether it is ours: the same on all ranks. */
+
 static enum qv_mpi_reason judge(const struct qv_mpi_blocks_call *call, const struct qv_mpi_comm *c)
 {
 	enum qv_mpi_reason why;

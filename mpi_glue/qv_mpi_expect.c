@@ -88,8 +88,8 @@ void qv_mpi_watch_close(struct qv_mpi_comm *c)
 	c->watch = NULL;
 }
 
-/* ---- mpi_control.h ----------------------------------------------------------------------------
- */
+/* From mpi_control.h. */
+
 int qv_mpi_expect(int comm, const uint64_t *arrive)
 {
 	struct qv_mpi_comm *c;

@@ -20,8 +20,8 @@ static struct {
 	bool hooked;
 } list = {.last = &list.first};
 
-/* ---- the request -------------------------------------------------------------------------------
- */
+/* The request. */
+
 static int on_query(void *extra, MPI_Status *status)
 {
 	const struct qv_mpi_op *op = extra;
@@ -44,8 +44,8 @@ static int on_cancel(void *extra, int complete)
 	return MPI_SUCCESS; /* collectives cannot be cancelled */
 }
 
-/* ---- progress ----------------------------------------------------------------------------------
- */
+/* Progress. */
+
 /* Those that have ended, out of the list. */
 static struct qv_mpi_op *turn(void)
 {
@@ -154,8 +154,8 @@ int qv_mpi_later(struct qv_mpi_op *op, MPI_Request *request)
 	return MPI_SUCCESS;
 }
 
-/* ---- what others ask ----------------------------------------------------------------------------
- */
+/* What others ask. */
+
 uint64_t qv_mpi_later_oldest(const struct qv_mpi_comm *c)
 {
 	for (const struct qv_mpi_op *op = list.first; op; op = op->next)

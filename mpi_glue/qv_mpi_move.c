@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_mpi_move.c - barrier and broadcast in all their forms: ours where it can be, else the MPI's.
- */
+/* qv_mpi_move.c - barrier and broadcast in all their forms: ours where it can be,
+ * else the MPI's. */
 #include "qv_mpi.h"
 
 static struct qv_mpi_call barrier(enum qv_mpi_form form, MPI_Comm comm)

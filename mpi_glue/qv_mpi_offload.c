@@ -54,7 +54,8 @@ static struct {
 	char device[QV_MPI_DEVICE_ROOM];
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- settings -------------------------------------------------------------------------------- */
+/* Settings. */
+
 static bool parse_bytes(const char *text, unsigned long long *bytes)
 {
 	static const char units[] = "kmg";
@@ -134,7 +135,8 @@ void qv_mpi_offload_begin(const struct qv_mpi_offload_told *told)
 	qv_mpi.offload = !qv_offload_create(&set, &shared.offload);
 }
 
-/* ---- work ------------------------------------------------------------------------------------ */
+/* Work. */
+
 void qv_mpi_offload_combine(const struct qv_mpi_reduce *r, void *dst, const void *a, const void *b,
 			    size_t count)
 {

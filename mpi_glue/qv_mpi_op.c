@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- made, kept, freed ------------------------------------------------------------------------
- */
+/* Made, kept, freed. */
+
 void qv_mpi_op_free(struct qv_mpi_op *op)
 {
 	if (!op)
@@ -99,8 +99,8 @@ void qv_mpi_op_release(struct qv_mpi_op *op)
 	put(c, plan, op);
 }
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* Running. */
+
 static int pack(struct qv_mpi_op *op)
 {
 	int at = 0;
@@ -235,8 +235,8 @@ void qv_mpi_op_progress(struct qv_mpi_op *op)
 	go_on(op);
 }
 
-/* ---- blocking calls ----------------------------------------------------------------------------
- */
+/* Blocking calls. */
+
 /* Where ranks share cores, who has nothing to do leaves the core to the others: at first for a
  * turn, then for longer and longer. */
 static void leave_core(unsigned int *idle)

@@ -121,8 +121,8 @@ struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_ca
 	*why = QV_MPI_ORDER; /* or no memory, which no other rank would know */
 	if (!qv_select_get(qv_mpi.rules->select, &wanted, &plan))
 		p = keep(c, plan);
-	/* Between two ranks each block travels at most once to be combined and once to be stored.
-	 */
+	/* Between two ranks each block travels at most once to be combined and once
+	 * to be stored. */
 	if (p && qv_schedule_blocks(p->schedule) > (uint32_t)qv_mpi.slot / 4) {
 		*why = QV_MPI_TOO_LONG;
 		p = NULL;

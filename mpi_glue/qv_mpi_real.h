@@ -8,8 +8,8 @@
 #include <quiver/types.h>
 
 /* Persistent collectives: an extension in Open MPI 4, part of MPI in 5, where the old names are
- * gone. A library built with one meets programs and libraries of the other, so it has both names.
- */
+ * gone. A library built with one meets programs and libraries of the other, so it
+ * has both names. */
 #ifdef OPEN_MPI
 #if OMPI_MAJOR_VERSION >= 5
 #define QV_MPI_PERSISTENT     1

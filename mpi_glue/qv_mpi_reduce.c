@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_mpi_reduce.c - the reductions of MPI in all their forms: ours where it can be, else the MPI's.
- */
+/* qv_mpi_reduce.c - the reductions of MPI in all their forms: ours where it can be,
+ * else the MPI's. */
 #include "qv_mpi.h"
 
 /* A call of each operation, from the arguments that all its forms have. */
@@ -69,8 +69,8 @@ static struct qv_mpi_call scatter(enum qv_mpi_form form, const void *in, void *o
 	return call;
 }
 
-/* ---- blocking ----------------------------------------------------------------------------------
- */
+/* Blocking. */
+
 QV_API int MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root,
 		      MPI_Comm comm)
 {
@@ -116,8 +116,8 @@ QV_API int MPI_Reduce_scatter(const void *in, void *out, const int counts[], MPI
 }
 QV_MPI_BOTH(Reduce_scatter)
 
-/* ---- nonblocking -------------------------------------------------------------------------------
- */
+/* Nonblocking. */
+
 QV_API int MPI_Ireduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root,
 		       MPI_Comm comm, MPI_Request *request)
 {
@@ -162,8 +162,8 @@ QV_API int MPI_Ireduce_scatter(const void *in, void *out, const int counts[], MP
 }
 QV_MPI_BOTH(Ireduce_scatter)
 
-/* ---- persistent --------------------------------------------------------------------------------
- */
+/* Persistent. */
+
 #ifdef QV_MPI_PERSISTENT
 QV_MPI_DEFINE_INIT(Reduce_init, reduce(QV_MPI_INIT, in, out, count, type, op, root, comm),
 		   (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_mpi_settings.c - QUIVER_MPI_COLL: the rules of select.h, and `mpi` for what stays the MPI's.
- */
+/* qv_mpi_settings.c - QUIVER_MPI_COLL: the rules of select.h, and `mpi` for what
+ * stays the MPI's. */
 #include "qv_mpi.h"
 
 #include <stdio.h>
@@ -128,8 +128,8 @@ void qv_mpi_rules_put(struct qv_mpi_rules *rules)
 	free(rules);
 }
 
-/* ---- mpi_control.h ----------------------------------------------------------------------------
- */
+/* From mpi_control.h. */
+
 int qv_mpi_set(const char *settings)
 {
 	struct qv_mpi_rules *rules = NULL;

@@ -37,8 +37,8 @@ struct qv_mpi_switch {
 	bool ours;
 };
 
-/* ---- which ------------------------------------------------------------------------------------
- */
+/* Which. */
+
 static struct qv_mpi_switch *find(struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call)
 {
 	struct qv_mpi_switch *s, *next;
@@ -75,8 +75,8 @@ void qv_mpi_switches_free(struct qv_mpi_comm *c)
 	}
 }
 
-/* ---- what is sent ------------------------------------------------------------------------------
- */
+/* What is sent. */
+
 /* Messages to other ranks, if each block goes straight; bytes of all of them. */
 static double measure(const struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call,
 		      double *bytes)
@@ -114,8 +114,8 @@ static void log_call(struct qv_mpi_switch *s, const struct qv_mpi_comm *c,
 	s->logged++;
 }
 
-/* ---- fences ------------------------------------------------------------------------------------
- */
+/* Fences. */
+
 static bool far_from(double a, double b, double times)
 {
 	return a > times * b || b > times * a;
@@ -201,8 +201,8 @@ static void pass(struct qv_mpi_switch *s, struct qv_mpi_comm *c,
 	}
 }
 
-/* ---- trials ------------------------------------------------------------------------------------
- */
+/* Trials. */
+
 /* Whose turn it is: in an order (of Thue and Morse) that no program's own turns follow. */
 static bool is_mine(int turn)
 {

@@ -61,8 +61,8 @@ static enum qv_mpi_reason judge_form(const struct qv_mpi_call *call, const struc
 	return qv_mpi_judge_form(c, call->form);
 }
 
-/* What the elements are: of a broadcast bytes, since each rank may have another type for the same.
- */
+/* What the elements are: of a broadcast bytes, since each rank may have another type
+ * for the same. */
 static enum qv_mpi_reason judge_data(const struct qv_mpi_call *call, struct qv_mpi_reduce *r)
 {
 	int size;
@@ -243,8 +243,8 @@ static bool goes_through(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
 	       t->expects == (c->arrive != NULL);
 }
 
-/* Remember that it does; elements in one piece and an operation of the MPI's are needed for that.
- */
+/* Remember that it does; elements in one piece and an operation of the MPI's are
+ * needed for that. */
 static void remember(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 		     const struct qv_mpi_reduce *r)
 {

@@ -15,8 +15,8 @@ static struct qv_mpi_blocks_arg various(const void *buf, const int counts[], con
 		.buf = buf, .counts = counts, .displs = displs, .type = type};
 }
 
-/* ---- the three kinds of arguments --------------------------------------------------------------
- */
+/* The three kinds of arguments. */
+
 #define ALIKE                                                                         \
 	const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count, \
 		MPI_Datatype out_type, MPI_Comm comm
@@ -37,8 +37,8 @@ static struct qv_mpi_blocks_arg various(const void *buf, const int counts[], con
 #define CALL_VARIOUS \
 	various(in, in_counts, in_displs, in_type), various(out, out_counts, out_displs, out_type)
 
-/* ---- the three forms ---------------------------------------------------------------------------
- */
+/* The three forms. */
+
 #define TAKE(name, form, ...)                                                     \
 	struct qv_mpi_blocks_call call = {name, form, __VA_ARGS__, .comm = comm}; \
 	struct qv_mpi_op *o = qv_mpi_blocks_take(&call)
@@ -96,7 +96,9 @@ DEFINE_INIT(Neighbor_alltoall_init, NEIGHBOR_ALLTOALL, ALIKE)
 DEFINE_INIT(Neighbor_alltoallv_init, NEIGHBOR_ALLTOALLV, VARIOUS)
 #endif
 
-/* ---- by large counts ---------------------------------------------------------------------------
+/*
+ * By large counts.
+ *
  * One rank may call by these, as counts are its own, and others by ints. Where MPIs have them,
  * other forms than blocking ones are not ours.
  */

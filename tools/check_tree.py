@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""check_tree.py - file names are unique, sources are short, each begins with its licence."""
+"""check_tree.py - file names are unique, sources are short, each begins with its licence, and
+comments end where their text does."""
 import os
+import re
 import sys
 
 LIMIT = 600     # lines; more is refused
 LONG = 300      # lines; more is listed
 SKIPPED = {".git", "build", ".cache"}
 SHARED_NAMES = {"CMakeLists.txt", "sources.cmake", "README.md"}
+BLOCK_COMMENTS = (".c", ".h", ".cpp", ".hpp", ".cl")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cl", ".py", ".sh", ".cmake", ".sv", ".v")
 LICENCE = "SPDX-License-Identifier: BSD-2-Clause"
 
@@ -22,6 +25,19 @@ def files(root):
 def is_script(root, path):
     with open(os.path.join(root, path), "rb") as f:
         return f.read(2) == b"#!"
+
+
+def comment_faults(lines):
+    """Rulers made of dashes, and ends of comments on lines of their own behind text that began on
+    the first one."""
+    begins_with_text = False
+    for number, line in enumerate(lines, 1):
+        if re.search(r"/\* ?-{3}", line):
+            yield number, "a ruler in a comment"
+        if line.strip() == "*/" and begins_with_text:
+            yield number, "a comment that ends behind its text"
+        if "/*" in line:
+            begins_with_text = line.split("/*")[-1].strip("* \t") != ""
 
 
 def main():
@@ -41,6 +57,8 @@ def main():
         lengths.append((len(lines), path))
         if not any(LICENCE in line for line in lines[:2]):
             bad.append(f"{path}: no licence line at the top")
+        if name.endswith(BLOCK_COMMENTS):
+            bad += [f"{path}:{n}: {what}" for n, what in comment_faults(lines)]
         if len(lines) > LIMIT and "generated" not in "".join(lines[:3]):
             bad.append(f"{path}: {len(lines)} lines, the limit is {LIMIT}")
     for length, path in sorted(lengths, reverse=True):

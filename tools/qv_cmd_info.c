@@ -103,7 +103,8 @@ static bool is_of_build(const char *key)
 	return strcmp(key, "load") && strcmp(key, "quiver");
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
+/* Text. */
+
 static void print_build(const struct qv_bench *bench)
 {
 	printf("quiver %s\n", QUIVER_VERSION);
@@ -154,7 +155,8 @@ static void print_fabric(const struct qv_info_fabric *f)
 	}
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
+/* JSON. */
+
 static json_t *json_text(const char *text)
 {
 	return text && *text ? json_string(text) : json_null();

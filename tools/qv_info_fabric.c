@@ -21,7 +21,8 @@ static void copy(char *to, size_t size, const char *from)
 	snprintf(to, size, "%s", from ? from : "");
 }
 
-/* ---- the provider's file --------------------------------------------------------------------- */
+/* The provider's file. */
+
 static bool in_directory(struct qv_info_fabric *f, const char *dir, size_t len)
 {
 	snprintf(f->plugin, sizeof f->plugin, "%.*s/" LIBRARY, (int)len, dir);
@@ -71,8 +72,8 @@ static void find_library(struct qv_info_fabric *f)
 	snprintf(f->api, sizeof f->api, "%u.%u", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
 }
 
-/* ---- what the environment leads to ------------------------------------------------------------
- */
+/* What the environment leads to. */
+
 /* libfabric reads FI_PROVIDER once per process, so this runs in a process of its own. */
 static void choose(struct qv_info_fabric *f)
 {
@@ -126,7 +127,8 @@ static void choose_apart(struct qv_info_fabric *f)
 		waitpid(child, NULL, 0);
 }
 
-/* ---- cores ----------------------------------------------------------------------------------- */
+/* Cores. */
+
 static struct fi_info *list_everything(uint64_t flags)
 {
 	struct fi_info *hints = fi_allocinfo(), *list = NULL;

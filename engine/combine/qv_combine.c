@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_combine.c - the calls of <quiver/combine.h>: what is asked is checked, then a kernel does it.
- */
+/* qv_combine.c - the calls of <quiver/combine.h>: what is asked is checked, then a
+ * kernel does it. */
 #include <string.h>
 
 #include "qv_kern_select.h"
 
-/* Bytes of each array that qv_combine_many works on at a time: they stay in the first-level cache.
- */
+/* Bytes of each array that qv_combine_many works on at a time: they stay in
+ * the first-level cache. */
 #define CHUNK 4096
 
 int qv_combine_open(enum qv_isa isa, const struct qv_combine **combine)

@@ -39,8 +39,8 @@ static void fence(struct timing *t)
 }
 
 /* So many blocks from one rank to another, some of which stay. To put them together is hidden
- * behind the message before, if there is one, but not to take them apart: who sends takes nothing.
- */
+ * behind the message before, if there is one, but not to take them apart: who
+ * sends takes nothing. */
 static void message(struct timing *t, const struct qv_edge_hop *h, size_t blocks, size_t staying)
 {
 	const double bytes = (double)blocks * t->bytes;
@@ -145,8 +145,8 @@ int qv_neighbor_seconds(const struct qv_network *network, const struct qv_neighb
 	return QV_OK;
 }
 
-/* ---- the fastest -------------------------------------------------------------------------------
- */
+/* The fastest. */
+
 struct race {
 	const struct qv_network *network;
 	const struct qv_neighbor_spec *spec;

@@ -72,8 +72,8 @@ void qv_exchange_free(struct qv_exchange *exchange)
 	free(exchange);
 }
 
-/* ---- messages ----------------------------------------------------------------------------------
- */
+/* Messages. */
+
 static void start_messages(struct qv_exchange *ex)
 {
 	while (ex->first < ex->messages_n && ex->messages[ex->first].state == QV_MSG_DONE)
@@ -114,8 +114,8 @@ void qv_exchange_done(struct qv_exchange *exchange, uint32_t id, size_t bytes, i
 		exchange->failed = status;
 }
 
-/* ---- phases ------------------------------------------------------------------------------------
- */
+/* Phases. */
+
 static int open_phase(struct qv_exchange *ex)
 {
 	int rc;
@@ -162,8 +162,8 @@ static void go_on(struct qv_exchange *ex)
 	} while (!ex->failed && known != ex->messages_n);
 }
 
-/* ---- the end -----------------------------------------------------------------------------------
- */
+/* The end. */
+
 static int by_source(const void *x, const void *y)
 {
 	const struct qv_held *const *a = x, *const *b = y;

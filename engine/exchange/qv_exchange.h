@@ -7,8 +7,8 @@
 
 #include "schedule/qv_route.h"
 
-/* ---- qv_exchange_way.c: who sends to whom in each phase ----------------------------------------
- */
+/* qv_exchange_way.c: who sends to whom in each phase. */
+
 /* Part of the group in which this rank is in one phase of the crystal router. */
 struct qv_range {
 	uint32_t low, n, parts;
@@ -34,8 +34,8 @@ void qv_ways_close(struct qv_ways *ways);
 /* Where this rank sends in this phase what is for dst; itself if it keeps it. */
 uint32_t qv_ways_hop(const struct qv_ways *ways, uint32_t phase, uint32_t dst);
 
-/* ---- the object --------------------------------------------------------------------------------
- */
+/* The object. */
+
 /* A message of a user, wherever it is. */
 struct qv_held {
 	uint32_t dst, src;
@@ -108,8 +108,8 @@ struct qv_exchange {
 	struct qv_exchange_stats stats;
 };
 
-/* ---- qv_exchange_bundle.c: 0 or QV_E* ----------------------------------------------------------
- */
+/* qv_exchange_bundle.c: 0 or QV_E*. */
+
 int qv_hold(struct qv_held_list *list, const struct qv_held *held);
 /* All that leaves in this phase into bundles, one for each peer, and these into messages. */
 int qv_pack(struct qv_exchange *ex);

@@ -75,8 +75,8 @@ static int add_pieces(struct qv_exchange *ex, struct qv_bundle *b)
 	return rc;
 }
 
-/* ---- what leaves -------------------------------------------------------------------------------
- */
+/* What leaves. */
+
 static int compare(const void *x, const void *y)
 {
 	const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
@@ -192,8 +192,8 @@ int qv_pack(struct qv_exchange *ex)
 	return rc;
 }
 
-/* ---- what comes --------------------------------------------------------------------------------
- */
+/* What comes. */
+
 int qv_expect(struct qv_exchange *ex)
 {
 	const struct qv_phase *phase = &ex->ways.phases[ex->phase];

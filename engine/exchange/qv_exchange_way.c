@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
-/* ---- the crystal router ------------------------------------------------------------------------
- */
-/* Parts differ by one rank at most. Where the i-th of them begins, from the beginning of the range.
- */
+/* The crystal router. */
+
+/* Parts differ by one rank at most. Where the i-th of them begins, from the beginning
+ * of the range. */
 static uint32_t begin(const struct qv_range *r, uint32_t i)
 {
 	return (uint32_t)((uint64_t)r->n * i / r->parts);
@@ -75,8 +75,8 @@ static int open_crystal(struct qv_ways *ways, uint32_t ranks, uint32_t radix)
 	return ways->peers ? QV_OK : QV_ENOMEM;
 }
 
-/* ---- routes ------------------------------------------------------------------------------------
- */
+/* Routes. */
+
 /* For each phase a mark for each peer: what meets this rank on the way from src to dst. */
 static void follow(const struct qv_ways *ways, unsigned char *marks, uint32_t src, uint32_t dst)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_friends.c - groups of ranks that have many neighbours in common, and which of them are taken.
- */
+/* qv_friends.c - groups of ranks that have many neighbours in common, and which of
+ * them are taken. */
 #include "qv_neighbor.h"
 
 #include <stdlib.h>

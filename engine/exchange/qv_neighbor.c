@@ -167,8 +167,8 @@ static int open_planner(struct planner *p)
 	return QV_OK;
 }
 
-/* ---- what it comes to --------------------------------------------------------------------------
- */
+/* What it comes to. */
+
 /* Which hops each rank has to do with. */
 static int index_hops(struct qv_neighbor_plan *plan)
 {

@@ -5,8 +5,8 @@
 
 #include <quiver/neighbor.h>
 
-/* Of all the hops of a plan, a block from one rank to another: those of the last phase come last.
- */
+/* Of all the hops of a plan, a block from one rank to another: those of the last
+ * phase come last. */
 struct qv_edge_hop {
 	uint32_t phase, from, to, src, dst;
 };
@@ -28,8 +28,8 @@ struct qv_neighbor_plan {
 	struct qv_neighbor_stats stats;
 };
 
-/* ---- qv_friends.c: who could be friends --------------------------------------------------------
- */
+/* qv_friends.c: who could be friends. */
+
 struct qv_friends_list {
 	struct qv_friends *at;
 	size_t n, room;
@@ -57,8 +57,8 @@ int qv_friends_match(const struct qv_crowd *c, struct qv_friends_list *list, siz
 int qv_friends_order(const struct qv_friends *a, const struct qv_friends *b, uint32_t k);
 int qv_friends_better(const void *a, const void *b);
 
-/* ---- qv_neighbor_graph.c -----------------------------------------------------------------------
- */
+/* From qv_neighbor_graph.c. */
+
 /* Sorted lists, of a graph that is right. */
 int qv_neighbor_graph(struct qv_neighbor_plan *plan, const struct qv_graph *graph);
 /* The place of a rank in a list of another; SIZE_MAX: it is not there. */

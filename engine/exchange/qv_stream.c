@@ -6,8 +6,8 @@
 
 #define LIMIT 8192 /* bytes of a bucket, if nothing is said */
 
-/* ---- made and freed ----------------------------------------------------------------------------
- */
+/* Made and freed. */
+
 static int is_right(const struct qv_stream_spec *s)
 {
 	return s->ranks && s->rank < s->ranks && s->way != QV_WAY_CRYSTAL &&
@@ -90,8 +90,8 @@ void qv_stream_stats(const struct qv_stream *s, struct qv_stream_stats *stats)
 	*stats = s->stats;
 }
 
-/* ---- items -------------------------------------------------------------------------------------
- */
+/* Items. */
+
 /* The phase from `phase` on in which an item leaves this rank, and for where; or phases. */
 static uint32_t next_hop(const struct qv_stream *s, uint32_t phase, uint32_t to, uint32_t *peer)
 {
@@ -199,8 +199,8 @@ int qv_stream_insert(struct qv_stream *s, uint32_t to, const void *data, size_t 
 	return qv_stream_pack(s, to, NULL, 0, data, bytes, now);
 }
 
-/* ---- messages that come ------------------------------------------------------------------------
- */
+/* Messages that come. */
+
 /* Each item in turn: judged, or taken. */
 static int go_through(struct qv_stream *s, struct qv_item_form *form, const char *buf, size_t bytes,
 		      int64_t items, int take, uint64_t now)
@@ -243,8 +243,8 @@ int qv_stream_deliver(struct qv_stream *s, uint32_t from, const void *buf, size_
 	return rc ? rc : go_through(s, &form, buf, bytes, items, 1, now);
 }
 
-/* ---- time --------------------------------------------------------------------------------------
- */
+/* Time. */
+
 static int state(const struct qv_stream *s)
 {
 	if (s->failed)

@@ -7,7 +7,8 @@
 
 #include "schedule/qv_route.h"
 
-/* ---- qv_stream_bucket.c: what a message is made of ---------------------------------------------
+/*
+ * qv_stream_bucket.c: what a message is made of.
  *
  * A head, and for each item: where it goes, unless this is the last phase; who inserted it, unless
  * this is the first; how long it is; its bytes. Numbers of items are of 7 bits to a byte. In a
@@ -77,8 +78,8 @@ int64_t qv_bucket_open(const char *buf, size_t bytes, uint32_t phases, uint32_t 
 int qv_bucket_next(const char *buf, size_t bytes, size_t *at, const struct qv_item_form *form,
 		   struct qv_stream_item *item);
 
-/* ---- the object --------------------------------------------------------------------------------
- */
+/* The object. */
+
 struct qv_bucket_slot {
 	uint64_t key; /* phase * ranks + peer + 1; 0: free */
 	struct qv_bucket *bucket;
@@ -102,15 +103,15 @@ struct qv_stream {
 	struct qv_stream_stats stats;
 };
 
-/* ---- qv_stream.c -------------------------------------------------------------------------------
- */
+/* From qv_stream.c. */
+
 /* Whether an insert need not wait: QV_OK, QV_EAGAIN, or what ended the stream. */
 int qv_stream_room(struct qv_stream *s);
 /* Insert an item whatever is under way; it is not longer than it may be. */
 int qv_stream_take(struct qv_stream *s, const struct qv_stream_item *item, uint64_t now);
 
-/* ---- qv_stream_queue.c: buckets that fill, wait for the network, are under way ------------------
- */
+/* qv_stream_queue.c: buckets that fill, wait for the network, are under way. */
+
 /* The one that fills, or NULL. */
 struct qv_bucket *qv_stream_filling(const struct qv_stream *s, uint32_t phase, uint32_t peer);
 /* A new one, the youngest; there is none that fills. NULL: no memory. */

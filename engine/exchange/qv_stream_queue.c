@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 
-/* ---- buckets that fill -------------------------------------------------------------------------
- */
+/* Buckets that fill. */
+
 static struct qv_bucket_slot *find(struct qv_bucket_slot *slots, size_t n, uint64_t key)
 {
 	size_t i = (size_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (n - 1);
@@ -111,8 +111,8 @@ void qv_stream_leave(struct qv_stream *s, struct qv_bucket *b)
 	s->ready_n++;
 }
 
-/* ---- the network -------------------------------------------------------------------------------
- */
+/* The network. */
+
 static int new_id(struct qv_stream *s, uint32_t *id)
 {
 	const uint32_t room = s->ids ? 2 * s->ids : 16;

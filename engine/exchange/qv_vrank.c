@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is sent ------------------------------------------------------------------------------
- */
+/* What is sent. */
+
 int qv_vrank_emit(struct qv_vranks *v, uint32_t rank, struct qv_vrank_envelope envelope,
 		  const uint64_t *numbers, size_t n, const void *data, size_t bytes)
 {
@@ -42,8 +42,8 @@ static int emit_item(struct qv_vranks *v, uint32_t rank, enum qv_vrank_kind kind
 	return qv_vrank_emit(v, rank, envelope, numbers, 2, item->data, item->bytes);
 }
 
-/* ---- what comes to a vrank ---------------------------------------------------------------------
- */
+/* What comes to a vrank. */
+
 static int give(struct qv_vranks *v, const struct qv_vrank_item *item)
 {
 	if (v->giving || v->local.first)
@@ -151,8 +151,8 @@ static int take_item(struct qv_vranks *v, struct qv_vrank_in *in)
 	}
 }
 
-/* ---- what comes from the stream ----------------------------------------------------------------
- */
+/* What comes from the stream. */
+
 int qv_vrank_number(struct qv_vrank_in *in, uint64_t end, uint64_t *value)
 {
 	return qv_get_number(in->data, in->bytes, &in->at, end - 1, value);
@@ -236,8 +236,8 @@ int qv_vranks_deliver(struct qv_vranks *v, uint32_t from, const void *buf, size_
 	return !rc && v->stats.refused != refused ? QV_EPROTO : rc;
 }
 
-/* ---- what the user asks ------------------------------------------------------------------------
- */
+/* What the user asks. */
+
 int qv_vrank_begin_insert(struct qv_vranks *v, const struct qv_vrank_item *item, uint64_t now)
 {
 	if (!qv_vranks_here(v, item->from) || (item->bytes && !item->data))

@@ -97,8 +97,8 @@ struct qv_vrank_state {
 	int failed;
 };
 
-/* ---- qv_vrank_table.c: who is here, who has his home here; messages that wait -------------------
- */
+/* qv_vrank_table.c: who is here, who has his home here; messages that wait. */
+
 /* NULL: neither. The one found last is found at once. */
 struct qv_vrank *qv_vrank_find(struct qv_vranks *v, uint32_t vrank);
 struct qv_vrank *qv_vrank_look(const struct qv_vranks *v, uint32_t vrank);
@@ -112,8 +112,8 @@ int qv_vrank_keep(struct qv_vrank_queue *q, const struct qv_vrank_kept *kept);
 /* The first, or NULL; to be freed. */
 struct qv_vrank_kept *qv_vrank_pop(struct qv_vrank_queue *q);
 
-/* ---- qv_vrank.c: items -------------------------------------------------------------------------
- */
+/* qv_vrank.c: items. */
+
 /* An item of the stream: n numbers, then data. */
 int qv_vrank_emit(struct qv_vranks *v, uint32_t rank, struct qv_vrank_envelope envelope,
 		  const uint64_t *numbers, size_t n, const void *data, size_t bytes);
@@ -145,21 +145,21 @@ const char *qv_vrank_rest(const struct qv_vrank_in *in, size_t *bytes);
 /* Do what a message says. QV_EPROTO: it makes no sense here; else what ends all. */
 int qv_vrank_take(struct qv_vranks *v, struct qv_vrank_in *in);
 
-/* ---- qv_vrank_many.c ---------------------------------------------------------------------------
- */
+/* From qv_vrank_many.c. */
+
 int qv_vrank_take_spread(struct qv_vranks *v, struct qv_vrank_in *in);
 int qv_vrank_take_many(struct qv_vranks *v, struct qv_vrank_in *in);
 
-/* ---- qv_vrank_move.c ---------------------------------------------------------------------------
- */
+/* From qv_vrank_move.c. */
+
 /* It wants to go to its target. */
 int qv_vrank_begin_move(struct qv_vranks *v, struct qv_vrank *vr);
 int qv_vrank_take_leave(struct qv_vranks *v, struct qv_vrank_in *in);
 int qv_vrank_take_closed(struct qv_vranks *v, struct qv_vrank_in *in);
 int qv_vrank_take_state(struct qv_vranks *v, struct qv_vrank_in *in);
 
-/* ---- qv_vrank_fence.c --------------------------------------------------------------------------
- */
+/* From qv_vrank_fence.c. */
+
 int qv_vrank_take_report(struct qv_vranks *v, struct qv_vrank_in *in);
 int qv_vrank_take_ask(struct qv_vranks *v, struct qv_vrank_in *in);
 int qv_vrank_take_quiet(struct qv_vranks *v, struct qv_vrank_in *in);

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-/* ---- sent by one rank to another, or to itself -------------------------------------------------
- */
+/* Sent by one rank to another, or to itself. */
+
 static int tell(struct qv_vranks *v, uint32_t rank, enum qv_vrank_kind kind,
 		const uint64_t *numbers, size_t n, const char *list, size_t bytes)
 {
@@ -28,8 +28,8 @@ static int tell_others(struct qv_vranks *v, enum qv_vrank_kind kind, const uint6
 	return rc;
 }
 
-/* ---- the end -----------------------------------------------------------------------------------
- */
+/* The end. */
+
 static int take_early(struct qv_vranks *v)
 {
 	struct qv_vrank_kept *k;
@@ -65,8 +65,8 @@ static int finish(struct qv_vranks *v)
 	return take_early(v);
 }
 
-/* ---- who is where, at rank 0 -------------------------------------------------------------------
- */
+/* Who is where, at rank 0. */
+
 static int note(struct qv_vrank_fence *f, uint32_t vrank, uint32_t rank)
 {
 	const size_t room = f->moves_room ? 2 * f->moves_room : 64;
@@ -177,8 +177,8 @@ int qv_vrank_take_homes(struct qv_vranks *v, struct qv_vrank_in *in)
 	return last ? finish(v) : QV_OK;
 }
 
-/* ---- whether anything is under way -------------------------------------------------------------
- */
+/* Whether anything is under way. */
+
 static int hear(struct qv_vranks *v, uint32_t rank, uint64_t sent, uint64_t came);
 
 static int report(struct qv_vranks *v)

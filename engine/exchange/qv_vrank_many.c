@@ -23,8 +23,8 @@ static int by_home(const void *x, const void *y)
 	return a->place > b->place ? 1 : -1;
 }
 
-/* ---- what is sent ------------------------------------------------------------------------------
- */
+/* What is sent. */
+
 /* To one rank, in as many pieces as its list needs. */
 static int emit_many(struct qv_vranks *v, uint32_t rank, enum qv_vrank_kind kind,
 		     const struct qv_vrank_item *item, const struct receiver *to, size_t n)
@@ -116,8 +116,8 @@ int qv_vranks_multicast(struct qv_vranks *v, const struct qv_vrank_item *item, c
 	return qv_vrank_end_insert(v, n, rc);
 }
 
-/* ---- what comes --------------------------------------------------------------------------------
- */
+/* What comes. */
+
 /* The list of one, allocated. QV_EPROTO, QV_ENOMEM. */
 static int read_list(struct qv_vranks *v, struct qv_vrank_in *in, struct qv_vrank_item *item,
 		     struct receiver **list, size_t *n)

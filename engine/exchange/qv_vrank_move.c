@@ -14,8 +14,8 @@
 
 #define STATE_HEAD 30 /* at most: two numbers of 32 bits, two lengths */
 
-/* ---- it leaves ---------------------------------------------------------------------------------
- */
+/* It leaves. */
+
 int qv_vrank_add(struct qv_vrank_state *state, const void *data, size_t bytes)
 {
 	size_t room = state->room ? state->room : 256;
@@ -133,8 +133,8 @@ int qv_vrank_take_closed(struct qv_vranks *v, struct qv_vrank_in *in)
 	return vr && vr->here && vr->leaving ? depart(v, vr) : QV_EPROTO;
 }
 
-/* ---- it comes ----------------------------------------------------------------------------------
- */
+/* It comes. */
+
 struct piece {
 	uint64_t vrank, target, total, offset;
 	const char *data;

@@ -77,8 +77,8 @@ struct qv_line {
 	 * of the next entry, head is of no other use.
 	 */
 	uint64_t head, tail;
-	/* QV_WAY_ONLY, _MAIN: the index's table, and the bits that its class compares and ignores.
-	 */
+	/* QV_WAY_ONLY, _MAIN: the index's table, and the bits that its class
+	 * compares and ignores. */
 	uint64_t *slots;
 	uint64_t keep, ignore;
 	uint32_t ring_mask; /* entries of the ring - 1 */

@@ -46,8 +46,8 @@ QV_INLINE enum qv_short arrive_head(struct qv_line *q, struct qv_index *ix, uint
 	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
 }
 
-/* Several classes. Mostly no more than one has anything in the key's bucket: no branch asks which.
- */
+/* Several classes. Mostly no more than one has anything in the key's bucket: no
+ * branch asks which. */
 QV_INLINE enum qv_short arrive_classes(struct qv_line *q, uint64_t tag, uint32_t src,
 				       struct qv_recv **recv)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_auto_hash.h - structure "auto": the two queues in HASH, and the list in order of the second.
- */
+/* qv_auto_hash.h - structure "auto": the two queues in HASH, and the list in order
+ * of the second. */
 #ifndef QV_AUTO_HASH_H
 #define QV_AUTO_HASH_H
 

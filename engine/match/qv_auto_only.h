@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_auto_only.h - structure "auto": an entry joins a queue; the only index, as copied in a line.
- */
+/* qv_auto_only.h - structure "auto": an entry joins a queue; the only index, as copied
+ * in a line. */
 #ifndef QV_AUTO_ONLY_H
 #define QV_AUTO_ONLY_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_auto_other.c - structure "auto": a message arrives, and the short ways do not tell what fits.
- */
+/* qv_auto_other.c - structure "auto": a message arrives, and the short ways do not
+ * tell what fits. */
 #include "match/qv_auto_path.h"
 
 static QV_COLD struct qv_recv *arrive_sticky(struct qv_auto *a, uint64_t *e)

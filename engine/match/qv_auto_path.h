@@ -49,8 +49,7 @@ QV_INLINE int msg_takes(const uint64_t *e, uint64_t tag, uint64_t ignore, uint32
 	return (((msg->tag ^ tag) & ~ignore) | ((msg->src ^ src) & named)) == 0;
 }
 
-/* ---- a message arrives ------------------------------------------------------------------------
- */
+/* A message arrives. */
 
 /* What a short way has come to. */
 enum qv_short {
@@ -131,8 +130,7 @@ QV_INLINE struct qv_recv *qv_auto_arrive_short(struct qv_auto *a, uint64_t tag, 
 	}
 }
 
-/* ---- an unexpected message is appended --------------------------------------------------------
- */
+/* An unexpected message is appended. */
 
 /* 0 if that takes longer; nothing has changed. */
 QV_INLINE int queue_try(struct qv_line *q, struct qv_msg *msg)
@@ -185,8 +183,7 @@ QV_INLINE int qv_auto_deliver_short(struct qv_auto *a, struct qv_msg *msg, struc
 	return QV_OK;
 }
 
-/* ---- a receive is posted ----------------------------------------------------------------------
- */
+/* A receive is posted. */
 
 QV_INLINE int post_append_only(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {

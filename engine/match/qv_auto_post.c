@@ -29,8 +29,8 @@ static QV_APART int post_crowded(struct qv_auto *a, struct qv_recv *recv, struct
 	return QV_OK;
 }
 
-/* In HASH, into the bucket of ix that begins at *slot, which is not empty: mostly it has one key.
- */
+/* In HASH, into the bucket of ix that begins at *slot, which is not empty: mostly it
+ * has one key. */
 static QV_APART int post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
 				struct qv_index *ix, uint64_t *slot)
 {

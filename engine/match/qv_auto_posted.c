@@ -210,8 +210,8 @@ void qv_posted_upkeep(struct qv_auto *a, struct qv_line *q)
 	}
 	if (q->log.count < LOG_MANY || q->log_debt < limit)
 		return;
-	/* Indexing anew chooses the classes that are many now. If that does not help, wait longer.
-	 */
+	/* Indexing anew chooses the classes that are many now. If that does not
+	 * help, wait longer. */
 	if (q->log_limit < LOG_LIMIT_MAX)
 		q->log_limit *= 2;
 	if (qv_line_to_list(a, q) == QV_OK)

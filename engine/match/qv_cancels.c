@@ -24,7 +24,8 @@ static int fits(void *ctx, struct qv_recv *recv, uint64_t age)
 	return s->context_of(recv) == s->context;
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* The table. */
+
 struct filling {
 	qv_context_of *context_of;
 	struct qv_cancels *c;
@@ -93,7 +94,8 @@ static struct qv_recv *find_in_table(struct qv_cancels *c, const void *context)
 	return c->table[at].recv;
 }
 
-/* ---- the search ------------------------------------------------------------------------------ */
+/* The search. */
+
 /* Did receives only come, or leave by being cancelled from here? */
 static int is_valid(const struct qv_cancels *c, const struct qv_match_stats *now)
 {

@@ -65,8 +65,8 @@ static void add_level(struct qv_col *c, struct qv_col_op *op, uint64_t wanted)
 	c->n_lists += nq;
 }
 
-/* A period is over. A search through one of nq lists saw `mean` entries: nq * mean would see one.
- */
+/* A period is over. A search through one of nq lists saw `mean` entries: nq * mean
+ * would see one. */
 static QV_COLD void end_period(struct qv_col *c, struct qv_col_op *op)
 {
 	uint64_t now = op->n_levels ? op->level[op->n_levels - 1].nq : 1;

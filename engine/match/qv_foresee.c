@@ -23,7 +23,8 @@ static void count(struct qv_match *m)
 		stop(m);
 }
 
-/* ---- arrivals -------------------------------------------------------------------------------- */
+/* Arrivals. */
+
 static struct qv_recv *checked_arrive(struct qv_match *m, const struct qv_foreseen *c)
 {
 	struct qv_recv *r = m->real->arrive(m, c->tag, c->src);
@@ -56,7 +57,8 @@ static struct qv_recv *ahead_arrive(struct qv_match *m, uint64_t tag, uint32_t s
 	return r;
 }
 
-/* ---- posts ----------------------------------------------------------------------------------- */
+/* Posts. */
+
 /* One that takes nothing joins the queue, which its structure does while it searches. */
 static int searched_post(struct qv_match *m, const struct qv_foreseen *c, struct qv_recv *recv,
 			 struct qv_msg **msg)
@@ -100,7 +102,8 @@ static int ahead_post(struct qv_match *m, struct qv_recv *recv, struct qv_msg **
 	return QV_OK;
 }
 
-/* ---- the others ------------------------------------------------------------------------------ */
+/* The others. */
+
 /* A message joins the unexpected ones: nothing to arrivals. */
 static int ahead_queue(struct qv_match *m, struct qv_msg *msg)
 {

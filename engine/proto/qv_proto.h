@@ -96,8 +96,8 @@ int qv_proto_create(const struct qv_proto_settings *set, const struct qv_proto_o
 		    void *owner, struct qv_proto **proto);
 /* Can the protocol work over this transport? */
 bool qv_proto_can_use(const struct qv_xport *x);
-/* Frees everything; requests not yet complete are forgotten. The transports must hold no transfer.
- */
+/* Frees everything; requests not yet complete are forgotten. The transports must
+ * hold no transfer. */
 void qv_proto_destroy(struct qv_proto *p);
 
 /* A peer to be spoken to over x, at address addr there; user is what completions name as its
@@ -203,8 +203,8 @@ uint32_t qv_proto_peer_source(const struct qv_peer *peer);
 /* Send what is queued. Called whenever the transport may have room again. */
 void qv_proto_progress(struct qv_proto *p);
 static inline bool qv_proto_wants_progress(const struct qv_proto *p);
-/* Look after peers that owe us something: to be called about every 100 ms with a monotonic clock.
- */
+/* Look after peers that owe us something: to be called about every 100 ms with
+ * a monotonic clock. */
 void qv_proto_tick(struct qv_proto *p, uint64_t now_ms);
 
 /* Sends that are queued, and packets in the transport: to be drained before closing. */

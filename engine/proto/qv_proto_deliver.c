@@ -157,8 +157,8 @@ void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, b
 	p->ops->complete(p->owner, &comp);
 }
 
-/* A matched message whose eager payload is only partly here: the rest goes straight to the buffer.
- */
+/* A matched message whose eager payload is only partly here: the rest goes straight
+ * to the buffer. */
 static void deliver_part(struct qv_proto *p, struct qv_rx *rx, struct qv_unexp *u)
 {
 	struct qv_in *in = qv_in_new(p, rx, &u->info);

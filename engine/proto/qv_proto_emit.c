@@ -133,8 +133,8 @@ int qv_emit_loose(struct qv_peer *peer, char *packet, size_t len)
 	return emit_send(peer, packet, len, NULL, 0, 0, NULL);
 }
 
-/* A packet of the window to the transport. What the transport cannot deliver is sent again later.
- */
+/* A packet of the window to the transport. What the transport cannot deliver is
+ * sent again later. */
 int qv_emit_kept(struct qv_peer *peer, struct qv_kept *kept, struct qv_chunk *chunk)
 {
 	struct iovec out[QV_IOV_MAX + 1] = {{kept->packet, kept->len}};

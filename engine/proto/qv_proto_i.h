@@ -567,8 +567,8 @@ void qv_in_on_seg(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
 
 /* qv_iov.c */
 size_t qv_iov_len(const struct iovec *iov, size_t cnt);
-/* The part of iov from offset on, len bytes of it, into out (room for QV_IOV_MAX); returns pieces.
- */
+/* The part of iov from offset on, len bytes of it, into out (room for
+ * QV_IOV_MAX); returns pieces. */
 size_t qv_iov_slice(const struct iovec *iov, size_t cnt, size_t offset, size_t len,
 		    struct iovec *out);
 /* Copy into iov at offset; returns what fitted. Copy out of iov, all of it. */

@@ -87,8 +87,8 @@ static void complain(struct qv_peer *peer, const char *why)
 	peer->p->ops->complain(peer->p->owner, text);
 }
 
-/* Sends that were complete when their packets had left us are lost without an entry of their own.
- */
+/* Sends that were complete when their packets had left us are lost without an entry
+ * of their own. */
 static void note_lost(struct qv_peer *peer)
 {
 	qv_peer_acked(peer);

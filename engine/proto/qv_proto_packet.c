@@ -185,8 +185,8 @@ static void on_data(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 		data_for_unexp(peer, u, pkt);
 }
 
-/* Who does not use our id may not have heard of our session, and acknowledge packets of the last.
- */
+/* Who does not use our id may not have heard of our session, and acknowledge packets
+ * of the last. */
 static void take_ack(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 {
 	if (!peer->confirmed && pkt->hdr.flags & QV_WF_UID)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_proto_peer.c - other endpoints: the table of them, by number and by the name that they tell.
- */
+/* qv_proto_peer.c - other endpoints: the table of them, by number and by the name
+ * that they tell. */
 #include "proto/qv_proto_i.h"
 
 #include <stdlib.h>
@@ -156,7 +156,7 @@ struct qv_peer *qv_proto_next_peer(struct qv_proto *p, const struct qv_peer *pre
 	return next < p->npeers ? p->peers[next] : NULL;
 }
 
-/* ---- uid table: chains, as many buckets as a power of two above the peers that said HELLO ---- */
+/* Uid table: chains, as many buckets as a power of two above the peers that said HELLO. */
 
 struct qv_peer *qv_peer_by_uid(struct qv_proto *p, uint64_t uid)
 {

@@ -124,8 +124,7 @@ void qv_peer_send_reset(struct qv_peer *peer, uint32_t session)
 			 NULL, 0);
 }
 
-/* ---- a HELLO has come --------------------------------------------------------------------------
- */
+/* A HELLO has come. */
 
 /* Who says it: QV_OK with *peer NULL: nobody that we may know. */
 static int hello_from(struct qv_proto *p, struct qv_xport *x, const struct qv_wire_hello *hello,

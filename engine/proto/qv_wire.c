@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_wire.c - packets to bytes and back; nothing that a peer sends is trusted before it was here.
- */
+/* qv_wire.c - packets to bytes and back; nothing that a peer sends is trusted before
+ * it was here. */
 #include "proto/qv_wire.h"
 
 #include <string.h>

@@ -90,8 +90,8 @@ static struct line fit_line(const struct qv_sample *s, size_t n)
 	return line;
 }
 
-/* The best cut of s[first] and all behind it into so many ranges more, of which one begins there.
- */
+/* The best cut of s[first] and all behind it into so many ranges more, of which
+ * one begins there. */
 static void best_cut(const struct qv_sample *s, size_t n, struct cut cut, unsigned int left,
 		     struct cut *best)
 {

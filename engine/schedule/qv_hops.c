@@ -65,8 +65,8 @@ void qv_hops_shrink(struct qv_hops *h)
 	h->n = kept;
 }
 
-/* ---- where blocks are --------------------------------------------------------------------------
- */
+/* Where blocks are. */
+
 static int by_block(const void *x, const void *y)
 {
 	const struct qv_place *a = x, *b = y;
@@ -105,8 +105,8 @@ static void remember(struct qv_hops *h, const struct qv_hop *hop, uint32_t slot)
 	h->places[h->places_n++] = (struct qv_place){hop->src, hop->dst, slot};
 }
 
-/* ---- messages ----------------------------------------------------------------------------------
- */
+/* Messages. */
+
 /* Blocks that follow each other: as many as begin at hop[0]. Scratch does not follow the work
  * vector, though its numbers do. */
 static size_t run_of(const struct qv_hops *h, const struct qv_hop *hop, size_t n)

@@ -9,8 +9,7 @@
 #include "qv_schedule.h"
 
 /* A block that leaves or comes. Phases with the same bits above the 16th do not wait for each
- * other.
- */
+ * other. */
 struct qv_hop {
 	uint32_t phase;
 	uint32_t out;  /* 0: it comes; these are first */

@@ -43,8 +43,8 @@ void qv_route_open(struct qv_route *route, enum qv_algorithm algorithm, uint32_t
 	*route = r;
 }
 
-/* ---- meshes ------------------------------------------------------------------------------------
- */
+/* Meshes. */
+
 /* Along a row to the column of dst. Holes are in the last row: their part is spread over the other
  * ranks of their columns by the column of the sender. (By the column of the hole, as has been
  * printed, one rank would get it all.) */
@@ -81,8 +81,8 @@ static uint32_t mesh3(const struct qv_route *r, uint32_t phase, uint32_t at, uin
 	return to < r->ranks ? to : own % (r->last - 1) * plane + to % plane;
 }
 
-/* ---- hypercubes --------------------------------------------------------------------------------
- */
+/* Hypercubes. */
+
 /* The member of the cube that speaks for a rank. */
 static uint32_t speaker(const struct qv_route *r, uint32_t rank)
 {

@@ -7,7 +7,8 @@
 
 #define MAX_FACTORS 32 /* of a number below 2^32 */
 
-/* ---- what is asked --------------------------------------------------------------------------- */
+/* What is asked. */
+
 size_t qv_factors(uint32_t number, uint32_t *k)
 {
 	size_t n = 0;

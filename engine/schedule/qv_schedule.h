@@ -20,8 +20,8 @@ struct qv_schedule {
 	struct qv_step *steps;
 };
 
-/* ---- qv_schedule.c: building, step by step ----------------------------------------------------
- */
+/* qv_schedule.c: building, step by step. */
+
 struct qv_builder {
 	const struct qv_schedule_spec *spec;
 	struct qv_schedule *s;
@@ -61,8 +61,8 @@ void qv_add_nothing(struct qv_builder *b);
 /* Nothing is added where nothing could wait. */
 void qv_add_fence(struct qv_builder *b);
 
-/* ---- one function per family; the copy is there already ----------------------------------------
- */
+/* One function per family; the copy is there already. */
+
 /* Of collectives that combine nothing, qv_schedule_move.c. */
 void qv_build_move(struct qv_builder *b);
 /* Through other ranks, qv_schedule_forward.c. */
@@ -88,8 +88,8 @@ void qv_build_exchange(struct qv_builder *b, const uint32_t *k, size_t n);
 /* Rank `from` has the result of the whole vector: to whom it belongs. */
 void qv_build_delivery(struct qv_builder *b, uint32_t from);
 
-/* ---- qv_schedule_redirect.c: Local Redirect in a run -------------------------------------------
- */
+/* qv_schedule_redirect.c: Local Redirect in a run. */
+
 #define QV_LINE_STEPS 8 /* messages of it that can be under way */
 
 struct qv_line;
@@ -102,15 +102,15 @@ void qv_line_start(struct qv_line *l, const struct qv_run_data *data);
 int qv_line_progress(struct qv_line *l);
 void qv_line_done(struct qv_line *l, uint32_t slot, int status);
 
-/* ---- qv_schedule_blocks.c: blocks of lengths of their own --------------------------------------
- */
+/* qv_schedule_blocks.c: blocks of lengths of their own. */
+
 /* Whether a run of them is possible. */
 int qv_blocks_fit(const struct qv_schedule *s, const struct qv_run_blocks *blocks);
 /* Bytes of a step. */
 size_t qv_blocks_bytes(const struct qv_run_blocks *blocks, const struct qv_step *step);
 
-/* ---- qv_schedule_group.c: the schedules of a group together ------------------------------------
- */
+/* qv_schedule_group.c: the schedules of a group together. */
+
 /* Where steps stand in arrays over all ranks, and which two are the ends of a message. */
 struct qv_group {
 	struct qv_schedule *const *all;

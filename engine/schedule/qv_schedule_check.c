@@ -61,8 +61,8 @@ static int check_order(struct check *c, uint32_t rank)
 	return fail(c, "rank %u: steps %u and %u race", rank, other, bad);
 }
 
-/* ---- what the steps do ------------------------------------------------------------------------
- */
+/* What the steps do. */
+
 static void contribute(struct check *c, size_t number)
 {
 	const struct qv_step *step = qv_group_step(&c->g, number);
@@ -203,8 +203,8 @@ static int run(struct check *c)
 	return QV_OK;
 }
 
-/* ---- what comes out ---------------------------------------------------------------------------
- */
+/* What comes out. */
+
 static int has_result(const struct check *c, uint32_t rank, uint32_t block)
 {
 	switch (c->spec->coll) {

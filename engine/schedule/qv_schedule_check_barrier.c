@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_schedule_check_barrier.c - the proof that a barrier is one: of whose beginning the end of each
- * step tells. A step knows what the steps that it waits for know, and a receive what its send does.
- */
+ * step tells. A step knows what the steps that it waits for know, and a receive what
+ * its send does. */
 #include "qv_schedule.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_schedule_check_order.c - no two steps of a rank touch a block in an order that is left open.
- */
+/* qv_schedule_check_order.c - no two steps of a rank touch a block in an order that
+ * is left open. */
 #include "qv_schedule.h"
 
 static int overlap(uint32_t a, uint32_t a_blocks, uint32_t b, uint32_t b_blocks)

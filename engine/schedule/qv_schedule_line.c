@@ -2,7 +2,8 @@
 /* qv_schedule_line.c - ranks in a row: the ring and the linear pipeline. */
 #include "qv_schedule.h"
 
-/* ---- ring ------------------------------------------------------------------------------------ */
+/* Ring. */
+
 void qv_build_ring(struct qv_builder *b)
 {
 	const uint32_t P = b->spec->ranks, r = b->rank, down = (r + P - 1) % P, up = (r + 1) % P;
@@ -19,8 +20,8 @@ void qv_build_ring(struct qv_builder *b)
 		qv_build_round_trip(b);
 }
 
-/* ---- pipeline ---------------------------------------------------------------------------------
- */
+/* Pipeline. */
+
 struct line {
 	uint32_t down, up; /* next towards the end of the chain and next away from it */
 	int is_end, is_start;
@@ -34,8 +35,8 @@ static struct line line_to(const struct qv_builder *b, uint32_t end)
 	return (struct line){(b->rank + P - 1) % P, (b->rank + 1) % P, v == 0, v == P - 1};
 }
 
-/* The result of block i, which step `complete` has made at the end of the chain, to who wants it.
- */
+/* The result of block i, which step `complete` has made at the end of the chain, to
+ * who wants it. */
 static void hand_on(struct qv_builder *b, const struct line *line, uint32_t end, uint32_t i,
 		    uint32_t complete)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_schedule_move.c - collectives that combine nothing: barrier, broadcast, gather, scatter, ...
- */
+/* qv_schedule_move.c - collectives that combine nothing: barrier, broadcast,
+ * gather, scatter, ... */
 #include "qv_schedule.h"
 
-/* ---- trees whose messages hold the blocks of a subtree -----------------------------------------
- */
+/* Trees whose messages hold the blocks of a subtree. */
+
 /* Ranks counted from the root, so that it is 0. */
 static uint32_t counted(const struct qv_builder *b)
 {
@@ -55,8 +55,8 @@ void qv_build_scatter(struct qv_builder *b)
 			subtree(b, QV_STEP_SEND, v + k, v + k, v + 2 * k);
 }
 
-/* ---- rings and the like ------------------------------------------------------------------------
- */
+/* Rings and the like. */
+
 void qv_build_round_trip(struct qv_builder *b)
 {
 	const uint32_t P = b->spec->ranks, r = b->rank, down = (r + P - 1) % P, up = (r + 1) % P;
@@ -97,8 +97,8 @@ static void chain_down(struct qv_builder *b)
 	}
 }
 
-/* ---- everyone to its peers, not all to the same one at a time ----------------------------------
- */
+/* Everyone to its peers, not all to the same one at a time. */
+
 static void to_root(struct qv_builder *b, int scatter)
 {
 	const uint32_t root = b->spec->root, r = b->rank;
@@ -126,8 +126,8 @@ static void to_all(struct qv_builder *b, int different)
 	}
 }
 
-/* ---- barrier -----------------------------------------------------------------------------------
- */
+/* Barrier. */
+
 static void disseminate(struct qv_builder *b)
 {
 	const uint32_t P = b->spec->ranks, r = b->rank;

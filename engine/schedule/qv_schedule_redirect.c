@@ -44,8 +44,8 @@ struct qv_line {
 	int failed;
 };
 
-/* ---- places ------------------------------------------------------------------------------------
- */
+/* Places. */
+
 static uint32_t rank_at(const struct qv_line *l, uint32_t place)
 {
 	return (uint32_t)(((uint64_t)place + l->s->line.end + 1) % l->s->ranks);
@@ -83,8 +83,8 @@ void qv_line_start(struct qv_line *l, const struct qv_run_data *data)
 		place_of(l), l->s->ranks, l->out);
 }
 
-/* ---- messages ----------------------------------------------------------------------------------
- */
+/* Messages. */
+
 static size_t bytes_of(const struct qv_line *l)
 {
 	return l->data.count * l->data.item;
@@ -164,8 +164,8 @@ static void listen(struct qv_line *l)
 		receive(l, DATA_IN, m->left, l->of_left + 1, l->data.temp, bytes_of(l));
 }
 
-/* ---- what is heard -----------------------------------------------------------------------------
- */
+/* What is heard. */
+
 /* The neighbours that a message names are on their side of this rank. */
 static int is_sound(const struct qv_line *l, struct word word)
 {
@@ -260,8 +260,8 @@ void qv_line_done(struct qv_line *l, uint32_t slot, int status)
 		l->failed = status;
 }
 
-/* ---- building ----------------------------------------------------------------------------------
- */
+/* Building. */
+
 /* The steps are one way the line can go, as it does if all come at once: in a tree of places. They
  * stand for it in proofs and in virtual time; a run goes its own way, and its messages have the
  * numbers of the first steps. */

@@ -76,8 +76,8 @@ void qv_build_binomial(struct qv_builder *b)
 	qv_build_delivery(b, to);
 }
 
-/* ---- expected arrivals ------------------------------------------------------------------------
- */
+/* Expected arrivals. */
+
 /* A rank with a partial result, and when it is ready; a heap has the first one on top. */
 struct ready {
 	uint64_t time;

@@ -88,8 +88,8 @@ int qv_select_bursts(struct qv_select *select, const struct qv_network *bursts)
 	return QV_OK;
 }
 
-/* ---- the call in the form in which it is looked up ---------------------------------------------
- */
+/* The call in the form in which it is looked up. */
+
 /* One length for all of a class: those from a power of two to the next, or, of so many parts of
  * that, those that are nearest to one. */
 static double size_class(size_t bytes, size_t parts)
@@ -114,8 +114,8 @@ static const struct qv_network *network_of(const struct qv_select *s, enum qv_co
 	return parts_of(coll) && s->bursts.alpha > 0 ? &s->bursts : &s->network;
 }
 
-/* Half a round of the schedule whose rounds are shortest; what differs by less makes no difference.
- */
+/* Half a round of the schedule whose rounds are shortest; what differs by less
+ * makes no difference. */
 static double unit_of(const struct qv_select *s, const struct qv_case *c)
 {
 	const struct qv_network *net = &s->network;
@@ -191,8 +191,8 @@ static int alike(const struct qv_case *a, const struct qv_case *b)
 	return !a->arrive || !memcmp(a->arrive, b->arrive, a->ranks * sizeof(*a->arrive));
 }
 
-/* ---- keeping ----------------------------------------------------------------------------------
- */
+/* Keeping. */
+
 static struct entry *find(struct qv_select *s, const struct qv_case *c)
 {
 	for (struct entry **at = &s->first, *e; (e = *at); at = &e->next) {

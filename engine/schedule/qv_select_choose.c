@@ -60,8 +60,8 @@ static struct qv_plan make(const struct qv_network *network, const struct qv_cas
 	return choice;
 }
 
-/* The fastest that can be had if all ranks begin at once. Those for late ones are no better then.
- */
+/* The fastest that can be had if all ranks begin at once. Those for late ones are
+ * no better then. */
 static int fastest_at_once(const struct qv_network *network, const struct qv_case *c,
 			   struct qv_plan *best)
 {
@@ -83,8 +83,8 @@ static int fastest_at_once(const struct qv_network *network, const struct qv_cas
 	return any ? QV_OK : QV_EINVAL;
 }
 
-/* ---- late ranks --------------------------------------------------------------------------------
- */
+/* Late ranks. */
+
 static double last_of(const double *times, uint32_t n)
 {
 	double last = 0;

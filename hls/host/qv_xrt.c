@@ -9,7 +9,8 @@
 
 #define DEFAULT_TIMEOUT_MS 2000
 
-/* ---- finding --------------------------------------------------------------------------------- */
+/* Finding. */
+
 /* FI_QUIVER_OFFLOAD_DEVICE is the number of a card here: XRT's C interface has no names. */
 static int card_number(const char *text, unsigned *number, char *why, size_t room)
 {
@@ -74,7 +75,8 @@ static int xrt_probe(const struct qv_offload_config *config, struct qv_offload_c
 	return err;
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* Opening. */
+
 static int open_kernels(struct qv_offload_dev *dev, const char *bitstream)
 {
 	unsigned char uuid[16];
@@ -141,7 +143,8 @@ static int xrt_open(const struct qv_offload_config *config, struct qv_offload_de
 	return QV_OK;
 }
 
-/* ---- small calls ----------------------------------------------------------------------------- */
+/* Small calls. */
+
 static const struct qv_offload_caps *xrt_caps(const struct qv_offload_dev *dev)
 {
 	return &dev->caps;

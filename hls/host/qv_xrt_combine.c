@@ -28,7 +28,8 @@ int qv_xrt_combines(const struct qv_offload_dev *dev, enum qv_op op, enum qv_typ
 	return (unsigned)kind == (QV_HLS_REAL | 2) ? dev->float_ok : dev->double_ok;
 }
 
-/* ---- a call ---------------------------------------------------------------------------------- */
+/* A call. */
+
 struct job {
 	struct qv_offload_dev *dev;
 	struct qv_samples_arrays arrays;
@@ -84,7 +85,8 @@ static int end_run(struct job *job, struct qv_xrt_slot *slot)
 	return err;
 }
 
-/* ---- chunks ---------------------------------------------------------------------------------- */
+/* Chunks. */
+
 /* A chunk has come back, or fails. */
 static int finish(void *p, unsigned turn)
 {

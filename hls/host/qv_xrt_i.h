@@ -50,17 +50,20 @@ struct qv_offload_dev {
 	char why[256];
 };
 
-/* ---- qv_xrt_load.c --------------------------------------------------------------------------- */
+/* From qv_xrt_load.c. */
+
 /* Make sure that XRT can be called without ending the process, open it and find the functions.
  * QV_OK, or QV_ENOENT with the reason. It stays open: it has threads. */
 int qv_xrt_load(struct qv_xrt_api *xrt, const char *library, char *why, size_t room);
 
-/* ---- qv_xrt_xclbin.c ------------------------------------------------------------------------- */
+/* From qv_xrt_xclbin.c. */
+
 /* Whether a file is a bitstream with our kernels and their arguments. QV_OK, or QV_ENOENT with the
  * reason. */
 int qv_xrt_check_xclbin(const char *file, char *why, size_t room);
 
-/* ---- qv_xrt_run.c ---------------------------------------------------------------------------- */
+/* From qv_xrt_run.c. */
+
 /* Keep the reason and return the status. */
 int qv_xrt_wrong(struct qv_offload_dev *dev, int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -76,7 +79,8 @@ int qv_xrt_start(struct qv_offload_dev *dev, struct qv_xrt_slot *slot, const uin
 int qv_xrt_wait(struct qv_offload_dev *dev, struct qv_xrt_slot *slot);
 uint32_t qv_xrt_nonce(struct qv_offload_dev *dev);
 
-/* ---- what the card does ---------------------------------------------------------------------- */
+/* What the card does. */
+
 int qv_xrt_match_batch(struct qv_offload_dev *dev, const struct qv_offload_key *entries, uint32_t n,
 		       const struct qv_offload_key *queries, uint32_t m,
 		       uint32_t *result); /* qv_xrt_match.c */

@@ -42,7 +42,8 @@ static int make_room(struct qv_offload_dev *dev, uint32_t n)
 	return QV_OK;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
+/* The answer. */
+
 /* What it must add up to beside the pairs: that the card has seen these keys and no others. */
 static uint32_t prints(const struct qv_offload_dev *dev, uint32_t n, uint32_t m)
 {
@@ -107,7 +108,8 @@ static void go_on(struct qv_offload_dev *dev, const struct qv_offload_key *entri
 	}
 }
 
-/* ---- a batch --------------------------------------------------------------------------------- */
+/* A batch. */
+
 static int prepare(struct qv_offload_dev *dev, uint32_t held, uint32_t n, uint32_t m)
 {
 	struct qv_xrt_slot *s = &dev->batch;

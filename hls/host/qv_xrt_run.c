@@ -23,7 +23,8 @@ uint32_t qv_xrt_nonce(struct qv_offload_dev *dev)
 	return dev->nonce = dev->nonce * 1664525u + 1013904223u;
 }
 
-/* ---- slots ----------------------------------------------------------------------------------- */
+/* Slots. */
+
 int qv_xrt_slot_open(struct qv_offload_dev *dev, struct qv_xrt_slot *slot, void *kernel)
 {
 	slot->kernel = kernel;
@@ -80,7 +81,8 @@ int qv_xrt_sync(struct qv_offload_dev *dev, struct qv_xrt_slot *slot, int i, int
 	return QV_OK;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------ */
+/* Runs. */
+
 int qv_xrt_start(struct qv_offload_dev *dev, struct qv_xrt_slot *slot, const uint32_t number[3])
 {
 	int err = 0;

@@ -44,7 +44,8 @@ static int ask_version(struct qv_offload_dev *dev)
 	return QV_OK;
 }
 
-/* ---- match ----------------------------------------------------------------------------------- */
+/* Match. */
+
 static int test_match(struct qv_offload_dev *dev)
 {
 	struct qv_offload_key entries[KEYS], queries[KEYS];
@@ -63,7 +64,8 @@ static int test_match(struct qv_offload_dev *dev)
 	return err;
 }
 
-/* ---- combine --------------------------------------------------------------------------------- */
+/* Combine. */
+
 static int test_combine(struct qv_offload_dev *dev)
 {
 	uint64_t a[KEYS], b[KEYS], result[KEYS];

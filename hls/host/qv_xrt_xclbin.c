@@ -37,7 +37,8 @@ static const struct kernel kernels[] = {
 	{QV_HLS_COMBINE, {"a", "b", "out", "beats", "what", "nonce"}},
 };
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* The file. */
+
 /* The XML, to be freed; NULL with the reason. */
 static char *read_metadata(FILE *in, const char **why)
 {
@@ -68,7 +69,8 @@ static char *read_metadata(FILE *in, const char **why)
 	return xml;
 }
 
-/* ---- the XML, as far as v++ writes it -------------------------------------------------------- */
+/* The XML, as far as v++ writes it. */
+
 /* Whether the tag that begins at `tag` has name="value". */
 static bool has(const char *tag, const char *name, const char *value)
 {

@@ -127,10 +127,14 @@ QV_API int qv_combine_to(const struct qv_combine *combine, enum qv_op op, enum q
 
 /*
  * dst[i] = ((src[0][i] op src[1][i]) op src[2][i]) op ...: any number of arrays, from left to
- * right, each of them read once. combine  from qv_combine_open op, type what is done, on elements
- * of what dst      destination; may be the same array as any of the sources src      n arrays n how
- * many, 1 or more; one array alone is copied count    elements; with 0 the pointers are not looked
- * at QV_EINVAL as qv_combine, or n is 0.
+ * right, each of them read once.
+ *   combine  from qv_combine_open
+ *   op, type what is done, on elements of what
+ *   dst      destination; may be the same array as any of the sources
+ *   src      n arrays
+ *   n        how many, 1 or more; one array alone is copied
+ *   count    elements; with 0 the pointers are not looked at
+ * QV_EINVAL as qv_combine, or n is 0.
  */
 QV_API int qv_combine_many(const struct qv_combine *combine, enum qv_op op, enum qv_type type,
 			   void *dst, const void *const *src, size_t n, size_t count);

@@ -54,8 +54,9 @@ struct qv_exchange_spec {
  *   id     to be named in qv_exchange_done
  *   peer   rank of the other end
  *   tag    tells the messages of one pair of ranks in one exchange apart; pairs exchange at most
- * one bundle each way buf    untouched by the exchange until the message is done bytes  of a
- * receive: the most that may come; a message may be shorter
+ *          one bundle each way
+ *   buf    untouched by the exchange until the message is done
+ *   bytes  of a receive: the most that may come; a message may be shorter
  */
 struct qv_exchange_port {
 	int (*send)(void *port, uint32_t id, uint32_t peer, uint32_t tag, const void *buf,

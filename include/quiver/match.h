@@ -66,8 +66,9 @@ enum qv_hint {
  * structure is "auto" or one of qv_match_structures() (FI_QUIVER_MATCH). Some of them take options
  * after a colon, separated by commas, as in "pnp:lla,t=50":
  *     lla                      block=N: entries of a block, 2..4096 (default 3 receives, 4
- * messages) clu pnp pnp-static col*  ll, lla, llv: what their lists are (default ll); block=N for
- * lla pnp col-pnp              t=N: a list longer than this is split (100); c=N: partners per hash
+ *                              messages)
+ *     clu pnp pnp-static col*  ll, lla, llv: what their lists are (default ll); block=N for lla
+ *     pnp col-pnp              t=N: a list longer than this is split (100); c=N: partners per hash
  *                              bucket (4)
  *     pnp pnp-static col-pnp   mean, median, fence: a source with more entries than this statistic
  *                              of all sources (mean) is a partner; present: of the sources seen
@@ -171,8 +172,8 @@ QV_API size_t qv_match_post_many(struct qv_match *engine, struct qv_recv *const 
 QV_API size_t qv_match_arrive_many(struct qv_match *engine, struct qv_msg *const *msgs, size_t n,
 				   struct qv_recv **recvs);
 
-/* ---- answers that are known already -----------------------------------------------------------
- */
+/* Answers that are known already. */
+
 /*
  * Whoever has matched the next calls elsewhere, on a device say, gives the answers here; the calls
  * themselves are then made as always, and need not search. A call that is not the one foreseen, or
@@ -199,8 +200,8 @@ struct qv_foresight {
 
 /*
  * Begin. The answers must be those that the engine would give: that a receive accepts its message
- * is seen here, that no older one does is not, unless `check` is set. foresight  filled in by the
- * caller, whose it stays; not moved before qv_match_forget
+ * is seen here, that no older one does is not, unless `check` is set.
+ *   foresight  filled in by the caller, whose it stays; not moved before qv_match_forget
  */
 QV_API void qv_match_foresee(struct qv_match *engine, struct qv_foresight *foresight);
 
@@ -224,8 +225,8 @@ QV_API struct qv_msg *qv_match_next_msg(struct qv_match *engine, const struct qv
 /*
  * The oldest posted receive for which `fits` returns other than 0, or NULL. The queue stays as it
  * is: receives are looked at in no particular order, each once, and nothing is sorted. Those that
- * are younger than one that fits may be left out. `fits` must not call the engine. age  of two
- * receives, the older one has the smaller
+ * are younger than one that fits may be left out. `fits` must not call the engine.
+ *   age  of two receives, the older one has the smaller
  */
 typedef int qv_match_fits(void *ctx, struct qv_recv *recv, uint64_t age);
 QV_API struct qv_recv *qv_match_find_recv(struct qv_match *engine, qv_match_fits *fits, void *ctx);

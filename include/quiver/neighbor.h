@@ -75,8 +75,8 @@ QV_API void qv_neighbor_stats(const struct qv_neighbor_plan *plan, struct qv_nei
 QV_API int qv_neighbor_schedule(const struct qv_neighbor_plan *plan, enum qv_coll coll,
 				uint32_t rank, struct qv_schedule **schedule);
 
-/* ---- who becomes friends, without anyone who knows the graph -----------------------------------
- */
+/* Who becomes friends, without anyone who knows the graph. */
+
 #define QV_MOST_FRIENDS 16
 
 /* Ranks that could be a group, and how many neighbours they have in common. */

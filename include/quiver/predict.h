@@ -34,8 +34,8 @@ QV_API void qv_predict_close(struct qv_predict *predict);
 /* This rank came so many ns after the end of the collective before. */
 QV_API void qv_predict_observe(struct qv_predict *predict, uint64_t ns);
 
-/* A call begins. 1: an exchange is due in it, 0: not. The same on all ranks, as all call the same.
- */
+/* A call begins. 1: an exchange is due in it, 0: not. The same on all ranks, as all
+ * call the same. */
 QV_API int qv_predict_due(struct qv_predict *predict);
 
 /* What this rank tells the others: the mean of its last observations, in ns; 0 if it has none. */
@@ -48,8 +48,8 @@ QV_API void qv_predict_learn(struct qv_predict *predict, const uint64_t *told);
  * the next qv_predict_learn. NULL: nothing has been told. */
 QV_API const uint64_t *qv_predict_arrivals(const struct qv_predict *predict);
 
-/* ---- networks ----------------------------------------------------------------------------------
- */
+/* Networks. */
+
 /* Something took so long. */
 struct qv_sample {
 	double bytes, seconds;
@@ -57,9 +57,11 @@ struct qv_sample {
 
 /*
  * Fit alpha, beta and gamma: medians of slopes and of what remains, so that single samples that
- * took long, as they do, do not matter. moves     messages of at least two lengths, from the first
- * call to the receiver's having them combines  of at least two lengths network   out: all values of
- * 0 or more, alpha more QV_EINVAL: too few samples, or all of one length; QV_ENOMEM.
+ * took long, as they do, do not matter.
+ *   moves     messages of at least two lengths, from the first call to the receiver's having them
+ *   combines  of at least two lengths
+ *   network   out: all values of 0 or more, alpha more
+ * QV_EINVAL: too few samples, or all of one length; QV_ENOMEM.
  */
 QV_API int qv_network_fit(const struct qv_sample *moves, size_t n_moves,
 			  const struct qv_sample *combines, size_t n_combines,
@@ -76,8 +78,11 @@ QV_API int qv_network_fit(const struct qv_sample *moves, size_t n_moves,
 QV_API int qv_network_fit_bursts(const struct qv_sample *moves, size_t n_moves, unsigned int ranges,
 				 struct qv_network *network);
 
-/* Of measured numbers of segments, the one to take: the fastest, but a smaller one that is within 2
- * % of it rather than a larger one. segments, seconds  n each, 1 or more */
+/*
+ * Of measured numbers of segments, the one to take: the fastest, but a smaller one that is within
+ * 2 % of it rather than a larger one.
+ *   segments, seconds  n each, 1 or more
+ */
 QV_API uint32_t qv_segments_fit(const uint32_t *segments, const double *seconds, size_t n);
 
 #ifdef __cplusplus

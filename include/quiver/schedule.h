@@ -177,9 +177,11 @@ QV_API const struct qv_step *qv_schedule_steps(const struct qv_schedule *schedul
  * Prove that the schedules of a group do what they are for: each send meets one receive of the same
  * blocks, every run ends, no two steps of a rank touch a block in an order that is left open unless
  * both read, and every result holds every contribution once (in order of rank, if spec->ordered);
- * or what else the collective promises. spec      from which they were built all       spec->ranks
- * schedules, by rank why, room what is wrong, as text; may be NULL, 0 QV_OK, QV_EINVAL: it is not
- * so; QV_ENOMEM.
+ * or what else the collective promises.
+ *   spec       from which they were built
+ *   all        spec->ranks schedules, by rank
+ *   why, room  out: what is wrong, as text; may be NULL, 0
+ * QV_OK, QV_EINVAL: it is not so; QV_ENOMEM.
  */
 QV_API int qv_schedule_check(const struct qv_schedule_spec *spec, struct qv_schedule *const *all,
 			     char *why, size_t room);
@@ -213,8 +215,8 @@ struct qv_local_run {
 QV_API int qv_schedule_run_local(const struct qv_local_run *run, struct qv_schedule *const *all,
 				 uint32_t ranks, const void *const *in, void *const *work);
 
-/* ---- a run of one rank over any network --------------------------------------------------------
- */
+/* A run of one rank over any network. */
+
 /*
  * What a run asks of a network. Both start a message and return at once; when it is over, the owner
  * calls qv_run_done, from inside of the call or later. QV_EAGAIN: not now, the run asks again at

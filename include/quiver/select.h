@@ -46,10 +46,10 @@ struct qv_select; /* opaque */
  *               faithful   does so always
  *               extended   (default) only if the model says that it is faster by that
  *           With `auto`, faithful takes what is fastest by the model; extended takes a schedule
- * from expected arrivals only if it is faster by 5 %, since expectations can be wrong. why, room
- * out, on QV_EINVAL: what is wrong and what is known, as text; may be NULL, 0 select  out: to be
- * given to qv_select_close QV_EINVAL: a name is not known, an operation is named twice or cannot be
- * had so; QV_ENOMEM.
+ *           from expected arrivals only if it is faster by 5 %, since expectations can be wrong.
+ *   why, room  out, on QV_EINVAL: what is wrong and what is known, as text; may be NULL, 0
+ *   select  out: to be given to qv_select_close
+ * QV_EINVAL: a name is not known, an operation is named twice or cannot be had so; QV_ENOMEM.
  */
 QV_API int qv_select_open(const char *rules, char *why, size_t room, struct qv_select **select);
 
@@ -57,8 +57,8 @@ QV_API int qv_select_open(const char *rules, char *why, size_t room, struct qv_s
 QV_API void qv_select_close(struct qv_select *select);
 
 /* The network that the model is about, the same on all ranks; values of a fast cluster until then.
- * QV_EINVAL: a value is negative or not finite, alpha is 0, or ranges of lengths are not in order.
- */
+ * QV_EINVAL: a value is negative or not finite, alpha is 0, or ranges of lengths are
+ * not in order. */
 QV_API int qv_select_network(struct qv_select *select, const struct qv_network *network);
 
 /* The same for allgather and alltoall alone, whose ranks send several messages one behind the

@@ -21,7 +21,8 @@
 #define IPS(x) _mm256_castps_si256(x)
 #define IPD(x) _mm256_castpd_si256(x)
 
-/* ---- one instruction ------------------------------------------------------------------------- */
+/* One instruction. */
+
 #define YMM_IS(name, intrinsic)                  \
 	YMM(name)                                \
 	{                                        \
@@ -64,7 +65,8 @@ YMM_REAL(prod, mul, a, b)
 YMM_REAL(min, min, b, a)
 YMM_REAL(max, max, b, a)
 
-/* ---- products -------------------------------------------------------------------------------- */
+/* Products. */
+
 /* Bytes in pairs: the low one of each product, and the high ones moved to where they belong. */
 YMM(prod_u8)
 {
@@ -99,8 +101,8 @@ YMM(prod_c_f64)
 	return IPD(_mm256_addsub_pd(by_re, by_im));
 }
 
-/* ---- 64-bit min and max, 128-bit sum
- * ---------------------------------------------------------------------- */
+/* 64-bit min and max, 128-bit sum. */
+
 YMM(min_i64)
 {
 	return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b));
@@ -137,7 +139,8 @@ YMM(sum_u128)
 	return _mm256_sub_epi64(sum, _mm256_slli_si256(y_above_u64(a, sum), 8));
 }
 
-/* ---- logical operations ---------------------------------------------------------------------- */
+/* Logical operations. */
+
 /* A floating-point number is 0 if all bits but the sign are. `one` is 1 in the type. */
 #define YMM_LOGICAL(t, cmpeq, bits, one)                                                \
 	YMM(land_##t)                                                                   \
@@ -186,7 +189,8 @@ YMM_LOGICAL(f64, _mm256_cmpeq_epi64, Y_BUT_64, Y_ONE_F64)
 YMM_LOGICAL(c_f32, _mm256_cmpeq_epi64, Y_BUT_32, Y_ONE_C_F32)
 YMM_LOGICAL(c_f64, _mm256_cmpeq_epi64, Y_BOTH_64, Y_ONE_C_F64)
 
-/* ---- arrays ---------------------------------------------------------------------------------- */
+/* Arrays. */
+
 typedef __m256i (*y_op)(__m256i a, __m256i b);
 
 /* Arrays as bytes; all three move on together. */
@@ -212,8 +216,8 @@ QV_INLINE void y_store(char *p, __m256i v)
 	_mm256_storeu_si256((__m256i *)p, v);
 }
 
-/* 16, 8, 4, 2 or 1 bytes at the low end, the rest 0: what an operation makes of the rest is lost.
- */
+/* 16, 8, 4, 2 or 1 bytes at the low end, the rest 0: what an operation makes of the
+ * rest is lost. */
 QV_INLINE __m256i y_load_low(const char *p, size_t bytes)
 {
 	uint32_t word = 0;

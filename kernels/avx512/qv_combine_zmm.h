@@ -16,7 +16,8 @@
 #define IZPS(x)   _mm512_castps_si512(x)
 #define IZPD(x)   _mm512_castpd_si512(x)
 
-/* ---- one instruction ------------------------------------------------------------------------- */
+/* One instruction. */
+
 #define ZMM_IS(name, intrinsic)                  \
 	ZMM(name)                                \
 	{                                        \
@@ -52,7 +53,8 @@ ZMM_REAL(prod, mul, a, b)
 ZMM_REAL(min, min, b, a)
 ZMM_REAL(max, max, b, a)
 
-/* ---- products -------------------------------------------------------------------------------- */
+/* Products. */
+
 #ifdef __AVX512DQ__
 ZMM_IS(prod_u64, mullo_epi64)
 #else
@@ -92,7 +94,8 @@ ZMM(sum_u128)
 	return _mm512_mask_add_epi64(sum, (__mmask8)(carry << 1), sum, _mm512_set1_epi64(1));
 }
 
-/* ---- logical operations ---------------------------------------------------------------------- */
+/* Logical operations. */
+
 /* truth(x): a mask of the lanes that are not 0; one(mask): 1 in the type where the mask is set. */
 #define ZMM_LOGICAL(t, truth, one)                        \
 	ZMM(land_##t)                                     \
@@ -131,7 +134,8 @@ ZMM_LOGICAL(f64, Z_TRUE_F64, Z_ONE_F64)
 ZMM_LOGICAL(c_f32, Z_TRUE_CF32, Z_ONE_CF32)
 ZMM_LOGICAL(c_f64, Z_TRUE_CF64, Z_ONE_CF64)
 
-/* ---- lanes of 8 and 16 bits ------------------------------------------------------------------ */
+/* Lanes of 8 and 16 bits. */
+
 #ifdef __AVX512BW__
 ZMM_IS(sum_u8, add_epi8)
 ZMM_IS(sum_u16, add_epi16)
@@ -163,7 +167,8 @@ ZMM_LOGICAL(u8, Z_TRUE_U8, Z_ONE_U8)
 ZMM_LOGICAL(u16, Z_TRUE_U16, Z_ONE_U16)
 #endif
 
-/* ---- arrays ---------------------------------------------------------------------------------- */
+/* Arrays. */
+
 typedef __m512i (*z_op)(__m512i a, __m512i b);
 
 QV_INLINE __m512i z_load(const char *p)

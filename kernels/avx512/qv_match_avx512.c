@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_match_avx512.c - compare kernels for AVX-512 with BW, DQ and VL (Skylake-SP, Zen 4 and later).
- */
+/* qv_match_avx512.c - compare kernels for AVX-512 with BW, DQ and VL (Skylake-SP, Zen
+ * 4 and later). */
 #include "qv_match_zmm.h"
 
 static uint64_t posted_avx512(const qv_plane *planes, uint64_t lanes, uint64_t tag, uint32_t src,

@@ -60,9 +60,10 @@ struct qv_offload_stats {
 
 /*
  * What a user may choose: "off", "opencl", "auto" (an OpenCL device where calibration shows a
- * gain). text            the setting on, calibrate   out: whether a device is asked at all, and
- * whether it is measured first why, room       what is wrong with the text, to be put behind it
- * QV_EINVAL.
+ * gain).
+ *   text           the setting
+ *   on, calibrate  out: whether a device is asked at all, and whether it is measured first
+ *   why, room      out, on QV_EINVAL: what is wrong with the text, to be put behind it
  */
 int qv_offload_parse(const char *text, int *on, int *calibrate, char *why, size_t room);
 

@@ -23,7 +23,8 @@ static double now_us(void)
 	return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-/* ---- match ----------------------------------------------------------------------------------- */
+/* Match. */
+
 struct nodes {
 	struct qv_recv *recvs, **took;
 	struct qv_msg *msgs, **pmsgs;
@@ -89,7 +90,8 @@ static void measure_match(struct qv_offload *o, size_t n, double *cpu, double *d
 	free_nodes(&x);
 }
 
-/* ---- combine --------------------------------------------------------------------------------- */
+/* Combine. */
+
 static double time_combine(struct qv_offload *o, const struct qv_combine *combine, float *a,
 			   const float *b, size_t count, int device)
 {
@@ -121,7 +123,8 @@ static void measure_combine(struct qv_offload *o, size_t bytes, double *cpu, dou
 	free(b);
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* Both. */
+
 /* What was found: from which size on the device gains, and the figures of the largest that was
  * tried. */
 struct found {

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Whether the device is to be asked; a call that is not allowed is left to the CPU, which says so.
- */
+/* Whether the device is to be asked; a call that is not allowed is left to the CPU,
+ * which says so. */
 static int wanted(struct qv_offload *o, enum qv_op op, enum qv_type type, size_t count)
 {
 	const size_t item = qv_type_size(type);
@@ -68,7 +68,8 @@ int qv_offload_combine(struct qv_offload *o, const struct qv_combine *combine, e
 	return qv_offload_combine_many(o, combine, op, type, dst, src, 2, count);
 }
 
-/* ---- pack ------------------------------------------------------------------------------------ */
+/* Pack. */
+
 /* Bytes of all pieces; 0: none, or too many. */
 static size_t packed_bytes(const struct qv_offload_piece *pieces, size_t n, uint64_t most)
 {

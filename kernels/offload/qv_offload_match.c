@@ -158,7 +158,8 @@ void qv_offload_done(struct qv_offload *o, struct qv_match *engine)
 	qv_offload_failed(o, QV_EIO, "it gave an answer that the CPU has proved wrong");
 }
 
-/* ---- many at a time -------------------------------------------------------------------------- */
+/* Many at a time. */
+
 size_t qv_offload_arrive_many(struct qv_offload *o, struct qv_match *engine,
 			      struct qv_msg *const *msgs, size_t n, struct qv_recv **recvs)
 {

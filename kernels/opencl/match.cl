@@ -43,8 +43,8 @@ static uint seal_of(uint query, uint entry)
 	return x ^ x >> 13;
 }
 
-/* ---- deferred acceptance, one work-group, one launch ------------------------------------------
- */
+/* Deferred acceptance, one work-group, one launch. */
+
 __kernel void match_small(__global const ulong *keys, __global uint *out, uint n, uint m,
 			  uint nonce, volatile __local uint *holder)
 {
@@ -90,8 +90,8 @@ __kernel void match_small(__global const ulong *keys, __global uint *out, uint n
 		out[m] = seal;
 }
 
-/* ---- the same, any number of work-groups, three launches ---------------------------------------
- */
+/* The same, any number of work-groups, three launches. */
+
 __kernel void match_begin(__global uint *out, __global uint *holder, uint n, uint m, uint nonce)
 {
 	const uint i = get_global_id(0);
@@ -149,8 +149,8 @@ __kernel void match_settle(__global const uint *holder, volatile __global uint *
 		atomic_add(&out[m], seal);
 }
 
-/* ---- the same, with an index -------------------------------------------------------------------
- */
+/* The same, with an index. */
+
 /*
  * Keys with wildcards are of several kinds, one for each mask. Behind the keys there are two ulongs
  * for each: the bits of the tag, and of the source, that are compared. If the entries have them, an
@@ -278,8 +278,8 @@ __kernel void match_find(INDEX_PARAMETERS, volatile __global uint *holder,
 	}
 }
 
-/* ---- bit matrix, then in order -----------------------------------------------------------------
- */
+/* Bit matrix, then in order. */
+
 /* Row q of bits: which entries accept query q, 32 to a word. Work-items side by side have queries
  * side by side and the same entries, which are then read once for all. */
 __kernel void match_bits(__global const ulong *keys, __global uint *bits, uint n, uint m)

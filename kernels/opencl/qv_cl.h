@@ -75,18 +75,20 @@ struct qv_offload_dev {
 	char why[256];
 };
 
-/* ---- qv_cl_load.c ---------------------------------------------------------------------------- */
+/* From qv_cl_load.c. */
+
 /* Open the library and find the functions. QV_OK, or QV_ENOENT with the reason. */
 int qv_cl_load(struct qv_cl_api *cl, const char *library, char *why, size_t room);
 void qv_cl_unload(struct qv_cl_api *cl);
 
-/* ---- qv_cl_find.c ---------------------------------------------------------------------------- */
+/* From qv_cl_find.c. */
+
 /* The device that config asks for. QV_OK, or QV_ENOENT with the reason. */
 int qv_cl_find(const struct qv_cl_api *cl, const struct qv_offload_config *config, qv_cl_device *id,
 	       struct qv_offload_caps *caps, char *why, size_t room);
 
-/* ---- qv_cl_queue.c: commands -----------------------------------------------------------------
- */
+/* qv_cl_queue.c: commands. */
+
 /* Keep the reason and return the status. err: what OpenCL said. */
 int qv_cl_fail(struct qv_offload_dev *dev, int32_t err, const char *what);
 int qv_cl_wrong(struct qv_offload_dev *dev, int status, const char *format, ...)
@@ -114,8 +116,8 @@ int qv_cl_args(struct qv_offload_dev *dev, qv_cl_kernel kernel, const struct qv_
 #define QV_CL_ARG(x)       ((struct qv_cl_arg){sizeof(x), &(x)})
 #define QV_CL_LOCAL(bytes) ((struct qv_cl_arg){(bytes), NULL})
 
-/* ---- qv_cl_build.c ---------------------------------------------------------------------------
- */
+/* From qv_cl_build.c. */
+
 int qv_cl_build(struct qv_offload_dev *dev, const char *text, const char *options,
 		qv_cl_program *program);
 int qv_cl_kernel_of(struct qv_offload_dev *dev, qv_cl_program program, const char *name,
@@ -123,8 +125,8 @@ int qv_cl_kernel_of(struct qv_offload_dev *dev, qv_cl_program program, const cha
 /* The sources, made by qv_cl_text.cmake. */
 extern const char qv_cl_text_match[], qv_cl_text_combine[], qv_cl_text_pack[];
 
-/* ---- what the device does --------------------------------------------------------------------
- */
+/* What the device does. */
+
 int qv_cl_match_batch(struct qv_offload_dev *dev, const struct qv_offload_key *entries, uint32_t n,
 		      const struct qv_offload_key *queries, uint32_t m,
 		      uint32_t *result); /* qv_cl_match.c */

@@ -35,7 +35,8 @@ void qv_cl_draw_secret(struct qv_offload_dev *dev)
 	dev->secret[1] = qv_cl_mix((uintptr_t)&now ^ (uint64_t)now.tv_sec, 0xc2b2ae3d27d4eb4fu);
 }
 
-/* ---- alike? ---------------------------------------------------------------------------------- */
+/* Alike? */
+
 static bool same(const struct qv_offload_key *a, const struct qv_offload_key *b)
 {
 	return a->tag == b->tag && a->ignore == b->ignore && a->src == b->src;
@@ -65,7 +66,8 @@ static bool crowded(const struct qv_offload_dev *dev, const struct qv_offload_ke
 	return alike >= m / 2;
 }
 
-/* ---- masks ----------------------------------------------------------------------------------- */
+/* Masks. */
+
 /* The masks of n keys, at most QV_CL_KINDS; 0: there are more. */
 static uint32_t find_kinds(const struct qv_offload_key *keys, uint32_t n,
 			   uint64_t masks[QV_CL_KINDS][2])
@@ -113,7 +115,8 @@ static void describe(struct qv_cl_batch *b)
 		;
 }
 
-/* ---- what fits ------------------------------------------------------------------------------- */
+/* What fits. */
+
 size_t qv_cl_bits_bytes(uint32_t n, uint32_t m)
 {
 	return (size_t)((n + 31) / 32) * m * sizeof(uint32_t);
@@ -145,7 +148,8 @@ static bool fits_index(const struct qv_offload_dev *dev, const struct qv_cl_batc
 	return b->kinds && qv_cl_table_bytes(b) <= dev->alloc_bytes;
 }
 
-/* ---- the choice ------------------------------------------------------------------------------ */
+/* The choice. */
+
 /* Without an index. */
 static enum qv_opencl_way compare_all(const struct qv_offload_dev *dev, const struct qv_cl_batch *b)
 {

@@ -45,7 +45,8 @@ int qv_cl_combines(const struct qv_offload_dev *dev, enum qv_op op, enum qv_type
 	return 1;
 }
 
-/* ---- kernels --------------------------------------------------------------------------------- */
+/* Kernels. */
+
 static int build(struct qv_offload_dev *dev, enum qv_type type)
 {
 	struct qv_cl_combine *c = &dev->combine[type];
@@ -90,7 +91,8 @@ void qv_cl_combine_close(struct qv_offload_dev *dev)
 	}
 }
 
-/* ---- a call ---------------------------------------------------------------------------------- */
+/* A call. */
+
 struct job {
 	struct qv_offload_dev *dev;
 	struct qv_samples_arrays arrays;

@@ -6,7 +6,8 @@
 
 #define KEY_BYTES (3 * sizeof(uint64_t))
 
-/* ---- keys, answers --------------------------------------------------------------------------- */
+/* Keys, answers. */
+
 /* As match.cl wants them: tag, compared bits, source with its compared bits above. */
 static void put_keys(uint64_t *to, const struct qv_offload_key *keys, uint32_t n)
 {
@@ -57,7 +58,8 @@ static int look(struct qv_offload_dev *dev, const struct qv_cl_batch *b, const u
 	return QV_OK;
 }
 
-/* ---- a batch --------------------------------------------------------------------------------- */
+/* A batch. */
+
 /* Where its parts lie in the host's memory. */
 struct places {
 	uint64_t *keys; /* entries, queries, masks */

@@ -33,7 +33,8 @@ int qv_cl_fail(struct qv_offload_dev *dev, int32_t err, const char *what)
 			   (int)err);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* Memory. */
+
 static size_t grown(size_t bytes)
 {
 	size_t room = 4096;
@@ -79,7 +80,8 @@ int qv_cl_host_room(struct qv_offload_dev *dev, struct qv_cl_slot *slot, size_t 
 	return QV_OK;
 }
 
-/* ---- commands -------------------------------------------------------------------------------- */
+/* Commands. */
+
 int qv_cl_write(struct qv_offload_dev *dev, struct qv_cl_slot *slot, qv_cl_mem to, size_t offset,
 		const void *from, size_t bytes)
 {
@@ -132,7 +134,8 @@ int qv_cl_read(struct qv_offload_dev *dev, struct qv_cl_slot *slot, qv_cl_mem fr
 	return err ? qv_cl_fail(dev, err, "clFlush") : QV_OK;
 }
 
-/* ---- waiting --------------------------------------------------------------------------------- */
+/* Waiting. */
+
 static uint64_t now_ns(void)
 {
 	struct timespec now;

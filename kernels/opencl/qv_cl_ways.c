@@ -62,7 +62,8 @@ void qv_cl_match_close(struct qv_offload_dev *dev)
 		dev->cl.ReleaseProgram(dev->match);
 }
 
-/* ---- the ways -------------------------------------------------------------------------------- */
+/* The ways. */
+
 static int launch(struct qv_offload_dev *dev, struct qv_cl_slot *s, qv_cl_kernel kernel,
 		  const struct qv_cl_arg *args, unsigned args_n, size_t items)
 {

@@ -22,7 +22,8 @@ static int opencl_probe(const struct qv_offload_config *config, struct qv_offloa
 	return err;
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* Opening. */
+
 static uint64_t number(const struct qv_offload_dev *dev, uint32_t what)
 {
 	uint64_t value = 0;
@@ -129,7 +130,8 @@ static int opencl_open(const struct qv_offload_config *config, struct qv_offload
 	return QV_OK;
 }
 
-/* ---- small calls ----------------------------------------------------------------------------- */
+/* Small calls. */
+
 static const struct qv_offload_caps *opencl_caps(const struct qv_offload_dev *dev)
 {
 	return &dev->caps;

@@ -7,7 +7,8 @@
 
 #define ITEM_BYTES 16 /* the largest element */
 
-/* ---- match ----------------------------------------------------------------------------------- */
+/* Match. */
+
 uint32_t qv_samples_draw(uint64_t *state)
 {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -49,7 +50,8 @@ void qv_samples_match(const struct qv_offload_key *entries, const struct qv_offl
 	}
 }
 
-/* ---- combine --------------------------------------------------------------------------------- */
+/* Combine. */
+
 /* Whether a part of an element is a NaN; its size. */
 static bool is_nan(enum qv_type type, const char *p, size_t *part)
 {

@@ -19,8 +19,8 @@
 
 #define MSGS (FI_MSG | FI_TAGGED)
 
-/* ---- a table of hints: each line changes one field of otherwise empty hints -------------------
- */
+/* A table of hints: each line changes one field of otherwise empty hints. */
+
 struct line {
 	const char *name;
 	bool fits;
@@ -198,8 +198,8 @@ static void table(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-/* ---- what comes back --------------------------------------------------------------------------
- */
+/* What comes back. */
+
 static void answer(void **state)
 {
 	const uint64_t sides = FI_SEND | FI_RECV,
@@ -263,8 +263,8 @@ static void rma_modes(void **state)
 	fi_freeinfo(hints);
 }
 
-/* Old applications, and one that forgets to say which it is: there are two modes of registration.
- */
+/* Old applications, and one that forgets to say which it is: there are two
+ * modes of registration. */
 static void old_versions(void **state)
 {
 	static const uint32_t versions[] = {FI_VERSION(0, 0), FI_VERSION(1, 0), FI_VERSION(1, 4)};
@@ -280,8 +280,8 @@ static void old_versions(void **state)
 	}
 }
 
-/* ---- as the MPIs ask --------------------------------------------------------------------------
- */
+/* As the MPIs ask. */
+
 static void open_mpi(void **state)
 {
 	struct fi_info *hints = empty_hints(), *info;
@@ -332,8 +332,8 @@ static void mpich(void **state)
 	fi_freeinfo(hints);
 }
 
-/* ---- names and flags --------------------------------------------------------------------------
- */
+/* Names and flags. */
+
 static void interface_names(void **state)
 {
 	struct fi_info *hints = empty_hints(), *all, *info;

@@ -114,8 +114,8 @@ static void check_name(struct env *e, fi_addr_t addr, unsigned i)
 	assert_memory_equal(got, want, len);
 }
 
-/* ---- address vectors --------------------------------------------------------------------------
- */
+/* Address vectors. */
+
 static void indexes(struct env *e)
 {
 	fi_addr_t gone[2];
@@ -324,8 +324,8 @@ static void av_same_address(void **state)
 	assert_int_equal(addr, 0);
 }
 
-/* ---- life of objects --------------------------------------------------------------------------
- */
+/* Life of objects. */
+
 static void busy(void **state)
 {
 	struct env *e = *state;

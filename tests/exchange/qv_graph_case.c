@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_graph_case.c - graphs of neighbours, from whether there is an edge from one rank to another.
- */
+/* qv_graph_case.c - graphs of neighbours, from whether there is an edge from one
+ * rank to another. */
 #include <stdlib.h>
 
 #include "qv_graph_case.h"

@@ -18,8 +18,8 @@
 
 static const struct qv_network edr = {.alpha = 1.5e-6, .beta = 1e-10, .gamma = 1e-10};
 
-/* ---- sparse exchanges --------------------------------------------------------------------------
- */
+/* Sparse exchanges. */
+
 /* Bundles that the rank sends that sends most. */
 static uint64_t bundles(enum qv_way way, uint32_t P, uint32_t radix)
 {
@@ -112,8 +112,8 @@ static void test_bad(void **state)
 	assert_int_equal(qv_choose_way(&edr, &good, 1, &choice), QV_OK);
 }
 
-/* ---- neighbourhoods ----------------------------------------------------------------------------
- */
+/* Neighbourhoods. */
+
 static struct qv_graph_case c;
 
 static double virtual_time(const struct qv_neighbor_plan *plan, double bytes)

@@ -111,8 +111,8 @@ static void fill(void)
 		bytes_of[i] = (char)(i * i / 7 + i);
 }
 
-/* ---- what comes -------------------------------------------------------------------------------
- */
+/* What comes. */
+
 static void one(const struct qv_exchange_spec *spec, size_t longest)
 {
 	qv_net_seed(spec->ranks * 100 + spec->way * 10 + spec->radix);
@@ -176,8 +176,8 @@ static void test_several(void **unused)
 		qv_net_close(g);
 }
 
-/* ---- what it costs -----------------------------------------------------------------------------
- */
+/* What it costs. */
+
 /* Phases of the crystal router by halves. */
 static uint32_t rounds_of(uint32_t P)
 {
@@ -273,8 +273,8 @@ static void test_topologies(void **unused)
 		}
 }
 
-/* ---- what goes wrong ---------------------------------------------------------------------------
- */
+/* What goes wrong. */
+
 static int run_to_failure(void)
 {
 	int rc = QV_EAGAIN;

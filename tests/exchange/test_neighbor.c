@@ -27,8 +27,8 @@ static struct qv_neighbor_plan *plan_of(uint32_t k, int aware, int cumulative)
 	return plan;
 }
 
-/* ---- what comes -------------------------------------------------------------------------------
- */
+/* What comes. */
+
 /* The number in the block that one rank has for another; of an allgather, for all. */
 static uint32_t number(enum qv_coll coll, uint32_t from, uint32_t to)
 {

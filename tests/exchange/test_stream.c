@@ -16,8 +16,8 @@
 
 #include "qv_stream_group.h"
 
-/* ---- what must hold ----------------------------------------------------------------------------
- */
+/* What must hold. */
+
 static const enum qv_way ways[] = {QV_WAY_DIRECT, QV_WAY_MESH2, QV_WAY_MESH3, QV_WAY_HYPERCUBE};
 
 static void comes(struct qv_stream_spec spec)
@@ -110,8 +110,8 @@ static void tight(void **state)
 	qv_group_close();
 }
 
-/* A common envelope of 40 bytes is there once in a bucket, a tiny item is its bytes and one more.
- */
+/* A common envelope of 40 bytes is there once in a bucket, a tiny item is its bytes
+ * and one more. */
 static void packs(void **state)
 {
 	const struct qv_stream_spec spec = {

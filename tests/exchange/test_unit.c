@@ -70,8 +70,8 @@ static bool is_leaf(uint32_t p)
 	return !(places[p].ports & (places[p].ports - 1));
 }
 
-/* ---- the tree ----------------------------------------------------------------------------------
- */
+/* The tree. */
+
 static unsigned int new_port(uint32_t p)
 {
 	unsigned int port;
@@ -131,8 +131,8 @@ static void close_tree(void)
 	}
 }
 
-/* ---- what is reduced ---------------------------------------------------------------------------
- */
+/* What is reduced. */
+
 static int64_t operand(uint32_t leaf, uint32_t number, uint32_t i)
 {
 	return (int64_t)(leaf * 1000003u + number * 7919u + i * 31u) - (1 << 24);
@@ -159,8 +159,8 @@ static void check(uint32_t root, uint32_t number, const int64_t *data)
 	}
 }
 
-/* ---- what moves --------------------------------------------------------------------------------
- */
+/* What moves. */
+
 static void put(uint32_t from, unsigned int port, uint32_t number, bool multicast,
 		const int64_t *data)
 {
@@ -271,8 +271,8 @@ static int run(void)
 	return QV_OK;
 }
 
-/* ---- what must hold ----------------------------------------------------------------------------
- */
+/* What must hold. */
+
 static uint32_t a_leaf(void)
 {
 	uint32_t p;

@@ -49,8 +49,8 @@ static uint32_t rank_of(const struct member *m)
 	return (uint32_t)(m - members);
 }
 
-/* ---- vranks ------------------------------------------------------------------------------------
- */
+/* Vranks. */
+
 static uint32_t length_of(uint32_t from, uint32_t to, uint32_t i)
 {
 	return 4 + (from * 7 + to * 13 + i * 31) % (longest - 3);
@@ -187,8 +187,8 @@ static int settle(void *port, uint32_t vrank, const void *state, size_t bytes)
 	return QV_OK;
 }
 
-/* ---- the group ---------------------------------------------------------------------------------
- */
+/* The group. */
+
 static int net_send(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes)
 {
 	return qv_packet_send(rank_of(port), id, peer, buf, bytes);
@@ -337,8 +337,8 @@ static void check(void)
 	assert_int_equal(s.refused, 0);
 }
 
-/* ---- what must hold ----------------------------------------------------------------------------
- */
+/* What must hold. */
+
 static uint64_t live(const struct qv_vranks_spec *spec)
 {
 	uint64_t moved;
@@ -393,8 +393,8 @@ static void random_lives(void **state)
 	assert_in_range(moved, 2000, 1000000);
 }
 
-/* Tiny items of one entry: an envelope in a message, and three bytes with each: to, from, length.
- */
+/* Tiny items of one entry: an envelope in a message, and three bytes with each:
+ * to, from, length. */
 static void packed(void **state)
 {
 	const struct qv_vranks_spec spec = {

@@ -76,8 +76,8 @@ static void close_ranks(void)
 	qv_packet_clear();
 }
 
-/* ---- a rogue ----------------------------------------------------------------------------------
- */
+/* A rogue. */
+
 static void hear(void *port, uint32_t from, const void *envelope, size_t n, const void *data,
 		 size_t bytes)
 {
@@ -249,8 +249,8 @@ static void one_round_is_not_enough(void **unused)
 	close_ranks();
 }
 
-/* ---- a network that changes what it carries ---------------------------------------------------
- */
+/* A network that changes what it carries. */
+
 static uint32_t draw(uint32_t n)
 {
 	return (uint32_t)qv_packet_draw(n);

@@ -43,8 +43,8 @@
 #define FT_MAX_NAME  512
 #define FT_GUARD     64 /* bytes behind a receive buffer that must stay as they were */
 
-/* ---- the driver and the memory that it shares with the ranks ----------------------------------
- */
+/* The driver and the memory that it shares with the ranks. */
+
 struct ft_rank {
 	_Atomic pid_t pid;          /* as the driver counts */
 	pid_t child;                /* of the driver; it ends as the rank does */
@@ -167,8 +167,8 @@ FILE *ft_catch_stderr(void); /* what the process writes to it from here on */
 int ft_lines_with(FILE *file, const char *a, const char *b); /* lines so far that have both words */
 size_t ft_vm_hwm(void);                                      /* peak resident set, bytes */
 
-/* ---- endpoints (ft_ep.c) ----------------------------------------------------------------------
- */
+/* Endpoints (ft_ep.c). */
+
 struct ft_op { /* one operation; its address is the context */
 	struct fi_context2 ctx;
 	_Atomic int done; /* completions seen, error or not */
@@ -243,15 +243,15 @@ int ft_progress(void); /* every queue of every open endpoint */
 #define ft_told(ep, op, send, nth) (FT_HERE(), ft_tell(ep, op, send, nth))
 void ft_tell(struct ft_ep *ep, struct ft_op *op, bool send, uint64_t nth);
 
-/* ---- addresses in band (ft_band.c) ------------------------------------------------------------
- */
+/* Addresses in band (ft_band.c). */
+
 bool ft_has_ports(void);
 const char *ft_host(void); /* of rank 0: QV_TEST_HOST, or this one */
 int ft_getinfo_port(struct fi_info *hints, struct fi_info **info);
 void ft_exchange_in_band(struct ft_ep *ep);
 
-/* ---- memory that peers reach (ft_rma.c) --------------------------------------------------------
- */
+/* Memory that peers reach (ft_rma.c). */
+
 #define FT_WINDOW (1u << 20) /* bytes */
 
 struct ft_window {
@@ -265,8 +265,8 @@ void ft_open_window(struct ft_window *w, struct ft_conf conf); /* with FI_RMA */
 void ft_expose_window(struct ft_window *w);                    /* of an open endpoint */
 void ft_close_window(struct ft_window *w);
 
-/* ---- messages (ft_ops.c) ----------------------------------------------------------------------
- */
+/* Messages (ft_ops.c). */
+
 enum ft_form { /* of a send */
 	       FT_SEND,
 	       FT_SENDV,
@@ -334,8 +334,8 @@ void ft_fill(void *buf, size_t len, uint64_t seed);
 /* The first len bytes are pattern seed; from there to room + FT_GUARD nothing was written. */
 void ft_compare(const void *buf, size_t len, uint64_t seed, size_t room);
 
-/* ---- attacks (ft_attack.c), over a core endpoint; each returns how many packets it sent -------
- */
+/* Attacks (ft_attack.c), over a core endpoint; each returns how many packets it sent. */
+
 enum { FT_TARGET = 0, FT_ATTACKER = 2 };    /* ranks */
 size_t ft_attack_damaged(struct ft_ep *ep); /* each kind of damage once */
 size_t ft_attack_random(struct ft_ep *ep);  /* anything, from nobody */

@@ -11,8 +11,8 @@ static void open_atomic(struct ft_window *w, struct ft_conf conf)
 	ft_barrier();
 }
 
-/* ---- every operation on every type, against the same in C -------------------------------------
- */
+/* Every operation on every type, against the same in C. */
+
 enum { ELEMS = 4 };
 struct one {
 	enum fi_datatype type;
@@ -168,8 +168,8 @@ static void types(void)
 	ft_close_window(&w);
 }
 
-/* ---- every call, counters, selective completion -----------------------------------------------
- */
+/* Every call, counters, selective completion. */
+
 static void forms(void)
 {
 	enum { MANY = 16 }; /* 128 bytes, the inject_size of layered mode */

@@ -6,8 +6,8 @@
 #include <poll.h>
 #include <pthread.h>
 
-/* ---- FI_PROGRESS_AUTO -------------------------------------------------------------------------
- */
+/* FI_PROGRESS_AUTO. */
+
 enum { WORD_DONE = 20, WORD_GO };
 
 static void await_idle(int i, uint64_t value)
@@ -98,8 +98,8 @@ static void churn(void)
 	ft_close(&first);
 }
 
-/* ---- counters to sleep on ---------------------------------------------------------------------
- */
+/* Counters to sleep on. */
+
 static struct fid_cntr *open_cntr(struct ft_ep *ep, enum fi_wait_obj wait, int *ret)
 {
 	struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = wait};
@@ -169,8 +169,8 @@ static void cntr_fd(void)
 	ft_close(&ep);
 }
 
-/* ---- poll sets --------------------------------------------------------------------------------
- */
+/* Poll sets. */
+
 static void poll_set(void)
 {
 	struct ft_ep ep;

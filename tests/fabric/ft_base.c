@@ -189,8 +189,8 @@ size_t ft_vm_hwm(void)
 	return kib * 1024;
 }
 
-/* ---- payload ----------------------------------------------------------------------------------
- */
+/* Payload. */
+
 #define PERIOD 65521 /* prime: no shift by a buffer size maps the pattern onto itself */
 #define GUARD  0xa5
 

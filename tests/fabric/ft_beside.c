@@ -117,8 +117,8 @@ static void close_other_domain(void)
 	}
 }
 
-/* ---- other threads ----------------------------------------------------------------------------
- */
+/* Other threads. */
+
 enum { WORD_REFUSED = 30 };
 
 struct busy {

@@ -36,7 +36,8 @@ static size_t from_env(const char *name, size_t otherwise)
 	return text ? strtoul(text, NULL, 0) : otherwise;
 }
 
-/* ---- what it costs --------------------------------------------------------------------------- */
+/* What it costs. */
+
 static size_t resident_kib(void)
 {
 	unsigned long size, resident;
@@ -125,7 +126,8 @@ static void judge(const struct row *first, const struct row *last)
 	(void)more;
 }
 
-/* ---- the server ------------------------------------------------------------------------------ */
+/* The server. */
+
 static void limited_wait(struct ft_op *op, size_t peer, const char *what)
 {
 	double end = ft_now() + ft_ms(10000) * 1e-3;
@@ -183,7 +185,8 @@ static void serve(size_t peers, size_t warm)
 	judge(&row[0], &row[rows - 1]);
 }
 
-/* ---- the clients ----------------------------------------------------------------------------- */
+/* The clients. */
+
 static void come(struct ft_ep *domain, size_t i)
 {
 	uint64_t word = i;

@@ -4,8 +4,8 @@
 #include "ft.h"
 #include "ft_coll.h"
 
-/* ---- sets and groups ---------------------------------------------------------------------------
- */
+/* Sets and groups. */
+
 struct fid_av_set *ft_set(struct ft_ep *ep, uint32_t members)
 {
 	struct fi_av_set_attr attr = {.start_addr = FI_ADDR_NOTAVAIL, .end_addr = FI_ADDR_NOTAVAIL};
@@ -103,8 +103,8 @@ static void sets(void)
 	ft_close(&ep);
 }
 
-/* ---- every operation ---------------------------------------------------------------------------
- */
+/* Every operation. */
+
 /* What rank r has at place i. */
 static uint64_t value(int r, size_t i)
 {
@@ -271,8 +271,8 @@ static void rules_line(void)
 	run_all("reduce=redirect,allreduce=redirect:faithful,reduce_scatter=redirect");
 }
 
-/* ---- many at once ------------------------------------------------------------------------------
- */
+/* Many at once. */
+
 enum { GROUPS = 5, DEEP = 4, LENGTH = 3000 };
 
 static const uint32_t who[GROUPS] = {0xf, 0x7, 0xe, 0xa, 0xf};

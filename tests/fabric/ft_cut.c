@@ -169,7 +169,8 @@ static void multi(void)
 	cut((struct kind){.multi = true});
 }
 
-/* ---- while it closes ------------------------------------------------------------------------- */
+/* While it closes. */
+
 /* What was sent arrives though the endpoint is closed at once, and a connection cut meanwhile. */
 static void close_one(size_t len, uint64_t seed)
 {

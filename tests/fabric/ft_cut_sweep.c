@@ -31,7 +31,8 @@ struct sweep {
 	double end;
 };
 
-/* ---- the relay ------------------------------------------------------------------------------- */
+/* The relay. */
+
 static bool ask(const char *order, size_t bytes[2])
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -60,7 +61,8 @@ static void arm(const char *mode, size_t way, size_t byte)
 	ask(order, bytes);
 }
 
-/* ---- a round --------------------------------------------------------------------------------- */
+/* A round. */
+
 static bool some(struct ft_ep *ep, size_t n, size_t len, bool lockstep)
 {
 	struct ft_stream s = {.ep = ep,
@@ -90,7 +92,8 @@ static bool messages(void)
 	return clean;
 }
 
-/* ---- which ----------------------------------------------------------------------------------- */
+/* Which. */
+
 static bool draw(struct sweep *w, struct spot *spot)
 {
 	uint64_t r = ft_random(&w->rnd);

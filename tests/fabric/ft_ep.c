@@ -228,8 +228,8 @@ void ft_close_part(struct ft_ep *ep)
 	fi_freeinfo(ep->info);
 }
 
-/* ---- completions ------------------------------------------------------------------------------
- */
+/* Completions. */
+
 static size_t entry_size(enum fi_cq_format format)
 {
 	switch (format) {

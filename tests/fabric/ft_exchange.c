@@ -35,8 +35,8 @@ static unsigned char value(int from, int to, size_t i)
 	return (unsigned char)(from * 37 + to * 11 + i * 3 + i / 256 + 1);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------
- */
+/* Blocks. */
+
 /* Blocks with room between them, the last one first. */
 static unsigned char *lay_out(size_t *at, const size_t *bytes, int n)
 {
@@ -108,8 +108,8 @@ static void blocks(void)
 	ft_close(&ep);
 }
 
-/* ---- exchanges ---------------------------------------------------------------------------------
- */
+/* Exchanges. */
+
 struct flight {
 	struct ft_op op;
 	struct qv_fi_exchange *exchange;
@@ -195,8 +195,8 @@ static void sparse(void)
 	ft_close(&ep);
 }
 
-/* ---- what goes wrong ---------------------------------------------------------------------------
- */
+/* What goes wrong. */
+
 static void errors(void)
 {
 	const size_t zero[MOST] = {0};

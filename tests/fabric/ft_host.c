@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ft_host.c - ranks on two hosts that ft_hosts.py has made: how a rank gets there, and its cable.
- */
+/* ft_host.c - ranks on two hosts that ft_hosts.py has made: how a rank gets there,
+ * and its cable. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ft_main.c - driver of the conformance tests: forks the ranks of each case and watches the clock.
- */
+/* ft_main.c - driver of the conformance tests: forks the ranks of each case and
+ * watches the clock. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

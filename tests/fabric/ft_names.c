@@ -44,8 +44,8 @@ static void shm_names(void)
 	refused(&ep, "..");
 	memset(lengthy + strlen(lengthy), '1', 300);
 	refused(&ep, lengthy);
-	/* what shm makes of a process, of a name and a port, and of names that somebody has chosen
-	 */
+	/* what shm makes of a process, of a name and a port, and of names that
+	 * somebody has chosen */
 	CHECK_EQ(fi_av_insert(ep.av, "fi_shm://123:0:0", 1, &ep.peer[1], 0, NULL), 1);
 	CHECK_EQ(fi_av_insert(ep.av, "fi_shm://123:-2:0", 1, &ep.peer[1], 0, NULL), 1);
 	CHECK_EQ(fi_av_insert(ep.av, "fi_ns://host.domain:1234", 1, &ep.peer[1], 0, NULL), 1);

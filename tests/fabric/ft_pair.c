@@ -21,7 +21,8 @@ static void open_pair(struct ft_ep *ep, const struct ft_conf *conf)
 	ft_open(ep, conf);
 }
 
-/* ---- addresses ------------------------------------------------------------------------------- */
+/* Addresses. */
+
 /* What MPIs make of names: equal lengths, 64 bytes at most, all bytes count. */
 static void pair_names(void)
 {
@@ -52,7 +53,8 @@ static void pair_names(void)
 	ft_close(&ep);
 }
 
-/* ---- order ----------------------------------------------------------------------------------- */
+/* Order. */
+
 #define MOST 40000u
 
 static size_t length(int from, size_t i)
@@ -145,7 +147,8 @@ static void pair_unexpected(void)
 	order(false);
 }
 
-/* ---- remote memory --------------------------------------------------------------------------- */
+/* Remote memory. */
+
 /* One registration, one key: read and written through either core. */
 static void pair_rma(void)
 {
@@ -189,7 +192,8 @@ static void pair_rma(void)
 	free(window);
 }
 
-/* ---- there by one way, back by another ------------------------------------------------------- */
+/* There by one way, back by another. */
+
 /* Rank 0 knows rank 1 by its address in the network only, as fi_getinfo makes them of a name and a
  * port: what one exposes the other cannot read, but all lengths arrive, from the right source. */
 static void pair_crossed(void)
@@ -227,7 +231,8 @@ static void pair_crossed(void)
 	ft_close(&ep);
 }
 
-/* ---- containers ------------------------------------------------------------------------------ */
+/* Containers. */
+
 static void talk(struct ft_ep *ep, int with, int rounds)
 {
 	uint64_t out = 5, in = 0;
@@ -280,7 +285,8 @@ static void pair_no_room(void)
 	container("size=1m", false);
 }
 
-/* ---- a loss ---------------------------------------------------------------------------------- */
+/* A loss. */
+
 /* The far one dies with a message to take: its sender is told, the near ones go on. */
 static void pair_kill(void)
 {
@@ -314,7 +320,8 @@ static void pair_kill(void)
 	ft_close(&ep);
 }
 
-/* ---- sleep ----------------------------------------------------------------------------------- */
+/* Sleep. */
+
 static void sleep_for(struct ft_ep *ep, int fd, struct ft_op *op)
 {
 	struct fid *fids[1] = {&ep->rx_cq->fid};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ft_promise.c - FI_QUIVER_HINTS: receives that break a promise are refused, and nothing else is.
- */
+/* ft_promise.c - FI_QUIVER_HINTS: receives that break a promise are refused, and
+ * nothing else is. */
 #include "ft.h"
 
 /* An endpoint of a program that promises this; what it says on stderr goes to *said. */

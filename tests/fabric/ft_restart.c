@@ -34,7 +34,8 @@ static unsigned lives(void)
 	return 1 + (text ? (unsigned)atoi(text) : 5);
 }
 
-/* ---- the server ------------------------------------------------------------------------------ */
+/* The server. */
+
 /* All lives listen at one port. */
 static void choose_port(void)
 {
@@ -122,7 +123,8 @@ static void keep(enum how how)
 	}
 }
 
-/* ---- the client ------------------------------------------------------------------------------ */
+/* The client. */
+
 static ssize_t send_one(struct ft_ep *ep, void *buf, size_t len, uint64_t tag, struct ft_op *op)
 {
 	double end = ft_now() + SOON;

@@ -1,24 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ft_rows.c - what libfabric's own functional tests (fabtests 1.17) try and no other file here
- * does. Row by row: fi_rdm, rdm_pingpong, rdm_tagged_pingpong   pingpong_*, sweep_*
- * fi_rdm_tagged_bw, fi_bw  rate fi_rdm_tagged_peek                          peek, peek_order
- * fi_recv_cancel      cancel_* fi_unexpected_msg                           unexpected_*
- * fi_multi_recv       multi_recv_* fi_cq_data                                  cq_data fi_multi_ep
- * several_endpoints fi_av_xfer                                  av_again fi_rdm_multi_client
- * multi_client fi_rma_bw                                   rma_* fi_rdm_cntr_pingpong counters,
- * sweep_* fi_rdm_atomic                               atomic_*               fi_multi_mr
- * rma_windows fi_rdm_rma_event                            rma_events             fi_poll poll_set
- *   fi_cq_test, fi_cntr_test, fi_eq_test, fi_av_test, fi_dom_test, fi_mr_test   objects, av_*
- *   fi_getinfo_test                             attributes, refused_hints
- *   fi_rdm_multi_domain                         multi_domain           fi_multinode all_to_all,
- * multinode_rma fi_ubertest                                 sweep_*                fi_shared_ctx,
- * fi_scalable_ep  scalable
+ * does. Row by row:
+ *   fi_rdm, rdm_pingpong, rdm_tagged_pingpong  pingpong_*, sweep_*
+ *   fi_rdm_tagged_bw, fi_bw                    rate
+ *   fi_rdm_tagged_peek                         peek, peek_order
+ *   fi_recv_cancel                             cancel_*
+ *   fi_unexpected_msg                          unexpected_*
+ *   fi_multi_recv                              multi_recv_*
+ *   fi_cq_data                                 cq_data
+ *   fi_multi_ep                                several_endpoints
+ *   fi_av_xfer                                 av_again
+ *   fi_rdm_multi_client                        multi_client
+ *   fi_rma_bw                                  rma_*
+ *   fi_rdm_cntr_pingpong                       counters, sweep_*
+ *   fi_rdm_atomic                              atomic_*
+ *   fi_multi_mr                                rma_windows
+ *   fi_rdm_rma_event                           rma_events
+ *   fi_poll                                    poll_set
+ *   fi_cq_test, fi_cntr_test, fi_eq_test       objects
+ *   fi_av_test, fi_dom_test, fi_mr_test        objects, av_*
+ *   fi_getinfo_test                            attributes, refused_hints
+ *   fi_rdm_multi_domain                        multi_domain
+ *   fi_multinode                               all_to_all, multinode_rma
+ *   fi_ubertest                                sweep_*
+ *   fi_shared_ctx, fi_scalable_ep              scalable
  */
 #include "ft.h"
 
-/* ---- objects: many of each, of all sizes and kinds, closed in another order ---------------------
- */
+/* Objects: many of each, of all sizes and kinds, closed in another order. */
+
 static void queues(struct ft_ep *ep)
 {
 	enum { SIZES = 5, FORMATS = FI_CQ_FORMAT_TAGGED + 1 };
@@ -123,8 +134,8 @@ static void objects(void)
 	ft_close(&ep);
 }
 
-/* ---- what is offered to who asks for nothing is there when it is asked for: MPICH does that
- * ------ */
+/* What is offered to who asks for nothing is there when it is asked for: MPICH does that. */
+
 static void info_echo(void)
 {
 	struct fi_info *hints = fi_allocinfo(), *list, *again;
@@ -152,8 +163,8 @@ static void info_echo(void)
 	fi_freeinfo(list);
 }
 
-/* ---- several domains of one process, each with its own endpoint --------------------------------
- */
+/* Several domains of one process, each with its own endpoint. */
+
 static void multi_domain(void)
 {
 	enum { N = 4 };
@@ -179,8 +190,8 @@ static void multi_domain(void)
 	free(put);
 }
 
-/* ---- clients that come and go, one server ------------------------------------------------------
- */
+/* Clients that come and go, one server. */
+
 static void multi_client(void)
 {
 	enum { CLIENTS = 10, N = 5 };
@@ -231,8 +242,8 @@ static void multi_client(void)
 	ft_close_part(ft.rank ? NULL : &server);
 }
 
-/* ---- every rank writes to and reads from every other -------------------------------------------
- */
+/* Every rank writes to and reads from every other. */
+
 static void multinode_rma(void)
 {
 	enum { LEN = 10000 };

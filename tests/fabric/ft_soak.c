@@ -60,8 +60,8 @@ static size_t draw_len(uint64_t *rnd)
 	return sizeof(struct head) + (size_t)(r >> 8) % (most - sizeof(struct head));
 }
 
-/* ---- sending ----------------------------------------------------------------------------------
- */
+/* Sending. */
+
 static void start_send(struct side *s, struct slot *slot)
 {
 	uint32_t to = (uint32_t)(ft_random(&s->rnd) % RANKS);
@@ -111,8 +111,8 @@ static void *sender(void *arg)
 	return NULL;
 }
 
-/* ---- receiving --------------------------------------------------------------------------------
- */
+/* Receiving. */
+
 static void start_recv(struct side *s, size_t i)
 {
 	struct slot *slot = &s->slot[i];
@@ -233,8 +233,8 @@ static void receive_all(struct side *s)
 		CHECK_EQ(s->count[i], ft.sh->word[WORD_SENT + i * 8 + ft.rank]);
 }
 
-/* ---- the rank that stops the others ------------------------------------------------------------
- */
+/* The rank that stops the others. */
+
 static void disturb(void)
 {
 	uint64_t rnd = (uint64_t)getpid();
@@ -249,8 +249,8 @@ static void disturb(void)
 	}
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* Memory. */
+
 static size_t early_peak;
 
 /* A third of the way through, once everything has been at its longest. */

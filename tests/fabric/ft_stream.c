@@ -32,7 +32,8 @@ static void moved(struct ft_stream *s)
 	s->moved = ft_now();
 }
 
-/* ---- sending --------------------------------------------------------------------------------- */
+/* Sending. */
+
 static uint64_t seed(int from, size_t i)
 {
 	return (uint64_t)i * 2 + (uint64_t)from;
@@ -91,7 +92,8 @@ static void move_sends(struct ft_stream *s)
 	}
 }
 
-/* ---- receiving ------------------------------------------------------------------------------- */
+/* Receiving. */
+
 static void take(struct ft_stream *s, const char *at, size_t len, uint64_t place, size_t guarded)
 {
 	uint64_t number;
@@ -218,7 +220,8 @@ static void cancel_receives(struct ft_stream *s)
 	}
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* All of it. */
+
 static bool anybody_told(const struct ft_stream *s)
 {
 	for (int w = FT_WORD_TOLD_TX; w <= FT_WORD_TOLD_RX; w += FT_WORD_TOLD_RX - FT_WORD_TOLD_TX)

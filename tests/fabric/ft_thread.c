@@ -44,8 +44,8 @@ static void *pingpong(void *arg)
 	return NULL;
 }
 
-/* Odd threads send untagged and tagged to the even ones of the other rank, which post and cancel.
- */
+/* Odd threads send untagged and tagged to the even ones of the other rank, which
+ * post and cancel. */
 static void *flood(void *arg)
 {
 	enum { WINDOW = 16 };

@@ -124,7 +124,8 @@ __attribute__((constructor)) static void find_real()
 #undef FIND
 }
 
-/* ---- device, kernels ------------------------------------------------------------------------- */
+/* Device, kernels. */
+
 EXPORT void *xrtDeviceOpen(unsigned index)
 {
 	void *real = nullptr;
@@ -192,7 +193,8 @@ EXPORT int xrtKernelArgGroupId(void *handle, int argument)
 	return argument >= 0 && argument < 3 ? argument : -1;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* Memory. */
+
 EXPORT void *xrtBOAlloc(void *handle, size_t bytes, uint64_t flags, uint32_t group)
 {
 	void *real = nullptr;
@@ -245,7 +247,8 @@ EXPORT int xrtBOSync(void *handle, int direction, size_t bytes, size_t offset)
 	return 0;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------ */
+/* Runs. */
+
 EXPORT void *xrtRunOpen(void *handle)
 {
 	auto *k = static_cast<kernel *>(handle);

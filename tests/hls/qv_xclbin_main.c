@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the container, as XRT's reference of the format has it ------------------------------------
- */
+/* The container, as XRT's reference of the format has it. */
+
 enum kind { BITSTREAM = 0, METADATA = 2, MEMORIES = 6, CONNECTIONS = 7, UNITS = 8 };
 
 #define SECTIONS 5
@@ -63,7 +63,8 @@ _Static_assert(sizeof(struct header) == 456 && sizeof(struct section) == 40 &&
 		       sizeof(struct connection) == 12,
 	       "as they lie in a file");
 
-/* ---- contents -------------------------------------------------------------------------------- */
+/* Contents. */
+
 static struct {
 	int32_t n, padding;
 	struct unit unit[2];
@@ -143,7 +144,8 @@ static void write_xml(const char *fault)
 	add("</core></device></platform></project>\n");
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* The file. */
+
 struct content {
 	enum kind kind;
 	const char *name;

@@ -175,8 +175,8 @@ class machine
 		answers();
 	}
 
-	/* The oldest of the host's into the unit; not while searches have yet to go on in the list.
-	 */
+	/* The oldest of the host's into the unit; not while searches have yet to go on
+	 * in the list. */
 	void refill()
 	{
 		if (host.empty() || !under_way.empty() || unit.full)

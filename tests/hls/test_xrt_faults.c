@@ -28,7 +28,8 @@ static struct qv_offload_stats work(const struct qv_offload_config *config, cons
 	return qv_faults_end(o, text);
 }
 
-/* ---- faults ---------------------------------------------------------------------------------- */
+/* Faults. */
+
 /* At opening there are 12 runs, 22 syncs to the card and 12 from it, 6 arrays of memory; what comes
  * after that is work. */
 static const struct {
@@ -99,8 +100,8 @@ static void flush(const struct qv_offload_config *config, void (*set_fault)(cons
 	EXPECT(s.arrays == 1 && s.refused == 2 && s.failed == 0);
 }
 
-/* ---- what can be missing ----------------------------------------------------------------------
- */
+/* What can be missing. */
+
 static void missing(const char *name, const struct qv_offload_config *config, const char *text)
 {
 	struct qv_offload_stats s;

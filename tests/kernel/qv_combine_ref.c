@@ -48,7 +48,8 @@ static size_t part_size(enum qv_type type)
 	return qv_type_size(part_type(type));
 }
 
-/* ---- integers -------------------------------------------------------------------------------- */
+/* Integers. */
+
 static wide get_integer(enum qv_type type, const void *p)
 {
 	const size_t unused = 128 - 8 * qv_type_size(type);
@@ -81,8 +82,8 @@ static wide of_integers(enum qv_op op, enum qv_type type, wide a, wide b)
 	return 0;
 }
 
-/* ---- floating point: each operation in its own precision and rounded to memory ----------------
- */
+/* Floating point: each operation in its own precision and rounded to memory. */
+
 #define PARTS(t, name)                                                                     \
 	static void name(enum qv_op op, void *out, const void *left, const void *right)    \
 	{                                                                                  \
@@ -209,7 +210,8 @@ int qv_ref_same(enum qv_op op, enum qv_type type, const void *x, const void *y)
 	return 1;
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* Values. */
+
 #define HARD_INTEGERS 12
 #define HARD_PARTS    20
 

@@ -166,8 +166,8 @@ static void test_heuristic_clusters(void **state)
 	assert_in_range(r.map.n_lists, 1, 2);
 }
 
-/* Counts in three heaps: K-means finds them, in order; sources that are not there join the lowest.
- */
+/* Counts in three heaps: K-means finds them, in order; sources that are not there
+ * join the lowest. */
 static void test_kmeans_clusters(void **state)
 {
 	static struct row r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_match_ways.c - structure auto: posted receives of several classes, and the ways to find one.
- */
+/* test_match_ways.c - structure auto: posted receives of several classes, and the ways
+ * to find one. */
 #include "qv_auto_kit.h"
 
 #define WILD UINT64_C(0xffff) /* ignored by any-tag receives */

@@ -74,8 +74,8 @@ static void *must_alloc(size_t bytes)
 	return p;
 }
 
-/* The payload of message `serial` sent by `from`: differs in every byte position and every message.
- */
+/* The payload of message `serial` sent by `from`: differs in every byte position
+ * and every message. */
 static void fill(unsigned char *buf, uint32_t serial, int from)
 {
 	uint32_t word = serial * 2654435761u + (uint32_t)from * 40503u;

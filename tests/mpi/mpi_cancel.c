@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* mpi_cancel.c - a receive is cancelled or gets its message: exactly one, and no message is lost.
- */
+/* mpi_cancel.c - a receive is cancelled or gets its message: exactly one, and no
+ * message is lost. */
 #include <sched.h>
 #include <stdlib.h>
 

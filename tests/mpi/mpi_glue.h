@@ -57,8 +57,8 @@ typedef void glue_fill(void *buf, size_t elements, int rank);
 void glue_compare(const struct glue_call *call, const char *algorithm, enum glue_form form,
 		  glue_fill *fill, int taken);
 
-/* The call itself, into a buffer of its own; the result, to be freed, or NULL where there is none.
- */
+/* The call itself, into a buffer of its own; the result, to be freed, or NULL where
+ * there is none. */
 void *glue_make(const struct glue_call *call, enum glue_form form, glue_fill *fill, size_t *bytes);
 
 /* All algorithms that schedules have, NULL at the end; the first six keep the order of ranks. */

@@ -51,8 +51,8 @@ int glue_draw(int seed, int x, int y, int limit)
 	return (int)((v ^ v >> 31) % (uint64_t)limit);
 }
 
-/* ---- one side ----------------------------------------------------------------------------------
- */
+/* One side. */
+
 static void open_type(struct glue_side *s)
 {
 	MPI_Datatype pair;
@@ -96,8 +96,8 @@ void glue_side_close(struct glue_side *s)
 	free(s->buf);
 }
 
-/* ---- the call ----------------------------------------------------------------------------------
- */
+/* The call. */
+
 #define IN     (b->in_place ? MPI_IN_PLACE : b->in.buf)
 #define ALIKE  IN, in->counts[0], in->type, out->buf, out->counts[0], out->type, b->comm
 #define GATHER IN, in->counts[0], in->type, out->buf, out->counts, out->displs, out->type, b->comm

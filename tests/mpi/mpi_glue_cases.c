@@ -21,8 +21,8 @@ static struct glue_call call_of(enum glue_kind kind, int count, MPI_Comm comm)
 	return (struct glue_call){kind, MPI_INT, sizeof(int), MPI_SUM, count, 0, 0, comm};
 }
 
-/* ---- persistent --------------------------------------------------------------------------------
- */
+/* Persistent. */
+
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 typedef int init_fn(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info,
 		    MPI_Request *);
@@ -81,8 +81,8 @@ void glue_persistent(void)
 }
 #endif
 
-/* ---- the program's own operations --------------------------------------------------------------
- */
+/* The program's own operations. */
+
 /* Maps x -> a*x + b modulo a prime, a and b in one number: to apply one after the other is
  * associative and does not commute. */
 #define PRIME 251
@@ -142,8 +142,8 @@ void glue_user(void)
 	MPI_Op_free(&most);
 }
 
-/* ---- communicators -----------------------------------------------------------------------------
- */
+/* Communicators. */
+
 /* Many that come and go, with halves that overlap the whole, and one that is freed in use. */
 void glue_comms(void)
 {
@@ -178,8 +178,8 @@ void glue_comms(void)
 	}
 }
 
-/* ---- errors ------------------------------------------------------------------------------------
- */
+/* Errors. */
+
 static int handled, handled_code;
 
 static void on_error(MPI_Comm *comm, int *code, ...)
@@ -219,8 +219,8 @@ void glue_errors(void)
 	CHECK(qv_mpi_set("allreduce") == QV_EINVAL, "no algorithm was accepted");
 }
 
-/* ---- what the MPI keeps ------------------------------------------------------------------------
- */
+/* What the MPI keeps. */
+
 static void fill_vector(void *buf, size_t n, int rank)
 {
 	memset(buf, rank, n * 2 * sizeof(int));
@@ -283,8 +283,8 @@ void glue_through(void)
 	free(counts);
 }
 
-/* ---- late ranks --------------------------------------------------------------------------------
- */
+/* Late ranks. */
+
 /* One rank is always late: soon all ranks expect that, all alike, and sums stay right. */
 void glue_late(void)
 {

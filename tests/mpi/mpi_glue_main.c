@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* mpi_glue_main.c CASE... - libquiver-mpi against the MPI's own answers; all ranks run all cases.
- */
+/* mpi_glue_main.c CASE... - libquiver-mpi against the MPI's own answers; all ranks
+ * run all cases. */
 #include "mpi_glue.h"
 
 #include <string.h>

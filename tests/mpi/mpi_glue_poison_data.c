@@ -21,8 +21,8 @@ const char *const poison_names[POISON_KINDS] = {"reduce",
 						"neighbor_alltoall",
 						"neighbor_alltoallv"};
 
-/* ---- draws -------------------------------------------------------------------------------------
- */
+/* Draws. */
+
 uint64_t poison_state, poison_own;
 
 int poison_draw(uint64_t *s, int limit)
@@ -62,8 +62,8 @@ static void *bad_pointer(void)
 	return poison_draw(&poison_own, 2) ? NULL : nowhere;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------
- */
+/* Blocks. */
+
 /* Elements that go from one rank to another: many blocks of none; the same there and back. */
 static int length(const struct shot *s, int from, int to)
 {

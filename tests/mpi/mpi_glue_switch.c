@@ -32,8 +32,8 @@ static int max(int a, int b)
 	return a > b ? a : b;
 }
 
-/* ---- a graph on which some ranks are alone -----------------------------------------------------
- */
+/* A graph on which some ranks are alone. */
+
 struct lists {
 	int in_n, out_n, in[MOST], out[MOST];
 };
@@ -64,8 +64,8 @@ static MPI_Comm make_graph(struct lists *l)
 	return comm;
 }
 
-/* ---- one call ----------------------------------------------------------------------------------
- */
+/* One call. */
+
 static int is_gather(enum glue_blocks_kind kind)
 {
 	return kind == GLUE_ALLGATHERV || kind == GLUE_NEIGHBOR_ALLGATHER ||

@@ -67,8 +67,8 @@ static void mprobe_then_mrecv(void)
 	free(buf);
 }
 
-/* Nothing there: no probe finds anything; then exactly the probe that accepts the message finds it.
- */
+/* Nothing there: no probe finds anything; then exactly the probe that accepts the
+ * message finds it. */
 static void iprobe_misses(void)
 {
 	MPI_Message msg;
@@ -190,8 +190,8 @@ static void *take_messages(void *arg)
 		CHECK(serial < PER_SENDER, "wrong serial %d", serial);
 		suite_envelope(&st, from, 0, crowd_bytes(serial));
 		suite_verify(buf + 2, (size_t)bytes - 2, (uint64_t)(serial * 16 + from));
-		/* One thread sees the messages of one sender in the order in which they were sent.
-		 */
+		/* One thread sees the messages of one sender in the order in which
+		 * they were sent. */
 		CHECK(serial >= next[from], "messages of one source in the wrong order");
 		next[from] = serial + 1;
 		note_taken(c, from, (uint32_t)serial);

@@ -180,8 +180,8 @@ static void do_mprobe(struct oracle *o, const struct op *op)
 	m->waiting = 0;
 }
 
-/* What is left: receives with a message complete, those without are cancelled, messages are taken.
- */
+/* What is left: receives with a message complete, those without are cancelled,
+ * messages are taken. */
 static void drain(struct oracle *o)
 {
 	struct message *m;

@@ -80,8 +80,8 @@ void suite_barrier(void);
 /* Two ranks meet: both name each other. Returns only when the other one is there too. */
 void suite_meet(int other);
 
-/* One way: what `to` receives with suite_await after this was sent after all that was sent before.
- */
+/* One way: what `to` receives with suite_await after this was sent after all that
+ * was sent before. */
 void suite_signal(int to);
 void suite_await(int from);
 

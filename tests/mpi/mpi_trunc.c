@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* mpi_trunc.c - a message longer than its receive is an error of that receive, and of nothing else.
- */
+/* mpi_trunc.c - a message longer than its receive is an error of that receive, and
+ * of nothing else. */
 #include <stdlib.h>
 #include <string.h>
 

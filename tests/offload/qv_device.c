@@ -127,7 +127,8 @@ int qv_device_random(struct qv_offload_dev *dev, long batches, uint32_t limit, u
 	return wrong;
 }
 
-/* ---- flood ----------------------------------------------------------------------------------- */
+/* Flood. */
+
 #define FLOOD 2000 /* keys; their table has 4096 chains */
 
 /* How many batches of these keys were given up by the index. */

@@ -73,7 +73,8 @@ int qv_device_corpus_combine(struct qv_offload_dev *dev, const char *file)
 	return wrong + !run;
 }
 
-/* ---- every pair, long arrays ----------------------------------------------------------------- */
+/* Every pair, long arrays. */
+
 static void fill(enum qv_type type, char *p, size_t count)
 {
 	const size_t item = qv_type_size(type), drawn = count < 5000 ? count : 5000;
@@ -160,7 +161,8 @@ int qv_device_combine(struct qv_offload_dev *dev, int thin)
 	return wrong + !run;
 }
 
-/* ---- pack ------------------------------------------------------------------------------------ */
+/* Pack. */
+
 #define PIECES 40
 #define SPAN   200000
 

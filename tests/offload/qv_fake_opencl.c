@@ -75,7 +75,8 @@ __attribute__((constructor)) static void find_real(void)
 	qv_fake_set(text ? text : "");
 }
 
-/* ---- calls that can fail --------------------------------------------------------------------- */
+/* Calls that can fail. */
+
 #define DECLARE(name, result, arguments) EXPORT result cl##name arguments;
 QV_CL_FUNCTIONS(DECLARE)
 
@@ -192,7 +193,8 @@ int32_t clGetEventInfo(qv_cl_event e, uint32_t what, size_t room, void *out, siz
 	return err;
 }
 
-/* ---- the others ------------------------------------------------------------------------------ */
+/* The others. */
+
 int32_t clGetDeviceIDs(qv_cl_platform p, uint64_t type, uint32_t room, qv_cl_device *out,
 		       uint32_t *n)
 {

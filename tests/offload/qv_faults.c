@@ -43,7 +43,8 @@ struct qv_offload *qv_faults_open(const struct qv_offload_ops *ops,
 	return o;
 }
 
-/* ---- work ------------------------------------------------------------------------------------ */
+/* Work. */
+
 void qv_faults_arrivals(struct qv_offload *o, uint64_t seed)
 {
 	struct qv_offload_key entries[KEYS], queries[KEYS];

@@ -22,7 +22,8 @@ extern const char *qv_guard_now; /* what is tested */
 				qv_guard_now);                                             \
 	} while (0)
 
-/* ---- qv_guard_device.c ----------------------------------------------------------------------- */
+/* From qv_guard_device.c. */
+
 struct qv_loop {
 	int open_status, status; /* of open, and of every call */
 	int lie;                 /* every so many batches it takes the wrong one of two, 0: never */
@@ -46,8 +47,8 @@ struct qv_offload *qv_guard_open(uint32_t check_every, uint32_t failures);
 /* The device as new. */
 void qv_loop_reset(void);
 
-/* ---- qv_guard_pair.c -------------------------------------------------------------------------
- */
+/* From qv_guard_pair.c. */
+
 /* Random batches of arrivals and posts, and cancels, to both engines: the same answers and the same
  * counters after each. sticky: some receives may match more than once. */
 void qv_guard_pair(const char *structure, struct qv_offload *o, int rounds, int sticky);

@@ -137,7 +137,8 @@ const struct qv_offload_ops qv_loop_ops = {
 	.unpack = dev_pack, /* not called with a status of QV_OK */
 };
 
-/* ---- what is said ---------------------------------------------------------------------------- */
+/* What is said. */
+
 void qv_guard_say(void *context, int warn, const char *text)
 {
 	(void)context;

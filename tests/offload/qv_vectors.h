@@ -26,8 +26,8 @@ extern "C" {
 
 #define QV_VEC_MAGIC "QVVEC001"
 
-/* ---- random batches ---------------------------------------------------------------------------
- */
+/* Random batches. */
+
 struct qv_vec_rnd {
 	uint64_t state;
 };
@@ -56,7 +56,8 @@ void qv_vec_match(const struct qv_offload_key *entries, uint32_t n,
 		  const struct qv_offload_key *queries, uint32_t m, uint8_t *taken,
 		  uint32_t *result);
 
-/* ---- the corpus ------------------------------------------------------------------------------ */
+/* The corpus. */
+
 enum qv_vec_size {
 	QV_VEC_SMALL = 0, /* batches of at most 40, arrays of at most 40 elements: for simulators */
 	QV_VEC_FULL = 1,  /* batches up to 1500 */

@@ -21,7 +21,8 @@ static void put(FILE *out, const void *data, size_t bytes)
 	fwrite(zeroes, 1, -bytes % 8, out);
 }
 
-/* ---- match ----------------------------------------------------------------------------------- */
+/* Match. */
+
 struct batch {
 	struct qv_offload_key entries[MOST], queries[MOST];
 	uint32_t result[MOST];
@@ -76,7 +77,8 @@ static int put_matches(FILE *out, enum qv_vec_size size)
 	return 0;
 }
 
-/* ---- combine --------------------------------------------------------------------------------- */
+/* Combine. */
+
 /* The one NaN that stands for all that a sum or a product can give. */
 #define ONE_NAN(t, name, nan)                                                 \
 	static void name(char *p, size_t bytes)                               \

@@ -62,7 +62,8 @@ static void propose(uint32_t query)
 	}
 }
 
-/* ---- the index ------------------------------------------------------------------------------- */
+/* The index. */
+
 #define KINDS 8
 #define BITS  7
 #define LINKS 8192
@@ -171,7 +172,8 @@ static void find(uint32_t query)
 	}
 }
 
-/* ---- batches --------------------------------------------------------------------------------- */
+/* Batches. */
+
 static void *work(void *unused)
 {
 	uint32_t item;

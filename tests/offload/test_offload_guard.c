@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- cases ----------------------------------------------------------------------------------- */
+/* Cases. */
+
 static void structures(void)
 {
 	for (const char *const *s = qv_match_structures(); *s; s++) {

@@ -27,7 +27,8 @@ static void work(struct qv_offload *o)
 	}
 }
 
-/* ---- faults ---------------------------------------------------------------------------------- */
+/* Faults. */
+
 struct expected {
 	const char *fault;
 	const char *text; /* in the line that is written; NULL: none is */

@@ -42,8 +42,8 @@ struct qv_loop_chaos {
 	unsigned capacity;          /* packets and reads under way per pair */
 	unsigned fail_expose;       /* per cent of expose that fail */
 	unsigned fail_send;         /* this many sends more go well, then one fails (0 = never) */
-	unsigned lose[QV_LOOP_MAX]; /* this many packets more from there are lost, and seem to work
-				     */
+	unsigned lose[QV_LOOP_MAX]; /* this many packets more from there are lost, and
+				     * seem to work */
 	unsigned fail_read;         /* the same of reads */
 	unsigned lose_nth;  /* the n-th packet from now on, of any pair, is lost (0 = none) */
 	unsigned lose_more; /* and so many behind it */

@@ -31,8 +31,8 @@ static void comes_again(void **state)
 		assert_int_equal(rig->node[0].complaints, 1);
 		for (unsigned i = 0; i < 12; i++)
 			rig_exchange_after_loss(rig, i & 1, !(i & 1), 100 + 500 * i);
-		/* messages of the first one: the whole one is good, the other has lost its sender
-		 */
+		/* messages of the first one: the whole one is good, the other has
+		 * lost its sender */
 		rig_wait(rig, recv = rig_recv(rig, 0, 1, 9000, 6, QV_REQ_TAGGED), NULL);
 		rig_check_status(recv, QV_EPEER);
 		rig_wait(rig, recv = rig_recv(rig, 0, 1, 500, 6, QV_REQ_TAGGED), NULL);

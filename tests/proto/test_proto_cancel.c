@@ -24,8 +24,8 @@ static struct rig *deep(struct rig_req **recv)
 	return rig;
 }
 
-/* Some are cancelled while messages come: the form of the queue stays, and so does what is matched.
- */
+/* Some are cancelled while messages come: the form of the queue stays, and so does
+ * what is matched. */
 static void test_form_stays(void **state)
 {
 	static struct rig_req *recv[DEEP];

@@ -176,8 +176,8 @@ static void count(void *ctx, unsigned from, unsigned to, const void *buf, size_t
 	packets_to_1 += to == 1;
 }
 
-/* Half an eager message is here, matched, unexpected, claimed or discarded, when the rest is lost.
- */
+/* Half an eager message is here, matched, unexpected, claimed or discarded, when the
+ * rest is lost. */
 static void half_a_message(void **state)
 {
 	for (unsigned form = 0; form < 5; form++) {

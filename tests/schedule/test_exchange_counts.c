@@ -26,8 +26,8 @@ static uint32_t root_of(uint32_t P, int n)
 	return c;
 }
 
-/* ---- counted at the network -------------------------------------------------------------------
- */
+/* Counted at the network. */
+
 struct counter {
 	uint64_t sends, receives, bytes;
 	struct qv_run *run;
@@ -167,8 +167,8 @@ static void test_counts(void **state)
 	}
 }
 
-/* ---- every block, in any order of messages -----------------------------------------------------
- */
+/* Every block, in any order of messages. */
+
 static void deliver(const struct qv_schedule_spec *spec, uint64_t seed)
 {
 	const uint32_t P = spec->ranks;

@@ -125,8 +125,8 @@ static void test_shifts(void **unused)
 	}
 }
 
-/* ---- rounds of schedules -----------------------------------------------------------------------
- */
+/* Rounds of schedules. */
+
 /* Rounds in which messages meet: the i-th message of every rank is one round. places: the leaf of
  * each rank. */
 static uint32_t contended(enum qv_coll coll, enum qv_algorithm algorithm, uint32_t P, uint32_t k,

@@ -48,8 +48,8 @@ static void test_mean(void **unused)
 	qv_predict_close(p);
 }
 
-/* ---- a program whose ranks are late by habit ---------------------------------------------------
- */
+/* A program whose ranks are late by habit. */
+
 /* Figures of a cluster with QDR InfiniBand; vectors of 16 MiB. */
 static const struct qv_network net = {.alpha = 2.66e-6, .beta = 4.8179e-10, .gamma = 1.6654e-10};
 static const double bytes = 16 << 20;
@@ -116,8 +116,8 @@ static void test_tracks(void **unused)
 	assert_true(expects < 1.05 * knows);
 }
 
-/* ---- networks ----------------------------------------------------------------------------------
- */
+/* Networks. */
+
 static void test_fit(void **unused)
 {
 	struct qv_sample moves[60], combines[20];

@@ -17,8 +17,8 @@
 
 #include "qv_sched_case.h"
 
-/* ---- all interleavings -------------------------------------------------------------------------
- */
+/* All interleavings. */
+
 #define MOST 6 /* ranks */
 #define DEEP 4 /* messages on their way from one rank to another */
 
@@ -199,8 +199,8 @@ static void test_printed_deadlocks(void **unused)
 	}
 }
 
-/* ---- real data ---------------------------------------------------------------------------------
- */
+/* Real data. */
+
 #define LINE 64
 
 struct parcel {
@@ -315,8 +315,8 @@ static void test_data(void **unused)
 		}
 }
 
-/* ---- time in the model -------------------------------------------------------------------------
- */
+/* Time in the model. */
+
 /* Figures of a cluster with QDR InfiniBand, on which the algorithm was measured. */
 static const struct qv_network net = {.alpha = 2.66e-6, .beta = 4.8179e-10, .gamma = 1.6654e-10};
 static const double sizes[] = {40 << 10, 400 << 10, 4 << 20};

@@ -104,8 +104,8 @@ static void test_arrivals(void **state)
 		}
 }
 
-/* ---- the check sees what is wrong --------------------------------------------------------------
- */
+/* The check sees what is wrong. */
+
 static struct qv_sched_case spoiled;
 
 static struct qv_step *step_of(uint32_t rank, enum qv_step_kind kind)

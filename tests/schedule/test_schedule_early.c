@@ -66,8 +66,8 @@ static void *room_for_one(void *list, size_t n, size_t *room, size_t size)
 	return list;
 }
 
-/* ---- the network -------------------------------------------------------------------------------
- */
+/* The network. */
+
 /* A message meets its receive. */
 static void meet(struct rank *r, const struct message *m, const struct post *p)
 {
@@ -132,8 +132,8 @@ static void deliver(void)
 	r->inbox[r->inbox_n++] = m;
 }
 
-/* ---- a group -----------------------------------------------------------------------------------
- */
+/* A group. */
+
 static uint32_t block(uint32_t from, uint32_t to)
 {
 	return from * 1000 + (spec.coll == QV_COLL_ALLTOALL ? to : 0) + 1;

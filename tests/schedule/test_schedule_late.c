@@ -28,8 +28,8 @@ static uint64_t draw(void)
 	return state >> 20;
 }
 
-/* From the first arrival, which is at 0, to the end of the last rank; it is built from `expected`.
- */
+/* From the first arrival, which is at 0, to the end of the last rank; it is
+ * built from `expected`. */
 static double time_in(enum qv_algorithm algorithm, uint32_t ranks, uint32_t segments,
 		      const uint64_t *expected)
 {
@@ -149,7 +149,8 @@ static void test_is_optimal(void **unused)
 	}
 }
 
-/* ---- segments: a round is one of them -------------------------------------------------------- */
+/* Segments: a round is one of them. */
+
 /* n + N - 1 rounds, where n is the least number of rounds for one segment. */
 static void test_segments_balanced(void **unused)
 {

@@ -56,8 +56,8 @@ static void draw_arrivals(uint32_t ranks, uint64_t most)
 		arrive[draw(ranks)] = most;
 }
 
-/* ---- segmented schedules of random groups -----------------------------------------------------
- */
+/* Segmented schedules of random groups. */
+
 static void test_random_groups(void **unused)
 {
 	const uint32_t cases = slow ? 20000 : 400;
@@ -83,8 +83,8 @@ static void test_random_groups(void **unused)
 	}
 }
 
-/* ---- exact sums at every root ------------------------------------------------------------------
- */
+/* Exact sums at every root. */
+
 #define COUNT 101 /* that no number of segments divides */
 
 static uint32_t in[64][COUNT], work[64][COUNT];
@@ -148,8 +148,8 @@ static void test_sums(void **unused)
 	}
 }
 
-/* ---- lengths -----------------------------------------------------------------------------------
- */
+/* Lengths. */
+
 /* In rounds, from arrivals in halves of a round. */
 static double rounds_of(struct qv_schedule_spec spec)
 {

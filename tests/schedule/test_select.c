@@ -26,8 +26,8 @@ static double last_of(const double *times, uint32_t n)
 	return last;
 }
 
-/* ---- the model ---------------------------------------------------------------------------------
- */
+/* The model. */
+
 static double worst;
 
 static void compare(const struct qv_schedule_spec *spec, double bytes, double most)
@@ -95,8 +95,8 @@ static void test_segments(void **unused)
 	assert_int_equal(qv_model_segments(&net, QV_ALG_PIPELINE, 128, 1e9), 128);
 }
 
-/* ---- rules -------------------------------------------------------------------------------------
- */
+/* Rules. */
+
 static struct qv_select *open_select(const char *rules)
 {
 	struct qv_select *s = NULL;
@@ -155,8 +155,8 @@ static void test_named(void **unused)
 	qv_select_close(s);
 }
 
-/* ---- ranks -------------------------------------------------------------------------------------
- */
+/* Ranks. */
+
 /* The plans of all ranks are a schedule that is right. */
 static void all_agree(struct qv_select *s, struct qv_select_call call)
 {
@@ -204,8 +204,8 @@ static void test_all_agree(void **unused)
 			}
 }
 
-/* ---- late ranks --------------------------------------------------------------------------------
- */
+/* Late ranks. */
+
 /* How long a plan for these arrivals, built by all ranks, takes. */
 static double time_of(struct qv_select *s, struct qv_select_call call, int *by_arrival)
 {
@@ -274,8 +274,7 @@ static void test_lengths(void **unused)
 
 /* Every eighth rank late by half of the time: rounds that know it are slower than ones that do not.
  * The faithful mode takes them nevertheless, the extended one has the balanced schedule as its
- * floor.
- */
+ * floor. */
 static void test_floor(void **unused)
 {
 	static uint64_t arrive[128];
@@ -299,8 +298,8 @@ static void test_floor(void **unused)
 	qv_select_close(extended);
 }
 
-/* ---- what is kept ------------------------------------------------------------------------------
- */
+/* What is kept. */
+
 static void test_kept(void **unused)
 {
 	static const struct qv_network other = {.alpha = 1e-6, .beta = 1e-9, .gamma = 1e-9},

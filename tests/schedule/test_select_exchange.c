@@ -32,8 +32,8 @@ static double time_of(const struct qv_network *net, enum qv_coll coll, enum qv_a
 	return last;
 }
 
-/* ---- from where on -----------------------------------------------------------------------------
- */
+/* From where on. */
+
 /* Bytes of a block at which an alltoall takes as long straight as by the other algorithm. */
 static double crossing(const struct qv_network *net, enum qv_algorithm other, uint32_t P)
 {
@@ -69,8 +69,8 @@ static void test_crossing(void **state)
 	}
 }
 
-/* ---- what is selected --------------------------------------------------------------------------
- */
+/* What is selected. */
+
 struct score {
 	unsigned int rows, near;
 	double worst;

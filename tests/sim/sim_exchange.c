@@ -44,8 +44,8 @@ static char *room_of(size_t bytes)
 	return room;
 }
 
-/* ---- alltoall ----------------------------------------------------------------------------------
- */
+/* Alltoall. */
+
 static enum qv_algorithm selected(struct qv_select *select, size_t bytes)
 {
 	const struct qv_select_call call = {.coll = QV_COLL_ALLTOALL,
@@ -111,8 +111,8 @@ static void all_alltoall(int n, char **bytes)
 	qv_select_close(select);
 }
 
-/* ---- alltoallv ---------------------------------------------------------------------------------
- */
+/* Alltoallv. */
+
 struct partners {
 	struct qv_exchange_item items[512];
 	size_t n, bytes;
@@ -207,8 +207,8 @@ static void all_alltoallv(int partners, int n, char **bytes)
 	}
 }
 
-/* ---- neighbours --------------------------------------------------------------------------------
- */
+/* Neighbours. */
+
 static struct qv_graph_case graph;
 
 /* All ranks are in one address space: one of them plans. */
@@ -285,8 +285,8 @@ static void all_neighbors(uint32_t most, int n, char **bytes)
 	}
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* All. */
+
 static void run(int n, char **bytes)
 {
 	uint32_t a = 0, b = 0, side = 1;

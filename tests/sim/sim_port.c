@@ -258,8 +258,8 @@ double sim_pairwise(struct sim_port *port, const struct qv_exchange_item *items,
 	return end(begun);
 }
 
-/* ---- what the network is like ------------------------------------------------------------------
- */
+/* What the network is like. */
+
 /* Of each message, if both send so many at once. */
 static double burst(void *buf, int bytes, int other)
 {

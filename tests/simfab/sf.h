@@ -54,7 +54,8 @@ struct sf_config {
 	bool verbose;
 };
 
-/* ---- processes (sf_proc.c) ------------------------------------------------------------------- */
+/* Processes (sf_proc.c). */
+
 struct sf_block;
 struct sf_proc {
 	uint32_t pid;
@@ -72,7 +73,8 @@ struct sf_proc *sf_proc_new(unsigned host);
 void sf_proc_end(struct sf_proc *proc, bool silent);
 struct sf_proc *sf_proc_by_pid(uint32_t pid);
 
-/* ---- memory (sf_mem.c) ----------------------------------------------------------------------- */
+/* Memory (sf_mem.c). */
+
 /* The simulator's own, which never fails and is nobody's. */
 void *sf_alloc(size_t size);
 void *sf_grow(void *old, size_t size);
@@ -81,7 +83,8 @@ void sf_mem_release(struct sf_proc *proc);
 /* Print who holds what. */
 void sf_mem_list(const struct sf_proc *proc);
 
-/* ---- the world ------------------------------------------------------------------------------- */
+/* The world. */
+
 struct sf_world {
 	struct sf_config cfg;
 	uint64_t now; /* ns; the clock of the world */
@@ -122,11 +125,13 @@ static inline void sf_trace(uint64_t a, uint64_t b)
 void sf_broken(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void sf_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* ---- sf_fault.c ------------------------------------------------------------------------------ */
+/* From sf_fault.c. */
+
 extern const char *const sf_fault_names[SF_FAULTS];
 bool sf_faults_parse(const char *text, uint32_t *faults);
 
-/* ---- sf_fiber.c: calls that wait for others, while those go on ------------------------------- */
+/* sf_fiber.c: calls that wait for others, while those go on. */
+
 struct sf_fiber;
 struct sf_fiber *sf_fiber_new(void (*run)(void *arg), void *arg);
 /* Go on with it until it waits or ends; true: it has ended. */
@@ -135,7 +140,8 @@ void sf_fiber_free(struct sf_fiber *f);
 /* Inside one: let the world go on. Elsewhere nothing. */
 void sf_fiber_wait(void);
 
-/* ---- sf_run.c -------------------------------------------------------------------------------- */
+/* From sf_run.c. */
+
 /* One life of the world. Ends by exit: 0, or 1 with what was broken on stdout. */
 void sf_run(const struct sf_config *cfg);
 /* Settings that the seed draws. */

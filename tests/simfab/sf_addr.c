@@ -69,7 +69,8 @@ uint32_t sf_addr_parse(const struct sf_flavor *fl, const void *addr)
 	return number < used ? number : 0;
 }
 
-/* ---- what the kernel says -------------------------------------------------------------------- */
+/* What the kernel says. */
+
 struct qv_fi_tcp {
 	struct sf_proc *proc;
 };

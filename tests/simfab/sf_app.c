@@ -207,7 +207,8 @@ void sf_app_kill(struct sf_app *a, bool silent)
 	ended(a);
 }
 
-/* ---- addresses ------------------------------------------------------------------------------- */
+/* Addresses. */
+
 static void insert(struct sf_app *a, unsigned slot)
 {
 	const struct sf_app *peer = &sf_apps[slot];

@@ -106,7 +106,8 @@ struct sf_app {
 };
 extern struct sf_app *sf_apps;
 
-/* ---- sf_app.c: life -------------------------------------------------------------------------- */
+/* sf_app.c: life. */
+
 void sf_app_init(unsigned slots);
 void sf_app_open(struct sf_app *a);
 /* Begin to close it as a good program does; sf_app_go_on until it is down. */
@@ -118,18 +119,21 @@ void sf_app_go_on(struct sf_app *a);
 void sf_app_meet(struct sf_app *a);
 void sf_app_churn(struct sf_app *a, unsigned slot);
 
-/* ---- sf_work.c: operations ------------------------------------------------------------------- */
+/* sf_work.c: operations. */
+
 void sf_work_some(struct sf_app *a);
 /* Something for each message that waits; probes where some are missing. */
 void sf_work_drain(struct sf_app *a);
 bool sf_work_send(struct sf_app *a, unsigned to, bool probe);
 void sf_work_cancel_all(struct sf_app *a);
 
-/* ---- sf_poll.c: completions ------------------------------------------------------------------ */
+/* sf_poll.c: completions. */
+
 /* True: there were some. */
 bool sf_poll(struct sf_app *a);
 
-/* ---- sf_law.c: what must hold ---------------------------------------------------------------- */
+/* sf_law.c: what must hold. */
+
 struct sf_msg *sf_law_send(struct sf_app *from, unsigned to);
 /* It was refused: there is no such message. */
 void sf_law_unsend(struct sf_msg *m);
@@ -150,8 +154,8 @@ void sf_law_judge(void);
 void sf_law_ended(struct sf_app *a);
 bool sf_law_accepts(const struct sf_recv *r, const struct sf_msg *m);
 
-/* ---- sf_buf.c: buffers that nobody may touch when they are not in use -------------------------
- */
+/* sf_buf.c: buffers that nobody may touch when they are not in use. */
+
 #define SF_POISON 0xa5
 char *sf_buf_get(size_t len);
 /* Poisoned from now on; whoever writes to it later is found out. */

@@ -16,7 +16,8 @@ static struct sf_cep *cep_of(struct fid_ep *fid)
 	return SF_CONTAINER(fid, struct sf_cep, fid);
 }
 
-/* ---- sending --------------------------------------------------------------------------------- */
+/* Sending. */
+
 static bool waits(const struct sf_cep *ep, const struct sf_conn *c)
 {
 	for (const struct sf_tx *tx = ep->txs; tx; tx = tx->next)
@@ -136,7 +137,8 @@ static ssize_t ep_injectdata(struct fid_ep *fid, const void *buf, size_t len, ui
 	return inject(fid, buf, len, to, true, data);
 }
 
-/* ---- receiving, reading ---------------------------------------------------------------------- */
+/* Receiving, reading. */
+
 static ssize_t ep_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t from,
 		       void *context)
 {
@@ -186,7 +188,8 @@ static ssize_t ep_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint
 	return 0;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* Life. */
+
 static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct sf_cep *ep = SF_CONTAINER(fid, struct sf_cep, fid.fid);

@@ -16,7 +16,8 @@ static int no_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return 0;
 }
 
-/* ---- memory that peers may read -------------------------------------------------------------- */
+/* Memory that peers may read. */
+
 static int mr_close(struct fid *fid)
 {
 	struct sf_mr *mr = SF_CONTAINER(fid, struct sf_mr, fid.fid), **at = &mr->dom->mrs;
@@ -60,7 +61,8 @@ static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
 
 static struct fi_ops_mr domain_mr_ops = {.size = sizeof(struct fi_ops_mr), .reg = mr_reg};
 
-/* ---- address vectors ------------------------------------------------------------------------- */
+/* Address vectors. */
+
 #define SLOTS 12u /* places for peers under SF_SLOTS */
 
 static int av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *out,
@@ -154,7 +156,8 @@ static int av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fi
 	return 0;
 }
 
-/* ---- completion queues ----------------------------------------------------------------------- */
+/* Completion queues. */
+
 void sf_cq_add(struct sf_cq *cq, const struct sf_comp *c)
 {
 	if (cq->tail - cq->head == cq->cap) {
@@ -250,7 +253,8 @@ static int cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fi
 	return 0;
 }
 
-/* ---- fabric and domain ----------------------------------------------------------------------- */
+/* Fabric and domain. */
+
 static void domain_end(size_t i)
 {
 	struct sf_dom *dom = domains[i];

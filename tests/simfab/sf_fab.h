@@ -32,11 +32,13 @@ struct sf_flavor {
 };
 const struct sf_flavor *sf_flavor_of(const char *name);
 
-/* ---- sf_host.c: what libfabric itself does --------------------------------------------------- */
+/* sf_host.c: what libfabric itself does. */
+
 void sf_host_init(void);
 int sf_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
 
-/* ---- sf_addr.c: addresses, and who is there -------------------------------------------------- */
+/* sf_addr.c: addresses, and who is there. */
+
 struct sf_cep;
 #define SF_ADDR_MAX 64u
 size_t sf_addr_write(const struct sf_flavor *fl, uint32_t number, uint32_t pid, char *out);
@@ -46,7 +48,8 @@ uint32_t sf_addr_new(void);
 struct sf_cep *sf_addr_who(uint32_t number);
 void sf_addr_set(uint32_t number, struct sf_cep *ep);
 
-/* ---- sf_fab.c: domains, address vectors, queues ---------------------------------------------- */
+/* sf_fab.c: domains, address vectors, queues. */
+
 struct sf_mr {
 	struct fid_mr fid;
 	struct sf_dom *dom;
@@ -85,7 +88,8 @@ struct sf_cq {
 };
 void sf_cq_add(struct sf_cq *cq, const struct sf_comp *c);
 
-/* ---- sf_cep.c: endpoints of a core ----------------------------------------------------------- */
+/* sf_cep.c: endpoints of a core. */
+
 struct sf_packet {
 	struct sf_conn *conn;
 	struct sf_cep *from;
@@ -143,7 +147,8 @@ int sf_cep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep *
 /* Move on: send, receive, read. */
 void sf_cep_progress(struct sf_cep *ep);
 
-/* ---- sf_net.c: between two endpoints --------------------------------------------------------- */
+/* sf_net.c: between two endpoints. */
+
 /* One packet that an endpoint has in hand. */
 struct sf_tx {
 	struct sf_tx *next;

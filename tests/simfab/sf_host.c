@@ -33,7 +33,8 @@ const struct sf_flavor *sf_flavor_of(const char *name)
 	return NULL;
 }
 
-/* ---- infos ----------------------------------------------------------------------------------- */
+/* Infos. */
+
 static void *twin(const void *p, size_t len, bool *ok)
 {
 	void *copy;
@@ -194,7 +195,8 @@ static int getinfo(uint32_t version, const char *node, const char *service, uint
 	return *list ? 0 : -FI_ENOMEM;
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* The rest. */
+
 static uint32_t version(void)
 {
 	return sf.cfg.version;
@@ -271,7 +273,9 @@ void sf_host_init(void)
 	qv_fi_prov.fi_version = version();
 }
 
-/* ---- endpoints of one process ------------------------------------------------------------------
+/*
+ * Endpoints of one process.
+ *
  * The provider's list is of one real process. Here a domain has one endpoint at most that closes,
  * and each simulated process moves its own on.
  */

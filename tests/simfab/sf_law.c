@@ -59,7 +59,8 @@ static void tidy(struct sf_msg *m)
 		free_msg(m);
 }
 
-/* ---- sends ----------------------------------------------------------------------------------- */
+/* Sends. */
+
 struct sf_msg *sf_law_send(struct sf_app *from, unsigned to)
 {
 	struct sf_app *peer = &sf_apps[to];
@@ -133,7 +134,8 @@ void sf_law_recv_failed(struct sf_app *a, int err)
 		sf_broken("a receive of %u.%u fails with %d", a->slot, a->life, err);
 }
 
-/* ---- receives -------------------------------------------------------------------------------- */
+/* Receives. */
+
 /* Who comes back at another address is another sender. */
 static bool is_from(const struct sf_recv *r, const struct sf_msg *m)
 {
@@ -236,7 +238,8 @@ void sf_law_cancelled(struct sf_app *a, const struct sf_recv *r)
 			  a->slot, a->life, (unsigned long long)r->passed[0].id, r->passed[0].from);
 }
 
-/* ---- rest ------------------------------------------------------------------------------------ */
+/* Rest. */
+
 /* What was sent to one that had come back at its address, before anybody knew of that, is told of
  * by the next send. Who closes first hears nothing of it any more. */
 static bool goes_untold(const struct sf_msg *m)

@@ -26,7 +26,8 @@ static bool is_lost(const struct sf_conn *c, const struct sf_cep *ep)
 	return other->closed && now != other && !now->closed;
 }
 
-/* ---- sends ----------------------------------------------------------------------------------- */
+/* Sends. */
+
 /* True: it is done with. */
 static bool send_one(struct sf_cep *ep, struct sf_tx *tx)
 {
@@ -75,7 +76,8 @@ static void send_all(struct sf_cep *ep)
 	ep->txs_tail = at;
 }
 
-/* ---- arrivals -------------------------------------------------------------------------------- */
+/* Arrivals. */
+
 /* What this endpoint calls the sender. Shared memory takes one that it does not know for the first
  * that it knows. */
 static fi_addr_t index_of(struct sf_cep *ep, const struct sf_packet *pkt)
@@ -119,7 +121,8 @@ static void receive_all(struct sf_cep *ep)
 	}
 }
 
-/* ---- reads ----------------------------------------------------------------------------------- */
+/* Reads. */
+
 static int read_now(const struct sf_cep *ep, const struct sf_read *r)
 {
 	const struct sf_cep *other = r->conn->ep[!sf_net_side(r->conn, ep)];

@@ -32,7 +32,8 @@ void *__wrap_aligned_alloc(size_t align, size_t size);
 char *__wrap_strdup(const char *text);
 void __wrap_free(void *p);
 
-/* ---- the simulator's own --------------------------------------------------------------------- */
+/* The simulator's own. */
+
 void *sf_alloc(size_t size)
 {
 	void *p = __real_malloc(size);
@@ -56,7 +57,8 @@ void sf_free(void *p)
 	__real_free(p);
 }
 
-/* ---- the processes' -------------------------------------------------------------------------- */
+/* The processes'. */
+
 static bool fails(void)
 {
 	return sf.nomem && sf.self != &sf.nobody && sf_strikes(SF_NOMEM, sf.nomem);

@@ -15,7 +15,8 @@ static struct sf_conn **all; /* in order of their making, for the faults to choo
 static size_t nall, all_cap;
 static uint64_t orders;
 
-/* ---- connections ----------------------------------------------------------------------------- */
+/* Connections. */
+
 static struct sf_conn **bucket(const struct sf_cep *a, const struct sf_cep *b)
 {
 	uint64_t lo = a->uid < b->uid ? a->uid : b->uid, hi = a->uid ^ b->uid ^ lo;
@@ -66,7 +67,8 @@ bool sf_net_dead(const struct sf_conn *c)
 	return c->dead_at && sf.now >= c->dead_at;
 }
 
-/* ---- packets under way: the next one of each endpoint first ---------------------------------- */
+/* Packets under way: the next one of each endpoint first. */
+
 static bool before(const struct sf_packet *a, const struct sf_packet *b)
 {
 	return a->ready != b->ready ? a->ready < b->ready : a->order < b->order;
@@ -128,7 +130,8 @@ static void arrive_later(struct sf_conn *c, struct sf_packet *pkt)
 	push(c->ep[to], pkt);
 }
 
-/* ---- cuts ------------------------------------------------------------------------------------ */
+/* Cuts. */
+
 /* Any that is between two open endpoints; NULL: none found. */
 static struct sf_conn *anyone(void)
 {
@@ -195,7 +198,8 @@ static void strike(struct sf_conn *c)
 		cut(c);
 }
 
-/* ---- sending and arriving -------------------------------------------------------------------- */
+/* Sending and arriving. */
+
 void sf_net_launch(struct sf_conn *c, struct sf_cep *from, const struct sf_tx *tx)
 {
 	unsigned to = !sf_net_side(c, from);
@@ -249,7 +253,8 @@ struct sf_packet *sf_net_arrived(struct sf_cep *ep)
 	return NULL;
 }
 
-/* ---- ends ------------------------------------------------------------------------------------ */
+/* Ends. */
+
 /* Processes of one host have one kernel, which tells in any case. */
 static bool hears(const struct sf_conn *c, const struct sf_cep *ended, bool silent)
 {

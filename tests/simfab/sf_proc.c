@@ -25,7 +25,8 @@ int __wrap_qv_fi_shm_mark(const char *name);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_usleep(useconds_t us);
 
-/* ---- processes ------------------------------------------------------------------------------- */
+/* Processes. */
+
 struct sf_proc *sf_proc_new(unsigned host)
 {
 	static uint32_t pid = 1000;
@@ -99,7 +100,8 @@ int __wrap_qv_fi_shm_mark(const char *name)
 	return -1;
 }
 
-/* ---- time ------------------------------------------------------------------------------------ */
+/* Time. */
+
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
 	uint64_t t = sf.now + sf.self->ahead;

@@ -61,7 +61,8 @@ void sf_broken(const char *format, ...)
 	_Exit(1);
 }
 
-/* ---- storm ----------------------------------------------------------------------------------- */
+/* Storm. */
+
 static void strike_app(struct sf_app *a)
 {
 	if (sf_strikes(SF_NOPOLL, 3000))
@@ -78,7 +79,8 @@ static void strike_app(struct sf_app *a)
 		sf_app_close(a);
 }
 
-/* ---- everybody's turn ------------------------------------------------------------------------ */
+/* Everybody's turn. */
+
 static void turn(struct sf_app *a)
 {
 	switch (a->state) {
@@ -121,7 +123,8 @@ static void everybody(void)
 		step *= 2;
 }
 
-/* ---- rounds ---------------------------------------------------------------------------------- */
+/* Rounds. */
+
 static bool is_busy(void)
 {
 	for (unsigned s = 0; s < sf.cfg.procs; s++)

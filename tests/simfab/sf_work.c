@@ -16,7 +16,8 @@ static bool percent(unsigned p)
 	return qv_rnd_percent(&sf.rnd_work, p);
 }
 
-/* ---- sends ----------------------------------------------------------------------------------- */
+/* Sends. */
+
 static size_t draw_len(void)
 {
 	if (percent(sf.cfg.large))
@@ -132,7 +133,8 @@ static unsigned draw_peer(const struct sf_app *a)
 	return (a->slot + 1 + (k % 4) * (k % 4)) % n;
 }
 
-/* ---- receives -------------------------------------------------------------------------------- */
+/* Receives. */
+
 #define SPARE 4u /* places that are kept for the rest */
 
 static struct sf_recv *new_recv(struct sf_app *a, size_t room)
@@ -283,7 +285,8 @@ void sf_work_some(struct sf_app *a)
 	}
 }
 
-/* ---- rest ------------------------------------------------------------------------------------ */
+/* Rest. */
+
 void sf_work_cancel_all(struct sf_app *a)
 {
 	for (unsigned i = 0; i < SF_RECVS; i++)

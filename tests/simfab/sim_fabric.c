@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sim_fabric.c - the simulator's program: runs by seed, a file of seeds, a failing run made small.
- */
+/* sim_fabric.c - the simulator's program: runs by seed, a file of seeds, a failing
+ * run made small. */
 #include "sf_fab.h"
 #include "sf_shrink.h"
 
