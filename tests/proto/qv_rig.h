@@ -128,8 +128,7 @@ void rig_wait_long(struct rig *rig, const struct rig_req *a, const struct rig_re
 /* Let time pass on all nodes, as their owners would: many ticks. */
 void rig_ticks(struct rig *rig, uint64_t ms);
 
-/* A message of node a arrives at node b: at once, or where a peer may have been lost before. */
-void rig_exchange(struct rig *rig, unsigned a, unsigned b, size_t len);
+/* A message of node a arrives at node b, where a peer may have been lost before. */
 void rig_exchange_after_loss(struct rig *rig, unsigned a, unsigned b, size_t len);
 /* An endpoint gives up all peers that it reaches so. */
 void rig_give_up(struct qv_proto *p, const struct qv_xport *x, uint64_t addr);

@@ -200,22 +200,11 @@ void rig_check(const struct rig_req *recv, const struct rig_req *send)
 		}
 }
 
-static void arrives(struct rig_req *recv, struct rig_req *send)
-{
-	rig_wait_long(send->rig, send, recv);
-	rig_check(recv, send);
-}
-
-void rig_exchange(struct rig *rig, unsigned a, unsigned b, size_t len)
-{
-	struct rig_req *recv = rig_recv(rig, b, RIG_ANY, len, 77, QV_REQ_TAGGED);
-
-	arrives(recv, rig_send(rig, a, b, len, 77, QV_REQ_TAGGED | QV_REQ_ACK));
-}
-
 void rig_exchange_after_loss(struct rig *rig, unsigned a, unsigned b, size_t len)
 {
 	struct rig_req *recv = rig_recv(rig, b, RIG_ANY, len, 77, QV_REQ_TAGGED);
+	struct rig_req *send = rig_send_after_loss(rig, a, b, len, 77, QV_REQ_TAGGED | QV_REQ_ACK);
 
-	arrives(recv, rig_send_after_loss(rig, a, b, len, 77, QV_REQ_TAGGED | QV_REQ_ACK));
+	rig_wait_long(rig, send, recv);
+	rig_check(recv, send);
 }
