@@ -11,7 +11,8 @@ target_compile_options(qv_flags INTERFACE -Wall -Wextra -Wpointer-arith
 	$<$<COMPILE_LANGUAGE:C>:-Wshadow$<SEMICOLON>-Wstrict-prototypes$<SEMICOLON>-Wmissing-prototypes>
 	-Wno-unused-parameter -ffp-contract=off)
 target_compile_definitions(qv_flags INTERFACE _GNU_SOURCE)
-target_include_directories(qv_flags INTERFACE ${CMAKE_SOURCE_DIR}/include)
+# Ours are included by their path from the top, those of the same folder by their name.
+target_include_directories(qv_flags INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR})
 if(QV_WERROR)
 	target_compile_options(qv_flags INTERFACE -Werror)
 endif()

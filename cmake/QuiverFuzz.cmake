@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # QuiverFuzz - programs for libFuzzer, compiled by clang whatever compiles the rest.
-#   qv_add_fuzzer(NAME fuzz_x SOURCES a.c b.c [FRAME c.c d.c] [INCLUDES dir...]
-#       [OBJECTS target...] [LINK flag...])
+#   qv_add_fuzzer(NAME fuzz_x SOURCES a.c b.c [FRAME c.c d.c] [OBJECTS target...]
+#       [LINK flag...])
 # makes bin/fuzz_x with AddressSanitizer and UBSan if QV_FUZZ_CLANG is set: clang was found, and has
 # libFuzzer. Sources are compiled anew, so that coverage leads the fuzzer through them, the sources
 # of the FRAME that drives them without coverage; OBJECTS are object libraries that are linked as
@@ -30,13 +30,13 @@ set(qv_frame_flags -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer
 set(qv_fuzz_flags ${qv_frame_flags} -fsanitize=fuzzer)
 
 function(qv_add_fuzzer)
-	cmake_parse_arguments(F "" "NAME" "SOURCES;FRAME;INCLUDES;OBJECTS;LINK" ${ARGN})
+	cmake_parse_arguments(F "" "NAME" "SOURCES;FRAME;OBJECTS;LINK" ${ARGN})
 	set(objects)
 	set(others)
-	list(TRANSFORM F_INCLUDES PREPEND -I)
 	foreach(source ${F_SOURCES} ${F_FRAME})
 		get_filename_component(path ${source} ABSOLUTE)
-		get_filename_component(name ${source} NAME_WE)
+		file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR} ${path})
+		string(REGEX REPLACE "[/.]" "_" name ${name})
 		set(flags ${qv_fuzz_flags})
 		if(source IN_LIST F_FRAME)
 			set(flags ${qv_frame_flags})
@@ -45,7 +45,7 @@ function(qv_add_fuzzer)
 		# A launcher such as ccache serves here as well as anywhere.
 		add_custom_command(OUTPUT ${object}
 			COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${QV_FUZZ_CLANG} ${flags}
-				-I${CMAKE_SOURCE_DIR}/include ${F_INCLUDES}
+				-I${CMAKE_SOURCE_DIR}/include -I${CMAKE_SOURCE_DIR}
 				-MD -MF ${object}.d -c ${path} -o ${object}
 			DEPENDS ${path} DEPFILE ${object}.d VERBATIM)
 		list(APPEND objects ${object})

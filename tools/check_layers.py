@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""check_layers.py - includes go one way only, and each layer sees only the system headers it may."""
+"""check_layers.py - includes go one way only, and each room sees only the system headers it may.
+
+An include in quotes names a file of the same folder by its name, any other of ours by its path from
+the top."""
 import os
 import re
 import sys
@@ -12,35 +15,71 @@ INTRINSICS = {"immintrin.h", "cpuid.h", "x86intrin.h", "sys/platform/x86.h"}
 POSIX = {"fcntl.h", "sanitizer/asan_interface.h", "signal.h", "sys/mman.h", "sys/random.h", "sys/stat.h",
          "unistd.h"}
 
-# Layer -> layers of ours that it may include (itself always).
+# Room -> rooms of ours that it may include (itself always).
 ENGINE = ["engine/base", "engine/match", "engine/proto", "engine/schedule", "engine/exchange",
-          "engine/combine", "engine/trace", "engine"]
+          "engine/combine"]
 BELOW_GLUE = ENGINE + ["kernels", "include"]
-OFFLOAD = ["kernels/offload", "kernels/opencl", "hls"]
+OFFLOAD = ["kernels/offload", "kernels/opencl", "hls/host"]
+GLUE = ["fabric_glue", "fabric_glue/cores"] # what every room of the provider may see
+PROVIDER = BELOW_GLUE + GLUE
+MATCH = ["engine/match", "engine/base", "kernels", "include"]
+SCHEDULE = ["engine/schedule", "engine/base", "include"]
+EXCHANGE = ["engine/base", "engine/schedule/families", "include"]
+LIBRARY = BELOW_GLUE + ["mpi_glue"]
+BENCH = BELOW_GLUE + ["bench/common"]
 MAY = {
     "include": [],
     "kernels": ["include"],
     "engine/base": ["include"],
-    "engine/match": ["engine/base", "kernels", "include"],
+    "engine/match": MATCH + ["engine/match/auto"], # whose fast path is inlined into the calls
+    "engine/match/llv": MATCH,
+    "engine/match/auto": MATCH + ["engine/match/llv"],
+    "engine/match/literature": MATCH + ["engine/match/llv", "engine/match/auto"],
     "engine/combine": ["engine/base", "kernels", "include"],
-    "engine/trace": ["engine/base", "engine/match", "include"],
     "engine/schedule": ["engine/base", "engine/combine", "kernels", "include"],
-    "engine/exchange": ["engine/base", "engine/schedule", "include"],
+    "engine/schedule/families": SCHEDULE,
+    "engine/schedule/check": SCHEDULE,
+    "engine/schedule/time": SCHEDULE + ["engine/schedule/select"],
+    "engine/schedule/select": SCHEDULE + ["engine/schedule/families"],
+    "engine/schedule/redirect": SCHEDULE,
+    "engine/exchange/sparse": EXCHANGE,
+    "engine/exchange/neighbor": EXCHANGE,
+    "engine/exchange/stream": EXCHANGE,
+    "engine/exchange/vrank": EXCHANGE + ["engine/exchange/stream"],
     "engine/proto": ["engine/base", "engine/match", "include"],
-    "engine": BELOW_GLUE,
     "kernels/offload": ["include"],
     "kernels/samples": ["include"],
     "kernels/opencl": ["kernels/samples", "include"],
-    "hls": ["kernels/samples", "include"],
-    "fabric_glue": BELOW_GLUE + OFFLOAD,
-    "mpi_glue": BELOW_GLUE + OFFLOAD,
-    "bench": BELOW_GLUE + OFFLOAD,
-    "tools": BELOW_GLUE + OFFLOAD + ["bench"],
+    "hls": ["include"],
+    "hls/host": ["hls", "kernels/samples", "include"],
+    "fabric_glue": BELOW_GLUE + ["fabric_glue/progress"],
+    "fabric_glue/settings": PROVIDER,
+    "fabric_glue/cores": PROVIDER + ["fabric_glue/layered"],
+    "fabric_glue/offer": PROVIDER,
+    "fabric_glue/objects": PROVIDER + OFFLOAD,
+    "fabric_glue/calls": PROVIDER,
+    "fabric_glue/progress": PROVIDER,
+    "fabric_glue/layered": PROVIDER + ["fabric_glue/objects"],
+    "fabric_glue/peer": PROVIDER,
+    "fabric_glue/coll": PROVIDER,
+    "mpi_glue": BELOW_GLUE + OFFLOAD + ["mpi_glue/calls"],
+    "mpi_glue/run": LIBRARY,
+    "mpi_glue/plans": LIBRARY + ["mpi_glue/run"],
+    "mpi_glue/calls": LIBRARY + ["mpi_glue/run"],
+    "bench/common": ["include"],
+    "bench/papers": BENCH,
+    "bench/match": BENCH + ["bench/papers"],
+    "bench/combine": BENCH,
+    "bench/fabric": BENCH,
+    "bench/coll": BENCH,
+    "bench/offload": BENCH + OFFLOAD,
+    "tools": BELOW_GLUE + OFFLOAD + ["bench/common"],
     "examples": ["include"],
 }
-# Layer -> system headers that it may include; the others may include what they like, less FOREIGN.
-SYSTEM = {"include": STANDARD, "kernels": STANDARD | INTRINSICS}
-SYSTEM.update({layer: STANDARD | POSIX for layer in ENGINE})
+# Room -> system headers that it and those in it may include; others may include what they like,
+# less FOREIGN.
+SYSTEM = {"include": STANDARD, "kernels": STANDARD | INTRINSICS, "engine": STANDARD | POSIX,
+          "kernels/offload": None, "kernels/samples": None, "kernels/opencl": None}
 FOREIGN = {
     "rdma/": {"fabric_glue", "bench", "tools", "examples", "tests"},
     "mpi.h": {"mpi_glue", "bench", "tools", "examples", "tests"},
@@ -59,53 +98,51 @@ def sources(root):
                 yield os.path.relpath(os.path.join(folder, name), root)
 
 
-def layer_of(path):
-    """The longest layer name that is a folder above path; tests and the rest have their top folder."""
-    found = path.split("/")[0]
-    for layer in MAY:
-        if path.startswith(layer + "/") and len(layer) > len(found):
-            found = layer
-    return found
+def within(rooms, path):
+    """The longest of the rooms that is a folder above path, or None."""
+    return max((room for room in rooms if path.startswith(room + "/")), key=len, default=None)
 
 
-def resolve(spelled, path, ours):
-    """The file of ours that an include names: beside the includer, else by the tail of its path."""
-    beside = os.path.normpath(os.path.join(os.path.dirname(path), spelled))
-    if beside in ours:
-        return beside
-    fits = [p for p in ours if p.endswith("/" + spelled)]
-    return fits[0] if fits else None
+def room_of(path):
+    """Tests and the rest have their top folder."""
+    return within(MAY, path) or path.split("/")[0]
 
 
-def judge(path, spelled, ours):
+def judge(path, quote, spelled, ours):
     """None, or why path may not include what is spelled."""
-    layer = layer_of(path)
-    target = resolve(spelled, path, ours)
+    room = room_of(path)
+    beside = os.path.normpath(os.path.join(os.path.dirname(path), spelled))
+    public = "include/" + spelled
+    target = next((p for p in (beside, spelled, public) if p in ours), None)
     if target:
-        other = layer_of(target)
-        if layer not in MAY or other == layer or other in MAY[layer]:
-            return None
-        return f"{layer} may not include {other} ({target})"
+        other = room_of(target)
+        if room in MAY and other != room and other not in MAY[room]:
+            return f"{room} may not include {other} ({target})"
+        return None
+    by_tail = [p for p in ours if p.endswith("/" + spelled)]
+    if quote == '"' and by_tail:
+        return f'"{spelled}" is of another folder: by its path from the top ({by_tail[0]})'
     for prefix, allowed in FOREIGN.items():
-        if spelled.startswith(prefix) and layer not in allowed:
-            return f"{layer} may not see <{spelled}>"
-    if layer in SYSTEM and spelled not in SYSTEM[layer]:
-        return f"{layer} has no use for <{spelled}>"
+        if spelled.startswith(prefix) and not within(allowed, path):
+            return f"{room} may not see <{spelled}>"
+    known = SYSTEM.get(within(SYSTEM, path))
+    if quote == "<" and known and spelled not in known:
+        return f"{room} has no use for <{spelled}>"
     return None
 
 
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..")
-    ours = list(sources(root))
+    ours = set(sources(root))
     bad = includes = 0
-    for path in ours:
+    for path in sorted(ours):
         with open(os.path.join(root, path), encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
                 match = INCLUDE.match(line)
                 if not match:
                     continue
                 includes += 1
-                why = judge(path, match.group(2), ours)
+                why = judge(path, match.group(1), match.group(2), ours)
                 if why:
                     bad += 1
                     print(f"{path}:{number}: {why}")

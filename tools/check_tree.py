@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""check_tree.py - file names are unique, sources are short, each begins with its licence, and
+"""check_tree.py - folders have few sources, sources are short, each begins with its licence, and
 comments end where their text does."""
+import collections
 import os
 import re
 import sys
 
 LIMIT = 600     # lines; more is refused
 LONG = 300      # lines; more is listed
+ROOM = 30       # sources in a folder; more is refused
 SKIPPED = {".git", "build", ".cache"}
-SHARED_NAMES = {"CMakeLists.txt", "sources.cmake", "README.md"}
 BLOCK_COMMENTS = (".c", ".h", ".cpp", ".hpp", ".cl")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cl", ".py", ".sh", ".cmake", ".sv", ".v")
 LICENCE = "SPDX-License-Identifier: BSD-2-Clause"
@@ -42,16 +43,13 @@ def comment_faults(lines):
 
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..")
-    first, bad, count, lengths = {}, [], 0, []
+    bad, count, lengths, rooms = [], 0, [], collections.Counter()
     for path in files(root):
         name = os.path.basename(path)
-        if name not in SHARED_NAMES:
-            if name in first:
-                bad.append(f"{path}: same name as {first[name]}")
-            first.setdefault(name, path)
         if not (name.endswith(SOURCES) or is_script(root, path)):
             continue
         count += 1
+        rooms[os.path.dirname(path)] += 1
         with open(os.path.join(root, path), encoding="utf-8") as f:
             lines = f.read().splitlines()
         lengths.append((len(lines), path))
@@ -61,6 +59,7 @@ def main():
             bad += [f"{path}:{n}: {what}" for n, what in comment_faults(lines)]
         if len(lines) > LIMIT and "generated" not in "".join(lines[:3]):
             bad.append(f"{path}: {len(lines)} lines, the limit is {LIMIT}")
+    bad += [f"{room}: {n} sources, the limit is {ROOM}" for room, n in rooms.items() if n > ROOM]
     for length, path in sorted(lengths, reverse=True):
         if length > LONG:
             print(f"long: {path}: {length} lines")

@@ -11,9 +11,9 @@
 #include <quiver/isa.h>
 #include <quiver/match.h>
 
-#include "qv_bench.h"
-#include "qv_offload.h"
-#include "qv_opencl.h"
+#include "bench/common/bench.h"
+#include "kernels/offload/qv_offload.h"
+#include "kernels/opencl/qv_opencl.h"
 
 static void usage(FILE *out)
 {

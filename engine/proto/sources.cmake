@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Sources of the wire protocol, relative to engine/.
 set(qv_proto_sources
-	base/qv_pool.c base/qv_handle.c base/qv_proc.c
-	proto/qv_wire.c proto/qv_iov.c proto/qv_proto_ep.c proto/qv_proto_peer.c proto/qv_proto_loss.c proto/qv_proto_tick.c
-	proto/qv_window.c proto/qv_proto_seq.c proto/qv_proto_session.c proto/qv_proto_credit.c proto/qv_proto_log.c
-	proto/qv_proto_send.c proto/qv_proto_tx.c proto/qv_proto_emit.c proto/qv_proto_issue.c proto/qv_proto_recv.c proto/qv_proto_deliver.c proto/qv_proto_unexp.c
-	proto/qv_proto_rndv.c proto/qv_proto_packet.c proto/qv_proto_key.c proto/qv_proto_close.c proto/qv_proto_coll.c)
+	base/pool.c base/handle.c base/proc.c
+	proto/wire.c proto/iov.c proto/ep.c proto/peer.c proto/loss.c proto/tick.c
+	proto/window.c proto/seq.c proto/session.c proto/credit.c proto/log.c
+	proto/send.c proto/tx.c proto/emit.c proto/issue.c proto/recv.c proto/deliver.c proto/unexp.c
+	proto/rndv.c proto/packet.c proto/key.c proto/close.c proto/coll.c)

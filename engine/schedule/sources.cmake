@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Sources of the reduction schedules, relative to engine/.
-set(qv_schedule_sources schedule/qv_schedule.c schedule/qv_schedule_add.c schedule/qv_schedule_names.c schedule/qv_schedule_tree.c
-	schedule/qv_schedule_move.c schedule/qv_hops.c schedule/qv_schedule_forward.c schedule/qv_schedule_shift.c schedule/qv_route.c
-	schedule/qv_schedule_check_barrier.c schedule/qv_schedule_check_order.c
-	schedule/qv_schedule_line.c schedule/qv_schedule_exchange.c schedule/qv_schedule_group.c
-	schedule/qv_schedule_check.c schedule/qv_schedule_local.c schedule/qv_schedule_run.c schedule/qv_schedule_blocks.c schedule/qv_schedule_segmented.c
-	schedule/qv_schedule_redirect.c
-	schedule/qv_schedule_time.c schedule/qv_select.c schedule/qv_select_choose.c schedule/qv_select_model.c
-	schedule/qv_select_rules.c schedule/qv_redirect.c schedule/qv_redirect_time.c
-	schedule/qv_predict.c schedule/qv_network.c schedule/qv_calibrate.c schedule/qv_calibrate_bursts.c)
+set(qv_schedule_sources schedule/schedule.c schedule/add.c schedule/names.c schedule/families/tree.c
+	schedule/families/move.c schedule/families/hops.c schedule/families/forward.c schedule/families/shift.c schedule/families/route.c
+	schedule/check/barrier.c schedule/check/order.c
+	schedule/families/line.c schedule/families/exchange.c schedule/group.c
+	schedule/check/check.c schedule/local.c schedule/run.c schedule/families/blocks.c schedule/families/segmented.c
+	schedule/redirect/schedule.c
+	schedule/time/time.c schedule/select/select.c schedule/select/choose.c schedule/select/model.c
+	schedule/select/rules.c schedule/redirect/redirect.c schedule/redirect/time.c
+	schedule/time/predict.c schedule/time/network.c schedule/time/calibrate.c schedule/time/calibrate_bursts.c)

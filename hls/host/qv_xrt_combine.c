@@ -7,8 +7,8 @@
  * A result is looked at before the caller's array is written: some elements of each chunk are
  * computed on the CPU as well.
  */
-#include "qv_hls_kind.h"
-#include "qv_samples.h"
+#include "hls/qv_hls_kind.h"
+#include "kernels/samples/qv_samples.h"
 #include "qv_xrt_i.h"
 
 #include <string.h>

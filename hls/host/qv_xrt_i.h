@@ -3,8 +3,8 @@
 #ifndef QV_XRT_I_H
 #define QV_XRT_I_H
 
-#include "qv_chunks.h"
-#include "qv_hls.h"
+#include "kernels/samples/qv_chunks.h"
+#include "hls/qv_hls.h"
 #include "qv_xrt.h"
 #include "qv_xrt_api.h"
 

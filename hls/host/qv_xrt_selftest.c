@@ -3,7 +3,7 @@
  * qv_xrt_selftest.c - before a card is believed: what its kernels are, batches and arrays whose
  * answers are known, and what its floating-point cores make of denormals.
  */
-#include "qv_samples.h"
+#include "kernels/samples/qv_samples.h"
 #include "qv_xrt_i.h"
 
 #include <stdlib.h>

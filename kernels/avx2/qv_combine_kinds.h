@@ -6,7 +6,7 @@
 #ifndef QV_COMBINE_KINDS_H
 #define QV_COMBINE_KINDS_H
 
-#include "qv_kern_combine.h"
+#include "kernels/qv_kern_combine.h"
 
 #define QV_KINDS_INTEGER(X, size, bytes) \
 	X(sum_u##size, bytes)            \

@@ -2,7 +2,7 @@
 /* qv_match_avx2.c - compare kernels for AVX2: a group of sixteen entries is two vectors. */
 #include <immintrin.h>
 
-#include "qv_kern.h"
+#include "kernels/qv_kern.h"
 
 #define YMM_INLINE static inline __attribute__((always_inline))
 #define HALF       8

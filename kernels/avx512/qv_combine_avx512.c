@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_combine_avx512.c - combine kernels for AVX-512 with BW, DQ and VL: 64 bytes a step. */
-#include "../avx2/qv_combine_kinds.h"
+#include "kernels/avx2/qv_combine_kinds.h"
 #include "qv_combine_zmm.h"
 
 QV_KINDS_SMALL(QV_KERNEL_ZMM)

@@ -3,7 +3,7 @@
  * qv_combine_avx512f.c - combine kernels for CPUs with AVX-512 Foundation only (Knights Landing):
  * 64 bytes a step, and 32 with AVX2's instructions where lanes have 8 or 16 bits.
  */
-#include "../avx2/qv_combine_kinds.h"
+#include "kernels/avx2/qv_combine_kinds.h"
 #include "qv_combine_zmm.h"
 
 QV_KINDS_SMALL(QV_KERNEL_YMM)

@@ -8,7 +8,7 @@
 #ifndef QV_COMBINE_ZMM_H
 #define QV_COMBINE_ZMM_H
 
-#include "../avx2/qv_combine_ymm.h"
+#include "kernels/avx2/qv_combine_ymm.h"
 
 #define ZMM(name) QV_INLINE __m512i z_##name(__m512i a, __m512i b)
 #define ZPS(x)    _mm512_castsi512_ps(x)

@@ -9,7 +9,7 @@
 
 #include <immintrin.h>
 
-#include "qv_kern.h"
+#include "kernels/qv_kern.h"
 
 #define ZMM_INLINE static inline __attribute__((always_inline))
 

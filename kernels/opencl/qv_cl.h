@@ -3,7 +3,7 @@
 #ifndef QV_CL_H
 #define QV_CL_H
 
-#include "qv_chunks.h"
+#include "kernels/samples/qv_chunks.h"
 #include "qv_cl_api.h"
 #include "qv_opencl.h"
 

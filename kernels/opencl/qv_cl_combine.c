@@ -7,7 +7,7 @@
  * computed on the CPU as well. Long double and 128-bit integers do not exist in OpenCL.
  */
 #include "qv_cl.h"
-#include "qv_samples.h"
+#include "kernels/samples/qv_samples.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * alike, each way, compared with a plain loop.
  */
 #include "qv_cl.h"
-#include "qv_samples.h"
+#include "kernels/samples/qv_samples.h"
 
 #include <string.h>
 

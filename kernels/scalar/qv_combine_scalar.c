@@ -7,7 +7,7 @@
  * What does not depend on the sign is written for unsigned types, what does not depend on the size
  * for bytes.
  */
-#include "qv_kern_combine.h"
+#include "kernels/qv_kern_combine.h"
 
 /* Iterations are independent: the destination is the same array as a source or does not overlap. */
 #if defined(__clang__)

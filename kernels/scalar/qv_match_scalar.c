@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_match_scalar.c - compare kernels in plain C: the specification of the others. */
-#include "qv_kern.h"
+#include "kernels/qv_kern.h"
 
 static uint64_t posted_scalar(const qv_plane *planes, uint64_t lanes, uint64_t tag, uint32_t src,
 			      int has_any)

@@ -31,22 +31,26 @@ def verdict(check, files):
         return done.returncode, done.stdout
 
 
-GOOD = {"engine/match/a.c": HEAD + '#include "b.h"\n#include <stdint.h>\n',
+GOOD = {"engine/match/a.c": HEAD + '#include "kernels/b.h"\n#include <stdint.h>\n',
         "kernels/b.h": HEAD + "#include <stddef.h>\n"}
 CASES = [
     ("check_layers.py", GOOD, 0, "0 wrong"),
-    ("check_layers.py", {"kernels/a.c": '#include "b.h"\n', "engine/match/b.h": ""}, 1,
+    ("check_layers.py", {"kernels/a.c": '#include "engine/match/b.h"\n', "engine/match/b.h": ""}, 1,
      "kernels may not include engine/match"),
     ("check_layers.py", {"engine/proto/a.c": "#include <rdma/fabric.h>\n"}, 1, "<rdma/fabric.h>"),
     ("check_layers.py", {"engine/proto/a.c": "#include <mpi.h>\n"}, 1, "<mpi.h>"),
     ("check_layers.py", {"engine/base/a.c": "#include <pthread.h>\n"}, 1, "<pthread.h>"),
     ("check_layers.py", {"engine/base/a.c": "#  include <CL/cl.h>\n"}, 1, "<CL/cl.h>"),
-    ("check_layers.py", {"fabric_glue/a.c": '#include "b.h"\n', "mpi_glue/b.h": ""}, 1,
+    ("check_layers.py", {"fabric_glue/a.c": '#include "mpi_glue/b.h"\n', "mpi_glue/b.h": ""}, 1,
      "may not include mpi_glue"),
-    ("check_layers.py", {"include/quiver/a.h": '#include "b.h"\n', "kernels/b.h": ""}, 1,
+    ("check_layers.py", {"include/quiver/a.h": '#include "kernels/b.h"\n', "kernels/b.h": ""}, 1,
      "include may not include kernels"),
+    ("check_layers.py", {"engine/match/llv/a.c": '#include "engine/match/auto/b.h"\n',
+                         "engine/match/auto/b.h": ""}, 1, "engine/match/llv may not include"),
+    ("check_layers.py", {"tests/x/a.c": '#include "b.h"\n', "tests/y/b.h": ""}, 1,
+     "by its path from the top"),
     ("check_tree.py", GOOD, 0, "0 wrong"),
-    ("check_tree.py", {"engine/a.c": HEAD, "tests/a.c": HEAD}, 1, "same name as engine/a.c"),
+    ("check_tree.py", {f"engine/{i}.c": HEAD for i in range(31)}, 1, "31 sources, the limit is 30"),
     ("check_tree.py", {"engine/a.c": "int a;\n"}, 1, "no licence line"),
     ("check_tree.py", {"engine/a.c": HEAD + "int a;\n" * 600}, 1, "the limit is 600"),
 ]

@@ -13,8 +13,8 @@
 
 #include <quiver/choose.h>
 
-#include "qv_exchange_net.h"
-#include "qv_graph_case.h"
+#include "exchange_net.h"
+#include "graph_case.h"
 
 static const struct qv_network edr = {.alpha = 1.5e-6, .beta = 1e-10, .gamma = 1e-10};
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "qv_exchange_net.h"
+#include "exchange_net.h"
 
 #define MOST 4096 /* messages of a group */
 

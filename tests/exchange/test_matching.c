@@ -12,9 +12,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "exchange/qv_neighbor.h"
+#include "engine/exchange/neighbor/neighbor.h"
 
-#include "qv_graph_case.h"
+#include "graph_case.h"
 
 #define RANKS 64
 #define WORDS (1 << 16)

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "qv_graph_case.h"
-#include "schedule/qv_schedule.h" /* races are looked for rank by rank */
+#include "graph_case.h"
+#include "engine/schedule/schedule.h" /* races are looked for rank by rank */
 
 #define ITEMS 3 /* in a block */
 

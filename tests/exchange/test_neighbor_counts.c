@@ -12,8 +12,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "qv_graph_case.h"
-#include "schedule/qv_schedule.h" /* which steps send */
+#include "graph_case.h"
+#include "engine/schedule/schedule.h" /* which steps send */
 
 static int slow;
 static struct qv_graph_case c;

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "qv_stream_group.h"
+#include "stream_group.h"
 
 /* What must hold. */
 

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "exchange/qv_vrank.h"
+#include "engine/exchange/vrank/vrank.h"
 
-#include "qv_packet_net.h"
+#include "packet_net.h"
 
 #define RANKS  4
 #define VRANKS 10

@@ -23,9 +23,9 @@
  *     version  the match kernel has another version
  *     flush    sums and products of floating-point numbers take denormals for 0
  */
-#include "qv_hls.h"
-#include "qv_hls_flow.h"
-#include "qv_xrt_api.h"
+#include "hls/qv_hls.h"
+#include "hls/qv_hls_flow.h"
+#include "hls/host/qv_xrt_api.h"
 
 #include <cerrno>
 #include <cstdarg>

@@ -3,8 +3,8 @@
 #ifndef QV_TB_HLS_H
 #define QV_TB_HLS_H
 
-#include "qv_hls_flow.h"
-#include "qv_vectors.h"
+#include "hls/qv_hls_flow.h"
+#include "tests/offload/qv_vectors.h"
 
 #include <cstdlib>
 

@@ -7,7 +7,7 @@
  * FAULT: kernel (one is not there), argument (one has another size), name (one has another name),
  * more (one argument more), xml (says nothing), short (ends early), magic.
  */
-#include "qv_hls.h"
+#include "hls/qv_hls.h"
 
 #include <stdarg.h>
 #include <stdint.h>

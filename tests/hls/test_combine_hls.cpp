@@ -6,11 +6,11 @@
  *     test_combine_hls random BEATS     every operation on every type, so many beats of each
  *     test_combine_hls bounded BEATS    the same, stages as threads and streams as long as they are
  */
-#include "qv_hls_kind.h"
-#include "qv_lanes_hls.h"
+#include "hls/qv_hls_kind.h"
+#include "hls/qv_lanes_hls.h"
 #include "qv_tb_hls.h"
 extern "C" {
-#include "qv_combine_ref.h"
+#include "tests/kernel/combine_ref.h"
 }
 
 #include <cstring>

@@ -4,7 +4,7 @@
  * the combine kernel behind one port that reads a run of the left operand, then one of the right.
  * The stream of the left one must hold a run.
  */
-#include "qv_stages_hls.h"
+#include "hls/qv_stages_hls.h"
 #include "qv_tb_hls.h"
 
 #define RUN 32

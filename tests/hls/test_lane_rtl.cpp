@@ -6,10 +6,10 @@
  *     test_lane_rtl corpus FILE   the arrays of the vector corpus of these types
  */
 #include "Vqv_combine_lane.h"
-#include "qv_vectors.h"
+#include "tests/offload/qv_vectors.h"
 #include "verilated.h"
 extern "C" {
-#include "qv_combine_ref.h"
+#include "tests/kernel/combine_ref.h"
 }
 
 #include <array>

@@ -6,7 +6,7 @@
  *     test_match_hls random N SEED     random batches with N messages in all (times QV_TEST_SCALE)
  *     test_match_hls bounded N SEED    the same, stages as threads and streams as long as they are
  */
-#include "qv_hls.h"
+#include "hls/qv_hls.h"
 #include "qv_tb_hls.h"
 
 #include <cstring>

@@ -5,12 +5,10 @@ add_library(qv_fake_xrt SHARED qv_fake_xrt.cpp ${qv_hls_kernels})
 set_target_properties(qv_fake_xrt PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
 	CXX_VISIBILITY_PRESET hidden)
 target_compile_options(qv_fake_xrt PRIVATE ${qv_hls_options} $<$<NOT:$<CONFIG:Debug>>:-O3>)
-target_include_directories(qv_fake_xrt PRIVATE ${hls}/host)
 target_link_libraries(qv_fake_xrt PRIVATE qv_flags qv_xrt Threads::Threads)
 
 add_executable(qv_xclbin_tool qv_xclbin_main.c)
 set_target_properties(qv_xclbin_tool PROPERTIES OUTPUT_NAME qv-xclbin)
-target_include_directories(qv_xclbin_tool PRIVATE ${hls})
 target_link_libraries(qv_xclbin_tool PRIVATE qv_flags)
 set(xclbin ${CMAKE_CURRENT_BINARY_DIR}/quiver.xclbin)
 set(bad_xclbins)
@@ -52,7 +50,7 @@ qv_add_test(NAME hls.xrt.faults LABELS offload ENV ASAN_OPTIONS=detect_leaks=0
 	COMMAND test_xrt_faults ${double} ${xclbin} ${xrt_double})
 
 qv_add_test(NAME bench.offload.xrt LABELS offload TIMEOUT 120 ENV ${env_double}
-	COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/bench/test_bench_offload.py
+	COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/bench/test_offload.py
 	$<TARGET_FILE:quiver_tool> ${double} ${xclbin})
 
 # Debian's XRT 2.13 looks for its drivers where it does not install them.
@@ -112,7 +110,7 @@ if(QV_WITH_FABRIC AND NOT QV_SANITIZE)
 	find_program(QV_MPIRUN NAMES mpirun.openmpi mpirun)
 	if(QV_MPIRUN)
 		qv_add_test(NAME hls.xrt.mpi LABELS offload mpi TIMEOUT 300 SERIAL
-			COMMAND ${on_double} ${CMAKE_SOURCE_DIR}/tests/mpi/mpi_run_suite.sh
+			COMMAND ${on_double} ${CMAKE_SOURCE_DIR}/tests/mpi/run/suite.sh
 			${CMAKE_BINARY_DIR} shm 4 60 order random probers coll)
 	endif()
 endif()

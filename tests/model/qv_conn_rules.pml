@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_conn_rules.pml - what an endpoint does: one inline for each function of engine/proto. */
 
-/* ---- qv_proto_session.c: what others need ---------------------------------------------------- */
+/* ---- engine/proto/session.c: what others need ---------------------------------------------------- */
 
 inline set_remote(e)
 {
@@ -23,7 +23,7 @@ inline put(e, kind, f_src, f_tok, f_seq, f_arg, f_to, f_asks)
 	       f_tok, f_seq, p[e].got, f_arg, f_to, f_asks)
 }
 
-/* ---- qv_proto_seq.c -------------------------------------------------------------------------- */
+/* ---- engine/proto/seq.c -------------------------------------------------------------------------- */
 
 /* qv_window_release and what follows from it. The judge: only what was taken may leave the window. */
 inline peer_acked(e)
@@ -142,7 +142,7 @@ inline emit(e, kind)
 	p[e].told = p[e].got
 }
 
-/* ---- qv_proto_session.c: what is said -------------------------------------------------------- */
+/* ---- engine/proto/session.c: what is said -------------------------------------------------------- */
 
 inline begin_session(e)
 {
@@ -225,7 +225,7 @@ inline send_reset(e, which)
 	send_now(e, RESET, 0, p[e].session, which, 0)
 }
 
-/* ---- qv_proto_loss.c ------------------------------------------------------------------------- */
+/* ---- engine/proto/loss.c ------------------------------------------------------------------------- */
 
 inline note_lost(e)
 {
@@ -266,7 +266,7 @@ inline end_session(e)
 	begin_session(e)
 }
 
-/* ---- qv_proto_session.c: a HELLO has come ---------------------------------------------------- */
+/* ---- engine/proto/session.c: a HELLO has come ---------------------------------------------------- */
 
 /* An id that was given to an earlier session of ours may lead to what belongs to that. */
 inline confirm(e)
@@ -401,7 +401,7 @@ inline on_reset(e)
 	fi
 }
 
-/* ---- qv_proto_packet.c ----------------------------------------------------------------------- */
+/* ---- engine/proto/packet.c ----------------------------------------------------------------------- */
 
 /* The judge looks at what is taken: in order, once, of the session that it is in, for us. */
 inline take(e)
@@ -497,7 +497,7 @@ inline on_packet(e)
 	fi
 }
 
-/* ---- qv_proto_tick.c ------------------------------------------------------------------------- */
+/* ---- engine/proto/tick.c ------------------------------------------------------------------------- */
 
 inline probe(e)
 {
@@ -561,7 +561,7 @@ inline tick(e)
 	fi
 }
 
-/* ---- qv_proto_send.c ------------------------------------------------------------------------- */
+/* ---- engine/proto/send.c ------------------------------------------------------------------------- */
 
 /* may_send, then a short message; sent_now: it was reported as sent. */
 inline app_send(e)

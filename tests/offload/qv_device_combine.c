@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_device_combine.c - combine, pack and unpack on a device against the CPU. */
-#include "qv_combine_ref.h"
+#include "tests/kernel/combine_ref.h"
 #include "qv_device.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* qv_faults.c - work for a device that fails, whose every answer must be right all the same. */
 #include "qv_faults.h"
 
-#include "qv_combine_ref.h"
+#include "tests/kernel/combine_ref.h"
 #include "qv_vectors.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef QV_FAULTS_H
 #define QV_FAULTS_H
 
-#include "qv_offload.h"
+#include "kernels/offload/qv_offload.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_vectors_write.c - the corpus: which batches and arrays it has. */
-#include "qv_combine_ref.h"
+#include "tests/kernel/combine_ref.h"
 #include "qv_vectors.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
  *
  *     test_match_threads N    N random batches (times QV_TEST_SCALE)
  */
-#include "qv_cl_hash.h"
+#include "kernels/opencl/qv_cl_hash.h"
 #include "qv_vectors.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_offload_arrays.c - arrays combined, messages packed, by a device that fails or does not. */
-#include "qv_combine_ref.h"
+#include "tests/kernel/combine_ref.h"
 #include "qv_guard.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 
-#include "qv_cl_api.h"
+#include "kernels/opencl/qv_cl_api.h"
 
 #define SAME(name) _Static_assert((long long)QV_CL_##name == (long long)CL_##name, #name)
 SAME(SUCCESS);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "qv_sched_case.h"
+#include "sched_case.h"
 
 static int slow;
 static uint32_t part, parts = 1; /* of the numbers of ranks */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "qv_sched_case.h"
+#include "sched_case.h"
 
 #define LEAVES 256
 #define LEVELS 4

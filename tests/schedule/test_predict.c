@@ -10,7 +10,7 @@
 
 #include <quiver/predict.h>
 
-#include "qv_sched_case.h"
+#include "sched_case.h"
 
 #define RANKS 64
 

@@ -15,7 +15,7 @@
 
 #include <quiver/redirect.h>
 
-#include "qv_sched_case.h"
+#include "sched_case.h"
 
 /* All interleavings. */
 

@@ -12,7 +12,7 @@
 
 #include <quiver/select.h>
 
-#include "qv_sched_case.h"
+#include "sched_case.h"
 
 /* Figures of a cluster with QDR InfiniBand. */
 static const struct qv_network net = {.alpha = 2.66e-6, .beta = 4.8179e-10, .gamma = 1.6654e-10};

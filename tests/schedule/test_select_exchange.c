@@ -14,7 +14,7 @@
 
 #include <quiver/select.h>
 
-#include "qv_sched_case.h"
+#include "sched_case.h"
 
 static double time_of(const struct qv_network *net, enum qv_coll coll, enum qv_algorithm algorithm,
 		      uint32_t P, double block)

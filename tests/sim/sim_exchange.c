@@ -20,7 +20,7 @@
 #include <quiver/choose.h>
 #include <quiver/select.h>
 
-#include "qv_graph_case.h"
+#include "tests/exchange/graph_case.h"
 
 #define PER_NODE 32
 #define MARGIN   1.0 /* virtual time has no noise */

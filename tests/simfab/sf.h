@@ -13,13 +13,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "qv_rnd.h"
+#include "tests/proto/rig/rnd.h"
 
 #define SF_US ((uint64_t)1000)
 #define SF_MS (1000 * SF_US)
 #define SF_S  (1000 * SF_MS)
 
-/* What may go wrong, each with a switch (sf_fault.c has the names). */
+/* What may go wrong, each with a switch (fault.c has the names). */
 enum sf_fault {
 	SF_DELAY,   /* packets of different peers overtake each other by far */
 	SF_EAGAIN,  /* calls of the core are refused for a while */
@@ -54,7 +54,7 @@ struct sf_config {
 	bool verbose;
 };
 
-/* Processes (sf_proc.c). */
+/* Processes (proc.c). */
 
 struct sf_block;
 struct sf_proc {
@@ -73,7 +73,7 @@ struct sf_proc *sf_proc_new(unsigned host);
 void sf_proc_end(struct sf_proc *proc, bool silent);
 struct sf_proc *sf_proc_by_pid(uint32_t pid);
 
-/* Memory (sf_mem.c). */
+/* Memory (mem.c). */
 
 /* The simulator's own, which never fails and is nobody's. */
 void *sf_alloc(size_t size);
@@ -125,12 +125,12 @@ static inline void sf_trace(uint64_t a, uint64_t b)
 void sf_broken(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void sf_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* From sf_fault.c. */
+/* From fault.c. */
 
 extern const char *const sf_fault_names[SF_FAULTS];
 bool sf_faults_parse(const char *text, uint32_t *faults);
 
-/* sf_fiber.c: calls that wait for others, while those go on. */
+/* fiber.c: calls that wait for others, while those go on. */
 
 struct sf_fiber;
 struct sf_fiber *sf_fiber_new(void (*run)(void *arg), void *arg);
@@ -140,7 +140,7 @@ void sf_fiber_free(struct sf_fiber *f);
 /* Inside one: let the world go on. Elsewhere nothing. */
 void sf_fiber_wait(void);
 
-/* From sf_run.c. */
+/* From run.c. */
 
 /* One life of the world. Ends by exit: 0, or 1 with what was broken on stdout. */
 void sf_run(const struct sf_config *cfg);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* sim_fabric.c - the simulator's program: runs by seed, a file of seeds, a failing
  * run made small. */
-#include "sf_fab.h"
-#include "sf_shrink.h"
+#include "fab.h"
+#include "shrink.h"
 
 #include <getopt.h>
 #include <stdlib.h>

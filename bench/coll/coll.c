@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* coll.c - options, run, report of `quiver bench coll` and `quiver bench exchange`. */
+#include "coll.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+	struct qv_bench_opts common;
+	struct qv_bl_plan plan;
+	long ranks;
+};
+
+static void help(const struct qv_bl_front *front)
+{
+	char own[512] = "";
+
+	for (int i = 0; i < QV_BL_OPERATIONS; i++)
+		if (front->is_own((enum qv_bl_operation)i)) {
+			strcat(own, " ");
+			strcat(own, qv_bl_operation_name((enum qv_bl_operation)i));
+		}
+	printf("usage: quiver bench %s [options]\n\n%s\noperation:%s\n%s"
+	       "impl:     mpi, auto, or an algorithm (see quiver-mpi(7))\n\n"
+	       "%s"
+	       "  --ranks N        processes on this machine (2)\n"
+	       "  --stack NAME     plain: Open MPI as it is (default); else it runs over quiver with\n"
+	       "                   this core: shm, tcp, ...\n"
+	       "  --rounds N       rounds per case (20; quick 8)\n"
+	       "  --samples N      samples per round and contender (20; quick 10)\n"
+	       "  --seconds N      end after so many seconds, with fewer rounds (600; quick 15)\n"
+	       "  --help           this text\n",
+	       front->name, front->about, own, front->patterns, qv_bench_opts_help);
+}
+
+static int own_option(void *ctx, int argc, char **argv, int *i)
+{
+	struct options *o = ctx;
+	const char *arg = argv[*i];
+
+	if (qv_bench_opt_is(arg, "--ranks"))
+		return qv_bench_opt_number(argc, argv, i, 2, 1024, &o->ranks) ? -1 : 1;
+	if (qv_bench_opt_is(arg, "--rounds"))
+		return qv_bench_opt_number(argc, argv, i, 1, 10000, &o->plan.rounds) ? -1 : 1;
+	if (qv_bench_opt_is(arg, "--samples"))
+		return qv_bench_opt_number(argc, argv, i, 1, 1000, &o->plan.samples) ? -1 : 1;
+	if (qv_bench_opt_is(arg, "--seconds"))
+		return qv_bench_opt_number(argc, argv, i, 1, 100000, &o->plan.seconds) ? -1 : 1;
+	if (qv_bench_opt_is(arg, "--stack")) {
+		o->plan.stack = qv_bench_opt_value(argc, argv, i);
+		return o->plan.stack ? 1 : -1;
+	}
+	return 0;
+}
+
+static void take_impls(struct options *o, const char *const *impls)
+{
+	for (; *impls; impls++)
+		if (qv_bench_impl_wanted(&o->common, *impls))
+			o->plan.impls[o->plan.impls_n++] = *impls;
+}
+
+static void choose_impls(struct options *o, const struct qv_bl_front *front)
+{
+	/* Those that are named are meant, quick or not. */
+	take_impls(o, o->common.quick && !o->common.impls ? front->quick : front->impls);
+}
+
+/* Each contender against the MPI's own. */
+static void compare(struct qv_bench *bench)
+{
+	for (size_t i = 0; i < bench->rows_n; i++)
+		for (size_t k = 0; k < bench->rows_n; k++) {
+			const struct qv_bench_row *a = &bench->rows[i], *b = &bench->rows[k];
+			const size_t n = a->rounds < b->rounds ? a->rounds : b->rounds;
+
+			if (!strcmp(a->impl, "mpi") || strcmp(b->impl, "mpi") != 0 ||
+			    strcmp(a->name, b->name) != 0 || !n)
+				continue;
+			qv_bench_ratio_add(bench, i, "mpi",
+					   qv_bench_ratio(a->medians, b->medians, n));
+		}
+}
+
+static int report(struct qv_bench *bench, const struct qv_bench_opts *opts)
+{
+	qv_bench_finish(bench);
+	compare(bench);
+	qv_bench_machine_print(bench, stdout);
+	qv_bench_print(bench, stdout);
+	return qv_bench_save(bench, opts);
+}
+
+static int run(struct options *o, const struct qv_bl_front *front)
+{
+	struct qv_bench bench = {.name = front->name};
+	int status = 1;
+
+	qv_bench_machine(&bench);
+	qv_bench_fact_add(&bench, "stack", "%s", o->plan.stack);
+	qv_bench_fact_add(&bench, "ranks", "%d", o->plan.ranks);
+	if (qv_bl_measure(&o->plan, &bench) == 0)
+		status = report(&bench, &o->common);
+	qv_bench_free(&bench);
+	return status;
+}
+
+int qv_bl_main(const struct qv_bl_front *front, int argc, char **argv)
+{
+	struct options o = {.ranks = 2, .plan = {.stack = "plain"}};
+	int status = 2, rc = qv_bench_parse(&o.common, front->name, argc, argv, own_option, &o);
+
+	if (rc == 1)
+		help(front);
+	if (rc)
+		return rc < 0 ? 2 : 0;
+	o.plan.ranks = (int)o.ranks;
+	o.plan.named = o.common.impls != NULL;
+	o.plan.rounds = o.plan.rounds ? o.plan.rounds : o.common.quick ? 8 : 20;
+	o.plan.samples = o.plan.samples ? o.plan.samples : o.common.quick ? 10 : 20;
+	o.plan.seconds = o.plan.seconds ? o.plan.seconds : o.common.quick ? 15 : 600;
+	o.plan.cases_n = front->cases(&o.common, o.plan.ranks, o.plan.cases);
+	choose_impls(&o, front);
+	if (o.plan.cases_n && o.plan.impls_n)
+		status = run(&o, front);
+	else
+		fprintf(stderr, "quiver: no %s matches\n", o.plan.cases_n ? "--impl" : "--filter");
+	qv_bench_opts_close(&o.common);
+	return status;
+}
+
+static int is_coll(enum qv_bl_operation operation)
+{
+	return operation <= QV_BL_PAIR;
+}
+
+int qv_bench_coll(int argc, char **argv)
+{
+	static const char *const impls[] = {"mpi",    "auto",      "binomial",  "butterfly",
+					    "ring",   "radix",     "segmented", "clairvoyant",
+					    "direct", "pipeline",  "redirect",  "dissemination",
+					    "prefix", "kprefix",   "kshift",    "mesh2",
+					    "mesh3",  "hypercube", "hybrid",    NULL};
+	static const char *const quick[] = {"mpi", "auto", "binomial", "segmented", NULL};
+	static const struct qv_bl_front front = {
+		.name = "coll",
+		.about =
+			"Collectives of MPI programs by libquiver-mpi's schedules against the MPI's "
+			"own, in the\nsame processes, in turn, with ranks that come late.\n\n"
+			"  <operation>/<ranks>/<bytes>/<pattern>   us from the first arrival to the "
+			"last exit;\n"
+			"                   <pattern>-delay: from the last arrival\n",
+		.patterns =
+			"pattern:  balanced; late<x>: the last rank late by x times what the MPI takes\n"
+			"          balanced; alt<x>: every second rank; of ireduce and iallreduce also\n"
+			"          late<x>-work<y>: other work for y times that before the wait\n"
+			"          of pair: all; transfer and combine of pairs of ranks, all at once\n",
+		.impls = impls,
+		.quick = quick,
+		.is_own = is_coll,
+		.cases = qv_bl_case_list,
+	};
+
+	return qv_bl_main(&front, argc, argv);
+}

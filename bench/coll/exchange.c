@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* exchange.c - `quiver bench exchange`: what it has of its own. */
+#include "coll.h"
+
+static int is_exchange(enum qv_bl_operation operation)
+{
+	return operation > QV_BL_PAIR || operation == QV_BL_ALLGATHER ||
+	       operation == QV_BL_ALLTOALL;
+}
+
+int qv_bench_exchange(int argc, char **argv)
+{
+	static const char *const impls[] = {"mpi",     "auto",    "direct",  "ring",  "prefix",
+					    "kprefix", "kshift",  "mesh2",   "mesh3", "hypercube",
+					    "hybrid",  "crystal", "friends", "nodes", NULL};
+	static const char *const quick[] = {"mpi", "auto", "direct", NULL};
+	static const struct qv_bl_front front = {
+		.name = "exchange",
+		.about =
+			"All-to-all, allgather and neighbourhood exchanges of MPI programs by "
+			"libquiver-mpi's\nschedules against the MPI's own, in the same processes, in "
+			"turn.\n\n"
+			"  <operation>/<ranks>/<bytes>/<pattern>   us from the first arrival to the "
+			"last exit;\n"
+			"                   <bytes>: of one block; <pattern>-messages, <pattern>-bytes: what\n"
+			"                   the rank that sends most sends in one call by a schedule\n",
+		.patterns =
+			"pattern:  all: a block for each rank; uneven: of 0, 1 or 2 times the bytes\n"
+			"          of alltoallv also partners<k>: only for k ranks each\n"
+			"          of neighbor_*: moore<r>: the ranks on a periodic square grid, up\n"
+			"          to r away; random<d>: each rank with probability d\n"
+			"          of spmm, a stripe of a sparse matrix times one of <bytes> of a dense\n"
+			"          one for each rank: mesh: most nonzeros near the diagonal\n"
+			"          of stream, tiny items in buckets, us an item: ring<n>: to the next\n"
+			"          rank, n to a bucket; each<k>: k items for each rank, 500 to a bucket\n",
+		.impls = impls,
+		.quick = quick,
+		.is_own = is_exchange,
+		.cases = qv_bx_case_list,
+	};
+
+	return qv_bl_main(&front, argc, argv);
+}

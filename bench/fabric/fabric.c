@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fabric.c - `quiver bench fabric`: options, contenders, report. */
+#include "ucx.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QV_FB_QUICK_SECONDS 16
+#define QV_FB_GRACE_SECONDS 1.0 /* for a block that has begun */
+
+/* What is tried when --impl says nothing; those that this libfabric lacks are left out. */
+static const char *const native[] = {"shm", "net", "tcp", "tcp;ofi_rxm"};
+static const char *const ucx[] = {"ucx+shm", "ucx+tcp"};
+
+struct options {
+	struct qv_bench_opts common;
+	struct qv_fb_setup setup; /* what all contenders share */
+	long rounds, block_ms, hang_ms, seconds, solo;
+};
+
+static void help(void)
+{
+	printf("usage: quiver bench fabric [options]\n\n"
+	       "Tagged messages between two processes: native libfabric providers against quiver\n"
+	       "over the same ones, and UCX, in one run, in turn.\n\n"
+	       "  lat/<bytes>/prq<n>     us, half a round trip; n receives were posted before\n"
+	       "  lat/<bytes>/umq<n>     the same; n unexpected messages wait meanwhile\n"
+	       "  rate/<bytes>/<window>[/prq<n>]   Mmsg/s, window messages, then an answer\n"
+	       "  bw/<bytes>             MB/s, windows of 16 messages or 8 MiB\n"
+	       "  prq/<head|tail|rand|miss>/<n>    ns/op, 8 bytes from a process to itself: a message\n"
+	       "                         takes one of n posted receives (miss: none), it is posted again\n"
+	       "  umq/<head|tail|rand|miss>/<n>    ns/op, a receive takes one of n unexpected messages\n\n"
+	       "%s"
+	       "  --rounds N       rounds per case (20)\n"
+	       "  --block-ms N     time of one block of one contender (20)\n"
+	       "  --seconds N      end after so many seconds, with fewer rounds\n"
+	       "  --hang-ms N      polls for so long without a completion: hangs (4000)\n"
+	       "  --no-inject      fi_tsend for every size\n"
+	       "  --directed       ask for FI_DIRECTED_RECV and name the source in receives\n"
+	       "  --solo N         one case, one impl, one process: N messages to itself, for\n"
+	       "                   valgrind --tool=callgrind --toggle-collect=qv_fb_solo_loop\n"
+	       "  --help           this text\n\n"
+	       "impl: a provider's name (shm, net, tcp, tcp;ofi_rxm), or quiver+<name>, with /peer or\n"
+	       "/layered behind it for FI_QUIVER_MODE; ucx+shm and ucx+tcp are UCX's own tag matching\n"
+	       "over shared memory and TCP.\n",
+	       qv_bench_opts_help);
+}
+
+static int own_option(void *ctx, int argc, char **argv, int *i)
+{
+	struct options *o = ctx;
+	const char *arg = argv[*i];
+
+	if (strcmp(arg, "--no-inject") == 0)
+		return o->setup.no_inject = true;
+	if (strcmp(arg, "--directed") == 0)
+		return o->setup.directed = true;
+	if (qv_bench_opt_is(arg, "--rounds"))
+		return qv_bench_opt_number(argc, argv, i, 1, 100000, &o->rounds) ? -1 : 1;
+	if (qv_bench_opt_is(arg, "--block-ms"))
+		return qv_bench_opt_number(argc, argv, i, 1, 10000, &o->block_ms) ? -1 : 1;
+	if (qv_bench_opt_is(arg, "--seconds"))
+		return qv_bench_opt_number(argc, argv, i, 1, 100000, &o->seconds) ? -1 : 1;
+	if (qv_bench_opt_is(arg, "--hang-ms"))
+		return qv_bench_opt_number(argc, argv, i, 100, 600000, &o->hang_ms) ? -1 : 1;
+	if (qv_bench_opt_is(arg, "--solo"))
+		return qv_bench_opt_number(argc, argv, i, 1, 100000000, &o->solo) ? -1 : 1;
+	return 0;
+}
+
+static void add_pair(struct qv_fb_plan *plan, const struct options *o, struct qv_bench *bench,
+		     const char *impl)
+{
+	struct qv_fb_pair *pair = &plan->pairs[plan->pairs_n];
+
+	pair->setup = o->setup;
+	snprintf(pair->setup.impl, sizeof(pair->setup.impl), "%s", impl);
+	pair->setup.quiver = strncmp(impl, "quiver+", 7) == 0;
+	pair->flat = malloc(QV_FB_SAMPLES * sizeof(float));
+	pair->deep = malloc(QV_FB_SAMPLES * sizeof(float));
+	if (!pair->flat || !pair->deep)
+		abort();
+	if (plan->deadline > 0)
+		pair->deadline = plan->deadline + QV_FB_GRACE_SECONDS;
+	if (qv_fb_pair_start(pair, QV_FB_START_SECONDS)) {
+		printf("  %-10s %s: %s\n", "absent", impl, pair->reply.text);
+		free(pair->flat);
+		free(pair->deep);
+		memset(pair, 0, sizeof(*pair));
+		return;
+	}
+	printf("  %-10s %s: %s\n", "contender", impl, pair->how);
+	qv_bench_fact_add(bench, impl, "%s", pair->how);
+	plan->pairs_n++;
+}
+
+/* The contenders that --impl names, or all; -1 if a named one cannot run. */
+static int add_pairs(struct qv_fb_plan *plan, const struct options *o, struct qv_bench *bench)
+{
+	char name[QV_BENCH_NAME];
+	const char *list = o->common.impls;
+	size_t asked = 0;
+
+	for (size_t i = 0; !list && i < sizeof(native) / sizeof(native[0]); i++) {
+		size_t before = plan->pairs_n;
+
+		add_pair(plan, o, bench, native[i]);
+		snprintf(name, sizeof(name), "quiver+%s", native[i]);
+		if (plan->pairs_n > before)
+			add_pair(plan, o, bench, name);
+	}
+	for (size_t i = 0; !list && !o->setup.directed && i < sizeof(ucx) / sizeof(ucx[0]); i++) {
+		add_pair(plan, o, bench, ucx[i]);
+		if (!qv_fb_ucx_built())
+			break; /* one line is enough */
+	}
+	while (list && *list && plan->pairs_n < QV_FB_PAIRS) {
+		size_t n = strcspn(list, ",");
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, list);
+		asked++;
+		add_pair(plan, o, bench, name);
+		list += n;
+		list += *list == ',';
+	}
+	if (plan->pairs_n && plan->pairs_n >= asked)
+		return 0;
+	fprintf(stderr, "quiver: %s\n",
+		asked ? "not every contender that --impl names can run" : "no contender can run");
+	return -1;
+}
+
+static int run_solo(const struct options *o, const struct qv_fb_case *cases, size_t n)
+{
+	struct qv_fb_setup setup = o->setup;
+
+	if (n != 1 || !o->common.impls || strchr(o->common.impls, ',') ||
+	    cases[0].kind != QV_FB_LAT) {
+		fprintf(stderr, "quiver: --solo needs one lat case (--filter) and one --impl\n");
+		return 2;
+	}
+	snprintf(setup.impl, sizeof(setup.impl), "%s", o->common.impls);
+	setup.quiver = strncmp(setup.impl, "quiver+", 7) == 0;
+	return qv_fb_solo(&setup, &cases[0], (uint32_t)o->solo);
+}
+
+static int run(struct options *o, struct qv_fb_plan *plan)
+{
+	struct qv_bench bench = {.name = "fabric"};
+	int status = 1;
+
+	plan->rounds = (uint32_t)o->rounds;
+	plan->block_us = 1000.0 * (double)o->block_ms;
+	plan->hang = 1e-3 * (double)o->hang_ms;
+	if (o->seconds)
+		plan->deadline = qv_bench_seconds() + (double)o->seconds;
+	signal(SIGPIPE, SIG_IGN);
+	qv_bench_tick_ns();
+	qv_bench_machine(&bench);
+	qv_bench_fact_add(&bench, "libfabric", "%s", fi_tostr("", FI_TYPE_VERSION));
+	qv_bench_machine_print(&bench, stdout);
+	if (add_pairs(plan, o, &bench) == 0) {
+		fflush(stdout);
+		qv_fb_measure(plan, &bench);
+		qv_bench_finish(&bench);
+		qv_bench_print(&bench, stdout);
+		status = qv_bench_save(&bench, &o->common);
+	}
+	for (size_t i = 0; i < plan->pairs_n; i++) {
+		qv_fb_pair_stop(&plan->pairs[i]);
+		free(plan->pairs[i].flat);
+		free(plan->pairs[i].deep);
+	}
+	qv_bench_free(&bench);
+	return status;
+}
+
+int qv_bench_fabric(int argc, char **argv)
+{
+	struct options o = {.rounds = 0};
+	struct qv_fb_plan plan = {.cases = NULL};
+	int status, rc = qv_bench_parse(&o.common, "fabric", argc, argv, own_option, &o);
+
+	if (rc == 1)
+		help();
+	if (rc)
+		return rc < 0 ? 2 : 0;
+	o.rounds = o.rounds ? o.rounds : o.common.quick ? 15 : 20;
+	o.block_ms = o.block_ms ? o.block_ms : o.common.quick ? 8 : 20;
+	o.seconds = o.seconds ? o.seconds : o.common.quick ? QV_FB_QUICK_SECONDS : 0;
+	o.hang_ms = o.hang_ms ? o.hang_ms : o.common.quick ? 1000 : 4000;
+	plan.cases_n = qv_fb_case_list(&o.common, &plan.cases);
+	if (!plan.cases_n) {
+		fprintf(stderr, "quiver: no case matches --filter %s\n", o.common.filter);
+		status = 2;
+	} else if (o.solo) {
+		status = run_solo(&o, plan.cases, plan.cases_n);
+	} else {
+		status = run(&o, &plan);
+	}
+	free(plan.cases);
+	qv_bench_opts_close(&o.common);
+	return status;
+}

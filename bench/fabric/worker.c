@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* worker.c - life of one process of a pair, and the process that is alone. */
+#include "ucx.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int put_all(int fd, const void *data, size_t n)
+{
+	const char *at = data;
+
+	while (n) {
+		ssize_t done = write(fd, at, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return -1;
+		at += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+static int get_all(int fd, void *data, size_t n)
+{
+	char *at = data;
+
+	while (n) {
+		ssize_t done = read(fd, at, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return -1;
+		at += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+/* Process `rank` to the rank-th CPU that this program may use; with one CPU they take turns. */
+static void pin(struct qv_fb_ep *ep, int rank)
+{
+	cpu_set_t allowed, mine;
+	int seen = 0;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		return;
+	ep->yield = CPU_COUNT(&allowed) < 2;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &allowed) || seen++ != rank)
+			continue;
+		CPU_ZERO(&mine);
+		CPU_SET(cpu, &mine);
+		sched_setaffinity(0, sizeof(mine), &mine);
+		return;
+	}
+}
+
+static int reply(struct qv_fb_run *run, int fd, int status, const char *text,
+		 const struct qv_fb_command *done, const void *address, size_t address_n)
+{
+	struct qv_fb_reply r = {.status = status, .address_n = (uint32_t)address_n};
+
+	snprintf(r.text, sizeof(r.text), "%s", text);
+	if (done && !status && run->rank == 0) {
+		r.flat_n = done->flat_n;
+		r.deep_n = done->deep_n;
+	}
+	if (put_all(fd, &r, sizeof(r)) || put_all(fd, address, address_n) ||
+	    put_all(fd, run->flat, r.flat_n * sizeof(float)))
+		return -1;
+	return put_all(fd, run->deep, r.deep_n * sizeof(float));
+}
+
+static int own_address(struct qv_fb_ep *ep, char *address, size_t *n)
+{
+	int rc;
+
+	*n = QV_FB_ADDRESS;
+	if (ep->ucx)
+		return qv_fb_ucx_address(ep, address, n);
+	rc = fi_getname(&ep->ep->fid, address, n);
+	return rc ? qv_fb_fail(ep, "fi_getname", rc) : 0;
+}
+
+static void describe(const struct qv_fb_ep *ep, char *text, size_t size)
+{
+	if (ep->ucx) {
+		qv_fb_ucx_describe(ep, text, size);
+		return;
+	}
+	snprintf(text, size, "prov_name %s, fi_tinject %s %zu, tx %zu, rx %zu",
+		 ep->info->fabric_attr->prov_name, ep->inject_below ? "up to" : "not used, limit",
+		 ep->info->tx_attr->inject_size, ep->info->tx_attr->size, ep->info->rx_attr->size);
+}
+
+static int introduce(struct qv_fb_run *run, int fd)
+{
+	char peer[QV_FB_ADDRESS], how[QV_FB_TEXT];
+	size_t n;
+
+	if (own_address(&run->ep, run->own, &n))
+		return -1;
+	describe(&run->ep, how, sizeof(how));
+	if (reply(run, fd, 0, how, NULL, run->own, n) || get_all(fd, peer, sizeof(peer)))
+		return qv_fb_fail(&run->ep, "the parent is gone", 0);
+	return qv_fb_ep_connect(&run->ep, peer);
+}
+
+int qv_fb_worker(const struct qv_fb_setup *setup, int rank, int fd, uint64_t *beat)
+{
+	struct qv_fb_run run = {.rank = rank, .ep = {.beat = beat}};
+	struct qv_fb_command command;
+	int rc = 0;
+
+	pin(&run.ep, rank);
+	if (qv_fb_run_init(&run) || qv_fb_ep_open(&run.ep, setup) || introduce(&run, fd))
+		rc = -1;
+	while (!rc && get_all(fd, &command, sizeof(command)) == 0) {
+		rc = qv_fb_run(&run, &command);
+		if (!rc && reply(&run, fd, 0, "", &command, NULL, 0))
+			break;
+	}
+	if (rc)
+		reply(&run, fd, -1, run.ep.error, NULL, NULL, 0);
+	qv_fb_ep_close(&run.ep);
+	qv_fb_run_free(&run);
+	return rc ? 1 : 0;
+}
+
+static int solo(struct qv_fb_run *run, const struct qv_fb_case *what, uint32_t n)
+{
+	char address[QV_FB_ADDRESS];
+	size_t size;
+
+	if (own_address(&run->ep, address, &size) || qv_fb_ep_connect(&run->ep, address) ||
+	    qv_fb_run_reserve(run, what) || qv_fb_fill(run, what))
+		return -1;
+	/* Connecting and first use of pools are over before the messages that count. */
+	if (qv_fb_solo_loop(run, what->bytes, 64) || qv_fb_solo_loop(run, what->bytes, n))
+		return -1;
+	return qv_fb_drain(run, what);
+}
+
+int qv_fb_solo(const struct qv_fb_setup *setup, const struct qv_fb_case *what, uint32_t n)
+{
+	uint64_t beat = 0;
+	struct qv_fb_run run = {.self = true, .ep = {.beat = &beat}};
+	int rc;
+
+	rc = qv_fb_run_init(&run) || qv_fb_ep_open(&run.ep, setup) || solo(&run, what, n);
+	if (rc)
+		fprintf(stderr, "quiver: %s over %s: %s\n", what->name, setup->impl, run.ep.error);
+	else
+		printf("%s %s: 64 + %u messages to itself\n", what->name, setup->impl, n);
+	qv_fb_ep_close(&run.ep);
+	qv_fb_run_free(&run);
+	return rc ? 1 : 0;
+}

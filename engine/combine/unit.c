@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* unit.c - combine unit of a tree without direction: counts ports, not children. */
+#include <quiver/unit.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_AT_ONCE 64
+
+/* One reduction; a free slot has seen nothing. */
+struct slot {
+	uint64_t seen; /* ports that have contributed */
+	int left, sent;
+	char *sum;
+};
+
+struct qv_unit {
+	const struct qv_combine *combine;
+	struct qv_unit_spec spec;
+	size_t bytes;
+	uint32_t oldest; /* number of the first reduction that is not over; its slot is by modulo */
+	struct slot slots[MOST_AT_ONCE];
+	char *sums;
+};
+
+static int several(uint64_t ports)
+{
+	return (ports & (ports - 1)) != 0;
+}
+
+int qv_unit_create(const struct qv_combine *combine, const struct qv_unit_spec *spec,
+		   struct qv_unit **unit)
+{
+	const uint32_t at_once = spec->at_once ? spec->at_once : 2;
+	const size_t size = qv_type_size(spec->type);
+	struct qv_unit *u;
+
+	if (!combine || !several(spec->ports) || at_once > MOST_AT_ONCE || several(at_once) ||
+	    !spec->count || !qv_combine_defined(spec->op, spec->type) ||
+	    spec->count > SIZE_MAX / size / at_once)
+		return QV_EINVAL;
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return QV_ENOMEM;
+	u->combine = combine;
+	u->spec = *spec;
+	u->spec.at_once = at_once;
+	u->bytes = spec->count * size;
+	u->sums = malloc(u->bytes * at_once);
+	if (!u->sums) {
+		free(u);
+		return QV_ENOMEM;
+	}
+	for (uint32_t i = 0; i < at_once; i++)
+		u->slots[i].sum = u->sums + u->bytes * i;
+	*unit = u;
+	return QV_OK;
+}
+
+void qv_unit_free(struct qv_unit *u)
+{
+	if (u)
+		free(u->sums);
+	free(u);
+}
+
+static int is_of_tree(const struct qv_unit *u, unsigned int port)
+{
+	return port < 64 && (u->spec.ports >> port & 1);
+}
+
+static struct slot *slot_of(struct qv_unit *u, uint32_t number)
+{
+	return &u->slots[number % u->spec.at_once];
+}
+
+static void take(struct qv_unit *u, struct slot *s, const void *data)
+{
+	if (!s->seen)
+		memcpy(s->sum, data, u->bytes);
+	else
+		(void)qv_combine(u->combine, u->spec.op, u->spec.type, s->sum, data, u->spec.count);
+}
+
+int qv_unit_reduce(struct qv_unit *u, unsigned int port, uint32_t number, const void *data,
+		   struct qv_unit_out *out)
+{
+	struct slot *s = slot_of(u, number);
+	uint64_t rest;
+
+	if (!is_of_tree(u, port) || (int32_t)(number - u->oldest) < 0)
+		return QV_EPROTO;
+	if (number - u->oldest >= u->spec.at_once)
+		return QV_EAGAIN;
+	if (s->left || (s->seen >> port & 1))
+		return QV_EPROTO;
+	take(u, s, data);
+	s->seen |= UINT64_C(1) << port;
+	rest = u->spec.ports & ~s->seen;
+	s->left = !several(rest);
+	*out = (struct qv_unit_out){s->left ? __builtin_ctzll(rest) : -1, s->sum};
+	return QV_OK;
+}
+
+int qv_unit_sent(struct qv_unit *u, uint32_t number)
+{
+	struct slot *s = slot_of(u, number);
+
+	if (number - u->oldest >= u->spec.at_once || !s->left || s->sent)
+		return QV_EINVAL;
+	s->sent = 1;
+	for (s = slot_of(u, u->oldest); s->sent; s = slot_of(u, ++u->oldest)) {
+		s->seen = 0;
+		s->left = s->sent = 0;
+	}
+	return QV_OK;
+}
+
+int qv_unit_multicast(const struct qv_unit *u, unsigned int port, uint64_t *ports)
+{
+	if (!is_of_tree(u, port))
+		return QV_EPROTO;
+	*ports = u->spec.ports & ~(UINT64_C(1) << port);
+	return QV_OK;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stream.c - streams of items: where they go, when they leave, what comes of a message. */
+#include "stream.h"
+
+#include <stdlib.h>
+
+#define LIMIT 8192 /* bytes of a bucket, if nothing is said */
+
+/* Made and freed. */
+
+static int is_right(const struct qv_stream_spec *s)
+{
+	return s->ranks && s->rank < s->ranks && s->way != QV_WAY_CRYSTAL &&
+	       (unsigned int)s->way < QV_N_WAYS && s->items <= 65536 &&
+	       (!s->limit || (s->limit >= 64 && s->limit <= 1u << 30)) &&
+	       s->envelope <= (s->limit ? s->limit : LIMIT) - 64;
+}
+
+static void open_route(struct qv_stream *s)
+{
+	static const enum qv_algorithm algorithms[QV_N_WAYS] = {
+		[QV_WAY_MESH2] = QV_ALG_MESH2,
+		[QV_WAY_MESH3] = QV_ALG_MESH3,
+		[QV_WAY_HYPERCUBE] = QV_ALG_HYPERCUBE,
+	};
+
+	s->phases = 1;
+	if (s->spec.way == QV_WAY_DIRECT)
+		return;
+	qv_route_open(&s->route, algorithms[s->spec.way], s->spec.ranks, 0);
+	s->phases = s->route.phases;
+}
+
+int qv_stream_create(const struct qv_stream_spec *spec, const struct qv_stream_calls *calls,
+		     void *port, struct qv_stream **stream)
+{
+	struct qv_stream *s;
+
+	if (!is_right(spec) || !calls->send || !(spec->envelope ? !!calls->packed : !!calls->item))
+		return QV_EINVAL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return QV_ENOMEM;
+	s->spec = *spec;
+	s->spec.items = spec->items ? spec->items : 64;
+	s->spec.limit = spec->limit ? spec->limit : LIMIT;
+	s->spec.wait_ns = spec->wait_ns ? spec->wait_ns : 1000000;
+	s->spec.window = spec->window ? spec->window : 64;
+	s->calls = *calls;
+	s->port = port;
+	open_route(s);
+	*stream = s;
+	return QV_OK;
+}
+
+static void free_list(struct qv_bucket *b)
+{
+	while (b) {
+		struct qv_bucket *next = b->next;
+
+		free(b->data);
+		free(b);
+		b = next;
+	}
+}
+
+void qv_stream_free(struct qv_stream *s)
+{
+	if (!s)
+		return;
+	free_list(s->oldest);
+	free_list(s->ready);
+	free_list(s->spare);
+	for (uint32_t i = 0; i < s->ids; i++)
+		free_list(s->flying[i]);
+	free(s->flying);
+	free(s->slots);
+	free(s);
+}
+
+size_t qv_stream_longest(const struct qv_stream *s)
+{
+	const size_t envelope = s->spec.envelope ? s->spec.envelope + QV_ENVELOPE_HEAD : 0;
+
+	return s->spec.limit - sizeof(struct qv_bucket_head) - QV_ITEM_HEAD - envelope;
+}
+
+void qv_stream_stats(const struct qv_stream *s, struct qv_stream_stats *stats)
+{
+	*stats = s->stats;
+}
+
+/* Items. */
+
+/* The phase from `phase` on in which an item leaves this rank, and for where; or phases. */
+static uint32_t next_hop(const struct qv_stream *s, uint32_t phase, uint32_t to, uint32_t *peer)
+{
+	*peer = to;
+	if (s->spec.way == QV_WAY_DIRECT)
+		return phase ? 1 : 0;
+	for (; phase < s->phases; phase++) {
+		*peer = qv_route_hop(&s->route, phase, s->spec.rank, to);
+		if (*peer != s->spec.rank)
+			break;
+	}
+	return phase;
+}
+
+/* The bucket with room for an item, and what stands before it there; a full one leaves. NULL: no
+ * memory. */
+static struct qv_bucket *bucket_for(struct qv_stream *s, const struct qv_item_form *form,
+				    const struct qv_stream_item *item, uint32_t peer,
+				    struct qv_item_head *h, uint64_t now)
+{
+	struct qv_bucket *b = qv_stream_filling(s, form->phase, peer);
+
+	qv_item_head(h, form, item, b);
+	if (b && b->bytes + qv_item_room(h, item) > s->spec.limit) {
+		s->stats.full++;
+		qv_stream_leave(s, b);
+		b = NULL;
+		qv_item_head(h, form, item, b);
+	}
+	return b ? b : qv_stream_begin(s, form->phase, peer, now);
+}
+
+static int put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t phase, uint64_t now)
+{
+	struct qv_item_form form = {.phases = s->phases, .enveloped = s->spec.envelope != 0};
+	struct qv_item_head head;
+	struct qv_bucket *b;
+	uint32_t peer;
+	int rc;
+
+	form.phase = next_hop(s, phase, item->to, &peer);
+	b = bucket_for(s, &form, item, peer, &head, now);
+	rc = b ? qv_bucket_add(b, &head, item, s->spec.limit) : QV_ENOMEM;
+	if (b && !b->items)
+		qv_stream_drop(s, b);
+	s->stats.envelopes += !rc && head.fresh;
+	if (!rc && b->items == s->spec.items) {
+		s->stats.full++;
+		qv_stream_leave(s, b);
+	}
+	if (s->ready)
+		qv_stream_push(s);
+	return rc;
+}
+
+static void come(struct qv_stream *s, const struct qv_stream_item *item)
+{
+	s->stats.delivered++;
+	if (s->spec.envelope)
+		s->calls.packed(s->port, item->from, item->envelope, item->envelope_bytes,
+				item->data, item->bytes);
+	else
+		s->calls.item(s->port, item->from, item->data, item->bytes);
+}
+
+int qv_stream_room(struct qv_stream *s)
+{
+	if (s->flying_n + s->ready_n >= s->spec.window)
+		qv_stream_push(s);
+	if (s->failed)
+		return s->failed;
+	return s->flying_n + s->ready_n >= s->spec.window ? QV_EAGAIN : QV_OK;
+}
+
+int qv_stream_take(struct qv_stream *s, const struct qv_stream_item *item, uint64_t now)
+{
+	int rc = s->failed;
+
+	if (!rc && item->to != s->spec.rank)
+		rc = put(s, item, 0, now);
+	s->stats.inserted += !rc;
+	if (!rc && item->to == s->spec.rank)
+		come(s, item);
+	return rc;
+}
+
+int qv_stream_pack(struct qv_stream *s, uint32_t to, const void *envelope, size_t n,
+		   const void *data, size_t bytes, uint64_t now)
+{
+	const struct qv_stream_item item = {to, s->spec.rank, bytes, data, n, n ? envelope : ""};
+	int rc;
+
+	if (to >= s->spec.ranks || (bytes && !data) || (n && !envelope))
+		return QV_EINVAL;
+	if (bytes > qv_stream_longest(s) || n > s->spec.envelope)
+		return QV_EMSGSIZE;
+	rc = qv_stream_room(s);
+	if (rc && !(rc == QV_EAGAIN && to == s->spec.rank))
+		return rc;
+	return qv_stream_take(s, &item, now);
+}
+
+int qv_stream_insert(struct qv_stream *s, uint32_t to, const void *data, size_t bytes, uint64_t now)
+{
+	return qv_stream_pack(s, to, NULL, 0, data, bytes, now);
+}
+
+/* Messages that come. */
+
+/* Each item in turn: judged, or taken. */
+static int go_through(struct qv_stream *s, struct qv_item_form *form, const char *buf, size_t bytes,
+		      int64_t items, int take, uint64_t now)
+{
+	size_t at = sizeof(struct qv_bucket_head);
+	struct qv_stream_item item = {0};
+	uint32_t peer;
+
+	for (; items; items--) {
+		if (qv_bucket_next(buf, bytes, &at, form, &item) || item.to >= s->spec.ranks ||
+		    item.from >= s->spec.ranks || item.bytes > qv_stream_longest(s) ||
+		    item.envelope_bytes > s->spec.envelope)
+			return QV_EPROTO;
+		if (item.to != s->spec.rank &&
+		    next_hop(s, form->phase + 1, item.to, &peer) >= s->phases)
+			return QV_EPROTO;
+		if (!take)
+			continue;
+		if (item.to == s->spec.rank) {
+			come(s, &item);
+		} else {
+			s->stats.forwarded++;
+			if (put(s, &item, form->phase + 1, now))
+				return s->failed = QV_ENOMEM;
+		}
+	}
+	return at == bytes ? QV_OK : QV_EPROTO;
+}
+
+int qv_stream_deliver(struct qv_stream *s, uint32_t from, const void *buf, size_t bytes,
+		      uint64_t now)
+{
+	struct qv_item_form form = {0, s->phases, from, s->spec.rank, s->spec.envelope != 0};
+	const int64_t items = qv_bucket_open(buf, bytes, s->phases, &form.phase);
+	int rc;
+
+	if (from >= s->spec.ranks || items < 0)
+		return QV_EPROTO;
+	rc = go_through(s, &form, buf, bytes, items, 0, now);
+	return rc ? rc : go_through(s, &form, buf, bytes, items, 1, now);
+}
+
+/* Time. */
+
+static int state(const struct qv_stream *s)
+{
+	if (s->failed)
+		return s->failed;
+	return s->oldest || s->ready || s->flying_n ? QV_EAGAIN : QV_OK;
+}
+
+int qv_stream_flush(struct qv_stream *s)
+{
+	for (; s->oldest; s->stats.flushed++)
+		qv_stream_leave(s, s->oldest);
+	qv_stream_push(s);
+	return state(s);
+}
+
+int qv_stream_progress(struct qv_stream *s, uint64_t now)
+{
+	for (; s->oldest && now - s->oldest->since >= s->spec.wait_ns; s->stats.late++)
+		qv_stream_leave(s, s->oldest);
+	qv_stream_push(s);
+	return state(s);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stream.h - parts of a stream of tiny messages. Inside of engine/exchange only. */
+#ifndef QV_STREAM_H
+#define QV_STREAM_H
+
+#include <quiver/stream.h>
+
+#include "engine/schedule/families/route.h"
+
+/*
+ * bucket.c: what a message is made of.
+ *
+ * A head, and for each item: where it goes, unless this is the last phase; who inserted it, unless
+ * this is the first; how long it is; its bytes. Numbers of items are of 7 bits to a byte. In a
+ * stream with envelopes the length is doubled, and odd if a new envelope follows: its length, its
+ * bytes. It is that of all items up to the next new one.
+ */
+struct qv_bucket_head {
+	uint8_t version, phase;
+	uint16_t zero;
+	uint32_t items;
+};
+
+#define QV_STREAM_VERSION 1
+#define QV_ITEM_HEAD      20 /* at most: two ranks of 5 bytes, a length of 10 */
+#define QV_ENVELOPE_HEAD  5  /* at most: a length */
+
+/* Items that go to one rank in one phase. */
+struct qv_bucket {
+	struct qv_bucket *prev,
+		*next; /* among those that wait, oldest first; else next is of a queue */
+	uint32_t peer, phase, items, id;
+	size_t bytes, room;
+	size_t envelope, envelope_bytes; /* the last: at data + envelope, if there are items */
+	uint64_t since;                  /* when its first item came */
+	char *data;
+};
+
+struct qv_stream_item {
+	uint32_t to, from;
+	size_t bytes;
+	const char *data;
+	size_t envelope_bytes;
+	const char *envelope;
+};
+
+/* Which numbers stand before each item of a phase. */
+struct qv_item_form {
+	uint32_t phase, phases;
+	uint32_t sender, receiver; /* what those are that do not stand there */
+	int enveloped;
+};
+
+struct qv_item_head {
+	char at[QV_ITEM_HEAD + QV_ENVELOPE_HEAD];
+	size_t n;
+	int fresh; /* its envelope stands there */
+};
+
+/* Numbers of 7 bits to a byte. Written: how many bytes, 10 at most. Read: 0, or -1 if there is none
+ * up to `most`. */
+size_t qv_put_number(char *at, uint64_t value);
+int qv_get_number(const char *buf, size_t bytes, size_t *at, uint64_t most, uint64_t *value);
+/* What stands before an item; the bucket to which it goes, or NULL for a new one. */
+void qv_item_head(struct qv_item_head *h, const struct qv_item_form *form,
+		  const struct qv_stream_item *item, const struct qv_bucket *b);
+/* Bytes of an item in a bucket. */
+size_t qv_item_room(const struct qv_item_head *h, const struct qv_stream_item *item);
+/* Append it; there is room up to the limit. 0 or QV_ENOMEM. */
+int qv_bucket_add(struct qv_bucket *b, const struct qv_item_head *h,
+		  const struct qv_stream_item *item, size_t limit);
+/* Write its own head: no item follows. */
+void qv_bucket_close(struct qv_bucket *b);
+/* The head's items: their number, or -1 if there is no right head for so many phases. */
+int64_t qv_bucket_open(const char *buf, size_t bytes, uint32_t phases, uint32_t *phase);
+/* The next item from *at on, *item being the one before (its envelope NULL at the first): 0, or -1
+ * if there is none. */
+int qv_bucket_next(const char *buf, size_t bytes, size_t *at, const struct qv_item_form *form,
+		   struct qv_stream_item *item);
+
+/* The object. */
+
+struct qv_bucket_slot {
+	uint64_t key; /* phase * ranks + peer + 1; 0: free */
+	struct qv_bucket *bucket;
+};
+
+struct qv_stream {
+	struct qv_stream_spec spec;
+	struct qv_stream_calls calls;
+	void *port;
+	struct qv_route route;
+	uint32_t phases;
+	struct qv_bucket_slot *slots;
+	size_t slots_n, used;
+	struct qv_bucket *oldest, *youngest; /* that fill */
+	struct qv_bucket *ready, *ready_end; /* that wait for the network */
+	struct qv_bucket *spare;
+	struct qv_bucket **flying; /* by id */
+	uint32_t flying_n, ids;    /* under way; room */
+	uint32_t ready_n;
+	int failed, sending;
+	struct qv_stream_stats stats;
+};
+
+/* From stream.c. */
+
+/* Whether an insert need not wait: QV_OK, QV_EAGAIN, or what ended the stream. */
+int qv_stream_room(struct qv_stream *s);
+/* Insert an item whatever is under way; it is not longer than it may be. */
+int qv_stream_take(struct qv_stream *s, const struct qv_stream_item *item, uint64_t now);
+
+/* queue.c: buckets that fill, wait for the network, are under way. */
+
+/* The one that fills, or NULL. */
+struct qv_bucket *qv_stream_filling(const struct qv_stream *s, uint32_t phase, uint32_t peer);
+/* A new one, the youngest; there is none that fills. NULL: no memory. */
+struct qv_bucket *qv_stream_begin(struct qv_stream *s, uint32_t phase, uint32_t peer, uint64_t now);
+/* It has no items after all. */
+void qv_stream_drop(struct qv_stream *s, struct qv_bucket *b);
+/* It fills no longer, and goes to the end of the queue. */
+void qv_stream_leave(struct qv_stream *s, struct qv_bucket *b);
+/* Send what the network takes. */
+void qv_stream_push(struct qv_stream *s);
+
+#endif /* QV_STREAM_H */

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * many.c - items for many vranks: once to each home, from the sender's home, so that they
+ * stay in order with the items that the sender has for one.
+ */
+#include "vrank.h"
+
+#include <stdlib.h>
+
+#define NUMBER 5 /* bytes at most, of a vrank */
+
+struct receiver {
+	uint32_t home, vrank;
+	size_t place; /* in the user's list, whose order is kept */
+};
+
+static int by_home(const void *x, const void *y)
+{
+	const struct receiver *a = x, *b = y;
+
+	if (a->home != b->home)
+		return a->home > b->home ? 1 : -1;
+	return a->place > b->place ? 1 : -1;
+}
+
+/* What is sent. */
+
+/* To one rank, in as many pieces as its list needs. */
+static int emit_many(struct qv_vranks *v, uint32_t rank, enum qv_vrank_kind kind,
+		     const struct qv_vrank_item *item, const struct receiver *to, size_t n)
+{
+	const struct qv_vrank_envelope envelope = {.kind = (uint8_t)kind, .entry = item->entry};
+	const size_t room = (v->longest - item->bytes) / NUMBER - 2;
+	int rc = QV_OK;
+
+	for (size_t at = 0; at < n && !rc;) {
+		const size_t piece = n - at < room ? n - at : room;
+		uint64_t *numbers = malloc((piece + 2) * sizeof(*numbers));
+
+		if (!numbers)
+			return QV_ENOMEM;
+		numbers[0] = item->from;
+		numbers[1] = piece;
+		for (size_t i = 0; i < piece; i++)
+			numbers[2 + i] = to[at + i].vrank;
+		rc = qv_vrank_emit(v, rank, envelope, numbers, piece + 2, item->data, item->bytes);
+		free(numbers);
+		at += piece;
+	}
+	return rc;
+}
+
+/* To those whose home is here. */
+static int reach_all(struct qv_vranks *v, struct qv_vrank_item item, const struct receiver *to,
+		     size_t n)
+{
+	int rc = QV_OK;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		item.to = to[i].vrank;
+		rc = qv_vrank_reach(v, &item);
+	}
+	return rc;
+}
+
+/* At the sender's home. Nobody is given it before it is on its way to all: what the sender says to
+ * that must not overtake it. */
+static int spread(struct qv_vranks *v, const struct qv_vrank_item *item, struct receiver *to,
+		  size_t n)
+{
+	const int giving = v->giving;
+	int rc = QV_OK;
+
+	v->giving = 1;
+	qsort(to, n, sizeof(*to), by_home);
+	for (size_t at = 0, end; at < n && !rc; at = end) {
+		for (end = at + 1; end < n && to[end].home == to[at].home;)
+			end++;
+		if (to[at].home == v->rank)
+			rc = reach_all(v, *item, to + at, end - at);
+		else
+			rc = emit_many(v, to[at].home, QV_VRANK_MANY, item, to + at, end - at);
+	}
+	v->giving = giving;
+	return rc;
+}
+
+int qv_vranks_multicast(struct qv_vranks *v, const struct qv_vrank_item *item, const uint32_t *to,
+			size_t n, uint64_t now)
+{
+	struct receiver *list;
+	int rc;
+
+	if (!n || !to || n > SIZE_MAX / sizeof(*list))
+		return QV_EINVAL;
+	for (size_t i = 0; i < n; i++)
+		if (to[i] >= v->spec.vranks)
+			return QV_EINVAL;
+	list = malloc(n * sizeof(*list));
+	rc = list ? qv_vrank_begin_insert(v, item, now) : QV_ENOMEM;
+	if (rc) {
+		free(list);
+		return rc;
+	}
+	for (size_t i = 0; i < n; i++)
+		list[i] = (struct receiver){v->homes[to[i]], to[i], i};
+	rc = qv_stream_room(v->stream);
+	if (!rc) {
+		rc = v->homes[item->from] == v->rank
+			     ? spread(v, item, list, n)
+			     : emit_many(v, v->homes[item->from], QV_VRANK_SPREAD, item, list, n);
+		if (rc) /* some have got it */
+			v->failed = rc;
+	}
+	free(list);
+	return qv_vrank_end_insert(v, n, rc);
+}
+
+/* What comes. */
+
+/* The list of one, allocated. QV_EPROTO, QV_ENOMEM. */
+static int read_list(struct qv_vranks *v, struct qv_vrank_in *in, struct qv_vrank_item *item,
+		     struct receiver **list, size_t *n)
+{
+	uint64_t from, count, to = 0;
+	struct receiver *r;
+
+	if (qv_vrank_number(in, v->spec.vranks, &from) || qv_vrank_number(in, in->bytes, &count) ||
+	    !count)
+		return QV_EPROTO;
+	r = malloc((size_t)count * sizeof(*r));
+	if (!r)
+		return QV_ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		if (qv_vrank_number(in, v->spec.vranks, &to)) {
+			free(r);
+			return QV_EPROTO;
+		}
+		r[i] = (struct receiver){v->homes[to], (uint32_t)to, i};
+	}
+	*item = (struct qv_vrank_item){.from = (uint32_t)from, .entry = in->envelope.entry};
+	item->data = qv_vrank_rest(in, &item->bytes);
+	*list = r;
+	*n = (size_t)count;
+	return QV_OK;
+}
+
+int qv_vrank_take_spread(struct qv_vranks *v, struct qv_vrank_in *in)
+{
+	struct qv_vrank_item item;
+	struct receiver *list;
+	size_t n;
+	int rc = read_list(v, in, &item, &list, &n);
+
+	if (rc)
+		return rc;
+	if (v->homes[item.from] == v->rank && item.bytes <= qv_vranks_longest(v)) {
+		v->stats.forwarded += n;
+		rc = spread(v, &item, list, n);
+	} else {
+		rc = QV_EPROTO;
+	}
+	free(list);
+	return rc;
+}
+
+int qv_vrank_take_many(struct qv_vranks *v, struct qv_vrank_in *in)
+{
+	struct qv_vrank_item item;
+	struct receiver *list;
+	size_t n;
+	int rc = read_list(v, in, &item, &list, &n);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		if (list[i].home != v->rank || !qv_vrank_look(v, list[i].vrank))
+			rc = QV_EPROTO;
+	if (!rc)
+		rc = reach_all(v, item, list, n);
+	free(list);
+	return rc;
+}

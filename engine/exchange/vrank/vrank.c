@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vrank.c - items of vranks: from the sender's home to the receiver's, and on to where it is.
+ *
+ * The way of a pair changes only where a vrank's state passes the same ranks behind what was sent
+ * before it, so items stay in order without numbers.
+ */
+#include "vrank.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is sent. */
+
+int qv_vrank_emit(struct qv_vranks *v, uint32_t rank, struct qv_vrank_envelope envelope,
+		  const uint64_t *numbers, size_t n, const void *data, size_t bytes)
+{
+	struct qv_stream_item item = {.to = rank,
+				      .from = v->rank,
+				      .data = v->out,
+				      .envelope_bytes = sizeof(envelope),
+				      .envelope = (const char *)&envelope};
+	int rc;
+
+	envelope.fences = (uint8_t)v->stats.fences;
+	for (size_t i = 0; i < n; i++)
+		item.bytes += qv_put_number(v->out + item.bytes, numbers[i]);
+	if (bytes)
+		memcpy(v->out + item.bytes, data, bytes);
+	item.bytes += bytes;
+	rc = qv_stream_take(v->stream, &item, v->now);
+	v->sent += !rc && envelope.kind <= QV_VRANK_STATE;
+	return rc;
+}
+
+static int emit_item(struct qv_vranks *v, uint32_t rank, enum qv_vrank_kind kind,
+		     const struct qv_vrank_item *item)
+{
+	const struct qv_vrank_envelope envelope = {.kind = (uint8_t)kind, .entry = item->entry};
+	const uint64_t numbers[] = {item->to, item->from};
+
+	return qv_vrank_emit(v, rank, envelope, numbers, 2, item->data, item->bytes);
+}
+
+/* What comes to a vrank. */
+
+static int give(struct qv_vranks *v, const struct qv_vrank_item *item)
+{
+	if (v->giving || v->local.first)
+		return qv_vrank_keep(&v->local, &(struct qv_vrank_kept){.item = *item});
+	v->giving = 1;
+	v->stats.delivered++;
+	v->calls.item(v->port, item);
+	v->giving = 0;
+	return QV_OK;
+}
+
+/* The outermost call does what functions of the user have left to do. */
+static void unwind(struct qv_vranks *v)
+{
+	struct qv_vrank_kept *k;
+
+	while (!v->failed && (v->local.first || v->leaving)) {
+		if ((k = qv_vrank_pop(&v->local))) {
+			v->giving = 1;
+			v->stats.delivered++;
+			v->calls.item(v->port, &k->item);
+			v->giving = 0;
+			free(k);
+		} else {
+			struct qv_vrank *vr = v->leaving;
+			int rc;
+
+			v->leaving = vr->next;
+			rc = qv_vrank_begin_move(v, vr);
+			if (rc)
+				v->failed = rc;
+		}
+	}
+}
+
+static int end_of(struct qv_vranks *v, int rc)
+{
+	if (v->depth == 1)
+		unwind(v);
+	v->depth--;
+	return rc;
+}
+
+/* At the home of the receiver. */
+static int pass(struct qv_vranks *v, const struct qv_vrank *vr, const struct qv_vrank_item *item)
+{
+	if (vr->here)
+		return give(v, item);
+	v->stats.forwarded++;
+	return emit_item(v, vr->where, QV_VRANK_LAST, item);
+}
+
+int qv_vrank_reach(struct qv_vranks *v, const struct qv_vrank_item *item)
+{
+	struct qv_vrank *vr = qv_vrank_find(v, item->to);
+
+	if (!vr)
+		return QV_EPROTO;
+	if (vr->closed || vr->held.first)
+		return qv_vrank_keep(&vr->held, &(struct qv_vrank_kept){.item = *item});
+	return pass(v, vr, item);
+}
+
+int qv_vrank_release(struct qv_vranks *v, struct qv_vrank *vr)
+{
+	struct qv_vrank_kept *k;
+	int rc = QV_OK;
+
+	while (!rc && (k = qv_vrank_pop(&vr->held))) {
+		rc = pass(v, vr, &k->item);
+		free(k);
+	}
+	return rc;
+}
+
+/* At the home of the sender. */
+static int route(struct qv_vranks *v, const struct qv_vrank_item *item)
+{
+	if (v->homes[item->to] == v->rank)
+		return qv_vrank_reach(v, item);
+	return emit_item(v, v->homes[item->to], QV_VRANK_HOME, item);
+}
+
+static int take_item(struct qv_vranks *v, struct qv_vrank_in *in)
+{
+	struct qv_vrank_item item = {.entry = in->envelope.entry};
+	const struct qv_vrank *vr;
+	uint64_t to, from;
+
+	if (qv_vrank_number(in, v->spec.vranks, &to) || qv_vrank_number(in, v->spec.vranks, &from))
+		return QV_EPROTO;
+	item.to = (uint32_t)to;
+	item.from = (uint32_t)from;
+	item.data = qv_vrank_rest(in, &item.bytes);
+	switch (in->envelope.kind) {
+	case QV_VRANK_SOURCE:
+		if (v->homes[from] != v->rank)
+			return QV_EPROTO;
+		v->stats.forwarded++;
+		return route(v, &item);
+	case QV_VRANK_HOME: return v->homes[to] == v->rank ? qv_vrank_reach(v, &item) : QV_EPROTO;
+	default:
+		vr = qv_vrank_find(v, item.to);
+		return vr && vr->here && v->homes[to] == in->rank ? give(v, &item) : QV_EPROTO;
+	}
+}
+
+/* What comes from the stream. */
+
+int qv_vrank_number(struct qv_vrank_in *in, uint64_t end, uint64_t *value)
+{
+	return qv_get_number(in->data, in->bytes, &in->at, end - 1, value);
+}
+
+const char *qv_vrank_rest(const struct qv_vrank_in *in, size_t *bytes)
+{
+	*bytes = in->bytes - in->at;
+	return in->data + in->at;
+}
+
+int qv_vrank_take(struct qv_vranks *v, struct qv_vrank_in *in)
+{
+	static int (*const takes[])(struct qv_vranks *, struct qv_vrank_in *) = {
+		[QV_VRANK_SOURCE] = take_item,
+		[QV_VRANK_HOME] = take_item,
+		[QV_VRANK_LAST] = take_item,
+		[QV_VRANK_SPREAD] = qv_vrank_take_spread,
+		[QV_VRANK_MANY] = qv_vrank_take_many,
+		[QV_VRANK_LEAVE] = qv_vrank_take_leave,
+		[QV_VRANK_CLOSED] = qv_vrank_take_closed,
+		[QV_VRANK_STATE] = qv_vrank_take_state,
+		[QV_VRANK_REPORT] = qv_vrank_take_report,
+		[QV_VRANK_ASK] = qv_vrank_take_ask,
+		[QV_VRANK_QUIET] = qv_vrank_take_quiet,
+		[QV_VRANK_AWAY] = qv_vrank_take_away,
+		[QV_VRANK_HOMES] = qv_vrank_take_homes,
+	};
+
+	v->came += in->envelope.kind <= QV_VRANK_STATE;
+	return takes[in->envelope.kind](v, in);
+}
+
+/* One that is sent behind a fence that is not over here waits for that. */
+static int judge(struct qv_vranks *v, struct qv_vrank_in *in)
+{
+	const uint8_t ahead = (uint8_t)(in->envelope.fences - v->stats.fences);
+
+	if (in->envelope.kind >= QV_VRANK_KINDS || in->envelope.zero)
+		return QV_EPROTO;
+	if (!ahead)
+		return qv_vrank_take(v, in);
+	if (ahead != 1 || !v->fence.on)
+		return QV_EPROTO;
+	return qv_vrank_keep(&v->fence.early,
+			     &(struct qv_vrank_kept){.item = {.data = in->data, .bytes = in->bytes},
+						     .envelope = in->envelope,
+						     .rank = in->rank});
+}
+
+void qv_vrank_come(void *port, uint32_t from, const void *envelope, size_t n, const void *data,
+		   size_t bytes)
+{
+	struct qv_vrank_in in = {.rank = from, .data = data, .bytes = bytes};
+	struct qv_vranks *v = port;
+	int rc = QV_EPROTO;
+
+	if (v->failed)
+		return;
+	v->depth++;
+	if (n == sizeof(in.envelope)) {
+		memcpy(&in.envelope, envelope, n);
+		rc = judge(v, &in);
+	}
+	v->stats.refused += rc == QV_EPROTO;
+	if (rc && rc != QV_EPROTO)
+		v->failed = rc;
+	end_of(v, rc);
+}
+
+int qv_vranks_deliver(struct qv_vranks *v, uint32_t from, const void *buf, size_t bytes,
+		      uint64_t now)
+{
+	const uint64_t refused = v->stats.refused;
+	int rc;
+
+	v->now = now;
+	rc = qv_stream_deliver(v->stream, from, buf, bytes, now);
+	if (v->failed)
+		return v->failed;
+	return !rc && v->stats.refused != refused ? QV_EPROTO : rc;
+}
+
+/* What the user asks. */
+
+int qv_vrank_begin_insert(struct qv_vranks *v, const struct qv_vrank_item *item, uint64_t now)
+{
+	if (!qv_vranks_here(v, item->from) || (item->bytes && !item->data))
+		return QV_EINVAL;
+	if (item->bytes > qv_vranks_longest(v))
+		return QV_EMSGSIZE;
+	if (v->failed || v->fence.on)
+		return v->failed ? v->failed : QV_EAGAIN;
+	v->now = now;
+	v->depth++;
+	return QV_OK;
+}
+
+int qv_vrank_end_insert(struct qv_vranks *v, uint64_t items, int rc)
+{
+	if (!rc)
+		v->stats.inserted += items;
+	return end_of(v, rc);
+}
+
+static int is_local(struct qv_vranks *v, const struct qv_vrank_item *item)
+{
+	const struct qv_vrank *vr = qv_vrank_find(v, item->to);
+
+	return vr && vr->here && v->homes[item->to] == v->rank && v->homes[item->from] == v->rank;
+}
+
+int qv_vranks_insert(struct qv_vranks *v, const struct qv_vrank_item *item, uint64_t now)
+{
+	int rc = item->to < v->spec.vranks ? qv_vrank_begin_insert(v, item, now) : QV_EINVAL;
+
+	if (rc)
+		return rc;
+	rc = is_local(v, item) ? QV_OK : qv_stream_room(v->stream);
+	if (!rc && v->homes[item->from] == v->rank)
+		rc = route(v, item);
+	else if (!rc)
+		rc = emit_item(v, v->homes[item->from], QV_VRANK_SOURCE, item);
+	return qv_vrank_end_insert(v, 1, rc);
+}
+
+int qv_vranks_move(struct qv_vranks *v, uint32_t vrank, uint32_t to, uint64_t now)
+{
+	struct qv_vrank *vr = qv_vrank_find(v, vrank);
+
+	if (!vr || !vr->here || to >= v->ranks)
+		return QV_EINVAL;
+	if (v->failed || v->fence.on || vr->leaving)
+		return v->failed ? v->failed : QV_EAGAIN;
+	if (to == v->rank)
+		return QV_OK;
+	v->now = now;
+	v->depth++;
+	vr->leaving = 1;
+	vr->target = to;
+	vr->next = v->leaving;
+	v->leaving = vr;
+	end_of(v, QV_OK);
+	return v->failed;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * credit.c - the budget that a receiver has for messages of each peer which wait there.
+ *
+ * A message takes its payload, if that travels with it, and what the receiver has to remember of
+ * it. The sender counts what it has sent, the receiver tells what is free again. Beyond the budget
+ * messages wait at their sender, in order. A receiver whose program wants a message that is not
+ * among those that are here allows more: the one that is wanted may be behind them.
+ */
+#include "internal.h"
+
+void qv_peer_set_budget(struct qv_peer *peer, size_t budget)
+{
+	peer->budget = budget;
+	peer->fast_limit = budget < QV_FAST_MAX ? budget : QV_FAST_MAX;
+}
+
+bool qv_peer_has_credit(struct qv_peer *peer, size_t cost)
+{
+	if (peer->eager_out + cost <= peer->budget || !peer->eager_out)
+		return true;
+	if (!peer->starved && peer->met) {
+		if (qv_tx_control(peer, QV_PKT_STARVED, 0, NULL, 0) == QV_ENOMEM)
+			return false; /* at the next progress again */
+		peer->p->stats.starved++;
+	}
+	peer->starved = true;
+	return false;
+}
+
+void qv_peer_on_credit(struct qv_peer *peer, uint64_t bytes)
+{
+	/* More than was used: the receiver allows more than it did. */
+	if (bytes > peer->eager_out) {
+		if (peer->budget < SIZE_MAX / 4 && bytes < SIZE_MAX / 4)
+			qv_peer_set_budget(peer, peer->budget + (size_t)bytes - peer->eager_out);
+		peer->eager_out = 0;
+	} else {
+		peer->eager_out -= bytes;
+	}
+	if (!peer->starved)
+		return;
+	peer->starved = false;
+	if (peer->head)
+		qv_peer_list(peer);
+}
+
+void qv_peer_consumed_slow(struct qv_peer *peer)
+{
+	if (qv_tx_control(peer, QV_PKT_CREDIT, peer->consumed, NULL, 0) != QV_OK)
+		return;
+	peer->consumed = 0;
+	if (peer->starving)
+		peer->p->nstarving--;
+	peer->starving = false;
+}
+
+/* As much again as it has already; who has nothing would ask for ever. */
+static void allow_more(struct qv_peer *peer)
+{
+	size_t more = peer->allowed > QV_WIRE_MESSAGE_COST ? peer->allowed : QV_WIRE_MESSAGE_COST;
+
+	if (qv_tx_control(peer, QV_PKT_CREDIT, peer->consumed + more, NULL, 0) != QV_OK)
+		return;
+	peer->allowed += more;
+	peer->consumed = 0;
+	peer->starving = false;
+	peer->p->nstarving--;
+}
+
+void qv_proto_widen(struct qv_proto *p, struct qv_peer *from)
+{
+	for (uint32_t i = 0; i < p->npeers && p->nstarving; i++)
+		if (p->peers[i] && p->peers[i]->starving && (!from || from == p->peers[i]))
+			allow_more(p->peers[i]);
+}
+
+void qv_peer_on_starving(struct qv_peer *peer)
+{
+	struct qv_proto *p = peer->p;
+
+	if (!peer->starving)
+		p->nstarving++;
+	peer->starving = true;
+	if (peer->consumed)
+		qv_peer_consumed_slow(peer);
+	else if (p->rxs.live) /* one of them may be for what waits there */
+		qv_proto_widen(p, peer);
+}

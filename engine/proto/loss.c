@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * loss.c - the end of a session, or of the other endpoint, and what is then given up.
+ *
+ * A peer that cannot be reached or whose process has died is doomed first: what it sent before may
+ * still be in the transport, the FIN of a message that it has received among it. It has failed when
+ * nothing more comes.
+ */
+#include "internal.h"
+
+#include <stdio.h>
+
+static void fail_queue(struct qv_tx **head)
+{
+	while (*head) {
+		struct qv_tx *tx = *head;
+
+		*head = tx->next;
+		tx->queued = false;
+		if (tx->kind == QV_TX_LOG) {
+			qv_log_fail(tx, QV_EPEER);
+			continue;
+		}
+		tx->p->waiting--;
+		if (tx->reported && !tx->inflight) /* it waited only to be taken out */
+			qv_tx_fail(tx, QV_EPEER);
+	}
+}
+
+/* Sends in the queue, in the transport, waiting for FIN, CTS or an acknowledgement. */
+static void fail_sends(struct qv_peer *peer)
+{
+	struct qv_tx *tx;
+
+	fail_queue(&peer->ctl_head);
+	fail_queue(&peer->head);
+	peer->unsure = 0;
+	tx = peer->txs;
+	while (tx) {
+		struct qv_tx *next = tx->next_peer;
+
+		tx->unsure = false;
+		if (!tx->reported || !tx->inflight)
+			qv_tx_fail(tx, QV_EPEER);
+		tx = next;
+	}
+}
+
+void qv_peer_forget(struct qv_peer *peer)
+{
+	struct qv_proto *p = peer->p;
+	struct qv_unexp *u = peer->open_unexp;
+	struct qv_in *in = p->ins_head;
+
+	peer->epoch++;
+	peer->consumed = peer->stored = 0;
+	while (in) {
+		struct qv_in *next = in->next;
+
+		if (in->info.peer == peer)
+			qv_in_fail(in, QV_EPEER);
+		in = next;
+	}
+	peer->open_unexp = NULL;
+	if (!u)
+		return;
+	qv_unexp_lose(p, u);
+	if (u->discard)
+		qv_unexp_drop(p, u);
+}
+
+void qv_peer_give_up(struct qv_peer *peer)
+{
+	fail_sends(peer);
+	qv_peer_forget(peer);
+	qv_rx_fail_all(peer);
+}
+
+static void complain(struct qv_peer *peer, const char *why)
+{
+	char text[240];
+
+	snprintf(text, sizeof text,
+		 "peer lost (address %lld, process %u): %s; %u requests fail, %u packets were not "
+		 "acknowledged",
+		 (long long)peer->user, peer->proc.pid, why, peer->owed, peer->sent - peer->acked);
+	peer->p->ops->complain(peer->p->owner, text);
+}
+
+/* Sends that were complete when their packets had left us are lost without an entry
+ * of their own. */
+static void note_lost(struct qv_peer *peer)
+{
+	qv_peer_acked(peer);
+	if (peer->sent == peer->acked)
+		return;
+	if (!peer->x->drops || qv_window_has_messages(&peer->window))
+		peer->untold = true;
+}
+
+/* Who has failed may live all the same, and the transport give back what it was asked for. */
+void qv_peer_look_for_failed(struct qv_peer *peer)
+{
+	uint64_t silent;
+
+	if (!peer->x->keeps || peer->gone)
+		return;
+	peer->gone = !qv_proc_alive(&peer->p->self, &peer->proc) ||
+		     (peer->x->ops->presence &&
+		      peer->x->ops->presence(peer->x, peer->addr, &silent) == QV_GONE);
+}
+
+void qv_peer_fail(struct qv_peer *peer, const char *why)
+{
+	if (peer->failed)
+		return;
+	complain(peer, why);
+	note_lost(peer);
+	if (peer->hello_sent && !peer->doom) /* it may live, and hear of it */
+		qv_peer_send_reset(peer, peer->theirs);
+	peer->failed = true;
+	peer->failed_at = peer->p->now;
+	peer->doom = NULL;
+	qv_peer_set_remote(peer);
+	qv_peer_look_for_failed(peer);
+	qv_peer_give_up(peer);
+	qv_window_clear(peer);
+	peer->sent = peer->acked;
+}
+
+void qv_peer_end_session(struct qv_peer *peer, const char *why)
+{
+	note_lost(peer);
+	if (qv_peer_is_waiting(peer) && !peer->leaving)
+		complain(peer, why);
+	peer->doom = NULL;
+	peer->met = false; /* nothing more is sent in it */
+	qv_peer_give_up(peer);
+	qv_peer_begin_session(peer);
+}
+
+void qv_peer_doom(struct qv_peer *peer, const char *why)
+{
+	if (peer->failed || peer->doom)
+		return;
+	peer->doom = why;
+	peer->doomed_at = 0;
+	qv_peer_set_remote(peer); /* no fast sends any more */
+}

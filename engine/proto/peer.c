@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* peer.c - other endpoints: the table of them, by number and by the name
+ * that they tell. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* For life: what waits in the engines goes by it. A name that was given to another peer before, and
+ * taken away again, is not free: messages of that one may still be here. */
+static uint32_t choose_source(struct qv_proto *p, const struct qv_peer *peer)
+{
+	uint8_t bit = (uint8_t)(1u << peer->user % 8);
+
+	if (peer->user >= p->named_sources || p->sources[peer->user / 8] & bit)
+		return p->named_sources + p->next_src++;
+	p->sources[peer->user / 8] |= bit;
+	return (uint32_t)peer->user;
+}
+
+/* Behind its header, payload is put together with it on the stack; without one it goes as it is. */
+static size_t fast_end(const struct qv_xport *x)
+{
+	size_t header = sizeof(struct qv_wire_hdr) + sizeof(uint64_t); /* with completion data */
+
+	if (x->inject_max < header)
+		return 0;
+	if (x->ops->inject_tagged && x->inject_max >= QV_PROTO_INJECT + header)
+		return x->inject_max + 1;
+	return x->inject_max - header < QV_PROTO_INJECT ? x->inject_max - header + 1
+							: QV_PROTO_INJECT + 1;
+}
+
+/* A place in the table of peers: one that is free, or a new one. UINT32_MAX: no memory. */
+static uint32_t free_index(struct qv_proto *p)
+{
+	uint32_t cap = p->peers_cap ? p->peers_cap * 2 : 16;
+	struct qv_peer **peers;
+
+	if (p->npeers_free)
+		for (uint32_t i = 0; i < p->npeers; i++)
+			if (!p->peers[i]) {
+				p->npeers_free--;
+				return i;
+			}
+	if (p->npeers == p->peers_cap) {
+		peers = cap > QV_ID_INDEX ? NULL : realloc(p->peers, cap * sizeof *peers);
+		if (!peers)
+			return UINT32_MAX;
+		p->peers = peers;
+		p->peers_cap = cap;
+	}
+	return p->npeers++;
+}
+
+/* The sender is told of room before it runs out of it; that acknowledges what has come, too. */
+static size_t tell_at(const struct qv_proto *p, const struct qv_xport *x)
+{
+	size_t most = x->drops ? QV_DEBT_MAX : QV_FAST_MAX / 2;
+
+	return p->budget / 4 < most ? p->budget / 4 : most;
+}
+
+struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64_t addr,
+				  uint64_t user)
+{
+	struct qv_peer *peer = calloc(1, sizeof *peer);
+
+	if (peer)
+		peer->index = free_index(p);
+	if (!peer || peer->index == UINT32_MAX) {
+		free(peer);
+		p->no_peer = true;
+		return NULL;
+	}
+	peer->p = p;
+	peer->x = x;
+	peer->fast_end = fast_end(x);
+	peer->eager_max = x->eager_max < QV_EAGER_LIMIT ? x->eager_max : QV_EAGER_LIMIT;
+	peer->addr = addr;
+	peer->user = peer->first_user = user;
+	peer->src = choose_source(p, peer);
+	peer->told_id = QV_SRC_UNKNOWN;
+	/* What it can take is not known before its HELLO: what every endpoint can. */
+	qv_peer_set_budget(peer, p->budget < QV_FIRST_BUDGET ? p->budget : QV_FIRST_BUDGET);
+	peer->allowed = p->budget;
+	peer->packet_max = QV_WIRE_MIN_PACKET;
+	peer->tell_at = tell_at(p, x);
+	qv_peer_begin_session(peer);
+	p->peers[peer->index] = peer;
+	return peer;
+}
+
+void qv_proto_peer_drop(struct qv_peer *peer)
+{
+	peer->dropped = true;
+}
+
+void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user)
+{
+	peer->user = user;
+	peer->dropped = false;
+	if (peer->first_user == QV_USER_UNKNOWN)
+		peer->first_user = user;
+}
+
+uint64_t qv_proto_peer_user(const struct qv_peer *peer)
+{
+	return peer->user;
+}
+
+uint64_t qv_proto_peer_addr(const struct qv_peer *peer)
+{
+	return peer->addr;
+}
+
+uint64_t qv_proto_peer_first_user(const struct qv_peer *peer)
+{
+	return peer->first_user;
+}
+
+uint64_t qv_proto_peer_received(const struct qv_peer *peer)
+{
+	return peer->received;
+}
+
+struct qv_xport *qv_proto_peer_xport(const struct qv_peer *peer)
+{
+	return peer->x;
+}
+
+int qv_proto_peer_set_name(struct qv_peer *peer, const void *name, size_t len)
+{
+	char *copy = malloc(len ? len : 1);
+
+	if (!copy)
+		return QV_ENOMEM;
+	memcpy(copy, name, len);
+	free(peer->name);
+	peer->name = copy;
+	peer->namelen = len;
+	return QV_OK;
+}
+
+bool qv_proto_peer_has_name(const struct qv_peer *peer, const void *name, size_t len)
+{
+	return peer->name && peer->namelen == len && !memcmp(peer->name, name, len);
+}
+
+struct qv_peer *qv_proto_next_peer(struct qv_proto *p, const struct qv_peer *prev)
+{
+	uint32_t next = prev ? prev->index + 1 : 0;
+
+	while (next < p->npeers && !p->peers[next])
+		next++;
+	return next < p->npeers ? p->peers[next] : NULL;
+}
+
+/* Uid table: chains, as many buckets as a power of two above the peers that said HELLO. */
+
+struct qv_peer *qv_peer_by_uid(struct qv_proto *p, uint64_t uid)
+{
+	struct qv_peer *peer = p->uids[uid & p->uid_mask];
+
+	while (peer && peer->uid != uid)
+		peer = peer->next_uid;
+	return peer;
+}
+
+/* Bits of the session are above those that choose the chain. */
+struct qv_peer *qv_peer_by_token(struct qv_proto *p, uint64_t token)
+{
+	struct qv_peer *peer = p->uids[token & p->uid_mask];
+
+	while (peer && qv_wire_token(peer->uid, peer->theirs) != token)
+		peer = peer->next_uid;
+	return peer;
+}
+
+static void uid_remove(struct qv_peer *peer)
+{
+	struct qv_peer **at = &peer->p->uids[peer->uid & peer->p->uid_mask];
+
+	while (*at && *at != peer)
+		at = &(*at)->next_uid;
+	if (*at)
+		*at = peer->next_uid;
+}
+
+static void uid_insert(struct qv_peer *peer, uint64_t uid)
+{
+	struct qv_proto *p = peer->p;
+
+	if (p->npeers > p->uid_mask) { /* double; if there is no memory, chains just get longer */
+		uint32_t mask = p->uid_mask * 2 + 1;
+		struct qv_peer **uids = calloc(mask + 1ul, sizeof *uids);
+
+		for (uint32_t i = 0; uids && i <= p->uid_mask; i++)
+			for (struct qv_peer *q = p->uids[i], *next; q; q = next) {
+				next = q->next_uid;
+				q->next_uid = uids[q->uid & mask];
+				uids[q->uid & mask] = q;
+			}
+		if (uids) {
+			free(p->uids);
+			p->uids = uids;
+			p->uid_mask = mask;
+		}
+	}
+	peer->uid = uid;
+	peer->next_uid = p->uids[uid & p->uid_mask];
+	p->uids[uid & p->uid_mask] = peer;
+}
+
+void qv_peer_set_uid(struct qv_peer *peer, uint64_t uid)
+{
+	if (peer->uid)
+		uid_remove(peer);
+	uid_insert(peer, uid);
+}
+
+void qv_proto_peer_free(struct qv_peer *peer)
+{
+	struct qv_proto *p = peer->p;
+
+	if (peer->met && !peer->failed) /* if it lives, it is to know */
+		qv_peer_send_reset(peer, peer->theirs);
+	if (peer->uid)
+		uid_remove(peer);
+	if (peer->starving)
+		p->nstarving--;
+	if (peer->listed)
+		qv_peer_unlist(peer);
+	qv_window_clear(peer);
+	p->peers[peer->index] = NULL;
+	p->npeers_free++;
+	while (p->npeers && !p->peers[p->npeers - 1]) {
+		p->npeers--;
+		p->npeers_free--;
+	}
+	free(peer->name);
+	free(peer);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* recv.c - receives of the application: post, receive what was claimed, cancel. */
+#include "internal.h"
+
+#include <string.h>
+
+static struct qv_rx *rx_new(struct qv_proto *p, const struct qv_recv_args *args)
+{
+	struct qv_rx *rx = qv_pool_get(&p->rxs);
+
+	if (QV_UNLIKELY(!rx))
+		return NULL;
+	rx->node.tag = args->tag;
+	rx->node.ignore = args->ignore;
+	rx->node.src = args->from ? args->from->src : QV_SRC_ANY;
+	rx->node.flags = args->flags & QV_REQ_MULTI ? QV_RECV_STICKY : 0;
+	rx->cnt = args->cnt;
+	rx->iov[0] = (struct iovec){NULL, 0};
+	for (size_t i = 0; i < args->cnt; i++)
+		rx->iov[i] = args->iov[i];
+	rx->room = args->cnt == 1 ? args->iov->iov_len : qv_iov_len(args->iov, args->cnt);
+	rx->context = args->context;
+	rx->cookie = args->cookie;
+	rx->flags = args->flags;
+	rx->owes = NULL;
+	rx->refs = 0;
+	rx->ended = rx->queued = false;
+	rx->used = 0;
+	rx->multi_min = args->multi_min;
+	return rx;
+}
+
+/* A receive may need a struct qv_in in the middle of things that cannot be undone. */
+static bool reserve_in(struct qv_proto *p)
+{
+	return p->ins.free || qv_pool_grow(&p->ins) == QV_OK;
+}
+
+/* A multi-receive that took messages already cannot be queued: its buffer goes back. */
+static void give_back(struct qv_proto *p, struct qv_rx *rx)
+{
+	struct qv_comp comp = {.context = rx->context,
+			       .cookie = rx->cookie,
+			       .status = QV_ENOMEM,
+			       .recv = true,
+			       .multi_end = true,
+			       .user = QV_USER_UNKNOWN};
+
+	rx->ended = true;
+	if (rx->refs)
+		return; /* the last message still coming in will say so */
+	qv_pool_put(&p->rxs, rx);
+	p->ops->complete(p->owner, &comp);
+}
+
+/* Receives that matched at once: a multi-receive goes on until it is full or nothing waits. */
+static QV_COLD int recv_waiting(struct qv_proto *p, struct qv_match *engine, struct qv_rx *rx,
+				struct qv_msg *msg)
+{
+	bool multi = rx->flags & QV_REQ_MULTI, ends;
+
+	for (;;) {
+		ends = !multi ||
+		       qv_rx_ends(rx, QV_CONTAINER(msg, struct qv_unexp, node)->info.full);
+		qv_rx_deliver_unexp(p, rx, QV_CONTAINER(msg, struct qv_unexp, node));
+		if (ends)
+			return QV_OK;
+		if (!reserve_in(p) || qv_match_post(engine, &rx->node, &msg)) {
+			give_back(p, rx);
+			return QV_OK;
+		}
+		if (!msg) {
+			rx->queued = true;
+			return QV_OK;
+		}
+	}
+}
+
+int qv_proto_recv(struct qv_proto *p, const struct qv_recv_args *args)
+{
+	struct qv_match *engine = p->match[args->flags & QV_REQ_ENGINE];
+	struct qv_rx *rx = rx_new(p, args);
+	struct qv_msg *msg;
+	int rc;
+
+	if (QV_UNLIKELY(!rx))
+		return QV_ENOMEM;
+	rc = QV_LIKELY(reserve_in(p)) ? qv_match_post(engine, &rx->node, &msg) : QV_ENOMEM;
+	if (QV_UNLIKELY(rc)) {
+		qv_pool_put(&p->rxs, rx);
+		return rc;
+	}
+	if (QV_UNLIKELY(msg != NULL))
+		return recv_waiting(p, engine, rx, msg);
+	rx->queued = true;
+	if (QV_UNLIKELY(args->flags & QV_REQ_COLL && args->from))
+		return qv_rx_await(p, rx, args->from);
+	return QV_OK;
+}
+
+int qv_proto_recv_claimed(struct qv_proto *p, struct qv_unexp *claimed,
+			  const struct qv_recv_args *args, bool discard)
+{
+	struct qv_rx *rx;
+
+	if (!reserve_in(p) || !(rx = rx_new(p, args)))
+		return QV_ENOMEM;
+	if (discard) {
+		struct qv_info info = claimed->info;
+
+		info.full = 0;
+		qv_unexp_drop(p, claimed);
+		qv_rx_complete(p, rx, &info, 0, NULL, QV_OK);
+	} else {
+		qv_rx_deliver_unexp(p, rx, claimed);
+	}
+	return QV_OK;
+}
+
+static void cancel_one(struct qv_proto *p, struct qv_match *engine, struct qv_rx *rx)
+{
+	struct qv_comp comp = {.context = rx->context,
+			       .cookie = rx->cookie,
+			       .status = QV_ECANCELED,
+			       .recv = true,
+			       .tag = rx->node.tag,
+			       .tagged = rx->flags & QV_REQ_TAGGED,
+			       .user = QV_USER_UNKNOWN,
+			       .multi_end = rx->flags & QV_REQ_MULTI};
+
+	qv_match_cancel(engine, &rx->node);
+	rx->queued = false;
+	qv_rx_awaited(rx);
+	if (rx->refs) {
+		rx->ended = true; /* messages are still coming in: the last one ends the buffer */
+		comp.multi_end = false;
+	} else {
+		qv_pool_put(&p->rxs, rx);
+	}
+	p->ops->complete(p->owner, &comp);
+}
+
+static void *context_of(const struct qv_recv *node)
+{
+	return ((const struct qv_rx *)node)->context;
+}
+
+static int cancel_in(struct qv_proto *p, unsigned which, void *context)
+{
+	struct qv_match *engine = p->match[which];
+	struct qv_recv *node = qv_cancels_find(&p->cancels[which], engine, context_of, context);
+
+	if (!node)
+		return QV_ENOENT;
+	cancel_one(p, engine, QV_CONTAINER(node, struct qv_rx, node));
+	return QV_OK;
+}
+
+int qv_proto_cancel(struct qv_proto *p, void *context)
+{
+	return cancel_in(p, 0, context) == QV_OK ? QV_OK : cancel_in(p, QV_REQ_TAGGED, context);
+}
+
+int qv_proto_cancel_coll(struct qv_proto *p, void *context)
+{
+	return cancel_in(p, QV_REQ_COLL, context);
+}

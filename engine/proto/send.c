@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* send.c - sends of the application: the way that each takes. */
+#include "internal.h"
+
+#define SHORT_MAX (sizeof(struct qv_wire_hdr) + 2 * sizeof(uint64_t) + QV_PROTO_INJECT)
+/* Once that much of a receiver's budget is used, longer payload waits here, not there. */
+#define EAGER_SHARE(budget) ((budget) / 4 * 3)
+
+/* Header, words and payload of a short message at buf; returns their length. */
+static inline size_t write_short(char *buf, const struct qv_peer *to,
+				 const struct qv_send_args *args, size_t len)
+{
+	struct qv_wire_hdr hdr = {.magic = QV_WIRE_MAGIC,
+				  .version = QV_WIRE_VERSION,
+				  .op = QV_PKT_EAGER,
+				  .src = to->remote_id,
+				  .arg = args->tag,
+				  .seq = (uint16_t)(to->sent + 1),
+				  .ack = (uint16_t)to->got};
+	char *at = buf + sizeof hdr;
+
+	hdr.flags = args->flags & QV_REQ_TAGGED ? QV_WF_TAGGED : 0;
+	if (QV_UNLIKELY(args->flags & QV_REQ_COLL))
+		hdr.flags = QV_WF_COLL;
+	if (QV_UNLIKELY(to->remote_id == QV_SRC_UNKNOWN)) {
+		uint64_t token = qv_wire_token(to->p->uid, to->session);
+
+		hdr.flags |= QV_WF_UID;
+		memcpy(at, &token, sizeof token);
+		at += sizeof token;
+	}
+	if (args->flags & QV_REQ_DATA) {
+		hdr.flags |= QV_WF_DATA;
+		memcpy(at, &args->data, sizeof args->data);
+		at += sizeof args->data;
+	}
+	memcpy(buf, &hdr, sizeof hdr);
+	if (QV_LIKELY(args->cnt == 1 && len))
+		memcpy(at, args->iov->iov_base, len);
+	else
+		qv_iov_get(args->iov, args->cnt, at);
+	return (size_t)(at - buf) + len;
+}
+
+/* On the stack, or where the window keeps it. */
+static int inject_short(struct qv_peer *to, const struct qv_send_args *args, size_t len)
+{
+	char stack[SHORT_MAX];
+	struct qv_kept *kept = NULL;
+	struct iovec out = {stack, 0};
+	int rc;
+
+	if (to->x->drops) {
+		kept = qv_window_room(to, SHORT_MAX);
+		if (QV_UNLIKELY(!kept))
+			return QV_EAGAIN;
+		out.iov_base = kept->packet;
+	}
+	out.iov_len = write_short(out.iov_base, to, args, len);
+	rc = to->x->ops->inject(to->x, to->addr, &out, 1);
+	if (QV_UNLIKELY(rc)) {
+		if (!kept || rc == QV_EAGAIN || rc == QV_ENOMEM)
+			return rc;
+		to->cut = true; /* it is sent again */
+	}
+	if (kept)
+		qv_window_add(to, kept, out.iov_len);
+	qv_peer_sent(to);
+	return QV_OK;
+}
+
+int qv_send_short(struct qv_peer *to, const struct qv_send_args *args, size_t len)
+{
+	char buf[SHORT_MAX];
+	size_t total;
+	int rc;
+
+	if (!qv_peer_has_credit(to, qv_cost(len)))
+		return QV_EAGAIN;
+	if (to->x->inject_max >= SHORT_MAX) {
+		rc = qv_peer_window_is_full(to) ? QV_EAGAIN : inject_short(to, args, len);
+	} else {
+		total = write_short(buf, to, args, len);
+		rc = qv_emit(to, buf, total, NULL, 0, 0, NULL);
+	}
+	if (!rc)
+		to->eager_out += qv_cost(len);
+	return rc;
+}
+
+/* Longer than what is always eager: within what the receiver has promised room for. */
+static bool may_go_fast(const struct qv_peer *to, const struct qv_send_args *args, size_t len)
+{
+	return !(args->flags & QV_REQ_INJECT) && len <= to->eager_max && len <= to->packet_max &&
+	       to->eager_out + qv_cost(len) <= EAGER_SHARE(to->budget);
+}
+
+/* The message that fits a packet, on an idle queue: no request. QV_EAGAIN: the slow way. */
+static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
+		     size_t len)
+{
+	struct qv_xport *x = to->x;
+	bool bare = to->bare && args->cnt == 1 &&
+		    (args->flags & (QV_REQ_TAGGED | QV_REQ_DATA)) == QV_REQ_TAGGED;
+	int rc;
+
+	if (QV_UNLIKELY(len > QV_PROTO_INJECT && (!bare || !may_go_fast(to, args, len))))
+		return QV_EAGAIN;
+	if (QV_UNLIKELY(to->eager_out + qv_cost(len) > to->fast_limit))
+		return QV_EAGAIN;
+	if (bare) {
+		rc = x->ops->inject_tagged(x, to->addr, args->tag, args->iov->iov_base, len);
+		if (QV_LIKELY(!rc))
+			to->sent++;
+	} else {
+		rc = inject_short(to, args, len);
+	}
+	if (QV_UNLIKELY(rc)) {
+		if (rc != QV_EAGAIN && rc != QV_ENOMEM)
+			qv_peer_doom(to, qv_strerror(rc));
+		return rc;
+	}
+	to->eager_out += qv_cost(len);
+	p->stats.eager++;
+	p->ops->sent(p->owner, args->context, args->cookie, args->flags & QV_REQ_TAGGED);
+	return QV_OK;
+}
+
+/* Let the receiver read the buffer; pieces that cannot be exposed make it a CTS message. */
+static void expose(struct qv_tx *tx)
+{
+	struct qv_xport *x = tx->peer->x;
+
+	if (!x->read_max)
+		return;
+	for (size_t i = 0; i < tx->cnt; i++) {
+		if (x->ops->expose(x, tx->iov[i].iov_base, tx->iov[i].iov_len, &tx->regions[i]) ==
+		    QV_OK)
+			continue;
+		qv_tx_conceal(tx);
+		return;
+	}
+}
+
+static void set_payload(struct qv_tx *tx, const struct qv_send_args *args, size_t len)
+{
+	tx->len = tx->want = len;
+	if (args->flags & QV_REQ_INJECT) {
+		qv_iov_get(args->iov, args->cnt, tx->small);
+		tx->iov[0] = (struct iovec){tx->small, len};
+		tx->cnt = 1;
+		return;
+	}
+	for (size_t i = 0; i < args->cnt; i++)
+		if (args->iov[i].iov_len)
+			tx->iov[tx->cnt++] = args->iov[i];
+}
+
+/* Small messages are always eager; longer ones while the receiver has room for them, and nothing
+ * waits for room already. */
+static bool goes_eager(struct qv_proto *p, struct qv_peer *to, size_t len)
+{
+	if (len <= QV_PROTO_INJECT)
+		return true;
+	if (len > to->eager_max)
+		return false;
+	if (to->starved || to->eager_out + qv_cost(len) > EAGER_SHARE(to->budget)) {
+		p->stats.over_budget++;
+		return false;
+	}
+	return true;
+}
+
+static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
+		     size_t len)
+{
+	struct qv_tx *tx;
+	bool eager;
+
+	tx = qv_tx_new(to, QV_TX_EAGER);
+	if (!tx)
+		return QV_ENOMEM;
+	eager = goes_eager(p, to, len);
+	tx->wants_fin = !eager || args->flags & QV_REQ_ACK;
+	if (tx->wants_fin) {
+		tx->handle = qv_handle_new(&p->tx_handles, tx);
+		if (!tx->handle) {
+			qv_tx_put(tx);
+			return QV_ENOMEM;
+		}
+		qv_peer_owes(to);
+	}
+	tx->flags = args->flags;
+	tx->context = args->context;
+	tx->cookie = args->cookie;
+	tx->tag = args->tag;
+	tx->data = args->data;
+	set_payload(tx, args, len);
+	if (eager) {
+		p->stats.eager++;
+	} else {
+		tx->kind = QV_TX_RTS;
+		p->stats.rndv++;
+		expose(tx);
+	}
+	qv_tx_start(tx);
+	return QV_OK;
+}
+
+/* A short message that nobody has to confirm: at once, or in the log of those that wait. */
+static int send_or_log(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
+		       size_t len)
+{
+	int rc = to->head || to->ctl_head || to->resend ? QV_EAGAIN : qv_send_short(to, args, len);
+
+	if (!rc) {
+		p->stats.eager++;
+		p->ops->sent(p->owner, args->context, args->cookie, args->flags & QV_REQ_TAGGED);
+		return QV_OK;
+	}
+	if (rc != QV_EAGAIN && rc != QV_ENOMEM) {
+		qv_peer_doom(to, qv_strerror(rc));
+		return rc;
+	}
+	return qv_log_append(to, args, len);
+}
+
+/* What was lost without an entry is told by a send that fails; then a new session may begin. Who
+ * was given up is tried again after a while. */
+#define HOLD_OFF_MS 500u
+
+static int may_send(struct qv_proto *p, struct qv_peer *to)
+{
+	if (to->untold) {
+		to->untold = false;
+		qv_peer_set_remote(to);
+		return QV_EPEER;
+	}
+	if (to->failed && p->now - to->failed_at >= HOLD_OFF_MS) {
+		to->failed = false;
+		qv_peer_begin_session(to);
+	}
+	return to->failed || to->doom ? QV_EPEER : QV_OK;
+}
+
+int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args)
+{
+	size_t len = args->cnt == 1 ? args->iov->iov_len : qv_iov_len(args->iov, args->cnt);
+	int rc;
+
+	if (QV_LIKELY(len < to->fast_end && !to->head && to->remote_id != QV_SRC_UNKNOWN &&
+		      !(args->flags & (QV_REQ_ACK | QV_REQ_SENT)))) {
+		rc = send_fast(p, to, args, len);
+		if (rc != QV_EAGAIN)
+			return rc;
+	}
+	rc = may_send(p, to);
+	if (rc)
+		return rc;
+	if (args->flags & QV_REQ_INJECT && len > QV_PROTO_INJECT)
+		return QV_EINVAL;
+	if (p->waiting >= p->queue_max)
+		return QV_EAGAIN;
+	if (!to->hello_sent && qv_peer_send_hello(to))
+		return QV_ENOMEM;
+	if (len <= QV_PROTO_INJECT && !(args->flags & (QV_REQ_ACK | QV_REQ_SENT))) {
+		rc = send_or_log(p, to, args, len);
+		if (rc != QV_EAGAIN)
+			return rc;
+	}
+	return send_slow(p, to, args, len);
+}

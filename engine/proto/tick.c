@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tick.c - what happens by the clock: acknowledgements that no packet has taken along,
+ * questions to peers that do not answer, and the search for those who never will.
+ *
+ * That a peer does not answer proves nothing: its program may be busy elsewhere. It is given up
+ * when its process has died, when nobody listens at its address, or when its host has not answered
+ * for as long as the settings say.
+ */
+#include "internal.h"
+
+#define SILENCE_MS   100u   /* nothing came for so long: nothing more will come */
+#define LAST_CALL_MS 1000u  /* with other peers' packets coming all the time we wait no longer */
+#define FIRST_MS     200u   /* a peer has so long to acknowledge before it is asked */
+#define QUIET_MS     1000u  /* and so long where it has acknowledged all, but owes an answer */
+#define PROBE_MAX_MS 2000u  /* it is asked less and less often, at least so often */
+#define GREET_MS     500u   /* a stranger has so long before it is looked for */
+#define LOOK_MS      250u   /* and then so often, as others who are silent */
+#define SILENT_MS    300u   /* a peer that we know is looked for when it was silent for so long */
+#define NOTICE_MS    1000u  /* of the time that a silent host has, to notice that it is over */
+#define FULL_MS      1000u  /* the transport may be busy for so long with a connection */
+#define FULL_MAX_MS  30000u /* which is doubled each time */
+#define STUCK_MS     30000u /* it answers, but nothing arrives */
+#define AWAY_MS      200u   /* between two ticks: we did not look, and what was sent waits here */
+#define LOOK_MS_MIN  50u    /* but that we look at all counts for as much */
+#define REMEMBER_MS  30000u /* a peer whose address was taken back may be silent for so long */
+
+static void look_after_doomed(struct qv_peer *peer, uint64_t now)
+{
+	uint64_t waited, silent = now - peer->p->heard_at;
+
+	if (!peer->doomed_at)
+		peer->doomed_at = now;
+	else
+		peer->doomed_at += peer->p->away; /* what it sent may wait here */
+	waited = now - peer->doomed_at;
+	if (waited >= LAST_CALL_MS || (waited >= SILENCE_MS && silent >= SILENCE_MS))
+		qv_peer_fail(peer, peer->doom);
+}
+
+/* For so many ms (0: never long), and we have waited for as long. */
+static bool is_silent_for(const struct qv_peer *peer, uint64_t now, uint64_t silent, unsigned most)
+{
+	return most && silent + NOTICE_MS >= most && now - peer->heard_at + NOTICE_MS >= most;
+}
+
+static void fail_silent(struct qv_peer *peer)
+{
+	qv_peer_fail(peer, "its host does not answer");
+	if (peer->x->ops->reconnect) /* it gives back what it holds */
+		peer->x->ops->reconnect(peer->x, peer->addr, true);
+}
+
+/* The host of who may not be there yet may not be there either: both times have to pass. */
+static unsigned most_silent(const struct qv_proto *p)
+{
+	if (!p->death || !p->patience)
+		return 0;
+	return p->death > p->patience ? p->death : p->patience;
+}
+
+/* Who has not spoken in this session may have died before, which no process number tells us; or may
+ * not be there yet, and is waited for a while. */
+static void look_for_stranger(struct qv_peer *peer, uint64_t now)
+{
+	struct qv_proto *p = peer->p;
+	enum qv_presence presence;
+	uint64_t silent = 0;
+
+	if (!peer->x->ops->presence)
+		return;
+	if (!peer->look_at)
+		peer->look_at = now + GREET_MS;
+	if (now < peer->look_at)
+		return;
+	presence = peer->x->ops->presence(peer->x, peer->addr, &silent);
+	if (presence == QV_UNSURE)
+		return;
+	peer->look_at = now + LOOK_MS;
+	if (presence == QV_PRESENT || presence == QV_SILENT)
+		peer->absent_since = 0;
+	else if (!peer->absent_since)
+		peer->absent_since = now;
+	if (presence == QV_GONE ||
+	    (presence == QV_ABSENT && p->patience && now - peer->absent_since >= p->patience))
+		qv_peer_fail(peer, "nobody is at its address"); /* who has nothing more to say */
+	else if (presence == QV_SILENT && is_silent_for(peer, now, silent, most_silent(p)))
+		fail_silent(peer);
+}
+
+static void look_for_known(struct qv_peer *peer, uint64_t now)
+{
+	struct qv_proto *p = peer->p;
+	uint64_t silent = 0;
+
+	if (!qv_proc_alive(&p->self, &peer->proc)) {
+		qv_peer_doom(peer, "its process has died");
+		return;
+	}
+	if (!peer->x->ops->presence || now - peer->heard_at < SILENT_MS || now < peer->look_at)
+		return;
+	peer->look_at = now + LOOK_MS;
+	switch (peer->x->ops->presence(peer->x, peer->addr, &silent)) {
+	case QV_PRESENT:
+	case QV_UNSURE: return;
+	case QV_ABSENT:
+	case QV_GONE: qv_peer_doom(peer, "nobody is at its address any more"); return;
+	case QV_SILENT:
+		if (is_silent_for(peer, now, silent, p->death))
+			fail_silent(peer);
+		return;
+	}
+}
+
+/* Some cores wait for ever for a connection that was cut while it was made. A peer that is busy
+ * takes long, too: it is disturbed less and less often. */
+static void transport_is_full(struct qv_peer *peer, uint64_t now)
+{
+	if (!peer->full_since) {
+		peer->full_since = now;
+		if (!peer->full_most)
+			peer->full_most = FULL_MS;
+	}
+	if (!peer->x->ops->reconnect || now - peer->full_since < peer->full_most)
+		return;
+	peer->x->ops->reconnect(peer->x, peer->addr, peer->met && peer->full_most > FULL_MS);
+	peer->p->stats.reconnects++;
+	peer->full_since = now;
+	peer->full_most = peer->full_most < FULL_MAX_MS / 2 ? 2 * peer->full_most : FULL_MAX_MS;
+}
+
+/* Ask it: for an acknowledgement, and, where it does not answer, whether it still knows us. */
+static void probe(struct qv_peer *peer, uint64_t now)
+{
+	uint64_t next = (uint64_t)FIRST_MS << (peer->probes < 4 ? peer->probes : 4);
+
+	if (peer->probes || !peer->confirmed)
+		qv_peer_repeat_hello(peer);
+	if (qv_peer_send_now(peer, QV_PKT_PING, 0, NULL, 0)) {
+		peer->probe_at = now; /* it is full, or makes a connection */
+		transport_is_full(peer, now);
+		return;
+	}
+	peer->full_since = 0;
+	peer->probes++;
+	peer->probe_at = now + (next < PROBE_MAX_MS ? next : PROBE_MAX_MS);
+}
+
+static bool waits(const struct qv_peer *peer)
+{
+	return qv_peer_is_waiting(peer) || (peer->flying && !peer->failed);
+}
+
+static void ask(struct qv_peer *peer, uint64_t now)
+{
+	uint64_t quiet = now - peer->heard_at;
+
+	if (peer->sent == peer->acked)
+		peer->stuck_at = 0;
+	else if (!peer->stuck_at || peer->acked != peer->acked_then)
+		peer->stuck_at = now;
+	else
+		peer->stuck_at += peer->p->away;
+	peer->acked_then = peer->acked;
+	if (!peer->hello_sent || peer->resend || now < peer->probe_at)
+		return;
+	if ((peer->stuck_at && now - peer->stuck_at >= FIRST_MS) || quiet >= QUIET_MS ||
+	    (peer->met && !peer->confirmed))
+		probe(peer, now);
+	if (peer->stuck_at && now - peer->stuck_at >= STUCK_MS && quiet < QUIET_MS)
+		qv_peer_fail(peer, "it answers, but what is sent does not arrive");
+}
+
+static void listen(struct qv_peer *peer, uint64_t now)
+{
+	if (peer->got != peer->got_then || peer->heard || !peer->heard_at) {
+		peer->heard_at = now;
+		peer->absent_since = 0;
+		peer->probes = 0;
+		peer->full_most = 0;
+	} else if (peer->user == QV_USER_UNKNOWN) {
+		peer->heard_at += peer->p->away; /* has_ended */
+	}
+	peer->heard = false;
+	peer->got_then = peer->got;
+	peer->asked = false;
+	peer->challenges = 0;
+	if (peer->consumed >= peer->tell_at || (peer->starving && peer->consumed))
+		qv_peer_consumed_slow(peer); /* there was no memory */
+	if (peer->ack_due || peer->got != peer->told)
+		qv_peer_send_ack(peer);
+}
+
+/* A peer that the application has no name for is gone, and nothing is left to be done with it. */
+static bool has_ended(struct qv_peer *peer, uint64_t now)
+{
+	if (peer->user != QV_USER_UNKNOWN || peer->refs || peer->owed || peer->flying ||
+	    peer->txs || peer->doom)
+		return false;
+	if (peer->failed || !peer->met)
+		return true;
+	if (now - peer->heard_at < SILENT_MS || now < peer->look_at)
+		return false;
+	peer->look_at = now + QUIET_MS;
+	return (peer->dropped && now - peer->heard_at >= REMEMBER_MS) ||
+	       !qv_proc_alive(&peer->p->self, &peer->proc);
+}
+
+static bool is_idle(const struct qv_peer *peer)
+{
+	return peer->got == peer->told && !peer->heard && !peer->asked && !peer->ack_due &&
+	       !peer->challenges && !peer->starving && peer->consumed < peer->tell_at &&
+	       !peer->cut && !peer->resend && !peer->doom && peer->user != QV_USER_UNKNOWN &&
+	       !peer->window.first && !waits(peer);
+}
+
+static void tick_peer(struct qv_peer *peer, uint64_t now)
+{
+	qv_peer_acked(peer);
+	if (peer->sent == peer->acked && peer->window.first)
+		qv_window_clear(peer);
+	if (peer->failed) {
+		if (peer->flying)
+			qv_peer_look_for_failed(peer);
+		qv_peer_give_up(peer); /* begun in packets that came after it had failed */
+		return;
+	}
+	listen(peer, now);
+	if (peer->cut && now >= peer->resend_at)
+		qv_peer_resend(peer);
+	if (waits(peer) && !peer->doom) {
+		ask(peer, now);
+		if (!peer->failed && !peer->met) /* who was there before tells nothing */
+			look_for_stranger(peer, now);
+		else if (!peer->failed)
+			look_for_known(peer, now);
+	}
+	if (peer->doom)
+		look_after_doomed(peer, now);
+}
+
+void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
+{
+	p->away = now_ms - p->now >= AWAY_MS ? now_ms - p->now - LOOK_MS_MIN : 0;
+	p->heard_at = p->heard ? now_ms : p->heard_at + p->away;
+	p->heard = false;
+	p->now = now_ms;
+	qv_unexp_drop_again(p);
+	for (int t = 0; t < 3; t++)
+		qv_cancels_idle(&p->cancels[t]);
+	if (p->nstarving && p->rxs.live) /* what they wait for may be among what waits there */
+		qv_proto_widen(p, NULL);
+	for (uint32_t i = 0; i < p->npeers; i++) {
+		struct qv_peer *peer = p->peers[i];
+
+		if (!peer)
+			continue;
+		if (is_idle(peer)) {
+			peer->heard_at = peer->stuck_at = 0;
+			peer->probes = 0;
+			continue;
+		}
+		tick_peer(peer, now_ms);
+		if (p->ops->ended && has_ended(peer, now_ms))
+			p->ops->ended(p->owner, peer);
+	}
+}

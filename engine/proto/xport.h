@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * xport.h - the seam between the protocol and whatever carries its packets: a core provider of
+ * libfabric, or the loopback of the tests. Packets of one sender to one receiver arrive whole. Some
+ * may be lost, with all behind them until the transport has noticed, and some may come twice, if
+ * `drops` says so; else they arrive in the order sent, once.
+ */
+#ifndef QV_XPORT_H
+#define QV_XPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#define QV_IOV_MAX 4u /* pieces of a user's buffer */
+
+/*
+ * One transfer in flight. The transport calls done exactly once, from its progress, with QV_OK or
+ * a status; the memory stays valid until then. scratch is the transport's (struct fi_context2).
+ */
+struct qv_xfer {
+	void *scratch[8];
+	void (*done)(struct qv_xfer *xfer, int status);
+};
+
+/* Memory that peers may read. */
+struct qv_region {
+	uint64_t addr; /* what a reader puts into its read */
+	uint64_t key;
+	void *handle; /* the transport's; NULL = not exposed */
+};
+
+struct qv_xport;
+
+/* Whether anybody is at an address. */
+enum qv_presence {
+	QV_PRESENT, /* yes, or this transport cannot tell */
+	QV_UNSURE,  /* not known yet: ask again soon */
+	QV_ABSENT,  /* no: what is sent there now cannot arrive */
+	QV_GONE,    /* and nobody will ever be there */
+	QV_SILENT,  /* not known: its host does not answer, for as long as is told */
+};
+
+/* All calls but presence return QV_OK, QV_EAGAIN (call again after progress; nothing happened), or
+ * a status. */
+struct qv_xport_ops {
+	/* Send a packet of at most inject_max bytes; the memory may be reused on return. That
+	 * nobody is there to receive it is not told. */
+	int (*inject)(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt);
+	/* Send a packet; the memory belongs to the transport until xfer->done, which is told a
+	 * status other than QV_OK where the packet cannot arrive. */
+	int (*send)(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt,
+		    struct qv_xfer *xfer);
+	/*
+	 * Optional: inject the payload of a plain tagged message, its tag beside it, for transports
+	 * that carry such a word and the sender's address with a packet anyway: a payload of
+	 * inject_max bytes then goes at once. Arrivals go to qv_proto_tagged.
+	 */
+	int (*inject_tagged)(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf,
+			     size_t len);
+	/* Read from a peer's exposed memory. */
+	int (*read)(struct qv_xport *x, uint64_t from, const struct iovec *iov, size_t cnt,
+		    uint64_t addr, uint64_t key, struct qv_xfer *xfer);
+	/* Let peers read this memory; conceal ends it. */
+	int (*expose)(struct qv_xport *x, void *buf, size_t len, struct qv_region *region);
+	void (*conceal)(struct qv_xport *x, struct qv_region *region);
+	/* Optional. Must not wait. *silent is set with QV_SILENT only, in ms. */
+	enum qv_presence (*presence)(struct qv_xport *x, uint64_t addr, uint64_t *silent);
+	/* Optional: it takes nothing for this address, for long: end the connection that it has, or
+	 * makes, so that it makes another. others: and those that may be of other peers there, if
+	 * which one it is cannot be told. */
+	void (*reconnect)(struct qv_xport *x, uint64_t addr, bool others);
+};
+
+struct qv_xport {
+	const struct qv_xport_ops *ops;
+	size_t inject_max; /* bytes; 0 = no inject */
+	size_t inject_iov; /* pieces that inject takes */
+	size_t send_iov;   /* pieces that send and read take, >= 1 */
+	size_t packet_max; /* longest packet that this side receives */
+	size_t read_max;   /* longest single read; 0 = cannot read */
+	size_t eager_max;  /* longest message that suits it to be sent eagerly */
+	bool apart;        /* it reads from other processes only, not from its own */
+	bool drops;        /* packets may be lost, when it is closed or a connection breaks */
+	bool keeps;        /* from the dead it may never give transfers back */
+	unsigned owed;     /* kept by the protocol: requests that need a peer over it to go on */
+};
+
+#endif /* QV_XPORT_H */

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* schedule.c - building schedules: what is asked is checked, then a family adds its steps. */
+#include "schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FACTORS 32 /* of a number below 2^32 */
+
+/* What is asked. */
+
+size_t qv_factors(uint32_t number, uint32_t *k)
+{
+	size_t n = 0;
+
+	for (uint32_t f = 2; number > 1; f++) {
+		if (f > number / f)
+			f = number;
+		for (; number % f == 0; number /= f) {
+			memmove(k + 1, k, n * sizeof(*k));
+			k[0] = f;
+			n++;
+		}
+	}
+	return n;
+}
+
+static int radix_fits(const struct qv_schedule_spec *spec)
+{
+	uint64_t product = 1;
+
+	if (spec->radix_n > MAX_FACTORS)
+		return 0;
+	for (size_t i = 0; i < spec->radix_n; i++) {
+		product *= spec->radix[i];
+		if (spec->radix[i] < 2 || product > spec->ranks)
+			return 0;
+	}
+	return !spec->radix_n || product == spec->ranks;
+}
+
+static int by_arrival(const struct qv_schedule_spec *spec)
+{
+	return spec->algorithm == QV_ALG_CLAIRVOYANT || spec->algorithm == QV_ALG_SEGMENTED;
+}
+
+static int has_root(enum qv_coll coll)
+{
+	return coll == QV_COLL_REDUCE || coll == QV_COLL_BROADCAST || coll == QV_COLL_GATHER ||
+	       coll == QV_COLL_SCATTER;
+}
+
+static int judge(const struct qv_schedule_spec *spec, uint32_t rank)
+{
+	if ((unsigned int)spec->coll >= QV_N_COLLS ||
+	    (unsigned int)spec->algorithm >= QV_N_ALGORITHMS)
+		return QV_EINVAL;
+	if (!spec->ranks || spec->ranks >= UINT32_MAX / 2 || rank >= spec->ranks ||
+	    spec->root >= spec->ranks)
+		return QV_EINVAL;
+	if (!has_root(spec->coll) && spec->root)
+		return QV_EINVAL;
+	if (spec->algorithm == QV_ALG_RADIX && !radix_fits(spec))
+		return QV_EINVAL;
+	if (by_arrival(spec) && spec->arrive && !spec->round)
+		return QV_EINVAL;
+	return qv_schedule_exists(spec->coll, spec->algorithm, spec->ordered) ? QV_OK : QV_ENOSYS;
+}
+
+static uint32_t blocks_of(const struct qv_schedule_spec *spec)
+{
+	if (spec->coll == QV_COLL_REDUCE_SCATTER || spec->coll >= QV_COLL_GATHER)
+		return spec->ranks;
+	switch (spec->algorithm) {
+	case QV_ALG_DISSEMINATION:
+	case QV_ALG_BINOMIAL:
+	case QV_ALG_REDIRECT:
+	case QV_ALG_CLAIRVOYANT: return 1;
+	case QV_ALG_SEGMENTED:
+	case QV_ALG_PIPELINE: return spec->segments ? spec->segments : 1;
+	default: return spec->ranks;
+	}
+}
+
+/* What the rank has to begin with goes where it belongs in its work vector. */
+static void contribute(struct qv_builder *b)
+{
+	const enum qv_coll coll = b->spec->coll;
+
+	switch (coll) {
+	case QV_COLL_BARRIER: return;
+	case QV_COLL_GATHER:
+	case QV_COLL_ALLGATHER:
+	case QV_COLL_ALLTOALL:
+		qv_add_copy(b, QV_STEP_COPY, coll == QV_COLL_ALLTOALL ? b->rank : 0, b->rank, 1,
+			    QV_STEP_NONE);
+		break;
+	case QV_COLL_BROADCAST:
+	case QV_COLL_SCATTER:
+		if (b->rank != b->spec->root)
+			return;
+		/* fall through */
+	default: qv_add_copy(b, QV_STEP_COPY, 0, 0, b->s->blocks, QV_STEP_NONE);
+	}
+	if (coll != QV_COLL_ALLTOALL)
+		qv_add_fence(b);
+}
+
+static void build_exchange(struct qv_builder *b)
+{
+	const struct qv_schedule_spec *spec = b->spec;
+	uint32_t k[MAX_FACTORS];
+	size_t n = 0;
+
+	switch (spec->algorithm) {
+	case QV_ALG_DIRECT: k[n++] = spec->ranks; break;
+	case QV_ALG_BUTTERFLY:
+		for (uint32_t two = 2; two <= spec->ranks; two *= 2)
+			k[n++] = 2;
+		break;
+	default:
+		n = spec->radix_n;
+		if (n)
+			memcpy(k, spec->radix, n * sizeof(*k));
+		else
+			n = qv_factors(spec->ranks, k);
+		break;
+	}
+	qv_build_exchange(b, k, n);
+}
+
+static void build(struct qv_builder *b)
+{
+	const struct qv_schedule_spec *spec = b->spec;
+
+	contribute(b);
+	if (spec->ranks == 1)
+		return;
+	if (spec->coll == QV_COLL_BROADCAST && spec->algorithm == QV_ALG_BINOMIAL) {
+		qv_build_delivery(b, spec->root);
+		return;
+	}
+	if (!qv_combines(spec->coll)) {
+		qv_build_move(b);
+		return;
+	}
+	switch (spec->algorithm) {
+	case QV_ALG_BINOMIAL: qv_build_binomial(b); return;
+	case QV_ALG_CLAIRVOYANT: qv_build_clairvoyant(b); return;
+	case QV_ALG_SEGMENTED: qv_build_segmented(b, 1); return;
+	case QV_ALG_REDIRECT: qv_build_redirect(b); return;
+	case QV_ALG_RING: qv_build_ring(b); return;
+	case QV_ALG_PIPELINE: qv_build_pipeline(b); return;
+	default: build_exchange(b); return;
+	}
+}
+
+void qv_builder_open(struct qv_builder *b, const struct qv_schedule_spec *spec, uint32_t rank)
+{
+	*b = (struct qv_builder){.spec = spec, .rank = rank};
+	b->s = calloc(1, sizeof(*b->s));
+	b->sent = calloc(spec->ranks, 2 * sizeof(*b->sent));
+	if (!b->s || !b->sent) {
+		b->failed = 1;
+		return;
+	}
+	b->received = b->sent + spec->ranks;
+	b->s->ranks = spec->ranks;
+	b->s->rank = rank;
+	b->s->coll = spec->coll;
+	b->s->blocks = blocks_of(spec);
+}
+
+struct qv_schedule *qv_builder_close(struct qv_builder *b)
+{
+	free(b->sent);
+	if (!b->failed)
+		return b->s;
+	qv_schedule_free(b->s);
+	return NULL;
+}
+
+int qv_schedule_build(const struct qv_schedule_spec *spec, uint32_t rank,
+		      struct qv_schedule **schedule)
+{
+	struct qv_builder b;
+	struct qv_schedule *s;
+	int rc = judge(spec, rank);
+
+	if (rc)
+		return rc;
+	qv_builder_open(&b, spec, rank);
+	if (!b.failed)
+		build(&b);
+	s = qv_builder_close(&b);
+	if (!s)
+		return QV_ENOMEM;
+	*schedule = s;
+	return QV_OK;
+}
+
+/* Each rank of a segmented schedule goes through all rounds; so one pass is enough for all. */
+static void build_segmented(struct qv_builder *b, uint32_t ranks)
+{
+	for (uint32_t r = 0; r < ranks; r++) {
+		qv_builder_open(&b[r], b[0].spec, r);
+		if (!b[r].failed)
+			contribute(&b[r]);
+		if (b[r].failed)
+			b[0].failed = 1;
+	}
+	if (!b[0].failed && ranks > 1)
+		qv_build_segmented(b, ranks);
+}
+
+static int build_all_segmented(const struct qv_schedule_spec *spec, struct qv_schedule **all)
+{
+	struct qv_builder *b = calloc(spec->ranks, sizeof(*b));
+	struct qv_schedule **made = calloc(spec->ranks, sizeof(*made));
+	int rc = QV_ENOMEM;
+
+	if (b && made) {
+		b[0].spec = spec;
+		build_segmented(b, spec->ranks);
+		rc = QV_OK;
+		for (uint32_t r = 0; r < spec->ranks; r++) {
+			made[r] = qv_builder_close(&b[r]);
+			if (!made[r])
+				rc = QV_ENOMEM;
+		}
+		if (!rc)
+			memcpy(all, made, spec->ranks * sizeof(*all));
+		for (uint32_t r = 0; r < spec->ranks && rc; r++)
+			qv_schedule_free(made[r]);
+	}
+	free(b);
+	free(made);
+	return rc;
+}
+
+int qv_schedule_build_all(const struct qv_schedule_spec *spec, struct qv_schedule **all)
+{
+	int rc = judge(spec, 0);
+	uint32_t r = 0;
+
+	if (rc)
+		return rc;
+	if (spec->algorithm == QV_ALG_SEGMENTED)
+		return build_all_segmented(spec, all);
+	while (r < spec->ranks && !rc) {
+		rc = qv_schedule_build(spec, r, &all[r]);
+		r += !rc;
+	}
+	while (rc && r-- > 0)
+		qv_schedule_free(all[r]);
+	return rc;
+}
+
+void qv_schedule_free(struct qv_schedule *schedule)
+{
+	if (schedule)
+		free(schedule->steps);
+	free(schedule);
+}
+
+uint32_t qv_schedule_scratch(const struct qv_schedule *schedule)
+{
+	return schedule->scratch;
+}
+
+uint32_t qv_schedule_blocks(const struct qv_schedule *schedule)
+{
+	return schedule->blocks;
+}
+
+const struct qv_step *qv_schedule_steps(const struct qv_schedule *schedule, size_t *n)
+{
+	*n = schedule->n;
+	return schedule->steps;
+}

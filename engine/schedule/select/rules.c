@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rules.c - "reduce=segmented:faithful,barrier=binomial": what the user asks for. */
+#include <stdio.h>
+#include <string.h>
+
+#include "select.h"
+
+/* A part of the text. */
+struct word {
+	const char *at;
+	size_t n;
+};
+
+struct message {
+	char *why;
+	size_t room;
+};
+
+static int is(struct word w, const char *name)
+{
+	return strlen(name) == w.n && !memcmp(w.at, name, w.n);
+}
+
+static void append(const struct message *m, const char *separator, const char *name)
+{
+	const size_t n = m->room ? strlen(m->why) : 0;
+
+	if (m->room)
+		snprintf(m->why + n, m->room - n, "%s%s", separator, name);
+}
+
+static int refuse(const struct message *m, const char *what, struct word w, const char *instead)
+{
+	if (m->room)
+		snprintf(m->why, m->room, "%s '%.*s'; %s", what, (int)w.n, w.at, instead);
+	return QV_EINVAL;
+}
+
+static int find_coll(struct word w, const struct message *m, enum qv_coll *coll)
+{
+	for (int i = 0; i < QV_N_COLLS; i++)
+		if (is(w, qv_coll_name((enum qv_coll)i))) {
+			*coll = (enum qv_coll)i;
+			return QV_OK;
+		}
+	refuse(m, "unknown operation", w, "known:");
+	for (int i = 0; i < QV_N_COLLS; i++)
+		append(m, " ", qv_coll_name((enum qv_coll)i));
+	return QV_EINVAL;
+}
+
+static int find_algorithm(struct word w, enum qv_coll coll, const struct message *m,
+			  struct qv_rule *rule)
+{
+	rule->named = !is(w, "auto");
+	for (int i = 0; i < QV_N_ALGORITHMS; i++)
+		if (is(w, qv_algorithm_name((enum qv_algorithm)i)) &&
+		    qv_schedule_exists(coll, (enum qv_algorithm)i, 0)) {
+			rule->algorithm = (enum qv_algorithm)i;
+			return QV_OK;
+		}
+	if (!rule->named)
+		return QV_OK;
+	refuse(m, "unknown algorithm", w, qv_coll_name(coll));
+	append(m, " has", " auto");
+	for (int i = 0; i < QV_N_ALGORITHMS; i++)
+		if (qv_schedule_exists(coll, (enum qv_algorithm)i, 0))
+			append(m, " ", qv_algorithm_name((enum qv_algorithm)i));
+	return QV_EINVAL;
+}
+
+/* "operation=algorithm[:mode]" */
+static int parse_one(struct word w, struct qv_rule *rules, unsigned int *seen,
+		     const struct message *m)
+{
+	const char *equals = memchr(w.at, '=', w.n);
+	struct word name = {w.at, 0}, rest, mode = {NULL, 0};
+	enum qv_coll coll = QV_COLL_REDUCE;
+	const char *colon;
+	int rc;
+
+	if (!equals)
+		return refuse(m, "no '=' in", w, "write operation=algorithm[:faithful|extended]");
+	name.n = (size_t)(equals - w.at);
+	rc = find_coll(name, m, &coll);
+	if (rc)
+		return rc;
+	if (*seen >> coll & 1)
+		return refuse(m, "operation named twice:", name, "once is enough");
+	*seen |= 1u << coll;
+	rest = (struct word){equals + 1, w.n - name.n - 1};
+	colon = memchr(rest.at, ':', rest.n);
+	if (colon) {
+		mode = (struct word){colon + 1, rest.n - (size_t)(colon - rest.at) - 1};
+		rest.n = (size_t)(colon - rest.at);
+		if (!is(mode, "faithful") && !is(mode, "extended"))
+			return refuse(m, "unknown mode", mode, "known: faithful extended");
+		rules[coll].faithful = is(mode, "faithful");
+	}
+	return find_algorithm(rest, coll, m, &rules[coll]);
+}
+
+int qv_rules_parse(const char *text, struct qv_rule *rules, char *why, size_t room)
+{
+	const struct message m = {why, room};
+	unsigned int seen = 0;
+	int rc = QV_OK;
+
+	memset(rules, 0, QV_N_COLLS * sizeof(*rules));
+	if (text && !*text)
+		text = NULL;
+	while (text && !rc) {
+		const size_t n = strcspn(text, ",");
+
+		rc = parse_one((struct word){text, n}, rules, &seen, &m);
+		text = text[n] ? text + n + 1 : NULL;
+	}
+	return rc;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * time.c - a run in virtual time: of all messages and combines that could begin, the
+ * one that can begin first does, a combine before a message, a lower rank before a higher one.
+ */
+#include "engine/schedule/schedule.h"
+
+#include <stdlib.h>
+
+struct timing {
+	const struct qv_network *network;
+	struct qv_group g;
+	double block;     /* bytes */
+	double *end;      /* by step: when it was done; of a receive that is not: the transfer */
+	double *fence;    /* by rank: when the last fence was passed */
+	double *last;     /* by rank: end of the last step so far */
+	double *out, *in; /* by rank: when each port is free */
+	double *copied;   /* by rank: end of the last copy so far */
+	unsigned char *arrived; /* by step: received, not yet combined */
+	unsigned char *listed;  /* by step: is or was among the open ones */
+	size_t *open;           /* receives whose message or combine could be next */
+	size_t open_n;
+};
+
+/* What could be next. */
+struct event {
+	size_t number; /* of a receive */
+	size_t order;  /* a rank sends in the order of its steps */
+	double start;
+	int is_combine;
+};
+
+static double later(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* When the step could begin as far as its own rank's steps go. */
+static double ready_at(const struct timing *t, size_t number)
+{
+	const uint32_t rank = t->g.rank[number];
+	const uint32_t after = qv_group_step(&t->g, number)->after;
+
+	return after == QV_STEP_NONE ? t->fence[rank]
+				     : later(t->fence[rank], t->end[t->g.base[rank] + after]);
+}
+
+static void end_step(struct timing *t, size_t number, double end)
+{
+	const uint32_t rank = t->g.rank[number], fence = t->g.fence[rank];
+
+	t->end[number] = end;
+	t->last[rank] = later(t->last[rank], end);
+	qv_group_done(&t->g, number);
+	if (t->g.fence[rank] != fence)
+		t->fence[rank] = t->last[rank];
+}
+
+/* Copies do not wait for a port, only for each other. That of the contribution to the work vector,
+ * which all algorithms have, takes no time. */
+static void copy(struct timing *t, size_t number)
+{
+	const struct qv_step *step = qv_group_step(&t->g, number);
+	const uint32_t rank = t->g.rank[number];
+	double end = ready_at(t, number);
+
+	if (step->kind == QV_STEP_MOVE || step->first >= t->g.all[rank]->blocks) {
+		end = later(end, t->copied[rank]) + t->block * step->blocks * t->network->gamma;
+		t->copied[rank] = end;
+	}
+	end_step(t, number, end);
+}
+
+/* All that can be done; a step comes behind what it waits for, so once is enough between two
+ * fences. */
+static void copy_all(struct timing *t, uint32_t rank)
+{
+	const struct qv_schedule *s = t->g.all[rank];
+	size_t begin, fence;
+
+	do {
+		fence = t->g.fence[rank];
+		for (begin = fence; begin && s->steps[begin - 1].kind != QV_STEP_FENCE;)
+			begin--;
+		for (size_t i = begin; i < fence; i++)
+			if (qv_is_local(s->steps[i].kind) &&
+			    qv_group_ready(&t->g, t->g.base[rank] + i))
+				copy(t, t->g.base[rank] + i);
+	} while (t->g.fence[rank] != fence);
+}
+
+/* What a step of this rank that was done may have opened. */
+static void list_open(struct timing *t, uint32_t rank)
+{
+	const size_t first = t->g.base[rank];
+
+	copy_all(t, rank);
+
+	for (size_t i = first + t->g.fence[rank]; i-- > first;) {
+		const enum qv_step_kind kind = qv_group_step(&t->g, i)->kind;
+		const size_t receive = qv_is_send(kind) ? t->g.partner[i] : i;
+
+		if (kind == QV_STEP_FENCE)
+			return; /* what is before it is done */
+		if (qv_is_local(kind) || t->listed[receive] || !qv_group_ready(&t->g, i) ||
+		    !qv_group_ready(&t->g, t->g.partner[i]))
+			continue;
+		t->listed[receive] = 1;
+		t->open[t->open_n++] = receive;
+	}
+}
+
+static void done(struct timing *t, size_t number, double end)
+{
+	end_step(t, number, end);
+	list_open(t, t->g.rank[number]);
+}
+
+/* When an open receive could go on, as a message or as a combine. */
+static struct event event_of(const struct timing *t, size_t number)
+{
+	const uint32_t rank = t->g.rank[number], peer = qv_group_step(&t->g, number)->peer;
+	const double ports = later(t->in[rank], t->out[t->arrived[number] ? rank : peer]);
+	const double ready =
+		t->arrived[number] ? t->end[number]
+				   : later(ready_at(t, number), ready_at(t, t->g.partner[number]));
+
+	return (struct event){number, t->g.partner[number], later(ready, ports),
+			      t->arrived[number]};
+}
+
+static int earlier(const struct event *a, const struct event *b)
+{
+	if (a->start < b->start || a->start > b->start)
+		return a->start < b->start;
+	if (a->is_combine != b->is_combine)
+		return a->is_combine;
+	return a->order < b->order;
+}
+
+/* Take the next event off the list of open ones; 0 if there is none. */
+static int next(struct timing *t, struct event *first)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < t->open_n; i++) {
+		const struct event e = event_of(t, t->open[i]);
+
+		if (i && !earlier(&e, first))
+			continue;
+		*first = e;
+		at = i;
+	}
+	if (!t->open_n)
+		return 0;
+	t->open[at] = t->open[--t->open_n];
+	return 1;
+}
+
+static void take(struct timing *t, const struct event *e)
+{
+	const struct qv_step *step = qv_group_step(&t->g, e->number);
+	const uint32_t rank = t->g.rank[e->number];
+	const double bytes = t->block * step->blocks;
+	const double end = e->start + (e->is_combine ? bytes * t->network->gamma
+						     : qv_network_seconds(t->network, bytes));
+
+	t->in[rank] = end;
+	if (e->is_combine) {
+		t->out[rank] = end;
+		done(t, e->number, end);
+		return;
+	}
+	t->out[step->peer] = end;
+	done(t, t->g.partner[e->number], end);
+	if (step->kind == QV_STEP_STORE) {
+		done(t, e->number, end);
+	} else {
+		t->arrived[e->number] = 1;
+		t->end[e->number] = end;
+		t->open[t->open_n++] = e->number;
+	}
+}
+
+static void begin(struct timing *t, const double *arrive)
+{
+	for (uint32_t r = 0; r < t->g.ranks; r++)
+		t->fence[r] = t->last[r] = t->out[r] = t->in[r] = t->copied[r] =
+			arrive ? arrive[r] : 0;
+	for (uint32_t r = 0; r < t->g.ranks; r++)
+		copy_all(t, r);
+	for (uint32_t r = 0; r < t->g.ranks; r++)
+		list_open(t, r);
+}
+
+int qv_schedule_time(const struct qv_network *network, struct qv_schedule *const *all,
+		     uint32_t ranks, double bytes, const double *arrive, double *leave)
+{
+	struct timing t = {.network = network};
+	struct event e = {0};
+	size_t bad;
+	int rc = qv_group_open(&t.g, all, ranks, &bad);
+
+	if (rc)
+		return rc;
+	t.block = all[0]->single ? bytes : bytes / all[0]->blocks;
+	t.end = calloc(t.g.n + 5 * (size_t)ranks, sizeof(*t.end));
+	t.arrived = calloc(2, t.g.n + 1);
+	t.open = calloc(t.g.n + 1, sizeof(*t.open));
+	if (t.end && t.arrived && t.open) {
+		t.listed = t.arrived + t.g.n;
+		t.fence = t.end + t.g.n;
+		t.last = t.fence + ranks;
+		t.out = t.last + ranks;
+		t.in = t.out + ranks;
+		t.copied = t.in + ranks;
+		begin(&t, arrive);
+		while (next(&t, &e))
+			take(&t, &e);
+		for (size_t i = 0; i < t.g.n && !rc; i++)
+			rc = t.g.done[i] ? QV_OK : QV_EINVAL;
+		for (uint32_t r = 0; r < ranks && !rc; r++)
+			leave[r] = t.last[r];
+	} else {
+		rc = QV_ENOMEM;
+	}
+	free(t.end);
+	free(t.arrived);
+	free(t.open);
+	qv_group_close(&t.g);
+	return rc;
+}

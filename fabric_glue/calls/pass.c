@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pass.c - operations that the cores do for the application: fi_rma(3), fi_atomic(3). */
+#include "fabric_glue/data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void remember(struct qv_fi_pass *pass)
+{
+	struct qv_fi_pass **first = &pass->ep->passes;
+
+	pass->next = *first;
+	pass->at = first;
+	if (pass->next)
+		pass->next->at = &pass->next;
+	*first = pass;
+}
+
+static void forget(struct qv_fi_pass *pass)
+{
+	*pass->at = pass->next;
+	if (pass->next)
+		pass->next->at = pass->at;
+	free(pass);
+}
+
+void qv_fi_pass_end(struct qv_fi_ep *ep)
+{
+	while (ep->passes)
+		forget(ep->passes);
+}
+
+bool qv_fi_pass_known(const struct qv_fi_ep *ep, const void *context)
+{
+	for (const struct qv_fi_pass *pass = ep->passes; pass; pass = pass->next)
+		if (&pass->xfer == context)
+			return true;
+	return false;
+}
+
+static void pass_done(struct qv_xfer *xfer, int status)
+{
+	struct qv_fi_pass *pass = container_of(xfer, struct qv_fi_pass, xfer);
+
+	qv_fi_pass_complete(pass->ep, pass, qv_fi_errno(status));
+	forget(pass);
+}
+
+/* The way to an application address, lock held. */
+static int find_way(struct qv_fi_ep *ep, fi_addr_t addr, struct qv_fi_rail **rail, fi_addr_t *core)
+{
+	struct qv_fi_way way;
+	int ret = ep->enabled ? qv_fi_av_reach(ep->av, addr, &way) : -FI_EOPBADSTATE;
+
+	if (ret)
+		return ret;
+	*rail = &ep->rail[way.core];
+	*core = way.addr;
+	return 0;
+}
+
+static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
+{
+	bool inject = p->flags & FI_INJECT;
+	struct qv_fi_pass *pass = malloc(sizeof *pass + (inject ? 2 * ep->dom->inject : 0));
+
+	if (!pass)
+		return NULL;
+	pass->xfer.done = pass_done;
+	pass->ep = ep;
+	pass->context = p->context;
+	pass->flags = p->kind;
+	pass->entry = !p->quiet && (!ep->tx_selective || p->flags & FI_COMPLETION);
+	pass->quiet = p->quiet;
+	pass->copied = 0;
+	pass->copy_all = false;
+	return pass;
+}
+
+ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
+{
+	struct qv_fi_pass *pass = new_pass(ep, p);
+	struct qv_fi_rail *rail;
+	fi_addr_t to;
+	ssize_t rc;
+
+	if (!pass)
+		return -FI_ENOMEM;
+	qv_fi_lock(ep->dom);
+	rc = find_way(ep, p->to, &rail, &to);
+	remember(pass);
+	if (!rc) {
+		rail->used = true;
+		pass->copy_all = p->len > rail->xport.inject_max;
+		rail->flying++; /* in peer mode it may be done, and freed, before give returns */
+		rc = p->give(rail, to, pass, p);
+		rail->flying -= rc != 0;
+	}
+	if (rc)
+		forget(pass);
+	if (rc == -FI_EAGAIN)
+		qv_fi_ep_progress(ep);
+	qv_fi_unlock(ep->dom);
+	return rc;
+}
+
+ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
+			  ssize_t (*inject)(struct qv_fi_rail *rail, fi_addr_t to, const void *op))
+{
+	const struct qv_fi_pass done = {.flags = p->kind, .quiet = true};
+	struct qv_fi_rail *rail;
+	bool fits = false;
+	fi_addr_t to;
+	ssize_t rc;
+
+	if (p->len > ep->dom->inject)
+		return -FI_EINVAL;
+	qv_fi_lock(ep->dom);
+	rc = find_way(ep, p->to, &rail, &to);
+	fits = !rc && p->len <= rail->xport.inject_max;
+	if (fits) {
+		rail->used = true;
+		rc = inject(rail, to, p->op);
+		if (!rc)
+			qv_fi_pass_complete(ep, &done, 0);
+		else if (rc == -FI_EAGAIN)
+			qv_fi_ep_progress(ep);
+	}
+	qv_fi_unlock(ep->dom);
+	return rc || fits ? rc : qv_fi_pass(ep, p);
+}
+
+void *qv_fi_pass_copy(struct qv_fi_pass *pass, const void *from, size_t len)
+{
+	char *to = pass->copy + pass->copied;
+
+	memcpy(to, from, len);
+	pass->copied += len;
+	return to;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tagged.c - the fi_t* calls (fi_tagged(3)). */
+#include "fabric_glue/data.h"
+
+static struct qv_fi_ep *ep_of(struct fid_ep *fid)
+{
+	return container_of(fid, struct qv_fi_ep, fid);
+}
+
+/* FI_MULTI_RECV as a default is for untagged receives only. */
+static uint64_t recv_flags(const struct qv_fi_ep *ep)
+{
+	return ep->rx_op_flags & ~(uint64_t)FI_MULTI_RECV;
+}
+
+static ssize_t trecvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
+		      fi_addr_t src, uint64_t tag, uint64_t ignore, void *context)
+{
+	struct qv_fi_recv r = {.iov = iov,
+			       .cnt = count,
+			       .from = src,
+			       .tag = tag,
+			       .ignore = ignore,
+			       .req = QV_REQ_TAGGED,
+			       .context = context};
+
+	(void)desc;
+	return qv_fi_recv(ep_of(fid), &r, recv_flags(ep_of(fid)));
+}
+
+static ssize_t trecv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src,
+		     uint64_t tag, uint64_t ignore, void *context)
+{
+	struct iovec iov = {buf, len};
+
+	return trecvv(fid, &iov, &desc, 1, src, tag, ignore, context);
+}
+
+static ssize_t trecvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	struct qv_fi_recv r = {.iov = msg->msg_iov,
+			       .cnt = msg->iov_count,
+			       .from = msg->addr,
+			       .tag = msg->tag,
+			       .ignore = msg->ignore,
+			       .req = QV_REQ_TAGGED,
+			       .context = msg->context};
+
+	return qv_fi_recv(ep_of(fid), &r, flags);
+}
+
+static ssize_t tsendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
+		      fi_addr_t to, uint64_t tag, void *context)
+{
+	struct qv_fi_send s = {.iov = iov,
+			       .cnt = count,
+			       .to = to,
+			       .tag = tag,
+			       .req = QV_REQ_TAGGED,
+			       .context = context};
+
+	(void)desc;
+	return qv_fi_send(ep_of(fid), &s, ep_of(fid)->tx_op_flags);
+}
+
+static ssize_t tsend(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t to,
+		     uint64_t tag, void *context)
+{
+	struct iovec iov = {(void *)(uintptr_t)buf, len};
+
+	return tsendv(fid, &iov, &desc, 1, to, tag, context);
+}
+
+static ssize_t tsendmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	struct qv_fi_send s = {.iov = msg->msg_iov,
+			       .cnt = msg->iov_count,
+			       .to = msg->addr,
+			       .tag = msg->tag,
+			       .data = msg->data,
+			       .context = msg->context,
+			       .req = QV_REQ_TAGGED |
+				      (flags & FI_REMOTE_CQ_DATA ? QV_REQ_DATA : 0)};
+
+	return qv_fi_send(ep_of(fid), &s, flags);
+}
+
+static ssize_t tsenddata(struct fid_ep *fid, const void *buf, size_t len, void *desc, uint64_t data,
+			 fi_addr_t to, uint64_t tag, void *context)
+{
+	struct iovec iov = {(void *)(uintptr_t)buf, len};
+	struct qv_fi_send s = {.iov = &iov,
+			       .cnt = 1,
+			       .to = to,
+			       .tag = tag,
+			       .data = data,
+			       .req = QV_REQ_TAGGED | QV_REQ_DATA,
+			       .context = context};
+
+	(void)desc;
+	return qv_fi_send(ep_of(fid), &s, ep_of(fid)->tx_op_flags);
+}
+
+static ssize_t tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to, uint64_t tag)
+{
+	struct iovec iov = {(void *)(uintptr_t)buf, len};
+	struct qv_fi_send s = {.iov = &iov, .cnt = 1, .to = to, .tag = tag, .req = QV_REQ_TAGGED};
+
+	return qv_fi_inject(ep_of(fid), &s);
+}
+
+static ssize_t tinjectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
+			   fi_addr_t to, uint64_t tag)
+{
+	struct iovec iov = {(void *)(uintptr_t)buf, len};
+	struct qv_fi_send s = {.iov = &iov,
+			       .cnt = 1,
+			       .to = to,
+			       .tag = tag,
+			       .data = data,
+			       .req = QV_REQ_TAGGED | QV_REQ_DATA};
+
+	return qv_fi_inject(ep_of(fid), &s);
+}
+
+struct fi_ops_tagged qv_fi_tagged_ops = {
+	.size = sizeof(struct fi_ops_tagged),
+	.recv = trecv,
+	.recvv = trecvv,
+	.recvmsg = trecvmsg,
+	.send = tsend,
+	.sendv = tsendv,
+	.sendmsg = tsendmsg,
+	.inject = tinject,
+	.senddata = tsenddata,
+	.injectdata = tinjectdata,
+};

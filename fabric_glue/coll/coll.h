@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * coll.h - collectives: sets of addresses, groups that endpoints have joined, operations
+ * under way. An operation is a run of a schedule of the engine whose network is the endpoint's
+ * protocol, with a match engine of its own.
+ *
+ * Each member of a group knows every other one by the number that the group has there (the join
+ * tells them), so that the tags of two groups never meet: number of the group at the receiver (31
+ * bits), operation (16), message (16) and for the join, with bit 63, a hash of the members in the
+ * place of the number.
+ */
+#ifndef QV_FI_COLL_H
+#define QV_FI_COLL_H
+
+#include "fabric_glue/data.h"
+
+#include <quiver/combine.h>
+#include <quiver/exchange.h>
+#include <quiver/predict.h>
+#include <quiver/select.h>
+
+struct qv_fi_set { /* set.c */
+	struct fid_av_set fid;
+	struct qv_fi_av *av;
+	size_t n, room;
+	fi_addr_t *addrs; /* in order, each once */
+};
+
+struct qv_fi_coll_op;
+
+/* A message under way, or a notice that a group is lost. */
+struct qv_fi_coll_msg {
+	struct qv_fi_coll_op *op;    /* NULL: a notice */
+	struct qv_fi_group *group;   /* of the notice */
+	struct qv_fi_coll_msg *next; /* of an exchange: the next one under way */
+	uint32_t step;
+	bool flying, receives;
+	size_t bytes;
+};
+
+/* What members tell each other when they join. */
+struct qv_fi_member {
+	uint64_t hash;  /* of the group */
+	uint64_t check; /* of what all must have in common to choose the same schedules */
+	uint64_t id;    /* of the group at this member */
+};
+
+struct qv_fi_group { /* group.c */
+	struct fid_mc mc;
+	struct qv_fi_ep *ep; /* NULL: it has been closed */
+	struct qv_fi_group *next;
+	uint32_t id; /* here: slot and how often that was used */
+	uint32_t rank, n;
+	fi_addr_t *addrs;             /* by rank */
+	struct qv_fi_member *members; /* by rank */
+	uint64_t hash;
+	struct qv_select *select;      /* each group has a network of its own */
+	struct qv_fi_measure *measure; /* of it, while the group is joined */
+	uint16_t seq;                  /* operations so far */
+	unsigned ops;                  /* under way */
+	bool joined, listening, heard; /* heard: a member has lost the group */
+	int failed;                    /* enum qv_status: the group is lost */
+	struct qv_fi_coll_msg notice;
+	/* predict.c */
+	struct qv_predict *predict; /* NULL: nobody wants expectations */
+	uint64_t *told;             /* by rank: of the exchange under way, or the last one */
+	uint64_t reductions;        /* calls that expectations are for */
+	uint64_t exchanges;         /* begun */
+	bool exchanging;
+	uint64_t ended; /* ns, when the last operation did; 0: there was none */
+};
+
+enum qv_fi_coll_kind {
+	QV_FI_COLL_CALL,     /* of the application */
+	QV_FI_COLL_JOIN,     /* has tags of its own */
+	QV_FI_COLL_MEASURE,  /* of the network, the end of a join */
+	QV_FI_COLL_EXCHANGE, /* of expectations */
+};
+
+struct qv_fi_coll_op { /* op.c */
+	struct qv_fi_coll_op *next;
+	struct qv_fi_coll *coll;
+	struct qv_fi_group *group;
+	enum qv_fi_coll_kind kind;
+	const struct qv_plan *plan; /* of a call; the others have a schedule of their own */
+	struct qv_schedule *schedule;
+	struct qv_run *run;
+	struct qv_run_data data;
+	struct qv_run_blocks blocks;   /* what data points to, if they have their own lengths */
+	struct qv_exchange *exchange;  /* in the place of a run; NULL: there is none */
+	struct qv_fi_exchange *result; /* who gets it at the end */
+	struct qv_fi_coll_msg *loose;  /* its messages under way */
+	enum qv_op op;
+	enum qv_type type;
+	uint64_t tag;     /* without number and message */
+	void *memory;     /* scratch */
+	const void *from; /* at the end, so many bytes are copied */
+	void *to;
+	size_t bytes;
+	void *context;
+	bool entry; /* a completion is written */
+	int status;
+	unsigned flying;
+	struct qv_fi_coll_msg msgs[]; /* by step */
+};
+
+/* What an endpoint has of all this; made when it first joins a group. */
+struct qv_fi_coll {
+	struct qv_fi_ep *ep;
+	const struct qv_combine *combine;
+	struct qv_fi_coll_op *ops, **ops_tail; /* in the order of their calls */
+	struct qv_fi_group *groups;
+	struct qv_fi_group **slots; /* by the lower bits of id */
+	uint32_t nslots, next_id;
+	uint64_t check;
+	struct qv_fi_joins *joins; /* how often each set has been joined */
+};
+
+/* What a call asks for. */
+struct qv_fi_coll_call {
+	enum qv_coll coll;
+	fi_addr_t group, root; /* root: FI_ADDR_NOTAVAIL where there is none */
+	const void *buf;
+	void *result;
+	size_t count; /* elements that each rank has for, or gets from, each other */
+	enum fi_datatype type;
+	enum fi_op op;
+	uint64_t flags;
+	void *context;
+};
+
+/* From coll.c. */
+
+/* The engine's names of libfabric's types and operations; false: there is none. */
+bool qv_fi_type(enum fi_datatype type, enum qv_type *out);
+bool qv_fi_op(enum fi_op op, enum qv_op *out);
+
+/* From set.c. */
+
+struct qv_fi_set *qv_fi_set_of(const struct fid_av_set *fid);
+fi_addr_t qv_fi_set_addr(const struct qv_fi_set *set);
+
+/* group.c; lock held. */
+
+/* The group with this address at an endpoint, NULL: there is none. */
+struct qv_fi_group *qv_fi_group_find(struct qv_fi_coll *coll, fi_addr_t addr);
+/* Give it a place and a number; 0 or -FI_E*. */
+int qv_fi_group_take_slot(struct qv_fi_coll *coll, struct qv_fi_group *group);
+void qv_fi_group_leave_slot(struct qv_fi_coll *coll, struct qv_fi_group *group);
+/* Take a notice that a member has lost the group, or no more. */
+void qv_fi_group_listen(struct qv_fi_group *group);
+void qv_fi_group_stop_listening(struct qv_fi_group *group);
+/* A member cannot be reached: operations fail, here and, by notices, at the other members. */
+void qv_fi_group_fail(struct qv_fi_group *group, int status);
+/* Move groups that are lost on. */
+void qv_fi_group_progress(struct qv_fi_group *group);
+void qv_fi_group_free(struct qv_fi_group *group);
+extern struct fi_ops qv_fi_group_ops;
+
+/* open.c; lock held. */
+
+/* Make ep->coll; 0 or -FI_E*. */
+int qv_fi_coll_open(struct qv_fi_ep *ep);
+uint64_t qv_fi_coll_mix(uint64_t hash, const void *data, size_t len);
+
+/* join.c; lock held. */
+
+/* The members of a group know each other; status: enum qv_status. */
+void qv_fi_group_joined(struct qv_fi_group *group, int status);
+/* The join of a group is over. */
+void qv_fi_group_ready(struct qv_fi_group *group, int status);
+void qv_fi_coll_forget_joins(struct qv_fi_coll *coll);
+
+/* op.c; lock held. */
+
+/* An operation that runs a schedule, whose owner it does not become; NULL: no memory. */
+struct qv_fi_coll_op *qv_fi_coll_op_new(struct qv_fi_coll *coll, struct qv_fi_group *group,
+					const struct qv_schedule *schedule);
+/* One that runs an exchange, not started. QV_EINVAL, QV_ENOMEM. */
+int qv_fi_coll_op_new_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group,
+			       const struct qv_exchange_spec *spec, struct qv_fi_coll_op **op);
+void qv_fi_coll_op_start(struct qv_fi_coll_op *op);
+/* Not started, or over. */
+void qv_fi_coll_op_free(struct qv_fi_coll_op *op);
+/* All operations of a group end with this status. */
+void qv_fi_coll_abort(struct qv_fi_coll *coll, struct qv_fi_group *group, int status);
+/* The group is left by its owner: an exchange of expectations under way is nobody's any more. */
+void qv_fi_coll_leave(struct qv_fi_coll *coll, struct qv_fi_group *group);
+/* Free all operations, without a word; nothing is under way any more. */
+void qv_fi_coll_drop(struct qv_fi_coll *coll);
+
+/* start.c; lock held. */
+
+int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group);
+/* A barrier or an allgather of so many bytes from each, in the own place of memory. */
+int qv_fi_coll_start_measure(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_coll what,
+			     void *memory, size_t item);
+/* An allgather of group->told. */
+int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group);
+/* 0 or -FI_E*. */
+int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call);
+
+/* exchange.c; lock held. */
+
+/* An exchange is over, or dropped: who asked for it has what came. */
+void qv_fi_exchange_over(struct qv_fi_coll_op *op);
+
+/* measure.c; lock held. */
+
+/* For a group of two or more; qv_fi_group_ready is called at the end. 0 or -FI_E*. */
+int qv_fi_measure_begin(struct qv_fi_group *group);
+/* An operation of it is over. */
+void qv_fi_measure_next(struct qv_fi_group *group, int status);
+void qv_fi_measure_free(struct qv_fi_group *group);
+
+/* predict.c; lock held. */
+
+/* A reduction is called: when each rank is expected in it, NULL if nothing is known or wanted.
+ * 0, -FI_ENOMEM, or -FI_EAGAIN: what the others expect has not come yet. */
+int qv_fi_coll_expect(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_coll kind,
+		      const uint64_t **arrive);
+/* The call has begun, whatever it was told. */
+void qv_fi_coll_expected(struct qv_fi_group *group, enum qv_coll kind);
+/* An operation of the application is over. */
+void qv_fi_coll_ended(struct qv_fi_group *group);
+
+#endif /* QV_FI_COLL_H */

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * group.c - groups: their places, leave, loss of a member. Whoever finds that a member
+ * is gone tells all others, and so does everyone who is told, once: nobody waits for ever for a
+ * member that waits for the dead one.
+ */
+#include "coll.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUP_ADDR (UINT64_C(0x5157) << 48)
+/* Groups that an endpoint can be in at once: the rest of 31 bits tells uses of a slot apart. */
+#define SLOT_BITS 16
+#define SLOT_MASK ((1u << SLOT_BITS) - 1)
+#define ID_MASK   0x7fffffffu
+#define NOTICE    0xffffu /* as the number of a message */
+
+static uint64_t notice_tag(uint64_t hash)
+{
+	return UINT64_C(1) << 63 | (hash & UINT64_C(0x7fffffffffff)) << 16 | NOTICE;
+}
+
+struct qv_fi_group *qv_fi_group_find(struct qv_fi_coll *coll, fi_addr_t addr)
+{
+	const uint32_t id = (uint32_t)addr & ID_MASK, slot = id & SLOT_MASK;
+
+	if (!coll || (addr & ~(fi_addr_t)ID_MASK) != GROUP_ADDR || slot >= coll->nslots ||
+	    !coll->slots[slot] || coll->slots[slot]->id != id)
+		return NULL;
+	return coll->slots[slot];
+}
+
+/* Places. */
+
+int qv_fi_group_take_slot(struct qv_fi_coll *coll, struct qv_fi_group *group)
+{
+	uint32_t slot = 0, n = coll->nslots ? 2 * coll->nslots : 16;
+	struct qv_fi_group **grown;
+
+	while (slot < coll->nslots && coll->slots[slot])
+		slot++;
+	if (slot == coll->nslots) {
+		if (slot > SLOT_MASK)
+			return -FI_ENOSPC;
+		grown = realloc(coll->slots, n * sizeof *grown);
+		if (!grown)
+			return -FI_ENOMEM;
+		memset(grown + coll->nslots, 0, (n - coll->nslots) * sizeof *grown);
+		coll->slots = grown;
+		coll->nslots = n;
+	}
+	coll->slots[slot] = group;
+	group->id = (slot | coll->next_id++ << SLOT_BITS) & ID_MASK;
+	group->mc.fi_addr = GROUP_ADDR | group->id;
+	group->next = coll->groups;
+	coll->groups = group;
+	return 0;
+}
+
+void qv_fi_group_leave_slot(struct qv_fi_coll *coll, struct qv_fi_group *group)
+{
+	struct qv_fi_group **at = &coll->groups;
+
+	while (*at != group)
+		at = &(*at)->next;
+	*at = group->next;
+	coll->slots[group->id & SLOT_MASK] = NULL;
+}
+
+/* Loss. */
+
+void qv_fi_group_listen(struct qv_fi_group *group)
+{
+	const struct iovec none = {NULL, 0};
+	const struct qv_recv_args args = {.iov = &none,
+					  .cnt = 1,
+					  .tag = notice_tag(group->hash),
+					  .flags = QV_REQ_COLL,
+					  .context = &group->notice,
+					  .cookie = QV_CK_COLL};
+
+	group->notice = (struct qv_fi_coll_msg){.group = group};
+	group->listening = true;
+	if (qv_proto_recv(group->ep->proto, &args))
+		group->listening = false;
+}
+
+void qv_fi_group_stop_listening(struct qv_fi_group *group)
+{
+	if (group->listening)
+		qv_proto_cancel_coll(group->ep->proto, &group->notice);
+	group->listening = false;
+}
+
+static void tell_others(struct qv_fi_group *group)
+{
+	const struct iovec none = {NULL, 0};
+	const struct qv_send_args args = {.iov = &none,
+					  .cnt = 1,
+					  .tag = notice_tag(group->hash),
+					  .flags = QV_REQ_COLL | QV_REQ_INJECT,
+					  .cookie = QV_CK_COLL};
+
+	for (uint32_t r = 0; r < group->n; r++) {
+		struct qv_peer *peer = qv_fi_peer(group->ep, group->addrs[r]);
+
+		/* Who cannot be told is gone, too, or hears of it from another one. */
+		if (r != group->rank && peer)
+			(void)qv_proto_send(group->ep->proto, peer, &args);
+	}
+}
+
+/* Whoever sent to this group waits for an answer that will not come otherwise. */
+static void discard(struct qv_fi_group *group)
+{
+	bool found = true;
+	const struct qv_recv_args args = {.tag = (uint64_t)group->id << 32,
+					  .ignore = UINT32_MAX,
+					  .flags = QV_REQ_COLL,
+					  .context = &found,
+					  .cookie = QV_CK_COLL | QV_CK_PEEK};
+
+	while (found)
+		qv_proto_peek(group->ep->proto, &args, QV_PEEK_DISCARD, NULL);
+}
+
+void qv_fi_group_fail(struct qv_fi_group *group, int status)
+{
+	if (group->failed)
+		return;
+	group->failed = status;
+	QV_FI_WARN(EP_DATA, "a group of %u is lost: %s\n", group->n, qv_strerror(status));
+	qv_fi_group_stop_listening(group);
+	qv_fi_coll_abort(group->ep->coll, group, status);
+	tell_others(group);
+}
+
+void qv_fi_group_progress(struct qv_fi_group *group)
+{
+	if (group->heard)
+		qv_fi_group_fail(group, QV_EPEER);
+	if (group->failed)
+		discard(group);
+}
+
+/* Leave. */
+
+void qv_fi_group_free(struct qv_fi_group *group)
+{
+	qv_predict_close(group->predict);
+	qv_select_close(group->select);
+	qv_fi_measure_free(group);
+	free(group->told);
+	free(group->addrs);
+	free(group->members);
+	free(group);
+}
+
+static int group_close(struct fid *fid)
+{
+	struct qv_fi_group *group = container_of(fid, struct qv_fi_group, mc.fid);
+	struct qv_fi_ep *ep = group->ep;
+	struct qv_fi_domain *dom;
+
+	if (!ep) {
+		qv_fi_group_free(group);
+		return 0;
+	}
+	dom = ep->dom;
+	qv_fi_lock(dom);
+	if (group->ops) {
+		qv_fi_unlock(dom);
+		return -FI_EBUSY;
+	}
+	qv_fi_group_stop_listening(group);
+	qv_fi_coll_leave(ep->coll, group);
+	discard(group);
+	qv_fi_group_leave_slot(ep->coll, group);
+	qv_fi_unlock(dom);
+	qv_fi_group_free(group);
+	return 0;
+}
+
+struct fi_ops qv_fi_group_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = group_close,
+	.bind = qv_fi_no_bind,
+	.control = qv_fi_no_control,
+	.ops_open = qv_fi_no_ops_open,
+};

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * op.c - operations under way: a run of a schedule whose messages go through the
+ * endpoint's protocol, and the completion in the end.
+ */
+#include "coll.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The network of a run. */
+
+static uint64_t tag_of(const struct qv_fi_coll_op *op, uint32_t receiver, uint32_t tag)
+{
+	const struct qv_fi_group *group = op->group;
+	uint64_t high = op->tag | (tag & 0xffff);
+
+	/* Messages of one pair come in order, so the number of one may wrap. */
+	return op->kind == QV_FI_COLL_JOIN ? high : high | group->members[receiver].id << 32;
+}
+
+static struct qv_fi_coll_msg *begin(struct qv_fi_coll_op *op, uint32_t step, size_t bytes,
+				    bool receives)
+{
+	struct qv_fi_coll_msg *msg = op->exchange ? malloc(sizeof *msg) : &op->msgs[step];
+
+	if (!msg)
+		return NULL;
+	*msg = (struct qv_fi_coll_msg){.op = op,
+				       .step = step,
+				       .flying = true,
+				       .receives = receives,
+				       .bytes = bytes,
+				       .next = op->loose};
+	if (op->exchange)
+		op->loose = msg;
+	op->flying++;
+	return msg;
+}
+
+/* It is not under way any more. */
+static void forget(struct qv_fi_coll_op *op, struct qv_fi_coll_msg *msg)
+{
+	struct qv_fi_coll_msg **at = &op->loose;
+
+	op->flying--;
+	msg->flying = false;
+	if (!op->exchange)
+		return;
+	while (*at != msg)
+		at = &(*at)->next;
+	*at = msg->next;
+	free(msg);
+}
+
+/* The protocol's answer to the start of a message. */
+static int begun(struct qv_fi_coll_op *op, struct qv_fi_coll_msg *msg, int status)
+{
+	if (status == QV_OK)
+		return QV_OK;
+	forget(op, msg);
+	return status == QV_ENOMEM ? QV_EAGAIN : status; /* memory may come back */
+}
+
+static int port_send(void *port, uint32_t step, uint32_t rank, uint32_t tag, const void *buf,
+		     size_t bytes)
+{
+	struct qv_fi_coll_op *op = port;
+	struct qv_fi_ep *ep = op->coll->ep;
+	struct qv_peer *peer = qv_fi_peer(ep, op->group->addrs[rank]);
+	const struct iovec iov = {(void *)(uintptr_t)buf, bytes};
+	struct qv_send_args args = {.iov = &iov,
+				    .cnt = 1,
+				    .tag = tag_of(op, rank, tag),
+				    .flags = QV_REQ_COLL,
+				    .cookie = QV_CK_COLL};
+
+	if (!peer)
+		return QV_EPEER;
+	args.context = begin(op, step, bytes, false);
+	if (!args.context)
+		return QV_EAGAIN;
+	return begun(op, args.context, qv_proto_send(ep->proto, peer, &args));
+}
+
+static int port_receive(void *port, uint32_t step, uint32_t rank, uint32_t tag, void *buf,
+			size_t bytes)
+{
+	struct qv_fi_coll_op *op = port;
+	struct qv_fi_ep *ep = op->coll->ep;
+	const struct iovec iov = {buf, bytes};
+	struct qv_recv_args args = {.iov = &iov,
+				    .cnt = 1,
+				    .from = qv_fi_peer(ep, op->group->addrs[rank]),
+				    .tag = tag_of(op, op->group->rank, tag),
+				    .flags = QV_REQ_COLL,
+				    .cookie = QV_CK_COLL};
+
+	if (!args.from)
+		return QV_EPEER;
+	args.context = begin(op, step, bytes, true);
+	if (!args.context)
+		return QV_EAGAIN;
+	return begun(op, args.context, qv_proto_recv(ep->proto, &args));
+}
+
+static const struct qv_port port_calls = {port_send, port_receive};
+static const struct qv_exchange_port exchange_calls = {port_send, port_receive};
+
+/* Of so many bytes; those of a schedule are of the length that its other end has, too. */
+static void message_done(struct qv_fi_coll_msg *msg, size_t bytes, int status)
+{
+	struct qv_fi_coll_op *op = msg->op;
+	const uint32_t step = msg->step;
+
+	if (!status && !op->exchange && bytes != msg->bytes)
+		status = QV_EPROTO;
+	forget(op, msg);
+	if (op->exchange)
+		qv_exchange_done(op->exchange, step, bytes, status);
+	else
+		qv_run_done(op->run, step, status);
+}
+
+void qv_fi_coll_sent(void *context)
+{
+	const struct qv_fi_coll_msg *msg = context;
+
+	if (msg) /* a notice has none */
+		message_done(context, msg->bytes, QV_OK);
+}
+
+/* A receive, a failed send, or a look for messages to discard. */
+void qv_fi_coll_comp(const struct qv_comp *c)
+{
+	struct qv_fi_coll_msg *msg = c->context;
+
+	if (c->cookie & QV_CK_PEEK) {
+		*(bool *)c->context = c->status == QV_OK;
+	} else if (!msg) {
+		return;
+	} else if (!msg->op) {
+		msg->group->listening = false;
+		msg->group->heard = c->status != QV_ECANCELED;
+	} else {
+		message_done(msg, c->recv ? c->full : msg->bytes, c->status);
+	}
+}
+
+/* The end. */
+
+void qv_fi_coll_op_free(struct qv_fi_coll_op *op)
+{
+	struct qv_fi_coll_msg *msg;
+
+	if (op->plan)
+		qv_select_put(op->group->select, op->plan);
+	qv_schedule_free(op->schedule);
+	qv_run_free(op->run);
+	if (op->result) /* it has not come to its end */
+		op->status = QV_ECANCELED;
+	qv_fi_exchange_over(op);
+	while ((msg = op->loose)) { /* only where the endpoint goes */
+		op->loose = msg->next;
+		free(msg);
+	}
+	qv_exchange_free(op->exchange);
+	free(op->memory);
+	free(op);
+}
+
+static void report(const struct qv_fi_coll_op *op)
+{
+	const struct qv_fi_pass done = {
+		.context = op->context, .flags = FI_COLLECTIVE, .entry = op->entry};
+
+	qv_fi_pass_complete(op->coll->ep, &done, qv_fi_errno(op->status));
+}
+
+/* It is off the list. */
+static void finish(struct qv_fi_coll_op *op)
+{
+	struct qv_fi_group *group = op->group; /* NULL: left meanwhile */
+
+	if (!op->status && op->bytes)
+		memcpy(op->to, op->from, op->bytes);
+	switch (op->kind) {
+	case QV_FI_COLL_JOIN:
+		group->ops--;
+		qv_fi_group_joined(group, op->status);
+		break;
+	case QV_FI_COLL_MEASURE:
+		group->ops--;
+		qv_fi_measure_next(group, op->status);
+		break;
+	case QV_FI_COLL_EXCHANGE:
+		if (group)
+			group->exchanging = false;
+		break;
+	default:
+		group->ops--;
+		qv_fi_coll_ended(group);
+		qv_fi_exchange_over(op);
+		report(op);
+	}
+	qv_fi_coll_op_free(op);
+}
+
+/* Receives are taken back; sends end when their peers have them, or are gone. */
+static void take_back(struct qv_fi_coll_op *op)
+{
+	struct qv_fi_coll_msg *msg;
+	size_t n;
+
+	if (op->exchange) { /* each may be gone at once */
+		while ((msg = op->loose)) {
+			while (msg && !msg->receives)
+				msg = msg->next;
+			if (!msg)
+				return;
+			msg->receives = false;
+			qv_proto_cancel_coll(op->coll->ep->proto, msg);
+		}
+		return;
+	}
+	qv_schedule_steps(op->plan ? op->plan->schedule : op->schedule, &n);
+	for (size_t i = 0; i < n && op->flying; i++)
+		if (op->msgs[i].flying && op->msgs[i].receives)
+			qv_proto_cancel_coll(op->coll->ep->proto, &op->msgs[i]);
+}
+
+void qv_fi_coll_abort(struct qv_fi_coll *coll, struct qv_fi_group *group, int status)
+{
+	for (struct qv_fi_coll_op *op = coll->ops; op; op = op->next)
+		if (op->group == group && !op->status) {
+			op->status = status;
+			take_back(op);
+		}
+}
+
+/* Is it over? */
+static bool move_on(struct qv_fi_coll_op *op)
+{
+	int status;
+
+	if (!op->status) {
+		status = op->exchange ? qv_exchange_progress(op->exchange)
+				      : qv_run_progress(op->run);
+		if (status == QV_EAGAIN)
+			return false;
+		if (status == QV_OK)
+			return true;
+		op->status = status;
+		take_back(op);
+		qv_fi_group_fail(op->group, status); /* who left it has set the status */
+	}
+	return !op->flying;
+}
+
+void qv_fi_coll_progress(struct qv_fi_ep *ep)
+{
+	struct qv_fi_coll *coll = ep->coll;
+	struct qv_fi_coll_op **at = &coll->ops, *op;
+
+	for (struct qv_fi_group *g = coll->groups; g; g = g->next)
+		if (QV_UNLIKELY(g->heard || g->failed))
+			qv_fi_group_progress(g);
+	while ((op = *at)) {
+		if (!move_on(op)) {
+			at = &op->next;
+			continue;
+		}
+		*at = op->next;
+		if (!*at)
+			coll->ops_tail = at;
+		finish(op);
+	}
+}
+
+void qv_fi_coll_leave(struct qv_fi_coll *coll, struct qv_fi_group *group)
+{
+	for (struct qv_fi_coll_op *op = coll->ops; op; op = op->next) {
+		if (op->group != group)
+			continue;
+		if (!op->status) {
+			op->status = QV_ECANCELED;
+			take_back(op);
+		}
+		op->memory = group->told; /* a message may be on its way from it */
+		group->told = NULL;
+		op->group = NULL;
+	}
+}
+
+void qv_fi_coll_drop(struct qv_fi_coll *coll)
+{
+	struct qv_fi_coll_op *op;
+
+	while ((op = coll->ops)) {
+		coll->ops = op->next;
+		qv_fi_coll_op_free(op);
+	}
+}
+
+/* The beginning. */
+
+struct qv_fi_coll_op *qv_fi_coll_op_new(struct qv_fi_coll *coll, struct qv_fi_group *group,
+					const struct qv_schedule *schedule)
+{
+	struct qv_fi_coll_op *op;
+	size_t n;
+
+	qv_schedule_steps(schedule, &n);
+	op = calloc(1, sizeof *op + n * sizeof *op->msgs);
+	if (op && qv_run_create(schedule, &port_calls, op, &op->run)) {
+		free(op);
+		return NULL;
+	}
+	if (op) {
+		op->coll = coll;
+		op->group = group;
+	}
+	return op;
+}
+
+int qv_fi_coll_op_new_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group,
+			       const struct qv_exchange_spec *spec, struct qv_fi_coll_op **op)
+{
+	struct qv_fi_coll_op *o = calloc(1, sizeof *o);
+	int status;
+
+	if (!o)
+		return QV_ENOMEM;
+	o->coll = coll;
+	o->group = group;
+	status = qv_exchange_create(spec, &exchange_calls, o, &o->exchange);
+	if (status)
+		free(o);
+	else
+		*op = o;
+	return status;
+}
+
+void qv_fi_coll_op_start(struct qv_fi_coll_op *op)
+{
+	if (op->run)
+		qv_run_start(op->run, &op->data);
+	op->group->ops += op->kind != QV_FI_COLL_EXCHANGE;
+	*op->coll->ops_tail = op;
+	op->coll->ops_tail = &op->next;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * open.c - what an endpoint has for collectives, made when it first joins a group and
+ * gone when it is closed.
+ */
+#include "coll.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t qv_fi_coll_mix(uint64_t hash, const void *data, size_t len)
+{
+	const unsigned char *c = data;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ c[i]) * UINT64_C(0x100000001b3);
+	hash ^= hash >> 32;
+	return hash * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+int qv_fi_coll_open(struct qv_fi_ep *ep)
+{
+	const char *core = qv_fi_rail_name(&ep->rail[QV_FI_MAIN]), *rules = qv_fi_params.coll;
+	struct qv_fi_coll *coll = calloc(1, sizeof *coll);
+
+	if (!coll)
+		return -FI_ENOMEM;
+	if (qv_combine_open(qv_fi_params.isa, &coll->combine)) {
+		free(coll);
+		return -FI_ENOMEM;
+	}
+	coll->check = qv_fi_coll_mix(qv_fi_coll_mix(1, core, strlen(core)), rules ? rules : "",
+				     rules ? strlen(rules) : 0);
+	coll->ep = ep;
+	coll->ops_tail = &coll->ops;
+	ep->coll = coll;
+	return 0;
+}
+
+void qv_fi_coll_shutdown(struct qv_fi_ep *ep)
+{
+	struct qv_fi_group *group = ep->coll ? ep->coll->groups : NULL;
+
+	for (; group; group = group->next) {
+		if (group->ops)
+			qv_fi_group_fail(group, QV_ECANCELED);
+		qv_fi_group_stop_listening(group);
+	}
+}
+
+void qv_fi_coll_close(struct qv_fi_ep *ep)
+{
+	struct qv_fi_coll *coll = ep->coll;
+
+	if (!coll)
+		return;
+	qv_fi_coll_drop(coll);
+	for (struct qv_fi_group *group = coll->groups; group; group = group->next)
+		group->ep = NULL; /* the application closes it yet */
+	qv_fi_coll_forget_joins(coll);
+	free(coll->slots);
+	free(coll);
+	ep->coll = NULL;
+}

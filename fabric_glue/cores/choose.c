@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* choose.c - which core provider serves: what FI_PROVIDER and FI_QUIVER_CORE say. */
+#include "core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* FI_PROVIDER. */
+
+bool qv_fi_filter_next(const char **pos, char *entry, size_t size)
+{
+	const char *text = *pos;
+	size_t len;
+
+	if (!text) {
+		text = getenv("FI_PROVIDER");
+		if (!text || *text == '^')
+			return false;
+	}
+	text += strspn(text, ",");
+	len = strcspn(text, ",");
+	if (!len || len >= size)
+		return false;
+	memcpy(entry, text, len);
+	entry[len] = 0;
+	*pos = text + len;
+	return true;
+}
+
+bool qv_fi_filter_has(const char *name)
+{
+	char entry[QV_FI_NAME_MAX];
+	const char *pos = NULL;
+
+	while (qv_fi_filter_next(&pos, entry, sizeof entry))
+		if (!strcasecmp(entry, name))
+			return true;
+	return false;
+}
+
+/* Does FI_PROVIDER leave this single core name visible to everybody? */
+static bool is_visible(const char *name, size_t len)
+{
+	const char *filter = getenv("FI_PROVIDER"), *pos = NULL;
+	char entry[QV_FI_NAME_MAX];
+
+	if (!filter || *filter == '^')
+		return true;
+	while (qv_fi_filter_next(&pos, entry, sizeof entry))
+		if (!strncasecmp(entry, name, len) && (!entry[len] || entry[len] == ';'))
+			return true;
+	return false;
+}
+
+/* Choosing. */
+
+static const char local_core[] = "shm"; /* reaches this node only */
+
+static bool is_usable(const char *core)
+{
+	struct fi_info *list;
+
+	if (qv_fi_core_query(core, NULL, NULL, 0, qv_fi_core_hints(core, NULL), 0, &list))
+		return false;
+	qv_fi_host.freeinfo(list);
+	return true;
+}
+
+static const char *choose_auto(void)
+{
+	static const char *const order[] = {"cxi", "efa", "tcp", "net", "sockets"};
+
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+		if (is_usable(order[i]))
+			return order[i];
+	qv_fi_complain("no usable core provider: none of cxi, efa, tcp, net and sockets offers "
+		       "FI_EP_RDM here; name another by FI_QUIVER_CORE (see `quiver info`)");
+	return NULL;
+}
+
+/* libfabric opens the fabric of a layered provider only where FI_PROVIDER leaves the parts below
+ * its top visible. */
+static bool is_reachable(const char *core, const char *where)
+{
+	const char *part = core, *end;
+
+	for (; (end = strchr(part, ';')); part = end + 1) {
+		if (is_visible(part, (size_t)(end - part)))
+			continue;
+		qv_fi_complain("%s: a layered core cannot be reached under FI_PROVIDER=%s; "
+			       "set FI_PROVIDER=\"%s;ofi_quiver\" instead",
+			       where, getenv("FI_PROVIDER"), core);
+		return false;
+	}
+	return true;
+}
+
+static const char *choose_named(const char *core, const char *where)
+{
+	/* Users think of TCP as one thing: its RDM endpoints were called net before 1.18. */
+	if (!strcasecmp(core, "tcp") && !is_usable("tcp") && is_usable("net"))
+		return "net";
+	if (!qv_fi_core_is_known(core, where) || !is_reachable(core, where))
+		return NULL;
+	if (is_usable(core))
+		return core;
+	qv_fi_core_explain(core, where);
+	return NULL;
+}
+
+/* The core beside shm in a list of two, NULL: it is no such list, which is said. */
+static const char *beside_local(const char *list, const char *where, char *buf, size_t size)
+{
+	size_t first = strcspn(list, ",");
+	const char *second = list + first + 1;
+	bool local_first = first == strlen(local_core) && !strncasecmp(list, local_core, first);
+	bool local_last = !strcasecmp(second, local_core);
+
+	if (strchr(second, ',') || local_first == local_last || !first || !*second) {
+		qv_fi_complain("%s: a list of cores is shm and one other, as in shm,tcp", where);
+		return NULL;
+	}
+	if (local_first)
+		return second;
+	if (first >= size)
+		return NULL;
+	memcpy(buf, list, first);
+	buf[first] = 0;
+	return buf;
+}
+
+/* The name of the core that reaches all peers, and whether shm is to serve those on this node.
+ * NULL: none, which was said. Automatic: with shm if libfabric has it. That it cannot be used here
+ * does not count: all processes of a job must have addresses of one kind. */
+static const char *choose(const char *setting, const char *where, bool *local, char *buf)
+{
+	const char *name;
+
+	*local = false;
+	if (!setting) {
+		name = choose_auto();
+		*local = name && qv_fi_core_exists(local_core);
+		return name;
+	}
+	if (!strchr(setting, ','))
+		return choose_named(setting, where);
+	setting = beside_local(setting, where, buf, QV_FI_NAME_MAX);
+	*local = true;
+	return setting && choose_named(local_core, where) ? choose_named(setting, where) : NULL;
+}
+
+/* Choices made so far: the same for the whole life of the process. */
+struct choice {
+	struct choice *next;
+	struct qv_fi_cores cores;
+	char setting[]; /* "" = automatic */
+};
+
+static struct choice *new_choice(const char *setting, const char *where)
+{
+	char buf[QV_FI_NAME_MAX], text[QV_FI_NAME_MAX + sizeof local_core];
+	const char *key = setting ? setting : "", *name;
+	struct choice *c;
+	bool local;
+
+	name = choose(setting, where, &local, buf);
+	if (!name || !(c = malloc(sizeof *c + strlen(key) + 1)))
+		return NULL;
+	snprintf(text, sizeof text, "%s%s%s", local ? local_core : "", local ? "," : "", name);
+	strcpy(c->setting, key);
+	c->cores = (struct qv_fi_cores){
+		.count = local ? 2 : 1,
+		.may_drop = !setting,
+		.name = {strdup(name), local_core},
+		.text = strdup(text),
+	};
+	QV_FI_INFO(CORE, "core for %s: %s\n", setting ? setting : "auto", text);
+	return c;
+}
+
+const struct qv_fi_cores *qv_fi_core_choose(const char *setting, const char *where)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct choice *choices;
+	const char *key = setting ? setting : "";
+	struct choice *c;
+
+	pthread_mutex_lock(&lock);
+	for (c = choices; c && strcmp(c->setting, key);)
+		c = c->next;
+	if (!c && (c = new_choice(setting, where))) {
+		c->next = choices;
+		choices = c;
+	}
+	pthread_mutex_unlock(&lock);
+	return c ? &c->cores : NULL;
+}
+
+const struct qv_fi_cores *qv_fi_core_named(const char *prov_name)
+{
+	static const char suffix[] = ";ofi_quiver";
+	size_t len = strlen(prov_name), cut = sizeof suffix - 1;
+	char core[QV_FI_NAME_MAX], where[QV_FI_NAME_MAX + 32];
+
+	if (len > cut && !strcasecmp(prov_name + len - cut, suffix)) {
+		if (len - cut >= sizeof core)
+			return NULL;
+		memcpy(core, prov_name, len - cut);
+		core[len - cut] = 0;
+		snprintf(where, sizeof where, "%s%s", core, suffix);
+		return qv_fi_core_choose(core, where);
+	}
+	if (qv_fi_params.core)
+		snprintf(where, sizeof where, "FI_QUIVER_CORE=%s", qv_fi_params.core);
+	return qv_fi_core_choose(qv_fi_params.core, where);
+}

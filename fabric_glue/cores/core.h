@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* core.h - between the files that choose a core and those that offer what it can do. */
+#ifndef QV_FI_CORE_H
+#define QV_FI_CORE_H
+
+#include "fabric_glue/provider.h"
+
+#define QV_FI_NAME_MAX 256 /* longest provider name, as in "tcp;ofi_rxm" */
+
+/* Modes and registration modes of a core that we can satisfy. */
+#define QV_FI_CORE_MODE    (FI_CONTEXT | FI_CONTEXT2)
+#define QV_FI_BASIC_MR     (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
+#define QV_FI_CORE_MR_MODE (QV_FI_BASIC_MR | FI_MR_ENDPOINT)
+
+/* From core.c. */
+
+/* This thread is asking a core: what arrives at our own getinfo now is its echo. */
+bool qv_fi_core_asking(void);
+
+/* fi_getinfo of exactly this provider, hidden or not, with hints made by libfabric's fi_dupinfo. */
+int qv_fi_core_ask(const char *core, const char *node, const char *service, uint64_t flags,
+		   const struct fi_info *hints, struct fi_info **list);
+/* The same with hints made by qv_fi_core_hints (freed here; NULL: no memory), and without those of
+ * QV_FI_ONE_SIDED that it does not have and that are not needed. */
+int qv_fi_core_query(const char *core, const char *node, const char *service, uint64_t flags,
+		     struct fi_info *hints, uint64_t need, struct fi_info **list);
+
+/* From probe.c. */
+
+/* Does it do what FI_ATOMIC, FI_RMA_EVENT say? info: any of it. Remembered. */
+bool qv_fi_core_has_atomics(const char *core, struct fi_info *info);
+bool qv_fi_core_has_events(const char *core);
+
+/* From choose.c. */
+
+/* Entries of a positive FI_PROVIDER, one by one: *pos starts as NULL. False at the end. */
+bool qv_fi_filter_next(const char **pos, char *entry, size_t size);
+/* Is this one of them? */
+bool qv_fi_filter_has(const char *name);
+
+/* What serves: one core, or two. */
+struct qv_fi_cores {
+	unsigned count;
+	bool may_drop;                 /* automatic: one will do where two cannot serve */
+	const char *name[QV_FI_CORES]; /* exact prov_name, as in "tcp;ofi_rxm" */
+	const char *text;              /* name[0], or as in "shm,net" */
+};
+
+/* The cores that a setting means: NULL is automatic. NULL if there is none: the reason is told
+ * once, with `where` to say who asked for it. What is returned lives for ever. */
+const struct qv_fi_cores *qv_fi_core_choose(const char *setting, const char *where);
+/* The cores of "quiver", "ofi_quiver" (both: FI_QUIVER_CORE) or "<core>;ofi_quiver". */
+const struct qv_fi_cores *qv_fi_core_named(const char *prov_name);
+
+/* From fabric_glue/settings/mode.c. */
+
+/* Can FI_QUIVER_MODE=peer be had over them? If not, it says why. */
+bool qv_fi_mode_serves(const struct qv_fi_cores *cores);
+/* Does this core have one shared receive context for all endpoints of a domain, so that it could
+ * not say whose message it is? */
+bool qv_fi_mode_one_endpoint(const char *core);
+
+/* From why.c. */
+
+/* Does this libfabric have every part of the name, and is it a core? If not, say so. */
+bool qv_fi_core_is_known(const char *core, const char *where);
+/* Does this libfabric have it, whether or not it can be used here? */
+bool qv_fi_core_exists(const char *core);
+/* Say why a known core cannot be used here. */
+void qv_fi_core_explain(const char *core, const char *where);
+
+/* From fabric_glue/offer/hints.c. */
+
+/* Turn the core's info into all that we offer over it. */
+void qv_fi_offer(struct fi_info *info);
+/* Does the offer satisfy the application? If not, the reason is logged. hints may be NULL. */
+bool qv_fi_offer_fits(const struct fi_info *offer, const struct fi_info *hints);
+/* Reduce the offer to what was asked for. */
+void qv_fi_offer_narrow(struct fi_info *offer, const struct fi_info *hints, uint32_t version);
+
+#endif /* QV_FI_CORE_H */

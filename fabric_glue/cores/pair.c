@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pair.c - addresses that name two cores, and the node that one of them is limited to. */
+#include "pair.h"
+
+#include <assert.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static const char mark[3] = {'Q', 'v', 1}; /* the last one: version */
+static const char scheme[] = "fi_shm://";
+
+static_assert(sizeof(struct qv_fi_pair_addr) + sizeof(struct sockaddr_in6) <= 64,
+	      "Open MPI 4 has room for 64 bytes");
+
+/* Addresses. */
+
+size_t qv_fi_pair_len(const void *addr)
+{
+	const struct qv_fi_pair_addr *a = addr;
+
+	return memcmp(a->mark, mark, sizeof mark) ? 0 : sizeof *a + a->main_len;
+}
+
+/* What shm makes of a process: its number, the user's and a count. Zeroes behind it, or nothing but
+ * zeroes: shm makes the name of a file of it. */
+static bool local_is_valid(const char *local)
+{
+	size_t i = 0;
+
+	while (i < QV_FI_PAIR_LOCAL && ((local[i] >= '0' && local[i] <= '9') ||
+					(i && (local[i] == ':' || local[i] == '-'))))
+		i++;
+	while (i < QV_FI_PAIR_LOCAL && !local[i])
+		i++;
+	return i == QV_FI_PAIR_LOCAL;
+}
+
+bool qv_fi_pair_parse(const void *addr, size_t len, struct qv_fi_pair *pair)
+{
+	const struct qv_fi_pair_addr *a = addr;
+
+	if (len < sizeof *a || len != qv_fi_pair_len(addr) || !local_is_valid(a->local))
+		return false;
+	memcpy(&pair->node, a->node, sizeof pair->node);
+	pair->main = a->main;
+	pair->main_len = a->main_len;
+	pair->local[0] = 0;
+	if (a->local[0])
+		snprintf(pair->local, sizeof pair->local, "%s%.*s", scheme, (int)sizeof a->local,
+			 a->local);
+	return true;
+}
+
+size_t qv_fi_pair_make(void *out, uint64_t node, const char *local, const void *main,
+		       size_t main_len)
+{
+	struct qv_fi_pair_addr *a = out;
+	size_t len;
+
+	memset(a, 0, sizeof *a);
+	memcpy(a->mark, mark, sizeof mark);
+	a->main_len = (uint8_t)main_len;
+	memcpy(a->main, main, main_len);
+	if (!node || !local || strncmp(local, scheme, sizeof scheme - 1))
+		return sizeof *a + main_len;
+	local += sizeof scheme - 1;
+	len = strlen(local);
+	if (len <= sizeof a->local) {
+		memcpy(a->node, &node, sizeof node);
+		memcpy(a->local, local, len);
+	}
+	return sizeof *a + main_len;
+}
+
+static int replace(void **addr, size_t *len, const void *with, size_t with_len)
+{
+	void *copy = malloc(with_len);
+
+	if (!copy)
+		return -FI_ENOMEM;
+	memcpy(copy, with, with_len);
+	free(*addr);
+	*addr = copy;
+	*len = with_len;
+	return 0;
+}
+
+static int wrap(void **addr, size_t *len)
+{
+	char out[QV_FI_PAIR_MAX];
+
+	if (!*addr)
+		return 0;
+	if (*len > UINT8_MAX)
+		return -FI_EINVAL;
+	return replace(addr, len, out, qv_fi_pair_make(out, 0, NULL, *addr, *len));
+}
+
+int qv_fi_pair_wrap(struct fi_info *info)
+{
+	int ret = wrap(&info->src_addr, &info->src_addrlen);
+
+	if (!ret)
+		ret = wrap(&info->dest_addr, &info->dest_addrlen);
+	if (!ret)
+		info->addr_format = QV_FI_ADDR_PAIR;
+	return ret;
+}
+
+static int unwrap(void **addr, size_t *len)
+{
+	struct qv_fi_pair pair;
+
+	if (!*addr)
+		return 0;
+	if (!qv_fi_pair_parse(*addr, *len, &pair))
+		return -FI_EINVAL;
+	return replace(addr, len, pair.main, pair.main_len);
+}
+
+/* The core's format is one that its addresses tell, or the only one that it has. */
+int qv_fi_pair_unwrap(struct fi_info *info)
+{
+	int ret = unwrap(&info->src_addr, &info->src_addrlen);
+	size_t len;
+
+	if (!ret)
+		ret = unwrap(&info->dest_addr, &info->dest_addrlen);
+	len = info->src_addr ? info->src_addrlen : info->dest_addrlen;
+	info->addr_format = len == sizeof(struct sockaddr_in)    ? FI_SOCKADDR_IN
+			    : len == sizeof(struct sockaddr_in6) ? FI_SOCKADDR_IN6
+								 : FI_FORMAT_UNSPEC;
+	return ret;
+}
+
+/* The node. */
+
+/* shm's file for each endpoint has 16 MiB, of which it writes 4 at once. Where it cannot, it dies:
+ * a container with 64 MiB, Docker's default, is not enough for more than a few processes. */
+#define ROOM ((uint64_t)128 << 20)
+
+static uint64_t mix(uint64_t hash, const void *data, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ ((const unsigned char *)data)[i]) * 0x100000001b3u; /* FNV-1a */
+	return hash;
+}
+
+static uint64_t mix_file(uint64_t hash, const struct stat *st)
+{
+	return mix(mix(hash, &st->st_dev, sizeof st->st_dev), &st->st_ino, sizeof st->st_ino);
+}
+
+static bool has_room(void)
+{
+	struct statvfs fs;
+
+	return !statvfs("/dev/shm", &fs) && (uint64_t)fs.f_bavail * fs.f_frsize >= ROOM;
+}
+
+uint64_t qv_fi_node(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+	struct stat shm, pids;
+	uid_t user = geteuid();
+	uint64_t hash = 0xcbf29ce484222325u;
+	char boot[64];
+	size_t len;
+
+	if (!f)
+		return 0;
+	len = fread(boot, 1, sizeof boot, f);
+	fclose(f);
+	if (!len || stat("/dev/shm", &shm) || stat("/proc/self/ns/pid", &pids) || !has_room())
+		return 0;
+	hash = mix_file(mix_file(mix(hash, boot, len), &shm), &pids);
+	hash = mix(hash, &user, sizeof user);
+	return mix(hash, qv_fi_params.node, strlen(qv_fi_params.node)) | 1;
+}

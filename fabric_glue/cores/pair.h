@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pair.h - addresses of endpoints over two cores: that in the core that reaches everybody,
+ * that in shm, and which node shm means.
+ */
+#ifndef QV_FI_PAIR_H
+#define QV_FI_PAIR_H
+
+#include "fabric_glue/provider.h"
+
+/* fi_info.addr_format of such addresses; libfabric leaves this range to providers. */
+#define QV_FI_ADDR_PAIR (FI_PROV_SPECIFIC | 0x515602u)
+
+#define QV_FI_PAIR_LOCAL 24u /* room for an address of shm, without its "fi_shm://" */
+
+/* As it travels. With an IPv6 address it is 64 bytes long, which is all that some MPIs have room
+ * for (FI_NAME_MAX). Its length is the same for all endpoints over the same cores. */
+struct qv_fi_pair_addr {
+	char mark[3];
+	uint8_t main_len;
+	uint8_t node[8];
+	char local[QV_FI_PAIR_LOCAL]; /* zeroes behind it; empty: not to be reached by shm */
+	char main[];
+};
+
+/* Taken apart. */
+struct qv_fi_pair {
+	uint64_t node;
+	char local[QV_FI_PAIR_LOCAL + sizeof "fi_shm://"]; /* "" or with a final zero */
+	const char *main;
+	size_t main_len;
+};
+
+/* Length of the address that starts here; 0: it is none. Reads the first 4 bytes only. */
+size_t qv_fi_pair_len(const void *addr);
+/* False: these bytes are no such address. */
+bool qv_fi_pair_parse(const void *addr, size_t len, struct qv_fi_pair *pair);
+/* Into out (QV_FI_PAIR_MAX bytes); returns the length. A shm address that has no room, or is not of
+ * the form that we know, is left out. local may be NULL. main_len <= 255. */
+size_t qv_fi_pair_make(void *out, uint64_t node, const char *local, const void *main,
+		       size_t main_len);
+#define QV_FI_PAIR_MAX (sizeof(struct qv_fi_pair_addr) + UINT8_MAX)
+
+/* Which processes shm joins: the same number on all of them. It goes by what shm uses (/dev/shm,
+ * process ids, the user), so that containers that do not share these have different ones.
+ * 0: cannot be told, or /dev/shm has no room. */
+uint64_t qv_fi_node(void);
+
+/* Turn the addresses of an info into such ones (without node and shm), and back. */
+int qv_fi_pair_wrap(struct fi_info *info);
+int qv_fi_pair_unwrap(struct fi_info *info);
+/* Is this an info over two cores? */
+static inline bool qv_fi_is_pair(const struct fi_info *info)
+{
+	return info->addr_format == QV_FI_ADDR_PAIR;
+}
+
+/* The info of shm that suits this info of the main core. caps: of QV_FI_ONE_SIDED, what is
+ * wanted; then both must mean the same by keys and addresses. -FI_ENODATA: there is none. */
+int qv_fi_pair_local(const char *core, const struct fi_info *main, uint64_t caps,
+		     struct fi_info **info);
+/* What both can do, in the main core's info. */
+int qv_fi_pair_offer(struct fi_info *main, const struct fi_info *local, bool one_sided);
+
+#endif /* QV_FI_PAIR_H */

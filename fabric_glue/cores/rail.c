@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rail.c - the cores under an endpoint: opening and closing, what they
+ * are called, addresses. */
+#include "core.h"
+#include "fabric_glue/data.h"
+#include "pair.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *qv_fi_rail_name(const struct qv_fi_rail *rail)
+{
+	return rail->ep->dom->fabric->cores->name[rail->which];
+}
+
+const char *qv_fi_ep_cores(const struct qv_fi_ep *ep)
+{
+	const struct qv_fi_cores *cores = ep->dom->fabric->cores;
+
+	return ep->rails > 1 ? cores->text : cores->name[QV_FI_MAIN];
+}
+
+int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len)
+{
+	char main[UINT8_MAX], local[256] = "", name[QV_FI_PAIR_MAX];
+	size_t main_len = sizeof main, local_len = sizeof local, namelen;
+	int rc;
+
+	if (!ep->dom->pair)
+		return fi_getname(&ep->rail[QV_FI_MAIN].core->fid, addr, len);
+	rc = fi_getname(&ep->rail[QV_FI_MAIN].core->fid, main, &main_len);
+	if (!rc && ep->rails > 1)
+		rc = fi_getname(&ep->rail[QV_FI_LOCAL].core->fid, local, &local_len);
+	if (rc)
+		return rc;
+	local[sizeof local - 1] = 0;
+	namelen = qv_fi_pair_make(name, ep->dom->node, local, main, main_len);
+	if (*len)
+		memcpy(addr, name, *len < namelen ? *len : namelen);
+	rc = *len < namelen ? -FI_ETOOSMALL : 0;
+	*len = namelen;
+	return rc;
+}
+
+/* Opening, enabling, closing. */
+
+static int copy_addr(void **dst, size_t *dstlen, const void *src, size_t len)
+{
+	void *copy;
+
+	if (!src || !len)
+		return 0;
+	copy = malloc(len);
+	if (!copy)
+		return -FI_ENOMEM;
+	memcpy(copy, src, len);
+	free(*dst);
+	*dst = copy;
+	*dstlen = len;
+	return 0;
+}
+
+/* The main core's endpoint is at the address that the application's info names. */
+static int place(struct fi_info *ci, const struct fi_info *info)
+{
+	uint32_t format = ci->addr_format;
+	int rc = copy_addr(&ci->src_addr, &ci->src_addrlen, info->src_addr, info->src_addrlen);
+
+	if (!rc)
+		rc = copy_addr(&ci->dest_addr, &ci->dest_addrlen, info->dest_addr,
+			       info->dest_addrlen);
+	if (!rc && qv_fi_is_pair(info))
+		rc = qv_fi_pair_unwrap(ci);
+	ci->addr_format = format;
+	return rc;
+}
+
+int qv_fi_rail_open(struct qv_fi_ep *ep, unsigned which, const struct fi_info *info)
+{
+	struct qv_fi_rail *rail = &ep->rail[which];
+	struct fi_info *ci = qv_fi_host.dupinfo(ep->dom->core_info[which]);
+	int rc;
+
+	if (!ci)
+		return -FI_ENOMEM;
+	rail->ep = ep;
+	rail->which = which;
+	rail->stalled_tail = &rail->stalled;
+	rail->mark_fd = -1;
+	rc = which == QV_FI_MAIN ? place(ci, info) : 0;
+	if (!rc)
+		rc = fi_endpoint(ep->dom->core[which], ci, &rail->core, NULL);
+	if (!rc)
+		ep->rails = which + 1;
+	qv_fi_host.freeinfo(ci);
+	return rc;
+}
+
+struct want {
+	unsigned which;
+	bool fd;
+};
+
+static void wants_fd(struct qv_fi_watch *watch, void *arg)
+{
+	struct want *want = arg;
+
+	want->fd |= watch->epoll_fd >= 0 && watch->core_fd[want->which];
+}
+
+static int open_core_cq(struct qv_fi_rail *rail)
+{
+	struct qv_fi_ep *ep = rail->ep;
+	struct qv_fi_domain *dom = ep->dom;
+	QV_FI_ROOMY(fi_cq_attr, attr);
+	struct want want = {.which = rail->which};
+	int rc;
+
+	attr.a.format = FI_CQ_FORMAT_DATA;
+	qv_fi_ep_each_watch(ep, wants_fd, &want);
+	attr.a.wait_obj = want.fd ? FI_WAIT_FD : FI_WAIT_NONE;
+	attr.a.size = rail->rx_count + dom->core_info[rail->which]->tx_attr->size;
+	rc = fi_cq_open(dom->core[rail->which], &attr.a, &rail->cq, NULL);
+	if (rc)
+		return rc;
+	rc = fi_ep_bind(rail->core, &rail->cq->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
+	return rc ? rc : fi_ep_bind(rail->core, &rail->cq->fid, FI_RECV);
+}
+
+int qv_fi_rail_enable(struct qv_fi_rail *rail)
+{
+	int rc;
+
+	qv_fi_xport_init(rail);
+	rc = qv_proto_can_use(&rail->xport) ? open_core_cq(rail) : -FI_EINVAL;
+	if (!rc)
+		rc = fi_enable(rail->core);
+	if (!rc)
+		qv_fi_presence_begin(rail);
+	if (!rc)
+		QV_FI_INFO(EP_CTRL, "core %s: layered, eager up to %zu bytes, %s\n",
+			   qv_fi_rail_name(rail), rail->xport.eager_max,
+			   rail->xport.read_max ? "rendezvous by RMA read" : "rendezvous by send");
+	return rc;
+}
+
+/* tcp and rxm crash when an endpoint closes that never had an AV: it gets an empty one first. */
+void qv_fi_rail_close(struct qv_fi_rail *rail)
+{
+	struct qv_fi_domain *dom = rail->ep->dom;
+	struct fid_av *empty = NULL;
+	int rc;
+
+	if (!rail->ep->av && qv_fi_av_open_core(dom->core[rail->which], 1, &empty) == 0)
+		fi_ep_bind(rail->core, &empty->fid, 0);
+	qv_fi_presence_end(rail);
+	rc = fi_close(&rail->core->fid);
+	if (rc)
+		QV_FI_WARN(EP_CTRL, "the endpoint of core %s does not close: %s\n",
+			   qv_fi_rail_name(rail), qv_fi_host.strerror(-rc));
+	if (empty)
+		fi_close(&empty->fid);
+	if (rail->cq)
+		fi_close(&rail->cq->fid);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* comp.c - what the protocol reports, as completion entries and counts. */
+#include "fabric_glue/data.h"
+
+int qv_fi_errno(int status)
+{
+	switch (status) {
+	case QV_OK: return 0;
+	case QV_EINVAL: return FI_EINVAL;
+	case QV_ENOMEM: return FI_ENOMEM;
+	case QV_EAGAIN: return FI_EAGAIN;
+	case QV_ENOSYS: return FI_ENOSYS;
+	case QV_ENOENT: return FI_ENOMSG;
+	case QV_EPROTO: return FI_EOTHER;
+	case QV_ETRUNC: return FI_ETRUNC;
+	case QV_ECANCELED: return FI_ECANCELED;
+	case QV_EPEER: return FI_ECONNABORTED;
+	case QV_EMSGSIZE: return FI_EMSGSIZE;
+	default: return FI_EIO;
+	}
+}
+
+void qv_fi_count(struct qv_fi_ep *ep, int which, bool error)
+{
+	struct qv_fi_cntr *cntr = ep->cntrs[which];
+
+	if (QV_LIKELY(!cntr))
+		return;
+	if (error)
+		cntr->errors++;
+	else
+		cntr->value++;
+	qv_fi_watch_wake(&cntr->watch);
+}
+
+static uint64_t recv_flags(const struct qv_comp *c)
+{
+	return FI_RECV | (c->tagged ? FI_TAGGED : FI_MSG) | (c->has_data ? FI_REMOTE_CQ_DATA : 0) |
+	       (c->multi_end ? FI_MULTI_RECV : 0);
+}
+
+static void report_error(struct qv_fi_cq *cq, const struct qv_comp *c, uint64_t flags)
+{
+	struct fi_cq_err_entry e = {
+		.op_context = c->context,
+		.flags = flags,
+		.len = c->recv ? c->len : 0,
+		.buf = c->buf,
+		.data = c->data,
+		.tag = c->tag,
+		.olen = c->status == QV_ETRUNC ? c->full - c->len : 0,
+		.err = qv_fi_errno(c->status),
+		.prov_errno = c->status,
+	};
+
+	qv_fi_cq_error(cq, &e, c->user);
+}
+
+void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c)
+{
+	struct fi_cq_tagged_entry *out;
+
+	if (!(c->cookie & QV_CK_PEEK) && c->status != QV_ECANCELED)
+		qv_fi_count(ep, QV_FI_CNTR_RECV, c->status != QV_OK);
+	if (QV_UNLIKELY(!ep->rx_cq))
+		return;
+	if (QV_UNLIKELY(c->status != QV_OK)) {
+		report_error(ep->rx_cq, c, recv_flags(c));
+		return;
+	}
+	if (!(c->cookie & QV_CK_ENTRY) && !c->multi_end)
+		return;
+	out = qv_fi_cq_push(ep->rx_cq, c->user);
+	out->op_context = c->context;
+	out->flags = recv_flags(c);
+	out->len = c->len;
+	out->buf = c->buf;
+	out->data = c->data;
+	out->tag = c->tag;
+}
+
+static void failed_send(struct qv_fi_ep *ep, const struct qv_comp *c)
+{
+	qv_fi_count(ep, QV_FI_CNTR_SEND, true);
+	if (ep->tx_cq && !(c->cookie & QV_CK_NONE))
+		report_error(ep->tx_cq, c, FI_SEND | (c->tagged ? FI_TAGGED : FI_MSG));
+}
+
+static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
+{
+	struct qv_fi_ep *ep = owner;
+	struct fi_cq_tagged_entry *out;
+
+	if (QV_UNLIKELY(cookie & QV_CK_COLL)) {
+		qv_fi_coll_sent(context);
+		return;
+	}
+	qv_fi_count(ep, QV_FI_CNTR_SEND, false);
+	if (!(cookie & QV_CK_ENTRY) || !ep->tx_cq)
+		return;
+	out = qv_fi_cq_push(ep->tx_cq, FI_ADDR_NOTAVAIL);
+	out->op_context = context;
+	out->flags = FI_SEND | (tagged ? FI_TAGGED : FI_MSG);
+	out->len = 0;
+	out->buf = NULL;
+	out->data = 0;
+	out->tag = 0;
+}
+
+static void complete(void *owner, const struct qv_comp *c)
+{
+	if (QV_UNLIKELY(c->cookie & QV_CK_COLL))
+		qv_fi_coll_comp(c);
+	else if (QV_LIKELY(c->recv))
+		qv_fi_complete_recv(owner, c);
+	else
+		failed_send(owner, c);
+}
+
+static void complain(void *owner, const char *text)
+{
+	(void)owner;
+	QV_FI_WARN(EP_DATA, "%s\n", text);
+}
+
+const struct qv_proto_owner_ops qv_fi_owner_ops = {
+	.complete = complete,
+	.sent = sent,
+	.identify = qv_fi_identify,
+	.complain = complain,
+	.ended = qv_fi_peer_ended,
+};
+
+void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int err)
+{
+	uint64_t flags = pass->flags;
+
+	qv_fi_count(ep, flags & FI_READ ? QV_FI_CNTR_READ : QV_FI_CNTR_WRITE, err != 0);
+	if (!ep->tx_cq || pass->quiet)
+		return;
+	if (err) {
+		struct fi_cq_err_entry e = {
+			.op_context = pass->context, .flags = flags, .err = err, .prov_errno = err};
+
+		qv_fi_cq_error(ep->tx_cq, &e, FI_ADDR_NOTAVAIL);
+	} else if (pass->entry) {
+		*qv_fi_cq_push(ep->tx_cq, FI_ADDR_NOTAVAIL) =
+			(struct fi_cq_tagged_entry){.op_context = pass->context, .flags = flags};
+	}
+}
+
+/* A peer wrote to our memory with completion data. */
+void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, uint64_t data, fi_addr_t src)
+{
+	const struct qv_fi_way way = {.addr = src, .core = rail->which};
+	struct qv_fi_ep *ep = rail->ep;
+
+	if (!ep->rx_cq)
+		return;
+	if (src != FI_ADDR_NOTAVAIL)
+		src = qv_fi_av_by_way(ep->av, way);
+	*qv_fi_cq_push(ep->rx_cq, src) = (struct fi_cq_tagged_entry){.flags = flags, .data = data};
+}

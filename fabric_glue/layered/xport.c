@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* xport.c - a core endpoint as the protocol's transport, and what suits each core. */
+#include "fabric_glue/data.h"
+
+#include <string.h>
+
+static struct qv_fi_rail *rail_of(struct qv_xport *x)
+{
+	return container_of(x, struct qv_fi_rail, xport);
+}
+
+int qv_fi_status_slow(ssize_t rc)
+{
+	switch (rc) {
+	case -FI_EAGAIN: return QV_EAGAIN;
+	case -FI_ENOMEM: return QV_ENOMEM;
+	case -FI_EMSGSIZE: return QV_EMSGSIZE;
+	case -FI_ECONNREFUSED:
+	case -FI_ECONNRESET:
+	case -FI_ECONNABORTED:
+	case -FI_EHOSTUNREACH:
+	case -FI_ENOTCONN:
+	case -FI_ESHUTDOWN: return QV_EPEER;
+	default: return QV_EIO;
+	}
+}
+
+static int xp_inject(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt)
+{
+	struct qv_fi_rail *rail = rail_of(x);
+
+	rail->used = true;
+	if (QV_LIKELY(cnt == 1))
+		return qv_fi_status(fi_inject(rail->core, iov->iov_base, iov->iov_len, to));
+
+	struct fi_msg msg = {.msg_iov = iov, .iov_count = cnt, .addr = to};
+
+	return qv_fi_status(fi_sendmsg(rail->core, &msg, FI_INJECT));
+}
+
+/* The tag goes as completion data; the core tells the sender (FI_SOURCE). */
+static int xp_inject_tagged(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf,
+			    size_t len)
+{
+	return qv_fi_status(fi_injectdata(rail_of(x)->core, buf, len, tag, to));
+}
+
+static int in_flight(struct qv_fi_rail *rail, ssize_t rc)
+{
+	rail->used = true;
+	if (QV_UNLIKELY(rc))
+		return qv_fi_status(rc);
+	rail->flying++;
+	return QV_OK;
+}
+
+static int xp_send(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt,
+		   struct qv_xfer *xfer)
+{
+	struct qv_fi_rail *rail = rail_of(x);
+	struct fi_msg msg = {.msg_iov = iov, .iov_count = cnt, .addr = to, .context = xfer};
+
+	return in_flight(rail, fi_sendmsg(rail->core, &msg, FI_COMPLETION));
+}
+
+static int xp_read(struct qv_xport *x, uint64_t from, const struct iovec *iov, size_t cnt,
+		   uint64_t addr, uint64_t key, struct qv_xfer *xfer)
+{
+	struct qv_fi_rail *rail = rail_of(x);
+	struct fi_rma_iov rma = {.addr = addr, .key = key};
+	struct fi_msg_rma msg = {.msg_iov = iov,
+				 .iov_count = cnt,
+				 .addr = from,
+				 .rma_iov = &rma,
+				 .rma_iov_count = 1,
+				 .context = xfer};
+
+	for (size_t i = 0; i < cnt; i++)
+		rma.len += iov[i].iov_len;
+	return in_flight(rail, fi_readmsg(rail->core, &msg, FI_COMPLETION));
+}
+
+#define KEY_TRIES 64
+
+static int xp_expose(struct qv_xport *x, void *buf, size_t len, struct qv_region *region)
+{
+	struct qv_fi_rail *rail = rail_of(x);
+	struct qv_fi_domain *dom = rail->ep->dom;
+	uint64_t mode = (uint64_t)dom->core_info[rail->which]->domain_attr->mr_mode;
+	struct fid_mr *mr;
+	int rc = -FI_ENOKEY;
+
+	for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++) /* the application has keys too */
+		rc = fi_mr_reg(dom->core[rail->which], buf, len, FI_REMOTE_READ, 0, dom->next_key++,
+			       0, &mr, NULL);
+	if (rc)
+		return qv_fi_status(rc);
+	if (mode & FI_MR_ENDPOINT && (fi_mr_bind(mr, &rail->core->fid, 0) || fi_mr_enable(mr))) {
+		fi_close(&mr->fid);
+		return QV_EIO;
+	}
+	region->handle = mr;
+	region->key = fi_mr_key(mr);
+	region->addr = mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)buf : 0;
+	return QV_OK;
+}
+
+static void xp_conceal(struct qv_xport *x, struct qv_region *region)
+{
+	struct fid_mr *mr = region->handle;
+
+	(void)x;
+	fi_close(&mr->fid);
+}
+
+static const struct qv_xport_ops xp_ops_bare = {
+	.inject = xp_inject,
+	.inject_tagged = xp_inject_tagged,
+	.send = xp_send,
+	.read = xp_read,
+	.expose = xp_expose,
+	.conceal = xp_conceal,
+	.presence = qv_fi_presence,
+	.reconnect = qv_fi_reconnect,
+};
+
+static const struct qv_xport_ops xp_ops = {
+	.inject = xp_inject,
+	.send = xp_send,
+	.read = xp_read,
+	.expose = xp_expose,
+	.conceal = xp_conceal,
+	.presence = qv_fi_presence,
+	.reconnect = qv_fi_reconnect,
+};
+
+/*
+ * What suits each core; found by measuring (docs/design.md). A packet must be short enough that the
+ * core completes packets in the order in which they were sent: above its own eager limit rxm and
+ * shm let later messages overtake, and so does rxd above one datagram (0: its inject size).
+ * net has longer ones because it sends what others read (may_read).
+ * The first entry whose name the core's name ends with counts.
+ */
+static const struct tuning {
+	const char *name;
+	size_t packet; /* bytes of one packet */
+	size_t eager;  /* longest eager message */
+	size_t count;  /* receive buffers */
+} tunings[] = {
+	{"shm", 4096, 8192, 128},   {"ofi_rxm", 8192, 8000, 256}, {"ofi_rxd", 0, 8000, 512},
+	{"net", 65536, 16000, 128}, {"tcp", 16384, 16000, 128},   {"sockets", 16384, 16000, 128},
+	{"", 4096, 8192, 256},
+};
+
+static const struct tuning *tuning_of(const char *core)
+{
+	const struct tuning *t = tunings;
+	size_t len = strlen(core);
+
+	for (; *t->name; t++) {
+		size_t n = strlen(t->name);
+
+		if (len >= n && !strcmp(core + len - n, t->name))
+			break;
+	}
+	return t;
+}
+
+/*
+ * net of libfabric 1.17 must not read. When a connection is broken, and the peer makes a new one
+ * before this side has seen that, net closes the old one; the read whose answer is coming in there
+ * ends twice, and its memory goes back to the pool twice, which from then on gives one place to
+ * several transfers. 1.18 has mended it.
+ */
+static bool may_read(const char *core)
+{
+	return strcmp(core, "net") != 0 || FI_VERSION_GE(qv_fi_host.version(), FI_VERSION(1, 18));
+}
+
+void qv_fi_xport_init(struct qv_fi_rail *rail)
+{
+	const struct fi_info *info = rail->ep->dom->core_info[rail->which];
+	const char *name = qv_fi_rail_name(rail);
+	const struct tuning *t = tuning_of(name);
+	size_t core_max = info->ep_attr->max_msg_size;
+	size_t packet = t->packet ? t->packet : info->tx_attr->inject_size;
+	bool shm = !strcmp(name, "shm");
+
+	/* shm injects up to 4096 bytes: without a header, 4 KiB of payload still go at once */
+	bool bare = shm && info->caps & FI_SOURCE &&
+		    info->domain_attr->cq_data_size >= sizeof(uint64_t);
+
+	rail->one_lock = shm && FI_VERSION_LT(qv_fi_host.version(), FI_VERSION(1, 18));
+	rail->rx_count = t->count < info->rx_attr->size ? t->count : info->rx_attr->size;
+	rail->xport = (struct qv_xport){
+		.ops = bare ? &xp_ops_bare : &xp_ops,
+		.inject_max = info->tx_attr->inject_size,
+		.inject_iov = info->tx_attr->iov_limit,
+		.send_iov = info->tx_attr->iov_limit,
+		.packet_max = packet < core_max ? packet : core_max,
+		.read_max = info->caps & FI_RMA && may_read(name) ? core_max : 0,
+		.eager_max = qv_fi_params.eager != SIZE_MAX ? qv_fi_params.eager : t->eager,
+		/* from 2.5 on a read from an endpoint of the same
+		 * process crashes (docs/design.md) */
+		.apart = shm && FI_VERSION_GE(qv_fi_host.version(), FI_VERSION(2, 5)),
+		.drops = !shm,
+		.keeps = shm,
+	};
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * beside.c - the endpoints of this process. One that closes waits for answers of its peers,
+ * and a peer may be another endpoint of the same thread, which nobody else moves on.
+ *
+ * A domain with a lock is entered if that is free. One without (FI_THREAD_DOMAIN) is entered by the
+ * thread that has called it last, and by no other: whoever calls it next from another thread finds
+ * that it is not the owner, and waits for the lock before it becomes that.
+ */
+#include "fabric_glue/data.h"
+
+#include <unistd.h>
+
+/* Enabled endpoints. Taken with a domain's lock held or without; who holds it waits for none. */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct qv_fi_ep *list;
+
+void qv_fi_beside_join(struct qv_fi_ep *ep)
+{
+	ep->pid = getpid();
+	pthread_mutex_lock(&list_lock);
+	ep->beside = list;
+	list = ep;
+	pthread_mutex_unlock(&list_lock);
+}
+
+void qv_fi_beside_leave(struct qv_fi_ep *ep)
+{
+	struct qv_fi_ep **at = &list;
+
+	pthread_mutex_lock(&list_lock);
+	while (*at && *at != ep)
+		at = &(*at)->beside;
+	if (*at)
+		*at = ep->beside;
+	pthread_mutex_unlock(&list_lock);
+}
+
+void qv_fi_lock_slow(struct qv_fi_domain *dom)
+{
+	pthread_mutex_lock(&dom->lock);
+	if (dom->threadsafe)
+		return;
+	dom->owner = qv_fi_thread();
+	pthread_mutex_unlock(&dom->lock);
+}
+
+static bool enter(struct qv_fi_domain *dom)
+{
+	if (!dom->threadsafe && dom->owner != qv_fi_thread())
+		return false;
+	return pthread_mutex_trylock(&dom->lock) == 0;
+}
+
+/* Progress. */
+
+/* A process that was forked has the list, but not the endpoints. */
+void qv_fi_beside_own(const struct qv_fi_domain *dom)
+{
+	const pid_t pid = getpid();
+
+	pthread_mutex_lock(&list_lock);
+	for (struct qv_fi_ep *ep = list; ep; ep = ep->beside)
+		if (ep->dom == dom && ep->pid == pid)
+			qv_fi_ep_progress(ep);
+	pthread_mutex_unlock(&list_lock);
+}
+
+void qv_fi_beside_others(const struct qv_fi_domain *dom)
+{
+	const pid_t pid = getpid();
+
+	pthread_mutex_lock(&list_lock);
+	for (struct qv_fi_ep *ep = list; ep; ep = ep->beside) {
+		if (ep->dom == dom || ep->pid != pid || !enter(ep->dom))
+			continue;
+		qv_fi_ep_progress(ep);
+		pthread_mutex_unlock(&ep->dom->lock);
+	}
+	pthread_mutex_unlock(&list_lock);
+}

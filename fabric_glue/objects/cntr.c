@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cntr.c - counters (fi_cntr(3)). Our own transfers are counted here; what peers do to our
+ * memory (FI_REMOTE_READ, FI_REMOTE_WRITE) only the cores see, so their counters are added.
+ */
+#include "fabric_glue/data.h"
+
+#include <stdlib.h>
+
+#define REMOTE_FLAGS ((uint64_t)(FI_REMOTE_READ | FI_REMOTE_WRITE))
+
+static struct qv_fi_cntr *cntr_of(struct fid_cntr *fid)
+{
+	return container_of(fid, struct qv_fi_cntr, fid);
+}
+
+static uint64_t core_values(const struct qv_fi_cntr *cntr)
+{
+	uint64_t sum = 0;
+
+	for (unsigned c = 0; c < QV_FI_CORES; c++)
+		sum += cntr->core[c] ? fi_cntr_read(cntr->core[c]) : 0;
+	return sum;
+}
+
+static uint64_t core_errors(const struct qv_fi_cntr *cntr)
+{
+	uint64_t sum = 0;
+
+	for (unsigned c = 0; c < QV_FI_CORES; c++)
+		sum += cntr->core[c] ? fi_cntr_readerr(cntr->core[c]) : 0;
+	return sum;
+}
+
+static uint64_t value_now(struct qv_fi_cntr *cntr)
+{
+	return cntr->value + core_values(cntr) - cntr->core_base;
+}
+
+static uint64_t errors_now(struct qv_fi_cntr *cntr)
+{
+	return cntr->errors + core_errors(cntr) - cntr->core_err_base;
+}
+
+static uint64_t look(struct qv_fi_cntr *cntr, uint64_t (*now)(struct qv_fi_cntr *cntr))
+{
+	uint64_t value;
+
+	qv_fi_lock(cntr->watch.dom);
+	qv_fi_watch_progress(&cntr->watch);
+	value = now(cntr);
+	qv_fi_unlock(cntr->watch.dom);
+	return value;
+}
+
+static uint64_t cntr_read(struct fid_cntr *fid)
+{
+	return look(cntr_of(fid), value_now);
+}
+
+static uint64_t cntr_readerr(struct fid_cntr *fid)
+{
+	return look(cntr_of(fid), errors_now);
+}
+
+static bool cntr_news(struct qv_fi_watch *watch)
+{
+	struct qv_fi_cntr *cntr = container_of(watch, struct qv_fi_cntr, watch);
+	uint64_t before = cntr->told;
+
+	cntr->told = value_now(cntr) + errors_now(cntr);
+	return cntr->told != before;
+}
+
+static int cntr_add(struct fid_cntr *fid, uint64_t value)
+{
+	struct qv_fi_cntr *cntr = cntr_of(fid);
+
+	qv_fi_lock(cntr->watch.dom);
+	cntr->value += value;
+	qv_fi_watch_wake(&cntr->watch);
+	qv_fi_unlock(cntr->watch.dom);
+	return 0;
+}
+
+static int cntr_adderr(struct fid_cntr *fid, uint64_t value)
+{
+	struct qv_fi_cntr *cntr = cntr_of(fid);
+
+	qv_fi_lock(cntr->watch.dom);
+	cntr->errors += value;
+	qv_fi_watch_wake(&cntr->watch);
+	qv_fi_unlock(cntr->watch.dom);
+	return 0;
+}
+
+static int cntr_set(struct fid_cntr *fid, uint64_t value)
+{
+	struct qv_fi_cntr *cntr = cntr_of(fid);
+
+	qv_fi_lock(cntr->watch.dom);
+	cntr->value = value;
+	qv_fi_watch_wake(&cntr->watch);
+	cntr->core_base = core_values(cntr);
+	qv_fi_unlock(cntr->watch.dom);
+	return 0;
+}
+
+static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
+{
+	struct qv_fi_cntr *cntr = cntr_of(fid);
+
+	qv_fi_lock(cntr->watch.dom);
+	cntr->errors = value;
+	qv_fi_watch_wake(&cntr->watch);
+	cntr->core_err_base = core_errors(cntr);
+	qv_fi_unlock(cntr->watch.dom);
+	return 0;
+}
+
+static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
+{
+	struct qv_fi_cntr *cntr = cntr_of(fid);
+	uint64_t errors = cntr_readerr(fid);
+	int64_t end = qv_fi_deadline(timeout);
+
+	for (unsigned spins = 0;; spins++) {
+		int64_t left;
+
+		if (cntr_read(fid) >= threshold)
+			return 0;
+		if (cntr_readerr(fid) != errors)
+			return -FI_EAVAIL;
+		left = qv_fi_left(end);
+		if (!left)
+			return -FI_ETIMEDOUT;
+		qv_fi_watch_doze(&cntr->watch, left, spins);
+	}
+}
+
+static int cntr_control(struct fid *fid, int command, void *arg)
+{
+	return qv_fi_watch_control(&container_of(fid, struct qv_fi_cntr, fid.fid)->watch, command,
+				   arg);
+}
+
+static int bind_cores(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags)
+{
+	QV_FI_ROOMY(fi_cntr_attr, attr);
+	int rc = 0;
+
+	attr.a.wait_obj = FI_WAIT_NONE;
+	for (unsigned c = 0; c < ep->rails && !rc; c++) {
+		if (!cntr->core[c])
+			rc = fi_cntr_open(cntr->watch.dom->core[c], &attr.a, &cntr->core[c], NULL);
+		if (!rc)
+			rc = fi_ep_bind(ep->rail[c].core, &cntr->core[c]->fid, flags);
+	}
+	return rc;
+}
+
+int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags)
+{
+	static const struct {
+		uint64_t flag;
+		int which;
+	} kinds[] = {{FI_SEND, QV_FI_CNTR_SEND},
+		     {FI_RECV, QV_FI_CNTR_RECV},
+		     {FI_READ, QV_FI_CNTR_READ},
+		     {FI_WRITE, QV_FI_CNTR_WRITE},
+		     {FI_REMOTE_READ, QV_FI_CNTR_REMOTE_READ},
+		     {FI_REMOTE_WRITE, QV_FI_CNTR_REMOTE_WRITE}};
+	int rc;
+
+	rc = flags & REMOTE_FLAGS ? bind_cores(cntr, ep, flags & REMOTE_FLAGS) : 0;
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (flags & kinds[i].flag)
+			ep->cntrs[kinds[i].which] = cntr;
+	return qv_fi_watch_add(&cntr->watch, ep);
+}
+
+static int close_cores(struct qv_fi_cntr *cntr)
+{
+	for (unsigned c = 0; c < QV_FI_CORES; c++) {
+		int rc = cntr->core[c] ? fi_close(&cntr->core[c]->fid) : 0;
+
+		if (rc)
+			return rc;
+		cntr->core[c] = NULL;
+	}
+	return 0;
+}
+
+static int cntr_close(struct fid *fid)
+{
+	struct qv_fi_cntr *cntr = container_of(fid, struct qv_fi_cntr, fid.fid);
+	struct qv_fi_domain *dom = cntr->watch.dom;
+	int rc;
+
+	qv_fi_lock(dom);
+	rc = cntr->watch.neps || cntr->watch.sets ? -FI_EBUSY : close_cores(cntr);
+	if (!rc)
+		dom->refs--;
+	qv_fi_unlock(dom);
+	if (rc)
+		return rc;
+	qv_fi_watch_close(&cntr->watch);
+	free(cntr);
+	return 0;
+}
+
+static struct fi_ops cntr_fi_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = cntr_close,
+	.bind = qv_fi_no_bind,
+	.control = cntr_control,
+	.ops_open = qv_fi_no_ops_open,
+};
+
+static struct fi_ops_cntr cntr_ops = {
+	.size = sizeof(struct fi_ops_cntr),
+	.read = cntr_read,
+	.readerr = cntr_readerr,
+	.add = cntr_add,
+	.set = cntr_set,
+	.wait = cntr_wait,
+	.adderr = cntr_adderr,
+	.seterr = cntr_seterr,
+};
+
+int qv_fi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **fid,
+		    void *context)
+{
+	struct qv_fi_domain *dom = container_of(domain, struct qv_fi_domain, fid);
+	struct qv_fi_cntr *cntr;
+	int rc;
+
+	if (attr && attr->events != FI_CNTR_EVENTS_COMP)
+		return -FI_ENOSYS;
+	cntr = calloc(1, sizeof *cntr);
+	if (!cntr)
+		return -FI_ENOMEM;
+	qv_fi_lock(dom);
+	rc = qv_fi_watch_open(&cntr->watch, dom, attr ? attr->wait_obj : FI_WAIT_UNSPEC, cntr_news);
+	dom->refs += !rc;
+	qv_fi_unlock(dom);
+	if (rc) {
+		qv_fi_watch_close(&cntr->watch);
+		free(cntr);
+		return rc;
+	}
+	cntr->fid.fid.fclass = FI_CLASS_CNTR;
+	cntr->fid.fid.context = context;
+	cntr->fid.fid.ops = &cntr_fi_ops;
+	cntr->fid.ops = &cntr_ops;
+	*fid = &cntr->fid;
+	return 0;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mr.c - registered memory: the cores', in an object of ours. The cores run without locks of
+ * their own, so that registering and closing must take the domain's. Over two cores the memory is
+ * registered with both under the same key: a peer uses the one that it reaches us by.
+ */
+#include "fabric_glue/data.h"
+
+#include <stdlib.h>
+
+struct mr {
+	struct fid_mr fid;
+	struct fid_mr *core[QV_FI_CORES]; /* NULL: closed */
+	struct qv_fi_domain *dom;
+};
+
+#define KEY_TRIES 64
+
+static struct mr *mr_of(struct fid *fid)
+{
+	return container_of(fid, struct mr, fid.fid);
+}
+
+static int close_cores(struct mr *mr)
+{
+	for (unsigned c = mr->dom->cores; c-- > 0;) {
+		int ret = mr->core[c] ? fi_close(&mr->core[c]->fid) : 0;
+
+		if (ret)
+			return ret;
+		mr->core[c] = NULL;
+	}
+	return 0;
+}
+
+static int mr_close(struct fid *fid)
+{
+	struct mr *mr = mr_of(fid);
+	struct qv_fi_domain *dom = mr->dom;
+	int ret;
+
+	qv_fi_lock(dom);
+	ret = close_cores(mr);
+	if (!ret)
+		dom->refs--;
+	qv_fi_unlock(dom);
+	if (!ret)
+		free(mr);
+	return ret;
+}
+
+/* FI_MR_ENDPOINT: the endpoint that peers will address. */
+static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	struct mr *mr = mr_of(fid);
+	struct qv_fi_ep *ep = container_of(bfid, struct qv_fi_ep, fid.fid);
+	int ret = 0;
+
+	if (bfid->fclass != FI_CLASS_EP)
+		return -FI_ENOSYS;
+	qv_fi_lock(mr->dom);
+	for (unsigned c = 0; c < mr->dom->cores && !ret; c++)
+		ret = fi_mr_bind(mr->core[c], &ep->rail[c].core->fid, flags);
+	qv_fi_unlock(mr->dom);
+	return ret;
+}
+
+/* Descriptors are for cores that need local registration, which neither of two does. */
+static void take_key(struct mr *mr)
+{
+	mr->fid.mem_desc = mr->dom->cores > 1 ? NULL : fi_mr_desc(mr->core[QV_FI_MAIN]);
+	mr->fid.key = fi_mr_key(mr->core[QV_FI_MAIN]);
+}
+
+static int mr_control(struct fid *fid, int command, void *arg)
+{
+	struct mr *mr = mr_of(fid);
+	int ret = 0;
+
+	qv_fi_lock(mr->dom);
+	for (unsigned c = 0; c < mr->dom->cores && !ret; c++)
+		ret = fi_control(&mr->core[c]->fid, command, arg);
+	take_key(mr); /* enabling may have assigned it */
+	qv_fi_unlock(mr->dom);
+	return ret;
+}
+
+static struct fi_ops mr_fi_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = mr_close,
+	.bind = mr_bind,
+	.control = mr_control,
+	.ops_open = qv_fi_no_ops_open,
+};
+
+/* With every core, or none. */
+static int reg_cores(struct mr *mr, const struct fi_mr_attr *attr, uint64_t flags)
+{
+	int ret = 0;
+
+	for (unsigned c = 0; c < mr->dom->cores && !ret; c++) {
+		ret = fi_mr_regattr(mr->dom->core[c], attr, flags, &mr->core[c]);
+		if (ret)
+			mr->core[c] = NULL;
+	}
+	if (ret)
+		close_cores(mr);
+	return ret;
+}
+
+/* Lock held. Under FI_MR_BASIC the application leaves the key to us: try until one is free. */
+static int reg_core(struct mr *mr, struct fi_mr_attr *attr, uint64_t flags)
+{
+	struct qv_fi_domain *dom = mr->dom;
+	int ret = -FI_ENOKEY;
+
+	if (!dom->basic_mr)
+		return reg_cores(mr, attr, flags);
+	for (int i = 0; i < KEY_TRIES && ret == -FI_ENOKEY; i++) {
+		attr->requested_key = dom->next_key++;
+		ret = reg_cores(mr, attr, flags);
+	}
+	return ret;
+}
+
+static int reg(struct fid *fid, struct fi_mr_attr *attr, uint64_t flags, struct fid_mr **out,
+	       void *context)
+{
+	struct mr *mr;
+	int ret;
+
+	if (fid->fclass != FI_CLASS_DOMAIN)
+		return -FI_EINVAL;
+	mr = calloc(1, sizeof *mr);
+	if (!mr)
+		return -FI_ENOMEM;
+	mr->dom = container_of(fid, struct qv_fi_domain, fid.fid);
+	mr->fid.fid.fclass = FI_CLASS_MR;
+	mr->fid.fid.context = context;
+	mr->fid.fid.ops = &mr_fi_ops;
+	qv_fi_lock(mr->dom);
+	ret = reg_core(mr, attr, flags);
+	if (!ret) {
+		take_key(mr);
+		mr->dom->refs++;
+	}
+	qv_fi_unlock(mr->dom);
+	if (ret) {
+		free(mr);
+		return ret;
+	}
+	*out = &mr->fid;
+	return 0;
+}
+
+static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access,
+		   uint64_t offset, uint64_t requested_key, uint64_t flags, struct fid_mr **mr,
+		   void *context)
+{
+	QV_FI_ROOMY(fi_mr_attr, attr);
+
+	attr.a.mr_iov = iov;
+	attr.a.iov_count = count;
+	attr.a.access = access;
+	attr.a.offset = offset;
+	attr.a.requested_key = requested_key;
+	return reg(fid, &attr.a, flags, mr, context);
+}
+
+static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset,
+		  uint64_t requested_key, uint64_t flags, struct fid_mr **mr, void *context)
+{
+	const struct iovec iov = {.iov_base = (void *)buf, .iov_len = len};
+
+	return mr_regv(fid, &iov, 1, access, offset, requested_key, flags, mr, context);
+}
+
+/* Only what every version of the structure has: without FI_HMEM the rest says nothing. */
+static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
+		      struct fid_mr **mr)
+{
+	return mr_regv(fid, attr->mr_iov, attr->iov_count, attr->access, attr->offset,
+		       attr->requested_key, flags, mr, attr->context);
+}
+
+struct fi_ops_mr qv_fi_mr_ops = {
+	.size = sizeof(struct fi_ops_mr),
+	.reg = mr_reg,
+	.regv = mr_regv,
+	.regattr = mr_regattr,
+};

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stats.c - what an endpoint did: for the program that asks (fi_open_ops), and on stderr or
+ * in a profile when the endpoint closes, or the process ends without having closed it.
+ */
+#include "fabric_glue/data.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <quiver/fi_exchange.h>
+#include <quiver/fi_ext.h>
+
+/* For the program. */
+
+static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
+{
+	const struct qv_match *engine;
+	struct qv_peer *peer = NULL;
+	struct qv_proto_stats p;
+
+	if (ep->srx) {
+		qv_fi_srx_collect(ep, s);
+		return;
+	}
+	engine = qv_proto_engine(ep->proto, true);
+	qv_proto_get_stats(ep->proto, &p);
+	*s = (struct qv_fi_stats){
+		.core = qv_fi_ep_cores(ep),
+		.structure = qv_match_structure(engine),
+		.isa = qv_isa_name(qv_match_isa(engine)),
+		.eager = p.eager,
+		.rendezvous = p.rndv,
+		.over_budget = p.over_budget,
+		.queued = p.queued,
+		.refused = p.refused,
+		.unexpected_bytes = p.unexpected_bytes,
+		.unexpected_bytes_max = p.unexpected_bytes_max,
+		.tagged = p.tagged,
+		.untagged = p.untagged,
+	};
+	while ((peer = qv_proto_next_peer(ep->proto, peer)))
+		s->peers++;
+}
+
+static int enabled(struct fid *fid, struct qv_fi_ep **ep)
+{
+	if (!fid || fid->fclass != FI_CLASS_EP ||
+	    container_of(fid, struct fid_ep, fid)->ops != &qv_fi_ep_ops)
+		return -FI_EINVAL;
+	*ep = container_of(fid, struct qv_fi_ep, fid.fid);
+	return (*ep)->enabled ? 0 : -FI_EOPBADSTATE;
+}
+
+static int get(struct fid *fid, struct qv_fi_stats *stats, size_t size)
+{
+	struct qv_fi_stats now;
+	struct qv_fi_ep *ep;
+	int rc = enabled(fid, &ep);
+
+	if (rc)
+		return rc;
+	qv_fi_lock(ep->dom);
+	collect(ep, &now);
+	qv_fi_unlock(ep->dom);
+	memset(stats, 0, size);
+	memcpy(stats, &now, size < sizeof now ? size : sizeof now);
+	return 0;
+}
+
+static int received(struct fid *fid, uint64_t addr, uint64_t *count)
+{
+	struct qv_fi_ep *ep;
+	int rc = enabled(fid, &ep);
+
+	if (rc)
+		return rc;
+	if (ep->srx)
+		return -FI_ENOSYS;
+	qv_fi_lock(ep->dom);
+	if (!qv_fi_av_entry(ep->av, addr))
+		rc = -FI_EINVAL;
+	else
+		*count = addr < ep->npeers && ep->peers[addr]
+				 ? qv_proto_peer_received(ep->peers[addr])
+				 : 0;
+	qv_fi_unlock(ep->dom);
+	return rc;
+}
+
+static struct qv_fi_stats_ops stats_ops = {
+	.size = sizeof(struct qv_fi_stats_ops),
+	.get = get,
+	.received = received,
+};
+
+int qv_fi_ep_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
+{
+	(void)fid;
+	(void)context;
+	if (flags)
+		return -FI_EBADFLAGS;
+	if (name && !strcmp(name, QV_FI_OPS_STATS))
+		*ops = &stats_ops;
+	else if (name && !strcmp(name, QV_FI_OPS_EXCHANGE))
+		*ops = &qv_fi_exchange_ops;
+	else
+		return -FI_ENOSYS;
+	return 0;
+}
+
+/* For the user. */
+
+#define ULL(x) ((unsigned long long)(x))
+
+static void print_queues(const char *kind, const struct qv_match_stats *m)
+{
+	if (m->posted == 0 && m->arrived == 0)
+		return;
+	qv_fi_print(
+		"quiver: [%d]   %s: %llu receives posted, %llu messages, %llu matched, %llu "
+		"unexpected, %llu entries inspected, posted queue at most %llu, unexpected at most "
+		"%llu, %llu mode changes\n",
+		(int)getpid(), kind, ULL(m->posted), ULL(m->arrived), ULL(m->matched),
+		ULL(m->unexpected), ULL(m->inspected), ULL(m->posted_max), ULL(m->unexpected_max),
+		ULL(m->mode_flips));
+}
+
+static void print(const struct qv_fi_ep *ep)
+{
+	struct qv_fi_stats s;
+
+	collect(ep, &s);
+	qv_fi_print("quiver: [%d] endpoint over %s, matching %s/%s: %llu eager and %llu rendezvous "
+		    "sends, %llu over budget, %llu queued, %llu peers, at most %llu bytes of "
+		    "unexpected payload, %llu packets refused\n",
+		    (int)getpid(), s.core, s.structure, s.isa, ULL(s.eager), ULL(s.rendezvous),
+		    ULL(s.over_budget), ULL(s.queued), ULL(s.peers), ULL(s.unexpected_bytes_max),
+		    ULL(s.refused));
+	print_queues("tagged", &s.tagged);
+	print_queues("untagged", &s.untagged);
+	if (ep->offload)
+		qv_fi_offload_print();
+}
+
+static void report(const struct qv_fi_ep *ep)
+{
+	if (qv_fi_params.stats)
+		print(ep);
+	if (qv_fi_params.profile_out)
+		qv_fi_profile_add(ep, qv_fi_params.profile_out);
+}
+
+/* Endpoints that are to be reported yet. Empty without FI_QUIVER_STATS. */
+struct watched {
+	struct watched *next;
+	const struct qv_fi_ep *ep;
+	pid_t pid;
+};
+static struct watched *watched;
+static pthread_mutex_t watched_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void qv_fi_stats_begin(const struct qv_fi_ep *ep)
+{
+	struct watched *w;
+
+	if (!qv_fi_params.stats && !qv_fi_params.profile_out)
+		return;
+	w = malloc(sizeof *w);
+	if (!w)
+		return; /* then it is not reported */
+	pthread_mutex_lock(&watched_lock);
+	*w = (struct watched){watched, ep, getpid()};
+	watched = w;
+	pthread_mutex_unlock(&watched_lock);
+}
+
+void qv_fi_stats_end(const struct qv_fi_ep *ep)
+{
+	struct watched **at = &watched, *w;
+
+	pthread_mutex_lock(&watched_lock);
+	while ((w = *at) && w->ep != ep)
+		at = &w->next;
+	if (w)
+		*at = w->next;
+	pthread_mutex_unlock(&watched_lock);
+	if (w)
+		report(ep);
+	free(w);
+}
+
+/* libfabric ends. A child that was forked meanwhile has the list, but did not do these things. */
+void qv_fi_stats_exit(void)
+{
+	struct watched *w;
+
+	if (pthread_mutex_trylock(&watched_lock))
+		return;
+	while ((w = watched)) {
+		watched = w->next;
+		if (w->pid == getpid())
+			report(w->ep);
+		free(w);
+	}
+	pthread_mutex_unlock(&watched_lock);
+}

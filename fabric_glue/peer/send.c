@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* send.c - sends in peer mode: the core's own, to the addresses that it knows. */
+#include "srx.h"
+
+#define SEND_FLAGS                                                            \
+	(FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA | FI_INJECT_COMPLETE | \
+	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE)
+
+/* The context for the core; NULL: no memory. */
+static struct qv_fi_tx *count_it(struct qv_fi_srx *srx, void *context, bool entry)
+{
+	struct qv_fi_tx *tx = srx->free_tx;
+
+	if (tx)
+		srx->free_tx = tx->next;
+	else if (!(tx = qv_fi_tx_more(srx)))
+		return NULL;
+	tx->context = context;
+	tx->entry = entry;
+	return tx;
+}
+
+void *qv_fi_tx_release(struct qv_fi_srx *srx, void *context, bool *entry)
+{
+	struct qv_fi_tx *tx = context;
+
+	tx->next = srx->free_tx;
+	srx->free_tx = tx;
+	*entry = tx->entry;
+	return tx->context;
+}
+
+/* What the core calls this address; most have been dealt with before. */
+static inline int reach(struct qv_fi_ep *ep, fi_addr_t addr, fi_addr_t *core)
+{
+	const struct qv_fi_av_entry *entry = qv_fi_av_entry(ep->av, addr);
+	struct qv_fi_way way;
+	int rc;
+
+	if (QV_LIKELY(entry && entry->way.addr != FI_ADDR_NOTAVAIL)) {
+		*core = entry->way.addr;
+		return 0;
+	}
+	rc = qv_fi_av_reach(ep->av, addr, &way);
+	if (!rc)
+		*core = way.addr;
+	return rc;
+}
+
+static ssize_t give(struct qv_fi_ep *ep, const struct qv_fi_send *s, fi_addr_t to, void *context,
+		    uint64_t flags)
+{
+	struct fid_ep *core = ep->rail[QV_FI_MAIN].core;
+
+	if (QV_LIKELY(s->req & QV_REQ_TAGGED)) {
+		const struct fi_msg_tagged msg = {.msg_iov = s->iov,
+						  .iov_count = s->cnt,
+						  .addr = to,
+						  .tag = s->tag,
+						  .data = s->data,
+						  .context = context};
+
+		return fi_tsendmsg(core, &msg, flags);
+	}
+	const struct fi_msg msg = {.msg_iov = s->iov,
+				   .iov_count = s->cnt,
+				   .addr = to,
+				   .data = s->data,
+				   .context = context};
+
+	return fi_sendmsg(core, &msg, flags);
+}
+
+static size_t total(const struct qv_fi_send *s)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < s->cnt; i++)
+		len += s->iov[i].iov_len;
+	return len;
+}
+
+ssize_t qv_fi_srx_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags)
+{
+	bool counted = ep->cntrs[QV_FI_CNTR_SEND], entry = !ep->tx_selective;
+	void *context = s->context;
+	fi_addr_t to = FI_ADDR_NOTAVAIL;
+	ssize_t rc;
+
+	if (QV_UNLIKELY(flags & ~SEND_FLAGS))
+		return -FI_EBADFLAGS;
+	if (QV_UNLIKELY(s->cnt > QV_FI_IOV_LIMIT ||
+			(flags & FI_INJECT && total(s) > ep->dom->inject)))
+		return -FI_EINVAL;
+	if (s->req & QV_REQ_DATA)
+		flags |= FI_REMOTE_CQ_DATA;
+	entry |= (flags & FI_COMPLETION) != 0;
+	if (entry || counted)
+		flags |= FI_COMPLETION;
+	qv_fi_lock(ep->dom);
+	rc = reach(ep, s->to, &to);
+	if (QV_UNLIKELY(counted) && !rc && !(context = count_it(ep->srx, context, entry)))
+		rc = -FI_ENOMEM;
+	if (QV_LIKELY(!rc)) {
+		ep->srx->sends++;
+		rc = give(ep, s, to, context, flags);
+		if (QV_UNLIKELY(rc)) {
+			ep->srx->sends--;
+			if (counted)
+				qv_fi_tx_release(ep->srx, context, &entry);
+			if (rc == -FI_EAGAIN)
+				qv_fi_ep_progress(ep);
+		}
+	}
+	qv_fi_unlock(ep->dom);
+	return rc;
+}
+
+static ssize_t give_inject(struct fid_ep *core, const struct qv_fi_send *s, fi_addr_t to)
+{
+	const void *buf = s->iov->iov_base;
+	size_t len = s->iov->iov_len;
+
+	switch (s->req & (QV_REQ_TAGGED | QV_REQ_DATA)) {
+	case QV_REQ_TAGGED: return fi_tinject(core, buf, len, to, s->tag);
+	case QV_REQ_TAGGED | QV_REQ_DATA:
+		return fi_tinjectdata(core, buf, len, s->data, to, s->tag);
+	case QV_REQ_DATA: return fi_injectdata(core, buf, len, s->data, to);
+	default: return fi_inject(core, buf, len, to);
+	}
+}
+
+ssize_t qv_fi_srx_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
+{
+	fi_addr_t to = FI_ADDR_NOTAVAIL;
+	ssize_t rc;
+
+	if (QV_UNLIKELY(s->iov->iov_len > ep->dom->inject))
+		return -FI_EINVAL;
+	qv_fi_lock(ep->dom);
+	rc = reach(ep, s->to, &to);
+	if (QV_LIKELY(!rc))
+		rc = give_inject(ep->rail[QV_FI_MAIN].core, s, to);
+	if (QV_LIKELY(!rc)) {
+		ep->srx->sends++;
+		if (QV_UNLIKELY(ep->cntrs[QV_FI_CNTR_SEND] != NULL))
+			qv_fi_count(ep, QV_FI_CNTR_SEND, false);
+	} else if (rc == -FI_EAGAIN) {
+		qv_fi_ep_progress(ep);
+	}
+	qv_fi_unlock(ep->dom);
+	return rc;
+}
+
+/* fi_tinject without detours. */
+ssize_t qv_fi_srx_tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to,
+			  uint64_t tag)
+{
+	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid);
+	const struct qv_fi_av_entry *entry;
+	ssize_t rc = -FI_EAGAIN;
+
+	if (QV_UNLIKELY(len > ep->dom->inject))
+		return -FI_EINVAL;
+	qv_fi_lock(ep->dom);
+	entry = qv_fi_av_entry(ep->av, to);
+	if (QV_LIKELY(entry && entry->way.addr != FI_ADDR_NOTAVAIL && !ep->cntrs[QV_FI_CNTR_SEND]))
+		rc = fi_tinject(ep->rail[QV_FI_MAIN].core, buf, len, entry->way.addr, tag);
+	ep->srx->sends += !rc;
+	qv_fi_unlock(ep->dom);
+	if (QV_LIKELY(!rc))
+		return 0;
+	return rc == -FI_EAGAIN ? qv_fi_tagged_ops.inject(fid, buf, len, to, tag) : rc;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* srx.c - peer mode: what an endpoint needs for it, and addresses. */
+#include "srx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <quiver/fi_ext.h>
+
+#define USERS_MAX ((size_t)1 << 20) /* addresses of a core beyond are not dense */
+
+/* Addresses. */
+
+static bool grow_users(struct qv_fi_srx *srx, fi_addr_t core)
+{
+	size_t n = srx->nusers ? srx->nusers : 64;
+	fi_addr_t *users;
+
+	if (core >= USERS_MAX)
+		return false;
+	while (n <= core)
+		n *= 2;
+	users = realloc(srx->users, n * sizeof *users);
+	if (!users)
+		return false;
+	for (size_t i = srx->nusers; i < n; i++)
+		users[i] = QV_FI_NOT_ASKED;
+	srx->users = users;
+	srx->nusers = n;
+	return true;
+}
+
+fi_addr_t qv_fi_srx_ask_user(struct qv_fi_srx *srx, fi_addr_t core)
+{
+	const struct qv_fi_way way = {.addr = core, .core = QV_FI_MAIN};
+
+	if (core == FI_ADDR_NOTAVAIL || core == FI_ADDR_UNSPEC)
+		return FI_ADDR_NOTAVAIL;
+	if (core >= srx->nusers && !grow_users(srx, core))
+		return qv_fi_av_by_way(srx->ep->av, way);
+	return srx->users[core] = qv_fi_av_by_way(srx->ep->av, way);
+}
+
+/* The core is told at once, not at the first message to the address as in layered mode: it could
+ * not say who sends. */
+void qv_fi_srx_av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
+{
+	struct qv_fi_way way;
+
+	if (!qv_fi_av_reach(ep->av, index, &way) && way.addr < ep->srx->nusers)
+		ep->srx->users[way.addr] = QV_FI_NOT_ASKED;
+}
+
+void qv_fi_srx_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
+{
+	fi_addr_t core = ep->av->entries[index].way.addr;
+
+	if (core < ep->srx->nusers)
+		ep->srx->users[core] = QV_FI_NOT_ASKED;
+}
+
+/* Opening. */
+
+static int open_engines(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
+{
+	struct qv_match_settings set;
+	int rc = QV_OK;
+
+	for (size_t i = 0; i < 2 && rc == QV_OK; i++) {
+		qv_match_settings_default(&set);
+		set.structure = qv_fi_params.structure;
+		set.isa = qv_fi_params.isa;
+		if (i)
+			qv_fi_promises_apply(ep, &set);
+		rc = qv_match_create(&set, &srx->match[i]);
+	}
+	return -qv_fi_errno(rc);
+}
+
+static int open_queue(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
+{
+	struct qv_fi_rail *rail = &ep->rail[QV_FI_MAIN];
+	struct qv_abi_cq_context import = {.size = sizeof import, .cq = &srx->cq};
+	uint64_t selective = ep->tx_selective || !ep->tx_cq ? FI_SELECTIVE_COMPLETION : 0;
+	QV_FI_ROOMY(fi_cq_attr, attr);
+	int rc;
+
+	attr.a.flags = FI_PEER;
+	attr.a.format = FI_CQ_FORMAT_TAGGED;
+	attr.a.wait_obj = FI_WAIT_NONE;
+	rc = fi_cq_open(ep->dom->core[QV_FI_MAIN], &attr.a, &rail->cq, &import);
+	if (rc)
+		return rc;
+	rc = fi_ep_bind(rail->core, &rail->cq->fid, FI_TRANSMIT | selective);
+	return rc ? rc : fi_ep_bind(rail->core, &rail->cq->fid, FI_RECV);
+}
+
+static int new_port(struct fid_domain *core, struct qv_fi_srx_port **out)
+{
+	struct qv_fi_srx_port *port = calloc(1, sizeof *port);
+	struct qv_abi_srx_context import = {.size = sizeof import};
+	QV_FI_ROOMY(fi_rx_attr, attr);
+	int rc;
+
+	if (!port)
+		return -FI_ENOMEM;
+	import.srx = &port->abi;
+	port->abi.ep_fid.fid.fclass = FI_CLASS_SRX_CTX;
+	port->abi.ep_fid.ops = &qv_fi_ep_ops;
+	port->abi.owner_ops = &qv_fi_srx_owner_ops;
+	attr.a.op_flags = FI_PEER;
+	rc = fi_srx_context(core, &attr.a, &port->core, &import);
+	if (!rc && !port->abi.peer_ops) { /* it took no notice of FI_PEER */
+		fi_close(&port->core->fid);
+		rc = -FI_ENOSYS;
+	}
+	if (rc)
+		free(port);
+	else
+		*out = port;
+	return rc;
+}
+
+/* A context for this endpoint: that of one that was closed, or else a new one. rxm takes only one
+ * for a domain, and gives it back with the domain. */
+static int give_context(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
+{
+	struct qv_fi_domain *dom = ep->dom;
+	struct qv_fi_srx_port *port = dom->port;
+	int rc = 0;
+
+	if (!port || port->srx)
+		rc = new_port(dom->core[QV_FI_MAIN], &port);
+	if (rc && dom->port)
+		qv_fi_complain("FI_QUIVER_MODE=peer: the core %s has room for one endpoint in a "
+			       "domain",
+			       qv_fi_ep_cores(ep));
+	if (rc)
+		return rc;
+	srx->port = port;
+	port->srx = srx;
+	port->tagged = srx->match[1];
+	if (!dom->port)
+		dom->port = port;
+	return fi_ep_bind(ep->rail[QV_FI_MAIN].core, &port->core->fid, 0);
+}
+
+void qv_fi_srx_port_close(struct qv_fi_srx_port *port)
+{
+	if (!port)
+		return;
+	fi_close(&port->core->fid);
+	free(port);
+}
+
+static struct qv_fi_srx *new_srx(struct qv_fi_ep *ep)
+{
+	struct qv_fi_srx *srx = calloc(1, sizeof *srx);
+
+	if (!srx)
+		return NULL;
+	srx->ep = ep;
+	srx->writes_desc = strcmp(qv_fi_ep_cores(ep), "shm") != 0;
+	srx->cq.fid.fclass = FI_CLASS_PEER_CQ;
+	srx->cq.owner_ops = &qv_fi_srx_cq_ops;
+	qv_fi_rx_set_version(qv_fi_host.version());
+	return srx;
+}
+
+int qv_fi_srx_enable(struct qv_fi_ep *ep)
+{
+	struct qv_fi_rail *rail = &ep->rail[QV_FI_MAIN];
+	struct qv_fi_srx *srx = new_srx(ep);
+	int rc;
+
+	if (!srx)
+		return -FI_ENOMEM;
+	qv_fi_xport_init(rail);
+	rc = open_engines(ep, srx);
+	ep->srx = srx; /* the core may call from now on; freed when the endpoint closes */
+	if (!rc)
+		rc = open_queue(ep, srx);
+	if (!rc)
+		rc = give_context(ep, srx);
+	if (!rc)
+		rc = fi_enable(rail->core);
+	for (size_t i = 0; i < ep->av->used && !rc; i++)
+		if (qv_fi_av_entry(ep->av, i))
+			qv_fi_srx_av_inserted(ep, i);
+	if (rc)
+		return rc;
+	srx->calls = qv_fi_tagged_ops;
+	srx->calls.recv = qv_fi_srx_trecv;
+	srx->calls.inject = qv_fi_srx_tinject;
+	ep->fid.tagged = &srx->calls;
+	qv_fi_stats_begin(ep);
+	return 0;
+}
+
+void qv_fi_srx_close(struct qv_fi_ep *ep)
+{
+	struct qv_fi_srx *srx = ep->srx;
+
+	if (!srx)
+		return;
+	ep->fid.tagged = &qv_fi_tagged_ops;
+	if (srx->port && srx->port == ep->dom->port)
+		srx->port->srx = NULL; /* for the next one */
+	else
+		qv_fi_srx_port_close(srx->port);
+	for (size_t i = 0; i < 2; i++) {
+		qv_match_destroy(srx->match[i]);
+		qv_cancels_free(&srx->cancels[i]);
+	}
+	qv_fi_srx_free_slabs(srx);
+	free(srx->users);
+	free(srx);
+	ep->srx = NULL;
+}
+
+const struct qv_match *qv_fi_srx_engine(const struct qv_fi_ep *ep, bool tagged)
+{
+	return ep->srx->match[tagged];
+}
+
+void qv_fi_srx_collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
+{
+	const struct qv_fi_srx *srx = ep->srx;
+
+	*s = (struct qv_fi_stats){
+		.core = qv_fi_ep_cores(ep),
+		.structure = qv_match_structure(srx->match[1]),
+		.isa = qv_isa_name(qv_match_isa(srx->match[1])),
+		.eager = srx->sends,
+		.unexpected_bytes = srx->bytes_waiting,
+		.unexpected_bytes_max = srx->bytes_waiting_max,
+	};
+	qv_match_get_stats(srx->match[0], &s->untagged);
+	qv_match_get_stats(srx->match[1], &s->tagged);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * srx.h - peer mode (FI_QUIVER_MODE=peer): the core sends, receives and completes by its own
+ * protocol, and asks us which receive a message takes. We own its shared receive context and its
+ * completion queue (fi_peer(3)). The core calls us from inside our calls to it, so the lock is held
+ * in everything here.
+ */
+#ifndef QV_FI_SRX_H
+#define QV_FI_SRX_H
+
+#include "engine/match/cancels.h"
+#include "fabric_glue/data.h"
+#include "abi.h"
+
+struct qv_fi_bounce;
+
+/* What is not usual about a receive, beside its cookie (QV_CK_*). */
+#define QV_RX_MULTI     0x100u /* FI_MULTI_RECV: the whole of a buffer */
+#define QV_RX_PART      0x200u /* a part of such a buffer */
+#define QV_RX_BOUNCED   0x400u /* the core has a buffer of ours */
+#define QV_RX_DISCARDED 0x800u /* nobody wants the message */
+
+/* A posted receive, or a message that waits for one and becomes the receive that it meets. Of its
+ * five cache lines most receives touch the first, the third and the fourth. */
+struct qv_fi_rx {
+	union {
+		struct qv_fi_rx *next; /* free ones */
+		struct qv_msg msg;     /* unexpected, while it waits */
+		struct {
+			struct qv_recv recv;         /* posted */
+			struct qv_fi_bounce *bounce; /* QV_RX_BOUNCED */
+			struct qv_fi_rx *whole;      /* QV_RX_PART: of this one's buffer */
+			/* QV_RX_MULTI: bytes given to parts, parts on their way, no more come */
+			size_t used;
+			unsigned parts;
+			bool ended;
+		};
+	};
+	/* These two are where the running libfabric may have two pointers of the owner's. */
+	void *context;          /* the application's */
+	uint64_t how;           /* QV_CK_*, QV_RX_* */
+	struct qv_abi_rx entry; /* its context is this structure */
+	struct iovec iov[QV_FI_IOV_LIMIT];
+} __attribute__((aligned(64)));
+
+/* Context of a send that is counted, in place of the application's. */
+struct qv_fi_tx {
+	struct qv_fi_tx *next;
+	void *context;
+	bool entry;
+};
+
+/* What a core takes for the shared receive context. rxm takes one for the life of a domain, so that
+ * it may outlive the endpoint that it served. */
+struct qv_fi_srx_port {
+	struct qv_abi_srx abi;
+	struct fid_ep *core;     /* what the core calls it */
+	struct qv_fi_srx *srx;   /* NULL: it serves no endpoint now */
+	struct qv_match *tagged; /* its engine */
+};
+
+struct qv_fi_srx {
+	struct qv_fi_srx_port *port; /* NULL: the core has none yet */
+	struct qv_abi_cq cq;
+	struct qv_fi_ep *ep;
+	struct qv_match *match[2]; /* untagged, QV_REQ_TAGGED */
+	struct qv_cancels cancels[2];
+	struct qv_fi_rx *free;
+	struct qv_fi_tx *free_tx;
+	struct qv_fi_slab *slabs;
+	/* rxm registers the buffers of long messages and leaves the descriptors with the entry,
+	 * where it looks for them when it copies the next message. */
+	bool writes_desc;
+	/* fi_addr_t of the application by that of the core, QV_FI_NOT_ASKED: look into the AV */
+	fi_addr_t *users;
+	size_t nusers;
+	struct fi_ops_tagged calls;                       /* of the endpoint */
+	uint64_t sends, bytes_waiting, bytes_waiting_max; /* statistics */
+};
+
+/* The source that the engines know of a message without one: no receive names it. */
+#define QV_FI_SRC_NOBODY (QV_SRC_ANY - 1)
+
+/* From srx.c. */
+
+#define QV_FI_NOT_ASKED (FI_ADDR_NOTAVAIL - 1)
+
+fi_addr_t qv_fi_srx_ask_user(struct qv_fi_srx *srx, fi_addr_t core);
+
+/* What the application calls the address of a core. */
+static inline fi_addr_t qv_fi_srx_user(struct qv_fi_srx *srx, fi_addr_t core)
+{
+	if (QV_LIKELY(core < srx->nusers && srx->users[core] != QV_FI_NOT_ASKED))
+		return srx->users[core];
+	return qv_fi_srx_ask_user(srx, core);
+}
+
+/* From entry.c. */
+
+/* Slabs of receives and sends. */
+struct qv_fi_rx *qv_fi_rx_more(struct qv_fi_srx *srx);
+struct qv_fi_tx *qv_fi_tx_more(struct qv_fi_srx *srx);
+void qv_fi_srx_free_slabs(struct qv_fi_srx *srx);
+/* Entries as the running libfabric knows them. */
+void qv_fi_rx_set_version(uint32_t version);
+void *qv_fi_rx_give(struct qv_fi_rx *rx);
+struct qv_fi_rx *qv_fi_rx_of(void *entry);
+void qv_fi_rx_release(struct qv_fi_rx *rx);
+/* Give the core a buffer for the whole message: it has no good way to cut one. False: no memory. */
+bool qv_fi_rx_bounce(struct qv_fi_rx *rx);
+/* What was received so into the application's buffer; returns the bytes. */
+size_t qv_fi_rx_unbounce(struct qv_fi_rx *rx);
+
+/* Bytes of the message. */
+static inline size_t qv_fi_rx_full(const struct qv_fi_rx *rx)
+{
+	return rx->entry.msg_size;
+}
+
+/* Bytes of the application's buffer. */
+static inline size_t qv_fi_rx_room(const struct qv_fi_rx *rx)
+{
+	size_t room = rx->iov[0].iov_len;
+
+	for (size_t i = 1; i < rx->entry.count; i++)
+		room += rx->iov[i].iov_len;
+	return room;
+}
+
+/* The message is longer than the buffer. */
+static inline bool qv_fi_rx_short(const struct qv_fi_rx *rx)
+{
+	return QV_UNLIKELY(qv_fi_rx_full(rx) > rx->iov[0].iov_len) &&
+	       qv_fi_rx_full(rx) > qv_fi_rx_room(rx);
+}
+
+static inline bool qv_fi_rx_tagged(const struct qv_fi_rx *rx)
+{
+	return rx->entry.flags & FI_TAGGED;
+}
+
+static inline struct qv_fi_rx *qv_fi_rx_new(struct qv_fi_srx *srx)
+{
+	struct qv_fi_rx *rx = srx->free;
+
+	if (QV_UNLIKELY(!rx))
+		return qv_fi_rx_more(srx);
+	srx->free = rx->next;
+	return rx;
+}
+
+static inline struct qv_fi_srx *qv_fi_rx_srx(const struct qv_fi_rx *rx)
+{
+	return container_of(rx->entry.srx, struct qv_fi_srx_port, abi)->srx;
+}
+
+/* owner.c: what the core calls. */
+
+extern struct qv_abi_srx_owner qv_fi_srx_owner_ops;
+extern struct qv_abi_cq_owner qv_fi_srx_cq_ops;
+/* The next part of a buffer for many messages, for one of so many bytes. */
+struct iovec qv_fi_rx_cut(struct qv_fi_rx *whole, size_t size);
+
+/* From recv.c. */
+
+void qv_fi_rx_set_buffer(struct qv_fi_rx *rx, const struct iovec *iov, size_t cnt);
+/* A waiting message into the buffer of this receive. */
+void qv_fi_rx_take(struct qv_fi_rx *u, const struct qv_fi_recv *r, uint64_t how);
+/* The core has the message and now a buffer for it. Its completion may come before this returns. */
+void qv_fi_rx_start(struct qv_fi_rx *rx);
+ssize_t qv_fi_srx_trecv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t from,
+			uint64_t tag, uint64_t ignore, void *context);
+
+/* look.c: receives with FI_PEEK or FI_CLAIM. */
+
+ssize_t qv_fi_srx_peek(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t src,
+		       uint32_t cookie, uint64_t flags);
+ssize_t qv_fi_srx_claimed(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t cookie,
+			  uint64_t flags);
+
+/* From send.c. */
+
+/* The context that a send had; *entry: the application wants to hear of it. */
+void *qv_fi_tx_release(struct qv_fi_srx *srx, void *context, bool *entry);
+ssize_t qv_fi_srx_tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to,
+			  uint64_t tag);
+
+#endif /* QV_FI_SRX_H */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cq_wait.c - sleeping on a completion queue. */
+#include "fabric_glue/data.h"
+
+#include <stdatomic.h>
+
+int qv_fi_cq_control(struct fid *fid, int command, void *arg)
+{
+	return qv_fi_watch_control(&container_of(fid, struct qv_fi_cq, fid.fid)->watch, command,
+				   arg);
+}
+
+ssize_t qv_fi_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src,
+			   const void *cond, int timeout)
+{
+	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
+	struct qv_fi_watch *watch = &cq->watch;
+	int64_t end = qv_fi_deadline(timeout);
+	ssize_t n;
+
+	(void)cond; /* a hint */
+	if (watch->wait_obj == FI_WAIT_NONE)
+		return -FI_ENOSYS;
+	for (unsigned spins = 0;; spins++) {
+		int64_t left;
+
+		n = qv_fi_cq_readfrom(fid, buf, count, src);
+		if (n != -FI_EAGAIN)
+			return n;
+		if (atomic_load(&watch->signaled) && atomic_exchange(&watch->signaled, false))
+			return -FI_ECANCELED;
+		left = qv_fi_left(end);
+		if (!left)
+			return -FI_EAGAIN;
+		qv_fi_watch_doze(watch, left, spins);
+	}
+}
+
+ssize_t qv_fi_cq_sread(struct fid_cq *fid, void *buf, size_t count, const void *cond, int timeout)
+{
+	return qv_fi_cq_sreadfrom(fid, buf, count, NULL, cond, timeout);
+}
+
+int qv_fi_cq_signal(struct fid_cq *fid)
+{
+	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
+
+	qv_fi_lock(cq->watch.dom);
+	atomic_store(&cq->watch.signaled, true);
+	qv_fi_watch_wake(&cq->watch);
+	qv_fi_unlock(cq->watch.dom);
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * watch.h - endpoints that move when somebody looks at them, and sleep until they have reason
+ * to. Part of completion queues, counters, and domains with automatic progress.
+ */
+#ifndef QV_FI_WATCH_H
+#define QV_FI_WATCH_H
+
+#include "fabric_glue/provider.h"
+
+struct qv_fi_ep;
+
+struct qv_fi_watch {
+	struct qv_fi_domain *dom;
+	struct qv_fi_ep **eps; /* each once */
+	size_t neps;
+	unsigned sets; /* poll sets that it is in */
+	enum fi_wait_obj wait_obj;
+	int epoll_fd, event_fd; /* -1: the cores cannot wake us, waits are polled */
+	int timer_fd;           /* it wakes us to look after cores that cannot, and peers */
+	bool timed;             /* it is set */
+	bool all_fds;           /* every core can wake us */
+	bool core_fd[QV_FI_CORES];
+	bool event_set;        /* event_fd is readable */
+	_Atomic bool signaled; /* fi_cq_signal */
+	/* Is there something to tell that was not there when it was asked last? Lock held. */
+	bool (*news)(struct qv_fi_watch *watch);
+};
+
+/* FI_WAIT_FD where a core has no descriptor, or another kind: -FI_ENOSYS. */
+int qv_fi_watch_open(struct qv_fi_watch *watch, struct qv_fi_domain *dom, enum fi_wait_obj wait_obj,
+		     bool (*news)(struct qv_fi_watch *watch));
+void qv_fi_watch_close(struct qv_fi_watch *watch);
+
+/* An endpoint reports here; it is (no longer) enabled, its cores' queues exist. */
+int qv_fi_watch_add(struct qv_fi_watch *watch, struct qv_fi_ep *ep);
+void qv_fi_watch_enable(struct qv_fi_watch *watch, struct qv_fi_ep *ep);
+void qv_fi_watch_remove(struct qv_fi_watch *watch, struct qv_fi_ep *ep);
+
+/* Move all of them on. Lock held. */
+void qv_fi_watch_progress(struct qv_fi_watch *watch);
+/* May the caller sleep on the descriptor? Lock held. 0, or -FI_EAGAIN: there is something to do. */
+int qv_fi_watch_may_sleep(struct qv_fi_watch *watch);
+/* One sleep of at most ms; spins counts the fruitless polls so far. No lock held. */
+void qv_fi_watch_doze(struct qv_fi_watch *watch, int64_t ms, unsigned spins);
+/* FI_GETWAIT, FI_GETWAITOBJ. */
+int qv_fi_watch_control(struct qv_fi_watch *watch, int command, void *arg);
+void qv_fi_watch_wake_slow(struct qv_fi_watch *watch);
+
+/* Somebody may sleep on the descriptor while another thread's progress completes things. */
+static inline void qv_fi_watch_wake(struct qv_fi_watch *watch)
+{
+	if (__builtin_expect(watch->event_fd >= 0, 0))
+		qv_fi_watch_wake_slow(watch);
+}
+
+/* CLOCK_MONOTONIC in ms. */
+int64_t qv_fi_now_ms(void);
+/* The end of a wait of so many ms from now; a negative timeout never ends. */
+static inline int64_t qv_fi_deadline(int timeout)
+{
+	return timeout < 0 ? INT64_MAX : qv_fi_now_ms() + timeout;
+}
+/* What is left of it, in slices short enough to look after lost peers. 0: it is over. */
+int64_t qv_fi_left(int64_t deadline);
+
+#endif /* QV_FI_WATCH_H */

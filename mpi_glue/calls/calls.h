@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* calls.h - the MPI's functions that we stand before; included once per use of the list. */
+QV_MPI_CALL(Init);
+QV_MPI_CALL(Init_thread);
+QV_MPI_CALL(Finalize);
+QV_MPI_CALL(Reduce);
+QV_MPI_CALL(Allreduce);
+QV_MPI_CALL(Reduce_scatter);
+QV_MPI_CALL(Reduce_scatter_block);
+QV_MPI_CALL(Ireduce);
+QV_MPI_CALL(Iallreduce);
+QV_MPI_CALL(Ireduce_scatter);
+QV_MPI_CALL(Ireduce_scatter_block);
+QV_MPI_CALL(Barrier);
+QV_MPI_CALL(Bcast);
+QV_MPI_CALL(Allgather);
+QV_MPI_CALL(Alltoall);
+QV_MPI_CALL(Iallgather);
+QV_MPI_CALL(Ialltoall);
+QV_MPI_CALL(Allgatherv);
+QV_MPI_CALL(Alltoallv);
+QV_MPI_CALL(Neighbor_allgather);
+QV_MPI_CALL(Neighbor_allgatherv);
+QV_MPI_CALL(Neighbor_alltoall);
+QV_MPI_CALL(Neighbor_alltoallv);
+QV_MPI_CALL(Iallgatherv);
+QV_MPI_CALL(Ialltoallv);
+QV_MPI_CALL(Ineighbor_allgather);
+QV_MPI_CALL(Ineighbor_allgatherv);
+QV_MPI_CALL(Ineighbor_alltoall);
+QV_MPI_CALL(Ineighbor_alltoallv);
+QV_MPI_CALL(Ibarrier);
+QV_MPI_CALL(Ibcast);
+QV_MPI_CALL(Cart_create);
+QV_MPI_CALL(Cart_sub);
+QV_MPI_CALL(Graph_create);
+QV_MPI_CALL(Dist_graph_create);
+QV_MPI_CALL(Dist_graph_create_adjacent);
+QV_MPI_CALL(Comm_dup);
+QV_MPI_CALL(Comm_dup_with_info);
+QV_MPI_CALL(Comm_create);
+QV_MPI_CALL(Comm_create_group);
+QV_MPI_CALL(Comm_split);
+QV_MPI_CALL(Comm_split_type);
+QV_MPI_CALL(Intercomm_merge);
+QV_MPI_CALL(Intercomm_create);
+#ifdef QV_MPI_SESSIONS
+QV_MPI_CALL(Comm_create_from_group);
+QV_MPI_CALL(Intercomm_create_from_groups);
+#endif
+#ifdef QV_MPI_LARGE
+QV_MPI_CALL(Reduce_c);
+QV_MPI_CALL(Allreduce_c);
+QV_MPI_CALL(Reduce_scatter_c);
+QV_MPI_CALL(Reduce_scatter_block_c);
+QV_MPI_CALL(Bcast_c);
+QV_MPI_CALL(Allgather_c);
+QV_MPI_CALL(Alltoall_c);
+QV_MPI_CALL(Allgatherv_c);
+QV_MPI_CALL(Alltoallv_c);
+QV_MPI_CALL(Neighbor_allgather_c);
+QV_MPI_CALL(Neighbor_allgatherv_c);
+QV_MPI_CALL(Neighbor_alltoall_c);
+QV_MPI_CALL(Neighbor_alltoallv_c);
+#endif
+QV_MPI_CALL(Start);
+QV_MPI_CALL(Startall);
+QV_MPI_CALL(Request_free);
+#ifdef QV_MPI_PERSISTENT
+QV_MPI_CALL_EXT(Reduce_init);
+QV_MPI_CALL_EXT(Allreduce_init);
+QV_MPI_CALL_EXT(Reduce_scatter_init);
+QV_MPI_CALL_EXT(Reduce_scatter_block_init);
+QV_MPI_CALL_EXT(Barrier_init);
+QV_MPI_CALL_EXT(Bcast_init);
+QV_MPI_CALL_EXT(Allgather_init);
+QV_MPI_CALL_EXT(Alltoall_init);
+QV_MPI_CALL_EXT(Allgatherv_init);
+QV_MPI_CALL_EXT(Alltoallv_init);
+QV_MPI_CALL_EXT(Neighbor_allgather_init);
+QV_MPI_CALL_EXT(Neighbor_allgatherv_init);
+QV_MPI_CALL_EXT(Neighbor_alltoall_init);
+QV_MPI_CALL_EXT(Neighbor_alltoallv_init);
+#endif
+#undef QV_MPI_CALL
+#undef QV_MPI_CALL_EXT

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * create.c - communicators while they are made. All their ranks are here and may wait for
+ * each other. A nonblocking call may not, so if it is the first one on a communicator, and shall be
+ * ours, there must be a shadow before.
+ */
+#include "mpi_glue/glue.h"
+
+#ifdef QV_MPI_SIMULATED
+int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
+{
+	return rc; /* no nonblocking call is ours there */
+}
+#else
+/* Whether nonblocking calls are ours, whatever was called before. `auto` has seen blocking ones by
+ * the time that it takes others. */
+static bool is_wanted(void)
+{
+	const struct qv_mpi_rules *r = qv_mpi.rules;
+
+	if (!qv_mpi.on || !qv_mpi.hook_here)
+		return false;
+	for (int coll = 0; coll < QV_MPI_N_COLLS; coll++)
+		if (r->ours[coll] && !r->automatic[coll])
+			return true;
+	for (int name = QV_MPI_ALLGATHERV; name < QV_MPI_N_NAMES; name++)
+		if (r->rule[name].by != QV_MPI_BY_MPI && r->rule[name].by != QV_MPI_BY_AUTO)
+			return true;
+	return false;
+}
+
+int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
+{
+	struct qv_mpi_comm *c;
+
+	if (rc || *comm == MPI_COMM_NULL)
+		return rc;
+	if (qv_mpi_comm_is_marked(old))
+		qv_mpi_comm_mark(*comm);
+	if (!is_wanted())
+		return rc;
+	c = qv_mpi_comm_of(*comm);
+	if (c && qv_mpi_comm_judge(c) == QV_MPI_TAKEN)
+		rc = qv_mpi_comm_open(c);
+	return rc;
+}
+
+QV_API int MPI_Comm_dup(MPI_Comm old, MPI_Comm *comm)
+{
+	return qv_mpi_comm_made(old, comm, QV_REAL(Comm_dup)(old, comm));
+}
+QV_MPI_BOTH(Comm_dup)
+
+QV_API int MPI_Comm_dup_with_info(MPI_Comm old, MPI_Info info, MPI_Comm *comm)
+{
+	return qv_mpi_comm_made(old, comm, QV_REAL(Comm_dup_with_info)(old, info, comm));
+}
+QV_MPI_BOTH(Comm_dup_with_info)
+
+QV_API int MPI_Comm_create(MPI_Comm old, MPI_Group group, MPI_Comm *comm)
+{
+	return qv_mpi_comm_made(old, comm, QV_REAL(Comm_create)(old, group, comm));
+}
+QV_MPI_BOTH(Comm_create)
+
+QV_API int MPI_Comm_create_group(MPI_Comm old, MPI_Group group, int tag, MPI_Comm *comm)
+{
+	return qv_mpi_comm_made(old, comm, QV_REAL(Comm_create_group)(old, group, tag, comm));
+}
+QV_MPI_BOTH(Comm_create_group)
+
+QV_API int MPI_Comm_split(MPI_Comm old, int color, int key, MPI_Comm *comm)
+{
+	return qv_mpi_comm_made(old, comm, QV_REAL(Comm_split)(old, color, key, comm));
+}
+QV_MPI_BOTH(Comm_split)
+
+QV_API int MPI_Comm_split_type(MPI_Comm old, int type, int key, MPI_Info info, MPI_Comm *comm)
+{
+	return qv_mpi_comm_made(old, comm, QV_REAL(Comm_split_type)(old, type, key, info, comm));
+}
+QV_MPI_BOTH(Comm_split_type)
+
+QV_API int MPI_Intercomm_merge(MPI_Comm old, int high, MPI_Comm *comm)
+{
+	return qv_mpi_comm_made(old, comm, QV_REAL(Intercomm_merge)(old, high, comm));
+}
+QV_MPI_BOTH(Intercomm_merge)
+
+QV_API int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peer, int remote_leader,
+				int tag, MPI_Comm *comm)
+{
+	return qv_mpi_comm_made(
+		local, comm,
+		QV_REAL(Intercomm_create)(local, local_leader, peer, remote_leader, tag, comm));
+}
+QV_MPI_BOTH(Intercomm_create)
+
+#ifdef QV_MPI_SESSIONS
+QV_API int MPI_Comm_create_from_group(MPI_Group group, const char *tag, MPI_Info info,
+				      MPI_Errhandler handler, MPI_Comm *comm)
+{
+	const int rc = QV_REAL(Comm_create_from_group)(group, tag, info, handler, comm);
+
+	if (!rc && *comm != MPI_COMM_NULL)
+		qv_mpi_comm_mark(*comm);
+	return rc;
+}
+QV_MPI_BOTH(Comm_create_from_group)
+
+QV_API int MPI_Intercomm_create_from_groups(MPI_Group local, int local_leader, MPI_Group remote,
+					    int remote_leader, const char *tag, MPI_Info info,
+					    MPI_Errhandler handler, MPI_Comm *comm)
+{
+	const int rc = QV_REAL(Intercomm_create_from_groups)(
+		local, local_leader, remote, remote_leader, tag, info, handler, comm);
+
+	if (!rc && *comm != MPI_COMM_NULL)
+		qv_mpi_comm_mark(*comm);
+	return rc;
+}
+QV_MPI_BOTH(Intercomm_create_from_groups)
+#endif
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * large.c - reductions, moves and exchanges by large counts. One rank may call by them and
+ * another one by ints, so who runs the call must be decided alike. A count that is no int is of
+ * more bytes than ours take, or of none, and both go to the MPI by ints as well.
+ */
+#include "mpi_glue/glue.h"
+
+#ifdef QV_MPI_LARGE
+#include <stdlib.h>
+
+static bool fits(MPI_Count count)
+{
+	return count == (int)count;
+}
+
+QV_API int MPI_Reduce_c(const void *in, void *out, MPI_Count count, MPI_Datatype type, MPI_Op op,
+			int root, MPI_Comm comm)
+{
+	return qv_mpi.on && fits(count) ? MPI_Reduce(in, out, (int)count, type, op, root, comm)
+					: QV_REAL(Reduce_c)(in, out, count, type, op, root, comm);
+}
+QV_MPI_BOTH(Reduce_c)
+
+QV_API int MPI_Allreduce_c(const void *in, void *out, MPI_Count count, MPI_Datatype type, MPI_Op op,
+			   MPI_Comm comm)
+{
+	return qv_mpi.on && fits(count) ? MPI_Allreduce(in, out, (int)count, type, op, comm)
+					: QV_REAL(Allreduce_c)(in, out, count, type, op, comm);
+}
+QV_MPI_BOTH(Allreduce_c)
+
+QV_API int MPI_Reduce_scatter_block_c(const void *in, void *out, MPI_Count count, MPI_Datatype type,
+				      MPI_Op op, MPI_Comm comm)
+{
+	return qv_mpi.on && fits(count)
+		       ? MPI_Reduce_scatter_block(in, out, (int)count, type, op, comm)
+		       : QV_REAL(Reduce_scatter_block_c)(in, out, count, type, op, comm);
+}
+QV_MPI_BOTH(Reduce_scatter_block_c)
+
+/* As ints; NULL: they are none, on no rank, or no memory. */
+static int *narrow(const MPI_Count counts[], MPI_Comm comm)
+{
+	int ranks, *ints;
+
+	if (!qv_mpi.on || !counts || comm == MPI_COMM_NULL || PMPI_Comm_size(comm, &ranks))
+		return NULL;
+	ints = calloc((size_t)ranks, sizeof(*ints));
+	for (int i = 0; i < ranks && ints; i++) {
+		ints[i] = (int)counts[i];
+		if (!fits(counts[i])) {
+			free(ints);
+			ints = NULL;
+		}
+	}
+	return ints;
+}
+
+QV_API int MPI_Reduce_scatter_c(const void *in, void *out, const MPI_Count counts[],
+				MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+	int *ints = narrow(counts, comm);
+	const int rc = ints ? MPI_Reduce_scatter(in, out, ints, type, op, comm)
+			    : QV_REAL(Reduce_scatter_c)(in, out, counts, type, op, comm);
+
+	free(ints);
+	return rc;
+}
+QV_MPI_BOTH(Reduce_scatter_c)
+
+QV_API int MPI_Bcast_c(void *buf, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+	return qv_mpi.on && fits(count) ? MPI_Bcast(buf, (int)count, type, root, comm)
+					: QV_REAL(Bcast_c)(buf, count, type, root, comm);
+}
+QV_MPI_BOTH(Bcast_c)
+
+#define DEFINE(name)                                                                             \
+	QV_API int MPI_##name##_c(const void *in, MPI_Count in_count, MPI_Datatype in_type,      \
+				  void *out, MPI_Count out_count, MPI_Datatype out_type,         \
+				  MPI_Comm comm)                                                 \
+	{                                                                                        \
+		const MPI_Count sent = in == MPI_IN_PLACE ? 0 : in_count;                        \
+                                                                                                 \
+		if (qv_mpi.on && fits(sent) && fits(out_count))                                  \
+			return MPI_##name(in, (int)sent, in_type, out, (int)out_count, out_type, \
+					  comm);                                                 \
+		return QV_REAL(name##_c)(in, in_count, in_type, out, out_count, out_type, comm); \
+	}                                                                                        \
+	QV_MPI_BOTH(name##_c)
+
+DEFINE(Allgather)
+DEFINE(Alltoall)
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * persist.c - persistent forms. The program's request is a persistent receive from
+ * ourselves, which the MPI keeps, starts and waits for as any other; at the end of the operation we
+ * send what it waits for.
+ */
+#include "mpi_glue/glue.h"
+
+#include <stdlib.h>
+
+#ifdef QV_MPI_PERSISTENT
+struct qv_mpi_persistent {
+	struct qv_mpi_persistent *next;
+	MPI_Request handle;
+	int tag;
+	struct qv_mpi_op *op;
+	bool active, freed;
+};
+
+static struct {
+	struct qv_mpi_persistent *first;
+	MPI_Comm self; /* where those messages travel */
+	int made;
+} all = {.self = MPI_COMM_NULL};
+
+/* Tags come round after so many requests, long after the older ones are gone. */
+#define TAGS 32768
+
+static struct qv_mpi_persistent **find(MPI_Request handle)
+{
+	struct qv_mpi_persistent **at = &all.first;
+
+	while (*at && (*at)->handle != handle)
+		at = &(*at)->next;
+	return at;
+}
+
+/* Nobody asks for it any more. */
+static void destroy(struct qv_mpi_persistent *p)
+{
+	qv_mpi_op_release(p->op);
+	free(p);
+}
+
+static int self_comm(void)
+{
+	int rc = MPI_SUCCESS;
+
+	pthread_mutex_lock(&qv_mpi.lock);
+	if (all.self == MPI_COMM_NULL)
+		rc = qv_mpi_comm_twin(MPI_COMM_SELF, &all.self);
+	pthread_mutex_unlock(&qv_mpi.lock);
+	return rc;
+}
+
+int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
+{
+	struct qv_mpi_persistent *p = calloc(1, sizeof(*p));
+	MPI_Comm comm = op->c->comm;
+	int rc = p ? op->error : MPI_ERR_NO_MEM;
+
+	if (!rc)
+		rc = self_comm();
+	if (!rc) {
+		p->tag = all.made++ % TAGS;
+		rc = PMPI_Recv_init(NULL, 0, MPI_BYTE, 0, p->tag, all.self, &p->handle);
+	}
+	if (rc) {
+		free(p);
+		qv_mpi_op_release(op);
+		PMPI_Comm_call_errhandler(comm, rc);
+		return rc;
+	}
+	p->op = op;
+	op->persistent = p;
+	*request = p->handle;
+	pthread_mutex_lock(&qv_mpi.lock);
+	p->next = all.first;
+	all.first = p;
+	pthread_mutex_unlock(&qv_mpi.lock);
+	return MPI_SUCCESS;
+}
+
+void qv_mpi_persist_done(struct qv_mpi_op *op)
+{
+	struct qv_mpi_persistent *p = op->persistent;
+	MPI_Request message;
+
+	if (op->error && op->c->comm != MPI_COMM_NULL)
+		PMPI_Comm_call_errhandler(op->c->comm, op->error);
+	p->active = false;
+	if (!PMPI_Isend(NULL, 0, MPI_BYTE, 0, p->tag, all.self, &message))
+		QV_REAL(Request_free)(&message);
+	if (p->freed)
+		destroy(p);
+}
+
+void qv_mpi_persist_close_all(void)
+{
+	struct qv_mpi_persistent *next;
+
+	for (struct qv_mpi_persistent *p = all.first; p; p = next) {
+		next = p->next;
+		destroy(p);
+	}
+	all.first = NULL;
+	if (all.self != MPI_COMM_NULL)
+		PMPI_Comm_free(&all.self);
+}
+
+static struct qv_mpi_persistent *ours(MPI_Request handle)
+{
+	struct qv_mpi_persistent *p;
+
+	if (!all.first)
+		return NULL;
+	pthread_mutex_lock(&qv_mpi.lock);
+	p = *find(handle);
+	pthread_mutex_unlock(&qv_mpi.lock);
+	return p;
+}
+
+static void begin(MPI_Request handle)
+{
+	struct qv_mpi_persistent *p = ours(handle);
+
+	if (!p)
+		return;
+	p->active = true;
+	qv_mpi_later_start(p->op);
+}
+
+QV_API int MPI_Start(MPI_Request *request)
+{
+	int rc = QV_REAL(Start)(request);
+
+	if (!rc && all.first)
+		begin(*request);
+	return rc;
+}
+QV_MPI_BOTH(Start)
+
+QV_API int MPI_Startall(int count, MPI_Request requests[])
+{
+	int rc = QV_REAL(Startall)(count, requests);
+
+	for (int i = 0; !rc && all.first && i < count; i++)
+		begin(requests[i]);
+	return rc;
+}
+QV_MPI_BOTH(Startall)
+
+/* Out of the list: the MPI may give another request the same handle. */
+static struct qv_mpi_persistent *forget(MPI_Request handle)
+{
+	struct qv_mpi_persistent **at, *p;
+	bool active = false;
+
+	pthread_mutex_lock(&qv_mpi.lock);
+	at = find(handle);
+	p = *at;
+	if (p) {
+		*at = p->next;
+		p->freed = true;
+		active = p->active;
+	}
+	pthread_mutex_unlock(&qv_mpi.lock);
+	return active ? NULL : p;
+}
+
+QV_API int MPI_Request_free(MPI_Request *request)
+{
+	struct qv_mpi_persistent *p = all.first && request ? forget(*request) : NULL;
+
+	if (p)
+		destroy(p);
+	return QV_REAL(Request_free)(request);
+}
+QV_MPI_BOTH(Request_free)
+#else
+void qv_mpi_persist_close_all(void)
+{
+}
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* init.c - MPI_Init and MPI_Finalize: the settings of rank 0 are those of all ranks. */
+#include "glue.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifndef QV_MPI_SIMULATED
+#include <dlfcn.h>
+
+struct qv_mpi_real qv_mpi_real;
+
+/* The library is in front of the MPI's, so what it hides is the next of the same name. */
+__attribute__((constructor)) static void look_up(void)
+{
+#define FIND(name, of) \
+	qv_mpi_real.name = (__typeof__(qv_mpi_real.name))dlsym(RTLD_NEXT, QV_MPI_TEXT(of))
+#define QV_MPI_CALL(name) FIND(name, PMPI_##name)
+#define QV_MPI_CALL_EXT(name)              \
+	FIND(name, QV_MPI_PPERSIST(name)); \
+	if (!qv_mpi_real.name)             \
+	FIND(name, QV_MPI_POTHER(name))
+#include "mpi_glue/calls/calls.h"
+#undef FIND
+}
+#endif
+
+struct qv_mpi qv_mpi = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+#define MOST_TAGS (1 << 18) /* that one operation can need */
+
+/* What rank 0 tells the others. */
+struct told {
+	int off, stats;
+	char coll[QV_MPI_TEXT_ROOM];
+	struct qv_mpi_offload_told offload;
+};
+
+static void read_environment(struct told *told)
+{
+	const char *coll = getenv("QUIVER_MPI_COLL");
+	const char *stats = getenv("QUIVER_MPI_STATS");
+	const char *off = getenv("QUIVER_MPI_OFF");
+
+	told->off = off && *off && strcmp(off, "0") != 0;
+	qv_mpi_offload_read(&told->offload);
+	told->stats = stats && *stats && strcmp(stats, "0") != 0;
+	if (coll && strlen(coll) >= QV_MPI_TEXT_ROOM) {
+		fprintf(stderr,
+			"quiver: QUIVER_MPI_COLL is longer than %d characters; all goes to "
+			"the MPI\n",
+			QV_MPI_TEXT_ROOM - 1);
+		told->off = 1;
+	} else if (coll) {
+		strcpy(told->coll, coll);
+	}
+}
+
+#ifdef QV_MPI_SIMULATED
+static bool is_crowded(void)
+{
+	return false; /* each rank has a host of its own, whatever this one has */
+}
+#else
+/* Whether ranks on this node must share cores; the ranks of a node need not agree. */
+static bool is_crowded(void)
+{
+	MPI_Comm node;
+	cpu_set_t cpus;
+	int ranks = 1, cores = 1;
+
+	if (!sched_getaffinity(0, sizeof(cpus), &cpus))
+		cores = CPU_COUNT(&cpus);
+	if (QV_REAL(Comm_split_type)(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))
+		return true;
+	PMPI_Comm_size(node, &ranks);
+	PMPI_Comm_free(&node);
+	return ranks > cores;
+}
+#endif
+
+/* Tags are for operations under way, and the rest for persistent ones. What decides who runs a call
+ * must be the same on all ranks, even if they reach each other by networks of different kinds. */
+static void share_tags(void)
+{
+	int *last = NULL, found = 0, mine[2], least[2];
+
+	PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &last, &found);
+	mine[0] = found ? *last : 32767;
+	mine[1] = qv_mpi_later_possible();
+	QV_REAL(Allreduce)(mine, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	qv_mpi.slot = least[0] / (2 * QV_MPI_SLOTS);
+	if (qv_mpi.slot > MOST_TAGS)
+		qv_mpi.slot = MOST_TAGS;
+	qv_mpi.persistent = least[0] / qv_mpi.slot - QV_MPI_SLOTS;
+	qv_mpi.hook_here = least[1];
+}
+
+/* Nonblocking calls on MPI_COMM_WORLD can be ours from the beginning. */
+static void open_world(void)
+{
+	struct qv_mpi_comm *c = qv_mpi.hook_here ? qv_mpi_comm_of(MPI_COMM_WORLD) : NULL;
+
+	if (c && c->ranks > 1)
+		qv_mpi_comm_open(c);
+}
+
+/* Whether anything is chosen by what a message of several at once takes. */
+static bool needs_bursts(const struct qv_mpi_rules *rules)
+{
+	bool any = rules->automatic[QV_COLL_ALLGATHER] || rules->automatic[QV_COLL_ALLTOALL];
+
+	for (int name = QV_MPI_ALLGATHERV; name < QV_MPI_N_NAMES; name++)
+		any |= rules->rule[name].by == QV_MPI_BY_AUTO;
+	return any;
+}
+
+/* All ranks do the same from here on, whatever their environments say. */
+static void begin(void)
+{
+	struct told told = {0};
+	char why[512];
+	int rank, level;
+
+	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (!rank)
+		read_environment(&told);
+	QV_REAL(Bcast)(&told, (int)sizeof(told), MPI_BYTE, 0, MPI_COMM_WORLD);
+	if (told.off)
+		return;
+	if (qv_mpi_rules_open(told.coll, &qv_mpi.rules, why, sizeof(why))) {
+		if (!rank)
+			fprintf(stderr, "quiver: QUIVER_MPI_COLL: %s; all goes to the MPI\n", why);
+		return;
+	}
+	if (qv_combine_open(QV_ISA_AUTO, &qv_mpi.combine))
+		return;
+	memcpy(qv_mpi.text, told.coll, sizeof(qv_mpi.text));
+	qv_mpi.stats = told.stats;
+	qv_mpi_offload_begin(&told.offload);
+	qv_mpi.crowded = is_crowded();
+	share_tags();
+	PMPI_Query_thread(&level);
+	qv_mpi.alone = level < MPI_THREAD_MULTIPLE;
+	if (*qv_mpi.text)
+		qv_mpi_measure(needs_bursts(qv_mpi.rules));
+	open_world();
+	qv_mpi.on = true;
+}
+
+QV_API int MPI_Init(int *argc, char ***argv)
+{
+	int rc = QV_REAL(Init)(argc, argv);
+
+	if (!rc)
+		begin();
+	return rc;
+}
+QV_MPI_BOTH(Init)
+
+QV_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+	int rc = QV_REAL(Init_thread)(argc, argv, required, provided);
+
+	if (!rc)
+		begin();
+	return rc;
+}
+QV_MPI_BOTH(Init_thread)
+
+QV_API int MPI_Finalize(void)
+{
+	if (qv_mpi.on) {
+		qv_mpi_later_drain(NULL);
+		if (qv_mpi.stats)
+			qv_mpi_report();
+		qv_mpi_offload_end();
+		qv_mpi_persist_close_all();
+		qv_mpi_comm_close_all();
+		qv_mpi_rules_put(qv_mpi.rules);
+		qv_mpi.rules = NULL;
+		qv_mpi.on = false;
+	}
+	return QV_REAL(Finalize)();
+}
+QV_MPI_BOTH(Finalize)

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* plan.c - by which schedule a call is run, and the operations that have run it before. */
+#include "mpi_glue/glue.h"
+
+#include <stdlib.h>
+
+#define MAX_PLANS 32 /* kept per communicator, unless more are in use at once */
+
+/* What the messages of a schedule need. */
+static void look(struct qv_mpi_plan *p)
+{
+	size_t n;
+	const struct qv_step *step = qv_schedule_steps(p->schedule, &n);
+
+	/* Who combines is found in the run. */
+	p->combines = p->receives = p->way == QV_MPI_TAKEN + QV_ALG_REDIRECT;
+	for (size_t i = 0; i < n; i++) {
+		const bool combines =
+			step[i].kind == QV_STEP_COMBINE || step[i].kind == QV_STEP_COMBINE_LEFT;
+
+		p->combines |= combines;
+		p->receives |= combines || step[i].kind == QV_STEP_STORE;
+	}
+}
+
+void qv_mpi_plan_free(struct qv_mpi_plan *plan)
+{
+	struct qv_mpi_op *next;
+
+	for (struct qv_mpi_op *op = plan->spare; op; op = next) {
+		next = op->next;
+		qv_mpi_op_free(op);
+	}
+	if (plan->plan)
+		qv_select_put(plan->rules->select, plan->plan);
+	qv_mpi_made_free(plan->made);
+	qv_mpi_rules_put(plan->rules);
+	free(plan);
+}
+
+/* With many plans, the one that has not been used for longest goes: the last one that is free. */
+static void forget_one(struct qv_mpi_comm *c)
+{
+	struct qv_mpi_plan **victim = NULL, *gone;
+	int n = 0;
+
+	for (struct qv_mpi_plan **at = &c->plans; *at; at = &(*at)->next, n++)
+		if (!(*at)->busy)
+			victim = at;
+	if (n < MAX_PLANS || !victim)
+		return;
+	gone = *victim;
+	*victim = gone->next;
+	qv_mpi_plan_free(gone);
+}
+
+void qv_mpi_plan_keep(struct qv_mpi_comm *c, struct qv_mpi_plan *p)
+{
+	p->rules = qv_mpi.rules;
+	p->rules->users++;
+	forget_one(c);
+	p->next = c->plans;
+	c->plans = p;
+}
+
+static struct qv_mpi_plan *find(struct qv_mpi_comm *c, const struct qv_plan *plan)
+{
+	for (struct qv_mpi_plan **at = &c->plans; *at; at = &(*at)->next) {
+		struct qv_mpi_plan *p = *at;
+
+		if (p->plan != plan)
+			continue;
+		*at = p->next; /* used last: to the front */
+		p->next = c->plans;
+		c->plans = p;
+		return p;
+	}
+	return NULL;
+}
+
+/* Takes over what qv_select_get gave. */
+static struct qv_mpi_plan *keep(struct qv_mpi_comm *c, const struct qv_plan *plan)
+{
+	struct qv_mpi_rules *rules = qv_mpi.rules;
+	struct qv_mpi_plan *p = find(c, plan);
+
+	if (p) { /* held already */
+		qv_select_put(rules->select, plan);
+		return p;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p) {
+		qv_select_put(rules->select, plan);
+		return NULL;
+	}
+	p->plan = plan;
+	p->schedule = plan->schedule;
+	p->way = QV_MPI_TAKEN + plan->algorithm;
+	look(p);
+	qv_mpi_plan_keep(c, p);
+	return p;
+}
+
+struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
+				   size_t bytes, bool ordered, enum qv_mpi_reason *why)
+{
+	const struct qv_select_call wanted = {
+		.group = c->number,
+		.coll = call->coll,
+		.ranks = (uint32_t)c->ranks,
+		.rank = (uint32_t)c->rank,
+		.root = (uint32_t)call->root,
+		.bytes = bytes,
+		.ordered = ordered,
+		.arrive = qv_mpi_arrivals(c, call),
+	};
+	const struct qv_plan *plan;
+	struct qv_mpi_plan *p = NULL;
+
+	pthread_mutex_lock(&qv_mpi.lock);
+	*why = QV_MPI_ORDER; /* or no memory, which no other rank would know */
+	if (!qv_select_get(qv_mpi.rules->select, &wanted, &plan))
+		p = keep(c, plan);
+	/* Between two ranks each block travels at most once to be combined and once
+	 * to be stored. */
+	if (p && qv_schedule_blocks(p->schedule) > (uint32_t)qv_mpi.slot / 4) {
+		*why = QV_MPI_TOO_LONG;
+		p = NULL;
+	}
+	if (p)
+		p->busy++;
+	pthread_mutex_unlock(&qv_mpi.lock);
+	return p;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * switch.c - `auto` of blocks with lengths of their own, and of neighbours' ones. No rank
+ * knows how much the others send, so now and then all tell each other, in a blocking call: a fence.
+ * A model says what would be fastest for the average. If that is something else than before, or
+ * about quite other lengths, calls go to it and to the MPI in turn, and what was faster by a margin
+ * does the rest, until a later fence. All ranks count the same calls, so all do the same in each.
+ */
+#include "mpi_glue/run/blocks.h"
+
+#include <stdlib.h>
+
+#define BEFORE   3    /* calls that go to the MPI before anything is asked */
+#define LOGGED   4    /* the last ones before a fence tell what is sent */
+#define NEXT     64   /* calls to the next fence, after a change */
+#define FARTHEST 1024 /* and after many without one */
+#define TRIALS   12   /* calls, half of them to the MPI; the shortest of each counts */
+#define TRIES    4    /* of that, where both got calls of other lengths; below NEXT calls in all */
+#define MARGIN   0.9  /* of the MPI's time, as in trial.c; or of the model's */
+#define ALIKE    1.25 /* sums of bytes */
+#define SAME     4    /* so many times the bytes, or less: what was measured still holds */
+
+struct qv_mpi_switch {
+	struct qv_mpi_switch *next;
+	enum qv_mpi_name name;
+	uint64_t rules; /* number of those it was made under */
+	uint64_t calls, fence, interval;
+	double degree, bytes; /* logged: messages, and bytes of all of them */
+	int logged;           /* calls */
+	bool judged, never;
+	enum qv_mpi_reason why; /* never */
+	struct qv_traffic traffic;
+	struct qv_mpi_guess best;
+	int turns, tries; /* calls of a trial, and trials that told nothing */
+	bool won;         /* the last one, which one alone may do by chance */
+	double shortest[2], sums[2];
+	bool ours;
+};
+
+/* Which. */
+
+static struct qv_mpi_switch *find(struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call)
+{
+	struct qv_mpi_switch *s, *next;
+
+	for (s = c->switches; s; s = s->next)
+		if (s->name == call->name)
+			break;
+	if (s && s->rules == qv_mpi.rules->number)
+		return s;
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (!s)
+			abort(); /* this rank would choose other than the rest */
+		s->next = c->switches;
+		c->switches = s;
+	}
+	next = s->next;
+	*s = (struct qv_mpi_switch){.next = next,
+				    .name = call->name,
+				    .rules = qv_mpi.rules->number,
+				    .fence = BEFORE,
+				    .interval = NEXT,
+				    .turns = TRIALS};
+	return s;
+}
+
+void qv_mpi_switches_free(struct qv_mpi_comm *c)
+{
+	struct qv_mpi_switch *next;
+
+	for (struct qv_mpi_switch *s = c->switches; s; s = next) {
+		next = s->next;
+		free(s);
+	}
+}
+
+/* What is sent. */
+
+/* Messages to other ranks, if each block goes straight; bytes of all of them. */
+static double measure(const struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call,
+		      double *bytes)
+{
+	const bool in_place = call->in.buf == MPI_IN_PLACE;
+	const struct qv_mpi_blocks_arg *arg = in_place ? &call->out : &call->in;
+	const bool neighbor = qv_mpi_is_neighbor(call->name);
+	const int n = neighbor ? (int)c->pattern->out_n : c->ranks;
+	double messages = 0, elements = 0;
+	int size = 0;
+
+	PMPI_Type_size(arg->type, &size);
+	for (int i = 0; i < n; i++) {
+		const int slot = neighbor ? c->pattern->out_slots[i] : i;
+		const MPI_Count count =
+			qv_mpi_blocks_count(arg, call->name == QV_MPI_ALLGATHERV ? c->rank : slot);
+		const int to = neighbor ? (int)c->pattern->graph.out[c->rank][i] : i;
+
+		if (to != c->rank && (count > 0 || call->name != QV_MPI_ALLTOALLV)) {
+			messages++;
+			elements += (double)count;
+		}
+	}
+	*bytes = elements * size;
+	return messages;
+}
+
+static void log_call(struct qv_mpi_switch *s, const struct qv_mpi_comm *c,
+		     const struct qv_mpi_blocks_call *call)
+{
+	double bytes;
+
+	s->degree += measure(c, call, &bytes);
+	s->bytes += bytes;
+	s->logged++;
+}
+
+/* Fences. */
+
+static bool far_from(double a, double b, double times)
+{
+	return a > times * b || b > times * a;
+}
+
+/* Whether what is in use must be judged by the clock again. */
+static bool is_new(const struct qv_mpi_switch *s, const struct qv_mpi_comm *c,
+		   const struct qv_traffic *t, const struct qv_mpi_guess *best)
+{
+	double seconds = 0;
+
+	if (!s->judged || far_from(t->bytes + 1, s->traffic.bytes + 1, SAME) ||
+	    far_from(t->degree + 1, s->traffic.degree + 1, SAME))
+		return true;
+	if (qv_mpi_rule_equal(&s->best.rule, &best->rule))
+		return false;
+	if (qv_mpi_model_seconds(c, s->name, t, &s->best.rule, &seconds))
+		abort(); /* no memory: this rank would choose other than the rest */
+	return best->seconds < MARGIN * seconds;
+}
+
+static void begin_trial(struct qv_mpi_switch *s, const struct qv_traffic *traffic,
+			const struct qv_mpi_guess *best)
+{
+	qv_mpi.changed += s->judged;
+	s->judged = true;
+	s->ours = false;
+	s->traffic = *traffic;
+	s->best = *best;
+	s->turns = s->tries = 0;
+	s->won = false;
+	s->sums[0] = s->sums[1] = 0;
+	s->interval = NEXT;
+}
+
+/* All tell each other what they send. */
+static void fence(struct qv_mpi_switch *s, struct qv_mpi_comm *c)
+{
+	const double mine[2] = {s->degree, s->bytes};
+	double all[2] = {0, 0};
+	struct qv_traffic traffic = {.ranks = (uint32_t)c->ranks};
+	struct qv_mpi_guess best;
+
+	/* Whole numbers: their sum is the same on all ranks, whatever the order. */
+	if (QV_REAL(Allreduce)(mine, all, 2, MPI_DOUBLE, MPI_SUM, c->comm))
+		abort(); /* others may have the sums */
+	traffic.degree = all[0] / ((double)c->ranks * s->logged);
+	traffic.bytes = all[0] > 0 ? all[1] / all[0] : 0;
+	s->degree = s->bytes = 0;
+	s->logged = 0;
+	qv_mpi.judged++;
+	if (qv_mpi_model_best(c, s->name, &traffic, &best))
+		abort();
+	if (is_new(s, c, &traffic, &best))
+		begin_trial(s, &traffic, &best);
+	else if (s->interval < FARTHEST)
+		s->interval *= 2;
+	s->fence = s->calls + s->interval;
+}
+
+/* The call may wait for others: it can be a fence, and be timed. */
+static void pass(struct qv_mpi_switch *s, struct qv_mpi_comm *c,
+		 const struct qv_mpi_blocks_call *call)
+{
+	const uint64_t number = s->calls++;
+
+	if (number == s->fence && !s->judged && qv_mpi_is_neighbor(s->name)) {
+		s->why = qv_mpi_pattern_of(c, call->form);
+		s->never = s->why != QV_MPI_TAKEN;
+	}
+	if (s->never || s->turns < TRIALS)
+		return;
+	if (number == s->fence || (s->judged && number + LOGGED > s->fence))
+		log_call(s, c, call);
+	if (number == s->fence)
+		fence(s, c);
+	if (s->turns == TRIALS && !s->ours && s->calls + LOGGED < s->fence) {
+		struct qv_mpi_passing *p = &c->passing[s->name];
+
+		p->left = s->fence - LOGGED - s->calls;
+		p->rules = s->rules;
+		s->calls += p->left;
+	}
+}
+
+/* Trials. */
+
+/* Whose turn it is: in an order (of Thue and Morse) that no program's own turns follow. */
+static bool is_mine(int turn)
+{
+	return __builtin_popcount((unsigned int)turn) % 2;
+}
+
+static bool begin_timed(struct qv_mpi_switch *s, struct qv_mpi_comm *c,
+			struct qv_mpi_blocks_call *call)
+{
+	call->timed = s;
+	call->mine = is_mine(s->turns);
+	measure(c, call, &call->bytes);
+	QV_REAL(Barrier)(c->comm);
+	call->began = PMPI_Wtime();
+	return call->mine;
+}
+
+/* What all have measured. */
+static int decide(struct qv_mpi_switch *s, MPI_Comm comm)
+{
+	double longest[2], sums[2];
+	int rc = QV_REAL(Allreduce)(s->shortest, longest, 2, MPI_DOUBLE, MPI_MAX, comm);
+
+	if (!rc)
+		rc = QV_REAL(Allreduce)(s->sums, sums, 2, MPI_DOUBLE, MPI_SUM, comm);
+	if (rc)
+		return rc;
+	if (far_from(sums[0], sums[1], ALIKE)) { /* times of other things */
+		s->turns = ++s->tries < TRIES ? 0 : TRIALS;
+	} else if (longest[1] < MARGIN * longest[0]) {
+		s->ours = s->won;
+		s->turns = s->won ? TRIALS : 0;
+		s->won = true;
+	}
+	if (s->turns == TRIALS && !s->ours &&
+	    (s->best.rule.by == QV_MPI_BY_WAY || s->best.rule.k > 1))
+		qv_mpi.refuted++;
+	s->sums[0] = s->sums[1] = 0;
+	return rc;
+}
+
+int qv_mpi_switch_end(struct qv_mpi_blocks_call *call, int rc)
+{
+	struct qv_mpi_switch *s = call->timed;
+	const double seconds = PMPI_Wtime() - call->began;
+	const int mine = call->mine;
+	int ended = MPI_SUCCESS;
+
+	if (s->sums[mine] <= 0 || seconds < s->shortest[mine])
+		s->shortest[mine] = seconds;
+	s->sums[mine] += call->bytes + 1;
+	if (++s->turns == TRIALS)
+		ended = decide(s, call->comm);
+	return rc ? rc : ended;
+}
+
+const struct qv_mpi_rule *qv_mpi_switch_turn(struct qv_mpi_comm *c, struct qv_mpi_blocks_call *call,
+					     enum qv_mpi_reason *why)
+{
+	struct qv_mpi_switch *s = find(c, call);
+	bool ours;
+
+	if (call->form == QV_MPI_BLOCKING)
+		pass(s, c, call);
+	ours = s->turns == TRIALS && s->ours;
+	if (!s->never && s->turns < TRIALS && call->form == QV_MPI_BLOCKING)
+		ours = begin_timed(s, c, call);
+	if (!ours)
+		*why = s->never                          ? s->why
+		       : s->judged && s->turns == TRIALS ? QV_MPI_SLOWER
+							 : QV_MPI_TRIED;
+	return &s->best.rule;
+}

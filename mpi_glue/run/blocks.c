@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * blocks.c - one operation on blocks with lengths of their own. Where they go through ranks
+ * that do not know their lengths, the same schedule runs twice: first with the lengths themselves
+ * as blocks, which afterwards stand where the blocks will pass. Or an exchange carries them, whose
+ * bundles say how long they are.
+ */
+#include "blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE ((size_t)16 << 20) /* of a long bundle: few enough tags for 2 GiB */
+
+/* Made and freed. */
+
+static int open_exchange(struct qv_mpi_op *op, struct qv_mpi_blocks *b, const struct qv_mpi_comm *c,
+			 const struct qv_mpi_made *made)
+{
+	const struct qv_exchange_port port = {.send = qv_mpi_port_send,
+					      .receive = qv_mpi_port_receive};
+	const struct qv_exchange_spec spec = {
+		.way = made->rule.way,
+		.ranks = (uint32_t)c->ranks,
+		.rank = (uint32_t)c->rank,
+		.radix = made->rule.k,
+		.limit = PIECE,
+		.most = PIECE * (uint64_t)(qv_mpi.slot - 1),
+	};
+
+	b->items = calloc((size_t)c->ranks, sizeof(*b->items));
+	return b->items ? qv_exchange_create(&spec, &port, op, &b->exchange) : QV_ENOMEM;
+}
+
+int qv_mpi_blocks_open(struct qv_mpi_op *op, const struct qv_mpi_comm *c,
+		       const struct qv_mpi_plan *plan)
+{
+	struct qv_mpi_blocks *b = calloc(1, sizeof(*b));
+
+	op->blocks = b;
+	if (!b)
+		return QV_ENOMEM;
+	if (!plan->schedule)
+		return open_exchange(op, b, c, plan->made);
+	b->passing = qv_schedule_scratch(plan->schedule);
+	b->bytes = calloc((size_t)qv_schedule_blocks(plan->schedule) + b->passing + 1,
+			  sizeof(*b->bytes));
+	return b->bytes ? QV_OK : QV_ENOMEM;
+}
+
+void qv_mpi_blocks_free(struct qv_mpi_blocks *blocks)
+{
+	if (!blocks)
+		return;
+	qv_mpi_side_free(&blocks->in);
+	qv_mpi_side_free(&blocks->out);
+	qv_exchange_free(blocks->exchange);
+	free(blocks->items);
+	free(blocks->bytes);
+	free(blocks->scratch);
+	free(blocks);
+}
+
+void qv_mpi_blocks_release(struct qv_mpi_op *op)
+{
+	qv_mpi_side_release(&op->blocks->in);
+	qv_mpi_side_release(&op->blocks->out);
+}
+
+/* Running. */
+
+/* Blocks of scratch stand one behind the other. */
+static int place_scratch(struct qv_mpi_blocks *b)
+{
+	size_t at = 0;
+
+	for (uint32_t i = b->out.n; i < b->out.n + b->passing; i++) {
+		b->out.at[i] = at;
+		at += b->bytes[i];
+	}
+	if (at > b->scratch_bytes) {
+		free(b->scratch);
+		b->scratch = malloc(at);
+		b->scratch_bytes = b->scratch ? at : 0;
+		if (!b->scratch)
+			return MPI_ERR_NO_MEM;
+	}
+	return MPI_SUCCESS;
+}
+
+/* The blocks themselves, whose lengths are known. */
+static int start_data(struct qv_mpi_op *op)
+{
+	struct qv_mpi_blocks *b = op->blocks;
+	int rc = place_scratch(b);
+
+	b->lengths = (struct qv_run_blocks){b->out.at, b->bytes, b->in.at, b->in.bytes};
+	op->data = (struct qv_run_data){
+		.in = b->in.base, .work = b->out.base, .temp = b->scratch, .blocks = &b->lengths};
+	if (!rc && qv_run_start(op->run, &op->data))
+		rc = MPI_ERR_INTERN;
+	return rc;
+}
+
+static int start_asking(struct qv_mpi_op *op)
+{
+	struct qv_mpi_blocks *b = op->blocks;
+
+	b->asking = true;
+	op->data = (struct qv_run_data){.item = sizeof(*b->bytes),
+					.count = 1,
+					.in = b->in.bytes,
+					.work = b->bytes,
+					.temp = b->bytes + b->out.n};
+	return qv_run_start(op->run, &op->data) ? MPI_ERR_INTERN : MPI_SUCCESS;
+}
+
+static int start_exchange(struct qv_mpi_op *op)
+{
+	struct qv_mpi_blocks *b = op->blocks;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < b->in.n; i++)
+		if (b->in.bytes[i])
+			b->items[n++] = (struct qv_exchange_item){i, b->in.base + b->in.at[i],
+								  b->in.bytes[i]};
+	switch (qv_exchange_start(b->exchange, b->items, n)) {
+	case QV_OK: return MPI_SUCCESS;
+	case QV_ENOMEM: return MPI_ERR_NO_MEM;
+	default: return MPI_ERR_INTERN;
+	}
+}
+
+int qv_mpi_blocks_start(struct qv_mpi_op *op)
+{
+	struct qv_mpi_blocks *b = op->blocks;
+	int rc = b->in.packed ? qv_mpi_side_pack(&b->in, op->c->comm) : MPI_SUCCESS;
+
+	if (rc)
+		return rc;
+	if (b->exchange)
+		return start_exchange(op);
+	if (b->asks && !b->asked)
+		return start_asking(op);
+	if (!b->asked) {
+		memcpy(b->bytes, b->out.bytes, b->out.n * sizeof(*b->bytes));
+		/* Neighbours of the same rank send it as much as we do. */
+		qv_schedule_lengths(op->plan->schedule, b->in.bytes, b->in.n ? b->in.bytes[0] : 0,
+				    b->bytes);
+	}
+	return start_data(op);
+}
+
+/* The lengths of all blocks that come here, or pass, are known. */
+static int answered(struct qv_mpi_op *op)
+{
+	struct qv_mpi_blocks *b = op->blocks;
+
+	b->asking = false;
+	b->asked = true; /* a persistent one has the same in all its starts */
+	for (uint32_t i = 0; i < b->out.n && !op->error; i++)
+		if (b->bytes[i] != b->out.bytes[i])
+			op->error = MPI_ERR_TRUNCATE;
+	if (!op->error)
+		op->error = start_data(op);
+	return op->error ? QV_EIO : QV_OK;
+}
+
+int qv_mpi_blocks_progress(struct qv_mpi_op *op)
+{
+	struct qv_mpi_blocks *b = op->blocks;
+	int rc;
+
+	if (b->exchange)
+		return qv_exchange_progress(b->exchange);
+	rc = qv_run_progress(op->run);
+	if (rc || !b->asking)
+		return rc;
+	rc = answered(op);
+	return rc ? rc : qv_run_progress(op->run);
+}
+
+void qv_mpi_blocks_done(struct qv_mpi_op *op, uint32_t id, const MPI_Status *status)
+{
+	int bytes = 0;
+
+	if (op->blocks->exchange) {
+		PMPI_Get_count(status, MPI_BYTE, &bytes);
+		qv_exchange_done(op->blocks->exchange, id, bytes < 0 ? 0 : (size_t)bytes, QV_OK);
+	} else {
+		qv_run_done(op->run, id, QV_OK);
+	}
+}
+
+static int take_items(struct qv_mpi_op *op)
+{
+	struct qv_mpi_blocks *b = op->blocks;
+	size_t n;
+	const struct qv_exchange_item *item = qv_exchange_result(b->exchange, &n);
+	int rc = MPI_SUCCESS;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = item[i].bytes != b->out.bytes[item[i].peer]
+			     ? MPI_ERR_TRUNCATE
+			     : qv_mpi_side_unpack(&b->out, item[i].peer, item[i].data, op->c->comm);
+	return rc;
+}
+
+int qv_mpi_blocks_finish(struct qv_mpi_op *op)
+{
+	struct qv_mpi_side *out = &op->blocks->out;
+	int rc = MPI_SUCCESS;
+
+	if (op->blocks->exchange)
+		return take_items(op);
+	for (uint32_t i = 0; i < out->n && out->packed && !rc; i++)
+		rc = qv_mpi_side_unpack(out, i, out->base + out->at[i], op->c->comm);
+	return rc;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * blocks.h - collectives whose blocks have lengths of their own, or are neighbours': each
+ * rank knows the lengths of what it sends and receives, and no others.
+ */
+#ifndef QV_MPI_BLOCKS_H
+#define QV_MPI_BLOCKS_H
+
+#include <quiver/choose.h>
+
+#include "mpi_glue/glue.h"
+
+/* From blocks_take.c. */
+
+/* What a program says of what it sends, or receives. */
+struct qv_mpi_blocks_arg {
+	const void *buf;
+	const int *counts, *displs; /* NULL: of each block count elements, one behind the other */
+	MPI_Count count;
+	MPI_Datatype type;
+	/* Instead of the former two, where the program calls MPI_Alltoallv_c, say. */
+	const MPI_Count *wide_counts;
+	const MPI_Aint *wide_displs;
+};
+
+static inline bool qv_mpi_blocks_vary(const struct qv_mpi_blocks_arg *arg)
+{
+	return arg->counts || arg->wide_counts;
+}
+
+static inline MPI_Count qv_mpi_blocks_count(const struct qv_mpi_blocks_arg *arg, int slot)
+{
+	if (arg->wide_counts)
+		return arg->wide_counts[slot];
+	return arg->counts ? arg->counts[slot] : arg->count;
+}
+
+/* In elements, from the beginning. */
+static inline ptrdiff_t qv_mpi_blocks_displ(const struct qv_mpi_blocks_arg *arg, int slot)
+{
+	if (arg->wide_displs)
+		return arg->wide_displs[slot];
+	return arg->displs ? arg->displs[slot] : (ptrdiff_t)slot * arg->count;
+}
+
+struct qv_mpi_blocks_call {
+	enum qv_mpi_name name;
+	enum qv_mpi_form form;
+	struct qv_mpi_blocks_arg in, out; /* in.buf may be MPI_IN_PLACE */
+	MPI_Comm comm;
+	/* By qv_mpi_switch_turn, if the call is timed: */
+	struct qv_mpi_switch *timed;
+	bool mine;
+	double bytes, began;
+};
+
+/* As qv_mpi_take. */
+struct qv_mpi_op *qv_mpi_blocks_take(struct qv_mpi_blocks_call *call);
+
+/* The short way of a blocking call that `auto` leaves to the MPI. */
+bool qv_mpi_blocks_pass(enum qv_mpi_name name, MPI_Comm comm);
+
+/* mpi_glue/plans/switch.c: `auto`. */
+
+/* The rule by which the call is run; NULL: the MPI's, and why. Collective, if it is blocking. */
+const struct qv_mpi_rule *qv_mpi_switch_turn(struct qv_mpi_comm *c, struct qv_mpi_blocks_call *call,
+					     enum qv_mpi_reason *why);
+/* A call that was timed is over, with this error code; the same, or another one. Collective. */
+int qv_mpi_switch_end(struct qv_mpi_blocks_call *call, int rc);
+
+/* The end of a blocking call. */
+static inline int qv_mpi_blocks_return(struct qv_mpi_blocks_call *call, int rc)
+{
+	return call->timed ? qv_mpi_switch_end(call, rc) : rc;
+}
+
+/* mpi_glue/plans/model.c: what is fastest. */
+
+/* The rule, and its seconds by the model. */
+struct qv_mpi_guess {
+	struct qv_mpi_rule rule;
+	double seconds;
+};
+
+/* Of what all ranks have agreed on; QV_ENOMEM. */
+int qv_mpi_model_best(const struct qv_mpi_comm *c, enum qv_mpi_name name,
+		      const struct qv_traffic *traffic, struct qv_mpi_guess *best);
+/* Seconds of one rule. */
+int qv_mpi_model_seconds(const struct qv_mpi_comm *c, enum qv_mpi_name name,
+			 const struct qv_traffic *traffic, const struct qv_mpi_rule *rule,
+			 double *seconds);
+
+/* side.c: the blocks that a rank sends, or those that it receives. */
+
+struct qv_mpi_side {
+	char *buf;
+	uint32_t n;
+	MPI_Count *counts;
+	ptrdiff_t *places; /* in buf */
+	size_t *at;        /* where they are while they travel, from base */
+	size_t *bytes;
+	size_t room; /* arrays are so long */
+	char *base;
+	bool plain;        /* elements lie as they travel */
+	bool packed;       /* base is in room of ours */
+	MPI_Datatype type; /* ours, if elements are not plain */
+	MPI_Aint extent;
+	int size;
+};
+
+/* Blocks 0 .. n-1 are those of the numbers in slots, if that is not NULL; arrays get room for
+ * `more` blocks behind them. An MPI error code. */
+int qv_mpi_side_set(struct qv_mpi_side *side, const struct qv_mpi_blocks_arg *arg, uint32_t n,
+		    const int *slots, size_t more);
+/* Whether the MPI must judge it. */
+bool qv_mpi_side_odd(const struct qv_mpi_blocks_arg *arg, uint32_t n, const int *slots);
+bool qv_mpi_side_in_a_row(const struct qv_mpi_side *side);
+/* Bytes of all blocks. */
+size_t qv_mpi_side_sum(const struct qv_mpi_side *side);
+/* They travel from where they are, or by way of room. */
+void qv_mpi_side_stay(struct qv_mpi_side *side);
+void qv_mpi_side_pack_at(struct qv_mpi_side *side, char *room);
+int qv_mpi_side_pack(struct qv_mpi_side *side, MPI_Comm comm);
+/* Block i is at from. */
+int qv_mpi_side_unpack(struct qv_mpi_side *side, uint32_t i, const char *from, MPI_Comm comm);
+void qv_mpi_side_release(struct qv_mpi_side *side);
+void qv_mpi_side_free(struct qv_mpi_side *side);
+
+/* blocks.c: what one operation has. */
+
+struct qv_mpi_blocks {
+	struct qv_mpi_side in, out;
+	struct qv_exchange *exchange; /* NULL: a schedule */
+	struct qv_exchange_item *items;
+	uint32_t passing; /* blocks of scratch */
+	size_t *bytes;    /* of the blocks of out, and of scratch */
+	struct qv_run_blocks lengths;
+	char *scratch;
+	size_t scratch_bytes;
+	bool asks;   /* the lengths must be asked for before */
+	bool asking; /* that is under way */
+	bool asked;  /* the answer holds for all starts to come */
+};
+
+/* mpi_glue/plans/pattern.c: who is whose neighbour. */
+
+#define QV_MPI_FRIENDS_TRIED 4 /* in a group, by `auto` */
+
+struct qv_mpi_pattern {
+	bool odd; /* not for us: the same on all ranks */
+	struct qv_graph graph;
+	uint32_t *node;
+	int *in_slots, *out_slots; /* of the own neighbours: where their blocks are */
+	uint32_t in_n, out_n;
+	void *lists; /* what graph points to */
+	struct qv_neighbor_plan
+		*plans[QV_MPI_FRIENDS_TRIED + 1]; /* by k: those of mpi_glue/plans/model.c */
+};
+
+/* QV_MPI_TAKEN, and c->pattern is there; or why not. Collective, unless it is nonblocking. */
+enum qv_mpi_reason qv_mpi_pattern_of(struct qv_mpi_comm *c, enum qv_mpi_form form);
+
+/* mpi_glue/plans/made.c: plans of rules. */
+
+struct qv_mpi_made {
+	enum qv_coll coll;
+	struct qv_mpi_rule rule;
+	struct qv_schedule *schedule;
+	bool combines;      /* blocks go through ranks that do not know their lengths */
+	bool wide, wide_in; /* some step is of several blocks of the work vector, or contribution */
+};
+
+bool qv_mpi_rule_equal(const struct qv_mpi_rule *a, const struct qv_mpi_rule *b);
+/* The plan, held once; NULL: no memory. */
+struct qv_mpi_plan *qv_mpi_made_plan(struct qv_mpi_comm *c, enum qv_mpi_name name,
+				     const struct qv_mpi_rule *rule);
+
+static inline bool qv_mpi_is_neighbor(enum qv_mpi_name name)
+{
+	return name >= QV_MPI_NEIGHBOR_ALLGATHER;
+}
+
+static inline bool qv_mpi_is_gather(enum qv_mpi_name name)
+{
+	return name == QV_MPI_ALLGATHERV || name == QV_MPI_NEIGHBOR_ALLGATHER ||
+	       name == QV_MPI_NEIGHBOR_ALLGATHERV;
+}
+
+#endif /* QV_MPI_BLOCKS_H */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* blocks_take.c - whether a call on blocks with lengths of their own is ours, and where
+ * these are. The same on all ranks, though counts and types are not. */
+#include "blocks.h"
+
+#include <stdlib.h>
+
+/* Where blocks are. */
+
+/* Of how many blocks each side is, and which of the program's they are. */
+struct shape {
+	uint32_t in_n, out_n;
+	const int *in_slots, *out_slots;
+};
+
+static struct shape shape_of(const struct qv_mpi_comm *c, enum qv_mpi_name name)
+{
+	const uint32_t ranks = (uint32_t)c->ranks;
+	struct shape s = {ranks, ranks, NULL, NULL};
+
+	if (qv_mpi_is_neighbor(name))
+		s = (struct shape){c->pattern->out_n, c->pattern->in_n, c->pattern->out_slots,
+				   c->pattern->in_slots};
+	if (qv_mpi_is_gather(name)) {
+		s.in_n = 1;
+		s.in_slots = NULL;
+	}
+	return s;
+}
+
+/* What is in place becomes an argument as any other. */
+static struct qv_mpi_blocks_arg contribution(const struct qv_mpi_blocks_call *call, int rank)
+{
+	struct qv_mpi_blocks_arg in = call->in;
+
+	if (in.buf != MPI_IN_PLACE)
+		return in;
+	in = call->out;
+	if (call->name == QV_MPI_ALLGATHERV) {
+		in.counts = in.counts ? in.counts + rank : NULL;
+		in.displs = in.displs ? in.displs + rank : NULL;
+		in.wide_counts = in.wide_counts ? in.wide_counts + rank : NULL;
+		in.wide_displs = in.wide_displs ? in.wide_displs + rank : NULL;
+	}
+	return in;
+}
+
+static int arrange(struct qv_mpi_op *op, const struct qv_mpi_blocks_call *call)
+{
+	const struct qv_mpi_made *made = op->plan->made;
+	const struct qv_mpi_blocks_arg in = contribution(call, op->c->rank);
+	const struct shape shape = shape_of(op->c, call->name);
+	const bool in_place = call->in.buf == MPI_IN_PLACE && call->name == QV_MPI_ALLTOALLV;
+	struct qv_mpi_blocks *b = op->blocks;
+	bool pack_in, pack_out;
+	size_t room;
+	int rc = qv_mpi_side_set(&b->in, &in, shape.in_n, shape.in_slots, 0);
+
+	if (!rc)
+		rc = qv_mpi_side_set(&b->out, &call->out, shape.out_n, shape.out_slots, b->passing);
+	if (rc)
+		return rc;
+	pack_in = in_place || !b->in.plain || (made->wide_in && !qv_mpi_side_in_a_row(&b->in));
+	pack_out =
+		!b->exchange && (!b->out.plain || (made->wide && !qv_mpi_side_in_a_row(&b->out)));
+	room = pack_in ? qv_mpi_side_sum(&b->in) : 0;
+	rc = qv_mpi_make_room(op, room + (pack_out ? qv_mpi_side_sum(&b->out) : 0) + 1);
+	if (rc)
+		return rc;
+	pack_in ? qv_mpi_side_pack_at(&b->in, op->room) : qv_mpi_side_stay(&b->in);
+	pack_out ? qv_mpi_side_pack_at(&b->out, (char *)op->room + room)
+		 : qv_mpi_side_stay(&b->out);
+	b->asks = made->combines && (call->name == QV_MPI_NEIGHBOR_ALLGATHERV ||
+				     call->name == QV_MPI_NEIGHBOR_ALLTOALLV);
+	b->asked = b->asking = false;
+	return MPI_SUCCESS;
+}
+
+/* Whether it is ours: the same on all ranks. */
+
+static enum qv_mpi_reason judge(const struct qv_mpi_blocks_call *call, const struct qv_mpi_comm *c)
+{
+	enum qv_mpi_reason why;
+
+	if (!c)
+		return QV_MPI_ODD_ARGUMENT;
+	why = qv_mpi_comm_judge(c);
+	return why == QV_MPI_TAKEN ? qv_mpi_judge_form(c, call->form) : why;
+}
+
+/* What it is about. */
+static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, struct qv_mpi_comm *c)
+{
+	struct qv_mpi_blocks_arg in;
+	struct shape shape;
+
+	if (qv_mpi_is_neighbor(call->name)) {
+		const enum qv_mpi_reason why = qv_mpi_pattern_of(c, call->form);
+
+		if (why != QV_MPI_TAKEN)
+			return why;
+	}
+	/* A rank alone is in error here: the MPI says so. */
+	shape = shape_of(c, call->name);
+	if (call->out.buf == MPI_IN_PLACE ||
+	    (call->in.buf == MPI_IN_PLACE && qv_mpi_is_neighbor(call->name)) ||
+	    qv_mpi_side_odd(&call->out, shape.out_n, shape.out_slots))
+		return QV_MPI_ODD_ARGUMENT;
+	in = contribution(call, c->rank);
+	return qv_mpi_side_odd(&in, shape.in_n, shape.in_slots) ? QV_MPI_ODD_ARGUMENT
+								: QV_MPI_TAKEN;
+}
+
+static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_mpi_rule *rule,
+			      enum qv_mpi_reason *why)
+{
+	struct qv_mpi_comm *c = qv_mpi_comm_of(call->comm);
+	struct qv_mpi_plan *plan;
+	struct qv_mpi_op *op;
+	int rc;
+
+	*why = judge(call, c);
+	if (*why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_AUTO)
+		rule = qv_mpi_switch_turn(c, call, why);
+	if (*why == QV_MPI_TAKEN)
+		*why = judge_data(call, c);
+	if (*why != QV_MPI_TAKEN)
+		return NULL;
+	plan = qv_mpi_made_plan(c, call->name, rule);
+	op = plan ? qv_mpi_op_get(c, plan) : NULL;
+	if (!op)
+		abort(); /* no memory: the others would wait */
+	op->error = arrange(op, call);
+	rc = qv_mpi_op_open(op, call->form);
+	if (!op->error)
+		op->error = rc;
+	qv_mpi_count(call->name, call->form, plan->way);
+	return op;
+}
+
+bool qv_mpi_blocks_pass(enum qv_mpi_name name, MPI_Comm comm)
+{
+	struct qv_mpi_comm *c;
+	struct qv_mpi_passing *p;
+
+	if (!qv_mpi.on || qv_mpi.rules->rule[name].by != QV_MPI_BY_AUTO)
+		return false;
+	c = qv_mpi_comm_of(comm);
+	if (!c)
+		return false;
+	p = &c->passing[name];
+	if (!p->left || p->rules != qv_mpi.rules->number)
+		return false;
+	p->left--;
+	qv_mpi_count(name, QV_MPI_BLOCKING, QV_MPI_SLOWER);
+	return true;
+}
+
+struct qv_mpi_op *qv_mpi_blocks_take(struct qv_mpi_blocks_call *call)
+{
+	enum qv_mpi_reason why = QV_MPI_NOT_CHOSEN;
+	struct qv_mpi_op *op = NULL;
+
+	if (!qv_mpi.on)
+		return NULL;
+	if (qv_mpi.rules->rule[call->name].by != QV_MPI_BY_MPI)
+		op = take(call, &qv_mpi.rules->rule[call->name], &why);
+	if (!op)
+		qv_mpi_count(call->name, call->form, why);
+	return op;
+}

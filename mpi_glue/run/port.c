@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* port.c - the network of an operation: messages on the shadow communicator. */
+#include "mpi_glue/glue.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* Room for one message more; those of an exchange are as many as they are. */
+static int grow(struct qv_mpi_op *op)
+{
+	const size_t n = 2 * (size_t)op->room_n + 16;
+	MPI_Request *requests = realloc(op->requests, n * sizeof(*requests));
+	uint32_t *steps;
+	int *indices;
+	MPI_Status *statuses;
+
+	op->requests = requests ? requests : op->requests;
+	steps = realloc(op->steps, n * sizeof(*steps));
+	op->steps = steps ? steps : op->steps;
+	indices = realloc(op->indices, n * sizeof(*indices));
+	op->indices = indices ? indices : op->indices;
+	statuses = realloc(op->statuses, n * sizeof(*statuses));
+	op->statuses = statuses ? statuses : op->statuses;
+	if (!requests || !steps || !indices || !statuses)
+		return MPI_ERR_NO_MEM;
+	op->room_n = (int)n;
+	return MPI_SUCCESS;
+}
+
+/* How bytes are counted: where an int does not do, by a type of their own. */
+static int type_of(size_t bytes, int *count, MPI_Datatype *type)
+{
+	const int mega = 1 << 20;
+	int lengths[2] = {(int)(bytes >> 20), (int)(bytes & ((size_t)mega - 1))};
+	MPI_Aint at[2] = {0, (MPI_Aint)(bytes - (size_t)lengths[1])};
+	MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_BYTE};
+	int rc;
+
+	*count = (int)bytes;
+	*type = MPI_BYTE;
+	if (bytes <= INT_MAX)
+		return MPI_SUCCESS;
+	*count = 1;
+	rc = PMPI_Type_contiguous(mega, MPI_BYTE, &types[0]);
+	if (!rc)
+		rc = PMPI_Type_create_struct(2, lengths, at, types, type);
+	if (!rc)
+		rc = PMPI_Type_commit(type);
+	if (types[0] != MPI_DATATYPE_NULL)
+		PMPI_Type_free(&types[0]);
+	return rc;
+}
+
+static int message(struct qv_mpi_op *op, uint32_t step, uint32_t peer, uint32_t tag, void *buf,
+		   size_t bytes, bool send)
+{
+	const int to = (int)peer, as = op->tag + (int)tag;
+	MPI_Datatype type;
+	int count, rc = op->n < op->room_n ? MPI_SUCCESS : grow(op);
+
+	if (!rc)
+		rc = type_of(bytes, &count, &type);
+	if (!rc && send)
+		rc = PMPI_Isend(buf, count, type, to, as, op->c->shadow, &op->requests[op->n]);
+	else if (!rc)
+		rc = PMPI_Irecv(buf, count, type, to, as, op->c->shadow, &op->requests[op->n]);
+	if (rc) {
+		op->error = rc;
+		return QV_EIO;
+	}
+	if (type != MPI_BYTE)
+		PMPI_Type_free(&type);
+	op->steps[op->n++] = step;
+	return QV_OK;
+}
+
+int qv_mpi_port_send(void *port, uint32_t step, uint32_t peer, uint32_t tag, const void *buf,
+		     size_t bytes)
+{
+	qv_mpi_count_sent(bytes);
+	return message(port, step, peer, tag, (void *)(uintptr_t)buf, bytes, true);
+}
+
+int qv_mpi_port_receive(void *port, uint32_t step, uint32_t peer, uint32_t tag, void *buf,
+			size_t bytes)
+{
+	return message(port, step, peer, tag, buf, bytes, false);
+}

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Sources of libquiver-mpi, relative to mpi_glue/.
+set(qv_mpi_sources
+	init.c
+	settings.c
+	stats.c
+	type.c
+	offload.c
+	comm.c
+	calls/create.c
+	calls/large.c
+	plans/plan.c
+	plans/expect.c
+	plans/measure.c
+	plans/trial.c
+	plans/switch.c
+	plans/model.c
+	calls/take.c
+	run/op.c
+	calls/later.c
+	calls/persist.c
+	calls/reduce.c
+	calls/move.c
+	calls/exchange.c
+	calls/vector.c
+	run/blocks.c
+	run/blocks_take.c
+	run/port.c
+	run/side.c
+	plans/pattern.c
+	plans/topology.c
+	plans/made.c
+	plans/rule.c)

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* coll_bad.c - collectives that cannot be had, members that die, leave or want something else:
+ * an error for everybody, within seconds, and other groups go on. */
+#include "tests/fabric/harness/ft.h"
+#include "coll.h"
+
+#include <signal.h>
+
+static ssize_t sum(struct ft_ep *ep, fi_addr_t group, uint64_t *in, uint64_t *out, size_t n,
+		   struct ft_op *op)
+{
+	return fi_allreduce(ep->ep, in, n, NULL, out, NULL, group, FI_UINT64, FI_SUM, 0,
+			    ft_fresh(op));
+}
+
+/* Calls that are refused do not harm the next one. */
+static void errors(void)
+{
+	struct fi_collective_attr attr = {.op = FI_SUM, .datatype = FI_VOID};
+	struct fid_mc *mc, *half;
+	struct fid_av_set *set;
+	uint64_t in = 1, out = 0;
+	struct ft_op op;
+	struct ft_ep ep, mute;
+	fi_addr_t group;
+
+	ft_open(&ep, &(struct ft_conf){.caps = FI_COLLECTIVE, .eq = true});
+	ft_open(&mute, &(struct ft_conf){.caps = FI_COLLECTIVE});
+	CHECK_EQ(-fi_barrier(ep.ep, 0, &op), FI_EINVAL);
+	set = ft_set(&mute, 0xf);
+	CHECK_EQ(-fi_join_collective(mute.ep, FI_ADDR_NOTAVAIL, set, 0, &mc, NULL), FI_ENOEQ);
+	CHECK_EQ(-fi_join_collective(ep.ep, FI_ADDR_NOTAVAIL, set, 0, &mc, NULL), FI_EINVAL);
+	OK(fi_close(&set->fid));
+	set = ft_set(&ep, 0xf & ~(1u << ft.rank));
+	CHECK_EQ(-fi_join_collective(ep.ep, FI_ADDR_NOTAVAIL, set, 0, &mc, NULL), FI_EINVAL);
+	CHECK_EQ(-fi_join_collective(ep.ep, 12345, set, 0, &mc, NULL), FI_EINVAL);
+	OK(fi_close(&set->fid));
+	mc = ft_join(&ep, 0xf);
+	half = ft_join(&ep, ft.rank < 2 ? 0x3 : 0xc);
+	group = fi_mc_addr(mc);
+	CHECK_EQ(-fi_barrier(ep.ep, group ^ 0x10000, &op), FI_EINVAL); /* an earlier use */
+	CHECK_EQ(-fi_barrier(ep.ep, group ^ 1ull << 40, &op), FI_EINVAL);
+	CHECK_EQ(-fi_barrier2(ep.ep, group, FI_MULTI_RECV, &op), FI_EBADFLAGS);
+	CHECK_EQ(-fi_broadcast(ep.ep, &in, 1, NULL, fi_mc_addr(half), ep.peer[ft.rank < 2 ? 2 : 0],
+			       FI_UINT64, 0, &op),
+		 FI_EINVAL); /* the root is in the other half */
+	CHECK_EQ(-fi_allreduce(ep.ep, &in, 1, NULL, &out, NULL, group, FI_DOUBLE, FI_BAND, 0, &op),
+		 FI_EOPNOTSUPP);
+	CHECK_EQ(-fi_allreduce(ep.ep, &in, 1, NULL, &out, NULL, group, FI_UINT64, FI_CSWAP, 0, &op),
+		 FI_EOPNOTSUPP);
+	CHECK_EQ(-fi_allgather(ep.ep, &in, 1, NULL, &out, NULL, group, FI_VOID, 0, &op),
+		 FI_EOPNOTSUPP);
+	CHECK_EQ(-sum(&ep, group, &in, &out, SIZE_MAX / 8, &op), FI_EMSGSIZE);
+	CHECK_EQ(-fi_query_collective(ep.domain, FI_ALLREDUCE, &attr, 0), FI_EOPNOTSUPP);
+	CHECK_EQ(-fi_query_collective(ep.domain, FI_BARRIER, &attr, 0), FI_EOPNOTSUPP);
+	attr.op = FI_NOOP;
+	OK(fi_query_collective(ep.domain, FI_BARRIER, &attr, 0));
+	CHECK(attr.max_members >= 4);
+	if (ft.rank) { /* it cannot end before the first rank begins */
+		OK(sum(&ep, group, &in, &out, 1, &op));
+		CHECK_EQ(-fi_close(&mc->fid), FI_EBUSY);
+	}
+	ft_barrier();
+	if (!ft.rank)
+		OK(sum(&ep, group, &in, &out, 1, &op));
+	ft_wait(&op);
+	CHECK_EQ(out, 4);
+	OK(fi_close(&half->fid));
+	OK(fi_close(&mc->fid));
+	CHECK_EQ(-fi_barrier(ep.ep, group, &op), FI_EINVAL);
+	ft_close(&mute);
+	ft_close(&ep);
+}
+
+/* Until the group is lost: the errors of what was under way, then of new calls. */
+static void see_loss(struct ft_ep *ep, fi_addr_t group, uint64_t *in, uint64_t *out, size_t n)
+{
+	const double start = ft_now();
+	struct ft_op op;
+	ssize_t ret;
+
+	do {
+		ret = sum(ep, group, in, out, n, &op);
+		if (ret)
+			break;
+		while (!op.done)
+			ft_progress();
+		if (op.err)
+			ret = -op.err;
+		CHECK(ft_now() - start < 10);
+	} while (!ret);
+	/* The first to see it may see a transfer fail. */
+	CHECK(ret == -FI_ECONNABORTED || ret == -FI_EIO);
+	CHECK_EQ(sum(ep, group, in, out, n, &op), ret);
+}
+
+/* The last rank dies, or closes its endpoint, while the others are at it. */
+static void lose_one(bool dies, size_t n)
+{
+	const int victim = ft.n - 1;
+	const uint32_t rest = (1u << victim) - 1;
+	uint64_t *in = calloc(n, 8), *out = calloc(n, 8);
+	struct fid_mc *mc, *others = NULL;
+	struct ft_op op;
+	struct ft_ep ep;
+
+	CHECK(in && out);
+	ft_open(&ep, &(struct ft_conf){.caps = FI_COLLECTIVE, .eq = true});
+	mc = ft_join(&ep, (1u << ft.n) - 1);
+	if (ft.rank != victim)
+		others = ft_join(&ep, rest);
+	for (int i = 0; i < 5; i++) {
+		OK(sum(&ep, fi_mc_addr(mc), in, out, n, &op));
+		ft_wait(&op);
+	}
+	ft_barrier();
+	if (ft.rank == victim) {
+		OK(sum(&ep, fi_mc_addr(mc), in, out, n, &op));
+		ft.sh->rank[victim].may_die = dies;
+		ft.sh->members = (uint32_t)ft.n - dies;
+		if (dies)
+			raise(SIGKILL);
+		ft_close_ep(&ep);
+	} else {
+		see_loss(&ep, fi_mc_addr(mc), in, out, n);
+		in[0] = 1;
+		OK(sum(&ep, fi_mc_addr(others), in, out, n, &op));
+		ft_wait(&op);
+		CHECK_EQ(out[0], victim);
+		OK(fi_close(&others->fid));
+	}
+	OK(fi_close(&mc->fid));
+	free(in);
+	free(out);
+	ft_close(&ep);
+}
+
+static void kill_small(void)
+{
+	lose_one(true, 10);
+}
+
+static void kill_large(void)
+{
+	lose_one(true, ft_scaled(200000));
+}
+
+static void leave(void)
+{
+	lose_one(false, 1000);
+}
+
+/* One member is gone before it joins: nobody waits for it for ever. */
+static void kill_join(void)
+{
+	const int victim = ft.n - 1;
+	struct fid_av_set *set;
+	struct fid_mc *mc;
+	struct ft_ep ep;
+
+	ft_open(&ep, &(struct ft_conf){.caps = FI_COLLECTIVE, .eq = true});
+	mc = ft_join(&ep, (1u << ft.n) - 1); /* all know each other */
+	ft_barrier();
+	if (ft.rank == victim) {
+		ft.sh->rank[victim].may_die = true;
+		ft.sh->members = (uint32_t)victim;
+		raise(SIGKILL);
+	}
+	OK(fi_close(&mc->fid));
+	set = ft_set(&ep, (1u << ft.n) - 1);
+	OK(fi_join_collective(ep.ep, FI_ADDR_NOTAVAIL, set, 0, &mc, &ep));
+	CHECK_EQ(ft_join_event(&ep, mc), FI_ECONNABORTED);
+	OK(fi_close(&mc->fid));
+	OK(fi_close(&set->fid));
+	ft_close(&ep);
+}
+
+/* Ranks that would choose other schedules do not get to it. */
+static void mismatch(void)
+{
+	struct fid_av_set *set;
+	struct fid_mc *mc;
+	struct ft_ep ep;
+	int err;
+
+	if (ft.rank == 1)
+		setenv("FI_QUIVER_COLL", "reduce=ring", 1);
+	setenv("FI_QUIVER_QUIET", "1", 1);
+	ft_open(&ep, &(struct ft_conf){.caps = FI_COLLECTIVE, .eq = true});
+	set = ft_set(&ep, 0x7);
+	OK(fi_join_collective(ep.ep, FI_ADDR_NOTAVAIL, set, 0, &mc, NULL));
+	err = ft_join_event(&ep, mc);
+	CHECK(err == FI_EOTHER || err == FI_ECONNABORTED); /* found here, or heard of */
+	OK(fi_close(&mc->fid));
+	OK(fi_close(&set->fid));
+	ft_close(&ep);
+}
+
+const struct ft_case ft_cases_coll_bad[] = {
+	{"coll_errors", 4, 20, errors},
+	{"coll_kill_small", 4, 30, kill_small},
+	{"coll_kill_large", 4, 30, kill_large},
+	{"coll_kill_join", 3, 30, kill_join},
+	{"coll_leave", 4, 30, leave},
+	{"coll_mismatch", 3, 20, mismatch},
+	{NULL, 0, 0, NULL},
+};

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* kill_unknown.c - death before the first word, and while nobody looks. */
+#include "kill.h"
+
+#include <poll.h>
+
+/* Neither has heard of the other: the victim dies without one look at its endpoint, before or after
+ * the survivor sends to it. */
+static void kill_unknown(bool late)
+{
+	size_t len = 1u << 20;
+	char *buf = ft_buf(len);
+	struct ft_ep ep;
+	struct ft_op op;
+	double since;
+
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
+	if (ft.rank == VICTIM) {
+		while (!ft.sh->word[READY])
+			ft_msleep(1);
+		ft_die();
+	} else if (ft.rank == BYSTANDER) {
+		ft_bystander(&ep);
+	} else {
+		if (late) {
+			ft.sh->word[READY] = 1;
+			ft_mourn(&ep);
+		}
+		since = ft_now();
+		if (ft_send_one(&ep, buf, len, 5, &op)) {
+			ft.sh->word[READY] = 1;
+			CHECK(ft_outlive(&ep, &op, since) != 0);
+		}
+		ft_survived(&ep, buf, len);
+	}
+	ft_close(&ep);
+	free(buf);
+}
+
+static void kill_stranger(void)
+{
+	kill_unknown(false);
+}
+
+static void kill_late_stranger(void)
+{
+	kill_unknown(true);
+}
+
+/* Asleep in the queue until there is something to tell. */
+static void sleep_sread(struct ft_ep *ep, struct ft_op *op)
+{
+	struct fi_cq_tagged_entry entry;
+
+	while (!op->done) {
+		FT_HERE();
+		ssize_t n = fi_cq_sread(ep->rx_cq, &entry, 1, NULL, -1);
+
+		if (n == 1)
+			ft_record(ep, &entry, FI_ADDR_NOTAVAIL);
+		else if (n == -FI_EAVAIL)
+			ft_take_error(ep, ep->rx_cq);
+		else
+			ft_fail("fi_cq_sread: %zd", n);
+	}
+}
+
+/* Asleep on its descriptor. */
+static void sleep_fd(struct ft_ep *ep, struct ft_op *op)
+{
+	struct fid *fids[1] = {&ep->rx_cq->fid};
+	struct pollfd p = {.events = POLLIN};
+
+	CHECK(fi_control(&ep->rx_cq->fid, FI_GETWAIT, &p.fd) == 0);
+	while (!op->done) {
+		FT_HERE();
+		if (ft_poll_cq(ep, ep->rx_cq) == 0 && fi_trywait(ep->fabric, fids, 1) == 0)
+			poll(&p, 1, -1);
+	}
+}
+
+/* Nothing but the death itself could wake the survivor. */
+static void kill_sleeper(enum fi_wait_obj wait, void (*sleeps)(struct ft_ep *, struct ft_op *))
+{
+	size_t len = 1u << 20;
+	char *buf = ft_buf(len);
+	struct ft_ep ep;
+	struct ft_op op;
+
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV, .wait = wait});
+	ft_acquaint(&ep);
+	if (ft.rank == VICTIM) {
+		ft_await_word(READY, 1);
+		ft_progress_for(0.3); /* the survivor sleeps */
+		ft_die();
+	} else if (ft.rank == BYSTANDER) {
+		ft_bystander(&ep);
+	} else {
+		ft_tsend(&ep, VICTIM, 5, buf, len, &op);
+		ft.sh->word[READY] = 1;
+		sleeps(&ep, &op);
+		CHECK(ft.sh->word[DEATH]);
+		CHECK(ft_outlive(&ep, &op, 0) != 0);
+		if (ft_now() - (double)ft.sh->word[DEATH] * 1e-3 > 5.5)
+			ft_fail("no completion within 5 s of the death");
+		ft_survived(&ep, buf, len);
+	}
+	ft_close(&ep);
+	free(buf);
+}
+
+static void kill_asleep(void)
+{
+	kill_sleeper(FI_WAIT_UNSPEC, sleep_sread);
+}
+
+static void kill_asleep_fd(void)
+{
+	kill_sleeper(FI_WAIT_FD, sleep_fd);
+}
+
+const struct ft_case ft_cases_kill_unknown[] = {
+	{"kill_stranger", 3, 30, kill_stranger},
+	{"kill_late_stranger", 3, 30, kill_late_stranger},
+	{"kill_asleep", 3, 30, kill_asleep},
+	{"kill_asleep_fd", 3, 30, kill_asleep_fd},
+	{0},
+};

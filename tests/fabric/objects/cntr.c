@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cntr.c - counters: sends, receives, errors, waiting on them alone. */
+#include "tests/fabric/harness/ft.h"
+
+/* Count n of each form; only the counters are read while they move. */
+static void counts(void)
+{
+	enum { N = 50 };
+	static const size_t lens[] = {8, 3000, 200000};
+	static struct ft_op op[3][N];
+	struct ft_ep ep;
+	char *buf = calloc(1, (size_t)N * 200000);
+	uint64_t total = 0;
+
+	CHECK(buf);
+	ft_open(&ep, &(struct ft_conf){.cntrs = true});
+	CHECK_EQ(fi_cntr_read(ep.send_cntr), 0);
+	CHECK_EQ(fi_cntr_read(ep.recv_cntr), 0);
+	for (size_t l = 0; l < 3; l++) {
+		for (size_t i = 0; i < N; i++) {
+			struct ft_msg m = {.tagged = i % 2,
+					   .addr = ep.peer[!ft.rank],
+					   .buf = buf + i * lens[l],
+					   .len = lens[l]};
+
+			if (ft.rank == 0)
+				POST(ft_recv_as(&ep, FT_RECV, &m, &op[l][i]));
+			else
+				POST(ft_send_as(&ep, l ? FT_SEND : FT_INJECT, &m, &op[l][i]));
+		}
+		total += N;
+		FT_HERE();
+		OK(fi_cntr_wait(ft.rank ? ep.send_cntr : ep.recv_cntr, total, ft_ms(10000)));
+		CHECK_EQ(fi_cntr_read(ft.rank ? ep.send_cntr : ep.recv_cntr), total);
+		CHECK_EQ(fi_cntr_read(ft.rank ? ep.recv_cntr : ep.send_cntr), 0);
+		CHECK_EQ(fi_cntr_readerr(ep.recv_cntr), 0);
+	}
+	for (size_t l = 0; l < 3; l++) { /* the queue has them all too; injects leave no entry */
+		for (size_t i = 0; i < N; i++) {
+			if (l || ft.rank == 0)
+				ft_wait(&op[l][i]);
+		}
+	}
+	free(buf);
+	ft_close(&ep);
+}
+
+static void errors(void)
+{
+	struct ft_ep ep;
+	struct ft_op op[3];
+	uint64_t buf[3] = {0};
+
+	ft_open(&ep, &(struct ft_conf){.cntrs = true});
+	if (ft.rank == 0) {
+		ft_trecv(&ep, 1, 1, 0, &buf[0], 4, &op[0]);
+		ft_trecv(&ep, 1, 2, 0, &buf[1], 8, &op[1]);
+		ft_trecv(&ep, 1, 3, 0, &buf[2], 8, &op[2]);
+	}
+	ft_barrier();
+	if (ft.rank == 1) {
+		POST(fi_tinject(ep.ep, buf, 8, ep.peer[0], 1));
+		POST(fi_tinject(ep.ep, buf, 8, ep.peer[0], 2));
+	} else {
+		FT_HERE();
+		while (fi_cntr_readerr(ep.recv_cntr) < 1 || fi_cntr_read(ep.recv_cntr) < 1)
+			ft_progress();
+		ft_wait_err(&op[0], FI_ETRUNC);
+		ft_wait(&op[1]);
+		OK(fi_cancel(&ep.ep->fid, &op[2]));
+		ft_wait_err(&op[2], FI_ECANCELED);
+		CHECK_EQ(fi_cntr_read(ep.recv_cntr), 1);
+	}
+	ft_close(&ep);
+}
+
+/* Time-outs, and the values that the application itself may set. */
+static void waiting(void)
+{
+	struct ft_ep ep;
+	double start;
+
+	ft_open(&ep, &(struct ft_conf){.cntrs = true});
+	start = ft_now();
+	CHECK_EQ(fi_cntr_wait(ep.recv_cntr, 1, 100), -FI_ETIMEDOUT);
+	CHECK(ft_now() - start > 0.09 && ft_now() - start < 0.5);
+	OK(fi_cntr_set(ep.recv_cntr, 40));
+	OK(fi_cntr_add(ep.recv_cntr, 2));
+	FT_HERE();
+	while (fi_cntr_read(ep.recv_cntr) != 42)
+		ft_progress();
+	OK(fi_cntr_wait(ep.recv_cntr, 42, 1000));
+	OK(fi_cntr_adderr(ep.recv_cntr, 3));
+	FT_HERE();
+	while (fi_cntr_readerr(ep.recv_cntr) != 3)
+		ft_progress();
+	OK(fi_cntr_seterr(ep.recv_cntr, 0));
+	FT_HERE();
+	while (fi_cntr_readerr(ep.recv_cntr) != 0)
+		ft_progress();
+	ft_barrier();
+	if (ft.rank == 1) { /* wakes the waiting peer */
+		uint64_t word = 1;
+		struct ft_op op;
+
+		ft_msleep(50);
+		ft_tsend(&ep, 0, 1, &word, 8, &op);
+		ft_wait(&op);
+	} else {
+		uint64_t word = 0;
+		struct ft_op op;
+
+		ft_trecv(&ep, 1, 1, 0, &word, 8, &op);
+		FT_HERE();
+		OK(fi_cntr_wait(ep.recv_cntr, 43, ft_ms(5000)));
+		ft_wait(&op);
+		CHECK_EQ(word, 1);
+	}
+	ft_close(&ep);
+}
+
+const struct ft_case ft_cases_cntr[] = {
+	{"counters", 2, 20, counts},
+	{"counter_errors", 2, 20, errors},
+	{"counter_wait", 2, 20, waiting},
+	{0},
+};

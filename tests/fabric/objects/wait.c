@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* wait.c - sleeping until something completes: file descriptors, sread, signal. */
+#include "tests/fabric/harness/ft.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <time.h>
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Wait on the descriptor until op is done; counts the sleeps. */
+static void sleep_until(struct ft_ep *ep, int fd, struct ft_op *op)
+{
+	struct fid *fids[1] = {&ep->rx_cq->fid};
+
+	while (!op->done) {
+		FT_HERE();
+		if (ft_poll_cq(ep, ep->rx_cq))
+			continue;
+		int ret = fi_trywait(ep->fabric, fids, 1);
+
+		if (ret == -FI_EAGAIN)
+			continue;
+		OK(ret);
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+
+		FT_HERE();
+		if (poll(&p, 1, ft_ms(5000)) <= 0)
+			ft_fail("slept %.0f s through a message", 5 * ft.patience);
+	}
+	ft_wait(op);
+}
+
+/* Rank 1 sends every now and then, rank 0 sleeps in between: on the processor it spends little. */
+static void wait_fd(void)
+{
+	enum { N = 10, PAUSE = 40 };
+	static const size_t lens[] = {8, 3000, 300000};
+	char *buf = ft_buf(300000);
+	struct ft_ep ep;
+	double start, cpu;
+	int fd = -1;
+
+	ft_open(&ep, &(struct ft_conf){.wait = FI_WAIT_FD});
+	OK(fi_control(&ep.rx_cq->fid, FI_GETWAIT, &fd));
+	CHECK(fd >= 0);
+	start = ft_now();
+	cpu = cpu_seconds();
+	for (size_t i = 0; i < N; i++) {
+		struct ft_op op;
+
+		if (ft.rank == 1) {
+			ft_msleep(PAUSE);
+			ft_fill(buf, lens[i % 3], i);
+			ft_tsend(&ep, 0, i, buf, lens[i % 3], &op);
+			sleep_until(&ep, fd, &op);
+			continue;
+		}
+		ft_guard(buf, 300000);
+		ft_trecv(&ep, 1, i, 0, buf, 300000, &op);
+		sleep_until(&ep, fd, &op);
+		CHECK_EQ(op.len, lens[i % 3]);
+		ft_verify(buf, op.len, i, 300000);
+	}
+	cpu = cpu_seconds() - cpu;
+	start = ft_now() - start;
+	if (ft.rank == 0)
+		printf("  %s: %.0f ms of processor in %.0f ms\n", ft.name, cpu * 1e3, start * 1e3);
+	CHECK(start < N * (PAUSE * 1e-3 + 0.3) * ft.patience);
+	/* net of libfabric 1.17 leaves its descriptor readable: no sleep over it, quiver or not */
+	CHECK(cpu < start * 0.6 || !strcmp(ft_core(), "net") || ft_pair());
+	free(buf);
+	ft_close(&ep);
+}
+
+static void read_blocking(struct ft_ep *ep, struct ft_op *op, int timeout_ms)
+{
+	struct fi_cq_tagged_entry entry;
+
+	while (!op->done) {
+		FT_HERE();
+		ssize_t n = fi_cq_sread(ep->rx_cq, &entry, 1, NULL, timeout_ms);
+
+		if (n == 1)
+			ft_record(ep, &entry, FI_ADDR_NOTAVAIL);
+		else if (n == -FI_EAVAIL)
+			ft_take_error(ep, ep->rx_cq);
+		else if (n != -FI_EAGAIN && n != -FI_EINTR)
+			ft_fail("fi_cq_sread: %zd (%s)", n, fi_strerror((int)-n));
+	}
+}
+
+static void sread(void)
+{
+	static const int timeouts[] = {0, 20, 100};
+	struct fi_cq_tagged_entry entry;
+	struct ft_ep ep;
+	struct ft_op op;
+	uint64_t word = 0;
+
+	ft_open(&ep, &(struct ft_conf){.wait = FI_WAIT_UNSPEC});
+	for (size_t i = 0; i < 3; i++) {
+		double start = ft_now(), took;
+		ssize_t n = fi_cq_sread(ep.rx_cq, &entry, 1, NULL, timeouts[i]);
+
+		took = (ft_now() - start) * 1e3;
+		CHECK_EQ(n, -FI_EAGAIN);
+		if (took < timeouts[i] - 2 || took > timeouts[i] + 150)
+			ft_fail("time-out %d ms took %.1f ms", timeouts[i], took);
+	}
+	ft_barrier();
+	for (int i = 0; i < 5; i++) {
+		if (ft.rank == 1) {
+			ft_msleep(30);
+			ft_tsend(&ep, 0, 1, &word, 8, &op);
+			read_blocking(&ep, &op, 1000);
+		} else {
+			double start = ft_now();
+
+			ft_trecv(&ep, 1, 1, 0, &word, 8, &op);
+			/* in steps: must not wait one out */
+			read_blocking(&ep, &op, ft_ms(5000));
+			CHECK(ft_now() - start < 2 * ft.patience);
+		}
+	}
+	ft_close(&ep);
+}
+
+static void *signaller(void *arg)
+{
+	struct ft_ep *ep = arg;
+
+	ft_msleep(50);
+	return fi_cq_signal(ep->rx_cq) ? arg : NULL;
+}
+
+static void cq_signal(void)
+{
+	struct fi_cq_tagged_entry entry;
+	struct ft_ep ep;
+	pthread_t thread;
+	void *bad = NULL;
+	ssize_t n;
+
+	ft_open(&ep, &(struct ft_conf){.wait = FI_WAIT_UNSPEC, .threading = FI_THREAD_SAFE});
+	CHECK(pthread_create(&thread, NULL, signaller, &ep) == 0);
+	/* The end of that time would be -FI_EAGAIN. */
+	n = fi_cq_sread(ep.rx_cq, &entry, 1, NULL, 12000);
+	CHECK(n == -FI_ECANCELED);
+	pthread_join(thread, &bad);
+	CHECK(!bad);
+	ft_close(&ep);
+}
+
+const struct ft_case ft_cases_wait[] = {
+	{"wait_fd", 2, 20, wait_fd},
+	{"sread", 2, 20, sread},
+	{"cq_signal", 1, 30, cq_signal},
+	{0},
+};

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cases.c - persistent requests, the program's operations, communicators, errors. */
+#include "glue.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
+
+static void fill(void *buf, size_t n, int rank)
+{
+	for (size_t i = 0; i < n; i++)
+		((int *)buf)[i] = (int)i + rank;
+}
+
+static struct glue_call call_of(enum glue_kind kind, int count, MPI_Comm comm)
+{
+	return (struct glue_call){kind, MPI_INT, sizeof(int), MPI_SUM, count, 0, 0, comm};
+}
+
+/* Persistent. */
+
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+typedef int init_fn(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info,
+		    MPI_Request *);
+
+/* By the names of Open MPI 4 and of 5, whichever this is. */
+static init_fn *init_by(int name)
+{
+	static const char *const names[] = {"MPIX_Allreduce_init", "MPI_Allreduce_init",
+					    "PMPIX_Allreduce_init", "PMPI_Allreduce_init"};
+	init_fn *fn = (init_fn *)dlsym(RTLD_DEFAULT, names[name % 4]);
+
+	CHECK(fn, "there is no %s", names[name % 4]);
+	return fn;
+}
+
+/* Started many times, in another order on each rank, with new values each time. */
+void glue_persistent(void)
+{
+	enum { N = 4, ROUNDS = 40 };
+	int in[N][700], out[N][700], counts[N] = {1, 64, 700, 3};
+	MPI_Request r[N];
+	uint64_t before = qv_mpi_taken();
+
+	CHECK(!qv_mpi_set("allreduce=butterfly"), "refused");
+	for (int i = 0; i < N; i++)
+		init_by(i)(in[i], out[i], counts[i], MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+			   MPI_INFO_NULL, &r[i]);
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < N; i++)
+			for (int k = 0; k < counts[i]; k++)
+				in[i][k] = glue_rank + k * round + i;
+		if (round % 2)
+			MPI_Startall(N, r);
+		else
+			for (int i = 0; i < N; i++)
+				MPI_Start(&r[(i + glue_rank) % N]);
+		MPI_Waitall(N, r, MPI_STATUSES_IGNORE);
+		for (int i = 0; i < N; i++)
+			for (int k = 0; k < counts[i]; k++)
+				CHECK(out[i][k] == (k * round + i) * glue_ranks +
+							   glue_ranks * (glue_ranks - 1) / 2,
+				      "round %d: element %d of %d is %d", round, k, i, out[i][k]);
+	}
+	MPI_Start(&r[0]); /* freed while it is active */
+	MPI_Request_free(&r[0]);
+	MPI_Barrier(MPI_COMM_WORLD);
+	for (int i = 1; i < N; i++)
+		MPI_Request_free(&r[i]);
+	CHECK(qv_mpi_taken() - before == N, "%d inits were taken", (int)(qv_mpi_taken() - before));
+}
+#else
+void glue_persistent(void)
+{
+	if (!glue_rank)
+		printf("persistent: this MPI has no persistent collectives\n");
+}
+#endif
+
+/* The program's own operations. */
+
+/* Maps x -> a*x + b modulo a prime, a and b in one number: to apply one after the other is
+ * associative and does not commute. */
+#define PRIME 251
+
+static void maps(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+	const uint32_t *first = in;
+	uint32_t *then = inout;
+
+	for (int i = 0; i < *n; i++) {
+		const uint32_t a = first[i] >> 16, b = first[i] & 0xffff;
+		const uint32_t c = then[i] >> 16, d = then[i] & 0xffff;
+
+		then[i] = a * c % PRIME << 16 | (c * b + d) % PRIME;
+	}
+}
+
+static void fill_maps(void *buf, size_t n, int rank)
+{
+	for (size_t i = 0; i < n; i++)
+		((uint32_t *)buf)[i] = (uint32_t)(((i + (size_t)rank) % 249 + 2) << 16 |
+						  (i * 31 + (size_t)rank * 77) % PRIME);
+}
+
+static void larger(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+	const int *a = in;
+	int *b = inout;
+
+	for (int i = 0; i < *n; i++)
+		if (a[i] > b[i])
+			b[i] = a[i];
+}
+
+void glue_user(void)
+{
+	MPI_Op product, most;
+
+	MPI_Op_create(maps, 0, &product);
+	MPI_Op_create(larger, 1, &most);
+	for (int a = 0; glue_algorithms[a]; a++)
+		for (int kind = 0; kind < GLUE_KINDS; kind++) {
+			struct glue_call call = {
+				(enum glue_kind)kind, MPI_UINT32_T, 4, product, 61, 0, a % 2,
+				MPI_COMM_WORLD};
+
+			call.root = kind ? 0 : (a + 1) % glue_ranks;
+			/* The last three have no order: the MPI does it. */
+			glue_compare(&call, glue_algorithms[a], GLUE_BLOCKING, fill_maps, a < 6);
+			call.type = MPI_INT;
+			call.op = most;
+			glue_compare(&call, glue_algorithms[a], GLUE_BLOCKING, fill, 1);
+			if (a == 0)
+				glue_compare(&call, glue_algorithms[a], GLUE_NONBLOCKING, fill, 0);
+		}
+	MPI_Op_free(&product);
+	MPI_Op_free(&most);
+}
+
+/* Communicators. */
+
+/* Many that come and go, with halves that overlap the whole, and one that is freed in use. */
+void glue_comms(void)
+{
+	for (int i = 0; i < 20; i++) {
+		const enum glue_form form = (enum glue_form)(i % GLUE_FORMS);
+		struct glue_call call;
+		MPI_Comm dup, half;
+
+		MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+		MPI_Comm_split(dup, glue_rank % 2, -glue_rank, &half);
+		call = call_of(GLUE_ALLREDUCE, 100 + i, dup);
+		glue_compare(&call, glue_algorithms[i % 9], GLUE_BLOCKING, fill, 1);
+		call.comm = half; /* alone in it on two ranks */
+		if (glue_ranks >= 4)
+			glue_compare(&call, glue_algorithms[(i + 3) % 9], GLUE_BLOCKING, fill, 1);
+		call.comm = dup;
+		glue_compare(&call, glue_algorithms[(i + 1) % 9], form, fill, -1);
+		MPI_Comm_free(&half);
+		MPI_Comm_free(&dup);
+	}
+	CHECK(!qv_mpi_set("allreduce=binomial"), "refused");
+	for (int i = 0; i < 10; i++) {
+		int one = glue_rank, sum = -1;
+		MPI_Comm dup;
+		MPI_Request r;
+
+		MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+		MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, dup, &r);
+		MPI_Comm_free(&dup);
+		MPI_Wait(&r, MPI_STATUS_IGNORE);
+		CHECK(sum == glue_ranks * (glue_ranks - 1) / 2, "the sum is %d", sum);
+	}
+}
+
+/* Errors. */
+
+static int handled, handled_code;
+
+static void on_error(MPI_Comm *comm, int *code, ...)
+{
+	handled++;
+	handled_code = *code;
+}
+
+/* What is wrong is told by the MPI, to the handler that the program has set, as without us. */
+void glue_errors(void)
+{
+	int in = 1, out = 2, rc;
+	MPI_Errhandler handler;
+	MPI_Comm dup;
+
+	MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+	MPI_Comm_create_errhandler(on_error, &handler);
+	MPI_Comm_set_errhandler(dup, handler);
+	CHECK(!qv_mpi_set("allreduce=ring,reduce=binomial"), "refused");
+	rc = MPI_Allreduce(&in, &out, -1, MPI_INT, MPI_SUM, dup);
+	CHECK(rc && handled == 1 && handled_code == rc, "negative count: %d, handled %d", rc,
+	      handled);
+	rc = MPI_Reduce(&in, &out, 1, MPI_INT, MPI_SUM, glue_ranks, dup);
+	CHECK(rc && handled == 2, "no such root: %d, handled %d", rc, handled);
+	rc = MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_OP_NULL, dup);
+	CHECK(rc && handled == 3, "no operation: %d, handled %d", rc, handled);
+	rc = MPI_Allreduce(&in, &out, 1, MPI_DATATYPE_NULL, MPI_SUM, dup);
+	CHECK(rc && handled == 4, "no type: %d, handled %d", rc, handled);
+	CHECK(out == 2, "something was written");
+	MPI_Comm_set_errhandler(dup, MPI_ERRORS_RETURN);
+	rc = MPI_Allreduce(&in, &out, 1, MPI_FLOAT, MPI_BAND, dup);
+	CHECK(rc && handled == 4, "bits of a float: %d, handled %d", rc, handled);
+	MPI_Errhandler_free(&handler);
+	MPI_Comm_free(&dup);
+	CHECK(qv_mpi_set("allreduce=fastest") == QV_EINVAL, "an unknown algorithm was accepted");
+	CHECK(qv_mpi_set("sum=ring") == QV_EINVAL, "an unknown operation was accepted");
+	CHECK(qv_mpi_set("allreduce") == QV_EINVAL, "no algorithm was accepted");
+}
+
+/* What the MPI keeps. */
+
+static void fill_vector(void *buf, size_t n, int rank)
+{
+	memset(buf, rank, n * 2 * sizeof(int));
+}
+
+static void add_pairs(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+	for (int i = 0; i < 2 * *n; i++)
+		((int *)inout)[i] += ((int *)in)[i];
+}
+
+static void intercomm(void)
+{
+	const int half = glue_ranks / 2, low = glue_rank < half;
+	int in = 1, out = 0, there;
+	MPI_Comm mine, inter;
+	uint64_t before = qv_mpi_taken();
+
+	MPI_Comm_split(MPI_COMM_WORLD, low, glue_rank, &mine);
+	MPI_Intercomm_create(mine, 0, MPI_COMM_WORLD, low ? half : 0, 5, &inter);
+	MPI_Comm_remote_size(inter, &there);
+	MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, inter);
+	CHECK(out == there && qv_mpi_taken() == before, "the sum is %d instead of %d", out, there);
+	MPI_Comm_free(&inter);
+	MPI_Comm_free(&mine);
+}
+
+void glue_through(void)
+{
+	struct glue_call call = call_of(GLUE_ALLREDUCE, 0, MPI_COMM_WORLD);
+	int *counts = calloc((size_t)glue_ranks, sizeof(*counts));
+	int in[256], out[256] = {0};
+	MPI_Datatype two;
+	MPI_Op op;
+
+	CHECK(counts, "no memory");
+	glue_compare(&call, "binomial", GLUE_BLOCKING, fill, 0);
+	call.count = 5;
+	call.comm = MPI_COMM_SELF;
+	glue_compare(&call, "binomial", GLUE_BLOCKING, fill, 0);
+	call.comm = MPI_COMM_WORLD;
+	glue_compare(&call, "mpi", GLUE_BLOCKING, fill, 0);
+	MPI_Type_contiguous(2, MPI_INT, &two);
+	MPI_Type_commit(&two);
+	MPI_Op_create(add_pairs, 1, &op);
+	call = (struct glue_call){GLUE_ALLREDUCE, two, 2 * sizeof(int), op, 9, 0, 0,
+				  MPI_COMM_WORLD};
+	glue_compare(&call, "ring", GLUE_BLOCKING, fill_vector, 0);
+	MPI_Op_free(&op);
+	MPI_Type_free(&two);
+	CHECK(!qv_mpi_set("allreduce=ring,reduce_scatter=ring"), "refused");
+	intercomm();
+	for (int i = 0; i < glue_ranks; i++)
+		counts[i] = i; /* blocks of different lengths */
+	fill(in, 256, glue_rank);
+	MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	for (int i = 0, at = glue_rank * (glue_rank - 1) / 2; i < glue_rank; i++)
+		CHECK(out[i] == (at + i) * glue_ranks + glue_ranks * (glue_ranks - 1) / 2,
+		      "element %d is %d", i, out[i]);
+	free(counts);
+}
+
+/* Late ranks. */
+
+/* One rank is always late: soon all ranks expect that, all alike, and sums stay right. */
+void glue_late(void)
+{
+	const struct timespec late = {0, 3000000};
+	uint64_t before = qv_mpi_by_arrival(), mine, all[64] = {0};
+	MPI_Comm dup;
+
+	CHECK(!qv_mpi_set("allreduce=clairvoyant:faithful,reduce=segmented"), "refused");
+	MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+	for (int i = 0; i < 48; i++) {
+		int in[3] = {i, glue_rank, 7}, out[3] = {0};
+
+		if (glue_rank == glue_ranks - 1)
+			nanosleep(&late, NULL);
+		if (i % 3)
+			MPI_Allreduce(in, out, 3, MPI_INT, MPI_SUM, dup);
+		else
+			MPI_Reduce(in, out, 3, MPI_INT, MPI_SUM, 0, dup);
+		CHECK((i % 3 == 0 && glue_rank) || (out[0] == i * glue_ranks &&
+						    out[1] == glue_ranks * (glue_ranks - 1) / 2 &&
+						    out[2] == 7 * glue_ranks),
+		      "call %d: the sum is %d, %d, %d", i, out[0], out[1], out[2]);
+	}
+	MPI_Comm_free(&dup);
+	mine = qv_mpi_by_arrival() - before;
+	MPI_Allgather(&mine, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, MPI_COMM_WORLD);
+	for (int r = 0; r < glue_ranks; r++)
+		CHECK(all[r] == mine && mine >= 16, "rank %d: %d calls by arrival, here %d", r,
+		      (int)all[r], (int)mine);
+}

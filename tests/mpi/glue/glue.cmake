@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# mpi_glue - libquiver-mpi: programs that are linked with it, and Debian's with it preloaded.
+function(qv_add_mpi_program program library compiler)
+	qv_mpi_flags(${compiler} mpi)
+	add_executable(${program} ${ARGN})
+	target_include_directories(${program} SYSTEM PRIVATE ${mpi_INCLUDES})
+	# Ours before the MPI's, so that its names are ours.
+	target_link_libraries(${program} PRIVATE qv_flags ${library} ${mpi_LIBRARIES})
+endfunction()
+
+set(glue_sources glue/main.c glue/call.c glue/values.c glue/forms.c glue/cases.c
+	glue/move.c glue/exchange.c glue/blocks.c glue/vector.c glue/neighbor.c
+	glue/switch.c glue/poison.c glue/poison_data.c glue/poison_call.c
+	glue/attr.c glue/large.c)
+
+# glue_test(NAME MPI RANKS LABELS CASES...)
+function(glue_test name mpi ranks labels)
+	qv_add_test(NAME mpi.glue_${name}.${mpi}_np${ranks} LABELS ${labels} SERIAL
+		TIMEOUT ${run_seconds} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/glue.sh
+		${CMAKE_BINARY_DIR} ${mpi} ${ranks} ${case_seconds} ${ARGN})
+endfunction()
+
+# legal_test(CASE MPI RANKS NAME) - what only MPI's own rules can tell.
+function(legal_test case mpi ranks name)
+	qv_add_test(NAME mpi.glue.${case}.${name} LABELS mpi SERIAL TIMEOUT ${run_seconds}
+		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/glue.sh ${CMAKE_BINARY_DIR} ${mpi}
+		${ranks} ${case_seconds} ${case})
+endfunction()
+
+set(glue_cases values forms overlap persistent user comms errors through move exchange trial late)
+if(TARGET quiver_mpi_ompi)
+	qv_add_mpi_program(mpi_glue_ompi quiver_mpi_ompi ${QV_OMPI_COMPILER} ${glue_sources})
+	foreach(mpi plain shm)
+		glue_test(all ${mpi} 2 mpi ${glue_cases} sizes)
+		glue_test(all ${mpi} 4 mpi ${glue_cases})
+		foreach(ranks 4 8)
+			glue_test(sizes ${mpi} ${ranks} "mpi;slow" sizes)
+		endforeach()
+		glue_test(all ${mpi} 8 "mpi;slow" ${glue_cases})
+		glue_test(big ${mpi} 2 "mpi;slow" big)
+		glue_test(big ${mpi} 4 "mpi;slow" big)
+	endforeach()
+	foreach(core tcp rxm auto split)
+		glue_test(all ${core} 4 mpi ${glue_cases})
+	endforeach()
+	foreach(ranks 2 3 4)
+		legal_test(poison plain ${ranks} ${ranks})
+	endforeach()
+	legal_test(attributes plain 3 3)
+	legal_test(large plain 3 3)
+	# Blocks with lengths of their own, and neighbours.
+	foreach(mpi plain shm tcp rxm auto split)
+		foreach(ranks 2 3 4 7)
+			set(labels "mpi;slow")
+			if(mpi STREQUAL plain OR (mpi MATCHES "^(shm|tcp)$" AND ranks EQUAL 4))
+				set(labels mpi)
+			endif()
+			glue_test(blocks ${mpi} ${ranks} "${labels}" vector neighbor switch)
+		endforeach()
+	endforeach()
+endif()
+if(TARGET quiver_mpi_ompi)
+	qv_add_test(NAME mpi.glue_offload LABELS "mpi;offload" SERIAL TIMEOUT 300
+		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/offload.sh ${CMAKE_BINARY_DIR}
+		${CMAKE_BINARY_DIR}/tests/offload/fake)
+endif()
+if(TARGET quiver_mpi_mpich)
+	qv_add_mpi_program(mpi_glue_mpich quiver_mpi_mpich ${QV_MPICH_COMPILER} ${glue_sources})
+	# Debian's MPICH does not judge arguments.
+	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange trial late
+		vector neighbor switch)
+	foreach(ranks 2 3)
+		legal_test(poison mpich ${ranks} mpich_${ranks})
+	endforeach()
+	legal_test(attributes mpich 3 mpich_3)
+	legal_test(large mpich 3 mpich_3)
+else()
+	qv_add_test(NAME mpi.glue_all.mpich_np2 LABELS mpi COMMAND sh -c
+		"echo 'no MPICH (mpich, libmpich-dev) at configure time'; exit 77")
+endif()
+
+# Ranks of two MPI_COMM_WORLDs in one communicator, with the library in both or in one; communicators
+# of sessions.
+set(spawn_sources glue/spawn.c glue/poison_call.c)
+function(worlds_test name mpi program)
+	qv_add_test(NAME mpi.glue.${name} LABELS mpi SERIAL TIMEOUT ${run_seconds}
+		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/worlds.sh ${CMAKE_BINARY_DIR} ${mpi}
+		${case_seconds} ${program}_${mpi} ${ARGN})
+endfunction()
+foreach(mpi ompi:OMPI: mpich:MPICH:.mpich)
+	string(REPLACE ":" ";" words "${mpi}")
+	list(GET words 0 mpi)
+	list(GET words 1 upper)
+	list(GET words 2 suffix)
+	if(NOT TARGET quiver_mpi_${mpi})
+		continue()
+	endif()
+	set(compiler ${QV_${upper}_COMPILER})
+	qv_add_mpi_program(mpi_glue_spawn_${mpi} quiver_mpi_${mpi} ${compiler} ${spawn_sources})
+	qv_add_mpi_program(mpi_glue_bare_${mpi} "" ${compiler} ${spawn_sources})
+	target_include_directories(mpi_glue_bare_${mpi} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+	qv_add_mpi_program(mpi_glue_session_${mpi} quiver_mpi_${mpi} ${compiler} glue/session.c)
+	worlds_test(spawn${suffix} ${mpi} mpi_glue_spawn spawn mpi_glue_spawn_${mpi})
+	worlds_test(spawn_bare${suffix} ${mpi} mpi_glue_spawn spawn mpi_glue_bare_${mpi})
+	worlds_test(spawned_by_bare${suffix} ${mpi} mpi_glue_bare spawn mpi_glue_spawn_${mpi})
+	worlds_test(connect${suffix} ${mpi} mpi_glue_spawn connect mpi_glue_spawn_${mpi})
+	worlds_test(session${suffix} ${mpi} mpi_glue_session only)
+	worlds_test(session_both${suffix} ${mpi} mpi_glue_session both)
+endforeach()
+
+# A Fortran program, with the library preloaded: Open MPI's Fortran calls PMPI, MPICH's calls MPI.
+find_program(QV_OMPI_FORTRAN NAMES mpifort.openmpi)
+find_program(QV_MPICH_FORTRAN NAMES mpifort.mpich)
+function(fortran_test mpi compiler)
+	if(NOT compiler)
+		return()
+	endif()
+	set(program ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/mpi_glue_fortran_${mpi})
+	add_custom_command(OUTPUT ${program} DEPENDS glue/fortran.f90 VERBATIM
+		# Its module says one type for each buffer to compilers that look for more.
+		COMMAND ${compiler} -fallow-argument-mismatch -w -J ${CMAKE_CURRENT_BINARY_DIR}
+			${CMAKE_CURRENT_SOURCE_DIR}/glue/fortran.f90 -o ${program})
+	add_custom_target(mpi_glue_fortran_${mpi} ALL DEPENDS ${program})
+	foreach(run ${ARGN})
+		qv_add_test(NAME mpi.glue_fortran.${run}_np3 LABELS mpi SERIAL TIMEOUT ${run_seconds}
+			COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/fortran.sh ${CMAKE_BINARY_DIR}
+			${run} 3 ${case_seconds} ${program})
+	endforeach()
+endfunction()
+if(TARGET quiver_mpi_ompi)
+	fortran_test(ompi "${QV_OMPI_FORTRAN}" plain shm)
+endif()
+if(TARGET quiver_mpi_mpich)
+	fortran_test(mpich "${QV_MPICH_FORTRAN}" mpich)
+endif()
+
+# The suite, and Debian's programs, with the library preloaded.
+set(preload "reduce=binomial,allreduce=butterfly,reduce_scatter=butterfly")
+string(APPEND preload ",barrier=dissemination,broadcast=binomial,allgather=hypercube,alltoall=mesh2")
+string(APPEND preload ",allgatherv=ring,alltoallv=crystal,neighbor_allgather=friends")
+string(APPEND preload ",neighbor_allgatherv=friends,neighbor_alltoall=friends,neighbor_alltoallv=friends")
+# The same with the choice left to the library; calls are taken while it compares.
+string(REGEX REPLACE "=[a-z0-9]+" "=auto" preload_auto "${preload}")
+# preload_test(NAME CORE RANKS LABELS SCRIPT CASES...)
+function(preload_test name core ranks labels script)
+	set(settings ${preload})
+	if(name MATCHES "^auto_")
+		set(settings ${preload_auto})
+	endif()
+	qv_add_test(NAME mpi.preload_${name}.${core}_np${ranks} LABELS ${labels} SERIAL
+		TIMEOUT ${run_seconds} ENV "QV_PRELOAD=${settings}"
+		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/${script}.sh ${CMAKE_BINARY_DIR} ${core}
+		${ranks} ${case_seconds} ${ARGN})
+endfunction()
+if(TARGET quiver_mpi_ompi)
+	qv_add_test(NAME mpi.glue_settings LABELS mpi SERIAL
+		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/settings.sh ${CMAKE_BINARY_DIR})
+	foreach(core plain shm)
+		preload_test(suite ${core} 4 mpi suite coll comms order)
+		preload_test(threads ${core} 2 mpi suite threads coll)
+		# Open MPI itself, without quiver, does not pass these.
+		set(more)
+		if(core STREQUAL shm)
+			set(more random trunc unexpected)
+		endif()
+		preload_test(all ${core} 2 "mpi;slow" suite order probe cancel modes sizes posted threads
+			types coll rma ${more})
+		list(REMOVE_ITEM more trunc unexpected)
+		preload_test(all ${core} 4 "mpi;slow" suite order probers comms ranks coll ${more})
+		foreach(program hpcc lammps)
+			preload_test(${program} ${core} 2 mpi ${program})
+			preload_test(${program} ${core} 4 "mpi;slow" ${program})
+		endforeach()
+		preload_test(auto_all ${core} 2 "mpi;slow" suite order probe modes sizes threads types
+			coll rma)
+		preload_test(auto_all ${core} 4 "mpi;slow" suite order probers comms ranks coll)
+		preload_test(auto_hpcc ${core} 2 "mpi;slow" hpcc)
+		preload_test(auto_hpcc ${core} 4 "mpi;slow" hpcc)
+		preload_test(netpipe ${core} 2 "mpi;slow" netpipe)
+		preload_test(netpipe ${core} 4 "mpi;slow" netpipe)
+	endforeach()
+	foreach(core tcp rxm auto split)
+		preload_test(suite ${core} 4 mpi suite coll comms order)
+		preload_test(all ${core} 2 "mpi;slow" suite order probe cancel modes sizes posted threads
+			types coll rma random trunc unexpected)
+		preload_test(all ${core} 4 "mpi;slow" suite order probers comms ranks coll random)
+		foreach(program hpcc lammps netpipe)
+			foreach(ranks 2 4)
+				set(labels "mpi;slow")
+				if(core STREQUAL tcp AND ranks EQUAL 2 AND NOT program STREQUAL netpipe)
+					set(labels mpi)
+				endif()
+				preload_test(${program} ${core} ${ranks} "${labels}" ${program})
+			endforeach()
+		endforeach()
+	endforeach()
+endif()

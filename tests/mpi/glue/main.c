@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* main.c CASE... - libquiver-mpi against the MPI's own answers; all ranks
+ * run all cases. */
+#include "glue.h"
+
+#include <string.h>
+
+int glue_rank, glue_ranks;
+
+const char *const glue_algorithms[] = {"binomial",    "butterfly", "radix", "pipeline",
+				       "direct",      "redirect",  "ring",  "segmented",
+				       "clairvoyant", NULL};
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{"values", glue_values},         {"sizes", glue_sizes},     {"big", glue_big},
+	{"forms", glue_forms},           {"overlap", glue_overlap}, {"user", glue_user},
+	{"persistent", glue_persistent}, {"comms", glue_comms},     {"errors", glue_errors},
+	{"through", glue_through},       {"move", glue_move},       {"exchange", glue_exchange},
+	{"trial", glue_trial},           {"late", glue_late},       {"vector", glue_vector},
+	{"neighbor", glue_neighbor},     {"switch", glue_switch},   {"poison", glue_poison},
+	{"attributes", glue_attributes}, {"large", glue_large},
+};
+
+#define CASES (sizeof(cases) / sizeof(cases[0]))
+
+static void run(const char *name)
+{
+	for (size_t i = 0; i < CASES; i++) {
+		if (strcmp(cases[i].name, name) != 0)
+			continue;
+		MPI_Barrier(MPI_COMM_WORLD);
+		cases[i].run();
+		CHECK(!qv_mpi_set(NULL), "the settings of the environment are gone");
+		if (!glue_rank)
+			printf("%s: ok, %llu calls taken\n", name,
+			       (unsigned long long)qv_mpi_taken());
+		return;
+	}
+	CHECK(0, "no case \"%s\"", name);
+}
+
+int main(int argc, char **argv)
+{
+	int provided;
+
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+	MPI_Comm_rank(MPI_COMM_WORLD, &glue_rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &glue_ranks);
+	for (int i = 1; i < argc; i++)
+		run(argv[i]);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (!glue_rank)
+		printf("passed %d cases on %d ranks\n", argc - 1, glue_ranks);
+	MPI_Finalize();
+	return 0;
+}

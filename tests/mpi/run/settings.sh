@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# settings.sh BUILD - what the environment says to libquiver-mpi, and what is said about it.
+build=$1
+. "$(dirname "$0")/common.sh"
+is_asan && skip "the programs are not built with ASan, a library in front of them cannot be"
+
+# run COLL VARIABLE=VALUE...: the suite's collectives on two ranks.
+run()
+{
+	local coll=$1 set=() v
+	shift
+	for v in "$@"; do
+		set+=(-x "$v")
+	done
+	over_default 2 60 -x "LD_PRELOAD=$build/lib/libquiver-mpi-ompi.so" -x QUIVER_MPI_STATS=1 \
+		-x "QUIVER_MPI_COLL=$coll" "${set[@]}" "$build/bin/mpi_suite" --limit 30 coll.allreduce \
+		>"$run_dir/out" 2>&1 || { cat "$run_dir/out"; fail "QUIVER_MPI_COLL=$coll: failed"; }
+}
+
+says()
+{
+	grep -qE "$1" "$run_dir/out" || { cat "$run_dir/out"; fail "no line with: $1"; }
+}
+
+run ""
+says '^quiver: MPI_Allreduce: [0-9]+ calls, 0 taken: [0-9]+ to the MPI, not chosen$'
+run allreduce=mpi
+says '^quiver: MPI_Allreduce: [0-9]+ calls, 0 taken'
+run allreduce=auto,reduce=segmented:faithful
+says '^quiver: MPI_Allreduce: [0-9]+ calls, [1-9][0-9]* taken'
+says '^quiver: MPI_Reduce: [0-9]+ calls, [1-9][0-9]* taken: [0-9]+ segmented'
+# Where ranks have cores of their own, the network is measured.
+[ "$(nproc)" -lt 2 ] || says '^quiver: network: [0-9.]+ us a message, [0-9.e-]+ ns a byte'
+run allreduce=fastest
+says "^quiver: QUIVER_MPI_COLL: unknown algorithm 'fastest'.* ring .*; all goes to the MPI$"
+[ "$(grep -c '^quiver:' "$run_dir/out")" -eq 1 ] || { cat "$run_dir/out"; fail "not one line"; }
+run scan=ring
+says "^quiver: QUIVER_MPI_COLL: unknown operation 'scan'; known: reduce allreduce .*broadcast"
+run allreduce=ring QUIVER_MPI_OFF=1
+! grep '^quiver:' "$run_dir/out" || fail "QUIVER_MPI_OFF=1 says something, above"
+echo "settings: ok"

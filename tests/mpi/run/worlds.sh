@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# worlds.sh BUILD MPI SECONDS PROGRAM ARGS... - a program that leaves its MPI_COMM_WORLD: two
+# ranks of it, MPI is ompi or mpich, and arguments that are programs of ours become their paths.
+build=$1 mpi=$2 seconds=$3
+shift 3
+. "$(dirname "$0")/common.sh"
+
+args=()
+for word in "$@"; do
+	[ -x "$build/bin/$word" ] && word=$build/bin/$word
+	args+=("$word")
+done
+export QUIVER_MPI_STATS=1
+if [ "$mpi" = mpich ]; then
+	need mpirun.mpich mpich
+	timeout -k 5 "$seconds" mpirun.mpich -np 2 "${args[@]}"
+else
+	over_default 2 "$seconds" --mca rmaps_base_oversubscribe 1 -x QUIVER_MPI_STATS "${args[@]}"
+fi >"$run_dir/out" 2>"$run_dir/out.errors"
+status=$?
+cat "$run_dir/out" "$run_dir/out.errors"
+check_sanitizers
+text=$(sed -n 's/^skipped: //p' "$run_dir/out")
+[ -z "$text" ] || skip "$text"
+[ $status -eq 0 ] || fail "mpirun ended with $status"
+grep -q '^passed ' "$run_dir/out" || fail "the program did not reach its end"

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_base.c - pools, handles, and whether other processes live. */
+#include "tests/proto/rig/rig.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OBJECTS 5000u
+
+static void pool_objects(void **state)
+{
+	static const size_t sizes[] = {8, 64, 65, 1000, 70000};
+
+	for (unsigned s = 0; s < 5; s++) {
+		unsigned n = sizes[s] > 10000 ? 20 : OBJECTS;
+		char **objects = malloc(n * sizeof *objects);
+		struct qv_pool pool;
+
+		qv_pool_init(&pool, sizes[s]);
+		for (unsigned round = 0; round < 3; round++) {
+			for (unsigned i = 0; i < n; i++) {
+				objects[i] = qv_pool_get(&pool);
+				assert_non_null(objects[i]);
+				assert_int_equal((uintptr_t)objects[i] % 64, 0);
+				memset(objects[i], (int)i, sizes[s]);
+			}
+			assert_int_equal(pool.live, n);
+			for (unsigned i = 0; i < n; i++) { /* nobody has another's memory */
+				assert_int_equal(objects[i][0], (char)i);
+				assert_int_equal(objects[i][sizes[s] - 1], (char)i);
+				qv_pool_put(&pool, objects[i]);
+			}
+			assert_int_equal(pool.live, 0);
+		}
+		qv_pool_fini(&pool);
+		free(objects);
+	}
+}
+
+/* With AddressSanitizer, what is not handed out must not be touched, nor what is behind it. */
+static void pool_guarded(void **state)
+{
+#ifdef QV_POOL_GUARDED
+	struct qv_pool pool;
+	char *object;
+
+	qv_pool_init(&pool, 128);
+	object = qv_pool_get(&pool);
+	assert_non_null(object);
+	assert_null(__asan_region_is_poisoned(object, 128));
+	assert_true(__asan_address_is_poisoned(object + 128));
+	qv_pool_put(&pool, object);
+	assert_true(__asan_address_is_poisoned(object));
+	assert_ptr_equal(qv_pool_get(&pool), object);
+	assert_null(__asan_region_is_poisoned(object, 128));
+	qv_pool_fini(&pool);
+#else
+	skip();
+#endif
+}
+
+static void pool_without_memory(void **state)
+{
+	struct qv_pool pool;
+	unsigned n = 0;
+
+	qv_pool_init(&pool, 1000);
+	qv_nomem_after(2, 1);
+	qv_nomem_enter();
+	while (qv_pool_get(&pool))
+		n++;
+	assert_int_equal(qv_pool_grow(&pool), QV_ENOMEM);
+	qv_nomem_leave();
+	qv_nomem_after(0, 0);
+	assert_int_equal(n, 65472 / (1024 + QV_POOL_BETWEEN)); /* of one chunk of 64 KiB */
+	assert_int_equal(pool.live, n);
+	assert_non_null(qv_pool_get(&pool));
+	qv_pool_fini(&pool);
+}
+
+static void handles_in_use(void **state)
+{
+	uint64_t rng = rig_seed(), *handle = calloc(OBJECTS, sizeof *handle);
+	char *object = malloc(OBJECTS); /* their addresses only */
+	uint64_t *stale = calloc(OBJECTS, sizeof *stale);
+	struct qv_handles h;
+	uint32_t used = 0;
+
+	qv_handles_init(&h);
+	assert_null(qv_handle_get(&h, 0));
+	assert_null(qv_handle_get(&h, UINT64_MAX));
+	for (unsigned n = 0; n < 20 * OBJECTS; n++) {
+		unsigned i = (unsigned)qv_rnd_below(&rng, OBJECTS);
+
+		if (handle[i]) {
+			assert_ptr_equal(qv_handle_get(&h, handle[i]), object + i);
+			qv_handle_free(&h, handle[i]);
+			stale[i] = handle[i];
+			handle[i] = 0;
+			used--;
+		} else {
+			handle[i] = qv_handle_new(&h, object + i);
+			assert_true(handle[i] != QV_HANDLE_NONE && handle[i] != stale[i]);
+			used++;
+		}
+		assert_int_equal(h.used, used);
+		assert_null(qv_handle_get(&h, stale[i]));
+		assert_null(qv_handle_get(&h, QV_HANDLE_NONE));
+	}
+	qv_handles_fini(&h);
+	assert_null(qv_handle_get(&h, handle[0] ? handle[0] : stale[0]));
+	free(stale);
+	free(object);
+	free(handle);
+}
+
+/* After four thousand million uses of a slot its generation starts again, never at 0. */
+static void handle_generations(void **state)
+{
+	struct qv_handles h;
+	uint64_t first, again;
+
+	qv_handles_init(&h);
+	first = qv_handle_new(&h, &h);
+	qv_handle_free(&h, first);
+	h.slots[(uint32_t)first].generation = UINT32_MAX;
+	again = qv_handle_new(&h, &h);
+	assert_int_equal(again >> 32, UINT32_MAX);
+	qv_handle_free(&h, again);
+	assert_null(qv_handle_get(&h, again));
+	assert_null(qv_handle_get(&h, (uint32_t)again)); /* generation 0 */
+	again = qv_handle_new(&h, &h);
+	assert_int_equal(again >> 32, 1);
+	qv_handle_free(&h, again);
+	qv_nomem_after(1, 0);
+	qv_nomem_enter();
+	for (unsigned i = 0; i < 64; i++)
+		assert_true(qv_handle_new(&h, &h) != QV_HANDLE_NONE);
+	assert_true(qv_handle_new(&h, &h) == QV_HANDLE_NONE);
+	qv_nomem_leave();
+	qv_nomem_after(0, 0);
+	assert_int_equal(h.used, 64);
+	qv_handles_fini(&h);
+}
+
+/* A child that has told its identity and waits; as_thread: its first thread has ended. */
+static void *wait_for_ever(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static pid_t child(struct qv_proc *proc, bool as_thread)
+{
+	int fd[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(fd), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		pthread_t thread;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* when a failed test leaves it behind */
+		qv_proc_self(proc);
+		if (write(fd[1], proc, sizeof *proc) != sizeof *proc)
+			_exit(1);
+		if (as_thread && pthread_create(&thread, NULL, wait_for_ever, NULL) == 0)
+			pthread_exit(NULL);
+		wait_for_ever(NULL);
+	}
+	assert_int_equal(read(fd[0], proc, sizeof *proc), sizeof *proc);
+	close(fd[0]);
+	close(fd[1]);
+	return pid;
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+static void dead_and_zombie(void **state)
+{
+	struct qv_proc self, proc, other;
+	pid_t pid;
+	unsigned n = 0;
+
+	qv_proc_self(&self);
+	if (!self.host)
+		skip(); /* no /proc */
+	pid = child(&proc, false);
+	assert_int_equal(proc.pid, pid);
+	assert_int_equal(proc.host, self.host);
+	assert_true(qv_proc_alive(&self, &proc));
+	assert_true(qv_proc_alive(&self, &self));
+	other = proc;
+	other.start--; /* another process had this pid before */
+	assert_false(qv_proc_alive(&self, &other));
+	other.host++; /* another host: who knows */
+	assert_true(qv_proc_alive(&self, &other));
+	other.host = 0;
+	assert_true(qv_proc_alive(&self, &other));
+	kill(pid, SIGSTOP);
+	assert_true(qv_proc_alive(&self, &proc));
+	kill(pid, SIGKILL);
+	while (qv_proc_alive(&self, &proc)) { /* a zombie, soon */
+		assert_in_range(n++, 0, 5000);
+		nap();
+	}
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), pid);
+	assert_false(qv_proc_alive(&self, &proc));
+}
+
+/* /proc shows a process whose first thread has ended as a zombie, too. */
+static void first_thread_ended(void **state)
+{
+	struct qv_proc self, proc;
+	char path[64], text[512] = "";
+	pid_t pid;
+
+	qv_proc_self(&self);
+	if (!self.host)
+		skip();
+	pid = child(&proc, true);
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	for (unsigned n = 0; !strstr(text, ") Z "); n++) {
+		FILE *f = fopen(path, "r");
+
+		assert_in_range(n, 0, 5000);
+		assert_non_null(f);
+		text[fread(text, 1, sizeof text - 1, f)] = 0;
+		fclose(f);
+		nap();
+	}
+	assert_true(qv_proc_alive(&self, &proc));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	errno = 0;
+	assert_false(qv_proc_alive(&self, &proc));
+}
+
+static void randoms_differ(void **state)
+{
+	uint64_t a = qv_proc_random(), b = qv_proc_random();
+
+	assert_int_not_equal(a, b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pool_objects),        cmocka_unit_test(pool_guarded),
+		cmocka_unit_test(pool_without_memory), cmocka_unit_test(handles_in_use),
+		cmocka_unit_test(handle_generations),  cmocka_unit_test(dead_and_zombie),
+		cmocka_unit_test(first_thread_ended),  cmocka_unit_test(randoms_differ),
+	};
+
+	rig_seed();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

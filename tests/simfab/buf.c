@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * buf.c - buffers of the simulated applications. One that is not in use any more is poisoned and
+ * kept a while: a late write is found when it leaves, a late read arrives as nonsense.
+ */
+#include "app.h"
+
+#include <string.h>
+
+#define KEPT       2048u
+#define KEPT_BYTES ((size_t)32 << 20)
+#define GUARD      32u
+
+struct head {
+	size_t len, magic;
+};
+#define MAGIC ((size_t)0x62756666)
+
+static struct head *kept[KEPT];
+static unsigned first, nkept;
+static size_t kept_bytes;
+
+static struct head *head_of(const char *buf)
+{
+	struct head *h = (struct head *)(uintptr_t)buf - 1;
+
+	if (h->magic != MAGIC)
+		sf_broken("a buffer's head was overwritten");
+	return h;
+}
+
+static void check(struct head *h)
+{
+	const unsigned char *p = (const unsigned char *)(h + 1);
+	size_t n = h->len + GUARD, i = 0;
+
+	if (*p == SF_POISON && !memcmp(p, p + 1, n - 1))
+		return;
+	while (p[i] == SF_POISON)
+		i++;
+	sf_broken("byte %zu of a buffer of %zu was written after its operation was over", i,
+		  h->len);
+}
+
+char *sf_buf_get(size_t len)
+{
+	struct head *h = sf_alloc(sizeof *h + len + GUARD);
+
+	*h = (struct head){len, MAGIC};
+	memset(h + 1, SF_POISON, len + GUARD);
+	return (char *)(h + 1);
+}
+
+static void let_go(void)
+{
+	struct head *h = kept[first];
+
+	check(h);
+	first = (first + 1) % KEPT;
+	nkept--;
+	kept_bytes -= h->len;
+	h->magic = 0;
+	sf_free(h);
+}
+
+void sf_buf_put(char *buf)
+{
+	struct head *h = head_of(buf);
+
+	memset(buf, SF_POISON, h->len + GUARD);
+	while (nkept && (nkept == KEPT || kept_bytes + h->len > KEPT_BYTES))
+		let_go();
+	kept[(first + nkept++) % KEPT] = h;
+	kept_bytes += h->len;
+}
+
+void sf_buf_check_all(void)
+{
+	for (unsigned i = 0; i < nkept; i++)
+		check(kept[(first + i) % KEPT]);
+}
+
+/* Its first 8 bytes are the id. */
+static uint64_t word(uint64_t id, size_t i)
+{
+	return i ? (id + i) * 0x9e3779b97f4a7c15u : id;
+}
+
+void sf_buf_fill(char *buf, size_t len, uint64_t id)
+{
+	for (size_t i = 0; i * 8 < len; i++) {
+		uint64_t w = word(id, i);
+
+		memcpy(buf + 8 * i, &w, len - 8 * i < 8 ? len - 8 * i : 8);
+	}
+}
+
+bool sf_buf_is(const char *buf, size_t len, uint64_t id)
+{
+	for (size_t i = 0; i * 8 < len; i++) {
+		uint64_t w = word(id, i);
+
+		if (memcmp(buf + 8 * i, &w, len - 8 * i < 8 ? len - 8 * i : 8))
+			return false;
+	}
+	return true;
+}
+
+bool sf_buf_is_clean(const char *buf, size_t len)
+{
+	const struct head *h = head_of(buf);
+	size_t room = h->len + GUARD;
+
+	for (size_t i = len; i < room && i < len + 64; i++)
+		if ((unsigned char)buf[i] != SF_POISON)
+			return false;
+	for (size_t i = h->len; i < room; i++)
+		if ((unsigned char)buf[i] != SF_POISON)
+			return false;
+	return true;
+}
