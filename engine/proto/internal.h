@@ -121,6 +121,7 @@ struct qv_in {
 	struct iovec iov[QV_IOV_MAX];
 	unsigned reads; /* in flight */
 	bool waiting;   /* in the list of waiting reads */
+	bool whole;     /* it is over, but for telling its sender */
 	bool reported;
 	int status;
 	uint64_t handle; /* SEG */

@@ -54,6 +54,7 @@ void qv_in_hold(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info
 	in->iov[0] = (struct iovec){buf, len};
 	in->cnt = 1;
 	in->want = in->pos = len;
+	in->whole = true;
 	wait(in);
 }
 
@@ -85,6 +86,7 @@ void qv_in_finish(struct qv_in *in)
 	if (!in->reported) {
 		if (in->info.sreq && !qv_info_stale(&in->info) &&
 		    qv_tx_fin(in->info.peer, in->info.sreq, in->status) == QV_ENOMEM) {
+			in->whole = true;
 			wait(in);
 			return;
 		}
@@ -234,9 +236,9 @@ static bool can_read(const struct qv_in *in)
 /* Fetch what is still missing, by the way that both sides have. */
 static void fetch(struct qv_in *in)
 {
-	bool hold = !in->info.rts; /* qv_in_hold */
-
-	if (in->status || hold || can_read(in)) {
+	if (in->whole) {
+		qv_in_finish(in);
+	} else if (in->status || can_read(in)) {
 		read_on(in);
 	} else if (!in->reads) { /* else the last of them goes on */
 		in->pos = 0;

@@ -171,6 +171,12 @@ static void ask(struct qv_peer *peer, uint64_t now)
 		qv_peer_fail(peer, "it answers, but what is sent does not arrive");
 }
 
+/* Its HELLO was not answered. It waits for that, even if we have nothing else to say. */
+static bool hello_is_due(const struct qv_peer *peer)
+{
+	return peer->met && !peer->hello_sent && !peer->doom;
+}
+
 static void listen(struct qv_peer *peer, uint64_t now)
 {
 	if (peer->got != peer->got_then || peer->heard || !peer->heard_at) {
@@ -185,6 +191,8 @@ static void listen(struct qv_peer *peer, uint64_t now)
 	peer->got_then = peer->got;
 	peer->asked = false;
 	peer->challenges = 0;
+	if (hello_is_due(peer))
+		(void)qv_peer_send_hello(peer); /* there was no memory */
 	if (peer->consumed >= peer->tell_at || (peer->starving && peer->consumed))
 		qv_peer_consumed_slow(peer); /* there was no memory */
 	if (peer->ack_due || peer->got != peer->told)
@@ -208,7 +216,7 @@ static bool has_ended(struct qv_peer *peer, uint64_t now)
 
 static bool is_idle(const struct qv_peer *peer)
 {
-	return peer->got == peer->told && !peer->heard && !peer->asked && !peer->ack_due &&
+	return !hello_is_due(peer) && peer->got == peer->told && !peer->heard && !peer->asked && !peer->ack_due &&
 	       !peer->challenges && !peer->starving && peer->consumed < peer->tell_at &&
 	       !peer->cut && !peer->resend && !peer->doom && peer->user != QV_USER_UNKNOWN &&
 	       !peer->window.first && !waits(peer);

@@ -170,6 +170,79 @@ static void discard(void **state)
 	rig_free(rig);
 }
 
+/* For a while a node has no memory for packets of its own. */
+static void no_answers(struct rig *rig, unsigned node, unsigned steps)
+{
+	struct qv_proto *p = rig->node[node].p;
+	struct qv_pool_item *spare = p->txs.free;
+
+	p->txs.free = NULL;
+	qv_nomem_after(1, 1000000);
+	while (steps--)
+		rig_step(rig);
+	qv_nomem_after(0, 0);
+	p->txs.free = spare;
+}
+
+/* Who only receives has nothing to say but its answer to HELLO; the sender waits for that. */
+static void answer_to_hello(void **state)
+{
+	struct rig_settings set = rig_defaults(0);
+	struct rig *rig = rig_new(&set);
+	struct rig_req *send[3];
+
+	rig_open(rig, 1, &set);
+	set.budget = 1; /* what node 0 takes the other's for: the second message waits */
+	rig_open(rig, 0, &set);
+	rig_peer(rig, 1, 0);
+	for (unsigned i = 0; i < 3; i++)
+		rig_recv(rig, 1, RIG_ANY, 50, 0, QV_REQ_TAGGED);
+	for (unsigned i = 0; i < 3; i++)
+		send[i] = rig_send(rig, 0, 1, 50, 0, QV_REQ_TAGGED);
+	no_answers(rig, 1, 30);
+	assert_true(rig_peer(rig, 1, 0)->met);
+	assert_false(rig_peer(rig, 1, 0)->hello_sent);
+	rig_ticks(rig, 200);
+	for (unsigned i = 0; i < 3; i++)
+		rig_check_status(send[i], QV_OK);
+	for (struct rig_req *req = rig->reqs; req; req = req->next)
+		assert_int_equal(req->done, 1);
+	rig_free(rig);
+}
+
+/* A message is here, or as much of it as there is room for; its sender cannot be told at once. */
+static void late_fin(size_t read_max, size_t room, unsigned after)
+{
+	struct rig_settings set = rig_defaults(2);
+	struct rig_req *send, *recv;
+	struct rig *rig;
+
+	set.limits.read_max = read_max;
+	rig = rig_new(&set);
+	rig_wait(rig, rig_recv(rig, 1, RIG_ANY, 5000, 0, 0), rig_send(rig, 0, 1, 5000, 0, 0));
+	rig_settle(rig);
+	recv = rig_recv(rig, 1, 0, room, 0, 0);
+	send = rig_send(rig, 0, 1, 5000, 0, 0);
+	for (unsigned i = 0; i < after; i++)
+		rig_step(rig);
+	no_answers(rig, 1, 30);
+	rig_ticks(rig, 200);
+	rig_check_status(send, QV_OK);
+	rig_check(recv, send);
+	assert_int_equal(rig_stats(rig, 1).refused + rig_stats(rig, 0).refused, 0);
+	rig_check_idle(rig, 1);
+	rig_free(rig);
+}
+
+static void each_late_fin(void **state)
+{
+	static const size_t rooms[] = {0, 700, 5000, 6000};
+
+	for (unsigned i = 0; i < 8; i++)
+		for (unsigned after = 0; after < 30; after++)
+			late_fin(i & 1 ? 4096 : 0, rooms[i / 2], after);
+}
+
 /* An endpoint that cannot be made leaves nothing behind. */
 static void create(void **state)
 {
@@ -205,6 +278,8 @@ int main(void)
 		cmocka_unit_test(one_packet_many_times),
 		cmocka_unit_test(credit_of_a_failed_send),
 		cmocka_unit_test(discard),
+		cmocka_unit_test(answer_to_hello),
+		cmocka_unit_test(each_late_fin),
 		cmocka_unit_test(create),
 	};
 
