@@ -216,10 +216,10 @@ static bool has_ended(struct qv_peer *peer, uint64_t now)
 
 static bool is_idle(const struct qv_peer *peer)
 {
-	return !hello_is_due(peer) && peer->got == peer->told && !peer->heard && !peer->asked && !peer->ack_due &&
-	       !peer->challenges && !peer->starving && peer->consumed < peer->tell_at &&
-	       !peer->cut && !peer->resend && !peer->doom && peer->user != QV_USER_UNKNOWN &&
-	       !peer->window.first && !waits(peer);
+	return !hello_is_due(peer) && peer->got == peer->told && !peer->heard && !peer->asked &&
+	       !peer->ack_due && !peer->challenges && !peer->starving &&
+	       peer->consumed < peer->tell_at && !peer->cut && !peer->resend && !peer->doom &&
+	       peer->user != QV_USER_UNKNOWN && !peer->window.first && !waits(peer);
 }
 
 static void tick_peer(struct qv_peer *peer, uint64_t now)
