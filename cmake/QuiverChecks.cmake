@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # QuiverChecks - checks of the tree and of the objects, and other builds of it, as tests.
-option(QV_TEST_VARIANTS "tests also build with ASan and with clang (scripts/test sets it)" OFF)
+option(QV_TEST_VARIANTS "tests also build with sanitizers and with clang (scripts/test sets it)" OFF)
 if(QV_SANITIZE)
 	return()
 endif()
@@ -28,15 +28,17 @@ endif()
 
 if(QV_TEST_VARIANTS)
 	set(variants ${CMAKE_SOURCE_DIR}/scripts/variants)
-	qv_add_test(NAME asan.unit LABELS unit kernel TIMEOUT 900
+	qv_add_test(NAME asan.unit LABELS unit kernel long TIMEOUT 900 SERIAL
 		COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} "unit|kernel")
 	if(QV_WITH_FABRIC)
-		qv_add_test(NAME asan.fabric LABELS fabric TIMEOUT 1500 SERIAL
+		qv_add_test(NAME asan.fabric LABELS fabric long TIMEOUT 1500 SERIAL
 			COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} fabric)
+		qv_add_test(NAME tsan.fabric LABELS fabric long TIMEOUT 900 SERIAL
+			COMMAND ${variants} test tsan ${CMAKE_BINARY_DIR})
 		qv_add_test(NAME asan.mpi LABELS mpi slow TIMEOUT 3000 SERIAL
 			COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} mpi)
 	endif()
-	qv_add_test(NAME clang.build LABELS unit TIMEOUT 900
+	qv_add_test(NAME clang.build LABELS unit long TIMEOUT 900 SERIAL
 		COMMAND ${variants} test clang ${CMAKE_BINARY_DIR})
 endif()
 

@@ -1,19 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # QuiverTest - one call = one test.
-#   qv_add_test(NAME prq.take LABELS unit COMMAND test_prq [args...] [TIMEOUT s] [ENV A=1 B=2])
+#   qv_add_test(NAME prq.take LABELS unit COMMAND test_prq [args...] [TIMEOUT s] [ENV A=1 B=2]
+#               [RANKS n | WAITS | SERIAL])
 # Exit code 77 = could not run here, and the test says why: ctest shows it as skipped.
+#
+# Tests run beside each other. `ctest -j` counts slots, and scripts/test gives it three for each CPU
+# (qv_slots): processes that wait for each other yield their CPU. A test takes two slots.
+#   RANKS n   n processes that wait for each other: n + 1 slots
+#   WAITS     sleeps for most of its time: one slot, and it begins before the others
+#   SERIAL    judges how long something takes, or runs many tests itself: alone
 function(qv_add_test)
-	cmake_parse_arguments(T "SERIAL" "NAME;TIMEOUT" "LABELS;COMMAND;ENV" ${ARGN})
+	cmake_parse_arguments(T "SERIAL;WAITS" "NAME;TIMEOUT;RANKS" "LABELS;COMMAND;ENV" ${ARGN})
+	set(slots 2)
 	if(NOT T_TIMEOUT)
 		set(T_TIMEOUT 120)
 	endif()
 	add_test(NAME ${T_NAME} COMMAND ${T_COMMAND})
+	if(T_RANKS)
+		math(EXPR slots "${T_RANKS} + 1")
+	elseif(T_WAITS)
+		set(slots 1)
+		set_tests_properties(${T_NAME} PROPERTIES COST 1000)
+	elseif(T_SERIAL)
+		set_tests_properties(${T_NAME} PROPERTIES RUN_SERIAL TRUE)
+	endif()
 	set_tests_properties(${T_NAME} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT}
-		SKIP_RETURN_CODE 77)
+		SKIP_RETURN_CODE 77 PROCESSORS ${slots})
 	if(T_ENV)
 		set_tests_properties(${T_NAME} PROPERTIES ENVIRONMENT "${T_ENV}")
-	endif()
-	if(T_SERIAL)
-		set_tests_properties(${T_NAME} PROPERTIES RUN_SERIAL TRUE)
 	endif()
 endfunction()

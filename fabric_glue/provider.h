@@ -244,9 +244,15 @@ static inline void *qv_fi_thread(void)
  * to this thread. */
 void qv_fi_lock_slow(struct qv_fi_domain *dom);
 
+/* A thread that reads itself here has written that itself. */
+static inline void *qv_fi_owner(const struct qv_fi_domain *dom)
+{
+	return __atomic_load_n(&dom->owner, __ATOMIC_RELAXED);
+}
+
 static inline void qv_fi_lock(struct qv_fi_domain *dom)
 {
-	if (dom->owner != qv_fi_thread())
+	if (qv_fi_owner(dom) != qv_fi_thread())
 		qv_fi_lock_slow(dom);
 }
 

@@ -19,7 +19,7 @@ if(TARGET quiver_mpi_ompi AND NOT QV_SANITIZE)
 	if(QV_WITH_TESTS)
 		find_package(Python3 REQUIRED COMPONENTS Interpreter)
 		foreach(name coll exchange)
-			qv_add_test(NAME bench.${name}.smoke LABELS mpi TIMEOUT 120 SERIAL
+			qv_add_test(NAME bench.${name}.smoke LABELS mpi TIMEOUT 120 RANKS 4
 				COMMAND ${Python3_EXECUTABLE}
 				${CMAKE_SOURCE_DIR}/tests/bench/test_coll.py
 				$<TARGET_FILE:quiver_tool> ${name})

@@ -41,15 +41,19 @@ void qv_fi_lock_slow(struct qv_fi_domain *dom)
 	pthread_mutex_lock(&dom->lock);
 	if (dom->threadsafe)
 		return;
-	dom->owner = qv_fi_thread();
+	__atomic_store_n(&dom->owner, qv_fi_thread(), __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&dom->lock);
 }
 
+/* The owner is asked with the lock: until then another thread may become it. */
 static bool enter(struct qv_fi_domain *dom)
 {
-	if (!dom->threadsafe && dom->owner != qv_fi_thread())
+	if (pthread_mutex_trylock(&dom->lock) != 0)
 		return false;
-	return pthread_mutex_trylock(&dom->lock) == 0;
+	if (dom->threadsafe || qv_fi_owner(dom) == qv_fi_thread())
+		return true;
+	pthread_mutex_unlock(&dom->lock);
+	return false;
 }
 
 /* Progress. */

@@ -105,11 +105,11 @@ if(QV_WITH_FABRIC AND NOT QV_SANITIZE)
 	foreach(label fabric mpi)
 		qv_add_test(NAME hls.xrt.label-${label} LABELS offload slow TIMEOUT 3600 SERIAL
 			COMMAND ${on_double} ctest --test-dir ${CMAKE_BINARY_DIR} -V -L ^${label}$
-			-LE slow -E "^(asan|hls|offload)[.]")
+			-LE slow -E "^(asan|tsan|hls|offload)[.]")
 	endforeach()
 	find_program(QV_MPIRUN NAMES mpirun.openmpi mpirun)
 	if(QV_MPIRUN)
-		qv_add_test(NAME hls.xrt.mpi LABELS offload mpi TIMEOUT 300 SERIAL
+		qv_add_test(NAME hls.xrt.mpi LABELS offload mpi TIMEOUT 300 RANKS 4
 			COMMAND ${on_double} ${CMAKE_SOURCE_DIR}/tests/mpi/run/suite.sh
 			${CMAKE_BINARY_DIR} shm 4 60 order random probers coll)
 	endif()

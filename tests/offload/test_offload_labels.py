@@ -77,7 +77,7 @@ def hidden(command):
 def run(ctest, build, label, env, hide):
     sums = Sums()
     command = [ctest, "--test-dir", build, "-V", "-L", f"^{label}$", "-LE", "slow",
-               "-E", r"^(asan|offload)\."]
+               "-E", r"^(asan|tsan|offload)\."]
     with tempfile.TemporaryDirectory() as broken, \
             tempfile.NamedTemporaryFile("w+", suffix=".log", prefix=f"offload-{label}-", dir=build,
                                         delete=False) as log:

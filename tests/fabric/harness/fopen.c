@@ -14,7 +14,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-FILE *fopen(const char *path, const char *mode)
+/* Exported, for libfabric is to call this one. */
+__attribute__((visibility("default"))) FILE *fopen(const char *path, const char *mode)
 {
 	union {
 		void *address;

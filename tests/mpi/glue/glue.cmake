@@ -15,14 +15,14 @@ set(glue_sources glue/main.c glue/call.c glue/values.c glue/forms.c glue/cases.c
 
 # glue_test(NAME MPI RANKS LABELS CASES...)
 function(glue_test name mpi ranks labels)
-	qv_add_test(NAME mpi.glue_${name}.${mpi}_np${ranks} LABELS ${labels} SERIAL
+	qv_add_test(NAME mpi.glue_${name}.${mpi}_np${ranks} LABELS ${labels} RANKS ${ranks}
 		TIMEOUT ${run_seconds} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/glue.sh
 		${CMAKE_BINARY_DIR} ${mpi} ${ranks} ${case_seconds} ${ARGN})
 endfunction()
 
 # legal_test(CASE MPI RANKS NAME) - what only MPI's own rules can tell.
 function(legal_test case mpi ranks name)
-	qv_add_test(NAME mpi.glue.${case}.${name} LABELS mpi SERIAL TIMEOUT ${run_seconds}
+	qv_add_test(NAME mpi.glue.${case}.${name} LABELS mpi RANKS ${ranks} TIMEOUT ${run_seconds}
 		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/glue.sh ${CMAKE_BINARY_DIR} ${mpi}
 		${ranks} ${case_seconds} ${case})
 endfunction()
@@ -60,7 +60,7 @@ if(TARGET quiver_mpi_ompi)
 	endforeach()
 endif()
 if(TARGET quiver_mpi_ompi)
-	qv_add_test(NAME mpi.glue_offload LABELS "mpi;offload" SERIAL TIMEOUT 300
+	qv_add_test(NAME mpi.glue_offload LABELS "mpi;offload" RANKS 2 TIMEOUT 300
 		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/offload.sh ${CMAKE_BINARY_DIR}
 		${CMAKE_BINARY_DIR}/tests/offload/fake)
 endif()
@@ -83,7 +83,7 @@ endif()
 # of sessions.
 set(spawn_sources glue/spawn.c glue/poison_call.c)
 function(worlds_test name mpi program)
-	qv_add_test(NAME mpi.glue.${name} LABELS mpi SERIAL TIMEOUT ${run_seconds}
+	qv_add_test(NAME mpi.glue.${name} LABELS mpi RANKS 4 TIMEOUT ${run_seconds}
 		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/worlds.sh ${CMAKE_BINARY_DIR} ${mpi}
 		${case_seconds} ${program}_${mpi} ${ARGN})
 endfunction()
@@ -122,7 +122,7 @@ function(fortran_test mpi compiler)
 			${CMAKE_CURRENT_SOURCE_DIR}/glue/fortran.f90 -o ${program})
 	add_custom_target(mpi_glue_fortran_${mpi} ALL DEPENDS ${program})
 	foreach(run ${ARGN})
-		qv_add_test(NAME mpi.glue_fortran.${run}_np3 LABELS mpi SERIAL TIMEOUT ${run_seconds}
+		qv_add_test(NAME mpi.glue_fortran.${run}_np3 LABELS mpi RANKS 3 TIMEOUT ${run_seconds}
 			COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/fortran.sh ${CMAKE_BINARY_DIR}
 			${run} 3 ${case_seconds} ${program})
 	endforeach()
@@ -147,13 +147,13 @@ function(preload_test name core ranks labels script)
 	if(name MATCHES "^auto_")
 		set(settings ${preload_auto})
 	endif()
-	qv_add_test(NAME mpi.preload_${name}.${core}_np${ranks} LABELS ${labels} SERIAL
-		TIMEOUT ${run_seconds} ENV "QV_PRELOAD=${settings}"
+	qv_add_test(NAME mpi.preload_${name}.${core}_np${ranks} LABELS ${labels}
+		RANKS ${ranks} TIMEOUT ${run_seconds} ENV "QV_PRELOAD=${settings}"
 		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/${script}.sh ${CMAKE_BINARY_DIR} ${core}
 		${ranks} ${case_seconds} ${ARGN})
 endfunction()
 if(TARGET quiver_mpi_ompi)
-	qv_add_test(NAME mpi.glue_settings LABELS mpi SERIAL
+	qv_add_test(NAME mpi.glue_settings LABELS mpi RANKS 2
 		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/settings.sh ${CMAKE_BINARY_DIR})
 	foreach(core plain shm)
 		preload_test(suite ${core} 4 mpi suite coll comms order)
