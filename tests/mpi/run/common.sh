@@ -35,12 +35,15 @@ mpi_options=(--bind-to none --mca mpi_yield_when_idle 1 --mca btl_base_warn_comp
 quiver_options=("${mpi_options[@]}" --mca btl self --mca osc '^sm,rdma')
 wrapper_options=()
 
+# Ranks start faster without libfabric's look at the kernel's symbols, see tests/kallsyms.c.
+is_asan || export LD_PRELOAD=$build/tests/qv_kallsyms.so
+
 # QV_PRELOAD=SETTINGS in the environment: every program runs with libquiver-mpi in front of Open MPI,
 # with these settings; check_preload afterwards says whether it did anything.
 preload_options=()
 if [ -n "$QV_PRELOAD" ]; then
 	is_asan && skip "the programs are not built with ASan, a library in front of them cannot be"
-	preload_options=(-x "LD_PRELOAD=$build/lib/libquiver-mpi-ompi.so" -x QUIVER_MPI_STATS=1
+	preload_options=(-x "LD_PRELOAD=$build/lib/libquiver-mpi-ompi.so:$LD_PRELOAD" -x QUIVER_MPI_STATS=1
 		-x "QUIVER_MPI_COLL=$QV_PRELOAD")
 fi
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fopen.c - libfabric without its look at the kernel's symbols.
+ * kallsyms.c - libfabric without its look at the kernel's symbols.
  *
  * As root, providers for hardware read 5 MB of /proc/kallsyms twice when libfabric starts, to see
- * whether a module for device memory is loaded: longer than most cases take. In this program there
- * is no such file.
+ * whether a module for device memory is loaded: longer than most cases take. Where this is part of
+ * the program, or preloaded, there is no such file.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "ft.h"
-
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Exported, for libfabric is to call this one. */
 __attribute__((visibility("default"))) FILE *fopen(const char *path, const char *mode)
