@@ -7,7 +7,7 @@
 # Tests run beside each other. `ctest -j` counts slots, and scripts/test gives it three for each CPU
 # (qv_slots): processes that wait for each other yield their CPU. A test takes two slots.
 #   RANKS n   n processes that wait for each other: n + 1 slots
-#   WAITS     sleeps for most of its time: one slot, and it begins before the others
+#   WAITS     sleeps for most of its time: one slot; three of them at a time, from the start
 #   SERIAL    judges how long something takes, or runs many tests itself: alone
 function(qv_add_test)
 	cmake_parse_arguments(T "SERIAL;WAITS" "NAME;TIMEOUT;RANKS" "LABELS;COMMAND;ENV" ${ARGN})
@@ -20,7 +20,10 @@ function(qv_add_test)
 		math(EXPR slots "${T_RANKS} + 1")
 	elseif(T_WAITS)
 		set(slots 1)
-		set_tests_properties(${T_NAME} PROPERTIES COST 1000)
+		get_property(lane GLOBAL PROPERTY qv_waits_lane)
+		math(EXPR lane "(0${lane} + 1) % 3")
+		set_property(GLOBAL PROPERTY qv_waits_lane ${lane})
+		set_tests_properties(${T_NAME} PROPERTIES COST 1000 RESOURCE_LOCK waits-${lane})
 	elseif(T_SERIAL)
 		set_tests_properties(${T_NAME} PROPERTIES RUN_SERIAL TRUE)
 	endif()

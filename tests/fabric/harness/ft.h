@@ -246,6 +246,7 @@ void ft_tell(struct ft_ep *ep, struct ft_op *op, bool send, uint64_t nth);
 /* Addresses in band (tests/fabric/messages/band.c). */
 
 bool ft_has_ports(void);
+void ft_claim_ports(void);
 const char *ft_host(void); /* of rank 0: QV_TEST_HOST, or this one */
 int ft_getinfo_port(struct fi_info *hints, struct fi_info **info);
 void ft_exchange_in_band(struct ft_ep *ep);

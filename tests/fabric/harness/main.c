@@ -239,6 +239,7 @@ int main(int argc, char **argv)
 		     0);
 	if (ft.sh == MAP_FAILED)
 		return 1;
+	ft_claim_ports();
 	for (size_t i = 0; i < TABLES; i++) {
 		for (const struct ft_case *c = tables[i]; c->name; c++) {
 			bool wanted = argc == 1 || list;

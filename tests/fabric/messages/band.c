@@ -5,20 +5,42 @@
  */
 #include "tests/fabric/harness/ft.h"
 
+#include <arpa/inet.h>
 #include <unistd.h>
 
-/* The same in all ranks from the first moment on: they have one parent. */
+#define FIRST_PORT 20000u /* up to where the kernel chooses */
+#define CASE_PORTS 128u   /* one for each endpoint of a case */
+#define CASES      96u    /* that run at once */
+
+static uint32_t claimed;
+
+/* The ranks know the ports of a case from their parent, which keeps others away by listening before
+ * the first of them. */
+void ft_claim_ports(void)
+{
+	for (uint32_t i = 0; i < CASES; i++) {
+		struct sockaddr_in at = {.sin_family = AF_INET};
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		claimed = FIRST_PORT + ((uint32_t)getpid() + i) % CASES * (CASE_PORTS + 1);
+		at.sin_port = htons((uint16_t)claimed++);
+		at.sin_addr.s_addr = htonl(INADDR_ANY);
+		if (fd >= 0 && !bind(fd, (struct sockaddr *)&at, sizeof at) && !listen(fd, 1))
+			return;
+		close(fd);
+	}
+	ft_fail("no ports are left for another case");
+}
+
 static uint32_t port(void)
 {
-	/* Where a relay has some only: one for each endpoint of a case. */
+	/* Where a relay has some only. */
 	const char *first = getenv("QV_TEST_PORT"), *last = getenv("QV_TEST_LAST_PORT");
 	uint32_t number = first ? (uint32_t)atoi(first) + (uint32_t)ft.eps : 0;
 
 	if (first && last && number > (uint32_t)atoi(last))
 		ft_fail("port %u is beyond those of the relay", number);
-	if (first)
-		return number;
-	return 20000 + (uint32_t)getppid() * 7 % 20000 + (uint32_t)ft.eps;
+	return first ? number : claimed + (uint32_t)ft.eps;
 }
 
 /* Shared memory has no ports, and rxm of libfabric 1.17 does not hear at the one that it is given:
