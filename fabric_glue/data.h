@@ -5,12 +5,10 @@
 
 #include <quiver/combine.h>
 
+#include "engine/base/compiler.h"
 #include "engine/proto/proto.h"
 #include "provider.h"
 #include "fabric_glue/progress/watch.h"
-
-#define QV_LIKELY(x)   __builtin_expect(!!(x), 1)
-#define QV_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 struct qv_fi_comp {
 	struct fi_cq_tagged_entry e;

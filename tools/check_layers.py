@@ -29,7 +29,7 @@ LIBRARY = BELOW_GLUE + ["mpi_glue"]
 BENCH = BELOW_GLUE + ["bench/common"]
 MAY = {
     "include": [],
-    "kernels": ["include"],
+    "kernels": ["engine/base", "include"],
     "engine/base": ["include"],
     "engine/match": MATCH + ["engine/match/auto"], # whose fast path is inlined into the calls
     "engine/match/llv": MATCH,
@@ -47,9 +47,9 @@ MAY = {
     "engine/exchange/stream": EXCHANGE,
     "engine/exchange/vrank": EXCHANGE + ["engine/exchange/stream"],
     "engine/proto": ["engine/base", "engine/match", "include"],
-    "kernels/offload": ["include"],
-    "kernels/samples": ["include"],
-    "kernels/opencl": ["kernels/samples", "include"],
+    "kernels/offload": ["engine/base", "include"],
+    "kernels/samples": ["engine/base", "include"],
+    "kernels/opencl": ["kernels/samples", "engine/base", "include"],
     "hls": ["include"],
     "hls/host": ["hls", "kernels/samples", "include"],
     "fabric_glue": BELOW_GLUE + ["fabric_glue/progress"],
@@ -66,7 +66,7 @@ MAY = {
     "mpi_glue/run": LIBRARY,
     "mpi_glue/plans": LIBRARY + ["mpi_glue/run"],
     "mpi_glue/calls": LIBRARY + ["mpi_glue/run"],
-    "bench/common": ["include"],
+    "bench/common": ["engine/base", "include"],
     "bench/papers": BENCH,
     "bench/match": BENCH + ["bench/papers"],
     "bench/combine": BENCH,

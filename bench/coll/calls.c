@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* calls.c - the calls that are timed, and whether they do what they should. */
 #include "worker.h"
+#include "engine/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 double qv_bl_now(void)
 {
-	struct timespec t;
-
 	/* The ranks are on one machine and share this clock. */
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	return qv_clock_seconds();
 }
 
 static int doubles(const struct qv_bl_case *c)

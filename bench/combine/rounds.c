@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rounds.c - every case over every contender, in rounds, and who is slower. */
 #include "combine.h"
+#include "engine/base/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,30 +41,22 @@ static int open_arrays(struct arrays *a, size_t bytes, size_t offset)
 	return 0;
 }
 
-static uint64_t draw(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 /* n floating-point parts from 0.5 to 2, which no sum takes to the end of the range;
  * or all alike. */
-#define FILL_PARTS(t)                                                                        \
-	static void fill_##t(void *p, size_t n, uint64_t *state)                             \
-	{                                                                                    \
-		for (size_t i = 0; i < n; i++) {                                             \
-			t value = (t)(0.5 + 1.5 * (double)(draw(state) >> 40) / 16777216.0); \
-                                                                                             \
-			memcpy((char *)p + i * sizeof(t), &value,                            \
-			       10 < sizeof(t) ? 10 : sizeof(t));                             \
-		}                                                                            \
-	}                                                                                    \
-	static void ones_##t(void *p, size_t n, size_t every)                                \
-	{                                                                                    \
-		for (size_t i = 0; i < n; i++)                                               \
-			((t *)p)[i] = i % every ? 0 : 1;                                     \
+#define FILL_PARTS(t)                                                                             \
+	static void fill_##t(void *p, size_t n, uint64_t *state)                                  \
+	{                                                                                         \
+		for (size_t i = 0; i < n; i++) {                                                  \
+			t value = (t)(0.5 + 1.5 * (double)(qv_random(state) >> 40) / 16777216.0); \
+                                                                                                  \
+			memcpy((char *)p + i * sizeof(t), &value,                                 \
+			       10 < sizeof(t) ? 10 : sizeof(t));                                  \
+		}                                                                                 \
+	}                                                                                         \
+	static void ones_##t(void *p, size_t n, size_t every)                                     \
+	{                                                                                         \
+		for (size_t i = 0; i < n; i++)                                                    \
+			((t *)p)[i] = i % every ? 0 : 1;                                          \
 	}
 typedef long double ldouble;
 FILL_PARTS(float)
@@ -86,7 +79,7 @@ static void some_zeros(const struct qv_bc_case *what, char *p, uint64_t *state)
 	const size_t item = what->bytes / what->count;
 
 	for (size_t i = 0; i < what->bytes; i += item)
-		if (draw(state) >> 32 & 1)
+		if (qv_random(state) >> 32 & 1)
 			memset(p + i, 0, item);
 }
 
@@ -102,7 +95,8 @@ static void fill(const struct qv_bc_case *what, char *p, uint64_t *state)
 	case QV_TYPE_LONG_DOUBLE_COMPLEX: fill_ldouble(p, parts(what), state); break;
 	default: /* sums that fit: Open MPI's vector operators saturate where others wrap around */
 		for (size_t i = 0; i < what->bytes; i++)
-			p[i] = (char)(draw(state) >> 32 & (what->op == QV_OP_SUM ? 0x3f : 0xff));
+			p[i] = (char)(qv_random(state) >> 32 &
+				      (what->op == QV_OP_SUM ? 0x3f : 0xff));
 	}
 	if (what->op >= QV_OP_LAND && what->op <= QV_OP_LXOR)
 		some_zeros(what, p, state);

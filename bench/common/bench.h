@@ -8,11 +8,12 @@
 #ifndef QV_BENCH_H
 #define QV_BENCH_H
 
+#include "engine/base/clock.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
 
 #define QV_BENCH_NAME 64
 
@@ -74,10 +75,7 @@ static inline uint64_t qv_bench_ticks(void)
 #if defined(__x86_64__)
 	return __builtin_ia32_rdtsc();
 #else
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return qv_clock_ns();
 #endif
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* stat.c - timer, percentiles and the bootstrap of a ratio. */
 #include "bench.h"
+#include "engine/base/clock.h"
+#include "engine/base/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +12,7 @@
 
 double qv_bench_seconds(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	return qv_clock_seconds();
 }
 
 double qv_bench_tick_ns(void)
@@ -91,15 +90,6 @@ double qv_bench_median(const double *values, size_t n)
 	return median;
 }
 
-/* xorshift64*: the same draws in every run, so that the same samples give the same interval. */
-static uint64_t draw(uint64_t *state)
-{
-	*state ^= *state >> 12;
-	*state ^= *state << 25;
-	*state ^= *state >> 27;
-	return *state * 0x2545F4914F6CDD1Du;
-}
-
 struct qv_bench_interval qv_bench_ratio(const double *a, const double *b, size_t rounds)
 {
 	struct qv_bench_interval out = {0};
@@ -113,7 +103,7 @@ struct qv_bench_interval qv_bench_ratio(const double *a, const double *b, size_t
 		ratios[r] = a[r] / b[r];
 	for (size_t i = 0; i < QV_BENCH_RESAMPLES; i++) {
 		for (size_t r = 0; r < rounds; r++)
-			drawn[r] = ratios[(draw(&state) >> 32) % rounds];
+			drawn[r] = ratios[(qv_random(&state) >> 32) % rounds];
 		medians[i] = middle(drawn, rounds);
 	}
 	qsort(medians, QV_BENCH_RESAMPLES, sizeof(*medians), by_double);

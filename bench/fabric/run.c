@@ -6,6 +6,7 @@
  * too. Whole payloads are compared in an untimed window before and after each timed block.
  */
 #include "fabric.h"
+#include "engine/base/compiler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -273,7 +274,7 @@ int qv_fb_run(struct qv_fb_run *run, const struct qv_fb_command *command)
 	return qv_fb_drain(run, what);
 }
 
-__attribute__((noinline)) int qv_fb_solo_loop(struct qv_fb_run *run, uint32_t bytes, uint32_t n)
+QV_NOINLINE int qv_fb_solo_loop(struct qv_fb_run *run, uint32_t bytes, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (ping(run, bytes, i))

@@ -8,6 +8,8 @@
  * time stamp counter is read.
  */
 #include "match.h"
+#include "engine/base/clock.h"
+#include "engine/base/compiler.h"
 
 #include <string.h>
 
@@ -15,10 +17,7 @@ typedef int call_fn(void *engine, void *node, void **matched);
 
 double qv_bm_cpu_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+	return (double)qv_clock_cpu_ns();
 }
 
 static void *node_at(const struct qv_bm_replay *r, uint32_t line)
@@ -141,9 +140,8 @@ int qv_bm_replay_cancel(struct qv_bm_replay *r)
 
 /* Not inlined: the same machine code for every contender and case. *sum grows by the answers; -1:
  * a call returned an error, and none is made after it. */
-static __attribute__((noinline)) int run_pairs(call_fn *first, call_fn *second, void *engine,
-					       char *arena, const uint32_t *node, size_t n,
-					       uintptr_t *sum)
+static QV_NOINLINE int run_pairs(call_fn *first, call_fn *second, void *engine, char *arena,
+				 const uint32_t *node, size_t n, uintptr_t *sum)
 {
 	qv_bm_answer matched[2];
 	uintptr_t mine = 0;
@@ -158,8 +156,8 @@ static __attribute__((noinline)) int run_pairs(call_fn *first, call_fn *second, 
 	return 0;
 }
 
-static __attribute__((noinline)) int run_many(call_fn *call, void *engine, char *arena,
-					      const uint32_t *node, size_t n, uintptr_t *sum)
+static QV_NOINLINE int run_many(call_fn *call, void *engine, char *arena, const uint32_t *node,
+				size_t n, uintptr_t *sum)
 {
 	qv_bm_answer matched;
 	uintptr_t mine = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* trace.c - traces: nodes, operations, phases, and where nodes lie in memory. */
 #include "match.h"
+#include "engine/base/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,13 +63,10 @@ void qv_bm_phase_add(struct qv_bm_trace *t, enum qv_bm_op first, uint32_t n0, ui
 	t->some_timed |= !timed;
 }
 
-/* xorshift64*: a case has the same trace in every run. */
+/* A case has the same trace in every run. */
 uint64_t qv_bm_draw(struct qv_bm_trace *t)
 {
-	t->seed ^= t->seed >> 12;
-	t->seed ^= t->seed << 25;
-	t->seed ^= t->seed >> 27;
-	return (t->seed * 0x2545F4914F6CDD1Du) >> 32;
+	return qv_random(&t->seed) >> 32;
 }
 
 uint32_t *qv_bm_shuffled(struct qv_bm_trace *t, uint32_t n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* combine.c - an array combined into another: CPU, device and back, kernels alone. */
 #include "offload.h"
+#include "engine/base/random.h"
 
 #include <string.h>
 
@@ -9,19 +10,19 @@ static void fill(const struct qv_bo_case *what, char *p, uint64_t seed)
 {
 	const bool floats = what->type == QV_TYPE_FLOAT;
 	const bool doubles = what->type == QV_TYPE_DOUBLE || what->type == QV_TYPE_DOUBLE_COMPLEX;
-	uint64_t state = seed * 2862933555777941757u + 3037000493u;
+	uint64_t state = seed;
 
 	for (size_t i = 0; i < what->size; i += 8) {
-		const double d = (double)(state >> 33 & 0xff);
+		const uint64_t value = qv_random(&state);
+		const double d = (double)(value >> 33 & 0xff);
 		const float f[2] = {(float)d, (float)d + 1};
 
-		state = state * 6364136223846793005u + 1442695040888963407u;
 		if (doubles)
 			memcpy(p + i, &d, sizeof(d));
 		else if (floats)
 			memcpy(p + i, f, sizeof(f));
 		else
-			memcpy(p + i, &state, sizeof(state));
+			memcpy(p + i, &value, sizeof(value));
 	}
 }
 

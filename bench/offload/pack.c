@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pack.c - pieces of a message put together: CPU, device and back, kernels alone. */
 #include "offload.h"
+#include "engine/base/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,10 @@ int qv_bo_pack_fill(struct qv_bo *bo, const struct qv_bo_case *what, uint64_t se
 	bo->pieces = pieces;
 	if (!pieces)
 		return -1;
-	for (size_t i = 0; i < 2 * what->size; i += sizeof(state)) {
-		state = state * 6364136223846793005u + 1442695040888963407u;
-		memcpy(bo->arrays[0] + i, &state, sizeof(state));
+	for (size_t i = 0; i < 2 * what->size; i += sizeof state) {
+		const uint64_t value = qv_random(&state);
+
+		memcpy(bo->arrays[0] + i, &value, sizeof value);
 	}
 	for (size_t i = 0; i < n; i++) {
 		pieces[i] = (struct qv_offload_piece){2 * i * what->piece, what->piece};

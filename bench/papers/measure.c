@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* measure.c - contenders on a trace: answers checked, then timed in turns. */
 #include "run.h"
+#include "engine/base/clock.h"
 
 #include <string.h>
 
@@ -20,14 +21,6 @@ static double add_run(const struct qv_pp_run *r, size_t classes, double *sum)
 	return total;
 }
 
-static double cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
 /*
  * One sample: the trace as often as it takes (first = 0), or the first runs of a new engine. *cpu:
  * the part of the time that this thread had a CPU.
@@ -44,13 +37,13 @@ static bool try_sample(struct qv_pp_run *r, const struct qv_pp_side *side, uint3
 		return false;
 	memset(sum, 0, classes * sizeof(*sum));
 	wall = qv_bench_seconds();
-	before = cpu_ns();
+	before = (double)qv_clock_cpu_ns();
 	while (right && (first ? runs < first : total < min_ns)) {
 		right = qv_pp_run_trace(r);
 		total += add_run(r, classes, sum);
 		runs++;
 	}
-	*cpu = (cpu_ns() - before) / ((qv_bench_seconds() - wall) * 1e9);
+	*cpu = ((double)qv_clock_cpu_ns() - before) / ((qv_bench_seconds() - wall) * 1e9);
 	if (first)
 		qv_match_destroy(r->m);
 	for (size_t c = 0; c < classes; c++)

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "compiler.h"
+
 /* Under AddressSanitizer, objects that are not handed out, and some room between them, must not be
  * touched. */
 #if defined(__has_feature)
@@ -46,7 +48,7 @@ static inline void *qv_pool_get(struct qv_pool *pool)
 {
 	struct qv_pool_item *item = pool->free;
 
-	if (__builtin_expect(!item, 0)) {
+	if (QV_UNLIKELY(!item)) {
 		if (qv_pool_grow(pool))
 			return NULL;
 		item = pool->free;

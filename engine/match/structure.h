@@ -8,17 +8,14 @@
 
 #include <quiver/match.h>
 
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "options.h"
 #include "kernels/qv_kern.h"
 
-#define qv_likely(x)   __builtin_expect(!!(x), 1)
-#define qv_unlikely(x) __builtin_expect(!!(x), 0)
-#define QV_INLINE      static inline __attribute__((always_inline))
-/* Rare. */
-#define QV_COLD __attribute__((noinline, cold))
-/* Not rare, but kept out of its callers so that their short way saves no registers. */
-#define QV_APART __attribute__((noinline))
+#define qv_likely(x)   QV_LIKELY(x)
+#define qv_unlikely(x) QV_UNLIKELY(x)
+#define QV_APART       QV_NOINLINE
 
 /*
  * One structure. Every call has the meaning that match.h gives it; `size` bytes, zeroed and aligned

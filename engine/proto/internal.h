@@ -3,6 +3,7 @@
 #ifndef QV_PROTO_I_H
 #define QV_PROTO_I_H
 
+#include "engine/base/compiler.h"
 #include "engine/base/handle.h"
 #include "engine/base/pool.h"
 #include "engine/base/proc.h"
@@ -10,11 +11,6 @@
 #include "proto.h"
 
 #include <string.h>
-
-#define QV_LIKELY(x)                   __builtin_expect(!!(x), 1)
-#define QV_UNLIKELY(x)                 __builtin_expect(!!(x), 0)
-#define QV_COLD                        __attribute__((noinline))
-#define QV_CONTAINER(ptr, type, field) ((type *)((char *)(ptr)-offsetof(type, field)))
 
 /* No eager message is longer than this, whatever a peer says. */
 #define QV_EAGER_LIMIT (1u << 20)

@@ -77,8 +77,8 @@ static uint8_t engine_of(uint8_t flags)
 	return flags & QV_WF_TAGGED ? QV_REQ_TAGGED : flags & QV_WF_COLL ? QV_REQ_COLL : 0;
 }
 
-static QV_COLD int unexpected(struct qv_proto *p, const struct qv_info *info, const char *body,
-			      size_t len)
+static QV_NOINLINE int unexpected(struct qv_proto *p, const struct qv_info *info, const char *body,
+				  size_t len)
 {
 	if (qv_unexp_allowed(info))
 		return qv_unexp_new(p, info, body, len);
@@ -265,7 +265,7 @@ static int general_packet(struct qv_proto *p, struct qv_xport *x, const struct q
 	return QV_OK;
 }
 
-static QV_COLD int late_plain(const struct qv_info *info, const char *body, size_t len)
+static QV_NOINLINE int late_plain(const struct qv_info *info, const char *body, size_t len)
 {
 	struct qv_peer *peer = info->peer;
 	int rc = unexpected(peer->p, info, body, len);

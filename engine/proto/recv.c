@@ -54,8 +54,8 @@ static void give_back(struct qv_proto *p, struct qv_rx *rx)
 }
 
 /* Receives that matched at once: a multi-receive goes on until it is full or nothing waits. */
-static QV_COLD int recv_waiting(struct qv_proto *p, struct qv_match *engine, struct qv_rx *rx,
-				struct qv_msg *msg)
+static QV_NOINLINE int recv_waiting(struct qv_proto *p, struct qv_match *engine, struct qv_rx *rx,
+				    struct qv_msg *msg)
 {
 	bool multi = rx->flags & QV_REQ_MULTI, ends;
 

@@ -2,6 +2,7 @@
 /* local.c - all ranks of a group in one process: a message is a look into the sender's
  * vector. */
 #include "schedule.h"
+#include "engine/base/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +16,10 @@ struct local {
 	uint64_t random;
 };
 
-/* xorshift64*; whether the next step that can run does so now. */
+/* Whether the next step that can run does so now. */
 static int now(struct local *l)
 {
-	l->random ^= l->random >> 12;
-	l->random ^= l->random << 25;
-	l->random ^= l->random >> 27;
-	return (int)(l->random * 0x2545F4914F6CDD1Du >> 63);
+	return (int)(qv_random(&l->random) >> 63);
 }
 
 /* Where a block of the work vector, or of scratch, is. */

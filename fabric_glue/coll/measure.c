@@ -5,11 +5,11 @@
  * tell all what they have seen and take the medians, for all must choose the same schedules.
  */
 #include "coll.h"
+#include "engine/base/clock.h"
 
 #include <quiver/predict.h>
 
 #include <stdlib.h>
-#include <time.h>
 
 #define BARRIERS 5 /* the shortest counts */
 #define GATHERS  3
@@ -24,24 +24,16 @@ struct qv_fi_measure {
 	struct qv_network figures[]; /* by rank */
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static double seconds_per_byte(const struct qv_combine *combine, void *memory)
 {
 	double *a = memory, *b = a + BYTES / sizeof(*a), shortest = 1;
 
 	for (int i = 0; i < 4; i++) { /* the first of them brings the code */
-		const uint64_t begin = now_ns();
+		const uint64_t begin = qv_clock_ns();
 		double s;
 
 		qv_combine_to(combine, QV_OP_SUM, QV_TYPE_DOUBLE, a, a, b, BYTES / sizeof(*a));
-		s = 1e-9 * (double)(now_ns() - begin);
+		s = 1e-9 * (double)(qv_clock_ns() - begin);
 		shortest = s < shortest ? s : shortest;
 	}
 	return shortest / BYTES;
@@ -74,7 +66,7 @@ static int start_turn(struct qv_fi_group *group)
 	struct qv_fi_coll *coll = group->ep->coll;
 	struct qv_fi_measure *m = group->measure;
 
-	m->began = now_ns();
+	m->began = qv_clock_ns();
 	if (m->turn < BARRIERS)
 		return qv_fi_coll_start_measure(coll, group, QV_COLL_BARRIER, m->memory, 1);
 	if (m->turn < BARRIERS + GATHERS)
@@ -151,7 +143,7 @@ int qv_fi_measure_begin(struct qv_fi_group *group)
 void qv_fi_measure_next(struct qv_fi_group *group, int status)
 {
 	struct qv_fi_measure *m = group->measure;
-	const uint64_t took = now_ns() - m->began;
+	const uint64_t took = qv_clock_ns() - m->began;
 
 	if (!status && m->turn < BARRIERS && took < m->barrier)
 		m->barrier = took;

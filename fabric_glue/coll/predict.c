@@ -6,19 +6,11 @@
  * which the next one begins, so that all members expect the same in the same call.
  */
 #include "coll.h"
+#include "engine/base/clock.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define EVERY 8 /* calls */
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static int open_predict(struct qv_fi_group *group)
 {
@@ -74,11 +66,11 @@ void qv_fi_coll_expected(struct qv_fi_group *group, enum qv_coll kind)
 		return;
 	group->reductions++;
 	if (!group->ops && group->ended)
-		qv_predict_observe(group->predict, now_ns() - group->ended);
+		qv_predict_observe(group->predict, qv_clock_ns() - group->ended);
 }
 
 void qv_fi_coll_ended(struct qv_fi_group *group)
 {
 	if (group->predict)
-		group->ended = now_ns();
+		group->ended = qv_clock_ns();
 }

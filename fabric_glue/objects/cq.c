@@ -109,8 +109,8 @@ static size_t take(struct qv_fi_cq *cq, char *out, size_t count, fi_addr_t *src,
 }
 
 /* An error waits: what came before it, or that it is next. */
-static __attribute__((noinline)) ssize_t read_before_error(struct qv_fi_cq *cq, void *buf,
-							   size_t count, fi_addr_t *src)
+static QV_NOINLINE ssize_t read_before_error(struct qv_fi_cq *cq, void *buf, size_t count,
+					     fi_addr_t *src)
 {
 	if (cq->head == cq->err_head->at)
 		return -FI_EAVAIL;

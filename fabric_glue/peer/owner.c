@@ -241,9 +241,8 @@ static void sent(struct qv_fi_srx *srx, void *context, uint64_t flags)
 		.op_context = context, .flags = flags & (FI_SEND | FI_TAGGED | FI_MSG)};
 }
 
-static __attribute__((noinline)) ssize_t write_other(struct qv_fi_srx *srx, void *context,
-						     uint64_t flags, size_t len, uint64_t data,
-						     uint64_t tag, fi_addr_t src)
+static QV_NOINLINE ssize_t write_other(struct qv_fi_srx *srx, void *context, uint64_t flags,
+				       size_t len, uint64_t data, uint64_t tag, fi_addr_t src)
 {
 	struct qv_fi_rail *rail = &srx->ep->rail[QV_FI_MAIN];
 	struct qv_xfer *xfer = context;

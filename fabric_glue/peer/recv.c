@@ -176,8 +176,8 @@ static inline bool is_plain(const struct qv_fi_ep *ep, fi_addr_t from, uint32_t 
 }
 
 /* It was not queued. */
-static __attribute__((noinline)) ssize_t meet(struct qv_fi_rx *rx, struct qv_msg *msg, int rc,
-					      void *buf, size_t len, void *context, uint32_t cookie)
+static QV_NOINLINE ssize_t meet(struct qv_fi_rx *rx, struct qv_msg *msg, int rc, void *buf,
+				size_t len, void *context, uint32_t cookie)
 {
 	const struct iovec iov = {buf, len};
 	const struct qv_fi_recv r = {.iov = &iov, .cnt = 1, .context = context};

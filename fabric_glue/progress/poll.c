@@ -4,9 +4,9 @@
  * message, and the loop that moves an endpoint on.
  */
 #include "fabric_glue/data.h"
+#include "engine/base/clock.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* Not less than what a core may take from the network in one call (rxm: 128), or it runs out of our
  * buffers and keeps messages of its own. */
@@ -120,10 +120,7 @@ static void on_packet(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e,
 
 static uint64_t coarse_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return qv_clock_of(CLOCK_MONOTONIC_COARSE) / 1000000;
 }
 
 static void on_error(struct qv_fi_rail *rail)
@@ -181,10 +178,7 @@ static inline uint64_t ticks(void)
 #ifdef __x86_64__
 	return __builtin_ia32_rdtsc();
 #else
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) * 5 / 2;
+	return qv_clock_ns() * 5 / 2;
 #endif
 }
 

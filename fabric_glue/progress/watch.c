@@ -7,6 +7,7 @@
 #include "watch.h"
 #include "fabric_glue/cores/core.h"
 #include "fabric_glue/data.h"
+#include "engine/base/clock.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -23,10 +24,7 @@
 
 int64_t qv_fi_now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)(qv_clock_ns() / 1000000);
 }
 
 int64_t qv_fi_left(int64_t deadline)

@@ -6,6 +6,7 @@
 #ifndef QV_FI_WATCH_H
 #define QV_FI_WATCH_H
 
+#include "engine/base/compiler.h"
 #include "fabric_glue/provider.h"
 
 struct qv_fi_ep;
@@ -50,7 +51,7 @@ void qv_fi_watch_wake_slow(struct qv_fi_watch *watch);
 /* Somebody may sleep on the descriptor while another thread's progress completes things. */
 static inline void qv_fi_watch_wake(struct qv_fi_watch *watch)
 {
-	if (__builtin_expect(watch->event_fd >= 0, 0))
+	if (QV_UNLIKELY(watch->event_fd >= 0))
 		qv_fi_watch_wake_slow(watch);
 }
 

@@ -7,12 +7,13 @@
 #ifndef QV_COMBINE_YMM_H
 #define QV_COMBINE_YMM_H
 
+#include "engine/base/compiler.h"
+
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define QV_INLINE static inline __attribute__((always_inline))
 /* Not every file that includes this needs every operation. */
 #define YMM(name) QV_INLINE __attribute__((unused)) __m256i y_##name(__m256i a, __m256i b)
 
@@ -330,8 +331,7 @@ QV_INLINE void y_run(void *dst, const void *a, const void *b, size_t bytes, size
 
 /* A kernel of 256-bit vectors, and its ends. */
 #define QV_KERNEL_YMM(name, item)                                                               \
-	static __attribute__((noinline)) void end_##name(char *d, const char *a, const char *b, \
-							 size_t bytes)                          \
+	static QV_NOINLINE void end_##name(char *d, const char *a, const char *b, size_t bytes) \
 	{                                                                                       \
 		y_end(d, a, b, bytes, item, y_##name);                                          \
 	}                                                                                       \

@@ -3,28 +3,28 @@
 #include <immintrin.h>
 
 #include "kernels/qv_kern.h"
+#include "engine/base/compiler.h"
 
-#define YMM_INLINE static inline __attribute__((always_inline))
-#define HALF       8
+#define HALF 8
 
-YMM_INLINE __m256i load(const qv_plane *planes, int plane, unsigned int i)
+QV_INLINE __m256i load(const qv_plane *planes, int plane, unsigned int i)
 {
 	return _mm256_load_si256((const __m256i *)(planes[plane] + i));
 }
 
 /* Lanes with ((word ^ want) & ~ignore) == 0 become all ones. */
-YMM_INLINE __m256i fit(__m256i word, __m256i want, __m256i ignore)
+QV_INLINE __m256i fit(__m256i word, __m256i want, __m256i ignore)
 {
 	return _mm256_cmpeq_epi32(_mm256_andnot_si256(ignore, _mm256_xor_si256(word, want)),
 				  _mm256_setzero_si256());
 }
 
-YMM_INLINE __m256i broadcast(uint64_t word)
+QV_INLINE __m256i broadcast(uint64_t word)
 {
 	return _mm256_set1_epi32((int)(uint32_t)word);
 }
 
-YMM_INLINE unsigned int bits(__m256i lanes)
+QV_INLINE unsigned int bits(__m256i lanes)
 {
 	return (unsigned int)_mm256_movemask_ps(_mm256_castsi256_ps(lanes));
 }
@@ -35,8 +35,8 @@ struct wanted {
 };
 
 /* A first look at eight entries from i on: all that fit, and some that do not. */
-YMM_INLINE __m256i look_posted(const qv_plane *planes, unsigned int i, const struct wanted *w,
-			       int has_any)
+QV_INLINE __m256i look_posted(const qv_plane *planes, unsigned int i, const struct wanted *w,
+			      int has_any)
 {
 	const __m256i key = load(planes, QV_PLANE_KEY, i);
 	const __m256i ignore = load(planes, QV_PLANE_IGNORE, i);
@@ -47,8 +47,8 @@ YMM_INLINE __m256i look_posted(const qv_plane *planes, unsigned int i, const str
 	return map;
 }
 
-YMM_INLINE __m256i check_posted(const qv_plane *planes, unsigned int i, const struct wanted *w,
-				int has_any)
+QV_INLINE __m256i check_posted(const qv_plane *planes, unsigned int i, const struct wanted *w,
+			       int has_any)
 {
 	const __m256i key = load(planes, QV_PLANE_KEY, i);
 	const __m256i ignore = load(planes, QV_PLANE_IGNORE, i);
@@ -70,8 +70,8 @@ YMM_INLINE __m256i check_posted(const qv_plane *planes, unsigned int i, const st
  */
 typedef __m256i compare_fn(const qv_plane *planes, unsigned int i, const struct wanted *w, int any);
 
-YMM_INLINE uint64_t search(const qv_plane *planes, uint64_t lanes, const struct wanted *w, int any,
-			   compare_fn *look, compare_fn *check)
+QV_INLINE uint64_t search(const qv_plane *planes, uint64_t lanes, const struct wanted *w, int any,
+			  compare_fn *look, compare_fn *check)
 {
 	for (unsigned int i = 0; i < QV_KERN_MAX; i += QV_KERN_GROUP) {
 		const unsigned int mine = (unsigned int)(lanes >> i) & 0xffff;
@@ -105,8 +105,8 @@ static uint64_t posted_avx2(const qv_plane *planes, uint64_t lanes, uint64_t tag
 }
 
 /* any: the receive has no source, and what was folded into the key is taken out again. */
-YMM_INLINE __m256i look_unexpected(const qv_plane *planes, unsigned int i, const struct wanted *w,
-				   int any)
+QV_INLINE __m256i look_unexpected(const qv_plane *planes, unsigned int i, const struct wanted *w,
+				  int any)
 {
 	__m256i key = load(planes, QV_PLANE_KEY, i);
 
@@ -119,8 +119,8 @@ YMM_INLINE __m256i look_unexpected(const qv_plane *planes, unsigned int i, const
 	return fit(key, w->key, w->ignore);
 }
 
-YMM_INLINE __m256i check_unexpected(const qv_plane *planes, unsigned int i, const struct wanted *w,
-				    int any)
+QV_INLINE __m256i check_unexpected(const qv_plane *planes, unsigned int i, const struct wanted *w,
+				   int any)
 {
 	const __m256i high = fit(load(planes, QV_PLANE_HIGH, i), w->high, w->ignore_high);
 	__m256i map = _mm256_and_si256(look_unexpected(planes, i, w, any), high);

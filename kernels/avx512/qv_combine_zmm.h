@@ -9,6 +9,7 @@
 #define QV_COMBINE_ZMM_H
 
 #include "kernels/avx2/qv_combine_ymm.h"
+#include "engine/base/compiler.h"
 
 #define ZMM(name) QV_INLINE __m512i z_##name(__m512i a, __m512i b)
 #define ZPS(x)    _mm512_castsi512_ps(x)
@@ -222,8 +223,7 @@ QV_INLINE void z_run(void *dst, const void *a, const void *b, size_t bytes, size
 }
 
 #define QV_KERNEL_ZMM(name, item)                                                               \
-	static __attribute__((noinline)) void end_##name(char *d, const char *a, const char *b, \
-							 size_t bytes)                          \
+	static QV_NOINLINE void end_##name(char *d, const char *a, const char *b, size_t bytes) \
 	{                                                                                       \
 		y_end(d, a, b, bytes, item, y_##name);                                          \
 	}                                                                                       \

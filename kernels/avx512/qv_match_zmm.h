@@ -10,30 +10,29 @@
 #include <immintrin.h>
 
 #include "kernels/qv_kern.h"
-
-#define ZMM_INLINE static inline __attribute__((always_inline))
+#include "engine/base/compiler.h"
 
 /* (x ^ y) & ~z as a truth table of vpternlog: bit 4*x + 2*y + z. */
 #define XOR_ANDNOT 0x14
 
-ZMM_INLINE __m512i load(const qv_plane *planes, int plane, unsigned int g)
+QV_INLINE __m512i load(const qv_plane *planes, int plane, unsigned int g)
 {
 	return _mm512_load_si512(planes[plane] + (size_t)QV_KERN_GROUP * g);
 }
 
 /* Lanes become zero where word is what is wanted. */
-ZMM_INLINE __m512i differ(__m512i word, __m512i want, __m512i ignore)
+QV_INLINE __m512i differ(__m512i word, __m512i want, __m512i ignore)
 {
 	return _mm512_ternarylogic_epi32(word, want, ignore, XOR_ANDNOT);
 }
 
 /* Bits: lanes that are zero. */
-ZMM_INLINE uint32_t zeros(__m512i v)
+QV_INLINE uint32_t zeros(__m512i v)
 {
 	return _mm512_testn_epi32_mask(v, v);
 }
 
-ZMM_INLINE __m512i broadcast(uint64_t word)
+QV_INLINE __m512i broadcast(uint64_t word)
 {
 	return _mm512_set1_epi32((int)(uint32_t)word);
 }
@@ -46,7 +45,7 @@ struct wanted {
 };
 
 /* A first look at group g: lanes are zero of all that fit, and of some that do not. */
-ZMM_INLINE __m512i look_posted(const qv_plane *planes, unsigned int g, const struct wanted *w)
+QV_INLINE __m512i look_posted(const qv_plane *planes, unsigned int g, const struct wanted *w)
 {
 	const __m512i key = load(planes, QV_PLANE_KEY, g);
 	const __m512i ignore = load(planes, QV_PLANE_IGNORE, g);
@@ -57,7 +56,7 @@ ZMM_INLINE __m512i look_posted(const qv_plane *planes, unsigned int g, const str
 	return d;
 }
 
-ZMM_INLINE uint32_t check_posted(const qv_plane *planes, unsigned int g, const struct wanted *w)
+QV_INLINE uint32_t check_posted(const qv_plane *planes, unsigned int g, const struct wanted *w)
 {
 	const __m512i key = load(planes, QV_PLANE_KEY, g);
 	const __m512i ignore = load(planes, QV_PLANE_IGNORE, g);
@@ -71,7 +70,7 @@ ZMM_INLINE uint32_t check_posted(const qv_plane *planes, unsigned int g, const s
 				  load(planes, QV_PLANE_IGNORE_HIGH, g)));
 }
 
-ZMM_INLINE __m512i look_unexpected(const qv_plane *planes, unsigned int g, const struct wanted *w)
+QV_INLINE __m512i look_unexpected(const qv_plane *planes, unsigned int g, const struct wanted *w)
 {
 	__m512i key = load(planes, QV_PLANE_KEY, g);
 
@@ -81,7 +80,7 @@ ZMM_INLINE __m512i look_unexpected(const qv_plane *planes, unsigned int g, const
 	return differ(key, w->key, w->ignore);
 }
 
-ZMM_INLINE uint32_t check_unexpected(const qv_plane *planes, unsigned int g, const struct wanted *w)
+QV_INLINE uint32_t check_unexpected(const qv_plane *planes, unsigned int g, const struct wanted *w)
 {
 	uint32_t map = zeros(look_unexpected(planes, g, w)) &
 		       zeros(differ(load(planes, QV_PLANE_HIGH, g), w->high, w->ignore_high));
@@ -91,13 +90,13 @@ ZMM_INLINE uint32_t check_unexpected(const qv_plane *planes, unsigned int g, con
 	return map;
 }
 
-ZMM_INLINE __m512i look(const qv_plane *planes, unsigned int g, const struct wanted *w)
+QV_INLINE __m512i look(const qv_plane *planes, unsigned int g, const struct wanted *w)
 {
 	return w->posted ? look_posted(planes, g, w) : look_unexpected(planes, g, w);
 }
 
-ZMM_INLINE uint64_t check(const qv_plane *planes, uint64_t lanes, unsigned int g,
-			  const struct wanted *w)
+QV_INLINE uint64_t check(const qv_plane *planes, uint64_t lanes, unsigned int g,
+			 const struct wanted *w)
 {
 	const uint32_t map =
 		w->posted ? check_posted(planes, g, w) : check_unexpected(planes, g, w);
@@ -109,7 +108,7 @@ ZMM_INLINE uint64_t check(const qv_plane *planes, uint64_t lanes, unsigned int g
  * Which group it is is a matter of branches, not of addresses computed from what was found: so the
  * next search can begin while this one, whose removal changes the lanes, is not complete.
  */
-ZMM_INLINE uint64_t search_all(const qv_plane *planes, uint64_t lanes, const struct wanted *w)
+QV_INLINE uint64_t search_all(const qv_plane *planes, uint64_t lanes, const struct wanted *w)
 {
 	const __m512i d0 = look(planes, 0, w), d1 = look(planes, 1, w);
 	const __m512i d2 = look(planes, 2, w), d3 = look(planes, 3, w);
@@ -128,7 +127,7 @@ ZMM_INLINE uint64_t search_all(const qv_plane *planes, uint64_t lanes, const str
 	return map;
 }
 
-ZMM_INLINE uint64_t search(const qv_plane *planes, uint64_t lanes, const struct wanted *w)
+QV_INLINE uint64_t search(const qv_plane *planes, uint64_t lanes, const struct wanted *w)
 {
 	uint64_t map = 0;
 
@@ -140,8 +139,8 @@ ZMM_INLINE uint64_t search(const qv_plane *planes, uint64_t lanes, const struct 
 	return map;
 }
 
-ZMM_INLINE uint64_t zmm_posted(const qv_plane *planes, uint64_t lanes, uint64_t tag, uint32_t src,
-			       int has_any)
+QV_INLINE uint64_t zmm_posted(const qv_plane *planes, uint64_t lanes, uint64_t tag, uint32_t src,
+			      int has_any)
 {
 	const struct wanted w = {
 		.posted = 1,
@@ -155,8 +154,8 @@ ZMM_INLINE uint64_t zmm_posted(const qv_plane *planes, uint64_t lanes, uint64_t 
 	return search(planes, lanes, &w);
 }
 
-ZMM_INLINE uint64_t zmm_unexpected(const qv_plane *planes, uint64_t lanes, uint64_t tag,
-				   uint64_t ignore, uint32_t src, int any)
+QV_INLINE uint64_t zmm_unexpected(const qv_plane *planes, uint64_t lanes, uint64_t tag,
+				  uint64_t ignore, uint32_t src, int any)
 {
 	const struct wanted w = {
 		.any = any,

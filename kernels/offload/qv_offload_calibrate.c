@@ -5,11 +5,11 @@
  * is not tried on the largest sizes, which take it long and the CPU not.
  */
 #include "qv_offload_i.h"
+#include "engine/base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TURNS 3
 /* The device has to be faster by so much. */
@@ -17,10 +17,7 @@
 
 static double now_us(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+	return 1e6 * qv_clock_seconds();
 }
 
 /* Match. */

@@ -8,11 +8,11 @@
  */
 #include "qv_cl.h"
 #include "qv_cl_hash.h"
+#include "engine/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 /* One launch by one work-group pays up to so many comparisons. */
 #define SMALL_WORK 65536u
@@ -26,13 +26,13 @@
 
 void qv_cl_draw_secret(struct qv_offload_dev *dev)
 {
-	struct timespec now;
+	uint64_t now;
 
 	if (getrandom(dev->secret, sizeof(dev->secret), GRND_NONBLOCK) == sizeof(dev->secret))
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	dev->secret[0] = qv_cl_mix((uintptr_t)dev ^ (uint64_t)now.tv_nsec, 0x9e3779b97f4a7c15u);
-	dev->secret[1] = qv_cl_mix((uintptr_t)&now ^ (uint64_t)now.tv_sec, 0xc2b2ae3d27d4eb4fu);
+	now = qv_clock_ns();
+	dev->secret[0] = qv_cl_mix((uintptr_t)dev ^ now, 0x9e3779b97f4a7c15u);
+	dev->secret[1] = qv_cl_mix((uintptr_t)&now ^ now, 0xc2b2ae3d27d4eb4fu);
 }
 
 /* Alike? */

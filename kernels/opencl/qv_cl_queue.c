@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_cl_queue.c - buffers, commands, and waiting for them no longer than allowed. */
 #include "qv_cl.h"
+#include "engine/base/clock.h"
 
 #include <sched.h>
 #include <stdarg.h>
@@ -136,18 +137,10 @@ int qv_cl_read(struct qv_offload_dev *dev, struct qv_cl_slot *slot, qv_cl_mem fr
 
 /* Waiting. */
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* OpenCL has no wait with an end: look, give the CPU to whoever computes, look again. */
 static int wait_for(struct qv_offload_dev *dev, qv_cl_event event)
 {
-	const uint64_t start = now_ns();
+	const uint64_t start = qv_clock_ns();
 	const struct timespec nap = {.tv_nsec = NAP_NS};
 	int32_t state = 1, err;
 
@@ -158,10 +151,10 @@ static int wait_for(struct qv_offload_dev *dev, qv_cl_event event)
 			return qv_cl_fail(dev, err ? err : state, "a command");
 		if (state == QV_CL_COMPLETE)
 			return QV_OK;
-		if (now_ns() - start > (uint64_t)dev->timeout_ms * 1000000u)
+		if (qv_clock_ns() - start > (uint64_t)dev->timeout_ms * 1000000u)
 			return qv_cl_wrong(dev, QV_EPEER, "no answer within %u ms",
 					   dev->timeout_ms);
-		if (now_ns() - start < AWAKE_NS)
+		if (qv_clock_ns() - start < AWAKE_NS)
 			sched_yield();
 		else
 			nanosleep(&nap, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_samples.c - see qv_samples.h. */
 #include "qv_samples.h"
+#include "engine/base/random.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,8 +12,7 @@
 
 uint32_t qv_samples_draw(uint64_t *state)
 {
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(*state >> 33);
+	return (uint32_t)(qv_random(state) >> 33);
 }
 
 void qv_samples_keys(struct qv_offload_key *keys, uint32_t n, uint32_t tags, bool wild,

@@ -7,10 +7,10 @@
  * begins, so that nobody waits for it and all ranks expect the same in the same call.
  */
 #include "mpi_glue/glue.h"
+#include "engine/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define EVERY 8 /* calls */
 
@@ -21,14 +21,6 @@ struct qv_mpi_watch {
 	uint64_t mine;  /* of the exchange under way */
 	uint64_t told[];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static struct qv_mpi_watch *open_watch(const struct qv_mpi_comm *c)
 {
@@ -64,7 +56,7 @@ const uint64_t *qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call 
 		if (!w)
 			w = c->watch = open_watch(c);
 		if (w->ended)
-			qv_predict_observe(w->predict, now_ns() - w->ended);
+			qv_predict_observe(w->predict, qv_clock_ns() - w->ended);
 		if (qv_predict_due(w->predict) && w->ended)
 			exchange(c, w);
 	}
@@ -74,7 +66,7 @@ const uint64_t *qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call 
 void qv_mpi_watch_ended(struct qv_mpi_comm *c)
 {
 	if (c->watch)
-		c->watch->ended = now_ns();
+		c->watch->ended = qv_clock_ns();
 }
 
 void qv_mpi_watch_close(struct qv_mpi_comm *c)

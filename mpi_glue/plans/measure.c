@@ -6,9 +6,9 @@
  * same schedules.
  */
 #include "mpi_glue/glue.h"
+#include "engine/base/clock.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define TURNS     8 /* of each length, after one that is not counted */
 #define LONGEST   65536
@@ -25,14 +25,6 @@ static const int lengths[] = {8, 8192, LONGEST};
 static const int burst_lengths[] = {8, 64, 256, 1024, 4096, 8192, 16384, LONGEST};
 
 #define BURST_LENGTHS (sizeof(burst_lengths) / sizeof(burst_lengths[0]))
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* There and back. */
 static int exchange(void *buf, int length, int first, int other)
@@ -54,12 +46,12 @@ static int measure_moves(void *buf, int first, int other, struct qv_sample *samp
 
 	for (size_t k = 0; k < LENGTHS; k++)
 		for (int turn = -1; turn < TURNS && !rc; turn++) {
-			const double begin = now();
+			const double begin = qv_clock_seconds();
 
 			rc = exchange(buf, lengths[k], first, other);
 			if (turn >= 0)
-				samples[k * TURNS + (size_t)turn] =
-					(struct qv_sample){lengths[k], (now() - begin) / 2};
+				samples[k * TURNS + (size_t)turn] = (struct qv_sample){
+					lengths[k], (qv_clock_seconds() - begin) / 2};
 		}
 	return rc;
 }
@@ -83,7 +75,7 @@ static int burst(char *in, char *out, int length, int other)
 /* The first rank tells the other whether there is time for more. */
 static int may_go_on(int first, int other, double end, int *more)
 {
-	*more = now() < end;
+	*more = qv_clock_seconds() < end;
 	return first ? PMPI_Send(more, 1, MPI_INT, other, 0, MPI_COMM_WORLD)
 		     : PMPI_Recv(more, 1, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
@@ -92,18 +84,18 @@ static int may_go_on(int first, int other, double end, int *more)
 static int measure_bursts(char *in, char *out, int first, int other, struct qv_sample *samples,
 			  size_t *n)
 {
-	const double end = now() + BURST_TIME;
+	const double end = qv_clock_seconds() + BURST_TIME;
 	int rc = MPI_SUCCESS, more = 1;
 
 	*n = 0;
 	for (size_t k = 0; k < BURST_LENGTHS && more && !rc; k++) {
 		for (int turn = -1; turn < BURST_TURNS && !rc; turn++) {
-			const double begin = now();
+			const double begin = qv_clock_seconds();
 
 			rc = burst(in, out, burst_lengths[k], other);
 			if (turn >= 0)
-				samples[(*n)++] = (struct qv_sample){burst_lengths[k],
-								     (now() - begin) / BURST};
+				samples[(*n)++] = (struct qv_sample){
+					burst_lengths[k], (qv_clock_seconds() - begin) / BURST};
 		}
 		if (!rc)
 			rc = may_go_on(first, other, end, &more);
@@ -117,11 +109,12 @@ static void measure_combines(double *buf, struct qv_sample *samples)
 
 	for (int i = -1; i < COMBINING; i++) {
 		const size_t n = i % 2 ? most : most / 2;
-		const double begin = now();
+		const double begin = qv_clock_seconds();
 
 		qv_combine_to(qv_mpi.combine, QV_OP_SUM, QV_TYPE_DOUBLE, buf, buf, buf + most, n);
 		if (i >= 0)
-			samples[i] = (struct qv_sample){(double)(n * sizeof(*buf)), now() - begin};
+			samples[i] = (struct qv_sample){(double)(n * sizeof(*buf)),
+							qv_clock_seconds() - begin};
 	}
 }
 

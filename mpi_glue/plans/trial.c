@@ -8,9 +8,9 @@
  * which it had nobody to wait for, which says nothing of the latency.
  */
 #include "mpi_glue/glue.h"
+#include "engine/base/clock.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define TURNS  6   /* of each; the shortest counts */
 #define MARGIN 0.9 /* ours must take less than this share: six calls do not tell less apart */
@@ -25,14 +25,6 @@ struct qv_mpi_trial {
 	bool won;           /* once; by chance, maybe, so it must do so again */
 	double shortest[2]; /* the MPI, ours; seconds */
 };
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static struct qv_mpi_trial *find(struct qv_mpi_comm *c, enum qv_coll coll, size_t bytes,
 				 bool ordered)
@@ -79,14 +71,14 @@ bool qv_mpi_trial_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_t b
 		return t->ours;
 	QV_REAL(Barrier)(c->comm);
 	call->trial = t;
-	call->began = now();
+	call->began = qv_clock_seconds();
 	return t->calls % 2;
 }
 
 int qv_mpi_trial_end(struct qv_mpi_call *call, int rc)
 {
 	struct qv_mpi_trial *t = call->trial;
-	const double seconds = now() - call->began;
+	const double seconds = qv_clock_seconds() - call->began;
 	const int mine = t->calls % 2;
 	double longest[2];
 

@@ -12,7 +12,7 @@
 #include "tests/match/fuzz/calls.h"
 #include "tests/proto/rig/need.h"
 #include "tests/proto/fuzz/replay.h"
-#include "tests/proto/rig/rnd.h"
+#include "engine/base/random.h"
 
 /* Variants of each file. */
 #define VARIANTS 20
@@ -24,12 +24,12 @@ static void random_strings(unsigned long n)
 	uint8_t data[200];
 
 	while (n--) {
-		size_t size = 4 + qv_rnd_below(&random_state, sizeof(data) - 4);
+		size_t size = 4 + qv_random_below(&random_state, sizeof(data) - 4);
 
 		for (size_t i = 0; i < size; i++)
-			data[i] = (uint8_t)qv_rnd(&random_state);
+			data[i] = (uint8_t)qv_random(&random_state);
 		/* Memory fails in one of four. */
-		if (qv_rnd_percent(&random_state, 75))
+		if (qv_random_percent(&random_state, 75))
 			data[2] = 0;
 		qv_fuzz_match(data, size);
 	}

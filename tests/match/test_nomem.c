@@ -12,7 +12,7 @@
 #include "engine/match/auto/auto.h"
 #include "tests/match/model/model.h"
 #include "tests/proto/rig/need.h"
-#include "tests/proto/rig/rnd.h"
+#include "engine/base/random.h"
 #include "tests/match/model/scenario.h"
 #include "tests/match/model/settings.h"
 
@@ -101,19 +101,19 @@ static void arrive(struct run *r, const struct qv_scenario *s)
 
 static void step(struct run *r, const struct qv_scenario *s, unsigned int post_percent)
 {
-	switch (qv_rnd_below(&r->random, 40)) {
+	switch (qv_random_below(&r->random, 40)) {
 	case 0:
 		if (r->t.o.n_recvs)
-			qv_model_cancel(&r->t, qv_rnd_below(&r->random, r->t.o.n_recvs));
+			qv_model_cancel(&r->t, qv_random_below(&r->random, r->t.o.n_recvs));
 		return;
 	case 1:
 		if (r->t.o.n_msgs)
-			qv_model_take(&r->t, qv_rnd_below(&r->random, r->t.o.n_msgs));
+			qv_model_take(&r->t, qv_random_below(&r->random, r->t.o.n_msgs));
 		return;
 	case 2: post_many(r, s); return;
 	case 3: arrive_many(r, s); return;
 	default:
-		if (qv_rnd_percent(&r->random, post_percent))
+		if (qv_random_percent(&r->random, post_percent))
 			post(r, s);
 		else
 			arrive(r, s);
@@ -131,8 +131,8 @@ static void trace(struct run *r, const struct qv_scenario *s)
 		if (i % 150 == 100)
 			qv_model_check_order(&r->t);
 		if (is_auto && i % 60 == 30)
-			qv_auto_force(r->t.m, (enum qv_auto_mode)qv_rnd_below(&r->random, 2),
-				      (enum qv_auto_mode)qv_rnd_below(&r->random, 2));
+			qv_auto_force(r->t.m, (enum qv_auto_mode)qv_random_below(&r->random, 2),
+				      (enum qv_auto_mode)qv_random_below(&r->random, 2));
 	}
 	qv_model_check_order(&r->t);
 	qv_model_check_stats(&r->t);

@@ -16,7 +16,7 @@
 #include "engine/match/auto/auto.h"
 #include "tests/match/model/model.h"
 #include "tests/proto/rig/need.h"
-#include "tests/proto/rig/rnd.h"
+#include "engine/base/random.h"
 #include "tests/match/model/scenario.h"
 #include "tests/match/model/settings.h"
 
@@ -42,13 +42,14 @@ static int fails(void *ctx)
 {
 	struct run *r = ctx;
 
-	return r->no_memory && qv_rnd_percent(&r->random, r->no_memory);
+	return r->no_memory && qv_random_percent(&r->random, r->no_memory);
 }
 
 static void do_post(struct run *r)
 {
 	struct qv_recv want[QV_MODEL_MANY];
-	size_t n = qv_rnd_percent(&r->random, r->s->many) ? qv_rnd_below(&r->random, 8) + 2 : 1;
+	size_t n =
+		qv_random_percent(&r->random, r->s->many) ? qv_random_below(&r->random, 8) + 2 : 1;
 
 	for (size_t i = 0; i < n; i++)
 		qv_scenario_recv(r->s, &r->random, &want[i]);
@@ -61,16 +62,17 @@ static void do_post(struct run *r)
 static void do_arrive(struct run *r)
 {
 	struct qv_msg want[QV_MODEL_MANY];
-	size_t n = qv_rnd_percent(&r->random, r->s->many) ? qv_rnd_below(&r->random, 8) + 2 : 1;
+	size_t n =
+		qv_random_percent(&r->random, r->s->many) ? qv_random_below(&r->random, 8) + 2 : 1;
 
 	for (size_t i = 0; i < n; i++) {
 		want[i].tag = qv_scenario_tag(r->s, &r->random);
 		want[i].src = qv_scenario_src(r->s, &r->random);
 	}
-	if (n == 1 && qv_rnd_percent(&r->random, 50))
+	if (n == 1 && qv_random_percent(&r->random, 50))
 		qv_model_deliver(&r->t, want->tag, want->src);
 	else if (n == 1)
-		qv_model_arrive(&r->t, want->tag, want->src, qv_rnd_percent(&r->random, 5));
+		qv_model_arrive(&r->t, want->tag, want->src, qv_random_percent(&r->random, 5));
 	else
 		qv_model_arrive_many(&r->t, want, n);
 }
@@ -80,24 +82,24 @@ static void do_peek(struct run *r)
 	struct qv_recv want;
 
 	qv_scenario_recv(r->s, &r->random, &want);
-	qv_model_peek(&r->t, &want, qv_rnd_percent(&r->random, 30));
+	qv_model_peek(&r->t, &want, qv_random_percent(&r->random, 30));
 }
 
 static void do_cancel(struct run *r)
 {
 	if (r->t.o.n_recvs)
-		qv_model_cancel(&r->t, qv_rnd_below(&r->random, r->t.o.n_recvs));
+		qv_model_cancel(&r->t, qv_random_below(&r->random, r->t.o.n_recvs));
 }
 
 static void do_take(struct run *r)
 {
 	if (r->t.o.n_msgs)
-		qv_model_take(&r->t, qv_rnd_below(&r->random, r->t.o.n_msgs));
+		qv_model_take(&r->t, qv_random_below(&r->random, r->t.o.n_msgs));
 }
 
 static void step(struct run *r, unsigned int post_percent)
 {
-	unsigned int n = (unsigned int)qv_rnd_below(&r->random, 100);
+	unsigned int n = (unsigned int)qv_random_below(&r->random, 100);
 
 	if (n < r->s->cancel)
 		do_cancel(r);
@@ -105,7 +107,7 @@ static void step(struct run *r, unsigned int post_percent)
 		do_take(r);
 	else if ((n -= r->s->take) < r->s->peek)
 		do_peek(r);
-	else if (qv_rnd_percent(&r->random, post_percent))
+	else if (qv_random_percent(&r->random, post_percent))
 		do_post(r);
 	else
 		do_arrive(r);
@@ -115,12 +117,12 @@ static void step(struct run *r, unsigned int post_percent)
 static unsigned int choose_post_percent(struct run *r, unsigned int now)
 {
 	if (r->t.o.n_recvs >= r->s->depth)
-		return 5 + (unsigned int)qv_rnd_below(&r->random, 45);
+		return 5 + (unsigned int)qv_random_below(&r->random, 45);
 	if (r->t.o.n_msgs >= r->s->depth)
-		return 50 + (unsigned int)qv_rnd_below(&r->random, 45);
+		return 50 + (unsigned int)qv_random_below(&r->random, 45);
 	/* A long queue takes long to grow. */
-	if (qv_rnd_below(&r->random, 100 + r->s->depth) == 0)
-		return 10 + (unsigned int)qv_rnd_below(&r->random, 80);
+	if (qv_random_below(&r->random, 100 + r->s->depth) == 0)
+		return 10 + (unsigned int)qv_random_below(&r->random, 80);
 	return now;
 }
 
@@ -130,8 +132,8 @@ static void flip(struct run *r)
 	struct qv_auto *a = qv_auto_of(r->t.m);
 	uint32_t was[2] = {a->posted.mode, a->unexpected.mode};
 
-	qv_auto_force(r->t.m, (enum qv_auto_mode)qv_rnd_below(&r->random, 2),
-		      (enum qv_auto_mode)qv_rnd_below(&r->random, 2));
+	qv_auto_force(r->t.m, (enum qv_auto_mode)qv_random_below(&r->random, 2),
+		      (enum qv_auto_mode)qv_random_below(&r->random, 2));
 	flips[QV_POSTED][a->posted.mode] += was[QV_POSTED] != a->posted.mode;
 	flips[QV_UNEXPECTED][a->unexpected.mode] += was[QV_UNEXPECTED] != a->unexpected.mode;
 }
@@ -149,11 +151,11 @@ static void run_phase(struct run *r, uint64_t n, int with_flips)
 			do_cancel(r);
 		while (r->t.o.n_msgs > 2 * r->s->depth + 8)
 			do_take(r);
-		if (with_flips && qv_rnd_below(&r->random, FLIP_EVERY) == 0)
+		if (with_flips && qv_random_below(&r->random, FLIP_EVERY) == 0)
 			flip(r);
-		if (qv_rnd_below(&r->random, 400 + 4 * r->s->depth) == 0)
+		if (qv_random_below(&r->random, 400 + 4 * r->s->depth) == 0)
 			qv_model_check_order(&r->t);
-		if (qv_rnd_below(&r->random, 100) == 0)
+		if (qv_random_below(&r->random, 100) == 0)
 			qv_model_check_stats(&r->t);
 	}
 	qv_model_check_order(&r->t);

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_vectors_draw.c - random batches of every kind, and the definition of their answers. */
 #include "qv_vectors.h"
+#include "engine/base/random.h"
 
 #include <string.h>
 
-/* splitmix64 */
 uint64_t qv_vec_random(struct qv_vec_rnd *rnd)
 {
-	uint64_t z = rnd->state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
+	return qv_random(&rnd->state);
 }
 
 static uint32_t below(struct qv_vec_rnd *rnd, uint32_t limit)

@@ -97,7 +97,7 @@ static void handles_in_use(void **state)
 	assert_null(qv_handle_get(&h, 0));
 	assert_null(qv_handle_get(&h, UINT64_MAX));
 	for (unsigned n = 0; n < 20 * OBJECTS; n++) {
-		unsigned i = (unsigned)qv_rnd_below(&rng, OBJECTS);
+		unsigned i = (unsigned)qv_random_below(&rng, OBJECTS);
 
 		if (handle[i]) {
 			assert_ptr_equal(qv_handle_get(&h, handle[i]), object + i);

@@ -36,7 +36,7 @@ static void test_form_stays(void **state)
 	(void)state;
 	assert_true(flips > 0); /* there is a form to lose */
 	for (unsigned i = 0; i < 60; i++) {
-		unsigned which = (unsigned)qv_rnd_below(&rig->rng, last);
+		unsigned which = (unsigned)qv_random_below(&rig->rng, last);
 		struct rig_req *send;
 
 		if (!recv[which]->done) {

@@ -240,7 +240,7 @@ static void short_messages(enum taking how)
 		printf("%u messages wait at their sender in %zu bytes\n", waiting, bytes);
 	assert_true(bytes <= waiting * 96u + (16u << 10)); /* the last log is not full */
 	for (unsigned i = SHORT; how == RANDOM && i-- > 1;) {
-		unsigned k = (unsigned)qv_rnd_below(&rig->rng, i + 1), was = order[i];
+		unsigned k = (unsigned)qv_random_below(&rig->rng, i + 1), was = order[i];
 
 		order[i] = order[k];
 		order[k] = was;

@@ -32,10 +32,10 @@ static uint64_t interesting(struct fuzz *f)
 					 1ull << 32, 1ull << 63, UINT64_MAX};
 	uint64_t *rng = &f->rig->rng;
 
-	switch (qv_rnd_below(rng, 6)) {
-	case 0: return words[qv_rnd_below(rng, sizeof words / sizeof *words)];
-	case 1: return qv_rnd_below(rng, 4000);
-	default: return f->words[qv_rnd_below(rng, FUZZ_WORDS)];
+	switch (qv_random_below(rng, 6)) {
+	case 0: return words[qv_random_below(rng, sizeof words / sizeof *words)];
+	case 1: return qv_random_below(rng, 4000);
+	default: return f->words[qv_random_below(rng, FUZZ_WORDS)];
 	}
 }
 
@@ -64,9 +64,9 @@ static uint64_t segments(struct fuzz *f, char *body, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		struct qv_wire_seg seg = {.addr = f->exposed.addr +
-						  qv_rnd_below(&f->rig->rng, 9000),
+						  qv_random_below(&f->rig->rng, 9000),
 					  .key = f->exposed.key,
-					  .len = qv_rnd_below(&f->rig->rng, 4000)};
+					  .len = qv_random_below(&f->rig->rng, 4000)};
 
 		memcpy(body + i * sizeof seg, &seg, sizeof seg);
 		sum += seg.len;
@@ -78,12 +78,12 @@ static uint64_t segments(struct fuzz *f, char *body, size_t n)
 static size_t body_for(struct fuzz *f, struct qv_wire_pkt *pkt, char *body)
 {
 	uint64_t *rng = &f->rig->rng, word = interesting(f);
-	size_t n = qv_rnd_below(rng, QV_WIRE_MAX_SEGS + 1);
+	size_t n = qv_random_below(rng, QV_WIRE_MAX_SEGS + 1);
 
 	switch (pkt->hdr.op) {
 	case QV_PKT_EAGER:
-		n = qv_rnd_below(rng, 900);
-		pkt->total = qv_rnd(rng) & 7 ? n + 1 + qv_rnd_below(rng, 1500) : pkt->total;
+		n = qv_random_below(rng, 900);
+		pkt->total = qv_random(rng) & 7 ? n + 1 + qv_random_below(rng, 1500) : pkt->total;
 		return n;
 	case QV_PKT_RTS:
 		pkt->total = n ? segments(f, body, n) : pkt->total;
@@ -92,18 +92,18 @@ static size_t body_for(struct fuzz *f, struct qv_wire_pkt *pkt, char *body)
 		word = pkt->hdr.arg;
 		n = missing(f, &word);
 		pkt->hdr.arg = word;
-		return n && n < 900 ? n : 1 + qv_rnd_below(rng, 900);
+		return n && n < 900 ? n : 1 + qv_random_below(rng, 900);
 	case QV_PKT_SEG:
-		word = qv_rnd(rng) & 3 ? 0 : word;
+		word = qv_random(rng) & 3 ? 0 : word;
 		memcpy(body, &word, sizeof word);
-		return sizeof word + 1 + qv_rnd_below(rng, 900);
+		return sizeof word + 1 + qv_random_below(rng, 900);
 	case QV_PKT_CTS:
 		memcpy(body, &word, sizeof word);
-		word = qv_rnd_below(rng, 10000);
+		word = qv_random_below(rng, 10000);
 		memcpy(body + sizeof word, &word, sizeof word);
 		return 2 * sizeof word;
 	case QV_PKT_FIN:
-		word = qv_rnd(rng) & 1 ? 0 : word;
+		word = qv_random(rng) & 1 ? 0 : word;
 		memcpy(body, &word, sizeof word);
 		return sizeof word;
 	}
@@ -117,25 +117,26 @@ static size_t forge(struct fuzz *f, char *buf)
 	struct qv_wire_pkt pkt = {
 		.hdr = {.magic = QV_WIRE_MAGIC,
 			.version = QV_WIRE_VERSION,
-			.op = (uint8_t)(2 + qv_rnd_below(rng, QV_PKT_LAST - 1)),
+			.op = (uint8_t)(2 + qv_random_below(rng, QV_PKT_LAST - 1)),
 			.arg = interesting(f)},
-		.data = qv_rnd(rng),
+		.data = qv_random(rng),
 		.total = interesting(f),
 		.sreq = interesting(f),
 	};
 	char body[FUZZ_MAX];
 	size_t len, n;
 
-	if (missing(f, &open) && qv_rnd(rng) & 1)
+	if (missing(f, &open) && qv_random(rng) & 1)
 		pkt.hdr.op = QV_PKT_DATA;
 	if (pkt.hdr.op == QV_PKT_EAGER)
-		pkt.hdr.flags = (uint8_t)(qv_rnd(rng) & QV_WF_ALL & ~QV_WF_UID);
+		pkt.hdr.flags = (uint8_t)(qv_random(rng) & QV_WF_ALL & ~QV_WF_UID);
 	if (pkt.hdr.op == QV_PKT_RTS)
-		pkt.hdr.flags = (uint8_t)(QV_WF_TOTAL | QV_WF_SREQ | (qv_rnd(rng) & QV_WF_TAGGED));
+		pkt.hdr.flags =
+			(uint8_t)(QV_WF_TOTAL | QV_WF_SREQ | (qv_random(rng) & QV_WF_TAGGED));
 	memset(body, (int)pkt.data, sizeof body);
 	n = body_for(f, &pkt, body);
-	if (qv_rnd_percent(rng, 3))
-		n += qv_rnd_below(rng, 10);
+	if (qv_random_percent(rng, 3))
+		n += qv_random_below(rng, 10);
 	len = qv_wire_write(buf, &pkt);
 	memcpy(buf + len, body, n);
 	return len + n;
@@ -144,26 +145,27 @@ static size_t forge(struct fuzz *f, char *buf)
 static size_t mutate(struct fuzz *f, char *buf)
 {
 	uint64_t *rng = &f->rig->rng;
-	unsigned i = (unsigned)qv_rnd_below(rng, recorded.n < RECORDED ? recorded.n : RECORDED);
+	unsigned i = (unsigned)qv_random_below(rng, recorded.n < RECORDED ? recorded.n : RECORDED);
 	size_t len = recorded.len[i];
 
 	memcpy(buf, recorded.buf[i], len);
-	if (len >= sizeof(struct qv_wire_hdr) && qv_rnd(rng) & 3) /* as if it were due */
+	if (len >= sizeof(struct qv_wire_hdr) && qv_random(rng) & 3) /* as if it were due */
 		memset(buf + offsetof(struct qv_wire_hdr, seq), 0, sizeof(uint16_t));
-	for (uint64_t n = qv_rnd_below(rng, 4); n-- && len;)
-		buf[qv_rnd_below(rng, len < 72 ? len : 72)] ^= (char)(1u << qv_rnd_below(rng, 8));
-	if (qv_rnd_percent(rng, 20))
-		len = qv_rnd_below(rng, len + 1);
+	for (uint64_t n = qv_random_below(rng, 4); n-- && len;)
+		buf[qv_random_below(rng, len < 72 ? len : 72)] ^=
+			(char)(1u << qv_random_below(rng, 8));
+	if (qv_random_percent(rng, 20))
+		len = qv_random_below(rng, len + 1);
 	return len;
 }
 
 static size_t noise(struct fuzz *f, char *buf)
 {
-	size_t len = qv_rnd_below(&f->rig->rng, 200);
+	size_t len = qv_random_below(&f->rig->rng, 200);
 
 	for (size_t i = 0; i < len; i++)
-		buf[i] = (char)qv_rnd(&f->rig->rng);
-	if (len > 4 && qv_rnd(&f->rig->rng) & 3) {
+		buf[i] = (char)qv_random(&f->rig->rng);
+	if (len > 4 && qv_random(&f->rig->rng) & 3) {
 		buf[0] = QV_WIRE_MAGIC;
 		buf[1] = QV_WIRE_VERSION;
 		buf[2] = (char)(buf[2] & 15);
@@ -177,16 +179,16 @@ static void batch(struct fuzz *f, unsigned packets)
 	char buf[FUZZ_MAX + 8];
 
 	for (unsigned i = 0; i < packets; i++) {
-		unsigned kind = (unsigned)qv_rnd_below(rng, 16);
+		unsigned kind = (unsigned)qv_random_below(rng, 16);
 
 		if (kind < 9)
 			fuzz_packet(f, buf, forge(f, buf), false);
 		else if (kind < 12 && recorded.n)
-			fuzz_packet(f, buf, mutate(f, buf), qv_rnd(rng) & 1 && kind == 9);
+			fuzz_packet(f, buf, mutate(f, buf), qv_random(rng) & 1 && kind == 9);
 		else if (kind == 12)
-			fuzz_packet(f, buf, noise(f, buf), qv_rnd(rng) & 1);
+			fuzz_packet(f, buf, noise(f, buf), qv_random(rng) & 1);
 		else
-			fuzz_action(f, (unsigned)qv_rnd_below(rng, FUZZ_CLOSE));
+			fuzz_action(f, (unsigned)qv_random_below(rng, FUZZ_CLOSE));
 		if (!fuzz_is_met(f))
 			fuzz_hello(f);
 	}

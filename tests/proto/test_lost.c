@@ -18,12 +18,12 @@ static void send_or_recv(struct life *l, unsigned i)
 {
 	static const size_t lens[] = {0, 100, 600, 2500, 9000, 30000};
 	struct rig *rig = l->rig;
-	size_t len = lens[qv_rnd_below(&rig->rng, 6)];
-	unsigned flags = QV_REQ_TAGGED | (qv_rnd(&rig->rng) & 1 ? QV_REQ_ACK : 0);
+	size_t len = lens[qv_random_below(&rig->rng, 6)];
+	unsigned flags = QV_REQ_TAGGED | (qv_random(&rig->rng) & 1 ? QV_REQ_ACK : 0);
 
-	if (qv_rnd(&rig->rng) & 1) {
+	if (qv_random(&rig->rng) & 1) {
 		l->mine[i] = rig_send(rig, 0, 1, len, i, flags);
-		if (qv_rnd(&rig->rng) & 1)
+		if (qv_random(&rig->rng) & 1)
 			rig_recv(rig, 1, 0, len, i, QV_REQ_TAGGED);
 	} else {
 		rig_send(rig, 1, 0, len, i, flags);
@@ -65,16 +65,16 @@ static void one_loss(enum qv_loop_death how, bool last_words, bool by_transport)
 	struct rig_settings set = rig_defaults(3);
 	struct life l = {0};
 
-	set.limits.read_max = qv_rnd(&(uint64_t){rig_seed()}) & 1 ? 2000 : 0;
+	set.limits.read_max = qv_random(&(uint64_t){rig_seed()}) & 1 ? 2000 : 0;
 	l.rig = rig_new(&set);
-	set.limits.read_max = qv_rnd(&l.rig->rng) & 1 ? 2000 : 0;
-	qv_loop_chaos(l.rig->loop)->capacity = 1 + (unsigned)qv_rnd_below(&l.rig->rng, 8);
+	set.limits.read_max = qv_random(&l.rig->rng) & 1 ? 2000 : 0;
+	qv_loop_chaos(l.rig->loop)->capacity = 1 + (unsigned)qv_random_below(&l.rig->rng, 8);
 	qv_loop_chaos(l.rig->loop)->eagain = 10;
 	meet(l.rig, 0, 1);
 	meet(l.rig, 0, 2);
 	for (unsigned i = 0; i < REQS; i++) {
 		send_or_recv(&l, i);
-		for (uint64_t n = qv_rnd_below(&l.rig->rng, 12); n--;)
+		for (uint64_t n = qv_random_below(&l.rig->rng, 12); n--;)
 			rig_step(l.rig);
 	}
 	rig_kill(l.rig, 1, how, last_words);

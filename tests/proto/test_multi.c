@@ -17,7 +17,7 @@ static struct rig *start(unsigned kind)
 	set.limits.read_max = kind & 1 ? 0 : 700;
 	set.eager_max = kind & 2 ? 300 : 3000;
 	rig = rig_new(&set);
-	qv_loop_chaos(rig->loop)->capacity = 1 + (unsigned)qv_rnd_below(&rig->rng, 6);
+	qv_loop_chaos(rig->loop)->capacity = 1 + (unsigned)qv_random_below(&rig->rng, 6);
 	return rig;
 }
 
@@ -66,14 +66,14 @@ static void one_run(unsigned kind)
 	unsigned n = 0, taken = 0;
 
 	for (unsigned i = 0; i < MSGS; i++) {
-		if (qv_rnd_percent(&rig->rng, 20))
-			buf[n++] = post(rig, qv_rnd_below(&rig->rng, 6000),
-					qv_rnd_below(&rig->rng, 1000), QV_REQ_TAGGED);
-		send[i] = rig_send(rig, 0, 1, qv_rnd_below(&rig->rng, 2000), i, QV_REQ_TAGGED);
-		for (uint64_t k = qv_rnd_below(&rig->rng, 10); k--;)
+		if (qv_random_percent(&rig->rng, 20))
+			buf[n++] = post(rig, qv_random_below(&rig->rng, 6000),
+					qv_random_below(&rig->rng, 1000), QV_REQ_TAGGED);
+		send[i] = rig_send(rig, 0, 1, qv_random_below(&rig->rng, 2000), i, QV_REQ_TAGGED);
+		for (uint64_t k = qv_random_below(&rig->rng, 10); k--;)
 			rig_step(rig);
-		if (n && qv_rnd_percent(&rig->rng, 10))
-			qv_proto_cancel(rig->node[1].p, buf[qv_rnd_below(&rig->rng, n)]);
+		if (n && qv_random_percent(&rig->rng, 10))
+			qv_proto_cancel(rig->node[1].p, buf[qv_random_below(&rig->rng, n)]);
 	}
 	rig_settle(rig);
 	for (;;) {
@@ -81,7 +81,7 @@ static void one_run(unsigned kind)
 
 		if (!tagged.unexpected_now && !rig_peer(rig, 0, 1)->head)
 			break;
-		buf[n++] = post(rig, 1 + qv_rnd_below(&rig->rng, 6000), 100, QV_REQ_TAGGED);
+		buf[n++] = post(rig, 1 + qv_random_below(&rig->rng, 6000), 100, QV_REQ_TAGGED);
 		assert_true(n < 4 * MSGS);
 		rig_settle(rig);
 	}

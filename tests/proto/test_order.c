@@ -20,7 +20,7 @@ struct traffic {
 
 static uint64_t below(struct traffic *t, uint64_t n)
 {
-	return qv_rnd_below(&t->rig->rng, n);
+	return qv_random_below(&t->rig->rng, n);
 }
 
 static size_t random_len(struct traffic *t)

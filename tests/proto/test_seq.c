@@ -171,12 +171,12 @@ static void bad_line(void **state)
 				send_all(&r);
 			if (i == 10)
 				receive_rest(&r);
-			if (i < 35 && qv_rnd_percent(&r.rig->rng, 40))
-				qv_loop_cut(r.rig->loop, 0, 1, qv_rnd(&r.rig->rng) & 1);
-			qv_loop_hold(r.rig->loop, i & 1, !(i & 1), qv_rnd(&r.rig->rng) & 1);
-			if (qv_rnd(&r.rig->rng) & 1)
-				rig_ticks(r.rig, 50 * qv_rnd_below(&r.rig->rng, 10));
-			for (uint64_t k = qv_rnd_below(&r.rig->rng, 40); k--;)
+			if (i < 35 && qv_random_percent(&r.rig->rng, 40))
+				qv_loop_cut(r.rig->loop, 0, 1, qv_random(&r.rig->rng) & 1);
+			qv_loop_hold(r.rig->loop, i & 1, !(i & 1), qv_random(&r.rig->rng) & 1);
+			if (qv_random(&r.rig->rng) & 1)
+				rig_ticks(r.rig, 50 * qv_random_below(&r.rig->rng, 10));
+			for (uint64_t k = qv_random_below(&r.rig->rng, 40); k--;)
 				rig_step(r.rig);
 		}
 		for (unsigned i = 0; i < 2; i++)
@@ -196,7 +196,7 @@ static void lost_and_no_memory(void **state)
 		qv_loop_cut(r.rig->loop, 0, 1, n & 1);
 		receive_rest(&r);
 		for (unsigned i = 0; i < 30; i++) {
-			qv_nomem_after(1 + (unsigned)qv_rnd_below(&r.rig->rng, n), n);
+			qv_nomem_after(1 + (unsigned)qv_random_below(&r.rig->rng, n), n);
 			rig_ticks(r.rig, 100);
 		}
 		qv_nomem_after(0, 0);

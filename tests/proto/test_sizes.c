@@ -103,7 +103,7 @@ static void one(struct rig *rig, size_t len, size_t room, unsigned f, unsigned c
 	struct rig_req *send = rig_req_new(rig, 0, len, cut);
 	struct rig_req *recv = rig_req_new(rig, 1, room, into);
 	unsigned tagged = f & F_TAGGED ? QV_REQ_TAGGED : 0;
-	uint64_t tag = qv_rnd(&rig->rng);
+	uint64_t tag = qv_random(&rig->rng);
 	int from = f & F_DATA ? RIG_ANY : 0;
 
 	if (f & F_POSTED)
@@ -127,8 +127,8 @@ static void all_forms(struct rig *rig, size_t len)
 		if (f & F_INJECT && len > QV_PROTO_INJECT)
 			continue;
 		one(rig, len, len, f, 1, 1);
-		one(rig, len, len + 10, f, 1 + (unsigned)qv_rnd_below(&rig->rng, QV_IOV_MAX),
-		    1 + (unsigned)qv_rnd_below(&rig->rng, QV_IOV_MAX));
+		one(rig, len, len + 10, f, 1 + (unsigned)qv_random_below(&rig->rng, QV_IOV_MAX),
+		    1 + (unsigned)qv_random_below(&rig->rng, QV_IOV_MAX));
 	}
 }
 
@@ -163,7 +163,7 @@ static void every_size(void **state)
 		struct rig *rig = start(&transports[t], 2 * PACKET);
 
 		for (size_t len = 0; len <= 3 * PACKET + 3; len++)
-			one(rig, len, len, (unsigned)qv_rnd_below(&rig->rng, F_INJECT),
+			one(rig, len, len, (unsigned)qv_random_below(&rig->rng, F_INJECT),
 			    1 + (unsigned)(len % QV_IOV_MAX), 1 + (unsigned)(len / 3 % QV_IOV_MAX));
 		rig_settle(rig);
 		rig_check_idle(rig, 0);

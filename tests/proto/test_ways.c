@@ -26,7 +26,7 @@ static size_t length(struct rig *rig)
 {
 	static const size_t lens[] = {0, 8, 100, 500, 2500, 9000};
 
-	return lens[qv_rnd_below(&rig->rng, 6)];
+	return lens[qv_random_below(&rig->rng, 6)];
 }
 
 /* Nodes 1 and 2 come over the one, node 3 over the other: in wildcard receives each sender's
@@ -49,7 +49,7 @@ static void order(void **state)
 	for (unsigned i = 0; i < MESSAGES; i++) {
 		for (unsigned s = 1; s <= SENDERS; s++)
 			sends[s][i] = rig_send(rig, s, 0, length(rig), 5, QV_REQ_TAGGED);
-		for (uint64_t n = qv_rnd_below(&rig->rng, 8); n--;)
+		for (uint64_t n = qv_random_below(&rig->rng, 8); n--;)
 			rig_step(rig);
 		for (; posted < i * SENDERS; posted++)
 			recvs[posted] = rig_recv(rig, 0, RIG_ANY, 9000, 5, QV_REQ_TAGGED);

@@ -15,16 +15,16 @@ static size_t random_body(uint64_t *rng, struct qv_wire_pkt *pkt, char *body)
 	switch (pkt->hdr.op) {
 	case QV_PKT_HELLO:
 		memcpy(body, &hello, sizeof hello);
-		return sizeof hello + qv_rnd_below(rng, QV_WIRE_MAX_NAME + 1);
+		return sizeof hello + qv_random_below(rng, QV_WIRE_MAX_NAME + 1);
 	case QV_PKT_EAGER:
-		len = qv_rnd_below(rng, BODY_MAX);
-		pkt->total = len + 1 + qv_rnd_below(rng, 1000);
+		len = qv_random_below(rng, BODY_MAX);
+		pkt->total = len + 1 + qv_random_below(rng, 1000);
 		return len;
 	case QV_PKT_RTS:
 		pkt->hdr.flags |= QV_WF_TOTAL | QV_WF_SREQ;
-		return sizeof(struct qv_wire_seg) * qv_rnd_below(rng, QV_WIRE_MAX_SEGS + 1);
-	case QV_PKT_DATA: return 1 + qv_rnd_below(rng, BODY_MAX - 1);
-	case QV_PKT_SEG: return sizeof(uint64_t) + 1 + qv_rnd_below(rng, BODY_MAX - 9);
+		return sizeof(struct qv_wire_seg) * qv_random_below(rng, QV_WIRE_MAX_SEGS + 1);
+	case QV_PKT_DATA: return 1 + qv_random_below(rng, BODY_MAX - 1);
+	case QV_PKT_SEG: return sizeof(uint64_t) + 1 + qv_random_below(rng, BODY_MAX - 9);
 	case QV_PKT_CTS: return sizeof(struct qv_wire_cts);
 	case QV_PKT_FIN: return sizeof(uint64_t);
 	}
@@ -37,7 +37,7 @@ static uint8_t allowed_flags(uint64_t *rng, unsigned op)
 		       : op == QV_PKT_HELLO || op == QV_PKT_RESET ? 0
 								  : QV_WF_UID;
 
-	uint8_t flags = (uint8_t)(qv_rnd(rng) & all);
+	uint8_t flags = (uint8_t)(qv_random(rng) & all);
 
 	return flags & QV_WF_COLL ? flags & (uint8_t)~QV_WF_TAGGED : flags; /* not both */
 }
@@ -54,12 +54,12 @@ static void round_trip(void **state)
 						       .version = QV_WIRE_VERSION,
 						       .op = (uint8_t)op,
 						       .flags = allowed_flags(&rng, op),
-						       .src = (uint32_t)qv_rnd(&rng),
-						       .arg = qv_rnd(&rng)},
-					       .uid = qv_rnd(&rng),
-					       .data = qv_rnd(&rng),
-					       .total = qv_rnd(&rng),
-					       .sreq = qv_rnd(&rng),
+						       .src = (uint32_t)qv_random(&rng),
+						       .arg = qv_random(&rng)},
+					       .uid = qv_random(&rng),
+					       .data = qv_random(&rng),
+					       .total = qv_random(&rng),
+					       .sreq = qv_random(&rng),
 				       };
 		size_t len, words;
 
@@ -193,19 +193,20 @@ static void slices(void **state)
 	for (unsigned n = 0; n < rig_scaled(20000); n++) {
 		char from[64], to[64] = {0}, want[64] = {0}, flat[64];
 		struct iovec iov[QV_IOV_MAX], part[QV_IOV_MAX];
-		size_t at = 0, cnt = 1 + qv_rnd_below(&rng, QV_IOV_MAX), len, offset, parts, done;
+		size_t at = 0, cnt = 1 + qv_random_below(&rng, QV_IOV_MAX), len, offset, parts,
+		       done;
 
 		for (size_t i = 0; i < sizeof from; i++)
 			from[i] = (char)(i + 1);
 		for (size_t i = 0; i < cnt; i++) {
-			size_t piece = qv_rnd_below(&rng, 16);
+			size_t piece = qv_random_below(&rng, 16);
 
 			iov[i] = (struct iovec){piece ? to + at : NULL, piece};
 			at += piece;
 		}
 		assert_int_equal(qv_iov_len(iov, cnt), at);
-		offset = qv_rnd_below(&rng, at + 1);
-		len = qv_rnd_below(&rng, 64);
+		offset = qv_random_below(&rng, at + 1);
+		len = qv_random_below(&rng, 64);
 		done = len < at - offset ? len : at - offset;
 		memcpy(want + offset, from, done);
 		assert_int_equal(qv_iov_put(iov, cnt, offset, from, len), done);

@@ -163,8 +163,8 @@ void sf_app_open(struct sf_app *a)
 static void ended(struct sf_app *a)
 {
 	a->state = SF_DOWN;
-	a->down_until = sf.now + qv_rnd_below(&sf.rnd_work, 3 * SF_S);
-	a->same = sf.cfg.faults >> SF_SAME & 1 && qv_rnd_percent(&sf.rnd_work, 50);
+	a->down_until = sf.now + qv_random_below(&sf.rnd_work, 3 * SF_S);
+	a->same = sf.cfg.faults >> SF_SAME & 1 && qv_random_percent(&sf.rnd_work, 50);
 	sf_fiber_free(a->closing);
 	a->closing = NULL;
 	for (unsigned i = 0; i < SF_RECVS; i++)

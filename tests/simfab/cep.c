@@ -35,7 +35,7 @@ static ssize_t meet(struct sf_cep *ep, fi_addr_t to, struct sf_conn **conn)
 	if (!ep->enabled || !ep->av || to >= ep->av->count)
 		sf_broken("a core is told to send by, or to, what it does not know");
 	if (sf_strikes(SF_EAGAIN, 400))
-		ep->refused_until = sf.now + qv_rnd_below(&sf.rnd_fault, 2 * SF_MS);
+		ep->refused_until = sf.now + qv_random_below(&sf.rnd_fault, 2 * SF_MS);
 	if (sf.now < ep->refused_until)
 		return -FI_EAGAIN;
 	if (sf_strikes(SF_NOMEM, 500))
@@ -81,7 +81,7 @@ static ssize_t give(struct sf_cep *ep, struct sf_conn *c, struct sf_tx *tx)
 		kept->iov[0] = (struct iovec){kept->copy, tx->len};
 		kept->cnt = 1;
 	} else if (!ep->flavor->shared) {
-		kept->at = sf.now + qv_rnd_below(&sf.rnd_net, 20 * SF_US);
+		kept->at = sf.now + qv_random_below(&sf.rnd_net, 20 * SF_US);
 	}
 	*ep->txs_tail = kept;
 	ep->txs_tail = &kept->next;
@@ -177,7 +177,7 @@ static ssize_t ep_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint
 	r->conn = c;
 	r->cuts = c->cuts;
 	r->at = sf.now + (ep->flavor->shared ? SF_US : 20 * SF_US) +
-		qv_rnd_below(&sf.rnd_net, 20 * SF_US);
+		qv_random_below(&sf.rnd_net, 20 * SF_US);
 	r->addr = msg->rma_iov->addr;
 	r->key = msg->rma_iov->key;
 	r->context = msg->context;

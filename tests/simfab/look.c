@@ -40,7 +40,8 @@ static bool send_one(struct sf_cep *ep, struct sf_tx *tx)
 		return true;
 	}
 	if (tx->cuts != c->cuts && !ep->flavor->shared) {
-		if (qv_rnd_percent(&sf.rnd_net, 50)) { /* it goes out when the connection is back */
+		if (qv_random_percent(&sf.rnd_net,
+				      50)) { /* it goes out when the connection is back */
 			tx->cuts = c->cuts;
 		} else {
 			if (!tx->inject)

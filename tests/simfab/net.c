@@ -38,7 +38,7 @@ static struct sf_conn *new_conn(struct sf_cep *from, struct sf_cep *to)
 	c->next_hash = *at;
 	*at = c;
 	if (!from->flavor->shared)
-		c->up = sf.now + 5 * SF_US + qv_rnd_below(&sf.rnd_net, 100 * SF_US);
+		c->up = sf.now + 5 * SF_US + qv_random_below(&sf.rnd_net, 100 * SF_US);
 	c->met_end = c->up + 200 * SF_US;
 	if (nall == all_cap) {
 		all_cap = all_cap ? 2 * all_cap : 1024;
@@ -104,11 +104,12 @@ static void pop(struct sf_cep *ep)
 
 static uint64_t delay(const struct sf_conn *c)
 {
-	uint64_t ns = c->ep[0]->flavor->shared ? 200 + qv_rnd_below(&sf.rnd_net, 2 * SF_US)
-					       : 5 * SF_US + qv_rnd_below(&sf.rnd_net, 30 * SF_US);
+	uint64_t ns = c->ep[0]->flavor->shared
+			      ? 200 + qv_random_below(&sf.rnd_net, 2 * SF_US)
+			      : 5 * SF_US + qv_random_below(&sf.rnd_net, 30 * SF_US);
 
 	if (sf_strikes(SF_DELAY, 20))
-		ns += qv_rnd_below(&sf.rnd_fault, 10 * SF_MS);
+		ns += qv_random_below(&sf.rnd_fault, 10 * SF_MS);
 	return ns;
 }
 
@@ -136,7 +137,7 @@ static void arrive_later(struct sf_conn *c, struct sf_packet *pkt)
 static struct sf_conn *anyone(void)
 {
 	for (unsigned tries = 0; nall && tries < 20; tries++) {
-		size_t i = qv_rnd_below(&sf.rnd_fault, nall);
+		size_t i = qv_random_below(&sf.rnd_fault, nall);
 		struct sf_conn *c = all[i];
 
 		if (!c->ep[0]->closed && !c->ep[1]->closed)
@@ -175,7 +176,7 @@ static void repeat(struct sf_conn *c, unsigned to)
 /* What is under way in one direction or both is lost; it comes up again some time later. */
 static void cut(struct sf_conn *c)
 {
-	unsigned ways = 1 + (unsigned)qv_rnd_below(&sf.rnd_fault, 3);
+	unsigned ways = 1 + (unsigned)qv_random_below(&sf.rnd_fault, 3);
 
 	for (unsigned to = 0; to < 2; to++) {
 		if (sf_strikes(SF_REPEAT, 2))
@@ -184,7 +185,7 @@ static void cut(struct sf_conn *c)
 			c->gen[to]++;
 	}
 	c->cuts++;
-	c->up = sf.now + qv_rnd_below(&sf.rnd_fault, 5 * SF_MS);
+	c->up = sf.now + qv_random_below(&sf.rnd_fault, 5 * SF_MS);
 }
 
 /* Who launches a packet may meet a cut: of its own connection, or of another. */
@@ -192,7 +193,7 @@ static void strike(struct sf_conn *c)
 {
 	if (!sf_strikes(SF_CUT, 25))
 		return;
-	if (qv_rnd_percent(&sf.rnd_fault, 50))
+	if (qv_random_percent(&sf.rnd_fault, 50))
 		c = anyone();
 	if (c && !c->ep[0]->flavor->shared)
 		cut(c);
@@ -276,8 +277,8 @@ void sf_net_closed(struct sf_cep *ep, bool silent, bool lossy)
 		if ((c->ep[0] != ep && c->ep[1] != ep) || !hears(c, ep, silent))
 			continue;
 		to = !sf_net_side(c, ep);
-		c->dead_at = sf.now + 1 + qv_rnd_below(&sf.rnd_net, SF_MS);
-		if (lossy && qv_rnd_percent(&sf.rnd_net, 30))
+		c->dead_at = sf.now + 1 + qv_random_below(&sf.rnd_net, SF_MS);
+		if (lossy && qv_random_percent(&sf.rnd_net, 30))
 			c->gen[to]++; /* a reset overtakes what was sent */
 	}
 }

@@ -186,8 +186,8 @@ bool sf_poll(struct sf_app *a)
 {
 	struct fi_cq_tagged_entry e[8];
 	fi_addr_t src[8];
-	size_t room = 1 + qv_rnd_below(&sf.rnd_work, 8);
-	bool named = qv_rnd_percent(&sf.rnd_work, 50);
+	size_t room = 1 + qv_random_below(&sf.rnd_work, 8);
+	bool named = qv_random_percent(&sf.rnd_work, 50);
 	ssize_t n;
 
 	sf.self = a->proc;

@@ -86,7 +86,7 @@ bool __wrap_qv_proc_number_alive(uint32_t pid)
 
 uint64_t __wrap_qv_proc_random(void)
 {
-	return qv_rnd(&sf.rnd_id);
+	return qv_random(&sf.rnd_id);
 }
 
 uint64_t __wrap_qv_fi_node(void)

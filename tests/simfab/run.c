@@ -66,11 +66,11 @@ void sf_broken(const char *format, ...)
 static void strike_app(struct sf_app *a)
 {
 	if (sf_strikes(SF_NOPOLL, 3000))
-		a->asleep_until = sf.now + qv_rnd_below(&sf.rnd_fault, SF_S);
+		a->asleep_until = sf.now + qv_random_below(&sf.rnd_fault, SF_S);
 	if (sf_strikes(SF_CHURN, 500))
-		sf_app_churn(a, (unsigned)qv_rnd_below(&sf.rnd_fault, sf.cfg.procs));
+		sf_app_churn(a, (unsigned)qv_random_below(&sf.rnd_fault, sf.cfg.procs));
 	if (sf_strikes(SF_CLOCK, 2000))
-		a->proc->ahead += qv_rnd_below(&sf.rnd_fault, 20 * SF_S);
+		a->proc->ahead += qv_random_below(&sf.rnd_fault, 20 * SF_S);
 	if (sf_strikes(SF_KILL, 4000))
 		sf_app_kill(a, false);
 	else if (sf_strikes(SF_POWER, 8000))
@@ -95,7 +95,7 @@ static void turn(struct sf_app *a)
 		strike_app(a);
 	if (a->state != SF_UP || (sf.storm && sf.now < a->asleep_until))
 		return;
-	while (sf_poll(a) && qv_rnd_percent(&sf.rnd_sched, 80))
+	while (sf_poll(a) && qv_random_percent(&sf.rnd_sched, 80))
 		;
 	if (sf.storm)
 		sf_work_some(a);
@@ -107,11 +107,11 @@ static void turn(struct sf_app *a)
 static void everybody(void)
 {
 	uint64_t before = sf.activity;
-	unsigned n = sf.cfg.procs, first = (unsigned)qv_rnd_below(&sf.rnd_sched, n);
+	unsigned n = sf.cfg.procs, first = (unsigned)qv_random_below(&sf.rnd_sched, n);
 
 	for (unsigned i = 0; i < n; i++) {
-		unsigned slot = qv_rnd_percent(&sf.rnd_sched, 30)
-					? (unsigned)qv_rnd_below(&sf.rnd_sched, n)
+		unsigned slot = qv_random_percent(&sf.rnd_sched, 30)
+					? (unsigned)qv_random_below(&sf.rnd_sched, n)
 					: (first + i) % n;
 
 		turn(&sf_apps[slot]);
@@ -140,7 +140,7 @@ static void storm(void)
 	sf.storm = true;
 	sf.nomem = 300;
 	for (unsigned s = 0; s < sf.cfg.procs; s++)
-		sf_apps[s].todo = 1 + (unsigned)qv_rnd_below(&sf.rnd_work, sf.cfg.ops);
+		sf_apps[s].todo = 1 + (unsigned)qv_random_below(&sf.rnd_work, sf.cfg.ops);
 	while (is_busy() && sf.now < end && sf.carried < sf.cfg.packets)
 		everybody();
 	sf.storm = false;
@@ -235,11 +235,11 @@ void sf_run(const struct sf_config *cfg)
 
 	sf.cfg = *cfg;
 	sf.now = SF_S;
-	sf.rnd_net = qv_rnd(&seed);
-	sf.rnd_work = qv_rnd(&seed);
-	sf.rnd_fault = qv_rnd(&seed);
-	sf.rnd_sched = qv_rnd(&seed);
-	sf.rnd_id = qv_rnd(&seed);
+	sf.rnd_net = qv_random(&seed);
+	sf.rnd_work = qv_random(&seed);
+	sf.rnd_fault = qv_random(&seed);
+	sf.rnd_sched = qv_random(&seed);
+	sf.rnd_id = qv_random(&seed);
 	step = 2 * SF_US;
 	sf_host_init();
 	qv_fi_params_init();

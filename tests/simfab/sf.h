@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tests/proto/rig/rnd.h"
+#include "engine/base/random.h"
 
 #define SF_US ((uint64_t)1000)
 #define SF_MS (1000 * SF_US)
@@ -109,7 +109,7 @@ static inline bool sf_may(enum sf_fault f)
 /* Does it strike, once in so many times? It counts as having happened. */
 static inline bool sf_strikes(enum sf_fault f, uint64_t once_in)
 {
-	if (!sf_may(f) || qv_rnd_below(&sf.rnd_fault, once_in))
+	if (!sf_may(f) || qv_random_below(&sf.rnd_fault, once_in))
 		return false;
 	sf.happened[f]++;
 	return true;

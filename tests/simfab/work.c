@@ -8,12 +8,12 @@
 
 static uint64_t below(uint64_t n)
 {
-	return qv_rnd_below(&sf.rnd_work, n);
+	return qv_random_below(&sf.rnd_work, n);
 }
 
 static bool percent(unsigned p)
 {
-	return qv_rnd_percent(&sf.rnd_work, p);
+	return qv_random_percent(&sf.rnd_work, p);
 }
 
 /* Sends. */

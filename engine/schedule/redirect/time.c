@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* time.c - Local Redirect in virtual time: messages in the order in which they come. */
+#include "engine/base/random.h"
+
 #include <quiver/redirect.h>
 
 #include <stdlib.h>
@@ -79,22 +81,13 @@ static struct event pop(struct line *l)
 	return top;
 }
 
-/* 0 .. 1; xorshift64*. */
-static double draw(struct line *l)
-{
-	l->random ^= l->random >> 12;
-	l->random ^= l->random << 25;
-	l->random ^= l->random >> 27;
-	return (double)(l->random * 0x2545F4914F6CDD1Du >> 11) / 9007199254740992.0;
-}
-
 static void send_all(struct line *l, uint32_t from, double now, const struct qv_redirect_out *out,
 		     unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
 		double *last = &l->last[(size_t)from * 4 + (out[i].to & 3)], end;
 
-		end = now + l->network->alpha * (1 + .2 * draw(l));
+		end = now + l->network->alpha * (1 + .2 * qv_random_unit(&l->random));
 		if (out[i].kind == QV_REDIRECT_DATA)
 			end += l->bytes * l->network->beta;
 		/* Messages of one place to another stay in order. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* base.c - what every case uses besides libfabric: failing, meeting, time, numbers, payload. */
 #include "ft.h"
+#include "engine/base/random.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -157,11 +158,7 @@ void ft_word_wait(int i, uint64_t value)
 
 uint64_t ft_random(uint64_t *state)
 {
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
+	return qv_random(state);
 }
 
 void ft_shuffle(uint32_t *index, size_t n, uint64_t seed)

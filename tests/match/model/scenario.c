@@ -4,7 +4,7 @@
 
 #include "engine/match/auto/index.h"
 #include "hostile.h"
-#include "tests/proto/rig/rnd.h"
+#include "engine/base/random.h"
 #include "scenario.h"
 
 #define ANY_TAG UINT64_C(0xffffffff)
@@ -104,39 +104,40 @@ const struct qv_scenario *qv_scenarios(size_t *n)
 
 uint32_t qv_scenario_src(const struct qv_scenario *s, uint64_t *random)
 {
-	return s->first_src + (uint32_t)qv_rnd_below(random, s->srcs);
+	return s->first_src + (uint32_t)qv_random_below(random, s->srcs);
 }
 
 uint64_t qv_scenario_tag(const struct qv_scenario *s, uint64_t *random)
 {
-	uint64_t tag = qv_rnd_below(random, s->tags);
+	uint64_t tag = qv_random_below(random, s->tags);
 
 	if (s->colliding)
 		return qv_hostile_tag(tag);
-	tag |= qv_rnd_below(random, s->contexts) << 40;
-	return qv_rnd_percent(random, 50) ? tag | s->protocol : tag;
+	tag |= qv_random_below(random, s->contexts) << 40;
+	return qv_random_percent(random, 50) ? tag | s->protocol : tag;
 }
 
 /* Masks that fit no class: any bits of the tag, few of them, so that matches happen. */
 static uint64_t draw_mask(uint64_t *random)
 {
-	if (qv_rnd_percent(random, 50))
-		return qv_rnd_below(random, 256);
-	return UINT64_C(1) << qv_rnd_below(random, 8) | UINT64_C(1) << qv_rnd_below(random, 64);
+	if (qv_random_percent(random, 50))
+		return qv_random_below(random, 256);
+	return UINT64_C(1) << qv_random_below(random, 8) | UINT64_C(1)
+								   << qv_random_below(random, 64);
 }
 
 void qv_scenario_recv(const struct qv_scenario *s, uint64_t *random, struct qv_recv *r)
 {
-	int both = qv_rnd_percent(random, s->both);
+	int both = qv_random_percent(random, s->both);
 
 	memset(r, 0, sizeof(*r));
 	r->tag = qv_scenario_tag(s, random);
 	r->ignore = s->protocol;
-	if (both || qv_rnd_percent(random, s->anytag))
+	if (both || qv_random_percent(random, s->anytag))
 		r->ignore |= s->colliding ? UINT64_MAX : ANY_TAG;
-	if (qv_rnd_percent(random, s->mask))
+	if (qv_random_percent(random, s->mask))
 		r->ignore |= draw_mask(random);
-	r->src =
-		both || qv_rnd_percent(random, s->anysrc) ? QV_SRC_ANY : qv_scenario_src(s, random);
-	r->flags = qv_rnd_percent(random, s->sticky) ? QV_RECV_STICKY : 0;
+	r->src = both || qv_random_percent(random, s->anysrc) ? QV_SRC_ANY
+							      : qv_scenario_src(s, random);
+	r->flags = qv_random_percent(random, s->sticky) ? QV_RECV_STICKY : 0;
 }

@@ -27,7 +27,7 @@ struct qv_scenario {
 /* All of them; *n: how many. */
 const struct qv_scenario *qv_scenarios(size_t *n);
 
-/* A tag, a source, a receive of this kind; *random is the state of qv_rnd. */
+/* A tag, a source, a receive of this kind; *random is the state of qv_random. */
 uint64_t qv_scenario_tag(const struct qv_scenario *s, uint64_t *random);
 uint32_t qv_scenario_src(const struct qv_scenario *s, uint64_t *random);
 void qv_scenario_recv(const struct qv_scenario *s, uint64_t *random, struct qv_recv *r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* poison_data.c - what calls of the poison test send and receive, and the poison. */
 #include "poison.h"
+#include "engine/base/random.h"
 
 #include <limits.h>
 
@@ -27,8 +28,7 @@ uint64_t poison_state, poison_own;
 
 int poison_draw(uint64_t *s, int limit)
 {
-	*s = *s * 6364136223846793005u + 1442695040888963407u;
-	return (int)((*s >> 33) % (uint64_t)limit);
+	return (int)qv_random_below(s, (uint64_t)limit);
 }
 
 static int bad_count(void)

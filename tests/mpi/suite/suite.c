@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "suite.h"
+#include "engine/base/random.h"
 
 struct suite suite;
 
@@ -75,11 +76,7 @@ void *suite_alloc(size_t bytes)
 
 uint64_t suite_random(uint64_t *state)
 {
-	uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
+	return qv_random(state);
 }
 
 int *suite_permutation(int n, uint64_t seed)

@@ -284,7 +284,7 @@ void fuzz_action(struct fuzz *f, unsigned what)
 void fuzz_honest(struct fuzz *f, size_t len)
 {
 	for (unsigned a = 0; a < 2; a++) {
-		uint64_t tag = qv_rnd(&f->rig->rng); /* that no forged message has */
+		uint64_t tag = qv_random(&f->rig->rng); /* that no forged message has */
 		struct rig_req *recv = rig_recv(f->rig, !a, (int)a, len, tag, QV_REQ_TAGGED);
 		struct rig_req *send =
 			rig_send_after_loss(f->rig, a, !a, len, tag, QV_REQ_TAGGED | QV_REQ_ACK);

@@ -9,7 +9,7 @@
 
 #include "engine/proto/wire.h"
 #include "fuzz.h"
-#include "tests/proto/rig/rnd.h"
+#include "engine/base/random.h"
 
 #define ENTRIES 128u
 #define HEAD    3u /* of an entry: control, length */
@@ -50,7 +50,7 @@ static void take_apart(struct text *t)
 
 static uint64_t below(struct text *t, uint64_t n)
 {
-	return qv_rnd_below(t->rng, n);
+	return qv_random_below(t->rng, n);
 }
 
 /* Make room for `more` bytes at `at`, or (take) take as many away. False: too long. */
@@ -111,15 +111,15 @@ static void new_packet(struct text *t)
 	size_t len = below(t, 3) ? 8 * below(t, 8) : below(t, 200);
 
 	if (pkt.hdr.op == QV_PKT_EAGER)
-		pkt.hdr.flags = (uint8_t)(qv_rnd(t->rng) & QV_WF_ALL & ~QV_WF_UID);
+		pkt.hdr.flags = (uint8_t)(qv_random(t->rng) & QV_WF_ALL & ~QV_WF_UID);
 	if (pkt.hdr.op == QV_PKT_RTS)
 		pkt.hdr.flags = (uint8_t)(QV_WF_TOTAL | QV_WF_SREQ |
-					  (qv_rnd(t->rng) & (QV_WF_TAGGED | QV_WF_COLL)));
+					  (qv_random(t->rng) & (QV_WF_TAGGED | QV_WF_COLL)));
 	if (pkt.hdr.op >= QV_PKT_CREDIT)
 		len = 0;
 	if (pkt.hdr.op == QV_PKT_CTS || pkt.hdr.op == QV_PKT_FIN)
 		len = pkt.hdr.op == QV_PKT_CTS ? 16 : 8;
-	entry[0] = (uint8_t)(below(t, 2) ? 0 : qv_rnd(t->rng) & ~2u);
+	entry[0] = (uint8_t)(below(t, 2) ? 0 : qv_random(t->rng) & ~2u);
 	len += qv_wire_write(entry + HEAD, &pkt);
 	memcpy(entry + HEAD + QV_WIRE_MAX_HDR, body, sizeof body);
 	if (len >= sizeof body)
@@ -159,7 +159,7 @@ static void change_field(struct text *t, unsigned i)
 	uint64_t value = number(t);
 
 	switch (below(t, 5)) {
-	case 0: head[0] = (uint8_t)qv_rnd(t->rng); break;
+	case 0: head[0] = (uint8_t)qv_random(t->rng); break;
 	case 1:
 		if (len > 2)
 			pkt[2] = (uint8_t)(1 + below(t, QV_PKT_LAST));

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "tests/proto/rig/need.h"
-#include "tests/proto/rig/rnd.h"
+#include "engine/base/random.h"
 
 static size_t read_file(const char *directory, const char *name, uint8_t *data)
 {
@@ -44,7 +44,7 @@ unsigned int qv_replay(const char *directory, unsigned int variants, uint64_t *r
 		files++;
 		string(data, n);
 		for (unsigned int i = 0; i < variants; i++) {
-			data[qv_rnd_below(random_state, n)] = (uint8_t)qv_rnd(random_state);
+			data[qv_random_below(random_state, n)] = (uint8_t)qv_random(random_state);
 			string(data, n);
 		}
 	}

@@ -8,7 +8,7 @@
 #include "loop.h"
 #include "need.h"
 #include "nomem.h"
-#include "rnd.h"
+#include "engine/base/random.h"
 
 #define LOOP_IOV   8u
 #define LOOP_HEAD  16u /* bytes of a packet that may travel beside it */

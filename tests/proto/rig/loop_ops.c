@@ -11,7 +11,7 @@ static struct loop_ep *ep_of(struct qv_xport *x)
 
 static bool refuses(struct loop_ep *ep)
 {
-	return ep->closing || qv_rnd_percent(ep->loop->rng, ep->loop->chaos.eagain);
+	return ep->closing || qv_random_percent(ep->loop->rng, ep->loop->chaos.eagain);
 }
 
 static bool hits(unsigned *countdown)
@@ -130,7 +130,7 @@ static int expose(struct loop_ep *ep, void *buf, size_t len, struct qv_region *r
 	struct loop_region *r;
 	size_t i = 0;
 
-	if (qv_rnd_percent(ep->loop->rng, ep->loop->chaos.fail_expose))
+	if (qv_random_percent(ep->loop->rng, ep->loop->chaos.fail_expose))
 		return QV_EIO;
 	while (i < ep->nregions && ep->regions[i].key)
 		i++;

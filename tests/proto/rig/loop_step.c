@@ -114,7 +114,7 @@ static bool deliver(struct loop_ep *ep, struct loop_queue *q)
 	if (loop->tap)
 		loop->tap(loop->tap_ctx, ep->slot, to->slot, pkt->bytes, pkt->beside + pkt->len);
 	leave_memory(ep, pkt, QV_OK);
-	if (!qv_rnd_percent(loop->rng, loop->chaos.repeat))
+	if (!qv_random_percent(loop->rng, loop->chaos.repeat))
 		loop_packet_free(loop_pop(q));
 	return true;
 }
@@ -122,7 +122,7 @@ static bool deliver(struct loop_ep *ep, struct loop_queue *q)
 /* The transport has copied a packet somewhere in a queue: the sender's memory is free again. */
 static bool buffer(struct loop_ep *ep, struct loop_queue *q)
 {
-	uint64_t skip = qv_rnd_below(ep->loop->rng, q->count);
+	uint64_t skip = qv_random_below(ep->loop->rng, q->count);
 	struct loop_packet *pkt = q->head;
 
 	if (!pkt->to || !pkt->to->alive) /* that will fail */
@@ -145,7 +145,7 @@ static bool some_queue(struct qv_loop *loop, bool (*act)(struct loop_ep *, struc
 		count += QV_LOOP_MAX;
 	if (!count)
 		return false;
-	start = (unsigned)qv_rnd_below(loop->rng, count);
+	start = (unsigned)qv_random_below(loop->rng, count);
 	for (int round = 0; round < 2; round++, i = 0)
 		for (struct loop_ep *ep = loop->eps; ep; ep = ep->next)
 			for (unsigned to = 0; to < QV_LOOP_MAX; to++, i++)
@@ -169,7 +169,7 @@ static bool complete(struct qv_loop *loop)
 
 	if (!loop->ndone)
 		return false;
-	i = qv_rnd_below(loop->rng, loop->ndone);
+	i = qv_random_below(loop->rng, loop->ndone);
 	done = loop->done[i];
 	loop->done[i] = loop->done[--loop->ndone];
 	tell(&done);
@@ -206,7 +206,7 @@ static bool read_one(struct qv_loop *loop)
 
 	if (!loop->nreads)
 		return false;
-	i = qv_rnd_below(loop->rng, loop->nreads);
+	i = qv_random_below(loop->rng, loop->nreads);
 	r = loop->reads[i];
 	if (r.from && !r.from->alive && r.from->death == QV_LOOP_STUCK)
 		return false;
@@ -218,7 +218,7 @@ static bool read_one(struct qv_loop *loop)
 
 bool qv_loop_step(struct qv_loop *loop)
 {
-	unsigned what = (unsigned)qv_rnd_below(loop->rng, 8);
+	unsigned what = (unsigned)qv_random_below(loop->rng, 8);
 
 	for (unsigned tries = 0; tries < 8; tries++, what = (what + 1) % 8) {
 		bool did = what < 4    ? some_queue(loop, deliver)

@@ -179,9 +179,9 @@ static const struct qv_proto_owner_ops owner_ops = {complete, sent, identify, co
 /* What the protocol draws by chance comes from the seed here, so that a run can be repeated. */
 static void draw_by_seed(struct qv_proto *p, uint64_t *rng)
 {
-	p->uid = qv_rnd(rng) | 1;
-	p->sessions = (uint32_t)qv_rnd(rng);
-	p->turn = (uint32_t)qv_rnd(rng) & ~QV_ID_INDEX;
+	p->uid = qv_random(rng) | 1;
+	p->sessions = (uint32_t)qv_random(rng);
+	p->turn = (uint32_t)qv_random(rng) & ~QV_ID_INDEX;
 }
 
 void rig_open(struct rig *rig, unsigned at, const struct rig_settings *set)
@@ -294,14 +294,14 @@ struct qv_peer *rig_other_peer(struct rig *rig, unsigned a, unsigned b)
 
 bool rig_step(struct rig *rig)
 {
-	struct qv_proto *p = rig->node[qv_rnd_below(&rig->rng, QV_LOOP_MAX)].p;
+	struct qv_proto *p = rig->node[qv_random_below(&rig->rng, QV_LOOP_MAX)].p;
 
 	if (p && qv_proto_wants_progress(p)) {
 		qv_nomem_enter();
 		qv_proto_progress(p);
 		qv_nomem_leave();
 	}
-	if (rig->other && qv_rnd(&rig->rng) & 1)
+	if (rig->other && qv_random(&rig->rng) & 1)
 		return qv_loop_step(rig->other) || qv_loop_step(rig->loop);
 	return qv_loop_step(rig->loop) || (rig->other && qv_loop_step(rig->other));
 }

@@ -17,7 +17,7 @@
 #include "engine/proto/internal.h"
 #include "loop.h"
 #include "nomem.h"
-#include "rnd.h"
+#include "engine/base/random.h"
 
 #define RIG_USER(node) (1000u + (node))
 

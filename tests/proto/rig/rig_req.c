@@ -42,7 +42,7 @@ struct rig_req *rig_req_new(struct rig *rig, unsigned node, size_t len, unsigned
 	QV_NEED(req->memory);
 	memset(req->memory, GUARD_BYTE, len + (cut + 1) * GUARD);
 	for (unsigned i = 0; i < cut; i++) {
-		size_t part = i + 1 < cut ? qv_rnd_below(&rig->rng, left + 1) : left;
+		size_t part = i + 1 < cut ? qv_random_below(&rig->rng, left + 1) : left;
 
 		req->iov[i] = (struct iovec){req->memory + at, part};
 		memset(req->memory + at, UNTOUCHED, part);
