@@ -7,6 +7,7 @@
 
 #include "engine/base/compiler.h"
 #include "engine/proto/proto.h"
+#include "mode.h"
 #include "provider.h"
 #include "fabric_glue/progress/watch.h"
 
@@ -102,6 +103,7 @@ struct qv_fi_srx; /* fabric_glue/peer/srx.h */
 struct qv_fi_ep {
 	struct fid_ep fid;
 	struct qv_fi_domain *dom;
+	const struct qv_fi_mode *mode;
 	struct qv_proto *proto; /* NULL until enabled, and in peer mode */
 	struct qv_fi_srx *srx;  /* peer mode, NULL until it is being enabled */
 	bool enabled;           /* read without the lock, too */
@@ -285,7 +287,12 @@ void qv_fi_offload_print(void);
 /* From fabric_glue/progress/poll.c. */
 
 int qv_fi_rx_post_all(struct qv_fi_rail *rail);
-void qv_fi_ep_progress(struct qv_fi_ep *ep);
+void qv_fi_layered_progress(struct qv_fi_ep *ep);
+/* Move everything of this endpoint on. Lock held. */
+static inline void qv_fi_ep_progress(struct qv_fi_ep *ep)
+{
+	ep->mode->progress(ep);
+}
 /* Look after its peers, if it is time. The progress of who polls does it, who sleeps calls it. */
 void qv_fi_ep_tick(struct qv_fi_ep *ep);
 #define QV_FI_TICK_MS 100u
@@ -404,6 +411,7 @@ struct qv_fi_send {
 	unsigned req; /* QV_REQ_TAGGED, QV_REQ_DATA */
 	void *context;
 };
+/* As the endpoint's mode has them, once it is enabled. */
 ssize_t qv_fi_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags);
 ssize_t qv_fi_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s);
 struct qv_fi_recv {
@@ -430,16 +438,5 @@ void *qv_fi_claim_take(struct fi_context *context);
 int qv_fi_srx_enable(struct qv_fi_ep *ep);
 /* Behind the closing of the core's endpoint. */
 void qv_fi_srx_close(struct qv_fi_ep *ep);
-/* The application has named an address, or drops one. */
-void qv_fi_srx_av_inserted(struct qv_fi_ep *ep, fi_addr_t index);
-void qv_fi_srx_av_removed(struct qv_fi_ep *ep, fi_addr_t index);
-ssize_t qv_fi_srx_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags);
-/* 0, or -FI_ENOENT. Lock held. */
-ssize_t qv_fi_srx_cancel(struct qv_fi_ep *ep, void *context);
-ssize_t qv_fi_srx_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags);
-ssize_t qv_fi_srx_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s);
-const struct qv_match *qv_fi_srx_engine(const struct qv_fi_ep *ep, bool tagged);
-struct qv_fi_stats; /* <quiver/fi_ext.h> */
-void qv_fi_srx_collect(const struct qv_fi_ep *ep, struct qv_fi_stats *stats);
 
 #endif /* QV_FI_DATA_H */

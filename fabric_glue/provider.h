@@ -320,11 +320,6 @@ static inline struct qv_fi_av_entry *qv_fi_av_entry(struct qv_fi_av *av, fi_addr
 	return addr < av->used && av->entries[addr].refs ? &av->entries[addr] : NULL;
 }
 
-/* Called by fabric_glue/objects/av.c, lock held, for every bound endpoint: the application named (inserted) or
- * dropped entry `index`. Implemented in fabric_glue/layered/peers.c. */
-void qv_fi_ep_av_inserted(struct qv_fi_ep *ep, fi_addr_t index);
-void qv_fi_ep_av_removed(struct qv_fi_ep *ep, fi_addr_t index);
-
 /* Opening of each object; the fi_ops tables point here. */
 int qv_fi_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
 int qv_fi_util_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);

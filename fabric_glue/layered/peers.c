@@ -3,7 +3,7 @@
  * peers.c - from addresses to peers and back. A peer exists from the first time that either
  * side speaks (or a directed receive names it), never before: nothing is paid per rank.
  */
-#include "fabric_glue/data.h"
+#include "layered.h"
 #include "fabric_glue/cores/pair.h"
 
 #include <stdlib.h>
@@ -171,23 +171,17 @@ struct qv_peer *qv_fi_identify(void *owner, struct qv_xport *x, uint64_t from, c
 	return find_peer(owner, way, name, len);
 }
 
-void qv_fi_ep_av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
+void qv_fi_layered_av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
 {
-	if (!qv_fi_av_entry(ep->av, index))
-		return;
-	if (ep->srx)
-		qv_fi_srx_av_inserted(ep, index);
 	if (ep->proto)
 		adopt(ep, index);
 }
 
-void qv_fi_ep_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
+void qv_fi_layered_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
 {
 	struct qv_fi_av_entry *entry = &ep->av->entries[index];
 	struct qv_peer *peer = index < ep->npeers ? ep->peers[index] : NULL;
 
-	if (ep->srx)
-		qv_fi_srx_av_removed(ep, index);
 	if (!peer)
 		return;
 	ep->peers[index] = NULL;

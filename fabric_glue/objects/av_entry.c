@@ -79,7 +79,7 @@ fi_addr_t qv_fi_av_name(struct qv_fi_av *av, struct qv_fi_av_node *node)
 		.name = node->name,
 	};
 	for (struct qv_fi_ep *ep = av->eps; ep; ep = ep->next_av)
-		qv_fi_ep_av_inserted(ep, node->index);
+		ep->mode->av_inserted(ep, node->index);
 	return node->index;
 }
 
@@ -96,7 +96,7 @@ int qv_fi_av_drop(struct qv_fi_av *av, fi_addr_t index)
 		return 0;
 	}
 	for (struct qv_fi_ep *ep = av->eps; ep; ep = ep->next_av)
-		qv_fi_ep_av_removed(ep, index);
+		ep->mode->av_removed(ep, index);
 	node = qv_fi_index_by_name(x, entry->name, entry->namelen);
 	node->index = FI_ADDR_NOTAVAIL;
 	if (node->way.addr == FI_ADDR_NOTAVAIL)
@@ -133,7 +133,7 @@ bool qv_fi_av_reached(struct qv_fi_av *av, struct qv_fi_av_node *node, struct qv
 	av->entries[node->index].way = way;
 	/* It may be that of a peer that spoke before, under another spelling of its address. */
 	for (struct qv_fi_ep *ep = av->eps; ep; ep = ep->next_av)
-		qv_fi_ep_av_inserted(ep, node->index);
+		ep->mode->av_inserted(ep, node->index);
 	return true;
 }
 

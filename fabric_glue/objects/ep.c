@@ -175,10 +175,9 @@ static int enable(struct qv_fi_ep *ep)
 	__atomic_store_n(&ep->enabled, true, __ATOMIC_RELAXED);
 	if (ep->proto)
 		qv_fi_beside_join(ep);
-	engine = ep->srx ? qv_fi_srx_engine(ep, true) : qv_proto_engine(ep->proto, true);
+	engine = ep->mode->engine(ep, true);
 	QV_FI_INFO(EP_CTRL, "endpoint over core %s%s: matching %s/%s\n", qv_fi_ep_cores(ep),
-		   ep->srx ? " (peer)" : "", qv_match_structure(engine),
-		   qv_isa_name(qv_match_isa(engine)));
+		   ep->mode->title, qv_match_structure(engine), qv_isa_name(qv_match_isa(engine)));
 	qv_fi_ep_each_watch(ep, watch_enable, ep);
 	return 0;
 }
@@ -247,6 +246,7 @@ int qv_fi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep
 	if (!ep)
 		return -FI_ENOMEM;
 	ep->dom = dom;
+	ep->mode = dom->peer ? &qv_fi_peer_mode : &qv_fi_layered_mode;
 	ep->caps = info->caps;
 	ep->directed = info->caps & FI_DIRECTED_RECV;
 	ep->tx_op_flags = info->tx_attr ? info->tx_attr->op_flags : 0;

@@ -17,10 +17,7 @@ static ssize_t ep_cancel(fid_t fid, void *context)
 	if (!ep->enabled)
 		return -FI_EOPBADSTATE;
 	qv_fi_lock(ep->dom);
-	if (ep->srx)
-		rc = qv_fi_srx_cancel(ep, context);
-	else
-		rc = qv_proto_cancel(ep->proto, context) == QV_OK ? 0 : -FI_ENOENT;
+	rc = ep->mode->cancel(ep, context);
 	qv_fi_unlock(ep->dom);
 	return rc;
 }

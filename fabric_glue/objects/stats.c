@@ -14,36 +14,6 @@
 
 /* For the program. */
 
-static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
-{
-	const struct qv_match *engine;
-	struct qv_peer *peer = NULL;
-	struct qv_proto_stats p;
-
-	if (ep->srx) {
-		qv_fi_srx_collect(ep, s);
-		return;
-	}
-	engine = qv_proto_engine(ep->proto, true);
-	qv_proto_get_stats(ep->proto, &p);
-	*s = (struct qv_fi_stats){
-		.core = qv_fi_ep_cores(ep),
-		.structure = qv_match_structure(engine),
-		.isa = qv_isa_name(qv_match_isa(engine)),
-		.eager = p.eager,
-		.rendezvous = p.rndv,
-		.over_budget = p.over_budget,
-		.queued = p.queued,
-		.refused = p.refused,
-		.unexpected_bytes = p.unexpected_bytes,
-		.unexpected_bytes_max = p.unexpected_bytes_max,
-		.tagged = p.tagged,
-		.untagged = p.untagged,
-	};
-	while ((peer = qv_proto_next_peer(ep->proto, peer)))
-		s->peers++;
-}
-
 static int enabled(struct fid *fid, struct qv_fi_ep **ep)
 {
 	if (!fid || fid->fclass != FI_CLASS_EP ||
@@ -62,7 +32,7 @@ static int get(struct fid *fid, struct qv_fi_stats *stats, size_t size)
 	if (rc)
 		return rc;
 	qv_fi_lock(ep->dom);
-	collect(ep, &now);
+	ep->mode->collect(ep, &now);
 	qv_fi_unlock(ep->dom);
 	memset(stats, 0, size);
 	memcpy(stats, &now, size < sizeof now ? size : sizeof now);
@@ -76,15 +46,13 @@ static int received(struct fid *fid, uint64_t addr, uint64_t *count)
 
 	if (rc)
 		return rc;
-	if (ep->srx)
+	if (!ep->mode->received)
 		return -FI_ENOSYS;
 	qv_fi_lock(ep->dom);
 	if (!qv_fi_av_entry(ep->av, addr))
 		rc = -FI_EINVAL;
 	else
-		*count = addr < ep->npeers && ep->peers[addr]
-				 ? qv_proto_peer_received(ep->peers[addr])
-				 : 0;
+		*count = ep->mode->received(ep, addr);
 	qv_fi_unlock(ep->dom);
 	return rc;
 }
@@ -131,7 +99,7 @@ static void print(const struct qv_fi_ep *ep)
 {
 	struct qv_fi_stats s;
 
-	collect(ep, &s);
+	ep->mode->collect(ep, &s);
 	qv_fi_print("quiver: [%d] endpoint over %s, matching %s/%s: %llu eager and %llu rendezvous "
 		    "sends, %llu over budget, %llu queued, %llu peers, at most %llu bytes of "
 		    "unexpected payload, %llu packets refused\n",

@@ -43,19 +43,19 @@ fi_addr_t qv_fi_srx_ask_user(struct qv_fi_srx *srx, fi_addr_t core)
 
 /* The core is told at once, not at the first message to the address as in layered mode: it could
  * not say who sends. */
-void qv_fi_srx_av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
+static void av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
 {
 	struct qv_fi_way way;
 
-	if (!qv_fi_av_reach(ep->av, index, &way) && way.addr < ep->srx->nusers)
+	if (ep->srx && !qv_fi_av_reach(ep->av, index, &way) && way.addr < ep->srx->nusers)
 		ep->srx->users[way.addr] = QV_FI_NOT_ASKED;
 }
 
-void qv_fi_srx_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
+static void av_removed(struct qv_fi_ep *ep, fi_addr_t index)
 {
 	fi_addr_t core = ep->av->entries[index].way.addr;
 
-	if (core < ep->srx->nusers)
+	if (ep->srx && core < ep->srx->nusers)
 		ep->srx->users[core] = QV_FI_NOT_ASKED;
 }
 
@@ -186,7 +186,7 @@ int qv_fi_srx_enable(struct qv_fi_ep *ep)
 		rc = fi_enable(rail->core);
 	for (size_t i = 0; i < ep->av->used && !rc; i++)
 		if (qv_fi_av_entry(ep->av, i))
-			qv_fi_srx_av_inserted(ep, i);
+			av_inserted(ep, i);
 	if (rc)
 		return rc;
 	srx->calls = qv_fi_tagged_ops;
@@ -218,12 +218,12 @@ void qv_fi_srx_close(struct qv_fi_ep *ep)
 	ep->srx = NULL;
 }
 
-const struct qv_match *qv_fi_srx_engine(const struct qv_fi_ep *ep, bool tagged)
+static const struct qv_match *engine(const struct qv_fi_ep *ep, bool tagged)
 {
 	return ep->srx->match[tagged];
 }
 
-void qv_fi_srx_collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
+static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 {
 	const struct qv_fi_srx *srx = ep->srx;
 
@@ -238,3 +238,23 @@ void qv_fi_srx_collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 	qv_match_get_stats(srx->match[0], &s->untagged);
 	qv_match_get_stats(srx->match[1], &s->tagged);
 }
+
+/* Reading the core's queue moves it; the entries come by themselves. */
+static void progress(struct qv_fi_ep *ep)
+{
+	if (ep->enabled && ep->srx)
+		fi_cq_read(ep->rail[QV_FI_MAIN].cq, NULL, 0);
+}
+
+const struct qv_fi_mode qv_fi_peer_mode = {
+	.title = " (peer)",
+	.send = qv_fi_srx_send,
+	.inject = qv_fi_srx_inject,
+	.recv = qv_fi_srx_recv,
+	.cancel = qv_fi_srx_cancel,
+	.progress = progress,
+	.av_inserted = av_inserted,
+	.av_removed = av_removed,
+	.engine = engine,
+	.collect = collect,
+};

@@ -185,4 +185,11 @@ void *qv_fi_tx_release(struct qv_fi_srx *srx, void *context, bool *entry);
 ssize_t qv_fi_srx_tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to,
 			  uint64_t tag);
 
+/* Of the mode's table: recv.c, look.c, send.c. */
+ssize_t qv_fi_srx_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags);
+/* 0, or -FI_ENOENT. */
+ssize_t qv_fi_srx_cancel(struct qv_fi_ep *ep, void *context);
+ssize_t qv_fi_srx_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags);
+ssize_t qv_fi_srx_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s);
+
 #endif /* QV_FI_SRX_H */

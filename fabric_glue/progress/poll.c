@@ -256,14 +256,8 @@ static void progress_both(struct qv_fi_ep *ep)
 		main->busy_end = now + BUSY;
 }
 
-/* Move everything of this endpoint on. Lock held. */
-void qv_fi_ep_progress(struct qv_fi_ep *ep)
+void qv_fi_layered_progress(struct qv_fi_ep *ep)
 {
-	if (ep->srx) { /* reading the core's queue moves it, the entries come by themselves */
-		if (ep->enabled)
-			fi_cq_read(ep->rail[QV_FI_MAIN].cq, NULL, 0);
-		return;
-	}
 	if (QV_UNLIKELY(!ep->proto))
 		return;
 	if (QV_UNLIKELY(++ep->polls % TICK_POLLS == 0))

@@ -75,8 +75,7 @@ void qv_fi_promises_apply(const struct qv_fi_ep *ep, struct qv_match_settings *m
 bool qv_fi_breaks_promise(struct qv_fi_ep *ep, unsigned req, uint64_t ignore, uint32_t src,
 			  uint64_t flags)
 {
-	const struct qv_match *engine =
-		ep->srx ? qv_fi_srx_engine(ep, true) : qv_proto_engine(ep->proto, true);
+	const struct qv_match *engine = ep->mode->engine(ep, true);
 
 	/* What was claimed has been matched already, by a receive that was allowed. */
 	if (!(req & QV_REQ_TAGGED) || (flags & (FI_CLAIM | FI_PEEK)) == FI_CLAIM ||

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* mode.c - layered mode as a table. */
+#include "layered.h"
+
+#include <quiver/fi_ext.h>
+
+static ssize_t cancel(struct qv_fi_ep *ep, void *context)
+{
+	return qv_proto_cancel(ep->proto, context) == QV_OK ? 0 : -FI_ENOENT;
+}
+
+static const struct qv_match *engine(const struct qv_fi_ep *ep, bool tagged)
+{
+	return qv_proto_engine(ep->proto, tagged);
+}
+
+static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
+{
+	const struct qv_match *tagged = engine(ep, true);
+	struct qv_peer *peer = NULL;
+	struct qv_proto_stats p;
+
+	qv_proto_get_stats(ep->proto, &p);
+	*s = (struct qv_fi_stats){
+		.core = qv_fi_ep_cores(ep),
+		.structure = qv_match_structure(tagged),
+		.isa = qv_isa_name(qv_match_isa(tagged)),
+		.eager = p.eager,
+		.rendezvous = p.rndv,
+		.over_budget = p.over_budget,
+		.queued = p.queued,
+		.refused = p.refused,
+		.unexpected_bytes = p.unexpected_bytes,
+		.unexpected_bytes_max = p.unexpected_bytes_max,
+		.tagged = p.tagged,
+		.untagged = p.untagged,
+	};
+	while ((peer = qv_proto_next_peer(ep->proto, peer)))
+		s->peers++;
+}
+
+static uint64_t received(const struct qv_fi_ep *ep, fi_addr_t index)
+{
+	return index < ep->npeers && ep->peers[index] ? qv_proto_peer_received(ep->peers[index])
+						      : 0;
+}
+
+const struct qv_fi_mode qv_fi_layered_mode = {
+	.title = "",
+	.send = qv_fi_layered_send,
+	.inject = qv_fi_layered_inject,
+	.recv = qv_fi_layered_recv,
+	.cancel = cancel,
+	.progress = qv_fi_layered_progress,
+	.av_inserted = qv_fi_layered_av_inserted,
+	.av_removed = qv_fi_layered_av_removed,
+	.engine = engine,
+	.collect = collect,
+	.received = received,
+};

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* transfer.c - sends and receives, tagged and not: flags, addresses, then our protocol. */
+#include "layered.h"
+
+#define SEND_FLAGS                                                            \
+	(FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA | FI_INJECT_COMPLETE | \
+	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_MORE)
+#define RECV_FLAGS (FI_COMPLETION | FI_MORE)
+#define ACK_FLAGS  (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)
+
+static ssize_t to_errno(int status)
+{
+	return QV_LIKELY(status == QV_OK) ? 0 : -(ssize_t)qv_fi_errno(status);
+}
+
+static size_t total(const struct iovec *iov, size_t cnt)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		len += iov[i].iov_len;
+	return len;
+}
+
+static ssize_t start_send(struct qv_fi_ep *ep, const struct qv_fi_send *s,
+			  struct qv_send_args *args)
+{
+	struct qv_peer *peer;
+	int status;
+
+	qv_fi_lock(ep->dom);
+	peer = qv_fi_peer(ep, s->to);
+	if (QV_UNLIKELY(!peer)) {
+		qv_fi_unlock(ep->dom);
+		return -FI_EINVAL;
+	}
+	status = qv_proto_send(ep->proto, peer, args);
+	if (QV_UNLIKELY(status == QV_EAGAIN))
+		qv_fi_ep_progress(ep);
+	qv_fi_unlock(ep->dom);
+	return QV_LIKELY(status == QV_OK) ? 0 : to_errno(status);
+}
+
+ssize_t qv_fi_layered_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags)
+{
+	struct qv_send_args args = {
+		.iov = s->iov,
+		.cnt = s->cnt,
+		.tag = s->tag,
+		.data = s->data,
+		.flags = s->req,
+		.context = s->context,
+		.cookie = !ep->tx_selective || flags & FI_COMPLETION ? QV_CK_ENTRY : 0,
+	};
+
+	if (QV_UNLIKELY(flags & ~SEND_FLAGS))
+		return -FI_EBADFLAGS;
+	if (QV_UNLIKELY(s->cnt > QV_FI_IOV_LIMIT))
+		return -FI_EINVAL;
+	if (QV_UNLIKELY(flags & (ACK_FLAGS | FI_TRANSMIT_COMPLETE | FI_INJECT))) {
+		if (flags & ACK_FLAGS)
+			args.flags |= QV_REQ_ACK;
+		else if (flags & FI_TRANSMIT_COMPLETE)
+			args.flags |= QV_REQ_SENT;
+		if (flags & FI_INJECT)
+			args.flags |= QV_REQ_INJECT;
+		if (flags & FI_INJECT && total(s->iov, s->cnt) > QV_FI_INJECT_SIZE)
+			return -FI_EINVAL;
+	}
+	return start_send(ep, s, &args);
+}
+
+ssize_t qv_fi_layered_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
+{
+	struct qv_send_args args = {
+		.iov = s->iov,
+		.cnt = s->cnt,
+		.tag = s->tag,
+		.data = s->data,
+		.flags = s->req | QV_REQ_INJECT | QV_REQ_QUIET,
+		.cookie = QV_CK_NONE,
+	};
+
+	if (QV_UNLIKELY(s->iov->iov_len > QV_FI_INJECT_SIZE))
+		return -FI_EINVAL;
+	return start_send(ep, s, &args);
+}
+
+/* Receives. */
+
+static ssize_t peek(struct qv_fi_ep *ep, struct qv_recv_args *args, uint64_t flags)
+{
+	enum qv_peek how = flags & FI_CLAIM     ? QV_PEEK_CLAIM
+			   : flags & FI_DISCARD ? QV_PEEK_DISCARD
+						: QV_PEEK_LOOK;
+	struct qv_unexp *claimed = NULL;
+
+	if (how == QV_PEEK_CLAIM && (!args->context || flags & FI_DISCARD))
+		return -FI_EINVAL;
+	args->cookie |= QV_CK_PEEK;
+	qv_fi_ep_progress(ep);
+	qv_proto_peek(ep->proto, args, how, &claimed);
+	if (how == QV_PEEK_CLAIM && claimed)
+		qv_fi_claim_store(args->context, claimed);
+	return 0;
+}
+
+static ssize_t receive_claimed(struct qv_fi_ep *ep, struct qv_recv_args *args, uint64_t flags)
+{
+	struct qv_unexp *u = args->context ? qv_fi_claim_take(args->context) : NULL;
+	int status;
+
+	if (!u)
+		return -FI_EINVAL;
+	if (flags & FI_DISCARD)
+		args->cookie |= QV_CK_PEEK;
+	status = qv_proto_recv_claimed(ep->proto, u, args, flags & FI_DISCARD);
+	if (status)
+		qv_fi_claim_store(args->context, u);
+	return to_errno(status);
+}
+
+static ssize_t receive_special(struct qv_fi_ep *ep, struct qv_recv_args *args, uint64_t flags)
+{
+	if (flags & ~(RECV_FLAGS | qv_fi_special_flags(args->flags)))
+		return -FI_EBADFLAGS;
+	if (flags & FI_PEEK)
+		return peek(ep, args, flags);
+	if (flags & FI_CLAIM)
+		return receive_claimed(ep, args, flags);
+	if (flags & FI_DISCARD)
+		return -FI_EBADFLAGS;
+	if (flags & FI_MULTI_RECV) {
+		if (args->cnt != 1)
+			return -FI_EINVAL;
+		args->flags |= QV_REQ_MULTI;
+		args->multi_min = ep->multi_min;
+	}
+	return to_errno(qv_proto_recv(ep->proto, args));
+}
+
+ssize_t qv_fi_layered_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags)
+{
+	struct qv_recv_args args = {
+		.iov = r->iov,
+		.cnt = r->cnt,
+		.tag = r->tag,
+		.ignore = r->ignore,
+		.flags = r->req,
+		.context = r->context,
+		.cookie = !ep->rx_selective || flags & FI_COMPLETION ? QV_CK_ENTRY : 0,
+	};
+	ssize_t rc;
+
+	if (QV_UNLIKELY(r->cnt > QV_FI_IOV_LIMIT))
+		return -FI_EINVAL;
+	qv_fi_lock(ep->dom);
+	if (ep->directed && r->from != FI_ADDR_UNSPEC) {
+		args.from = qv_fi_peer(ep, r->from);
+		if (QV_UNLIKELY(!args.from)) {
+			rc = -FI_EINVAL;
+			goto out;
+		}
+	}
+	if (QV_UNLIKELY(qv_fi_params.hints) &&
+	    qv_fi_breaks_promise(ep, args.flags, args.ignore, args.from ? 0 : QV_SRC_ANY, flags)) {
+		rc = -FI_EINVAL;
+		goto out;
+	}
+	if (QV_LIKELY(!(flags & ~RECV_FLAGS)))
+		rc = to_errno(qv_proto_recv(ep->proto, &args));
+	else
+		rc = receive_special(ep, &args, flags);
+out:
+	qv_fi_unlock(ep->dom);
+	return rc;
+}

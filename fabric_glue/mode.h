@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mode.h - what an endpoint does in the way of its mode (FI_QUIVER_MODE). Layered: our protocol goes
+ * over a core, fabric_glue/layered. Peer: a core of libfabric 2.0 or later sends and receives, and
+ * asks us what matches, fabric_glue/peer.
+ */
+#ifndef QV_FI_MODE_H
+#define QV_FI_MODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <rdma/fabric.h>
+
+struct qv_fi_ep;
+struct qv_fi_send;
+struct qv_fi_recv;
+struct qv_fi_stats; /* <quiver/fi_ext.h> */
+struct qv_match;
+
+/* Calls of libfabric return 0 or -FI_E...; the endpoint is enabled unless something else is said. */
+struct qv_fi_mode {
+	const char *title; /* in what is logged, behind the core */
+	/* Without the domain's lock. */
+	ssize_t (*send)(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags);
+	ssize_t (*inject)(struct qv_fi_ep *ep, const struct qv_fi_send *s);
+	ssize_t (*recv)(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags);
+	/* With it. */
+	ssize_t (*cancel)(struct qv_fi_ep *ep, void *context);
+	void (*progress)(struct qv_fi_ep *ep); /* enabled or not */
+	/* The application has named an address of the endpoint's AV, or drops its name. */
+	void (*av_inserted)(struct qv_fi_ep *ep, fi_addr_t index); /* enabled or not */
+	void (*av_removed)(struct qv_fi_ep *ep, fi_addr_t index);  /* enabled or not */
+	const struct qv_match *(*engine)(const struct qv_fi_ep *ep, bool tagged);
+	void (*collect)(const struct qv_fi_ep *ep, struct qv_fi_stats *stats);
+	/* Messages from the peer with this index; NULL: nobody counts them. */
+	uint64_t (*received)(const struct qv_fi_ep *ep, fi_addr_t index);
+};
+
+extern const struct qv_fi_mode qv_fi_layered_mode, qv_fi_peer_mode;
+
+#endif /* QV_FI_MODE_H */
