@@ -147,7 +147,7 @@ QV_INLINE enum qv_outcome in_one(struct qv_queue *q, uint64_t tag, uint32_t src,
 	return QV_MISS;
 }
 
-/* PATH_DOMINANT: mostly a message is for these, and the others have nothing in the way. */
+/* PATH_DOMINANT: mostly a message is for these, and the others have nothing in the bucket. */
 QV_INLINE enum qv_outcome in_dominant(struct qv_queue *q, uint64_t tag, uint32_t src,
 				      struct qv_recv **recv)
 {
@@ -163,17 +163,18 @@ QV_INLINE enum qv_outcome in_dominant(struct qv_queue *q, uint64_t tag, uint32_t
 	return remove_head(q, q->in_use[0], slot, e, recv);
 }
 
-/* PATH_MANY: mostly no more than one class has anything in the key's bucket. No branch asks
+/* PATH_MANY, n classes: mostly no more than one has anything in the key's bucket. No branch asks
  * which. */
 QV_INLINE enum qv_outcome in_many(struct qv_queue *q, uint64_t tag, uint32_t src,
-				  struct qv_recv **recv)
+				  struct qv_recv **recv, uint32_t n)
 {
 	uintptr_t word = 0, link = 0, owner = 0;
 	uint32_t buckets = 0;
 
 	if (qv_unlikely(q->active & QV_UNUSUAL))
 		return QV_FAR;
-	for (uint32_t i = 0; i < q->n_in_use; i++) {
+#pragma GCC unroll 2
+	for (uint32_t i = 0; i < n; i++) {
 		struct qv_index *ix = q->in_use[i];
 		uint64_t keep = (uint64_t)(int32_t)ix->src_keep;
 		uint64_t hash = (tag & ix->keep) * QV_MUL_TAG + (src * QV_MUL_SRC & keep);
@@ -213,7 +214,15 @@ static QV_APART int search_dominant(struct qv_auto *a, uint64_t tag, uint32_t sr
 static QV_APART int search_many(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
 				struct qv_recv **recv)
 {
-	return finish(a, tag, src, msg, recv, in_many(&a->posted, tag, src, recv));
+	struct qv_queue *q = &a->posted;
+
+	return finish(a, tag, src, msg, recv, in_many(q, tag, src, recv, q->n_in_use));
+}
+
+static QV_APART int search_two(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
+			       struct qv_recv **recv)
+{
+	return finish(a, tag, src, msg, recv, in_many(&a->posted, tag, src, recv, 2));
 }
 
 /* PATH_SINGLE: a bucket of several keys, a key of several receives, a persistent one. */
@@ -243,6 +252,9 @@ int qv_auto_search(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg 
 	case QV_PATH_LIST: return search_list(a, tag, src, msg, recv);
 	case QV_PATH_ONE: return search_one(a, tag, src, msg, recv);
 	case QV_PATH_DOMINANT: return search_dominant(a, tag, src, msg, recv);
-	default: return search_many(a, tag, src, msg, recv);
+	default: break;
 	}
+	if (a->posted.n_in_use == 2)
+		return search_two(a, tag, src, msg, recv);
+	return search_many(a, tag, src, msg, recv);
 }

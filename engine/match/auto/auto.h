@@ -79,7 +79,6 @@ struct qv_policy {
 	uint64_t order_used; /* tail at its last use */
 	uint32_t far;        /* searches since the last tick that no index answered at once */
 	uint32_t far_ticks;  /* ticks in a row that these have been many for a short queue */
-	uint64_t walked;     /* the same times the messages, decaying */
 };
 
 struct qv_queue {

@@ -88,9 +88,10 @@ static int fill_classes(struct qv_auto *a, struct qv_queue *q)
 	return err;
 }
 
-/* Set the class that takes each of the n oldest receives: what all of them compare. */
-static void set_merged_class(const struct qv_queue *q, struct qv_index *ix, uint32_t n)
+/* Set the class that takes each receive: what all of them compare. */
+static void set_merged_class(const struct qv_queue *q, struct qv_index *ix)
 {
+	uint32_t n = qv_queue_len(q);
 	uint64_t ignore = 0;
 	int anysrc = 0;
 
@@ -150,40 +151,9 @@ static int fill_index(struct qv_auto *a, struct qv_queue *q, struct qv_index *ix
 static int fill_single(struct qv_auto *a, struct qv_queue *q)
 {
 	const struct qv_recv *oldest = qv_recv_of(qv_queue_at(q, 0));
-	uint32_t n = qv_queue_len(q);
 
 	qv_index_set_class(&q->ix[0], oldest->ignore, oldest->src == QV_SRC_ANY);
-	for (uint32_t i = 0; i < n && i < QV_SAMPLE; i++) { /* a mixture soon shows */
-		const struct qv_recv *r = qv_recv_of(qv_queue_at(q, i));
-
-		if (!qv_index_is_class(&q->ix[0], r->ignore, r->src))
-			return 0;
-	}
 	return fill_index(a, q, &q->ix[0], 0);
-}
-
-/*
- * Whether it is worth a try to have all receives in one merged index: among the oldest of them, few
- * share a key with others. The trial itself fails only after many insertions.
- */
-static int may_be_merged(const struct qv_queue *q)
-{
-	const struct qv_recv *seen[2 * QV_SAMPLE] = {NULL};
-	uint32_t n = qv_queue_len(q), others = 0;
-	struct qv_index ix = {.shift = 64 - QV_LOG_SAMPLE - 1};
-
-	n = n < QV_SAMPLE ? n : QV_SAMPLE;
-	set_merged_class(q, &ix, n);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct qv_recv *r = qv_recv_of(qv_queue_at(q, i)), **at;
-
-		at = &seen[qv_index_quick_place(&ix, r->tag, r->src)];
-		if (*at)
-			others += qv_index_same(&ix, QV_POSTED, (*at)->priv, r->tag, r->src) &&
-				  differ(*at, r);
-		*at = r;
-	}
-	return others <= n / 2;
 }
 
 /* All receives into one index that compares what all of them compare: an arrival then looks at one
@@ -196,12 +166,10 @@ static int fill_merged(struct qv_auto *a, struct qv_queue *q)
 		q->policy.apart--;
 		return 0;
 	}
-	if (may_be_merged(q)) {
-		set_merged_class(q, &q->ix[0], n);
-		if (fill_index(a, q, &q->ix[0], n / 4)) {
-			q->merged = &q->ix[0];
-			return 1;
-		}
+	set_merged_class(q, &q->ix[0]);
+	if (fill_index(a, q, &q->ix[0], n / 4)) {
+		q->merged = &q->ix[0];
+		return 1;
 	}
 	qv_posted_keep_apart(q);
 	return 0;

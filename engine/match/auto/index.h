@@ -284,7 +284,7 @@ QV_INLINE void qv_index_remove_head(const struct qv_index *ix, enum qv_side side
 	qv_index_pop(ix, side, link, e);
 }
 
-/* The same for the last of a list: its head must know the one before. */
+/* The end of qv_index_remove: e is the last of its list, whose head must know the one before. */
 QV_INLINE void qv_index_remove_last(const struct qv_index *ix, enum qv_side side, uint64_t *link,
 				    uint64_t *e)
 {

@@ -2,30 +2,36 @@
 /*
  * policy.c - structure "auto": which form a queue has. All hysteresis is here.
  *
- *                 walking cost as much as an index (cost > limit), or one walk > QV_WALK_MAX
- *        +------+ --------------------------------------------------------------> +------+
- *        | LIST |                                                                 | HASH |
- *        +------+ <-------------------------------------------------------------- +------+
- *          |  ^    trial_after appends, or empties_needed times empty: both double    | ^
- *          |  |    at each change to HASH, and halve while LIST is quiet.             | |
- *          +--+    Empty with a megabyte of tables. Unexpected: QV_FAR_TICKS ticks    +-+
- *        QV_QUIET  of searches that no index answers; doubles the cost limit.         v
+ *             walking cost more than an index, or one walk is longer than QV_WALK_MAX
+ *   +------+ -----------------------------------------------------------------------> +------+
+ *   | LIST |                                                                          | HASH |
+ *   +------+ <----------------------------------------------------------------------- +------+
+ *             (1) after trial_after appends; (2) after empties_needed times empty;
+ *             (3) empty with QV_BIG slots; (4) unexpected: few messages, and QV_FAR_TICKS
+ *             ticks of searches that no index answers
  *
- *   HASH, posted                                        HASH, unexpected
+ *   trial_after, empties_needed   double at each change to HASH, halve while LIST is quiet
+ *   cost_shift                    doubles the cost limit of a short list; up at (4), down slowly
  *
- *   all of one class ---------------> SINGLE            one index of one class -----> SINGLE
- *      | another class comes             ^              a class searches twice
- *      v                                 |                 | without an index
- *   few share keys over all classes      |                 v
- *   (not while `apart`) ---> ONE: merged |              several indexes ------------> MANY
- *      | mismatches > limit:   | idle    |                 | idle, or a wider one has few
- *      | apart doubles         | classes |                 | collisions for quiet_needed
- *      v                       v go      |                 | ticks (doubles if it returns)
- *   an index for each class ------------>+                 v
- *      | one has QV_DOMINANT times the rest             one index again ------> SINGLE, ONE
- *      +---------> DOMINANT, else MANY                  not worth an index -> ONE or MANY with
- *   more than QV_N_CLASSES: overflow list (MANY),       the list in order, until that is long
- *   until it has cost a new choice of classes           or idle
+ *   HASH, posted
+ *
+ *   [SINGLE] --- a receive of another class ---> [MANY] <--- the others are few --- [DOMINANT]
+ *      ^                                          |  |                                  ^
+ *      +------- the others idle QV_IDLE_TICKS ----+  +--- one has QV_DOMINANT times ----+
+ *                                                          as many as the others
+ *   To HASH: SINGLE if all are of one class. Else ONE, merged, if few share a key over all
+ *   classes, and `apart` is 0. Else MANY or DOMINANT. At more than QV_MISMATCHES_MAX mismatches
+ *   in a tick a merged index is split, and apart_next doubles. An overflow list that has cost a
+ *   new choice of classes gets one, and overflow_limit doubles.
+ *
+ *   HASH, unexpected
+ *
+ *   [SINGLE, ONE] --- a class searches twice, and no index serves it ---> [MANY]
+ *      ^  one index left                                                    |
+ *      +--- an index goes: idle; or a wider one serves its class, which has had few
+ *           collisions for quiet_needed ticks (that doubles when it must come back); or it is
+ *           not worth its upkeep, and then receives of its class walk the list in order, as
+ *           long as that is short and not idle
  *
  * To HASH at most twice the cost of the better form is spent. Back to LIST is by trial. Traffic
  * that needs the index pays for a vanishing number of them.
@@ -42,7 +48,7 @@ void qv_policy_init(struct qv_queue *q)
 	q->policy.overflow_limit = 1;
 }
 
-/* Forget what HASH has built. Tables that are not active have no entries. */
+/* Clear what HASH has built. Tables that are not active have no entries. */
 static void drop_indexes(struct qv_queue *q)
 {
 	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1)
@@ -238,17 +244,6 @@ static int is_spare(const struct qv_queue *q, const struct qv_index *ix, uint32_
 	return 0;
 }
 
-/* Few messages, and indexes that are many or of little help: walking costs less. */
-static int is_better_walked(const struct qv_queue *q)
-{
-	uint64_t age = q->tail - q->policy.hash_since;
-
-	if (qv_queue_len(q) > QV_FEW)
-		return 0;
-	return q->policy.far_ticks >= QV_FAR_TICKS ||
-	       (age > QV_SETTLED && __builtin_popcount(q->active & QV_INDEXES) >= QV_INDEXES_MANY);
-}
-
 /* The list in order would cost less than the index: messages share keys with others, so that it
  * cannot serve narrower receives, too; and the queue is short, or searches are few. */
 static int is_not_worth_it(const struct qv_queue *q, const struct qv_index *ix)
@@ -287,14 +282,12 @@ static void unexpected_tick(struct qv_auto *a, struct qv_queue *q)
 	uint32_t n = qv_queue_len(q);
 
 	p->far_ticks = p->far >= QV_FAR_FEW + n ? p->far_ticks + 1 : 0;
-	if (is_better_walked(q) && qv_queue_to_list(a, q) == QV_OK) {
+	/* Few messages, and indexes of little help: walking costs less. */
+	if (n <= QV_FEW && p->far_ticks >= QV_FAR_TICKS && qv_queue_to_list(a, q) == QV_OK) {
 		p->cost_shift =
 			p->cost_shift < QV_COST_SHIFT_MAX ? p->cost_shift + 2 : QV_COST_SHIFT_MAX;
 		return;
 	}
-	p->walked += p->far * (uint64_t)n - p->walked / QV_AVERAGED;
-	if (n > QV_ORDER_OFTEN && p->walked > QV_AVERAGED * QV_OFTEN)
-		p->order_pays = 0;
 	p->far = 0;
 	for (int i = 0; i < QV_N_VIEWS; i++)
 		if (q->active >> i & 1)

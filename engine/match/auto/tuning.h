@@ -82,29 +82,22 @@
 #define QV_COLLISIONS_MANY 44
 #define QV_QUIET_MIN       4
 #define QV_QUIET_MAX       128
-/* The same: steps in the index of a wider class, in one search and in a tick. */
+/* [wumq/anysrc1/1000], too: steps in the index of a wider class, in one search and in a tick. */
 #define QV_WIDER_STEPS 32
 #define QV_WIDER_COST  256
-/* [wumq/both10/8]: searches in a tick times messages, below which walking in order beats an index;
- * the ticks that averages are over; above how many the walk costs more. */
+/* [wumq/both10/8]: searches in a tick times messages, below which walking in order beats an index; the
+ * ticks that averages are over. */
 #define QV_SELDOM   200
 #define QV_AVERAGED 8
-#define QV_OFTEN    640
 /* [wumq/mix50/8, mix100/8]: searches in a tick, and one more for each message, that no index
- * answered; for so many ticks in a row; so many indexes after so many appends. */
-#define QV_FAR_FEW      8
-#define QV_FAR_TICKS    8
-#define QV_INDEXES_MANY 3
-#define QV_SETTLED      1024
+ * answered; for so many ticks in a row. */
+#define QV_FAR_FEW   8
+#define QV_FAR_TICKS 8
 /* Appends without a search until an index goes. */
 #define QV_INDEX_IDLE 2048
 
 /* Indexing a whole queue. */
 
-/* [shuffle/prq/65536]: entries whose slots are fetched together. */
+/* [shuffle/prq/65536]: so far ahead entries are fetched. */
 #define QV_BATCH 16
-/* Receives that are looked at before a merged index or one class is tried. */
-#define QV_LOG_SAMPLE 6
-#define QV_SAMPLE     (1u << QV_LOG_SAMPLE)
-
 #endif /* QV_AUTO_TUNING_H */
