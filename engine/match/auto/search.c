@@ -94,7 +94,13 @@ static QV_APART int search_wider(struct qv_auto *a, struct qv_recv *recv, struct
 		    (!wider || ix->quiet > wider->quiet))
 			wider = ix;
 	}
-	return wider ? search_by(a, recv, msg, (int)(wider - q->ix), 0) : search_any(a, recv, msg);
+	switch (wider ? wider - q->ix : QV_N_VIEWS) {
+	case 0: return search_by(a, recv, msg, 0, 0);
+	case 1: return search_by(a, recv, msg, 1, 0);
+	case 2: return search_by(a, recv, msg, 2, 0);
+	case 3: return search_by(a, recv, msg, 3, 0);
+	default: return search_any(a, recv, msg);
+	}
 }
 
 /* Whether index i is in use, and of the receive's class. */
