@@ -69,8 +69,7 @@ struct qv_policy {
 	uint32_t mismatches;        /* entries of the merged index that did not fit, decaying */
 	uint32_t apart, apart_next; /* how often no merged index is tried, now and next time */
 	uint64_t overflow_cost;     /* entries compared in the overflow list */
-	uint64_t
-		overflow_limit; /* how many times its price a new choice of classes must be worth */
+	uint64_t overflow_limit;    /* times its price that a new choice of classes must be worth */
 
 	/* Unexpected. */
 	uint64_t wanted_ignore; /* the class that last searched without an index */
@@ -82,7 +81,7 @@ struct qv_policy {
 };
 
 struct qv_queue {
-	/* Hot: the first line is all that most calls need. */
+	/* Hot: the first cache line is all that most calls need. */
 	uint64_t **ring;
 	/* tail - head entries are queued. LIST: ring positions. HASH: tail is the sequence number of
 	 * the next entry, head is of no other use. */
@@ -96,7 +95,8 @@ struct qv_queue {
 	uint16_t path;
 	uint16_t shift; /* as slots */
 
-	/* Hot: the second line, for several indexes. */
+	/* Hot: the second cache line, for several indexes. */
+
 	/* The index that has all entries, not keyed, nothing beside it; or NULL. While it is set,
 	 * its `live` and `used` are not kept up to date. */
 	struct qv_index *single;
@@ -121,6 +121,8 @@ struct qv_queue {
 	struct qv_vlist overflow; /* posted */
 	struct qv_index ix[QV_N_CLASSES];
 } __attribute__((aligned(64)));
+
+_Static_assert(offsetof(struct qv_queue, single) == 64, "one cache line");
 
 struct qv_auto {
 	struct qv_match base;

@@ -2,8 +2,10 @@
 /*
  * tuning.h - structure "auto": every constant that was chosen by measuring, and what by.
  *
- * Cells in brackets are cases of `quiver bench match`. "Without" means: the path or the rule was
- * switched off, and both forms ran in one process. Steps are entries compared in a walk.
+ * Cells in brackets are cases of `quiver bench match`. "Slower without": the path or the rule was
+ * switched off, and both forms ran in one process (two cores of an AMD EPYC). Where there is no
+ * figure, the value was chosen by the cells that are named, and the figure was not recorded. Steps
+ * are entries compared in a walk.
  */
 #ifndef QV_AUTO_TUNING_H
 #define QV_AUTO_TUNING_H
@@ -18,7 +20,7 @@
 /* [prq/rand/4..64]: steps that pay for an index: a fixed part, and a part for each entry. */
 #define QV_COST_FIXED 256
 #define QV_COST_EACH  3
-/* [umq/rand/4]: a walk that ends elsewhere than the last one costs a misprediction: so many steps. */
+/* [umq/rand/4]: steps that a misprediction costs: a walk that ends elsewhere than the last one. */
 #define QV_COST_MISPREDICTED 8
 /* [wumq/both50/8, mix50/8]: 1.4 times slower without the scan of so few messages. */
 #define QV_FEW 16
@@ -47,8 +49,8 @@
 
 /* Posted receives in HASH. */
 
-/* [wprq/anytag10/1000]: 1.15 times slower if tables of several classes have no double room; beyond so many
- * receives the cache is worth more. */
+/* [wprq/anytag10/1000]: 1.15 times slower if tables of several classes have no double room. Beyond
+ * so many receives the cache is worth more. */
 #define QV_ROOMY_MAX 8192
 /* [wprq/anytag1/1000, both1/64]: 1.35 and 1.18 times slower without the dominant class. It has so
  * many times the receives of all the others. */
@@ -57,7 +59,7 @@
  * end it, and the most times that it is not tried. */
 #define QV_MISMATCHES_MAX 192
 #define QV_APART_MAX      1024
-/* [wprq/mix50/64, mix100/64]: 1.3 and 1.4 times slower without the class cache of so many places. */
+/* [wprq/mix50/64, mix100/64]: 1.3 and 1.4 times slower without the class cache. Its places. */
 #define QV_CLASS_CACHE 16
 /* Ticks without receives of a class until arrivals do not look at its index. */
 #define QV_IDLE_TICKS 4
@@ -82,11 +84,12 @@
 #define QV_COLLISIONS_MANY 44
 #define QV_QUIET_MIN       4
 #define QV_QUIET_MAX       128
-/* [wumq/anysrc1/1000], too: steps in the index of a wider class, in one search and in a tick. */
+/* [wumq/anytag10/1000]: 2.5 times slower without the limit in a tick. Steps in the index of a wider
+ * class, in one search and in a tick. */
 #define QV_WIDER_STEPS 32
 #define QV_WIDER_COST  256
-/* [wumq/both10/8]: searches in a tick times messages, below which walking in order beats an index; the
- * ticks that averages are over. */
+/* [wumq/mix10/64]: 1.5 times slower without the rule that searches in a tick times messages, below
+ * this, make walking in order cheaper than an index. The ticks that the average is over. */
 #define QV_SELDOM   200
 #define QV_AVERAGED 8
 /* [wumq/mix50/8, mix100/8]: searches in a tick, and one more for each message, that no index
