@@ -219,15 +219,11 @@ static QV_APART int search_few(struct qv_auto *a, struct qv_recv *recv, struct q
 	return QV_OK;
 }
 
-static QV_APART int search_list(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_APART int walk_list(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_queue *q = &a->unexpected;
 	uint32_t n = qv_queue_len(q), pos = 0;
 
-	/* Walking few is known to be better than indexing them; the ring does not end there. */
-	if (q->policy.cost_shift && n <= QV_FEW &&
-	    (q->head & q->ring_mask) + n <= (uint64_t)q->ring_mask + 1)
-		return search_few(a, recv, msg);
 	if (qv_unlikely(qv_queue_is_costly(q)) &&
 	    qv_queue_to_hash(a, q, recv->ignore, recv->src) == QV_OK)
 		return search_any(a, recv, msg);
@@ -242,6 +238,18 @@ static QV_APART int search_list(struct qv_auto *a, struct qv_recv *recv, struct 
 	*msg = qv_msg_of(qv_queue_at(q, pos));
 	list_remove(q, pos);
 	return QV_OK;
+}
+
+QV_INLINE int search_list(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+{
+	struct qv_queue *q = &a->unexpected;
+	uint32_t n = qv_queue_len(q);
+
+	/* Walking few is known to be better than indexing them; the ring does not end there. */
+	if (q->policy.cost_shift && n <= QV_FEW &&
+	    (q->head & q->ring_mask) + n <= (uint64_t)q->ring_mask + 1)
+		return search_few(a, recv, msg);
+	return walk_list(a, recv, msg);
 }
 
 int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
