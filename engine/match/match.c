@@ -134,7 +134,7 @@ static QV_APART int post_promised(struct qv_match *engine, struct qv_recv *recv,
 int qv_match_post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg **msg)
 {
 	if (qv_likely(engine->direct))
-		return qv_auto_post_short(qv_auto_of(engine), recv, msg);
+		return qv_auto_post_fast(qv_auto_of(engine), recv, msg);
 	if (qv_likely(!engine->hints))
 		return engine->ops->post(engine, recv, msg);
 	return post_promised(engine, recv, msg);
@@ -143,14 +143,14 @@ int qv_match_post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg *
 struct qv_recv *qv_match_arrive(struct qv_match *engine, uint64_t tag, uint32_t src)
 {
 	if (qv_likely(engine->direct))
-		return qv_auto_arrive_short(qv_auto_of(engine), tag, src);
+		return qv_auto_arrive_fast(qv_auto_of(engine), tag, src);
 	return engine->ops->arrive(engine, tag, src);
 }
 
 int qv_match_queue(struct qv_match *engine, struct qv_msg *msg)
 {
 	if (qv_likely(engine->direct))
-		return qv_auto_queue_short(qv_auto_of(engine), msg);
+		return qv_auto_queue_fast(qv_auto_of(engine), msg);
 	return engine->ops->queue(engine, msg);
 }
 
@@ -169,7 +169,7 @@ static QV_APART int deliver(struct qv_match *engine, struct qv_msg *msg, struct 
 int qv_match_deliver(struct qv_match *engine, struct qv_msg *msg, struct qv_recv **recv)
 {
 	if (qv_likely(engine->direct))
-		return qv_auto_deliver_short(qv_auto_of(engine), msg, recv);
+		return qv_auto_deliver_fast(qv_auto_of(engine), msg, recv);
 	return deliver(engine, msg, recv);
 }
 

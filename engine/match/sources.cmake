@@ -7,19 +7,15 @@ set(qv_match_sources
 	match/auto/auto.c
 	match/auto/arrive.c
 	match/auto/collect.c
-	match/auto/deliver.c
 	match/auto/fill.c
-	match/auto/mode.c
-	match/auto/order.c
-	match/auto/other.c
+	match/auto/path.c
+	match/auto/policy.c
 	match/auto/post.c
 	match/auto/posted.c
 	match/auto/queue.c
 	match/auto/ring.c
 	match/auto/search.c
 	match/auto/unexpected.c
-	match/auto/upkeep.c
-	match/auto/way.c
 	match/cancels.c
 	match/foresee.c
 	match/auto/index.c
@@ -30,5 +26,5 @@ set(qv_match_sources
 	match/llv/vlist_find.c)
 
 # Two words stored through a vector register take longer than two stores.
-set_source_files_properties(match/auto/arrive.c match/auto/deliver.c match/auto/post.c
-	match/auto/queue.c match/auto/search.c PROPERTIES COMPILE_OPTIONS -fno-tree-slp-vectorize)
+set_source_files_properties(match/auto/arrive.c match/auto/post.c match/auto/queue.c
+	match/auto/search.c PROPERTIES COMPILE_OPTIONS -fno-tree-slp-vectorize)

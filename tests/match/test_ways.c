@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_ways.c - structure auto: posted receives of several classes, and the ways
- * to find one. */
+/* test_ways.c - structure auto: posted receives of several classes. */
 #include "tests/match/model/auto_kit.h"
 
 #define WILD UINT64_C(0xffff) /* ignored by any-tag receives */
@@ -28,10 +27,9 @@ static void traffic(struct qv_match *m, struct qv_recv *r, uint32_t n, uint32_t 
 static struct qv_match *fill(struct heap *h, struct qv_recv *r, uint32_t n, uint32_t wild_from)
 {
 	struct qv_match *m = create_plain(h);
-	struct qv_line *q = &qv_auto_of(m)->posted;
 
-	q->patience = UINT64_MAX; /* no trial of LIST */
-	q->apart = UINT32_MAX;    /* no index of all classes */
+	qv_auto_hold(m);
+	qv_auto_of(m)->posted.policy.apart = UINT32_MAX; /* no index of all classes */
 	for (uint32_t i = 0; i < n; i++) {
 		if (i < wild_from)
 			post(m, &r[i], (uint64_t)i << 16, 0, i);
@@ -44,19 +42,16 @@ static struct qv_match *fill(struct heap *h, struct qv_recv *r, uint32_t n, uint
 }
 
 /* Most receives are of one class. When they are gone its index may become that of another. */
-static void test_main_class(void **state)
+static void test_dominant_class(void **state)
 {
 	enum { N = 200, WILD_FROM = 190, EACH = 6 };
 	struct qv_recv r[N], new[EACH * QV_N_CLASSES];
 	struct heap h;
 	struct qv_match *m = fill(&h, r, N, WILD_FROM);
-	struct qv_line *q = &qv_auto_of(m)->posted;
 	uint32_t n = 0;
 
-	assert_int_equal(q->way, QV_WAY_MAIN);
 	for (uint32_t i = 0; i < WILD_FROM; i++)
 		assert_ptr_equal(arrive(m, (uint64_t)i << 16, i), &r[i]);
-	memset(q->credit, 0, sizeof(q->credit)); /* it is not held for the class that is gone */
 	for (uint32_t c = 1; c <= QV_N_CLASSES; c++) {
 		for (uint32_t i = 0; i < EACH; i++, n++)
 			post(m, &new[n], UINT64_C(1) << 60 | (uint64_t)n << 8, (1u << c) - 1, 7);
@@ -74,17 +69,13 @@ static void test_main_class(void **state)
 }
 
 /* Many of both classes: what one index has in the key's bucket says nothing of the other. */
-static void test_contested_buckets(void **state)
+static void test_collisions(void **state)
 {
 	enum { N = 1024 };
 	struct qv_recv r[N], twice, sticky;
 	struct heap h;
 	struct qv_match *m = fill(&h, r, N, N / 2);
-	struct qv_line *q = &qv_auto_of(m)->posted;
 
-	q->dense = 1;
-	qv_line_set_way(q);
-	assert_int_equal(q->way, QV_WAY_HEADS);
 	post(m, &twice, UINT64_C(5) << 16, WILD, QV_SRC_ANY); /* the exact one is older */
 	assert_ptr_equal(arrive(m, UINT64_C(5) << 16, 5), &r[5]);
 	assert_ptr_equal(arrive(m, UINT64_C(5) << 16, 5), &twice);
@@ -105,24 +96,6 @@ static void test_contested_buckets(void **state)
 	qv_match_destroy(m);
 }
 
-/* Buckets that are often contested make the way that expects it, and back. */
-static void test_way_follows_traffic(void **state)
-{
-	enum { N = 1024 };
-	struct qv_recv r[N];
-	struct heap h;
-	struct qv_match *m = fill(&h, r, N, N / 2);
-	struct qv_line *q = &qv_auto_of(m)->posted;
-	uint32_t slots = qv_index_slots(&q->ix[0]);
-
-	q->dense = 1;
-	qv_line_set_way(q);
-	traffic(m, r, N, N / 2); /* tables with much room */
-	assert_int_equal(q->way, QV_WAY_PAIR);
-	assert_true(slots >= N); /* twice the room of an index alone */
-	qv_match_destroy(m);
-}
-
 /* n keys: tags count up from 0, each `step` at bit `shift`, and each for as many sources. */
 struct keys {
 	uint32_t n, sources;
@@ -140,7 +113,7 @@ static uint32_t beside(const struct keys *k, unsigned int log)
 
 	for (uint32_t i = 0; i < k->n; i++) {
 		uint64_t tag = i / k->sources * k->step << k->shift;
-		uint64_t at = qv_index_weak_place(&ix, tag, i % k->sources);
+		uint64_t at = qv_index_quick_place(&ix, tag, i % k->sources);
 
 		sum += (uint32_t)used[at];
 		used[at] = 1;
@@ -181,9 +154,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_runs_spread),
-		cmocka_unit_test(test_main_class),
-		cmocka_unit_test(test_contested_buckets),
-		cmocka_unit_test(test_way_follows_traffic),
+		cmocka_unit_test(test_dominant_class),
+		cmocka_unit_test(test_collisions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,15 +4,12 @@
 
 #include "path.h"
 
-static void init_line(struct qv_auto *a, struct qv_line *q, enum qv_side side)
+static void init_queue(struct qv_auto *a, struct qv_queue *q, enum qv_side side)
 {
 	q->side = side;
 	q->mode = QV_AUTO_LIST;
 	q->head = q->tail = a->base.tuning.first_seq;
-	q->hash_since = q->calm_since = q->tail;
-	q->patience = 1024;
-	q->empties_max = 16;
-	q->log_limit = 1;
+	qv_policy_init(q);
 	for (int i = 0; i < QV_N_CLASSES; i++) {
 		struct qv_index *ix = &q->ix[i];
 
@@ -21,7 +18,7 @@ static void init_line(struct qv_auto *a, struct qv_line *q, enum qv_side side)
 				   ? QV_RECV_LINKS
 				   : (uint16_t)(QV_MSG_LINKS + QV_LINKS * (i % QV_N_VIEWS));
 	}
-	qv_vlist_init(&q->log, &a->base, side, side == QV_POSTED ? QV_RECV_LOG : QV_MSG_LOG);
+	qv_vlist_init(&q->overflow, &a->base, side, QV_RECV_OVERFLOW);
 }
 
 static int auto_init(struct qv_match *m)
@@ -33,8 +30,8 @@ static int auto_init(struct qv_match *m)
 		a->secret[0] = qv_mix((uintptr_t)a, QV_MUL_TAG);
 		a->secret[1] = qv_mix((uintptr_t)a, QV_MUL_SRC);
 	}
-	init_line(a, &a->posted, QV_POSTED);
-	init_line(a, &a->unexpected, QV_UNEXPECTED);
+	init_queue(a, &a->posted, QV_POSTED);
+	init_queue(a, &a->unexpected, QV_UNEXPECTED);
 	if (qv_ring_resize(a, &a->posted, 0))
 		return QV_ENOMEM;
 	if (qv_ring_resize(a, &a->unexpected, 0)) {
@@ -44,33 +41,32 @@ static int auto_init(struct qv_match *m)
 	return QV_OK;
 }
 
-static void fini_line(struct qv_auto *a, struct qv_line *q)
+static void fini_queue(struct qv_auto *a, struct qv_queue *q)
 {
 	for (int i = 0; i < QV_N_CLASSES; i++)
 		qv_index_free(&q->ix[i], &a->base.mem);
-	qv_vlist_clear(&q->log);
+	qv_vlist_clear(&q->overflow);
 	qv_ring_free(a, q);
 }
 
 static void auto_fini(struct qv_match *m)
 {
-	fini_line(qv_auto_of(m), &qv_auto_of(m)->posted);
-	fini_line(qv_auto_of(m), &qv_auto_of(m)->unexpected);
+	fini_queue(qv_auto_of(m), &qv_auto_of(m)->posted);
+	fini_queue(qv_auto_of(m), &qv_auto_of(m)->unexpected);
 }
 
-/* Remove an entry that the caller names; searching for its place is part of the debt. */
-static void remove_named(struct qv_auto *a, struct qv_line *q, uint64_t *e)
+/* Remove an entry that the caller names; searching for its place is part of the cost of walking. */
+static void remove_named(struct qv_auto *a, struct qv_queue *q, uint64_t *e)
 {
 	const struct qv_found f = {.e = e};
 	uint32_t pos;
 
 	q->named++;
-	q->guess = NULL;
-	if (q->mode == QV_AUTO_LIST && qv_line_in_debt(q))
-		(void)qv_line_to_hash(a, q, 0, 0);
+	if (q->mode == QV_AUTO_LIST && qv_queue_is_costly(q))
+		(void)qv_queue_to_hash(a, q, 0, 0);
 	if (q->mode == QV_AUTO_LIST) {
 		pos = qv_ring_position(q, e);
-		q->debt += pos / 4;
+		q->cost += pos / 4;
 		qv_ring_remove(q, pos);
 		return;
 	}
@@ -78,7 +74,7 @@ static void remove_named(struct qv_auto *a, struct qv_line *q, uint64_t *e)
 		qv_posted_remove(q, &f);
 	else
 		qv_unexpected_remove(q, &f);
-	qv_line_leave(q, e);
+	qv_queue_leave(q);
 }
 
 static void auto_take(struct qv_match *m, struct qv_msg *msg)
@@ -108,21 +104,21 @@ static void consider(void *ctx, uint64_t *e)
 
 /* In HASH there is no order to follow: become a list, which costs what sorting would. If there is
  * no memory for that, look at all entries each time. */
-static uint64_t *next_entry(struct qv_auto *a, struct qv_line *q, const uint64_t *prev)
+static uint64_t *next_entry(struct qv_auto *a, struct qv_queue *q, const uint64_t *prev)
 {
 	struct successor s = {prev, NULL};
 	uint32_t pos = 0;
 
 	if (q->head == q->tail)
 		return NULL;
-	if (q->mode == QV_AUTO_HASH && qv_line_to_list(a, q)) {
-		qv_line_each(q, consider, &s);
+	if (q->mode == QV_AUTO_HASH && qv_queue_to_list(a, q)) {
+		qv_queue_each(q, consider, &s);
 		return s.best;
 	}
 	if (prev)
 		pos = qv_ring_position(q, prev) + 1;
 	q->iterated = pos;
-	return pos < qv_line_len(q) ? qv_line_at(q, pos) : NULL;
+	return pos < qv_queue_len(q) ? qv_queue_at(q, pos) : NULL;
 }
 
 static struct qv_recv *auto_next_recv(struct qv_match *m, const struct qv_recv *prev)
@@ -150,19 +146,19 @@ static void try_recv(void *ctx, uint64_t *e)
 
 static struct qv_recv *auto_find_recv(struct qv_match *m, qv_match_fits *fits, void *ctx)
 {
-	struct qv_line *q = &qv_auto_of(m)->posted;
+	struct qv_queue *q = &qv_auto_of(m)->posted;
 	struct finding f = {fits, ctx, q->tail, NULL};
 
 	if (q->head == q->tail)
 		return NULL;
 	if (q->mode == QV_AUTO_HASH) {
-		qv_line_each(q, try_recv, &f);
+		qv_queue_each(q, try_recv, &f);
 		return f.best ? qv_recv_of(f.best) : NULL;
 	}
-	for (uint32_t pos = 0; pos < qv_line_len(q); pos++)
-		if (fits(ctx, qv_recv_of(qv_line_at(q, pos)), pos)) {
+	for (uint32_t pos = 0; pos < qv_queue_len(q); pos++)
+		if (fits(ctx, qv_recv_of(qv_queue_at(q, pos)), pos)) {
 			q->iterated = pos;
-			return qv_recv_of(qv_line_at(q, pos));
+			return qv_recv_of(qv_queue_at(q, pos));
 		}
 	return NULL;
 }
@@ -176,25 +172,25 @@ static struct qv_msg *auto_next_msg(struct qv_match *m, const struct qv_msg *pre
 }
 
 /* Entries appended since creation. */
-static uint64_t appended(const struct qv_auto *a, const struct qv_line *q)
+static uint64_t appended(const struct qv_auto *a, const struct qv_queue *q)
 {
 	return q->tail - a->base.tuning.first_seq + q->slid;
 }
 
 /* Entries that have left because they matched. */
-static uint64_t matched(const struct qv_auto *a, const struct qv_line *q)
+static uint64_t matched(const struct qv_auto *a, const struct qv_queue *q)
 {
-	return appended(a, q) - qv_line_len(q) - q->named;
+	return appended(a, q) - qv_queue_len(q) - q->named;
 }
 
 /* The data path counts only what cannot be told from the queues. */
 static void auto_get_stats(const struct qv_match *m, struct qv_match_stats *stats)
 {
 	const struct qv_auto *a = (const struct qv_auto *)m;
-	const struct qv_line *p = &a->posted, *u = &a->unexpected;
+	const struct qv_queue *p = &a->posted, *u = &a->unexpected;
 
 	/* In the base, `arrived` are those messages only that no receive took, `matched` those
-	 * that a sticky one took. */
+	 * that a persistent one took. */
 	*stats = m->stats;
 	stats->matched += matched(a, p);
 	stats->arrived += stats->matched;
@@ -203,42 +199,48 @@ static void auto_get_stats(const struct qv_match *m, struct qv_match_stats *stat
 	stats->unexpected = appended(a, u);
 	/* Each match compared one entry that fitted. */
 	stats->inspected = stats->matched + p->rejected + u->rejected + u->peeked;
-	stats->posted_now = qv_line_len(p);
+	stats->posted_now = qv_queue_len(p);
 	stats->posted_max = p->max;
-	stats->unexpected_now = qv_line_len(u);
+	stats->unexpected_now = qv_queue_len(u);
 	stats->unexpected_max = u->max;
 	stats->mode_flips = p->flips + u->flips;
 }
 
-static void force_line(struct qv_auto *a, struct qv_line *q, enum qv_auto_mode mode)
+static void force_queue(struct qv_auto *a, struct qv_queue *q, enum qv_auto_mode mode)
 {
 	if (q->mode == mode)
 		return;
 	if (mode == QV_AUTO_HASH)
-		(void)qv_line_to_hash(a, q, 0, 0);
+		(void)qv_queue_to_hash(a, q, 0, 0);
 	else
-		(void)qv_line_to_list(a, q);
+		(void)qv_queue_to_list(a, q);
 }
 
 void qv_auto_force(struct qv_match *m, enum qv_auto_mode posted, enum qv_auto_mode unexpected)
 {
-	force_line(qv_auto_of(m), &qv_auto_of(m)->posted, posted);
-	force_line(qv_auto_of(m), &qv_auto_of(m)->unexpected, unexpected);
+	force_queue(qv_auto_of(m), &qv_auto_of(m)->posted, posted);
+	force_queue(qv_auto_of(m), &qv_auto_of(m)->unexpected, unexpected);
+}
+
+void qv_auto_hold(struct qv_match *m)
+{
+	qv_auto_of(m)->posted.policy.trial_after = UINT64_MAX;
+	qv_auto_of(m)->unexpected.policy.trial_after = UINT64_MAX;
 }
 
 static int auto_post(struct qv_match *m, struct qv_recv *recv, struct qv_msg **msg)
 {
-	return qv_auto_post_short(qv_auto_of(m), recv, msg);
+	return qv_auto_post_fast(qv_auto_of(m), recv, msg);
 }
 
 static struct qv_recv *auto_arrive(struct qv_match *m, uint64_t tag, uint32_t src)
 {
-	return qv_auto_arrive_short(qv_auto_of(m), tag, src);
+	return qv_auto_arrive_fast(qv_auto_of(m), tag, src);
 }
 
 static int auto_queue(struct qv_match *m, struct qv_msg *msg)
 {
-	return qv_auto_queue_short(qv_auto_of(m), msg);
+	return qv_auto_queue_fast(qv_auto_of(m), msg);
 }
 
 const struct qv_match_ops qv_match_auto = {

@@ -23,7 +23,7 @@ static void each_in_index(const struct qv_index *ix, enum qv_side side,
 	}
 }
 
-void qv_line_each(const struct qv_line *q, void (*fn)(void *ctx, uint64_t *e), void *ctx)
+void qv_queue_each(const struct qv_queue *q, void (*fn)(void *ctx, uint64_t *e), void *ctx)
 {
 	uint32_t rest = q->active & QV_INDEXES;
 
@@ -33,7 +33,7 @@ void qv_line_each(const struct qv_line *q, void (*fn)(void *ctx, uint64_t *e), v
 	}
 	for (; rest; rest &= rest - 1)
 		each_in_index(&q->ix[__builtin_ctz(rest)], QV_POSTED, fn, ctx);
-	for (uint64_t *e = NULL; (e = qv_vlist_next(&q->log, e));)
+	for (uint64_t *e = NULL; (e = qv_vlist_next(&q->overflow, e));)
 		fn(ctx, e);
 }
 
@@ -141,27 +141,27 @@ static void sort_many(uint64_t **v, uint32_t n)
 	sort_digits(v, n, d);
 }
 
-static size_t collected_size(const struct qv_line *q)
+static size_t collected_size(const struct qv_queue *q)
 {
-	return ((size_t)qv_line_len(q) + 1) * sizeof(uint64_t *);
+	return ((size_t)qv_queue_len(q) + 1) * sizeof(uint64_t *);
 }
 
-uint64_t **qv_line_collect(struct qv_auto *a, const struct qv_line *q)
+uint64_t **qv_queue_collect(struct qv_auto *a, const struct qv_queue *q)
 {
 	uint64_t **v = qv_mem_get(&a->base.mem, collected_size(q));
 	struct cursor c = {v};
 
 	if (!v)
 		return NULL;
-	qv_line_each(q, add, &c);
-	if (qv_line_len(q) < FEW)
-		sort_few(v, qv_line_len(q));
+	qv_queue_each(q, add, &c);
+	if (qv_queue_len(q) < FEW)
+		sort_few(v, qv_queue_len(q));
 	else
-		sort_many(v, qv_line_len(q));
+		sort_many(v, qv_queue_len(q));
 	return v;
 }
 
-void qv_line_collect_done(struct qv_auto *a, const struct qv_line *q, uint64_t **v)
+void qv_queue_collect_done(struct qv_auto *a, const struct qv_queue *q, uint64_t **v)
 {
 	qv_mem_put(&a->base.mem, v, collected_size(q));
 }

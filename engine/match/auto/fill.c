@@ -2,9 +2,15 @@
 /* fill.c - structure "auto": the posted queue goes from LIST to HASH: which indexes. */
 #include "hash.h"
 
-/* A mixture of classes soon shows. */
-#define LOG_SAMPLE 6
-#define SAMPLE     (1u << LOG_SAMPLE)
+/* The receive at distance pos, numbered; that after a few more is fetched. */
+QV_INLINE uint64_t *numbered(const struct qv_queue *q, uint32_t pos, uint32_t n)
+{
+	uint64_t *e = qv_queue_at(q, pos);
+
+	__builtin_prefetch(qv_queue_at(q, pos + QV_BATCH < n ? pos + QV_BATCH : pos), 1);
+	e[QV_SEQ] = q->head + pos;
+	return e;
+}
 
 /* The classes of the queue that occur most, by the Misra-Gries count: each that more than one in
  * QV_N_CLASSES + 1 receives belongs to is among them. */
@@ -14,57 +20,35 @@ struct tally {
 	uint32_t n;
 };
 
-static int is_tally_of(const struct tally *t, const struct qv_recv *r)
-{
-	return t->ignore == r->ignore && (t->src == QV_SRC_ANY) == (r->src == QV_SRC_ANY) && t->n;
-}
-
-/* Returns the tally that r was counted in, NULL if it only took away from the others. */
-static struct tally *tally_one(struct tally *t, const struct qv_recv *r)
+static void tally_one(struct tally *t, const struct qv_recv *r)
 {
 	int room = -1;
 
 	for (int k = QV_N_CLASSES - 1; k >= 0; k--) {
 		if (!t[k].n) {
 			room = k;
-		} else if (is_tally_of(&t[k], r)) {
+		} else if (t[k].ignore == r->ignore &&
+			   (t[k].src == QV_SRC_ANY) == (r->src == QV_SRC_ANY)) {
 			t[k].n++;
-			return &t[k];
+			return;
 		}
 	}
-	if (room >= 0) {
+	if (room >= 0)
 		t[room] = (struct tally){r->ignore, r->src, 1};
-		return &t[room];
-	}
-	for (int k = 0; k < QV_N_CLASSES; k++)
+	for (int k = 0; k < QV_N_CLASSES && room < 0; k++)
 		t[k].n--;
-	return NULL;
 }
 
-static void tally_all(const struct qv_line *q, struct tally *t)
-{
-	uint32_t n = qv_line_len(q);
-	struct tally *last = NULL;
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct qv_recv *r = qv_recv_of(qv_line_at(q, i));
-
-		__builtin_prefetch(qv_line_at(q, i + QV_BATCH < n ? i + QV_BATCH : i));
-		if (qv_likely(last && is_tally_of(last, r)))
-			last->n++;
-		else
-			last = tally_one(t, r);
-	}
-}
-
-static int choose_classes(struct qv_auto *a, struct qv_line *q)
+static int choose_classes(struct qv_auto *a, struct qv_queue *q)
 {
 	struct tally t[QV_N_CLASSES] = {{0}};
+	uint32_t n = qv_queue_len(q);
 
-	tally_all(q, t);
+	for (uint32_t i = 0; i < n; i++)
+		tally_one(t, qv_recv_of(qv_queue_at(q, i)));
 	for (int k = 0; k < QV_N_CLASSES; k++) {
 		q->ix[k].live = 0;
-		q->ix[k].strict = -1; /* the last wide one may have been any */
+		q->ix[k].strict = -1; /* the last merged one may have been any */
 		if (!t[k].n)
 			continue;
 		qv_index_set_class(&q->ix[k], t[k].ignore, t[k].src == QV_SRC_ANY);
@@ -77,129 +61,82 @@ static int choose_classes(struct qv_auto *a, struct qv_line *q)
 	return QV_OK;
 }
 
-/* As join_log, but the queue is not in HASH yet. */
-static int fill_log(struct qv_line *q, uint64_t *e)
-{
-	q->active |= QV_LOG_ACTIVE;
-	e[QV_RECV_LINKS + QV_NEXT] = QV_IN_LOG;
-	return qv_vlist_append(&q->log, e);
-}
-
-/* Which index a receive goes to; NULL: its class has none. */
-QV_INLINE struct qv_index *fill_class(struct qv_line *q, struct qv_index *last,
-				      const struct qv_recv *r)
-{
-	if (qv_likely(last && qv_index_is_class(last, r->ignore, r->src)))
-		return last;
-	last = qv_posted_class(q, r->ignore, r->src);
-	return last && last->slots ? last : NULL;
-}
-
-/* The table may be in no near cache: fetch the slots of a batch first. */
-static int fill_batch(struct qv_auto *a, struct qv_line *q, uint32_t first, uint32_t n)
-{
-	struct qv_index *ix[QV_BATCH], *last = NULL;
-	uint64_t *slot[QV_BATCH];
-	int err = QV_OK;
-
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t *e = qv_line_at(q, first + i);
-		const struct qv_recv *r = qv_recv_of(e);
-
-		e[QV_SEQ] = q->head + first + i;
-		ix[i] = last = fill_class(q, last, r);
-		if (qv_unlikely(!last))
-			continue;
-		last->live++;
-		slot[i] = qv_index_slot(last, r->tag, r->src);
-		__builtin_prefetch(slot[i], 1);
-	}
-	for (uint32_t i = 0; i < n && !err; i++) {
-		uint64_t *e = qv_line_at(q, first + i);
-
-		if (qv_unlikely(!ix[i]))
-			err = fill_log(q, e);
-		else if (ix[i]->strong || *slot[i]) /* strong: it may have got another table */
-			qv_line_insert(a, q, ix[i], QV_POSTED, e);
-		else
-			qv_index_fill_slot(ix[i], QV_POSTED, slot[i], e);
-	}
-	return err;
-}
-
 /* Each class into its own index. */
-static int fill_classes(struct qv_auto *a, struct qv_line *q)
+static int fill_classes(struct qv_auto *a, struct qv_queue *q)
 {
-	uint32_t n = qv_line_len(q);
+	uint32_t n = qv_queue_len(q);
 	int err = QV_OK;
 
 	if (choose_classes(a, q))
 		return QV_ENOMEM;
-	for (uint32_t i = 0; i < n && !err; i += QV_BATCH)
-		err = fill_batch(a, q, i, n - i < QV_BATCH ? n - i : QV_BATCH);
+	for (uint32_t i = 0; i < n && !err; i++) {
+		uint64_t *e = numbered(q, i, n);
+		const struct qv_recv *r = qv_recv_of(e);
+		struct qv_index *ix = qv_posted_class(q, r->ignore, r->src);
+
+		if (ix && ix->slots) {
+			ix->live++;
+			qv_queue_insert(a, q, ix, QV_POSTED, e);
+			continue;
+		}
+		q->active |= QV_OVERFLOW_ACTIVE;
+		e[QV_RECV_LINKS + QV_NEXT] = QV_OVERFLOWN;
+		err = qv_vlist_append(&q->overflow, e);
+	}
 	for (int c = 0; c < QV_N_CLASSES; c++)
 		q->active |= (uint32_t)(q->ix[c].live != 0) << c;
 	return err;
 }
 
-/* What the n oldest receives all compare: the class that takes each of them. */
-static void set_wide_class(const struct qv_line *q, struct qv_index *ix, uint32_t n)
+/* Set the class that takes each receive: what all of them compare. */
+static void set_merged_class(const struct qv_queue *q, struct qv_index *ix)
 {
+	uint32_t n = qv_queue_len(q);
 	uint64_t ignore = 0;
 	int anysrc = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct qv_recv *r = qv_recv_of(qv_line_at(q, i));
+		const struct qv_recv *r = qv_recv_of(qv_queue_at(q, i));
 
 		ignore |= r->ignore;
 		anysrc |= r->src == QV_SRC_ANY;
 	}
-	qv_index_set_wide(ix, ignore, anysrc);
+	qv_index_set_merged(ix, ignore, anysrc);
 }
 
 /* Whether these two accept different messages. */
-QV_INLINE int is_other(const struct qv_recv *r, const struct qv_recv *s)
+static int differ(const struct qv_recv *r, const struct qv_recv *s)
 {
 	return ((r->tag ^ s->tag) | (r->ignore ^ s->ignore) | (r->src ^ s->src)) != 0;
 }
 
 /* e, just inserted, follows a receive that accepts other messages. */
-static int is_stranger(const uint64_t *e)
+static int follows_other(const uint64_t *e)
 {
-	return is_other(qv_recv_of(e), qv_recv_of(qv_entry(e[QV_RECV_LINKS + QV_PEER])));
-}
-
-/* Into a bucket of ix that is not empty. 0: this should not be. wide: how many strangers may be. */
-static int fill_beside(struct qv_index *ix, uint64_t *slot, uint64_t *e, uint32_t *wide)
-{
-	uint32_t seen = qv_index_insert_at(ix, QV_POSTED, slot, e);
-
-	if (qv_unlikely(seen > QV_BUCKET_MAX) && (wide || !ix->strong))
-		return 0; /* the longer way hardens it */
-	return !wide || !is_stranger(e) || (*wide)-- != 0;
+	return differ(qv_recv_of(e), qv_recv_of(qv_entry(e[QV_RECV_LINKS + QV_PEER])));
 }
 
 /*
- * All receives into ix, in one pass over the queue. 0 if there is no memory, or a bucket is too
- * long, or they do not belong together: not of the class, or in a wide index too many different
- * ones with one key. The queue is as before then.
+ * All receives into ix, which is for one class (`others` is 0), or merged: then so many may follow
+ * one that accepts other messages. 0 if there is no memory, a bucket is too long, or they do not
+ * belong together. The queue is as before then.
  */
-QV_INLINE int fill_index(struct qv_auto *a, struct qv_line *q, struct qv_index *ix, int wide)
+static int fill_index(struct qv_auto *a, struct qv_queue *q, struct qv_index *ix, uint32_t others)
 {
-	uint32_t n = qv_line_len(q), crowd = n / 4;
-	struct qv_batch b;
+	uint32_t n = qv_queue_len(q), seen;
+	int merged = !ix->strict;
 
 	if (qv_index_reserve(ix, QV_POSTED, &a->base.mem, n + QV_TICK))
 		return 0;
-	for (uint64_t at = q->head; at != q->tail; at += b.n) {
-		int fits = qv_batch_begin(&b, q, ix, QV_POSTED, at) == 0 || wide;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t *e = numbered(q, i, n);
+		const struct qv_recv *r = qv_recv_of(e);
+		int fits = merged || qv_index_is_class(ix, r->ignore, r->src);
 
-		for (uint32_t i = 0; i < b.n && fits; i++) {
-			if (qv_likely(!*b.slot[i]))
-				qv_index_fill_slot(ix, QV_POSTED, b.slot[i], b.e[i]);
-			else
-				fits = fill_beside(ix, b.slot[i], b.e[i], wide ? &crowd : NULL);
-		}
+		seen = qv_index_insert_at(ix, QV_POSTED, qv_index_slot_of(ix, QV_POSTED, e), e);
+		if (qv_unlikely(seen))
+			fits &= (seen <= QV_BUCKET_MAX || ix->keyed) &&
+				!(merged && follows_other(e) && others-- == 0);
 		if (qv_unlikely(!fits)) {
 			qv_index_clear(ix);
 			return 0;
@@ -210,87 +147,48 @@ QV_INLINE int fill_index(struct qv_auto *a, struct qv_line *q, struct qv_index *
 	return 1;
 }
 
-/*
- * Whether it is worth a try to have all receives in one wide index: among the oldest of them, few
- * share a key with others. The trial itself fails only after many insertions.
- */
-static int may_be_wide(const struct qv_line *q)
-{
-	const struct qv_recv *seen[2 * SAMPLE] = {NULL};
-	uint32_t n = qv_line_len(q), strangers = 0;
-	struct qv_index wide = {.shift = 64 - LOG_SAMPLE - 1};
-
-	n = n < SAMPLE ? n : SAMPLE;
-	set_wide_class(q, &wide, n);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct qv_recv *r = qv_recv_of(qv_line_at(q, i)), **at;
-
-		at = &seen[qv_index_weak_place(&wide, r->tag, r->src)];
-		if (*at)
-			strangers += qv_index_same(&wide, QV_POSTED, (*at)->priv, r->tag, r->src) &&
-				     is_other(*at, r);
-		*at = r;
-	}
-	return strangers <= n / 2;
-}
-
 /* All receives into an index of their class. 0: as fill_index. */
-static int fill_only(struct qv_auto *a, struct qv_line *q)
+static int fill_single(struct qv_auto *a, struct qv_queue *q)
 {
-	struct qv_recv *oldest = qv_recv_of(qv_line_at(q, 0));
-	struct qv_index *ix = &q->ix[0];
-	uint32_t n = qv_line_len(q);
+	const struct qv_recv *oldest = qv_recv_of(qv_queue_at(q, 0));
 
-	qv_index_set_class(ix, oldest->ignore, oldest->src == QV_SRC_ANY);
-	for (uint32_t i = 0; i < n && i < SAMPLE; i++) { /* a mixture soon shows */
-		const struct qv_recv *r = qv_recv_of(qv_line_at(q, i));
-
-		if (!qv_index_is_class(ix, r->ignore, r->src))
-			return 0;
-	}
-	return fill_index(a, q, ix, 0);
+	qv_index_set_class(&q->ix[0], oldest->ignore, oldest->src == QV_SRC_ANY);
+	return fill_index(a, q, &q->ix[0], 0);
 }
 
 /* All receives into one index that compares what all of them compare: an arrival then looks at one
  * place whatever the classes. 0: as fill_index. */
-static int fill_wide(struct qv_auto *a, struct qv_line *q)
+static int fill_merged(struct qv_auto *a, struct qv_queue *q)
 {
-	struct qv_index *ix = &q->ix[0];
+	uint32_t n = qv_queue_len(q);
 
-	set_wide_class(q, ix, qv_line_len(q));
-	if (!fill_index(a, q, ix, 1))
-		return 0;
-	q->wide = ix;
-	return 1;
-}
-
-static int try_wide(struct qv_auto *a, struct qv_line *q)
-{
-	if (q->apart) {
-		q->apart--;
+	if (q->policy.apart) {
+		q->policy.apart--;
 		return 0;
 	}
-	if (may_be_wide(q) && fill_wide(a, q))
+	set_merged_class(q, &q->ix[0]);
+	if (fill_index(a, q, &q->ix[0], n / 4)) {
+		q->merged = &q->ix[0];
 		return 1;
+	}
 	qv_posted_keep_apart(q);
 	return 0;
 }
 
-int qv_posted_fill(struct qv_auto *a, struct qv_line *q)
+int qv_posted_fill(struct qv_auto *a, struct qv_queue *q)
 {
-	uint32_t n = qv_line_len(q);
 	int err = QV_OK;
 
 	q->active = 0;
-	q->wide = NULL;
-	q->strayed = 0;
-	if (n && (fill_only(a, q) || try_wide(a, q))) {
+	q->merged = NULL;
+	q->policy.mismatches = 0;
+	if (qv_queue_len(q) && (fill_single(a, q) || fill_merged(a, q))) {
 		for (int c = 1; c < QV_N_CLASSES; c++)
 			q->ix[c].live = 0;
 	} else {
 		err = fill_classes(a, q);
 	}
-	qv_line_set_active(q, q->active);
-	q->log_debt = 0;
+	qv_queue_set_active(q, q->active);
+	q->policy.overflow_cost = 0;
 	return err;
 }

@@ -86,34 +86,21 @@ int qv_index_reserve(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
 	return rebuild(ix, &next, side, mem);
 }
 
-int qv_index_grow(struct qv_index *ix, enum qv_side side, struct qv_mem *mem)
+void qv_index_shrink(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n)
 {
 	struct qv_index next = *ix;
 
-	next.shift--;
-	return rebuild(ix, &next, side, mem);
-}
-
-void qv_index_narrow(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t slots)
-{
-	struct qv_index next = *ix;
-
-	next.shift = (uint16_t)(64 - log_slots(slots));
+	next.shift = (uint16_t)(64 - log_slots(room_for(ix, n)));
 	if (next.shift > ix->shift)
 		(void)rebuild(ix, &next, side, mem); /* without memory it stays as it is */
 }
 
-void qv_index_shrink(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n)
-{
-	qv_index_narrow(ix, side, mem, (uint32_t)room_for(ix, n));
-}
-
-int qv_index_harden(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
-		    const uint64_t secret[2])
+int qv_index_rekey(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
+		   const uint64_t secret[2])
 {
 	struct qv_index next = *ix;
 
-	next.strong = 1;
+	next.keyed = 1;
 	memcpy(next.secret, secret, sizeof(next.secret));
 	return rebuild(ix, &next, side, mem);
 }

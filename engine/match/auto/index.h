@@ -29,27 +29,24 @@ enum { QV_NEXT, QV_PEER, QV_BUCKET, QV_LINKS };
 struct qv_index {
 	uint64_t keep;      /* tag bits that are compared: the class's ~ignore */
 	uint64_t *slots;    /* 1 << (64 - shift) of them; NULL: no table yet */
-	uint64_t secret[2]; /* of the keyed hash, when strong */
+	uint64_t secret[2]; /* of the keyed hash */
 	uint32_t src_keep;  /* UINT32_MAX: source compared, 0: not */
 	union {
-		uint32_t live; /* posted: entries, where that is not the length of the queue */
-		uint32_t debt; /* unexpected: steps of searches by narrower receives */
+		uint32_t live;  /* posted: entries, where that is not the length of the queue */
+		uint32_t steps; /* unexpected: of searches by narrower receives */
 	};
 	uint64_t used; /* sequence number when it last served a search */
 	/* Not bytes: stores to those might be seen as stores to anything. */
 	uint16_t shift;
-	uint16_t word;   /* the entry's priv word at which the links begin */
-	uint16_t strong; /* keyed hash: someone aims at one bucket */
-	/* Unexpected: insertions since the last tick that met a bucket in use; ticks in a row that
-	 * these were few; how many of them it takes to believe that they stay few. */
-	uint16_t crowded, calm, wary;
-	uint16_t beside; /* insertions beside other keys, less what is to be expected */
-	union {
-		/* Posted: -1: for receives of just this class. 0: narrower ones, which compare all
-		 * that the index compares, go there, too. */
-		int16_t strict;
-		uint16_t served; /* unexpected: searches since the last tick */
-	};
+	uint16_t word;  /* the entry's priv word at which the links begin */
+	uint16_t keyed; /* keyed hash: someone aims at one bucket */
+	uint16_t quiet; /* ticks in a row without receives, or with few collisions */
+	/* Unexpected: insertions since the last tick that met a bucket in use; ticks with few of
+	 * them until that is believed; searches since the last tick. */
+	uint16_t collisions, quiet_needed, searches;
+	/* Posted: -1: for receives of just this class. 0: narrower ones, which compare all that the
+	 * index compares, go there, too. */
+	int16_t strict;
 } __attribute__((aligned(64)));
 
 /*
@@ -73,8 +70,8 @@ static inline void qv_index_set_class(struct qv_index *ix, uint64_t ignore, int 
 	ix->strict = -1;
 }
 
-/* The same; it shall have receives of narrower classes, too. */
-static inline void qv_index_set_wide(struct qv_index *ix, uint64_t ignore, int anysrc)
+/* As qv_index_set_class; it shall have receives of narrower classes, too. */
+static inline void qv_index_set_merged(struct qv_index *ix, uint64_t ignore, int anysrc)
 {
 	qv_index_set_class(ix, ignore, anysrc);
 	ix->strict = 0;
@@ -83,23 +80,17 @@ static inline void qv_index_set_wide(struct qv_index *ix, uint64_t ignore, int a
 /* Entries from now on: make room for n in all. QV_ENOMEM: the index is as before. */
 int qv_index_reserve(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n);
 
-/* The same by what the table shall have at least, whatever the entries. */
+/* Entries from now on: make the table have so many slots at least. QV_ENOMEM: as before. */
 int qv_index_widen(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t slots);
-
-/* Twice the table. QV_ENOMEM: the index is as before. */
-int qv_index_grow(struct qv_index *ix, enum qv_side side, struct qv_mem *mem);
 
 /* Give back a table that is far too large for n entries. */
 void qv_index_shrink(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t n);
 
-/* The same by what the table shall have at most, but for rounding up. */
-void qv_index_narrow(struct qv_index *ix, enum qv_side side, struct qv_mem *mem, uint32_t slots);
-
 /* Change to the keyed hash with this secret. QV_ENOMEM: the index is as before. */
-int qv_index_harden(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
-		    const uint64_t secret[2]);
+int qv_index_rekey(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
+		   const uint64_t secret[2]);
 
-/* Forget all entries; keeps the table. */
+/* Remove all entries; keeps the table. */
 void qv_index_clear(struct qv_index *ix);
 
 /* Give the table back. */
@@ -127,7 +118,7 @@ QV_INLINE int qv_index_is_class(const struct qv_index *ix, uint64_t ignore, uint
 }
 
 /* Whether all that a receive (ignore, src) accepts has one key in ix. */
-QV_INLINE int qv_index_is_wider(const struct qv_index *ix, uint64_t ignore, uint32_t src)
+QV_INLINE int qv_index_covers(const struct qv_index *ix, uint64_t ignore, uint32_t src)
 {
 	return ((ignore & ix->keep) | (ix->src_keep & (0u - (src == QV_SRC_ANY)))) == 0;
 }
@@ -146,17 +137,17 @@ QV_INLINE uint64_t qv_mix(uint64_t a, uint64_t b)
 	return (uint64_t)r ^ (uint64_t)(r >> 64);
 }
 
-/* The number of the slot of a key in an index that is not strong. */
-QV_INLINE uint64_t qv_index_weak_place(const struct qv_index *ix, uint64_t tag, uint32_t src)
+/* The number of a key's slot, by the hash that is not keyed. */
+QV_INLINE uint64_t qv_index_quick_place(const struct qv_index *ix, uint64_t tag, uint32_t src)
 {
 	uint64_t hash = (tag & ix->keep) * QV_MUL_TAG + (src & ix->src_keep) * QV_MUL_SRC;
 
 	return hash >> ix->shift;
 }
 
-QV_INLINE uint64_t *qv_index_weak_slot(const struct qv_index *ix, uint64_t tag, uint32_t src)
+QV_INLINE uint64_t *qv_index_quick_slot(const struct qv_index *ix, uint64_t tag, uint32_t src)
 {
-	return ix->slots + qv_index_weak_place(ix, tag, src);
+	return ix->slots + qv_index_quick_place(ix, tag, src);
 }
 
 /* The slot of a key. */
@@ -164,8 +155,8 @@ QV_INLINE uint64_t *qv_index_slot(const struct qv_index *ix, uint64_t tag, uint3
 {
 	uint64_t t = tag & ix->keep, s = src & ix->src_keep;
 
-	if (qv_likely(!ix->strong))
-		return qv_index_weak_slot(ix, tag, src);
+	if (qv_likely(!ix->keyed))
+		return qv_index_quick_slot(ix, tag, src);
 	t = qv_mix(t ^ ix->secret[0], s ^ ix->secret[1]);
 	return ix->slots + (qv_mix(t ^ ix->secret[1], ix->secret[0]) >> ix->shift);
 }
@@ -195,7 +186,7 @@ QV_INLINE uint64_t *qv_index_follow(const struct qv_index *ix, enum qv_side side
 	return e;
 }
 
-/* The same, from the key's own bucket. */
+/* As qv_index_follow, from the key's own bucket. */
 QV_INLINE uint64_t *qv_index_find(const struct qv_index *ix, enum qv_side side, uint64_t tag,
 				  uint32_t src, uint64_t **at, uint64_t *rejected)
 {
@@ -228,7 +219,7 @@ QV_INLINE void qv_index_fill_links(uint64_t *slot, uint64_t *e, uint64_t *l)
 	*slot = (uintptr_t)e;
 }
 
-/* The same, with its links where ix has them. */
+/* As qv_index_fill_links; the links are where ix has them. */
 QV_INLINE void qv_index_fill_slot(const struct qv_index *ix, enum qv_side side, uint64_t *slot,
 				  uint64_t *e)
 {
@@ -277,11 +268,11 @@ QV_INLINE uint64_t *qv_index_slot_of(const struct qv_index *ix, enum qv_side sid
 	return qv_index_slot(ix, qv_key_tag(side, e), qv_key_src(side, e));
 }
 
-/* The same in an index that is not strong. */
-QV_INLINE uint64_t *qv_index_weak_slot_of(const struct qv_index *ix, enum qv_side side,
-					  const uint64_t *e)
+/* The slot of entry e, by the hash that is not keyed. */
+QV_INLINE uint64_t *qv_index_quick_slot_of(const struct qv_index *ix, enum qv_side side,
+					   const uint64_t *e)
 {
-	return qv_index_weak_slot(ix, qv_key_tag(side, e), qv_key_src(side, e));
+	return qv_index_quick_slot(ix, qv_key_tag(side, e), qv_key_src(side, e));
 }
 
 /* The end of qv_index_remove: e is the head of its list, in the bucket that begins at *link. */
@@ -293,7 +284,7 @@ QV_INLINE void qv_index_remove_head(const struct qv_index *ix, enum qv_side side
 	qv_index_pop(ix, side, link, e);
 }
 
-/* The same for the last of a list: its head must know the one before. */
+/* The end of qv_index_remove: e is the last of its list, whose head must know the one before. */
 QV_INLINE void qv_index_remove_last(const struct qv_index *ix, enum qv_side side, uint64_t *link,
 				    uint64_t *e)
 {
@@ -302,9 +293,8 @@ QV_INLINE void qv_index_remove_last(const struct qv_index *ix, enum qv_side side
 	qv_links(ix, side, qv_entry(*link))[QV_PEER] = qv_links(ix, side, e)[QV_PEER];
 }
 
-/* Remove entry e, wherever in its list it stands. `strong` is the index's, or 0 if known. */
-QV_INLINE void qv_index_remove(const struct qv_index *ix, enum qv_side side, int strong,
-			       uint64_t *e)
+/* Remove entry e, wherever in its list it stands. keyed: 0 if the index is known not to be. */
+QV_INLINE void qv_index_remove(const struct qv_index *ix, enum qv_side side, int keyed, uint64_t *e)
 {
 	uint64_t *l = qv_links(ix, side, e);
 	uint64_t *peer = qv_links(ix, side, qv_entry(l[QV_PEER]));
@@ -318,7 +308,7 @@ QV_INLINE void qv_index_remove(const struct qv_index *ix, enum qv_side side, int
 			return;
 		}
 	}
-	slot = strong ? qv_index_slot_of(ix, side, e) : qv_index_weak_slot_of(ix, side, e);
+	slot = keyed ? qv_index_slot_of(ix, side, e) : qv_index_quick_slot_of(ix, side, e);
 	if (is_head)
 		qv_index_remove_head(ix, side, slot, e);
 	else

@@ -1,15 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * path.h - structure "auto": the short ways of the data path.
+ * path.h - structure "auto": the fast paths of the data path.
  *
  * What most traffic does calls nothing: an empty queue, the head of a list, an append to a list, a
- * key of its own in the only index. The public calls have these inline. Everything else leaves by a
- * tail call, so that the short ways save no registers.
+ * key of its own in the single index. The public calls have these inline. Everything else leaves by
+ * a tail call, so that the fast paths save no registers.
  */
 #ifndef QV_AUTO_PATH_H
 #define QV_AUTO_PATH_H
 
-#include "only.h"
+#include "hash.h"
+
+/*
+ * arrive.c: a message (tag, src) arrives, and the posted queue is not empty. This is what both
+ * qv_match_arrive (msg is NULL) and qv_match_deliver (msg is queued if nothing takes it) come to.
+ */
+QV_APART int qv_auto_search(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
+			    struct qv_recv **recv);
+/* As qv_auto_search, on PATH_SINGLE: the key's bucket begins at *slot and is not empty. */
+QV_APART int qv_auto_search_bucket(struct qv_auto *a, uint64_t tag, uint32_t src,
+				   struct qv_msg *msg, struct qv_recv **recv, uint64_t *slot);
+/* The last entry of a queue in HASH has been matched. Returns QV_OK. */
+QV_COLD int qv_auto_last(struct qv_queue *q);
+
+/* search.c: a receive is posted, and messages wait. post.c: none fits. */
+QV_APART int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
+QV_APART int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
+/* As the two calls above, on PATH_SINGLE: the bucket begins at *slot and is not empty. */
+QV_APART int qv_auto_post_in_bucket(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+				    uint64_t *slot);
+QV_APART int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+				 uint64_t *slot);
+
+/* queue.c: a message is queued, is delivered and queued. */
+QV_APART int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg);
+QV_APART int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv);
+struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, uint32_t src);
+void qv_auto_prefetch(const struct qv_match *m, uint64_t tag, uint32_t src, int step);
 
 /* Source and flags of a receive in one word: a plain receive from src has the value src. */
 QV_INLINE uint64_t recv_word(const struct qv_recv *r)
@@ -24,8 +51,7 @@ QV_INLINE int recv_fits(const uint64_t *e, uint64_t tag, uint32_t src)
 	return qv_accepts(r->tag, r->ignore, r->src, tag, src);
 }
 
-/* The same, for receives of which no one knows whether they name a source: no branch asks that. 0
- * for sticky ones, too. */
+/* recv_fits without a branch on whether a source is named. 0 for persistent receives. */
 QV_INLINE int recv_takes(const uint64_t *e, uint64_t tag, uint32_t src)
 {
 	const struct qv_recv *r = qv_recv_of(e);
@@ -41,6 +67,7 @@ QV_INLINE int msg_fits(const uint64_t *e, uint64_t tag, uint64_t ignore, uint32_
 	return qv_accepts(tag, ignore, src, msg->tag, msg->src);
 }
 
+/* msg_fits without a branch on whether a source is named. */
 QV_INLINE int msg_takes(const uint64_t *e, uint64_t tag, uint64_t ignore, uint32_t src)
 {
 	const struct qv_msg *msg = qv_msg_of(e);
@@ -49,223 +76,260 @@ QV_INLINE int msg_takes(const uint64_t *e, uint64_t tag, uint64_t ignore, uint32
 	return (((msg->tag ^ tag) & ~ignore) | ((msg->src ^ src) & named)) == 0;
 }
 
-/* A message arrives. */
+/* PATH_SINGLE, _DOMINANT: the table that is copied in the queue. */
 
-/* What a short way has come to. */
-enum qv_short {
-	QV_SHORT_HIT,  /* the entry has left the queue */
-	QV_SHORT_LAST, /* the same, and the queue, in HASH, is empty: qv_line_emptied */
-	QV_SHORT_MISS, /* no entry fits */
-	/* In the only index: the key's bucket has more than one entry that is of another key, or
-	 * of its own; nothing has changed */
-	QV_SHORT_BUCKET,
-	QV_SHORT_FAR, /* none of these can be said here; nothing has changed */
-};
-
-/* The first entry of the bucket has another key; there may be more. */
-QV_INLINE enum qv_short other_key(struct qv_line *q, const uint64_t *links)
+QV_INLINE uint64_t *table_slot(const struct qv_queue *q, uint64_t tag, uint32_t src)
 {
-	if (links[QV_BUCKET])
-		return QV_SHORT_BUCKET;
-	q->rejected++;
-	return QV_SHORT_MISS;
+	uint64_t hash = (tag & q->keep) * QV_MUL_TAG + src * QV_MUL_SRC;
+
+	return q->slots + (hash >> q->shift);
 }
 
-/* *at: the slot, if the answer is BUCKET. */
-QV_INLINE enum qv_short arrive_only(struct qv_line *q, uint64_t tag, uint32_t src,
-				    struct qv_recv **recv, uint64_t **at)
+QV_INLINE int table_is_class(const struct qv_queue *q, uint64_t ignore, uint32_t src)
 {
-	uint64_t *slot = only_slot(q, tag, src), *e = qv_entry(*slot), *links;
+	return ignore == q->ignore && src != QV_SRC_ANY;
+}
+
+QV_INLINE int table_same(const struct qv_queue *q, enum qv_side side, const uint64_t *e,
+			 uint64_t tag, uint32_t src)
+{
+	return (((qv_key_tag(side, e) ^ tag) & q->keep) | (qv_key_src(side, e) ^ src)) == 0;
+}
+
+/* Appends. */
+
+QV_INLINE int tick_is_due(const struct qv_queue *q)
+{
+	return (q->tail + 1) % QV_TICK == 0;
+}
+
+QV_INLINE void list_append(struct qv_queue *q, uint64_t *e)
+{
+	q->ring[q->tail & q->ring_mask] = e;
+	qv_queue_joined(q);
+}
+
+/* e gets the empty slot of an index. */
+QV_INLINE void fill_slot(struct qv_queue *q, uint64_t *slot, uint64_t *e, uint64_t *links)
+{
+	e[QV_SEQ] = qv_queue_joined(q);
+	qv_index_fill_links(slot, e, links);
+}
+
+/* Remove the entry at distance pos from the head of the list, mostly a small one. */
+QV_INLINE void list_remove(struct qv_queue *q, uint32_t pos)
+{
+	uint64_t at = q->head + pos;
+
+	if (qv_unlikely(pos > 4)) {
+		qv_ring_remove(q, pos);
+		return;
+	}
+	for (; at != q->head; at--)
+		q->ring[at & q->ring_mask] = q->ring[(at - 1) & q->ring_mask];
+	q->head++;
+}
+
+/* What a path has come to. */
+enum qv_outcome {
+	QV_HIT,       /* the entry has left the queue */
+	QV_LAST,      /* as QV_HIT, and the queue, in HASH, is empty: qv_queue_emptied */
+	QV_MISS,      /* no entry fits */
+	QV_IN_BUCKET, /* PATH_SINGLE: more than one entry is in the key's bucket; nothing has changed */
+	QV_FAR,       /* none of these can be said here; nothing has changed */
+};
+
+QV_INLINE enum qv_outcome left(struct qv_queue *q)
+{
+	return qv_unlikely(++q->head == q->tail) ? QV_LAST : QV_HIT;
+}
+
+/* The first entry of the bucket has another key; there may be more. */
+QV_INLINE enum qv_outcome other_key(struct qv_queue *q, const uint64_t *links)
+{
+	if (links[QV_BUCKET])
+		return QV_IN_BUCKET;
+	q->rejected++;
+	return QV_MISS;
+}
+
+/* A message arrives. */
+
+/* *at: the slot, if the answer is QV_IN_BUCKET. */
+QV_INLINE enum qv_outcome arrive_single(struct qv_queue *q, uint64_t tag, uint32_t src,
+					struct qv_recv **recv, uint64_t **at)
+{
+	uint64_t *slot = table_slot(q, tag, src), *e = qv_entry(*slot), *links;
 
 	*at = slot;
 	if (!e)
-		return QV_SHORT_MISS;
+		return QV_MISS;
 	links = e + QV_RECV_LINKS;
-	if (qv_unlikely(!only_same(q, QV_POSTED, e, tag, src)))
+	if (qv_unlikely(!table_same(q, QV_POSTED, e, tag, src)))
 		return other_key(q, links);
 	if (qv_unlikely((links[QV_NEXT] | qv_recv_of(e)->flags) != 0))
-		return QV_SHORT_BUCKET;
+		return QV_IN_BUCKET;
 	*slot = links[QV_BUCKET];
 	*recv = qv_recv_of(e);
-	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
+	return left(q);
 }
 
-QV_INLINE enum qv_short arrive_try(struct qv_line *q, uint64_t tag, uint32_t src,
-				   struct qv_recv **recv, uint64_t **at)
+QV_INLINE enum qv_outcome arrive_fast(struct qv_queue *q, uint64_t tag, uint32_t src,
+				      struct qv_recv **recv, uint64_t **at)
 {
 	struct qv_recv *r;
 
 	if (q->head == q->tail)
-		return QV_SHORT_MISS;
-	if (q->way == QV_WAY_ONLY)
-		return arrive_only(q, tag, src, recv, at);
-	if (q->way != QV_WAY_LIST)
-		return QV_SHORT_FAR;
-	r = qv_recv_of(qv_line_at(q, 0));
+		return QV_MISS;
+	if (q->path == QV_PATH_SINGLE)
+		return arrive_single(q, tag, src, recv, at);
+	if (q->path != QV_PATH_LIST)
+		return QV_FAR;
+	r = qv_recv_of(qv_queue_at(q, 0));
 	if (((r->tag ^ tag) & ~r->ignore) != 0 ||
 	    (recv_word(r) != src && recv_word(r) != QV_SRC_ANY))
-		return QV_SHORT_FAR;
+		return QV_FAR;
 	q->head++;
 	*recv = r;
-	return QV_SHORT_HIT;
+	return QV_HIT;
 }
 
-QV_INLINE struct qv_recv *arrive_missed(struct qv_auto *a)
-{
-	a->base.stats.arrived++;
-	return NULL;
-}
-
-QV_INLINE struct qv_recv *qv_auto_arrive_short(struct qv_auto *a, uint64_t tag, uint32_t src)
+QV_INLINE struct qv_recv *qv_auto_arrive_fast(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	struct qv_recv *r = NULL;
 	uint64_t *slot = NULL;
 
-	switch (arrive_try(&a->posted, tag, src, &r, &slot)) {
-	case QV_SHORT_HIT: return r;
-	case QV_SHORT_LAST: return qv_auto_arrive_last(a, r);
-	case QV_SHORT_MISS: return arrive_missed(a);
-	case QV_SHORT_BUCKET: return qv_auto_arrive_in_bucket(a, tag, src, slot);
-	default: return qv_auto_arrive_search(a, tag, src);
+	switch (arrive_fast(&a->posted, tag, src, &r, &slot)) {
+	case QV_HIT: return r;
+	case QV_LAST: qv_auto_last(&a->posted); return r;
+	case QV_MISS: a->base.stats.arrived++; return NULL;
+	case QV_IN_BUCKET: qv_auto_search_bucket(a, tag, src, NULL, &r, slot); return r;
+	default: qv_auto_search(a, tag, src, NULL, &r); return r;
 	}
 }
 
-/* An unexpected message is appended. */
-
-/* 0 if that takes longer; nothing has changed. */
-QV_INLINE int queue_try(struct qv_line *q, struct qv_msg *msg)
+/* A message is queued. 0: that takes longer; nothing has changed. */
+QV_INLINE int queue_fast(struct qv_queue *q, struct qv_msg *msg)
 {
 	uint64_t *slot;
 
-	if (qv_unlikely(tick_is_due(q)) || q->way >= QV_WAY_WIDE)
+	if (qv_unlikely(tick_is_due(q)))
 		return 0;
-	if (q->way == QV_WAY_LIST) {
+	if (q->path == QV_PATH_LIST) {
 		list_append(q, msg->priv);
 		return 1;
 	}
-	slot = only_slot(q, msg->tag, msg->src);
+	if (q->path != QV_PATH_SINGLE)
+		return 0;
+	slot = table_slot(q, msg->tag, msg->src);
 	if (qv_unlikely(*slot != 0))
 		return 0;
 	fill_slot(q, slot, msg->priv, msg->priv + QV_MSG_LINKS);
 	return 1;
 }
 
-QV_INLINE int qv_auto_queue_short(struct qv_auto *a, struct qv_msg *msg)
+QV_INLINE int qv_auto_queue_fast(struct qv_auto *a, struct qv_msg *msg)
 {
-	return queue_try(&a->unexpected, msg) ? QV_OK : qv_auto_queue_append(a, msg);
+	if (qv_likely(queue_fast(&a->unexpected, msg)))
+		return QV_OK;
+	return qv_auto_queue_append(a, msg);
 }
 
-/* The message, which may be in no cache, is not looked at when there are no receives. */
-QV_INLINE enum qv_short deliver_try(struct qv_line *q, const struct qv_msg *msg,
-				    struct qv_recv **recv, uint64_t **at)
+QV_INLINE int qv_auto_deliver_fast(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
-	if (q->head == q->tail)
-		return QV_SHORT_MISS;
-	return arrive_try(q, msg->tag, msg->src, recv, at);
-}
-
-QV_INLINE int qv_auto_deliver_short(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
-{
-	struct qv_recv *r;
+	struct qv_recv *r = NULL;
 	uint64_t *slot = NULL;
 
-	switch (deliver_try(&a->posted, msg, &r, &slot)) {
-	case QV_SHORT_HIT: *recv = r; return QV_OK;
-	case QV_SHORT_LAST: *recv = r; return qv_auto_deliver_last(a, recv);
-	case QV_SHORT_MISS: break;
-	case QV_SHORT_BUCKET: return qv_auto_deliver_in_bucket(a, msg, recv, slot);
-	default: return qv_auto_deliver_search(a, msg, recv);
+	switch (arrive_fast(&a->posted, msg->tag, msg->src, &r, &slot)) {
+	case QV_HIT: *recv = r; return QV_OK;
+	case QV_LAST: *recv = r; return qv_auto_last(&a->posted);
+	case QV_MISS: break;
+	case QV_IN_BUCKET: return qv_auto_search_bucket(a, msg->tag, msg->src, msg, recv, slot);
+	default: return qv_auto_search(a, msg->tag, msg->src, msg, recv);
 	}
-	if (!queue_try(&a->unexpected, msg))
+	if (!queue_fast(&a->unexpected, msg))
 		return qv_auto_deliver_append(a, msg, recv);
 	a->base.stats.arrived++;
 	*recv = NULL;
 	return QV_OK;
 }
 
-/* A receive is posted. */
+/* A receive is posted. *msg is written on success only. */
 
-QV_INLINE int post_append_only(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+QV_INLINE int append_fast(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
-	struct qv_line *q = &a->posted;
+	struct qv_queue *q = &a->posted;
 	uint64_t *slot;
-
-	if (qv_unlikely(!only_is_class(q, recv->ignore, recv->src)))
-		return qv_auto_post_classes(a, recv, msg);
-	slot = only_slot(q, recv->tag, recv->src);
-	if (qv_unlikely(*slot != 0))
-		return qv_auto_post_beside(a, recv, msg, slot);
-	*msg = NULL;
-	fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
-	return QV_OK;
-}
-
-QV_INLINE int post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
-{
-	struct qv_line *q = &a->posted;
 
 	if (qv_unlikely(tick_is_due(q)))
 		return qv_auto_post_append(a, recv, msg);
-	if (qv_likely(q->way == QV_WAY_ONLY)) /* a list costs next to nothing anyway */
-		return post_append_only(a, recv, msg);
-	if (q->way != QV_WAY_LIST)
-		return qv_auto_post_classes(a, recv, msg);
-	list_append(q, recv->priv);
+	if (qv_likely(q->path == QV_PATH_SINGLE)) { /* a list costs next to nothing anyway */
+		if (qv_unlikely(!table_is_class(q, recv->ignore, recv->src)))
+			return qv_auto_post_append(a, recv, msg);
+		slot = table_slot(q, recv->tag, recv->src);
+		if (qv_unlikely(*slot != 0))
+			return qv_auto_post_beside(a, recv, msg, slot);
+		fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
+	} else {
+		if (q->path != QV_PATH_LIST)
+			return qv_auto_post_append(a, recv, msg);
+		list_append(q, recv->priv);
+	}
 	*msg = NULL;
 	return QV_OK;
 }
 
-/* *at: as in arrive_only. */
-QV_INLINE enum qv_short post_only(struct qv_line *q, const struct qv_recv *recv,
-				  struct qv_msg **msg, uint64_t **at)
+/* *at: as in arrive_single. */
+QV_INLINE enum qv_outcome post_single(struct qv_queue *q, const struct qv_recv *recv,
+				      struct qv_msg **msg, uint64_t **at)
 {
 	uint64_t *slot, *e, *links;
 
-	if (qv_unlikely(!only_is_class(q, recv->ignore, recv->src)))
-		return QV_SHORT_FAR;
-	*at = slot = only_slot(q, recv->tag, recv->src);
+	if (qv_unlikely(!table_is_class(q, recv->ignore, recv->src)))
+		return QV_FAR;
+	*at = slot = table_slot(q, recv->tag, recv->src);
 	e = qv_entry(*slot);
 	if (!e)
-		return QV_SHORT_MISS;
+		return QV_MISS;
 	links = e + QV_MSG_LINKS;
-	if (qv_unlikely(!only_same(q, QV_UNEXPECTED, e, recv->tag, recv->src)))
+	if (qv_unlikely(!table_same(q, QV_UNEXPECTED, e, recv->tag, recv->src)))
 		return other_key(q, links);
 	if (qv_unlikely(links[QV_NEXT] != 0))
-		return QV_SHORT_BUCKET;
+		return QV_IN_BUCKET;
 	*slot = links[QV_BUCKET];
 	*msg = qv_msg_of(e);
-	return qv_unlikely(++q->head == q->tail) ? QV_SHORT_LAST : QV_SHORT_HIT;
+	return left(q);
 }
 
-QV_INLINE enum qv_short post_try(struct qv_line *q, const struct qv_recv *recv, struct qv_msg **msg,
-				 uint64_t **at)
+QV_INLINE enum qv_outcome post_fast(struct qv_queue *q, const struct qv_recv *recv,
+				    struct qv_msg **msg, uint64_t **at)
 {
 	struct qv_msg *m;
 
 	if (q->head == q->tail)
-		return QV_SHORT_MISS;
-	if (q->way == QV_WAY_ONLY)
-		return post_only(q, recv, msg, at);
-	if (q->way != QV_WAY_LIST)
-		return QV_SHORT_FAR;
-	m = qv_msg_of(qv_line_at(q, 0));
+		return QV_MISS;
+	if (q->path == QV_PATH_SINGLE)
+		return post_single(q, recv, msg, at);
+	if (q->path != QV_PATH_LIST)
+		return QV_FAR;
+	m = qv_msg_of(qv_queue_at(q, 0));
 	if (((m->tag ^ recv->tag) & ~recv->ignore) != 0 ||
 	    (m->src != recv->src && recv->src != QV_SRC_ANY))
-		return QV_SHORT_FAR;
+		return QV_FAR;
 	q->head++;
 	*msg = m;
-	return QV_SHORT_HIT;
+	return QV_HIT;
 }
 
-QV_INLINE int qv_auto_post_short(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+QV_INLINE int qv_auto_post_fast(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	uint64_t *slot = NULL;
 
-	switch (post_try(&a->unexpected, recv, msg, &slot)) {
-	case QV_SHORT_HIT: return QV_OK;
-	case QV_SHORT_LAST: return qv_auto_post_last(a, msg);
-	case QV_SHORT_MISS: return post_append(a, recv, msg);
-	case QV_SHORT_BUCKET: return qv_auto_post_in_bucket(a, recv, msg, slot);
+	switch (post_fast(&a->unexpected, recv, msg, &slot)) {
+	case QV_HIT: return QV_OK;
+	case QV_LAST: return qv_auto_last(&a->unexpected);
+	case QV_MISS: return append_fast(a, recv, msg);
+	case QV_IN_BUCKET: return qv_auto_post_in_bucket(a, recv, msg, slot);
 	default: return qv_auto_post_search(a, recv, msg);
 	}
 }

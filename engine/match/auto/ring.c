@@ -9,11 +9,11 @@ static size_t ring_size(uint32_t mask)
 	return ((size_t)mask + 1) * sizeof(uint64_t *);
 }
 
-int qv_ring_resize(struct qv_auto *a, struct qv_line *q, uint32_t n)
+int qv_ring_resize(struct qv_auto *a, struct qv_queue *q, uint32_t n)
 {
 	uint64_t want = (uint64_t)n + n / 2 + 2 * QV_TICK, slots = RING_MIN;
 	uint64_t **ring;
-	uint32_t len = q->mode == QV_AUTO_LIST ? qv_line_len(q) : 0;
+	uint32_t len = q->mode == QV_AUTO_LIST ? qv_queue_len(q) : 0;
 
 	while (slots < want)
 		slots *= 2;
@@ -38,19 +38,19 @@ int qv_ring_resize(struct qv_auto *a, struct qv_line *q, uint32_t n)
 	return QV_OK;
 }
 
-void qv_ring_free(struct qv_auto *a, struct qv_line *q)
+void qv_ring_free(struct qv_auto *a, struct qv_queue *q)
 {
 	qv_mem_put(&a->base.mem, q->ring, ring_size(q->ring_mask));
 	q->ring = NULL;
 }
 
-void qv_ring_remove(struct qv_line *q, uint32_t pos)
+void qv_ring_remove(struct qv_queue *q, uint32_t pos)
 {
 	uint64_t **ring = q->ring;
 	uint64_t mask = q->ring_mask, at = q->head + pos;
 
 	/* tail does not go back across a tick: each tick comes once. */
-	if (pos <= qv_line_len(q) / 2 || q->tail % QV_TICK == 0) {
+	if (pos <= qv_queue_len(q) / 2 || q->tail % QV_TICK == 0) {
 		for (; at != q->head; at--)
 			ring[at & mask] = ring[(at - 1) & mask];
 		q->head++;
@@ -62,17 +62,17 @@ void qv_ring_remove(struct qv_line *q, uint32_t pos)
 	}
 }
 
-uint32_t qv_ring_position(const struct qv_line *q, const uint64_t *e)
+uint32_t qv_ring_position(const struct qv_queue *q, const uint64_t *e)
 {
-	uint32_t n = qv_line_len(q), pos = q->iterated;
+	uint32_t n = qv_queue_len(q), pos = q->iterated;
 
-	if (pos < n && qv_line_at(q, pos) == e)
+	if (pos < n && qv_queue_at(q, pos) == e)
 		return pos;
 	for (pos = 0; pos + 4 < n; pos += 4)
-		if (qv_line_at(q, pos) == e || qv_line_at(q, pos + 1) == e ||
-		    qv_line_at(q, pos + 2) == e || qv_line_at(q, pos + 3) == e)
+		if (qv_queue_at(q, pos) == e || qv_queue_at(q, pos + 1) == e ||
+		    qv_queue_at(q, pos + 2) == e || qv_queue_at(q, pos + 3) == e)
 			break;
-	while (qv_line_at(q, pos) != e)
+	while (qv_queue_at(q, pos) != e)
 		pos++;
 	return pos;
 }

@@ -121,7 +121,7 @@ static void qv_tables_harden(struct qv_match *m, struct qv_index *ix, enum qv_si
 		secret[1] = qv_mix((uintptr_t)ix->slots, QV_MUL_SRC);
 	}
 	/* Without memory the bucket stays long until the next insertion into it tries again. */
-	(void)qv_index_harden(ix, side, &m->mem, secret);
+	(void)qv_index_rekey(ix, side, &m->mem, secret);
 }
 
 /*
@@ -132,7 +132,7 @@ static QV_COLD void qv_tables_review(struct qv_match *m, struct qv_index *ix, ui
 				     enum qv_side side, const uint64_t *e)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (!ix[i].strong && qv_tables_crowd(&ix[i], side, e) > QV_BUCKET_MAX)
+		if (!ix[i].keyed && qv_tables_crowd(&ix[i], side, e) > QV_BUCKET_MAX)
 			qv_tables_harden(m, &ix[i], side);
 }
 

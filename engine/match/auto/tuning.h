@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tuning.h - structure "auto": every constant that was chosen by measuring, and what by.
+ *
+ * Cells in brackets are cases of `quiver bench match`. "Slower without": the path or the rule was
+ * switched off, and both forms ran in one process (two cores of an AMD EPYC). Where there is no
+ * figure, the value was chosen by the cells that are named, and the figure was not recorded. Steps
+ * are entries compared in a walk.
+ */
+#ifndef QV_AUTO_TUNING_H
+#define QV_AUTO_TUNING_H
+
+/* Upkeep once in so many appends: too rare to be seen in any cell. */
+#define QV_TICK 64
+
+/* LIST. */
+
+/* [prq/tail/32, prq/rand/32]: one longer walk costs what an index of that queue does. */
+#define QV_WALK_MAX 48
+/* [prq/rand/4..64]: steps that pay for an index: a fixed part, and a part for each entry. */
+#define QV_COST_FIXED 256
+#define QV_COST_EACH  3
+/* [umq/rand/4]: steps that a misprediction costs: a walk that ends elsewhere than the last one. */
+#define QV_COST_MISPREDICTED 8
+/* [wumq/both50/8, mix50/8]: 1.4 times slower without the scan of so few messages. */
+#define QV_FEW 16
+/* [wumq/mix50/8]: 1.5 to 2.3 times slower if the cost limit of a short queue never doubles. */
+#define QV_COST_SHIFT_MAX   4
+#define QV_COST_SHIFT_TICKS 512 /* until it is halved again */
+/* [near32/64, prq/head/1000]: less cost in a tick than this is a quiet list. */
+#define QV_QUIET_COST    64
+#define QV_QUIET_APPENDS 4096
+
+/* HASH to LIST and back. [wprq/mix1/1000] was 1.26 times slower with 16 for QV_TRIAL_EACH. */
+#define QV_TRIAL_MIN   1024
+#define QV_TRIAL_MAX   (UINT64_C(1) << 26)
+#define QV_TRIAL_EACH  64
+#define QV_EMPTIES_MIN 16
+#define QV_EMPTIES_MAX 65536
+
+/* Memory: held by test_match_memory and [mem/...]. Ticks of a window, of a big one; big slots. */
+#define QV_WINDOW     1024
+#define QV_WINDOW_BIG 16
+#define QV_BIG        131072
+/* Messages from which indexes beside the first have half the room. */
+#define QV_MANY 65536
+/* A ring longer than this is not kept beside several indexes. */
+#define QV_RING_BIG 65536
+
+/* Posted receives in HASH. */
+
+/* [wprq/anytag10/1000]: 1.15 times slower if tables of several classes have no double room. Beyond
+ * so many receives the cache is worth more. */
+#define QV_ROOMY_MAX 8192
+/* [wprq/anytag1/1000, both1/64]: 1.35 and 1.18 times slower without the dominant class. It has so
+ * many times the receives of all the others. */
+#define QV_DOMINANT 8
+/* [wprq/anysrc1..50/8]: 1.17 times slower without the merged index. Mismatches in it per tick that
+ * end it, and the most times that it is not tried. */
+#define QV_MISMATCHES_MAX 192
+#define QV_APART_MAX      1024
+/* [wprq/mix50/64, mix100/64]: 1.3 and 1.4 times slower without the class cache. Its places. */
+#define QV_CLASS_CACHE 16
+/* Ticks without receives of a class until arrivals do not look at its index. */
+#define QV_IDLE_TICKS 4
+/* test_all_masks_differ: choosing classes anew costs so many comparisons by vector for each entry;
+ * so many receives in the overflow list make it worth a thought. */
+#define QV_OVERFLOW_PRICE 256
+#define QV_OVERFLOW_MANY  64
+#define QV_OVERFLOW_LIMIT (UINT64_C(1) << 32)
+
+/* Unexpected messages in HASH. */
+
+/* Up to here a search looks at all messages rather than build an index. */
+#define QV_SHORT 4
+/* [wumq/both1/8, mix10/64]: 1.25 and 1.66 times slower without the list in order. Messages up to
+ * which it is worth walking if receives use it often, and if seldom. */
+#define QV_ORDER_OFTEN  24
+#define QV_ORDER_SELDOM 128
+#define QV_ORDER_IDLE   1024 /* appends */
+/* [wumq/anysrc1/1000]: 1.9 times slower if an index of a wider class never serves narrower ones.
+ * Collisions in a tick that are few, and many; ticks with few until that is believed. */
+#define QV_COLLISIONS_FEW  12
+#define QV_COLLISIONS_MANY 44
+#define QV_QUIET_MIN       4
+#define QV_QUIET_MAX       128
+/* [wumq/anytag10/1000]: 2.5 times slower without the limit in a tick. Steps in the index of a wider
+ * class, in one search and in a tick. */
+#define QV_WIDER_STEPS 32
+#define QV_WIDER_COST  256
+/* [wumq/mix10/64]: 1.5 times slower without the rule that searches in a tick times messages, below
+ * this, make walking in order cheaper than an index. The ticks that the average is over. */
+#define QV_SELDOM   200
+#define QV_AVERAGED 8
+/* [wumq/mix50/8, mix100/8]: searches in a tick, and one more for each message, that no index
+ * answered; for so many ticks in a row. */
+#define QV_FAR_FEW   8
+#define QV_FAR_TICKS 8
+/* Appends without a search until an index goes. */
+#define QV_INDEX_IDLE 2048
+
+/* Indexing a whole queue. */
+
+/* [shuffle/prq/65536]: so far ahead entries are fetched. */
+#define QV_BATCH 16
+#endif /* QV_AUTO_TUNING_H */
