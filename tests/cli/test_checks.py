@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """test_checks.py - the checks of the tree refuse what they are there to refuse."""
+import hashlib
 import os
 import platform
 import subprocess
@@ -33,6 +34,14 @@ def verdict(check, files):
 
 GOOD = {"engine/match/a.c": HEAD + '#include "kernels/b.h"\n#include <stdint.h>\n',
         "kernels/b.h": HEAD + "#include <stddef.h>\n"}
+ROOM = {f"engine/base/{name}.c": HEAD for name in "abc"}
+LINKS = """[b](../kernels/b.h) [c](../kernels/b.h#c) [d](https://d.example/e.md) [f](#g) `[h](i)`
+```
+[j](k)
+```
+"""
+DOT = "digraph a { b -> c }\n"
+SVG = f"<!-- source sha256: {hashlib.sha256(DOT.encode()).hexdigest()} --><svg/>\n"
 CASES = [
     ("check_layers.py", GOOD, 0, "0 wrong"),
     ("check_layers.py", {"kernels/a.c": '#include "engine/match/b.h"\n', "engine/match/b.h": ""}, 1,
@@ -53,6 +62,20 @@ CASES = [
     ("check_tree.py", {f"engine/{i}.c": HEAD for i in range(31)}, 1, "31 sources, the limit is 30"),
     ("check_tree.py", {"engine/a.c": "int a;\n"}, 1, "no licence line"),
     ("check_tree.py", {"engine/a.c": HEAD + "int a;\n" * 600}, 1, "the limit is 600"),
+    ("check_tree.py", ROOM, 1, "engine/base: no README.md"),
+    ("check_tree.py", {**ROOM, "engine/base/README.md": "# base\n"}, 0, "0 wrong"),
+    ("check_tree.py", {**ROOM, "engine/README.md": "| [base](base/a.c) | memory |\n"}, 0, "0 wrong"),
+    ("check_tree.py", {**ROOM, "README.md": "`engine/base`\n"}, 0, "0 wrong"),
+    ("check_tree.py", {**ROOM, "README.md": "`engine/base2` is based on base.\n"}, 1, "no README.md"),
+    ("check_tree.py", {**GOOD, "engine/README.md": "a\n" * 81}, 1, "81 lines"),
+    ("check_tree.py", {**GOOD, "README.md": "a\n" * 81}, 0, "0 wrong"),
+    ("check_tree.py", {**GOOD, "docs/a.md": "a\n[b](../kernels/c.h)\n"}, 1,
+     "docs/a.md:2: a link to ../kernels/c.h"),
+    ("check_tree.py", {**GOOD, "docs/a.md": LINKS}, 0, "0 wrong"),
+    ("check_tree.py", {**GOOD, "docs/pictures/a.dot": DOT}, 1, "missing or out of date"),
+    ("check_tree.py", {**GOOD, "docs/pictures/a.dot": DOT, "docs/pictures/a.svg": SVG}, 0, "0 wrong"),
+    ("check_tree.py", {**GOOD, "docs/pictures/a.dot": DOT + " ", "docs/pictures/a.svg": SVG}, 1,
+     "a.dot: its .svg is missing or out of date"),
 ]
 
 F_ONLY = ("qv_combine_avx512f", "qv_match_avx512f")
