@@ -62,6 +62,8 @@ struct qv_policy {
 	uint64_t trial_after;    /* appends in HASH before LIST is tried; doubles if that fails */
 	uint32_t empties_needed; /* times empty before LIST is tried; doubles, too */
 	uint32_t empties;        /* times that the queue became empty in HASH */
+	uint32_t expected;       /* LIST: entries of the burst that is to come, or 0 */
+	uint64_t empty_since;    /* tail when the queue became empty in HASH */
 	uint32_t cost_shift;     /* how often the cost limit of a short list has been doubled */
 	uint32_t peak, peak_before; /* longest in this and the last window of memory upkeep */
 

@@ -7,7 +7,8 @@
  *   | LIST |                                                                          | HASH |
  *   +------+ <----------------------------------------------------------------------- +------+
  *             (1) after trial_after appends; (2) after empties_needed times empty;
- *             (3) empty with QV_BIG slots; (4) unexpected: few messages, and QV_FAR_TICKS
+ *             (3) empty with QV_BIG slots: then as many entries are expected again, and three
+ *             quarters of them lead to HASH; (4) unexpected: few messages, and QV_FAR_TICKS
  *             ticks of searches that no index answers
  *
  *   trial_after, empties_needed   double at each change to HASH, halve while LIST is quiet
@@ -42,7 +43,7 @@
 
 void qv_policy_init(struct qv_queue *q)
 {
-	q->policy.hash_since = q->policy.quiet_since = q->tail;
+	q->policy.hash_since = q->policy.quiet_since = q->policy.empty_since = q->tail;
 	q->policy.trial_after = QV_TRIAL_MIN;
 	q->policy.empties_needed = QV_EMPTIES_MIN;
 	q->policy.overflow_limit = 1;
@@ -73,6 +74,7 @@ int qv_queue_to_hash(struct qv_auto *a, struct qv_queue *q, uint64_t ignore, uin
 	qv_queue_set_path(q);
 	q->flips++;
 	p->hash_since = q->tail;
+	p->empty_since = q->tail - qv_queue_len(q);
 	p->empties = 0;
 	if (p->trial_after < QV_TRIAL_MAX)
 		p->trial_after *= 2;
@@ -89,6 +91,7 @@ static void enter_list(struct qv_queue *q, uint32_t n)
 	q->head = q->tail - n;
 	q->cost = 0;
 	q->policy.quiet_since = q->tail;
+	q->policy.expected = 0;
 }
 
 int qv_queue_to_list(struct qv_auto *a, struct qv_queue *q)
@@ -123,7 +126,9 @@ static uint64_t all_slots(const struct qv_queue *q, uint32_t which)
 void qv_queue_emptied(struct qv_queue *q)
 {
 	int big = all_slots(q, QV_INDEXES) >= QV_BIG;
+	uint64_t n = q->tail - q->policy.empty_since;
 
+	q->policy.empty_since = q->tail;
 	if (!big && ++q->policy.empties < q->policy.empties_needed)
 		return;
 	for (int i = 0; big && i < QV_N_CLASSES; i++)
@@ -131,6 +136,22 @@ void qv_queue_emptied(struct qv_queue *q)
 	q->merged = NULL;
 	qv_queue_set_active(q, 0);
 	enter_list(q, 0);
+	if (big)
+		q->policy.expected = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+/* The last quarter of a burst is indexed as it comes, and the rest before that: the first search
+ * need not wait, and the table is hardly larger than it must be for what is there. */
+static void meet_expected(struct qv_auto *a, struct qv_queue *q)
+{
+	struct qv_policy *p = &q->policy;
+	struct qv_index *ix = &q->ix[0];
+
+	if (qv_queue_len(q) < p->expected - p->expected / 4 || q->head != p->empty_since)
+		return;
+	if (qv_index_reserve(ix, q->side, &a->base.mem, p->expected + 2 * QV_TICK) == QV_OK)
+		(void)qv_queue_to_hash(a, q, ~ix->keep, ix->src_keep ? 0 : QV_SRC_ANY);
+	p->expected = 0;
 }
 
 static int list_is_worth_a_trial(const struct qv_queue *q)
@@ -335,6 +356,8 @@ int qv_queue_tick(struct qv_auto *a, struct qv_queue *q)
 			posted_tick(a, q);
 		else
 			unexpected_tick(a, q);
+	} else if (q->policy.expected) {
+		meet_expected(a, q);
 	}
 	qv_queue_set_path(q); /* tables may have changed */
 	/* Not "else": the mode may just have changed. */
