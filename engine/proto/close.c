@@ -87,7 +87,7 @@ void qv_proto_leave(struct qv_proto *p)
 	for (uint32_t i = 0; i < p->npeers; i++) {
 		struct qv_peer *peer = p->peers[i];
 
-		if (peer && peer->met && !peer->failed && !peer->doom && may_tell(peer) &&
+		if (peer && peer->met && !peer->failed && !peer->failing && may_tell(peer) &&
 		    (!peer->leaving || peer->turned_away))
 			qv_peer_send_reset(peer, peer->theirs);
 	}

@@ -117,7 +117,7 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	}
 	if (QV_UNLIKELY(rc)) {
 		if (rc != QV_EAGAIN && rc != QV_ENOMEM)
-			qv_peer_doom(to, qv_strerror(rc));
+			qv_peer_mark_failed(to, qv_strerror(rc));
 		return rc;
 	}
 	to->eager_out += qv_cost(len);
@@ -188,7 +188,7 @@ static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 			qv_tx_put(tx);
 			return QV_ENOMEM;
 		}
-		qv_peer_owes(to);
+		qv_peer_add_outstanding(to);
 	}
 	tx->flags = args->flags;
 	tx->context = args->context;
@@ -219,7 +219,7 @@ static int send_or_log(struct qv_proto *p, struct qv_peer *to, const struct qv_s
 		return QV_OK;
 	}
 	if (rc != QV_EAGAIN && rc != QV_ENOMEM) {
-		qv_peer_doom(to, qv_strerror(rc));
+		qv_peer_mark_failed(to, qv_strerror(rc));
 		return rc;
 	}
 	return qv_log_append(to, args, len);
@@ -240,7 +240,7 @@ static int may_send(struct qv_proto *p, struct qv_peer *to)
 		to->failed = false;
 		qv_peer_begin_session(to);
 	}
-	return to->failed || to->doom ? QV_EPEER : QV_OK;
+	return to->failed || to->failing ? QV_EPEER : QV_OK;
 }
 
 int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args)

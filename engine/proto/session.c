@@ -28,7 +28,7 @@ static void new_id(struct qv_peer *peer)
 
 void qv_peer_set_remote(struct qv_peer *peer)
 {
-	bool ready = peer->confirmed && peer->introduced && !peer->resend && !peer->doom &&
+	bool ready = peer->confirmed && peer->introduced && !peer->resend && !peer->failing &&
 		     !peer->failed && !peer->untold;
 
 	peer->remote_id = ready ? peer->told_id : QV_SRC_UNKNOWN;
@@ -204,7 +204,7 @@ static bool may_begin(struct qv_peer *peer, const struct qv_wire_hello *hello,
 		on_known_session(peer, hello, pkt);
 		return false;
 	}
-	if (peer->met && !peer->failed && !same && !peer->doom) {
+	if (peer->met && !peer->failed && !same && !peer->failing) {
 		challenge(peer);
 		return false;
 	}
@@ -223,8 +223,8 @@ static void begin_theirs(struct qv_peer *peer, const struct qv_wire_hello *hello
 {
 	bool paired = peer->met, ours_lives = hello->echo == peer->session;
 
-	if (peer->doom)
-		qv_peer_fail(peer, peer->doom);
+	if (peer->failing)
+		qv_peer_fail(peer, peer->failing);
 	if (peer->failed) {
 		peer->failed = false;
 		qv_peer_begin_session(peer);

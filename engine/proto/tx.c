@@ -65,7 +65,7 @@ static void finish(struct qv_tx *tx)
 	if (tx->handle) {
 		qv_handle_free(&tx->p->tx_handles, tx->handle);
 		tx->handle = QV_HANDLE_NONE;
-		qv_peer_paid(tx->peer);
+		qv_peer_end_outstanding(tx->peer);
 	}
 	qv_tx_conceal(tx);
 	if (tx->kind != QV_TX_CTL)
@@ -87,7 +87,7 @@ void qv_tx_check(struct qv_tx *tx, int status)
 void qv_tx_issued(struct qv_tx *tx, int status)
 {
 	if (status) /* the peer misses a packet: nothing that follows makes sense to it */
-		qv_peer_doom(tx->peer, qv_strerror(status));
+		qv_peer_mark_failed(tx->peer, qv_strerror(status));
 	tx->issued = true;
 	qv_tx_check(tx, status);
 }
@@ -215,7 +215,7 @@ int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const 
 	char hdr[QV_WIRE_MAX_HDR];
 	size_t hdrlen;
 
-	if (peer->failed || peer->doom)
+	if (peer->failed || peer->failing)
 		return QV_EPEER;
 	if (op != QV_PKT_HELLO && !peer->hello_sent && qv_peer_send_hello(peer))
 		return QV_ENOMEM;

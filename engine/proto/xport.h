@@ -75,16 +75,16 @@ struct qv_xport_ops {
 
 struct qv_xport {
 	const struct qv_xport_ops *ops;
-	size_t inject_max; /* bytes; 0 = no inject */
-	size_t inject_iov; /* pieces that inject takes */
-	size_t send_iov;   /* pieces that send and read take, >= 1 */
-	size_t packet_max; /* longest packet that this side receives */
-	size_t read_max;   /* longest single read; 0 = cannot read */
-	size_t eager_max;  /* longest message that suits it to be sent eagerly */
-	bool apart;        /* it reads from other processes only, not from its own */
-	bool drops;        /* packets may be lost, when it is closed or a connection breaks */
-	bool keeps;        /* from the dead it may never give transfers back */
-	unsigned owed;     /* kept by the protocol: requests that need a peer over it to go on */
+	size_t inject_max;    /* bytes; 0 = no inject */
+	size_t inject_iov;    /* pieces that inject takes */
+	size_t send_iov;      /* pieces that send and read take, >= 1 */
+	size_t packet_max;    /* longest packet that this side receives */
+	size_t read_max;      /* longest single read; 0 = cannot read */
+	size_t eager_max;     /* longest message that suits it to be sent eagerly */
+	bool apart;           /* it reads from other processes only, not from its own */
+	bool drops;           /* packets may be lost, when it is closed or a connection breaks */
+	bool keeps;           /* from the dead it may never give transfers back */
+	unsigned outstanding; /* kept by the protocol: requests that need a peer over it to go on */
 };
 
 #endif /* QV_XPORT_H */

@@ -251,7 +251,7 @@ static void progress_both(struct qv_fi_ep *ep)
 	bool some = progress_rail(&ep->rail[QV_FI_LOCAL]);
 	uint64_t now = ticks();
 
-	if (main->used || main->flying || main->xport.owed) {
+	if (main->used || main->flying || main->xport.outstanding) {
 		main->used = false;
 		main->busy_end = now + BUSY;
 	}

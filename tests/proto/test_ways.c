@@ -104,15 +104,16 @@ static void together(void **state)
 	rig_other_peer(rig, 1, 0);
 	send = rig_send(rig, 0, 1, 9000, 1, QV_REQ_TAGGED);
 	rig_settle(rig);
-	assert_int_equal(rig->node[0].other->owed, 1); /* of one that its transport must poll for */
-	assert_int_equal(rig->node[0].x->owed, 0);
+	/* Of one that its transport must poll for. */
+	assert_int_equal(rig->node[0].other->outstanding, 1);
+	assert_int_equal(rig->node[0].x->outstanding, 0);
 	assert_int_equal(qv_loop_exposed(rig->other, 0), 1);
 	assert_int_equal(qv_loop_exposed(rig->loop, 0), 0);
 	recv = rig_recv(rig, 1, RIG_ANY, 9000, 1, QV_REQ_TAGGED);
 	rig_wait(rig, send, recv);
 	rig_check(recv, send);
 	rig_settle(rig);
-	assert_int_equal(rig->node[0].other->owed, 0);
+	assert_int_equal(rig->node[0].other->outstanding, 0);
 	rig_free(rig);
 }
 

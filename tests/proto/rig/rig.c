@@ -380,7 +380,7 @@ void rig_check_idle(const struct rig *rig, unsigned node)
 
 		if (!peer)
 			continue;
-		assert_int_equal(peer->owed, 0);
+		assert_int_equal(peer->outstanding, 0);
 		assert_int_equal(peer->flying, 0);
 		assert_int_equal(peer->unsure, 0);
 		assert_null(peer->head);
