@@ -14,7 +14,7 @@
 #define FIRST_MS     200u   /* a peer has so long to acknowledge before it is asked */
 #define QUIET_MS     1000u  /* and so long where it has acknowledged all, but owes an answer */
 #define PROBE_MAX_MS 2000u  /* it is asked less and less often, at least so often */
-#define GREET_MS     500u   /* a stranger has so long before it is looked for */
+#define HANDSHAKE_MS 500u   /* a peer not yet known has so long before it is looked for */
 #define LOOK_MS      250u   /* and then so often, as others who are silent */
 #define SILENT_MS    300u   /* a peer that we know is looked for when it was silent for so long */
 #define NOTICE_MS    1000u  /* of the time that a silent host has, to notice that it is over */
@@ -61,7 +61,7 @@ static unsigned most_silent(const struct qv_proto *p)
 
 /* Who has not spoken in this session may have died before, which no process number tells us; or may
  * not be there yet, and is waited for a while. */
-static void look_for_stranger(struct qv_peer *peer, uint64_t now)
+static void look_for_unknown(struct qv_peer *peer, uint64_t now)
 {
 	struct qv_proto *p = peer->p;
 	enum qv_presence presence;
@@ -70,7 +70,7 @@ static void look_for_stranger(struct qv_peer *peer, uint64_t now)
 	if (!peer->x->ops->presence)
 		return;
 	if (!peer->look_at)
-		peer->look_at = now + GREET_MS;
+		peer->look_at = now + HANDSHAKE_MS;
 	if (now < peer->look_at)
 		return;
 	presence = peer->x->ops->presence(peer->x, peer->addr, &silent);
@@ -239,7 +239,7 @@ static void tick_peer(struct qv_peer *peer, uint64_t now)
 	if (waits(peer) && !peer->failing) {
 		ask(peer, now);
 		if (!peer->failed && !peer->met) /* who was there before tells nothing */
-			look_for_stranger(peer, now);
+			look_for_unknown(peer, now);
 		else if (!peer->failed)
 			look_for_known(peer, now);
 	}

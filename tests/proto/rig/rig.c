@@ -147,7 +147,7 @@ static struct qv_peer *identify(void *owner, struct qv_xport *x, uint64_t from, 
 	    text[4] >= '0' + (int)QV_LOOP_MAX)
 		return NULL;
 	b = (unsigned)(text[4] - '0');
-	if ((from != UINT64_MAX && from != b) || node->stranger[b])
+	if ((from != UINT64_MAX && from != b) || node->refused[b])
 		return NULL;
 	if (!node->peers[b])
 		node->peers[b] = qv_proto_peer_new(node->p, x, b, QV_USER_UNKNOWN);

@@ -30,8 +30,8 @@ struct rig_node {
 	struct qv_xport *other; /* over the second loopback, if there is one */
 	struct qv_proto *p;     /* NULL: not open */
 	struct qv_peer *peers[QV_LOOP_MAX];
-	bool stranger[QV_LOOP_MAX]; /* HELLO of this node is refused */
-	unsigned ended;             /* peers that were freed */
+	bool refused[QV_LOOP_MAX]; /* HELLO of this node is refused */
+	unsigned ended;            /* peers that were freed */
 	unsigned complaints;
 	char complaint[256]; /* the last one */
 };
