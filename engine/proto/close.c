@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* close.c - the end of an endpoint: what was accepted still goes out, nothing stays
- * exposed. */
+ * registered. */
 #include "internal.h"
 
 static void refuse_message(struct qv_info *info)
@@ -100,6 +100,6 @@ void qv_proto_abandon(struct qv_proto *p)
 		struct qv_tx *tx = p->tx_handles.slots[i].object;
 
 		if (tx)
-			qv_tx_conceal(tx);
+			qv_tx_deregister(tx);
 	}
 }

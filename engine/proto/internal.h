@@ -192,11 +192,11 @@ struct qv_peer {
 	bool turned_away; /* messages of it were dropped since we close */
 	bool untold;      /* messages reported as sent were lost: the next send says so */
 
-	bool crossed;        /* it speaks over another transport: what it exposes cannot be read */
-	bool bare;           /* it knows us by what its transport calls us: no header is needed */
-	bool leaving;        /* it closes */
-	bool dropped;        /* the application has taken its name back */
-	const char *failing; /* why it will be given up: qv_peer_mark_failed */
+	bool crossed; /* it speaks over another transport: what it registers cannot be read */
+	bool bare;    /* it knows us by what its transport calls us: no header is needed */
+	bool leaving; /* it closes */
+	bool dropped; /* the application has taken its name back */
+	const char *failing;    /* why it will be given up: qv_peer_mark_failed */
 	uint64_t failing_since; /* by the clock of qv_proto_tick, 0: not since a tick */
 	uint64_t received;      /* messages */
 	uint64_t first_user;
@@ -506,8 +506,8 @@ void qv_tx_issued(struct qv_tx *tx, int status);
 /* Something about tx has changed: report its completion and free it where that is due. */
 void qv_tx_check(struct qv_tx *tx, int status);
 void qv_tx_enqueue(struct qv_tx *tx);
-/* Take back what its buffers expose. */
-void qv_tx_conceal(struct qv_tx *tx);
+/* Take back the registration of its buffers. */
+void qv_tx_deregister(struct qv_tx *tx);
 /* Report it as failed, whatever is still in flight. */
 void qv_tx_fail(struct qv_tx *tx, int status);
 

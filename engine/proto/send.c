@@ -126,18 +126,18 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	return QV_OK;
 }
 
-/* Let the receiver read the buffer; pieces that cannot be exposed make it a CTS message. */
-static void expose(struct qv_tx *tx)
+/* Let the receiver read the buffer; pieces that cannot be registered make it a CTS message. */
+static void register_mem(struct qv_tx *tx)
 {
 	struct qv_xport *x = tx->peer->x;
 
 	if (!x->read_max)
 		return;
 	for (size_t i = 0; i < tx->cnt; i++) {
-		if (x->ops->expose(x, tx->iov[i].iov_base, tx->iov[i].iov_len, &tx->regions[i]) ==
-		    QV_OK)
+		if (x->ops->register_mem(x, tx->iov[i].iov_base, tx->iov[i].iov_len,
+					 &tx->regions[i]) == QV_OK)
 			continue;
-		qv_tx_conceal(tx);
+		qv_tx_deregister(tx);
 		return;
 	}
 }
@@ -201,7 +201,7 @@ static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	} else {
 		tx->kind = QV_TX_RTS;
 		p->stats.rndv++;
-		expose(tx);
+		register_mem(tx);
 	}
 	qv_tx_start(tx);
 	return QV_OK;

@@ -27,11 +27,11 @@ static void report(struct qv_tx *tx)
 		qv_peer_untold(tx->peer);
 }
 
-void qv_tx_conceal(struct qv_tx *tx)
+void qv_tx_deregister(struct qv_tx *tx)
 {
 	for (size_t i = 0; i < tx->cnt; i++)
 		if (tx->regions[i].handle) {
-			tx->peer->x->ops->conceal(tx->peer->x, &tx->regions[i]);
+			tx->peer->x->ops->deregister_mem(tx->peer->x, &tx->regions[i]);
 			tx->regions[i].handle = NULL;
 		}
 }
@@ -56,7 +56,7 @@ static void release(struct qv_tx *tx)
 	qv_tx_put(tx);
 }
 
-/* The completion, once; the handle and the exposed memory go with it. */
+/* The completion, once; the handle and the registered memory go with it. */
 static void finish(struct qv_tx *tx)
 {
 	if (tx->reported)
@@ -67,7 +67,7 @@ static void finish(struct qv_tx *tx)
 		tx->handle = QV_HANDLE_NONE;
 		qv_peer_end_outstanding(tx->peer);
 	}
-	qv_tx_conceal(tx);
+	qv_tx_deregister(tx);
 	if (tx->kind != QV_TX_CTL)
 		report(tx);
 }

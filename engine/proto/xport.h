@@ -28,7 +28,7 @@ struct qv_xfer {
 struct qv_region {
 	uint64_t addr; /* what a reader puts into its read */
 	uint64_t key;
-	void *handle; /* the transport's; NULL = not exposed */
+	void *handle; /* the transport's; NULL = not registered */
 };
 
 struct qv_xport;
@@ -59,12 +59,12 @@ struct qv_xport_ops {
 	 */
 	int (*inject_tagged)(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf,
 			     size_t len);
-	/* Read from a peer's exposed memory. */
+	/* Read from a peer's registered memory. */
 	int (*read)(struct qv_xport *x, uint64_t from, const struct iovec *iov, size_t cnt,
 		    uint64_t addr, uint64_t key, struct qv_xfer *xfer);
-	/* Let peers read this memory; conceal ends it. */
-	int (*expose)(struct qv_xport *x, void *buf, size_t len, struct qv_region *region);
-	void (*conceal)(struct qv_xport *x, struct qv_region *region);
+	/* Let peers read this memory; deregister_mem ends it. */
+	int (*register_mem)(struct qv_xport *x, void *buf, size_t len, struct qv_region *region);
+	void (*deregister_mem)(struct qv_xport *x, struct qv_region *region);
 	/* Optional. Must not wait. *silent is set with QV_SILENT only, in ms. */
 	enum qv_presence (*presence)(struct qv_xport *x, uint64_t addr, uint64_t *silent);
 	/* Optional: it takes nothing for this address, for long: end the connection that it has, or

@@ -82,7 +82,7 @@ static int xp_read(struct qv_xport *x, uint64_t from, const struct iovec *iov, s
 
 #define KEY_TRIES 64
 
-static int xp_expose(struct qv_xport *x, void *buf, size_t len, struct qv_region *region)
+static int xp_register(struct qv_xport *x, void *buf, size_t len, struct qv_region *region)
 {
 	struct qv_fi_rail *rail = rail_of(x);
 	struct qv_fi_domain *dom = rail->ep->dom;
@@ -105,7 +105,7 @@ static int xp_expose(struct qv_xport *x, void *buf, size_t len, struct qv_region
 	return QV_OK;
 }
 
-static void xp_conceal(struct qv_xport *x, struct qv_region *region)
+static void xp_deregister(struct qv_xport *x, struct qv_region *region)
 {
 	struct fid_mr *mr = region->handle;
 
@@ -118,8 +118,8 @@ static const struct qv_xport_ops xp_ops_bare = {
 	.inject_tagged = xp_inject_tagged,
 	.send = xp_send,
 	.read = xp_read,
-	.expose = xp_expose,
-	.conceal = xp_conceal,
+	.register_mem = xp_register,
+	.deregister_mem = xp_deregister,
 	.presence = qv_fi_presence,
 	.reconnect = qv_fi_reconnect,
 };
@@ -128,8 +128,8 @@ static const struct qv_xport_ops xp_ops = {
 	.inject = xp_inject,
 	.send = xp_send,
 	.read = xp_read,
-	.expose = xp_expose,
-	.conceal = xp_conceal,
+	.register_mem = xp_register,
+	.deregister_mem = xp_deregister,
 	.presence = qv_fi_presence,
 	.reconnect = qv_fi_reconnect,
 };

@@ -57,15 +57,15 @@ static size_t missing(struct fuzz *f, uint64_t *pos)
 	return 0;
 }
 
-/* Segments of the exposed memory; returns how long they are together. */
+/* Segments of the registered memory; returns how long they are together. */
 static uint64_t segments(struct fuzz *f, char *body, size_t n)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct qv_wire_seg seg = {.addr = f->exposed.addr +
+		struct qv_wire_seg seg = {.addr = f->registered.addr +
 						  qv_rnd_below(&f->rig->rng, 9000),
-					  .key = f->exposed.key,
+					  .key = f->registered.key,
 					  .len = qv_rnd_below(&f->rig->rng, 4000)};
 
 		memcpy(body + i * sizeof seg, &seg, sizeof seg);

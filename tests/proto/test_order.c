@@ -273,7 +273,8 @@ static void run(unsigned kind, unsigned storm)
 	}
 	qv_loop_chaos(t.rig->loop)->capacity = 1 + (unsigned)below(&t, 20);
 	qv_loop_chaos(t.rig->loop)->eagain = (unsigned)below(&t, 2) * (unsigned)below(&t, 60);
-	qv_loop_chaos(t.rig->loop)->fail_expose = (unsigned)below(&t, 2) * (unsigned)below(&t, 60);
+	qv_loop_chaos(t.rig->loop)->fail_register =
+		(unsigned)below(&t, 2) * (unsigned)below(&t, 60);
 	t.order = order_new(t.rig);
 	for (unsigned i = 0; i < 6; i++) {
 		t.storm = storm;

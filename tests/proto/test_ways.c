@@ -68,7 +68,7 @@ static void order(void **state)
 	rig_free(rig);
 }
 
-/* There by one, back by the other: nothing is read that is exposed on another transport. */
+/* There by one, back by the other: nothing is read that is registered on another transport. */
 static void crossed(void **state)
 {
 	struct rig *rig = start(2);
@@ -107,8 +107,8 @@ static void together(void **state)
 	/* Of one that its transport must poll for. */
 	assert_int_equal(rig->node[0].other->outstanding, 1);
 	assert_int_equal(rig->node[0].x->outstanding, 0);
-	assert_int_equal(qv_loop_exposed(rig->other, 0), 1);
-	assert_int_equal(qv_loop_exposed(rig->loop, 0), 0);
+	assert_int_equal(qv_loop_registered(rig->other, 0), 1);
+	assert_int_equal(qv_loop_registered(rig->loop, 0), 0);
 	recv = rig_recv(rig, 1, RIG_ANY, 9000, 1, QV_REQ_TAGGED);
 	rig_wait(rig, send, recv);
 	rig_check(recv, send);

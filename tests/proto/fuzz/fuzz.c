@@ -28,8 +28,8 @@ static int swallow(void *ctx, const void *buf, size_t len, uint64_t from)
 static void forget_words(struct fuzz *f)
 {
 	memset(f->words, 0, sizeof f->words);
-	f->words[0] = f->exposed.addr;
-	f->words[1] = f->exposed.key;
+	f->words[0] = f->registered.addr;
+	f->words[1] = f->registered.key;
 	f->nwords = 0;
 }
 
@@ -47,7 +47,7 @@ struct fuzz *fuzz_new(unsigned kind)
 	f->rig = rig_new(&set);
 	f->rig->hostile = true;
 	f->hostile = qv_loop_open(f->rig->loop, FUZZ_HOSTILE, &set.limits, swallow, f);
-	f->hostile->ops->expose(f->hostile, f->memory, sizeof f->memory, &f->exposed);
+	f->hostile->ops->register_mem(f->hostile, f->memory, sizeof f->memory, &f->registered);
 	forget_words(f);
 	f->uid = 0x1234567;
 	fuzz_hello(f);

@@ -25,13 +25,14 @@ static inline size_t fuzz_word_at(unsigned n)
 struct fuzz {
 	struct rig *rig;
 	struct qv_xport *hostile;
-	uint64_t words[FUZZ_WORDS]; /* where the exposed memory is, its key; then what the victim's
-				     * last packets to the hostile one said */
+	/* Where the registered memory is, its key; then what the victim's last packets to the
+	 * hostile one said. */
+	uint64_t words[FUZZ_WORDS];
 	unsigned nwords;
 	bool spoof;
 	bool closing; /* the victim */
-	struct qv_region exposed;
-	char memory[8192]; /* the hostile one's, exposed */
+	struct qv_region registered;
+	char memory[8192]; /* the hostile one's, registered */
 	uint64_t uid;
 	unsigned nomem;                  /* the next packet's n-th allocation fails; 0: none */
 	unsigned sends;                  /* of the victim, since it was calm */

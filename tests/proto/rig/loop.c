@@ -75,7 +75,7 @@ void qv_loop_free(struct qv_loop *loop)
 	free(loop);
 }
 
-unsigned qv_loop_exposed(const struct qv_loop *loop, unsigned at)
+unsigned qv_loop_registered(const struct qv_loop *loop, unsigned at)
 {
 	unsigned n = 0;
 

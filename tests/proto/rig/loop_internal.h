@@ -35,7 +35,7 @@ struct loop_queue {
 struct loop_region {
 	char *buf;
 	size_t len;
-	uint64_t addr, key; /* key 0: not exposed */
+	uint64_t addr, key; /* key 0: not registered */
 };
 
 struct loop_read {

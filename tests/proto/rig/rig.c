@@ -244,9 +244,9 @@ static void node_close(struct rig_node *node)
 	assert_int_equal(p->flights.live, 0);
 	qv_proto_destroy(p);
 	node->p = NULL;
-	assert_int_equal(qv_loop_exposed(node->rig->loop, node->index), 0);
+	assert_int_equal(qv_loop_registered(node->rig->loop, node->index), 0);
 	if (node->other)
-		assert_int_equal(qv_loop_exposed(node->rig->other, node->index), 0);
+		assert_int_equal(qv_loop_registered(node->rig->other, node->index), 0);
 }
 
 void rig_kill(struct rig *rig, unsigned at, enum qv_loop_death how, bool last_words)
