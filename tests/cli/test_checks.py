@@ -53,6 +53,14 @@ CASES = [
     ("check_tree.py", {f"engine/{i}.c": HEAD for i in range(31)}, 1, "31 sources, the limit is 30"),
     ("check_tree.py", {"engine/a.c": "int a;\n"}, 1, "no licence line"),
     ("check_tree.py", {"engine/a.c": HEAD + "int a;\n" * 600}, 1, "the limit is 600"),
+    ("check_words.py", GOOD, 0, "0 wrong"),
+    ("check_words.py", {"engine/proto/a.c": HEAD + "int b;\nint qv_peer_doom;\n"}, 1,
+     "engine/proto/a.c:3: qv_peer_doom says doom, use: mark failed"),
+    ("check_words.py", {"engine/proto/conceal_all.c": HEAD}, 1, "says conceal, use: deregister"),
+    ("check_words.py", {"fabric_glue/a.h": HEAD + "#define A_STRANGER 1\n"}, 1, "says stranger"),
+    ("check_words.py", {"kernels/a.h": HEAD + "#define A_STRANGER 1\n"}, 0, "0 wrong"),
+    ("check_words.py", {"engine/a.c": HEAD + 'char *a = "doom"; /* doom\ndoom */ int b_doomsday;\n'},
+     0, "0 wrong"),
 ]
 
 F_ONLY = ("qv_combine_avx512f", "qv_match_avx512f")
