@@ -18,6 +18,10 @@ WORDS = {
     "exposed": ("registered", ()),
     "owed": ("outstanding", ()),
     "paid": ("end outstanding", ()),
+    "crossed": ("asymmetric", ("engine/proto", "fabric_glue", "tests/proto")),
+    "bare": ("headerless", ("engine", "fabric_glue", "tests/proto")),
+    "acquaint": ("handshake", ()),
+    "met": ("connected", ("engine/proto", "fabric_glue", "tests/proto")),
     "owes": ("outstanding", ("engine/proto", "fabric_glue", "tests/proto", "tests/simfab")),
     "stranger": ("unknown sender", ("engine/proto", "fabric_glue", "tests/proto", "tests/simfab")),
 }

@@ -183,7 +183,7 @@ struct qv_peer {
 	uint32_t theirs;  /* the peer's; 0: none yet */
 	uint32_t epoch;   /* counts how often what it had sent was given up */
 	uint64_t uid;     /* 0 until its first HELLO */
-	bool met;         /* its HELLO of the session that we are in has come */
+	bool connected;   /* its HELLO of the session that we are in has come */
 	bool confirmed;   /* and one that knows ours: the id in it is meant for what we send */
 	bool hello_sent;  /* ours is queued, or was sent */
 	bool introduced;  /* it was given to the transport */
@@ -192,10 +192,10 @@ struct qv_peer {
 	bool turned_away; /* messages of it were dropped since we close */
 	bool untold;      /* messages reported as sent were lost: the next send says so */
 
-	bool crossed; /* it speaks over another transport: what it registers cannot be read */
-	bool bare;    /* it knows us by what its transport calls us: no header is needed */
-	bool leaving; /* it closes */
-	bool dropped; /* the application has taken its name back */
+	bool asymmetric; /* it speaks over another transport: what it registers cannot be read */
+	bool headerless; /* it knows us by what its transport calls us: no header is needed */
+	bool leaving;    /* it closes */
+	bool dropped;    /* the application has taken its name back */
 	const char *failing;    /* why it will be given up: qv_peer_mark_failed */
 	uint64_t failing_since; /* by the clock of qv_proto_tick, 0: not since a tick */
 	uint64_t received;      /* messages */

@@ -135,7 +135,7 @@ void qv_peer_end_session(struct qv_peer *peer, const char *why)
 	if (qv_peer_is_waiting(peer) && !peer->leaving)
 		complain(peer, why);
 	peer->failing = NULL;
-	peer->met = false; /* nothing more is sent in it */
+	peer->connected = false; /* nothing more is sent in it */
 	qv_peer_give_up(peer);
 	qv_peer_begin_session(peer);
 }

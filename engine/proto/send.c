@@ -100,15 +100,15 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 		     size_t len)
 {
 	struct qv_xport *x = to->x;
-	bool bare = to->bare && args->cnt == 1 &&
-		    (args->flags & (QV_REQ_TAGGED | QV_REQ_DATA)) == QV_REQ_TAGGED;
+	bool headerless = to->headerless && args->cnt == 1 &&
+			  (args->flags & (QV_REQ_TAGGED | QV_REQ_DATA)) == QV_REQ_TAGGED;
 	int rc;
 
-	if (QV_UNLIKELY(len > QV_PROTO_INJECT && (!bare || !may_go_fast(to, args, len))))
+	if (QV_UNLIKELY(len > QV_PROTO_INJECT && (!headerless || !may_go_fast(to, args, len))))
 		return QV_EAGAIN;
 	if (QV_UNLIKELY(to->eager_out + qv_cost(len) > to->fast_limit))
 		return QV_EAGAIN;
-	if (bare) {
+	if (headerless) {
 		rc = x->ops->inject_tagged(x, to->addr, args->tag, args->iov->iov_base, len);
 		if (QV_LIKELY(!rc))
 			to->sent++;

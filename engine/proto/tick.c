@@ -123,7 +123,7 @@ static void transport_is_full(struct qv_peer *peer, uint64_t now)
 	}
 	if (!peer->x->ops->reconnect || now - peer->full_since < peer->full_most)
 		return;
-	peer->x->ops->reconnect(peer->x, peer->addr, peer->met && peer->full_most > FULL_MS);
+	peer->x->ops->reconnect(peer->x, peer->addr, peer->connected && peer->full_most > FULL_MS);
 	peer->p->stats.reconnects++;
 	peer->full_since = now;
 	peer->full_most = peer->full_most < FULL_MAX_MS / 2 ? 2 * peer->full_most : FULL_MAX_MS;
@@ -165,7 +165,7 @@ static void ask(struct qv_peer *peer, uint64_t now)
 	if (!peer->hello_sent || peer->resend || now < peer->probe_at)
 		return;
 	if ((peer->stuck_at && now - peer->stuck_at >= FIRST_MS) || quiet >= QUIET_MS ||
-	    (peer->met && !peer->confirmed))
+	    (peer->connected && !peer->confirmed))
 		probe(peer, now);
 	if (peer->stuck_at && now - peer->stuck_at >= STUCK_MS && quiet < QUIET_MS)
 		qv_peer_fail(peer, "it answers, but what is sent does not arrive");
@@ -174,7 +174,7 @@ static void ask(struct qv_peer *peer, uint64_t now)
 /* Its HELLO was not answered. It waits for that, even if we have nothing else to say. */
 static bool hello_is_due(const struct qv_peer *peer)
 {
-	return peer->met && !peer->hello_sent && !peer->failing;
+	return peer->connected && !peer->hello_sent && !peer->failing;
 }
 
 static void listen(struct qv_peer *peer, uint64_t now)
@@ -205,7 +205,7 @@ static bool has_ended(struct qv_peer *peer, uint64_t now)
 	if (peer->user != QV_USER_UNKNOWN || peer->refs || peer->outstanding || peer->flying ||
 	    peer->txs || peer->failing)
 		return false;
-	if (peer->failed || !peer->met)
+	if (peer->failed || !peer->connected)
 		return true;
 	if (now - peer->heard_at < SILENT_MS || now < peer->look_at)
 		return false;
@@ -238,7 +238,7 @@ static void tick_peer(struct qv_peer *peer, uint64_t now)
 		qv_peer_resend(peer);
 	if (waits(peer) && !peer->failing) {
 		ask(peer, now);
-		if (!peer->failed && !peer->met) /* who was there before tells nothing */
+		if (!peer->failed && !peer->connected) /* who was there before tells nothing */
 			look_for_unknown(peer, now);
 		else if (!peer->failed)
 			look_for_known(peer, now);

@@ -187,7 +187,7 @@ static void batch(struct fuzz *f, unsigned packets)
 			fuzz_packet(f, buf, noise(f, buf), qv_rnd(rng) & 1);
 		else
 			fuzz_action(f, (unsigned)qv_rnd_below(rng, FUZZ_CLOSE));
-		if (!fuzz_is_met(f))
+		if (!fuzz_is_connected(f))
 			fuzz_hello(f);
 	}
 }

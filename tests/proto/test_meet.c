@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_meet.c - acquaintance: senders that the receiver has not named, endpoints that are
+ * test_meet.c - handshakes: senders that the receiver has not named, endpoints that are
  * there too late, first packets that are lost.
  */
 #include "tests/proto/rig/rig.h"

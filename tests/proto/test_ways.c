@@ -15,7 +15,7 @@ static struct rig *start(unsigned nodes)
 
 	others.packet_max = 2000; /* unlike the first, also in this: tags beside short messages */
 	others.inject_max = 1000;
-	others.bare = true;
+	others.headerless = true;
 	set.others = &others;
 	rig = rig_new(&set);
 	rig->set.others = NULL;
@@ -69,7 +69,7 @@ static void order(void **state)
 }
 
 /* There by one, back by the other: nothing is read that is registered on another transport. */
-static void crossed(void **state)
+static void asymmetric(void **state)
 {
 	struct rig *rig = start(2);
 	struct rig_req *send[2], *recv[2];
@@ -192,7 +192,7 @@ static void both_leave(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(order),    cmocka_unit_test(crossed),
+		cmocka_unit_test(order),    cmocka_unit_test(asymmetric),
 		cmocka_unit_test(together), cmocka_unit_test(lost_on_one),
 		cmocka_unit_test(goodbye),  cmocka_unit_test(both_leave),
 	};

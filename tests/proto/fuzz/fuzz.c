@@ -41,7 +41,7 @@ struct fuzz *fuzz_new(unsigned kind)
 	QV_NEED(f);
 	set.limits.read_max = kind & FUZZ_READ ? 3000 : 0;
 	set.limits.hide_from = kind & FUZZ_SPOOF;
-	set.limits.bare = kind & FUZZ_BARE;
+	set.limits.headerless = kind & FUZZ_HEADERLESS;
 	set.eager_max = 1500;
 	f->spoof = kind & FUZZ_SPOOF;
 	f->rig = rig_new(&set);
@@ -82,7 +82,7 @@ void fuzz_packet(struct fuzz *f, const void *buf, size_t len, bool raw)
 	memcpy(copy, buf, len);
 	memcpy(&first, copy, len < sizeof first ? len : sizeof first);
 	if ((!raw || !f->spoof) && peer && len >= sizeof(struct qv_wire_hdr) &&
-	    first != QV_LOOP_BARE)
+	    first != QV_LOOP_HEADERLESS)
 		memcpy(copy + offsetof(struct qv_wire_hdr, src), &peer->id, sizeof peer->id);
 	number(f, copy, len);
 	(void)qv_proto_key(f->rig->node[FUZZ_VICTIM].p, copy, len, &tag, &src);
@@ -116,11 +116,11 @@ void fuzz_hello(struct fuzz *f)
 	fuzz_packet(f, &pkt, sizeof pkt.hdr + sizeof pkt.hello + 5, true);
 }
 
-bool fuzz_is_met(const struct fuzz *f)
+bool fuzz_is_connected(const struct fuzz *f)
 {
 	const struct qv_peer *peer = f->rig->node[FUZZ_VICTIM].peers[FUZZ_HOSTILE];
 
-	return peer && peer->met && !peer->failed;
+	return peer && peer->connected && !peer->failed;
 }
 
 void fuzz_self(struct fuzz *f)

@@ -15,13 +15,14 @@
 
 struct qv_loop;
 
-#define QV_LOOP_BARE UINT64_MAX /* no header begins like this */
+#define QV_LOOP_HEADERLESS UINT64_MAX /* no header begins like this */
 
 struct qv_loop_limits {
 	size_t inject_max, inject_iov, send_iov, packet_max, read_max;
 	bool hide_from; /* packets are handed over with sender UINT64_MAX */
-	bool bare;      /* plain tagged messages travel without header: the sink gets QV_LOOP_BARE
-			 * and the tag in front of them */
+	/* Plain tagged messages travel without header: the sink gets QV_LOOP_HEADERLESS and the
+	 * tag in front of them. */
+	bool headerless;
 };
 
 /* A packet has come: QV_OK, or QV_ENOMEM (it is kept and nothing else is handed over). */

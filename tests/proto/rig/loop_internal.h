@@ -88,7 +88,7 @@ struct qv_loop {
 void *loop_need(size_t size); /* zeroed */
 
 /* loop_ops.c */
-extern const struct qv_xport_ops loop_ops, loop_bare_ops;
+extern const struct qv_xport_ops loop_ops, loop_headerless_ops;
 
 /* loop_step.c */
 void loop_gather(struct loop_packet *pkt);

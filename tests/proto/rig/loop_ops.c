@@ -180,7 +180,7 @@ static int op_inject_tagged(struct qv_xport *x, uint64_t to, uint64_t tag, const
 {
 	struct iovec iov = {(void *)(uintptr_t)buf, len};
 	bool was = qv_nomem_pause();
-	int rc = inject(ep_of(x), to, (uint64_t[]){QV_LOOP_BARE, tag}, &iov, 1);
+	int rc = inject(ep_of(x), to, (uint64_t[]){QV_LOOP_HEADERLESS, tag}, &iov, 1);
 
 	qv_nomem_resume(was);
 	return rc;
@@ -218,7 +218,7 @@ const struct qv_xport_ops loop_ops = {
 	.deregister_mem = op_deregister,
 };
 
-const struct qv_xport_ops loop_bare_ops = {
+const struct qv_xport_ops loop_headerless_ops = {
 	.inject = op_inject,
 	.send = op_send,
 	.inject_tagged = op_inject_tagged,

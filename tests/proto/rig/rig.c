@@ -59,7 +59,7 @@ static int take(struct rig_node *node, struct qv_xport *x, const void *buf, size
 
 	if (len >= sizeof head)
 		memcpy(head, buf, sizeof head);
-	if (head[0] == QV_LOOP_BARE && peer_at(node->p, from))
+	if (head[0] == QV_LOOP_HEADERLESS && peer_at(node->p, from))
 		rc = qv_proto_tagged(peer_at(node->p, from), head[1],
 				     (const char *)buf + sizeof head, len - sizeof head);
 	else
