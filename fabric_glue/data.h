@@ -68,7 +68,7 @@ struct qv_fi_rxbuf {
 	/* what has come, kept while stalled */
 	size_t len;
 	fi_addr_t from;
-	bool bare; /* the payload of a plain message, its tag beside it */
+	bool headerless; /* the payload of a plain message, its tag beside it */
 	uint64_t tag;
 	char data[];
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* close.c - the end of an endpoint: what was accepted still goes out, nothing stays
- * exposed. */
+ * registered. */
 #include "internal.h"
 
 static void refuse_message(struct qv_info *info)
@@ -44,7 +44,7 @@ void qv_proto_shutdown(struct qv_proto *p)
  * Who closes too does not care. */
 bool qv_proto_peer_must_answer(const struct qv_peer *peer)
 {
-	return (peer->x->drops || peer->crossed) && !peer->failed && peer->hello_sent &&
+	return (peer->x->drops || peer->asymmetric) && !peer->failed && peer->hello_sent &&
 	       !peer->leaving && (peer->sent != peer->acked || peer->head || peer->ctl_head);
 }
 
@@ -87,7 +87,7 @@ void qv_proto_leave(struct qv_proto *p)
 	for (uint32_t i = 0; i < p->npeers; i++) {
 		struct qv_peer *peer = p->peers[i];
 
-		if (peer && peer->met && !peer->failed && !peer->doom && may_tell(peer) &&
+		if (peer && peer->connected && !peer->failed && !peer->failing && may_tell(peer) &&
 		    (!peer->leaving || peer->turned_away))
 			qv_peer_send_reset(peer, peer->theirs);
 	}
@@ -100,6 +100,6 @@ void qv_proto_abandon(struct qv_proto *p)
 		struct qv_tx *tx = p->tx_handles.slots[i].object;
 
 		if (tx)
-			qv_tx_conceal(tx);
+			qv_tx_deregister(tx);
 	}
 }

@@ -15,16 +15,16 @@ int qv_rx_await(struct qv_proto *p, struct qv_rx *rx, struct qv_peer *from)
 	/* Who never spoke to it would not know what process to look after. */
 	if (!from->hello_sent)
 		qv_peer_send_hello(from);
-	rx->owes = from;
-	qv_peer_owes(from);
+	rx->sender = from;
+	qv_peer_add_outstanding(from);
 	return QV_OK;
 }
 
 void qv_rx_awaited(struct qv_rx *rx)
 {
-	if (rx->owes)
-		qv_peer_paid(rx->owes);
-	rx->owes = NULL;
+	if (rx->sender)
+		qv_peer_end_outstanding(rx->sender);
+	rx->sender = NULL;
 }
 
 static struct qv_rx *next_of(struct qv_peer *peer)
@@ -35,7 +35,7 @@ static struct qv_rx *next_of(struct qv_peer *peer)
 	while ((node = qv_match_next_recv(engine, node))) {
 		struct qv_rx *rx = QV_CONTAINER(node, struct qv_rx, node);
 
-		if (rx->owes == peer)
+		if (rx->sender == peer)
 			return rx;
 	}
 	return NULL;

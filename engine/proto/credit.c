@@ -19,7 +19,7 @@ bool qv_peer_has_credit(struct qv_peer *peer, size_t cost)
 {
 	if (peer->eager_out + cost <= peer->budget || !peer->eager_out)
 		return true;
-	if (!peer->starved && peer->met) {
+	if (!peer->starved && peer->connected) {
 		if (qv_tx_control(peer, QV_PKT_STARVED, 0, NULL, 0) == QV_ENOMEM)
 			return false; /* at the next progress again */
 		peer->p->stats.starved++;

@@ -31,7 +31,7 @@ static void flight_done(struct qv_xfer *xfer, int status)
 		qv_tx_check(tx, kept ? QV_OK : status);
 	}
 	if (status && ours && !peer->x->drops)
-		qv_peer_doom(peer, qv_strerror(status));
+		qv_peer_mark_failed(peer, qv_strerror(status));
 }
 
 /* header + pieces into one buffer */

@@ -84,12 +84,12 @@ struct qv_rx {
 	struct iovec iov[QV_IOV_MAX];
 	void *context;
 	uint64_t cookie;
-	unsigned flags;       /* QV_REQ_ENGINE, QV_REQ_MULTI */
-	struct qv_peer *owes; /* of a collective, while it waits: who is to send */
-	unsigned refs;        /* multi: messages still coming in */
-	bool ended;           /* multi: takes no more messages */
-	bool queued;          /* multi: in the engine's queue */
-	size_t used;          /* multi: bytes given away */
+	unsigned flags;         /* QV_REQ_ENGINE, QV_REQ_MULTI */
+	struct qv_peer *sender; /* of a collective, while it waits: who is to send */
+	unsigned refs;          /* multi: messages still coming in */
+	bool ended;             /* multi: takes no more messages */
+	bool queued;            /* multi: in the engine's queue */
+	size_t used;            /* multi: bytes given away */
 	size_t multi_min;
 };
 
@@ -179,7 +179,7 @@ struct qv_peer {
 	uint32_t theirs;  /* the peer's; 0: none yet */
 	uint32_t epoch;   /* counts how often what it had sent was given up */
 	uint64_t uid;     /* 0 until its first HELLO */
-	bool met;         /* its HELLO of the session that we are in has come */
+	bool connected;   /* its HELLO of the session that we are in has come */
 	bool confirmed;   /* and one that knows ours: the id in it is meant for what we send */
 	bool hello_sent;  /* ours is queued, or was sent */
 	bool introduced;  /* it was given to the transport */
@@ -188,13 +188,13 @@ struct qv_peer {
 	bool turned_away; /* messages of it were dropped since we close */
 	bool untold;      /* messages reported as sent were lost: the next send says so */
 
-	bool crossed;       /* it speaks over another transport: what it exposes cannot be read */
-	bool bare;          /* it knows us by what its transport calls us: no header is needed */
-	bool leaving;       /* it closes */
-	bool dropped;       /* the application has taken its name back */
-	const char *doom;   /* why it will be given up: qv_peer_doom */
-	uint64_t doomed_at; /* by the clock of qv_proto_tick, 0: not since a tick */
-	uint64_t received;  /* messages */
+	bool asymmetric; /* it speaks over another transport: what it registers cannot be read */
+	bool headerless; /* it knows us by what its transport calls us: no header is needed */
+	bool leaving;    /* it closes */
+	bool dropped;    /* the application has taken its name back */
+	const char *failing;    /* why it will be given up: qv_peer_mark_failed */
+	uint64_t failing_since; /* by the clock of qv_proto_tick, 0: not since a tick */
+	uint64_t received;      /* messages */
 	uint64_t first_user;
 	struct qv_peer *next_uid;
 	struct qv_peer *next_pending;
@@ -212,7 +212,7 @@ struct qv_peer {
 	size_t packet_max;                 /* longest packet it receives */
 	size_t fast_end;                   /* shorter payload needs no request; 0: all does */
 	size_t eager_max;                  /* longest message that is sent eagerly */
-	unsigned owed;                     /* sends and receives that need the peer to go on */
+	unsigned outstanding;              /* sends and receives that need the peer to go on */
 	unsigned flying; /* packets to it and reads of it that the transport holds */
 	unsigned refs;   /* messages of it that wait here, or are coming in */
 
@@ -436,7 +436,7 @@ void qv_peer_give_up(struct qv_peer *peer);
 void qv_peer_fail(struct qv_peer *peer, const char *why);
 /* The same at a later tick: answers of the peer may be on their way to us. May be called from
  * anywhere. why: static storage. */
-void qv_peer_doom(struct qv_peer *peer, const char *why);
+void qv_peer_mark_failed(struct qv_peer *peer, const char *why);
 /* The session is over, the peer is not: its requests fail, and a new session may begin. */
 void qv_peer_end_session(struct qv_peer *peer, const char *why);
 /* What is on its way from this peer will not go on. */
@@ -458,21 +458,21 @@ static inline bool qv_peer_keeps(const struct qv_peer *peer)
 /* Is anything of it under way that only it can end? */
 static inline bool qv_peer_is_waiting(const struct qv_peer *peer)
 {
-	return peer->owed || peer->head || peer->ctl_head || peer->sent != peer->acked ||
+	return peer->outstanding || peer->head || peer->ctl_head || peer->sent != peer->acked ||
 	       peer->open_unexp;
 }
 
 /* A request needs this peer to go on, or does not any more. */
-static inline void qv_peer_owes(struct qv_peer *peer)
+static inline void qv_peer_add_outstanding(struct qv_peer *peer)
 {
-	peer->owed++;
-	peer->x->owed++;
+	peer->outstanding++;
+	peer->x->outstanding++;
 }
 
-static inline void qv_peer_paid(struct qv_peer *peer)
+static inline void qv_peer_end_outstanding(struct qv_peer *peer)
 {
-	peer->owed--;
-	peer->x->owed--;
+	peer->outstanding--;
+	peer->x->outstanding--;
 }
 
 /* coll.c */
@@ -502,8 +502,8 @@ void qv_tx_issued(struct qv_tx *tx, int status);
 /* Something about tx has changed: report its completion and free it where that is due. */
 void qv_tx_check(struct qv_tx *tx, int status);
 void qv_tx_enqueue(struct qv_tx *tx);
-/* Take back what its buffers expose. */
-void qv_tx_conceal(struct qv_tx *tx);
+/* Take back the registration of its buffers. */
+void qv_tx_deregister(struct qv_tx *tx);
 /* Report it as failed, whatever is still in flight. */
 void qv_tx_fail(struct qv_tx *tx, int status);
 

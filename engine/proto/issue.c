@@ -157,7 +157,7 @@ static bool flush(struct qv_peer *peer, struct qv_tx **head)
 {
 	struct qv_tx *tx;
 
-	while ((tx = *head) && !peer->doom && !peer->failed) {
+	while ((tx = *head) && !peer->failing && !peer->failed) {
 		int rc = tx->status ? QV_OK : qv_tx_issue(tx); /* failed while it waited */
 
 		if (rc == QV_EAGAIN || rc == QV_ENOMEM)

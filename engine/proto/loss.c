@@ -2,9 +2,9 @@
 /*
  * loss.c - the end of a session, or of the other endpoint, and what is then given up.
  *
- * A peer that cannot be reached or whose process has died is doomed first: what it sent before may
- * still be in the transport, the FIN of a message that it has received among it. It has failed when
- * nothing more comes.
+ * A peer that cannot be reached or whose process has died is marked as failing first: what it sent
+ * before may still be in the transport, the FIN of a message that it has received among it. It has
+ * failed when nothing more comes.
  */
 #include "internal.h"
 
@@ -83,7 +83,8 @@ static void complain(struct qv_peer *peer, const char *why)
 	snprintf(text, sizeof text,
 		 "peer lost (address %lld, process %u): %s; %u requests fail, %u packets were not "
 		 "acknowledged",
-		 (long long)peer->user, peer->proc.pid, why, peer->owed, peer->sent - peer->acked);
+		 (long long)peer->user, peer->proc.pid, why, peer->outstanding,
+		 peer->sent - peer->acked);
 	peer->p->ops->complain(peer->p->owner, text);
 }
 
@@ -116,11 +117,11 @@ void qv_peer_fail(struct qv_peer *peer, const char *why)
 		return;
 	complain(peer, why);
 	note_lost(peer);
-	if (peer->hello_sent && !peer->doom) /* it may live, and hear of it */
+	if (peer->hello_sent && !peer->failing) /* it may live, and hear of it */
 		qv_peer_send_reset(peer, peer->theirs);
 	peer->failed = true;
 	peer->failed_at = peer->p->now;
-	peer->doom = NULL;
+	peer->failing = NULL;
 	qv_peer_set_remote(peer);
 	qv_peer_look_for_failed(peer);
 	qv_peer_give_up(peer);
@@ -133,17 +134,17 @@ void qv_peer_end_session(struct qv_peer *peer, const char *why)
 	note_lost(peer);
 	if (qv_peer_is_waiting(peer) && !peer->leaving)
 		complain(peer, why);
-	peer->doom = NULL;
-	peer->met = false; /* nothing more is sent in it */
+	peer->failing = NULL;
+	peer->connected = false; /* nothing more is sent in it */
 	qv_peer_give_up(peer);
 	qv_peer_begin_session(peer);
 }
 
-void qv_peer_doom(struct qv_peer *peer, const char *why)
+void qv_peer_mark_failed(struct qv_peer *peer, const char *why)
 {
-	if (peer->failed || peer->doom)
+	if (peer->failed || peer->failing)
 		return;
-	peer->doom = why;
-	peer->doomed_at = 0;
+	peer->failing = why;
+	peer->failing_since = 0;
 	qv_peer_set_remote(peer); /* no fast sends any more */
 }

@@ -242,7 +242,7 @@ static int general_packet(struct qv_proto *p, struct qv_xport *x, const struct q
 		return QV_OK;
 	}
 	peer = sender(p, &pkt);
-	if (QV_UNLIKELY(!peer || !peer->met || peer->failed)) {
+	if (QV_UNLIKELY(!peer || !peer->connected || peer->failed)) {
 		p->stats.unknown++; /* its HELLO was lost and comes again, or it has one to come */
 		return QV_OK;
 	}
@@ -310,7 +310,7 @@ static struct qv_peer *plain_sender(struct qv_proto *p, const struct qv_wire_hdr
 			index >= p->npeers))
 		return NULL;
 	peer = p->peers[index];
-	return QV_LIKELY(peer && peer->id == hdr->src && peer->met && !peer->failed &&
+	return QV_LIKELY(peer && peer->id == hdr->src && peer->connected && !peer->failed &&
 			 (uint16_t)(hdr->seq - peer->got) == 1 && !peer->open_in &&
 			 !peer->open_unexp)
 		       ? peer
@@ -346,8 +346,8 @@ int qv_proto_packet(struct qv_proto *p, struct qv_xport *x, const void *buf, siz
 int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t len)
 {
 	from->p->heard = true;
-	if (QV_UNLIKELY(!from->met || from->failed || from->open_in || from->open_unexp)) {
-		qv_refuse(from->p, from->met ? "a message inside another" : "unknown sender");
+	if (QV_UNLIKELY(!from->connected || from->failed || from->open_in || from->open_unexp)) {
+		qv_refuse(from->p, from->connected ? "a message inside another" : "unknown sender");
 		return QV_OK;
 	}
 	return on_plain(from, tag, true, buf, len);

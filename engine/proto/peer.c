@@ -223,7 +223,7 @@ void qv_proto_peer_free(struct qv_peer *peer)
 {
 	struct qv_proto *p = peer->p;
 
-	if (peer->met && !peer->failed) /* if it lives, it is to know */
+	if (peer->connected && !peer->failed) /* if it lives, it is to know */
 		qv_peer_send_reset(peer, peer->theirs);
 	if (peer->uid)
 		uid_remove(peer);

@@ -218,7 +218,7 @@ bool qv_proto_may_leave(const struct qv_proto *p);
 bool qv_proto_peer_must_answer(const struct qv_peer *peer); /* it has not done so yet */
 /* At last: what peers still send is not received any more. */
 void qv_proto_leave(struct qv_proto *p);
-/* Before the transport goes: no memory stays exposed, requests not complete never will be. */
+/* Before the transport goes: no memory stays registered, requests not complete never will be. */
 void qv_proto_abandon(struct qv_proto *p);
 
 void qv_proto_get_stats(const struct qv_proto *p, struct qv_proto_stats *stats);

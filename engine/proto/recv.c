@@ -22,7 +22,7 @@ static struct qv_rx *rx_new(struct qv_proto *p, const struct qv_recv_args *args)
 	rx->context = args->context;
 	rx->cookie = args->cookie;
 	rx->flags = args->flags;
-	rx->owes = NULL;
+	rx->sender = NULL;
 	rx->refs = 0;
 	rx->ended = rx->queued = false;
 	rx->used = 0;

@@ -23,7 +23,7 @@ static struct qv_in *in_get(struct qv_proto *p, struct qv_rx *rx, const struct q
 	if (in->next)
 		in->next->prev = in;
 	p->ins_head = in;
-	qv_peer_owes(info->peer);
+	qv_peer_add_outstanding(info->peer);
 	return in;
 }
 
@@ -75,7 +75,7 @@ static void unlink_in(struct qv_in *in)
 		in->next->prev = in->prev;
 	if (in->handle)
 		qv_handle_free(&p->in_handles, in->handle);
-	qv_peer_paid(in->info.peer);
+	qv_peer_end_outstanding(in->info.peer);
 }
 
 /* Tell the application, once; free it when the transport has no read of it any more. */
@@ -229,7 +229,7 @@ static bool can_read(const struct qv_in *in)
 {
 	const struct qv_peer *peer = in->info.peer;
 
-	return in->info.nsegs && peer->x->read_max && !peer->crossed &&
+	return in->info.nsegs && peer->x->read_max && !peer->asymmetric &&
 	       !(peer->x->apart && qv_peer_is_own(peer));
 }
 

@@ -100,15 +100,15 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 		     size_t len)
 {
 	struct qv_xport *x = to->x;
-	bool bare = to->bare && args->cnt == 1 &&
-		    (args->flags & (QV_REQ_TAGGED | QV_REQ_DATA)) == QV_REQ_TAGGED;
+	bool headerless = to->headerless && args->cnt == 1 &&
+			  (args->flags & (QV_REQ_TAGGED | QV_REQ_DATA)) == QV_REQ_TAGGED;
 	int rc;
 
-	if (QV_UNLIKELY(len > QV_PROTO_INJECT && (!bare || !may_go_fast(to, args, len))))
+	if (QV_UNLIKELY(len > QV_PROTO_INJECT && (!headerless || !may_go_fast(to, args, len))))
 		return QV_EAGAIN;
 	if (QV_UNLIKELY(to->eager_out + qv_cost(len) > to->fast_limit))
 		return QV_EAGAIN;
-	if (bare) {
+	if (headerless) {
 		rc = x->ops->inject_tagged(x, to->addr, args->tag, args->iov->iov_base, len);
 		if (QV_LIKELY(!rc))
 			to->sent++;
@@ -117,7 +117,7 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	}
 	if (QV_UNLIKELY(rc)) {
 		if (rc != QV_EAGAIN && rc != QV_ENOMEM)
-			qv_peer_doom(to, qv_strerror(rc));
+			qv_peer_mark_failed(to, qv_strerror(rc));
 		return rc;
 	}
 	to->eager_out += qv_cost(len);
@@ -126,18 +126,18 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	return QV_OK;
 }
 
-/* Let the receiver read the buffer; pieces that cannot be exposed make it a CTS message. */
-static void expose(struct qv_tx *tx)
+/* Let the receiver read the buffer; pieces that cannot be registered make it a CTS message. */
+static void register_mem(struct qv_tx *tx)
 {
 	struct qv_xport *x = tx->peer->x;
 
 	if (!x->read_max)
 		return;
 	for (size_t i = 0; i < tx->cnt; i++) {
-		if (x->ops->expose(x, tx->iov[i].iov_base, tx->iov[i].iov_len, &tx->regions[i]) ==
-		    QV_OK)
+		if (x->ops->register_mem(x, tx->iov[i].iov_base, tx->iov[i].iov_len,
+					 &tx->regions[i]) == QV_OK)
 			continue;
-		qv_tx_conceal(tx);
+		qv_tx_deregister(tx);
 		return;
 	}
 }
@@ -188,7 +188,7 @@ static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 			qv_tx_put(tx);
 			return QV_ENOMEM;
 		}
-		qv_peer_owes(to);
+		qv_peer_add_outstanding(to);
 	}
 	tx->flags = args->flags;
 	tx->context = args->context;
@@ -201,7 +201,7 @@ static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	} else {
 		tx->kind = QV_TX_RTS;
 		p->stats.rndv++;
-		expose(tx);
+		register_mem(tx);
 	}
 	qv_tx_start(tx);
 	return QV_OK;
@@ -219,7 +219,7 @@ static int send_or_log(struct qv_proto *p, struct qv_peer *to, const struct qv_s
 		return QV_OK;
 	}
 	if (rc != QV_EAGAIN && rc != QV_ENOMEM) {
-		qv_peer_doom(to, qv_strerror(rc));
+		qv_peer_mark_failed(to, qv_strerror(rc));
 		return rc;
 	}
 	return qv_log_append(to, args, len);
@@ -240,7 +240,7 @@ static int may_send(struct qv_proto *p, struct qv_peer *to)
 		to->failed = false;
 		qv_peer_begin_session(to);
 	}
-	return to->failed || to->doom ? QV_EPEER : QV_OK;
+	return to->failed || to->failing ? QV_EPEER : QV_OK;
 }
 
 int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args)

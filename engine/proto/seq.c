@@ -59,7 +59,7 @@ int qv_peer_send_now(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, con
 	qv_wire_number(packet, peer->sent, peer->got);
 	rc = qv_emit_loose(peer, packet, hdrlen + len);
 	if (rc && rc != QV_EAGAIN && rc != QV_ENOMEM && !peer->x->drops)
-		qv_peer_doom(peer, qv_strerror(rc));
+		qv_peer_mark_failed(peer, qv_strerror(rc));
 	if (rc)
 		return rc;
 	peer->told = peer->got;
@@ -70,7 +70,7 @@ int qv_peer_send_now(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, con
 /* At the next tick again, if the transport is full. */
 void qv_peer_send_ack(struct qv_peer *peer)
 {
-	if (!peer->hello_sent || peer->doom || peer->failed)
+	if (!peer->hello_sent || peer->failing || peer->failed)
 		return;
 	peer->ack_due = qv_peer_send_now(peer, QV_PKT_ACK, 0, NULL, 0) != QV_OK;
 }
@@ -83,7 +83,7 @@ void qv_peer_out_of_order(struct qv_peer *peer, uint16_t seq)
 		peer->ack_due = true;
 		return;
 	}
-	if (peer->asked || !peer->hello_sent || peer->doom || peer->failed)
+	if (peer->asked || !peer->hello_sent || peer->failing || peer->failed)
 		return;
 	peer->asked = true;
 	peer->p->stats.gaps++;

@@ -28,7 +28,7 @@ static void new_id(struct qv_peer *peer)
 
 void qv_peer_set_remote(struct qv_peer *peer)
 {
-	bool ready = peer->confirmed && peer->introduced && !peer->resend && !peer->doom &&
+	bool ready = peer->confirmed && peer->introduced && !peer->resend && !peer->failing &&
 		     !peer->failed && !peer->untold;
 
 	peer->remote_id = ready ? peer->told_id : QV_SRC_UNKNOWN;
@@ -57,7 +57,7 @@ void qv_peer_begin_session(struct qv_peer *peer)
 	peer->got = peer->told = peer->got_then = 0;
 	peer->debt = 0;
 	peer->cut = peer->hello_sent = peer->introduced = peer->leaving = false;
-	peer->met = peer->confirmed = peer->gone = false;
+	peer->connected = peer->confirmed = peer->gone = false;
 	peer->starved = false;
 	peer->eager_out = 0;
 	peer->stuck_at = peer->probe_at = 0;
@@ -85,7 +85,7 @@ static size_t write_hello(const struct qv_peer *peer, char *body)
 		.id = peer->id,
 		.packet_max = (uint32_t)peer->x->packet_max,
 		.session = peer->session,
-		.echo = peer->met ? peer->theirs : 0,
+		.echo = peer->connected ? peer->theirs : 0,
 	};
 
 	memcpy(body, &hello, sizeof hello);
@@ -170,7 +170,7 @@ static void confirm(struct qv_peer *peer, const struct qv_wire_hello *hello)
 static void on_known_session(struct qv_peer *peer, const struct qv_wire_hello *hello,
 			     const struct qv_wire_pkt *pkt)
 {
-	if (peer->failed || !peer->met) {
+	if (peer->failed || !peer->connected) {
 		qv_peer_send_reset(peer, hello->session); /* we have given it up */
 		return;
 	}
@@ -204,7 +204,7 @@ static bool may_begin(struct qv_peer *peer, const struct qv_wire_hello *hello,
 		on_known_session(peer, hello, pkt);
 		return false;
 	}
-	if (peer->met && !peer->failed && !same && !peer->doom) {
+	if (peer->connected && !peer->failed && !same && !peer->failing) {
 		challenge(peer);
 		return false;
 	}
@@ -221,10 +221,10 @@ static bool may_begin(struct qv_peer *peer, const struct qv_wire_hello *hello,
 /* A session of theirs begins. Ours goes on, if they speak of it, or nothing was received in it. */
 static void begin_theirs(struct qv_peer *peer, const struct qv_wire_hello *hello)
 {
-	bool paired = peer->met, ours_lives = hello->echo == peer->session;
+	bool paired = peer->connected, ours_lives = hello->echo == peer->session;
 
-	if (peer->doom)
-		qv_peer_fail(peer, peer->doom);
+	if (peer->failing)
+		qv_peer_fail(peer, peer->failing);
 	if (peer->failed) {
 		peer->failed = false;
 		qv_peer_begin_session(peer);
@@ -244,7 +244,7 @@ static void begin_theirs(struct qv_peer *peer, const struct qv_wire_hello *hello
 	if (peer->starving)
 		peer->p->nstarving--;
 	peer->starving = peer->asked = peer->ack_due = false;
-	peer->met = true;
+	peer->connected = true;
 }
 
 static void take_hello(struct qv_peer *peer, struct qv_xport *x, const struct qv_wire_hello *hello,
@@ -260,8 +260,8 @@ static void take_hello(struct qv_peer *peer, struct qv_xport *x, const struct qv
 	/* What it receives over our way to it: over a transport, all sides receive the same. */
 	peer->packet_max =
 		hello->packet_max < peer->x->packet_max ? hello->packet_max : peer->x->packet_max;
-	peer->crossed = x != peer->x;
-	peer->bare = peer->x->ops->inject_tagged && !peer->crossed;
+	peer->asymmetric = x != peer->x;
+	peer->headerless = peer->x->ops->inject_tagged && !peer->asymmetric;
 	peer->proc = (struct qv_proc){hello->host, hello->start, hello->pid};
 	peer->heard = true;
 	confirm(peer, hello);
@@ -290,7 +290,7 @@ int qv_peer_on_hello(struct qv_proto *p, struct qv_xport *x, const struct qv_wir
 	if (may_begin(peer, &hello, pkt))
 		take_hello(peer, x, &hello, pkt->hdr.arg == QV_HELLO_ASKS);
 	else
-		peer->heard |= peer->met && peer->theirs == hello.session;
+		peer->heard |= peer->connected && peer->theirs == hello.session;
 	return QV_OK;
 }
 

@@ -14,7 +14,7 @@
 #define FIRST_MS     200u   /* a peer has so long to acknowledge before it is asked */
 #define QUIET_MS     1000u  /* and so long where it has acknowledged all, but owes an answer */
 #define PROBE_MAX_MS 2000u  /* it is asked less and less often, at least so often */
-#define GREET_MS     500u   /* a stranger has so long before it is looked for */
+#define HANDSHAKE_MS 500u   /* a peer not yet known has so long before it is looked for */
 #define LOOK_MS      250u   /* and then so often, as others who are silent */
 #define SILENT_MS    300u   /* a peer that we know is looked for when it was silent for so long */
 #define NOTICE_MS    1000u  /* of the time that a silent host has, to notice that it is over */
@@ -25,17 +25,17 @@
 #define LOOK_MS_MIN  50u    /* but that we look at all counts for as much */
 #define REMEMBER_MS  30000u /* a peer whose address was taken back may be silent for so long */
 
-static void look_after_doomed(struct qv_peer *peer, uint64_t now)
+static void look_after_failing(struct qv_peer *peer, uint64_t now)
 {
 	uint64_t waited, silent = now - peer->p->heard_at;
 
-	if (!peer->doomed_at)
-		peer->doomed_at = now;
+	if (!peer->failing_since)
+		peer->failing_since = now;
 	else
-		peer->doomed_at += peer->p->away; /* what it sent may wait here */
-	waited = now - peer->doomed_at;
+		peer->failing_since += peer->p->away; /* what it sent may wait here */
+	waited = now - peer->failing_since;
 	if (waited >= LAST_CALL_MS || (waited >= SILENCE_MS && silent >= SILENCE_MS))
-		qv_peer_fail(peer, peer->doom);
+		qv_peer_fail(peer, peer->failing);
 }
 
 /* For so many ms (0: never long), and we have waited for as long. */
@@ -61,7 +61,7 @@ static unsigned most_silent(const struct qv_proto *p)
 
 /* Who has not spoken in this session may have died before, which no process number tells us; or may
  * not be there yet, and is waited for a while. */
-static void look_for_stranger(struct qv_peer *peer, uint64_t now)
+static void look_for_unknown(struct qv_peer *peer, uint64_t now)
 {
 	struct qv_proto *p = peer->p;
 	enum qv_presence presence;
@@ -70,7 +70,7 @@ static void look_for_stranger(struct qv_peer *peer, uint64_t now)
 	if (!peer->x->ops->presence)
 		return;
 	if (!peer->look_at)
-		peer->look_at = now + GREET_MS;
+		peer->look_at = now + HANDSHAKE_MS;
 	if (now < peer->look_at)
 		return;
 	presence = peer->x->ops->presence(peer->x, peer->addr, &silent);
@@ -94,7 +94,7 @@ static void look_for_known(struct qv_peer *peer, uint64_t now)
 	uint64_t silent = 0;
 
 	if (!qv_proc_alive(&p->self, &peer->proc)) {
-		qv_peer_doom(peer, "its process has died");
+		qv_peer_mark_failed(peer, "its process has died");
 		return;
 	}
 	if (!peer->x->ops->presence || now - peer->heard_at < SILENT_MS || now < peer->look_at)
@@ -104,7 +104,7 @@ static void look_for_known(struct qv_peer *peer, uint64_t now)
 	case QV_PRESENT:
 	case QV_UNSURE: return;
 	case QV_ABSENT:
-	case QV_GONE: qv_peer_doom(peer, "nobody is at its address any more"); return;
+	case QV_GONE: qv_peer_mark_failed(peer, "nobody is at its address any more"); return;
 	case QV_SILENT:
 		if (is_silent_for(peer, now, silent, p->death))
 			fail_silent(peer);
@@ -123,7 +123,7 @@ static void transport_is_full(struct qv_peer *peer, uint64_t now)
 	}
 	if (!peer->x->ops->reconnect || now - peer->full_since < peer->full_most)
 		return;
-	peer->x->ops->reconnect(peer->x, peer->addr, peer->met && peer->full_most > FULL_MS);
+	peer->x->ops->reconnect(peer->x, peer->addr, peer->connected && peer->full_most > FULL_MS);
 	peer->p->stats.reconnects++;
 	peer->full_since = now;
 	peer->full_most = peer->full_most < FULL_MAX_MS / 2 ? 2 * peer->full_most : FULL_MAX_MS;
@@ -165,7 +165,7 @@ static void ask(struct qv_peer *peer, uint64_t now)
 	if (!peer->hello_sent || peer->resend || now < peer->probe_at)
 		return;
 	if ((peer->stuck_at && now - peer->stuck_at >= FIRST_MS) || quiet >= QUIET_MS ||
-	    (peer->met && !peer->confirmed))
+	    (peer->connected && !peer->confirmed))
 		probe(peer, now);
 	if (peer->stuck_at && now - peer->stuck_at >= STUCK_MS && quiet < QUIET_MS)
 		qv_peer_fail(peer, "it answers, but what is sent does not arrive");
@@ -174,7 +174,7 @@ static void ask(struct qv_peer *peer, uint64_t now)
 /* Its HELLO was not answered. It waits for that, even if we have nothing else to say. */
 static bool hello_is_due(const struct qv_peer *peer)
 {
-	return peer->met && !peer->hello_sent && !peer->doom;
+	return peer->connected && !peer->hello_sent && !peer->failing;
 }
 
 static void listen(struct qv_peer *peer, uint64_t now)
@@ -202,10 +202,10 @@ static void listen(struct qv_peer *peer, uint64_t now)
 /* A peer that the application has no name for is gone, and nothing is left to be done with it. */
 static bool has_ended(struct qv_peer *peer, uint64_t now)
 {
-	if (peer->user != QV_USER_UNKNOWN || peer->refs || peer->owed || peer->flying ||
-	    peer->txs || peer->doom)
+	if (peer->user != QV_USER_UNKNOWN || peer->refs || peer->outstanding || peer->flying ||
+	    peer->txs || peer->failing)
 		return false;
-	if (peer->failed || !peer->met)
+	if (peer->failed || !peer->connected)
 		return true;
 	if (now - peer->heard_at < SILENT_MS || now < peer->look_at)
 		return false;
@@ -218,7 +218,7 @@ static bool is_idle(const struct qv_peer *peer)
 {
 	return !hello_is_due(peer) && peer->got == peer->told && !peer->heard && !peer->asked &&
 	       !peer->ack_due && !peer->challenges && !peer->starving &&
-	       peer->consumed < peer->tell_at && !peer->cut && !peer->resend && !peer->doom &&
+	       peer->consumed < peer->tell_at && !peer->cut && !peer->resend && !peer->failing &&
 	       peer->user != QV_USER_UNKNOWN && !peer->window.first && !waits(peer);
 }
 
@@ -236,15 +236,15 @@ static void tick_peer(struct qv_peer *peer, uint64_t now)
 	listen(peer, now);
 	if (peer->cut && now >= peer->resend_at)
 		qv_peer_resend(peer);
-	if (waits(peer) && !peer->doom) {
+	if (waits(peer) && !peer->failing) {
 		ask(peer, now);
-		if (!peer->failed && !peer->met) /* who was there before tells nothing */
-			look_for_stranger(peer, now);
+		if (!peer->failed && !peer->connected) /* who was there before tells nothing */
+			look_for_unknown(peer, now);
 		else if (!peer->failed)
 			look_for_known(peer, now);
 	}
-	if (peer->doom)
-		look_after_doomed(peer, now);
+	if (peer->failing)
+		look_after_failing(peer, now);
 }
 
 void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)

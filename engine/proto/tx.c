@@ -27,11 +27,11 @@ static void report(struct qv_tx *tx)
 		qv_peer_untold(tx->peer);
 }
 
-void qv_tx_conceal(struct qv_tx *tx)
+void qv_tx_deregister(struct qv_tx *tx)
 {
 	for (size_t i = 0; i < tx->cnt; i++)
 		if (tx->regions[i].handle) {
-			tx->peer->x->ops->conceal(tx->peer->x, &tx->regions[i]);
+			tx->peer->x->ops->deregister_mem(tx->peer->x, &tx->regions[i]);
 			tx->regions[i].handle = NULL;
 		}
 }
@@ -56,7 +56,7 @@ static void release(struct qv_tx *tx)
 	qv_tx_put(tx);
 }
 
-/* The completion, once; the handle and the exposed memory go with it. */
+/* The completion, once; the handle and the registered memory go with it. */
 static void finish(struct qv_tx *tx)
 {
 	if (tx->reported)
@@ -65,9 +65,9 @@ static void finish(struct qv_tx *tx)
 	if (tx->handle) {
 		qv_handle_free(&tx->p->tx_handles, tx->handle);
 		tx->handle = QV_HANDLE_NONE;
-		qv_peer_paid(tx->peer);
+		qv_peer_end_outstanding(tx->peer);
 	}
-	qv_tx_conceal(tx);
+	qv_tx_deregister(tx);
 	if (tx->kind != QV_TX_CTL)
 		report(tx);
 }
@@ -87,7 +87,7 @@ void qv_tx_check(struct qv_tx *tx, int status)
 void qv_tx_issued(struct qv_tx *tx, int status)
 {
 	if (status) /* the peer misses a packet: nothing that follows makes sense to it */
-		qv_peer_doom(tx->peer, qv_strerror(status));
+		qv_peer_mark_failed(tx->peer, qv_strerror(status));
 	tx->issued = true;
 	qv_tx_check(tx, status);
 }
@@ -215,7 +215,7 @@ int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const 
 	char hdr[QV_WIRE_MAX_HDR];
 	size_t hdrlen;
 
-	if (peer->failed || peer->doom)
+	if (peer->failed || peer->failing)
 		return QV_EPEER;
 	if (op != QV_PKT_HELLO && !peer->hello_sent && qv_peer_send_hello(peer))
 		return QV_ENOMEM;

@@ -28,7 +28,7 @@ struct qv_xfer {
 struct qv_region {
 	uint64_t addr; /* what a reader puts into its read */
 	uint64_t key;
-	void *handle; /* the transport's; NULL = not exposed */
+	void *handle; /* the transport's; NULL = not registered */
 };
 
 struct qv_xport;
@@ -59,12 +59,12 @@ struct qv_xport_ops {
 	 */
 	int (*inject_tagged)(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf,
 			     size_t len);
-	/* Read from a peer's exposed memory. */
+	/* Read from a peer's registered memory. */
 	int (*read)(struct qv_xport *x, uint64_t from, const struct iovec *iov, size_t cnt,
 		    uint64_t addr, uint64_t key, struct qv_xfer *xfer);
-	/* Let peers read this memory; conceal ends it. */
-	int (*expose)(struct qv_xport *x, void *buf, size_t len, struct qv_region *region);
-	void (*conceal)(struct qv_xport *x, struct qv_region *region);
+	/* Let peers read this memory; deregister_mem ends it. */
+	int (*register_mem)(struct qv_xport *x, void *buf, size_t len, struct qv_region *region);
+	void (*deregister_mem)(struct qv_xport *x, struct qv_region *region);
 	/* Optional. Must not wait. *silent is set with QV_SILENT only, in ms. */
 	enum qv_presence (*presence)(struct qv_xport *x, uint64_t addr, uint64_t *silent);
 	/* Optional: it takes nothing for this address, for long: end the connection that it has, or
@@ -75,16 +75,16 @@ struct qv_xport_ops {
 
 struct qv_xport {
 	const struct qv_xport_ops *ops;
-	size_t inject_max; /* bytes; 0 = no inject */
-	size_t inject_iov; /* pieces that inject takes */
-	size_t send_iov;   /* pieces that send and read take, >= 1 */
-	size_t packet_max; /* longest packet that this side receives */
-	size_t read_max;   /* longest single read; 0 = cannot read */
-	size_t eager_max;  /* longest message that suits it to be sent eagerly */
-	bool apart;        /* it reads from other processes only, not from its own */
-	bool drops;        /* packets may be lost, when it is closed or a connection breaks */
-	bool keeps;        /* from the dead it may never give transfers back */
-	unsigned owed;     /* kept by the protocol: requests that need a peer over it to go on */
+	size_t inject_max;    /* bytes; 0 = no inject */
+	size_t inject_iov;    /* pieces that inject takes */
+	size_t send_iov;      /* pieces that send and read take, >= 1 */
+	size_t packet_max;    /* longest packet that this side receives */
+	size_t read_max;      /* longest single read; 0 = cannot read */
+	size_t eager_max;     /* longest message that suits it to be sent eagerly */
+	bool apart;           /* it reads from other processes only, not from its own */
+	bool drops;           /* packets may be lost, when it is closed or a connection breaks */
+	bool keeps;           /* from the dead it may never give transfers back */
+	unsigned outstanding; /* kept by the protocol: requests that need a peer over it to go on */
 };
 
 #endif /* QV_XPORT_H */

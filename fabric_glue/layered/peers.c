@@ -112,7 +112,7 @@ struct qv_peer *qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr)
 	return ep->peers[addr];
 }
 
-static struct qv_peer *stranger(struct qv_fi_ep *ep, const void *name, size_t len)
+static struct qv_peer *unknown_sender(struct qv_fi_ep *ep, const void *name, size_t len)
 {
 	struct qv_peer *peer;
 	struct qv_fi_way way;
@@ -156,7 +156,7 @@ static struct qv_peer *find_peer(struct qv_fi_ep *ep, struct qv_fi_way way, cons
 	if (index != FI_ADDR_NOTAVAIL)
 		return qv_fi_peer(ep, index);
 	peer = anonymous(ep, way, name, len);
-	return peer ? peer : stranger(ep, name, len);
+	return peer ? peer : unknown_sender(ep, name, len);
 }
 
 struct qv_peer *qv_fi_identify(void *owner, struct qv_xport *x, uint64_t from, const void *name,

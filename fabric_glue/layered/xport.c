@@ -82,7 +82,7 @@ static int xp_read(struct qv_xport *x, uint64_t from, const struct iovec *iov, s
 
 #define KEY_TRIES 64
 
-static int xp_expose(struct qv_xport *x, void *buf, size_t len, struct qv_region *region)
+static int xp_register(struct qv_xport *x, void *buf, size_t len, struct qv_region *region)
 {
 	struct qv_fi_rail *rail = rail_of(x);
 	struct qv_fi_domain *dom = rail->ep->dom;
@@ -105,7 +105,7 @@ static int xp_expose(struct qv_xport *x, void *buf, size_t len, struct qv_region
 	return QV_OK;
 }
 
-static void xp_conceal(struct qv_xport *x, struct qv_region *region)
+static void xp_deregister(struct qv_xport *x, struct qv_region *region)
 {
 	struct fid_mr *mr = region->handle;
 
@@ -113,13 +113,13 @@ static void xp_conceal(struct qv_xport *x, struct qv_region *region)
 	fi_close(&mr->fid);
 }
 
-static const struct qv_xport_ops xp_ops_bare = {
+static const struct qv_xport_ops xp_ops_headerless = {
 	.inject = xp_inject,
 	.inject_tagged = xp_inject_tagged,
 	.send = xp_send,
 	.read = xp_read,
-	.expose = xp_expose,
-	.conceal = xp_conceal,
+	.register_mem = xp_register,
+	.deregister_mem = xp_deregister,
 	.presence = qv_fi_presence,
 	.reconnect = qv_fi_reconnect,
 };
@@ -128,8 +128,8 @@ static const struct qv_xport_ops xp_ops = {
 	.inject = xp_inject,
 	.send = xp_send,
 	.read = xp_read,
-	.expose = xp_expose,
-	.conceal = xp_conceal,
+	.register_mem = xp_register,
+	.deregister_mem = xp_deregister,
 	.presence = qv_fi_presence,
 	.reconnect = qv_fi_reconnect,
 };
@@ -187,13 +187,13 @@ void qv_fi_xport_init(struct qv_fi_rail *rail)
 	bool shm = !strcmp(name, "shm");
 
 	/* shm injects up to 4096 bytes: without a header, 4 KiB of payload still go at once */
-	bool bare = shm && info->caps & FI_SOURCE &&
-		    info->domain_attr->cq_data_size >= sizeof(uint64_t);
+	bool headerless = shm && info->caps & FI_SOURCE &&
+			  info->domain_attr->cq_data_size >= sizeof(uint64_t);
 
 	rail->one_lock = shm && FI_VERSION_LT(qv_fi_host.version(), FI_VERSION(1, 18));
 	rail->rx_count = t->count < info->rx_attr->size ? t->count : info->rx_attr->size;
 	rail->xport = (struct qv_xport){
-		.ops = bare ? &xp_ops_bare : &xp_ops,
+		.ops = headerless ? &xp_ops_headerless : &xp_ops,
 		.inject_max = info->tx_attr->inject_size,
 		.inject_iov = info->tx_attr->iov_limit,
 		.send_iov = info->tx_attr->iov_limit,

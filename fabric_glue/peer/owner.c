@@ -131,7 +131,7 @@ static void free_entry(void *entry)
 }
 
 /* Messages of one engine that came from nobody known, oldest first. */
-static size_t strangers(struct qv_match *engine, struct qv_fi_rx **rxs, size_t max)
+static size_t from_unknown(struct qv_match *engine, struct qv_fi_rx **rxs, size_t max)
 {
 	struct qv_msg *msg = NULL;
 	size_t n = 0;
@@ -144,12 +144,12 @@ static size_t strangers(struct qv_match *engine, struct qv_fi_rx **rxs, size_t m
 
 static void rehome(struct qv_match *engine, fi_addr_t (*get_addr)(void *entry))
 {
-	size_t n = strangers(engine, NULL, 0);
+	size_t n = from_unknown(engine, NULL, 0);
 	struct qv_fi_rx **rxs = n ? malloc(n * sizeof *rxs) : NULL;
 
 	if (!rxs)
 		return; /* receives from any source find them */
-	strangers(engine, rxs, n);
+	from_unknown(engine, rxs, n);
 	for (size_t i = 0; i < n; i++) {
 		struct qv_fi_rx *rx = rxs[i];
 		fi_addr_t addr = get_addr(qv_fi_rx_give(rx));

@@ -77,7 +77,7 @@ static int hand_over(struct qv_fi_rail *rail, const struct qv_fi_rxbuf *b)
 	struct qv_proto *proto = rail->ep->proto;
 	struct qv_peer *peer;
 
-	if (!b->bare)
+	if (!b->headerless)
 		return qv_proto_packet(proto, &rail->xport, b->data, b->len, b->from);
 	peer = qv_fi_peer_by_core(rail, b->from);
 	if (QV_LIKELY(peer != NULL))
@@ -108,7 +108,7 @@ static void on_packet(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e,
 
 	b->len = e->len;
 	b->from = from;
-	b->bare = e->flags & FI_REMOTE_CQ_DATA;
+	b->headerless = e->flags & FI_REMOTE_CQ_DATA;
 	b->tag = e->data;
 	if (QV_LIKELY(!rail->stalled && hand_over(rail, b) == QV_OK))
 		put_back(rail, b);
@@ -245,7 +245,7 @@ static void progress_both(struct qv_fi_ep *ep)
 	bool some = progress_rail(&ep->rail[QV_FI_LOCAL]);
 	uint64_t now = ticks();
 
-	if (main->used || main->flying || main->xport.owed) {
+	if (main->used || main->flying || main->xport.outstanding) {
 		main->used = false;
 		main->busy_end = now + BUSY;
 	}

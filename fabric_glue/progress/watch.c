@@ -193,7 +193,7 @@ static void unwake(struct qv_fi_watch *watch)
 static bool ep_waits(const struct qv_fi_ep *ep)
 {
 	for (unsigned r = 0; r < ep->rails; r++)
-		if (ep->rail[r].xport.owed || ep->rail[r].flying)
+		if (ep->rail[r].xport.outstanding || ep->rail[r].flying)
 			return true;
 	return false;
 }

@@ -76,6 +76,14 @@ CASES = [
     ("check_tree.py", {**GOOD, "docs/pictures/a.dot": DOT, "docs/pictures/a.svg": SVG}, 0, "0 wrong"),
     ("check_tree.py", {**GOOD, "docs/pictures/a.dot": DOT + " ", "docs/pictures/a.svg": SVG}, 1,
      "a.dot: its .svg is missing or out of date"),
+    ("check_words.py", GOOD, 0, "0 wrong"),
+    ("check_words.py", {"engine/proto/a.c": HEAD + "int b;\nint qv_peer_doom;\n"}, 1,
+     "engine/proto/a.c:3: qv_peer_doom says doom, use: mark failed"),
+    ("check_words.py", {"engine/proto/conceal_all.c": HEAD}, 1, "says conceal, use: deregister"),
+    ("check_words.py", {"fabric_glue/a.h": HEAD + "#define A_STRANGER 1\n"}, 1, "says stranger"),
+    ("check_words.py", {"kernels/a.h": HEAD + "#define A_STRANGER 1\n"}, 0, "0 wrong"),
+    ("check_words.py", {"engine/a.c": HEAD + 'char *a = "doom"; /* doom\ndoom */ int b_doomsday;\n'},
+     0, "0 wrong"),
 ]
 
 F_ONLY = ("qv_combine_avx512f", "qv_match_avx512f")

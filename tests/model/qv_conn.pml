@@ -27,7 +27,7 @@ typedef peer_t {
 	byte resend;
 	byte oldest;    /* window.oldest: packets before it are not kept any more */
 	bool kept;      /* window.first: the window has memory */
-	bool met;
+	bool connected;
 	bool confirmed;
 	bool hello_sent;
 	bool introduced;

@@ -136,7 +136,7 @@ inline emit(e, kind)
 	p[e].kept = true;
 	w[e].kept[p[e].sent % WINDOW].op = kind;
 	w[e].kept[p[e].sent % WINDOW].src = p[e].remote_id;
-	w[e].kept[p[e].sent % WINDOW].to = (p[e].met -> p[e].uid : 0);
+	w[e].kept[p[e].sent % WINDOW].to = (p[e].connected -> p[e].uid : 0);
 	put(e, kind, p[e].remote_id, p[e].session, p[e].sent, 0, w[e].kept[p[e].sent % WINDOW].to,
 	    false);
 	p[e].told = p[e].got
@@ -173,7 +173,7 @@ inline begin_session(e)
 	p[e].hello_sent = false;
 	p[e].introduced = false;
 	p[e].leaving = false;
-	p[e].met = false;
+	p[e].connected = false;
 	p[e].confirmed = false;
 	p[e].probes = false;
 	taken[e] = 0;
@@ -200,7 +200,7 @@ inline send_hello(e)
 {
 	p[e].hello_sent = true;
 	p[e].hello_id = p[e].id;
-	p[e].hello_echo = (p[e].met -> p[e].theirs : 0);
+	p[e].hello_echo = (p[e].connected -> p[e].theirs : 0);
 	p[e].hello_asks = !p[e].confirmed;
 	if
 	:: (len(net[e]) < ROOM) -> flush_hello(e)
@@ -210,7 +210,7 @@ inline send_hello(e)
 
 inline repeat_hello(e)
 {
-	echo = (p[e].met -> p[e].theirs : 0);
+	echo = (p[e].connected -> p[e].theirs : 0);
 	send_now(e, HELLO, my_uid[e], p[e].session, echo, p[e].id);
 	if
 	:: sent_now ->
@@ -261,7 +261,7 @@ inline peer_fail(e)
 inline end_session(e)
 {
 	note_lost(e);
-	p[e].met = false;
+	p[e].connected = false;
 	drop_queue(e);
 	begin_session(e)
 }
@@ -287,7 +287,7 @@ inline confirm(e)
 inline on_known_session(e)
 {
 	if
-	:: p[e].failed || !p[e].met -> send_reset(e, tok)
+	:: p[e].failed || !p[e].connected -> send_reset(e, tok)
 	:: else ->
 #ifdef PLANT_NEW_ID_IGNORED
 		if
@@ -324,7 +324,7 @@ inline challenge(e)
 
 inline begin_theirs(e)
 {
-	paired = p[e].met;
+	paired = p[e].connected;
 	ours_lives = (arg == p[e].session);
 	if
 	:: p[e].failed ->
@@ -343,7 +343,7 @@ inline begin_theirs(e)
 	p[e].told = 0;
 	p[e].asked = false;
 	p[e].ack_due = false;
-	p[e].met = true
+	p[e].connected = true
 }
 
 inline take_hello(e)
@@ -372,7 +372,7 @@ inline on_hello(e)
 	:: same && tok == p[e].theirs ->
 		on_known_session(e);
 		if
-		:: p[e].met -> p[e].heard = true
+		:: p[e].connected -> p[e].heard = true
 		:: else
 		fi
 #ifndef PLANT_NO_ECHO
@@ -384,7 +384,7 @@ inline on_hello(e)
 		fi
 #endif
 #ifndef PLANT_NO_CHALLENGE
-	:: (arg == 0 || arg == p[e].session) && p[e].met && !p[e].failed && !same ->
+	:: (arg == 0 || arg == p[e].session) && p[e].connected && !p[e].failed && !same ->
 		challenge(e)
 #endif
 	:: else -> take_hello(e)
@@ -480,7 +480,7 @@ inline on_packet(e)
 	:: my_uid[e] && op == RESET -> on_reset(e)
 	:: else ->
 		if
-		:: (src != p[e].id && !(src == 0 && tok == p[e].theirs)) || !p[e].met ||
+		:: (src != p[e].id && !(src == 0 && tok == p[e].theirs)) || !p[e].connected ||
 		   p[e].failed ->
 			skip /* unknown */
 		:: else ->

@@ -31,7 +31,7 @@ inline end_life(e)
 	p[e].resend = 0;
 	p[e].oldest = 0;
 	p[e].kept = false;
-	p[e].met = false;
+	p[e].connected = false;
 	p[e].confirmed = false;
 	p[e].challenges = 0;
 	p[e].hello_sent = false;
@@ -168,7 +168,7 @@ inline repeat(e)
 	:: d_step { MAY_LEAVE(e) -> \
 		assert(p[e].failed || p[e].leaving || p[e].sent <= taken[e]); \
 		if \
-		:: p[e].met && !p[e].failed && !p[e].leaving -> send_reset(e, p[e].theirs) \
+		:: p[e].connected && !p[e].failed && !p[e].leaving -> send_reset(e, p[e].theirs) \
 		:: else \
 		fi; \
 		printf("%d has left\n", e); \

@@ -183,8 +183,8 @@ static void silent_host(void **state)
 	rig_free(rig);
 }
 
-/* The same of a stranger, if both times are over: it may come with its host. */
-static void silent_stranger(void **state)
+/* The same of a peer not yet known, if both times are over: it may come with its host. */
+static void silent_unknown(void **state)
 {
 	struct rig *rig = start(QV_SILENT);
 	struct rig_req *send = rig_send(rig, 0, 1, 4000, 7, 0);
@@ -243,16 +243,11 @@ static void seldom(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(given_up),
-		cmocka_unit_test(tried_again),
-		cmocka_unit_test(comes_late),
-		cmocka_unit_test(unsure),
-		cmocka_unit_test(gone),
-		cmocka_unit_test(no_end),
-		cmocka_unit_test(the_known),
-		cmocka_unit_test(silent_host),
-		cmocka_unit_test(silent_stranger),
-		cmocka_unit_test(away),
+		cmocka_unit_test(given_up),       cmocka_unit_test(tried_again),
+		cmocka_unit_test(comes_late),     cmocka_unit_test(unsure),
+		cmocka_unit_test(gone),           cmocka_unit_test(no_end),
+		cmocka_unit_test(the_known),      cmocka_unit_test(silent_host),
+		cmocka_unit_test(silent_unknown), cmocka_unit_test(away),
 		cmocka_unit_test(seldom),
 	};
 

@@ -57,15 +57,15 @@ static size_t missing(struct fuzz *f, uint64_t *pos)
 	return 0;
 }
 
-/* Segments of the exposed memory; returns how long they are together. */
+/* Segments of the registered memory; returns how long they are together. */
 static uint64_t segments(struct fuzz *f, char *body, size_t n)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct qv_wire_seg seg = {.addr = f->exposed.addr +
+		struct qv_wire_seg seg = {.addr = f->registered.addr +
 						  qv_random_below(&f->rig->rng, 9000),
-					  .key = f->exposed.key,
+					  .key = f->registered.key,
 					  .len = qv_random_below(&f->rig->rng, 4000)};
 
 		memcpy(body + i * sizeof seg, &seg, sizeof seg);
@@ -131,8 +131,7 @@ static size_t forge(struct fuzz *f, char *buf)
 	if (pkt.hdr.op == QV_PKT_EAGER)
 		pkt.hdr.flags = (uint8_t)(qv_random(rng) & QV_WF_ALL & ~QV_WF_UID);
 	if (pkt.hdr.op == QV_PKT_RTS)
-		pkt.hdr.flags =
-			(uint8_t)(QV_WF_TOTAL | QV_WF_SREQ | (qv_random(rng) & QV_WF_TAGGED));
+		pkt.hdr.flags = (uint8_t)(QV_WF_TOTAL | QV_WF_SREQ | (qv_random(rng) & QV_WF_TAGGED));
 	memset(body, (int)pkt.data, sizeof body);
 	n = body_for(f, &pkt, body);
 	if (qv_random_percent(rng, 3))
@@ -152,8 +151,7 @@ static size_t mutate(struct fuzz *f, char *buf)
 	if (len >= sizeof(struct qv_wire_hdr) && qv_random(rng) & 3) /* as if it were due */
 		memset(buf + offsetof(struct qv_wire_hdr, seq), 0, sizeof(uint16_t));
 	for (uint64_t n = qv_random_below(rng, 4); n-- && len;)
-		buf[qv_random_below(rng, len < 72 ? len : 72)] ^=
-			(char)(1u << qv_random_below(rng, 8));
+		buf[qv_random_below(rng, len < 72 ? len : 72)] ^= (char)(1u << qv_random_below(rng, 8));
 	if (qv_random_percent(rng, 20))
 		len = qv_random_below(rng, len + 1);
 	return len;
@@ -189,7 +187,7 @@ static void batch(struct fuzz *f, unsigned packets)
 			fuzz_packet(f, buf, noise(f, buf), qv_random(rng) & 1);
 		else
 			fuzz_action(f, (unsigned)qv_random_below(rng, FUZZ_CLOSE));
-		if (!fuzz_is_met(f))
+		if (!fuzz_is_connected(f))
 			fuzz_hello(f);
 	}
 }

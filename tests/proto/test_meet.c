@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_meet.c - acquaintance: senders that the receiver has not named, endpoints that are
+ * test_meet.c - handshakes: senders that the receiver has not named, endpoints that are
  * there too late, first packets that are lost.
  */
 #include "tests/proto/rig/rig.h"
@@ -59,7 +59,7 @@ static void refused_sender(void **state)
 	struct rig *rig = rig_start(3, false);
 	struct rig_req *recv = rig_recv(rig, 1, RIG_ANY, 10, 1, QV_REQ_TAGGED);
 
-	rig->node[1].stranger[0] = true;
+	rig->node[1].refused[0] = true;
 	rig_send(rig, 0, 1, 10, 1, QV_REQ_TAGGED);
 	rig_settle(rig);
 	assert_int_equal(recv->done, 0);
@@ -80,11 +80,11 @@ static void refused_for_a_while(void **state)
 	struct rig *rig = rig_start(2, false);
 	struct rig_req *recv = rig_recv(rig, 1, RIG_ANY, 9000, 1, QV_REQ_TAGGED), *send;
 
-	rig->node[1].stranger[0] = true;
+	rig->node[1].refused[0] = true;
 	send = rig_send(rig, 0, 1, 9000, 1, QV_REQ_TAGGED);
 	rig_ticks(rig, 3000);
 	assert_int_equal(recv->done + send->done, 0);
-	rig->node[1].stranger[0] = false;
+	rig->node[1].refused[0] = false;
 	rig_ticks(rig, 5000);
 	rig_check_status(send, QV_OK);
 	rig_check(recv, send);

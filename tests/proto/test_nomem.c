@@ -200,7 +200,7 @@ static void answer_to_hello(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		send[i] = rig_send(rig, 0, 1, 50, 0, QV_REQ_TAGGED);
 	no_answers(rig, 1, 30);
-	assert_true(rig_peer(rig, 1, 0)->met);
+	assert_true(rig_peer(rig, 1, 0)->connected);
 	assert_false(rig_peer(rig, 1, 0)->hello_sent);
 	rig_ticks(rig, 200);
 	for (unsigned i = 0; i < 3; i++)

@@ -257,7 +257,7 @@ static void run(unsigned kind, unsigned storm)
 {
 	struct rig_settings set = rig_defaults(0);
 	struct traffic t = {.rig = rig_new(&set)};
-	bool bare = below(&t, 3) == 0;
+	bool headerless = below(&t, 3) == 0;
 
 	for (unsigned i = 0; i < NODES; i++) {
 		set.limits.read_max = kind & 1 ? 0 : 1 + below(&t, 9000);
@@ -265,7 +265,7 @@ static void run(unsigned kind, unsigned storm)
 		set.limits.inject_iov = set.limits.inject_max ? 1 + below(&t, 5) : 0;
 		set.limits.send_iov = 1 + below(&t, 5);
 		set.limits.packet_max = QV_WIRE_MIN_PACKET + below(&t, 2000);
-		set.limits.bare = bare;
+		set.limits.headerless = headerless;
 		set.limits.hide_from = kind & 4;
 		set.eager_max = below(&t, 5000);
 		set.budget = below(&t, 3) ? 100 + below(&t, 20000) : 0;
@@ -273,7 +273,8 @@ static void run(unsigned kind, unsigned storm)
 	}
 	qv_loop_chaos(t.rig->loop)->capacity = 1 + (unsigned)below(&t, 20);
 	qv_loop_chaos(t.rig->loop)->eagain = (unsigned)below(&t, 2) * (unsigned)below(&t, 60);
-	qv_loop_chaos(t.rig->loop)->fail_expose = (unsigned)below(&t, 2) * (unsigned)below(&t, 60);
+	qv_loop_chaos(t.rig->loop)->fail_register =
+		(unsigned)below(&t, 2) * (unsigned)below(&t, 60);
 	t.order = order_new(t.rig);
 	for (unsigned i = 0; i < 6; i++) {
 		t.storm = storm;

@@ -62,14 +62,14 @@ static const struct transport {
 	  .send_iov = 4,
 	  .packet_max = PACKET,
 	  .read_max = 3000,
-	  .bare = true}},
+	  .headerless = true}},
 	{"no header, short inject",
 	 {.inject_max = 100,
 	  .inject_iov = 4,
 	  .send_iov = 1,
 	  .packet_max = PACKET,
 	  .hide_from = true,
-	  .bare = true}},
+	  .headerless = true}},
 	{"long packets",
 	 {.inject_max = 4096,
 	  .inject_iov = 4,
@@ -237,12 +237,12 @@ static void reads_apart(void **state)
 	}
 }
 
-/* Pieces that cannot be exposed: the message is sent in packets instead. */
-static void expose_fails(void **state)
+/* Pieces that cannot be registered: the message is sent in packets instead. */
+static void register_fails(void **state)
 {
 	struct rig *rig = start(&transports[0], 1000);
 
-	qv_loop_chaos(rig->loop)->fail_expose = 40;
+	qv_loop_chaos(rig->loop)->fail_register = 40;
 	for (unsigned i = 0; i < 200; i++)
 		one(rig, 10000 + i, 10000 + i, i % F_INJECT, 1 + i % QV_IOV_MAX, 1);
 	rig_settle(rig);
@@ -297,7 +297,7 @@ int main(void)
 		cmocka_unit_test(sizes_near_limits), cmocka_unit_test(every_size),
 		cmocka_unit_test(truncation),        cmocka_unit_test(no_pieces),
 		cmocka_unit_test(to_itself),         cmocka_unit_test(one_sided_read),
-		cmocka_unit_test(expose_fails),      cmocka_unit_test(reads_apart),
+		cmocka_unit_test(register_fails),    cmocka_unit_test(reads_apart),
 	};
 
 	rig_seed();

@@ -15,7 +15,7 @@ static struct rig *start(unsigned nodes)
 
 	others.packet_max = 2000; /* unlike the first, also in this: tags beside short messages */
 	others.inject_max = 1000;
-	others.bare = true;
+	others.headerless = true;
 	set.others = &others;
 	rig = rig_new(&set);
 	rig->set.others = NULL;
@@ -68,8 +68,8 @@ static void order(void **state)
 	rig_free(rig);
 }
 
-/* There by one, back by the other: nothing is read that is exposed on another transport. */
-static void crossed(void **state)
+/* There by one, back by the other: nothing is read that is registered on another transport. */
+static void asymmetric(void **state)
 {
 	struct rig *rig = start(2);
 	struct rig_req *send[2], *recv[2];
@@ -104,15 +104,16 @@ static void together(void **state)
 	rig_other_peer(rig, 1, 0);
 	send = rig_send(rig, 0, 1, 9000, 1, QV_REQ_TAGGED);
 	rig_settle(rig);
-	assert_int_equal(rig->node[0].other->owed, 1); /* of one that its transport must poll for */
-	assert_int_equal(rig->node[0].x->owed, 0);
-	assert_int_equal(qv_loop_exposed(rig->other, 0), 1);
-	assert_int_equal(qv_loop_exposed(rig->loop, 0), 0);
+	/* Of one that its transport must poll for. */
+	assert_int_equal(rig->node[0].other->outstanding, 1);
+	assert_int_equal(rig->node[0].x->outstanding, 0);
+	assert_int_equal(qv_loop_registered(rig->other, 0), 1);
+	assert_int_equal(qv_loop_registered(rig->loop, 0), 0);
 	recv = rig_recv(rig, 1, RIG_ANY, 9000, 1, QV_REQ_TAGGED);
 	rig_wait(rig, send, recv);
 	rig_check(recv, send);
 	rig_settle(rig);
-	assert_int_equal(rig->node[0].other->owed, 0);
+	assert_int_equal(rig->node[0].other->outstanding, 0);
 	rig_free(rig);
 }
 
@@ -191,7 +192,7 @@ static void both_leave(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(order),    cmocka_unit_test(crossed),
+		cmocka_unit_test(order),    cmocka_unit_test(asymmetric),
 		cmocka_unit_test(together), cmocka_unit_test(lost_on_one),
 		cmocka_unit_test(goodbye),  cmocka_unit_test(both_leave),
 	};

@@ -47,7 +47,7 @@ sim_fabric_plant(starve fabric_glue/progress/poll.c
 	"hand_over(rail, b) == QV_OK))\n\t\tput_back(rail, b);"
 	"hand_over(rail, b) == QV_OK)) {\n\t\tif (rail->seen % 64)\n\t\t\tput_back(rail, b);\n\t}"
 	--faults none)
-# Memory stays exposed to peers for ever.
+# Memory stays registered with peers for ever.
 sim_fabric_plant(exposed fabric_glue/layered/xport.c
 	"(void)x;\n\tfi_close(&mr->fid);" "(void)x;\n\t(void)mr;" --faults none --core net --large 20)
 # The second piece of a buffer is taken from where the first one began.

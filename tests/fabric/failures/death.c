@@ -29,7 +29,7 @@ static void begin(struct ft_ep *ep, enum end how, uint64_t caps)
 	if (how == POWER_OFF && !ft_apart())
 		ft_skip("a cable to pull needs two hosts (tests/fabric/harness/hosts.py apart)");
 	ft_open(ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV | caps, .eq = caps != 0});
-	ft_acquaint(ep);
+	ft_handshake(ep);
 }
 
 /* Ranks 1 and 2 of all but the groups. */

@@ -50,7 +50,7 @@ void ft_bystander(struct ft_ep *ep)
 	} while (rx.tag != STOP);
 }
 
-void ft_acquaint(struct ft_ep *ep)
+void ft_handshake(struct ft_ep *ep)
 {
 	uint64_t word = 0;
 	struct ft_op op;
@@ -124,7 +124,7 @@ static void kill_send_pending(void)
 	struct ft_op op;
 
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
-	ft_acquaint(&ep);
+	ft_handshake(&ep);
 	if (ft.rank == VICTIM) {
 		ft_await_word(READY, 1);
 		ft_progress_for(0.05);
@@ -150,7 +150,7 @@ static void kill_recv_pending(void)
 	struct ft_op op;
 
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
-	ft_acquaint(&ep);
+	ft_handshake(&ep);
 	if (ft.rank == VICTIM) {
 		ft_tsend(&ep, SURVIVOR, 5, buf, len, &op);
 		ft_await_word(READY, 1);
@@ -178,7 +178,7 @@ static void kill_in_transfer(bool victim_sends)
 	struct ft_op op;
 
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
-	ft_acquaint(&ep);
+	ft_handshake(&ep);
 	if (ft.rank != BYSTANDER)
 		ft_fill(buf, len, victim_sends == (ft.rank == VICTIM));
 	if (ft.rank == VICTIM) {

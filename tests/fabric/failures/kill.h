@@ -13,7 +13,7 @@ void ft_die(void);
 void ft_play(struct ft_ep *ep);
 void ft_bystander(struct ft_ep *ep);
 /* Survivor and victim have exchanged a message each. */
-void ft_acquaint(struct ft_ep *ep);
+void ft_handshake(struct ft_ep *ep);
 /* Play until op has ended; if the victim is dead, within five seconds of the later of its death and
  * since. Returns the error, 0 if it came to a good end. */
 int ft_outlive(struct ft_ep *ep, struct ft_op *op, double since);

@@ -51,7 +51,7 @@ static void kill_eager(void)
 	size_t sent = 0, got;
 
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
-	ft_acquaint(&ep);
+	ft_handshake(&ep);
 	ft_fill(buf, LEN, (uint64_t)ft.rank);
 	if (ft.rank == VICTIM) {
 		for (size_t i = 0; i < 200; i++) {
@@ -97,7 +97,7 @@ static void kill_credit(void)
 
 	setenv("FI_QUIVER_MEMORY", "200000", 1); /* of each receiver: 66 messages */
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
-	ft_acquaint(&ep);
+	ft_handshake(&ep);
 	if (ft.rank == VICTIM) {
 		ft_await_word(READY, 1);
 		ft_die();
@@ -127,7 +127,7 @@ static void kill_closing(void)
 	double start;
 
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
-	ft_acquaint(&ep);
+	ft_handshake(&ep);
 	if (ft.rank == VICTIM) {
 		ft_await_word(READY, 1);
 		ft_die();
@@ -151,7 +151,7 @@ static void kill_closing(void)
 
 /* The victim knows the survivor's address on the network only and the survivor that one's in shared
  * memory, so that nobody can read from the other: payload comes in segments. */
-static void open_crossed(struct ft_ep *ep)
+static void open_asymmetric(struct ft_ep *ep)
 {
 	char name[FT_MAX_NAME];
 
@@ -193,8 +193,8 @@ static void pair_kill_segments(void)
 
 	if (!ft_pair())
 		ft_skip("of quiver over two cores");
-	open_crossed(&ep);
-	ft_acquaint(&ep);
+	open_asymmetric(&ep);
+	ft_handshake(&ep);
 	if (ft.rank == BYSTANDER) {
 		ft_bystander(&ep);
 	} else {

@@ -88,7 +88,7 @@ static void kill_sleeper(enum fi_wait_obj wait, void (*sleeps)(struct ft_ep *, s
 	struct ft_op op;
 
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV, .wait = wait});
-	ft_acquaint(&ep);
+	ft_handshake(&ep);
 	if (ft.rank == VICTIM) {
 		ft_await_word(READY, 1);
 		ft_progress_for(0.3); /* the survivor sleeps */

@@ -258,12 +258,12 @@ void ft_exchange_in_band(struct ft_ep *ep);
 struct ft_window {
 	struct ft_ep ep;
 	struct fid_mr *mr;
-	char *target, *buf; /* exposed; not exposed */
+	char *target, *buf; /* registered; not registered */
 	uint64_t addr, key; /* of rank 1's target on rank 0, and the other way round */
 	uint64_t addrs[FT_MAX_RANKS], keys[FT_MAX_RANKS]; /* of every rank's */
 };
 void ft_open_window(struct ft_window *w, struct ft_conf conf); /* with FI_RMA */
-void ft_expose_window(struct ft_window *w);                    /* of an open endpoint */
+void ft_register_window(struct ft_window *w);                  /* of an open endpoint */
 void ft_close_window(struct ft_window *w);
 
 /* Messages (tests/fabric/messages/ops.c). */

@@ -261,8 +261,8 @@ static void forms(void)
 	ft_close_window(&w);
 }
 
-/* An atomic operation on memory that is not exposed ends in an error. shm does not look at keys, or
- * drops the request. */
+/* An atomic operation on memory that is not registered ends in an error. shm does not look at keys,
+ * or drops the request. */
 static void bad_key(void)
 {
 	const bool shm = !strcmp(ft_core(), "shm");

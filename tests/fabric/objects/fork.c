@@ -72,7 +72,7 @@ static void forks(void)
 	for (int kind = 0; kind < KINDS; kind++)
 		for (int i = 0; i < 5; i++)
 			round_of(&ep, kind, out, in);
-	/* Others can be got acquainted with, too. */
+	/* Others can be connected to, too. */
 	ft_open(&second, &(struct ft_conf){.beside = &ep});
 	round_of(&second, LEAVE, out, in);
 	ft_barrier();

@@ -195,7 +195,7 @@ static void pair_rma(void)
 /* There by one way, back by another. */
 
 /* Rank 0 knows rank 1 by its address in the network only, as fi_getinfo makes them of a name and a
- * port: what one exposes the other cannot read, but all lengths arrive, from the right source. */
+ * port: what one registers the other cannot read, but all lengths arrive, from the right source. */
 static void pair_crossed(void)
 {
 	static const size_t lens[] = {0, 8, 128, 5000, 20000, 300000};

@@ -4,7 +4,8 @@
 
 #define ROOM FT_WINDOW
 
-static struct fid_mr *expose(struct ft_ep *ep, void *buf, size_t len, uint64_t access, uint64_t key)
+static struct fid_mr *register_mem(struct ft_ep *ep, void *buf, size_t len, uint64_t access,
+				   uint64_t key)
 {
 	struct fid_mr *mr;
 
@@ -16,15 +17,15 @@ static struct fid_mr *expose(struct ft_ep *ep, void *buf, size_t len, uint64_t a
 	return mr;
 }
 
-void ft_expose_window(struct ft_window *w)
+void ft_register_window(struct ft_window *w)
 {
 	bool virt;
 
 	w->target = ft_buf(ROOM);
 	w->buf = ft_buf(ROOM);
 	virt = w->ep.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
-	w->mr = expose(&w->ep, w->target, ROOM, FI_REMOTE_READ | FI_REMOTE_WRITE,
-		       (uint64_t)ft.rank + 40);
+	w->mr = register_mem(&w->ep, w->target, ROOM, FI_REMOTE_READ | FI_REMOTE_WRITE,
+			     (uint64_t)ft.rank + 40);
 	ft.sh->word[ft.rank] = fi_mr_key(w->mr);
 	ft.sh->word[8 + ft.rank] = virt ? (uintptr_t)w->target : 0;
 	ft_barrier();
@@ -40,7 +41,7 @@ void ft_open_window(struct ft_window *w, struct ft_conf conf)
 {
 	conf.caps |= FI_RMA;
 	ft_open(&w->ep, &conf);
-	ft_expose_window(w);
+	ft_register_window(w);
 }
 
 void ft_close_window(struct ft_window *w)
@@ -221,7 +222,7 @@ static void rma_events(void)
 	w.ep.remote_cntr = written;
 	ft_open_ep(&w.ep);
 	ft_exchange(&w.ep);
-	ft_expose_window(&w);
+	ft_register_window(&w);
 	if (ft.rank == 0) {
 		for (size_t i = 0; i < N; i++)
 			POST(fi_write(w.ep.ep, w.buf + i * 64, 64, NULL, w.ep.peer[1],
@@ -268,7 +269,7 @@ static void rma_counters(void)
 	ft_close_window(&w);
 }
 
-/* A read of memory that is not exposed fails; what else the core does to the pair is its affair
+/* A read of memory that is not registered fails; what else the core does to the pair is its affair
  * (tcp;ofi_rxm ends the connection). shm does not look at keys, or drops the request. */
 static void rma_bad_key(void)
 {

@@ -28,8 +28,8 @@ static int swallow(void *ctx, const void *buf, size_t len, uint64_t from)
 static void forget_words(struct fuzz *f)
 {
 	memset(f->words, 0, sizeof f->words);
-	f->words[0] = f->exposed.addr;
-	f->words[1] = f->exposed.key;
+	f->words[0] = f->registered.addr;
+	f->words[1] = f->registered.key;
 	f->nwords = 0;
 }
 
@@ -41,13 +41,13 @@ struct fuzz *fuzz_new(unsigned kind)
 	QV_NEED(f);
 	set.limits.read_max = kind & FUZZ_READ ? 3000 : 0;
 	set.limits.hide_from = kind & FUZZ_SPOOF;
-	set.limits.bare = kind & FUZZ_BARE;
+	set.limits.headerless = kind & FUZZ_HEADERLESS;
 	set.eager_max = 1500;
 	f->spoof = kind & FUZZ_SPOOF;
 	f->rig = rig_new(&set);
 	f->rig->hostile = true;
 	f->hostile = qv_loop_open(f->rig->loop, FUZZ_HOSTILE, &set.limits, swallow, f);
-	f->hostile->ops->expose(f->hostile, f->memory, sizeof f->memory, &f->exposed);
+	f->hostile->ops->register_mem(f->hostile, f->memory, sizeof f->memory, &f->registered);
 	forget_words(f);
 	f->uid = 0x1234567;
 	fuzz_hello(f);
@@ -82,7 +82,7 @@ void fuzz_packet(struct fuzz *f, const void *buf, size_t len, bool raw)
 	memcpy(copy, buf, len);
 	memcpy(&first, copy, len < sizeof first ? len : sizeof first);
 	if ((!raw || !f->spoof) && peer && len >= sizeof(struct qv_wire_hdr) &&
-	    first != QV_LOOP_BARE)
+	    first != QV_LOOP_HEADERLESS)
 		memcpy(copy + offsetof(struct qv_wire_hdr, src), &peer->id, sizeof peer->id);
 	number(f, copy, len);
 	(void)qv_proto_key(f->rig->node[FUZZ_VICTIM].p, copy, len, &tag, &src);
@@ -116,11 +116,11 @@ void fuzz_hello(struct fuzz *f)
 	fuzz_packet(f, &pkt, sizeof pkt.hdr + sizeof pkt.hello + 5, true);
 }
 
-bool fuzz_is_met(const struct fuzz *f)
+bool fuzz_is_connected(const struct fuzz *f)
 {
 	const struct qv_peer *peer = f->rig->node[FUZZ_VICTIM].peers[FUZZ_HOSTILE];
 
-	return peer && peer->met && !peer->failed;
+	return peer && peer->connected && !peer->failed;
 }
 
 void fuzz_self(struct fuzz *f)

@@ -25,13 +25,14 @@ static inline size_t fuzz_word_at(unsigned n)
 struct fuzz {
 	struct rig *rig;
 	struct qv_xport *hostile;
-	uint64_t words[FUZZ_WORDS]; /* where the exposed memory is, its key; then what the victim's
-				     * last packets to the hostile one said */
+	/* Where the registered memory is, its key; then what the victim's last packets to the
+	 * hostile one said. */
+	uint64_t words[FUZZ_WORDS];
 	unsigned nwords;
 	bool spoof;
 	bool closing; /* the victim */
-	struct qv_region exposed;
-	char memory[8192]; /* the hostile one's, exposed */
+	struct qv_region registered;
+	char memory[8192]; /* the hostile one's, registered */
 	uint64_t uid;
 	unsigned nomem;                  /* the next packet's n-th allocation fails; 0: none */
 	unsigned sends;                  /* of the victim, since it was calm */
@@ -47,14 +48,14 @@ struct fuzz {
  * counts as broken then, and comes again at the end. */
 #define FUZZ_SPOOF 2u
 /* Plain tagged messages travel without header. */
-#define FUZZ_BARE  4u
-#define FUZZ_KINDS 8u
+#define FUZZ_HEADERLESS 4u
+#define FUZZ_KINDS      8u
 struct fuzz *fuzz_new(unsigned kind);
 /* Hand a packet to the victim. Its src is replaced by the id that the victim gave to the hostile
  * one unless raw. */
 void fuzz_packet(struct fuzz *f, const void *buf, size_t len, bool raw);
 /* Does the victim listen to the hostile one? */
-bool fuzz_is_met(const struct fuzz *f);
+bool fuzz_is_connected(const struct fuzz *f);
 /* The hostile one says HELLO, with another uid each time. */
 void fuzz_hello(struct fuzz *f);
 /* The victim speaks to itself, and seems to begin a message that never ends. Needs spoof. */

@@ -5,8 +5,8 @@
  * takes much longer than a string; after each one they must have come to rest, now and then honest
  * messages must work, and now and then all is checked and made anew.
  *
- * The first byte of a string: which endpoints (FUZZ_READ, FUZZ_SPOOF, FUZZ_BARE). Then entries of a
- * byte of control, two of length (little endian), the packet. Control:
+ * The first byte of a string: which endpoints (FUZZ_READ, FUZZ_SPOOF, FUZZ_HEADERLESS). Then
+ * entries of a byte of control, two of length (little endian), the packet. Control:
  *   bit 0      the packet's src stays as it is
  *   bit 1      something that the application does follows: fuzz_action of the other bits, or
  *   bits 2..4  not 0: a word that the victim has told goes into the packet, ...

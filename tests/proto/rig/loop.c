@@ -37,13 +37,13 @@ struct qv_xport *qv_loop_open(struct qv_loop *loop, unsigned at,
 	struct loop_ep *ep = loop_need(sizeof *ep);
 
 	QV_NEED(at < QV_LOOP_MAX && !loop->at[at]);
-	ep->x = (struct qv_xport){.ops = limits->bare ? &loop_bare_ops : &loop_ops,
+	ep->x = (struct qv_xport){.ops = limits->headerless ? &loop_headerless_ops : &loop_ops,
 				  .inject_max = limits->inject_max,
 				  .inject_iov = limits->inject_iov,
 				  .send_iov = limits->send_iov,
 				  .packet_max = limits->packet_max,
 				  .read_max = limits->read_max,
-				  .drops = !limits->bare};
+				  .drops = !limits->headerless};
 	ep->loop = loop;
 	ep->slot = at;
 	ep->alive = true;
@@ -75,7 +75,7 @@ void qv_loop_free(struct qv_loop *loop)
 	free(loop);
 }
 
-unsigned qv_loop_exposed(const struct qv_loop *loop, unsigned at)
+unsigned qv_loop_registered(const struct qv_loop *loop, unsigned at)
 {
 	unsigned n = 0;
 

@@ -15,13 +15,14 @@
 
 struct qv_loop;
 
-#define QV_LOOP_BARE UINT64_MAX /* no header begins like this */
+#define QV_LOOP_HEADERLESS UINT64_MAX /* no header begins like this */
 
 struct qv_loop_limits {
 	size_t inject_max, inject_iov, send_iov, packet_max, read_max;
 	bool hide_from; /* packets are handed over with sender UINT64_MAX */
-	bool bare;      /* plain tagged messages travel without header: the sink gets QV_LOOP_BARE
-			 * and the tag in front of them */
+	/* Plain tagged messages travel without header: the sink gets QV_LOOP_HEADERLESS and the
+	 * tag in front of them. */
+	bool headerless;
 };
 
 /* A packet has come: QV_OK, or QV_ENOMEM (it is kept and nothing else is handed over). */
@@ -40,7 +41,7 @@ enum qv_loop_death {
 struct qv_loop_chaos {
 	unsigned eagain;            /* per cent of the calls that answer QV_EAGAIN */
 	unsigned capacity;          /* packets and reads under way per pair */
-	unsigned fail_expose;       /* per cent of expose that fail */
+	unsigned fail_register;     /* per cent of registrations that fail */
 	unsigned fail_send;         /* this many sends more go well, then one fails (0 = never) */
 	unsigned lose[QV_LOOP_MAX]; /* this many packets more from there are lost, and
 				     * seem to work */
@@ -77,8 +78,8 @@ bool qv_loop_step(struct qv_loop *loop);
 /* Hand over a packet that nobody sent. */
 int qv_loop_forge(struct qv_loop *loop, uint64_t from, unsigned to, const void *buf, size_t len);
 
-/* Memory exposed now by this endpoint; reads of memory that was not exposed (any more). */
-unsigned qv_loop_exposed(const struct qv_loop *loop, unsigned at);
+/* Memory registered now by this endpoint; reads of memory that was not registered (any more). */
+unsigned qv_loop_registered(const struct qv_loop *loop, unsigned at);
 unsigned qv_loop_bad_reads(const struct qv_loop *loop);
 
 #endif /* QV_LOOP_H */

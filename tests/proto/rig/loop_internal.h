@@ -35,7 +35,7 @@ struct loop_queue {
 struct loop_region {
 	char *buf;
 	size_t len;
-	uint64_t addr, key; /* key 0: not exposed */
+	uint64_t addr, key; /* key 0: not registered */
 };
 
 struct loop_read {
@@ -88,7 +88,7 @@ struct qv_loop {
 void *loop_need(size_t size); /* zeroed */
 
 /* loop_ops.c */
-extern const struct qv_xport_ops loop_ops, loop_bare_ops;
+extern const struct qv_xport_ops loop_ops, loop_headerless_ops;
 
 /* loop_step.c */
 void loop_gather(struct loop_packet *pkt);

@@ -125,12 +125,12 @@ static int read_from(struct loop_ep *ep, uint64_t from, const struct iovec *iov,
 	return QV_OK;
 }
 
-static int expose(struct loop_ep *ep, void *buf, size_t len, struct qv_region *region)
+static int register_mem(struct loop_ep *ep, void *buf, size_t len, struct qv_region *region)
 {
 	struct loop_region *r;
 	size_t i = 0;
 
-	if (qv_random_percent(ep->loop->rng, ep->loop->chaos.fail_expose))
+	if (qv_random_percent(ep->loop->rng, ep->loop->chaos.fail_register))
 		return QV_EIO;
 	while (i < ep->nregions && ep->regions[i].key)
 		i++;
@@ -147,7 +147,7 @@ static int expose(struct loop_ep *ep, void *buf, size_t len, struct qv_region *r
 	return QV_OK;
 }
 
-static void conceal(struct loop_ep *ep, struct qv_region *region)
+static void deregister_mem(struct loop_ep *ep, struct qv_region *region)
 {
 	size_t i = (uintptr_t)region->handle - 1;
 
@@ -180,7 +180,7 @@ static int op_inject_tagged(struct qv_xport *x, uint64_t to, uint64_t tag, const
 {
 	struct iovec iov = {(void *)(uintptr_t)buf, len};
 	bool was = qv_nomem_pause();
-	int rc = inject(ep_of(x), to, (uint64_t[]){QV_LOOP_BARE, tag}, &iov, 1);
+	int rc = inject(ep_of(x), to, (uint64_t[]){QV_LOOP_HEADERLESS, tag}, &iov, 1);
 
 	qv_nomem_resume(was);
 	return rc;
@@ -196,33 +196,33 @@ static int op_read(struct qv_xport *x, uint64_t from, const struct iovec *iov, s
 	return rc;
 }
 
-static int op_expose(struct qv_xport *x, void *buf, size_t len, struct qv_region *region)
+static int op_register(struct qv_xport *x, void *buf, size_t len, struct qv_region *region)
 {
 	bool was = qv_nomem_pause();
-	int rc = expose(ep_of(x), buf, len, region);
+	int rc = register_mem(ep_of(x), buf, len, region);
 
 	qv_nomem_resume(was);
 	return rc;
 }
 
-static void op_conceal(struct qv_xport *x, struct qv_region *region)
+static void op_deregister(struct qv_xport *x, struct qv_region *region)
 {
-	conceal(ep_of(x), region);
+	deregister_mem(ep_of(x), region);
 }
 
 const struct qv_xport_ops loop_ops = {
 	.inject = op_inject,
 	.send = op_send,
 	.read = op_read,
-	.expose = op_expose,
-	.conceal = op_conceal,
+	.register_mem = op_register,
+	.deregister_mem = op_deregister,
 };
 
-const struct qv_xport_ops loop_bare_ops = {
+const struct qv_xport_ops loop_headerless_ops = {
 	.inject = op_inject,
 	.send = op_send,
 	.inject_tagged = op_inject_tagged,
 	.read = op_read,
-	.expose = op_expose,
-	.conceal = op_conceal,
+	.register_mem = op_register,
+	.deregister_mem = op_deregister,
 };

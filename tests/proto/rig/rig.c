@@ -59,7 +59,7 @@ static int take(struct rig_node *node, struct qv_xport *x, const void *buf, size
 
 	if (len >= sizeof head)
 		memcpy(head, buf, sizeof head);
-	if (head[0] == QV_LOOP_BARE && peer_at(node->p, from))
+	if (head[0] == QV_LOOP_HEADERLESS && peer_at(node->p, from))
 		rc = qv_proto_tagged(peer_at(node->p, from), head[1],
 				     (const char *)buf + sizeof head, len - sizeof head);
 	else
@@ -147,7 +147,7 @@ static struct qv_peer *identify(void *owner, struct qv_xport *x, uint64_t from, 
 	    text[4] >= '0' + (int)QV_LOOP_MAX)
 		return NULL;
 	b = (unsigned)(text[4] - '0');
-	if ((from != UINT64_MAX && from != b) || node->stranger[b])
+	if ((from != UINT64_MAX && from != b) || node->refused[b])
 		return NULL;
 	if (!node->peers[b])
 		node->peers[b] = qv_proto_peer_new(node->p, x, b, QV_USER_UNKNOWN);
@@ -244,9 +244,9 @@ static void node_close(struct rig_node *node)
 	assert_int_equal(p->flights.live, 0);
 	qv_proto_destroy(p);
 	node->p = NULL;
-	assert_int_equal(qv_loop_exposed(node->rig->loop, node->index), 0);
+	assert_int_equal(qv_loop_registered(node->rig->loop, node->index), 0);
 	if (node->other)
-		assert_int_equal(qv_loop_exposed(node->rig->other, node->index), 0);
+		assert_int_equal(qv_loop_registered(node->rig->other, node->index), 0);
 }
 
 void rig_kill(struct rig *rig, unsigned at, enum qv_loop_death how, bool last_words)
@@ -380,7 +380,7 @@ void rig_check_idle(const struct rig *rig, unsigned node)
 
 		if (!peer)
 			continue;
-		assert_int_equal(peer->owed, 0);
+		assert_int_equal(peer->outstanding, 0);
 		assert_int_equal(peer->flying, 0);
 		assert_int_equal(peer->unsure, 0);
 		assert_null(peer->head);

@@ -30,8 +30,8 @@ struct rig_node {
 	struct qv_xport *other; /* over the second loopback, if there is one */
 	struct qv_proto *p;     /* NULL: not open */
 	struct qv_peer *peers[QV_LOOP_MAX];
-	bool stranger[QV_LOOP_MAX]; /* HELLO of this node is refused */
-	unsigned ended;             /* peers that were freed */
+	bool refused[QV_LOOP_MAX]; /* HELLO of this node is refused */
+	unsigned ended;            /* peers that were freed */
 	unsigned complaints;
 	char complaint[256]; /* the last one */
 };
@@ -69,7 +69,7 @@ struct rig {
 	struct qv_loop *other; /* a second way between the nodes, or NULL */
 	struct rig_node node[QV_LOOP_MAX];
 	struct rig_req *reqs;
-	bool hostile; /* reads of memory that nobody exposed are no mistake of ours */
+	bool hostile; /* reads of memory that nobody registered are no mistake of ours */
 	uint64_t stamps;
 	void (*on_complete)(struct rig_req *req, const struct qv_comp *comp); /* may be NULL */
 	void (*on_packet)(struct rig_node *node, uint64_t from, const void *buf, size_t len,
@@ -88,7 +88,7 @@ struct rig *rig_new(const struct rig_settings *set);
 struct rig *rig_start(unsigned nodes, bool hide_from);
 /* Requests and their memory, guards checked. */
 void rig_reqs_free(struct rig *rig);
-/* Checks guards, exposed memory, reads of memory that was no longer exposed; frees all. */
+/* Checks guards, registered memory, reads of memory that was no longer registered; frees all. */
 void rig_free(struct rig *rig);
 void rig_open(struct rig *rig, unsigned at, const struct rig_settings *set);
 /* The node is gone, without a word or (last_words) with what it had sent still arriving. */

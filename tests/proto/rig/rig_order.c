@@ -38,10 +38,11 @@ static void tap(void *ctx, unsigned from, unsigned to, const void *buf, size_t l
 	struct qv_wire_hdr hdr = {0};
 	struct rig_req *send;
 
-	assert_true(len >= 2 * sizeof(uint64_t)); /* as long as what a bare message has in front */
+	/* As long as what a headerless message has in front. */
+	assert_true(len >= 2 * sizeof(uint64_t));
 	memcpy(&hdr, buf, len < sizeof hdr ? len : sizeof hdr);
-	if (memcmp(buf, &(uint64_t){QV_LOOP_BARE}, sizeof(uint64_t)) && hdr.op != QV_PKT_EAGER &&
-	    hdr.op != QV_PKT_RTS)
+	if (memcmp(buf, &(uint64_t){QV_LOOP_HEADERLESS}, sizeof(uint64_t)) &&
+	    hdr.op != QV_PKT_EAGER && hdr.op != QV_PKT_RTS)
 		return;
 	assert_true(o->narrived[from][to] < o->nsent[from][to]);
 	send = o->sent[from][to][o->narrived[from][to]++];
