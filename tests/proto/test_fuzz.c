@@ -131,7 +131,8 @@ static size_t forge(struct fuzz *f, char *buf)
 	if (pkt.hdr.op == QV_PKT_EAGER)
 		pkt.hdr.flags = (uint8_t)(qv_random(rng) & QV_WF_ALL & ~QV_WF_UID);
 	if (pkt.hdr.op == QV_PKT_RTS)
-		pkt.hdr.flags = (uint8_t)(QV_WF_TOTAL | QV_WF_SREQ | (qv_random(rng) & QV_WF_TAGGED));
+		pkt.hdr.flags =
+			(uint8_t)(QV_WF_TOTAL | QV_WF_SREQ | (qv_random(rng) & QV_WF_TAGGED));
 	memset(body, (int)pkt.data, sizeof body);
 	n = body_for(f, &pkt, body);
 	if (qv_random_percent(rng, 3))
@@ -151,7 +152,8 @@ static size_t mutate(struct fuzz *f, char *buf)
 	if (len >= sizeof(struct qv_wire_hdr) && qv_random(rng) & 3) /* as if it were due */
 		memset(buf + offsetof(struct qv_wire_hdr, seq), 0, sizeof(uint16_t));
 	for (uint64_t n = qv_random_below(rng, 4); n-- && len;)
-		buf[qv_random_below(rng, len < 72 ? len : 72)] ^= (char)(1u << qv_random_below(rng, 8));
+		buf[qv_random_below(rng, len < 72 ? len : 72)] ^=
+			(char)(1u << qv_random_below(rng, 8));
 	if (qv_random_percent(rng, 20))
 		len = qv_random_below(rng, len + 1);
 	return len;
