@@ -125,6 +125,8 @@ enum qv_mpi_reason {
 	QV_MPI_FRIENDS,
 	QV_MPI_FRIENDS_OF_NODE,
 	QV_MPI_N_WAYS,
+	QV_MPI_FAILED =
+		QV_MPI_N_WAYS, /* neither: no memory, which no other rank knows; not counted */
 };
 
 /* One call went this way: a reason, or QV_MPI_TAKEN + algorithm. */
@@ -254,8 +256,9 @@ int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc);
 
 /* From mpi_glue/plans/expect.c. */
 
-/* When each rank is expected in this call, which is ours to run; NULL: all at once. Collective. */
-const uint64_t *qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call);
+/* When each rank is expected in this call, which is ours to run; *arrive is NULL: all at once.
+ * Collective. QV_ENOMEM. */
+int qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call, const uint64_t **arrive);
 /* A blocking call is over. */
 void qv_mpi_watch_ended(struct qv_mpi_comm *c);
 void qv_mpi_watch_close(struct qv_mpi_comm *c);
@@ -334,6 +337,7 @@ struct qv_mpi_op {
 	uint64_t number; /* among the operations of the communicator, or among persistent ones */
 	int tag;         /* of its first message */
 	int error;       /* an MPI error code */
+	bool told;       /* to the communicator's error handler */
 	MPI_Request handle;
 	struct qv_mpi_persistent *persistent;
 };
@@ -354,6 +358,13 @@ enum qv_mpi_reason qv_mpi_judge_form(const struct qv_mpi_comm *c, enum qv_mpi_fo
 int qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form);
 /* One that runs plan, which it then holds; NULL, and plan is given back: no memory. */
 struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan);
+/* Instead of one: the call ends with this error, which the communicator's error handler has been
+ * told or not. The other ranks may run the call by messages of ours, so the MPI's own would wait for
+ * them in vain. Of the calling thread, and to be given to the next of qv_mpi_finish, qv_mpi_later and
+ * qv_mpi_persist, which tell the error handler and return the error. */
+struct qv_mpi_op *qv_mpi_op_failed(struct qv_mpi_comm *c, int error, bool told);
+/* That of such an operation, after the error handler has been told; MPI_SUCCESS: it is none. */
+int qv_mpi_op_refused(const struct qv_mpi_op *op);
 /* Run it to its end; an MPI error code, which the communicator's error handler has seen. */
 int qv_mpi_finish(struct qv_mpi_op *op);
 /* Start it, again if it is persistent. */

@@ -143,8 +143,11 @@ void qv_mpi_later_start(struct qv_mpi_op *op)
 
 int qv_mpi_later(struct qv_mpi_op *op, MPI_Request *request)
 {
-	int rc = PMPI_Grequest_start(on_query, on_free, on_cancel, op, &op->handle);
+	int rc = qv_mpi_op_refused(op);
 
+	if (rc)
+		return rc;
+	rc = PMPI_Grequest_start(on_query, on_free, on_cancel, op, &op->handle);
 	if (rc) { /* others have begun: end it here */
 		qv_mpi_finish(op);
 		return rc;

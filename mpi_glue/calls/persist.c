@@ -55,10 +55,14 @@ static int self_comm(void)
 
 int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
 {
-	struct qv_mpi_persistent *p = calloc(1, sizeof(*p));
 	MPI_Comm comm = op->c->comm;
-	int rc = p ? op->error : MPI_ERR_NO_MEM;
+	struct qv_mpi_persistent *p;
+	int rc = qv_mpi_op_refused(op);
 
+	if (rc)
+		return rc;
+	p = calloc(1, sizeof(*p));
+	rc = p ? op->error : MPI_ERR_NO_MEM;
 	if (!rc)
 		rc = self_comm();
 	if (!rc) {

@@ -254,6 +254,13 @@ static void remember(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 		(struct qv_mpi_through){call->count, call->type, call->op, c->arrive != NULL};
 }
 
+/* No memory. What was timed is not over, so nobody is told how long it took. */
+static struct qv_mpi_op *fail(struct qv_mpi_call *call, struct qv_mpi_comm *c)
+{
+	call->trial = NULL;
+	return qv_mpi_op_failed(c, MPI_ERR_NO_MEM, false);
+}
+
 static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 {
 	struct qv_mpi_comm *c = qv_mpi_comm_of(call->comm);
@@ -276,14 +283,14 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	    !qv_mpi_trial_turn(c, call, call->count * r.item, r.ordered, why)) {
 		if (*why == QV_MPI_SLOWER)
 			remember(c, call, &r);
-		return NULL;
+		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
 	}
 	plan = qv_mpi_plan_of(c, call, call->count * r.item, r.ordered, why);
 	if (!plan)
-		return NULL;
+		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
 	op = qv_mpi_op_get(c, plan);
 	if (!op)
-		return NULL;
+		return fail(call, c);
 	op->reduce = r;
 	op->error = arrange(op, call);
 	rc = qv_mpi_op_open(op, call->form); /* in any case: the others do it */

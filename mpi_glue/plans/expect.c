@@ -34,8 +34,10 @@ static struct qv_mpi_watch *open_watch(const struct qv_mpi_comm *c)
 {
 	struct qv_mpi_watch *w = calloc(1, sizeof(*w) + (size_t)c->ranks * sizeof(w->told[0]));
 
-	if (!w || qv_predict_open((uint32_t)c->ranks, EVERY, &w->predict))
-		abort(); /* this rank would choose other than the rest */
+	if (!w || qv_predict_open((uint32_t)c->ranks, EVERY, &w->predict)) {
+		free(w);
+		return NULL;
+	}
 	w->exchange = MPI_REQUEST_NULL;
 	return w;
 }
@@ -53,22 +55,26 @@ static void exchange(const struct qv_mpi_comm *c, struct qv_mpi_watch *w)
 		w->exchange = MPI_REQUEST_NULL;
 }
 
-const uint64_t *qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
+int qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call, const uint64_t **arrive)
 {
 	struct qv_mpi_watch *w = c->watch;
 
+	*arrive = c->arrive;
 	if (c->told || call->coll > QV_COLL_REDUCE_SCATTER ||
 	    !qv_select_wants_arrivals(qv_mpi.rules->select, call->coll))
-		return c->arrive;
+		return QV_OK;
 	if (call->form == QV_MPI_BLOCKING) {
 		if (!w)
 			w = c->watch = open_watch(c);
+		if (!w)
+			return QV_ENOMEM;
 		if (w->ended)
 			qv_predict_observe(w->predict, now_ns() - w->ended);
 		if (qv_predict_due(w->predict) && w->ended)
 			exchange(c, w);
 	}
-	return w ? qv_predict_arrivals(w->predict) : NULL;
+	*arrive = w ? qv_predict_arrivals(w->predict) : NULL;
+	return QV_OK;
 }
 
 void qv_mpi_watch_ended(struct qv_mpi_comm *c)

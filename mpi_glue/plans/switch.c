@@ -51,7 +51,7 @@ static struct qv_mpi_switch *find(struct qv_mpi_comm *c, const struct qv_mpi_blo
 	if (!s) {
 		s = calloc(1, sizeof(*s));
 		if (!s)
-			abort(); /* this rank would choose other than the rest */
+			return NULL;
 		s->next = c->switches;
 		c->switches = s;
 	}
@@ -121,20 +121,23 @@ static bool far_from(double a, double b, double times)
 	return a > times * b || b > times * a;
 }
 
-/* Whether what is in use must be judged by the clock again. */
-static bool is_new(const struct qv_mpi_switch *s, const struct qv_mpi_comm *c,
-		   const struct qv_traffic *t, const struct qv_mpi_guess *best)
+/* Whether what is in use must be judged by the clock again; QV_ENOMEM. */
+static int ask_new(const struct qv_mpi_switch *s, const struct qv_mpi_comm *c,
+		   const struct qv_traffic *t, const struct qv_mpi_guess *best, bool *is_new)
 {
 	double seconds = 0;
+	int rc = QV_OK;
 
+	*is_new = true;
 	if (!s->judged || far_from(t->bytes + 1, s->traffic.bytes + 1, SAME) ||
 	    far_from(t->degree + 1, s->traffic.degree + 1, SAME))
-		return true;
-	if (qv_mpi_rule_equal(&s->best.rule, &best->rule))
-		return false;
-	if (qv_mpi_model_seconds(c, s->name, t, &s->best.rule, &seconds))
-		abort(); /* no memory: this rank would choose other than the rest */
-	return best->seconds < MARGIN * seconds;
+		return rc;
+	*is_new = !qv_mpi_rule_equal(&s->best.rule, &best->rule);
+	if (*is_new) {
+		rc = qv_mpi_model_seconds(c, s->name, t, &s->best.rule, &seconds);
+		*is_new = best->seconds < MARGIN * seconds;
+	}
+	return rc;
 }
 
 static void begin_trial(struct qv_mpi_switch *s, const struct qv_traffic *traffic,
@@ -151,47 +154,52 @@ static void begin_trial(struct qv_mpi_switch *s, const struct qv_traffic *traffi
 	s->interval = NEXT;
 }
 
-/* All tell each other what they send. */
-static void fence(struct qv_mpi_switch *s, struct qv_mpi_comm *c)
+/* All tell each other what they send; false: an error, the MPI's or that there is no memory. */
+static bool fence(struct qv_mpi_switch *s, struct qv_mpi_comm *c, struct qv_mpi_blocks_call *call)
 {
 	const double mine[2] = {s->degree, s->bytes};
 	double all[2] = {0, 0};
 	struct qv_traffic traffic = {.ranks = (uint32_t)c->ranks};
 	struct qv_mpi_guess best;
+	bool is_new;
 
 	/* Whole numbers: their sum is the same on all ranks, whatever the order. */
-	if (QV_REAL(Allreduce)(mine, all, 2, MPI_DOUBLE, MPI_SUM, c->comm))
-		abort(); /* others may have the sums */
+	call->error = QV_REAL(Allreduce)(mine, all, 2, MPI_DOUBLE, MPI_SUM, c->comm);
+	if (call->error) /* others may have the sums */
+		return false;
 	traffic.degree = all[0] / ((double)c->ranks * s->logged);
 	traffic.bytes = all[0] > 0 ? all[1] / all[0] : 0;
 	s->degree = s->bytes = 0;
 	s->logged = 0;
 	qv_mpi.judged++;
-	if (qv_mpi_model_best(c, s->name, &traffic, &best))
-		abort();
-	if (is_new(s, c, &traffic, &best))
+	if (qv_mpi_model_best(c, s->name, &traffic, &best) ||
+	    ask_new(s, c, &traffic, &best, &is_new))
+		return false;
+	if (is_new)
 		begin_trial(s, &traffic, &best);
 	else if (s->interval < FARTHEST)
 		s->interval *= 2;
 	s->fence = s->calls + s->interval;
+	return true;
 }
 
-/* The call may wait for others: it can be a fence, and be timed. */
-static void pass(struct qv_mpi_switch *s, struct qv_mpi_comm *c,
-		 const struct qv_mpi_blocks_call *call)
+/* The call may wait for others: it can be a fence, and be timed. False as of fence. */
+static bool pass(struct qv_mpi_switch *s, struct qv_mpi_comm *c, struct qv_mpi_blocks_call *call)
 {
 	const uint64_t number = s->calls++;
 
 	if (number == s->fence && !s->judged && qv_mpi_is_neighbor(s->name)) {
 		s->why = qv_mpi_pattern_of(c, call->form);
+		if (s->why == QV_MPI_FAILED)
+			return false;
 		s->never = s->why != QV_MPI_TAKEN;
 	}
 	if (s->never || s->turns < TRIALS)
-		return;
+		return true;
 	if (number == s->fence || (s->judged && number + LOGGED > s->fence))
 		log_call(s, c, call);
-	if (number == s->fence)
-		fence(s, c);
+	if (number == s->fence && !fence(s, c, call))
+		return false;
 	if (s->turns == TRIALS && !s->ours && s->calls + LOGGED < s->fence) {
 		struct qv_mpi_passing *p = &c->passing[s->name];
 
@@ -199,6 +207,7 @@ static void pass(struct qv_mpi_switch *s, struct qv_mpi_comm *c,
 		p->rules = s->rules;
 		s->calls += p->left;
 	}
+	return true;
 }
 
 /* Trials. */
@@ -265,8 +274,10 @@ const struct qv_mpi_rule *qv_mpi_switch_turn(struct qv_mpi_comm *c, struct qv_mp
 	struct qv_mpi_switch *s = find(c, call);
 	bool ours;
 
-	if (call->form == QV_MPI_BLOCKING)
-		pass(s, c, call);
+	if (!s || (call->form == QV_MPI_BLOCKING && !pass(s, c, call))) {
+		*why = QV_MPI_FAILED;
+		return NULL;
+	}
 	ours = s->turns == TRIALS && s->ours;
 	if (!s->never && s->turns < TRIALS && call->form == QV_MPI_BLOCKING)
 		ours = begin_timed(s, c, call);

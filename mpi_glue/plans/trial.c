@@ -49,7 +49,7 @@ static struct qv_mpi_trial *find(struct qv_mpi_comm *c, enum qv_coll coll, size_
 			return t;
 	t = calloc(1, sizeof(*t));
 	if (!t)
-		abort(); /* this rank would choose other than the rest */
+		return NULL;
 	*t = (struct qv_mpi_trial){.next = c->trials,
 				   .coll = coll,
 				   .size = size,
@@ -74,6 +74,10 @@ bool qv_mpi_trial_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_t b
 {
 	struct qv_mpi_trial *t = find(c, call->coll, bytes, ordered);
 
+	if (!t) {
+		*why = QV_MPI_FAILED;
+		return false;
+	}
 	*why = t->decided ? QV_MPI_SLOWER : QV_MPI_TRIED;
 	if (t->decided || call->form != QV_MPI_BLOCKING)
 		return t->ours;

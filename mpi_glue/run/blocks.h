@@ -52,6 +52,7 @@ struct qv_mpi_blocks_call {
 	struct qv_mpi_switch *timed;
 	bool mine;
 	double bytes, began;
+	int error; /* its own, which the MPI's error handler has seen; 0: none */
 };
 
 /* As qv_mpi_take. */
@@ -62,7 +63,8 @@ bool qv_mpi_blocks_pass(enum qv_mpi_name name, MPI_Comm comm);
 
 /* mpi_glue/plans/switch.c: `auto`. */
 
-/* The rule by which the call is run; NULL: the MPI's, and why. Collective, if it is blocking. */
+/* The rule by which the call is run; or the MPI's, and why; or QV_MPI_FAILED, with call->error if the
+ * MPI has said what. Collective, if it is blocking. */
 const struct qv_mpi_rule *qv_mpi_switch_turn(struct qv_mpi_comm *c, struct qv_mpi_blocks_call *call,
 					     enum qv_mpi_reason *why);
 /* A call that was timed is over, with this error code; the same, or another one. Collective. */
@@ -157,7 +159,7 @@ struct qv_mpi_pattern {
 		*plans[QV_MPI_FRIENDS_TRIED + 1]; /* by k: those of mpi_glue/plans/model.c */
 };
 
-/* QV_MPI_TAKEN, and c->pattern is there; or why not. Collective, unless it is nonblocking. */
+/* QV_MPI_TAKEN, and c->pattern is there; or why not, or QV_MPI_FAILED. Collective, unless it is nonblocking. */
 enum qv_mpi_reason qv_mpi_pattern_of(struct qv_mpi_comm *c, enum qv_mpi_form form);
 
 /* mpi_glue/plans/made.c: plans of rules. */

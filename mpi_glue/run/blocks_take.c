@@ -111,6 +111,14 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, stru
 								: QV_MPI_TAKEN;
 }
 
+/* No memory, or what the autotuner met. What was timed is not over, so nobody is told how long it
+ * took. */
+static struct qv_mpi_op *fail(struct qv_mpi_blocks_call *call, struct qv_mpi_comm *c)
+{
+	call->timed = NULL;
+	return qv_mpi_op_failed(c, call->error ? call->error : MPI_ERR_NO_MEM, call->error);
+}
+
 static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_mpi_rule *rule,
 			      enum qv_mpi_reason *why)
 {
@@ -125,11 +133,11 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 	if (*why == QV_MPI_TAKEN)
 		*why = judge_data(call, c);
 	if (*why != QV_MPI_TAKEN)
-		return NULL;
+		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
 	plan = qv_mpi_made_plan(c, call->name, rule);
 	op = plan ? qv_mpi_op_get(c, plan) : NULL;
 	if (!op)
-		abort(); /* no memory: the others would wait */
+		return fail(call, c);
 	op->error = arrange(op, call);
 	rc = qv_mpi_op_open(op, call->form);
 	if (!op->error)

@@ -81,6 +81,25 @@ struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan)
 	return op;
 }
 
+struct qv_mpi_op *qv_mpi_op_failed(struct qv_mpi_comm *c, int error, bool told)
+{
+	static _Thread_local struct qv_mpi_op failed; /* there is no memory, maybe */
+
+	failed = (struct qv_mpi_op){.c = c, .error = error, .told = told};
+	return &failed;
+}
+
+int qv_mpi_op_refused(const struct qv_mpi_op *op)
+{
+	const int error = op->error;
+
+	if (op->plan)
+		return MPI_SUCCESS;
+	if (!op->told)
+		PMPI_Comm_call_errhandler(op->c->comm, error);
+	return error;
+}
+
 void qv_mpi_op_release(struct qv_mpi_op *op)
 {
 	struct qv_mpi_comm *c = op->c;
@@ -292,8 +311,10 @@ static void run(struct qv_mpi_op *op)
 int qv_mpi_finish(struct qv_mpi_op *op)
 {
 	MPI_Comm comm = op->c->comm;
-	int error;
+	int error = qv_mpi_op_refused(op);
 
+	if (error)
+		return error;
 	qv_mpi_op_start(op);
 	run(op);
 	error = op->error;
