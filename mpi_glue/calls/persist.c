@@ -131,7 +131,7 @@ static void begin(MPI_Request handle)
 	if (!p)
 		return;
 	p->active = true;
-	qv_mpi_later_start(p->op);
+	qv_mpi_nonblocking_start(p->op);
 }
 
 QV_API int MPI_Start(MPI_Request *request)

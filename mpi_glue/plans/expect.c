@@ -42,7 +42,7 @@ static struct qv_mpi_watch *open_watch(const struct qv_mpi_comm *c)
 	return w;
 }
 
-/* The one before is over by now, as far as this rank may wait: all have begun it. On the shadow,
+/* The one before is over by now, as far as this rank may wait: all have begun it. On the duplicate,
  * which is there after the first call: an operation under way keeps its communicator, and ours must
  * not keep the program's. */
 static void exchange(const struct qv_mpi_comm *c, struct qv_mpi_watch *w)
@@ -50,7 +50,7 @@ static void exchange(const struct qv_mpi_comm *c, struct qv_mpi_watch *w)
 	if (w->exchange != MPI_REQUEST_NULL && !PMPI_Wait(&w->exchange, MPI_STATUS_IGNORE))
 		qv_predict_learn(w->predict, w->told);
 	w->mine = qv_predict_mine(w->predict);
-	if (PMPI_Iallgather(&w->mine, 1, MPI_UINT64_T, w->told, 1, MPI_UINT64_T, c->shadow,
+	if (PMPI_Iallgather(&w->mine, 1, MPI_UINT64_T, w->told, 1, MPI_UINT64_T, c->dup,
 			    &w->exchange))
 		w->exchange = MPI_REQUEST_NULL;
 }

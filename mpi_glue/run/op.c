@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* op.c - one operation of one rank: its messages on the shadow communicator. */
+/* op.c - one operation of one rank: its messages on the duplicated communicator. */
 #include "mpi_glue/glue.h"
 
 #include <sched.h>
@@ -233,7 +233,8 @@ bool qv_mpi_op_begin(struct qv_mpi_op *op)
 	if (op->state != QV_MPI_OP_WAITS)
 		return true;
 	/* Another one with its tags would have to end first. */
-	if (op->form != QV_MPI_INIT && op->number >= qv_mpi_later_oldest(op->c) + QV_MPI_SLOTS)
+	if (op->form != QV_MPI_INIT &&
+	    op->number >= qv_mpi_nonblocking_oldest(op->c) + QV_MPI_SLOTS)
 		return false;
 	op->state = QV_MPI_OP_RUNS;
 	return true;
@@ -290,7 +291,7 @@ static void run(struct qv_mpi_op *op)
 		qv_mpi_op_begin(op);
 		pthread_mutex_unlock(&qv_mpi.lock);
 		if (op->state == QV_MPI_OP_WAITS)
-			qv_mpi_later_poll();
+			qv_mpi_nonblocking_poll();
 	}
 	if (op->state == QV_MPI_OP_RUNS)
 		go_on(op);

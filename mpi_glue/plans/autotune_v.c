@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * switch.c - `auto` of blocks with lengths of their own, and of neighbours' ones. No rank
+ * autotune_v.c - `auto` of blocks with lengths of their own, and of neighbours' ones. No rank
  * knows how much the others send, so now and then all tell each other, in a blocking call: a fence.
  * A model says what would be fastest for the average. If that is something else than before, or
  * about quite other lengths, calls go to it and to the MPI in turn, and what was faster by a margin
@@ -16,12 +16,12 @@
 #define FARTHEST 1024 /* and after many without one */
 #define TRIALS   12   /* calls, half of them to the MPI; the shortest of each counts */
 #define TRIES    4    /* of that, where both got calls of other lengths; below NEXT calls in all */
-#define MARGIN   0.9  /* of the MPI's time, as in trial.c; or of the model's */
+#define MARGIN   0.9  /* of the MPI's time, as in autotune.c; or of the model's */
 #define ALIKE    1.25 /* sums of bytes */
 #define SAME     4    /* so many times the bytes, or less: what was measured still holds */
 
-struct qv_mpi_switch {
-	struct qv_mpi_switch *next;
+struct qv_mpi_autotune_v {
+	struct qv_mpi_autotune_v *next;
 	enum qv_mpi_name name;
 	uint64_t rules; /* number of those it was made under */
 	uint64_t calls, fence, interval;
@@ -39,11 +39,11 @@ struct qv_mpi_switch {
 
 /* Which. */
 
-static struct qv_mpi_switch *find(struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call)
+static struct qv_mpi_autotune_v *find(struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call)
 {
-	struct qv_mpi_switch *s, *next;
+	struct qv_mpi_autotune_v *s, *next;
 
-	for (s = c->switches; s; s = s->next)
+	for (s = c->autotune_v; s; s = s->next)
 		if (s->name == call->name)
 			break;
 	if (s && s->rules == qv_mpi.rules->number)
@@ -52,24 +52,24 @@ static struct qv_mpi_switch *find(struct qv_mpi_comm *c, const struct qv_mpi_blo
 		s = calloc(1, sizeof(*s));
 		if (!s)
 			return NULL;
-		s->next = c->switches;
-		c->switches = s;
+		s->next = c->autotune_v;
+		c->autotune_v = s;
 	}
 	next = s->next;
-	*s = (struct qv_mpi_switch){.next = next,
-				    .name = call->name,
-				    .rules = qv_mpi.rules->number,
-				    .fence = BEFORE,
-				    .interval = NEXT,
-				    .turns = TRIALS};
+	*s = (struct qv_mpi_autotune_v){.next = next,
+					.name = call->name,
+					.rules = qv_mpi.rules->number,
+					.fence = BEFORE,
+					.interval = NEXT,
+					.turns = TRIALS};
 	return s;
 }
 
-void qv_mpi_switches_free(struct qv_mpi_comm *c)
+void qv_mpi_autotune_v_free(struct qv_mpi_comm *c)
 {
-	struct qv_mpi_switch *next;
+	struct qv_mpi_autotune_v *next;
 
-	for (struct qv_mpi_switch *s = c->switches; s; s = next) {
+	for (struct qv_mpi_autotune_v *s = c->autotune_v; s; s = next) {
 		next = s->next;
 		free(s);
 	}
@@ -104,7 +104,7 @@ static double measure(const struct qv_mpi_comm *c, const struct qv_mpi_blocks_ca
 	return messages;
 }
 
-static void log_call(struct qv_mpi_switch *s, const struct qv_mpi_comm *c,
+static void log_call(struct qv_mpi_autotune_v *s, const struct qv_mpi_comm *c,
 		     const struct qv_mpi_blocks_call *call)
 {
 	double bytes;
@@ -122,7 +122,7 @@ static bool far_from(double a, double b, double times)
 }
 
 /* Whether what is in use must be judged by the clock again; QV_ENOMEM. */
-static int ask_new(const struct qv_mpi_switch *s, const struct qv_mpi_comm *c,
+static int ask_new(const struct qv_mpi_autotune_v *s, const struct qv_mpi_comm *c,
 		   const struct qv_traffic *t, const struct qv_mpi_guess *best, bool *is_new)
 {
 	double seconds = 0;
@@ -140,7 +140,7 @@ static int ask_new(const struct qv_mpi_switch *s, const struct qv_mpi_comm *c,
 	return rc;
 }
 
-static void begin_trial(struct qv_mpi_switch *s, const struct qv_traffic *traffic,
+static void begin_trial(struct qv_mpi_autotune_v *s, const struct qv_traffic *traffic,
 			const struct qv_mpi_guess *best)
 {
 	qv_mpi.changed += s->judged;
@@ -155,7 +155,8 @@ static void begin_trial(struct qv_mpi_switch *s, const struct qv_traffic *traffi
 }
 
 /* All tell each other what they send; false: an error, the MPI's or that there is no memory. */
-static bool fence(struct qv_mpi_switch *s, struct qv_mpi_comm *c, struct qv_mpi_blocks_call *call)
+static bool fence(struct qv_mpi_autotune_v *s, struct qv_mpi_comm *c,
+		  struct qv_mpi_blocks_call *call)
 {
 	const double mine[2] = {s->degree, s->bytes};
 	double all[2] = {0, 0};
@@ -184,7 +185,8 @@ static bool fence(struct qv_mpi_switch *s, struct qv_mpi_comm *c, struct qv_mpi_
 }
 
 /* The call may wait for others: it can be a fence, and be timed. False as of fence. */
-static bool pass(struct qv_mpi_switch *s, struct qv_mpi_comm *c, struct qv_mpi_blocks_call *call)
+static bool pass(struct qv_mpi_autotune_v *s, struct qv_mpi_comm *c,
+		 struct qv_mpi_blocks_call *call)
 {
 	const uint64_t number = s->calls++;
 
@@ -218,7 +220,7 @@ static bool is_mine(int turn)
 	return __builtin_popcount((unsigned int)turn) % 2;
 }
 
-static bool begin_timed(struct qv_mpi_switch *s, struct qv_mpi_comm *c,
+static bool begin_timed(struct qv_mpi_autotune_v *s, struct qv_mpi_comm *c,
 			struct qv_mpi_blocks_call *call)
 {
 	call->timed = s;
@@ -230,7 +232,7 @@ static bool begin_timed(struct qv_mpi_switch *s, struct qv_mpi_comm *c,
 }
 
 /* What all have measured. */
-static int decide(struct qv_mpi_switch *s, MPI_Comm comm)
+static int decide(struct qv_mpi_autotune_v *s, MPI_Comm comm)
 {
 	double longest[2], sums[2];
 	int rc = QV_REAL(Allreduce)(s->shortest, longest, 2, MPI_DOUBLE, MPI_MAX, comm);
@@ -253,9 +255,9 @@ static int decide(struct qv_mpi_switch *s, MPI_Comm comm)
 	return rc;
 }
 
-int qv_mpi_switch_end(struct qv_mpi_blocks_call *call, int rc)
+int qv_mpi_autotune_v_end(struct qv_mpi_blocks_call *call, int rc)
 {
-	struct qv_mpi_switch *s = call->timed;
+	struct qv_mpi_autotune_v *s = call->timed;
 	const double seconds = PMPI_Wtime() - call->began;
 	const int mine = call->mine;
 	int ended = MPI_SUCCESS;
@@ -268,10 +270,11 @@ int qv_mpi_switch_end(struct qv_mpi_blocks_call *call, int rc)
 	return rc ? rc : ended;
 }
 
-const struct qv_mpi_rule *qv_mpi_switch_turn(struct qv_mpi_comm *c, struct qv_mpi_blocks_call *call,
-					     enum qv_mpi_reason *why)
+const struct qv_mpi_rule *qv_mpi_autotune_v_turn(struct qv_mpi_comm *c,
+						 struct qv_mpi_blocks_call *call,
+						 enum qv_mpi_reason *why)
 {
-	struct qv_mpi_switch *s = find(c, call);
+	struct qv_mpi_autotune_v *s = find(c, call);
 	bool ours;
 
 	if (!s || (call->form == QV_MPI_BLOCKING && !pass(s, c, call))) {
