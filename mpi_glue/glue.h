@@ -32,7 +32,7 @@ enum qv_mpi_name {
 	QV_MPI_BCAST,
 	QV_MPI_ALLGATHER,
 	QV_MPI_ALLTOALL,
-	/* Of blocks with lengths of their own, or of neighbours' ones; see mpi_glue/run/blocks.h. */
+	/* Of variable-length blocks, or of neighbours' ones; see mpi_glue/run/blocks.h. */
 	QV_MPI_ALLGATHERV,
 	QV_MPI_ALLTOALLV,
 	QV_MPI_NEIGHBOR_ALLGATHER,
@@ -331,7 +331,7 @@ struct qv_mpi_op {
 	int *indices;
 	MPI_Status *statuses;
 	int n, room_n;                /* and for how many there is room */
-	struct qv_mpi_blocks *blocks; /* of those with lengths of their own, else NULL */
+	struct qv_mpi_blocks *blocks; /* of variable-length ones, else NULL */
 	enum qv_mpi_state state;
 	enum qv_mpi_form form;
 	uint64_t number; /* among the operations of the communicator, or among persistent ones */

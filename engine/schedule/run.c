@@ -187,7 +187,7 @@ static void *buffer_of(const struct qv_run *r, const struct qv_step *step)
 	}
 }
 
-/* Start a message, be it a signal of no bytes. */
+/* Start a message, be it a zero-byte token. */
 static int start_message(struct qv_run *r, uint32_t i, size_t bytes)
 {
 	const struct qv_step *step = &r->s->steps[i];
@@ -206,7 +206,7 @@ static void start(struct qv_run *r, uint32_t i)
 
 	if (qv_is_local(step->kind))
 		copy(r, step, bytes);
-	/* Both ends know of an empty message, but a signal is more than that. */
+	/* Both ends know of an empty message, but a token is more than that. */
 	if (qv_is_local(step->kind) || (!bytes && step->blocks)) {
 		finish(r, i);
 		return;

@@ -49,7 +49,7 @@ void qv_add_range(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, u
 /* The same of blocks that follow each other in any case. */
 void qv_add_message(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, uint32_t first,
 		    uint32_t blocks);
-/* A signal to a peer, or from it; it waits for nothing. */
+/* A zero-byte token to a peer, or from it; it waits for nothing. */
 void qv_add_signal(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer);
 /* Blocks within the rank: of the contribution or, QV_STEP_MOVE, of the work vector. */
 uint32_t qv_add_copy(struct qv_builder *b, enum qv_step_kind kind, uint32_t from, uint32_t first,
@@ -102,7 +102,7 @@ void qv_redirect_run_start(struct qv_redirect_run *l, const struct qv_run_data *
 int qv_redirect_run_progress(struct qv_redirect_run *l);
 void qv_redirect_run_done(struct qv_redirect_run *l, uint32_t slot, int status);
 
-/* engine/schedule/families/blocks.c: blocks of lengths of their own. */
+/* engine/schedule/families/blocks.c: variable-length blocks. */
 
 /* Whether a run of them is possible. */
 int qv_blocks_fit(const struct qv_schedule *s, const struct qv_run_blocks *blocks);

@@ -155,7 +155,7 @@ QV_API int MPI_Startall(int count, MPI_Request requests[])
 QV_MPI_BOTH(Startall)
 
 /* Out of the list: the MPI may give another request the same handle. */
-static struct qv_mpi_persistent *forget(MPI_Request handle)
+static struct qv_mpi_persistent *unlink_request(MPI_Request handle)
 {
 	struct qv_mpi_persistent **at, *p;
 	bool active = false;
@@ -174,7 +174,7 @@ static struct qv_mpi_persistent *forget(MPI_Request handle)
 
 QV_API int MPI_Request_free(MPI_Request *request)
 {
-	struct qv_mpi_persistent *p = all.first && request ? forget(*request) : NULL;
+	struct qv_mpi_persistent *p = all.first && request ? unlink_request(*request) : NULL;
 
 	if (p)
 		destroy(p);

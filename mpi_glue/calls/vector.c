@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* vector.c - allgather and alltoall of blocks with lengths of their own, and of neighbours',
+/* vector.c - allgather and alltoall of variable-length blocks, and of neighbours',
  * in all their forms: ours where it can be, else the MPI's. */
 #include "mpi_glue/run/blocks.h"
 

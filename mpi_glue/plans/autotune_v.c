@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * autotune_v.c - `auto` of blocks with lengths of their own, and of neighbours' ones. No rank
+ * autotune_v.c - `auto` of variable-length blocks, and of neighbours' ones. No rank
  * knows how much the others send, so now and then all tell each other, in a blocking call: a fence.
  * A model says what would be fastest for the average. If that is something else than before, or
  * about quite other lengths, calls go to it and to the MPI in turn, and what was faster by a margin

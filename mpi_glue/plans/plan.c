@@ -39,7 +39,7 @@ void qv_mpi_plan_free(struct qv_mpi_plan *plan)
 }
 
 /* With many plans, the one that has not been used for longest goes: the last one that is free. */
-static void forget_one(struct qv_mpi_comm *c)
+static void evict_one(struct qv_mpi_comm *c)
 {
 	struct qv_mpi_plan **victim = NULL, *gone;
 	int n = 0;
@@ -58,7 +58,7 @@ void qv_mpi_plan_keep(struct qv_mpi_comm *c, struct qv_mpi_plan *p)
 {
 	p->rules = qv_mpi.rules;
 	p->rules->users++;
-	forget_one(c);
+	evict_one(c);
 	p->next = c->plans;
 	c->plans = p;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * blocks.c - one operation on blocks with lengths of their own. Where they go through ranks
+ * blocks.c - one operation on variable-length blocks. Where they go through ranks
  * that do not know their lengths, the same schedule runs twice: first with the lengths themselves
  * as blocks, which afterwards stand where the blocks will pass. Or an exchange carries them, whose
  * bundles say how long they are.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * blocks.h - collectives whose blocks have lengths of their own, or are neighbours': each
+ * blocks.h - collectives whose blocks are of variable length, or are neighbours': each
  * rank knows the lengths of what it sends and receives, and no others.
  */
 #ifndef QV_MPI_BLOCKS_H

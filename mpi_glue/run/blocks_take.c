@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocks_take.c - whether a call on blocks with lengths of their own is ours, and where
+/* blocks_take.c - whether a call on variable-length blocks is ours, and where
  * these are. The same on all ranks, though counts and types are not. */
 #include "blocks.h"
 

@@ -48,7 +48,7 @@ if(TARGET quiver_mpi_ompi)
 	endforeach()
 	legal_test(attributes plain 3 3)
 	legal_test(large plain 3 3)
-	# Blocks with lengths of their own, and neighbours.
+	# Variable-length blocks, and neighbours.
 	foreach(mpi plain shm tcp rxm auto split)
 		foreach(ranks 2 3 4 7)
 			set(labels "mpi;slow")
