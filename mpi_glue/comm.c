@@ -18,10 +18,10 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 		qv_select_forget(qv_mpi.rules->select, c->number);
 	pthread_mutex_unlock(&qv_mpi.lock);
 	qv_mpi_watch_close(c);
-	if (c->shadow != MPI_COMM_NULL)
-		PMPI_Comm_free(&c->shadow);
-	qv_mpi_trials_free(c);
-	qv_mpi_switches_free(c);
+	if (c->dup != MPI_COMM_NULL)
+		PMPI_Comm_free(&c->dup);
+	qv_mpi_autotune_free(c);
+	qv_mpi_autotune_v_free(c);
 	qv_mpi_pattern_free(c->pattern);
 	free(c->arrive);
 	free(c);
@@ -50,7 +50,7 @@ static int on_free(MPI_Comm comm, int keyval, void *value, void *extra)
 
 	if (value == &mark)
 		return MPI_SUCCESS;
-	qv_mpi_later_drain(c);
+	qv_mpi_nonblocking_drain(c);
 	unlink_comm(c);
 	c->comm = MPI_COMM_NULL;
 	qv_mpi.last = NULL;
@@ -129,7 +129,7 @@ static struct qv_mpi_comm *make(MPI_Comm comm, bool marked)
 	if (!c)
 		return NULL;
 	c->comm = comm;
-	c->shadow = MPI_COMM_NULL;
+	c->dup = MPI_COMM_NULL;
 	PMPI_Comm_rank(comm, &c->rank);
 	PMPI_Comm_size(comm, &c->ranks);
 	int inter = 0;
@@ -210,7 +210,7 @@ int qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin)
 
 int qv_mpi_comm_open(struct qv_mpi_comm *c)
 {
-	return c->shadow == MPI_COMM_NULL ? qv_mpi_comm_twin(c->comm, &c->shadow) : MPI_SUCCESS;
+	return c->dup == MPI_COMM_NULL ? qv_mpi_comm_twin(c->comm, &c->dup) : MPI_SUCCESS;
 }
 
 void qv_mpi_comm_close_all(void)

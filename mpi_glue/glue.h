@@ -32,7 +32,7 @@ enum qv_mpi_name {
 	QV_MPI_BCAST,
 	QV_MPI_ALLGATHER,
 	QV_MPI_ALLTOALL,
-	/* Of blocks with lengths of their own, or of neighbours' ones; see mpi_glue/run/blocks.h. */
+	/* Of variable-length blocks, or of neighbours' ones; see mpi_glue/run/blocks.h. */
 	QV_MPI_ALLGATHERV,
 	QV_MPI_ALLTOALLV,
 	QV_MPI_NEIGHBOR_ALLGATHER,
@@ -118,13 +118,15 @@ enum qv_mpi_reason {
 	QV_MPI_NOT_KNOWN,
 	QV_MPI_TWICE,
 	QV_MPI_MIXED,
-	QV_MPI_NO_SHADOW,
+	QV_MPI_NO_DUP,
 	QV_MPI_N_REASONS,
 	QV_MPI_TAKEN = QV_MPI_N_REASONS, /* no reason: algorithms follow */
 	QV_MPI_CRYSTAL = QV_MPI_TAKEN + QV_N_ALGORITHMS,
 	QV_MPI_FRIENDS,
 	QV_MPI_FRIENDS_OF_NODE,
 	QV_MPI_N_WAYS,
+	QV_MPI_FAILED =
+		QV_MPI_N_WAYS, /* neither: no memory, which no other rank knows; not counted */
 };
 
 /* One call went this way: a reason, or QV_MPI_TAKEN + algorithm. */
@@ -193,12 +195,12 @@ struct qv_mpi_plan {
 	int busy;                 /* operations that hold it */
 };
 
-#define QV_MPI_THROUGH 8
+#define QV_MPI_BYPASSES 8
 
 struct qv_mpi_comm {
 	struct qv_mpi_comm *next;
 	MPI_Comm comm;
-	MPI_Comm shadow; /* where our messages travel; MPI_COMM_NULL: none yet */
+	MPI_Comm dup; /* where our messages travel; MPI_COMM_NULL: none yet */
 	bool inter, freed;
 	bool marked; /* of a session */
 	bool mixed;  /* not all its ranks are known to have what ours have */
@@ -211,8 +213,8 @@ struct qv_mpi_comm {
 	bool told;        /* it has said something */
 	struct qv_mpi_watch *watch;
 	struct qv_mpi_plan *plans;
-	struct qv_mpi_trial *trials;
-	struct qv_mpi_switch *switches;
+	struct qv_mpi_autotune *autotune;
+	struct qv_mpi_autotune_v *autotune_v;
 	/* So many blocking calls go to the MPI before there is something to be seen to again. */
 	struct qv_mpi_passing {
 		uint64_t left, rules;
@@ -220,18 +222,18 @@ struct qv_mpi_comm {
 	struct qv_mpi_pattern *pattern; /* of the neighbours; NULL: not asked for yet */
 	/* Calls that `auto` has left to the MPI for good: the next ones like them go there at once.
 	 * Operations are MPI's own, whose handles are never given to others. */
-	struct qv_mpi_through {
+	struct qv_mpi_bypass {
 		size_t count;
 		MPI_Datatype type;
 		MPI_Op op;
 		bool expects;
-	} through[QV_MPI_N_COLLS][QV_MPI_THROUGH];
+	} bypass[QV_MPI_N_COLLS][QV_MPI_BYPASSES];
 };
 
 /* The state of a communicator, made when first asked for. NULL: no memory, or no communicator. */
 struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm);
-/* Get a shadow, where there is none; collective, in a call that may wait for other ranks. An MPI
- * error code. */
+/* Duplicate the communicator, where that was not done yet; collective, in a call that may wait for
+ * other ranks. An MPI error code. */
 int qv_mpi_comm_open(struct qv_mpi_comm *c);
 /* Another context for the ranks of comm, without what the program has attached to it; collective.
  * An MPI error code. */
@@ -254,8 +256,9 @@ int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc);
 
 /* From mpi_glue/plans/expect.c. */
 
-/* When each rank is expected in this call, which is ours to run; NULL: all at once. Collective. */
-const uint64_t *qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call);
+/* When each rank is expected in this call, which is ours to run; *arrive is NULL: all at once.
+ * Collective. QV_ENOMEM. */
+int qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call, const uint64_t **arrive);
 /* A blocking call is over. */
 void qv_mpi_watch_ended(struct qv_mpi_comm *c);
 void qv_mpi_watch_close(struct qv_mpi_comm *c);
@@ -292,8 +295,8 @@ struct qv_mpi_call {
 	/* Of an allgather and alltoall: of one block; the count above is in bytes. */
 	int in_count, out_count;
 	MPI_Datatype in_type, out_type;
-	bool unequal;               /* the blocks of a reduce_scatter have different lengths */
-	struct qv_mpi_trial *trial; /* out: if it is to be timed, of which */
+	bool unequal; /* the blocks of a reduce_scatter have different lengths */
+	struct qv_mpi_autotune *autotune; /* out: if it is to be timed, of which */
 	double began;
 };
 
@@ -328,12 +331,13 @@ struct qv_mpi_op {
 	int *indices;
 	MPI_Status *statuses;
 	int n, room_n;                /* and for how many there is room */
-	struct qv_mpi_blocks *blocks; /* of those with lengths of their own, else NULL */
+	struct qv_mpi_blocks *blocks; /* of variable-length ones, else NULL */
 	enum qv_mpi_state state;
 	enum qv_mpi_form form;
 	uint64_t number; /* among the operations of the communicator, or among persistent ones */
 	int tag;         /* of its first message */
 	int error;       /* an MPI error code */
+	bool told;       /* to the communicator's error handler */
 	MPI_Request handle;
 	struct qv_mpi_persistent *persistent;
 };
@@ -349,11 +353,18 @@ int qv_mpi_keep_type(MPI_Datatype type, MPI_Datatype *kept);
 int qv_mpi_make_room(struct qv_mpi_op *op, size_t bytes);
 /* Whether this form can be ours. */
 enum qv_mpi_reason qv_mpi_judge_form(const struct qv_mpi_comm *c, enum qv_mpi_form form);
-/* Take the form, and the tags of a persistent one; the shadow is opened, if it is not yet. An MPI
- * error code. */
+/* Take the form, and the tags of a persistent one; the communicator is duplicated, if it is not
+ * yet. An MPI error code. */
 int qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form);
 /* One that runs plan, which it then holds; NULL, and plan is given back: no memory. */
 struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan);
+/* Instead of one: the call ends with this error, which the communicator's error handler has been
+ * told or not. The other ranks may run the call by messages of ours, so the MPI's own would wait for
+ * them in vain. Of the calling thread, and to be given to the next of qv_mpi_finish,
+ * qv_mpi_nonblocking and qv_mpi_persist, which tell the error handler and return the error. */
+struct qv_mpi_op *qv_mpi_op_failed(struct qv_mpi_comm *c, int error, bool told);
+/* That of such an operation, after the error handler has been told; MPI_SUCCESS: it is none. */
+int qv_mpi_op_refused(const struct qv_mpi_op *op);
 /* Run it to its end; an MPI error code, which the communicator's error handler has seen. */
 int qv_mpi_finish(struct qv_mpi_op *op);
 /* Start it, again if it is persistent. */
@@ -393,37 +404,37 @@ int qv_mpi_blocks_finish(struct qv_mpi_op *op);
 /* Give back types. */
 void qv_mpi_blocks_release(struct qv_mpi_op *op);
 
-/* From mpi_glue/plans/trial.c. */
+/* From mpi_glue/plans/autotune.c. */
 
 /* Whether `auto` takes the call; if not, why. Times it where that is not known yet. */
-bool qv_mpi_trial_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_t bytes, bool ordered,
-		       enum qv_mpi_reason *why);
+bool qv_mpi_autotune_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_t bytes,
+			  bool ordered, enum qv_mpi_reason *why);
 /* A call that is timed is over, with this error code; the same, or another one. Collective. */
-int qv_mpi_trial_end(struct qv_mpi_call *call, int rc);
-void qv_mpi_trials_free(struct qv_mpi_comm *c);
-void qv_mpi_switches_free(struct qv_mpi_comm *c);
+int qv_mpi_autotune_end(struct qv_mpi_call *call, int rc);
+void qv_mpi_autotune_free(struct qv_mpi_comm *c);
+void qv_mpi_autotune_v_free(struct qv_mpi_comm *c);
 
 /* The end of a blocking call. */
 static inline int qv_mpi_return(struct qv_mpi_call *call, int rc)
 {
-	return call->trial ? qv_mpi_trial_end(call, rc) : rc;
+	return call->autotune ? qv_mpi_autotune_end(call, rc) : rc;
 }
 
-/* mpi_glue/calls/later.c: operations that run while the program does something else. */
+/* mpi_glue/calls/nonblocking.c: operations that run while the program does something else. */
 
 /* Start and return; *request is the MPI's own and can be waited for by any of its functions. */
-int qv_mpi_later(struct qv_mpi_op *op, MPI_Request *request);
+int qv_mpi_nonblocking(struct qv_mpi_op *op, MPI_Request *request);
 /* Start it, or start it again, among those that run from inside of the MPI's calls. */
-void qv_mpi_later_start(struct qv_mpi_op *op);
+void qv_mpi_nonblocking_start(struct qv_mpi_op *op);
 /* The oldest operation of c under way, or the number that the next one would get; the
  * lock is held. */
-uint64_t qv_mpi_later_oldest(const struct qv_mpi_comm *c);
+uint64_t qv_mpi_nonblocking_oldest(const struct qv_mpi_comm *c);
 /* Run all of c, or of all communicators if c is NULL, to their ends. */
-void qv_mpi_later_drain(const struct qv_mpi_comm *c);
+void qv_mpi_nonblocking_drain(const struct qv_mpi_comm *c);
 /* Do what can be done for all of them. */
-int qv_mpi_later_poll(void);
+int qv_mpi_nonblocking_poll(void);
 /* Whether this MPI lets us run from inside of its calls. */
-bool qv_mpi_later_possible(void);
+bool qv_mpi_nonblocking_possible(void);
 
 /* From mpi_glue/calls/persist.c. */
 
@@ -471,7 +482,7 @@ struct qv_mpi {
 	bool alone;               /* one thread at a time calls */
 	atomic_uint_fast64_t by_arrival;
 	atomic_uint_fast64_t sent, sent_bytes;
-	atomic_uint_fast64_t judged, changed, refuted; /* choices of mpi_glue/plans/switch.c */
+	atomic_uint_fast64_t judged, changed, refuted; /* choices of mpi_glue/plans/autotune_v.c */
 	atomic_uint_fast64_t counts[QV_MPI_N_NAMES][QV_MPI_N_FORMS][QV_MPI_N_WAYS];
 };
 

@@ -88,7 +88,7 @@ static void share_tags(void)
 
 	PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &last, &found);
 	mine[0] = found ? *last : 32767;
-	mine[1] = qv_mpi_later_possible();
+	mine[1] = qv_mpi_nonblocking_possible();
 	QV_REAL(Allreduce)(mine, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
 	qv_mpi.slot = least[0] / (2 * QV_MPI_SLOTS);
 	if (qv_mpi.slot > MOST_TAGS)
@@ -172,7 +172,7 @@ QV_MPI_BOTH(Init_thread)
 QV_API int MPI_Finalize(void)
 {
 	if (qv_mpi.on) {
-		qv_mpi_later_drain(NULL);
+		qv_mpi_nonblocking_drain(NULL);
 		if (qv_mpi.stats)
 			qv_mpi_report();
 		qv_mpi_offload_end();

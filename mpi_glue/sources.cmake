@@ -12,12 +12,12 @@ set(qv_mpi_sources
 	plans/plan.c
 	plans/expect.c
 	plans/measure.c
-	plans/trial.c
-	plans/switch.c
+	plans/autotune.c
+	plans/autotune_v.c
 	plans/model.c
 	calls/take.c
 	run/op.c
-	calls/later.c
+	calls/nonblocking.c
 	calls/persist.c
 	calls/reduce.c
 	calls/move.c
@@ -26,7 +26,7 @@ set(qv_mpi_sources
 	run/blocks.c
 	run/blocks_take.c
 	run/port.c
-	run/side.c
+	run/layout.c
 	plans/pattern.c
 	plans/topology.c
 	plans/made.c

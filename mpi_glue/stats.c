@@ -40,7 +40,7 @@ static const char *const reasons[QV_MPI_N_REASONS] = {
 	[QV_MPI_NO_TOPOLOGY] = "no topology",
 	[QV_MPI_NOT_KNOWN] = "neighbours were not known to all ranks yet",
 	[QV_MPI_MIXED] = "ranks that are not of this MPI_COMM_WORLD",
-	[QV_MPI_NO_SHADOW] = "no copy of the communicator yet, and the call may not wait for one",
+	[QV_MPI_NO_DUP] = "no copy of the communicator yet, and the call may not wait for one",
 	[QV_MPI_TWICE] = "a rank that is a neighbour twice, or of one side only",
 };
 

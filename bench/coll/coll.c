@@ -27,7 +27,7 @@ static void help(const struct qv_bl_front *front)
 	       "  --stack NAME     plain: Open MPI as it is (default); else it runs over quiver with\n"
 	       "                   this core: shm, tcp, ...\n"
 	       "  --rounds N       rounds per case (20; quick 8)\n"
-	       "  --samples N      samples per round and contender (20; quick 10)\n"
+	       "  --samples N      samples per round and implementation (20; quick 10)\n"
 	       "  --seconds N      end after so many seconds, with fewer rounds (600; quick 15)\n"
 	       "  --help           this text\n",
 	       front->name, front->about, own, front->patterns, qv_bench_opts_help);
@@ -66,7 +66,7 @@ static void choose_impls(struct options *o, const struct qv_bl_front *front)
 	take_impls(o, o->common.quick && !o->common.impls ? front->quick : front->impls);
 }
 
-/* Each contender against the MPI's own. */
+/* Each implementation against the MPI's own. */
 static void compare(struct qv_bench *bench)
 {
 	for (size_t i = 0; i < bench->rows_n; i++)

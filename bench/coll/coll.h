@@ -4,7 +4,7 @@
  * ranks that come late (`quiver bench coll`), and exchanges (`quiver bench exchange`).
  *
  * The tool needs no MPI: it starts mpirun with a program of its own (worker.c), all of
- * whose contenders run in the same processes, in turn, and reads the samples from its output.
+ * whose implementations run in the same processes, in turn, and reads the samples from its output.
  */
 #ifndef BENCH_COLL_H
 #define BENCH_COLL_H

@@ -26,7 +26,7 @@ static void help(void)
 	       "found at configure time)\n\n"
 	       "%s"
 	       "  --rounds N       rounds per case (9; quick 5)\n"
-	       "  --block-us N     time of one block of one contender (300)\n"
+	       "  --block-us N     time of one block of one implementation (300)\n"
 	       "  --seconds N      end after so many seconds, with fewer rounds (600; quick 16)\n"
 	       "  --offset N       bytes that arrays are off a multiple of 64 (16, as malloc has it)\n"
 	       "  --help           this text\n",

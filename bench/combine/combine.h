@@ -2,8 +2,8 @@
 /*
  * combine.h - combine on every instruction set, against a plain loop and Open MPI's operator.
  *
- * All contenders run in this process, on the same arrays, in turn. Open MPI is reached through a
- * module of its own, so that the tool does not need an MPI to start.
+ * All implementations run in this process, on the same arrays, in turn. Open MPI is reached through
+ * a module of its own, so that the tool does not need an MPI to start.
  */
 #ifndef BENCH_COMBINE_H
 #define BENCH_COMBINE_H
@@ -54,7 +54,7 @@ size_t qv_bc_case_list(const struct qv_bench_opts *opts, struct qv_bc_case **out
 
 /* From impl.c. */
 
-/* The contenders that --impl names, or all that can run. -1 if a named one cannot. */
+/* The implementations that --impl names, or all that can run. -1 if a named one cannot. */
 int qv_bc_impls_find(struct qv_bc_plan *plan, const struct qv_bench_opts *opts,
 		     struct qv_bench *bench);
 void qv_bc_impls_free(void);
@@ -66,7 +66,7 @@ int qv_bc_loop(const struct qv_combine *unused, enum qv_op op, enum qv_type type
 
 /* From rounds.c. */
 
-/* Every case over every contender. -1 without memory. */
+/* Every case over every implementation. -1 without memory. */
 int qv_bc_measure(struct qv_bc_plan *plan, struct qv_bench *bench);
 /* Where the widest ISA is slower than the others. */
 void qv_bc_verdict(const struct qv_bench *bench, FILE *out);

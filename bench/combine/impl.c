@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* impl.c - the contenders: ISAs, the plain loop, Open MPI if it was there. */
+/* impl.c - the implementations: ISAs, the plain loop, Open MPI if it was there. */
 #include "combine.h"
 
 #include <dlfcn.h>
@@ -106,7 +106,7 @@ int qv_bc_impls_find(struct qv_bc_plan *plan, const struct qv_bench_opts *opts,
 		n = strcspn(list, ",");
 		if (has(plan, list, n))
 			continue;
-		fprintf(stderr, "quiver: contender '%.*s' cannot run here\n", (int)n, list);
+		fprintf(stderr, "quiver: implementation '%.*s' cannot run here\n", (int)n, list);
 		return -1;
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rounds.c - every case over every contender, in rounds, and who is slower. */
+/* rounds.c - every case over every implementation, in rounds, and who is slower. */
 #include "combine.h"
 #include "engine/base/random.h"
 
@@ -11,7 +11,7 @@
 #define FEW       3      /* rounds that a case takes even if its time is over */
 #define SLOWER    0.97   /* the whole interval below this is slower beyond noise */
 
-/* Values to combine, what comes out, and the arrays that contenders work on. */
+/* Values to combine, what comes out, and the arrays that implementations work on. */
 struct arrays {
 	void *memory;
 	char *left, *right, *expected, *inout, *in;

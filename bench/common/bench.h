@@ -2,8 +2,8 @@
 /*
  * bench.h - what every bench shares: options, timer, statistics, rows, table, JSON and plot.
  *
- * A bench collects samples per row (case x impl) in rounds, all contenders of a case in turn. Two
- * rows of one case are compared round by round, by the medians of each.
+ * A bench collects samples per row (case x impl) in rounds, all implementations of a case in turn.
+ * Two rows of one case are compared round by round, by the medians of each.
  */
 #ifndef QV_BENCH_H
 #define QV_BENCH_H
@@ -104,7 +104,7 @@ struct qv_bench_interval qv_bench_ratio(const double *a, const double *b, size_t
 
 struct qv_bench_row {
 	char name[QV_BENCH_NAME];       /* the case */
-	char impl[QV_BENCH_NAME];       /* the contender */
+	char impl[QV_BENCH_NAME];       /* the implementation */
 	char unit[16];                  /* ns/op, us, MB/s, Mmsg/s, count, bytes */
 	char answer[2 * QV_BENCH_NAME]; /* "checked", or why there are no figures */
 	bool more_is_better;            /* then the 99th percentile is the slow end, the 1st */
@@ -116,7 +116,8 @@ struct qv_bench_row {
 	double p50, p99, mean; /* filled by qv_bench_finish */
 };
 
-/* One comparison of a row: with the row of another contender, or with another state of its own. */
+/* One comparison of a row: with the row of another implementation, or with another state of its
+ * own. */
 struct qv_bench_ratio_line {
 	size_t row;
 	char of[QV_BENCH_NAME];
@@ -163,8 +164,8 @@ void qv_bench_print(const struct qv_bench *bench, FILE *out);
 int qv_bench_write_json(const struct qv_bench *bench, FILE *out);
 /*
  * Write what --json and --plot ask for. Returns the exit status of the bench: 1 if a file cannot be
- * written (after a line on stderr) or an answer begins with "wrong". A contender that hangs or is
- * too slow is a figure of the bench and no failure.
+ * written (after a line on stderr) or an answer begins with "wrong". An implementation that hangs
+ * or is too slow is a figure of the bench and no failure.
  */
 int qv_bench_save(const struct qv_bench *bench, const struct qv_bench_opts *opts);
 void qv_bench_free(struct qv_bench *bench);

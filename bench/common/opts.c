@@ -11,7 +11,7 @@
 const char qv_bench_opts_help[] =
 	"  --quick          at most 20 s, fewer cases\n"
 	"  --filter GLOB    only cases that match (several: comma between)\n"
-	"  --impl LIST      only these contenders (comma between)\n"
+	"  --impl LIST      only these implementations (comma between)\n"
 	"  --json FILE      write the rows as JSON\n"
 	"  --plot FILE.svg  draw the medians\n";
 

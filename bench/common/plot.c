@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES   256 /* panels or contenders of one plot */
+#define NAMES   256 /* panels or implementations of one plot */
 #define COLUMNS 3
 #define WIDE    420 /* a panel, with its margins */
 #define HIGH    290
@@ -77,7 +77,7 @@ static const char *colour(size_t i)
 	return colours[i % (sizeof(colours) / sizeof(colours[0]))];
 }
 
-/* Contenders beyond the last colour have the same ones, dashed. */
+/* Implementations beyond the last colour have the same ones, dashed. */
 static const char *dashes(size_t i)
 {
 	return i < 11 ? "" : i < 22 ? " stroke-dasharray='5 3'" : " stroke-dasharray='2 3'";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ep.c - one RDM endpoint, opened and used alike over every contender. */
+/* ep.c - one RDM endpoint, opened and used alike over every implementation. */
 #include "ucx.h"
 
 #include <sched.h>
@@ -61,7 +61,7 @@ const char *qv_fb_core(const char *impl, char *core, size_t size)
 	return "";
 }
 
-/* Environment of one contender; the provider's name as it must come back goes to name. */
+/* Environment of one implementation; the provider's name as it must come back goes to name. */
 static void environment(const struct qv_fb_setup *setup, char *name, size_t size)
 {
 	char core[QV_BENCH_NAME];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fabric.c - `quiver bench fabric`: options, contenders, report. */
+/* fabric.c - `quiver bench fabric`: options, implementations, report. */
 #include "ucx.h"
 
 #include <signal.h>
@@ -15,7 +15,7 @@ static const char *const ucx[] = {"ucx+shm", "ucx+tcp"};
 
 struct options {
 	struct qv_bench_opts common;
-	struct qv_fb_setup setup; /* what all contenders share */
+	struct qv_fb_setup setup; /* what all implementations share */
 	long rounds, block_ms, hang_ms, seconds, solo;
 };
 
@@ -33,7 +33,7 @@ static void help(void)
 	       "  umq/<head|tail|rand|miss>/<n>    ns/op, a receive takes one of n unexpected messages\n\n"
 	       "%s"
 	       "  --rounds N       rounds per case (20)\n"
-	       "  --block-ms N     time of one block of one contender (20)\n"
+	       "  --block-ms N     time of one block of one implementation (20)\n"
 	       "  --seconds N      end after so many seconds, with fewer rounds\n"
 	       "  --hang-ms N      polls for so long without a completion: hangs (4000)\n"
 	       "  --no-inject      fi_tsend for every size\n"
@@ -90,12 +90,12 @@ static void add_pair(struct qv_fb_plan *plan, const struct options *o, struct qv
 		memset(pair, 0, sizeof(*pair));
 		return;
 	}
-	printf("  %-10s %s: %s\n", "contender", impl, pair->how);
+	printf("  %-10s %s: %s\n", "impl", impl, pair->how);
 	qv_bench_fact_add(bench, impl, "%s", pair->how);
 	plan->pairs_n++;
 }
 
-/* The contenders that --impl names, or all; -1 if a named one cannot run. */
+/* The implementations that --impl names, or all; -1 if a named one cannot run. */
 static int add_pairs(struct qv_fb_plan *plan, const struct options *o, struct qv_bench *bench)
 {
 	char name[QV_BENCH_NAME];
@@ -127,7 +127,8 @@ static int add_pairs(struct qv_fb_plan *plan, const struct options *o, struct qv
 	if (plan->pairs_n && plan->pairs_n >= asked)
 		return 0;
 	fprintf(stderr, "quiver: %s\n",
-		asked ? "not every contender that --impl names can run" : "no contender can run");
+		asked ? "not every implementation that --impl names can run"
+		      : "no implementation can run");
 	return -1;
 }
 

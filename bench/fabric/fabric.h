@@ -3,9 +3,9 @@
  * fabric.h - native providers against quiver over them, by libfabric's tagged calls, and
  * against UCX by its own (ucx.h).
  *
- * libfabric reads FI_PROVIDER once per process, so each contender is a pair of processes of its
- * own. The parent lives without libfabric: it forks the pairs, tells them over socket pairs what
- * to run next, and collects samples. A pair that has nothing to do sleeps in read().
+ * libfabric reads FI_PROVIDER once per process, so each implementation is a pair of processes of
+ * its own. The parent lives without libfabric: it forks the pairs, tells them over socket pairs
+ * what to run next, and collects samples. A pair that has nothing to do sleeps in read().
  */
 #ifndef BENCH_FABRIC_H
 #define BENCH_FABRIC_H
@@ -22,7 +22,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
-#define QV_FB_PAIRS         16      /* contenders in one run */
+#define QV_FB_PAIRS         16      /* implementations in one run */
 #define QV_FB_BEAT          16      /* words from one process's counter to the other's */
 #define QV_FB_TEXT          96      /* reason of a failure */
 #define QV_FB_ADDRESS       2048    /* bytes of an address */
@@ -65,7 +65,7 @@ size_t qv_fb_case_list(const struct qv_bench_opts *opts, struct qv_fb_case **out
 
 extern const char *const qv_fb_unit[]; /* by kind */
 
-/* ep.c: one endpoint, opened alike for every contender. */
+/* ep.c: one endpoint, opened alike for every implementation. */
 
 /* How to open: the same but for the provider. */
 struct qv_fb_setup {
@@ -224,7 +224,7 @@ struct qv_fb_plan {
 	double deadline; /* of qv_bench_seconds(); 0 = none */
 };
 
-/* Every case, contenders in turn; rows and ratios go to bench. */
+/* Every case, implementations in turn; rows and ratios go to bench. */
 void qv_fb_measure(struct qv_fb_plan *plan, struct qv_bench *bench);
 
 /* From fabric.c. */

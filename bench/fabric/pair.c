@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pair.c - start, ask and end the two processes of one contender. */
+/* pair.c - start, ask and end the two processes of one implementation. */
 #include "fabric.h"
 
 #include <errno.h>

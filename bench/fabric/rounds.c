@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rounds.c - every case over every contender, in rounds, and who is faster. */
+/* rounds.c - every case over every implementation, in rounds, and who is faster. */
 #include "fabric.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #define QV_FB_FEW          2 /* samples of a block at least */
 #define QV_FB_FIRST_ROUNDS 3 /* that a case takes even if its share of the time is over */
 
-/* One contender in the case that is being measured. */
+/* One implementation in the case that is being measured. */
 struct lane {
 	struct qv_fb_pair *pair;
 	size_t row;
@@ -46,7 +46,7 @@ static void drop(struct lane *lane, struct qv_bench_row *row)
 	snprintf(row->answer, sizeof(row->answer), "%s", lane->pair->reply.text);
 }
 
-/* Learn the speed of a contender: a short block, then one of a tenth of the time. */
+/* Learn the speed of an implementation: a short block, then one of a tenth of the time. */
 static void calibrate(struct qv_fb_plan *plan, struct lane *lane, const struct qv_fb_case *what,
 		      struct qv_bench_row *row)
 {
@@ -121,7 +121,7 @@ static void compare(struct lane *lanes, size_t n, struct qv_bench *bench)
 	}
 }
 
-/* A contender that was lost in the case before comes back with new processes. */
+/* An implementation that was lost in the case before comes back with new processes. */
 static bool revive(struct qv_fb_pair *pair)
 {
 	return pair->alive || qv_fb_pair_start(pair, QV_FB_START_SECONDS) == 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ucx.c - UCX as a contender, through ucp_tag_send_nbx and ucp_tag_recv_nbx.
+ * ucx.c - UCX as an implementation, through ucp_tag_send_nbx and ucp_tag_recv_nbx.
  *
- * The library is opened by the processes of its contenders only: it changes the memory calls and
- * signal handlers of a process that it is in, and the others are not to run with that.
+ * The library is opened by the processes of its implementations only: it changes the memory calls
+ * and signal handlers of a process that it is in, and the others are not to run with that.
  */
 #include "ucx.h"
 
@@ -73,7 +73,7 @@ static int load(struct qv_fb_ep *ep, struct qv_fb_ucx *ucx)
 	return 0;
 }
 
-/* Which of UCX's transports the contender may use. */
+/* Which of UCX's transports the implementation may use. */
 static int choose_transports(struct qv_fb_ep *ep, const char *impl)
 {
 	if (!strcmp(impl, "ucx+shm"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ucx.h - contenders of `quiver bench fabric` that are no libfabric providers: UCX's tag
+ * ucx.h - implementations of `quiver bench fabric` that are no libfabric providers: UCX's tag
  * matching, through its public ucp_tag calls, over one kind of transport ("ucx+shm", "ucx+tcp").
  * The functions stand for those of ep.c with the same end of their names.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ucx_none.c - the contenders of ucx.c in a build without UCX. */
+/* ucx_none.c - the implementations of ucx.c in a build without UCX. */
 #include "ucx.h"
 
 bool qv_fb_ucx_built(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* impl.c - the contenders: quiver's structures through contender.h, and plugins. */
+/* impl.c - the implementations: quiver's structures through contender.h, and plugins. */
 #include "match.h"
 
 #include <dlfcn.h>
@@ -100,7 +100,7 @@ static struct qv_bm_impl *add(struct qv_bm_impls *impls, const char *name)
 	struct qv_bm_impl *impl = &impls->at[impls->n];
 
 	if (find(impls, name) || impls->n == QV_BM_CONTENDERS) {
-		fprintf(stderr, "quiver: contender %s %s\n", name,
+		fprintf(stderr, "quiver: implementation %s %s\n", name,
 			find(impls, name) ? "is there twice" : "is one too many");
 		return NULL;
 	}
@@ -168,7 +168,7 @@ static int add_own(struct qv_bm_impls *impls, const char *name)
 		qv_match_destroy(engine);
 		return 0;
 	}
-	fprintf(stderr, "quiver: contender '%s': %s\n", name,
+	fprintf(stderr, "quiver: implementation '%s': %s\n", name,
 		err == QV_ENOSYS ? "this CPU cannot run it"
 				 : "no such structure, option or ISA; 'quiver bench match --help'");
 	return err == QV_ENOSYS ? 1 : 2;
@@ -242,7 +242,7 @@ static int add_plugin(struct qv_bm_impls *impls, const char *file)
 	}
 	if (n)
 		return 0;
-	fprintf(stderr, "quiver: plugin %s has no contender\n", file);
+	fprintf(stderr, "quiver: plugin %s has no implementation\n", file);
 	return 2;
 }
 
@@ -269,7 +269,7 @@ int qv_bm_impls_find(struct qv_bm_impls *impls, const char *list, const char *co
 		list += *list == ',';
 	}
 	if (!status && !impls->n) {
-		fprintf(stderr, "quiver: --impl names no contender\n");
+		fprintf(stderr, "quiver: --impl names no implementation\n");
 		status = 2;
 	}
 	return status;

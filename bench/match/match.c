@@ -28,7 +28,7 @@ static void help(void)
 	       "  app/<stencil|gather|gather_any|manysrc|manytag|near32|dup|dupblk>/<n>\n"
 	       "  mem/<prq|umq>/<n>[-drained|-idle]          bytes beyond the nodes\n\n"
 	       "%s"
-	       "  --plugin FILE.so contenders of others, see <quiver/contender.h>; repeatable\n"
+	       "  --plugin FILE.so implementations of others, see <quiver/contender.h>; repeatable\n"
 	       "  --rounds N       rounds per case (11; quick 7)\n"
 	       "  --seconds N      end after so many seconds, with fewer rounds (900; quick 18)\n"
 	       "  --scatter        nodes lie at random places, not one after the other\n"
@@ -85,11 +85,11 @@ static void announce(const struct qv_bm_plan *plan, const struct options *o, str
 {
 	qv_bench_fact_add(bench, "isa", "%s", qv_isa_name(qv_isa_best()));
 	qv_bench_fact_add(bench, "engine",
-			  "linked statically; every contender by function pointer");
-	qv_bench_fact_add(bench, "nodes", "%s, the same for all contenders",
+			  "linked statically; every implementation by function pointer");
+	qv_bench_fact_add(bench, "nodes", "%s, the same for all implementations",
 			  plan->scatter ? "scattered" : "in order");
 	qv_bench_machine_print(bench, stdout);
-	printf("  %-10s %zu cases, %zu contenders, %u rounds; at most %ld s\n", "run",
+	printf("  %-10s %zu cases, %zu implementations, %u rounds; at most %ld s\n", "run",
 	       plan->cases_n, plan->impls.n, plan->rounds, o->seconds);
 	fflush(stdout);
 }

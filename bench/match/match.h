@@ -4,7 +4,7 @@
  *
  * A case is a trace of posts and arrivals over numbered nodes, with the answer of each. The trace
  * has a prologue (entries that wait) and a loop that can be repeated for ever. It is replayed over
- * every contender, in rounds; every turn of a contender begins with a fresh engine.
+ * every implementation, in rounds; every turn of an implementation begins with a fresh engine.
  */
 #ifndef BENCH_MATCH_H
 #define BENCH_MATCH_H
@@ -25,7 +25,7 @@
 
 int qv_bench_match(int argc, char **argv);
 
-/* impl.c: the contenders. */
+/* impl.c: the implementations. */
 
 struct qv_bm_impl {
 	struct qv_contender ops; /* a plugin's, or the bench's own calls for a structure */
@@ -178,7 +178,7 @@ struct qv_bm_replay {
 
 double qv_bm_cpu_ns(void);
 
-/* What a contender has written to *matched: a pointer of any type. */
+/* What an implementation has written to *matched: a pointer of any type. */
 typedef void *__attribute__((may_alias)) qv_bm_answer;
 /* One call, untimed: whether it works and matches `want` (NULL: nothing, the node is queued). */
 bool qv_bm_answers(const struct qv_bm_replay *r, enum qv_bm_op op, void *node, const void *want);
@@ -210,15 +210,15 @@ struct qv_bm_plan {
 	double slice_ns;  /* a slice takes this long at least */
 	double slices_ns; /* after so long a turn has no further slice */
 	double cold_ns;   /* a fresh engine's first operations, for the mean, go on so long */
-	double turn_ns;   /* a contender that needs more for one turn is too slow for the case */
-	double deadline;  /* qv_bench_seconds */
+	double turn_ns; /* an implementation that needs more for one turn is too slow for the case */
+	double deadline; /* qv_bench_seconds */
 	uint64_t compares;
 	bool scatter, quick;
 	char *arena;
 	size_t arena_size;
 };
 
-/* One contender in the case that is being measured. */
+/* One implementation in the case that is being measured. */
 struct qv_bm_lane {
 	struct qv_bm_replay replay;
 	size_t row;

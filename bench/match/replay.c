@@ -138,7 +138,7 @@ int qv_bm_replay_cancel(struct qv_bm_replay *r)
 
 /* Timed. */
 
-/* Not inlined: the same machine code for every contender and case. *sum grows by the answers; -1:
+/* Not inlined: the same machine code for every implementation and case. *sum grows by the answers; -1:
  * a call returned an error, and none is made after it. */
 static QV_NOINLINE int run_pairs(call_fn *first, call_fn *second, void *engine, char *arena,
 				 const uint32_t *node, size_t n, uintptr_t *sum)

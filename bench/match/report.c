@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* report.c - the tables: a line for each case, a column for each contender. */
+/* report.c - the tables: a line for each case, a column for each implementation. */
 #include "match.h"
 
 #include <string.h>
 
-#define COLUMNS   11 /* contenders beside each other */
-#define LONG_FORM 3  /* so few contenders have a line each */
+#define COLUMNS   11 /* implementations beside each other */
+#define LONG_FORM 3  /* so few implementations have a line each */
 
 enum figure { P50, P99, MEAN };
 
@@ -24,7 +24,7 @@ static void put_figure(const struct qv_bench_row *row, enum figure figure, FILE 
 		fprintf(out, value < 100 ? " %10.2f" : " %10.0f", value);
 }
 
-/* The best of the others, with the interval of the first contender's ratio to it. */
+/* The best of the others, with the interval of the first implementation's ratio to it. */
 static void put_best(const struct qv_bench *bench, size_t first, size_t n, FILE *out)
 {
 	const struct qv_bench_row *best = NULL;
@@ -44,7 +44,7 @@ static void put_best(const struct qv_bench *bench, size_t first, size_t n, FILE 
 	}
 }
 
-/* Contenders from `from` on, of all cases. The rows of a case are neighbours. */
+/* Implementations from `from` on, of all cases. The rows of a case are neighbours. */
 static void put_table(const struct qv_bench *bench, size_t n, size_t from, enum figure figure,
 		      FILE *out)
 {
@@ -73,7 +73,7 @@ static void put_table(const struct qv_bench *bench, size_t n, size_t from, enum 
 	}
 }
 
-/* Contenders that a case has no figures of, and why; one line when it is the same for all. */
+/* Implementations that a case has no figures of, and why; one line when it is the same for all. */
 static void put_reasons(const struct qv_bench *bench, size_t n, FILE *out)
 {
 	bool any = false;

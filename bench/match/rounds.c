@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rounds.c - every case over every contender: checked, then timed in rounds. */
+/* rounds.c - every case over every implementation: checked, then timed in rounds. */
 #include "match.h"
 
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 
 #define FIRST_ROUNDS 3 /* that a case takes even if its share of the time is over */
-#define SLOW_ROUNDS  7 /* that a contender takes whose turns are long */
+#define SLOW_ROUNDS  7 /* that an implementation takes whose turns are long */
 
-/* auto, or else the first contender, against each other one. */
+/* auto, or else the first implementation, against each other one. */
 static void compare(const struct qv_bm_lane *lanes, size_t n, struct qv_bench *bench)
 {
 	size_t hero = 0;
@@ -47,7 +47,7 @@ static void brief(struct qv_bm_plan *plan, const struct qv_bm_trace *t)
 		plan->impls.at[i].settings.sources = t->sources;
 }
 
-/* The same lines for all contenders, as many as the largest node needs. */
+/* The same lines for all implementations, as many as the largest node needs. */
 static uint32_t lines_of(const struct qv_bm_impls *impls)
 {
 	size_t lines = 2;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* turn.c - one contender in one case: its answers checked, and its turns. */
+/* turn.c - one implementation in one case: its answers checked, and its turns. */
 #include "match.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ void qv_bm_drop(struct qv_bm_lane *lane, struct qv_bench_row *row, const char *w
 	snprintf(row->answer, sizeof(row->answer), "%s", why);
 }
 
-/* The first step; every contender can take it that is not too slow for the case. */
+/* The first step; every implementation can take it that is not too slow for the case. */
 static size_t cold_units(const struct qv_bm_trace *t)
 {
 	if (t->steady)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * verdict.c - what the rows say about auto: against the best other contender of each
+ * verdict.c - what the rows say about auto: against the best other implementation of each
  * case, against what MPIs ship (ll, ompi, ucx), and against every other one.
  */
 #include "match.h"
@@ -13,7 +13,7 @@
 #define SHALLOW 4096
 #define LISTED  20 /* lost cases that are named */
 
-/* auto and another contender in one case. */
+/* auto and another implementation in one case. */
 struct cell {
 	const struct qv_bench_row *mine, *other;
 	struct qv_bench_interval ratio;
@@ -223,7 +223,7 @@ static void against_each(const struct qv_bench *bench, const struct view *view, 
 		size_t faster = 0, slower = 0, n;
 		struct cell *cells;
 
-		/* The contenders are those of the first case. */
+		/* The implementations are those of the first case. */
 		if (strcmp(bench->rows[r].name, bench->rows[0].name))
 			break;
 		n = find_cells(bench, view, names, &cells);

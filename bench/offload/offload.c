@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define SAMPLES 50
-#define BLOCK   0.02 /* seconds of one contender in one round */
+#define BLOCK   0.02 /* seconds of one implementation in one round */
 #define WARM_UP 16   /* batches that the product matches twice */
 
 struct options {
@@ -114,7 +114,8 @@ static int open_all(struct qv_bo *bo, const struct options *o, const struct qv_b
 			(i != QV_BO_KERNEL || times) && qv_bench_impl_wanted(&o->common, names[i]);
 	}
 	if (!bo->impl[QV_BO_CPU] && !bo->impl[QV_BO_WHOLE] && !bo->impl[QV_BO_KERNEL]) {
-		fprintf(stderr, "quiver: none of --impl %s is a contender here\n", o->common.impls);
+		fprintf(stderr, "quiver: none of --impl %s is an implementation here\n",
+			o->common.impls);
 		return -1;
 	}
 	bo->array_bytes = 4096;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* measure.c - contenders on a trace: answers checked, then timed in turns. */
+/* measure.c - implementations on a trace: answers checked, then timed in turns. */
 #include "run.h"
 #include "engine/base/clock.h"
 

@@ -161,7 +161,7 @@ int qv_bench_papers(struct qv_bench_opts *opts)
 	int status;
 
 	if (opts->impls) {
-		fprintf(stderr, "quiver: --papers names its own contenders: no --impl\n");
+		fprintf(stderr, "quiver: --papers names its own implementations: no --impl\n");
 		return 2;
 	}
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)

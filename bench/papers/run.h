@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * run.h - what the groups of bench_papers share: traces of posts and arrivals, the
- * measuring of contenders on them, and the table.
+ * measuring of implementations on them, and the table.
  *
  * A trace is a sequence of phases, each so many posts or arrivals one after the other. It ends with
  * both queues empty, so that it can be run again and again. A phase counts for the classes in its
- * mask; a class of a contender is a row: the mean time of an operation.
+ * mask; a class of an implementation is a row: the mean time of an operation.
  */
 #ifndef BENCH_PAPERS_RUN_H
 #define BENCH_PAPERS_RUN_H
@@ -78,7 +78,7 @@ struct qv_pp_layout {
 void qv_pp_lay_out(struct qv_pp_layout *l, const struct qv_pp_trace *t, bool scatter);
 void qv_pp_layout_free(struct qv_pp_layout *l);
 
-/* One contender in its turn. */
+/* One implementation in its turn. */
 struct qv_pp_run {
 	const struct qv_pp_trace *t;
 	const struct qv_pp_layout *l;

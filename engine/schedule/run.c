@@ -19,8 +19,8 @@ struct qv_run {
 	uint32_t begin, fence; /* steps that the fences let run: begin .. fence-1 */
 	uint32_t open;         /* those of them that are not done */
 	int failed;
-	struct qv_line *line;  /* NULL: the schedule has none */
-	unsigned char state[]; /* by step */
+	struct qv_redirect_run *line; /* NULL: the schedule has none */
+	unsigned char state[];        /* by step */
 };
 
 int qv_run_create(const struct qv_schedule *schedule, const struct qv_port *calls, void *port,
@@ -34,7 +34,7 @@ int qv_run_create(const struct qv_schedule *schedule, const struct qv_port *call
 	r->calls = *calls;
 	r->port = port;
 	r->begin = r->fence = (uint32_t)schedule->n; /* as after the end */
-	if (schedule->line.steps && qv_line_create(schedule, calls, port, &r->line)) {
+	if (schedule->line.steps && qv_redirect_run_create(schedule, calls, port, &r->line)) {
 		free(r);
 		return QV_ENOMEM;
 	}
@@ -45,7 +45,7 @@ int qv_run_create(const struct qv_schedule *schedule, const struct qv_port *call
 void qv_run_free(struct qv_run *run)
 {
 	if (run)
-		qv_line_free(run->line);
+		qv_redirect_run_free(run->line);
 	free(run);
 }
 
@@ -75,7 +75,7 @@ int qv_run_start(struct qv_run *run, const struct qv_run_data *data)
 	run->failed = 0;
 	run->begin = run->fence = run->open = 0;
 	if (run->line)
-		qv_line_start(run->line, data);
+		qv_redirect_run_start(run->line, data);
 	pass_fences(run);
 	return QV_OK;
 }
@@ -127,7 +127,7 @@ static int in_line(const struct qv_run *r)
 
 static void progress_line(struct qv_run *r)
 {
-	int rc = qv_line_progress(r->line);
+	int rc = qv_redirect_run_progress(r->line);
 
 	if (rc == QV_OK) {
 		r->open = 0;
@@ -140,7 +140,7 @@ static void progress_line(struct qv_run *r)
 void qv_run_done(struct qv_run *run, uint32_t step, int status)
 {
 	if (in_line(run)) {
-		qv_line_done(run->line, step - run->s->line.first, status);
+		qv_redirect_run_done(run->line, step - run->s->line.first, status);
 		return;
 	}
 	if (step >= run->s->n || run->state[step] != STARTED || run->failed)
@@ -187,7 +187,7 @@ static void *buffer_of(const struct qv_run *r, const struct qv_step *step)
 	}
 }
 
-/* Start a message, be it a signal of no bytes. */
+/* Start a message, be it a zero-byte token. */
 static int start_message(struct qv_run *r, uint32_t i, size_t bytes)
 {
 	const struct qv_step *step = &r->s->steps[i];
@@ -206,7 +206,7 @@ static void start(struct qv_run *r, uint32_t i)
 
 	if (qv_is_local(step->kind))
 		copy(r, step, bytes);
-	/* Both ends know of an empty message, but a signal is more than that. */
+	/* Both ends know of an empty message, but a token is more than that. */
 	if (qv_is_local(step->kind) || (!bytes && step->blocks)) {
 		finish(r, i);
 		return;

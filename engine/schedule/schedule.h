@@ -49,7 +49,7 @@ void qv_add_range(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, u
 /* The same of blocks that follow each other in any case. */
 void qv_add_message(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer, uint32_t first,
 		    uint32_t blocks);
-/* A signal to a peer, or from it; it waits for nothing. */
+/* A zero-byte token to a peer, or from it; it waits for nothing. */
 void qv_add_signal(struct qv_builder *b, enum qv_step_kind kind, uint32_t peer);
 /* Blocks within the rank: of the contribution or, QV_STEP_MOVE, of the work vector. */
 uint32_t qv_add_copy(struct qv_builder *b, enum qv_step_kind kind, uint32_t from, uint32_t first,
@@ -90,19 +90,19 @@ void qv_build_delivery(struct qv_builder *b, uint32_t from);
 
 /* engine/schedule/redirect/schedule.c: Local Redirect in a run. */
 
-#define QV_LINE_STEPS 8 /* messages of it that can be under way */
+#define QV_REDIRECT_STEPS 8 /* messages of it that can be under way */
 
-struct qv_line;
+struct qv_redirect_run;
 
-int qv_line_create(const struct qv_schedule *schedule, const struct qv_port *calls, void *port,
-		   struct qv_line **line);
-void qv_line_free(struct qv_line *line);
-void qv_line_start(struct qv_line *l, const struct qv_run_data *data);
+int qv_redirect_run_create(const struct qv_schedule *schedule, const struct qv_port *calls,
+			   void *port, struct qv_redirect_run **line);
+void qv_redirect_run_free(struct qv_redirect_run *line);
+void qv_redirect_run_start(struct qv_redirect_run *l, const struct qv_run_data *data);
 /* As qv_run_progress and qv_run_done; slots are counted from line.first. */
-int qv_line_progress(struct qv_line *l);
-void qv_line_done(struct qv_line *l, uint32_t slot, int status);
+int qv_redirect_run_progress(struct qv_redirect_run *l);
+void qv_redirect_run_done(struct qv_redirect_run *l, uint32_t slot, int status);
 
-/* engine/schedule/families/blocks.c: blocks of lengths of their own. */
+/* engine/schedule/families/blocks.c: variable-length blocks. */
 
 /* Whether a run of them is possible. */
 int qv_blocks_fit(const struct qv_schedule *s, const struct qv_run_blocks *blocks);

@@ -2,7 +2,7 @@
 /*
  * create.c - communicators while they are made. All their ranks are here and may wait for
  * each other. A nonblocking call may not, so if it is the first one on a communicator, and shall be
- * ours, there must be a shadow before.
+ * ours, there must be a duplicate of it before.
  */
 #include "mpi_glue/glue.h"
 

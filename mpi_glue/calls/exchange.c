@@ -61,20 +61,20 @@ static struct qv_mpi_call exchange(enum qv_mpi_name name, enum qv_mpi_form form,
 	}                                                                                       \
 	QV_MPI_BOTH(name)
 
-#define DEFINE_LATER(name, upper)                                                                  \
+#define DEFINE_NONBLOCKING(name, upper)                                                            \
 	QV_API int MPI_##name(PARAMETERS, MPI_Request *request)                                    \
 	{                                                                                          \
 		struct qv_mpi_call call = exchange(QV_MPI_##upper, QV_MPI_NONBLOCKING, ARGUMENTS); \
 		struct qv_mpi_op *o = qv_mpi_take(&call);                                          \
                                                                                                    \
-		return o ? qv_mpi_later(o, request) : QV_REAL(name)(ARGUMENTS, request);           \
+		return o ? qv_mpi_nonblocking(o, request) : QV_REAL(name)(ARGUMENTS, request);     \
 	}                                                                                          \
 	QV_MPI_BOTH(name)
 
 DEFINE(Allgather, ALLGATHER)
 DEFINE(Alltoall, ALLTOALL)
-DEFINE_LATER(Iallgather, ALLGATHER)
-DEFINE_LATER(Ialltoall, ALLTOALL)
+DEFINE_NONBLOCKING(Iallgather, ALLGATHER)
+DEFINE_NONBLOCKING(Ialltoall, ALLTOALL)
 
 #ifdef QV_MPI_PERSISTENT
 QV_MPI_DEFINE_INIT(Allgather_init, exchange(QV_MPI_ALLGATHER, QV_MPI_INIT, ARGUMENTS),

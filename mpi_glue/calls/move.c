@@ -39,7 +39,7 @@ QV_API int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 	struct qv_mpi_call call = barrier(QV_MPI_NONBLOCKING, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
-	return o ? qv_mpi_later(o, request) : QV_REAL(Ibarrier)(comm, request);
+	return o ? qv_mpi_nonblocking(o, request) : QV_REAL(Ibarrier)(comm, request);
 }
 QV_MPI_BOTH(Ibarrier)
 
@@ -59,7 +59,7 @@ QV_API int MPI_Ibcast(void *buf, int count, MPI_Datatype type, int root, MPI_Com
 	struct qv_mpi_call call = bcast(QV_MPI_NONBLOCKING, buf, count, type, root, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
-	return o ? qv_mpi_later(o, request)
+	return o ? qv_mpi_nonblocking(o, request)
 		 : QV_REAL(Ibcast)(buf, count, type, root, comm, request);
 }
 QV_MPI_BOTH(Ibcast)

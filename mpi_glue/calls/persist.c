@@ -55,10 +55,14 @@ static int self_comm(void)
 
 int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
 {
-	struct qv_mpi_persistent *p = calloc(1, sizeof(*p));
 	MPI_Comm comm = op->c->comm;
-	int rc = p ? op->error : MPI_ERR_NO_MEM;
+	struct qv_mpi_persistent *p;
+	int rc = qv_mpi_op_refused(op);
 
+	if (rc)
+		return rc;
+	p = calloc(1, sizeof(*p));
+	rc = p ? op->error : MPI_ERR_NO_MEM;
 	if (!rc)
 		rc = self_comm();
 	if (!rc) {
@@ -127,7 +131,7 @@ static void begin(MPI_Request handle)
 	if (!p)
 		return;
 	p->active = true;
-	qv_mpi_later_start(p->op);
+	qv_mpi_nonblocking_start(p->op);
 }
 
 QV_API int MPI_Start(MPI_Request *request)
@@ -151,7 +155,7 @@ QV_API int MPI_Startall(int count, MPI_Request requests[])
 QV_MPI_BOTH(Startall)
 
 /* Out of the list: the MPI may give another request the same handle. */
-static struct qv_mpi_persistent *forget(MPI_Request handle)
+static struct qv_mpi_persistent *unlink_request(MPI_Request handle)
 {
 	struct qv_mpi_persistent **at, *p;
 	bool active = false;
@@ -170,7 +174,7 @@ static struct qv_mpi_persistent *forget(MPI_Request handle)
 
 QV_API int MPI_Request_free(MPI_Request *request)
 {
-	struct qv_mpi_persistent *p = all.first && request ? forget(*request) : NULL;
+	struct qv_mpi_persistent *p = all.first && request ? unlink_request(*request) : NULL;
 
 	if (p)
 		destroy(p);

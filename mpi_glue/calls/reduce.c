@@ -124,7 +124,7 @@ QV_API int MPI_Ireduce(const void *in, void *out, int count, MPI_Datatype type, 
 	struct qv_mpi_call call = reduce(QV_MPI_NONBLOCKING, in, out, count, type, op, root, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
-	return o ? qv_mpi_later(o, request)
+	return o ? qv_mpi_nonblocking(o, request)
 		 : QV_REAL(Ireduce)(in, out, count, type, op, root, comm, request);
 }
 QV_MPI_BOTH(Ireduce)
@@ -135,7 +135,7 @@ QV_API int MPI_Iallreduce(const void *in, void *out, int count, MPI_Datatype typ
 	struct qv_mpi_call call = allreduce(QV_MPI_NONBLOCKING, in, out, count, type, op, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
-	return o ? qv_mpi_later(o, request)
+	return o ? qv_mpi_nonblocking(o, request)
 		 : QV_REAL(Iallreduce)(in, out, count, type, op, comm, request);
 }
 QV_MPI_BOTH(Iallreduce)
@@ -146,7 +146,7 @@ QV_API int MPI_Ireduce_scatter_block(const void *in, void *out, int count, MPI_D
 	struct qv_mpi_call call = scatter_block(QV_MPI_NONBLOCKING, in, out, count, type, op, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
-	return o ? qv_mpi_later(o, request)
+	return o ? qv_mpi_nonblocking(o, request)
 		 : QV_REAL(Ireduce_scatter_block)(in, out, count, type, op, comm, request);
 }
 QV_MPI_BOTH(Ireduce_scatter_block)
@@ -157,7 +157,7 @@ QV_API int MPI_Ireduce_scatter(const void *in, void *out, const int counts[], MP
 	struct qv_mpi_call call = scatter(QV_MPI_NONBLOCKING, in, out, counts, type, op, comm);
 	struct qv_mpi_op *o = qv_mpi_take(&call);
 
-	return o ? qv_mpi_later(o, request)
+	return o ? qv_mpi_nonblocking(o, request)
 		 : QV_REAL(Ireduce_scatter)(in, out, counts, type, op, comm, request);
 }
 QV_MPI_BOTH(Ireduce_scatter)

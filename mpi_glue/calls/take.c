@@ -45,8 +45,8 @@ enum qv_mpi_reason qv_mpi_judge_form(const struct qv_mpi_comm *c, enum qv_mpi_fo
 {
 	if (form != QV_MPI_BLOCKING && !qv_mpi.hook_here)
 		return QV_MPI_NO_HOOK;
-	if (form == QV_MPI_NONBLOCKING && c->shadow == MPI_COMM_NULL)
-		return QV_MPI_NO_SHADOW;
+	if (form == QV_MPI_NONBLOCKING && c->dup == MPI_COMM_NULL)
+		return QV_MPI_NO_DUP;
 	return form == QV_MPI_INIT && c->persistent >= qv_mpi.persistent ? QV_MPI_TOO_MANY
 									 : QV_MPI_TAKEN;
 }
@@ -227,17 +227,17 @@ static int arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call)
 	return MPI_SUCCESS;
 }
 
-static struct qv_mpi_through *through(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
+static struct qv_mpi_bypass *bypass(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
 {
 	const uint64_t key = (uint64_t)(uintptr_t)call->op + call->count;
 
-	return &c->through[call->coll][key * 0x9E3779B97F4A7C15u >> 61];
+	return &c->bypass[call->coll][key * 0x9E3779B97F4A7C15u >> 61];
 }
 
 /* Whether `auto` has left a call like this to the MPI. */
-static bool goes_through(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
+static bool is_bypassed(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
 {
-	const struct qv_mpi_through *t = through(c, call);
+	const struct qv_mpi_bypass *t = bypass(c, call);
 
 	return t->count == call->count && t->type == call->type && t->op == call->op &&
 	       t->expects == (c->arrive != NULL);
@@ -250,8 +250,15 @@ static void remember(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 {
 	if (r->user || call->coll == QV_COLL_BROADCAST || !call->count)
 		return;
-	*through(c, call) =
-		(struct qv_mpi_through){call->count, call->type, call->op, c->arrive != NULL};
+	*bypass(c, call) =
+		(struct qv_mpi_bypass){call->count, call->type, call->op, c->arrive != NULL};
+}
+
+/* No memory. What was timed is not over, so nobody is told how long it took. */
+static struct qv_mpi_op *fail(struct qv_mpi_call *call, struct qv_mpi_comm *c)
+{
+	call->autotune = NULL;
+	return qv_mpi_op_failed(c, MPI_ERR_NO_MEM, false);
 }
 
 static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
@@ -263,7 +270,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	int rc;
 
 	*why = QV_MPI_SLOWER;
-	if (c && qv_mpi.rules->automatic[call->coll] && call->count && goes_through(c, call))
+	if (c && qv_mpi.rules->automatic[call->coll] && call->count && is_bypassed(c, call))
 		return NULL;
 	*why = c ? judge(call, c) : QV_MPI_ODD_ARGUMENT;
 	if (*why == QV_MPI_TAKEN)
@@ -273,17 +280,17 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	if (*why != QV_MPI_TAKEN)
 		return NULL;
 	if (qv_mpi.rules->automatic[call->coll] &&
-	    !qv_mpi_trial_turn(c, call, call->count * r.item, r.ordered, why)) {
+	    !qv_mpi_autotune_turn(c, call, call->count * r.item, r.ordered, why)) {
 		if (*why == QV_MPI_SLOWER)
 			remember(c, call, &r);
-		return NULL;
+		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
 	}
 	plan = qv_mpi_plan_of(c, call, call->count * r.item, r.ordered, why);
 	if (!plan)
-		return NULL;
+		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
 	op = qv_mpi_op_get(c, plan);
 	if (!op)
-		return NULL;
+		return fail(call, c);
 	op->reduce = r;
 	op->error = arrange(op, call);
 	rc = qv_mpi_op_open(op, call->form); /* in any case: the others do it */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* vector.c - allgather and alltoall of blocks with lengths of their own, and of neighbours',
+/* vector.c - allgather and alltoall of variable-length blocks, and of neighbours',
  * in all their forms: ours where it can be, else the MPI's. */
 #include "mpi_glue/run/blocks.h"
 
@@ -55,13 +55,13 @@ static struct qv_mpi_blocks_arg various(const void *buf, const int counts[], con
 	}                                                                                       \
 	QV_MPI_BOTH(name)
 
-#define DEFINE_LATER(name, upper, kind)                                                    \
-	QV_API int MPI_##name(kind, MPI_Request *request)                                  \
-	{                                                                                  \
-		TAKE(QV_MPI_##upper, QV_MPI_NONBLOCKING, CALL_##kind);                     \
-                                                                                           \
-		return o ? qv_mpi_later(o, request) : QV_REAL(name)(kind##_ARGS, request); \
-	}                                                                                  \
+#define DEFINE_NONBLOCKING(name, upper, kind)                                                    \
+	QV_API int MPI_##name(kind, MPI_Request *request)                                        \
+	{                                                                                        \
+		TAKE(QV_MPI_##upper, QV_MPI_NONBLOCKING, CALL_##kind);                           \
+                                                                                                 \
+		return o ? qv_mpi_nonblocking(o, request) : QV_REAL(name)(kind##_ARGS, request); \
+	}                                                                                        \
 	QV_MPI_BOTH(name)
 
 #define DEFINE_INIT(name, upper, kind)                                                             \
@@ -80,12 +80,12 @@ DEFINE(Neighbor_allgatherv, NEIGHBOR_ALLGATHERV, GATHER)
 DEFINE(Neighbor_alltoall, NEIGHBOR_ALLTOALL, ALIKE)
 DEFINE(Neighbor_alltoallv, NEIGHBOR_ALLTOALLV, VARIOUS)
 
-DEFINE_LATER(Iallgatherv, ALLGATHERV, GATHER)
-DEFINE_LATER(Ialltoallv, ALLTOALLV, VARIOUS)
-DEFINE_LATER(Ineighbor_allgather, NEIGHBOR_ALLGATHER, ALIKE)
-DEFINE_LATER(Ineighbor_allgatherv, NEIGHBOR_ALLGATHERV, GATHER)
-DEFINE_LATER(Ineighbor_alltoall, NEIGHBOR_ALLTOALL, ALIKE)
-DEFINE_LATER(Ineighbor_alltoallv, NEIGHBOR_ALLTOALLV, VARIOUS)
+DEFINE_NONBLOCKING(Iallgatherv, ALLGATHERV, GATHER)
+DEFINE_NONBLOCKING(Ialltoallv, ALLTOALLV, VARIOUS)
+DEFINE_NONBLOCKING(Ineighbor_allgather, NEIGHBOR_ALLGATHER, ALIKE)
+DEFINE_NONBLOCKING(Ineighbor_allgatherv, NEIGHBOR_ALLGATHERV, GATHER)
+DEFINE_NONBLOCKING(Ineighbor_alltoall, NEIGHBOR_ALLTOALL, ALIKE)
+DEFINE_NONBLOCKING(Ineighbor_alltoallv, NEIGHBOR_ALLTOALLV, VARIOUS)
 
 #ifdef QV_MPI_PERSISTENT
 DEFINE_INIT(Allgatherv_init, ALLGATHERV, GATHER)

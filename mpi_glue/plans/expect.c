@@ -26,13 +26,15 @@ static struct qv_mpi_watch *open_watch(const struct qv_mpi_comm *c)
 {
 	struct qv_mpi_watch *w = calloc(1, sizeof(*w) + (size_t)c->ranks * sizeof(w->told[0]));
 
-	if (!w || qv_predict_open((uint32_t)c->ranks, EVERY, &w->predict))
-		abort(); /* this rank would choose other than the rest */
+	if (!w || qv_predict_open((uint32_t)c->ranks, EVERY, &w->predict)) {
+		free(w);
+		return NULL;
+	}
 	w->exchange = MPI_REQUEST_NULL;
 	return w;
 }
 
-/* The one before is over by now, as far as this rank may wait: all have begun it. On the shadow,
+/* The one before is over by now, as far as this rank may wait: all have begun it. On the duplicate,
  * which is there after the first call: an operation under way keeps its communicator, and ours must
  * not keep the program's. */
 static void exchange(const struct qv_mpi_comm *c, struct qv_mpi_watch *w)
@@ -40,27 +42,31 @@ static void exchange(const struct qv_mpi_comm *c, struct qv_mpi_watch *w)
 	if (w->exchange != MPI_REQUEST_NULL && !PMPI_Wait(&w->exchange, MPI_STATUS_IGNORE))
 		qv_predict_learn(w->predict, w->told);
 	w->mine = qv_predict_mine(w->predict);
-	if (PMPI_Iallgather(&w->mine, 1, MPI_UINT64_T, w->told, 1, MPI_UINT64_T, c->shadow,
+	if (PMPI_Iallgather(&w->mine, 1, MPI_UINT64_T, w->told, 1, MPI_UINT64_T, c->dup,
 			    &w->exchange))
 		w->exchange = MPI_REQUEST_NULL;
 }
 
-const uint64_t *qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
+int qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call, const uint64_t **arrive)
 {
 	struct qv_mpi_watch *w = c->watch;
 
+	*arrive = c->arrive;
 	if (c->told || call->coll > QV_COLL_REDUCE_SCATTER ||
 	    !qv_select_wants_arrivals(qv_mpi.rules->select, call->coll))
-		return c->arrive;
+		return QV_OK;
 	if (call->form == QV_MPI_BLOCKING) {
 		if (!w)
 			w = c->watch = open_watch(c);
+		if (!w)
+			return QV_ENOMEM;
 		if (w->ended)
 			qv_predict_observe(w->predict, qv_clock_ns() - w->ended);
 		if (qv_predict_due(w->predict) && w->ended)
 			exchange(c, w);
 	}
-	return w ? qv_predict_arrivals(w->predict) : NULL;
+	*arrive = w ? qv_predict_arrivals(w->predict) : NULL;
+	return QV_OK;
 }
 
 void qv_mpi_watch_ended(struct qv_mpi_comm *c)

@@ -150,19 +150,24 @@ static void measure_rows(char *buf, int rank, int other, struct figures *f)
 void qv_mpi_measure(bool bursts)
 {
 	struct figures f = {.network = {.alpha = 0}};
-	int rank, ranks, crowded = qv_mpi.crowded, any;
+	int rank, ranks, skip = qv_mpi.crowded, any;
+	char *buf = NULL;
 
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	/* Where ranks wait for a core, they would measure that. */
-	if (ranks < 2 || QV_REAL(Allreduce)(&crowded, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) ||
-	    any)
+	if (ranks < 2)
 		return;
 	if (!rank || rank == ranks - 1) {
-		char *buf = calloc(1 + (bursts ? BURST : 0), LONGEST);
-
-		if (!buf)
-			abort(); /* the other one waits */
+		buf = calloc(1 + (bursts ? BURST : 0), LONGEST);
+		skip |= !buf;
+	}
+	/* Where ranks wait for a core, they would measure that; without memory, the other one would
+	 * wait: then the figures remain those that are assumed, on all ranks. */
+	if (QV_REAL(Allreduce)(&skip, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) || any) {
+		free(buf);
+		return;
+	}
+	if (buf) {
 		measure_network(buf, rank, rank ? 0 : ranks - 1, &f);
 		if (bursts)
 			measure_rows(buf, rank, rank ? 0 : ranks - 1, &f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* model.c - what the model finds fastest for blocks with lengths of their own, and for
+/* model.c - what the model finds fastest for variable-length blocks, and for
  * neighbours' ones. Nothing counts but what all ranks know alike. */
 #include "mpi_glue/run/blocks.h"
 

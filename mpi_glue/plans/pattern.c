@@ -14,64 +14,73 @@ struct own {
 	int *in, *out;
 };
 
-static void *need(size_t n, size_t size)
+/* Where nothing is wanted, there is something still. */
+static void *room_for(size_t n, size_t size)
 {
-	void *p = calloc(n + 1, size);
-
-	if (!p)
-		abort(); /* this rank would choose other than the rest */
-	return p;
+	return calloc(n + 1, size);
 }
 
-static void ask_cart(MPI_Comm comm, struct own *own)
+static bool make_own(struct own *own, int in_n, int out_n)
+{
+	own->in_n = in_n;
+	own->out_n = out_n;
+	own->in = room_for((size_t)in_n, sizeof(int));
+	own->out = room_for((size_t)out_n, sizeof(int));
+	return own->in && own->out;
+}
+
+/* These return false where there is no memory. */
+
+static bool ask_cart(MPI_Comm comm, struct own *own)
 {
 	int dims = 0;
 
 	PMPI_Cartdim_get(comm, &dims);
-	own->in_n = own->out_n = 2 * dims;
-	own->in = need((size_t)own->in_n, sizeof(int));
-	own->out = need((size_t)own->out_n, sizeof(int));
+	if (!make_own(own, 2 * dims, 2 * dims))
+		return false;
 	for (int d = 0; d < dims; d++) {
 		PMPI_Cart_shift(comm, d, 1, &own->in[2 * d], &own->in[2 * d + 1]);
 		own->out[2 * d] = own->in[2 * d];
 		own->out[2 * d + 1] = own->in[2 * d + 1];
 	}
+	return true;
 }
 
-static void ask_graph(MPI_Comm comm, int rank, struct own *own)
+static bool ask_graph(MPI_Comm comm, int rank, struct own *own)
 {
 	int n = 0;
 
 	PMPI_Graph_neighbors_count(comm, rank, &n);
-	own->in_n = own->out_n = n;
-	own->in = need((size_t)n, sizeof(int));
-	own->out = need((size_t)n, sizeof(int));
+	if (!make_own(own, n, n))
+		return false;
 	PMPI_Graph_neighbors(comm, rank, n, own->in);
 	PMPI_Graph_neighbors(comm, rank, n, own->out);
+	return true;
 }
 
-static void ask_dist_graph(MPI_Comm comm, struct own *own)
+static bool ask_dist_graph(MPI_Comm comm, struct own *own)
 {
 	int in_n = 0, out_n = 0, weighted = 0;
 	int *weights;
 
 	PMPI_Dist_graph_neighbors_count(comm, &in_n, &out_n, &weighted);
-	own->in_n = in_n;
-	own->out_n = out_n;
-	own->in = need((size_t)in_n, sizeof(int));
-	own->out = need((size_t)out_n, sizeof(int));
-	weights = need((size_t)in_n + (size_t)out_n, sizeof(int));
+	weights = room_for((size_t)in_n + (size_t)out_n, sizeof(int));
+	if (!make_own(own, in_n, out_n) || !weights) {
+		free(weights);
+		return false;
+	}
 	PMPI_Dist_graph_neighbors(comm, in_n, own->in, weights, out_n, own->out, weights + in_n);
 	free(weights);
+	return true;
 }
 
 /* Without those that are not there; slots say where they stood. */
 static int *squeeze(int *list, int n, uint32_t *left)
 {
-	int *slots = need((size_t)n, sizeof(*slots));
+	int *slots = room_for((size_t)n, sizeof(*slots));
 
 	*left = 0;
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; slots && i < n; i++) {
 		if (list[i] == MPI_PROC_NULL)
 			continue;
 		slots[*left] = i;
@@ -93,14 +102,21 @@ static int node_of(struct qv_mpi_comm *c)
 	return lowest;
 }
 
-/* All lists of all ranks, one behind the other: in, out of rank 0, in, out of rank 1, ... */
-static uint32_t *gather(struct qv_mpi_comm *c, const struct qv_mpi_pattern *p,
+/* What gather needs of its own. */
+struct gathering {
+	int *counts, *displs;
+	uint32_t *both;
+};
+
+/* All lists of all ranks, one behind the other: in, out of rank 0, in, out of rank 1, ...; no list,
+ * where they are too long for the MPI. */
+static bool gather_with(struct gathering *g, struct qv_mpi_comm *c, struct qv_mpi_pattern *p,
 			const struct own *own, int *degrees)
 {
 	const size_t ranks = (size_t)c->ranks;
-	int *counts = need(ranks, sizeof(int)), *displs = need(ranks, sizeof(int));
+	int *const counts = g->counts, *const displs = g->displs;
 	int mine[3] = {(int)p->in_n, (int)p->out_n, node_of(c)};
-	uint32_t *both = need((size_t)p->in_n + p->out_n, sizeof(uint32_t)), *all = NULL;
+	uint32_t *const both = g->both;
 	int64_t sum = 0;
 
 	for (uint32_t i = 0; i < p->in_n + p->out_n; i++)
@@ -111,28 +127,44 @@ static uint32_t *gather(struct qv_mpi_comm *c, const struct qv_mpi_pattern *p,
 		displs[r] = (int)sum;
 		sum += counts[r];
 	}
-	if (sum <= INT_MAX) {
-		all = need((size_t)sum, sizeof(*all));
-		QV_REAL(Allgatherv)
-		(both, mine[0] + mine[1], MPI_UINT32_T, all, counts, displs, MPI_UINT32_T, c->comm);
-	}
-	free(both);
-	free(counts);
-	free(displs);
-	return all;
+	if (sum > INT_MAX)
+		return true;
+	p->lists = room_for((size_t)sum, sizeof(uint32_t));
+	if (!p->lists)
+		return false;
+	QV_REAL(Allgatherv)
+	(both, mine[0] + mine[1], MPI_UINT32_T, p->lists, counts, displs, MPI_UINT32_T, c->comm);
+	return true;
 }
 
-/* The graph over the lists; whether plans can be made of it. */
-static bool make_graph(struct qv_mpi_comm *c, struct qv_mpi_pattern *p, const int *degrees,
-		       const uint32_t *all)
+static bool gather(struct qv_mpi_comm *c, struct qv_mpi_pattern *p, const struct own *own,
+		   int *degrees)
+{
+	struct gathering g = {room_for((size_t)c->ranks, sizeof(int)),
+			      room_for((size_t)c->ranks, sizeof(int)),
+			      room_for((size_t)p->in_n + p->out_n, sizeof(uint32_t))};
+	const bool there = g.counts && g.displs && g.both && gather_with(&g, c, p, own, degrees);
+
+	free(g.both);
+	free(g.counts);
+	free(g.displs);
+	return there;
+}
+
+/* The graph over the lists, and whether plans can be made of it. */
+static bool make_graph(struct qv_mpi_comm *c, struct qv_mpi_pattern *p, const int *degrees)
 {
 	const size_t ranks = (size_t)c->ranks;
-	uint32_t *in_n = need(2 * ranks, sizeof(*in_n)), *out_n = in_n + ranks;
-	const uint32_t **in = need(2 * ranks, sizeof(*in)), **out = in + ranks;
+	uint32_t *in_n = room_for(2 * ranks, sizeof(*in_n)), *out_n = in_n + ranks;
+	const uint32_t **in = room_for(2 * ranks, sizeof(*in)), **out = in + ranks;
+	const uint32_t *all = p->lists;
 	struct qv_neighbor_spec spec = {.k = 1};
 	struct qv_neighbor_plan *plan;
 	int rc;
 
+	p->graph = (struct qv_graph){(uint32_t)ranks, out_n, in_n, out, in};
+	if (!in_n || !in)
+		return false;
 	for (size_t r = 0; r < ranks; r++) {
 		in_n[r] = (uint32_t)degrees[3 * r];
 		out_n[r] = (uint32_t)degrees[3 * r + 1];
@@ -141,33 +173,45 @@ static bool make_graph(struct qv_mpi_comm *c, struct qv_mpi_pattern *p, const in
 		all += in_n[r] + out_n[r];
 		p->node[r] = (uint32_t)degrees[3 * r + 2];
 	}
-	p->graph = (struct qv_graph){(uint32_t)ranks, out_n, in_n, out, in};
 	spec.graph = p->graph;
 	rc = qv_neighbor_plan(&spec, &plan);
-	if (rc == QV_ENOMEM)
-		abort();
 	if (!rc)
 		qv_neighbor_free(plan);
-	return !rc;
+	p->odd = rc;
+	return rc != QV_ENOMEM;
+}
+
+static bool ask(MPI_Comm comm, int rank, int topology, struct own *own)
+{
+	if (topology == MPI_CART)
+		return ask_cart(comm, own);
+	return topology == MPI_GRAPH ? ask_graph(comm, rank, own) : ask_dist_graph(comm, own);
+}
+
+static bool fill(struct qv_mpi_pattern *p, struct qv_mpi_comm *c, int topology, struct own *own,
+		 int *degrees)
+{
+	p->node = room_for((size_t)c->ranks, sizeof(*p->node));
+	if (!p->node || !degrees || !ask(c->comm, c->rank, topology, own))
+		return false;
+	p->in_slots = squeeze(own->in, own->in_n, &p->in_n);
+	p->out_slots = squeeze(own->out, own->out_n, &p->out_n);
+	if (!p->in_slots || !p->out_slots || !gather(c, p, own, degrees))
+		return false;
+	p->odd = !p->lists;
+	return p->odd || make_graph(c, p, degrees);
 }
 
 static struct qv_mpi_pattern *make(struct qv_mpi_comm *c, int topology)
 {
-	struct qv_mpi_pattern *p = need(1, sizeof(*p));
-	int *degrees = need(3 * (size_t)c->ranks, sizeof(*degrees));
+	struct qv_mpi_pattern *p = calloc(1, sizeof(*p));
+	int *degrees = room_for(3 * (size_t)c->ranks, sizeof(*degrees));
 	struct own own = {0};
 
-	p->node = need((size_t)c->ranks, sizeof(*p->node));
-	if (topology == MPI_CART)
-		ask_cart(c->comm, &own);
-	else if (topology == MPI_GRAPH)
-		ask_graph(c->comm, c->rank, &own);
-	else
-		ask_dist_graph(c->comm, &own);
-	p->in_slots = squeeze(own.in, own.in_n, &p->in_n);
-	p->out_slots = squeeze(own.out, own.out_n, &p->out_n);
-	p->lists = gather(c, p, &own, degrees);
-	p->odd = !p->lists || !make_graph(c, p, degrees, p->lists);
+	if (p && !fill(p, c, topology, &own, degrees)) {
+		qv_mpi_pattern_free(p);
+		p = NULL;
+	}
 	free(degrees);
 	free(own.in);
 	free(own.out);
@@ -199,5 +243,7 @@ enum qv_mpi_reason qv_mpi_pattern_of(struct qv_mpi_comm *c, enum qv_mpi_form for
 		return QV_MPI_NOT_KNOWN;
 	if (!c->pattern)
 		c->pattern = make(c, topology);
+	if (!c->pattern) /* the other ranks have theirs */
+		return QV_MPI_FAILED;
 	return c->pattern->odd ? QV_MPI_TWICE : QV_MPI_TAKEN;
 }

@@ -39,7 +39,7 @@ void qv_mpi_plan_free(struct qv_mpi_plan *plan)
 }
 
 /* With many plans, the one that has not been used for longest goes: the last one that is free. */
-static void forget_one(struct qv_mpi_comm *c)
+static void evict_one(struct qv_mpi_comm *c)
 {
 	struct qv_mpi_plan **victim = NULL, *gone;
 	int n = 0;
@@ -58,7 +58,7 @@ void qv_mpi_plan_keep(struct qv_mpi_comm *c, struct qv_mpi_plan *p)
 {
 	p->rules = qv_mpi.rules;
 	p->rules->users++;
-	forget_one(c);
+	evict_one(c);
 	p->next = c->plans;
 	c->plans = p;
 }
@@ -104,7 +104,7 @@ static struct qv_mpi_plan *keep(struct qv_mpi_comm *c, const struct qv_plan *pla
 struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 				   size_t bytes, bool ordered, enum qv_mpi_reason *why)
 {
-	const struct qv_select_call wanted = {
+	struct qv_select_call wanted = {
 		.group = c->number,
 		.coll = call->coll,
 		.ranks = (uint32_t)c->ranks,
@@ -112,15 +112,17 @@ struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_ca
 		.root = (uint32_t)call->root,
 		.bytes = bytes,
 		.ordered = ordered,
-		.arrive = qv_mpi_arrivals(c, call),
 	};
 	const struct qv_plan *plan;
 	struct qv_mpi_plan *p = NULL;
+	int rc = qv_mpi_arrivals(c, call, &wanted.arrive);
 
 	pthread_mutex_lock(&qv_mpi.lock);
-	*why = QV_MPI_ORDER; /* or no memory, which no other rank would know */
-	if (!qv_select_get(qv_mpi.rules->select, &wanted, &plan))
+	if (!rc)
+		rc = qv_select_get(qv_mpi.rules->select, &wanted, &plan);
+	if (!rc)
 		p = keep(c, plan);
+	*why = rc == QV_ENOMEM || (!rc && !p) ? QV_MPI_FAILED : QV_MPI_ORDER;
 	/* Between two ranks each block travels at most once to be combined and once
 	 * to be stored. */
 	if (p && qv_schedule_blocks(p->schedule) > (uint32_t)qv_mpi.slot / 4) {

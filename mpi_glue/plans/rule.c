@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rule.c - "alltoallv=crystal:4,neighbor_allgather=friends:3": rules of operations whose
- * blocks have lengths of their own, or are neighbours'. */
+ * blocks are of variable length, or are neighbours'. */
 #include <quiver/neighbor.h>
 
 #include "mpi_glue/glue.h"

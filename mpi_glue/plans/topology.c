@@ -28,7 +28,10 @@ static int made(MPI_Comm old, MPI_Comm *comm, int rc)
 		return rc;
 	c = qv_mpi_comm_of(*comm);
 	if (c && qv_mpi_comm_judge(c) == QV_MPI_TAKEN)
-		qv_mpi_pattern_of(c, QV_MPI_BLOCKING);
+		if (qv_mpi_pattern_of(c, QV_MPI_BLOCKING) == QV_MPI_FAILED) {
+			PMPI_Comm_call_errhandler(old, MPI_ERR_NO_MEM); /* the others know */
+			rc = MPI_ERR_NO_MEM;
+		}
 	return rc;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * blocks.c - one operation on blocks with lengths of their own. Where they go through ranks
+ * blocks.c - one operation on variable-length blocks. Where they go through ranks
  * that do not know their lengths, the same schedule runs twice: first with the lengths themselves
  * as blocks, which afterwards stand where the blocks will pass. Or an exchange carries them, whose
  * bundles say how long they are.
@@ -52,8 +52,8 @@ void qv_mpi_blocks_free(struct qv_mpi_blocks *blocks)
 {
 	if (!blocks)
 		return;
-	qv_mpi_side_free(&blocks->in);
-	qv_mpi_side_free(&blocks->out);
+	qv_mpi_layout_free(&blocks->in);
+	qv_mpi_layout_free(&blocks->out);
 	qv_exchange_free(blocks->exchange);
 	free(blocks->items);
 	free(blocks->bytes);
@@ -63,8 +63,8 @@ void qv_mpi_blocks_free(struct qv_mpi_blocks *blocks)
 
 void qv_mpi_blocks_release(struct qv_mpi_op *op)
 {
-	qv_mpi_side_release(&op->blocks->in);
-	qv_mpi_side_release(&op->blocks->out);
+	qv_mpi_layout_release(&op->blocks->in);
+	qv_mpi_layout_release(&op->blocks->out);
 }
 
 /* Running. */
@@ -134,7 +134,7 @@ static int start_exchange(struct qv_mpi_op *op)
 int qv_mpi_blocks_start(struct qv_mpi_op *op)
 {
 	struct qv_mpi_blocks *b = op->blocks;
-	int rc = b->in.packed ? qv_mpi_side_pack(&b->in, op->c->comm) : MPI_SUCCESS;
+	int rc = b->in.packed ? qv_mpi_layout_pack(&b->in, op->c->comm) : MPI_SUCCESS;
 
 	if (rc)
 		return rc;
@@ -202,18 +202,19 @@ static int take_items(struct qv_mpi_op *op)
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = item[i].bytes != b->out.bytes[item[i].peer]
 			     ? MPI_ERR_TRUNCATE
-			     : qv_mpi_side_unpack(&b->out, item[i].peer, item[i].data, op->c->comm);
+			     : qv_mpi_layout_unpack(&b->out, item[i].peer, item[i].data,
+						    op->c->comm);
 	return rc;
 }
 
 int qv_mpi_blocks_finish(struct qv_mpi_op *op)
 {
-	struct qv_mpi_side *out = &op->blocks->out;
+	struct qv_mpi_layout *out = &op->blocks->out;
 	int rc = MPI_SUCCESS;
 
 	if (op->blocks->exchange)
 		return take_items(op);
 	for (uint32_t i = 0; i < out->n && out->packed && !rc; i++)
-		rc = qv_mpi_side_unpack(out, i, out->base + out->at[i], op->c->comm);
+		rc = qv_mpi_layout_unpack(out, i, out->base + out->at[i], op->c->comm);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * blocks.h - collectives whose blocks have lengths of their own, or are neighbours': each
+ * blocks.h - collectives whose blocks are of variable length, or are neighbours': each
  * rank knows the lengths of what it sends and receives, and no others.
  */
 #ifndef QV_MPI_BLOCKS_H
@@ -48,10 +48,11 @@ struct qv_mpi_blocks_call {
 	enum qv_mpi_form form;
 	struct qv_mpi_blocks_arg in, out; /* in.buf may be MPI_IN_PLACE */
 	MPI_Comm comm;
-	/* By qv_mpi_switch_turn, if the call is timed: */
-	struct qv_mpi_switch *timed;
+	/* By qv_mpi_autotune_v_turn, if the call is timed: */
+	struct qv_mpi_autotune_v *timed;
 	bool mine;
 	double bytes, began;
+	int error; /* its own, which the MPI's error handler has seen; 0: none */
 };
 
 /* As qv_mpi_take. */
@@ -60,18 +61,20 @@ struct qv_mpi_op *qv_mpi_blocks_take(struct qv_mpi_blocks_call *call);
 /* The short way of a blocking call that `auto` leaves to the MPI. */
 bool qv_mpi_blocks_pass(enum qv_mpi_name name, MPI_Comm comm);
 
-/* mpi_glue/plans/switch.c: `auto`. */
+/* mpi_glue/plans/autotune_v.c: `auto`. */
 
-/* The rule by which the call is run; NULL: the MPI's, and why. Collective, if it is blocking. */
-const struct qv_mpi_rule *qv_mpi_switch_turn(struct qv_mpi_comm *c, struct qv_mpi_blocks_call *call,
-					     enum qv_mpi_reason *why);
+/* The rule by which the call is run; or the MPI's, and why; or QV_MPI_FAILED, with call->error if the
+ * MPI has said what. Collective, if it is blocking. */
+const struct qv_mpi_rule *qv_mpi_autotune_v_turn(struct qv_mpi_comm *c,
+						 struct qv_mpi_blocks_call *call,
+						 enum qv_mpi_reason *why);
 /* A call that was timed is over, with this error code; the same, or another one. Collective. */
-int qv_mpi_switch_end(struct qv_mpi_blocks_call *call, int rc);
+int qv_mpi_autotune_v_end(struct qv_mpi_blocks_call *call, int rc);
 
 /* The end of a blocking call. */
 static inline int qv_mpi_blocks_return(struct qv_mpi_blocks_call *call, int rc)
 {
-	return call->timed ? qv_mpi_switch_end(call, rc) : rc;
+	return call->timed ? qv_mpi_autotune_v_end(call, rc) : rc;
 }
 
 /* mpi_glue/plans/model.c: what is fastest. */
@@ -90,9 +93,9 @@ int qv_mpi_model_seconds(const struct qv_mpi_comm *c, enum qv_mpi_name name,
 			 const struct qv_traffic *traffic, const struct qv_mpi_rule *rule,
 			 double *seconds);
 
-/* side.c: the blocks that a rank sends, or those that it receives. */
+/* layout.c: the blocks that a rank sends, or those that it receives. */
 
-struct qv_mpi_side {
+struct qv_mpi_layout {
 	char *buf;
 	uint32_t n;
 	MPI_Count *counts;
@@ -110,26 +113,26 @@ struct qv_mpi_side {
 
 /* Blocks 0 .. n-1 are those of the numbers in slots, if that is not NULL; arrays get room for
  * `more` blocks behind them. An MPI error code. */
-int qv_mpi_side_set(struct qv_mpi_side *side, const struct qv_mpi_blocks_arg *arg, uint32_t n,
-		    const int *slots, size_t more);
+int qv_mpi_layout_set(struct qv_mpi_layout *layout, const struct qv_mpi_blocks_arg *arg, uint32_t n,
+		      const int *slots, size_t more);
 /* Whether the MPI must judge it. */
-bool qv_mpi_side_odd(const struct qv_mpi_blocks_arg *arg, uint32_t n, const int *slots);
-bool qv_mpi_side_in_a_row(const struct qv_mpi_side *side);
+bool qv_mpi_layout_odd(const struct qv_mpi_blocks_arg *arg, uint32_t n, const int *slots);
+bool qv_mpi_layout_in_a_row(const struct qv_mpi_layout *layout);
 /* Bytes of all blocks. */
-size_t qv_mpi_side_sum(const struct qv_mpi_side *side);
+size_t qv_mpi_layout_sum(const struct qv_mpi_layout *layout);
 /* They travel from where they are, or by way of room. */
-void qv_mpi_side_stay(struct qv_mpi_side *side);
-void qv_mpi_side_pack_at(struct qv_mpi_side *side, char *room);
-int qv_mpi_side_pack(struct qv_mpi_side *side, MPI_Comm comm);
+void qv_mpi_layout_stay(struct qv_mpi_layout *layout);
+void qv_mpi_layout_pack_at(struct qv_mpi_layout *layout, char *room);
+int qv_mpi_layout_pack(struct qv_mpi_layout *layout, MPI_Comm comm);
 /* Block i is at from. */
-int qv_mpi_side_unpack(struct qv_mpi_side *side, uint32_t i, const char *from, MPI_Comm comm);
-void qv_mpi_side_release(struct qv_mpi_side *side);
-void qv_mpi_side_free(struct qv_mpi_side *side);
+int qv_mpi_layout_unpack(struct qv_mpi_layout *layout, uint32_t i, const char *from, MPI_Comm comm);
+void qv_mpi_layout_release(struct qv_mpi_layout *layout);
+void qv_mpi_layout_free(struct qv_mpi_layout *layout);
 
 /* blocks.c: what one operation has. */
 
 struct qv_mpi_blocks {
-	struct qv_mpi_side in, out;
+	struct qv_mpi_layout in, out;
 	struct qv_exchange *exchange; /* NULL: a schedule */
 	struct qv_exchange_item *items;
 	uint32_t passing; /* blocks of scratch */
@@ -157,7 +160,8 @@ struct qv_mpi_pattern {
 		*plans[QV_MPI_FRIENDS_TRIED + 1]; /* by k: those of mpi_glue/plans/model.c */
 };
 
-/* QV_MPI_TAKEN, and c->pattern is there; or why not. Collective, unless it is nonblocking. */
+/* QV_MPI_TAKEN, and c->pattern is there; or why not, or QV_MPI_FAILED. Collective, unless it is
+ * nonblocking. */
 enum qv_mpi_reason qv_mpi_pattern_of(struct qv_mpi_comm *c, enum qv_mpi_form form);
 
 /* mpi_glue/plans/made.c: plans of rules. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocks_take.c - whether a call on blocks with lengths of their own is ours, and where
+/* blocks_take.c - whether a call on variable-length blocks is ours, and where
  * these are. The same on all ranks, though counts and types are not. */
 #include "blocks.h"
 
@@ -54,22 +54,23 @@ static int arrange(struct qv_mpi_op *op, const struct qv_mpi_blocks_call *call)
 	struct qv_mpi_blocks *b = op->blocks;
 	bool pack_in, pack_out;
 	size_t room;
-	int rc = qv_mpi_side_set(&b->in, &in, shape.in_n, shape.in_slots, 0);
+	int rc = qv_mpi_layout_set(&b->in, &in, shape.in_n, shape.in_slots, 0);
 
 	if (!rc)
-		rc = qv_mpi_side_set(&b->out, &call->out, shape.out_n, shape.out_slots, b->passing);
+		rc = qv_mpi_layout_set(&b->out, &call->out, shape.out_n, shape.out_slots,
+				       b->passing);
 	if (rc)
 		return rc;
-	pack_in = in_place || !b->in.plain || (made->wide_in && !qv_mpi_side_in_a_row(&b->in));
+	pack_in = in_place || !b->in.plain || (made->wide_in && !qv_mpi_layout_in_a_row(&b->in));
 	pack_out =
-		!b->exchange && (!b->out.plain || (made->wide && !qv_mpi_side_in_a_row(&b->out)));
-	room = pack_in ? qv_mpi_side_sum(&b->in) : 0;
-	rc = qv_mpi_make_room(op, room + (pack_out ? qv_mpi_side_sum(&b->out) : 0) + 1);
+		!b->exchange && (!b->out.plain || (made->wide && !qv_mpi_layout_in_a_row(&b->out)));
+	room = pack_in ? qv_mpi_layout_sum(&b->in) : 0;
+	rc = qv_mpi_make_room(op, room + (pack_out ? qv_mpi_layout_sum(&b->out) : 0) + 1);
 	if (rc)
 		return rc;
-	pack_in ? qv_mpi_side_pack_at(&b->in, op->room) : qv_mpi_side_stay(&b->in);
-	pack_out ? qv_mpi_side_pack_at(&b->out, (char *)op->room + room)
-		 : qv_mpi_side_stay(&b->out);
+	pack_in ? qv_mpi_layout_pack_at(&b->in, op->room) : qv_mpi_layout_stay(&b->in);
+	pack_out ? qv_mpi_layout_pack_at(&b->out, (char *)op->room + room)
+		 : qv_mpi_layout_stay(&b->out);
 	b->asks = made->combines && (call->name == QV_MPI_NEIGHBOR_ALLGATHERV ||
 				     call->name == QV_MPI_NEIGHBOR_ALLTOALLV);
 	b->asked = b->asking = false;
@@ -104,11 +105,19 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, stru
 	shape = shape_of(c, call->name);
 	if (call->out.buf == MPI_IN_PLACE ||
 	    (call->in.buf == MPI_IN_PLACE && qv_mpi_is_neighbor(call->name)) ||
-	    qv_mpi_side_odd(&call->out, shape.out_n, shape.out_slots))
+	    qv_mpi_layout_odd(&call->out, shape.out_n, shape.out_slots))
 		return QV_MPI_ODD_ARGUMENT;
 	in = contribution(call, c->rank);
-	return qv_mpi_side_odd(&in, shape.in_n, shape.in_slots) ? QV_MPI_ODD_ARGUMENT
-								: QV_MPI_TAKEN;
+	return qv_mpi_layout_odd(&in, shape.in_n, shape.in_slots) ? QV_MPI_ODD_ARGUMENT
+								  : QV_MPI_TAKEN;
+}
+
+/* No memory, or what the autotuner met. What was timed is not over, so nobody is told how long it
+ * took. */
+static struct qv_mpi_op *fail(struct qv_mpi_blocks_call *call, struct qv_mpi_comm *c)
+{
+	call->timed = NULL;
+	return qv_mpi_op_failed(c, call->error ? call->error : MPI_ERR_NO_MEM, call->error);
 }
 
 static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_mpi_rule *rule,
@@ -121,15 +130,15 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 
 	*why = judge(call, c);
 	if (*why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_AUTO)
-		rule = qv_mpi_switch_turn(c, call, why);
+		rule = qv_mpi_autotune_v_turn(c, call, why);
 	if (*why == QV_MPI_TAKEN)
 		*why = judge_data(call, c);
 	if (*why != QV_MPI_TAKEN)
-		return NULL;
+		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
 	plan = qv_mpi_made_plan(c, call->name, rule);
 	op = plan ? qv_mpi_op_get(c, plan) : NULL;
 	if (!op)
-		abort(); /* no memory: the others would wait */
+		return fail(call, c);
 	op->error = arrange(op, call);
 	rc = qv_mpi_op_open(op, call->form);
 	if (!op->error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* op.c - one operation of one rank: its messages on the shadow communicator. */
+/* op.c - one operation of one rank: its messages on the duplicated communicator. */
 #include "mpi_glue/glue.h"
 
 #include <sched.h>
@@ -79,6 +79,25 @@ struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan)
 		put(c, plan, NULL);
 	}
 	return op;
+}
+
+struct qv_mpi_op *qv_mpi_op_failed(struct qv_mpi_comm *c, int error, bool told)
+{
+	static _Thread_local struct qv_mpi_op failed; /* there is no memory, maybe */
+
+	failed = (struct qv_mpi_op){.c = c, .error = error, .told = told};
+	return &failed;
+}
+
+int qv_mpi_op_refused(const struct qv_mpi_op *op)
+{
+	const int error = op->error;
+
+	if (op->plan)
+		return MPI_SUCCESS;
+	if (!op->told)
+		PMPI_Comm_call_errhandler(op->c->comm, error);
+	return error;
 }
 
 void qv_mpi_op_release(struct qv_mpi_op *op)
@@ -214,7 +233,8 @@ bool qv_mpi_op_begin(struct qv_mpi_op *op)
 	if (op->state != QV_MPI_OP_WAITS)
 		return true;
 	/* Another one with its tags would have to end first. */
-	if (op->form != QV_MPI_INIT && op->number >= qv_mpi_later_oldest(op->c) + QV_MPI_SLOTS)
+	if (op->form != QV_MPI_INIT &&
+	    op->number >= qv_mpi_nonblocking_oldest(op->c) + QV_MPI_SLOTS)
 		return false;
 	op->state = QV_MPI_OP_RUNS;
 	return true;
@@ -271,7 +291,7 @@ static void run(struct qv_mpi_op *op)
 		qv_mpi_op_begin(op);
 		pthread_mutex_unlock(&qv_mpi.lock);
 		if (op->state == QV_MPI_OP_WAITS)
-			qv_mpi_later_poll();
+			qv_mpi_nonblocking_poll();
 	}
 	if (op->state == QV_MPI_OP_RUNS)
 		go_on(op);
@@ -292,8 +312,10 @@ static void run(struct qv_mpi_op *op)
 int qv_mpi_finish(struct qv_mpi_op *op)
 {
 	MPI_Comm comm = op->c->comm;
-	int error;
+	int error = qv_mpi_op_refused(op);
 
+	if (error)
+		return error;
 	qv_mpi_op_start(op);
 	run(op);
 	error = op->error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* port.c - the network of an operation: messages on the shadow communicator. */
+/* port.c - the network of an operation: messages on the duplicated communicator. */
 #include "mpi_glue/glue.h"
 
 #include <limits.h>
@@ -61,9 +61,9 @@ static int message(struct qv_mpi_op *op, uint32_t step, uint32_t peer, uint32_t 
 	if (!rc)
 		rc = type_of(bytes, &count, &type);
 	if (!rc && send)
-		rc = PMPI_Isend(buf, count, type, to, as, op->c->shadow, &op->requests[op->n]);
+		rc = PMPI_Isend(buf, count, type, to, as, op->c->dup, &op->requests[op->n]);
 	else if (!rc)
-		rc = PMPI_Irecv(buf, count, type, to, as, op->c->shadow, &op->requests[op->n]);
+		rc = PMPI_Irecv(buf, count, type, to, as, op->c->dup, &op->requests[op->n]);
 	if (rc) {
 		op->error = rc;
 		return QV_EIO;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * faulty_contenders.c - a plugin for the test of `quiver bench match`: contenders that are wrong,
- * each in its own way. With FAULTY_ABI they were made for another header.
+ * faulty_contenders.c - a plugin for the test of `quiver bench match`: implementations that are
+ * wrong, each in its own way. With FAULTY_ABI they were made for another header.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct engine {
 	const struct qv_contender *self;
 	struct node *queue[2][ROOM];
 	size_t n[2];
-	unsigned int nth; /* engine of contender late */
+	unsigned int nth; /* engine of implementation late */
 };
 
 static void *create(const struct qv_contender *self)

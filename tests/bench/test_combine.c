@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_combine.c - a short `quiver bench combine`: every contender is there and checked.
- *     test_bench_combine QUIVER FILE.json OMPI      OMPI: 1 if Open MPI has to be a contender
+ * test_combine.c - a short `quiver bench combine`: every implementation is there and checked.
+ *     test_bench_combine QUIVER FILE.json OMPI      OMPI: 1 if Open MPI has to be an implementation
  */
 #include <setjmp.h>
 #include <stdarg.h>

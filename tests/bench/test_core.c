@@ -105,7 +105,7 @@ static void all_options(void **state)
 	qv_bench_opts_close(&o);
 }
 
-/* The exit status: wrong data fails a run, what a contender cannot do does not. */
+/* The exit status: wrong data fails a run, what an implementation cannot do does not. */
 static void saved(void **state)
 {
 	struct qv_bench bench = {.name = "match"};

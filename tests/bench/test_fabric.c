@@ -87,7 +87,7 @@ static void short_run(void **state)
 	json_decref(root);
 }
 
-/* A process that sends to itself, over every kind of contender. */
+/* A process that sends to itself, over every kind of implementation. */
 static void self(void **state)
 {
 	char arguments[2048];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_match.c - short runs of `quiver bench match`: rows, plugins, wrong contenders. */
+/* test_match.c - short runs of `quiver bench match`: rows, plugins, wrong implementations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,8 +94,8 @@ static void every_group(void **state)
 	json_decref(root);
 }
 
-/* A contender that is wrong has no figures, and the run fails; the others are measured. */
-static void wrong_contenders(void **state)
+/* An implementation that is wrong has no figures, and the run fails; the others are measured. */
+static void wrong_implementations(void **state)
 {
 	char arguments[4096];
 	json_t *root;
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(oracle),
 		cmocka_unit_test(every_group),
-		cmocka_unit_test(wrong_contenders),
+		cmocka_unit_test(wrong_implementations),
 		cmocka_unit_test(bad_use),
 	};
 

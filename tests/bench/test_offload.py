@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """
-test_offload.py QUIVER [LIBRARY BITSTREAM] - a short `quiver bench offload`: every contender,
+test_offload.py QUIVER [LIBRARY BITSTREAM] - a short `quiver bench offload`: every implementation,
 all checked. With LIBRARY, a software double of XRT: --kind xrt, and the table says what it is.
 """
 import json

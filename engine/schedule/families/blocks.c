@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocks.c - blocks of lengths of their own, in schedules that combine nothing. */
+/* blocks.c - variable-length blocks, in schedules that combine nothing. */
 #include "engine/schedule/schedule.h"
 
 /* Whether those of a range lie one behind the other. */

@@ -29,7 +29,7 @@ struct word {
 	uint32_t kind, value;
 };
 
-struct qv_line {
+struct qv_redirect_run {
 	const struct qv_schedule *s;
 	struct qv_port calls;
 	void *port;
@@ -38,28 +38,28 @@ struct qv_line {
 	struct qv_redirect_out out[QV_REDIRECT_MOST]; /* to be said */
 	unsigned int outs, said;
 	int owes_data; /* its word has been sent */
-	struct word words[QV_LINE_STEPS];
-	unsigned char state[QV_LINE_STEPS];
+	struct word words[QV_REDIRECT_STEPS];
+	unsigned char state[QV_REDIRECT_STEPS];
 	uint32_t of_left, of_right, to_left, to_right; /* messages so far */
 	int failed;
 };
 
 /* Places. */
 
-static uint32_t rank_at(const struct qv_line *l, uint32_t place)
+static uint32_t rank_at(const struct qv_redirect_run *l, uint32_t place)
 {
 	return (uint32_t)(((uint64_t)place + l->s->line.end + 1) % l->s->ranks);
 }
 
-static uint32_t place_of(const struct qv_line *l)
+static uint32_t place_of(const struct qv_redirect_run *l)
 {
 	return (l->s->rank + l->s->ranks - 1 - l->s->line.end) % l->s->ranks;
 }
 
-int qv_line_create(const struct qv_schedule *schedule, const struct qv_port *calls, void *port,
-		   struct qv_line **line)
+int qv_redirect_run_create(const struct qv_schedule *schedule, const struct qv_port *calls,
+			   void *port, struct qv_redirect_run **line)
 {
-	struct qv_line *l = calloc(1, sizeof(*l));
+	struct qv_redirect_run *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return QV_ENOMEM;
@@ -70,14 +70,14 @@ int qv_line_create(const struct qv_schedule *schedule, const struct qv_port *cal
 	return QV_OK;
 }
 
-void qv_line_free(struct qv_line *line)
+void qv_redirect_run_free(struct qv_redirect_run *line)
 {
 	free(line);
 }
 
-void qv_line_start(struct qv_line *l, const struct qv_run_data *data)
+void qv_redirect_run_start(struct qv_redirect_run *l, const struct qv_run_data *data)
 {
-	*l = (struct qv_line){.s = l->s, .calls = l->calls, .port = l->port, .data = *data};
+	*l = (struct qv_redirect_run){.s = l->s, .calls = l->calls, .port = l->port, .data = *data};
 	l->outs = qv_redirect_start(
 		&l->machine, l->s->line.faithful ? QV_REDIRECT_FAITHFUL : QV_REDIRECT_EXTENDED,
 		place_of(l), l->s->ranks, l->out);
@@ -85,13 +85,13 @@ void qv_line_start(struct qv_line *l, const struct qv_run_data *data)
 
 /* Messages. */
 
-static size_t bytes_of(const struct qv_line *l)
+static size_t bytes_of(const struct qv_redirect_run *l)
 {
 	return l->data.count * l->data.item;
 }
 
 /* The port's answer to the start of a message; whether it has begun. */
-static int begun(struct qv_line *l, unsigned int slot, int rc)
+static int begun(struct qv_redirect_run *l, unsigned int slot, int rc)
 {
 	if (rc)
 		l->state[slot] = FREE;
@@ -100,8 +100,8 @@ static int begun(struct qv_line *l, unsigned int slot, int rc)
 	return !rc;
 }
 
-static int send(struct qv_line *l, unsigned int slot, uint32_t to, uint32_t tag, const void *buf,
-		size_t bytes)
+static int send(struct qv_redirect_run *l, unsigned int slot, uint32_t to, uint32_t tag,
+		const void *buf, size_t bytes)
 {
 	l->state[slot] = UNDER_WAY; /* it may be over before the call returns */
 	return begun(
@@ -109,8 +109,8 @@ static int send(struct qv_line *l, unsigned int slot, uint32_t to, uint32_t tag,
 		l->calls.send(l->port, l->s->line.first + slot, rank_at(l, to), tag, buf, bytes));
 }
 
-static int receive(struct qv_line *l, unsigned int slot, uint32_t from, uint32_t tag, void *buf,
-		   size_t bytes)
+static int receive(struct qv_redirect_run *l, unsigned int slot, uint32_t from, uint32_t tag,
+		   void *buf, size_t bytes)
 {
 	l->state[slot] = UNDER_WAY;
 	return begun(l, slot,
@@ -119,7 +119,7 @@ static int receive(struct qv_line *l, unsigned int slot, uint32_t from, uint32_t
 }
 
 /* Say the next one; whether anything has begun. */
-static int say(struct qv_line *l)
+static int say(struct qv_redirect_run *l)
 {
 	const struct qv_redirect_out *out = &l->out[l->said];
 	uint32_t *count = out->to < l->machine.place ? &l->to_left : &l->to_right;
@@ -130,9 +130,9 @@ static int say(struct qv_line *l)
 		l->said += !l->owes_data;
 		return !l->owes_data;
 	}
-	while (slot < QV_LINE_STEPS && l->state[slot] != FREE)
+	while (slot < QV_REDIRECT_STEPS && l->state[slot] != FREE)
 		slot++;
-	if (slot == QV_LINE_STEPS)
+	if (slot == QV_REDIRECT_STEPS)
 		return 0;
 	l->words[slot] = (struct word){out->kind, out->value};
 	if (!send(l, slot, out->to, *count, &l->words[slot], sizeof(struct word)))
@@ -146,7 +146,7 @@ static int say(struct qv_line *l)
 }
 
 /* Whom the rank may hear of, it listens to. */
-static void listen(struct qv_line *l)
+static void listen(struct qv_redirect_run *l)
 {
 	const struct qv_redirect *m = &l->machine;
 	const int asks = m->state == QV_REDIRECT_ASKING || m->state == QV_REDIRECT_HOLDING;
@@ -167,7 +167,7 @@ static void listen(struct qv_line *l)
 /* What is heard. */
 
 /* The neighbours that a message names are on their side of this rank. */
-static int is_sound(const struct qv_line *l, struct word word)
+static int is_sound(const struct qv_redirect_run *l, struct word word)
 {
 	if (word.value == QV_PLACE_NONE)
 		return 1;
@@ -177,7 +177,7 @@ static int is_sound(const struct qv_line *l, struct word word)
 	       word.value < l->s->ranks;
 }
 
-static void combine(struct qv_line *l)
+static void combine(struct qv_redirect_run *l)
 {
 	if (!bytes_of(l))
 		return;
@@ -185,7 +185,7 @@ static void combine(struct qv_line *l)
 	l->state[DATA_IN] = FREE;
 }
 
-static void take(struct qv_line *l, enum slot slot, uint32_t from)
+static void take(struct qv_redirect_run *l, enum slot slot, uint32_t from)
 {
 	const uint32_t left = l->machine.left, right = l->machine.right;
 	const struct word word = l->words[slot];
@@ -210,7 +210,7 @@ static void take(struct qv_line *l, enum slot slot, uint32_t from)
 		l->of_right = l->to_right = 0;
 }
 
-static int can_take(const struct qv_line *l, enum slot slot, uint32_t from)
+static int can_take(const struct qv_redirect_run *l, enum slot slot, uint32_t from)
 {
 	const enum qv_redirect_kind kind = (enum qv_redirect_kind)l->words[slot].kind;
 
@@ -219,7 +219,7 @@ static int can_take(const struct qv_line *l, enum slot slot, uint32_t from)
 	       (kind != QV_REDIRECT_DATA || !bytes_of(l) || l->state[DATA_IN] == HERE);
 }
 
-static int hear(struct qv_line *l)
+static int hear(struct qv_redirect_run *l)
 {
 	const uint32_t left = l->machine.left, right = l->machine.right;
 
@@ -232,7 +232,7 @@ static int hear(struct qv_line *l)
 	return 1;
 }
 
-int qv_line_progress(struct qv_line *l)
+int qv_redirect_run_progress(struct qv_redirect_run *l)
 {
 	int moved = 1;
 
@@ -245,15 +245,15 @@ int qv_line_progress(struct qv_line *l)
 		return l->failed;
 	if (l->machine.state != QV_REDIRECT_OVER || l->said < l->outs)
 		return QV_EAGAIN;
-	for (unsigned int slot = 0; slot < QV_LINE_STEPS; slot++)
+	for (unsigned int slot = 0; slot < QV_REDIRECT_STEPS; slot++)
 		if (l->state[slot] == UNDER_WAY)
 			return QV_EAGAIN;
 	return QV_OK;
 }
 
-void qv_line_done(struct qv_line *l, uint32_t slot, int status)
+void qv_redirect_run_done(struct qv_redirect_run *l, uint32_t slot, int status)
 {
-	if (slot >= QV_LINE_STEPS || l->state[slot] != UNDER_WAY)
+	if (slot >= QV_REDIRECT_STEPS || l->state[slot] != UNDER_WAY)
 		return;
 	l->state[slot] = slot <= DATA_IN ? HERE : FREE;
 	if (status)
@@ -276,7 +276,7 @@ void qv_build_redirect(struct qv_builder *b)
 	b->s->line.first = (uint32_t)b->s->n;
 	b->s->line.end = end;
 	b->s->line.faithful = spec->faithful;
-	for (int i = 0; i < QV_LINE_STEPS; i++)
+	for (int i = 0; i < QV_REDIRECT_STEPS; i++)
 		qv_add_nothing(b);
 	for (uint32_t k = 1; k < P; k *= 2) {
 		if (to_end & k) {

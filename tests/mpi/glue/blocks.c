@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocks.c - one call on blocks with lengths of their own, in any form. */
+/* blocks.c - one call on variable-length blocks, in any form. */
 #include "blocks.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocks.h - calls on blocks with lengths of their own, made by the MPI and by ours. */
+/* blocks.h - calls on variable-length blocks, made by the MPI and by ours. */
 #ifndef QV_MPI_GLUE_BLOCKS_H
 #define QV_MPI_GLUE_BLOCKS_H
 

@@ -48,7 +48,7 @@ if(TARGET quiver_mpi_ompi)
 	endforeach()
 	legal_test(attributes plain 3 3)
 	legal_test(large plain 3 3)
-	# Blocks with lengths of their own, and neighbours.
+	# Variable-length blocks, and neighbours.
 	foreach(mpi plain shm tcp rxm auto split)
 		foreach(ranks 2 3 4 7)
 			set(labels "mpi;slow")
@@ -106,6 +106,12 @@ foreach(mpi ompi:OMPI: mpich:MPICH:.mpich)
 	worlds_test(connect${suffix} ${mpi} mpi_glue_spawn connect mpi_glue_spawn_${mpi})
 	worlds_test(session${suffix} ${mpi} mpi_glue_session only)
 	worlds_test(session_both${suffix} ${mpi} mpi_glue_session both)
+	# Its malloc stands where a sanitizer's would.
+	if(NOT QV_SANITIZE)
+		qv_add_mpi_program(mpi_glue_nomem_${mpi} quiver_mpi_${mpi} ${compiler} glue/nomem.c)
+		target_link_libraries(mpi_glue_nomem_${mpi} PRIVATE ${CMAKE_DL_LIBS})
+		worlds_test(nomem${suffix} ${mpi} mpi_glue_nomem)
+	endif()
 endforeach()
 
 # A Fortran program, with the library preloaded: Open MPI's Fortran calls PMPI, MPICH's calls MPI.

@@ -82,7 +82,7 @@ static inline int is_gather(const struct shot *s)
 	       s->call.kind == POISON_NEIGHBOR_ALLGATHERV;
 }
 
-/* Whose blocks have lengths of their own. */
+/* Whose blocks are of variable length. */
 static inline int varies(const struct shot *s)
 {
 	return s->call.kind == POISON_ALLGATHERV || s->call.kind == POISON_ALLTOALLV ||

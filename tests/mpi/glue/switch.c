@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* switch.c - `auto` of blocks with lengths of their own: right answers before fences, in
+/* switch.c - `auto` of variable-length blocks: right answers before fences, in
  * trials and after them, while what is sent changes; and ranks that judge at the same calls. */
 #include "blocks.h"
 

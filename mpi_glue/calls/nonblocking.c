@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * later.c - operations that run while the program does something else.
+ * nonblocking.c - operations that run while the program does something else.
  *
  * Whatever call a rank waits in, for a request, for a message, for another collective, its
  * operations must go on: others wait for them. Open MPI's progress engine runs a function of ours
@@ -69,7 +69,7 @@ static struct qv_mpi_op *turn(void)
 	return done;
 }
 
-int qv_mpi_later_poll(void)
+int qv_mpi_nonblocking_poll(void)
 {
 	struct qv_mpi_op *done, *next;
 	int n = 0;
@@ -94,7 +94,7 @@ int qv_mpi_later_poll(void)
 }
 
 #ifdef QV_MPI_SIMULATED
-bool qv_mpi_later_possible(void)
+bool qv_mpi_nonblocking_possible(void)
 {
 	return false;
 }
@@ -111,7 +111,7 @@ static register_fn *find_hook(void)
 	return (register_fn *)dlsym(RTLD_DEFAULT, "opal_progress_register");
 }
 
-bool qv_mpi_later_possible(void)
+bool qv_mpi_nonblocking_possible(void)
 {
 #ifdef OPEN_MPI
 	return find_hook() != NULL;
@@ -123,12 +123,12 @@ bool qv_mpi_later_possible(void)
 static void hook(void)
 {
 	if (!list.hooked)
-		find_hook()(qv_mpi_later_poll);
+		find_hook()(qv_mpi_nonblocking_poll);
 	list.hooked = true;
 }
 #endif
 
-void qv_mpi_later_start(struct qv_mpi_op *op)
+void qv_mpi_nonblocking_start(struct qv_mpi_op *op)
 {
 	qv_mpi_op_start(op);
 	op->next = NULL;
@@ -138,25 +138,28 @@ void qv_mpi_later_start(struct qv_mpi_op *op)
 	list.last = &op->next;
 	atomic_fetch_add(&list.n, 1);
 	pthread_mutex_unlock(&qv_mpi.lock);
-	qv_mpi_later_poll();
+	qv_mpi_nonblocking_poll();
 }
 
-int qv_mpi_later(struct qv_mpi_op *op, MPI_Request *request)
+int qv_mpi_nonblocking(struct qv_mpi_op *op, MPI_Request *request)
 {
-	int rc = PMPI_Grequest_start(on_query, on_free, on_cancel, op, &op->handle);
+	int rc = qv_mpi_op_refused(op);
 
+	if (rc)
+		return rc;
+	rc = PMPI_Grequest_start(on_query, on_free, on_cancel, op, &op->handle);
 	if (rc) { /* others have begun: end it here */
 		qv_mpi_finish(op);
 		return rc;
 	}
 	*request = op->handle;
-	qv_mpi_later_start(op);
+	qv_mpi_nonblocking_start(op);
 	return MPI_SUCCESS;
 }
 
 /* What others ask. */
 
-uint64_t qv_mpi_later_oldest(const struct qv_mpi_comm *c)
+uint64_t qv_mpi_nonblocking_oldest(const struct qv_mpi_comm *c)
 {
 	for (const struct qv_mpi_op *op = list.first; op; op = op->next)
 		if (op->c == c && op->form != QV_MPI_INIT)
@@ -175,9 +178,9 @@ static bool any(const struct qv_mpi_comm *c)
 	return found;
 }
 
-void qv_mpi_later_drain(const struct qv_mpi_comm *c)
+void qv_mpi_nonblocking_drain(const struct qv_mpi_comm *c)
 {
 	while (any(c))
-		if (!qv_mpi_later_poll())
+		if (!qv_mpi_nonblocking_poll())
 			sched_yield();
 }

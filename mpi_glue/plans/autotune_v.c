@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * switch.c - `auto` of blocks with lengths of their own, and of neighbours' ones. No rank
+ * autotune_v.c - `auto` of variable-length blocks, and of neighbours' ones. No rank
  * knows how much the others send, so now and then all tell each other, in a blocking call: a fence.
  * A model says what would be fastest for the average. If that is something else than before, or
  * about quite other lengths, calls go to it and to the MPI in turn, and what was faster by a margin
@@ -16,12 +16,12 @@
 #define FARTHEST 1024 /* and after many without one */
 #define TRIALS   12   /* calls, half of them to the MPI; the shortest of each counts */
 #define TRIES    4    /* of that, where both got calls of other lengths; below NEXT calls in all */
-#define MARGIN   0.9  /* of the MPI's time, as in trial.c; or of the model's */
+#define MARGIN   0.9  /* of the MPI's time, as in autotune.c; or of the model's */
 #define ALIKE    1.25 /* sums of bytes */
 #define SAME     4    /* so many times the bytes, or less: what was measured still holds */
 
-struct qv_mpi_switch {
-	struct qv_mpi_switch *next;
+struct qv_mpi_autotune_v {
+	struct qv_mpi_autotune_v *next;
 	enum qv_mpi_name name;
 	uint64_t rules; /* number of those it was made under */
 	uint64_t calls, fence, interval;
@@ -39,11 +39,11 @@ struct qv_mpi_switch {
 
 /* Which. */
 
-static struct qv_mpi_switch *find(struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call)
+static struct qv_mpi_autotune_v *find(struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call)
 {
-	struct qv_mpi_switch *s, *next;
+	struct qv_mpi_autotune_v *s, *next;
 
-	for (s = c->switches; s; s = s->next)
+	for (s = c->autotune_v; s; s = s->next)
 		if (s->name == call->name)
 			break;
 	if (s && s->rules == qv_mpi.rules->number)
@@ -51,25 +51,25 @@ static struct qv_mpi_switch *find(struct qv_mpi_comm *c, const struct qv_mpi_blo
 	if (!s) {
 		s = calloc(1, sizeof(*s));
 		if (!s)
-			abort(); /* this rank would choose other than the rest */
-		s->next = c->switches;
-		c->switches = s;
+			return NULL;
+		s->next = c->autotune_v;
+		c->autotune_v = s;
 	}
 	next = s->next;
-	*s = (struct qv_mpi_switch){.next = next,
-				    .name = call->name,
-				    .rules = qv_mpi.rules->number,
-				    .fence = BEFORE,
-				    .interval = NEXT,
-				    .turns = TRIALS};
+	*s = (struct qv_mpi_autotune_v){.next = next,
+					.name = call->name,
+					.rules = qv_mpi.rules->number,
+					.fence = BEFORE,
+					.interval = NEXT,
+					.turns = TRIALS};
 	return s;
 }
 
-void qv_mpi_switches_free(struct qv_mpi_comm *c)
+void qv_mpi_autotune_v_free(struct qv_mpi_comm *c)
 {
-	struct qv_mpi_switch *next;
+	struct qv_mpi_autotune_v *next;
 
-	for (struct qv_mpi_switch *s = c->switches; s; s = next) {
+	for (struct qv_mpi_autotune_v *s = c->autotune_v; s; s = next) {
 		next = s->next;
 		free(s);
 	}
@@ -104,7 +104,7 @@ static double measure(const struct qv_mpi_comm *c, const struct qv_mpi_blocks_ca
 	return messages;
 }
 
-static void log_call(struct qv_mpi_switch *s, const struct qv_mpi_comm *c,
+static void log_call(struct qv_mpi_autotune_v *s, const struct qv_mpi_comm *c,
 		     const struct qv_mpi_blocks_call *call)
 {
 	double bytes;
@@ -121,23 +121,26 @@ static bool far_from(double a, double b, double times)
 	return a > times * b || b > times * a;
 }
 
-/* Whether what is in use must be judged by the clock again. */
-static bool is_new(const struct qv_mpi_switch *s, const struct qv_mpi_comm *c,
-		   const struct qv_traffic *t, const struct qv_mpi_guess *best)
+/* Whether what is in use must be judged by the clock again; QV_ENOMEM. */
+static int ask_new(const struct qv_mpi_autotune_v *s, const struct qv_mpi_comm *c,
+		   const struct qv_traffic *t, const struct qv_mpi_guess *best, bool *is_new)
 {
 	double seconds = 0;
+	int rc = QV_OK;
 
+	*is_new = true;
 	if (!s->judged || far_from(t->bytes + 1, s->traffic.bytes + 1, SAME) ||
 	    far_from(t->degree + 1, s->traffic.degree + 1, SAME))
-		return true;
-	if (qv_mpi_rule_equal(&s->best.rule, &best->rule))
-		return false;
-	if (qv_mpi_model_seconds(c, s->name, t, &s->best.rule, &seconds))
-		abort(); /* no memory: this rank would choose other than the rest */
-	return best->seconds < MARGIN * seconds;
+		return rc;
+	*is_new = !qv_mpi_rule_equal(&s->best.rule, &best->rule);
+	if (*is_new) {
+		rc = qv_mpi_model_seconds(c, s->name, t, &s->best.rule, &seconds);
+		*is_new = best->seconds < MARGIN * seconds;
+	}
+	return rc;
 }
 
-static void begin_trial(struct qv_mpi_switch *s, const struct qv_traffic *traffic,
+static void begin_trial(struct qv_mpi_autotune_v *s, const struct qv_traffic *traffic,
 			const struct qv_mpi_guess *best)
 {
 	qv_mpi.changed += s->judged;
@@ -151,47 +154,54 @@ static void begin_trial(struct qv_mpi_switch *s, const struct qv_traffic *traffi
 	s->interval = NEXT;
 }
 
-/* All tell each other what they send. */
-static void fence(struct qv_mpi_switch *s, struct qv_mpi_comm *c)
+/* All tell each other what they send; false: an error, the MPI's or that there is no memory. */
+static bool fence(struct qv_mpi_autotune_v *s, struct qv_mpi_comm *c,
+		  struct qv_mpi_blocks_call *call)
 {
 	const double mine[2] = {s->degree, s->bytes};
 	double all[2] = {0, 0};
 	struct qv_traffic traffic = {.ranks = (uint32_t)c->ranks};
 	struct qv_mpi_guess best;
+	bool is_new;
 
 	/* Whole numbers: their sum is the same on all ranks, whatever the order. */
-	if (QV_REAL(Allreduce)(mine, all, 2, MPI_DOUBLE, MPI_SUM, c->comm))
-		abort(); /* others may have the sums */
+	call->error = QV_REAL(Allreduce)(mine, all, 2, MPI_DOUBLE, MPI_SUM, c->comm);
+	if (call->error) /* others may have the sums */
+		return false;
 	traffic.degree = all[0] / ((double)c->ranks * s->logged);
 	traffic.bytes = all[0] > 0 ? all[1] / all[0] : 0;
 	s->degree = s->bytes = 0;
 	s->logged = 0;
 	qv_mpi.judged++;
-	if (qv_mpi_model_best(c, s->name, &traffic, &best))
-		abort();
-	if (is_new(s, c, &traffic, &best))
+	if (qv_mpi_model_best(c, s->name, &traffic, &best) ||
+	    ask_new(s, c, &traffic, &best, &is_new))
+		return false;
+	if (is_new)
 		begin_trial(s, &traffic, &best);
 	else if (s->interval < FARTHEST)
 		s->interval *= 2;
 	s->fence = s->calls + s->interval;
+	return true;
 }
 
-/* The call may wait for others: it can be a fence, and be timed. */
-static void pass(struct qv_mpi_switch *s, struct qv_mpi_comm *c,
-		 const struct qv_mpi_blocks_call *call)
+/* The call may wait for others: it can be a fence, and be timed. False as of fence. */
+static bool pass(struct qv_mpi_autotune_v *s, struct qv_mpi_comm *c,
+		 struct qv_mpi_blocks_call *call)
 {
 	const uint64_t number = s->calls++;
 
 	if (number == s->fence && !s->judged && qv_mpi_is_neighbor(s->name)) {
 		s->why = qv_mpi_pattern_of(c, call->form);
+		if (s->why == QV_MPI_FAILED)
+			return false;
 		s->never = s->why != QV_MPI_TAKEN;
 	}
 	if (s->never || s->turns < TRIALS)
-		return;
+		return true;
 	if (number == s->fence || (s->judged && number + LOGGED > s->fence))
 		log_call(s, c, call);
-	if (number == s->fence)
-		fence(s, c);
+	if (number == s->fence && !fence(s, c, call))
+		return false;
 	if (s->turns == TRIALS && !s->ours && s->calls + LOGGED < s->fence) {
 		struct qv_mpi_passing *p = &c->passing[s->name];
 
@@ -199,6 +209,7 @@ static void pass(struct qv_mpi_switch *s, struct qv_mpi_comm *c,
 		p->rules = s->rules;
 		s->calls += p->left;
 	}
+	return true;
 }
 
 /* Trials. */
@@ -209,7 +220,7 @@ static bool is_mine(int turn)
 	return __builtin_popcount((unsigned int)turn) % 2;
 }
 
-static bool begin_timed(struct qv_mpi_switch *s, struct qv_mpi_comm *c,
+static bool begin_timed(struct qv_mpi_autotune_v *s, struct qv_mpi_comm *c,
 			struct qv_mpi_blocks_call *call)
 {
 	call->timed = s;
@@ -221,7 +232,7 @@ static bool begin_timed(struct qv_mpi_switch *s, struct qv_mpi_comm *c,
 }
 
 /* What all have measured. */
-static int decide(struct qv_mpi_switch *s, MPI_Comm comm)
+static int decide(struct qv_mpi_autotune_v *s, MPI_Comm comm)
 {
 	double longest[2], sums[2];
 	int rc = QV_REAL(Allreduce)(s->shortest, longest, 2, MPI_DOUBLE, MPI_MAX, comm);
@@ -244,9 +255,9 @@ static int decide(struct qv_mpi_switch *s, MPI_Comm comm)
 	return rc;
 }
 
-int qv_mpi_switch_end(struct qv_mpi_blocks_call *call, int rc)
+int qv_mpi_autotune_v_end(struct qv_mpi_blocks_call *call, int rc)
 {
-	struct qv_mpi_switch *s = call->timed;
+	struct qv_mpi_autotune_v *s = call->timed;
 	const double seconds = PMPI_Wtime() - call->began;
 	const int mine = call->mine;
 	int ended = MPI_SUCCESS;
@@ -259,14 +270,17 @@ int qv_mpi_switch_end(struct qv_mpi_blocks_call *call, int rc)
 	return rc ? rc : ended;
 }
 
-const struct qv_mpi_rule *qv_mpi_switch_turn(struct qv_mpi_comm *c, struct qv_mpi_blocks_call *call,
-					     enum qv_mpi_reason *why)
+const struct qv_mpi_rule *qv_mpi_autotune_v_turn(struct qv_mpi_comm *c,
+						 struct qv_mpi_blocks_call *call,
+						 enum qv_mpi_reason *why)
 {
-	struct qv_mpi_switch *s = find(c, call);
+	struct qv_mpi_autotune_v *s = find(c, call);
 	bool ours;
 
-	if (call->form == QV_MPI_BLOCKING)
-		pass(s, c, call);
+	if (!s || (call->form == QV_MPI_BLOCKING && !pass(s, c, call))) {
+		*why = QV_MPI_FAILED;
+		return NULL;
+	}
 	ours = s->turns == TRIALS && s->ours;
 	if (!s->never && s->turns < TRIALS && call->form == QV_MPI_BLOCKING)
 		ours = begin_timed(s, c, call);

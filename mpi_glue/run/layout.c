@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* layout.c - the blocks that a rank sends, or those that it receives: where they are in the
+ * program's buffer, and where while they travel. */
+#include "blocks.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool qv_mpi_layout_odd(const struct qv_mpi_blocks_arg *arg, uint32_t n, const int *slots)
+{
+	int size;
+
+	if (n && qv_mpi_blocks_vary(arg) != (arg->displs || arg->wide_displs))
+		return true;
+	if (arg->type == MPI_DATATYPE_NULL || PMPI_Type_size(arg->type, &size) || size < 0)
+		return true;
+	for (uint32_t i = 0; i < n; i++)
+		if (qv_mpi_blocks_count(arg, slots ? slots[i] : (int)i) < 0)
+			return true;
+	return false;
+}
+
+static int make_room(struct qv_mpi_layout *s, size_t n)
+{
+	if (n <= s->room)
+		return MPI_SUCCESS;
+	free(s->counts);
+	free(s->places);
+	free(s->at);
+	free(s->bytes);
+	s->counts = calloc(n, sizeof(*s->counts));
+	s->places = calloc(n, sizeof(*s->places));
+	s->at = calloc(n, sizeof(*s->at));
+	s->bytes = calloc(n, sizeof(*s->bytes));
+	s->room = s->counts && s->places && s->at && s->bytes ? n : 0;
+	return s->room ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+int qv_mpi_layout_set(struct qv_mpi_layout *layout, const struct qv_mpi_blocks_arg *arg, uint32_t n,
+		      const int *slots, size_t more)
+{
+	struct qv_mpi_layout *s = layout;
+	ptrdiff_t end = 0;
+	MPI_Aint low;
+	int rc = make_room(s, n + more + 1);
+
+	s->buf = (char *)(uintptr_t)arg->buf;
+	s->n = n;
+	s->type = MPI_DATATYPE_NULL;
+	s->plain = qv_mpi_is_plain(arg->type);
+	if (!rc)
+		rc = PMPI_Type_size(arg->type, &s->size);
+	if (!rc)
+		rc = PMPI_Type_get_extent(arg->type, &low, &s->extent);
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		const int slot = slots ? slots[i] : (int)i;
+
+		s->counts[i] = qv_mpi_blocks_count(arg, slot);
+		s->bytes[i] = (size_t)s->counts[i] * (size_t)s->size;
+		/* Where nothing is, the program may say anything. */
+		s->places[i] = s->counts[i] ? qv_mpi_blocks_displ(arg, slot) * s->extent : end;
+		end = s->places[i] + (ptrdiff_t)s->bytes[i];
+	}
+	/* The program may free its own before the end. */
+	if (!rc && !s->plain)
+		rc = qv_mpi_keep_type(arg->type, &s->type);
+	return rc;
+}
+
+bool qv_mpi_layout_in_a_row(const struct qv_mpi_layout *layout)
+{
+	for (uint32_t i = 0; i + 1 < layout->n; i++)
+		if (layout->places[i] + (ptrdiff_t)layout->bytes[i] != layout->places[i + 1])
+			return false;
+	return true;
+}
+
+size_t qv_mpi_layout_sum(const struct qv_mpi_layout *layout)
+{
+	size_t sum = 0;
+
+	for (uint32_t i = 0; i < layout->n; i++)
+		sum += layout->bytes[i];
+	return sum;
+}
+
+void qv_mpi_layout_stay(struct qv_mpi_layout *layout)
+{
+	ptrdiff_t lowest = 0;
+
+	for (uint32_t i = 0; i < layout->n; i++)
+		if (!i || layout->places[i] < lowest)
+			lowest = layout->places[i];
+	for (uint32_t i = 0; i < layout->n; i++)
+		layout->at[i] = (size_t)(layout->places[i] - lowest);
+	layout->base = layout->buf ? layout->buf + lowest : NULL;
+	layout->packed = false;
+}
+
+void qv_mpi_layout_pack_at(struct qv_mpi_layout *layout, char *room)
+{
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < layout->n; i++) {
+		layout->at[i] = at;
+		at += layout->bytes[i];
+	}
+	layout->base = room;
+	layout->packed = true;
+}
+
+/* So many elements at a time as the MPI can count the bytes of. */
+static int piece(const struct qv_mpi_layout *s, uint32_t i, MPI_Count first)
+{
+	const int most = s->size ? INT_MAX / s->size : INT_MAX;
+	const MPI_Count left = s->counts[i] - first;
+
+	return left < most ? (int)left : most;
+}
+
+int qv_mpi_layout_pack(struct qv_mpi_layout *layout, MPI_Comm comm)
+{
+	int rc = MPI_SUCCESS;
+
+	for (uint32_t i = 0; i < layout->n; i++) {
+		const char *from = layout->buf + layout->places[i];
+		char *to = layout->base + layout->at[i];
+
+		if (layout->plain && layout->bytes[i])
+			memcpy(to, from, layout->bytes[i]);
+		for (MPI_Count k = 0, n;
+		     !layout->plain && layout->bytes[i] && k < layout->counts[i] && !rc; k += n) {
+			int at = 0;
+
+			n = piece(layout, i, k);
+			rc = PMPI_Pack(from + k * layout->extent, (int)n, layout->type,
+				       to + (size_t)k * (size_t)layout->size, (int)n * layout->size,
+				       &at, comm);
+		}
+	}
+	return rc;
+}
+
+int qv_mpi_layout_unpack(struct qv_mpi_layout *layout, uint32_t i, const char *from, MPI_Comm comm)
+{
+	char *to = layout->buf + layout->places[i];
+	int rc = MPI_SUCCESS;
+
+	if (layout->plain && layout->bytes[i])
+		memcpy(to, from, layout->bytes[i]);
+	for (MPI_Count k = 0, n; !layout->plain && layout->bytes[i] && k < layout->counts[i] && !rc;
+	     k += n) {
+		int at = 0;
+
+		n = piece(layout, i, k);
+		rc = PMPI_Unpack(from + (size_t)k * (size_t)layout->size, (int)n * layout->size,
+				 &at, to + k * layout->extent, (int)n, layout->type, comm);
+	}
+	return rc;
+}
+
+void qv_mpi_layout_release(struct qv_mpi_layout *layout)
+{
+	if (layout->room && layout->type != MPI_DATATYPE_NULL)
+		PMPI_Type_free(&layout->type);
+	layout->type = MPI_DATATYPE_NULL;
+}
+
+void qv_mpi_layout_free(struct qv_mpi_layout *layout)
+{
+	free(layout->counts);
+	free(layout->places);
+	free(layout->at);
+	free(layout->bytes);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * nomem.c - the library gets no memory, on all ranks at once: a call that cannot go to the MPI ends
+ * with MPI_ERR_NO_MEM, which the communicator's error handler has seen once, and the same call
+ * works when there is memory again. The program's own malloc and calloc stand before the C library's;
+ * only what the library itself calls fails.
+ */
+#include "glue.h"
+
+#include <dlfcn.h>
+
+int glue_rank, glue_ranks;
+
+static int failing, failed, handled;
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+
+/* Whether the library has called, while it shall get nothing. */
+static int fails(const void *caller)
+{
+	Dl_info ours, its;
+
+	if (!failing || !dladdr((void *)(uintptr_t)&qv_mpi_taken, &ours) || !dladdr(caller, &its) ||
+	    ours.dli_fbase != its.dli_fbase)
+		return 0;
+	failed++;
+	return 1;
+}
+
+QV_API void *malloc(size_t size)
+{
+	return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
+}
+
+QV_API void *calloc(size_t count, size_t size)
+{
+	return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
+}
+
+static void on_error(MPI_Comm *comm, int *code, ...)
+{
+	handled++;
+}
+
+static int reduce(MPI_Comm comm)
+{
+	int in = 1, out = 0;
+	const int rc = MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm);
+
+	CHECK(rc || out == glue_ranks, "a sum of %d", out);
+	return rc;
+}
+
+#ifdef OPEN_MPI /* with others it is the MPI's own */
+static int later(MPI_Comm comm)
+{
+	int in = 1, out = 0;
+	MPI_Request request;
+	int rc = MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm, &request);
+
+	if (!rc)
+		rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+	CHECK(rc || out == glue_ranks, "a sum of %d", out);
+	return rc;
+}
+#endif
+
+static int alltoallv(MPI_Comm comm)
+{
+	int in[16], out[16] = {0}, counts[16], displs[16], rc;
+
+	for (int i = 0; i < glue_ranks; i++) {
+		in[i] = glue_rank;
+		counts[i] = 1;
+		displs[i] = i;
+	}
+	rc = MPI_Alltoallv(in, counts, displs, MPI_INT, out, counts, displs, MPI_INT, comm);
+	for (int i = 0; i < glue_ranks; i++)
+		CHECK(rc || out[i] == i, "%d from %d", out[i], i);
+	return rc;
+}
+
+static int neighbors(MPI_Comm comm)
+{
+	int out[2] = {-1, -1},
+	    rc = MPI_Neighbor_allgather(&glue_rank, 1, MPI_INT, out, 1, MPI_INT, comm);
+
+	CHECK(rc || out[1] == (glue_rank + 1) % glue_ranks, "%d from the right", out[1]);
+	return rc;
+}
+
+static int make_ring(MPI_Comm old, MPI_Comm *ring)
+{
+	const int yes = 1;
+
+	return MPI_Cart_create(old, 1, &glue_ranks, &yes, 0, ring);
+}
+
+static const struct {
+	const char *settings;
+	int (*call)(MPI_Comm comm);
+	int before; /* calls that are made with memory */
+} cases[] = {
+	{"allreduce=ring", reduce, 0},
+#ifdef OPEN_MPI
+	{"allreduce=ring", later, 0},
+#endif
+	{"allreduce=clairvoyant", reduce, 0},
+	{"allreduce=auto", reduce, 0},
+	{"alltoallv=direct", alltoallv, 0},
+	{"alltoallv=crystal", alltoallv, 0},
+	{"alltoallv=auto", alltoallv, 0},
+	{"neighbor_allgather=friends", neighbors, 0},
+	{"neighbor_allgather=auto", neighbors, 0},
+	{"neighbor_allgather=auto", neighbors, 3}, /* then it asks who is whose neighbour */
+};
+
+static void run(size_t i, MPI_Errhandler handler)
+{
+	MPI_Comm comm;
+	int rc, class = MPI_SUCCESS;
+
+	CHECK(!qv_mpi_set("barrier=dissemination"), "no settings");
+	make_ring(MPI_COMM_WORLD, &comm);
+	MPI_Comm_set_errhandler(comm, handler);
+	MPI_Barrier(comm); /* so that the library knows it */
+	CHECK(!qv_mpi_set(cases[i].settings), "no settings");
+	for (int n = 0; n < cases[i].before; n++)
+		cases[i].call(comm);
+	failed = handled = 0;
+	failing = 1;
+	rc = cases[i].call(comm);
+	failing = 0;
+	MPI_Error_class(rc, &class);
+	CHECK(failed > 0, "%s: nothing was asked for", cases[i].settings);
+	CHECK(class == MPI_ERR_NO_MEM && handled == 1, "%s: error %d, %d handled",
+	      cases[i].settings, class, handled);
+	for (int n = 0; n < 200; n++)
+		CHECK(!cases[i].call(comm), "%s: an error afterwards", cases[i].settings);
+	CHECK(handled == 1, "%s: %d errors handled", cases[i].settings, handled);
+	MPI_Comm_free(&comm);
+	if (!glue_rank)
+		printf("%s: ok, %d refused\n", cases[i].settings, failed);
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Errhandler handler;
+	int provided;
+
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+	MPI_Comm_rank(MPI_COMM_WORLD, &glue_rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &glue_ranks);
+	MPI_Comm_create_errhandler(on_error, &handler);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		run(i, handler);
+	MPI_Errhandler_free(&handler);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (!glue_rank)
+		printf("passed on %d ranks\n", glue_ranks);
+	MPI_Finalize();
+	return 0;
+}
