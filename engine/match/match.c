@@ -123,8 +123,8 @@ int qv_match_allows(const struct qv_match *engine, uint64_t ignore, uint32_t src
 	return QV_OK;
 }
 
-static QV_APART int post_promised(struct qv_match *engine, struct qv_recv *recv,
-				  struct qv_msg **msg)
+static QV_NOINLINE int post_promised(struct qv_match *engine, struct qv_recv *recv,
+				     struct qv_msg **msg)
 {
 	if (qv_match_allows(engine, recv->ignore, recv->src))
 		return QV_EINVAL;
@@ -133,28 +133,28 @@ static QV_APART int post_promised(struct qv_match *engine, struct qv_recv *recv,
 
 int qv_match_post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg **msg)
 {
-	if (qv_likely(engine->direct))
+	if (QV_LIKELY(engine->direct))
 		return qv_auto_post_fast(qv_auto_of(engine), recv, msg);
-	if (qv_likely(!engine->hints))
+	if (QV_LIKELY(!engine->hints))
 		return engine->ops->post(engine, recv, msg);
 	return post_promised(engine, recv, msg);
 }
 
 struct qv_recv *qv_match_arrive(struct qv_match *engine, uint64_t tag, uint32_t src)
 {
-	if (qv_likely(engine->direct))
+	if (QV_LIKELY(engine->direct))
 		return qv_auto_arrive_fast(qv_auto_of(engine), tag, src);
 	return engine->ops->arrive(engine, tag, src);
 }
 
 int qv_match_queue(struct qv_match *engine, struct qv_msg *msg)
 {
-	if (qv_likely(engine->direct))
+	if (QV_LIKELY(engine->direct))
 		return qv_auto_queue_fast(qv_auto_of(engine), msg);
 	return engine->ops->queue(engine, msg);
 }
 
-static QV_APART int deliver(struct qv_match *engine, struct qv_msg *msg, struct qv_recv **recv)
+static QV_NOINLINE int deliver(struct qv_match *engine, struct qv_msg *msg, struct qv_recv **recv)
 {
 	struct qv_recv *r = engine->ops->arrive(engine, msg->tag, msg->src);
 
@@ -168,14 +168,14 @@ static QV_APART int deliver(struct qv_match *engine, struct qv_msg *msg, struct 
 
 int qv_match_deliver(struct qv_match *engine, struct qv_msg *msg, struct qv_recv **recv)
 {
-	if (qv_likely(engine->direct))
+	if (QV_LIKELY(engine->direct))
 		return qv_auto_deliver_fast(qv_auto_of(engine), msg, recv);
 	return deliver(engine, msg, recv);
 }
 
 struct qv_msg *qv_match_peek(struct qv_match *engine, uint64_t tag, uint64_t ignore, uint32_t src)
 {
-	if (qv_unlikely(engine->hints) && qv_match_allows(engine, ignore, src))
+	if (QV_UNLIKELY(engine->hints) && qv_match_allows(engine, ignore, src))
 		return NULL;
 	return engine->ops->peek(engine, tag, ignore, src);
 }

@@ -13,10 +13,6 @@
 #include "options.h"
 #include "kernels/qv_kern.h"
 
-#define qv_likely(x)   QV_LIKELY(x)
-#define qv_unlikely(x) QV_UNLIKELY(x)
-#define QV_APART       QV_NOINLINE
-
 /*
  * One structure. Every call has the meaning that match.h gives it; `size` bytes, zeroed and aligned
  * to a cache line, are allocated for an engine and begin with struct qv_match.

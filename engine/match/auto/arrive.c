@@ -48,7 +48,7 @@ static struct qv_recv *find_any(struct qv_auto *a, uint64_t tag, uint32_t src)
 	struct qv_found f = {.e = NULL};
 	uint32_t pos = 0;
 
-	if (q->mode == QV_AUTO_HASH && qv_unlikely(qv_posted_must_split(q)))
+	if (q->mode == QV_AUTO_HASH && QV_UNLIKELY(qv_posted_must_split(q)))
 		qv_posted_split(a, q); /* a list, if there is no memory for new indexes */
 	if (q->mode == QV_AUTO_LIST && list_is_over(q, tag, src))
 		(void)qv_queue_to_hash(a, q, 0, 0);
@@ -72,8 +72,8 @@ static struct qv_recv *find_any(struct qv_auto *a, uint64_t tag, uint32_t src)
 	return qv_recv_of(f.e);
 }
 
-static QV_APART int search_any(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
-			       struct qv_recv **recv)
+static QV_NOINLINE int search_any(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
+				  struct qv_recv **recv)
 {
 	struct qv_recv *r = find_any(a, tag, src);
 
@@ -102,17 +102,17 @@ QV_INLINE enum qv_outcome in_list(struct qv_queue *q, uint64_t tag, uint32_t src
 	uint32_t n = qv_queue_len(q), pos;
 	struct qv_recv *r;
 
-	if (qv_unlikely(qv_queue_is_costly(q)))
+	if (QV_UNLIKELY(qv_queue_is_costly(q)))
 		return QV_FAR;
 	pos = walk(q, tag, src, QV_WALK_MAX);
 	if (pos == n) {
 		qv_queue_walked(q, pos);
 		return QV_MISS;
 	}
-	if (qv_unlikely(pos == QV_WALK_MAX))
+	if (QV_UNLIKELY(pos == QV_WALK_MAX))
 		return QV_FAR;
 	r = qv_recv_of(qv_queue_at(q, pos));
-	if (qv_unlikely(r->flags & QV_RECV_STICKY))
+	if (QV_UNLIKELY(r->flags & QV_RECV_STICKY))
 		return QV_FAR;
 	qv_queue_walked(q, pos);
 	list_remove(q, pos);
@@ -138,7 +138,7 @@ QV_INLINE enum qv_outcome in_one(struct qv_queue *q, uint64_t tag, uint32_t src,
 	uint64_t *link = qv_index_quick_slot(ix, tag, src), *e;
 
 	for (; (e = qv_entry(*link)); link = &e[QV_RECV_LINKS + QV_BUCKET]) {
-		if (qv_likely(recv_takes(e, tag, src)))
+		if (QV_LIKELY(recv_takes(e, tag, src)))
 			return remove_head(q, ix, link, e, recv);
 		if (q->merged || qv_index_same(ix, QV_POSTED, e, tag, src))
 			return QV_FAR;
@@ -156,9 +156,9 @@ QV_INLINE enum qv_outcome in_dominant(struct qv_queue *q, uint64_t tag, uint32_t
 
 	for (uint32_t i = 2; i < q->n_in_use; i++)
 		others |= *qv_index_quick_slot(q->in_use[i], tag, src);
-	if (qv_unlikely(others || !e || !table_same(q, QV_POSTED, e, tag, src)))
+	if (QV_UNLIKELY(others || !e || !table_same(q, QV_POSTED, e, tag, src)))
 		return others || e ? QV_FAR : QV_MISS;
-	if (qv_unlikely(qv_recv_of(e)->flags & QV_RECV_STICKY))
+	if (QV_UNLIKELY(qv_recv_of(e)->flags & QV_RECV_STICKY))
 		return QV_FAR;
 	return remove_head(q, q->in_use[0], slot, e, recv);
 }
@@ -171,7 +171,7 @@ QV_INLINE enum qv_outcome in_many(struct qv_queue *q, uint64_t tag, uint32_t src
 	uintptr_t word = 0, link = 0, owner = 0;
 	uint32_t buckets = 0;
 
-	if (qv_unlikely(q->active & QV_UNUSUAL))
+	if (QV_UNLIKELY(q->active & QV_UNUSUAL))
 		return QV_FAR;
 #pragma GCC unroll 2
 	for (uint32_t i = 0; i < n; i++) {
@@ -193,34 +193,34 @@ QV_INLINE enum qv_outcome in_many(struct qv_queue *q, uint64_t tag, uint32_t src
 	return remove_head(q, (struct qv_index *)owner, qv_entry(link), qv_entry(word), recv);
 }
 
-static QV_APART int search_list(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
-				struct qv_recv **recv)
+static QV_NOINLINE int search_list(struct qv_auto *a, uint64_t tag, uint32_t src,
+				   struct qv_msg *msg, struct qv_recv **recv)
 {
 	return finish(a, tag, src, msg, recv, in_list(&a->posted, tag, src, recv));
 }
 
-static QV_APART int search_one(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
-			       struct qv_recv **recv)
+static QV_NOINLINE int search_one(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
+				  struct qv_recv **recv)
 {
 	return finish(a, tag, src, msg, recv, in_one(&a->posted, tag, src, recv));
 }
 
-static QV_APART int search_dominant(struct qv_auto *a, uint64_t tag, uint32_t src,
-				    struct qv_msg *msg, struct qv_recv **recv)
+static QV_NOINLINE int search_dominant(struct qv_auto *a, uint64_t tag, uint32_t src,
+				       struct qv_msg *msg, struct qv_recv **recv)
 {
 	return finish(a, tag, src, msg, recv, in_dominant(&a->posted, tag, src, recv));
 }
 
-static QV_APART int search_many(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
-				struct qv_recv **recv)
+static QV_NOINLINE int search_many(struct qv_auto *a, uint64_t tag, uint32_t src,
+				   struct qv_msg *msg, struct qv_recv **recv)
 {
 	struct qv_queue *q = &a->posted;
 
 	return finish(a, tag, src, msg, recv, in_many(q, tag, src, recv, q->n_in_use));
 }
 
-static QV_APART int search_two(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
-			       struct qv_recv **recv)
+static QV_NOINLINE int search_two(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
+				  struct qv_recv **recv)
 {
 	return finish(a, tag, src, msg, recv, in_many(&a->posted, tag, src, recv, 2));
 }
@@ -238,11 +238,11 @@ int qv_auto_search_bucket(struct qv_auto *a, uint64_t tag, uint32_t src, struct 
 		if (!*link)
 			return missed(a, msg, recv);
 	}
-	if (qv_unlikely(qv_recv_of(e)->flags & QV_RECV_STICKY))
+	if (QV_UNLIKELY(qv_recv_of(e)->flags & QV_RECV_STICKY))
 		return search_any(a, tag, src, msg, recv);
 	qv_index_pop(q->single, QV_POSTED, link, e);
 	*recv = qv_recv_of(e);
-	return qv_unlikely(++q->head == q->tail) ? qv_auto_last(q) : QV_OK;
+	return QV_UNLIKELY(++q->head == q->tail) ? qv_auto_last(q) : QV_OK;
 }
 
 int qv_auto_search(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,

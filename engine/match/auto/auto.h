@@ -198,7 +198,7 @@ QV_INLINE int qv_queue_is_costly(const struct qv_queue *q)
 /* Entry e has left in HASH, and is out of all indexes. */
 QV_INLINE void qv_queue_leave(struct qv_queue *q)
 {
-	if (qv_unlikely(++q->head == q->tail))
+	if (QV_UNLIKELY(++q->head == q->tail))
 		qv_queue_emptied(q);
 }
 

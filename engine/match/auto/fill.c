@@ -134,10 +134,10 @@ static int fill_index(struct qv_auto *a, struct qv_queue *q, struct qv_index *ix
 		int fits = merged || qv_index_is_class(ix, r->ignore, r->src);
 
 		seen = qv_index_insert_at(ix, QV_POSTED, qv_index_slot_of(ix, QV_POSTED, e), e);
-		if (qv_unlikely(seen))
+		if (QV_UNLIKELY(seen))
 			fits &= (seen <= QV_BUCKET_MAX || ix->keyed) &&
 				!(merged && follows_other(e) && others-- == 0);
-		if (qv_unlikely(!fits)) {
+		if (QV_UNLIKELY(!fits)) {
 			qv_index_clear(ix);
 			return 0;
 		}

@@ -10,7 +10,7 @@ QV_INLINE void qv_queue_met(struct qv_auto *a, struct qv_queue *q, struct qv_ind
 			    uint32_t seen)
 {
 	q->rejected += seen;
-	if (qv_unlikely(seen > QV_BUCKET_MAX))
+	if (QV_UNLIKELY(seen > QV_BUCKET_MAX))
 		qv_queue_rekey(a, q, ix);
 }
 
@@ -26,7 +26,7 @@ QV_INLINE uint64_t qv_queue_joined(struct qv_queue *q)
 	uint64_t seq = q->tail, n = seq + 1 - q->head;
 
 	q->tail = seq + 1;
-	if (qv_unlikely(n > q->max))
+	if (QV_UNLIKELY(n > q->max))
 		q->max = (uint32_t)n;
 	return seq;
 }

@@ -155,7 +155,7 @@ QV_INLINE uint64_t *qv_index_slot(const struct qv_index *ix, uint64_t tag, uint3
 {
 	uint64_t t = tag & ix->keep, s = src & ix->src_keep;
 
-	if (qv_likely(!ix->keyed))
+	if (QV_LIKELY(!ix->keyed))
 		return qv_index_quick_slot(ix, tag, src);
 	t = qv_mix(t ^ ix->secret[0], s ^ ix->secret[1]);
 	return ix->slots + (qv_mix(t ^ ix->secret[1], ix->secret[0]) >> ix->shift);
@@ -177,7 +177,7 @@ QV_INLINE uint64_t *qv_index_follow(const struct qv_index *ix, enum qv_side side
 {
 	uint64_t *e = qv_entry(*link);
 
-	while (e && qv_unlikely(!qv_index_same(ix, side, e, tag, src))) {
+	while (e && QV_UNLIKELY(!qv_index_same(ix, side, e, tag, src))) {
 		++*rejected;
 		link = &qv_links(ix, side, e)[QV_BUCKET];
 		e = qv_entry(*link);
@@ -200,7 +200,7 @@ QV_INLINE void qv_index_pop(const struct qv_index *ix, enum qv_side side, uint64
 	uint64_t *l = qv_links(ix, side, e);
 	uint64_t bucket = l[QV_BUCKET];
 
-	if (qv_unlikely(l[QV_NEXT] != 0)) {
+	if (QV_UNLIKELY(l[QV_NEXT] != 0)) {
 		uint64_t *next = qv_links(ix, side, qv_entry(l[QV_NEXT]));
 
 		next[QV_PEER] = l[QV_PEER];
@@ -247,7 +247,7 @@ QV_INLINE uint32_t qv_index_insert_at(const struct qv_index *ix, enum qv_side si
 {
 	uint32_t seen = 0;
 
-	for (uint64_t word; qv_unlikely((word = *link) != 0);) {
+	for (uint64_t word; QV_UNLIKELY((word = *link) != 0);) {
 		uint64_t *head = qv_entry(word);
 
 		seen++;

@@ -15,26 +15,27 @@
  * arrive.c: a message (tag, src) arrives, and the posted queue is not empty. This is what both
  * qv_match_arrive (msg is NULL) and qv_match_deliver (msg is queued if nothing takes it) come to.
  */
-QV_APART int qv_auto_search(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
-			    struct qv_recv **recv);
+QV_NOINLINE int qv_auto_search(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
+			       struct qv_recv **recv);
 /* As qv_auto_search, on PATH_SINGLE: the key's bucket begins at *slot and is not empty. */
-QV_APART int qv_auto_search_bucket(struct qv_auto *a, uint64_t tag, uint32_t src,
-				   struct qv_msg *msg, struct qv_recv **recv, uint64_t *slot);
+QV_NOINLINE int qv_auto_search_bucket(struct qv_auto *a, uint64_t tag, uint32_t src,
+				      struct qv_msg *msg, struct qv_recv **recv, uint64_t *slot);
 /* The last entry of a queue in HASH has been matched. Returns QV_OK. */
 QV_COLD int qv_auto_last(struct qv_queue *q);
 
 /* search.c: a receive is posted, and messages wait. post.c: none fits. */
-QV_APART int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
-QV_APART int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
+QV_NOINLINE int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
+QV_NOINLINE int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg);
 /* As the two calls above, on PATH_SINGLE: the bucket begins at *slot and is not empty. */
-QV_APART int qv_auto_post_in_bucket(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+QV_NOINLINE int qv_auto_post_in_bucket(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+				       uint64_t *slot);
+QV_NOINLINE int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
 				    uint64_t *slot);
-QV_APART int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
-				 uint64_t *slot);
 
 /* queue.c: a message is queued, is delivered and queued. */
-QV_APART int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg);
-QV_APART int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv);
+QV_NOINLINE int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg);
+QV_NOINLINE int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg,
+				       struct qv_recv **recv);
 struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, uint32_t src);
 void qv_auto_prefetch(const struct qv_match *m, uint64_t tag, uint32_t src, int step);
 
@@ -121,7 +122,7 @@ QV_INLINE void list_remove(struct qv_queue *q, uint32_t pos)
 {
 	uint64_t at = q->head + pos;
 
-	if (qv_unlikely(pos > 4)) {
+	if (QV_UNLIKELY(pos > 4)) {
 		qv_ring_remove(q, pos);
 		return;
 	}
@@ -141,7 +142,7 @@ enum qv_outcome {
 
 QV_INLINE enum qv_outcome left(struct qv_queue *q)
 {
-	return qv_unlikely(++q->head == q->tail) ? QV_LAST : QV_HIT;
+	return QV_UNLIKELY(++q->head == q->tail) ? QV_LAST : QV_HIT;
 }
 
 /* The first entry of the bucket has another key; there may be more. */
@@ -165,9 +166,9 @@ QV_INLINE enum qv_outcome arrive_single(struct qv_queue *q, uint64_t tag, uint32
 	if (!e)
 		return QV_MISS;
 	links = e + QV_RECV_LINKS;
-	if (qv_unlikely(!table_same(q, QV_POSTED, e, tag, src)))
+	if (QV_UNLIKELY(!table_same(q, QV_POSTED, e, tag, src)))
 		return other_key(q, links);
-	if (qv_unlikely((links[QV_NEXT] | qv_recv_of(e)->flags) != 0))
+	if (QV_UNLIKELY((links[QV_NEXT] | qv_recv_of(e)->flags) != 0))
 		return QV_IN_BUCKET;
 	*slot = links[QV_BUCKET];
 	*recv = qv_recv_of(e);
@@ -213,7 +214,7 @@ QV_INLINE int queue_fast(struct qv_queue *q, struct qv_msg *msg)
 {
 	uint64_t *slot;
 
-	if (qv_unlikely(tick_is_due(q)))
+	if (QV_UNLIKELY(tick_is_due(q)))
 		return 0;
 	if (q->path == QV_PATH_LIST) {
 		list_append(q, msg->priv);
@@ -222,7 +223,7 @@ QV_INLINE int queue_fast(struct qv_queue *q, struct qv_msg *msg)
 	if (q->path != QV_PATH_SINGLE)
 		return 0;
 	slot = table_slot(q, msg->tag, msg->src);
-	if (qv_unlikely(*slot != 0))
+	if (QV_UNLIKELY(*slot != 0))
 		return 0;
 	fill_slot(q, slot, msg->priv, msg->priv + QV_MSG_LINKS);
 	return 1;
@@ -230,7 +231,7 @@ QV_INLINE int queue_fast(struct qv_queue *q, struct qv_msg *msg)
 
 QV_INLINE int qv_auto_queue_fast(struct qv_auto *a, struct qv_msg *msg)
 {
-	if (qv_likely(queue_fast(&a->unexpected, msg)))
+	if (QV_LIKELY(queue_fast(&a->unexpected, msg)))
 		return QV_OK;
 	return qv_auto_queue_append(a, msg);
 }
@@ -261,13 +262,13 @@ QV_INLINE int append_fast(struct qv_auto *a, struct qv_recv *recv, struct qv_msg
 	struct qv_queue *q = &a->posted;
 	uint64_t *slot;
 
-	if (qv_unlikely(tick_is_due(q)))
+	if (QV_UNLIKELY(tick_is_due(q)))
 		return qv_auto_post_append(a, recv, msg);
-	if (qv_likely(q->path == QV_PATH_SINGLE)) { /* a list costs next to nothing anyway */
-		if (qv_unlikely(!table_is_class(q, recv->ignore, recv->src)))
+	if (QV_LIKELY(q->path == QV_PATH_SINGLE)) { /* a list costs next to nothing anyway */
+		if (QV_UNLIKELY(!table_is_class(q, recv->ignore, recv->src)))
 			return qv_auto_post_append(a, recv, msg);
 		slot = table_slot(q, recv->tag, recv->src);
-		if (qv_unlikely(*slot != 0))
+		if (QV_UNLIKELY(*slot != 0))
 			return qv_auto_post_beside(a, recv, msg, slot);
 		fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
 	} else {
@@ -285,16 +286,16 @@ QV_INLINE enum qv_outcome post_single(struct qv_queue *q, const struct qv_recv *
 {
 	uint64_t *slot, *e, *links;
 
-	if (qv_unlikely(!table_is_class(q, recv->ignore, recv->src)))
+	if (QV_UNLIKELY(!table_is_class(q, recv->ignore, recv->src)))
 		return QV_FAR;
 	*at = slot = table_slot(q, recv->tag, recv->src);
 	e = qv_entry(*slot);
 	if (!e)
 		return QV_MISS;
 	links = e + QV_MSG_LINKS;
-	if (qv_unlikely(!table_same(q, QV_UNEXPECTED, e, recv->tag, recv->src)))
+	if (QV_UNLIKELY(!table_same(q, QV_UNEXPECTED, e, recv->tag, recv->src)))
 		return other_key(q, links);
-	if (qv_unlikely(links[QV_NEXT] != 0))
+	if (QV_UNLIKELY(links[QV_NEXT] != 0))
 		return QV_IN_BUCKET;
 	*slot = links[QV_BUCKET];
 	*msg = qv_msg_of(e);

@@ -3,7 +3,7 @@
 #include "path.h"
 
 /* In HASH, whatever the class. */
-static QV_APART int append_any(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int append_any(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_queue *q = &a->posted;
 
@@ -16,8 +16,8 @@ static QV_APART int append_any(struct qv_auto *a, struct qv_recv *recv, struct q
 }
 
 /* Into a bucket of ix that has several keys. */
-static QV_APART int append_far(struct qv_auto *a, struct qv_recv *recv, struct qv_index *ix,
-			       uint64_t *slot)
+static QV_NOINLINE int append_far(struct qv_auto *a, struct qv_recv *recv, struct qv_index *ix,
+				  uint64_t *slot)
 {
 	struct qv_queue *q = &a->posted;
 
@@ -28,8 +28,8 @@ static QV_APART int append_far(struct qv_auto *a, struct qv_recv *recv, struct q
 }
 
 /* Into the bucket of ix that begins at *slot and is not empty: mostly it has one key. */
-static QV_APART int append_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
-				  struct qv_index *ix, uint64_t *slot)
+static QV_NOINLINE int append_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
+				     struct qv_index *ix, uint64_t *slot)
 {
 	struct qv_queue *q = &a->posted;
 	uint64_t *head = qv_entry(*slot);
@@ -56,7 +56,7 @@ QV_INLINE int append_to(struct qv_auto *a, struct qv_recv *recv, struct qv_msg *
 {
 	uint64_t *slot = qv_index_quick_slot(ix, recv->tag, recv->src);
 
-	if (qv_unlikely(*slot != 0))
+	if (QV_UNLIKELY(*slot != 0))
 		return append_beside(a, recv, msg, ix, slot);
 	ix->live++; /* of no meaning if it is the single one */
 	fill_slot(&a->posted, slot, recv->priv, recv->priv + QV_RECV_LINKS);
@@ -75,7 +75,8 @@ QV_INLINE uint8_t *class_place(struct qv_queue *q, uint64_t ignore, uint32_t src
 _Static_assert(QV_CLASS_CACHE == 16, "class_place has four bits");
 
 /* A class that is not where the class cache says. */
-static QV_APART int append_elsewhere(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int append_elsewhere(struct qv_auto *a, struct qv_recv *recv,
+					struct qv_msg **msg)
 {
 	struct qv_queue *q = &a->posted;
 
@@ -91,22 +92,22 @@ static QV_APART int append_elsewhere(struct qv_auto *a, struct qv_recv *recv, st
 }
 
 /* One index, which may have receives of several classes: no branch asks which. */
-static QV_APART int append_one(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int append_one(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_index *ix = a->posted.single;
 
-	if (qv_unlikely(!qv_posted_takes(ix, recv->ignore, recv->src)))
+	if (QV_UNLIKELY(!qv_posted_takes(ix, recv->ignore, recv->src)))
 		return append_elsewhere(a, recv, msg);
 	return append_to(a, recv, msg, ix);
 }
 
-static QV_APART int append_by_class(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int append_by_class(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_queue *q = &a->posted;
 	uint32_t c = *class_place(q, recv->ignore, recv->src), bit = 1u << c;
 	struct qv_index *ix = &q->ix[c];
 
-	if (qv_unlikely((q->active & (QV_UNUSUAL | bit)) != bit ||
+	if (QV_UNLIKELY((q->active & (QV_UNUSUAL | bit)) != bit ||
 			!qv_index_is_class(ix, recv->ignore, recv->src)))
 		return append_elsewhere(a, recv, msg);
 	return append_to(a, recv, msg, ix);
@@ -118,7 +119,7 @@ QV_INLINE int append_dominant(struct qv_auto *a, struct qv_recv *recv, struct qv
 	struct qv_queue *q = &a->posted;
 	uint64_t *slot = table_slot(q, recv->tag, recv->src);
 
-	if (qv_unlikely(*slot != 0))
+	if (QV_UNLIKELY(*slot != 0))
 		return append_beside(a, recv, msg, q->in_use[0], slot);
 	q->in_use[0]->live++;
 	fill_slot(q, slot, recv->priv, recv->priv + QV_RECV_LINKS);
@@ -145,14 +146,14 @@ QV_INLINE int append_now(struct qv_auto *a, struct qv_recv *recv, struct qv_msg 
 	}
 }
 
-static QV_APART int append_tick(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int append_tick(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	return qv_queue_tick(a, &a->posted) ? QV_ENOMEM : append_now(a, recv, msg);
 }
 
 int qv_auto_post_append(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
-	if (qv_unlikely(tick_is_due(&a->posted)))
+	if (QV_UNLIKELY(tick_is_due(&a->posted)))
 		return append_tick(a, recv, msg);
 	return append_now(a, recv, msg);
 }

@@ -19,7 +19,7 @@ QV_INLINE int join_index(struct qv_queue *q, int i, struct qv_msg *msg)
 		qv_index_fill_slot(ix, QV_UNEXPECTED, slot, msg->priv);
 		return 1;
 	}
-	if (qv_unlikely(!qv_index_same(ix, QV_UNEXPECTED, head, msg->tag, msg->src)))
+	if (QV_UNLIKELY(!qv_index_same(ix, QV_UNEXPECTED, head, msg->tag, msg->src)))
 		return 0;
 	ix->collisions++;
 	qv_index_join(ix, QV_UNEXPECTED, head, msg->priv);
@@ -27,7 +27,7 @@ QV_INLINE int join_index(struct qv_queue *q, int i, struct qv_msg *msg)
 }
 
 /* Whatever the indexes: the message is in those before `from`. */
-static QV_APART int queue_any(struct qv_auto *a, struct qv_msg *msg, int from)
+static QV_NOINLINE int queue_any(struct qv_auto *a, struct qv_msg *msg, int from)
 {
 	struct qv_queue *q = &a->unexpected;
 
@@ -38,11 +38,11 @@ static QV_APART int queue_any(struct qv_auto *a, struct qv_msg *msg, int from)
 }
 
 /* Several indexes. */
-static QV_APART int queue_many(struct qv_auto *a, struct qv_msg *msg)
+static QV_NOINLINE int queue_many(struct qv_auto *a, struct qv_msg *msg)
 {
 	struct qv_queue *q = &a->unexpected;
 
-	if (qv_unlikely(q->active & QV_UNUSUAL))
+	if (QV_UNLIKELY(q->active & QV_UNUSUAL))
 		return queue_any(a, msg, 0);
 #pragma GCC unroll 4
 	for (int i = 0; i < QV_N_VIEWS; i++)
@@ -55,7 +55,7 @@ static QV_APART int queue_many(struct qv_auto *a, struct qv_msg *msg)
 }
 
 /* One index. */
-static QV_APART int queue_one(struct qv_auto *a, struct qv_msg *msg)
+static QV_NOINLINE int queue_one(struct qv_auto *a, struct qv_msg *msg)
 {
 	struct qv_queue *q = &a->unexpected;
 	struct qv_index *ix = q->in_use[0];
@@ -63,7 +63,7 @@ static QV_APART int queue_one(struct qv_auto *a, struct qv_msg *msg)
 
 	int same = head && qv_index_same(ix, QV_UNEXPECTED, head, msg->tag, msg->src);
 
-	if (qv_unlikely(head && !same && head[ix->word + QV_BUCKET]))
+	if (QV_UNLIKELY(head && !same && head[ix->word + QV_BUCKET]))
 		return queue_any(a, msg, 0);
 	if (q->active & QV_ORDER_ACTIVE)
 		qv_order_join(q, msg->priv);
@@ -95,12 +95,12 @@ int qv_auto_queue_append(struct qv_auto *a, struct qv_msg *msg)
 {
 	struct qv_queue *q = &a->unexpected;
 
-	if (qv_unlikely(tick_is_due(q)) && qv_queue_tick(a, q))
+	if (QV_UNLIKELY(tick_is_due(q)) && qv_queue_tick(a, q))
 		return QV_ENOMEM;
 	return queue_now(a, msg);
 }
 
-static QV_APART int deliver_tick(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
+static QV_NOINLINE int deliver_tick(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
 	if (qv_auto_queue_append(a, msg))
 		return QV_ENOMEM;
@@ -111,7 +111,7 @@ static QV_APART int deliver_tick(struct qv_auto *a, struct qv_msg *msg, struct q
 
 int qv_auto_deliver_append(struct qv_auto *a, struct qv_msg *msg, struct qv_recv **recv)
 {
-	if (qv_unlikely(tick_is_due(&a->unexpected)))
+	if (QV_UNLIKELY(tick_is_due(&a->unexpected)))
 		return deliver_tick(a, msg, recv);
 	a->base.stats.arrived++; /* without a tick nothing fails */
 	*recv = NULL;

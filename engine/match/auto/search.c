@@ -3,7 +3,7 @@
 #include "path.h"
 
 /* In HASH, whatever the receive and the indexes. */
-static QV_APART int search_any(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int search_any(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_queue *q = &a->unexpected;
 	struct qv_found f;
@@ -23,7 +23,7 @@ QV_INLINE int found(struct qv_queue *q, uint64_t *e, struct qv_msg **msg)
 	if (q->active & QV_ORDER_ACTIVE)
 		qv_order_leave(e);
 	*msg = qv_msg_of(e);
-	return qv_unlikely(++q->head == q->tail) ? qv_auto_last(q) : QV_OK;
+	return QV_UNLIKELY(++q->head == q->tail) ? qv_auto_last(q) : QV_OK;
 }
 
 /*
@@ -46,7 +46,7 @@ QV_INLINE int search_by(struct qv_auto *a, struct qv_recv *recv, struct qv_msg *
 			    recv->tag, recv->src, &link, &q->rejected);
 	if (!e)
 		return qv_auto_post_append(a, recv, msg);
-	if (!own && qv_unlikely(!msg_takes(e, recv->tag, recv->ignore, recv->src)))
+	if (!own && QV_UNLIKELY(!msg_takes(e, recv->tag, recv->ignore, recv->src)))
 		return search_any(a, recv, msg);
 	qv_index_pop(ix, QV_UNEXPECTED, link, e);
 #pragma GCC unroll 4
@@ -60,29 +60,29 @@ QV_INLINE int search_by(struct qv_auto *a, struct qv_recv *recv, struct qv_msg *
 	return found(q, e, msg);
 }
 
-static QV_APART int search_by_0(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int search_by_0(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	return search_by(a, recv, msg, 0, 1);
 }
 
-static QV_APART int search_by_1(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int search_by_1(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	return search_by(a, recv, msg, 1, 1);
 }
 
-static QV_APART int search_by_2(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int search_by_2(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	return search_by(a, recv, msg, 2, 1);
 }
 
-static QV_APART int search_by_3(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int search_by_3(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	return search_by(a, recv, msg, 3, 1);
 }
 
 /* Several indexes, none of the receive's class: that of a wider class in which the fewest messages
  * share a key. */
-static QV_APART int search_wider(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int search_wider(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_queue *q = &a->unexpected;
 	struct qv_index *wider = NULL;
@@ -109,11 +109,11 @@ QV_INLINE int has_class(const struct qv_queue *q, int i, const struct qv_recv *r
 	return q->active >> i & 1 && qv_index_is_class(&q->ix[i], recv->ignore, recv->src);
 }
 
-static QV_APART int search_many(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int search_many(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_queue *q = &a->unexpected;
 
-	if (qv_unlikely(q->active & QV_UNUSUAL))
+	if (QV_UNLIKELY(q->active & QV_UNUSUAL))
 		return search_any(a, recv, msg);
 	if (has_class(q, 0, recv))
 		return search_by_0(a, recv, msg);
@@ -129,7 +129,7 @@ static QV_APART int search_many(struct qv_auto *a, struct qv_recv *recv, struct 
 _Static_assert(QV_N_VIEWS == 4, "search_many names each");
 
 /* One index and the list in order, for a receive that the index is of no use for. */
-static QV_APART int search_ordered(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int search_ordered(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_queue *q = &a->unexpected;
 	uint64_t *e;
@@ -146,7 +146,7 @@ static QV_APART int search_ordered(struct qv_auto *a, struct qv_recv *recv, stru
 }
 
 /* One index. */
-static QV_APART int search_one(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int search_one(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_queue *q = &a->unexpected;
 	struct qv_index *ix = q->in_use[0];
@@ -182,7 +182,7 @@ int qv_auto_post_in_bucket(struct qv_auto *a, struct qv_recv *recv, struct qv_ms
 	}
 	qv_index_pop(q->single, QV_UNEXPECTED, link, e);
 	*msg = qv_msg_of(e);
-	return qv_unlikely(++q->head == q->tail) ? qv_auto_last(q) : QV_OK;
+	return QV_UNLIKELY(++q->head == q->tail) ? qv_auto_last(q) : QV_OK;
 }
 
 /*
@@ -205,7 +205,7 @@ QV_INLINE uint64_t *remove_of_few(uint64_t **at, uint32_t n, const struct qv_rec
 	return e;
 }
 
-static QV_APART int search_few(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int search_few(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_queue *q = &a->unexpected;
 	uint32_t n = qv_queue_len(q);
@@ -219,16 +219,16 @@ static QV_APART int search_few(struct qv_auto *a, struct qv_recv *recv, struct q
 	return QV_OK;
 }
 
-static QV_APART int walk_list(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
+static QV_NOINLINE int walk_list(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
 	struct qv_queue *q = &a->unexpected;
 	uint32_t n = qv_queue_len(q), pos = 0;
 
-	if (qv_unlikely(qv_queue_is_costly(q)) &&
+	if (QV_UNLIKELY(qv_queue_is_costly(q)) &&
 	    qv_queue_to_hash(a, q, recv->ignore, recv->src) == QV_OK)
 		return search_any(a, recv, msg);
 	while (pos < n && !msg_fits(qv_queue_at(q, pos), recv->tag, recv->ignore, recv->src)) {
-		if (qv_unlikely(++pos == QV_WALK_MAX) && n > QV_WALK_MAX &&
+		if (QV_UNLIKELY(++pos == QV_WALK_MAX) && n > QV_WALK_MAX &&
 		    qv_queue_to_hash(a, q, recv->ignore, recv->src) == QV_OK)
 			return search_any(a, recv, msg);
 	}

@@ -76,10 +76,10 @@ QV_INLINE int qv_bin_append(struct qv_binned *b, const struct qv_bin_shape *shap
 		if (shape->all)
 			qv_chain_append(&b->all, e, QV_BIN_ALL_LINK);
 	} else {
-		if (qv_unlikely(r->ignore != b->exact.ignore) && r->src != QV_SRC_ANY)
+		if (QV_UNLIKELY(r->ignore != b->exact.ignore) && r->src != QV_SRC_ANY)
 			qv_bin_learn(b, ops, r->ignore);
 		c = &b->wild;
-		if (qv_likely(qv_bin_is_exact(b, r->ignore, r->src))) {
+		if (QV_LIKELY(qv_bin_is_exact(b, r->ignore, r->src))) {
 			c = qv_bin_of(b, shape, side, r->tag, r->src);
 			b->exact.recvs++;
 			b->exact.learned = 1;
@@ -117,9 +117,9 @@ QV_INLINE uint64_t *qv_bin_find_msg(struct qv_binned *b, const struct qv_bin_sha
 {
 	uint64_t *e = NULL;
 
-	if (qv_unlikely(ignore != b->exact.ignore) && src != QV_SRC_ANY)
+	if (QV_UNLIKELY(ignore != b->exact.ignore) && src != QV_SRC_ANY)
 		qv_bin_learn(b, ops, ignore);
-	if (qv_likely(qv_bin_is_exact(b, ignore, src)))
+	if (QV_LIKELY(qv_bin_is_exact(b, ignore, src)))
 		return qv_chain_find_msg(qv_bin_of(b, shape, QV_UNEXPECTED, tag, src), QV_E_LINK,
 					 tag, ignore, src, NULL, seen);
 	if (shape->all)

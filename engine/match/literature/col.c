@@ -81,7 +81,7 @@ static QV_COLD void end_period(struct qv_col *c, struct qv_col_op *op)
 static void count_search(struct qv_col *c, struct qv_col_op *op, uint64_t seen)
 {
 	op->seen += seen;
-	if (qv_unlikely(++op->searches == QV_COL_PERIOD))
+	if (QV_UNLIKELY(++op->searches == QV_COL_PERIOD))
 		end_period(c, op);
 }
 

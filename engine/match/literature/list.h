@@ -37,7 +37,7 @@ uint64_t *qv_list_find_msg_block(struct qv_list *l, uint64_t tag, uint64_t ignor
 /* QV_ENOMEM: nothing changed. */
 QV_INLINE int qv_list_append(struct qv_list *l, uint64_t *e)
 {
-	if (qv_unlikely(l->kind != QV_LIST_LL)) {
+	if (QV_UNLIKELY(l->kind != QV_LIST_LL)) {
 		if (qv_list_append_block(l, e))
 			return QV_ENOMEM;
 	} else {
@@ -54,7 +54,7 @@ QV_INLINE void qv_list_remove(uint64_t *e)
 	struct qv_list *l = (struct qv_list *)qv_entry(e[QV_E_HOME]);
 
 	l->count--;
-	if (qv_unlikely(l->kind != QV_LIST_LL))
+	if (QV_UNLIKELY(l->kind != QV_LIST_LL))
 		qv_list_remove_block(l, e);
 	else
 		qv_chain_remove(&l->ll, e, QV_E_LINK);
@@ -64,7 +64,7 @@ QV_INLINE void qv_list_remove(uint64_t *e)
 QV_INLINE uint64_t *qv_list_find_recv(struct qv_list *l, uint64_t tag, uint32_t src, uint64_t *best,
 				      uint64_t *seen)
 {
-	if (qv_unlikely(l->kind != QV_LIST_LL))
+	if (QV_UNLIKELY(l->kind != QV_LIST_LL))
 		return qv_list_find_recv_block(l, tag, src, best, seen);
 	if (!best)
 		return qv_chain_find_recv(&l->ll, QV_E_LINK, tag, src, NULL, seen);
@@ -74,7 +74,7 @@ QV_INLINE uint64_t *qv_list_find_recv(struct qv_list *l, uint64_t tag, uint32_t 
 QV_INLINE uint64_t *qv_list_find_msg(struct qv_list *l, uint64_t tag, uint64_t ignore, uint32_t src,
 				     uint64_t *best, uint64_t *seen)
 {
-	if (qv_unlikely(l->kind != QV_LIST_LL))
+	if (QV_UNLIKELY(l->kind != QV_LIST_LL))
 		return qv_list_find_msg_block(l, tag, ignore, src, best, seen);
 	if (!best)
 		return qv_chain_find_msg(&l->ll, QV_E_LINK, tag, ignore, src, NULL, seen);

@@ -30,7 +30,7 @@ struct ompi {
 
 static struct ompi_source *find_source(struct ompi *o, uint32_t src)
 {
-	if (qv_likely(src < o->n_sources))
+	if (QV_LIKELY(src < o->n_sources))
 		return o->sources[src];
 	return src >= FAR_SOURCE ? &o->far : NULL;
 }
@@ -80,7 +80,7 @@ static int append(struct qv_queues *q, enum qv_side side, uint64_t *e)
 
 	if (src != QV_SRC_ANY) {
 		s = find_source(o, src);
-		if (qv_unlikely(!s))
+		if (QV_UNLIKELY(!s))
 			s = add_source(o, src);
 		if (!s)
 			return QV_ENOMEM;

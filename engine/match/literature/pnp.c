@@ -174,7 +174,7 @@ int qv_pnp_append_levels(struct qv_pnp *p, uint64_t *e)
 	last = shared_list(p, p->n_shared - 1);
 	if (qv_list_append(last, e))
 		return QV_ENOMEM;
-	if (qv_unlikely(last->count > p->trigger))
+	if (QV_UNLIKELY(last->count > p->trigger))
 		begin_level(p, last);
 	return QV_OK;
 }

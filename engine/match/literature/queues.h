@@ -102,7 +102,7 @@ QV_INLINE int qv_queues_append(struct qv_queues *q, const struct qv_queue_ops *o
 	if (ops->append(q, side, e))
 		return QV_ENOMEM;
 	q->seq[side]++;
-	if (qv_unlikely(q->order[side].v != NULL))
+	if (QV_UNLIKELY(q->order[side].v != NULL))
 		qv_order_changed(q, side, NULL);
 	return QV_OK;
 }
@@ -110,7 +110,7 @@ QV_INLINE int qv_queues_append(struct qv_queues *q, const struct qv_queue_ops *o
 QV_INLINE void qv_queues_remove(struct qv_queues *q, const struct qv_queue_ops *ops,
 				enum qv_side side, uint64_t *e)
 {
-	if (qv_unlikely(q->order[side].v != NULL))
+	if (QV_UNLIKELY(q->order[side].v != NULL))
 		qv_order_changed(q, side, e);
 	ops->remove(q, side, e);
 	if (side == QV_POSTED)

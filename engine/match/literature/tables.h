@@ -154,7 +154,7 @@ QV_INLINE int qv_tables_append_recv(struct qv_tables *t, const struct qv_tables_
 	struct qv_index *ix;
 	uint32_t seen;
 
-	if (qv_unlikely(i == QV_NO_TABLE)) {
+	if (QV_UNLIKELY(i == QV_NO_TABLE)) {
 		qv_tables_learn(t, s, ops, r->ignore, r->src);
 		i = qv_tables_choose(t, s, r->ignore, r->src);
 	}
@@ -171,7 +171,7 @@ QV_INLINE int qv_tables_append_recv(struct qv_tables *t, const struct qv_tables_
 	t->mask[i * s->n_masks / s->n_tables].learned = 1;
 	seen = qv_tables_insert(ix, QV_POSTED, e);
 	t->q.base.stats.inspected += seen;
-	if (qv_unlikely(seen > QV_BUCKET_MAX))
+	if (QV_UNLIKELY(seen > QV_BUCKET_MAX))
 		qv_tables_review(&t->q.base, ix, 1, QV_POSTED, e);
 	return QV_OK;
 }
@@ -188,7 +188,7 @@ QV_INLINE int qv_tables_append_msg(struct qv_tables *t, const struct qv_tables_s
 	for (uint32_t i = 0; i < s->n_tables; i++)
 		seen += qv_tables_insert(&t->ix[QV_UNEXPECTED][i], QV_UNEXPECTED, e);
 	t->q.base.stats.inspected += seen;
-	if (qv_unlikely(seen > QV_BUCKET_MAX))
+	if (QV_UNLIKELY(seen > QV_BUCKET_MAX))
 		qv_tables_review(&t->q.base, t->ix[QV_UNEXPECTED], s->n_tables, QV_UNEXPECTED, e);
 	return QV_OK;
 }
@@ -231,7 +231,7 @@ QV_INLINE uint64_t *qv_tables_find_msg(struct qv_tables *t, const struct qv_tabl
 {
 	uint32_t i = qv_tables_choose(t, s, ignore, src);
 
-	if (qv_unlikely(i == QV_NO_TABLE)) {
+	if (QV_UNLIKELY(i == QV_NO_TABLE)) {
 		qv_tables_learn(t, s, ops, ignore, src);
 		i = qv_tables_choose(t, s, ignore, src);
 	}

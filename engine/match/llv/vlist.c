@@ -115,7 +115,7 @@ int qv_vlist_append(struct qv_vlist *v, uint64_t *e)
 	struct qv_vblock *b = v->tail;
 	uint32_t i;
 
-	if (qv_unlikely(!b || b->used == QV_VBLOCK_LEN)) {
+	if (QV_UNLIKELY(!b || b->used == QV_VBLOCK_LEN)) {
 		if (add_block(v))
 			return QV_ENOMEM;
 		b = v->tail;
