@@ -9,7 +9,7 @@
 #include "engine/proto/proto.h"
 #include "mode.h"
 #include "provider.h"
-#include "fabric_glue/progress/watch.h"
+#include "fabric_glue/progress/wait_set.h"
 
 struct qv_fi_comp {
 	struct fi_cq_tagged_entry e;
@@ -37,7 +37,7 @@ struct qv_fi_cq {
 	struct qv_fi_err *err_head, **err_tail;
 	struct qv_fi_err *spare; /* of these, for when there is no memory */
 	struct qv_fi_err reserve[QV_FI_ERR_RESERVE];
-	struct qv_fi_watch watch; /* endpoints that report here */
+	struct qv_fi_wait_set wait_set; /* endpoints that report here */
 };
 
 /* The last two only the cores count. */
@@ -57,8 +57,8 @@ struct qv_fi_cntr {
 	struct fid_cntr *core[QV_FI_CORES];
 	uint64_t value, errors;
 	uint64_t core_base, core_err_base; /* what of core's value was there at fi_cntr_set */
-	uint64_t told;            /* value and errors together, at the last look for news */
-	struct qv_fi_watch watch; /* endpoints that are counted */
+	uint64_t told;                  /* value and errors together, at the last look for news */
+	struct qv_fi_wait_set wait_set; /* endpoints that are counted */
 };
 
 /* One buffer always posted to the core. xfer.done is NULL: that is how the poll loop knows it. */
@@ -137,8 +137,8 @@ struct qv_fi_ep {
 
 int qv_fi_ep_close(struct fid *fid); /* fabric_glue/objects/ep_close.c */
 /* Whatever looks at this endpoint; some may be called twice. */
-void qv_fi_ep_each_watch(struct qv_fi_ep *ep, void (*each)(struct qv_fi_watch *watch, void *arg),
-			 void *arg);
+void qv_fi_ep_each_watch(struct qv_fi_ep *ep,
+			 void (*each)(struct qv_fi_wait_set *wait_set, void *arg), void *arg);
 
 /* From fabric_glue/objects/beside.c. */
 
@@ -201,7 +201,7 @@ static inline struct fi_cq_tagged_entry *qv_fi_cq_append(struct qv_fi_cq *cq, fi
 
 	if (QV_UNLIKELY(cq->tail - cq->head > cq->mask))
 		qv_fi_cq_grow(cq);
-	qv_fi_watch_wake(&cq->watch);
+	qv_fi_wait_set_wake(&cq->wait_set);
 	comp = &cq->ring[cq->tail++ & cq->mask];
 	comp->src = src;
 	return &comp->e;
@@ -364,13 +364,13 @@ void qv_fi_stats_end(const struct qv_fi_ep *ep);
 /* Add what the endpoint received to what earlier ones did, and write all of it. */
 void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern);
 
-/* From fabric_glue/settings/promise.c. */
+/* From fabric_glue/settings/assertion.c. */
 
-void qv_fi_promises_apply(const struct qv_fi_ep *ep, struct qv_match_settings *match);
+void qv_fi_assertions_apply(const struct qv_fi_ep *ep, struct qv_match_settings *match);
 /* Is this receive ruled out? Says so, if it is. req: QV_REQ_*; src: QV_SRC_ANY or another; flags:
  * FI_PEEK, FI_CLAIM. */
-bool qv_fi_breaks_promise(struct qv_fi_ep *ep, unsigned req, uint64_t ignore, uint32_t src,
-			  uint64_t flags);
+bool qv_fi_breaks_assertion(struct qv_fi_ep *ep, unsigned req, uint64_t ignore, uint32_t src,
+			    uint64_t flags);
 
 /* From fabric_glue/coll/group.c, fabric_glue/coll/op.c. */
 

@@ -128,18 +128,18 @@ void qv_fi_params_define(void);
  * asks for quiver: settings of a provider that nobody uses are nobody's mistake. */
 void qv_fi_params_init(void);
 
-/* fabric_glue/settings/say.c: to stderr, in one piece; a text of over 1023 bytes is cut, with "..."
+/* fabric_glue/settings/diagnostics.c: to stderr, in one piece; a text of over 1023 bytes is cut, with "..."
  * for the rest. */
 void qv_fi_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* One line for the user: libfabric's warning log, and stderr with the prefix "quiver: " unless
  * FI_QUIVER_QUIET is set. Each distinct text is written to stderr once per process. */
-void qv_fi_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void qv_fi_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Values of settings: true, or false with the reason in why. */
 /* fabric_glue/settings/mode.c: FI_QUIVER_MODE, when the other settings are known. */
 bool qv_fi_mode_parse(const char *text, bool *peer, char *why, size_t size);
-/* fabric_glue/settings/promise.c: FI_QUIVER_HINTS. */
-bool qv_fi_promises_parse(const char *text, uint32_t *hints, char *why, size_t size);
+/* fabric_glue/settings/assertion.c: FI_QUIVER_HINTS. */
+bool qv_fi_assertions_parse(const char *text, uint32_t *hints, char *why, size_t size);
 /* fabric_glue/settings/match.c: FI_QUIVER_MATCH, with a profile or NULL. */
 bool qv_fi_match_usable(const char *text, const char *profile, char *why, size_t size);
 /* Does it do other things with the profile than without? */
@@ -189,7 +189,7 @@ int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info 
 
 /* Objects. */
 
-struct qv_fi_watch; /* fabric_glue/progress/watch.h */
+struct qv_fi_wait_set; /* fabric_glue/progress/wait_set.h */
 
 struct qv_fi_fabric { /* fabric_glue/objects/fabric.c */
 	struct fid_fabric fid;
@@ -222,7 +222,7 @@ struct qv_fi_domain { /* fabric_glue/objects/domain.c */
 	int refs;                    /* open endpoints, queues, AVs, MRs ... */
 	/* FI_PROGRESS_AUTO, fabric_glue/progress/auto.c */
 	bool automatic;
-	struct qv_fi_watch *watch; /* the endpoints that the thread moves */
+	struct qv_fi_wait_set *wait_set; /* the endpoints that the thread moves */
 	pthread_t thread;
 	bool stop; /* atomic */
 };
@@ -350,7 +350,7 @@ int qv_fi_av_set(struct fid_av *av, struct fi_av_set_attr *attr, struct fid_av_s
 int qv_fi_query_collective(struct fid_domain *domain, enum fi_collective_op coll,
 			   struct fi_collective_attr *attr, uint64_t flags);
 int qv_fi_trywait(struct fid_fabric *fabric, struct fid **fids,
-		  int count); /* fabric_glue/progress/watch.c */
+		  int count); /* fabric_glue/progress/wait_set.c */
 
 /* stub.c: what a call that we do not serve answers, -FI_ENOSYS. */
 int qv_fi_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags);

@@ -76,7 +76,7 @@ void qv_peer_give_up(struct qv_peer *peer)
 	qv_rx_fail_all(peer);
 }
 
-static void complain(struct qv_peer *peer, const char *why)
+static void warn(struct qv_peer *peer, const char *why)
 {
 	char text[240];
 
@@ -85,7 +85,7 @@ static void complain(struct qv_peer *peer, const char *why)
 		 "acknowledged",
 		 (long long)peer->user, peer->proc.pid, why, peer->outstanding,
 		 peer->sent - peer->acked);
-	peer->p->ops->complain(peer->p->owner, text);
+	peer->p->ops->warn(peer->p->owner, text);
 }
 
 /* Sends that were complete when their packets had left us are lost without an entry
@@ -115,7 +115,7 @@ void qv_peer_fail(struct qv_peer *peer, const char *why)
 {
 	if (peer->failed)
 		return;
-	complain(peer, why);
+	warn(peer, why);
 	note_lost(peer);
 	if (peer->hello_sent && !peer->failing) /* it may live, and hear of it */
 		qv_peer_send_reset(peer, peer->theirs);
@@ -133,7 +133,7 @@ void qv_peer_end_session(struct qv_peer *peer, const char *why)
 {
 	note_lost(peer);
 	if (qv_peer_is_waiting(peer) && !peer->leaving)
-		complain(peer, why);
+		warn(peer, why);
 	peer->failing = NULL;
 	peer->connected = false; /* nothing more is sent in it */
 	qv_peer_give_up(peer);

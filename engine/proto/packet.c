@@ -15,7 +15,7 @@ void qv_refuse(struct qv_proto *p, const char *why)
 		return;
 	snprintf(text, sizeof text, "packet refused: %s (%llu refused so far)", why,
 		 (unsigned long long)n);
-	p->ops->complain(p->owner, text);
+	p->ops->warn(p->owner, text);
 }
 
 static struct qv_peer *sender(struct qv_proto *p, const struct qv_wire_pkt *pkt)

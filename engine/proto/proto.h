@@ -49,7 +49,7 @@ struct qv_proto_owner_ops {
 	struct qv_peer *(*identify)(void *owner, struct qv_xport *x, uint64_t from,
 				    const void *name, size_t len);
 	/* One line for the log: a packet was refused, a peer was lost. */
-	void (*complain)(void *owner, const char *text);
+	void (*warn)(void *owner, const char *text);
 	/* Optional: a peer without a name is gone, and nothing of it is left to be done: call
 	 * qv_proto_peer_free. */
 	void (*ended)(void *owner, struct qv_peer *peer);

@@ -89,9 +89,9 @@ static bool agree(const struct qv_fi_group *group)
 		if (group->members[r].hash != group->hash)
 			return false;
 		if (group->members[r].check != group->ep->coll->check) {
-			qv_fi_complain("member %u of a group has another core or FI_QUIVER_COLL "
-				       "than member %u",
-				       r, group->rank);
+			qv_fi_warn("member %u of a group has another core or FI_QUIVER_COLL "
+				   "than member %u",
+				   r, group->rank);
 			return false;
 		}
 	}

@@ -75,8 +75,8 @@ static const char *choose_auto(void)
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
 		if (is_usable(order[i]))
 			return order[i];
-	qv_fi_complain("no usable core provider: none of cxi, efa, tcp, net and sockets offers "
-		       "FI_EP_RDM here; name another by FI_QUIVER_CORE (see `quiver info`)");
+	qv_fi_warn("no usable core provider: none of cxi, efa, tcp, net and sockets offers "
+		   "FI_EP_RDM here; name another by FI_QUIVER_CORE (see `quiver info`)");
 	return NULL;
 }
 
@@ -89,9 +89,9 @@ static bool is_reachable(const char *core, const char *where)
 	for (; (end = strchr(part, ';')); part = end + 1) {
 		if (is_visible(part, (size_t)(end - part)))
 			continue;
-		qv_fi_complain("%s: a layered core cannot be reached under FI_PROVIDER=%s; "
-			       "set FI_PROVIDER=\"%s;ofi_quiver\" instead",
-			       where, getenv("FI_PROVIDER"), core);
+		qv_fi_warn("%s: a layered core cannot be reached under FI_PROVIDER=%s; "
+			   "set FI_PROVIDER=\"%s;ofi_quiver\" instead",
+			   where, getenv("FI_PROVIDER"), core);
 		return false;
 	}
 	return true;
@@ -119,7 +119,7 @@ static const char *beside_local(const char *list, const char *where, char *buf, 
 	bool local_last = !strcasecmp(second, local_core);
 
 	if (strchr(second, ',') || local_first == local_last || !first || !*second) {
-		qv_fi_complain("%s: a list of cores is shm and one other, as in shm,tcp", where);
+		qv_fi_warn("%s: a list of cores is shm and one other, as in shm,tcp", where);
 		return NULL;
 	}
 	if (local_first)

@@ -101,11 +101,11 @@ struct want {
 	bool fd;
 };
 
-static void wants_fd(struct qv_fi_watch *watch, void *arg)
+static void wants_fd(struct qv_fi_wait_set *wait_set, void *arg)
 {
 	struct want *want = arg;
 
-	want->fd |= watch->epoll_fd >= 0 && watch->core_fd[want->which];
+	want->fd |= wait_set->epoll_fd >= 0 && wait_set->core_fd[want->which];
 }
 
 static int open_core_cq(struct qv_fi_rail *rail)

@@ -70,7 +70,7 @@ bool qv_fi_core_is_known(const char *core, const char *where)
 	fault = name_fault(core, all);
 	if (fault) {
 		list_cores(all, known, sizeof known);
-		qv_fi_complain("%s %s; known:%s", where, fault, known);
+		qv_fi_warn("%s %s; known:%s", where, fault, known);
 	}
 	qv_fi_host.freeinfo(all);
 	return !fault;
@@ -148,11 +148,11 @@ static void explain_type(const struct fi_info *list, const char *core, const cha
 	for (; list; list = list->next)
 		msg |= list->ep_attr->type == FI_EP_MSG;
 	if (strchr(core, ';'))
-		qv_fi_complain("%s: %s has no FI_EP_RDM endpoints", where, core);
+		qv_fi_warn("%s: %s has no FI_EP_RDM endpoints", where, core);
 	else
-		qv_fi_complain("%s: %s has no FI_EP_RDM endpoints here; with a layer it may: "
-			       "FI_PROVIDER=\"%s;%s;ofi_quiver\"",
-			       where, core, core, msg ? "ofi_rxm" : "ofi_rxd");
+		qv_fi_warn("%s: %s has no FI_EP_RDM endpoints here; with a layer it may: "
+			   "FI_PROVIDER=\"%s;%s;ofi_quiver\"",
+			   where, core, core, msg ? "ofi_rxm" : "ofi_rxd");
 }
 
 void qv_fi_core_explain(const char *core, const char *where)
@@ -170,18 +170,18 @@ void qv_fi_core_explain(const char *core, const char *where)
 	size_t i;
 
 	if (!list) {
-		qv_fi_complain("%s: %s has no device or interface here", where, core);
+		qv_fi_warn("%s: %s has no device or interface here", where, core);
 	} else if (!any(list, is_rdm)) {
 		explain_type(list, core, where);
 	} else {
 		for (i = 0; i < sizeof needs / sizeof *needs; i++)
 			if (!any(list, needs[i].is))
 				break;
-		qv_fi_complain("%s: %s %s", where, core,
-			       i < sizeof needs / sizeof *needs
-				       ? needs[i].lack
-				       : "refuses what quiver asks of a core: manual progress, "
-					 "FI_THREAD_DOMAIN, FI_RM_ENABLED, no local registration");
+		qv_fi_warn("%s: %s %s", where, core,
+			   i < sizeof needs / sizeof *needs
+				   ? needs[i].lack
+				   : "refuses what quiver asks of a core: manual progress, "
+				     "FI_THREAD_DOMAIN, FI_RM_ENABLED, no local registration");
 	}
 	if (list)
 		qv_fi_host.freeinfo(list);

@@ -30,7 +30,7 @@ void qv_fi_count(struct qv_fi_ep *ep, int which, bool error)
 		cntr->errors++;
 	else
 		cntr->value++;
-	qv_fi_watch_wake(&cntr->watch);
+	qv_fi_wait_set_wake(&cntr->wait_set);
 }
 
 static uint64_t recv_flags(const struct qv_comp *c)
@@ -117,7 +117,7 @@ static void complete(void *owner, const struct qv_comp *c)
 		failed_send(owner, c);
 }
 
-static void complain(void *owner, const char *text)
+static void warn(void *owner, const char *text)
 {
 	(void)owner;
 	QV_FI_WARN(EP_DATA, "%s\n", text);
@@ -127,7 +127,7 @@ const struct qv_proto_owner_ops qv_fi_owner_ops = {
 	.complete = complete,
 	.sent = sent,
 	.identify = qv_fi_identify,
-	.complain = complain,
+	.warn = warn,
 	.ended = qv_fi_peer_ended,
 };
 

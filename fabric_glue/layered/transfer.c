@@ -163,7 +163,8 @@ ssize_t qv_fi_layered_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint
 		}
 	}
 	if (QV_UNLIKELY(qv_fi_params.hints) &&
-	    qv_fi_breaks_promise(ep, args.flags, args.ignore, args.from ? 0 : QV_SRC_ANY, flags)) {
+	    qv_fi_breaks_assertion(ep, args.flags, args.ignore, args.from ? 0 : QV_SRC_ANY,
+				   flags)) {
 		rc = -FI_EINVAL;
 		goto out;
 	}

@@ -46,10 +46,10 @@ static uint64_t look(struct qv_fi_cntr *cntr, uint64_t (*now)(struct qv_fi_cntr 
 {
 	uint64_t value;
 
-	qv_fi_lock(cntr->watch.dom);
-	qv_fi_watch_progress(&cntr->watch);
+	qv_fi_lock(cntr->wait_set.dom);
+	qv_fi_wait_set_progress(&cntr->wait_set);
 	value = now(cntr);
-	qv_fi_unlock(cntr->watch.dom);
+	qv_fi_unlock(cntr->wait_set.dom);
 	return value;
 }
 
@@ -63,9 +63,9 @@ static uint64_t cntr_readerr(struct fid_cntr *fid)
 	return look(cntr_of(fid), errors_now);
 }
 
-static bool cntr_news(struct qv_fi_watch *watch)
+static bool cntr_news(struct qv_fi_wait_set *wait_set)
 {
-	struct qv_fi_cntr *cntr = container_of(watch, struct qv_fi_cntr, watch);
+	struct qv_fi_cntr *cntr = container_of(wait_set, struct qv_fi_cntr, wait_set);
 	uint64_t before = cntr->told;
 
 	cntr->told = value_now(cntr) + errors_now(cntr);
@@ -76,10 +76,10 @@ static int cntr_add(struct fid_cntr *fid, uint64_t value)
 {
 	struct qv_fi_cntr *cntr = cntr_of(fid);
 
-	qv_fi_lock(cntr->watch.dom);
+	qv_fi_lock(cntr->wait_set.dom);
 	cntr->value += value;
-	qv_fi_watch_wake(&cntr->watch);
-	qv_fi_unlock(cntr->watch.dom);
+	qv_fi_wait_set_wake(&cntr->wait_set);
+	qv_fi_unlock(cntr->wait_set.dom);
 	return 0;
 }
 
@@ -87,10 +87,10 @@ static int cntr_adderr(struct fid_cntr *fid, uint64_t value)
 {
 	struct qv_fi_cntr *cntr = cntr_of(fid);
 
-	qv_fi_lock(cntr->watch.dom);
+	qv_fi_lock(cntr->wait_set.dom);
 	cntr->errors += value;
-	qv_fi_watch_wake(&cntr->watch);
-	qv_fi_unlock(cntr->watch.dom);
+	qv_fi_wait_set_wake(&cntr->wait_set);
+	qv_fi_unlock(cntr->wait_set.dom);
 	return 0;
 }
 
@@ -98,11 +98,11 @@ static int cntr_set(struct fid_cntr *fid, uint64_t value)
 {
 	struct qv_fi_cntr *cntr = cntr_of(fid);
 
-	qv_fi_lock(cntr->watch.dom);
+	qv_fi_lock(cntr->wait_set.dom);
 	cntr->value = value;
-	qv_fi_watch_wake(&cntr->watch);
+	qv_fi_wait_set_wake(&cntr->wait_set);
 	cntr->core_base = core_values(cntr);
-	qv_fi_unlock(cntr->watch.dom);
+	qv_fi_unlock(cntr->wait_set.dom);
 	return 0;
 }
 
@@ -110,11 +110,11 @@ static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
 {
 	struct qv_fi_cntr *cntr = cntr_of(fid);
 
-	qv_fi_lock(cntr->watch.dom);
+	qv_fi_lock(cntr->wait_set.dom);
 	cntr->errors = value;
-	qv_fi_watch_wake(&cntr->watch);
+	qv_fi_wait_set_wake(&cntr->wait_set);
 	cntr->core_err_base = core_errors(cntr);
-	qv_fi_unlock(cntr->watch.dom);
+	qv_fi_unlock(cntr->wait_set.dom);
 	return 0;
 }
 
@@ -134,14 +134,14 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 		left = qv_fi_left(end);
 		if (!left)
 			return -FI_ETIMEDOUT;
-		qv_fi_watch_doze(&cntr->watch, left, spins);
+		qv_fi_wait_set_sleep(&cntr->wait_set, left, spins);
 	}
 }
 
 static int cntr_control(struct fid *fid, int command, void *arg)
 {
-	return qv_fi_watch_control(&container_of(fid, struct qv_fi_cntr, fid.fid)->watch, command,
-				   arg);
+	return qv_fi_wait_set_control(&container_of(fid, struct qv_fi_cntr, fid.fid)->wait_set,
+				      command, arg);
 }
 
 static int bind_cores(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags)
@@ -152,7 +152,8 @@ static int bind_cores(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t fla
 	attr.a.wait_obj = FI_WAIT_NONE;
 	for (unsigned c = 0; c < ep->rails && !rc; c++) {
 		if (!cntr->core[c])
-			rc = fi_cntr_open(cntr->watch.dom->core[c], &attr.a, &cntr->core[c], NULL);
+			rc = fi_cntr_open(cntr->wait_set.dom->core[c], &attr.a, &cntr->core[c],
+					  NULL);
 		if (!rc)
 			rc = fi_ep_bind(ep->rail[c].core, &cntr->core[c]->fid, flags);
 	}
@@ -178,7 +179,7 @@ int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (flags & kinds[i].flag)
 			ep->cntrs[kinds[i].which] = cntr;
-	return qv_fi_watch_add(&cntr->watch, ep);
+	return qv_fi_wait_set_add(&cntr->wait_set, ep);
 }
 
 static int close_cores(struct qv_fi_cntr *cntr)
@@ -196,17 +197,17 @@ static int close_cores(struct qv_fi_cntr *cntr)
 static int cntr_close(struct fid *fid)
 {
 	struct qv_fi_cntr *cntr = container_of(fid, struct qv_fi_cntr, fid.fid);
-	struct qv_fi_domain *dom = cntr->watch.dom;
+	struct qv_fi_domain *dom = cntr->wait_set.dom;
 	int rc;
 
 	qv_fi_lock(dom);
-	rc = cntr->watch.neps || cntr->watch.sets ? -FI_EBUSY : close_cores(cntr);
+	rc = cntr->wait_set.neps || cntr->wait_set.sets ? -FI_EBUSY : close_cores(cntr);
 	if (!rc)
 		dom->refs--;
 	qv_fi_unlock(dom);
 	if (rc)
 		return rc;
-	qv_fi_watch_close(&cntr->watch);
+	qv_fi_wait_set_close(&cntr->wait_set);
 	free(cntr);
 	return 0;
 }
@@ -243,11 +244,12 @@ int qv_fi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct
 	if (!cntr)
 		return -FI_ENOMEM;
 	qv_fi_lock(dom);
-	rc = qv_fi_watch_open(&cntr->watch, dom, attr ? attr->wait_obj : FI_WAIT_UNSPEC, cntr_news);
+	rc = qv_fi_wait_set_open(&cntr->wait_set, dom, attr ? attr->wait_obj : FI_WAIT_UNSPEC,
+				 cntr_news);
 	dom->refs += !rc;
 	qv_fi_unlock(dom);
 	if (rc) {
-		qv_fi_watch_close(&cntr->watch);
+		qv_fi_wait_set_close(&cntr->wait_set);
 		free(cntr);
 		return rc;
 	}

@@ -69,7 +69,7 @@ void qv_fi_cq_error(struct qv_fi_cq *cq, const struct fi_cq_err_entry *e, fi_add
 	err->src = src;
 	*cq->err_tail = err;
 	cq->err_tail = &err->next;
-	qv_fi_watch_wake(&cq->watch);
+	qv_fi_wait_set_wake(&cq->wait_set);
 }
 
 /* The ring is empty: move the endpoints on. What comes goes into the reader's array as far as there
@@ -80,7 +80,7 @@ static size_t wait_in(struct qv_fi_cq *cq, void *buf, size_t count, const fi_add
 		count = 0;
 	cq->into = buf;
 	cq->room = count;
-	qv_fi_watch_progress(&cq->watch);
+	qv_fi_wait_set_progress(&cq->wait_set);
 	cq->room = 0;
 	return (size_t)(cq->into - (struct fi_cq_tagged_entry *)buf);
 }
@@ -122,7 +122,7 @@ ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t
 	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
 	ssize_t n = 0;
 
-	qv_fi_lock(cq->watch.dom);
+	qv_fi_lock(cq->wait_set.dom);
 	/* Who reads nothing wants progress, whatever waits. */
 	if (cq->head == cq->tail && (QV_LIKELY(!cq->err_head) || !count))
 		n = (ssize_t)wait_in(cq, buf, count, src);
@@ -132,7 +132,7 @@ ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t
 		else if (cq->head != cq->tail)
 			n = (ssize_t)take(cq, buf, count, src, cq->tail);
 	}
-	qv_fi_unlock(cq->watch.dom);
+	qv_fi_unlock(cq->wait_set.dom);
 	return n ? n : -FI_EAGAIN;
 }
 
@@ -158,7 +158,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 	struct qv_fi_err *err;
 
 	(void)flags;
-	qv_fi_lock(cq->watch.dom);
+	qv_fi_lock(cq->wait_set.dom);
 	err = cq->err_head;
 	if (err && err->at != cq->head) /* others came first */
 		err = NULL;
@@ -166,10 +166,10 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 		cq->err_head = err->next;
 		if (!cq->err_head)
 			cq->err_tail = &cq->err_head;
-		copy_err(err, buf, cq->watch.dom->fabric->api_version);
+		copy_err(err, buf, cq->wait_set.dom->fabric->api_version);
 		put_err(cq, err);
 	}
-	qv_fi_unlock(cq->watch.dom);
+	qv_fi_unlock(cq->wait_set.dom);
 	return err ? 1 : -FI_EAGAIN;
 }
 
@@ -195,7 +195,7 @@ static void cq_free(struct qv_fi_cq *cq)
 		cq->err_head = err->next;
 		put_err(cq, err);
 	}
-	qv_fi_watch_close(&cq->watch);
+	qv_fi_wait_set_close(&cq->wait_set);
 	free(cq->ring);
 	free(cq);
 }
@@ -203,10 +203,10 @@ static void cq_free(struct qv_fi_cq *cq)
 static int cq_close(struct fid *fid)
 {
 	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid.fid);
-	struct qv_fi_domain *dom = cq->watch.dom;
+	struct qv_fi_domain *dom = cq->wait_set.dom;
 
 	qv_fi_lock(dom);
-	if (cq->watch.neps || cq->watch.sets) {
+	if (cq->wait_set.neps || cq->wait_set.sets) {
 		qv_fi_unlock(dom);
 		return -FI_EBUSY;
 	}
@@ -247,9 +247,9 @@ static size_t entry_size(enum fi_cq_format format)
 	}
 }
 
-static bool cq_news(struct qv_fi_watch *watch)
+static bool cq_news(struct qv_fi_wait_set *wait_set)
 {
-	return !qv_fi_cq_empty(container_of(watch, struct qv_fi_cq, watch));
+	return !qv_fi_cq_empty(container_of(wait_set, struct qv_fi_cq, wait_set));
 }
 
 int qv_fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **fid,
@@ -276,7 +276,7 @@ int qv_fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid
 	cq->ring = malloc(cq->mask * sizeof *cq->ring);
 	cq->mask--;
 	qv_fi_lock(dom);
-	rc = qv_fi_watch_open(&cq->watch, dom, attr->wait_obj, cq_news);
+	rc = qv_fi_wait_set_open(&cq->wait_set, dom, attr->wait_obj, cq_news);
 	if (!rc && !cq->ring)
 		rc = -FI_ENOMEM;
 	dom->refs += !rc;

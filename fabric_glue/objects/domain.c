@@ -55,8 +55,8 @@ static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 static int no_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **sep,
 			  void *context)
 {
-	qv_fi_complain("scalable endpoints are not offered (max_ep_tx_ctx is 1): open several "
-		       "endpoints");
+	qv_fi_warn("scalable endpoints are not offered (max_ep_tx_ctx is 1): open several "
+		   "endpoints");
 	return -FI_ENOSYS;
 }
 

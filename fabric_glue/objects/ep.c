@@ -14,10 +14,10 @@ static int bind_cq(struct qv_fi_ep *ep, struct qv_fi_cq *cq, uint64_t flags)
 	if (!(flags & (FI_TRANSMIT | FI_RECV)) ||
 	    flags & ~(FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION))
 		return -FI_EBADFLAGS;
-	if (cq->watch.dom != ep->dom || ((flags & FI_TRANSMIT) && ep->tx_cq) ||
+	if (cq->wait_set.dom != ep->dom || ((flags & FI_TRANSMIT) && ep->tx_cq) ||
 	    ((flags & FI_RECV) && ep->rx_cq))
 		return -FI_EINVAL;
-	rc = qv_fi_watch_add(&cq->watch, ep);
+	rc = qv_fi_wait_set_add(&cq->wait_set, ep);
 	if (rc)
 		return rc;
 	if (flags & FI_TRANSMIT) {
@@ -106,7 +106,7 @@ static int open_proto(struct qv_fi_ep *ep)
 	if (rc)
 		return rc;
 	set.namelen = namelen;
-	qv_fi_promises_apply(ep, &set.match);
+	qv_fi_assertions_apply(ep, &set.match);
 	rc = -qv_fi_errno(qv_proto_create(&set, &qv_fi_owner_ops, ep, &ep->proto));
 	if (rc)
 		return rc;
@@ -130,23 +130,23 @@ static int enable_cores(struct qv_fi_ep *ep)
 	return rc;
 }
 
-void qv_fi_ep_each_watch(struct qv_fi_ep *ep, void (*each)(struct qv_fi_watch *watch, void *arg),
-			 void *arg)
+void qv_fi_ep_each_watch(struct qv_fi_ep *ep,
+			 void (*each)(struct qv_fi_wait_set *wait_set, void *arg), void *arg)
 {
 	if (ep->tx_cq)
-		each(&ep->tx_cq->watch, arg);
+		each(&ep->tx_cq->wait_set, arg);
 	if (ep->rx_cq)
-		each(&ep->rx_cq->watch, arg);
+		each(&ep->rx_cq->wait_set, arg);
 	for (int i = 0; i < QV_FI_CNTRS; i++)
 		if (ep->cntrs[i])
-			each(&ep->cntrs[i]->watch, arg);
+			each(&ep->cntrs[i]->wait_set, arg);
 	if (ep->dom->automatic)
-		each(ep->dom->watch, arg);
+		each(ep->dom->wait_set, arg);
 }
 
-static void watch_enable(struct qv_fi_watch *watch, void *arg)
+static void wait_set_enable(struct qv_fi_wait_set *wait_set, void *arg)
 {
-	qv_fi_watch_enable(watch, arg);
+	qv_fi_wait_set_enable(wait_set, arg);
 }
 
 static int enable(struct qv_fi_ep *ep)
@@ -164,7 +164,7 @@ static int enable(struct qv_fi_ep *ep)
 		return -FI_ENOCQ;
 	if (!ep->rx_cq && !ep->cntrs[QV_FI_CNTR_RECV] && ep->caps & FI_RECV)
 		return -FI_ENOCQ;
-	rc = ep->dom->automatic ? qv_fi_watch_add(ep->dom->watch, ep) : 0;
+	rc = ep->dom->automatic ? qv_fi_wait_set_add(ep->dom->wait_set, ep) : 0;
 	if (!rc)
 		rc = enable_cores(ep);
 	if (rc) {
@@ -178,7 +178,7 @@ static int enable(struct qv_fi_ep *ep)
 	engine = ep->mode->engine(ep, true);
 	QV_FI_INFO(EP_CTRL, "endpoint over core %s%s: matching %s/%s\n", qv_fi_ep_cores(ep),
 		   ep->mode->title, qv_match_structure(engine), qv_isa_name(qv_match_isa(engine)));
-	qv_fi_ep_each_watch(ep, watch_enable, ep);
+	qv_fi_ep_each_watch(ep, wait_set_enable, ep);
 	return 0;
 }
 

@@ -77,9 +77,9 @@ static void drain(struct qv_fi_ep *ep)
 	qv_proto_abandon(ep->proto);
 }
 
-static void unwatch(struct qv_fi_watch *watch, void *arg)
+static void unwatch(struct qv_fi_wait_set *wait_set, void *arg)
 {
-	qv_fi_watch_remove(watch, arg);
+	qv_fi_wait_set_remove(wait_set, arg);
 }
 
 static void unbind(struct qv_fi_ep *ep)

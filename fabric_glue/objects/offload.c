@@ -29,7 +29,7 @@ static void say(void *context, int warn, const char *text)
 {
 	(void)context;
 	if (warn)
-		qv_fi_complain("%s", text);
+		qv_fi_warn("%s", text);
 	else
 		QV_FI_INFO(CORE, "%s\n", text);
 }

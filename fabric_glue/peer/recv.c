@@ -146,7 +146,7 @@ ssize_t qv_fi_srx_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t
 		rc = rc ? -FI_EINVAL : 0;
 	}
 	if (QV_UNLIKELY(qv_fi_params.hints) && !rc &&
-	    qv_fi_breaks_promise(ep, r->req, r->ignore, src, flags))
+	    qv_fi_breaks_assertion(ep, r->req, r->ignore, src, flags))
 		rc = -FI_EINVAL;
 	if (QV_LIKELY(!rc))
 		rc = QV_LIKELY(!special) ? post(srx, r, src, cookie, false)

@@ -71,7 +71,7 @@ static int open_engines(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
 		set.structure = qv_fi_params.structure;
 		set.isa = qv_fi_params.isa;
 		if (i)
-			qv_fi_promises_apply(ep, &set);
+			qv_fi_assertions_apply(ep, &set);
 		rc = qv_match_create(&set, &srx->match[i]);
 	}
 	return -qv_fi_errno(rc);
@@ -132,9 +132,9 @@ static int give_context(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
 	if (!port || port->srx)
 		rc = new_port(dom->core[QV_FI_MAIN], &port);
 	if (rc && dom->port)
-		qv_fi_complain("FI_QUIVER_MODE=peer: the core %s has room for one endpoint in a "
-			       "domain",
-			       qv_fi_ep_cores(ep));
+		qv_fi_warn("FI_QUIVER_MODE=peer: the core %s has room for one endpoint in a "
+			   "domain",
+			   qv_fi_ep_cores(ep));
 	if (rc)
 		return rc;
 	srx->port = port;

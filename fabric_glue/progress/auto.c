@@ -16,27 +16,27 @@
 #define IDLE_US   500 /* and nothing has gone on for IDLE_NAPS */
 #define IDLE_NAPS 200
 
-static bool no_news(struct qv_fi_watch *watch)
+static bool no_news(struct qv_fi_wait_set *wait_set)
 {
-	(void)watch;
+	(void)wait_set;
 	return false;
 }
 
 /* Anything that came or went since the last look? */
-static uint64_t traffic(const struct qv_fi_watch *watch)
+static uint64_t traffic(const struct qv_fi_wait_set *wait_set)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < watch->neps; i++)
-		for (unsigned r = 0; r < watch->eps[i]->rails; r++)
-			sum += watch->eps[i]->rail[r].seen;
+	for (size_t i = 0; i < wait_set->neps; i++)
+		for (unsigned r = 0; r < wait_set->eps[i]->rails; r++)
+			sum += wait_set->eps[i]->rail[r].seen;
 	return sum;
 }
 
 static void *run(void *arg)
 {
 	struct qv_fi_domain *dom = arg;
-	struct qv_fi_watch *watch = dom->watch;
+	struct qv_fi_wait_set *wait_set = dom->wait_set;
 	uint64_t seen = 0, before;
 	struct epoll_event ev;
 	unsigned naps = 0;
@@ -45,15 +45,15 @@ static void *run(void *arg)
 		int rc;
 
 		pthread_mutex_lock(&dom->lock);
-		rc = qv_fi_watch_may_sleep(watch);
+		rc = qv_fi_wait_set_may_sleep(wait_set);
 		before = seen;
-		seen = traffic(watch);
+		seen = traffic(wait_set);
 		pthread_mutex_unlock(&dom->lock);
 		naps = seen != before ? 0 : naps + 1;
-		if (watch->epoll_fd < 0)
+		if (wait_set->epoll_fd < 0)
 			usleep(naps > IDLE_NAPS ? IDLE_US : NAP_US);
 		else if (!rc)
-			epoll_wait(watch->epoll_fd, &ev, 1, SLEEP_MS);
+			epoll_wait(wait_set->epoll_fd, &ev, 1, SLEEP_MS);
 	}
 	return NULL;
 }
@@ -77,15 +77,15 @@ int qv_fi_auto_start(struct qv_fi_domain *dom)
 
 	if (!dom->automatic)
 		return 0;
-	dom->watch = calloc(1, sizeof *dom->watch);
-	if (!dom->watch)
+	dom->wait_set = calloc(1, sizeof *dom->wait_set);
+	if (!dom->wait_set)
 		return -FI_ENOMEM;
-	rc = qv_fi_watch_open(dom->watch, dom, FI_WAIT_UNSPEC, no_news);
+	rc = qv_fi_wait_set_open(dom->wait_set, dom, FI_WAIT_UNSPEC, no_news);
 	if (!rc)
 		rc = start_thread(dom);
 	if (rc) {
-		qv_fi_watch_close(dom->watch);
-		free(dom->watch);
+		qv_fi_wait_set_close(dom->wait_set);
+		free(dom->wait_set);
 	}
 	return rc;
 }
@@ -96,7 +96,7 @@ void qv_fi_auto_stop(struct qv_fi_domain *dom)
 		return;
 	__atomic_store_n(&dom->stop, true, __ATOMIC_RELEASE);
 	pthread_join(dom->thread, NULL);
-	qv_fi_watch_close(dom->watch);
-	free(dom->watch);
+	qv_fi_wait_set_close(dom->wait_set);
+	free(dom->wait_set);
 	dom->automatic = false;
 }

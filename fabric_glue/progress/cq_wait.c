@@ -6,20 +6,20 @@
 
 int qv_fi_cq_control(struct fid *fid, int command, void *arg)
 {
-	return qv_fi_watch_control(&container_of(fid, struct qv_fi_cq, fid.fid)->watch, command,
-				   arg);
+	return qv_fi_wait_set_control(&container_of(fid, struct qv_fi_cq, fid.fid)->wait_set,
+				      command, arg);
 }
 
 ssize_t qv_fi_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src,
 			   const void *cond, int timeout)
 {
 	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
-	struct qv_fi_watch *watch = &cq->watch;
+	struct qv_fi_wait_set *wait_set = &cq->wait_set;
 	int64_t end = qv_fi_deadline(timeout);
 	ssize_t n;
 
 	(void)cond; /* a hint */
-	if (watch->wait_obj == FI_WAIT_NONE)
+	if (wait_set->wait_obj == FI_WAIT_NONE)
 		return -FI_ENOSYS;
 	for (unsigned spins = 0;; spins++) {
 		int64_t left;
@@ -27,12 +27,12 @@ ssize_t qv_fi_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_
 		n = qv_fi_cq_readfrom(fid, buf, count, src);
 		if (n != -FI_EAGAIN)
 			return n;
-		if (atomic_load(&watch->signaled) && atomic_exchange(&watch->signaled, false))
+		if (atomic_load(&wait_set->signaled) && atomic_exchange(&wait_set->signaled, false))
 			return -FI_ECANCELED;
 		left = qv_fi_left(end);
 		if (!left)
 			return -FI_EAGAIN;
-		qv_fi_watch_doze(watch, left, spins);
+		qv_fi_wait_set_sleep(wait_set, left, spins);
 	}
 }
 
@@ -45,9 +45,9 @@ int qv_fi_cq_signal(struct fid_cq *fid)
 {
 	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
 
-	qv_fi_lock(cq->watch.dom);
-	atomic_store(&cq->watch.signaled, true);
-	qv_fi_watch_wake(&cq->watch);
-	qv_fi_unlock(cq->watch.dom);
+	qv_fi_lock(cq->wait_set.dom);
+	atomic_store(&cq->wait_set.signaled, true);
+	qv_fi_wait_set_wake(&cq->wait_set);
+	qv_fi_unlock(cq->wait_set.dom);
 	return 0;
 }

@@ -11,11 +11,11 @@ struct pollset {
 	size_t count;
 };
 
-static struct qv_fi_watch *watch_of(struct fid *fid)
+static struct qv_fi_wait_set *watch_of(struct fid *fid)
 {
 	switch (fid->fclass) {
-	case FI_CLASS_CQ: return &container_of(fid, struct qv_fi_cq, fid.fid)->watch;
-	case FI_CLASS_CNTR: return &container_of(fid, struct qv_fi_cntr, fid.fid)->watch;
+	case FI_CLASS_CQ: return &container_of(fid, struct qv_fi_cq, fid.fid)->wait_set;
+	case FI_CLASS_CNTR: return &container_of(fid, struct qv_fi_cntr, fid.fid)->wait_set;
 	default: return NULL;
 	}
 }
@@ -27,10 +27,10 @@ static int poll_once(struct fid_poll *fid, void **context, int count)
 
 	qv_fi_lock(set->dom);
 	for (size_t i = 0; i < set->count && n < count; i++) {
-		struct qv_fi_watch *watch = watch_of(set->fids[i]);
+		struct qv_fi_wait_set *wait_set = watch_of(set->fids[i]);
 
-		qv_fi_watch_progress(watch);
-		if (watch->news(watch))
+		qv_fi_wait_set_progress(wait_set);
+		if (wait_set->news(wait_set))
 			context[n++] = set->fids[i]->context;
 	}
 	qv_fi_unlock(set->dom);
@@ -47,7 +47,7 @@ static size_t place_of(const struct pollset *set, const struct fid *fid)
 	return i;
 }
 
-static int add(struct pollset *set, struct fid *fid, struct qv_fi_watch *watch)
+static int add(struct pollset *set, struct fid *fid, struct qv_fi_wait_set *wait_set)
 {
 	struct fid **fids;
 
@@ -58,7 +58,7 @@ static int add(struct pollset *set, struct fid *fid, struct qv_fi_watch *watch)
 		return -FI_ENOMEM;
 	set->fids = fids;
 	set->fids[set->count++] = fid;
-	watch->sets++;
+	wait_set->sets++;
 	return 0;
 }
 
@@ -66,13 +66,13 @@ static int add(struct pollset *set, struct fid *fid, struct qv_fi_watch *watch)
 static int poll_add(struct fid_poll *fid, struct fid *event_fid, uint64_t flags)
 {
 	struct pollset *set = container_of(fid, struct pollset, fid);
-	struct qv_fi_watch *watch = watch_of(event_fid);
+	struct qv_fi_wait_set *wait_set = watch_of(event_fid);
 	int rc;
 
-	if (!watch || watch->dom != set->dom || flags)
+	if (!wait_set || wait_set->dom != set->dom || flags)
 		return -FI_EINVAL;
 	qv_fi_lock(set->dom);
-	rc = add(set, event_fid, watch);
+	rc = add(set, event_fid, wait_set);
 	qv_fi_unlock(set->dom);
 	return rc;
 }

@@ -59,14 +59,13 @@ bool qv_fi_mode_serves(const struct qv_fi_cores *cores)
 	const char *core = cores->name[QV_FI_MAIN];
 
 	if (cores->count > 1)
-		qv_fi_complain("FI_QUIVER_MODE=peer works over one core: name it, as in "
-			       "FI_QUIVER_CORE=shm");
+		qv_fi_warn("FI_QUIVER_MODE=peer works over one core: name it, as in "
+			   "FI_QUIVER_CORE=shm");
 	else if (!strcmp(core, "shm") || ends_with(core, ";ofi_rxm"))
 		return true;
 	else
-		qv_fi_complain(
-			"FI_QUIVER_MODE=peer does not work over the core %s, only over shm and "
-			"what ends with ;ofi_rxm; use auto or layered",
-			core);
+		qv_fi_warn("FI_QUIVER_MODE=peer does not work over the core %s, only over shm and "
+			   "what ends with ;ofi_rxm; use auto or layered",
+			   core);
 	return false;
 }

@@ -122,7 +122,7 @@ static void __attribute__((format(printf, 1, 2))) wrong(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	qv_fi_complain("%s", text);
+	qv_fi_warn("%s", text);
 	qv_fi_params.valid = false;
 }
 
@@ -242,7 +242,7 @@ static void get_hints(void)
 	const char *text = get_text("hints");
 	char why[512];
 
-	if (text && !qv_fi_promises_parse(text, &qv_fi_params.hints, why, sizeof why))
+	if (text && !qv_fi_assertions_parse(text, &qv_fi_params.hints, why, sizeof why))
 		wrong("FI_QUIVER_HINTS=%s: %s", text, why);
 }
 
@@ -366,7 +366,7 @@ static void check_names(void)
 				 " %s%.*s", prefix, (int)len, name);
 	}
 	if (*unknown)
-		qv_fi_complain("not a setting of this version, ignored:%s", unknown);
+		qv_fi_warn("not a setting of this version, ignored:%s", unknown);
 }
 
 /* Entry. */

@@ -222,17 +222,17 @@ static void write_sum(const char *pattern)
 	int bad;
 
 	if (!qv_fi_profile_name(pattern, path, sizeof path, &why)) {
-		qv_fi_complain("no profile is written: %s", why);
+		qv_fi_warn("no profile is written: %s", why);
 		return;
 	}
 	file = fopen(path, "we");
 	if (!file) {
-		qv_fi_complain("the profile %s cannot be written: %s", path, strerror(errno));
+		qv_fi_warn("the profile %s cannot be written: %s", path, strerror(errno));
 		return;
 	}
 	bad = write_lines(file);
 	if (fclose(file) || bad)
-		qv_fi_complain("the profile %s is not whole: %s", path, strerror(errno));
+		qv_fi_warn("the profile %s is not whole: %s", path, strerror(errno));
 }
 
 void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern)

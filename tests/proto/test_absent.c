@@ -61,7 +61,7 @@ static void given_up(void **state)
 	rig_ticks(rig, 1000);
 	for (unsigned i = 0; i < 3; i++)
 		rig_check_status(send[i], QV_EPEER);
-	assert_int_equal(rig->node[0].complaints, 1);
+	assert_int_equal(rig->node[0].warnings, 1);
 	rig_check_idle(rig, 0);
 	rig_ticks(rig, 600); /* before, a send says so at once */
 	arrives(rig, rig_send(rig, 0, 1, 4000, 7, 0));
@@ -157,7 +157,7 @@ static void the_known(void **state)
 	presence = QV_ABSENT;
 	rig_ticks(rig, 2000);
 	rig_check_status(send, QV_EPEER);
-	assert_int_equal(rig->node[0].complaints, 1);
+	assert_int_equal(rig->node[0].warnings, 1);
 	rig_check_idle(rig, 0);
 	rig_free(rig);
 }

@@ -28,7 +28,7 @@ static void comes_again(void **state)
 		rig_exchange_after_loss(rig, 1, 0, 3000); /* its HELLO tells */
 		rig_check_status(old[0], QV_EPEER);
 		rig_check_status(old[1], QV_EPEER);
-		assert_int_equal(rig->node[0].complaints, 1);
+		assert_int_equal(rig->node[0].warnings, 1);
 		for (unsigned i = 0; i < 12; i++)
 			rig_exchange_after_loss(rig, i & 1, !(i & 1), 100 + 500 * i);
 		/* messages of the first one: the whole one is good, the other has
@@ -66,7 +66,7 @@ static void late_errors(void **state)
 	rig_exchange_after_loss(rig, 1, 0, 100);
 	rig_exchange_after_loss(rig, 0, 1, 100);
 	rig_ticks(rig, 2000);
-	assert_int_equal(rig->node[0].complaints, 1);
+	assert_int_equal(rig->node[0].warnings, 1);
 	rig_exchange_after_loss(rig, 0, 1, 100);
 	rig_exchange_after_loss(rig, 1, 0, 10000);
 	rig_free(rig);

@@ -256,7 +256,7 @@ static void short_messages(enum taking how)
 	}
 	rig_ticks(rig, 500);
 	rig_check_idle(rig, 0);
-	assert_int_equal(rig->node[0].complaints + rig->node[1].complaints, 0);
+	assert_int_equal(rig->node[0].warnings + rig->node[1].warnings, 0);
 	free(order);
 	free(send);
 	rig_free(rig);
@@ -285,7 +285,7 @@ static void budget_ignored(void **state)
 		assert_true(rig_peer(rig, 1, 0)->stored <= QV_FIRST_BUDGET);
 		assert_in_range(n++, 0, 2000);
 	}
-	assert_int_equal(rig->node[1].complaints, 1);
+	assert_int_equal(rig->node[1].warnings, 1);
 	rig_free(rig);
 }
 

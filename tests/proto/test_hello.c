@@ -103,8 +103,8 @@ static void names_of_others(void **state)
 	f.hello.id = QV_SRC_UNKNOWN;
 	say(rig, 1, 4, &f);
 	assert_int_equal(rig_stats(rig, 1).refused, 6);
-	assert_int_equal(rig->node[1].complaints, 3); /* the 1st, 2nd, 4th */
-	assert_int_equal(p->npeers, 4);               /* node4 was made up, but is nobody */
+	assert_int_equal(rig->node[1].warnings, 3); /* the 1st, 2nd, 4th */
+	assert_int_equal(p->npeers, 4);             /* node4 was made up, but is nobody */
 	finish(rig);
 }
 

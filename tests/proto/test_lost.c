@@ -165,7 +165,7 @@ static void last_message_after_error(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		rig_check_status(mine[i], QV_EPEER);
 	rig_check_idle(rig, 0);
-	assert_int_equal(rig->node[0].complaints, 1);
+	assert_int_equal(rig->node[0].warnings, 1);
 	rig_free(rig);
 }
 
@@ -239,7 +239,7 @@ static void error_of_a_packet(unsigned nth, bool at_once, size_t inject_max)
 	assert_int_equal(qv_loop_chaos(rig->loop)->fail_send, 0); /* there were so many */
 	rig_check_status(send, QV_OK);
 	rig_check(recv, send);
-	assert_int_equal(rig->node[0].complaints + rig->node[1].complaints, 0);
+	assert_int_equal(rig->node[0].warnings + rig->node[1].warnings, 0);
 	rig_check_idle(rig, 0);
 	rig_check_idle(rig, 1);
 	rig_free(rig);

@@ -65,7 +65,7 @@ static void refused_sender(void **state)
 	assert_int_equal(recv->done, 0);
 	assert_int_equal(rig_stats(rig, 1).refused, 1); /* its HELLO */
 	assert_string_equal(
-		rig->node[1].complaint,
+		rig->node[1].warning,
 		"packet refused: HELLO from an address that cannot be used (1 refused so far)");
 	assert_int_equal(rig_stats(rig, 1).unknown, 1); /* its message */
 	rig_ticks(rig, 3000);
@@ -112,7 +112,7 @@ static void come_late(size_t len, bool ticks, bool it_speaks)
 	exchange(rig, 0, 1, 3000);
 	exchange(rig, 1, 0, 3000);
 	rig_check_idle(rig, 0);
-	assert_int_equal(rig->node[0].complaints + rig->node[1].complaints, 0);
+	assert_int_equal(rig->node[0].warnings + rig->node[1].warnings, 0);
 	rig_free(rig);
 }
 
@@ -144,7 +144,7 @@ static void lose_first(unsigned lost0, unsigned lost1, bool both)
 			rig_wait(rig, recv, send[n][i]);
 			rig_check(recv, send[n][i]);
 		}
-	assert_int_equal(rig->node[0].complaints + rig->node[1].complaints, 0);
+	assert_int_equal(rig->node[0].warnings + rig->node[1].warnings, 0);
 	exchange(rig, 0, 1, 3000);
 	exchange(rig, 1, 0, 3000);
 	rig_check_idle(rig, 0);

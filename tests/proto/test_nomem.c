@@ -58,7 +58,7 @@ static bool play(const struct rig_settings *set, unsigned nth, unsigned more)
 	for (unsigned i = 0; i < 2; i++) {
 		rig_check_idle(s.rig, i);
 		assert_int_equal(rig_stats(s.rig, i).refused, 0);
-		assert_int_equal(s.rig->node[i].complaints, 0);
+		assert_int_equal(s.rig->node[i].warnings, 0);
 	}
 	failed = qv_nomem_failed() > 0;
 	qv_nomem_after(0, 0);
@@ -247,7 +247,7 @@ static void each_late_fin(void **state)
 static void create(void **state)
 {
 	static const struct qv_proto_owner_ops ops = {
-		.complete = NULL, .sent = NULL, .identify = NULL, .complain = NULL};
+		.complete = NULL, .sent = NULL, .identify = NULL, .warn = NULL};
 	struct qv_proto_settings ps = {.budget = 1};
 	struct qv_proto *p = NULL;
 	int rc = QV_ENOMEM;

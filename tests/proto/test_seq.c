@@ -91,7 +91,7 @@ static void check_all(struct run *r)
 
 		assert_int_equal(tagged.unexpected_now, 0); /* nothing came twice */
 		assert_int_equal(qv_proto_peer_received(rig_peer(rig, n, !n)), MSGS);
-		assert_int_equal(rig->node[n].complaints, 0);
+		assert_int_equal(rig->node[n].warnings, 0);
 		assert_int_equal(rig_peer(rig, n, !n)->sent, rig_peer(rig, n, !n)->acked);
 		assert_null(rig_peer(rig, n, !n)->window.first);
 		rig_check_idle(rig, n);
@@ -228,7 +228,7 @@ static void numbers_wrap(void **state)
 	for (unsigned n = 0; n < 2; n++) {
 		assert_true(rig_peer(rig, n, !n)->sent >= 70000);
 		assert_int_equal(rig_peer(rig, n, !n)->sent, rig_peer(rig, !n, n)->got);
-		assert_int_equal(rig->node[n].complaints, 0);
+		assert_int_equal(rig->node[n].warnings, 0);
 	}
 	rig_free(rig);
 }

@@ -160,7 +160,7 @@ static void nothing_to_tell(void **state)
 	rig_open(rig, 1, &rig->set);
 	rig_exchange_after_loss(rig, 1, 0, 8);
 	assert_int_equal(rig_send_req(req, 1, 9, QV_REQ_TAGGED), QV_OK);
-	assert_int_equal(rig->node[0].complaints, 0);
+	assert_int_equal(rig->node[0].warnings, 0);
 	rig_free(rig);
 }
 
@@ -186,7 +186,7 @@ static void hellos_again(void **state)
 {
 	struct rig *rig = start();
 	struct hello forged;
-	unsigned complaints = 0;
+	unsigned warnings = 0;
 	char first[sizeof kept];
 
 	qv_loop_set_tap(rig->loop, keep_hello, NULL);
@@ -222,9 +222,9 @@ static void hellos_again(void **state)
 			rig_ticks(rig, 2000);
 			rig_exchange_after_loss(rig, 0, 1, 8);
 			rig_exchange_after_loss(rig, 1, 0, 8);
-			complaints = rig->node[1].complaints;
+			warnings = rig->node[1].warnings;
 		}
-		assert_int_equal(rig->node[1].complaints, complaints);
+		assert_int_equal(rig->node[1].warnings, warnings);
 	}
 	rig_free(rig);
 }
@@ -259,7 +259,7 @@ static void forged_numbers(void **state)
 	rig_ticks(rig, 5000);
 	for (struct rig_req *req = rig->reqs; req; req = req->next)
 		rig_check_status(req, QV_OK);
-	assert_int_equal(rig->node[1].complaints, 0);
+	assert_int_equal(rig->node[1].warnings, 0);
 	rig_free(rig);
 }
 

@@ -143,7 +143,7 @@ static void run_sizes(const struct transport *t, size_t eager_max)
 	rig_settle(rig);
 	rig_check_idle(rig, 0);
 	rig_check_idle(rig, 1);
-	assert_int_equal(rig->node[0].complaints + rig->node[1].complaints, 0);
+	assert_int_equal(rig->node[0].warnings + rig->node[1].warnings, 0);
 	rig_free(rig);
 }
 

@@ -162,7 +162,7 @@ static void malformed(void **state)
 		assert_int_equal(qv_loop_forge(rig->loop, 0, 0, &hdr, len), QV_OK);
 	}
 	assert_int_equal(rig_stats(rig, 0).refused, n + sizeof(struct qv_wire_hdr));
-	assert_int_equal(rig->node[0].complaints, 6); /* 1, 2, 4, 8, 16, 32 */
+	assert_int_equal(rig->node[0].warnings, 6); /* 1, 2, 4, 8, 16, 32 */
 	rig_free(rig);
 }
 

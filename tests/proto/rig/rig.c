@@ -154,12 +154,12 @@ static struct qv_peer *identify(void *owner, struct qv_xport *x, uint64_t from, 
 	return node->peers[b];
 }
 
-static void complain(void *owner, const char *text)
+static void warn(void *owner, const char *text)
 {
 	struct rig_node *node = owner;
 
-	node->complaints++;
-	snprintf(node->complaint, sizeof node->complaint, "%s", text);
+	node->warnings++;
+	snprintf(node->warning, sizeof node->warning, "%s", text);
 }
 
 /* A peer that the test never named is gone. */
@@ -174,7 +174,7 @@ static void ended(void *owner, struct qv_peer *peer)
 	qv_proto_peer_free(peer);
 }
 
-static const struct qv_proto_owner_ops owner_ops = {complete, sent, identify, complain, ended};
+static const struct qv_proto_owner_ops owner_ops = {complete, sent, identify, warn, ended};
 
 /* What the protocol draws by chance comes from the seed here, so that a run can be repeated. */
 static void draw_by_seed(struct qv_proto *p, uint64_t *rng)

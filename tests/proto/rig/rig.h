@@ -32,8 +32,8 @@ struct rig_node {
 	struct qv_peer *peers[QV_LOOP_MAX];
 	bool refused[QV_LOOP_MAX]; /* HELLO of this node is refused */
 	unsigned ended;            /* peers that were freed */
-	unsigned complaints;
-	char complaint[256]; /* the last one */
+	unsigned warnings;
+	char warning[256]; /* the last one */
 };
 
 struct rig_req {

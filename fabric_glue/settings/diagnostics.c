@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* say.c - lines for the user. */
+/* diagnostics.c - lines for the user. */
 #include "fabric_glue/provider.h"
 
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static bool said_before(const char *text)
 	return found;
 }
 
-void qv_fi_complain(const char *format, ...)
+void qv_fi_warn(const char *format, ...)
 {
 	char text[1024];
 	va_list args;

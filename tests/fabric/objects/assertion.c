@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* promise.c - FI_QUIVER_HINTS: receives that break a promise are refused, and
+/* assertion.c - FI_QUIVER_HINTS: receives that break a promise are refused, and
  * nothing else is. */
 #include "tests/fabric/harness/ft.h"
 
@@ -185,7 +185,7 @@ static void harmless(void)
 	ft_close(&ep);
 }
 
-const struct ft_case ft_cases_promise[] = {
+const struct ft_case ft_cases_assertion[] = {
 	{"promise_any_source", 2, 20, any_source},
 	{"promise_any_tag", 2, 20, any_tag},
 	{"promise_undirected", 1, 20, undirected},

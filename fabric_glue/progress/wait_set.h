@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * watch.h - endpoints that move when somebody looks at them, and sleep until they have reason
+ * wait_set.h - endpoints that move when somebody looks at them, and sleep until they have reason
  * to. Part of completion queues, counters, and domains with automatic progress.
  */
-#ifndef QV_FI_WATCH_H
-#define QV_FI_WATCH_H
+#ifndef QV_FI_WAIT_SET_H
+#define QV_FI_WAIT_SET_H
 
 #include "engine/base/compiler.h"
 #include "fabric_glue/provider.h"
 
 struct qv_fi_ep;
 
-struct qv_fi_watch {
+struct qv_fi_wait_set {
 	struct qv_fi_domain *dom;
 	struct qv_fi_ep **eps; /* each once */
 	size_t neps;
@@ -25,34 +25,34 @@ struct qv_fi_watch {
 	bool event_set;        /* event_fd is readable */
 	_Atomic bool signaled; /* fi_cq_signal */
 	/* Is there something to tell that was not there when it was asked last? Lock held. */
-	bool (*news)(struct qv_fi_watch *watch);
+	bool (*news)(struct qv_fi_wait_set *wait_set);
 };
 
 /* FI_WAIT_FD where a core has no descriptor, or another kind: -FI_ENOSYS. */
-int qv_fi_watch_open(struct qv_fi_watch *watch, struct qv_fi_domain *dom, enum fi_wait_obj wait_obj,
-		     bool (*news)(struct qv_fi_watch *watch));
-void qv_fi_watch_close(struct qv_fi_watch *watch);
+int qv_fi_wait_set_open(struct qv_fi_wait_set *wait_set, struct qv_fi_domain *dom,
+			enum fi_wait_obj wait_obj, bool (*news)(struct qv_fi_wait_set *wait_set));
+void qv_fi_wait_set_close(struct qv_fi_wait_set *wait_set);
 
 /* An endpoint reports here; it is (no longer) enabled, its cores' queues exist. */
-int qv_fi_watch_add(struct qv_fi_watch *watch, struct qv_fi_ep *ep);
-void qv_fi_watch_enable(struct qv_fi_watch *watch, struct qv_fi_ep *ep);
-void qv_fi_watch_remove(struct qv_fi_watch *watch, struct qv_fi_ep *ep);
+int qv_fi_wait_set_add(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep);
+void qv_fi_wait_set_enable(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep);
+void qv_fi_wait_set_remove(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep);
 
 /* Move all of them on. Lock held. */
-void qv_fi_watch_progress(struct qv_fi_watch *watch);
+void qv_fi_wait_set_progress(struct qv_fi_wait_set *wait_set);
 /* May the caller sleep on the descriptor? Lock held. 0, or -FI_EAGAIN: there is something to do. */
-int qv_fi_watch_may_sleep(struct qv_fi_watch *watch);
+int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set);
 /* One sleep of at most ms; spins counts the fruitless polls so far. No lock held. */
-void qv_fi_watch_doze(struct qv_fi_watch *watch, int64_t ms, unsigned spins);
+void qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned spins);
 /* FI_GETWAIT, FI_GETWAITOBJ. */
-int qv_fi_watch_control(struct qv_fi_watch *watch, int command, void *arg);
-void qv_fi_watch_wake_slow(struct qv_fi_watch *watch);
+int qv_fi_wait_set_control(struct qv_fi_wait_set *wait_set, int command, void *arg);
+void qv_fi_wait_set_wake_slow(struct qv_fi_wait_set *wait_set);
 
 /* Somebody may sleep on the descriptor while another thread's progress completes things. */
-static inline void qv_fi_watch_wake(struct qv_fi_watch *watch)
+static inline void qv_fi_wait_set_wake(struct qv_fi_wait_set *wait_set)
 {
-	if (QV_UNLIKELY(watch->event_fd >= 0))
-		qv_fi_watch_wake_slow(watch);
+	if (QV_UNLIKELY(wait_set->event_fd >= 0))
+		qv_fi_wait_set_wake_slow(wait_set);
 }
 
 /* CLOCK_MONOTONIC in ms. */
@@ -65,4 +65,4 @@ static inline int64_t qv_fi_deadline(int timeout)
 /* What is left of it, in slices short enough to look after lost peers. 0: it is over. */
 int64_t qv_fi_left(int64_t deadline);
 
-#endif /* QV_FI_WATCH_H */
+#endif /* QV_FI_WAIT_SET_H */

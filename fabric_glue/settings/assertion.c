@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* promise.c - FI_QUIVER_HINTS: what the program promises, and receives that break it. */
+/* assertion.c - FI_QUIVER_HINTS: what the program asserts, and receives that break it. */
 #include "fabric_glue/data.h"
 
 #include <stdio.h>
@@ -19,13 +19,13 @@
 static const struct {
 	const char *name;
 	uint32_t bit;
-} promises[] = {
+} assertions[] = {
 	{PREFIX "no_any_tag", QV_HINT_NO_ANY_TAG},
 	{PREFIX "no_any_source", QV_HINT_NO_ANY_SOURCE},
 	{PREFIX "exact_length", QV_HINT_EXACT_LENGTH},
 	{PREFIX "allow_overtaking", QV_HINT_ALLOW_OVERTAKING},
 };
-#define PROMISES (sizeof promises / sizeof *promises)
+#define ASSERTIONS (sizeof assertions / sizeof *assertions)
 
 static bool is(const char *name, const char *text, size_t len)
 {
@@ -34,14 +34,14 @@ static bool is(const char *name, const char *text, size_t len)
 
 static uint32_t find(const char *text, size_t len)
 {
-	for (size_t i = 0; i < PROMISES; i++)
-		if (is(promises[i].name, text, len) ||
-		    is(promises[i].name + strlen(PREFIX), text, len))
-			return promises[i].bit;
+	for (size_t i = 0; i < ASSERTIONS; i++)
+		if (is(assertions[i].name, text, len) ||
+		    is(assertions[i].name + strlen(PREFIX), text, len))
+			return assertions[i].bit;
 	return 0;
 }
 
-bool qv_fi_promises_parse(const char *text, uint32_t *hints, char *why, size_t size)
+bool qv_fi_assertions_parse(const char *text, uint32_t *hints, char *why, size_t size)
 {
 	uint32_t all = 0;
 
@@ -52,8 +52,8 @@ bool qv_fi_promises_parse(const char *text, uint32_t *hints, char *why, size_t s
 
 		if (!bit) {
 			n = snprintf(why, size, "%.*s is not known; known:", (int)len, at);
-			for (size_t i = 0; i < PROMISES && n > 0 && (size_t)n < size; i++)
-				n += snprintf(why + n, size - (size_t)n, " %s", promises[i].name);
+			for (size_t i = 0; i < ASSERTIONS && n > 0 && (size_t)n < size; i++)
+				n += snprintf(why + n, size - (size_t)n, " %s", assertions[i].name);
 			return false;
 		}
 		all |= bit;
@@ -63,17 +63,17 @@ bool qv_fi_promises_parse(const char *text, uint32_t *hints, char *why, size_t s
 	return true;
 }
 
-void qv_fi_promises_apply(const struct qv_fi_ep *ep, struct qv_match_settings *match)
+void qv_fi_assertions_apply(const struct qv_fi_ep *ep, struct qv_match_settings *match)
 {
 	match->hints = qv_fi_params.hints;
 	match->protocol_bits = ~TAG_BITS;
-	/* Receives cannot name a source: that all take any is no broken promise. */
+	/* Receives cannot name a source: that all take any is no broken assertion. */
 	if (!ep->directed)
 		match->hints &= ~(uint32_t)QV_HINT_NO_ANY_SOURCE;
 }
 
-bool qv_fi_breaks_promise(struct qv_fi_ep *ep, unsigned req, uint64_t ignore, uint32_t src,
-			  uint64_t flags)
+bool qv_fi_breaks_assertion(struct qv_fi_ep *ep, unsigned req, uint64_t ignore, uint32_t src,
+			    uint64_t flags)
 {
 	const struct qv_match *engine = ep->mode->engine(ep, true);
 
@@ -82,10 +82,10 @@ bool qv_fi_breaks_promise(struct qv_fi_ep *ep, unsigned req, uint64_t ignore, ui
 	    qv_match_allows(engine, ignore, src) == QV_OK)
 		return false;
 	if (qv_match_allows(engine, 0, src))
-		qv_fi_complain("a receive from any source is refused, because FI_QUIVER_HINTS "
-			       "promises " PREFIX "no_any_source");
+		qv_fi_warn("a receive from any source is refused, because FI_QUIVER_HINTS "
+			   "promises " PREFIX "no_any_source");
 	else
-		qv_fi_complain(
+		qv_fi_warn(
 			"a receive of any tag is refused, because FI_QUIVER_HINTS promises " PREFIX
 			"no_any_tag");
 	return true;

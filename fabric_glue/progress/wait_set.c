@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * wait_set.c - sleeping until an endpoint has something to do. Where a core's CQ has a file
+ * descriptor, ours is an epoll descriptor over the cores' CQs and an eventfd of our own; elsewhere
+ * waits are polled.
+ */
+#include "wait_set.h"
+#include "fabric_glue/cores/core.h"
+#include "fabric_glue/data.h"
+#include "engine/base/clock.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TIMER_NS      1000000 /* look at a core without descriptor this often while asleep */
+#define WAIT_SLICE_MS 100     /* look after lost peers this often while asleep */
+#define SPINS         2000    /* polled waits: this often before the first nap */
+
+int64_t qv_fi_now_ms(void)
+{
+	return (int64_t)(qv_clock_ns() / 1000000);
+}
+
+int64_t qv_fi_left(int64_t deadline)
+{
+	int64_t left = deadline == INT64_MAX ? WAIT_SLICE_MS : deadline - qv_fi_now_ms();
+
+	return left < 0 ? 0 : left < WAIT_SLICE_MS ? left : WAIT_SLICE_MS;
+}
+
+/* Descriptors. */
+
+/* Can a CQ of this core wake a sleeper through a file descriptor? */
+static bool has_fd(struct fid_domain *core)
+{
+	QV_FI_ROOMY(fi_cq_attr, attr);
+	struct fid_cq *probe;
+
+	attr.a.format = FI_CQ_FORMAT_DATA;
+	attr.a.wait_obj = FI_WAIT_FD;
+	if (fi_cq_open(core, &attr.a, &probe, NULL))
+		return false;
+	fi_close(&probe->fid);
+	return true;
+}
+
+/* The descriptor to sleep on; 0 or -FI_ENOMEM, then the caller closes. */
+static int open_fds(struct qv_fi_wait_set *wait_set)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+
+	wait_set->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	wait_set->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (wait_set->epoll_fd < 0 || wait_set->event_fd < 0 ||
+	    epoll_ctl(wait_set->epoll_fd, EPOLL_CTL_ADD, wait_set->event_fd, &ev))
+		return -FI_ENOMEM;
+	wait_set->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (wait_set->timer_fd < 0 ||
+	    epoll_ctl(wait_set->epoll_fd, EPOLL_CTL_ADD, wait_set->timer_fd, &ev))
+		return -FI_ENOMEM;
+	return 0;
+}
+
+/* Beside a main core with a descriptor, one without (shm) is looked at by a timer. Who leaves the
+ * kind of waiting to us gets one that is polled then, which is faster. */
+int qv_fi_wait_set_open(struct qv_fi_wait_set *wait_set, struct qv_fi_domain *dom,
+			enum fi_wait_obj wait_obj, bool (*news)(struct qv_fi_wait_set *wait_set))
+{
+	wait_set->dom = dom;
+	wait_set->all_fds = true;
+	wait_set->news = news;
+	wait_set->wait_obj = wait_obj;
+	wait_set->epoll_fd = wait_set->event_fd = wait_set->timer_fd = -1;
+	switch (wait_obj) {
+	case FI_WAIT_NONE:
+	case FI_WAIT_YIELD: return 0;
+	case FI_WAIT_UNSPEC:
+	case FI_WAIT_FD: break;
+	default: return -FI_ENOSYS;
+	}
+	for (unsigned c = 0; c < dom->cores; c++)
+		wait_set->all_fds &= wait_set->core_fd[c] = has_fd(dom->core[c]);
+	if (wait_set->core_fd[QV_FI_MAIN] && (wait_set->all_fds || wait_obj == FI_WAIT_FD))
+		return open_fds(wait_set);
+	if (wait_obj == FI_WAIT_UNSPEC)
+		return 0;
+	QV_FI_INFO(CQ, "FI_WAIT_FD refused: core %s has no wait descriptor\n",
+		   dom->fabric->cores->name[QV_FI_MAIN]);
+	return -FI_ENOSYS;
+}
+
+void qv_fi_wait_set_close(struct qv_fi_wait_set *wait_set)
+{
+	if (wait_set->epoll_fd >= 0)
+		close(wait_set->epoll_fd);
+	if (wait_set->event_fd >= 0)
+		close(wait_set->event_fd);
+	if (wait_set->timer_fd >= 0)
+		close(wait_set->timer_fd);
+	free(wait_set->eps);
+}
+
+int qv_fi_wait_set_control(struct qv_fi_wait_set *wait_set, int command, void *arg)
+{
+	switch (command) {
+	case FI_GETWAIT:
+		if (wait_set->epoll_fd < 0)
+			return -FI_ENODATA;
+		*(int *)arg = wait_set->epoll_fd;
+		return 0;
+	case FI_GETWAITOBJ:
+		*(enum fi_wait_obj *)arg =
+			wait_set->epoll_fd >= 0 ? FI_WAIT_FD : wait_set->wait_obj;
+		return 0;
+	default: return -FI_ENOSYS;
+	}
+}
+
+/* Endpoints. */
+
+int qv_fi_wait_set_add(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
+{
+	struct qv_fi_ep **eps;
+
+	for (size_t i = 0; i < wait_set->neps; i++)
+		if (wait_set->eps[i] == ep)
+			return 0;
+	eps = realloc(wait_set->eps, (wait_set->neps + 1) * sizeof *eps);
+	if (!eps)
+		return -FI_ENOMEM;
+	wait_set->eps = eps;
+	wait_set->eps[wait_set->neps++] = ep;
+	return 0;
+}
+
+static void each_fd(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep, int op)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+	int fd;
+
+	for (unsigned r = 0; wait_set->epoll_fd >= 0 && r < ep->rails; r++)
+		if (wait_set->core_fd[r] && ep->rail[r].cq &&
+		    !fi_control(&ep->rail[r].cq->fid, FI_GETWAIT, &fd))
+			epoll_ctl(wait_set->epoll_fd, op, fd, &ev);
+}
+
+void qv_fi_wait_set_enable(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
+{
+	each_fd(wait_set, ep, EPOLL_CTL_ADD);
+}
+
+void qv_fi_wait_set_remove(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
+{
+	for (size_t i = 0; i < wait_set->neps; i++)
+		if (wait_set->eps[i] == ep) {
+			wait_set->eps[i] = wait_set->eps[--wait_set->neps];
+			each_fd(wait_set, ep, EPOLL_CTL_DEL);
+			return;
+		}
+}
+
+void qv_fi_wait_set_progress(struct qv_fi_wait_set *wait_set)
+{
+	for (size_t i = 0; i < wait_set->neps; i++)
+		qv_fi_ep_progress(wait_set->eps[i]);
+}
+
+/* Sleeping. */
+
+void qv_fi_wait_set_wake_slow(struct qv_fi_wait_set *wait_set)
+{
+	if (wait_set->event_set)
+		return;
+	wait_set->event_set = true;
+	eventfd_write(wait_set->event_fd, 1);
+}
+
+static void unwake(struct qv_fi_wait_set *wait_set)
+{
+	const bool keep = atomic_load(&wait_set->signaled);
+	eventfd_t value;
+
+	if (wait_set->event_set && !keep)
+		eventfd_read(wait_set->event_fd, &value);
+	wait_set->event_set = keep;
+}
+
+/* Does this endpoint wait for peers, who may die? */
+static bool ep_waits(const struct qv_fi_ep *ep)
+{
+	for (unsigned r = 0; r < ep->rails; r++)
+		if (ep->rail[r].xport.outstanding || ep->rail[r].flying)
+			return true;
+	return false;
+}
+
+static void arm_timer(struct qv_fi_wait_set *wait_set)
+{
+	struct itimerspec in = {.it_value.tv_nsec = wait_set->all_fds ? 0 : TIMER_NS};
+
+	for (size_t i = 0; i < wait_set->neps && !in.it_value.tv_nsec; i++)
+		if (ep_waits(wait_set->eps[i]))
+			in.it_value.tv_nsec = QV_FI_TICK_MS * 1000000;
+	if (in.it_value.tv_nsec || wait_set->timed)
+		timerfd_settime(wait_set->timer_fd, 0, &in, NULL);
+	wait_set->timed = in.it_value.tv_nsec;
+}
+
+static bool rail_may_sleep(const struct qv_fi_wait_set *wait_set, const struct qv_fi_rail *rail)
+{
+	struct fid *fids[] = {&rail->cq->fid};
+
+	if (rail->unposted || rail->stalled)
+		return false;
+	return !wait_set->core_fd[rail->which] ||
+	       !fi_trywait(wait_set->dom->fabric->core[rail->which], fids, 1);
+}
+
+static bool ep_may_sleep(const struct qv_fi_wait_set *wait_set, const struct qv_fi_ep *ep)
+{
+	if (!ep->proto)
+		return !ep->enabled; /* peer mode: the core has nothing to wait for */
+	if (qv_proto_wants_progress(ep->proto))
+		return false;
+	for (unsigned r = 0; r < ep->rails; r++)
+		if (!rail_may_sleep(wait_set, &ep->rail[r]))
+			return false;
+	return true;
+}
+
+int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set)
+{
+	if (wait_set->news(wait_set))
+		return -FI_EAGAIN;
+	for (size_t i = 0; i < wait_set->neps; i++) {
+		wait_set->eps[i]->rail[QV_FI_MAIN].used = true; /* look at every core, */
+		for (unsigned r = 0; r < wait_set->eps[i]->rails; r++)
+			wait_set->eps[i]->rail[r].found = 0; /* at once */
+		qv_fi_ep_progress(wait_set->eps[i]);
+		qv_fi_ep_tick(wait_set->eps[i]);
+	}
+	if (wait_set->news(wait_set))
+		return -FI_EAGAIN;
+	for (size_t i = 0; i < wait_set->neps; i++)
+		if (!ep_may_sleep(wait_set, wait_set->eps[i]))
+			return -FI_EAGAIN;
+	unwake(wait_set);
+	if (wait_set->timer_fd >= 0)
+		arm_timer(wait_set);
+	return 0;
+}
+
+void qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned spins)
+{
+	struct epoll_event ev;
+	int rc;
+
+	if (wait_set->epoll_fd >= 0) {
+		qv_fi_lock(wait_set->dom);
+		rc = qv_fi_wait_set_may_sleep(wait_set);
+		qv_fi_unlock(wait_set->dom);
+		if (rc == 0)
+			epoll_wait(wait_set->epoll_fd, &ev, 1, (int)ms);
+	} else if (spins < SPINS) {
+		sched_yield();
+	} else {
+		usleep(50);
+	}
+}
+
+/* fi_trywait: on completion queues and counters. */
+int qv_fi_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
+{
+	(void)fabric;
+	for (int i = 0; i < count; i++) {
+		struct qv_fi_wait_set *wait_set;
+		int rc;
+
+		if (fids[i]->fclass == FI_CLASS_CQ)
+			wait_set = &container_of(fids[i], struct qv_fi_cq, fid.fid)->wait_set;
+		else if (fids[i]->fclass == FI_CLASS_CNTR)
+			wait_set = &container_of(fids[i], struct qv_fi_cntr, fid.fid)->wait_set;
+		else
+			return -FI_EINVAL;
+		if (wait_set->epoll_fd < 0)
+			return -FI_EINVAL;
+		qv_fi_lock(wait_set->dom);
+		rc = qv_fi_wait_set_may_sleep(wait_set);
+		qv_fi_unlock(wait_set->dom);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
