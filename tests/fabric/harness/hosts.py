@@ -39,7 +39,7 @@ mount --bind /dev/shm/boot_id /proc/sys/kernel/random/boot_id
 echo ready
 exec sleep 100000"""
 CUTTER = {"cut": ("cutter.py", f"/tmp/ft_cutter.{os.getpid()}")} # and where it takes orders
-TIMES = {"apart": "1", "cut": "1", "slow": "20", "flap": "4", "late": "4", "relay": "6", "netem": "6"} # of a case's time limit
+TIMES = {"apart": "2", "cut": "2", "slow": "20", "flap": "4", "late": "4", "relay": "6", "netem": "6"} # of a case's time limit
 
 
 def skip(why):
