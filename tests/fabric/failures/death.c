@@ -167,8 +167,8 @@ static void at_group(enum end how)
 	FT_HERE();
 	while (!op.done) {
 		ft_progress();
-		if (ft.sh->word[DEATH] && ft_now() - (double)ft.sh->word[DEATH] * 1e-3 > 5.5)
-			ft_fail("the collective does not end within 5 s of the death");
+		if (ft.sh->word[DEATH] && ft_now() - (double)ft.sh->word[DEATH] * 1e-3 > FT_TOLD)
+			ft_fail("the collective does not end within %.1f s of the death", FT_TOLD);
 	}
 	printf("  %s: rank %d, %s after %.2f s\n", ft.name, ft.rank, fi_strerror(op.err),
 	       ft_now() - (double)ft.sh->word[DEATH] * 1e-3);

@@ -77,9 +77,9 @@ int ft_outlive(struct ft_ep *ep, struct ft_op *op, double since)
 		ft_play(ep);
 		rounds++;
 		now = ft_now();
-		if (ft.sh->word[DEATH] && now - since > 5.5 &&
-		    now - (double)ft.sh->word[DEATH] * 1e-3 > 5.5)
-			ft_fail("no completion within 5 s of the death");
+		if (ft.sh->word[DEATH] && now - since > FT_TOLD &&
+		    now - (double)ft.sh->word[DEATH] * 1e-3 > FT_TOLD)
+			ft_fail("no completion within %.1f s of the death", FT_TOLD);
 	}
 	printf("  %s: %s after %.2f s, %zu rounds meanwhile\n", ft.name, fi_strerror(op->err),
 	       ft.sh->word[DEATH] ? ft_now() - (double)ft.sh->word[DEATH] * 1e-3 : 0.0, rounds);

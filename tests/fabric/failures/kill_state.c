@@ -34,8 +34,9 @@ static size_t failed(struct ft_ep *ep, struct ft_op *op, size_t n)
 		while (!op[i].done) {
 			ft_play(ep);
 			if (ft.sh->word[DEATH] &&
-			    ft_now() - (double)ft.sh->word[DEATH] * 1e-3 > 5.5)
-				ft_fail("send %zu of %zu: no completion within 5 s", i, n);
+			    ft_now() - (double)ft.sh->word[DEATH] * 1e-3 > FT_TOLD)
+				ft_fail("send %zu of %zu: no completion within %.1f s", i, n,
+					FT_TOLD);
 		}
 		errors += op[i].err != 0;
 	}
@@ -144,7 +145,7 @@ static void kill_closing(void)
 	ft_barrier();
 	start = ft_now();
 	ft_close_part(&ep);
-	if (ft_now() - start > 5.5)
+	if (ft_now() - start > FT_TOLD)
 		ft_fail("the endpoint took %.1f s to close", ft_now() - start);
 	free(buf);
 }

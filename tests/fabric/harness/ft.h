@@ -243,6 +243,9 @@ int ft_progress(void); /* every queue of every open endpoint */
 #define ft_told(ep, op, send, nth) (FT_HERE(), ft_tell(ep, op, send, nth))
 void ft_tell(struct ft_ep *ep, struct ft_op *op, bool send, uint64_t nth);
 
+/* Within so many seconds of a death all who wait for the dead are told. */
+#define FT_TOLD (5.5 * ft.patience)
+
 /* Addresses in band (tests/fabric/messages/band.c). */
 
 bool ft_has_ports(void);
