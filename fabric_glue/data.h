@@ -137,8 +137,8 @@ struct qv_fi_ep {
 
 int qv_fi_ep_close(struct fid *fid); /* fabric_glue/objects/ep_close.c */
 /* Whatever looks at this endpoint; some may be called twice. */
-void qv_fi_ep_each_watch(struct qv_fi_ep *ep,
-			 void (*each)(struct qv_fi_wait_set *wait_set, void *arg), void *arg);
+void qv_fi_ep_each_wait_set(struct qv_fi_ep *ep,
+			    void (*each)(struct qv_fi_wait_set *wait_set, void *arg), void *arg);
 
 /* From fabric_glue/objects/beside.c. */
 

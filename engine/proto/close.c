@@ -48,7 +48,7 @@ bool qv_proto_peer_must_answer(const struct qv_peer *peer)
 	       !peer->leaving && (peer->sent != peer->acked || peer->head || peer->ctl_head);
 }
 
-void qv_proto_say_leaving(struct qv_proto *p)
+void qv_proto_send_leave(struct qv_proto *p)
 {
 	for (uint32_t i = 0; i < p->npeers; i++)
 		if (p->peers[i] && p->peers[i]->hello_sent && p->peers[i]->x->drops)

@@ -164,7 +164,7 @@ struct qv_peer {
 	uint32_t sent, acked; /* the last that we have sent; the last that has come there */
 	uint32_t got, told;   /* the last that has come here; what of it the peer knows */
 	uint16_t ack;         /* of the last packet that came, not looked at yet */
-	uint32_t debt;        /* bytes that came since, as far as they are not in `consumed` */
+	uint32_t unacked;     /* bytes that came since, as far as they are not in `consumed` */
 	struct qv_window window;
 	uint32_t resend;     /* the next to be sent again; 0: none */
 	bool asked;          /* since the last tick: for packets that are missing */
@@ -329,7 +329,7 @@ static inline void qv_peer_sent(struct qv_peer *peer)
 {
 	peer->sent++;
 	peer->told = peer->got;
-	peer->debt = 0;
+	peer->unacked = 0;
 }
 
 /* A packet of no number, at once or not at all. */
@@ -339,15 +339,15 @@ void qv_peer_send_ack(struct qv_peer *peer);
 
 /* Bytes that came, headers included, before they are acknowledged whatever else is sent: long
  * before the sender's window is full. */
-#define QV_DEBT_MAX (256u << 10)
-#define QV_DEBT_HDR 64u
+#define QV_UNACKED_MAX (256u << 10)
+#define QV_UNACKED_HDR 64u
 
 /* One more came in order, with len bytes that its sender has to keep. */
 static inline void qv_peer_got(struct qv_peer *peer, size_t len)
 {
 	peer->got++;
-	peer->debt += QV_DEBT_HDR + (uint32_t)len;
-	if (QV_UNLIKELY(peer->debt >= QV_DEBT_MAX))
+	peer->unacked += QV_UNACKED_HDR + (uint32_t)len;
+	if (QV_UNLIKELY(peer->unacked >= QV_UNACKED_MAX))
 		qv_peer_send_ack(peer);
 }
 

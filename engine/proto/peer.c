@@ -56,7 +56,7 @@ static uint32_t free_index(struct qv_proto *p)
 /* The sender is told of room before it runs out of it; that acknowledges what has come, too. */
 static size_t tell_at(const struct qv_proto *p, const struct qv_xport *x)
 {
-	size_t most = x->drops ? QV_DEBT_MAX : QV_FAST_MAX / 2;
+	size_t most = x->drops ? QV_UNACKED_MAX : QV_FAST_MAX / 2;
 
 	return p->budget / 4 < most ? p->budget / 4 : most;
 }

@@ -213,7 +213,7 @@ size_t qv_proto_unsent(const struct qv_proto *p);
 void qv_proto_shutdown(struct qv_proto *p);
 /* After that: tell the peers over transports that drop what they hold when they are closed, and go
  * on with progress until all of them have answered or closed too. */
-void qv_proto_say_leaving(struct qv_proto *p);
+void qv_proto_send_leave(struct qv_proto *p);
 bool qv_proto_may_leave(const struct qv_proto *p);
 bool qv_proto_peer_must_answer(const struct qv_peer *peer); /* it has not done so yet */
 /* At last: what peers still send is not received any more. */

@@ -63,7 +63,7 @@ int qv_peer_send_now(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, con
 	if (rc)
 		return rc;
 	peer->told = peer->got;
-	peer->debt = 0;
+	peer->unacked = 0;
 	return QV_OK;
 }
 

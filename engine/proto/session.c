@@ -55,7 +55,7 @@ void qv_peer_begin_session(struct qv_peer *peer)
 	peer->resend = 0;
 	peer->resend_at = 0;
 	peer->got = peer->told = peer->got_then = 0;
-	peer->debt = 0;
+	peer->unacked = 0;
 	peer->cut = peer->hello_sent = peer->introduced = peer->leaving = false;
 	peer->connected = peer->confirmed = peer->gone = false;
 	peer->starved = false;
@@ -238,7 +238,7 @@ static void begin_theirs(struct qv_peer *peer, const struct qv_wire_hello *hello
 	peer->confirmed = false;
 	peer->theirs = hello->session;
 	peer->got = peer->told = peer->got_then = 0;
-	peer->debt = 0;
+	peer->unacked = 0;
 	peer->consumed = peer->stored = 0;
 	peer->allowed = peer->p->budget;
 	if (peer->starving)

@@ -117,7 +117,7 @@ static int open_core_cq(struct qv_fi_rail *rail)
 	int rc;
 
 	attr.a.format = FI_CQ_FORMAT_DATA;
-	qv_fi_ep_each_watch(ep, wants_fd, &want);
+	qv_fi_ep_each_wait_set(ep, wants_fd, &want);
 	attr.a.wait_obj = want.fd ? FI_WAIT_FD : FI_WAIT_NONE;
 	attr.a.size = rail->rx_count + dom->core_info[rail->which]->tx_attr->size;
 	rc = fi_cq_open(dom->core[rail->which], &attr.a, &rail->cq, NULL);

@@ -75,7 +75,7 @@ static void set(int fd, int level, int option, int value)
 }
 
 /* The other host is asked every second. */
-static void watch_link(int fd)
+static void follow_link(int fd)
 {
 	int on = 0;
 	socklen_t len = sizeof on;
@@ -107,7 +107,7 @@ static uint64_t look_at_host(struct qv_fi_tcp *l, const struct qv_fi_tcp_addr *t
 
 		if (!qv_fi_tcp_same_host(&link->to, to) || !qv_fi_tcp_is_cores(l, link, to))
 			continue;
-		watch_link(link->fd);
+		follow_link(link->fd);
 		if (getsockopt(link->fd, IPPROTO_TCP, TCP_INFO, &info, &len) ||
 		    info.tcpi_state != TCP_ESTABLISHED)
 			continue;

@@ -130,8 +130,8 @@ static int enable_cores(struct qv_fi_ep *ep)
 	return rc;
 }
 
-void qv_fi_ep_each_watch(struct qv_fi_ep *ep,
-			 void (*each)(struct qv_fi_wait_set *wait_set, void *arg), void *arg)
+void qv_fi_ep_each_wait_set(struct qv_fi_ep *ep,
+			    void (*each)(struct qv_fi_wait_set *wait_set, void *arg), void *arg)
 {
 	if (ep->tx_cq)
 		each(&ep->tx_cq->wait_set, arg);
@@ -178,7 +178,7 @@ static int enable(struct qv_fi_ep *ep)
 	engine = ep->mode->engine(ep, true);
 	QV_FI_INFO(EP_CTRL, "endpoint over core %s%s: matching %s/%s\n", qv_fi_ep_cores(ep),
 		   ep->mode->title, qv_match_structure(engine), qv_isa_name(qv_match_isa(engine)));
-	qv_fi_ep_each_watch(ep, wait_set_enable, ep);
+	qv_fi_ep_each_wait_set(ep, wait_set_enable, ep);
 	return 0;
 }
 

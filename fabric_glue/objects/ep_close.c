@@ -53,7 +53,7 @@ static void drain(struct qv_fi_ep *ep)
 	ep->leaving = true;
 	__atomic_store_n(&ep->enabled, false, __ATOMIC_RELAXED);
 	qv_proto_shutdown(ep->proto);
-	qv_proto_say_leaving(ep->proto);
+	qv_proto_send_leave(ep->proto);
 	while ((unsent = qv_proto_unsent(ep->proto)) || !qv_proto_may_leave(ep->proto)) {
 		if (unsent < least) {
 			least = unsent;
@@ -86,7 +86,7 @@ static void unbind(struct qv_fi_ep *ep)
 {
 	struct qv_fi_ep **at;
 
-	qv_fi_ep_each_watch(ep, unwatch, ep);
+	qv_fi_ep_each_wait_set(ep, unwatch, ep);
 	if (!ep->av)
 		return;
 	for (at = &ep->av->eps; *at != ep;)

@@ -178,11 +178,11 @@ static void leaving(void **state)
 		for (unsigned i = 0; i < 12; i++)
 			last[i] = rig_send(rig, 0, 1, 60 * i, i, QV_REQ_TAGGED);
 		qv_proto_shutdown(p);
-		qv_proto_say_leaving(p);
+		qv_proto_send_leave(p);
 		assert_false(qv_proto_may_leave(p));
 		if (form) {
 			qv_proto_shutdown(q);
-			qv_proto_say_leaving(q);
+			qv_proto_send_leave(q);
 		}
 		rig_settle(rig);
 		assert_true(qv_proto_may_leave(p));

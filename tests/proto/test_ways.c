@@ -147,12 +147,12 @@ static void goodbye(void **state)
 	send = rig_send(rig, 0, 1, 8, 1, QV_REQ_TAGGED);
 	recv = rig_recv(rig, 1, 0, 8, 1, QV_REQ_TAGGED);
 	rig_wait(rig, send, recv);
-	qv_proto_say_leaving(p);
+	qv_proto_send_leave(p);
 	assert_true(qv_proto_may_leave(p));
 	send = rig_send(rig, 0, 2, 8, 1, QV_REQ_TAGGED);
 	recv = rig_recv(rig, 2, 0, 8, 1, QV_REQ_TAGGED);
 	rig_wait(rig, send, recv);
-	qv_proto_say_leaving(p);
+	qv_proto_send_leave(p);
 	assert_false(qv_proto_may_leave(p));
 	rig_settle(rig);
 	assert_true(qv_proto_may_leave(p));
@@ -182,7 +182,7 @@ static void both_leave(void **state)
 	rig_settle(rig);
 	rig->on_packet = lose_answers;
 	for (unsigned i = 0; i < 2; i++)
-		qv_proto_say_leaving(rig->node[i].p);
+		qv_proto_send_leave(rig->node[i].p);
 	rig_settle(rig);
 	for (unsigned i = 0; i < 2; i++)
 		assert_true(qv_proto_may_leave(rig->node[i].p));

@@ -16,7 +16,7 @@ static void init_queue(struct qv_auto *a, struct qv_queue *q, enum qv_side side)
 		qv_index_set_class(ix, 0, 0);
 		ix->word = side == QV_POSTED
 				   ? QV_RECV_LINKS
-				   : (uint16_t)(QV_MSG_LINKS + QV_LINKS * (i % QV_N_VIEWS));
+				   : (uint16_t)(QV_MSG_LINKS + QV_LINKS * (i % QV_N_INDEXES));
 	}
 	qv_vlist_init(&q->overflow, &a->base, side, QV_RECV_OVERFLOW);
 }

@@ -21,7 +21,7 @@
 
 /* Classes of receives that have an index; indexes of unexpected messages. */
 #define QV_N_CLASSES 8
-#define QV_N_VIEWS   4
+#define QV_N_INDEXES 4
 /* Bits of `active`: each index in use has the bit of its number. */
 #define QV_INDEXES         0xffu
 #define QV_ORDER_ACTIVE    0x100u      /* unexpected: the list in order */
@@ -37,7 +37,7 @@ enum qv_auto_mode { QV_AUTO_LIST, QV_AUTO_HASH };
  * own: only one of them is in use.
  */
 enum { QV_SEQ, QV_RECV_OVERFLOW = QV_RECV_LINKS + QV_LINKS };
-enum { QV_MSG_LINKS = 2, QV_MSG_ORDER = QV_MSG_LINKS + (QV_N_VIEWS - 1) * QV_LINKS };
+enum { QV_MSG_LINKS = 2, QV_MSG_ORDER = QV_MSG_LINKS + (QV_N_INDEXES - 1) * QV_LINKS };
 enum { QV_YOUNGER, QV_OLDER };
 #define QV_OVERFLOWN 1u
 

@@ -310,7 +310,7 @@ static void unexpected_tick(struct qv_auto *a, struct qv_queue *q)
 		return;
 	}
 	p->far = 0;
-	for (int i = 0; i < QV_N_VIEWS; i++)
+	for (int i = 0; i < QV_N_INDEXES; i++)
 		if (q->active >> i & 1)
 			unexpected_index_tick(a, q, &q->ix[i]);
 	if (q->active & QV_ORDER_ACTIVE && q->tail - p->order_used > QV_ORDER_IDLE)

@@ -45,7 +45,7 @@ static QV_NOINLINE int queue_many(struct qv_auto *a, struct qv_msg *msg)
 	if (QV_UNLIKELY(q->active & QV_UNUSUAL))
 		return queue_any(a, msg, 0);
 #pragma GCC unroll 4
-	for (int i = 0; i < QV_N_VIEWS; i++)
+	for (int i = 0; i < QV_N_INDEXES; i++)
 		if (!join_index(q, i, msg))
 			return queue_any(a, msg, i);
 	if (q->active & QV_ORDER_ACTIVE)

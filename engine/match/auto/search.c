@@ -50,7 +50,7 @@ QV_INLINE int search_by(struct qv_auto *a, struct qv_recv *recv, struct qv_msg *
 		return search_any(a, recv, msg);
 	qv_index_pop(ix, QV_UNEXPECTED, link, e);
 #pragma GCC unroll 4
-	for (int k = 0; k < QV_N_VIEWS; k++) {
+	for (int k = 0; k < QV_N_INDEXES; k++) {
 		if (k == i || !(q->active >> k & 1))
 			continue;
 		if (q->ix[k].word != QV_MSG_LINKS + QV_LINKS * k)
@@ -94,7 +94,7 @@ static QV_NOINLINE int search_wider(struct qv_auto *a, struct qv_recv *recv, str
 		    (!wider || ix->quiet > wider->quiet))
 			wider = ix;
 	}
-	switch (wider ? wider - q->ix : QV_N_VIEWS) {
+	switch (wider ? wider - q->ix : QV_N_INDEXES) {
 	case 0: return search_by(a, recv, msg, 0, 0);
 	case 1: return search_by(a, recv, msg, 1, 0);
 	case 2: return search_by(a, recv, msg, 2, 0);
@@ -126,7 +126,7 @@ static QV_NOINLINE int search_many(struct qv_auto *a, struct qv_recv *recv, stru
 	return search_wider(a, recv, msg);
 }
 
-_Static_assert(QV_N_VIEWS == 4, "search_many names each");
+_Static_assert(QV_N_INDEXES == 4, "search_many names each");
 
 /* One index and the list in order, for a receive that the index is of no use for. */
 static QV_NOINLINE int search_ordered(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)

@@ -14,7 +14,7 @@
 
 void qv_unexpected_insert(struct qv_auto *a, struct qv_queue *q, uint64_t *e, int from)
 {
-	for (int i = from; i < QV_N_VIEWS; i++) {
+	for (int i = from; i < QV_N_INDEXES; i++) {
 		struct qv_index *ix = &q->ix[i];
 
 		if (!(q->active >> i & 1))
@@ -81,11 +81,11 @@ static struct qv_index *build_index(struct qv_auto *a, struct qv_queue *q, uint6
 	/* Several indexes of a deep queue: the ring is no use now, and will be made anew. */
 	if (q->ring_mask > QV_RING_BIG)
 		(void)qv_ring_resize(a, q, 0);
-	while (i < QV_N_VIEWS && q->active >> i & 1)
+	while (i < QV_N_INDEXES && q->active >> i & 1)
 		i++;
-	if (i == QV_N_VIEWS || prepare_index(a, q, i, ignore, src))
+	if (i == QV_N_INDEXES || prepare_index(a, q, i, ignore, src))
 		return NULL;
-	if (i == QV_N_VIEWS - 1)
+	if (i == QV_N_INDEXES - 1)
 		qv_queue_set_active(q, q->active & ~QV_ORDER_ACTIVE);
 	v = qv_queue_collect(a, q);
 	if (!v)
@@ -113,7 +113,7 @@ static int order_is_on(struct qv_auto *a, struct qv_queue *q)
 	uint32_t n = qv_queue_len(q);
 	uint64_t **v;
 
-	if (!q->policy.order_pays || n > QV_ORDER_SELDOM || q->active >> (QV_N_VIEWS - 1) & 1)
+	if (!q->policy.order_pays || n > QV_ORDER_SELDOM || q->active >> (QV_N_INDEXES - 1) & 1)
 		return 0;
 	if (q->active & QV_ORDER_ACTIVE)
 		return 1;

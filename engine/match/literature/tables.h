@@ -111,7 +111,7 @@ static uint32_t qv_tables_crowd(const struct qv_index *ix, enum qv_side side, co
 	return n;
 }
 
-static void qv_tables_harden(struct qv_match *m, struct qv_index *ix, enum qv_side side)
+static void qv_tables_rekey(struct qv_match *m, struct qv_index *ix, enum qv_side side)
 {
 	uint64_t secret[2];
 
@@ -133,7 +133,7 @@ static QV_COLD void qv_tables_review(struct qv_match *m, struct qv_index *ix, ui
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (!ix[i].keyed && qv_tables_crowd(&ix[i], side, e) > QV_BUCKET_MAX)
-			qv_tables_harden(m, &ix[i], side);
+			qv_tables_rekey(m, &ix[i], side);
 }
 
 QV_INLINE uint32_t qv_tables_insert(struct qv_index *ix, enum qv_side side, uint64_t *e)

@@ -214,7 +214,7 @@ static void victim_closes(struct fuzz *f)
 {
 	f->closing = true;
 	qv_proto_shutdown(f->rig->node[FUZZ_VICTIM].p);
-	qv_proto_say_leaving(f->rig->node[FUZZ_VICTIM].p);
+	qv_proto_send_leave(f->rig->node[FUZZ_VICTIM].p);
 }
 
 /* Closing is taken back, which no owner may do: a new victim takes too long. */
@@ -337,7 +337,7 @@ static void check_requests(struct fuzz *f)
 	QV_NEED(p->stats.unexpected_bytes == 0 && !p->loose);
 }
 
-void fuzz_calm(struct fuzz *f)
+void fuzz_settle(struct fuzz *f)
 {
 	struct qv_proto *p = f->rig->node[FUZZ_VICTIM].p;
 	const struct qv_xport *x = f->rig->node[FUZZ_VICTIM].x;
@@ -362,7 +362,7 @@ void fuzz_calm(struct fuzz *f)
 
 void fuzz_end(struct fuzz *f)
 {
-	fuzz_calm(f);
+	fuzz_settle(f);
 	if (f->spoof) { /* start over */
 		rig_kill(f->rig, FUZZ_HONEST, QV_LOOP_SILENT, false);
 		rig_open(f->rig, FUZZ_HONEST, &f->rig->set);

@@ -68,7 +68,7 @@ void fuzz_action(struct fuzz *f, unsigned what);
 void fuzz_honest(struct fuzz *f, size_t len);
 /* The hostile one is lost: everything with it must end. The victim then has nothing of it any more,
  * and the hostile one may say HELLO again. */
-void fuzz_calm(struct fuzz *f);
+void fuzz_settle(struct fuzz *f);
 /* The same; then honest traffic works; nothing is left. */
 void fuzz_end(struct fuzz *f);
 

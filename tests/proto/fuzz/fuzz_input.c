@@ -152,7 +152,7 @@ void fuzz_input(const uint8_t *data, size_t size)
 	fuzz_hello(f);
 	n = entries(f, data + 1, size - 1);
 	QV_NEED(memory_in_use() - before <= 3 * PER_SENDER + POOLS + (ptrdiff_t)n * PER_PACKET);
-	fuzz_calm(f);
+	fuzz_settle(f);
 	if (all.inputs % HONEST_EVERY == 0 && !f->spoof)
 		honest(f);
 	all.taken[kind] += memory_in_use() - before;
