@@ -21,7 +21,7 @@ if(QV_WITH_TOOLS AND NOT QV_KNL)
 	foreach(cpu Haswell:avx2 Nehalem:scalar)
 		string(REPLACE ":" ";" words ${cpu})
 		list(GET words 0 model)
-		qv_add_test(NAME cpu.${model} LABELS kernel TIMEOUT 300
+		qv_add_test(NAME cpu.${model} LABELS kernel long TIMEOUT 300
 			COMMAND ${CMAKE_SOURCE_DIR}/scripts/old-cpu ${words} ${CMAKE_BINARY_DIR})
 	endforeach()
 endif()
