@@ -402,7 +402,7 @@ int qv_fi_fetch_atomic_valid(struct fid_ep *fid, enum fi_datatype type, enum fi_
 int qv_fi_compare_atomic_valid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op,
 			       size_t *count);
 
-/* Common to tagged and untagged transfers, fabric_glue/calls/transfer.c */
+/* Common to tagged and untagged transfers. */
 struct qv_fi_send {
 	const struct iovec *iov;
 	size_t cnt;
@@ -411,9 +411,6 @@ struct qv_fi_send {
 	unsigned req; /* QV_REQ_TAGGED, QV_REQ_DATA */
 	void *context;
 };
-/* As the endpoint's mode has them, once it is enabled. */
-ssize_t qv_fi_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags);
-ssize_t qv_fi_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s);
 struct qv_fi_recv {
 	const struct iovec *iov;
 	size_t cnt;
@@ -422,13 +419,35 @@ struct qv_fi_recv {
 	unsigned req; /* QV_REQ_TAGGED */
 	void *context;
 };
-ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags);
+
+static inline bool qv_fi_is_enabled(const struct qv_fi_ep *ep)
+{
+	return __atomic_load_n(&ep->enabled, __ATOMIC_RELAXED);
+}
+
+/* As the endpoint's mode has them, once it is enabled. */
+static inline ssize_t qv_fi_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags)
+{
+	return QV_LIKELY(qv_fi_is_enabled(ep)) ? ep->mode->send(ep, s, flags) : -FI_EOPBADSTATE;
+}
+
+static inline ssize_t qv_fi_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
+{
+	return QV_LIKELY(qv_fi_is_enabled(ep)) ? ep->mode->inject(ep, s) : -FI_EOPBADSTATE;
+}
+
+static inline ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags)
+{
+	return QV_LIKELY(qv_fi_is_enabled(ep)) ? ep->mode->recv(ep, r, flags) : -FI_EOPBADSTATE;
+}
+
 /* Flags of a receive beyond the common ones; req: QV_REQ_TAGGED or 0. */
 static inline uint64_t qv_fi_special_flags(unsigned req)
 {
 	return req & QV_REQ_TAGGED ? FI_PEEK | FI_CLAIM | FI_DISCARD : FI_MULTI_RECV;
 }
-/* A claimed message is kept in the application's struct fi_context between PEEK and CLAIM. */
+
+/* From fabric_glue/calls/claim.c: between FI_PEEK and FI_CLAIM. */
 void qv_fi_claim_store(struct fi_context *context, void *u);
 void *qv_fi_claim_take(struct fi_context *context);
 
