@@ -213,46 +213,50 @@ static void build_segmented(struct qv_builder *b, uint32_t ranks)
 		qv_build_segmented(b, ranks);
 }
 
-static int build_all_segmented(const struct qv_schedule_spec *spec, struct qv_schedule **all)
+static int build_all_segmented(const struct qv_schedule_spec *spec, struct qv_schedule **made)
 {
 	struct qv_builder *b = calloc(spec->ranks, sizeof(*b));
-	struct qv_schedule **made = calloc(spec->ranks, sizeof(*made));
-	int rc = QV_ENOMEM;
+	int rc = QV_OK;
 
-	if (b && made) {
-		b[0].spec = spec;
-		build_segmented(b, spec->ranks);
-		rc = QV_OK;
-		for (uint32_t r = 0; r < spec->ranks; r++) {
-			made[r] = qv_builder_close(&b[r]);
-			if (!made[r])
-				rc = QV_ENOMEM;
-		}
-		if (!rc)
-			memcpy(all, made, spec->ranks * sizeof(*all));
-		for (uint32_t r = 0; r < spec->ranks && rc; r++)
-			qv_schedule_free(made[r]);
+	if (!b)
+		return QV_ENOMEM;
+	b[0].spec = spec;
+	build_segmented(b, spec->ranks);
+	for (uint32_t r = 0; r < spec->ranks; r++) {
+		made[r] = qv_builder_close(&b[r]);
+		if (!made[r])
+			rc = QV_ENOMEM;
 	}
 	free(b);
-	free(made);
+	return rc;
+}
+
+static int build_one_by_one(const struct qv_schedule_spec *spec, struct qv_schedule **made)
+{
+	int rc = QV_OK;
+
+	for (uint32_t r = 0; r < spec->ranks && !rc; r++)
+		rc = qv_schedule_build(spec, r, &made[r]);
 	return rc;
 }
 
 int qv_schedule_build_all(const struct qv_schedule_spec *spec, struct qv_schedule **all)
 {
+	struct qv_schedule **made;
 	int rc = judge(spec, 0);
-	uint32_t r = 0;
 
 	if (rc)
 		return rc;
-	if (spec->algorithm == QV_ALG_SEGMENTED)
-		return build_all_segmented(spec, all);
-	while (r < spec->ranks && !rc) {
-		rc = qv_schedule_build(spec, r, &all[r]);
-		r += !rc;
-	}
-	while (rc && r-- > 0)
-		qv_schedule_free(all[r]);
+	made = calloc(spec->ranks, sizeof(*made));
+	if (!made)
+		return QV_ENOMEM;
+	rc = spec->algorithm == QV_ALG_SEGMENTED ? build_all_segmented(spec, made)
+						 : build_one_by_one(spec, made);
+	if (!rc)
+		memcpy(all, made, spec->ranks * sizeof(*all));
+	for (uint32_t r = 0; r < spec->ranks && rc; r++)
+		qv_schedule_free(made[r]);
+	free(made);
 	return rc;
 }
 
