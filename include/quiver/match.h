@@ -78,6 +78,7 @@ enum qv_hint {
  * pnp-static and clu need `profile`, col* needs `collective_mask`.
  */
 struct qv_match_settings {
+	size_t size; /* of this structure, see types.h; qv_match_settings_default fills it in */
 	const char *structure;
 	enum qv_isa isa; /* which kernels; FI_QUIVER_ISA */
 	/* File of what each source sends: text, a line `source count` each, blank lines and lines
@@ -104,8 +105,18 @@ struct qv_match_stats {
 	uint64_t mode_flips; /* changes of the internal form (list to hash and back) */
 };
 
-/* Fill *s with the defaults: structure "auto", isa QV_ISA_AUTO, the rest 0. */
-QV_API void qv_match_settings_default(struct qv_match_settings *s);
+/*
+ * Fill in the defaults: structure "auto", isa QV_ISA_AUTO, the rest 0.
+ *   s     out: the caller's structure, size bytes of it
+ *   size  sizeof(*s) where the caller is compiled
+ */
+QV_API void qv_match_settings_init(struct qv_match_settings *s, size_t size);
+
+/* Fill *s with the defaults, its size as the caller is compiled. */
+static inline void qv_match_settings_default(struct qv_match_settings *s)
+{
+	qv_match_settings_init(s, sizeof(*s));
+}
 
 /* Names of the structures of this build, NULL-terminated, static storage. */
 QV_API const char *const *qv_match_structures(void);
