@@ -40,8 +40,9 @@ struct qv_offload_piece {
 	uint64_t offset, bytes;
 };
 
-/* How to find and use a device. All zero is a valid configuration. */
+/* How to find and use a device. All zero is a valid configuration; all fields may be left so. */
 struct qv_offload_config {
+	size_t size; /* of this structure, see types.h; 0: the fields of version 0.1, all below */
 	/* Which runtime library to open; NULL: the backend's own, libOpenCL.so.1 (FI_QUIVER_XRT_LIB
 	 * for xrt). */
 	const char *library;
