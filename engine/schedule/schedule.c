@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* schedule.c - building schedules: what is asked is checked, then a family adds its steps. */
 #include "schedule.h"
+#include "engine/base/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,13 @@ static int has_root(enum qv_coll coll)
 {
 	return coll == QV_COLL_REDUCE || coll == QV_COLL_BROADCAST || coll == QV_COLL_GATHER ||
 	       coll == QV_COLL_SCATTER;
+}
+
+int qv_schedule_read(struct qv_schedule_spec *to, const struct qv_schedule_spec *spec)
+{
+	*to = (struct qv_schedule_spec){0};
+	return qv_settings_read(to, sizeof(*to),
+				QV_SETTINGS_UPTO(struct qv_schedule_spec, reserved), spec);
 }
 
 static int judge(const struct qv_schedule_spec *spec, uint32_t rank)
@@ -183,13 +191,16 @@ struct qv_schedule *qv_builder_close(struct qv_builder *b)
 int qv_schedule_build(const struct qv_schedule_spec *spec, uint32_t rank,
 		      struct qv_schedule **schedule)
 {
+	struct qv_schedule_spec set;
 	struct qv_builder b;
 	struct qv_schedule *s;
-	int rc = judge(spec, rank);
+	int rc = qv_schedule_read(&set, spec);
 
+	if (!rc)
+		rc = judge(&set, rank);
 	if (rc)
 		return rc;
-	qv_builder_open(&b, spec, rank);
+	qv_builder_open(&b, &set, rank);
 	if (!b.failed)
 		build(&b);
 	s = qv_builder_close(&b);
@@ -242,19 +253,22 @@ static int build_one_by_one(const struct qv_schedule_spec *spec, struct qv_sched
 
 int qv_schedule_build_all(const struct qv_schedule_spec *spec, struct qv_schedule **all)
 {
+	struct qv_schedule_spec set;
 	struct qv_schedule **made;
-	int rc = judge(spec, 0);
+	int rc = qv_schedule_read(&set, spec);
 
+	if (!rc)
+		rc = judge(&set, 0);
 	if (rc)
 		return rc;
-	made = calloc(spec->ranks, sizeof(*made));
+	made = calloc(set.ranks, sizeof(*made));
 	if (!made)
 		return QV_ENOMEM;
-	rc = spec->algorithm == QV_ALG_SEGMENTED ? build_all_segmented(spec, made)
-						 : build_one_by_one(spec, made);
+	rc = set.algorithm == QV_ALG_SEGMENTED ? build_all_segmented(&set, made)
+					       : build_one_by_one(&set, made);
 	if (!rc)
-		memcpy(all, made, spec->ranks * sizeof(*all));
-	for (uint32_t r = 0; r < spec->ranks && rc; r++)
+		memcpy(all, made, set.ranks * sizeof(*all));
+	for (uint32_t r = 0; r < set.ranks && rc; r++)
 		qv_schedule_free(made[r]);
 	free(made);
 	return rc;

@@ -37,6 +37,7 @@ QV_API const char *qv_way_name(enum qv_way way);
 
 /* The same on all ranks, but for rank. */
 struct qv_exchange_spec {
+	size_t size; /* of this structure, see types.h */
 	enum qv_way way;
 	uint32_t ranks, rank; /* 1 or more; less than ranks */
 	uint32_t radix;       /* QV_WAY_CRYSTAL: 2 or more; 0: 2 */

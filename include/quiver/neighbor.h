@@ -27,6 +27,7 @@ struct qv_graph {
 };
 
 struct qv_neighbor_spec {
+	size_t size; /* of this structure, see types.h */
 	struct qv_graph graph;
 	/* The node on which each rank is: only ranks of one node become friends, where they have
 	 * more than k neighbours in common. NULL: any ranks that have more than k * (k - 1). */

@@ -88,6 +88,7 @@ struct qv_step {
 
 /* What is to be built; the same on all ranks. */
 struct qv_schedule_spec {
+	size_t size; /* of this structure, see types.h */
 	enum qv_coll coll;
 	enum qv_algorithm algorithm;
 	uint32_t ranks;    /* of the group, 1 or more */
@@ -105,6 +106,7 @@ struct qv_schedule_spec {
 	 * QV_ALG_KSHIFT: so many; 0: 8. QV_ALG_HYBRID: dimensions; 0: 3. */
 	uint32_t k;
 	int faithful; /* QV_ALG_REDIRECT: not 0: QV_REDIRECT_FAITHFUL, else QV_REDIRECT_EXTENDED */
+	uint32_t reserved; /* 0 */
 };
 
 struct qv_schedule; /* of one rank, opaque */

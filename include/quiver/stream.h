@@ -27,6 +27,7 @@ extern "C" {
 
 /* The same on all ranks, but for rank. */
 struct qv_stream_spec {
+	size_t size;          /* of this structure, see types.h */
 	enum qv_way way;      /* any but QV_WAY_CRYSTAL */
 	uint32_t ranks, rank; /* 1 or more; less than ranks */
 	uint32_t items;       /* of a full bucket, at most 65536; 0: 64 */

@@ -28,6 +28,7 @@ extern "C" {
 #endif
 
 struct qv_unit_spec {
+	size_t size;    /* of this structure, see types.h */
 	uint64_t ports; /* bit p: port p leads to a link of the tree, or to the host; two or more */
 	uint32_t at_once;  /* reductions under way: a power of two, at most 64; 0: 2 */
 	enum qv_op op;     /* must be defined on type */

@@ -30,7 +30,8 @@ extern "C" {
 
 /* The same on all ranks, but for stream.rank. */
 struct qv_vranks_spec {
-	struct qv_stream_spec stream; /* envelope is not looked at; limit: 256 or more */
+	size_t size;                  /* of this structure, see types.h */
+	struct qv_stream_spec stream; /* size and envelope are not looked at; limit: 256 or more */
 	uint32_t vranks;              /* 1 or more, of all ranks, numbered from 0 on */
 	const uint32_t *homes;        /* the first of each, vranks of them; NULL: blocks; copied */
 	size_t state;                 /* the most bytes that a vrank moves with; 0: 1 MiB */
