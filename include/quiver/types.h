@@ -52,7 +52,7 @@ enum qv_status {
 /* Any source: a receive with this source accepts messages of every sender (MPI_ANY_SOURCE). */
 #define QV_SRC_ANY UINT32_MAX
 
-/* English text of a status, never NULL, static storage. */
+/* English text of a status, any int; never NULL, static storage. */
 QV_API const char *qv_strerror(int status);
 
 #ifdef __cplusplus
