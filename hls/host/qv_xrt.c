@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_xrt.c - the XRT backend: opening, closing, and its table of calls. */
 #include "qv_xrt_i.h"
+#include "kernels/samples/qv_config.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -66,10 +67,14 @@ static int find(const struct qv_offload_config *config, struct qv_xrt_api *xrt, 
 static int xrt_probe(const struct qv_offload_config *config, struct qv_offload_caps *caps,
 		     char *why, size_t room)
 {
+	struct qv_offload_config c;
 	struct qv_xrt_api xrt;
 	void *device;
-	const int err = find(config, &xrt, &device, caps, why, room);
+	int err = qv_config_read(config, &c, why, room);
 
+	if (err)
+		return err;
+	err = find(&c, &xrt, &device, caps, why, room);
 	if (!err)
 		xrt.DeviceClose(device);
 	return err;
@@ -117,18 +122,22 @@ static void xrt_close(struct qv_offload_dev *dev)
 static int xrt_open(const struct qv_offload_config *config, struct qv_offload_dev **out, char *why,
 		    size_t room)
 {
-	struct qv_offload_dev *dev = calloc(1, sizeof(*dev));
-	int err;
+	struct qv_offload_config c;
+	struct qv_offload_dev *dev;
+	int err = qv_config_read(config, &c, why, room);
 
+	if (err)
+		return err;
+	dev = calloc(1, sizeof(*dev));
 	if (!dev) {
 		snprintf(why, room, "no memory");
 		return QV_ENOMEM;
 	}
-	dev->timeout_ms = config->timeout_ms ? config->timeout_ms : DEFAULT_TIMEOUT_MS;
+	dev->timeout_ms = c.timeout_ms ? c.timeout_ms : DEFAULT_TIMEOUT_MS;
 	qv_combine_open(QV_ISA_SCALAR, &dev->cpu);
-	err = find(config, &dev->xrt, &dev->device, &dev->caps, dev->why, sizeof(dev->why));
+	err = find(&c, &dev->xrt, &dev->device, &dev->caps, dev->why, sizeof(dev->why));
 	if (!err)
-		err = open_kernels(dev, config->bitstream);
+		err = open_kernels(dev, c.bitstream);
 	if (!err)
 		err = qv_xrt_selftest(dev);
 	if (err) {

@@ -2,6 +2,7 @@
 /* qv_opencl.c - the OpenCL backend: opening, closing, and its table of calls. */
 #include "qv_opencl.h"
 #include "qv_cl.h"
+#include "kernels/samples/qv_config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +14,15 @@ static int opencl_probe(const struct qv_offload_config *config, struct qv_offloa
 			char *why, size_t room)
 {
 	struct qv_cl_api cl = {.library = NULL};
+	struct qv_offload_config c;
 	qv_cl_device id;
-	int err = qv_cl_load(&cl, config->library, why, room);
+	int err = qv_config_read(config, &c, why, room);
 
+	if (err)
+		return err;
+	err = qv_cl_load(&cl, c.library, why, room);
 	if (!err)
-		err = qv_cl_find(&cl, config, &id, caps, why, room);
+		err = qv_cl_find(&cl, &c, &id, caps, why, room);
 	qv_cl_unload(&cl);
 	return err;
 }
@@ -98,21 +103,24 @@ static void opencl_close(struct qv_offload_dev *dev)
 static int opencl_open(const struct qv_offload_config *config, struct qv_offload_dev **out,
 		       char *why, size_t room)
 {
-	struct qv_offload_dev *dev = calloc(1, sizeof(*dev));
-	int err;
+	struct qv_offload_config c;
+	struct qv_offload_dev *dev;
+	int err = qv_config_read(config, &c, why, room);
 
+	if (err)
+		return err;
+	dev = calloc(1, sizeof(*dev));
 	if (!dev) {
 		snprintf(why, room, "no memory");
 		return QV_ENOMEM;
 	}
-	dev->timeout_ms = config->timeout_ms ? config->timeout_ms : DEFAULT_TIMEOUT_MS;
-	dev->profile = config->profile;
+	dev->timeout_ms = c.timeout_ms ? c.timeout_ms : DEFAULT_TIMEOUT_MS;
+	dev->profile = c.profile;
 	qv_combine_open(QV_ISA_SCALAR, &dev->cpu);
 	qv_cl_draw_secret(dev);
-	err = qv_cl_load(&dev->cl, config->library, dev->why, sizeof(dev->why));
+	err = qv_cl_load(&dev->cl, c.library, dev->why, sizeof(dev->why));
 	if (!err)
-		err = qv_cl_find(&dev->cl, config, &dev->id, &dev->caps, dev->why,
-				 sizeof(dev->why));
+		err = qv_cl_find(&dev->cl, &c, &dev->id, &dev->caps, dev->why, sizeof(dev->why));
 	if (!err) {
 		learn(dev);
 		err = open_queues(dev);
