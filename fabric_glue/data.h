@@ -308,47 +308,6 @@ void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int
 void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, uint64_t data, fi_addr_t src);
 int qv_fi_errno(int status); /* enum qv_status to a positive FI_E*, 0 for QV_OK */
 
-/* From fabric_glue/calls/pass.c. */
-
-/* One operation that a core has in hand. */
-struct qv_fi_pass {
-	struct qv_xfer xfer; /* first */
-	struct qv_fi_ep *ep;
-	struct qv_fi_pass *next, **at; /* in ep->passes; *at is this one */
-	void *context;
-	uint64_t flags; /* of its completion */
-	bool entry;
-	bool quiet;    /* an inject call: no entry even on error, only the counter */
-	bool copy_all; /* FI_INJECT of more than the core injects: its data is to be copied */
-	size_t copied;
-	char copy[];
-};
-
-struct qv_fi_passing {
-	fi_addr_t to;   /* as the application knows it */
-	void *context;  /* the application's */
-	uint64_t flags; /* of the call */
-	uint64_t kind;  /* flags of its completion: FI_RMA or FI_ATOMIC, FI_READ or FI_WRITE */
-	size_t len;     /* bytes that the call sends */
-	bool quiet;
-	/* Give it to the core: its endpoint, the peer as it knows it, the context to pass. */
-	ssize_t (*give)(struct qv_fi_rail *rail, fi_addr_t to, struct qv_fi_pass *pass,
-			const struct qv_fi_passing *p);
-	const void *op; /* for give */
-};
-/* 0 or -FI_E*; -FI_EAGAIN: the core is full, some progress was made. */
-ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p);
-/* The same by the core's inject call, if it injects so much. */
-ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
-			  ssize_t (*inject)(struct qv_fi_rail *rail, fi_addr_t to, const void *op));
-/* For give, if FI_INJECT is set: a copy that lives as long as the operation, of at most
- * twice the domain's inject size in all. */
-void *qv_fi_pass_copy(struct qv_fi_pass *pass, const void *from, size_t len);
-/* The cores are closed: what they still had in hand never completes. */
-void qv_fi_pass_end(struct qv_fi_ep *ep);
-/* Is this the context of one that is under way? */
-bool qv_fi_pass_known(const struct qv_fi_ep *ep, const void *context);
-
 /* From fabric_glue/objects/stats.c. */
 
 int qv_fi_ep_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
@@ -385,71 +344,6 @@ void qv_fi_coll_comp(const struct qv_comp *comp);
  * is under way. */
 void qv_fi_coll_shutdown(struct qv_fi_ep *ep);
 void qv_fi_coll_close(struct qv_fi_ep *ep);
-
-/* Operation tables. */
-
-extern struct fi_ops_ep qv_fi_ep_ops;
-extern struct fi_ops_cm qv_fi_cm_ops;
-extern struct fi_ops_msg qv_fi_msg_ops;
-extern struct fi_ops_tagged qv_fi_tagged_ops;
-extern struct fi_ops_rma qv_fi_rma_ops;
-extern struct fi_ops_collective qv_fi_coll_ops;
-extern struct fi_ops_atomic qv_fi_atomic_ops;
-/* Part of them, fabric_glue/offer/atomic_valid.c */
-int qv_fi_atomic_valid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op, size_t *count);
-int qv_fi_fetch_atomic_valid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op,
-			     size_t *count);
-int qv_fi_compare_atomic_valid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op,
-			       size_t *count);
-
-/* Common to tagged and untagged transfers. */
-struct qv_fi_send {
-	const struct iovec *iov;
-	size_t cnt;
-	fi_addr_t to;
-	uint64_t tag, data;
-	unsigned req; /* QV_REQ_TAGGED, QV_REQ_DATA */
-	void *context;
-};
-struct qv_fi_recv {
-	const struct iovec *iov;
-	size_t cnt;
-	fi_addr_t from;
-	uint64_t tag, ignore;
-	unsigned req; /* QV_REQ_TAGGED */
-	void *context;
-};
-
-static inline bool qv_fi_is_enabled(const struct qv_fi_ep *ep)
-{
-	return __atomic_load_n(&ep->enabled, __ATOMIC_RELAXED);
-}
-
-/* As the endpoint's mode has them, once it is enabled. */
-static inline ssize_t qv_fi_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags)
-{
-	return QV_LIKELY(qv_fi_is_enabled(ep)) ? ep->mode->send(ep, s, flags) : -FI_EOPBADSTATE;
-}
-
-static inline ssize_t qv_fi_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
-{
-	return QV_LIKELY(qv_fi_is_enabled(ep)) ? ep->mode->inject(ep, s) : -FI_EOPBADSTATE;
-}
-
-static inline ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags)
-{
-	return QV_LIKELY(qv_fi_is_enabled(ep)) ? ep->mode->recv(ep, r, flags) : -FI_EOPBADSTATE;
-}
-
-/* Flags of a receive beyond the common ones; req: QV_REQ_TAGGED or 0. */
-static inline uint64_t qv_fi_special_flags(unsigned req)
-{
-	return req & QV_REQ_TAGGED ? FI_PEEK | FI_CLAIM | FI_DISCARD : FI_MULTI_RECV;
-}
-
-/* From fabric_glue/calls/claim.c: between FI_PEEK and FI_CLAIM. */
-void qv_fi_claim_store(struct fi_context *context, void *u);
-void *qv_fi_claim_take(struct fi_context *context);
 
 /* From fabric_glue/peer/srx.c: peer mode, the domain's `peer` is set. */
 

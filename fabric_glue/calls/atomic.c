@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* atomic.c - fi_atomic(3), passed through to the core that reaches the peer. */
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 #define ATOMIC_FLAGS                                                             \
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | \

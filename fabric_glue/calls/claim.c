@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* claim.c - a message that FI_PEEK with FI_CLAIM has found, in the application's struct fi_context. */
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 /* The second word shows that it was us who wrote it. */
 #define CLAIM_MARK 0x5175697665720051ull

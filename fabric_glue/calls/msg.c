@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* msg.c - the untagged calls (fi_msg(3)). */
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 static struct qv_fi_ep *ep_of(struct fid_ep *fid)
 {

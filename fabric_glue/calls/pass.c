@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pass.c - operations that the cores do for the application: fi_rma(3), fi_atomic(3). */
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rma.c - fi_rma(3), passed through to the core with addresses and completions translated. */
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 #define RMA_FLAGS                                                             \
 	(FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA | FI_INJECT_COMPLETE | \

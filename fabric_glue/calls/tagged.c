@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tagged.c - the fi_t* calls (fi_tagged(3)). */
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 static struct qv_fi_ep *ep_of(struct fid_ep *fid)
 {

@@ -12,7 +12,7 @@
 #ifndef QV_FI_COLL_H
 #define QV_FI_COLL_H
 
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 #include <quiver/combine.h>
 #include <quiver/exchange.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* comp.c - what the protocol reports, as completion entries and counts. */
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 int qv_fi_errno(int status)
 {

@@ -3,7 +3,7 @@
 #ifndef QV_FI_LAYERED_H
 #define QV_FI_LAYERED_H
 
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 /* transfer.c */
 ssize_t qv_fi_layered_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags);

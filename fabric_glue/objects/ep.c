@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ep.c - endpoint: open, bind, enable, options. */
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 #include <stdlib.h>
 

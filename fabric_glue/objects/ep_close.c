@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ep_close.c - the end of an endpoint: what it has sent still arrives. */
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 #include <sched.h>
 #include <stdlib.h>

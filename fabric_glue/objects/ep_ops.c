@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ep_ops.c - endpoint options, cancel, names; what connectionless endpoints do not have. */
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * stats.c - what an endpoint did: for the program that asks (fi_open_ops), and on stderr or
  * in a profile when the endpoint closes, or the process ends without having closed it.
  */
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* atomic_valid.c - which atomic operations there are: over two cores, those
  * that both have. */
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 
 typedef int valid_fn(struct fid_ep *core, enum fi_datatype type, enum fi_op op, size_t *count);
 

@@ -9,7 +9,7 @@
 #define QV_FI_SRX_H
 
 #include "engine/match/cancels.h"
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 #include "abi.h"
 
 struct qv_fi_bounce;
