@@ -17,7 +17,7 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 	if (qv_mpi.rules)
 		qv_select_forget(qv_mpi.rules->select, c->number);
 	pthread_mutex_unlock(&qv_mpi.lock);
-	qv_mpi_watch_close(c);
+	qv_mpi_predict_close(c);
 	if (c->dup != MPI_COMM_NULL)
 		PMPI_Comm_free(&c->dup);
 	qv_mpi_autotune_free(c);
@@ -130,6 +130,7 @@ static struct qv_mpi_comm *make(MPI_Comm comm, bool marked)
 		return NULL;
 	c->comm = comm;
 	c->dup = MPI_COMM_NULL;
+	c->exchange = MPI_REQUEST_NULL;
 	PMPI_Comm_rank(comm, &c->rank);
 	PMPI_Comm_size(comm, &c->ranks);
 	int inter = 0;

@@ -211,7 +211,9 @@ struct qv_mpi_comm {
 	uint64_t number;  /* among the communicators of this process */
 	uint64_t *arrive; /* what the program has said: by rank, or NULL */
 	bool told;        /* it has said something */
-	struct qv_mpi_watch *watch;
+	/* What its ranks observe of each other, NULL: nothing; and the exchange of that. */
+	struct qv_predict *predict;
+	MPI_Request exchange;
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_autotune *autotune;
 	struct qv_mpi_autotune_v *autotune_v;
@@ -260,8 +262,8 @@ int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc);
  * Collective. QV_ENOMEM. */
 int qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call, const uint64_t **arrive);
 /* A blocking call is over. */
-void qv_mpi_watch_ended(struct qv_mpi_comm *c);
-void qv_mpi_watch_close(struct qv_mpi_comm *c);
+void qv_mpi_predict_ended(struct qv_mpi_comm *c);
+void qv_mpi_predict_close(struct qv_mpi_comm *c);
 
 /* From mpi_glue/plans/measure.c. */
 

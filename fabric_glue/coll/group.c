@@ -151,7 +151,6 @@ void qv_fi_group_free(struct qv_fi_group *group)
 	qv_predict_close(group->predict);
 	qv_select_close(group->select);
 	qv_fi_measure_free(group);
-	free(group->told);
 	free(group->addrs);
 	free(group->members);
 	free(group);

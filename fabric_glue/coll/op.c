@@ -165,6 +165,7 @@ void qv_fi_coll_op_free(struct qv_fi_coll_op *op)
 		free(msg);
 	}
 	qv_exchange_free(op->exchange);
+	qv_predict_close(op->predict);
 	free(op->memory);
 	free(op);
 }
@@ -195,7 +196,7 @@ static void finish(struct qv_fi_coll_op *op)
 		break;
 	case QV_FI_COLL_EXCHANGE:
 		if (group)
-			group->exchanging = false;
+			qv_predict_over(group->predict, op->status);
 		break;
 	default:
 		group->ops--;
@@ -286,8 +287,8 @@ void qv_fi_coll_leave(struct qv_fi_coll *coll, struct qv_fi_group *group)
 			op->status = QV_ECANCELED;
 			take_back(op);
 		}
-		op->memory = group->told; /* a message may be on its way from it */
-		group->told = NULL;
+		op->predict = group->predict; /* a message may be on its way from it */
+		group->predict = NULL;
 		op->group = NULL;
 	}
 }

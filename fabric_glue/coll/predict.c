@@ -1,76 +1,48 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * predict.c - who is expected late in a group: where FI_QUIVER_COLL names an algorithm
- * that wants to know, members tell each other in every few reductions how long they took from the
- * end of one to the call of the next. What was told in one exchange counts from the call on in
- * which the next one begins, so that all members expect the same in the same call.
+ * predict.c - who is expected late in a group: where FI_QUIVER_COLL names an algorithm that wants to
+ * know, the members of the group predict it (predict.h), by exchanges that no call waits for.
  */
 #include "coll.h"
 #include "engine/base/clock.h"
 
-#include <stdlib.h>
-
-#define EVERY 8 /* calls */
-
-static int open_predict(struct qv_fi_group *group)
+static bool is_wanted(const struct qv_fi_group *group, enum qv_coll kind)
 {
-	group->told = calloc(group->n, sizeof *group->told);
-	if (!group->told)
-		return -FI_ENOMEM;
-	if (qv_predict_open(group->n, EVERY, &group->predict)) {
-		free(group->told);
-		group->told = NULL;
-		return -FI_ENOMEM;
-	}
-	return 0;
-}
-
-static int exchange(struct qv_fi_coll *coll, struct qv_fi_group *group)
-{
-	int ret;
-
-	if (group->exchanging)
-		return -FI_EAGAIN; /* what it brings counts from this call on */
-	if (group->exchanges)
-		qv_predict_learn(group->predict, group->told);
-	group->told[group->rank] = qv_predict_mine(group->predict);
-	ret = qv_fi_coll_start_exchange(coll, group);
-	if (ret)
-		return ret;
-	group->exchanging = true;
-	group->exchanges++;
-	return 0;
+	return kind <= QV_COLL_REDUCE_SCATTER && qv_select_wants_arrivals(group->select, kind);
 }
 
 int qv_fi_coll_expect(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_coll kind,
 		      const uint64_t **arrive)
 {
-	int ret = 0;
+	int due, ret;
 
 	*arrive = NULL;
-	if (kind > QV_COLL_REDUCE_SCATTER || !qv_select_wants_arrivals(group->select, kind))
+	if (!is_wanted(group, kind))
 		return 0;
-	if (!group->predict)
-		ret = open_predict(group);
-	if (!ret && group->reductions / EVERY == group->exchanges)
-		ret = exchange(coll, group);
-	if (!ret)
-		*arrive = qv_predict_arrivals(group->predict);
-	return ret;
+	if (!group->predict &&
+	    qv_predict_open(group->n, group->rank, QV_PREDICT_EVERY, &group->predict))
+		return -FI_ENOMEM;
+	due = qv_predict_due(group->predict);
+	if (due == QV_EAGAIN)
+		return -FI_EAGAIN;
+	if (due) {
+		ret = qv_fi_coll_start_exchange(coll, group);
+		if (ret)
+			return ret;
+		qv_predict_begun(group->predict);
+	}
+	*arrive = qv_predict_arrivals(group->predict);
+	return 0;
 }
 
 void qv_fi_coll_expected(struct qv_fi_group *group, enum qv_coll kind)
 {
-	if (!group->predict || kind > QV_COLL_REDUCE_SCATTER ||
-	    !qv_select_wants_arrivals(group->select, kind))
-		return;
-	group->reductions++;
-	if (!group->ops && group->ended)
-		qv_predict_observe(group->predict, qv_clock_ns() - group->ended);
+	if (is_wanted(group, kind))
+		qv_predict_called(group->predict, group->ops ? 0 : qv_clock_ns());
 }
 
 void qv_fi_coll_ended(struct qv_fi_group *group)
 {
 	if (group->predict)
-		group->ended = qv_clock_ns();
+		qv_predict_ended(group->predict, qv_clock_ns());
 }

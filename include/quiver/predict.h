@@ -2,10 +2,8 @@
 /*
  * predict.h - when ranks are expected, and what a network is like: what select.h is to be told.
  *
- * Ranks of iterative programs are late by habit. Each rank keeps the mean of its last observations,
- * of how long it took from one collective to the next, and every so many calls all tell it to all
- * others (an allgather of one number). What was told is the expectation until the next time; it is
- * the same on all ranks because all have been told the same.
+ * The owner brings the clock and the messages. What all members of a group tell each other, by an
+ * allgather, comes to the same expectations on all of them.
  *
  * Objects are for one thread at a time.
  */
@@ -18,35 +16,52 @@
 extern "C" {
 #endif
 
+/*
+ * Ranks of iterative programs are late by habit. Each rank keeps the mean of its last observations,
+ * of how long it took from the end of one collective to the call of the next. Every so many calls
+ * all tell it to all others, by an exchange that goes on beside the next calls. What was told counts
+ * from the call on in which the next exchange is due. So nobody waits for it in the meantime, and
+ * all ranks expect the same in the same call, whenever the exchange was over for each of them.
+ * For each call: qv_predict_due, perhaps an exchange, qv_predict_arrivals, qv_predict_called; at its
+ * end qv_predict_ended.
+ */
 #define QV_PREDICT_WINDOW 5 /* observations of which the mean is taken, after the literature */
+#define QV_PREDICT_EVERY  8 /* calls from one exchange to the next, where nothing else is known */
 
 struct qv_predict; /* of one rank in one group, opaque */
 
 /*
- *   ranks    of the group, 1 or more
- *   every    calls from one exchange to the next, 1 or more
- *   predict  out: to be given to qv_predict_close
- * QV_EINVAL: a number is 0; QV_ENOMEM.
+ *   ranks, rank  of the group, 1 or more; which of them this is
+ *   every        calls from one exchange to the next, 1 or more
+ *   predict      out: to be given to qv_predict_close
+ * QV_EINVAL: a number is out of range; QV_ENOMEM.
  */
-QV_API int qv_predict_open(uint32_t ranks, uint32_t every, struct qv_predict **predict);
+QV_API int qv_predict_open(uint32_t ranks, uint32_t rank, uint32_t every,
+			   struct qv_predict **predict);
 QV_API void qv_predict_close(struct qv_predict *predict);
 
-/* This rank came so many ns after the end of the collective before. */
-QV_API void qv_predict_observe(struct qv_predict *predict, uint64_t ns);
-
-/* A call begins. 1: an exchange is due in it, 0: not. The same on all ranks, as all
- * call the same. */
+/* What the next call needs before it begins; may be asked again. QV_OK: nothing. 1: that an exchange
+ * begins. QV_EAGAIN: that the one before is over, which is under way here. */
 QV_API int qv_predict_due(struct qv_predict *predict);
 
-/* What this rank tells the others: the mean of its last observations, in ns; 0 if it has none. */
-QV_API uint64_t qv_predict_mine(const struct qv_predict *predict);
+/* What the exchange works on, an allgather in place of one number of each rank: what this rank tells
+ * is in its place, in ns, when an exchange is due. */
+QV_API uint64_t *qv_predict_told(struct qv_predict *predict);
 
-/* What all have told, by rank. */
-QV_API void qv_predict_learn(struct qv_predict *predict, const uint64_t *told);
+/* The exchange that was due has begun; it is over. If it failed, expectations stay as they are. */
+QV_API void qv_predict_begun(struct qv_predict *predict);
+QV_API void qv_predict_over(struct qv_predict *predict, int status);
 
-/* When each rank is expected, in ns from any moment, by rank; as long as the object lives and until
- * the next qv_predict_learn. NULL: nothing has been told. */
+/* When each rank is expected in the next call, in ns from any moment, by rank; until qv_predict_due
+ * of another one. NULL: nothing has been told. */
 QV_API const uint64_t *qv_predict_arrivals(const struct qv_predict *predict);
+
+/* The call has begun: this rank came at this moment, in ns; 0: it did something else before, so that
+ * its time says nothing. */
+QV_API void qv_predict_called(struct qv_predict *predict, uint64_t now);
+
+/* A collective of this rank was over at this moment, in ns and not 0. */
+QV_API void qv_predict_ended(struct qv_predict *predict, uint64_t now);
 
 /* Networks. */
 
