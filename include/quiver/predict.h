@@ -2,14 +2,15 @@
 /*
  * predict.h - when ranks are expected, and what a network is like: what select.h is to be told.
  *
- * The owner brings the clock and the messages. What all members of a group tell each other, by an
- * allgather, comes to the same expectations on all of them.
+ * The owner brings the clock and the messages. What all members of a group tell each other, each by
+ * an allgather, comes to the same expectations and the same figures on all of them.
  *
  * Objects are for one thread at a time.
  */
 #ifndef QUIVER_PREDICT_H
 #define QUIVER_PREDICT_H
 
+#include <quiver/combine.h>
 #include <quiver/schedule.h>
 
 #ifdef __cplusplus
@@ -71,15 +72,13 @@ struct qv_sample {
 };
 
 /*
- * Fit alpha, beta and gamma: medians of slopes and of what remains, so that single samples that
- * took long, as they do, do not matter.
+ * Fit alpha and beta: medians of slopes and of what remains, so that single samples that took long,
+ * as they do, do not matter.
  *   moves     messages of at least two lengths, from the first call to the receiver's having them
- *   combines  of at least two lengths
- *   network   out: all values of 0 or more, alpha more
+ *   network   out: both 0 or more, alpha more; the rest is left as it is
  * QV_EINVAL: too few samples, or all of one length; QV_ENOMEM.
  */
 QV_API int qv_network_fit(const struct qv_sample *moves, size_t n_moves,
-			  const struct qv_sample *combines, size_t n_combines,
 			  struct qv_network *network);
 
 /*
@@ -92,6 +91,26 @@ QV_API int qv_network_fit(const struct qv_sample *moves, size_t n_moves,
  */
 QV_API int qv_network_fit_bursts(const struct qv_sample *moves, size_t n_moves, unsigned int ranges,
 				 struct qv_network *network);
+
+/*
+ * Gamma of this rank: the shortest of a few sums of two arrays, for each byte of one of them.
+ *   now     the clock, s
+ *   memory  QV_GAMMA_ROOM bytes of zeros, aligned for a double
+ */
+#define QV_GAMMA_ROOM 65536
+QV_API double qv_network_gamma(const struct qv_combine *combine, double (*now)(void), void *memory);
+
+/*
+ * The figures that all take, out of those that members have told: alpha, beta and gamma, each the
+ * median over those whose figure can be: finite, at least 0 (alpha: 1 ns), and 1 s at most. Who has
+ * not measured a figure tells a negative one. Ranges of lengths are not looked at.
+ *   told     n of them, the same on all members
+ *   room     for n figures
+ *   network  out: the same on all members, without ranges
+ * QV_EINVAL: of one figure, nobody has told one that can be.
+ */
+QV_API int qv_network_agree(const struct qv_network *told, size_t n, double *room,
+			    struct qv_network *network);
 
 /*
  * Of measured numbers of segments, the one to take: the fastest, but a smaller one that is within

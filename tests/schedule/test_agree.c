@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
@@ -14,7 +15,103 @@
 #define MOST  8
 #define EVERY 3
 
+/* Figures of a network. */
+
 static const struct qv_network fair = {.alpha = 2e-6, .beta = 3e-10, .gamma = 4e-10};
+
+static int equal(double a, double b)
+{
+	return a <= b && a >= b;
+}
+
+static void check_agreed(const struct qv_network *told, size_t n, double alpha, double beta,
+			 double gamma)
+{
+	struct qv_network turned[MOST], got;
+	double room[MOST];
+
+	for (size_t first = 0; first < n; first++) {
+		memset(&got, 0xff, sizeof(got));
+		for (size_t i = 0; i < n; i++)
+			turned[i] = told[(first + i) % n];
+		assert_int_equal(qv_network_agree(turned, n, room, &got), QV_OK);
+		assert_true(equal(got.alpha, alpha) && equal(got.beta, beta) &&
+			    equal(got.gamma, gamma));
+		for (int i = 0; i < QV_NETWORK_LONGER; i++)
+			assert_true(equal(got.longer[i].from, 0));
+	}
+}
+
+static void test_medians(void **unused)
+{
+	const struct qv_network told[] = {{.alpha = 4e-6, .beta = 1e-9, .gamma = 0},
+					  {.alpha = 2e-6, .beta = 0, .gamma = 8e-10},
+					  {.alpha = 1e-6, .beta = 4e-9, .gamma = 2e-10},
+					  {.alpha = 8e-6, .beta = 2e-9, .gamma = 4e-10}};
+
+	check_agreed(told, 1, 4e-6, 1e-9, 0);
+	check_agreed(told, 2, (2e-6 + 4e-6) / 2, 1e-9 / 2, 8e-10 / 2);
+	check_agreed(told, 3, 2e-6, 1e-9, 2e-10);
+	check_agreed(told, 4, (2e-6 + 4e-6) / 2, (1e-9 + 2e-9) / 2, (2e-10 + 4e-10) / 2);
+}
+
+/* A member whose figures cannot be does not count; among three, nor does one that is far off. */
+static void test_wrong_figures(void **unused)
+{
+	const double wrong[] = {NAN, -NAN, INFINITY, -INFINITY, -1, -1e-300, 1e300, 1.0001};
+	const struct qv_network off = {.alpha = 1, .beta = 1, .gamma = 1};
+	struct qv_network told[4] = {fair, fair, fair, fair}, got = fair;
+	double room[4];
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		told[1] =
+			(struct qv_network){.alpha = wrong[i], .beta = wrong[i], .gamma = wrong[i]};
+		for (size_t n = 2; n <= 4; n++)
+			check_agreed(told, n, fair.alpha, fair.beta, fair.gamma);
+		assert_int_equal(qv_network_agree(told + 1, 1, room, &got), QV_EINVAL);
+	}
+	told[1] = off;
+	check_agreed(told, 3, fair.alpha, fair.beta, fair.gamma);
+	told[1] = (struct qv_network){.alpha = 0, .beta = 0, .gamma = 0}; /* no message is free */
+	check_agreed(told, 2, fair.alpha, fair.beta / 2, fair.gamma / 2);
+	/* Nobody, or nobody of one figure. */
+	assert_int_equal(qv_network_agree(told, 0, room, &got), QV_EINVAL);
+	for (int i = 0; i < 4; i++)
+		told[i] = (struct qv_network){.alpha = 1e-6, .beta = 1e-9, .gamma = -1};
+	assert_int_equal(qv_network_agree(told, 4, room, &got), QV_EINVAL);
+	assert_memory_equal(&got, &fair, sizeof(fair));
+}
+
+/* One has measured messages, all how fast they combine. */
+static void test_not_measured(void **unused)
+{
+	const struct qv_network told[] = {{.alpha = 2e-6, .beta = 3e-10, .gamma = 9e-10},
+					  {.alpha = -1, .beta = -1, .gamma = 4e-10},
+					  {.alpha = -1, .beta = -1, .gamma = 4e-10}};
+
+	check_agreed(told, 3, 2e-6, 3e-10, 4e-10);
+}
+
+/* Turns of 9, 5, 1, 7, 9, ... s. */
+static double odd_clock(void)
+{
+	static const double turns[] = {9, 5, 1, 7};
+	static unsigned int asked;
+	static double now;
+
+	now += asked % 2 ? turns[asked / 2 % 4] : 100;
+	asked++;
+	return now;
+}
+
+static void test_gamma(void **unused)
+{
+	static double memory[QV_GAMMA_ROOM / sizeof(double)];
+	const struct qv_combine *combine;
+
+	assert_int_equal(qv_combine_open(QV_ISA_AUTO, &combine), QV_OK);
+	assert_true(equal(qv_network_gamma(combine, odd_clock, memory) * QV_GAMMA_ROOM / 2, 1));
+}
 
 /* Expectations. */
 
@@ -190,10 +287,10 @@ static void test_absurd_arrival(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_alike),
-		cmocka_unit_test(test_failed),
-		cmocka_unit_test(test_absurd_arrival),
-	};
+		cmocka_unit_test(test_medians),       cmocka_unit_test(test_wrong_figures),
+		cmocka_unit_test(test_not_measured),  cmocka_unit_test(test_gamma),
+		cmocka_unit_test(test_all_alike),     cmocka_unit_test(test_failed),
+		cmocka_unit_test(test_absurd_arrival)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
