@@ -42,7 +42,7 @@ enum qv_mpi_name {
 	QV_MPI_N_NAMES,
 };
 
-/* By what one of the latter is run. */
+/* By what a call of variable-length or neighbours' blocks is run. */
 enum qv_mpi_by {
 	QV_MPI_BY_MPI,
 	QV_MPI_BY_SCHEDULE,
@@ -217,7 +217,7 @@ struct qv_mpi_comm {
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_autotune *autotune;
 	struct qv_mpi_autotune_v *autotune_v;
-	/* So many blocking calls go to the MPI before there is something to be seen to again. */
+	/* So many blocking calls go to the MPI before `auto` looks at one again. */
 	struct qv_mpi_passing {
 		uint64_t left, rules;
 	} passing[QV_MPI_N_NAMES];

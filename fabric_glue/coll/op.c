@@ -178,7 +178,7 @@ static void report(const struct qv_fi_coll_op *op)
 	qv_fi_pass_complete(op->coll->ep, &done, qv_fi_errno(op->status));
 }
 
-/* It is off the list. */
+/* It is over, and off the list of those under way. */
 static void finish(struct qv_fi_coll_op *op)
 {
 	struct qv_fi_group *group = op->group; /* NULL: left meanwhile */
@@ -213,7 +213,7 @@ static void take_back(struct qv_fi_coll_op *op)
 	struct qv_fi_coll_msg *msg;
 	size_t n;
 
-	if (op->exchange) { /* each may be gone at once */
+	if (op->exchange) { /* cancelling one may free it at once */
 		while ((msg = op->loose)) {
 			while (msg && !msg->receives)
 				msg = msg->next;
@@ -253,7 +253,7 @@ static bool move_on(struct qv_fi_coll_op *op)
 			return true;
 		op->status = status;
 		take_back(op);
-		qv_fi_group_fail(op->group, status); /* who left it has set the status */
+		qv_fi_group_fail(op->group, status); /* not left: that sets the status */
 	}
 	return !op->flying;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * predict.c - who is expected late in a group: where FI_QUIVER_COLL names an algorithm that wants to
- * know, the members of the group predict it (predict.h), by exchanges that no call waits for.
+ * predict.c - who is expected late in a group: where FI_QUIVER_COLL names an algorithm that wants
+ * to know, the members of the group predict it (predict.h), by exchanges that no call waits for.
  */
 #include "coll.h"
 #include "engine/base/clock.h"

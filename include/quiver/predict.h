@@ -20,11 +20,11 @@ extern "C" {
 /*
  * Ranks of iterative programs are late by habit. Each rank keeps the mean of its last observations,
  * of how long it took from the end of one collective to the call of the next. Every so many calls
- * all tell it to all others, by an exchange that goes on beside the next calls. What was told counts
- * from the call on in which the next exchange is due. So nobody waits for it in the meantime, and
- * all ranks expect the same in the same call, whenever the exchange was over for each of them.
- * For each call: qv_predict_due, perhaps an exchange, qv_predict_arrivals, qv_predict_called; at its
- * end qv_predict_ended.
+ * all tell it to all others, by an exchange that goes on beside the next calls. What was told
+ * counts from the call on in which the next exchange is due. So nobody waits for it in the
+ * meantime, and all ranks expect the same in the same call, whenever the exchange was over for each
+ * of them. For each call: qv_predict_due, perhaps an exchange, qv_predict_arrivals,
+ * qv_predict_called; at its end qv_predict_ended.
  */
 #define QV_PREDICT_WINDOW 5 /* observations of which the mean is taken, after the literature */
 #define QV_PREDICT_EVERY  8 /* calls from one exchange to the next, where nothing else is known */
@@ -41,12 +41,12 @@ QV_API int qv_predict_open(uint32_t ranks, uint32_t rank, uint32_t every,
 			   struct qv_predict **predict);
 QV_API void qv_predict_close(struct qv_predict *predict);
 
-/* What the next call needs before it begins; may be asked again. QV_OK: nothing. 1: that an exchange
- * begins. QV_EAGAIN: that the one before is over, which is under way here. */
+/* What the next call needs before it begins; may be asked again. QV_OK: nothing. 1: that an
+ * exchange begins. QV_EAGAIN: that the one before is over, which is under way here. */
 QV_API int qv_predict_due(struct qv_predict *predict);
 
-/* What the exchange works on, an allgather in place of one number of each rank: what this rank tells
- * is in its place, in ns, when an exchange is due. */
+/* What the exchange works on, an allgather in place of one number of each rank: what this rank
+ * tells is in its place, in ns, when an exchange is due. */
 QV_API uint64_t *qv_predict_told(struct qv_predict *predict);
 
 /* The exchange that was due has begun; it is over. If it failed, expectations stay as they are. */
@@ -57,8 +57,8 @@ QV_API void qv_predict_over(struct qv_predict *predict, int status);
  * of another one. NULL: nothing has been told. */
 QV_API const uint64_t *qv_predict_arrivals(const struct qv_predict *predict);
 
-/* The call has begun: this rank came at this moment, in ns; 0: it did something else before, so that
- * its time says nothing. */
+/* The call has begun: this rank came at this moment, in ns; 0: it did something else before, so
+ * that its time says nothing. */
 QV_API void qv_predict_called(struct qv_predict *predict, uint64_t now);
 
 /* A collective of this rank was over at this moment, in ns and not 0. */

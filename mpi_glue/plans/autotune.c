@@ -2,8 +2,8 @@
 /*
  * autotune.c - `auto` against the MPI's own call. A model says which schedule is fastest, but not
  * whether the MPI is faster still. So the first calls of each kind on a communicator are a trial:
- * they go to both in turn, and what was faster by a margin, over all ranks, does the rest. All ranks
- * count the same calls, so they take the same turns.
+ * they go to both in turn, and what was faster by a margin, over all ranks, does the rest. All
+ * ranks count the same calls, so they take the same turns.
  */
 #include "mpi_glue/glue.h"
 

@@ -31,7 +31,7 @@ struct qv_mpi_autotune_v {
 	struct qv_mpi_trial trial; /* that the last change began, in less than NEXT calls */
 };
 
-/* Which. */
+/* Kept for each operation of a communicator. */
 
 static struct qv_mpi_autotune_v *find(struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call)
 {

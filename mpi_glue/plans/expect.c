@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * expect.c - when the ranks of a communicator are expected in its next reduction: what the program
- * has said, or else, where an algorithm is named that wants to know, what the ranks have observed in
- * its blocking reductions (predict.h).
+ * has said, or else, where an algorithm is named that wants to know, what the ranks have observed
+ * in its blocking reductions (predict.h).
  */
 #include "mpi_glue/glue.h"
 #include "engine/base/clock.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * measure.c - what the network is like, measured in MPI_Init. The first rank and the last, which are
- * as far apart as ranks mostly are, send each other messages, one by one and in bursts both ways.
- * Each rank measures how fast it combines. All tell all their figures and agree on one set of them,
- * for all must choose the same schedules.
+ * measure.c - what the network is like, measured in MPI_Init. The first rank and the last, which
+ * are as far apart as ranks mostly are, send each other messages, one by one and in bursts both
+ * ways. Each rank measures how fast it combines. All tell all their figures and agree on one set of
+ * them, for all must choose the same schedules.
  */
 #include "mpi_glue/glue.h"
 #include "engine/base/clock.h"
@@ -102,7 +102,8 @@ static int measure_bursts(char *in, char *out, int first, int other, struct qv_s
 	return rc;
 }
 
-/* other: at the first rank and the last, each other; else MPI_PROC_NULL, which measures no messages. */
+/* other: at the first rank and the last, each other; else MPI_PROC_NULL, which measures no
+ * messages. */
 static void agree_on_network(char *buf, int rank, int other, int ranks, struct qv_network *told)
 {
 	struct qv_sample samples[LENGTHS * TURNS];
@@ -119,7 +120,7 @@ static void agree_on_network(char *buf, int rank, int other, int ranks, struct q
 		qv_mpi.network = agreed;
 }
 
-/* Those of the first rank, for figures have ranges of lengths here. */
+/* Figures with ranges of lengths have no median: all take those of the first rank. */
 static void agree_on_bursts(char *buf, int rank, int other)
 {
 	struct qv_sample samples[BURST_LENGTHS * BURST_TURNS];

@@ -219,8 +219,8 @@ static void test_all_alike(void **unused)
 	}
 }
 
-/* One could not begin the exchange and asks again: it expects what was told, not what it tells next.
- * One has lost the exchange: what was told before stays. */
+/* One could not begin the exchange and asks again: it expects what was told, not what it tells
+ * next. One has lost the exchange: what was told before stays. */
 static void test_failed(void **unused)
 {
 	static const uint64_t early[2] = {60, 120}, later[2] = {6000, 12000};
@@ -248,7 +248,8 @@ static void test_failed(void **unused)
 	close_group(&g);
 }
 
-/* Arrivals that no clock can have told: schedules are still right, the same by all ranks' choice. */
+/* Arrivals that no clock can have told: schedules are still right, the same by all ranks'
+ * choice. */
 static void test_absurd_arrival(void **unused)
 {
 	const char *const rules[] = {"allreduce=clairvoyant:faithful",

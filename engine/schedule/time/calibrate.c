@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* calibrate.c - what a network is like, from measurements (the estimator of Theil and Sen), and what
- * a group makes of those of its members. */
+/* calibrate.c - what a network is like, from measurements (the estimator of Theil and Sen), and
+ * what a group makes of those of its members. */
 #include <quiver/predict.h>
 
 #include <stdlib.h>
