@@ -17,7 +17,7 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 	if (qv_mpi.rules)
 		qv_select_forget(qv_mpi.rules->select, c->number);
 	pthread_mutex_unlock(&qv_mpi.lock);
-	qv_mpi_watch_close(c);
+	qv_mpi_expect_close(c);
 	if (c->dup != MPI_COMM_NULL)
 		PMPI_Comm_free(&c->dup);
 	qv_mpi_autotune_free(c);
@@ -27,7 +27,7 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 	free(c);
 }
 
-/* The value of the attribute where there is nothing to keep. Duplicates inherit it. */
+/* The attribute of a communicator of a session, of which nothing is kept. Duplicates inherit it. */
 static char mark;
 
 static void unlink_comm(struct qv_mpi_comm *c)
@@ -55,8 +55,8 @@ static int on_free(MPI_Comm comm, int keyval, void *value, void *extra)
 	c->comm = MPI_COMM_NULL;
 	qv_mpi.last = NULL;
 	c->freed = true;
-	/* A request that has ended and was not waited for yet, or a persistent one,
-	 * still holds it. */
+	/* A request that has ended and was not waited for yet, or a persistent one, still holds
+	 * it. */
 	if (!c->busy)
 		qv_mpi_comm_destroy(c);
 	return MPI_SUCCESS;
@@ -85,10 +85,9 @@ static int make_keyval(void)
 
 /*
  * Whether some of its ranks are of another MPI_COMM_WORLD: processes that were spawned, or
- * connected to. What decides - settings, figures, tags - is the same within an MPI_COMM_WORLD only,
- * and there may be none of us in the other one at all, which nobody could be asked without a call
- * that it does not make. So all ranks find out by themselves, and all find the same: where there
- * are two worlds, each has ranks that are not of the own one.
+ * connected to. What decides (settings, figures, tags) is the same within an MPI_COMM_WORLD only.
+ * The other one may be without this library, and it would not answer a question. So each rank finds
+ * out by itself, and all find the same: of two worlds, each has ranks that are not in the other.
  */
 static bool is_mixed(MPI_Comm comm, int ranks)
 {
@@ -130,6 +129,7 @@ static struct qv_mpi_comm *make(MPI_Comm comm, bool marked)
 		return NULL;
 	c->comm = comm;
 	c->dup = MPI_COMM_NULL;
+	c->exchange = MPI_REQUEST_NULL;
 	PMPI_Comm_rank(comm, &c->rank);
 	PMPI_Comm_size(comm, &c->ranks);
 	int inter = 0;
@@ -194,8 +194,8 @@ enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c)
 	return c->mixed ? QV_MPI_MIXED : QV_MPI_TAKEN;
 }
 
-/* Not by MPI_Comm_dup or MPI_Comm_idup, which call the program's functions that copy attributes. No
- * other way to a communicator goes on by itself, so nonblocking calls cannot make one. */
+/* Not by MPI_Comm_dup or MPI_Comm_idup, which call the program's functions that copy attributes.
+ * All other calls that make a communicator block, so nonblocking calls of ours cannot make one. */
 int qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin)
 {
 	MPI_Group group;

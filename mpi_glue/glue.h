@@ -12,9 +12,9 @@
 #include <quiver/combine.h>
 #include <quiver/exchange.h>
 #include <quiver/mpi_control.h>
-#include <quiver/predict.h>
 #include <quiver/select.h>
 
+#include "engine/schedule/agree.h"
 #include "mpi_glue/calls/real.h"
 
 /* From settings.c. */
@@ -42,7 +42,7 @@ enum qv_mpi_name {
 	QV_MPI_N_NAMES,
 };
 
-/* By what one of the latter is run. */
+/* By what a call of variable-length or neighbours' blocks is run. */
 enum qv_mpi_by {
 	QV_MPI_BY_MPI,
 	QV_MPI_BY_SCHEDULE,
@@ -211,11 +211,13 @@ struct qv_mpi_comm {
 	uint64_t number;  /* among the communicators of this process */
 	uint64_t *arrive; /* what the program has said: by rank, or NULL */
 	bool told;        /* it has said something */
-	struct qv_mpi_watch *watch;
+	/* What its ranks observe of each other, NULL: nothing; and the exchange of that. */
+	struct qv_expect *expect;
+	MPI_Request exchange;
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_autotune *autotune;
 	struct qv_mpi_autotune_v *autotune_v;
-	/* So many blocking calls go to the MPI before there is something to be seen to again. */
+	/* So many blocking calls go to the MPI before `auto` looks at one again. */
 	struct qv_mpi_passing {
 		uint64_t left, rules;
 	} passing[QV_MPI_N_NAMES];
@@ -260,8 +262,8 @@ int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc);
  * Collective. QV_ENOMEM. */
 int qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call, const uint64_t **arrive);
 /* A blocking call is over. */
-void qv_mpi_watch_ended(struct qv_mpi_comm *c);
-void qv_mpi_watch_close(struct qv_mpi_comm *c);
+void qv_mpi_expect_ended(struct qv_mpi_comm *c);
+void qv_mpi_expect_close(struct qv_mpi_comm *c);
 
 /* From mpi_glue/plans/measure.c. */
 
@@ -295,9 +297,8 @@ struct qv_mpi_call {
 	/* Of an allgather and alltoall: of one block; the count above is in bytes. */
 	int in_count, out_count;
 	MPI_Datatype in_type, out_type;
-	bool unequal; /* the blocks of a reduce_scatter have different lengths */
-	struct qv_mpi_autotune *autotune; /* out: if it is to be timed, of which */
-	double began;
+	bool unequal;               /* the blocks of a reduce_scatter have different lengths */
+	struct qv_mpi_trial *trial; /* out: if it is to be timed, of which */
 };
 
 enum qv_mpi_state {
@@ -406,18 +407,32 @@ void qv_mpi_blocks_release(struct qv_mpi_op *op);
 
 /* From mpi_glue/plans/autotune.c. */
 
+/* Calls that go to the MPI and to us in turn, until it is decided which is faster. */
+struct qv_mpi_trial {
+	bool varies; /* the calls are of different lengths */
+	bool decided, ours;
+	bool won;         /* ours, in the turns before */
+	int turns, tries; /* tries: those that told nothing */
+	double began;
+	double shortest[2], bytes[2]; /* the MPI's, ours; seconds */
+};
+
+/* A call is timed, which begins on all ranks together. Whether it is ours. */
+bool qv_mpi_trial_begin(struct qv_mpi_trial *t, MPI_Comm comm);
+/* It is over, with this error code; the same, or another one. This rank sent so many bytes in it.
+ * Collective. */
+int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc);
+
 /* Whether `auto` takes the call; if not, why. Times it where that is not known yet. */
 bool qv_mpi_autotune_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_t bytes,
 			  bool ordered, enum qv_mpi_reason *why);
-/* A call that is timed is over, with this error code; the same, or another one. Collective. */
-int qv_mpi_autotune_end(struct qv_mpi_call *call, int rc);
 void qv_mpi_autotune_free(struct qv_mpi_comm *c);
 void qv_mpi_autotune_v_free(struct qv_mpi_comm *c);
 
 /* The end of a blocking call. */
 static inline int qv_mpi_return(struct qv_mpi_call *call, int rc)
 {
-	return call->autotune ? qv_mpi_autotune_end(call, rc) : rc;
+	return call->trial ? qv_mpi_trial_end(call->trial, call->comm, 0, rc) : rc;
 }
 
 /* mpi_glue/calls/nonblocking.c: operations that run while the program does something else. */

@@ -80,8 +80,8 @@ static bool is_crowded(void)
 }
 #endif
 
-/* Tags are for operations under way, and the rest for persistent ones. What decides who runs a call
- * must be the same on all ranks, even if they reach each other by networks of different kinds. */
+/* Half of the tags, or less, are for operations under way; the rest for persistent ones. All ranks
+ * take the least that any rank has, for what decides who runs a call must be the same on all. */
 static void share_tags(void)
 {
 	int *last = NULL, found = 0, mine[2], least[2];
@@ -106,7 +106,7 @@ static void open_world(void)
 		qv_mpi_comm_open(c);
 }
 
-/* Whether anything is chosen by what a message of several at once takes. */
+/* Whether the rules choose anything by the figures of bursts. */
 static bool needs_bursts(const struct qv_mpi_rules *rules)
 {
 	bool any = rules->automatic[QV_COLL_ALLGATHER] || rules->automatic[QV_COLL_ALLTOALL];

@@ -63,7 +63,7 @@ static int take_rule(const char *text, size_t n, struct qv_mpi_rules *rules, cha
 	return qv_mpi_rule_parse(found, equals + 1, n - name - 1, &rules->rule[found], why, room);
 }
 
-/* What operations are named, and the rules without those that name the MPI. */
+/* Note which operations are named; rest gets what is for qv_select_open. */
 static int split(const char *text, struct qv_mpi_rules *rules, char *rest, char *why, size_t room)
 {
 	size_t n;

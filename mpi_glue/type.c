@@ -17,7 +17,7 @@ enum {
 };
 
 #define OURS  0
-#define LOCAL 1 /* by MPI_Reduce_local: what is true in Fortran is not ours to know */
+#define LOCAL 1 /* by MPI_Reduce_local: which LOGICALs are true, the Fortran compiler decides */
 
 struct type {
 	MPI_Datatype mpi;

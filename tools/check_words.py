@@ -27,7 +27,7 @@ WORDS = {
     "complain": ("warn", ()),
     "promise": ("assertion", ("engine", "fabric_glue", "mpi_glue")),
     "promises": ("assertions", ("engine", "fabric_glue", "mpi_glue")),
-    "watch": ("wait set", ("engine", "fabric_glue")),
+    "watch": ("wait set; predict, of who is late", ("engine", "fabric_glue", "mpi_glue")),
     "doze": ("sleep", ()),
     "greet": ("handshake", ()),
     "acquainted": ("handshake", ()),

@@ -8,4 +8,4 @@ set(qv_schedule_sources schedule/schedule.c schedule/add.c schedule/names.c sche
 	schedule/redirect/schedule.c
 	schedule/time/time.c schedule/select/select.c schedule/select/choose.c schedule/select/model.c
 	schedule/select/rules.c schedule/redirect/redirect.c schedule/redirect/time.c
-	schedule/time/predict.c schedule/time/network.c schedule/time/calibrate.c schedule/time/calibrate_bursts.c)
+	schedule/time/predict.c schedule/time/agree.c schedule/time/network.c schedule/time/calibrate.c schedule/time/calibrate_bursts.c)

@@ -12,11 +12,11 @@
 #ifndef QV_FI_COLL_H
 #define QV_FI_COLL_H
 
+#include "engine/schedule/agree.h"
 #include "fabric_glue/calls.h"
 
 #include <quiver/combine.h>
 #include <quiver/exchange.h>
-#include <quiver/predict.h>
 #include <quiver/select.h>
 
 struct qv_fi_set { /* set.c */
@@ -61,13 +61,7 @@ struct qv_fi_group { /* group.c */
 	bool joined, listening, heard; /* heard: a member has lost the group */
 	int failed;                    /* enum qv_status: the group is lost */
 	struct qv_fi_coll_msg notice;
-	/* predict.c */
-	struct qv_predict *predict; /* NULL: nobody wants expectations */
-	uint64_t *told;             /* by rank: of the exchange under way, or the last one */
-	uint64_t reductions;        /* calls that expectations are for */
-	uint64_t exchanges;         /* begun */
-	bool exchanging;
-	uint64_t ended; /* ns, when the last operation did; 0: there was none */
+	struct qv_expect *expect; /* expect.c; NULL: nobody wants expectations */
 };
 
 enum qv_fi_coll_kind {
@@ -89,6 +83,7 @@ struct qv_fi_coll_op { /* op.c */
 	struct qv_run_blocks blocks;   /* what data points to, if they have their own lengths */
 	struct qv_exchange *exchange;  /* in the place of a run; NULL: there is none */
 	struct qv_fi_exchange *result; /* who gets it at the end */
+	struct qv_expect *expect;      /* whose exchange it is, if the group was left meanwhile */
 	struct qv_fi_coll_msg *loose;  /* its messages under way */
 	enum qv_op op;
 	enum qv_type type;
@@ -184,7 +179,7 @@ void qv_fi_coll_op_start(struct qv_fi_coll_op *op);
 void qv_fi_coll_op_free(struct qv_fi_coll_op *op);
 /* All operations of a group end with this status. */
 void qv_fi_coll_abort(struct qv_fi_coll *coll, struct qv_fi_group *group, int status);
-/* The group is left by its owner: an exchange of expectations under way is nobody's any more. */
+/* The group is left by its owner: an exchange of expectations under way keeps what it works on. */
 void qv_fi_coll_leave(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* Free all operations, without a word; nothing is under way any more. */
 void qv_fi_coll_drop(struct qv_fi_coll *coll);
@@ -195,7 +190,7 @@ int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* A barrier or an allgather of so many bytes from each, in the own place of memory. */
 int qv_fi_coll_start_measure(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_coll what,
 			     void *memory, size_t item);
-/* An allgather of group->told. */
+/* An allgather of what members tell for group->expect. */
 int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* 0 or -FI_E*. */
 int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call);
@@ -213,7 +208,7 @@ int qv_fi_measure_begin(struct qv_fi_group *group);
 void qv_fi_measure_next(struct qv_fi_group *group, int status);
 void qv_fi_measure_free(struct qv_fi_group *group);
 
-/* predict.c; lock held. */
+/* expect.c; lock held. */
 
 /* A reduction is called: when each rank is expected in it, NULL if nothing is known or wanted.
  * 0, -FI_ENOMEM, or -FI_EAGAIN: what the others expect has not come yet. */

@@ -11,7 +11,7 @@
 #define CALL_FLAGS \
 	(FI_COMPLETION | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE)
 
-/* From so many bytes of all blocks on, an allgather goes around instead of straight to all. */
+/* From so many bytes of all blocks on, an allgather is a ring, else direct sends. */
 #define LONG_GATHER 65536
 
 struct qv_fi_exchange {
@@ -62,7 +62,7 @@ static size_t sum(const size_t *bytes, uint32_t n)
 	return all;
 }
 
-/* The arrays, which the caller may have back at once; NULL: no memory. */
+/* Our own copy of the arrays, for the caller's are free when its call returns; NULL: no memory. */
 static size_t *copy(const struct qv_fi_blocks_call *call, uint32_t in, uint32_t out)
 {
 	size_t *all = calloc(2 * ((size_t)in + out), sizeof(*all)), *next = all;

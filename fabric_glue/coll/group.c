@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * group.c - groups: their places, leave, loss of a member. Whoever finds that a member
- * is gone tells all others, and so does everyone who is told, once: nobody waits for ever for a
- * member that waits for the dead one.
+ * group.c - groups: their places, leave, loss of a member. A member that finds another one gone
+ * tells all others. Each of these does the same once. So nobody waits for ever for a member that
+ * waits for the dead one.
  */
 #include "coll.h"
 
@@ -148,10 +148,9 @@ void qv_fi_group_progress(struct qv_fi_group *group)
 
 void qv_fi_group_free(struct qv_fi_group *group)
 {
-	qv_predict_close(group->predict);
+	qv_expect_close(group->expect);
 	qv_select_close(group->select);
 	qv_fi_measure_free(group);
-	free(group->told);
 	free(group->addrs);
 	free(group->members);
 	free(group);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * join.c - to join a group: who is in it, what the members must have in common, and the
- * event that says so.
- */
+/* join.c - to join a group: who is in it, what its members must have in common, and the event that
+ * reports the join. */
 #include "coll.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define EQ_ERROR (UINT64_C(1) << 60) /* an event of a core's queue that is an error */
+#define EQ_ERROR (UINT64_C(1) << 60) /* flag of libfabric's fi_eq_write: an error */
 
 /* Sets that have been joined, and how often: each time is another group. */
 struct qv_fi_joins {
@@ -142,7 +140,7 @@ static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct q
 	return ret;
 }
 
-/* The group that a set or another group is the pattern of. */
+/* Whether the call may join: a set, or a group of this endpoint, says who is in it. 0 or -FI_E*. */
 static int check_join(struct qv_fi_ep *ep, const struct fi_collective_addr *addr, uint64_t flags)
 {
 	if (!ep->proto || !ep->enabled)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * measure.c - what the network of a group is like, measured when it is joined: barriers
- * tell what a message costs, allgathers what a byte does, and each member how fast it combines. All
- * tell all what they have seen and take the medians, for all must choose the same schedules.
+ * measure.c - what the network of a group is like, measured when it is joined. Barriers tell what a
+ * message costs, and allgathers what a byte costs. Each member measures how fast it combines. All
+ * tell all their figures and agree on one set of them, for all must choose the same schedules.
  */
 #include "coll.h"
 #include "engine/base/clock.h"
-
-#include <quiver/predict.h>
 
 #include <stdlib.h>
 
@@ -20,33 +18,15 @@ struct qv_fi_measure {
 	uint64_t began, barrier, gather; /* ns */
 	size_t block;                    /* bytes of an allgather from each */
 	char *memory;
-	double *sorted;              /* room for n */
+	double *room;                /* for n */
 	struct qv_network figures[]; /* by rank */
 };
 
-static double seconds_per_byte(const struct qv_combine *combine, void *memory)
-{
-	double *a = memory, *b = a + BYTES / sizeof(*a), shortest = 1;
-
-	for (int i = 0; i < 4; i++) { /* the first of them brings the code */
-		const uint64_t begin = qv_clock_ns();
-		double s;
-
-		qv_combine_to(combine, QV_OP_SUM, QV_TYPE_DOUBLE, a, a, b, BYTES / sizeof(*a));
-		s = 1e-9 * (double)(qv_clock_ns() - begin);
-		shortest = s < shortest ? s : shortest;
-	}
-	return shortest / BYTES;
-}
-
-/* Of a dissemination over n members: so many messages one after the other. */
+/* Messages of the barrier, one after the other: what the model makes of an alpha of 1. */
 static double rounds_of(uint32_t n)
 {
-	double rounds = 0;
-
-	for (uint64_t reached = 1; reached < n; reached *= 2)
-		rounds++;
-	return rounds;
+	return qv_model_seconds(&(struct qv_network){.alpha = 1}, QV_COLL_BARRIER,
+				QV_ALG_DISSEMINATION, n, 0, 0);
 }
 
 static struct qv_network seen(const struct qv_fi_group *group)
@@ -56,9 +36,10 @@ static struct qv_network seen(const struct qv_fi_group *group)
 	const double more = 1e-9 * ((double)m->gather - (double)m->barrier);
 	const double bytes = (double)(m->block * (group->n - 1));
 
-	return (struct qv_network){.alpha = alpha > 1e-9 ? alpha : 1e-9,
-				   .beta = more > 0 ? more / bytes : 0,
-				   .gamma = seconds_per_byte(group->ep->coll->combine, m->memory)};
+	return (struct qv_network){
+		.alpha = alpha > 1e-9 ? alpha : 1e-9,
+		.beta = more > 0 ? more / bytes : 0,
+		.gamma = qv_network_gamma(group->ep->coll->combine, qv_clock_seconds, m->memory)};
 }
 
 static int start_turn(struct qv_fi_group *group)
@@ -77,43 +58,25 @@ static int start_turn(struct qv_fi_group *group)
 					sizeof(m->figures[0]));
 }
 
-static int by_value(const void *x, const void *y)
-{
-	const double a = *(const double *)x, b = *(const double *)y;
-
-	return (a > b) - (a < b);
-}
-
-/* The median over all members of the figure that stands so many bytes behind the first. */
-static double median(const struct qv_fi_group *group, size_t offset)
-{
-	const struct qv_fi_measure *m = group->measure;
-
-	for (uint32_t r = 0; r < group->n; r++)
-		m->sorted[r] = *(const double *)((const char *)&m->figures[r] + offset);
-	qsort(m->sorted, group->n, sizeof(*m->sorted), by_value);
-	return m->sorted[group->n / 2];
-}
-
 static void apply(struct qv_fi_group *group)
 {
-	const struct qv_network network = {
-		.alpha = median(group, offsetof(struct qv_network, alpha)),
-		.beta = median(group, offsetof(struct qv_network, beta)),
-		.gamma = median(group, offsetof(struct qv_network, gamma))};
+	struct qv_fi_measure *m = group->measure;
+	struct qv_network network;
 
+	/* If nobody's figures can be, all keep what they had. */
+	if (qv_network_agree(m->figures, group->n, m->room, &network) ||
+	    qv_select_network(group->select, &network))
+		return;
 	QV_FI_INFO(EP_CTRL,
 		   "a group of %u: %.3g us a message, %.3g ns a byte, %.3g ns to combine it\n",
 		   group->n, 1e6 * network.alpha, 1e9 * network.beta, 1e9 * network.gamma);
-	/* What cannot be, another member has sent: then all keep what they had. */
-	(void)qv_select_network(group->select, &network);
 }
 
 void qv_fi_measure_free(struct qv_fi_group *group)
 {
 	if (group->measure) {
 		free(group->measure->memory);
-		free(group->measure->sorted);
+		free(group->measure->room);
 	}
 	free(group->measure);
 	group->measure = NULL;
@@ -123,17 +86,17 @@ int qv_fi_measure_begin(struct qv_fi_group *group)
 {
 	struct qv_fi_measure *m = calloc(1, sizeof *m + (size_t)group->n * sizeof(m->figures[0]));
 	int ret = -FI_ENOMEM;
-	size_t room;
+	size_t gathered;
 
 	group->measure = m;
 	if (!m)
 		return ret;
 	m->barrier = m->gather = UINT64_MAX;
 	m->block = BYTES / (group->n - 1) + 1;
-	room = m->block * group->n < 2 * BYTES ? 2 * BYTES : m->block * group->n;
-	m->memory = calloc(1, room);
-	m->sorted = calloc(group->n, sizeof(*m->sorted));
-	if (m->memory && m->sorted)
+	gathered = m->block * group->n;
+	m->memory = calloc(1, gathered > QV_GAMMA_ROOM ? gathered : QV_GAMMA_ROOM);
+	m->room = calloc(group->n, sizeof(*m->room));
+	if (m->memory && m->room)
 		ret = start_turn(group);
 	if (ret)
 		qv_fi_measure_free(group);

@@ -165,6 +165,7 @@ void qv_fi_coll_op_free(struct qv_fi_coll_op *op)
 		free(msg);
 	}
 	qv_exchange_free(op->exchange);
+	qv_expect_close(op->expect);
 	free(op->memory);
 	free(op);
 }
@@ -177,7 +178,7 @@ static void report(const struct qv_fi_coll_op *op)
 	qv_fi_pass_complete(op->coll->ep, &done, qv_fi_errno(op->status));
 }
 
-/* It is off the list. */
+/* It is over, and off the list of those under way. */
 static void finish(struct qv_fi_coll_op *op)
 {
 	struct qv_fi_group *group = op->group; /* NULL: left meanwhile */
@@ -195,7 +196,7 @@ static void finish(struct qv_fi_coll_op *op)
 		break;
 	case QV_FI_COLL_EXCHANGE:
 		if (group)
-			group->exchanging = false;
+			qv_expect_over(group->expect, op->status);
 		break;
 	default:
 		group->ops--;
@@ -212,7 +213,7 @@ static void take_back(struct qv_fi_coll_op *op)
 	struct qv_fi_coll_msg *msg;
 	size_t n;
 
-	if (op->exchange) { /* each may be gone at once */
+	if (op->exchange) { /* cancelling one may free it at once */
 		while ((msg = op->loose)) {
 			while (msg && !msg->receives)
 				msg = msg->next;
@@ -252,7 +253,7 @@ static bool move_on(struct qv_fi_coll_op *op)
 			return true;
 		op->status = status;
 		take_back(op);
-		qv_fi_group_fail(op->group, status); /* who left it has set the status */
+		qv_fi_group_fail(op->group, status); /* not left: that sets the status */
 	}
 	return !op->flying;
 }
@@ -286,8 +287,8 @@ void qv_fi_coll_leave(struct qv_fi_coll *coll, struct qv_fi_group *group)
 			op->status = QV_ECANCELED;
 			take_back(op);
 		}
-		op->memory = group->told; /* a message may be on its way from it */
-		group->told = NULL;
+		op->expect = group->expect; /* a message may be on its way from it */
+		group->expect = NULL;
 		op->group = NULL;
 	}
 }

@@ -66,9 +66,10 @@ int qv_fi_coll_start_measure(struct qv_fi_coll *coll, struct qv_fi_group *group,
 
 int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group)
 {
-	return start_numbered(
-		coll, group, QV_FI_COLL_EXCHANGE, QV_COLL_ALLGATHER,
-		&(struct qv_run_data){.item = sizeof(*group->told), .work = group->told});
+	uint64_t *told = qv_expect_told(group->expect);
+
+	return start_numbered(coll, group, QV_FI_COLL_EXCHANGE, QV_COLL_ALLGATHER,
+			      &(struct qv_run_data){.item = sizeof(*told), .work = told});
 }
 
 /* Scratch of so many bytes, after what has been given out already. */

@@ -12,8 +12,8 @@ int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
 	return rc; /* no nonblocking call is ours there */
 }
 #else
-/* Whether nonblocking calls are ours, whatever was called before. `auto` has seen blocking ones by
- * the time that it takes others. */
+/* Whether the first call may be nonblocking and ours. Not so with `auto`, which takes such calls
+ * only after blocking ones, which make the duplicate. */
 static bool is_wanted(void)
 {
 	const struct qv_mpi_rules *r = qv_mpi.rules;

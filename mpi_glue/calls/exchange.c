@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* exchange.c - allgather and alltoall in all their forms: ours where it can be, else the
- * MPI's. Both types are of as many bytes on all ranks, whatever else they are on each. */
+ * MPI's. Ranks may give different types; a block is of the same number of bytes for all of them. */
 #include "mpi_glue/glue.h"
 
 /* So many elements, as bytes; SIZE_MAX if the MPI shall judge that. */

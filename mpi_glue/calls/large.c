@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * large.c - reductions, moves and exchanges by large counts. One rank may call by them and
- * another one by ints, so who runs the call must be decided alike. A count that is no int is of
- * more bytes than ours take, or of none, and both go to the MPI by ints as well.
+ * large.c - reductions, moves and exchanges by large counts. One rank may call by these and another
+ * one by ints, so both must go the same way. A count that does not fit an int means more bytes than
+ * we take, or elements of no bytes. Such calls by ints go to the MPI, too.
  */
 #include "mpi_glue/glue.h"
 
@@ -39,7 +39,7 @@ QV_API int MPI_Reduce_scatter_block_c(const void *in, void *out, MPI_Count count
 }
 QV_MPI_BOTH(Reduce_scatter_block_c)
 
-/* As ints; NULL: they are none, on no rank, or no memory. */
+/* The counts as ints; NULL: one does not fit, which all ranks see, or no memory. */
 static int *narrow(const MPI_Count counts[], MPI_Comm comm)
 {
 	int ranks, *ints;

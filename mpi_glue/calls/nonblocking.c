@@ -46,7 +46,7 @@ static int on_cancel(void *extra, int complete)
 
 /* Progress. */
 
-/* Those that have ended, out of the list. */
+/* Take those that have ended out of the list. */
 static struct qv_mpi_op *turn(void)
 {
 	struct qv_mpi_op *done = NULL, **at = &list.first;

@@ -19,7 +19,7 @@ struct qv_mpi_persistent {
 
 static struct {
 	struct qv_mpi_persistent *first;
-	MPI_Comm self; /* where those messages travel */
+	MPI_Comm self; /* where what completes the receives is sent */
 	int made;
 } all = {.self = MPI_COMM_NULL};
 
@@ -35,7 +35,7 @@ static struct qv_mpi_persistent **find(MPI_Request handle)
 	return at;
 }
 
-/* Nobody asks for it any more. */
+/* Nothing of it runs, and the program has freed its request, or the MPI ends. */
 static void destroy(struct qv_mpi_persistent *p)
 {
 	qv_mpi_op_release(p->op);

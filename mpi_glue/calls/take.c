@@ -136,8 +136,8 @@ static int arrange_broadcast(struct qv_mpi_op *op, const struct qv_mpi_call *cal
 	return rc;
 }
 
-/* The elements at buf, so many times as many as there are ranks of them, go into room or come out
- * of it; types may be freed by the program before the end. */
+/* Where the blocks of an allgather or alltoall are. Those that do not lie as they travel are packed
+ * into room, or unpacked from it at the end. The program may free its types before. */
 static int arrange_exchange(struct qv_mpi_op *op, const struct qv_mpi_call *call)
 {
 	const size_t whole = call->count, block = whole / (size_t)op->c->ranks;
@@ -257,7 +257,7 @@ static void remember(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 /* No memory. What was timed is not over, so nobody is told how long it took. */
 static struct qv_mpi_op *fail(struct qv_mpi_call *call, struct qv_mpi_comm *c)
 {
-	call->autotune = NULL;
+	call->trial = NULL;
 	return qv_mpi_op_failed(c, MPI_ERR_NO_MEM, false);
 }
 

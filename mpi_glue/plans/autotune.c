@@ -1,30 +1,85 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * autotune.c - `auto` against the MPI's own call. A model says which schedule is fastest, but
- * not whether the MPI is faster still: the first calls of each kind on a communicator go to both in
- * turn, and what was faster by a margin, over all ranks, does the rest; ours only if it was so
- * twice, for the first time may be chance. All ranks count the same calls, so they take the same
- * turns. They begin each of them together: else the shortest time of a rank is that of the call in
- * which it had nobody to wait for, which says nothing of the latency.
+ * autotune.c - `auto` against the MPI's own call. A model says which schedule is fastest, but not
+ * whether the MPI is faster still. So the first calls of each kind on a communicator are a trial:
+ * they go to both in turn, and what was faster by a margin, over all ranks, does the rest. All
+ * ranks count the same calls, so they take the same turns.
  */
 #include "mpi_glue/glue.h"
-#include "engine/base/clock.h"
 
 #include <stdlib.h>
 
-#define TURNS  6   /* of each; the shortest counts */
-#define MARGIN 0.9 /* ours must take less than this share: six calls do not tell less apart */
+#define TURNS  12   /* calls of a trial, half of them to the MPI; the shortest of each counts */
+#define TRIES  4    /* of that, where both got calls of other lengths */
+#define MARGIN 0.9  /* ours must take less than this share: six calls do not tell less apart */
+#define ALIKE  1.25 /* sums of bytes */
 
 struct qv_mpi_autotune {
 	struct qv_mpi_autotune *next;
 	enum qv_coll coll;
 	int size; /* class of the length: its binary logarithm */
 	bool ordered, expects;
-	int calls;
-	bool decided, ours;
-	bool won;           /* once; by chance, maybe, so it must do so again */
-	double shortest[2]; /* the MPI, ours; seconds */
+	struct qv_mpi_trial trial;
 };
+
+/* Trials. */
+
+/* Whose turn it is: of calls that differ, in an order (of Thue and Morse) that no program's own
+ * turns follow. */
+static bool is_ours(const struct qv_mpi_trial *t)
+{
+	return (t->varies ? __builtin_popcount((unsigned int)t->turns) : t->turns) % 2;
+}
+
+bool qv_mpi_trial_begin(struct qv_mpi_trial *t, MPI_Comm comm)
+{
+	/* Else the shortest time of a rank would be that of the call in which it had nobody to wait
+	 * for, which says nothing of the latency. */
+	QV_REAL(Barrier)(comm);
+	t->began = PMPI_Wtime();
+	return is_ours(t);
+}
+
+/* By the slowest rank's shortest time. Ours must be faster twice, for once may be chance. */
+static void judge(struct qv_mpi_trial *t, const double *longest, const double *bytes)
+{
+	const bool faster = longest[1] < MARGIN * longest[0];
+
+	if (bytes[0] > ALIKE * bytes[1] ||
+	    bytes[1] > ALIKE * bytes[0]) { /* times of other things */
+		t->decided = ++t->tries == TRIES;
+		return;
+	}
+	t->ours = faster && t->won;
+	t->decided = !faster || t->won;
+	t->won = faster;
+}
+
+int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc)
+{
+	const double seconds = PMPI_Wtime() - t->began;
+	const bool ours = is_ours(t);
+	double longest[2], sums[2] = {1, 1};
+	int ended;
+
+	if (t->bytes[ours] <= 0 || seconds < t->shortest[ours])
+		t->shortest[ours] = seconds;
+	t->bytes[ours] += bytes + 1;
+	if (++t->turns < TURNS)
+		return rc;
+	ended = QV_REAL(Allreduce)(t->shortest, longest, 2, MPI_DOUBLE, MPI_MAX, comm);
+	if (!ended && t->varies)
+		ended = QV_REAL(Allreduce)(t->bytes, sums, 2, MPI_DOUBLE, MPI_SUM, comm);
+	if (ended)
+		t->decided = true;
+	else
+		judge(t, longest, sums);
+	t->turns = 0;
+	t->bytes[0] = t->bytes[1] = 0;
+	return rc ? rc : ended;
+}
+
+/* Calls of one length. */
 
 static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, size_t bytes,
 				    bool ordered)
@@ -70,33 +125,9 @@ bool qv_mpi_autotune_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_
 		*why = QV_MPI_FAILED;
 		return false;
 	}
-	*why = t->decided ? QV_MPI_SLOWER : QV_MPI_TRIED;
-	if (t->decided || call->form != QV_MPI_BLOCKING)
-		return t->ours;
-	QV_REAL(Barrier)(c->comm);
-	call->autotune = t;
-	call->began = qv_clock_seconds();
-	return t->calls % 2;
-}
-
-int qv_mpi_autotune_end(struct qv_mpi_call *call, int rc)
-{
-	struct qv_mpi_autotune *t = call->autotune;
-	const double seconds = qv_clock_seconds() - call->began;
-	const int mine = t->calls % 2;
-	double longest[2];
-
-	if (t->calls < 2 || seconds < t->shortest[mine])
-		t->shortest[mine] = seconds;
-	if (++t->calls < 2 * TURNS || rc)
-		return rc;
-	rc = QV_REAL(Allreduce)(t->shortest, longest, 2, MPI_DOUBLE, MPI_MAX, call->comm);
-	t->ours = !rc && longest[1] < MARGIN * longest[0];
-	t->decided = !t->ours || t->won;
-	t->won = t->ours;
-	if (!t->decided) {
-		t->ours = false;
-		t->calls = 0;
-	}
-	return rc;
+	*why = t->trial.decided ? QV_MPI_SLOWER : QV_MPI_TRIED;
+	if (t->trial.decided || call->form != QV_MPI_BLOCKING)
+		return t->trial.ours;
+	call->trial = &t->trial;
+	return qv_mpi_trial_begin(&t->trial, c->comm);
 }

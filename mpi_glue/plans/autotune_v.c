@@ -14,10 +14,7 @@
 #define LOGGED   4    /* the last ones before a fence tell what is sent */
 #define NEXT     64   /* calls to the next fence, after a change */
 #define FARTHEST 1024 /* and after many without one */
-#define TRIALS   12   /* calls, half of them to the MPI; the shortest of each counts */
-#define TRIES    4    /* of that, where both got calls of other lengths; below NEXT calls in all */
-#define MARGIN   0.9  /* of the MPI's time, as in autotune.c; or of the model's */
-#define ALIKE    1.25 /* sums of bytes */
+#define MARGIN   0.9  /* of what the model says of what is in use */
 #define SAME     4    /* so many times the bytes, or less: what was measured still holds */
 
 struct qv_mpi_autotune_v {
@@ -31,13 +28,10 @@ struct qv_mpi_autotune_v {
 	enum qv_mpi_reason why; /* never */
 	struct qv_traffic traffic;
 	struct qv_mpi_guess best;
-	int turns, tries; /* calls of a trial, and trials that told nothing */
-	bool won;         /* the last one, which one alone may do by chance */
-	double shortest[2], sums[2];
-	bool ours;
+	struct qv_mpi_trial trial; /* that the last change began, in less than NEXT calls */
 };
 
-/* Which. */
+/* Kept for each operation of a communicator. */
 
 static struct qv_mpi_autotune_v *find(struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call)
 {
@@ -61,7 +55,7 @@ static struct qv_mpi_autotune_v *find(struct qv_mpi_comm *c, const struct qv_mpi
 					.rules = qv_mpi.rules->number,
 					.fence = BEFORE,
 					.interval = NEXT,
-					.turns = TRIALS};
+					.trial = {.decided = true}};
 	return s;
 }
 
@@ -145,12 +139,9 @@ static void begin_trial(struct qv_mpi_autotune_v *s, const struct qv_traffic *tr
 {
 	qv_mpi.changed += s->judged;
 	s->judged = true;
-	s->ours = false;
 	s->traffic = *traffic;
 	s->best = *best;
-	s->turns = s->tries = 0;
-	s->won = false;
-	s->sums[0] = s->sums[1] = 0;
+	s->trial = (struct qv_mpi_trial){.varies = true};
 	s->interval = NEXT;
 }
 
@@ -196,13 +187,13 @@ static bool pass(struct qv_mpi_autotune_v *s, struct qv_mpi_comm *c,
 			return false;
 		s->never = s->why != QV_MPI_TAKEN;
 	}
-	if (s->never || s->turns < TRIALS)
+	if (s->never || !s->trial.decided)
 		return true;
 	if (number == s->fence || (s->judged && number + LOGGED > s->fence))
 		log_call(s, c, call);
 	if (number == s->fence && !fence(s, c, call))
 		return false;
-	if (s->turns == TRIALS && !s->ours && s->calls + LOGGED < s->fence) {
+	if (s->trial.decided && !s->trial.ours && s->calls + LOGGED < s->fence) {
 		struct qv_mpi_passing *p = &c->passing[s->name];
 
 		p->left = s->fence - LOGGED - s->calls;
@@ -214,60 +205,15 @@ static bool pass(struct qv_mpi_autotune_v *s, struct qv_mpi_comm *c,
 
 /* Trials. */
 
-/* Whose turn it is: in an order (of Thue and Morse) that no program's own turns follow. */
-static bool is_mine(int turn)
-{
-	return __builtin_popcount((unsigned int)turn) % 2;
-}
-
-static bool begin_timed(struct qv_mpi_autotune_v *s, struct qv_mpi_comm *c,
-			struct qv_mpi_blocks_call *call)
-{
-	call->timed = s;
-	call->mine = is_mine(s->turns);
-	measure(c, call, &call->bytes);
-	QV_REAL(Barrier)(c->comm);
-	call->began = PMPI_Wtime();
-	return call->mine;
-}
-
-/* What all have measured. */
-static int decide(struct qv_mpi_autotune_v *s, MPI_Comm comm)
-{
-	double longest[2], sums[2];
-	int rc = QV_REAL(Allreduce)(s->shortest, longest, 2, MPI_DOUBLE, MPI_MAX, comm);
-
-	if (!rc)
-		rc = QV_REAL(Allreduce)(s->sums, sums, 2, MPI_DOUBLE, MPI_SUM, comm);
-	if (rc)
-		return rc;
-	if (far_from(sums[0], sums[1], ALIKE)) { /* times of other things */
-		s->turns = ++s->tries < TRIES ? 0 : TRIALS;
-	} else if (longest[1] < MARGIN * longest[0]) {
-		s->ours = s->won;
-		s->turns = s->won ? TRIALS : 0;
-		s->won = true;
-	}
-	if (s->turns == TRIALS && !s->ours &&
-	    (s->best.rule.by == QV_MPI_BY_WAY || s->best.rule.k > 1))
-		qv_mpi.refuted++;
-	s->sums[0] = s->sums[1] = 0;
-	return rc;
-}
-
 int qv_mpi_autotune_v_end(struct qv_mpi_blocks_call *call, int rc)
 {
 	struct qv_mpi_autotune_v *s = call->timed;
-	const double seconds = PMPI_Wtime() - call->began;
-	const int mine = call->mine;
-	int ended = MPI_SUCCESS;
 
-	if (s->sums[mine] <= 0 || seconds < s->shortest[mine])
-		s->shortest[mine] = seconds;
-	s->sums[mine] += call->bytes + 1;
-	if (++s->turns == TRIALS)
-		ended = decide(s, call->comm);
-	return rc ? rc : ended;
+	rc = qv_mpi_trial_end(&s->trial, call->comm, call->bytes, rc);
+	if (s->trial.decided && !s->trial.ours &&
+	    (s->best.rule.by == QV_MPI_BY_WAY || s->best.rule.k > 1))
+		qv_mpi.refuted++;
+	return rc;
 }
 
 const struct qv_mpi_rule *qv_mpi_autotune_v_turn(struct qv_mpi_comm *c,
@@ -281,12 +227,15 @@ const struct qv_mpi_rule *qv_mpi_autotune_v_turn(struct qv_mpi_comm *c,
 		*why = QV_MPI_FAILED;
 		return NULL;
 	}
-	ours = s->turns == TRIALS && s->ours;
-	if (!s->never && s->turns < TRIALS && call->form == QV_MPI_BLOCKING)
-		ours = begin_timed(s, c, call);
+	ours = s->trial.ours;
+	if (!s->never && !s->trial.decided && call->form == QV_MPI_BLOCKING) {
+		call->timed = s;
+		measure(c, call, &call->bytes);
+		ours = qv_mpi_trial_begin(&s->trial, c->comm);
+	}
 	if (!ours)
-		*why = s->never                          ? s->why
-		       : s->judged && s->turns == TRIALS ? QV_MPI_SLOWER
-							 : QV_MPI_TRIED;
+		*why = s->never                        ? s->why
+		       : s->judged && s->trial.decided ? QV_MPI_SLOWER
+						       : QV_MPI_TRIED;
 	return &s->best.rule;
 }

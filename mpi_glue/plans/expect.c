@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * expect.c - when the ranks of a communicator are expected in its next reduction: what the
- * program has said, or else, where an algorithm is named that wants to know, what the ranks have
- * observed. Every few blocking calls all tell all others how long they took from the end of one to
- * the call of the next. What an exchange brings counts from the call on in which the next one
- * begins, so that nobody waits for it and all ranks expect the same in the same call.
+ * expect.c - when the ranks of a communicator are expected in its next reduction: what the program
+ * has said, or else, where an algorithm is named that wants to know, what the ranks have observed
+ * in its blocking reductions (agree.h).
  */
 #include "mpi_glue/glue.h"
 #include "engine/base/clock.h"
@@ -12,78 +10,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVERY 8 /* calls */
-
-struct qv_mpi_watch {
-	struct qv_predict *predict;
-	MPI_Request exchange;
-	uint64_t ended; /* ns, when the last blocking call did; 0: there was none */
-	uint64_t mine;  /* of the exchange under way */
-	uint64_t told[];
-};
-
-static struct qv_mpi_watch *open_watch(const struct qv_mpi_comm *c)
+/* This rank may wait for it: all have begun it. */
+static void end_exchange(struct qv_mpi_comm *c)
 {
-	struct qv_mpi_watch *w = calloc(1, sizeof(*w) + (size_t)c->ranks * sizeof(w->told[0]));
+	const int rc = PMPI_Wait(&c->exchange, MPI_STATUS_IGNORE);
 
-	if (!w || qv_predict_open((uint32_t)c->ranks, EVERY, &w->predict)) {
-		free(w);
-		return NULL;
-	}
-	w->exchange = MPI_REQUEST_NULL;
-	return w;
+	qv_expect_over(c->expect, rc ? QV_EPROTO : QV_OK);
 }
 
-/* The one before is over by now, as far as this rank may wait: all have begun it. On the duplicate,
- * which is there after the first call: an operation under way keeps its communicator, and ours must
- * not keep the program's. */
-static void exchange(const struct qv_mpi_comm *c, struct qv_mpi_watch *w)
+/* On the duplicate, which is there after the first call: an operation under way keeps its
+ * communicator, and ours must not keep the program's. */
+static void begin_exchange(struct qv_mpi_comm *c)
 {
-	if (w->exchange != MPI_REQUEST_NULL && !PMPI_Wait(&w->exchange, MPI_STATUS_IGNORE))
-		qv_predict_learn(w->predict, w->told);
-	w->mine = qv_predict_mine(w->predict);
-	if (PMPI_Iallgather(&w->mine, 1, MPI_UINT64_T, w->told, 1, MPI_UINT64_T, c->dup,
-			    &w->exchange))
-		w->exchange = MPI_REQUEST_NULL;
+	qv_expect_begun(c->expect);
+	if (!PMPI_Iallgather(MPI_IN_PLACE, 1, MPI_UINT64_T, qv_expect_told(c->expect), 1,
+			     MPI_UINT64_T, c->dup, &c->exchange))
+		return;
+	c->exchange = MPI_REQUEST_NULL;
+	qv_expect_over(c->expect, QV_EPROTO);
+}
+
+/* In a blocking reduction; QV_ENOMEM. */
+static int predict(struct qv_mpi_comm *c)
+{
+	const uint64_t now = qv_clock_ns();
+	int due;
+
+	if (!c->expect &&
+	    qv_expect_open((uint32_t)c->ranks, (uint32_t)c->rank, QV_EXPECT_EVERY, &c->expect))
+		return QV_ENOMEM;
+	while ((due = qv_expect_due(c->expect)) == QV_EAGAIN)
+		end_exchange(c);
+	if (due)
+		begin_exchange(c);
+	qv_expect_called(c->expect, now);
+	return QV_OK;
 }
 
 int qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call, const uint64_t **arrive)
 {
-	struct qv_mpi_watch *w = c->watch;
-
 	*arrive = c->arrive;
 	if (c->told || call->coll > QV_COLL_REDUCE_SCATTER ||
 	    !qv_select_wants_arrivals(qv_mpi.rules->select, call->coll))
 		return QV_OK;
-	if (call->form == QV_MPI_BLOCKING) {
-		if (!w)
-			w = c->watch = open_watch(c);
-		if (!w)
-			return QV_ENOMEM;
-		if (w->ended)
-			qv_predict_observe(w->predict, qv_clock_ns() - w->ended);
-		if (qv_predict_due(w->predict) && w->ended)
-			exchange(c, w);
-	}
-	*arrive = w ? qv_predict_arrivals(w->predict) : NULL;
+	if (call->form == QV_MPI_BLOCKING && predict(c))
+		return QV_ENOMEM;
+	*arrive = c->expect ? qv_expect_arrivals(c->expect) : NULL;
 	return QV_OK;
 }
 
-void qv_mpi_watch_ended(struct qv_mpi_comm *c)
+void qv_mpi_expect_ended(struct qv_mpi_comm *c)
 {
-	if (c->watch)
-		c->watch->ended = qv_clock_ns();
+	if (c->expect)
+		qv_expect_ended(c->expect, qv_clock_ns());
 }
 
-void qv_mpi_watch_close(struct qv_mpi_comm *c)
+void qv_mpi_expect_close(struct qv_mpi_comm *c)
 {
-	if (!c->watch)
-		return;
-	if (c->watch->exchange != MPI_REQUEST_NULL)
-		PMPI_Wait(&c->watch->exchange, MPI_STATUS_IGNORE);
-	qv_predict_close(c->watch->predict);
-	free(c->watch);
-	c->watch = NULL;
+	if (c->exchange != MPI_REQUEST_NULL)
+		PMPI_Wait(&c->exchange, MPI_STATUS_IGNORE);
+	qv_expect_close(c->expect);
+	c->expect = NULL;
 }
 
 /* From mpi_control.h. */

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * measure.c - what the network is like, measured in MPI_Init: messages between the first
- * rank and the last, which are as far apart as ranks mostly are, one by one and in bursts both
- * ways, and how fast rank 0 combines. All ranks are told the same figures, for all must choose the
- * same schedules.
+ * measure.c - what the network is like, measured in MPI_Init. The first rank and the last, which
+ * are as far apart as ranks mostly are, send each other messages, one by one and in bursts both
+ * ways. Each rank measures how fast it combines. All tell all their figures and agree on one set of
+ * them, for all must choose the same schedules.
  */
 #include "mpi_glue/glue.h"
 #include "engine/base/clock.h"
 
 #include <stdlib.h>
 
-#define TURNS     8 /* of each length, after one that is not counted */
-#define LONGEST   65536
-#define COMBINING 6
+#define TURNS   8 /* of each length, after one that is not counted */
+#define LONGEST QV_GAMMA_ROOM
 
 static const int lengths[] = {8, 8192, LONGEST};
 
@@ -103,80 +102,60 @@ static int measure_bursts(char *in, char *out, int first, int other, struct qv_s
 	return rc;
 }
 
-static void measure_combines(double *buf, struct qv_sample *samples)
+/* other: at the first rank and the last, each other; else MPI_PROC_NULL, which measures no
+ * messages. */
+static void agree_on_network(char *buf, int rank, int other, int ranks, struct qv_network *told)
 {
-	const size_t most = LONGEST / sizeof(*buf) / 2;
+	struct qv_sample samples[LENGTHS * TURNS];
+	struct qv_network mine = {.alpha = -1, .beta = -1}, agreed;
 
-	for (int i = -1; i < COMBINING; i++) {
-		const size_t n = i % 2 ? most : most / 2;
-		const double begin = qv_clock_seconds();
-
-		qv_combine_to(qv_mpi.combine, QV_OP_SUM, QV_TYPE_DOUBLE, buf, buf, buf + most, n);
-		if (i >= 0)
-			samples[i] = (struct qv_sample){(double)(n * sizeof(*buf)),
-							qv_clock_seconds() - begin};
-	}
-}
-
-/* Figures of messages one by one, and in bursts. */
-struct figures {
-	struct qv_network network, bursts; /* alpha 0: not known */
-};
-
-/* Of the first rank and the last. */
-static void measure_network(char *buf, int rank, int other, struct figures *f)
-{
-	struct qv_sample moves[LENGTHS * TURNS], combines[COMBINING];
-
-	if (measure_moves(buf, !rank, other, moves) || rank)
+	mine.gamma = qv_network_gamma(qv_mpi.combine, qv_clock_seconds, buf);
+	if (other != MPI_PROC_NULL && !measure_moves(buf, !rank, other, samples) && !rank)
+		(void)qv_network_fit_moves(samples, LENGTHS * TURNS, &mine);
+	if (QV_REAL(Allgather)(&mine, (int)sizeof(mine), MPI_BYTE, told, (int)sizeof(mine),
+			       MPI_BYTE, MPI_COMM_WORLD))
 		return;
-	measure_combines((double *)(void *)buf, combines);
-	if (qv_network_fit(moves, LENGTHS * TURNS, combines, COMBINING, &f->network))
-		f->network.alpha = 0;
+	if (!qv_network_agree(told, (size_t)ranks, (double *)(told + ranks), &agreed) &&
+	    !qv_select_network(qv_mpi.rules->select, &agreed))
+		qv_mpi.network = agreed;
 }
 
-static void measure_rows(char *buf, int rank, int other, struct figures *f)
+/* Figures with ranges of lengths have no median: all take those of the first rank. */
+static void agree_on_bursts(char *buf, int rank, int other)
 {
 	struct qv_sample samples[BURST_LENGTHS * BURST_TURNS];
+	struct qv_network bursts = {.gamma = qv_mpi.network.gamma}; /* alpha 0: not measured */
 	size_t n;
 
-	if (measure_bursts(buf + LONGEST, buf, !rank, other, samples, &n) || rank)
-		return;
-	f->bursts.gamma = f->network.gamma;
-	if (qv_network_fit_bursts(samples, n, 1 + QV_NETWORK_LONGER, &f->bursts))
-		f->bursts.alpha = 0;
+	if (other != MPI_PROC_NULL &&
+	    !measure_bursts(buf + LONGEST, buf, !rank, other, samples, &n) && !rank)
+		(void)qv_network_fit_bursts(samples, n, 1 + QV_NETWORK_LONGER, &bursts);
+	if (!QV_REAL(Bcast)(&bursts, (int)sizeof(bursts), MPI_BYTE, 0, MPI_COMM_WORLD) &&
+	    !qv_select_bursts(qv_mpi.rules->select, &bursts))
+		qv_mpi.bursts = bursts;
 }
 
 void qv_mpi_measure(bool bursts)
 {
-	struct figures f = {.network = {.alpha = 0}};
-	int rank, ranks, skip = qv_mpi.crowded, any;
-	char *buf = NULL;
+	int rank, ranks, other, skip, any;
+	struct qv_network *told;
+	char *buf;
 
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	if (ranks < 2)
 		return;
-	if (!rank || rank == ranks - 1) {
-		buf = calloc(1 + (bursts ? BURST : 0), LONGEST);
-		skip |= !buf;
-	}
-	/* Where ranks wait for a core, they would measure that; without memory, the other one would
+	other = !rank ? ranks - 1 : rank == ranks - 1 ? 0 : MPI_PROC_NULL;
+	buf = calloc(1 + (bursts && other != MPI_PROC_NULL ? BURST : 0), LONGEST);
+	told = calloc((size_t)ranks, sizeof(*told) + sizeof(double));
+	skip = qv_mpi.crowded || !buf || !told;
+	/* Where ranks wait for a core, they would measure that; without memory, the others would
 	 * wait: then the figures remain those that are assumed, on all ranks. */
-	if (QV_REAL(Allreduce)(&skip, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) || any) {
-		free(buf);
-		return;
-	}
-	if (buf) {
-		measure_network(buf, rank, rank ? 0 : ranks - 1, &f);
+	if (!QV_REAL(Allreduce)(&skip, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) && !any) {
+		agree_on_network(buf, rank, other, ranks, told);
 		if (bursts)
-			measure_rows(buf, rank, rank ? 0 : ranks - 1, &f);
-		free(buf);
+			agree_on_bursts(buf, rank, other);
 	}
-	if (QV_REAL(Bcast)(&f, (int)sizeof(f), MPI_BYTE, 0, MPI_COMM_WORLD))
-		return;
-	if (!qv_select_network(qv_mpi.rules->select, &f.network))
-		qv_mpi.network = f.network;
-	if (bursts && !qv_select_bursts(qv_mpi.rules->select, &f.bursts))
-		qv_mpi.bursts = f.bursts;
+	free(buf);
+	free(told);
 }

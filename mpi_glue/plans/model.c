@@ -3,8 +3,8 @@
  * neighbours' ones. Nothing counts but what all ranks know alike. */
 #include "mpi_glue/run/blocks.h"
 
-/* Edges times edges of a rank: to look for friends takes some 15 ns times that for two of them,
- * many times more for several. */
+/* Edges of all ranks times edges of one. To look for groups of two takes some 15 ns times that, and
+ * for larger ones many times more. */
 #define MOST_FOR_TWO 4e6
 #define MOST_FOR_ALL 1e5
 #define FORWARDS     0.9 /* who forwards must take less than this share of who does not */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pattern.c - who is whose neighbour on a communicator: each rank knows its own ones, plans
- * are made by those of all. Asked for once, in a call that may wait for other ranks.
+ * pattern.c - who is whose neighbour on a communicator. Each rank knows its own neighbours, and a
+ * plan needs those of all ranks. They are gathered once, in a call that may wait for other ranks.
  */
 #include "mpi_glue/run/blocks.h"
 
@@ -14,7 +14,7 @@ struct own {
 	int *in, *out;
 };
 
-/* Where nothing is wanted, there is something still. */
+/* For n elements and one more, since for none of them calloc may return NULL. */
 static void *room_for(size_t n, size_t size)
 {
 	return calloc(n + 1, size);
@@ -102,7 +102,7 @@ static int node_of(struct qv_mpi_comm *c)
 	return lowest;
 }
 
-/* What gather needs of its own. */
+/* What gather allocates for the time of its call. */
 struct gathering {
 	int *counts, *displs;
 	uint32_t *both;

@@ -6,7 +6,7 @@
 
 #define MAX_PLANS 32 /* kept per communicator, unless more are in use at once */
 
-/* What the messages of a schedule need. */
+/* Whether the schedule receives and combines, for which an operation needs room. */
 static void look(struct qv_mpi_plan *p)
 {
 	size_t n;
@@ -123,8 +123,8 @@ struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_ca
 	if (!rc)
 		p = keep(c, plan);
 	*why = rc == QV_ENOMEM || (!rc && !p) ? QV_MPI_FAILED : QV_MPI_ORDER;
-	/* Between two ranks each block travels at most once to be combined and once
-	 * to be stored. */
+	/* Between two ranks each block travels at most once to be combined and once to be
+	 * stored. */
 	if (p && qv_schedule_blocks(p->schedule) > (uint32_t)qv_mpi.slot / 4) {
 		*why = QV_MPI_TOO_LONG;
 		p = NULL;

@@ -50,8 +50,7 @@ struct qv_mpi_blocks_call {
 	MPI_Comm comm;
 	/* By qv_mpi_autotune_v_turn, if the call is timed: */
 	struct qv_mpi_autotune_v *timed;
-	bool mine;
-	double bytes, began;
+	double bytes;
 	int error; /* its own, which the MPI's error handler has seen; 0: none */
 };
 

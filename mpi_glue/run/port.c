@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Room for one message more; those of an exchange are as many as they are. */
+/* Room for more messages: how many an exchange has, nobody knows beforehand. */
 static int grow(struct qv_mpi_op *op)
 {
 	const size_t n = 2 * (size_t)op->room_n + 16;
@@ -27,7 +27,7 @@ static int grow(struct qv_mpi_op *op)
 	return MPI_SUCCESS;
 }
 
-/* How bytes are counted: where an int does not do, by a type of their own. */
+/* A count and a type for so many bytes: more than an int can count are one element of a type. */
 static int type_of(size_t bytes, int *count, MPI_Datatype *type)
 {
 	const int mega = 1 << 20;
