@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_TIMEOUT_MS 2000
-
 /* Finding. */
 
 /* FI_QUIVER_OFFLOAD_DEVICE is the number of a card here: XRT's C interface has no names. */
@@ -84,11 +82,11 @@ static int open_kernels(struct qv_offload_dev *dev, const char *bitstream)
 
 	if (dev->xrt.DeviceLoadXclbinFile(dev->device, bitstream) ||
 	    dev->xrt.DeviceGetXclbinUUID(dev->device, uuid))
-		return qv_xrt_wrong(dev, QV_EIO, "the card does not take %s", bitstream);
+		return qv_backend_wrong(dev, QV_EIO, "the card does not take %s", bitstream);
 	dev->match = dev->xrt.PLKernelOpen(dev->device, uuid, QV_HLS_MATCH);
 	dev->combine = dev->xrt.PLKernelOpen(dev->device, uuid, QV_HLS_COMBINE);
 	if (!dev->match || !dev->combine)
-		return qv_xrt_wrong(dev, QV_EIO, "%s: a kernel cannot be opened", bitstream);
+		return qv_backend_wrong(dev, QV_EIO, "%s: a kernel cannot be opened", bitstream);
 	err = qv_xrt_slot_open(dev, &dev->batch, dev->match);
 	for (int i = 0; i < QV_XRT_SLOTS && !err; i++)
 		err = qv_xrt_slot_open(dev, &dev->slot[i], dev->combine);
@@ -99,7 +97,7 @@ static void xrt_close(struct qv_offload_dev *dev)
 {
 	if (!dev)
 		return;
-	if (dev->lost) /* what the card may still write to is left to it */
+	if (dev->head.lost) /* what the card may still write to is left to it */
 		return;
 	qv_xrt_slot_close(dev, &dev->batch);
 	for (int i = 0; i < QV_XRT_SLOTS; i++)
@@ -114,52 +112,43 @@ static void xrt_close(struct qv_offload_dev *dev)
 	free(dev);
 }
 
-static int xrt_open(const struct qv_offload_config *config, struct qv_offload_dev **out, char *why,
-		    size_t room)
+static int start(struct qv_offload_dev *dev, const struct qv_offload_config *config)
 {
-	struct qv_offload_dev *dev = calloc(1, sizeof(*dev));
-	int err;
+	struct qv_offload_caps *caps = &dev->head.caps;
+	int err = find(config, &dev->xrt, &dev->device, caps, dev->head.why, sizeof(dev->head.why));
 
-	if (!dev) {
-		snprintf(why, room, "no memory");
-		return QV_ENOMEM;
-	}
-	dev->timeout_ms = config->timeout_ms ? config->timeout_ms : DEFAULT_TIMEOUT_MS;
-	qv_combine_open(QV_ISA_SCALAR, &dev->cpu);
-	err = find(config, &dev->xrt, &dev->device, &dev->caps, dev->why, sizeof(dev->why));
 	if (!err)
 		err = open_kernels(dev, config->bitstream);
 	if (!err)
 		err = qv_xrt_selftest(dev);
-	if (err) {
-		snprintf(why, room, "%s", dev->why);
-		xrt_close(dev);
-		return err;
-	}
-	snprintf(dev->caps.version, sizeof(dev->caps.version), "kernels %#x, %u entries%s%s",
-		 QV_HLS_VERSION, dev->depth, dev->float_ok ? "" : ", no float sums",
-		 dev->double_ok ? "" : ", no double sums");
-	*out = dev;
-	return QV_OK;
+	if (!err)
+		snprintf(caps->version, sizeof(caps->version), "kernels %#x, %u entries%s%s",
+			 QV_HLS_VERSION, dev->depth, dev->float_ok ? "" : ", no float sums",
+			 dev->double_ok ? "" : ", no double sums");
+	return err;
 }
 
-/* Small calls. */
-
-static const struct qv_offload_caps *xrt_caps(const struct qv_offload_dev *dev)
+static int drop(struct qv_offload_dev *dev, unsigned slot)
 {
-	return &dev->caps;
+	return qv_xrt_wait(dev, &dev->slot[slot]);
 }
 
-static const char *xrt_why(const struct qv_offload_dev *dev)
-{
-	return dev->why;
-}
+/* XRT tells no times through this interface: kernel_ns stays 0. */
+static const struct qv_backend backend = {
+	.bytes = sizeof(struct qv_offload_dev),
+	.noun = "card",
+	.ops = &qv_xrt_ops,
+	.start = start,
+	.prepare = qv_xrt_combine_prepare,
+	.begin = qv_xrt_combine_begin,
+	.end = qv_xrt_combine_end,
+	.drop = drop,
+};
 
-/* XRT tells no times through this interface. */
-static uint64_t xrt_kernel_ns(const struct qv_offload_dev *dev)
+static int xrt_open(const struct qv_offload_config *config, struct qv_offload_dev **dev, char *why,
+		    size_t room)
 {
-	(void)dev;
-	return 0;
+	return qv_backend_open(&backend, config, dev, why, room);
 }
 
 /* There is no kernel for it: on a card behind a bus, a copy there and back gains nothing. */
@@ -170,7 +159,7 @@ static int xrt_pack(struct qv_offload_dev *dev, void *dst, const void *src,
 	(void)src;
 	(void)pieces;
 	(void)n;
-	return qv_xrt_wrong(dev, QV_ENOSYS, "not done on this card");
+	return qv_backend_wrong(dev, QV_ENOSYS, "not done on this card");
 }
 
 const struct qv_offload_ops qv_xrt_ops = {
@@ -178,13 +167,13 @@ const struct qv_offload_ops qv_xrt_ops = {
 	.probe = xrt_probe,
 	.open = xrt_open,
 	.close = xrt_close,
-	.caps = xrt_caps,
-	.why = xrt_why,
-	.kernel_ns = xrt_kernel_ns,
+	.caps = qv_backend_caps,
+	.why = qv_backend_why,
+	.kernel_ns = qv_backend_kernel_ns,
 	.match_batch = qv_xrt_match_batch,
 	.combines = qv_xrt_combines,
-	.combine = qv_xrt_combine,
-	.combine_many = qv_xrt_combine_many,
+	.combine = qv_backend_combine,
+	.combine_many = qv_backend_combine_many,
 	.pack = xrt_pack,
 	.unpack = xrt_pack,
 };

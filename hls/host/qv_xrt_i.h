@@ -3,15 +3,13 @@
 #ifndef QV_XRT_I_H
 #define QV_XRT_I_H
 
-#include "kernels/samples/qv_chunks.h"
+#include "kernels/backend/backend.h"
 #include "hls/qv_hls.h"
 #include "qv_xrt.h"
 #include "qv_xrt_api.h"
 
-#include <stdbool.h>
-
 #define QV_XRT_MAX_KEYS 16384u
-#define QV_XRT_SLOTS    QV_CHUNKS_SLOTS
+#define QV_XRT_SLOTS    QV_BACKEND_SLOTS
 /* Bytes of an array that a slot takes at a time; a multiple of a beat. */
 #define QV_XRT_CHUNK ((size_t)4 << 20)
 
@@ -28,26 +26,19 @@ struct qv_xrt_slot {
 	uint32_t group[3]; /* bank of each array */
 	struct qv_xrt_bo bo[3];
 	bool running;
-	size_t first, count; /* which elements of an array are under way here */
-	size_t operand;      /* the next one to be combined with these */
 	uint32_t nonce;
 };
 
 struct qv_offload_dev {
+	struct qv_backend_head head;
 	struct qv_xrt_api xrt;
-	struct qv_offload_caps caps;
 	void *device;
 	void *match, *combine; /* kernels */
 	struct qv_xrt_slot batch, slot[QV_XRT_SLOTS];
-	uint32_t depth;               /* entries of the match unit */
-	bool float_ok, double_ok;     /* sums and products with denormals, as in IEEE 754 */
-	const struct qv_combine *cpu; /* computes the samples */
-	uint32_t *next; /* of entries that the unit does not hold: the next one left */
+	uint32_t depth;           /* entries of the match unit */
+	bool float_ok, double_ok; /* sums and products with denormals, as in IEEE 754 */
+	uint32_t *next;           /* of entries that the unit does not hold: the next one left */
 	size_t next_room;
-	uint32_t timeout_ms;
-	bool lost;
-	uint32_t nonce;
-	char why[256];
 };
 
 /* From qv_xrt_load.c. */
@@ -64,9 +55,6 @@ int qv_xrt_check_xclbin(const char *file, char *why, size_t room);
 
 /* From qv_xrt_run.c. */
 
-/* Keep the reason and return the status. */
-int qv_xrt_wrong(struct qv_offload_dev *dev, int status, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 int qv_xrt_slot_open(struct qv_offload_dev *dev, struct qv_xrt_slot *slot, void *kernel);
 void qv_xrt_slot_close(struct qv_offload_dev *dev, struct qv_xrt_slot *slot);
 /* Make array i at least so large. */
@@ -77,7 +65,6 @@ int qv_xrt_sync(struct qv_offload_dev *dev, struct qv_xrt_slot *slot, int i, int
  * time. */
 int qv_xrt_start(struct qv_offload_dev *dev, struct qv_xrt_slot *slot, const uint32_t number[3]);
 int qv_xrt_wait(struct qv_offload_dev *dev, struct qv_xrt_slot *slot);
-uint32_t qv_xrt_nonce(struct qv_offload_dev *dev);
 
 /* What the card does. */
 
@@ -86,10 +73,9 @@ int qv_xrt_match_batch(struct qv_offload_dev *dev, const struct qv_offload_key *
 		       uint32_t *result); /* qv_xrt_match.c */
 int qv_xrt_combines(const struct qv_offload_dev *dev, enum qv_op op,
 		    enum qv_type type); /* qv_xrt_combine.c */
-int qv_xrt_combine(struct qv_offload_dev *dev, enum qv_op op, enum qv_type type, void *dst,
-		   const void *a, const void *b, size_t count, size_t *done);
-int qv_xrt_combine_many(struct qv_offload_dev *dev, enum qv_op op, enum qv_type type, void *dst,
-			const void *const *src, size_t k, size_t count, size_t *done);
+int qv_xrt_combine_prepare(struct qv_backend_job *job);
+int qv_xrt_combine_begin(struct qv_backend_job *job, unsigned slot);
+int qv_xrt_combine_end(struct qv_backend_job *job, unsigned slot, const char **results);
 /* Ask the kernels for their version, and have them solve what is known. */
 int qv_xrt_selftest(struct qv_offload_dev *dev); /* qv_xrt_selftest.c */
 

@@ -51,11 +51,15 @@ static int check_driver(char *why, size_t room)
 	return QV_OK;
 }
 
+#define NAME(name, result, arguments) "xrt" #name,
+static const char *const names[] = {QV_XRT_FUNCTIONS(NAME)};
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+_Static_assert(sizeof(struct qv_xrt_api) == (1 + NAMES) * sizeof(void *),
+	       "as qv_backend_load fills it");
+
 int qv_xrt_load(struct qv_xrt_api *xrt, const char *library, char *why, size_t room)
 {
-	const char *file = library ? library : "libxrt_coreutil.so.2";
-	const char *error;
-
 	/* XRT crashes when a process uses it through OpenCL and directly (issue 7226). */
 	if (dlopen("libxilinxopencl.so.2", RTLD_NOW | RTLD_NOLOAD)) {
 		snprintf(why, room, "this process uses XRT through OpenCL already");
@@ -63,24 +67,6 @@ int qv_xrt_load(struct qv_xrt_api *xrt, const char *library, char *why, size_t r
 	}
 	if (check_driver(why, room))
 		return QV_ENOENT;
-	xrt->library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-	if (!xrt->library) {
-		error = dlerror();
-		snprintf(why, room, "no XRT here (%s)", error ? error : file);
-		return QV_ENOENT;
-	}
-/* A function's address comes as a pointer to data. */
-#define FIND(name, result, arguments)                                        \
-	{                                                                    \
-		void *address = dlsym(xrt->library, "xrt" #name);            \
-                                                                             \
-		if (!address) {                                              \
-			snprintf(why, room, "%s has no xrt%s", file, #name); \
-			return QV_ENOENT;                                    \
-		}                                                            \
-		memcpy(&xrt->name, &address, sizeof(address));               \
-	}
-	QV_XRT_FUNCTIONS(FIND)
-#undef FIND
-	return QV_OK;
+	return qv_backend_load(xrt, "XRT", library ? library : "libxrt_coreutil.so.2", true, names,
+			       NAMES, why, room);
 }

@@ -21,12 +21,6 @@ static void put_keys(struct qv_hls_key *to, const struct qv_offload_key *keys, u
 		};
 }
 
-static bool accepts(const struct qv_offload_key *e, const struct qv_offload_key *q)
-{
-	return ((e->tag ^ q->tag) & ~(e->ignore | q->ignore)) == 0 &&
-	       (e->src == q->src || e->src == QV_SRC_ANY || q->src == QV_SRC_ANY);
-}
-
 /* Room for a word per entry. */
 static int make_room(struct qv_offload_dev *dev, uint32_t n)
 {
@@ -36,7 +30,7 @@ static int make_room(struct qv_offload_dev *dev, uint32_t n)
 		return QV_OK;
 	next = realloc(dev->next, n * sizeof(*next));
 	if (!next)
-		return qv_xrt_wrong(dev, QV_ENOMEM, "no memory for %u entries", n);
+		return qv_backend_wrong(dev, QV_ENOMEM, "no memory for %u entries", n);
 	dev->next = next;
 	dev->next_room = n;
 	return QV_OK;
@@ -58,31 +52,15 @@ static uint32_t prints(const struct qv_offload_dev *dev, uint32_t n, uint32_t m)
 	return sum;
 }
 
-/* What can be seen without matching again: each pair accepts, no entry is taken twice, the seal
- * fits. n: entries that the card has. Marks in dev->next which are taken. */
+/* What can be seen without matching again. n: entries that the card has. */
 static int look(struct qv_offload_dev *dev, const struct qv_offload_key *entries, uint32_t n,
 		const struct qv_offload_key *queries, uint32_t m, const uint32_t *out)
 {
-	uint32_t seal = dev->batch.nonce + prints(dev, n, m);
-
-	memset(dev->next, 0, n * sizeof(*dev->next));
 	if (out[m + QV_HLS_MATCH_VERSION] != QV_HLS_VERSION)
-		return qv_xrt_wrong(dev, QV_EIO, "a wrong answer: it has another version (%#x)",
-				    out[m + QV_HLS_MATCH_VERSION]);
-	for (uint32_t q = 0; q < m; q++) {
-		const uint32_t e = out[q];
-
-		if (e == QV_HLS_NONE)
-			continue;
-		if (e >= n || dev->next[e] || !accepts(&entries[e], &queries[q]))
-			return qv_xrt_wrong(dev, QV_EIO, "a wrong answer: query %u takes entry %u",
-					    q, e);
-		dev->next[e] = 1;
-		seal += qv_hls_seal(q, e);
-	}
-	if (seal != out[m + QV_HLS_MATCH_SEAL])
-		return qv_xrt_wrong(dev, QV_EIO, "a wrong answer: its seal does not fit");
-	return QV_OK;
+		return qv_backend_wrong(dev, QV_EIO, "a wrong answer: it has another version (%#x)",
+					out[m + QV_HLS_MATCH_VERSION]);
+	return qv_backend_look(dev, entries, n, queries, m, out,
+			       dev->batch.nonce + prints(dev, n, m), (uint8_t *)dev->next);
 }
 
 /* Queries that have found nothing look at entries first .. n, in order. What is taken there is
@@ -99,7 +77,7 @@ static void go_on(struct qv_offload_dev *dev, const struct qv_offload_key *entri
 
 		if (result[q] != QV_OFFLOAD_NONE)
 			continue;
-		while (*link < n && !accepts(&entries[*link], &queries[q]))
+		while (*link < n && !qv_backend_accepts(&entries[*link], &queries[q]))
 			link = &dev->next[*link];
 		if (*link < n) {
 			result[q] = *link;
@@ -127,7 +105,7 @@ static int prepare(struct qv_offload_dev *dev, uint32_t held, uint32_t n, uint32
 static int run(struct qv_offload_dev *dev, uint32_t held, uint32_t m)
 {
 	struct qv_xrt_slot *s = &dev->batch;
-	const uint32_t number[3] = {held, m, s->nonce = qv_xrt_nonce(dev)};
+	const uint32_t number[3] = {held, m, s->nonce = qv_backend_nonce(dev)};
 	int err = qv_xrt_sync(dev, s, ENTRIES, QV_XRT_TO_DEVICE, held * sizeof(struct qv_hls_key));
 
 	if (!err)
@@ -149,11 +127,9 @@ int qv_xrt_match_batch(struct qv_offload_dev *dev, const struct qv_offload_key *
 	const uint32_t *out;
 	int err;
 
-	if (!n || !m || n > QV_XRT_MAX_KEYS || m > QV_XRT_MAX_KEYS)
-		return qv_xrt_wrong(dev, QV_EINVAL, "%u entries and %u queries", n, m);
-	if (dev->lost)
-		return QV_EPEER;
-	err = prepare(dev, held, n, m);
+	err = qv_backend_batch(dev, n, m);
+	if (!err)
+		err = prepare(dev, held, n, m);
 	if (err)
 		return err;
 	put_keys(dev->batch.bo[ENTRIES].map, entries, held);

@@ -3,14 +3,12 @@
 #ifndef QV_CL_H
 #define QV_CL_H
 
-#include "kernels/samples/qv_chunks.h"
+#include "kernels/backend/backend.h"
 #include "qv_cl_api.h"
 #include "qv_opencl.h"
 
-#include <stdbool.h>
-
 #define QV_CL_MAX_KEYS 65536u
-#define QV_CL_SLOTS    QV_CHUNKS_SLOTS
+#define QV_CL_SLOTS    QV_BACKEND_SLOTS
 /* Bytes of one array that a slot takes at a time. */
 #define QV_CL_CHUNK ((size_t)4 << 20)
 /* Launches before a wait. */
@@ -37,7 +35,6 @@ struct qv_cl_slot {
 	qv_cl_event last; /* of the last command under way, NULL: nothing is */
 	qv_cl_event kernels[QV_CL_LAUNCHES]; /* to be timed */
 	unsigned kernels_n;
-	size_t first, count; /* which elements of an array are under way here */
 };
 
 /* The kernels of one type. */
@@ -48,8 +45,8 @@ struct qv_cl_combine {
 };
 
 struct qv_offload_dev {
+	struct qv_backend_head head;
 	struct qv_cl_api cl;
-	struct qv_offload_caps caps;
 	qv_cl_device id;
 	qv_cl_context context;
 	struct qv_cl_slot slot[QV_CL_SLOTS];
@@ -61,25 +58,14 @@ struct qv_offload_dev {
 	uint64_t local_bytes, alloc_bytes;
 	bool float_ok, double_ok; /* IEEE 754 with denormals */
 	struct qv_cl_combine combine[QV_N_TYPES];
-	const struct qv_combine *cpu; /* computes the samples */
-	uint32_t timeout_ms;
-	bool profile, lost;
-	bool exact; /* no buffer is larger than it must be */
-	uint64_t kernel_ns;
-	uint32_t nonce;
+	bool profile;
+	bool exact;         /* no buffer is larger than it must be */
 	uint64_t secret[2]; /* of the hash */
 	/* So many batches are matched without an index, after one that it did not serve. */
 	uint32_t unindexed, unindexed_next;
 	enum qv_opencl_way force;
 	struct qv_opencl_ways ways;
-	char why[256];
 };
-
-/* From qv_cl_load.c. */
-
-/* Open the library and find the functions. QV_OK, or QV_ENOENT with the reason. */
-int qv_cl_load(struct qv_cl_api *cl, const char *library, char *why, size_t room);
-void qv_cl_unload(struct qv_cl_api *cl);
 
 /* From qv_cl_find.c. */
 
@@ -87,12 +73,13 @@ void qv_cl_unload(struct qv_cl_api *cl);
 int qv_cl_find(const struct qv_cl_api *cl, const struct qv_offload_config *config, qv_cl_device *id,
 	       struct qv_offload_caps *caps, char *why, size_t room);
 
+/* What a device says of itself. */
+uint64_t qv_cl_number(const struct qv_cl_api *cl, qv_cl_device id, uint32_t what);
+
 /* qv_cl_queue.c: commands. */
 
 /* Keep the reason and return the status. err: what OpenCL said. */
 int qv_cl_fail(struct qv_offload_dev *dev, int32_t err, const char *what);
-int qv_cl_wrong(struct qv_offload_dev *dev, int status, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 /* Make a buffer, or the host's memory, at least so large. */
 int qv_cl_room(struct qv_offload_dev *dev, struct qv_cl_buffer *buffer, size_t bytes);
 int qv_cl_host_room(struct qv_offload_dev *dev, struct qv_cl_slot *slot, size_t bytes);
@@ -157,14 +144,11 @@ void qv_cl_match_close(struct qv_offload_dev *dev);
 int qv_cl_go(struct qv_offload_dev *dev, struct qv_cl_slot *s, enum qv_opencl_way way,
 	     const struct qv_cl_batch *batch);
 
-/* Batches whose answers are known, all ways. */
-int qv_cl_selftest(struct qv_offload_dev *dev);       /* qv_cl_selftest.c */
 void qv_cl_combine_close(struct qv_offload_dev *dev); /* qv_cl_combine.c */
 int qv_cl_combines(const struct qv_offload_dev *dev, enum qv_op op, enum qv_type type);
-int qv_cl_combine(struct qv_offload_dev *dev, enum qv_op op, enum qv_type type, void *dst,
-		  const void *a, const void *b, size_t count, size_t *done);
-int qv_cl_combine_many(struct qv_offload_dev *dev, enum qv_op op, enum qv_type type, void *dst,
-		       const void *const *src, size_t k, size_t count, size_t *done);
+int qv_cl_combine_prepare(struct qv_backend_job *job);
+int qv_cl_combine_begin(struct qv_backend_job *job, unsigned slot);
+int qv_cl_combine_end(struct qv_backend_job *job, unsigned slot, const char **results);
 int qv_cl_pack(struct qv_offload_dev *dev, void *dst, const void *src,
 	       const struct qv_offload_piece *pieces, size_t n); /* qv_cl_pack.c */
 int qv_cl_unpack(struct qv_offload_dev *dev, void *dst, const void *src,

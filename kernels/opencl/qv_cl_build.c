@@ -14,8 +14,9 @@ static int why_not(struct qv_offload_dev *dev, qv_cl_program program, int32_t er
 	dev->cl.GetProgramBuildInfo(program, dev->id, QV_CL_PROGRAM_BUILD_LOG, sizeof(log) - 1, log,
 				    NULL);
 	log[strcspn(log, "\n")] = 0;
-	return qv_cl_wrong(dev, QV_EIO, "the kernels cannot be built (OpenCL error %d)%s%.160s",
-			   (int)err, *log ? ": " : "", log);
+	return qv_backend_wrong(dev, QV_EIO,
+				"the kernels cannot be built (OpenCL error %d)%s%.160s", (int)err,
+				*log ? ": " : "", log);
 }
 
 int qv_cl_build(struct qv_offload_dev *dev, const char *text, const char *options,

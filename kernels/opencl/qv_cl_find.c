@@ -26,7 +26,7 @@ struct candidates {
 	unsigned n, unusable;
 };
 
-static uint64_t number(const struct qv_cl_api *cl, qv_cl_device d, uint32_t what)
+uint64_t qv_cl_number(const struct qv_cl_api *cl, qv_cl_device d, uint32_t what)
 {
 	uint64_t value = 0; /* little-endian: also where the answer is shorter */
 
@@ -42,9 +42,9 @@ static bool usable(const struct qv_cl_api *cl, qv_cl_device d)
 	cl->GetDeviceInfo(d, QV_CL_DEVICE_VERSION, sizeof(version) - 1, version, NULL);
 	if (sscanf(version, "OpenCL %d.%d", &major, &minor) != 2 || major * 10 + minor < 12)
 		return false;
-	return number(cl, d, QV_CL_DEVICE_AVAILABLE) &&
-	       number(cl, d, QV_CL_DEVICE_COMPILER_AVAILABLE) &&
-	       number(cl, d, QV_CL_DEVICE_ENDIAN_LITTLE);
+	return qv_cl_number(cl, d, QV_CL_DEVICE_AVAILABLE) &&
+	       qv_cl_number(cl, d, QV_CL_DEVICE_COMPILER_AVAILABLE) &&
+	       qv_cl_number(cl, d, QV_CL_DEVICE_ENDIAN_LITTLE);
 }
 
 static void describe(const struct qv_cl_api *cl, const char *platform, struct candidate *c)
@@ -55,10 +55,10 @@ static void describe(const struct qv_cl_api *cl, const char *platform, struct ca
 	snprintf(c->caps.name, sizeof(c->caps.name), "%.60s: %.60s", platform, name);
 	cl->GetDeviceInfo(c->id, QV_CL_DRIVER_VERSION, sizeof(c->caps.version) - 1, c->caps.version,
 			  NULL);
-	c->caps.is_cpu = (number(cl, c->id, QV_CL_DEVICE_TYPE) & QV_CL_DEVICE_TYPE_CPU) != 0;
+	c->caps.is_cpu = (qv_cl_number(cl, c->id, QV_CL_DEVICE_TYPE) & QV_CL_DEVICE_TYPE_CPU) != 0;
 	c->caps.max_keys = QV_CL_MAX_KEYS;
 	c->caps.max_bytes = PTRDIFF_MAX;
-	c->caps.max_pack = number(cl, c->id, QV_CL_DEVICE_MAX_MEM_ALLOC_SIZE) / 4;
+	c->caps.max_pack = qv_cl_number(cl, c->id, QV_CL_DEVICE_MAX_MEM_ALLOC_SIZE) / 4;
 	if (c->caps.max_pack > (uint64_t)1 << 30)
 		c->caps.max_pack = (uint64_t)1 << 30;
 }

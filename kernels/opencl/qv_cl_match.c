@@ -19,45 +19,6 @@ static void put_keys(uint64_t *to, const struct qv_offload_key *keys, uint32_t n
 	}
 }
 
-/* As in match.cl. */
-static uint32_t seal_of(uint32_t query, uint32_t entry)
-{
-	uint32_t x = query * 0x9e3779b1u ^ (entry + 0x7f4a7c15u) * 0x85ebca77u;
-
-	x = (x ^ x >> 15) * 0x2c1b3c6du;
-	return x ^ x >> 13;
-}
-
-static bool accepts(const struct qv_offload_key *e, const struct qv_offload_key *q)
-{
-	return ((e->tag ^ q->tag) & ~(e->ignore | q->ignore)) == 0 &&
-	       (e->src == q->src || e->src == QV_SRC_ANY || q->src == QV_SRC_ANY);
-}
-
-/* What can be seen without matching again: each pair accepts, no entry is taken twice, the seal
- * fits. taken: room for a bit per entry, zeroed. */
-static int look(struct qv_offload_dev *dev, const struct qv_cl_batch *b, const uint32_t *out,
-		uint8_t *taken)
-{
-	uint32_t seal = dev->nonce;
-
-	for (uint32_t q = 0; q < b->m; q++) {
-		const uint32_t e = out[q];
-
-		if (e == QV_OFFLOAD_NONE)
-			continue;
-		if (e >= b->n || taken[e / 8] >> e % 8 & 1 ||
-		    !accepts(&b->entries[e], &b->queries[q]))
-			return qv_cl_wrong(dev, QV_EIO, "a wrong answer: query %u takes entry %u",
-					   q, e);
-		taken[e / 8] |= (uint8_t)(1u << e % 8);
-		seal += seal_of(q, e);
-	}
-	if (seal != out[b->m])
-		return qv_cl_wrong(dev, QV_EIO, "a wrong answer: its seal does not fit");
-	return QV_OK;
-}
-
 /* A batch. */
 
 /* Where its parts lie in the host's memory. */
@@ -103,7 +64,6 @@ static int send(struct qv_offload_dev *dev, struct qv_cl_slot *s, const struct q
 	put_keys(at->keys, b->entries, b->n);
 	put_keys(at->keys + (size_t)3 * b->n, b->queries, b->m);
 	memcpy(at->keys + (size_t)3 * (b->n + b->m), b->masks, b->kinds * 2 * sizeof(uint64_t));
-	memset(at->taken, 0, (b->n + 7) / 8);
 	return qv_cl_write(dev, s, s->in.mem, 0, at->keys, keys_bytes(b));
 }
 
@@ -114,8 +74,7 @@ static int ask(struct qv_offload_dev *dev, struct qv_cl_slot *s, enum qv_opencl_
 	const size_t words = b->m + (way == QV_OPENCL_INDEX ? 2 : 1);
 	int err = prepare(dev, s, way, b), waited;
 
-	dev->nonce = dev->nonce * 1664525u + 1013904223u;
-	out[b->m] = ~dev->nonce; /* fits no answer */
+	out[b->m] = ~qv_backend_nonce(dev); /* fits no answer */
 	if (!err)
 		err = qv_cl_go(dev, s, way, b);
 	if (!err)
@@ -133,11 +92,9 @@ int qv_cl_match_batch(struct qv_offload_dev *dev, const struct qv_offload_key *e
 	struct places at;
 	int err;
 
-	dev->kernel_ns = 0;
-	if (!n || !m || n > QV_CL_MAX_KEYS || m > QV_CL_MAX_KEYS)
-		return qv_cl_wrong(dev, QV_EINVAL, "%u entries and %u queries", n, m);
-	if (dev->lost)
-		return QV_EPEER;
+	err = qv_backend_batch(dev, n, m);
+	if (err)
+		return err;
 	way = qv_cl_choose(dev, &b);
 	err = send(dev, s, &b, &at);
 	if (!err)
@@ -151,7 +108,8 @@ int qv_cl_match_batch(struct qv_offload_dev *dev, const struct qv_offload_key *e
 		}
 	}
 	if (!err)
-		err = look(dev, &b, at.out, at.taken);
+		err = qv_backend_look(dev, entries, n, queries, m, at.out, dev->head.nonce,
+				      at.taken);
 	if (!err)
 		memcpy(result, at.out, m * sizeof(*result));
 	return err;

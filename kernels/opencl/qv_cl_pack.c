@@ -30,7 +30,7 @@ struct job {
 
 static int measure(struct job *job)
 {
-	const uint64_t most = job->dev->caps.max_pack;
+	const uint64_t most = job->dev->head.caps.max_pack;
 	struct shape *shape = &job->shape;
 
 	for (size_t i = 0; i < job->n; i++) {
@@ -38,15 +38,15 @@ static int measure(struct job *job)
 
 		if (p->offset > most || p->bytes > most - p->offset ||
 		    p->bytes > most - shape->packed)
-			return qv_cl_wrong(job->dev, QV_EINVAL, "pieces beyond %llu bytes",
-					   (unsigned long long)most);
+			return qv_backend_wrong(job->dev, QV_EINVAL, "pieces beyond %llu bytes",
+						(unsigned long long)most);
 		shape->packed += p->bytes;
 		shape->parts += (p->bytes + PART - 1) / PART;
 		if (p->offset + p->bytes > shape->span)
 			shape->span = p->offset + p->bytes;
 	}
 	if (!job->n || shape->parts > UINT32_MAX / PIECE_BYTES)
-		return qv_cl_wrong(job->dev, QV_EINVAL, "%zu pieces", job->n);
+		return qv_backend_wrong(job->dev, QV_EINVAL, "%zu pieces", job->n);
 	return QV_OK;
 }
 
@@ -120,7 +120,7 @@ static int look(const struct job *job, const char *sparse, const char *packed)
 
 		if (memcmp(p, packed, ends) ||
 		    memcmp(p + bytes - ends, packed + bytes - ends, ends))
-			return qv_cl_wrong(job->dev, QV_EIO, "a wrong answer: piece %zu", i);
+			return qv_backend_wrong(job->dev, QV_EIO, "a wrong answer: piece %zu", i);
 		packed += bytes;
 	}
 	return QV_OK;
@@ -144,8 +144,8 @@ static int run(struct job *job, void *dst, const void *src)
 	struct qv_cl_slot *s = &dev->slot[0];
 	int err;
 
-	dev->kernel_ns = 0;
-	if (dev->lost)
+	dev->head.kernel_ns = 0;
+	if (dev->head.lost)
 		return QV_EPEER;
 	err = measure(job);
 	if (!err && !dev->pack)

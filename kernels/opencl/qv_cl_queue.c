@@ -4,8 +4,6 @@
 #include "engine/base/clock.h"
 
 #include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -13,41 +11,20 @@
 #define AWAKE_NS ((uint64_t)300000)
 #define NAP_NS   50000
 
-int qv_cl_wrong(struct qv_offload_dev *dev, int status, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(dev->why, sizeof(dev->why), format, args);
-	va_end(args);
-	if (status == QV_EPEER)
-		dev->lost = true;
-	return status;
-}
-
 int qv_cl_fail(struct qv_offload_dev *dev, int32_t err, const char *what)
 {
 	const bool memory = err == QV_CL_MEM_OBJECT_ALLOCATION_FAILURE ||
 			    err == QV_CL_OUT_OF_HOST_MEMORY || err == QV_CL_INVALID_BUFFER_SIZE;
 
-	return qv_cl_wrong(dev, memory ? QV_ENOMEM : QV_EIO, "%s failed (OpenCL error %d)", what,
-			   (int)err);
+	return qv_backend_wrong(dev, memory ? QV_ENOMEM : QV_EIO, "%s failed (OpenCL error %d)",
+				what, (int)err);
 }
 
 /* Memory. */
 
-static size_t grown(size_t bytes)
-{
-	size_t room = 4096;
-
-	while (room < bytes)
-		room *= 2;
-	return room;
-}
-
 int qv_cl_room(struct qv_offload_dev *dev, struct qv_cl_buffer *buffer, size_t bytes)
 {
-	const size_t room = dev->exact ? bytes : grown(bytes);
+	const size_t room = dev->exact ? bytes : qv_backend_grown(bytes);
 	int32_t err = 0;
 	qv_cl_mem mem;
 
@@ -65,14 +42,14 @@ int qv_cl_room(struct qv_offload_dev *dev, struct qv_cl_buffer *buffer, size_t b
 
 int qv_cl_host_room(struct qv_offload_dev *dev, struct qv_cl_slot *slot, size_t bytes)
 {
-	const size_t room = grown(bytes);
+	const size_t room = qv_backend_grown(bytes);
 	void *host;
 
 	if (bytes <= slot->host_bytes)
 		return QV_OK;
 	host = aligned_alloc(4096, room);
 	if (!host)
-		return qv_cl_wrong(dev, QV_ENOMEM, "no memory for %zu bytes", room);
+		return qv_backend_wrong(dev, QV_ENOMEM, "no memory for %zu bytes", room);
 	if (!slot->dirty) /* else it is left to the device */
 		free(slot->host);
 	slot->dirty = false;
@@ -151,9 +128,9 @@ static int wait_for(struct qv_offload_dev *dev, qv_cl_event event)
 			return qv_cl_fail(dev, err ? err : state, "a command");
 		if (state == QV_CL_COMPLETE)
 			return QV_OK;
-		if (qv_clock_ns() - start > (uint64_t)dev->timeout_ms * 1000000u)
-			return qv_cl_wrong(dev, QV_EPEER, "no answer within %u ms",
-					   dev->timeout_ms);
+		if (qv_clock_ns() - start > (uint64_t)dev->head.timeout_ms * 1000000u)
+			return qv_backend_wrong(dev, QV_EPEER, "no answer within %u ms",
+						dev->head.timeout_ms);
 		if (qv_clock_ns() - start < AWAKE_NS)
 			sched_yield();
 		else
@@ -171,7 +148,7 @@ static void add_times(struct qv_offload_dev *dev, struct qv_cl_slot *slot, bool 
 						   sizeof(start), &start, NULL) &&
 		    !dev->cl.GetEventProfilingInfo(slot->kernels[i], QV_CL_PROFILING_COMMAND_END,
 						   sizeof(end), &end, NULL))
-			dev->kernel_ns += end - start;
+			dev->head.kernel_ns += end - start;
 		dev->cl.ReleaseEvent(slot->kernels[i]);
 	}
 	slot->kernels_n = 0;

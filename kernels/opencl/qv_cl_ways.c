@@ -42,7 +42,7 @@ int qv_cl_match_open(struct qv_offload_dev *dev)
 		if (err)
 			break;
 		if (kernels[i].group)
-			*kernels[i].group = dev->caps.is_cpu ? least(most, CPU_GROUP) : most;
+			*kernels[i].group = dev->head.caps.is_cpu ? least(most, CPU_GROUP) : most;
 		else
 			dev->group = least(dev->group, most);
 	}
@@ -76,8 +76,12 @@ static int launch(struct qv_offload_dev *dev, struct qv_cl_slot *s, qv_cl_kernel
 static int go_small(struct qv_offload_dev *dev, struct qv_cl_slot *s, const struct qv_cl_batch *b)
 {
 	const struct qv_cl_arg args[] = {
-		QV_CL_ARG(s->in.mem), QV_CL_ARG(s->out.mem), QV_CL_ARG(b->n),
-		QV_CL_ARG(b->m),      QV_CL_ARG(dev->nonce), QV_CL_LOCAL(b->n * sizeof(uint32_t)),
+		QV_CL_ARG(s->in.mem),
+		QV_CL_ARG(s->out.mem),
+		QV_CL_ARG(b->n),
+		QV_CL_ARG(b->m),
+		QV_CL_ARG(dev->head.nonce),
+		QV_CL_LOCAL(b->n * sizeof(uint32_t)),
 	};
 	const size_t global[2] = {dev->small_group, 1};
 	const int err = qv_cl_args(dev, dev->small, args, 6);
@@ -89,7 +93,8 @@ static int go_small(struct qv_offload_dev *dev, struct qv_cl_slot *s, const stru
 static int begin(struct qv_offload_dev *dev, struct qv_cl_slot *s, const struct qv_cl_batch *b)
 {
 	const struct qv_cl_arg args[] = {QV_CL_ARG(s->out.mem), QV_CL_ARG(s->work.mem),
-					 QV_CL_ARG(b->n), QV_CL_ARG(b->m), QV_CL_ARG(dev->nonce)};
+					 QV_CL_ARG(b->n), QV_CL_ARG(b->m),
+					 QV_CL_ARG(dev->head.nonce)};
 
 	return launch(dev, s, dev->begin, args, 5, b->n > b->m ? b->n : b->m);
 }
@@ -142,9 +147,12 @@ static int go_bits(struct qv_offload_dev *dev, struct qv_cl_slot *s, const struc
 	const struct qv_cl_arg fill[] = {QV_CL_ARG(s->in.mem), QV_CL_ARG(s->bits.mem),
 					 QV_CL_ARG(b->n), QV_CL_ARG(b->m)};
 	const struct qv_cl_arg resolve[] = {
-		QV_CL_ARG(s->bits.mem), QV_CL_ARG(s->out.mem),
-		QV_CL_ARG(b->n),        QV_CL_ARG(b->m),
-		QV_CL_ARG(dev->nonce),  QV_CL_LOCAL(words * sizeof(uint32_t)),
+		QV_CL_ARG(s->bits.mem),
+		QV_CL_ARG(s->out.mem),
+		QV_CL_ARG(b->n),
+		QV_CL_ARG(b->m),
+		QV_CL_ARG(dev->head.nonce),
+		QV_CL_LOCAL(words * sizeof(uint32_t)),
 	};
 	const size_t all[2] = {b->m, words};
 	const size_t one[2] = {dev->resolve_group, 1};

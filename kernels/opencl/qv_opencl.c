@@ -3,43 +3,58 @@
 #include "qv_opencl.h"
 #include "qv_cl.h"
 
-#include <stdio.h>
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_TIMEOUT_MS 2000
+/* The library. */
+
+#define NAME(name, result, arguments) "cl" #name,
+static const char *const names[] = {QV_CL_FUNCTIONS(NAME)};
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+_Static_assert(sizeof(struct qv_cl_api) == (1 + NAMES) * sizeof(void *),
+	       "as qv_backend_load fills it");
+
+static int load(struct qv_cl_api *cl, const char *library, char *why, size_t room)
+{
+	return qv_backend_load(cl, "OpenCL", library ? library : "libOpenCL.so.1", false, names,
+			       NAMES, why, room);
+}
+
+/* Runtimes keep threads and handlers: what was used once stays. dlclose only counts. */
+static void unload(struct qv_cl_api *cl)
+{
+	if (cl->library)
+		dlclose(cl->library);
+	cl->library = NULL;
+}
 
 static int opencl_probe(const struct qv_offload_config *config, struct qv_offload_caps *caps,
 			char *why, size_t room)
 {
 	struct qv_cl_api cl = {.library = NULL};
 	qv_cl_device id;
-	int err = qv_cl_load(&cl, config->library, why, room);
+	int err = load(&cl, config->library, why, room);
 
 	if (!err)
 		err = qv_cl_find(&cl, config, &id, caps, why, room);
-	qv_cl_unload(&cl);
+	unload(&cl);
 	return err;
 }
 
 /* Opening. */
 
-static uint64_t number(const struct qv_offload_dev *dev, uint32_t what)
-{
-	uint64_t value = 0;
-
-	dev->cl.GetDeviceInfo(dev->id, what, sizeof(value), &value, NULL);
-	return value;
-}
-
 static void learn(struct qv_offload_dev *dev)
 {
 	const uint64_t ieee = QV_CL_FP_DENORM | QV_CL_FP_INF_NAN | QV_CL_FP_NEAREST;
 
-	dev->local_bytes = number(dev, QV_CL_DEVICE_LOCAL_MEM_SIZE);
-	dev->alloc_bytes = number(dev, QV_CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-	dev->float_ok = (number(dev, QV_CL_DEVICE_SINGLE_FP_CONFIG) & ieee) == ieee;
-	dev->double_ok = (number(dev, QV_CL_DEVICE_DOUBLE_FP_CONFIG) & ieee) == ieee;
+	dev->local_bytes = qv_cl_number(&dev->cl, dev->id, QV_CL_DEVICE_LOCAL_MEM_SIZE);
+	dev->alloc_bytes = qv_cl_number(&dev->cl, dev->id, QV_CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+	dev->float_ok =
+		(qv_cl_number(&dev->cl, dev->id, QV_CL_DEVICE_SINGLE_FP_CONFIG) & ieee) == ieee;
+	dev->double_ok =
+		(qv_cl_number(&dev->cl, dev->id, QV_CL_DEVICE_DOUBLE_FP_CONFIG) & ieee) == ieee;
 }
 
 static int open_queues(struct qv_offload_dev *dev)
@@ -76,7 +91,7 @@ static void opencl_close(struct qv_offload_dev *dev)
 {
 	if (!dev)
 		return;
-	if (dev->lost) {
+	if (dev->head.lost) {
 		/* Its commands may still run: not a call more, and not a byte of theirs freed. */
 		free(dev);
 		return;
@@ -91,61 +106,75 @@ static void opencl_close(struct qv_offload_dev *dev)
 		close_slot(dev, &dev->slot[i]);
 	if (dev->context)
 		dev->cl.ReleaseContext(dev->context);
-	qv_cl_unload(&dev->cl);
+	unload(&dev->cl);
 	free(dev);
 }
 
-static int opencl_open(const struct qv_offload_config *config, struct qv_offload_dev **out,
-		       char *why, size_t room)
+/* Before a device is believed: batches with wildcards and with keys that are all alike, each way. */
+static int test(struct qv_offload_dev *dev)
 {
-	struct qv_offload_dev *dev = calloc(1, sizeof(*dev));
+	uint64_t state = 1;
+	int err = QV_OK;
+
+	for (uint32_t round = 0; round < 8 && !err; round++) {
+		const bool wild = round < 4;
+		bool right;
+
+		dev->force = QV_OPENCL_SMALL + round % 4;
+		err = qv_backend_try(dev, wild ? 9 : 1, wild, &state, &right);
+		if (!err && !right)
+			err = qv_backend_wrong(dev, QV_EIO,
+					       "the device fails a test of its kernels (way %d)",
+					       (int)dev->force);
+	}
+	dev->force = QV_OPENCL_AUTO;
+	memset(&dev->ways, 0, sizeof(dev->ways));
+	return err;
+}
+
+static int drop(struct qv_offload_dev *dev, unsigned slot)
+{
+	return qv_cl_wait(dev, &dev->slot[slot]);
+}
+
+static int start(struct qv_offload_dev *dev, const struct qv_offload_config *config)
+{
+	char *const why = dev->head.why;
 	int err;
 
-	if (!dev) {
-		snprintf(why, room, "no memory");
-		return QV_ENOMEM;
-	}
-	dev->timeout_ms = config->timeout_ms ? config->timeout_ms : DEFAULT_TIMEOUT_MS;
 	dev->profile = config->profile;
-	qv_combine_open(QV_ISA_SCALAR, &dev->cpu);
 	qv_cl_draw_secret(dev);
-	err = qv_cl_load(&dev->cl, config->library, dev->why, sizeof(dev->why));
+	err = load(&dev->cl, config->library, why, sizeof(dev->head.why));
 	if (!err)
-		err = qv_cl_find(&dev->cl, config, &dev->id, &dev->caps, dev->why,
-				 sizeof(dev->why));
+		err = qv_cl_find(&dev->cl, config, &dev->id, &dev->head.caps, why,
+				 sizeof(dev->head.why));
 	if (!err) {
 		learn(dev);
 		err = open_queues(dev);
 	}
 	if (!err)
 		err = qv_cl_match_open(dev);
-	if (!err)
-		err = qv_cl_selftest(dev);
-	if (err) {
-		snprintf(why, room, "%s", dev->why);
-		opencl_close(dev);
-		return err;
-	}
-	*out = dev;
-	return QV_OK;
+	return err ? err : test(dev);
 }
 
-/* Small calls. */
+static const struct qv_backend backend = {
+	.bytes = sizeof(struct qv_offload_dev),
+	.noun = "device",
+	.ops = &qv_opencl_ops,
+	.start = start,
+	.prepare = qv_cl_combine_prepare,
+	.begin = qv_cl_combine_begin,
+	.end = qv_cl_combine_end,
+	.drop = drop,
+};
 
-static const struct qv_offload_caps *opencl_caps(const struct qv_offload_dev *dev)
+static int opencl_open(const struct qv_offload_config *config, struct qv_offload_dev **dev,
+		       char *why, size_t room)
 {
-	return &dev->caps;
+	return qv_backend_open(&backend, config, dev, why, room);
 }
 
-static const char *opencl_why(const struct qv_offload_dev *dev)
-{
-	return dev->why;
-}
-
-static uint64_t opencl_kernel_ns(const struct qv_offload_dev *dev)
-{
-	return dev->kernel_ns;
-}
+/* For tests. */
 
 void qv_opencl_force(struct qv_offload_dev *dev, enum qv_opencl_way way)
 {
@@ -173,13 +202,13 @@ const struct qv_offload_ops qv_opencl_ops = {
 	.probe = opencl_probe,
 	.open = opencl_open,
 	.close = opencl_close,
-	.caps = opencl_caps,
-	.why = opencl_why,
-	.kernel_ns = opencl_kernel_ns,
+	.caps = qv_backend_caps,
+	.why = qv_backend_why,
+	.kernel_ns = qv_backend_kernel_ns,
 	.match_batch = qv_cl_match_batch,
 	.combines = qv_cl_combines,
-	.combine = qv_cl_combine,
-	.combine_many = qv_cl_combine_many,
+	.combine = qv_backend_combine,
+	.combine_many = qv_backend_combine_many,
 	.pack = qv_cl_pack,
 	.unpack = qv_cl_unpack,
 };
