@@ -12,8 +12,8 @@
 #include <quiver/match.h>
 
 #include "bench/common/bench.h"
-#include "kernels/offload/qv_offload.h"
-#include "kernels/opencl/qv_opencl.h"
+#include "kernels/offload/offload.h"
+#include "kernels/opencl/opencl.h"
 
 static void usage(FILE *out)
 {

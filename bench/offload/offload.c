@@ -2,7 +2,7 @@
 /* offload.c - `quiver bench offload`: options, rounds, report. */
 #include "offload.h"
 
-#include "kernels/opencl/qv_opencl.h"
+#include "kernels/opencl/opencl.h"
 #include "hls/host/qv_xrt.h"
 
 #include <stdlib.h>

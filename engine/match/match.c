@@ -4,7 +4,7 @@
  * structure's short ways are inlined here: what they cost is what most programs pay.
  */
 #include "engine/match/auto/path.h"
-#include "kernels/qv_kern_select.h"
+#include "kernels/select.h"
 
 #define ALL_HINTS                                                                      \
 	(uint32_t)(QV_HINT_NO_ANY_SOURCE | QV_HINT_NO_ANY_TAG | QV_HINT_EXACT_LENGTH | \

@@ -9,8 +9,8 @@
  */
 #include "fabric_glue/data.h"
 
-#include "kernels/offload/qv_offload.h"
-#include "kernels/opencl/qv_opencl.h"
+#include "kernels/offload/offload.h"
+#include "kernels/opencl/opencl.h"
 #include "hls/host/qv_xrt.h"
 
 #include <unistd.h>

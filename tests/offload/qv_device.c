@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* qv_device.c - batches on a device against their answers. */
-#include "kernels/opencl/qv_cl_hash.h"
+#include "kernels/opencl/hash.h"
 #include "qv_device.h"
 
 #include <stdlib.h>

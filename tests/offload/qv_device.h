@@ -3,7 +3,7 @@
 #ifndef QV_DEVICE_H
 #define QV_DEVICE_H
 
-#include "kernels/opencl/qv_opencl.h"
+#include "kernels/opencl/opencl.h"
 #include "qv_vectors.h"
 
 /* The backend that is tested; the OpenCL one if nothing else is said. */

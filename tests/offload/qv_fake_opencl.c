@@ -17,7 +17,7 @@
  *     old       the device has OpenCL 1.1
  *     flush     denormals: the device says that it has none
  */
-#include "kernels/opencl/qv_cl_api.h"
+#include "kernels/opencl/api.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef QV_FAULTS_H
 #define QV_FAULTS_H
 
-#include "kernels/offload/qv_offload.h"
+#include "kernels/offload/offload.h"
 
 #include <stdio.h>
 

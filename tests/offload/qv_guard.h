@@ -6,7 +6,7 @@
 #ifndef QV_GUARD_H
 #define QV_GUARD_H
 
-#include "kernels/offload/qv_offload.h"
+#include "kernels/offload/offload.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  * closed again, with a line that says why.
  */
 #include "qv_guard.h"
-#include "kernels/offload/qv_offload_i.h"
+#include "kernels/offload/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
