@@ -3,7 +3,7 @@
 #include "offload.h"
 
 #include "kernels/opencl/opencl.h"
-#include "hls/host/qv_xrt.h"
+#include "hls/host/xrt.h"
 
 #include <stdlib.h>
 #include <string.h>

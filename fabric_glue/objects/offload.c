@@ -11,7 +11,7 @@
 
 #include "kernels/offload/offload.h"
 #include "kernels/opencl/opencl.h"
-#include "hls/host/qv_xrt.h"
+#include "hls/host/xrt.h"
 
 #include <unistd.h>
 

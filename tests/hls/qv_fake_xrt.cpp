@@ -25,7 +25,7 @@
  */
 #include "hls/qv_hls.h"
 #include "hls/qv_hls_flow.h"
-#include "hls/host/qv_xrt_api.h"
+#include "hls/host/api.h"
 
 #include <cerrno>
 #include <cstdarg>

@@ -9,7 +9,7 @@
  * it
  */
 #include "tests/offload/qv_device.h"
-#include "hls/host/qv_xrt.h"
+#include "hls/host/xrt.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  * FOLDER: as XILINX_XRT wants it; beside the xclbin lie some with faults, XCLBIN.<fault>.
  */
 #include "tests/offload/qv_faults.h"
-#include "hls/host/qv_xrt.h"
+#include "hls/host/xrt.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -88,7 +88,7 @@ find_path(QV_XRT_INCLUDE xrt/xrt_kernel.h PATH_SUFFIXES xrt)
 find_path(QV_UUID_INCLUDE uuid/uuid.h)
 if(QV_XRT_INCLUDE AND QV_UUID_INCLUDE)
 	add_library(qv_xrt_api_check OBJECT test_xrt_api.c)
-	target_include_directories(qv_xrt_api_check SYSTEM PRIVATE ${hls}/host ${QV_XRT_INCLUDE})
+	target_include_directories(qv_xrt_api_check SYSTEM PRIVATE ${QV_XRT_INCLUDE})
 	target_link_libraries(qv_xrt_api_check PRIVATE qv_flags)
 endif()
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_xrt_load.c - XRT's library, and what must hold before it is called.
+ * load.c - XRT's library, and what must hold before it is called.
  *
  * XRT 2.13 looks for the library of the card's driver at its first call, and ends the process by an
  * exception that nobody can catch if it finds none: XILINX_XRT not set, or without that library. So
  * what it will look for is looked for, and opened, here before.
  */
-#include "qv_xrt_i.h"
+#include "internal.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

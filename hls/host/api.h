@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_xrt_api.h - what we use of XRT's C interface, written from its manual, so that quiver is built
+ * api.h - what we use of XRT's C interface, written from its manual, so that quiver is built
  * without XRT's headers and runs without its library. test_xrt_api.c compares it with the headers.
  */
 #ifndef QV_XRT_API_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_xrt_run.c - memory of the card, and runs that are waited for no longer than allowed. */
-#include "qv_xrt_i.h"
+/* run.c - memory of the card, and runs that are waited for no longer than allowed. */
+#include "internal.h"
 
 #include <string.h>
 

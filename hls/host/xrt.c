@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_xrt.c - the XRT backend: opening, closing, and its table of calls. */
-#include "qv_xrt_i.h"
+/* xrt.c - the XRT backend: opening, closing, and its table of calls. */
+#include "internal.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

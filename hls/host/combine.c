@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_xrt_combine.c - combine on the card. Of more than two arrays the result comes back each time
+ * combine.c - combine on the card. Of more than two arrays the result comes back each time
  * and is the left one of the next run.
  */
 #include "hls/qv_hls_kind.h"
-#include "qv_xrt_i.h"
+#include "internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_xrt.h - the backend of <quiver/offload.h> for FPGAs, by XRT. */
+/* xrt.h - the backend of <quiver/offload.h> for FPGAs, by XRT. */
 #ifndef QV_XRT_H
 #define QV_XRT_H
 

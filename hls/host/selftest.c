@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_xrt_selftest.c - before a card is believed: what its kernels are, batches and arrays whose
+ * selftest.c - before a card is believed: what its kernels are, batches and arrays whose
  * answers are known, and what its floating-point cores make of denormals.
  */
-#include "qv_xrt_i.h"
+#include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_xrt_i.h - an open card, and what the files of the backend do for each other. */
+/* internal.h - an open card, and what the files of the backend do for each other. */
 #ifndef QV_XRT_I_H
 #define QV_XRT_I_H
 
 #include "kernels/backend/backend.h"
 #include "hls/qv_hls.h"
-#include "qv_xrt.h"
-#include "qv_xrt_api.h"
+#include "xrt.h"
+#include "api.h"
 
 #define QV_XRT_MAX_KEYS 16384u
 #define QV_XRT_SLOTS    QV_BACKEND_SLOTS
@@ -41,19 +41,19 @@ struct qv_offload_dev {
 	size_t next_room;
 };
 
-/* From qv_xrt_load.c. */
+/* From load.c. */
 
 /* Make sure that XRT can be called without ending the process, open it and find the functions.
  * QV_OK, or QV_ENOENT with the reason. It stays open: it has threads. */
 int qv_xrt_load(struct qv_xrt_api *xrt, const char *library, char *why, size_t room);
 
-/* From qv_xrt_xclbin.c. */
+/* From xclbin.c. */
 
 /* Whether a file is a bitstream with our kernels and their arguments. QV_OK, or QV_ENOENT with the
  * reason. */
 int qv_xrt_check_xclbin(const char *file, char *why, size_t room);
 
-/* From qv_xrt_run.c. */
+/* From run.c. */
 
 int qv_xrt_slot_open(struct qv_offload_dev *dev, struct qv_xrt_slot *slot, void *kernel);
 void qv_xrt_slot_close(struct qv_offload_dev *dev, struct qv_xrt_slot *slot);
@@ -70,13 +70,13 @@ int qv_xrt_wait(struct qv_offload_dev *dev, struct qv_xrt_slot *slot);
 
 int qv_xrt_match_batch(struct qv_offload_dev *dev, const struct qv_offload_key *entries, uint32_t n,
 		       const struct qv_offload_key *queries, uint32_t m,
-		       uint32_t *result); /* qv_xrt_match.c */
+		       uint32_t *result); /* match.c */
 int qv_xrt_combines(const struct qv_offload_dev *dev, enum qv_op op,
-		    enum qv_type type); /* qv_xrt_combine.c */
+		    enum qv_type type); /* combine.c */
 int qv_xrt_combine_prepare(struct qv_backend_job *job);
 int qv_xrt_combine_begin(struct qv_backend_job *job, unsigned slot);
 int qv_xrt_combine_end(struct qv_backend_job *job, unsigned slot, const char **results);
 /* Ask the kernels for their version, and have them solve what is known. */
-int qv_xrt_selftest(struct qv_offload_dev *dev); /* qv_xrt_selftest.c */
+int qv_xrt_selftest(struct qv_offload_dev *dev); /* selftest.c */
 
 #endif /* QV_XRT_I_H */

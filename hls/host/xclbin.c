@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_xrt_xclbin.c - a look into a bitstream before a card is given it: that it has our kernels,
+ * xclbin.c - a look into a bitstream before a card is given it: that it has our kernels,
  * with the arguments that they will be called with. XRT's C interface says neither.
  *
  * An xclbin is a header, a table of sections and the sections; one of them is XML about the
  * kernels.
  */
-#include "qv_xrt_i.h"
+#include "internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

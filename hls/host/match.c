@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_xrt_match.c - match_batch: the oldest entries to the card with all queries, the answer looked
+ * match.c - match_batch: the oldest entries to the card with all queries, the answer looked
  * at; queries that find nothing there go on in the other entries, here.
  */
-#include "qv_xrt_i.h"
+#include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
