@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_info.h - between the files of `quiver info`: what is collected, and who prints it. */
+/* info.h - between the files of `quiver info`: what is collected, and who prints it. */
 #ifndef QV_INFO_H
 #define QV_INFO_H
 
@@ -30,7 +30,7 @@ struct qv_info_fabric {
 	size_t ncores;
 };
 
-/* qv_info_fabric.c: ask libfabric. Changes the environment of this process. */
+/* info_fabric.c: ask libfabric. Changes the environment of this process. */
 void qv_info_fabric_collect(struct qv_info_fabric *f);
 
 #endif /* QV_INFO_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_cmd.h - subcommands of `quiver`. argv[0] is the subcommand's name; they return the exit
+/* cmd.h - subcommands of `quiver`. argv[0] is the subcommand's name; they return the exit
  * status. */
 #ifndef QV_CMD_H
 #define QV_CMD_H

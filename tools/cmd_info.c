@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_cmd_info.c - `quiver info`: what was built, what this machine has, what would be chosen. */
-#include "qv_cmd.h"
-#include "qv_info.h"
+/* cmd_info.c - `quiver info`: what was built, what this machine has, what would be chosen. */
+#include "cmd.h"
+#include "info.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_info_fabric.c - `quiver info`: libfabric, the provider, and the cores that it could use. */
-#include "qv_info.h"
+/* info_fabric.c - `quiver info`: libfabric, the provider, and the cores that it could use. */
+#include "info.h"
 
 #include <dlfcn.h>
 #include <rdma/fabric.h>
