@@ -7,7 +7,7 @@
  *     test_xrt_faults FAKE XCLBIN FOLDER
  * FOLDER: as XILINX_XRT wants it; beside the xclbin lie some with faults, XCLBIN.<fault>.
  */
-#include "tests/offload/qv_faults.h"
+#include "tests/offload/faults.h"
 #include "hls/host/xrt.h"
 
 #include <dlfcn.h>

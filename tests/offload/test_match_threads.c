@@ -8,7 +8,7 @@
  *     test_match_threads N    N random batches (times QV_TEST_SCALE)
  */
 #include "kernels/opencl/hash.h"
-#include "qv_vectors.h"
+#include "vectors.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
  *
  *     test_opencl_faults FAKE    FAKE: the fake library
  */
-#include "qv_faults.h"
+#include "faults.h"
 #include "kernels/opencl/opencl.h"
 
 #include <dlfcn.h>

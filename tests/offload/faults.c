@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_faults.c - work for a device that fails, whose every answer must be right all the same. */
-#include "qv_faults.h"
+/* faults.c - work for a device that fails, whose every answer must be right all the same. */
+#include "faults.h"
 
 #include "tests/kernel/combine_ref.h"
-#include "qv_vectors.h"
+#include "vectors.h"
 
 #include <stdlib.h>
 #include <string.h>

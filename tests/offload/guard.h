@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_guard.h - what the tests of kernels/offload share: a device that is a plain loop in this
+ * guard.h - what the tests of kernels/offload share: a device that is a plain loop in this
  * process and fails when told to, and an engine whose batches go to it beside one whose do not.
  */
 #ifndef QV_GUARD_H
@@ -22,7 +22,7 @@ extern const char *qv_guard_now; /* what is tested */
 				qv_guard_now);                                             \
 	} while (0)
 
-/* From qv_guard_device.c. */
+/* From guard_device.c. */
 
 struct qv_loop {
 	int open_status, status; /* of open, and of every call */
@@ -47,7 +47,7 @@ struct qv_offload *qv_guard_open(uint32_t check_every, uint32_t failures);
 /* The device as new. */
 void qv_loop_reset(void);
 
-/* From qv_guard_pair.c. */
+/* From guard_pair.c. */
 
 /* Random batches of arrivals and posts, and cancels, to both engines: the same answers and the same
  * counters after each. sticky: some receives may match more than once. */

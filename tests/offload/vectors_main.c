@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_vectors_main.c - qv-vectors: write the corpus. */
-#include "qv_vectors.h"
+/* vectors_main.c - qv-vectors: write the corpus. */
+#include "vectors.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ int main(int argc, char **argv)
 	if (argc != 3 || (strcmp(argv[1], "small") && strcmp(argv[1], "full"))) {
 		fprintf(stderr,
 			"usage: qv-vectors small|full FILE\n"
-			"Writes the vector corpus (tests/offload/qv_vectors.h says what is in it).\n");
+			"Writes the vector corpus (tests/offload/vectors.h says what is in it).\n");
 		return 2;
 	}
 	out = fopen(argv[2], "wb");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_xclbin_main.c - qv-xclbin: an xclbin that describes our kernels and has no bitstream, for XRT
+ * xclbin_main.c - qv-xclbin: an xclbin that describes our kernels and has no bitstream, for XRT
  * without a card, and such files with a fault.
  *
  *     qv-xclbin FILE [FAULT]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_faults.h - an engine and reductions on a device that fails: what is done with it, and what has
+/* faults.h - an engine and reductions on a device that fails: what is done with it, and what has
  * become of it. For every backend. */
 #ifndef QV_FAULTS_H
 #define QV_FAULTS_H

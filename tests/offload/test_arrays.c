@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_offload_arrays.c - arrays combined, messages packed, by a device that fails or does not. */
+/* test_arrays.c - arrays combined, messages packed, by a device that fails or does not. */
 #include "tests/kernel/combine_ref.h"
-#include "qv_guard.h"
+#include "guard.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * test_flow_hls.cpp - that the simulation finds what would stand still in hardware: the stages of
+ * test_flow.cpp - that the simulation finds what would stand still in hardware: the stages of
  * the combine kernel behind one port that reads a run of the left operand, then one of the right.
  * The stream of the left one must hold a run.
  */
 #include "hls/qv_stages_hls.h"
-#include "qv_tb_hls.h"
+#include "tb.h"
 
 #define RUN 32
 

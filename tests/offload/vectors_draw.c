@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_vectors_draw.c - random batches of every kind, and the definition of their answers. */
-#include "qv_vectors.h"
+/* vectors_draw.c - random batches of every kind, and the definition of their answers. */
+#include "vectors.h"
 #include "engine/base/random.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_offload_guard.c - the same answers and the same counters with a device as without, whatever
+ * test_guard.c - the same answers and the same counters with a device as without, whatever
  * it does.
  */
-#include "qv_guard.h"
-#include "qv_vectors.h"
+#include "guard.h"
+#include "vectors.h"
 
 #include <stdlib.h>
 #include <string.h>

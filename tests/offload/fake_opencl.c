@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_fake_opencl.c - a libOpenCL.so.1 that hands every call to the real one, and fails when told
+ * fake_opencl.c - a libOpenCL.so.1 that hands every call to the real one, and fails when told
  * to.
  *
  * QV_FAKE_CL, or qv_fake_set(), is FAULT or FAULT:N, the fault beginning with the Nth call (1) that

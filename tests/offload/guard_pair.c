@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_guard_pair.c - an engine whose batches go to a device, beside one whose do not. */
-#include "qv_guard.h"
-#include "qv_vectors.h"
+/* guard_pair.c - an engine whose batches go to a device, beside one whose do not. */
+#include "guard.h"
+#include "vectors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * test_combine_hls.cpp - the combine kernel in C simulation against the definition.
+ * test_combine.cpp - the combine kernel in C simulation against the definition.
  *
- *     test_combine_hls corpus FILE      the arrays of the vector corpus
- *     test_combine_hls random BEATS     every operation on every type, so many beats of each
- *     test_combine_hls bounded BEATS    the same, stages as threads and streams as long as they are
+ *     test_combine corpus FILE      the arrays of the vector corpus
+ *     test_combine random BEATS     every operation on every type, so many beats of each
+ *     test_combine bounded BEATS    the same, stages as threads and streams as long as they are
  */
 #include "hls/qv_hls_kind.h"
 #include "hls/qv_lanes_hls.h"
-#include "qv_tb_hls.h"
+#include "tb.h"
 extern "C" {
 #include "tests/kernel/combine_ref.h"
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qv_vectors.h - the vector corpus: batches to match and arrays to combine, with their answers.
+ * vectors.h - the vector corpus: batches to match and arrays to combine, with their answers.
  * qv-vectors writes it; every kind of kernel (CPU, OpenCL, HLS, RTL) is held against the same file.
  *
  * All numbers are little-endian and every record begins at a multiple of 8 bytes:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * test_match_hls.cpp - the match kernel in C simulation against the definition.
+ * test_match.cpp - the match kernel in C simulation against the definition.
  *
- *     test_match_hls corpus FILE       the batches of the vector corpus, their oldest entries
- *     test_match_hls random N SEED     random batches with N messages in all (times QV_TEST_SCALE)
- *     test_match_hls bounded N SEED    the same, stages as threads and streams as long as they are
+ *     test_match corpus FILE       the batches of the vector corpus, their oldest entries
+ *     test_match random N SEED     random batches with N messages in all (times QV_TEST_SCALE)
+ *     test_match bounded N SEED    the same, stages as threads and streams as long as they are
  */
 #include "hls/qv_hls.h"
-#include "qv_tb_hls.h"
+#include "tb.h"
 
 #include <cstring>
 #include <vector>

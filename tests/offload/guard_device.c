@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_guard_device.c - a device that is a plain loop in this process and fails when told to. */
-#include "qv_guard.h"
-#include "qv_vectors.h"
+/* guard_device.c - a device that is a plain loop in this process and fails when told to. */
+#include "guard.h"
+#include "vectors.h"
 
 #include <stdlib.h>
 #include <string.h>

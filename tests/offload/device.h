@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_device.h - what tests of a device share: opening it, comparing, the batches. */
+/* device.h - what tests of a device share: opening it, comparing, the batches. */
 #ifndef QV_DEVICE_H
 #define QV_DEVICE_H
 
 #include "kernels/opencl/opencl.h"
-#include "qv_vectors.h"
+#include "vectors.h"
 
 /* The backend that is tested; the OpenCL one if nothing else is said. */
 extern const struct qv_offload_ops *qv_device_ops;

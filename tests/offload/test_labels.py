@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """
-test_offload_labels.py CTEST BUILD with|without [LABEL...] - whole labels (fabric, mpi) with
+test_labels.py CTEST BUILD with|without [LABEL...] - whole labels (fabric, mpi) with
 FI_QUIVER_OFFLOAD=opencl, a minimum batch of 1 and small sizes, so that a device matches what it can.
 
 with: on the device that is there; batches must have been matched, none of them wrong.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * qv_fake_xrt.cpp - a libxrt_coreutil that runs the kernels' C++ on this computer, and fails when
+ * fake_xrt.cpp - a libxrt_coreutil that runs the kernels' C++ on this computer, and fails when
  * told to. Each array has a copy for the device, which begins as garbage and is the same as the
  * host's only after a sync, so that a sync that is forgotten shows.
  *

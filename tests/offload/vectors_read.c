@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_vectors_read.c - the corpus from its file. */
-#include "qv_vectors.h"
+/* vectors_read.c - the corpus from its file. */
+#include "vectors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_vectors_write.c - the corpus: which batches and arrays it has. */
+/* vectors_write.c - the corpus: which batches and arrays it has. */
 #include "tests/kernel/combine_ref.h"
-#include "qv_vectors.h"
+#include "vectors.h"
 
 #include <math.h>
 #include <stdlib.h>

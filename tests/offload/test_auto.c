@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_offload_auto.c - calibration: a device is used from the size on that it gains from, and else
+ * test_auto.c - calibration: a device is used from the size on that it gains from, and else
  * closed again, with a line that says why.
  */
-#include "qv_guard.h"
+#include "guard.h"
 #include "kernels/offload/internal.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """
-test_offload_fabric.py TEST_FABRIC PROVIDERS FAKE - FI_QUIVER_OFFLOAD in a libfabric program: with a
+test_fabric.py TEST_FABRIC PROVIDERS FAKE - FI_QUIVER_OFFLOAD in a libfabric program: with a
 device, without an OpenCL library, with devices that fail, with wrong settings.
 
 FAKE is the folder of the libOpenCL.so.1 that fails when told to.

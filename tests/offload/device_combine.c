@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_device_combine.c - combine, pack and unpack on a device against the CPU. */
+/* device_combine.c - combine, pack and unpack on a device against the CPU. */
 #include "tests/kernel/combine_ref.h"
-#include "qv_device.h"
+#include "device.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_device.c - batches on a device against their answers. */
+/* device.c - batches on a device against their answers. */
 #include "kernels/opencl/hash.h"
-#include "qv_device.h"
+#include "device.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* qv_tb_hls.h - what the test benches of the kernels share. */
+/* tb.h - what the test benches of the kernels share. */
 #ifndef QV_TB_HLS_H
 #define QV_TB_HLS_H
 
 #include "hls/qv_hls_flow.h"
-#include "tests/offload/qv_vectors.h"
+#include "tests/offload/vectors.h"
 
 #include <cstdlib>
 
