@@ -7,7 +7,7 @@ endif()
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(qv_tools ${CMAKE_SOURCE_DIR}/tools)
-foreach(check layers tree format words)
+foreach(check layers tree format words headers)
 	qv_add_test(NAME check.${check} LABELS unit
 		COMMAND ${Python3_EXECUTABLE} ${qv_tools}/check_${check}.py ${CMAKE_SOURCE_DIR})
 endforeach()
@@ -21,7 +21,7 @@ if(QV_WITH_TOOLS AND NOT QV_KNL)
 	foreach(cpu Haswell:avx2 Nehalem:scalar)
 		string(REPLACE ":" ";" words ${cpu})
 		list(GET words 0 model)
-		qv_add_test(NAME cpu.${model} LABELS kernel TIMEOUT 300
+		qv_add_test(NAME cpu.${model} LABELS kernel long TIMEOUT 300
 			COMMAND ${CMAKE_SOURCE_DIR}/scripts/old-cpu ${words} ${CMAKE_BINARY_DIR})
 	endforeach()
 endif()

@@ -262,15 +262,6 @@ static inline int qv_fi_status(ssize_t rc)
 
 /* fabric_glue/objects/offload.c: batches of messages that a device matches. */
 
-/* What the core reports of something else than our receives: the entry's context means nothing. shm
- * of libfabric 2.x says so by what it leaves out, and sockets puts the data's flag on our own
- * writes. */
-static inline bool qv_fi_is_remote(uint64_t flags)
-{
-	return flags & (FI_REMOTE_WRITE | FI_REMOTE_READ) ||
-	       (flags & (FI_REMOTE_CQ_DATA | FI_RECV | FI_WRITE)) == FI_REMOTE_CQ_DATA;
-}
-
 /* An endpoint of this process is enabled: it has a device to ask, if the user wants that. */
 void qv_fi_offload_begin(struct qv_fi_ep *ep);
 /* n entries are about to be handled. True: call qv_fi_offload_done behind them. */
@@ -285,6 +276,15 @@ void qv_fi_offload_combine(const struct qv_fi_ep *ep, const struct qv_combine *c
 void qv_fi_offload_print(void);
 
 /* From fabric_glue/progress/poll.c. */
+
+/* What the core reports of something else than our receives: the entry's context means nothing. shm
+ * of libfabric 2.x says so by what it leaves out, and sockets puts the data's flag on our own
+ * writes. */
+static inline bool qv_fi_is_remote(uint64_t flags)
+{
+	return flags & (FI_REMOTE_WRITE | FI_REMOTE_READ) ||
+	       (flags & (FI_REMOTE_CQ_DATA | FI_RECV | FI_WRITE)) == FI_REMOTE_CQ_DATA;
+}
 
 int qv_fi_rx_post_all(struct qv_fi_rail *rail);
 void qv_fi_layered_progress(struct qv_fi_ep *ep);
@@ -372,7 +372,7 @@ void qv_fi_assertions_apply(const struct qv_fi_ep *ep, struct qv_match_settings 
 bool qv_fi_breaks_assertion(struct qv_fi_ep *ep, unsigned req, uint64_t ignore, uint32_t src,
 			    uint64_t flags);
 
-/* From fabric_glue/coll/group.c, fabric_glue/coll/op.c. */
+/* From fabric_glue/coll: join.c, op.c, open.c. */
 
 int qv_fi_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc,
 	       void *context);
@@ -402,7 +402,7 @@ int qv_fi_fetch_atomic_valid(struct fid_ep *fid, enum fi_datatype type, enum fi_
 int qv_fi_compare_atomic_valid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op,
 			       size_t *count);
 
-/* Common to tagged and untagged transfers, fabric_glue/calls/transfer.c */
+/* Common to tagged and untagged transfers. */
 struct qv_fi_send {
 	const struct iovec *iov;
 	size_t cnt;
@@ -411,9 +411,6 @@ struct qv_fi_send {
 	unsigned req; /* QV_REQ_TAGGED, QV_REQ_DATA */
 	void *context;
 };
-/* As the endpoint's mode has them, once it is enabled. */
-ssize_t qv_fi_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags);
-ssize_t qv_fi_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s);
 struct qv_fi_recv {
 	const struct iovec *iov;
 	size_t cnt;
@@ -422,17 +419,39 @@ struct qv_fi_recv {
 	unsigned req; /* QV_REQ_TAGGED */
 	void *context;
 };
-ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags);
+
+static inline bool qv_fi_is_enabled(const struct qv_fi_ep *ep)
+{
+	return __atomic_load_n(&ep->enabled, __ATOMIC_RELAXED);
+}
+
+/* As the endpoint's mode has them, once it is enabled. */
+static inline ssize_t qv_fi_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags)
+{
+	return QV_LIKELY(qv_fi_is_enabled(ep)) ? ep->mode->send(ep, s, flags) : -FI_EOPBADSTATE;
+}
+
+static inline ssize_t qv_fi_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
+{
+	return QV_LIKELY(qv_fi_is_enabled(ep)) ? ep->mode->inject(ep, s) : -FI_EOPBADSTATE;
+}
+
+static inline ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags)
+{
+	return QV_LIKELY(qv_fi_is_enabled(ep)) ? ep->mode->recv(ep, r, flags) : -FI_EOPBADSTATE;
+}
+
 /* Flags of a receive beyond the common ones; req: QV_REQ_TAGGED or 0. */
 static inline uint64_t qv_fi_special_flags(unsigned req)
 {
 	return req & QV_REQ_TAGGED ? FI_PEEK | FI_CLAIM | FI_DISCARD : FI_MULTI_RECV;
 }
-/* A claimed message is kept in the application's struct fi_context between PEEK and CLAIM. */
+
+/* From fabric_glue/calls/claim.c: between FI_PEEK and FI_CLAIM. */
 void qv_fi_claim_store(struct fi_context *context, void *u);
 void *qv_fi_claim_take(struct fi_context *context);
 
-/* qv_fi_srx*.c: peer mode, the domain's `peer` is set. */
+/* From fabric_glue/peer/srx.c: peer mode, the domain's `peer` is set. */
 
 /* The mode's part of enabling an endpoint, after its objects are bound. */
 int qv_fi_srx_enable(struct qv_fi_ep *ep);

@@ -292,8 +292,7 @@ struct qv_fi_av {
 	struct qv_fi_av_entry *entries;
 	struct qv_fi_ep *eps; /* endpoints bound to this AV, linked by next_av */
 	int refs;
-	/* fabric_glue/objects/av.c may add its own fields (hash by name, hash by core address) below */
-	struct qv_fi_av_index *index;
+	struct qv_fi_av_index *index; /* by name, and by the core's address */
 };
 
 /* An AV of a core, for `count` addresses or so (0: unknown). */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/settings.h"
+
 #define MOST_AT_ONCE 64
 
 /* One reduction; a free slot has seen nothing. */
@@ -28,30 +30,36 @@ static int several(uint64_t ports)
 	return (ports & (ports - 1)) != 0;
 }
 
+static int is_right(const struct qv_unit_spec *s)
+{
+	return several(s->ports) && s->at_once <= MOST_AT_ONCE && !several(s->at_once) &&
+	       s->count && qv_combine_defined(s->op, s->type) &&
+	       s->count <= SIZE_MAX / qv_type_size(s->type) / s->at_once;
+}
+
 int qv_unit_create(const struct qv_combine *combine, const struct qv_unit_spec *spec,
 		   struct qv_unit **unit)
 {
-	const uint32_t at_once = spec->at_once ? spec->at_once : 2;
-	const size_t size = qv_type_size(spec->type);
+	struct qv_unit_spec s = {0};
 	struct qv_unit *u;
 
-	if (!combine || !several(spec->ports) || at_once > MOST_AT_ONCE || several(at_once) ||
-	    !spec->count || !qv_combine_defined(spec->op, spec->type) ||
-	    spec->count > SIZE_MAX / size / at_once)
+	if (qv_settings_read(&s, sizeof(s), QV_SETTINGS_UPTO(struct qv_unit_spec, count), spec))
+		return QV_EINVAL;
+	s.at_once = s.at_once ? s.at_once : 2;
+	if (!combine || !is_right(&s))
 		return QV_EINVAL;
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return QV_ENOMEM;
 	u->combine = combine;
-	u->spec = *spec;
-	u->spec.at_once = at_once;
-	u->bytes = spec->count * size;
-	u->sums = malloc(u->bytes * at_once);
+	u->spec = s;
+	u->bytes = s.count * qv_type_size(s.type);
+	u->sums = malloc(u->bytes * s.at_once);
 	if (!u->sums) {
 		free(u);
 		return QV_ENOMEM;
 	}
-	for (uint32_t i = 0; i < at_once; i++)
+	for (uint32_t i = 0; i < s.at_once; i++)
 		u->slots[i].sum = u->sums + u->bytes * i;
 	*unit = u;
 	return QV_OK;

@@ -4,6 +4,7 @@
  * structure's short ways are inlined here: what they cost is what most programs pay.
  */
 #include "engine/match/auto/path.h"
+#include "engine/base/settings.h"
 #include "kernels/select.h"
 
 #define ALL_HINTS                                                                      \
@@ -23,11 +24,13 @@ static const char *const names[] = {
 _Static_assert(sizeof(names) / sizeof(names[0]) == sizeof(structures) / sizeof(structures[0]) + 1,
 	       "a name for each structure");
 
-void qv_match_settings_default(struct qv_match_settings *s)
+void qv_match_settings_init(struct qv_match_settings *s, size_t size)
 {
-	memset(s, 0, sizeof(*s));
-	s->structure = "auto";
-	s->isa = QV_ISA_AUTO;
+	const struct qv_match_settings now = {.structure = "auto", .isa = QV_ISA_AUTO};
+
+	memset(s, 0, size);
+	memcpy(s, &now, size < sizeof(now) ? size : sizeof(now));
+	s->size = size;
 }
 
 const char *const *qv_match_structures(void)
@@ -69,8 +72,10 @@ int qv_match_create_tuned(const struct qv_match_settings *settings,
 	int err;
 
 	qv_match_settings_default(&s);
-	if (settings)
-		s = *settings;
+	if (settings &&
+	    qv_settings_read(&s, sizeof(s),
+			     QV_SETTINGS_UPTO(struct qv_match_settings, collective_op), settings))
+		return QV_EINVAL;
 	if (s.structure)
 		ops = find_structure(s.structure, &text);
 	if (!ops || !qv_isa_name(s.isa) || s.hints & ~ALL_HINTS ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* schedule.c - building schedules: what is asked is checked, then a family adds its steps. */
 #include "schedule.h"
+#include "engine/base/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,13 @@ static int has_root(enum qv_coll coll)
 {
 	return coll == QV_COLL_REDUCE || coll == QV_COLL_BROADCAST || coll == QV_COLL_GATHER ||
 	       coll == QV_COLL_SCATTER;
+}
+
+int qv_schedule_read(struct qv_schedule_spec *to, const struct qv_schedule_spec *spec)
+{
+	*to = (struct qv_schedule_spec){0};
+	return qv_settings_read(to, sizeof(*to),
+				QV_SETTINGS_UPTO(struct qv_schedule_spec, reserved), spec);
 }
 
 static int judge(const struct qv_schedule_spec *spec, uint32_t rank)
@@ -183,13 +191,16 @@ struct qv_schedule *qv_builder_close(struct qv_builder *b)
 int qv_schedule_build(const struct qv_schedule_spec *spec, uint32_t rank,
 		      struct qv_schedule **schedule)
 {
+	struct qv_schedule_spec set;
 	struct qv_builder b;
 	struct qv_schedule *s;
-	int rc = judge(spec, rank);
+	int rc = qv_schedule_read(&set, spec);
 
+	if (!rc)
+		rc = judge(&set, rank);
 	if (rc)
 		return rc;
-	qv_builder_open(&b, spec, rank);
+	qv_builder_open(&b, &set, rank);
 	if (!b.failed)
 		build(&b);
 	s = qv_builder_close(&b);
@@ -213,46 +224,53 @@ static void build_segmented(struct qv_builder *b, uint32_t ranks)
 		qv_build_segmented(b, ranks);
 }
 
-static int build_all_segmented(const struct qv_schedule_spec *spec, struct qv_schedule **all)
+static int build_all_segmented(const struct qv_schedule_spec *spec, struct qv_schedule **made)
 {
 	struct qv_builder *b = calloc(spec->ranks, sizeof(*b));
-	struct qv_schedule **made = calloc(spec->ranks, sizeof(*made));
-	int rc = QV_ENOMEM;
+	int rc = QV_OK;
 
-	if (b && made) {
-		b[0].spec = spec;
-		build_segmented(b, spec->ranks);
-		rc = QV_OK;
-		for (uint32_t r = 0; r < spec->ranks; r++) {
-			made[r] = qv_builder_close(&b[r]);
-			if (!made[r])
-				rc = QV_ENOMEM;
-		}
-		if (!rc)
-			memcpy(all, made, spec->ranks * sizeof(*all));
-		for (uint32_t r = 0; r < spec->ranks && rc; r++)
-			qv_schedule_free(made[r]);
+	if (!b)
+		return QV_ENOMEM;
+	b[0].spec = spec;
+	build_segmented(b, spec->ranks);
+	for (uint32_t r = 0; r < spec->ranks; r++) {
+		made[r] = qv_builder_close(&b[r]);
+		if (!made[r])
+			rc = QV_ENOMEM;
 	}
 	free(b);
-	free(made);
+	return rc;
+}
+
+static int build_one_by_one(const struct qv_schedule_spec *spec, struct qv_schedule **made)
+{
+	int rc = QV_OK;
+
+	for (uint32_t r = 0; r < spec->ranks && !rc; r++)
+		rc = qv_schedule_build(spec, r, &made[r]);
 	return rc;
 }
 
 int qv_schedule_build_all(const struct qv_schedule_spec *spec, struct qv_schedule **all)
 {
-	int rc = judge(spec, 0);
-	uint32_t r = 0;
+	struct qv_schedule_spec set;
+	struct qv_schedule **made;
+	int rc = qv_schedule_read(&set, spec);
 
+	if (!rc)
+		rc = judge(&set, 0);
 	if (rc)
 		return rc;
-	if (spec->algorithm == QV_ALG_SEGMENTED)
-		return build_all_segmented(spec, all);
-	while (r < spec->ranks && !rc) {
-		rc = qv_schedule_build(spec, r, &all[r]);
-		r += !rc;
-	}
-	while (rc && r-- > 0)
-		qv_schedule_free(all[r]);
+	made = calloc(set.ranks, sizeof(*made));
+	if (!made)
+		return QV_ENOMEM;
+	rc = set.algorithm == QV_ALG_SEGMENTED ? build_all_segmented(&set, made)
+					       : build_one_by_one(&set, made);
+	if (!rc)
+		memcpy(all, made, set.ranks * sizeof(*all));
+	for (uint32_t r = 0; r < set.ranks && rc; r++)
+		qv_schedule_free(made[r]);
+	free(made);
 	return rc;
 }
 

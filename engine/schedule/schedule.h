@@ -30,6 +30,9 @@ struct qv_builder {
 	int failed;                /* no memory: further steps are dropped */
 };
 
+/* A caller's spec as this build has it. QV_EINVAL: it has fields that are not known here. */
+int qv_schedule_read(struct qv_schedule_spec *to, const struct qv_schedule_spec *spec);
+
 /* To begin, and the schedule, or NULL. */
 void qv_builder_open(struct qv_builder *b, const struct qv_schedule_spec *spec, uint32_t rank);
 struct qv_schedule *qv_builder_close(struct qv_builder *b);

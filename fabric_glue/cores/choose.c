@@ -58,23 +58,25 @@ static bool is_visible(const char *name, size_t len)
 
 static const char local_core[] = "shm"; /* reaches this node only */
 
-static bool is_usable(const char *core)
+/* exact: its name as libfabric spells it, QV_FI_NAME_MAX bytes, which users may not. */
+static bool is_usable(const char *core, char *exact)
 {
 	struct fi_info *list;
 
 	if (qv_fi_core_query(core, NULL, NULL, 0, qv_fi_core_hints(core, NULL), 0, &list))
 		return false;
+	snprintf(exact, QV_FI_NAME_MAX, "%s", list->fabric_attr->prov_name);
 	qv_fi_host.freeinfo(list);
 	return true;
 }
 
-static const char *choose_auto(void)
+static const char *choose_auto(char *exact)
 {
 	static const char *const order[] = {"cxi", "efa", "tcp", "net", "sockets"};
 
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-		if (is_usable(order[i]))
-			return order[i];
+		if (is_usable(order[i], exact))
+			return exact;
 	qv_fi_warn("no usable core provider: none of cxi, efa, tcp, net and sockets offers "
 		   "FI_EP_RDM here; name another by FI_QUIVER_CORE (see `quiver info`)");
 	return NULL;
@@ -97,15 +99,15 @@ static bool is_reachable(const char *core, const char *where)
 	return true;
 }
 
-static const char *choose_named(const char *core, const char *where)
+static const char *choose_named(const char *core, const char *where, char *exact)
 {
 	/* Users think of TCP as one thing: its RDM endpoints were called net before 1.18. */
-	if (!strcasecmp(core, "tcp") && !is_usable("tcp") && is_usable("net"))
-		return "net";
+	if (!strcasecmp(core, "tcp") && !is_usable("tcp", exact) && is_usable("net", exact))
+		return exact;
 	if (!qv_fi_core_is_known(core, where) || !is_reachable(core, where))
 		return NULL;
-	if (is_usable(core))
-		return core;
+	if (is_usable(core, exact))
+		return exact;
 	qv_fi_core_explain(core, where);
 	return NULL;
 }
@@ -134,21 +136,24 @@ static const char *beside_local(const char *list, const char *where, char *buf, 
 /* The name of the core that reaches all peers, and whether shm is to serve those on this node.
  * NULL: none, which was said. Automatic: with shm if libfabric has it. That it cannot be used here
  * does not count: all processes of a job must have addresses of one kind. */
-static const char *choose(const char *setting, const char *where, bool *local, char *buf)
+static const char *choose(const char *setting, const char *where, bool *local, char *exact)
 {
+	char buf[QV_FI_NAME_MAX];
 	const char *name;
 
 	*local = false;
 	if (!setting) {
-		name = choose_auto();
+		name = choose_auto(exact);
 		*local = name && qv_fi_core_exists(local_core);
 		return name;
 	}
 	if (!strchr(setting, ','))
-		return choose_named(setting, where);
-	setting = beside_local(setting, where, buf, QV_FI_NAME_MAX);
+		return choose_named(setting, where, exact);
+	setting = beside_local(setting, where, buf, sizeof buf);
 	*local = true;
-	return setting && choose_named(local_core, where) ? choose_named(setting, where) : NULL;
+	return setting && choose_named(local_core, where, exact)
+		       ? choose_named(setting, where, exact)
+		       : NULL;
 }
 
 /* Choices made so far: the same for the whole life of the process. */
@@ -160,12 +165,12 @@ struct choice {
 
 static struct choice *new_choice(const char *setting, const char *where)
 {
-	char buf[QV_FI_NAME_MAX], text[QV_FI_NAME_MAX + sizeof local_core];
+	char exact[QV_FI_NAME_MAX], text[QV_FI_NAME_MAX + sizeof local_core];
 	const char *key = setting ? setting : "", *name;
 	struct choice *c;
 	bool local;
 
-	name = choose(setting, where, &local, buf);
+	name = choose(setting, where, &local, exact);
 	if (!name || !(c = malloc(sizeof *c + strlen(key) + 1)))
 		return NULL;
 	snprintf(text, sizeof text, "%s%s%s", local ? local_core : "", local ? "," : "", name);
@@ -174,6 +179,7 @@ static struct choice *new_choice(const char *setting, const char *where)
 		.count = local ? 2 : 1,
 		.may_drop = !setting,
 		.name = {strdup(name), local_core},
+		.quirks = {qv_fi_quirks_of(name), qv_fi_quirks_of(local_core)},
 		.text = strdup(text),
 	};
 	QV_FI_INFO(CORE, "core for %s: %s\n", setting ? setting : "auto", text);

@@ -141,15 +141,16 @@ int qv_fi_core_ask(const char *core, const char *node, const char *service, uint
 static int ask_truth(const char *core, const char *node, const char *service, uint64_t flags,
 		     const struct fi_info *hints, struct fi_info **list)
 {
+	const bool no_event = qv_fi_quirks_of(core).no_rma_event;
 	int ret = -FI_ENODATA;
 
 	*list = NULL;
-	if (!(hints->caps & FI_RMA_EVENT) || qv_fi_core_has_events(core))
+	if (!(hints->caps & FI_RMA_EVENT) || !no_event)
 		ret = qv_fi_core_ask(core, node, service, flags, hints, list);
 	if (ret)
 		return ret;
 	/* It is named without being asked for, too. */
-	for (struct fi_info *i = *list; i && !qv_fi_core_has_events(core); i = i->next)
+	for (struct fi_info *i = *list; i && no_event; i = i->next)
 		i->caps &= ~FI_RMA_EVENT;
 	if (!(hints->caps & FI_ATOMIC) || qv_fi_core_has_atomics(core, *list))
 		return 0;

@@ -4,6 +4,7 @@
 #define QV_FI_CORE_H
 
 #include "fabric_glue/provider.h"
+#include "quirks.h"
 
 #define QV_FI_NAME_MAX 256 /* longest provider name, as in "tcp;ofi_rxm" */
 
@@ -27,9 +28,13 @@ int qv_fi_core_query(const char *core, const char *node, const char *service, ui
 
 /* From probe.c. */
 
-/* Does it do what FI_ATOMIC, FI_RMA_EVENT say? info: any of it. Remembered. */
+/* Does it do what FI_ATOMIC says? info: any of it. Remembered. */
 bool qv_fi_core_has_atomics(const char *core, struct fi_info *info);
-bool qv_fi_core_has_events(const char *core);
+
+/* From rail.c. */
+
+struct qv_fi_rail;
+const struct qv_fi_quirks *qv_fi_rail_quirks(const struct qv_fi_rail *rail);
 
 /* From choose.c. */
 
@@ -43,7 +48,8 @@ struct qv_fi_cores {
 	unsigned count;
 	bool may_drop;                 /* automatic: one will do where two cannot serve */
 	const char *name[QV_FI_CORES]; /* exact prov_name, as in "tcp;ofi_rxm" */
-	const char *text;              /* name[0], or as in "shm,net" */
+	struct qv_fi_quirks quirks[QV_FI_CORES];
+	const char *text; /* name[0], or as in "shm,net" */
 };
 
 /* The cores that a setting means: NULL is automatic. NULL if there is none: the reason is told
@@ -56,9 +62,6 @@ const struct qv_fi_cores *qv_fi_core_named(const char *prov_name);
 
 /* Can FI_QUIVER_MODE=peer be had over them? If not, it says why. */
 bool qv_fi_mode_serves(const struct qv_fi_cores *cores);
-/* Does this core have one shared receive context for all endpoints of a domain, so that it could
- * not say whose message it is? */
-bool qv_fi_mode_one_endpoint(const char *core);
 
 /* From why.c. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * probe.c - capabilities that a core names but does not have. `net` of libfabric 1.17
- * offers FI_ATOMIC and answers each call with -FI_ENOSYS.
+ * probe.c - FI_ATOMIC that a core names but does not have: `net` of libfabric 1.17 offers it and
+ * answers each call with -FI_ENOSYS. What no query can tell is in quirks.c.
  */
 #include "core.h"
 
@@ -52,10 +52,4 @@ bool qv_fi_core_has_atomics(const char *core, struct fi_info *info)
 	}
 	pthread_mutex_unlock(&lock);
 	return can;
-}
-
-/* The native RDM endpoints over TCP count nothing that peers do, which no query tells. */
-bool qv_fi_core_has_events(const char *core)
-{
-	return strcasecmp(core, "net") && strcasecmp(core, "tcp");
 }

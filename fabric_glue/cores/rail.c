@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rail.c - the cores under an endpoint: opening and closing, what they
- * are called, addresses. */
+/* rail.c - the cores under an endpoint: opening and closing, what they are called, addresses. */
 #include "core.h"
 #include "fabric_glue/data.h"
 #include "pair.h"
@@ -11,6 +10,11 @@
 const char *qv_fi_rail_name(const struct qv_fi_rail *rail)
 {
 	return rail->ep->dom->fabric->cores->name[rail->which];
+}
+
+const struct qv_fi_quirks *qv_fi_rail_quirks(const struct qv_fi_rail *rail)
+{
+	return &rail->ep->dom->fabric->cores->quirks[rail->which];
 }
 
 const char *qv_fi_ep_cores(const struct qv_fi_ep *ep)

@@ -4,6 +4,7 @@
  * side speaks (or a directed receive names it), never before: nothing is paid per rank.
  */
 #include "layered.h"
+#include "fabric_glue/cores/core.h"
 #include "fabric_glue/cores/pair.h"
 
 #include <stdlib.h>
@@ -163,9 +164,9 @@ struct qv_peer *qv_fi_identify(void *owner, struct qv_xport *x, uint64_t from, c
 			       size_t len)
 {
 	struct qv_fi_rail *rail = container_of(x, struct qv_fi_rail, xport);
-	/* shm takes a sender that it does not know yet for the first that it knows. Its addresses
-	 * have one spelling, so that the name will do. */
-	const struct qv_fi_way way = {.addr = x->drops ? from : FI_ADDR_NOTAVAIL,
+	/* A core that names another sender has one spelling of each address: the name will do. */
+	const bool guessed = qv_fi_rail_quirks(rail)->guesses_source;
+	const struct qv_fi_way way = {.addr = guessed ? FI_ADDR_NOTAVAIL : from,
 				      .core = rail->which};
 
 	return find_peer(owner, way, name, len);

@@ -7,6 +7,7 @@
 #include "presence.h"
 
 #include "engine/base/proc.h"
+#include "fabric_glue/cores/core.h"
 #include "fabric_glue/objects/av.h"
 
 #include <errno.h>
@@ -94,20 +95,16 @@ bool qv_fi_shm_alive(const char *name)
 	return qv_proc_number_alive((uint32_t)pid) || is_marked(name - (sizeof scheme - 1));
 }
 
-/* The way of a rail. */
+/* As the core of a rail needs it. */
+
+static enum qv_fi_lookup lookup_of(const struct qv_fi_rail *rail)
+{
+	return qv_fi_rail_quirks(rail)->lookup;
+}
 
 static bool is_shm(const struct qv_fi_rail *rail)
 {
-	return !strcmp(qv_fi_rail_name(rail), "shm");
-}
-
-/* tcp, net, and rxm over them. */
-static bool is_tcp(const char *core)
-{
-	size_t len = strcspn(core, ";");
-
-	return len == 3 && (!strncmp(core, "tcp", 3) || !strncmp(core, "net", 3)) &&
-	       (!core[len] || !strcmp(core + len, ";ofi_rxm"));
+	return lookup_of(rail) == QV_FI_LOOKUP_SHM;
 }
 
 void qv_fi_presence_begin(struct qv_fi_rail *rail)
@@ -138,7 +135,7 @@ static bool name_of(struct qv_fi_rail *rail, uint64_t addr, char *name, size_t *
 	struct qv_fi_pair pair;
 	const char *from;
 
-	if (!is_shm(rail) && !is_tcp(qv_fi_rail_name(rail)))
+	if (lookup_of(rail) == QV_FI_LOOKUP_NONE)
 		return false;
 	node = qv_fi_index_by_way(rail->ep->av->index, way);
 	if (!node)

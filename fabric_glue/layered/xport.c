@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* xport.c - a core endpoint as the protocol's transport, and what suits each core. */
+/* xport.c - a core endpoint as the protocol's transport. */
+#include "fabric_glue/cores/core.h"
 #include "fabric_glue/data.h"
-
-#include <string.h>
 
 static struct qv_fi_rail *rail_of(struct qv_xport *x)
 {
@@ -134,76 +133,28 @@ static const struct qv_xport_ops xp_ops = {
 	.reconnect = qv_fi_reconnect,
 };
 
-/*
- * What suits each core; found by measuring (docs/design.md). A packet must be short enough that the
- * core completes packets in the order in which they were sent: above its own eager limit rxm and
- * shm let later messages overtake, and so does rxd above one datagram (0: its inject size).
- * net has longer ones because it sends what others read (may_read).
- * The first entry whose name the core's name ends with counts.
- */
-static const struct tuning {
-	const char *name;
-	size_t packet; /* bytes of one packet */
-	size_t eager;  /* longest eager message */
-	size_t count;  /* receive buffers */
-} tunings[] = {
-	{"shm", 4096, 8192, 128},   {"ofi_rxm", 8192, 8000, 256}, {"ofi_rxd", 0, 8000, 512},
-	{"net", 65536, 16000, 128}, {"tcp", 16384, 16000, 128},   {"sockets", 16384, 16000, 128},
-	{"", 4096, 8192, 256},
-};
-
-static const struct tuning *tuning_of(const char *core)
-{
-	const struct tuning *t = tunings;
-	size_t len = strlen(core);
-
-	for (; *t->name; t++) {
-		size_t n = strlen(t->name);
-
-		if (len >= n && !strcmp(core + len - n, t->name))
-			break;
-	}
-	return t;
-}
-
-/*
- * net of libfabric 1.17 must not read. When a connection is broken, and the peer makes a new one
- * before this side has seen that, net closes the old one; the read whose answer is coming in there
- * ends twice, and its memory goes back to the pool twice, which from then on gives one place to
- * several transfers. 1.18 has mended it.
- */
-static bool may_read(const char *core)
-{
-	return strcmp(core, "net") != 0 || FI_VERSION_GE(qv_fi_host.version(), FI_VERSION(1, 18));
-}
-
 void qv_fi_xport_init(struct qv_fi_rail *rail)
 {
 	const struct fi_info *info = rail->ep->dom->core_info[rail->which];
-	const char *name = qv_fi_rail_name(rail);
-	const struct tuning *t = tuning_of(name);
+	const struct qv_fi_quirks *quirks = qv_fi_rail_quirks(rail);
 	size_t core_max = info->ep_attr->max_msg_size;
-	size_t packet = t->packet ? t->packet : info->tx_attr->inject_size;
-	bool shm = !strcmp(name, "shm");
+	size_t packet = quirks->packet ? quirks->packet : info->tx_attr->inject_size;
+	bool tag_apart = quirks->tag_apart && info->caps & FI_SOURCE &&
+			 info->domain_attr->cq_data_size >= sizeof(uint64_t);
 
-	/* shm injects up to 4096 bytes: without a header, 4 KiB of payload still go at once */
-	bool headerless = shm && info->caps & FI_SOURCE &&
-			  info->domain_attr->cq_data_size >= sizeof(uint64_t);
-
-	rail->one_lock = shm && FI_VERSION_LT(qv_fi_host.version(), FI_VERSION(1, 18));
-	rail->rx_count = t->count < info->rx_attr->size ? t->count : info->rx_attr->size;
+	rail->rx_count =
+		quirks->buffers < info->rx_attr->size ? quirks->buffers : info->rx_attr->size;
+	rail->one_lock = quirks->one_lock;
 	rail->xport = (struct qv_xport){
-		.ops = headerless ? &xp_ops_headerless : &xp_ops,
+		.ops = tag_apart ? &xp_ops_headerless : &xp_ops,
 		.inject_max = info->tx_attr->inject_size,
 		.inject_iov = info->tx_attr->iov_limit,
 		.send_iov = info->tx_attr->iov_limit,
 		.packet_max = packet < core_max ? packet : core_max,
-		.read_max = info->caps & FI_RMA && may_read(name) ? core_max : 0,
-		.eager_max = qv_fi_params.eager != SIZE_MAX ? qv_fi_params.eager : t->eager,
-		/* from 2.5 on a read from an endpoint of the same
-		 * process crashes (docs/design.md) */
-		.apart = shm && FI_VERSION_GE(qv_fi_host.version(), FI_VERSION(2, 5)),
-		.drops = !shm,
-		.keeps = shm,
+		.read_max = info->caps & FI_RMA && !quirks->no_read ? core_max : 0,
+		.eager_max = qv_fi_params.eager != SIZE_MAX ? qv_fi_params.eager : quirks->eager,
+		.apart = quirks->no_own_read,
+		.drops = !quirks->reliable,
+		.keeps = quirks->keeps,
 	};
 }

@@ -188,7 +188,7 @@ int qv_fi_av_reach(struct qv_fi_av *av, fi_addr_t index, struct qv_fi_way *way)
 }
 
 /*
- * shm has few places for peers. A network core has enough, and may still hold a connection under
+ * A network core has places enough for addresses, and may still hold a connection under
  * the number that it would give to the next address: over net of libfabric 1.17 that peer was never
  * answered, now and then.
  */
@@ -198,7 +198,7 @@ void qv_fi_av_release(struct qv_fi_av *av, struct qv_fi_way way)
 	int ret;
 
 	if (!node || node->index != FI_ADDR_NOTAVAIL ||
-	    strcmp(av->dom->fabric->cores->name[way.core], "shm"))
+	    !av->dom->fabric->cores->quirks[way.core].few_addresses)
 		return;
 	for (const struct qv_fi_ep *ep = av->eps; ep; ep = ep->next_av)
 		if (qv_fi_ep_knows(ep, way))

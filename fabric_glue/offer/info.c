@@ -102,7 +102,7 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 		list->next = NULL;
 		free(list->fabric_attr->prov_name);
 		list->fabric_attr->prov_name = name ? strdup(name) : NULL;
-		if (qv_fi_params.peer && qv_fi_mode_one_endpoint(core))
+		if (qv_fi_params.peer && qv_fi_quirks_of(core).one_endpoint)
 			list->domain_attr->ep_cnt = 1;
 		if (!make_offer(q, pair ? &second : NULL, list)) {
 			qv_fi_host.freeinfo(list);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* srx.c - peer mode: what an endpoint needs for it, and addresses. */
 #include "srx.h"
+#include "fabric_glue/cores/core.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +161,7 @@ static struct qv_fi_srx *new_srx(struct qv_fi_ep *ep)
 	if (!srx)
 		return NULL;
 	srx->ep = ep;
-	srx->writes_desc = strcmp(qv_fi_ep_cores(ep), "shm") != 0;
+	srx->writes_desc = qv_fi_rail_quirks(&ep->rail[QV_FI_MAIN])->writes_to_desc;
 	srx->cq.fid.fclass = FI_CLASS_PEER_CQ;
 	srx->cq.owner_ops = &qv_fi_srx_cq_ops;
 	qv_fi_rx_set_version(qv_fi_host.version());

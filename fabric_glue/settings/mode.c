@@ -41,18 +41,6 @@ bool qv_fi_mode_parse(const char *text, bool *peer, char *why, size_t size)
 	return false;
 }
 
-static bool ends_with(const char *core, const char *end)
-{
-	size_t len = strlen(core), n = strlen(end);
-
-	return len >= n && !strcmp(core + len - n, end);
-}
-
-bool qv_fi_mode_one_endpoint(const char *core)
-{
-	return ends_with(core, ";ofi_rxm");
-}
-
 /* Cores that take a shared receive context of others and were tested with ours. */
 bool qv_fi_mode_serves(const struct qv_fi_cores *cores)
 {
@@ -61,7 +49,7 @@ bool qv_fi_mode_serves(const struct qv_fi_cores *cores)
 	if (cores->count > 1)
 		qv_fi_warn("FI_QUIVER_MODE=peer works over one core: name it, as in "
 			   "FI_QUIVER_CORE=shm");
-	else if (!strcmp(core, "shm") || ends_with(core, ";ofi_rxm"))
+	else if (cores->quirks[QV_FI_MAIN].peer)
 		return true;
 	else
 		qv_fi_warn("FI_QUIVER_MODE=peer does not work over the core %s, only over shm and "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* xrt.c - the XRT backend: opening, closing, and its table of calls. */
 #include "internal.h"
+#include "kernels/backend/config.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -64,10 +65,14 @@ static int find(const struct qv_offload_config *config, struct qv_xrt_api *xrt, 
 static int xrt_probe(const struct qv_offload_config *config, struct qv_offload_caps *caps,
 		     char *why, size_t room)
 {
+	struct qv_offload_config c;
 	struct qv_xrt_api xrt;
 	void *device;
-	const int err = find(config, &xrt, &device, caps, why, room);
+	int err = qv_config_read(config, &c, why, room);
 
+	if (err)
+		return err;
+	err = find(&c, &xrt, &device, caps, why, room);
 	if (!err)
 		xrt.DeviceClose(device);
 	return err;

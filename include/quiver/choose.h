@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * choose.h - which way for a sparse exchange, and which friends for a neighbourhood, by a model of
- * the network (struct qv_network, best from qv_network_fit_bursts). What is chosen depends on the
- * arguments alone, so ranks that give the same take the same.
+ * choose.h - which way for a sparse exchange, and which common-neighbour groups for a
+ * neighbourhood, by a model of the network (struct qv_network, best from qv_network_fit_bursts).
+ * What is chosen depends on the arguments alone, so ranks that give the same take the same.
  *
- * Where nothing that forwards is faster by a margin, messages go straight: then whoever asks does
- * best to leave them to whom it would have left them without quiver.
+ * Where nothing that forwards is faster by a margin, messages go straight to their ranks. Then the
+ * caller does best to leave them to what would have sent them without quiver, to the MPI say.
  */
 #ifndef QUIVER_CHOOSE_H
 #define QUIVER_CHOOSE_H
@@ -25,17 +25,23 @@ struct qv_traffic {
 };
 
 /*
- * Seconds of a sparse exchange whose ranks are sent to at random; of ranks that are near each other
- * in number it is rather less.
+ * Predict a sparse exchange (exchange.h) whose messages go to ranks at random; where they go to
+ * ranks near in number it takes rather less.
  *   network  on which
  *   way      by which
- *   radix    as in struct qv_exchange_spec
- *   traffic  what
+ *   radix    of QV_WAY_CRYSTAL, as in struct qv_exchange_spec
+ *   traffic  what the ranks send
+ * Returns seconds; 0 for less than 2 ranks.
  */
 QV_API double qv_way_seconds(const struct qv_network *network, enum qv_way way, uint32_t radix,
 			     const struct qv_traffic *traffic);
 
-/* Seconds if every rank knows what comes, and each message goes straight to its rank. */
+/*
+ * Predict the same where every rank knows what comes, and each message goes straight to its rank.
+ *   network  on which
+ *   traffic  what the ranks send
+ * Returns seconds.
+ */
 QV_API double qv_straight_seconds(const struct qv_network *network,
 				  const struct qv_traffic *traffic);
 
@@ -47,24 +53,25 @@ struct qv_way_choice {
 };
 
 /*
- * The fastest way.
- *   network, traffic   as above
+ * Find the fastest way.
+ *   network  on which
+ *   traffic  what the ranks send
  *   margin   a way through other ranks must take less than this share of the time of messages that
  *            go straight: 0.95, say, or 1
- *   choice   out
- * QV_EINVAL: no ranks, or a number that is none.
+ *   choice   out: the way, and how long it takes
+ * QV_EINVAL: no ranks, a degree or bytes that are negative or not finite, or a negative margin.
  */
 QV_API int qv_choose_way(const struct qv_network *network, const struct qv_traffic *traffic,
 			 double margin, struct qv_way_choice *choice);
 
 /*
- * Seconds of a neighbourhood's collective by a plan: the messages of each rank one behind the
- * other, each waiting for what it is made of.
+ * Predict a neighbourhood's collective by a plan: the messages of each rank one behind the other,
+ * each waiting for what it is made of.
  *   network  on which
- *   plan     whose
+ *   plan     from qv_neighbor_plan
  *   coll     QV_COLL_ALLGATHER or QV_COLL_ALLTOALL
  *   bytes    of a block
- *   seconds  out
+ *   seconds  out: until the last rank is done
  * QV_EINVAL: another collective; QV_ENOMEM.
  */
 QV_API int qv_neighbor_seconds(const struct qv_network *network,
@@ -72,13 +79,16 @@ QV_API int qv_neighbor_seconds(const struct qv_network *network,
 			       double *seconds);
 
 /*
- * Make the plan that is fastest: without friends, or with groups of 2 to k of them, cumulative or
- * not.
- *   network, coll, bytes  as above
- *   spec     the graph and nodes; k: the most to be tried, cumulative: whether that is, too
- *   margin   a plan with friends must take less than this share of the time of one without
+ * Make the plan that is fastest by qv_neighbor_seconds: without groups, or with groups of 2 to k
+ * ranks, cumulative or not.
+ *   network  on which
+ *   spec     the graph and the nodes; k: the largest group to be tried; cumulative: whether that
+ *            is, too. Read during the call.
+ *   coll     QV_COLL_ALLGATHER or QV_COLL_ALLTOALL
+ *   bytes    of a block
+ *   margin   a plan with groups must take less than this share of the time of one without
  *   plan     out: to be given to qv_neighbor_free
- *   seconds  out, may be NULL: by the model
+ *   seconds  out: of that plan, by the model; may be NULL
  * Errors as qv_neighbor_plan and qv_neighbor_seconds.
  */
 QV_API int qv_choose_neighbor(const struct qv_network *network, const struct qv_neighbor_spec *spec,

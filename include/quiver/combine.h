@@ -78,30 +78,38 @@ struct qv_combine;
  */
 QV_API int qv_combine_open(enum qv_isa isa, const struct qv_combine **combine);
 
-/* The instruction set of these kernels, as in qv_isa_name; never "auto". */
+/* The instruction set of these kernels, as in qv_isa_name, never "auto"; static storage. */
 QV_API const char *qv_combine_isa(const struct qv_combine *combine);
 
 /*
- * 1 if op is defined on type, else 0 (also if one of them is none of the above). All operations are
- * defined on integers, the bitwise ones on nothing else; complex numbers have no min and max.
+ * Whether an operation is defined. All are on integers, the bitwise ones on nothing else; complex
+ * numbers have no min and max.
+ *   op, type  any numbers
+ * Returns 1 if op is defined on type, else 0, also if there is no such op or type.
  */
 QV_API int qv_combine_defined(enum qv_op op, enum qv_type type);
 
 /* Bytes of one element; 0 if there is no such type. */
 QV_API size_t qv_type_size(enum qv_type type);
 
-/* "sum", "prod", "min", ...: as in the enum, in lower case. NULL if there is no such operation. */
+/* "sum", "prod", "min", ...: as in the enum, in lower case; static storage. NULL if there is no
+ * such operation. */
 QV_API const char *qv_op_name(enum qv_op op);
 
-/* "int8", "uint64", "long_double_complex", ... NULL if there is no such type. */
+/* "int8", "uint64", "long_double_complex", ...; static storage. NULL if there is no such type. */
 QV_API const char *qv_type_name(enum qv_type type);
 
-/* Parse such a name into *op or *type. QV_EINVAL if it is none of them. */
+/*
+ * Parse such a name.
+ *   name      text, in lower case
+ *   op, type  out: what it names
+ * QV_EINVAL: it is none of them.
+ */
 QV_API int qv_op_parse(const char *name, enum qv_op *op);
 QV_API int qv_type_parse(const char *name, enum qv_type *type);
 
 /*
- * inout[i] = inout[i] op in[i].
+ * inout[i] = inout[i] op in[i], as MPI_Reduce_local(3), but for which operand is on the left.
  *   combine  from qv_combine_open
  *   op, type what is done, on elements of what
  *   inout    left operand and destination
@@ -131,9 +139,9 @@ QV_API int qv_combine_to(const struct qv_combine *combine, enum qv_op op, enum q
  *   combine  from qv_combine_open
  *   op, type what is done, on elements of what
  *   dst      destination; may be the same array as any of the sources
- *   src      n arrays
+ *   src      n arrays of count elements, read during the call; they may overlap each other
  *   n        how many, 1 or more; one array alone is copied
- *   count    elements; with 0 the pointers are not looked at
+ *   count    elements of each array; with 0 the arrays are not looked at
  * QV_EINVAL as qv_combine, or n is 0.
  */
 QV_API int qv_combine_many(const struct qv_combine *combine, enum qv_op op, enum qv_type type,

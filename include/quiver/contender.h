@@ -12,12 +12,13 @@
  *     ((r.tag ^ m.tag) & ~r.ignore) == 0 && (r.src == m.src || r.src == QV_SRC_ANY)
  * An arriving message takes the oldest posted receive that accepts it, a receive takes the oldest
  * unexpected message that it accepts. Every answer is compared with an oracle's: first, untimed,
- * one by one, then by sums in what is timed. A contender that is wrong gets no figures.
+ * one by one, then by sums in what is timed. An implementation that is wrong gets no figures.
  *
- * Nodes are the bench's memory, the same for all contenders: node_size bytes at least, aligned to
- * 64, at the same addresses for all. The bench fills a node by recv_init or msg_init once before an
- * engine sees it. While a node is queued its bytes are the engine's. When it has left the queue the
- * bench gives it to the engine again as it is, so the engine must keep what it needs of the key.
+ * Nodes are the bench's memory, the same for all implementations: node_size bytes at least, aligned
+ * to 64, at the same addresses for all. The bench fills a node by recv_init or msg_init once before
+ * an engine sees it. While a node is queued its bytes are the engine's. When it has left the queue
+ * the bench gives it to the engine again as it is, so the engine must keep what it needs of the
+ * key.
  *
  * One engine at a time is used, by one thread. Nothing may be kept between engines.
  */
@@ -44,37 +45,62 @@ struct qv_contender {
 	const char *name; /* impl in the rows: no comma, no blank, at most 63 characters */
 	size_t node_size; /* bytes of a receive or a message, whichever is more; 1 to 1024 */
 
-	/* A new engine with empty queues, or NULL. self: this structure, so that several entries
-	 * can share their calls. */
+	/* A new engine with empty queues, or NULL: no memory. self is this structure, so that
+	 * several entries can share their calls. */
 	void *(*create)(const struct qv_contender *self);
 
-	/* Forget the engine. Nodes may still be queued; they are gone for it. */
+	/* Free an engine, from create. Nodes may still be queued: they are forgotten. */
 	void (*destroy)(void *engine);
 
-	/* Make the node a receive: wanted tag, bits of it that are not compared, wanted source or
-	 * QV_SRC_ANY. */
+	/*
+	 * Make a node a receive.
+	 *   node    node_size bytes, aligned to 64, in no queue
+	 *   tag     wanted tag
+	 *   ignore  bits of it that are not compared; 0 without QV_CONTENDER_ANY_TAG
+	 *   src     wanted source, or with QV_CONTENDER_ANY_SOURCE also QV_SRC_ANY
+	 */
 	void (*recv_init)(void *node, uint64_t tag, uint64_t ignore, uint32_t src);
 
-	/* Make the node a message: its tag and its sender. */
+	/*
+	 * Make a node a message.
+	 *   node  as for recv_init
+	 *   tag   of the message
+	 *   src   its sender, never QV_SRC_ANY
+	 */
 	void (*msg_init)(void *node, uint64_t tag, uint32_t src);
 
 	/* The two calls that are timed have the shape of qv_match_post and qv_match_deliver. They
 	 * return 0, or anything else on an error (no memory, say), which ends the case for this
-	 * contender; *matched is written where they return 0. */
+	 * implementation; *matched is written where they return 0. */
 
-	/* Post the receive `node`. *matched: the message that it takes, removed from its queue, or
-	 * NULL when there is none and the receive has been queued. */
+	/*
+	 * Post a receive.
+	 *   engine   from create
+	 *   node     a receive, in no queue
+	 *   matched  out: the node of the message that it takes, removed from its queue; NULL:
+	 *            there is none, the receive has been queued
+	 */
 	int (*post)(void *engine, void *node, void **matched);
 
-	/* The message `node` arrives. *matched: the receive that takes it, removed from its queue,
-	 * or NULL when there is none and the message has been queued. */
+	/*
+	 * A message arrives.
+	 *   engine   from create
+	 *   node     a message, in no queue
+	 *   matched  out: the node of the receive that takes it, removed from its queue; NULL:
+	 *            there is none, the message has been queued
+	 */
 	int (*arrive)(void *engine, void *node, void **matched);
 
-	/* Remove a queued receive. 0, or -1 if it is not queued. May be NULL: never called then. */
+	/*
+	 * Remove a queued receive. May be NULL: never called then.
+	 *   engine  from create
+	 *   node    a receive
+	 * Returns 0, or -1: it is not queued.
+	 */
 	int (*cancel)(void *engine, void *node);
 
-	/* Bytes of memory that the engine holds beyond the nodes. May be NULL: then it is not in
-	 * the mem cases. */
+	/* Bytes of memory that an engine, from create, holds beyond the nodes. May be NULL: then
+	 * the implementation is not in the mem cases. */
 	size_t (*memory)(const void *engine);
 };
 

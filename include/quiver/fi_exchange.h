@@ -2,7 +2,7 @@
 /*
  * fi_exchange.h - collectives that libfabric has no call for, as the provider "quiver" answers to
  * fi_open_ops(3) on an endpoint: exchanges of which nobody knows beforehand what will come, and
- * blocks with lengths of their own.
+ * variable-length blocks.
  *
  *     struct qv_fi_exchange_ops *ops;
  *
@@ -28,8 +28,9 @@ struct fid; /* <rdma/fabric.h> */
 /* On an endpoint: a struct qv_fi_exchange_ops, which lives as long as the provider is loaded. */
 #define QV_FI_OPS_EXCHANGE "quiver_exchange/1"
 
-/* Blocks with lengths of their own: one for each member, of an allgather contribution one for all.
- * Arrays of places and lengths are read during the call, buffers must stay until the completion. */
+/* Variable-length blocks: one for each member, of an allgather contribution one for all. Arrays of
+ * places and lengths are read during the call, buffers must stay until the completion. All places
+ * and lengths are in bytes. */
 struct qv_fi_blocks_call {
 	uint64_t group;             /* fi_mc_addr */
 	const void *buf;            /* what this rank has */
@@ -59,24 +60,43 @@ struct qv_fi_exchange; /* what came, opaque */
 struct qv_fi_exchange_ops {
 	size_t size; /* of this structure: a function beyond it is not there */
 	/*
-	 * Each block straight from its sender to its receiver; blocks of no bytes cost nothing.
-	 * Return 0; -FI_EINVAL: ep is no endpoint of quiver, or group none of it; -FI_EOPBADSTATE:
-	 * not enabled, or the group is not joined yet; -FI_EBADFLAGS; -FI_ENOMEM: nothing happened;
-	 * what else has become of the group.
+	 * MPI_Alltoallv(3): each block straight from its sender to its receiver; blocks of no bytes
+	 * cost nothing.
+	 *   ep    endpoint of quiver
+	 *   call  what; read during the call, as are its arrays
+	 * Returns 0; -FI_EINVAL: ep is no endpoint of quiver, or group none of it; -FI_EOPBADSTATE:
+	 * ep is not enabled or in peer mode, or the group is not joined yet; -FI_EBADFLAGS: flags
+	 * that fi_alltoall(3) does not have; -FI_ENOMEM; why the group has failed. Unless it
+	 * returns 0 nothing is begun, and there will be no completion.
 	 */
 	int (*alltoallv)(struct fid *ep, const struct qv_fi_blocks_call *call);
-	/* The same with at[0] and bytes[0] of a contribution that all get. */
+	/*
+	 * MPI_Allgatherv(3): the block at at[0], of bytes[0], goes to all members.
+	 *   ep    endpoint of quiver
+	 *   call  as for alltoallv; of at and bytes only the first is looked at
+	 * Returns as alltoallv.
+	 */
 	int (*allgatherv)(struct fid *ep, const struct qv_fi_blocks_call *call);
 	/*
-	 * Begin an exchange; *exchange is to be given to release, after the completion.
-	 * Errors as above; -FI_EINVAL also: a way, radix or rank that there is not.
+	 * Begin an exchange.
+	 *   ep        endpoint of quiver
+	 *   call      what; read during the call, as are its items, but not their data
+	 *   exchange  out: to be given to release, after the completion
+	 * Returns as alltoallv; -FI_EINVAL also: a way, radix or rank that there is not;
+	 * -FI_EMSGSIZE: this rank's messages are too long together.
 	 */
 	int (*exchange)(struct fid *ep, const struct qv_fi_exchange_call *call,
 			struct qv_fi_exchange **exchange);
-	/* What came, *n of them, in order of source and of sending; valid until release, and
-	 * nothing before the completion or after an error. */
+	/*
+	 * What came.
+	 *   exchange  from exchange
+	 *   n         out: how many; 0 before the completion and after an error
+	 * Returns n messages in order of source, of one source in the order of its items; valid
+	 * until release.
+	 */
 	const struct qv_exchange_item *(*result)(const struct qv_fi_exchange *exchange, size_t *n);
-	/* 0; -FI_EBUSY: it is not over. NULL is allowed. */
+	/* Free an exchange, NULL is allowed. 0; -FI_EBUSY: it is not over, and nothing has
+	 * changed. */
 	int (*release)(struct qv_fi_exchange *exchange);
 };
 

@@ -9,8 +9,8 @@
  *         ops->get(&ep->fid, &stats, sizeof(stats)) == 0)
  *             printf("%llu unexpected\n", (unsigned long long)stats.tagged.unexpected);
  *
- * Another provider, or another object, answers -FI_ENOSYS or -FI_EINVAL. Only structures are
- * declared here: nothing has to be linked.
+ * Another provider, or another object, answers -FI_ENOSYS or -FI_EINVAL; flags other than 0 are
+ * -FI_EBADFLAGS. Only structures are declared here: nothing has to be linked.
  */
 #ifndef QUIVER_FI_EXT_H
 #define QUIVER_FI_EXT_H
@@ -52,16 +52,21 @@ struct qv_fi_stats {
 struct qv_fi_stats_ops {
 	size_t size; /* of this structure: a function beyond it is not there */
 	/*
-	 * Copy the counters of endpoint ep to *stats, but no more than size bytes: give
-	 * sizeof(struct qv_fi_stats). Fields that this provider does not know become 0.
+	 * Read the counters.
+	 *   ep     endpoint of quiver
+	 *   stats  out: its counters; fields that this provider does not know become 0
+	 *   size   sizeof(*stats) where the program is compiled: no more is written
 	 * Returns 0; -FI_EOPBADSTATE: the endpoint has not been enabled; -FI_EINVAL: ep is no
-	 * endpoint of quiver.
+	 * endpoint of quiver. Then nothing is written.
 	 */
 	int (*get)(struct fid *ep, struct qv_fi_stats *stats, size_t size);
 	/*
-	 * Messages received from the peer at this address (fi_addr_t), matched or not: what
-	 * FI_QUIVER_STATS=profile:FILE writes. Returns as get; *count is 0 if it has sent nothing.
-	 * -FI_ENOSYS: peer mode, in which nobody counts them.
+	 * Count the messages of one peer: what FI_QUIVER_STATS=profile:FILE writes.
+	 *   ep     endpoint of quiver
+	 *   addr   address of the peer (fi_addr_t), in the address vector of ep
+	 *   count  out: messages received from it, matched or not
+	 * Returns as get; -FI_EINVAL also: no such address; -FI_ENOSYS: peer mode, in which nobody
+	 * counts them.
 	 */
 	int (*received)(struct fid *ep, uint64_t addr, uint64_t *count);
 };

@@ -17,13 +17,20 @@ enum qv_isa {
 	QV_ISA_AVX512 = 4,  /* AVX-512 F, BW, DQ and VL: Skylake-SP, Zen 4 and later */
 };
 
-/* Name as used in FI_QUIVER_ISA: auto, scalar, avx2, avx512f, avx512. NULL if isa is unknown. */
+/* Name as used in FI_QUIVER_ISA: auto, scalar, avx2, avx512f, avx512; static storage. NULL if isa
+ * is unknown. */
 QV_API const char *qv_isa_name(enum qv_isa isa);
 
-/* Parse such a name into *isa. QV_EINVAL if it is none of them. */
+/*
+ * Parse such a name.
+ *   name  text, in lower case
+ *   isa   out: what it names
+ * QV_EINVAL: it is none of them.
+ */
 QV_API int qv_isa_parse(const char *name, enum qv_isa *isa);
 
-/* 1 if this CPU and operating system (xgetbv) can run isa, 0 if not. QV_ISA_AUTO is always 1. */
+/* 1 if this CPU, operating system (xgetbv) and build can run isa, 0 if not or if there is no such
+ * isa. QV_ISA_AUTO and QV_ISA_SCALAR are always 1. */
 QV_API int qv_isa_usable(enum qv_isa isa);
 
 /* The instruction set that QV_ISA_AUTO stands for here; never QV_ISA_AUTO itself. */

@@ -35,8 +35,8 @@ struct qv_recv {
 	uint64_t priv[6]; /* the engine's, while queued */
 };
 
-/* The receive stays in the queue when a message takes it, until qv_match_cancel removes it
- * (FI_MULTI_RECV: one buffer for many messages, fi_msg(3)). */
+/* A persistent receive: it stays in the queue when a message takes it, until qv_match_cancel
+ * removes it (FI_MULTI_RECV: one buffer for many messages, fi_msg(3)). */
 #define QV_RECV_STICKY 1u
 
 /* An unexpected message. The caller fills the first two fields before qv_match_queue. */
@@ -48,7 +48,7 @@ struct qv_msg {
 };
 
 /*
- * Promises of the program (MPI 4.0 section 7.4.4: mpi_assert_*). A receive that breaks one of the
+ * Assertions of the program (MPI 4.0 section 7.4.4: mpi_assert_*). A receive that breaks one of the
  * first two is refused, see qv_match_allows. The others concern what the engine does not see
  * (lengths) or does not need (it keeps the order even where it may be lost): they are accepted.
  */
@@ -78,6 +78,7 @@ enum qv_hint {
  * pnp-static and clu need `profile`, col* needs `collective_mask`.
  */
 struct qv_match_settings {
+	size_t size; /* of this structure, see types.h; qv_match_settings_default fills it in */
 	const char *structure;
 	enum qv_isa isa; /* which kernels; FI_QUIVER_ISA */
 	/* File of what each source sends: text, a line `source count` each, blank lines and lines
@@ -104,17 +105,31 @@ struct qv_match_stats {
 	uint64_t mode_flips; /* changes of the internal form (list to hash and back) */
 };
 
-/* Fill *s with the defaults: structure "auto", isa QV_ISA_AUTO, the rest 0. */
-QV_API void qv_match_settings_default(struct qv_match_settings *s);
+/*
+ * Fill in the defaults: structure "auto", isa QV_ISA_AUTO, the rest 0.
+ *   s     out: the caller's structure, size bytes of it
+ *   size  sizeof(*s) where the caller is compiled
+ */
+QV_API void qv_match_settings_init(struct qv_match_settings *s, size_t size);
+
+/* Fill *s with the defaults, its size as the caller is compiled. */
+static inline void qv_match_settings_default(struct qv_match_settings *s)
+{
+	qv_match_settings_init(s, sizeof(*s));
+}
 
 /* Names of the structures of this build, NULL-terminated, static storage. */
 QV_API const char *const *qv_match_structures(void);
 
 /*
- * Create an engine. QV_EINVAL: unknown structure, option, hint or ISA; the structure needs a
- * profile and there is none, or it cannot be read or breaks its format; it needs collective_mask
- * and that is 0 (the messages of collectives could not be told from others, so col* would be no
- * more than a list). QV_ENOSYS: this CPU lacks the ISA; QV_ENOMEM. settings may be NULL (defaults).
+ * Create an engine.
+ *   settings  read during the call, with the strings that it names; NULL: the defaults
+ *   engine    out: to be given to qv_match_destroy
+ * QV_EINVAL: unknown structure, option, hint or ISA, or settings of a size that is wrong or with
+ * fields that are not known; the structure needs a profile and there is none, or it cannot be read
+ * or breaks its format; it needs collective_mask and that is 0 (the messages of collectives could
+ * not be told from others, so col* would be no more than a list). QV_ENOSYS: this CPU lacks the
+ * ISA. QV_ENOMEM.
  */
 QV_API int qv_match_create(const struct qv_match_settings *settings, struct qv_match **engine);
 
@@ -122,62 +137,93 @@ QV_API int qv_match_create(const struct qv_match_settings *settings, struct qv_m
 QV_API void qv_match_destroy(struct qv_match *engine);
 
 /*
- * QV_EINVAL if the hints rule out a receive with this mask and source, else QV_OK. qv_match_post
- * returns the same; qv_match_peek finds nothing for such a receive.
+ * Whether the hints allow a receive. qv_match_post returns the same; qv_match_peek finds nothing
+ * for one that they rule out.
+ *   engine  from qv_match_create
+ *   ignore  its mask, as in struct qv_recv
+ *   src     its source, or QV_SRC_ANY
+ * QV_EINVAL: the hints rule it out.
  */
 QV_API int qv_match_allows(const struct qv_match *engine, uint64_t ignore, uint32_t src);
 
 /*
- * Post a receive. If an unexpected message is accepted, the oldest is removed and returned in *msg
- * and the receive is not queued. Otherwise *msg is NULL and the receive is queued.
- * QV_EINVAL: it breaks a hint; QV_ENOMEM: nothing changed.
+ * Post a receive (fi_trecv(3), MPI_Irecv(3)). If an unexpected message is accepted, the oldest is
+ * removed and the receive is not queued. Otherwise the receive is queued.
+ *   engine  from qv_match_create
+ *   recv    the caller's, tag, ignore, src and flags filled in; if queued it stays where it is
+ *           until it has left the queue
+ *   msg     out: the message, the caller's again; NULL: the receive is queued
+ * QV_EINVAL: it breaks a hint; QV_ENOMEM: no memory to queue it. Then nothing has changed.
  */
 QV_API int qv_match_post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg **msg);
 
 /*
- * A message arrives: return the oldest posted receive that accepts (tag, src), removed from the
- * queue unless it is sticky, or NULL. After NULL the caller normally calls qv_match_queue.
+ * A message arrives.
+ *   engine  from qv_match_create
+ *   tag     of the message
+ *   src     its sender, not QV_SRC_ANY
+ * Returns the oldest posted receive that accepts it, removed from the queue unless it is
+ * persistent, or NULL. After NULL the caller normally calls qv_match_queue.
  */
 QV_API struct qv_recv *qv_match_arrive(struct qv_match *engine, uint64_t tag, uint32_t src);
 
-/* Append an unexpected message. QV_ENOMEM: nothing changed. Searches no receives. */
+/*
+ * Append an unexpected message. Searches no receives.
+ *   engine  from qv_match_create
+ *   msg     the caller's, tag and src filled in, flags 0; it stays where it is until it has left
+ *           the queue
+ * QV_ENOMEM: nothing has changed.
+ */
 QV_API int qv_match_queue(struct qv_match *engine, struct qv_msg *msg);
 
 /*
- * The two calls above in one, for whoever has the node at hand: the message msg (tag and src filled
- * in) arrives. The oldest posted receive that accepts it is returned in *recv, removed unless it is
- * sticky, and the message is not queued. Otherwise *recv is NULL and the message is queued.
- * QV_ENOMEM: nothing changed, no receive accepts it.
+ * The two calls above in one, for a caller that has the node at hand: a message arrives, and is
+ * queued if no posted receive accepts it.
+ *   engine  from qv_match_create
+ *   msg     as for qv_match_queue
+ *   recv    out: the oldest posted receive that accepts it, removed from the queue unless it is
+ *           persistent; NULL: the message is queued
+ * QV_ENOMEM: no receive accepts it and there is no memory to queue it. Then nothing has changed.
  */
 QV_API int qv_match_deliver(struct qv_match *engine, struct qv_msg *msg, struct qv_recv **recv);
 
 /*
- * Many calls in one, for whoever has a window of receives or a packet of messages. Same results, in
- * the same order, as calls one by one; structures that profit from it fetch what later ones will
- * touch while earlier ones are matched.
+ * Many calls in one, for a caller that has a window of receives or a packet of messages. Same
+ * results, in the same order, as calls one by one; structures that profit from it fetch what later
+ * ones will touch while earlier ones are matched.
  */
 
 /*
- * qv_match_post for recvs[0], recvs[1], ...; the message for recvs[i], or NULL, goes to msgs[i].
+ * qv_match_post for recvs[0], recvs[1], ...
+ *   engine  from qv_match_create
+ *   recvs   n receives, each as for qv_match_post; the array is read during the call
+ *   n       how many
+ *   msgs    out: n of them; msgs[i] is the message for recvs[i], or NULL. Only those of receives
+ *           that were posted are written.
  * Returns how many were posted. Less than n: recvs[that] was refused, qv_match_post says why.
  */
 QV_API size_t qv_match_post_many(struct qv_match *engine, struct qv_recv *const *recvs, size_t n,
 				 struct qv_msg **msgs);
 
 /*
- * qv_match_deliver for msgs[0], msgs[1], ...; the receive for msgs[i], or NULL, goes to recvs[i].
+ * qv_match_deliver for msgs[0], msgs[1], ...
+ *   engine  from qv_match_create
+ *   msgs    n messages, each as for qv_match_queue; the array is read during the call
+ *   n       how many
+ *   recvs   out: n of them; recvs[i] is the receive for msgs[i], or NULL. Only those of messages
+ *           that have arrived are written.
  * Returns how many have arrived. Less than n: there was no memory to queue msgs[that], which no
  * receive accepts.
  */
 QV_API size_t qv_match_arrive_many(struct qv_match *engine, struct qv_msg *const *msgs, size_t n,
 				   struct qv_recv **recvs);
 
-/* Answers that are known already. */
+/* Precomputed matches. */
 
 /*
- * Whoever has matched the next calls elsewhere, on a device say, gives the answers here; the calls
- * themselves are then made as always, and need not search. A call that is not the one foreseen, or
- * that changes what the others find (cancel, take), ends it: the rest is searched.
+ * A caller that has matched the next calls elsewhere, on a device say, gives the matches here; the
+ * calls themselves are then made as always, and need not search. A call that is not the next one of
+ * the list, or that changes what the others find (cancel, take), ends it: the rest is searched.
  */
 struct qv_foreseen {
 	uint64_t tag;         /* arrivals: of the message */
@@ -194,50 +240,93 @@ struct qv_foresight {
 	int posts; /* not 0: calls of qv_match_post; 0: of qv_match_arrive or qv_match_deliver */
 	int check; /* not 0: search all the same, and compare */
 	/* Out, until qv_match_forget: */
-	size_t used;  /* calls that came as foreseen */
-	size_t wrong; /* answers that were seen to be wrong; each was searched instead */
+	size_t used;  /* calls that came as the list has them */
+	size_t wrong; /* matches that were seen to be wrong; each was searched instead */
 };
 
 /*
- * Begin. The answers must be those that the engine would give: that a receive accepts its message
- * is seen here, that no older one does is not, unless `check` is set.
- *   foresight  filled in by the caller, whose it stays; not moved before qv_match_forget
+ * Begin with a list; one that is still in use ends. The matches must be those that the engine would
+ * make: that a receive accepts its message is seen here, that no older one does is not, unless
+ * `check` is set.
+ *   engine     from qv_match_create
+ *   foresight  calls, n, posts and check filled in by the caller, whose it stays; it and its list
+ *              stay where they are until qv_match_forget. out: used and wrong, from 0
  */
 QV_API void qv_match_foresee(struct qv_match *engine, struct qv_foresight *foresight);
 
-/* End, if it has not ended yet: what was not used is forgotten. */
+/* End the list, if it has not ended yet: what was not used is forgotten. */
 QV_API void qv_match_forget(struct qv_match *engine);
 
-/* The oldest unexpected message that (tag, ignore, src) accepts, left in the queue, or NULL. */
+/*
+ * Look for an unexpected message (FI_PEEK, fi_tagged(3); MPI_Iprobe(3)); it is left in the queue.
+ *   engine  from qv_match_create
+ *   tag     wanted
+ *   ignore  bits of it that are not compared
+ *   src     wanted source, or QV_SRC_ANY
+ * Returns the oldest message that such a receive accepts, or NULL: there is none, or the hints rule
+ * out the receive.
+ */
 QV_API struct qv_msg *qv_match_peek(struct qv_match *engine, uint64_t tag, uint64_t ignore,
 				    uint32_t src);
 
-/* Remove a queued unexpected message (FI_CLAIM after FI_PEEK; discard). It must be queued here. */
+/*
+ * Remove an unexpected message (FI_CLAIM after FI_PEEK, or FI_DISCARD, fi_tagged(3)).
+ *   engine  from qv_match_create
+ *   msg     one that is queued here; the caller's again after the call
+ */
 QV_API void qv_match_take(struct qv_match *engine, struct qv_msg *msg);
 
-/* Remove a queued receive (cancel; end of a sticky one). It must be queued here. */
+/*
+ * Remove a receive (fi_cancel(3); the end of a persistent one).
+ *   engine  from qv_match_create
+ *   recv    one that is queued here; the caller's again after the call
+ */
 QV_API void qv_match_cancel(struct qv_match *engine, struct qv_recv *recv);
 
-/* Iterate in order, oldest first: NULL starts, NULL ends. The queue must not change in between. */
+/*
+ * Iterate over posted receives or unexpected messages, oldest first. The queue must not change in
+ * between.
+ *   engine  from qv_match_create
+ *   prev    what the call before returned; NULL: start
+ * Returns the next one, left in the queue; NULL: there is no more.
+ */
 QV_API struct qv_recv *qv_match_next_recv(struct qv_match *engine, const struct qv_recv *prev);
 QV_API struct qv_msg *qv_match_next_msg(struct qv_match *engine, const struct qv_msg *prev);
 
 /*
- * The oldest posted receive for which `fits` returns other than 0, or NULL. The queue stays as it
- * is: receives are looked at in no particular order, each once, and nothing is sorted. Those that
- * are younger than one that fits may be left out. `fits` must not call the engine.
- *   age  of two receives, the older one has the smaller
+ * Whether a receive is one that is looked for. Must not call the engine.
+ *   ctx   as given to qv_match_find_recv
+ *   recv  a posted receive
+ *   age   of two receives, the older one has the smaller
+ * Returns 0 if it is not.
  */
 typedef int qv_match_fits(void *ctx, struct qv_recv *recv, uint64_t age);
+
+/*
+ * Look for a posted receive by the caller's own rule. The queue stays as it is: receives are looked
+ * at in no particular order, each at most once, and nothing is sorted. Those that are younger than
+ * one that fits may be left out.
+ *   engine  from qv_match_create
+ *   fits    called for receives
+ *   ctx     given to fits
+ * Returns the oldest receive for which fits returns other than 0, left in the queue, or NULL.
+ */
 QV_API struct qv_recv *qv_match_find_recv(struct qv_match *engine, qv_match_fits *fits, void *ctx);
 
+/*
+ * Read the counters.
+ *   engine  from qv_match_create
+ *   stats   out: all of them, since creation
+ */
 QV_API void qv_match_get_stats(const struct qv_match *engine, struct qv_match_stats *stats);
 
 /* Bytes of heap that the engine holds beyond the caller's nodes. */
 QV_API size_t qv_match_memory(const struct qv_match *engine);
 
-/* What was chosen at creation: structure name and ISA. */
+/* The name of the structure, without options; static storage. */
 QV_API const char *qv_match_structure(const struct qv_match *engine);
+
+/* The instruction set of the kernels; never QV_ISA_AUTO. */
 QV_API enum qv_isa qv_match_isa(const struct qv_match *engine);
 
 #ifdef __cplusplus

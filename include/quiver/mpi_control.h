@@ -18,29 +18,35 @@ extern "C" {
 
 /*
  * Choose algorithms anew.
- *   settings  as in QUIVER_MPI_COLL; operations that it does not name go to the MPI. NULL: what
- *             the environment said at MPI_Init
- * QV_EINVAL: it does not parse; then nothing changes. QV_ENOSYS: the library is switched off.
+ *   settings  as in QUIVER_MPI_COLL; operations that it does not name go to the MPI. Read during
+ *             the call. NULL: what the environment said at MPI_Init
+ * QV_EINVAL: it does not parse; QV_ENOMEM; QV_ENOSYS: the library is switched off. Then nothing
+ * changes.
  */
 QV_API int qv_mpi_set(const char *settings);
 
 /*
- * Say when the ranks of a communicator will come to its next collectives, until the next call.
- * The algorithms clairvoyant and segmented then let those who are there begin. Where nothing was
- * ever said about a communicator, they expect what its ranks have observed in blocking calls.
+ * Tell when the ranks of a communicator will come to its next collectives, until this is called
+ * again. The algorithms clairvoyant and segmented then let those who are there begin. Where this
+ * was never called for a communicator, they expect what its ranks have observed in blocking calls.
  *   comm    Fortran handle of an intracommunicator
  *   arrive  for each rank the expected arrival in ns, counted from any moment; the same on all
  *           ranks. Read during the call. NULL: expect all at once
- * QV_EINVAL: no such communicator; QV_ENOMEM; QV_ENOSYS: the library is switched off.
+ * QV_EINVAL: no such communicator, or an intercommunicator; QV_ENOMEM; QV_ENOSYS: the library is
+ * switched off. Then nothing changes.
  */
 QV_API int qv_mpi_expect(int comm, const uint64_t *arrive);
 
 /*
- * Say what the network is like: a message takes alpha + bytes*beta seconds, to combine it
- * bytes*gamma. From this follow the number of segments, and the choice of `auto`. The same on all
- * ranks. Until then it is as measured at MPI_Init between the first rank and the last, if
- * QUIVER_MPI_COLL names something and no node has more ranks than cores; else a fast cluster's.
- * QV_EINVAL: a value is negative or not finite, or alpha is 0; QV_ENOSYS: switched off.
+ * Tell what the network is like: a message takes alpha + bytes*beta seconds, to combine it
+ * bytes*gamma. From this follow the number of segments, and the choice of `auto`. Until then it is
+ * as measured at MPI_Init between the first rank and the last, if QUIVER_MPI_COLL names something
+ * and no node has more ranks than cores; else a fast cluster's. The same on all ranks:
+ *   alpha  seconds of a message of no bytes, more than 0
+ *   beta   seconds of a byte of a message
+ *   gamma  seconds to combine a byte
+ * QV_EINVAL: a value is negative or not finite, or alpha is 0; QV_ENOSYS: the library is switched
+ * off. Then nothing changes.
  */
 QV_API int qv_mpi_network(double alpha, double beta, double gamma);
 
@@ -60,7 +66,7 @@ QV_API void qv_mpi_sent(uint64_t *messages, uint64_t *bytes);
  */
 QV_API void qv_mpi_judged(uint64_t *judged, uint64_t *changed);
 
-/* How many calls were run by a schedule that was built from expected arrivals. */
+/* How many calls of this process were run by a schedule that was built from expected arrivals. */
 QV_API uint64_t qv_mpi_by_arrival(void);
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
  * and scatter pieces of a message. One struct qv_offload_ops per kind of device (OpenCL, XRT).
  *
  * A device keeps nothing between calls: all that a call needs is in its arguments, and what it
- * gives is written only when it is complete and looks right. So whoever calls can always do the
+ * gives is written only when it is complete and looks right. So the caller can always do the
  * same work on the CPU instead. A backend never writes to the caller's arrays from behind: when a
  * call has returned, whatever its status, the arrays are the caller's alone.
  *
@@ -40,8 +40,9 @@ struct qv_offload_piece {
 	uint64_t offset, bytes;
 };
 
-/* How to find and use a device. All zero is a valid configuration. */
+/* How to find and use a device. All zero is a valid configuration; all fields may be left so. */
 struct qv_offload_config {
+	size_t size; /* of this structure, see types.h; 0: the fields of version 0.1, all below */
 	/* Which runtime library to open; NULL: the backend's own, libOpenCL.so.1 (FI_QUIVER_XRT_LIB
 	 * for xrt). */
 	const char *library;
@@ -81,9 +82,10 @@ struct qv_offload_ops {
 	 * start threads of the runtime's, so it is called after the user has opted in and never
 	 * before a fork.
 	 *   config     what is looked for; read during the call only
-	 *   caps       out
-	 *   why, room  when there is none: the reason, as text; may be NULL, 0
-	 * QV_ENOENT: no runtime library, no device, or none that `device` names.
+	 *   caps       out: what was found
+	 *   why, room  out, on an error: the reason, as text in room bytes; may be NULL, 0
+	 * QV_ENOENT: no runtime library, no device, or none that `device` names. QV_EINVAL: config
+	 * sets fields that this backend does not know.
 	 */
 	int (*probe)(const struct qv_offload_config *config, struct qv_offload_caps *caps,
 		     char *why, size_t room);
@@ -94,7 +96,8 @@ struct qv_offload_ops {
 	 *   config     as for probe; read during the call only
 	 *   dev        out: to be given to close
 	 *   why, room  as for probe
-	 * QV_ENOENT, QV_ENOMEM, QV_EIO, QV_EPEER.
+	 * QV_ENOENT and QV_EINVAL as probe; QV_ENOMEM; QV_EIO: the device reported an error or gave
+	 * a wrong answer; QV_EPEER: it did not answer in time. Then nothing is open.
 	 */
 	int (*open)(const struct qv_offload_config *config, struct qv_offload_dev **dev, char *why,
 		    size_t room);
@@ -105,7 +108,7 @@ struct qv_offload_ops {
 	 */
 	void (*close)(struct qv_offload_dev *dev);
 
-	/* What was opened; lives as long as dev. */
+	/* What was opened: of dev, from open; lives as long as it. */
 	const struct qv_offload_caps *(*caps)(const struct qv_offload_dev *dev);
 
 	/* The reason of the last call that did not return QV_OK, as text; lives until the next
@@ -132,8 +135,10 @@ struct qv_offload_ops {
 			   uint32_t *result);
 
 	/*
-	 * Whether the device computes op on type with the same bits as qv_combine: 1 or 0. Asks
-	 * nothing of the device.
+	 * Whether the device computes with the same bits as qv_combine. Asks nothing of the device.
+	 *   dev       from open
+	 *   op, type  what, on elements of what; any numbers
+	 * Returns 1 or 0.
 	 */
 	int (*combines)(const struct qv_offload_dev *dev, enum qv_op op, enum qv_type type);
 
@@ -155,9 +160,13 @@ struct qv_offload_ops {
 	/*
 	 * dst[i] = ((src[0][i] op src[1][i]) op src[2][i]) op ..., from left to right, as
 	 * qv_combine_many.
-	 *   src       k arrays
+	 *   dev       from open
+	 *   op, type  what is done, on elements of what; a pair that combines() accepts
+	 *   dst       out, as for combine; may be any of the sources
+	 *   src       k arrays of count elements, read during the call
 	 *   k         2 or more
-	 * The rest as for combine.
+	 *   count     elements of each array, as for combine
+	 *   done      out, as for combine
 	 */
 	int (*combine_many)(struct qv_offload_dev *dev, enum qv_op op, enum qv_type type, void *dst,
 			    const void *const *src, size_t k, size_t count, size_t *done);
@@ -176,10 +185,11 @@ struct qv_offload_ops {
 
 	/*
 	 * Scatter: the bytes of src become the pieces of dst; nothing else of dst is written.
-	 *   dst     base of the pieces; does not overlap src
+	 *   dev     from open
+	 *   dst     out: base of the pieces; does not overlap src
 	 *   src     as many bytes as the pieces have together
 	 *   pieces  in any order, may not overlap
-	 * The rest as for pack.
+	 *   n       how many, as for pack
 	 */
 	int (*unpack)(struct qv_offload_dev *dev, void *dst, const void *src,
 		      const struct qv_offload_piece *pieces, size_t n);

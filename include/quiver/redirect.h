@@ -4,10 +4,10 @@
  * late without anyone having known. Nothing is built before; each rank is a small machine that
  * answers messages.
  *
- * The ranks stand in a line, the root at its right end. Whoever has come asks its right neighbour;
- * two that are there agree, the left one gives its partial result to the right one, and tells its
- * own left neighbour to go on past it. Partial results are always of consecutive places, so the
- * operation has to be associative only; which brackets are used depends on time, so sums of
+ * The ranks stand in a line, the root at its right end. A rank that has come asks its right
+ * neighbour; two that are there agree, the left one gives its partial result to the right one, and
+ * tells its own left neighbour to go on past it. Partial results are always of consecutive places,
+ * so the operation has to be associative only; which brackets are used depends on time, so sums of
  * floating-point numbers are not the same in each run.
  *
  * Messages of one place to another must stay in order. The caller keeps those that are not accepted
@@ -87,15 +87,24 @@ QV_API unsigned int qv_redirect_start(struct qv_redirect *r, enum qv_redirect_va
 				      uint32_t place, uint32_t places,
 				      struct qv_redirect_out out[QV_REDIRECT_MOST]);
 
-/* 1 if the oldest message that is kept from this place can be taken now, else 0. */
+/*
+ * Whether the oldest message that is kept from a place can be taken now.
+ *   r     from qv_redirect_start
+ *   from  the place that sent it
+ *   kind  as it was sent
+ * Returns 1 or 0.
+ */
 QV_API int qv_redirect_accepts(const struct qv_redirect *r, uint32_t from,
 			       enum qv_redirect_kind kind);
 
 /*
- * Take a message that is accepted. Before DATA is given here, the caller combines: partial result =
- * received op partial result.
- *   from, kind, value  as it was sent
- *   out                out: messages to be sent, in this order; DATA with the partial result
+ * Take a message that qv_redirect_accepts accepts. Before DATA is given here, the caller combines:
+ * partial result = received op partial result.
+ *   r      from qv_redirect_start
+ *   from   the place that sent it
+ *   kind   as it was sent
+ *   value  as it was sent
+ *   out    out: messages to be sent, in this order; DATA with the partial result
  * Returns how many.
  */
 QV_API unsigned int qv_redirect_take(struct qv_redirect *r, uint32_t from,
@@ -109,10 +118,10 @@ QV_API unsigned int qv_redirect_take(struct qv_redirect *r, uint32_t from,
  *   variant   FAITHFUL or EXTENDED
  *   places    ranks, 1 or more; the last one is the root
  *   bytes     length of the vector
- *   arrive    when each comes; NULL: all at 0
- *   seed      of what messages take longer
- *   end       out: when the root has the result
- * QV_ENOMEM; QV_EINVAL: there is no end.
+ *   arrive    by place, when each comes, in seconds; NULL: all at 0
+ *   seed      of which messages take longer: each number gives other ones
+ *   end       out: when the root has the result, in seconds
+ * QV_ENOMEM; QV_EINVAL: there is no end, as of PRINTED.
  */
 QV_API int qv_redirect_time(const struct qv_network *network, enum qv_redirect_variant variant,
 			    uint32_t places, double bytes, const double *arrive, uint64_t seed,

@@ -42,7 +42,7 @@ enum qv_algorithm {
 	QV_ALG_RADIX = 3,     /* the same in groups of k1, k2, ... whose product is P */
 	QV_ALG_PIPELINE = 4,  /* chain of all ranks, segment by segment */
 	QV_ALG_DIRECT = 5,    /* everyone sends each block to the rank that combines it */
-	QV_ALG_CLAIRVOYANT = 6, /* tree that pairs whoever is ready first, from expected arrivals */
+	QV_ALG_CLAIRVOYANT = 6, /* tree that pairs ranks ready first, from expected arrivals */
 	/* rounds of segments, each rank sends and receives one; from the same */
 	QV_ALG_SEGMENTED = 7,
 	QV_ALG_DISSEMINATION = 8, /* round i reaches 2^i ranks away; barrier and allgather */
@@ -80,7 +80,7 @@ struct qv_step {
 	uint32_t peer; /* of messages */
 	uint32_t tag;  /* of messages: how many go before it from the sender to the receiver */
 	/* Range of blocks; those of scratch come behind those of the work vector. A message of 0
-	 * blocks is a signal: it carries nothing, but is sent. */
+	 * blocks is a zero-byte token: it carries nothing, but is sent. */
 	uint32_t first, blocks;
 	uint32_t after; /* index of a step that must be done before, or QV_STEP_NONE */
 	uint32_t from;  /* of a copy or move: the first block there */
@@ -88,6 +88,7 @@ struct qv_step {
 
 /* What is to be built; the same on all ranks. */
 struct qv_schedule_spec {
+	size_t size; /* of this structure, see types.h */
 	enum qv_coll coll;
 	enum qv_algorithm algorithm;
 	uint32_t ranks;    /* of the group, 1 or more */
@@ -105,38 +106,43 @@ struct qv_schedule_spec {
 	 * QV_ALG_KSHIFT: so many; 0: 8. QV_ALG_HYBRID: dimensions; 0: 3. */
 	uint32_t k;
 	int faithful; /* QV_ALG_REDIRECT: not 0: QV_REDIRECT_FAITHFUL, else QV_REDIRECT_EXTENDED */
+	uint32_t reserved; /* 0 */
 };
 
 struct qv_schedule; /* of one rank, opaque */
 
 /* "binomial", "ring", "butterfly", "radix", "pipeline", "direct", "clairvoyant", "segmented",
  * "dissemination", "prefix", "kprefix", "kshift", "mesh2", "mesh3", "hypercube", "hybrid",
- * "redirect"; NULL if there is no such one. */
+ * "redirect"; static storage. NULL if there is no such algorithm. */
 QV_API const char *qv_algorithm_name(enum qv_algorithm algorithm);
 
 /* "reduce", "allreduce", "reduce_scatter", "barrier", "broadcast", "gather", "allgather",
- * "scatter", "alltoall"; NULL if there is no such one. */
+ * "scatter", "alltoall"; static storage. NULL if there is no such collective. */
 QV_API const char *qv_coll_name(enum qv_coll coll);
 
 /*
- * 1 if the collective can be had by this algorithm, else 0:
+ * Whether a collective can be had by an algorithm:
  *     reduce, allreduce, reduce_scatter   the first eight; the ring and those from expected
  *                                         arrivals only if the operation commutes
  *     barrier      dissemination, binomial
  *     broadcast    binomial, ring (a scatter, then blocks go around), pipeline
  *     gather       binomial, direct
- *     allgather    ring, dissemination, direct, and the last seven
+ *     allgather    ring, dissemination, direct, and those from prefix to hybrid
  *     scatter      binomial, direct
- *     alltoall     direct, prefix, and the last four
+ *     alltoall     direct, prefix, and mesh2, mesh3, hypercube, hybrid
+ *   coll, algorithm  any numbers
+ *   ordered          not 0: the operation does not commute
+ * Returns 1 or 0.
  */
 QV_API int qv_schedule_exists(enum qv_coll coll, enum qv_algorithm algorithm, int ordered);
 
 /*
  * Build the schedule of one rank.
- *   spec      what
+ *   spec      what; read during the call, with its arrays
  *   rank      whose, less than spec->ranks
  *   schedule  out: to be given to qv_schedule_free
- * QV_EINVAL: rank, root or an enum is out of range, or the product of radix is not ranks;
+ * QV_EINVAL: rank, root or an enum is out of range, arrivals without a round, or the product of
+ * radix is not ranks;
  * QV_ENOSYS: the collective cannot be had by the algorithm, or not in the order that spec asks for;
  * QV_ENOMEM.
  */
@@ -145,7 +151,7 @@ QV_API int qv_schedule_build(const struct qv_schedule_spec *spec, uint32_t rank,
 
 /*
  * Build those of all ranks, in one go where that is cheaper.
- *   spec  what
+ *   spec  what; read during the call, with its arrays
  *   all   out: spec->ranks schedules, by rank, each to be given to qv_schedule_free
  * Errors as qv_schedule_build; then nothing has been written.
  */
@@ -157,36 +163,50 @@ QV_API void qv_schedule_free(struct qv_schedule *schedule);
 /* Into how many blocks the vector is cut: block i is elements i*count/blocks up to the next. */
 QV_API uint32_t qv_schedule_blocks(const struct qv_schedule *schedule);
 
-/* How many blocks of scratch a run of it needs, beside the work vector; of one length all. */
+/* How many blocks of scratch a run of it needs, beside the work vector; all of one length, but
+ * where blocks are of variable length: qv_schedule_lengths. */
 QV_API uint32_t qv_schedule_scratch(const struct qv_schedule *schedule);
 
 /*
- * Find how long blocks of scratch are, where blocks have lengths of their own.
- *   in_bytes  of each block of the contribution that steps copy from
- *   bytes     of each block of the work vector; in, out: behind them those of scratch
- *   unknown   of blocks that only pass through this rank on their way between others
- * Returns how many are unknown.
+ * Find how long blocks of scratch are, where blocks are of variable length.
+ *   schedule  which
+ *   in_bytes  by block of the contribution: its bytes; of those that steps copy from
+ *   unknown   bytes of blocks that only pass through this rank on their way between others
+ *   bytes     in: by block of the work vector, its bytes; out: behind them, qv_schedule_scratch of
+ *             them, those of scratch
+ * Returns how many blocks of scratch are unknown.
  */
 QV_API uint32_t qv_schedule_lengths(const struct qv_schedule *schedule, const size_t *in_bytes,
 				    size_t unknown, size_t *bytes);
 
-/* The steps, *n of them; they live as long as the schedule. */
+/*
+ * The steps of a schedule, in the order of their indexes.
+ *   schedule  which
+ *   n         out: how many
+ * Returns n steps, which live as long as the schedule.
+ */
 QV_API const struct qv_step *qv_schedule_steps(const struct qv_schedule *schedule, size_t *n);
 
 /*
  * Prove that the schedules of a group do what they are for: each send meets one receive of the same
  * blocks, every run ends, no two steps of a rank touch a block in an order that is left open unless
  * both read, and every result holds every contribution once (in order of rank, if spec->ordered);
- * or what else the collective promises.
+ * or what else the collective is to give.
  *   spec       from which they were built
  *   all        spec->ranks schedules, by rank
- *   why, room  out: what is wrong, as text; may be NULL, 0
- * QV_OK, QV_EINVAL: it is not so; QV_ENOMEM.
+ *   why, room  out, on QV_EINVAL: what is wrong, as text in room bytes; may be NULL, 0
+ * QV_OK: it is so; QV_EINVAL: it is not; QV_ENOMEM.
  */
 QV_API int qv_schedule_check(const struct qv_schedule_spec *spec, struct qv_schedule *const *all,
 			     char *why, size_t room);
 
-/* dst[i] = a[i] op b[i]; dst is a or b. context is the caller's. */
+/*
+ * The operation of a reduction: dst[i] = a[i] op b[i].
+ *   context  as in struct qv_run_data
+ *   dst      out: a or b
+ *   a, b     left and right operand
+ *   count    elements
+ */
 typedef void (*qv_reduce_fn)(void *context, void *dst, const void *a, const void *b, size_t count);
 
 /* What all ranks of a run in one process share. */
@@ -205,38 +225,41 @@ struct qv_local_run {
  * Run the schedules of a group in this process, all ranks in turn: for tests, and for ranks that
  * share an address space.
  *   run       what is reduced
- *   all       ranks schedules that fit each other
+ *   all       ranks schedules that fit each other, by rank
  *   ranks     how many
- *   in        each rank's contribution, as in struct qv_run_data
- *   work      each rank's work vector, of the whole length, which holds the rank's result at the
- *             end
- * QV_ENOMEM; QV_EINVAL: the schedules do not fit each other.
+ *   in        by rank: the contribution, as in struct qv_run_data
+ *   work      out: by rank, the work vector, of the whole length, which holds the rank's result at
+ *             the end
+ * QV_ENOMEM; QV_EINVAL: the schedules do not fit each other, or the count is no multiple where it
+ * must be.
  */
 QV_API int qv_schedule_run_local(const struct qv_local_run *run, struct qv_schedule *const *all,
 				 uint32_t ranks, const void *const *in, void *const *work);
 
 /* A run of one rank over any network. */
 
-/*
- * What a run asks of a network. Both start a message and return at once; when it is over, the owner
- * calls qv_run_done, from inside of the call or later. QV_EAGAIN: not now, the run asks again at
- * the next qv_run_progress; another negative value ends the run.
- *   port   as given to qv_run_create
- *   step   to be named in qv_run_done
- *   peer   rank of the other end
- *   tag    counts the messages from the sender to the receiver in one run, from 0
- *   buf    untouched by the run until the message is done
- *   bytes  the same at both ends; 0 of a signal, which must come nevertheless
- */
+/* What a run asks of a network. */
 struct qv_port {
+	/*
+	 * Start a message and return at once; when it is over, the caller of the run calls
+	 * qv_run_done, from inside of this call or later.
+	 *   port   as given to qv_run_create
+	 *   step   to be named in qv_run_done
+	 *   peer   rank of the other end
+	 *   tag    counts the messages from the sender to the receiver in one run, from 0
+	 *   buf    of the run's arrays; the run does not touch it until the message is done
+	 *   bytes  the same at both ends; 0 of a zero-byte token, which must come nevertheless
+	 * QV_OK; QV_EAGAIN: not now, the run asks again at the next qv_run_progress; another value
+	 * ends the run.
+	 */
 	int (*send)(void *port, uint32_t step, uint32_t peer, uint32_t tag, const void *buf,
 		    size_t bytes);
 	int (*receive)(void *port, uint32_t step, uint32_t peer, uint32_t tag, void *buf,
 		       size_t bytes);
 };
 
-/* Blocks of lengths of their own: of a collective that combines nothing. A step on several blocks
- * needs them one behind the other. */
+/* Variable-length blocks: of a collective that combines nothing. A step on several blocks needs
+ * them one behind the other. */
 struct qv_run_blocks {
 	/* By block of the work vector and behind those of scratch: where it begins, in bytes from
 	 * work or temp, and its bytes. */
@@ -265,10 +288,10 @@ struct qv_run_data {
 struct qv_run; /* opaque */
 
 /*
- * A run of one rank's schedule, to be started any number of times.
- *   schedule   must live as long as the run
- *   calls, port the network, and what its functions get; calls are copied
- *   run        out: to be given to qv_run_free
+ * Make a run of one rank's schedule, to be started any number of times.
+ *   schedule     must live as long as the run
+ *   calls, port  the network, both functions of it, and what they get; calls are copied
+ *   run          out: to be given to qv_run_free
  * QV_ENOMEM.
  */
 QV_API int qv_run_create(const struct qv_schedule *schedule, const struct qv_port *calls,
@@ -279,23 +302,26 @@ QV_API void qv_run_free(struct qv_run *run);
 
 /*
  * Begin, or begin again after the end. Messages start with the next qv_run_progress.
+ *   run   from qv_run_create
  *   data  what is reduced; copied, its arrays must stay until the end
  * QV_EAGAIN: the run before is not over; QV_EINVAL: the count is no multiple where it must be, or
- * blocks of their own lengths do not lie one behind the other where they must.
+ * variable-length blocks are of a reduction, or do not lie one behind the other where they must.
+ * Then nothing has changed.
  */
 QV_API int qv_run_start(struct qv_run *run, const struct qv_run_data *data);
 
 /*
  * Start what can be started. QV_OK: the run is over; QV_EAGAIN: messages are under way; another
- * negative value is that of the port or of qv_run_done: nothing more will be started, and messages
- * that are under way are for the owner to take back before the arrays are used again.
+ * value is that of the port or of qv_run_done: nothing more will be started, and messages that are
+ * under way are for the caller to take back before the arrays are used again.
  */
 QV_API int qv_run_progress(struct qv_run *run);
 
 /*
  * A message is over; what was received is combined here.
- *   step    as given to the port
- *   status  QV_OK, or why the message failed
+ *   run     from qv_run_create
+ *   step    as given to the port; one that is not under way is ignored
+ *   status  QV_OK, or why the message failed, which ends the run: qv_run_progress returns it
  */
 QV_API void qv_run_done(struct qv_run *run, uint32_t step, int status);
 
@@ -315,17 +341,22 @@ struct qv_network {
 	} longer[QV_NETWORK_LONGER];
 };
 
-/* alpha + bytes*beta, by the figures for that length: seconds of a message. */
+/*
+ * Predict a message: alpha + bytes*beta, by the figures for that length.
+ *   network  on which
+ *   bytes    of the message, 0 or more
+ * Returns seconds.
+ */
 QV_API double qv_network_seconds(const struct qv_network *network, double bytes);
 
 /*
- * When each rank would be done.
+ * Predict a run: when each rank would be done.
  *   network   on which
- *   all       ranks schedules that fit each other
+ *   all       ranks schedules that fit each other, by rank
  *   ranks     how many
- *   bytes     length of the vector
- *   arrive    when each rank begins; NULL: all at 0
- *   leave     out: when each rank has done its last step
+ *   bytes     length of the vector; of a block if the schedules are of neighbor.h
+ *   arrive    by rank: when it begins, in seconds; NULL: all at 0
+ *   leave     out: by rank, when it has done its last step, in seconds
  * QV_ENOMEM; QV_EINVAL: the schedules do not fit each other.
  */
 QV_API int qv_schedule_time(const struct qv_network *network, struct qv_schedule *const *all,

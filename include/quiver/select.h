@@ -20,18 +20,25 @@ extern "C" {
 /*
  * Seconds that a collective takes in the model of struct qv_network if all ranks begin at once:
  * formulas, exact where ranks is a power of two and blocks are of one length, else near.
- *   network   alpha, beta, gamma
- *   coll, algorithm   qv_schedule_exists; with radix, the prime factors of ranks
- *   ranks     of the group, 1 or more
- *   bytes     length of the whole vector
- *   segments  of QV_ALG_PIPELINE and QV_ALG_SEGMENTED; 0: 1
+ *   network          alpha, beta, gamma
+ *   coll, algorithm  for which qv_schedule_exists; QV_ALG_RADIX: with the prime factors of ranks
+ *   ranks            of the group, 1 or more
+ *   bytes            length of the whole vector
+ *   segments         of QV_ALG_PIPELINE and QV_ALG_SEGMENTED; 0: 1
+ * Returns seconds; 0 for one rank.
  */
 QV_API double qv_model_seconds(const struct qv_network *network, enum qv_coll coll,
 			       enum qv_algorithm algorithm, uint32_t ranks, double bytes,
 			       uint32_t segments);
 
-/* How many segments are best by that model: a power of two, 1 to 128, none shorter than 1 KiB; 1 of
- * algorithms that do not take segments. */
+/*
+ * How many segments are best by that model.
+ *   network    alpha, beta, gamma
+ *   algorithm  QV_ALG_PIPELINE or QV_ALG_SEGMENTED; others do not take segments
+ *   ranks      of the group, 1 or more
+ *   bytes      length of the whole vector
+ * Returns a power of two, 1 to 128, so that none is shorter than 1 KiB; 1 of other algorithms.
+ */
 QV_API uint32_t qv_model_segments(const struct qv_network *network, enum qv_algorithm algorithm,
 				  uint32_t ranks, double bytes);
 
@@ -39,7 +46,7 @@ struct qv_select; /* opaque */
 
 /*
  * Open a selection.
- *   rules   what the user asks for, NULL or "": nothing. Else
+ *   rules   what the user asks for, read during the call; NULL or "": nothing. Else
  *               operation=algorithm[:faithful|extended][,...]
  *           with the names of qv_coll_name and qv_algorithm_name, or `auto` for the algorithm. An
  *           algorithm that is named is taken. Where it is built from expected arrivals,
@@ -49,21 +56,32 @@ struct qv_select; /* opaque */
  *           from expected arrivals only if it is faster by 5 %, since expectations can be wrong.
  *   why, room  out, on QV_EINVAL: what is wrong and what is known, as text; may be NULL, 0
  *   select  out: to be given to qv_select_close
- * QV_EINVAL: a name is not known, an operation is named twice or cannot be had so; QV_ENOMEM.
+ * QV_EINVAL: rules do not have that form, a name is not known, an operation is named twice or
+ * cannot be had so; QV_ENOMEM.
  */
 QV_API int qv_select_open(const char *rules, char *why, size_t room, struct qv_select **select);
 
 /* Close it; no plan may be in use. NULL is allowed. */
 QV_API void qv_select_close(struct qv_select *select);
 
-/* The network that the model is about, the same on all ranks; values of a fast cluster until then.
- * QV_EINVAL: a value is negative or not finite, alpha is 0, or ranges of lengths are
- * not in order. */
+/*
+ * Tell what network the model is about; until then, one of a fast cluster. Plans that were chosen
+ * before are not given out any more.
+ *   select   from qv_select_open
+ *   network  the same on all ranks; copied
+ * QV_EINVAL: a value is negative or not finite, alpha is 0, or ranges of lengths are not in order.
+ * Then nothing has changed.
+ */
 QV_API int qv_select_network(struct qv_select *select, const struct qv_network *network);
 
-/* The same for allgather and alltoall alone, whose ranks send several messages one behind the
- * other: what one of a burst takes (qv_network_fit_bursts), which is less than one alone.
- * qv_select_network makes it forgotten. Errors as there. */
+/*
+ * The same for allgather and alltoall alone, whose ranks send several messages one behind the
+ * other. qv_select_network makes it forgotten.
+ *   select  from qv_select_open
+ *   bursts  what a message of a burst takes (qv_network_fit_bursts), which is less than one alone;
+ *           the same on all ranks; copied
+ * Errors as qv_select_network.
+ */
 QV_API int qv_select_bursts(struct qv_select *select, const struct qv_network *bursts);
 
 /* A call; the same on all ranks, but for rank. */
@@ -88,25 +106,45 @@ struct qv_plan {
 };
 
 /*
- * The plan for a call.
- *   plan  out: constant, until it is given to qv_select_put
- * QV_EINVAL: the call is wrong; QV_ENOSYS: the algorithm that the user named cannot keep the order
- * of the operands; QV_ENOMEM.
+ * Get the plan for a call.
+ *   select  from qv_select_open
+ *   call    which; read during the call
+ *   plan    out: the selection's; constant, until it is given to qv_select_put
+ * QV_EINVAL: a field of the call is out of range; QV_ENOSYS: the algorithm that the user named
+ * cannot keep the order of the operands; QV_ENOMEM.
  */
 QV_API int qv_select_get(struct qv_select *select, const struct qv_select_call *call,
 			 const struct qv_plan **plan);
 
-/* The plan is not in use any more. It stays, to be had again, for a while. */
+/*
+ * End the use of a plan. It stays, to be had again, for a while.
+ *   select  from which it is
+ *   plan    from qv_select_get, as often as it was got
+ */
 QV_API void qv_select_put(struct qv_select *select, const struct qv_plan *plan);
 
-/* 1 if the rules name an algorithm for it that is built from expected arrivals, so that
- * expectations are worth their cost; else 0. */
+/*
+ * Whether expected arrivals are worth their cost: the rules name an algorithm that is built from
+ * them.
+ *   select  from qv_select_open
+ *   coll    of which collective, one that there is
+ * Returns 1 or 0.
+ */
 QV_API int qv_select_wants_arrivals(const struct qv_select *select, enum qv_coll coll);
 
-/* The group is gone: its plans that are not in use are freed. */
+/*
+ * A group is gone: its plans that are not in use are freed.
+ *   select  from qv_select_open
+ *   group   as in struct qv_select_call
+ */
 QV_API void qv_select_forget(struct qv_select *select, uint64_t group);
 
-/* How many plans there are, and how many calls found theirs. */
+/*
+ * Read the counters.
+ *   select  from qv_select_open
+ *   plans   out: how many there are
+ *   found   out: how many calls of qv_select_get found theirs among them
+ */
 QV_API void qv_select_stats(const struct qv_select *select, size_t *plans, uint64_t *found);
 
 #ifdef __cplusplus

@@ -27,6 +27,7 @@ extern "C" {
 
 /* The same on all ranks, but for rank. */
 struct qv_stream_spec {
+	size_t size;          /* of this structure, see types.h */
 	enum qv_way way;      /* any but QV_WAY_CRYSTAL */
 	uint32_t ranks, rank; /* 1 or more; less than ranks */
 	uint32_t items;       /* of a full bucket, at most 65536; 0: 64 */
@@ -38,25 +39,31 @@ struct qv_stream_spec {
 
 struct qv_stream_calls {
 	/*
-	 * Start a message and return at once; when it is over, the owner calls qv_stream_done, from
-	 * inside of the call or later. The peer's owner hands it to qv_stream_deliver.
+	 * Start a message and return at once; when it is over, the caller of the stream calls
+	 * qv_stream_done, from inside of this call or later. The one at the peer hands the message
+	 * to qv_stream_deliver.
 	 *   port        as given to qv_stream_create
 	 *   id          to be named in qv_stream_done
 	 *   peer        to which rank
-	 *   buf, bytes  untouched by the stream until the message is done; at most spec.limit
-	 * QV_EAGAIN: not now, it is asked again; another negative value ends the stream.
+	 *   buf, bytes  the stream's, which does not touch it until the message is done; at most
+	 *               spec.limit bytes
+	 * QV_OK; QV_EAGAIN: not now, it is asked again; another negative value ends the stream.
 	 */
 	int (*send)(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes);
 	/*
-	 * An item has come; it may insert others. For streams without envelopes.
+	 * An item has come; this may insert others. For streams without envelopes.
+	 *   port         as given to qv_stream_create
 	 *   from         which rank inserted it
 	 *   data, bytes  during the call only; data may be at any address
 	 */
 	void (*item)(void *port, uint32_t from, const void *data, size_t bytes);
 	/*
 	 * The same for streams with envelopes.
+	 *   port         as given to qv_stream_create
+	 *   from         which rank inserted it
 	 *   envelope, n  as it was given to qv_stream_pack, of qv_stream_insert 0 bytes; during the
 	 *                call only, at any address
+	 *   data, bytes  as for item
 	 */
 	void (*packed)(void *port, uint32_t from, const void *envelope, size_t n, const void *data,
 		       size_t bytes);
@@ -65,10 +72,12 @@ struct qv_stream_calls {
 struct qv_stream; /* opaque */
 
 /*
- *   spec         what
+ * Make a stream of one rank.
+ *   spec         what; copied
  *   calls, port  the network and the user, and what their functions get; calls are copied
  *   stream       out: to be given to qv_stream_free
- * QV_EINVAL: a value is out of range; QV_ENOMEM.
+ * QV_EINVAL: a value is out of range, or a function is missing: send, and item or, with envelopes,
+ * packed; QV_ENOMEM.
  */
 QV_API int qv_stream_create(const struct qv_stream_spec *spec, const struct qv_stream_calls *calls,
 			    void *port, struct qv_stream **stream);
@@ -80,43 +89,62 @@ QV_API void qv_stream_free(struct qv_stream *stream);
 QV_API size_t qv_stream_longest(const struct qv_stream *stream);
 
 /*
- * Send an item; it is copied. One to oneself comes at once.
+ * Send an item. One to oneself comes at once, within this call.
+ *   stream       from qv_stream_create
  *   to           which rank
- *   data, bytes  0 bytes come nevertheless
+ *   data, bytes  copied; 0 bytes come nevertheless
  *   now          ns of any clock that does not go back
  * QV_EAGAIN: spec.window buckets are under way, call again after progress; QV_EINVAL: no such rank;
- * QV_EMSGSIZE: longer than qv_stream_longest; QV_ENOMEM: the stream is as it was; what ended it.
+ * QV_EMSGSIZE: longer than qv_stream_longest; QV_ENOMEM; what ended the stream. Then the item is
+ * not sent.
  */
 QV_API int qv_stream_insert(struct qv_stream *stream, uint32_t to, const void *data, size_t bytes,
 			    uint64_t now);
 
 /*
- * The same with an envelope; it is copied, if the item before it for the same peer has another.
- *   envelope, n  n: at most spec.envelope bytes; 0 is an envelope, too
- * QV_EMSGSIZE also: n is more than that.
+ * The same with an envelope; it is sent along if the item before it for the same peer has another.
+ *   stream       from qv_stream_create
+ *   to           which rank
+ *   envelope, n  copied; at most spec.envelope bytes, 0 is an envelope, too
+ *   data, bytes  copied; 0 bytes come nevertheless
+ *   now          as for qv_stream_insert
+ * Errors as qv_stream_insert; QV_EMSGSIZE also: n is more than spec.envelope.
  */
 QV_API int qv_stream_pack(struct qv_stream *stream, uint32_t to, const void *envelope, size_t n,
 			  const void *data, size_t bytes, uint64_t now);
 
 /*
- * A message has come. What is to be sent on is taken whatever is under way.
+ * A message has come: items for this rank are handed to the user within this call. What is to be
+ * sent on is taken whatever is under way.
+ *   stream      from qv_stream_create
  *   from        the rank that sent it
  *   buf, bytes  may be used again after the call
+ *   now         as for qv_stream_insert
  * QV_EPROTO: it is not one of this stream, and nothing of it was taken. QV_ENOMEM: the stream has
  * ended, for what was to be sent on is lost.
  */
 QV_API int qv_stream_deliver(struct qv_stream *stream, uint32_t from, const void *buf, size_t bytes,
 			     uint64_t now);
 
-/* Let leave all that waits. To be called too when there is nothing else to do: others may wait for
- * what is to be sent on. */
+/* Send all that waits. To be called too when there is nothing else to do: others may wait for what
+ * is to be sent on. Returns as qv_stream_progress. */
 QV_API int qv_stream_flush(struct qv_stream *stream);
 
-/* Let leave what has waited long enough. QV_OK: nothing waits, nothing is under way from here;
- * QV_EAGAIN: something does; another negative value is what ended the stream. */
+/*
+ * Send what has waited long enough.
+ *   stream  from qv_stream_create
+ *   now     as for qv_stream_insert
+ * QV_OK: nothing waits, nothing is under way from here; QV_EAGAIN: something does; another value is
+ * what ended the stream.
+ */
 QV_API int qv_stream_progress(struct qv_stream *stream, uint64_t now);
 
-/* A message is over; status: QV_OK, or why it failed, which ends the stream. */
+/*
+ * A message is over.
+ *   stream  from qv_stream_create
+ *   id      as given to send; one that is not under way is ignored
+ *   status  QV_OK, or why it failed, a negative value, which ends the stream
+ */
 QV_API void qv_stream_done(struct qv_stream *stream, uint32_t id, int status);
 
 /*
@@ -132,6 +160,11 @@ struct qv_stream_stats {
 	uint64_t full, late, flushed; /* why they left: full, first item waited, flush */
 };
 
+/*
+ * Read the counters.
+ *   stream  from qv_stream_create
+ *   stats   out: since the beginning
+ */
 QV_API void qv_stream_stats(const struct qv_stream *stream, struct qv_stream_stats *stats);
 
 #ifdef __cplusplus

@@ -40,10 +40,19 @@ enum qv_status {
 	QV_EMSGSIZE = -11, /* the message is longer than the transport can carry */
 };
 
+/*
+ * Structures of settings begin with `size_t size`: later versions of the library add fields at the
+ * end, and a program need not be compiled again for that.
+ *     sizeof the structure   as the program was compiled with it
+ *     0                      the fields of version 0.1; what `= {.field = value}` leaves there
+ * Fields beyond the size have their defaults. Fields that the library does not know must be 0: a
+ * call that sets one is refused with QV_EINVAL.
+ */
+
 /* Any source: a receive with this source accepts messages of every sender (MPI_ANY_SOURCE). */
 #define QV_SRC_ANY UINT32_MAX
 
-/* English text of a status, never NULL, static storage. */
+/* English text of a status, any int; never NULL, static storage. */
 QV_API const char *qv_strerror(int status);
 
 #ifdef __cplusplus

@@ -28,6 +28,7 @@ extern "C" {
 #endif
 
 struct qv_unit_spec {
+	size_t size;    /* of this structure, see types.h */
 	uint64_t ports; /* bit p: port p leads to a link of the tree, or to the host; two or more */
 	uint32_t at_once;  /* reductions under way: a power of two, at most 64; 0: 2 */
 	enum qv_op op;     /* must be defined on type */
@@ -38,6 +39,7 @@ struct qv_unit_spec {
 struct qv_unit; /* opaque */
 
 /*
+ * Make a unit of a tree.
  *   combine  from qv_combine_open
  *   spec     what; copied
  *   unit     out: to be given to qv_unit_free
@@ -52,28 +54,39 @@ QV_API void qv_unit_free(struct qv_unit *unit);
 /* What leaves the unit. */
 struct qv_unit_out {
 	int port;         /* by which; -1: nothing, other ports must come first */
-	const void *data; /* spec.count elements, until qv_unit_sent */
+	const void *data; /* spec.count elements, the unit's, until qv_unit_sent */
 };
 
 /*
  * An operand has come.
+ *   unit    from qv_unit_create
  *   port    over which port
  *   number  of which reduction
  *   data    spec.count elements; may be used again after the call
- *   out     what leaves now
+ *   out     out: what leaves now
  * QV_EAGAIN: too many earlier reductions are under way; the link keeps it, and tries again after
  * qv_unit_sent. QV_EPROTO: the port is not of the tree or has contributed before, the reduction is
- * over, or nobody was its root; nothing has changed.
+ * over, or nobody was its root. Then nothing has changed.
  */
 QV_API int qv_unit_reduce(struct qv_unit *unit, unsigned int port, uint32_t number,
 			  const void *data, struct qv_unit_out *out);
 
-/* What had left in this reduction is on its way, its place in the unit is free. QV_EINVAL: nothing
- * has left in it. */
+/*
+ * What had left in a reduction is sent; its place in the unit is free once those of earlier
+ * reductions are.
+ *   unit    from qv_unit_create
+ *   number  of which reduction
+ * QV_EINVAL: nothing has left in it, or this was called for it before.
+ */
 QV_API int qv_unit_sent(struct qv_unit *unit, uint32_t number);
 
-/* A packet for all leaves has come over port: the ports by which copies of it leave, bit by bit.
- * QV_EPROTO: the port is not of the tree. */
+/*
+ * A packet for all leaves has come.
+ *   unit   from qv_unit_create
+ *   port   over which port
+ *   ports  out: bit p: a copy of it leaves by port p
+ * QV_EPROTO: the port is not of the tree.
+ */
 QV_API int qv_unit_multicast(const struct qv_unit *unit, unsigned int port, uint64_t *ports);
 
 #ifdef __cplusplus

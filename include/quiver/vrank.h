@@ -30,7 +30,8 @@ extern "C" {
 
 /* The same on all ranks, but for stream.rank. */
 struct qv_vranks_spec {
-	struct qv_stream_spec stream; /* envelope is not looked at; limit: 256 or more */
+	size_t size;                  /* of this structure, see types.h */
+	struct qv_stream_spec stream; /* size and envelope are not looked at; limit: 256 or more */
 	uint32_t vranks;              /* 1 or more, of all ranks, numbered from 0 on */
 	const uint32_t *homes;        /* the first of each, vranks of them; NULL: blocks; copied */
 	size_t state;                 /* the most bytes that a vrank moves with; 0: 1 MiB */
@@ -46,28 +47,49 @@ struct qv_vrank_item {
 struct qv_vrank_state; /* opaque: what a vrank takes along */
 
 struct qv_vranks_calls {
-	/* As of struct qv_stream_calls; done by qv_vranks_done, handed to qv_vranks_deliver. */
+	/*
+	 * Start a message and return at once; when it is over, qv_vranks_done is called. At the
+	 * peer it is handed to qv_vranks_deliver.
+	 *   port        as given to qv_vranks_create
+	 *   id          to be named in qv_vranks_done
+	 *   peer        to which rank
+	 *   buf, bytes  as of struct qv_stream_calls
+	 * QV_OK; QV_EAGAIN: not now, it is asked again; another negative value ends all.
+	 */
 	int (*send)(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes);
-	/* An item has come for a vrank that is here. item and its data: during the call only. */
+	/*
+	 * An item has come for a vrank that is here.
+	 *   port  as given to qv_vranks_create
+	 *   item  it and its data: during the call only
+	 */
 	void (*item)(void *port, const struct qv_vrank_item *item);
 	/*
 	 * A vrank leaves: write what it takes along by qv_vrank_add. It gets no more items here.
-	 * A negative value ends all; so does a state that is longer than spec.state.
+	 *   port   as given to qv_vranks_create
+	 *   vrank  which
+	 *   state  for qv_vrank_add, during the call only
+	 * QV_OK; a negative value ends all.
 	 */
 	int (*leave)(void *port, uint32_t vrank, struct qv_vrank_state *state);
-	/* A vrank has come. state: bytes of them, as they were added; during the call only. A
-	 * negative value ends all. */
+	/*
+	 * A vrank has come.
+	 *   port          as given to qv_vranks_create
+	 *   vrank         which
+	 *   state, bytes  all that was added when it left, in one piece; during the call only
+	 * QV_OK; a negative value ends all.
+	 */
 	int (*arrive)(void *port, uint32_t vrank, const void *state, size_t bytes);
 };
 
 struct qv_vranks; /* opaque: those of one rank */
 
 /*
- *   spec         what
- *   calls, port  the network and the user, and what their functions get; calls are copied
+ * Make the vranks of one rank. Every rank keeps 4 bytes for each vrank, and about 100 for those
+ * that are here or have their home here.
+ *   spec         what; copied
+ *   calls, port  the network and the user, all four functions, and what they get; calls are copied
  *   vranks       out: to be given to qv_vranks_free
- * Every rank keeps 4 bytes for each vrank, and about 100 for those that are here or have their home
- * here. QV_EINVAL: a value is out of range; QV_ENOMEM.
+ * QV_EINVAL: a value is out of range, or a function is missing; QV_ENOMEM.
  */
 QV_API int qv_vranks_create(const struct qv_vranks_spec *spec, const struct qv_vranks_calls *calls,
 			    void *port, struct qv_vranks **vranks);
@@ -75,23 +97,34 @@ QV_API int qv_vranks_create(const struct qv_vranks_spec *spec, const struct qv_v
 /* Free it, while no message of it is under way, with items that have not left. NULL is allowed. */
 QV_API void qv_vranks_free(struct qv_vranks *vranks);
 
-/* The home of a vrank, a rank; UINT32_MAX: there is no such vrank. */
+/*
+ * The home of a vrank.
+ *   vranks  from qv_vranks_create
+ *   vrank   which
+ * Returns a rank; UINT32_MAX: there is no such vrank.
+ */
 QV_API uint32_t qv_vranks_home(const struct qv_vranks *vranks, uint32_t vrank);
 
-/* Whether a vrank is on this rank: 1 or 0. */
+/*
+ * Whether a vrank is on this rank.
+ *   vranks  from qv_vranks_create
+ *   vrank   which
+ * Returns 1 or 0, which is also for one that there is not.
+ */
 QV_API int qv_vranks_here(const struct qv_vranks *vranks, uint32_t vrank);
 
 /* The longest item, bytes. */
 QV_API size_t qv_vranks_longest(const struct qv_vranks *vranks);
 
 /*
- * Send an item; it is copied. One for a vrank that is here comes at once, or if this is within
- * calls.item, right behind that.
- *   item  from: a vrank that is here
- *   now   ns of any clock that does not go back
+ * Send an item. One for a vrank that is here comes at once, or if this is within calls.item, right
+ * behind that.
+ *   vranks  from qv_vranks_create
+ *   item    copied, with its data; from: a vrank that is here
+ *   now     ns of any clock that does not go back
  * QV_EAGAIN: too much is under way, or a fence is on: call again after progress. QV_EINVAL: no such
  * vrank, or item->from is not here; QV_EMSGSIZE: longer than qv_vranks_longest; QV_ENOMEM; what
- * ended all.
+ * ended all. Then the item is not sent.
  */
 QV_API int qv_vranks_insert(struct qv_vranks *vranks, const struct qv_vrank_item *item,
 			    uint64_t now);
@@ -99,9 +132,11 @@ QV_API int qv_vranks_insert(struct qv_vranks *vranks, const struct qv_vrank_item
 /*
  * Send an item to a section, many vranks at once: it travels once to each rank that is the home of
  * some of them. In order with what is inserted.
- *   item   item->to is not looked at
- *   to, n  which vranks, 1 or more; one that is there twice gets it twice
- * As qv_vranks_insert; where memory ends after some have got it, all is ended.
+ *   vranks  from qv_vranks_create
+ *   item    copied, with its data; item->to is not looked at
+ *   to, n   n vranks, 1 or more, read during the call; one that is there twice gets it twice
+ *   now     as for qv_vranks_insert
+ * Errors as qv_vranks_insert; where memory ends after some have got it, all is ended.
  */
 QV_API int qv_vranks_multicast(struct qv_vranks *vranks, const struct qv_vrank_item *item,
 			       const uint32_t *to, size_t n, uint64_t now);
@@ -109,35 +144,64 @@ QV_API int qv_vranks_multicast(struct qv_vranks *vranks, const struct qv_vrank_i
 /*
  * Let a vrank that is here move to another rank. It leaves (calls.leave) at once, or within
  * calls.item behind that; if this is not its home, when its home has been asked: until then it
- * stays and gets items as before. QV_EAGAIN: it is about to leave, or a fence is on; QV_EINVAL: it
- * is not here, or no such rank; QV_ENOMEM; what ended all.
+ * stays and gets items as before.
+ *   vranks  from qv_vranks_create
+ *   vrank   which
+ *   to      to which rank; this one: nothing happens
+ *   now     as for qv_vranks_insert
+ * QV_EAGAIN: it is about to leave, or a fence is on; QV_EINVAL: it is not here, or no such rank;
+ * then nothing has changed. QV_ENOMEM, or what has ended all.
  */
 QV_API int qv_vranks_move(struct qv_vranks *vranks, uint32_t vrank, uint32_t to, uint64_t now);
 
-/* Append to what a vrank takes along; copied. QV_ENOMEM; QV_EMSGSIZE: more than spec.state. */
+/*
+ * Append to what a vrank takes along.
+ *   state        as given to calls.leave
+ *   data, bytes  copied
+ * QV_ENOMEM; QV_EMSGSIZE: more than spec.state in all. Either ends all when calls.leave returns.
+ */
 QV_API int qv_vrank_add(struct qv_vrank_state *state, const void *data, size_t bytes);
 
 /*
  * A message has come.
+ *   vranks      from qv_vranks_create
  *   from        the rank that sent it
  *   buf, bytes  may be used again after the call
+ *   now         as for qv_vranks_insert
  * QV_EPROTO: it is not one of these, and nothing of it was taken; or some of its items make no
  * sense here, which are dropped and counted (refused). QV_ENOMEM: all is ended, for something is
- * lost.
+ * lost; or what else has ended all.
  */
 QV_API int qv_vranks_deliver(struct qv_vranks *vranks, uint32_t from, const void *buf, size_t bytes,
 			     uint64_t now);
 
-/* As of a stream: let leave all that waits, or what has waited long enough; a message is over. */
+/* Send all that waits, as qv_stream_flush. Returns as qv_vranks_progress. */
 QV_API int qv_vranks_flush(struct qv_vranks *vranks);
+
+/*
+ * Send what has waited long enough, as qv_stream_progress.
+ *   vranks  from qv_vranks_create
+ *   now     as for qv_vranks_insert
+ * QV_OK: nothing waits, nothing is under way from here; QV_EAGAIN: something does; another value is
+ * what ended all.
+ */
 QV_API int qv_vranks_progress(struct qv_vranks *vranks, uint64_t now);
+
+/*
+ * A message is over.
+ *   vranks  from qv_vranks_create
+ *   id      as given to calls.send; one that is not under way is ignored
+ *   status  QV_OK, or why it failed, a negative value, which ends all
+ */
 QV_API void qv_vranks_done(struct qv_vranks *vranks, uint32_t id, int status);
 
 /*
  * A fence, of all ranks: the first call begins it, and it is to be called again, while messages are
  * delivered, until it answers QV_OK, once. Then every item inserted before has come, every vrank is
- * at its home. Items that others insert behind it may come before the last call. QV_EAGAIN: not
- * yet; another negative value: what ended all.
+ * at its home. Items that others insert behind it may come before the last call.
+ *   vranks  from qv_vranks_create
+ *   now     as for qv_vranks_insert
+ * QV_OK: it is over; QV_EAGAIN: not yet; another value: what ended all.
  */
 QV_API int qv_vranks_fence(struct qv_vranks *vranks, uint64_t now);
 
@@ -150,6 +214,11 @@ struct qv_vranks_stats {
 	struct qv_stream_stats stream;
 };
 
+/*
+ * Read the counters.
+ *   vranks  from qv_vranks_create
+ *   stats   out: since the beginning
+ */
 QV_API void qv_vranks_stats(const struct qv_vranks *vranks, struct qv_vranks_stats *stats);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* backend.c - opening a device and the library of its runtime, and the reason of a failure. */
 #include "backend.h"
+#include "config.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -18,18 +19,23 @@ static struct qv_backend_head *head_of(struct qv_offload_dev *dev)
 int qv_backend_open(const struct qv_backend *backend, const struct qv_offload_config *config,
 		    struct qv_offload_dev **out, char *why, size_t room)
 {
-	struct qv_offload_dev *dev = calloc(1, backend->bytes);
-	struct qv_backend_head *head = head_of(dev);
-	int err;
+	struct qv_offload_config c;
+	struct qv_offload_dev *dev;
+	struct qv_backend_head *head;
+	int err = qv_config_read(config, &c, why, room);
 
+	if (err)
+		return err;
+	dev = calloc(1, backend->bytes);
+	head = head_of(dev);
 	if (!dev) {
 		snprintf(why, room, "no memory");
 		return QV_ENOMEM;
 	}
 	head->backend = backend;
-	head->timeout_ms = config->timeout_ms ? config->timeout_ms : DEFAULT_TIMEOUT_MS;
+	head->timeout_ms = c.timeout_ms ? c.timeout_ms : DEFAULT_TIMEOUT_MS;
 	qv_combine_open(QV_ISA_SCALAR, &head->cpu);
-	err = backend->start(dev, config);
+	err = backend->start(dev, &c);
 	if (err) {
 		snprintf(why, room, "%s", head->why);
 		backend->ops->close(dev);

@@ -2,6 +2,7 @@
 /* opencl.c - the OpenCL backend: opening, closing, and its table of calls. */
 #include "opencl.h"
 #include "internal.h"
+#include "kernels/backend/config.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -34,11 +35,15 @@ static int opencl_probe(const struct qv_offload_config *config, struct qv_offloa
 			char *why, size_t room)
 {
 	struct qv_cl_api cl = {.library = NULL};
+	struct qv_offload_config c;
 	qv_cl_device id;
-	int err = load(&cl, config->library, why, room);
+	int err = qv_config_read(config, &c, why, room);
 
+	if (err)
+		return err;
+	err = load(&cl, c.library, why, room);
 	if (!err)
-		err = qv_cl_find(&cl, config, &id, caps, why, room);
+		err = qv_cl_find(&cl, &c, &id, caps, why, room);
 	unload(&cl);
 	return err;
 }

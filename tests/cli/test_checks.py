@@ -40,6 +40,27 @@ LINKS = """[b](../kernels/b.h) [c](../kernels/b.h#c) [d](https://d.example/e.md)
 [j](k)
 ```
 """
+TOLD = HEAD + """
+#define QV_API
+/*
+ * Functions in a row.
+ *   a     what it is
+ *   b, c  what they are;
+ *         and more
+ */
+QV_API int qv_a(const struct a *a,
+		int (*b)(int x, int y), size_t c[2]);
+QV_API int qv_b(int a, int b);
+
+/* One parameter. */
+QV_API int qv_c(int a);
+struct qv_ops {
+	/*
+	 *   fn  what it is
+	 *   n   what it is */
+	int (*call)(int (*fn)(int a), int n);
+};
+"""
 DOT = "digraph a { b -> c }\n"
 SVG = f"<!-- source sha256: {hashlib.sha256(DOT.encode()).hexdigest()} --><svg/>\n"
 CASES = [
@@ -76,6 +97,14 @@ CASES = [
     ("check_tree.py", {**GOOD, "docs/pictures/a.dot": DOT, "docs/pictures/a.svg": SVG}, 0, "0 wrong"),
     ("check_tree.py", {**GOOD, "docs/pictures/a.dot": DOT + " ", "docs/pictures/a.svg": SVG}, 1,
      "a.dot: its .svg is missing or out of date"),
+    ("check_headers.py", {"include/quiver/a.h": TOLD}, 0, "0 wrong"),
+    ("check_headers.py", {"include/quiver/a.h": TOLD.replace(" *   b, c  ", " *   b  ")}, 1,
+     "a.h:10: qv_a: no line of the comment begins with c"),
+    ("check_headers.py", {"include/quiver/a.h": TOLD.replace("\nQV_API int qv_b", "\n\nQV_API int qv_b")},
+     1, "a.h:13: qv_b: no line of the comment begins with a, b"),
+    ("check_headers.py", {"include/quiver/a.h": TOLD.replace("\t *   fn  ", "\t * fn ")}, 1,
+     "a.h:20: call: no line of the comment begins with fn"),
+    ("check_headers.py", {"include/a.h": TOLD}, 1, "0 headers"),
     ("check_words.py", GOOD, 0, "0 wrong"),
     ("check_words.py", {"engine/proto/a.c": HEAD + "int b;\nint qv_peer_doom;\n"}, 1,
      "engine/proto/a.c:3: qv_peer_doom says doom, use: mark failed"),

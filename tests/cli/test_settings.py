@@ -221,6 +221,9 @@ def test_info(tool):
     check("chosen", told["isa"]["chosen"] == "scalar" and told["matching"]["chosen"] == "ll", out)
     check("loaded", told["loaded"] and os.path.samefile(
         told["provider"], os.path.join(sys.argv[1], "libquiver-fi.so")), out)
+    for wanted, core in (("SHM", "shm"), ("Shm,Sockets", "shm,sockets")):
+        _, out, _ = run(tool, "info", "--json", FI_QUIVER_CORE=wanted)
+        check(f"{wanted} is {core}", json.loads(out)["now"]["core"] == core, out)
     status, out, err = run(tool, "info", "--json", FI_PROVIDER=RXM)
     check("now, layered", json.loads(out)["now"]["core"] == "tcp;ofi_rxm", out)
     check("not usable has a reason", all(c["usable"] or c["reason"] for c in told["cores"]), out)

@@ -146,6 +146,11 @@ static void settings(const struct qv_offload_config *config)
 		c.bitstream = file;
 		missing(bad[i][0], &c, bad[i][1]);
 	}
+	c.size = 1;
+	EXPECT(qv_xrt_ops.probe(&c, &(struct qv_offload_caps){0}, file, sizeof(file)) == QV_EINVAL);
+	EXPECT(qv_xrt_ops.open(&c, &(struct qv_offload_dev *){NULL}, file, sizeof(file)) ==
+	       QV_EINVAL);
+	c.size = sizeof(c);
 	c.bitstream = NULL;
 	missing("none", &c, "FI_QUIVER_XCLBIN names no bitstream");
 	c.bitstream = "/nowhere";

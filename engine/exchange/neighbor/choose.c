@@ -183,14 +183,17 @@ int qv_choose_neighbor(const struct qv_network *network, const struct qv_neighbo
 		       enum qv_coll coll, double bytes, double margin,
 		       struct qv_neighbor_plan **plan, double *seconds)
 {
-	struct race race = {network, spec, coll, bytes, 0, NULL};
-	int rc = spec->k > QV_MOST_FRIENDS ? QV_EINVAL : enter(&race, 0, 0, 1);
+	struct qv_neighbor_spec s;
+	struct race race = {network, &s, coll, bytes, 0, NULL};
+	int rc = qv_neighbor_read(&s, spec);
 
-	for (uint32_t k = 2; k <= spec->k && !rc; k++) {
+	if (!rc)
+		rc = s.k > QV_MOST_FRIENDS ? QV_EINVAL : enter(&race, 0, 0, 1);
+	for (uint32_t k = 2; k <= s.k && !rc; k++) {
 		const int straight = !race.best->stats.groups;
 
 		rc = enter(&race, k, 0, straight ? margin : 1);
-		if (!rc && spec->cumulative)
+		if (!rc && s.cumulative)
 			rc = enter(&race, k, 1, !race.best->stats.groups ? margin : 1);
 	}
 	if (rc) {

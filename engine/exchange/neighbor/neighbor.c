@@ -5,6 +5,7 @@
  * them, all as one message.
  */
 #include "neighbor.h"
+#include "engine/base/settings.h"
 
 #include <stdlib.h>
 
@@ -222,28 +223,37 @@ static void count(struct qv_neighbor_plan *plan, const uint32_t *node)
 		}
 }
 
+int qv_neighbor_read(struct qv_neighbor_spec *to, const struct qv_neighbor_spec *spec)
+{
+	*to = (struct qv_neighbor_spec){0};
+	return qv_settings_read(to, sizeof(*to),
+				QV_SETTINGS_UPTO(struct qv_neighbor_spec, cumulative), spec);
+}
+
 int qv_neighbor_plan(const struct qv_neighbor_spec *spec, struct qv_neighbor_plan **plan)
 {
-	struct planner p = {.spec = spec};
+	struct qv_neighbor_spec s = {0};
+	struct planner p = {.spec = &s};
 	int rc;
 
-	if (!spec->graph.ranks || spec->graph.ranks >= UINT32_MAX / 2 || spec->k > QV_MOST_FRIENDS)
+	if (qv_neighbor_read(&s, spec) || !s.graph.ranks || s.graph.ranks >= UINT32_MAX / 2 ||
+	    s.k > QV_MOST_FRIENDS)
 		return QV_EINVAL;
 	p.plan = calloc(1, sizeof(*p.plan));
 	if (!p.plan)
 		return QV_ENOMEM;
-	p.plan->ranks = spec->graph.ranks;
-	rc = qv_neighbor_graph(p.plan, &spec->graph);
+	p.plan->ranks = s.graph.ranks;
+	rc = qv_neighbor_graph(p.plan, &s.graph);
 	if (!rc)
 		rc = open_planner(&p);
-	if (!rc && spec->k > 1)
+	if (!rc && s.k > 1)
 		all_rounds(&p);
 	if (!rc)
 		deliver(&p);
 	if (!rc && p.failed)
 		rc = QV_ENOMEM;
 	if (!rc) {
-		count(p.plan, spec->node);
+		count(p.plan, s.node);
 		rc = index_hops(p.plan);
 	}
 	free(p.crowd.active);

@@ -57,6 +57,11 @@ int qv_friends_match(const struct qv_crowd *c, struct qv_friends_list *list, siz
 int qv_friends_order(const struct qv_friends *a, const struct qv_friends *b, uint32_t k);
 int qv_friends_better(const void *a, const void *b);
 
+/* From neighbor.c. */
+
+/* A caller's spec as this build has it. QV_EINVAL: it has fields that are not known here. */
+int qv_neighbor_read(struct qv_neighbor_spec *to, const struct qv_neighbor_spec *spec);
+
 /* From graph.c. */
 
 /* Sorted lists, of a graph that is right. */

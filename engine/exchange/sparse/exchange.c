@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* exchange.c - a sparse exchange of one rank, from phase to phase. */
 #include "exchange.h"
+#include "engine/base/settings.h"
 
 #include <stdlib.h>
 
@@ -12,19 +13,27 @@ const char *qv_way_name(enum qv_way way)
 	return (unsigned int)way < QV_N_WAYS ? names[way] : NULL;
 }
 
+static int is_right(const struct qv_exchange_spec *s)
+{
+	return (unsigned int)s->way < QV_N_WAYS && s->ranks && s->ranks < UINT32_MAX / 2 &&
+	       s->rank < s->ranks && s->radix != 1 && (!s->limit || s->limit >= 64) &&
+	       (!s->most || s->most >= 2 * QV_SHORT_BUNDLE);
+}
+
 int qv_exchange_create(const struct qv_exchange_spec *spec, const struct qv_exchange_port *calls,
 		       void *port, struct qv_exchange **exchange)
 {
+	struct qv_exchange_spec s = {0};
 	struct qv_exchange *ex;
 
-	if ((unsigned int)spec->way >= QV_N_WAYS || !spec->ranks || spec->ranks >= UINT32_MAX / 2 ||
-	    spec->rank >= spec->ranks || spec->radix == 1 || (spec->limit && spec->limit < 64) ||
-	    (spec->most && spec->most < 2 * QV_SHORT_BUNDLE))
+	if (qv_settings_read(&s, sizeof(s), QV_SETTINGS_UPTO(struct qv_exchange_spec, most),
+			     spec) ||
+	    !is_right(&s))
 		return QV_EINVAL;
 	ex = calloc(1, sizeof(*ex));
 	if (!ex)
 		return QV_ENOMEM;
-	ex->spec = *spec;
+	ex->spec = s;
 	if (!ex->spec.limit)
 		ex->spec.limit = 1 << 20;
 	if (!ex->spec.most)
@@ -32,7 +41,7 @@ int qv_exchange_create(const struct qv_exchange_spec *spec, const struct qv_exch
 	ex->calls = *calls;
 	ex->port = port;
 	ex->over = 1;
-	if (qv_ways_open(&ex->ways, spec)) {
+	if (qv_ways_open(&ex->ways, &s)) {
 		qv_exchange_free(ex);
 		return QV_ENOMEM;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* stream.c - streams of items: where they go, when they leave, what comes of a message. */
 #include "stream.h"
+#include "engine/base/settings.h"
 
 #include <stdlib.h>
 
@@ -34,18 +35,21 @@ static void open_route(struct qv_stream *s)
 int qv_stream_create(const struct qv_stream_spec *spec, const struct qv_stream_calls *calls,
 		     void *port, struct qv_stream **stream)
 {
+	struct qv_stream_spec set = {0};
 	struct qv_stream *s;
 
-	if (!is_right(spec) || !calls->send || !(spec->envelope ? !!calls->packed : !!calls->item))
+	if (qv_settings_read(&set, sizeof(set), QV_SETTINGS_UPTO(struct qv_stream_spec, envelope),
+			     spec) ||
+	    !is_right(&set) || !calls->send || !(set.envelope ? !!calls->packed : !!calls->item))
 		return QV_EINVAL;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return QV_ENOMEM;
-	s->spec = *spec;
-	s->spec.items = spec->items ? spec->items : 64;
-	s->spec.limit = spec->limit ? spec->limit : LIMIT;
-	s->spec.wait_ns = spec->wait_ns ? spec->wait_ns : 1000000;
-	s->spec.window = spec->window ? spec->window : 64;
+	s->spec = set;
+	s->spec.items = set.items ? set.items : 64;
+	s->spec.limit = set.limit ? set.limit : LIMIT;
+	s->spec.wait_ns = set.wait_ns ? set.wait_ns : 1000000;
+	s->spec.window = set.window ? set.window : 64;
 	s->calls = *calls;
 	s->port = port;
 	open_route(s);

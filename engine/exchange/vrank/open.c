@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* open.c - the vranks of a rank: made, asked about, moved on, freed. */
 #include "vrank.h"
+#include "engine/base/settings.h"
 
 #include <stdlib.h>
 
@@ -31,6 +32,7 @@ static int open_stream(struct qv_vranks *v)
 	struct qv_stream_spec spec = v->spec.stream;
 	int rc;
 
+	spec.size = sizeof(spec);
 	spec.envelope = sizeof(struct qv_vrank_envelope);
 	rc = qv_stream_create(&spec, &calls, v, &v->stream);
 	if (rc)
@@ -66,20 +68,22 @@ static int settle(struct qv_vranks *v)
 int qv_vranks_create(const struct qv_vranks_spec *spec, const struct qv_vranks_calls *calls,
 		     void *port, struct qv_vranks **vranks)
 {
+	struct qv_vranks_spec s = {0};
 	struct qv_vranks *v;
 	int rc;
 
-	if (!is_right(spec, calls))
+	if (qv_settings_read(&s, sizeof(s), QV_SETTINGS_UPTO(struct qv_vranks_spec, state), spec) ||
+	    !is_right(&s, calls))
 		return QV_EINVAL;
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return QV_ENOMEM;
-	v->spec = *spec;
-	v->spec.state = spec->state ? spec->state : 1 << 20;
+	v->spec = s;
+	v->spec.state = s.state ? s.state : 1 << 20;
 	v->calls = *calls;
 	v->port = port;
-	v->rank = spec->stream.rank;
-	v->ranks = spec->stream.ranks;
+	v->rank = s.stream.rank;
+	v->ranks = s.stream.ranks;
 	rc = open_stream(v);
 	if (!rc)
 		rc = settle(v);

@@ -287,15 +287,19 @@ static int open_values(struct check *c)
 int qv_schedule_check(const struct qv_schedule_spec *spec, struct qv_schedule *const *all,
 		      char *why, size_t room)
 {
-	struct check c = {.spec = spec, .why = why, .room = room};
+	struct qv_schedule_spec set;
+	struct check c = {.spec = &set, .why = why, .room = room};
 	size_t bad = 0;
-	int rc = qv_group_open(&c.g, all, spec->ranks, &bad);
+	int rc = qv_schedule_read(&set, spec);
 
+	if (rc)
+		return fail(&c, "spec: fields that this version does not know");
+	rc = qv_group_open(&c.g, all, set.ranks, &bad);
 	if (rc == QV_EINVAL)
 		return fail(&c, "step %zu of the group: not two ends of one message", bad);
 	if (rc)
 		return rc;
-	for (uint32_t rank = 0; rank < spec->ranks && !rc; rank++)
+	for (uint32_t rank = 0; rank < set.ranks && !rc; rank++)
 		rc = check_order(&c, rank);
 	if (!rc)
 		rc = open_values(&c);
@@ -303,7 +307,7 @@ int qv_schedule_check(const struct qv_schedule_spec *spec, struct qv_schedule *c
 		rc = run(&c);
 	if (!rc)
 		rc = check_results(&c);
-	if (!rc && spec->coll == QV_COLL_BARRIER)
+	if (!rc && set.coll == QV_COLL_BARRIER)
 		rc = qv_check_barrier(&c.g, why, room);
 	free(c.values);
 	free(c.sets);

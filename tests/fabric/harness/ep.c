@@ -319,6 +319,17 @@ int ft_poll_cq(struct ft_ep *ep, struct fid_cq *cq)
 	return (int)n;
 }
 
+/* More ranks than cores: who has nothing to do lets others run, and sleeps when that goes on. */
+static void rest(unsigned idle)
+{
+	const struct timespec nap = {.tv_nsec = 50000};
+
+	if (idle > 2000)
+		nanosleep(&nap, NULL);
+	else if (idle > 20)
+		sched_yield();
+}
+
 int ft_progress(void)
 {
 	static _Thread_local unsigned idle;
@@ -330,7 +341,6 @@ int ft_progress(void)
 			n += ft_poll_cq(ep, ep->tx_cq);
 	}
 	idle = n ? 0 : idle + 1;
-	if (idle > 20)
-		sched_yield(); /* more ranks than cores */
+	rest(idle);
 	return n;
 }

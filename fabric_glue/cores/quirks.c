@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* quirks.c - the table of cores. Why a quirk is there: "Known costs" in docs/design.md. */
+#include "quirks.h"
+#include "fabric_glue/provider.h"
+
+#include <string.h>
+#include <strings.h>
+
+struct row {
+	struct qv_fi_quirks of_all; /* versions of libfabric */
+	/* Versions from which, or before which, a quirk is there; 0: it never is. */
+	uint32_t one_lock_before, no_read_before, no_own_read_since;
+};
+
+static const struct row rows[] = {
+	{.of_all = {.name = "shm",
+		    .packet = 4096,
+		    .eager = 8192,
+		    .buffers = 128,
+		    .lookup = QV_FI_LOOKUP_SHM,
+		    .reliable = true,
+		    .keeps = true,
+		    .tag_apart = true,
+		    .guesses_source = true,
+		    .few_addresses = true,
+		    .peer = true},
+	 .one_lock_before = FI_VERSION(1, 18),
+	 .no_own_read_since = FI_VERSION(2, 5)},
+	/* Long packets, because before 1.18 it sends what is read elsewhere. */
+	{.of_all = {.name = "net",
+		    .packet = 65536,
+		    .eager = 16000,
+		    .buffers = 128,
+		    .lookup = QV_FI_LOOKUP_TCP,
+		    .no_rma_event = true},
+	 .no_read_before = FI_VERSION(1, 18)},
+	{.of_all = {.name = "tcp",
+		    .packet = 16384,
+		    .eager = 16000,
+		    .buffers = 128,
+		    .lookup = QV_FI_LOOKUP_TCP,
+		    .no_rma_event = true}},
+	{.of_all = {.name = "sockets", .packet = 16384, .eager = 16000, .buffers = 128}},
+	{.of_all = {.name = "tcp;ofi_rxm",
+		    .packet = 8192,
+		    .eager = 8000,
+		    .buffers = 256,
+		    .lookup = QV_FI_LOOKUP_TCP,
+		    .peer = true,
+		    .one_endpoint = true,
+		    .writes_to_desc = true}},
+	{.of_all = {.name = "net;ofi_rxm",
+		    .packet = 8192,
+		    .eager = 8000,
+		    .buffers = 256,
+		    .lookup = QV_FI_LOOKUP_TCP,
+		    .peer = true,
+		    .one_endpoint = true,
+		    .writes_to_desc = true}},
+	{.of_all = {.name = ";ofi_rxm",
+		    .packet = 8192,
+		    .eager = 8000,
+		    .buffers = 256,
+		    .peer = true,
+		    .one_endpoint = true,
+		    .writes_to_desc = true}},
+	{.of_all = {.name = ";ofi_rxd", .eager = 8000, .buffers = 512}},
+	{.of_all = {.name = "", .packet = 4096, .eager = 8192, .buffers = 256}},
+};
+
+static bool ends_with(const char *core, const char *end)
+{
+	size_t len = strlen(core), n = strlen(end);
+
+	return len >= n && !strcasecmp(core + len - n, end);
+}
+
+struct qv_fi_quirks qv_fi_quirks_of(const char *core)
+{
+	const uint32_t version = qv_fi_host.version();
+	const struct row *row = rows;
+	struct qv_fi_quirks quirks;
+
+	while (!ends_with(core, row->of_all.name))
+		row++;
+	quirks = row->of_all;
+	quirks.one_lock = FI_VERSION_LT(version, row->one_lock_before);
+	quirks.no_read = FI_VERSION_LT(version, row->no_read_before);
+	quirks.no_own_read =
+		row->no_own_read_since && FI_VERSION_GE(version, row->no_own_read_since);
+	return quirks;
+}
