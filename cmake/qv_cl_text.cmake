@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # qv_cl_text.cmake - OpenCL C sources as strings: -DOUT=file.c, then name=file for each.
-set(text "/* Made from *.cl by cmake/qv_cl_text.cmake. */\n#include \"kernels/opencl/qv_cl.h\"\n")
+set(text "/* Made from *.cl by cmake/qv_cl_text.cmake. */\n#include \"kernels/opencl/internal.h\"\n")
 math(EXPR last "${CMAKE_ARGC} - 1")
 foreach(i RANGE ${last})
 	if(NOT CMAKE_ARGV${i} MATCHES "^([a-z]+)=(.*[.]cl)$")

@@ -11,7 +11,7 @@
 
 #include "qv_hls.h"
 
-/* As in <quiver/combine.h>, which C compilers see; test_combine_hls.cpp compares them. */
+/* As in <quiver/combine.h>, which C compilers see; test_combine.cpp compares them. */
 enum qv_lane_op {
 	OP_SUM,
 	OP_PROD,

@@ -37,8 +37,8 @@ void qv_mpi_offload_end(void)
 
 #else
 
-#include "kernels/offload/qv_offload.h"
-#include "kernels/opencl/qv_opencl.h"
+#include "kernels/offload/offload.h"
+#include "kernels/opencl/opencl.h"
 
 #include <errno.h>
 #include <limits.h>

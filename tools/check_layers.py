@@ -48,10 +48,10 @@ MAY = {
     "engine/exchange/vrank": EXCHANGE + ["engine/exchange/stream"],
     "engine/proto": ["engine/base", "engine/match", "include"],
     "kernels/offload": ["engine/base", "include"],
-    "kernels/samples": ["engine/base", "include"],
-    "kernels/opencl": ["kernels/samples", "engine/base", "include"],
+    "kernels/backend": ["engine/base", "include"],
+    "kernels/opencl": ["kernels/backend", "engine/base", "include"],
     "hls": ["include"],
-    "hls/host": ["hls", "kernels/samples", "include"],
+    "hls/host": ["hls", "kernels/backend", "include"],
     "fabric_glue": BELOW_GLUE + ["fabric_glue/progress"],
     "fabric_glue/settings": PROVIDER,
     "fabric_glue/cores": PROVIDER + ["fabric_glue/layered"],
@@ -79,7 +79,7 @@ MAY = {
 # Room -> system headers that it and those in it may include; others may include what they like,
 # less FOREIGN.
 SYSTEM = {"include": STANDARD, "kernels": STANDARD | INTRINSICS, "engine": STANDARD | POSIX,
-          "kernels/offload": None, "kernels/samples": None, "kernels/opencl": None}
+          "kernels/offload": None, "kernels/backend": None, "kernels/opencl": None}
 FOREIGN = {
     "rdma/": {"fabric_glue", "bench", "tools", "examples", "tests"},
     "mpi.h": {"mpi_glue", "bench", "tools", "examples", "tests"},

@@ -5,7 +5,7 @@ check_objects.py BUILD - what the compiler made of it.
 
 The provider exports fi_prov_ini and nothing else. Instructions that only some CPUs have are in the
 kernels made for them: EVEX (zmm, masks) in kernels/avx512, VEX in kernels/avx2 and kernels/avx512.
-Of EVEX, files named *_avx512f.c have Foundation's instructions only: no BW, DQ or VL.
+Of EVEX, files named *_foundation.c have Foundation's instructions only: no BW, DQ or VL.
 The engine and the kernels have no data that can change, and do not use cpuid where the C library
 knows what it says (glibc 2.33 and later): it takes 10 us and more in a virtual machine.
 """
@@ -102,7 +102,7 @@ def main():
                 if no_cpuid and source.startswith(("engine/", "kernels/")):
                     bad.append(f"{source}: cpuid, which the C library has asked before")
             elif kind == "BW, DQ or VL":
-                if source.endswith("_avx512f.c"):
+                if source.endswith("_foundation.c"):
                     bad.append(f"{source}: {kind} instruction ({first}) in a Foundation kernel")
             elif not wide and not (kind == "VEX" and source.startswith("kernels/avx2/")):
                 bad.append(f"{source}: {kind} instruction ({first}) outside its kernels")

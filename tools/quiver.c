@@ -5,7 +5,7 @@
 
 #include <quiver/types.h>
 
-#include "qv_cmd.h"
+#include "cmd.h"
 
 struct command {
 	const char *name;

@@ -2,8 +2,8 @@
 /* offload.c - `quiver bench offload`: options, rounds, report. */
 #include "offload.h"
 
-#include "kernels/opencl/qv_opencl.h"
-#include "hls/host/qv_xrt.h"
+#include "kernels/opencl/opencl.h"
+#include "hls/host/xrt.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define BENCH_OFFLOAD_H
 
 #include "bench/common/bench.h"
-#include "kernels/offload/qv_offload.h"
+#include "kernels/offload/offload.h"
 
 #define QV_BO_KEYS  65536u
 #define QV_BO_BYTES ((size_t)256 << 20)

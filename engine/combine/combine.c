@@ -3,7 +3,7 @@
  * kernel does it. */
 #include <string.h>
 
-#include "kernels/qv_kern_select.h"
+#include "kernels/select.h"
 
 /* Bytes of each array that qv_combine_many works on at a time: they stay in
  * the first-level cache. */

@@ -5,7 +5,7 @@
  */
 #include "engine/match/auto/path.h"
 #include "engine/base/settings.h"
-#include "kernels/qv_kern_select.h"
+#include "kernels/select.h"
 
 #define ALL_HINTS                                                                      \
 	(uint32_t)(QV_HINT_NO_ANY_SOURCE | QV_HINT_NO_ANY_TAG | QV_HINT_EXACT_LENGTH | \

@@ -11,7 +11,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "options.h"
-#include "kernels/qv_kern.h"
+#include "kernels/kern.h"
 
 /*
  * One structure. Every call has the meaning that match.h gives it; `size` bytes, zeroed and aligned

@@ -9,9 +9,9 @@
  */
 #include "fabric_glue/data.h"
 
-#include "kernels/offload/qv_offload.h"
-#include "kernels/opencl/qv_opencl.h"
-#include "hls/host/qv_xrt.h"
+#include "kernels/offload/offload.h"
+#include "kernels/opencl/opencl.h"
+#include "hls/host/xrt.h"
 
 #include <unistd.h>
 

@@ -115,7 +115,7 @@ CASES = [
      0, "0 wrong"),
 ]
 
-F_ONLY = ("qv_combine_avx512f", "qv_match_avx512f")
+F_ONLY = ("combine_foundation", "match_foundation")
 WIDER = [  # beyond Foundation: what it needs, an instruction, and its name
     ("BW", "vpaddb %zmm0, %zmm1, %zmm2", "vpaddb"), ("BW", "vpminuw %zmm0, %zmm1, %zmm2", "vpminuw"),
     ("BW", "vpcmpeqb %zmm0, %zmm1, %k1", "vpcmpeqb"), ("BW", "kmovq %k1, %rax", "kmovq"),
@@ -145,12 +145,12 @@ def object_cases():
     """Instructions in objects; assembly is of x86-64."""
     if platform.machine() != "x86_64":
         return []
-    wider = [(f"{kind}{i}_avx512f", code, used)
-             for kind in ("qv_combine_", "qv_match_") for i, (_, code, used) in enumerate(WIDER)]
+    wider = [(f"{kind}_{i}_foundation", code, used)
+             for kind in ("combine", "match") for i, (_, code, used) in enumerate(WIDER)]
     said = [f"{name}.c: BW, DQ or VL instruction ({used})" for name, _, used in wider]
     right = [("avx512", name, FOUNDATION) for name in F_ONLY]
-    right += [("avx512", f"qv_combine_{i}_avx512", code) for i, (_, code, _) in enumerate(WIDER)]
-    right.append(("avx2", "qv_combine_avx2", "vpaddb %ymm0, %ymm1, %ymm2"))
+    right += [("avx512", f"combine_{i}", code) for i, (_, code, _) in enumerate(WIDER)]
+    right.append(("avx2", "combine", "vpaddb %ymm0, %ymm1, %ymm2"))
     wrong = kernels(("avx2", "qv_a", "vpaddd %zmm0, %zmm1, %zmm2"),
                     ("scalar", "qv_b", "vpaddb %xmm0, %xmm1, %xmm2"),
                     ("scalar", "qv_c", ".data\n.type a,@object\na: .quad 0\n.size a,8"))

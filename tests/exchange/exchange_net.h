@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* exchange_net.h - exchanges of a whole group in one process, over a network that delivers when
- * it likes, in any order, and is busy at times. */
+/* exchange_net.h - exchanges of a whole group in one process, over the network of
+ * tests/net/tagged.h. */
 #ifndef QV_EXCHANGE_NET_H
 #define QV_EXCHANGE_NET_H
 
 #include <quiver/exchange.h>
 
-#define QV_NET_RANKS  256
-#define QV_NET_GROUPS 4
+#include "tests/net/tagged.h"
+
+#define QV_NET_RANKS  QV_TAGGED_RANKS
+#define QV_NET_GROUPS QV_TAGGED_GROUPS
 
 /* Open an exchange on each rank of a group; several groups have their messages apart. */
 void qv_net_open(uint32_t group, const struct qv_exchange_spec *spec);
@@ -17,11 +19,7 @@ struct qv_exchange *qv_net_rank(uint32_t group, uint32_t rank);
 void qv_net_run(uint32_t groups);
 /* One turn of all ranks, and as many deliveries as there may be; the first failure of a rank. */
 int qv_net_turn(uint32_t groups);
+/* From now on the network does nothing wrong. */
 void qv_net_seed(uint64_t seed);
-uint64_t qv_net_draw(uint64_t n);
-/* The next message that is sent has this byte of it changed; at < 0: none is. */
-void qv_net_spoil(int at);
-/* The next message that is sent fails. */
-void qv_net_fail(void);
 
 #endif /* QV_EXCHANGE_NET_H */

@@ -48,21 +48,21 @@ enum pattern {
 
 static struct message draw_message(enum pattern pattern, uint32_t P, size_t i, size_t longest)
 {
-	struct message m = {(uint32_t)qv_net_draw(P), (uint32_t)qv_net_draw(P),
-			    qv_net_draw(4) ? qv_net_draw(longest + 1) : 0};
+	struct message m = {(uint32_t)qv_tagged_draw(P), (uint32_t)qv_tagged_draw(P),
+			    qv_tagged_draw(4) ? qv_tagged_draw(longest + 1) : 0};
 
 	if (pattern == ALL_TO_ONE)
 		m.dst = P / 2;
 	else if (pattern == HOT && i % 2)
 		m.dst = P - 1;
 	else if (pattern == NEIGHBOURS)
-		m.dst = (m.src + 1 + (uint32_t)qv_net_draw(4)) % P;
+		m.dst = (m.src + 1 + (uint32_t)qv_tagged_draw(4)) % P;
 	return m;
 }
 
 static void draw_messages(uint32_t g, enum pattern pattern, uint32_t P, size_t longest)
 {
-	messages_n[g] = pattern == NONE ? 0 : qv_net_draw(6 * P + 1);
+	messages_n[g] = pattern == NONE ? 0 : qv_tagged_draw(6 * P + 1);
 	for (size_t i = 0; i < messages_n[g]; i++)
 		messages[g][i] = draw_message(pattern, P, i, longest);
 	qsort(messages[g], messages_n[g], sizeof(messages[g][0]), by_source);
@@ -297,7 +297,7 @@ static void test_failures(void **unused)
 		qv_net_open(0, &spec);
 		draw_messages(0, RANDOM, 8, at % 2 ? 30 : 3000);
 		start(0, 8);
-		qv_net_spoil(at);
+		qv_tagged.spoil = (size_t)at + 1;
 		rc = run_to_failure();
 		assert_true(rc == QV_OK || rc == QV_EAGAIN || rc == QV_EPROTO || rc == QV_ENOMEM);
 		refused += rc == QV_EPROTO;
@@ -307,7 +307,7 @@ static void test_failures(void **unused)
 	qv_net_open(0, &spec);
 	draw_messages(0, RANDOM, 8, 30);
 	start(0, 8);
-	qv_net_fail();
+	qv_tagged.refuse = true;
 	assert_int_equal(run_to_failure(), QV_EIO);
 	qv_net_close(0);
 }

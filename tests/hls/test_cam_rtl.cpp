@@ -8,7 +8,7 @@
  * Compiled for one DEPTH, ENTRY_MASK, QUERY_MASK and PIPELINED of the unit.
  */
 #include "Vqv_cam.h"
-#include "tests/offload/qv_vectors.h"
+#include "tests/offload/vectors.h"
 #include "verilated.h"
 
 #include <cstdlib>

@@ -6,7 +6,7 @@
  *     test_lane_rtl corpus FILE   the arrays of the vector corpus of these types
  */
 #include "Vqv_combine_lane.h"
-#include "tests/offload/qv_vectors.h"
+#include "tests/offload/vectors.h"
 #include "verilated.h"
 extern "C" {
 #include "tests/kernel/combine_ref.h"

@@ -8,8 +8,8 @@
  *     test_xrt refuse LIBRARY XCLBIN TEXT           it cannot be opened, for a reason with TEXT in
  * it
  */
-#include "tests/offload/qv_device.h"
-#include "hls/host/qv_xrt.h"
+#include "tests/offload/device.h"
+#include "hls/host/xrt.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_xrt_api.c - our own declarations of XRT against its headers: it compiles, or they differ. */
-#include "hls/host/qv_xrt_api.h"
+#include "hls/host/api.h"
 
 #include <ert.h>
 #include <xrt/xrt_bo.h>

@@ -7,8 +7,8 @@
  *     test_xrt_faults FAKE XCLBIN FOLDER
  * FOLDER: as XILINX_XRT wants it; beside the xclbin lie some with faults, XCLBIN.<fault>.
  */
-#include "tests/offload/qv_faults.h"
-#include "hls/host/qv_xrt.h"
+#include "tests/offload/faults.h"
+#include "hls/host/xrt.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The XRT backend without a card: on a double of XRT's library that runs the kernels' C++, and on
 # that with Debian's XRT behind it, whose driver `noop` takes every call and does nothing.
-add_library(qv_fake_xrt SHARED qv_fake_xrt.cpp ${qv_hls_kernels})
+add_library(qv_fake_xrt SHARED fake_xrt.cpp ${qv_hls_kernels})
 set_target_properties(qv_fake_xrt PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
 	CXX_VISIBILITY_PRESET hidden)
 target_compile_options(qv_fake_xrt PRIVATE ${qv_hls_options} $<$<NOT:$<CONFIG:Debug>>:-O3>)
 target_link_libraries(qv_fake_xrt PRIVATE qv_flags qv_xrt Threads::Threads)
 
-add_executable(qv_xclbin_tool qv_xclbin_main.c)
+add_executable(qv_xclbin_tool xclbin_main.c)
 set_target_properties(qv_xclbin_tool PROPERTIES OUTPUT_NAME qv-xclbin)
 target_link_libraries(qv_xclbin_tool PRIVATE qv_flags)
 set(xclbin ${CMAKE_CURRENT_BINARY_DIR}/quiver.xclbin)
@@ -88,7 +88,7 @@ find_path(QV_XRT_INCLUDE xrt/xrt_kernel.h PATH_SUFFIXES xrt)
 find_path(QV_UUID_INCLUDE uuid/uuid.h)
 if(QV_XRT_INCLUDE AND QV_UUID_INCLUDE)
 	add_library(qv_xrt_api_check OBJECT test_xrt_api.c)
-	target_include_directories(qv_xrt_api_check SYSTEM PRIVATE ${hls}/host ${QV_XRT_INCLUDE})
+	target_include_directories(qv_xrt_api_check SYSTEM PRIVATE ${QV_XRT_INCLUDE})
 	target_link_libraries(qv_xrt_api_check PRIVATE qv_flags)
 endif()
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <cpuid.h>
 
-#include "kernels/qv_cpu.h"
+#include "kernels/cpu.h"
 
 /* Leaf 1 ecx, leaf 7 ebx and XCR0 as those CPUs give them under Linux. */
 static const struct qv_cpu_words nehalem = {0x009ce3bd, 0, 0};

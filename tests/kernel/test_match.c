@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "kernels/qv_kern_select.h"
+#include "kernels/select.h"
 
 #define ANY UINT32_MAX
 

@@ -13,7 +13,7 @@
 
 #include "engine/match/literature/col.h"
 #include "engine/match/literature/pnp.h"
-#include "kernels/qv_kern_select.h"
+#include "kernels/select.h"
 
 #define N_NODES 6000
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "kernels/opencl/qv_opencl.h"
-#include "kernels/samples/qv_config.h"
+#include "kernels/opencl/opencl.h"
+#include "kernels/backend/config.h"
 
 #define NO_LIBRARY "/nowhere/libOpenCL.so.1"
 

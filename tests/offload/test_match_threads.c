@@ -7,8 +7,8 @@
  *
  *     test_match_threads N    N random batches (times QV_TEST_SCALE)
  */
-#include "kernels/opencl/qv_cl_hash.h"
-#include "qv_vectors.h"
+#include "kernels/opencl/hash.h"
+#include "vectors.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -74,7 +74,7 @@ static _Atomic uint32_t head[KINDS << BITS];
 static uint32_t next[KINDS * KEYS];
 static _Atomic uint32_t gave_up;
 
-/* As qv_cl_choose.c; 0: no index for these. */
+/* As kernels/opencl/choose.c; 0: no index for these. */
 static uint32_t find_kinds(const struct qv_offload_key *keys, uint32_t count)
 {
 	kinds = 0;

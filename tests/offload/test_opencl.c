@@ -11,7 +11,7 @@
  * device, as FI_QUIVER_OFFLOAD_DEVICE does. With QV_TEST_EXACT
  * buffers have no byte more than is used.
  */
-#include "qv_device.h"
+#include "device.h"
 
 #include <stdlib.h>
 #include <string.h>

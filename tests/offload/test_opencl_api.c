@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_opencl_api.c - the numbers and functions of qv_cl_api.h are OpenCL's. Only compiled. */
+/* test_opencl_api.c - the numbers and functions of kernels/opencl/api.h are OpenCL's. Only
+ * compiled. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 
-#include "kernels/opencl/qv_cl_api.h"
+#include "kernels/opencl/api.h"
 
 #define SAME(name) _Static_assert((long long)QV_CL_##name == (long long)CL_##name, #name)
 SAME(SUCCESS);

@@ -5,8 +5,8 @@
  *
  *     test_opencl_faults FAKE    FAKE: the fake library
  */
-#include "qv_faults.h"
-#include "kernels/opencl/qv_opencl.h"
+#include "faults.h"
+#include "kernels/opencl/opencl.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  *     test_vectors_cpu FILE SUM    SUM: FNV-1a of the file, in hex
  */
 #include "tests/kernel/combine_ref.h"
-#include "qv_vectors.h"
+#include "vectors.h"
 
 #include <quiver/match.h>
 

@@ -10,21 +10,14 @@
 
 #include <quiver/schedule.h>
 
+#include "tests/net/tagged.h"
+
 #define RANKS 21
 #define MOST  40 /* bytes of a block */
 #define ROOM  65536
-#define OPS   8192
-
-struct op {
-	uint32_t rank, step, peer, tag;
-	int is_send;
-	const void *from;
-	void *into;
-	size_t bytes;
-};
 
 struct rank {
-	uint32_t number;
+	struct qv_end end;
 	struct qv_schedule *schedule;
 	struct qv_run *run;
 	size_t at[ROOM / 16], bytes[ROOM / 16], in_at[RANKS], in_bytes[RANKS];
@@ -33,52 +26,14 @@ struct rank {
 };
 
 static struct rank ranks[RANKS];
-static struct op ops[OPS];
-static size_t ops_n;
 static size_t length[RANKS][RANKS]; /* of what the first has for the second */
 
-static int start(const struct op *op)
+static void over(struct qv_end at, uint32_t step, size_t bytes, int status)
 {
-	assert_true(op->bytes > 0 && ops_n < OPS);
-	ops[ops_n++] = *op;
-	return QV_OK;
+	qv_run_done(ranks[at.rank].run, step, status);
 }
 
-static int port_send(void *port, uint32_t step, uint32_t peer, uint32_t tag, const void *buf,
-		     size_t bytes)
-{
-	const struct rank *r = port;
-
-	return start(&(struct op){r->number, step, peer, tag, 1, buf, NULL, bytes});
-}
-
-static int port_receive(void *port, uint32_t step, uint32_t peer, uint32_t tag, void *buf,
-			size_t bytes)
-{
-	const struct rank *r = port;
-
-	return start(&(struct op){r->number, step, peer, tag, 0, NULL, buf, bytes});
-}
-
-/* All messages that have both ends, which must be of one length. */
-static void deliver(void)
-{
-	for (size_t i = 0; i < ops_n; i++)
-		for (size_t j = 0; j < ops_n; j++) {
-			const struct op s = ops[i], r = ops[j];
-
-			if (!s.is_send || r.is_send || s.peer != r.rank || r.peer != s.rank ||
-			    s.tag != r.tag)
-				continue;
-			assert_int_equal(s.bytes, r.bytes);
-			memcpy(r.into, s.from, s.bytes);
-			ops[i > j ? i : j] = ops[--ops_n];
-			ops[i > j ? j : i] = ops[--ops_n];
-			qv_run_done(ranks[s.rank].run, s.step, QV_OK);
-			qv_run_done(ranks[r.rank].run, r.step, QV_OK);
-			i = j = 0;
-		}
-}
+static const struct qv_port calls = {qv_tagged_send, qv_tagged_receive};
 
 static unsigned char value(uint32_t from, uint32_t to, size_t i)
 {
@@ -100,17 +55,16 @@ static void lay_out(size_t *at, const size_t *bytes, uint32_t n, int spread)
 
 static void open_rank(struct rank *r, const struct qv_schedule_spec *spec, int spread)
 {
-	static const struct qv_port calls = {port_send, port_receive};
 	const int all = spec->coll == QV_COLL_ALLTOALL;
 	const uint32_t n = all ? spec->ranks : 1;
 	size_t at = 0;
 
-	assert_int_equal(qv_schedule_build(spec, r->number, &r->schedule), QV_OK);
+	assert_int_equal(qv_schedule_build(spec, r->end.rank, &r->schedule), QV_OK);
 	assert_int_equal(qv_run_create(r->schedule, &calls, r, &r->run), QV_OK);
 	for (uint32_t i = 0; i < n; i++)
-		r->in_bytes[i] = length[r->number][all ? i : 0];
+		r->in_bytes[i] = length[r->end.rank][all ? i : 0];
 	for (uint32_t i = 0; i < spec->ranks; i++)
-		r->bytes[i] = length[i][all ? r->number : 0];
+		r->bytes[i] = length[i][all ? r->end.rank : 0];
 	lay_out(r->in_at, r->in_bytes, n, spread);
 	lay_out(r->at, r->bytes, spec->ranks, spread);
 	assert_int_equal(qv_schedule_lengths(r->schedule, r->in_bytes, 0, r->bytes), 0);
@@ -122,7 +76,7 @@ static void open_rank(struct rank *r, const struct qv_schedule_spec *spec, int s
 	memset(r->work, 0xEE, sizeof(r->work));
 	for (uint32_t i = 0; i < n; i++)
 		for (size_t k = 0; k < r->in_bytes[i]; k++)
-			r->in[r->in_at[i] + k] = value(r->number, all ? i : 0, k);
+			r->in[r->in_at[i] + k] = value(r->end.rank, all ? i : 0, k);
 	r->blocks = (struct qv_run_blocks){r->at, r->bytes, r->in_at, r->in_bytes};
 }
 
@@ -134,9 +88,9 @@ static void check(const struct rank *r, const struct qv_schedule_spec *spec)
 
 	for (uint32_t i = 0; i < spec->ranks; i++)
 		for (size_t k = 0; k < r->bytes[i]; k++, right++)
-			if (r->work[r->at[i] + k] != value(i, all ? r->number : 0, k))
+			if (r->work[r->at[i] + k] != value(i, all ? r->end.rank : 0, k))
 				fail_msg("algorithm %d, %u ranks: rank %u, block %u is wrong",
-					 (int)spec->algorithm, spec->ranks, r->number, i);
+					 (int)spec->algorithm, spec->ranks, r->end.rank, i);
 	for (size_t i = 0; i < sizeof(r->work); i++)
 		written += r->work[i] != 0xEE;
 	assert_true(written <= right);
@@ -153,7 +107,7 @@ static void run(const struct qv_schedule_spec *spec, int spread)
 						 .temp = (void *)r->temp,
 						 .blocks = &r->blocks};
 
-		ranks[i].number = i;
+		ranks[i].end.rank = i;
 		open_rank(&ranks[i], spec, spread);
 		assert_int_equal(qv_run_start(r->run, &data), QV_OK);
 	}
@@ -161,10 +115,11 @@ static void run(const struct qv_schedule_spec *spec, int spread)
 		over = 0;
 		for (uint32_t i = 0; i < spec->ranks; i++)
 			over += qv_run_progress(ranks[i].run) == QV_OK;
-		deliver();
+		while (qv_tagged_deliver())
+			;
 		assert_true(turns < 10000);
 	}
-	assert_int_equal(ops_n, 0);
+	assert_int_equal(qv_tagged_n(), 0);
 	for (uint32_t i = 0; i < spec->ranks; i++) {
 		check(&ranks[i], spec);
 		qv_run_free(ranks[i].run);
@@ -230,9 +185,7 @@ static void test_refused(void **unused)
 		struct qv_run *r;
 
 		assert_int_equal(qv_schedule_build(&spec, 0, &s), QV_OK);
-		assert_int_equal(
-			qv_run_create(s, &(struct qv_port){port_send, port_receive}, NULL, &r),
-			QV_OK);
+		assert_int_equal(qv_run_create(s, &calls, NULL, &r), QV_OK);
 		assert_int_equal(qv_run_start(r, &data), QV_EINVAL);
 		qv_run_free(r);
 		qv_schedule_free(s);
@@ -245,5 +198,6 @@ int main(void)
 					   cmocka_unit_test(test_anywhere),
 					   cmocka_unit_test(test_refused)};
 
+	qv_tagged = (struct qv_tagged){.over = over, .exact = true};
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -15,124 +15,26 @@
 #include <cmocka.h>
 
 #include "sched_case.h"
+#include "tests/net/tagged.h"
 
 #define RANKS 129
 
-struct message {
-	uint32_t from, to, tag, step;
-	bool owes; /* its sender does not know yet that it is over */
-	size_t bytes;
-	char *data;
-};
-
-struct post {
-	uint32_t step, peer, tag;
-	void *into;
-	size_t bytes;
-};
-
 struct rank {
-	uint32_t number;
+	struct qv_end end;
 	struct qv_schedule *schedule;
 	struct qv_run *run;
 	bool begun, over;
 	uint32_t *in, *work;
 	void *temp;
-	struct message *inbox; /* that have come, and nobody waits for them */
-	size_t inbox_n, inbox_room;
-	struct post *posts;
-	size_t posts_n, posts_room;
 };
 
 static struct rank ranks[RANKS];
 static struct qv_schedule_spec spec;
-static struct message *flying;
-static size_t flying_n, flying_room;
-static uint64_t state = 88172645463325252u;
 
-static uint64_t draw(uint64_t n)
+static void over(struct qv_end at, uint32_t step, size_t bytes, int status)
 {
-	state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-	return (state >> 20) % n;
+	qv_run_done(ranks[at.rank].run, step, status);
 }
-
-static void *room_for_one(void *list, size_t n, size_t *room, size_t size)
-{
-	if (n < *room)
-		return list;
-	*room = 2 * *room + 16;
-	list = realloc(list, *room * size);
-	assert_non_null(list);
-	return list;
-}
-
-/* The network. */
-
-/* A message meets its receive. */
-static void meet(struct rank *r, const struct message *m, const struct post *p)
-{
-	assert_int_equal(m->bytes, p->bytes);
-	memcpy(p->into, m->data, m->bytes);
-	free(m->data);
-	if (m->owes)
-		qv_run_done(ranks[m->from].run, m->step, QV_OK);
-	qv_run_done(r->run, p->step, QV_OK);
-}
-
-static int port_send(void *port, uint32_t step, uint32_t peer, uint32_t tag, const void *buf,
-		     size_t bytes)
-{
-	struct rank *r = port;
-	struct message m = {r->number, peer, tag, step, draw(2) != 0, bytes, malloc(bytes)};
-
-	memcpy(m.data, buf, bytes);
-	flying = room_for_one(flying, flying_n, &flying_room, sizeof(*flying));
-	flying[flying_n++] = m;
-	if (!m.owes)
-		qv_run_done(r->run, step, QV_OK);
-	return QV_OK;
-}
-
-static int port_receive(void *port, uint32_t step, uint32_t peer, uint32_t tag, void *buf,
-			size_t bytes)
-{
-	const struct post p = {step, peer, tag, buf, bytes};
-	struct rank *r = port;
-
-	for (size_t i = 0; i < r->inbox_n; i++)
-		if (r->inbox[i].from == peer && r->inbox[i].tag == tag) {
-			const struct message m = r->inbox[i];
-
-			r->inbox[i] = r->inbox[--r->inbox_n];
-			meet(r, &m, &p);
-			return QV_OK;
-		}
-	r->posts = room_for_one(r->posts, r->posts_n, &r->posts_room, sizeof(*r->posts));
-	r->posts[r->posts_n++] = p;
-	return QV_OK;
-}
-
-/* Any message, whatever was sent before it. */
-static void deliver(void)
-{
-	const size_t at = (size_t)draw(flying_n);
-	const struct message m = flying[at];
-	struct rank *r = &ranks[m.to];
-
-	flying[at] = flying[--flying_n];
-	for (size_t i = 0; i < r->posts_n; i++)
-		if (r->posts[i].peer == m.from && r->posts[i].tag == m.tag) {
-			const struct post p = r->posts[i];
-
-			r->posts[i] = r->posts[--r->posts_n];
-			meet(r, &m, &p);
-			return;
-		}
-	r->inbox = room_for_one(r->inbox, r->inbox_n, &r->inbox_room, sizeof(*r->inbox));
-	r->inbox[r->inbox_n++] = m;
-}
-
-/* A group. */
 
 static uint32_t block(uint32_t from, uint32_t to)
 {
@@ -141,10 +43,10 @@ static uint32_t block(uint32_t from, uint32_t to)
 
 static void open_rank(struct rank *r, uint32_t number)
 {
-	static const struct qv_port calls = {port_send, port_receive};
+	static const struct qv_port calls = {qv_tagged_send, qv_tagged_receive};
 	const uint32_t P = spec.ranks;
 
-	*r = (struct rank){.number = number};
+	*r = (struct rank){.end.rank = number};
 	assert_int_equal(qv_schedule_build(&spec, number, &r->schedule), QV_OK);
 	assert_int_equal(qv_run_create(r->schedule, &calls, r, &r->run), QV_OK);
 	r->in = calloc(P, sizeof(*r->in));
@@ -157,15 +59,11 @@ static void open_rank(struct rank *r, uint32_t number)
 
 static void close_rank(struct rank *r)
 {
-	assert_int_equal(r->inbox_n, 0);
-	assert_int_equal(r->posts_n, 0);
 	qv_run_free(r->run);
 	qv_schedule_free(r->schedule);
 	free(r->in);
 	free(r->work);
 	free(r->temp);
-	free(r->inbox);
-	free(r->posts);
 }
 
 static void begin(struct rank *r)
@@ -185,26 +83,26 @@ static void check(const struct rank *r)
 	for (uint32_t i = 0; i < spec.ranks; i++) {
 		if (!ranks[i].begun)
 			fail_msg("%s: rank %u is over before %u has begun",
-				 qv_sched_case_name(&spec), r->number, i);
-		if (r->work[i] != block(i, r->number))
+				 qv_sched_case_name(&spec), r->end.rank, i);
+		if (r->work[i] != block(i, r->end.rank))
 			fail_msg("%s: rank %u has not block %u", qv_sched_case_name(&spec),
-				 r->number, i);
+				 r->end.rank, i);
 	}
 }
 
 /* Some ranks go on, some begin; whether anything has happened. */
 static bool turn(uint32_t last, uint32_t *left)
 {
-	bool moved = flying_n > 0;
+	bool moved = false;
 
 	for (uint32_t i = 0; i < spec.ranks; i++) {
 		struct rank *r = &ranks[i];
 
 		if (!r->begun && i != last) {
 			moved = true;
-			if (!draw(6))
+			if (!qv_tagged_draw(6))
 				begin(r);
-		} else if (r->begun && !r->over && draw(3)) {
+		} else if (r->begun && !r->over && qv_tagged_draw(3)) {
 			r->over = qv_run_progress(r->run) == QV_OK;
 			moved |= r->over;
 			*left -= r->over;
@@ -212,14 +110,14 @@ static bool turn(uint32_t last, uint32_t *left)
 				check(r);
 		}
 	}
-	for (size_t n = (size_t)draw(flying_n + 1); n; n--)
-		deliver();
+	for (uint64_t n = qv_tagged_draw(qv_tagged_n() + 1); n && qv_tagged_deliver(); n--)
+		moved = true;
 	return moved;
 }
 
 static void run(void)
 {
-	const uint32_t last = (uint32_t)draw(spec.ranks);
+	const uint32_t last = (uint32_t)qv_tagged_draw(spec.ranks);
 	uint32_t left = spec.ranks, idle = 0;
 
 	for (uint32_t r = 0; r < spec.ranks; r++)
@@ -231,7 +129,7 @@ static void run(void)
 		if (idle > 1000 || turns > 1000000)
 			fail_msg("%s: no end", qv_sched_case_name(&spec));
 	}
-	assert_int_equal(flying_n, 0);
+	assert_int_equal(qv_tagged_n(), 0);
 	for (uint32_t r = 0; r < spec.ranks; r++)
 		close_rank(&ranks[r]);
 }
@@ -262,13 +160,14 @@ static void test_early(void **unused)
 		each(P);
 	for (size_t i = 0; slow && i < sizeof(more) / sizeof(more[0]); i++)
 		each(more[i]);
-	free(flying);
+	qv_tagged_clear();
 }
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_early)};
 
+	qv_tagged = (struct qv_tagged){.over = over, .exact = true, .early = true};
 	slow = argc > 1 && !strcmp(argv[1], "slow");
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

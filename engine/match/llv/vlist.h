@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * vlist.h - a linked list of vector blocks: entries in order of arrival, their keys side by side
- * so that one kernel call compares a block (qv_kern.h).
+ * so that one kernel call compares a block (kern.h).
  *
  *   block   live    bit i: entry i is queued, else a hole
  *           planes  [k0 k1 ... k63] [s0 s1 ... s63] ...   what is compared, one word of each
