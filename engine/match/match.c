@@ -3,7 +3,7 @@
  * match.c - the public calls of the matching engine, handed to the chosen structure. The default
  * structure's short ways are inlined here: what they cost is what most programs pay.
  */
-#include "engine/match/auto/path.h"
+#include "engine/match/auto/fast.h"
 #include "kernels/qv_kern_select.h"
 
 #define ALL_HINTS                                                                      \

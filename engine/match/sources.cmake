@@ -10,6 +10,8 @@ set(qv_match_sources
 	match/auto/fill.c
 	match/auto/path.c
 	match/auto/policy.c
+	match/auto/policy_posted.c
+	match/auto/policy_unexpected.c
 	match/auto/post.c
 	match/auto/posted.c
 	match/auto/queue.c

@@ -20,6 +20,7 @@
 #define QV_INDEX_H
 
 #include "engine/match/llv/vlist.h"
+#include "tuning.h"
 
 enum { QV_NEXT, QV_PEER, QV_BUCKET, QV_LINKS };
 
@@ -33,7 +34,7 @@ struct qv_index {
 	uint32_t src_keep;  /* UINT32_MAX: source compared, 0: not */
 	union {
 		uint32_t live;  /* posted: entries, where that is not the length of the queue */
-		uint32_t steps; /* unexpected: of searches by narrower receives */
+		uint32_t steps; /* unexpected: of searches by narrower receives, halved in a tick */
 	};
 	uint64_t used; /* sequence number when it last served a search */
 	/* Not bytes: stores to those might be seen as stores to anything. */
@@ -42,7 +43,7 @@ struct qv_index {
 	uint16_t keyed; /* keyed hash: someone aims at one bucket */
 	uint16_t quiet; /* ticks in a row without receives, or with few collisions */
 	/* Unexpected: insertions since the last tick that met a bucket in use; ticks with few of
-	 * them until that is believed; searches since the last tick. */
+	 * them until that is believed; searches, of which one in QV_AVERAGED goes in a tick. */
 	uint16_t collisions, quiet_needed, searches;
 	/* Posted: -1: for receives of just this class. 0: narrower ones, which compare all that the
 	 * index compares, go there, too. */
@@ -56,9 +57,6 @@ struct qv_index {
  */
 #define QV_MUL_TAG UINT64_C(0x0d43492e57bd80fb)
 #define QV_MUL_SRC UINT64_C(0x5d0aa8044a62403d)
-
-/* A bucket with more keys than this is no accident while the table has room. */
-#define QV_BUCKET_MAX 16
 
 _Static_assert(sizeof(struct qv_index) == 64, "one cache line");
 

@@ -85,7 +85,7 @@ QV_INLINE int queue_now(struct qv_auto *a, struct qv_msg *msg)
 {
 	switch (a->unexpected.path) {
 	case QV_PATH_LIST: list_append(&a->unexpected, msg->priv); return QV_OK;
-	case QV_PATH_SINGLE:
+	case QV_PATH_NAMED:
 	case QV_PATH_ONE: return queue_one(a, msg);
 	default: return queue_many(a, msg);
 	}
@@ -156,7 +156,7 @@ void qv_auto_prefetch(const struct qv_match *m, uint64_t tag, uint32_t src, int 
 		const struct qv_queue *q = queues[i];
 		uint64_t *slot;
 
-		if (q->path != QV_PATH_SINGLE)
+		if (q->path != QV_PATH_NAMED)
 			continue;
 		slot = table_slot(q, tag, src);
 		__builtin_prefetch(step ? (const void *)qv_entry(*slot) : slot, 1);
