@@ -19,7 +19,7 @@ set(qv_match_sources
 	match/auto/search.c
 	match/auto/unexpected.c
 	match/cancels.c
-	match/foresee.c
+	match/precomputed.c
 	match/auto/index.c
 	match/llv/llv.c
 	match/options.c
