@@ -81,8 +81,8 @@ struct qv_policy {
 	uint32_t wanted_any;
 	uint32_t order_pays; /* an index was not worth its upkeep: walk the list in order instead */
 	uint64_t order_used; /* counter: tail at its last use */
-	uint32_t far; /* counter: receives since the last tick that no index answered at once */
-	uint32_t far_ticks; /* ticks in a row that these have been many for a short queue */
+	uint32_t unserved; /* counter: receives since the last tick that no index served at once */
+	uint32_t unserved_ticks; /* ticks in a row that these have been many for a short queue */
 };
 
 struct qv_queue {

@@ -50,14 +50,6 @@ struct qv_index {
 	int16_t strict;
 } __attribute__((aligned(64)));
 
-/*
- * Multipliers of the hash, found by search: keys that are a run or a grid of tags and sources, at
- * whichever bits, spread better than by chance. They are no secret; who aims at one bucket finds
- * the keyed hash behind it.
- */
-#define QV_MUL_TAG UINT64_C(0x0d43492e57bd80fb)
-#define QV_MUL_SRC UINT64_C(0x5d0aa8044a62403d)
-
 _Static_assert(sizeof(struct qv_index) == 64, "one cache line");
 
 /* Set the class of an index that has no entries. */
@@ -88,10 +80,8 @@ void qv_index_shrink(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
 int qv_index_rekey(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
 		   const uint64_t secret[2]);
 
-/* Remove all entries; keeps the table. */
+/* Remove all entries and keep the table; give the table back. */
 void qv_index_clear(struct qv_index *ix);
-
-/* Give the table back. */
 void qv_index_free(struct qv_index *ix, struct qv_mem *mem);
 
 static inline uint32_t qv_index_slots(const struct qv_index *ix)
@@ -217,13 +207,6 @@ QV_INLINE void qv_index_fill_links(uint64_t *slot, uint64_t *e, uint64_t *l)
 	*slot = (uintptr_t)e;
 }
 
-/* As qv_index_fill_links; the links are where ix has them. */
-QV_INLINE void qv_index_fill_slot(const struct qv_index *ix, enum qv_side side, uint64_t *slot,
-				  uint64_t *e)
-{
-	qv_index_fill_links(slot, e, qv_links(ix, side, e));
-}
-
 /* Append e to the list of its key that begins with head. */
 QV_INLINE void qv_index_join(const struct qv_index *ix, enum qv_side side, uint64_t *head,
 			     uint64_t *e)
@@ -255,7 +238,7 @@ QV_INLINE uint32_t qv_index_insert_at(const struct qv_index *ix, enum qv_side si
 		}
 		link = &qv_links(ix, side, head)[QV_BUCKET];
 	}
-	qv_index_fill_slot(ix, side, link, e);
+	qv_index_fill_links(link, e, qv_links(ix, side, e));
 	return seen;
 }
 

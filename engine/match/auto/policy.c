@@ -19,7 +19,7 @@
  *   (4) The queue became empty for the empties_needed-th time in HASH.
  *   (5) It became empty with QV_BIG slots. They are given back, and a burst as long as the last is
  *       expected.
- *   (6) Unexpected: few messages, and QV_FAR_TICKS ticks of receives that no index answered at
+ *   (6) Unexpected: few messages, and QV_UNSERVED_TICKS ticks of receives that no index served at
  *       once.
  *   (7) The program iterates (next_entry in auto.c): HASH has no order.
  *   Posted receives that are indexed anew go through LIST, too (policy_posted.c).
@@ -69,7 +69,7 @@ int qv_queue_to_hash(struct qv_auto *a, struct qv_queue *q, uint64_t ignore, uin
 	p->hash_since = q->tail;
 	p->empty_since = q->tail - qv_queue_len(q);
 	p->empties = 0;
-	p->far = p->far_ticks = 0;
+	p->unserved = p->unserved_ticks = 0;
 	if (p->trial_after < QV_TRIAL_MAX)
 		p->trial_after *= 2;
 	if (p->empties_needed < QV_EMPTIES_MAX)

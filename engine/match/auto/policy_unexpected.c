@@ -112,14 +112,15 @@ void qv_unexpected_tick(struct qv_auto *a, struct qv_queue *q)
 	struct qv_policy *p = &q->policy;
 	uint32_t n = qv_queue_len(q);
 
-	p->far_ticks = p->far >= QV_FAR_FEW + n ? p->far_ticks + 1 : 0;
+	p->unserved_ticks = p->unserved >= QV_UNSERVED_FEW + n ? p->unserved_ticks + 1 : 0;
 	/* Few messages, and indexes of little help: walking costs less. */
-	if (n <= QV_FEW && p->far_ticks >= QV_FAR_TICKS && qv_queue_to_list(a, q) == QV_OK) {
+	if (n <= QV_FEW && p->unserved_ticks >= QV_UNSERVED_TICKS &&
+	    qv_queue_to_list(a, q) == QV_OK) {
 		p->cost_shift =
 			p->cost_shift < QV_COST_SHIFT_MAX ? p->cost_shift + 2 : QV_COST_SHIFT_MAX;
 		return;
 	}
-	p->far = 0;
+	p->unserved = 0;
 	for (int i = 0; i < QV_N_INDEXES; i++)
 		if (q->active >> i & 1)
 			index_tick(a, q, &q->ix[i]);

@@ -16,7 +16,7 @@ QV_INLINE int join_index(struct qv_queue *q, int i, struct qv_msg *msg)
 	slot = qv_index_quick_slot(ix, msg->tag, msg->src);
 	head = qv_entry(*slot);
 	if (!head) {
-		qv_index_fill_slot(ix, QV_UNEXPECTED, slot, msg->priv);
+		qv_index_fill_links(slot, msg->priv, qv_links(ix, QV_UNEXPECTED, msg->priv));
 		return 1;
 	}
 	if (QV_UNLIKELY(!qv_index_same(ix, QV_UNEXPECTED, head, msg->tag, msg->src)))

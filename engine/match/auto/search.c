@@ -8,7 +8,7 @@ static QV_NOINLINE int search_any(struct qv_auto *a, struct qv_recv *recv, struc
 	struct qv_queue *q = &a->unexpected;
 	struct qv_found f;
 
-	q->policy.far++;
+	q->policy.unserved++;
 	qv_unexpected_find(a, q, recv->tag, recv->ignore, recv->src, &f);
 	if (!f.e)
 		return qv_auto_post_append(a, recv, msg);
@@ -138,7 +138,7 @@ static QV_NOINLINE int search_ordered(struct qv_auto *a, struct qv_recv *recv, s
 	if (!(q->active & QV_ORDER_ACTIVE) || !q->policy.order_pays ||
 	    qv_queue_len(q) > QV_ORDER_SELDOM)
 		return search_any(a, recv, msg);
-	q->policy.far++;
+	q->policy.unserved++;
 	e = qv_order_find(q, recv->tag, recv->ignore, recv->src);
 	if (!e)
 		return qv_auto_post_append(a, recv, msg);

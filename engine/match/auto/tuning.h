@@ -54,6 +54,12 @@
 
 #define QV_RING_MIN 128
 
+/* Multipliers of the hash, found by search: keys that are a run or a grid of tags and sources, at
+ * whichever bits, spread better than by chance. They are no secret; who aims at one bucket finds
+ * the keyed hash behind it. */
+#define QV_MUL_TAG UINT64_C(0x0d43492e57bd80fb)
+#define QV_MUL_SRC UINT64_C(0x5d0aa8044a62403d)
+
 /* A table: its least length, as a power of two, and slots for each entry. A key that meets another
  * in its bucket costs more than the memory. */
 #define QV_LOG_SLOTS_MIN 9
@@ -107,9 +113,9 @@
 #define QV_SELDOM   200
 #define QV_AVERAGED 8
 /* [wumq/mix50/8, mix100/8]: receives in a tick, and one more for each message, that no index
- * answered at once; for so many ticks in a row. */
-#define QV_FAR_FEW   8
-#define QV_FAR_TICKS 8
+ * served at once; for so many ticks in a row. */
+#define QV_UNSERVED_FEW   8
+#define QV_UNSERVED_TICKS 8
 /* Appends without a search until an index goes. */
 #define QV_INDEX_IDLE 2048
 
