@@ -118,7 +118,10 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 		rc = inject_short(to, args, len);
 	}
 	if (QV_UNLIKELY(rc)) {
-		if (rc != QV_EAGAIN && rc != QV_ENOMEM)
+		/* As on the slow path: it waits until the transport has memory. */
+		if (rc == QV_ENOMEM)
+			return QV_EAGAIN;
+		if (rc != QV_EAGAIN)
 			qv_peer_mark_failed(to, qv_strerror(rc));
 		return rc;
 	}
