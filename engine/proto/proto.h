@@ -203,8 +203,8 @@ uint32_t qv_proto_peer_source(const struct qv_peer *peer);
 /* Send what is queued. Called whenever the transport may have room again. */
 void qv_proto_progress(struct qv_proto *p);
 static inline bool qv_proto_wants_progress(const struct qv_proto *p);
-/* Look after peers that have something outstanding: to be called about every 100 ms with a monotonic
- * clock. */
+/* Look after peers that have something outstanding: to be called about every 100 ms, with a
+ * monotonic clock. */
 void qv_proto_tick(struct qv_proto *p, uint64_t now_ms);
 
 /* Sends that are queued, and packets in the transport: to be drained before closing. */
