@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * match.c - the public calls of the matching engine, handed to the chosen structure. The default
- * structure's short ways are inlined here: what they cost is what most programs pay.
+ * structure's fast paths are inlined here: what they cost is what most programs pay.
  */
-#include "engine/match/auto/path.h"
+#include "engine/match/auto/fast.h"
 #include "engine/base/settings.h"
 #include "kernels/select.h"
 
@@ -128,8 +128,8 @@ int qv_match_allows(const struct qv_match *engine, uint64_t ignore, uint32_t src
 	return QV_OK;
 }
 
-static QV_NOINLINE int post_promised(struct qv_match *engine, struct qv_recv *recv,
-				     struct qv_msg **msg)
+static QV_NOINLINE int post_hinted(struct qv_match *engine, struct qv_recv *recv,
+				   struct qv_msg **msg)
 {
 	if (qv_match_allows(engine, recv->ignore, recv->src))
 		return QV_EINVAL;
@@ -142,7 +142,7 @@ int qv_match_post(struct qv_match *engine, struct qv_recv *recv, struct qv_msg *
 		return qv_auto_post_fast(qv_auto_of(engine), recv, msg);
 	if (QV_LIKELY(!engine->hints))
 		return engine->ops->post(engine, recv, msg);
-	return post_promised(engine, recv, msg);
+	return post_hinted(engine, recv, msg);
 }
 
 struct qv_recv *qv_match_arrive(struct qv_match *engine, uint64_t tag, uint32_t src)
@@ -207,7 +207,7 @@ struct qv_msg *qv_match_next_msg(struct qv_match *engine, const struct qv_msg *p
 
 struct qv_recv *qv_match_find_recv(struct qv_match *engine, qv_match_fits *fits, void *ctx)
 {
-	const struct qv_match_ops *ops = engine->ahead ? engine->real : engine->ops;
+	const struct qv_match_ops *ops = engine->precomputed ? engine->structure : engine->ops;
 	struct qv_recv *recv = NULL;
 	uint64_t age = 0;
 
@@ -221,9 +221,9 @@ struct qv_recv *qv_match_find_recv(struct qv_match *engine, qv_match_fits *fits,
 void qv_match_get_stats(const struct qv_match *engine, struct qv_match_stats *stats)
 {
 	engine->ops->get_stats(engine, stats);
-	stats->posted += engine->ahead_posted;
-	stats->matched += engine->ahead_matched;
-	stats->arrived += engine->ahead_arrived;
+	stats->posted += engine->precomputed_posted;
+	stats->matched += engine->precomputed_matched;
+	stats->arrived += engine->precomputed_arrived;
 }
 
 size_t qv_match_memory(const struct qv_match *engine)
@@ -233,7 +233,7 @@ size_t qv_match_memory(const struct qv_match *engine)
 
 const char *qv_match_structure(const struct qv_match *engine)
 {
-	return engine->ahead ? engine->real->name : engine->ops->name;
+	return engine->precomputed ? engine->structure->name : engine->ops->name;
 }
 
 enum qv_isa qv_match_isa(const struct qv_match *engine)

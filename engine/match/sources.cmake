@@ -10,6 +10,8 @@ set(qv_match_sources
 	match/auto/fill.c
 	match/auto/path.c
 	match/auto/policy.c
+	match/auto/policy_posted.c
+	match/auto/policy_unexpected.c
 	match/auto/post.c
 	match/auto/posted.c
 	match/auto/queue.c
@@ -17,7 +19,7 @@ set(qv_match_sources
 	match/auto/search.c
 	match/auto/unexpected.c
 	match/cancels.c
-	match/foresee.c
+	match/precomputed.c
 	match/auto/index.c
 	match/llv/llv.c
 	match/options.c

@@ -59,11 +59,12 @@ struct qv_match {
 	uint64_t protocol_bits;
 	const struct qv_match_settings *settings; /* during init */
 	struct qv_options options;
-	/* While answers are foreseen (foresee.c): them, and what ops and direct were. */
-	struct qv_foresight *ahead;
-	const struct qv_match_ops *real;
-	uint32_t real_direct;
-	uint64_t ahead_posted, ahead_matched, ahead_arrived; /* that `real` has not counted */
+	/* While there are precomputed matches (precomputed.c): them, and what ops and direct were. */
+	struct qv_foresight *precomputed;
+	const struct qv_match_ops *structure;
+	uint32_t structure_direct;
+	/* What the structure has not counted. */
+	uint64_t precomputed_posted, precomputed_matched, precomputed_arrived;
 };
 
 /* qv_match_create with settings that no user needs. */

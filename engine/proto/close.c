@@ -34,7 +34,7 @@ void qv_proto_shutdown(struct qv_proto *p)
 	refuse_unexpected(p->match[0]);
 	refuse_unexpected(p->match[1]);
 	refuse_unexpected(p->match[QV_REQ_COLL]);
-	for (struct qv_unexp *u = p->loose; u; u = u->next_loose)
+	for (struct qv_unexp *u = p->detached; u; u = u->next_detached)
 		refuse_message(&u->info);
 	for (struct qv_in *in = p->ins_head; in; in = in->next)
 		refuse_in(in);

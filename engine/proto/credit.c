@@ -17,7 +17,7 @@ void qv_peer_set_budget(struct qv_peer *peer, size_t budget)
 
 bool qv_peer_has_credit(struct qv_peer *peer, size_t cost)
 {
-	if (peer->eager_out + cost <= peer->budget || !peer->eager_out)
+	if (peer->budget_used + cost <= peer->budget || !peer->budget_used)
 		return true;
 	if (!peer->starved && peer->connected) {
 		if (qv_tx_control(peer, QV_PKT_STARVED, 0, NULL, 0) == QV_ENOMEM)
@@ -31,12 +31,12 @@ bool qv_peer_has_credit(struct qv_peer *peer, size_t cost)
 void qv_peer_on_credit(struct qv_peer *peer, uint64_t bytes)
 {
 	/* More than was used: the receiver allows more than it did. */
-	if (bytes > peer->eager_out) {
+	if (bytes > peer->budget_used) {
 		if (peer->budget < SIZE_MAX / 4 && bytes < SIZE_MAX / 4)
-			qv_peer_set_budget(peer, peer->budget + (size_t)bytes - peer->eager_out);
-		peer->eager_out = 0;
+			qv_peer_set_budget(peer, peer->budget + (size_t)bytes - peer->budget_used);
+		peer->budget_used = 0;
 	} else {
-		peer->eager_out -= bytes;
+		peer->budget_used -= bytes;
 	}
 	if (!peer->starved)
 		return;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* emit.c - packets to the transport: kept until they are acknowledged, if it may lose
- * them. */
+/* emit.c - packets to the transport: kept until they are acknowledged, if it may lose them. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -13,24 +12,24 @@ static void flight_done(struct qv_xfer *xfer, int status)
 	struct qv_flight *f = QV_CONTAINER(xfer, struct qv_flight, xfer);
 	struct qv_peer *peer = f->peer;
 	struct qv_tx *tx = f->owner;
-	bool ours = f->session == peer->session && !peer->failed, kept = f->chunk != NULL;
+	bool current = f->session == peer->session && !peer->failed, kept = f->chunk != NULL;
 
 	free(f->bounce);
 	if (kept)
 		qv_chunk_drop(f->p, f->chunk);
 	qv_pool_put(&f->p->flights, f);
 	peer->flying--;
-	if (status && ours && peer->x->drops)
+	if (status && current && peer->x->drops)
 		peer->cut = true;
 	if (tx) {
 		tx->inflight--;
-		if (status && kept && ours && !tx->unsure && !qv_tx_is_acked(tx)) {
+		if (status && kept && current && !tx->unsure && !qv_tx_is_acked(tx)) {
 			tx->unsure = true; /* it is sent again */
 			peer->unsure++;
 		}
 		qv_tx_check(tx, kept ? QV_OK : status);
 	}
-	if (status && ours && !peer->x->drops)
+	if (status && current && !peer->x->drops)
 		qv_peer_mark_failed(peer, qv_strerror(status));
 }
 
@@ -126,7 +125,7 @@ static int emit_send(struct qv_peer *peer, const void *hdr, size_t hdrlen, const
 	return launch(peer, f, out, n);
 }
 
-int qv_emit_loose(struct qv_peer *peer, char *packet, size_t len)
+int qv_emit_unnumbered(struct qv_peer *peer, char *packet, size_t len)
 {
 	if (len <= peer->x->inject_max)
 		return emit_inject(peer, packet, len, NULL, 0, 0);

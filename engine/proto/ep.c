@@ -96,8 +96,8 @@ static void free_queue(struct qv_tx *tx)
 void qv_proto_destroy(struct qv_proto *p)
 {
 	qv_proto_abandon(p);
-	while (p->loose)
-		qv_unexp_free(p, p->loose);
+	while (p->detached)
+		qv_unexp_free(p, p->detached);
 	for (int t = 0; t < 3; t++)
 		if (p->match[t]) {
 			drop_unexpected(p, p->match[t]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* issue.c - the packets of each kind of send, and the peer's queue when it is full. */
+/* issue.c - the packets of each kind of send, and the queues of a peer. */
 #include "internal.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ static int issue_eager(struct qv_tx *tx)
 		if (rc)
 			return rc;
 		if (tx->pos == 0)
-			peer->eager_out += qv_cost(tx->len);
+			peer->budget_used += qv_cost(tx->len);
 		tx->pos += n;
 	} while (tx->pos < tx->len);
 	return QV_OK;
@@ -75,7 +75,7 @@ static int issue_rts(struct qv_tx *tx)
 	}
 	rc = qv_emit(tx->peer, buf, len, NULL, 0, 0, tx);
 	if (!rc)
-		tx->peer->eager_out += qv_cost(0);
+		tx->peer->budget_used += qv_cost(0);
 	return rc;
 }
 
@@ -116,7 +116,7 @@ static int issue_control(struct qv_tx *tx)
 	if (hdr.op != QV_PKT_HELLO)
 		return qv_emit(peer, tx->packet, tx->pktlen, NULL, 0, 0, NULL);
 	qv_wire_number(tx->packet, peer->sent, peer->got);
-	rc = qv_emit_loose(peer, tx->packet, tx->pktlen);
+	rc = qv_emit_unnumbered(peer, tx->packet, tx->pktlen);
 	if (rc == QV_EAGAIN || rc == QV_ENOMEM || (rc && !peer->x->drops))
 		return rc;
 	qv_peer_introduced(peer);
@@ -131,7 +131,7 @@ int qv_tx_issue(struct qv_tx *tx)
 	case QV_TX_EAGER: return issue_eager(tx);
 	case QV_TX_RTS: return issue_rts(tx);
 	case QV_TX_SEGS: return issue_segs(tx);
-	case QV_TX_LOG: return qv_log_issue(tx);
+	case QV_TX_BACKLOG: return qv_backlog_issue(tx);
 	}
 	return QV_EINVAL;
 }
@@ -141,11 +141,11 @@ static void leave_queue(struct qv_tx **head, struct qv_tx *tx, int rc)
 {
 	*head = tx->next;
 	tx->queued = false;
-	if (tx->kind == QV_TX_LOG) {
+	if (tx->kind == QV_TX_BACKLOG) {
 		if (rc)
-			qv_log_fail(tx, rc);
+			qv_backlog_fail(tx, rc);
 		else
-			qv_log_free(tx);
+			qv_backlog_free(tx);
 		return;
 	}
 	tx->p->waiting--;

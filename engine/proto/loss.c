@@ -17,8 +17,8 @@ static void fail_queue(struct qv_tx **head)
 
 		*head = tx->next;
 		tx->queued = false;
-		if (tx->kind == QV_TX_LOG) {
-			qv_log_fail(tx, QV_EPEER);
+		if (tx->kind == QV_TX_BACKLOG) {
+			qv_backlog_fail(tx, QV_EPEER);
 			continue;
 		}
 		tx->p->waiting--;
@@ -147,4 +147,19 @@ void qv_peer_mark_failed(struct qv_peer *peer, const char *why)
 	peer->failing = why;
 	peer->failing_since = 0;
 	qv_peer_set_remote(peer); /* no fast sends any more */
+}
+
+void qv_peer_on_reset(struct qv_proto *p, const struct qv_wire_pkt *pkt)
+{
+	for (uint32_t i = 0; i < p->npeers; i++) {
+		struct qv_peer *peer = p->peers[i];
+
+		if (!peer || peer->session != (uint32_t)pkt->hdr.arg || peer->failed ||
+		    !peer->hello_sent)
+			continue;
+		if (pkt->hdr.arg & QV_RESET_LOST)
+			peer->untold = true;
+		qv_peer_end_session(peer, "it has closed, or was restarted, or has given us up");
+		return;
+	}
 }

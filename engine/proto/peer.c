@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* peer.c - other endpoints: the table of them, by number and by the name
- * that they tell. */
+/* peer.c - other endpoints: the table of them, by number and by the name that they tell. */
 #include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* For life: what waits in the engines goes by it. A name that was given to another peer before, and
- * taken away again, is not free: messages of that one may still be here. */
+/* The source of a peer, for life, since what waits in the engines goes by it. A user that another
+ * peer had before is not free: messages of that one may still be here. */
 static uint32_t choose_source(struct qv_proto *p, const struct qv_peer *peer)
 {
 	uint8_t bit = (uint8_t)(1u << peer->user % 8);
@@ -18,17 +17,18 @@ static uint32_t choose_source(struct qv_proto *p, const struct qv_peer *peer)
 	return (uint32_t)peer->user;
 }
 
-/* Behind its header, payload is put together with it on the stack; without one it goes as it is. */
+/* The least payload that the fast path does not take. A message with a header is put together on
+ * the stack, and must be short. A headerless one goes from where it is. */
 static size_t fast_end(const struct qv_xport *x)
 {
 	size_t header = sizeof(struct qv_wire_hdr) + sizeof(uint64_t); /* with completion data */
 
 	if (x->inject_max < header)
 		return 0;
-	if (x->ops->inject_tagged && x->inject_max >= QV_PROTO_INJECT + header)
+	if (x->ops->inject_tagged && x->inject_max >= QV_PROTO_SHORT + header)
 		return x->inject_max + 1;
-	return x->inject_max - header < QV_PROTO_INJECT ? x->inject_max - header + 1
-							: QV_PROTO_INJECT + 1;
+	return x->inject_max - header < QV_PROTO_SHORT ? x->inject_max - header + 1
+						       : QV_PROTO_SHORT + 1;
 }
 
 /* A place in the table of peers: one that is free, or a new one. UINT32_MAX: no memory. */
@@ -122,6 +122,11 @@ uint64_t qv_proto_peer_first_user(const struct qv_peer *peer)
 uint64_t qv_proto_peer_received(const struct qv_peer *peer)
 {
 	return peer->received;
+}
+
+uint32_t qv_proto_peer_source(const struct qv_peer *peer)
+{
+	return peer->src;
 }
 
 struct qv_xport *qv_proto_peer_xport(const struct qv_peer *peer)

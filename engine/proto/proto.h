@@ -25,7 +25,7 @@ struct qv_comp {
 	uint64_t cookie; /* as given with the request */
 	int status;      /* QV_OK, QV_ETRUNC, QV_ECANCELED, QV_EPEER, QV_EIO, QV_ENOENT (peek) */
 	bool recv;       /* a receive (or peek), not a send */
-	bool tagged;     /* */
+	bool tagged;     /* of the tagged engine */
 	bool has_data;   /* data was sent along */
 	bool multi_end;  /* a multi-receive buffer is no longer in use */
 	size_t len;      /* bytes received */
@@ -129,7 +129,7 @@ struct qv_peer *qv_proto_next_peer(struct qv_proto *p, const struct qv_peer *pre
  * of it that name a sender fail with QV_EPEER when that is gone. */
 #define QV_REQ_COLL   0x2u
 #define QV_REQ_ENGINE 0x3u  /* which engine: one of the two above, or neither */
-#define QV_REQ_INJECT 0x4u  /* send: the buffer may be reused on return (len <= QV_PROTO_INJECT) */
+#define QV_REQ_INJECT 0x4u  /* send: the buffer may be reused on return (len <= QV_PROTO_SHORT) */
 #define QV_REQ_ACK    0x8u  /* send: complete only when the receiver has the message */
 #define QV_REQ_MULTI  0x10u /* receive: one buffer for many messages */
 #define QV_REQ_DATA   0x20u /* send: `data` travels with the message */
@@ -138,8 +138,8 @@ struct qv_peer *qv_proto_next_peer(struct qv_proto *p, const struct qv_peer *pre
 /* send: its completion tells nobody of a failure; the next send to the peer does */
 #define QV_REQ_QUIET 0x80u
 
-/* Longest message that may be injected; never turned into rendezvous. */
-#define QV_PROTO_INJECT 128u
+/* Longest short message: always eager, whatever the budget. Only short ones may be injected. */
+#define QV_PROTO_SHORT 128u
 
 struct qv_send_args {
 	const struct iovec *iov;
@@ -196,15 +196,15 @@ int qv_proto_packet(struct qv_proto *p, struct qv_xport *x, const void *buf, siz
 /* The same for what a peer gave to inject_tagged; refused before its HELLO. */
 int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t len);
 /* Whether such a packet, come now, would be a tagged message to be matched: its tag, and its source
- * in the tagged engine. A guess, which changes nothing. */
+ * in the tagged engine. A prediction, which changes nothing. */
 bool qv_proto_key(struct qv_proto *p, const void *buf, size_t len, uint64_t *tag, uint32_t *src);
 uint32_t qv_proto_peer_source(const struct qv_peer *peer);
 
 /* Send what is queued. Called whenever the transport may have room again. */
 void qv_proto_progress(struct qv_proto *p);
 static inline bool qv_proto_wants_progress(const struct qv_proto *p);
-/* Look after peers that owe us something: to be called about every 100 ms with
- * a monotonic clock. */
+/* Look after peers that have something outstanding: to be called about every 100 ms, with a
+ * monotonic clock. */
 void qv_proto_tick(struct qv_proto *p, uint64_t now_ms);
 
 /* Sends that are queued, and packets in the transport: to be drained before closing. */

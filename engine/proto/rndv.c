@@ -104,7 +104,7 @@ void qv_in_fail(struct qv_in *in, int status)
 	if (in->info.peer->open_in == in)
 		in->info.peer->open_in = NULL;
 	in->status = status;
-	if (!in->reads || qv_peer_keeps(in->info.peer)) /* else they end first */
+	if (!in->reads || qv_peer_loses_transfers(in->info.peer)) /* else they end first */
 		qv_in_finish(in);
 }
 
@@ -233,7 +233,7 @@ static bool can_read(const struct qv_in *in)
 	       !(peer->x->apart && qv_peer_is_own(peer));
 }
 
-/* Fetch what is still missing, by the way that both sides have. */
+/* Fetch what is still missing: by reads if both sides can, else by SEG packets. */
 static void fetch(struct qv_in *in)
 {
 	if (in->whole) {

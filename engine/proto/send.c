@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* send.c - sends of the application: the way that each takes. */
+/* send.c - sends of the application: at once, in the backlog, or as a request. */
 #include "internal.h"
 
-#define SHORT_MAX (sizeof(struct qv_wire_hdr) + 2 * sizeof(uint64_t) + QV_PROTO_INJECT)
+/* Longest packet of a short message. */
+#define SHORT_PACKET (sizeof(struct qv_wire_hdr) + 2 * sizeof(uint64_t) + QV_PROTO_SHORT)
 /* Once that much of a receiver's budget is used, longer payload waits here, not there. */
 #define EAGER_SHARE(budget) ((budget) / 4 * 3)
 
@@ -45,13 +46,13 @@ static inline size_t write_short(char *buf, const struct qv_peer *to,
 /* On the stack, or where the window keeps it. */
 static int inject_short(struct qv_peer *to, const struct qv_send_args *args, size_t len)
 {
-	char stack[SHORT_MAX];
+	char stack[SHORT_PACKET];
 	struct qv_kept *kept = NULL;
 	struct iovec out = {stack, 0};
 	int rc;
 
 	if (to->x->drops) {
-		kept = qv_window_room(to, SHORT_MAX);
+		kept = qv_window_room(to, SHORT_PACKET);
 		if (QV_UNLIKELY(!kept))
 			return QV_EAGAIN;
 		out.iov_base = kept->packet;
@@ -71,31 +72,32 @@ static int inject_short(struct qv_peer *to, const struct qv_send_args *args, siz
 
 int qv_send_short(struct qv_peer *to, const struct qv_send_args *args, size_t len)
 {
-	char buf[SHORT_MAX];
+	char buf[SHORT_PACKET];
 	size_t total;
 	int rc;
 
 	if (!qv_peer_has_credit(to, qv_cost(len)))
 		return QV_EAGAIN;
-	if (to->x->inject_max >= SHORT_MAX) {
+	if (to->x->inject_max >= SHORT_PACKET) {
 		rc = qv_peer_window_is_full(to) ? QV_EAGAIN : inject_short(to, args, len);
 	} else {
 		total = write_short(buf, to, args, len);
 		rc = qv_emit(to, buf, total, NULL, 0, 0, NULL);
 	}
 	if (!rc)
-		to->eager_out += qv_cost(len);
+		to->budget_used += qv_cost(len);
 	return rc;
 }
 
-/* Longer than what is always eager: within what the receiver has promised room for. */
-static bool may_go_fast(const struct qv_peer *to, const struct qv_send_args *args, size_t len)
+/* May a message that is not short go without a request? It must be eager, and one packet. */
+static bool longer_goes_fast(const struct qv_peer *to, const struct qv_send_args *args, size_t len)
 {
 	return !(args->flags & QV_REQ_INJECT) && len <= to->eager_max && len <= to->packet_max &&
-	       to->eager_out + qv_cost(len) <= EAGER_SHARE(to->budget);
+	       to->budget_used + qv_cost(len) <= EAGER_SHARE(to->budget);
 }
 
-/* The message that fits a packet, on an idle queue: no request. QV_EAGAIN: the slow way. */
+/* A message that fits a packet, before which none waits: no request. QV_EAGAIN: nothing happened;
+ * the slow path may queue it. */
 static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
 		     size_t len)
 {
@@ -104,9 +106,9 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 			  (args->flags & (QV_REQ_TAGGED | QV_REQ_DATA)) == QV_REQ_TAGGED;
 	int rc;
 
-	if (QV_UNLIKELY(len > QV_PROTO_INJECT && (!headerless || !may_go_fast(to, args, len))))
+	if (QV_UNLIKELY(len > QV_PROTO_SHORT && (!headerless || !longer_goes_fast(to, args, len))))
 		return QV_EAGAIN;
-	if (QV_UNLIKELY(to->eager_out + qv_cost(len) > to->fast_limit))
+	if (QV_UNLIKELY(to->budget_used + qv_cost(len) > to->fast_limit))
 		return QV_EAGAIN;
 	if (headerless) {
 		rc = x->ops->inject_tagged(x, to->addr, args->tag, args->iov->iov_base, len);
@@ -116,11 +118,14 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 		rc = inject_short(to, args, len);
 	}
 	if (QV_UNLIKELY(rc)) {
-		if (rc != QV_EAGAIN && rc != QV_ENOMEM)
+		/* As on the slow path: it waits until the transport has memory. */
+		if (rc == QV_ENOMEM)
+			return QV_EAGAIN;
+		if (rc != QV_EAGAIN)
 			qv_peer_mark_failed(to, qv_strerror(rc));
 		return rc;
 	}
-	to->eager_out += qv_cost(len);
+	to->budget_used += qv_cost(len);
 	p->stats.eager++;
 	p->ops->sent(p->owner, args->context, args->cookie, args->flags & QV_REQ_TAGGED);
 	return QV_OK;
@@ -156,15 +161,15 @@ static void set_payload(struct qv_tx *tx, const struct qv_send_args *args, size_
 			tx->iov[tx->cnt++] = args->iov[i];
 }
 
-/* Small messages are always eager; longer ones while the receiver has room for them, and nothing
+/* Short messages are always eager; longer ones while the receiver has room for them, and nothing
  * waits for room already. */
 static bool goes_eager(struct qv_proto *p, struct qv_peer *to, size_t len)
 {
-	if (len <= QV_PROTO_INJECT)
+	if (len <= QV_PROTO_SHORT)
 		return true;
 	if (len > to->eager_max)
 		return false;
-	if (to->starved || to->eager_out + qv_cost(len) > EAGER_SHARE(to->budget)) {
+	if (to->starved || to->budget_used + qv_cost(len) > EAGER_SHARE(to->budget)) {
 		p->stats.over_budget++;
 		return false;
 	}
@@ -207,11 +212,11 @@ static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	return QV_OK;
 }
 
-/* A short message that nobody has to confirm: at once, or in the log of those that wait. */
-static int send_or_log(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
-		       size_t len)
+/* A short message that nobody has to confirm: at once, or in the backlog. */
+static int send_or_backlog(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
+			   size_t len)
 {
-	int rc = to->head || to->ctl_head || to->resend ? QV_EAGAIN : qv_send_short(to, args, len);
+	int rc = qv_peer_must_queue(to, true) ? QV_EAGAIN : qv_send_short(to, args, len);
 
 	if (!rc) {
 		p->stats.eager++;
@@ -222,7 +227,7 @@ static int send_or_log(struct qv_proto *p, struct qv_peer *to, const struct qv_s
 		qv_peer_mark_failed(to, qv_strerror(rc));
 		return rc;
 	}
-	return qv_log_append(to, args, len);
+	return qv_backlog_append(to, args, len);
 }
 
 /* What was lost without an entry is told by a send that fails; then a new session may begin. Who
@@ -248,7 +253,7 @@ int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_a
 	size_t len = args->cnt == 1 ? args->iov->iov_len : qv_iov_len(args->iov, args->cnt);
 	int rc;
 
-	if (QV_LIKELY(len < to->fast_end && !to->head && to->remote_id != QV_SRC_UNKNOWN &&
+	if (QV_LIKELY(len < to->fast_end && qv_peer_is_fast(to) &&
 		      !(args->flags & (QV_REQ_ACK | QV_REQ_SENT)))) {
 		rc = send_fast(p, to, args, len);
 		if (rc != QV_EAGAIN)
@@ -257,14 +262,14 @@ int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_a
 	rc = may_send(p, to);
 	if (rc)
 		return rc;
-	if (args->flags & QV_REQ_INJECT && len > QV_PROTO_INJECT)
+	if (args->flags & QV_REQ_INJECT && len > QV_PROTO_SHORT)
 		return QV_EINVAL;
 	if (p->waiting >= p->queue_max)
 		return QV_EAGAIN;
 	if (!to->hello_sent && qv_peer_send_hello(to))
 		return QV_ENOMEM;
-	if (len <= QV_PROTO_INJECT && !(args->flags & (QV_REQ_ACK | QV_REQ_SENT))) {
-		rc = send_or_log(p, to, args, len);
+	if (len <= QV_PROTO_SHORT && !(args->flags & (QV_REQ_ACK | QV_REQ_SENT))) {
+		rc = send_or_backlog(p, to, args, len);
 		if (rc != QV_EAGAIN)
 			return rc;
 	}

@@ -57,7 +57,7 @@ int qv_peer_send_now(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, con
 	if (len)
 		memcpy(packet + hdrlen, body, len);
 	qv_wire_number(packet, peer->sent, peer->got);
-	rc = qv_emit_loose(peer, packet, hdrlen + len);
+	rc = qv_emit_unnumbered(peer, packet, hdrlen + len);
 	if (rc && rc != QV_EAGAIN && rc != QV_ENOMEM && !peer->x->drops)
 		qv_peer_mark_failed(peer, qv_strerror(rc));
 	if (rc)

@@ -59,7 +59,7 @@ void qv_peer_begin_session(struct qv_peer *peer)
 	peer->cut = peer->hello_sent = peer->introduced = peer->leaving = false;
 	peer->connected = peer->confirmed = peer->gone = false;
 	peer->starved = false;
-	peer->eager_out = 0;
+	peer->budget_used = 0;
 	peer->stuck_at = peer->probe_at = 0;
 	peer->probes = 0;
 	peer->full_since = 0;
@@ -257,7 +257,7 @@ static void take_hello(struct qv_peer *peer, struct qv_xport *x, const struct qv
 	if (peer->uid != hello->uid)
 		qv_peer_set_uid(peer, hello->uid);
 	qv_peer_set_budget(peer, hello->budget);
-	/* What it receives over our way to it: over a transport, all sides receive the same. */
+	/* What it receives over our transport to it, on which all sides receive the same. */
 	peer->packet_max =
 		hello->packet_max < peer->x->packet_max ? hello->packet_max : peer->x->packet_max;
 	peer->asymmetric = x != peer->x;
@@ -292,19 +292,4 @@ int qv_peer_on_hello(struct qv_proto *p, struct qv_xport *x, const struct qv_wir
 	else
 		peer->heard |= peer->connected && peer->theirs == hello.session;
 	return QV_OK;
-}
-
-void qv_peer_on_reset(struct qv_proto *p, const struct qv_wire_pkt *pkt)
-{
-	for (uint32_t i = 0; i < p->npeers; i++) {
-		struct qv_peer *peer = p->peers[i];
-
-		if (!peer || peer->session != (uint32_t)pkt->hdr.arg || peer->failed ||
-		    !peer->hello_sent)
-			continue;
-		if (pkt->hdr.arg & QV_RESET_LOST)
-			peer->untold = true;
-		qv_peer_end_session(peer, "it has closed, or was restarted, or has given us up");
-		return;
-	}
 }

@@ -21,8 +21,8 @@
 #define FULL_MS      1000u  /* the transport may be busy for so long with a connection */
 #define FULL_MAX_MS  30000u /* which is doubled each time */
 #define STUCK_MS     30000u /* it answers, but nothing arrives */
-#define AWAY_MS      200u   /* between two ticks: we did not look, and what was sent waits here */
-#define LOOK_MS_MIN  50u    /* but that we look at all counts for as much */
+#define AWAY_MS      200u   /* a pause between two ticks: nobody looked, what was sent waits here */
+#define LOOK_MS_MIN  50u    /* so much of such a pause counts as time in which we looked */
 #define REMEMBER_MS  30000u /* a peer whose address was taken back may be silent for so long */
 
 static void look_after_failing(struct qv_peer *peer, uint64_t now)
@@ -185,7 +185,8 @@ static void listen(struct qv_peer *peer, uint64_t now)
 		peer->probes = 0;
 		peer->full_most = 0;
 	} else if (peer->user == QV_USER_UNKNOWN) {
-		peer->heard_at += peer->p->away; /* has_ended */
+		peer->heard_at +=
+			peer->p->away; /* for has_ended: what it sent meanwhile waits here */
 	}
 	peer->heard = false;
 	peer->got_then = peer->got;

@@ -51,7 +51,7 @@ static void release(struct qv_tx *tx)
 {
 	if (tx->packet != tx->small)
 		free(tx->packet);
-	if (tx->kept)
+	if (tx->in_window)
 		qv_window_void(tx->peer, tx);
 	qv_tx_put(tx);
 }
@@ -95,7 +95,7 @@ void qv_tx_issued(struct qv_tx *tx, int status)
 /* The transport may read the buffer as long as it has not given everything back. */
 static bool is_touched(const struct qv_tx *tx)
 {
-	return tx->inflight && !qv_peer_keeps(tx->peer) &&
+	return tx->inflight && !qv_peer_loses_transfers(tx->peer) &&
 	       (tx->kind == QV_TX_SEGS || !tx->peer->x->drops);
 }
 
@@ -140,8 +140,9 @@ void qv_peer_unlist(struct qv_peer *peer)
 	peer->listed = false;
 }
 
-/* Packets of ours have a queue of their own: messages may have to wait for one of them. */
-static bool is_ours(const struct qv_tx *tx)
+/* Control packets and SEGs have a queue of their own, which goes before messages: the peer may wait
+ * for them. */
+static bool in_ctl_queue(const struct qv_tx *tx)
 {
 	return tx->kind == QV_TX_CTL || tx->kind == QV_TX_SEGS;
 }
@@ -149,8 +150,8 @@ static bool is_ours(const struct qv_tx *tx)
 void qv_tx_enqueue(struct qv_tx *tx)
 {
 	struct qv_peer *peer = tx->peer;
-	struct qv_tx **head = is_ours(tx) ? &peer->ctl_head : &peer->head;
-	struct qv_tx **tail = is_ours(tx) ? &peer->ctl_tail : &peer->tail;
+	struct qv_tx **head = in_ctl_queue(tx) ? &peer->ctl_head : &peer->head;
+	struct qv_tx **tail = in_ctl_queue(tx) ? &peer->ctl_tail : &peer->tail;
 
 	tx->next = NULL;
 	tx->queued = true;
@@ -162,22 +163,15 @@ void qv_tx_enqueue(struct qv_tx *tx)
 	else
 		*head = tx;
 	*tail = tx;
-	if (!peer->starved || is_ours(tx))
+	if (!peer->starved || in_ctl_queue(tx))
 		qv_peer_list(peer);
-}
-
-static bool has_to_wait(const struct qv_tx *tx)
-{
-	const struct qv_peer *peer = tx->peer;
-
-	return peer->ctl_head || peer->resend || (!is_ours(tx) && peer->head);
 }
 
 void qv_tx_start(struct qv_tx *tx)
 {
 	int rc;
 
-	if (has_to_wait(tx)) {
+	if (qv_peer_must_queue(tx->peer, !in_ctl_queue(tx))) {
 		qv_tx_enqueue(tx);
 		return;
 	}

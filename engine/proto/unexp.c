@@ -19,26 +19,26 @@ void qv_unexp_free(struct qv_proto *p, struct qv_unexp *u)
 		p->stats.unexpected_bytes -= u->info.full;
 	if (u->payload && u->payload != u->small)
 		free(u->payload);
-	if (u->loose) {
-		if (u->prev_loose)
-			u->prev_loose->next_loose = u->next_loose;
+	if (u->detached) {
+		if (u->prev_detached)
+			u->prev_detached->next_detached = u->next_detached;
 		else
-			p->loose = u->next_loose;
-		if (u->next_loose)
-			u->next_loose->prev_loose = u->prev_loose;
+			p->detached = u->next_detached;
+		if (u->next_detached)
+			u->next_detached->prev_detached = u->prev_detached;
 	}
 	qv_pool_put(&p->unexps, u);
 }
 
 /* Out of matching, not yet received or dropped: still to be found when the endpoint closes. */
-static void loosen(struct qv_proto *p, struct qv_unexp *u)
+static void detach(struct qv_proto *p, struct qv_unexp *u)
 {
-	u->loose = true;
-	u->prev_loose = NULL;
-	u->next_loose = p->loose;
-	if (p->loose)
-		p->loose->prev_loose = u;
-	p->loose = u;
+	u->detached = true;
+	u->prev_detached = NULL;
+	u->next_detached = p->detached;
+	if (p->detached)
+		p->detached->prev_detached = u;
+	p->detached = u;
 }
 
 void qv_unexp_lose(struct qv_proto *p, struct qv_unexp *u)
@@ -51,8 +51,8 @@ void qv_unexp_lose(struct qv_proto *p, struct qv_unexp *u)
 	u->info.lost = true;
 }
 
-/* A peer that does not count, or does not care. */
-bool qv_unexp_allowed(const struct qv_info *info)
+/* Does its sender keep to its budget? */
+static bool is_allowed(const struct qv_info *info)
 {
 	const struct qv_peer *peer = info->peer;
 	size_t most = peer->allowed > QV_FIRST_BUDGET ? peer->allowed : QV_FIRST_BUDGET;
@@ -61,7 +61,7 @@ bool qv_unexp_allowed(const struct qv_info *info)
 }
 
 /* Keep a message whose first packet has come with len bytes of payload. */
-int qv_unexp_new(struct qv_proto *p, const struct qv_info *info, const char *body, size_t len)
+static int keep(struct qv_proto *p, const struct qv_info *info, const char *body, size_t len)
 {
 	struct qv_unexp *u = qv_pool_get(&p->unexps);
 
@@ -72,7 +72,7 @@ int qv_unexp_new(struct qv_proto *p, const struct qv_info *info, const char *bod
 	u->node.flags = 0;
 	u->info = *info;
 	u->got = len;
-	u->discard = u->loose = false;
+	u->discard = u->detached = false;
 	u->payload = NULL;
 	if (info->rts) {
 		if (len)
@@ -106,6 +106,14 @@ no_payload:
 	return QV_ENOMEM;
 }
 
+int qv_unexp_arrived(struct qv_proto *p, const struct qv_info *info, const char *body, size_t len)
+{
+	if (is_allowed(info))
+		return keep(p, info, body, len);
+	qv_peer_fail(info->peer, "it has sent more than we have room for, and knows that");
+	return QV_OK;
+}
+
 /* A message that nobody will receive, out of its queue already. */
 void qv_unexp_drop(struct qv_proto *p, struct qv_unexp *u)
 {
@@ -127,10 +135,10 @@ void qv_unexp_drop(struct qv_proto *p, struct qv_unexp *u)
 
 void qv_unexp_drop_again(struct qv_proto *p)
 {
-	struct qv_unexp *u = p->loose;
+	struct qv_unexp *u = p->detached;
 
 	while (u) {
-		struct qv_unexp *next = u->next_loose;
+		struct qv_unexp *next = u->next_detached;
 
 		if (u->discard && u != u->info.peer->open_unexp)
 			qv_unexp_drop(p, u);
@@ -170,7 +178,7 @@ void qv_proto_peek(struct qv_proto *p, const struct qv_recv_args *args, enum qv_
 
 	if (u && how != QV_PEEK_LOOK) {
 		qv_match_take(engine, msg);
-		loosen(p, u);
+		detach(p, u);
 	}
 	if (u && how == QV_PEEK_CLAIM)
 		*claimed = u;

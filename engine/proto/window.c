@@ -139,7 +139,7 @@ void qv_window_add(struct qv_peer *peer, struct qv_kept *kept, size_t len)
 	kept->size = (uint32_t)entry_size(len);
 	peer->window.last->end += kept->size;
 	if (kept->tx)
-		kept->tx->kept++;
+		kept->tx->in_window++;
 }
 
 struct qv_chunk *qv_window_chunk(const struct qv_window *w)
@@ -165,7 +165,7 @@ void qv_window_release(struct qv_peer *peer, uint32_t upto)
 		chunk->begin += kept->size;
 		w->oldest++;
 		if (kept->tx)
-			kept->tx->kept--;
+			kept->tx->in_window--;
 	}
 	if (w->first && w->first == w->last && w->first->begin == w->first->end && !w->first->held)
 		w->first->begin = w->first->end = 0;
@@ -183,7 +183,7 @@ void qv_window_clear(struct qv_peer *peer)
 
 			chunk->begin += kept->size;
 			if (kept->tx)
-				kept->tx->kept--;
+				kept->tx->in_window--;
 		}
 		unlink_first(peer);
 	}
@@ -229,7 +229,8 @@ bool qv_window_has_messages(const struct qv_window *w)
 
 void qv_window_void(struct qv_peer *peer, struct qv_tx *tx)
 {
-	for (struct qv_chunk *chunk = peer->window.first; chunk && tx->kept; chunk = chunk->next)
+	for (struct qv_chunk *chunk = peer->window.first; chunk && tx->in_window;
+	     chunk = chunk->next)
 		for (uint32_t at = chunk->begin; at < chunk->end;) {
 			struct qv_kept *kept = kept_at(chunk, at);
 
@@ -238,7 +239,7 @@ void qv_window_void(struct qv_peer *peer, struct qv_tx *tx)
 				continue;
 			kept->tx = NULL;
 			kept->n = 0;
-			tx->kept--;
+			tx->in_window--;
 			qv_wire_make_void(kept->packet, &kept->len);
 		}
 }

@@ -16,16 +16,16 @@
  *   FIN     sreq      8-byte status: the receiver is done with the send
  *   CREDIT  bytes     - (of the receiver's budget, that are free again)
  *   LEAVE   -         - (the sender closes: acknowledge this at once)
- *   VOID    -         - (takes the number of a packet that nobody needs any more)
  *   STARVED -         - (messages wait here for credit)
+ *   VOID    -         - (takes the number of a packet that nobody needs any more)
  *   PING    -         - (acknowledge what has come)
  *   ACK     again     - (QV_ACK_AGAIN: send all behind ack again)
  *   RESET   session   - (what you have sent me in this session of yours is given up; with
  *                     QV_RESET_LOST: messages that I have acknowledged as well)
  *
- * From EAGER to VOID packets are numbered, from 1 in each session; HELLO, PING, ACK and RESET are
- * not, and bear the number of the last numbered packet before them. A packet without a header
- * (qv_xport.inject_tagged) has a number, too.
+ * In the order of this table, packets from EAGER to VOID are numbered, from 1 in each session.
+ * HELLO, PING, ACK and RESET are not, and bear the number of the last numbered packet before them.
+ * A packet without a header (qv_xport.inject_tagged) has a number, too.
  */
 #ifndef QV_WIRE_H
 #define QV_WIRE_H

@@ -112,11 +112,11 @@ static void test_no_burst(void **state)
 /* The first `n` tags that share a bucket with tag 1. */
 static void same_bucket(const struct qv_queue *q, uint64_t *tag, uint32_t n)
 {
-	uint64_t *slot = qv_index_quick_slot(q->single, 1, 1);
+	uint64_t *slot = qv_index_quick_slot(q->sole, 1, 1);
 	uint64_t t = 1;
 
 	for (uint32_t i = 0; i < n; t++)
-		if (qv_index_quick_slot(q->single, t, 1) == slot)
+		if (qv_index_quick_slot(q->sole, t, 1) == slot)
 			tag[i++] = t;
 }
 

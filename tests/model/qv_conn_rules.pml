@@ -391,6 +391,8 @@ inline on_hello(e)
 	fi
 }
 
+/* ---- engine/proto/loss.c: a RESET has come -------------------------------------------------------- */
+
 inline on_reset(e)
 {
 	if
@@ -442,7 +444,7 @@ inline hear_ack(e)
 	fi
 }
 
-inline on_loose(e)
+inline on_unnumbered(e)
 {
 	p[e].heard = true;
 	hear_ack(e);
@@ -485,7 +487,7 @@ inline on_packet(e)
 			skip /* unknown */
 		:: else ->
 			if
-			:: op == PING || op == ACK -> on_loose(e)
+			:: op == PING || op == ACK -> on_unnumbered(e)
 #ifdef PLANT_TAKE_REPEAT
 			:: (op == EAGER || op == LEAVE) && seq <= p[e].got + 1 -> on_numbered(e)
 #else

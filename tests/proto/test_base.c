@@ -255,6 +255,33 @@ static void randoms_differ(void **state)
 	assert_int_not_equal(a, b);
 }
 
+/* The transport has no memory for a packet: the call succeeds all the same, and the message waits. */
+static void no_memory_below(void **state)
+{
+	for (unsigned headerless = 0; headerless < 2; headerless++) {
+		struct rig_settings set = rig_defaults(2);
+		struct rig_req *send, *recv;
+		struct rig *rig;
+
+		set.limits.headerless = headerless;
+		rig = rig_new(&set);
+		recv = rig_recv(rig, 1, 0, 8, 0, QV_REQ_TAGGED);
+		rig_wait(rig, recv, rig_send(rig, 0, 1, 8, 0, QV_REQ_TAGGED));
+		rig_settle(rig);
+		*qv_loop_chaos(rig->loop) = (struct qv_loop_chaos){.capacity = 8,
+								   .fail_at_once = true,
+								   .fail_send = 1,
+								   .fail_status = QV_ENOMEM};
+		recv = rig_recv(rig, 1, 0, 8, 1, QV_REQ_TAGGED);
+		send = rig_req_new(rig, 0, 8, 1);
+		assert_int_equal(rig_send_req(send, 1, 1, QV_REQ_TAGGED), QV_OK);
+		assert_int_equal(qv_loop_chaos(rig->loop)->fail_send, 0);
+		rig_settle(rig);
+		rig_check(recv, send);
+		rig_free(rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +289,7 @@ int main(void)
 		cmocka_unit_test(pool_without_memory), cmocka_unit_test(handles_in_use),
 		cmocka_unit_test(handle_generations),  cmocka_unit_test(dead_and_zombie),
 		cmocka_unit_test(first_thread_ended),  cmocka_unit_test(randoms_differ),
+		cmocka_unit_test(no_memory_below),
 	};
 
 	rig_seed();

@@ -23,7 +23,7 @@ static void check_credit(struct rig *rig, unsigned a, unsigned b)
 	const struct qv_peer *peer = rig_peer(rig, a, b);
 
 	if (peer->uid)
-		assert_true(peer->eager_out <= peer->budget);
+		assert_true(peer->budget_used <= peer->budget);
 }
 
 static void meet(struct rig *rig)
@@ -62,8 +62,8 @@ static void nobody_receives(void **state)
 		rig_check_status(send[i], QV_OK);
 		rig_check(recv[i], send[i]);
 	}
-	assert_in_range(rig_peer(rig, 0, 1)->eager_out, 0, BUDGET / 4);
-	assert_in_range(rig_peer(rig, 2, 1)->eager_out, 0, BUDGET / 4);
+	assert_in_range(rig_peer(rig, 0, 1)->budget_used, 0, BUDGET / 4);
+	assert_in_range(rig_peer(rig, 2, 1)->budget_used, 0, BUDGET / 4);
 	rig_check_idle(rig, 1);
 	rig_free(rig);
 }
@@ -109,7 +109,7 @@ static void every_way_back(void **state)
 				end_one(rig, way, len);
 			assert_int_equal(rig_stats(rig, 0).over_budget, 0);
 			assert_int_equal(rig_stats(rig, 1).unexpected_bytes, 0);
-			assert_in_range(rig_peer(rig, 0, 1)->eager_out, 0, BUDGET / 4 + len);
+			assert_in_range(rig_peer(rig, 0, 1)->budget_used, 0, BUDGET / 4 + len);
 			rig_free(rig);
 		}
 }
@@ -186,7 +186,7 @@ static void queue_limit(void **state)
 	rig_check_status(req, QV_OK);
 	assert_int_equal(rig_send_req(rig_req_new(rig, 0, 100, 1), 1, n, QV_REQ_INJECT), QV_OK);
 	assert_int_equal(
-		rig_send_req(rig_req_new(rig, 0, QV_PROTO_INJECT + 1, 1), 1, n, QV_REQ_INJECT),
+		rig_send_req(rig_req_new(rig, 0, QV_PROTO_SHORT + 1, 1), 1, n, QV_REQ_INJECT),
 		QV_EINVAL);
 	rig_free(rig);
 }
@@ -278,7 +278,7 @@ static void budget_ignored(void **state)
 	meet(rig);
 	sender = rig_peer(rig, 0, 1);
 	while (!rig_peer(rig, 1, 0)->failed) {
-		sender->eager_out = 0;
+		sender->budget_used = 0;
 		rig_send(rig, 0, 1, 8, n, QV_REQ_TAGGED);
 		rig_step(rig);
 		rig_step(rig);

@@ -202,7 +202,7 @@ static void credit_and_nesting(void **state)
 	pkt.hdr.arg = UINT64_MAX;
 	for (unsigned i = 0; i < 4; i++) {
 		send_forged(rig, &pkt.hdr, sizeof pkt.hdr);
-		assert_int_equal(rig_peer(rig, 1, 4)->eager_out, 0);
+		assert_int_equal(rig_peer(rig, 1, 4)->budget_used, 0);
 		assert_true(rig_peer(rig, 1, 4)->budget <= SIZE_MAX / 2);
 		pkt.hdr.arg = SIZE_MAX / 4 - 1;
 	}

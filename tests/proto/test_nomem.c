@@ -127,13 +127,13 @@ static void credit_of_a_failed_send(void **state)
 	for (unsigned i = 0; i < 63; i++) /* handles in use, so that one more needs memory */
 		rig_send(rig, 0, 1, 10000, i + 1, QV_REQ_TAGGED);
 	for (unsigned i = 0; i < 3; i++) {
-		size_t before = peer->eager_out;
+		size_t before = peer->budget_used;
 		struct rig_req *send = rig_req_new(rig, 0, 500, 1);
 
 		qv_nomem_after(1, 0);
 		while (rig_send_req(send, 1, 99, QV_REQ_TAGGED | QV_REQ_ACK) == QV_ENOMEM)
-			assert_int_equal(peer->eager_out, before);
-		assert_int_equal(peer->eager_out, before + qv_cost(500));
+			assert_int_equal(peer->budget_used, before);
+		assert_int_equal(peer->budget_used, before + qv_cost(500));
 	}
 	assert_int_equal(qv_nomem_failed(), 0); /* of the last round: the second found room */
 	qv_nomem_after(0, 0);

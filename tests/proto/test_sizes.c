@@ -9,7 +9,7 @@
 
 /* Sizes where something changes, and their neighbours. */
 static const size_t limits[] = {0,           16,         64,
-				96,          104,        QV_PROTO_INJECT,
+				96,          104,        QV_PROTO_SHORT,
 				256,         1000 - 16,  PACKET - 48,
 				PACKET - 16, PACKET,     2 * PACKET,
 				3 * PACKET,  4 * PACKET, 9 * PACKET + 5};
@@ -124,7 +124,7 @@ static void one(struct rig *rig, size_t len, size_t room, unsigned f, unsigned c
 static void all_forms(struct rig *rig, size_t len)
 {
 	for (unsigned f = 0; f < F_ALL; f++) {
-		if (f & F_INJECT && len > QV_PROTO_INJECT)
+		if (f & F_INJECT && len > QV_PROTO_SHORT)
 			continue;
 		one(rig, len, len, f, 1, 1);
 		one(rig, len, len + 10, f, 1 + (unsigned)qv_random_below(&rig->rng, QV_IOV_MAX),

@@ -41,7 +41,7 @@ static int list_is_over(const struct qv_queue *q, uint64_t tag, uint32_t src)
 	       (qv_queue_len(q) > QV_WALK_MAX && walk(q, tag, src, QV_WALK_MAX) == QV_WALK_MAX);
 }
 
-/* Find the receive and remove it, whatever the form; a persistent one stays. */
+/* Find the receive and remove it, whatever the mode; a sticky one stays. */
 static struct qv_recv *find_any(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	struct qv_queue *q = &a->posted;
@@ -125,7 +125,7 @@ QV_INLINE enum qv_outcome remove_head(struct qv_queue *q, struct qv_index *ix, u
 				      uint64_t *e, struct qv_recv **recv)
 {
 	qv_index_pop(ix, QV_POSTED, link, e);
-	ix->live--; /* of no meaning if it is the single one */
+	ix->live--; /* of no meaning in q->sole */
 	*recv = qv_recv_of(e);
 	return left(q);
 }
@@ -134,7 +134,7 @@ QV_INLINE enum qv_outcome remove_head(struct qv_queue *q, struct qv_index *ix, u
 QV_INLINE enum qv_outcome in_one(struct qv_queue *q, uint64_t tag, uint32_t src,
 				 struct qv_recv **recv)
 {
-	struct qv_index *ix = q->single;
+	struct qv_index *ix = q->sole;
 	uint64_t *link = qv_index_quick_slot(ix, tag, src), *e;
 
 	for (; (e = qv_entry(*link)); link = &e[QV_RECV_LINKS + QV_BUCKET]) {
@@ -225,7 +225,7 @@ static QV_NOINLINE int search_two(struct qv_auto *a, uint64_t tag, uint32_t src,
 	return finish(a, tag, src, msg, recv, in_many(&a->posted, tag, src, recv, 2));
 }
 
-/* PATH_SINGLE: a bucket of several keys, a key of several receives, a persistent one. */
+/* PATH_NAMED: a bucket of several keys, a key of several receives, a sticky one. */
 int qv_auto_search_bucket(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
 			  struct qv_recv **recv, uint64_t *link)
 {
@@ -240,7 +240,7 @@ int qv_auto_search_bucket(struct qv_auto *a, uint64_t tag, uint32_t src, struct 
 	}
 	if (QV_UNLIKELY(qv_recv_of(e)->flags & QV_RECV_STICKY))
 		return search_any(a, tag, src, msg, recv);
-	qv_index_pop(q->single, QV_POSTED, link, e);
+	qv_index_pop(q->sole, QV_POSTED, link, e);
 	*recv = qv_recv_of(e);
 	return QV_UNLIKELY(++q->head == q->tail) ? qv_auto_last(q) : QV_OK;
 }

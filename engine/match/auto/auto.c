@@ -2,7 +2,7 @@
 /* auto.c - structure "auto": its life, and the calls beside the data path. */
 #include <sys/random.h>
 
-#include "path.h"
+#include "fast.h"
 
 static void init_queue(struct qv_auto *a, struct qv_queue *q, enum qv_side side)
 {
@@ -190,7 +190,7 @@ static void auto_get_stats(const struct qv_match *m, struct qv_match_stats *stat
 	const struct qv_queue *p = &a->posted, *u = &a->unexpected;
 
 	/* In the base, `arrived` are those messages only that no receive took, `matched` those
-	 * that a persistent one took. */
+	 * that a sticky one took. */
 	*stats = m->stats;
 	stats->matched += matched(a, p);
 	stats->arrived += stats->matched;
@@ -203,7 +203,7 @@ static void auto_get_stats(const struct qv_match *m, struct qv_match_stats *stat
 	stats->posted_max = p->max;
 	stats->unexpected_now = qv_queue_len(u);
 	stats->unexpected_max = u->max;
-	stats->mode_flips = p->flips + u->flips;
+	stats->mode_flips = p->mode_changes + u->mode_changes;
 }
 
 static void force_queue(struct qv_auto *a, struct qv_queue *q, enum qv_auto_mode mode)

@@ -11,13 +11,12 @@
  *       overflow list, a list of vector blocks.
  *       Unexpected: a message is in every index that is in use.
  *
- * What leads from one to the other is in policy.c alone. The answer is exact in both.
+ * What leads from one to the other is in policy.c. The answer is exact in both.
  */
 #ifndef QV_AUTO_H
 #define QV_AUTO_H
 
 #include "index.h"
-#include "tuning.h"
 
 /* Classes of receives that have an index; indexes of unexpected messages. */
 #define QV_N_CLASSES 8
@@ -41,11 +40,13 @@ enum { QV_MSG_LINKS = 2, QV_MSG_ORDER = QV_MSG_LINKS + (QV_N_INDEXES - 1) * QV_L
 enum { QV_YOUNGER, QV_OLDER };
 #define QV_OVERFLOWN 1u
 
-/* How a call finds its entry: chosen in path.c, dispatched in path.h, arrive.c, post.c. */
+/* How a call finds its entry: chosen in path.c, dispatched in fast.h, arrive.c, post.c, queue.c and
+ * search.c. */
 enum qv_path {
 	QV_PATH_LIST,
-	/* One index of one class that compares sources, not keyed. Its table is in `slots`. */
-	QV_PATH_SINGLE,
+	/* One index, not keyed, of one class whose receives name their sources. Its table is in
+	 * `slots`. */
+	QV_PATH_NAMED,
 	/* Any other one index, not keyed; posted: perhaps merged, unexpected: perhaps with the list
 	 * in order beside it. */
 	QV_PATH_ONE,
@@ -54,9 +55,10 @@ enum qv_path {
 	QV_PATH_MANY, /* whatever the indexes */
 };
 
-/* What policy.c remembers of a queue. No call of the data path reads it in passing. */
+/* What the policy remembers of a queue. Only policy*.c change it, but for what says `counter`: the
+ * slower paths of the data path count there. The fast ones do not touch it. */
 struct qv_policy {
-	/* LIST or HASH. */
+	/* policy.c: LIST or HASH. */
 	uint64_t hash_since;     /* tail at the change to HASH */
 	uint64_t quiet_since;    /* LIST: tail since which walking cost little */
 	uint64_t trial_after;    /* appends in HASH before LIST is tried; doubles if that fails */
@@ -67,19 +69,20 @@ struct qv_policy {
 	uint32_t cost_shift;     /* how often the cost limit of a short list has been doubled */
 	uint32_t peak, peak_before; /* longest in this and the last window of memory upkeep */
 
-	/* Posted. */
-	uint32_t mismatches;        /* entries of the merged index that did not fit, decaying */
+	/* policy_posted.c. */
+	uint32_t mismatches;        /* counter: entries of the merged index that did not fit; halved
+				     * in a tick */
 	uint32_t apart, apart_next; /* how often no merged index is tried, now and next time */
-	uint64_t overflow_cost;     /* entries compared in the overflow list */
+	uint64_t overflow_cost;     /* counter: entries compared in the overflow list */
 	uint64_t overflow_limit;    /* times its price that a new choice of classes must be worth */
 
-	/* Unexpected. */
+	/* policy_unexpected.c. */
 	uint64_t wanted_ignore; /* the class that last searched without an index */
 	uint32_t wanted_any;
 	uint32_t order_pays; /* an index was not worth its upkeep: walk the list in order instead */
-	uint64_t order_used; /* tail at its last use */
-	uint32_t far;        /* searches since the last tick that no index answered at once */
-	uint32_t far_ticks;  /* ticks in a row that these have been many for a short queue */
+	uint64_t order_used; /* counter: tail at its last use */
+	uint32_t unserved; /* counter: receives since the last tick that no index served at once */
+	uint32_t unserved_ticks; /* ticks in a row that these have been many for a short queue */
 };
 
 struct qv_queue {
@@ -88,20 +91,20 @@ struct qv_queue {
 	/* tail - head entries are queued. LIST: ring positions. HASH: tail is the sequence number of
 	 * the next entry, head is of no other use. */
 	uint64_t head, tail;
-	/* PATH_SINGLE, _DOMINANT: the index's table; the bits that its class compares, ignores. */
+	/* PATH_NAMED, PATH_DOMINANT: the index's table; the bits that its class compares, ignores. */
 	uint64_t *slots;
 	uint64_t keep, ignore;
 	uint32_t ring_mask; /* entries of the ring - 1 */
-	uint32_t cost;      /* LIST: steps walked, halved per tick */
+	uint32_t cost;      /* LIST: what walking cost, halved in a tick: qv_queue_walked */
 	uint32_t max;       /* longest so far */
 	uint16_t path;
 	uint16_t shift; /* as slots */
 
 	/* Hot: the second cache line, for several indexes. */
 
-	/* The index that has all entries, not keyed, nothing beside it; or NULL. While it is set,
-	 * its `live` and `used` are not kept up to date. */
-	struct qv_index *single;
+	/* HASH: the index, if it is the only one, not keyed, with no list beside it; or NULL. While
+	 * it is set, its `live` and `used` are not kept up to date. */
+	struct qv_index *sole;
 	/* Posted: the index that has receives of narrower classes, too; or NULL. */
 	struct qv_index *merged;
 	uint64_t rejected; /* entries compared that did not fit */
@@ -113,8 +116,8 @@ struct qv_queue {
 	struct qv_index *in_use[QV_N_CLASSES]; /* those of `active` */
 	uint8_t class_cache[QV_CLASS_CACHE];   /* posted: where receives of a class went last */
 
-	uint64_t peeked;   /* entries that fitted and stayed */
-	uint64_t flips;    /* changes of mode */
+	uint64_t peeked; /* entries that fitted and stayed */
+	uint64_t mode_changes;
 	uint64_t slid;     /* times that tail went back, in LIST */
 	uint64_t named;    /* entries removed by name: claimed, cancelled */
 	uint32_t iterated; /* LIST: distance from the head that was last iterated to */
@@ -124,7 +127,7 @@ struct qv_queue {
 	struct qv_index ix[QV_N_CLASSES];
 } __attribute__((aligned(64)));
 
-_Static_assert(offsetof(struct qv_queue, single) == 64, "one cache line");
+_Static_assert(offsetof(struct qv_queue, sole) == 64, "one cache line");
 
 struct qv_auto {
 	struct qv_match base;
@@ -160,7 +163,7 @@ QV_INLINE int qv_is_older(const uint64_t *a, const uint64_t *b)
 	return (int64_t)(a[QV_SEQ] - b[QV_SEQ]) < 0;
 }
 
-/* policy.c: which form a queue has. The chart is there. */
+/* policy.c: which mode a queue has. The chart is there. */
 
 /* To HASH. Unexpected: begin with an index for receives (ignore, src). QV_ENOMEM: as before. */
 int qv_queue_to_hash(struct qv_auto *a, struct qv_queue *q, uint64_t ignore, uint32_t src);
@@ -170,6 +173,12 @@ void qv_policy_init(struct qv_queue *q);
 int qv_queue_tick(struct qv_auto *a, struct qv_queue *q);
 /* The last entry has left in HASH. */
 QV_COLD void qv_queue_emptied(struct qv_queue *q);
+
+/* policy_posted.c: which indexes posted receives have in HASH. */
+
+void qv_posted_tick(struct qv_auto *a, struct qv_queue *q);
+/* Whether a merged index may be tried now. Counts the times that it may not. */
+int qv_posted_may_merge(struct qv_queue *q);
 /* The merged index does not pay: an index for each class, and wait before the next merged one. */
 void qv_posted_split(struct qv_auto *a, struct qv_queue *q);
 void qv_posted_keep_apart(struct qv_queue *q);
@@ -179,7 +188,20 @@ QV_INLINE int qv_posted_must_split(const struct qv_queue *q)
 	return q->policy.mismatches > QV_MISMATCHES_MAX + 3 * (uint64_t)qv_queue_len(q);
 }
 
-/* What walking so far has cost. */
+/* policy_unexpected.c: which indexes unexpected messages have in HASH. */
+
+void qv_unexpected_tick(struct qv_auto *a, struct qv_queue *q);
+/* No index serves class (ignore, src): whether it shall get one now. */
+int qv_unexpected_wants_index(struct qv_queue *q, uint64_t ignore, uint32_t src);
+/* The class of ix has been set, and its counters begin. */
+void qv_unexpected_index_begins(const struct qv_queue *q, struct qv_index *ix);
+/* The class gets an index: wider ones have not served it, and wait longer until they are believed
+ * to. */
+void qv_unexpected_did_not_serve(struct qv_queue *q, uint64_t ignore, uint32_t src);
+
+/* The cost counter of LIST. */
+
+/* A walk of so many steps has ended. */
 QV_INLINE void qv_queue_walked(struct qv_queue *q, uint32_t steps)
 {
 	q->rejected += steps;
@@ -206,7 +228,7 @@ QV_INLINE void qv_queue_leave(struct qv_queue *q)
 
 /* Set what is in use, and so the path. */
 void qv_queue_set_active(struct qv_queue *q, uint32_t active);
-/* mode, single, or a table has changed: choose the path. */
+/* mode, sole, or a table has changed: choose the path. */
 void qv_queue_set_path(struct qv_queue *q);
 /* An insertion met too many keys in one bucket of ix: change its hash, once. */
 QV_COLD void qv_queue_rekey(struct qv_auto *a, struct qv_queue *q, struct qv_index *ix);

@@ -2,12 +2,7 @@
 /* collect.c - HASH keeps no order: gather all entries and sort them by sequence number. */
 #include "auto.h"
 
-#define RADIX_BITS 8
-#define RADIX      (1u << RADIX_BITS)
-/* Below this, sorting by insertion beats clearing the counters of a radix sort. */
-#define FEW 48
-/* Entries that are fetched ahead of their turn. */
-#define AHEAD 16
+#define RADIX (1u << QV_RADIX_BITS)
 
 static void each_in_index(const struct qv_index *ix, enum qv_side side,
 			  void (*fn)(void *ctx, uint64_t *e), void *ctx)
@@ -60,7 +55,7 @@ static void sort_few(uint64_t **v, uint32_t n)
 	}
 }
 
-/* Sequence numbers from base on, RADIX_BITS of them from shift on. */
+/* Sequence numbers from base on, QV_RADIX_BITS of them from shift on. */
 struct digit {
 	uint64_t base;
 	unsigned int shift;
@@ -74,7 +69,7 @@ QV_INLINE uint32_t digit_of(const struct digit *d, const uint64_t *e)
 /* Entries may be in no near cache. */
 QV_INLINE uint64_t *fetch(uint64_t *const *v, uint32_t i, uint32_t n)
 {
-	__builtin_prefetch(v[i + AHEAD < n ? i + AHEAD : i]);
+	__builtin_prefetch(v[i + QV_BATCH < n ? i + QV_BATCH : i]);
 	return v[i];
 }
 
@@ -111,14 +106,14 @@ static void sort_digits(uint64_t **v, uint32_t n, struct digit d)
 {
 	uint32_t ends[RADIX], from = 0;
 
-	if (n < FEW) {
+	if (n < QV_SORT_FEW) {
 		sort_few(v, n);
 		return;
 	}
 	part_by_digit(v, n, &d, ends);
 	if (!d.shift)
 		return;
-	d.shift = d.shift < RADIX_BITS ? 0 : d.shift - RADIX_BITS;
+	d.shift = d.shift < QV_RADIX_BITS ? 0 : d.shift - QV_RADIX_BITS;
 	for (uint32_t k = 0; k < RADIX; k++) {
 		sort_digits(v + from, ends[k] - from, d);
 		from = ends[k];
@@ -136,7 +131,7 @@ static void sort_many(uint64_t **v, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		if (fetch(v, i, n)[QV_SEQ] - d.base > span)
 			span = v[i][QV_SEQ] - d.base;
-	while (span >> d.shift >> RADIX_BITS)
+	while (span >> d.shift >> QV_RADIX_BITS)
 		d.shift++;
 	sort_digits(v, n, d);
 }
@@ -154,7 +149,7 @@ uint64_t **qv_queue_collect(struct qv_auto *a, const struct qv_queue *q)
 	if (!v)
 		return NULL;
 	qv_queue_each(q, add, &c);
-	if (qv_queue_len(q) < FEW)
+	if (qv_queue_len(q) < QV_SORT_FEW)
 		sort_few(v, qv_queue_len(q));
 	else
 		sort_many(v, qv_queue_len(q));

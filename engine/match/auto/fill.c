@@ -162,10 +162,8 @@ static int fill_merged(struct qv_auto *a, struct qv_queue *q)
 {
 	uint32_t n = qv_queue_len(q);
 
-	if (q->policy.apart) {
-		q->policy.apart--;
+	if (!qv_posted_may_merge(q))
 		return 0;
-	}
 	set_merged_class(q, &q->ix[0]);
 	if (fill_index(a, q, &q->ix[0], n / 4)) {
 		q->merged = &q->ix[0];
@@ -181,7 +179,6 @@ int qv_posted_fill(struct qv_auto *a, struct qv_queue *q)
 
 	q->active = 0;
 	q->merged = NULL;
-	q->policy.mismatches = 0;
 	if (qv_queue_len(q) && (fill_single(a, q) || fill_merged(a, q))) {
 		for (int c = 1; c < QV_N_CLASSES; c++)
 			q->ix[c].live = 0;
@@ -189,6 +186,5 @@ int qv_posted_fill(struct qv_auto *a, struct qv_queue *q)
 		err = fill_classes(a, q);
 	}
 	qv_queue_set_active(q, q->active);
-	q->policy.overflow_cost = 0;
 	return err;
 }

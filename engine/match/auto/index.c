@@ -2,12 +2,7 @@
 /* index.c - a hash index over the entries of one class: its table. */
 #include "index.h"
 
-#define LOG_SLOTS_MIN 9
-/* Slots per entry at least; a rare key in a long bucket costs more than the memory. */
-#define ROOMY 2
-/* From here on memory counts: indexes beside the first have half of that, and do not grow ahead. */
-#define MANY       65536
-#define FIRST_WORD 2 /* where links begin in the first index */
+#define FIRST_WORD QV_RECV_LINKS /* where links begin in the first index, of either side */
 
 static size_t table_size(const struct qv_index *ix)
 {
@@ -20,8 +15,8 @@ static void move_lists(struct qv_index *ix, enum qv_side side, const uint64_t *o
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t word = old[i];
 
-		if (i + 8 < n && old[i + 8])
-			__builtin_prefetch(qv_entry(old[i + 8]), 1);
+		if (i + QV_SLOTS_AHEAD < n && old[i + QV_SLOTS_AHEAD])
+			__builtin_prefetch(qv_entry(old[i + QV_SLOTS_AHEAD]), 1);
 		while (word) {
 			uint64_t *e = qv_entry(word);
 			uint64_t *slot =
@@ -53,12 +48,12 @@ static int rebuild(struct qv_index *ix, const struct qv_index *next, enum qv_sid
 /* Slots for n entries. */
 static uint64_t room_for(const struct qv_index *ix, uint32_t n)
 {
-	return (uint64_t)n * (n > MANY && ix->word > FIRST_WORD ? ROOMY / 2 : ROOMY);
+	return (uint64_t)n * (n > QV_MANY && ix->word > FIRST_WORD ? QV_ROOMY / 2 : QV_ROOMY);
 }
 
 static unsigned int log_slots(uint64_t slots)
 {
-	unsigned int log = LOG_SLOTS_MIN;
+	unsigned int log = QV_LOG_SLOTS_MIN;
 
 	while (((uint64_t)1 << log) < slots)
 		log++;
@@ -82,7 +77,7 @@ int qv_index_reserve(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
 	if (ix->slots && room_for(ix, n) <= qv_index_slots(ix))
 		return QV_OK;
 	/* A table that grows once grows again: take two steps. */
-	next.shift = (uint16_t)(64 - log_slots(room_for(ix, n)) - (ix->slots && n <= MANY));
+	next.shift = (uint16_t)(64 - log_slots(room_for(ix, n)) - (ix->slots && n <= QV_MANY));
 	return rebuild(ix, &next, side, mem);
 }
 

@@ -20,6 +20,7 @@
 #define QV_INDEX_H
 
 #include "engine/match/llv/vlist.h"
+#include "tuning.h"
 
 enum { QV_NEXT, QV_PEER, QV_BUCKET, QV_LINKS };
 
@@ -33,7 +34,7 @@ struct qv_index {
 	uint32_t src_keep;  /* UINT32_MAX: source compared, 0: not */
 	union {
 		uint32_t live;  /* posted: entries, where that is not the length of the queue */
-		uint32_t steps; /* unexpected: of searches by narrower receives */
+		uint32_t steps; /* unexpected: of searches by narrower receives, halved in a tick */
 	};
 	uint64_t used; /* sequence number when it last served a search */
 	/* Not bytes: stores to those might be seen as stores to anything. */
@@ -42,23 +43,12 @@ struct qv_index {
 	uint16_t keyed; /* keyed hash: someone aims at one bucket */
 	uint16_t quiet; /* ticks in a row without receives, or with few collisions */
 	/* Unexpected: insertions since the last tick that met a bucket in use; ticks with few of
-	 * them until that is believed; searches since the last tick. */
+	 * them until that is believed; searches, of which one in QV_AVERAGED goes in a tick. */
 	uint16_t collisions, quiet_needed, searches;
 	/* Posted: -1: for receives of just this class. 0: narrower ones, which compare all that the
 	 * index compares, go there, too. */
 	int16_t strict;
 } __attribute__((aligned(64)));
-
-/*
- * Multipliers of the hash, found by search: keys that are a run or a grid of tags and sources, at
- * whichever bits, spread better than by chance. They are no secret; who aims at one bucket finds
- * the keyed hash behind it.
- */
-#define QV_MUL_TAG UINT64_C(0x0d43492e57bd80fb)
-#define QV_MUL_SRC UINT64_C(0x5d0aa8044a62403d)
-
-/* A bucket with more keys than this is no accident while the table has room. */
-#define QV_BUCKET_MAX 16
 
 _Static_assert(sizeof(struct qv_index) == 64, "one cache line");
 
@@ -90,10 +80,8 @@ void qv_index_shrink(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
 int qv_index_rekey(struct qv_index *ix, enum qv_side side, struct qv_mem *mem,
 		   const uint64_t secret[2]);
 
-/* Remove all entries; keeps the table. */
+/* Remove all entries and keep the table; give the table back. */
 void qv_index_clear(struct qv_index *ix);
-
-/* Give the table back. */
 void qv_index_free(struct qv_index *ix, struct qv_mem *mem);
 
 static inline uint32_t qv_index_slots(const struct qv_index *ix)
@@ -219,13 +207,6 @@ QV_INLINE void qv_index_fill_links(uint64_t *slot, uint64_t *e, uint64_t *l)
 	*slot = (uintptr_t)e;
 }
 
-/* As qv_index_fill_links; the links are where ix has them. */
-QV_INLINE void qv_index_fill_slot(const struct qv_index *ix, enum qv_side side, uint64_t *slot,
-				  uint64_t *e)
-{
-	qv_index_fill_links(slot, e, qv_links(ix, side, e));
-}
-
 /* Append e to the list of its key that begins with head. */
 QV_INLINE void qv_index_join(const struct qv_index *ix, enum qv_side side, uint64_t *head,
 			     uint64_t *e)
@@ -257,7 +238,7 @@ QV_INLINE uint32_t qv_index_insert_at(const struct qv_index *ix, enum qv_side si
 		}
 		link = &qv_links(ix, side, head)[QV_BUCKET];
 	}
-	qv_index_fill_slot(ix, side, link, e);
+	qv_index_fill_links(link, e, qv_links(ix, side, e));
 	return seen;
 }
 

@@ -35,14 +35,14 @@ static int has_dominant(struct qv_queue *q)
 
 void qv_queue_set_path(struct qv_queue *q)
 {
-	const struct qv_index *ix = q->single;
+	const struct qv_index *ix = q->sole;
 	uint16_t links = q->side == QV_POSTED ? QV_RECV_LINKS : QV_MSG_LINKS;
 	int usual = !(q->active & QV_UNUSUAL);
 
 	if (q->mode == QV_AUTO_LIST)
 		q->path = QV_PATH_LIST;
 	else if (ix && ix->src_keep && ix != q->merged && ix->word == links)
-		copy_table(q, ix, QV_PATH_SINGLE);
+		copy_table(q, ix, QV_PATH_NAMED);
 	else if (ix || (q->side == QV_UNEXPECTED && q->n_in_use == 1 && usual))
 		q->path = QV_PATH_ONE;
 	else if (q->side == QV_POSTED && q->n_in_use > 1 && !q->merged && usual && has_dominant(q))
@@ -64,10 +64,10 @@ void qv_queue_set_active(struct qv_queue *q, uint32_t active)
 		if (ix->keyed)
 			active |= QV_KEYED_ACTIVE;
 	}
-	if (q->single)
-		q->single->used = q->tail;
+	if (q->sole)
+		q->sole->used = q->tail;
 	q->active = active;
-	q->single = q->n_in_use == 1 && indexes == active ? q->in_use[0] : NULL;
+	q->sole = q->n_in_use == 1 && indexes == active ? q->in_use[0] : NULL;
 	qv_queue_set_path(q);
 }
 
@@ -76,7 +76,7 @@ void qv_queue_rekey(struct qv_auto *a, struct qv_queue *q, struct qv_index *ix)
 	/* Without memory the bucket stays long until the next insertion into it tries again. */
 	if (ix->keyed || qv_index_rekey(ix, q->side, &a->base.mem, a->secret))
 		return;
-	if (q->single == ix && q->side == QV_POSTED)
+	if (q->sole == ix && q->side == QV_POSTED)
 		ix->live = qv_queue_len(q) + 1; /* and the one that is being inserted */
 	qv_queue_set_active(q, q->active);
 }

@@ -34,7 +34,7 @@ static QV_NOINLINE int append_beside(struct qv_auto *a, struct qv_recv *recv, st
 	struct qv_queue *q = &a->posted;
 	uint64_t *head = qv_entry(*slot);
 
-	ix->live++; /* of no meaning if it is the single one */
+	ix->live++; /* of no meaning in q->sole */
 	*msg = NULL;
 	if (!qv_index_same(ix, QV_POSTED, head, recv->tag, recv->src))
 		return append_far(a, recv, ix, slot);
@@ -47,7 +47,7 @@ static QV_NOINLINE int append_beside(struct qv_auto *a, struct qv_recv *recv, st
 int qv_auto_post_beside(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg,
 			uint64_t *slot)
 {
-	return append_beside(a, recv, msg, a->posted.single, slot);
+	return append_beside(a, recv, msg, a->posted.sole, slot);
 }
 
 /* Into ix, which takes it and is not keyed. */
@@ -58,7 +58,7 @@ QV_INLINE int append_to(struct qv_auto *a, struct qv_recv *recv, struct qv_msg *
 
 	if (QV_UNLIKELY(*slot != 0))
 		return append_beside(a, recv, msg, ix, slot);
-	ix->live++; /* of no meaning if it is the single one */
+	ix->live++; /* of no meaning in q->sole */
 	fill_slot(&a->posted, slot, recv->priv, recv->priv + QV_RECV_LINKS);
 	*msg = NULL;
 	return QV_OK;
@@ -94,7 +94,7 @@ static QV_NOINLINE int append_elsewhere(struct qv_auto *a, struct qv_recv *recv,
 /* One index, which may have receives of several classes: no branch asks which. */
 static QV_NOINLINE int append_one(struct qv_auto *a, struct qv_recv *recv, struct qv_msg **msg)
 {
-	struct qv_index *ix = a->posted.single;
+	struct qv_index *ix = a->posted.sole;
 
 	if (QV_UNLIKELY(!qv_posted_takes(ix, recv->ignore, recv->src)))
 		return append_elsewhere(a, recv, msg);
@@ -137,7 +137,7 @@ QV_INLINE int append_now(struct qv_auto *a, struct qv_recv *recv, struct qv_msg 
 		*msg = NULL;
 		return QV_OK;
 	case QV_PATH_ONE:
-	case QV_PATH_SINGLE: return append_one(a, recv, msg);
+	case QV_PATH_NAMED: return append_one(a, recv, msg);
 	case QV_PATH_DOMINANT:
 		if (table_is_class(q, recv->ignore, recv->src))
 			return append_dominant(a, recv, msg);

@@ -31,17 +31,17 @@ static struct qv_index *claim_class(struct qv_queue *q, uint64_t ignore, uint32_
 	return NULL;
 }
 
-/* Other indexes or the overflow list are about to be used beside q->single: count from now on. */
-static void leave_single(struct qv_queue *q)
+/* Other indexes or the overflow list are about to be used beside q->sole: count from now on. */
+static void leave_sole(struct qv_queue *q)
 {
-	if (!q->single)
+	if (!q->sole)
 		return;
-	q->single->live = qv_queue_len(q);
-	if (!q->single->live) {
+	q->sole->live = qv_queue_len(q);
+	if (!q->sole->live) {
 		qv_queue_set_active(q, 0);
 		return;
 	}
-	q->single = NULL;
+	q->sole = NULL;
 	qv_queue_set_path(q);
 }
 
@@ -50,7 +50,7 @@ static int join_overflow(struct qv_queue *q, uint64_t *e)
 	if (qv_vlist_append(&q->overflow, e))
 		return QV_ENOMEM;
 	e[QV_RECV_LINKS + QV_NEXT] = QV_OVERFLOWN;
-	leave_single(q);
+	leave_sole(q);
 	if (!(q->active & QV_OVERFLOW_ACTIVE))
 		qv_queue_set_active(q, q->active | QV_OVERFLOW_ACTIVE);
 	return QV_OK;
@@ -62,13 +62,13 @@ int qv_posted_insert(struct qv_auto *a, struct qv_queue *q, uint64_t *e)
 	struct qv_index *ix = qv_posted_class(q, r->ignore, r->src);
 
 	if (!ix) {
-		leave_single(q);
+		leave_sole(q);
 		ix = claim_class(q, r->ignore, r->src);
 	}
 	if (!ix || qv_index_reserve(ix, QV_POSTED, &a->base.mem, 1))
 		return join_overflow(q, e);
-	if (ix != q->single) {
-		leave_single(q);
+	if (ix != q->sole) {
+		leave_sole(q);
 		ix->live++;
 		if (!(q->active >> (ix - q->ix) & 1))
 			qv_queue_set_active(q, q->active | 1u << (ix - q->ix));

@@ -16,7 +16,7 @@ QV_INLINE int join_index(struct qv_queue *q, int i, struct qv_msg *msg)
 	slot = qv_index_quick_slot(ix, msg->tag, msg->src);
 	head = qv_entry(*slot);
 	if (!head) {
-		qv_index_fill_slot(ix, QV_UNEXPECTED, slot, msg->priv);
+		qv_index_fill_links(slot, msg->priv, qv_links(ix, QV_UNEXPECTED, msg->priv));
 		return 1;
 	}
 	if (QV_UNLIKELY(!qv_index_same(ix, QV_UNEXPECTED, head, msg->tag, msg->src)))
@@ -85,7 +85,7 @@ QV_INLINE int queue_now(struct qv_auto *a, struct qv_msg *msg)
 {
 	switch (a->unexpected.path) {
 	case QV_PATH_LIST: list_append(&a->unexpected, msg->priv); return QV_OK;
-	case QV_PATH_SINGLE:
+	case QV_PATH_NAMED:
 	case QV_PATH_ONE: return queue_one(a, msg);
 	default: return queue_many(a, msg);
 	}
@@ -156,7 +156,7 @@ void qv_auto_prefetch(const struct qv_match *m, uint64_t tag, uint32_t src, int 
 		const struct qv_queue *q = queues[i];
 		uint64_t *slot;
 
-		if (q->path != QV_PATH_SINGLE)
+		if (q->path != QV_PATH_NAMED)
 			continue;
 		slot = table_slot(q, tag, src);
 		__builtin_prefetch(step ? (const void *)qv_entry(*slot) : slot, 1);

@@ -2,8 +2,6 @@
 /* ring.c - LIST: a dense ring of entry pointers, oldest first. */
 #include "auto.h"
 
-#define RING_MIN 128
-
 static size_t ring_size(uint32_t mask)
 {
 	return ((size_t)mask + 1) * sizeof(uint64_t *);
@@ -11,7 +9,7 @@ static size_t ring_size(uint32_t mask)
 
 int qv_ring_resize(struct qv_auto *a, struct qv_queue *q, uint32_t n)
 {
-	uint64_t want = (uint64_t)n + n / 2 + 2 * QV_TICK, slots = RING_MIN;
+	uint64_t want = (uint64_t)n + n / 2 + 2 * QV_TICK, slots = QV_RING_MIN;
 	uint64_t **ring;
 	uint32_t len = q->mode == QV_AUTO_LIST ? qv_queue_len(q) : 0;
 

@@ -8,6 +8,7 @@ static QV_NOINLINE int search_any(struct qv_auto *a, struct qv_recv *recv, struc
 	struct qv_queue *q = &a->unexpected;
 	struct qv_found f;
 
+	q->policy.unserved++;
 	qv_unexpected_find(a, q, recv->tag, recv->ignore, recv->src, &f);
 	if (!f.e)
 		return qv_auto_post_append(a, recv, msg);
@@ -137,7 +138,7 @@ static QV_NOINLINE int search_ordered(struct qv_auto *a, struct qv_recv *recv, s
 	if (!(q->active & QV_ORDER_ACTIVE) || !q->policy.order_pays ||
 	    qv_queue_len(q) > QV_ORDER_SELDOM)
 		return search_any(a, recv, msg);
-	q->policy.far++;
+	q->policy.unserved++;
 	e = qv_order_find(q, recv->tag, recv->ignore, recv->src);
 	if (!e)
 		return qv_auto_post_append(a, recv, msg);
@@ -180,7 +181,7 @@ int qv_auto_post_in_bucket(struct qv_auto *a, struct qv_recv *recv, struct qv_ms
 		if (!*link)
 			return qv_auto_post_append(a, recv, msg);
 	}
-	qv_index_pop(q->single, QV_UNEXPECTED, link, e);
+	qv_index_pop(q->sole, QV_UNEXPECTED, link, e);
 	*msg = qv_msg_of(e);
 	return QV_UNLIKELY(++q->head == q->tail) ? qv_auto_last(q) : QV_OK;
 }
@@ -256,7 +257,7 @@ int qv_auto_post_search(struct qv_auto *a, struct qv_recv *recv, struct qv_msg *
 {
 	switch (a->unexpected.path) {
 	case QV_PATH_LIST: return search_list(a, recv, msg);
-	case QV_PATH_SINGLE:
+	case QV_PATH_NAMED:
 	case QV_PATH_ONE: return search_one(a, recv, msg);
 	default: return search_many(a, recv, msg);
 	}

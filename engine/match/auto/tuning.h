@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tuning.h - structure "auto": every constant that was chosen by measuring, and what by.
+ * tuning.h - structure "auto": every constant that was chosen by measuring, and what by. many.c and
+ * llv, which serve other structures, too, have their own.
  *
  * Cells in brackets are cases of `quiver bench match`. "Slower without": the path or the rule was
  * switched off, and both forms ran in one process (two cores of an AMD EPYC). Where there is no
@@ -35,6 +36,7 @@
 #define QV_TRIAL_MIN   1024
 #define QV_TRIAL_MAX   (UINT64_C(1) << 26)
 #define QV_TRIAL_EACH  64
+#define QV_TRIAL_SLOTS 16 /* to look for entries in more slots each costs more than a trial saves */
 #define QV_EMPTIES_MIN 16
 #define QV_EMPTIES_MAX 65536
 
@@ -44,10 +46,26 @@
 #define QV_WINDOW     1024
 #define QV_WINDOW_BIG 16
 #define QV_BIG        131072
-/* Messages from which indexes beside the first have half the room. */
+/* Beyond so many entries memory counts: indexes beside the first have half the room, and tables do
+ * not grow ahead. */
 #define QV_MANY 65536
 /* A ring longer than this is not kept beside several indexes. */
 #define QV_RING_BIG 65536
+
+#define QV_RING_MIN 128
+
+/* Multipliers of the hash, found by search: keys that are a run or a grid of tags and sources, at
+ * whichever bits, spread better than by chance. They are no secret; who aims at one bucket finds
+ * the keyed hash behind it. */
+#define QV_MUL_TAG UINT64_C(0x0d43492e57bd80fb)
+#define QV_MUL_SRC UINT64_C(0x5d0aa8044a62403d)
+
+/* A table: its least length, as a power of two, and slots for each entry. A key that meets another
+ * in its bucket costs more than the memory. */
+#define QV_LOG_SLOTS_MIN 9
+#define QV_ROOMY         2
+/* A bucket with more keys than this is no accident while the table has room: test_match_hostile. */
+#define QV_BUCKET_MAX 16
 
 /* Posted receives in HASH. */
 
@@ -94,15 +112,20 @@
  * this, make walking in order cheaper than an index. The ticks that the average is over. */
 #define QV_SELDOM   200
 #define QV_AVERAGED 8
-/* [wumq/mix50/8, mix100/8]: searches in a tick, and one more for each message, that no index
- * answered; for so many ticks in a row. */
-#define QV_FAR_FEW   8
-#define QV_FAR_TICKS 8
+/* [wumq/mix50/8, mix100/8]: receives in a tick, and one more for each message, that no index
+ * served at once; for so many ticks in a row. */
+#define QV_UNSERVED_FEW   8
+#define QV_UNSERVED_TICKS 8
 /* Appends without a search until an index goes. */
 #define QV_INDEX_IDLE 2048
 
-/* Indexing a whole queue. */
+/* All entries of a queue. */
 
-/* [shuffle/prq/65536]: so far ahead entries are fetched. */
-#define QV_BATCH 16
+/* [shuffle/prq/65536]: so far ahead entries, and slots of a table, are fetched. */
+#define QV_BATCH       16
+#define QV_SLOTS_AHEAD 8
+/* Sorting: by so many bits of the sequence number at once. Up to so many entries sorting by
+ * insertion beats clearing the counters for that. */
+#define QV_RADIX_BITS 8
+#define QV_SORT_FEW   48
 #endif /* QV_AUTO_TUNING_H */

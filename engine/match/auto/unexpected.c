@@ -43,12 +43,7 @@ static int prepare_index(struct qv_auto *a, struct qv_queue *q, int i, uint64_t 
 	struct qv_index *ix = &q->ix[i];
 
 	qv_index_set_class(ix, ignore, src == QV_SRC_ANY);
-	ix->used = q->tail;
-	ix->steps = 0;
-	/* Twice what it must be: an index shows in some ticks that it is not needed. */
-	ix->searches = (uint16_t)(2 * QV_AVERAGED * QV_SELDOM / (qv_queue_len(q) + 1));
-	ix->quiet = 0;
-	ix->quiet_needed = QV_QUIET_MIN;
+	qv_unexpected_index_begins(q, ix);
 	return qv_unexpected_fit(a, q, ix);
 }
 
@@ -59,7 +54,6 @@ int qv_unexpected_fill(struct qv_auto *a, struct qv_queue *q, uint64_t ignore, u
 	if (prepare_index(a, q, 0, ignore, src))
 		return QV_ENOMEM;
 	qv_queue_set_active(q, 1);
-	q->policy.far = q->policy.far_ticks = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t *e = qv_queue_at(q, i);
 
@@ -93,16 +87,7 @@ static struct qv_index *build_index(struct qv_auto *a, struct qv_queue *q, uint6
 	for (uint32_t k = 0; k < n; k++)
 		qv_queue_insert(a, q, &q->ix[i], QV_UNEXPECTED, v[k]);
 	qv_queue_collect_done(a, q, v);
-	/* Wider ones have not served it: wait longer until they are believed to. */
-	for (uint32_t rest = q->active & QV_INDEXES; rest; rest &= rest - 1) {
-		struct qv_index *ix = &q->ix[__builtin_ctz(rest)];
-
-		if (!qv_index_covers(ix, ignore, src))
-			continue;
-		ix->quiet = 0;
-		ix->quiet_needed =
-			ix->quiet_needed < QV_QUIET_MAX / 2 ? ix->quiet_needed * 2 : QV_QUIET_MAX;
-	}
+	qv_unexpected_did_not_serve(q, ignore, src);
 	qv_queue_set_active(q, q->active | 1u << i);
 	return &q->ix[i];
 }
@@ -217,11 +202,8 @@ static void find_in_all(struct qv_queue *q, uint64_t tag, uint64_t ignore, uint3
 void qv_unexpected_find(struct qv_auto *a, struct qv_queue *q, uint64_t tag, uint64_t ignore,
 			uint32_t src, struct qv_found *f)
 {
-	struct qv_policy *p = &q->policy;
-	int again = p->wanted_ignore == ignore && p->wanted_any == (src == QV_SRC_ANY);
 	struct qv_index *ix = NULL;
 
-	p->far++;
 	if (find_indexed(q, tag, ignore, src, f))
 		return;
 	if (order_is_on(a, q)) {
@@ -229,10 +211,8 @@ void qv_unexpected_find(struct qv_auto *a, struct qv_queue *q, uint64_t tag, uin
 		f->ix = NULL;
 		return;
 	}
-	if (again && qv_queue_len(q) > QV_SHORT)
+	if (qv_unexpected_wants_index(q, ignore, src))
 		ix = build_index(a, q, ignore, src);
-	p->wanted_ignore = ignore;
-	p->wanted_any = src == QV_SRC_ANY;
 	if (ix)
 		find_in_index(q, ix, tag, src, f);
 	else

@@ -334,7 +334,7 @@ static void check_requests(struct fuzz *f)
 	}
 	QV_NEED(p->txs.live == 0 && p->rxs.live == 0 && p->ins.live == 0);
 	QV_NEED(p->unexps.live == 0 && p->flights.live == 0);
-	QV_NEED(p->stats.unexpected_bytes == 0 && !p->loose);
+	QV_NEED(p->stats.unexpected_bytes == 0 && !p->detached);
 }
 
 void fuzz_settle(struct fuzz *f)

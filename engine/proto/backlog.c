@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * log.c - short messages that wait for the transport or for credit, many in one request:
- * what is known of each stands in a row in one piece of memory, its payload behind it.
+ * backlog.c - the backlog: short messages that wait for the transport or for credit, many in one
+ * request. What is known of each stands in a row in one piece of memory, its payload behind it.
  */
 #include "internal.h"
 
 #include <stdlib.h>
 
-#define LOG_BYTES (16u << 10)
+#define BACKLOG_BYTES (16u << 10)
 
 struct entry {
 	uint64_t tag;
@@ -18,20 +18,20 @@ struct entry {
 	uint8_t size;  /* of entry, data and payload, in units of 8 bytes */
 };
 
-static_assert(sizeof(struct entry) == 24, "entry of a log");
+static_assert(sizeof(struct entry) == 24, "entry of a backlog");
 
 static size_t entry_size(size_t len, bool data)
 {
 	return (sizeof(struct entry) + (data ? sizeof(uint64_t) : 0) + len + 7) / 8 * 8;
 }
 
-static struct qv_tx *log_new(struct qv_peer *to)
+static struct qv_tx *backlog_new(struct qv_peer *to)
 {
-	struct qv_tx *tx = qv_tx_new(to, QV_TX_LOG);
+	struct qv_tx *tx = qv_tx_new(to, QV_TX_BACKLOG);
 
 	if (!tx)
 		return NULL;
-	tx->packet = malloc(LOG_BYTES);
+	tx->packet = malloc(BACKLOG_BYTES);
 	if (!tx->packet) {
 		tx->packet = tx->small;
 		qv_tx_put(tx);
@@ -43,7 +43,7 @@ static struct qv_tx *log_new(struct qv_peer *to)
 	return tx;
 }
 
-int qv_log_append(struct qv_peer *to, const struct qv_send_args *args, size_t len)
+int qv_backlog_append(struct qv_peer *to, const struct qv_send_args *args, size_t len)
 {
 	struct entry e = {.tag = args->tag,
 			  .context = args->context,
@@ -56,8 +56,8 @@ int qv_log_append(struct qv_peer *to, const struct qv_send_args *args, size_t le
 
 	if (args->cookie > UINT32_MAX)
 		return QV_EAGAIN;
-	if (!to->head || tx->kind != QV_TX_LOG || tx->pktlen + size > LOG_BYTES)
-		tx = log_new(to);
+	if (!to->head || tx->kind != QV_TX_BACKLOG || tx->pktlen + size > BACKLOG_BYTES)
+		tx = backlog_new(to);
 	if (!tx)
 		return QV_ENOMEM;
 	e.size = (uint8_t)(size / 8);
@@ -107,7 +107,7 @@ static void next(struct qv_tx *tx, const struct entry *e)
 	tx->p->waiting--;
 }
 
-int qv_log_issue(struct qv_tx *tx)
+int qv_backlog_issue(struct qv_tx *tx)
 {
 	while (tx->pos < tx->pktlen) {
 		struct entry e = entry_at(tx);
@@ -124,7 +124,7 @@ int qv_log_issue(struct qv_tx *tx)
 	return QV_OK;
 }
 
-void qv_log_fail(struct qv_tx *tx, int status)
+void qv_backlog_fail(struct qv_tx *tx, int status)
 {
 	while (tx->pos < tx->pktlen) {
 		struct entry e = entry_at(tx);
@@ -142,10 +142,10 @@ void qv_log_fail(struct qv_tx *tx, int status)
 		if (e.flags & QV_REQ_QUIET)
 			qv_peer_untold(tx->peer);
 	}
-	qv_log_free(tx);
+	qv_backlog_free(tx);
 }
 
-void qv_log_free(struct qv_tx *tx)
+void qv_backlog_free(struct qv_tx *tx)
 {
 	free(tx->packet);
 	tx->packet = tx->small;
