@@ -41,22 +41,6 @@ static const struct row rows[] = {
 		    .lookup = QV_FI_LOOKUP_TCP,
 		    .no_rma_event = true}},
 	{.of_all = {.name = "sockets", .packet = 16384, .eager = 16000, .buffers = 128}},
-	{.of_all = {.name = "tcp;ofi_rxm",
-		    .packet = 8192,
-		    .eager = 8000,
-		    .buffers = 256,
-		    .lookup = QV_FI_LOOKUP_TCP,
-		    .peer = true,
-		    .one_endpoint = true,
-		    .writes_to_desc = true}},
-	{.of_all = {.name = "net;ofi_rxm",
-		    .packet = 8192,
-		    .eager = 8000,
-		    .buffers = 256,
-		    .lookup = QV_FI_LOOKUP_TCP,
-		    .peer = true,
-		    .one_endpoint = true,
-		    .writes_to_desc = true}},
 	{.of_all = {.name = ";ofi_rxm",
 		    .packet = 8192,
 		    .eager = 8000,
@@ -68,22 +52,28 @@ static const struct row rows[] = {
 	{.of_all = {.name = "", .packet = 4096, .eager = 8192, .buffers = 256}},
 };
 
-static bool ends_with(const char *core, const char *end)
+/* The name ends at core + len. */
+static const struct row *row_of(const char *core, size_t len)
 {
-	size_t len = strlen(core), n = strlen(end);
+	const struct row *row = rows;
 
-	return len >= n && !strcasecmp(core + len - n, end);
+	for (;; row++) {
+		const size_t n = strlen(row->of_all.name);
+
+		if (len >= n && !strncasecmp(core + len - n, row->of_all.name, n))
+			return row;
+	}
 }
 
 struct qv_fi_quirks qv_fi_quirks_of(const char *core)
 {
 	const uint32_t version = qv_fi_host.version();
-	const struct row *row = rows;
-	struct qv_fi_quirks quirks;
+	const size_t lowest = strcspn(core, ";");
+	const struct row *row = row_of(core, strlen(core));
+	struct qv_fi_quirks quirks = row->of_all;
 
-	while (!ends_with(core, row->of_all.name))
-		row++;
-	quirks = row->of_all;
+	/* The connections of a layered core are those of the core below its layers. */
+	quirks.lookup = row_of(core, lowest)->of_all.lookup;
 	quirks.one_lock = FI_VERSION_LT(version, row->one_lock_before);
 	quirks.no_read = FI_VERSION_LT(version, row->no_read_before);
 	quirks.no_own_read =
