@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * provider.h - objects of the provider. Each embeds the libfabric fid first; every source file of this
- * folder serves one of them. Only this folder sees <rdma/...>.
+ * provider.h - objects of the provider; each embeds the libfabric fid first. Only fabric_glue sees
+ * <rdma/...>.
  *
  * One binary serves libfabric 1.17 to 2.x: structures that libfabric or a core fills may be longer
  * than our header says, so they are never allocated by our sizeof (see docs/design.md).
@@ -244,7 +244,7 @@ static inline void *qv_fi_thread(void)
  * to this thread. */
 void qv_fi_lock_slow(struct qv_fi_domain *dom);
 
-/* A thread that reads itself here has written that itself. */
+/* Who finds itself here need not synchronise: only a thread itself stores its own name. */
 static inline void *qv_fi_owner(const struct qv_fi_domain *dom)
 {
 	return __atomic_load_n(&dom->owner, __ATOMIC_RELAXED);

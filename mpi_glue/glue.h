@@ -177,6 +177,8 @@ void qv_mpi_offload_begin(const struct qv_mpi_offload_told *told);
 void qv_mpi_offload_combine(const struct qv_mpi_reduce *r, void *dst, const void *a, const void *b,
 			    size_t count);
 /* Print the counters of all ranks; collective over MPI_COMM_WORLD. */
+/* A device is asked for, on all ranks alike, whether or not this one has it. */
+bool qv_mpi_offload_wanted(void);
 void qv_mpi_offload_report(void);
 void qv_mpi_offload_end(void);
 

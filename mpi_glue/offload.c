@@ -27,6 +27,11 @@ void qv_mpi_offload_combine(const struct qv_mpi_reduce *r, void *dst, const void
 	qv_combine_to(qv_mpi.combine, r->op, r->type, dst, a, b, count);
 }
 
+bool qv_mpi_offload_wanted(void)
+{
+	return false;
+}
+
 void qv_mpi_offload_report(void)
 {
 }
@@ -52,6 +57,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct qv_offload *offload;
 	char device[QV_MPI_DEVICE_ROOM];
+	bool wanted;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Settings. */
@@ -126,6 +132,7 @@ void qv_mpi_offload_begin(const struct qv_mpi_offload_told *told)
 		.say = say,
 	};
 
+	shared.wanted = told->on;
 	if (!told->on)
 		return;
 	if (told->calibrate && told->min_bytes == ULLONG_MAX)
@@ -148,14 +155,20 @@ void qv_mpi_offload_combine(const struct qv_mpi_reduce *r, void *dst, const void
 	pthread_mutex_unlock(&shared.lock);
 }
 
+bool qv_mpi_offload_wanted(void)
+{
+	return shared.wanted;
+}
+
 void qv_mpi_offload_report(void)
 {
 	enum { OPEN, ARRAYS, BYTES, REFUSED, FAILED, FALLBACK, N };
 	unsigned long long mine[N], sums[N] = {0};
-	struct qv_offload_stats s;
+	struct qv_offload_stats s = {0};
 	int rank;
 
-	qv_offload_get_stats(shared.offload, &s);
+	if (qv_mpi.offload)
+		qv_offload_get_stats(shared.offload, &s);
 	mine[OPEN] = s.state == QV_OFFLOAD_OPEN;
 	mine[ARRAYS] = s.arrays;
 	mine[BYTES] = s.bytes;

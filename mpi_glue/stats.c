@@ -150,7 +150,7 @@ void qv_mpi_report(void)
 	if (!rank)
 		fprintf(stderr, "quiver: calls of %d ranks, combined by %s\n", ranks,
 			qv_combine_isa(qv_mpi.combine));
-	if (qv_mpi.offload)
+	if (qv_mpi_offload_wanted())
 		qv_mpi_offload_report();
 	for (int name = 0; name < QV_MPI_N_NAMES && !rank; name++)
 		for (int form = 0; form < QV_MPI_N_FORMS; form++)

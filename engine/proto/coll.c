@@ -13,8 +13,11 @@ int qv_rx_await(struct qv_proto *p, struct qv_rx *rx, struct qv_peer *from)
 		return QV_EPEER;
 	}
 	/* Who never spoke to it would not know what process to look after. */
-	if (!from->hello_sent)
-		qv_peer_send_hello(from);
+	if (!from->hello_sent && qv_peer_send_hello(from)) {
+		qv_match_cancel(p->match[QV_REQ_COLL], &rx->node);
+		qv_pool_put(&p->rxs, rx);
+		return QV_ENOMEM;
+	}
 	rx->sender = from;
 	qv_peer_add_outstanding(from);
 	return QV_OK;

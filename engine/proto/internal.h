@@ -104,7 +104,7 @@ static inline bool qv_info_stale(const struct qv_info *info)
 /* Does its transport have transfers that it never gives back, and that touch nothing any more? */
 static inline bool qv_peer_loses_transfers(const struct qv_peer *peer)
 {
-	return peer->x->keeps && peer->gone;
+	return peer->x->no_flush && peer->gone;
 }
 
 /* Is anything of it under way that only it can end? */

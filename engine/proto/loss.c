@@ -104,7 +104,7 @@ void qv_peer_look_for_failed(struct qv_peer *peer)
 {
 	uint64_t silent;
 
-	if (!peer->x->keeps || peer->gone)
+	if (!peer->x->no_flush || peer->gone)
 		return;
 	peer->gone = !qv_proc_alive(&peer->p->self, &peer->proc) ||
 		     (peer->x->ops->presence &&

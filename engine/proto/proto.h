@@ -227,7 +227,7 @@ struct qv_match *qv_proto_engine(struct qv_proto *p, bool tagged);
 /* First member of struct qv_proto, so that the poll loop can look without a call. */
 struct qv_proto_head {
 	struct qv_peer *pending; /* peers with packets queued */
-	void *reads;             /* reads that the transport could not take */
+	void *reads; /* receives whose next read, CTS or FIN the transport did not take */
 };
 
 static inline bool qv_proto_wants_progress(const struct qv_proto *p)

@@ -85,7 +85,7 @@ struct qv_rx {
 	struct qv_peer *sender; /* of a collective, while it waits: who is to send */
 	unsigned refs;          /* multi: messages still coming in */
 	bool ended;             /* multi: takes no more messages */
-	bool queued;            /* multi: in the engine's queue */
+	bool queued;            /* in the engine's queue */
 	size_t used;            /* multi: bytes given away */
 	size_t multi_min;
 };
@@ -208,7 +208,7 @@ struct qv_peer {
 	bool starved;               /* the first message waits for credit */
 	bool starving;              /* it has told us that its first one does */
 	size_t packet_max;          /* longest packet it receives */
-	size_t fast_end;            /* shorter payload needs no request; 0: all does */
+	size_t fast_end;            /* shorter payload may take the fast path; 0: none may */
 	size_t eager_max;           /* longest message that is sent eagerly */
 	unsigned outstanding;       /* sends and receives that need the peer to go on */
 	unsigned flying;            /* packets to it and reads of it that the transport holds */

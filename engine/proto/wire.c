@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* wire.c - packets to bytes and back; nothing that a peer sends is trusted before
- * it was here. */
+/* wire.c - packets to bytes and back. Every packet of a peer is checked here first. */
 #include "wire.h"
 
 #include <string.h>

@@ -23,7 +23,7 @@
  *   RESET   session   - (what you have sent me in this session of yours is given up; with
  *                     QV_RESET_LOST: messages that I have acknowledged as well)
  *
- * In the order of this table, packets from EAGER to VOID are numbered, from 1 in each session.
+ * The packets from EAGER to VOID in this table are numbered, from 1 in each session.
  * HELLO, PING, ACK and RESET are not, and bear the number of the last numbered packet before them.
  * A packet without a header (qv_xport.inject_tagged) has a number, too.
  */

@@ -42,7 +42,7 @@ enum qv_presence {
 	QV_SILENT,  /* not known: its host does not answer, for as long as is told */
 };
 
-/* All calls but presence return QV_OK, QV_EAGAIN (call again after progress; nothing happened), or
+/* All calls that return int return QV_OK, QV_EAGAIN (call again after progress; nothing happened), or
  * a status. */
 struct qv_xport_ops {
 	/* Send a packet of at most inject_max bytes; the memory may be reused on return. That
@@ -83,7 +83,7 @@ struct qv_xport {
 	size_t eager_max;     /* longest message that suits it to be sent eagerly */
 	bool apart;           /* it reads from other processes only, not from its own */
 	bool drops;           /* packets may be lost, when it is closed or a connection breaks */
-	bool keeps;           /* from the dead it may never give transfers back */
+	bool no_flush;        /* transfers to a peer that has died may never complete */
 	unsigned outstanding; /* kept by the protocol: requests that need a peer over it to go on */
 };
 

@@ -121,6 +121,11 @@ static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct q
 {
 	int ret = ep->coll ? 0 : qv_fi_coll_open(ep);
 
+	group->n = (uint32_t)set->n;
+	group->addrs = calloc(set->n + 1, sizeof *group->addrs);
+	group->members = calloc(set->n + 1, sizeof *group->members);
+	if (!ret && (!group->addrs || !group->members))
+		ret = -FI_ENOMEM;
 	if (!ret)
 		ret = name_members(group, set);
 	if (!ret && qv_select_open(qv_fi_params.coll, NULL, 0, &group->select))
@@ -166,27 +171,21 @@ int qv_fi_join(struct fid_ep *fid, const void *address, uint64_t flags, struct f
 	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid);
 	const struct fi_collective_addr *addr = address;
 	struct qv_fi_group *group;
-	const struct qv_fi_set *set;
 	int ret;
 
 	if (!(flags & FI_COLLECTIVE))
 		return -FI_ENOSYS; /* there is no multicast */
-	ret = check_join(ep, addr, flags);
-	if (ret)
-		return ret;
-	set = qv_fi_set_of(addr->set);
 	group = calloc(1, sizeof *group);
 	if (!group)
 		return -FI_ENOMEM;
 	group->ep = ep;
-	group->n = (uint32_t)set->n;
-	group->addrs = calloc(set->n + 1, sizeof *group->addrs);
-	group->members = calloc(set->n + 1, sizeof *group->members);
 	group->mc.fid.fclass = FI_CLASS_MC;
 	group->mc.fid.context = context;
 	group->mc.fid.ops = &qv_fi_group_ops;
 	qv_fi_lock(ep->dom);
-	ret = group->addrs && group->members ? begin_join(ep, set, group) : -FI_ENOMEM;
+	ret = check_join(ep, addr, flags);
+	if (!ret)
+		ret = begin_join(ep, qv_fi_set_of(addr->set), group);
 	if (!ret) {
 		*mc = &group->mc; /* before the event can be read */
 		qv_fi_coll_progress(ep);

@@ -182,6 +182,12 @@ static struct choice *new_choice(const char *setting, const char *where)
 		.quirks = {qv_fi_quirks_of(name), qv_fi_quirks_of(local_core)},
 		.text = strdup(text),
 	};
+	if (!c->cores.name[QV_FI_MAIN] || !c->cores.text) {
+		free((char *)c->cores.name[QV_FI_MAIN]);
+		free((char *)c->cores.text);
+		free(c);
+		return NULL;
+	}
 	QV_FI_INFO(CORE, "core for %s: %s\n", setting ? setting : "auto", text);
 	return c;
 }

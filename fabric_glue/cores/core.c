@@ -166,6 +166,7 @@ int qv_fi_core_query(const char *core, const char *node, const char *service, ui
 	static const uint64_t drop[] = {FI_RMA_EVENT | FI_ATOMIC, FI_RMA};
 	int ret;
 
+	*list = NULL;
 	if (!hints)
 		return -FI_ENOMEM;
 	ret = ask_truth(core, node, service, flags, hints, list);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* quirks.c - the table of cores. Why a quirk is there: "Known costs" in docs/design.md. */
+/*
+ * quirks.c - the table of cores. quirks.h says what each quirk is, "Known costs" in docs/design.md
+ * what it costs.
+ */
 #include "quirks.h"
 #include "fabric_glue/provider.h"
 
@@ -8,7 +11,7 @@
 
 struct row {
 	struct qv_fi_quirks of_all; /* versions of libfabric */
-	/* Versions from which, or before which, a quirk is there; 0: it never is. */
+	/* Versions from which, or before which, a quirk is there besides; 0: none. */
 	uint32_t one_lock_before, no_read_before, no_own_read_since;
 };
 
@@ -19,14 +22,14 @@ static const struct row rows[] = {
 		    .buffers = 128,
 		    .lookup = QV_FI_LOOKUP_SHM,
 		    .reliable = true,
-		    .keeps = true,
+		    .no_flush = true,
 		    .tag_apart = true,
 		    .guesses_source = true,
 		    .few_addresses = true,
 		    .peer = true},
 	 .one_lock_before = FI_VERSION(1, 18),
 	 .no_own_read_since = FI_VERSION(2, 5)},
-	/* Long packets, because before 1.18 it sends what is read elsewhere. */
+	/* Long packets, because before 1.18 long messages are sent in them, not read. */
 	{.of_all = {.name = "net",
 		    .packet = 65536,
 		    .eager = 16000,
@@ -74,9 +77,9 @@ struct qv_fi_quirks qv_fi_quirks_of(const char *core)
 
 	/* The connections of a layered core are those of the core below its layers. */
 	quirks.lookup = row_of(core, lowest)->of_all.lookup;
-	quirks.one_lock = FI_VERSION_LT(version, row->one_lock_before);
-	quirks.no_read = FI_VERSION_LT(version, row->no_read_before);
-	quirks.no_own_read =
+	quirks.one_lock |= FI_VERSION_LT(version, row->one_lock_before);
+	quirks.no_read |= FI_VERSION_LT(version, row->no_read_before);
+	quirks.no_own_read |=
 		row->no_own_read_since && FI_VERSION_GE(version, row->no_own_read_since);
 	return quirks;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * quirks.h - what is particular to a core: the sizes that suit it, and where it differs from what
- * libfabric's man pages let one expect. Nothing else in the provider asks for a core's name to know
- * how to treat it. A new core, or a new quirk of a known one, is a row or a column of the table in
- * quirks.c.
+ * libfabric's man pages let one expect. A new core, or a new quirk of a known one, is a row or a
+ * column of the table in quirks.c. Only choose.c asks for names as well: which core is taken.
  */
 #ifndef QV_FI_QUIRKS_H
 #define QV_FI_QUIRKS_H
@@ -33,8 +32,8 @@ struct qv_fi_quirks {
 	enum qv_fi_lookup lookup;
 
 	/* What it does to packets. */
-	bool reliable;  /* no packet is lost while both ends live: they are not kept to be resent */
-	bool keeps;     /* a transfer to a peer that has died may never complete */
+	bool reliable; /* no packet is lost while both ends live: there is no window to resend from */
+	bool no_flush;  /* a transfer to a peer that has died may never complete */
 	bool tag_apart; /* a plain tagged message goes without a header, its tag as the CQ data */
 	/* FI_SOURCE names a sender that has not been inserted as another one. */
 	bool guesses_source;

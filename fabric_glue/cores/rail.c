@@ -159,9 +159,11 @@ void qv_fi_rail_close(struct qv_fi_rail *rail)
 		fi_ep_bind(rail->core, &empty->fid, 0);
 	qv_fi_presence_end(rail);
 	rc = fi_close(&rail->core->fid);
-	if (rc)
+	if (rc) {
 		QV_FI_WARN(EP_CTRL, "the endpoint of core %s does not close: %s\n",
 			   qv_fi_rail_name(rail), qv_fi_host.strerror(-rc));
+		rail->rx_memory = NULL; /* left to it: receives are posted there */
+	}
 	if (empty)
 		fi_close(&empty->fid);
 	if (rail->cq)

@@ -28,7 +28,7 @@ static int grow(struct qv_fi_ep *ep, fi_addr_t addr)
 	return 0;
 }
 
-/* Addresses beyond are not dense; their peers send with headers. */
+/* Those of a core whose plain messages have no header are few (shm). */
 #define BY_CORE_MAX (1u << 20)
 
 /* What the core says of a sender must lead to its peer at once. */
@@ -192,7 +192,8 @@ void qv_fi_layered_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
 	qv_proto_peer_drop(peer);
 }
 
-/* Nobody needs it any more: its memory, and its place in the core, are free for others. */
+/* Nobody needs it any more: its memory is free for others, and where places in the core are few its
+ * place (qv_fi_av_release). */
 void qv_fi_peer_ended(void *owner, struct qv_peer *peer)
 {
 	struct qv_fi_ep *ep = owner;

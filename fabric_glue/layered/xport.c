@@ -41,7 +41,10 @@ static int xp_inject(struct qv_xport *x, uint64_t to, const struct iovec *iov, s
 static int xp_inject_tagged(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf,
 			    size_t len)
 {
-	return qv_fi_status(fi_injectdata(rail_of(x)->core, buf, len, tag, to));
+	struct qv_fi_rail *rail = rail_of(x);
+
+	rail->used = true;
+	return qv_fi_status(fi_injectdata(rail->core, buf, len, tag, to));
 }
 
 static int in_flight(struct qv_fi_rail *rail, ssize_t rc)
@@ -155,6 +158,6 @@ void qv_fi_xport_init(struct qv_fi_rail *rail)
 		.eager_max = qv_fi_params.eager != SIZE_MAX ? qv_fi_params.eager : quirks->eager,
 		.apart = quirks->no_own_read,
 		.drops = !quirks->reliable,
-		.keeps = quirks->keeps,
+		.no_flush = quirks->no_flush,
 	};
 }

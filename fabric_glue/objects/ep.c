@@ -156,7 +156,7 @@ static int enable(struct qv_fi_ep *ep)
 
 	if (ep->enabled)
 		return 0;
-	if (ep->srx || ep->leaving) /* it failed once; it closes */
+	if (ep->srx || ep->rail[QV_FI_MAIN].cq || ep->leaving) /* it failed once; it closes */
 		return -FI_EOPBADSTATE;
 	if (!ep->av)
 		return -FI_ENOAV;

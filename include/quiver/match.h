@@ -26,7 +26,7 @@ extern "C" {
 
 struct qv_match; /* the engine, opaque */
 
-/* A posted receive. The caller fills the first three fields before qv_match_post. */
+/* A posted receive. The caller fills all but priv before qv_match_post. */
 struct qv_recv {
 	uint64_t tag;     /* wanted tag */
 	uint64_t ignore;  /* set bit = this bit of the tag is not compared (fi_tagged(3)) */
@@ -39,7 +39,7 @@ struct qv_recv {
  * removes it (FI_MULTI_RECV: one buffer for many messages, fi_msg(3)). */
 #define QV_RECV_STICKY 1u
 
-/* An unexpected message. The caller fills the first two fields before qv_match_queue. */
+/* An unexpected message. The caller fills all but priv before qv_match_queue. */
 struct qv_msg {
 	uint64_t tag;
 	uint32_t src;      /* sender, never QV_SRC_ANY */

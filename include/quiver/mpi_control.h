@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mpi_control.h - what a program may tell libquiver-mpi, the library that runs an MPI's reductions
+ * mpi_control.h - what a program may tell libquiver-mpi, the library that runs an MPI's collectives
  * by schedules. No program needs it: see quiver-mpi(7) for the environment variables.
  *
  * Communicators are named by their Fortran handles (MPI_Comm_c2f), which are integers in every MPI.
@@ -32,8 +32,8 @@ QV_API int qv_mpi_set(const char *settings);
  *   comm    Fortran handle of an intracommunicator
  *   arrive  for each rank the expected arrival in ns, counted from any moment; the same on all
  *           ranks. Read during the call. NULL: expect all at once
- * QV_EINVAL: no such communicator, or an intercommunicator; QV_ENOMEM; QV_ENOSYS: the library is
- * switched off. Then nothing changes.
+ * QV_EINVAL: MPI_COMM_NULL, or an intercommunicator; QV_ENOMEM; QV_ENOSYS: the library is switched
+ * off. Then nothing changes. A handle of no communicator is an error of the MPI.
  */
 QV_API int qv_mpi_expect(int comm, const uint64_t *arrive);
 

@@ -91,8 +91,8 @@ struct qv_offload_ops {
 		     char *why, size_t room);
 
 	/*
-	 * Open that device, build what it needs and let it solve a small batch whose answer is
-	 * known.
+	 * Open that device, build what it needs and let it solve a few small batches whose
+	 * answers are known.
 	 *   config     as for probe; read during the call only
 	 *   dev        out: to be given to close
 	 *   why, room  as for probe

@@ -66,7 +66,7 @@ int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
 	if (!rc)
 		rc = self_comm();
 	if (!rc) {
-		p->tag = all.made++ % TAGS;
+		p->tag = __atomic_fetch_add(&all.made, 1, __ATOMIC_RELAXED) % TAGS;
 		rc = PMPI_Recv_init(NULL, 0, MPI_BYTE, 0, p->tag, all.self, &p->handle);
 	}
 	if (rc) {
@@ -88,14 +88,19 @@ int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
 void qv_mpi_persist_done(struct qv_mpi_op *op)
 {
 	struct qv_mpi_persistent *p = op->persistent;
+	const int tag = p->tag;
 	MPI_Request message;
+	bool freed;
 
 	if (op->error && op->c->comm != MPI_COMM_NULL)
 		PMPI_Comm_call_errhandler(op->c->comm, op->error);
-	p->active = false;
-	if (!PMPI_Isend(NULL, 0, MPI_BYTE, 0, p->tag, all.self, &message))
+	pthread_mutex_lock(&qv_mpi.lock);
+	p->active = false; /* from now on MPI_Request_free may destroy it */
+	freed = p->freed;
+	pthread_mutex_unlock(&qv_mpi.lock);
+	if (!PMPI_Isend(NULL, 0, MPI_BYTE, 0, tag, all.self, &message))
 		QV_REAL(Request_free)(&message);
-	if (p->freed)
+	if (freed)
 		destroy(p);
 }
 
@@ -112,26 +117,17 @@ void qv_mpi_persist_close_all(void)
 		PMPI_Comm_free(&all.self);
 }
 
-static struct qv_mpi_persistent *ours(MPI_Request handle)
+static void begin(MPI_Request handle)
 {
 	struct qv_mpi_persistent *p;
 
-	if (!all.first)
-		return NULL;
 	pthread_mutex_lock(&qv_mpi.lock);
 	p = *find(handle);
+	if (p)
+		p->active = true;
 	pthread_mutex_unlock(&qv_mpi.lock);
-	return p;
-}
-
-static void begin(MPI_Request handle)
-{
-	struct qv_mpi_persistent *p = ours(handle);
-
-	if (!p)
-		return;
-	p->active = true;
-	qv_mpi_nonblocking_start(p->op);
+	if (p)
+		qv_mpi_nonblocking_start(p->op);
 }
 
 QV_API int MPI_Start(MPI_Request *request)

@@ -27,12 +27,12 @@
  *   DOMINANT goes to SINGLE, too, when the others are idle.
  *
  *   most   QV_DOMINANT times as many receives as all others, which name their sources; looked at in
- *          each tick
+ *          each tick, and when an index comes or goes (path.c)
  *   idle   no receive in QV_IDLE_TICKS ticks
  *
  *   Indexed anew, by LIST:
  *   - MERGED and MIXED, when a tick counts more than QV_MISMATCHES_MAX mismatches, or when they
- *     have cost a new index before that (qv_posted_must_split, asked by find_any in arrive.c).
+ *     have cost a new index before that; a tick halves the count (qv_posted_must_split, asked by find_any in arrive.c).
  *     `apart` says how often no merged index is tried then. It doubles each time, and when one was
  *     tried in vain.
  *   - Any state whose overflow list has cost a new choice of classes. overflow_limit doubles.

@@ -6,7 +6,7 @@
  *   the index of its own class;
  *   the index of a wider class, if few messages there have its key: all that the receive accepts
  *   are among them, in order;
- *   the list in order, if that pays (policy.c);
+ *   the list in order, if that pays (policy_unexpected.c);
  *   an index built for it now, if its class has searched before and there is a place;
  *   all messages.
  */

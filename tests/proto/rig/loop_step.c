@@ -274,7 +274,7 @@ void qv_loop_kill(struct qv_loop *loop, unsigned at, enum qv_loop_death how, boo
 	ep->alive = false;
 	ep->death = how;
 	for (struct loop_ep *other = loop->eps; other; other = other->next)
-		other->x.keeps |= how == QV_LOOP_STUCK;
+		other->x.no_flush |= how == QV_LOOP_STUCK;
 	loop->at[at] = NULL;
 }
 
