@@ -63,6 +63,24 @@ static void shm_names(void)
 	ft_close(&ep);
 }
 
+/* Asks for an endpoint at an address that is none: what is left on the stack may be anything. */
+static void not_offered(const struct fi_info *info, const void *address, size_t len)
+{
+	struct fi_info *hints = fi_dupinfo(info), *got = NULL;
+	volatile char stack[16384];
+
+	memset((char *)stack, 0x5a, sizeof stack);
+	CHECK(hints != NULL);
+	free(hints->src_addr);
+	hints->src_addr = malloc(len);
+	CHECK(hints->src_addr != NULL);
+	memcpy(hints->src_addr, address, len);
+	hints->src_addrlen = len;
+	CHECK(fi_getinfo(FT_API, NULL, NULL, 0, hints, &got) != 0);
+	CHECK(got == NULL);
+	fi_freeinfo(hints);
+}
+
 /* The same where the name is a part of a longer address. */
 static void pair_bad_names(void)
 {
@@ -77,6 +95,7 @@ static void pair_bad_names(void)
 	ft_open(&ep, &(struct ft_conf){0});
 	OK(fi_getname(&ep.ep->fid, name, &len));
 	CHECK(name[AT] > '0' && name[AT] <= '9' && !name[AT + ROOM - 1]);
+	not_offered(ep.info, "no address of this kind, and long enough for one of them", 56);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		memset(name + AT, 0, ROOM);
 		memcpy(name + AT, bad[i], strlen(bad[i]));
