@@ -5,7 +5,8 @@
 # Exit code 77 = could not run here, and the test says why: ctest shows it as skipped.
 #
 # Tests run beside each other. `ctest -j` counts slots, and scripts/test gives it three for each CPU
-# (qv_slots): processes that wait for each other yield their CPU. A test takes two slots.
+# and one more (qv_slots): processes that wait for each other yield their CPU. A test takes two slots,
+# so that two of them run beside three that sleep.
 #   RANKS n   n processes that wait for each other: n + 1 slots
 #   WAITS     sleeps for most of its time: one slot; three of them at a time, from the start
 #   SERIAL    judges how long something takes, or runs many tests itself: alone

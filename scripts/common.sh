@@ -5,7 +5,7 @@
 qv_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 qv_step="start"
 # What `ctest -j` is given: cmake/QuiverTest.cmake says what a slot is.
-qv_slots=$((3 * $(nproc)))
+qv_slots=$((3 * $(nproc) + 1))
 
 # step TEXT...: announce what is done next; a failure from here on is blamed on it.
 step()
