@@ -36,8 +36,8 @@ static bool reserve_in(struct qv_proto *p)
 	return p->ins.free || qv_pool_grow(&p->ins) == QV_OK;
 }
 
-/* A multi-receive, a sticky one to the engine, cannot be queued again after it took messages: its
- * buffer goes back. */
+/* A multi-receive, a persistent one to the engine, cannot be queued again after it took messages:
+ * its buffer goes back. */
 static void give_back(struct qv_proto *p, struct qv_rx *rx)
 {
 	struct qv_comp comp = {.context = rx->context,

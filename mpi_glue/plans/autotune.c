@@ -12,7 +12,7 @@
 #define TURNS  12   /* calls of a trial, half of them to the MPI; the shortest of each counts */
 #define TRIES  4    /* of that, where both got calls of other lengths */
 #define MARGIN 0.9  /* ours must take less than this share: six calls do not tell less apart */
-#define ALIKE  1.25 /* sums of bytes */
+#define ALIKE  1.25 /* as many times the bytes of the other, and the times compare */
 
 struct qv_mpi_autotune {
 	struct qv_mpi_autotune *next;

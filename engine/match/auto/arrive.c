@@ -41,7 +41,7 @@ static int list_is_over(const struct qv_queue *q, uint64_t tag, uint32_t src)
 	       (qv_queue_len(q) > QV_WALK_MAX && walk(q, tag, src, QV_WALK_MAX) == QV_WALK_MAX);
 }
 
-/* Find the receive and remove it, whatever the mode; a sticky one stays. */
+/* Find the receive and remove it, whatever the mode; a persistent one stays. */
 static struct qv_recv *find_any(struct qv_auto *a, uint64_t tag, uint32_t src)
 {
 	struct qv_queue *q = &a->posted;
@@ -225,7 +225,7 @@ static QV_NOINLINE int search_two(struct qv_auto *a, uint64_t tag, uint32_t src,
 	return finish(a, tag, src, msg, recv, in_many(&a->posted, tag, src, recv, 2));
 }
 
-/* PATH_NAMED: a bucket of several keys, a key of several receives, a sticky one. */
+/* PATH_NAMED: a bucket of several keys, a key of several receives, a persistent one. */
 int qv_auto_search_bucket(struct qv_auto *a, uint64_t tag, uint32_t src, struct qv_msg *msg,
 			  struct qv_recv **recv, uint64_t *link)
 {

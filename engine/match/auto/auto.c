@@ -190,7 +190,7 @@ static void auto_get_stats(const struct qv_match *m, struct qv_match_stats *stat
 	const struct qv_queue *p = &a->posted, *u = &a->unexpected;
 
 	/* In the base, `arrived` are those messages only that no receive took, `matched` those
-	 * that a sticky one took. */
+	 * that a persistent one took. */
 	*stats = m->stats;
 	stats->matched += matched(a, p);
 	stats->arrived += stats->matched;

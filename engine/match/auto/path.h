@@ -53,7 +53,7 @@ QV_INLINE int recv_fits(const uint64_t *e, uint64_t tag, uint32_t src)
 	return qv_accepts(r->tag, r->ignore, r->src, tag, src);
 }
 
-/* recv_fits without a branch on whether a source is named. 0 for sticky receives. */
+/* recv_fits without a branch on whether a source is named. 0 for persistent receives. */
 QV_INLINE int recv_takes(const uint64_t *e, uint64_t tag, uint32_t src)
 {
 	const struct qv_recv *r = qv_recv_of(e);

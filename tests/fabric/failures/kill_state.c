@@ -204,9 +204,6 @@ static void on_alarm(int signal)
 /* One call may go on as long as there is more to be done: a whole message long, if need be. */
 static _Noreturn void die_within_a_call(void)
 {
-	void *frame[1];
-
-	backtrace(frame, 1); /* loads libgcc now, not inside the handler */
 	CHECK(signal(SIGALRM, on_alarm) != SIG_ERR);
 	set_alarm(1000); /* 48 MiB take longer */
 	for (;;)
