@@ -172,7 +172,7 @@ static void ended(struct sf_app *a)
 			sf_buf_put(a->recvs[i].buf);
 			a->recvs[i].seq = 0;
 		}
-	a->nrecvs = a->nsends = 0;
+	a->nrecvs = a->nsends = a->nclaims = 0;
 	sf_law_ended(a);
 	if (sf.cfg.verbose)
 		sf_say("%u.%u has ended", a->slot, a->life);

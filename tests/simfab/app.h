@@ -92,6 +92,7 @@ struct sf_app {
 	uint64_t recv_failed; /* when a receive failed last */
 	struct sf_recv recvs[SF_RECVS];
 	unsigned nrecvs, nsends;
+	unsigned nclaims;      /* receives that are to take what they have claimed */
 	struct sf_msg *coming; /* messages to it that have not arrived */
 	struct sf_msg **coming_tail;
 	unsigned ncoming;
@@ -122,6 +123,7 @@ void sf_app_churn(struct sf_app *a, unsigned slot);
 /* work.c: operations. */
 
 void sf_work_some(struct sf_app *a);
+void sf_work_claim_later(struct sf_app *a, struct sf_recv *r);
 /* Something for each message that waits; probes where some are missing. */
 void sf_work_drain(struct sf_app *a);
 bool sf_work_send(struct sf_app *a, unsigned to, bool probe);

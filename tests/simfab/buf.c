@@ -44,7 +44,7 @@ static void check(struct head *h)
 
 char *sf_buf_get(size_t len)
 {
-	struct head *h = sf_alloc(sizeof *h + len + GUARD);
+	struct head *h = sf_grow(NULL, sizeof *h + len + GUARD);
 
 	*h = (struct head){len, MAGIC};
 	memset(h + 1, SF_POISON, len + GUARD);
@@ -88,22 +88,28 @@ static uint64_t word(uint64_t id, size_t i)
 
 void sf_buf_fill(char *buf, size_t len, uint64_t id)
 {
-	for (size_t i = 0; i * 8 < len; i++) {
-		uint64_t w = word(id, i);
+	size_t whole = len / 8, left = len % 8;
+	uint64_t w;
 
-		memcpy(buf + 8 * i, &w, len - 8 * i < 8 ? len - 8 * i : 8);
+	for (size_t i = 0; i < whole; i++) {
+		w = word(id, i);
+		memcpy(buf + 8 * i, &w, 8);
 	}
+	w = word(id, whole);
+	memcpy(buf + 8 * whole, &w, left);
 }
 
 bool sf_buf_is(const char *buf, size_t len, uint64_t id)
 {
-	for (size_t i = 0; i * 8 < len; i++) {
-		uint64_t w = word(id, i);
+	size_t whole = len / 8, left = len % 8;
+	uint64_t w, differ = 0;
 
-		if (memcmp(buf + 8 * i, &w, len - 8 * i < 8 ? len - 8 * i : 8))
-			return false;
+	for (size_t i = 0; i < whole; i++) {
+		memcpy(&w, buf + 8 * i, 8);
+		differ |= w ^ word(id, i);
 	}
-	return true;
+	w = word(id, whole);
+	return !differ && !memcmp(buf + 8 * whole, &w, left);
 }
 
 bool sf_buf_is_clean(const char *buf, size_t len)

@@ -78,7 +78,7 @@ static void looked(struct sf_app *a, struct sf_recv *r, const struct fi_cq_tagge
 		sf_broken("%u.%u: message %llu of %zu bytes seems to have %zu", a->slot, a->life,
 			  (unsigned long long)m->id, m->len, e->len);
 	if (r->look & FI_CLAIM) {
-		r->look = FI_CLAIM | FI_MORE;
+		sf_work_claim_later(a, r);
 		return;
 	}
 	if (m && r->look & FI_DISCARD)

@@ -5,6 +5,7 @@
 #include "shrink.h"
 
 #include <getopt.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,6 +218,9 @@ int main(int argc, char **argv)
 			  .runs = 1,
 			  .shrink = true};
 
+	/* Large buffers come and go all the time: without this the kernel clears each anew. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	parse(&job, argc, argv);
 	return job.seeds ? run_seeds(&job) : run_job(&job);
 }

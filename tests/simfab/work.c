@@ -165,6 +165,13 @@ static void free_recv(struct sf_app *a, struct sf_recv *r)
 	a->nrecvs--;
 }
 
+/* Its message is claimed; it is taken before anything new is begun. */
+void sf_work_claim_later(struct sf_app *a, struct sf_recv *r)
+{
+	r->look = FI_CLAIM | FI_MORE;
+	a->nclaims++;
+}
+
 static void post(struct sf_app *a, struct sf_recv *r, uint64_t flags)
 {
 	fi_addr_t from = r->from < 0 ? FI_ADDR_UNSPEC : a->peers[r->from];
@@ -190,7 +197,7 @@ static void post(struct sf_app *a, struct sf_recv *r, uint64_t flags)
 	if (!is_later(rc))
 		sf_broken("%u.%u: a receive is refused: %zd", a->slot, a->life, rc);
 	if (r->look == FI_CLAIM)
-		r->look = FI_CLAIM | FI_MORE; /* again later */
+		sf_work_claim_later(a, r);
 	else
 		free_recv(a, r);
 }
@@ -259,9 +266,10 @@ static void cancel(struct sf_app *a, struct sf_recv *r)
 
 static void take_claimed(struct sf_app *a)
 {
-	for (unsigned i = 0; i < SF_RECVS; i++)
+	for (unsigned i = 0; a->nclaims && i < SF_RECVS; i++)
 		if (a->recvs[i].seq && a->recvs[i].look == (FI_CLAIM | FI_MORE)) {
 			a->recvs[i].look = FI_CLAIM;
+			a->nclaims--;
 			post(a, &a->recvs[i], FI_CLAIM);
 		}
 }
