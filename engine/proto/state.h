@@ -133,6 +133,7 @@ struct qv_unexp {
 	union {
 		char small[QV_WIRE_MAX_SEGS * sizeof(struct qv_wire_seg)];
 		struct qv_wire_seg segs[QV_WIRE_MAX_SEGS];
+		size_t announced; /* info.lost: how long it was to be */
 	};
 };
 

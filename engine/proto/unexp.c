@@ -47,6 +47,7 @@ void qv_unexp_lose(struct qv_proto *p, struct qv_unexp *u)
 	if (u->payload != u->small)
 		free(u->payload);
 	u->payload = u->small;
+	u->announced = u->info.full;
 	u->got = u->info.full = 0;
 	u->info.lost = true;
 }
@@ -160,7 +161,7 @@ static void report_peek(struct qv_proto *p, const struct qv_recv_args *args,
 	if (u) {
 		comp.status = QV_OK;
 		comp.has_data = u->info.has_data;
-		comp.len = comp.full = u->info.full;
+		comp.len = comp.full = u->info.lost ? u->announced : u->info.full;
 		comp.tag = u->info.tag;
 		comp.data = u->info.data;
 		comp.user = u->info.peer->user;
