@@ -18,7 +18,7 @@ POSIX = {"fcntl.h", "sanitizer/asan_interface.h", "signal.h", "sys/mman.h", "sys
 # Room -> rooms of ours that it may include (itself always).
 ENGINE = ["engine/base", "engine/match", "engine/proto", "engine/schedule", "engine/exchange",
           "engine/combine"]
-BELOW_GLUE = ENGINE + ["kernels", "include"]
+BELOW_GLUE = ENGINE + ["engine/node"] + ["kernels", "include"]
 OFFLOAD = ["kernels/offload", "kernels/opencl", "hls/host"]
 GLUE = ["fabric_glue", "fabric_glue/cores"] # what every room of the provider may see
 PROVIDER = BELOW_GLUE + GLUE
@@ -47,6 +47,7 @@ MAY = {
     "engine/exchange/stream": EXCHANGE,
     "engine/exchange/vrank": EXCHANGE + ["engine/exchange/stream"],
     "engine/proto": ["engine/base", "engine/match", "include"],
+    "engine/node": ["engine/base", "engine/proto", "include"],
     "kernels/offload": ["engine/base", "include"],
     "kernels/backend": ["engine/base", "include"],
     "kernels/opencl": ["kernels/backend", "engine/base", "include"],
@@ -79,6 +80,7 @@ MAY = {
 # Room -> system headers that it and those in it may include; others may include what they like,
 # less FOREIGN.
 SYSTEM = {"include": STANDARD, "kernels": STANDARD | INTRINSICS, "engine": STANDARD | POSIX,
+          "engine/node": None,
           "kernels/offload": None, "kernels/backend": None, "kernels/opencl": None}
 FOREIGN = {
     "rdma/": {"fabric_glue", "bench", "tools", "examples", "tests"},

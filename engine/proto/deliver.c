@@ -122,8 +122,8 @@ static inline void put_plain(const struct qv_rx *rx, const char *payload, size_t
 	memcpy(to + len - sizeof last, &last, sizeof last);
 }
 
-void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, bool tagged,
-			 const char *payload, size_t len)
+void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, unsigned flags,
+			 uint64_t data, const char *payload, size_t len)
 {
 	struct qv_proto *p = peer->p;
 
@@ -131,8 +131,10 @@ void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, b
 	if (QV_UNLIKELY(rx->flags & QV_REQ_MULTI || len > rx->room)) {
 		struct qv_info info = {.peer = peer,
 				       .tag = tag,
+				       .data = data,
 				       .full = len,
-				       .engine = tagged ? QV_REQ_TAGGED : 0,
+				       .engine = flags & QV_REQ_TAGGED,
+				       .has_data = flags & QV_REQ_DATA,
 				       .epoch = peer->epoch};
 
 		deliver_whole(p, rx, &info, payload);
@@ -146,12 +148,13 @@ void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, b
 	comp.cookie = rx->cookie;
 	comp.status = QV_OK;
 	comp.recv = true;
-	comp.tagged = tagged;
-	comp.has_data = comp.multi_end = false;
+	comp.tagged = flags & QV_REQ_TAGGED;
+	comp.has_data = flags & QV_REQ_DATA;
+	comp.multi_end = false;
 	comp.len = comp.full = len;
 	comp.buf = rx->iov[0].iov_base;
 	comp.tag = tag;
-	comp.data = 0;
+	comp.data = data;
 	comp.user = peer->user;
 	qv_pool_put(&p->rxs, rx);
 	p->ops->complete(p->owner, &comp);

@@ -210,7 +210,8 @@ int qv_emit(struct qv_peer *peer, char *hdr, size_t hdrlen, const struct iovec *
 	qv_wire_number(hdr, peer->sent + 1, peer->got);
 	if (peer->x->drops)
 		rc = emit_new(peer, hdr, hdrlen, iov, cnt, len, tx);
-	else if (total <= peer->x->inject_max && total <= PACK_MAX)
+	else if (total <= peer->x->inject_max &&
+		 (total <= PACK_MAX || cnt + 1 <= peer->x->inject_iov))
 		rc = emit_inject(peer, hdr, hdrlen, iov, cnt, len);
 	else
 		rc = emit_send(peer, hdr, hdrlen, iov, cnt, len, tx);

@@ -119,25 +119,29 @@ static QV_NOINLINE int plain_unexpected(const struct qv_info *info, const char *
 	return rc;
 }
 
-/* A whole eager message without optional header fields, as most packets are. It needs no struct
- * qv_wire_pkt, and a struct qv_info only if no receive takes it. */
-static int on_plain(struct qv_peer *peer, uint64_t tag, bool tagged, const char *body, size_t len)
+/* A whole eager message with no optional header field but completion data, as most packets are. It
+ * needs no struct qv_wire_pkt, and a struct qv_info only if no receive takes it. flags: QV_REQ_TAGGED,
+ * QV_REQ_DATA. */
+QV_INLINE int on_plain(struct qv_peer *peer, uint64_t tag, unsigned flags, uint64_t data,
+		       const char *body, size_t len)
 {
 	struct qv_proto *p = peer->p;
-	struct qv_recv *node = qv_match_arrive(p->match[tagged], tag, peer->src);
+	struct qv_recv *node = qv_match_arrive(p->match[flags & QV_REQ_TAGGED], tag, peer->src);
 
 	if (QV_LIKELY(node != NULL)) {
 		peer->received++;
 		peer->got++; /* acknowledged with the credit for it */
-		qv_rx_deliver_plain(peer, QV_CONTAINER(node, struct qv_rx, node), tag, tagged, body,
-				    len);
+		qv_rx_deliver_plain(peer, QV_CONTAINER(node, struct qv_rx, node), tag, flags, data,
+				    body, len);
 		return QV_OK;
 	}
 
 	struct qv_info info = {.peer = peer,
 			       .tag = tag,
+			       .data = data,
 			       .full = len,
-			       .engine = tagged ? QV_REQ_TAGGED : 0,
+			       .engine = flags & QV_REQ_TAGGED,
+			       .has_data = flags & QV_REQ_DATA,
 			       .epoch = peer->epoch};
 
 	return plain_unexpected(&info, body, len);
@@ -150,7 +154,7 @@ static struct qv_peer *plain_sender(struct qv_proto *p, const struct qv_wire_hdr
 	struct qv_peer *peer;
 
 	if (QV_UNLIKELY(hdr->magic != QV_WIRE_MAGIC || hdr->version != QV_WIRE_VERSION ||
-			hdr->op != QV_PKT_EAGER || hdr->flags & ~QV_WF_TAGGED ||
+			hdr->op != QV_PKT_EAGER || hdr->flags & ~(QV_WF_TAGGED | QV_WF_DATA) ||
 			index >= p->npeers))
 		return NULL;
 	peer = p->peers[index];
@@ -167,6 +171,7 @@ int qv_proto_packet(struct qv_proto *p, struct qv_xport *x, const void *buf, siz
 	const char *body = (const char *)buf + sizeof(struct qv_wire_hdr);
 	struct qv_wire_hdr hdr;
 	struct qv_peer *peer;
+	uint64_t data;
 
 	if (QV_UNLIKELY(len < sizeof hdr)) {
 		qv_refuse(p, "shorter than a header");
@@ -176,22 +181,40 @@ int qv_proto_packet(struct qv_proto *p, struct qv_xport *x, const void *buf, siz
 	len -= sizeof hdr;
 	peer = plain_sender(p, &hdr);
 	p->heard = true;
-	if (QV_LIKELY(peer != NULL)) {
+	if (QV_LIKELY(peer != NULL && !(hdr.flags & QV_WF_DATA))) {
 		peer->ack = hdr.ack;
-		return on_plain(peer, hdr.arg, hdr.flags & QV_WF_TAGGED, body, len);
+		return on_plain(peer, hdr.arg, hdr.flags & QV_WF_TAGGED, 0, body, len);
+	}
+	if (QV_LIKELY(peer != NULL && len >= sizeof data)) {
+		memcpy(&data, body, sizeof data);
+		peer->ack = hdr.ack;
+		return on_plain(peer, hdr.arg, (hdr.flags & QV_WF_TAGGED) | QV_REQ_DATA, data,
+				body + sizeof data, len - sizeof data);
 	}
 	return general_packet(p, x, &hdr, body, len, from);
 }
 
-int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t len)
+/* True: it may not send a message now. */
+static inline bool is_refused(struct qv_peer *from)
 {
 	from->p->heard = true;
-	if (QV_UNLIKELY(!from->connected || from->failed || from->open_in || from->open_unexp)) {
-		qv_refuse(from->p, from->connected ? "a message inside another"
-						   : "a message before its sender's HELLO");
-		return QV_OK;
-	}
-	return on_plain(from, tag, true, buf, len);
+	if (QV_LIKELY(from->connected && !from->failed && !from->open_in && !from->open_unexp))
+		return false;
+	qv_refuse(from->p, from->connected ? "a message inside another"
+					   : "a message before its sender's HELLO");
+	return true;
+}
+
+int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t len)
+{
+	return is_refused(from) ? QV_OK : on_plain(from, tag, QV_REQ_TAGGED, 0, buf, len);
+}
+
+int qv_proto_tagged_data(struct qv_peer *from, uint64_t tag, uint64_t data, const void *buf,
+			 size_t len)
+{
+	return is_refused(from) ? QV_OK
+				: on_plain(from, tag, QV_REQ_TAGGED | QV_REQ_DATA, data, buf, len);
 }
 
 bool qv_proto_key(struct qv_proto *p, const void *buf, size_t len, uint64_t *tag, uint32_t *src)

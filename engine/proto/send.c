@@ -102,8 +102,9 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 		     size_t len)
 {
 	struct qv_xport *x = to->x;
-	bool headerless = to->headerless && args->cnt == 1 &&
-			  (args->flags & (QV_REQ_TAGGED | QV_REQ_DATA)) == QV_REQ_TAGGED;
+	bool data = args->flags & QV_REQ_DATA;
+	bool headerless = to->headerless && args->cnt == 1 && args->flags & QV_REQ_TAGGED &&
+			  (!data || x->ops->inject_tagged_data);
 	int rc;
 
 	if (QV_UNLIKELY(len > QV_PROTO_SHORT && (!headerless || !longer_goes_fast(to, args, len))))
@@ -111,7 +112,9 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 	if (QV_UNLIKELY(to->budget_used + qv_cost(len) > to->fast_limit))
 		return QV_EAGAIN;
 	if (headerless) {
-		rc = x->ops->inject_tagged(x, to->addr, args->tag, args->iov->iov_base, len);
+		rc = data ? x->ops->inject_tagged_data(x, to->addr, args->tag, args->data,
+						       args->iov->iov_base, len)
+			  : x->ops->inject_tagged(x, to->addr, args->tag, args->iov->iov_base, len);
 		if (QV_LIKELY(!rc))
 			to->sent++;
 	} else {

@@ -59,6 +59,9 @@ struct qv_xport_ops {
 	 */
 	int (*inject_tagged)(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf,
 			     size_t len);
+	/* Optional: the same with completion data; to qv_proto_tagged_data. */
+	int (*inject_tagged_data)(struct qv_xport *x, uint64_t to, uint64_t tag, uint64_t data,
+				  const void *buf, size_t len);
 	/* Read from a peer's registered memory. */
 	int (*read)(struct qv_xport *x, uint64_t from, const struct iovec *iov, size_t cnt,
 		    uint64_t addr, uint64_t key, struct qv_xfer *xfer);
@@ -75,6 +78,7 @@ struct qv_xport_ops {
 
 struct qv_xport {
 	const struct qv_xport_ops *ops;
+	void *self;           /* the transport's */
 	size_t inject_max;    /* bytes; 0 = no inject */
 	size_t inject_iov;    /* pieces that inject takes */
 	size_t send_iov;      /* pieces that send and read take, >= 1 */

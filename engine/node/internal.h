@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* internal.h - what the files of the transport know of each other. */
+#ifndef QV_NODE_I_H
+#define QV_NODE_I_H
+
+#include <quiver/types.h>
+
+#include "engine/base/proc.h"
+#include "node.h"
+#include "ring.h"
+
+#define QV_NODE_HOT 32u /* rings that every poll looks at */
+
+/* Another endpoint: an address. */
+struct qv_node_peer {
+	struct qv_ring_tx tx;
+	struct qv_ring_rx rx;
+	uint64_t name, addr;
+	struct qv_node_peer *next_name; /* of those with the same hash */
+	uint32_t refs;                  /* qv_node_insert */
+	uint32_t seat;                  /* in seats, while it has connected to us */
+	int tx_fd, rx_fd;               /* the connection that we made, that it made; -1: none */
+	int pid_fd;                     /* for reads; -1: not opened yet */
+	uint32_t pid;                   /* as we number processes; 0: not known */
+	uint64_t start;                 /* of its process */
+	bool gone;                      /* nobody will be there again */
+	bool blind;                     /* its memory cannot be read */
+	bool broken;                    /* it has sent nonsense: nothing of it is looked at */
+	bool fences;                    /* it makes a fence itself for each packet */
+};
+
+/* What the events of epoll_fd are about: the address of a peer, or one of these. */
+#define QV_NODE_DOOR    UINT64_MAX
+#define QV_NODE_WAITING (UINT64_MAX - 1)
+
+/* A connection that has not said whose it is. */
+#define QV_NODE_GUESTS 64u
+
+struct qv_node {
+	const struct qv_node_ops *ops;
+	void *owner;
+	uint64_t name;
+	struct qv_proc self;
+	/* Who has connected to us: the first nhot are looked at by every poll, some of the others in
+	 * turn. */
+	struct qv_node_peer **seats;
+	uint32_t nseats, seats_cap, nhot;
+	uint32_t turn; /* the next of the others */
+	uint32_t polls;
+	bool asleep;                       /* senders were told to wake us */
+	bool barrier;                      /* membarrier(2) fences them all */
+	bool readable;                     /* memory of other processes may be read */
+	uint32_t sleep;                    /* the last sleep */
+	struct qv_xfer *done, **done_tail; /* transfers that are over */
+	struct qv_node_peer **peers;       /* by address; NULL: a free one */
+	uint64_t npeers, peers_cap, nfree;
+	struct qv_node_peer **names; /* hash by name */
+	uint32_t names_mask;
+	int door, epoll_fd;
+	int guests[QV_NODE_GUESTS];
+	unsigned nguests;
+	struct qv_node_stats stats;
+};
+
+/* peers.c */
+struct qv_node_peer *qv_node_peer_get(struct qv_node *n, uint64_t name);
+/* Is it needed? If not, it is freed. */
+void qv_node_peer_check(struct qv_node *n, struct qv_node_peer *peer);
+void qv_node_peers_free(struct qv_node *n);
+
+/* link.c */
+int qv_node_open_door(struct qv_node *n);
+/* QV_EAGAIN: too many knock there; QV_EPEER: nobody is there. */
+int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer);
+/* New connections, connections that have ended, sleepers who were woken. */
+void qv_node_serve(struct qv_node *n);
+void qv_node_disconnect(struct qv_node *n, struct qv_node_peer *peer);
+
+/* segment.c */
+/* A ring that can be given away; its descriptor in *fd. NULL: no memory. */
+struct qv_ring *qv_segment_make(int *fd);
+/* The ring behind a descriptor that another process has given; NULL: it is none, or not safe. */
+struct qv_ring *qv_segment_map(int fd);
+void qv_segment_unmap(struct qv_ring *ring);
+
+/* poll.c: it has connected; it will send nothing more. */
+bool qv_node_seat(struct qv_node *n, struct qv_node_peer *peer);
+void qv_node_unseat(struct qv_node *n, struct qv_node_peer *peer);
+
+/* sleep.c */
+void qv_node_sleep_init(struct qv_node *n);
+void qv_node_awake(struct qv_node *n);
+void qv_node_wake(struct qv_node *n, struct qv_node_peer *peer);
+
+/* read.c */
+void qv_node_read_init(struct qv_node *n);
+int qv_node_read(struct qv_xport *x, uint64_t from, const struct iovec *iov, size_t cnt,
+		 uint64_t addr, uint64_t key, struct qv_xfer *xfer);
+/* A transfer is over: its owner is told by the next poll. */
+void qv_node_finish(struct qv_node *n, struct qv_xfer *xfer, int status);
+void qv_node_finish_all(struct qv_node *n);
+
+#endif /* QV_NODE_I_H */

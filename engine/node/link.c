@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * link.c - connections. Each endpoint listens at a socket that is named after it, its door. Who has
+ * something for another connects there, hands over a ring, and sends at once; the other finds it
+ * whenever it looks. A connection lives as long as who made it, and its end is how death is seen.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define JOIN_MAGIC   0x6e6f6e7276697571u
+#define JOIN_VERSION 1u
+
+/* The first words, with the descriptor of the ring. */
+struct join {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t fences; /* its process is not reached by membarrier(2) */
+	uint64_t name;
+	uint64_t start; /* of its process */
+};
+
+/* An abstract name: of a network name space, gone with the socket. */
+static socklen_t door_of(uint64_t name, struct sockaddr_un *a)
+{
+	int len;
+
+	*a = (struct sockaddr_un){.sun_family = AF_UNIX};
+	len = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "quiver-node/%u/%llu",
+		       (unsigned)geteuid(), (unsigned long long)name);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+}
+
+static bool listen_to(struct qv_node *n, int fd, uint64_t what)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = what};
+
+	return !epoll_ctl(n->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
+}
+
+/* Is a process of our user at the other end? Its number here, 0 where it has none. */
+static bool is_ours(int fd, uint32_t *pid)
+{
+	struct ucred cred;
+	socklen_t len = sizeof cred;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) || cred.uid != geteuid())
+		return false;
+	*pid = cred.pid > 0 ? (uint32_t)cred.pid : 0;
+	return true;
+}
+
+int qv_node_open_door(struct qv_node *n)
+{
+	struct sockaddr_un a;
+	socklen_t len = door_of(n->name, &a);
+
+	n->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	n->door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (n->epoll_fd < 0 || n->door < 0 || bind(n->door, (struct sockaddr *)&a, len) ||
+	    listen(n->door, 4096) || !listen_to(n, n->door, QV_NODE_DOOR))
+		return QV_EIO;
+	return QV_OK;
+}
+
+/* Knocking. */
+
+static int errno_status(void)
+{
+	switch (errno) {
+	case EAGAIN:
+	case EINTR: return QV_EAGAIN;
+	case ENOMEM:
+	case ENOBUFS:
+	case EMFILE:
+	case ENFILE: return QV_ENOMEM;
+	default: return QV_EPEER;
+	}
+}
+
+static int knock(const struct qv_node_peer *peer, int *fd)
+{
+	struct sockaddr_un a;
+	socklen_t len = door_of(peer->name, &a);
+	int rc;
+
+	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (*fd < 0)
+		return errno_status();
+	if (!connect(*fd, (struct sockaddr *)&a, len))
+		return QV_OK;
+	rc = errno_status();
+	close(*fd);
+	return rc;
+}
+
+static int hand_over(const struct qv_node *n, int to, int ring_fd)
+{
+	struct join join = {JOIN_MAGIC, JOIN_VERSION, !n->barrier, n->name, n->self.start};
+	struct iovec iov = {&join, sizeof join};
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.room = {0}};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.room,
+			     .msg_controllen = sizeof control.room};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &ring_fd, sizeof ring_fd);
+	return sendmsg(to, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof join ? QV_OK : errno_status();
+}
+
+/* Give the peer a ring of ours. */
+static int join(struct qv_node *n, struct qv_node_peer *peer, int fd)
+{
+	struct qv_ring *ring;
+	int ring_fd, rc;
+
+	if (!is_ours(fd, &peer->pid))
+		return QV_EPEER;
+	ring = qv_segment_make(&ring_fd);
+	if (!ring)
+		return QV_ENOMEM;
+	rc = hand_over(n, fd, ring_fd);
+	close(ring_fd);
+	if (!rc && !listen_to(n, fd, peer->addr))
+		rc = QV_ENOMEM;
+	if (rc) {
+		qv_segment_unmap(ring);
+		return rc;
+	}
+	peer->tx = (struct qv_ring_tx){.ring = ring, .end = QV_RING_SLOTS};
+	peer->tx_fd = fd;
+	n->stats.connects++;
+	n->stats.bytes += sizeof *ring;
+	return QV_OK;
+}
+
+int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer)
+{
+	int fd, rc;
+
+	if (peer->gone || peer->broken)
+		return QV_EPEER;
+	rc = knock(peer, &fd);
+	if (!rc && (rc = join(n, peer, fd)))
+		close(fd);
+	if (rc == QV_EPEER)
+		peer->gone = true;
+	return rc;
+}
+
+/* Ends. */
+
+static void end_tx(struct qv_node *n, struct qv_node_peer *peer)
+{
+	if (peer->tx_fd >= 0)
+		close(peer->tx_fd);
+	peer->tx_fd = -1;
+	if (!peer->tx.ring)
+		return;
+	qv_segment_unmap(peer->tx.ring);
+	peer->tx.ring = NULL;
+	n->stats.bytes -= sizeof(struct qv_ring);
+}
+
+static void end_rx(struct qv_node *n, struct qv_node_peer *peer)
+{
+	if (peer->rx_fd >= 0)
+		close(peer->rx_fd);
+	peer->rx_fd = -1;
+	if (!peer->rx.ring)
+		return;
+	qv_node_unseat(n, peer);
+	qv_segment_unmap(peer->rx.ring);
+	peer->rx.ring = NULL;
+	n->stats.bytes -= sizeof(struct qv_ring);
+}
+
+void qv_node_disconnect(struct qv_node *n, struct qv_node_peer *peer)
+{
+	end_tx(n, peer);
+	end_rx(n, peer);
+	if (peer->pid_fd >= 0)
+		close(peer->pid_fd);
+}
+
+/* Doorbells, which are bytes that say nothing; or the end. True: it has ended. */
+static bool has_ended(int fd)
+{
+	char bell[64];
+	ssize_t got;
+
+	do
+		got = recv(fd, bell, sizeof bell, MSG_DONTWAIT);
+	while (got > 0);
+	return got == 0 || (errno != EAGAIN && errno != EINTR);
+}
+
+/* What it has sent is still read: its ring goes when it is empty. */
+static void look_at(struct qv_node *n, struct qv_node_peer *peer)
+{
+	if (peer->tx_fd >= 0 && has_ended(peer->tx_fd)) {
+		peer->gone = true;
+		end_tx(n, peer);
+	}
+	if (peer->rx_fd >= 0 && has_ended(peer->rx_fd)) {
+		close(peer->rx_fd);
+		peer->rx_fd = -1;
+	}
+}
+
+static void sweep(struct qv_node *n)
+{
+	uint32_t low;
+
+	for (uint32_t i = n->nseats; i-- > 0;) {
+		struct qv_node_peer *peer = n->seats[i];
+
+		if (peer->rx_fd >= 0 && !peer->broken)
+			continue;
+		if (!peer->broken && qv_ring_next(&peer->rx, &low))
+			continue;
+		end_rx(n, peer);
+		qv_node_peer_check(n, peer);
+	}
+}
+
+/* Guests: who they are. */
+
+/* The words and the descriptor of a guest. 0: not yet, -1: it is none. */
+static int read_join(int fd, struct join *join, int *ring_fd)
+{
+	struct iovec iov = {join, sizeof *join};
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.room,
+			     .msg_controllen = sizeof control.room};
+	ssize_t got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *c;
+
+	*ring_fd = -1;
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	c = got > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(ring_fd, CMSG_DATA(c), sizeof *ring_fd);
+	return got == (ssize_t)sizeof *join && *ring_fd >= 0 && join->magic == JOIN_MAGIC &&
+			       join->version == JOIN_VERSION
+		       ? 1
+		       : -1;
+}
+
+/* QV_OK: it has its seat; QV_ENOMEM; QV_EPROTO: it is refused. */
+static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd)
+{
+	struct qv_node_peer *peer;
+	struct qv_ring *ring;
+	uint32_t pid;
+
+	if (!is_ours(fd, &pid))
+		return QV_EPROTO;
+	peer = qv_node_peer_get(n, join->name);
+	if (!peer)
+		return QV_ENOMEM;
+	if (peer->rx.ring) {
+		look_at(n, peer); /* it has connected before, and ended that */
+		sweep(n);
+		peer = qv_node_peer_get(n, join->name);
+	}
+	if (!peer)
+		return QV_ENOMEM;
+	ring = peer->rx.ring || peer->broken ? NULL : qv_segment_map(ring_fd);
+	if (!ring) {
+		qv_node_peer_check(n, peer);
+		return QV_EPROTO;
+	}
+	peer->rx = (struct qv_ring_rx){.ring = ring};
+	peer->rx_fd = fd;
+	peer->pid = pid;
+	peer->start = join->start;
+	peer->fences = join->fences;
+	n->stats.bytes += sizeof *ring;
+	if (qv_node_seat(n, peer) && listen_to(n, fd, peer->addr))
+		return QV_OK;
+	peer->rx_fd = -1; /* the caller's */
+	end_rx(n, peer);
+	qv_node_peer_check(n, peer);
+	return QV_ENOMEM;
+}
+
+/* True: it is no guest any more. */
+static bool receive_guest(struct qv_node *n, int fd)
+{
+	struct join join;
+	int ring_fd, got = read_join(fd, &join, &ring_fd), rc = QV_EPROTO;
+
+	if (!got)
+		return false;
+	if (got > 0) {
+		epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+		rc = admit(n, fd, &join, ring_fd);
+	}
+	if (ring_fd >= 0)
+		close(ring_fd);
+	if (rc) {
+		n->stats.refused++;
+		n->ops->warn(n->owner, rc == QV_ENOMEM ? "no memory for a new connection"
+						       : "a connection was refused");
+		close(fd);
+	}
+	return true;
+}
+
+static void receive_guests(struct qv_node *n)
+{
+	unsigned left = 0;
+
+	for (unsigned i = 0; i < n->nguests; i++)
+		if (!receive_guest(n, n->guests[i]))
+			n->guests[left++] = n->guests[i];
+	n->nguests = left;
+}
+
+static void open_door(struct qv_node *n)
+{
+	while (n->nguests < QV_NODE_GUESTS) {
+		int fd = accept4(n->door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		if (listen_to(n, fd, QV_NODE_WAITING))
+			n->guests[n->nguests++] = fd;
+		else
+			close(fd);
+		if (n->nguests == QV_NODE_GUESTS)
+			receive_guests(n);
+	}
+}
+
+void qv_node_serve(struct qv_node *n)
+{
+	struct epoll_event ev[64];
+	int count = epoll_wait(n->epoll_fd, ev, 64, 0);
+	bool door = false;
+
+	for (int i = 0; i < count; i++) {
+		uint64_t what = ev[i].data.u64;
+
+		if (what == QV_NODE_DOOR || what == QV_NODE_WAITING)
+			door = true;
+		else if (what < n->npeers && n->peers[what])
+			look_at(n, n->peers[what]);
+	}
+	if (door) {
+		open_door(n);
+		receive_guests(n);
+	}
+	if (count > 0)
+		sweep(n);
+}

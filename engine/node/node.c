@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* node.c - an endpoint of the transport, and what it sends. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* Longest eager message: up to here two copies that overlap are faster than one by the kernel. */
+#define EAGER_MAX ((size_t)1 << 20)
+#define READ_MAX  ((size_t)1 << 20)
+
+int qv_node_create(const struct qv_node_ops *ops, void *owner, struct qv_node **node)
+{
+	struct qv_node *n = calloc(1, sizeof *n);
+	int rc;
+
+	if (!n)
+		return QV_ENOMEM;
+	n->ops = ops;
+	n->owner = owner;
+	n->door = n->epoll_fd = -1;
+	n->name = qv_proc_random();
+	qv_proc_self(&n->self);
+	qv_node_read_init(n);
+	qv_node_sleep_init(n);
+	rc = qv_node_open_door(n);
+	if (rc) {
+		qv_node_destroy(n);
+		return rc;
+	}
+	*node = n;
+	return QV_OK;
+}
+
+void qv_node_destroy(struct qv_node *n)
+{
+	qv_node_peers_free(n);
+	for (unsigned i = 0; i < n->nguests; i++)
+		close(n->guests[i]);
+	if (n->door >= 0)
+		close(n->door);
+	if (n->epoll_fd >= 0)
+		close(n->epoll_fd);
+	free(n->seats);
+	free(n);
+}
+
+uint64_t qv_node_name(const struct qv_node *n)
+{
+	return n->name;
+}
+
+void qv_node_get_stats(const struct qv_node *n, struct qv_node_stats *stats)
+{
+	*stats = n->stats;
+}
+
+/* Sending. */
+
+static QV_NOINLINE int not_connected(struct qv_node *n, struct qv_node_peer *peer)
+{
+	return peer ? qv_node_connect(n, peer) : QV_EPEER;
+}
+
+/* The peer at an address, with a ring to it. */
+static inline int reach(struct qv_node *n, uint64_t to, struct qv_node_peer **out)
+{
+	struct qv_node_peer *peer = QV_LIKELY(to < n->npeers) ? n->peers[to] : NULL;
+
+	*out = peer;
+	return QV_LIKELY(peer && peer->tx.ring) ? QV_OK : not_connected(n, peer);
+}
+
+static inline int sent(struct qv_node *n, struct qv_node_peer *peer)
+{
+	if (QV_UNLIKELY(!n->barrier))
+		atomic_thread_fence(memory_order_seq_cst);
+	if (QV_UNLIKELY(qv_ring_must_wake(&peer->tx)))
+		qv_node_wake(n, peer);
+	return QV_OK;
+}
+
+static QV_NOINLINE int no_room(struct qv_node *n)
+{
+	n->stats.full++;
+	return QV_EAGAIN;
+}
+
+/* Where a payload of len bytes goes, behind the slot if it does not fit there. NULL: no room. */
+static inline char *place(struct qv_ring_tx *tx, struct qv_slot *slot, size_t len, uint32_t *low)
+{
+	uint32_t at;
+
+	*low |= (uint32_t)len;
+	if (QV_LIKELY(len <= QV_RING_INLINE))
+		return slot->payload;
+	at = qv_ring_stage(tx, (uint32_t)len);
+	if (QV_UNLIKELY(at == UINT32_MAX))
+		return NULL;
+	memcpy(slot->payload, &at, sizeof at);
+	*low |= QV_SLOT_STAGED;
+	return tx->ring->stage + at;
+}
+
+QV_INLINE int put_tagged(struct qv_xport *x, uint64_t to, enum qv_slot_kind kind, uint64_t tag,
+			 uint64_t data, const void *buf, size_t len)
+{
+	struct qv_node *n = x->self;
+	uint32_t low = (uint32_t)kind << 16;
+	struct qv_node_peer *peer;
+	struct qv_slot *slot;
+	char *body;
+	int rc = reach(n, to, &peer);
+
+	if (QV_UNLIKELY(rc))
+		return rc;
+	slot = qv_ring_slot(&peer->tx);
+	body = QV_LIKELY(slot != NULL) ? place(&peer->tx, slot, len, &low) : NULL;
+	if (QV_UNLIKELY(!body))
+		return no_room(n);
+	slot->tag = tag;
+	slot->data = data;
+	qv_ring_copy(body, buf, len);
+	qv_ring_publish(&peer->tx, slot, low);
+	return sent(n, peer);
+}
+
+static int inject_tagged(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf, size_t len)
+{
+	return put_tagged(x, to, QV_SLOT_TAGGED, tag, 0, buf, len);
+}
+
+static int inject_tagged_data(struct qv_xport *x, uint64_t to, uint64_t tag, uint64_t data,
+			      const void *buf, size_t len)
+{
+	return put_tagged(x, to, QV_SLOT_TAGGED_DATA, tag, data, buf, len);
+}
+
+static int inject(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt)
+{
+	struct qv_node *n = x->self;
+	uint32_t low = (uint32_t)QV_SLOT_PACKET << 16;
+	struct qv_node_peer *peer;
+	struct qv_slot *slot;
+	size_t len = 0;
+	char *body;
+	int rc = reach(n, to, &peer);
+
+	if (QV_UNLIKELY(rc))
+		return rc;
+	for (size_t i = 0; i < cnt; i++)
+		len += iov[i].iov_len;
+	if (QV_UNLIKELY(len > QV_RING_PACKET))
+		return QV_EMSGSIZE;
+	slot = qv_ring_slot(&peer->tx);
+	body = QV_LIKELY(slot != NULL) ? place(&peer->tx, slot, len, &low) : NULL;
+	if (QV_UNLIKELY(!body))
+		return no_room(n);
+	for (size_t i = 0; i < cnt; i++) {
+		memcpy(body, iov[i].iov_base, iov[i].iov_len);
+		body += iov[i].iov_len;
+	}
+	qv_ring_publish(&peer->tx, slot, low);
+	return sent(n, peer);
+}
+
+/* A packet is copied: it is over at once. */
+static int send_packet(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt,
+		       struct qv_xfer *xfer)
+{
+	int rc = inject(x, to, iov, cnt);
+
+	if (!rc)
+		qv_node_finish(x->self, xfer, QV_OK);
+	return rc;
+}
+
+/* All memory of a process may be read, or none. */
+static int register_mem(struct qv_xport *x, void *buf, size_t len, struct qv_region *region)
+{
+	(void)len;
+	region->handle = x;
+	region->key = 0;
+	region->addr = (uint64_t)(uintptr_t)buf;
+	return QV_OK;
+}
+
+static void deregister_mem(struct qv_xport *x, struct qv_region *region)
+{
+	(void)x;
+	region->handle = NULL;
+}
+
+static enum qv_presence presence(struct qv_xport *x, uint64_t addr, uint64_t *silent)
+{
+	struct qv_node *n = x->self;
+	struct qv_node_peer *peer;
+	uint32_t low;
+
+	(void)silent;
+	qv_node_serve(n);
+	peer = addr < n->npeers ? n->peers[addr] : NULL;
+	if (!peer)
+		return QV_GONE;
+	if (!peer->gone && !peer->tx.ring)
+		(void)qv_node_connect(n, peer); /* at its death it closed its door */
+	if (!peer->gone && !peer->broken)
+		return QV_PRESENT;
+	return peer->rx.ring && !peer->broken && qv_ring_next(&peer->rx, &low) ? QV_UNSURE
+									       : QV_GONE;
+}
+
+static const struct qv_xport_ops xport_ops = {
+	.inject = inject,
+	.send = send_packet,
+	.inject_tagged = inject_tagged,
+	.inject_tagged_data = inject_tagged_data,
+	.read = qv_node_read,
+	.register_mem = register_mem,
+	.deregister_mem = deregister_mem,
+	.presence = presence,
+};
+
+void qv_node_xport_init(struct qv_node *n, struct qv_xport *x)
+{
+	*x = (struct qv_xport){
+		.ops = &xport_ops,
+		.self = n,
+		.inject_max = QV_RING_PACKET,
+		.inject_iov = QV_IOV_MAX + 1,
+		.send_iov = QV_IOV_MAX + 1,
+		.packet_max = QV_RING_PACKET,
+		.read_max = n->readable ? READ_MAX : 0,
+		.eager_max = EAGER_MAX,
+	};
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * node.h - a transport between the processes of one user on one host, with nothing below it but the
+ * kernel: packets through shared memory (ring.h), long buffers read by process_vm_readv(2), sleep
+ * and death by socket. No locks: the caller serialises all calls on one endpoint.
+ */
+#ifndef QV_NODE_H
+#define QV_NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/proto/xport.h"
+
+struct qv_node; /* one endpoint */
+
+#define QV_NODE_NONE UINT64_MAX
+
+/* What has come. The memory is the sender's too, and ends with the call. All return QV_OK, or
+ * QV_ENOMEM: nothing has changed, the packet comes again, and none of that sender before it. */
+struct qv_node_ops {
+	/* A packet from an address. */
+	int (*packet)(void *owner, uint64_t from, const void *buf, size_t len);
+	/* A plain tagged message, without and with completion data. */
+	int (*tagged)(void *owner, uint64_t from, uint64_t tag, const void *buf, size_t len);
+	int (*tagged_data)(void *owner, uint64_t from, uint64_t tag, uint64_t data, const void *buf,
+			   size_t len);
+	/* One line for the log. */
+	void (*warn)(void *owner, const char *text);
+};
+
+/* QV_ENOMEM; QV_EIO: the kernel has no sealed memory, no sockets, or no descriptors left. */
+int qv_node_create(const struct qv_node_ops *ops, void *owner, struct qv_node **node);
+/* What was sent still arrives. */
+void qv_node_destroy(struct qv_node *n);
+
+/* What others call this endpoint: a number that no other has. */
+uint64_t qv_node_name(const struct qv_node *n);
+/* The address of who has this name, for the calls of the transport; each call needs one of
+ * qv_node_remove. QV_NODE_NONE: no memory. Nobody need be there. */
+uint64_t qv_node_insert(struct qv_node *n, uint64_t name);
+/* The address may be another's from now on, unless that peer still speaks to us. */
+void qv_node_remove(struct qv_node *n, uint64_t addr);
+/* QV_NODE_NONE: nobody's. */
+uint64_t qv_node_find(const struct qv_node *n, uint64_t name);
+
+/* This endpoint as a transport of the protocol. */
+void qv_node_xport_init(struct qv_node *n, struct qv_xport *x);
+
+/* Hand over what has come, and look after connections now and then. True: there was something. */
+bool qv_node_poll(struct qv_node *n);
+
+/* Readable when there may be something, for who was told that it may sleep; -1: not to be had. */
+int qv_node_fd(const struct qv_node *n);
+/* False: something is there, or may come unheard: poll again. Nobody wakes a sleeper after it has
+ * polled again. */
+bool qv_node_may_sleep(struct qv_node *n);
+
+struct qv_node_stats {
+	uint64_t peers;    /* connected, in either direction */
+	uint64_t bytes;    /* of shared memory mapped for them */
+	uint64_t connects; /* made here */
+	uint64_t full;     /* packets that found no room */
+	uint64_t reads;    /* of other processes' memory */
+	uint64_t unread;   /* of these, refused by the kernel */
+	uint64_t wakes;    /* sleepers woken */
+	uint64_t sleeps;   /* times that we were told that we may sleep */
+	uint64_t refused;  /* connections and packets that were nonsense */
+};
+void qv_node_get_stats(const struct qv_node *n, struct qv_node_stats *stats);
+
+#endif /* QV_NODE_H */

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* poll.c - what has come: from the rings that were busy lately in every poll, from others in turn. */
+#include "internal.h"
+
+#include <stdlib.h>
+
+#define BATCH       64u  /* packets of one sender before the next sender's */
+#define COLD        4u   /* rings of the others that an empty poll looks at */
+#define REST_POLLS  16u  /* one poll in so many looks at others even if something was found */
+#define SERVE_POLLS 512u /* and one at the connections, which is a system call */
+
+/* Packets up to here are copied before they are looked at: all that say more than a header and
+ * payload. Their sender could change their words between two looks. */
+#define COPIED 512u
+
+/* Seats: the hot ones first. */
+
+bool qv_node_seat(struct qv_node *n, struct qv_node_peer *peer)
+{
+	uint32_t cap = n->seats_cap ? 2 * n->seats_cap : 16;
+	struct qv_node_peer **seats;
+
+	if (n->nseats == n->seats_cap) {
+		seats = realloc(n->seats, cap * sizeof(struct qv_node_peer *));
+		if (!seats)
+			return false;
+		n->seats = seats;
+		n->seats_cap = cap;
+	}
+	peer->seat = n->nseats;
+	n->seats[n->nseats++] = peer;
+	if (n->nhot < QV_NODE_HOT && n->nhot + 1 == n->nseats)
+		n->nhot++;
+	n->stats.peers++;
+	return true;
+}
+
+static void put_at(struct qv_node *n, uint32_t seat, struct qv_node_peer *peer)
+{
+	n->seats[seat] = peer;
+	peer->seat = seat;
+}
+
+void qv_node_unseat(struct qv_node *n, struct qv_node_peer *peer)
+{
+	uint32_t seat = peer->seat;
+
+	if (seat == UINT32_MAX)
+		return;
+	if (seat < n->nhot) { /* the last of the hot ones takes its place, and its own is free */
+		n->nhot--;
+		put_at(n, seat, n->seats[n->nhot]);
+		seat = n->nhot;
+	}
+	put_at(n, seat, n->seats[--n->nseats]);
+	if (n->nhot < QV_NODE_HOT && n->nhot < n->nseats)
+		n->nhot++;
+	peer->seat = UINT32_MAX;
+	n->stats.peers--;
+}
+
+/* It speaks: every poll looks at it. One that was looked at in vain, or nearly so, no longer is. */
+static void warm(struct qv_node *n, struct qv_node_peer *peer)
+{
+	struct qv_node_peer *out;
+	uint32_t seat = peer->seat;
+
+	if (seat < n->nhot)
+		return;
+	out = n->seats[n->turn % n->nhot];
+	put_at(n, out->seat, peer);
+	put_at(n, seat, out);
+}
+
+/* Packets. */
+
+static QV_COLD void nonsense(struct qv_node *n, struct qv_node_peer *peer)
+{
+	peer->broken = true;
+	n->stats.refused++;
+	n->ops->warn(n->owner, "a process has written nonsense into its ring: it is not heard "
+			       "any more");
+}
+
+static int deliver(struct qv_node *n, struct qv_node_peer *peer, uint32_t low)
+{
+	const struct qv_slot *slot = &peer->rx.ring->slots[peer->rx.at];
+	unsigned kind = low >> 16 & 0x7fff;
+	char copy[COPIED];
+	size_t len;
+	const char *body = qv_ring_body(&peer->rx, low, &len);
+
+	if (QV_UNLIKELY(!body || kind >= QV_SLOT_KINDS)) {
+		nonsense(n, peer);
+		return QV_EPROTO;
+	}
+	if (QV_LIKELY(kind == QV_SLOT_TAGGED_DATA))
+		return n->ops->tagged_data(n->owner, peer->addr, slot->tag, slot->data, body, len);
+	if (QV_LIKELY(kind == QV_SLOT_TAGGED))
+		return n->ops->tagged(n->owner, peer->addr, slot->tag, body, len);
+	if (len > sizeof copy)
+		return n->ops->packet(n->owner, peer->addr, body, len);
+	memcpy(copy, body, len);
+	return n->ops->packet(n->owner, peer->addr, copy, len);
+}
+
+/* True: there was something. */
+static inline bool drain(struct qv_node *n, struct qv_node_peer *peer)
+{
+	uint32_t low;
+
+	if (QV_LIKELY(!qv_ring_next(&peer->rx, &low)))
+		return false;
+	for (unsigned i = 0; i < BATCH; i++) {
+		if (QV_UNLIKELY(peer->broken || deliver(n, peer, low)))
+			break; /* it stays where it is */
+		qv_ring_advance(&peer->rx, low);
+		if (!qv_ring_next(&peer->rx, &low))
+			break;
+	}
+	return !peer->broken;
+}
+
+static bool drain_cold(struct qv_node *n)
+{
+	uint32_t cold = n->nseats - n->nhot;
+	bool some = false;
+
+	for (uint32_t i = 0; i < COLD && i < cold; i++) {
+		struct qv_node_peer *peer = n->seats[n->nhot + n->turn++ % cold];
+
+		if (!drain(n, peer))
+			continue;
+		warm(n, peer);
+		some = true;
+	}
+	return some;
+}
+
+static QV_NOINLINE bool poll_rest(struct qv_node *n)
+{
+	bool some = n->nseats > n->nhot && drain_cold(n);
+
+	if (n->polls % SERVE_POLLS == 0)
+		qv_node_serve(n);
+	return some;
+}
+
+bool qv_node_poll(struct qv_node *n)
+{
+	bool some = false;
+
+	n->polls++;
+	if (QV_UNLIKELY(n->asleep))
+		qv_node_awake(n);
+	if (QV_UNLIKELY(n->done != NULL)) {
+		qv_node_finish_all(n);
+		some = true;
+	}
+	for (uint32_t i = 0; i < n->nhot; i++)
+		some |= drain(n, n->seats[i]);
+	if (!some || QV_UNLIKELY(n->polls % REST_POLLS == 0))
+		some |= poll_rest(n);
+	return some;
+}

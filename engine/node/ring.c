@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ring.c - the sender's side of a ring that is full, as far as it knows. */
+#include "ring.h"
+
+bool qv_ring_refresh(struct qv_ring_tx *tx)
+{
+	uint32_t consumed = atomic_load_explicit(&tx->ring->consumed, memory_order_acquire);
+	uint32_t seen = tx->end - QV_RING_SLOTS, last;
+
+	/* It goes forward, and not beyond what was sent: anything else is nonsense, and no news. */
+	if (consumed - seen > tx->sent - seen || consumed == seen)
+		return tx->sent != tx->end;
+	last = tx->sent - consumed; /* slots behind the last that was read */
+	last = (tx->at + 2 * QV_RING_SLOTS - 1 - last) % QV_RING_SLOTS;
+	tx->freed = tx->staged[last];
+	tx->end = consumed + QV_RING_SLOTS;
+	return true;
+}
+
+/* A packet begins with a line. What is left before the end of the area is skipped. */
+uint32_t qv_ring_stage(struct qv_ring_tx *tx, uint32_t len)
+{
+	uint32_t room = (len + QV_RING_LINE - 1) / QV_RING_LINE * QV_RING_LINE;
+	uint32_t at = tx->put % QV_RING_STAGE, skip = 0;
+
+	if (at + room > QV_RING_STAGE)
+		skip = QV_RING_STAGE - at;
+	if (tx->put + skip + room - tx->freed > QV_RING_STAGE) {
+		qv_ring_refresh(tx);
+		if (tx->put + skip + room - tx->freed > QV_RING_STAGE)
+			return UINT32_MAX;
+	}
+	tx->put += skip + room;
+	return (tx->put - room) % QV_RING_STAGE;
+}

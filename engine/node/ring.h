@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ring.h - packets from one process to another, in memory that both have mapped. A slot is one
+ * cache line; what does not fit goes through the staging area behind the slots, which fills and
+ * empties in the same order. One sender, one receiver, no lock. The other side may write what it
+ * likes at any time: each word of it is read once, and checked.
+ */
+#ifndef QV_NODE_RING_H
+#define QV_NODE_RING_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "engine/base/compiler.h"
+
+#define QV_RING_LINE       64u
+#define QV_RING_SLOTS      124u        /* with the head two pages: idle pairs are many */
+#define QV_RING_INLINE     40u         /* bytes that travel in the slot itself */
+#define QV_RING_STAGE      (64u << 10) /* bytes of the staging area */
+#define QV_RING_PACKET     (8u << 10)  /* longest packet: an eighth of it, so that copies overlap */
+#define QV_RING_TELL       16u         /* slots read before the sender is told */
+#define QV_RING_TELL_BYTES (16u << 10) /* or bytes of the staging area */
+
+/* What a slot holds. */
+enum qv_slot_kind {
+	QV_SLOT_PACKET,      /* a packet of the protocol, with its header */
+	QV_SLOT_TAGGED,      /* the payload of a plain tagged message */
+	QV_SLOT_TAGGED_DATA, /* and completion data */
+	QV_SLOT_KINDS
+};
+
+/* The word: number of the slot (bits 32 to 63), staged (31), kind (16 to 19), length (0 to 15). */
+struct qv_slot {
+	_Atomic uint64_t word; /* stored last */
+	uint64_t tag, data;
+	char payload[QV_RING_INLINE]; /* or, staged, a uint32_t: where it begins there */
+};
+#define QV_SLOT_STAGED 0x80000000u
+
+struct qv_ring {
+	/* Written by the receiver. */
+	alignas(QV_RING_LINE) _Atomic uint32_t
+		consumed; /* slots that it has read; told now and then */
+	alignas(QV_RING_LINE) _Atomic uint32_t asleep; /* 0: it looks; else which sleep this is */
+	/* Not used; the slots end with a page. */
+	alignas(QV_RING_LINE) char spare[2 * QV_RING_LINE];
+	/* Written by the sender. */
+	struct qv_slot slots[QV_RING_SLOTS];
+	char stage[QV_RING_STAGE];
+};
+
+_Static_assert(sizeof(struct qv_slot) == QV_RING_LINE, "a slot is a line");
+_Static_assert(offsetof(struct qv_ring, stage) == 8192, "the slots end with a page");
+_Static_assert(QV_RING_TELL_BYTES + 2 * QV_RING_PACKET < QV_RING_STAGE, "a sender always goes on");
+
+/* The sender's own. */
+struct qv_ring_tx {
+	struct qv_ring *ring; /* NULL: not connected */
+	uint32_t sent;        /* slots */
+	uint32_t end;         /* there may be so many, as far as is known */
+	uint32_t at;          /* the next slot */
+	uint32_t rung;        /* the sleep that it was woken from last */
+	uint32_t put, freed;  /* bytes of the staging area: used ever, read by the receiver */
+	uint32_t staged[QV_RING_SLOTS]; /* `put` behind the packet in each slot */
+};
+
+/* The receiver's own. */
+struct qv_ring_rx {
+	struct qv_ring *ring; /* NULL: it has not connected to us */
+	uint32_t got;         /* slots read */
+	uint32_t at;          /* the next one */
+	uint32_t told;        /* slots that the sender was told of */
+	uint32_t untold;      /* bytes of the staging area since */
+};
+
+/* ring.c: the sender asks how far the receiver is. False: no slot is free. */
+bool qv_ring_refresh(struct qv_ring_tx *tx);
+/* ring.c: room for len bytes in the staging area, in one piece; its offset there, or UINT32_MAX. */
+uint32_t qv_ring_stage(struct qv_ring_tx *tx, uint32_t len);
+
+/* The slot for the next packet; NULL: all are full. */
+QV_INLINE struct qv_slot *qv_ring_slot(struct qv_ring_tx *tx)
+{
+	if (QV_UNLIKELY(tx->sent == tx->end) && !qv_ring_refresh(tx))
+		return NULL;
+	return &tx->ring->slots[tx->at];
+}
+
+/* The receiver may see it from now on. */
+QV_INLINE void qv_ring_publish(struct qv_ring_tx *tx, struct qv_slot *slot, uint32_t low)
+{
+	tx->staged[tx->at] = tx->put;
+	tx->at = tx->at + 1 == QV_RING_SLOTS ? 0 : tx->at + 1;
+	atomic_store_explicit(&slot->word, (uint64_t)++tx->sent << 32 | low, memory_order_release);
+}
+
+/* Into a line that the receiver is about to read: whole words where there are some. */
+QV_INLINE void qv_ring_copy(char *to, const void *from, size_t len)
+{
+	if (QV_LIKELY(len == sizeof(uint64_t)))
+		memcpy(to, from, sizeof(uint64_t));
+	else if (len)
+		memcpy(to, from, len);
+}
+
+/* Is there a packet? Its word, read once. */
+QV_INLINE bool qv_ring_next(const struct qv_ring_rx *rx, uint32_t *low)
+{
+	uint64_t word = atomic_load_explicit(&rx->ring->slots[rx->at].word, memory_order_acquire);
+
+	*low = (uint32_t)word;
+	return (uint32_t)(word >> 32) == rx->got + 1;
+}
+
+/* Where its bytes are; NULL: nonsense. */
+QV_INLINE const char *qv_ring_body(const struct qv_ring_rx *rx, uint32_t low, size_t *len)
+{
+	const struct qv_slot *slot = &rx->ring->slots[rx->at];
+	uint32_t at;
+
+	*len = low & 0xffff;
+	if (QV_LIKELY(!(low & QV_SLOT_STAGED)))
+		return QV_LIKELY(*len <= QV_RING_INLINE) ? slot->payload : NULL;
+	memcpy(&at, slot->payload, sizeof at);
+	return *len <= QV_RING_PACKET && at <= QV_RING_STAGE - *len ? rx->ring->stage + at : NULL;
+}
+
+/* It is done with. */
+QV_INLINE void qv_ring_advance(struct qv_ring_rx *rx, uint32_t low)
+{
+	rx->at = rx->at + 1 == QV_RING_SLOTS ? 0 : rx->at + 1;
+	rx->got++;
+	if (QV_UNLIKELY(low & QV_SLOT_STAGED))
+		rx->untold += low & 0xffff;
+	if (QV_LIKELY(rx->got - rx->told < QV_RING_TELL && rx->untold < QV_RING_TELL_BYTES))
+		return;
+	rx->told = rx->got;
+	rx->untold = 0;
+	atomic_store_explicit(&rx->ring->consumed, rx->got, memory_order_release);
+}
+
+/* Does the receiver sleep, and was not woken yet? With no fence between the packet and this look:
+ * who goes to sleep makes one for everybody (sleep.c). */
+QV_INLINE bool qv_ring_must_wake(struct qv_ring_tx *tx)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	return QV_UNLIKELY(atomic_load_explicit(&tx->ring->asleep, memory_order_relaxed) !=
+			   tx->rung);
+}
+
+#endif /* QV_NODE_RING_H */
