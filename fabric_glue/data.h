@@ -85,6 +85,7 @@ struct qv_fi_rail {
 	bool one_lock;             /* senders and we take the same for each message */
 	uint64_t found;            /* one_lock: ticks of the last poll, if it found something */
 	struct fid_ep *core;
+	struct qv_node *node; /* core node: it is spoken to itself; else NULL */
 	struct fid_cq *cq;
 	struct qv_peer **by_core; /* peers by the core's address, as far as it is small */
 	size_t nby_core;

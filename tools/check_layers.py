@@ -20,7 +20,7 @@ ENGINE = ["engine/base", "engine/match", "engine/proto", "engine/schedule", "eng
           "engine/combine"]
 BELOW_GLUE = ENGINE + ["engine/node"] + ["kernels", "include"]
 OFFLOAD = ["kernels/offload", "kernels/opencl", "hls/host"]
-GLUE = ["fabric_glue", "fabric_glue/cores"] # what every room of the provider may see
+GLUE = ["fabric_glue", "fabric_glue/cores", "fabric_glue/node"] # what every room of the provider may see
 PROVIDER = BELOW_GLUE + GLUE
 MATCH = ["engine/match", "engine/base", "kernels", "include"]
 SCHEDULE = ["engine/schedule", "engine/base", "include"]
@@ -55,6 +55,7 @@ MAY = {
     "hls/host": ["hls", "kernels/backend", "include"],
     "fabric_glue": BELOW_GLUE + ["fabric_glue/progress"],
     "fabric_glue/settings": PROVIDER,
+    "fabric_glue/node": PROVIDER,
     "fabric_glue/cores": PROVIDER + ["fabric_glue/layered"],
     "fabric_glue/offer": PROVIDER,
     "fabric_glue/objects": PROVIDER + OFFLOAD,

@@ -6,6 +6,7 @@
 #include <quiver/types.h>
 
 #include "engine/base/proc.h"
+#include "names.h"
 #include "node.h"
 #include "ring.h"
 
@@ -16,17 +17,15 @@ struct qv_node_peer {
 	struct qv_ring_tx tx;
 	struct qv_ring_rx rx;
 	uint64_t name, addr;
-	struct qv_node_peer *next_name; /* of those with the same hash */
-	uint32_t refs;                  /* qv_node_insert */
-	uint32_t seat;                  /* in seats, while it has connected to us */
-	int tx_fd, rx_fd;               /* the connection that we made, that it made; -1: none */
-	int pid_fd;                     /* for reads; -1: not opened yet */
-	uint32_t pid;                   /* as we number processes; 0: not known */
-	uint64_t start;                 /* of its process */
-	bool gone;                      /* nobody will be there again */
-	bool blind;                     /* its memory cannot be read */
-	bool broken;                    /* it has sent nonsense: nothing of it is looked at */
-	bool fences;                    /* it makes a fence itself for each packet */
+	uint32_t seat;    /* in seats, while it has connected to us */
+	int tx_fd, rx_fd; /* the connection that we made, that it made; -1: none */
+	int pid_fd;       /* for reads; -1: not opened yet */
+	uint32_t pid;     /* as we number processes; 0: not known */
+	uint64_t start;   /* of its process */
+	bool gone;        /* nobody will be there again */
+	bool blind;       /* its memory cannot be read */
+	bool broken;      /* it has sent nonsense: nothing of it is looked at */
+	bool fences;      /* it makes a fence itself for each packet */
 };
 
 /* What the events of epoll_fd are about: the address of a peer, or one of these. */
@@ -47,15 +46,16 @@ struct qv_node {
 	uint32_t nseats, seats_cap, nhot;
 	uint32_t turn; /* the next of the others */
 	uint32_t polls;
+	bool sweep;                        /* rings are to be given back */
 	bool asleep;                       /* senders were told to wake us */
 	bool barrier;                      /* membarrier(2) fences them all */
 	bool readable;                     /* memory of other processes may be read */
 	uint32_t sleep;                    /* the last sleep */
 	struct qv_xfer *done, **done_tail; /* transfers that are over */
-	struct qv_node_peer **peers;       /* by address; NULL: a free one */
-	uint64_t npeers, peers_cap, nfree;
-	struct qv_node_peer **names; /* hash by name */
-	uint32_t names_mask;
+	struct qv_node_peer **peers;       /* by address; NULL: nothing is known */
+	uint64_t npeers;
+	struct qv_names *names;
+	bool own_names;
 	int door, epoll_fd;
 	int guests[QV_NODE_GUESTS];
 	unsigned nguests;
@@ -63,8 +63,11 @@ struct qv_node {
 };
 
 /* peers.c */
-struct qv_node_peer *qv_node_peer_get(struct qv_node *n, uint64_t name);
-/* Is it needed? If not, it is freed. */
+/* NULL: no such address, or no memory. */
+struct qv_node_peer *qv_node_peer_at(struct qv_node *n, uint64_t addr);
+/* NULL: no memory. */
+struct qv_node_peer *qv_node_peer_named(struct qv_node *n, uint64_t name);
+/* Is there anything to be known of it? If not, it is freed. */
 void qv_node_peer_check(struct qv_node *n, struct qv_node_peer *peer);
 void qv_node_peers_free(struct qv_node *n);
 
@@ -74,6 +77,7 @@ int qv_node_open_door(struct qv_node *n);
 int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer);
 /* New connections, connections that have ended, sleepers who were woken. */
 void qv_node_serve(struct qv_node *n);
+void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer);
 void qv_node_disconnect(struct qv_node *n, struct qv_node_peer *peer);
 
 /* segment.c */

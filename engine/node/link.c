@@ -162,7 +162,7 @@ int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer)
 
 /* Ends. */
 
-static void end_tx(struct qv_node *n, struct qv_node_peer *peer)
+void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer)
 {
 	if (peer->tx_fd >= 0)
 		close(peer->tx_fd);
@@ -189,7 +189,7 @@ static void end_rx(struct qv_node *n, struct qv_node_peer *peer)
 
 void qv_node_disconnect(struct qv_node *n, struct qv_node_peer *peer)
 {
-	end_tx(n, peer);
+	qv_node_end_tx(n, peer);
 	end_rx(n, peer);
 	if (peer->pid_fd >= 0)
 		close(peer->pid_fd);
@@ -212,23 +212,27 @@ static void look_at(struct qv_node *n, struct qv_node_peer *peer)
 {
 	if (peer->tx_fd >= 0 && has_ended(peer->tx_fd)) {
 		peer->gone = true;
-		end_tx(n, peer);
+		qv_node_end_tx(n, peer);
 	}
 	if (peer->rx_fd >= 0 && has_ended(peer->rx_fd)) {
 		close(peer->rx_fd);
 		peer->rx_fd = -1;
+		n->sweep = true;
 	}
 }
 
+/* Rings of those who have gone, or are not heard any more. */
 static void sweep(struct qv_node *n)
 {
 	uint32_t low;
 
+	n->sweep = false;
 	for (uint32_t i = n->nseats; i-- > 0;) {
 		struct qv_node_peer *peer = n->seats[i];
 
 		if (peer->rx_fd >= 0 && !peer->broken)
 			continue;
+		n->sweep = true; /* again: the order of seats changes */
 		if (!peer->broken && qv_ring_next(&peer->rx, &low))
 			continue;
 		end_rx(n, peer);
@@ -275,13 +279,13 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 
 	if (!is_ours(fd, &pid))
 		return QV_EPROTO;
-	peer = qv_node_peer_get(n, join->name);
+	peer = qv_node_peer_named(n, join->name);
 	if (!peer)
 		return QV_ENOMEM;
 	if (peer->rx.ring) {
 		look_at(n, peer); /* it has connected before, and ended that */
 		sweep(n);
-		peer = qv_node_peer_get(n, join->name);
+		peer = qv_node_peer_named(n, join->name);
 	}
 	if (!peer)
 		return QV_ENOMEM;
@@ -371,6 +375,6 @@ void qv_node_serve(struct qv_node *n)
 		open_door(n);
 		receive_guests(n);
 	}
-	if (count > 0)
+	if (n->sweep)
 		sweep(n);
 }

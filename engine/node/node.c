@@ -24,7 +24,9 @@ int qv_node_create(const struct qv_node_ops *ops, void *owner, struct qv_node **
 	qv_proc_self(&n->self);
 	qv_node_read_init(n);
 	qv_node_sleep_init(n);
-	rc = qv_node_open_door(n);
+	n->names = qv_names_create();
+	n->own_names = true;
+	rc = n->names ? qv_node_open_door(n) : QV_ENOMEM;
 	if (rc) {
 		qv_node_destroy(n);
 		return rc;
@@ -33,9 +35,18 @@ int qv_node_create(const struct qv_node_ops *ops, void *owner, struct qv_node **
 	return QV_OK;
 }
 
+void qv_node_share(struct qv_node *n, struct qv_names *names)
+{
+	qv_names_destroy(n->names);
+	n->own_names = false;
+	n->names = names;
+}
+
 void qv_node_destroy(struct qv_node *n)
 {
 	qv_node_peers_free(n);
+	if (n->own_names && n->names)
+		qv_names_destroy(n->names);
 	for (unsigned i = 0; i < n->nguests; i++)
 		close(n->guests[i]);
 	if (n->door >= 0)
@@ -58,9 +69,10 @@ void qv_node_get_stats(const struct qv_node *n, struct qv_node_stats *stats)
 
 /* Sending. */
 
-static QV_NOINLINE int not_connected(struct qv_node *n, struct qv_node_peer *peer)
+static QV_NOINLINE int not_connected(struct qv_node *n, uint64_t to, struct qv_node_peer **out)
 {
-	return peer ? qv_node_connect(n, peer) : QV_EPEER;
+	*out = qv_node_peer_at(n, to);
+	return *out ? qv_node_connect(n, *out) : QV_ENOMEM;
 }
 
 /* The peer at an address, with a ring to it. */
@@ -69,7 +81,7 @@ static inline int reach(struct qv_node *n, uint64_t to, struct qv_node_peer **ou
 	struct qv_node_peer *peer = QV_LIKELY(to < n->npeers) ? n->peers[to] : NULL;
 
 	*out = peer;
-	return QV_LIKELY(peer && peer->tx.ring) ? QV_OK : not_connected(n, peer);
+	return QV_LIKELY(peer && peer->tx.ring) ? QV_OK : not_connected(n, to, out);
 }
 
 static inline int sent(struct qv_node *n, struct qv_node_peer *peer)
@@ -200,9 +212,9 @@ static enum qv_presence presence(struct qv_xport *x, uint64_t addr, uint64_t *si
 
 	(void)silent;
 	qv_node_serve(n);
-	peer = addr < n->npeers ? n->peers[addr] : NULL;
+	peer = qv_node_peer_at(n, addr);
 	if (!peer)
-		return QV_GONE;
+		return QV_UNSURE;
 	if (!peer->gone && !peer->tx.ring)
 		(void)qv_node_connect(n, peer); /* at its death it closed its door */
 	if (!peer->gone && !peer->broken)

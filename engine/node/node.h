@@ -12,10 +12,9 @@
 #include <stdint.h>
 
 #include "engine/proto/xport.h"
+#include "names.h"
 
 struct qv_node; /* one endpoint */
-
-#define QV_NODE_NONE UINT64_MAX
 
 /* What has come. The memory is the sender's too, and ends with the call. All return QV_OK, or
  * QV_ENOMEM: nothing has changed, the packet comes again, and none of that sender before it. */
@@ -26,6 +25,9 @@ struct qv_node_ops {
 	int (*tagged)(void *owner, uint64_t from, uint64_t tag, const void *buf, size_t len);
 	int (*tagged_data)(void *owner, uint64_t from, uint64_t tag, uint64_t data, const void *buf,
 			   size_t len);
+	/* Optional. What qv_node_may_sleep has said is no longer true: whoever sleeps for this
+	 * endpoint, in whatever thread, is to ask again. */
+	void (*awake)(void *owner);
 	/* One line for the log. */
 	void (*warn)(void *owner, const char *text);
 };
@@ -35,6 +37,10 @@ int qv_node_create(const struct qv_node_ops *ops, void *owner, struct qv_node **
 /* What was sent still arrives. */
 void qv_node_destroy(struct qv_node *n);
 
+/* Addresses are those of `names` from now on, which several endpoints may share and which must live
+ * as long as all of them. Before anything else is done with the endpoint. */
+void qv_node_share(struct qv_node *n, struct qv_names *names);
+
 /* What others call this endpoint: a number that no other has. */
 uint64_t qv_node_name(const struct qv_node *n);
 /* The address of who has this name, for the calls of the transport; each call needs one of
@@ -42,6 +48,9 @@ uint64_t qv_node_name(const struct qv_node *n);
 uint64_t qv_node_insert(struct qv_node *n, uint64_t name);
 /* The address may be another's from now on, unless that peer still speaks to us. */
 void qv_node_remove(struct qv_node *n, uint64_t addr);
+/* The same where names are shared: nothing is known of this address any more, unless it still
+ * speaks to us. Its removal from the names is the caller's. */
+void qv_node_forget(struct qv_node *n, uint64_t addr);
 /* QV_NODE_NONE: nobody's. */
 uint64_t qv_node_find(const struct qv_node *n, uint64_t name);
 
@@ -51,6 +60,8 @@ void qv_node_xport_init(struct qv_node *n, struct qv_xport *x);
 /* Hand over what has come, and look after connections now and then. True: there was something. */
 bool qv_node_poll(struct qv_node *n);
 
+/* Could any endpoint of this process sleep? */
+bool qv_node_can_sleep(void);
 /* Readable when there may be something, for who was told that it may sleep; -1: not to be had. */
 int qv_node_fd(const struct qv_node *n);
 /* False: something is there, or may come unheard: poll again. Nobody wakes a sleeper after it has

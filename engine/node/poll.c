@@ -76,7 +76,7 @@ static void warm(struct qv_node *n, struct qv_node_peer *peer)
 
 static QV_COLD void nonsense(struct qv_node *n, struct qv_node_peer *peer)
 {
-	peer->broken = true;
+	peer->broken = n->sweep = true;
 	n->stats.refused++;
 	n->ops->warn(n->owner, "a process has written nonsense into its ring: it is not heard "
 			       "any more");

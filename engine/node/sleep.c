@@ -17,9 +17,14 @@ static int membarrier(int command)
 	return (int)syscall(SYS_membarrier, command, 0, 0);
 }
 
+bool qv_node_can_sleep(void)
+{
+	return !membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
+}
+
 void qv_node_sleep_init(struct qv_node *n)
 {
-	n->barrier = !membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
+	n->barrier = qv_node_can_sleep();
 }
 
 int qv_node_fd(const struct qv_node *n)
@@ -38,6 +43,8 @@ void qv_node_awake(struct qv_node *n)
 	n->asleep = false;
 	tell_all(n, 0);
 	qv_node_serve(n); /* the bells */
+	if (n->ops->awake)
+		n->ops->awake(n->owner);
 }
 
 static bool something_is_there(const struct qv_node *n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* core.c - the core provider under us: what is asked of it. */
 #include "core.h"
+#include "fabric_glue/node/node.h"
 #include "pair.h"
 
 #include <stdlib.h>
@@ -126,6 +127,8 @@ int qv_fi_core_ask(const char *core, const char *node, const char *service, uint
 {
 	int ret;
 
+	if (qv_fi_is_node(core))
+		return node || service ? -FI_ENODATA : qv_fi_node_getinfo(hints, list);
 	flags |= GETINFO_HIDDEN | (strchr(core, ';') ? 0 : CORE_PROV_ONLY);
 	*list = NULL;
 	asking++;

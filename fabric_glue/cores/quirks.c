@@ -29,6 +29,7 @@ static const struct row rows[] = {
 		    .peer = true},
 	 .one_lock_before = FI_VERSION(1, 18),
 	 .no_own_read_since = FI_VERSION(2, 5)},
+	{.of_all = {.name = "node", .reliable = true, .few_addresses = true}},
 	/* Long packets, because before 1.18 long messages are sent in them, not read. */
 	{.of_all = {.name = "net",
 		    .packet = 65536,

@@ -2,6 +2,7 @@
 /* rail.c - the cores under an endpoint: opening and closing, what they are called, addresses. */
 #include "core.h"
 #include "fabric_glue/data.h"
+#include "fabric_glue/node/node.h"
 #include "pair.h"
 
 #include <stdlib.h>
@@ -93,9 +94,11 @@ int qv_fi_rail_open(struct qv_fi_ep *ep, unsigned which, const struct fi_info *i
 	rail->mark_fd = -1;
 	rc = which == QV_FI_MAIN ? place(ci, info) : 0;
 	if (!rc)
-		rc = fi_endpoint(ep->dom->core[which], ci, &rail->core, NULL);
-	if (!rc)
+		rc = fi_endpoint(ep->dom->core[which], ci, &rail->core, rail);
+	if (!rc) {
 		ep->rails = which + 1;
+		rail->node = qv_fi_node_of(rail->core);
+	}
 	qv_fi_host.freeinfo(ci);
 	return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* why.c - why a core cannot be used: one line that says what to do about it. */
 #include "core.h"
+#include "fabric_glue/node/node.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static bool is_listed(const struct fi_info *all, const struct fi_info *here)
 
 static void list_cores(const struct fi_info *all, char *text, size_t size)
 {
-	*text = 0;
+	snprintf(text, size, " %s", QV_FI_NODE_NAME);
 	for (const struct fi_info *i = all; i; i = i->next)
 		if (!is_layer(i->fabric_attr->prov_name) &&
 		    strcasecmp(i->fabric_attr->prov_name, "quiver") && !is_listed(all, i))
@@ -64,6 +65,8 @@ bool qv_fi_core_is_known(const char *core, const char *where)
 	char known[512];
 	const char *fault;
 
+	if (qv_fi_is_node(core))
+		return true;
 	/* Exactly this flag: every provider answers, whether or not it is usable or hidden. */
 	if (qv_fi_host.getinfo(QV_FI_CORE_API, NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &all))
 		return true;
@@ -81,6 +84,8 @@ bool qv_fi_core_exists(const char *core)
 	struct fi_info *all = NULL;
 	bool exists;
 
+	if (qv_fi_is_node(core))
+		return true;
 	if (qv_fi_host.getinfo(QV_FI_CORE_API, NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &all))
 		return false;
 	exists = is_part(core, strlen(core), all);

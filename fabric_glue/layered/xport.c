@@ -2,6 +2,7 @@
 /* xport.c - a core endpoint as the protocol's transport. */
 #include "fabric_glue/cores/core.h"
 #include "fabric_glue/data.h"
+#include "fabric_glue/node/node.h"
 
 static struct qv_fi_rail *rail_of(struct qv_xport *x)
 {
@@ -136,7 +137,14 @@ static const struct qv_xport_ops xp_ops = {
 	.reconnect = qv_fi_reconnect,
 };
 
-void qv_fi_xport_init(struct qv_fi_rail *rail)
+static void init_node(struct qv_fi_rail *rail)
+{
+	qv_node_xport_init(rail->node, &rail->xport);
+	if (qv_fi_params.eager != SIZE_MAX)
+		rail->xport.eager_max = qv_fi_params.eager;
+}
+
+static void init_core(struct qv_fi_rail *rail)
 {
 	const struct fi_info *info = rail->ep->dom->core_info[rail->which];
 	const struct qv_fi_quirks *quirks = qv_fi_rail_quirks(rail);
@@ -160,4 +168,12 @@ void qv_fi_xport_init(struct qv_fi_rail *rail)
 		.drops = !quirks->reliable,
 		.no_flush = quirks->no_flush,
 	};
+}
+
+void qv_fi_xport_init(struct qv_fi_rail *rail)
+{
+	if (rail->node)
+		init_node(rail);
+	else
+		init_core(rail);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fabric.c - fabric: the core's fabric, opened under our name. */
 #include "fabric_glue/cores/core.h"
+#include "fabric_glue/node/node.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,8 @@ static int open_core(const char *core, const char *name, struct fid_fabric **fab
 		.name = (char *)(uintptr_t)name,
 		.api_version = QV_FI_CORE_API,
 	};
-	int ret = qv_fi_host.fabric(&attr, fabric, NULL);
+	int ret = qv_fi_is_node(core) ? qv_fi_node_fabric(fabric)
+				      : qv_fi_host.fabric(&attr, fabric, NULL);
 
 	if (ret)
 		QV_FI_WARN(FABRIC, "core %s: fabric %s: %s\n", core, name,

@@ -5,6 +5,7 @@
  */
 #include "fabric_glue/data.h"
 #include "engine/base/clock.h"
+#include "engine/node/node.h"
 
 #include <stdlib.h>
 
@@ -36,6 +37,8 @@ static void rx_post(struct qv_fi_rail *rail, struct qv_fi_rxbuf *b)
 
 int qv_fi_rx_post_all(struct qv_fi_rail *rail)
 {
+	if (rail->node)
+		return 0;
 	rail->rx_stride = (sizeof(struct qv_fi_rxbuf) + rail->xport.packet_max + 127) / 64 * 64;
 	rail->rx_memory = aligned_alloc(64, rail->rx_count * rail->rx_stride);
 	if (!rail->rx_memory)
@@ -203,6 +206,8 @@ static bool progress_rail(struct qv_fi_rail *rail)
 	fi_addr_t from[POLL_BATCH];
 	bool some = false, ahead;
 
+	if (rail->node)
+		return qv_node_poll(rail->node);
 	if (spared(rail) || (QV_UNLIKELY(rail->stalled) && !unstall(rail)))
 		return true;
 	if (QV_UNLIKELY(rail->nunposted > rail->rx_count / 2))

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ep.c - endpoint of the core `node`, and what comes for it: to the protocol, where it lies. */
+#include "node.h"
+
+#include "fabric_glue/data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What has come. */
+
+static int on_packet(void *owner, uint64_t from, const void *buf, size_t len)
+{
+	struct qv_fi_rail *rail = owner;
+
+	return qv_proto_packet(rail->ep->proto, &rail->xport, buf, len, from);
+}
+
+static int on_tagged(void *owner, uint64_t from, uint64_t tag, const void *buf, size_t len)
+{
+	struct qv_peer *peer = qv_fi_peer_by_core(owner, from);
+
+	return QV_LIKELY(peer != NULL) ? qv_proto_tagged(peer, tag, buf, len)
+				       : on_packet(owner, from, NULL, 0); /* refused */
+}
+
+static int on_tagged_data(void *owner, uint64_t from, uint64_t tag, uint64_t data, const void *buf,
+			  size_t len)
+{
+	struct qv_peer *peer = qv_fi_peer_by_core(owner, from);
+
+	return QV_LIKELY(peer != NULL) ? qv_proto_tagged_data(peer, tag, data, buf, len)
+				       : on_packet(owner, from, NULL, 0);
+}
+
+static void wake(struct qv_fi_wait_set *wait_set, void *arg)
+{
+	(void)arg;
+	qv_fi_wait_set_wake(wait_set);
+}
+
+static void on_awake(void *owner)
+{
+	struct qv_fi_rail *rail = owner;
+
+	qv_fi_ep_each_wait_set(rail->ep, wake, NULL);
+}
+
+static void warn(void *owner, const char *text)
+{
+	(void)owner;
+	QV_FI_WARN(EP_DATA, "core node: %s\n", text);
+}
+
+static const struct qv_node_ops node_ops = {
+	.packet = on_packet,
+	.tagged = on_tagged,
+	.tagged_data = on_tagged_data,
+	.awake = on_awake,
+	.warn = warn,
+};
+
+/* The object. */
+
+static struct qv_fi_node_ep *ep_of(struct fid *fid)
+{
+	return container_of(fid, struct qv_fi_node_ep, fid.fid);
+}
+
+static int ep_close(struct fid *fid)
+{
+	struct qv_fi_node_ep *ep = ep_of(fid), **at;
+
+	if (ep->av) {
+		for (at = &ep->av->eps; *at != ep;)
+			at = &(*at)->next;
+		*at = ep->next;
+	}
+	qv_node_destroy(ep->node);
+	free(ep);
+	return 0;
+}
+
+static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	struct qv_fi_node_ep *ep = ep_of(fid);
+
+	switch (bfid->fclass) {
+	case FI_CLASS_AV:
+		ep->av = container_of(bfid, struct qv_fi_node_av, fid.fid);
+		ep->next = ep->av->eps;
+		ep->av->eps = ep;
+		qv_node_share(ep->node, ep->av->names);
+		return 0;
+	case FI_CLASS_CQ:
+		container_of(bfid, struct qv_fi_node_cq, fid.fid)->node = ep->node;
+		return 0;
+	default: return -FI_EINVAL;
+	}
+}
+
+static int ep_control(struct fid *fid, int command, void *arg)
+{
+	return command == FI_ENABLE ? 0 : -FI_ENOSYS;
+}
+
+static int ep_getname(struct fid *fid, void *addr, size_t *len)
+{
+	char text[QV_FI_NODE_TEXT];
+	size_t size = qv_fi_node_print(text, qv_node_name(ep_of(fid)->node)), room = *len;
+
+	if (room)
+		memcpy(addr, text, room < size ? room : size);
+	*len = size;
+	return room < size ? -FI_ETOOSMALL : 0;
+}
+
+static struct fi_ops ep_fi_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = ep_close,
+	.bind = ep_bind,
+	.control = ep_control,
+	.ops_open = qv_fi_no_ops_open,
+};
+
+static struct fi_ops_cm ep_cm = {
+	.size = sizeof(struct fi_ops_cm),
+	.getname = ep_getname,
+};
+
+struct qv_node *qv_fi_node_of(const struct fid_ep *ep)
+{
+	return ep->fid.ops == &ep_fi_ops ? container_of(ep, struct qv_fi_node_ep, fid)->node : NULL;
+}
+
+int qv_fi_node_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **out,
+		       void *rail)
+{
+	struct qv_fi_node_ep *ep = calloc(1, sizeof *ep);
+	int rc;
+
+	if (!ep)
+		return -FI_ENOMEM;
+	rc = qv_node_create(&node_ops, rail, &ep->node);
+	if (rc) {
+		free(ep);
+		return -qv_fi_errno(rc);
+	}
+	ep->fid.fid.fclass = FI_CLASS_EP;
+	ep->fid.fid.context = rail;
+	ep->fid.fid.ops = &ep_fi_ops;
+	ep->fid.cm = &ep_cm;
+	*out = &ep->fid;
+	return 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* info.c - what the core `node` offers, and the spelling of its addresses. */
+#include "node.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define CAPS (FI_MSG | FI_SEND | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_LOCAL_COMM)
+
+static const char scheme[] = "fi_node://";
+
+bool qv_fi_is_node(const char *core)
+{
+	return !strcasecmp(core, QV_FI_NODE_NAME);
+}
+
+size_t qv_fi_node_print(char *text, uint64_t name)
+{
+	return (size_t)snprintf(text, QV_FI_NODE_TEXT, "%s%llu", scheme, (unsigned long long)name) +
+	       1;
+}
+
+bool qv_fi_node_parse(const char *text, uint64_t *name)
+{
+	char again[QV_FI_NODE_TEXT];
+
+	if (strncmp(text, scheme, sizeof scheme - 1))
+		return false;
+	*name = strtoull(text + sizeof scheme - 1, NULL, 10);
+	qv_fi_node_print(again, *name);
+	return !strcmp(text, again); /* there is one spelling */
+}
+
+static bool fill(struct fi_info *info)
+{
+	const size_t packet = 8192;
+
+	info->caps = CAPS;
+	info->addr_format = FI_ADDR_STR;
+	info->ep_attr->type = FI_EP_RDM;
+	info->ep_attr->max_msg_size = (size_t)1 << 40;
+	info->tx_attr->caps = info->rx_attr->caps = CAPS;
+	info->tx_attr->msg_order = info->rx_attr->msg_order = FI_ORDER_SAS;
+	info->tx_attr->inject_size = packet;
+	info->tx_attr->size = info->rx_attr->size = 1024;
+	info->tx_attr->iov_limit = info->rx_attr->iov_limit = 4;
+	info->domain_attr->threading = FI_THREAD_DOMAIN;
+	info->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+	info->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	info->domain_attr->resource_mgmt = FI_RM_ENABLED;
+	info->domain_attr->cq_data_size = sizeof(uint64_t);
+	info->domain_attr->ep_cnt = info->domain_attr->cq_cnt = 4096;
+	info->domain_attr->mr_cnt = 65536;
+	info->domain_attr->mr_iov_limit = 4;
+	info->domain_attr->mr_key_size = sizeof(uint64_t);
+	return (info->fabric_attr->prov_name = strdup(QV_FI_NODE_NAME)) &&
+	       (info->fabric_attr->name = strdup(QV_FI_NODE_NAME)) &&
+	       (info->domain_attr->name = strdup(QV_FI_NODE_NAME));
+}
+
+static bool is_asked(const struct fi_info *hints)
+{
+	return !(hints->caps & ~CAPS) && (!hints->ep_attr || hints->ep_attr->type <= FI_EP_RDM) &&
+	       (!hints->addr_format || hints->addr_format == FI_ADDR_STR) && !hints->src_addr;
+}
+
+int qv_fi_node_getinfo(const struct fi_info *hints, struct fi_info **list)
+{
+	struct fi_info *info;
+
+	*list = NULL;
+	if (hints && !is_asked(hints))
+		return -FI_ENODATA;
+	info = qv_fi_host.dupinfo(NULL);
+	if (!info)
+		return -FI_ENOMEM;
+	if (!fill(info)) {
+		qv_fi_host.freeinfo(info);
+		return -FI_ENOMEM;
+	}
+	*list = info;
+	return 0;
+}
