@@ -52,7 +52,8 @@ void qv_node_unseat(struct qv_node *n, struct qv_node_peer *peer)
 		put_at(n, seat, n->seats[n->nhot]);
 		seat = n->nhot;
 	}
-	put_at(n, seat, n->seats[--n->nseats]);
+	if (seat != --n->nseats)
+		put_at(n, seat, n->seats[n->nseats]);
 	if (n->nhot < QV_NODE_HOT && n->nhot < n->nseats)
 		n->nhot++;
 	peer->seat = UINT32_MAX;

@@ -9,8 +9,11 @@
 #include <unistd.h>
 #include <poll.h>
 
+#define IS_ERROR (UINT64_C(1) << 60) /* flag of libfabric's fi_eq_write: fi_eq_readerr tells it */
+
 struct event {
 	struct event *next;
+	bool error;
 	uint32_t number;
 	size_t len;
 	char body[];
@@ -53,7 +56,7 @@ static ssize_t eq_write(struct fid_eq *fid, uint32_t number, const void *buf, si
 
 	if (!e)
 		return -FI_ENOMEM;
-	*e = (struct event){.number = number, .len = len};
+	*e = (struct event){.number = number, .len = len, .error = flags & IS_ERROR};
 	memcpy(e->body, buf, len);
 	pthread_mutex_lock(&eq->lock);
 	*eq->last = e;
@@ -85,7 +88,9 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *number, void *buf, size_t l
 	ssize_t got = -FI_EAGAIN;
 
 	pthread_mutex_lock(&eq->lock);
-	if (eq->first) {
+	if (eq->first && eq->first->error) {
+		got = -FI_EAVAIL;
+	} else if (eq->first) {
 		*number = eq->first->number;
 		got = (ssize_t)(len < eq->first->len ? len : eq->first->len);
 		memcpy(buf, eq->first->body, (size_t)got);
@@ -110,10 +115,21 @@ static ssize_t eq_sread(struct fid_eq *fid, uint32_t *number, void *buf, size_t 
 	return eq_read(fid, number, buf, len, flags);
 }
 
-/* No event of this core is an error. */
 static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *buf, uint64_t flags)
 {
-	return -FI_EAGAIN;
+	struct eq *eq = eq_of(fid);
+	ssize_t got = -FI_EAGAIN;
+
+	pthread_mutex_lock(&eq->lock);
+	if (eq->first && eq->first->error) {
+		got = sizeof *buf;
+		memcpy(buf, eq->first->body,
+		       eq->first->len < sizeof *buf ? eq->first->len : sizeof *buf);
+		if (!(flags & FI_PEEK))
+			drop_first(eq);
+	}
+	pthread_mutex_unlock(&eq->lock);
+	return got;
 }
 
 static const char *eq_strerror(struct fid_eq *fid, int prov_errno, const void *err_data, char *buf,

@@ -18,7 +18,7 @@ bool qv_fi_is_node(const char *core)
 
 size_t qv_fi_node_print(char *text, uint64_t name)
 {
-	return (size_t)snprintf(text, QV_FI_NODE_TEXT, "%s%llu", scheme, (unsigned long long)name) +
+	return (size_t)snprintf(text, QV_FI_NODE_TEXT, "%s%020llu", scheme, (unsigned long long)name) +
 	       1;
 }
 
@@ -40,7 +40,7 @@ static bool fill(struct fi_info *info)
 	info->caps = CAPS;
 	info->addr_format = FI_ADDR_STR;
 	info->ep_attr->type = FI_EP_RDM;
-	info->ep_attr->max_msg_size = (size_t)1 << 40;
+	info->ep_attr->max_msg_size = SIZE_MAX;
 	info->tx_attr->caps = info->rx_attr->caps = CAPS;
 	info->tx_attr->msg_order = info->rx_attr->msg_order = FI_ORDER_SAS;
 	info->tx_attr->inject_size = packet;

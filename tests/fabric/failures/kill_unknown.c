@@ -82,7 +82,7 @@ static void sleep_fd(struct ft_ep *ep, struct ft_op *op)
 /* Nothing but the death itself could wake the survivor. */
 static void kill_sleeper(enum fi_wait_obj wait, void (*sleeps)(struct ft_ep *, struct ft_op *))
 {
-	size_t len = 1u << 20;
+	size_t len = 4u << 20; /* more than any core sends eagerly */
 	char *buf = ft_buf(len);
 	struct ft_ep ep;
 	struct ft_op op;
