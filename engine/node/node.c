@@ -112,6 +112,8 @@ static inline char *place(struct qv_ring_tx *tx, struct qv_slot *slot, size_t le
 		return NULL;
 	memcpy(slot->payload, &at, sizeof at);
 	*low |= QV_SLOT_STAGED;
+	for (size_t i = 0; i < len; i += QV_RING_LINE)
+		__asm__ volatile("prefetchw %0" ::"m"(tx->ring->stage[at + i]));
 	return tx->ring->stage + at;
 }
 
