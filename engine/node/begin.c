@@ -74,7 +74,7 @@ static int request(struct qv_node *n, struct qv_node_peer *peer, struct qv_node_
 		.key = p.span.key,
 	};
 	struct qv_node_room room;
-	int rc = wanted && peer->owed.asked >= QV_NODE_ASKED
+	int rc = wanted && peer->answers.asked >= QV_NODE_ASKED
 			 ? QV_EAGAIN
 			 : qv_node_room(n, peer, sizeof ask + payload_of(call, &p), &room);
 
@@ -87,13 +87,13 @@ static int request(struct qv_node *n, struct qv_node_peer *peer, struct qv_node_
 	call->begun = true;
 	call->sent += p.span.len;
 	call->flying += wanted;
-	peer->owed.asked += wanted;
+	peer->answers.asked += wanted;
 	return QV_OK;
 }
 
 static void stick(struct qv_node_onesided *o, struct qv_node_peer *peer, struct qv_node_call *call)
 {
-	peer->owed.stuck++;
+	peer->answers.stuck++;
 	if (!o->stuck)
 		o->stuck_tail = &o->stuck;
 	call->stuck = true;
@@ -131,7 +131,7 @@ void qv_node_calls_go_on(struct qv_node *n)
 
 		next = call->next;
 		call->stuck = false;
-		peer->owed.stuck--;
+		peer->answers.stuck--;
 		qv_node_call_go_on(n, peer, call);
 	}
 }
@@ -182,7 +182,7 @@ static bool is_direct(const struct qv_node *n, const struct qv_node_peer *peer,
 {
 	if (call->kind == QV_NODE_UPDATE || call->len <= QV_NODE_PART)
 		return false;
-	return call->kind == QV_NODE_GET ? n->readable && !peer->blind : !peer->owed.cannot_read;
+	return call->kind == QV_NODE_GET ? n->readable && !peer->blind : !peer->answers.cannot_read;
 }
 
 /* A call that nobody waits for. */
@@ -200,7 +200,7 @@ static int inject(struct qv_node *n, struct qv_node_peer *peer, const struct qv_
 /* For all that an injected operation may be cut into. */
 static bool has_room(struct qv_node *n, struct qv_node_peer *peer)
 {
-	return peer->owed.asked + QV_NODE_SPANS <= QV_NODE_ASKED &&
+	return peer->answers.asked + QV_NODE_SPANS <= QV_NODE_ASKED &&
 	       qv_node_room_for(n, peer, QV_NODE_SPANS);
 }
 
@@ -217,7 +217,7 @@ int qv_node_begin(struct qv_node *n, uint64_t to, const struct qv_node_op *op, s
 		len += op->there[i].len;
 	if (!is_sound(op, len))
 		return QV_EINVAL;
-	if (peer->owed.stuck)
+	if (peer->answers.stuck)
 		return QV_EAGAIN; /* it would overtake them */
 	if (!xfer)
 		return inject(n, peer, op, len);

@@ -121,26 +121,26 @@ static int status_of(uint64_t data)
 static void fall_back(struct qv_node_peer *peer, struct qv_node_call *call, int status)
 {
 	if (call->kind == QV_NODE_PUT && status == QV_ENOSYS)
-		peer->owed.cannot_read = true;
+		peer->answers.cannot_read = true;
 	call->direct = false;
 	call->sent = call->got;
 }
 
 /* The peer has granted us a read and counts it. */
 static void say_over(struct qv_node *n, struct qv_node_peer *peer,
-		     const struct qv_node_owing *owing)
+		     const struct qv_node_answer_room *room)
 {
 	const struct qv_node_ask ask = {.kind = QV_NODE_OVER, .flags = QV_ASK_LAST};
 
-	memcpy(owing->body, &ask, sizeof ask);
-	qv_node_answer(n, peer, owing, QV_SLOT_REQUEST, 0, 0);
+	memcpy(room->body, &ask, sizeof ask);
+	qv_node_answer(n, peer, room, QV_SLOT_REQUEST, 0, 0);
 }
 
 int qv_node_answered(struct qv_node *n, struct qv_node_peer *peer, uint64_t tag, uint64_t data,
 		     const char *body, size_t len)
 {
 	struct qv_node_call *call = find(n, tag);
-	struct qv_node_owing owing;
+	struct qv_node_answer_room room;
 	struct qv_node_part p;
 	int status = status_of(data);
 
@@ -152,15 +152,15 @@ int qv_node_answered(struct qv_node *n, struct qv_node_peer *peer, uint64_t tag,
 	if (!status)
 		status = take(n, peer, call, &p, body, len);
 	if (!status && data & QV_ANSWER_TELL) {
-		int rc = qv_node_owe(n, peer, sizeof(struct qv_node_ask), &owing);
+		int rc = qv_node_get_room(n, peer, sizeof(struct qv_node_ask), &room);
 
 		if (rc == QV_ENOMEM)
 			return rc; /* it is read again */
 		if (!rc)
-			say_over(n, peer, &owing);
+			say_over(n, peer, &room);
 	}
 	call->flying--;
-	peer->owed.asked--;
+	peer->answers.asked--;
 	if (call->direct && (status == QV_ENOSYS || status == QV_EIO)) {
 		fall_back(peer, call, status);
 	} else {
@@ -185,7 +185,7 @@ static void unstick(struct qv_node_onesided *o, struct qv_node_peer *peer,
 	if (!call->next)
 		o->stuck_tail = at;
 	call->stuck = false;
-	peer->owed.stuck--;
+	peer->answers.stuck--;
 }
 
 void qv_node_calls_end(struct qv_node *n, struct qv_node_peer *peer)
@@ -197,7 +197,7 @@ void qv_node_calls_end(struct qv_node *n, struct qv_node_peer *peer)
 			continue;
 		if (call->stuck)
 			unstick(&n->onesided, peer, call);
-		peer->owed.asked -= call->flying;
+		peer->answers.asked -= call->flying;
 		qv_node_call_end(n, call, QV_EPEER);
 	}
 }

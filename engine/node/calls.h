@@ -20,14 +20,14 @@ struct qv_node_onesided {
 	uint32_t ncalls, cap, active;
 	struct qv_node_call *free;
 	struct qv_node_call *stuck, **stuck_tail; /* found no room for more of theirs */
-	struct qv_node_peer *debtors;             /* peers that are owed answers */
+	struct qv_node_peer *waiting;             /* peers with answers that wait */
 };
 
 /* Of a peer. */
-struct qv_node_owed {
+struct qv_node_answers {
 	struct qv_node_answer *first, **last; /* answers that found no room */
 	uint32_t count;
-	struct qv_node_peer *next; /* of the debtors */
+	struct qv_node_peer *next; /* of the waiting */
 	uint32_t asked;            /* requests that it has not answered */
 	uint32_t stuck;            /* calls that found no room for more of theirs */
 	bool cannot_read;          /* our memory */
@@ -73,20 +73,21 @@ void qv_node_post(struct qv_node *n, struct qv_node_peer *peer, const struct qv_
 
 /* post.c: room for a packet that must not be refused: in the ring, or in memory of ours until there
  * is some. QV_ENOMEM; QV_EPROTO: the peer has asked for more than it may. */
-struct qv_node_owing {
-	struct qv_node_room room;
+struct qv_node_answer_room {
+	struct qv_node_room packet;
 	struct qv_node_answer *later; /* NULL: in the ring */
 	char *body;
 };
-int qv_node_owe(struct qv_node *n, struct qv_node_peer *peer, size_t len,
-		struct qv_node_owing *owing);
-void qv_node_answer(struct qv_node *n, struct qv_node_peer *peer, const struct qv_node_owing *owing,
-		    enum qv_slot_kind kind, uint64_t tag, uint64_t data);
+int qv_node_get_room(struct qv_node *n, struct qv_node_peer *peer, size_t len,
+		     struct qv_node_answer_room *room);
+void qv_node_answer(struct qv_node *n, struct qv_node_peer *peer,
+		    const struct qv_node_answer_room *room, enum qv_slot_kind kind, uint64_t tag,
+		    uint64_t data);
 /* What has found no room: try again. */
 void qv_node_pay(struct qv_node *n);
 /* And calls that have found none. */
 void qv_node_unblock(struct qv_node *n);
-void qv_node_owed_free(struct qv_node *n, struct qv_node_peer *peer);
+void qv_node_answers_free(struct qv_node *n, struct qv_node_peer *peer);
 
 /* execute.c, calls.c: QV_OK, or QV_ENOMEM: nothing has changed. */
 int qv_node_execute(struct qv_node *n, struct qv_node_peer *peer, uint64_t tag, uint64_t data,

@@ -145,7 +145,7 @@ int qv_node_execute(struct qv_node *n, struct qv_node_peer *peer, uint64_t tag, 
 		    const char *body, size_t len)
 {
 	struct asked a = {.payload = body + sizeof a.ask, .len = len - sizeof a.ask};
-	struct qv_node_owing owing = {.body = NULL};
+	struct qv_node_answer_room room = {.body = NULL};
 	bool over = false;
 	int status, rc;
 
@@ -155,18 +155,18 @@ int qv_node_execute(struct qv_node *n, struct qv_node_peer *peer, uint64_t tag, 
 	}
 	memcpy(&a.ask, body, sizeof a.ask);
 	status = find(n, &a);
-	rc = tag ? qv_node_owe(n, peer, status ? 0 : answer_len(&a), &owing) : QV_OK;
+	rc = tag ? qv_node_get_room(n, peer, status ? 0 : answer_len(&a), &room) : QV_OK;
 	if (rc == QV_ENOMEM)
 		return rc;
 	n->stats.refused += status == QV_EPROTO || rc;
 	if (rc)
 		return QV_OK; /* it does not read its answers */
 	if (!status)
-		status = execute(n, peer, &a, owing.body);
+		status = execute(n, peer, &a, room.body);
 	if (!status)
 		over = tell(n, peer, &a, data);
 	if (tag)
-		qv_node_answer(n, peer, &owing, QV_SLOT_REPLY, tag,
+		qv_node_answer(n, peer, &room, QV_SLOT_REPLY, tag,
 			       (uint64_t)-status | (over ? QV_ANSWER_TELL : 0));
 	return QV_OK;
 }

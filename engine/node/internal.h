@@ -27,7 +27,7 @@ struct qv_node_peer {
 	bool blind;       /* its memory cannot be read */
 	bool broken;      /* it has sent nonsense: nothing of it is looked at */
 	bool fences;      /* it makes a fence itself for each packet */
-	struct qv_node_owed owed;
+	struct qv_node_answers answers;
 };
 
 /* What the events of epoll_fd are about: the address of a peer, or one of these. */

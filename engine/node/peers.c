@@ -52,7 +52,7 @@ struct qv_node_peer *qv_node_peer_named(struct qv_node *n, uint64_t name)
 static void release(struct qv_node *n, struct qv_node_peer *peer)
 {
 	qv_node_calls_end(n, peer);
-	qv_node_owed_free(n, peer);
+	qv_node_answers_free(n, peer);
 	n->peers[peer->addr] = NULL;
 	qv_node_disconnect(n, peer);
 	qv_names_remove(n->names, peer->addr);

@@ -162,7 +162,7 @@ bool qv_node_poll(struct qv_node *n)
 		qv_node_finish_all(n);
 		some = true;
 	}
-	if (QV_UNLIKELY(n->onesided.debtors || n->onesided.stuck))
+	if (QV_UNLIKELY(n->onesided.waiting || n->onesided.stuck))
 		qv_node_unblock(n);
 	for (uint32_t i = 0; i < n->nhot; i++)
 		some |= drain(n, n->seats[i]);

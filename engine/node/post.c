@@ -73,57 +73,58 @@ struct qv_node_answer {
 	char body[];
 };
 
-int qv_node_owe(struct qv_node *n, struct qv_node_peer *peer, size_t len,
-		struct qv_node_owing *owing)
+int qv_node_get_room(struct qv_node *n, struct qv_node_peer *peer, size_t len,
+		     struct qv_node_answer_room *room)
 {
 	struct qv_node_answer *a;
 
-	owing->later = NULL;
-	if (!peer->owed.first && !qv_node_room(n, peer, len, &owing->room)) {
-		owing->body = owing->room.body;
+	room->later = NULL;
+	if (!peer->answers.first && !qv_node_room(n, peer, len, &room->packet)) {
+		room->body = room->packet.body;
 		return QV_OK;
 	}
-	if (peer->owed.count >= 2 * QV_NODE_ASKED)
+	if (peer->answers.count >= 2 * QV_NODE_ASKED)
 		return QV_EPROTO;
 	a = malloc(sizeof *a + len);
 	if (!a)
 		return QV_ENOMEM;
 	a->len = len;
-	owing->later = a;
-	owing->body = a->body;
+	room->later = a;
+	room->body = a->body;
 	return QV_OK;
 }
 
-void qv_node_answer(struct qv_node *n, struct qv_node_peer *peer, const struct qv_node_owing *owing,
-		    enum qv_slot_kind kind, uint64_t tag, uint64_t data)
+void qv_node_answer(struct qv_node *n, struct qv_node_peer *peer,
+		    const struct qv_node_answer_room *room, enum qv_slot_kind kind, uint64_t tag,
+		    uint64_t data)
 {
-	struct qv_node_owed *owed = &peer->owed;
-	struct qv_node_answer *a = owing->later;
+	struct qv_node_answers *answers = &peer->answers;
+	struct qv_node_answer *a = room->later;
 
 	if (!a) {
-		qv_node_post(n, peer, &owing->room, kind, tag, data);
+		qv_node_post(n, peer, &room->packet, kind, tag, data);
 		return;
 	}
 	a->next = NULL;
 	a->kind = kind;
 	a->tag = tag;
 	a->data = data;
-	if (!owed->first) {
-		owed->last = &owed->first;
-		owed->next = n->onesided.debtors;
-		n->onesided.debtors = peer;
+	if (!answers->first) {
+		answers->last = &answers->first;
+		answers->next = n->onesided.waiting;
+		n->onesided.waiting = peer;
 	}
-	*owed->last = a;
-	owed->last = &a->next;
-	owed->count++;
+	*answers->last = a;
+	answers->last = &a->next;
+	answers->count++;
 }
 
-static void drop_first(struct qv_node_owed *owed)
+static void drop_first(struct qv_node_answers *answers)
 {
-	struct qv_node_answer *a = owed->first;
+	struct qv_node_answer *a = answers->first;
 
-	owed->first = a->next;
-	owed->count--;
+	answers->first = a->next;
+	answers->count--;
 	free(a);
 }
 
@@ -132,8 +133,8 @@ static bool pay(struct qv_node *n, struct qv_node_peer *peer)
 {
 	struct qv_node_room room;
 
-	while (peer->owed.first) {
-		const struct qv_node_answer *a = peer->owed.first;
+	while (peer->answers.first) {
+		const struct qv_node_answer *a = peer->answers.first;
 		int rc = qv_node_room(n, peer, a->len, &room);
 
 		if (rc == QV_EAGAIN || rc == QV_ENOMEM)
@@ -143,22 +144,22 @@ static bool pay(struct qv_node *n, struct qv_node_peer *peer)
 				memcpy(room.body, a->body, a->len);
 			qv_node_post(n, peer, &room, a->kind, a->tag, a->data);
 		}
-		drop_first(&peer->owed);
+		drop_first(&peer->answers);
 	}
 	return true;
 }
 
 void qv_node_pay(struct qv_node *n)
 {
-	struct qv_node_peer **at = &n->onesided.debtors;
+	struct qv_node_peer **at = &n->onesided.waiting;
 
 	while (*at) {
 		struct qv_node_peer *peer = *at;
 
 		if (pay(n, peer))
-			*at = peer->owed.next;
+			*at = peer->answers.next;
 		else
-			at = &peer->owed.next;
+			at = &peer->answers.next;
 	}
 }
 
@@ -168,15 +169,15 @@ void qv_node_unblock(struct qv_node *n)
 	qv_node_calls_go_on(n);
 }
 
-void qv_node_owed_free(struct qv_node *n, struct qv_node_peer *peer)
+void qv_node_answers_free(struct qv_node *n, struct qv_node_peer *peer)
 {
-	struct qv_node_peer **at = &n->onesided.debtors;
+	struct qv_node_peer **at = &n->onesided.waiting;
 
-	if (!peer->owed.first)
+	if (!peer->answers.first)
 		return;
 	while (*at != peer)
-		at = &(*at)->owed.next;
-	*at = peer->owed.next;
-	while (peer->owed.first)
-		drop_first(&peer->owed);
+		at = &(*at)->answers.next;
+	*at = peer->answers.next;
+	while (peer->answers.first)
+		drop_first(&peer->answers);
 }

@@ -42,15 +42,15 @@ bool qv_fi_node_parse(const char *text, uint64_t *name)
 }
 
 /* mr_mode: keys are the application's; whether memory is named by its address, too. */
-static bool fill(struct fi_info *info, int mr_mode)
+static bool fill(struct fi_info *info, uint64_t caps, int mr_mode)
 {
 	const size_t packet = 8192;
 
-	info->caps = CAPS;
+	info->caps = caps;
 	info->addr_format = FI_ADDR_STR;
 	info->ep_attr->type = FI_EP_RDM;
 	info->ep_attr->max_msg_size = SIZE_MAX;
-	info->tx_attr->caps = info->rx_attr->caps = CAPS;
+	info->tx_attr->caps = info->rx_attr->caps = caps;
 	info->tx_attr->msg_order = info->rx_attr->msg_order = ORDERS;
 	info->ep_attr->max_order_raw_size = info->ep_attr->max_order_war_size =
 		info->ep_attr->max_order_waw_size = QV_NODE_PART;
@@ -89,7 +89,8 @@ int qv_fi_node_getinfo(const struct fi_info *hints, struct fi_info **list)
 	info = qv_fi_host.dupinfo(NULL);
 	if (!info)
 		return -FI_ENOMEM;
-	if (!fill(info, hints && hints->domain_attr ? hints->domain_attr->mr_mode : 0)) {
+	if (!fill(info, hints && hints->caps ? CAPS & ~(QV_FI_ONE_SIDED & ~hints->caps) : CAPS,
+		  hints && hints->domain_attr ? hints->domain_attr->mr_mode : 0)) {
 		qv_fi_host.freeinfo(info);
 		return -FI_ENOMEM;
 	}
