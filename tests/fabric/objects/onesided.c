@@ -132,7 +132,7 @@ static void there_and_back(struct place *p, int from, int to, size_t len, unsign
 static void lengths(struct place *p, int from, int to)
 {
 	static const size_t lens[] = {
-		1, 16, 17, 40, 8127, 8128, 8129, 32513, (size_t)1 << 20, ((size_t)8 << 20) + 5};
+		0, 1, 16, 17, 40, 8127, 8128, 8129, 32513, (size_t)1 << 20, ((size_t)8 << 20) + 5};
 
 	for (size_t i = 0; i < sizeof lens / sizeof *lens; i++)
 		for (unsigned spans = 1; spans <= 3; spans += 2)
