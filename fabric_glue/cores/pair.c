@@ -12,7 +12,23 @@
 #include <unistd.h>
 
 static const char mark[3] = {'Q', 'v', 1}; /* the last one: version */
-static const char scheme[] = "fi_shm://";
+static const char *const schemes[] = {"fi_shm://", "fi_node://"};
+
+/* An address of shm has the number of its process, the user's and a count, one of node is a number. */
+static const char *scheme_of(const char *local)
+{
+	return schemes[!memchr(local, ':', QV_FI_PAIR_LOCAL) &&
+		       !memchr(local, '-', QV_FI_PAIR_LOCAL)];
+}
+
+/* What is behind the scheme; NULL: another kind of address. */
+static const char *without_scheme(const char *local)
+{
+	for (size_t i = 0; local && i < sizeof schemes / sizeof *schemes; i++)
+		if (!strncmp(local, schemes[i], strlen(schemes[i])))
+			return local + strlen(schemes[i]);
+	return NULL;
+}
 
 static_assert(sizeof(struct qv_fi_pair_addr) + sizeof(struct sockaddr_in6) <= 64,
 	      "Open MPI 4 has room for 64 bytes");
@@ -26,8 +42,7 @@ size_t qv_fi_pair_len(const void *addr)
 	return memcmp(a->mark, mark, sizeof mark) ? 0 : sizeof *a + a->main_len;
 }
 
-/* What shm makes of a process: its number, the user's and a count. Zeroes behind it, or nothing but
- * zeroes: shm makes the name of a file of it. */
+/* Zeroes behind it, or nothing but zeroes: shm makes the name of a file of it. */
 static bool local_is_valid(const char *local)
 {
 	size_t i = 0;
@@ -51,8 +66,8 @@ bool qv_fi_pair_parse(const void *addr, size_t len, struct qv_fi_pair *pair)
 	pair->main_len = a->main_len;
 	pair->local[0] = 0;
 	if (a->local[0])
-		snprintf(pair->local, sizeof pair->local, "%s%.*s", scheme, (int)sizeof a->local,
-			 a->local);
+		snprintf(pair->local, sizeof pair->local, "%s%.*s", scheme_of(a->local),
+			 (int)sizeof a->local, a->local);
 	return true;
 }
 
@@ -66,9 +81,9 @@ size_t qv_fi_pair_make(void *out, uint64_t node, const char *local, const void *
 	memcpy(a->mark, mark, sizeof mark);
 	a->main_len = (uint8_t)main_len;
 	memcpy(a->main, main, main_len);
-	if (!node || !local || strncmp(local, scheme, sizeof scheme - 1))
+	local = without_scheme(local);
+	if (!node || !local)
 		return sizeof *a + main_len;
-	local += sizeof scheme - 1;
 	len = strlen(local);
 	if (len <= sizeof a->local) {
 		memcpy(a->node, &node, sizeof node);
@@ -163,10 +178,11 @@ static bool has_room(void)
 	return !statvfs("/dev/shm", &fs) && (uint64_t)fs.f_bavail * fs.f_frsize >= ROOM;
 }
 
-uint64_t qv_fi_node(void)
+uint64_t qv_fi_node(const char *core)
 {
+	const bool shm = !strcmp(core, "shm"); /* else its sockets are of the network name space */
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
-	struct stat shm, pids;
+	struct stat place, space;
 	uid_t user = geteuid();
 	uint64_t hash = 0xcbf29ce484222325u;
 	char boot[64];
@@ -176,9 +192,10 @@ uint64_t qv_fi_node(void)
 		return 0;
 	len = fread(boot, 1, sizeof boot, f);
 	fclose(f);
-	if (!len || stat("/dev/shm", &shm) || stat("/proc/self/ns/pid", &pids) || !has_room())
+	if (!len || stat(shm ? "/dev/shm" : "/proc/self/ns/net", &place) ||
+	    stat(shm ? "/proc/self/ns/pid" : "/proc/self/ns/net", &space) || (shm && !has_room()))
 		return 0;
-	hash = mix_file(mix_file(mix(hash, boot, len), &shm), &pids);
+	hash = mix_file(mix_file(mix(hash, boot, len), &place), &space);
 	hash = mix(hash, &user, sizeof user);
 	return mix(hash, qv_fi_params.node, strlen(qv_fi_params.node)) | 1;
 }

@@ -18,7 +18,8 @@ bool qv_fi_is_node(const char *core)
 
 size_t qv_fi_node_print(char *text, uint64_t name)
 {
-	return (size_t)snprintf(text, QV_FI_NODE_TEXT, "%s%020llu", scheme, (unsigned long long)name) +
+	return (size_t)snprintf(text, QV_FI_NODE_TEXT, "%s%020llu", scheme,
+				(unsigned long long)name) +
 	       1;
 }
 

@@ -44,7 +44,8 @@ static const struct {
 	{"core", FI_PARAM_STRING,
 	 "Core provider that carries the messages: auto, or the name of any provider of this "
 	 "libfabric with FI_EP_RDM, FI_MSG and FI_SOURCE; tcp means net where tcp has no FI_EP_RDM. "
-	 "shm,NAME: shm between processes of one node, NAME to all others. "
+	 "node: quiver's own shared memory, between processes of one node. "
+	 "shm,NAME or node,NAME: that one between processes of one node, NAME to all others. "
 	 "A layered one, as tcp;ofi_rxm, is chosen by FI_PROVIDER=\"tcp;ofi_rxm;ofi_quiver\" "
 	 "(default: auto, shm and the first usable of cxi, efa, tcp, net, sockets)"},
 	{"mode", FI_PARAM_STRING,
