@@ -74,7 +74,10 @@ static int errno_status(void)
 {
 	switch (errno) {
 	case EAGAIN:
-	case EINTR: return QV_EAGAIN;
+	case EINTR:
+	case ETOOMANYREFS: /* the user has too many descriptors under way: others take theirs */
+	case EPIPE:        /* it was shown out before it spoke, or nobody is there any more: */
+	case ECONNRESET: /* whoever knocks again finds out */ return QV_EAGAIN;
 	case ENOMEM:
 	case ENOBUFS:
 	case EMFILE:
@@ -242,7 +245,8 @@ static void sweep(struct qv_node *n)
 
 /* Guests: who they are. */
 
-/* The words and the descriptor of a guest. 0: not yet, -1: it is none. */
+/* The words and the descriptor of a guest. QV_EAGAIN: it has said nothing yet; QV_EPEER: and left;
+ * QV_EPROTO: that is nonsense. */
 static int read_join(int fd, struct join *join, int *ring_fd)
 {
 	struct iovec iov = {join, sizeof *join};
@@ -258,16 +262,16 @@ static int read_join(int fd, struct join *join, int *ring_fd)
 	const struct cmsghdr *c;
 
 	*ring_fd = -1;
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	c = got > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+	if (got <= 0)
+		return got < 0 && (errno == EAGAIN || errno == EINTR) ? QV_EAGAIN : QV_EPEER;
+	c = CMSG_FIRSTHDR(&msg);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
 	    c->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(ring_fd, CMSG_DATA(c), sizeof *ring_fd);
 	return got == (ssize_t)sizeof *join && *ring_fd >= 0 && join->magic == JOIN_MAGIC &&
 			       join->version == JOIN_VERSION
-		       ? 1
-		       : -1;
+		       ? QV_OK
+		       : QV_EPROTO;
 }
 
 /* QV_OK: it has its seat; QV_ENOMEM; QV_EPROTO: it is refused. */
@@ -312,22 +316,24 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 static bool receive_guest(struct qv_node *n, int fd)
 {
 	struct join join;
-	int ring_fd, got = read_join(fd, &join, &ring_fd), rc = QV_EPROTO;
+	int ring_fd, rc = read_join(fd, &join, &ring_fd);
 
-	if (!got)
+	if (rc == QV_EAGAIN)
 		return false;
-	if (got > 0) {
+	if (!rc) {
 		epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 		rc = admit(n, fd, &join, ring_fd);
 	}
 	if (ring_fd >= 0)
 		close(ring_fd);
-	if (rc) {
+	if (!rc)
+		return true;
+	if (rc != QV_EPEER) {
 		n->stats.refused++;
 		n->ops->warn(n->owner, rc == QV_ENOMEM ? "no memory for a new connection"
 						       : "a connection was refused");
-		close(fd);
 	}
+	close(fd);
 	return true;
 }
 
