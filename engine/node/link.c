@@ -257,14 +257,16 @@ static int read_join(int fd, struct join *join, int *ring_fd)
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = control.room,
-			     .msg_controllen = sizeof control.room};
+			     .msg_controllen = CMSG_LEN(sizeof(int))}; /* no room for two */
 	ssize_t got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *c;
 
 	*ring_fd = -1;
-	if (got <= 0)
-		return got < 0 && (errno == EAGAIN || errno == EINTR) ? QV_EAGAIN : QV_EPEER;
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR ? QV_EAGAIN : QV_EPEER;
 	c = CMSG_FIRSTHDR(&msg);
+	if (!got && !c)
+		return QV_EPEER;
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
 	    c->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(ring_fd, CMSG_DATA(c), sizeof *ring_fd);
