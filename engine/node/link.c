@@ -43,6 +43,13 @@ static bool listen_to(struct qv_node *n, int fd, uint64_t what)
 	return !epoll_ctl(n->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
 }
 
+static bool listen_as(struct qv_node *n, int fd, uint64_t what)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = what};
+
+	return !epoll_ctl(n->epoll_fd, EPOLL_CTL_MOD, fd, &ev);
+}
+
 /* Is a process of our user at the other end? Its number here, 0 where it has none. */
 static bool is_ours(int fd, uint32_t *pid)
 {
@@ -245,7 +252,7 @@ static void sweep(struct qv_node *n)
 
 /* Guests: who they are. */
 
-/* The words and the descriptor of a guest. QV_EAGAIN: it has said nothing yet; QV_EPEER: and left;
+/* The words and the descriptor of a guest, which stay there too. QV_EAGAIN: it has said nothing yet; QV_EPEER: and left;
  * QV_EPROTO: that is nonsense. */
 static int read_join(int fd, struct join *join, int *ring_fd)
 {
@@ -258,7 +265,7 @@ static int read_join(int fd, struct join *join, int *ring_fd)
 			     .msg_iovlen = 1,
 			     .msg_control = control.room,
 			     .msg_controllen = CMSG_LEN(sizeof(int))}; /* no room for two */
-	ssize_t got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_PEEK);
 	const struct cmsghdr *c;
 
 	*ring_fd = -1;
@@ -276,7 +283,8 @@ static int read_join(int fd, struct join *join, int *ring_fd)
 		       : QV_EPROTO;
 }
 
-/* QV_OK: it has its seat; QV_ENOMEM; QV_EPROTO: it is refused. */
+/* QV_OK: it has its seat; QV_EAGAIN: it waits until what it sent over its last connection is read;
+ * QV_ENOMEM; QV_EPROTO: it is refused. */
 static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd)
 {
 	struct qv_node_peer *peer;
@@ -295,6 +303,8 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 	}
 	if (!peer)
 		return QV_ENOMEM;
+	if (peer->rx.ring && peer->rx_fd < 0 && !peer->broken)
+		return QV_EAGAIN;
 	ring = peer->rx.ring || peer->broken ? NULL : qv_segment_map(ring_fd);
 	if (!ring) {
 		qv_node_peer_check(n, peer);
@@ -306,7 +316,7 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 	peer->start = join->start;
 	peer->fences = join->fences;
 	n->stats.bytes += sizeof *ring;
-	if (qv_node_seat(n, peer) && listen_to(n, fd, peer->addr))
+	if (qv_node_seat(n, peer) && listen_as(n, fd, peer->addr))
 		return QV_OK;
 	peer->rx_fd = -1; /* the caller's */
 	end_rx(n, peer);
@@ -320,16 +330,16 @@ static bool receive_guest(struct qv_node *n, int fd)
 	struct join join;
 	int ring_fd, rc = read_join(fd, &join, &ring_fd);
 
+	if (!rc)
+		rc = admit(n, fd, &join, ring_fd);
+	if (ring_fd >= 0)
+		close(ring_fd);
 	if (rc == QV_EAGAIN)
 		return false;
 	if (!rc) {
-		epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-		rc = admit(n, fd, &join, ring_fd);
-	}
-	if (ring_fd >= 0)
-		close(ring_fd);
-	if (!rc)
+		(void)recv(fd, &join, sizeof join, MSG_DONTWAIT);
 		return true;
+	}
 	if (rc != QV_EPEER) {
 		n->stats.refused++;
 		n->ops->warn(n->owner, rc == QV_ENOMEM ? "no memory for a new connection"
