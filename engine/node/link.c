@@ -16,6 +16,8 @@
 #define JOIN_MAGIC   0x6e6f6e7276697571u
 #define JOIN_VERSION 1u
 
+#define GUESTS_AT_ONCE 1024u /* let in before others are heard again */
+
 /* The first words, with the descriptor of the ring. */
 struct join {
 	uint64_t magic;
@@ -359,9 +361,24 @@ static void receive_guests(struct qv_node *n)
 	n->nguests = left;
 }
 
+/* All places are taken: the one who has been silent for longest goes. It may knock again. */
+static void show_out(struct qv_node *n)
+{
+	unsigned i = 0;
+	char word;
+
+	while (i < n->nguests && recv(n->guests[i], &word, 1, MSG_DONTWAIT | MSG_PEEK) >= 0)
+		i++;
+	if (i == n->nguests)
+		return;
+	close(n->guests[i]);
+	n->nguests--;
+	memmove(&n->guests[i], &n->guests[i + 1], (n->nguests - i) * sizeof n->guests[0]);
+}
+
 static void open_door(struct qv_node *n)
 {
-	while (n->nguests < QV_NODE_GUESTS) {
+	for (unsigned i = 0; i < GUESTS_AT_ONCE && n->nguests < QV_NODE_GUESTS; i++) {
 		int fd = accept4(n->door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0)
@@ -372,6 +389,8 @@ static void open_door(struct qv_node *n)
 			close(fd);
 		if (n->nguests == QV_NODE_GUESTS)
 			receive_guests(n);
+		if (n->nguests == QV_NODE_GUESTS)
+			show_out(n);
 	}
 }
 
