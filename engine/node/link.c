@@ -170,6 +170,8 @@ int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer)
 		close(fd);
 	if (rc == QV_EPEER)
 		peer->gone = true;
+	if (rc == QV_EAGAIN)
+		n->hurry = true; /* what others send to us may be what is too much */
 	return rc;
 }
 
@@ -402,6 +404,7 @@ void qv_node_serve(struct qv_node *n)
 	int count = epoll_wait(n->epoll_fd, ev, 64, 0);
 	bool door = false;
 
+	n->hurry = false;
 	for (int i = 0; i < count; i++) {
 		uint64_t what = ev[i].data.u64;
 
