@@ -16,6 +16,9 @@
 #define JOIN_MAGIC   0x6e6f6e7276697571u
 #define JOIN_VERSION 1u
 
+#define GUESTS_AT_ONCE 1024u /* let in before others are heard again */
+#define BELLS_AT_ONCE  1024u /* heard of one peer */
+
 /* The first words, with the descriptor of the ring. */
 struct join {
 	uint64_t magic;
@@ -41,6 +44,13 @@ static bool listen_to(struct qv_node *n, int fd, uint64_t what)
 	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = what};
 
 	return !epoll_ctl(n->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
+}
+
+static bool listen_as(struct qv_node *n, int fd, uint64_t what)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = what};
+
+	return !epoll_ctl(n->epoll_fd, EPOLL_CTL_MOD, fd, &ev);
 }
 
 /* Is a process of our user at the other end? Its number here, 0 where it has none. */
@@ -74,7 +84,10 @@ static int errno_status(void)
 {
 	switch (errno) {
 	case EAGAIN:
-	case EINTR: return QV_EAGAIN;
+	case EINTR:
+	case ETOOMANYREFS: /* the user has too many descriptors under way: others take theirs */
+	case EPIPE:        /* it was shown out before it spoke, or nobody is there any more: */
+	case ECONNRESET: /* whoever knocks again finds out */ return QV_EAGAIN;
 	case ENOMEM:
 	case ENOBUFS:
 	case EMFILE:
@@ -157,6 +170,8 @@ int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer)
 		close(fd);
 	if (rc == QV_EPEER)
 		peer->gone = true;
+	if (rc == QV_EAGAIN)
+		n->hurry = true; /* what others send to us may be what is too much */
 	return rc;
 }
 
@@ -199,11 +214,12 @@ void qv_node_disconnect(struct qv_node *n, struct qv_node_peer *peer)
 static bool has_ended(int fd)
 {
 	char bell[64];
-	ssize_t got;
+	ssize_t got = 1;
 
-	do
+	for (unsigned i = 0; i < BELLS_AT_ONCE && got > 0; i++)
 		got = recv(fd, bell, sizeof bell, MSG_DONTWAIT);
-	while (got > 0);
+	if (got > 0)
+		return false; /* it rings faster than we listen */
 	return got == 0 || (errno != EAGAIN && errno != EINTR);
 }
 
@@ -242,7 +258,8 @@ static void sweep(struct qv_node *n)
 
 /* Guests: who they are. */
 
-/* The words and the descriptor of a guest. 0: not yet, -1: it is none. */
+/* The words and the descriptor of a guest, which stay there too. QV_EAGAIN: it has said nothing yet; QV_EPEER: and left;
+ * QV_EPROTO: that is nonsense. */
 static int read_join(int fd, struct join *join, int *ring_fd)
 {
 	struct iovec iov = {join, sizeof *join};
@@ -253,24 +270,27 @@ static int read_join(int fd, struct join *join, int *ring_fd)
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = control.room,
-			     .msg_controllen = sizeof control.room};
-	ssize_t got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+			     .msg_controllen = CMSG_LEN(sizeof(int))}; /* no room for two */
+	ssize_t got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_PEEK);
 	const struct cmsghdr *c;
 
 	*ring_fd = -1;
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	c = got > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR ? QV_EAGAIN : QV_EPEER;
+	c = CMSG_FIRSTHDR(&msg);
+	if (!got && !c)
+		return QV_EPEER;
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
 	    c->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(ring_fd, CMSG_DATA(c), sizeof *ring_fd);
 	return got == (ssize_t)sizeof *join && *ring_fd >= 0 && join->magic == JOIN_MAGIC &&
 			       join->version == JOIN_VERSION
-		       ? 1
-		       : -1;
+		       ? QV_OK
+		       : QV_EPROTO;
 }
 
-/* QV_OK: it has its seat; QV_ENOMEM; QV_EPROTO: it is refused. */
+/* QV_OK: it has its seat; QV_EAGAIN: it waits until what it sent over its last connection is read;
+ * QV_ENOMEM; QV_EPROTO: it is refused. */
 static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd)
 {
 	struct qv_node_peer *peer;
@@ -289,6 +309,8 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 	}
 	if (!peer)
 		return QV_ENOMEM;
+	if (peer->rx.ring && peer->rx_fd < 0 && !peer->broken)
+		return QV_EAGAIN;
 	ring = peer->rx.ring || peer->broken ? NULL : qv_segment_map(ring_fd);
 	if (!ring) {
 		qv_node_peer_check(n, peer);
@@ -300,7 +322,7 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 	peer->start = join->start;
 	peer->fences = join->fences;
 	n->stats.bytes += sizeof *ring;
-	if (qv_node_seat(n, peer) && listen_to(n, fd, peer->addr))
+	if (qv_node_seat(n, peer) && listen_as(n, fd, peer->addr))
 		return QV_OK;
 	peer->rx_fd = -1; /* the caller's */
 	end_rx(n, peer);
@@ -312,22 +334,24 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 static bool receive_guest(struct qv_node *n, int fd)
 {
 	struct join join;
-	int ring_fd, got = read_join(fd, &join, &ring_fd), rc = QV_EPROTO;
+	int ring_fd, rc = read_join(fd, &join, &ring_fd);
 
-	if (!got)
-		return false;
-	if (got > 0) {
-		epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	if (!rc)
 		rc = admit(n, fd, &join, ring_fd);
-	}
 	if (ring_fd >= 0)
 		close(ring_fd);
-	if (rc) {
+	if (rc == QV_EAGAIN)
+		return false;
+	if (!rc) {
+		(void)recv(fd, &join, sizeof join, MSG_DONTWAIT);
+		return true;
+	}
+	if (rc != QV_EPEER) {
 		n->stats.refused++;
 		n->ops->warn(n->owner, rc == QV_ENOMEM ? "no memory for a new connection"
 						       : "a connection was refused");
-		close(fd);
 	}
+	close(fd);
 	return true;
 }
 
@@ -341,9 +365,24 @@ static void receive_guests(struct qv_node *n)
 	n->nguests = left;
 }
 
+/* All places are taken: the one who has been silent for longest goes. It may knock again. */
+static void show_out(struct qv_node *n)
+{
+	unsigned i = 0;
+	char word;
+
+	while (i < n->nguests && recv(n->guests[i], &word, 1, MSG_DONTWAIT | MSG_PEEK) >= 0)
+		i++;
+	if (i == n->nguests)
+		return;
+	close(n->guests[i]);
+	n->nguests--;
+	memmove(&n->guests[i], &n->guests[i + 1], (n->nguests - i) * sizeof n->guests[0]);
+}
+
 static void open_door(struct qv_node *n)
 {
-	while (n->nguests < QV_NODE_GUESTS) {
+	for (unsigned i = 0; i < GUESTS_AT_ONCE && n->nguests < QV_NODE_GUESTS; i++) {
 		int fd = accept4(n->door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0)
@@ -354,6 +393,8 @@ static void open_door(struct qv_node *n)
 			close(fd);
 		if (n->nguests == QV_NODE_GUESTS)
 			receive_guests(n);
+		if (n->nguests == QV_NODE_GUESTS)
+			show_out(n);
 	}
 }
 
@@ -363,6 +404,7 @@ void qv_node_serve(struct qv_node *n)
 	int count = epoll_wait(n->epoll_fd, ev, 64, 0);
 	bool door = false;
 
+	n->hurry = false;
 	for (int i = 0; i < count; i++) {
 		uint64_t what = ev[i].data.u64;
 
