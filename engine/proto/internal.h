@@ -195,8 +195,8 @@ struct qv_wire_pkt qv_packet_to(const struct qv_peer *peer, enum qv_wire_op op, 
  * NULL. */
 int qv_emit(struct qv_peer *peer, char *hdr, size_t hdrlen, const struct iovec *iov, size_t cnt,
 	    size_t len, struct qv_tx *tx);
-/* One of the window, again. */
-int qv_emit_kept(struct qv_peer *peer, struct qv_kept *kept, struct qv_chunk *chunk);
+/* That of the window with the number peer->resend, again. */
+int qv_emit_again(struct qv_peer *peer, struct qv_kept *kept, struct qv_chunk *chunk);
 /* One that has no number and is not kept. */
 int qv_emit_unnumbered(struct qv_peer *peer, char *packet, size_t len);
 

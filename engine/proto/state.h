@@ -70,6 +70,7 @@ struct qv_flight {
 	uint32_t session;       /* of ours with the peer, when it was sent */
 	void *owner;            /* struct qv_tx or struct qv_in, NULL: nobody waits */
 	struct qv_chunk *chunk; /* where the packet is kept; NULL: not in a window */
+	struct qv_kept *kept;   /* the packet, where that is what the transport reads */
 	void *bounce;
 	char hdr[QV_WIRE_MAX_HDR + QV_WIRE_MAX_SEGS * sizeof(struct qv_wire_seg)];
 };
