@@ -80,7 +80,8 @@ static inline void qv_peer_consumed(struct qv_peer *peer, size_t len)
 int qv_send_short(struct qv_peer *to, const struct qv_send_args *args, size_t len);
 
 /* loss.c */
-void qv_peer_on_reset(struct qv_proto *p, const struct qv_wire_pkt *pkt);
+void qv_peer_on_reset(struct qv_proto *p, const struct qv_xport *x, const struct qv_wire_pkt *pkt,
+		      uint64_t from);
 void qv_peer_look_for_failed(struct qv_peer *peer);
 /* Requests of a peer that has failed. */
 void qv_peer_give_up(struct qv_peer *peer);
@@ -99,6 +100,12 @@ void qv_peer_forget(struct qv_peer *peer);
 static inline bool qv_info_stale(const struct qv_info *info)
 {
 	return info->peer->failed || info->epoch != info->peer->epoch;
+}
+
+/* Does it speak over another transport? Then what it registers cannot be read. */
+static inline bool qv_peer_is_asymmetric(const struct qv_peer *peer)
+{
+	return peer->over != peer->x;
 }
 
 /* Does its transport have transfers that it never gives back, and that touch nothing any more? */

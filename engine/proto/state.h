@@ -186,11 +186,13 @@ struct qv_peer {
 	bool turned_away; /* messages of it were dropped since we close */
 	bool untold;      /* messages reported as sent were lost: the next send says so */
 
-	bool asymmetric; /* it speaks over another transport: what it registers cannot be read */
-	bool headerless; /* it knows us by what its transport calls us: no header is needed */
-	bool leaving;    /* it closes */
-	bool dropped;    /* the application has taken its name back */
-	const char *failing;    /* why it will be given up: qv_peer_mark_failed */
+	/* Over which its last HELLO came, and from where there; before: as it is spoken to. */
+	struct qv_xport *over;
+	uint64_t from;
+	bool headerless;     /* it knows us by what its transport calls us: no header is needed */
+	bool leaving;        /* it closes */
+	bool dropped;        /* the application has taken its name back */
+	const char *failing; /* why it will be given up: qv_peer_mark_failed */
 	uint64_t failing_since; /* by the clock of qv_proto_tick, 0: not since a tick */
 	uint64_t received;      /* messages */
 	uint64_t first_user;
