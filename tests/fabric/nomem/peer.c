@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nomem.c - peer mode without memory. A core that is ours has messages that wait; receives, and
+ * peer.c - peer mode without memory. A core that is ours has messages that wait; receives, and
  * fi_trecvmsg with FI_DISCARD, meet them while malloc fails. No message is lost or overtaken. Of the
  * provider there is fabric_glue/peer only, less what is not needed for that.
  */
