@@ -159,5 +159,6 @@ void qv_fi_xport_init(struct qv_fi_rail *rail)
 		.apart = quirks->no_own_read,
 		.drops = !quirks->reliable,
 		.no_flush = quirks->no_flush,
+		.guesses_from = quirks->guesses_source,
 	};
 }
