@@ -223,17 +223,24 @@ const struct qv_fi_cores *qv_fi_core_choose(const char *setting, const char *whe
 	return c ? &c->cores : NULL;
 }
 
+static const char suffix[] = ";ofi_quiver";
+
+const char *qv_fi_core_layered(const char *prov_name, char *core, size_t size)
+{
+	size_t len = strlen(prov_name), cut = sizeof suffix - 1;
+
+	if (len <= cut || len - cut >= size || strcasecmp(prov_name + len - cut, suffix))
+		return NULL;
+	memcpy(core, prov_name, len - cut);
+	core[len - cut] = 0;
+	return core;
+}
+
 const struct qv_fi_cores *qv_fi_core_named(const char *prov_name)
 {
-	static const char suffix[] = ";ofi_quiver";
-	size_t len = strlen(prov_name), cut = sizeof suffix - 1;
 	char core[QV_FI_NAME_MAX], where[QV_FI_NAME_MAX + 32];
 
-	if (len > cut && !strcasecmp(prov_name + len - cut, suffix)) {
-		if (len - cut >= sizeof core)
-			return NULL;
-		memcpy(core, prov_name, len - cut);
-		core[len - cut] = 0;
+	if (qv_fi_core_layered(prov_name, core, sizeof core)) {
 		snprintf(where, sizeof where, "%s%s", core, suffix);
 		return qv_fi_core_choose(core, where);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pair.c - addresses that name two cores, and the node that one of them is limited to. */
 #include "pair.h"
+#include "engine/base/hash.h"
 
 #include <assert.h>
 #include <netinet/in.h>
@@ -159,16 +160,10 @@ int qv_fi_pair_unwrap(struct fi_info *info)
  * a container with 64 MiB, Docker's default, is not enough for more than a few processes. */
 #define ROOM ((uint64_t)128 << 20)
 
-static uint64_t mix(uint64_t hash, const void *data, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ ((const unsigned char *)data)[i]) * 0x100000001b3u; /* FNV-1a */
-	return hash;
-}
-
 static uint64_t mix_file(uint64_t hash, const struct stat *st)
 {
-	return mix(mix(hash, &st->st_dev, sizeof st->st_dev), &st->st_ino, sizeof st->st_ino);
+	hash = qv_fnv(hash, &st->st_dev, sizeof st->st_dev);
+	return qv_fnv(hash, &st->st_ino, sizeof st->st_ino);
 }
 
 static bool has_room(void)
@@ -184,7 +179,7 @@ uint64_t qv_fi_node(const char *core)
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
 	struct stat place, space;
 	uid_t user = geteuid();
-	uint64_t hash = 0xcbf29ce484222325u;
+	uint64_t hash = QV_FNV_START;
 	char boot[64];
 	size_t len;
 
@@ -195,7 +190,7 @@ uint64_t qv_fi_node(const char *core)
 	if (!len || stat(shm ? "/dev/shm" : "/proc/self/ns/net", &place) ||
 	    stat(shm ? "/proc/self/ns/pid" : "/proc/self/ns/net", &space) || (shm && !has_room()))
 		return 0;
-	hash = mix_file(mix_file(mix(hash, boot, len), &place), &space);
-	hash = mix(hash, &user, sizeof user);
-	return mix(hash, qv_fi_params.node, strlen(qv_fi_params.node)) | 1;
+	hash = mix_file(mix_file(qv_fnv(hash, boot, len), &place), &space);
+	hash = qv_fnv(hash, &user, sizeof user);
+	return qv_fnv(hash, qv_fi_params.node, strlen(qv_fi_params.node)) | 1;
 }
