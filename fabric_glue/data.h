@@ -332,6 +332,10 @@ void qv_fi_assertions_apply(const struct qv_fi_ep *ep, struct qv_match_settings 
 bool qv_fi_breaks_assertion(struct qv_fi_ep *ep, unsigned req, uint64_t ignore, uint32_t src,
 			    uint64_t flags);
 
+/* fabric_glue/words.c: the engine's names of libfabric's types and operations; false: there is none. */
+bool qv_fi_type(enum fi_datatype type, enum qv_type *out);
+bool qv_fi_op(enum fi_op op, enum qv_op *out);
+
 /* From fabric_glue/coll: join.c, op.c, open.c. */
 
 int qv_fi_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc,

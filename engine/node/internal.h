@@ -5,6 +5,7 @@
 
 #include <quiver/types.h>
 
+#include "calls.h"
 #include "engine/base/proc.h"
 #include "names.h"
 #include "node.h"
@@ -26,6 +27,7 @@ struct qv_node_peer {
 	bool blind;       /* its memory cannot be read */
 	bool broken;      /* it has sent nonsense: nothing of it is looked at */
 	bool fences;      /* it makes a fence itself for each packet */
+	struct qv_node_answers answers;
 };
 
 /* What the events of epoll_fd are about: the address of a peer, or one of these. */
@@ -60,6 +62,7 @@ struct qv_node {
 	int door, epoll_fd;
 	int guests[QV_NODE_GUESTS];
 	unsigned nguests;
+	struct qv_node_onesided onesided;
 	struct qv_node_stats stats;
 };
 
@@ -101,6 +104,10 @@ void qv_node_wake(struct qv_node *n, struct qv_node_peer *peer);
 void qv_node_read_init(struct qv_node *n);
 int qv_node_read(struct qv_xport *x, uint64_t from, const struct iovec *iov, size_t cnt,
 		 uint64_t addr, uint64_t key, struct qv_xfer *xfer);
+/* The memory of the peer's process: as many bytes in both lists. QV_ENOSYS: it cannot be read, now or
+ * later; QV_EIO: not this. */
+int qv_node_read_from(struct qv_node *n, struct qv_node_peer *peer, const struct iovec *to,
+		      size_t nto, const struct iovec *from, size_t nfrom);
 /* A transfer is over: its owner is told by the next poll. */
 void qv_node_finish(struct qv_node *n, struct qv_xfer *xfer, int status);
 void qv_node_finish_all(struct qv_node *n);

@@ -263,4 +263,6 @@ void qv_node_serve(struct qv_node *n)
 	}
 	if (n->sweep)
 		qv_node_sweep(n);
+	if (n->onesided.active)
+		qv_node_calls_check(n);
 }

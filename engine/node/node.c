@@ -44,7 +44,9 @@ void qv_node_share(struct qv_node *n, struct qv_names *names)
 
 void qv_node_destroy(struct qv_node *n)
 {
+	qv_node_pay(n);
 	qv_node_peers_free(n);
+	qv_node_calls_free(n);
 	if (n->own_names && n->names)
 		qv_names_destroy(n->names);
 	for (unsigned i = 0; i < n->nguests; i++)

@@ -13,6 +13,7 @@
 
 #include "engine/proto/xport.h"
 #include "names.h"
+#include "onesided.h"
 
 struct qv_node; /* one endpoint */
 

@@ -51,6 +51,8 @@ struct qv_node_peer *qv_node_peer_named(struct qv_node *n, uint64_t name)
 
 static void release(struct qv_node *n, struct qv_node_peer *peer)
 {
+	qv_node_calls_end(n, peer);
+	qv_node_answers_free(n, peer);
 	n->peers[peer->addr] = NULL;
 	qv_node_disconnect(n, peer);
 	qv_names_remove(n->names, peer->addr);

@@ -99,6 +99,10 @@ static int deliver(struct qv_node *n, struct qv_node_peer *peer, uint32_t low)
 		return n->ops->tagged_data(n->owner, peer->addr, slot->tag, slot->data, body, len);
 	if (QV_LIKELY(kind == QV_SLOT_TAGGED))
 		return n->ops->tagged(n->owner, peer->addr, slot->tag, body, len);
+	if (kind == QV_SLOT_REQUEST)
+		return qv_node_execute(n, peer, slot->tag, slot->data, body, len);
+	if (kind == QV_SLOT_REPLY)
+		return qv_node_answered(n, peer, slot->tag, slot->data, body, len);
 	if (len > sizeof copy)
 		return n->ops->packet(n->owner, peer->addr, body, len);
 	memcpy(copy, body, len);
@@ -158,6 +162,8 @@ bool qv_node_poll(struct qv_node *n)
 		qv_node_finish_all(n);
 		some = true;
 	}
+	if (QV_UNLIKELY(n->onesided.waiting || n->onesided.stuck))
+		qv_node_unblock(n);
 	for (uint32_t i = 0; i < n->nhot; i++)
 		some |= drain(n, n->seats[i]);
 	if (!some || QV_UNLIKELY(n->polls % REST_POLLS == 0))

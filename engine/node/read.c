@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* read.c - another process's memory, read by the kernel where it allows that. */
 #include "internal.h"
+#include "pieces.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -60,36 +61,46 @@ static bool is_same(struct qv_node *n, struct qv_node_peer *peer)
 	return poll(&fd, 1, 0) == 0;
 }
 
-static int read_all(struct qv_node *n, struct qv_node_peer *peer, const struct iovec *iov,
-		    size_t cnt, uint64_t addr)
+/* Does the kernel say no, to this and all that comes? */
+static int refused(struct qv_node *n, struct qv_node_peer *peer, int error)
 {
-	struct iovec from = {(void *)(uintptr_t)addr, 0};
+	n->stats.unread++;
+	if (error != EPERM && error != ENOSYS)
+		return QV_EIO;
+	peer->blind = true;
+	n->ops->warn(n->owner, "the kernel does not let us read another process's memory "
+			       "(ptrace_scope, seccomp): long messages are copied twice");
+	return QV_ENOSYS;
+}
+
+int qv_node_read_from(struct qv_node *n, struct qv_node_peer *peer, const struct iovec *to,
+		      size_t nto, const struct iovec *from, size_t nfrom)
+{
 	ssize_t got;
 
-	for (size_t i = 0; i < cnt; i++)
-		from.iov_len += iov[i].iov_len;
-	if (!n->readable || peer->blind || !peer->pid || !is_same(n, peer))
+	if (!n->readable || peer->blind)
+		return QV_ENOSYS;
+	if (!peer->pid || !is_same(n, peer))
 		return QV_EIO;
 	n->stats.reads++;
-	got = process_vm_readv((pid_t)peer->pid, iov, cnt, &from, 1, 0);
-	if (got == (ssize_t)from.iov_len && is_same(n, peer))
+	got = process_vm_readv((pid_t)peer->pid, to, nto, from, nfrom, 0);
+	if (got < 0)
+		return refused(n, peer, errno);
+	if (got == (ssize_t)qv_iov_len(from, nfrom) && is_same(n, peer))
 		return QV_OK;
 	n->stats.unread++;
-	if (got < 0 && (errno == EPERM || errno == ENOSYS)) {
-		peer->blind = true;
-		n->ops->warn(n->owner, "the kernel does not let us read another process's memory "
-				       "(ptrace_scope, seccomp): long messages are copied twice");
-	}
 	return QV_EIO;
 }
 
 int qv_node_read(struct qv_xport *x, uint64_t from, const struct iovec *iov, size_t cnt,
 		 uint64_t addr, uint64_t key, struct qv_xfer *xfer)
 {
+	const struct iovec there = {(void *)(uintptr_t)addr, qv_iov_len(iov, cnt)};
 	struct qv_node *n = x->self;
 	struct qv_node_peer *peer = from < n->npeers ? n->peers[from] : NULL;
+	int rc = peer ? qv_node_read_from(n, peer, iov, cnt, &there, 1) : QV_EIO;
 
 	(void)key;
-	qv_node_finish(n, xfer, peer ? read_all(n, peer, iov, cnt, addr) : QV_EIO);
+	qv_node_finish(n, xfer, rc ? QV_EIO : QV_OK);
 	return QV_OK;
 }

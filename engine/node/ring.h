@@ -30,6 +30,8 @@ enum qv_slot_kind {
 	QV_SLOT_PACKET,      /* a packet of the protocol, with its header */
 	QV_SLOT_TAGGED,      /* the payload of a plain tagged message */
 	QV_SLOT_TAGGED_DATA, /* and completion data */
+	QV_SLOT_REQUEST,     /* of a one-sided operation (calls.h) */
+	QV_SLOT_REPLY,
 	QV_SLOT_KINDS
 };
 

@@ -94,7 +94,7 @@ ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 		pass->copy_all = p->len > rail->xport.inject_max;
 		rail->flying++; /* in peer mode it may be done, and freed, before give returns */
 		rc = p->give(rail, to, pass, p);
-		rail->flying -= rc != 0;
+		rail->flying -= rc || rail->node; /* which counts for itself */
 	}
 	if (rc)
 		forget(pass);

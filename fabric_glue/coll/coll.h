@@ -124,12 +124,6 @@ struct qv_fi_coll_call {
 	void *context;
 };
 
-/* From coll.c. */
-
-/* The engine's names of libfabric's types and operations; false: there is none. */
-bool qv_fi_type(enum fi_datatype type, enum qv_type *out);
-bool qv_fi_op(enum fi_op op, enum qv_op *out);
-
 /* From set.c. */
 
 struct qv_fi_set *qv_fi_set_of(const struct fid_av_set *fid);

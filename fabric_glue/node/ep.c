@@ -92,6 +92,12 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 		ep->av->eps = ep;
 		qv_node_share(ep->node, ep->av->names);
 		return 0;
+	case FI_CLASS_CNTR:
+		if (flags & FI_REMOTE_READ)
+			ep->reads = container_of(bfid, struct qv_fi_node_cntr, fid.fid);
+		if (flags & FI_REMOTE_WRITE)
+			ep->writes = container_of(bfid, struct qv_fi_node_cntr, fid.fid);
+		return 0;
 	case FI_CLASS_CQ:
 		container_of(bfid, struct qv_fi_node_cq, fid.fid)->node = ep->node;
 		return 0;
@@ -133,6 +139,11 @@ struct qv_node *qv_fi_node_of(const struct fid_ep *ep)
 	return ep->fid.ops == &ep_fi_ops ? container_of(ep, struct qv_fi_node_ep, fid)->node : NULL;
 }
 
+struct qv_fi_node_ep *qv_fi_node_ep_of(struct fid_ep *ep)
+{
+	return ep_of(&ep->fid);
+}
+
 int qv_fi_node_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **out,
 		       void *rail)
 {
@@ -146,10 +157,14 @@ int qv_fi_node_ep_open(struct fid_domain *domain, struct fi_info *info, struct f
 		free(ep);
 		return -qv_fi_errno(rc);
 	}
+	qv_node_open_memory(ep->node, &qv_fi_node_memory_ops);
+	ep->domain = container_of(domain, struct qv_fi_node_domain, fid);
 	ep->fid.fid.fclass = FI_CLASS_EP;
 	ep->fid.fid.context = rail;
 	ep->fid.fid.ops = &ep_fi_ops;
 	ep->fid.cm = &ep_cm;
+	ep->fid.rma = &qv_fi_node_rma_ops;
+	ep->fid.atomic = &qv_fi_node_atomic_ops;
 	*out = &ep->fid;
 	return 0;
 }

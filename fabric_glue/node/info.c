@@ -7,7 +7,14 @@
 #include <string.h>
 #include <strings.h>
 
-#define CAPS (FI_MSG | FI_SEND | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_LOCAL_COMM)
+#define CAPS                                                                                  \
+	(FI_MSG | FI_SEND | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_LOCAL_COMM | FI_RMA | \
+	 FI_ATOMIC | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT)
+/* One-sided operations are done in the order of the ring, whose packets they fit in. */
+#define ORDERS                                                                       \
+	(FI_ORDER_SAS | FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW |  \
+	 FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | \
+	 FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
 
 static const char scheme[] = "fi_node://";
 
@@ -34,19 +41,24 @@ bool qv_fi_node_parse(const char *text, uint64_t *name)
 	return !strcmp(text, again); /* there is one spelling */
 }
 
-static bool fill(struct fi_info *info)
+/* mr_mode: keys are the application's; whether memory is named by its address, too. */
+static bool fill(struct fi_info *info, uint64_t caps, int mr_mode)
 {
 	const size_t packet = 8192;
 
-	info->caps = CAPS;
+	info->caps = caps;
 	info->addr_format = FI_ADDR_STR;
 	info->ep_attr->type = FI_EP_RDM;
 	info->ep_attr->max_msg_size = SIZE_MAX;
-	info->tx_attr->caps = info->rx_attr->caps = CAPS;
-	info->tx_attr->msg_order = info->rx_attr->msg_order = FI_ORDER_SAS;
+	info->tx_attr->caps = info->rx_attr->caps = caps;
+	info->tx_attr->msg_order = info->rx_attr->msg_order = ORDERS;
+	info->ep_attr->max_order_raw_size = info->ep_attr->max_order_war_size =
+		info->ep_attr->max_order_waw_size = QV_NODE_PART;
 	info->tx_attr->inject_size = packet;
 	info->tx_attr->size = info->rx_attr->size = 1024;
 	info->tx_attr->iov_limit = info->rx_attr->iov_limit = 4;
+	info->tx_attr->rma_iov_limit = QV_NODE_SPANS;
+	info->domain_attr->mr_mode = mr_mode & FI_MR_VIRT_ADDR;
 	info->domain_attr->threading = FI_THREAD_DOMAIN;
 	info->domain_attr->control_progress = FI_PROGRESS_MANUAL;
 	info->domain_attr->data_progress = FI_PROGRESS_MANUAL;
@@ -54,7 +66,7 @@ static bool fill(struct fi_info *info)
 	info->domain_attr->cq_data_size = sizeof(uint64_t);
 	info->domain_attr->ep_cnt = info->domain_attr->cq_cnt = 4096;
 	info->domain_attr->mr_cnt = 65536;
-	info->domain_attr->mr_iov_limit = 4;
+	info->domain_attr->mr_iov_limit = QV_NODE_SPANS;
 	info->domain_attr->mr_key_size = sizeof(uint64_t);
 	return (info->fabric_attr->prov_name = strdup(QV_FI_NODE_NAME)) &&
 	       (info->fabric_attr->name = strdup(QV_FI_NODE_NAME)) &&
@@ -77,7 +89,8 @@ int qv_fi_node_getinfo(const struct fi_info *hints, struct fi_info **list)
 	info = qv_fi_host.dupinfo(NULL);
 	if (!info)
 		return -FI_ENOMEM;
-	if (!fill(info)) {
+	if (!fill(info, hints && hints->caps ? CAPS & ~(QV_FI_ONE_SIDED & ~hints->caps) : CAPS,
+		  hints && hints->domain_attr ? hints->domain_attr->mr_mode : 0)) {
 		qv_fi_host.freeinfo(info);
 		return -FI_ENOMEM;
 	}

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * node.h - the core `node`: engine/node behind the objects of libfabric that the provider expects of
- * a core. Only messages: the poll loop and the protocol speak to engine/node itself.
+ * a core. The poll loop and the protocol speak to engine/node itself; one-sided operations come by
+ * libfabric's calls, as to any core.
  */
 #ifndef QV_FI_NODE_H
 #define QV_FI_NODE_H
+
+#include <quiver/combine.h>
 
 #include "engine/node/node.h"
 #include "fabric_glue/provider.h"
@@ -20,6 +23,18 @@ struct qv_node *qv_fi_node_of(const struct fid_ep *ep);
 
 /* Inside. */
 
+struct qv_fi_node_domain {
+	struct fid_domain fid;
+	bool virtual_addr;                /* peers name memory by its address, else from 0 on */
+	void *mrs;                        /* by key, for tsearch(3) */
+	const struct qv_combine *combine; /* NULL: this CPU has no kernels, so no atomics */
+};
+
+struct qv_fi_node_cntr {
+	struct fid_cntr fid;
+	uint64_t value;
+};
+
 struct qv_fi_node_av {
 	struct fid_av fid;
 	struct qv_names *names;
@@ -29,6 +44,8 @@ struct qv_fi_node_av {
 struct qv_fi_node_ep {
 	struct fid_ep fid; /* fid.context: the rail */
 	struct qv_node *node;
+	struct qv_fi_node_domain *domain;
+	struct qv_fi_node_cntr *reads, *writes; /* of others, in our memory; NULL: nobody counts */
 	struct qv_fi_node_av *av;
 	struct qv_fi_node_ep *next;
 };
@@ -43,6 +60,24 @@ int qv_fi_node_ep_open(struct fid_domain *domain, struct fi_info *info, struct f
 		       void *rail);
 int qv_fi_node_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av,
 		       void *context);
+struct qv_fi_node_ep *qv_fi_node_ep_of(struct fid_ep *ep);
+/* mr.c: memory that others reach, and what they do there */
+extern struct fi_ops_mr qv_fi_node_mr_ops;
+extern const struct qv_node_memory_ops qv_fi_node_memory_ops;
+int qv_fi_node_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
+			 struct fid_cntr **cntr, void *context);
+/* rma.c, atomic.c */
+extern struct fi_ops_rma qv_fi_node_rma_ops;
+extern struct fi_ops_atomic qv_fi_node_atomic_ops;
+int qv_fi_node_query_atomic(struct fid_domain *domain, enum fi_datatype type, enum fi_op op,
+			    struct fi_atomic_attr *attr, uint64_t flags);
+/* update.c: which atomic operation, in a word. */
+#define QV_FI_NODE_UPDATE(op, type) ((uint16_t)((unsigned)(type) << 8 | (unsigned)(op)))
+/* Is there one, with so many operands, with or without a result? */
+bool qv_fi_node_can_update(uint16_t what, size_t operands, bool result);
+/* Operands: one array behind the other. */
+void qv_fi_node_update(const struct qv_combine *combine, uint16_t what, void *memory,
+		       const char *operands, size_t len);
 /* eq.c */
 int qv_fi_node_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq,
 		       void *context);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* objects.c - fabric, domain and completion queue of the core `node`, which hold nothing. */
+/* objects.c - fabric, domain and completion queue of the core `node`. */
 #include "node.h"
 
 #include <stdlib.h>
@@ -81,65 +81,31 @@ static int cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fi
 
 /* Domain. */
 
-static int no_mr(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset,
-		 uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_mrv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access,
-		  uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_mr_attr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
-		      struct fid_mr **mr)
-{
-	return -FI_ENOSYS;
-}
-
-static struct fi_ops_mr mr_ops = {
-	.size = sizeof(struct fi_ops_mr),
-	.reg = no_mr,
-	.regv = no_mrv,
-	.regattr = no_mr_attr,
-};
-
-static int no_cntr(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr,
-		   void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_atomic(struct fid_domain *domain, enum fi_datatype type, enum fi_op op,
-		     struct fi_atomic_attr *attr, uint64_t flags)
-{
-	return -FI_EOPNOTSUPP;
-}
-
 static struct fi_ops_domain domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.av_open = qv_fi_node_av_open,
 	.cq_open = cq_open,
 	.endpoint = qv_fi_node_ep_open,
-	.cntr_open = no_cntr,
-	.query_atomic = no_atomic,
+	.cntr_open = qv_fi_node_cntr_open,
+	.query_atomic = qv_fi_node_query_atomic,
 };
 
 static int domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **out,
 		       void *context)
 {
-	struct fid_domain *domain = calloc(1, sizeof *domain);
+	struct qv_fi_node_domain *domain = calloc(1, sizeof *domain);
 
 	if (!domain)
 		return -FI_ENOMEM;
-	domain->fid.fclass = FI_CLASS_DOMAIN;
-	domain->fid.context = context;
-	domain->fid.ops = &plain_ops;
-	domain->ops = &domain_ops;
-	domain->mr = &mr_ops;
-	*out = domain;
+	domain->virtual_addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
+	if (qv_combine_open(qv_fi_params.isa, &domain->combine))
+		domain->combine = NULL;
+	domain->fid.fid.fclass = FI_CLASS_DOMAIN;
+	domain->fid.fid.context = context;
+	domain->fid.fid.ops = &plain_ops;
+	domain->fid.ops = &domain_ops;
+	domain->fid.mr = &qv_fi_node_mr_ops;
+	*out = &domain->fid;
 	return 0;
 }
 

@@ -139,6 +139,8 @@ void ft_open_ep(struct ft_ep *ep)
 		OK(fi_ep_bind(ep->ep, &ep->recv_wait->fid, FI_RECV));
 	if (ep->remote_cntr)
 		OK(fi_ep_bind(ep->ep, &ep->remote_cntr->fid, FI_REMOTE_WRITE));
+	if (ep->read_cntr)
+		OK(fi_ep_bind(ep->ep, &ep->read_cntr->fid, FI_REMOTE_READ));
 	OK(fi_enable(ep->ep));
 	publish(ep);
 	ep->next = open_eps;
@@ -218,6 +220,8 @@ void ft_close_part(struct ft_ep *ep)
 		OK(fi_close(&ep->recv_wait->fid));
 	if (ep->remote_cntr)
 		OK(fi_close(&ep->remote_cntr->fid));
+	if (ep->read_cntr)
+		OK(fi_close(&ep->read_cntr->fid));
 	if (ep->eq)
 		OK(fi_close(&ep->eq->fid));
 	if (!ep->conf.beside) {

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * begin.c - operations on the memory of others begin. Each is cut into requests: of a packet each, or
+ * of megabytes where one side can read the memory of the other.
+ */
+#include "internal.h"
+#include "pieces.h"
+
+#define WINDOW 4u /* requests of one operation that wait for answers, if it goes in packets */
+
+struct qv_node_part qv_node_part_at(const struct qv_node_call *call, size_t at)
+{
+	const size_t most = call->direct   ? QV_NODE_DIRECT
+			    : call->nother ? QV_NODE_PART / 2
+					   : QV_NODE_PART;
+	struct qv_node_part p = {.at = at};
+	size_t i = 0;
+
+	while (i + 1u < call->nthere && at >= call->there[i].len)
+		at -= call->there[i++].len;
+	p.span = call->there[i];
+	p.span.addr += at;
+	p.span.len -= at;
+	if (p.span.len > most)
+		p.span.len = most;
+	return p;
+}
+
+static size_t payload_of(const struct qv_node_call *call, const struct qv_node_part *p)
+{
+	struct iovec iov[QV_NODE_SPANS];
+
+	if (call->kind == QV_NODE_GET)
+		return 0;
+	if (call->direct)
+		return qv_iov_cut(call->here, call->nhere, p->at, p->span.len, iov) *
+		       sizeof(struct qv_node_place);
+	return p->span.len * ((call->nhere != 0) + (call->nother != 0));
+}
+
+static void fill(const struct qv_node_call *call, const struct qv_node_part *p, char *to)
+{
+	struct iovec iov[QV_NODE_SPANS];
+	size_t n = qv_iov_cut(call->here, call->nhere, p->at, p->span.len, iov);
+
+	if (call->kind == QV_NODE_GET)
+		return;
+	if (!call->direct) {
+		to = qv_iov_gather(to, iov, n);
+		n = qv_iov_cut(call->other, call->nother, p->at, p->span.len, iov);
+		qv_iov_gather(to, iov, n);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct qv_node_place place = {(uintptr_t)iov[i].iov_base, iov[i].iov_len};
+
+		memcpy(to + i * sizeof place, &place, sizeof place);
+	}
+}
+
+/* wanted: an answer. */
+static int request(struct qv_node *n, struct qv_node_peer *peer, struct qv_node_call *call,
+		   bool wanted)
+{
+	const struct qv_node_part p = qv_node_part_at(call, call->sent);
+	const bool last = p.at + p.span.len == call->len;
+	const struct qv_node_ask ask = {
+		.kind = (uint8_t)call->kind,
+		.flags = (last ? QV_ASK_LAST : 0) | (last && call->has_data ? QV_ASK_DATA : 0) |
+			 (call->direct ? QV_ASK_DIRECT : 0) | (call->nbefore ? QV_ASK_BEFORE : 0),
+		.what = call->what,
+		.len = (uint32_t)p.span.len,
+		.addr = p.span.addr,
+		.key = p.span.key,
+	};
+	struct qv_node_room room;
+	int rc = wanted && peer->answers.asked >= QV_NODE_ASKED
+			 ? QV_EAGAIN
+			 : qv_node_room(n, peer, sizeof ask + payload_of(call, &p), &room);
+
+	if (rc)
+		return rc;
+	memcpy(room.body, &ask, sizeof ask);
+	fill(call, &p, room.body + sizeof ask);
+	qv_node_post(n, peer, &room, QV_SLOT_REQUEST, wanted ? qv_node_call_id(call) : 0,
+		     call->data);
+	call->begun = true;
+	call->sent += p.span.len;
+	call->flying += wanted;
+	peer->answers.asked += wanted;
+	return QV_OK;
+}
+
+static void stick(struct qv_node_onesided *o, struct qv_node_peer *peer, struct qv_node_call *call)
+{
+	peer->answers.stuck++;
+	if (!o->stuck)
+		o->stuck_tail = &o->stuck;
+	call->stuck = true;
+	call->next = NULL;
+	*o->stuck_tail = call;
+	o->stuck_tail = &call->next;
+}
+
+void qv_node_call_go_on(struct qv_node *n, struct qv_node_peer *peer, struct qv_node_call *call)
+{
+	const unsigned window = call->direct ? 1 : WINDOW;
+
+	if (call->stuck)
+		return;
+	while (!call->status && call->sent < call->len && call->flying < window) {
+		int rc = request(n, peer, call, true);
+
+		if (rc == QV_EAGAIN || rc == QV_ENOMEM) {
+			stick(&n->onesided, peer, call);
+			return;
+		}
+		call->status = rc;
+	}
+	if (!call->flying && (call->status || call->got == call->len))
+		qv_node_call_end(n, call, call->status);
+}
+
+void qv_node_calls_go_on(struct qv_node *n)
+{
+	struct qv_node_call *call = n->onesided.stuck, *next;
+
+	n->onesided.stuck = NULL;
+	for (; call; call = next) {
+		struct qv_node_peer *peer = n->peers[call->to]; /* it lives as long */
+
+		next = call->next;
+		call->stuck = false;
+		peer->answers.stuck--;
+		qv_node_call_go_on(n, peer, call);
+	}
+}
+
+/* Beginning. */
+
+static bool is_sound(const struct qv_node_op *op, size_t len)
+{
+	const bool update = op->kind == QV_NODE_UPDATE;
+
+	return op->kind <= QV_NODE_UPDATE && op->nthere && op->nthere <= QV_NODE_SPANS &&
+	       op->nhere <= QV_NODE_SPANS && op->nother <= QV_NODE_SPANS &&
+	       op->nbefore <= QV_NODE_SPANS && (update || !(op->nother || op->nbefore)) &&
+	       (len || !update) &&
+	       (qv_iov_len(op->here, op->nhere) == len || (update && !op->nhere)) &&
+	       (!op->nother || (op->nhere && qv_iov_len(op->other, op->nother) == len)) &&
+	       (!op->nbefore || qv_iov_len(op->before, op->nbefore) == len);
+}
+
+#define COPY(list, count) \
+	memcpy(call->list, op->list, (call->count = (uint8_t)op->count) * sizeof *op->list)
+
+static void describe(struct qv_node_call *call, const struct qv_node_op *op, uint64_t to,
+		     size_t len)
+{
+	call->to = to;
+	call->data = op->data;
+	call->kind = op->kind;
+	call->what = op->what;
+	call->has_data = op->has_data;
+	call->direct = call->stuck = call->begun = false;
+	call->status = QV_OK;
+	call->flying = 0;
+	call->len = len;
+	call->sent = call->got = 0;
+	COPY(there, nthere);
+	if ((call->nhere = (uint8_t)op->nhere))
+		COPY(here, nhere);
+	if ((call->nother = (uint8_t)op->nother))
+		COPY(other, nother);
+	if ((call->nbefore = (uint8_t)op->nbefore))
+		COPY(before, nbefore);
+}
+
+/* Can one side read it from the other in one go? */
+static bool is_direct(const struct qv_node *n, const struct qv_node_peer *peer,
+		      const struct qv_node_call *call)
+{
+	if (call->kind == QV_NODE_UPDATE || call->len <= QV_NODE_PART)
+		return false;
+	return call->kind == QV_NODE_GET ? n->readable && !peer->blind : !peer->answers.cannot_read;
+}
+
+/* A call that nobody waits for. */
+static int inject(struct qv_node *n, struct qv_node_peer *peer, const struct qv_node_op *op,
+		  size_t len)
+{
+	struct qv_node_call call = {.xfer = NULL};
+
+	if (op->nthere > 1 || op->kind == QV_NODE_GET || len > QV_NODE_PART)
+		return QV_EMSGSIZE;
+	describe(&call, op, peer->addr, len);
+	return request(n, peer, &call, false);
+}
+
+/* For all that an injected operation may be cut into. */
+static bool has_room(struct qv_node *n, struct qv_node_peer *peer)
+{
+	return peer->answers.asked + QV_NODE_SPANS <= QV_NODE_ASKED &&
+	       qv_node_room_for(n, peer, QV_NODE_SPANS);
+}
+
+int qv_node_begin(struct qv_node *n, uint64_t to, const struct qv_node_op *op, struct qv_xfer *xfer)
+{
+	struct qv_node_peer *peer = qv_node_peer_at(n, to);
+	struct qv_node_call *call;
+	size_t len = 0;
+	int rc;
+
+	if (!peer)
+		return QV_ENOMEM;
+	for (size_t i = 0; i < op->nthere; i++)
+		len += op->there[i].len;
+	if (!is_sound(op, len))
+		return QV_EINVAL;
+	if (peer->answers.stuck)
+		return QV_EAGAIN; /* it would overtake them */
+	if (!xfer)
+		return inject(n, peer, op, len);
+	if (op->inject && len > QV_NODE_INJECT)
+		return QV_EMSGSIZE;
+	if (op->inject && op->nthere > 1 && !has_room(n, peer))
+		return QV_EAGAIN; /* all of it must go now */
+	call = qv_node_call_new(&n->onesided);
+	if (!call)
+		return QV_ENOMEM;
+	describe(call, op, to, len);
+	call->xfer = xfer;
+	call->direct = is_direct(n, peer, call);
+	rc = request(n, peer, call, true);
+	if (rc)
+		qv_node_call_free(&n->onesided, call);
+	else
+		qv_node_call_go_on(n, peer, call);
+	return rc;
+}
