@@ -42,10 +42,10 @@ void qv_mpi_offload_end(void)
 
 #else
 
+#include "engine/base/bytes.h"
 #include "kernels/offload/offload.h"
 #include "kernels/opencl/opencl.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,32 +62,12 @@ static struct {
 
 /* Settings. */
 
-static bool parse_bytes(const char *text, unsigned long long *bytes)
-{
-	static const char units[] = "kmg";
-	const char *unit;
-	unsigned shift = 0;
-	char *end;
-
-	errno = 0;
-	*bytes = strtoull(text, &end, 10);
-	if (*end) {
-		unit = strchr(units, *end | 0x20);
-		if (!unit || end[1])
-			return false;
-		shift = 10 * (unsigned)(unit - units + 1);
-	}
-	if (*text < '0' || *text > '9' || errno || *bytes > (SIZE_MAX >> 1) >> shift)
-		return false;
-	*bytes <<= shift;
-	return true;
-}
-
 void qv_mpi_offload_read(struct qv_mpi_offload_told *told)
 {
 	const char *text = getenv("QUIVER_MPI_OFFLOAD");
 	const char *bytes = getenv("QUIVER_MPI_OFFLOAD_MIN_BYTES");
 	const char *device = getenv("QUIVER_MPI_OFFLOAD_DEVICE");
+	size_t least;
 	char why[256];
 
 	told->on = 0;
@@ -96,7 +76,9 @@ void qv_mpi_offload_read(struct qv_mpi_offload_told *told)
 		return;
 	if (qv_offload_parse(text, &told->on, &told->calibrate, why, sizeof(why)))
 		fprintf(stderr, "quiver: QUIVER_MPI_OFFLOAD=%s %s; the CPU combines\n", text, why);
-	if (bytes && *bytes && !parse_bytes(bytes, &told->min_bytes)) {
+	if (bytes && *bytes && qv_bytes_parse(bytes, &least)) {
+		told->min_bytes = least;
+	} else if (bytes && *bytes) {
 		fprintf(stderr,
 			"quiver: QUIVER_MPI_OFFLOAD_MIN_BYTES=%s is not a number of bytes, as in "
 			"4096, 64k, 16M or 1G; the CPU combines\n",

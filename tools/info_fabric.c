@@ -143,6 +143,8 @@ static struct fi_info *list_everything(uint64_t flags)
 	return list;
 }
 
+static const char own[] = "node"; /* quiver's, which libfabric does not list */
+
 static bool is_core(const char *name)
 {
 	return strncmp(name, "ofi_", 4) && strncmp(name, "off_", 4) && !strstr(name, "quiver");
@@ -213,7 +215,7 @@ static void try_core(struct qv_info_core *c, const struct fi_info *everything)
 		snprintf(c->how, sizeof c->how, "FI_PROVIDER=\"%s\"", name);
 	else
 		snprintf(c->how, sizeof c->how, "FI_PROVIDER=quiver FI_QUIVER_CORE=%s", c->name);
-	if (!strcmp(c->name, "shm") || !strcmp(c->name, "sm2"))
+	if (!strcmp(c->name, own) || !strcmp(c->name, "shm") || !strcmp(c->name, "sm2"))
 		copy(c->note, sizeof c->note, "this node only");
 	else if (!(types & 1u << FI_EP_RDM))
 		copy(c->note, sizeof c->note, "stands for net");
@@ -247,6 +249,8 @@ void qv_info_fabric_collect(struct qv_info_fabric *f)
 	everything = list_everything(0);
 	add_cores(f, known);
 	add_cores(f, everything);
+	if (f->loaded && f->ncores < QV_INFO_CORES)
+		copy(f->cores[f->ncores++].name, QV_INFO_NAME, own);
 	for (size_t i = 0; i < f->ncores; i++)
 		if (f->loaded)
 			try_core(&f->cores[i], everything);

@@ -89,7 +89,8 @@ static int get_info(struct qv_fb_ep *ep, const struct qv_fb_setup *setup, const 
 {
 	const uint32_t version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
 	struct fi_info *hints = fi_allocinfo();
-	bool local = strstr(setup->impl, "shm") || strstr(setup->impl, "sm2");
+	bool local = strstr(setup->impl, "shm") || strstr(setup->impl, "node") ||
+		     strstr(setup->impl, "sm2");
 	int rc = -FI_ENODATA;
 
 	if (!hints)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* proc.c - see proc.h; reads /proc (proc(5)). */
 #include "proc.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,16 +11,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-/* FNV-1a, enough to tell hosts apart. */
-static uint64_t mix(uint64_t hash, const void *data, size_t len)
-{
-	const unsigned char *byte = data;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ byte[i]) * 0x100000001b3ull;
-	return hash;
-}
 
 static uint64_t host_id(void)
 {
@@ -34,7 +25,7 @@ static uint64_t host_id(void)
 	fclose(f);
 	if (len == 0 || stat("/proc/self/ns/pid", &ns))
 		return 0;
-	return mix(mix(0xcbf29ce484222325ull, boot, len), &ns.st_ino, sizeof ns.st_ino) | 1;
+	return qv_fnv(qv_fnv(QV_FNV_START, boot, len), &ns.st_ino, sizeof ns.st_ino) | 1;
 }
 
 struct stat_line {

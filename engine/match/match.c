@@ -164,7 +164,7 @@ static QV_NOINLINE int deliver(struct qv_match *engine, struct qv_msg *msg, stru
 	struct qv_recv *r = engine->ops->arrive(engine, msg->tag, msg->src);
 
 	if (!r && engine->ops->queue(engine, msg)) {
-		engine->stats.arrived--; /* as if it had never come */
+		qv_match_unarrived(engine); /* as if it had never come */
 		return QV_ENOMEM;
 	}
 	*recv = r;

@@ -49,6 +49,7 @@ struct qv_node {
 	uint32_t turn; /* the next of the others */
 	uint32_t polls;
 	bool sweep;                        /* rings are to be given back */
+	bool hurry;                        /* somebody may wait for what is at our door */
 	bool asleep;                       /* senders were told to wake us */
 	bool barrier;                      /* membarrier(2) fences them all */
 	bool readable;                     /* memory of other processes may be read */

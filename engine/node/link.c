@@ -4,7 +4,7 @@
  * something for another connects there, hands over a ring, and sends at once; the other finds it
  * whenever it looks. A connection lives as long as who made it, and its end is how death is seen.
  */
-#include "internal.h"
+#include "link.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,17 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define JOIN_MAGIC   0x6e6f6e7276697571u
-#define JOIN_VERSION 1u
-
-/* The first words, with the descriptor of the ring. */
-struct join {
-	uint64_t magic;
-	uint32_t version;
-	uint32_t fences; /* its process is not reached by membarrier(2) */
-	uint64_t name;
-	uint64_t start; /* of its process */
-};
+#define BELLS_AT_ONCE 1024u /* heard of one peer before others are */
 
 /* An abstract name: of a network name space, gone with the socket. */
 static socklen_t door_of(uint64_t name, struct sockaddr_un *a)
@@ -36,15 +26,22 @@ static socklen_t door_of(uint64_t name, struct sockaddr_un *a)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
-static bool listen_to(struct qv_node *n, int fd, uint64_t what)
+bool qv_node_listen_to(struct qv_node *n, int fd, uint64_t what)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = what};
 
 	return !epoll_ctl(n->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
 }
 
+bool qv_node_listen_as(struct qv_node *n, int fd, uint64_t what)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = what};
+
+	return !epoll_ctl(n->epoll_fd, EPOLL_CTL_MOD, fd, &ev);
+}
+
 /* Is a process of our user at the other end? Its number here, 0 where it has none. */
-static bool is_ours(int fd, uint32_t *pid)
+bool qv_node_is_ours(int fd, uint32_t *pid)
 {
 	struct ucred cred;
 	socklen_t len = sizeof cred;
@@ -63,7 +60,7 @@ int qv_node_open_door(struct qv_node *n)
 	n->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	n->door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (n->epoll_fd < 0 || n->door < 0 || bind(n->door, (struct sockaddr *)&a, len) ||
-	    listen(n->door, 4096) || !listen_to(n, n->door, QV_NODE_DOOR))
+	    listen(n->door, 4096) || !qv_node_listen_to(n, n->door, QV_NODE_DOOR))
 		return QV_EIO;
 	return QV_OK;
 }
@@ -74,7 +71,10 @@ static int errno_status(void)
 {
 	switch (errno) {
 	case EAGAIN:
-	case EINTR: return QV_EAGAIN;
+	case EINTR:
+	case ETOOMANYREFS: /* the user has too many descriptors under way: others take theirs */
+	case EPIPE:        /* it was shown out before it spoke, or nobody is there any more: */
+	case ECONNRESET: /* whoever knocks again finds out */ return QV_EAGAIN;
 	case ENOMEM:
 	case ENOBUFS:
 	case EMFILE:
@@ -126,14 +126,14 @@ static int join(struct qv_node *n, struct qv_node_peer *peer, int fd)
 	struct qv_ring *ring;
 	int ring_fd, rc;
 
-	if (!is_ours(fd, &peer->pid))
+	if (!qv_node_is_ours(fd, &peer->pid))
 		return QV_EPEER;
 	ring = qv_segment_make(&ring_fd);
 	if (!ring)
 		return QV_ENOMEM;
 	rc = hand_over(n, fd, ring_fd);
 	close(ring_fd);
-	if (!rc && !listen_to(n, fd, peer->addr))
+	if (!rc && !qv_node_listen_to(n, fd, peer->addr))
 		rc = QV_ENOMEM;
 	if (rc) {
 		qv_segment_unmap(ring);
@@ -157,6 +157,8 @@ int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer)
 		close(fd);
 	if (rc == QV_EPEER)
 		peer->gone = true;
+	if (rc == QV_EAGAIN)
+		n->hurry = true; /* what others send to us may be what is too much */
 	return rc;
 }
 
@@ -174,7 +176,7 @@ void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer)
 	n->stats.bytes -= sizeof(struct qv_ring);
 }
 
-static void end_rx(struct qv_node *n, struct qv_node_peer *peer)
+void qv_node_end_rx(struct qv_node *n, struct qv_node_peer *peer)
 {
 	if (peer->rx_fd >= 0)
 		close(peer->rx_fd);
@@ -190,7 +192,7 @@ static void end_rx(struct qv_node *n, struct qv_node_peer *peer)
 void qv_node_disconnect(struct qv_node *n, struct qv_node_peer *peer)
 {
 	qv_node_end_tx(n, peer);
-	end_rx(n, peer);
+	qv_node_end_rx(n, peer);
 	if (peer->pid_fd >= 0)
 		close(peer->pid_fd);
 }
@@ -199,16 +201,17 @@ void qv_node_disconnect(struct qv_node *n, struct qv_node_peer *peer)
 static bool has_ended(int fd)
 {
 	char bell[64];
-	ssize_t got;
+	ssize_t got = 1;
 
-	do
+	for (unsigned i = 0; i < BELLS_AT_ONCE && got > 0; i++)
 		got = recv(fd, bell, sizeof bell, MSG_DONTWAIT);
-	while (got > 0);
+	if (got > 0)
+		return false; /* it rings faster than we listen */
 	return got == 0 || (errno != EAGAIN && errno != EINTR);
 }
 
 /* What it has sent is still read: its ring goes when it is empty. */
-static void look_at(struct qv_node *n, struct qv_node_peer *peer)
+void qv_node_look_at(struct qv_node *n, struct qv_node_peer *peer)
 {
 	if (peer->tx_fd >= 0 && has_ended(peer->tx_fd)) {
 		peer->gone = true;
@@ -222,7 +225,7 @@ static void look_at(struct qv_node *n, struct qv_node_peer *peer)
 }
 
 /* Rings of those who have gone, or are not heard any more. */
-static void sweep(struct qv_node *n)
+void qv_node_sweep(struct qv_node *n)
 {
 	uint32_t low;
 
@@ -235,125 +238,8 @@ static void sweep(struct qv_node *n)
 		n->sweep = true; /* again: the order of seats changes */
 		if (!peer->broken && qv_ring_next(&peer->rx, &low))
 			continue;
-		end_rx(n, peer);
+		qv_node_end_rx(n, peer);
 		qv_node_peer_check(n, peer);
-	}
-}
-
-/* Guests: who they are. */
-
-/* The words and the descriptor of a guest. 0: not yet, -1: it is none. */
-static int read_join(int fd, struct join *join, int *ring_fd)
-{
-	struct iovec iov = {join, sizeof *join};
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = control.room,
-			     .msg_controllen = sizeof control.room};
-	ssize_t got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *c;
-
-	*ring_fd = -1;
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	c = got > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ring_fd, CMSG_DATA(c), sizeof *ring_fd);
-	return got == (ssize_t)sizeof *join && *ring_fd >= 0 && join->magic == JOIN_MAGIC &&
-			       join->version == JOIN_VERSION
-		       ? 1
-		       : -1;
-}
-
-/* QV_OK: it has its seat; QV_ENOMEM; QV_EPROTO: it is refused. */
-static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd)
-{
-	struct qv_node_peer *peer;
-	struct qv_ring *ring;
-	uint32_t pid;
-
-	if (!is_ours(fd, &pid))
-		return QV_EPROTO;
-	peer = qv_node_peer_named(n, join->name);
-	if (!peer)
-		return QV_ENOMEM;
-	if (peer->rx.ring) {
-		look_at(n, peer); /* it has connected before, and ended that */
-		sweep(n);
-		peer = qv_node_peer_named(n, join->name);
-	}
-	if (!peer)
-		return QV_ENOMEM;
-	ring = peer->rx.ring || peer->broken ? NULL : qv_segment_map(ring_fd);
-	if (!ring) {
-		qv_node_peer_check(n, peer);
-		return QV_EPROTO;
-	}
-	peer->rx = (struct qv_ring_rx){.ring = ring};
-	peer->rx_fd = fd;
-	peer->pid = pid;
-	peer->start = join->start;
-	peer->fences = join->fences;
-	n->stats.bytes += sizeof *ring;
-	if (qv_node_seat(n, peer) && listen_to(n, fd, peer->addr))
-		return QV_OK;
-	peer->rx_fd = -1; /* the caller's */
-	end_rx(n, peer);
-	qv_node_peer_check(n, peer);
-	return QV_ENOMEM;
-}
-
-/* True: it is no guest any more. */
-static bool receive_guest(struct qv_node *n, int fd)
-{
-	struct join join;
-	int ring_fd, got = read_join(fd, &join, &ring_fd), rc = QV_EPROTO;
-
-	if (!got)
-		return false;
-	if (got > 0) {
-		epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-		rc = admit(n, fd, &join, ring_fd);
-	}
-	if (ring_fd >= 0)
-		close(ring_fd);
-	if (rc) {
-		n->stats.refused++;
-		n->ops->warn(n->owner, rc == QV_ENOMEM ? "no memory for a new connection"
-						       : "a connection was refused");
-		close(fd);
-	}
-	return true;
-}
-
-static void receive_guests(struct qv_node *n)
-{
-	unsigned left = 0;
-
-	for (unsigned i = 0; i < n->nguests; i++)
-		if (!receive_guest(n, n->guests[i]))
-			n->guests[left++] = n->guests[i];
-	n->nguests = left;
-}
-
-static void open_door(struct qv_node *n)
-{
-	while (n->nguests < QV_NODE_GUESTS) {
-		int fd = accept4(n->door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-		if (fd < 0)
-			return;
-		if (listen_to(n, fd, QV_NODE_WAITING))
-			n->guests[n->nguests++] = fd;
-		else
-			close(fd);
-		if (n->nguests == QV_NODE_GUESTS)
-			receive_guests(n);
 	}
 }
 
@@ -363,20 +249,20 @@ void qv_node_serve(struct qv_node *n)
 	int count = epoll_wait(n->epoll_fd, ev, 64, 0);
 	bool door = false;
 
+	n->hurry = false;
 	for (int i = 0; i < count; i++) {
 		uint64_t what = ev[i].data.u64;
 
 		if (what == QV_NODE_DOOR || what == QV_NODE_WAITING)
 			door = true;
 		else if (what < n->npeers && n->peers[what])
-			look_at(n, n->peers[what]);
+			qv_node_look_at(n, n->peers[what]);
 	}
 	if (door) {
-		open_door(n);
-		receive_guests(n);
+		qv_node_guests(n);
 	}
 	if (n->sweep)
-		sweep(n);
+		qv_node_sweep(n);
 	if (n->onesided.active)
 		qv_node_calls_check(n);
 }

@@ -146,7 +146,7 @@ static QV_NOINLINE bool poll_rest(struct qv_node *n)
 {
 	bool some = n->nseats > n->nhot && drain_cold(n);
 
-	if (n->polls % SERVE_POLLS == 0)
+	if (n->polls % SERVE_POLLS == 0 || n->hurry)
 		qv_node_serve(n);
 	return some;
 }

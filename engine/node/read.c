@@ -49,8 +49,13 @@ static bool is_same(struct qv_node *n, struct qv_node_peer *peer)
 
 	if (peer->pid_fd < 0) {
 		peer->pid_fd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
-		if (peer->pid_fd < 0 || !peer->start || !qv_proc_alive(&n->self, &proc))
+		if (peer->pid_fd < 0)
 			return false;
+		if (!peer->start || !qv_proc_alive(&n->self, &proc)) {
+			close(peer->pid_fd); /* another's: the next read asks again */
+			peer->pid_fd = -1;
+			return false;
+		}
 	}
 	fd = (struct pollfd){.fd = peer->pid_fd, .events = POLLIN};
 	return poll(&fd, 1, 0) == 0;

@@ -44,8 +44,9 @@ void qv_proto_shutdown(struct qv_proto *p)
  * Who closes too does not care. */
 bool qv_proto_peer_must_answer(const struct qv_peer *peer)
 {
-	return (peer->x->drops || peer->asymmetric) && !peer->failed && peer->hello_sent &&
-	       !peer->leaving && (peer->sent != peer->acked || peer->head || peer->ctl_head);
+	return (peer->x->drops || qv_peer_is_asymmetric(peer)) && !peer->failed &&
+	       peer->hello_sent && !peer->leaving &&
+	       (peer->sent != peer->acked || peer->head || peer->ctl_head);
 }
 
 void qv_proto_send_leave(struct qv_proto *p)

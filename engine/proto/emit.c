@@ -15,6 +15,8 @@ static void flight_done(struct qv_xfer *xfer, int status)
 	bool current = f->session == peer->session && !peer->failed, kept = f->chunk != NULL;
 
 	free(f->bounce);
+	if (f->kept)
+		f->kept->flying--;
 	if (kept)
 		qv_chunk_drop(f->p, f->chunk);
 	qv_pool_put(&f->p->flights, f);
@@ -78,6 +80,7 @@ static struct qv_flight *flight_new(struct qv_peer *peer, struct qv_tx *tx)
 	f->session = peer->session;
 	f->owner = tx;
 	f->chunk = NULL;
+	f->kept = NULL;
 	f->bounce = NULL;
 	return f;
 }
@@ -97,6 +100,8 @@ static int launch(struct qv_peer *peer, struct qv_flight *f, const struct iovec 
 		tx->inflight++;
 	if (f->chunk)
 		qv_chunk_hold(f->chunk);
+	if (f->kept)
+		f->kept->flying++;
 	return QV_OK;
 }
 
@@ -132,9 +137,27 @@ int qv_emit_unnumbered(struct qv_peer *peer, char *packet, size_t len)
 	return emit_send(peer, packet, len, NULL, 0, 0, NULL);
 }
 
-/* A packet of the window to the transport. What the transport cannot deliver is
- * sent again later. */
-int qv_emit_kept(struct qv_peer *peer, struct qv_kept *kept, struct qv_chunk *chunk)
+/* What is not in the packet as it was sent before, or not any more. */
+static void renew(const struct qv_peer *peer, char *packet)
+{
+	qv_wire_number(packet, peer->resend, peer->got);
+	qv_wire_readdress(packet, peer->told_id);
+}
+
+/* The packet and its payload in one piece, which nobody else reads. */
+static bool bounce(struct qv_flight *f, const struct qv_kept *kept, struct iovec *out, size_t n)
+{
+	f->bounce = malloc(kept->len + kept->n);
+	if (!f->bounce)
+		return false;
+	out->iov_len = pack(f->bounce, kept->packet, kept->len, out + 1, n - 1);
+	out->iov_base = f->bounce;
+	return true;
+}
+
+/* A packet of the window to the transport, perhaps `again`. What the transport cannot deliver is
+ * sent again later. It may still read what it was given before: then a copy goes. */
+static int emit_kept(struct qv_peer *peer, struct qv_kept *kept, struct qv_chunk *chunk, bool again)
 {
 	struct iovec out[QV_IOV_MAX + 1] = {{kept->packet, kept->len}};
 	struct qv_xport *x = peer->x;
@@ -142,6 +165,8 @@ int qv_emit_kept(struct qv_peer *peer, struct qv_kept *kept, struct qv_chunk *ch
 	struct qv_flight *f;
 	size_t n = 1;
 
+	if (again && !kept->flying)
+		renew(peer, kept->packet);
 	if (kept->len + kept->n <= x->inject_max && !kept->n)
 		return x->ops->inject(x, peer->addr, out, 1);
 	f = flight_new(peer, tx);
@@ -150,17 +175,22 @@ int qv_emit_kept(struct qv_peer *peer, struct qv_kept *kept, struct qv_chunk *ch
 	f->chunk = chunk;
 	if (kept->n)
 		n += qv_iov_slice(tx->iov, tx->cnt, kept->pos, kept->n, out + 1);
-	if (n > x->send_iov) {
-		f->bounce = malloc(kept->len + kept->n);
-		if (!f->bounce) {
-			qv_pool_put(&peer->p->flights, f);
-			return QV_ENOMEM;
-		}
-		out[0].iov_len = pack(f->bounce, kept->packet, kept->len, out + 1, n - 1);
-		out[0].iov_base = f->bounce;
-		n = 1;
+	if (!kept->flying && n <= x->send_iov) {
+		f->kept = kept;
+		return launch(peer, f, out, n);
 	}
-	return launch(peer, f, out, n);
+	if (!bounce(f, kept, out, n)) {
+		qv_pool_put(&peer->p->flights, f);
+		return QV_ENOMEM;
+	}
+	if (kept->flying)
+		renew(peer, f->bounce);
+	return launch(peer, f, out, 1);
+}
+
+int qv_emit_again(struct qv_peer *peer, struct qv_kept *kept, struct qv_chunk *chunk)
+{
+	return emit_kept(peer, kept, chunk, true);
 }
 
 /* Keep a packet, and send it from there; the payload of a SEG stays where it is. */
@@ -183,7 +213,7 @@ static int emit_new(struct qv_peer *peer, const char *hdr, size_t hdrlen, const 
 		kept->pos = tx->pos;
 		kept->n = (uint32_t)len;
 	}
-	rc = qv_emit_kept(peer, kept, qv_window_chunk(&peer->window));
+	rc = emit_kept(peer, kept, qv_window_chunk(&peer->window), false);
 	if (rc == QV_EAGAIN || rc == QV_ENOMEM)
 		return rc;
 	if (rc) {

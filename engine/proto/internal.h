@@ -80,7 +80,8 @@ static inline void qv_peer_consumed(struct qv_peer *peer, size_t len)
 int qv_send_short(struct qv_peer *to, const struct qv_send_args *args, size_t len);
 
 /* loss.c */
-void qv_peer_on_reset(struct qv_proto *p, const struct qv_wire_pkt *pkt);
+void qv_peer_on_reset(struct qv_proto *p, const struct qv_xport *x, const struct qv_wire_pkt *pkt,
+		      uint64_t from);
 void qv_peer_look_for_failed(struct qv_peer *peer);
 /* Requests of a peer that has failed. */
 void qv_peer_give_up(struct qv_peer *peer);
@@ -99,6 +100,12 @@ void qv_peer_forget(struct qv_peer *peer);
 static inline bool qv_info_stale(const struct qv_info *info)
 {
 	return info->peer->failed || info->epoch != info->peer->epoch;
+}
+
+/* Does it speak over another transport? Then what it registers cannot be read. */
+static inline bool qv_peer_is_asymmetric(const struct qv_peer *peer)
+{
+	return peer->over != peer->x;
 }
 
 /* Does its transport have transfers that it never gives back, and that touch nothing any more? */
@@ -195,8 +202,8 @@ struct qv_wire_pkt qv_packet_to(const struct qv_peer *peer, enum qv_wire_op op, 
  * NULL. */
 int qv_emit(struct qv_peer *peer, char *hdr, size_t hdrlen, const struct iovec *iov, size_t cnt,
 	    size_t len, struct qv_tx *tx);
-/* One of the window, again. */
-int qv_emit_kept(struct qv_peer *peer, struct qv_kept *kept, struct qv_chunk *chunk);
+/* That of the window with the number peer->resend, again. */
+int qv_emit_again(struct qv_peer *peer, struct qv_kept *kept, struct qv_chunk *chunk);
 /* One that has no number and is not kept. */
 int qv_emit_unnumbered(struct qv_peer *peer, char *packet, size_t len);
 

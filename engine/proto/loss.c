@@ -149,7 +149,17 @@ void qv_peer_mark_failed(struct qv_peer *peer, const char *why)
 	qv_peer_set_remote(peer); /* no fast sends any more */
 }
 
-void qv_peer_on_reset(struct qv_proto *p, const struct qv_wire_pkt *pkt)
+/* Who has sent this is not told, or is the peer itself: at the address to which we speak, or at that
+ * from which its HELLO came. */
+static bool may_be_from(const struct qv_peer *peer, const struct qv_xport *x, uint64_t from)
+{
+	return from == QV_FROM_UNKNOWN || x->guesses_from || (x == peer->x && from == peer->addr) ||
+	       (x == peer->over && from == peer->from);
+}
+
+/* Numbers of sessions are easy to guess for who has one: it is the sender that counts. */
+void qv_peer_on_reset(struct qv_proto *p, const struct qv_xport *x, const struct qv_wire_pkt *pkt,
+		      uint64_t from)
 {
 	for (uint32_t i = 0; i < p->npeers; i++) {
 		struct qv_peer *peer = p->peers[i];
@@ -157,6 +167,10 @@ void qv_peer_on_reset(struct qv_proto *p, const struct qv_wire_pkt *pkt)
 		if (!peer || peer->session != (uint32_t)pkt->hdr.arg || peer->failed ||
 		    !peer->hello_sent)
 			continue;
+		if (!may_be_from(peer, x, from)) {
+			qv_refuse(p, "RESET by another than who may end the session");
+			return;
+		}
 		if (pkt->hdr.arg & QV_RESET_LOST)
 			peer->untold = true;
 		qv_peer_end_session(peer, "it has closed, or was restarted, or has given us up");

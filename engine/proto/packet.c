@@ -82,7 +82,7 @@ static int general_packet(struct qv_proto *p, struct qv_xport *x, const struct q
 	if (QV_UNLIKELY(pkt.hdr.op == QV_PKT_HELLO))
 		return qv_peer_on_hello(p, x, &pkt, from);
 	if (QV_UNLIKELY(pkt.hdr.op == QV_PKT_RESET)) {
-		qv_peer_on_reset(p, &pkt);
+		qv_peer_on_reset(p, x, &pkt, from);
 		return QV_OK;
 	}
 	peer = sender_of(p, &pkt);

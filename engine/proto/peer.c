@@ -74,10 +74,10 @@ struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64
 		return NULL;
 	}
 	peer->p = p;
-	peer->x = x;
+	peer->x = peer->over = x;
 	peer->fast_end = fast_end(x);
 	peer->eager_max = x->eager_max < QV_EAGER_LIMIT ? x->eager_max : QV_EAGER_LIMIT;
-	peer->addr = addr;
+	peer->addr = peer->from = addr;
 	peer->user = peer->first_user = user;
 	peer->src = choose_source(p, peer);
 	peer->told_id = QV_SRC_UNKNOWN;

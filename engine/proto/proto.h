@@ -17,6 +17,7 @@ struct qv_proto; /* one endpoint */
 struct qv_peer;  /* another endpoint that this one has dealt with */
 
 #define QV_USER_UNKNOWN UINT64_MAX /* the application has not named this peer */
+#define QV_FROM_UNKNOWN UINT64_MAX /* the transport does not tell who has sent */
 #define QV_PROTO_NAMED  0x1000000u
 
 /* What is reported of every send and receive, once. */
@@ -41,7 +42,7 @@ struct qv_proto_owner_ops {
 	/* A send succeeded: the same, for the commonest case, through registers. */
 	void (*sent)(void *owner, void *context, uint64_t cookie, bool tagged);
 	/*
-	 * A HELLO came over x from address `from` there (UINT64_MAX: unknown) with these address
+	 * A HELLO came over x from address `from` there, or QV_FROM_UNKNOWN, with these address
 	 * bytes. Returns the peer that it belongs to, made by qv_proto_peer_new where there is none
 	 * yet; NULL: refuse it (or, when that found no memory, keep it and ask again). The peer may
 	 * be spoken to over another transport than the one that it speaks over.
@@ -190,7 +191,8 @@ int qv_proto_cancel_coll(struct qv_proto *p, void *context);
 
 /* From the transport: a packet has come. The memory is the caller's again on return. A packet that
  * breaks the protocol is refused: counted, logged, dropped. QV_ENOMEM: nothing has changed; the
- * caller keeps the packet, hands over no other, and calls again later. */
+ * caller keeps the packet, hands over no other, and calls again later. from: the sender's address
+ * there, or QV_FROM_UNKNOWN. */
 int qv_proto_packet(struct qv_proto *p, struct qv_xport *x, const void *buf, size_t len,
 		    uint64_t from);
 /* The same for what a peer gave to inject_tagged; refused before its HELLO. */

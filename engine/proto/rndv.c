@@ -229,7 +229,7 @@ static bool can_read(const struct qv_in *in)
 {
 	const struct qv_peer *peer = in->info.peer;
 
-	return in->info.nsegs && peer->x->read_max && !peer->asymmetric &&
+	return in->info.nsegs && peer->x->read_max && !qv_peer_is_asymmetric(peer) &&
 	       !(peer->x->apart && qv_peer_is_own(peer));
 }
 

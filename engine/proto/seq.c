@@ -130,9 +130,7 @@ int qv_peer_resend_some(struct qv_peer *peer)
 
 		if (!kept)
 			break;
-		qv_wire_number(kept->packet, peer->resend, peer->got);
-		qv_wire_readdress(kept->packet, peer->told_id);
-		rc = qv_emit_kept(peer, kept, chunk);
+		rc = qv_emit_again(peer, kept, chunk);
 		if (rc == QV_EAGAIN || rc == QV_ENOMEM)
 			return rc;
 		peer->p->stats.resent++;

@@ -247,8 +247,8 @@ static void begin_theirs(struct qv_peer *peer, const struct qv_wire_hello *hello
 	peer->connected = true;
 }
 
-static void take_hello(struct qv_peer *peer, struct qv_xport *x, const struct qv_wire_hello *hello,
-		       bool asked)
+static void take_hello(struct qv_peer *peer, struct qv_xport *x, uint64_t from,
+		       const struct qv_wire_hello *hello, bool asked)
 {
 	bool was_sent;
 
@@ -260,8 +260,9 @@ static void take_hello(struct qv_peer *peer, struct qv_xport *x, const struct qv
 	/* What it receives over our transport to it, on which all sides receive the same. */
 	peer->packet_max =
 		hello->packet_max < peer->x->packet_max ? hello->packet_max : peer->x->packet_max;
-	peer->asymmetric = x != peer->x;
-	peer->headerless = peer->x->ops->inject_tagged && !peer->asymmetric;
+	peer->over = x;
+	peer->from = from;
+	peer->headerless = peer->x->ops->inject_tagged && !qv_peer_is_asymmetric(peer);
 	peer->proc = (struct qv_proc){hello->host, hello->start, hello->pid};
 	peer->heard = true;
 	confirm(peer, hello);
@@ -288,7 +289,7 @@ int qv_peer_on_hello(struct qv_proto *p, struct qv_xport *x, const struct qv_wir
 	if (rc || !peer)
 		return rc;
 	if (may_begin(peer, &hello, pkt))
-		take_hello(peer, x, &hello, pkt->hdr.arg == QV_HELLO_ASKS);
+		take_hello(peer, x, from, &hello, pkt->hdr.arg == QV_HELLO_ASKS);
 	else
 		peer->heard |= peer->connected && peer->theirs == hello.session;
 	return QV_OK;

@@ -70,6 +70,7 @@ struct qv_flight {
 	uint32_t session;       /* of ours with the peer, when it was sent */
 	void *owner;            /* struct qv_tx or struct qv_in, NULL: nobody waits */
 	struct qv_chunk *chunk; /* where the packet is kept; NULL: not in a window */
+	struct qv_kept *kept;   /* the packet, where that is what the transport reads */
 	void *bounce;
 	char hdr[QV_WIRE_MAX_HDR + QV_WIRE_MAX_SEGS * sizeof(struct qv_wire_seg)];
 };
@@ -186,11 +187,13 @@ struct qv_peer {
 	bool turned_away; /* messages of it were dropped since we close */
 	bool untold;      /* messages reported as sent were lost: the next send says so */
 
-	bool asymmetric; /* it speaks over another transport: what it registers cannot be read */
-	bool headerless; /* it knows us by what its transport calls us: no header is needed */
-	bool leaving;    /* it closes */
-	bool dropped;    /* the application has taken its name back */
-	const char *failing;    /* why it will be given up: qv_peer_mark_failed */
+	/* Over which its last HELLO came, and from where there; before: as it is spoken to. */
+	struct qv_xport *over;
+	uint64_t from;
+	bool headerless;     /* it knows us by what its transport calls us: no header is needed */
+	bool leaving;        /* it closes */
+	bool dropped;        /* the application has taken its name back */
+	const char *failing; /* why it will be given up: qv_peer_mark_failed */
 	uint64_t failing_since; /* by the clock of qv_proto_tick, 0: not since a tick */
 	uint64_t received;      /* messages */
 	uint64_t first_user;

@@ -2,6 +2,8 @@
 /* unexp.c - messages that came before their receives: kept, looked at, dropped. */
 #include "internal.h"
 
+#include "engine/match/structure.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +69,7 @@ static int keep(struct qv_proto *p, const struct qv_info *info, const char *body
 	struct qv_unexp *u = qv_pool_get(&p->unexps);
 
 	if (!u)
-		return QV_ENOMEM;
+		goto no_entry;
 	u->node.tag = info->tag;
 	u->node.src = info->peer->src;
 	u->node.flags = 0;
@@ -104,6 +106,8 @@ not_queued:
 		free(u->payload);
 no_payload:
 	qv_pool_put(&p->unexps, u);
+no_entry:
+	qv_match_unarrived(p->match[info->engine]);
 	return QV_ENOMEM;
 }
 

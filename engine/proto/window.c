@@ -129,7 +129,7 @@ struct qv_kept *qv_window_room(struct qv_peer *peer, size_t len)
 	}
 	kept = kept_at(w->last, w->last->end);
 	kept->tx = NULL;
-	kept->n = 0;
+	kept->n = kept->flying = 0;
 	return kept;
 }
 

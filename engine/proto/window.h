@@ -73,6 +73,7 @@ struct qv_kept {
 	struct qv_tx *tx;
 	size_t pos;
 	uint32_t n;
+	uint32_t flying; /* transfers that read it here: until they end it stays as it is */
 	char packet[];
 };
 /* Room for a packet of at most len bytes behind all others; NULL: the window is full, or no memory.

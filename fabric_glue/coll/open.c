@@ -4,16 +4,14 @@
  * gone when it is closed.
  */
 #include "coll.h"
+#include "engine/base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 uint64_t qv_fi_coll_mix(uint64_t hash, const void *data, size_t len)
 {
-	const unsigned char *c = data;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ c[i]) * UINT64_C(0x100000001b3);
+	hash = qv_fnv(hash, data, len);
 	hash ^= hash >> 32;
 	return hash * UINT64_C(0x9e3779b97f4a7c15);
 }

@@ -56,7 +56,17 @@ static bool is_visible(const char *name, size_t len)
 
 /* Choosing. */
 
-static const char local_core[] = "shm"; /* reaches this node only */
+/* Those that reach this node only; the first is the automatic one. */
+static const char *const local_cores[] = {"shm", "node", NULL};
+
+/* The local core of that name; NULL: it is none. */
+static const char *local_named(const char *name, size_t len)
+{
+	for (const char *const *core = local_cores; *core; core++)
+		if (strlen(*core) == len && !strncasecmp(*core, name, len))
+			return *core;
+	return NULL;
+}
 
 /* exact: its name as libfabric spells it, QV_FI_NAME_MAX bytes, which users may not. */
 static bool is_usable(const char *core, char *exact)
@@ -112,19 +122,22 @@ static const char *choose_named(const char *core, const char *where, char *exact
 	return NULL;
 }
 
-/* The core beside shm in a list of two, NULL: it is no such list, which is said. */
-static const char *beside_local(const char *list, const char *where, char *buf, size_t size)
+/* The core beside a local one in a list of two, NULL: it is no such list, which is said. */
+static const char *beside_local(const char *list, const char *where, const char **local, char *buf,
+				size_t size)
 {
 	size_t first = strcspn(list, ",");
 	const char *second = list + first + 1;
-	bool local_first = first == strlen(local_core) && !strncasecmp(list, local_core, first);
-	bool local_last = !strcasecmp(second, local_core);
+	const char *is_first = local_named(list, first);
+	const char *is_second = local_named(second, strlen(second));
 
-	if (strchr(second, ',') || local_first == local_last || !first || !*second) {
-		qv_fi_warn("%s: a list of cores is shm and one other, as in shm,tcp", where);
+	if (strchr(second, ',') || !is_first == !is_second || !first || !*second) {
+		qv_fi_warn("%s: a list of cores is shm or node and one other, as in shm,tcp",
+			   where);
 		return NULL;
 	}
-	if (local_first)
+	*local = is_first ? is_first : is_second;
+	if (is_first)
 		return second;
 	if (first >= size)
 		return NULL;
@@ -133,27 +146,26 @@ static const char *beside_local(const char *list, const char *where, char *buf, 
 	return buf;
 }
 
-/* The name of the core that reaches all peers, and whether shm is to serve those on this node.
- * NULL: none, which was said. Automatic: with shm if libfabric has it. That it cannot be used here
- * does not count: all processes of a job must have addresses of one kind. */
-static const char *choose(const char *setting, const char *where, bool *local, char *exact)
+/* The name of the core that reaches all peers, and the one that is to serve those on this node,
+ * NULL: the same. NULL: none, which was said. Automatic: with shm if libfabric has it. That it
+ * cannot be used here does not count: all processes of a job must have addresses of one kind. */
+static const char *choose(const char *setting, const char *where, const char **local, char *exact)
 {
 	char buf[QV_FI_NAME_MAX];
 	const char *name;
 
-	*local = false;
+	*local = NULL;
 	if (!setting) {
 		name = choose_auto(exact);
-		*local = name && qv_fi_core_exists(local_core);
+		if (name && qv_fi_core_exists(local_cores[0]))
+			*local = local_cores[0];
 		return name;
 	}
 	if (!strchr(setting, ','))
 		return choose_named(setting, where, exact);
-	setting = beside_local(setting, where, buf, sizeof buf);
-	*local = true;
-	return setting && choose_named(local_core, where, exact)
-		       ? choose_named(setting, where, exact)
-		       : NULL;
+	setting = beside_local(setting, where, local, buf, sizeof buf);
+	return setting && choose_named(*local, where, exact) ? choose_named(setting, where, exact)
+							     : NULL;
 }
 
 /* Choices made so far: the same for the whole life of the process. */
@@ -165,23 +177,24 @@ struct choice {
 
 static struct choice *new_choice(const char *setting, const char *where)
 {
-	char exact[QV_FI_NAME_MAX], text[QV_FI_NAME_MAX + sizeof local_core];
-	const char *key = setting ? setting : "", *name;
+	char exact[QV_FI_NAME_MAX], text[2 * QV_FI_NAME_MAX];
+	const char *key = setting ? setting : "", *name, *local;
 	struct choice *c;
-	bool local;
 
 	name = choose(setting, where, &local, exact);
 	if (!name || !(c = malloc(sizeof *c + strlen(key) + 1)))
 		return NULL;
-	snprintf(text, sizeof text, "%s%s%s", local ? local_core : "", local ? "," : "", name);
+	snprintf(text, sizeof text, "%s%s%s", local ? local : "", local ? "," : "", name);
 	strcpy(c->setting, key);
 	c->cores = (struct qv_fi_cores){
 		.count = local ? 2 : 1,
 		.may_drop = !setting,
-		.name = {strdup(name), local_core},
-		.quirks = {qv_fi_quirks_of(name), qv_fi_quirks_of(local_core)},
+		.name = {strdup(name), local},
+		.quirks = {qv_fi_quirks_of(name)},
 		.text = strdup(text),
 	};
+	if (local)
+		c->cores.quirks[QV_FI_LOCAL] = qv_fi_quirks_of(local);
 	if (!c->cores.name[QV_FI_MAIN] || !c->cores.text) {
 		free((char *)c->cores.name[QV_FI_MAIN]);
 		free((char *)c->cores.text);
@@ -210,17 +223,24 @@ const struct qv_fi_cores *qv_fi_core_choose(const char *setting, const char *whe
 	return c ? &c->cores : NULL;
 }
 
+static const char suffix[] = ";ofi_quiver";
+
+const char *qv_fi_core_layered(const char *prov_name, char *core, size_t size)
+{
+	size_t len = strlen(prov_name), cut = sizeof suffix - 1;
+
+	if (len <= cut || len - cut >= size || strcasecmp(prov_name + len - cut, suffix))
+		return NULL;
+	memcpy(core, prov_name, len - cut);
+	core[len - cut] = 0;
+	return core;
+}
+
 const struct qv_fi_cores *qv_fi_core_named(const char *prov_name)
 {
-	static const char suffix[] = ";ofi_quiver";
-	size_t len = strlen(prov_name), cut = sizeof suffix - 1;
 	char core[QV_FI_NAME_MAX], where[QV_FI_NAME_MAX + 32];
 
-	if (len > cut && !strcasecmp(prov_name + len - cut, suffix)) {
-		if (len - cut >= sizeof core)
-			return NULL;
-		memcpy(core, prov_name, len - cut);
-		core[len - cut] = 0;
+	if (qv_fi_core_layered(prov_name, core, sizeof core)) {
 		snprintf(where, sizeof where, "%s%s", core, suffix);
 		return qv_fi_core_choose(core, where);
 	}

@@ -55,6 +55,8 @@ struct qv_fi_cores {
 /* The cores that a setting means: NULL is automatic. NULL if there is none: the reason is told
  * once, with `where` to say who asked for it. What is returned lives for ever. */
 const struct qv_fi_cores *qv_fi_core_choose(const char *setting, const char *where);
+/* The part before ";ofi_quiver" into core; NULL: that is not the end of it, or it is too long. */
+const char *qv_fi_core_layered(const char *prov_name, char *core, size_t size);
 /* The cores of "quiver", "ofi_quiver" (both: FI_QUIVER_CORE) or "<core>;ofi_quiver". */
 const struct qv_fi_cores *qv_fi_core_named(const char *prov_name);
 

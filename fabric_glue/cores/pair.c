@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pair.c - addresses that name two cores, and the node that one of them is limited to. */
 #include "pair.h"
+#include "engine/base/hash.h"
 
 #include <assert.h>
 #include <netinet/in.h>
@@ -12,7 +13,23 @@
 #include <unistd.h>
 
 static const char mark[3] = {'Q', 'v', 1}; /* the last one: version */
-static const char scheme[] = "fi_shm://";
+static const char *const schemes[] = {"fi_shm://", "fi_node://"};
+
+/* An address of shm has the number of its process, the user's and a count, one of node is a number. */
+static const char *scheme_of(const char *local)
+{
+	return schemes[!memchr(local, ':', QV_FI_PAIR_LOCAL) &&
+		       !memchr(local, '-', QV_FI_PAIR_LOCAL)];
+}
+
+/* What is behind the scheme; NULL: another kind of address. */
+static const char *without_scheme(const char *local)
+{
+	for (size_t i = 0; local && i < sizeof schemes / sizeof *schemes; i++)
+		if (!strncmp(local, schemes[i], strlen(schemes[i])))
+			return local + strlen(schemes[i]);
+	return NULL;
+}
 
 static_assert(sizeof(struct qv_fi_pair_addr) + sizeof(struct sockaddr_in6) <= 64,
 	      "Open MPI 4 has room for 64 bytes");
@@ -26,8 +43,7 @@ size_t qv_fi_pair_len(const void *addr)
 	return memcmp(a->mark, mark, sizeof mark) ? 0 : sizeof *a + a->main_len;
 }
 
-/* What shm makes of a process: its number, the user's and a count. Zeroes behind it, or nothing but
- * zeroes: shm makes the name of a file of it. */
+/* Zeroes behind it, or nothing but zeroes: shm makes the name of a file of it. */
 static bool local_is_valid(const char *local)
 {
 	size_t i = 0;
@@ -51,8 +67,8 @@ bool qv_fi_pair_parse(const void *addr, size_t len, struct qv_fi_pair *pair)
 	pair->main_len = a->main_len;
 	pair->local[0] = 0;
 	if (a->local[0])
-		snprintf(pair->local, sizeof pair->local, "%s%.*s", scheme, (int)sizeof a->local,
-			 a->local);
+		snprintf(pair->local, sizeof pair->local, "%s%.*s", scheme_of(a->local),
+			 (int)sizeof a->local, a->local);
 	return true;
 }
 
@@ -66,9 +82,9 @@ size_t qv_fi_pair_make(void *out, uint64_t node, const char *local, const void *
 	memcpy(a->mark, mark, sizeof mark);
 	a->main_len = (uint8_t)main_len;
 	memcpy(a->main, main, main_len);
-	if (!node || !local || strncmp(local, scheme, sizeof scheme - 1))
+	local = without_scheme(local);
+	if (!node || !local)
 		return sizeof *a + main_len;
-	local += sizeof scheme - 1;
 	len = strlen(local);
 	if (len <= sizeof a->local) {
 		memcpy(a->node, &node, sizeof node);
@@ -144,16 +160,10 @@ int qv_fi_pair_unwrap(struct fi_info *info)
  * a container with 64 MiB, Docker's default, is not enough for more than a few processes. */
 #define ROOM ((uint64_t)128 << 20)
 
-static uint64_t mix(uint64_t hash, const void *data, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ ((const unsigned char *)data)[i]) * 0x100000001b3u; /* FNV-1a */
-	return hash;
-}
-
 static uint64_t mix_file(uint64_t hash, const struct stat *st)
 {
-	return mix(mix(hash, &st->st_dev, sizeof st->st_dev), &st->st_ino, sizeof st->st_ino);
+	hash = qv_fnv(hash, &st->st_dev, sizeof st->st_dev);
+	return qv_fnv(hash, &st->st_ino, sizeof st->st_ino);
 }
 
 static bool has_room(void)
@@ -163,12 +173,13 @@ static bool has_room(void)
 	return !statvfs("/dev/shm", &fs) && (uint64_t)fs.f_bavail * fs.f_frsize >= ROOM;
 }
 
-uint64_t qv_fi_node(void)
+uint64_t qv_fi_node(const char *core)
 {
+	const bool shm = !strcmp(core, "shm"); /* else its sockets are of the network name space */
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
-	struct stat shm, pids;
+	struct stat place, space;
 	uid_t user = geteuid();
-	uint64_t hash = 0xcbf29ce484222325u;
+	uint64_t hash = QV_FNV_START;
 	char boot[64];
 	size_t len;
 
@@ -176,9 +187,10 @@ uint64_t qv_fi_node(void)
 		return 0;
 	len = fread(boot, 1, sizeof boot, f);
 	fclose(f);
-	if (!len || stat("/dev/shm", &shm) || stat("/proc/self/ns/pid", &pids) || !has_room())
+	if (!len || stat(shm ? "/dev/shm" : "/proc/self/ns/net", &place) ||
+	    stat(shm ? "/proc/self/ns/pid" : "/proc/self/ns/net", &space) || (shm && !has_room()))
 		return 0;
-	hash = mix_file(mix_file(mix(hash, boot, len), &shm), &pids);
-	hash = mix(hash, &user, sizeof user);
-	return mix(hash, qv_fi_params.node, strlen(qv_fi_params.node)) | 1;
+	hash = mix_file(mix_file(qv_fnv(hash, boot, len), &place), &space);
+	hash = qv_fnv(hash, &user, sizeof user);
+	return qv_fnv(hash, qv_fi_params.node, strlen(qv_fi_params.node)) | 1;
 }

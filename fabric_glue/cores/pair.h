@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pair.h - addresses of endpoints over two cores: that in the core that reaches everybody,
- * that in shm, and which node shm means.
+ * that in the local one (shm or node), and which node that one means.
  */
 #ifndef QV_FI_PAIR_H
 #define QV_FI_PAIR_H
@@ -11,7 +11,7 @@
 /* fi_info.addr_format of such addresses; libfabric leaves this range to providers. */
 #define QV_FI_ADDR_PAIR (FI_PROV_SPECIFIC | 0x515602u)
 
-#define QV_FI_PAIR_LOCAL 24u /* room for an address of shm, without its "fi_shm://" */
+#define QV_FI_PAIR_LOCAL 24u /* room for an address of the local core, without its scheme */
 
 /* As it travels. With an IPv6 address it is 64 bytes long, which is all that some MPIs have room
  * for (FI_NAME_MAX). Its length is the same for all endpoints over the same cores. */
@@ -19,14 +19,14 @@ struct qv_fi_pair_addr {
 	char mark[3];
 	uint8_t main_len;
 	uint8_t node[8];
-	char local[QV_FI_PAIR_LOCAL]; /* zeroes behind it; empty: not to be reached by shm */
+	char local[QV_FI_PAIR_LOCAL]; /* zeroes behind it; empty: not to be reached by it */
 	char main[];
 };
 
 /* Taken apart. */
 struct qv_fi_pair {
 	uint64_t node;
-	char local[QV_FI_PAIR_LOCAL + sizeof "fi_shm://"]; /* "" or with a final zero */
+	char local[QV_FI_PAIR_LOCAL + sizeof "fi_node://"]; /* "" or with a final zero */
 	const char *main;
 	size_t main_len;
 };
@@ -35,16 +35,16 @@ struct qv_fi_pair {
 size_t qv_fi_pair_len(const void *addr);
 /* False: these bytes are no such address. */
 bool qv_fi_pair_parse(const void *addr, size_t len, struct qv_fi_pair *pair);
-/* Into out (QV_FI_PAIR_MAX bytes); returns the length. A shm address that has no room, or is not of
+/* Into out (QV_FI_PAIR_MAX bytes); returns the length. A local address that has no room, or is not of
  * the form that we know, is left out. local may be NULL. main_len <= 255. */
 size_t qv_fi_pair_make(void *out, uint64_t node, const char *local, const void *main,
 		       size_t main_len);
 #define QV_FI_PAIR_MAX (sizeof(struct qv_fi_pair_addr) + UINT8_MAX)
 
-/* Which processes shm joins: the same number on all of them. It goes by what shm uses (/dev/shm,
- * process ids, the user), so that containers that do not share these have different ones.
- * 0: cannot be told, or /dev/shm has no room. */
-uint64_t qv_fi_node(void);
+/* Which processes the local core joins: the same number on all of them. It goes by what that core
+ * uses: shm /dev/shm and process ids, node the network name space; and by the user, so that
+ * containers that do not share these have different ones. 0: cannot be told, or no room. */
+uint64_t qv_fi_node(const char *core);
 
 /* Turn the addresses of an info into such ones (without node and shm), and back. */
 int qv_fi_pair_wrap(struct fi_info *info);

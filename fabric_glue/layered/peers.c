@@ -165,8 +165,7 @@ struct qv_peer *qv_fi_identify(void *owner, struct qv_xport *x, uint64_t from, c
 {
 	struct qv_fi_rail *rail = container_of(x, struct qv_fi_rail, xport);
 	/* A core that names another sender has one spelling of each address: the name will do. */
-	const bool guessed = qv_fi_rail_quirks(rail)->guesses_source;
-	const struct qv_fi_way way = {.addr = guessed ? FI_ADDR_NOTAVAIL : from,
+	const struct qv_fi_way way = {.addr = x->guesses_from ? FI_ADDR_NOTAVAIL : from,
 				      .core = rail->which};
 
 	return find_peer(owner, way, name, len);

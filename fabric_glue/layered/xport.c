@@ -167,6 +167,7 @@ static void init_core(struct qv_fi_rail *rail)
 		.apart = quirks->no_own_read,
 		.drops = !quirks->reliable,
 		.no_flush = quirks->no_flush,
+		.guesses_from = quirks->guesses_source,
 	};
 }
 

@@ -2,6 +2,7 @@
 /* av_index.c - every address that the cores' AVs hold, found by its bytes and
  * by its number. */
 #include "av.h"
+#include "engine/base/hash.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -150,10 +151,8 @@ size_t qv_fi_addr_normal(const struct qv_fi_format *format, const void *addr, si
 
 static uint32_t hash_name(const void *name, size_t len)
 {
-	uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+	const uint64_t h = qv_fnv(QV_FNV_START, name, len);
 
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ ((const unsigned char *)name)[i]) * 0x100000001b3u;
 	return (uint32_t)(h ^ h >> 32);
 }
 

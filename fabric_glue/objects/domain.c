@@ -137,20 +137,21 @@ static int open_core(struct qv_fi_domain *dom, unsigned core)
 /* The core for peers on this node. Without it they are reached like all others. */
 static void open_local(struct qv_fi_domain *dom, const struct fi_info *info)
 {
+	const char *core = dom->fabric->cores->name[QV_FI_LOCAL];
 	int ret;
 
 	if (dom->fabric->core[QV_FI_LOCAL])
-		dom->node = qv_fi_node();
+		dom->node = qv_fi_node(core);
 	if (!dom->node) {
-		QV_FI_INFO(DOMAIN, "no shm: /dev/shm or /proc cannot be used\n");
+		QV_FI_INFO(DOMAIN, "no %s: /dev/shm or /proc cannot be used\n", core);
 		return;
 	}
-	ret = qv_fi_pair_local(dom->fabric->cores->name[QV_FI_LOCAL], dom->core_info[QV_FI_MAIN],
-			       info->caps & QV_FI_ONE_SIDED, &dom->core_info[QV_FI_LOCAL]);
+	ret = qv_fi_pair_local(core, dom->core_info[QV_FI_MAIN], info->caps & QV_FI_ONE_SIDED,
+			       &dom->core_info[QV_FI_LOCAL]);
 	if (!ret)
 		ret = open_core(dom, QV_FI_LOCAL);
 	if (ret) {
-		QV_FI_INFO(DOMAIN, "no shm: %s\n", qv_fi_host.strerror(-ret));
+		QV_FI_INFO(DOMAIN, "no %s: %s\n", core, qv_fi_host.strerror(-ret));
 		dom->node = 0;
 	}
 }
@@ -190,7 +191,7 @@ int qv_fi_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_d
 		   dom->core_info[QV_FI_MAIN]->domain_attr->name
 			   ? dom->core_info[QV_FI_MAIN]->domain_attr->name
 			   : "-",
-		   core, dom->cores > 1 ? " and shm" : "",
+		   core, dom->cores > 1 ? " and one for this node" : "",
 		   dom->automatic    ? "with a thread for progress"
 		   : dom->threadsafe ? "locked"
 				     : "no lock (FI_THREAD_DOMAIN)");

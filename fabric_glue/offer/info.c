@@ -12,8 +12,6 @@
 #define INTERNAL_FLAGS (0xfULL << 58)
 #define KNOWN_FLAGS    (FI_SOURCE | FI_NUMERICHOST | FI_PROV_ATTR_ONLY)
 
-static const char suffix[] = ";ofi_quiver";
-
 struct query {
 	uint32_t version;
 	const char *node, *service;
@@ -189,24 +187,12 @@ int qv_fi_getinfo(uint32_t version, const char *node, const char *service, uint6
 
 /* "ofi_quiver". */
 
-/* The part before ";ofi_quiver", NULL if that is not its end. */
-static const char *layered_core(const char *name, char *core, size_t size)
-{
-	size_t len = strlen(name), cut = sizeof suffix - 1;
-
-	if (len <= cut || len - cut >= size || strcasecmp(name + len - cut, suffix))
-		return NULL;
-	memcpy(core, name, len - cut);
-	core[len - cut] = 0;
-	return core;
-}
-
 /* Append what "<core>;ofi_quiver", or plain "ofi_quiver", has. libfabric itself appends our name to
  * the name in each entry. */
 static void append(const struct query *q, const char *name, struct fi_info **list)
 {
 	char buf[QV_FI_NAME_MAX];
-	const char *wanted = layered_core(name, buf, sizeof buf);
+	const char *wanted = qv_fi_core_layered(name, buf, sizeof buf);
 	const struct qv_fi_cores *cores;
 
 	if (!settings_are_good())
@@ -230,12 +216,12 @@ int qv_fi_util_getinfo(uint32_t version, const char *node, const char *service, 
 	if (ret)
 		return ret;
 	*info = NULL;
-	if (name && layered_core(name, buf, sizeof buf)) {
+	if (name && qv_fi_core_layered(name, buf, sizeof buf)) {
 		append(&q, name, info);
 		return *info ? 0 : -FI_ENODATA;
 	}
 	while (qv_fi_filter_next(&pos, entry, sizeof entry)) {
-		core = layered_core(entry, buf, sizeof buf);
+		core = qv_fi_core_layered(entry, buf, sizeof buf);
 		if (!core && strcasecmp(entry, "ofi_quiver"))
 			continue;
 		listed = true;

@@ -122,20 +122,28 @@ void qv_fi_rx_release(struct qv_fi_rx *rx)
 
 /* Messages that do not fit. */
 
-bool qv_fi_rx_bounce(struct qv_fi_rx *rx)
+struct qv_fi_bounce *qv_fi_bounce_new(const struct qv_fi_rx *rx)
 {
-	size_t size = qv_fi_rx_full(rx);
-	struct qv_fi_bounce *b = malloc(sizeof *b + size);
+	return malloc(sizeof(struct qv_fi_bounce) + qv_fi_rx_full(rx));
+}
 
-	if (!b)
-		return false;
+void qv_fi_rx_set_bounce(struct qv_fi_rx *rx, struct qv_fi_bounce *b)
+{
 	b->count = rx->entry.count;
 	memcpy(b->iov, rx->iov, b->count * sizeof *b->iov);
-	rx->iov[0] = (struct iovec){b->data, size};
+	rx->iov[0] = (struct iovec){b->data, qv_fi_rx_full(rx)};
 	rx->entry.count = 1;
 	rx->bounce = b;
 	rx->how |= QV_RX_BOUNCED;
-	return true;
+}
+
+bool qv_fi_rx_bounce(struct qv_fi_rx *rx)
+{
+	struct qv_fi_bounce *b = qv_fi_bounce_new(rx);
+
+	if (b)
+		qv_fi_rx_set_bounce(rx, b);
+	return b;
 }
 
 size_t qv_fi_rx_unbounce(struct qv_fi_rx *rx)

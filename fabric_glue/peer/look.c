@@ -5,16 +5,11 @@
 /* Discarding. */
 
 /* The core is to put it where nobody looks: discarding is what shm of 2.1 does wrongly. */
-static bool may_discard(struct qv_fi_rx *u)
+static void discard(struct qv_fi_rx *u, struct qv_fi_bounce *nowhere)
 {
 	qv_fi_rx_set_buffer(u, NULL, 0);
-	u->how = 0;
-	return qv_fi_rx_bounce(u);
-}
-
-static void discard(struct qv_fi_rx *u)
-{
-	u->how |= QV_RX_DISCARDED;
+	u->how = QV_RX_DISCARDED;
+	qv_fi_rx_set_bounce(u, nowhere);
 	qv_fi_rx_start(u);
 }
 
@@ -44,6 +39,7 @@ ssize_t qv_fi_srx_peek(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32
 		       uint32_t cookie, uint64_t flags)
 {
 	struct qv_match *engine = srx->match[QV_REQ_TAGGED];
+	struct qv_fi_bounce *nowhere = NULL;
 	struct qv_fi_rx *u = NULL;
 	struct qv_msg *msg;
 
@@ -53,19 +49,20 @@ ssize_t qv_fi_srx_peek(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32
 	msg = qv_match_peek(engine, r->tag, r->ignore, src);
 	if (msg)
 		u = container_of(msg, struct qv_fi_rx, msg);
+	if (u && flags & FI_DISCARD) {
+		nowhere = qv_fi_bounce_new(u);
+		if (!nowhere)
+			return -FI_ENOMEM;
+	}
 	if (u && flags & (FI_CLAIM | FI_DISCARD))
 		qv_match_take(engine, msg);
-	if (u && flags & FI_DISCARD && !may_discard(u)) {
-		qv_match_queue(engine, msg);
-		return -FI_ENOMEM;
-	}
 	tell(srx, r, cookie, u);
 	if (!u || !(flags & (FI_CLAIM | FI_DISCARD)))
 		return 0;
 	if (flags & FI_CLAIM)
 		qv_fi_claim_store(r->context, u);
 	else
-		discard(u);
+		discard(u, nowhere);
 	return 0;
 }
 
@@ -73,20 +70,23 @@ ssize_t qv_fi_srx_claimed(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uin
 			  uint64_t flags)
 {
 	struct qv_fi_rx *u = r->context ? qv_fi_claim_take(r->context) : NULL, copy;
+	struct qv_fi_bounce *nowhere;
 
 	if (!u)
 		return -FI_EINVAL;
 	if (!(flags & FI_DISCARD)) {
 		qv_fi_rx_take(u, r, cookie);
-	} else if (may_discard(u)) {
-		copy = *u;
-		copy.entry.msg_size = 0;
-		discard(u);
-		tell(srx, r, cookie, &copy);
-	} else {
+		return 0;
+	}
+	nowhere = qv_fi_bounce_new(u);
+	if (!nowhere) {
 		qv_fi_claim_store(r->context, u);
 		return -FI_ENOMEM;
 	}
+	copy = *u;
+	copy.entry.msg_size = 0;
+	discard(u, nowhere);
+	tell(srx, r, cookie, &copy);
 	return 0;
 }
 

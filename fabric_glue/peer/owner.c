@@ -4,6 +4,7 @@
  * waits, it is done. The lock is held: all of it happens inside our calls to the core.
  */
 #include "srx.h"
+#include "engine/match/structure.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +54,10 @@ static int unexpected(struct qv_fi_srx *srx, const struct qv_abi_match *m, uint6
 {
 	struct qv_fi_rx *rx = qv_fi_rx_new(srx);
 
-	if (!rx)
+	if (!rx) {
+		qv_match_unarrived(srx->match[flags & FI_TAGGED ? 1 : 0]);
 		return -FI_ENOMEM;
+	}
 	rx->msg.tag = tag;
 	rx->msg.src = source(m->addr);
 	rx->msg.flags = 0;

@@ -26,14 +26,35 @@ void qv_fi_rx_start(struct qv_fi_rx *rx)
 			   qv_fi_host.strerror(-rc));
 }
 
-static void report_no_memory(struct qv_fi_srx *srx, const struct qv_fi_rx *rx, bool multi_end)
+/* Those that have met their receives, and wait for memory, in order. */
+static void wait_for_memory(struct qv_fi_srx *srx, struct qv_fi_rx *u)
+{
+	struct qv_fi_rx **end = &srx->short_of_memory;
+
+	while (*end)
+		end = &(*end)->next;
+	u->next = NULL;
+	*end = u;
+}
+
+void qv_fi_rx_retry(struct qv_fi_srx *srx)
+{
+	struct qv_fi_rx *u;
+
+	while ((u = srx->short_of_memory) && qv_fi_rx_bounce(u)) {
+		srx->short_of_memory = u->next;
+		qv_fi_rx_start(u);
+	}
+}
+
+static void report_no_memory(struct qv_fi_srx *srx, const struct qv_fi_rx *rx)
 {
 	struct qv_comp comp = {.context = rx->context,
 			       .cookie = rx->how,
 			       .status = QV_ENOMEM,
 			       .recv = true,
 			       .tagged = qv_fi_rx_tagged(rx),
-			       .multi_end = multi_end,
+			       .multi_end = true,
 			       .user = FI_ADDR_NOTAVAIL};
 
 	qv_fi_complete_recv(srx->ep, &comp);
@@ -41,11 +62,13 @@ static void report_no_memory(struct qv_fi_srx *srx, const struct qv_fi_rx *rx, b
 
 void qv_fi_rx_take(struct qv_fi_rx *u, const struct qv_fi_recv *r, uint64_t how)
 {
+	struct qv_fi_srx *srx = qv_fi_rx_srx(u);
+
 	qv_fi_rx_set_buffer(u, r->iov, r->cnt);
 	u->context = r->context;
 	u->how = how;
-	if (qv_fi_rx_short(u) && !qv_fi_rx_bounce(u))
-		report_no_memory(qv_fi_rx_srx(u), u, false); /* the core keeps the message */
+	if (qv_fi_rx_short(u) && (srx->short_of_memory || !qv_fi_rx_bounce(u)))
+		wait_for_memory(srx, u); /* the core keeps the message */
 	else
 		qv_fi_rx_start(u);
 }
@@ -69,7 +92,7 @@ static void post_multi(struct qv_fi_srx *srx, struct qv_fi_rx *rx, struct qv_msg
 			continue;
 		rx->ended = true; /* it cannot be queued: the buffer goes back */
 		if (!rx->parts) {
-			report_no_memory(srx, rx, true);
+			report_no_memory(srx, rx);
 			qv_fi_rx_release(rx);
 		}
 		return;

@@ -243,8 +243,11 @@ static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 /* Reading the core's queue moves it; the entries come by themselves. */
 static void progress(struct qv_fi_ep *ep)
 {
-	if (ep->enabled && ep->srx)
-		fi_cq_read(ep->rail[QV_FI_MAIN].cq, NULL, 0);
+	if (!ep->enabled || !ep->srx)
+		return;
+	if (QV_UNLIKELY(ep->srx->short_of_memory != NULL))
+		qv_fi_rx_retry(ep->srx);
+	fi_cq_read(ep->rail[QV_FI_MAIN].cq, NULL, 0);
 }
 
 const struct qv_fi_mode qv_fi_peer_mode = {

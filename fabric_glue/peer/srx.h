@@ -24,7 +24,7 @@ struct qv_fi_bounce;
  * five cache lines most receives touch the first, the third and the fourth. */
 struct qv_fi_rx {
 	union {
-		struct qv_fi_rx *next; /* free ones */
+		struct qv_fi_rx *next; /* free ones, those that are short of memory */
 		struct qv_msg msg;     /* unexpected, while it waits */
 		struct {
 			struct qv_recv recv;         /* posted */
@@ -66,6 +66,8 @@ struct qv_fi_srx {
 	struct qv_match *match[2]; /* untagged, QV_REQ_TAGGED */
 	struct qv_cancels cancels[2];
 	struct qv_fi_rx *free;
+	/* Messages that are too long for their receives, while there is no memory to bounce them. */
+	struct qv_fi_rx *short_of_memory;
 	struct qv_fi_tx *free_tx;
 	struct qv_fi_slab *slabs;
 	/* rxm registers the buffers of long messages and leaves the descriptors with the entry,
@@ -108,6 +110,9 @@ struct qv_fi_rx *qv_fi_rx_of(void *entry);
 void qv_fi_rx_release(struct qv_fi_rx *rx);
 /* Give the core a buffer for the whole message: it has no good way to cut one. False: no memory. */
 bool qv_fi_rx_bounce(struct qv_fi_rx *rx);
+/* The same in two steps, for who must know beforehand; NULL: no memory. */
+struct qv_fi_bounce *qv_fi_bounce_new(const struct qv_fi_rx *rx);
+void qv_fi_rx_set_bounce(struct qv_fi_rx *rx, struct qv_fi_bounce *b);
 /* What was received so into the application's buffer; returns the bytes. */
 size_t qv_fi_rx_unbounce(struct qv_fi_rx *rx);
 
@@ -166,6 +171,8 @@ struct iovec qv_fi_rx_cut(struct qv_fi_rx *whole, size_t size);
 void qv_fi_rx_set_buffer(struct qv_fi_rx *rx, const struct iovec *iov, size_t cnt);
 /* A waiting message into the buffer of this receive. */
 void qv_fi_rx_take(struct qv_fi_rx *u, const struct qv_fi_recv *r, uint64_t how);
+/* Begin with messages for which there was no memory. */
+void qv_fi_rx_retry(struct qv_fi_srx *srx);
 /* The core has the message and now a buffer for it. Its completion may come before this returns. */
 void qv_fi_rx_start(struct qv_fi_rx *rx);
 ssize_t qv_fi_srx_trecv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t from,

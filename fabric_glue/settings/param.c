@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* param.c - the FI_QUIVER_* settings: known to libfabric, read once, wrong ones named. */
 #include "fabric_glue/provider.h"
+#include "engine/base/bytes.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -44,7 +45,8 @@ static const struct {
 	{"core", FI_PARAM_STRING,
 	 "Core provider that carries the messages: auto, or the name of any provider of this "
 	 "libfabric with FI_EP_RDM, FI_MSG and FI_SOURCE; tcp means net where tcp has no FI_EP_RDM. "
-	 "shm,NAME: shm between processes of one node, NAME to all others. "
+	 "node: quiver's own shared memory, between processes of one node. "
+	 "shm,NAME or node,NAME: that one between processes of one node, NAME to all others. "
 	 "A layered one, as tcp;ofi_rxm, is chosen by FI_PROVIDER=\"tcp;ofi_rxm;ofi_quiver\" "
 	 "(default: auto, shm and the first usable of cxi, efa, tcp, net, sockets)"},
 	{"mode", FI_PARAM_STRING,
@@ -147,36 +149,11 @@ static bool get_bool(const char *name, const char *env)
 	return value;
 }
 
-/* A number of bytes, with k, M or G for 2^10, 2^20 or 2^30. */
-static bool parse_bytes(const char *text, size_t *bytes)
-{
-	static const char units[] = "kmg";
-	unsigned long long value;
-	unsigned shift = 0;
-	const char *unit;
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (*end) {
-		unit = strchr(units, *end | 0x20);
-		if (!unit || end[1])
-			return false;
-		shift = 10 * (unsigned)(unit - units + 1);
-	}
-	if (errno || value > (SIZE_MAX - 1) >> shift)
-		return false;
-	*bytes = (size_t)value << shift;
-	return true;
-}
-
 static void get_bytes(const char *name, const char *env, size_t *bytes)
 {
 	const char *text = get_text(name);
 
-	if (text && !parse_bytes(text, bytes))
+	if (text && !qv_bytes_parse(text, bytes))
 		wrong("%s=%s is not a number of bytes, as in 4096, 64k, 16M or 1G", env, text);
 }
 
@@ -329,7 +306,7 @@ static void get_offload(void)
 	o->device = get_text("offload_device");
 	get_bytes("offload_min_bytes", "FI_QUIVER_OFFLOAD_MIN_BYTES", &o->min_bytes);
 	text = get_text("offload_min_batch");
-	if (text && (!parse_bytes(text, &o->min_batch) || !o->min_batch))
+	if (text && (!qv_bytes_parse(text, &o->min_batch) || !o->min_batch))
 		wrong("FI_QUIVER_OFFLOAD_MIN_BATCH=%s is not a number of messages, 1 or more",
 		      text);
 }

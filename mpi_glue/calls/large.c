@@ -2,13 +2,12 @@
 /*
  * large.c - reductions, moves and exchanges by large counts. One rank may call by these and another
  * one by ints, so both must go the same way. A count that does not fit an int means more bytes than
- * we take, or elements of no bytes. Such calls by ints go to the MPI, too.
+ * we take, or elements of no bytes. Such calls by ints go to the MPI, too. MPI_Reduce_scatter_c is in
+ * reduce.c.
  */
 #include "mpi_glue/glue.h"
 
 #ifdef QV_MPI_LARGE
-#include <stdlib.h>
-
 static bool fits(MPI_Count count)
 {
 	return count == (int)count;
@@ -38,36 +37,6 @@ QV_API int MPI_Reduce_scatter_block_c(const void *in, void *out, MPI_Count count
 		       : QV_REAL(Reduce_scatter_block_c)(in, out, count, type, op, comm);
 }
 QV_MPI_BOTH(Reduce_scatter_block_c)
-
-/* The counts as ints; NULL: one does not fit, which all ranks see, or no memory. */
-static int *narrow(const MPI_Count counts[], MPI_Comm comm)
-{
-	int ranks, *ints;
-
-	if (!qv_mpi.on || !counts || comm == MPI_COMM_NULL || PMPI_Comm_size(comm, &ranks))
-		return NULL;
-	ints = calloc((size_t)ranks, sizeof(*ints));
-	for (int i = 0; i < ranks && ints; i++) {
-		ints[i] = (int)counts[i];
-		if (!fits(counts[i])) {
-			free(ints);
-			ints = NULL;
-		}
-	}
-	return ints;
-}
-
-QV_API int MPI_Reduce_scatter_c(const void *in, void *out, const MPI_Count counts[],
-				MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-	int *ints = narrow(counts, comm);
-	const int rc = ints ? MPI_Reduce_scatter(in, out, ints, type, op, comm)
-			    : QV_REAL(Reduce_scatter_c)(in, out, counts, type, op, comm);
-
-	free(ints);
-	return rc;
-}
-QV_MPI_BOTH(Reduce_scatter_c)
 
 QV_API int MPI_Bcast_c(void *buf, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
 {

@@ -52,20 +52,25 @@ static struct qv_mpi_call scatter_block(enum qv_mpi_form form, const void *in, v
 	return call;
 }
 
+/* Whether the counts of a reduce_scatter are to be looked at. */
+static bool counts_matter(const void *counts, MPI_Comm comm)
+{
+	return qv_mpi.on && counts && comm != MPI_COMM_NULL &&
+	       qv_mpi.rules->ours[QV_COLL_REDUCE_SCATTER];
+}
+
 /* Blocks of one length only: schedules know no other ones. */
 static struct qv_mpi_call scatter(enum qv_mpi_form form, const void *in, void *out,
 				  const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
-	const int chosen = qv_mpi.on && counts && comm != MPI_COMM_NULL &&
-			   qv_mpi.rules->ours[QV_COLL_REDUCE_SCATTER];
-	const int n = chosen ? ranks_of(comm) : 0;
+	const bool matter = counts_matter(counts, comm);
+	const int n = matter ? ranks_of(comm) : 0;
 	struct qv_mpi_call call =
-		scatter_block(form, in, out, chosen ? counts[0] : -1, type, op, comm);
+		scatter_block(form, in, out, matter ? counts[0] : -1, type, op, comm);
 
 	call.name = QV_MPI_REDUCE_SCATTER;
 	for (int i = 1; i < n; i++)
-		if (counts[i] != counts[0])
-			call.unequal = true;
+		call.unequal |= counts[i] != counts[0];
 	return call;
 }
 
@@ -115,6 +120,36 @@ QV_API int MPI_Reduce_scatter(const void *in, void *out, const int counts[], MPI
 				      : QV_REAL(Reduce_scatter)(in, out, counts, type, op, comm));
 }
 QV_MPI_BOTH(Reduce_scatter)
+
+#ifdef QV_MPI_LARGE
+/* One rank may call by these and another one by ints, so both must go the same way. No array of ints
+ * is made of the counts: a rank that had no memory for it would go another way. */
+static struct qv_mpi_call scatter_c(const void *in, void *out, const MPI_Count counts[],
+				    MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+	const bool matter = counts_matter(counts, comm);
+	const int n = matter ? ranks_of(comm) : 0;
+	const bool fits = matter && counts[0] == (int)counts[0];
+	struct qv_mpi_call call =
+		scatter_block(QV_MPI_BLOCKING, in, out, fits ? (int)counts[0] : -1, type, op, comm);
+
+	call.name = QV_MPI_REDUCE_SCATTER;
+	for (int i = 1; i < n; i++)
+		call.unequal |= counts[i] != counts[0];
+	return call;
+}
+
+QV_API int MPI_Reduce_scatter_c(const void *in, void *out, const MPI_Count counts[],
+				MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+	struct qv_mpi_call call = scatter_c(in, out, counts, type, op, comm);
+	struct qv_mpi_op *o = qv_mpi_take(&call);
+
+	return qv_mpi_return(&call, o ? qv_mpi_finish(o)
+				      : QV_REAL(Reduce_scatter_c)(in, out, counts, type, op, comm));
+}
+QV_MPI_BOTH(Reduce_scatter_c)
+#endif
 
 /* Nonblocking. */
 

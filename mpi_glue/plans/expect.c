@@ -18,12 +18,14 @@ static void end_exchange(struct qv_mpi_comm *c)
 	qv_expect_over(c->expect, rc ? QV_EPROTO : QV_OK);
 }
 
-/* On the duplicate, which is there after the first call: an operation under way keeps its
- * communicator, and ours must not keep the program's. */
+/* On the duplicate: an operation under way keeps its communicator, and ours must not keep the
+ * program's. It is there after the first call that was taken; while none was (the operations
+ * did not commute), nobody is told anything. */
 static void begin_exchange(struct qv_mpi_comm *c)
 {
 	qv_expect_begun(c->expect);
-	if (!PMPI_Iallgather(MPI_IN_PLACE, 1, MPI_UINT64_T, qv_expect_told(c->expect), 1,
+	if (c->dup != MPI_COMM_NULL &&
+	    !PMPI_Iallgather(MPI_IN_PLACE, 1, MPI_UINT64_T, qv_expect_told(c->expect), 1,
 			     MPI_UINT64_T, c->dup, &c->exchange))
 		return;
 	c->exchange = MPI_REQUEST_NULL;

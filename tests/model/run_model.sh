@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run_model.sh - spin over qv_conn.pml: run_model.sh clean -D...: nothing may be wrong;
+# run_model.sh - spin over qv_conn.pml, or $MODEL.pml: run_model.sh clean -D...: nothing may be wrong;
 # run_model.sh planted "NAME -D..." ...: each fault is found by the configuration behind it.
 # KEEP=folder keeps what was built, and the trail.
 set -u
+model=${MODEL:-qv_conn}.pml
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 for tool in spin gcc; do
 	command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 77; }
@@ -16,7 +17,7 @@ mkdir -p "$work" && cd "$work" || exit 1
 search()
 {
 	rm -f pan* ./*.trail
-	spin -a "$@" "$here/qv_conn.pml" >spin.log 2>&1 && [ -f pan.c ] || { cat spin.log; return 2; }
+	spin -a "$@" "$here/$model" >spin.log 2>&1 && [ -f pan.c ] || { cat spin.log; return 2; }
 	gcc -O2 -w -DSAFETY -DCOLLAPSE -DMEMLIM=2000 -o pan pan.c || return 2
 	./pan -m100000 >pan.log 2>&1
 	grep -q 'assertion violated' pan.log && return 1
@@ -34,7 +35,7 @@ if [ "$what" = clean ]; then
 	search "$@"
 	rc=$?
 	grep -E 'assertion violated|states, stored|elapsed' pan.log
-	[ $rc -eq 1 ] && spin -t "$@" -k qv_conn.pml.trail "$here/qv_conn.pml" | grep -v '^		'
+	[ $rc -eq 1 ] && spin -t "$@" -k "$model.trail" "$here/$model" | grep -v '^		'
 	exit $rc
 fi
 missed=0

@@ -55,6 +55,7 @@ static bool play(const struct rig_settings *set, unsigned nth, unsigned more)
 		rig_check_status(s.send[i], QV_OK);
 		rig_check(s.recv[i], s.send[i]);
 	}
+	assert_int_equal(rig_stats(s.rig, 1).tagged.arrived, MSGS);
 	for (unsigned i = 0; i < 2; i++) {
 		rig_check_idle(s.rig, i);
 		assert_int_equal(rig_stats(s.rig, i).refused, 0);
@@ -101,6 +102,7 @@ static void one_packet_many_times(void **state)
 	qv_nomem_after(0, 0);
 	rig_settle(rig);
 	assert_int_equal(rig_stats(rig, 1).unexpected_bytes, 3 * 700 + 3);
+	assert_int_equal(rig_stats(rig, 1).tagged.arrived, 3);
 	for (unsigned i = 3; i--;) {
 		recv = rig_recv(rig, 1, 0, 800, i, QV_REQ_TAGGED);
 		rig_check_status(recv, QV_OK);

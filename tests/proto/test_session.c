@@ -263,6 +263,33 @@ static void forged_numbers(void **state)
 	rig_free(rig);
 }
 
+/* A RESET with the right session, by another peer that has learned it, then by the peer itself. */
+static void reset_of_another(void **state)
+{
+	struct rig *rig = start();
+	struct rig_req *send;
+
+	rig_exchange_after_loss(rig, 0, 1, 8);
+	rig_exchange_after_loss(rig, 2, 1, 8);
+	rig_settle(rig);
+	send = rig_send(rig, 1, 0, 9000, 1, QV_REQ_TAGGED);
+	for (unsigned i = 0; i < 2; i++) {
+		struct qv_wire_hdr hdr = {.magic = QV_WIRE_MAGIC,
+					  .version = QV_WIRE_VERSION,
+					  .op = QV_PKT_RESET,
+					  .src = QV_SRC_UNKNOWN,
+					  .arg = rig_peer(rig, 1, 0)->session};
+		uint64_t refused = rig_stats(rig, 1).refused;
+
+		qv_loop_forge(rig->loop, i ? 0 : 2, 1, &hdr, sizeof hdr);
+		assert_int_equal(rig_stats(rig, 1).refused, refused + !i);
+		assert_int_equal(send->done, i);
+	}
+	rig_check_status(send, QV_EPEER);
+	rig_exchange_after_loss(rig, 1, 0, 8);
+	rig_free(rig);
+}
+
 /* Numbers of sessions begin again at 1 behind the last one. */
 static void sessions_wrap(void **state)
 {
@@ -287,7 +314,7 @@ int main(void)
 		cmocka_unit_test(restarted_anywhere), cmocka_unit_test(one_side_gives_up),
 		cmocka_unit_test(told_once),          cmocka_unit_test(nothing_to_tell),
 		cmocka_unit_test(hellos_again),       cmocka_unit_test(forged_numbers),
-		cmocka_unit_test(sessions_wrap),
+		cmocka_unit_test(reset_of_another),   cmocka_unit_test(sessions_wrap),
 	};
 
 	rig_seed();

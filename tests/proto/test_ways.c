@@ -94,6 +94,43 @@ static void asymmetric(void **state)
 	rig_free(rig);
 }
 
+static int reset(struct qv_proto *p, struct qv_xport *x, uint64_t from, uint32_t session)
+{
+	const struct qv_wire_hdr hdr = {.magic = QV_WIRE_MAGIC,
+					.version = QV_WIRE_VERSION,
+					.op = QV_PKT_RESET,
+					.src = QV_SRC_UNKNOWN,
+					.arg = session};
+
+	return qv_proto_packet(p, x, &hdr, sizeof hdr, from);
+}
+
+/* A RESET of a peer that answers by another way: it may come both ways, if the transport does not
+ * name another sender. A transport that guesses names nobody. */
+static void resets(void **state)
+{
+	for (unsigned form = 0; form < 8; form++) {
+		const bool other = form & 1, itself = form & 2, guesses = form & 4;
+		struct rig *rig = start(3);
+		struct rig_node *node = &rig->node[0];
+		struct qv_peer *peer = rig_peer(rig, 0, 1);
+		struct qv_xport *x = other ? node->other : node->x;
+		const uint32_t session = peer->session;
+
+		rig_other_peer(rig, 1, 0);
+		rig_wait(rig, rig_recv(rig, 1, 0, 8, 1, QV_REQ_TAGGED),
+			 rig_send(rig, 0, 1, 8, 1, QV_REQ_TAGGED));
+		rig_settle(rig);
+		x->guesses_from = guesses;
+		assert_int_equal(peer->session, session);
+		assert_int_equal(reset(node->p, x, itself ? 1 : 2, session), QV_OK);
+		assert_int_equal(peer->session == session, !itself && !guesses);
+		assert_int_equal(reset(node->p, x, UINT64_MAX, session), QV_OK);
+		assert_int_not_equal(peer->session, session);
+		rig_free(rig);
+	}
+}
+
 /* Where both go the same way, the payload is read. */
 static void together(void **state)
 {
@@ -192,9 +229,10 @@ static void both_leave(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(order),    cmocka_unit_test(asymmetric),
-		cmocka_unit_test(together), cmocka_unit_test(lost_on_one),
-		cmocka_unit_test(goodbye),  cmocka_unit_test(both_leave),
+		cmocka_unit_test(order),       cmocka_unit_test(asymmetric),
+		cmocka_unit_test(resets),      cmocka_unit_test(together),
+		cmocka_unit_test(lost_on_one), cmocka_unit_test(goodbye),
+		cmocka_unit_test(both_leave),
 	};
 
 	rig_seed();

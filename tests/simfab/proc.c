@@ -20,7 +20,7 @@ void __wrap_qv_proc_self(struct qv_proc *self);
 bool __wrap_qv_proc_alive(const struct qv_proc *self, const struct qv_proc *proc);
 bool __wrap_qv_proc_number_alive(uint32_t pid);
 uint64_t __wrap_qv_proc_random(void);
-uint64_t __wrap_qv_fi_node(void);
+uint64_t __wrap_qv_fi_node(const char *core);
 int __wrap_qv_fi_shm_mark(const char *name);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_usleep(useconds_t us);
@@ -89,8 +89,9 @@ uint64_t __wrap_qv_proc_random(void)
 	return qv_random(&sf.rnd_id);
 }
 
-uint64_t __wrap_qv_fi_node(void)
+uint64_t __wrap_qv_fi_node(const char *core)
 {
+	(void)core;
 	return HOST_MARK + sf.self->host;
 }
 

@@ -7,6 +7,9 @@
 #include "tests/fabric/harness/ft.h"
 #include "coll.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 enum { MEMBERS = 5, MOST = 3000 };
 
 struct member {
@@ -124,7 +127,71 @@ static void local(void)
 	free(m);
 }
 
+/* A thread joins while another one changes its set. */
+
+enum { JOINS = 300, OTHERS = 7 };
+
+struct changing {
+	struct fid_av_set *set;
+	fi_addr_t others[OTHERS];
+	_Atomic unsigned changes;
+	_Atomic bool over;
+};
+
+static void *change(void *arg)
+{
+	struct changing *c = arg;
+
+	while (!c->over)
+		for (int turn = 0; turn < 2; turn++)
+			for (int i = 0; i < OTHERS; i++, c->changes++)
+				OK(turn ? fi_av_set_remove(c->set, c->others[i])
+					: fi_av_set_insert(c->set, c->others[i]));
+	return NULL;
+}
+
+/* Members other than this one never join: only groups of one are ever complete. */
+static void join_changing(void)
+{
+	struct fi_av_set_attr attr = {.start_addr = FI_ADDR_NOTAVAIL, .end_addr = FI_ADDR_NOTAVAIL};
+	const struct ft_conf conf = {
+		.caps = FI_COLLECTIVE, .threading = FI_THREAD_SAFE, .eq = true, .lonely = true};
+	static struct changing c;
+	static struct ft_ep ep[1 + OTHERS];
+	static struct fid_mc *mc[JOINS];
+	char name[FT_MAX_NAME];
+	pthread_t thread;
+	fi_addr_t own;
+
+	for (int i = 0; i <= OTHERS; i++) {
+		size_t len = sizeof name;
+
+		ft_open(&ep[i], &conf);
+		OK(fi_getname(&ep[i].ep->fid, name, &len));
+		CHECK_EQ(fi_av_insert(ep[0].av, name, 1, i ? &c.others[i - 1] : &own, 0, NULL), 1);
+	}
+	OK(fi_av_set(ep[0].av, &attr, &c.set, NULL));
+	OK(fi_av_set_insert(c.set, own));
+	CHECK(!pthread_create(&thread, NULL, change, &c));
+	for (int i = 0; i < JOINS; i++) {
+		const unsigned before = c.changes;
+
+		while (c.changes == before) /* it is at work just now */
+			sched_yield();
+		OK(fi_join_collective(ep[0].ep, FI_ADDR_NOTAVAIL, c.set, 0, &mc[i], NULL));
+	}
+	c.over = true;
+	pthread_join(thread, NULL);
+	ft_close_ep(&ep[0]);
+	for (int i = 0; i < JOINS; i++)
+		OK(fi_close(&mc[i]->fid));
+	OK(fi_close(&c.set->fid));
+	for (int i = 0; i <= OTHERS; i++)
+		ft_close_part(&ep[i]);
+}
+
 const struct ft_case ft_cases_coll_local[] = {
 	{"coll_local", 1, 30, local},
+	{"coll_join_changing", 1, 30, join_changing},
 	{NULL, 0, 0, NULL},
 };

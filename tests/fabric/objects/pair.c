@@ -43,7 +43,8 @@ static void pair_names(void)
 	OK(fi_av_lookup(ep.av, ep.peer[FAR], name, &len));
 	CHECK_EQ(len, ft.sh->rank[FAR].namelen[0]);
 	CHECK(!memcmp(name, ft.sh->rank[FAR].name[0], len));
-	CHECK(fi_av_straddr(ep.av, name, text, &text_len) && strstr(text, "fi_shm://") &&
+	CHECK(fi_av_straddr(ep.av, name, text, &text_len) &&
+	      (strstr(text, "fi_shm://") || strstr(text, "fi_node://")) &&
 	      strstr(text, "fi_sockaddr"));
 	len = 7; /* too short: says how much it needs */
 	CHECK_EQ(-fi_getname(&ep.ep->fid, name, &len), FI_ETOOSMALL);

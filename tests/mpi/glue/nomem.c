@@ -52,6 +52,22 @@ static int reduce(MPI_Comm comm)
 	return rc;
 }
 
+#if MPI_VERSION >= 4
+static int scatter_c(MPI_Comm comm)
+{
+	int in[16], out = 0, rc;
+	MPI_Count counts[16];
+
+	for (int i = 0; i < glue_ranks; i++) {
+		in[i] = i;
+		counts[i] = 1;
+	}
+	rc = MPI_Reduce_scatter_c(in, &out, counts, MPI_INT, MPI_SUM, comm);
+	CHECK(rc || out == glue_rank * glue_ranks, "a sum of %d", out);
+	return rc;
+}
+#endif
+
 #ifdef OPEN_MPI /* with others it is the MPI's own */
 static int later(MPI_Comm comm)
 {
@@ -105,6 +121,9 @@ static const struct {
 	{"allreduce=ring", reduce, 0},
 #ifdef OPEN_MPI
 	{"allreduce=ring", later, 0},
+#endif
+#if MPI_VERSION >= 4
+	{"reduce_scatter=ring", scatter_c, 0},
 #endif
 	{"allreduce=clairvoyant", reduce, 0},
 	{"allreduce=auto", reduce, 0},

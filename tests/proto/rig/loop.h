@@ -3,8 +3,9 @@
  * loop.h - a qv_xport inside one process: endpoints at addresses 0, 1, 2 ..., packets in order
  * per pair, everything else in random order, one event per call of qv_loop_step.
  *
- * It is as nasty as the seam allows: memory of a send is read late, completions come late and in
- * any order, queues are short, calls answer QV_EAGAIN for no reason, reads end in any order.
+ * It is as nasty as the seam allows: memory of a send is read late, and must not have changed until
+ * then; completions come late and in any order, queues are short, calls answer QV_EAGAIN for no
+ * reason, reads end in any order.
  */
 #ifndef QV_LOOP_H
 #define QV_LOOP_H

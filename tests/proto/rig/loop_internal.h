@@ -22,7 +22,8 @@ struct loop_packet {
 	uint64_t head[LOOP_HEAD / sizeof(uint64_t)];
 	size_t beside;   /* bytes in head: 0 or LOOP_HEAD */
 	size_t cnt, len; /* of iov */
-	char *bytes;     /* head and the pieces; NULL until gathered */
+	char *given; /* of a send: the pieces as they were then, and are to be until it is done */
+	char *bytes; /* head and the pieces; NULL until gathered */
 	struct qv_xfer *xfer;
 };
 
@@ -92,6 +93,7 @@ extern const struct qv_xport_ops loop_ops, loop_headerless_ops;
 
 /* loop_step.c */
 void loop_gather(struct loop_packet *pkt);
+void loop_note_given(struct loop_packet *pkt);
 void loop_done(struct loop_ep *ep, struct qv_xfer *xfer, int status);
 struct loop_packet *loop_pop(struct loop_queue *q);
 void loop_packet_free(struct loop_packet *pkt);

@@ -87,6 +87,7 @@ static int send(struct loop_ep *ep, uint64_t to, const uint64_t *head, const str
 	}
 	pkt = packet_new(ep, to, head, iov, cnt);
 	pkt->xfer = xfer;
+	loop_note_given(pkt);
 	enqueue(ep, to, pkt);
 	return QV_OK;
 }

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * guests.c - who knocks at the door: a connection is a guest until it has said whose it is and has
+ * given its ring.
+ */
+#include "link.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define GUESTS_AT_ONCE 1024u /* let in before others are heard again */
+
+/* The words and the descriptor of a guest, which stay there too. QV_EAGAIN: it has said nothing yet; QV_EPEER: and left;
+ * QV_EPROTO: that is nonsense. */
+static int read_join(int fd, struct join *join, int *ring_fd)
+{
+	struct iovec iov = {join, sizeof *join};
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.room,
+			     .msg_controllen = CMSG_LEN(sizeof(int))}; /* no room for two */
+	ssize_t got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_PEEK);
+	const struct cmsghdr *c;
+
+	*ring_fd = -1;
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR ? QV_EAGAIN : QV_EPEER;
+	c = CMSG_FIRSTHDR(&msg);
+	if (!got && !c)
+		return QV_EPEER;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(ring_fd, CMSG_DATA(c), sizeof *ring_fd);
+	return got == (ssize_t)sizeof *join && *ring_fd >= 0 && join->magic == JOIN_MAGIC &&
+			       join->version == JOIN_VERSION
+		       ? QV_OK
+		       : QV_EPROTO;
+}
+
+/* QV_OK: it has its seat; QV_EAGAIN: it waits until what it sent over its last connection is read;
+ * QV_ENOMEM; QV_EPROTO: it is refused. */
+static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd)
+{
+	struct qv_node_peer *peer;
+	struct qv_ring *ring;
+	uint32_t pid;
+
+	if (!qv_node_is_ours(fd, &pid))
+		return QV_EPROTO;
+	peer = qv_node_peer_named(n, join->name);
+	if (!peer)
+		return QV_ENOMEM;
+	if (peer->rx.ring) {
+		qv_node_look_at(n, peer); /* it has connected before, and ended that */
+		qv_node_sweep(n);
+		peer = qv_node_peer_named(n, join->name);
+	}
+	if (!peer)
+		return QV_ENOMEM;
+	if (peer->rx.ring && peer->rx_fd < 0 && !peer->broken)
+		return QV_EAGAIN;
+	ring = peer->rx.ring || peer->broken ? NULL : qv_segment_map(ring_fd);
+	if (!ring) {
+		qv_node_peer_check(n, peer);
+		return QV_EPROTO;
+	}
+	peer->rx = (struct qv_ring_rx){.ring = ring};
+	peer->rx_fd = fd;
+	peer->pid = pid;
+	peer->start = join->start;
+	peer->fences = join->fences;
+	n->stats.bytes += sizeof *ring;
+	if (qv_node_seat(n, peer) && qv_node_listen_as(n, fd, peer->addr))
+		return QV_OK;
+	peer->rx_fd = -1; /* the caller's */
+	qv_node_end_rx(n, peer);
+	qv_node_peer_check(n, peer);
+	return QV_ENOMEM;
+}
+
+/* True: it is no guest any more. */
+static bool receive_guest(struct qv_node *n, int fd)
+{
+	struct join join;
+	int ring_fd, rc = read_join(fd, &join, &ring_fd);
+
+	if (!rc)
+		rc = admit(n, fd, &join, ring_fd);
+	if (ring_fd >= 0)
+		close(ring_fd);
+	if (rc == QV_EAGAIN)
+		return false;
+	if (!rc) {
+		(void)recv(fd, &join, sizeof join, MSG_DONTWAIT);
+		return true;
+	}
+	if (rc != QV_EPEER) {
+		n->stats.refused++;
+		n->ops->warn(n->owner, rc == QV_ENOMEM ? "no memory for a new connection"
+						       : "a connection was refused");
+	}
+	close(fd);
+	return true;
+}
+
+static void receive_guests(struct qv_node *n)
+{
+	unsigned left = 0;
+
+	for (unsigned i = 0; i < n->nguests; i++)
+		if (!receive_guest(n, n->guests[i]))
+			n->guests[left++] = n->guests[i];
+	n->nguests = left;
+}
+
+/* All places are taken: the one who has been silent for longest goes. It may knock again. */
+static void show_out(struct qv_node *n)
+{
+	unsigned i = 0;
+	char word;
+
+	while (i < n->nguests && recv(n->guests[i], &word, 1, MSG_DONTWAIT | MSG_PEEK) >= 0)
+		i++;
+	if (i == n->nguests)
+		return;
+	close(n->guests[i]);
+	n->nguests--;
+	memmove(&n->guests[i], &n->guests[i + 1], (n->nguests - i) * sizeof n->guests[0]);
+}
+
+static void let_in(struct qv_node *n)
+{
+	for (unsigned i = 0; i < GUESTS_AT_ONCE && n->nguests < QV_NODE_GUESTS; i++) {
+		int fd = accept4(n->door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		if (qv_node_listen_to(n, fd, QV_NODE_WAITING))
+			n->guests[n->nguests++] = fd;
+		else
+			close(fd);
+		if (n->nguests == QV_NODE_GUESTS)
+			receive_guests(n);
+		if (n->nguests == QV_NODE_GUESTS)
+			show_out(n);
+	}
+}
+
+void qv_node_guests(struct qv_node *n)
+{
+	let_in(n);
+	receive_guests(n);
+}

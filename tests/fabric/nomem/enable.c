@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * enable.c - fi_enable without memory, and again: each of its allocations fails in turn. The second
+ * call works, or is refused as long as the endpoint is open; either way all closes and nothing of
+ * the provider's is left. The program's own malloc stands before the C library's; only what the
+ * provider itself calls fails.
+ */
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_tagged.h>
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <quiver/types.h>
+
+/* Memory. */
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+void *__libc_memalign(size_t align, size_t size);
+void __libc_free(void *p);
+
+static bool watched;       /* the provider's blocks are noted */
+static unsigned countdown; /* this allocation of it fails; 0: none */
+static void *blocks[256];  /* its blocks, NULL: a free place */
+
+static bool is_providers(const void *caller)
+{
+	Dl_info info;
+
+	return watched && dladdr(caller, &info) && strstr(info.dli_fname, "libquiver-fi");
+}
+
+static bool fails(const void *caller)
+{
+	return countdown && is_providers(caller) && !--countdown;
+}
+
+static void *note(const void *caller, void *p)
+{
+	unsigned i = 0;
+
+	if (!p || !is_providers(caller))
+		return p;
+	while (blocks[i])
+		if (++i == sizeof blocks / sizeof *blocks)
+			abort();
+	blocks[i] = p;
+	return p;
+}
+
+static void forget(const void *p)
+{
+	for (unsigned i = 0; p && i < sizeof blocks / sizeof *blocks; i++)
+		if (blocks[i] == p)
+			blocks[i] = NULL;
+}
+
+static unsigned left(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < sizeof blocks / sizeof *blocks; i++)
+		n += blocks[i] != NULL;
+	return n;
+}
+
+#define CALLER __builtin_return_address(0)
+
+QV_API void *malloc(size_t size)
+{
+	return fails(CALLER) ? NULL : note(CALLER, __libc_malloc(size));
+}
+
+QV_API void *calloc(size_t count, size_t size)
+{
+	return fails(CALLER) ? NULL : note(CALLER, __libc_calloc(count, size));
+}
+
+QV_API void *realloc(void *old, size_t size)
+{
+	if (fails(CALLER))
+		return NULL;
+	forget(old);
+	return note(CALLER, __libc_realloc(old, size));
+}
+
+QV_API void *aligned_alloc(size_t align, size_t size)
+{
+	return fails(CALLER) ? NULL : note(CALLER, __libc_memalign(align, size));
+}
+
+QV_API void free(void *p)
+{
+	forget(p);
+	__libc_free(p);
+}
+
+/* The test. */
+
+#define OK(call)                                                              \
+	do {                                                                  \
+		long ret_ = (long)(call);                                     \
+		if (ret_) {                                                   \
+			fprintf(stderr, "%s: %ld (%s)\n", #call, ret_,        \
+				fi_strerror((int)(ret_ < 0 ? -ret_ : ret_))); \
+			exit(ret_ == -FI_ENODATA ? 77 : 1);                   \
+		}                                                             \
+	} while (0)
+#define CHECK(cond, ...)                              \
+	do {                                          \
+		if (!(cond)) {                        \
+			fprintf(stderr, __VA_ARGS__); \
+			exit(1);                      \
+		}                                     \
+	} while (0)
+
+struct objects {
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_av *av;
+	struct fid_cq *cq;
+	struct fid_ep *ep;
+};
+
+static struct fi_info *offer(bool automatic)
+{
+	struct fi_info *hints = fi_allocinfo(), *info = NULL;
+
+	hints->caps = FI_MSG | FI_TAGGED;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->domain_attr->threading = FI_THREAD_SAFE;
+	hints->domain_attr->data_progress = automatic ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
+	hints->domain_attr->control_progress = hints->domain_attr->data_progress;
+	hints->fabric_attr->prov_name = strdup("quiver");
+	OK(fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info));
+	fi_freeinfo(hints);
+	return info;
+}
+
+static void open_all(struct objects *o)
+{
+	struct fi_av_attr av = {.type = FI_AV_TABLE};
+	struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_TAGGED};
+
+	OK(fi_fabric(o->info->fabric_attr, &o->fabric, NULL));
+	OK(fi_domain(o->fabric, o->info, &o->domain, NULL));
+	OK(fi_av_open(o->domain, &av, &o->av, NULL));
+	OK(fi_cq_open(o->domain, &cq, &o->cq, NULL));
+	OK(fi_endpoint(o->domain, o->info, &o->ep, NULL));
+	OK(fi_ep_bind(o->ep, &o->av->fid, 0));
+	OK(fi_ep_bind(o->ep, &o->cq->fid, FI_TRANSMIT | FI_RECV));
+}
+
+static void close_all(struct objects *o)
+{
+	OK(fi_close(&o->ep->fid));
+	OK(fi_close(&o->cq->fid));
+	OK(fi_close(&o->av->fid));
+	OK(fi_close(&o->domain->fid));
+	OK(fi_close(&o->fabric->fid));
+}
+
+/* A message to itself arrives. */
+static void check_works(struct objects *o)
+{
+	struct fi_cq_tagged_entry entry;
+	uint64_t out = 17, in = 0;
+	char name[512];
+	size_t len = sizeof name, done = 0;
+	fi_addr_t self;
+
+	OK(fi_getname(&o->ep->fid, name, &len));
+	CHECK(fi_av_insert(o->av, name, 1, &self, 0, NULL) == 1, "no address\n");
+	OK(fi_trecv(o->ep, &in, sizeof in, NULL, FI_ADDR_UNSPEC, 1, 0, NULL));
+	OK(fi_tsend(o->ep, &out, sizeof out, NULL, self, 1, NULL));
+	while (done < 2) {
+		ssize_t n = fi_cq_read(o->cq, &entry, 1);
+
+		CHECK(n == 1 || n == -FI_EAGAIN, "fi_cq_read: %zd\n", n);
+		done += n == 1;
+	}
+	CHECK(in == 17, "%llu has come\n", (unsigned long long)in);
+}
+
+/* The nth allocation of fi_enable fails. False: it has fewer. */
+static bool try(struct fi_info *info, unsigned nth, unsigned *worked)
+{
+	struct objects o = {.info = info};
+	bool failed;
+	int rc, again;
+
+	watched = true;
+	open_all(&o);
+	countdown = nth;
+	rc = fi_enable(o.ep);
+	failed = !countdown;
+	countdown = 0;
+	CHECK(failed || !rc, "%u: fi_enable: %d with memory\n", nth, rc);
+	CHECK(!rc || rc == -FI_ENOMEM, "%u: fi_enable: %d\n", nth, rc);
+	again = fi_enable(o.ep);
+	CHECK(rc ? !again || again == -FI_EOPBADSTATE : !again, "%u: fi_enable again: %d\n", nth,
+	      again);
+	if (rc && again) {
+		CHECK(fi_enable(o.ep) == again, "%u: fi_enable the third time\n", nth);
+		CHECK(fi_tsend(o.ep, NULL, 0, NULL, 0, 1, NULL), "%u: it sends\n", nth);
+	} else {
+		check_works(&o);
+		*worked += rc != 0;
+	}
+	close_all(&o);
+	watched = false;
+	CHECK(!left(), "%u: %u blocks are left\n", nth, left());
+	return failed;
+}
+
+int main(void)
+{
+	for (int automatic = 0; automatic < 2; automatic++) {
+		struct fi_info *info = offer(automatic);
+		unsigned nth = 1, worked = 0;
+
+		while (try(info, nth, &worked))
+			nth++;
+		CHECK(nth > 3, "fi_enable asks for memory %u times only\n", nth - 1);
+		printf("%u allocations failed in turn, %u times it worked when called again\n",
+		       nth - 1, worked);
+		fi_freeinfo(info);
+	}
+	return 0;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_many.c - many processes that start at once, and many that come and go. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <quiver/types.h>
+
+#include "rig/party.h"
+
+#define MANY   40u
+#define ROUNDS 3u
+
+struct crowd {
+	bool few_descriptors; /* that a user may have under way */
+};
+
+static void send_to_all(struct party *p, uint64_t *addr)
+{
+	for (unsigned k = 1; k < MANY; k++) {
+		unsigned to = (p->id + k) % MANY;
+
+		party_send(p, addr[to], to, 8);
+	}
+}
+
+static void one_of_many(int fd, const void *arg)
+{
+	const struct crowd *crowd = arg;
+	struct rlimit few = {256, 256};
+	struct party p;
+	uint64_t addr[MANY];
+
+	if (crowd->few_descriptors) {
+		kin_drop_root();
+		QV_NEED(!setrlimit(RLIMIT_NOFILE, &few));
+	}
+	party_open(&p, (unsigned)kin_hear(fd));
+	kin_say(fd, p.name);
+	for (unsigned i = 0; i < MANY; i++)
+		addr[i] = party_insert(&p, kin_hear(fd));
+	send_to_all(&p, addr);
+	for (unsigned i = 0; i < MANY; i++)
+		QV_NEED(i == p.id || party_hear(&p, i, 1, 60000));
+	QV_NEED(!p.warnings && p.total == MANY - 1);
+	kin_say(fd, 0);
+	kin_hear(fd);
+	party_close(&p);
+}
+
+static void start_at_once(const struct crowd *crowd)
+{
+	struct kin k[MANY];
+	uint64_t name[MANY];
+
+	for (unsigned i = 0; i < MANY; i++)
+		kin_start(&k[i], one_of_many, crowd);
+	for (unsigned i = 0; i < MANY; i++)
+		kin_say(k[i].fd, i);
+	for (unsigned i = 0; i < MANY; i++)
+		name[i] = kin_hear(k[i].fd);
+	for (unsigned n = 0; n < MANY; n++)
+		for (unsigned i = 0; i < MANY; i++)
+			kin_say(k[i].fd, name[n]);
+	for (unsigned i = 0; i < MANY; i++)
+		kin_hear(k[i].fd);
+	for (unsigned i = 0; i < MANY; i++)
+		kin_say(k[i].fd, 0);
+	for (unsigned i = 0; i < MANY; i++)
+		kin_end(&k[i]);
+}
+
+static void all_start_at_once(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < ROUNDS; i++)
+		start_at_once(&(struct crowd){.few_descriptors = false});
+}
+
+/* The kernel limits how many descriptors of one user are under way (unix(7), ETOOMANYREFS). */
+static void all_start_with_few_descriptors(void **state)
+{
+	(void)state;
+	start_at_once(&(struct crowd){.few_descriptors = true});
+}
+
+/* Come and go. */
+
+static void visit(int fd, const void *arg)
+{
+	const bool *orderly = arg;
+	struct party p;
+	uint64_t addr;
+
+	party_open(&p, 1);
+	kin_say(fd, p.name);
+	addr = party_insert(&p, kin_hear(fd));
+	party_send(&p, addr, 0, 300);
+	QV_NEED(party_hear(&p, 0, 1, 10000));
+	if (*orderly)
+		party_close(&p);
+}
+
+static void one_visit(struct party *p, bool orderly, bool drop_first)
+{
+	struct kin k;
+	uint64_t addr;
+
+	kin_start(&k, visit, &orderly);
+	addr = party_insert(p, kin_hear(k.fd));
+	p->heard[1] = p->sent[1] = 0; /* a new one */
+	party_send(p, addr, 1, 300);
+	kin_say(k.fd, p->name);
+	assert_true(party_hear(p, 1, 1, 10000));
+	kin_end(&k);
+	if (drop_first)
+		qv_node_remove(p->node, addr);
+	else
+		assert_true(party_presence(p, addr, QV_GONE, 1000));
+	party_poll(p, 1);
+	if (!drop_first)
+		qv_node_remove(p->node, addr);
+}
+
+/* Nothing to do is left behind: the descriptor rests, and who asks may sleep. */
+static bool comes_to_rest(struct party *p)
+{
+	struct pollfd fd = {qv_node_fd(p->node), POLLIN, 0};
+	uint64_t until = kin_now_us() + 2000000;
+
+	while (kin_now_us() < until) {
+		qv_node_poll(p->node);
+		if (qv_node_may_sleep(p->node) && !poll(&fd, 1, 20))
+			return true;
+	}
+	return false;
+}
+
+static void nothing_stays_behind(void **state)
+{
+	struct party p;
+	struct qv_node_stats stats;
+	unsigned fds, maps, all;
+
+	(void)state;
+	fds = kin_count_fds();
+	party_open(&p, 0);
+	one_visit(&p, true, false);
+	assert_true(comes_to_rest(&p));
+	assert_int_equal(kin_count_lines("/proc/self/maps", "memfd:quiver"), 0);
+	assert_int_equal(kin_count_fds(), fds + 2);
+	all = kin_count_lines("/proc/self/maps", "");
+	for (unsigned i = 0; i < 60; i++)
+		one_visit(&p, i & 1, i & 2);
+	assert_true(comes_to_rest(&p));
+	maps = kin_count_lines("/proc/self/maps", "memfd:quiver");
+	assert_int_equal(maps, 0);
+	assert_int_equal(kin_count_fds(), fds + 2);
+	assert_true(kin_count_lines("/proc/self/maps", "") <= all + 4);
+	qv_node_get_stats(p.node, &stats);
+	assert_int_equal(stats.peers, 0);
+	assert_int_equal(stats.bytes, 0);
+	assert_int_equal(p.warnings, 0);
+	party_close(&p);
+	assert_int_equal(kin_count_fds(), fds);
+}
+
+static void no_names_stay_behind(void **state)
+{
+	struct party p;
+	char door[64];
+	uint64_t addr;
+
+	(void)state;
+	party_open(&p, 0);
+	snprintf(door, sizeof door, "@quiver-node/%u/%llu", (unsigned)geteuid(),
+		 (unsigned long long)p.name);
+	addr = party_insert(&p, p.name);
+	party_send(&p, addr, 0, 8);
+	assert_true(party_hear(&p, 0, 1, 1000));
+	assert_true(kin_count_lines("/proc/net/unix", door) > 0);
+	assert_int_equal(kin_count_lines("/proc/self/maps", "/dev/shm"), 0);
+	party_close(&p);
+	assert_int_equal(kin_count_lines("/proc/net/unix", door), 0);
+	assert_int_equal(kin_count_lines("/proc/self/maps", "memfd:quiver"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_stays_behind),
+		cmocka_unit_test(no_names_stay_behind),
+		cmocka_unit_test(all_start_at_once),
+		cmocka_unit_test(all_start_with_few_descriptors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
