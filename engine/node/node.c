@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* node.c - an endpoint of the transport, and what it sends. */
 #include "internal.h"
+#include "link.h"
 
 #include <stdlib.h>
 #include <sys/types.h>
@@ -50,9 +51,9 @@ void qv_node_destroy(struct qv_node *n)
 	if (n->own_names && n->names)
 		qv_names_destroy(n->names);
 	for (unsigned i = 0; i < n->nguests; i++)
-		close(n->guests[i]);
+		qv_node_hang_up(n, n->guests[i]);
 	if (n->door >= 0)
-		close(n->door);
+		qv_node_hang_up(n, n->door);
 	if (n->epoll_fd >= 0)
 		close(n->epoll_fd);
 	free(n->seats);
