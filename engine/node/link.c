@@ -173,6 +173,21 @@ void qv_node_hang_up(struct qv_node *n, int fd)
 	close(fd);
 }
 
+void qv_node_close_door(struct qv_node *n)
+{
+	int fd;
+
+	if (n->door < 0)
+		return;
+	if ((uint32_t)getpid() == n->self.pid) {
+		(void)shutdown(n->door, SHUT_RDWR);
+		while ((fd = accept4(n->door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
+			qv_node_hang_up(n, fd);
+	}
+	close(n->door);
+	n->door = -1;
+}
+
 void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer)
 {
 	if (peer->tx_fd >= 0)

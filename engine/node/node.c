@@ -46,14 +46,13 @@ void qv_node_share(struct qv_node *n, struct qv_names *names)
 void qv_node_destroy(struct qv_node *n)
 {
 	qv_node_pay(n);
+	qv_node_close_door(n);
 	qv_node_peers_free(n);
 	qv_node_calls_free(n);
 	if (n->own_names && n->names)
 		qv_names_destroy(n->names);
 	for (unsigned i = 0; i < n->nguests; i++)
 		qv_node_hang_up(n, n->guests[i]);
-	if (n->door >= 0)
-		qv_node_hang_up(n, n->door);
 	if (n->epoll_fd >= 0)
 		close(n->epoll_fd);
 	free(n->seats);
