@@ -135,18 +135,19 @@ def test_profiles():
 
 def test_cores():
     """Which cores are taken, and what is said of the others."""
-    refused("FI_QUIVER_CORE", "carrier-pigeon", "not known", "shm", "tcp")
+    refused("FI_QUIVER_CORE", "carrier-pigeon", "not known", "shm", "tcp", "node")
     refused("FI_QUIVER_CORE", "udp", "FI_EP_RDM", "udp;ofi_rxd;ofi_quiver")
     refused("FI_QUIVER_CORE", "ofi_rxm", "not a core")
     refused("FI_QUIVER_CORE", "quiver", "quiver itself")
-    for value in ("tcp,sockets", "shm,shm", "shm,", ",tcp", "shm,tcp,sockets"):
-        refused("FI_QUIVER_CORE", value, "shm and one other")
+    for value in ("tcp,sockets", "shm,shm", "shm,node", "shm,", ",tcp", "shm,tcp,sockets"):
+        refused("FI_QUIVER_CORE", value, "shm or node and one other")
     refused("FI_QUIVER_CORE", "shm,carrier-pigeon", "not known")
     refused("FI_QUIVER_CORE", "shm,tcp;ofi_rxm", "layered")
     refused("FI_QUIVER_CORE", "tcp;ofi_rxm", f'FI_PROVIDER="{RXM}"')
     refused("FI_PROVIDER", "carrier-pigeon", "not known",
             provider="carrier-pigeon;ofi_quiver")
-    for core in ("shm", "tcp", "sockets", "shm,tcp", "sockets,shm", "SHM,tcp"):
+    for core in ("shm", "tcp", "sockets", "shm,tcp", "sockets,shm", "SHM,tcp",
+                 "node", "NODE", "node,tcp", "tcp,node"):
         accepted("quiver", FI_QUIVER_CORE=core)
     accepted(RXM)
     accepted("shm;ofi_quiver")

@@ -47,7 +47,9 @@ static uint32_t port(void)
  * rank 0's name is told by hand. */
 bool ft_has_ports(void)
 {
-	return (strcmp(ft_core(), "shm") && !strstr(ft_core(), "ofi_rxm")) || ft_pair();
+	return (strcmp(ft_core(), "shm") && strcmp(ft_core(), "node") &&
+		!strstr(ft_core(), "ofi_rxm")) ||
+	       ft_pair();
 }
 
 /* The info of rank 0's own endpoint, bound to the port, or of an endpoint that is to reach it. */
