@@ -104,7 +104,7 @@ static bool receive_guest(struct qv_node *n, int fd)
 		n->ops->warn(n->owner, rc == QV_ENOMEM ? "no memory for a new connection"
 						       : "a connection was refused");
 	}
-	close(fd);
+	qv_node_hang_up(n, fd);
 	return true;
 }
 
@@ -128,7 +128,7 @@ static void show_out(struct qv_node *n)
 		i++;
 	if (i == n->nguests)
 		return;
-	close(n->guests[i]);
+	qv_node_hang_up(n, n->guests[i]);
 	n->nguests--;
 	memmove(&n->guests[i], &n->guests[i + 1], (n->nguests - i) * sizeof n->guests[0]);
 }

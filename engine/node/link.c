@@ -164,10 +164,34 @@ int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer)
 
 /* Ends. */
 
+void qv_node_hang_up(struct qv_node *n, int fd)
+{
+	if ((uint32_t)getpid() == n->self.pid) {
+		epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+		(void)shutdown(fd, SHUT_RDWR);
+	}
+	close(fd);
+}
+
+void qv_node_close_door(struct qv_node *n)
+{
+	int fd;
+
+	if (n->door < 0)
+		return;
+	if ((uint32_t)getpid() == n->self.pid) {
+		(void)shutdown(n->door, SHUT_RDWR);
+		while ((fd = accept4(n->door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
+			qv_node_hang_up(n, fd);
+	}
+	close(n->door);
+	n->door = -1;
+}
+
 void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer)
 {
 	if (peer->tx_fd >= 0)
-		close(peer->tx_fd);
+		qv_node_hang_up(n, peer->tx_fd);
 	peer->tx_fd = -1;
 	if (!peer->tx.ring)
 		return;
@@ -179,7 +203,7 @@ void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer)
 void qv_node_end_rx(struct qv_node *n, struct qv_node_peer *peer)
 {
 	if (peer->rx_fd >= 0)
-		close(peer->rx_fd);
+		qv_node_hang_up(n, peer->rx_fd);
 	peer->rx_fd = -1;
 	if (!peer->rx.ring)
 		return;
@@ -218,7 +242,7 @@ void qv_node_look_at(struct qv_node *n, struct qv_node_peer *peer)
 		qv_node_end_tx(n, peer);
 	}
 	if (peer->rx_fd >= 0 && has_ended(peer->rx_fd)) {
-		close(peer->rx_fd);
+		qv_node_hang_up(n, peer->rx_fd);
 		peer->rx_fd = -1;
 		n->sweep = true;
 	}

@@ -23,6 +23,11 @@ bool qv_node_listen_to(struct qv_node *n, int fd, uint64_t what);
 bool qv_node_listen_as(struct qv_node *n, int fd, uint64_t what);
 /* Is a process of our user at the other end? Its number here, 0 where it has none. */
 bool qv_node_is_ours(int fd, uint32_t *pid);
+/* The connection ends, and its events, even if a child that was forked has it too. In that child it
+ * goes on: it is its parent's. */
+void qv_node_hang_up(struct qv_node *n, int fd);
+/* The same for the door, and for whoever waits before it. */
+void qv_node_close_door(struct qv_node *n);
 /* Has a connection with it ended? */
 void qv_node_look_at(struct qv_node *n, struct qv_node_peer *peer);
 /* Rings of those who have gone, or are not heard any more, are given back when they are empty. */

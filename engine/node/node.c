@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* node.c - an endpoint of the transport, and what it sends. */
 #include "internal.h"
+#include "link.h"
 
 #include <stdlib.h>
 #include <sys/types.h>
@@ -44,15 +45,15 @@ void qv_node_share(struct qv_node *n, struct qv_names *names)
 
 void qv_node_destroy(struct qv_node *n)
 {
-	qv_node_pay(n);
+	if ((uint32_t)getpid() == n->self.pid) /* a child has no rings */
+		qv_node_pay(n);
+	qv_node_close_door(n);
 	qv_node_peers_free(n);
 	qv_node_calls_free(n);
 	if (n->own_names && n->names)
 		qv_names_destroy(n->names);
 	for (unsigned i = 0; i < n->nguests; i++)
-		close(n->guests[i]);
-	if (n->door >= 0)
-		close(n->door);
+		qv_node_hang_up(n, n->guests[i]);
 	if (n->epoll_fd >= 0)
 		close(n->epoll_fd);
 	free(n->seats);
@@ -89,7 +90,7 @@ static inline int reach(struct qv_node *n, uint64_t to, struct qv_node_peer **ou
 static inline int sent(struct qv_node *n, struct qv_node_peer *peer)
 {
 	if (QV_UNLIKELY(!n->barrier))
-		atomic_thread_fence(memory_order_seq_cst);
+		__sync_synchronize(); /* ThreadSanitizer refuses the other name of it */
 	if (QV_UNLIKELY(qv_ring_must_wake(&peer->tx)))
 		qv_node_wake(n, peer);
 	return QV_OK;

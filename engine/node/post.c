@@ -58,7 +58,7 @@ void qv_node_post(struct qv_node *n, struct qv_node_peer *peer, const struct qv_
 	room->slot->data = data;
 	qv_ring_publish(&peer->tx, room->slot, room->low | (uint32_t)kind << 16);
 	if (!n->barrier)
-		atomic_thread_fence(memory_order_seq_cst);
+		__sync_synchronize(); /* as in node.c */
 	if (qv_ring_must_wake(&peer->tx))
 		qv_node_wake(n, peer);
 }

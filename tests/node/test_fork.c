@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_fork.c - a process with an endpoint forks, and the child lives on with its descriptors. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <quiver/types.h>
+
+#include "rig/party.h"
+
+#define US   0u
+#define THEM 1u
+
+/* A child with all that we have, until its parent ends it, or is no more. */
+static pid_t live_on(void)
+{
+	pid_t child = fork();
+
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(KIN_SECONDS);
+	for (;;)
+		pause();
+}
+
+static void speak_and_end(int fd, const void *arg)
+{
+	const bool *forks = arg;
+	struct party p;
+	uint64_t addr;
+	pid_t child = 0;
+
+	party_open(&p, THEM);
+	kin_say(fd, p.name);
+	addr = party_insert(&p, kin_hear(fd));
+	party_send(&p, addr, US, 8);
+	QV_NEED(party_hear(&p, US, 1, 20000));
+	if (*forks)
+		child = live_on();
+	kin_hear(fd);
+	party_close(&p);
+	kin_hear(fd);
+	if (child) {
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+}
+
+/* The other has ended its endpoint. We see that, and have nothing to look after any more. */
+static void end_beside_a_child(bool they_fork, bool we_fork)
+{
+	struct party p;
+	struct kin k;
+	struct pollfd fd;
+	uint64_t name, addr;
+	pid_t child = 0;
+
+	kin_start(&k, speak_and_end, &they_fork);
+	party_open(&p, US);
+	name = kin_hear(k.fd);
+	addr = party_insert(&p, name);
+	kin_say(k.fd, p.name);
+	assert_true(party_hear(&p, THEM, 1, 20000));
+	party_send(&p, addr, THEM, 8);
+	if (we_fork)
+		child = live_on();
+	kin_say(k.fd, 0);
+	assert_true(party_presence(&p, addr, QV_GONE, 2000));
+	qv_node_remove(p.node, addr);
+	addr = party_insert(&p, name); /* its door is closed too */
+	assert_true(party_presence(&p, addr, QV_GONE, 2000));
+	party_poll(&p, 5);
+	assert_true(qv_node_may_sleep(p.node));
+	fd = (struct pollfd){qv_node_fd(p.node), POLLIN, 0};
+	assert_int_equal(poll(&fd, 1, 50), 0);
+	if (child) {
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+	kin_say(k.fd, 0);
+	kin_end(&k);
+	party_close(&p);
+}
+
+/* What a child gives back is its own: its parent goes on. */
+static void a_child_destroys(void **state)
+{
+	static const bool forks;
+	struct party p;
+	struct kin k;
+	uint64_t addr;
+	pid_t child;
+
+	(void)state;
+	kin_start(&k, speak_and_end, &forks);
+	party_open(&p, US);
+	addr = party_insert(&p, kin_hear(k.fd));
+	kin_say(k.fd, p.name);
+	assert_true(party_hear(&p, THEM, 1, 20000));
+	child = fork();
+	if (!child) {
+		party_close(&p);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	party_poll(&p, 5);
+	assert_true(party_presence(&p, addr, QV_PRESENT, 0));
+	party_send(&p, addr, THEM, 8); /* they wait for it */
+	kin_say(k.fd, 0);
+	assert_true(party_presence(&p, addr, QV_GONE, 2000));
+	kin_say(k.fd, 0);
+	kin_end(&k);
+	party_close(&p);
+}
+
+static void nobody_forks(void **state)
+{
+	(void)state;
+	end_beside_a_child(false, false);
+}
+
+static void who_stays_has_forked(void **state)
+{
+	(void)state;
+	end_beside_a_child(false, true);
+}
+
+static void who_ends_has_forked(void **state)
+{
+	(void)state;
+	end_beside_a_child(true, false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_forks),
+		cmocka_unit_test(who_stays_has_forked),
+		cmocka_unit_test(who_ends_has_forked),
+		cmocka_unit_test(a_child_destroys),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
