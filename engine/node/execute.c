@@ -48,7 +48,8 @@ static bool is_sound(struct asked *a)
 	case QV_NODE_PUT: return direct ? take_places(a) : a->len == ask->len;
 	case QV_NODE_UPDATE:
 		a->operands = ask->len ? a->len / ask->len : 0;
-		return ask->len && !direct && a->len == a->operands * ask->len;
+		return ask->len && !direct && a->len == a->operands * ask->len &&
+		       (a->operands || ask->flags & QV_ASK_BEFORE);
 	case QV_NODE_OVER: return !a->len && !ask->len;
 	default: return false;
 	}

@@ -2,6 +2,8 @@
 /* fuzz_ring.c - see fuzz_ring.h. */
 #include "fuzz_ring.h"
 
+#include "fuzz_memory.h"
+
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -121,12 +123,15 @@ static void leave(void)
 	qv_node_serve(f.node);
 	qv_node_remove(f.node, f.addr);
 	f.addr = QV_NODE_NONE;
+	poll_for(2);
+	fuzz_memory_over();
 }
 
 static void begin(void)
 {
 	QV_NEED(!qv_node_create(&ops, NULL, &f.node));
 	qv_node_xport_init(f.node, &f.x);
+	fuzz_memory_open(f.node);
 	f.addr = QV_NODE_NONE;
 	party_open(&f.honest, HONEST);
 	f.to_node = party_insert(&f.honest, qv_node_name(f.node));
@@ -199,9 +204,9 @@ static void tell_nonsense(struct input *in)
 
 static void step(struct input *in)
 {
-	uint64_t silent;
+	uint64_t silent, a, b;
 
-	switch (next_word(in, 1) % 9) {
+	switch (next_word(in, 1) % 13) {
 	case 0: store(in, f.ring); break;
 	case 1:
 	case 2: forge(in); break;
@@ -213,6 +218,18 @@ static void step(struct input *in)
 	case 8:
 		if (f.given)
 			store(in, f.given);
+		break;
+	case 9:
+	case 10:
+		a = next_word(in, 8);
+		b = next_word(in, 8);
+		fuzz_memory_ask(f.ring, f.number++, a, b);
+		break;
+	case 11: fuzz_memory_begin(f.node, f.addr, next_word(in, 7)); break;
+	case 12:
+		a = next_word(in, 7);
+		b = next_word(in, 8);
+		fuzz_memory_answer(f.node, f.ring, f.number++, a, b);
 		break;
 	}
 }
