@@ -74,10 +74,12 @@ static int request(struct qv_node *n, struct qv_node_peer *peer, struct qv_node_
 		.key = p.span.key,
 	};
 	struct qv_node_room room;
-	int rc = wanted && peer->answers.asked >= QV_NODE_ASKED
-			 ? QV_EAGAIN
-			 : qv_node_room(n, peer, sizeof ask + payload_of(call, &p), &room);
+	int rc;
 
+	/* Answers are first: so they are bounded by what both have asked. */
+	if (peer->answers.first || (wanted && peer->answers.asked >= QV_NODE_ASKED))
+		return QV_EAGAIN;
+	rc = qv_node_room(n, peer, sizeof ask + payload_of(call, &p), &room);
 	if (rc)
 		return rc;
 	memcpy(room.body, &ask, sizeof ask);
@@ -200,7 +202,7 @@ static int inject(struct qv_node *n, struct qv_node_peer *peer, const struct qv_
 /* For all that an injected operation may be cut into. */
 static bool has_room(struct qv_node *n, struct qv_node_peer *peer)
 {
-	return peer->answers.asked + QV_NODE_SPANS <= QV_NODE_ASKED &&
+	return !peer->answers.first && peer->answers.asked + QV_NODE_SPANS <= QV_NODE_ASKED &&
 	       qv_node_room_for(n, peer, QV_NODE_SPANS);
 }
 

@@ -137,7 +137,7 @@ static bool tell(struct qv_node *n, struct qv_node_peer *peer, const struct aske
 	if (a->ask.kind == QV_NODE_GET && a->ask.flags & QV_ASK_DIRECT)
 		return memory->counts_reads(n->owner);
 	memory->touched(n->owner, peer->addr, access & QV_NODE_READ ? QV_NODE_READ : QV_NODE_WRITE,
-			a->ask.flags & QV_ASK_DATA ? &data : NULL);
+			a->ask.kind == QV_NODE_PUT && a->ask.flags & QV_ASK_DATA ? &data : NULL);
 	return false;
 }
 

@@ -1,34 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * onesided.c - what a core of ours does with one-sided operations: in several pieces, in both
- * directions at once, where the kernel forbids reading other processes, with a peer that dies.
- */
-#include "tests/fabric/failures/kill.h"
+/* onesided.c - what a core of ours does with one-sided operations: in several pieces, in both
+ * directions at once, in order. */
+#include "onesided.h"
 
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-
-#define ROOM ((size_t)9 << 20) /* two requests and a bit */
 #define DATA UINT64_C(0xfeed)
 
-/* A window of every rank, whose reads and writes are counted. */
-struct place {
-	struct ft_ep ep;
-	struct fid_mr *mr;
-	struct fid_cntr *written, *read;
-	char *target, *buf;
-	uint64_t addr[FT_MAX_RANKS];
-};
-
-static void open_place(struct place *p)
+void ft_open_place(struct ft_place *p)
 {
 	struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_UNSPEC};
 	bool virt;
 
-	*p = (struct place){.target = ft_buf(ROOM), .buf = ft_buf(ROOM)};
+	*p = (struct ft_place){.target = ft_buf(FT_PLACE), .buf = ft_buf(FT_PLACE)};
 	ft_open_domain(&p->ep, &(struct ft_conf){.caps = FI_RMA | FI_ATOMIC | FI_RMA_EVENT |
 							 FI_DIRECTED_RECV,
 						 .split_cq = true});
@@ -39,7 +21,7 @@ static void open_place(struct place *p)
 	ft_open_ep(&p->ep);
 	ft_exchange(&p->ep);
 	virt = p->ep.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
-	OK(fi_mr_reg(p->ep.domain, p->target, ROOM, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 7, 0,
+	OK(fi_mr_reg(p->ep.domain, p->target, FT_PLACE, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 7, 0,
 		     &p->mr, NULL));
 	ft.sh->word[8 + ft.rank] = virt ? (uintptr_t)p->target : 0;
 	ft_barrier();
@@ -47,7 +29,7 @@ static void open_place(struct place *p)
 		p->addr[i] = ft.sh->word[8 + i];
 }
 
-static void close_place(struct place *p)
+void ft_close_place(struct ft_place *p)
 {
 	ft_barrier();
 	OK(fi_close(&p->mr->fid));
@@ -57,7 +39,7 @@ static void close_place(struct place *p)
 }
 
 /* A write or read of len bytes at `at`, in two pieces here and one there, or three. */
-static void post(struct place *p, bool write, int to, size_t at, size_t len, unsigned spans,
+void ft_post_rma(struct ft_place *p, bool write, int to, size_t at, size_t len, unsigned spans,
 		 uint64_t data, struct ft_op *op)
 {
 	const struct iovec iov[2] = {{p->buf, len / 3}, {p->buf + len / 3, len - len / 3}};
@@ -80,7 +62,7 @@ static void post(struct place *p, bool write, int to, size_t at, size_t len, uns
 }
 
 /* An entry of a write with data. */
-static void await_data(struct place *p)
+static void await_data(struct ft_place *p)
 {
 	struct fi_cq_tagged_entry entry = {0};
 	ssize_t n;
@@ -94,32 +76,32 @@ static void await_data(struct place *p)
 }
 
 /* Rank `from` writes to `to` and reads that back, each counted once and told behind the bytes. */
-static void there_and_back(struct place *p, int from, int to, size_t len, unsigned spans)
+static void there_and_back(struct ft_place *p, int from, int to, size_t len, unsigned spans)
 {
 	const uint64_t seed = len + (uint64_t)from;
 	uint64_t written = fi_cntr_read(p->written), read = fi_cntr_read(p->read);
 	struct ft_op op;
 
 	if (ft.rank == to)
-		ft_guard(p->target, ROOM);
+		ft_guard(p->target, FT_PLACE);
 	ft_barrier_idle();
 	if (ft.rank == from) {
 		ft_fill(p->buf, len, seed);
-		post(p, true, to, 64, len, spans, from == to ? 0 : DATA, &op);
+		ft_post_rma(p, true, to, 64, len, spans, from == to ? 0 : DATA, &op);
 		ft_wait(&op);
 	}
 	if (ft.rank == to) {
 		if (from != to)
 			await_data(p);
-		ft_verify(p->target + 64, len, seed, ROOM - 64);
+		ft_verify(p->target + 64, len, seed, FT_PLACE - 64);
 		OK(fi_cntr_wait(p->written, written + 1, ft_ms(10000)));
 	}
 	ft_barrier();
 	if (ft.rank == from) {
-		ft_guard(p->buf, ROOM);
-		post(p, false, to, 64, len, spans, 0, &op);
+		ft_guard(p->buf, FT_PLACE);
+		ft_post_rma(p, false, to, 64, len, spans, 0, &op);
 		ft_wait(&op);
-		ft_verify(p->buf, len, seed, ROOM);
+		ft_verify(p->buf, len, seed, FT_PLACE);
 	}
 	if (ft.rank == to)
 		OK(fi_cntr_wait(p->read, read + 1, ft_ms(10000)));
@@ -129,10 +111,10 @@ static void there_and_back(struct place *p, int from, int to, size_t len, unsign
 }
 
 /* Lengths around what fits a slot, a packet, a request. */
-static void lengths(struct place *p, int from, int to)
+void ft_rma_lengths(struct ft_place *p, int from, int to)
 {
 	static const size_t lens[] = {
-		1, 16, 17, 40, 8127, 8128, 8129, 32513, (size_t)1 << 20, ((size_t)8 << 20) + 5};
+		0, 1, 16, 17, 40, 8127, 8128, 8129, 32513, (size_t)1 << 20, ((size_t)8 << 20) + 5};
 
 	for (size_t i = 0; i < sizeof lens / sizeof *lens; i++)
 		for (unsigned spans = 1; spans <= 3; spans += 2)
@@ -142,20 +124,20 @@ static void lengths(struct place *p, int from, int to)
 static void rma_spans(void)
 {
 	struct fid_mr *mr, *again;
-	struct place p;
+	struct ft_place p;
 	struct ft_op op;
 
-	open_place(&p);
-	lengths(&p, 0, 1);
-	lengths(&p, 0, 0);
+	ft_open_place(&p);
+	ft_rma_lengths(&p, 0, 1);
+	ft_rma_lengths(&p, 0, 0);
 	CHECK_EQ(fi_mr_reg(p.ep.domain, p.buf, 8, FI_REMOTE_READ, 0, 7, 0, &again, NULL),
 		 -FI_ENOKEY);
 	/* Memory in pieces is one behind the other there, whatever address it has. */
 	if (ft.rank == 1) {
 		const struct iovec iov[3] = {{p.target, 5}, {p.target + 100, 10000}, {p.buf, 3}};
 
-		ft_guard(p.target, ROOM);
-		ft_guard(p.buf, ROOM);
+		ft_guard(p.target, FT_PLACE);
+		ft_guard(p.buf, FT_PLACE);
 		OK(fi_mr_regv(p.ep.domain, iov, 3, FI_REMOTE_WRITE, 0, 8, 0, &mr, NULL));
 		ft_barrier();
 		ft_barrier();
@@ -178,7 +160,7 @@ static void rma_spans(void)
 		ft_wait_err(&op, FI_EINVAL);
 		ft_barrier();
 	}
-	close_place(&p);
+	ft_close_place(&p);
 }
 
 /* Many operations at once, of all ranks on all: nobody may wait for room that another has. */
@@ -187,11 +169,11 @@ static void rma_both_ways(void)
 	enum { N = 600 };
 	static struct ft_op op[N];
 	uint64_t one = 1, old[N], state = (uint64_t)ft.rank + 1, sum = 0;
-	const size_t base = (size_t)ft.rank * (ROOM / 4);
-	struct place p;
+	const size_t base = (size_t)ft.rank * (FT_PLACE / 4);
+	struct ft_place p;
 
-	open_place(&p);
-	memset(p.target, 0, ROOM);
+	ft_open_place(&p);
+	memset(p.target, 0, FT_PLACE);
 	ft_barrier();
 	for (size_t i = 0; i < N; i++) {
 		int to = (int)(ft_random(&state) % (uint64_t)ft.n);
@@ -199,18 +181,18 @@ static void rma_both_ways(void)
 
 		if (i % 3 == 2)
 			POST(fi_fetch_atomic(p.ep.ep, &one, 1, NULL, &old[i], NULL, p.ep.peer[0],
-					     p.addr[0] + ROOM - 8, 7, FI_UINT64, FI_SUM,
+					     p.addr[0] + FT_PLACE - 8, 7, FI_UINT64, FI_SUM,
 					     ft_fresh(&op[i])));
 		else
-			post(&p, i % 3, to, base, len, 1 + (unsigned)(i & 2), 0, &op[i]);
+			ft_post_rma(&p, i % 3, to, base, len, 1 + (unsigned)(i & 2), 0, &op[i]);
 	}
 	ft_wait_all(op, N);
 	ft_barrier();
 	if (ft.rank == 0) {
-		memcpy(&sum, p.target + ROOM - 8, 8);
+		memcpy(&sum, p.target + FT_PLACE - 8, 8);
 		CHECK_EQ(sum, (uint64_t)ft.n * (N / 3));
 	}
-	close_place(&p);
+	ft_close_place(&p);
 }
 
 /* A read sees the write before it, and not the one behind it; the last write stays. */
@@ -218,11 +200,11 @@ static void rma_in_order(void)
 {
 	enum { N = 400, BIG = 8000 };
 	static struct ft_op op[3 * N];
-	struct place p;
+	struct ft_place p;
 	char *seen;
 	uint64_t none = 0;
 
-	open_place(&p);
+	ft_open_place(&p);
 	CHECK_EQ(p.ep.info->tx_attr->msg_order & FI_ORDER_RAW, FI_ORDER_RAW);
 	CHECK(p.ep.info->ep_attr->max_order_raw_size >= BIG);
 	seen = ft_buf(N * BIG);
@@ -246,148 +228,12 @@ static void rma_in_order(void)
 	if (ft.rank == 1)
 		CHECK(!memcmp(p.target, &none, 8));
 	free(seen);
-	close_place(&p);
-}
-
-/* From now on the kernel answers EPERM to who reads or writes another process's memory. */
-static void forbid(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog prog = {sizeof code / sizeof *code, code};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
-		ft_skip("no filters for system calls: %s", strerror(errno));
-}
-
-static void message(struct place *p, int from, int to, size_t len)
-{
-	struct ft_op op, in;
-
-	ft_barrier();
-	if (ft.rank == to)
-		ft_guard(p->target, ROOM);
-	if (ft.rank == to)
-		ft_trecv(&p->ep, from, 1, 0, p->target, len, &in);
-	if (ft.rank == from) {
-		ft_fill(p->buf, len, len);
-		ft_tsend(&p->ep, to, 1, p->buf, len, &op);
-		ft_wait(&op);
-	}
-	if (ft.rank == to) {
-		ft_wait(&in);
-		ft_verify(p->target, len, len, len);
-	}
-}
-
-/* Rank 2 may not read the others, who may read it. */
-static void unreadable(bool late)
-{
-	static const int pairs[][2] = {{0, 2}, {2, 0}, {2, 2}, {0, 1}};
-	struct place p;
-
-	if (ft.rank == 2 && !late)
-		forbid();
-	open_place(&p);
-	if (ft.rank == 2 && late)
-		forbid();
-	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-		lengths(&p, pairs[i][0], pairs[i][1]);
-		message(&p, pairs[i][0], pairs[i][1], (size_t)3 << 20);
-	}
-	close_place(&p);
-}
-
-static void rma_unreadable(void)
-{
-	unreadable(false);
-}
-
-static void rma_unreadable_late(void)
-{
-	unreadable(true);
-}
-
-/* The peer dies with operations of every kind before it: all of them end. */
-static void rma_kill(void)
-{
-	enum { N = 60 };
-	static struct ft_op op[N];
-	uint64_t one = 1, old;
-	struct place p;
-
-	open_place(&p);
-	ft_handshake(&p.ep);
-	if (ft.rank == VICTIM) {
-		while (!ft.sh->word[READY]) /* no progress: nothing is done */
-			ft_msleep(1);
-		ft_die();
-	} else if (ft.rank == BYSTANDER) {
-		ft_bystander(&p.ep);
-	} else {
-		for (size_t i = 0; i < N; i++)
-			if (i % 3 == 2)
-				POST(fi_fetch_atomic(p.ep.ep, &one, 1, NULL, &old, NULL,
-						     p.ep.peer[VICTIM], p.addr[VICTIM], 7,
-						     FI_UINT64, FI_SUM, ft_fresh(&op[i])));
-			else
-				post(&p, i % 3, VICTIM, 0, i % 9 ? 32 : 100000, 1, 0, &op[i]);
-		ft_play(&p.ep);
-		ft.sh->word[READY] = 1;
-		CHECK(ft_outlive(&p.ep, &op[N - 1], 0) != 0);
-		for (size_t i = 0; i < N; i++)
-			CHECK(op[i].done == 1 && op[i].err);
-		ft_survived(&p.ep, p.buf, 64);
-	}
-	close_place(&p);
-}
-
-/* An endpoint closes with operations under way: none ends afterwards, and none writes into memory
- * that is the application's again. */
-static void rma_close(void)
-{
-	enum { N = 30 };
-	static struct ft_op op[N];
-	struct place p;
-
-	open_place(&p);
-	if (ft.rank == 0) {
-		for (size_t i = 0; i < N; i++)
-			post(&p, false, 1, 0, i % 2 ? 1000 : 200000, 1, 0, &op[i]);
-		OK(fi_close(&p.mr->fid));
-		ft_close_part(&p.ep);
-		ft_guard(p.buf, ROOM);
-		ft.sh->word[READY] = 1;
-	} else {
-		while (!ft.sh->word[READY])
-			ft_msleep(1);
-		ft_progress_for(0.2);
-		OK(fi_close(&p.mr->fid));
-		ft_close_part(&p.ep);
-	}
-	ft_barrier_idle();
-	if (ft.rank == 0) {
-		for (size_t i = 0; i < N; i++)
-			CHECK_EQ(op[i].done, 0);
-		ft_verify(p.buf, 0, 0, ROOM);
-	}
-	free(p.target);
-	free(p.buf);
+	ft_close_place(&p);
 }
 
 const struct ft_case ft_cases_onesided[] = {
 	{"rma_spans", 2, 60, rma_spans},
 	{"rma_both_ways", 3, 60, rma_both_ways},
 	{"rma_in_order", 2, 60, rma_in_order},
-	{"rma_unreadable", 3, 60, rma_unreadable},
-	{"rma_unreadable_late", 3, 60, rma_unreadable_late},
-	{"rma_kill", 3, 30, rma_kill},
-	{"rma_close", 2, 30, rma_close},
 	{0},
 };

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_onesided.c - requests and answers that no endpoint would send: memory stays as it is, nobody is
+ * told of an end that was none, and who does not listen costs little. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <unistd.h>
+
+#include <quiver/types.h>
+
+#include "engine/node/internal.h"
+#include "rig/guest.h"
+#include "rig/party.h"
+
+#define US    0u
+#define GUEST 0x6775657374u /* a name */
+#define ROOM  100000u
+#define BASE  0x1000u
+#define BOTH  7u /* keys */
+#define READ  8u
+
+static char memory[ROOM];
+static unsigned reads, writes;
+
+/* The owner. */
+
+static int find(void *owner, const struct qv_node_span *span, unsigned access, struct iovec *iov,
+		size_t *cnt)
+{
+	uint64_t at = span->addr - BASE;
+
+	(void)owner;
+	if ((span->key != BOTH && (span->key != READ || access & QV_NODE_WRITE)) || at > ROOM ||
+	    span->len > ROOM - at)
+		return QV_EINVAL;
+	*iov = (struct iovec){memory + at, span->len};
+	*cnt = span->len != 0;
+	return QV_OK;
+}
+
+static bool can_update(void *owner, uint16_t what, size_t len, size_t operands, bool before)
+{
+	(void)owner;
+	(void)before;
+	return what == 1 && operands == 1 && len % 8 == 0;
+}
+
+static void update(void *owner, uint16_t what, const struct iovec *iov, size_t cnt,
+		   const void *operands, size_t len, void *before)
+{
+	(void)owner;
+	(void)what;
+	QV_NEED(cnt == 1);
+	if (before)
+		memcpy(before, iov->iov_base, len);
+	memcpy(iov->iov_base, operands, len);
+}
+
+static bool counts_reads(void *owner)
+{
+	(void)owner;
+	return true;
+}
+
+static void touched(void *owner, uint64_t from, unsigned access, const uint64_t *data)
+{
+	(void)owner;
+	(void)from;
+	(void)data;
+	*(access & QV_NODE_READ ? &reads : &writes) += 1;
+}
+
+static const struct qv_node_memory_ops memory_ops = {
+	.find = find,
+	.can_update = can_update,
+	.update = update,
+	.counts_reads = counts_reads,
+	.touched = touched,
+};
+
+/* A guest with a ring in both directions. */
+struct guest {
+	struct party p;
+	int fd, door, back_fd;
+	struct qv_ring *ring;
+	struct qv_ring_rx back;
+	uint32_t number; /* of the last packet that it has sent */
+	uint64_t addr;   /* its */
+};
+
+static void open_guest(struct guest *g)
+{
+	memset(g, 0, sizeof *g);
+	memset(memory, 'm', sizeof memory);
+	reads = writes = 0;
+	party_open(&g->p, US);
+	qv_node_open_memory(g->p.node, &memory_ops);
+	g->addr = party_insert(&g->p, GUEST);
+	g->door = guest_door(GUEST);
+	g->ring = guest_join(g->p.name, GUEST, &g->fd);
+	party_poll(&g->p, 2);
+}
+
+static void hear_back(struct guest *g)
+{
+	if (!g->back.ring)
+		g->back.ring = guest_ring_of(g->door, &g->back_fd);
+}
+
+static void leave(struct guest *g)
+{
+	if (g->back.ring) {
+		qv_segment_unmap(g->back.ring);
+		close(g->back_fd);
+	}
+	qv_segment_unmap(g->ring);
+	close(g->fd);
+	close(g->door);
+}
+
+static void close_guest(struct guest *g)
+{
+	leave(g);
+	party_close(&g->p);
+}
+
+static void put(struct guest *g, enum qv_slot_kind kind, uint64_t tag, uint64_t data,
+		const void *body, size_t len)
+{
+	uint32_t low = (uint32_t)len | (uint32_t)kind << 16, at = g->number % 8 * QV_RING_PACKET;
+
+	if (len > QV_RING_INLINE) {
+		memcpy(g->ring->stage + at, body, len);
+		guest_put(g->ring, ++g->number, low | QV_SLOT_STAGED, tag, data, &at, sizeof at);
+	} else {
+		guest_put(g->ring, ++g->number, low, tag, data, body, len);
+	}
+	qv_node_poll(g->p.node);
+}
+
+static void ask(struct guest *g, uint64_t tag, struct qv_node_ask ask, const void *payload,
+		size_t len)
+{
+	static char body[QV_RING_PACKET];
+
+	memcpy(body, &ask, sizeof ask);
+	if (len)
+		memcpy(body + sizeof ask, payload, len);
+	put(g, QV_SLOT_REQUEST, tag, 0, body, sizeof ask + len);
+}
+
+/* The next packet that it hears. */
+static const char *heard(struct guest *g, enum qv_slot_kind kind, uint64_t *tag, uint64_t *data,
+			 size_t *len)
+{
+	const struct qv_slot *slot;
+	const char *body;
+	uint32_t low;
+
+	hear_back(g);
+	slot = &g->back.ring->slots[g->back.at];
+	assert_true(qv_ring_next(&g->back, &low));
+	assert_int_equal(low >> 16 & 0x7fff, kind);
+	body = qv_ring_body(&g->back, low, len);
+	*tag = slot->tag;
+	*data = slot->data;
+	qv_ring_advance(&g->back, low);
+	return body;
+}
+
+/* What this request is answered. */
+static int answer_to(struct guest *g, struct qv_node_ask a, const void *payload, size_t len)
+{
+	uint64_t tag, data;
+	size_t got;
+
+	ask(g, 77, a, payload, len);
+	heard(g, QV_SLOT_REPLY, &tag, &data, &got);
+	assert_int_equal(tag, 77);
+	return -(int)(data & QV_ANSWER_STATUS);
+}
+
+static bool is_untouched(void)
+{
+	for (size_t i = 0; i < ROOM; i++)
+		if (memory[i] != 'm')
+			return false;
+	return !writes && !reads;
+}
+
+#define ASK(kind_, len_, ...)  \
+	((struct qv_node_ask){ \
+		.kind = (kind_), .len = (len_), .addr = BASE, .key = BOTH, __VA_ARGS__})
+
+static struct qv_node_ask at(struct qv_node_ask a, uint64_t addr, uint64_t key)
+{
+	a.addr = addr;
+	a.key = key;
+	return a;
+}
+
+/* Requests. */
+
+static void requests_without_sense(void **state)
+{
+	static char bytes[QV_RING_PACKET];
+	const uint64_t half = UINT64_C(1) << 63;
+	const struct qv_node_place two[2] = {{(uintptr_t)bytes, half}, {(uintptr_t)bytes, half}};
+	const struct qv_node_place five[5] = {{(uintptr_t)bytes, 8},
+					      {(uintptr_t)bytes, 0},
+					      {(uintptr_t)bytes, 0},
+					      {(uintptr_t)bytes, 0},
+					      {(uintptr_t)bytes, 0}};
+	const struct qv_node_place nowhere = {8, 8};
+	struct qv_node_stats stats;
+	struct guest g;
+
+	(void)state;
+	open_guest(&g);
+	for (unsigned kind = QV_NODE_KINDS; kind < 256; kind += 50)
+		assert_int_equal(answer_to(&g, ASK((uint8_t)kind, 8), bytes, 8), QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_GET, 8), bytes, 1), QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_GET, QV_NODE_PART + 1), NULL, 0), QV_EPROTO);
+	assert_int_equal(
+		answer_to(&g, ASK(QV_NODE_GET, UINT32_MAX, .flags = QV_ASK_DIRECT), NULL, 0),
+		QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8), bytes, 7), QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8), bytes, 9), QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_UPDATE, 0, .what = 1), NULL, 0), QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_UPDATE, 8, .what = 1), bytes, 12), QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_UPDATE, 8, .what = 1), bytes, 16), QV_EINVAL);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_UPDATE, 8, .what = 2), bytes, 8), QV_EINVAL);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_OVER, 8), NULL, 0), QV_EPROTO);
+	/* Places of a put. */
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_DIRECT), NULL, 0),
+			 QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_DIRECT), five, 15),
+			 QV_EPROTO);
+	assert_int_equal(
+		answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_DIRECT), five, sizeof five),
+		QV_EPROTO);
+	assert_int_equal(
+		answer_to(&g, ASK(QV_NODE_PUT, 0, .flags = QV_ASK_DIRECT), two, sizeof two),
+		QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_DIRECT), &nowhere,
+				   sizeof nowhere),
+			 QV_EIO);
+	/* Memory that it may not have. */
+	assert_int_equal(answer_to(&g, at(ASK(QV_NODE_PUT, 8), BASE, 9), bytes, 8), QV_EINVAL);
+	assert_int_equal(answer_to(&g, at(ASK(QV_NODE_PUT, 8), BASE, READ), bytes, 8), QV_EINVAL);
+	assert_int_equal(answer_to(&g, at(ASK(QV_NODE_PUT, 8), BASE - 1, BOTH), bytes, 8),
+			 QV_EINVAL);
+	assert_int_equal(answer_to(&g, at(ASK(QV_NODE_PUT, 8), BASE + ROOM - 7, BOTH), bytes, 8),
+			 QV_EINVAL);
+	assert_int_equal(answer_to(&g, at(ASK(QV_NODE_GET, 8), UINT64_MAX - 3, BOTH), NULL, 0),
+			 QV_EINVAL);
+	assert_true(is_untouched());
+	/* Too short to say who asks. */
+	qv_node_get_stats(g.p.node, &stats);
+	put(&g, QV_SLOT_REQUEST, 77, 0, bytes, sizeof(struct qv_node_ask) - 1);
+	qv_node_poll(g.p.node);
+	assert_int_equal(g.p.node->stats.refused, stats.refused + 1);
+	/* And it is heard all the same. */
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_LAST), bytes, 8), QV_OK);
+	assert_int_equal(writes, 1);
+	assert_memory_equal(memory, bytes, 8);
+	close_guest(&g);
+}
+
+/* It asks, and does not read what it is answered: that is kept for a while, then it is not heard. */
+static void who_does_not_listen(void **state)
+{
+	enum { N = 4 * QV_NODE_ASKED };
+	struct guest g;
+	uint32_t kept;
+
+	(void)state;
+	open_guest(&g);
+	for (unsigned i = 0; i < N; i++)
+		ask(&g, i + 1, ASK(QV_NODE_GET, QV_NODE_PART), NULL, 0);
+	kept = qv_node_peer_at(g.p.node, g.addr)->answers.count;
+	assert_int_equal(kept, 2 * QV_NODE_ASKED);
+	assert_true(g.p.node->stats.refused > 0);
+	/* What it hears when it listens is in order. */
+	for (uint64_t i = 0, tag, data; i < kept; i++) {
+		size_t len;
+		const char *body = heard(&g, QV_SLOT_REPLY, &tag, &data, &len);
+
+		assert_int_equal(tag, i + 1);
+		assert_int_equal(data, 0);
+		assert_int_equal(len, QV_NODE_PART);
+		assert_int_equal(body[len - 1], 'm');
+		qv_node_poll(g.p.node);
+	}
+	close_guest(&g);
+}
+
+/* Answers. */
+
+struct transfer {
+	struct qv_xfer xfer;
+	int status, dones;
+};
+
+static void on_done(struct qv_xfer *xfer, int status)
+{
+	struct transfer *t = (struct transfer *)xfer;
+
+	t->status = status;
+	t->dones++;
+}
+
+static char place[2 * QV_NODE_DIRECT];
+
+/* The guest is asked for this; what it is asked under. */
+static uint64_t begin(struct guest *g, struct transfer *t, enum qv_node_kind kind, size_t len)
+{
+	const struct qv_node_span there = {BASE, BOTH, len};
+	const struct iovec here = {place, len};
+	const struct qv_node_op op = {
+		.kind = kind, .there = &there, .nthere = 1, .here = &here, .nhere = 1};
+	uint64_t tag, data;
+	size_t got;
+
+	memset(place, 'p', sizeof place);
+	*t = (struct transfer){.xfer.done = on_done};
+	assert_int_equal(qv_node_begin(g->p.node, g->addr, &op, &t->xfer), QV_OK);
+	heard(g, QV_SLOT_REQUEST, &tag, &data, &got);
+	assert_true(tag);
+	return tag;
+}
+
+static void answer(struct guest *g, uint64_t tag, uint64_t data, const void *body, size_t len)
+{
+	put(g, QV_SLOT_REPLY, tag, data, body, len);
+	qv_node_poll(g->p.node);
+}
+
+static void answers_without_sense(void **state)
+{
+	static char bytes[QV_RING_PACKET];
+	const size_t big = QV_NODE_DIRECT;
+	const struct qv_node_place less = {(uintptr_t)bytes, 8},
+				   much[2] = {{(uintptr_t)bytes, UINT64_MAX - 7},
+					      {(uintptr_t)bytes, big + 8}};
+	struct transfer t;
+	struct guest g;
+	uint64_t tag;
+
+	(void)state;
+	open_guest(&g);
+	/* To nobody. */
+	tag = begin(&g, &t, QV_NODE_GET, 100);
+	answer(&g, tag + 1, 0, bytes, 100);
+	answer(&g, tag ^ (UINT64_C(1) << 32), 0, bytes, 100);
+	answer(&g, 0, 0, bytes, 100);
+	answer(&g, UINT64_MAX, 0, bytes, 100);
+	assert_int_equal(g.p.node->stats.refused, 4);
+	assert_int_equal(t.dones, 0);
+	/* To somebody, and once more. */
+	answer(&g, tag, 0, bytes, 100);
+	assert_true(t.dones == 1 && t.status == QV_OK);
+	assert_memory_equal(place, bytes, 100);
+	answer(&g, tag, 0, bytes, 100);
+	assert_int_equal(g.p.node->stats.refused, 5);
+	/* More or less than was asked for. */
+	for (size_t len = 99; len <= 101; len += 2) {
+		tag = begin(&g, &t, QV_NODE_GET, 100);
+		answer(&g, tag, 0, bytes, len);
+		assert_true(t.dones == 1 && t.status == QV_EPROTO);
+		assert_int_equal(place[0], 'p');
+	}
+	tag = begin(&g, &t, QV_NODE_PUT, 100);
+	answer(&g, tag, 0, bytes, 1);
+	assert_true(t.dones == 1 && t.status == QV_EPROTO);
+	tag = begin(&g, &t, QV_NODE_PUT, 100);
+	answer(&g, tag, 0x12345678, bytes, 0);
+	assert_true(t.dones == 1 && t.status == QV_EPROTO);
+	/* Places that are not what was asked for. */
+	tag = begin(&g, &t, QV_NODE_GET, big);
+	answer(&g, tag, 0, &less, sizeof less);
+	assert_true(t.dones == 1 && t.status == QV_EPROTO);
+	tag = begin(&g, &t, QV_NODE_GET, big);
+	answer(&g, tag, 0, much, sizeof much);
+	assert_true(t.dones == 1 && t.status == QV_EPROTO);
+	tag = begin(&g, &t, QV_NODE_GET, big);
+	answer(&g, tag, 0, bytes, 5 * sizeof less);
+	assert_true(t.dones == 1 && t.status == QV_EPROTO);
+	assert_int_equal(place[0], 'p');
+	close_guest(&g);
+}
+
+/* It goes without an answer. */
+static void who_leaves(void **state)
+{
+	struct transfer t[3];
+	struct guest g;
+
+	(void)state;
+	open_guest(&g);
+	begin(&g, &t[0], QV_NODE_GET, 100);
+	begin(&g, &t[1], QV_NODE_GET, 2 * QV_NODE_DIRECT);
+	begin(&g, &t[2], QV_NODE_PUT, 8);
+	leave(&g);
+	party_poll(&g.p, 20);
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(t[i].dones == 1 && t[i].status == QV_EPEER);
+	party_close(&g.p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requests_without_sense),
+		cmocka_unit_test(who_does_not_listen),
+		cmocka_unit_test(answers_without_sense),
+		cmocka_unit_test(who_leaves),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
