@@ -46,6 +46,7 @@ void qv_peer_begin_session(struct qv_peer *peer)
 
 	if (++p->sessions == 0)
 		p->sessions = 1;
+	p->begun++;
 	peer->session = p->sessions;
 	new_id(peer);
 	qv_window_clear(peer);
@@ -188,6 +189,15 @@ static void challenge(struct qv_peer *peer)
 		qv_peer_repeat_hello(peer);
 }
 
+/* Does it answer a HELLO of ours to a peer that the application has removed, and named again, since?
+ * We have received nothing of it by then, so all that it has sent is for us. Where packets may be
+ * lost, it sends again, or hears that they are. */
+static bool answers_forgotten(const struct qv_peer *peer, uint32_t echo)
+{
+	return !peer->x->drops && !peer->theirs && !peer->failed &&
+	       peer->p->sessions - echo < peer->p->begun;
+}
+
 /*
  * Is this a HELLO to be followed? Another endpoint than the one that we are paired with speaks from
  * its address: it was restarted there, or somebody lies. Our own HELLO goes to that address; only
@@ -208,7 +218,7 @@ static bool may_begin(struct qv_peer *peer, const struct qv_wire_hello *hello,
 		challenge(peer);
 		return false;
 	}
-	if (hello->echo && hello->echo != peer->session) {
+	if (hello->echo && hello->echo != peer->session && !answers_forgotten(peer, hello->echo)) {
 		/* It speaks to who was here before, or before we gave it up. */
 		qv_peer_send_reset(peer, hello->session);
 		if (peer->hello_sent)

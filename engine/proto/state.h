@@ -253,6 +253,7 @@ struct qv_proto {
 	uint64_t away;     /* ms before it in which nobody looked */
 	uint64_t uid;
 	uint32_t sessions; /* the last that was begun */
+	uint32_t begun;    /* how many were */
 	uint32_t turn;     /* bits of ids beside the index */
 	struct qv_pool txs, rxs, ins, unexps, flights;
 	struct qv_handles tx_handles; /* sends that wait for FIN or CTS */
