@@ -7,8 +7,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* Longest eager message: up to here two copies that overlap are faster than one by the kernel. */
-#define EAGER_MAX ((size_t)1 << 20)
+/* Longest eager message: two copies. A stream of longer ones is faster with one copy by the kernel:
+ * 64 KiB 1.4 times between near processors, 5 times between far ones. */
+#define EAGER_MAX ((size_t)16 << 10)
 #define READ_MAX  ((size_t)1 << 20)
 
 int qv_node_create(const struct qv_node_ops *ops, void *owner, struct qv_node **node)
