@@ -40,7 +40,7 @@ def quiver(core, build):
 
 
 def stacks(build):
-    return [quiver("shm", build), quiver("tcp", build),
+    return [quiver("node", build), quiver("shm", build), quiver("tcp", build),
             Stack("tcp;ofi_rxm", OFI + ["tcp;ofi_rxm"]),
             Stack("net", OFI + ["net"]),
             Stack("default", [])]
@@ -127,7 +127,7 @@ def print_table(columns):
         print(f"{'':>6}" + "".join(f"{s.title:>15}" for s in columns))
         for depth in DEPTHS:
             print(f"{depth:>6}" + "".join(f"{cell(s, kind, depth):>15}" for s in columns))
-    print("\nquiver/shm and quiver/tcp: FI_PROVIDER=quiver with FI_QUIVER_CORE=shm or tcp;"
+    print("\nquiver/NAME: FI_PROVIDER=quiver with FI_QUIVER_CORE=NAME; node is quiver's own shared memory;"
           "\ntcp;ofi_rxm and net: libfabric's own providers; default: Open MPI left to itself.\n"
           f"hangs: got nothing done for {PATIENCE:.0f} s, stopped.")
 
@@ -182,9 +182,9 @@ def print_duel(stack, rival, kind):
 def print_use(build):
     print(f"""
 With your own MPI program (Open MPI), nothing recompiled:
-  scripts/mpirun-quiver --core shm -np 2 ./program      (--core tcp goes between machines)
+  scripts/mpirun-quiver --core node -np 2 ./program     (--core tcp goes between machines)
 which is:
-  export FI_PROVIDER_PATH={build}/lib/libfabric FI_PROVIDER=quiver FI_QUIVER_CORE=shm
+  export FI_PROVIDER_PATH={build}/lib/libfabric FI_PROVIDER=quiver FI_QUIVER_CORE=node
   mpirun -np 2 --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include quiver ./program
 With any libfabric program: the same three variables.""")
 
