@@ -17,8 +17,8 @@ POSIX = {"fcntl.h", "sanitizer/asan_interface.h", "signal.h", "sys/mman.h", "sys
 
 # Room -> rooms of ours that it may include (itself always).
 ENGINE = ["engine/base", "engine/match", "engine/proto", "engine/schedule", "engine/exchange",
-          "engine/combine"]
-BELOW_GLUE = ENGINE + ["engine/node"] + ["kernels", "include"]
+          "engine/combine", "engine/node"]
+BELOW_GLUE = ENGINE + ["kernels", "include"]
 OFFLOAD = ["kernels/offload", "kernels/opencl", "hls/host"]
 GLUE = ["fabric_glue", "fabric_glue/cores", "fabric_glue/node"] # what every room of the provider may see
 PROVIDER = BELOW_GLUE + GLUE

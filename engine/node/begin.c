@@ -4,7 +4,7 @@
  * of megabytes where one side can read the memory of the other.
  */
 #include "internal.h"
-#include "pieces.h"
+#include "engine/base/iov.h"
 
 /* Longer than this it goes in one go: the kernel takes its time to begin (about 2 us). */
 #define DIRECT_ABOVE (3 * QV_NODE_PART)
@@ -35,7 +35,7 @@ static size_t payload_of(const struct qv_node_call *call, const struct qv_node_p
 	if (call->kind == QV_NODE_GET)
 		return 0;
 	if (call->direct)
-		return qv_iov_cut(call->here, call->nhere, p->at, p->span.len, iov) *
+		return qv_iov_slice(call->here, call->nhere, p->at, p->span.len, iov) *
 		       sizeof(struct qv_node_place);
 	return p->span.len * ((call->nhere != 0) + (call->nother != 0));
 }
@@ -43,14 +43,14 @@ static size_t payload_of(const struct qv_node_call *call, const struct qv_node_p
 static void fill(const struct qv_node_call *call, const struct qv_node_part *p, char *to)
 {
 	struct iovec iov[QV_NODE_SPANS];
-	size_t n = qv_iov_cut(call->here, call->nhere, p->at, p->span.len, iov);
+	size_t n = qv_iov_slice(call->here, call->nhere, p->at, p->span.len, iov);
 
 	if (call->kind == QV_NODE_GET)
 		return;
 	if (!call->direct) {
-		to = qv_iov_gather(to, iov, n);
-		n = qv_iov_cut(call->other, call->nother, p->at, p->span.len, iov);
-		qv_iov_gather(to, iov, n);
+		qv_iov_get(iov, n, to);
+		n = qv_iov_slice(call->other, call->nother, p->at, p->span.len, iov);
+		qv_iov_get(iov, n, to + p->span.len);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {

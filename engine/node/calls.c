@@ -2,7 +2,7 @@
 /* calls.c - operations on the memory of others that are under way, and their answers, which come in
  * the order of the requests. */
 #include "internal.h"
-#include "pieces.h"
+#include "engine/base/iov.h"
 
 #include <stdlib.h>
 
@@ -76,7 +76,7 @@ static int read_places(struct qv_node *n, struct qv_node_peer *peer,
 		       const char *body, size_t len)
 {
 	struct iovec from[QV_NODE_SPANS], to[QV_NODE_SPANS];
-	const size_t nto = qv_iov_cut(call->here, call->nhere, p->at, p->span.len, to);
+	const size_t nto = qv_iov_slice(call->here, call->nhere, p->at, p->span.len, to);
 	struct qv_node_place place;
 	size_t nfrom = len / sizeof place;
 	uint64_t sum = 0;
@@ -102,11 +102,11 @@ static int take(struct qv_node *n, struct qv_node_peer *peer, const struct qv_no
 
 	if (get && call->direct)
 		return read_places(n, peer, call, p, body, len);
-	cnt = get ? qv_iov_cut(call->here, call->nhere, p->at, p->span.len, iov)
-		  : qv_iov_cut(call->before, call->nbefore, p->at, p->span.len, iov);
+	cnt = get ? qv_iov_slice(call->here, call->nhere, p->at, p->span.len, iov)
+		  : qv_iov_slice(call->before, call->nbefore, p->at, p->span.len, iov);
 	if (len != qv_iov_len(iov, cnt))
 		return QV_EPROTO;
-	qv_iov_scatter(iov, cnt, body);
+	qv_iov_put(iov, cnt, 0, body, len);
 	return QV_OK;
 }
 

@@ -10,6 +10,13 @@ struct qv_node_peer;
 struct qv_node_call;
 struct qv_node_answer;
 
+/* Where a packet goes: put.h. */
+struct qv_node_room {
+	struct qv_slot *slot;
+	char *body;
+	uint32_t low; /* of the slot's word, but for the kind */
+};
+
 /* Requests to one peer whose answers are awaited: so many answers may wait for room there. */
 #define QV_NODE_ASKED 256u
 
@@ -58,12 +65,8 @@ struct qv_node_place {
 #define QV_ANSWER_STATUS 0xffffffffu         /* minus a status */
 #define QV_ANSWER_TELL   (UINT64_C(1) << 32) /* say when you have read it */
 
-/* post.c: room for a packet; QV_EAGAIN, QV_ENOMEM or QV_EPEER. */
-struct qv_node_room {
-	struct qv_slot *slot;
-	char *body;
-	uint32_t low;
-};
+/* post.c: room for a packet, with a connection made if there is none; QV_EAGAIN, QV_ENOMEM or
+ * QV_EPEER. */
 int qv_node_room(struct qv_node *n, struct qv_node_peer *peer, size_t len,
 		 struct qv_node_room *room);
 /* Is there room for so many packets of at most QV_NODE_INJECT bytes and a header? */

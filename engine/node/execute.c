@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* execute.c - what others ask of our memory: done in the order in which it comes. */
 #include "internal.h"
-#include "pieces.h"
+#include "engine/base/iov.h"
 
 /* What is asked, checked. */
 struct asked {
@@ -111,12 +111,12 @@ static int execute(struct qv_node *n, struct qv_node_peer *peer, const struct as
 		if (a->ask.flags & QV_ASK_DIRECT)
 			tell_places(a, out);
 		else
-			qv_iov_gather(out, a->iov, a->niov);
+			qv_iov_get(a->iov, a->niov, out);
 		return QV_OK;
 	case QV_NODE_PUT:
 		if (a->nfrom)
 			return qv_node_read_from(n, peer, a->iov, a->niov, a->from, a->nfrom);
-		qv_iov_scatter(a->iov, a->niov, a->payload);
+		qv_iov_put(a->iov, a->niov, 0, a->payload, a->len);
 		return QV_OK;
 	case QV_NODE_UPDATE:
 		n->onesided.memory->update(n->owner, a->ask.what, a->iov, a->niov, a->payload,

@@ -26,7 +26,6 @@ struct qv_node_peer {
 	bool gone;        /* nobody will be there again */
 	bool blind;       /* its memory cannot be read */
 	bool broken;      /* it has sent nonsense: nothing of it is looked at */
-	bool fences;      /* it makes a fence itself for each packet */
 	struct qv_node_answers answers;
 };
 

@@ -101,7 +101,7 @@ static int knock(const struct qv_node_peer *peer, int *fd)
 
 static int hand_over(const struct qv_node *n, int to, int ring_fd)
 {
-	struct join join = {JOIN_MAGIC, JOIN_VERSION, !n->barrier, n->name, n->self.start};
+	struct join join = {JOIN_MAGIC, JOIN_VERSION, n->name, n->self.start};
 	struct iovec iov = {&join, sizeof join};
 	union {
 		struct cmsghdr align;
@@ -282,9 +282,8 @@ void qv_node_serve(struct qv_node *n)
 		else if (what < n->npeers && n->peers[what])
 			qv_node_look_at(n, n->peers[what]);
 	}
-	if (door) {
+	if (door)
 		qv_node_guests(n);
-	}
 	if (n->sweep)
 		qv_node_sweep(n);
 	if (n->onesided.active)

@@ -10,10 +10,7 @@
 
 /* The first words, with the descriptor of the ring. */
 struct join {
-	uint64_t magic;
-	uint32_t version;
-	uint32_t fences; /* its process is not reached by membarrier(2) */
-	uint64_t name;
+	uint64_t magic, version, name;
 	uint64_t start; /* of its process */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* node.c - an endpoint of the transport, and what it sends. */
-#include "internal.h"
+#include "engine/base/iov.h"
 #include "link.h"
+#include "put.h"
 
 #include <stdlib.h>
 #include <sys/types.h>
@@ -88,60 +89,23 @@ static inline int reach(struct qv_node *n, uint64_t to, struct qv_node_peer **ou
 	return QV_LIKELY(peer && peer->tx.ring) ? QV_OK : not_connected(n, to, out);
 }
 
-static inline int sent(struct qv_node *n, struct qv_node_peer *peer)
-{
-	if (QV_UNLIKELY(!n->barrier))
-		__sync_synchronize(); /* ThreadSanitizer refuses the other name of it */
-	if (QV_UNLIKELY(qv_ring_must_wake(&peer->tx)))
-		qv_node_wake(n, peer);
-	return QV_OK;
-}
-
-static QV_NOINLINE int no_room(struct qv_node *n)
-{
-	n->stats.full++;
-	return QV_EAGAIN;
-}
-
-/* Where a payload of len bytes goes, behind the slot if it does not fit there. NULL: no room. */
-static inline char *place(struct qv_ring_tx *tx, struct qv_slot *slot, size_t len, uint32_t *low)
-{
-	uint32_t at;
-
-	*low |= (uint32_t)len;
-	if (QV_LIKELY(len <= QV_RING_INLINE))
-		return slot->payload;
-	at = qv_ring_stage(tx, (uint32_t)len);
-	if (QV_UNLIKELY(at == UINT32_MAX))
-		return NULL;
-	memcpy(slot->payload, &at, sizeof at);
-	*low |= QV_SLOT_STAGED;
-	for (size_t i = 0; i < len; i += QV_RING_LINE)
-		__asm__ volatile("prefetchw %0" ::"m"(tx->ring->stage[at + i]));
-	return tx->ring->stage + at;
-}
-
 QV_INLINE int put_tagged(struct qv_xport *x, uint64_t to, enum qv_slot_kind kind, uint64_t tag,
 			 uint64_t data, const void *buf, size_t len)
 {
 	struct qv_node *n = x->self;
-	uint32_t low = (uint32_t)kind << 16;
 	struct qv_node_peer *peer;
-	struct qv_slot *slot;
-	char *body;
+	struct qv_node_room room;
 	int rc = reach(n, to, &peer);
 
 	if (QV_UNLIKELY(rc))
 		return rc;
-	slot = qv_ring_slot(&peer->tx);
-	body = QV_LIKELY(slot != NULL) ? place(&peer->tx, slot, len, &low) : NULL;
-	if (QV_UNLIKELY(!body))
-		return no_room(n);
-	slot->tag = tag;
-	slot->data = data;
-	qv_ring_copy(body, buf, len);
-	qv_ring_publish(&peer->tx, slot, low);
-	return sent(n, peer);
+	if (QV_UNLIKELY(!qv_node_place(n, &peer->tx, len, &room)))
+		return QV_EAGAIN;
+	room.slot->tag = tag;
+	room.slot->data = data;
+	qv_ring_copy(room.body, buf, len);
+	qv_node_publish(n, peer, &room, kind);
+	return QV_OK;
 }
 
 static int inject_tagged(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf, size_t len)
@@ -157,30 +121,21 @@ static int inject_tagged_data(struct qv_xport *x, uint64_t to, uint64_t tag, uin
 
 static int inject(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt)
 {
+	const size_t len = qv_iov_len(iov, cnt);
 	struct qv_node *n = x->self;
-	uint32_t low = (uint32_t)QV_SLOT_PACKET << 16;
 	struct qv_node_peer *peer;
-	struct qv_slot *slot;
-	size_t len = 0;
-	char *body;
+	struct qv_node_room room;
 	int rc = reach(n, to, &peer);
 
 	if (QV_UNLIKELY(rc))
 		return rc;
-	for (size_t i = 0; i < cnt; i++)
-		len += iov[i].iov_len;
 	if (QV_UNLIKELY(len > QV_RING_PACKET))
 		return QV_EMSGSIZE;
-	slot = qv_ring_slot(&peer->tx);
-	body = QV_LIKELY(slot != NULL) ? place(&peer->tx, slot, len, &low) : NULL;
-	if (QV_UNLIKELY(!body))
-		return no_room(n);
-	for (size_t i = 0; i < cnt; i++) {
-		memcpy(body, iov[i].iov_base, iov[i].iov_len);
-		body += iov[i].iov_len;
-	}
-	qv_ring_publish(&peer->tx, slot, low);
-	return sent(n, peer);
+	if (QV_UNLIKELY(!qv_node_place(n, &peer->tx, len, &room)))
+		return QV_EAGAIN;
+	qv_iov_get(iov, cnt, room.body);
+	qv_node_publish(n, peer, &room, QV_SLOT_PACKET);
+	return QV_OK;
 }
 
 /* A packet is copied: it is over at once. */

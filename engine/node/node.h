@@ -70,7 +70,7 @@ int qv_node_fd(const struct qv_node *n);
 bool qv_node_may_sleep(struct qv_node *n);
 
 struct qv_node_stats {
-	uint64_t peers;    /* connected, in either direction */
+	uint64_t peers;    /* that have connected to us */
 	uint64_t bytes;    /* of shared memory mapped for them */
 	uint64_t connects; /* made here */
 	uint64_t full;     /* packets that found no room */

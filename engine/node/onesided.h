@@ -11,7 +11,7 @@
 
 struct qv_node;
 
-#define QV_NODE_SPANS 4u /* pieces of memory in one operation, on each side */
+#define QV_NODE_SPANS QV_IOV_MAX /* pieces of memory in one operation, on each side */
 /* Bytes in one packet, and so in one step of the memory's owner: so far operations are done in the
  * order in which they were started. A multiple of twice the longest element. */
 #define QV_NODE_PART ((size_t)8128)

@@ -60,7 +60,7 @@ void qv_node_unseat(struct qv_node *n, struct qv_node_peer *peer)
 	n->stats.peers--;
 }
 
-/* It speaks: every poll looks at it. One that was looked at in vain, or nearly so, no longer is. */
+/* It speaks: every poll looks at it, in the place of another. */
 static void warm(struct qv_node *n, struct qv_node_peer *peer)
 {
 	struct qv_node_peer *out;

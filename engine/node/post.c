@@ -3,38 +3,18 @@
  * post.c - packets of one-sided operations. An answer never waits for room in a ring: who waited
  * there would not read what the other side waits to send.
  */
-#include "internal.h"
+#include "put.h"
 
 #include <stdlib.h>
-
-static int no_room(struct qv_node *n)
-{
-	n->stats.full++;
-	return QV_EAGAIN;
-}
 
 int qv_node_room(struct qv_node *n, struct qv_node_peer *peer, size_t len,
 		 struct qv_node_room *room)
 {
 	int rc = peer->tx.ring ? QV_OK : qv_node_connect(n, peer);
-	uint32_t at;
 
-	if (rc)
-		return rc;
-	room->slot = qv_ring_slot(&peer->tx);
-	if (!room->slot)
-		return no_room(n);
-	room->low = (uint32_t)len;
-	room->body = room->slot->payload;
-	if (len <= QV_RING_INLINE)
-		return QV_OK;
-	at = qv_ring_stage(&peer->tx, (uint32_t)len);
-	if (at == UINT32_MAX)
-		return no_room(n);
-	memcpy(room->slot->payload, &at, sizeof at);
-	room->low |= QV_SLOT_STAGED;
-	room->body = peer->tx.ring->stage + at;
-	return QV_OK;
+	if (!rc && !qv_node_place(n, &peer->tx, len, room))
+		rc = QV_EAGAIN;
+	return rc;
 }
 
 bool qv_node_room_for(struct qv_node *n, struct qv_node_peer *peer, unsigned packets)
@@ -56,11 +36,7 @@ void qv_node_post(struct qv_node *n, struct qv_node_peer *peer, const struct qv_
 {
 	room->slot->tag = tag;
 	room->slot->data = data;
-	qv_ring_publish(&peer->tx, room->slot, room->low | (uint32_t)kind << 16);
-	if (!n->barrier)
-		__sync_synchronize(); /* as in node.c */
-	if (qv_ring_must_wake(&peer->tx))
-		qv_node_wake(n, peer);
+	qv_node_publish(n, peer, room, kind);
 }
 
 /* Answers that wait. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* read.c - another process's memory, read by the kernel where it allows that. */
 #include "internal.h"
-#include "pieces.h"
+#include "engine/base/iov.h"
 
 #include <errno.h>
 #include <poll.h>

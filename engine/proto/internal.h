@@ -4,6 +4,7 @@
 #define QV_PROTO_I_H
 
 #include "engine/base/compiler.h"
+#include "engine/base/iov.h"
 #include "state.h"
 #include "window.h"
 
@@ -210,7 +211,7 @@ int qv_emit_unnumbered(struct qv_peer *peer, char *packet, size_t len);
 /* deliver.c */
 void qv_rx_deliver(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info,
 		   const char *payload, const struct qv_wire_seg *segs);
-/* The same for a whole eager message without completion data that nobody waits for. */
+/* The same for a whole eager message that no sender waits for. flags: QV_REQ_TAGGED, QV_REQ_DATA. */
 void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, unsigned flags,
 			 uint64_t data, const char *payload, size_t len);
 void qv_rx_complete(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info, size_t len,
@@ -245,15 +246,5 @@ void qv_in_fail(struct qv_in *in, int status);
 void qv_in_start(struct qv_in *in, const struct qv_wire_seg *segs);
 void qv_in_retry(struct qv_proto *p);
 void qv_in_on_seg(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
-
-/* iov.c */
-size_t qv_iov_len(const struct iovec *iov, size_t cnt);
-/* The part of iov from offset on, len bytes of it, into out (room for
- * QV_IOV_MAX); returns pieces. */
-size_t qv_iov_slice(const struct iovec *iov, size_t cnt, size_t offset, size_t len,
-		    struct iovec *out);
-/* Copy into iov at offset; returns what fitted. Copy out of iov, all of it. */
-size_t qv_iov_put(const struct iovec *iov, size_t cnt, size_t offset, const void *src, size_t len);
-void qv_iov_get(const struct iovec *iov, size_t cnt, void *dst);
 
 #endif /* QV_PROTO_I_H */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#define QV_IOV_MAX 4u /* pieces of a user's buffer */
+#include "engine/base/iov.h"
 
 /*
  * One transfer in flight. The transport calls done exactly once, from its progress, with QV_OK or

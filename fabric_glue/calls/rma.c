@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rma.c - fi_rma(3), passed through to the core with addresses and completions translated. */
 #include "fabric_glue/calls.h"
+#include "engine/base/iov.h"
 
 #define RMA_FLAGS                                                             \
 	(FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA | FI_INJECT_COMPLETE | \
@@ -50,8 +51,7 @@ static ssize_t rma_msg(struct qv_fi_ep *ep, const struct fi_msg_rma *msg, uint64
 		return -FI_EBADFLAGS;
 	if (msg->iov_count > QV_FI_IOV_LIMIT)
 		return -FI_EINVAL;
-	for (size_t i = 0; i < msg->iov_count; i++)
-		p.len += msg->msg_iov[i].iov_len;
+	p.len = qv_iov_len(msg->msg_iov, msg->iov_count);
 	if (flags & FI_INJECT && kind == FI_WRITE && p.len > ep->dom->inject)
 		return -FI_EINVAL;
 	return qv_fi_pass(ep, &p);
@@ -72,7 +72,7 @@ static ssize_t rma_v(struct fid_ep *fid, const struct iovec *iov, void **desc, s
 		     fi_addr_t at, uint64_t addr, uint64_t key, uint64_t data, void *context,
 		     uint64_t kind, uint64_t more)
 {
-	struct fi_rma_iov rma = {.addr = addr, .key = key};
+	struct fi_rma_iov rma = {.addr = addr, .len = qv_iov_len(iov, count), .key = key};
 	struct fi_msg_rma msg = {.msg_iov = iov,
 				 .desc = desc,
 				 .iov_count = count,
@@ -82,8 +82,6 @@ static ssize_t rma_v(struct fid_ep *fid, const struct iovec *iov, void **desc, s
 				 .context = context,
 				 .data = data};
 
-	for (size_t i = 0; i < count; i++)
-		rma.len += iov[i].iov_len;
 	return rma_msg(ep_of(fid), &msg, ep_of(fid)->tx_op_flags | more, kind);
 }
 

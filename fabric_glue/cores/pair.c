@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pair.c - addresses that name two cores, and the node that one of them is limited to. */
 #include "pair.h"
+#include "fabric_glue/node/node.h"
 #include "engine/base/hash.h"
 
 #include <assert.h>
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 static const char mark[3] = {'Q', 'v', 1}; /* the last one: version */
-static const char *const schemes[] = {"fi_shm://", "fi_node://"};
+static const char *const schemes[] = {"fi_shm://", QV_FI_NODE_SCHEME};
 
 /* An address of shm has the number of its process, the user's and a count, one of node is a number. */
 static const char *scheme_of(const char *local)
@@ -173,13 +174,20 @@ static bool has_room(void)
 	return !statvfs("/dev/shm", &fs) && (uint64_t)fs.f_bavail * fs.f_frsize >= ROOM;
 }
 
+/* What processes must share to reach each other by the core. */
+static const char *const *scope_of(const char *core)
+{
+	static const char *const node[] = {"/proc/self/ns/net", NULL}; /* its sockets */
+	static const char *const shm[] = {"/dev/shm", "/proc/self/ns/pid", NULL};
+
+	return qv_fi_is_node(core) ? node : shm;
+}
+
 uint64_t qv_fi_node(const char *core)
 {
-	const bool shm = !strcmp(core, "shm"); /* else its sockets are of the network name space */
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
-	struct stat place, space;
 	uid_t user = geteuid();
-	uint64_t hash = QV_FNV_START;
+	uint64_t hash;
 	char boot[64];
 	size_t len;
 
@@ -187,10 +195,16 @@ uint64_t qv_fi_node(const char *core)
 		return 0;
 	len = fread(boot, 1, sizeof boot, f);
 	fclose(f);
-	if (!len || stat(shm ? "/dev/shm" : "/proc/self/ns/net", &place) ||
-	    stat(shm ? "/proc/self/ns/pid" : "/proc/self/ns/net", &space) || (shm && !has_room()))
+	if (!len || (!qv_fi_is_node(core) && !has_room()))
 		return 0;
-	hash = mix_file(mix_file(qv_fnv(hash, boot, len), &place), &space);
+	hash = qv_fnv(QV_FNV_START, boot, len);
+	for (const char *const *place = scope_of(core); *place; place++) {
+		struct stat st;
+
+		if (stat(*place, &st))
+			return 0;
+		hash = mix_file(hash, &st);
+	}
 	hash = qv_fnv(hash, &user, sizeof user);
 	return qv_fnv(hash, qv_fi_params.node, strlen(qv_fi_params.node)) | 1;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* transfer.c - sends and receives, tagged and not: flags, addresses, then our protocol. */
 #include "layered.h"
+#include "engine/base/iov.h"
 
 #define SEND_FLAGS                                                            \
 	(FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA | FI_INJECT_COMPLETE | \
@@ -11,15 +12,6 @@
 static ssize_t to_errno(int status)
 {
 	return QV_LIKELY(status == QV_OK) ? 0 : -(ssize_t)qv_fi_errno(status);
-}
-
-static size_t total(const struct iovec *iov, size_t cnt)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; i < cnt; i++)
-		len += iov[i].iov_len;
-	return len;
 }
 
 static ssize_t start_send(struct qv_fi_ep *ep, const struct qv_fi_send *s,
@@ -64,7 +56,7 @@ ssize_t qv_fi_layered_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint
 			args.flags |= QV_REQ_SENT;
 		if (flags & FI_INJECT)
 			args.flags |= QV_REQ_INJECT;
-		if (flags & FI_INJECT && total(s->iov, s->cnt) > QV_FI_INJECT_SIZE)
+		if (flags & FI_INJECT && qv_iov_len(s->iov, s->cnt) > QV_FI_INJECT_SIZE)
 			return -FI_EINVAL;
 	}
 	return start_send(ep, s, &args);

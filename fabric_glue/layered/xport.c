@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* xport.c - a core endpoint as the protocol's transport. */
 #include "fabric_glue/cores/core.h"
+#include "engine/base/iov.h"
 #include "fabric_glue/data.h"
 #include "fabric_glue/node/node.h"
 
@@ -70,7 +71,7 @@ static int xp_read(struct qv_xport *x, uint64_t from, const struct iovec *iov, s
 		   uint64_t addr, uint64_t key, struct qv_xfer *xfer)
 {
 	struct qv_fi_rail *rail = rail_of(x);
-	struct fi_rma_iov rma = {.addr = addr, .key = key};
+	struct fi_rma_iov rma = {.addr = addr, .len = qv_iov_len(iov, cnt), .key = key};
 	struct fi_msg_rma msg = {.msg_iov = iov,
 				 .iov_count = cnt,
 				 .addr = from,
@@ -78,8 +79,6 @@ static int xp_read(struct qv_xport *x, uint64_t from, const struct iovec *iov, s
 				 .rma_iov_count = 1,
 				 .context = xfer};
 
-	for (size_t i = 0; i < cnt; i++)
-		rma.len += iov[i].iov_len;
 	return in_flight(rail, fi_readmsg(rail->core, &msg, FI_COMPLETION));
 }
 

@@ -16,6 +16,19 @@ static void bytes_of(struct iovec *to, const struct fi_ioc *from, size_t count, 
 		to[i] = (struct iovec){from[i].addr, from[i].count * size};
 }
 
+/* Is there such an update? The bytes of an element. */
+static bool is_known(const struct qv_fi_node_domain *domain, enum fi_datatype type, enum fi_op op,
+		     size_t operands, bool result, size_t *size)
+{
+	enum qv_type t;
+
+	if (!domain->combine || (unsigned)op > UINT8_MAX || !qv_fi_type(type, &t) ||
+	    !qv_fi_node_can_update(QV_FI_NODE_UPDATE(op, type), operands, result))
+		return false;
+	*size = qv_type_size(t);
+	return true;
+}
+
 static ssize_t begin(struct fid_ep *fid, const struct fi_msg_atomic *msg,
 		     const struct fi_ioc *compare, size_t ncompare, const struct fi_ioc *result,
 		     size_t nresult, uint64_t flags)
@@ -35,17 +48,14 @@ static ssize_t begin(struct fid_ep *fid, const struct fi_msg_atomic *msg,
 		.nbefore = nresult,
 	};
 	struct qv_fi_node_ep *ep = qv_fi_node_ep_of(fid);
-	enum qv_type type;
 	size_t size;
 
-	if (!ep->domain->combine || (unsigned)msg->op > UINT8_MAX ||
-	    !qv_fi_type(msg->datatype, &type) ||
-	    !qv_fi_node_can_update(op.what, (op.nhere != 0) + (ncompare != 0), nresult))
+	if (!is_known(ep->domain, msg->datatype, msg->op, (op.nhere != 0) + (ncompare != 0),
+		      nresult, &size))
 		return -FI_EOPNOTSUPP;
 	if (op.nthere > QV_NODE_SPANS || op.nhere > QV_NODE_SPANS || ncompare > QV_NODE_SPANS ||
 	    nresult > QV_NODE_SPANS)
 		return -FI_EINVAL;
-	size = qv_type_size(type);
 	bytes_of(lists.operand, msg->msg_iov, op.nhere, size);
 	bytes_of(lists.compare, compare, ncompare, size);
 	bytes_of(lists.result, result, nresult, size);
@@ -97,12 +107,8 @@ static ssize_t inject(struct fid_ep *fid, const void *buf, size_t count, fi_addr
 static int valid(const struct qv_fi_node_domain *domain, enum fi_datatype type, enum fi_op op,
 		 size_t operands, bool result, struct fi_atomic_attr *attr)
 {
-	enum qv_type t;
-
-	if (!domain->combine || (unsigned)op > UINT8_MAX || !qv_fi_type(type, &t) ||
-	    !qv_fi_node_can_update(QV_FI_NODE_UPDATE(op, type), operands, result))
+	if (!is_known(domain, type, op, operands, result, &attr->size))
 		return -FI_EOPNOTSUPP;
-	attr->size = qv_type_size(t);
 	attr->count = QV_NODE_PART / (operands > 1 ? 2 : 1) / attr->size;
 	return 0;
 }

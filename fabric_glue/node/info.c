@@ -16,8 +16,6 @@
 	 FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | \
 	 FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
 
-static const char scheme[] = "fi_node://";
-
 bool qv_fi_is_node(const char *core)
 {
 	return !strcasecmp(core, QV_FI_NODE_NAME);
@@ -25,7 +23,7 @@ bool qv_fi_is_node(const char *core)
 
 size_t qv_fi_node_print(char *text, uint64_t name)
 {
-	return (size_t)snprintf(text, QV_FI_NODE_TEXT, "%s%020llu", scheme,
+	return (size_t)snprintf(text, QV_FI_NODE_TEXT, QV_FI_NODE_SCHEME "%020llu",
 				(unsigned long long)name) +
 	       1;
 }
@@ -34,9 +32,9 @@ bool qv_fi_node_parse(const char *text, uint64_t *name)
 {
 	char again[QV_FI_NODE_TEXT];
 
-	if (strncmp(text, scheme, sizeof scheme - 1))
+	if (strncmp(text, QV_FI_NODE_SCHEME, sizeof QV_FI_NODE_SCHEME - 1))
 		return false;
-	*name = strtoull(text + sizeof scheme - 1, NULL, 10);
+	*name = strtoull(text + sizeof QV_FI_NODE_SCHEME - 1, NULL, 10);
 	qv_fi_node_print(again, *name);
 	return !strcmp(text, again); /* there is one spelling */
 }

@@ -3,7 +3,7 @@
  * that are one behind the other for them. What they do there is counted. */
 #include "node.h"
 
-#include "engine/node/pieces.h"
+#include "engine/base/iov.h"
 #include "fabric_glue/data.h"
 
 #include <search.h>
@@ -166,7 +166,7 @@ static int find(void *owner, const struct qv_node_span *span, unsigned access, s
 	if (!found || need & ~(*found)->access || at > (*found)->len ||
 	    span->len > (*found)->len - at)
 		return QV_EINVAL;
-	*cnt = qv_iov_cut((*found)->iov, (*found)->count, at, span->len, iov);
+	*cnt = qv_iov_slice((*found)->iov, (*found)->count, at, span->len, iov);
 	return QV_OK;
 }
 
@@ -186,12 +186,12 @@ static void update(void *owner, uint16_t what, const struct iovec *iov, size_t c
 	char *memory = cnt == 1 ? iov->iov_base : copy;
 
 	if (cnt != 1) /* an element may be in two pieces */
-		qv_iov_gather(copy, iov, cnt);
+		qv_iov_get(iov, cnt, copy);
 	if (before)
 		memcpy(before, memory, len);
 	qv_fi_node_update(combine, what, memory, operands, len);
 	if (cnt != 1)
-		qv_iov_scatter(iov, cnt, copy);
+		qv_iov_put(iov, cnt, 0, copy, len);
 }
 
 static bool counts_reads(void *owner)

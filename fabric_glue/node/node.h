@@ -82,7 +82,8 @@ void qv_fi_node_update(const struct qv_combine *combine, uint16_t what, void *me
 int qv_fi_node_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq,
 		       void *context);
 /* Addresses are text: a scheme, and the name of the endpoint in decimal. */
-#define QV_FI_NODE_TEXT 32 /* bytes, with the zero */
+#define QV_FI_NODE_SCHEME "fi_node://"
+#define QV_FI_NODE_TEXT   32 /* bytes, with the zero */
 size_t qv_fi_node_print(char *text, uint64_t name);
 bool qv_fi_node_parse(const char *text, uint64_t *name);
 

@@ -39,8 +39,9 @@ static ssize_t writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64
 	return rma(fid, msg, flags, QV_NODE_PUT);
 }
 
-static ssize_t injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
-			  fi_addr_t to, uint64_t addr, uint64_t key)
+/* data: NULL if there is none. */
+static ssize_t put_now(struct fid_ep *fid, const void *buf, size_t len, const uint64_t *data,
+		       fi_addr_t to, uint64_t addr, uint64_t key)
 {
 	const struct iovec iov = {(void *)(uintptr_t)buf, len};
 	const struct fi_rma_iov there = {.addr = addr, .len = len, .key = key};
@@ -49,20 +50,21 @@ static ssize_t injectdata(struct fid_ep *fid, const void *buf, size_t len, uint6
 				       .addr = to,
 				       .rma_iov = &there,
 				       .rma_iov_count = 1,
-				       .data = data};
+				       .data = data ? *data : 0};
 
-	return writemsg(fid, &msg, FI_INJECT | FI_REMOTE_CQ_DATA);
+	return writemsg(fid, &msg, FI_INJECT | (data ? FI_REMOTE_CQ_DATA : 0));
 }
 
 static ssize_t inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to, uint64_t addr,
 		      uint64_t key)
 {
-	const struct iovec iov = {(void *)(uintptr_t)buf, len};
-	const struct fi_rma_iov there = {.addr = addr, .len = len, .key = key};
-	const struct fi_msg_rma msg = {
-		.msg_iov = &iov, .iov_count = 1, .addr = to, .rma_iov = &there, .rma_iov_count = 1};
+	return put_now(fid, buf, len, NULL, to, addr, key);
+}
 
-	return writemsg(fid, &msg, FI_INJECT);
+static ssize_t injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
+			  fi_addr_t to, uint64_t addr, uint64_t key)
+{
+	return put_now(fid, buf, len, &data, to, addr, key);
 }
 
 struct fi_ops_rma qv_fi_node_rma_ops = {

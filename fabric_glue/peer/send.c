@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* send.c - sends in peer mode: the core's own, to the addresses that it knows. */
 #include "srx.h"
+#include "engine/base/iov.h"
 
 #define SEND_FLAGS                                                            \
 	(FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA | FI_INJECT_COMPLETE | \
@@ -71,15 +72,6 @@ static ssize_t give(struct qv_fi_ep *ep, const struct qv_fi_send *s, fi_addr_t t
 	return fi_sendmsg(core, &msg, flags);
 }
 
-static size_t total(const struct qv_fi_send *s)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; i < s->cnt; i++)
-		len += s->iov[i].iov_len;
-	return len;
-}
-
 ssize_t qv_fi_srx_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags)
 {
 	bool counted = ep->cntrs[QV_FI_CNTR_SEND], entry = !ep->tx_selective;
@@ -90,7 +82,7 @@ ssize_t qv_fi_srx_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t
 	if (QV_UNLIKELY(flags & ~SEND_FLAGS))
 		return -FI_EBADFLAGS;
 	if (QV_UNLIKELY(s->cnt > QV_FI_IOV_LIMIT ||
-			(flags & FI_INJECT && total(s) > ep->dom->inject)))
+			(flags & FI_INJECT && qv_iov_len(s->iov, s->cnt) > ep->dom->inject)))
 		return -FI_EINVAL;
 	if (s->req & QV_REQ_DATA)
 		flags |= FI_REMOTE_CQ_DATA;

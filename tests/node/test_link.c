@@ -16,6 +16,14 @@
 #define US   0u /* ids */
 #define THEM 1u
 
+/* Both tell their names; the address of the other. */
+static uint64_t meet(struct party *p, int fd)
+{
+	party_open(p, THEM);
+	kin_say(fd, p->name);
+	return party_insert(p, kin_hear(fd));
+}
+
 /* Who sends so many packets to us, and ends. */
 static void send_and_end(int fd, const void *arg)
 {
@@ -23,9 +31,7 @@ static void send_and_end(int fd, const void *arg)
 	struct party p;
 	uint64_t addr;
 
-	party_open(&p, THEM);
-	kin_say(fd, p.name);
-	addr = party_insert(&p, kin_hear(fd));
+	addr = meet(&p, fd);
 	for (unsigned i = 0; i < packets; i++)
 		party_send(&p, addr, US, i * 7 % 200);
 	party_close(&p);
@@ -88,9 +94,7 @@ static void wait_for_death(int fd, const void *arg)
 	struct party p;
 	uint64_t addr;
 
-	party_open(&p, THEM);
-	kin_say(fd, p.name);
-	addr = party_insert(&p, kin_hear(fd));
+	addr = meet(&p, fd);
 	if (death->they_send)
 		party_send(&p, addr, US, 8);
 	if (death->we_send)
@@ -218,9 +222,7 @@ static void send_and_stay(int fd, const void *arg)
 	struct party p;
 	uint64_t addr;
 
-	party_open(&p, THEM);
-	kin_say(fd, p.name);
-	addr = party_insert(&p, kin_hear(fd));
+	addr = meet(&p, fd);
 	for (unsigned i = 0; i < packets; i++) {
 		party_send(&p, addr, US, i * 7 % 200);
 		qv_node_poll(p.node);

@@ -301,19 +301,6 @@ static void who_does_not_listen(void **state)
 
 /* Answers. */
 
-struct transfer {
-	struct qv_xfer xfer;
-	int status, dones;
-};
-
-static void on_done(struct qv_xfer *xfer, int status)
-{
-	struct transfer *t = (struct transfer *)xfer;
-
-	t->status = status;
-	t->dones++;
-}
-
 static char place[2 * QV_NODE_DIRECT];
 
 /* The guest is asked for this; what it is asked under. */
@@ -327,7 +314,7 @@ static uint64_t begin(struct guest *g, struct transfer *t, enum qv_node_kind kin
 	size_t got;
 
 	memset(place, 'p', sizeof place);
-	*t = (struct transfer){.xfer.done = on_done};
+	*t = (struct transfer){.xfer.done = transfer_done};
 	assert_int_equal(qv_node_begin(g->p.node, g->addr, &op, &t->xfer), QV_OK);
 	heard(g, QV_SLOT_REQUEST, &tag, &data, &got);
 	assert_true(tag);

@@ -25,23 +25,10 @@
 #define THEM 1u
 #define LEN  (1u << 20)
 
-struct transfer {
-	struct qv_xfer xfer;
-	int status, dones;
-};
-
-static void on_done(struct qv_xfer *xfer, int status)
-{
-	struct transfer *t = (struct transfer *)xfer;
-
-	t->status = status;
-	t->dones++;
-}
-
 /* The status of a read into four pieces. */
 static int read_from(struct party *p, uint64_t addr, char *to, uint64_t from, size_t len)
 {
-	struct transfer t = {.xfer.done = on_done};
+	struct transfer t = {.xfer.done = transfer_done};
 	struct iovec iov[4];
 
 	for (unsigned i = 0; i < 4; i++)

@@ -51,7 +51,7 @@ sim_fabric_plant(starve fabric_glue/progress/poll.c
 sim_fabric_plant(exposed fabric_glue/layered/xport.c
 	"(void)x;\n\tfi_close(&mr->fid);" "(void)x;\n\t(void)mr;" --faults none --core net --large 20)
 # The second piece of a buffer is taken from where the first one began.
-sim_fabric_plant(pieces engine/proto/iov.c
+sim_fabric_plant(pieces engine/base/iov.c
 	"len -= part;\n\t\toffset = 0;" "len -= part;" --faults none)
 # Of receives of different kinds the oldest is not looked for.
 sim_fabric_plant(kinds engine/match/auto/posted.c

@@ -107,7 +107,7 @@ struct guest_join guest_words(uint64_t name)
 	struct qv_proc self;
 
 	qv_proc_self(&self);
-	return (struct guest_join){GUEST_MAGIC, GUEST_VERSION, 0, name, self.start};
+	return (struct guest_join){GUEST_MAGIC, GUEST_VERSION, name, self.start};
 }
 
 struct qv_ring *guest_join(uint64_t to, uint64_t name, int *fd)

@@ -16,9 +16,7 @@
 #define GUEST_VERSION 1u
 
 struct guest_join {
-	uint64_t magic;
-	uint32_t version, fences;
-	uint64_t name, start;
+	uint64_t magic, version, name, start;
 };
 
 /* A connection to the door of this name; -1: there is none, or it is full. */

@@ -185,3 +185,11 @@ bool party_presence(struct party *p, uint64_t addr, enum qv_presence want, unsig
 	}
 	return true;
 }
+
+void transfer_done(struct qv_xfer *xfer, int status)
+{
+	struct transfer *t = (struct transfer *)xfer;
+
+	t->status = status;
+	t->dones++;
+}

@@ -25,6 +25,13 @@ struct party {
 	uint64_t lies, noise;
 };
 
+/* How a transfer has ended. */
+struct transfer {
+	struct qv_xfer xfer; /* xfer.done: transfer_done */
+	int status, dones;
+};
+void transfer_done(struct qv_xfer *xfer, int status);
+
 void party_open(struct party *p, unsigned id);
 void party_close(struct party *p);
 

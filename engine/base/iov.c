@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* iov.c - buffers in pieces. */
-#include "internal.h"
+#include "iov.h"
+#include "compiler.h"
 
 #include <string.h>
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* put.h - how every packet gets into a ring: room for it, its bytes, its word. */
+#ifndef QV_NODE_PUT_H
+#define QV_NODE_PUT_H
+
+#include "internal.h"
+
+/* Where a packet of len bytes goes: into its slot, or behind the slots. False: there is no room. */
+QV_INLINE bool qv_node_place(struct qv_node *n, struct qv_ring_tx *tx, size_t len,
+			     struct qv_node_room *room)
+{
+	uint32_t at;
+
+	room->slot = qv_ring_slot(tx);
+	if (QV_UNLIKELY(!room->slot))
+		goto full;
+	room->low = (uint32_t)len;
+	room->body = room->slot->payload;
+	if (QV_LIKELY(len <= QV_RING_INLINE))
+		return true;
+	at = qv_ring_stage(tx, (uint32_t)len);
+	if (QV_UNLIKELY(at == UINT32_MAX))
+		goto full;
+	memcpy(room->slot->payload, &at, sizeof at);
+	room->low |= QV_SLOT_STAGED;
+	room->body = tx->ring->stage + at;
+	for (size_t i = 0; i < len; i += QV_RING_LINE)
+		__asm__ volatile("prefetchw %0" ::"m"(room->body[i]));
+	return true;
+full:
+	n->stats.full++;
+	return false;
+}
+
+/* Its bytes are there: the receiver may see it, and is woken if it sleeps. */
+QV_INLINE void qv_node_publish(struct qv_node *n, struct qv_node_peer *peer,
+			       const struct qv_node_room *room, enum qv_slot_kind kind)
+{
+	qv_ring_publish(&peer->tx, room->slot, room->low | (uint32_t)kind << 16);
+	if (QV_UNLIKELY(!n->barrier))
+		__sync_synchronize(); /* ThreadSanitizer refuses the other name of it */
+	if (QV_UNLIKELY(qv_ring_must_wake(&peer->tx)))
+		qv_node_wake(n, peer);
+}
+
+#endif /* QV_NODE_PUT_H */
