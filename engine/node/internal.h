@@ -74,8 +74,10 @@ struct qv_node_peer *qv_node_peer_named(struct qv_node *n, uint64_t name);
 void qv_node_peer_check(struct qv_node *n, struct qv_node_peer *peer);
 void qv_node_peers_free(struct qv_node *n);
 
-/* link.c */
+/* door.c */
 int qv_node_open_door(struct qv_node *n);
+
+/* link.c */
 /* QV_EAGAIN: too many knock there; QV_EPEER: nobody is there. */
 int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer);
 /* New connections, connections that have ended, sleepers who were woken. */

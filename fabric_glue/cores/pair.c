@@ -185,6 +185,7 @@ static const char *const *scope_of(const char *core)
 
 uint64_t qv_fi_node(const char *core)
 {
+	static const uint32_t version = QV_NODE_VERSION;
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
 	uid_t user = geteuid();
 	uint64_t hash;
@@ -198,6 +199,8 @@ uint64_t qv_fi_node(const char *core)
 	if (!len || (!qv_fi_is_node(core) && !has_room()))
 		return 0;
 	hash = qv_fnv(QV_FNV_START, boot, len);
+	if (qv_fi_is_node(core))
+		hash = qv_fnv(hash, &version, sizeof version);
 	for (const char *const *place = scope_of(core); *place; place++) {
 		struct stat st;
 
@@ -207,4 +210,11 @@ uint64_t qv_fi_node(const char *core)
 	}
 	hash = qv_fnv(hash, &user, sizeof user);
 	return qv_fnv(hash, qv_fi_params.node, strlen(qv_fi_params.node)) | 1;
+}
+
+bool qv_fi_pair_is_here(const struct qv_fi_pair *pair)
+{
+	uint64_t name;
+
+	return !qv_fi_node_parse(pair->local, &name) || qv_node_is_here(name);
 }

@@ -165,7 +165,7 @@ static int reach(struct qv_fi_av *av, struct qv_fi_av_node *node)
 		return reach_over(av, node, QV_FI_MAIN, node->name);
 	qv_fi_pair_parse(node->name, node->namelen, &pair);
 	/* shm takes a limited number of peers: the others are reached like those elsewhere. */
-	if (dom->cores > 1 && *pair.local && pair.node == dom->node &&
+	if (dom->cores > 1 && *pair.local && pair.node == dom->node && qv_fi_pair_is_here(&pair) &&
 	    !reach_over(av, node, QV_FI_LOCAL, pair.local))
 		return 0;
 	memcpy(main, pair.main, pair.main_len); /* aligned */

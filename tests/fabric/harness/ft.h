@@ -105,7 +105,8 @@ void ft_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noret
 /* The provider below ours, as FI_QUIVER_CORE or the layered name say; a native one is its own. Of
  * two the one by which the first and the last rank reach each other. */
 const char *ft_core(void);
-bool ft_pair(void); /* quiver over two cores */
+bool ft_pair(void);              /* quiver over two cores */
+const char *ft_local_core(void); /* of these, that for the node */
 /* Each host has process numbers, a network and a /dev/shm of its own. */
 bool ft_apart(void);
 void ft_enter_host(void); /* in a child of the driver; comes back in the rank's process */
