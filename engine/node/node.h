@@ -78,8 +78,9 @@ int qv_node_fd(const struct qv_node *n);
 bool qv_node_may_sleep(struct qv_node *n);
 
 struct qv_node_stats {
-	uint64_t peers;    /* that have connected to us */
-	uint64_t bytes;    /* of shared memory mapped for them */
+	uint64_t peers;   /* that have connected to us */
+	uint64_t bytes;   /* of shared memory mapped for them, and for those that we connected to */
+	uint64_t touched; /* of these, by us or them: the kernel has given memory for it */
 	uint64_t connects; /* made here */
 	uint64_t full;     /* packets that found no room */
 	uint64_t reads;    /* of other processes' memory */

@@ -46,8 +46,9 @@ size_t qv_fi_pair_make(void *out, uint64_t node, const char *local, const void *
  * user, so that containers that do not share these have different ones. 0: cannot be told, or no
  * room. */
 uint64_t qv_fi_node(const char *core);
-/* Is who has this address really here? Clones of a virtual machine have the same number. */
-bool qv_fi_pair_is_here(const struct qv_fi_pair *pair);
+/* Is who has this address really here? Clones of a virtual machine have the same number. own: our
+ * address in the main core. */
+bool qv_fi_pair_is_here(const struct qv_fi_pair *pair, const void *own, size_t len);
 
 /* Turn the addresses of an info into such ones (without the node and what is on it), and back. */
 int qv_fi_pair_wrap(struct fi_info *info);

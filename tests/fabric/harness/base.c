@@ -81,6 +81,12 @@ bool ft_pair(void)
 	return !strcmp(ft.prov, "quiver") && (!core || !strcmp(core, "auto") || strchr(core, ','));
 }
 
+/* The transport of a node knows at once. */
+double ft_notice(void)
+{
+	return (strcmp(ft_core(), "node") || ft_apart() ? 5.5 : 1.0) * ft.patience;
+}
+
 const char *ft_local_core(void)
 {
 	const char *core = getenv("FI_QUIVER_CORE");
