@@ -12,6 +12,7 @@
 #include <quiver/match.h>
 
 #include "bench/common/bench.h"
+#include "engine/node/ring.h"
 #include "kernels/offload/offload.h"
 #include "kernels/opencl/opencl.h"
 
@@ -103,6 +104,13 @@ static bool is_of_build(const char *key)
 	return strcmp(key, "load") && strcmp(key, "quiver");
 }
 
+/* What a peer costs over core node, once both have spoken: both directions. */
+enum {
+	NODE_MAPPED = 2 * sizeof(struct qv_ring) >> 10,
+	NODE_SHORT = 2 * offsetof(struct qv_ring, stage) >> 10,
+	NODE_DESCRIPTORS = 2
+};
+
 /* Text. */
 
 static void print_build(const struct qv_bench *bench)
@@ -122,6 +130,9 @@ static void print_build(const struct qv_bench *bench)
 	printf("; chosen: %s\n", structure_now ? structure_now : "none, FI_QUIVER_MATCH is wrong");
 	printf("  %-11s opencl xrt; chosen: %s\n", "offload",
 	       offload_now ? offload_now : "none, FI_QUIVER_OFFLOAD is wrong");
+	printf("  %-11s a peer has %d KiB mapped, %d of them used by messages of up to %u bytes, "
+	       "and %d descriptors\n",
+	       "core node", NODE_MAPPED, NODE_SHORT, QV_RING_INLINE, NODE_DESCRIPTORS);
 }
 
 static void print_fabric(const struct qv_info_fabric *f)
@@ -211,6 +222,9 @@ static int print_json(const struct qv_bench *bench, const struct qv_info_fabric 
 	json_object_set_new(all, "provider", json_text(f->plugin));
 	json_object_set_new(all, "loaded", json_boolean(f->loaded));
 	json_object_set_new(all, "now", now);
+	json_object_set_new(all, "node",
+			    json_pack("{s:i, s:i, s:i}", "peer_kib", NODE_MAPPED, "peer_kib_short",
+				      NODE_SHORT, "peer_descriptors", NODE_DESCRIPTORS));
 	json_object_set_new(all, "cores", cores);
 	ret = json_dumpf(all, stdout, JSON_INDENT(2));
 	putchar('\n');

@@ -74,8 +74,10 @@ struct qv_node_peer *qv_node_peer_named(struct qv_node *n, uint64_t name);
 void qv_node_peer_check(struct qv_node *n, struct qv_node_peer *peer);
 void qv_node_peers_free(struct qv_node *n);
 
-/* link.c */
+/* door.c */
 int qv_node_open_door(struct qv_node *n);
+
+/* link.c */
 /* QV_EAGAIN: too many knock there; QV_EPEER: nobody is there. */
 int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer);
 /* New connections, connections that have ended, sleepers who were woken. */
@@ -89,6 +91,8 @@ struct qv_ring *qv_segment_make(int *fd);
 /* The ring behind a descriptor that another process has given; NULL: it is none, or not safe. */
 struct qv_ring *qv_segment_map(int fd);
 void qv_segment_unmap(struct qv_ring *ring);
+/* Bytes of it that have memory. */
+size_t qv_segment_touched(struct qv_ring *ring);
 
 /* poll.c: it has connected; it will send nothing more. */
 bool qv_node_seat(struct qv_node *n, struct qv_node_peer *peer);
@@ -98,6 +102,9 @@ void qv_node_unseat(struct qv_node *n, struct qv_node_peer *peer);
 void qv_node_sleep_init(struct qv_node *n);
 void qv_node_awake(struct qv_node *n);
 void qv_node_wake(struct qv_node *n, struct qv_node_peer *peer);
+
+/* permit.c: other processes of the job may read our memory, where the kernel leaves that to us. */
+void qv_node_permit_reads(void);
 
 /* read.c */
 void qv_node_read_init(struct qv_node *n);

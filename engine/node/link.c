@@ -7,24 +7,11 @@
 #include "link.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define BELLS_AT_ONCE 1024u /* heard of one peer before others are */
-
-/* An abstract name: of a network name space, gone with the socket. */
-static socklen_t door_of(uint64_t name, struct sockaddr_un *a)
-{
-	int len;
-
-	*a = (struct sockaddr_un){.sun_family = AF_UNIX};
-	len = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "quiver-node/%u/%llu",
-		       (unsigned)geteuid(), (unsigned long long)name);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
-}
 
 bool qv_node_listen_to(struct qv_node *n, int fd, uint64_t what)
 {
@@ -40,64 +27,7 @@ bool qv_node_listen_as(struct qv_node *n, int fd, uint64_t what)
 	return !epoll_ctl(n->epoll_fd, EPOLL_CTL_MOD, fd, &ev);
 }
 
-/* Is a process of our user at the other end? Its number here, 0 where it has none. */
-bool qv_node_is_ours(int fd, uint32_t *pid)
-{
-	struct ucred cred;
-	socklen_t len = sizeof cred;
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) || cred.uid != geteuid())
-		return false;
-	*pid = cred.pid > 0 ? (uint32_t)cred.pid : 0;
-	return true;
-}
-
-int qv_node_open_door(struct qv_node *n)
-{
-	struct sockaddr_un a;
-	socklen_t len = door_of(n->name, &a);
-
-	n->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	n->door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (n->epoll_fd < 0 || n->door < 0 || bind(n->door, (struct sockaddr *)&a, len) ||
-	    listen(n->door, 4096) || !qv_node_listen_to(n, n->door, QV_NODE_DOOR))
-		return QV_EIO;
-	return QV_OK;
-}
-
-/* Knocking. */
-
-static int errno_status(void)
-{
-	switch (errno) {
-	case EAGAIN:
-	case EINTR:
-	case ETOOMANYREFS: /* the user has too many descriptors under way: others take theirs */
-	case EPIPE:        /* it was shown out before it spoke, or nobody is there any more: */
-	case ECONNRESET: /* whoever knocks again finds out */ return QV_EAGAIN;
-	case ENOMEM:
-	case ENOBUFS:
-	case EMFILE:
-	case ENFILE: return QV_ENOMEM;
-	default: return QV_EPEER;
-	}
-}
-
-static int knock(const struct qv_node_peer *peer, int *fd)
-{
-	struct sockaddr_un a;
-	socklen_t len = door_of(peer->name, &a);
-	int rc;
-
-	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (*fd < 0)
-		return errno_status();
-	if (!connect(*fd, (struct sockaddr *)&a, len))
-		return QV_OK;
-	rc = errno_status();
-	close(*fd);
-	return rc;
-}
+/* Joining. */
 
 static int hand_over(const struct qv_node *n, int to, int ring_fd)
 {
@@ -117,7 +47,8 @@ static int hand_over(const struct qv_node *n, int to, int ring_fd)
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(c), &ring_fd, sizeof ring_fd);
-	return sendmsg(to, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof join ? QV_OK : errno_status();
+	return sendmsg(to, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof join ? QV_OK
+								       : qv_node_errno_status();
 }
 
 /* Give the peer a ring of ours. */
@@ -152,7 +83,7 @@ int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer)
 
 	if (peer->gone || peer->broken)
 		return QV_EPEER;
-	rc = knock(peer, &fd);
+	rc = qv_node_knock(peer->name, &fd);
 	if (!rc && (rc = join(n, peer, fd)))
 		close(fd);
 	if (rc == QV_EPEER)
@@ -171,21 +102,6 @@ void qv_node_hang_up(struct qv_node *n, int fd)
 		(void)shutdown(fd, SHUT_RDWR);
 	}
 	close(fd);
-}
-
-void qv_node_close_door(struct qv_node *n)
-{
-	int fd;
-
-	if (n->door < 0)
-		return;
-	if ((uint32_t)getpid() == n->self.pid) {
-		(void)shutdown(n->door, SHUT_RDWR);
-		while ((fd = accept4(n->door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
-			qv_node_hang_up(n, fd);
-	}
-	close(n->door);
-	n->door = -1;
 }
 
 void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer)

@@ -6,7 +6,7 @@
 #include "internal.h"
 
 #define JOIN_MAGIC   0x6e6f6e7276697571u
-#define JOIN_VERSION 1u
+#define JOIN_VERSION QV_NODE_VERSION
 
 /* The first words, with the descriptor of the ring. */
 struct join {
@@ -14,17 +14,23 @@ struct join {
 	uint64_t start; /* of its process */
 };
 
+/* door.c */
+/* Is a process of our user at the other end? Its number here, 0 where it has none. */
+bool qv_node_is_ours(int fd, uint32_t *pid);
+/* A connection to who has that name. QV_EAGAIN: too many knock there; QV_EPEER: nobody is there. */
+int qv_node_knock(uint64_t name, int *fd);
+/* What errno says of a socket. */
+int qv_node_errno_status(void);
+/* The end of the door, and of whoever waits before it: as qv_node_hang_up. */
+void qv_node_close_door(struct qv_node *n);
+
 /* link.c */
 /* An event of this descriptor is about that; from now on about another. False: no memory. */
 bool qv_node_listen_to(struct qv_node *n, int fd, uint64_t what);
 bool qv_node_listen_as(struct qv_node *n, int fd, uint64_t what);
-/* Is a process of our user at the other end? Its number here, 0 where it has none. */
-bool qv_node_is_ours(int fd, uint32_t *pid);
 /* The connection ends, and its events, even if a child that was forked has it too. In that child it
  * goes on: it is its parent's. */
 void qv_node_hang_up(struct qv_node *n, int fd);
-/* The same for the door, and for whoever waits before it. */
-void qv_node_close_door(struct qv_node *n);
 /* Has a connection with it ended? */
 void qv_node_look_at(struct qv_node *n, struct qv_node_peer *peer);
 /* Rings of those who have gone, or are not heard any more, are given back when they are empty. */

@@ -26,6 +26,7 @@ int qv_node_create(const struct qv_node_ops *ops, void *owner, struct qv_node **
 	n->name = qv_proc_random();
 	qv_proc_self(&n->self);
 	qv_node_read_init(n);
+	qv_node_permit_reads();
 	qv_node_sleep_init(n);
 	n->names = qv_names_create();
 	n->own_names = true;
@@ -70,6 +71,14 @@ uint64_t qv_node_name(const struct qv_node *n)
 void qv_node_get_stats(const struct qv_node *n, struct qv_node_stats *stats)
 {
 	*stats = n->stats;
+	for (uint64_t i = 0; i < n->npeers; i++) {
+		const struct qv_node_peer *peer = n->peers[i];
+
+		if (peer && peer->tx.ring)
+			stats->touched += qv_segment_touched(peer->tx.ring);
+		if (peer && peer->rx.ring)
+			stats->touched += qv_segment_touched(peer->rx.ring);
+	}
 }
 
 /* Sending. */
@@ -206,5 +215,6 @@ void qv_node_xport_init(struct qv_node *n, struct qv_xport *x)
 		.packet_max = QV_RING_PACKET,
 		.read_max = n->readable ? READ_MAX : 0,
 		.eager_max = EAGER_MAX,
+		.gone_is_all = true,
 	};
 }

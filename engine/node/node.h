@@ -17,6 +17,9 @@
 
 struct qv_node; /* one endpoint */
 
+/* Of what two processes share: those with another one do not understand each other. */
+#define QV_NODE_VERSION 1u
+
 /* What has come. The memory is the sender's too, and ends with the call. All return QV_OK, or
  * QV_ENOMEM: nothing has changed, the packet comes again, and none of that sender before it. */
 struct qv_node_ops {
@@ -33,6 +36,9 @@ struct qv_node_ops {
 	void (*warn)(void *owner, const char *text);
 };
 
+/* Does the kernel let us have what an endpoint needs? */
+bool qv_node_can_serve(void);
+
 /* QV_ENOMEM; QV_EIO: the kernel has no sealed memory, no sockets, or no descriptors left. */
 int qv_node_create(const struct qv_node_ops *ops, void *owner, struct qv_node **node);
 /* What was sent still arrives. */
@@ -44,6 +50,8 @@ void qv_node_share(struct qv_node *n, struct qv_names *names);
 
 /* What others call this endpoint: a number that no other has. */
 uint64_t qv_node_name(const struct qv_node *n);
+/* Has an endpoint that we can reach this name, of a process of our user? True if it cannot be told. */
+bool qv_node_is_here(uint64_t name);
 /* The address of who has this name, for the calls of the transport; each call needs one of
  * qv_node_remove. QV_NODE_NONE: no memory. Nobody need be there. */
 uint64_t qv_node_insert(struct qv_node *n, uint64_t name);
@@ -70,8 +78,9 @@ int qv_node_fd(const struct qv_node *n);
 bool qv_node_may_sleep(struct qv_node *n);
 
 struct qv_node_stats {
-	uint64_t peers;    /* that have connected to us */
-	uint64_t bytes;    /* of shared memory mapped for them */
+	uint64_t peers;   /* that have connected to us */
+	uint64_t bytes;   /* of shared memory mapped for them, and for those that we connected to */
+	uint64_t touched; /* of these, by us or them: the kernel has given memory for it */
 	uint64_t connects; /* made here */
 	uint64_t full;     /* packets that found no room */
 	uint64_t reads;    /* of other processes' memory */

@@ -51,3 +51,16 @@ void qv_segment_unmap(struct qv_ring *ring)
 	if (ring)
 		munmap(ring, sizeof *ring);
 }
+
+size_t qv_segment_touched(struct qv_ring *ring)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned char there[sizeof *ring / 4096] = {0};
+	size_t pages = 0;
+
+	if (page < 4096 || mincore(ring, sizeof *ring, there))
+		return 0;
+	for (size_t i = 0; i < sizeof *ring / page; i++)
+		pages += there[i] & 1;
+	return pages * page;
+}

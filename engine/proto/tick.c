@@ -25,6 +25,15 @@
 #define LOOK_MS_MIN  50u    /* so much of such a pause counts as time in which we looked */
 #define REMEMBER_MS  30000u /* a peer whose address was taken back may be silent for so long */
 
+/* Is it known that nothing more will come? */
+static bool has_said_all(const struct qv_peer *peer)
+{
+	uint64_t silent;
+
+	return peer->x->gone_is_all && !qv_peer_is_asymmetric(peer) &&
+	       peer->x->ops->presence(peer->x, peer->addr, &silent) == QV_GONE;
+}
+
 static void look_after_failing(struct qv_peer *peer, uint64_t now)
 {
 	uint64_t waited, silent = now - peer->p->heard_at;
@@ -34,7 +43,8 @@ static void look_after_failing(struct qv_peer *peer, uint64_t now)
 	else
 		peer->failing_since += peer->p->away; /* what it sent may wait here */
 	waited = now - peer->failing_since;
-	if (waited >= LAST_CALL_MS || (waited >= SILENCE_MS && silent >= SILENCE_MS))
+	if (waited >= LAST_CALL_MS || (waited >= SILENCE_MS && silent >= SILENCE_MS) ||
+	    has_said_all(peer))
 		qv_peer_fail(peer, peer->failing);
 }
 

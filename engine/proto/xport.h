@@ -88,6 +88,7 @@ struct qv_xport {
 	bool apart;           /* it reads from other processes only, not from its own */
 	bool drops;           /* packets may be lost, when it is closed or a connection breaks */
 	bool no_flush;        /* transfers to a peer that has died may never complete */
+	bool gone_is_all;     /* QV_GONE: and all that was sent from there was handed over */
 	bool guesses_from;    /* it may name another sender than the one that has sent */
 	unsigned outstanding; /* kept by the protocol: requests that need a peer over it to go on */
 };

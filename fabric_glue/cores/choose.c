@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* choose.c - which core provider serves: what FI_PROVIDER and FI_QUIVER_CORE say. */
 #include "core.h"
+#include "fabric_glue/node/node.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,8 +57,8 @@ static bool is_visible(const char *name, size_t len)
 
 /* Choosing. */
 
-/* Those that reach this node only; the first is the automatic one. */
-static const char *const local_cores[] = {"shm", "node", NULL};
+/* Those that reach this node only; the first is the automatic one if it can be had. */
+static const char *const local_cores[] = {QV_FI_NODE_NAME, "shm", NULL};
 
 /* The local core of that name; NULL: it is none. */
 static const char *local_named(const char *name, size_t len)
@@ -73,6 +74,8 @@ static bool is_usable(const char *core, char *exact)
 {
 	struct fi_info *list;
 
+	if (qv_fi_is_node(core) && !qv_node_can_serve())
+		return false;
 	if (qv_fi_core_query(core, NULL, NULL, 0, qv_fi_core_hints(core, NULL), 0, &list))
 		return false;
 	snprintf(exact, QV_FI_NAME_MAX, "%s", list->fabric_attr->prov_name);
@@ -90,6 +93,17 @@ static const char *choose_auto(char *exact)
 	qv_fi_warn("no usable core provider: none of cxi, efa, tcp, net and sockets offers "
 		   "FI_EP_RDM here; name another by FI_QUIVER_CORE (see `quiver info`)");
 	return NULL;
+}
+
+/* NULL: none. */
+static const char *choose_local(void)
+{
+	const char *shm = local_cores[1];
+
+	if (qv_node_can_serve())
+		return local_cores[0];
+	qv_fi_core_explain(local_cores[0], "FI_QUIVER_CORE=auto takes shm instead of node");
+	return qv_fi_core_exists(shm) ? shm : NULL;
 }
 
 /* libfabric opens the fabric of a layered provider only where FI_PROVIDER leaves the parts below
@@ -132,7 +146,7 @@ static const char *beside_local(const char *list, const char *where, const char 
 	const char *is_second = local_named(second, strlen(second));
 
 	if (strchr(second, ',') || !is_first == !is_second || !first || !*second) {
-		qv_fi_warn("%s: a list of cores is shm or node and one other, as in shm,tcp",
+		qv_fi_warn("%s: a list of cores is node or shm and one other, as in node,tcp",
 			   where);
 		return NULL;
 	}
@@ -147,8 +161,8 @@ static const char *beside_local(const char *list, const char *where, const char 
 }
 
 /* The name of the core that reaches all peers, and the one that is to serve those on this node,
- * NULL: the same. NULL: none, which was said. Automatic: with shm if libfabric has it. That it
- * cannot be used here does not count: all processes of a job must have addresses of one kind. */
+ * NULL: the same. NULL: none, which was said. That the local one cannot be used here is told, and does
+ * not count: all processes of a job must have addresses of one kind. */
 static const char *choose(const char *setting, const char *where, const char **local, char *exact)
 {
 	char buf[QV_FI_NAME_MAX];
@@ -157,15 +171,18 @@ static const char *choose(const char *setting, const char *where, const char **l
 	*local = NULL;
 	if (!setting) {
 		name = choose_auto(exact);
-		if (name && qv_fi_core_exists(local_cores[0]))
-			*local = local_cores[0];
+		if (name)
+			*local = choose_local();
 		return name;
 	}
 	if (!strchr(setting, ','))
 		return choose_named(setting, where, exact);
 	setting = beside_local(setting, where, local, buf, sizeof buf);
-	return setting && choose_named(*local, where, exact) ? choose_named(setting, where, exact)
-							     : NULL;
+	if (!setting || !qv_fi_core_is_known(*local, where))
+		return NULL;
+	if (!is_usable(*local, exact))
+		qv_fi_core_explain(*local, where);
+	return choose_named(setting, where, exact);
 }
 
 /* Choices made so far: the same for the whole life of the process. */

@@ -49,7 +49,7 @@ struct qv_fi_cores {
 	bool may_drop;                 /* automatic: one will do where two cannot serve */
 	const char *name[QV_FI_CORES]; /* exact prov_name, as in "tcp;ofi_rxm" */
 	struct qv_fi_quirks quirks[QV_FI_CORES];
-	const char *text; /* name[0], or as in "shm,net" */
+	const char *text; /* name[0], or as in "node,net" */
 };
 
 /* The cores that a setting means: NULL is automatic. NULL if there is none: the reason is told

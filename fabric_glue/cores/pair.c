@@ -183,21 +183,38 @@ static const char *const *scope_of(const char *core)
 	return qv_fi_is_node(core) ? node : shm;
 }
 
-uint64_t qv_fi_node(const char *core)
+/* A file of some lines; 0: it cannot be read. */
+static uint64_t mix_text(uint64_t hash, const char *path)
 {
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
-	uid_t user = geteuid();
-	uint64_t hash;
-	char boot[64];
+	FILE *f = fopen(path, "r");
+	char text[512];
 	size_t len;
 
 	if (!f)
 		return 0;
-	len = fread(boot, 1, sizeof boot, f);
+	len = fread(text, 1, sizeof text, f);
 	fclose(f);
-	if (!len || (!qv_fi_is_node(core) && !has_room()))
+	return len ? qv_fnv(hash, text, len) : 0;
+}
+
+/* Numbers of users mean the same where they are mapped in the same way, whatever name space that is. */
+static uint64_t mix_node(uint64_t hash)
+{
+	static const uint32_t version = QV_NODE_VERSION;
+	const uint64_t mapped = mix_text(hash, "/proc/self/uid_map");
+
+	return qv_fnv(mapped ? mapped : hash, &version, sizeof version);
+}
+
+uint64_t qv_fi_node(const char *core)
+{
+	uint64_t hash = mix_text(QV_FNV_START, "/proc/sys/kernel/random/boot_id");
+	uid_t user = geteuid();
+
+	if (!hash || (!qv_fi_is_node(core) && !has_room()))
 		return 0;
-	hash = qv_fnv(QV_FNV_START, boot, len);
+	if (qv_fi_is_node(core))
+		hash = mix_node(hash);
 	for (const char *const *place = scope_of(core); *place; place++) {
 		struct stat st;
 
@@ -207,4 +224,32 @@ uint64_t qv_fi_node(const char *core)
 	}
 	hash = qv_fnv(hash, &user, sizeof user);
 	return qv_fnv(hash, qv_fi_params.node, strlen(qv_fi_params.node)) | 1;
+}
+
+/* Do both addresses, with whatever ports, belong to one host of an IP network? */
+static bool is_same_host(const void *a, size_t alen, const void *b, size_t blen)
+{
+	struct sockaddr_in6 x = {.sin6_family = 0}, y = x;
+	struct sockaddr_in x4, y4;
+
+	if (alen != blen || alen > sizeof x || alen < sizeof x4)
+		return false;
+	memcpy(&x, a, alen);
+	memcpy(&y, b, blen);
+	memcpy(&x4, &x, sizeof x4);
+	memcpy(&y4, &y, sizeof y4);
+	if (x.sin6_family != y.sin6_family)
+		return false;
+	if (x.sin6_family == AF_INET)
+		return x4.sin_addr.s_addr == y4.sin_addr.s_addr;
+	return x.sin6_family == AF_INET6 && alen == sizeof x &&
+	       !memcmp(&x.sin6_addr, &y.sin6_addr, sizeof x.sin6_addr);
+}
+
+bool qv_fi_pair_is_here(const struct qv_fi_pair *pair, const void *own, size_t len)
+{
+	uint64_t name;
+
+	return is_same_host(own, len, pair->main, pair->main_len) ||
+	       !qv_fi_node_parse(pair->local, &name) || qv_node_is_here(name);
 }

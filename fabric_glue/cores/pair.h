@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pair.h - addresses of endpoints over two cores: that in the core that reaches everybody,
- * that in the local one (shm or node), and which node that one means.
+ * that in the local one (node or shm), and which node that one means.
  */
 #ifndef QV_FI_PAIR_H
 #define QV_FI_PAIR_H
@@ -42,11 +42,15 @@ size_t qv_fi_pair_make(void *out, uint64_t node, const char *local, const void *
 #define QV_FI_PAIR_MAX (sizeof(struct qv_fi_pair_addr) + UINT8_MAX)
 
 /* Which processes the local core joins: the same number on all of them. It goes by what that core
- * uses: shm /dev/shm and process ids, node the network name space; and by the user, so that
- * containers that do not share these have different ones. 0: cannot be told, or no room. */
+ * uses: node the network name space and its own version, shm /dev/shm and process ids; and by the
+ * user, so that containers that do not share these have different ones. 0: cannot be told, or no
+ * room. */
 uint64_t qv_fi_node(const char *core);
+/* Is who has this address really here? Clones of a virtual machine have the same number. own: our
+ * address in the main core. */
+bool qv_fi_pair_is_here(const struct qv_fi_pair *pair, const void *own, size_t len);
 
-/* Turn the addresses of an info into such ones (without node and shm), and back. */
+/* Turn the addresses of an info into such ones (without the node and what is on it), and back. */
 int qv_fi_pair_wrap(struct fi_info *info);
 int qv_fi_pair_unwrap(struct fi_info *info);
 /* Is this an info over two cores? */
@@ -55,7 +59,7 @@ static inline bool qv_fi_is_pair(const struct fi_info *info)
 	return info->addr_format == QV_FI_ADDR_PAIR;
 }
 
-/* The info of shm that suits this info of the main core. caps: of QV_FI_ONE_SIDED, what is
+/* The info of the local core that suits this info of the main core. caps: of QV_FI_ONE_SIDED, what is
  * wanted; then both must mean the same by keys and addresses. -FI_ENODATA: there is none. */
 int qv_fi_pair_local(const char *core, const struct fi_info *main, uint64_t caps,
 		     struct fi_info **info);

@@ -174,7 +174,11 @@ void qv_fi_core_explain(const char *core, const char *where)
 	struct fi_info *list = list_all(core);
 	size_t i;
 
-	if (!list) {
+	if (qv_fi_is_node(core)) {
+		qv_fi_warn("%s: the kernel gives %s no shared memory (memfd_create with seals), "
+			   "abstract sockets or epoll, or no descriptors",
+			   where, core);
+	} else if (!list) {
 		qv_fi_warn("%s: %s has no device or interface here", where, core);
 	} else if (!any(list, is_rdm)) {
 		explain_type(list, core, where);

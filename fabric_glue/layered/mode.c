@@ -4,6 +4,8 @@
 
 #include <quiver/fi_ext.h>
 
+#include "engine/node/node.h"
+
 static ssize_t cancel(struct qv_fi_ep *ep, void *context)
 {
 	return qv_proto_cancel(ep->proto, context) == QV_OK ? 0 : -FI_ENOENT;
@@ -37,6 +39,15 @@ static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 	};
 	while ((peer = qv_proto_next_peer(ep->proto, peer)))
 		s->peers++;
+	for (unsigned c = 0; c < ep->rails; c++) {
+		struct qv_node_stats node;
+
+		if (!ep->rail[c].node)
+			continue;
+		qv_node_get_stats(ep->rail[c].node, &node);
+		s->node_mapped = node.bytes;
+		s->node_touched = node.touched;
+	}
 }
 
 static uint64_t received(const struct qv_fi_ep *ep, fi_addr_t index)

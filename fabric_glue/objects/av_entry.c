@@ -153,6 +153,16 @@ static int reach_over(struct qv_fi_av *av, struct qv_fi_av_node *node, unsigned 
 	return qv_fi_av_reached(av, node, way) ? 0 : -FI_ENOMEM;
 }
 
+static bool is_here(const struct qv_fi_av *av, const struct qv_fi_pair *pair)
+{
+	char own[QV_FI_ADDR_MAX];
+	size_t len = sizeof own;
+
+	if (!av->eps || fi_getname(&av->eps->rail[QV_FI_MAIN].core->fid, own, &len))
+		len = 0;
+	return qv_fi_pair_is_here(pair, own, len);
+}
+
 static int reach(struct qv_fi_av *av, struct qv_fi_av_node *node)
 {
 	const struct qv_fi_domain *dom = av->dom;
@@ -165,7 +175,7 @@ static int reach(struct qv_fi_av *av, struct qv_fi_av_node *node)
 		return reach_over(av, node, QV_FI_MAIN, node->name);
 	qv_fi_pair_parse(node->name, node->namelen, &pair);
 	/* shm takes a limited number of peers: the others are reached like those elsewhere. */
-	if (dom->cores > 1 && *pair.local && pair.node == dom->node &&
+	if (dom->cores > 1 && *pair.local && pair.node == dom->node && is_here(av, &pair) &&
 	    !reach_over(av, node, QV_FI_LOCAL, pair.local))
 		return 0;
 	memcpy(main, pair.main, pair.main_len); /* aligned */

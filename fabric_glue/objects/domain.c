@@ -156,7 +156,7 @@ static void open_local(struct qv_fi_domain *dom, const struct fi_info *info)
 	if (dom->fabric->core[QV_FI_LOCAL])
 		dom->node = qv_fi_node(core);
 	if (!dom->node) {
-		QV_FI_INFO(DOMAIN, "no %s: /dev/shm or /proc cannot be used\n", core);
+		QV_FI_INFO(DOMAIN, "no %s: /proc or /dev/shm cannot be used\n", core);
 		return;
 	}
 	ret = qv_fi_pair_local(core, dom->core_info[QV_FI_MAIN], info->caps & QV_FI_ONE_SIDED,

@@ -106,6 +106,10 @@ static void print(const struct qv_fi_ep *ep)
 		    (int)getpid(), s.core, s.structure, s.isa, ULL(s.eager), ULL(s.rendezvous),
 		    ULL(s.over_budget), ULL(s.queued), ULL(s.peers), ULL(s.unexpected_bytes_max),
 		    ULL(s.refused));
+	if (s.node_mapped)
+		qv_fi_print(
+			"quiver: [%d]   node: %llu bytes of shared memory mapped, %llu touched\n",
+			(int)getpid(), ULL(s.node_mapped), ULL(s.node_touched));
 	print_queues("tagged", &s.tagged);
 	print_queues("untagged", &s.untagged);
 	if (ep->offload)

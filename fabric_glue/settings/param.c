@@ -46,9 +46,9 @@ static const struct {
 	 "Core provider that carries the messages: auto, or the name of any provider of this "
 	 "libfabric with FI_EP_RDM, FI_MSG and FI_SOURCE; tcp means net where tcp has no FI_EP_RDM. "
 	 "node: quiver's own shared memory, between processes of one node. "
-	 "shm,NAME or node,NAME: that one between processes of one node, NAME to all others. "
+	 "node,NAME or shm,NAME: that one between processes of one node, NAME to all others. "
 	 "A layered one, as tcp;ofi_rxm, is chosen by FI_PROVIDER=\"tcp;ofi_rxm;ofi_quiver\" "
-	 "(default: auto, shm and the first usable of cxi, efa, tcp, net, sockets)"},
+	 "(default: auto, node and the first usable of cxi, efa, tcp, net, sockets)"},
 	{"mode", FI_PARAM_STRING,
 	 "layered: quiver's protocol over the messages of a core; peer: the protocol of the core, "
 	 "which asks quiver what receive a message takes (libfabric 2.0 or later, over "
@@ -109,7 +109,7 @@ static const struct {
 	 "source has sent to FILE, a name with %r, %p or %h as in FI_QUIVER_PROFILE (default: no)"},
 	{"node", FI_PARAM_STRING,
 	 "Any text: processes with different ones take each other to be on different nodes and do "
-	 "not use shm, for tests (default: empty)"},
+	 "not use node or shm, for tests (default: empty)"},
 	{"quiet", FI_PARAM_BOOL,
 	 "Do not write complaints about settings to stderr, only to libfabric's log (default: no)"},
 };

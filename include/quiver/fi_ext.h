@@ -23,7 +23,7 @@ extern "C" {
 
 struct fid; /* <rdma/fabric.h> */
 
-/* On a fabric: the exact provider name of the core, or of two as in "shm,tcp", a const char * that
+/* On a fabric: the exact provider name of the core, or of two as in "node,tcp", a const char * that
  * lives as long as the fabric. */
 #define QV_FI_OPS_CORE "quiver_core"
 
@@ -47,6 +47,9 @@ struct qv_fi_stats {
 	uint64_t peers;        /* endpoints that this one has had to do with */
 	uint64_t unexpected_bytes, unexpected_bytes_max; /* payload stored now, and at most */
 	struct qv_match_stats tagged, untagged;          /* the two match engines, see match.h */
+	/* Core node: shared memory that this process has mapped for its peers, and what of it has
+	 * been touched by either side, in bytes. */
+	uint64_t node_mapped, node_touched;
 };
 
 struct qv_fi_stats_ops {

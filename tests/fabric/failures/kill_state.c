@@ -120,6 +120,32 @@ static void kill_credit(void)
 	free(buf);
 }
 
+/* The victim does not look: what it is sent fills all that there is on the way, and waits. */
+static void kill_full(void)
+{
+	static struct ft_op tx[COUNT];
+	char *buf = ft_buf(LEN);
+	struct ft_ep ep;
+
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
+	ft_handshake(&ep);
+	if (ft.rank == VICTIM) {
+		while (!ft.sh->word[READY])
+			ft_msleep(1);
+		ft_die();
+	} else if (ft.rank == BYSTANDER) {
+		ft_bystander(&ep);
+	} else {
+		for (size_t i = 0; i < COUNT; i++)
+			CHECK(ft_send_one(&ep, buf, i % 2 ? LEN : 8, i, &tx[i]));
+		ft.sh->word[READY] = 1;
+		printf("  %s: %zu of %d sends failed\n", ft.name, failed(&ep, tx, COUNT), COUNT);
+		ft_survived(&ep, buf, LEN);
+	}
+	ft_close(&ep);
+	free(buf);
+}
+
 /* The survivor closes with all kinds of sends to the dead under way. */
 static void kill_closing(void)
 {
@@ -164,7 +190,7 @@ static void open_asymmetric(struct ft_ep *ep)
 	for (int i = 0; i < ft.n; i++) {
 		memcpy(name, ft.sh->rank[i].name[0], sizeof(name));
 		if (ft.rank == VICTIM &&
-		    i == SURVIVOR) /* node, shm's address; then the network's */
+		    i == SURVIVOR) /* node, address on it; then the network's */
 			memset(name + 4, 0, 32);
 		CHECK_EQ(fi_av_insert(ep->av, name, 1, &ep->peer[i], 0, NULL), 1);
 	}
@@ -244,6 +270,7 @@ static void pair_kill_segments(void)
 const struct ft_case ft_cases_kill_state[] = {
 	{"kill_eager", 3, 30, kill_eager},
 	{"kill_credit", 3, 30, kill_credit},
+	{"kill_full", 3, 30, kill_full},
 	{"kill_closing", 3, 30, kill_closing},
 	{"pair_kill_segments", 3, 30, pair_kill_segments},
 	{0},

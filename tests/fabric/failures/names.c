@@ -94,7 +94,7 @@ static void pair_bad_names(void)
 		ft_skip("of quiver over two cores");
 	ft_open(&ep, &(struct ft_conf){0});
 	OK(fi_getname(&ep.ep->fid, name, &len));
-	CHECK(name[AT] > '0' && name[AT] <= '9' && !name[AT + ROOM - 1]);
+	CHECK(name[AT] >= '0' && name[AT] <= '9' && !name[AT + ROOM - 1]);
 	not_offered(ep.info, "no address of this kind, and long enough for one of them", 56);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		memset(name + AT, 0, ROOM);

@@ -81,6 +81,19 @@ bool ft_pair(void)
 	return !strcmp(ft.prov, "quiver") && (!core || !strcmp(core, "auto") || strchr(core, ','));
 }
 
+/* The transport of a node knows at once. */
+double ft_notice(void)
+{
+	return (strcmp(ft_core(), "node") || ft_apart() ? 5.5 : 1.0) * ft.patience;
+}
+
+const char *ft_local_core(void)
+{
+	const char *core = getenv("FI_QUIVER_CORE");
+
+	return core && strstr(core, "shm") ? "shm" : "node";
+}
+
 void ft_elsewhere(void)
 {
 	char text[16];
@@ -97,9 +110,9 @@ const char *ft_core(void)
 	char *end;
 
 	if (ft_pair())
-		core = getenv("QV_TEST_NODES")
-			       ? (core && strstr(core, "sockets") ? "sockets" : "tcp")
-			       : "shm";
+		core = !getenv("QV_TEST_NODES")          ? ft_local_core()
+		       : core && strstr(core, "sockets") ? "sockets"
+							 : "tcp";
 	snprintf(name, sizeof(name), "%s", layered ? ft.prov : core);
 	end = strstr(name, ";ofi_quiver");
 	if (end)

@@ -105,7 +105,9 @@ void ft_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noret
 /* The provider below ours, as FI_QUIVER_CORE or the layered name say; a native one is its own. Of
  * two the one by which the first and the last rank reach each other. */
 const char *ft_core(void);
-bool ft_pair(void); /* quiver over two cores */
+double ft_notice(void);
+bool ft_pair(void);              /* quiver over two cores */
+const char *ft_local_core(void); /* of these, that for the node */
 /* Each host has process numbers, a network and a /dev/shm of its own. */
 bool ft_apart(void);
 void ft_enter_host(void); /* in a child of the driver; comes back in the rank's process */
@@ -245,7 +247,7 @@ int ft_progress(void); /* every queue of every open endpoint */
 void ft_tell(struct ft_ep *ep, struct ft_op *op, bool send, uint64_t nth);
 
 /* Within so many seconds of a death all who wait for the dead are told. */
-#define FT_TOLD (5.5 * ft.patience)
+#define FT_TOLD ft_notice()
 
 /* Addresses in band (tests/fabric/messages/band.c). */
 

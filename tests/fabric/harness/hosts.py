@@ -9,6 +9,7 @@ The last rank of each case is on the second host. FI_* are the caller's.
           rank, from rank 1 on, is on the second one; cases may pull its cable
   cut     all connections go through a TCP relay that cuts them where a case says (cutter.py)
   plain   nothing is wrong
+  netns   nothing is wrong, and nobody is told that there are two hosts: containers of one machine
   slow    1 Mbit/s each way, with a queue of 400 ms; counts, and lengths of long messages, are a
           twentieth of the usual
   mtu     packets of 1280 bytes
@@ -215,7 +216,7 @@ def build(hosts, scenario):
 
 def main():
     """Build, run, take down."""
-    if len(sys.argv) < 4 or sys.argv[1] not in ("plain", "mtu", *TIMES):
+    if len(sys.argv) < 4 or sys.argv[1] not in ("plain", "netns", "mtu", *TIMES):
         sys.exit(__doc__)
     scenario, program, *cases = sys.argv[1:]
     if os.geteuid() != 0:
@@ -230,6 +231,8 @@ def main():
         env = dict(os.environ, QV_TEST_NETNS=f"{one}:{two}", QV_TEST_NODES="split",
                    QV_TEST_HOST=HOST1, QV_TEST_TIMEOUT=TIMES.get(scenario, "2"),
                    FI_TCP_IFACE=device, FI_NET_IFACE=device)
+        if scenario == "netns":
+            del env["QV_TEST_NODES"]
         if scenario in ("apart", "cut"):
             del env["QV_TEST_NETNS"]
             env["QV_TEST_HOSTS"] = f"{os.path.dirname(one)}:{os.path.dirname(two)}"

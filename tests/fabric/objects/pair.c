@@ -6,9 +6,11 @@
 #include "tests/fabric/harness/ft.h"
 
 #include <poll.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 
 enum { NEAR = 1, ALSO_NEAR = 2, FAR = 3 };
 
@@ -210,7 +212,7 @@ static void pair_crossed(void)
 	ft_open_ep(&ep);
 	ft_barrier();
 	memcpy(name, ft.sh->rank[!ft.rank].name[0], sizeof(name));
-	if (ft.rank == 0) /* behind the mark: node, shm's address; then the network's */
+	if (ft.rank == 0) /* behind the mark: node, address on it; then the network's */
 		memset(name + 4, 0, 32);
 	CHECK_EQ(fi_av_insert(ep.av, name, 1, &ep.peer[!ft.rank], 0, NULL), 1);
 	ft_barrier();
@@ -232,7 +234,7 @@ static void pair_crossed(void)
 	ft_close(&ep);
 }
 
-/* Containers. */
+/* Containers, and machines that are clones. */
 
 static void talk(struct ft_ep *ep, int with, int rounds)
 {
@@ -247,6 +249,54 @@ static void talk(struct ft_ep *ep, int with, int rounds)
 	}
 }
 
+static void all_talk(struct ft_ep *ep)
+{
+	for (int turn = 0; turn < 3; turn++) { /* 0 with 1, 1 with 2, 2 with 0 */
+		int next = (turn + 1) % 3;
+
+		if (ft.rank == turn || ft.rank == next)
+			talk(ep, ft.rank == turn ? next : turn, 20);
+	}
+}
+
+/* The last rank has a network of its own (hosts.py), all else is shared. Sockets of the others do not
+ * reach it: only shm takes it to be on their node. */
+static void netns(bool same)
+{
+	const char *node[3];
+	struct ft_ep ep;
+
+	if (!ft_pair() || !getenv("QV_TEST_NETNS"))
+		ft_skip("of quiver over two cores, by hosts.py");
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
+	for (int i = 0; i < 3; i++)
+		node[i] = ft.sh->rank[i].name[0] + 4; /* behind the mark */
+	CHECK(!memcmp(node[0], node[1], 8) && !memcmp(node[0], node[2], 8) == same);
+	all_talk(&ep);
+	ft_close(&ep);
+}
+
+static void pair_netns(void)
+{
+	netns(!strcmp(ft_local_core(), "shm"));
+}
+
+/* Name spaces are told apart by what stat says of them. Exported: the provider is to call this one. */
+static bool is_clone;
+
+__attribute__((visibility("default"))) int stat(const char *path, struct stat *st)
+{
+	return fstatat(AT_FDCWD, is_clone && !strcmp(path, "/proc/self/ns/net") ? "/" : path, st,
+		       0);
+}
+
+/* As on machines that were started from one image: the far one looks as if it were here. */
+static void pair_clones(void)
+{
+	is_clone = true;
+	netns(true);
+}
+
 /* Rank 2 has a /dev/shm of its own, as in a container: it is reached by the network although it is
  * on the same machine. With a small one it has no shm at all. */
 static void container(const char *size, bool has_node)
@@ -255,8 +305,8 @@ static void container(const char *size, bool has_node)
 	const char *node[3];
 	struct ft_ep ep;
 
-	if (!ft_pair())
-		ft_skip("of quiver over two cores");
+	if (!ft_pair() || strcmp(ft_local_core(), "shm"))
+		ft_skip("of shm and another core");
 	if (ft.rank == 2) {
 		if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 		    mount("tmpfs", "/dev/shm", "tmpfs", 0, size))
@@ -267,12 +317,7 @@ static void container(const char *size, bool has_node)
 		node[i] = ft.sh->rank[i].name[0] + 4; /* behind the mark */
 	CHECK(!memcmp(node[0], node[1], 8) && memcmp(node[0], node[2], 8));
 	CHECK(!memcmp(node[2], none, 8) == !has_node);
-	for (int turn = 0; turn < 3; turn++) { /* 0 with 1, 1 with 2, 2 with 0 */
-		int next = (turn + 1) % 3;
-
-		if (ft.rank == turn || ft.rank == next)
-			talk(&ep, ft.rank == turn ? next : turn, 20);
-	}
+	all_talk(&ep);
 	ft_close(&ep);
 }
 
@@ -370,5 +415,6 @@ const struct ft_case ft_cases_pair[] = {
 	{"pair_unexpected", 4, 40, pair_unexpected}, {"pair_rma", 4, 20, pair_rma},
 	{"pair_crossed", 2, 20, pair_crossed},       {"pair_kill", 4, 20, pair_kill},
 	{"pair_sleep", 4, 20, pair_sleep},           {"pair_container", 3, 20, pair_container},
-	{"pair_no_room", 3, 20, pair_no_room},       {0},
+	{"pair_no_room", 3, 20, pair_no_room},       {"pair_netns", 3, 20, pair_netns},
+	{"pair_clones", 3, 20, pair_clones},         {0},
 };

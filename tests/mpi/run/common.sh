@@ -54,6 +54,9 @@ if [ "$core" = split ]; then
 	# shellcheck disable=SC2016 # the rank's shell expands it
 	by_node=(sh -c 'export FI_QUIVER_NODE=$((OMPI_COMM_WORLD_RANK % 2)); exec "$0" "$@"')
 fi
+# QV_FORBID=CALLS in the environment: every program runs under a kernel that refuses them (tests/forbid.c).
+# shellcheck disable=SC2206 # words
+[ -z "$QV_FORBID" ] || by_node=("$build/bin/test_forbid" $QV_FORBID --)
 
 # check_preload FILE...: one of them must have the report of libquiver-mpi, with calls taken.
 check_preload()

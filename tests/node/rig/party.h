@@ -9,7 +9,7 @@
 #include "engine/node/node.h"
 #include "kin.h"
 
-#define PARTY_IDS 64u
+#define PARTY_IDS 128u
 
 struct party {
 	struct qv_node *node;
