@@ -30,5 +30,7 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT QV_SANITIZE)
 	add_link_options(-fno-lto)
 	target_compile_options(qv_whole_program INTERFACE
 		$<$<CONFIG:RelWithDebInfo>:-flto=auto;-ffat-lto-objects>)
-	target_link_options(qv_whole_program INTERFACE $<$<CONFIG:RelWithDebInfo>:-O3;-flto=auto>)
+	# Of the two only -flto takes -fno-lto back.
+	target_link_options(qv_whole_program INTERFACE
+		$<$<CONFIG:RelWithDebInfo>:-O3;-flto;-flto=auto>)
 endif()

@@ -159,9 +159,6 @@ int qv_fb_run_reserve(struct qv_fb_run *run, const struct qv_fb_case *what);
 void qv_fb_run_free(struct qv_fb_run *run);
 /* Run one command; samples are in run->flat and run->deep (rank 0). */
 int qv_fb_run(struct qv_fb_run *run, const struct qv_fb_command *command);
-/* n messages to itself; kept out of line as the function to count in under callgrind. */
-int qv_fb_solo_loop(struct qv_fb_run *run, uint32_t bytes, uint32_t n);
-
 /* self.c: one process alone. */
 
 #define QV_FB_SELF_OPS 8 /* in a sample: the clock's steps are as long as some operations */
@@ -208,6 +205,11 @@ void qv_fb_pair_stop(struct qv_fb_pair *pair);
 
 /* Life of one process of a pair; returns when the parent closes fd. */
 int qv_fb_worker(const struct qv_fb_setup *setup, int rank, int fd, uint64_t *beat);
+/* As fi_getname; *n: room, then length. */
+int qv_fb_own_address(struct qv_fb_ep *ep, char *address, size_t *n);
+
+/* From solo.c. */
+
 /* n messages of a case in one process to itself; prints what was run. */
 int qv_fb_solo(const struct qv_fb_setup *setup, const struct qv_fb_case *what, uint32_t n);
 

@@ -6,7 +6,6 @@
  * too. Whole payloads are compared in an untimed window before and after each timed block.
  */
 #include "fabric.h"
-#include "engine/base/compiler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -272,12 +271,4 @@ int qv_fb_run(struct qv_fb_run *run, const struct qv_fb_command *command)
 	if (qv_fb_fill(run, what) || checked_and_timed(run, what, command->deep_n, run->deep))
 		return -1;
 	return qv_fb_drain(run, what);
-}
-
-QV_NOINLINE int qv_fb_solo_loop(struct qv_fb_run *run, uint32_t bytes, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (ping(run, bytes, i))
-			return -1;
-	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* worker.c - life of one process of a pair, and the process that is alone. */
+/* worker.c - life of one process of a pair. */
 #include "ucx.h"
 
 #include <errno.h>
@@ -77,7 +77,7 @@ static int reply(struct qv_fb_run *run, int fd, int status, const char *text,
 	return put_all(fd, run->deep, r.deep_n * sizeof(float));
 }
 
-static int own_address(struct qv_fb_ep *ep, char *address, size_t *n)
+int qv_fb_own_address(struct qv_fb_ep *ep, char *address, size_t *n)
 {
 	int rc;
 
@@ -104,7 +104,7 @@ static int introduce(struct qv_fb_run *run, int fd)
 	char peer[QV_FB_ADDRESS], how[QV_FB_TEXT];
 	size_t n;
 
-	if (own_address(&run->ep, run->own, &n))
+	if (qv_fb_own_address(&run->ep, run->own, &n))
 		return -1;
 	describe(&run->ep, how, sizeof(how));
 	if (reply(run, fd, 0, how, NULL, run->own, n) || get_all(fd, peer, sizeof(peer)))
@@ -128,36 +128,6 @@ int qv_fb_worker(const struct qv_fb_setup *setup, int rank, int fd, uint64_t *be
 	}
 	if (rc)
 		reply(&run, fd, -1, run.ep.error, NULL, NULL, 0);
-	qv_fb_ep_close(&run.ep);
-	qv_fb_run_free(&run);
-	return rc ? 1 : 0;
-}
-
-static int solo(struct qv_fb_run *run, const struct qv_fb_case *what, uint32_t n)
-{
-	char address[QV_FB_ADDRESS];
-	size_t size;
-
-	if (own_address(&run->ep, address, &size) || qv_fb_ep_connect(&run->ep, address) ||
-	    qv_fb_run_reserve(run, what) || qv_fb_fill(run, what))
-		return -1;
-	/* Connecting and first use of pools are over before the messages that count. */
-	if (qv_fb_solo_loop(run, what->bytes, 64) || qv_fb_solo_loop(run, what->bytes, n))
-		return -1;
-	return qv_fb_drain(run, what);
-}
-
-int qv_fb_solo(const struct qv_fb_setup *setup, const struct qv_fb_case *what, uint32_t n)
-{
-	uint64_t beat = 0;
-	struct qv_fb_run run = {.self = true, .ep = {.beat = &beat}};
-	int rc;
-
-	rc = qv_fb_run_init(&run) || qv_fb_ep_open(&run.ep, setup) || solo(&run, what, n);
-	if (rc)
-		fprintf(stderr, "quiver: %s over %s: %s\n", what->name, setup->impl, run.ep.error);
-	else
-		printf("%s %s: 64 + %u messages to itself\n", what->name, setup->impl, n);
 	qv_fb_ep_close(&run.ep);
 	qv_fb_run_free(&run);
 	return rc ? 1 : 0;
