@@ -140,7 +140,7 @@ def test_cores():
     refused("FI_QUIVER_CORE", "ofi_rxm", "not a core")
     refused("FI_QUIVER_CORE", "quiver", "quiver itself")
     for value in ("tcp,sockets", "shm,shm", "shm,node", "shm,", ",tcp", "shm,tcp,sockets"):
-        refused("FI_QUIVER_CORE", value, "shm or node and one other")
+        refused("FI_QUIVER_CORE", value, "node or shm and one other")
     refused("FI_QUIVER_CORE", "shm,carrier-pigeon", "not known")
     refused("FI_QUIVER_CORE", "shm,tcp;ofi_rxm", "layered")
     refused("FI_QUIVER_CORE", "tcp;ofi_rxm", f'FI_PROVIDER="{RXM}"')
