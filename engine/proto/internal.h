@@ -30,8 +30,10 @@ int qv_peer_on_hello(struct qv_proto *p, struct qv_xport *x, const struct qv_wir
 		     uint64_t from);
 /* Queue our HELLO. QV_ENOMEM: not said, to be tried again before the next packet. */
 int qv_peer_send_hello(struct qv_peer *peer);
-/* The same at once, ahead of all that waits; what the transport does not take is lost. */
-void qv_peer_repeat_hello(struct qv_peer *peer);
+/* The same at once, ahead of all that waits. False: the transport does not take it. */
+bool qv_peer_repeat_hello(struct qv_peer *peer);
+/* Another speaks from its address: is it still there? */
+void qv_peer_challenge(struct qv_peer *peer);
 /* It was given to the transport. */
 void qv_peer_introduced(struct qv_peer *peer);
 /* Tell the peer that its session is over. */

@@ -58,6 +58,7 @@ void qv_peer_begin_session(struct qv_peer *peer)
 	peer->got = peer->told = peer->got_then = 0;
 	peer->unacked = 0;
 	peer->cut = peer->hello_sent = peer->introduced = peer->leaving = false;
+	peer->challenge_due = false;
 	peer->connected = peer->confirmed = peer->gone = false;
 	peer->starved = false;
 	peer->budget_used = 0;
@@ -110,13 +111,14 @@ int qv_peer_send_hello(struct qv_peer *peer)
 	return QV_OK;
 }
 
-void qv_peer_repeat_hello(struct qv_peer *peer)
+bool qv_peer_repeat_hello(struct qv_peer *peer)
 {
 	char body[QV_WIRE_MAX_BODY];
 
-	if (qv_peer_send_now(peer, QV_PKT_HELLO, asks(peer), body, write_hello(peer, body)) ==
-	    QV_OK)
-		qv_peer_introduced(peer);
+	if (qv_peer_send_now(peer, QV_PKT_HELLO, asks(peer), body, write_hello(peer, body)))
+		return false;
+	qv_peer_introduced(peer);
+	return true;
 }
 
 void qv_peer_send_reset(struct qv_peer *peer, uint32_t session)
@@ -183,10 +185,10 @@ static void on_known_session(struct qv_peer *peer, const struct qv_wire_hello *h
 }
 
 /* Not for ever: who answers a challenge by another does not know better. */
-static void challenge(struct qv_peer *peer)
+void qv_peer_challenge(struct qv_peer *peer)
 {
 	if (peer->challenges++ < CHALLENGES)
-		qv_peer_repeat_hello(peer);
+		peer->challenge_due = !qv_peer_repeat_hello(peer);
 }
 
 /* Does it answer a HELLO of ours to a peer that the application has removed, and named again, since?
@@ -215,14 +217,14 @@ static bool may_begin(struct qv_peer *peer, const struct qv_wire_hello *hello,
 		return false;
 	}
 	if (peer->connected && !peer->failed && !same && !peer->failing) {
-		challenge(peer);
+		qv_peer_challenge(peer);
 		return false;
 	}
 	if (hello->echo && hello->echo != peer->session && !answers_forgotten(peer, hello->echo)) {
 		/* It speaks to who was here before, or before we gave it up. */
 		qv_peer_send_reset(peer, hello->session);
 		if (peer->hello_sent)
-			challenge(peer);
+			qv_peer_challenge(peer);
 		return false;
 	}
 	return true;

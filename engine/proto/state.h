@@ -172,6 +172,7 @@ struct qv_peer {
 	bool cut;            /* the transport has failed with a packet: send again what it holds */
 	bool ack_due;        /* the peer has asked for an acknowledgement */
 	unsigned challenges; /* since the last tick */
+	bool challenge_due;  /* the transport did not take the last one */
 
 	/* Sessions, session.c. */
 	uint32_t session; /* ours: what we send belongs to it */

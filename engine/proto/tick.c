@@ -202,6 +202,8 @@ static void listen(struct qv_peer *peer, uint64_t now)
 	peer->got_then = peer->got;
 	peer->asked = false;
 	peer->challenges = 0;
+	if (peer->challenge_due)
+		qv_peer_challenge(peer); /* the transport was full */
 	if (hello_is_due(peer))
 		(void)qv_peer_send_hello(peer); /* there was no memory */
 	if (peer->consumed >= peer->tell_at || (peer->starving && peer->consumed))

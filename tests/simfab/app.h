@@ -88,7 +88,7 @@ struct sf_app {
 	size_t namelen;
 	fi_addr_t *peers;     /* what it calls the others, by slot */
 	uint32_t *peer_lives; /* which of their lives that means; 0: none */
-	uint64_t *told;       /* when it heard last that the one in this slot has failed */
+	uint64_t *told;       /* by slot: messages that there were when it heard of a failure */
 	uint64_t recv_failed; /* when a receive failed last */
 	struct sf_recv recvs[SF_RECVS];
 	unsigned nrecvs, nsends;

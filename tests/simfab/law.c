@@ -117,7 +117,7 @@ static bool must_not_fail(unsigned slot, uint32_t life)
 /* The application hears that a peer has failed. */
 void sf_law_told(struct sf_app *a, unsigned slot, uint32_t life, int err, const char *what)
 {
-	a->told[slot] = sf.now;
+	a->told[slot] = ids;
 	if (sf.cfg.verbose)
 		sf_say("%u.%u is told of %u.%u: %s, error %d", a->slot, a->life, slot, life, what,
 		       err);
@@ -271,7 +271,7 @@ void sf_law_ended(struct sf_app *a)
 /* Did the sender, or the receiver, get a word of it? */
 static bool excused(const struct sf_msg *m)
 {
-	return m->failed || m->orphan || sf_apps[m->from].told[m->to] > m->sent_at ||
+	return m->failed || m->orphan || sf_apps[m->from].told[m->to] >= m->id ||
 	       sf_apps[m->to].recv_failed > m->sent_at;
 }
 
