@@ -9,21 +9,19 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "engine/base/local.h"
 
 #define BELLS_AT_ONCE 1024u /* heard of one peer before others are */
 
-/* An abstract name: of a network name space, gone with the socket. */
 static socklen_t door_of(uint64_t name, struct sockaddr_un *a)
 {
-	int len;
+	char text[64];
 
-	*a = (struct sockaddr_un){.sun_family = AF_UNIX};
-	len = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "quiver-node/%u/%llu",
-		       (unsigned)geteuid(), (unsigned long long)name);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+	snprintf(text, sizeof text, "quiver-node/%u/%llu", (unsigned)geteuid(),
+		 (unsigned long long)name);
+	return qv_local_address(a, text);
 }
 
 bool qv_node_listen_to(struct qv_node *n, int fd, uint64_t what)
@@ -38,18 +36,6 @@ bool qv_node_listen_as(struct qv_node *n, int fd, uint64_t what)
 	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = what};
 
 	return !epoll_ctl(n->epoll_fd, EPOLL_CTL_MOD, fd, &ev);
-}
-
-/* Is a process of our user at the other end? Its number here, 0 where it has none. */
-bool qv_node_is_ours(int fd, uint32_t *pid)
-{
-	struct ucred cred;
-	socklen_t len = sizeof cred;
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) || cred.uid != geteuid())
-		return false;
-	*pid = cred.pid > 0 ? (uint32_t)cred.pid : 0;
-	return true;
 }
 
 int qv_node_open_door(struct qv_node *n)
@@ -102,22 +88,8 @@ static int knock(const struct qv_node_peer *peer, int *fd)
 static int hand_over(const struct qv_node *n, int to, int ring_fd)
 {
 	struct join join = {JOIN_MAGIC, JOIN_VERSION, n->name, n->self.start};
-	struct iovec iov = {&join, sizeof join};
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {.room = {0}};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = control.room,
-			     .msg_controllen = sizeof control.room};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &ring_fd, sizeof ring_fd);
-	return sendmsg(to, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof join ? QV_OK : errno_status();
+	return qv_local_give(to, &join, sizeof join, ring_fd) ? QV_OK : errno_status();
 }
 
 /* Give the peer a ring of ours. */
@@ -126,7 +98,7 @@ static int join(struct qv_node *n, struct qv_node_peer *peer, int fd)
 	struct qv_ring *ring;
 	int ring_fd, rc;
 
-	if (!qv_node_is_ours(fd, &peer->pid))
+	if (!qv_local_is_ours(fd, &peer->pid))
 		return QV_EPEER;
 	ring = qv_segment_make(&ring_fd);
 	if (!ring)

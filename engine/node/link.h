@@ -18,8 +18,6 @@ struct join {
 /* An event of this descriptor is about that; from now on about another. False: no memory. */
 bool qv_node_listen_to(struct qv_node *n, int fd, uint64_t what);
 bool qv_node_listen_as(struct qv_node *n, int fd, uint64_t what);
-/* Is a process of our user at the other end? Its number here, 0 where it has none. */
-bool qv_node_is_ours(int fd, uint32_t *pid);
 /* The connection ends, and its events, even if a child that was forked has it too. In that child it
  * goes on: it is its parent's. */
 void qv_node_hang_up(struct qv_node *n, int fd);
