@@ -94,6 +94,7 @@ struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64
 void qv_proto_peer_drop(struct qv_peer *peer)
 {
 	peer->dropped = true;
+	peer->heard_at = 0; /* its silence counts from now on: what it has sent may wait here */
 }
 
 void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user)

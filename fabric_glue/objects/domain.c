@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* domain.c - domain: the core's domain, and the lock that all our objects in it share. */
+#include "engine/base/proc.h"
 #include "fabric_glue/cores/core.h"
 #include "fabric_glue/cores/pair.h"
 
 #include <stdlib.h>
 
-/* Keys of our own registrations start far from 0, where applications begin to count. */
-#define FIRST_KEY 0x51000000u
+/*
+ * Keys of our own registrations begin anywhere. A peer that has asked for memory of a process that
+ * has ended must not be given that of the next one at its address: cores connect again unasked.
+ */
+static uint64_t first_key(const struct qv_fi_domain *dom)
+{
+	size_t bytes = sizeof(uint64_t);
+
+	for (unsigned c = 0; c < dom->cores; c++)
+		if (dom->core_info[c]->domain_attr->mr_key_size < bytes)
+			bytes = dom->core_info[c]->domain_attr->mr_key_size;
+	/* Half of the keys: they are counted up from here. */
+	return bytes ? qv_proc_random() >> (64 - 8 * bytes) >> 1 : 0;
+}
 
 static int close_cores(struct qv_fi_domain *dom)
 {
@@ -114,7 +127,7 @@ static void init(struct qv_fi_domain *dom, const struct fi_info *info, void *con
 		caps &= info->caps; /* both together may do less than each */
 	dom->has_rma = caps & FI_RMA;
 	dom->has_atomic = caps & FI_ATOMIC;
-	dom->next_key = FIRST_KEY;
+	dom->next_key = first_key(dom);
 	dom->fid.fid.fclass = FI_CLASS_DOMAIN;
 	dom->fid.fid.context = context;
 	dom->fid.fid.ops = &domain_fi_ops;

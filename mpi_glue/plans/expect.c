@@ -25,8 +25,8 @@ static void begin_exchange(struct qv_mpi_comm *c)
 {
 	qv_expect_begun(c->expect);
 	if (c->dup != MPI_COMM_NULL &&
-	    !PMPI_Iallgather(MPI_IN_PLACE, 1, MPI_UINT64_T, qv_expect_told(c->expect), 1,
-			     MPI_UINT64_T, c->dup, &c->exchange))
+	    !QV_REAL(Iallgather)(MPI_IN_PLACE, 1, MPI_UINT64_T, qv_expect_told(c->expect), 1,
+				 MPI_UINT64_T, c->dup, &c->exchange))
 		return;
 	c->exchange = MPI_REQUEST_NULL;
 	qv_expect_over(c->expect, QV_EPROTO);

@@ -221,6 +221,7 @@ int main(int argc, char **argv)
 	/* Large buffers come and go all the time: without this the kernel clears each anew. */
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+	unsetenv("FI_PROVIDER"); /* the core here is none of libfabric's */
 	parse(&job, argc, argv);
 	return job.seeds ? run_seeds(&job) : run_job(&job);
 }
