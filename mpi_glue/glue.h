@@ -445,7 +445,8 @@ void qv_mpi_blocks_release(struct qv_mpi_op *op);
 struct qv_mpi_trial {
 	bool varies; /* the calls are of different lengths */
 	bool decided, ours;
-	bool won;         /* ours, in the turns before */
+	bool stubborn;    /* ours is given up only if it was slower twice */
+	bool won, lost;   /* ours, in the turns before */
 	int turns, tries; /* tries: those that told nothing */
 	double began;
 	double shortest[2], bytes[2]; /* the MPI's, ours; seconds */

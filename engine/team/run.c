@@ -114,7 +114,7 @@ static bool give(struct qv_team *t)
 		qv_team_give_slices(t, number, length);
 	else
 		qv_team_give_piece(t, number, length);
-	atomic_store_explicit(&slot->word, number << 16 | length, memory_order_release);
+	atomic_store_explicit(&slot->word, number << QV_TEAM_BITS | length, memory_order_release);
 	t->given++;
 	if (!t->gets && !t->sliced)
 		end_piece(t, number);
@@ -129,9 +129,9 @@ static int is_there(const struct qv_team *t, uint32_t rank, uint64_t number, siz
 	const uint64_t word =
 		atomic_load_explicit(&qv_team_slot(t, rank, number)->word, memory_order_acquire);
 
-	if (QV_LIKELY(word == (number << 16 | length)))
+	if (QV_LIKELY(word == (number << QV_TEAM_BITS | length)))
 		return QV_OK;
-	return word >> 16 < number ? QV_EAGAIN : QV_EPROTO;
+	return word >> QV_TEAM_BITS < number ? QV_EAGAIN : QV_EPROTO;
 }
 
 static int is_combined(const struct qv_team *t, uint32_t rank, uint64_t number)

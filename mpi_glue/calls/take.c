@@ -261,6 +261,19 @@ static struct qv_mpi_op *fail(struct qv_mpi_call *call, struct qv_mpi_comm *c)
 	return qv_mpi_op_failed(c, MPI_ERR_NO_MEM, false);
 }
 
+/* `auto` does not try longer vectors and blocks: they are copied twice, which an MPI that reads from
+ * the other process does once, and a trial between processors that are near says nothing of what it
+ * takes when the kernel has moved a rank to a far one. An allreduce combines on the way. */
+#define MOST_COPIED_TWICE 8192
+
+static bool is_short(const struct qv_mpi_comm *c, const struct qv_mpi_call *call, size_t item)
+{
+	const size_t bytes = call->count * item;
+
+	return call->coll == QV_COLL_ALLREDUCE ||
+	       (is_exchange(call) ? bytes / (size_t)c->ranks : bytes) <= MOST_COPIED_TWICE;
+}
+
 /* Whether the call goes through memory of the node: always, or where `auto` finds that faster than
  * the MPI. Else *why is QV_MPI_TAKEN if a schedule may take it. */
 static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
@@ -271,7 +284,7 @@ static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
 	*why = QV_MPI_TAKEN;
 	/* A device combines arrays of schedules only. */
 	if (!named && (!qv_mpi.rules->automatic[call->coll] || !qv_mpi_memory_has(call->coll) ||
-		       qv_mpi_offload_wanted()))
+		       qv_mpi_offload_wanted() || !is_short(c, call, r->item)))
 		return false;
 	if (call->form != QV_MPI_BLOCKING)
 		*why = QV_MPI_NOT_BLOCKING;

@@ -40,7 +40,8 @@ bool qv_mpi_trial_begin(struct qv_mpi_trial *t, MPI_Comm comm)
 	return is_ours(t);
 }
 
-/* By the slowest rank's shortest time. Ours must be faster twice, for once may be chance. */
+/* By the slowest rank's shortest time. Ours must be faster twice, for once may be chance; slower, too,
+ * where it is stubborn. */
 static void judge(struct qv_mpi_trial *t, const double *longest, const double *bytes)
 {
 	const bool faster = longest[1] < MARGIN * longest[0];
@@ -51,7 +52,8 @@ static void judge(struct qv_mpi_trial *t, const double *longest, const double *b
 		return;
 	}
 	t->ours = faster && t->won;
-	t->decided = !faster || t->won;
+	t->decided = faster ? t->won : t->lost || !t->stubborn;
+	t->lost = !faster;
 	t->won = faster;
 }
 
@@ -102,7 +104,8 @@ static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, si
 				      .size = size,
 				      .ordered = ordered,
 				      .expects = expects,
-				      .memory = memory};
+				      .memory = memory,
+				      .trial.stubborn = memory};
 	c->autotune = t;
 	return t;
 }

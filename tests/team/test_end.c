@@ -88,7 +88,7 @@ static void scribble(struct rig_member *m, uint64_t *state)
 		const size_t at = qv_random_below(state, qv_random_below(state, 2) ? n : seats);
 		const uint64_t small = qv_random_below(state, 64);
 
-		words[at] = qv_random_below(state, 2) ? qv_random(state) : small << 16 | small;
+		words[at] = qv_random_below(state, 2) ? qv_random(state) : small << 20 | small;
 	}
 }
 
