@@ -248,7 +248,8 @@ static bool is_bypassed(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
 static void remember(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 		     const struct qv_mpi_reduce *r)
 {
-	if (r->user || call->coll == QV_COLL_BROADCAST || !call->count)
+	if (r->user || !call->count ||
+	    (call->coll == QV_COLL_BROADCAST && !qv_mpi_is_plain(call->type)))
 		return;
 	*bypass(c, call) =
 		(struct qv_mpi_bypass){call->count, call->type, call->op, c->arrive != NULL};
@@ -284,16 +285,22 @@ static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
 	*why = QV_MPI_TAKEN;
 	/* A device combines arrays of schedules only. */
 	if (!named && (!qv_mpi.rules->automatic[call->coll] || !qv_mpi_memory_has(call->coll) ||
-		       qv_mpi_offload_wanted() || !is_short(c, call, r->item)))
+		       qv_mpi_offload_wanted()))
 		return false;
 	if (call->form != QV_MPI_BLOCKING)
 		*why = QV_MPI_NOT_BLOCKING;
 	else if (!qv_mpi_memory_open(c))
 		*why = QV_MPI_APART;
+	else if (!named && !is_short(c, call, r->item))
+		*why = QV_MPI_SLOWER;
 	else if (named || qv_mpi_autotune_turn(c, call, call->count * r->item, r, true, why))
 		return true;
-	if (!named && *why != QV_MPI_TRIED && *why != QV_MPI_FAILED)
+	/* Of ranks on one node schedules win reductions only. */
+	if (!named && *why != QV_MPI_TRIED && *why != QV_MPI_FAILED &&
+	    (*why != QV_MPI_SLOWER || call->coll <= QV_COLL_REDUCE_SCATTER))
 		*why = QV_MPI_TAKEN;
+	if (*why == QV_MPI_SLOWER)
+		remember(c, call, r);
 	return false;
 }
 
