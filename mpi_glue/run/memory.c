@@ -20,7 +20,7 @@
 
 #ifdef QV_MPI_SIMULATED
 /* All ranks are in one process. */
-static struct qv_team *make(const struct qv_mpi_comm *c)
+static struct qv_team *make(struct qv_mpi_comm *c)
 {
 	return NULL;
 }
@@ -28,12 +28,13 @@ static struct qv_team *make(const struct qv_mpi_comm *c)
 /* Who waits lets the MPI go on: others may wait for a message of this rank. */
 static void progress(void *owner)
 {
+	const struct qv_mpi_comm *c = owner;
 	int found;
 
 	if (qv_mpi.turn)
 		qv_mpi.turn();
 	else
-		PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+		PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, c->comm, &found, MPI_STATUS_IGNORE);
 }
 
 static bool is_well_everywhere(const struct qv_mpi_comm *c, int rc)
@@ -58,7 +59,7 @@ static uint64_t agree(const struct qv_mpi_comm *c)
 	return most[0] && most[0] == ~most[1] ? most[2] : 0;
 }
 
-static struct qv_team *make(const struct qv_mpi_comm *c)
+static struct qv_team *make(struct qv_mpi_comm *c)
 {
 	const struct qv_team_spec spec = {
 		.name = agree(c),
@@ -66,6 +67,7 @@ static struct qv_team *make(const struct qv_mpi_comm *c)
 		.ranks = (uint32_t)c->ranks,
 		.oversubscribed = qv_mpi.crowded,
 		.progress = progress,
+		.owner = c,
 	};
 	struct qv_team *team = NULL;
 
