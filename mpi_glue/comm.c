@@ -18,6 +18,7 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 		qv_select_forget(qv_mpi.rules->select, c->number);
 	pthread_mutex_unlock(&qv_mpi.lock);
 	qv_mpi_expect_close(c);
+	qv_mpi_memory_close(c);
 	if (c->dup != MPI_COMM_NULL)
 		PMPI_Comm_free(&c->dup);
 	qv_mpi_autotune_free(c);

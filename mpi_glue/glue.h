@@ -65,6 +65,7 @@ struct qv_mpi_rules {
 	struct qv_select *select;
 	bool ours[QV_MPI_N_COLLS];               /* named, and not `mpi` */
 	bool automatic[QV_MPI_N_COLLS];          /* `auto`: where it is faster than the MPI */
+	bool memory[QV_MPI_N_COLLS];             /* `memory`: within a node */
 	struct qv_mpi_rule rule[QV_MPI_N_NAMES]; /* from QV_MPI_ALLGATHERV on */
 	bool named[QV_MPI_N_NAMES];              /* the same */
 	uint64_t number;                         /* no others of this process have it */
@@ -119,11 +120,14 @@ enum qv_mpi_reason {
 	QV_MPI_TWICE,
 	QV_MPI_MIXED,
 	QV_MPI_NO_DUP,
+	QV_MPI_APART,
+	QV_MPI_NOT_BLOCKING,
 	QV_MPI_N_REASONS,
 	QV_MPI_TAKEN = QV_MPI_N_REASONS, /* no reason: algorithms follow */
 	QV_MPI_CRYSTAL = QV_MPI_TAKEN + QV_N_ALGORITHMS,
 	QV_MPI_FRIENDS,
 	QV_MPI_FRIENDS_OF_NODE,
+	QV_MPI_MEMORY,
 	QV_MPI_N_WAYS,
 	QV_MPI_FAILED =
 		QV_MPI_N_WAYS, /* neither: no memory, which no other rank knows; not counted */
@@ -157,6 +161,7 @@ enum qv_mpi_reason qv_mpi_reduce_of(MPI_Op op, MPI_Datatype type, struct qv_mpi_
 void qv_mpi_combine(void *context, void *dst, const void *a, const void *b, size_t count);
 
 struct qv_mpi_call;
+struct qv_team;
 
 /* offload.c: long arrays combined by a device. */
 
@@ -232,6 +237,18 @@ struct qv_mpi_comm {
 		MPI_Op op;
 		bool expects;
 	} bypass[QV_MPI_N_COLLS][QV_MPI_BYPASSES];
+	/* Through memory of a node: NULL where not all ranks have it, or nobody has asked yet. */
+	struct qv_team *team;
+	bool asked_for_memory;
+	/* Calls that went there: the next ones like them, under the same rules, do so at once. */
+	struct qv_mpi_quick {
+		uint64_t rules;
+		size_t count;
+		MPI_Datatype type, in_type, out_type;
+		MPI_Op op;
+		bool expects;
+		struct qv_mpi_reduce reduce;
+	} quick[QV_MPI_N_COLLS][QV_MPI_BYPASSES];
 };
 
 /* The state of a communicator, made when first asked for. NULL: no memory, or no communicator. */
@@ -345,9 +362,24 @@ struct qv_mpi_op {
 	struct qv_mpi_persistent *persistent;
 };
 
+/* mpi_glue/run/memory.c: blocking calls of ranks on one node. */
+
+bool qv_mpi_memory_has(enum qv_coll coll);
+/* Make the memory, where that was not tried yet. Whether all ranks have it, the same on all;
+ * collective. */
+bool qv_mpi_memory_open(struct qv_mpi_comm *c);
+void qv_mpi_memory_close(struct qv_mpi_comm *c);
+/* The call, which is ours, and its end: an operation that is over. */
+struct qv_mpi_op *qv_mpi_memory_run(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
+				    const struct qv_mpi_reduce *r);
+/* The same of a blocking call like one before; NULL: there was none. */
+struct qv_mpi_op *qv_mpi_memory_again(const struct qv_mpi_call *call);
+
 /* mpi_glue/calls/take.c: an operation for this call, not started yet; NULL: let the MPI
  * do it. Collective. */
 struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call);
+/* Arguments that are wrong, or that only the MPI can judge, are the MPI's. */
+enum qv_mpi_reason qv_mpi_judge(const struct qv_mpi_call *call, const struct qv_mpi_comm *c);
 /* Whether elements lie as they travel. */
 bool qv_mpi_is_plain(MPI_Datatype type);
 /* A type of the program's, which may free it, to be freed by us; an MPI error code. */
@@ -413,7 +445,8 @@ void qv_mpi_blocks_release(struct qv_mpi_op *op);
 struct qv_mpi_trial {
 	bool varies; /* the calls are of different lengths */
 	bool decided, ours;
-	bool won;         /* ours, in the turns before */
+	bool stubborn;    /* ours is given up only if it was slower twice */
+	bool won, lost;   /* ours, in the turns before */
 	int turns, tries; /* tries: those that told nothing */
 	double began;
 	double shortest[2], bytes[2]; /* the MPI's, ours; seconds */
@@ -425,9 +458,10 @@ bool qv_mpi_trial_begin(struct qv_mpi_trial *t, MPI_Comm comm);
  * Collective. */
 int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc);
 
-/* Whether `auto` takes the call; if not, why. Times it where that is not known yet. */
+/* Whether `auto` takes the call, by memory or by a schedule; if not, why. Times it where that is not
+ * known yet. */
 bool qv_mpi_autotune_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_t bytes,
-			  bool ordered, enum qv_mpi_reason *why);
+			  const struct qv_mpi_reduce *r, bool memory, enum qv_mpi_reason *why);
 void qv_mpi_autotune_free(struct qv_mpi_comm *c);
 void qv_mpi_autotune_v_free(struct qv_mpi_comm *c);
 
@@ -497,6 +531,7 @@ struct qv_mpi {
 	struct qv_mpi_comm *comms;
 	struct qv_mpi_comm *last; /* looked up; NULL where several threads call */
 	bool alone;               /* one thread at a time calls */
+	void (*turn)(void);       /* lets the MPI go on; NULL: it has no such function */
 	atomic_uint_fast64_t by_arrival;
 	atomic_uint_fast64_t sent, sent_bytes;
 	atomic_uint_fast64_t judged, changed, refuted; /* choices of mpi_glue/plans/autotune_v.c */

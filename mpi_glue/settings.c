@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* settings.c - QUIVER_MPI_COLL: the rules of select.h, and `mpi` for what
- * stays the MPI's. */
+/* settings.c - QUIVER_MPI_COLL: the rules of select.h, and `mpi` for what stays the
+ * MPI's, and `memory` for what goes through memory of a node. */
 #include "glue.h"
 
 #include <stdio.h>
@@ -86,6 +86,10 @@ static int split(const char *text, struct qv_mpi_rules *rules, char *rest, char 
 		if (name < n && is("mpi", text + name + 1, n - name - 1))
 			continue;
 		rules->ours[coll] = true;
+		rules->memory[coll] = qv_mpi_memory_has((enum qv_coll)coll) && name < n &&
+				      is("memory", text + name + 1, n - name - 1);
+		if (rules->memory[coll])
+			continue;
 		rules->automatic[coll] =
 			name < n && n - name - 1 >= 4 && !memcmp(text + name + 1, "auto", 4);
 		if (*rest)

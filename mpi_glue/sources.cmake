@@ -17,6 +17,7 @@ set(qv_mpi_sources
 	plans/model.c
 	calls/take.c
 	run/op.c
+	run/memory.c
 	calls/nonblocking.c
 	calls/persist.c
 	calls/reduce.c

@@ -41,6 +41,8 @@ static const char *const reasons[QV_MPI_N_REASONS] = {
 	[QV_MPI_NOT_KNOWN] = "neighbours were not known to all ranks yet",
 	[QV_MPI_MIXED] = "ranks that are not of this MPI_COMM_WORLD",
 	[QV_MPI_NO_DUP] = "no copy of the communicator yet, and the call may not wait for one",
+	[QV_MPI_APART] = "no memory that all its ranks have",
+	[QV_MPI_NOT_BLOCKING] = "memory is for blocking calls",
 	[QV_MPI_TWICE] = "a rank that is a neighbour twice, or of one side only",
 };
 
@@ -100,6 +102,7 @@ static const char *way_name(int way)
 	case QV_MPI_CRYSTAL: return "crystal";
 	case QV_MPI_FRIENDS: return "friends";
 	case QV_MPI_FRIENDS_OF_NODE: return "nodes";
+	case QV_MPI_MEMORY: return "memory";
 	default: break;
 	}
 	return way < QV_MPI_N_REASONS ? reasons[way]

@@ -17,7 +17,7 @@ POSIX = {"fcntl.h", "sanitizer/asan_interface.h", "signal.h", "sys/mman.h", "sys
 
 # Room -> rooms of ours that it may include (itself always).
 ENGINE = ["engine/base", "engine/match", "engine/proto", "engine/schedule", "engine/exchange",
-          "engine/combine", "engine/node"]
+          "engine/combine", "engine/node", "engine/team"]
 BELOW_GLUE = ENGINE + ["kernels", "include"]
 OFFLOAD = ["kernels/offload", "kernels/opencl", "hls/host"]
 GLUE = ["fabric_glue", "fabric_glue/cores", "fabric_glue/node"] # what every room of the provider may see
@@ -48,6 +48,7 @@ MAY = {
     "engine/exchange/vrank": EXCHANGE + ["engine/exchange/stream"],
     "engine/proto": ["engine/base", "engine/match", "include"],
     "engine/node": ["engine/base", "engine/proto", "include"],
+    "engine/team": ["engine/base", "include"],
     "kernels/offload": ["engine/base", "include"],
     "kernels/backend": ["engine/base", "include"],
     "kernels/opencl": ["kernels/backend", "engine/base", "include"],
@@ -81,7 +82,8 @@ MAY = {
 # Room -> system headers that it and those in it may include; others may include what they like,
 # less FOREIGN.
 SYSTEM = {"include": STANDARD, "kernels": STANDARD | INTRINSICS, "engine": STANDARD | POSIX,
-          "engine/node": None,
+          "engine/base": STANDARD | POSIX | {"sys/socket.h", "sys/un.h"},
+          "engine/node": None, "engine/team": None,
           "kernels/offload": None, "kernels/backend": None, "kernels/opencl": None}
 FOREIGN = {
     "rdma/": {"fabric_glue", "bench", "tools", "examples", "tests"},

@@ -136,11 +136,11 @@ static int is_coll(enum qv_bl_operation operation)
 
 int qv_bench_coll(int argc, char **argv)
 {
-	static const char *const impls[] = {"mpi",    "auto",      "binomial",  "butterfly",
-					    "ring",   "radix",     "segmented", "clairvoyant",
-					    "direct", "pipeline",  "redirect",  "dissemination",
-					    "prefix", "kprefix",   "kshift",    "mesh2",
-					    "mesh3",  "hypercube", "hybrid",    NULL};
+	static const char *const impls[] = {
+		"mpi",           "auto",      "memory",      "binomial", "butterfly", "ring",
+		"radix",         "segmented", "clairvoyant", "direct",   "pipeline",  "redirect",
+		"dissemination", "prefix",    "kprefix",     "kshift",   "mesh2",     "mesh3",
+		"hypercube",     "hybrid",    NULL};
 	static const char *const quick[] = {"mpi", "auto", "binomial", "segmented", NULL};
 	static const struct qv_bl_front front = {
 		.name = "coll",

@@ -5,31 +5,17 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-/* An abstract name: of a network name space, gone with the socket. */
+#include "engine/base/local.h"
+
 static socklen_t door_of(uint64_t name, struct sockaddr_un *a)
 {
-	int len;
+	char text[64];
 
-	*a = (struct sockaddr_un){.sun_family = AF_UNIX};
-	len = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "quiver-node/%u/%llu",
-		       (unsigned)geteuid(), (unsigned long long)name);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
-}
-
-/* Is a process of our user at the other end? Its number here, 0 where it has none. */
-bool qv_node_is_ours(int fd, uint32_t *pid)
-{
-	struct ucred cred;
-	socklen_t len = sizeof cred;
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) || cred.uid != geteuid())
-		return false;
-	*pid = cred.pid > 0 ? (uint32_t)cred.pid : 0;
-	return true;
+	snprintf(text, sizeof text, "quiver-node/%u/%llu", (unsigned)geteuid(),
+		 (unsigned long long)name);
+	return qv_local_address(a, text);
 }
 
 int qv_node_open_door(struct qv_node *n)
@@ -98,7 +84,7 @@ bool qv_node_is_here(uint64_t name)
 {
 	uint32_t pid;
 	int fd, rc = qv_node_knock(name, &fd);
-	bool ours = !rc && qv_node_is_ours(fd, &pid);
+	bool ours = !rc && qv_local_is_ours(fd, &pid);
 
 	if (!rc)
 		close(fd);

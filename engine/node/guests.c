@@ -6,8 +6,9 @@
 #include "link.h"
 
 #include <errno.h>
-#include <sys/socket.h>
 #include <unistd.h>
+
+#include "engine/base/local.h"
 
 #define GUESTS_AT_ONCE 1024u /* let in before others are heard again */
 
@@ -15,28 +16,13 @@
  * QV_EPROTO: that is nonsense. */
 static int read_join(int fd, struct join *join, int *ring_fd)
 {
-	struct iovec iov = {join, sizeof *join};
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = control.room,
-			     .msg_controllen = CMSG_LEN(sizeof(int))}; /* no room for two */
-	ssize_t got = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_PEEK);
-	const struct cmsghdr *c;
+	const long got = qv_local_take(fd, join, sizeof *join, MSG_DONTWAIT | MSG_PEEK, ring_fd);
 
-	*ring_fd = -1;
 	if (got < 0)
 		return errno == EAGAIN || errno == EINTR ? QV_EAGAIN : QV_EPEER;
-	c = CMSG_FIRSTHDR(&msg);
-	if (!got && !c)
+	if (!got && *ring_fd < 0)
 		return QV_EPEER;
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ring_fd, CMSG_DATA(c), sizeof *ring_fd);
-	return got == (ssize_t)sizeof *join && *ring_fd >= 0 && join->magic == JOIN_MAGIC &&
+	return got == (long)sizeof *join && *ring_fd >= 0 && join->magic == JOIN_MAGIC &&
 			       join->version == JOIN_VERSION
 		       ? QV_OK
 		       : QV_EPROTO;
@@ -50,7 +36,7 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 	struct qv_ring *ring;
 	uint32_t pid;
 
-	if (!qv_node_is_ours(fd, &pid))
+	if (!qv_local_is_ours(fd, &pid))
 		return QV_EPROTO;
 	peer = qv_node_peer_named(n, join->name);
 	if (!peer)

@@ -85,7 +85,7 @@ void qv_node_serve(struct qv_node *n);
 void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer);
 void qv_node_disconnect(struct qv_node *n, struct qv_node_peer *peer);
 
-/* segment.c */
+/* ring.c */
 /* A ring that can be given away; its descriptor in *fd. NULL: no memory. */
 struct qv_ring *qv_segment_make(int *fd);
 /* The ring behind a descriptor that another process has given; NULL: it is none, or not safe. */

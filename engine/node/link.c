@@ -8,8 +8,9 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
+
+#include "engine/base/local.h"
 
 #define BELLS_AT_ONCE 1024u /* heard of one peer before others are */
 
@@ -32,23 +33,8 @@ bool qv_node_listen_as(struct qv_node *n, int fd, uint64_t what)
 static int hand_over(const struct qv_node *n, int to, int ring_fd)
 {
 	struct join join = {JOIN_MAGIC, JOIN_VERSION, n->name, n->self.start};
-	struct iovec iov = {&join, sizeof join};
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {.room = {0}};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = control.room,
-			     .msg_controllen = sizeof control.room};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &ring_fd, sizeof ring_fd);
-	return sendmsg(to, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof join ? QV_OK
-								       : qv_node_errno_status();
+	return qv_local_give(to, &join, sizeof join, ring_fd) ? QV_OK : qv_node_errno_status();
 }
 
 /* Give the peer a ring of ours. */
@@ -57,7 +43,7 @@ static int join(struct qv_node *n, struct qv_node_peer *peer, int fd)
 	struct qv_ring *ring;
 	int ring_fd, rc;
 
-	if (!qv_node_is_ours(fd, &peer->pid))
+	if (!qv_local_is_ours(fd, &peer->pid))
 		return QV_EPEER;
 	ring = qv_segment_make(&ring_fd);
 	if (!ring)

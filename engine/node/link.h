@@ -15,8 +15,6 @@ struct join {
 };
 
 /* door.c */
-/* Is a process of our user at the other end? Its number here, 0 where it has none. */
-bool qv_node_is_ours(int fd, uint32_t *pid);
 /* A connection to who has that name. QV_EAGAIN: too many knock there; QV_EPEER: nobody is there. */
 int qv_node_knock(uint64_t name, int *fd);
 /* What errno says of a socket. */

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ring.c - the sender's side of a ring that is full, as far as it knows. */
-#include "ring.h"
+/* ring.c - memory of a ring, and the sender's side of one that is full, as far as it knows. */
+#include "internal.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "engine/base/local.h"
 
 bool qv_ring_refresh(struct qv_ring_tx *tx)
 {
@@ -32,4 +37,32 @@ uint32_t qv_ring_stage(struct qv_ring_tx *tx, uint32_t len)
 	}
 	tx->put += skip + room;
 	return (tx->put - room) % QV_RING_STAGE;
+}
+
+struct qv_ring *qv_segment_make(int *fd)
+{
+	return qv_local_make(sizeof(struct qv_ring), fd);
+}
+
+struct qv_ring *qv_segment_map(int fd)
+{
+	return qv_local_map(fd, sizeof(struct qv_ring));
+}
+
+void qv_segment_unmap(struct qv_ring *ring)
+{
+	qv_local_unmap(ring, sizeof *ring);
+}
+
+size_t qv_segment_touched(struct qv_ring *ring)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned char there[sizeof *ring / 4096] = {0};
+	size_t pages = 0;
+
+	if (page < 4096 || mincore(ring, sizeof *ring, there))
+		return 0;
+	for (size_t i = 0; i < sizeof *ring / page; i++)
+		pages += there[i] & 1;
+	return pages * page;
 }

@@ -50,7 +50,7 @@ QV_API int qv_mpi_expect(int comm, const uint64_t *arrive);
  */
 QV_API int qv_mpi_network(double alpha, double beta, double gamma);
 
-/* How many calls of this process schedules have run so far, in any form. */
+/* How many calls of this process schedules or memory have run so far, in any form. */
 QV_API uint64_t qv_mpi_taken(void);
 
 /*

@@ -21,7 +21,7 @@ static bool is_wanted(void)
 	if (!qv_mpi.on || !qv_mpi.hook_here)
 		return false;
 	for (int coll = 0; coll < QV_MPI_N_COLLS; coll++)
-		if (r->ours[coll] && !r->automatic[coll])
+		if (r->ours[coll] && !r->automatic[coll] && !r->memory[coll])
 			return true;
 	for (int name = QV_MPI_ALLGATHERV; name < QV_MPI_N_NAMES; name++)
 		if (r->rule[name].by != QV_MPI_BY_MPI && r->rule[name].by != QV_MPI_BY_AUTO)

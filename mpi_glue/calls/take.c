@@ -19,7 +19,7 @@ static bool has_result(const struct qv_mpi_call *call, const struct qv_mpi_comm 
 /* Arguments that are wrong, or that only the MPI can judge, are the MPI's. Buffers are each rank's
  * own affair: they tell nothing, unless no MPI could run the call with them. One that is given for
  * both contribution and result is in place. */
-static enum qv_mpi_reason judge(const struct qv_mpi_call *call, const struct qv_mpi_comm *c)
+enum qv_mpi_reason qv_mpi_judge(const struct qv_mpi_call *call, const struct qv_mpi_comm *c)
 {
 	const enum qv_mpi_reason why = qv_mpi_comm_judge(c);
 
@@ -248,7 +248,8 @@ static bool is_bypassed(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
 static void remember(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 		     const struct qv_mpi_reduce *r)
 {
-	if (r->user || call->coll == QV_COLL_BROADCAST || !call->count)
+	if (r->user || !call->count ||
+	    (call->coll == QV_COLL_BROADCAST && !qv_mpi_is_plain(call->type)))
 		return;
 	*bypass(c, call) =
 		(struct qv_mpi_bypass){call->count, call->type, call->op, c->arrive != NULL};
@@ -259,6 +260,48 @@ static struct qv_mpi_op *fail(struct qv_mpi_call *call, struct qv_mpi_comm *c)
 {
 	call->trial = NULL;
 	return qv_mpi_op_failed(c, MPI_ERR_NO_MEM, false);
+}
+
+/* `auto` does not try longer vectors and blocks: they are copied twice, which an MPI that reads from
+ * the other process does once, and a trial between processors that are near says nothing of what it
+ * takes when the kernel has moved a rank to a far one. An allreduce combines on the way. */
+#define MOST_COPIED_TWICE 8192
+
+static bool is_short(const struct qv_mpi_comm *c, const struct qv_mpi_call *call, size_t item)
+{
+	const size_t bytes = call->count * item;
+
+	return call->coll == QV_COLL_ALLREDUCE ||
+	       (is_exchange(call) ? bytes / (size_t)c->ranks : bytes) <= MOST_COPIED_TWICE;
+}
+
+/* Whether the call goes through memory of the node: always, or where `auto` finds that faster than
+ * the MPI. Else *why is QV_MPI_TAKEN if a schedule may take it. */
+static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
+			  const struct qv_mpi_reduce *r, enum qv_mpi_reason *why)
+{
+	const bool named = qv_mpi.rules->memory[call->coll];
+
+	*why = QV_MPI_TAKEN;
+	/* A device combines arrays of schedules only. */
+	if (!named && (!qv_mpi.rules->automatic[call->coll] || !qv_mpi_memory_has(call->coll) ||
+		       qv_mpi_offload_wanted()))
+		return false;
+	if (call->form != QV_MPI_BLOCKING)
+		*why = QV_MPI_NOT_BLOCKING;
+	else if (!qv_mpi_memory_open(c))
+		*why = QV_MPI_APART;
+	else if (!named && !is_short(c, call, r->item))
+		*why = QV_MPI_SLOWER;
+	else if (named || qv_mpi_autotune_turn(c, call, call->count * r->item, r, true, why))
+		return true;
+	/* Of ranks on one node schedules win reductions only. */
+	if (!named && *why != QV_MPI_TRIED && *why != QV_MPI_FAILED &&
+	    (*why != QV_MPI_SLOWER || call->coll <= QV_COLL_REDUCE_SCATTER))
+		*why = QV_MPI_TAKEN;
+	if (*why == QV_MPI_SLOWER)
+		remember(c, call, r);
+	return false;
 }
 
 static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
@@ -272,15 +315,19 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	*why = QV_MPI_SLOWER;
 	if (c && qv_mpi.rules->automatic[call->coll] && call->count && is_bypassed(c, call))
 		return NULL;
-	*why = c ? judge(call, c) : QV_MPI_ODD_ARGUMENT;
+	*why = c ? qv_mpi_judge(call, c) : QV_MPI_ODD_ARGUMENT;
 	if (*why == QV_MPI_TAKEN)
 		*why = judge_data(call, &r);
 	if (*why == QV_MPI_TAKEN)
 		*why = judge_form(call, c, &r);
 	if (*why != QV_MPI_TAKEN)
 		return NULL;
+	if (is_for_memory(c, call, &r, why))
+		return qv_mpi_memory_run(c, call, &r);
+	if (*why != QV_MPI_TAKEN)
+		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
 	if (qv_mpi.rules->automatic[call->coll] &&
-	    !qv_mpi_autotune_turn(c, call, call->count * r.item, r.ordered, why)) {
+	    !qv_mpi_autotune_turn(c, call, call->count * r.item, &r, false, why)) {
 		if (*why == QV_MPI_SLOWER)
 			remember(c, call, &r);
 		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
@@ -309,6 +356,8 @@ struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call)
 
 	if (!qv_mpi.on)
 		return NULL;
+	if (call->form == QV_MPI_BLOCKING && (op = qv_mpi_memory_again(call)))
+		return op;
 	if (qv_mpi.rules->ours[call->coll])
 		op = take(call, &why);
 	if (!op)

@@ -18,7 +18,7 @@ struct qv_mpi_autotune {
 	struct qv_mpi_autotune *next;
 	enum qv_coll coll;
 	int size; /* class of the length: its binary logarithm */
-	bool ordered, expects;
+	bool ordered, expects, memory;
 	struct qv_mpi_trial trial;
 };
 
@@ -40,7 +40,8 @@ bool qv_mpi_trial_begin(struct qv_mpi_trial *t, MPI_Comm comm)
 	return is_ours(t);
 }
 
-/* By the slowest rank's shortest time. Ours must be faster twice, for once may be chance. */
+/* By the slowest rank's shortest time. Ours must be faster twice, for once may be chance; slower, too,
+ * where it is stubborn. */
 static void judge(struct qv_mpi_trial *t, const double *longest, const double *bytes)
 {
 	const bool faster = longest[1] < MARGIN * longest[0];
@@ -51,7 +52,8 @@ static void judge(struct qv_mpi_trial *t, const double *longest, const double *b
 		return;
 	}
 	t->ours = faster && t->won;
-	t->decided = !faster || t->won;
+	t->decided = faster ? t->won : t->lost || !t->stubborn;
+	t->lost = !faster;
 	t->won = faster;
 }
 
@@ -82,7 +84,7 @@ int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc
 /* Calls of one length. */
 
 static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, size_t bytes,
-				    bool ordered)
+				    bool ordered, bool memory)
 {
 	const bool expects = c->arrive != NULL;
 	struct qv_mpi_autotune *t;
@@ -92,7 +94,7 @@ static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, si
 		size++;
 	for (t = c->autotune; t; t = t->next)
 		if (t->coll == coll && t->size == size && t->ordered == ordered &&
-		    t->expects == expects)
+		    t->expects == expects && t->memory == memory)
 			return t;
 	t = calloc(1, sizeof(*t));
 	if (!t)
@@ -101,7 +103,9 @@ static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, si
 				      .coll = coll,
 				      .size = size,
 				      .ordered = ordered,
-				      .expects = expects};
+				      .expects = expects,
+				      .memory = memory,
+				      .trial.stubborn = memory};
 	c->autotune = t;
 	return t;
 }
@@ -117,9 +121,9 @@ void qv_mpi_autotune_free(struct qv_mpi_comm *c)
 }
 
 bool qv_mpi_autotune_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_t bytes,
-			  bool ordered, enum qv_mpi_reason *why)
+			  const struct qv_mpi_reduce *r, bool memory, enum qv_mpi_reason *why)
 {
-	struct qv_mpi_autotune *t = find(c, call->coll, bytes, ordered);
+	struct qv_mpi_autotune *t = find(c, call->coll, bytes, r->ordered, memory);
 
 	if (!t) {
 		*why = QV_MPI_FAILED;

@@ -311,11 +311,12 @@ static void run(struct qv_mpi_op *op)
 
 int qv_mpi_finish(struct qv_mpi_op *op)
 {
-	MPI_Comm comm = op->c->comm;
-	int error = qv_mpi_op_refused(op);
+	MPI_Comm comm;
+	int error;
 
-	if (error)
-		return error;
+	if (!op->plan)
+		return op->error ? qv_mpi_op_refused(op) : MPI_SUCCESS; /* it is over */
+	comm = op->c->comm;
 	qv_mpi_op_start(op);
 	run(op);
 	error = op->error;

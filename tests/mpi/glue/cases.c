@@ -137,6 +137,13 @@ void glue_user(void)
 			glue_compare(&call, glue_algorithms[a], GLUE_BLOCKING, fill, 1);
 			if (a == 0)
 				glue_compare(&call, glue_algorithms[a], GLUE_NONBLOCKING, fill, 0);
+			if (a == 0 && kind <= GLUE_ALLREDUCE) {
+				glue_compare(&call, "memory", GLUE_BLOCKING, fill, 1);
+				call.type = MPI_UINT32_T;
+				call.op = product;
+				call.count = 5000;
+				glue_compare(&call, "memory", GLUE_BLOCKING, fill_maps, 1);
+			}
 		}
 	MPI_Op_free(&product);
 	MPI_Op_free(&most);

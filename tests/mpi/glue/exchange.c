@@ -136,7 +136,7 @@ static void exchanges(int all, const char *algorithm)
 		for (int i = 0; i < 4; i++)
 			for (int in_place = 0; in_place < 2; in_place++) {
 				one(all, (enum glue_form)form, pairs[i], in_place);
-				calls += TAKEN(form);
+				calls += TAKEN(form) && (!form || strcmp(algorithm, "memory"));
 			}
 	CHECK(strstr(setting, "auto") || (int)(qv_mpi_taken() - before) == calls,
 	      "%s: %d calls were taken, not %d", setting, (int)(qv_mpi_taken() - before), calls);
@@ -179,9 +179,9 @@ void glue_exchange(void)
 {
 	static const char *const gather[] = {"ring",      "dissemination", "direct", "prefix",
 					     "kprefix",   "kshift",        "mesh2",  "mesh3",
-					     "hypercube", "hybrid",        "auto"};
-	static const char *const alltoall[] = {"direct",    "prefix", "mesh2", "mesh3",
-					       "hypercube", "hybrid", "auto"};
+					     "hypercube", "hybrid",        "memory", "auto"};
+	static const char *const alltoall[] = {"direct",    "prefix", "mesh2",  "mesh3",
+					       "hypercube", "hybrid", "memory", "auto"};
 
 	for (size_t i = 0; i < sizeof(gather) / sizeof(gather[0]); i++)
 		exchanges(0, gather[i]);

@@ -95,5 +95,6 @@ void glue_switch(void);
 void glue_poison(void);
 void glue_attributes(void);
 void glue_large(void);
+void glue_memory(void);
 
 #endif /* QV_MPI_GLUE_H */

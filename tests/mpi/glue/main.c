@@ -21,7 +21,7 @@ static const struct {
 	{"through", glue_through},       {"move", glue_move},       {"exchange", glue_exchange},
 	{"trial", glue_trial},           {"late", glue_late},       {"vector", glue_vector},
 	{"neighbor", glue_neighbor},     {"switch", glue_switch},   {"poison", glue_poison},
-	{"attributes", glue_attributes}, {"large", glue_large},
+	{"attributes", glue_attributes}, {"large", glue_large},     {"memory", glue_memory},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* memory.c - blocking collectives through memory of the node. */
+#include "glue.h"
+
+#include <stdlib.h>
+
+/* Every operation on every type, lengths at the borders of pieces, in place and not. */
+static void reductions(void)
+{
+#ifdef OPEN_MPI
+	static const int counts[] = {1, 7, 500, 4100, 20000};
+#else /* Debian's MPICH dies in longer ones of its own that are in place at rank 1 */
+	static const int counts[] = {1, 3, 7, 20, 40};
+#endif
+	struct glue_pair p;
+
+	for (size_t i = 0; glue_pair(i, &p); i++)
+		for (int kind = GLUE_REDUCE; kind <= GLUE_ALLREDUCE; kind++) {
+			struct glue_call call = {(enum glue_kind)kind,
+						 p.type,
+						 0,
+						 p.op,
+						 counts[i % 5],
+						 (int)i % glue_ranks,
+						 (int)(i / 2 % 2),
+						 MPI_COMM_WORLD};
+			MPI_Aint low, extent;
+			int size;
+
+			MPI_Type_get_extent(p.type, &low, &extent);
+			MPI_Type_size(p.type, &size);
+			call.item = (size_t)extent;
+			if (!glue_rank)
+				dprintf(9, "P %s %zu size %d extent %d\n", p.name, i, size,
+					(int)extent);
+			for (int again = 0; again < 2; again++)
+				glue_compare(&call, "memory", GLUE_BLOCKING, p.fill,
+					     size == extent);
+		}
+}
+
+/* Ranks that are late, and calls of all kinds in a row. */
+static void mixed(void)
+{
+	CHECK(!qv_mpi_set("allreduce=memory,broadcast=memory,barrier=memory,alltoall=memory"),
+	      "refused");
+	for (int i = 0; i < 2000; i++) {
+		int in[64] = {i + glue_rank}, out[64], root = i % glue_ranks, all[64];
+
+		MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+		CHECK(out[0] == i * glue_ranks + glue_ranks * (glue_ranks - 1) / 2, "sum %d: %d", i,
+		      out[0]);
+		in[0] = glue_rank == root ? i : -1;
+		MPI_Bcast(in, 1, MPI_INT, root, MPI_COMM_WORLD);
+		CHECK(in[0] == i, "broadcast %d: %d", i, in[0]);
+		if (i % 3)
+			MPI_Barrier(MPI_COMM_WORLD);
+		for (int k = 0; k < glue_ranks; k++)
+			all[k] = glue_rank * 1000 + k + i;
+		MPI_Alltoall(all, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD);
+		for (int k = 0; k < glue_ranks; k++)
+			CHECK(out[k] == k * 1000 + glue_rank + i, "exchange %d: %d", i, out[k]);
+	}
+}
+
+/* Who waits for memory must let the MPI go on: rank 0 comes when it has what the others have begun
+ * to send. */
+static void messages(void)
+{
+	enum { N = 1 << 20 };
+	int *data = malloc(N * sizeof(*data));
+	MPI_Request r;
+
+	CHECK(data, "no memory");
+	CHECK(!qv_mpi_set("barrier=memory"), "refused");
+	for (int i = 0; i < N; i++)
+		data[i] = i + glue_rank;
+	if (glue_rank) {
+		MPI_Isend(data, N, MPI_INT, 0, 5, MPI_COMM_WORLD, &r);
+		MPI_Barrier(MPI_COMM_WORLD);
+		MPI_Wait(&r, MPI_STATUS_IGNORE);
+	} else {
+		for (int from = 1; from < glue_ranks; from++) {
+			MPI_Recv(data, N, MPI_INT, from, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+			CHECK(data[N - 1] == N - 1 + from, "from %d: %d", from, data[N - 1]);
+		}
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+	free(data);
+}
+
+/* Many communicators, each with memory of its own; what is not for memory is the MPI's. */
+static void comms(void)
+{
+	uint64_t before;
+	int one = 1, sum;
+	MPI_Request r;
+
+	CHECK(!qv_mpi_set("allreduce=memory"), "refused");
+	for (int i = 0; i < 30; i++) {
+		MPI_Comm dup, half;
+		int ranks;
+
+		MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+		MPI_Comm_split(dup, glue_rank % 2, -glue_rank, &half);
+		MPI_Comm_size(half, &ranks);
+		before = qv_mpi_taken();
+		MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, half);
+		CHECK(sum == ranks, "half: %d of %d", sum, ranks);
+		MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, dup);
+		CHECK(sum == glue_ranks, "all: %d", sum);
+		CHECK((int)(qv_mpi_taken() - before) == 1 + (ranks > 1), "taken: %d",
+		      (int)(qv_mpi_taken() - before));
+		MPI_Comm_free(&half);
+		MPI_Comm_free(&dup);
+	}
+	before = qv_mpi_taken();
+	MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	CHECK(sum == glue_ranks && qv_mpi_taken() == before, "nonblocking: %d", sum);
+	CHECK(qv_mpi_set("reduce_scatter=memory") == QV_EINVAL, "memory has no reduce_scatter");
+}
+
+void glue_memory(void)
+{
+	reductions();
+	mixed();
+	messages();
+	comms();
+}
