@@ -34,7 +34,7 @@ struct qv_team_slot {
 /* Where one member writes. */
 struct qv_team_seat {
 	alignas(QV_TEAM_LINE) _Atomic uint64_t done; /* nothing of the pieces up to it is read */
-	_Atomic uint32_t failed;
+	_Atomic uint32_t failed;                     /* or closed: it takes part no more */
 	struct qv_proc proc;
 	alignas(2 * QV_TEAM_LINE) struct qv_team_slot slots[QV_TEAM_SLOTS];
 	char spare[2 * QV_TEAM_LINE];

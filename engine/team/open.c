@@ -173,6 +173,9 @@ void qv_team_close(struct qv_team *t)
 {
 	if (!t)
 		return;
+	/* A child that was forked has not the memory, and is no member. */
+	if (t->seats && t->self.pid == (uint32_t)getpid())
+		atomic_store_explicit(&t->seats[t->rank].failed, 1, memory_order_release);
 	close_fd(&t->fd);
 	close_fd(&t->door);
 	qv_local_unmap(t->seats, t->mapped);

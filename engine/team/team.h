@@ -37,6 +37,7 @@ int qv_team_open(const struct qv_team_spec *spec, struct qv_team **team);
 int qv_team_give(struct qv_team *t);
 /* Then the others. QV_EAGAIN: it was not handed over; QV_ENOMEM. */
 int qv_team_take(struct qv_team *t);
+/* Others get QV_EPEER in the next call, if they make one. */
 void qv_team_close(struct qv_team *t);
 /* Bytes of memory that the members share; those that were not used yet take no place. */
 size_t qv_team_bytes(const struct qv_team *t);
@@ -79,8 +80,9 @@ int qv_team_start(struct qv_team *t, const struct qv_team_call *call);
 int qv_team_step(struct qv_team *t);
 /* Until it is over. */
 int qv_team_wait(struct qv_team *t);
-/* Whether all members live and go on; for who steps and finds that others do not come. It takes some
- * 20 us for each member. QV_EPEER. */
+/* Whether all members live and go on, less those that have done all of the call; for who steps and
+ * finds that others do not come. It takes some 20 us for each member. QV_OK: step again; else as a
+ * step. */
 int qv_team_check(struct qv_team *t);
 
 #endif /* QV_TEAM_H */

@@ -23,6 +23,16 @@ static void pause_a_little(void)
 #endif
 }
 
+/* Has the member done all of this call? Then its end is no loss. Nobody is further ahead than there
+ * is room. */
+static bool has_done(const struct qv_team *t, uint32_t rank)
+{
+	const uint64_t done = atomic_load_explicit(&t->seats[rank].done, memory_order_acquire);
+
+	return t->running && done + 1 >= t->base + t->pieces &&
+	       done < t->base + t->got + QV_TEAM_SLOTS;
+}
+
 int qv_team_check(struct qv_team *t)
 {
 	int rc;
@@ -31,12 +41,15 @@ int qv_team_check(struct qv_team *t)
 		const struct qv_team_seat *seat = &t->seats[i];
 		const struct qv_proc proc = seat->proc;
 
-		if (i == t->rank || (!atomic_load_explicit(&seat->failed, memory_order_relaxed) &&
-				     qv_proc_alive(&t->self, &proc)))
+		if (i == t->rank || has_done(t, i) ||
+		    (!atomic_load_explicit(&seat->failed, memory_order_relaxed) &&
+		     qv_proc_alive(&t->self, &proc)))
 			continue;
 		rc = qv_team_step(t); /* what it has given before its end is there */
 		if (rc != QV_EAGAIN)
 			return rc;
+		if (has_done(t, i))
+			continue;
 		t->error = QV_EPEER;
 		t->running = false;
 		atomic_store_explicit(&t->seats[t->rank].failed, 1, memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "engine/base/local.h"
@@ -51,6 +52,63 @@ static void killed(void **state)
 		kin_kill(&r.kin[RANKS - 1]); /* reaps it */
 		rig_end(&r);
 	}
+}
+
+/* The last one has done its part of a reduction and is gone; the next one comes late. The first waits
+ * for that one all the same, and hears in the call behind it that a member is gone. */
+static void goes_early(struct rig_member *m, const void *arg)
+{
+	const struct timespec late = {0, 400000000};
+	const size_t *count = arg;
+	struct rig_call call = {.kind = QV_TEAM_REDUCE, .number = 1, .count = *count};
+
+	if (m->rank == 1)
+		nanosleep(&late, NULL);
+	QV_NEED(!rig_run(m, &call));
+	if (m->rank == m->ranks - 1)
+		return;
+	call.kind = QV_TEAM_BARRIER;
+	QV_NEED(rig_run(m, &call) == QV_EPEER);
+}
+
+static void gone_early(void **state)
+{
+	const size_t counts[] = {1, QV_TEAM_INLINE};
+	struct rig r;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		rig_start(&r, RANKS, goes_early, &counts[i]);
+		rig_end(&r);
+	}
+}
+
+/* The last one closes the team, and lives on. */
+static void closes(struct rig_member *m, const void *arg)
+{
+	const struct timespec nap = {0, 500000000};
+	const struct rig_call call = {.kind = QV_TEAM_BARRIER, .number = 1};
+
+	(void)arg;
+	QV_NEED(!rig_run(m, &call));
+	if (m->rank == m->ranks - 1) {
+		qv_team_close(m->team);
+		m->team = NULL;
+		nanosleep(&nap, NULL);
+	} else {
+		const uint64_t before = kin_now_us();
+
+		QV_NEED(rig_run(m, &call) == QV_EPEER && kin_now_us() - before < 400000);
+	}
+}
+
+static void closed(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_start(&r, RANKS, closes, NULL);
+	rig_end(&r);
 }
 
 /* One has another length: who reads it says so, the others hear that it has given up. */
@@ -223,7 +281,8 @@ static void arguments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(killed),    cmocka_unit_test(another_call),
+		cmocka_unit_test(killed),    cmocka_unit_test(gone_early),
+		cmocka_unit_test(closed),    cmocka_unit_test(another_call),
 		cmocka_unit_test(scribbled), cmocka_unit_test(not_handed_over),
 		cmocka_unit_test(strangers), cmocka_unit_test(arguments),
 	};
