@@ -345,6 +345,8 @@ void qv_fi_coll_progress(struct qv_fi_ep *ep);
 /* A message of a collective is over. */
 void qv_fi_coll_sent(void *context);
 void qv_fi_coll_comp(const struct qv_comp *comp);
+/* What it has done, for the endpoint's statistics. */
+void qv_fi_coll_collect(const struct qv_fi_ep *ep, struct qv_fi_stats *stats);
 /* The endpoint closes: members hear of it, while it can still send; and when nothing
  * is under way. */
 void qv_fi_coll_shutdown(struct qv_fi_ep *ep);

@@ -13,6 +13,7 @@
 #define QV_FI_COLL_H
 
 #include "engine/schedule/agree.h"
+#include "engine/team/team.h"
 #include "fabric_glue/calls.h"
 
 #include <quiver/combine.h>
@@ -43,6 +44,20 @@ struct qv_fi_member {
 	uint64_t hash;  /* of the group */
 	uint64_t check; /* of what all must have in common to choose the same schedules */
 	uint64_t id;    /* of the group at this member */
+	/* memory.c; all 0: it cannot have memory with all others. */
+	uint64_t host;   /* the same where memory can be in common */
+	uint64_t kinds;  /* of collectives that it wants to go through memory, as bits */
+	uint64_t random; /* that of rank 0 is the memory's name */
+};
+
+/* What the members of a group have in common on one node. */
+struct qv_fi_memory {
+	struct qv_team *team; /* NULL: nothing */
+	unsigned kinds;       /* of collectives that go through it, as bits */
+	unsigned step;        /* of making it */
+	uint64_t *told;       /* by rank, while it is made: whether all is well */
+	struct qv_fi_coll_op *running;
+	uint64_t checked; /* ms: the call began, or others lived */
 };
 
 struct qv_fi_group { /* group.c */
@@ -56,6 +71,7 @@ struct qv_fi_group { /* group.c */
 	uint64_t hash;
 	struct qv_select *select;      /* each group has a network of its own */
 	struct qv_fi_measure *measure; /* of it, while the group is joined */
+	struct qv_fi_memory memory;
 	uint16_t seq;                  /* operations so far */
 	unsigned ops;                  /* under way */
 	bool joined, listening, heard; /* heard: a member has lost the group */
@@ -67,6 +83,7 @@ struct qv_fi_group { /* group.c */
 enum qv_fi_coll_kind {
 	QV_FI_COLL_CALL,     /* of the application */
 	QV_FI_COLL_JOIN,     /* has tags of its own */
+	QV_FI_COLL_MEMORY,   /* whether all is well with it, in a join */
 	QV_FI_COLL_MEASURE,  /* of the network, the end of a join */
 	QV_FI_COLL_EXCHANGE, /* of expectations */
 };
@@ -85,6 +102,8 @@ struct qv_fi_coll_op { /* op.c */
 	struct qv_fi_exchange *result; /* who gets it at the end */
 	struct qv_expect *expect;      /* whose exchange it is, if the group was left meanwhile */
 	struct qv_fi_coll_msg *loose;  /* its messages under way */
+	struct qv_team_call call;      /* in the place of a run, by_memory */
+	bool by_memory;
 	enum qv_op op;
 	enum qv_type type;
 	uint64_t tag;     /* without number and message */
@@ -109,6 +128,7 @@ struct qv_fi_coll {
 	uint32_t nslots, next_id;
 	uint64_t check;
 	struct qv_fi_joins *joins; /* how often each set has been joined */
+	uint64_t calls, by_memory; /* of the application that are over; of these, through memory */
 };
 
 /* What a call asks for. */
@@ -156,6 +176,8 @@ uint64_t qv_fi_coll_mix(uint64_t hash, const void *data, size_t len);
 
 /* The members of a group know each other; status: enum qv_status. */
 void qv_fi_group_joined(struct qv_fi_group *group, int status);
+/* It is settled whether they have memory in common. */
+void qv_fi_group_shared(struct qv_fi_group *group, int status);
 /* The join of a group is over. */
 void qv_fi_group_ready(struct qv_fi_group *group, int status);
 void qv_fi_coll_forget_joins(struct qv_fi_coll *coll);
@@ -184,6 +206,8 @@ int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* A barrier or an allgather of so many bytes from each, in the own place of memory. */
 int qv_fi_coll_start_measure(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_coll what,
 			     void *memory, size_t item);
+/* An allgather of a word of each, in the own place. */
+int qv_fi_coll_start_telling(struct qv_fi_coll *coll, struct qv_fi_group *group, uint64_t *words);
 /* An allgather of what members tell for group->expect. */
 int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* 0 or -FI_E*. */
@@ -193,6 +217,25 @@ int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call
 
 /* An exchange is over, or dropped: who asked for it has what came. */
 void qv_fi_exchange_over(struct qv_fi_coll_op *op);
+
+/* memory.c; lock held. */
+
+/* What this member tells the others in the join. */
+void qv_fi_memory_offer(const struct qv_fi_group *group, struct qv_fi_member *own);
+/* Members are known; qv_fi_group_shared is called at the end. QV_ENOMEM; QV_ENOSYS: it is not to be
+ * had, which all members see. */
+int qv_fi_memory_begin(struct qv_fi_group *group);
+/* Members have told each other whether all is well. */
+void qv_fi_memory_next(struct qv_fi_group *group, int status);
+/* No more of it; no call of it is stepped again. */
+void qv_fi_memory_close(struct qv_fi_group *group);
+/* Does a call with a vector of so many bytes go through it? The same for all members. */
+bool qv_fi_memory_takes(const struct qv_fi_group *group, enum qv_coll coll, size_t bytes);
+/* An operation that does; NULL: no memory for it. */
+struct qv_fi_coll_op *qv_fi_memory_op(const struct qv_fi_coll_op *ask,
+				      const struct qv_fi_coll_call *call, uint32_t root);
+/* As qv_team_step. */
+int qv_fi_memory_step(struct qv_fi_coll_op *op);
 
 /* measure.c; lock held. */
 

@@ -133,6 +133,7 @@ void qv_fi_group_fail(struct qv_fi_group *group, int status)
 	QV_FI_WARN(EP_DATA, "a group of %u is lost: %s\n", group->n, qv_strerror(status));
 	qv_fi_group_stop_listening(group);
 	qv_fi_coll_abort(group->ep->coll, group, status);
+	qv_fi_memory_close(group);
 	tell_others(group);
 }
 
@@ -151,6 +152,8 @@ void qv_fi_group_free(struct qv_fi_group *group)
 	qv_expect_close(group->expect);
 	qv_select_close(group->select);
 	qv_fi_measure_free(group);
+	qv_fi_memory_close(group);
+	free(group->memory.told);
 	free(group->addrs);
 	free(group->members);
 	free(group);

@@ -100,6 +100,18 @@ void qv_fi_group_joined(struct qv_fi_group *group, int status)
 {
 	if (!status && !agree(group))
 		status = QV_EPROTO;
+	if (!status) {
+		status = qv_fi_memory_begin(group);
+		if (!status)
+			return;
+		if (status == QV_ENOSYS)
+			status = QV_OK;
+	}
+	qv_fi_group_shared(group, status);
+}
+
+void qv_fi_group_shared(struct qv_fi_group *group, int status)
+{
 	if (!status && group->n > 1) {
 		if (!qv_fi_measure_begin(group))
 			return;
@@ -134,8 +146,9 @@ static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct q
 		ret = qv_fi_group_take_slot(ep->coll, group);
 	if (ret)
 		return ret;
-	group->members[group->rank] =
-		(struct qv_fi_member){group->hash, ep->coll->check, group->id};
+	group->members[group->rank] = (struct qv_fi_member){
+		.hash = group->hash, .check = ep->coll->check, .id = group->id};
+	qv_fi_memory_offer(group, &group->members[group->rank]);
 	qv_fi_group_listen(group);
 	ret = qv_fi_coll_start_join(ep->coll, group);
 	if (ret) {

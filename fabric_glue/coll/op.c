@@ -190,6 +190,10 @@ static void finish(struct qv_fi_coll_op *op)
 		group->ops--;
 		qv_fi_group_joined(group, op->status);
 		break;
+	case QV_FI_COLL_MEMORY:
+		group->ops--;
+		qv_fi_memory_next(group, op->status);
+		break;
 	case QV_FI_COLL_MEASURE:
 		group->ops--;
 		qv_fi_measure_next(group, op->status);
@@ -200,6 +204,7 @@ static void finish(struct qv_fi_coll_op *op)
 		break;
 	default:
 		group->ops--;
+		op->coll->calls++;
 		qv_fi_coll_ended(group);
 		qv_fi_exchange_over(op);
 		report(op);
@@ -213,6 +218,8 @@ static void take_back(struct qv_fi_coll_op *op)
 	struct qv_fi_coll_msg *msg;
 	size_t n;
 
+	if (op->by_memory)
+		return;
 	if (op->exchange) { /* cancelling one may free it at once */
 		while ((msg = op->loose)) {
 			while (msg && !msg->receives)
@@ -239,14 +246,20 @@ void qv_fi_coll_abort(struct qv_fi_coll *coll, struct qv_fi_group *group, int st
 		}
 }
 
+static int step(struct qv_fi_coll_op *op)
+{
+	if (op->by_memory)
+		return qv_fi_memory_step(op);
+	return op->exchange ? qv_exchange_progress(op->exchange) : qv_run_progress(op->run);
+}
+
 /* Is it over? */
 static bool move_on(struct qv_fi_coll_op *op)
 {
 	int status;
 
 	if (!op->status) {
-		status = op->exchange ? qv_exchange_progress(op->exchange)
-				      : qv_run_progress(op->run);
+		status = step(op);
 		if (status == QV_EAGAIN)
 			return false;
 		if (status == QV_OK)

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <quiver/fi_ext.h>
+
 uint64_t qv_fi_coll_mix(uint64_t hash, const void *data, size_t len)
 {
 	hash = qv_fnv(hash, data, len);
@@ -35,6 +37,14 @@ int qv_fi_coll_open(struct qv_fi_ep *ep)
 	return 0;
 }
 
+void qv_fi_coll_collect(const struct qv_fi_ep *ep, struct qv_fi_stats *stats)
+{
+	if (!ep->coll)
+		return;
+	stats->collectives = ep->coll->calls;
+	stats->collectives_memory = ep->coll->by_memory;
+}
+
 void qv_fi_coll_shutdown(struct qv_fi_ep *ep)
 {
 	struct qv_fi_group *group = ep->coll ? ep->coll->groups : NULL;
@@ -42,6 +52,7 @@ void qv_fi_coll_shutdown(struct qv_fi_ep *ep)
 	for (; group; group = group->next) {
 		if (group->ops)
 			qv_fi_group_fail(group, QV_ECANCELED);
+		qv_fi_memory_close(group); /* the others are told by it, too */
 		qv_fi_group_stop_listening(group);
 	}
 }

@@ -64,6 +64,12 @@ int qv_fi_coll_start_measure(struct qv_fi_coll *coll, struct qv_fi_group *group,
 			      &(struct qv_run_data){.item = item, .work = memory});
 }
 
+int qv_fi_coll_start_telling(struct qv_fi_coll *coll, struct qv_fi_group *group, uint64_t *words)
+{
+	return start_numbered(coll, group, QV_FI_COLL_MEMORY, QV_COLL_ALLGATHER,
+			      &(struct qv_run_data){.item = sizeof *words, .work = words});
+}
+
 int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group)
 {
 	uint64_t *told = qv_expect_told(group->expect);
@@ -187,12 +193,45 @@ static int judge(struct qv_fi_coll_op *op, const struct qv_fi_coll_call *call)
 	return 0;
 }
 
+/* A run of a schedule; NULL: no memory. */
+static struct qv_fi_coll_op *scheduled(const struct qv_fi_coll_op *ask,
+				       const struct qv_fi_coll_call *call, uint32_t root,
+				       const uint64_t *arrive)
+{
+	struct qv_fi_group *group = ask->group;
+	const struct qv_select_call select = {.group = group->id,
+					      .coll = call->coll,
+					      .ranks = group->n,
+					      .rank = group->rank,
+					      .root = root,
+					      .bytes = ask->data.count * ask->data.item,
+					      .arrive = arrive};
+	const struct qv_plan *plan;
+	struct qv_fi_coll_op *op;
+
+	if (qv_select_get(group->select, &select, &plan))
+		return NULL;
+	op = qv_fi_coll_op_new(ask->coll, group, plan->schedule);
+	if (!op) {
+		qv_select_put(group->select, plan);
+		return NULL;
+	}
+	op->plan = plan;
+	op->op = ask->op;
+	op->type = ask->type;
+	op->data = ask->data;
+	if (prepare(op, call, root)) {
+		qv_fi_coll_op_free(op);
+		return NULL;
+	}
+	op->tag = (uint64_t)group->seq++ << 16;
+	return op;
+}
+
 int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call)
 {
 	struct qv_fi_group *group = qv_fi_group_find(coll, call->group);
 	struct qv_fi_coll_op ask = {.coll = coll, .group = group}, *op;
-	struct qv_select_call select;
-	const struct qv_plan *plan;
 	const uint64_t *arrive;
 	uint32_t root = 0;
 	int ret;
@@ -210,30 +249,12 @@ int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call
 		ret = qv_fi_coll_expect(coll, group, call->coll, &arrive);
 	if (ret)
 		return ret;
-	select = (struct qv_select_call){.group = group->id,
-					 .coll = call->coll,
-					 .ranks = group->n,
-					 .rank = group->rank,
-					 .root = root,
-					 .bytes = ask.data.count * ask.data.item,
-					 .arrive = arrive};
-	if (qv_select_get(group->select, &select, &plan))
+	if (qv_fi_memory_takes(group, call->coll, ask.data.count * ask.data.item))
+		op = qv_fi_memory_op(&ask, call, root);
+	else
+		op = scheduled(&ask, call, root, arrive);
+	if (!op)
 		return -FI_ENOMEM;
-	op = qv_fi_coll_op_new(coll, group, plan->schedule);
-	if (!op) {
-		qv_select_put(group->select, plan);
-		return -FI_ENOMEM;
-	}
-	op->plan = plan;
-	op->op = ask.op;
-	op->type = ask.type;
-	op->data = ask.data;
-	ret = prepare(op, call, root);
-	if (ret) {
-		qv_fi_coll_op_free(op);
-		return ret;
-	}
-	op->tag = (uint64_t)group->seq++ << 16;
 	qv_fi_coll_expected(group, call->coll);
 	op->context = call->context;
 	op->entry = !coll->ep->tx_selective || call->flags & FI_COMPLETION;

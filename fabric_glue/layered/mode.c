@@ -37,6 +37,7 @@ static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 		.tagged = p.tagged,
 		.untagged = p.untagged,
 	};
+	qv_fi_coll_collect(ep, s);
 	while ((peer = qv_proto_next_peer(ep->proto, peer)))
 		s->peers++;
 	for (unsigned c = 0; c < ep->rails; c++) {

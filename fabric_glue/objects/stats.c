@@ -110,6 +110,10 @@ static void print(const struct qv_fi_ep *ep)
 		qv_fi_print(
 			"quiver: [%d]   node: %llu bytes of shared memory mapped, %llu touched\n",
 			(int)getpid(), ULL(s.node_mapped), ULL(s.node_touched));
+	if (s.collectives)
+		qv_fi_print("quiver: [%d]   %llu collectives, %llu of them through memory of the "
+			    "node\n",
+			    (int)getpid(), ULL(s.collectives), ULL(s.collectives_memory));
 	print_queues("tagged", &s.tagged);
 	print_queues("untagged", &s.untagged);
 	if (ep->offload)

@@ -50,6 +50,8 @@ struct qv_fi_stats {
 	/* Core node: shared memory that this process has mapped for its peers, and what of it has
 	 * been touched by either side, in bytes. */
 	uint64_t node_mapped, node_touched;
+	/* Collectives that are over, and those of them that went through memory of the node. */
+	uint64_t collectives, collectives_memory;
 };
 
 struct qv_fi_stats_ops {

@@ -133,6 +133,14 @@ QV_API void qv_select_put(struct qv_select *select, const struct qv_plan *plan);
 QV_API int qv_select_wants_arrivals(const struct qv_select *select, enum qv_coll coll);
 
 /*
+ * Whether the rules name an algorithm.
+ *   select  from qv_select_open
+ *   coll    of which collective, one that there is
+ * Returns 1 or 0; 0 of `auto`, too.
+ */
+QV_API int qv_select_is_named(const struct qv_select *select, enum qv_coll coll);
+
+/*
  * A group is gone: its plans that are not in use are freed.
  *   select  from qv_select_open
  *   group   as in struct qv_select_call

@@ -305,6 +305,11 @@ int qv_select_wants_arrivals(const struct qv_select *select, enum qv_coll coll)
 	       (rule->algorithm == QV_ALG_CLAIRVOYANT || rule->algorithm == QV_ALG_SEGMENTED);
 }
 
+int qv_select_is_named(const struct qv_select *select, enum qv_coll coll)
+{
+	return select->rules[coll].named;
+}
+
 void qv_select_forget(struct qv_select *select, uint64_t group)
 {
 	drop(select, &group, 0);
