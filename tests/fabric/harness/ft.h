@@ -38,7 +38,7 @@
 #include <rdma/fi_tagged.h>
 
 #define FT_API       FI_VERSION(1, 17)
-#define FT_MAX_RANKS 8
+#define FT_MAX_RANKS 16
 #define FT_MAX_EPS   16
 #define FT_MAX_NAME  512
 #define FT_GUARD     64 /* bytes behind a receive buffer that must stay as they were */
@@ -79,10 +79,10 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_kill_unknown[], ft_cases_fuzz[], ft_cases_assertion[], ft_cases_stats[],
 	ft_cases_fork[], ft_cases_pair[], ft_cases_atomic[], ft_cases_onesided[],
 	ft_cases_onesided_bad[], ft_cases_atomic_types[], ft_cases_coll[], ft_cases_coll_bad[],
-	ft_cases_coll_local[], ft_cases_auto[], ft_cases_sweep[], ft_cases_rows[], ft_cases_soak[],
-	ft_cases_exchange[], ft_cases_many[], ft_cases_errors[], ft_cases_names[],
-	ft_cases_beside[], ft_cases_millions[], ft_cases_cut[], ft_cases_death[], ft_cases_stop[],
-	ft_cases_cut_sweep[], ft_cases_restart[], ft_cases_churn[];
+	ft_cases_coll_local[], ft_cases_coll_memory[], ft_cases_auto[], ft_cases_sweep[],
+	ft_cases_rows[], ft_cases_soak[], ft_cases_exchange[], ft_cases_many[], ft_cases_errors[],
+	ft_cases_names[], ft_cases_beside[], ft_cases_millions[], ft_cases_cut[], ft_cases_death[],
+	ft_cases_stop[], ft_cases_cut_sweep[], ft_cases_restart[], ft_cases_churn[];
 
 /* What a rank knows. */
 struct ft {
