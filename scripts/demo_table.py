@@ -39,6 +39,12 @@ def quiver(core, build):
     return Stack(f"quiver/{core}", OFI + ["quiver"], env, is_quiver=True)
 
 
+def distance(build):
+    """How far the two processors are from each other, in a line; they are near or far for all."""
+    return subprocess.run([os.path.join(build, "bin/quiver"), "bench", "distance"], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
 def stacks(build):
     return [quiver("node", build), quiver("shm", build), quiver("tcp", build),
             Stack("tcp;ofi_rxm", OFI + ["tcp;ofi_rxm"]),
@@ -119,8 +125,9 @@ def cell(stack, kind, depth):
     return f"{us:.2f} {times:.{2 if times < 9.995 else 0}f}x".rjust(13)
 
 
-def print_table(columns):
+def print_table(columns, far):
     print("\nMPI ping-pong, 8 B, median half round trip in us, Open MPI, 2 ranks on this machine;"
+          f"\nthe processors' {far}: half the round trip of a flag in memory;"
           "\n1.00x: times its own latency behind empty queues, measured in turns with it")
     for kind, words in KINDS.items():
         print(f"\n{words}:")
@@ -194,10 +201,12 @@ def main():
     quick = "--quick" in args
     build = os.path.abspath([a for a in args if a != "--quick"][0])
     columns = stacks(build)
+    far = distance(build)
+    print(far, flush=True)
     for stack in columns:
         for kind in KINDS:
             measure(stack, kind, build, 300 if quick else 3000)
-    print_table(columns)
+    print_table(columns, far)
     print_meaning(columns)
     print_use(build)
     failed = [s.title for s in columns if s.is_quiver and not s.complete()]

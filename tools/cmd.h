@@ -10,6 +10,7 @@ int qv_bench_exchange(int argc, char **argv);
 int qv_bench_combine(int argc, char **argv);
 int qv_bench_offload(int argc, char **argv);
 int qv_bench_fabric(int argc, char **argv);
+int qv_bench_distance(int argc, char **argv);
 int qv_bench_match(int argc, char **argv);
 
 #endif /* QV_CMD_H */

@@ -30,6 +30,7 @@ static const struct command benches[] = {
 	{"exchange", qv_bench_exchange, "all-to-all and neighbourhood exchanges of MPI programs"},
 	{"combine", qv_bench_combine, "reductions of arrays against a plain loop and Open MPI's"},
 	{"offload", qv_bench_offload, "matching and reductions on an OpenCL device beside the CPU"},
+	{"distance", qv_bench_distance, "how far the first two processors are from each other"},
 	{NULL, NULL, NULL},
 };
 

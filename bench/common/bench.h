@@ -181,6 +181,17 @@ void qv_bench_fact_add(struct qv_bench *bench, const char *key, const char *form
 void qv_bench_machine(struct qv_bench *bench);
 void qv_bench_machine_print(const struct qv_bench *bench, FILE *out);
 
+/* From distance.c. */
+
+/* This thread to the rank-th processor that it may use. False: there is no such, or only one. */
+bool qv_bench_pin(int rank);
+/* Half the round trip of a flag between the first two processors; negative: there is only one. */
+double qv_bench_distance_ns(void);
+/* "45 ns, near" */
+void qv_bench_distance_text(double ns, char *text, size_t size);
+/* `quiver bench distance`: argv[0] is "distance". Exit status of the program. */
+int qv_bench_distance(int argc, char **argv);
+
 /* From plot.c. */
 
 /* An SVG: a panel for cases that differ in their last number, a line for each impl over that

@@ -11,6 +11,7 @@
 
 /* What is tried when --impl says nothing; those that this libfabric lacks are left out. */
 static const char *const native[] = {"shm", "net", "tcp", "tcp;ofi_rxm"};
+static const char *const own[] = {"quiver+node"};
 static const char *const ucx[] = {"ucx+shm", "ucx+tcp"};
 
 struct options {
@@ -23,7 +24,8 @@ static void help(void)
 {
 	printf("usage: quiver bench fabric [options]\n\n"
 	       "Tagged messages between two processes: native libfabric providers against quiver\n"
-	       "over the same ones, and UCX, in one run, in turn.\n\n"
+	       "over the same ones and by itself, and UCX, in one run, in turn. How far the two\n"
+	       "processors are from each other is measured first.\n\n"
 	       "  lat/<bytes>/prq<n>     us, half a round trip; n receives were posted before\n"
 	       "  lat/<bytes>/umq<n>     the same; n unexpected messages wait meanwhile\n"
 	       "  rate/<bytes>/<window>[/prq<n>]   Mmsg/s, window messages, then an answer\n"
@@ -42,8 +44,9 @@ static void help(void)
 	       "                   valgrind --tool=callgrind --toggle-collect=qv_fb_solo_loop\n"
 	       "  --help           this text\n\n"
 	       "impl: a provider's name (shm, net, tcp, tcp;ofi_rxm), or quiver+<name>, with /peer or\n"
-	       "/layered behind it for FI_QUIVER_MODE; ucx+shm and ucx+tcp are UCX's own tag matching\n"
-	       "over shared memory and TCP.\n",
+	       "/layered behind it for FI_QUIVER_MODE; quiver+node is quiver's own\n"
+	       "shared memory; ucx+shm and ucx+tcp are UCX's own tag matching over shared memory and\n"
+	       "TCP.\n",
 	       qv_bench_opts_help);
 }
 
@@ -110,6 +113,8 @@ static int add_pairs(struct qv_fb_plan *plan, const struct options *o, struct qv
 		if (plan->pairs_n > before)
 			add_pair(plan, o, bench, name);
 	}
+	for (size_t i = 0; !list && i < sizeof(own) / sizeof(own[0]); i++)
+		add_pair(plan, o, bench, own[i]);
 	for (size_t i = 0; !list && !o->setup.directed && i < sizeof(ucx) / sizeof(ucx[0]); i++) {
 		add_pair(plan, o, bench, ucx[i]);
 		if (!qv_fb_ucx_built())
@@ -149,6 +154,7 @@ static int run_solo(const struct options *o, const struct qv_fb_case *cases, siz
 static int run(struct options *o, struct qv_fb_plan *plan)
 {
 	struct qv_bench bench = {.name = "fabric"};
+	char distance[64];
 	int status = 1;
 
 	plan->rounds = (uint32_t)o->rounds;
@@ -159,6 +165,8 @@ static int run(struct options *o, struct qv_fb_plan *plan)
 	signal(SIGPIPE, SIG_IGN);
 	qv_bench_tick_ns();
 	qv_bench_machine(&bench);
+	qv_bench_distance_text(qv_bench_distance_ns(), distance, sizeof(distance));
+	qv_bench_fact_add(&bench, "distance", "%s", distance);
 	qv_bench_fact_add(&bench, "libfabric", "%s", fi_tostr("", FI_TYPE_VERSION));
 	qv_bench_machine_print(&bench, stdout);
 	if (add_pairs(plan, o, &bench) == 0) {

@@ -91,9 +91,15 @@ static void take_round(struct qv_fb_plan *plan, struct lane *lane, const struct 
 /* UCX over the same kind of transport as a core. */
 static const char *ucx_like(const char *core)
 {
-	if (!strcmp(core, "shm") || !strcmp(core, "sm2"))
+	if (!strcmp(core, "shm") || !strcmp(core, "sm2") || !strcmp(core, "node"))
 		return "ucx+shm";
 	return strstr(core, "tcp") || !strcmp(core, "net") ? "ucx+tcp" : "";
+}
+
+/* The provider that a core is compared with: itself, and what libfabric has in place of our own. */
+static const char *native_like(const char *core)
+{
+	return strcmp(core, "node") ? core : "shm";
 }
 
 /* quiver+<core> against <core> and UCX, and each against itself at depth 0. */
@@ -108,8 +114,8 @@ static void compare(struct lane *lanes, size_t n, struct qv_bench *bench)
 			const struct qv_bench_row *native = &bench->rows[lanes[j].row];
 			size_t rounds = native->rounds < row->rounds ? native->rounds : row->rounds;
 
-			if (rounds &&
-			    (!strcmp(native->impl, core) || !strcmp(native->impl, ucx_like(core))))
+			if (rounds && (!strcmp(native->impl, native_like(core)) ||
+				       !strcmp(native->impl, ucx_like(core))))
 				qv_bench_ratio_add(
 					bench, lanes[i].row, native->impl,
 					qv_bench_ratio(row->medians, native->medians, rounds));

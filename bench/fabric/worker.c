@@ -3,7 +3,6 @@
 #include "ucx.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,25 +39,6 @@ static int get_all(int fd, void *data, size_t n)
 		n -= (size_t)done;
 	}
 	return 0;
-}
-
-/* Process `rank` to the rank-th CPU that this program may use; with one CPU they take turns. */
-static void pin(struct qv_fb_ep *ep, int rank)
-{
-	cpu_set_t allowed, mine;
-	int seen = 0;
-
-	if (sched_getaffinity(0, sizeof(allowed), &allowed))
-		return;
-	ep->yield = CPU_COUNT(&allowed) < 2;
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &allowed) || seen++ != rank)
-			continue;
-		CPU_ZERO(&mine);
-		CPU_SET(cpu, &mine);
-		sched_setaffinity(0, sizeof(mine), &mine);
-		return;
-	}
 }
 
 static int reply(struct qv_fb_run *run, int fd, int status, const char *text,
@@ -118,7 +98,7 @@ int qv_fb_worker(const struct qv_fb_setup *setup, int rank, int fd, uint64_t *be
 	struct qv_fb_command command;
 	int rc = 0;
 
-	pin(&run.ep, rank);
+	run.ep.yield = !qv_bench_pin(rank); /* with one CPU they take turns */
 	if (qv_fb_run_init(&run) || qv_fb_ep_open(&run.ep, setup) || introduce(&run, fd))
 		rc = -1;
 	while (!rc && get_all(fd, &command, sizeof(command)) == 0) {

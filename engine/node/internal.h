@@ -18,14 +18,15 @@ struct qv_node_peer {
 	struct qv_ring_tx tx;
 	struct qv_ring_rx rx;
 	uint64_t name, addr;
-	uint32_t seat;    /* in seats, while it has connected to us */
-	int tx_fd, rx_fd; /* the connection that we made, that it made; -1: none */
-	int pid_fd;       /* for reads; -1: not opened yet */
-	uint32_t pid;     /* as we number processes; 0: not known */
-	uint64_t start;   /* of its process */
-	bool gone;        /* nobody will be there again */
-	bool blind;       /* its memory cannot be read */
-	bool broken;      /* it has sent nonsense: nothing of it is looked at */
+	uint32_t seat;     /* in seats, while it has connected to us */
+	int tx_fd, rx_fd;  /* the connection that we made, that it made; -1: none */
+	int pid_fd;        /* for reads; -1: not opened yet */
+	uint32_t pid;      /* as we number processes; 0: not known */
+	uint64_t start;    /* of its process */
+	uint64_t alive_at; /* when pid_fd said so; ns */
+	bool gone;         /* nobody will be there again */
+	bool blind;        /* its memory cannot be read */
+	bool broken;       /* it has sent nonsense: nothing of it is looked at */
 	struct qv_node_answers answers;
 };
 

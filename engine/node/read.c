@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* read.c - another process's memory, read by the kernel where it allows that. */
 #include "internal.h"
+#include "engine/base/clock.h"
 #include "engine/base/iov.h"
 
 #include <errno.h>
@@ -8,6 +9,9 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+/* So long after it was seen alive nobody asks before a read: that takes as long as to copy 4 KiB. */
+#define ALIVE_NS 1000000u
 
 void qv_node_read_init(struct qv_node *n)
 {
@@ -42,23 +46,35 @@ void qv_node_finish_all(struct qv_node *n)
 }
 
 /* Numbers of processes are used again: a descriptor says whether it is still the same one. */
-static bool is_same(struct qv_node *n, struct qv_node_peer *peer)
+static bool open_process(struct qv_node *n, struct qv_node_peer *peer)
 {
 	struct qv_proc proc = {.host = n->self.host, .start = peer->start, .pid = peer->pid};
-	struct pollfd fd;
 
-	if (peer->pid_fd < 0) {
-		peer->pid_fd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
-		if (peer->pid_fd < 0)
-			return false;
-		if (!peer->start || !qv_proc_alive(&n->self, &proc)) {
-			close(peer->pid_fd); /* another's: the next read asks again */
-			peer->pid_fd = -1;
-			return false;
-		}
-	}
-	fd = (struct pollfd){.fd = peer->pid_fd, .events = POLLIN};
-	return poll(&fd, 1, 0) == 0;
+	if (peer->pid_fd >= 0)
+		return true;
+	peer->pid_fd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
+	if (peer->pid_fd < 0)
+		return false;
+	if (peer->start && qv_proc_alive(&n->self, &proc))
+		return true;
+	close(peer->pid_fd); /* another's: the next read asks again */
+	peer->pid_fd = -1;
+	return false;
+}
+
+static bool is_alive(struct qv_node_peer *peer)
+{
+	struct pollfd fd = {.fd = peer->pid_fd, .events = POLLIN};
+
+	if (poll(&fd, 1, 0))
+		return false;
+	peer->alive_at = qv_clock_ns();
+	return true;
+}
+
+static bool was_alive(const struct qv_node_peer *peer)
+{
+	return peer->alive_at && qv_clock_ns() - peer->alive_at < ALIVE_NS;
 }
 
 /* Does the kernel say no, to this and all that comes? */
@@ -77,17 +93,22 @@ int qv_node_read_from(struct qv_node *n, struct qv_node_peer *peer, const struct
 		      size_t nto, const struct iovec *from, size_t nfrom)
 {
 	ssize_t got;
+	int error;
 
 	if (!n->readable || peer->blind)
 		return QV_ENOSYS;
-	if (!peer->pid || !is_same(n, peer))
+	if (!peer->pid || !open_process(n, peer) || (!was_alive(peer) && !is_alive(peer)))
 		return QV_EIO;
 	n->stats.reads++;
 	got = process_vm_readv((pid_t)peer->pid, to, nto, from, nfrom, 0);
-	if (got < 0)
-		return refused(n, peer, errno);
-	if (got == (ssize_t)qv_iov_len(from, nfrom) && is_same(n, peer))
-		return QV_OK;
+	error = errno;
+	/* Who lives now lived all the time; if it is dead, it may have been another that was read. */
+	if (is_alive(peer)) {
+		if (got < 0)
+			return refused(n, peer, error);
+		if (got == (ssize_t)qv_iov_len(from, nfrom))
+			return QV_OK;
+	}
 	n->stats.unread++;
 	return QV_EIO;
 }

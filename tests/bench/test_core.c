@@ -45,6 +45,20 @@ static void ratio_is_of_rounds(void **state)
 	assert_true(r.low < r.value && r.value < r.high);
 }
 
+static void distance_in_words(void **state)
+{
+	char text[64];
+	double ns = qv_bench_distance_ns();
+
+	assert_true(ns > 1 || (ns < 0 && !qv_bench_pin(1)));
+	qv_bench_distance_text(45.2, text, sizeof(text));
+	assert_string_equal(text, "45 ns, near");
+	qv_bench_distance_text(230, text, sizeof(text));
+	assert_string_equal(text, "230 ns, far");
+	qv_bench_distance_text(-1, text, sizeof(text));
+	assert_string_equal(text, "one processor");
+}
+
 static void options(void **state)
 {
 	char *argv[] = {"b",    "--quick", "--filter", "lat/*,bw/8", "--impl=shm,tcp;ofi_rxm",
@@ -258,10 +272,15 @@ static void means(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(percentiles), cmocka_unit_test(ratio_is_of_rounds),
-		cmocka_unit_test(options),     cmocka_unit_test(numbers),
-		cmocka_unit_test(json_shape),  cmocka_unit_test(plot),
-		cmocka_unit_test(means),       cmocka_unit_test(all_options),
+		cmocka_unit_test(percentiles),
+		cmocka_unit_test(ratio_is_of_rounds),
+		cmocka_unit_test(distance_in_words),
+		cmocka_unit_test(options),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(json_shape),
+		cmocka_unit_test(plot),
+		cmocka_unit_test(means),
+		cmocka_unit_test(all_options),
 		cmocka_unit_test(saved),
 	};
 

@@ -16,7 +16,7 @@ static const char *tool, *json_file;
 static const char *const cases[] = {"lat/8/prq0", "lat/8/umq16", "rate/8/64", "bw/65536"};
 static const char *const self_cases[] = {"prq/rand/100", "prq/tail/3",   "prq/miss/20",
 					 "umq/head/100", "umq/rand/100", "umq/miss/20"};
-static const char *const impls[] = {"shm", "quiver+shm"};
+static const char *const impls[] = {"shm", "quiver+shm", "quiver+node"};
 
 static int run(const char *arguments)
 {
@@ -66,10 +66,11 @@ static void short_run(void **state)
 	char arguments[2048];
 	json_t *root, *rows, *ratios;
 
-	snprintf(arguments, sizeof(arguments),
-		 "--impl 'shm,quiver+shm' --filter '%s,%s,%s,%s' --rounds 3 --block-ms 2 "
-		 "--json '%s'",
-		 cases[0], cases[1], cases[2], cases[3], json_file);
+	snprintf(
+		arguments, sizeof(arguments),
+		"--impl 'shm,quiver+shm,quiver+node' --filter '%s,%s,%s,%s' --rounds 3 --block-ms 2 "
+		"--json '%s'",
+		cases[0], cases[1], cases[2], cases[3], json_file);
 	assert_int_equal(run(arguments), 0);
 	root = json_load_file(json_file, 0, NULL);
 	assert_non_null(root);
@@ -77,13 +78,13 @@ static void short_run(void **state)
 	assert_non_null(json_object_get(json_object_get(root, "machine"), "cpu"));
 	assert_non_null(json_object_get(json_object_get(root, "machine"), "libfabric"));
 	rows = json_object_get(root, "rows");
-	assert_int_equal(json_array_size(rows), 8);
+	assert_int_equal(json_array_size(rows), 12);
 	for (size_t c = 0; c < 4; c++)
-		for (size_t i = 0; i < 2; i++)
+		for (size_t i = 0; i < 3; i++)
 			check_row(rows, cases[c], impls[i]);
-	/* One per case against native, and both at depth 16 against their depth 0. */
+	/* Two per case against native, and all three at depth 16 against their depth 0. */
 	ratios = json_object_get(root, "ratios");
-	assert_int_equal(json_array_size(ratios), 4 + 2);
+	assert_int_equal(json_array_size(ratios), 2 * 4 + 3);
 	json_decref(root);
 }
 
@@ -127,6 +128,27 @@ static int said(const char *text)
 		found |= strstr(line, text) != NULL;
 	fclose(out);
 	return found;
+}
+
+/* Left to itself, the bench has quiver's own core too, and says first how far the processors are. */
+static void by_default(void **state)
+{
+	const char *distance;
+	char arguments[2048];
+	json_t *root;
+
+	snprintf(arguments, sizeof(arguments),
+		 "--filter lat/8/prq0 --rounds 1 --block-ms 1 --json '%s'", json_file);
+	assert_int_equal(run(arguments), 0);
+	assert_true(said("distance "));
+	root = json_load_file(json_file, 0, NULL);
+	assert_non_null(root);
+	check_row(json_object_get(root, "rows"), cases[0], "quiver+node");
+	distance = json_string_value(json_object_get(json_object_get(root, "machine"), "distance"));
+	assert_non_null(distance);
+	assert_true(strstr(distance, "near") || strstr(distance, "far") ||
+		    !strcmp(distance, "one processor"));
+	json_decref(root);
 }
 
 #ifdef QV_HAVE_UCX
@@ -181,7 +203,8 @@ static void bad_use(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(short_run), cmocka_unit_test(self),
-					   cmocka_unit_test(ucx), cmocka_unit_test(bad_use)};
+					   cmocka_unit_test(by_default), cmocka_unit_test(ucx),
+					   cmocka_unit_test(bad_use)};
 
 	if (argc != 3) {
 		fprintf(stderr, "usage: %s QUIVER FILE.json\n", argv[0]);
