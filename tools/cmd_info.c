@@ -107,7 +107,7 @@ static bool is_of_build(const char *key)
 /* What a peer costs over core node, once both have spoken: both directions. */
 enum {
 	NODE_MAPPED = 2 * sizeof(struct qv_ring) >> 10,
-	NODE_SHORT = 2 * offsetof(struct qv_ring, stage) >> 10,
+	NODE_SHORT = 2 * offsetof(struct qv_ring, slots[QV_RING_FIRST]) >> 10,
 	NODE_DESCRIPTORS = 2
 };
 
@@ -130,7 +130,7 @@ static void print_build(const struct qv_bench *bench)
 	printf("; chosen: %s\n", structure_now ? structure_now : "none, FI_QUIVER_MATCH is wrong");
 	printf("  %-11s opencl xrt; chosen: %s\n", "offload",
 	       offload_now ? offload_now : "none, FI_QUIVER_OFFLOAD is wrong");
-	printf("  %-11s a peer has %d KiB mapped, %d of them used by messages of up to %u bytes, "
+	printf("  %-11s a peer has %d KiB mapped, %d of them used by few messages of up to %u bytes, "
 	       "and %d descriptors\n",
 	       "core node", NODE_MAPPED, NODE_SHORT, QV_RING_INLINE, NODE_DESCRIPTORS);
 }

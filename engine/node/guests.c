@@ -55,7 +55,7 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 		qv_node_peer_check(n, peer);
 		return QV_EPROTO;
 	}
-	peer->rx = (struct qv_ring_rx){.ring = ring};
+	peer->rx = qv_ring_rx_begin(ring);
 	peer->rx_fd = fd;
 	peer->pid = pid;
 	peer->start = join->start;

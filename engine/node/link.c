@@ -56,7 +56,7 @@ static int join(struct qv_node *n, struct qv_node_peer *peer, int fd)
 		qv_segment_unmap(ring);
 		return rc;
 	}
-	peer->tx = (struct qv_ring_tx){.ring = ring, .end = QV_RING_SLOTS};
+	peer->tx = qv_ring_tx_begin(ring);
 	peer->tx_fd = fd;
 	n->stats.connects++;
 	n->stats.bytes += sizeof *ring;

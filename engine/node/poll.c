@@ -86,7 +86,7 @@ static QV_COLD void nonsense(struct qv_node *n, struct qv_node_peer *peer)
 static int deliver(struct qv_node *n, struct qv_node_peer *peer, uint32_t low)
 {
 	const struct qv_slot *slot = &peer->rx.ring->slots[peer->rx.at];
-	unsigned kind = low >> 16 & 0x7fff;
+	unsigned kind = QV_SLOT_KIND(low);
 	char copy[COPIED];
 	size_t len;
 	const char *body = qv_ring_body(&peer->rx, low, &len);

@@ -10,33 +10,52 @@
 bool qv_ring_refresh(struct qv_ring_tx *tx)
 {
 	uint32_t consumed = atomic_load_explicit(&tx->ring->consumed, memory_order_acquire);
-	uint32_t seen = tx->end - QV_RING_SLOTS, last;
+	uint32_t seen = tx->end - tx->slots, last;
 
 	/* It goes forward, and not beyond what was sent: anything else is nonsense, and no news. */
-	if (consumed - seen > tx->sent - seen || consumed == seen)
-		return tx->sent != tx->end;
-	last = tx->sent - consumed; /* slots behind the last that was read */
-	last = (tx->at + 2 * QV_RING_SLOTS - 1 - last) % QV_RING_SLOTS;
-	tx->freed = tx->staged[last];
-	tx->end = consumed + QV_RING_SLOTS;
-	return true;
+	if (consumed - seen <= tx->sent - seen && consumed != seen) {
+		last = tx->sent - consumed; /* slots behind the last that was read */
+		last = (tx->at + 2 * tx->slots - 1 - last) % tx->slots;
+		tx->freed = tx->staged[last];
+		tx->end = consumed + tx->slots;
+	}
+	if (tx->end - tx->sent < QV_RING_FIRST / 2)
+		tx->grow = tx->slots == QV_RING_FIRST;
+	return tx->sent != tx->end;
+}
+
+/* All of the staging area is used from now on: what follows goes behind what was used. The bytes
+ * skipped are taken for unread as long as anything before them is. */
+static void grow_stage(struct qv_ring_tx *tx)
+{
+	tx->put += (tx->base - tx->put) % tx->stage;
+	tx->base = tx->put - tx->stage;
+	tx->stage = QV_RING_STAGE;
 }
 
 /* A packet begins with a line. What is left before the end of the area is skipped. */
+static uint32_t skip_of(const struct qv_ring_tx *tx, uint32_t room)
+{
+	uint32_t at = (tx->put - tx->base) % tx->stage;
+
+	return at + room > tx->stage ? tx->stage - at : 0;
+}
+
 uint32_t qv_ring_stage(struct qv_ring_tx *tx, uint32_t len)
 {
 	uint32_t room = (len + QV_RING_LINE - 1) / QV_RING_LINE * QV_RING_LINE;
-	uint32_t at = tx->put % QV_RING_STAGE, skip = 0;
+	uint32_t skip = skip_of(tx, room);
 
-	if (at + room > QV_RING_STAGE)
-		skip = QV_RING_STAGE - at;
-	if (tx->put + skip + room - tx->freed > QV_RING_STAGE) {
+	if (tx->put + skip + room - tx->freed > tx->stage) {
 		qv_ring_refresh(tx);
-		if (tx->put + skip + room - tx->freed > QV_RING_STAGE)
+		if (tx->put + skip + room - tx->freed > tx->stage && tx->stage == QV_RING_STAGED)
+			grow_stage(tx);
+		skip = skip_of(tx, room);
+		if (tx->put + skip + room - tx->freed > tx->stage)
 			return UINT32_MAX;
 	}
 	tx->put += skip + room;
-	return (tx->put - room) % QV_RING_STAGE;
+	return (tx->put - room - tx->base) % tx->stage;
 }
 
 struct qv_ring *qv_segment_make(int *fd)

@@ -2,7 +2,8 @@
 /*
  * ring.h - packets from one process to another, in memory that both have mapped. A slot is one
  * cache line; what does not fit goes through the staging area behind the slots, which fills and
- * empties in the same order. One sender, one receiver, no lock. The other side may write what it
+ * empties in the same order. Both begin with one page, and grow once when that is too little: most
+ * pairs say little, and memory that nobody touches costs nothing. One sender, one receiver, no lock. The other side may write what it
  * likes at any time: each word of it is read once, and checked.
  */
 #ifndef QV_NODE_RING_H
@@ -18,9 +19,11 @@
 #include "engine/base/compiler.h"
 
 #define QV_RING_LINE       64u
-#define QV_RING_SLOTS      124u        /* with the head two pages: idle pairs are many */
+#define QV_RING_FIRST      60u         /* slots that it begins with: a page, with the head */
+#define QV_RING_SLOTS      124u        /* that it grows to: two pages */
 #define QV_RING_INLINE     40u         /* bytes that travel in the slot itself */
-#define QV_RING_STAGE      (64u << 10) /* bytes of the staging area */
+#define QV_RING_STAGED     (4u << 10)  /* bytes of the staging area that it begins with */
+#define QV_RING_STAGE      (64u << 10) /* that it grows to; both are powers of two */
 #define QV_RING_PACKET     (8u << 10)  /* longest packet: an eighth of it, so that copies overlap */
 #define QV_RING_TELL       16u         /* slots read before the sender is told */
 #define QV_RING_TELL_BYTES (16u << 10) /* or bytes of the staging area */
@@ -35,13 +38,16 @@ enum qv_slot_kind {
 	QV_SLOT_KINDS
 };
 
-/* The word: number of the slot (bits 32 to 63), staged (31), kind (16 to 19), length (0 to 15). */
+/* The word: number of the slot (bits 32 to 63), staged (31), more slots follow (30), kind (16 to
+ * 29), length (0 to 15). */
 struct qv_slot {
 	_Atomic uint64_t word; /* stored last */
 	uint64_t tag, data;
 	char payload[QV_RING_INLINE]; /* or, staged, a uint32_t: where it begins there */
 };
-#define QV_SLOT_STAGED 0x80000000u
+#define QV_SLOT_STAGED    0x80000000u
+#define QV_SLOT_GROWS     0x40000000u /* of the last slot: the ring does not turn, but grows, here */
+#define QV_SLOT_KIND(low) ((low) >> 16 & 0x3fff)
 
 struct qv_ring {
 	/* Written by the receiver. */
@@ -56,6 +62,7 @@ struct qv_ring {
 };
 
 _Static_assert(sizeof(struct qv_slot) == QV_RING_LINE, "a slot is a line");
+_Static_assert(offsetof(struct qv_ring, slots[QV_RING_FIRST]) == 4096, "the first slots do too");
 _Static_assert(offsetof(struct qv_ring, stage) == 8192, "the slots end with a page");
 _Static_assert(QV_RING_TELL_BYTES + 2 * QV_RING_PACKET < QV_RING_STAGE, "a sender always goes on");
 
@@ -65,8 +72,11 @@ struct qv_ring_tx {
 	uint32_t sent;        /* slots */
 	uint32_t end;         /* there may be so many, as far as is known */
 	uint32_t at;          /* the next slot */
+	uint32_t slots;       /* the ring has so many */
+	bool grow;            /* it is to have all, from where it would turn */
 	uint32_t rung;        /* the sleep that it was woken from last */
 	uint32_t put, freed;  /* bytes of the staging area: used ever, read by the receiver */
+	uint32_t stage, base; /* its size, and `put` where it began */
 	uint32_t staged[QV_RING_SLOTS]; /* `put` behind the packet in each slot */
 };
 
@@ -75,9 +85,24 @@ struct qv_ring_rx {
 	struct qv_ring *ring; /* NULL: it has not connected to us */
 	uint32_t got;         /* slots read */
 	uint32_t at;          /* the next one */
+	uint32_t slots;       /* the ring has so many, as the sender has said */
 	uint32_t told;        /* slots that the sender was told of */
 	uint32_t untold;      /* bytes of the staging area since */
 };
+
+/* A ring that nothing has gone through. */
+QV_INLINE struct qv_ring_tx qv_ring_tx_begin(struct qv_ring *ring)
+{
+	return (struct qv_ring_tx){.ring = ring,
+				   .slots = QV_RING_FIRST,
+				   .end = QV_RING_FIRST,
+				   .stage = QV_RING_STAGED};
+}
+
+QV_INLINE struct qv_ring_rx qv_ring_rx_begin(struct qv_ring *ring)
+{
+	return (struct qv_ring_rx){.ring = ring, .slots = QV_RING_FIRST};
+}
 
 /* ring.c: the sender asks how far the receiver is. False: no slot is free. */
 bool qv_ring_refresh(struct qv_ring_tx *tx);
@@ -92,11 +117,25 @@ QV_INLINE struct qv_slot *qv_ring_slot(struct qv_ring_tx *tx)
 	return &tx->ring->slots[tx->at];
 }
 
+/* Behind the last slot: the first, or those that it grows by. */
+QV_INLINE void qv_ring_tx_turn(struct qv_ring_tx *tx, uint32_t *low)
+{
+	if (!tx->grow) {
+		tx->at = 0;
+		return;
+	}
+	tx->grow = false;
+	tx->slots = QV_RING_SLOTS;
+	tx->end += QV_RING_SLOTS - QV_RING_FIRST;
+	*low |= QV_SLOT_GROWS;
+}
+
 /* The receiver may see it from now on. */
 QV_INLINE void qv_ring_publish(struct qv_ring_tx *tx, struct qv_slot *slot, uint32_t low)
 {
 	tx->staged[tx->at] = tx->put;
-	tx->at = tx->at + 1 == QV_RING_SLOTS ? 0 : tx->at + 1;
+	if (QV_UNLIKELY(++tx->at == tx->slots))
+		qv_ring_tx_turn(tx, &low);
 	atomic_store_explicit(&slot->word, (uint64_t)++tx->sent << 32 | low, memory_order_release);
 }
 
@@ -134,7 +173,12 @@ QV_INLINE const char *qv_ring_body(const struct qv_ring_rx *rx, uint32_t low, si
 /* It is done with. */
 QV_INLINE void qv_ring_advance(struct qv_ring_rx *rx, uint32_t low)
 {
-	rx->at = rx->at + 1 == QV_RING_SLOTS ? 0 : rx->at + 1;
+	if (QV_UNLIKELY(++rx->at == rx->slots)) {
+		if (low & QV_SLOT_GROWS && rx->slots == QV_RING_FIRST)
+			rx->slots = QV_RING_SLOTS;
+		else
+			rx->at = 0;
+	}
 	rx->got++;
 	if (QV_UNLIKELY(low & QV_SLOT_STAGED))
 		rx->untold += low & 0xffff;

@@ -108,7 +108,7 @@ static void open_guest(struct guest *g)
 static void hear_back(struct guest *g)
 {
 	if (!g->back.ring)
-		g->back.ring = guest_ring_of(g->door, &g->back_fd);
+		g->back = qv_ring_rx_begin(guest_ring_of(g->door, &g->back_fd));
 }
 
 static void leave(struct guest *g)
@@ -164,7 +164,7 @@ static const char *heard(struct guest *g, enum qv_slot_kind kind, uint64_t *tag,
 	hear_back(g);
 	slot = &g->back.ring->slots[g->back.at];
 	assert_true(qv_ring_next(&g->back, &low));
-	assert_int_equal(low >> 16 & 0x7fff, kind);
+	assert_int_equal(QV_SLOT_KIND(low), kind);
 	body = qv_ring_body(&g->back, low, len);
 	*tag = slot->tag;
 	*data = slot->data;

@@ -10,6 +10,7 @@
 #include <sched.h>
 
 #include "engine/base/random.h"
+#include "engine/node/internal.h"
 #include "rig/pair.h"
 #include "tests/proto/rig/need.h"
 
@@ -118,6 +119,89 @@ static void traffic(struct pair *p, unsigned packets, uint64_t seed)
 			;
 	}
 	pair_receive_all(p);
+}
+
+static size_t pages_of(const struct pair *p)
+{
+	return qv_segment_touched(p->ring) / 4096;
+}
+
+/* Packets of these lengths, each read before the next. */
+static void talk(struct pair *p, unsigned packets, uint32_t most)
+{
+	for (unsigned i = 0; i < packets; i++) {
+		assert_true(pair_send(p, most - i % (most / 4)));
+		pair_receive_all(p);
+	}
+}
+
+static void who_says_little_has_a_page(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_open_small(&p);
+	talk(&p, 1000, QV_RING_INLINE);
+	assert_int_equal(pages_of(&p), 1);
+	talk(&p, 1000, 256);
+	assert_int_equal(pages_of(&p), 2);
+	assert_int_equal(p.tx.slots, QV_RING_FIRST);
+	pair_close(&p);
+}
+
+/* A burst gets the whole ring, and finds it there the next time. */
+static void a_ring_grows_when_it_is_short(void **state)
+{
+	struct pair p;
+	unsigned sent = 0;
+
+	(void)state;
+	pair_open_small(&p);
+	while (pair_send(&p, 8))
+		sent++;
+	assert_int_equal(sent, QV_RING_FIRST);
+	pair_receive_all(&p);
+	talk(&p, QV_RING_FIRST, 8);
+	for (sent = 0; pair_send(&p, 8); sent++)
+		;
+	assert_true(sent > QV_RING_SLOTS - QV_RING_TELL);
+	assert_int_equal(pages_of(&p), 2);
+	pair_receive_all(&p);
+	for (sent = 0; pair_send(&p, QV_RING_PACKET); sent++)
+		;
+	assert_true(sent >= 7);
+	pair_receive_all(&p);
+	pair_close(&p);
+}
+
+/* It grows at any moment, with any packets under way. */
+static void growing_loses_nothing(void **state)
+{
+	struct pair p;
+	uint64_t rng = 6;
+	unsigned grown = 0;
+
+	(void)state;
+	pair_open(&p);
+	for (unsigned round = 0; round < 3000; round++) {
+		uint32_t most = qv_random_percent(&rng, 50) ? 256 : QV_RING_PACKET;
+
+		pair_begin_small(&p, (uint32_t)qv_random(&rng),
+				 (uint32_t)qv_random(&rng) / QV_RING_LINE * QV_RING_LINE);
+		for (unsigned turn = 0; turn < 12; turn++) {
+			uint32_t burst = (uint32_t)qv_random_below(&rng, QV_RING_FIRST);
+
+			while (burst-- && pair_send(&p, (uint32_t)qv_random_below(&rng, most)))
+				;
+			burst = (uint32_t)qv_random_below(&rng, QV_RING_FIRST);
+			while (burst-- && pair_receive(&p))
+				;
+		}
+		grown += p.tx.slots == QV_RING_SLOTS;
+		traffic(&p, p.sent + 2 * QV_RING_SLOTS, round);
+	}
+	assert_true(grown > 500 && grown < 2900);
+	pair_close(&p);
 }
 
 static void numbers_wrap(void **state)
@@ -271,6 +355,9 @@ int main(void)
 		cmocka_unit_test(a_full_ring_takes_no_more),
 		cmocka_unit_test(all_lengths_fill_the_stage),
 		cmocka_unit_test(a_sender_always_goes_on),
+		cmocka_unit_test(who_says_little_has_a_page),
+		cmocka_unit_test(a_ring_grows_when_it_is_short),
+		cmocka_unit_test(growing_loses_nothing),
 		cmocka_unit_test(numbers_wrap),
 		cmocka_unit_test(consumed_may_be_nonsense),
 		cmocka_unit_test(words_may_be_nonsense),

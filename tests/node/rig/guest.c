@@ -127,7 +127,7 @@ struct qv_ring *guest_join(uint64_t to, uint64_t name, int *fd)
 void guest_put(struct qv_ring *ring, uint32_t number, uint32_t low, uint64_t tag, uint64_t data,
 	       const void *payload, size_t len)
 {
-	struct qv_slot *slot = &ring->slots[(number - 1) % QV_RING_SLOTS];
+	struct qv_slot *slot = &ring->slots[(number - 1) % QV_RING_FIRST];
 
 	slot->tag = tag;
 	slot->data = data;

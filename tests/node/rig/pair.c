@@ -14,7 +14,7 @@ static void fill(char *to, uint32_t len, uint32_t seq)
 		to[i] = (char)(seq * 5 + i * 11 + (i >> 8));
 }
 
-void pair_open(struct pair *p)
+void pair_open_small(struct pair *p)
 {
 	struct qv_ring *first;
 	int fd;
@@ -25,6 +25,13 @@ void pair_open(struct pair *p)
 	p->ring = guest_map_guarded(fd);
 	qv_segment_unmap(first);
 	close(fd);
+	p->tx = qv_ring_tx_begin(p->ring);
+	p->rx = qv_ring_rx_begin(p->ring);
+}
+
+void pair_open(struct pair *p)
+{
+	pair_open_small(p);
 	pair_begin_at(p, 0, 0);
 }
 
@@ -35,12 +42,21 @@ void pair_close(struct pair *p)
 
 void pair_begin_at(struct pair *p, uint32_t number, uint32_t staged)
 {
-	p->tx = (struct qv_ring_tx){.ring = p->ring,
-				    .sent = number,
-				    .end = number + QV_RING_SLOTS,
-				    .put = staged,
-				    .freed = staged};
-	p->rx = (struct qv_ring_rx){.ring = p->ring, .got = number, .told = number};
+	pair_begin_small(p, number, staged);
+	p->tx.slots = p->rx.slots = QV_RING_SLOTS;
+	p->tx.end = number + QV_RING_SLOTS;
+	p->tx.stage = QV_RING_STAGE;
+	p->tx.base = 0;
+}
+
+void pair_begin_small(struct pair *p, uint32_t number, uint32_t staged)
+{
+	p->tx = qv_ring_tx_begin(p->ring);
+	p->tx.sent = number;
+	p->tx.end += number;
+	p->tx.put = p->tx.freed = p->tx.base = staged;
+	p->rx = qv_ring_rx_begin(p->ring);
+	p->rx.got = p->rx.told = number;
 	atomic_store(&p->ring->consumed, number);
 	p->sent = p->got = 0;
 	for (uint32_t i = 0; i < QV_RING_SLOTS; i++) {

@@ -13,10 +13,15 @@ struct pair {
 	uint32_t len[256];  /* of each that is under way, by its number */
 };
 
+/* The ring has grown. */
 void pair_open(struct pair *p);
+/* It has not, and nothing has touched it. */
+void pair_open_small(struct pair *p);
 void pair_close(struct pair *p);
-/* As if so many packets and bytes of the staging area had gone through it. */
+/* A ring that has grown, as if so many packets and bytes of the staging area had gone through it. */
 void pair_begin_at(struct pair *p, uint32_t number, uint32_t staged);
+/* One that has not grown. */
+void pair_begin_small(struct pair *p, uint32_t number, uint32_t staged);
 /* False: there is no room. */
 bool pair_send(struct pair *p, uint32_t len);
 /* False: there is nothing. What comes is what was sent. */
