@@ -60,7 +60,7 @@ MAY = {
     "fabric_glue/cores": PROVIDER + ["fabric_glue/layered"],
     "fabric_glue/offer": PROVIDER,
     "fabric_glue/objects": PROVIDER + OFFLOAD,
-    "fabric_glue/calls": PROVIDER,
+    "fabric_glue/calls": PROVIDER + ["fabric_glue/layered"],
     "fabric_glue/progress": PROVIDER,
     "fabric_glue/layered": PROVIDER + ["fabric_glue/objects"],
     "fabric_glue/peer": PROVIDER,

@@ -3,6 +3,7 @@
 #ifndef QV_NODE_PUT_H
 #define QV_NODE_PUT_H
 
+#include "engine/base/words.h"
 #include "internal.h"
 
 /* Where a packet of len bytes goes: into its slot, or behind the slots. False: there is no room. */
@@ -41,6 +42,30 @@ QV_INLINE void qv_node_publish(struct qv_node *n, struct qv_node_peer *peer,
 		__sync_synchronize(); /* ThreadSanitizer refuses the other name of it */
 	if (QV_UNLIKELY(qv_ring_must_wake(&peer->tx)))
 		qv_node_wake(n, peer);
+}
+
+/* The short way of a plain tagged message of a word or two. */
+
+/* Who is at that address, if we have a ring to it that has a free slot, as far as we know. */
+QV_INLINE struct qv_node_peer *qv_node_ready(const struct qv_node *n, uint64_t to)
+{
+	struct qv_node_peer *peer = QV_LIKELY(to < n->npeers) ? n->peers[to] : NULL;
+
+	return QV_LIKELY(peer && peer->tx.ring && peer->tx.sent != peer->tx.end) ? peer : NULL;
+}
+
+/* Into that slot. */
+QV_INLINE void qv_node_put_words(struct qv_node *n, struct qv_node_peer *peer,
+				 enum qv_slot_kind kind, uint64_t tag, uint64_t data,
+				 const void *buf, size_t len)
+{
+	const struct qv_node_room room = {.slot = &peer->tx.ring->slots[peer->tx.at],
+					  .low = (uint32_t)len};
+
+	room.slot->tag = tag;
+	room.slot->data = data;
+	qv_copy_words(room.slot->payload, buf, len);
+	qv_node_publish(n, peer, &room, kind);
 }
 
 #endif /* QV_NODE_PUT_H */

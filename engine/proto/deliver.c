@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* deliver.c - matched messages into their receives, and completion of these. */
+#include "engine/base/words.h"
 #include "internal.h"
 
 #include <string.h>
@@ -106,20 +107,13 @@ void qv_rx_deliver(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *i
 		qv_in_start(qv_in_new(p, rx, info), segs);
 }
 
-/* Most messages are short and go to one piece: two words that may overlap instead of a call. */
+/* Most messages are short and go to one piece: no call. */
 static inline void put_plain(const struct qv_rx *rx, const char *payload, size_t len)
 {
-	char *to = rx->iov[0].iov_base;
-	uint64_t first, last;
-
-	if (QV_UNLIKELY(rx->cnt != 1 || len < sizeof first || len > 2 * sizeof first)) {
+	if (QV_LIKELY(rx->cnt == 1 && len <= QV_WORDS_MAX))
+		qv_copy_words(rx->iov[0].iov_base, payload, len);
+	else
 		qv_iov_put(rx->iov, rx->cnt, 0, payload, len);
-		return;
-	}
-	memcpy(&first, payload, sizeof first);
-	memcpy(&last, payload + len - sizeof last, sizeof last);
-	memcpy(to, &first, sizeof first);
-	memcpy(to + len - sizeof last, &last, sizeof last);
 }
 
 void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, unsigned flags,

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static struct qv_rx *rx_new(struct qv_proto *p, const struct qv_recv_args *args)
+QV_INLINE struct qv_rx *rx_new(struct qv_proto *p, const struct qv_recv_args *args)
 {
 	struct qv_rx *rx = qv_pool_get(&p->rxs);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* send.c - sends of the application: at once, in the backlog, or as a request. */
-#include "internal.h"
+#include "plain.h"
 
 /* Longest packet of a short message. */
 #define SHORT_PACKET (sizeof(struct qv_wire_hdr) + 2 * sizeof(uint64_t) + QV_PROTO_SHORT)
@@ -128,8 +128,7 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 			qv_peer_mark_failed(to, qv_strerror(rc));
 		return rc;
 	}
-	to->budget_used += qv_cost(len);
-	p->stats.eager++;
+	qv_eager_gone(to, len);
 	p->ops->sent(p->owner, args->context, args->cookie, args->flags & QV_REQ_TAGGED);
 	return QV_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tagged.c - the fi_t* calls (fi_tagged(3)). */
-#include "fabric_glue/calls.h"
+#include "fabric_glue/layered/short.h"
 
 static struct qv_fi_ep *ep_of(struct fid_ep *fid)
 {
@@ -101,7 +101,8 @@ static ssize_t tsenddata(struct fid_ep *fid, const void *buf, size_t len, void *
 	return qv_fi_send(ep_of(fid), &s, ep_of(fid)->tx_op_flags);
 }
 
-static ssize_t tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to, uint64_t tag)
+static QV_NOINLINE ssize_t tinject_any(struct fid_ep *fid, const void *buf, size_t len,
+				       fi_addr_t to, uint64_t tag)
 {
 	struct iovec iov = {(void *)(uintptr_t)buf, len};
 	struct qv_fi_send s = {.iov = &iov, .cnt = 1, .to = to, .tag = tag, .req = QV_REQ_TAGGED};
@@ -109,8 +110,15 @@ static ssize_t tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_
 	return qv_fi_inject(ep_of(fid), &s);
 }
 
-static ssize_t tinjectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
-			   fi_addr_t to, uint64_t tag)
+static ssize_t tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to, uint64_t tag)
+{
+	if (qv_fi_short_inject(ep_of(fid), to, QV_SLOT_TAGGED, tag, 0, buf, len))
+		return 0;
+	return tinject_any(fid, buf, len, to, tag);
+}
+
+static QV_NOINLINE ssize_t tinjectdata_any(struct fid_ep *fid, const void *buf, size_t len,
+					   uint64_t data, fi_addr_t to, uint64_t tag)
 {
 	struct iovec iov = {(void *)(uintptr_t)buf, len};
 	struct qv_fi_send s = {.iov = &iov,
@@ -121,6 +129,14 @@ static ssize_t tinjectdata(struct fid_ep *fid, const void *buf, size_t len, uint
 			       .req = QV_REQ_TAGGED | QV_REQ_DATA};
 
 	return qv_fi_inject(ep_of(fid), &s);
+}
+
+static ssize_t tinjectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
+			   fi_addr_t to, uint64_t tag)
+{
+	if (qv_fi_short_inject(ep_of(fid), to, QV_SLOT_TAGGED_DATA, tag, data, buf, len))
+		return 0;
+	return tinjectdata_any(fid, buf, len, data, to, tag);
 }
 
 struct fi_ops_tagged qv_fi_tagged_ops = {

@@ -199,15 +199,12 @@ static bool spared(struct qv_fi_rail *rail)
 	return true;
 }
 
-/* True: the core had something to report. */
-static bool progress_rail(struct qv_fi_rail *rail)
+static QV_NOINLINE bool progress_queue(struct qv_fi_rail *rail)
 {
 	struct fi_cq_data_entry e[POLL_BATCH];
 	fi_addr_t from[POLL_BATCH];
 	bool some = false, ahead;
 
-	if (rail->node)
-		return qv_node_poll(rail->node);
 	if (spared(rail) || (QV_UNLIKELY(rail->stalled) && !unstall(rail)))
 		return true;
 	if (QV_UNLIKELY(rail->nunposted > rail->rx_count / 2))
@@ -234,6 +231,12 @@ static bool progress_rail(struct qv_fi_rail *rail)
 		return some || n > 0;
 	}
 	return true;
+}
+
+/* True: the core had something to report. */
+QV_INLINE bool progress_rail(struct qv_fi_rail *rail)
+{
+	return rail->node ? qv_node_poll(rail->node) : progress_queue(rail);
 }
 
 /*

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * short.h - the short way of a message of a word or two to a process of this node: from the call of the
+ * program into the ring, with no structure of a request between them. It asks one question; the
+ * general way (transfer.c) does all that it does not, and the same with what it does.
+ */
+#ifndef QV_FI_SHORT_H
+#define QV_FI_SHORT_H
+
+#include "engine/node/put.h"
+#include "engine/proto/plain.h"
+#include "fabric_glue/calls.h"
+
+/* Has this thread the domain for itself, so that no lock is to be taken? */
+QV_INLINE bool qv_fi_is_owner(const struct qv_fi_ep *ep)
+{
+	return QV_LIKELY(qv_fi_owner(ep->dom) == qv_fi_thread());
+}
+
+/* An injected message, if nothing that goes to its peer waits, and nobody counts it. A peer is here
+ * only when the endpoint is enabled. False: nothing has happened. */
+QV_INLINE bool qv_fi_short_inject(struct qv_fi_ep *ep, fi_addr_t to, enum qv_slot_kind kind,
+				  uint64_t tag, uint64_t data, const void *buf, size_t len)
+{
+	struct qv_node_peer *there;
+	struct qv_peer *peer;
+	struct qv_node *node;
+
+	if (QV_UNLIKELY(len > QV_WORDS_MAX || !qv_fi_is_owner(ep) || to >= ep->npeers ||
+			ep->cntrs[QV_FI_CNTR_SEND]))
+		return false;
+	peer = ep->peers[to];
+	if (QV_UNLIKELY(!peer || !qv_plain_may_go(peer, len)))
+		return false;
+	node = container_of(peer->x, struct qv_fi_rail, xport)->node;
+	there = node ? qv_node_ready(node, peer->addr) : NULL;
+	if (QV_UNLIKELY(!there))
+		return false;
+	qv_plain_gone(peer, len);
+	qv_node_put_words(node, there, kind, tag, data, buf, len);
+	return true;
+}
+
+#endif /* QV_FI_SHORT_H */
