@@ -166,7 +166,7 @@ void qv_mpi_report(void)
 			(unsigned long long)qv_mpi.refuted);
 	if (!rank && qv_mpi.network.alpha > 0)
 		fprintf(stderr,
-			"quiver: network: %.3g us a message, %.3g ns a byte, %.3g ns to combine it\n",
+			"quiver: network: %.2f us a message, %.3g ns a byte, %.3g ns to combine it\n",
 			1e6 * qv_mpi.network.alpha, 1e9 * qv_mpi.network.beta,
 			1e9 * qv_mpi.network.gamma);
 	if (!rank && all[1])

@@ -415,8 +415,8 @@ static void core_name(void **state)
 	/* TCP has two names, of which each libfabric knows one for this kind of endpoint. */
 	if (!strcmp(want, "tcp") && strcmp(core, "tcp"))
 		want = "net";
-	if (!strcmp(want, "pair"))
-		want = strstr(core, "net") ? "shm,net" : "shm,tcp";
+	if (!strcmp(want, "auto"))
+		want = strstr(core, "net") ? "node,net" : "node,tcp";
 	assert_string_equal(core, want);
 }
 
