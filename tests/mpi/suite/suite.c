@@ -23,8 +23,9 @@ static const char *running = "(none)";
 static unsigned limit_s = 60;
 
 static const struct suite_case *const all_cases[] = {
-	order_cases, random_cases, probe_cases, cancel_cases, mode_cases,  size_cases, trunc_cases,
-	deep_cases,  thread_cases, comm_cases,  type_cases,   ranks_cases, coll_cases, rma_cases,
+	order_cases, random_cases, probe_cases, cancel_cases, mode_cases,
+	size_cases,  trunc_cases,  deep_cases,  thread_cases, comm_cases,
+	type_cases,  ranks_cases,  crowd_cases, coll_cases,   rma_cases,
 };
 
 void suite_fail(const char *file, int line, const char *fmt, ...)

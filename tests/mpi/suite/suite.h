@@ -37,6 +37,7 @@ extern const struct suite_case thread_cases[];
 extern const struct suite_case comm_cases[];
 extern const struct suite_case type_cases[];
 extern const struct suite_case ranks_cases[];
+extern const struct suite_case crowd_cases[];
 extern const struct suite_case coll_cases[];
 extern const struct suite_case rma_cases[];
 
