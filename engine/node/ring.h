@@ -3,8 +3,8 @@
  * ring.h - packets from one process to another, in memory that both have mapped. A slot is one
  * cache line; what does not fit goes through the staging area behind the slots, which fills and
  * empties in the same order. Both begin with one page, and grow once when that is too little: most
- * pairs say little, and memory that nobody touches costs nothing. One sender, one receiver, no lock. The other side may write what it
- * likes at any time: each word of it is read once, and checked.
+ * pairs say little, and memory that nobody touches costs nothing. One sender, one receiver, no lock.
+ * The other side may write what it likes at any time: each word of it is read once, and checked.
  */
 #ifndef QV_NODE_RING_H
 #define QV_NODE_RING_H
@@ -120,10 +120,13 @@ QV_INLINE struct qv_slot *qv_ring_slot(struct qv_ring_tx *tx)
 /* Behind the last slot: the first, or those that it grows by. */
 QV_INLINE void qv_ring_tx_turn(struct qv_ring_tx *tx, uint32_t *low)
 {
+	if (tx->slots == QV_RING_FIRST)
+		qv_ring_refresh(tx);
 	if (!tx->grow) {
 		tx->at = 0;
 		return;
 	}
+	tx->at++;
 	tx->grow = false;
 	tx->slots = QV_RING_SLOTS;
 	tx->end += QV_RING_SLOTS - QV_RING_FIRST;
@@ -134,8 +137,10 @@ QV_INLINE void qv_ring_tx_turn(struct qv_ring_tx *tx, uint32_t *low)
 QV_INLINE void qv_ring_publish(struct qv_ring_tx *tx, struct qv_slot *slot, uint32_t low)
 {
 	tx->staged[tx->at] = tx->put;
-	if (QV_UNLIKELY(++tx->at == tx->slots))
+	if (QV_UNLIKELY(tx->at + 1 == tx->slots))
 		qv_ring_tx_turn(tx, &low);
+	else
+		tx->at++;
 	atomic_store_explicit(&slot->word, (uint64_t)++tx->sent << 32 | low, memory_order_release);
 }
 
