@@ -209,57 +209,86 @@ init {
 
 /*
  * A ring of few slots. Release and acquire are taken for what they promise: stores are seen in the
- * order written. Each unit of the staging area has the number of the packet that it belongs to.
+ * order written. Each unit of the staging area has the number of the packet that it belongs to. Slots
+ * and area begin small; the slots grow at any turn, or never.
  */
 #ifndef PACKETS
 #define PACKETS 8
 #endif
+#define FIRST      2
 #define SLOTS      3
-#define STAGE      6 /* units */
+#define STAGED     2 /* units */
+#define STAGE      6
 #define LONGEST    2
 #define TELL       2
 #define TELL_UNITS 1
 #define NONE       255
 
 byte word[SLOTS];    /* the number */
+bool grows[SLOTS];
 byte size[SLOTS];
 byte begins[SLOTS];
 byte payload[SLOTS]; /* of a packet of no units */
-byte stage[STAGE];
+byte unit[STAGE];
 byte consumed;
 
 inline refresh()
 {
 	seen = consumed;
 	if
-	:: seen + SLOTS == end
+	:: seen + slots == end
 	:: else ->
-		last = (at + 2 * SLOTS - 1 - (sent - seen)) % SLOTS;
+		last = (at + 2 * slots - 1 - (sent - seen)) % slots;
 #ifdef PLANT_FREED_TOO_FAR
-		last = (last + 1) % SLOTS;
+		last = (last + 1) % slots;
 #endif
 		freed = staged[last];
-		end = seen + SLOTS
+		end = seen + slots
 	fi
+}
+
+/* grow_stage: behind what was used of the small area */
+inline grow_stage()
+{
+	atomic {
+		put = put + (stage - (put - base) % stage) % stage;
+#ifdef PLANT_GROWN_OVER
+		base = put;
+#else
+		base = put - stage;
+#endif
+		stage = STAGE
+	}
+}
+
+inline skip_end()
+{
+	skipped = ((put - base) % stage + n > stage -> stage - (put - base) % stage : 0)
 }
 
 /* qv_ring_stage */
 inline find_room()
 {
-	skip_units = (put % STAGE + n > STAGE -> STAGE - put % STAGE : 0);
+	skip_end();
 	if
-	:: put + skip_units + n - freed > STAGE -> refresh()
+	:: put + skipped + n - freed > stage ->
+		refresh();
+		if
+		:: put + skipped + n - freed > stage && stage == STAGED -> grow_stage()
+		:: else
+		fi;
+		skip_end()
 	:: else
 	fi;
 	if
 #ifdef PLANT_NO_ROOM
-	:: put + skip_units + n - freed > STAGE + 1 -> place = NONE
+	:: put + skipped + n - freed > stage + 1 -> place = NONE
 #else
-	:: put + skip_units + n - freed > STAGE -> place = NONE
+	:: put + skipped + n - freed > stage -> place = NONE
 #endif
 	:: else ->
-		put = put + skip_units + n;
-		place = (put - n) % STAGE
+		put = put + skipped + n;
+		place = (put - n - base) % stage
 	fi
 }
 
@@ -270,22 +299,48 @@ inline copy_in()
 	:: else ->
 		i = 0;
 		do
-		:: i < n -> stage[place + i] = sent + 1; i++
+		:: i < n -> unit[place + i] = sent + 1; i++
 		:: else -> break
 		od;
 		i = 0
 	fi
 }
 
+/* qv_ring_tx_turn; next: where the packet behind this one goes */
+inline turn()
+{
+	next = at + 1;
+	if
+	:: next == slots ->
+		if
+		:: slots == FIRST -> refresh()
+		:: else
+		fi;
+		if
+		:: slots == FIRST ->
+			slots = SLOTS;
+			end = end + SLOTS - FIRST;
+#ifndef PLANT_GROWS_UNSAID
+			grows[at] = true
+#endif
+		:: next = 0; grows[at] = false
+		fi
+	:: else -> grows[at] = false
+	fi
+}
+
 inline publish()
 {
 	atomic { staged[at] = put; size[at] = n; begins[at] = place }
-	word[at] = sent + 1
+	slot = at;
+	turn();
+	atomic { word[slot] = sent + 1; at = next; sent++ }
 }
 
 proctype sender()
 {
-	byte sent, end = SLOTS, at, put, freed, staged[SLOTS], n, i, seen, last, skip_units, place;
+	byte sent, slots = FIRST, end = FIRST, at, next, slot, put, freed, staged[SLOTS];
+	byte stage = STAGED, base, n, i, seen, last, skipped, place;
 	bool wait;
 
 	do
@@ -305,20 +360,24 @@ again:		if
 		if
 		:: wait -> /* until more is told; nobody waits for ever */
 			if
-			:: consumed != end - SLOTS
+			:: consumed != end - slots
 			:: timeout -> assert(false)
 			fi;
 			goto again
 		:: else
 		fi;
 #ifdef PLANT_WORD_FIRST
+		slot = at;
 		publish();
+		at = slot;
+		sent--;
 		copy_in();
+		at = next;
+		sent++
 #else
 		copy_in();
-		publish();
+		publish()
 #endif
-		atomic { at = (at + 1) % SLOTS; sent++ }
 	od
 }
 
@@ -329,7 +388,7 @@ inline copy_out()
 	:: else ->
 		i = 0;
 		do
-		:: i < size[at] -> assert(stage[begins[at] + i] == got + 1); i++
+		:: i < size[at] -> assert(unit[begins[at] + i] == got + 1); i++
 		:: else -> break
 		od;
 		i = 0
@@ -346,13 +405,28 @@ inline tell()
 	fi
 }
 
+inline advance()
+{
+	atomic {
+		at++;
+		if
+		:: at == slots && grown -> slots = SLOTS
+		:: at == slots && !grown -> at = 0
+		:: else
+		fi;
+		got++
+	}
+}
+
 proctype receiver()
 {
-	byte got, at, told, untold, i;
+	byte got, slots = FIRST, at, told, untold, i;
+	bool grown;
 
 	do
 	:: got == PACKETS -> break
 	:: got < PACKETS && word[at] == got + 1 ->
+		grown = grows[at]; /* of the word, which was read once */
 #ifdef PLANT_TOLD_FIRST
 		tell();
 		copy_out();
@@ -360,7 +434,8 @@ proctype receiver()
 		copy_out();
 		tell();
 #endif
-		atomic { at = (at + 1) % SLOTS; got++ }
+		advance()
+	:: timeout -> assert(false) /* it waits beside a packet */
 	od
 }
 
