@@ -2,13 +2,31 @@
 /* local.c - see local.h; memfd_create(2), unix(7). */
 #include "local.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+bool qv_local_more(void)
+{
+	const int error = errno;
+	struct rlimit limit;
+	bool more = false;
+
+	if (error == EMFILE && !getrlimit(RLIMIT_NOFILE, &limit) &&
+	    limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur =
+			limit.rlim_cur < limit.rlim_max / 2 ? 2 * limit.rlim_cur : limit.rlim_max;
+		more = !setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	errno = error;
+	return more;
+}
 
 static void *map(int fd, size_t bytes)
 {
@@ -24,7 +42,9 @@ void *qv_local_make(size_t bytes, int *fd)
 {
 	void *p;
 
-	*fd = memfd_create("quiver", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	do
+		*fd = memfd_create("quiver", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	while (*fd < 0 && qv_local_more());
 	if (*fd < 0)
 		return NULL;
 	if (!ftruncate(*fd, (off_t)bytes) && !fcntl(*fd, F_ADD_SEALS, SEALS) &&
@@ -94,7 +114,7 @@ bool qv_local_give(int to, const void *words, size_t len, int fd)
 	return sendmsg(to, &msg, MSG_NOSIGNAL) == (ssize_t)len;
 }
 
-long qv_local_take(int from, void *words, size_t room, int flags, int *fd)
+static long take(int from, void *words, size_t room, int flags, int *fd)
 {
 	struct iovec iov = {words, room};
 	union control control;
@@ -109,5 +129,18 @@ long qv_local_take(int from, void *words, size_t room, int flags, int *fd)
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
 	    c->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(fd, CMSG_DATA(c), sizeof *fd);
+	if (got < 0 || *fd >= 0 || !(flags & MSG_PEEK) || !(msg.msg_flags & MSG_CTRUNC))
+		return got;
+	errno = EMFILE;
+	return -1;
+}
+
+long qv_local_take(int from, void *words, size_t room, int flags, int *fd)
+{
+	long got;
+
+	do
+		got = take(from, words, room, flags, fd);
+	while (got < 0 && qv_local_more());
 	return got;
 }

@@ -70,7 +70,9 @@ int qv_node_knock(uint64_t name, int *fd)
 	socklen_t len = door_of(name, &a);
 	int rc;
 
-	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	do
+		*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	while (*fd < 0 && qv_local_more());
 	if (*fd < 0)
 		return qv_node_errno_status();
 	if (!connect(*fd, (struct sockaddr *)&a, len))

@@ -12,14 +12,14 @@
 
 #define GUESTS_AT_ONCE 1024u /* let in before others are heard again */
 
-/* The words and the descriptor of a guest, which stay there too. QV_EAGAIN: it has said nothing yet; QV_EPEER: and left;
- * QV_EPROTO: that is nonsense. */
+/* The words and the descriptor of a guest, which stay there too. QV_EAGAIN: it has said nothing yet,
+ * or we have no room for its descriptor; QV_EPEER: it has left; QV_EPROTO: that is nonsense. */
 static int read_join(int fd, struct join *join, int *ring_fd)
 {
 	const long got = qv_local_take(fd, join, sizeof *join, MSG_DONTWAIT | MSG_PEEK, ring_fd);
 
 	if (got < 0)
-		return errno == EAGAIN || errno == EINTR ? QV_EAGAIN : QV_EPEER;
+		return errno == EAGAIN || errno == EINTR || errno == EMFILE ? QV_EAGAIN : QV_EPEER;
 	if (!got && *ring_fd < 0)
 		return QV_EPEER;
 	return got == (long)sizeof *join && *ring_fd >= 0 && join->magic == JOIN_MAGIC &&
@@ -121,8 +121,11 @@ static void show_out(struct qv_node *n)
 static void let_in(struct qv_node *n)
 {
 	for (unsigned i = 0; i < GUESTS_AT_ONCE && n->nguests < QV_NODE_GUESTS; i++) {
-		int fd = accept4(n->door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd;
 
+		do
+			fd = accept4(n->door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		while (fd < 0 && qv_local_more());
 		if (fd < 0)
 			return;
 		if (qv_node_listen_to(n, fd, QV_NODE_WAITING))

@@ -3,6 +3,7 @@
 #include "internal.h"
 #include "engine/base/clock.h"
 #include "engine/base/iov.h"
+#include "engine/base/local.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -52,7 +53,9 @@ static bool open_process(struct qv_node *n, struct qv_node_peer *peer)
 
 	if (peer->pid_fd >= 0)
 		return true;
-	peer->pid_fd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
+	do
+		peer->pid_fd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
+	while (peer->pid_fd < 0 && qv_local_more());
 	if (peer->pid_fd < 0)
 		return false;
 	if (peer->start && qv_proc_alive(&n->self, &proc))

@@ -19,7 +19,8 @@
 #define ROUNDS 3u
 
 struct crowd {
-	bool few_descriptors; /* that a user may have under way */
+	bool others; /* all are of a user who is not root */
+	struct rlimit descriptors;
 };
 
 static void send_to_all(struct party *p, uint64_t *addr)
@@ -34,13 +35,12 @@ static void send_to_all(struct party *p, uint64_t *addr)
 static void one_of_many(int fd, const void *arg)
 {
 	const struct crowd *crowd = arg;
-	struct rlimit few = {256, 256};
 	struct party p;
 	uint64_t addr[MANY];
 
-	if (crowd->few_descriptors) {
+	if (crowd->others) {
 		kin_drop_root();
-		QV_NEED(!setrlimit(RLIMIT_NOFILE, &few));
+		QV_NEED(!setrlimit(RLIMIT_NOFILE, &crowd->descriptors));
 	}
 	party_open(&p, (unsigned)kin_hear(fd));
 	kin_say(fd, p.name);
@@ -81,14 +81,65 @@ static void all_start_at_once(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < ROUNDS; i++)
-		start_at_once(&(struct crowd){.few_descriptors = false});
+		start_at_once(&(struct crowd){.others = false});
 }
 
 /* The kernel limits how many descriptors of one user are under way (unix(7), ETOOMANYREFS). */
 static void all_start_with_few_descriptors(void **state)
 {
 	(void)state;
-	start_at_once(&(struct crowd){.few_descriptors = true});
+	start_at_once(&(struct crowd){.others = true, .descriptors = {256, 256}});
+}
+
+/* Who may have more descriptors takes them. */
+static void all_start_with_a_low_limit(void **state)
+{
+	(void)state;
+	start_at_once(&(struct crowd){.others = true, .descriptors = {50, 4096}});
+}
+
+/* It has a descriptor for the connection, and for a while none for the ring. */
+static void no_room_for_a_ring(int fd, const void *arg)
+{
+	const struct rlimit few = {40, 40};
+	int used[40], n = 0;
+	struct party p;
+
+	(void)arg;
+	QV_NEED(!setrlimit(RLIMIT_NOFILE, &few));
+	party_open(&p, 1);
+	kin_say(fd, p.name);
+	while ((used[n] = dup(fd)) >= 0)
+		n++;
+	close(used[--n]);
+	kin_say(fd, 0);
+	party_poll(&p, 200);
+	QV_NEED(!p.total && !p.warnings);
+	while (n)
+		close(used[--n]);
+	QV_NEED(party_hear(&p, 0, 1, 10000) && !p.warnings);
+	kin_say(fd, 0);
+	kin_hear(fd);
+	party_close(&p);
+}
+
+static void a_ring_waits_for_a_descriptor(void **state)
+{
+	struct party p;
+	struct kin k;
+	uint64_t addr;
+
+	(void)state;
+	party_open(&p, 0);
+	kin_start(&k, no_room_for_a_ring, NULL);
+	addr = party_insert(&p, kin_hear(k.fd));
+	kin_hear(k.fd);
+	party_send(&p, addr, 1, 300);
+	kin_hear(k.fd);
+	assert_false(party_presence(&p, addr, QV_GONE, 50));
+	kin_say(k.fd, 0);
+	kin_end(&k);
+	party_close(&p);
 }
 
 /* Come and go. */
@@ -199,6 +250,8 @@ int main(void)
 		cmocka_unit_test(no_names_stay_behind),
 		cmocka_unit_test(all_start_at_once),
 		cmocka_unit_test(all_start_with_few_descriptors),
+		cmocka_unit_test(all_start_with_a_low_limit),
+		cmocka_unit_test(a_ring_waits_for_a_descriptor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
