@@ -12,7 +12,7 @@ STANDARD = set("""assert.h ctype.h errno.h float.h inttypes.h limits.h math.h st
 stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h strings.h time.h sys/types.h
 sys/uio.h""".split())
 INTRINSICS = {"immintrin.h", "cpuid.h", "x86intrin.h", "sys/platform/x86.h"}
-POSIX = {"fcntl.h", "sanitizer/asan_interface.h", "signal.h", "sys/mman.h", "sys/random.h", "sys/stat.h",
+POSIX = {"fcntl.h", "sanitizer/asan_interface.h", "signal.h", "sys/mman.h", "sys/random.h", "sys/resource.h", "sys/stat.h",
          "unistd.h"}
 
 # Room -> rooms of ours that it may include (itself always).
