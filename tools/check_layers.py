@@ -56,7 +56,7 @@ MAY = {
     "hls/host": ["hls", "kernels/backend", "include"],
     "fabric_glue": BELOW_GLUE + ["fabric_glue/progress"],
     "fabric_glue/settings": PROVIDER,
-    "fabric_glue/node": PROVIDER,
+    "fabric_glue/node": PROVIDER + ["fabric_glue/layered"],
     "fabric_glue/cores": PROVIDER + ["fabric_glue/layered"],
     "fabric_glue/offer": PROVIDER,
     "fabric_glue/objects": PROVIDER + OFFLOAD,

@@ -83,7 +83,7 @@ static QV_COLD void nonsense(struct qv_node *n, struct qv_node_peer *peer)
 			       "any more");
 }
 
-static int deliver(struct qv_node *n, struct qv_node_peer *peer, uint32_t low)
+static QV_NOINLINE int deliver_any(struct qv_node *n, struct qv_node_peer *peer, uint32_t low)
 {
 	const struct qv_slot *slot = &peer->rx.ring->slots[peer->rx.at];
 	unsigned kind = QV_SLOT_KIND(low);
@@ -95,9 +95,9 @@ static int deliver(struct qv_node *n, struct qv_node_peer *peer, uint32_t low)
 		nonsense(n, peer);
 		return QV_EPROTO;
 	}
-	if (QV_LIKELY(kind == QV_SLOT_TAGGED_DATA))
+	if (kind == QV_SLOT_TAGGED_DATA)
 		return n->ops->tagged_data(n->owner, peer->addr, slot->tag, slot->data, body, len);
-	if (QV_LIKELY(kind == QV_SLOT_TAGGED))
+	if (kind == QV_SLOT_TAGGED)
 		return n->ops->tagged(n->owner, peer->addr, slot->tag, body, len);
 	if (kind == QV_SLOT_REQUEST)
 		return qv_node_execute(n, peer, slot->tag, slot->data, body, len);
@@ -107,6 +107,18 @@ static int deliver(struct qv_node *n, struct qv_node_peer *peer, uint32_t low)
 		return n->ops->packet(n->owner, peer->addr, body, len);
 	memcpy(copy, body, len);
 	return n->ops->packet(n->owner, peer->addr, copy, len);
+}
+
+/* What most are is asked in one question: a plain tagged message with completion data, in its slot. */
+QV_INLINE int deliver(struct qv_node *n, struct qv_node_peer *peer, uint32_t low)
+{
+	const struct qv_slot *slot = &peer->rx.ring->slots[peer->rx.at];
+	const uint32_t len = low & 0xffff;
+
+	if (QV_LIKELY(low >> 16 == QV_SLOT_TAGGED_DATA && len <= QV_RING_INLINE))
+		return n->ops->tagged_data(n->owner, peer->addr, slot->tag, slot->data,
+					   slot->payload, len);
+	return deliver_any(n, peer, low);
 }
 
 /* True: there was something. */

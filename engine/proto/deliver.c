@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* deliver.c - matched messages into their receives, and completion of these. */
-#include "engine/base/words.h"
 #include "internal.h"
 
 #include <string.h>
@@ -70,8 +69,8 @@ size_t qv_rx_reserve(struct qv_proto *p, struct qv_rx *rx, size_t full, struct i
 }
 
 /* A whole eager message into its receive. */
-static void deliver_whole(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info,
-			  const char *payload)
+void qv_rx_deliver_whole(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info,
+			 const char *payload)
 {
 	size_t len = info->full;
 	void *buf = rx->iov[0].iov_base;
@@ -102,56 +101,9 @@ void qv_rx_deliver(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *i
 		   const char *payload, const struct qv_wire_seg *segs)
 {
 	if (QV_LIKELY(!info->rts))
-		deliver_whole(p, rx, info, payload);
+		qv_rx_deliver_whole(p, rx, info, payload);
 	else
 		qv_in_start(qv_in_new(p, rx, info), segs);
-}
-
-/* Most messages are short and go to one piece: no call. */
-static inline void put_plain(const struct qv_rx *rx, const char *payload, size_t len)
-{
-	if (QV_LIKELY(rx->cnt == 1 && len <= QV_WORDS_MAX))
-		qv_copy_words(rx->iov[0].iov_base, payload, len);
-	else
-		qv_iov_put(rx->iov, rx->cnt, 0, payload, len);
-}
-
-void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, unsigned flags,
-			 uint64_t data, const char *payload, size_t len)
-{
-	struct qv_proto *p = peer->p;
-
-	qv_peer_consumed(peer, len);
-	if (QV_UNLIKELY(rx->flags & QV_REQ_MULTI || len > rx->room)) {
-		struct qv_info info = {.peer = peer,
-				       .tag = tag,
-				       .data = data,
-				       .full = len,
-				       .engine = flags & QV_REQ_TAGGED,
-				       .has_data = flags & QV_REQ_DATA,
-				       .epoch = peer->epoch};
-
-		deliver_whole(p, rx, &info, payload);
-		return;
-	}
-	put_plain(rx, payload, len);
-
-	struct qv_comp comp;
-
-	comp.context = rx->context;
-	comp.cookie = rx->cookie;
-	comp.status = QV_OK;
-	comp.recv = true;
-	comp.tagged = flags & QV_REQ_TAGGED;
-	comp.has_data = flags & QV_REQ_DATA;
-	comp.multi_end = false;
-	comp.len = comp.full = len;
-	comp.buf = rx->iov[0].iov_base;
-	comp.tag = tag;
-	comp.data = data;
-	comp.user = peer->user;
-	qv_pool_put(&p->rxs, rx);
-	p->ops->complete(p->owner, &comp);
 }
 
 /* A matched message whose eager payload is only partly here: the rest goes straight

@@ -214,8 +214,8 @@ int qv_emit_unnumbered(struct qv_peer *peer, char *packet, size_t len);
 void qv_rx_deliver(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info,
 		   const char *payload, const struct qv_wire_seg *segs);
 /* The same for a whole eager message that no sender waits for. flags: QV_REQ_TAGGED, QV_REQ_DATA. */
-void qv_rx_deliver_plain(struct qv_peer *peer, struct qv_rx *rx, uint64_t tag, unsigned flags,
-			 uint64_t data, const char *payload, size_t len);
+void qv_rx_deliver_whole(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info,
+			 const char *payload);
 void qv_rx_complete(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info, size_t len,
 		    void *buf, int status);
 /* Will a multi-receive end with a message of this length? (qv_rx_reserve decides the same.) */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* packet.c - what comes from the transport: find the sender, see that it is the next, act. */
-#include "internal.h"
+#include "plain.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -109,7 +109,7 @@ static int general_packet(struct qv_proto *p, struct qv_xport *x, const struct q
 	return QV_OK;
 }
 
-static QV_NOINLINE int plain_unexpected(const struct qv_info *info, const char *body, size_t len)
+int qv_plain_unexpected(const struct qv_info *info, const char *body, size_t len)
 {
 	struct qv_peer *peer = info->peer;
 	int rc = qv_unexp_arrived(peer->p, info, body, len);
@@ -119,32 +119,12 @@ static QV_NOINLINE int plain_unexpected(const struct qv_info *info, const char *
 	return rc;
 }
 
-/* A whole eager message with no optional header field but completion data, as most packets are. It
- * needs no struct qv_wire_pkt, and a struct qv_info only if no receive takes it. flags: QV_REQ_TAGGED,
- * QV_REQ_DATA. */
-QV_INLINE int on_plain(struct qv_peer *peer, uint64_t tag, unsigned flags, uint64_t data,
-		       const char *body, size_t len)
+static int on_plain(struct qv_peer *peer, uint64_t tag, unsigned flags, uint64_t data,
+		    const char *body, size_t len)
 {
-	struct qv_proto *p = peer->p;
-	struct qv_recv *node = qv_match_arrive(p->match[flags & QV_REQ_TAGGED], tag, peer->src);
+	const struct qv_plain msg = {tag, data, body, len, flags};
 
-	if (QV_LIKELY(node != NULL)) {
-		peer->received++;
-		peer->got++; /* acknowledged with the credit for it */
-		qv_rx_deliver_plain(peer, QV_CONTAINER(node, struct qv_rx, node), tag, flags, data,
-				    body, len);
-		return QV_OK;
-	}
-
-	struct qv_info info = {.peer = peer,
-			       .tag = tag,
-			       .data = data,
-			       .full = len,
-			       .engine = flags & QV_REQ_TAGGED,
-			       .has_data = flags & QV_REQ_DATA,
-			       .epoch = peer->epoch};
-
-	return plain_unexpected(&info, body, len);
+	return qv_plain_arrived(peer, &msg, peer->p->ops->complete);
 }
 
 /* The sender of a packet that on_plain can take; else NULL, and general_packet looks at it. */
@@ -194,27 +174,26 @@ int qv_proto_packet(struct qv_proto *p, struct qv_xport *x, const void *buf, siz
 	return general_packet(p, x, &hdr, body, len, from);
 }
 
-/* True: it may not send a message now. */
-static inline bool is_refused(struct qv_peer *from)
+int qv_plain_refuse(struct qv_peer *from)
 {
-	from->p->heard = true;
-	if (QV_LIKELY(from->connected && !from->failed && !from->open_in && !from->open_unexp))
-		return false;
 	qv_refuse(from->p, from->connected ? "a message inside another"
 					   : "a message before its sender's HELLO");
-	return true;
+	return QV_OK;
 }
 
 int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t len)
 {
-	return is_refused(from) ? QV_OK : on_plain(from, tag, QV_REQ_TAGGED, 0, buf, len);
+	const struct qv_plain msg = {tag, 0, buf, len, QV_REQ_TAGGED};
+
+	return qv_plain_came(from, &msg, from->p->ops->complete);
 }
 
 int qv_proto_tagged_data(struct qv_peer *from, uint64_t tag, uint64_t data, const void *buf,
 			 size_t len)
 {
-	return is_refused(from) ? QV_OK
-				: on_plain(from, tag, QV_REQ_TAGGED | QV_REQ_DATA, data, buf, len);
+	const struct qv_plain msg = {tag, data, buf, len, QV_REQ_TAGGED | QV_REQ_DATA};
+
+	return qv_plain_came(from, &msg, from->p->ops->complete);
 }
 
 bool qv_proto_key(struct qv_proto *p, const void *buf, size_t len, uint64_t *tag, uint32_t *src)

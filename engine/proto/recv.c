@@ -1,40 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* recv.c - receives of the application: post, receive what was claimed, cancel. */
-#include "internal.h"
-
-#include <string.h>
-
-QV_INLINE struct qv_rx *rx_new(struct qv_proto *p, const struct qv_recv_args *args)
-{
-	struct qv_rx *rx = qv_pool_get(&p->rxs);
-
-	if (QV_UNLIKELY(!rx))
-		return NULL;
-	rx->node.tag = args->tag;
-	rx->node.ignore = args->ignore;
-	rx->node.src = args->from ? args->from->src : QV_SRC_ANY;
-	rx->node.flags = args->flags & QV_REQ_MULTI ? QV_RECV_STICKY : 0;
-	rx->cnt = args->cnt;
-	rx->iov[0] = (struct iovec){NULL, 0};
-	for (size_t i = 0; i < args->cnt; i++)
-		rx->iov[i] = args->iov[i];
-	rx->room = args->cnt == 1 ? args->iov->iov_len : qv_iov_len(args->iov, args->cnt);
-	rx->context = args->context;
-	rx->cookie = args->cookie;
-	rx->flags = args->flags;
-	rx->sender = NULL;
-	rx->refs = 0;
-	rx->ended = rx->queued = false;
-	rx->used = 0;
-	rx->multi_min = args->multi_min;
-	return rx;
-}
-
-/* A receive may need a struct qv_in in the middle of things that cannot be undone. */
-static bool reserve_in(struct qv_proto *p)
-{
-	return p->ins.free || qv_pool_grow(&p->ins) == QV_OK;
-}
+#include "plain.h"
 
 /* A multi-receive, a persistent one to the engine, cannot be queued again after it took messages:
  * its buffer goes back. */
@@ -55,8 +21,8 @@ static void give_back(struct qv_proto *p, struct qv_rx *rx)
 }
 
 /* Receives that matched at once: a multi-receive goes on until it is full or nothing waits. */
-static QV_NOINLINE int recv_waiting(struct qv_proto *p, struct qv_match *engine, struct qv_rx *rx,
-				    struct qv_msg *msg)
+int qv_recv_waiting(struct qv_proto *p, struct qv_match *engine, struct qv_rx *rx,
+		    struct qv_msg *msg)
 {
 	bool multi = rx->flags & QV_REQ_MULTI, ends;
 
@@ -66,7 +32,7 @@ static QV_NOINLINE int recv_waiting(struct qv_proto *p, struct qv_match *engine,
 		qv_rx_deliver_unexp(p, rx, QV_CONTAINER(msg, struct qv_unexp, node));
 		if (ends)
 			return QV_OK;
-		if (!reserve_in(p) || qv_match_post(engine, &rx->node, &msg)) {
+		if (!qv_in_reserve(p) || qv_match_post(engine, &rx->node, &msg)) {
 			give_back(p, rx);
 			return QV_OK;
 		}
@@ -79,24 +45,7 @@ static QV_NOINLINE int recv_waiting(struct qv_proto *p, struct qv_match *engine,
 
 int qv_proto_recv(struct qv_proto *p, const struct qv_recv_args *args)
 {
-	struct qv_match *engine = p->match[args->flags & QV_REQ_ENGINE];
-	struct qv_rx *rx = rx_new(p, args);
-	struct qv_msg *msg;
-	int rc;
-
-	if (QV_UNLIKELY(!rx))
-		return QV_ENOMEM;
-	rc = QV_LIKELY(reserve_in(p)) ? qv_match_post(engine, &rx->node, &msg) : QV_ENOMEM;
-	if (QV_UNLIKELY(rc)) {
-		qv_pool_put(&p->rxs, rx);
-		return rc;
-	}
-	if (QV_UNLIKELY(msg != NULL))
-		return recv_waiting(p, engine, rx, msg);
-	rx->queued = true;
-	if (QV_UNLIKELY(args->flags & QV_REQ_COLL && args->from))
-		return qv_rx_await(p, rx, args->from);
-	return QV_OK;
+	return qv_recv_post(p, args);
 }
 
 int qv_proto_recv_claimed(struct qv_proto *p, struct qv_unexp *claimed,
@@ -104,7 +53,7 @@ int qv_proto_recv_claimed(struct qv_proto *p, struct qv_unexp *claimed,
 {
 	struct qv_rx *rx;
 
-	if (!reserve_in(p) || !(rx = rx_new(p, args)))
+	if (!qv_in_reserve(p) || !(rx = qv_rx_new(p, args)))
 		return QV_ENOMEM;
 	if (discard) {
 		struct qv_info info = claimed->info;

@@ -10,7 +10,7 @@
 
 static void fetch(struct qv_in *in);
 
-/* From the pool, which has one in reserve (reserve_in). */
+/* From the pool, which has one in reserve (qv_in_reserve). */
 static struct qv_in *in_get(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info)
 {
 	struct qv_in *in = qv_pool_get(&p->ins);

@@ -28,12 +28,21 @@ static ssize_t trecvv(struct fid_ep *fid, const struct iovec *iov, void **desc, 
 	return qv_fi_recv(ep_of(fid), &r, recv_flags(ep_of(fid)));
 }
 
-static ssize_t trecv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src,
-		     uint64_t tag, uint64_t ignore, void *context)
+static QV_NOINLINE ssize_t trecv_any(struct fid_ep *fid, void *buf, size_t len, fi_addr_t src,
+				     uint64_t tag, uint64_t ignore, void *context)
 {
 	struct iovec iov = {buf, len};
 
-	return trecvv(fid, &iov, &desc, 1, src, tag, ignore, context);
+	return trecvv(fid, &iov, NULL, 1, src, tag, ignore, context);
+}
+
+static ssize_t trecv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src,
+		     uint64_t tag, uint64_t ignore, void *context)
+{
+	(void)desc;
+	if (qv_fi_short_recv(ep_of(fid), src, buf, len, tag, ignore, context))
+		return 0;
+	return trecv_any(fid, buf, len, src, tag, ignore, context);
 }
 
 static ssize_t trecvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* comp.c - what the protocol reports, as completion entries and counts. */
+#include "comp.h"
+
 #include "fabric_glue/calls.h"
 
 int qv_fi_errno(int status)
@@ -33,13 +35,7 @@ void qv_fi_count(struct qv_fi_ep *ep, int which, bool error)
 	qv_fi_wait_set_wake(&cntr->wait_set);
 }
 
-static uint64_t recv_flags(const struct qv_comp *c)
-{
-	return FI_RECV | (c->tagged ? FI_TAGGED : FI_MSG) | (c->has_data ? FI_REMOTE_CQ_DATA : 0) |
-	       (c->multi_end ? FI_MULTI_RECV : 0);
-}
-
-static void report_error(struct qv_fi_cq *cq, const struct qv_comp *c, uint64_t flags)
+void qv_fi_report_error(struct qv_fi_cq *cq, const struct qv_comp *c, uint64_t flags)
 {
 	struct fi_cq_err_entry e = {
 		.op_context = c->context,
@@ -58,32 +54,14 @@ static void report_error(struct qv_fi_cq *cq, const struct qv_comp *c, uint64_t 
 
 void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c)
 {
-	struct fi_cq_tagged_entry *out;
-
-	if (!(c->cookie & QV_CK_PEEK) && c->status != QV_ECANCELED)
-		qv_fi_count(ep, QV_FI_CNTR_RECV, c->status != QV_OK);
-	if (QV_UNLIKELY(!ep->rx_cq))
-		return;
-	if (QV_UNLIKELY(c->status != QV_OK)) {
-		report_error(ep->rx_cq, c, recv_flags(c));
-		return;
-	}
-	if (!(c->cookie & QV_CK_ENTRY) && !c->multi_end)
-		return;
-	out = qv_fi_cq_push(ep->rx_cq, c->user);
-	out->op_context = c->context;
-	out->flags = recv_flags(c);
-	out->len = c->len;
-	out->buf = c->buf;
-	out->data = c->data;
-	out->tag = c->tag;
+	qv_fi_received(ep, c);
 }
 
 static void failed_send(struct qv_fi_ep *ep, const struct qv_comp *c)
 {
 	qv_fi_count(ep, QV_FI_CNTR_SEND, true);
 	if (ep->tx_cq && !(c->cookie & QV_CK_NONE))
-		report_error(ep->tx_cq, c, FI_SEND | (c->tagged ? FI_TAGGED : FI_MSG));
+		qv_fi_report_error(ep->tx_cq, c, FI_SEND | (c->tagged ? FI_TAGGED : FI_MSG));
 }
 
 static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
@@ -112,7 +90,7 @@ static void complete(void *owner, const struct qv_comp *c)
 	if (QV_UNLIKELY(c->cookie & QV_CK_COLL))
 		qv_fi_coll_comp(c);
 	else if (QV_LIKELY(c->recv))
-		qv_fi_complete_recv(owner, c);
+		qv_fi_received(owner, c);
 	else
 		failed_send(owner, c);
 }

@@ -41,4 +41,34 @@ QV_INLINE bool qv_fi_short_inject(struct qv_fi_ep *ep, fi_addr_t to, enum qv_slo
 	return true;
 }
 
+/* Flags of a receive that ask for nothing special. */
+#define QV_FI_RECV_FLAGS (FI_COMPLETION | FI_MORE)
+
+/* A tagged receive into one piece. Flags: as the endpoint has them. False: nothing has happened. */
+QV_INLINE bool qv_fi_short_recv(struct qv_fi_ep *ep, fi_addr_t from, void *buf, size_t len,
+				uint64_t tag, uint64_t ignore, void *context)
+{
+	const uint64_t flags = ep->rx_op_flags & ~(uint64_t)FI_MULTI_RECV;
+	const struct iovec iov = {buf, len};
+	struct qv_recv_args args = {
+		.iov = &iov,
+		.cnt = 1,
+		.tag = tag,
+		.ignore = ignore,
+		.flags = QV_REQ_TAGGED,
+		.context = context,
+		.cookie = !ep->rx_selective || flags & FI_COMPLETION ? QV_CK_ENTRY : 0,
+	};
+
+	if (QV_UNLIKELY(!qv_fi_is_owner(ep) || !qv_fi_is_enabled(ep) || !ep->proto ||
+			qv_fi_params.hints || flags & ~QV_FI_RECV_FLAGS))
+		return false;
+	if (ep->directed && from != FI_ADDR_UNSPEC) {
+		args.from = from < ep->npeers ? ep->peers[from] : NULL;
+		if (QV_UNLIKELY(!args.from))
+			return false;
+	}
+	return QV_LIKELY(!qv_recv_post(ep->proto, &args));
+}
+
 #endif /* QV_FI_SHORT_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* transfer.c - sends and receives, tagged and not: flags, addresses, then our protocol. */
 #include "layered.h"
+#include "short.h"
 #include "engine/base/iov.h"
 
 #define SEND_FLAGS                                                            \
 	(FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA | FI_INJECT_COMPLETE | \
 	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_MORE)
-#define RECV_FLAGS (FI_COMPLETION | FI_MORE)
-#define ACK_FLAGS  (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)
+#define ACK_FLAGS (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)
 
 static ssize_t to_errno(int status)
 {
@@ -114,7 +114,7 @@ static ssize_t receive_claimed(struct qv_fi_ep *ep, struct qv_recv_args *args, u
 
 static ssize_t receive_special(struct qv_fi_ep *ep, struct qv_recv_args *args, uint64_t flags)
 {
-	if (flags & ~(RECV_FLAGS | qv_fi_special_flags(args->flags)))
+	if (flags & ~(QV_FI_RECV_FLAGS | qv_fi_special_flags(args->flags)))
 		return -FI_EBADFLAGS;
 	if (flags & FI_PEEK)
 		return peek(ep, args, flags);
@@ -160,7 +160,7 @@ ssize_t qv_fi_layered_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint
 		rc = -FI_EINVAL;
 		goto out;
 	}
-	if (QV_LIKELY(!(flags & ~RECV_FLAGS)))
+	if (QV_LIKELY(!(flags & ~QV_FI_RECV_FLAGS)))
 		rc = to_errno(qv_proto_recv(ep->proto, &args));
 	else
 		rc = receive_special(ep, &args, flags);

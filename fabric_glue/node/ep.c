@@ -2,7 +2,9 @@
 /* ep.c - endpoint of the core `node`, and what comes for it: to the protocol, where it lies. */
 #include "node.h"
 
+#include "engine/proto/plain.h"
 #include "fabric_glue/data.h"
+#include "fabric_glue/layered/comp.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,21 +18,36 @@ static int on_packet(void *owner, uint64_t from, const void *buf, size_t len)
 	return qv_proto_packet(rail->ep->proto, &rail->xport, buf, len, from);
 }
 
+/* The receive that took it; an endpoint's, or one of a collective. */
+QV_INLINE void complete(void *owner, const struct qv_comp *c)
+{
+	if (QV_UNLIKELY(c->cookie & QV_CK_COLL))
+		qv_fi_coll_comp(c);
+	else
+		qv_fi_received(owner, c);
+}
+
+QV_INLINE int came(struct qv_fi_rail *rail, uint64_t from, const struct qv_plain *msg)
+{
+	struct qv_peer *peer = qv_fi_peer_by_core(rail, from);
+
+	return QV_LIKELY(peer != NULL) ? qv_plain_came(peer, msg, complete)
+				       : on_packet(rail, from, NULL, 0); /* refused */
+}
+
 static int on_tagged(void *owner, uint64_t from, uint64_t tag, const void *buf, size_t len)
 {
-	struct qv_peer *peer = qv_fi_peer_by_core(owner, from);
+	const struct qv_plain msg = {tag, 0, buf, len, QV_REQ_TAGGED};
 
-	return QV_LIKELY(peer != NULL) ? qv_proto_tagged(peer, tag, buf, len)
-				       : on_packet(owner, from, NULL, 0); /* refused */
+	return came(owner, from, &msg);
 }
 
 static int on_tagged_data(void *owner, uint64_t from, uint64_t tag, uint64_t data, const void *buf,
 			  size_t len)
 {
-	struct qv_peer *peer = qv_fi_peer_by_core(owner, from);
+	const struct qv_plain msg = {tag, data, buf, len, QV_REQ_TAGGED | QV_REQ_DATA};
 
-	return QV_LIKELY(peer != NULL) ? qv_proto_tagged_data(peer, tag, data, buf, len)
-				       : on_packet(owner, from, NULL, 0);
+	return came(owner, from, &msg);
 }
 
 static void wake(struct qv_fi_wait_set *wait_set, void *arg)
