@@ -11,9 +11,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
+/* The median passes over batches in which a thread waited for its processor. */
 #define BATCHES 51u
-#define TRIPS \
-	200u /* of a batch; the median passes over those in which a thread waited for its processor */
+#define TRIPS   200u /* of a batch */
 #define NEAR_NS 100.0
 
 struct flags {

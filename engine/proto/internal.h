@@ -213,7 +213,7 @@ int qv_emit_unnumbered(struct qv_peer *peer, char *packet, size_t len);
 /* deliver.c */
 void qv_rx_deliver(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info,
 		   const char *payload, const struct qv_wire_seg *segs);
-/* The same for a whole eager message that no sender waits for. flags: QV_REQ_TAGGED, QV_REQ_DATA. */
+/* The same for a whole eager message, into a receive of any kind. */
 void qv_rx_deliver_whole(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info,
 			 const char *payload);
 void qv_rx_complete(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info, size_t len,

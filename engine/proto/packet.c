@@ -188,14 +188,6 @@ int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t 
 	return qv_plain_came(from, &msg, from->p->ops->complete);
 }
 
-int qv_proto_tagged_data(struct qv_peer *from, uint64_t tag, uint64_t data, const void *buf,
-			 size_t len)
-{
-	const struct qv_plain msg = {tag, data, buf, len, QV_REQ_TAGGED | QV_REQ_DATA};
-
-	return qv_plain_came(from, &msg, from->p->ops->complete);
-}
-
 bool qv_proto_key(struct qv_proto *p, const void *buf, size_t len, uint64_t *tag, uint32_t *src)
 {
 	const struct qv_peer *peer;

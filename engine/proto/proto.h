@@ -197,8 +197,6 @@ int qv_proto_packet(struct qv_proto *p, struct qv_xport *x, const void *buf, siz
 		    uint64_t from);
 /* The same for what a peer gave to inject_tagged; refused before its HELLO. */
 int qv_proto_tagged(struct qv_peer *from, uint64_t tag, const void *buf, size_t len);
-int qv_proto_tagged_data(struct qv_peer *from, uint64_t tag, uint64_t data, const void *buf,
-			 size_t len);
 /* Whether such a packet, come now, would be a tagged message to be matched: its tag, and its source
  * in the tagged engine. A prediction, which changes nothing. */
 bool qv_proto_key(struct qv_proto *p, const void *buf, size_t len, uint64_t *tag, uint32_t *src);

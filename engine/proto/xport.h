@@ -59,7 +59,7 @@ struct qv_xport_ops {
 	 */
 	int (*inject_tagged)(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf,
 			     size_t len);
-	/* Optional: the same with completion data; to qv_proto_tagged_data. */
+	/* Optional: the same with completion data; to qv_plain_came (plain.h). */
 	int (*inject_tagged_data)(struct qv_xport *x, uint64_t to, uint64_t tag, uint64_t data,
 				  const void *buf, size_t len);
 	/* Read from a peer's registered memory. */

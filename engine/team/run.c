@@ -18,6 +18,18 @@ static int fail(struct qv_team *t, int error)
 
 /* Beginning. */
 
+enum qv_team_kind qv_team_kind_of(enum qv_coll coll)
+{
+	switch (coll) {
+	case QV_COLL_REDUCE: return QV_TEAM_REDUCE;
+	case QV_COLL_ALLREDUCE: return QV_TEAM_ALLREDUCE;
+	case QV_COLL_BROADCAST: return QV_TEAM_BROADCAST;
+	case QV_COLL_ALLGATHER: return QV_TEAM_ALLGATHER;
+	case QV_COLL_ALLTOALL: return QV_TEAM_ALLTOALL;
+	default: return QV_TEAM_BARRIER;
+	}
+}
+
 static bool is_reduction(enum qv_team_kind kind)
 {
 	return kind == QV_TEAM_REDUCE || kind == QV_TEAM_ALLREDUCE;

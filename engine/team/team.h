@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <quiver/schedule.h>
 #include <quiver/types.h>
 
 struct qv_team; /* of one member */
@@ -51,6 +52,8 @@ enum qv_team_kind {
 	QV_TEAM_ALLTOALL,
 	QV_TEAM_KINDS
 };
+/* Of a collective that a team has. */
+enum qv_team_kind qv_team_kind_of(enum qv_coll coll);
 
 /* dst = a op b. dst may be b, or neither; what is not dst may not be written. */
 typedef void (*qv_team_combine_fn)(void *context, void *dst, const void *a, const void *b,

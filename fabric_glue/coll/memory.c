@@ -155,18 +155,6 @@ bool qv_fi_memory_takes(const struct qv_fi_group *group, enum qv_coll coll, size
 	       (coll == QV_COLL_ALLREDUCE || bytes <= LONG_BYTES);
 }
 
-static enum qv_team_kind kind_of(enum qv_coll coll)
-{
-	switch (coll) {
-	case QV_COLL_REDUCE: return QV_TEAM_REDUCE;
-	case QV_COLL_ALLREDUCE: return QV_TEAM_ALLREDUCE;
-	case QV_COLL_BROADCAST: return QV_TEAM_BROADCAST;
-	case QV_COLL_ALLGATHER: return QV_TEAM_ALLGATHER;
-	case QV_COLL_ALLTOALL: return QV_TEAM_ALLTOALL;
-	default: return QV_TEAM_BARRIER;
-	}
-}
-
 /* Elements of some types have bytes that are not combined: they are to be those of some member. */
 static void combine(void *context, void *dst, const void *a, const void *b, size_t count)
 {
@@ -188,7 +176,7 @@ struct qv_fi_coll_op *qv_fi_memory_op(const struct qv_fi_coll_op *ask,
 		return NULL;
 	*op = *ask;
 	op->by_memory = true;
-	op->call = (struct qv_team_call){.kind = kind_of(call->coll),
+	op->call = (struct qv_team_call){.kind = qv_team_kind_of(call->coll),
 					 .root = root,
 					 .in = call->buf,
 					 .out = in_vain ? NULL : call->result,

@@ -57,7 +57,7 @@ void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c)
 	qv_fi_received(ep, c);
 }
 
-static void failed_send(struct qv_fi_ep *ep, const struct qv_comp *c)
+void qv_fi_failed_send(struct qv_fi_ep *ep, const struct qv_comp *c)
 {
 	qv_fi_count(ep, QV_FI_CNTR_SEND, true);
 	if (ep->tx_cq && !(c->cookie & QV_CK_NONE))
@@ -87,12 +87,7 @@ static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
 
 static void complete(void *owner, const struct qv_comp *c)
 {
-	if (QV_UNLIKELY(c->cookie & QV_CK_COLL))
-		qv_fi_coll_comp(c);
-	else if (QV_LIKELY(c->recv))
-		qv_fi_received(owner, c);
-	else
-		failed_send(owner, c);
+	qv_fi_complete(owner, c);
 }
 
 static void warn(void *owner, const char *text)

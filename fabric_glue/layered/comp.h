@@ -39,4 +39,18 @@ QV_INLINE void qv_fi_received(struct qv_fi_ep *ep, const struct qv_comp *c)
 	out->tag = c->tag;
 }
 
+/* comp.c: a send has failed. */
+void qv_fi_failed_send(struct qv_fi_ep *ep, const struct qv_comp *c);
+
+/* qv_proto_owner_ops.complete */
+QV_INLINE void qv_fi_complete(void *owner, const struct qv_comp *c)
+{
+	if (QV_UNLIKELY(c->cookie & QV_CK_COLL))
+		qv_fi_coll_comp(c);
+	else if (QV_LIKELY(c->recv))
+		qv_fi_received(owner, c);
+	else
+		qv_fi_failed_send(owner, c);
+}
+
 #endif /* QV_FI_COMP_H */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * short.h - the short way of a message of a word or two to a process of this node: from the call of the
- * program into the ring, with no structure of a request between them. It asks one question; the
- * general way (transfer.c) does all that it does not, and the same with what it does.
+ * short.h - short ways of common calls, with no structure of a request between call and engine: an
+ * injected message of a word or two to a process of this node goes into the ring, a tagged receive
+ * into matching. Each asks one question; the general way (transfer.c) does all that they do not, and
+ * the same with what they do.
  */
 #ifndef QV_FI_SHORT_H
 #define QV_FI_SHORT_H

@@ -18,20 +18,11 @@ static int on_packet(void *owner, uint64_t from, const void *buf, size_t len)
 	return qv_proto_packet(rail->ep->proto, &rail->xport, buf, len, from);
 }
 
-/* The receive that took it; an endpoint's, or one of a collective. */
-QV_INLINE void complete(void *owner, const struct qv_comp *c)
-{
-	if (QV_UNLIKELY(c->cookie & QV_CK_COLL))
-		qv_fi_coll_comp(c);
-	else
-		qv_fi_received(owner, c);
-}
-
 QV_INLINE int came(struct qv_fi_rail *rail, uint64_t from, const struct qv_plain *msg)
 {
 	struct qv_peer *peer = qv_fi_peer_by_core(rail, from);
 
-	return QV_LIKELY(peer != NULL) ? qv_plain_came(peer, msg, complete)
+	return QV_LIKELY(peer != NULL) ? qv_plain_came(peer, msg, qv_fi_complete)
 				       : on_packet(rail, from, NULL, 0); /* refused */
 }
 

@@ -104,18 +104,6 @@ bool qv_mpi_memory_has(enum qv_coll coll)
 	       coll != QV_COLL_GATHER && coll != QV_COLL_SCATTER;
 }
 
-static enum qv_team_kind kind_of(enum qv_coll coll)
-{
-	switch (coll) {
-	case QV_COLL_REDUCE: return QV_TEAM_REDUCE;
-	case QV_COLL_ALLREDUCE: return QV_TEAM_ALLREDUCE;
-	case QV_COLL_BROADCAST: return QV_TEAM_BROADCAST;
-	case QV_COLL_ALLGATHER: return QV_TEAM_ALLGATHER;
-	case QV_COLL_ALLTOALL: return QV_TEAM_ALLTOALL;
-	default: return QV_TEAM_BARRIER;
-	}
-}
-
 static bool is_exchange(const struct qv_mpi_call *call)
 {
 	return call->coll == QV_COLL_ALLGATHER || call->coll == QV_COLL_ALLTOALL;
@@ -145,7 +133,7 @@ static int run(struct qv_mpi_comm *c, const struct qv_mpi_call *call, const stru
 	       const void *in, void *out)
 {
 	const struct qv_team_call t = {
-		.kind = kind_of(call->coll),
+		.kind = qv_team_kind_of(call->coll),
 		.root = (uint32_t)call->root,
 		.in = in,
 		.out = out,
