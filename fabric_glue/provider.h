@@ -181,6 +181,17 @@ int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info 
 
 /* What the cores do for the application, with its registrations. */
 #define QV_FI_ONE_SIDED (FI_RMA | FI_ATOMIC | FI_RMA_EVENT)
+/* Orders among those of these capabilities: the cores keep them, or do not. */
+static inline uint64_t qv_fi_orders(uint64_t caps)
+{
+	const uint64_t rma = FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW |
+			     FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR |
+			     FI_ORDER_RMA_WAW;
+	const uint64_t atomic = FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR |
+				FI_ORDER_ATOMIC_WAW;
+
+	return (caps & (FI_RMA | FI_ATOMIC) ? rma : 0) | (caps & FI_ATOMIC ? atomic : 0);
+}
 
 #define QV_FI_INJECT_SIZE 128u /* tx_attr->inject_size that we promise in layered mode */
 #define QV_FI_IOV_LIMIT   4u   /* iov_limit that we promise, for both directions */
