@@ -53,6 +53,8 @@ struct qv_node_ask {
 #define QV_ASK_LAST   2u /* of its operation */
 #define QV_ASK_DIRECT 4u /* get: tell where it is; put: the payload says where it is to be read */
 #define QV_ASK_BEFORE 8u /* update: the old bytes are wanted */
+#define QV_ASK_TOTAL \
+	16u /* put, the last of several: 8 bytes behind the payload say how long all is */
 
 #define QV_NODE_DIRECT ((size_t)4 << 20) /* bytes of such a request at most */
 

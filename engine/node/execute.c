@@ -9,6 +9,7 @@ struct asked {
 	const char *payload;
 	size_t len;      /* of the payload */
 	size_t operands; /* of an update */
+	uint64_t total;  /* bytes of the operation, if this is its last request */
 	/* A put that we are to read: where. */
 	struct iovec from[QV_NODE_SPANS];
 	size_t nfrom;
@@ -36,11 +37,24 @@ static bool take_places(struct asked *a)
 	return len == a->ask.len;
 }
 
+/* A put in several requests; false: none that can be. */
+static bool take_total(struct asked *a)
+{
+	if (a->ask.kind != QV_NODE_PUT || a->len < sizeof a->total)
+		return false;
+	a->len -= sizeof a->total;
+	memcpy(&a->total, a->payload + a->len, sizeof a->total);
+	return a->total >= a->ask.len && a->total <= SIZE_MAX;
+}
+
 static bool is_sound(struct asked *a)
 {
 	const struct qv_node_ask *ask = &a->ask;
 	const bool direct = ask->flags & QV_ASK_DIRECT;
 
+	a->total = ask->len;
+	if (ask->flags & QV_ASK_TOTAL && !take_total(a))
+		return false;
 	if (ask->len > (direct ? QV_NODE_DIRECT : QV_NODE_PART))
 		return false;
 	switch (ask->kind) {
@@ -132,13 +146,18 @@ static bool tell(struct qv_node *n, struct qv_node_peer *peer, const struct aske
 {
 	const struct qv_node_memory_ops *memory = n->onesided.memory;
 	const unsigned access = access_of(a);
+	const struct qv_node_touch touch = {
+		.from = peer->addr,
+		.access = access & QV_NODE_READ ? QV_NODE_READ : QV_NODE_WRITE,
+		.len = a->total,
+		.data = a->ask.kind == QV_NODE_PUT && a->ask.flags & QV_ASK_DATA ? &data : NULL,
+	};
 
 	if (!(a->ask.flags & QV_ASK_LAST))
 		return false;
 	if (a->ask.kind == QV_NODE_GET && a->ask.flags & QV_ASK_DIRECT)
 		return memory->counts_reads(n->owner);
-	memory->touched(n->owner, peer->addr, access & QV_NODE_READ ? QV_NODE_READ : QV_NODE_WRITE,
-			a->ask.kind == QV_NODE_PUT && a->ask.flags & QV_ASK_DATA ? &data : NULL);
+	memory->touched(n->owner, &touch);
 	return false;
 }
 

@@ -50,6 +50,14 @@ struct qv_node_op {
 };
 #define QV_NODE_INJECT ((size_t)256)
 
+/* What another has done. */
+struct qv_node_touch {
+	uint64_t from;
+	unsigned access;      /* one of enum qv_node_access */
+	size_t len;           /* of a write, what the writer says; of a read that is not known, 0 */
+	const uint64_t *data; /* what it tells, or NULL */
+};
+
 /* The owner's part: its memory. */
 struct qv_node_memory_ops {
 	/* The memory that others call so, at most QV_NODE_SPANS pieces of len bytes in all. QV_OK, or
@@ -63,8 +71,8 @@ struct qv_node_memory_ops {
 		       const void *operands, size_t len, void *before);
 	/* Are reads counted? */
 	bool (*counts_reads)(void *owner);
-	/* Another has read or written. data: NULL, or what it tells. */
-	void (*touched)(void *owner, uint64_t from, unsigned access, const uint64_t *data);
+	/* Another has read or written. */
+	void (*touched)(void *owner, const struct qv_node_touch *touch);
 };
 
 /* Others may reach the owner's memory from now on. */

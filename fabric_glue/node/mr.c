@@ -199,16 +199,16 @@ static bool counts_reads(void *owner)
 	return ep_of(owner)->reads;
 }
 
-static void touched(void *owner, uint64_t from, unsigned access, const uint64_t *data)
+static void touched(void *owner, const struct qv_node_touch *touch)
 {
 	struct qv_fi_node_ep *ep = ep_of(owner);
-	struct qv_fi_node_cntr *cntr = access & QV_NODE_READ ? ep->reads : ep->writes;
+	struct qv_fi_node_cntr *cntr = touch->access & QV_NODE_READ ? ep->reads : ep->writes;
 
 	if (cntr)
 		cntr->value++;
-	if (data)
-		qv_fi_remote_event(owner, FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, *data,
-				   from);
+	if (touch->data)
+		qv_fi_remote_event(owner, FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, touch->len,
+				   *touch->data, touch->from);
 }
 
 const struct qv_node_memory_ops qv_fi_node_memory_ops = {

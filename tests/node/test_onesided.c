@@ -25,6 +25,7 @@
 
 static char memory[ROOM];
 static unsigned reads, writes;
+static size_t touched_len; /* of the last one */
 
 /* The owner. */
 
@@ -66,12 +67,11 @@ static bool counts_reads(void *owner)
 	return true;
 }
 
-static void touched(void *owner, uint64_t from, unsigned access, const uint64_t *data)
+static void touched(void *owner, const struct qv_node_touch *touch)
 {
 	(void)owner;
-	(void)from;
-	(void)data;
-	*(access & QV_NODE_READ ? &reads : &writes) += 1;
+	*(touch->access & QV_NODE_READ ? &reads : &writes) += 1;
+	touched_len = touch->len;
 }
 
 static const struct qv_node_memory_ops memory_ops = {
@@ -249,6 +249,13 @@ static void requests_without_sense(void **state)
 	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_DIRECT), &nowhere,
 				   sizeof nowhere),
 			 QV_EIO);
+	/* How long all of it is: nothing, less than this, of what is no put. */
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 0, .flags = QV_ASK_TOTAL), bytes, 7),
+			 QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_TOTAL), bytes, 16),
+			 QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_GET, 8, .flags = QV_ASK_TOTAL), bytes, 8),
+			 QV_EPROTO);
 	/* Memory that it may not have. */
 	assert_int_equal(answer_to(&g, at(ASK(QV_NODE_PUT, 8), BASE, 9), bytes, 8), QV_EINVAL);
 	assert_int_equal(answer_to(&g, at(ASK(QV_NODE_PUT, 8), BASE, READ), bytes, 8), QV_EINVAL);
@@ -267,6 +274,7 @@ static void requests_without_sense(void **state)
 	/* And it is heard all the same. */
 	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_LAST), bytes, 8), QV_OK);
 	assert_int_equal(writes, 1);
+	assert_int_equal(touched_len, 8);
 	assert_memory_equal(memory, bytes, 8);
 	close_guest(&g);
 }

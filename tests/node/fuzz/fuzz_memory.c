@@ -55,11 +55,12 @@ static bool counts_reads(void *owner)
 	return memory[0] & 1;
 }
 
-static void touched(void *owner, uint64_t from, unsigned access, const uint64_t *data)
+static void touched(void *owner, const struct qv_node_touch *touch)
 {
+	const uint64_t data = touch->data ? *touch->data : touch->len;
+
 	(void)owner;
-	(void)from;
-	memory[1] = (char)(memory[1] + (int)access + (data ? (int)*data : 0));
+	memory[1] = (char)(memory[1] + (int)touch->access + (int)data);
 }
 
 static const struct qv_node_memory_ops ops = {
