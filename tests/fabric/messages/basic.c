@@ -47,6 +47,36 @@ static void refused_hints(void)
 	}
 }
 
+/* Hints that are met. */
+static void granted_hints(void)
+{
+	static const uint64_t beside[] = {FI_LOCAL_COMM, FI_REMOTE_COMM, FI_SOURCE, FI_MULTI_RECV};
+	/* What every core keeps, as far as it says. */
+	const uint64_t orders = FI_ORDER_SAS | FI_ORDER_RAW | FI_ORDER_WAW;
+	struct ft_conf conf = {.caps = FI_RMA};
+	struct fi_info *info = NULL, *hints;
+
+	/* Only what goes with any kind of operation. */
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+		hints = ft_hints(&conf);
+		hints->caps = beside[i];
+		if (beside[i] & (FI_LOCAL_COMM | FI_REMOTE_COMM))
+			hints->domain_attr->caps = beside[i];
+		OK(ft_getinfo(hints, &info));
+		CHECK_EQ(info->caps & beside[i], beside[i]);
+		CHECK(!ft.quiver || info->caps & FI_MSG);
+		fi_freeinfo(info);
+		fi_freeinfo(hints);
+	}
+	hints = ft_hints(&conf);
+	hints->tx_attr->msg_order = hints->rx_attr->msg_order = orders;
+	OK(ft_getinfo(hints, &info));
+	CHECK_EQ(info->tx_attr->msg_order & orders, orders);
+	CHECK_EQ(info->rx_attr->msg_order & orders, orders);
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
+}
+
 static void zero_bytes(void)
 {
 	struct ft_ep ep;
@@ -189,6 +219,7 @@ static void directed(void)
 
 const struct ft_case ft_cases_basic[] = {
 	{"attributes", 2, 20, attributes},
+	{"granted_hints", 1, 20, granted_hints},
 	{"refused_hints", 1, 20, refused_hints},
 	{"zero_bytes", 2, 20, zero_bytes},
 	{"self", 2, 20, self},
