@@ -258,7 +258,9 @@ static inline struct qv_peer *qv_fi_peer_by_core(const struct qv_fi_rail *rail, 
 /* From fabric_glue/layered/xport.c. */
 
 void qv_fi_xport_init(struct qv_fi_rail *rail);
-/* fabric_glue/layered/presence.c: struct qv_xport_ops.presence of a rail, from enabled to closed. */
+/* fabric_glue/layered/presence.c: struct qv_xport_ops.presence of a rail, from enabled to closed.
+ * Before it is enabled: 0 or -FI_E*. */
+int qv_fi_presence_prepare(struct qv_fi_rail *rail);
 void qv_fi_presence_begin(struct qv_fi_rail *rail);
 void qv_fi_presence_end(struct qv_fi_rail *rail);
 enum qv_presence qv_fi_presence(struct qv_xport *x, uint64_t addr, uint64_t *silent);

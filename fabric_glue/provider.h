@@ -122,6 +122,9 @@ struct qv_fi_params {
 };
 extern struct qv_fi_params qv_fi_params;
 
+/* Tell cores what they read when libfabric starts them. Once, in fi_prov_ini. */
+void qv_fi_prepare_cores(void);
+
 /* Tell libfabric of the parameters (fi_info -e). Once, in fi_prov_ini. */
 void qv_fi_params_define(void);
 /* Read them, at the first call; a wrong one is reported once (log and stderr). Not before somebody

@@ -164,6 +164,8 @@ int qv_fi_rail_enable(struct qv_fi_rail *rail)
 	qv_fi_xport_init(rail);
 	rc = qv_proto_can_use(&rail->xport) ? open_core_cq(rail) : -FI_EINVAL;
 	if (!rc)
+		rc = qv_fi_presence_prepare(rail);
+	if (!rc)
 		rc = fi_enable(rail->core);
 	if (!rc)
 		qv_fi_presence_begin(rail);

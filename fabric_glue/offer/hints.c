@@ -175,8 +175,9 @@ static bool ep_fits(const struct fi_ep_attr *offer, const struct fi_ep_attr *ep_
 		     WITHIN_SIZE(max_order_war_size, ep_attr, offer) &&
 		     WITHIN_SIZE(max_order_waw_size, ep_attr, offer)))
 		return false;
+	if ((rma || qv_fi_params.peer) && !WITHIN_SIZE(max_msg_size, ep_attr, offer))
+		return false;
 	return WITHIN_SIZE(protocol_version, ep_attr, offer) &&
-	       WITHIN_SIZE(max_msg_size, ep_attr, offer) &&
 	       WITHIN_SIZE(tx_ctx_cnt, ep_attr, offer) && WITHIN_SIZE(rx_ctx_cnt, ep_attr, offer);
 }
 
@@ -280,8 +281,11 @@ void qv_fi_offer_narrow(struct fi_info *info, const struct fi_info *hints, uint3
 	info->caps = narrow_caps(info->caps, hints ? hints->caps : 0);
 	info->tx_attr->caps = info->caps & TX_CAPS;
 	info->rx_attr->caps = info->caps & RX_CAPS;
-	if (!(info->caps & ONE_SIDED))
+	if (!(info->caps & ONE_SIDED)) {
 		info->tx_attr->msg_order = info->rx_attr->msg_order = FI_ORDER_SAS;
+		if (!qv_fi_params.peer)
+			info->ep_attr->max_msg_size = SIZE_MAX; /* we send it in parts */
+	}
 	/* Default flags of operations are the application's choice, none without it. */
 	info->tx_attr->op_flags = tx ? tx->op_flags : 0;
 	info->rx_attr->op_flags = rx ? rx->op_flags : 0;

@@ -116,6 +116,8 @@ void ft_enter_host(void); /* in a child of the driver; comes back in the rank's 
 void ft_cable(bool on);
 /* As if this rank were on a node of its own. Before it asks for a provider. */
 void ft_elsewhere(void);
+/* An address over two cores without the local one, as fi_getinfo makes them of a name and a port. */
+void ft_network_only(char *name);
 size_t ft_scaled(size_t count); /* count times QV_TEST_SCALE, at least 1 */
 bool ft_share(unsigned *turn);  /* true QV_TEST_SCALE times of 1; turn: 0 at first */
 int ft_ms(int ms);              /* ms times QV_TEST_TIMEOUT: what is waited at most */
