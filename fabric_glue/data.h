@@ -230,6 +230,8 @@ int qv_fi_eq_may_sleep(struct fid *eq);
 /* From fabric_glue/objects/cntr.c. */
 
 int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags);
+/* What counts for it in one of the cores. */
+int qv_fi_cntr_core(struct qv_fi_cntr *cntr, unsigned core, struct fid **fid);
 
 /* From fabric_glue/layered/peers.c. */
 

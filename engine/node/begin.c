@@ -66,6 +66,18 @@ static void fill(const struct qv_node_call *call, const struct qv_node_part *p, 
 	}
 }
 
+/* Is it all that goes to memory of this key? */
+static bool ends_key(const struct qv_node_call *call, const struct qv_node_part *p)
+{
+	size_t end = p->at + p->span.len, i = 0;
+
+	if (end == call->len)
+		return true;
+	while (end > call->there[i].len)
+		end -= call->there[i++].len;
+	return end == call->there[i].len && call->there[i + 1].key != p->span.key;
+}
+
 /* wanted: an answer. */
 static int request(struct qv_node *n, struct qv_node_peer *peer, struct qv_node_call *call,
 		   bool wanted)
@@ -79,7 +91,7 @@ static int request(struct qv_node *n, struct qv_node_peer *peer, struct qv_node_
 		.kind = (uint8_t)call->kind,
 		.flags = (last ? QV_ASK_LAST : 0) | (last && call->has_data ? QV_ASK_DATA : 0) |
 			 (call->direct ? QV_ASK_DIRECT : 0) | (call->nbefore ? QV_ASK_BEFORE : 0) |
-			 (tells ? QV_ASK_TOTAL : 0),
+			 (tells ? QV_ASK_TOTAL : 0) | (ends_key(call, &p) ? QV_ASK_KEY : 0),
 		.what = call->what,
 		.len = (uint32_t)p.span.len,
 		.addr = p.span.addr,

@@ -49,10 +49,11 @@ struct qv_node_ask {
 	uint32_t len; /* of the memory */
 	uint64_t addr, key;
 };
-#define QV_ASK_DATA   1u /* it tells data */
-#define QV_ASK_LAST   2u /* of its operation */
-#define QV_ASK_DIRECT 4u /* get: tell where it is; put: the payload says where it is to be read */
-#define QV_ASK_BEFORE 8u /* update: the old bytes are wanted */
+#define QV_ASK_DATA   1u  /* it tells data */
+#define QV_ASK_LAST   2u  /* of its operation */
+#define QV_ASK_DIRECT 4u  /* get: tell where it is; put: the payload says where it is to be read */
+#define QV_ASK_BEFORE 8u  /* update: the old bytes are wanted */
+#define QV_ASK_KEY    32u /* no other of its operation with this key comes */
 #define QV_ASK_TOTAL \
 	16u /* put, the last of several: 8 bytes behind the payload say how long all is */
 

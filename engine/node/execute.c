@@ -153,6 +153,8 @@ static bool tell(struct qv_node *n, struct qv_node_peer *peer, const struct aske
 		.data = a->ask.kind == QV_NODE_PUT && a->ask.flags & QV_ASK_DATA ? &data : NULL,
 	};
 
+	if (a->ask.flags & QV_ASK_KEY && access & QV_NODE_WRITE)
+		memory->written(n->owner, a->ask.key);
 	if (!(a->ask.flags & QV_ASK_LAST))
 		return false;
 	if (a->ask.kind == QV_NODE_GET && a->ask.flags & QV_ASK_DIRECT)

@@ -71,7 +71,9 @@ struct qv_node_memory_ops {
 		       const void *operands, size_t len, void *before);
 	/* Are reads counted? */
 	bool (*counts_reads)(void *owner);
-	/* Another has read or written. */
+	/* Another has written to memory of this key, or updated it. */
+	void (*written)(void *owner, uint64_t key);
+	/* Another has read or written: told of each operation once. */
 	void (*touched)(void *owner, const struct qv_node_touch *touch);
 };
 

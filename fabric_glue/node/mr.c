@@ -12,7 +12,8 @@
 struct mr {
 	struct fid_mr fid; /* with the key */
 	struct qv_fi_node_domain *domain;
-	uint64_t access, base; /* base: what the first byte is called */
+	uint64_t access, base;          /* base: what the first byte is called */
+	struct qv_fi_node_cntr *writes; /* of others; NULL: nobody counts */
 	size_t len, count;
 	struct iovec iov[QV_NODE_SPANS];
 };
@@ -33,10 +34,18 @@ static int mr_close(struct fid *fid)
 	return 0;
 }
 
+/* The provider binds counters only. */
+static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	container_of(fid, struct mr, fid.fid)->writes =
+		container_of(bfid, struct qv_fi_node_cntr, fid.fid);
+	return 0;
+}
+
 static struct fi_ops mr_fi_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = mr_close,
-	.bind = qv_fi_no_bind,
+	.bind = mr_bind,
 	.control = qv_fi_no_control,
 	.ops_open = qv_fi_no_ops_open,
 };
@@ -154,19 +163,25 @@ static struct qv_fi_node_ep *ep_of(void *owner)
 	return qv_fi_node_ep_of(((struct qv_fi_rail *)owner)->core);
 }
 
+static struct mr *mr_at(void *owner, uint64_t number)
+{
+	const struct mr key = {.fid.key = number};
+	struct mr **found = tfind(&key, &ep_of(owner)->domain->mrs, by_key);
+
+	return found ? *found : NULL;
+}
+
 static int find(void *owner, const struct qv_node_span *span, unsigned access, struct iovec *iov,
 		size_t *cnt)
 {
-	const struct mr key = {.fid.key = span->key};
+	const struct mr *mr = mr_at(owner, span->key);
 	const uint64_t need = (access & QV_NODE_READ ? FI_REMOTE_READ : 0) |
 			      (access & QV_NODE_WRITE ? FI_REMOTE_WRITE : 0);
-	struct mr **found = tfind(&key, &ep_of(owner)->domain->mrs, by_key);
-	uint64_t at = found ? span->addr - (*found)->base : 0;
+	uint64_t at = mr ? span->addr - mr->base : 0;
 
-	if (!found || need & ~(*found)->access || at > (*found)->len ||
-	    span->len > (*found)->len - at)
+	if (!mr || need & ~mr->access || at > mr->len || span->len > mr->len - at)
 		return QV_EINVAL;
-	*cnt = qv_iov_slice((*found)->iov, (*found)->count, at, span->len, iov);
+	*cnt = qv_iov_slice(mr->iov, mr->count, at, span->len, iov);
 	return QV_OK;
 }
 
@@ -199,6 +214,14 @@ static bool counts_reads(void *owner)
 	return ep_of(owner)->reads;
 }
 
+static void written(void *owner, uint64_t key)
+{
+	const struct mr *mr = mr_at(owner, key);
+
+	if (mr && mr->writes)
+		mr->writes->value++;
+}
+
 static void touched(void *owner, const struct qv_node_touch *touch)
 {
 	struct qv_fi_node_ep *ep = ep_of(owner);
@@ -216,5 +239,6 @@ const struct qv_node_memory_ops qv_fi_node_memory_ops = {
 	.can_update = can_update,
 	.update = update,
 	.counts_reads = counts_reads,
+	.written = written,
 	.touched = touched,
 };

@@ -24,7 +24,7 @@
 #define READ  8u
 
 static char memory[ROOM];
-static unsigned reads, writes;
+static unsigned reads, writes, keys;
 static size_t touched_len; /* of the last one */
 
 /* The owner. */
@@ -74,12 +74,20 @@ static void touched(void *owner, const struct qv_node_touch *touch)
 	touched_len = touch->len;
 }
 
+static void written(void *owner, uint64_t key)
+{
+	(void)owner;
+	assert_int_equal(key, BOTH);
+	keys++;
+}
+
 static const struct qv_node_memory_ops memory_ops = {
 	.find = find,
 	.can_update = can_update,
 	.update = update,
 	.counts_reads = counts_reads,
 	.touched = touched,
+	.written = written,
 };
 
 /* A guest with a ring in both directions. */
@@ -275,6 +283,10 @@ static void requests_without_sense(void **state)
 	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_LAST), bytes, 8), QV_OK);
 	assert_int_equal(writes, 1);
 	assert_int_equal(touched_len, 8);
+	assert_int_equal(keys, 0);
+	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_KEY), bytes, 8), QV_OK);
+	assert_int_equal(writes, 1);
+	assert_int_equal(keys, 1);
 	assert_memory_equal(memory, bytes, 8);
 	close_guest(&g);
 }

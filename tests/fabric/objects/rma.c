@@ -234,67 +234,6 @@ static void rma_forms(void)
 	ft_close_window(&w);
 }
 
-/* What peers do to our memory, counted at the target (FI_RMA_EVENT). */
-static void rma_events(void)
-{
-	enum { N = 10 };
-	struct ft_window w = {0};
-	struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_UNSPEC};
-	struct fid_cntr *written;
-	static struct ft_op op[2 * N];
-
-	ft_open_domain(&w.ep, &(struct ft_conf){.caps = FI_RMA | FI_RMA_EVENT});
-	OK(fi_cntr_open(w.ep.domain, &attr, &written, NULL));
-	w.ep.remote_cntr = written;
-	ft_open_ep(&w.ep);
-	ft_exchange(&w.ep);
-	ft_register_window(&w);
-	if (ft.rank == 0) {
-		for (size_t i = 0; i < N; i++)
-			POST(fi_write(w.ep.ep, w.buf + i * 64, 64, NULL, w.ep.peer[1],
-				      w.addr + i * 64, w.key, ft_fresh(&op[i])));
-		ft_wait_all(op, N);
-	} else {
-		OK(fi_cntr_wait(written, N, ft_ms(10000)));
-		CHECK_EQ(fi_cntr_read(written), N);
-	}
-	ft_barrier();
-	CHECK_EQ(fi_cntr_read(written), ft.rank ? N : 0);
-	ft_close_window(&w);
-}
-
-/* One counter for both directions, as MPICH binds it; messages do not move it. */
-static void rma_counters(void)
-{
-	enum { N = 20 };
-	struct ft_window w;
-	static struct ft_op op[2 * N], msg;
-	uint64_t word = 1;
-
-	ft_open_window(&w, (struct ft_conf){.cntrs = true});
-	if (ft.rank == 0) {
-		for (size_t i = 0; i < N; i++) {
-			POST(fi_write(w.ep.ep, w.buf + i * 64, 64, NULL, w.ep.peer[1],
-				      w.addr + i * 64, w.key, ft_fresh(&op[i])));
-			POST(fi_read(w.ep.ep, w.buf + i * 64 + ROOM / 2, 64, NULL, w.ep.peer[1],
-				     w.addr + ROOM / 2, w.key, ft_fresh(&op[N + i])));
-		}
-		FT_HERE();
-		OK(fi_cntr_wait(w.ep.rma_cntr, 2 * N, ft_ms(10000)));
-		CHECK_EQ(fi_cntr_read(w.ep.rma_cntr), 2 * N);
-		CHECK_EQ(fi_cntr_read(w.ep.send_cntr), 0);
-		ft_wait_all(op, 2 * N);
-		ft_tsend(&w.ep, 1, 1, &word, 8, &msg);
-		ft_wait(&msg);
-		CHECK_EQ(fi_cntr_read(w.ep.send_cntr), 1);
-		CHECK_EQ(fi_cntr_read(w.ep.rma_cntr), 2 * N);
-	} else {
-		ft_trecv(&w.ep, 0, 1, 0, &word, 8, &msg);
-		ft_wait(&msg);
-	}
-	ft_close_window(&w);
-}
-
 /* A read of memory that is not registered fails; what else the core does to the pair is its affair
  * (tcp;ofi_rxm ends the connection). shm does not look at keys, or drops the request. */
 static void rma_bad_key(void)
@@ -324,8 +263,6 @@ const struct ft_case ft_cases_rma[] = {
 	{"rma_transfers", 2, 20, rma_transfers},
 	{"rma_inject_data", 2, 20, rma_inject_data},
 	{"rma_forms", 2, 20, rma_forms},
-	{"rma_counters", 2, 20, rma_counters},
-	{"rma_events", 2, 20, rma_events},
 	{"rma_bad_key", 2, 20, rma_bad_key},
 	{0},
 };

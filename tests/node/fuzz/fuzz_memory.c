@@ -63,12 +63,19 @@ static void touched(void *owner, const struct qv_node_touch *touch)
 	memory[1] = (char)(memory[1] + (int)touch->access + (int)data);
 }
 
+static void written(void *owner, uint64_t key)
+{
+	(void)owner;
+	memory[2] = (char)(memory[2] + (int)key);
+}
+
 static const struct qv_node_memory_ops ops = {
 	.find = find,
 	.can_update = can_update,
 	.update = update,
 	.counts_reads = counts_reads,
 	.touched = touched,
+	.written = written,
 };
 
 void fuzz_memory_open(struct qv_node *n)
