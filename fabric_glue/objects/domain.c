@@ -125,8 +125,10 @@ static void init(struct qv_fi_domain *dom, const struct fi_info *info, void *con
 	dom->inject =
 		dom->peer ? dom->core_info[QV_FI_MAIN]->tx_attr->inject_size : QV_FI_INJECT_SIZE;
 	dom->basic_mr = attr && attr->mr_mode & FI_MR_BASIC;
-	for (unsigned c = 0; c < dom->cores; c++)
+	for (unsigned c = 0; c < dom->cores; c++) {
 		caps &= dom->core_info[c]->caps;
+		dom->no_write_data |= dom->fabric->cores->quirks[c].no_write_data;
+	}
 	if (dom->pair)
 		caps &= info->caps; /* both together may do less than each */
 	dom->has_rma = caps & FI_RMA;
