@@ -77,6 +77,12 @@ static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passi
 	return pass;
 }
 
+/* Does no core hold it? */
+static bool is_ours(const struct qv_fi_rail *rail, const struct qv_fi_passing *p)
+{
+	return p->kind & FI_ATOMIC && rail->ep->dom->own_atomics[rail->which];
+}
+
 ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 {
 	struct qv_fi_pass *pass = new_pass(ep, p);
@@ -91,10 +97,11 @@ ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 	remember(pass);
 	if (!rc) {
 		rail->used = true;
-		pass->copy_all = p->len > rail->xport.inject_max;
+		pass->copy_all = p->len > rail->xport.inject_max || p->flags & FI_DELIVERY_COMPLETE;
 		rail->flying++; /* in peer mode it may be done, and freed, before give returns */
 		rc = p->give(rail, to, pass, p);
-		rail->flying -= rc || rail->node; /* which counts for itself */
+		/* Core node and our own protocol count for themselves. */
+		rail->flying -= rc || rail->node || is_ours(rail, p);
 	}
 	if (rc)
 		forget(pass);
@@ -108,6 +115,7 @@ ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 			  ssize_t (*inject)(struct qv_fi_rail *rail, fi_addr_t to, const void *op))
 {
 	const struct qv_fi_pass done = {.flags = p->kind, .quiet = true};
+	struct qv_fi_passing delivered = *p;
 	struct qv_fi_rail *rail;
 	bool fits = false;
 	fi_addr_t to;
@@ -115,9 +123,14 @@ ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 
 	if (p->len > ep->dom->inject)
 		return -FI_EINVAL;
+	/* What a core's inject call is counted for may not have been done yet. */
+	if (ep->tx_op_flags & FI_DELIVERY_COMPLETE) {
+		delivered.flags |= FI_DELIVERY_COMPLETE;
+		return qv_fi_pass(ep, &delivered);
+	}
 	qv_fi_lock(ep->dom);
 	rc = find_way(ep, p->to, &rail, &to);
-	fits = !rc && p->len <= rail->xport.inject_max;
+	fits = !rc && p->len <= rail->xport.inject_max && !is_ours(rail, p);
 	if (fits) {
 		rail->used = true;
 		rc = inject(rail, to, p->op);

@@ -58,8 +58,11 @@ static int find_second(const struct qv_fi_cores *cores, const struct fi_info *ma
 	second->one_sided = caps && !qv_fi_pair_local(core, main, caps, &second->info);
 	if (!second->one_sided && caps & ~FI_RMA && !(need & ~FI_RMA))
 		second->one_sided = !qv_fi_pair_local(core, main, FI_RMA, &second->info);
-	if (second->one_sided)
+	if (second->one_sided) {
+		if (caps & FI_ATOMIC && qv_fi_core_own_atomics(core, true))
+			qv_fi_core_grant_atomics(second->info);
 		return 0;
+	}
 	if (qv_fi_pair_local(core, main, 0, &second->info)) {
 		QV_FI_INFO(CORE, "core %s cannot be used here\n", core);
 		second->info = NULL;
@@ -76,14 +79,18 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 	const char *core = cores->name[QV_FI_MAIN];
 	struct fi_info *ask = qv_fi_core_hints(core, q->hints), *list, *next, **tail = out;
 	uint64_t need = q->hints ? q->hints->caps & QV_FI_ONE_SIDED : 0;
+	const bool atomics = ask && ask->caps & FI_ATOMIC;
 	struct second second = {0};
 	int ret;
 
 	*out = NULL;
 	if (ask)
 		relax_mr_mode(ask, q);
-	ret = qv_fi_core_query(core, q->node, q->service, q->flags & (FI_SOURCE | FI_NUMERICHOST),
-			       ask, need, &list);
+	ret = qv_fi_core_query(core, pair, q->node, q->service,
+			       q->flags & (FI_SOURCE | FI_NUMERICHOST), ask, need, &list);
+	if (!ret && atomics && qv_fi_core_own_atomics(core, pair))
+		for (struct fi_info *i = list; i; i = i->next)
+			qv_fi_core_grant_atomics(i);
 	if (!ret && pair)
 		ret = find_second(cores, list, need, &second);
 	if (ret) {
