@@ -216,6 +216,17 @@ static inline struct fi_cq_tagged_entry *qv_fi_cq_push(struct qv_fi_cq *cq, fi_a
 	return e ? e : qv_fi_cq_append(cq, src);
 }
 
+/* From fabric_glue/objects/eq.c. */
+
+/* An object is bound, or no longer; NULL can be released. */
+void qv_fi_eq_hold(struct fid_eq *eq);
+void qv_fi_eq_release(struct fid_eq *eq);
+/* An event, or an error. 0 or -FI_ENOMEM. */
+int qv_fi_eq_tell(struct fid_eq *eq, uint32_t event, const struct fi_eq_entry *entry);
+int qv_fi_eq_tell_error(struct fid_eq *eq, const struct fi_eq_err_entry *entry);
+/* fi_trywait of one. */
+int qv_fi_eq_may_sleep(struct fid *eq);
+
 /* From fabric_glue/objects/cntr.c. */
 
 int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags);

@@ -56,6 +56,15 @@ static int ask_mr_mode(const struct fi_info *app)
 	return mode & QV_FI_CORE_MR_MODE;
 }
 
+/* shm keeps those that it is asked for. */
+static uint64_t ask_orders(const struct fi_info *app)
+{
+	const uint64_t orders = app ? qv_fi_orders(app->caps) : 0;
+
+	return orders & ((app && app->tx_attr ? app->tx_attr->msg_order : 0) |
+			 (app && app->rx_attr ? app->rx_attr->msg_order : 0));
+}
+
 struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app)
 {
 	struct fi_info *h = qv_fi_host.dupinfo(NULL);
@@ -69,7 +78,8 @@ struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app)
 	h->caps |= app && app->caps ? app->caps & QV_FI_ONE_SIDED : FI_ATOMIC;
 	h->mode = QV_FI_CORE_MODE;
 	h->ep_attr->type = FI_EP_RDM;
-	h->tx_attr->msg_order = h->rx_attr->msg_order = FI_ORDER_SAS;
+	h->tx_attr->msg_order = FI_ORDER_SAS | ask_orders(app);
+	h->rx_attr->msg_order = h->tx_attr->msg_order;
 	h->domain_attr->mr_mode = ask_mr_mode(app);
 	h->domain_attr->threading = FI_THREAD_DOMAIN;
 	h->domain_attr->control_progress = FI_PROGRESS_MANUAL;
@@ -167,6 +177,7 @@ int qv_fi_core_query(const char *core, bool pair, const char *node, const char *
 		     uint64_t flags, struct fi_info *hints, uint64_t need, struct fi_info **list)
 {
 	static const uint64_t drop[] = {FI_RMA_EVENT | FI_ATOMIC, FI_RMA};
+	const uint64_t orders = qv_fi_orders(FI_ATOMIC) & ~qv_fi_orders(FI_RMA);
 	int ret;
 
 	*list = NULL;
@@ -174,6 +185,8 @@ int qv_fi_core_query(const char *core, bool pair, const char *node, const char *
 		return -FI_ENOMEM;
 	if (hints->caps & FI_ATOMIC && qv_fi_core_own_atomics(core, pair)) {
 		hints->caps &= ~FI_ATOMIC;
+		hints->tx_attr->msg_order &= ~orders;
+		hints->rx_attr->msg_order &= ~orders;
 		need &= ~FI_ATOMIC;
 	}
 	ret = ask_truth(core, node, service, flags, hints, list);

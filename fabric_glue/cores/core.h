@@ -41,6 +41,13 @@ void qv_fi_core_grant_atomics(struct fi_info *info);
 struct qv_fi_rail;
 const struct qv_fi_quirks *qv_fi_rail_quirks(const struct qv_fi_rail *rail);
 
+/* From wildcard.c. */
+
+/* Does this address of a core name every interface? */
+bool qv_fi_is_wildcard(const void *addr, size_t len);
+/* Such a one becomes that of the core's first interface; the port stays. */
+void qv_fi_leave_wildcard(const char *core, void *addr, size_t len);
+
 /* From choose.c. */
 
 /* Entries of a positive FI_PROVIDER, one by one: *pos starts as NULL. False at the end. */

@@ -3,9 +3,10 @@
  * quirks.c - the table of cores. quirks.h says what each quirk is, "Known costs" in docs/design.md
  * what it costs.
  */
-#include "quirks.h"
+#include "core.h"
 #include "fabric_glue/provider.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -84,4 +85,20 @@ struct qv_fi_quirks qv_fi_quirks_of(const char *core)
 	quirks.no_own_read |=
 		row->no_own_read_since && FI_VERSION_GE(version, row->no_own_read_since);
 	return quirks;
+}
+
+/*
+ * rxm ends the program when a connection closes on which it has posted receive buffers and packets
+ * are still unread: it posts their buffers again to what is closed. It does not if all connections
+ * share one queue of buffers, which is what it does by itself over tcp. libfabric starts it after
+ * it has loaded us.
+ */
+void qv_fi_prepare_cores(void)
+{
+	char entry[QV_FI_NAME_MAX];
+	const char *pos = NULL;
+
+	while (qv_fi_filter_next(&pos, entry, sizeof entry))
+		if (strcasestr(entry, ";ofi_rxm;ofi_quiver"))
+			setenv("FI_OFI_RXM_USE_SRX", "1", false);
 }

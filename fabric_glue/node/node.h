@@ -75,9 +75,6 @@ bool qv_fi_node_can_update(uint16_t what, size_t operands, bool result);
 /* Operands: one array behind the other. */
 void qv_fi_node_update(const struct qv_combine *combine, uint16_t what, void *memory,
 		       const char *operands, size_t len);
-/* eq.c */
-int qv_fi_node_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq,
-		       void *context);
 /* Addresses are text: a scheme, and the name of the endpoint in decimal. */
 #define QV_FI_NODE_SCHEME "fi_node://"
 #define QV_FI_NODE_TEXT   32 /* bytes, with the zero */

@@ -124,7 +124,6 @@ static int trywait(struct fid_fabric *fabric, struct fid **fids, int count)
 static struct fi_ops_fabric fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
 	.domain = domain_open,
-	.eq_open = qv_fi_node_eq_open,
 	.trywait = trywait,
 };
 

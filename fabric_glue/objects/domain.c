@@ -3,6 +3,7 @@
 #include "engine/base/proc.h"
 #include "fabric_glue/cores/core.h"
 #include "fabric_glue/cores/pair.h"
+#include "fabric_glue/data.h"
 #include "fabric_glue/node/memory.h"
 
 #include <stdlib.h>
@@ -60,22 +61,25 @@ static int domain_close(struct fid *fid)
 	if (ret)
 		return ret;
 	pthread_mutex_destroy(&dom->lock);
+	qv_fi_eq_release(dom->eq);
 	__atomic_sub_fetch(&dom->fabric->refs, 1, __ATOMIC_RELEASE);
 	free(dom->memory);
 	free(dom);
 	return 0;
 }
 
-/* An event queue for the domain's events, FI_REG_MR: both belong to the main core. */
+/* An event queue for the domain's events, of which there are none: FI_REG_MR is not served. */
 static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct qv_fi_domain *dom = container_of(fid, struct qv_fi_domain, fid.fid);
 
-	if (bfid->fclass != FI_CLASS_EQ)
+	if (bfid->fclass != FI_CLASS_EQ || dom->eq)
 		return -FI_EINVAL;
 	if (flags & FI_REG_MR)
 		return -FI_ENOSYS;
-	return fi_domain_bind(dom->core[QV_FI_MAIN], bfid, flags);
+	dom->eq = container_of(bfid, struct fid_eq, fid);
+	qv_fi_eq_hold(dom->eq);
+	return 0;
 }
 
 /* One endpoint has one queue in each direction: several do what a scalable one would. */

@@ -51,14 +51,11 @@ static int bind_av(struct qv_fi_ep *ep, struct qv_fi_av *av)
 
 static int bind_eq(struct qv_fi_ep *ep, struct fid_eq *eq)
 {
-	int rc = fi_ep_bind(ep->rail[QV_FI_MAIN].core, &eq->fid, 0);
-
-	if (rc == -FI_ENOSYS ||
-	    rc == -FI_EINVAL) /* connectionless cores have no events to report */
-		rc = 0;
-	if (!rc)
-		ep->eq = eq;
-	return rc;
+	if (ep->eq)
+		return -FI_EINVAL;
+	qv_fi_eq_hold(eq);
+	ep->eq = eq;
+	return 0;
 }
 
 static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)

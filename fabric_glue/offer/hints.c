@@ -6,6 +6,7 @@
 
 #define MSG_CAPS  (FI_MSG | FI_TAGGED)
 #define ONE_SIDED (FI_RMA | FI_ATOMIC)
+#define PRIMARY   (MSG_CAPS | ONE_SIDED | FI_COLLECTIVE)
 #define RMA_DIRS  (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define COMM_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define BASE_CAPS                                                                   \
@@ -29,12 +30,6 @@
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | \
 	 FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)
 #define RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV)
-/* Orders among operations that go straight to the core. */
-#define ATOMIC_ORDERS \
-	(FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
-#define RMA_ORDERS                                                                      \
-	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_RMA_RAR | \
-	 FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW)
 
 #define QUEUES ((size_t)1 << 16) /* completion queues and counters: our own objects */
 /* FI_PROGRESS_CONTROL_UNIFIED of 2.x: what manual progress means here. */
@@ -76,7 +71,7 @@ void qv_fi_offer(struct fi_info *info)
 {
 	size_t inject = info->tx_attr->inject_size;
 	uint64_t rma = info->caps & ONE_SIDED ? info->caps & (QV_FI_ONE_SIDED | RMA_DIRS) : 0;
-	uint64_t order = (rma ? RMA_ORDERS : 0) | (rma & FI_ATOMIC ? ATOMIC_ORDERS : 0);
+	uint64_t order = qv_fi_orders(rma);
 
 	order = FI_ORDER_SAS | (order & info->tx_attr->msg_order & info->rx_attr->msg_order);
 	info->caps = BASE_CAPS | rma;
@@ -180,8 +175,9 @@ static bool ep_fits(const struct fi_ep_attr *offer, const struct fi_ep_attr *ep_
 		     WITHIN_SIZE(max_order_war_size, ep_attr, offer) &&
 		     WITHIN_SIZE(max_order_waw_size, ep_attr, offer)))
 		return false;
+	if ((rma || qv_fi_params.peer) && !WITHIN_SIZE(max_msg_size, ep_attr, offer))
+		return false;
 	return WITHIN_SIZE(protocol_version, ep_attr, offer) &&
-	       WITHIN_SIZE(max_msg_size, ep_attr, offer) &&
 	       WITHIN_SIZE(tx_ctx_cnt, ep_attr, offer) && WITHIN_SIZE(rx_ctx_cnt, ep_attr, offer);
 }
 
@@ -228,8 +224,6 @@ bool qv_fi_offer_fits(const struct fi_info *offer, const struct fi_info *hints)
 	rma = hints->caps & ONE_SIDED;
 	if (hints->caps & ~offer->caps)
 		return refuse_bits("caps", hints->caps, offer->caps);
-	if (hints->caps && !(hints->caps & (MSG_CAPS | ONE_SIDED | FI_COLLECTIVE)))
-		return refuse("caps without FI_MSG, FI_TAGGED, FI_RMA, FI_ATOMIC or FI_COLLECTIVE");
 	if (hints->fabric_attr && hints->fabric_attr->prov_version > qv_fi_prov.version)
 		return refuse("fabric_attr.prov_version");
 	return (!hints->ep_attr || ep_fits(offer->ep_attr, hints->ep_attr, rma)) &&
@@ -244,7 +238,8 @@ static uint64_t narrow_caps(uint64_t offered, uint64_t asked)
 {
 	uint64_t caps = asked & ASKED_CAPS;
 
-	if (!asked)
+	/* Who names only what goes with any kind of operation leaves the choice of these to us. */
+	if (!(asked & PRIMARY))
 		return offered;
 	if (caps & (MSG_CAPS | FI_COLLECTIVE) && !(caps & (FI_SEND | FI_RECV)))
 		caps |= FI_SEND | FI_RECV;
@@ -286,8 +281,11 @@ void qv_fi_offer_narrow(struct fi_info *info, const struct fi_info *hints, uint3
 	info->caps = narrow_caps(info->caps, hints ? hints->caps : 0);
 	info->tx_attr->caps = info->caps & TX_CAPS;
 	info->rx_attr->caps = info->caps & RX_CAPS;
-	if (!(info->caps & ONE_SIDED))
+	if (!(info->caps & ONE_SIDED)) {
 		info->tx_attr->msg_order = info->rx_attr->msg_order = FI_ORDER_SAS;
+		if (!qv_fi_params.peer)
+			info->ep_attr->max_msg_size = SIZE_MAX; /* we send it in parts */
+	}
 	/* Default flags of operations are the application's choice, none without it. */
 	info->tx_attr->op_flags = tx ? tx->op_flags : 0;
 	info->rx_attr->op_flags = rx ? rx->op_flags : 0;

@@ -71,6 +71,22 @@ static int find_second(const struct qv_fi_cores *cores, const struct fi_info *ma
 	return need ? -FI_ENODATA : 0;
 }
 
+/* The info of an endpoint that listens on every interface has the core's own name for those of fabric
+ * and domain. As hints, without that address, it may be any of them. */
+static void relax_names(struct fi_info *ask, const char *core)
+{
+	char **fabric = &ask->fabric_attr->name, **domain = &ask->domain_attr->name;
+
+	if (!*fabric || strcasecmp(*fabric, core))
+		return;
+	free(*fabric);
+	*fabric = NULL;
+	if (!*domain || strcasecmp(*domain, core))
+		return;
+	free(*domain);
+	*domain = NULL;
+}
+
 /* Our answer over these cores, each entry under the provider name `name` (NULL: our own). The list
  * of the main core is edited in place: only libfabric knows how long its structures are. */
 static int answer_over(const struct query *q, const struct qv_fi_cores *cores, bool pair,
@@ -84,8 +100,10 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 	int ret;
 
 	*out = NULL;
-	if (ask)
+	if (ask) {
 		relax_mr_mode(ask, q);
+		relax_names(ask, core);
+	}
 	ret = qv_fi_core_query(core, pair, q->node, q->service,
 			       q->flags & (FI_SOURCE | FI_NUMERICHOST), ask, need, &list);
 	if (!ret && atomics && qv_fi_core_own_atomics(core, pair))

@@ -274,27 +274,27 @@ void qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned 
 	}
 }
 
-/* fi_trywait: on completion queues and counters. */
+static int try_wait(struct fid *fid)
+{
+	struct qv_fi_wait_set *wait_set = qv_fi_wait_set_of(fid);
+	int rc;
+
+	if (fid->fclass == FI_CLASS_EQ)
+		return qv_fi_eq_may_sleep(fid);
+	if (!wait_set || wait_set->epoll_fd < 0)
+		return -FI_EINVAL;
+	qv_fi_lock(wait_set->dom);
+	rc = qv_fi_wait_set_may_sleep(wait_set);
+	qv_fi_unlock(wait_set->dom);
+	return rc;
+}
+
 int qv_fi_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
 {
-	(void)fabric;
-	for (int i = 0; i < count; i++) {
-		struct qv_fi_wait_set *wait_set;
-		int rc;
+	int rc = 0;
 
-		if (fids[i]->fclass == FI_CLASS_CQ)
-			wait_set = &container_of(fids[i], struct qv_fi_cq, fid.fid)->wait_set;
-		else if (fids[i]->fclass == FI_CLASS_CNTR)
-			wait_set = &container_of(fids[i], struct qv_fi_cntr, fid.fid)->wait_set;
-		else
-			return -FI_EINVAL;
-		if (wait_set->epoll_fd < 0)
-			return -FI_EINVAL;
-		qv_fi_lock(wait_set->dom);
-		rc = qv_fi_wait_set_may_sleep(wait_set);
-		qv_fi_unlock(wait_set->dom);
-		if (rc)
-			return rc;
-	}
-	return 0;
+	(void)fabric;
+	for (int i = 0; i < count && !rc; i++)
+		rc = try_wait(fids[i]);
+	return rc;
 }

@@ -32,6 +32,8 @@ struct qv_fi_wait_set {
 int qv_fi_wait_set_open(struct qv_fi_wait_set *wait_set, struct qv_fi_domain *dom,
 			enum fi_wait_obj wait_obj, bool (*news)(struct qv_fi_wait_set *wait_set));
 void qv_fi_wait_set_close(struct qv_fi_wait_set *wait_set);
+/* That of a completion queue or counter; NULL: another object. */
+struct qv_fi_wait_set *qv_fi_wait_set_of(struct fid *fid);
 
 /* An endpoint reports here; it is (no longer) enabled, its cores' queues exist. */
 int qv_fi_wait_set_add(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep);

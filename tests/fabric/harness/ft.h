@@ -83,7 +83,7 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_sweep[], ft_cases_rows[], ft_cases_soak[], ft_cases_exchange[], ft_cases_many[],
 	ft_cases_errors[], ft_cases_names[], ft_cases_beside[], ft_cases_millions[], ft_cases_cut[],
 	ft_cases_death[], ft_cases_stop[], ft_cases_cut_sweep[], ft_cases_restart[],
-	ft_cases_churn[];
+	ft_cases_churn[], ft_cases_eq[], ft_cases_any_interface[];
 
 /* What a rank knows. */
 struct ft {
@@ -256,6 +256,7 @@ void ft_tell(struct ft_ep *ep, struct ft_op *op, bool send, uint64_t nth);
 
 bool ft_has_ports(void);
 void ft_claim_ports(void);
+uint32_t ft_port(void);    /* for the next endpoint: the same for every rank */
 const char *ft_host(void); /* of rank 0: QV_TEST_HOST, or this one */
 int ft_getinfo_port(struct fi_info *hints, struct fi_info **info);
 void ft_exchange_in_band(struct ft_ep *ep);

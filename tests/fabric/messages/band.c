@@ -32,7 +32,7 @@ void ft_claim_ports(void)
 	ft_fail("no ports are left for another case");
 }
 
-static uint32_t port(void)
+uint32_t ft_port(void)
 {
 	/* Where a relay has some only. */
 	const char *first = getenv("QV_TEST_PORT"), *last = getenv("QV_TEST_LAST_PORT");
@@ -57,7 +57,7 @@ int ft_getinfo_port(struct fi_info *hints, struct fi_info **info)
 {
 	char service[16];
 
-	snprintf(service, sizeof(service), "%u", port());
+	snprintf(service, sizeof(service), "%u", ft_port());
 	return fi_getinfo(FT_API, ft_host(), service, ft.rank ? 0 : FI_SOURCE, hints, info);
 }
 
