@@ -86,6 +86,15 @@ bool qv_fi_core_exists(const char *core);
 /* Say why a known core cannot be used here. */
 void qv_fi_core_explain(const char *core, const char *where);
 
+/* From fabric_glue/offer/refusal.c. */
+
+/* What of the hints is refused, one line for each. */
+void qv_fi_refused(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Around a query by our name: returns ret, and tells the user why it is nothing, if there is nothing
+ * else and nothing was offered before. */
+void qv_fi_refusal_begin(void);
+int qv_fi_refusal_end(int ret);
+
 /* From fabric_glue/offer/hints.c. */
 
 /* Turn the core's info into all that we offer over it. */

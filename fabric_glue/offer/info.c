@@ -112,8 +112,9 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 	if (!ret && pair)
 		ret = find_second(cores, list, need, &second);
 	if (ret) {
-		QV_FI_INFO(CORE, "hints refused by core %s: %s\n", pair ? cores->text : core,
-			   qv_fi_host.strerror(-ret));
+		qv_fi_refused("by core %s, caps 0x%llx: %s", pair ? cores->text : core,
+			      (unsigned long long)(q->hints ? q->hints->caps : 0),
+			      qv_fi_host.strerror(-ret));
 		if (list)
 			qv_fi_host.freeinfo(list);
 		if (second.info)
@@ -158,7 +159,7 @@ static int answer(const struct query *q, const struct qv_fi_cores *cores, const 
 	if (any_format(q->hints))
 		ret = answer_over(q, cores, true, name, out);
 	else
-		QV_FI_INFO(CORE, "hints refused: addr_format of one core\n");
+		qv_fi_refused("addr_format of one core");
 	if (!ret || !cores->may_drop || (q->hints && qv_fi_is_pair(q->hints)))
 		return ret;
 	QV_FI_INFO(CORE, "%s does not serve these hints, %s alone may\n", cores->text,
@@ -207,7 +208,8 @@ int qv_fi_getinfo(uint32_t version, const char *node, const char *service, uint6
 	if (!settings_are_good())
 		return -FI_ENODATA;
 	cores = qv_fi_core_named("quiver");
-	return cores ? answer(&q, cores, NULL, info) : -FI_ENODATA;
+	qv_fi_refusal_begin();
+	return qv_fi_refusal_end(cores ? answer(&q, cores, NULL, info) : -FI_ENODATA);
 }
 
 /* "ofi_quiver". */
