@@ -230,6 +230,8 @@ int qv_fi_eq_may_sleep(struct fid *eq);
 /* From fabric_glue/objects/cntr.c. */
 
 int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags);
+/* What counts for it in one of the cores. */
+int qv_fi_cntr_core(struct qv_fi_cntr *cntr, unsigned core, struct fid **fid);
 
 /* From fabric_glue/layered/peers.c. */
 
@@ -319,7 +321,8 @@ void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c);
 extern const struct qv_proto_owner_ops qv_fi_owner_ops;
 /* An operation that a core did for the application is done (err: positive FI_E*). */
 void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int err);
-void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, uint64_t data, fi_addr_t src);
+void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, size_t len, uint64_t data,
+			fi_addr_t src);
 int qv_fi_errno(int status); /* enum qv_status to a positive FI_E*, 0 for QV_OK */
 
 /* From fabric_glue/calls/update.c: what peers do to our memory by our own protocol. */

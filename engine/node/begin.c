@@ -19,6 +19,12 @@ struct qv_part qv_node_part(const struct qv_node_call *call, size_t at)
 	return qv_part_at(call->there, call->nthere, at, most);
 }
 
+/* Who is told data is told a length, too. */
+static bool has_total(const struct qv_node_call *call, const struct qv_part *p)
+{
+	return call->has_data && p->at && p->at + p->span.len == call->len;
+}
+
 static size_t payload_of(const struct qv_node_call *call, const struct qv_part *p)
 {
 	struct iovec iov[QV_SPANS];
@@ -57,10 +63,15 @@ static int request(struct qv_node *n, struct qv_node_peer *peer, struct qv_node_
 {
 	const struct qv_part p = qv_node_part(call, call->sent);
 	const bool last = p.at + p.span.len == call->len;
+	const size_t payload = payload_of(call, &p);
+	const uint64_t total = call->len;
+	const bool tells = has_total(call, &p);
 	const struct qv_ask ask = {
 		.kind = (uint8_t)call->kind,
 		.flags = (last ? QV_ASK_LAST : 0) | (last && call->has_data ? QV_ASK_DATA : 0) |
-			 (call->direct ? QV_ASK_DIRECT : 0) | (call->nbefore ? QV_ASK_BEFORE : 0),
+			 (call->direct ? QV_ASK_DIRECT : 0) | (call->nbefore ? QV_ASK_BEFORE : 0) |
+			 (tells ? QV_ASK_TOTAL : 0) |
+			 (qv_part_ends_key(&p, call->there, call->len) ? QV_ASK_KEY : 0),
 		.what = call->what,
 		.len = (uint32_t)p.span.len,
 		.addr = p.span.addr,
@@ -72,11 +83,13 @@ static int request(struct qv_node *n, struct qv_node_peer *peer, struct qv_node_
 	/* Answers are first: so they are bounded by what both have asked. */
 	if (peer->answers.first || (wanted && peer->answers.asked >= QV_NODE_ASKED))
 		return QV_EAGAIN;
-	rc = qv_node_room(n, peer, sizeof ask + payload_of(call, &p), &room);
+	rc = qv_node_room(n, peer, sizeof ask + payload + (tells ? sizeof total : 0), &room);
 	if (rc)
 		return rc;
 	memcpy(room.body, &ask, sizeof ask);
 	fill(call, &p, room.body + sizeof ask);
+	if (tells)
+		memcpy(room.body + sizeof ask + payload, &total, sizeof total);
 	qv_node_post(n, peer, &room, QV_SLOT_REQUEST, wanted ? qv_node_call_id(call) : 0,
 		     call->data);
 	call->begun = true;

@@ -40,10 +40,10 @@ static bool is_sound(struct asked *a)
 	const struct qv_ask *ask = &a->it.ask;
 
 	if (ask->kind == QV_REMOTE_OVER)
-		return !a->it.len && !ask->len;
+		return !a->it.len && !ask->len && !(ask->flags & QV_ASK_TOTAL);
 	if (!is_direct(a))
 		return qv_asked_is_sound(&a->it, QV_NODE_PART);
-	if (ask->len > QV_NODE_DIRECT)
+	if (ask->len > QV_NODE_DIRECT || !qv_asked_take_total(&a->it))
 		return false;
 	return ask->kind == QV_REMOTE_GET ? !a->it.len
 					  : ask->kind == QV_REMOTE_PUT && take_places(a);

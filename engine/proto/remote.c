@@ -64,11 +64,14 @@ static size_t part_max(const struct qv_peer *to, size_t operands)
 }
 
 static struct qv_tx *request(const struct qv_call *call, const struct qv_remote_op *op,
-			     const struct qv_part *part, bool last)
+			     const struct qv_part *part, size_t len)
 {
+	const bool last = part->at + part->span.len == len;
+	const bool ends_key = qv_part_ends_key(part, op->there, len);
 	const struct qv_ask ask = {
 		.kind = (uint8_t)op->kind,
-		.flags = (last ? QV_ASK_LAST : 0) | (op->nbefore ? QV_ASK_BEFORE : 0),
+		.flags = (last ? QV_ASK_LAST : 0) | (op->nbefore ? QV_ASK_BEFORE : 0) |
+			 (ends_key ? QV_ASK_KEY : 0),
 		.what = op->what,
 		.len = (uint32_t)part->span.len,
 		.addr = part->span.addr,
@@ -99,7 +102,7 @@ static bool requests(const struct qv_call *call, const struct qv_remote_op *op, 
 		const struct qv_part part = qv_part_at(op->there, op->nthere, at, call->most);
 
 		at += part.span.len;
-		*tail = request(call, op, &part, at == len);
+		*tail = request(call, op, &part, len);
 		if (!*tail)
 			return false;
 	}

@@ -4,11 +4,25 @@
 
 #include <quiver/types.h>
 
+#include <string.h>
+
+bool qv_asked_take_total(struct qv_asked *a)
+{
+	a->total = a->ask.len;
+	if (!(a->ask.flags & QV_ASK_TOTAL))
+		return true;
+	if (a->ask.kind != QV_REMOTE_PUT || a->len < sizeof a->total)
+		return false;
+	a->len -= sizeof a->total;
+	memcpy(&a->total, a->payload + a->len, sizeof a->total);
+	return a->total >= a->ask.len && a->total <= SIZE_MAX;
+}
+
 bool qv_asked_is_sound(struct qv_asked *a, size_t most)
 {
 	const struct qv_ask *ask = &a->ask;
 
-	if (ask->len > most || ask->flags & QV_ASK_DIRECT)
+	if (ask->len > most || ask->flags & QV_ASK_DIRECT || !qv_asked_take_total(a))
 		return false;
 	switch (ask->kind) {
 	case QV_REMOTE_GET: return !a->len;
@@ -67,10 +81,17 @@ void qv_asked_do(const struct qv_asked *a, const struct qv_memory_ops *ops, void
 void qv_asked_tell(const struct qv_asked *a, const struct qv_memory_ops *ops, void *owner,
 		   uint64_t from, uint64_t data)
 {
+	const unsigned access = qv_asked_access(a);
 	const bool told = a->ask.kind == QV_REMOTE_PUT && a->ask.flags & QV_ASK_DATA;
+	const struct qv_touch touch = {
+		.from = from,
+		.access = access & QV_MEM_READ ? QV_MEM_READ : QV_MEM_WRITE,
+		.len = a->total,
+		.data = told ? &data : NULL,
+	};
 
+	if (a->ask.flags & QV_ASK_KEY && access & QV_MEM_WRITE)
+		ops->written(owner, a->ask.key);
 	if (a->ask.flags & QV_ASK_LAST)
-		ops->touched(owner, from,
-			     qv_asked_access(a) & QV_MEM_READ ? QV_MEM_READ : QV_MEM_WRITE,
-			     told ? &data : NULL);
+		ops->touched(owner, &touch);
 }

@@ -34,6 +34,17 @@ struct qv_part qv_part_at(const struct qv_span *there, size_t nthere, size_t at,
 	return p;
 }
 
+bool qv_part_ends_key(const struct qv_part *part, const struct qv_span *there, size_t len)
+{
+	size_t end = part->at + part->span.len, i = 0;
+
+	if (end == len)
+		return true;
+	while (end > there[i].len)
+		end -= there[i++].len;
+	return end == there[i].len && there[i + 1].key != part->span.key;
+}
+
 void qv_part_get(const struct qv_part *part, const struct iovec *list, size_t n, char *to)
 {
 	struct iovec iov[QV_SPANS];

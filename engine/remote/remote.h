@@ -47,6 +47,14 @@ struct qv_remote_op {
 	size_t nthere, nhere, nother, nbefore;
 };
 
+/* What another has done. */
+struct qv_touch {
+	uint64_t from;
+	unsigned access;      /* one of enum qv_mem_access */
+	size_t len;           /* of a write, what the writer says; of a read that is not known, 0 */
+	const uint64_t *data; /* what it tells, or NULL */
+};
+
 /* The owner's part: its memory. */
 struct qv_memory_ops {
 	/* The memory that others call so, at most QV_SPANS pieces of len bytes in all. QV_OK, or
@@ -60,8 +68,10 @@ struct qv_memory_ops {
 		       const void *operands, size_t len, void *before);
 	/* Are reads counted? */
 	bool (*counts_reads)(void *owner);
-	/* Another has read or written. data: NULL, or what it tells. */
-	void (*touched)(void *owner, uint64_t from, unsigned access, const uint64_t *data);
+	/* Another has written to memory of this key, or updated it. */
+	void (*written)(void *owner, uint64_t key);
+	/* Another has read or written: told of each operation once. */
+	void (*touched)(void *owner, const struct qv_touch *touch);
 };
 
 /* A request, as it travels; what it sends is behind it. */
@@ -72,10 +82,12 @@ struct qv_ask {
 	uint32_t len; /* of the memory */
 	uint64_t addr, key;
 };
-#define QV_ASK_DATA   1u /* it tells data */
-#define QV_ASK_LAST   2u /* of its operation */
-#define QV_ASK_DIRECT 4u /* of engine/node: get: tell where it is; put: the payload says so */
-#define QV_ASK_BEFORE 8u /* update: the old bytes are wanted */
+#define QV_ASK_DATA   1u  /* it tells data */
+#define QV_ASK_LAST   2u  /* of its operation */
+#define QV_ASK_DIRECT 4u  /* of engine/node: get: tell where it is; put: the payload says so */
+#define QV_ASK_BEFORE 8u  /* update: the old bytes are wanted */
+#define QV_ASK_TOTAL  16u /* put, the last of several: 8 bytes behind say how long all is */
+#define QV_ASK_KEY    32u /* no other of its operation with this key comes */
 
 /* Who asks: op.c. */
 
@@ -88,6 +100,8 @@ struct qv_part {
 };
 /* The one that begins at `at`, of at most `most` bytes. */
 struct qv_part qv_part_at(const struct qv_span *there, size_t nthere, size_t at, size_t most);
+/* Is it all of an operation of len bytes that goes to memory of its key? */
+bool qv_part_ends_key(const struct qv_part *part, const struct qv_span *there, size_t len);
 /* Its part of a list, copied out of it. */
 void qv_part_get(const struct qv_part *part, const struct iovec *list, size_t n, char *to);
 /* len bytes into it; false: it has another length. */
@@ -101,11 +115,14 @@ struct qv_asked {
 	const char *payload;
 	size_t len;      /* of the payload */
 	size_t operands; /* of an update */
+	uint64_t total;  /* bytes of the operation, if this is its last request */
 	/* Our memory. */
 	struct iovec iov[QV_SPANS];
 	size_t niov;
 };
 
+/* How long all of it is, taken off the payload if it says so; false: it cannot be. */
+bool qv_asked_take_total(struct qv_asked *a);
 /* Does it make sense, as a request of at most `most` bytes of memory that has all in its payload? */
 bool qv_asked_is_sound(struct qv_asked *a, size_t most);
 unsigned qv_asked_access(const struct qv_asked *a);

@@ -49,10 +49,21 @@ static bool counts_reads(void *owner)
 	return ((struct qv_fi_ep *)owner)->cntrs[QV_FI_CNTR_REMOTE_READ];
 }
 
-static void touched(void *owner, uint64_t from, unsigned access, const uint64_t *data)
+static void written(void *owner, uint64_t key)
 {
-	qv_fi_count(owner, access & QV_MEM_READ ? QV_FI_CNTR_REMOTE_READ : QV_FI_CNTR_REMOTE_WRITE,
-		    false);
+	struct qv_fi_cntr *cntr = qv_fi_memory_counter(memory_of(owner), key);
+
+	if (!cntr)
+		return;
+	cntr->value++;
+	qv_fi_wait_set_wake(&cntr->wait_set);
+}
+
+static void touched(void *owner, const struct qv_touch *touch)
+{
+	const bool read = touch->access & QV_MEM_READ;
+
+	qv_fi_count(owner, read ? QV_FI_CNTR_REMOTE_READ : QV_FI_CNTR_REMOTE_WRITE, false);
 }
 
 const struct qv_memory_ops qv_fi_own_memory_ops = {
@@ -60,5 +71,6 @@ const struct qv_memory_ops qv_fi_own_memory_ops = {
 	.can_update = can_update,
 	.update = update,
 	.counts_reads = counts_reads,
+	.written = written,
 	.touched = touched,
 };

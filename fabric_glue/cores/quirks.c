@@ -71,6 +71,15 @@ static const struct row *row_of(const char *core, size_t len)
 	}
 }
 
+/* FI_OFI_RXM_USE_SRX, as libfabric reads it. */
+static bool shares_buffers(void)
+{
+	const char *srx = getenv("FI_OFI_RXM_USE_SRX");
+
+	return srx && (!strcmp(srx, "1") || !strcasecmp(srx, "yes") || !strcasecmp(srx, "true") ||
+		       !strcasecmp(srx, "on"));
+}
+
 struct qv_fi_quirks qv_fi_quirks_of(const char *core)
 {
 	const uint32_t version = qv_fi_host.version();
@@ -80,6 +89,8 @@ struct qv_fi_quirks qv_fi_quirks_of(const char *core)
 
 	/* The connections of a layered core are those of the core below its layers. */
 	quirks.lookup = row_of(core, lowest)->of_all.lookup;
+	/* verbs takes what arrives in a shared queue of buffers for a message. */
+	quirks.no_write_data = !strncasecmp(core, "verbs;", 6) && shares_buffers();
 	quirks.one_lock |= FI_VERSION_LT(version, row->one_lock_before);
 	quirks.no_read |= FI_VERSION_LT(version, row->no_read_before);
 	quirks.no_own_read |=

@@ -28,11 +28,13 @@ const char *qv_fi_ep_cores(const struct qv_fi_ep *ep)
 int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len)
 {
 	char main[UINT8_MAX], local[256] = "", name[QV_FI_PAIR_MAX];
-	size_t main_len = sizeof main, local_len = sizeof local, namelen;
+	size_t main_len = sizeof main, local_len = sizeof local, room = *len, namelen;
 	int rc;
 
 	if (!ep->dom->pair) {
 		rc = fi_getname(&ep->rail[QV_FI_MAIN].core->fid, addr, len);
+		if (!rc && *len > room)
+			return -FI_ETOOSMALL; /* verbs says that it fits */
 		if (!rc)
 			qv_fi_leave_wildcard(qv_fi_ep_cores(ep), addr, *len);
 		return rc;

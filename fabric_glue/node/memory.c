@@ -20,6 +20,7 @@ int qv_fi_region_init(struct qv_fi_region *region, const struct fi_mr_attr *attr
 {
 	if (!attr->iov_count || attr->iov_count > QV_SPANS)
 		return -FI_EINVAL;
+	region->counter = NULL;
 	region->key = attr->requested_key;
 	region->access = attr->access;
 	region->base = virt ? (uintptr_t)attr->mr_iov->iov_base : 0;
@@ -50,19 +51,32 @@ void qv_fi_memory_remove(struct qv_fi_memory *memory, const struct qv_fi_region 
 	tdelete(region, &memory->regions, by_key);
 }
 
+static const struct qv_fi_region *region_at(const struct qv_fi_memory *memory, uint64_t number)
+{
+	const struct qv_fi_region key = {.key = number};
+	struct qv_fi_region **found = tfind(&key, &memory->regions, by_key);
+
+	return found ? *found : NULL;
+}
+
+void *qv_fi_memory_counter(const struct qv_fi_memory *memory, uint64_t key)
+{
+	const struct qv_fi_region *region = region_at(memory, key);
+
+	return region ? region->counter : NULL;
+}
+
 int qv_fi_memory_find(const struct qv_fi_memory *memory, const struct qv_span *span,
 		      unsigned access, struct iovec *iov, size_t *cnt)
 {
-	const struct qv_fi_region key = {.key = span->key};
+	const struct qv_fi_region *region = region_at(memory, span->key);
 	const uint64_t need = (access & QV_MEM_READ ? FI_REMOTE_READ : 0) |
 			      (access & QV_MEM_WRITE ? FI_REMOTE_WRITE : 0);
-	struct qv_fi_region **found = tfind(&key, &memory->regions, by_key);
-	uint64_t at = found ? span->addr - (*found)->base : 0;
+	uint64_t at = region ? span->addr - region->base : 0;
 
-	if (!found || need & ~(*found)->access || at > (*found)->len ||
-	    span->len > (*found)->len - at)
+	if (!region || need & ~region->access || at > region->len || span->len > region->len - at)
 		return QV_EINVAL;
-	*cnt = qv_iov_slice((*found)->iov, (*found)->count, at, span->len, iov);
+	*cnt = qv_iov_slice(region->iov, region->count, at, span->len, iov);
 	return QV_OK;
 }
 

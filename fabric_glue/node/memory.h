@@ -24,6 +24,7 @@ struct qv_fi_region {
 	uint64_t key, access, base; /* base: what the first byte is called */
 	size_t len, count;
 	struct iovec iov[QV_SPANS];
+	void *counter; /* of writes by others, its owner's; NULL: nobody counts */
 };
 
 /* -FI_EINVAL: too many pieces. virt: peers name memory by its address, else from 0 on. */
@@ -33,6 +34,9 @@ void qv_fi_memory_init(struct qv_fi_memory *memory);
 /* -FI_ENOKEY: there is one of that key; -FI_ENOMEM. It stays where it is until it is removed. */
 int qv_fi_memory_add(struct qv_fi_memory *memory, struct qv_fi_region *region);
 void qv_fi_memory_remove(struct qv_fi_memory *memory, const struct qv_fi_region *region);
+
+/* That of the region of this key; NULL: there is none. */
+void *qv_fi_memory_counter(const struct qv_fi_memory *memory, uint64_t key);
 
 /* As in struct qv_memory_ops. */
 int qv_fi_memory_find(const struct qv_fi_memory *memory, const struct qv_span *span,

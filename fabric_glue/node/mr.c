@@ -10,7 +10,7 @@
 struct mr {
 	struct fid_mr fid; /* with the key */
 	struct qv_fi_node_domain *domain;
-	struct qv_fi_region region;
+	struct qv_fi_region region; /* its counter: a struct qv_fi_node_cntr */
 };
 
 static int mr_close(struct fid *fid)
@@ -22,10 +22,18 @@ static int mr_close(struct fid *fid)
 	return 0;
 }
 
+/* The provider binds counters only. */
+static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	container_of(fid, struct mr, fid.fid)->region.counter =
+		container_of(bfid, struct qv_fi_node_cntr, fid.fid);
+	return 0;
+}
+
 static struct fi_ops mr_fi_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = mr_close,
-	.bind = qv_fi_no_bind,
+	.bind = mr_bind,
 	.control = qv_fi_no_control,
 	.ops_open = qv_fi_no_ops_open,
 };
@@ -165,16 +173,24 @@ static bool counts_reads(void *owner)
 	return ep_of(owner)->reads;
 }
 
-static void touched(void *owner, uint64_t from, unsigned access, const uint64_t *data)
+static void written(void *owner, uint64_t key)
 {
-	struct qv_fi_node_ep *ep = ep_of(owner);
-	struct qv_fi_node_cntr *cntr = access & QV_MEM_READ ? ep->reads : ep->writes;
+	struct qv_fi_node_cntr *cntr = qv_fi_memory_counter(memory_of(owner), key);
 
 	if (cntr)
 		cntr->value++;
-	if (data)
-		qv_fi_remote_event(owner, FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, *data,
-				   from);
+}
+
+static void touched(void *owner, const struct qv_touch *touch)
+{
+	struct qv_fi_node_ep *ep = ep_of(owner);
+	struct qv_fi_node_cntr *cntr = touch->access & QV_MEM_READ ? ep->reads : ep->writes;
+
+	if (cntr)
+		cntr->value++;
+	if (touch->data)
+		qv_fi_remote_event(owner, FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, touch->len,
+				   *touch->data, touch->from);
 }
 
 const struct qv_memory_ops qv_fi_node_memory_ops = {
@@ -182,5 +198,6 @@ const struct qv_memory_ops qv_fi_node_memory_ops = {
 	.can_update = can_update,
 	.update = update,
 	.counts_reads = counts_reads,
+	.written = written,
 	.touched = touched,
 };

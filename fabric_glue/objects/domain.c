@@ -144,6 +144,7 @@ static void init(struct qv_fi_domain *dom, const struct fi_info *info, void *con
 			info->caps & FI_ATOMIC && dom->core_info[c]->caps & FI_RMA &&
 			qv_fi_core_own_atomics(dom->fabric->cores->name[c], dom->pair);
 		caps &= dom->core_info[c]->caps | (dom->own_atomics[c] ? FI_ATOMIC : 0);
+		dom->no_write_data |= dom->fabric->cores->quirks[c].no_write_data;
 	}
 	if (dom->pair)
 		caps &= info->caps; /* both together may do less than each */

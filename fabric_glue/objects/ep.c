@@ -63,7 +63,8 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
 	int rc;
 
-	if (ep->proto || ep->srx)
+	/* Counters may come later: some programs know only then what they count. */
+	if (bfid->fclass != FI_CLASS_CNTR && (ep->proto || ep->srx))
 		return -FI_EOPBADSTATE;
 	qv_fi_lock(ep->dom);
 	switch (bfid->fclass) {

@@ -15,6 +15,7 @@ struct mr {
 	struct qv_fi_domain *dom;
 	struct qv_fi_region region; /* for what peers do by our own protocol */
 	bool listed;
+	struct qv_fi_cntr *writes; /* of peers, or NULL */
 };
 
 #define KEY_TRIES 64
@@ -69,6 +70,8 @@ static int mr_close(struct fid *fid)
 		unlist(mr);
 		dom->refs--;
 	}
+	if (!ret && mr->writes)
+		mr->writes->wait_set.regions--;
 	qv_fi_unlock(dom);
 	if (!ret)
 		free(mr);
@@ -76,17 +79,45 @@ static int mr_close(struct fid *fid)
 }
 
 /* FI_MR_ENDPOINT: the endpoint that peers will address. */
+static int bind_ep(struct mr *mr, struct qv_fi_ep *ep, uint64_t flags)
+{
+	int ret = 0;
+
+	for (unsigned c = 0; c < mr->dom->cores && !ret; c++)
+		ret = fi_mr_bind(mr->core[c], &ep->rail[c].core->fid, flags);
+	return ret;
+}
+
+/* FI_RMA_EVENT: what counts the writes of peers. libfabric's own shm does not do that. */
+static int bind_cntr(struct mr *mr, struct qv_fi_cntr *cntr, uint64_t flags)
+{
+	struct fid *core;
+	int ret = 0;
+
+	if (flags != FI_REMOTE_WRITE || cntr->wait_set.dom != mr->dom || mr->writes)
+		return -FI_EINVAL;
+	for (unsigned c = 0; c < mr->dom->cores && !ret; c++) {
+		ret = qv_fi_cntr_core(cntr, c, &core);
+		if (!ret)
+			ret = fi_mr_bind(mr->core[c], core, flags);
+	}
+	if (ret)
+		return ret;
+	mr->writes = mr->region.counter = cntr;
+	cntr->wait_set.regions++;
+	return 0;
+}
+
 static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct mr *mr = mr_of(fid);
-	struct qv_fi_ep *ep = container_of(bfid, struct qv_fi_ep, fid.fid);
-	int ret = 0;
+	int ret = -FI_ENOSYS;
 
-	if (bfid->fclass != FI_CLASS_EP)
-		return -FI_ENOSYS;
 	qv_fi_lock(mr->dom);
-	for (unsigned c = 0; c < mr->dom->cores && !ret; c++)
-		ret = fi_mr_bind(mr->core[c], &ep->rail[c].core->fid, flags);
+	if (bfid->fclass == FI_CLASS_EP)
+		ret = bind_ep(mr, container_of(bfid, struct qv_fi_ep, fid.fid), flags);
+	else if (bfid->fclass == FI_CLASS_CNTR)
+		ret = bind_cntr(mr, container_of(bfid, struct qv_fi_cntr, fid.fid), flags);
 	qv_fi_unlock(mr->dom);
 	return ret;
 }

@@ -139,20 +139,27 @@ int qv_fi_wait_set_add(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
 	return 0;
 }
 
-static void each_fd(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep, int op)
+/* False: one of the descriptors is missing, that of an endpoint that nobody was to sleep on. */
+static bool each_fd(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep, int op)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
+	bool all = true;
 	int fd;
 
-	for (unsigned r = 0; wait_set->epoll_fd >= 0 && r < ep->rails; r++)
-		if (wait_set->core_fd[r] && ep->rail[r].cq &&
-		    !fi_control(&ep->rail[r].cq->fid, FI_GETWAIT, &fd))
+	for (unsigned r = 0; wait_set->epoll_fd >= 0 && r < ep->rails; r++) {
+		if (!wait_set->core_fd[r] || !ep->rail[r].cq)
+			continue;
+		if (fi_control(&ep->rail[r].cq->fid, FI_GETWAIT, &fd))
+			all = false;
+		else
 			epoll_ctl(wait_set->epoll_fd, op, fd, &ev);
+	}
+	return all;
 }
 
 void qv_fi_wait_set_enable(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
 {
-	each_fd(wait_set, ep, EPOLL_CTL_ADD);
+	wait_set->blind |= !each_fd(wait_set, ep, EPOLL_CTL_ADD);
 }
 
 void qv_fi_wait_set_remove(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
@@ -167,6 +174,8 @@ void qv_fi_wait_set_remove(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
 
 void qv_fi_wait_set_progress(struct qv_fi_wait_set *wait_set)
 {
+	if (wait_set->regions)
+		qv_fi_beside_own(wait_set->dom);
 	for (size_t i = 0; i < wait_set->neps; i++)
 		qv_fi_ep_progress(wait_set->eps[i]);
 }
@@ -245,7 +254,9 @@ int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set)
 		qv_fi_ep_progress(wait_set->eps[i]);
 		qv_fi_ep_tick(wait_set->eps[i]);
 	}
-	if (wait_set->news(wait_set))
+	if (wait_set->regions)
+		qv_fi_beside_own(wait_set->dom);
+	if (wait_set->news(wait_set) || wait_set->regions || wait_set->blind)
 		return -FI_EAGAIN;
 	for (size_t i = 0; i < wait_set->neps; i++)
 		if (!ep_may_sleep(wait_set, wait_set->eps[i]))
@@ -261,7 +272,7 @@ void qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned 
 	struct epoll_event ev;
 	int rc;
 
-	if (wait_set->epoll_fd >= 0) {
+	if (wait_set->epoll_fd >= 0 && !wait_set->regions && !wait_set->blind) {
 		qv_fi_lock(wait_set->dom);
 		rc = qv_fi_wait_set_may_sleep(wait_set);
 		qv_fi_unlock(wait_set->dom);

@@ -22,6 +22,10 @@ struct qv_fi_wait_set {
 	bool timed;             /* it is set */
 	bool all_fds;           /* every core can wake us */
 	bool core_fd[QV_FI_CORES];
+	/* Something may come that no descriptor tells of: bound regions, to which the peers of any
+	 * endpoint of the domain may write; an endpoint that was enabled without descriptors. */
+	unsigned regions;
+	bool blind;
 	bool event_set;        /* event_fd is readable */
 	_Atomic bool signaled; /* fi_cq_signal */
 	/* Is there something to tell that was not there when it was asked last? Lock held. */

@@ -24,7 +24,8 @@
 #define READ  8u
 
 static char memory[ROOM];
-static unsigned reads, writes;
+static unsigned reads, writes, keys;
+static size_t touched_len; /* of the last one */
 
 /* The owner. */
 
@@ -66,12 +67,18 @@ static bool counts_reads(void *owner)
 	return true;
 }
 
-static void touched(void *owner, uint64_t from, unsigned access, const uint64_t *data)
+static void touched(void *owner, const struct qv_touch *touch)
 {
 	(void)owner;
-	(void)from;
-	(void)data;
-	*(access & QV_MEM_READ ? &reads : &writes) += 1;
+	*(touch->access & QV_MEM_READ ? &reads : &writes) += 1;
+	touched_len = touch->len;
+}
+
+static void written(void *owner, uint64_t key)
+{
+	(void)owner;
+	assert_int_equal(key, BOTH);
+	keys++;
 }
 
 static const struct qv_memory_ops memory_ops = {
@@ -80,6 +87,7 @@ static const struct qv_memory_ops memory_ops = {
 	.update = update,
 	.counts_reads = counts_reads,
 	.touched = touched,
+	.written = written,
 };
 
 /* A guest with a ring in both directions. */
@@ -247,6 +255,13 @@ static void requests_without_sense(void **state)
 	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 8, .flags = QV_ASK_DIRECT), &nowhere,
 				   sizeof nowhere),
 			 QV_EIO);
+	/* How long all of it is: nothing, less than this, of what is no put. */
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 0, .flags = QV_ASK_TOTAL), bytes, 7),
+			 QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 8, .flags = QV_ASK_TOTAL), bytes, 16),
+			 QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_GET, 8, .flags = QV_ASK_TOTAL), bytes, 8),
+			 QV_EPROTO);
 	/* Memory that it may not have. */
 	assert_int_equal(answer_to(&g, at(ASK(QV_REMOTE_PUT, 8), BASE, 9), bytes, 8), QV_EINVAL);
 	assert_int_equal(answer_to(&g, at(ASK(QV_REMOTE_PUT, 8), BASE, READ), bytes, 8), QV_EINVAL);
@@ -266,6 +281,12 @@ static void requests_without_sense(void **state)
 	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 8, .flags = QV_ASK_LAST), bytes, 8),
 			 QV_OK);
 	assert_int_equal(writes, 1);
+	assert_int_equal(touched_len, 8);
+	assert_int_equal(keys, 0);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 8, .flags = QV_ASK_KEY), bytes, 8),
+			 QV_OK);
+	assert_int_equal(writes, 1);
+	assert_int_equal(keys, 1);
 	assert_memory_equal(memory, bytes, 8);
 	close_guest(&g);
 }

@@ -116,6 +116,7 @@ static void in_order_and_once(void **state)
 		check(calls[0], CALLS);
 		check(calls[1], CALLS);
 		assert_int_equal(rig_memory[1].told, CALLS);
+		assert_int_equal(rig_memory[1].written, CALLS);
 		rig_wait_long(rig, rig_recv(rig, 1, 0, 2000, 1, QV_REQ_TAGGED), send);
 		rig_ticks(rig, 3000);
 		rig_check_idle(rig, 0);

@@ -31,7 +31,7 @@ static const struct ft_case *const tables[] = {
 	ft_cases_auto,        ft_cases_sweep,        ft_cases_rows,          ft_cases_soak,
 	ft_cases_exchange,    ft_cases_cut,          ft_cases_death,         ft_cases_stop,
 	ft_cases_cut_sweep,   ft_cases_restart,      ft_cases_millions,      ft_cases_churn,
-	ft_cases_coll_memory, ft_cases_eq,           ft_cases_any_interface,
+	ft_cases_coll_memory, ft_cases_eq,           ft_cases_any_interface, ft_cases_rma_cntr,
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 

@@ -55,11 +55,18 @@ static bool counts_reads(void *owner)
 	return memory[0] & 1;
 }
 
-static void touched(void *owner, uint64_t from, unsigned access, const uint64_t *data)
+static void touched(void *owner, const struct qv_touch *touch)
+{
+	const uint64_t data = touch->data ? *touch->data : touch->len;
+
+	(void)owner;
+	memory[1] = (char)(memory[1] + (int)touch->access + (int)data);
+}
+
+static void written(void *owner, uint64_t key)
 {
 	(void)owner;
-	(void)from;
-	memory[1] = (char)(memory[1] + (int)access + (data ? (int)*data : 0));
+	memory[2] = (char)(memory[2] + (int)key);
 }
 
 static const struct qv_memory_ops ops = {
@@ -68,6 +75,7 @@ static const struct qv_memory_ops ops = {
 	.update = update,
 	.counts_reads = counts_reads,
 	.touched = touched,
+	.written = written,
 };
 
 void fuzz_memory_open(struct qv_node *n)

@@ -63,11 +63,15 @@ static bool counts_reads(void *owner)
 	return true;
 }
 
-static void touched(void *owner, uint64_t from, unsigned access, const uint64_t *data)
+static void written(void *owner, uint64_t key)
 {
-	(void)from;
-	(void)access;
-	(void)data;
+	assert_int_equal(key, RIG_KEY);
+	of(owner)->written++;
+}
+
+static void touched(void *owner, const struct qv_touch *touch)
+{
+	(void)touch;
 	of(owner)->told++;
 }
 
@@ -77,6 +81,7 @@ void rig_memory_open(struct rig *rig, unsigned at)
 						 .can_update = can_update,
 						 .update = update,
 						 .counts_reads = counts_reads,
+						 .written = written,
 						 .touched = touched};
 
 	memset(&rig_memory[at], 0, sizeof rig_memory[at]);

@@ -16,6 +16,7 @@ struct rig_memory {
 	uint64_t words[RIG_WORDS];
 	unsigned updates; /* requests that were done */
 	unsigned told;    /* operations that were told */
+	unsigned written; /* the same, as those of their key */
 };
 /* Of all nodes of all rigs, by the number of the node. */
 extern struct rig_memory rig_memory[QV_LOOP_MAX];
