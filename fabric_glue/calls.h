@@ -73,6 +73,11 @@ static inline uint64_t qv_fi_special_flags(unsigned req)
 void qv_fi_claim_store(struct fi_context *context, void *u);
 void *qv_fi_claim_take(struct fi_context *context);
 
+/* From fabric_glue/calls/update.c: as the core's calls; msg->context is the struct qv_fi_pass. */
+ssize_t qv_fi_own_update(struct qv_fi_ep *ep, fi_addr_t to, const struct fi_msg_atomic *msg,
+			 const struct fi_ioc *compare, size_t ncompare, const struct fi_ioc *result,
+			 size_t nresult);
+
 /* From fabric_glue/calls/pass.c. */
 
 /* One operation that a core has in hand. */

@@ -325,6 +325,9 @@ void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, size_t len, uin
 			fi_addr_t src);
 int qv_fi_errno(int status); /* enum qv_status to a positive FI_E*, 0 for QV_OK */
 
+/* From fabric_glue/calls/update.c: what peers do to our memory by our own protocol. */
+extern const struct qv_memory_ops qv_fi_own_memory_ops;
+
 /* From fabric_glue/objects/stats.c. */
 
 int qv_fi_ep_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);

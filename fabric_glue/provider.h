@@ -227,8 +227,10 @@ struct qv_fi_domain { /* fabric_glue/objects/domain.c */
 	bool threadsafe;      /* false: the application serialises (FI_THREAD_DOMAIN), no lock */
 	void *owner;  /* without it: the thread that called last, fabric_glue/objects/beside.c */
 	bool has_rma; /* every core grants FI_RMA */
-	bool no_write_data;          /* a core would lose what FI_REMOTE_CQ_DATA carries */
-	bool has_atomic;             /* and FI_ATOMIC */
+	bool no_write_data; /* a core would lose what FI_REMOTE_CQ_DATA carries */
+	bool has_atomic;    /* and FI_ATOMIC, or we do it: */
+	bool own_atomics[QV_FI_CORES];
+	struct qv_fi_memory *memory; /* what peers reach by it; NULL: nobody does */
 	bool peer;                   /* FI_QUIVER_MODE=peer */
 	struct qv_fi_srx_port *port; /* peer mode: a context that the core has, or NULL */
 	size_t inject;               /* tx_attr->inject_size that we promise */

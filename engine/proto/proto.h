@@ -10,6 +10,7 @@
 
 #include <quiver/match.h>
 
+#include "engine/remote/remote.h"
 #include "wire.h"
 #include "xport.h"
 
@@ -154,6 +155,16 @@ struct qv_send_args {
 /* Start a send. Completion may be reported before this returns. QV_EAGAIN: too much is queued
  * already, call again after progress; QV_ENOMEM, QV_EPEER: nothing happened. */
 int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args);
+
+/* Peers may update the owner's memory from now on. */
+void qv_proto_open_memory(struct qv_proto *p, const struct qv_memory_ops *ops);
+/*
+ * Update memory of a peer's owner; what is here may be reused at once. xfer is told the end by a later
+ * call, with a status. QV_EAGAIN: too much is under way, nothing has happened; QV_ENOMEM; QV_EPEER;
+ * QV_EINVAL: lists that do not fit each other; QV_EMSGSIZE.
+ */
+int qv_proto_update(struct qv_proto *p, struct qv_peer *to, const struct qv_remote_op *op,
+		    struct qv_xfer *xfer);
 
 struct qv_recv_args {
 	const struct iovec *iov;

@@ -165,7 +165,7 @@ static int ask_truth(const char *core, const char *node, const char *service, ui
 	/* It is named without being asked for, too. */
 	for (struct fi_info *i = *list; i && no_event; i = i->next)
 		i->caps &= ~FI_RMA_EVENT;
-	if (!(hints->caps & FI_ATOMIC) || qv_fi_core_has_atomics(core, *list))
+	if (!(hints->caps & FI_ATOMIC) || qv_fi_core_has_atomics(core))
 		return 0;
 	QV_FI_INFO(CORE, "core %s offers FI_ATOMIC and does not have it\n", core);
 	qv_fi_host.freeinfo(*list);
@@ -173,15 +173,22 @@ static int ask_truth(const char *core, const char *node, const char *service, ui
 	return -FI_ENODATA;
 }
 
-int qv_fi_core_query(const char *core, const char *node, const char *service, uint64_t flags,
-		     struct fi_info *hints, uint64_t need, struct fi_info **list)
+int qv_fi_core_query(const char *core, bool pair, const char *node, const char *service,
+		     uint64_t flags, struct fi_info *hints, uint64_t need, struct fi_info **list)
 {
 	static const uint64_t drop[] = {FI_RMA_EVENT | FI_ATOMIC, FI_RMA};
+	const uint64_t orders = qv_fi_orders(FI_ATOMIC) & ~qv_fi_orders(FI_RMA);
 	int ret;
 
 	*list = NULL;
 	if (!hints)
 		return -FI_ENOMEM;
+	if (hints->caps & FI_ATOMIC && qv_fi_core_own_atomics(core, pair)) {
+		hints->caps &= ~FI_ATOMIC;
+		hints->tx_attr->msg_order &= ~orders;
+		hints->rx_attr->msg_order &= ~orders;
+		need &= ~FI_ATOMIC;
+	}
 	ret = ask_truth(core, node, service, flags, hints, list);
 	for (size_t i = 0; i < sizeof drop / sizeof *drop && ret == -FI_ENODATA; i++) {
 		if (need & drop[i])
@@ -212,13 +219,14 @@ static int query_again(const char *core, const struct fi_info *app, struct fi_in
 {
 	struct fi_info *hints = qv_fi_core_hints(core, app);
 	uint64_t need = app ? app->caps & QV_FI_ONE_SIDED : 0;
+	const bool pair = app && qv_fi_is_pair(app);
 	int ret;
 
 	if (hints)
 		drop_addresses(hints);
-	ret = qv_fi_core_query(core, NULL, NULL, 0, hints, need, list);
+	ret = qv_fi_core_query(core, pair, NULL, NULL, 0, hints, need, list);
 	if (ret == -FI_ENODATA && app && (app->src_addr || app->dest_addr))
-		ret = qv_fi_core_query(core, NULL, NULL, 0, qv_fi_core_hints(core, app), need,
+		ret = qv_fi_core_query(core, pair, NULL, NULL, 0, qv_fi_core_hints(core, app), need,
 				       list);
 	return ret;
 }

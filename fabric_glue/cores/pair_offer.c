@@ -28,7 +28,7 @@ int qv_fi_pair_local(const char *core, const struct fi_info *main, uint64_t caps
 	}
 	if (hints)
 		hints->caps = (hints->caps & ~FI_ATOMIC) | caps;
-	ret = qv_fi_core_query(core, NULL, NULL, 0, hints, caps, &list);
+	ret = qv_fi_core_query(core, true, NULL, NULL, 0, hints, caps, &list);
 	if (ret)
 		return ret;
 	if (list->next) {

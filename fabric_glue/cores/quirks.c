@@ -27,6 +27,7 @@ static const struct row rows[] = {
 		    .tag_apart = true,
 		    .guesses_source = true,
 		    .few_addresses = true,
+		    .wrong_atomics = true,
 		    .peer = true},
 	 .one_lock_before = FI_VERSION(1, 18),
 	 .no_own_read_since = FI_VERSION(2, 5)},

@@ -45,7 +45,7 @@ void qv_fi_leave_wildcard(const char *core, void *addr, size_t len)
 	struct fi_info *list, *i;
 
 	if (!qv_fi_is_wildcard(addr, len) ||
-	    qv_fi_core_query(core, NULL, NULL, 0, qv_fi_core_hints(core, NULL), 0, &list))
+	    qv_fi_core_query(core, false, NULL, NULL, 0, qv_fi_core_hints(core, NULL), 0, &list))
 		return;
 	for (i = list; i && (i->src_addrlen != len || qv_fi_is_wildcard(i->src_addr, len));)
 		i = i->next;

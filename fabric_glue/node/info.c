@@ -64,7 +64,7 @@ static bool fill(struct fi_info *info, uint64_t caps, int mr_mode)
 	info->tx_attr->inject_size = packet;
 	info->tx_attr->size = info->rx_attr->size = 1024;
 	info->tx_attr->iov_limit = info->rx_attr->iov_limit = 4;
-	info->tx_attr->rma_iov_limit = QV_NODE_SPANS;
+	info->tx_attr->rma_iov_limit = QV_SPANS;
 	info->domain_attr->mr_mode = mr_mode & FI_MR_VIRT_ADDR;
 	info->domain_attr->threading = FI_THREAD_DOMAIN;
 	info->domain_attr->control_progress = FI_PROGRESS_MANUAL;
@@ -73,7 +73,7 @@ static bool fill(struct fi_info *info, uint64_t caps, int mr_mode)
 	info->domain_attr->cq_data_size = sizeof(uint64_t);
 	info->domain_attr->ep_cnt = info->domain_attr->cq_cnt = 4096;
 	info->domain_attr->mr_cnt = 65536;
-	info->domain_attr->mr_iov_limit = QV_NODE_SPANS;
+	info->domain_attr->mr_iov_limit = QV_SPANS;
 	info->domain_attr->mr_key_size = sizeof(uint64_t);
 	return (info->fabric_attr->prov_name = strdup(QV_FI_NODE_NAME)) &&
 	       (info->fabric_attr->name = strdup(QV_FI_NODE_NAME)) &&

@@ -7,10 +7,8 @@
 #ifndef QV_FI_NODE_H
 #define QV_FI_NODE_H
 
-#include <quiver/combine.h>
-
 #include "engine/node/node.h"
-#include "fabric_glue/provider.h"
+#include "memory.h"
 
 #define QV_FI_NODE_NAME "node"
 
@@ -26,9 +24,8 @@ struct qv_node *qv_fi_node_of(const struct fid_ep *ep);
 
 struct qv_fi_node_domain {
 	struct fid_domain fid;
-	bool virtual_addr;                /* peers name memory by its address, else from 0 on */
-	void *mrs;                        /* by key, for tsearch(3) */
-	const struct qv_combine *combine; /* NULL: this CPU has no kernels, so no atomics */
+	bool virtual_addr; /* peers name memory by its address, else from 0 on */
+	struct qv_fi_memory memory;
 };
 
 struct qv_fi_node_cntr {
@@ -64,7 +61,7 @@ int qv_fi_node_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struc
 struct qv_fi_node_ep *qv_fi_node_ep_of(struct fid_ep *ep);
 /* mr.c: memory that others reach, and what they do there */
 extern struct fi_ops_mr qv_fi_node_mr_ops;
-extern const struct qv_node_memory_ops qv_fi_node_memory_ops;
+extern const struct qv_memory_ops qv_fi_node_memory_ops;
 int qv_fi_node_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
 			 struct fid_cntr **cntr, void *context);
 /* rma.c, atomic.c */

@@ -108,6 +108,8 @@ static int open_proto(struct qv_fi_ep *ep)
 	rc = -qv_fi_errno(qv_proto_create(&set, &qv_fi_owner_ops, ep, &ep->proto));
 	if (rc)
 		return rc;
+	if (ep->dom->memory)
+		qv_proto_open_memory(ep->proto, &qv_fi_own_memory_ops);
 	qv_fi_offload_begin(ep);
 	qv_fi_stats_begin(ep);
 	return 0;

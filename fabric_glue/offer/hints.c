@@ -111,23 +111,22 @@ void qv_fi_offer(struct fi_info *info)
 
 /* Does it fit. */
 
-/* One line of the log for each refusal. */
 static bool refuse(const char *what)
 {
-	QV_FI_INFO(CORE, "hints refused: %s\n", what);
+	qv_fi_refused("%s", what);
 	return false;
 }
 
 static bool refuse_bits(const char *what, uint64_t asked, uint64_t offered)
 {
-	QV_FI_INFO(CORE, "hints refused: %s 0x%llx, of which 0x%llx is not offered\n", what,
-		   (unsigned long long)asked, (unsigned long long)(asked & ~offered));
+	qv_fi_refused("%s 0x%llx, of which 0x%llx is not offered", what, (unsigned long long)asked,
+		      (unsigned long long)(asked & ~offered));
 	return false;
 }
 
 static bool refuse_size(const char *what, size_t asked, size_t offered)
 {
-	QV_FI_INFO(CORE, "hints refused: %s %zu, at most %zu\n", what, asked, offered);
+	qv_fi_refused("%s %zu, at most %zu", what, asked, offered);
 	return false;
 }
 
