@@ -223,8 +223,7 @@ bool qv_fi_offer_fits(const struct fi_info *offer, const struct fi_info *hints)
 		return true;
 	rma = hints->caps & ONE_SIDED;
 	if (hints->caps & FI_TRIGGER)
-		qv_fi_warn("FI_TRIGGER, triggered and deferred operations, is not offered: the "
-			   "program must make its calls itself");
+		return refuse("FI_TRIGGER, triggered and deferred operations are not offered");
 	if (hints->caps & ~offer->caps)
 		return refuse_bits("caps", hints->caps, offer->caps);
 	if (hints->fabric_attr && hints->fabric_attr->prov_version > qv_fi_prov.version)

@@ -256,9 +256,10 @@ static void scalable(void)
 	ft_close(&ep);
 }
 
-/* So are triggered operations: a user who sees the program end sees why. */
+/* So are triggered operations; who has named nothing but quiver sees why the program ends. */
 static void triggered(void)
 {
+	const int told = !strcmp(ft.prov, "quiver");
 	struct fi_info *hints, *info = NULL;
 	FILE *said;
 
@@ -269,8 +270,8 @@ static void triggered(void)
 	said = ft_catch_stderr();
 	for (int i = 0; i < 2; i++)
 		CHECK_EQ(-ft_getinfo(hints, &info), FI_ENODATA);
-	CHECK_EQ(ft_lines_with(said, "", ""), 1);
-	CHECK_EQ(ft_lines_with(said, "quiver: FI_TRIGGER", "not offered"), 1);
+	CHECK_EQ(ft_lines_with(said, "", ""), told);
+	CHECK_EQ(ft_lines_with(said, "FI_TRIGGER", "not offered"), told);
 	fi_freeinfo(hints);
 }
 
