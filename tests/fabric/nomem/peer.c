@@ -69,8 +69,8 @@ NOT_CALLED(void, qv_fi_cq_grow, struct qv_fi_cq *cq)
 NOT_CALLED(void, qv_fi_cq_error, struct qv_fi_cq *cq, const struct fi_cq_err_entry *e,
 	   fi_addr_t src)
 NOT_CALLED(void, qv_fi_count, struct qv_fi_ep *of, int which, bool error)
-NOT_CALLED(void, qv_fi_remote_event, struct qv_fi_rail *rail, uint64_t flags, uint64_t data,
-	   fi_addr_t src)
+NOT_CALLED(void, qv_fi_remote_event, struct qv_fi_rail *rail, uint64_t flags, size_t len,
+	   uint64_t data, fi_addr_t src)
 NOT_CALLED(void, qv_fi_wait_set_wake_slow, struct qv_fi_wait_set *set)
 
 /* The core. */
