@@ -85,6 +85,7 @@ struct qv_fi_pass {
 	struct qv_xfer xfer; /* first */
 	struct qv_fi_ep *ep;
 	struct qv_fi_pass *next, **at; /* in ep->passes; *at is this one */
+	fi_addr_t to;
 	void *context;
 	uint64_t flags; /* of its completion */
 	bool entry;
@@ -108,6 +109,8 @@ struct qv_fi_passing {
 };
 /* 0 or -FI_E*; -FI_EAGAIN: the core is full, some progress was made. */
 ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p);
+/* FI_FENCE: is nothing under way to that address any more? Lock held. Else some progress was made. */
+bool qv_fi_fence_is_open(struct qv_fi_ep *ep, fi_addr_t to);
 /* The same by the core's inject call, if it injects so much. */
 ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 			  ssize_t (*inject)(struct qv_fi_rail *rail, fi_addr_t to, const void *op));

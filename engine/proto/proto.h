@@ -228,6 +228,8 @@ void qv_proto_shutdown(struct qv_proto *p);
  * on with progress until all of them have answered or closed too. */
 void qv_proto_send_leave(struct qv_proto *p);
 bool qv_proto_may_leave(const struct qv_proto *p);
+/* Is every send to it over, as its owner was told? */
+bool qv_proto_peer_has_all(const struct qv_peer *peer);
 bool qv_proto_peer_must_answer(const struct qv_peer *peer); /* it has not done so yet */
 /* At last: what peers still send is not received any more. */
 void qv_proto_leave(struct qv_proto *p);

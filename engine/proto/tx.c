@@ -79,6 +79,14 @@ static void finish(struct qv_tx *tx)
 		report(tx);
 }
 
+bool qv_proto_peer_has_all(const struct qv_peer *peer)
+{
+	for (const struct qv_tx *tx = peer->txs; tx; tx = tx->next_peer)
+		if (tx->kind == QV_TX_BACKLOG || (tx->kind != QV_TX_CTL && !tx->reported))
+			return false;
+	return true;
+}
+
 void qv_tx_check(struct qv_tx *tx, int status)
 {
 	if (status && !tx->status)

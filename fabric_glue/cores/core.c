@@ -138,7 +138,7 @@ int qv_fi_core_ask(const char *core, const char *node, const char *service, uint
 	int ret;
 
 	if (qv_fi_is_node(core))
-		return node || service ? -FI_ENODATA : qv_fi_node_getinfo(hints, list);
+		return qv_fi_node_getinfo(node, service, flags, hints, list);
 	flags |= GETINFO_HIDDEN | (strchr(core, ';') ? 0 : CORE_PROV_ONLY);
 	*list = NULL;
 	asking++;

@@ -14,7 +14,8 @@
 
 bool qv_fi_is_node(const char *core);
 /* As fi_getinfo and fi_fabric of the core. */
-int qv_fi_node_getinfo(const struct fi_info *hints, struct fi_info **list);
+int qv_fi_node_getinfo(const char *node, const char *service, uint64_t flags,
+		       const struct fi_info *hints, struct fi_info **list);
 int qv_fi_node_fabric(struct fid_fabric **fabric);
 /* The endpoint behind one of the core's; NULL: it is another core's. */
 struct qv_node *qv_fi_node_of(const struct fid_ep *ep);
@@ -80,5 +81,8 @@ void qv_fi_node_update(const struct qv_combine *combine, uint16_t what, void *me
 #define QV_FI_NODE_TEXT   32 /* bytes, with the zero */
 size_t qv_fi_node_print(char *text, uint64_t name);
 bool qv_fi_node_parse(const char *text, uint64_t *name);
+/* The name for which a service stands: whoever has it is on this node. Without a service the host's.
+ * It is odd. Who may be at any host is given the even one below it: either will do. 0: any will. */
+uint64_t qv_fi_node_of_service(const char *node, const char *service);
 
 #endif /* QV_FI_NODE_H */

@@ -11,17 +11,18 @@
 #define COMM_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define BASE_CAPS                                                                   \
 	(MSG_CAPS | FI_COLLECTIVE | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_SOURCE | \
-	 FI_DIRECTED_RECV | COMM_CAPS)
+	 FI_DIRECTED_RECV | FI_FENCE | COMM_CAPS)
 /* Reported without being asked for: they cost nothing here. */
 #define FREE_CAPS (FI_MULTI_RECV | FI_SOURCE | COMM_CAPS)
 #define ASKED_CAPS                                                                           \
 	(MSG_CAPS | FI_COLLECTIVE | QV_FI_ONE_SIDED | FI_DIRECTED_RECV | FI_SEND | FI_RECV | \
-	 RMA_DIRS)
-#define TX_CAPS (MSG_CAPS | FI_COLLECTIVE | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE)
+	 RMA_DIRS | FI_FENCE)
+#define TX_CAPS \
+	(MSG_CAPS | FI_COLLECTIVE | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE | FI_FENCE)
 #define RX_CAPS                                                                                    \
 	(MSG_CAPS | FI_COLLECTIVE | QV_FI_ONE_SIDED | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | \
 	 FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV)
-#define TX_ONLY (FI_SEND | FI_READ | FI_WRITE)
+#define TX_ONLY (FI_SEND | FI_READ | FI_WRITE | FI_FENCE)
 #define RX_ONLY                                                                                  \
 	(FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT | FI_MULTI_RECV | FI_SOURCE | \
 	 FI_DIRECTED_RECV)
@@ -59,8 +60,8 @@ static void offer_domain(struct fi_domain_attr *d, bool rma)
 /* Peer mode: the core's protocol, so its limits; no collectives, which are ours. */
 static void offer_peer(struct fi_info *info, size_t inject)
 {
-	info->caps &= ~FI_COLLECTIVE;
-	info->tx_attr->caps &= ~FI_COLLECTIVE;
+	info->caps &= ~(FI_COLLECTIVE | FI_FENCE);
+	info->tx_attr->caps &= ~(FI_COLLECTIVE | FI_FENCE);
 	info->rx_attr->caps &= ~FI_COLLECTIVE;
 	info->tx_attr->op_flags &= ~(uint64_t)FI_MATCH_COMPLETE;
 	info->tx_attr->inject_size = inject;
@@ -221,6 +222,9 @@ bool qv_fi_offer_fits(const struct fi_info *offer, const struct fi_info *hints)
 	if (!hints)
 		return true;
 	rma = hints->caps & ONE_SIDED;
+	if (hints->caps & FI_TRIGGER)
+		qv_fi_warn("FI_TRIGGER, triggered and deferred operations, is not offered: the "
+			   "program must make its calls itself");
 	if (hints->caps & ~offer->caps)
 		return refuse_bits("caps", hints->caps, offer->caps);
 	if (hints->fabric_attr && hints->fabric_attr->prov_version > qv_fi_prov.version)

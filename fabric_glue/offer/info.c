@@ -87,6 +87,12 @@ static void relax_names(struct fi_info *ask, const char *core)
 	*domain = NULL;
 }
 
+/* rxm offers InfiniBand addresses, and has nothing for who then asks for them. */
+static bool is_refused_format(const char *core, const struct fi_info *info)
+{
+	return strchr(core, ';') && info->addr_format == FI_SOCKADDR_IB;
+}
+
 /* Our answer over these cores, each entry under the provider name `name` (NULL: our own). The list
  * of the main core is edited in place: only libfabric knows how long its structures are. */
 static int answer_over(const struct query *q, const struct qv_fi_cores *cores, bool pair,
@@ -128,7 +134,7 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 		list->fabric_attr->prov_name = name ? strdup(name) : NULL;
 		if (qv_fi_params.peer && qv_fi_quirks_of(core).one_endpoint)
 			list->domain_attr->ep_cnt = 1;
-		if (!make_offer(q, pair ? &second : NULL, list)) {
+		if (is_refused_format(core, list) || !make_offer(q, pair ? &second : NULL, list)) {
 			qv_fi_host.freeinfo(list);
 			continue;
 		}

@@ -83,7 +83,8 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_sweep[], ft_cases_rows[], ft_cases_soak[], ft_cases_exchange[], ft_cases_many[],
 	ft_cases_errors[], ft_cases_names[], ft_cases_beside[], ft_cases_millions[], ft_cases_cut[],
 	ft_cases_death[], ft_cases_stop[], ft_cases_cut_sweep[], ft_cases_restart[],
-	ft_cases_churn[], ft_cases_eq[], ft_cases_any_interface[], ft_cases_rma_cntr[];
+	ft_cases_churn[], ft_cases_eq[], ft_cases_any_interface[], ft_cases_rma_cntr[],
+	ft_cases_fence[];
 
 /* What a rank knows. */
 struct ft {

@@ -43,13 +43,11 @@ uint32_t ft_port(void)
 	return first ? number : claimed + (uint32_t)ft.eps;
 }
 
-/* Shared memory has no ports, and rxm of libfabric 1.17 does not hear at the one that it is given:
+/* libfabric's shared memory has no ports, and rxm of libfabric 1.17 does not hear at the one that it is given:
  * rank 0's name is told by hand. */
 bool ft_has_ports(void)
 {
-	return (strcmp(ft_core(), "shm") && strcmp(ft_core(), "node") &&
-		!strstr(ft_core(), "ofi_rxm")) ||
-	       ft_pair();
+	return (strcmp(ft_core(), "shm") && !strstr(ft_core(), "ofi_rxm")) || ft_pair();
 }
 
 /* The info of rank 0's own endpoint, bound to the port, or of an endpoint that is to reach it. */
