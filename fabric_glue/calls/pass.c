@@ -78,12 +78,6 @@ static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passi
 	return pass;
 }
 
-/* Does no core hold it? */
-static bool is_ours(const struct qv_fi_rail *rail, const struct qv_fi_passing *p)
-{
-	return p->kind & FI_ATOMIC && rail->ep->dom->own_atomics[rail->which];
-}
-
 bool qv_fi_fence_is_open(struct qv_fi_ep *ep, fi_addr_t to)
 {
 	struct qv_peer *peer = to < ep->npeers ? ep->peers[to] : NULL;
@@ -107,6 +101,12 @@ static ssize_t pass_fence(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 	is_open = !ep->enabled || qv_fi_fence_is_open(ep, p->to);
 	qv_fi_unlock(ep->dom);
 	return is_open ? qv_fi_pass(ep, &behind) : -FI_EAGAIN;
+}
+
+/* Does no core hold it? */
+static bool is_ours(const struct qv_fi_rail *rail, const struct qv_fi_passing *p)
+{
+	return p->kind & FI_ATOMIC && rail->ep->dom->own_atomics[rail->which];
 }
 
 ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)

@@ -185,7 +185,8 @@ int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags
 	int rc;
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (flags & kinds[i].flag && ep->cntrs[kinds[i].which])
+		if (flags & kinds[i].flag && ep->cntrs[kinds[i].which] &&
+		    ep->cntrs[kinds[i].which] != cntr)
 			return -FI_EINVAL;
 	rc = flags & REMOTE_FLAGS ? bind_cores(cntr, ep, flags & REMOTE_FLAGS) : 0;
 	if (rc)

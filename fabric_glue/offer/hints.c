@@ -222,9 +222,11 @@ bool qv_fi_offer_fits(const struct fi_info *offer, const struct fi_info *hints)
 	if (!hints)
 		return true;
 	rma = hints->caps & ONE_SIDED;
-	if (hints->caps & FI_TRIGGER)
+	if (hints->caps & FI_TRIGGER) {
 		qv_fi_warn("FI_TRIGGER, triggered and deferred operations, is not offered: the "
 			   "program must make its calls itself");
+		qv_fi_refusal_told();
+	}
 	if (hints->caps & ~offer->caps)
 		return refuse_bits("caps", hints->caps, offer->caps);
 	if (hints->fabric_attr && hints->fabric_attr->prov_version > qv_fi_prov.version)

@@ -35,6 +35,11 @@ void qv_fi_refusal_begin(void)
 	last[0] = 0;
 }
 
+void qv_fi_refusal_told(void)
+{
+	__atomic_store_n(&settled, true, __ATOMIC_RELAXED);
+}
+
 int qv_fi_refusal_end(int ret)
 {
 	if (ret && (!last[0] || !is_alone()))
