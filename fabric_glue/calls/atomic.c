@@ -4,7 +4,7 @@
 
 #define ATOMIC_FLAGS                                                             \
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | \
-	 FI_DELIVERY_COMPLETE | FI_MORE)
+	 FI_DELIVERY_COMPLETE | FI_MORE | FI_FENCE)
 
 /* Beside the message: what is compared with, and where the old value goes. */
 struct op {

@@ -259,7 +259,7 @@ static void hostile(void **state)
 		 RIG_KEY},                                      /* more than an answer */
 		{QV_REMOTE_UPDATE, 0, RIG_ADD, 16, 0, RIG_KEY}, /* half an operand */
 		{QV_REMOTE_UPDATE, 0, RIG_ADD, 8, UINT64_MAX - 4, RIG_KEY},
-		{QV_REMOTE_UPDATE, 0, RIG_ADD + 1, 8, 0, RIG_KEY},
+		{QV_REMOTE_UPDATE, 0, RIG_FETCH + 1, 8, 0, RIG_KEY},
 	};
 	char body[sizeof *bad + 8];
 	struct rig *rig = start();

@@ -188,10 +188,53 @@ static void counted(void)
 	ft_close_window(&w);
 }
 
+/* A signal by an atomic operation behind a fence: who sees it has what was written before. */
+static void signalled(void)
+{
+	enum { N = 6, LEN = 100000, SIGNAL = FT_WINDOW - 8, ROUNDS = 20 };
+	static struct ft_op op[N], last;
+	volatile uint64_t *at;
+	struct ft_window w;
+
+	ft_open_window(&w, (struct ft_conf){.caps = FI_ATOMIC | FI_FENCE});
+	memset(w.target, 0, FT_WINDOW);
+	at = (void *)(w.target + SIGNAL);
+	ft_barrier();
+	for (uint64_t r = 1; r <= ROUNDS; r++) {
+		if (ft.rank == 0) {
+			const uint64_t one = 1;
+			const struct fi_ioc here = {(void *)(uintptr_t)&one, 1};
+			const struct fi_rma_ioc there = {w.addr + SIGNAL, 1, w.key};
+			const struct fi_msg_atomic msg = {.msg_iov = &here,
+							  .iov_count = 1,
+							  .addr = w.ep.peer[1],
+							  .rma_iov = &there,
+							  .rma_iov_count = 1,
+							  .datatype = FI_UINT64,
+							  .op = FI_SUM,
+							  .context = ft_fresh(&last)};
+
+			for (size_t i = 0; i < N; i++) {
+				ft_fill(w.buf + i * LEN, LEN, r * N + i);
+				POST(fi_write(w.ep.ep, w.buf + i * LEN, LEN, NULL, w.ep.peer[1],
+					      w.addr + i * LEN, w.key, ft_fresh(&op[i])));
+			}
+			POST(fi_atomicmsg(w.ep.ep, &msg, FI_FENCE | FI_COMPLETION));
+			ft_wait_all(op, N);
+			ft_wait(&last);
+		} else {
+			while (*at != r)
+				ft_progress();
+			for (size_t i = 0; i < N; i++)
+				ft_verify(w.target + i * LEN, LEN, r * N + i, LEN - FT_GUARD);
+		}
+		ft_barrier();
+	}
+	ft_close_window(&w);
+}
+
 const struct ft_case ft_cases_atomic_own[] = {
-	{"atomic_in_order", 2, 20, in_order},
-	{"atomic_bounds", 2, 20, bounds},
-	{"atomic_kill", 3, 20, killed},
-	{"atomic_counted", 2, 20, counted},
-	{0},
+	{"atomic_in_order", 2, 20, in_order}, {"atomic_bounds", 2, 20, bounds},
+	{"atomic_kill", 3, 20, killed},       {"atomic_counted", 2, 20, counted},
+	{"atomic_fence", 2, 20, signalled},   {0},
 };

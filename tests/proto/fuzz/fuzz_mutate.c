@@ -10,6 +10,7 @@
 #include "engine/proto/wire.h"
 #include "fuzz.h"
 #include "engine/base/random.h"
+#include "tests/proto/rig/rig_memory.h"
 
 #define ENTRIES 128u
 #define HEAD    3u /* of an entry: control, length */
@@ -95,6 +96,27 @@ static uint64_t number(struct text *t)
 	}
 }
 
+/* A request that may make sense; returns how long it is with its operands. */
+static size_t draw_ask(struct text *t, uint64_t *body)
+{
+	struct qv_ask ask = {.kind = QV_REMOTE_UPDATE,
+			     .flags = (uint8_t)(QV_ASK_LAST | (below(t, 2) ? QV_ASK_BEFORE : 0)),
+			     .what = below(t, 3) ? RIG_ADD : RIG_FETCH,
+			     .len = 8 * (uint32_t)(1 + below(t, 8)),
+			     .addr = below(t, 2) ? number(t) : 8 * below(t, 64),
+			     .key = RIG_KEY};
+	size_t len = sizeof ask + ask.len * below(t, 3);
+
+	if (!below(t, 4))
+		ask.kind = (uint8_t)below(t, 6);
+	if (!below(t, 4))
+		ask.len = (uint32_t)number(t);
+	if (!below(t, 8))
+		ask.flags = (uint8_t)qv_random(t->rng);
+	memcpy(body, &ask, sizeof ask);
+	return len;
+}
+
 static void new_packet(struct text *t)
 {
 	uint8_t entry[HEAD + QV_WIRE_MAX_HDR + 200] = {0};
@@ -108,22 +130,27 @@ static void new_packet(struct text *t)
 		.sreq = number(t),
 	};
 	uint64_t body[] = {number(t), number(t), number(t)};
-	size_t len = below(t, 3) ? 8 * below(t, 8) : below(t, 200);
+	size_t len = below(t, 3) ? 8 * below(t, 8) : below(t, 200), head;
 
 	if (pkt.hdr.op == QV_PKT_EAGER)
 		pkt.hdr.flags = (uint8_t)(qv_random(t->rng) & QV_WF_ALL & ~QV_WF_UID);
 	if (pkt.hdr.op == QV_PKT_RTS)
 		pkt.hdr.flags = (uint8_t)(QV_WF_TOTAL | QV_WF_SREQ |
 					  (qv_random(t->rng) & (QV_WF_TAGGED | QV_WF_COLL)));
-	if (pkt.hdr.op >= QV_PKT_CREDIT)
+	if (pkt.hdr.op >= QV_PKT_CREDIT && pkt.hdr.op < QV_PKT_ASK)
 		len = 0;
+	if (pkt.hdr.op == QV_PKT_ASK)
+		len = draw_ask(t, body);
 	if (pkt.hdr.op == QV_PKT_CTS || pkt.hdr.op == QV_PKT_FIN)
 		len = pkt.hdr.op == QV_PKT_CTS ? 16 : 8;
 	entry[0] = (uint8_t)(below(t, 2) ? 0 : qv_random(t->rng) & ~2u);
-	len += qv_wire_write(entry + HEAD, &pkt);
+	head = qv_wire_write(entry + HEAD, &pkt);
+	len += head;
 	memcpy(entry + HEAD + QV_WIRE_MAX_HDR, body, sizeof body);
-	if (len >= sizeof body)
+	if (len >= sizeof body && pkt.hdr.op != QV_PKT_ASK)
 		memcpy(entry + HEAD + len - sizeof body, body, sizeof body);
+	if (pkt.hdr.op == QV_PKT_ASK)
+		memcpy(entry + HEAD + head, body, sizeof body);
 	entry[1] = (uint8_t)len;
 	entry[2] = (uint8_t)(len >> 8);
 	insert(t, entry, HEAD + len);

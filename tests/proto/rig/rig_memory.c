@@ -16,11 +16,12 @@ static int find(void *owner, const struct qv_span *span, unsigned access, struct
 		size_t *cnt)
 {
 	const size_t all = sizeof rig_memory->words, cut = span->len / 24 * 8;
-	char *at = (char *)of(owner)->words + span->addr;
+	char *at;
 
 	(void)access;
 	if (span->key != RIG_KEY || span->addr > all || span->len > all - span->addr)
 		return QV_EINVAL;
+	at = (char *)of(owner)->words + span->addr;
 	iov[0] = (struct iovec){at, cut};
 	iov[1] = (struct iovec){at + cut, span->len - cut};
 	*cnt = 2;
@@ -31,7 +32,8 @@ static bool can_update(void *owner, uint16_t what, size_t len, size_t operands, 
 {
 	(void)owner;
 	(void)before;
-	return what == RIG_ADD && len % 8 == 0 && operands <= 2;
+	return len % 8 == 0 &&
+	       (what == RIG_ADD ? operands == 1 || operands == 2 : what == RIG_FETCH && !operands);
 }
 
 static void update(void *owner, uint16_t what, const struct iovec *iov, size_t cnt,
@@ -41,12 +43,11 @@ static void update(void *owner, uint16_t what, const struct iovec *iov, size_t c
 	const char *operand = operands;
 	uint64_t word, add;
 
-	(void)what;
 	of(owner)->updates++;
 	assert_int_equal(all, len);
 	if (before)
 		qv_iov_get(iov, cnt, before);
-	for (size_t at = 0; operand && at < len; at += 8) {
+	for (size_t at = 0; what == RIG_ADD && at < len; at += 8) {
 		struct iovec one[QV_SPANS];
 		size_t n = qv_iov_slice(iov, cnt, at, 8, one);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * rig_memory.h - memory of a node that others may update: words of 8 bytes, under one key, from 0 on.
- * One kind of update: each operand is added.
+ * Two kinds of update: the first operand is added; what is there is fetched only.
  */
 #ifndef QV_RIG_MEMORY_H
 #define QV_RIG_MEMORY_H
@@ -11,6 +11,7 @@
 #define RIG_WORDS 1000u
 #define RIG_KEY   7u
 #define RIG_ADD   1u
+#define RIG_FETCH 2u
 
 struct rig_memory {
 	uint64_t words[RIG_WORDS];
