@@ -71,6 +71,7 @@ uint64_t qv_node_name(const struct qv_node *n)
 void qv_node_get_stats(const struct qv_node *n, struct qv_node_stats *stats)
 {
 	*stats = n->stats;
+	stats->large = n->nlarge;
 	for (uint64_t i = 0; i < n->npeers; i++) {
 		const struct qv_node_peer *peer = n->peers[i];
 

@@ -18,7 +18,7 @@
 struct qv_node; /* one endpoint */
 
 /* Of what two processes share: those with another one do not understand each other. */
-#define QV_NODE_VERSION 2u
+#define QV_NODE_VERSION 3u
 
 /* What has come. The memory is the sender's too, and ends with the call. All return QV_OK, or
  * QV_ENOMEM: nothing has changed, the packet comes again, and none of that sender before it. */
@@ -81,6 +81,7 @@ struct qv_node_stats {
 	uint64_t peers;   /* that have connected to us */
 	uint64_t bytes;   /* of shared memory mapped for them, and for those that we connected to */
 	uint64_t touched; /* of these, by us or them: the kernel has given memory for it */
+	uint64_t large;   /* rings to others that have a large staging area */
 	uint64_t connects; /* made here */
 	uint64_t full;     /* packets that found no room */
 	uint64_t reads;    /* of other processes' memory */
