@@ -73,6 +73,11 @@ static inline uint64_t qv_fi_special_flags(unsigned req)
 void qv_fi_claim_store(struct fi_context *context, void *u);
 void *qv_fi_claim_take(struct fi_context *context);
 
+/* From fabric_glue/calls/update.c: as the core's calls; msg->context is the struct qv_fi_pass. */
+ssize_t qv_fi_own_update(struct qv_fi_ep *ep, fi_addr_t to, const struct fi_msg_atomic *msg,
+			 const struct fi_ioc *compare, size_t ncompare, const struct fi_ioc *result,
+			 size_t nresult);
+
 /* From fabric_glue/calls/pass.c. */
 
 /* One operation that a core has in hand. */
@@ -80,6 +85,7 @@ struct qv_fi_pass {
 	struct qv_xfer xfer; /* first */
 	struct qv_fi_ep *ep;
 	struct qv_fi_pass *next, **at; /* in ep->passes; *at is this one */
+	fi_addr_t to;
 	void *context;
 	uint64_t flags; /* of its completion */
 	bool entry;
@@ -103,6 +109,8 @@ struct qv_fi_passing {
 };
 /* 0 or -FI_E*; -FI_EAGAIN: the core is full, some progress was made. */
 ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p);
+/* FI_FENCE: is nothing under way to that address any more? Lock held. Else some progress was made. */
+bool qv_fi_fence_is_open(struct qv_fi_ep *ep, fi_addr_t to);
 /* The same by the core's inject call, if it injects so much. */
 ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 			  ssize_t (*inject)(struct qv_fi_rail *rail, fi_addr_t to, const void *op));

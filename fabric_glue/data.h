@@ -216,9 +216,22 @@ static inline struct fi_cq_tagged_entry *qv_fi_cq_push(struct qv_fi_cq *cq, fi_a
 	return e ? e : qv_fi_cq_append(cq, src);
 }
 
+/* From fabric_glue/objects/eq.c. */
+
+/* An object is bound, or no longer; NULL can be released. */
+void qv_fi_eq_hold(struct fid_eq *eq);
+void qv_fi_eq_release(struct fid_eq *eq);
+/* An event, or an error. 0 or -FI_ENOMEM. */
+int qv_fi_eq_tell(struct fid_eq *eq, uint32_t event, const struct fi_eq_entry *entry);
+int qv_fi_eq_tell_error(struct fid_eq *eq, const struct fi_eq_err_entry *entry);
+/* fi_trywait of one. */
+int qv_fi_eq_may_sleep(struct fid *eq);
+
 /* From fabric_glue/objects/cntr.c. */
 
 int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags);
+/* What counts for it in one of the cores. */
+int qv_fi_cntr_core(struct qv_fi_cntr *cntr, unsigned core, struct fid **fid);
 
 /* From fabric_glue/layered/peers.c. */
 
@@ -247,7 +260,9 @@ static inline struct qv_peer *qv_fi_peer_by_core(const struct qv_fi_rail *rail, 
 /* From fabric_glue/layered/xport.c. */
 
 void qv_fi_xport_init(struct qv_fi_rail *rail);
-/* fabric_glue/layered/presence.c: struct qv_xport_ops.presence of a rail, from enabled to closed. */
+/* fabric_glue/layered/presence.c: struct qv_xport_ops.presence of a rail, from enabled to closed.
+ * Before it is enabled: 0 or -FI_E*. */
+int qv_fi_presence_prepare(struct qv_fi_rail *rail);
 void qv_fi_presence_begin(struct qv_fi_rail *rail);
 void qv_fi_presence_end(struct qv_fi_rail *rail);
 enum qv_presence qv_fi_presence(struct qv_xport *x, uint64_t addr, uint64_t *silent);
@@ -306,8 +321,12 @@ void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c);
 extern const struct qv_proto_owner_ops qv_fi_owner_ops;
 /* An operation that a core did for the application is done (err: positive FI_E*). */
 void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int err);
-void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, uint64_t data, fi_addr_t src);
+void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, size_t len, uint64_t data,
+			fi_addr_t src);
 int qv_fi_errno(int status); /* enum qv_status to a positive FI_E*, 0 for QV_OK */
+
+/* From fabric_glue/calls/update.c: what peers do to our memory by our own protocol. */
+extern const struct qv_memory_ops qv_fi_own_memory_ops;
 
 /* From fabric_glue/objects/stats.c. */
 

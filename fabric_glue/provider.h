@@ -122,6 +122,9 @@ struct qv_fi_params {
 };
 extern struct qv_fi_params qv_fi_params;
 
+/* Tell cores what they read when libfabric starts them. Once, in fi_prov_ini. */
+void qv_fi_prepare_cores(void);
+
 /* Tell libfabric of the parameters (fi_info -e). Once, in fi_prov_ini. */
 void qv_fi_params_define(void);
 /* Read them, at the first call; a wrong one is reported once (log and stderr). Not before somebody
@@ -181,6 +184,17 @@ int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info 
 
 /* What the cores do for the application, with its registrations. */
 #define QV_FI_ONE_SIDED (FI_RMA | FI_ATOMIC | FI_RMA_EVENT)
+/* Orders among those of these capabilities: the cores keep them, or do not. */
+static inline uint64_t qv_fi_orders(uint64_t caps)
+{
+	const uint64_t rma = FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW |
+			     FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR |
+			     FI_ORDER_RMA_WAW;
+	const uint64_t atomic = FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR |
+				FI_ORDER_ATOMIC_WAW;
+
+	return (caps & (FI_RMA | FI_ATOMIC) ? rma : 0) | (caps & FI_ATOMIC ? atomic : 0);
+}
 
 #define QV_FI_INJECT_SIZE 128u /* tx_attr->inject_size that we promise in layered mode */
 #define QV_FI_IOV_LIMIT   4u   /* iov_limit that we promise, for both directions */
@@ -211,15 +225,19 @@ struct qv_fi_domain { /* fabric_glue/objects/domain.c */
 	uint64_t node; /* pair: this node, 0: nobody is on it but us */
 	pthread_mutex_t lock; /* all data-path calls of the domain's objects */
 	bool threadsafe;      /* false: the application serialises (FI_THREAD_DOMAIN), no lock */
-	void *owner;     /* without it: the thread that called last, fabric_glue/objects/beside.c */
-	bool has_rma;    /* every core grants FI_RMA */
-	bool has_atomic; /* and FI_ATOMIC */
-	bool peer;       /* FI_QUIVER_MODE=peer */
+	void *owner;  /* without it: the thread that called last, fabric_glue/objects/beside.c */
+	bool has_rma; /* every core grants FI_RMA */
+	bool no_write_data; /* a core would lose what FI_REMOTE_CQ_DATA carries */
+	bool has_atomic;    /* and FI_ATOMIC, or we do it: */
+	bool own_atomics[QV_FI_CORES];
+	struct qv_fi_memory *memory; /* what peers reach by it; NULL: nobody does */
+	bool peer;                   /* FI_QUIVER_MODE=peer */
 	struct qv_fi_srx_port *port; /* peer mode: a context that the core has, or NULL */
 	size_t inject;               /* tx_attr->inject_size that we promise */
 	bool basic_mr;               /* the application has FI_MR_BASIC: keys are ours to choose */
 	uint64_t next_key;           /* next key to try for our own registrations */
 	int refs;                    /* open endpoints, queues, AVs, MRs ... */
+	struct fid_eq *eq;           /* that is bound to it, or NULL */
 	/* FI_PROGRESS_AUTO, fabric_glue/progress/auto.c */
 	bool automatic;
 	struct qv_fi_wait_set *wait_set; /* the endpoints that the thread moves */
@@ -286,7 +304,7 @@ struct qv_fi_av {
 	struct fid_av fid;
 	struct qv_fi_domain *dom;
 	struct fid_av *core[QV_FI_CORES];
-	struct fid_eq *eq; /* NULL, or where FI_EVENT insertions are reported (a core EQ) */
+	struct fid_eq *eq; /* NULL, or where FI_EVENT insertions are reported */
 	uint64_t flags;
 	size_t count, used; /* slots allocated; slots ever used */
 	struct qv_fi_av_entry *entries;
@@ -348,6 +366,8 @@ int qv_fi_av_set(struct fid_av *av, struct fi_av_set_attr *attr, struct fid_av_s
 		 void *context);
 int qv_fi_query_collective(struct fid_domain *domain, enum fi_collective_op coll,
 			   struct fi_collective_attr *attr, uint64_t flags);
+int qv_fi_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq,
+		  void *context); /* fabric_glue/objects/eq.c */
 int qv_fi_trywait(struct fid_fabric *fabric, struct fid **fids,
 		  int count); /* fabric_glue/progress/wait_set.c */
 

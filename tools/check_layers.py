@@ -17,7 +17,7 @@ POSIX = {"fcntl.h", "sanitizer/asan_interface.h", "signal.h", "sys/mman.h", "sys
 
 # Room -> rooms of ours that it may include (itself always).
 ENGINE = ["engine/base", "engine/match", "engine/proto", "engine/schedule", "engine/exchange",
-          "engine/combine", "engine/node", "engine/team"]
+          "engine/combine", "engine/remote", "engine/node", "engine/team"]
 BELOW_GLUE = ENGINE + ["kernels", "include"]
 OFFLOAD = ["kernels/offload", "kernels/opencl", "hls/host"]
 GLUE = ["fabric_glue", "fabric_glue/cores", "fabric_glue/node"] # what every room of the provider may see
@@ -46,8 +46,9 @@ MAY = {
     "engine/exchange/neighbor": EXCHANGE,
     "engine/exchange/stream": EXCHANGE,
     "engine/exchange/vrank": EXCHANGE + ["engine/exchange/stream"],
-    "engine/proto": ["engine/base", "engine/match", "include"],
-    "engine/node": ["engine/base", "engine/proto", "include"],
+    "engine/remote": ["engine/base", "include"],
+    "engine/proto": ["engine/base", "engine/match", "engine/remote", "include"],
+    "engine/node": ["engine/base", "engine/proto", "engine/remote", "include"],
     "engine/team": ["engine/base", "include"],
     "kernels/offload": ["engine/base", "include"],
     "kernels/backend": ["engine/base", "include"],

@@ -10,29 +10,26 @@
 #define DIRECT_ABOVE (3 * QV_NODE_PART)
 #define WINDOW       4u /* requests of one operation that wait for answers, if it goes in packets */
 
-struct qv_node_part qv_node_part_at(const struct qv_node_call *call, size_t at)
+struct qv_part qv_node_part(const struct qv_node_call *call, size_t at)
 {
 	const size_t most = call->direct   ? QV_NODE_DIRECT
 			    : call->nother ? QV_NODE_PART / 2
 					   : QV_NODE_PART;
-	struct qv_node_part p = {.at = at};
-	size_t i = 0;
 
-	while (i + 1u < call->nthere && at >= call->there[i].len)
-		at -= call->there[i++].len;
-	p.span = call->there[i];
-	p.span.addr += at;
-	p.span.len -= at;
-	if (p.span.len > most)
-		p.span.len = most;
-	return p;
+	return qv_part_at(call->there, call->nthere, at, most);
 }
 
-static size_t payload_of(const struct qv_node_call *call, const struct qv_node_part *p)
+/* Who is told data is told a length, too. */
+static bool has_total(const struct qv_node_call *call, const struct qv_part *p)
 {
-	struct iovec iov[QV_NODE_SPANS];
+	return call->has_data && p->at && p->at + p->span.len == call->len;
+}
 
-	if (call->kind == QV_NODE_GET)
+static size_t payload_of(const struct qv_node_call *call, const struct qv_part *p)
+{
+	struct iovec iov[QV_SPANS];
+
+	if (call->kind == QV_REMOTE_GET)
 		return 0;
 	if (call->direct)
 		return qv_iov_slice(call->here, call->nhere, p->at, p->span.len, iov) *
@@ -40,19 +37,19 @@ static size_t payload_of(const struct qv_node_call *call, const struct qv_node_p
 	return p->span.len * ((call->nhere != 0) + (call->nother != 0));
 }
 
-static void fill(const struct qv_node_call *call, const struct qv_node_part *p, char *to)
+static void fill(const struct qv_node_call *call, const struct qv_part *p, char *to)
 {
-	struct iovec iov[QV_NODE_SPANS];
-	size_t n = qv_iov_slice(call->here, call->nhere, p->at, p->span.len, iov);
+	struct iovec iov[QV_SPANS];
+	size_t n;
 
-	if (call->kind == QV_NODE_GET)
+	if (call->kind == QV_REMOTE_GET)
 		return;
 	if (!call->direct) {
-		qv_iov_get(iov, n, to);
-		n = qv_iov_slice(call->other, call->nother, p->at, p->span.len, iov);
-		qv_iov_get(iov, n, to + p->span.len);
+		qv_part_get(p, call->here, call->nhere, to);
+		qv_part_get(p, call->other, call->nother, to + p->span.len);
 		return;
 	}
+	n = qv_iov_slice(call->here, call->nhere, p->at, p->span.len, iov);
 	for (size_t i = 0; i < n; i++) {
 		const struct qv_node_place place = {(uintptr_t)iov[i].iov_base, iov[i].iov_len};
 
@@ -64,12 +61,17 @@ static void fill(const struct qv_node_call *call, const struct qv_node_part *p, 
 static int request(struct qv_node *n, struct qv_node_peer *peer, struct qv_node_call *call,
 		   bool wanted)
 {
-	const struct qv_node_part p = qv_node_part_at(call, call->sent);
+	const struct qv_part p = qv_node_part(call, call->sent);
 	const bool last = p.at + p.span.len == call->len;
-	const struct qv_node_ask ask = {
+	const size_t payload = payload_of(call, &p);
+	const uint64_t total = call->len;
+	const bool tells = has_total(call, &p);
+	const struct qv_ask ask = {
 		.kind = (uint8_t)call->kind,
 		.flags = (last ? QV_ASK_LAST : 0) | (last && call->has_data ? QV_ASK_DATA : 0) |
-			 (call->direct ? QV_ASK_DIRECT : 0) | (call->nbefore ? QV_ASK_BEFORE : 0),
+			 (call->direct ? QV_ASK_DIRECT : 0) | (call->nbefore ? QV_ASK_BEFORE : 0) |
+			 (tells ? QV_ASK_TOTAL : 0) |
+			 (qv_part_ends_key(&p, call->there, call->len) ? QV_ASK_KEY : 0),
 		.what = call->what,
 		.len = (uint32_t)p.span.len,
 		.addr = p.span.addr,
@@ -81,11 +83,13 @@ static int request(struct qv_node *n, struct qv_node_peer *peer, struct qv_node_
 	/* Answers are first: so they are bounded by what both have asked. */
 	if (peer->answers.first || (wanted && peer->answers.asked >= QV_NODE_ASKED))
 		return QV_EAGAIN;
-	rc = qv_node_room(n, peer, sizeof ask + payload_of(call, &p), &room);
+	rc = qv_node_room(n, peer, sizeof ask + payload + (tells ? sizeof total : 0), &room);
 	if (rc)
 		return rc;
 	memcpy(room.body, &ask, sizeof ask);
 	fill(call, &p, room.body + sizeof ask);
+	if (tells)
+		memcpy(room.body + sizeof ask + payload, &total, sizeof total);
 	qv_node_post(n, peer, &room, QV_SLOT_REQUEST, wanted ? qv_node_call_id(call) : 0,
 		     call->data);
 	call->begun = true;
@@ -142,23 +146,10 @@ void qv_node_calls_go_on(struct qv_node *n)
 
 /* Beginning. */
 
-static bool is_sound(const struct qv_node_op *op, size_t len)
-{
-	const bool update = op->kind == QV_NODE_UPDATE;
-
-	return op->kind <= QV_NODE_UPDATE && op->nthere && op->nthere <= QV_NODE_SPANS &&
-	       op->nhere <= QV_NODE_SPANS && op->nother <= QV_NODE_SPANS &&
-	       op->nbefore <= QV_NODE_SPANS && (update || !(op->nother || op->nbefore)) &&
-	       (len || !update) &&
-	       (qv_iov_len(op->here, op->nhere) == len || (update && !op->nhere)) &&
-	       (!op->nother || (op->nhere && qv_iov_len(op->other, op->nother) == len)) &&
-	       (!op->nbefore || qv_iov_len(op->before, op->nbefore) == len);
-}
-
 #define COPY(list, count) \
 	memcpy(call->list, op->list, (call->count = (uint8_t)op->count) * sizeof *op->list)
 
-static void describe(struct qv_node_call *call, const struct qv_node_op *op, uint64_t to,
+static void describe(struct qv_node_call *call, const struct qv_remote_op *op, uint64_t to,
 		     size_t len)
 {
 	call->to = to;
@@ -184,18 +175,19 @@ static void describe(struct qv_node_call *call, const struct qv_node_op *op, uin
 static bool is_direct(const struct qv_node *n, const struct qv_node_peer *peer,
 		      const struct qv_node_call *call)
 {
-	if (call->kind == QV_NODE_UPDATE || call->len <= DIRECT_ABOVE)
+	if (call->kind == QV_REMOTE_UPDATE || call->len <= DIRECT_ABOVE)
 		return false;
-	return call->kind == QV_NODE_GET ? n->readable && !peer->blind : !peer->answers.cannot_read;
+	return call->kind == QV_REMOTE_GET ? n->readable && !peer->blind
+					   : !peer->answers.cannot_read;
 }
 
 /* A call that nobody waits for. */
-static int inject(struct qv_node *n, struct qv_node_peer *peer, const struct qv_node_op *op,
+static int inject(struct qv_node *n, struct qv_node_peer *peer, const struct qv_remote_op *op,
 		  size_t len)
 {
 	struct qv_node_call call = {.xfer = NULL};
 
-	if (op->nthere > 1 || op->kind == QV_NODE_GET || len > QV_NODE_PART)
+	if (op->nthere > 1 || op->kind == QV_REMOTE_GET || len > QV_NODE_PART)
 		return QV_EMSGSIZE;
 	describe(&call, op, peer->addr, len);
 	return request(n, peer, &call, false);
@@ -204,22 +196,21 @@ static int inject(struct qv_node *n, struct qv_node_peer *peer, const struct qv_
 /* For all that an injected operation may be cut into. */
 static bool has_room(struct qv_node *n, struct qv_node_peer *peer)
 {
-	return !peer->answers.first && peer->answers.asked + QV_NODE_SPANS <= QV_NODE_ASKED &&
-	       qv_node_room_for(n, peer, QV_NODE_SPANS);
+	return !peer->answers.first && peer->answers.asked + QV_SPANS <= QV_NODE_ASKED &&
+	       qv_node_room_for(n, peer, QV_SPANS);
 }
 
-int qv_node_begin(struct qv_node *n, uint64_t to, const struct qv_node_op *op, struct qv_xfer *xfer)
+int qv_node_begin(struct qv_node *n, uint64_t to, const struct qv_remote_op *op,
+		  struct qv_xfer *xfer)
 {
 	struct qv_node_peer *peer = qv_node_peer_at(n, to);
 	struct qv_node_call *call;
-	size_t len = 0;
+	size_t len;
 	int rc;
 
 	if (!peer)
 		return QV_ENOMEM;
-	for (size_t i = 0; i < op->nthere; i++)
-		len += op->there[i].len;
-	if (!is_sound(op, len))
+	if (!qv_remote_is_sound(op, &len))
 		return QV_EINVAL;
 	if (peer->answers.stuck)
 		return QV_EAGAIN; /* it would overtake them */

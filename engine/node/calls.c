@@ -72,16 +72,16 @@ void qv_node_call_end(struct qv_node *n, struct qv_node_call *call, int status)
 
 /* What was granted: it is where the answer says. */
 static int read_places(struct qv_node *n, struct qv_node_peer *peer,
-		       const struct qv_node_call *call, const struct qv_node_part *p,
-		       const char *body, size_t len)
+		       const struct qv_node_call *call, const struct qv_part *p, const char *body,
+		       size_t len)
 {
-	struct iovec from[QV_NODE_SPANS], to[QV_NODE_SPANS];
+	struct iovec from[QV_SPANS], to[QV_SPANS];
 	const size_t nto = qv_iov_slice(call->here, call->nhere, p->at, p->span.len, to);
 	struct qv_node_place place;
 	size_t nfrom = len / sizeof place;
 	uint64_t sum = 0;
 
-	if (len % sizeof place || nfrom > QV_NODE_SPANS)
+	if (len % sizeof place || nfrom > QV_SPANS)
 		return QV_EPROTO;
 	for (size_t i = 0; i < nfrom; i++) {
 		memcpy(&place, body + i * sizeof place, sizeof place);
@@ -94,20 +94,16 @@ static int read_places(struct qv_node *n, struct qv_node_peer *peer,
 }
 
 static int take(struct qv_node *n, struct qv_node_peer *peer, const struct qv_node_call *call,
-		const struct qv_node_part *p, const char *body, size_t len)
+		const struct qv_part *p, const char *body, size_t len)
 {
-	const bool get = call->kind == QV_NODE_GET;
-	struct iovec iov[QV_NODE_SPANS];
-	size_t cnt;
+	const bool get = call->kind == QV_REMOTE_GET;
 
 	if (get && call->direct)
 		return read_places(n, peer, call, p, body, len);
-	cnt = get ? qv_iov_slice(call->here, call->nhere, p->at, p->span.len, iov)
-		  : qv_iov_slice(call->before, call->nbefore, p->at, p->span.len, iov);
-	if (len != qv_iov_len(iov, cnt))
-		return QV_EPROTO;
-	qv_iov_put(iov, cnt, 0, body, len);
-	return QV_OK;
+	return qv_part_put(p, get ? call->here : call->before, get ? call->nhere : call->nbefore,
+			   body, len)
+		       ? QV_OK
+		       : QV_EPROTO;
 }
 
 static int status_of(uint64_t data)
@@ -120,7 +116,7 @@ static int status_of(uint64_t data)
 /* Not in one go, but in packets, from where it is: nothing else of it is under way. */
 static void fall_back(struct qv_node_peer *peer, struct qv_node_call *call, int status)
 {
-	if (call->kind == QV_NODE_PUT && status == QV_ENOSYS)
+	if (call->kind == QV_REMOTE_PUT && status == QV_ENOSYS)
 		peer->answers.cannot_read = true;
 	call->direct = false;
 	call->sent = call->got;
@@ -130,7 +126,7 @@ static void fall_back(struct qv_node_peer *peer, struct qv_node_call *call, int 
 static void say_over(struct qv_node *n, struct qv_node_peer *peer,
 		     const struct qv_node_answer_room *room)
 {
-	const struct qv_node_ask ask = {.kind = QV_NODE_OVER, .flags = QV_ASK_LAST};
+	const struct qv_ask ask = {.kind = QV_REMOTE_OVER, .flags = QV_ASK_LAST};
 
 	memcpy(room->body, &ask, sizeof ask);
 	qv_node_answer(n, peer, room, QV_SLOT_REQUEST, 0, 0);
@@ -141,18 +137,18 @@ int qv_node_answered(struct qv_node *n, struct qv_node_peer *peer, uint64_t tag,
 {
 	struct qv_node_call *call = find(n, tag);
 	struct qv_node_answer_room room;
-	struct qv_node_part p;
+	struct qv_part p;
 	int status = status_of(data);
 
 	if (!call || call->to != peer->addr || !call->flying) {
 		n->stats.refused++;
 		return QV_OK;
 	}
-	p = qv_node_part_at(call, call->got);
+	p = qv_node_part(call, call->got);
 	if (!status)
 		status = take(n, peer, call, &p, body, len);
 	if (!status && data & QV_ANSWER_TELL) {
-		int rc = qv_node_get_room(n, peer, sizeof(struct qv_node_ask), &room);
+		int rc = qv_node_get_room(n, peer, sizeof(struct qv_ask), &room);
 
 		if (rc == QV_ENOMEM)
 			return rc; /* it is read again */

@@ -22,8 +22,8 @@ struct qv_node_room {
 
 /* Of an endpoint. */
 struct qv_node_onesided {
-	const struct qv_node_memory_ops *memory; /* NULL: nobody reaches ours */
-	struct qv_node_call **calls;             /* by number; ncalls of them were made */
+	const struct qv_memory_ops *memory; /* NULL: nobody reaches ours */
+	struct qv_node_call **calls;        /* by number; ncalls of them were made */
 	uint32_t ncalls, cap, active;
 	struct qv_node_call *free;
 	struct qv_node_call *stuck, **stuck_tail; /* found no room for more of theirs */
@@ -40,20 +40,8 @@ struct qv_node_answers {
 	bool cannot_read;          /* our memory */
 };
 
-/* A request: 40 bytes with 16 of payload are in the slot. Its tag there is the number of who wants an
- * answer, 0: nobody; its data there is what is told. */
-struct qv_node_ask {
-	uint8_t kind;  /* enum qv_node_kind */
-	uint8_t flags; /* QV_ASK_* */
-	uint16_t what;
-	uint32_t len; /* of the memory */
-	uint64_t addr, key;
-};
-#define QV_ASK_DATA   1u /* it tells data */
-#define QV_ASK_LAST   2u /* of its operation */
-#define QV_ASK_DIRECT 4u /* get: tell where it is; put: the payload says where it is to be read */
-#define QV_ASK_BEFORE 8u /* update: the old bytes are wanted */
-
+/* A request (struct qv_ask): 40 bytes with 16 of payload are in the slot. Its tag there is the number of
+ * who wants an answer, 0: nobody; its data there is what is told. */
 #define QV_NODE_DIRECT ((size_t)4 << 20) /* bytes of such a request at most */
 
 /* Memory of the process that says so. */
@@ -103,7 +91,7 @@ struct qv_node_call {
 	struct qv_xfer *xfer;      /* NULL: free */
 	uint64_t to, data;
 	uint32_t number, turn; /* its place in `calls`, how often that was used */
-	enum qv_node_kind kind;
+	enum qv_remote_kind kind;
 	uint16_t what;
 	bool has_data, direct, stuck;
 	int status;            /* the first that was not QV_OK */
@@ -111,14 +99,8 @@ struct qv_node_call {
 	size_t len, sent, got; /* bytes: in all, asked for, answered */
 	bool begun;            /* something was asked for: with no bytes one request does */
 	uint8_t nthere, nhere, nother, nbefore;
-	struct qv_node_span there[QV_NODE_SPANS];
-	struct iovec here[QV_NODE_SPANS], other[QV_NODE_SPANS], before[QV_NODE_SPANS];
-};
-
-/* What one request is about: bytes `at` to at + span.len of the operation. */
-struct qv_node_part {
-	struct qv_node_span span;
-	size_t at;
+	struct qv_span there[QV_SPANS];
+	struct iovec here[QV_SPANS], other[QV_SPANS], before[QV_SPANS];
 };
 
 /* calls.c: NULL: no memory. */
@@ -127,7 +109,7 @@ void qv_node_call_free(struct qv_node_onesided *o, struct qv_node_call *call);
 uint64_t qv_node_call_id(const struct qv_node_call *call);
 void qv_node_call_end(struct qv_node *n, struct qv_node_call *call, int status);
 /* begin.c */
-struct qv_node_part qv_node_part_at(const struct qv_node_call *call, size_t at);
+struct qv_part qv_node_part(const struct qv_node_call *call, size_t at);
 /* Ask for more, or end it. */
 void qv_node_call_go_on(struct qv_node *n, struct qv_node_peer *peer, struct qv_node_call *call);
 void qv_node_calls_go_on(struct qv_node *n);

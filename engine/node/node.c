@@ -15,6 +15,12 @@
 
 int qv_node_create(const struct qv_node_ops *ops, void *owner, struct qv_node **node)
 {
+	return qv_node_create_as(ops, owner, qv_proc_random(), node);
+}
+
+int qv_node_create_as(const struct qv_node_ops *ops, void *owner, uint64_t name,
+		      struct qv_node **node)
+{
 	struct qv_node *n = calloc(1, sizeof *n);
 	int rc;
 
@@ -23,7 +29,7 @@ int qv_node_create(const struct qv_node_ops *ops, void *owner, struct qv_node **
 	n->ops = ops;
 	n->owner = owner;
 	n->door = n->epoll_fd = -1;
-	n->name = qv_proc_random();
+	n->name = name;
 	qv_proc_self(&n->self);
 	qv_node_read_init(n);
 	qv_node_permit_reads();

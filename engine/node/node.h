@@ -41,6 +41,9 @@ bool qv_node_can_serve(void);
 
 /* QV_ENOMEM; QV_EIO: the kernel has no sealed memory, no sockets, or no descriptors left. */
 int qv_node_create(const struct qv_node_ops *ops, void *owner, struct qv_node **node);
+/* Under a name that others know; QV_EIO also: somebody has it. */
+int qv_node_create_as(const struct qv_node_ops *ops, void *owner, uint64_t name,
+		      struct qv_node **node);
 /* What was sent still arrives. */
 void qv_node_destroy(struct qv_node *n);
 

@@ -19,7 +19,7 @@ int qv_node_room(struct qv_node *n, struct qv_node_peer *peer, size_t len,
 
 bool qv_node_room_for(struct qv_node *n, struct qv_node_peer *peer, unsigned packets)
 {
-	const uint32_t most = (sizeof(struct qv_node_ask) + QV_NODE_INJECT + QV_RING_LINE - 1) /
+	const uint32_t most = (sizeof(struct qv_ask) + QV_NODE_INJECT + QV_RING_LINE - 1) /
 			      QV_RING_LINE * QV_RING_LINE;
 	struct qv_ring_tx *tx = &peer->tx;
 

@@ -67,6 +67,7 @@ int qv_proto_create(const struct qv_proto_settings *set, const struct qv_proto_o
 	qv_pool_init(&p->flights, sizeof(struct qv_flight));
 	qv_handles_init(&p->tx_handles);
 	qv_handles_init(&p->in_handles);
+	qv_calls_init(p);
 	rc = init(p, set);
 	if (rc) {
 		qv_proto_destroy(p);
@@ -127,6 +128,8 @@ void qv_proto_destroy(struct qv_proto *p)
 	qv_pool_fini(&p->flights);
 	qv_handles_fini(&p->tx_handles);
 	qv_handles_fini(&p->in_handles);
+	qv_handles_fini(&p->call_handles);
+	qv_pool_fini(&p->calls);
 	free(p);
 }
 

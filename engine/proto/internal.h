@@ -81,6 +81,8 @@ static inline void qv_peer_consumed(struct qv_peer *peer, size_t len)
 /* A message of at most QV_PROTO_SHORT bytes, at once. QV_EAGAIN: the transport is full, or the
  * receiver has no room for it. */
 int qv_send_short(struct qv_peer *to, const struct qv_send_args *args, size_t len);
+/* QV_EPEER: not now. */
+int qv_peer_may_send(struct qv_peer *to);
 
 /* loss.c */
 void qv_peer_on_reset(struct qv_proto *p, const struct qv_xport *x, const struct qv_wire_pkt *pkt,
@@ -137,13 +139,21 @@ static inline void qv_peer_end_outstanding(struct qv_peer *peer)
 	peer->x->outstanding--;
 }
 
-/* coll.c */
+/* recv.c */
 /* The sender of a receive that now waits is to be looked after; QV_EPEER: it is gone. */
 int qv_rx_await(struct qv_proto *p, struct qv_rx *rx, struct qv_peer *from);
 /* It waits no more. */
 void qv_rx_awaited(struct qv_rx *rx);
 /* Receives that wait for this peer fail. */
 void qv_rx_fail_all(struct qv_peer *peer);
+
+/* remote.c */
+void qv_calls_init(struct qv_proto *p);
+/* A request: QV_ENOMEM: nothing has changed. */
+int qv_peer_on_ask(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
+void qv_peer_on_answer(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
+/* Who was to answer does not any more. */
+void qv_calls_fail(struct qv_peer *peer);
 
 /* close.c */
 void qv_peer_on_leave(struct qv_peer *peer);
@@ -155,6 +165,19 @@ void qv_tx_put(struct qv_tx *tx);
 void qv_tx_start(struct qv_tx *tx);
 int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const void *body,
 		  size_t len);
+/* The same in two steps: *body is where len bytes go before qv_tx_start. NULL: no memory, or the peer
+ * is given up. */
+struct qv_tx *qv_tx_new_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, size_t len,
+				char **body);
+/* One that is not to be started. */
+void qv_tx_free_control(struct qv_tx *tx);
+/* It has left the queue. */
+static inline void qv_tx_unqueued(struct qv_tx *tx)
+{
+	tx->p->waiting--;
+	if (tx->answer)
+		tx->peer->answers--;
+}
 /* QV_ENOMEM: not told. */
 int qv_tx_fin(struct qv_peer *peer, uint64_t sreq, int status);
 void qv_tx_on_fin(struct qv_peer *peer, const struct qv_wire_pkt *pkt);

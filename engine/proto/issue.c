@@ -148,7 +148,7 @@ static void leave_queue(struct qv_tx **head, struct qv_tx *tx, int rc)
 			qv_backlog_free(tx);
 		return;
 	}
-	tx->p->waiting--;
+	qv_tx_unqueued(tx);
 	qv_tx_issued(tx, rc);
 }
 

@@ -21,7 +21,7 @@ static void fail_queue(struct qv_tx **head)
 			qv_backlog_fail(tx, QV_EPEER);
 			continue;
 		}
-		tx->p->waiting--;
+		qv_tx_unqueued(tx);
 		if (tx->reported && !tx->inflight) /* it waited only to be taken out */
 			qv_tx_fail(tx, QV_EPEER);
 	}
@@ -73,6 +73,7 @@ void qv_peer_give_up(struct qv_peer *peer)
 {
 	fail_sends(peer);
 	qv_peer_forget(peer);
+	qv_calls_fail(peer);
 	qv_rx_fail_all(peer);
 }
 

@@ -62,6 +62,8 @@ static int on_numbered(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 	case QV_PKT_CREDIT: qv_peer_on_credit(peer, pkt->hdr.arg); break;
 	case QV_PKT_STARVED: qv_peer_on_starving(peer); break;
 	case QV_PKT_LEAVE: qv_peer_on_leave(peer); break;
+	case QV_PKT_ASK: return qv_peer_on_ask(peer, pkt);
+	case QV_PKT_ANSWER: qv_peer_on_answer(peer, pkt); break;
 	}
 	return QV_OK;
 }

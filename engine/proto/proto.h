@@ -10,6 +10,7 @@
 
 #include <quiver/match.h>
 
+#include "engine/remote/remote.h"
 #include "wire.h"
 #include "xport.h"
 
@@ -155,6 +156,16 @@ struct qv_send_args {
  * already, call again after progress; QV_ENOMEM, QV_EPEER: nothing happened. */
 int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args);
 
+/* Peers may update the owner's memory from now on. */
+void qv_proto_open_memory(struct qv_proto *p, const struct qv_memory_ops *ops);
+/*
+ * Update memory of a peer's owner; what is here may be reused at once. xfer is told the end by a later
+ * call, with a status. QV_EAGAIN: too much is under way, nothing has happened; QV_ENOMEM; QV_EPEER;
+ * QV_EINVAL: lists that do not fit each other; QV_EMSGSIZE.
+ */
+int qv_proto_update(struct qv_proto *p, struct qv_peer *to, const struct qv_remote_op *op,
+		    struct qv_xfer *xfer);
+
 struct qv_recv_args {
 	const struct iovec *iov;
 	size_t cnt;
@@ -217,6 +228,8 @@ void qv_proto_shutdown(struct qv_proto *p);
  * on with progress until all of them have answered or closed too. */
 void qv_proto_send_leave(struct qv_proto *p);
 bool qv_proto_may_leave(const struct qv_proto *p);
+/* Is every send to it over, as its owner was told? */
+bool qv_proto_peer_has_all(const struct qv_peer *peer);
 bool qv_proto_peer_must_answer(const struct qv_peer *peer); /* it has not done so yet */
 /* At last: what peers still send is not received any more. */
 void qv_proto_leave(struct qv_proto *p);

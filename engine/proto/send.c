@@ -236,8 +236,10 @@ static int send_or_backlog(struct qv_proto *p, struct qv_peer *to, const struct 
  * was given up is tried again after a while. */
 #define HOLD_OFF_MS 500u
 
-static int may_send(struct qv_proto *p, struct qv_peer *to)
+int qv_peer_may_send(struct qv_peer *to)
 {
+	struct qv_proto *p = to->p;
+
 	if (to->untold) {
 		to->untold = false;
 		qv_peer_set_remote(to);
@@ -261,7 +263,7 @@ int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_a
 		if (rc != QV_EAGAIN)
 			return rc;
 	}
-	rc = may_send(p, to);
+	rc = qv_peer_may_send(to);
 	if (rc)
 		return rc;
 	if (args->flags & QV_REQ_INJECT && len > QV_PROTO_SHORT)

@@ -47,6 +47,7 @@ struct qv_tx {
 	bool wants_fin; /* not complete before FIN */
 	bool unsure; /* the transport has failed with a packet of it: not complete before the ack */
 	bool reported; /* the completion was reported */
+	bool answer;   /* CTL: an answer, counted in the peer's */
 	uint64_t handle;
 	void *context;
 	uint64_t cookie, tag, data;
@@ -218,6 +219,8 @@ struct qv_peer {
 	unsigned outstanding;       /* sends and receives that need the peer to go on */
 	unsigned flying;            /* packets to it and reads of it that the transport holds */
 	unsigned refs;              /* messages of it that wait here, or are coming in */
+	unsigned asked_of;          /* requests that it has not answered: remote.c */
+	unsigned answers;           /* answers to its own that the transport has not taken */
 
 	/* Is it alive? By the clock of qv_proto_tick, in ms. tick.c */
 	uint32_t got_then;     /* got at the last tick */
@@ -257,8 +260,11 @@ struct qv_proto {
 	uint32_t begun;    /* how many were */
 	uint32_t turn;     /* bits of ids beside the index */
 	struct qv_pool txs, rxs, ins, unexps, flights;
-	struct qv_handles tx_handles; /* sends that wait for FIN or CTS */
-	struct qv_handles in_handles; /* receives that wait for SEG */
+	struct qv_handles tx_handles;   /* sends that wait for FIN or CTS */
+	struct qv_handles in_handles;   /* receives that wait for SEG */
+	struct qv_handles call_handles; /* updates of memory that wait for answers */
+	struct qv_pool calls;
+	const struct qv_memory_ops *memory; /* NULL: nobody reaches the owner's */
 	struct qv_in *ins_head;
 	struct qv_peer **peers; /* NULL: a free place */
 	uint32_t npeers, peers_cap, npeers_free;

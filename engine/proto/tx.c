@@ -47,6 +47,13 @@ void qv_tx_put(struct qv_tx *tx)
 	qv_pool_put(&tx->p->txs, tx);
 }
 
+void qv_tx_free_control(struct qv_tx *tx)
+{
+	if (tx->packet != tx->small)
+		free(tx->packet);
+	qv_tx_put(tx);
+}
+
 static void release(struct qv_tx *tx)
 {
 	if (tx->packet != tx->small)
@@ -70,6 +77,14 @@ static void finish(struct qv_tx *tx)
 	qv_tx_deregister(tx);
 	if (tx->kind != QV_TX_CTL)
 		report(tx);
+}
+
+bool qv_proto_peer_has_all(const struct qv_peer *peer)
+{
+	for (const struct qv_tx *tx = peer->txs; tx; tx = tx->next_peer)
+		if (tx->kind == QV_TX_BACKLOG || (tx->kind != QV_TX_CTL && !tx->reported))
+			return false;
+	return true;
 }
 
 void qv_tx_check(struct qv_tx *tx, int status)
@@ -157,6 +172,7 @@ void qv_tx_enqueue(struct qv_tx *tx)
 	tx->queued = true;
 	tx->issued = false;
 	peer->p->waiting++;
+	peer->answers += tx->answer;
 	peer->p->stats.queued++;
 	if (*head)
 		(*tail)->next = tx;
@@ -200,9 +216,8 @@ struct qv_tx *qv_tx_new(struct qv_peer *peer, enum qv_tx_kind kind)
 	return tx;
 }
 
-/* A packet without payload; kept in the queue when the transport is full. */
-int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const void *body,
-		  size_t len)
+struct qv_tx *qv_tx_new_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, size_t len,
+				char **body)
 {
 	struct qv_wire_pkt pkt;
 	struct qv_tx *tx;
@@ -210,25 +225,41 @@ int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const 
 	size_t hdrlen;
 
 	if (peer->failed || peer->failing)
-		return QV_EPEER;
+		return NULL;
 	if (op != QV_PKT_HELLO && !peer->hello_sent && qv_peer_send_hello(peer))
-		return QV_ENOMEM;
+		return NULL;
 	pkt = qv_packet_to(peer, op, arg, 0);
 	tx = qv_tx_new(peer, QV_TX_CTL);
 	if (!tx)
-		return QV_ENOMEM;
+		return NULL;
 	hdrlen = qv_wire_write(hdr, &pkt);
 	if (hdrlen + len > sizeof tx->small) {
 		tx->packet = malloc(hdrlen + len);
 		if (!tx->packet) {
 			qv_tx_put(tx);
-			return QV_ENOMEM;
+			return NULL;
 		}
 	}
 	memcpy(tx->packet, hdr, hdrlen);
-	if (len)
-		memcpy(tx->packet + hdrlen, body, len);
 	tx->pktlen = hdrlen + len;
+	*body = tx->packet + hdrlen;
+	return tx;
+}
+
+/* A packet without payload; kept in the queue when the transport is full. */
+int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const void *body,
+		  size_t len)
+{
+	struct qv_tx *tx;
+	char *to;
+
+	if (peer->failed || peer->failing)
+		return QV_EPEER;
+	tx = qv_tx_new_control(peer, op, arg, len, &to);
+	if (!tx)
+		return QV_ENOMEM;
+	if (len)
+		memcpy(to, body, len);
 	qv_tx_start(tx);
 	return QV_OK;
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* wire.c - packets to bytes and back. Every packet of a peer is checked here first. */
 #include "wire.h"
+#include "engine/remote/remote.h"
 
 #include <string.h>
 
 /* Which flags each op may carry; indexed by op. */
 static const uint8_t allowed[QV_PKT_LAST + 1] = {
-	[QV_PKT_HELLO] = 0,        [QV_PKT_EAGER] = QV_WF_ALL,   [QV_PKT_DATA] = QV_WF_UID,
-	[QV_PKT_RTS] = QV_WF_ALL,  [QV_PKT_CTS] = QV_WF_UID,     [QV_PKT_SEG] = QV_WF_UID,
-	[QV_PKT_FIN] = QV_WF_UID,  [QV_PKT_CREDIT] = QV_WF_UID,  [QV_PKT_LEAVE] = QV_WF_UID,
-	[QV_PKT_VOID] = QV_WF_UID, [QV_PKT_PING] = QV_WF_UID,    [QV_PKT_ACK] = QV_WF_UID,
-	[QV_PKT_RESET] = 0,        [QV_PKT_STARVED] = QV_WF_UID,
+	[QV_PKT_HELLO] = 0,          [QV_PKT_EAGER] = QV_WF_ALL,   [QV_PKT_DATA] = QV_WF_UID,
+	[QV_PKT_RTS] = QV_WF_ALL,    [QV_PKT_CTS] = QV_WF_UID,     [QV_PKT_SEG] = QV_WF_UID,
+	[QV_PKT_FIN] = QV_WF_UID,    [QV_PKT_CREDIT] = QV_WF_UID,  [QV_PKT_LEAVE] = QV_WF_UID,
+	[QV_PKT_VOID] = QV_WF_UID,   [QV_PKT_PING] = QV_WF_UID,    [QV_PKT_ACK] = QV_WF_UID,
+	[QV_PKT_RESET] = 0,          [QV_PKT_STARVED] = QV_WF_UID, [QV_PKT_ASK] = QV_WF_UID,
+	[QV_PKT_ANSWER] = QV_WF_UID,
 };
 
 static bool body_fits(const struct qv_wire_pkt *pkt)
@@ -35,6 +37,8 @@ static bool body_fits(const struct qv_wire_pkt *pkt)
 	case QV_PKT_CTS: return len == sizeof(struct qv_wire_cts);
 	case QV_PKT_SEG: return len > sizeof(uint64_t);
 	case QV_PKT_FIN: return len == sizeof(uint64_t);
+	case QV_PKT_ASK: return len >= sizeof(struct qv_ask);
+	case QV_PKT_ANSWER: return len >= sizeof(uint64_t);
 	default: return len == 0;
 	}
 }

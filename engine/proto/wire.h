@@ -22,8 +22,10 @@
  *   ACK     again     - (QV_ACK_AGAIN: send all behind ack again)
  *   RESET   session   - (what you have sent me in this session of yours is given up; with
  *                     QV_RESET_LOST: messages that I have acknowledged as well)
+ *   ASK     call      struct qv_ask of engine/remote, operands: do this to your memory
+ *   ANSWER  call      8-byte status, what was there before: it is done, or refused
  *
- * The packets from EAGER to VOID in this table are numbered, from 1 in each session.
+ * The packets from EAGER to VOID in this table, ASK and ANSWER are numbered, from 1 in each session.
  * HELLO, PING, ACK and RESET are not, and bear the number of the last numbered packet before them.
  * A packet without a header (qv_xport.inject_tagged) has a number, too.
  */
@@ -53,13 +55,15 @@ enum qv_wire_op {
 	QV_PKT_PING,
 	QV_PKT_ACK,
 	QV_PKT_RESET,
-	QV_PKT_LAST = QV_PKT_RESET,
+	QV_PKT_ASK,
+	QV_PKT_ANSWER,
+	QV_PKT_LAST = QV_PKT_ANSWER,
 };
 
 /* Does the op take a number of its own? */
 static inline bool qv_wire_numbered(uint8_t op)
 {
-	return op >= QV_PKT_EAGER && op <= QV_PKT_VOID;
+	return (op >= QV_PKT_EAGER && op <= QV_PKT_VOID) || op >= QV_PKT_ASK;
 }
 
 #define QV_ACK_AGAIN  1u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* atomic.c - fi_atomic(3), passed through to the core that reaches the peer. */
+/* atomic.c - fi_atomic(3), passed through to the core that reaches the peer, or done by ours. */
 #include "fabric_glue/calls.h"
 
 #define ATOMIC_FLAGS                                                             \
@@ -70,6 +70,9 @@ static ssize_t give(struct qv_fi_rail *rail, fi_addr_t to, struct qv_fi_pass *pa
 
 	out.addr = to;
 	out.context = pass;
+	if (rail->ep->dom->own_atomics[rail->which])
+		return qv_fi_own_update(rail->ep, p->to, &out, compare, op->compare_count,
+					op->result, op->result_count);
 	if (flags & FI_INJECT) { /* rxm never says that an injected one is done */
 		if (out.op != FI_ATOMIC_READ)
 			out.msg_iov = copied(pass, out.msg_iov, operand, out.iov_count, size);

@@ -68,6 +68,7 @@ static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passi
 		return NULL;
 	pass->xfer.done = pass_done;
 	pass->ep = ep;
+	pass->to = p->to;
 	pass->context = p->context;
 	pass->flags = p->kind;
 	pass->entry = !p->quiet && (!ep->tx_selective || p->flags & FI_COMPLETION);
@@ -77,13 +78,47 @@ static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passi
 	return pass;
 }
 
+bool qv_fi_fence_is_open(struct qv_fi_ep *ep, fi_addr_t to)
+{
+	struct qv_peer *peer = to < ep->npeers ? ep->peers[to] : NULL;
+	bool is_open = !peer || qv_proto_peer_has_all(peer);
+
+	for (const struct qv_fi_pass *pass = ep->passes; pass && is_open; pass = pass->next)
+		is_open = pass->to != to;
+	if (!is_open)
+		qv_fi_ep_progress(ep);
+	return is_open;
+}
+
+/* The cores know nothing of fences, and nothing is kept for them: the application tries again. */
+static ssize_t pass_fence(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
+{
+	struct qv_fi_passing behind = *p;
+	bool is_open;
+
+	behind.flags &= ~FI_FENCE;
+	qv_fi_lock(ep->dom);
+	is_open = !ep->enabled || qv_fi_fence_is_open(ep, p->to);
+	qv_fi_unlock(ep->dom);
+	return is_open ? qv_fi_pass(ep, &behind) : -FI_EAGAIN;
+}
+
+/* Does no core hold it? */
+static bool is_ours(const struct qv_fi_rail *rail, const struct qv_fi_passing *p)
+{
+	return p->kind & FI_ATOMIC && rail->ep->dom->own_atomics[rail->which];
+}
+
 ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 {
-	struct qv_fi_pass *pass = new_pass(ep, p);
+	struct qv_fi_pass *pass;
 	struct qv_fi_rail *rail;
 	fi_addr_t to;
 	ssize_t rc;
 
+	if (QV_UNLIKELY(p->flags & FI_FENCE))
+		return pass_fence(ep, p);
+	pass = new_pass(ep, p);
 	if (!pass)
 		return -FI_ENOMEM;
 	qv_fi_lock(ep->dom);
@@ -91,10 +126,11 @@ ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 	remember(pass);
 	if (!rc) {
 		rail->used = true;
-		pass->copy_all = p->len > rail->xport.inject_max;
+		pass->copy_all = p->len > rail->xport.inject_max || p->flags & FI_DELIVERY_COMPLETE;
 		rail->flying++; /* in peer mode it may be done, and freed, before give returns */
 		rc = p->give(rail, to, pass, p);
-		rail->flying -= rc || rail->node; /* which counts for itself */
+		/* Core node and our own protocol count for themselves. */
+		rail->flying -= rc || rail->node || is_ours(rail, p);
 	}
 	if (rc)
 		forget(pass);
@@ -108,6 +144,7 @@ ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 			  ssize_t (*inject)(struct qv_fi_rail *rail, fi_addr_t to, const void *op))
 {
 	const struct qv_fi_pass done = {.flags = p->kind, .quiet = true};
+	struct qv_fi_passing delivered = *p;
 	struct qv_fi_rail *rail;
 	bool fits = false;
 	fi_addr_t to;
@@ -115,9 +152,14 @@ ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 
 	if (p->len > ep->dom->inject)
 		return -FI_EINVAL;
+	/* What a core's inject call is counted for may not have been done yet. */
+	if (ep->tx_op_flags & FI_DELIVERY_COMPLETE) {
+		delivered.flags |= FI_DELIVERY_COMPLETE;
+		return qv_fi_pass(ep, &delivered);
+	}
 	qv_fi_lock(ep->dom);
 	rc = find_way(ep, p->to, &rail, &to);
-	fits = !rc && p->len <= rail->xport.inject_max;
+	fits = !rc && p->len <= rail->xport.inject_max && !is_ours(rail, p);
 	if (fits) {
 		rail->used = true;
 		rc = inject(rail, to, p->op);

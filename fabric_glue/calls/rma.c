@@ -5,11 +5,20 @@
 
 #define RMA_FLAGS                                                             \
 	(FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA | FI_INJECT_COMPLETE | \
-	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE)
+	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE | FI_FENCE)
 
 static struct qv_fi_ep *ep_of(struct fid_ep *fid)
 {
 	return container_of(fid, struct qv_fi_ep, fid);
+}
+
+static bool loses_data(struct qv_fi_ep *ep, uint64_t flags)
+{
+	if (QV_LIKELY(!(flags & FI_REMOTE_CQ_DATA) || !ep->dom->no_write_data))
+		return false;
+	QV_FI_WARN(EP_DATA, "core %s loses the data of fi_writedata under FI_OFI_RXM_USE_SRX=1\n",
+		   qv_fi_rail_name(&ep->rail[QV_FI_MAIN]));
+	return true;
 }
 
 static ssize_t give(struct qv_fi_rail *rail, fi_addr_t to, struct qv_fi_pass *pass,
@@ -49,6 +58,8 @@ static ssize_t rma_msg(struct qv_fi_ep *ep, const struct fi_msg_rma *msg, uint64
 		return -FI_ENOSYS;
 	if (flags & ~RMA_FLAGS)
 		return -FI_EBADFLAGS;
+	if (loses_data(ep, flags))
+		return -FI_EOPNOTSUPP;
 	if (msg->iov_count > QV_FI_IOV_LIMIT)
 		return -FI_EINVAL;
 	p.len = qv_iov_len(msg->msg_iov, msg->iov_count);
@@ -154,7 +165,9 @@ static ssize_t inject(struct qv_fi_ep *ep, const void *buf, size_t len, uint64_t
 					.give = give,
 					.op = &msg};
 
-	return ep->dom->has_rma ? qv_fi_pass_inject(ep, &p, give_inject) : -FI_ENOSYS;
+	if (!ep->dom->has_rma)
+		return -FI_ENOSYS;
+	return loses_data(ep, p.flags) ? -FI_EOPNOTSUPP : qv_fi_pass_inject(ep, &p, give_inject);
 }
 
 static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to,

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EQ_ERROR (UINT64_C(1) << 60) /* flag of libfabric's fi_eq_write: an error */
-
 /* Sets that have been joined, and how often: each time is another group. */
 struct qv_fi_joins {
 	struct qv_fi_joins *next;
@@ -71,13 +69,12 @@ static void report(struct qv_fi_group *group, int status)
 				      .err = qv_fi_errno(status),
 				      .prov_errno = status};
 	struct fi_eq_entry ok = {.fid = &group->mc.fid, .context = group->mc.fid.context};
-	ssize_t ret =
-		status ? fi_eq_write(group->ep->eq, FI_JOIN_COMPLETE, &err, sizeof err, EQ_ERROR)
-		       : fi_eq_write(group->ep->eq, FI_JOIN_COMPLETE, &ok, sizeof ok, 0);
+	int ret = status ? qv_fi_eq_tell_error(group->ep->eq, &err)
+			 : qv_fi_eq_tell(group->ep->eq, FI_JOIN_COMPLETE, &ok);
 
-	if (ret < 0)
+	if (ret)
 		QV_FI_WARN(EP_CTRL, "the event queue takes no event: %s\n",
-			   qv_fi_host.strerror((int)-ret));
+			   qv_fi_host.strerror(-ret));
 }
 
 /* Do all mean the same group, and will they choose the same schedules? */

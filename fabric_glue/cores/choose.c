@@ -76,7 +76,7 @@ static bool is_usable(const char *core, char *exact)
 
 	if (qv_fi_is_node(core) && !qv_node_can_serve())
 		return false;
-	if (qv_fi_core_query(core, NULL, NULL, 0, qv_fi_core_hints(core, NULL), 0, &list))
+	if (qv_fi_core_query(core, false, NULL, NULL, 0, qv_fi_core_hints(core, NULL), 0, &list))
 		return false;
 	snprintf(exact, QV_FI_NAME_MAX, "%s", list->fabric_attr->prov_name);
 	qv_fi_host.freeinfo(list);

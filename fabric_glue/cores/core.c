@@ -56,6 +56,15 @@ static int ask_mr_mode(const struct fi_info *app)
 	return mode & QV_FI_CORE_MR_MODE;
 }
 
+/* shm keeps those that it is asked for. */
+static uint64_t ask_orders(const struct fi_info *app)
+{
+	const uint64_t orders = app ? qv_fi_orders(app->caps) : 0;
+
+	return orders & ((app && app->tx_attr ? app->tx_attr->msg_order : 0) |
+			 (app && app->rx_attr ? app->rx_attr->msg_order : 0));
+}
+
 struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app)
 {
 	struct fi_info *h = qv_fi_host.dupinfo(NULL);
@@ -69,7 +78,8 @@ struct fi_info *qv_fi_core_hints(const char *core, const struct fi_info *app)
 	h->caps |= app && app->caps ? app->caps & QV_FI_ONE_SIDED : FI_ATOMIC;
 	h->mode = QV_FI_CORE_MODE;
 	h->ep_attr->type = FI_EP_RDM;
-	h->tx_attr->msg_order = h->rx_attr->msg_order = FI_ORDER_SAS;
+	h->tx_attr->msg_order = FI_ORDER_SAS | ask_orders(app);
+	h->rx_attr->msg_order = h->tx_attr->msg_order;
 	h->domain_attr->mr_mode = ask_mr_mode(app);
 	h->domain_attr->threading = FI_THREAD_DOMAIN;
 	h->domain_attr->control_progress = FI_PROGRESS_MANUAL;
@@ -128,7 +138,7 @@ int qv_fi_core_ask(const char *core, const char *node, const char *service, uint
 	int ret;
 
 	if (qv_fi_is_node(core))
-		return node || service ? -FI_ENODATA : qv_fi_node_getinfo(hints, list);
+		return qv_fi_node_getinfo(node, service, flags, hints, list);
 	flags |= GETINFO_HIDDEN | (strchr(core, ';') ? 0 : CORE_PROV_ONLY);
 	*list = NULL;
 	asking++;
@@ -155,7 +165,7 @@ static int ask_truth(const char *core, const char *node, const char *service, ui
 	/* It is named without being asked for, too. */
 	for (struct fi_info *i = *list; i && no_event; i = i->next)
 		i->caps &= ~FI_RMA_EVENT;
-	if (!(hints->caps & FI_ATOMIC) || qv_fi_core_has_atomics(core, *list))
+	if (!(hints->caps & FI_ATOMIC) || qv_fi_core_has_atomics(core))
 		return 0;
 	QV_FI_INFO(CORE, "core %s offers FI_ATOMIC and does not have it\n", core);
 	qv_fi_host.freeinfo(*list);
@@ -163,15 +173,22 @@ static int ask_truth(const char *core, const char *node, const char *service, ui
 	return -FI_ENODATA;
 }
 
-int qv_fi_core_query(const char *core, const char *node, const char *service, uint64_t flags,
-		     struct fi_info *hints, uint64_t need, struct fi_info **list)
+int qv_fi_core_query(const char *core, bool pair, const char *node, const char *service,
+		     uint64_t flags, struct fi_info *hints, uint64_t need, struct fi_info **list)
 {
 	static const uint64_t drop[] = {FI_RMA_EVENT | FI_ATOMIC, FI_RMA};
+	const uint64_t orders = qv_fi_orders(FI_ATOMIC) & ~qv_fi_orders(FI_RMA);
 	int ret;
 
 	*list = NULL;
 	if (!hints)
 		return -FI_ENOMEM;
+	if (hints->caps & FI_ATOMIC && qv_fi_core_own_atomics(core, pair)) {
+		hints->caps &= ~FI_ATOMIC;
+		hints->tx_attr->msg_order &= ~orders;
+		hints->rx_attr->msg_order &= ~orders;
+		need &= ~FI_ATOMIC;
+	}
 	ret = ask_truth(core, node, service, flags, hints, list);
 	for (size_t i = 0; i < sizeof drop / sizeof *drop && ret == -FI_ENODATA; i++) {
 		if (need & drop[i])
@@ -202,13 +219,14 @@ static int query_again(const char *core, const struct fi_info *app, struct fi_in
 {
 	struct fi_info *hints = qv_fi_core_hints(core, app);
 	uint64_t need = app ? app->caps & QV_FI_ONE_SIDED : 0;
+	const bool pair = app && qv_fi_is_pair(app);
 	int ret;
 
 	if (hints)
 		drop_addresses(hints);
-	ret = qv_fi_core_query(core, NULL, NULL, 0, hints, need, list);
+	ret = qv_fi_core_query(core, pair, NULL, NULL, 0, hints, need, list);
 	if (ret == -FI_ENODATA && app && (app->src_addr || app->dest_addr))
-		ret = qv_fi_core_query(core, NULL, NULL, 0, qv_fi_core_hints(core, app), need,
+		ret = qv_fi_core_query(core, pair, NULL, NULL, 0, qv_fi_core_hints(core, app), need,
 				       list);
 	return ret;
 }

@@ -22,19 +22,31 @@ bool qv_fi_core_asking(void);
 int qv_fi_core_ask(const char *core, const char *node, const char *service, uint64_t flags,
 		   const struct fi_info *hints, struct fi_info **list);
 /* The same with hints made by qv_fi_core_hints (freed here; NULL: no memory), and without those of
- * QV_FI_ONE_SIDED that it does not have and that are not needed. */
-int qv_fi_core_query(const char *core, const char *node, const char *service, uint64_t flags,
-		     struct fi_info *hints, uint64_t need, struct fi_info **list);
+ * QV_FI_ONE_SIDED that it does not have and that are not needed, or that are ours (own_atomics). */
+int qv_fi_core_query(const char *core, bool pair, const char *node, const char *service,
+		     uint64_t flags, struct fi_info *hints, uint64_t need, struct fi_info **list);
 
 /* From probe.c. */
 
-/* Does it do what FI_ATOMIC says? info: any of it. Remembered. */
-bool qv_fi_core_has_atomics(const char *core, struct fi_info *info);
+/* Does it do what FI_ATOMIC says? Remembered. */
+bool qv_fi_core_has_atomics(const char *core);
+/* Is FI_ATOMIC over it done by our own protocol? pair: it is one of two cores; all of one endpoint's
+ * operations are done under one lock then. */
+bool qv_fi_core_own_atomics(const char *core, bool pair);
+/* Into the core's info, for an offer: FI_ATOMIC of ours, if there can be. */
+void qv_fi_core_grant_atomics(struct fi_info *info);
 
 /* From rail.c. */
 
 struct qv_fi_rail;
 const struct qv_fi_quirks *qv_fi_rail_quirks(const struct qv_fi_rail *rail);
+
+/* From wildcard.c. */
+
+/* Does this address of a core name every interface? */
+bool qv_fi_is_wildcard(const void *addr, size_t len);
+/* Such a one becomes that of the core's first interface; the port stays. */
+void qv_fi_leave_wildcard(const char *core, void *addr, size_t len);
 
 /* From choose.c. */
 
@@ -73,6 +85,15 @@ bool qv_fi_core_is_known(const char *core, const char *where);
 bool qv_fi_core_exists(const char *core);
 /* Say why a known core cannot be used here. */
 void qv_fi_core_explain(const char *core, const char *where);
+
+/* From fabric_glue/offer/refusal.c. */
+
+/* What of the hints is refused, one line for each. */
+void qv_fi_refused(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Around a query by our name: returns ret, and tells the user why it is nothing, if there is nothing
+ * else and nothing was offered before. */
+void qv_fi_refusal_begin(void);
+int qv_fi_refusal_end(int ret);
 
 /* From fabric_glue/offer/hints.c. */
 

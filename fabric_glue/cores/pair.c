@@ -13,27 +13,48 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static const char mark[3] = {'Q', 'v', 1}; /* the last one: version */
-static const char *const schemes[] = {"fi_shm://", QV_FI_NODE_SCHEME};
+static const char mark[2] = {'Q', 'v'};
+#define VERSION 2u
 
-/* An address of shm has the number of its process, the user's and a count, one of node is a number. */
-static const char *scheme_of(const char *local)
+/* What the local address is; the form of an address is that and the version. */
+enum kind {
+	NONE, /* not to be reached by a local core: node and local are 0 */
+	NODE, /* the name of an endpoint of node */
+	SHM,  /* of shm: the number of its process, and a count there */
+};
+#define FORM(kind) ((uint8_t)(VERSION << 4 | (kind)))
+
+static const char shm_scheme[] = "fi_shm://";
+
+/* How shm spells it. The user is the same for all of a node: qv_fi_node. */
+static int print_shm(char *text, uint32_t process, uint32_t count)
 {
-	return schemes[!memchr(local, ':', QV_FI_PAIR_LOCAL) &&
-		       !memchr(local, '-', QV_FI_PAIR_LOCAL)];
+	return snprintf(text, QV_FI_PAIR_TEXT, "%s%u:%d:%u", shm_scheme, process, (int)getuid(),
+			count);
 }
 
-/* What is behind the scheme; NULL: another kind of address. */
-static const char *without_scheme(const char *local)
+/* What a local address says; NONE: it is of a form that we do not know. */
+static enum kind read_local(const char *text, uint64_t *local)
 {
-	for (size_t i = 0; local && i < sizeof schemes / sizeof *schemes; i++)
-		if (!strncmp(local, schemes[i], strlen(schemes[i])))
-			return local + strlen(schemes[i]);
-	return NULL;
+	char again[QV_FI_PAIR_TEXT];
+	unsigned process, count;
+
+	if (!text)
+		return NONE;
+	if (qv_fi_node_parse(text, local))
+		return NODE;
+	if (strncmp(text, shm_scheme, sizeof shm_scheme - 1) ||
+	    sscanf(text + sizeof shm_scheme - 1, "%u:%*d:%u", &process, &count) != 2 || !process)
+		return NONE;
+	print_shm(again, process, count);
+	if (strcmp(text, again))
+		return NONE;
+	*local = (uint64_t)process << 32 | count;
+	return SHM;
 }
 
-static_assert(sizeof(struct qv_fi_pair_addr) + sizeof(struct sockaddr_in6) <= 64,
-	      "Open MPI 4 has room for 64 bytes");
+static_assert(sizeof(struct qv_fi_pair_addr) + sizeof(struct sockaddr_in6) <= 48,
+	      "some programs have room for 48 bytes");
 
 /* Addresses. */
 
@@ -44,52 +65,52 @@ size_t qv_fi_pair_len(const void *addr)
 	return memcmp(a->mark, mark, sizeof mark) ? 0 : sizeof *a + a->main_len;
 }
 
-/* Zeroes behind it, or nothing but zeroes: shm makes the name of a file of it. */
-static bool local_is_valid(const char *local)
+static bool is_sound(const struct qv_fi_pair_addr *a, uint64_t node, uint64_t local)
 {
-	size_t i = 0;
-
-	while (i < QV_FI_PAIR_LOCAL && ((local[i] >= '0' && local[i] <= '9') ||
-					(i && (local[i] == ':' || local[i] == '-'))))
-		i++;
-	while (i < QV_FI_PAIR_LOCAL && !local[i])
-		i++;
-	return i == QV_FI_PAIR_LOCAL;
+	switch (a->form) {
+	case FORM(NONE): return !node && !local;
+	case FORM(NODE): return node;
+	case FORM(SHM): return node && local >> 32 && !(local & UINT64_C(0x8000000080000000));
+	default: return false; /* of another version */
+	}
 }
 
 bool qv_fi_pair_parse(const void *addr, size_t len, struct qv_fi_pair *pair)
 {
 	const struct qv_fi_pair_addr *a = addr;
+	uint64_t local;
 
-	if (len < sizeof *a || len != qv_fi_pair_len(addr) || !local_is_valid(a->local))
+	if (len < sizeof *a || len != qv_fi_pair_len(addr))
 		return false;
 	memcpy(&pair->node, a->node, sizeof pair->node);
+	memcpy(&local, a->local, sizeof local);
+	if (!is_sound(a, pair->node, local))
+		return false;
 	pair->main = a->main;
 	pair->main_len = a->main_len;
 	pair->local[0] = 0;
-	if (a->local[0])
-		snprintf(pair->local, sizeof pair->local, "%s%.*s", scheme_of(a->local),
-			 (int)sizeof a->local, a->local);
+	if (a->form == FORM(NODE))
+		qv_fi_node_print(pair->local, local);
+	else if (a->form == FORM(SHM))
+		print_shm(pair->local, (uint32_t)(local >> 32), (uint32_t)local);
 	return true;
 }
 
-size_t qv_fi_pair_make(void *out, uint64_t node, const char *local, const void *main,
+size_t qv_fi_pair_make(void *out, uint64_t node, const char *text, const void *main,
 		       size_t main_len)
 {
 	struct qv_fi_pair_addr *a = out;
-	size_t len;
+	uint64_t local;
+	enum kind kind = node ? read_local(text, &local) : NONE;
 
 	memset(a, 0, sizeof *a);
 	memcpy(a->mark, mark, sizeof mark);
+	a->form = FORM(kind);
 	a->main_len = (uint8_t)main_len;
 	memcpy(a->main, main, main_len);
-	local = without_scheme(local);
-	if (!node || !local)
-		return sizeof *a + main_len;
-	len = strlen(local);
-	if (len <= sizeof a->local) {
+	if (kind != NONE) {
 		memcpy(a->node, &node, sizeof node);
-		memcpy(a->local, local, len);
+		memcpy(a->local, &local, sizeof local);
 	}
 	return sizeof *a + main_len;
 }
@@ -209,7 +230,7 @@ static uint64_t mix_node(uint64_t hash)
 uint64_t qv_fi_node(const char *core)
 {
 	uint64_t hash = mix_text(QV_FNV_START, "/proc/sys/kernel/random/boot_id");
-	uid_t user = geteuid();
+	const uid_t user[] = {getuid(), geteuid()};
 
 	if (!hash || (!qv_fi_is_node(core) && !has_room()))
 		return 0;
@@ -222,7 +243,7 @@ uint64_t qv_fi_node(const char *core)
 			return 0;
 		hash = mix_file(hash, &st);
 	}
-	hash = qv_fnv(hash, &user, sizeof user);
+	hash = qv_fnv(hash, user, sizeof user);
 	return qv_fnv(hash, qv_fi_params.node, strlen(qv_fi_params.node)) | 1;
 }
 

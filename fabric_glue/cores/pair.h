@@ -11,22 +11,22 @@
 /* fi_info.addr_format of such addresses; libfabric leaves this range to providers. */
 #define QV_FI_ADDR_PAIR (FI_PROV_SPECIFIC | 0x515602u)
 
-#define QV_FI_PAIR_LOCAL 24u /* room for an address of the local core, without its scheme */
+#define QV_FI_PAIR_TEXT 48 /* bytes of a local address as its core spells it, with the zero */
 
-/* As it travels. With an IPv6 address it is 64 bytes long, which is all that some MPIs have room
- * for (FI_NAME_MAX). Its length is the same for all endpoints over the same cores. */
+/* As it travels: 48 bytes with an IPv6 address, 36 with IPv4. Its length is the same for all
+ * endpoints over the same cores. */
 struct qv_fi_pair_addr {
-	char mark[3];
+	char mark[2];
+	uint8_t form; /* version of this layout, and which core `local` belongs to */
 	uint8_t main_len;
-	uint8_t node[8];
-	char local[QV_FI_PAIR_LOCAL]; /* zeroes behind it; empty: not to be reached by it */
+	uint8_t node[8], local[8];
 	char main[];
 };
 
 /* Taken apart. */
 struct qv_fi_pair {
 	uint64_t node;
-	char local[QV_FI_PAIR_LOCAL + sizeof "fi_node://"]; /* "" or with a final zero */
+	char local[QV_FI_PAIR_TEXT]; /* "": not to be reached by the local core */
 	const char *main;
 	size_t main_len;
 };
@@ -35,8 +35,8 @@ struct qv_fi_pair {
 size_t qv_fi_pair_len(const void *addr);
 /* False: these bytes are no such address. */
 bool qv_fi_pair_parse(const void *addr, size_t len, struct qv_fi_pair *pair);
-/* Into out (QV_FI_PAIR_MAX bytes); returns the length. A local address that has no room, or is not of
- * the form that we know, is left out. local may be NULL. main_len <= 255. */
+/* Into out (QV_FI_PAIR_MAX bytes); returns the length. A local address that is not of a form
+ * that we know is left out. local may be NULL. main_len <= 255. */
 size_t qv_fi_pair_make(void *out, uint64_t node, const char *local, const void *main,
 		       size_t main_len);
 #define QV_FI_PAIR_MAX (sizeof(struct qv_fi_pair_addr) + UINT8_MAX)

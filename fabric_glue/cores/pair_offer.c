@@ -21,11 +21,14 @@ int qv_fi_pair_local(const char *core, const struct fi_info *main, uint64_t caps
 	struct fi_info *hints = qv_fi_core_hints(core, NULL), *list;
 	int ret;
 
-	if (hints && caps)
+	if (hints && caps) {
 		hints->domain_attr->mr_mode = main->domain_attr->mr_mode;
+		hints->tx_attr->msg_order |= main->tx_attr->msg_order & qv_fi_orders(caps);
+		hints->rx_attr->msg_order |= main->rx_attr->msg_order & qv_fi_orders(caps);
+	}
 	if (hints)
 		hints->caps = (hints->caps & ~FI_ATOMIC) | caps;
-	ret = qv_fi_core_query(core, NULL, NULL, 0, hints, caps, &list);
+	ret = qv_fi_core_query(core, true, NULL, NULL, 0, hints, caps, &list);
 	if (ret)
 		return ret;
 	if (list->next) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * probe.c - FI_ATOMIC that a core names but does not have: `net` of libfabric 1.17 offers it and
- * answers each call with -FI_ENOSYS. What no query can tell is in quirks.c.
+ * probe.c - FI_ATOMIC: who does it. `net` of libfabric 1.17 offers it and answers each call with
+ * -FI_ENOSYS, `tcp` does not have it: there quiver's own protocol does. What no query can tell is in
+ * quirks.c.
  */
 #include "core.h"
 #include "fabric_glue/node/node.h"
@@ -29,7 +30,21 @@ static bool can_add(struct fi_info *info)
 	return can;
 }
 
-bool qv_fi_core_has_atomics(const char *core, struct fi_info *info)
+static bool ask(const char *core)
+{
+	struct fi_info *hints = qv_fi_core_hints(core, NULL), *list;
+	bool has = hints && !qv_fi_core_ask(core, NULL, NULL, 0, hints, &list);
+
+	if (hints)
+		qv_fi_host.freeinfo(hints);
+	if (!has)
+		return false;
+	has = can_add(list);
+	qv_fi_host.freeinfo(list);
+	return has;
+}
+
+bool qv_fi_core_has_atomics(const char *core)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static struct {
@@ -48,11 +63,36 @@ bool qv_fi_core_has_atomics(const char *core, struct fi_info *info)
 			found = true;
 		}
 	if (!found)
-		can = can_add(info);
+		can = ask(core);
 	if (!found && i < sizeof known / sizeof *known && strlen(core) < sizeof known->name) {
 		strcpy(known[i].name, core);
 		known[i].can = can;
 	}
 	pthread_mutex_unlock(&lock);
 	return can;
+}
+
+bool qv_fi_core_own_atomics(const char *core, bool pair)
+{
+	if (qv_fi_params.peer || qv_fi_is_node(core))
+		return false;
+	return pair || qv_fi_quirks_of(core).wrong_atomics || !qv_fi_core_has_atomics(core);
+}
+
+/* Nothing orders them with what the core does by FI_RMA. */
+void qv_fi_core_grant_atomics(struct fi_info *info)
+{
+	const uint64_t mixed = FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW;
+	const uint64_t among = FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR |
+			       FI_ORDER_ATOMIC_WAW;
+
+	if (!(info->caps & FI_RMA)) /* memory is registered with the core, for its key */
+		return;
+	info->caps |= FI_ATOMIC;
+	info->tx_attr->caps |= FI_ATOMIC;
+	info->rx_attr->caps |= FI_ATOMIC;
+	info->tx_attr->msg_order = (info->tx_attr->msg_order & ~mixed) | among;
+	info->rx_attr->msg_order = (info->rx_attr->msg_order & ~mixed) | among;
+	if (info->domain_attr->mr_iov_limit > QV_FI_IOV_LIMIT)
+		info->domain_attr->mr_iov_limit = QV_FI_IOV_LIMIT;
 }

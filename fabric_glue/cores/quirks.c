@@ -3,9 +3,10 @@
  * quirks.c - the table of cores. quirks.h says what each quirk is, "Known costs" in docs/design.md
  * what it costs.
  */
-#include "quirks.h"
+#include "core.h"
 #include "fabric_glue/provider.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -26,6 +27,7 @@ static const struct row rows[] = {
 		    .tag_apart = true,
 		    .guesses_source = true,
 		    .few_addresses = true,
+		    .wrong_atomics = true,
 		    .peer = true},
 	 .one_lock_before = FI_VERSION(1, 18),
 	 .no_own_read_since = FI_VERSION(2, 5)},
@@ -69,6 +71,15 @@ static const struct row *row_of(const char *core, size_t len)
 	}
 }
 
+/* FI_OFI_RXM_USE_SRX, as libfabric reads it. */
+static bool shares_buffers(void)
+{
+	const char *srx = getenv("FI_OFI_RXM_USE_SRX");
+
+	return srx && (!strcmp(srx, "1") || !strcasecmp(srx, "yes") || !strcasecmp(srx, "true") ||
+		       !strcasecmp(srx, "on"));
+}
+
 struct qv_fi_quirks qv_fi_quirks_of(const char *core)
 {
 	const uint32_t version = qv_fi_host.version();
@@ -78,9 +89,27 @@ struct qv_fi_quirks qv_fi_quirks_of(const char *core)
 
 	/* The connections of a layered core are those of the core below its layers. */
 	quirks.lookup = row_of(core, lowest)->of_all.lookup;
+	/* verbs takes what arrives in a shared queue of buffers for a message. */
+	quirks.no_write_data = !strncasecmp(core, "verbs;", 6) && shares_buffers();
 	quirks.one_lock |= FI_VERSION_LT(version, row->one_lock_before);
 	quirks.no_read |= FI_VERSION_LT(version, row->no_read_before);
 	quirks.no_own_read |=
 		row->no_own_read_since && FI_VERSION_GE(version, row->no_own_read_since);
 	return quirks;
+}
+
+/*
+ * rxm ends the program when a connection closes on which it has posted receive buffers and packets
+ * are still unread: it posts their buffers again to what is closed. It does not if all connections
+ * share one queue of buffers, which is what it does by itself over tcp. libfabric starts it after
+ * it has loaded us.
+ */
+void qv_fi_prepare_cores(void)
+{
+	char entry[QV_FI_NAME_MAX];
+	const char *pos = NULL;
+
+	while (qv_fi_filter_next(&pos, entry, sizeof entry))
+		if (strcasestr(entry, ";ofi_rxm;ofi_quiver"))
+			setenv("FI_OFI_RXM_USE_SRX", "1", false);
 }

@@ -43,6 +43,8 @@ struct qv_fi_quirks {
 	bool no_read;       /* fi_read must not be used for messages */
 	bool no_own_read;   /* nor between endpoints of one process, where it crashes */
 	bool no_rma_event;  /* FI_RMA_EVENT is offered, and nothing is counted */
+	bool wrong_atomics; /* FI_ATOMIC is offered, and its results are wrong */
+	bool no_write_data; /* the completion data of a write is lost, and the message behind it */
 	bool few_addresses; /* it must get addresses back (fi_av_remove) to have room for others */
 
 	/* Peer mode. */

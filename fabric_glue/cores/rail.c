@@ -28,11 +28,17 @@ const char *qv_fi_ep_cores(const struct qv_fi_ep *ep)
 int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len)
 {
 	char main[UINT8_MAX], local[256] = "", name[QV_FI_PAIR_MAX];
-	size_t main_len = sizeof main, local_len = sizeof local, namelen;
+	size_t main_len = sizeof main, local_len = sizeof local, room = *len, namelen;
 	int rc;
 
-	if (!ep->dom->pair)
-		return fi_getname(&ep->rail[QV_FI_MAIN].core->fid, addr, len);
+	if (!ep->dom->pair) {
+		rc = fi_getname(&ep->rail[QV_FI_MAIN].core->fid, addr, len);
+		if (!rc && *len > room)
+			return -FI_ETOOSMALL; /* verbs says that it fits */
+		if (!rc)
+			qv_fi_leave_wildcard(qv_fi_ep_cores(ep), addr, *len);
+		return rc;
+	}
 	rc = fi_getname(&ep->rail[QV_FI_MAIN].core->fid, main, &main_len);
 	if (!rc && ep->rails > 1)
 		rc = fi_getname(&ep->rail[QV_FI_LOCAL].core->fid, local, &local_len);
@@ -80,6 +86,25 @@ static int place(struct fi_info *ci, const struct fi_info *info)
 	return rc;
 }
 
+/*
+ * An endpoint of two cores has one address in the network: by that a peer on this node knows whose
+ * messages come over the other core. One that listens on every interface is refused a port that
+ * somebody has on one of them: there is still the first interface.
+ */
+static int open_core(struct qv_fi_rail *rail, struct fi_info *ci)
+{
+	struct qv_fi_domain *dom = rail->ep->dom;
+	int rc;
+
+	if (dom->pair && rail->which == QV_FI_MAIN)
+		qv_fi_leave_wildcard(qv_fi_rail_name(rail), ci->src_addr, ci->src_addrlen);
+	rc = fi_endpoint(dom->core[rail->which], ci, &rail->core, rail);
+	if (rc != -FI_EADDRINUSE || !qv_fi_is_wildcard(ci->src_addr, ci->src_addrlen))
+		return rc;
+	qv_fi_leave_wildcard(qv_fi_rail_name(rail), ci->src_addr, ci->src_addrlen);
+	return fi_endpoint(dom->core[rail->which], ci, &rail->core, rail);
+}
+
 int qv_fi_rail_open(struct qv_fi_ep *ep, unsigned which, const struct fi_info *info)
 {
 	struct qv_fi_rail *rail = &ep->rail[which];
@@ -94,7 +119,7 @@ int qv_fi_rail_open(struct qv_fi_ep *ep, unsigned which, const struct fi_info *i
 	rail->mark_fd = -1;
 	rc = which == QV_FI_MAIN ? place(ci, info) : 0;
 	if (!rc)
-		rc = fi_endpoint(ep->dom->core[which], ci, &rail->core, rail);
+		rc = open_core(rail, ci);
 	if (!rc) {
 		ep->rails = which + 1;
 		rail->node = qv_fi_node_of(rail->core);
@@ -140,6 +165,8 @@ int qv_fi_rail_enable(struct qv_fi_rail *rail)
 
 	qv_fi_xport_init(rail);
 	rc = qv_proto_can_use(&rail->xport) ? open_core_cq(rail) : -FI_EINVAL;
+	if (!rc)
+		rc = qv_fi_presence_prepare(rail);
 	if (!rc)
 		rc = fi_enable(rail->core);
 	if (!rc)

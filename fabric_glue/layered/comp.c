@@ -123,7 +123,8 @@ void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int
 }
 
 /* A peer wrote to our memory with completion data. */
-void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, uint64_t data, fi_addr_t src)
+void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, size_t len, uint64_t data,
+			fi_addr_t src)
 {
 	const struct qv_fi_way way = {.addr = src, .core = rail->which};
 	struct qv_fi_ep *ep = rail->ep;
@@ -132,5 +133,6 @@ void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, uint64_t data, 
 		return;
 	if (src != FI_ADDR_NOTAVAIL)
 		src = qv_fi_av_by_way(ep->av, way);
-	*qv_fi_cq_push(ep->rx_cq, src) = (struct fi_cq_tagged_entry){.flags = flags, .data = data};
+	*qv_fi_cq_push(ep->rx_cq, src) =
+		(struct fi_cq_tagged_entry){.flags = flags, .len = len, .data = data};
 }

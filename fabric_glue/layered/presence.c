@@ -81,6 +81,31 @@ static bool is_marked(const char *name)
 	return marked;
 }
 
+/* The number in it is ours, or shm would not give us the name: whoever made it has died, unless it
+ * lives in another name space of processes, and then it is marked. */
+static bool may_take_over(const char *name)
+{
+	int fd = open_file(name);
+	struct stat st;
+	bool may = fd < 0 ? errno == ENOENT : !fstat(fd, &st) && st.st_uid == geteuid();
+
+	if (fd >= 0)
+		close(fd);
+	return may && !is_marked(name);
+}
+
+int qv_fi_shm_take_over(const char *name)
+{
+	char path[QV_FI_ADDR_MAX];
+
+	if (!shm_path(name, path, sizeof path) || access(path, F_OK))
+		return 0;
+	if (!may_take_over(name))
+		return -FI_EBUSY;
+	QV_FI_INFO(EP_CTRL, "%s is of a process that has died: removed\n", path);
+	return unlink(path) && errno != ENOENT ? -errno : 0;
+}
+
 bool qv_fi_shm_alive(const char *name)
 {
 	char *end;
@@ -107,16 +132,30 @@ static bool is_shm(const struct qv_fi_rail *rail)
 	return lookup_of(rail) == QV_FI_LOOKUP_SHM;
 }
 
+/* What shm calls our endpoint; false: it is another core, or does not tell. */
+static bool own_name(struct qv_fi_rail *rail, char *name, size_t size)
+{
+	size_t len = size - 1;
+
+	if (!is_shm(rail) || fi_getname(&rail->core->fid, name, &len))
+		return false;
+	name[len] = 0;
+	return true;
+}
+
+int qv_fi_presence_prepare(struct qv_fi_rail *rail)
+{
+	char name[QV_FI_ADDR_MAX];
+
+	return own_name(rail, name, sizeof name) ? qv_fi_shm_take_over(name) : 0;
+}
+
 void qv_fi_presence_begin(struct qv_fi_rail *rail)
 {
 	char name[QV_FI_ADDR_MAX];
-	size_t len = sizeof name - 1;
 
-	/* Where two cores serve, processes that share shm share their numbers. */
-	if (!is_shm(rail) || rail->ep->dom->pair || fi_getname(&rail->core->fid, name, &len))
-		return;
-	name[len] = 0;
-	rail->mark_fd = qv_fi_shm_mark(name);
+	if (own_name(rail, name, sizeof name))
+		rail->mark_fd = qv_fi_shm_mark(name);
 }
 
 void qv_fi_presence_end(struct qv_fi_rail *rail)

@@ -6,7 +6,7 @@
 
 #define SEND_FLAGS                                                            \
 	(FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA | FI_INJECT_COMPLETE | \
-	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_MORE)
+	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_MORE | FI_FENCE)
 #define ACK_FLAGS (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)
 
 static ssize_t to_errno(int status)
@@ -33,6 +33,16 @@ static ssize_t start_send(struct qv_fi_ep *ep, const struct qv_fi_send *s,
 	return QV_LIKELY(status == QV_OK) ? 0 : to_errno(status);
 }
 
+static bool pass_fence(struct qv_fi_ep *ep, fi_addr_t to)
+{
+	bool is_open;
+
+	qv_fi_lock(ep->dom);
+	is_open = qv_fi_fence_is_open(ep, to);
+	qv_fi_unlock(ep->dom);
+	return is_open;
+}
+
 ssize_t qv_fi_layered_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags)
 {
 	struct qv_send_args args = {
@@ -49,7 +59,9 @@ ssize_t qv_fi_layered_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint
 		return -FI_EBADFLAGS;
 	if (QV_UNLIKELY(s->cnt > QV_FI_IOV_LIMIT))
 		return -FI_EINVAL;
-	if (QV_UNLIKELY(flags & (ACK_FLAGS | FI_TRANSMIT_COMPLETE | FI_INJECT))) {
+	if (QV_UNLIKELY(flags & (ACK_FLAGS | FI_TRANSMIT_COMPLETE | FI_INJECT | FI_FENCE))) {
+		if (flags & FI_FENCE && !pass_fence(ep, s->to))
+			return -FI_EAGAIN;
 		if (flags & ACK_FLAGS)
 			args.flags |= QV_REQ_ACK;
 		else if (flags & FI_TRANSMIT_COMPLETE)

@@ -4,66 +4,16 @@
 
 #include "fabric_glue/data.h"
 
-/* The lists of a call, in bytes. */
-struct lists {
-	struct iovec operand[QV_NODE_SPANS], compare[QV_NODE_SPANS], result[QV_NODE_SPANS];
-	struct qv_node_span there[QV_NODE_SPANS];
-};
-
-static void bytes_of(struct iovec *to, const struct fi_ioc *from, size_t count, size_t size)
-{
-	for (size_t i = 0; i < count; i++)
-		to[i] = (struct iovec){from[i].addr, from[i].count * size};
-}
-
-/* Is there such an update? The bytes of an element. */
-static bool is_known(const struct qv_fi_node_domain *domain, enum fi_datatype type, enum fi_op op,
-		     size_t operands, bool result, size_t *size)
-{
-	enum qv_type t;
-
-	if (!domain->combine || (unsigned)op > UINT8_MAX || !qv_fi_type(type, &t) ||
-	    !qv_fi_node_can_update(QV_FI_NODE_UPDATE(op, type), operands, result))
-		return false;
-	*size = qv_type_size(t);
-	return true;
-}
-
 static ssize_t begin(struct fid_ep *fid, const struct fi_msg_atomic *msg,
 		     const struct fi_ioc *compare, size_t ncompare, const struct fi_ioc *result,
 		     size_t nresult, uint64_t flags)
 {
-	struct lists lists;
-	const struct qv_node_op op = {
-		.kind = QV_NODE_UPDATE,
-		.what = QV_FI_NODE_UPDATE(msg->op, msg->datatype),
-		.inject = flags & FI_INJECT,
-		.there = lists.there,
-		.nthere = msg->rma_iov_count,
-		.here = lists.operand,
-		.nhere = msg->op == FI_ATOMIC_READ ? 0 : msg->iov_count,
-		.other = lists.compare,
-		.nother = ncompare,
-		.before = lists.result,
-		.nbefore = nresult,
-	};
 	struct qv_fi_node_ep *ep = qv_fi_node_ep_of(fid);
-	size_t size;
+	struct qv_fi_update update;
+	int rc = qv_fi_update_init(&update, &ep->domain->memory, msg, compare, ncompare, result,
+				   nresult, flags);
 
-	if (!is_known(ep->domain, msg->datatype, msg->op, (op.nhere != 0) + (ncompare != 0),
-		      nresult, &size))
-		return -FI_EOPNOTSUPP;
-	if (op.nthere > QV_NODE_SPANS || op.nhere > QV_NODE_SPANS || ncompare > QV_NODE_SPANS ||
-	    nresult > QV_NODE_SPANS)
-		return -FI_EINVAL;
-	bytes_of(lists.operand, msg->msg_iov, op.nhere, size);
-	bytes_of(lists.compare, compare, ncompare, size);
-	bytes_of(lists.result, result, nresult, size);
-	for (size_t i = 0; i < op.nthere; i++)
-		lists.there[i] = (struct qv_node_span){.addr = msg->rma_iov[i].addr,
-						       .key = msg->rma_iov[i].key,
-						       .len = msg->rma_iov[i].count * size};
-	return -qv_fi_errno(qv_node_begin(ep->node, msg->addr, &op, msg->context));
+	return rc ? rc : -qv_fi_errno(qv_node_begin(ep->node, msg->addr, &update.op, msg->context));
 }
 
 static ssize_t writemsg(struct fid_ep *fid, const struct fi_msg_atomic *msg, uint64_t flags)
@@ -104,20 +54,12 @@ static ssize_t inject(struct fid_ep *fid, const void *buf, size_t count, fi_addr
 
 /* What there is. */
 
-static int valid(const struct qv_fi_node_domain *domain, enum fi_datatype type, enum fi_op op,
-		 size_t operands, bool result, struct fi_atomic_attr *attr)
-{
-	if (!is_known(domain, type, op, operands, result, &attr->size))
-		return -FI_EOPNOTSUPP;
-	attr->count = QV_NODE_PART / (operands > 1 ? 2 : 1) / attr->size;
-	return 0;
-}
-
-static int valid_in(struct fid_ep *fid, enum fi_datatype type, enum fi_op op, size_t operands,
-		    bool result, size_t *count)
+static int valid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op, uint64_t flags,
+		 size_t *count)
 {
 	QV_FI_ROOMY(fi_atomic_attr, attr);
-	int rc = valid(qv_fi_node_ep_of(fid)->domain, type, op, operands, result, &attr.a);
+	int rc = qv_fi_update_query(&qv_fi_node_ep_of(fid)->domain->memory, type, op, &attr.a,
+				    flags);
 
 	if (!rc)
 		*count = attr.a.count;
@@ -126,17 +68,17 @@ static int valid_in(struct fid_ep *fid, enum fi_datatype type, enum fi_op op, si
 
 static int writevalid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op, size_t *count)
 {
-	return valid_in(fid, type, op, 1, false, count);
+	return valid(fid, type, op, 0, count);
 }
 
 static int readwritevalid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op, size_t *count)
 {
-	return valid_in(fid, type, op, op != FI_ATOMIC_READ, true, count);
+	return valid(fid, type, op, FI_FETCH_ATOMIC, count);
 }
 
 static int compwritevalid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op, size_t *count)
 {
-	return valid_in(fid, type, op, 2, true, count);
+	return valid(fid, type, op, FI_COMPARE_ATOMIC, count);
 }
 
 int qv_fi_node_query_atomic(struct fid_domain *fid, enum fi_datatype type, enum fi_op op,
@@ -144,11 +86,7 @@ int qv_fi_node_query_atomic(struct fid_domain *fid, enum fi_datatype type, enum 
 {
 	const struct qv_fi_node_domain *domain = container_of(fid, struct qv_fi_node_domain, fid);
 
-	if (flags & FI_COMPARE_ATOMIC)
-		return valid(domain, type, op, 2, true, attr);
-	if (flags & FI_FETCH_ATOMIC)
-		return valid(domain, type, op, op != FI_ATOMIC_READ, true, attr);
-	return valid(domain, type, op, 1, false, attr);
+	return qv_fi_update_query(&domain->memory, type, op, attr, flags);
 }
 
 struct fi_ops_atomic qv_fi_node_atomic_ops = {

@@ -33,10 +33,13 @@ static int av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr
 	return *out == QV_NODE_NONE ? -FI_ENOMEM : 1;
 }
 
-static int no_insertsvc(struct fid_av *fid, const char *node, const char *service,
-			fi_addr_t *fi_addr, uint64_t flags, void *context)
+static int av_insertsvc(struct fid_av *fid, const char *node, const char *service, fi_addr_t *out,
+			uint64_t flags, void *context)
 {
-	return -FI_ENOSYS;
+	if (!node && !service)
+		return -FI_EINVAL;
+	*out = qv_names_insert(av_of(fid)->names, qv_fi_node_of_service(node, service));
+	return *out == QV_NODE_NONE ? -FI_ENOMEM : 1;
 }
 
 static int no_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, const char *service,
@@ -94,7 +97,7 @@ static struct fi_ops av_fi_ops = {
 static struct fi_ops_av av_ops = {
 	.size = sizeof(struct fi_ops_av),
 	.insert = av_insert,
-	.insertsvc = no_insertsvc,
+	.insertsvc = av_insertsvc,
 	.insertsym = no_insertsym,
 	.remove = av_remove,
 	.lookup = av_lookup,

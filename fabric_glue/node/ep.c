@@ -152,6 +152,20 @@ struct qv_fi_node_ep *qv_fi_node_ep_of(struct fid_ep *ep)
 	return ep_of(&ep->fid);
 }
 
+/* At an address, or NULL. */
+static int create(const char *at, void *rail, struct qv_node **node)
+{
+	uint64_t name;
+	int rc;
+
+	if (!at || !qv_fi_node_parse(at, &name) || !name)
+		return -qv_fi_errno(qv_node_create(&node_ops, rail, node));
+	rc = qv_node_create_as(&node_ops, rail, name | 1, node);
+	if (rc == QV_EIO && !(name & 1))
+		rc = qv_node_create_as(&node_ops, rail, name, node);
+	return rc == QV_EIO ? -FI_EADDRINUSE : -qv_fi_errno(rc);
+}
+
 int qv_fi_node_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **out,
 		       void *rail)
 {
@@ -160,10 +174,10 @@ int qv_fi_node_ep_open(struct fid_domain *domain, struct fi_info *info, struct f
 
 	if (!ep)
 		return -FI_ENOMEM;
-	rc = qv_node_create(&node_ops, rail, &ep->node);
+	rc = create(info->src_addr, rail, &ep->node);
 	if (rc) {
 		free(ep);
-		return -qv_fi_errno(rc);
+		return rc;
 	}
 	qv_node_open_memory(ep->node, &qv_fi_node_memory_ops);
 	ep->domain = container_of(domain, struct qv_fi_node_domain, fid);

@@ -3,40 +3,37 @@
  * that are one behind the other for them. What they do there is counted. */
 #include "node.h"
 
-#include "engine/base/iov.h"
 #include "fabric_glue/data.h"
 
-#include <search.h>
 #include <stdlib.h>
 
 struct mr {
 	struct fid_mr fid; /* with the key */
 	struct qv_fi_node_domain *domain;
-	uint64_t access, base; /* base: what the first byte is called */
-	size_t len, count;
-	struct iovec iov[QV_NODE_SPANS];
+	struct qv_fi_region region; /* its counter: a struct qv_fi_node_cntr */
 };
-
-static int by_key(const void *a, const void *b)
-{
-	const uint64_t x = ((const struct mr *)a)->fid.key, y = ((const struct mr *)b)->fid.key;
-
-	return x < y ? -1 : x > y;
-}
 
 static int mr_close(struct fid *fid)
 {
 	struct mr *mr = container_of(fid, struct mr, fid.fid);
 
-	tdelete(mr, &mr->domain->mrs, by_key);
+	qv_fi_memory_remove(&mr->domain->memory, &mr->region);
 	free(mr);
+	return 0;
+}
+
+/* The provider binds counters only. */
+static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	container_of(fid, struct mr, fid.fid)->region.counter =
+		container_of(bfid, struct qv_fi_node_cntr, fid.fid);
 	return 0;
 }
 
 static struct fi_ops mr_fi_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = mr_close,
-	.bind = qv_fi_no_bind,
+	.bind = mr_bind,
 	.control = qv_fi_no_control,
 	.ops_open = qv_fi_no_ops_open,
 };
@@ -45,11 +42,9 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
 		      struct fid_mr **out)
 {
 	struct qv_fi_node_domain *domain = container_of(fid, struct qv_fi_node_domain, fid.fid);
-	struct mr *mr, **found;
+	struct mr *mr = calloc(1, sizeof *mr);
+	int ret;
 
-	if (!attr->iov_count || attr->iov_count > QV_NODE_SPANS)
-		return -FI_EINVAL;
-	mr = calloc(1, sizeof *mr);
 	if (!mr)
 		return -FI_ENOMEM;
 	mr->fid.fid.fclass = FI_CLASS_MR;
@@ -57,15 +52,12 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
 	mr->fid.fid.ops = &mr_fi_ops;
 	mr->fid.key = attr->requested_key;
 	mr->domain = domain;
-	mr->access = attr->access;
-	mr->base = domain->virtual_addr ? (uintptr_t)attr->mr_iov->iov_base : 0;
-	mr->count = attr->iov_count;
-	memcpy(mr->iov, attr->mr_iov, mr->count * sizeof *mr->iov);
-	mr->len = qv_iov_len(mr->iov, mr->count);
-	found = tsearch(mr, &domain->mrs, by_key);
-	if (!found || *found != mr) {
+	ret = qv_fi_region_init(&mr->region, attr, domain->virtual_addr);
+	if (!ret)
+		ret = qv_fi_memory_add(&domain->memory, &mr->region);
+	if (ret) {
 		free(mr);
-		return found ? -FI_ENOKEY : -FI_ENOMEM;
+		return ret;
 	}
 	*out = &mr->fid;
 	return 0;
@@ -154,44 +146,26 @@ static struct qv_fi_node_ep *ep_of(void *owner)
 	return qv_fi_node_ep_of(((struct qv_fi_rail *)owner)->core);
 }
 
-static int find(void *owner, const struct qv_node_span *span, unsigned access, struct iovec *iov,
+static const struct qv_fi_memory *memory_of(void *owner)
+{
+	return &ep_of(owner)->domain->memory;
+}
+
+static int find(void *owner, const struct qv_span *span, unsigned access, struct iovec *iov,
 		size_t *cnt)
 {
-	const struct mr key = {.fid.key = span->key};
-	const uint64_t need = (access & QV_NODE_READ ? FI_REMOTE_READ : 0) |
-			      (access & QV_NODE_WRITE ? FI_REMOTE_WRITE : 0);
-	struct mr **found = tfind(&key, &ep_of(owner)->domain->mrs, by_key);
-	uint64_t at = found ? span->addr - (*found)->base : 0;
-
-	if (!found || need & ~(*found)->access || at > (*found)->len ||
-	    span->len > (*found)->len - at)
-		return QV_EINVAL;
-	*cnt = qv_iov_slice((*found)->iov, (*found)->count, at, span->len, iov);
-	return QV_OK;
+	return qv_fi_memory_find(memory_of(owner), span, access, iov, cnt);
 }
 
 static bool can_update(void *owner, uint16_t what, size_t len, size_t operands, bool before)
 {
-	enum qv_type type;
-
-	return ep_of(owner)->domain->combine && qv_fi_node_can_update(what, operands, before) &&
-	       qv_fi_type(what >> 8, &type) && len % qv_type_size(type) == 0;
+	return qv_fi_memory_can_update(memory_of(owner), what, len, operands, before);
 }
 
 static void update(void *owner, uint16_t what, const struct iovec *iov, size_t cnt,
 		   const void *operands, size_t len, void *before)
 {
-	const struct qv_combine *combine = ep_of(owner)->domain->combine;
-	_Alignas(64) char copy[QV_NODE_PART];
-	char *memory = cnt == 1 ? iov->iov_base : copy;
-
-	if (cnt != 1) /* an element may be in two pieces */
-		qv_iov_get(iov, cnt, copy);
-	if (before)
-		memcpy(before, memory, len);
-	qv_fi_node_update(combine, what, memory, operands, len);
-	if (cnt != 1)
-		qv_iov_put(iov, cnt, 0, copy, len);
+	qv_fi_memory_update(memory_of(owner), what, iov, cnt, operands, len, before);
 }
 
 static bool counts_reads(void *owner)
@@ -199,22 +173,31 @@ static bool counts_reads(void *owner)
 	return ep_of(owner)->reads;
 }
 
-static void touched(void *owner, uint64_t from, unsigned access, const uint64_t *data)
+static void written(void *owner, uint64_t key)
 {
-	struct qv_fi_node_ep *ep = ep_of(owner);
-	struct qv_fi_node_cntr *cntr = access & QV_NODE_READ ? ep->reads : ep->writes;
+	struct qv_fi_node_cntr *cntr = qv_fi_memory_counter(memory_of(owner), key);
 
 	if (cntr)
 		cntr->value++;
-	if (data)
-		qv_fi_remote_event(owner, FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, *data,
-				   from);
 }
 
-const struct qv_node_memory_ops qv_fi_node_memory_ops = {
+static void touched(void *owner, const struct qv_touch *touch)
+{
+	struct qv_fi_node_ep *ep = ep_of(owner);
+	struct qv_fi_node_cntr *cntr = touch->access & QV_MEM_READ ? ep->reads : ep->writes;
+
+	if (cntr)
+		cntr->value++;
+	if (touch->data)
+		qv_fi_remote_event(owner, FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, touch->len,
+				   *touch->data, touch->from);
+}
+
+const struct qv_memory_ops qv_fi_node_memory_ops = {
 	.find = find,
 	.can_update = can_update,
 	.update = update,
 	.counts_reads = counts_reads,
+	.written = written,
 	.touched = touched,
 };

@@ -7,16 +7,15 @@
 #ifndef QV_FI_NODE_H
 #define QV_FI_NODE_H
 
-#include <quiver/combine.h>
-
 #include "engine/node/node.h"
-#include "fabric_glue/provider.h"
+#include "memory.h"
 
 #define QV_FI_NODE_NAME "node"
 
 bool qv_fi_is_node(const char *core);
 /* As fi_getinfo and fi_fabric of the core. */
-int qv_fi_node_getinfo(const struct fi_info *hints, struct fi_info **list);
+int qv_fi_node_getinfo(const char *node, const char *service, uint64_t flags,
+		       const struct fi_info *hints, struct fi_info **list);
 int qv_fi_node_fabric(struct fid_fabric **fabric);
 /* The endpoint behind one of the core's; NULL: it is another core's. */
 struct qv_node *qv_fi_node_of(const struct fid_ep *ep);
@@ -25,9 +24,8 @@ struct qv_node *qv_fi_node_of(const struct fid_ep *ep);
 
 struct qv_fi_node_domain {
 	struct fid_domain fid;
-	bool virtual_addr;                /* peers name memory by its address, else from 0 on */
-	void *mrs;                        /* by key, for tsearch(3) */
-	const struct qv_combine *combine; /* NULL: this CPU has no kernels, so no atomics */
+	bool virtual_addr; /* peers name memory by its address, else from 0 on */
+	struct qv_fi_memory memory;
 };
 
 struct qv_fi_node_cntr {
@@ -63,7 +61,7 @@ int qv_fi_node_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struc
 struct qv_fi_node_ep *qv_fi_node_ep_of(struct fid_ep *ep);
 /* mr.c: memory that others reach, and what they do there */
 extern struct fi_ops_mr qv_fi_node_mr_ops;
-extern const struct qv_node_memory_ops qv_fi_node_memory_ops;
+extern const struct qv_memory_ops qv_fi_node_memory_ops;
 int qv_fi_node_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
 			 struct fid_cntr **cntr, void *context);
 /* rma.c, atomic.c */
@@ -78,13 +76,13 @@ bool qv_fi_node_can_update(uint16_t what, size_t operands, bool result);
 /* Operands: one array behind the other. */
 void qv_fi_node_update(const struct qv_combine *combine, uint16_t what, void *memory,
 		       const char *operands, size_t len);
-/* eq.c */
-int qv_fi_node_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq,
-		       void *context);
 /* Addresses are text: a scheme, and the name of the endpoint in decimal. */
 #define QV_FI_NODE_SCHEME "fi_node://"
 #define QV_FI_NODE_TEXT   32 /* bytes, with the zero */
 size_t qv_fi_node_print(char *text, uint64_t name);
 bool qv_fi_node_parse(const char *text, uint64_t *name);
+/* The name for which a service stands: whoever has it is on this node. Without a service the host's.
+ * It is odd. Who may be at any host is given the even one below it: either will do. 0: any will. */
+uint64_t qv_fi_node_of_service(const char *node, const char *service);
 
 #endif /* QV_FI_NODE_H */

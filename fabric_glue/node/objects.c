@@ -98,8 +98,7 @@ static int domain_open(struct fid_fabric *fabric, struct fi_info *info, struct f
 	if (!domain)
 		return -FI_ENOMEM;
 	domain->virtual_addr = info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
-	if (qv_combine_open(qv_fi_params.isa, &domain->combine))
-		domain->combine = NULL;
+	qv_fi_memory_init(&domain->memory);
 	domain->fid.fid.fclass = FI_CLASS_DOMAIN;
 	domain->fid.fid.context = context;
 	domain->fid.fid.ops = &plain_ops;
@@ -125,7 +124,6 @@ static int trywait(struct fid_fabric *fabric, struct fid **fids, int count)
 static struct fi_ops_fabric fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
 	.domain = domain_open,
-	.eq_open = qv_fi_node_eq_open,
 	.trywait = trywait,
 };
 

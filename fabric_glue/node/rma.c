@@ -5,10 +5,10 @@
 #include "fabric_glue/data.h"
 
 static ssize_t rma(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags,
-		   enum qv_node_kind kind)
+		   enum qv_remote_kind kind)
 {
-	struct qv_node_span there[QV_NODE_SPANS];
-	const struct qv_node_op op = {
+	struct qv_span there[QV_SPANS];
+	const struct qv_remote_op op = {
 		.kind = kind,
 		.inject = flags & FI_INJECT,
 		.has_data = flags & FI_REMOTE_CQ_DATA,
@@ -19,24 +19,24 @@ static ssize_t rma(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t fl
 		.nhere = msg->iov_count,
 	};
 
-	if (op.nthere > QV_NODE_SPANS)
+	if (op.nthere > QV_SPANS)
 		return -FI_EINVAL;
 	for (size_t i = 0; i < op.nthere; i++)
-		there[i] = (struct qv_node_span){.addr = msg->rma_iov[i].addr,
-						 .key = msg->rma_iov[i].key,
-						 .len = msg->rma_iov[i].len};
+		there[i] = (struct qv_span){.addr = msg->rma_iov[i].addr,
+					    .key = msg->rma_iov[i].key,
+					    .len = msg->rma_iov[i].len};
 	return -qv_fi_errno(
 		qv_node_begin(qv_fi_node_ep_of(fid)->node, msg->addr, &op, msg->context));
 }
 
 static ssize_t readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
 {
-	return rma(fid, msg, flags, QV_NODE_GET);
+	return rma(fid, msg, flags, QV_REMOTE_GET);
 }
 
 static ssize_t writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
 {
-	return rma(fid, msg, flags, QV_NODE_PUT);
+	return rma(fid, msg, flags, QV_REMOTE_PUT);
 }
 
 /* data: NULL if there is none. */

@@ -67,9 +67,10 @@ static int av_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct qv_fi_av *av = container_of(fid, struct qv_fi_av, fid.fid);
 
-	if (bfid->fclass != FI_CLASS_EQ || flags)
+	if (bfid->fclass != FI_CLASS_EQ || flags || av->eq)
 		return -FI_EINVAL;
 	av->eq = container_of(bfid, struct fid_eq, fid);
+	qv_fi_eq_hold(av->eq);
 	return 0;
 }
 
@@ -99,6 +100,7 @@ static int av_close(struct fid *fid)
 	qv_fi_unlock(dom);
 	if (ret)
 		return ret;
+	qv_fi_eq_release(av->eq);
 	qv_fi_index_free(av->index);
 	free(av->index);
 	free(av->entries);

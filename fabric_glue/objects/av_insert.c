@@ -11,8 +11,25 @@ struct insertion {
 	struct qv_fi_av *av;
 	fi_addr_t *out; /* may be NULL */
 	int *errors;    /* FI_SYNC_ERR, else NULL */
+	void *context;  /* of the events */
 	size_t done, good;
 };
+
+/* The event of the next address, which failed. */
+static void tell_failure(const struct insertion *ins)
+{
+	const struct fi_eq_err_entry event = {
+		.fid = &ins->av->fid.fid,
+		.context = ins->context,
+		.data = ins->done,
+		.err = FI_EADDRNOTAVAIL,
+		.prov_errno = QV_EINVAL,
+	};
+
+	if (qv_fi_eq_tell_error(ins->av->eq, &event))
+		QV_FI_WARN(AV, "out of memory: the failure of address %zu is not reported\n",
+			   ins->done);
+}
 
 /* Record the next address: a node, or NULL for a failure. */
 static void record(struct insertion *ins, struct qv_fi_av_node *node)
@@ -23,6 +40,8 @@ static void record(struct insertion *ins, struct qv_fi_av_node *node)
 		ins->out[ins->done] = index;
 	if (ins->errors)
 		ins->errors[ins->done] = index == FI_ADDR_NOTAVAIL ? FI_EADDRNOTAVAIL : 0;
+	if (index == FI_ADDR_NOTAVAIL && ins->av->flags & FI_EVENT)
+		tell_failure(ins);
 	ins->good += index != FI_ADDR_NOTAVAIL;
 	ins->done++;
 }
@@ -52,7 +71,7 @@ static void insert_all(struct insertion *ins, const char *addr, size_t count)
 static int begin(struct insertion *ins, struct fid_av *fid, fi_addr_t *out, uint64_t flags,
 		 void *context)
 {
-	*ins = (struct insertion){.av = qv_fi_av_of(fid), .out = out};
+	*ins = (struct insertion){.av = qv_fi_av_of(fid), .out = out, .context = context};
 	if (flags & ~INSERT_FLAGS)
 		return -FI_EBADFLAGS;
 	if (ins->av->flags & FI_EVENT && !ins->av->eq)
@@ -66,20 +85,18 @@ static int begin(struct insertion *ins, struct fid_av *fid, fi_addr_t *out, uint
 }
 
 /* The return value of the call, or its event. */
-static int finish(const struct insertion *ins, void *context)
+static int finish(const struct insertion *ins)
 {
 	struct qv_fi_av *av = ins->av;
-	struct fi_eq_entry event = {
+	const struct fi_eq_entry event = {
 		.fid = &av->fid.fid,
-		.context = context,
+		.context = ins->context,
 		.data = ins->good,
 	};
-	ssize_t ret;
 
 	if (!(av->flags & FI_EVENT))
 		return (int)ins->good;
-	ret = fi_eq_write(av->eq, FI_AV_COMPLETE, &event, sizeof event, 0);
-	return ret < 0 ? (int)ret : 0;
+	return qv_fi_eq_tell(av->eq, FI_AV_COMPLETE, &event);
 }
 
 int qv_fi_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *out,
@@ -95,7 +112,7 @@ int qv_fi_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_
 	ret = begin(&ins, fid, out, flags, context);
 	if (!ret) {
 		insert_all(&ins, addr, count);
-		ret = finish(&ins, context);
+		ret = finish(&ins);
 	}
 	qv_fi_unlock(dom);
 	return ret;
@@ -145,7 +162,7 @@ int qv_fi_av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, con
 	if (ret >= 0) {
 		for (size_t i = 0; i < count; i++)
 			record(&ins, add_core_addr(av, cores[i]));
-		ret = finish(&ins, context);
+		ret = finish(&ins);
 	}
 	qv_fi_unlock(av->dom);
 	free(cores);

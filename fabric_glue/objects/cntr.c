@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cntr.c - counters (fi_cntr(3)). Our own transfers are counted here; what peers do to our
- * memory (FI_REMOTE_READ, FI_REMOTE_WRITE) only the cores see, so their counters are added.
+ * memory (FI_REMOTE_READ, FI_REMOTE_WRITE) only the cores see, so their counters are added. They
+ * tell of an endpoint, or of a region.
  */
 #include "fabric_glue/data.h"
 
@@ -144,18 +145,28 @@ static int cntr_control(struct fid *fid, int command, void *arg)
 				      command, arg);
 }
 
-static int bind_cores(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags)
+int qv_fi_cntr_core(struct qv_fi_cntr *cntr, unsigned core, struct fid **fid)
 {
 	QV_FI_ROOMY(fi_cntr_attr, attr);
 	int rc = 0;
 
 	attr.a.wait_obj = FI_WAIT_NONE;
+	if (!cntr->core[core])
+		rc = fi_cntr_open(cntr->wait_set.dom->core[core], &attr.a, &cntr->core[core], NULL);
+	if (!rc)
+		*fid = &cntr->core[core]->fid;
+	return rc;
+}
+
+static int bind_cores(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags)
+{
+	struct fid *fid;
+	int rc = 0;
+
 	for (unsigned c = 0; c < ep->rails && !rc; c++) {
-		if (!cntr->core[c])
-			rc = fi_cntr_open(cntr->wait_set.dom->core[c], &attr.a, &cntr->core[c],
-					  NULL);
+		rc = qv_fi_cntr_core(cntr, c, &fid);
 		if (!rc)
-			rc = fi_ep_bind(ep->rail[c].core, &cntr->core[c]->fid, flags);
+			rc = fi_ep_bind(ep->rail[c].core, fid, flags);
 	}
 	return rc;
 }
@@ -173,13 +184,19 @@ int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags
 		     {FI_REMOTE_WRITE, QV_FI_CNTR_REMOTE_WRITE}};
 	int rc;
 
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (flags & kinds[i].flag && ep->cntrs[kinds[i].which])
+			return -FI_EINVAL;
 	rc = flags & REMOTE_FLAGS ? bind_cores(cntr, ep, flags & REMOTE_FLAGS) : 0;
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (flags & kinds[i].flag)
 			ep->cntrs[kinds[i].which] = cntr;
-	return qv_fi_wait_set_add(&cntr->wait_set, ep);
+	rc = qv_fi_wait_set_add(&cntr->wait_set, ep);
+	if (!rc && ep->enabled)
+		qv_fi_wait_set_enable(&cntr->wait_set, ep);
+	return rc;
 }
 
 static int close_cores(struct qv_fi_cntr *cntr)
@@ -201,7 +218,9 @@ static int cntr_close(struct fid *fid)
 	int rc;
 
 	qv_fi_lock(dom);
-	rc = cntr->wait_set.neps || cntr->wait_set.sets ? -FI_EBUSY : close_cores(cntr);
+	rc = cntr->wait_set.neps || cntr->wait_set.sets || cntr->wait_set.regions
+		     ? -FI_EBUSY
+		     : close_cores(cntr);
 	if (!rc)
 		dom->refs--;
 	qv_fi_unlock(dom);

@@ -3,6 +3,8 @@
 #include "engine/base/proc.h"
 #include "fabric_glue/cores/core.h"
 #include "fabric_glue/cores/pair.h"
+#include "fabric_glue/data.h"
+#include "fabric_glue/node/memory.h"
 
 #include <stdlib.h>
 
@@ -19,6 +21,18 @@ static uint64_t first_key(const struct qv_fi_domain *dom)
 			bytes = dom->core_info[c]->domain_attr->mr_key_size;
 	/* Half of the keys: they are counted up from here. */
 	return bytes ? qv_proc_random() >> (64 - 8 * bytes) >> 1 : 0;
+}
+
+/* What peers reach by our own protocol. */
+static void open_memory(struct qv_fi_domain *dom)
+{
+	if (!dom->own_atomics[QV_FI_MAIN] && !dom->own_atomics[QV_FI_LOCAL])
+		return;
+	dom->memory = malloc(sizeof *dom->memory);
+	if (dom->memory)
+		qv_fi_memory_init(dom->memory);
+	else
+		dom->has_atomic = false;
 }
 
 static int close_cores(struct qv_fi_domain *dom)
@@ -47,21 +61,25 @@ static int domain_close(struct fid *fid)
 	if (ret)
 		return ret;
 	pthread_mutex_destroy(&dom->lock);
+	qv_fi_eq_release(dom->eq);
 	__atomic_sub_fetch(&dom->fabric->refs, 1, __ATOMIC_RELEASE);
+	free(dom->memory);
 	free(dom);
 	return 0;
 }
 
-/* An event queue for the domain's events, FI_REG_MR: both belong to the main core. */
+/* An event queue for the domain's events, of which there are none: FI_REG_MR is not served. */
 static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct qv_fi_domain *dom = container_of(fid, struct qv_fi_domain, fid.fid);
 
-	if (bfid->fclass != FI_CLASS_EQ)
+	if (bfid->fclass != FI_CLASS_EQ || dom->eq)
 		return -FI_EINVAL;
 	if (flags & FI_REG_MR)
 		return -FI_ENOSYS;
-	return fi_domain_bind(dom->core[QV_FI_MAIN], bfid, flags);
+	dom->eq = container_of(bfid, struct fid_eq, fid);
+	qv_fi_eq_hold(dom->eq);
+	return 0;
 }
 
 /* One endpoint has one queue in each direction: several do what a scalable one would. */
@@ -121,12 +139,18 @@ static void init(struct qv_fi_domain *dom, const struct fi_info *info, void *con
 	dom->inject =
 		dom->peer ? dom->core_info[QV_FI_MAIN]->tx_attr->inject_size : QV_FI_INJECT_SIZE;
 	dom->basic_mr = attr && attr->mr_mode & FI_MR_BASIC;
-	for (unsigned c = 0; c < dom->cores; c++)
-		caps &= dom->core_info[c]->caps;
+	for (unsigned c = 0; c < dom->cores; c++) {
+		dom->own_atomics[c] =
+			info->caps & FI_ATOMIC && dom->core_info[c]->caps & FI_RMA &&
+			qv_fi_core_own_atomics(dom->fabric->cores->name[c], dom->pair);
+		caps &= dom->core_info[c]->caps | (dom->own_atomics[c] ? FI_ATOMIC : 0);
+		dom->no_write_data |= dom->fabric->cores->quirks[c].no_write_data;
+	}
 	if (dom->pair)
 		caps &= info->caps; /* both together may do less than each */
 	dom->has_rma = caps & FI_RMA;
 	dom->has_atomic = caps & FI_ATOMIC;
+	open_memory(dom);
 	dom->next_key = first_key(dom);
 	dom->fid.fid.fclass = FI_CLASS_DOMAIN;
 	dom->fid.fid.context = context;
@@ -196,6 +220,7 @@ int qv_fi_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_d
 	if (ret) {
 		close_cores(dom);
 		pthread_mutex_destroy(&dom->lock);
+		free(dom->memory);
 		free(dom);
 		return ret;
 	}

@@ -51,14 +51,11 @@ static int bind_av(struct qv_fi_ep *ep, struct qv_fi_av *av)
 
 static int bind_eq(struct qv_fi_ep *ep, struct fid_eq *eq)
 {
-	int rc = fi_ep_bind(ep->rail[QV_FI_MAIN].core, &eq->fid, 0);
-
-	if (rc == -FI_ENOSYS ||
-	    rc == -FI_EINVAL) /* connectionless cores have no events to report */
-		rc = 0;
-	if (!rc)
-		ep->eq = eq;
-	return rc;
+	if (ep->eq)
+		return -FI_EINVAL;
+	qv_fi_eq_hold(eq);
+	ep->eq = eq;
+	return 0;
 }
 
 static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
@@ -66,7 +63,8 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
 	int rc;
 
-	if (ep->proto || ep->srx)
+	/* Counters may come later: some programs know only then what they count. */
+	if (bfid->fclass != FI_CLASS_CNTR && (ep->proto || ep->srx))
 		return -FI_EOPBADSTATE;
 	qv_fi_lock(ep->dom);
 	switch (bfid->fclass) {
@@ -110,6 +108,8 @@ static int open_proto(struct qv_fi_ep *ep)
 	rc = -qv_fi_errno(qv_proto_create(&set, &qv_fi_owner_ops, ep, &ep->proto));
 	if (rc)
 		return rc;
+	if (ep->dom->memory)
+		qv_proto_open_memory(ep->proto, &qv_fi_own_memory_ops);
 	qv_fi_offload_begin(ep);
 	qv_fi_stats_begin(ep);
 	return 0;

@@ -87,6 +87,7 @@ static void unbind(struct qv_fi_ep *ep)
 	struct qv_fi_ep **at;
 
 	qv_fi_ep_each_wait_set(ep, unwatch, ep);
+	qv_fi_eq_release(ep->eq);
 	if (!ep->av)
 		return;
 	for (at = &ep->av->eps; *at != ep;)

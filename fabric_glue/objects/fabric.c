@@ -15,7 +15,6 @@ static int fabric_close(struct fid *fid)
 
 	if (__atomic_load_n(&fabric->refs, __ATOMIC_ACQUIRE))
 		return -FI_EBUSY;
-	/* The main core knows of open event queues, which are its own objects. */
 	ret = fi_close(&fabric->core[QV_FI_MAIN]->fid);
 	if (ret)
 		return ret;
@@ -47,25 +46,6 @@ static int no_wait_open(struct fid_fabric *fabric, struct fi_wait_attr *attr, st
 	return -FI_ENOSYS;
 }
 
-/* The application gets the core's own queue, and we write AV completions to it. */
-static int eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq **eq,
-		   void *context)
-{
-	struct qv_fi_fabric *fabric = container_of(fid, struct qv_fi_fabric, fid);
-	struct fi_eq_attr core = {0};
-	int ret;
-
-	if (attr)
-		core = *attr;
-	if (core.wait_obj == FI_WAIT_SET)
-		return -FI_ENOSYS;
-	core.flags |= FI_WRITE;
-	ret = fi_eq_open(fabric->core[QV_FI_MAIN], &core, eq, context);
-	if (!ret && attr)
-		attr->wait_obj = core.wait_obj;
-	return ret;
-}
-
 static struct fi_ops fabric_fi_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = fabric_close,
@@ -78,7 +58,7 @@ static struct fi_ops_fabric fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
 	.domain = qv_fi_domain_open,
 	.passive_ep = no_passive_ep,
-	.eq_open = eq_open,
+	.eq_open = qv_fi_eq_open,
 	.wait_open = no_wait_open,
 	.trywait = qv_fi_trywait,
 };

@@ -5,6 +5,7 @@
  * registered with both under the same key: a peer uses the one that it reaches us by.
  */
 #include "fabric_glue/data.h"
+#include "fabric_glue/node/memory.h"
 
 #include <stdlib.h>
 
@@ -12,6 +13,9 @@ struct mr {
 	struct fid_mr fid;
 	struct fid_mr *core[QV_FI_CORES]; /* NULL: closed */
 	struct qv_fi_domain *dom;
+	struct qv_fi_region region; /* for what peers do by our own protocol */
+	bool listed;
+	struct qv_fi_cntr *writes; /* of peers, or NULL */
 };
 
 #define KEY_TRIES 64
@@ -33,6 +37,27 @@ static int close_cores(struct mr *mr)
 	return 0;
 }
 
+static void unlist(struct mr *mr)
+{
+	if (mr->listed)
+		qv_fi_memory_remove(mr->dom->memory, &mr->region);
+	mr->listed = false;
+}
+
+/* Under the key that it has now. */
+static int list(struct mr *mr)
+{
+	int ret;
+
+	unlist(mr);
+	if (!mr->dom->memory || mr->fid.key == FI_KEY_NOTAVAIL)
+		return 0;
+	mr->region.key = mr->fid.key;
+	ret = qv_fi_memory_add(mr->dom->memory, &mr->region);
+	mr->listed = !ret;
+	return ret;
+}
+
 static int mr_close(struct fid *fid)
 {
 	struct mr *mr = mr_of(fid);
@@ -41,8 +66,12 @@ static int mr_close(struct fid *fid)
 
 	qv_fi_lock(dom);
 	ret = close_cores(mr);
-	if (!ret)
+	if (!ret) {
+		unlist(mr);
 		dom->refs--;
+	}
+	if (!ret && mr->writes)
+		mr->writes->wait_set.regions--;
 	qv_fi_unlock(dom);
 	if (!ret)
 		free(mr);
@@ -50,26 +79,55 @@ static int mr_close(struct fid *fid)
 }
 
 /* FI_MR_ENDPOINT: the endpoint that peers will address. */
+static int bind_ep(struct mr *mr, struct qv_fi_ep *ep, uint64_t flags)
+{
+	int ret = 0;
+
+	for (unsigned c = 0; c < mr->dom->cores && !ret; c++)
+		ret = fi_mr_bind(mr->core[c], &ep->rail[c].core->fid, flags);
+	return ret;
+}
+
+/* FI_RMA_EVENT: what counts the writes of peers. libfabric's own shm does not do that. */
+static int bind_cntr(struct mr *mr, struct qv_fi_cntr *cntr, uint64_t flags)
+{
+	struct fid *core;
+	int ret = 0;
+
+	if (flags != FI_REMOTE_WRITE || cntr->wait_set.dom != mr->dom || mr->writes)
+		return -FI_EINVAL;
+	for (unsigned c = 0; c < mr->dom->cores && !ret; c++) {
+		ret = qv_fi_cntr_core(cntr, c, &core);
+		if (!ret)
+			ret = fi_mr_bind(mr->core[c], core, flags);
+	}
+	if (ret)
+		return ret;
+	mr->writes = mr->region.counter = cntr;
+	cntr->wait_set.regions++;
+	return 0;
+}
+
 static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct mr *mr = mr_of(fid);
-	struct qv_fi_ep *ep = container_of(bfid, struct qv_fi_ep, fid.fid);
-	int ret = 0;
+	int ret = -FI_ENOSYS;
 
-	if (bfid->fclass != FI_CLASS_EP)
-		return -FI_ENOSYS;
 	qv_fi_lock(mr->dom);
-	for (unsigned c = 0; c < mr->dom->cores && !ret; c++)
-		ret = fi_mr_bind(mr->core[c], &ep->rail[c].core->fid, flags);
+	if (bfid->fclass == FI_CLASS_EP)
+		ret = bind_ep(mr, container_of(bfid, struct qv_fi_ep, fid.fid), flags);
+	else if (bfid->fclass == FI_CLASS_CNTR)
+		ret = bind_cntr(mr, container_of(bfid, struct qv_fi_cntr, fid.fid), flags);
 	qv_fi_unlock(mr->dom);
 	return ret;
 }
 
 /* Descriptors are for cores that need local registration, which neither of two does. */
-static void take_key(struct mr *mr)
+static int take_key(struct mr *mr)
 {
 	mr->fid.mem_desc = mr->dom->cores > 1 ? NULL : fi_mr_desc(mr->core[QV_FI_MAIN]);
 	mr->fid.key = fi_mr_key(mr->core[QV_FI_MAIN]);
+	return list(mr);
 }
 
 static int mr_control(struct fid *fid, int command, void *arg)
@@ -80,7 +138,8 @@ static int mr_control(struct fid *fid, int command, void *arg)
 	qv_fi_lock(mr->dom);
 	for (unsigned c = 0; c < mr->dom->cores && !ret; c++)
 		ret = fi_control(&mr->core[c]->fid, command, arg);
-	take_key(mr); /* enabling may have assigned it */
+	if (!ret)
+		ret = take_key(mr); /* enabling may have assigned it */
 	qv_fi_unlock(mr->dom);
 	return ret;
 }
@@ -123,11 +182,17 @@ static int reg_core(struct mr *mr, struct fi_mr_attr *attr, uint64_t flags)
 	return ret;
 }
 
+/* Do peers name memory by its address? */
+static bool has_addresses(const struct qv_fi_domain *dom)
+{
+	return dom->core_info[QV_FI_MAIN]->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
+}
+
 static int reg(struct fid *fid, struct fi_mr_attr *attr, uint64_t flags, struct fid_mr **out,
 	       void *context)
 {
 	struct mr *mr;
-	int ret;
+	int ret = 0;
 
 	if (fid->fclass != FI_CLASS_DOMAIN)
 		return -FI_EINVAL;
@@ -139,10 +204,15 @@ static int reg(struct fid *fid, struct fi_mr_attr *attr, uint64_t flags, struct 
 	mr->fid.fid.context = context;
 	mr->fid.fid.ops = &mr_fi_ops;
 	qv_fi_lock(mr->dom);
-	ret = reg_core(mr, attr, flags);
+	if (mr->dom->memory)
+		ret = qv_fi_region_init(&mr->region, attr, has_addresses(mr->dom));
+	if (!ret)
+		ret = reg_core(mr, attr, flags);
 	if (!ret) {
-		take_key(mr);
-		mr->dom->refs++;
+		ret = take_key(mr);
+		if (ret)
+			close_cores(mr);
+		mr->dom->refs += !ret;
 	}
 	qv_fi_unlock(mr->dom);
 	if (ret) {

@@ -6,21 +6,23 @@
 
 #define MSG_CAPS  (FI_MSG | FI_TAGGED)
 #define ONE_SIDED (FI_RMA | FI_ATOMIC)
+#define PRIMARY   (MSG_CAPS | ONE_SIDED | FI_COLLECTIVE)
 #define RMA_DIRS  (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define COMM_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define BASE_CAPS                                                                   \
 	(MSG_CAPS | FI_COLLECTIVE | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_SOURCE | \
-	 FI_DIRECTED_RECV | COMM_CAPS)
+	 FI_DIRECTED_RECV | FI_FENCE | COMM_CAPS)
 /* Reported without being asked for: they cost nothing here. */
 #define FREE_CAPS (FI_MULTI_RECV | FI_SOURCE | COMM_CAPS)
 #define ASKED_CAPS                                                                           \
 	(MSG_CAPS | FI_COLLECTIVE | QV_FI_ONE_SIDED | FI_DIRECTED_RECV | FI_SEND | FI_RECV | \
-	 RMA_DIRS)
-#define TX_CAPS (MSG_CAPS | FI_COLLECTIVE | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE)
+	 RMA_DIRS | FI_FENCE)
+#define TX_CAPS \
+	(MSG_CAPS | FI_COLLECTIVE | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE | FI_FENCE)
 #define RX_CAPS                                                                                    \
 	(MSG_CAPS | FI_COLLECTIVE | QV_FI_ONE_SIDED | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | \
 	 FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV)
-#define TX_ONLY (FI_SEND | FI_READ | FI_WRITE)
+#define TX_ONLY (FI_SEND | FI_READ | FI_WRITE | FI_FENCE)
 #define RX_ONLY                                                                                  \
 	(FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT | FI_MULTI_RECV | FI_SOURCE | \
 	 FI_DIRECTED_RECV)
@@ -29,12 +31,6 @@
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | \
 	 FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)
 #define RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV)
-/* Orders among operations that go straight to the core. */
-#define ATOMIC_ORDERS \
-	(FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
-#define RMA_ORDERS                                                                      \
-	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_RMA_RAR | \
-	 FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW)
 
 #define QUEUES ((size_t)1 << 16) /* completion queues and counters: our own objects */
 /* FI_PROGRESS_CONTROL_UNIFIED of 2.x: what manual progress means here. */
@@ -64,8 +60,8 @@ static void offer_domain(struct fi_domain_attr *d, bool rma)
 /* Peer mode: the core's protocol, so its limits; no collectives, which are ours. */
 static void offer_peer(struct fi_info *info, size_t inject)
 {
-	info->caps &= ~FI_COLLECTIVE;
-	info->tx_attr->caps &= ~FI_COLLECTIVE;
+	info->caps &= ~(FI_COLLECTIVE | FI_FENCE);
+	info->tx_attr->caps &= ~(FI_COLLECTIVE | FI_FENCE);
 	info->rx_attr->caps &= ~FI_COLLECTIVE;
 	info->tx_attr->op_flags &= ~(uint64_t)FI_MATCH_COMPLETE;
 	info->tx_attr->inject_size = inject;
@@ -76,7 +72,7 @@ void qv_fi_offer(struct fi_info *info)
 {
 	size_t inject = info->tx_attr->inject_size;
 	uint64_t rma = info->caps & ONE_SIDED ? info->caps & (QV_FI_ONE_SIDED | RMA_DIRS) : 0;
-	uint64_t order = (rma ? RMA_ORDERS : 0) | (rma & FI_ATOMIC ? ATOMIC_ORDERS : 0);
+	uint64_t order = qv_fi_orders(rma);
 
 	order = FI_ORDER_SAS | (order & info->tx_attr->msg_order & info->rx_attr->msg_order);
 	info->caps = BASE_CAPS | rma;
@@ -115,23 +111,22 @@ void qv_fi_offer(struct fi_info *info)
 
 /* Does it fit. */
 
-/* One line of the log for each refusal. */
 static bool refuse(const char *what)
 {
-	QV_FI_INFO(CORE, "hints refused: %s\n", what);
+	qv_fi_refused("%s", what);
 	return false;
 }
 
 static bool refuse_bits(const char *what, uint64_t asked, uint64_t offered)
 {
-	QV_FI_INFO(CORE, "hints refused: %s 0x%llx, of which 0x%llx is not offered\n", what,
-		   (unsigned long long)asked, (unsigned long long)(asked & ~offered));
+	qv_fi_refused("%s 0x%llx, of which 0x%llx is not offered", what, (unsigned long long)asked,
+		      (unsigned long long)(asked & ~offered));
 	return false;
 }
 
 static bool refuse_size(const char *what, size_t asked, size_t offered)
 {
-	QV_FI_INFO(CORE, "hints refused: %s %zu, at most %zu\n", what, asked, offered);
+	qv_fi_refused("%s %zu, at most %zu", what, asked, offered);
 	return false;
 }
 
@@ -180,8 +175,9 @@ static bool ep_fits(const struct fi_ep_attr *offer, const struct fi_ep_attr *ep_
 		     WITHIN_SIZE(max_order_war_size, ep_attr, offer) &&
 		     WITHIN_SIZE(max_order_waw_size, ep_attr, offer)))
 		return false;
+	if ((rma || qv_fi_params.peer) && !WITHIN_SIZE(max_msg_size, ep_attr, offer))
+		return false;
 	return WITHIN_SIZE(protocol_version, ep_attr, offer) &&
-	       WITHIN_SIZE(max_msg_size, ep_attr, offer) &&
 	       WITHIN_SIZE(tx_ctx_cnt, ep_attr, offer) && WITHIN_SIZE(rx_ctx_cnt, ep_attr, offer);
 }
 
@@ -226,10 +222,11 @@ bool qv_fi_offer_fits(const struct fi_info *offer, const struct fi_info *hints)
 	if (!hints)
 		return true;
 	rma = hints->caps & ONE_SIDED;
+	if (hints->caps & FI_TRIGGER)
+		qv_fi_warn("FI_TRIGGER, triggered and deferred operations, is not offered: the "
+			   "program must make its calls itself");
 	if (hints->caps & ~offer->caps)
 		return refuse_bits("caps", hints->caps, offer->caps);
-	if (hints->caps && !(hints->caps & (MSG_CAPS | ONE_SIDED | FI_COLLECTIVE)))
-		return refuse("caps without FI_MSG, FI_TAGGED, FI_RMA, FI_ATOMIC or FI_COLLECTIVE");
 	if (hints->fabric_attr && hints->fabric_attr->prov_version > qv_fi_prov.version)
 		return refuse("fabric_attr.prov_version");
 	return (!hints->ep_attr || ep_fits(offer->ep_attr, hints->ep_attr, rma)) &&
@@ -244,7 +241,8 @@ static uint64_t narrow_caps(uint64_t offered, uint64_t asked)
 {
 	uint64_t caps = asked & ASKED_CAPS;
 
-	if (!asked)
+	/* Who names only what goes with any kind of operation leaves the choice of these to us. */
+	if (!(asked & PRIMARY))
 		return offered;
 	if (caps & (MSG_CAPS | FI_COLLECTIVE) && !(caps & (FI_SEND | FI_RECV)))
 		caps |= FI_SEND | FI_RECV;
@@ -286,8 +284,11 @@ void qv_fi_offer_narrow(struct fi_info *info, const struct fi_info *hints, uint3
 	info->caps = narrow_caps(info->caps, hints ? hints->caps : 0);
 	info->tx_attr->caps = info->caps & TX_CAPS;
 	info->rx_attr->caps = info->caps & RX_CAPS;
-	if (!(info->caps & ONE_SIDED))
+	if (!(info->caps & ONE_SIDED)) {
 		info->tx_attr->msg_order = info->rx_attr->msg_order = FI_ORDER_SAS;
+		if (!qv_fi_params.peer)
+			info->ep_attr->max_msg_size = SIZE_MAX; /* we send it in parts */
+	}
 	/* Default flags of operations are the application's choice, none without it. */
 	info->tx_attr->op_flags = tx ? tx->op_flags : 0;
 	info->rx_attr->op_flags = rx ? rx->op_flags : 0;

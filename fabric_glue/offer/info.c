@@ -58,14 +58,39 @@ static int find_second(const struct qv_fi_cores *cores, const struct fi_info *ma
 	second->one_sided = caps && !qv_fi_pair_local(core, main, caps, &second->info);
 	if (!second->one_sided && caps & ~FI_RMA && !(need & ~FI_RMA))
 		second->one_sided = !qv_fi_pair_local(core, main, FI_RMA, &second->info);
-	if (second->one_sided)
+	if (second->one_sided) {
+		if (caps & FI_ATOMIC && qv_fi_core_own_atomics(core, true))
+			qv_fi_core_grant_atomics(second->info);
 		return 0;
+	}
 	if (qv_fi_pair_local(core, main, 0, &second->info)) {
 		QV_FI_INFO(CORE, "core %s cannot be used here\n", core);
 		second->info = NULL;
 		return 0;
 	}
 	return need ? -FI_ENODATA : 0;
+}
+
+/* The info of an endpoint that listens on every interface has the core's own name for those of fabric
+ * and domain. As hints, without that address, it may be any of them. */
+static void relax_names(struct fi_info *ask, const char *core)
+{
+	char **fabric = &ask->fabric_attr->name, **domain = &ask->domain_attr->name;
+
+	if (!*fabric || strcasecmp(*fabric, core))
+		return;
+	free(*fabric);
+	*fabric = NULL;
+	if (!*domain || strcasecmp(*domain, core))
+		return;
+	free(*domain);
+	*domain = NULL;
+}
+
+/* rxm offers InfiniBand addresses, and has nothing for who then asks for them. */
+static bool is_refused_format(const char *core, const struct fi_info *info)
+{
+	return strchr(core, ';') && info->addr_format == FI_SOCKADDR_IB;
 }
 
 /* Our answer over these cores, each entry under the provider name `name` (NULL: our own). The list
@@ -76,19 +101,26 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 	const char *core = cores->name[QV_FI_MAIN];
 	struct fi_info *ask = qv_fi_core_hints(core, q->hints), *list, *next, **tail = out;
 	uint64_t need = q->hints ? q->hints->caps & QV_FI_ONE_SIDED : 0;
+	const bool atomics = ask && ask->caps & FI_ATOMIC;
 	struct second second = {0};
 	int ret;
 
 	*out = NULL;
-	if (ask)
+	if (ask) {
 		relax_mr_mode(ask, q);
-	ret = qv_fi_core_query(core, q->node, q->service, q->flags & (FI_SOURCE | FI_NUMERICHOST),
-			       ask, need, &list);
+		relax_names(ask, core);
+	}
+	ret = qv_fi_core_query(core, pair, q->node, q->service,
+			       q->flags & (FI_SOURCE | FI_NUMERICHOST), ask, need, &list);
+	if (!ret && atomics && qv_fi_core_own_atomics(core, pair))
+		for (struct fi_info *i = list; i; i = i->next)
+			qv_fi_core_grant_atomics(i);
 	if (!ret && pair)
 		ret = find_second(cores, list, need, &second);
 	if (ret) {
-		QV_FI_INFO(CORE, "hints refused by core %s: %s\n", pair ? cores->text : core,
-			   qv_fi_host.strerror(-ret));
+		qv_fi_refused("by core %s, caps 0x%llx: %s", pair ? cores->text : core,
+			      (unsigned long long)(q->hints ? q->hints->caps : 0),
+			      qv_fi_host.strerror(-ret));
 		if (list)
 			qv_fi_host.freeinfo(list);
 		if (second.info)
@@ -102,7 +134,7 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 		list->fabric_attr->prov_name = name ? strdup(name) : NULL;
 		if (qv_fi_params.peer && qv_fi_quirks_of(core).one_endpoint)
 			list->domain_attr->ep_cnt = 1;
-		if (!make_offer(q, pair ? &second : NULL, list)) {
+		if (is_refused_format(core, list) || !make_offer(q, pair ? &second : NULL, list)) {
 			qv_fi_host.freeinfo(list);
 			continue;
 		}
@@ -133,7 +165,7 @@ static int answer(const struct query *q, const struct qv_fi_cores *cores, const 
 	if (any_format(q->hints))
 		ret = answer_over(q, cores, true, name, out);
 	else
-		QV_FI_INFO(CORE, "hints refused: addr_format of one core\n");
+		qv_fi_refused("addr_format of one core");
 	if (!ret || !cores->may_drop || (q->hints && qv_fi_is_pair(q->hints)))
 		return ret;
 	QV_FI_INFO(CORE, "%s does not serve these hints, %s alone may\n", cores->text,
@@ -182,7 +214,8 @@ int qv_fi_getinfo(uint32_t version, const char *node, const char *service, uint6
 	if (!settings_are_good())
 		return -FI_ENODATA;
 	cores = qv_fi_core_named("quiver");
-	return cores ? answer(&q, cores, NULL, info) : -FI_ENODATA;
+	qv_fi_refusal_begin();
+	return qv_fi_refusal_end(cores ? answer(&q, cores, NULL, info) : -FI_ENODATA);
 }
 
 /* "ofi_quiver". */

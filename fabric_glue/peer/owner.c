@@ -261,7 +261,7 @@ static QV_NOINLINE ssize_t write_other(struct qv_fi_srx *srx, void *context, uin
 	} else if (flags & FI_SEND) {
 		sent(srx, context, flags);
 	} else if (qv_fi_is_remote(flags)) {
-		qv_fi_remote_event(rail, FI_RMA | FI_REMOTE_WRITE | flags, data, src);
+		qv_fi_remote_event(rail, FI_RMA | FI_REMOTE_WRITE | flags, len, data, src);
 	} else {
 		rail->flying--;
 		xfer->done(xfer, QV_OK);

@@ -184,6 +184,8 @@ int qv_fi_srx_enable(struct qv_fi_ep *ep)
 	if (!rc)
 		rc = give_context(ep, srx);
 	if (!rc)
+		rc = qv_fi_presence_prepare(rail);
+	if (!rc)
 		rc = fi_enable(rail->core);
 	for (size_t i = 0; i < ep->av->used && !rc; i++)
 		if (qv_fi_av_entry(ep->av, i))

@@ -157,7 +157,8 @@ static void on_entry(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e, 
 	struct qv_xfer *xfer = e->op_context;
 
 	if (QV_UNLIKELY(qv_fi_is_remote(e->flags))) {
-		qv_fi_remote_event(rail, FI_RMA | FI_REMOTE_WRITE | e->flags, e->data, from);
+		qv_fi_remote_event(rail, FI_RMA | FI_REMOTE_WRITE | e->flags, e->len, e->data,
+				   from);
 	} else if (xfer->done) {
 		rail->flying--;
 		xfer->done(xfer, QV_OK);

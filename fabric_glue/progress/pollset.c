@@ -11,7 +11,7 @@ struct pollset {
 	size_t count;
 };
 
-static struct qv_fi_wait_set *wait_set_of(struct fid *fid)
+struct qv_fi_wait_set *qv_fi_wait_set_of(struct fid *fid)
 {
 	switch (fid->fclass) {
 	case FI_CLASS_CQ: return &container_of(fid, struct qv_fi_cq, fid.fid)->wait_set;
@@ -27,7 +27,7 @@ static int poll_once(struct fid_poll *fid, void **context, int count)
 
 	qv_fi_lock(set->dom);
 	for (size_t i = 0; i < set->count && n < count; i++) {
-		struct qv_fi_wait_set *wait_set = wait_set_of(set->fids[i]);
+		struct qv_fi_wait_set *wait_set = qv_fi_wait_set_of(set->fids[i]);
 
 		qv_fi_wait_set_progress(wait_set);
 		if (wait_set->news(wait_set))
@@ -66,7 +66,7 @@ static int add(struct pollset *set, struct fid *fid, struct qv_fi_wait_set *wait
 static int poll_add(struct fid_poll *fid, struct fid *event_fid, uint64_t flags)
 {
 	struct pollset *set = container_of(fid, struct pollset, fid);
-	struct qv_fi_wait_set *wait_set = wait_set_of(event_fid);
+	struct qv_fi_wait_set *wait_set = qv_fi_wait_set_of(event_fid);
 	int rc;
 
 	if (!wait_set || wait_set->dom != set->dom || flags)
@@ -89,7 +89,7 @@ static int poll_del(struct fid_poll *fid, struct fid *event_fid, uint64_t flags)
 	i = place_of(set, event_fid);
 	if (i < set->count) {
 		set->fids[i] = set->fids[--set->count];
-		wait_set_of(event_fid)->sets--;
+		qv_fi_wait_set_of(event_fid)->sets--;
 		rc = 0;
 	}
 	qv_fi_unlock(set->dom);
@@ -102,7 +102,7 @@ static int poll_close(struct fid *fid)
 
 	qv_fi_lock(set->dom);
 	for (size_t i = 0; i < set->count; i++)
-		wait_set_of(set->fids[i])->sets--;
+		qv_fi_wait_set_of(set->fids[i])->sets--;
 	set->dom->refs--;
 	qv_fi_unlock(set->dom);
 	free(set->fids);

@@ -139,20 +139,27 @@ int qv_fi_wait_set_add(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
 	return 0;
 }
 
-static void each_fd(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep, int op)
+/* False: one of the descriptors is missing, that of an endpoint that nobody was to sleep on. */
+static bool each_fd(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep, int op)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
+	bool all = true;
 	int fd;
 
-	for (unsigned r = 0; wait_set->epoll_fd >= 0 && r < ep->rails; r++)
-		if (wait_set->core_fd[r] && ep->rail[r].cq &&
-		    !fi_control(&ep->rail[r].cq->fid, FI_GETWAIT, &fd))
+	for (unsigned r = 0; wait_set->epoll_fd >= 0 && r < ep->rails; r++) {
+		if (!wait_set->core_fd[r] || !ep->rail[r].cq)
+			continue;
+		if (fi_control(&ep->rail[r].cq->fid, FI_GETWAIT, &fd))
+			all = false;
+		else
 			epoll_ctl(wait_set->epoll_fd, op, fd, &ev);
+	}
+	return all;
 }
 
 void qv_fi_wait_set_enable(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
 {
-	each_fd(wait_set, ep, EPOLL_CTL_ADD);
+	wait_set->blind |= !each_fd(wait_set, ep, EPOLL_CTL_ADD);
 }
 
 void qv_fi_wait_set_remove(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
@@ -167,6 +174,8 @@ void qv_fi_wait_set_remove(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
 
 void qv_fi_wait_set_progress(struct qv_fi_wait_set *wait_set)
 {
+	if (wait_set->regions)
+		qv_fi_beside_own(wait_set->dom);
 	for (size_t i = 0; i < wait_set->neps; i++)
 		qv_fi_ep_progress(wait_set->eps[i]);
 }
@@ -245,7 +254,9 @@ int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set)
 		qv_fi_ep_progress(wait_set->eps[i]);
 		qv_fi_ep_tick(wait_set->eps[i]);
 	}
-	if (wait_set->news(wait_set))
+	if (wait_set->regions)
+		qv_fi_beside_own(wait_set->dom);
+	if (wait_set->news(wait_set) || wait_set->regions || wait_set->blind)
 		return -FI_EAGAIN;
 	for (size_t i = 0; i < wait_set->neps; i++)
 		if (!ep_may_sleep(wait_set, wait_set->eps[i]))
@@ -261,7 +272,7 @@ void qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned 
 	struct epoll_event ev;
 	int rc;
 
-	if (wait_set->epoll_fd >= 0) {
+	if (wait_set->epoll_fd >= 0 && !wait_set->regions && !wait_set->blind) {
 		qv_fi_lock(wait_set->dom);
 		rc = qv_fi_wait_set_may_sleep(wait_set);
 		qv_fi_unlock(wait_set->dom);
@@ -274,27 +285,27 @@ void qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned 
 	}
 }
 
-/* fi_trywait: on completion queues and counters. */
+static int try_wait(struct fid *fid)
+{
+	struct qv_fi_wait_set *wait_set = qv_fi_wait_set_of(fid);
+	int rc;
+
+	if (fid->fclass == FI_CLASS_EQ)
+		return qv_fi_eq_may_sleep(fid);
+	if (!wait_set || wait_set->epoll_fd < 0)
+		return -FI_EINVAL;
+	qv_fi_lock(wait_set->dom);
+	rc = qv_fi_wait_set_may_sleep(wait_set);
+	qv_fi_unlock(wait_set->dom);
+	return rc;
+}
+
 int qv_fi_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
 {
-	(void)fabric;
-	for (int i = 0; i < count; i++) {
-		struct qv_fi_wait_set *wait_set;
-		int rc;
+	int rc = 0;
 
-		if (fids[i]->fclass == FI_CLASS_CQ)
-			wait_set = &container_of(fids[i], struct qv_fi_cq, fid.fid)->wait_set;
-		else if (fids[i]->fclass == FI_CLASS_CNTR)
-			wait_set = &container_of(fids[i], struct qv_fi_cntr, fid.fid)->wait_set;
-		else
-			return -FI_EINVAL;
-		if (wait_set->epoll_fd < 0)
-			return -FI_EINVAL;
-		qv_fi_lock(wait_set->dom);
-		rc = qv_fi_wait_set_may_sleep(wait_set);
-		qv_fi_unlock(wait_set->dom);
-		if (rc)
-			return rc;
-	}
-	return 0;
+	(void)fabric;
+	for (int i = 0; i < count && !rc; i++)
+		rc = try_wait(fids[i]);
+	return rc;
 }

@@ -22,6 +22,10 @@ struct qv_fi_wait_set {
 	bool timed;             /* it is set */
 	bool all_fds;           /* every core can wake us */
 	bool core_fd[QV_FI_CORES];
+	/* Something may come that no descriptor tells of: bound regions, to which the peers of any
+	 * endpoint of the domain may write; an endpoint that was enabled without descriptors. */
+	unsigned regions;
+	bool blind;
 	bool event_set;        /* event_fd is readable */
 	_Atomic bool signaled; /* fi_cq_signal */
 	/* Is there something to tell that was not there when it was asked last? Lock held. */
@@ -32,6 +36,8 @@ struct qv_fi_wait_set {
 int qv_fi_wait_set_open(struct qv_fi_wait_set *wait_set, struct qv_fi_domain *dom,
 			enum fi_wait_obj wait_obj, bool (*news)(struct qv_fi_wait_set *wait_set));
 void qv_fi_wait_set_close(struct qv_fi_wait_set *wait_set);
+/* That of a completion queue or counter; NULL: another object. */
+struct qv_fi_wait_set *qv_fi_wait_set_of(struct fid *fid);
 
 /* An endpoint reports here; it is (no longer) enabled, its cores' queues exist. */
 int qv_fi_wait_set_add(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep);

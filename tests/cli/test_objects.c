@@ -221,6 +221,7 @@ static void av_event(void **state)
 {
 	struct env *e = *state;
 	struct fi_eq_attr attr = {.wait_obj = FI_WAIT_NONE};
+	struct fi_eq_err_entry err = {0};
 	struct fi_eq_entry entry = {0};
 	char names[4 * NAME] = "";
 	fi_addr_t addrs[3];
@@ -234,6 +235,11 @@ static void av_event(void **state)
 	assert_int_equal(fi_av_insert(e->av, names, 3, addrs, 0, &mark), -FI_ENOEQ);
 	assert_int_equal(fi_av_bind(e->av, &eq->fid, 0), 0);
 	assert_int_equal(fi_av_insert(e->av, names, 3, addrs, 0, &mark), 0);
+	assert_int_equal(fi_eq_read(eq, &event, &entry, sizeof entry, 0), -FI_EAVAIL);
+	assert_int_equal(fi_eq_readerr(eq, &err, 0), sizeof err);
+	assert_int_equal(err.data, 1);
+	assert_int_equal(err.err, FI_EADDRNOTAVAIL);
+	assert_ptr_equal(err.context, &mark);
 	assert_int_equal(fi_eq_read(eq, &event, &entry, sizeof entry, 0), sizeof entry);
 	assert_int_equal(event, FI_AV_COMPLETE);
 	assert_ptr_equal(entry.fid, &e->av->fid);

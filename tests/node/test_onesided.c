@@ -24,17 +24,18 @@
 #define READ  8u
 
 static char memory[ROOM];
-static unsigned reads, writes;
+static unsigned reads, writes, keys;
+static size_t touched_len; /* of the last one */
 
 /* The owner. */
 
-static int find(void *owner, const struct qv_node_span *span, unsigned access, struct iovec *iov,
+static int find(void *owner, const struct qv_span *span, unsigned access, struct iovec *iov,
 		size_t *cnt)
 {
 	uint64_t at = span->addr - BASE;
 
 	(void)owner;
-	if ((span->key != BOTH && (span->key != READ || access & QV_NODE_WRITE)) || at > ROOM ||
+	if ((span->key != BOTH && (span->key != READ || access & QV_MEM_WRITE)) || at > ROOM ||
 	    span->len > ROOM - at)
 		return QV_EINVAL;
 	*iov = (struct iovec){memory + at, span->len};
@@ -66,20 +67,27 @@ static bool counts_reads(void *owner)
 	return true;
 }
 
-static void touched(void *owner, uint64_t from, unsigned access, const uint64_t *data)
+static void touched(void *owner, const struct qv_touch *touch)
 {
 	(void)owner;
-	(void)from;
-	(void)data;
-	*(access & QV_NODE_READ ? &reads : &writes) += 1;
+	*(touch->access & QV_MEM_READ ? &reads : &writes) += 1;
+	touched_len = touch->len;
 }
 
-static const struct qv_node_memory_ops memory_ops = {
+static void written(void *owner, uint64_t key)
+{
+	(void)owner;
+	assert_int_equal(key, BOTH);
+	keys++;
+}
+
+static const struct qv_memory_ops memory_ops = {
 	.find = find,
 	.can_update = can_update,
 	.update = update,
 	.counts_reads = counts_reads,
 	.touched = touched,
+	.written = written,
 };
 
 /* A guest with a ring in both directions. */
@@ -142,8 +150,7 @@ static void put(struct guest *g, enum qv_slot_kind kind, uint64_t tag, uint64_t 
 	qv_node_poll(g->p.node);
 }
 
-static void ask(struct guest *g, uint64_t tag, struct qv_node_ask ask, const void *payload,
-		size_t len)
+static void ask(struct guest *g, uint64_t tag, struct qv_ask ask, const void *payload, size_t len)
 {
 	static char body[QV_RING_PACKET];
 
@@ -173,7 +180,7 @@ static const char *heard(struct guest *g, enum qv_slot_kind kind, uint64_t *tag,
 }
 
 /* What this request is answered. */
-static int answer_to(struct guest *g, struct qv_node_ask a, const void *payload, size_t len)
+static int answer_to(struct guest *g, struct qv_ask a, const void *payload, size_t len)
 {
 	uint64_t tag, data;
 	size_t got;
@@ -192,11 +199,10 @@ static bool is_untouched(void)
 	return !writes && !reads;
 }
 
-#define ASK(kind_, len_, ...)  \
-	((struct qv_node_ask){ \
-		.kind = (kind_), .len = (len_), .addr = BASE, .key = BOTH, __VA_ARGS__})
+#define ASK(kind_, len_, ...) \
+	((struct qv_ask){.kind = (kind_), .len = (len_), .addr = BASE, .key = BOTH, __VA_ARGS__})
 
-static struct qv_node_ask at(struct qv_node_ask a, uint64_t addr, uint64_t key)
+static struct qv_ask at(struct qv_ask a, uint64_t addr, uint64_t key)
 {
 	a.addr = addr;
 	a.key = key;
@@ -221,52 +227,66 @@ static void requests_without_sense(void **state)
 
 	(void)state;
 	open_guest(&g);
-	for (unsigned kind = QV_NODE_KINDS; kind < 256; kind += 50)
+	for (unsigned kind = QV_REMOTE_OVER + 1; kind < 256; kind += 50)
 		assert_int_equal(answer_to(&g, ASK((uint8_t)kind, 8), bytes, 8), QV_EPROTO);
-	assert_int_equal(answer_to(&g, ASK(QV_NODE_GET, 8), bytes, 1), QV_EPROTO);
-	assert_int_equal(answer_to(&g, ASK(QV_NODE_GET, QV_NODE_PART + 1), NULL, 0), QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_GET, 8), bytes, 1), QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_GET, QV_NODE_PART + 1), NULL, 0), QV_EPROTO);
 	assert_int_equal(
-		answer_to(&g, ASK(QV_NODE_GET, UINT32_MAX, .flags = QV_ASK_DIRECT), NULL, 0),
+		answer_to(&g, ASK(QV_REMOTE_GET, UINT32_MAX, .flags = QV_ASK_DIRECT), NULL, 0),
 		QV_EPROTO);
-	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8), bytes, 7), QV_EPROTO);
-	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8), bytes, 9), QV_EPROTO);
-	assert_int_equal(answer_to(&g, ASK(QV_NODE_UPDATE, 0, .what = 1), NULL, 0), QV_EPROTO);
-	assert_int_equal(answer_to(&g, ASK(QV_NODE_UPDATE, 8, .what = 1), bytes, 12), QV_EPROTO);
-	assert_int_equal(answer_to(&g, ASK(QV_NODE_UPDATE, 8, .what = 1), bytes, 16), QV_EINVAL);
-	assert_int_equal(answer_to(&g, ASK(QV_NODE_UPDATE, 8, .what = 2), bytes, 8), QV_EINVAL);
-	assert_int_equal(answer_to(&g, ASK(QV_NODE_OVER, 8), NULL, 0), QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 8), bytes, 7), QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 8), bytes, 9), QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_UPDATE, 0, .what = 1), NULL, 0), QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_UPDATE, 8, .what = 1), bytes, 12), QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_UPDATE, 8, .what = 1), bytes, 16), QV_EINVAL);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_UPDATE, 8, .what = 2), bytes, 8), QV_EINVAL);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_OVER, 8), NULL, 0), QV_EPROTO);
 	/* Places of a put. */
-	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_DIRECT), NULL, 0),
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 8, .flags = QV_ASK_DIRECT), NULL, 0),
 			 QV_EPROTO);
-	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_DIRECT), five, 15),
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 8, .flags = QV_ASK_DIRECT), five, 15),
 			 QV_EPROTO);
 	assert_int_equal(
-		answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_DIRECT), five, sizeof five),
+		answer_to(&g, ASK(QV_REMOTE_PUT, 8, .flags = QV_ASK_DIRECT), five, sizeof five),
 		QV_EPROTO);
 	assert_int_equal(
-		answer_to(&g, ASK(QV_NODE_PUT, 0, .flags = QV_ASK_DIRECT), two, sizeof two),
+		answer_to(&g, ASK(QV_REMOTE_PUT, 0, .flags = QV_ASK_DIRECT), two, sizeof two),
 		QV_EPROTO);
-	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_DIRECT), &nowhere,
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 8, .flags = QV_ASK_DIRECT), &nowhere,
 				   sizeof nowhere),
 			 QV_EIO);
+	/* How long all of it is: nothing, less than this, of what is no put. */
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 0, .flags = QV_ASK_TOTAL), bytes, 7),
+			 QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 8, .flags = QV_ASK_TOTAL), bytes, 16),
+			 QV_EPROTO);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_GET, 8, .flags = QV_ASK_TOTAL), bytes, 8),
+			 QV_EPROTO);
 	/* Memory that it may not have. */
-	assert_int_equal(answer_to(&g, at(ASK(QV_NODE_PUT, 8), BASE, 9), bytes, 8), QV_EINVAL);
-	assert_int_equal(answer_to(&g, at(ASK(QV_NODE_PUT, 8), BASE, READ), bytes, 8), QV_EINVAL);
-	assert_int_equal(answer_to(&g, at(ASK(QV_NODE_PUT, 8), BASE - 1, BOTH), bytes, 8),
+	assert_int_equal(answer_to(&g, at(ASK(QV_REMOTE_PUT, 8), BASE, 9), bytes, 8), QV_EINVAL);
+	assert_int_equal(answer_to(&g, at(ASK(QV_REMOTE_PUT, 8), BASE, READ), bytes, 8), QV_EINVAL);
+	assert_int_equal(answer_to(&g, at(ASK(QV_REMOTE_PUT, 8), BASE - 1, BOTH), bytes, 8),
 			 QV_EINVAL);
-	assert_int_equal(answer_to(&g, at(ASK(QV_NODE_PUT, 8), BASE + ROOM - 7, BOTH), bytes, 8),
+	assert_int_equal(answer_to(&g, at(ASK(QV_REMOTE_PUT, 8), BASE + ROOM - 7, BOTH), bytes, 8),
 			 QV_EINVAL);
-	assert_int_equal(answer_to(&g, at(ASK(QV_NODE_GET, 8), UINT64_MAX - 3, BOTH), NULL, 0),
+	assert_int_equal(answer_to(&g, at(ASK(QV_REMOTE_GET, 8), UINT64_MAX - 3, BOTH), NULL, 0),
 			 QV_EINVAL);
 	assert_true(is_untouched());
 	/* Too short to say who asks. */
 	qv_node_get_stats(g.p.node, &stats);
-	put(&g, QV_SLOT_REQUEST, 77, 0, bytes, sizeof(struct qv_node_ask) - 1);
+	put(&g, QV_SLOT_REQUEST, 77, 0, bytes, sizeof(struct qv_ask) - 1);
 	qv_node_poll(g.p.node);
 	assert_int_equal(g.p.node->stats.refused, stats.refused + 1);
 	/* And it is heard all the same. */
-	assert_int_equal(answer_to(&g, ASK(QV_NODE_PUT, 8, .flags = QV_ASK_LAST), bytes, 8), QV_OK);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 8, .flags = QV_ASK_LAST), bytes, 8),
+			 QV_OK);
 	assert_int_equal(writes, 1);
+	assert_int_equal(touched_len, 8);
+	assert_int_equal(keys, 0);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_PUT, 8, .flags = QV_ASK_KEY), bytes, 8),
+			 QV_OK);
+	assert_int_equal(writes, 1);
+	assert_int_equal(keys, 1);
 	assert_memory_equal(memory, bytes, 8);
 	close_guest(&g);
 }
@@ -281,7 +301,7 @@ static void who_does_not_listen(void **state)
 	(void)state;
 	open_guest(&g);
 	for (unsigned i = 0; i < N; i++)
-		ask(&g, i + 1, ASK(QV_NODE_GET, QV_NODE_PART), NULL, 0);
+		ask(&g, i + 1, ASK(QV_REMOTE_GET, QV_NODE_PART), NULL, 0);
 	kept = qv_node_peer_at(g.p.node, g.addr)->answers.count;
 	assert_int_equal(kept, 2 * QV_NODE_ASKED);
 	assert_true(g.p.node->stats.refused > 0);
@@ -304,11 +324,11 @@ static void who_does_not_listen(void **state)
 static char place[2 * QV_NODE_DIRECT];
 
 /* The guest is asked for this; what it is asked under. */
-static uint64_t begin(struct guest *g, struct transfer *t, enum qv_node_kind kind, size_t len)
+static uint64_t begin(struct guest *g, struct transfer *t, enum qv_remote_kind kind, size_t len)
 {
-	const struct qv_node_span there = {BASE, BOTH, len};
+	const struct qv_span there = {BASE, BOTH, len};
 	const struct iovec here = {place, len};
-	const struct qv_node_op op = {
+	const struct qv_remote_op op = {
 		.kind = kind, .there = &there, .nthere = 1, .here = &here, .nhere = 1};
 	uint64_t tag, data;
 	size_t got;
@@ -341,7 +361,7 @@ static void answers_without_sense(void **state)
 	(void)state;
 	open_guest(&g);
 	/* To nobody. */
-	tag = begin(&g, &t, QV_NODE_GET, 100);
+	tag = begin(&g, &t, QV_REMOTE_GET, 100);
 	answer(&g, tag + 1, 0, bytes, 100);
 	answer(&g, tag ^ (UINT64_C(1) << 32), 0, bytes, 100);
 	answer(&g, 0, 0, bytes, 100);
@@ -356,25 +376,25 @@ static void answers_without_sense(void **state)
 	assert_int_equal(g.p.node->stats.refused, 5);
 	/* More or less than was asked for. */
 	for (size_t len = 99; len <= 101; len += 2) {
-		tag = begin(&g, &t, QV_NODE_GET, 100);
+		tag = begin(&g, &t, QV_REMOTE_GET, 100);
 		answer(&g, tag, 0, bytes, len);
 		assert_true(t.dones == 1 && t.status == QV_EPROTO);
 		assert_int_equal(place[0], 'p');
 	}
-	tag = begin(&g, &t, QV_NODE_PUT, 100);
+	tag = begin(&g, &t, QV_REMOTE_PUT, 100);
 	answer(&g, tag, 0, bytes, 1);
 	assert_true(t.dones == 1 && t.status == QV_EPROTO);
-	tag = begin(&g, &t, QV_NODE_PUT, 100);
+	tag = begin(&g, &t, QV_REMOTE_PUT, 100);
 	answer(&g, tag, 0x12345678, bytes, 0);
 	assert_true(t.dones == 1 && t.status == QV_EPROTO);
 	/* Places that are not what was asked for. */
-	tag = begin(&g, &t, QV_NODE_GET, big);
+	tag = begin(&g, &t, QV_REMOTE_GET, big);
 	answer(&g, tag, 0, &less, sizeof less);
 	assert_true(t.dones == 1 && t.status == QV_EPROTO);
-	tag = begin(&g, &t, QV_NODE_GET, big);
+	tag = begin(&g, &t, QV_REMOTE_GET, big);
 	answer(&g, tag, 0, much, sizeof much);
 	assert_true(t.dones == 1 && t.status == QV_EPROTO);
-	tag = begin(&g, &t, QV_NODE_GET, big);
+	tag = begin(&g, &t, QV_REMOTE_GET, big);
 	answer(&g, tag, 0, bytes, 5 * sizeof less);
 	assert_true(t.dones == 1 && t.status == QV_EPROTO);
 	assert_int_equal(place[0], 'p');
@@ -389,9 +409,9 @@ static void who_leaves(void **state)
 
 	(void)state;
 	open_guest(&g);
-	begin(&g, &t[0], QV_NODE_GET, 100);
-	begin(&g, &t[1], QV_NODE_GET, 2 * QV_NODE_DIRECT);
-	begin(&g, &t[2], QV_NODE_PUT, 8);
+	begin(&g, &t[0], QV_REMOTE_GET, 100);
+	begin(&g, &t[1], QV_REMOTE_GET, 2 * QV_NODE_DIRECT);
+	begin(&g, &t[2], QV_REMOTE_PUT, 8);
 	leave(&g);
 	party_poll(&g.p, 20);
 	for (unsigned i = 0; i < 3; i++)

@@ -27,6 +27,10 @@ static size_t random_body(uint64_t *rng, struct qv_wire_pkt *pkt, char *body)
 	case QV_PKT_SEG: return sizeof(uint64_t) + 1 + qv_random_below(rng, BODY_MAX - 9);
 	case QV_PKT_CTS: return sizeof(struct qv_wire_cts);
 	case QV_PKT_FIN: return sizeof(uint64_t);
+	case QV_PKT_ASK:
+		return sizeof(struct qv_ask) +
+		       qv_random_below(rng, BODY_MAX - sizeof(struct qv_ask));
+	case QV_PKT_ANSWER: return sizeof(uint64_t) + qv_random_below(rng, BODY_MAX - 8);
 	}
 	return 0;
 }
@@ -129,6 +133,8 @@ static const struct wrong {
 	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_ACK, 0, 1, 0},
 	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_LEAVE, 0, 1, 0},
 	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_RESET, 0, 1, 0},
+	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_ASK, 0, 23, 0},
+	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_ANSWER, 0, 7, 0},
 	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_HELLO, 0, 47, 0},
 	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_HELLO, 0, 48, 0},
 };

@@ -189,9 +189,8 @@ static void open_asymmetric(struct ft_ep *ep)
 	ft_barrier();
 	for (int i = 0; i < ft.n; i++) {
 		memcpy(name, ft.sh->rank[i].name[0], sizeof(name));
-		if (ft.rank == VICTIM &&
-		    i == SURVIVOR) /* node, address on it; then the network's */
-			memset(name + 4, 0, 32);
+		if (ft.rank == VICTIM && i == SURVIVOR)
+			ft_network_only(name);
 		CHECK_EQ(fi_av_insert(ep->av, name, 1, &ep->peer[i], 0, NULL), 1);
 	}
 	ft_barrier();

@@ -102,6 +102,12 @@ void ft_elsewhere(void)
 	setenv("FI_QUIVER_NODE", text, 1);
 }
 
+void ft_network_only(char *name)
+{
+	name[2] &= (char)0xf0; /* what the local address is */
+	memset(name + 4, 0, 16);
+}
+
 const char *ft_core(void)
 {
 	static char name[128];

@@ -82,7 +82,8 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_coll_local[], ft_cases_coll_memory[], ft_cases_auto[], ft_cases_sweep[],
 	ft_cases_rows[], ft_cases_soak[], ft_cases_exchange[], ft_cases_many[], ft_cases_errors[],
 	ft_cases_names[], ft_cases_beside[], ft_cases_millions[], ft_cases_cut[], ft_cases_death[],
-	ft_cases_stop[], ft_cases_cut_sweep[], ft_cases_restart[], ft_cases_churn[];
+	ft_cases_stop[], ft_cases_cut_sweep[], ft_cases_restart[], ft_cases_churn[], ft_cases_eq[],
+	ft_cases_any_interface[], ft_cases_rma_cntr[], ft_cases_fence[], ft_cases_atomic_own[];
 
 /* What a rank knows. */
 struct ft {
@@ -115,6 +116,8 @@ void ft_enter_host(void); /* in a child of the driver; comes back in the rank's 
 void ft_cable(bool on);
 /* As if this rank were on a node of its own. Before it asks for a provider. */
 void ft_elsewhere(void);
+/* An address over two cores without the local one, as fi_getinfo makes them of a name and a port. */
+void ft_network_only(char *name);
 size_t ft_scaled(size_t count); /* count times QV_TEST_SCALE, at least 1 */
 bool ft_share(unsigned *turn);  /* true QV_TEST_SCALE times of 1; turn: 0 at first */
 int ft_ms(int ms);              /* ms times QV_TEST_TIMEOUT: what is waited at most */
@@ -253,6 +256,7 @@ void ft_tell(struct ft_ep *ep, struct ft_op *op, bool send, uint64_t nth);
 
 bool ft_has_ports(void);
 void ft_claim_ports(void);
+uint32_t ft_port(void);    /* for the next endpoint: the same for every rank */
 const char *ft_host(void); /* of rank 0: QV_TEST_HOST, or this one */
 int ft_getinfo_port(struct fi_info *hints, struct fi_info **info);
 void ft_exchange_in_band(struct ft_ep *ep);

@@ -32,7 +32,7 @@ void ft_claim_ports(void)
 	ft_fail("no ports are left for another case");
 }
 
-static uint32_t port(void)
+uint32_t ft_port(void)
 {
 	/* Where a relay has some only. */
 	const char *first = getenv("QV_TEST_PORT"), *last = getenv("QV_TEST_LAST_PORT");
@@ -43,13 +43,11 @@ static uint32_t port(void)
 	return first ? number : claimed + (uint32_t)ft.eps;
 }
 
-/* Shared memory has no ports, and rxm of libfabric 1.17 does not hear at the one that it is given:
+/* libfabric's shared memory has no ports, and rxm of libfabric 1.17 does not hear at the one that it is given:
  * rank 0's name is told by hand. */
 bool ft_has_ports(void)
 {
-	return (strcmp(ft_core(), "shm") && strcmp(ft_core(), "node") &&
-		!strstr(ft_core(), "ofi_rxm")) ||
-	       ft_pair();
+	return (strcmp(ft_core(), "shm") && !strstr(ft_core(), "ofi_rxm")) || ft_pair();
 }
 
 /* The info of rank 0's own endpoint, bound to the port, or of an endpoint that is to reach it. */
@@ -57,7 +55,7 @@ int ft_getinfo_port(struct fi_info *hints, struct fi_info **info)
 {
 	char service[16];
 
-	snprintf(service, sizeof(service), "%u", port());
+	snprintf(service, sizeof(service), "%u", ft_port());
 	return fi_getinfo(FT_API, ft_host(), service, ft.rank ? 0 : FI_SOURCE, hints, info);
 }
 

@@ -11,7 +11,6 @@ static void attributes(void)
 	ft_open(&ep, &(struct ft_conf){.caps = more});
 	CHECK_EQ(ep.info->caps & more, more);
 	CHECK_EQ(ep.info->ep_attr->type, FI_EP_RDM);
-	CHECK(ep.info->ep_attr->max_msg_size >= (size_t)1 << 30);
 	CHECK(ep.info->tx_attr->inject_size >= 64);
 	CHECK(ep.info->tx_attr->iov_limit >= 1 && ep.info->rx_attr->iov_limit >= 1);
 	CHECK(ep.info->domain_attr->cq_data_size >= 4);
@@ -21,6 +20,10 @@ static void attributes(void)
 	CHECK(ft.sh->rank[0].namelen[0] <= 64);
 	/* All 64 tag bits: the top bits of the format decide how many an MPI takes. */
 	CHECK(!ft.quiver || ep.info->ep_attr->mem_tag_format >> 62);
+	ft_close(&ep);
+	/* However short the core's messages are, but for one-sided operations. */
+	ft_open(&ep, &(struct ft_conf){0});
+	CHECK(ep.info->ep_attr->max_msg_size >= (size_t)1 << 30);
 	ft_close(&ep);
 }
 
@@ -42,6 +45,36 @@ static void refused_hints(void)
 		CHECK_EQ(-ft_getinfo(hints, &info), FI_ENODATA);
 		fi_freeinfo(hints);
 	}
+}
+
+/* Hints that are met. */
+static void granted_hints(void)
+{
+	static const uint64_t beside[] = {FI_LOCAL_COMM, FI_REMOTE_COMM, FI_SOURCE, FI_MULTI_RECV};
+	/* What every core keeps, as far as it says. */
+	const uint64_t orders = FI_ORDER_SAS | FI_ORDER_RAW | FI_ORDER_WAW;
+	struct ft_conf conf = {.caps = FI_RMA};
+	struct fi_info *info = NULL, *hints;
+
+	/* Only what goes with any kind of operation. */
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+		hints = ft_hints(&conf);
+		hints->caps = beside[i];
+		if (beside[i] & (FI_LOCAL_COMM | FI_REMOTE_COMM))
+			hints->domain_attr->caps = beside[i];
+		OK(ft_getinfo(hints, &info));
+		CHECK_EQ(info->caps & beside[i], beside[i]);
+		CHECK(!ft.quiver || info->caps & FI_MSG);
+		fi_freeinfo(info);
+		fi_freeinfo(hints);
+	}
+	hints = ft_hints(&conf);
+	hints->tx_attr->msg_order = hints->rx_attr->msg_order = orders;
+	OK(ft_getinfo(hints, &info));
+	CHECK_EQ(info->tx_attr->msg_order & orders, orders);
+	CHECK_EQ(info->rx_attr->msg_order & orders, orders);
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
 }
 
 static void zero_bytes(void)
@@ -186,6 +219,7 @@ static void directed(void)
 
 const struct ft_case ft_cases_basic[] = {
 	{"attributes", 2, 20, attributes},
+	{"granted_hints", 1, 20, granted_hints},
 	{"refused_hints", 1, 20, refused_hints},
 	{"zero_bytes", 2, 20, zero_bytes},
 	{"self", 2, 20, self},

@@ -256,14 +256,28 @@ static void scalable(void)
 	ft_close(&ep);
 }
 
+/* So are triggered operations: a user who sees the program end sees why. */
+static void triggered(void)
+{
+	struct fi_info *hints, *info = NULL;
+	FILE *said;
+
+	if (!ft.quiver)
+		ft_skip("others have them");
+	unsetenv("FI_LOG_LEVEL");
+	hints = ft_hints(&(struct ft_conf){.caps = FI_TRIGGER});
+	said = ft_catch_stderr();
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(-ft_getinfo(hints, &info), FI_ENODATA);
+	CHECK_EQ(ft_lines_with(said, "", ""), 1);
+	CHECK_EQ(ft_lines_with(said, "quiver: FI_TRIGGER", "not offered"), 1);
+	fi_freeinfo(hints);
+}
+
 const struct ft_case ft_cases_bad[] = {
-	{"bad_flags", 1, 20, bad_flags},
-	{"bad_sizes", 1, 20, bad_sizes},
-	{"bad_address", 1, 20, bad_address},
-	{"bad_claim", 1, 20, bad_claim},
-	{"bad_binding", 1, 20, bad_binding},
-	{"bad_options", 1, 20, bad_options},
-	{"options", 1, 20, options},
-	{"scalable", 1, 20, scalable},
-	{0},
+	{"bad_flags", 1, 20, bad_flags},     {"bad_sizes", 1, 20, bad_sizes},
+	{"bad_address", 1, 20, bad_address}, {"bad_claim", 1, 20, bad_claim},
+	{"bad_binding", 1, 20, bad_binding}, {"bad_options", 1, 20, bad_options},
+	{"options", 1, 20, options},         {"triggered", 1, 20, triggered},
+	{"scalable", 1, 20, scalable},       {0},
 };

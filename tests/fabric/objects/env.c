@@ -95,6 +95,32 @@ static void env_mode(void)
 	}
 }
 
+/* Who has named nothing else is told what is refused, once; who has been offered something, or has
+ * named others, can do without. */
+static void env_reason(void)
+{
+	struct fi_info *hints, *info = NULL;
+	FILE *err;
+
+	only_quiver(true);
+	unsetenv("FI_LOG_LEVEL");
+	if (ft.rank == 1)
+		setenv("FI_PROVIDER", "quiver,udp", 1);
+	err = ft_catch_stderr();
+	hints = ft_hints(&(struct ft_conf){0});
+	if (ft.rank == 2) {
+		OK(ft_getinfo(hints, &info));
+		fi_freeinfo(info);
+	}
+	hints->caps |= FI_HMEM;
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(-ft_getinfo(hints, &info), FI_ENODATA);
+	fi_freeinfo(hints);
+	CHECK_EQ(ft_lines_with(err, "quiver:", "caps"), ft.rank == 0);
+	CHECK_EQ(ft_lines_with(err, "", ""), ft.rank == 0);
+	fclose(err);
+}
+
 static void env_quiet(void)
 {
 	struct fi_info *hints, *info = NULL;
@@ -164,11 +190,8 @@ static void env_eager(void)
 }
 
 const struct ft_case ft_cases_env[] = {
-	{"env_core", 5, 20, env_core},
-	{"env_values", 6, 20, env_values},
-	{"env_mode", 5, 20, env_mode},
-	{"env_quiet", 1, 20, env_quiet},
-	{"env_not_named", 1, 20, env_not_named},
-	{"env_eager", 2, 20, env_eager},
-	{0},
+	{"env_reason", 3, 10, env_reason}, {"env_core", 5, 20, env_core},
+	{"env_values", 6, 20, env_values}, {"env_mode", 5, 20, env_mode},
+	{"env_quiet", 1, 20, env_quiet},   {"env_not_named", 1, 20, env_not_named},
+	{"env_eager", 2, 20, env_eager},   {0},
 };

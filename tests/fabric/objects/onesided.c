@@ -62,7 +62,7 @@ void ft_post_rma(struct ft_place *p, bool write, int to, size_t at, size_t len, 
 }
 
 /* An entry of a write with data. */
-static void await_data(struct ft_place *p)
+static void await_data(struct ft_place *p, size_t len)
 {
 	struct fi_cq_tagged_entry entry = {0};
 	ssize_t n;
@@ -73,6 +73,7 @@ static void await_data(struct ft_place *p)
 	CHECK_EQ(n, 1);
 	CHECK(entry.flags & FI_REMOTE_CQ_DATA && entry.flags & FI_REMOTE_WRITE);
 	CHECK_EQ(entry.data, DATA);
+	CHECK_EQ(entry.len, len);
 }
 
 /* Rank `from` writes to `to` and reads that back, each counted once and told behind the bytes. */
@@ -92,7 +93,7 @@ static void there_and_back(struct ft_place *p, int from, int to, size_t len, uns
 	}
 	if (ft.rank == to) {
 		if (from != to)
-			await_data(p);
+			await_data(p, len);
 		ft_verify(p->target + 64, len, seed, FT_PLACE - 64);
 		OK(fi_cntr_wait(p->written, written + 1, ft_ms(10000)));
 	}

@@ -2,6 +2,7 @@
 /* rma.c - one-sided calls. Open MPI's osc pt2pt carries them as messages over the same
  * provider. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "suite.h"
 
@@ -65,8 +66,36 @@ static void accumulate(void)
 	free(out);
 }
 
+/* All ranks add to the same words of all, themselves included, again and again between two fences. */
+static void accumulate_all(void)
+{
+	enum { N = 64, TIMES = 20, ROUNDS = 20 };
+	int *mem = suite_alloc(N * sizeof *mem), *add = suite_alloc(N * sizeof *add);
+	MPI_Win win;
+
+	MPI_Win_create(mem, N * sizeof *mem, sizeof *mem, MPI_INFO_NULL, suite.comm, &win);
+	for (int i = 0; i < N; i++)
+		add[i] = i + suite.rank;
+	for (int r = 0; r < ROUNDS; r++) {
+		memset(mem, 0, N * sizeof *mem);
+		MPI_Win_fence(0, win);
+		for (int k = 0; k < TIMES * suite.size; k++)
+			MPI_Accumulate(add, N, MPI_INT, k % suite.size, 0, N, MPI_INT, MPI_SUM,
+				       win);
+		MPI_Win_fence(0, win);
+		for (int i = 0; i < N; i++)
+			CHECK(mem[i] ==
+				      TIMES * (suite.size * i + suite.size * (suite.size - 1) / 2),
+			      "word %d is wrong in round %d", i, r);
+	}
+	MPI_Win_free(&win);
+	free(mem);
+	free(add);
+}
+
 const struct suite_case rma_cases[] = {
 	{"rma.put_get", 2, 0, put_get},
 	{"rma.accumulate", 2, 0, accumulate},
+	{"rma.accumulate_all", 2, 0, accumulate_all},
 	{NULL, 0, 0, NULL},
 };

@@ -15,7 +15,7 @@
 static char memory[ROOM];
 static unsigned begun, ended;
 
-static int find(void *owner, const struct qv_node_span *span, unsigned access, struct iovec *iov,
+static int find(void *owner, const struct qv_span *span, unsigned access, struct iovec *iov,
 		size_t *cnt)
 {
 	(void)owner;
@@ -55,19 +55,27 @@ static bool counts_reads(void *owner)
 	return memory[0] & 1;
 }
 
-static void touched(void *owner, uint64_t from, unsigned access, const uint64_t *data)
+static void touched(void *owner, const struct qv_touch *touch)
 {
+	const uint64_t data = touch->data ? *touch->data : touch->len;
+
 	(void)owner;
-	(void)from;
-	memory[1] = (char)(memory[1] + (int)access + (data ? (int)*data : 0));
+	memory[1] = (char)(memory[1] + (int)touch->access + (int)data);
 }
 
-static const struct qv_node_memory_ops ops = {
+static void written(void *owner, uint64_t key)
+{
+	(void)owner;
+	memory[2] = (char)(memory[2] + (int)key);
+}
+
+static const struct qv_memory_ops ops = {
 	.find = find,
 	.can_update = can_update,
 	.update = update,
 	.counts_reads = counts_reads,
 	.touched = touched,
+	.written = written,
 };
 
 void fuzz_memory_open(struct qv_node *n)
@@ -101,8 +109,8 @@ static size_t some_length(uint64_t word)
 void fuzz_memory_ask(struct qv_ring *ring, uint32_t number, uint64_t a, uint64_t b)
 {
 	static char body[QV_RING_PACKET];
-	const struct qv_node_ask ask = {
-		.kind = a % (QV_NODE_KINDS + 1),
+	const struct qv_ask ask = {
+		.kind = a % (QV_REMOTE_OVER + 2),
 		.flags = a >> 3 & 15,
 		.what = a >> 7 & 3,
 		.len = (uint32_t)some_length(a >> 9),
@@ -130,13 +138,13 @@ void fuzz_memory_begin(struct qv_node *n, uint64_t addr, uint64_t a)
 {
 	static char here[2 * QV_NODE_DIRECT], before[2 * QV_NODE_DIRECT];
 	const size_t len = some_length(a) + some_length(a >> 8);
-	const struct qv_node_span there[2] = {{a >> 16 & 0xffff, 0, some_length(a)},
-					      {a >> 32 & 0xffff, 0, some_length(a >> 8)}};
+	const struct qv_span there[2] = {{a >> 16 & 0xffff, 0, some_length(a)},
+					 {a >> 32 & 0xffff, 0, some_length(a >> 8)}};
 	const struct iovec iov = {here, len}, old = {before, len};
-	const struct qv_node_op op = {
-		.kind = a >> 48 & 1   ? QV_NODE_GET
-			: a >> 49 & 1 ? QV_NODE_PUT
-				      : QV_NODE_UPDATE,
+	const struct qv_remote_op op = {
+		.kind = a >> 48 & 1   ? QV_REMOTE_GET
+			: a >> 49 & 1 ? QV_REMOTE_PUT
+				      : QV_REMOTE_UPDATE,
 		.inject = a >> 50 & 1,
 		.there = there,
 		.nthere = 2,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/proto/rig/need.h"
+#include "tests/proto/rig/rig_memory.h"
 
 /* What the victim sends to the hostile one: the words in it are worth trying. */
 static int swallow(void *ctx, const void *buf, size_t len, uint64_t from)
@@ -46,6 +47,7 @@ struct fuzz *fuzz_new(unsigned kind)
 	f->spoof = kind & FUZZ_SPOOF;
 	f->rig = rig_new(&set);
 	f->rig->hostile = true;
+	rig_memory_open(f->rig, FUZZ_VICTIM);
 	f->hostile = qv_loop_open(f->rig->loop, FUZZ_HOSTILE, &set.limits, swallow, f);
 	f->hostile->ops->register_mem(f->hostile, f->memory, sizeof f->memory, &f->registered);
 	forget_words(f);

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# fabric.sh - in a machine of scripts/vm: cases of test_fabric over a network that is made there.
+set -e
+usage()
+{
+	cat <<-'END'
+	usage: fabric.sh BUILD NETWORK [CASE...]
+	NETWORK: rxm  FI_PROVIDER=verbs;ofi_rxm;ofi_quiver over soft RoCE
+	         rxd  FI_PROVIDER=verbs;ofi_rxd;ofi_quiver over soft RoCE
+	         tcp  FI_QUIVER_CORE=tcp over a loopback that loses packets
+	with native- in front of it: the same core without quiver
+	CASE: names or patterns of test_fabric; default: a sample
+	END
+	exit 2
+}
+[ $# -ge 2 ] || usage
+build=$1 network=$2
+shift 2
+. "${BASH_SOURCE%/*}/networks.sh"
+layer=';ofi_quiver'
+[ "$network" = "${network#native-}" ] || layer=
+case $network in
+*rxm) network_rdma; export FI_PROVIDER="verbs;ofi_rxm$layer" ;;
+*rxd) network_rdma; export FI_PROVIDER="verbs;ofi_rxd$layer" ;;
+tcp) network_lossy; export FI_PROVIDER=quiver FI_QUIVER_CORE=tcp ;;
+native-tcp) network_lossy; export FI_PROVIDER='tcp;ofi_rxm' ;;
+*) usage ;;
+esac
+sample=(attributes zero_bytes self cq_data directed info_echo order_tagged order_msg random_masks peek
+	claim_several cancel_tagged truncation_tagged selective delivery_complete multi_recv_small
+	counters sread wait_fd unexpected_small_reverse unexpected_large_random rma_transfers
+	rma_inject_data posted_reverse large_64m all_to_all close_queued kill_sender kill_recv_pending
+	coll_sizes)
+# Round trips of 10 ms are too long for it.
+[[ $network = *tcp ]] || sample+=(pingpong_tagged)
+[ $# -gt 0 ] || set -- "${sample[@]}"
+# Code is about 20 times slower here.
+export FI_PROVIDER_PATH=$build/lib/libfabric QV_TEST_TIMEOUT=${QV_TEST_TIMEOUT:-20}
+exec "$build/bin/test_fabric" "$@"
