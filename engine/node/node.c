@@ -222,6 +222,7 @@ void qv_node_xport_init(struct qv_node *n, struct qv_xport *x)
 		.packet_max = QV_RING_PACKET,
 		.read_max = n->readable ? READ_MAX : 0,
 		.eager_max = EAGER_MAX,
+		.two_paths = true,
 		.gone_is_all = true,
 	};
 }

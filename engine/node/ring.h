@@ -25,7 +25,8 @@
 #define QV_RING_STAGED     (4u << 10)  /* bytes of the staging area that it begins with */
 #define QV_RING_STAGE      (64u << 10) /* that it grows to when they are used */
 #define QV_RING_LARGE      (2u << 20)  /* and when its owner allows; all are powers of two */
-#define QV_RING_MUCH       (1u << 20)  /* bytes that go through it before the owner is asked */
+#define QV_RING_MUCH       (1u << 20)  /* bytes that go through it before the owner is asked, */
+#define QV_RING_LONG       (8u << 10)  /* or four packets longer than this */
 #define QV_RING_PACKET     (16u << 10) /* longest packet */
 #define QV_RING_TELL       16u         /* slots read before the sender is told */
 #define QV_RING_TELL_BYTES (16u << 10) /* or bytes of the staging area */
@@ -79,6 +80,7 @@ struct qv_ring_tx {
 	uint32_t rung;        /* the sleep that it was woken from last */
 	uint32_t put, freed;  /* bytes of the staging area: used ever, read by the receiver */
 	uint32_t stage, base; /* its size, and `put` where it began */
+	uint32_t much;        /* bytes through one that is not large; long packets count for more */
 	uint32_t staged[QV_RING_SLOTS]; /* `put` behind the packet in each slot */
 };
 
@@ -115,11 +117,6 @@ bool qv_ring_enlarge(struct qv_ring_tx *tx);
 /* ring.c: give the memory of a large one back, but for packets that may not have been read. False:
  * too much was not read. */
 bool qv_ring_reduce(struct qv_ring_tx *tx);
-/* It is not large, and much has gone through it. */
-QV_INLINE bool qv_ring_is_short(const struct qv_ring_tx *tx)
-{
-	return tx->stage == QV_RING_STAGE && tx->put - tx->base >= QV_RING_MUCH;
-}
 
 /* The slot for the next packet; NULL: all are full. */
 QV_INLINE struct qv_slot *qv_ring_slot(struct qv_ring_tx *tx)

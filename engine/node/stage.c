@@ -9,19 +9,23 @@
 
 #define QUIET_NS 10000000000u /* without a packet through it before its memory is given back */
 
-static QV_COLD void enlarge(struct qv_node *n, struct qv_ring_tx *tx)
+static QV_NOINLINE void consider(struct qv_node *n, struct qv_ring_tx *tx, uint32_t len)
 {
-	if (n->nlarge == QV_NODE_LARGE || !qv_ring_enlarge(tx))
-		tx->base += QV_RING_MUCH; /* to be asked again later */
-	else
+	tx->much += len > QV_RING_LONG ? QV_RING_MUCH / 4 : len;
+	if (tx->much < QV_RING_MUCH)
+		return;
+	tx->much = 0;
+	if (n->nlarge < QV_NODE_LARGE && qv_ring_enlarge(tx))
 		n->large[n->nlarge++] = (struct qv_node_large){tx, tx->put, qv_clock_ns()};
 }
 
 uint32_t qv_node_stage(struct qv_node *n, struct qv_ring_tx *tx, uint32_t len)
 {
-	if (QV_UNLIKELY(qv_ring_is_short(tx)))
-		enlarge(n, tx);
-	return qv_ring_stage(tx, len);
+	uint32_t at = qv_ring_stage(tx, len);
+
+	if (QV_UNLIKELY(tx->stage != QV_RING_LARGE && at != UINT32_MAX))
+		consider(n, tx, len);
+	return at;
 }
 
 void qv_node_stages_check(struct qv_node *n)

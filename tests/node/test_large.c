@@ -97,6 +97,23 @@ static void who_says_much_gets_one(void **state)
 	close_two(&us, &them);
 }
 
+/* A message that is not short needs its copies to overlap, at once. */
+static void four_long_packets_are_much(void **state)
+{
+	struct party us, them;
+	uint64_t addr;
+
+	(void)state;
+	open_two(&us, &them, &addr);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(stats_of(&us).large, 0);
+		party_send(&us, addr, THEM, QV_RING_PACKET - i);
+		assert_true(party_hear(&them, US, i + 1, 5000));
+	}
+	assert_int_equal(stats_of(&us).large, 1);
+	close_two(&us, &them);
+}
+
 /* One more than may have one; the last gets it when another has gone. */
 static void there_are_so_many(void **state)
 {
@@ -165,6 +182,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_says_much_gets_one),
+		cmocka_unit_test(four_long_packets_are_much),
 		cmocka_unit_test(there_are_so_many),
 		cmocka_unit_test(after_long_silence_it_is_given_back),
 		cmocka_unit_test(without_memory_it_stays_small),
