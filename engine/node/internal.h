@@ -11,7 +11,14 @@
 #include "node.h"
 #include "ring.h"
 
-#define QV_NODE_HOT 32u /* rings that every poll looks at */
+#define QV_NODE_HOT   32u /* rings that every poll looks at */
+#define QV_NODE_LARGE 16u /* rings to others that may have a large staging area */
+
+struct qv_node_large {
+	struct qv_ring_tx *tx;
+	uint32_t put;      /* what had gone through it at the last look */
+	uint64_t quiet_ns; /* when it was not that yet */
+};
 
 /* Another endpoint: an address. */
 struct qv_node_peer {
@@ -62,6 +69,8 @@ struct qv_node {
 	int door, epoll_fd;
 	int guests[QV_NODE_GUESTS];
 	unsigned nguests;
+	struct qv_node_large large[QV_NODE_LARGE];
+	unsigned nlarge;
 	struct qv_node_onesided onesided;
 	struct qv_node_stats stats;
 };
@@ -94,6 +103,14 @@ struct qv_ring *qv_segment_map(int fd);
 void qv_segment_unmap(struct qv_ring *ring);
 /* Bytes of it that have memory. */
 size_t qv_segment_touched(struct qv_ring *ring);
+
+/* stage.c */
+/* As qv_ring_stage; the area becomes large where that pays. */
+uint32_t qv_node_stage(struct qv_node *n, struct qv_ring_tx *tx, uint32_t len);
+/* Large areas that nothing has gone through for long are given back. */
+void qv_node_stages_check(struct qv_node *n);
+/* The ring ends. */
+void qv_node_stage_end(struct qv_node *n, const struct qv_ring_tx *tx);
 
 /* poll.c: it has connected; it will send nothing more. */
 bool qv_node_seat(struct qv_node *n, struct qv_node_peer *peer);

@@ -97,6 +97,7 @@ void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer)
 	peer->tx_fd = -1;
 	if (!peer->tx.ring)
 		return;
+	qv_node_stage_end(n, &peer->tx);
 	qv_segment_unmap(peer->tx.ring);
 	peer->tx.ring = NULL;
 	n->stats.bytes -= sizeof(struct qv_ring);
@@ -190,4 +191,6 @@ void qv_node_serve(struct qv_node *n)
 		qv_node_sweep(n);
 	if (n->onesided.active)
 		qv_node_calls_check(n);
+	if (n->nlarge)
+		qv_node_stages_check(n);
 }

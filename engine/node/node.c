@@ -77,6 +77,7 @@ uint64_t qv_node_name(const struct qv_node *n)
 void qv_node_get_stats(const struct qv_node *n, struct qv_node_stats *stats)
 {
 	*stats = n->stats;
+	stats->large = n->nlarge;
 	for (uint64_t i = 0; i < n->npeers; i++) {
 		const struct qv_node_peer *peer = n->peers[i];
 
@@ -221,6 +222,7 @@ void qv_node_xport_init(struct qv_node *n, struct qv_xport *x)
 		.packet_max = QV_RING_PACKET,
 		.read_max = n->readable ? READ_MAX : 0,
 		.eager_max = EAGER_MAX,
+		.two_paths = true,
 		.gone_is_all = true,
 	};
 }

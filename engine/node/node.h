@@ -84,6 +84,7 @@ struct qv_node_stats {
 	uint64_t peers;   /* that have connected to us */
 	uint64_t bytes;   /* of shared memory mapped for them, and for those that we connected to */
 	uint64_t touched; /* of these, by us or them: the kernel has given memory for it */
+	uint64_t large;   /* rings to others that have a large staging area */
 	uint64_t connects; /* made here */
 	uint64_t full;     /* packets that found no room */
 	uint64_t reads;    /* of other processes' memory */

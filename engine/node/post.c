@@ -28,7 +28,8 @@ bool qv_node_room_for(struct qv_node *n, struct qv_node_peer *peer, unsigned pac
 	qv_ring_refresh(tx);
 	/* One more for what is skipped at the end of the staging area, and what is where it grows. */
 	return tx->end - tx->sent >= packets &&
-	       tx->put - tx->freed + (packets + 1) * most + QV_RING_STAGED <= QV_RING_STAGE;
+	       tx->put - tx->freed + (packets + 1) * most + QV_RING_STAGED <=
+		       (tx->stage == QV_RING_STAGED ? QV_RING_STAGE : tx->stage);
 }
 
 void qv_node_post(struct qv_node *n, struct qv_node_peer *peer, const struct qv_node_room *room,

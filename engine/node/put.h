@@ -19,7 +19,7 @@ QV_INLINE bool qv_node_place(struct qv_node *n, struct qv_ring_tx *tx, size_t le
 	room->body = room->slot->payload;
 	if (QV_LIKELY(len <= QV_RING_INLINE))
 		return true;
-	at = qv_ring_stage(tx, (uint32_t)len);
+	at = qv_node_stage(n, tx, (uint32_t)len);
 	if (QV_UNLIKELY(at == UINT32_MAX))
 		goto full;
 	memcpy(room->slot->payload, &at, sizeof at);

@@ -2,10 +2,15 @@
 /* ring.c - memory of a ring, and the sender's side of one that is full, as far as it knows. */
 #include "internal.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "engine/base/local.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 bool qv_ring_refresh(struct qv_ring_tx *tx)
 {
@@ -24,13 +29,13 @@ bool qv_ring_refresh(struct qv_ring_tx *tx)
 	return tx->sent != tx->end;
 }
 
-/* All of the staging area is used from now on: what follows goes behind what was used. The bytes
+/* More of the staging area is used from now on: what follows goes behind what was used. The bytes
  * skipped are taken for unread as long as anything before them is. */
-static void grow_stage(struct qv_ring_tx *tx)
+static void grow_stage(struct qv_ring_tx *tx, uint32_t size)
 {
 	tx->put += (tx->base - tx->put) % tx->stage;
 	tx->base = tx->put - tx->stage;
-	tx->stage = QV_RING_STAGE;
+	tx->stage = size;
 }
 
 /* A packet begins with a line. What is left before the end of the area is skipped. */
@@ -49,13 +54,57 @@ uint32_t qv_ring_stage(struct qv_ring_tx *tx, uint32_t len)
 	if (tx->put + skip + room - tx->freed > tx->stage) {
 		qv_ring_refresh(tx);
 		if (tx->put + skip + room - tx->freed > tx->stage && tx->stage == QV_RING_STAGED)
-			grow_stage(tx);
+			grow_stage(tx, QV_RING_STAGE);
 		skip = skip_of(tx, room);
 		if (tx->put + skip + room - tx->freed > tx->stage)
 			return UINT32_MAX;
 	}
 	tx->put += skip + room;
 	return (tx->put - room - tx->base) % tx->stage;
+}
+
+/* Kernels before 5.14 cannot tell. */
+bool qv_ring_enlarge(struct qv_ring_tx *tx)
+{
+	if (madvise(tx->ring->stage + QV_RING_STAGE, QV_RING_LARGE - QV_RING_STAGE,
+		    MADV_POPULATE_WRITE) &&
+	    errno != EINVAL)
+		return false;
+	grow_stage(tx, QV_RING_LARGE);
+	return true;
+}
+
+/* Whole pages between two offsets of the staging area, of those that only a large one has. */
+static void give_back(struct qv_ring *ring, uint32_t from, uint32_t to)
+{
+	const uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
+
+	from = ((from > QV_RING_STAGE ? from : QV_RING_STAGE) + page - 1) / page * page;
+	to = to / page * page;
+	if (from < to)
+		(void)madvise(ring->stage + from, to - from, MADV_REMOVE);
+}
+
+/* The next packets go where they would if the area had never been large, so what was not read
+ * stays where it is. */
+bool qv_ring_reduce(struct qv_ring_tx *tx)
+{
+	const uint32_t end = (tx->put - tx->base) % QV_RING_LARGE;
+	uint32_t begin;
+
+	qv_ring_refresh(tx);
+	if (tx->put - tx->freed > QV_RING_STAGE)
+		return false;
+	begin = (tx->freed - tx->base) % QV_RING_LARGE;
+	if (begin <= end) {
+		give_back(tx->ring, 0, begin);
+		give_back(tx->ring, end, QV_RING_LARGE);
+	} else {
+		give_back(tx->ring, end, begin);
+	}
+	tx->base = tx->put - end % QV_RING_STAGE;
+	tx->stage = QV_RING_STAGE;
+	return true;
 }
 
 struct qv_ring *qv_segment_make(int *fd)

@@ -2,7 +2,7 @@
 /*
  * ring.h - packets from one process to another, in memory that both have mapped. A slot is one
  * cache line; what does not fit goes through the staging area behind the slots, which fills and
- * empties in the same order. Both begin with one page, and grow once when that is too little: most
+ * empties in the same order. Both begin with one page, and grow when that is too little: most
  * pairs say little, and memory that nobody touches costs nothing. One sender, one receiver, no lock.
  * The other side may write what it likes at any time: each word of it is read once, and checked.
  */
@@ -23,8 +23,11 @@
 #define QV_RING_SLOTS      124u        /* that it grows to: two pages */
 #define QV_RING_INLINE     40u         /* bytes that travel in the slot itself */
 #define QV_RING_STAGED     (4u << 10)  /* bytes of the staging area that it begins with */
-#define QV_RING_STAGE      (64u << 10) /* that it grows to; both are powers of two */
-#define QV_RING_PACKET     (8u << 10)  /* longest packet: an eighth of it, so that copies overlap */
+#define QV_RING_STAGE      (64u << 10) /* that it grows to when they are used */
+#define QV_RING_LARGE      (2u << 20)  /* and when its owner allows; all are powers of two */
+#define QV_RING_MUCH       (1u << 20)  /* bytes that go through it before the owner is asked, */
+#define QV_RING_LONG       (8u << 10)  /* or four packets longer than this */
+#define QV_RING_PACKET     (16u << 10) /* longest packet */
 #define QV_RING_TELL       16u         /* slots read before the sender is told */
 #define QV_RING_TELL_BYTES (16u << 10) /* or bytes of the staging area */
 
@@ -58,7 +61,7 @@ struct qv_ring {
 	alignas(QV_RING_LINE) char spare[2 * QV_RING_LINE];
 	/* Written by the sender. */
 	struct qv_slot slots[QV_RING_SLOTS];
-	char stage[QV_RING_STAGE];
+	char stage[QV_RING_LARGE];
 };
 
 _Static_assert(sizeof(struct qv_slot) == QV_RING_LINE, "a slot is a line");
@@ -77,6 +80,7 @@ struct qv_ring_tx {
 	uint32_t rung;        /* the sleep that it was woken from last */
 	uint32_t put, freed;  /* bytes of the staging area: used ever, read by the receiver */
 	uint32_t stage, base; /* its size, and `put` where it began */
+	uint32_t much;        /* bytes through one that is not large; long packets count for more */
 	uint32_t staged[QV_RING_SLOTS]; /* `put` behind the packet in each slot */
 };
 
@@ -108,6 +112,11 @@ QV_INLINE struct qv_ring_rx qv_ring_rx_begin(struct qv_ring *ring)
 bool qv_ring_refresh(struct qv_ring_tx *tx);
 /* ring.c: room for len bytes in the staging area, in one piece; its offset there, or UINT32_MAX. */
 uint32_t qv_ring_stage(struct qv_ring_tx *tx, uint32_t len);
+/* ring.c: make the area large. False: there is no memory for that. */
+bool qv_ring_enlarge(struct qv_ring_tx *tx);
+/* ring.c: give the memory of a large one back, but for packets that may not have been read. False:
+ * too much was not read. */
+bool qv_ring_reduce(struct qv_ring_tx *tx);
 
 /* The slot for the next packet; NULL: all are full. */
 QV_INLINE struct qv_slot *qv_ring_slot(struct qv_ring_tx *tx)
@@ -172,7 +181,7 @@ QV_INLINE const char *qv_ring_body(const struct qv_ring_rx *rx, uint32_t low, si
 	if (QV_LIKELY(!(low & QV_SLOT_STAGED)))
 		return QV_LIKELY(*len <= QV_RING_INLINE) ? slot->payload : NULL;
 	memcpy(&at, slot->payload, sizeof at);
-	return *len <= QV_RING_PACKET && at <= QV_RING_STAGE - *len ? rx->ring->stage + at : NULL;
+	return *len <= QV_RING_PACKET && at <= QV_RING_LARGE - *len ? rx->ring->stage + at : NULL;
 }
 
 /* It is done with. */

@@ -4,6 +4,7 @@
  * memory, by SEG packets that the sender was asked for (CTS), or by the DATA packets of an eager
  * message.
  */
+#include "engine/base/clock.h"
 #include "internal.h"
 
 #include <string.h>
@@ -78,6 +79,29 @@ static void unlink_in(struct qv_in *in)
 	qv_peer_end_outstanding(in->info.peer);
 }
 
+/* Where both paths are open: what is known of messages of its length. */
+static struct qv_choice *choice_of(const struct qv_in *in)
+{
+	unsigned at = 0;
+
+	for (size_t len = in->want >> 14; len && at < QV_FETCH_CLASSES - 1; len >>= 1)
+		at++;
+	return &in->info.peer->fetches[at];
+}
+
+/* All of it is here. What came before the end of the message before it was that one's time. */
+static void fetched(const struct qv_in *in)
+{
+	struct qv_proto *p = in->p;
+	uint64_t since = in->began > p->fetched_ns ? in->began : p->fetched_ns;
+
+	p->fetched_ns = qv_clock_ns();
+	if (in->info.nsegs)
+		qv_choice_took(choice_of(in), QV_FETCH_READ, in->want, in->took);
+	else
+		qv_choice_took(choice_of(in), QV_FETCH_ASK, in->want, p->fetched_ns - since);
+}
+
 /* Tell the application, once; free it when the transport has no read of it any more. */
 void qv_in_finish(struct qv_in *in)
 {
@@ -90,6 +114,8 @@ void qv_in_finish(struct qv_in *in)
 			wait(in);
 			return;
 		}
+		if (in->began && !in->status)
+			fetched(in);
 		in->reported = true;
 		unlink_in(in);
 		qv_rx_complete(p, in->rx, &in->info, in->status ? 0 : in->want, buffer(in),
@@ -115,6 +141,9 @@ static void give_up_reading(struct qv_in *in, int status)
 		return;
 	if (qv_info_stale(&in->info))
 		in->status = status;
+	if (in->began)
+		qv_choice_took(choice_of(in), QV_FETCH_READ, in->want, QV_CHOICE_NEVER);
+	in->began = 0;
 	in->info.nsegs = 0;
 	in->p->stats.unread++;
 }
@@ -191,6 +220,8 @@ static void read_on(struct qv_in *in)
 		wait(in);
 		return;
 	}
+	if (in->began) /* then reads are over when they return */
+		in->took = qv_clock_ns() - in->began;
 	if (rc)
 		give_up_reading(in, rc);
 	if (in->reads)
@@ -265,6 +296,16 @@ void qv_in_retry(struct qv_proto *p)
 	}
 }
 
+/* An endpoint of this process need not be asked: its thread may be ours, and it may have closed. */
+static void choose(struct qv_in *in)
+{
+	if (qv_peer_is_own(in->info.peer))
+		return;
+	in->began = qv_clock_ns();
+	if (qv_choice_take(choice_of(in)) == QV_FETCH_ASK)
+		in->info.nsegs = 0;
+}
+
 /* A rendezvous has its receive. */
 void qv_in_start(struct qv_in *in, const struct qv_wire_seg *segs)
 {
@@ -278,6 +319,8 @@ void qv_in_start(struct qv_in *in, const struct qv_wire_seg *segs)
 	}
 	if (in->info.nsegs)
 		memcpy(in->segs, segs, in->info.nsegs * sizeof *segs);
+	if (in->info.peer->x->two_paths && can_read(in))
+		choose(in);
 	fetch(in);
 }
 

@@ -3,6 +3,7 @@
 #ifndef QV_PROTO_STATE_H
 #define QV_PROTO_STATE_H
 
+#include "engine/base/choice.h"
 #include "engine/base/handle.h"
 #include "engine/base/pool.h"
 #include "engine/base/proc.h"
@@ -115,8 +116,10 @@ struct qv_in {
 	size_t cnt;
 	struct iovec iov[QV_IOV_MAX];
 	unsigned reads; /* in flight */
-	bool waiting;   /* in the list of waiting reads */
-	bool whole;     /* it is over, but for telling its sender */
+	/* Both paths are open: when one was chosen, and how long the reads took; ns. Else 0. */
+	uint64_t began, took;
+	bool waiting; /* in the list of waiting reads */
+	bool whole;   /* it is over, but for telling its sender */
 	bool reported;
 	int status;
 	uint64_t handle; /* SEG */
@@ -148,6 +151,13 @@ struct qv_window {
 	struct qv_chunk *first, *last;
 	uint32_t oldest;
 	unsigned chunks;
+};
+
+/* How a rendezvous may be fetched; classes of lengths: below 16 KiB, 32 KiB, ... from 1 MiB on. */
+enum {
+	QV_FETCH_READ,
+	QV_FETCH_ASK,
+	QV_FETCH_CLASSES = 8,
 };
 
 struct qv_peer {
@@ -236,6 +246,7 @@ struct qv_peer {
 	uint64_t absent_since; /* it was not, since then; 0: it was */
 	uint64_t failed_at;
 	struct qv_proc proc;
+	struct qv_choice fetches[QV_FETCH_CLASSES]; /* by length: QV_FETCH_READ or QV_FETCH_ASK */
 	struct qv_in *open_in;       /* EAGER message whose DATA packets are to come: matched ... */
 	struct qv_unexp *open_unexp; /* ... or not */
 	char *name;
@@ -250,11 +261,12 @@ struct qv_proto {
 	const struct qv_proto_owner_ops *ops;
 	void *owner;
 	size_t budget;
-	unsigned patience; /* ms, 0: no end */
-	unsigned death;    /* ms, 0: no end */
-	size_t queue_max;  /* sends that may wait */
-	uint64_t now;      /* of the last tick, ms */
-	uint64_t away;     /* ms before it in which nobody looked */
+	unsigned patience;   /* ms, 0: no end */
+	unsigned death;      /* ms, 0: no end */
+	size_t queue_max;    /* sends that may wait */
+	uint64_t now;        /* of the last tick, ms */
+	uint64_t fetched_ns; /* when the last rendezvous ended, or was read */
+	uint64_t away;       /* ms before it in which nobody looked */
 	uint64_t uid;
 	uint32_t sessions; /* the last that was begun */
 	uint32_t begun;    /* how many were */

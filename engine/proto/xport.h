@@ -78,16 +78,17 @@ struct qv_xport_ops {
 
 struct qv_xport {
 	const struct qv_xport_ops *ops;
-	void *self;           /* the transport's */
-	size_t inject_max;    /* bytes; 0 = no inject */
-	size_t inject_iov;    /* pieces that inject takes */
-	size_t send_iov;      /* pieces that send and read take, >= 1 */
-	size_t packet_max;    /* longest packet that this side receives */
-	size_t read_max;      /* longest single read; 0 = cannot read */
-	size_t eager_max;     /* longest message that suits it to be sent eagerly */
-	bool apart;           /* it reads from other processes only, not from its own */
-	bool drops;           /* packets may be lost, when it is closed or a connection breaks */
-	bool no_flush;        /* transfers to a peer that has died may never complete */
+	void *self;        /* the transport's */
+	size_t inject_max; /* bytes; 0 = no inject */
+	size_t inject_iov; /* pieces that inject takes */
+	size_t send_iov;   /* pieces that send and read take, >= 1 */
+	size_t packet_max; /* longest packet that this side receives */
+	size_t read_max;   /* longest single read; 0 = cannot read */
+	size_t eager_max;  /* longest message that suits it to be sent eagerly */
+	bool two_paths; /* reads, which end before the call does, or packets: whichever is faster */
+	bool apart;     /* it reads from other processes only, not from its own */
+	bool drops;     /* packets may be lost, when it is closed or a connection breaks */
+	bool no_flush;  /* transfers to a peer that has died may never complete */
 	bool gone_is_all;     /* QV_GONE: and all that was sent from there was handed over */
 	bool guesses_from;    /* it may name another sender than the one that has sent */
 	unsigned outstanding; /* kept by the protocol: requests that need a peer over it to go on */

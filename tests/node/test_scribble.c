@@ -23,6 +23,9 @@ struct scribbler {
 	bool wild; /* anything anywhere; else proper packets, of which one word changes at any time */
 };
 
+/* Bytes of a ring that are written wildly: more than most packets go through. */
+#define WILD (offsetof(struct qv_ring, stage) + QV_RING_STAGE)
+
 static void scribble(struct qv_ring *ring, uint64_t *rng, uint32_t *number, bool wild)
 {
 	uint32_t slot = (uint32_t)qv_random_below(rng, QV_RING_SLOTS);
@@ -32,7 +35,7 @@ static void scribble(struct qv_ring *ring, uint64_t *rng, uint32_t *number, bool
 		volatile uint64_t *all = (void *)ring;
 
 		for (unsigned i = 0; i < 50; i++)
-			all[qv_random_below(rng, sizeof *ring / 8)] = qv_random(rng);
+			all[qv_random_below(rng, WILD / 8)] = qv_random(rng);
 		*number = 1 + (uint32_t)qv_random_below(rng, 100);
 		if (qv_random_percent(rng, 50)) /* where it belongs */
 			slot = *number - 1;

@@ -171,7 +171,7 @@ static void forge(struct input *in)
 	uint32_t len = (uint32_t)next_word(in, 2), at = (uint32_t)next_word(in, 3);
 
 	if (len & 0x8000)
-		low |= QV_SLOT_STAGED | (len & 0x3fff) % (QV_RING_PACKET + 2);
+		low |= QV_SLOT_STAGED | (len & 0x7fff) % (QV_RING_PACKET + 2);
 	else
 		low |= len % (QV_RING_INLINE + 2);
 	guest_put(f.ring, f.number++, low, at, len, &at, sizeof at);

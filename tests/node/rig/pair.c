@@ -79,7 +79,7 @@ bool pair_send(struct pair *p, uint32_t len)
 		at = qv_ring_stage(&p->tx, len);
 		if (at == UINT32_MAX)
 			return false;
-		QV_NEED(at % QV_RING_LINE == 0 && at <= QV_RING_STAGE - len);
+		QV_NEED(at % QV_RING_LINE == 0 && at <= QV_RING_LARGE - len);
 		memcpy(slot->payload, &at, sizeof at);
 		low |= QV_SLOT_STAGED;
 		body = p->ring->stage + at;

@@ -7,7 +7,7 @@
 
 #include <quiver/types.h>
 
-#define LONGEST 8192u
+#define LONGEST 16384u
 
 /* What a packet of the protocol begins with; the others have it in their tag. */
 static uint64_t note_of(unsigned id, uint32_t seq)

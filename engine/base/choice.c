@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* choice.c - see choice.h. */
+#include "choice.h"
+
+#define FIRST 4u  /* times that way 0 is taken before way 1 is tried */
+#define TRIAL 4u  /* times in a row that the slower way is tried: the first may find cold caches */
+#define SHARE 64u /* times what the slower way costs more are spent before it is tried again */
+#define BAD   16u /* bad news in a row that counts */
+
+static unsigned faster(const struct qv_choice *c)
+{
+	return c->ns[1] && c->ns[1] < c->ns[0];
+}
+
+unsigned qv_choice_take(struct qv_choice *c)
+{
+	const uint64_t a = c->ns[0], b = c->ns[1], more = a > b ? a - b : b - a;
+
+	if (c->left) {
+		c->left--;
+		return c->tried;
+	}
+	if (!a || c->spent < (b ? SHARE * more : FIRST))
+		return faster(c);
+	c->spent = 0;
+	c->tried = !faster(c);
+	c->left = TRIAL - 1;
+	return c->tried;
+}
+
+/* Good news is believed at once: the next time looks again. Bad news may come of a processor that did
+ * something else meanwhile: the first is believed as far as half as much again, each one behind
+ * it in a row farther. */
+void qv_choice_took(struct qv_choice *c, unsigned way, size_t len, uint64_t ns)
+{
+	const uint64_t known = c->ns[way], most = known << (c->bad[way] + 1);
+	uint64_t news = UINT32_MAX;
+
+	if (ns / len < UINT32_MAX / QV_CHOICE_UNIT)
+		news = ns * QV_CHOICE_UNIT / len + 1;
+	if (way == c->tried && (ns == QV_CHOICE_NEVER ||
+				(c->left < TRIAL - 1 && news > c->ns[!way] * (uint64_t)3 / 2)))
+		c->left = 0; /* hopeless */
+	if (way == faster(c))
+		c->spent += c->ns[1] ? news : 1;
+	if (news <= known)
+		c->bad[way] = 0;
+	else if (known && ns != QV_CHOICE_NEVER) {
+		news = known + ((news < most ? news : most) - known) / 2 + 1;
+		c->bad[way] += c->bad[way] < BAD;
+	}
+	c->ns[way] = news < UINT32_MAX ? (uint32_t)news : UINT32_MAX;
+}

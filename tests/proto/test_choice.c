@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_choice.c - which of two ways is taken, by how long each has taken. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "engine/base/choice.h"
+
+#define LEN ((size_t)64 << 10)
+
+enum { READ, ASK };
+
+/* Two ways that take so long. */
+struct world {
+	struct qv_choice c;
+	uint64_t ns[2];
+	uint64_t took; /* in all */
+	unsigned taken[2];
+};
+
+static void messages(struct world *w, unsigned n)
+{
+	memset(w->taken, 0, sizeof w->taken);
+	w->took = 0;
+	for (unsigned i = 0; i < n; i++) {
+		unsigned way = qv_choice_take(&w->c);
+
+		w->taken[way]++;
+		qv_choice_took(&w->c, way, LEN, w->ns[way]);
+		w->took += w->ns[way];
+	}
+}
+
+static struct world begin(uint64_t read, uint64_t ask)
+{
+	return (struct world){.ns = {[READ] = read, [ASK] = ask}};
+}
+
+/* Who has few messages for another does not have to be looked at. */
+static void the_first_are_read(void **state)
+{
+	struct world w = begin(7000, 5000);
+
+	(void)state;
+	messages(&w, 4);
+	assert_int_equal(w.taken[READ], 4);
+	messages(&w, 1);
+	assert_int_equal(w.taken[ASK], 1);
+}
+
+/* And the slower one so that it costs little. */
+static void the_faster_one_is_taken(void **state)
+{
+	static const uint64_t ns[][2] = {{5000, 9000}, {9000, 5000},       {5000, 5100},
+					 {5000, 1000}, {5000, 1000000000}, {60000, 240000}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof ns / sizeof *ns; i++) {
+		struct world w = begin(ns[i][0], ns[i][1]);
+		uint64_t best = ns[i][0] < ns[i][1] ? ns[i][0] : ns[i][1];
+
+		messages(&w, 10);
+		messages(&w, 10000);
+		assert_in_range(w.took, 10000 * best, 10000 * best / 16 * 17 + 20000);
+	}
+}
+
+/* The processors move. */
+static void a_change_is_noticed(void **state)
+{
+	struct world w = begin(7000, 5000);
+
+	(void)state;
+	messages(&w, 10000);
+	w.ns[ASK] = 14000; /* what is in use is slower: at once */
+	messages(&w, 20);
+	assert_in_range(w.taken[ASK], 1, 4);
+	messages(&w, 10000);
+	w.ns[ASK] = 5000; /* what is not is faster: when it is tried */
+	messages(&w, 200);
+	assert_true(w.taken[ASK] > 100);
+}
+
+/* A sender that looks rarely from now on: each message that is asked for waits for it. */
+static void who_does_not_look_is_not_asked(void **state)
+{
+	struct world w = begin(7000, 5000);
+
+	(void)state;
+	messages(&w, 10000);
+	w.ns[ASK] = 1000000000;
+	messages(&w, 10000);
+	assert_in_range(w.taken[ASK], 1, 8);
+}
+
+static void a_way_that_is_closed(void **state)
+{
+	struct world w = begin(3000, 5000);
+
+	(void)state;
+	messages(&w, 10);
+	qv_choice_took(&w.c, READ, LEN, QV_CHOICE_NEVER);
+	for (unsigned i = 0; i < 1000; i++) {
+		assert_int_equal(qv_choice_take(&w.c), ASK);
+		qv_choice_took(&w.c, ASK, LEN, 5000);
+	}
+}
+
+static void lengths_and_times_of_any_size(void **state)
+{
+	static const uint64_t ns[] = {
+		0, 1, 1000000, UINT32_MAX, UINT64_MAX / 16384, UINT64_MAX - 1};
+	static const size_t len[] = {1, 16383, 16384, 32767, 32768, 1u << 20, SIZE_MAX};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof len / sizeof *len; i++) {
+		for (unsigned k = 0; k < sizeof ns / sizeof *ns; k++) {
+			struct qv_choice c = {0};
+
+			qv_choice_took(&c, ASK, len[i], ns[k]);
+			assert_true(c.ns[ASK] > 0);
+			qv_choice_took(&c, ASK, len[i], ns[k]);
+			qv_choice_took(&c, ASK, len[i], UINT64_MAX - 1);
+			assert_true(c.ns[ASK] > 0);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_are_read),
+		cmocka_unit_test(the_faster_one_is_taken),
+		cmocka_unit_test(a_change_is_noticed),
+		cmocka_unit_test(who_does_not_look_is_not_asked),
+		cmocka_unit_test(a_way_that_is_closed),
+		cmocka_unit_test(lengths_and_times_of_any_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
