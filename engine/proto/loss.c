@@ -27,6 +27,14 @@ static void fail_queue(struct qv_tx **head)
 	}
 }
 
+/* The peer has it, has said so, and has then closed, by another way than that on which the transport
+ * has not yet said so. */
+static bool has_arrived(const struct qv_tx *tx)
+{
+	return tx->inflight && !tx->status && !tx->wants_fin && qv_tx_is_acked(tx) &&
+	       !tx->peer->failed && !qv_peer_loses_transfers(tx->peer);
+}
+
 /* Sends in the queue, in the transport, waiting for FIN, CTS or an acknowledgement. */
 static void fail_sends(struct qv_peer *peer)
 {
@@ -40,7 +48,7 @@ static void fail_sends(struct qv_peer *peer)
 		struct qv_tx *next = tx->next_peer;
 
 		tx->unsure = false;
-		if (!tx->reported || !tx->inflight)
+		if ((!tx->reported || !tx->inflight) && !has_arrived(tx))
 			qv_tx_fail(tx, QV_EPEER);
 		tx = next;
 	}
@@ -174,6 +182,8 @@ void qv_peer_on_reset(struct qv_proto *p, const struct qv_xport *x, const struct
 		}
 		if (pkt->hdr.arg & QV_RESET_LOST)
 			peer->untold = true;
+		else if (pkt->hdr.arg & QV_RESET_ACKS)
+			peer->ack = pkt->hdr.ack; /* taken when the session ends */
 		qv_peer_end_session(peer, "it has closed, or was restarted, or has given us up");
 		return;
 	}

@@ -123,8 +123,10 @@ bool qv_peer_repeat_hello(struct qv_peer *peer)
 
 void qv_peer_send_reset(struct qv_peer *peer, uint32_t session)
 {
-	qv_peer_send_now(peer, QV_PKT_RESET, session | (peer->turned_away ? QV_RESET_LOST : 0),
-			 NULL, 0);
+	uint64_t flags = (peer->turned_away ? QV_RESET_LOST : 0) |
+			 (session == peer->theirs ? QV_RESET_ACKS : 0);
+
+	qv_peer_send_now(peer, QV_PKT_RESET, session | flags, NULL, 0);
 }
 
 /* A HELLO has come. */

@@ -21,7 +21,8 @@
  *   PING    -         - (acknowledge what has come)
  *   ACK     again     - (QV_ACK_AGAIN: send all behind ack again)
  *   RESET   session   - (what you have sent me in this session of yours is given up; with
- *                     QV_RESET_LOST: messages that I have acknowledged as well)
+ *                     QV_RESET_LOST: messages that I have acknowledged as well; with
+ *                     QV_RESET_ACKS: ack is of this session)
  *   ASK     call      struct qv_ask of engine/remote, operands: do this to your memory
  *   ANSWER  call      8-byte status, what was there before: it is done, or refused
  *
@@ -68,6 +69,7 @@ static inline bool qv_wire_numbered(uint8_t op)
 
 #define QV_ACK_AGAIN  1u
 #define QV_RESET_LOST (UINT64_C(1) << 32)
+#define QV_RESET_ACKS (UINT64_C(1) << 33)
 /* The sender has not heard yet that the receiver knows its session. */
 #define QV_HELLO_ASKS 1u
 

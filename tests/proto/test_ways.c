@@ -131,6 +131,49 @@ static void resets(void **state)
 	}
 }
 
+/* The peer has acknowledged a message, if only by its RESET, and has closed, before the transport says
+ * that the message has gone. */
+static bool acknowledged_once(bool by_reset)
+{
+	struct rig *rig = start(2);
+	struct rig_node *node = &rig->node[0];
+	struct qv_peer *peer = rig_peer(rig, 0, 1), *back = rig_other_peer(rig, 1, 0);
+	const uint32_t session = peer->session;
+	struct rig_req *send, *recv;
+	bool early;
+
+	rig_wait(rig, rig_recv(rig, 1, 0, 8, 1, QV_REQ_TAGGED),
+		 rig_send(rig, 0, 1, 8, 1, QV_REQ_TAGGED));
+	rig_settle(rig);
+	recv = rig_recv(rig, 1, 0, 800, 2, QV_REQ_TAGGED);
+	send = rig_send(rig, 0, 1, 800, 2, QV_REQ_TAGGED | QV_REQ_SENT);
+	while (!recv->done)
+		qv_loop_step(rig->loop);
+	early = !send->done;
+	if (early) {
+		if (by_reset)
+			qv_peer_send_reset(back, back->theirs);
+		else
+			qv_peer_send_ack(back);
+		while (qv_loop_step(rig->other))
+			;
+		if (!by_reset)
+			assert_int_equal(reset(node->p, node->other, 1, peer->session), QV_OK);
+		assert_int_not_equal(peer->session, session);
+		rig_settle(rig);
+		assert_int_equal(send->done, 1);
+		assert_int_equal(send->comp.status, QV_OK);
+	}
+	rig_free(rig);
+	return early;
+}
+
+static void acknowledged(void **state)
+{
+	for (unsigned early = 0; early < 20;)
+		early += acknowledged_once(early & 1);
+}
+
 /* Where both go the same way, the payload is read. */
 static void together(void **state)
 {
@@ -232,7 +275,7 @@ int main(void)
 		cmocka_unit_test(order),       cmocka_unit_test(asymmetric),
 		cmocka_unit_test(resets),      cmocka_unit_test(together),
 		cmocka_unit_test(lost_on_one), cmocka_unit_test(goodbye),
-		cmocka_unit_test(both_leave),
+		cmocka_unit_test(both_leave),  cmocka_unit_test(acknowledged),
 	};
 
 	rig_seed();
