@@ -48,7 +48,7 @@ static const struct line lines[] = {
 		     FI_LOCAL_COMM | FI_REMOTE_COMM),
 	INFO("rma", true, caps, MSGS | FI_RMA),
 	INFO("read", true, caps, FI_RMA | FI_READ),
-	INFO("atomics", false, caps, FI_TAGGED | FI_ATOMIC),
+	INFO("atomics", true, caps, FI_TAGGED | FI_ATOMIC),
 	INFO("hmem", false, caps, FI_TAGGED | FI_HMEM),
 	INFO("collective", true, caps, FI_TAGGED | FI_COLLECTIVE),
 	INFO("named rx ctx", false, caps, FI_TAGGED | FI_NAMED_RX_CTX),
@@ -56,7 +56,8 @@ static const struct line lines[] = {
 	INFO("trigger", false, caps, FI_TAGGED | FI_TRIGGER),
 	INFO("multicast", false, caps, FI_MSG | FI_MULTICAST),
 	INFO("a bit that changed its meaning", false, caps, FI_TAGGED | 1ULL << 48),
-	INFO("no messages at all", false, caps, FI_SOURCE),
+	INFO("no kind of operation", true, caps, FI_SOURCE),
+	INFO("any peer, no kind of operation", true, caps, FI_LOCAL_COMM | FI_REMOTE_COMM),
 	INFO("any mode", true, mode, ~0ULL),
 	INFO("foreign address format", false, addr_format, FI_ADDR_GNI),
 
@@ -163,17 +164,14 @@ static bool is_ours(const struct fi_info *info)
 	return true;
 }
 
-/* What not every core has: net and tcp have no atomic operations, and only shm of those tried here
- * counts what peers do. Two cores have what both have. */
+/* What not every core has: only shm of those tried here counts what peers do. Two cores have what both
+ * have. */
 static bool fits(const struct line *line)
 {
-	const char *core = getenv("FI_QUIVER_CORE"), *provider = getenv("FI_PROVIDER");
-	bool shm = core && !strcmp(core, "shm"), rxm = provider && strstr(provider, "ofi_rxm");
+	const char *core = getenv("FI_QUIVER_CORE");
 
-	if (!strcmp(line->name, "atomics"))
-		return shm || rxm;
 	if (!strcmp(line->name, "rma event"))
-		return shm;
+		return core && !strcmp(core, "shm");
 	return line->fits;
 }
 
