@@ -45,6 +45,11 @@ endif()
 # The same scripts in bare Debian roots: they fetch packages, so they are slow tests.
 qv_add_test(NAME roots.demo LABELS slow TIMEOUT 1800 SERIAL
 	COMMAND ${CMAKE_SOURCE_DIR}/scripts/fresh-root scripts/demo --quick)
+foreach(suite bookworm trixie)
+	qv_add_test(NAME roots.packages.${suite} LABELS slow TIMEOUT 1800 SERIAL
+		COMMAND ${CMAKE_SOURCE_DIR}/scripts/packages --suite ${suite}
+		--out ${CMAKE_BINARY_DIR}/packages-${suite})
+endforeach()
 if(QV_WITH_FABRIC)
 	qv_add_test(NAME roots.debian13 LABELS slow TIMEOUT 1800 SERIAL
 		COMMAND ${CMAKE_SOURCE_DIR}/scripts/debian13 --build ${CMAKE_BINARY_DIR})

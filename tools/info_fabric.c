@@ -2,6 +2,8 @@
 /* info_fabric.c - `quiver info`: libfabric, the provider, and the cores that it could use. */
 #include "info.h"
 
+#include "bench/common/bench.h"
+
 #include <dlfcn.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
@@ -14,7 +16,6 @@
 
 #define API     FI_VERSION(1, 17)
 #define LIBRARY "libquiver-fi.so"
-#define BESIDE  "/../lib/libfabric" /* in a build, from the directory of programs */
 
 static void copy(char *to, size_t size, const char *from)
 {
@@ -32,12 +33,13 @@ static bool in_directory(struct qv_info_fabric *f, const char *dir, size_t len)
 	return false;
 }
 
-/* FI_PROVIDER_PATH as the user has set it, else beside this program, else where it is installed. */
+/* FI_PROVIDER_PATH as the user has set it, else where it belongs to this program. */
 static void find_plugin(struct qv_info_fabric *f)
 {
-	const char *path = getenv("FI_PROVIDER_PATH");
-	char exe[4096 - 32], *dir;
-	ssize_t n;
+	const char *path;
+
+	qv_bench_provider_path();
+	path = getenv("FI_PROVIDER_PATH");
 
 	while (path && *path) {
 		path += strspn(path, ":@");
@@ -45,21 +47,6 @@ static void find_plugin(struct qv_info_fabric *f)
 			return;
 		path += strcspn(path, ":");
 	}
-	if (getenv("FI_PROVIDER_PATH"))
-		return;
-	n = readlink("/proc/self/exe", exe, sizeof exe - sizeof BESIDE);
-	if (n > 0) {
-		exe[n] = 0;
-		strcpy(strrchr(exe, '/'), BESIDE);
-		dir = realpath(exe, NULL);
-		if (dir && in_directory(f, dir, strlen(dir)))
-			setenv("FI_PROVIDER_PATH", dir, 1);
-		free(dir);
-		if (*f->plugin)
-			return;
-	}
-	if (in_directory(f, QV_PROVIDER_DIR, strlen(QV_PROVIDER_DIR)))
-		setenv("FI_PROVIDER_PATH", QV_PROVIDER_DIR, 1);
 }
 
 static void find_library(struct qv_info_fabric *f)

@@ -14,10 +14,14 @@ struct command {
 };
 
 static int bench(int argc, char **argv);
+static int version(int argc, char **argv);
+static int help(int argc, char **argv);
 
 static const struct command commands[] = {
 	{"info", qv_cmd_info, "what was built, what this machine has, what would be chosen"},
 	{"bench", bench, "measure: quiver bench <name>"},
+	{"version", version, "the version"},
+	{"help", help, "quiver help <command>: what its options are"},
 	{NULL, NULL, NULL},
 };
 
@@ -66,11 +70,27 @@ static int bench(int argc, char **argv)
 	return dispatch("quiver bench", benches, argc, argv);
 }
 
+static int version(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	printf("quiver %s\n", qv_version());
+	return 0;
+}
+
+/* `help a b` is `a b --help`. */
+static int help(int argc, char **argv)
+{
+	static char name[] = "quiver", option[] = "--help";
+	char *args[] = {name, option, option, option};
+
+	for (int i = 1; i < argc && i < 3; i++)
+		args[i] = argv[i];
+	return dispatch(name, commands, argc < 3 ? argc + 1 : 4, args);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-		printf("quiver %s\n", QUIVER_VERSION);
-		return 0;
-	}
+	if (argc == 2 && strcmp(argv[1], "--version") == 0)
+		return version(argc, argv);
 	return dispatch("quiver", commands, argc, argv);
 }

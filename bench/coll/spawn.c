@@ -13,7 +13,7 @@
 struct command {
 	const char *args[MAX_ARGS];
 	int n;
-	char worker[4096], provider[4096], numbers[4][32];
+	char worker[4096], numbers[4][32];
 };
 
 static void add(struct command *c, const char *arg)
@@ -28,21 +28,9 @@ static void add_all(struct command *c, const char *const *list)
 		add(c, *list);
 }
 
-/* Beside this program, else where it was installed. */
 static int find_worker(struct command *c)
 {
-	char own[4000];
-	ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
-
-	own[n > 0 ? n : 0] = '\0';
-	if (strrchr(own, '/'))
-		*strrchr(own, '/') = '\0';
-	snprintf(c->worker, sizeof(c->worker), "%s/quiver-bench-coll", own);
-	snprintf(c->provider, sizeof(c->provider), "%s/../lib/libfabric", own);
-	if (!access(c->worker, X_OK))
-		return 0;
-	snprintf(c->worker, sizeof(c->worker), "%s/quiver-bench-coll", QV_BL_WORKER_DIR);
-	if (!access(c->worker, X_OK))
+	if (qv_bench_find("quiver-bench-coll", c->worker, sizeof c->worker))
 		return 0;
 	fprintf(stderr,
 		"quiver: no program quiver-bench-coll: Open MPI (openmpi-bin, libopenmpi-dev) was "
@@ -84,7 +72,7 @@ static int make_command(const struct qv_bl_plan *plan, struct command *c)
 	add(c, "-np");
 	add_number(c, 0, plan->ranks);
 	if (strcmp(plan->stack, "plain") != 0) {
-		setenv("FI_PROVIDER_PATH", c->provider, 1);
+		qv_bench_provider_path();
 		setenv("FI_PROVIDER", "quiver", 1);
 		setenv("FI_QUIVER_CORE", plan->stack, 1);
 		add_all(c, quiver);

@@ -3,8 +3,6 @@
 add_library(qv_bench_combine STATIC combine/combine.c combine/cases.c combine/impl.c
 	combine/loop.c combine/rounds.c)
 set_source_files_properties(combine/loop.c PROPERTIES COMPILE_OPTIONS "-O3")
-target_compile_definitions(qv_bench_combine PRIVATE
-	QV_BC_MODULE_DIR="${CMAKE_INSTALL_FULL_LIBDIR}/quiver")
 target_link_libraries(qv_bench_combine PRIVATE qv_flags PUBLIC qv_bench quiver_static
 	${CMAKE_DL_LIBS})
 

@@ -4,29 +4,18 @@
 
 #include <dlfcn.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct {
 	void *module;
 	void (*close)(void);
 } ompi;
 
-/* The module lies beside the tool as it was built, or where it was installed. */
 static void *open_module(void)
 {
-	static const char *const beside[] = {"../lib/" QV_BC_MODULE, "../lib/quiver/" QV_BC_MODULE};
-	char self[1024], path[2048];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	void *module = NULL;
+	char path[4096];
 
-	for (size_t i = 0; n > 0 && !module && i < sizeof(beside) / sizeof(beside[0]); i++) {
-		self[n] = 0;
-		snprintf(path, sizeof(path), "%.*s/%s", (int)(strrchr(self, '/') - self), self,
-			 beside[i]);
-		if (access(path, R_OK) == 0)
-			module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-	}
-	return module ? module : dlopen(QV_BC_MODULE_DIR "/" QV_BC_MODULE, RTLD_NOW | RTLD_GLOBAL);
+	return qv_bench_find(QV_BC_MODULE, path, sizeof path) ? dlopen(path, RTLD_NOW | RTLD_GLOBAL)
+							      : NULL;
 }
 
 /* A function of the module; a function's address comes as a pointer to data. */

@@ -68,6 +68,14 @@ int qv_bench_memory_file(char *path, size_t size);
 bool qv_bench_case_wanted(const struct qv_bench_opts *opts, const char *name);
 bool qv_bench_impl_wanted(const struct qv_bench_opts *opts, const char *impl);
 
+/* where.c: files that belong to this program. */
+
+/* The file of that name, in a build or an installation: its path without links, in path[size]. */
+bool qv_bench_find(const char *file, char *path, size_t size);
+
+/* Sets FI_PROVIDER_PATH to where the provider is, unless it is set. */
+void qv_bench_provider_path(void);
+
 /* stat.c: timer and statistics. */
 
 static inline uint64_t qv_bench_ticks(void)

@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 
 const char qv_bench_opts_help[] =
@@ -66,8 +67,14 @@ static int open_json(struct qv_bench_opts *opts)
 /* Whether the file can be written is found out before anything is measured. */
 static int try_plot(const char *file)
 {
-	FILE *out = fopen(file, "w");
+	const char *end = strrchr(file, '.');
+	FILE *out;
 
+	if (end && strcasecmp(end, ".svg") != 0) {
+		fprintf(stderr, "quiver: plots are SVG: '%s' should end in .svg\n", file);
+		return -1;
+	}
+	out = fopen(file, "w");
 	if (out && fclose(out) == 0)
 		return 1;
 	fprintf(stderr, "quiver: cannot write %s: %s\n", file, strerror(errno));

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* A provider that refuses a receive for so long has no room for it. */
 #define QV_FB_FULL_SECONDS 1.0
@@ -19,26 +18,6 @@ int qv_fb_fail(struct qv_fb_ep *ep, const char *what, long rc)
 	else
 		snprintf(ep->error, sizeof(ep->error), "%s", what);
 	return -1;
-}
-
-/* Where libquiver-fi.so lies: beside the program of a build, or where it is installed. */
-static void find_provider(void)
-{
-	char path[4096], file[4200];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-
-	if (n > 0) {
-		path[n] = 0;
-		*strrchr(path, '/') = 0;
-		strncat(path, "/../lib/libfabric", sizeof(path) - strlen(path) - 1);
-		snprintf(file, sizeof(file), "%s/libquiver-fi.so", path);
-		if (access(file, R_OK) == 0) {
-			setenv("FI_PROVIDER_PATH", path, 0);
-			return;
-		}
-	}
-	if (access(QV_PROVIDER_DIR "/libquiver-fi.so", R_OK) == 0)
-		setenv("FI_PROVIDER_PATH", QV_PROVIDER_DIR, 0);
 }
 
 const char *qv_fb_core(const char *impl, char *core, size_t size)
@@ -72,7 +51,7 @@ static void environment(const struct qv_fb_setup *setup, char *name, size_t size
 		setenv("FI_PROVIDER", setup->impl, 1);
 		return;
 	}
-	find_provider();
+	qv_bench_provider_path();
 	if (*mode)
 		setenv("FI_QUIVER_MODE", mode, 1);
 	if (strchr(core, ';')) {

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* status.c - texts of the status codes. */
+/* status.c - texts of the status codes, and the version. */
 #include <quiver/types.h>
+
+const char *qv_version(void)
+{
+	return QUIVER_VERSION;
+}
 
 const char *qv_strerror(int status)
 {

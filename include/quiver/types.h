@@ -52,6 +52,12 @@ enum qv_status {
 /* Any source: a receive with this source accepts messages of every sender (MPI_ANY_SOURCE). */
 #define QV_SRC_ANY UINT32_MAX
 
+/*
+ * The version of the library that the program runs with, as QUIVER_VERSION is that of the headers it
+ * was compiled with. Never NULL, static storage.
+ */
+QV_API const char *qv_version(void);
+
 /* English text of a status, any int; never NULL, static storage. */
 QV_API const char *qv_strerror(int status);
 

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# QuiverInstall - what `cmake --install` gives to programs that use libquiver: libraries, headers, and
+# how pkg-config and CMake find them. All of it can be moved as a whole.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS quiver quiver_static EXPORT quiverTargets
+	LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+	ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/quiver DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+	FILES_MATCHING PATTERN "*.h")
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/quiver)
+install(EXPORT quiverTargets NAMESPACE quiver:: DESTINATION ${package_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/quiverConfig.cmake.in
+	${CMAKE_BINARY_DIR}/cmake/quiverConfig.cmake INSTALL_DESTINATION ${package_dir}
+	NO_SET_AND_CHECK_MACRO)
+# Before 1.0.0 a minor version may break programs.
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/cmake/quiverConfigVersion.cmake
+	COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/cmake/quiverConfig.cmake
+	${CMAKE_BINARY_DIR}/cmake/quiverConfigVersion.cmake DESTINATION ${package_dir})
+
+file(RELATIVE_PATH qv_pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/quiver.pc.in ${CMAKE_BINARY_DIR}/cmake/quiver.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/cmake/quiver.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(QV_WITH_TOOLS)
+	install(FILES ${CMAKE_SOURCE_DIR}/docs/man/quiver.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+	install(FILES ${CMAKE_SOURCE_DIR}/tools/completion.bash RENAME quiver
+		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
