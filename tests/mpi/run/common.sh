@@ -66,6 +66,30 @@ check_preload()
 	cat "$@" | grep -qE '^quiver: MPI_.* [1-9][0-9]* taken' || fail "no call was taken"
 }
 
+# QV_TEST_HOSTS (tests/fabric/harness/hosts.py sets it): half of the ranks on each of two hosts. mpirun is
+# on neither, and has the network of the first.
+host_options=()
+near_hosts=()
+use_hosts()
+{
+	local half=$(($1 / 2)) hosts=$QV_TEST_HOSTS
+	near_hosts=(nsenter --net="${hosts%%:*}/net")
+	host_options=(--mca plm_rsh_agent "$run_dir/agent" --mca oob_tcp_if_include v0
+		--host "host1:$half,host2:$half")
+	# Called as rsh is: HOST COMMAND...
+	cat >"$run_dir/agent" <<-END
+	#!/bin/sh
+	case \$1 in
+	host1) at=${hosts%%:*} ;;
+	*) at=${hosts#*:} ;;
+	esac
+	shift
+	exec nsenter --net=\$at/net --ipc=\$at/ipc --uts=\$at/uts --mount=\$at/mnt --pid=\$at/pid_for_children \\
+		--root=\$at/../root sh -c "cd '$PWD' && \$*"
+	END
+	chmod +x "$run_dir/agent"
+}
+
 # over_quiver CORE RANKS SECONDS PROGRAM ARGS...; CORE plain is Open MPI as it is.
 over_quiver()
 {
@@ -84,9 +108,10 @@ over_quiver()
 		over_default "$ranks" "$seconds" "$@"
 		return
 	fi
-	timeout -k 5 $((seconds + 15)) "$here/../../../scripts/mpirun-quiver" --core "$core" \
-		--build "$build" --timeout "$seconds" "${wrapper_options[@]}" -np "$ranks" \
-		"${quiver_options[@]}" "${preload_options[@]}" "$@"
+	[ -z "$QV_TEST_HOSTS" ] || use_hosts "$ranks"
+	timeout -k 5 $((seconds + 15)) "${near_hosts[@]}" "$here/../../../scripts/mpirun-quiver" \
+		--core "$core" --build "$build" --timeout "$seconds" "${wrapper_options[@]}" -np "$ranks" \
+		"${host_options[@]}" "${quiver_options[@]}" "${preload_options[@]}" "$@"
 }
 
 # over_default RANKS SECONDS PROGRAM ARGS...: the same without quiver.
