@@ -48,9 +48,9 @@ if [ -n "$QV_PRELOAD" ]; then
 fi
 
 # CORE split, where a script takes it: auto on two nodes, as far as quiver knows, by turns of ranks.
-# Programs are started as "${by_node[@]}" PROGRAM.
+# QV_SPLIT=1 in the environment: any pair of cores so. Programs are started as "${by_node[@]}" PROGRAM.
 by_node=()
-if [ "$core" = split ]; then
+if [ "$core" = split ] || [ -n "$QV_SPLIT" ]; then
 	# shellcheck disable=SC2016 # the rank's shell expands it
 	by_node=(sh -c 'export FI_QUIVER_NODE=$((OMPI_COMM_WORLD_RANK % 2)); exec "$0" "$@"')
 fi
