@@ -337,6 +337,7 @@ void qv_in_on_seg(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 		return;
 	}
 	qv_iov_put(in->iov, in->cnt, in->pos, pkt->body + sizeof offset, len);
+	peer->p->stats.copied += len;
 	in->pos += len;
 	if (in->pos == in->want)
 		qv_in_finish(in);
