@@ -52,6 +52,9 @@ struct qv_fi_stats {
 	uint64_t node_mapped, node_touched;
 	/* Collectives that are over, and those of them that went through memory of the node. */
 	uint64_t collectives, collectives_memory;
+	/* FI_QUIVER_RAILS: packets that were sent over the second rail, and messages whose packets there
+	 * were sent again over the first. */
+	uint64_t pieces, retaken;
 };
 
 struct qv_fi_stats_ops {
