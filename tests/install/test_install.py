@@ -64,6 +64,12 @@ def symbols(lib):
     names = [line.split()[-1] for line in lines]
     odd = [n for n in names if not re.fullmatch(r"qv_\w+@@QUIVER_0\.1|QUIVER_0\.1", n)]
     want(len(names) > 100 and not odd, f"{len(names)} names exported, all with their version {odd[:3]}")
+    # Packages are told what programs may need of which version: a name that goes breaks programs.
+    with open(os.path.join(HERE, "../../debian/libquiver0.symbols"), encoding="utf-8") as text:
+        listed = {line.split("@")[0].strip() for line in text if line.startswith(" ")}
+    have = {name.split("@")[0] for name in names}
+    want(listed == have, "debian/libquiver0.symbols has them all "
+         f"(gone: {sorted(listed - have)}, new: {sorted(have - listed)})")
 
 
 def by_pkg_config(lib, top):
