@@ -82,6 +82,7 @@ struct qv_fi_rail {
 	unsigned which;            /* QV_FI_MAIN, QV_FI_LOCAL or QV_FI_SECOND */
 	bool used;                 /* something was sent since the last poll that looked */
 	uint64_t seen;             /* entries that its queue has had */
+	uint64_t packets;          /* that the core has taken, and reads */
 	unsigned flying;           /* transfers that the core holds for us */
 	uint64_t polled, busy_end; /* ticks of fabric_glue/progress/poll.c */
 	bool one_lock;             /* senders and we take the same for each message */

@@ -40,6 +40,7 @@ static inline size_t write_short(char *buf, const struct qv_peer *to,
 		memcpy(at, args->iov->iov_base, len);
 	else
 		qv_iov_get(args->iov, args->cnt, at);
+	to->p->stats.copied += len;
 	return (size_t)(at - buf) + len;
 }
 

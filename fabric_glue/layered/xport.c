@@ -27,17 +27,26 @@ int qv_fi_status_slow(ssize_t rc)
 	}
 }
 
+/* What the core says to a packet. */
+static inline int taken(struct qv_fi_rail *rail, ssize_t rc)
+{
+	rail->used = true;
+	if (QV_UNLIKELY(rc))
+		return qv_fi_status_slow(rc);
+	rail->packets++;
+	return QV_OK;
+}
+
 static int xp_inject(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt)
 {
 	struct qv_fi_rail *rail = rail_of(x);
 
-	rail->used = true;
 	if (QV_LIKELY(cnt == 1))
-		return qv_fi_status(fi_inject(rail->core, iov->iov_base, iov->iov_len, to));
+		return taken(rail, fi_inject(rail->core, iov->iov_base, iov->iov_len, to));
 
 	struct fi_msg msg = {.msg_iov = iov, .iov_count = cnt, .addr = to};
 
-	return qv_fi_status(fi_sendmsg(rail->core, &msg, FI_INJECT));
+	return taken(rail, fi_sendmsg(rail->core, &msg, FI_INJECT));
 }
 
 /* The tag goes as completion data; the core tells the sender (FI_SOURCE). */
@@ -46,17 +55,14 @@ static int xp_inject_tagged(struct qv_xport *x, uint64_t to, uint64_t tag, const
 {
 	struct qv_fi_rail *rail = rail_of(x);
 
-	rail->used = true;
-	return qv_fi_status(fi_injectdata(rail->core, buf, len, tag, to));
+	return taken(rail, fi_injectdata(rail->core, buf, len, tag, to));
 }
 
 static int in_flight(struct qv_fi_rail *rail, ssize_t rc)
 {
-	rail->used = true;
-	if (QV_UNLIKELY(rc))
-		return qv_fi_status(rc);
-	rail->flying++;
-	return QV_OK;
+	if (QV_LIKELY(!rc))
+		rail->flying++;
+	return taken(rail, rc);
 }
 
 static int xp_send(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt,

@@ -106,6 +106,10 @@ static void print(const struct qv_fi_ep *ep)
 		    (int)getpid(), s.core, s.structure, s.isa, ULL(s.eager), ULL(s.rendezvous),
 		    ULL(s.over_budget), ULL(s.queued), ULL(s.peers), ULL(s.unexpected_bytes_max),
 		    ULL(s.refused));
+	if (s.packets || s.copied)
+		qv_fi_print("quiver: [%d]   %llu packets to the network, %llu bytes of payload "
+			    "copied\n",
+			    (int)getpid(), ULL(s.packets), ULL(s.copied));
 	if (s.node_mapped)
 		qv_fi_print(
 			"quiver: [%d]   node: %llu bytes of shared memory mapped, %llu touched\n",
