@@ -87,6 +87,24 @@ static void relax_names(struct fi_info *ask, const char *core)
 	*domain = NULL;
 }
 
+static bool rename_to(char **name, const char *as)
+{
+	if (!as || !strcasecmp(*name, as))
+		return true;
+	free(*name);
+	*name = strdup(as);
+	return *name;
+}
+
+/* The answer has the names of the hints: from 1.18 on libfabric leaves out what has not. */
+static bool restore_names(struct fi_info *info, const struct fi_info *hints)
+{
+	return (!hints || !hints->fabric_attr ||
+		rename_to(&info->fabric_attr->name, hints->fabric_attr->name)) &&
+	       (!hints || !hints->domain_attr ||
+		rename_to(&info->domain_attr->name, hints->domain_attr->name));
+}
+
 /* rxm offers InfiniBand addresses, and has nothing for who then asks for them. */
 static bool is_refused_format(const char *core, const struct fi_info *info)
 {
@@ -113,7 +131,7 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 	ret = qv_fi_core_query(core, pair, q->node, q->service,
 			       q->flags & (FI_SOURCE | FI_NUMERICHOST), ask, need, &list);
 	if (!ret && *qv_fi_params.rails)
-		ret = qv_fi_second_choose(core, &list);
+		ret = qv_fi_second_choose(&list);
 	if (!ret && atomics && qv_fi_core_own_atomics(core, pair))
 		for (struct fi_info *i = list; i; i = i->next)
 			qv_fi_core_grant_atomics(i);
@@ -136,7 +154,8 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 		list->fabric_attr->prov_name = name ? strdup(name) : NULL;
 		if (qv_fi_params.peer && qv_fi_quirks_of(core).one_endpoint)
 			list->domain_attr->ep_cnt = 1;
-		if (is_refused_format(core, list) || !make_offer(q, pair ? &second : NULL, list)) {
+		if (is_refused_format(core, list) || !make_offer(q, pair ? &second : NULL, list) ||
+		    !restore_names(list, q->hints)) {
 			qv_fi_host.freeinfo(list);
 			continue;
 		}
@@ -161,6 +180,8 @@ static int answer(const struct query *q, const struct qv_fi_cores *cores, const 
 
 	*out = NULL;
 	if (qv_fi_params.peer && !qv_fi_mode_serves(cores))
+		return -FI_ENODATA;
+	if (*qv_fi_params.rails && !qv_fi_second_serves(cores->name[QV_FI_MAIN]))
 		return -FI_ENODATA;
 	if (cores->count == 1)
 		return answer_over(q, cores, false, name, out);

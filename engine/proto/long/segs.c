@@ -26,8 +26,10 @@ static uint64_t offset_of(const struct qv_wire_pkt *pkt)
 
 static void put(struct qv_in *in, uint64_t offset, const struct qv_wire_pkt *pkt)
 {
-	qv_iov_put(in->iov, in->cnt, offset, pkt->body + sizeof offset, pkt->len - sizeof offset);
-	in->p->stats.copied += pkt->len - sizeof offset;
+	const size_t len = pkt->len - sizeof offset;
+
+	qv_iov_put(in->iov, in->cnt, offset, pkt->body + sizeof offset, len);
+	in->p->stats.copied += len;
 }
 
 void qv_in_on_seg(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
