@@ -163,6 +163,8 @@ const char *qv_fi_rail_name(const struct qv_fi_rail *rail);
 const char *qv_fi_ep_cores(const struct qv_fi_ep *ep);
 /* As fi_getname. */
 int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len);
+/* fabric_glue/objects/av_mode.c: the mode of the domain into a name, as far as there is room. */
+void qv_fi_mode_sign(const struct qv_fi_domain *dom, void *addr, size_t len);
 
 /* Cookie of a request: how its completion is to be reported. */
 #define QV_CK_ENTRY 1u /* write a CQ entry on success (errors are always written) */
@@ -266,6 +268,8 @@ void qv_fi_xport_init(struct qv_fi_rail *rail);
 int qv_fi_presence_prepare(struct qv_fi_rail *rail);
 void qv_fi_presence_begin(struct qv_fi_rail *rail);
 void qv_fi_presence_end(struct qv_fi_rail *rail);
+/* The mode that the endpoint of shm with this name is marked with. */
+enum qv_fi_said qv_fi_shm_says(const char *name);
 enum qv_presence qv_fi_presence(struct qv_xport *x, uint64_t addr, uint64_t *silent);
 void qv_fi_reconnect(struct qv_xport *x, uint64_t addr, bool others);
 /* Is something for that address still on its way, as far as the kernel knows? */

@@ -38,6 +38,9 @@ struct qv_fi_mode {
 	uint64_t (*received)(const struct qv_fi_ep *ep, fi_addr_t index);
 };
 
+/* What an address says of its endpoint's mode. */
+enum qv_fi_said { QV_FI_SAYS_NOTHING, QV_FI_SAYS_LAYERED, QV_FI_SAYS_PEER };
+
 extern const struct qv_fi_mode qv_fi_layered_mode, qv_fi_peer_mode;
 
 #endif /* QV_FI_MODE_H */

@@ -55,10 +55,11 @@ static int open_file(const char *name)
 	return -1;
 }
 
-/* A lock of the open file ends with the process, whatever its number is to others. */
-int qv_fi_shm_mark(const char *name)
+/* A lock of the open file ends with the process, whatever its number is to others. On the first byte
+ * it says that the endpoint lives, on the second that it is in peer mode. */
+int qv_fi_shm_mark(const char *name, bool peer)
 {
-	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = peer ? 2 : 1};
 	int fd = open_file(name);
 
 	if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &lock)) {
@@ -68,17 +69,36 @@ int qv_fi_shm_mark(const char *name)
 	return fd;
 }
 
+static bool is_locked(int fd, off_t at)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+
+	return fcntl(fd, F_OFD_GETLK, &lock) || lock.l_type != F_UNLCK;
+}
+
 static bool is_marked(const char *name)
 {
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
 	int fd = open_file(name);
 	bool marked;
 
 	if (fd < 0)
 		return errno != ENOENT;
-	marked = fcntl(fd, F_OFD_GETLK, &lock) || lock.l_type != F_UNLCK;
+	marked = is_locked(fd, 0);
 	close(fd);
 	return marked;
+}
+
+enum qv_fi_said qv_fi_shm_says(const char *name)
+{
+	enum qv_fi_said said = QV_FI_SAYS_NOTHING;
+	int fd = open_file(name);
+
+	if (fd < 0)
+		return said;
+	if (is_locked(fd, 0))
+		said = is_locked(fd, 1) ? QV_FI_SAYS_PEER : QV_FI_SAYS_LAYERED;
+	close(fd);
+	return said;
 }
 
 /* The number in it is ours, or shm would not give us the name: whoever made it has died, unless it
@@ -155,7 +175,7 @@ void qv_fi_presence_begin(struct qv_fi_rail *rail)
 	char name[QV_FI_ADDR_MAX];
 
 	if (own_name(rail, name, sizeof name))
-		rail->mark_fd = qv_fi_shm_mark(name);
+		rail->mark_fd = qv_fi_shm_mark(name, rail->ep->dom->peer);
 }
 
 void qv_fi_presence_end(struct qv_fi_rail *rail)

@@ -9,7 +9,7 @@
 bool qv_fi_shm_alive(const char *name);
 /* Mark our own endpoint's file for that, where processes of other name spaces may look at it, which
  * know us by another number. -1: it cannot be marked; else to be closed with the endpoint. */
-int qv_fi_shm_mark(const char *name);
+int qv_fi_shm_mark(const char *name, bool peer);
 /* Before the core makes our own endpoint's file: what a dead process with our number has left there
  * goes. -FI_EBUSY: it is another user's, or may be in use. */
 int qv_fi_shm_take_over(const char *name);

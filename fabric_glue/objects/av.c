@@ -27,11 +27,14 @@ static int lookup(struct fid_av *fid, fi_addr_t addr, void *buf, size_t *len)
 {
 	struct qv_fi_av *av = qv_fi_av_of(fid);
 	struct qv_fi_av_entry *entry;
+	char name[QV_FI_ADDR_MAX];
 
 	qv_fi_lock(av->dom);
 	entry = qv_fi_av_entry(av, addr);
 	if (entry) {
-		memcpy(buf, entry->name, *len < entry->namelen ? *len : entry->namelen);
+		memcpy(name, entry->name, entry->namelen);
+		qv_fi_mode_sign(av->dom, name, entry->namelen); /* the peer's is the same */
+		memcpy(buf, name, *len < entry->namelen ? *len : entry->namelen);
 		*len = entry->namelen;
 	}
 	qv_fi_unlock(av->dom);

@@ -81,6 +81,10 @@ fi_addr_t qv_fi_av_name(struct qv_fi_av *av, struct qv_fi_av_node *node);
 /* The application takes one naming back. -FI_EINVAL: it is not named. */
 int qv_fi_av_drop(struct qv_fi_av *av, fi_addr_t index);
 
+/* av_mode.c: is this the address of an endpoint in the other mode (FI_QUIVER_MODE)? It says so, if
+ * it is. */
+bool qv_fi_av_mode_differs(const struct qv_fi_av *av, const void *addr, size_t len);
+
 /* From av_insert.c. */
 
 int qv_fi_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *out,

@@ -53,9 +53,10 @@ static void insert_all(struct insertion *ins, const char *addr, size_t count)
 
 	while (ins->done < count) {
 		size_t len = qv_fi_addr_len(&format, addr);
-		struct qv_fi_av_node *node = len ? qv_fi_av_node(av, addr, len) : NULL;
+		const bool differs = len && qv_fi_av_mode_differs(av, addr, len);
+		struct qv_fi_av_node *node = len && !differs ? qv_fi_av_node(av, addr, len) : NULL;
 
-		if (!node)
+		if (!node && !differs)
 			QV_FI_WARN(AV, "address %zu of %zu is none that a peer can have\n",
 				   ins->done, count);
 		record(ins, node);

@@ -118,7 +118,12 @@ static int cm_setname(fid_t fid, void *addr, size_t len)
 
 static int cm_getname(fid_t fid, void *addr, size_t *len)
 {
-	return qv_fi_ep_name(container_of(fid, struct qv_fi_ep, fid.fid), addr, len);
+	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid.fid);
+	int rc = qv_fi_ep_name(ep, addr, len);
+
+	if (!rc)
+		qv_fi_mode_sign(ep->dom, addr, *len);
+	return rc;
 }
 
 struct fi_ops_ep qv_fi_ep_ops = {

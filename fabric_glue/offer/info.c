@@ -87,6 +87,24 @@ static void relax_names(struct fi_info *ask, const char *core)
 	*domain = NULL;
 }
 
+static bool rename_to(char **name, const char *as)
+{
+	if (!as || !strcasecmp(*name, as))
+		return true;
+	free(*name);
+	*name = strdup(as);
+	return *name;
+}
+
+/* The answer has the names of the hints: from 1.18 on libfabric leaves out what has not. */
+static bool restore_names(struct fi_info *info, const struct fi_info *hints)
+{
+	return (!hints || !hints->fabric_attr ||
+		rename_to(&info->fabric_attr->name, hints->fabric_attr->name)) &&
+	       (!hints || !hints->domain_attr ||
+		rename_to(&info->domain_attr->name, hints->domain_attr->name));
+}
+
 /* rxm offers InfiniBand addresses, and has nothing for who then asks for them. */
 static bool is_refused_format(const char *core, const struct fi_info *info)
 {
@@ -134,7 +152,8 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 		list->fabric_attr->prov_name = name ? strdup(name) : NULL;
 		if (qv_fi_params.peer && qv_fi_quirks_of(core).one_endpoint)
 			list->domain_attr->ep_cnt = 1;
-		if (is_refused_format(core, list) || !make_offer(q, pair ? &second : NULL, list)) {
+		if (is_refused_format(core, list) || !make_offer(q, pair ? &second : NULL, list) ||
+		    !restore_names(list, q->hints)) {
 			qv_fi_host.freeinfo(list);
 			continue;
 		}

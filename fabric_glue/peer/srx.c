@@ -187,6 +187,8 @@ int qv_fi_srx_enable(struct qv_fi_ep *ep)
 		rc = qv_fi_presence_prepare(rail);
 	if (!rc)
 		rc = fi_enable(rail->core);
+	if (!rc)
+		qv_fi_presence_begin(rail);
 	for (size_t i = 0; i < ep->av->used && !rc; i++)
 		if (qv_fi_av_entry(ep->av, i))
 			av_inserted(ep, i);

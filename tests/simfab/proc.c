@@ -21,7 +21,8 @@ bool __wrap_qv_proc_alive(const struct qv_proc *self, const struct qv_proc *proc
 bool __wrap_qv_proc_number_alive(uint32_t pid);
 uint64_t __wrap_qv_proc_random(void);
 uint64_t __wrap_qv_fi_node(const char *core);
-int __wrap_qv_fi_shm_mark(const char *name);
+int __wrap_qv_fi_shm_mark(const char *name, bool peer);
+int __wrap_qv_fi_shm_says(const char *name);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_usleep(useconds_t us);
 
@@ -95,10 +96,17 @@ uint64_t __wrap_qv_fi_node(const char *core)
 	return HOST_MARK + sf.self->host;
 }
 
-int __wrap_qv_fi_shm_mark(const char *name)
+int __wrap_qv_fi_shm_mark(const char *name, bool peer)
 {
 	(void)name;
+	(void)peer;
 	return -1;
+}
+
+int __wrap_qv_fi_shm_says(const char *name)
+{
+	(void)name;
+	return 0;
 }
 
 /* Time. */

@@ -119,6 +119,13 @@ static void fan_in(void)
 	ft_close(&ep);
 }
 
+/* shm of libfabric 2.x keeps what a sender writes while it looks, each packet in 32 KiB. */
+static size_t most_kept(void)
+{
+	const bool is_new = FI_VERSION_GE(fi_version(), FI_VERSION(2, 0));
+	return (is_new && !strcmp(ft_core(), "shm") ? 256 : 64) * MIB;
+}
+
 /* A sender that may go far ahead (2000 sends, 8 KiB each, 16 rounds) of a receiver that makes
  * progress but takes nothing. */
 static void bounded_memory(void)
@@ -147,7 +154,7 @@ static void bounded_memory(void)
 		grew = ft_vm_hwm() - before;
 		printf("  %s: %zu MiB waiting, peak memory grew by %zu KiB\n", ft.name,
 		       n * LEN / MIB, grew >> 10);
-		CHECK(grew < 64 * MIB);
+		CHECK(grew < most_kept());
 		for (size_t i = 0; i < n; i += BATCH) {
 			for (size_t j = 0; j < BATCH; j++) {
 				ft_guard(in[j], LEN);

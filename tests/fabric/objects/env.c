@@ -96,6 +96,38 @@ static void env_mode(void)
 	}
 }
 
+/* Rank 0 in one mode, rank 1 in the other: each refuses the address of the other, and says why. */
+static void modes_meet(void)
+{
+	static const char *const modes[] = {"layered", "peer"};
+	const char *name = ft.sh->rank[!ft.rank].name[0];
+	struct fi_av_attr attr = {.type = FI_AV_TABLE};
+	struct fid_av *av;
+	struct ft_ep ep;
+	fi_addr_t addr;
+	int error = 0;
+	FILE *err;
+
+	if (!ft.quiver || FI_VERSION_LT(fi_version(), FI_VERSION(2, 0)))
+		ft_skip("there is one mode only");
+	unsetenv("FI_LOG_LEVEL");
+	setenv("FI_QUIVER_MODE", modes[ft.rank], 1);
+	err = ft_catch_stderr();
+	ft_open(&ep, &(struct ft_conf){.lonely = true});
+	ft_barrier();
+	OK(fi_av_open(ep.domain, &attr, &av, NULL));
+	CHECK_EQ(fi_av_insert(av, name, 1, &addr, FI_SYNC_ERR, &error), 0);
+	CHECK_EQ(addr, FI_ADDR_NOTAVAIL);
+	CHECK_EQ(error, FI_EADDRNOTAVAIL);
+	CHECK_EQ(fi_av_insert(ep.av, name, 1, &addr, 0, NULL), 0);
+	CHECK_EQ(ft_lines_with(err, "", ""), 1);
+	CHECK_EQ(ft_lines_with(err, modes[ft.rank], modes[!ft.rank]), 1);
+	CHECK_EQ(fi_av_insert(ep.av, ft.sh->rank[ft.rank].name[0], 1, &addr, 0, NULL), 1);
+	fclose(err);
+	OK(fi_close(&av->fid));
+	ft_close(&ep);
+}
+
 /* Who has named nothing else is told what is refused, once; who has been offered something, or has
  * named others, can do without. */
 static void env_reason(void)
@@ -191,8 +223,13 @@ static void env_eager(void)
 }
 
 const struct ft_case ft_cases_env[] = {
-	{"env_reason", 3, 10, env_reason}, {"env_core", 6, 20, env_core},
-	{"env_values", 6, 20, env_values}, {"env_mode", 5, 20, env_mode},
-	{"env_quiet", 1, 20, env_quiet},   {"env_not_named", 1, 20, env_not_named},
-	{"env_eager", 2, 20, env_eager},   {0},
+	{"env_reason", 3, 10, env_reason},
+	{"env_core", 6, 20, env_core},
+	{"env_values", 6, 20, env_values},
+	{"env_mode", 5, 20, env_mode},
+	{"modes_meet", 2, 20, modes_meet},
+	{"env_quiet", 1, 20, env_quiet},
+	{"env_not_named", 1, 20, env_not_named},
+	{"env_eager", 2, 20, env_eager},
+	{0},
 };
