@@ -139,7 +139,7 @@ static void register_mem(struct qv_tx *tx)
 {
 	struct qv_xport *x = tx->peer->x;
 
-	if (!x->read_max)
+	if (!x->read_max || qv_stripe_takes(&tx->peer->stripe, tx->len))
 		return;
 	for (size_t i = 0; i < tx->cnt; i++) {
 		if (x->ops->register_mem(x, tx->iov[i].iov_base, tx->iov[i].iov_len,

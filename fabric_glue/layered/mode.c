@@ -32,6 +32,8 @@ static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 		.over_budget = p.over_budget,
 		.queued = p.queued,
 		.refused = p.refused,
+		.pieces = p.pieces,
+		.retaken = p.retaken,
 		.unexpected_bytes = p.unexpected_bytes,
 		.unexpected_bytes_max = p.unexpected_bytes_max,
 		.tagged = p.tagged,
@@ -41,7 +43,7 @@ static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 	qv_fi_coll_collect(ep, s);
 	while ((peer = qv_proto_next_peer(ep->proto, peer)))
 		s->peers++;
-	for (unsigned c = 0; c < ep->rails; c++) {
+	for (unsigned c = 0; c < ep->dom->cores; c++) {
 		struct qv_node_stats node;
 
 		s->packets += ep->rail[c].packets;

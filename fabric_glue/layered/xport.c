@@ -5,6 +5,7 @@
 #include "fabric_glue/data.h"
 #include "engine/proto/wire.h"
 #include "fabric_glue/node/node.h"
+#include "fabric_glue/objects/av.h"
 
 #define PACKET_USUAL 4096u
 
@@ -124,6 +125,20 @@ static void xp_deregister(struct qv_xport *x, struct qv_region *region)
 	fi_close(&mr->fid);
 }
 
+static int xp_reach(struct qv_xport *x, const void *name, size_t len, uint64_t *addr)
+{
+	struct qv_fi_rail *rail = rail_of(x);
+	const struct qv_fi_format format = {
+		.main = rail->ep->dom->core_info[rail->which]->addr_format, .fixed = x->namelen};
+	char normal[QV_FI_ADDR_MAX];
+
+	if (len != x->namelen || qv_fi_addr_normal(&format, name, len, normal) != len)
+		return QV_EINVAL;
+	return fi_av_insert(rail->ep->av->core[rail->which], normal, 1, addr, 0, NULL) == 1
+		       ? QV_OK
+		       : QV_EINVAL;
+}
+
 static const struct qv_xport_ops xp_ops_headerless = {
 	.inject = xp_inject,
 	.inject_tagged = xp_inject_tagged,
@@ -143,6 +158,7 @@ static const struct qv_xport_ops xp_ops = {
 	.deregister_mem = xp_deregister,
 	.presence = qv_fi_presence,
 	.reconnect = qv_fi_reconnect,
+	.reach = xp_reach,
 };
 
 static void init_node(struct qv_fi_rail *rail)

@@ -114,6 +114,10 @@ static void print(const struct qv_fi_ep *ep)
 		qv_fi_print(
 			"quiver: [%d]   node: %llu bytes of shared memory mapped, %llu touched\n",
 			(int)getpid(), ULL(s.node_mapped), ULL(s.node_touched));
+	if (s.pieces)
+		qv_fi_print("quiver: [%d]   %llu packets over the second rail, %llu messages taken "
+			    "back from it\n",
+			    (int)getpid(), ULL(s.pieces), ULL(s.retaken));
 	if (s.collectives)
 		qv_fi_print("quiver: [%d]   %llu collectives, %llu of them through memory of the "
 			    "node\n",

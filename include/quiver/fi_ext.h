@@ -57,6 +57,9 @@ struct qv_fi_stats {
 	/* Bytes of payload copied here: into packets, out of packets, and into and out of memory for
 	 * unexpected messages. Not those that core node moves through its memory. */
 	uint64_t copied;
+	/* FI_QUIVER_RAILS: packets that were sent over the second rail, and messages whose packets there
+	 * were sent again over the first. */
+	uint64_t pieces, retaken;
 };
 
 struct qv_fi_stats_ops {

@@ -9,6 +9,7 @@ The last rank of each case is on the second host. FI_* are the caller's.
   apart   hosts share no process numbers, /dev/shm, System V memory or boot id either; every other
           rank, from rank 1 on, is on the second one; cases may pull its cable; their names are host1
           and host2
+  rails   the same with two cables, v0 and v1, between the hosts, and FI_QUIVER_RAILS over both
   cut     all connections go through a TCP relay that cuts them where a case says (cutter.py)
   plain   nothing is wrong
   netns   nothing is wrong, and nobody is told that there are two hosts: containers of one machine
@@ -33,6 +34,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOST1, HOST2 = "10.77.0.1", "10.77.0.2"
+RAIL1 = "10.78.0.1" # of the first host at the second cable
 PORTS, IN_BAND, LAST_PORT = ("20000", "20095"), "20096", "20223" # for the relay
 MACHINE = """set -e
 mount -t proc proc /proc
@@ -45,7 +47,8 @@ mount --bind /dev/shm/hosts /etc/hosts
 echo ready
 exec sleep 100000"""
 CUTTER = {"cut": ("cutter.py", f"/tmp/ft_cutter.{os.getpid()}")} # and where it takes orders
-TIMES = {"apart": "2", "cut": "2", "slow": "20", "flap": "4", "late": "4", "relay": "6", "netem": "6"} # of a case's time limit
+MACHINES = ("apart", "cut", "rails")
+TIMES = {"apart": "2", "rails": "2", "cut": "2", "slow": "20", "flap": "4", "late": "4", "relay": "6", "netem": "6"} # of a case's time limit
 
 
 def skip(why):
@@ -186,22 +189,28 @@ def late(switch, stop):
         cable(switch, "up")
 
 
-def shape(hosts, why, *discipline):
+def shape(hosts, why, *discipline, device="v0"):
     """A queueing discipline for what each host sends."""
     for netns in hosts:
-        if not run(netns, "tc", "qdisc", "add", "dev", "v0", "root", *discipline):
+        if not run(netns, "tc", "qdisc", "add", "dev", device, "root", *discipline):
             skip(why)
 
 
 def build(hosts, scenario):
     """The two hosts, and the switch between them if there is one."""
-    if scenario in ("apart", "cut"):
+    if scenario in MACHINES:
         one, two = hosts.new_machine("host1"), hosts.new_machine("host2")
     else:
         one, two = hosts.new(), hosts.new()
     switch = None
     if scenario in ("relay", "cut"):
         relay(hosts, one, two, *CUTTER.get(scenario, ("relay.py",)))
+    elif scenario == "rails":
+        for device, network in (("v0", HOST1), ("v1", RAIL1)):
+            connect(one, device, two, device)
+            give_address(one, network + "/24", device)
+            give_address(two, network[:-1] + "2/24", device)
+        return one, two, None
     else:
         switch = bridge(hosts, one, two)
     if scenario in ("flap", "late"):
@@ -240,7 +249,10 @@ def main():
                    FI_TCP_IFACE=device, FI_NET_IFACE=device)
         if scenario == "netns":
             del env["QV_TEST_NODES"]
-        if scenario in ("apart", "cut"):
+        if scenario == "rails":
+            env["FI_QUIVER_RAILS"] = "v0,v1"
+            del env["FI_TCP_IFACE"], env["FI_NET_IFACE"]
+        if scenario in MACHINES:
             del env["QV_TEST_NETNS"]
             env["QV_TEST_HOSTS"] = f"{os.path.dirname(one)}:{os.path.dirname(two)}"
         if scenario == "cut":
