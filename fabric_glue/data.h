@@ -73,13 +73,16 @@ struct qv_fi_rxbuf {
 	char data[];
 };
 
+#define QV_FI_RAIL_NAME 64 /* longest address of a second one */
+
 /* One of the cores under an endpoint. */
 struct qv_fi_rail {
 	struct qv_xport xport;
 	struct qv_fi_ep *ep;
-	unsigned which;            /* QV_FI_MAIN or QV_FI_LOCAL */
+	unsigned which;            /* QV_FI_MAIN, QV_FI_LOCAL or QV_FI_SECOND */
 	bool used;                 /* something was sent since the last poll that looked */
 	uint64_t seen;             /* entries that its queue has had */
+	uint64_t packets;          /* that the core has taken, and reads */
 	unsigned flying;           /* transfers that the core holds for us */
 	uint64_t polled, busy_end; /* ticks of fabric_glue/progress/poll.c */
 	bool one_lock;             /* senders and we take the same for each message */
@@ -94,8 +97,9 @@ struct qv_fi_rail {
 	struct qv_fi_rxbuf *stalled, **stalled_tail; /* packets that wait for memory, in order */
 	char *rx_memory;
 	size_t rx_count, rx_stride;
-	int mark_fd;           /* fabric_glue/layered/presence.h; -1: none */
-	struct qv_fi_tcp *tcp; /* NULL until asked for */
+	int mark_fd;                   /* fabric_glue/layered/presence.h; -1: none */
+	struct qv_fi_tcp *tcp;         /* NULL until asked for */
+	char address[QV_FI_RAIL_NAME]; /* QV_FI_SECOND: of the core endpoint */
 };
 
 struct qv_fi_pass;
@@ -108,8 +112,8 @@ struct qv_fi_ep {
 	struct qv_proto *proto; /* NULL until enabled, and in peer mode */
 	struct qv_fi_srx *srx;  /* peer mode, NULL until it is being enabled */
 	bool enabled;           /* read without the lock, too */
-	unsigned rails;         /* in use */
-	struct qv_fi_rail rail[QV_FI_CORES];
+	unsigned rails;         /* a bit for each that is in use */
+	struct qv_fi_rail rail[QV_FI_RAILS];
 	struct qv_fi_cq *tx_cq, *rx_cq;
 	bool tx_selective, rx_selective;
 	bool directed; /* FI_DIRECTED_RECV: src_addr of receives counts */
@@ -133,6 +137,11 @@ struct qv_fi_ep {
 	pid_t pid;
 	bool offload; /* FI_QUIVER_OFFLOAD is not off */
 };
+
+static inline bool qv_fi_ep_has(const struct qv_fi_ep *ep, unsigned which)
+{
+	return ep->rails >> which & 1;
+}
 
 /* From fabric_glue/objects/ep.c. */
 

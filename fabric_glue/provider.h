@@ -100,6 +100,7 @@ bool qv_fi_offload_parse(const char *text, struct qv_fi_offload_params *out, cha
 
 struct qv_fi_params {
 	char *core;            /* FI_QUIVER_CORE, NULL = automatic */
+	char *rails[2];        /* FI_QUIVER_RAILS; NULL = not given */
 	const char *node;      /* FI_QUIVER_NODE, "" by default */
 	const char *structure; /* FI_QUIVER_MATCH */
 	enum qv_isa isa;       /* FI_QUIVER_ISA */
@@ -147,6 +148,8 @@ bool qv_fi_assertions_parse(const char *text, uint32_t *hints, char *why, size_t
 bool qv_fi_match_usable(const char *text, const char *profile, char *why, size_t size);
 /* Does it do other things with the profile than without? */
 bool qv_fi_match_reads_profile(const char *structure, const char *profile);
+/* fabric_glue/settings/rails_param.c: FI_QUIVER_RAILS. */
+bool qv_fi_rails_parse(const char *text, char *rails[2], char *why, size_t size);
 /* fabric_glue/settings/profile.c: the file that a pattern stands for in this process. */
 bool qv_fi_profile_name(const char *pattern, char *path, size_t size, const char **why);
 /* Is it a profile? *sources: above all that it names. */
@@ -181,6 +184,10 @@ int qv_fi_core_info(const char *core, const struct fi_info *app, struct fi_info 
 #define QV_FI_MAIN  0u
 #define QV_FI_LOCAL 1u
 #define QV_FI_CORES 2u
+/* With FI_QUIVER_RAILS: another domain of the first core, for pieces of long messages. The application
+ * has nothing in it. */
+#define QV_FI_SECOND 2u
+#define QV_FI_RAILS  3u
 
 /* What the cores do for the application, with its registrations. */
 #define QV_FI_ONE_SIDED (FI_RMA | FI_ATOMIC | FI_RMA_EVENT)
@@ -219,9 +226,10 @@ struct qv_fi_srx_port; /* fabric_glue/peer/srx.h */
 struct qv_fi_domain { /* fabric_glue/objects/domain.c */
 	struct fid_domain fid;
 	struct qv_fi_fabric *fabric;
-	struct fid_domain *core[QV_FI_CORES];
-	struct fi_info *core_info[QV_FI_CORES]; /* that the cores' domains were opened with */
+	struct fid_domain *core[QV_FI_RAILS];
+	struct fi_info *core_info[QV_FI_RAILS]; /* that the cores' domains were opened with */
 	unsigned cores;                         /* that are in use: 1, or 2 */
+	struct fid_fabric *second; /* that of core[QV_FI_SECOND]; NULL: there is none */
 	bool pair;     /* addresses are those of fabric_glue/cores/pair.h, even if cores is 1 */
 	uint64_t node; /* pair: this node, 0: nobody is on it but us */
 	pthread_mutex_t lock; /* all data-path calls of the domain's objects */
@@ -304,7 +312,7 @@ struct qv_fi_av_entry {
 struct qv_fi_av {
 	struct fid_av fid;
 	struct qv_fi_domain *dom;
-	struct fid_av *core[QV_FI_CORES];
+	struct fid_av *core[QV_FI_RAILS];
 	struct fid_eq *eq; /* NULL, or where FI_EVENT insertions are reported */
 	uint64_t flags;
 	size_t count, used; /* slots allocated; slots ever used */

@@ -69,6 +69,7 @@ int qv_backlog_append(struct qv_peer *to, const struct qv_send_args *args, size_
 		at += sizeof args->data;
 	}
 	qv_iov_get(args->iov, args->cnt, at);
+	to->p->stats.copied += len;
 	tx->pktlen += size;
 	to->p->waiting++;
 	return QV_OK;

@@ -46,7 +46,7 @@ bool qv_proto_peer_must_answer(const struct qv_peer *peer)
 {
 	return (peer->x->drops || qv_peer_is_asymmetric(peer)) && !peer->failed &&
 	       peer->hello_sent && !peer->leaving &&
-	       (peer->sent != peer->acked || peer->head || peer->ctl_head);
+	       (peer->sent != peer->acked || peer->head || peer->ctl_head || peer->stripe.waiting);
 }
 
 void qv_proto_send_leave(struct qv_proto *p)

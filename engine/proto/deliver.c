@@ -88,6 +88,7 @@ void qv_rx_deliver_whole(struct qv_proto *p, struct qv_rx *rx, const struct qv_i
 		if (len)
 			memcpy(buf, payload, len);
 	}
+	p->stats.copied += len;
 	if (info->sreq && !qv_info_stale(info) &&
 	    qv_tx_fin(info->peer, info->sreq, QV_OK) == QV_ENOMEM)
 		qv_in_hold(p, rx, info, buf, len);
@@ -111,8 +112,10 @@ void qv_rx_deliver(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *i
 static void deliver_part(struct qv_proto *p, struct qv_rx *rx, struct qv_unexp *u)
 {
 	struct qv_in *in = qv_in_new(p, rx, &u->info);
+	size_t len = u->got < in->want ? u->got : in->want;
 
-	qv_iov_put(in->iov, in->cnt, 0, u->payload, u->got < in->want ? u->got : in->want);
+	qv_iov_put(in->iov, in->cnt, 0, u->payload, len);
+	p->stats.copied += len;
 	in->pos = u->got;
 	u->info.peer->open_in = in;
 	u->info.peer->open_unexp = NULL;

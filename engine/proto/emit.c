@@ -36,11 +36,15 @@ static void flight_done(struct qv_xfer *xfer, int status)
 }
 
 /* header + pieces into one buffer */
-static size_t pack(char *buf, const void *hdr, size_t hdrlen, const struct iovec *iov, size_t cnt)
+static size_t pack(struct qv_proto *p, char *buf, const void *hdr, size_t hdrlen,
+		   const struct iovec *iov, size_t cnt)
 {
+	size_t len = qv_iov_len(iov, cnt);
+
 	memcpy(buf, hdr, hdrlen);
 	qv_iov_get(iov, cnt, buf + hdrlen);
-	return hdrlen + qv_iov_len(iov, cnt);
+	p->stats.copied += len;
+	return hdrlen + len;
 }
 
 static size_t prepend(struct iovec *out, const void *hdr, size_t hdrlen, const struct iovec *iov,
@@ -62,7 +66,7 @@ static int emit_inject(struct qv_peer *peer, const void *hdr, size_t hdrlen,
 
 	if (len <= 256 || cnt + 1 > x->inject_iov) {
 		out[0].iov_base = buf;
-		out[0].iov_len = pack(buf, hdr, hdrlen, iov, cnt);
+		out[0].iov_len = pack(peer->p, buf, hdr, hdrlen, iov, cnt);
 		return x->ops->inject(x, peer->addr, out, 1);
 	}
 	return x->ops->inject(x, peer->addr, out, prepend(out, hdr, hdrlen, iov, cnt));
@@ -124,7 +128,7 @@ static int emit_send(struct qv_peer *peer, const void *hdr, size_t hdrlen, const
 			return QV_ENOMEM;
 		}
 		out[0].iov_base = f->bounce;
-		out[0].iov_len = pack(f->bounce, hdr, hdrlen, iov, cnt);
+		out[0].iov_len = pack(f->p, f->bounce, hdr, hdrlen, iov, cnt);
 		n = 1;
 	}
 	return launch(peer, f, out, n);
@@ -150,7 +154,7 @@ static bool bounce(struct qv_flight *f, const struct qv_kept *kept, struct iovec
 	f->bounce = malloc(kept->len + kept->n);
 	if (!f->bounce)
 		return false;
-	out->iov_len = pack(f->bounce, kept->packet, kept->len, out + 1, n - 1);
+	out->iov_len = pack(f->p, f->bounce, kept->packet, kept->len, out + 1, n - 1);
 	out->iov_base = f->bounce;
 	return true;
 }
@@ -207,7 +211,7 @@ static int emit_new(struct qv_peer *peer, const char *hdr, size_t hdrlen, const 
 	kept->len = (uint32_t)bytes;
 	kept->tx = tx; /* whose transfer it is, now */
 	if (whole) {
-		pack(kept->packet, hdr, hdrlen, iov, cnt);
+		pack(peer->p, kept->packet, hdr, hdrlen, iov, cnt);
 	} else {
 		memcpy(kept->packet, hdr, hdrlen);
 		kept->pos = tx->pos;

@@ -259,7 +259,7 @@ void qv_unexp_drop_again(struct qv_proto *p);
 /* The rest of it will not come: it stays, empty, and fails the receive that takes it. */
 void qv_unexp_lose(struct qv_proto *p, struct qv_unexp *u);
 
-/* rndv.c */
+/* long/rndv.c */
 /* Is it an endpoint of this process? */
 bool qv_peer_is_own(const struct qv_peer *peer);
 struct qv_in *qv_in_new(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info);
@@ -270,6 +270,20 @@ void qv_in_finish(struct qv_in *in);
 void qv_in_fail(struct qv_in *in, int status);
 void qv_in_start(struct qv_in *in, const struct qv_wire_seg *segs);
 void qv_in_retry(struct qv_proto *p);
+/* Fetch what is still missing: by reads if both sides can, else by packets. */
+void qv_in_fetch(struct qv_in *in);
+/* Again at the next progress. */
+void qv_in_wait(struct qv_in *in);
+/* Where both paths are open: what is known of messages of its length. */
+struct qv_choice *qv_in_choice(const struct qv_in *in);
+
+/* long/reads.c */
+bool qv_in_can_read(const struct qv_in *in);
+/* Issue reads until all is asked for or the transport is full; then wait in the list. */
+void qv_in_read_on(struct qv_in *in);
+
+/* long/segs.c */
 void qv_in_on_seg(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
+void qv_in_on_piece(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
 
 #endif /* QV_PROTO_I_H */

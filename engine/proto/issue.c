@@ -85,17 +85,22 @@ static int issue_segs(struct qv_tx *tx)
 	char hdr[QV_WIRE_MAX_HDR + sizeof(uint64_t)];
 	struct iovec part[QV_IOV_MAX];
 
-	while (tx->pos < tx->want) {
+	while (tx->pos < tx->back) {
+		bool wait = qv_stripe_takes(&peer->stripe, tx->want) && qv_stripe_give(tx);
 		struct qv_wire_pkt pkt = qv_packet_to(peer, QV_PKT_SEG, tx->rreq, 0);
 		uint64_t offset = tx->pos;
 		size_t hdrlen = qv_wire_write(hdr, &pkt), n;
 		int rc;
 
+		if (tx->pos == tx->back)
+			break;
+		if (wait)
+			return QV_EAGAIN;
 		memcpy(hdr + hdrlen, &offset, sizeof offset);
 		hdrlen += sizeof offset;
 		n = peer->packet_max - hdrlen;
-		if (n > tx->want - tx->pos)
-			n = tx->want - tx->pos;
+		if (n > tx->back - tx->pos)
+			n = tx->back - tx->pos;
 		rc = qv_emit(peer, hdr, hdrlen, part,
 			     qv_iov_slice(tx->iov, tx->cnt, tx->pos, n, part), n, tx);
 		if (rc)

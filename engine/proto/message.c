@@ -41,8 +41,10 @@ static void open_in(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *
 		    const struct qv_wire_pkt *pkt)
 {
 	struct qv_in *in = qv_in_new(p, rx, info);
+	size_t len = pkt->len < in->want ? pkt->len : in->want;
 
-	qv_iov_put(in->iov, in->cnt, 0, pkt->body, pkt->len < in->want ? pkt->len : in->want);
+	qv_iov_put(in->iov, in->cnt, 0, pkt->body, len);
+	p->stats.copied += len;
 	in->pos = pkt->len;
 	info->peer->open_in = in;
 }
@@ -108,9 +110,13 @@ int qv_message_on_packet(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 
 static void data_for_in(struct qv_peer *peer, struct qv_in *in, const struct qv_wire_pkt *pkt)
 {
-	if (in->pos < in->want)
-		qv_iov_put(in->iov, in->cnt, in->pos, pkt->body,
-			   pkt->len < in->want - in->pos ? pkt->len : in->want - in->pos);
+	size_t len = in->pos < in->want ? in->want - in->pos : 0;
+
+	if (len > pkt->len)
+		len = pkt->len;
+	if (len)
+		qv_iov_put(in->iov, in->cnt, in->pos, pkt->body, len);
+	peer->p->stats.copied += len;
 	in->pos += pkt->len;
 	if (in->pos < in->info.full)
 		return;
@@ -122,6 +128,7 @@ static void data_for_in(struct qv_peer *peer, struct qv_in *in, const struct qv_
 static void data_for_unexp(struct qv_peer *peer, struct qv_unexp *u, const struct qv_wire_pkt *pkt)
 {
 	memcpy(u->payload + u->got, pkt->body, pkt->len);
+	peer->p->stats.copied += pkt->len;
 	u->got += pkt->len;
 	if (u->got < u->info.full)
 		return;

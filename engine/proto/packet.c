@@ -39,9 +39,13 @@ static void take_ack(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 	qv_peer_acked(peer);
 }
 
-/* ACK and PING. */
+/* ACK, PING and PIECE. That pieces come does not show that the first transport works. */
 static void on_unnumbered(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 {
+	if (pkt->hdr.op == QV_PKT_PIECE) {
+		qv_in_on_piece(peer, pkt);
+		return;
+	}
 	peer->heard = true;
 	take_ack(peer, pkt);
 	if (pkt->hdr.op == QV_PKT_PING)
@@ -64,6 +68,7 @@ static int on_numbered(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 	case QV_PKT_LEAVE: qv_peer_on_leave(peer); break;
 	case QV_PKT_ASK: return qv_peer_on_ask(peer, pkt);
 	case QV_PKT_ANSWER: qv_peer_on_answer(peer, pkt); break;
+	case QV_PKT_RAIL: qv_stripe_on_rail(peer, pkt); break;
 	}
 	return QV_OK;
 }
@@ -77,6 +82,8 @@ static int general_packet(struct qv_proto *p, struct qv_xport *x, const struct q
 	uint32_t epoch;
 	int rc;
 
+	if (QV_UNLIKELY(!wrong && x->name && pkt.hdr.op != QV_PKT_PIECE))
+		wrong = "not a piece, over a second transport";
 	if (QV_UNLIKELY(wrong != NULL)) {
 		qv_refuse(p, wrong);
 		return QV_OK;

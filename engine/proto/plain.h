@@ -134,6 +134,7 @@ QV_INLINE void qv_plain_deliver(struct qv_peer *from, struct qv_rx *rx, const st
 		qv_rx_deliver_whole(p, rx, &info, msg->body);
 		return;
 	}
+	p->stats.copied += msg->len;
 	if (QV_LIKELY(rx->cnt == 1 && msg->len <= QV_WORDS_MAX))
 		qv_copy_words(rx->iov[0].iov_base, msg->body, msg->len);
 	else

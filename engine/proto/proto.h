@@ -91,7 +91,10 @@ struct qv_proto_stats {
 	uint64_t unread;      /* messages that could not be read, and were asked for */
 	uint64_t reconnects;  /* times that the transport was made to connect anew */
 	uint64_t starved;     /* times that messages waited for room at their receiver */
+	uint64_t pieces;      /* packets that were sent over a second transport */
+	uint64_t retaken;     /* messages whose pieces there were sent again over the first */
 	uint64_t unexpected_bytes, unexpected_bytes_max; /* payload buffered now, at most */
+	uint64_t copied; /* payload from one place to another by the protocol, bytes */
 };
 
 int qv_proto_create(const struct qv_proto_settings *set, const struct qv_proto_owner_ops *ops,

@@ -40,6 +40,7 @@ static inline size_t write_short(char *buf, const struct qv_peer *to,
 		memcpy(at, args->iov->iov_base, len);
 	else
 		qv_iov_get(args->iov, args->cnt, at);
+	to->p->stats.copied += len;
 	return (size_t)(at - buf) + len;
 }
 
@@ -138,7 +139,7 @@ static void register_mem(struct qv_tx *tx)
 {
 	struct qv_xport *x = tx->peer->x;
 
-	if (!x->read_max)
+	if (!x->read_max || qv_stripe_takes(&tx->peer->stripe, tx->len))
 		return;
 	for (size_t i = 0; i < tx->cnt; i++) {
 		if (x->ops->register_mem(x, tx->iov[i].iov_base, tx->iov[i].iov_len,

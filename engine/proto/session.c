@@ -108,6 +108,9 @@ int qv_peer_send_hello(struct qv_peer *peer)
 	if (qv_tx_control(peer, QV_PKT_HELLO, asks(peer), body, write_hello(peer, body)))
 		return QV_ENOMEM;
 	peer->hello_sent = true;
+	if (peer->x->second) /* without it the peer sends all over the first */
+		(void)qv_tx_control(peer, QV_PKT_RAIL, 0, peer->x->second->name,
+				    peer->x->second->namelen);
 	return QV_OK;
 }
 
@@ -258,6 +261,7 @@ static void begin_theirs(struct qv_peer *peer, const struct qv_wire_hello *hello
 	if (peer->starving)
 		peer->p->nstarving--;
 	peer->starving = peer->asked = peer->ack_due = false;
+	peer->stripe.open = false;
 	peer->connected = true;
 }
 

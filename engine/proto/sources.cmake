@@ -5,5 +5,6 @@ set(qv_proto_sources
 	proto/wire.c proto/ep.c proto/peer.c proto/loss.c proto/tick.c
 	proto/window.c proto/seq.c proto/session.c proto/credit.c proto/backlog.c
 	proto/send.c proto/tx.c proto/emit.c proto/issue.c proto/recv.c proto/deliver.c proto/unexp.c
-	proto/rndv.c proto/packet.c proto/message.c proto/close.c
-	proto/remote.c)
+	proto/packet.c proto/message.c proto/close.c
+	proto/remote.c
+	proto/long/rndv.c proto/long/reads.c proto/long/segs.c proto/long/stripe.c)

@@ -9,6 +9,7 @@
 #include "engine/base/proc.h"
 #include "engine/match/cancels.h"
 #include "proto.h"
+#include "long/stripe.h"
 
 /* No eager message is longer than this, whatever a peer says. */
 #define QV_EAGER_LIMIT (1u << 20)
@@ -56,6 +57,8 @@ struct qv_tx {
 	size_t len;    /* of the message */
 	size_t want;   /* SEGS: as much of it as the receiver has room for */
 	size_t pos;    /* payload given to the transport */
+	size_t back;   /* SEGS: from here on the second transport has it; want: it has nothing */
+	struct qv_striped striped;
 	size_t cnt;
 	struct iovec iov[QV_IOV_MAX];
 	struct qv_region regions[QV_IOV_MAX];
@@ -113,6 +116,7 @@ struct qv_in {
 	struct qv_in *next_read;   /* those whose reads wait for the transport */
 	struct qv_rx *rx;
 	size_t want, pos; /* bytes wanted, bytes here (or asked for by reads) */
+	size_t back;      /* SEG: from here on they came over the second transport */
 	size_t cnt;
 	struct iovec iov[QV_IOV_MAX];
 	unsigned reads; /* in flight */
@@ -247,6 +251,7 @@ struct qv_peer {
 	uint64_t failed_at;
 	struct qv_proc proc;
 	struct qv_choice fetches[QV_FETCH_CLASSES]; /* by length: QV_FETCH_READ or QV_FETCH_ASK */
+	struct qv_stripe stripe;
 	struct qv_in *open_in;       /* EAGER message whose DATA packets are to come: matched ... */
 	struct qv_unexp *open_unexp; /* ... or not */
 	char *name;

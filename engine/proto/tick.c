@@ -232,7 +232,8 @@ static bool is_idle(const struct qv_peer *peer)
 	return !hello_is_due(peer) && peer->got == peer->told && !peer->heard && !peer->asked &&
 	       !peer->ack_due && !peer->challenges && !peer->starving &&
 	       peer->consumed < peer->tell_at && !peer->cut && !peer->resend && !peer->failing &&
-	       peer->user != QV_USER_UNKNOWN && !peer->window.first && !waits(peer);
+	       peer->user != QV_USER_UNKNOWN && !peer->window.first && !peer->stripe.full &&
+	       !waits(peer);
 }
 
 static void tick_peer(struct qv_peer *peer, uint64_t now)
@@ -240,6 +241,8 @@ static void tick_peer(struct qv_peer *peer, uint64_t now)
 	qv_peer_acked(peer);
 	if (peer->sent == peer->acked && peer->window.first)
 		qv_window_clear(peer);
+	if (peer->stripe.x)
+		qv_stripe_tick(peer, now);
 	if (peer->failed) {
 		if (peer->flying)
 			qv_peer_look_for_failed(peer);

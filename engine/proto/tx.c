@@ -58,17 +58,19 @@ static void release(struct qv_tx *tx)
 {
 	if (tx->packet != tx->small)
 		free(tx->packet);
-	if (tx->in_window)
-		qv_window_void(tx->peer, tx);
 	qv_tx_put(tx);
 }
 
-/* The completion, once; the handle and the registered memory go with it. */
+/* The completion, once; the handle and the registered memory go with it. What of it is in the window
+ * does not go again. */
 static void finish(struct qv_tx *tx)
 {
 	if (tx->reported)
 		return;
 	tx->reported = true;
+	if (tx->in_window)
+		qv_window_void(tx->peer, tx);
+	qv_stripe_over(tx);
 	if (tx->handle) {
 		qv_handle_free(&tx->p->tx_handles, tx->handle);
 		tx->handle = QV_HANDLE_NONE;
@@ -281,11 +283,13 @@ void qv_tx_on_fin(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 		return;
 	}
 	memcpy(&status, pkt->body, sizeof status);
-	tx->wants_fin = false;
-	if (tx->kind == QV_TX_SEGS && !tx->issued && status == 0) {
+	if (tx->kind == QV_TX_SEGS && tx->pos < tx->striped.low && status == 0) {
 		qv_refuse(peer->p, "FIN before all of the message was sent");
 		status = (uint64_t)-QV_EPROTO;
 	}
+	if (tx->kind == QV_TX_SEGS && status == 0)
+		qv_stripe_fin(tx);
+	tx->wants_fin = false;
 	if (status) /* no more of it is sent; what the transport holds it gives back first */
 		tx->issued = true;
 	qv_tx_check(tx, status == 0 ? QV_OK : status < 64 ? -(int)status : QV_EPROTO);
@@ -303,7 +307,7 @@ void qv_tx_on_cts(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 	}
 	tx->kind = QV_TX_SEGS;
 	tx->rreq = cts.rreq;
-	tx->want = cts.want;
+	tx->want = tx->back = tx->striped.low = cts.want;
 	tx->pos = 0;
 	qv_tx_enqueue(tx);
 }

@@ -94,6 +94,7 @@ static int keep(struct qv_proto *p, const struct qv_info *info, const char *body
 	info->peer->stored += stored_cost(info);
 	if (info->rts)
 		return QV_OK;
+	p->stats.copied += len;
 	p->stats.unexpected_bytes += info->full;
 	if (p->stats.unexpected_bytes > p->stats.unexpected_bytes_max)
 		p->stats.unexpected_bytes_max = p->stats.unexpected_bytes;

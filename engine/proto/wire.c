@@ -12,7 +12,7 @@ static const uint8_t allowed[QV_PKT_LAST + 1] = {
 	[QV_PKT_FIN] = QV_WF_UID,    [QV_PKT_CREDIT] = QV_WF_UID,  [QV_PKT_LEAVE] = QV_WF_UID,
 	[QV_PKT_VOID] = QV_WF_UID,   [QV_PKT_PING] = QV_WF_UID,    [QV_PKT_ACK] = QV_WF_UID,
 	[QV_PKT_RESET] = 0,          [QV_PKT_STARVED] = QV_WF_UID, [QV_PKT_ASK] = QV_WF_UID,
-	[QV_PKT_ANSWER] = QV_WF_UID,
+	[QV_PKT_ANSWER] = QV_WF_UID, [QV_PKT_RAIL] = QV_WF_UID,    [QV_PKT_PIECE] = QV_WF_UID,
 };
 
 static bool body_fits(const struct qv_wire_pkt *pkt)
@@ -35,7 +35,9 @@ static bool body_fits(const struct qv_wire_pkt *pkt)
 		       len % sizeof(struct qv_wire_seg) == 0 &&
 		       len / sizeof(struct qv_wire_seg) <= QV_WIRE_MAX_SEGS;
 	case QV_PKT_CTS: return len == sizeof(struct qv_wire_cts);
-	case QV_PKT_SEG: return len > sizeof(uint64_t);
+	case QV_PKT_SEG:
+	case QV_PKT_PIECE: return len > sizeof(uint64_t);
+	case QV_PKT_RAIL: return len && len <= QV_WIRE_MAX_NAME;
 	case QV_PKT_FIN: return len == sizeof(uint64_t);
 	case QV_PKT_ASK: return len >= sizeof(struct qv_ask);
 	case QV_PKT_ANSWER: return len >= sizeof(uint64_t);

@@ -25,9 +25,12 @@
  *                     QV_RESET_ACKS: ack is of this session)
  *   ASK     call      struct qv_ask of engine/remote, operands: do this to your memory
  *   ANSWER  call      8-byte status, what was there before: it is done, or refused
+ *   RAIL    -         address bytes of the sender on its second transport
+ *   PIECE   rreq      8-byte offset, payload from the end of a message; over second transports
  *
- * The packets from EAGER to VOID in this table, ASK and ANSWER are numbered, from 1 in each session.
- * HELLO, PING, ACK and RESET are not, and bear the number of the last numbered packet before them.
+ * The packets from EAGER to VOID in this table, and from ASK to RAIL, are numbered, from 1 in each
+ * session. HELLO, PING, ACK and RESET are not, and bear the number of the last numbered packet before
+ * them. PIECE neither has a number nor tells one.
  * A packet without a header (qv_xport.inject_tagged) has a number, too.
  */
 #ifndef QV_WIRE_H
@@ -58,13 +61,15 @@ enum qv_wire_op {
 	QV_PKT_RESET,
 	QV_PKT_ASK,
 	QV_PKT_ANSWER,
-	QV_PKT_LAST = QV_PKT_ANSWER,
+	QV_PKT_RAIL,
+	QV_PKT_PIECE,
+	QV_PKT_LAST = QV_PKT_PIECE,
 };
 
 /* Does the op take a number of its own? */
 static inline bool qv_wire_numbered(uint8_t op)
 {
-	return (op >= QV_PKT_EAGER && op <= QV_PKT_VOID) || op >= QV_PKT_ASK;
+	return (op >= QV_PKT_EAGER && op <= QV_PKT_VOID) || (op >= QV_PKT_ASK && op <= QV_PKT_RAIL);
 }
 
 #define QV_ACK_AGAIN  1u

@@ -74,6 +74,8 @@ struct qv_xport_ops {
 	 * makes, so that it makes another. others: and those that may be of other peers there, if
 	 * which one it is cannot be told. */
 	void (*reconnect)(struct qv_xport *x, uint64_t addr, bool others);
+	/* Of a second one (below): the address there of who calls itself so. */
+	int (*reach)(struct qv_xport *x, const void *name, size_t len, uint64_t *addr);
 };
 
 struct qv_xport {
@@ -92,6 +94,10 @@ struct qv_xport {
 	bool gone_is_all;     /* QV_GONE: and all that was sent from there was handed over */
 	bool guesses_from;    /* it may name another sender than the one that has sent */
 	unsigned outstanding; /* kept by the protocol: requests that need a peer over it to go on */
+	/* Pieces of long messages may go over this one, too, and nothing else; NULL: there is none. */
+	struct qv_xport *second;
+	const void *name; /* of a second one: what it is called there; else NULL */
+	size_t namelen;
 };
 
 #endif /* QV_XPORT_H */

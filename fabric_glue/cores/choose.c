@@ -107,8 +107,8 @@ static const char *choose_local(void)
 }
 
 /* libfabric opens the fabric of a layered provider only where FI_PROVIDER leaves the parts below
- * its top visible. */
-static bool is_reachable(const char *core, const char *where)
+ * its top visible. The form with layers cannot name a second core. */
+static bool is_reachable(const char *core, const char *where, bool pair)
 {
 	const char *part = core, *end;
 
@@ -116,19 +116,21 @@ static bool is_reachable(const char *core, const char *where)
 		if (is_visible(part, (size_t)(end - part)))
 			continue;
 		qv_fi_warn("%s: a layered core cannot be reached under FI_PROVIDER=%s; "
-			   "set FI_PROVIDER=\"%s;ofi_quiver\" instead",
-			   where, getenv("FI_PROVIDER"), core);
+			   "set FI_PROVIDER=\"%s%.*s%s\" instead",
+			   where, getenv("FI_PROVIDER"), pair ? "quiver," : "",
+			   pair ? (int)(end - part) : (int)strlen(core), pair ? part : core,
+			   pair ? "" : ";ofi_quiver");
 		return false;
 	}
 	return true;
 }
 
-static const char *choose_named(const char *core, const char *where, char *exact)
+static const char *choose_named(const char *core, const char *where, bool pair, char *exact)
 {
 	/* Users think of TCP as one thing: its RDM endpoints were called net before 1.18. */
 	if (!strcasecmp(core, "tcp") && !is_usable("tcp", exact) && is_usable("net", exact))
 		return exact;
-	if (!qv_fi_core_is_known(core, where) || !is_reachable(core, where))
+	if (!qv_fi_core_is_known(core, where) || !is_reachable(core, where, pair))
 		return NULL;
 	if (is_usable(core, exact))
 		return exact;
@@ -176,13 +178,13 @@ static const char *choose(const char *setting, const char *where, const char **l
 		return name;
 	}
 	if (!strchr(setting, ','))
-		return choose_named(setting, where, exact);
+		return choose_named(setting, where, false, exact);
 	setting = beside_local(setting, where, local, buf, sizeof buf);
 	if (!setting || !qv_fi_core_is_known(*local, where))
 		return NULL;
 	if (!is_usable(*local, exact))
 		qv_fi_core_explain(*local, where);
-	return choose_named(setting, where, exact);
+	return choose_named(setting, where, true, exact);
 }
 
 /* Choices made so far: the same for the whole life of the process. */

@@ -106,10 +106,12 @@ struct qv_fi_quirks qv_fi_quirks_of(const char *core)
  */
 void qv_fi_prepare_cores(void)
 {
+	const char *pos = NULL, *core = getenv("FI_QUIVER_CORE");
 	char entry[QV_FI_NAME_MAX];
-	const char *pos = NULL;
+	bool has_rxm = core && strcasestr(core, ";ofi_rxm") && qv_fi_filter_has("quiver");
 
 	while (qv_fi_filter_next(&pos, entry, sizeof entry))
-		if (strcasestr(entry, ";ofi_rxm;ofi_quiver"))
-			setenv("FI_OFI_RXM_USE_SRX", "1", false);
+		has_rxm |= strcasestr(entry, ";ofi_rxm;ofi_quiver") != NULL;
+	if (has_rxm)
+		setenv("FI_OFI_RXM_USE_SRX", "1", false);
 }

@@ -8,21 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+static unsigned core_of(const struct qv_fi_rail *rail)
+{
+	return rail->which == QV_FI_SECOND ? QV_FI_MAIN : rail->which;
+}
+
 const char *qv_fi_rail_name(const struct qv_fi_rail *rail)
 {
-	return rail->ep->dom->fabric->cores->name[rail->which];
+	return rail->ep->dom->fabric->cores->name[core_of(rail)];
 }
 
 const struct qv_fi_quirks *qv_fi_rail_quirks(const struct qv_fi_rail *rail)
 {
-	return &rail->ep->dom->fabric->cores->quirks[rail->which];
+	return &rail->ep->dom->fabric->cores->quirks[core_of(rail)];
 }
 
 const char *qv_fi_ep_cores(const struct qv_fi_ep *ep)
 {
 	const struct qv_fi_cores *cores = ep->dom->fabric->cores;
 
-	return ep->rails > 1 ? cores->text : cores->name[QV_FI_MAIN];
+	return qv_fi_ep_has(ep, QV_FI_LOCAL) ? cores->text : cores->name[QV_FI_MAIN];
 }
 
 int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len)
@@ -40,7 +45,7 @@ int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len)
 		return rc;
 	}
 	rc = fi_getname(&ep->rail[QV_FI_MAIN].core->fid, main, &main_len);
-	if (!rc && ep->rails > 1)
+	if (!rc && qv_fi_ep_has(ep, QV_FI_LOCAL))
 		rc = fi_getname(&ep->rail[QV_FI_LOCAL].core->fid, local, &local_len);
 	if (rc)
 		return rc;
@@ -121,7 +126,7 @@ int qv_fi_rail_open(struct qv_fi_ep *ep, unsigned which, const struct fi_info *i
 	if (!rc)
 		rc = open_core(rail, ci);
 	if (!rc) {
-		ep->rails = which + 1;
+		ep->rails |= 1u << which;
 		rail->node = qv_fi_node_of(rail->core);
 	}
 	qv_fi_host.freeinfo(ci);
@@ -159,6 +164,20 @@ static int open_core_cq(struct qv_fi_rail *rail)
 	return rc ? rc : fi_ep_bind(rail->core, &rail->cq->fid, FI_RECV);
 }
 
+/* The protocol may send pieces over it. */
+static int be_second(struct qv_fi_rail *rail)
+{
+	size_t len = sizeof rail->address;
+	int rc = fi_getname(&rail->core->fid, rail->address, &len);
+
+	if (rc)
+		return rc;
+	rail->xport.name = rail->address;
+	rail->xport.namelen = len;
+	rail->ep->rail[QV_FI_MAIN].xport.second = &rail->xport;
+	return 0;
+}
+
 int qv_fi_rail_enable(struct qv_fi_rail *rail)
 {
 	int rc;
@@ -169,6 +188,8 @@ int qv_fi_rail_enable(struct qv_fi_rail *rail)
 		rc = qv_fi_presence_prepare(rail);
 	if (!rc)
 		rc = fi_enable(rail->core);
+	if (!rc && rail->which == QV_FI_SECOND)
+		rc = be_second(rail);
 	if (!rc)
 		qv_fi_presence_begin(rail);
 	if (!rc)

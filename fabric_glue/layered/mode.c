@@ -32,17 +32,21 @@ static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 		.over_budget = p.over_budget,
 		.queued = p.queued,
 		.refused = p.refused,
+		.pieces = p.pieces,
+		.retaken = p.retaken,
 		.unexpected_bytes = p.unexpected_bytes,
 		.unexpected_bytes_max = p.unexpected_bytes_max,
 		.tagged = p.tagged,
 		.untagged = p.untagged,
+		.copied = p.copied,
 	};
 	qv_fi_coll_collect(ep, s);
 	while ((peer = qv_proto_next_peer(ep->proto, peer)))
 		s->peers++;
-	for (unsigned c = 0; c < ep->rails; c++) {
+	for (unsigned c = 0; c < ep->dom->cores; c++) {
 		struct qv_node_stats node;
 
+		s->packets += ep->rail[c].packets;
 		if (!ep->rail[c].node)
 			continue;
 		qv_node_get_stats(ep->rail[c].node, &node);

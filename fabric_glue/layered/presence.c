@@ -196,6 +196,10 @@ static bool name_of(struct qv_fi_rail *rail, uint64_t addr, char *name, size_t *
 
 	if (lookup_of(rail) == QV_FI_LOOKUP_NONE)
 		return false;
+	if (rail->which == QV_FI_SECOND) {
+		*len = QV_FI_ADDR_MAX;
+		return !fi_av_lookup(rail->ep->av->core[rail->which], addr, name, len);
+	}
 	node = qv_fi_index_by_way(rail->ep->av->index, way);
 	if (!node)
 		return false;

@@ -3,6 +3,7 @@
 #include "fabric_glue/cores/core.h"
 #include "engine/base/iov.h"
 #include "fabric_glue/data.h"
+#include "fabric_glue/objects/av.h"
 #include "fabric_glue/node/node.h"
 
 static struct qv_fi_rail *rail_of(struct qv_xport *x)
@@ -26,17 +27,26 @@ int qv_fi_status_slow(ssize_t rc)
 	}
 }
 
+/* What the core says to a packet. */
+static inline int taken(struct qv_fi_rail *rail, ssize_t rc)
+{
+	rail->used = true;
+	if (QV_UNLIKELY(rc))
+		return qv_fi_status_slow(rc);
+	rail->packets++;
+	return QV_OK;
+}
+
 static int xp_inject(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt)
 {
 	struct qv_fi_rail *rail = rail_of(x);
 
-	rail->used = true;
 	if (QV_LIKELY(cnt == 1))
-		return qv_fi_status(fi_inject(rail->core, iov->iov_base, iov->iov_len, to));
+		return taken(rail, fi_inject(rail->core, iov->iov_base, iov->iov_len, to));
 
 	struct fi_msg msg = {.msg_iov = iov, .iov_count = cnt, .addr = to};
 
-	return qv_fi_status(fi_sendmsg(rail->core, &msg, FI_INJECT));
+	return taken(rail, fi_sendmsg(rail->core, &msg, FI_INJECT));
 }
 
 /* The tag goes as completion data; the core tells the sender (FI_SOURCE). */
@@ -45,17 +55,14 @@ static int xp_inject_tagged(struct qv_xport *x, uint64_t to, uint64_t tag, const
 {
 	struct qv_fi_rail *rail = rail_of(x);
 
-	rail->used = true;
-	return qv_fi_status(fi_injectdata(rail->core, buf, len, tag, to));
+	return taken(rail, fi_injectdata(rail->core, buf, len, tag, to));
 }
 
 static int in_flight(struct qv_fi_rail *rail, ssize_t rc)
 {
-	rail->used = true;
-	if (QV_UNLIKELY(rc))
-		return qv_fi_status(rc);
-	rail->flying++;
-	return QV_OK;
+	if (QV_LIKELY(!rc))
+		rail->flying++;
+	return taken(rail, rc);
 }
 
 static int xp_send(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt,
@@ -115,6 +122,20 @@ static void xp_deregister(struct qv_xport *x, struct qv_region *region)
 	fi_close(&mr->fid);
 }
 
+static int xp_reach(struct qv_xport *x, const void *name, size_t len, uint64_t *addr)
+{
+	struct qv_fi_rail *rail = rail_of(x);
+	const struct qv_fi_format format = {
+		.main = rail->ep->dom->core_info[rail->which]->addr_format, .fixed = x->namelen};
+	char normal[QV_FI_ADDR_MAX];
+
+	if (len != x->namelen || qv_fi_addr_normal(&format, name, len, normal) != len)
+		return QV_EINVAL;
+	return fi_av_insert(rail->ep->av->core[rail->which], normal, 1, addr, 0, NULL) == 1
+		       ? QV_OK
+		       : QV_EINVAL;
+}
+
 static const struct qv_xport_ops xp_ops_headerless = {
 	.inject = xp_inject,
 	.inject_tagged = xp_inject_tagged,
@@ -134,6 +155,7 @@ static const struct qv_xport_ops xp_ops = {
 	.deregister_mem = xp_deregister,
 	.presence = qv_fi_presence,
 	.reconnect = qv_fi_reconnect,
+	.reach = xp_reach,
 };
 
 static void init_node(struct qv_fi_rail *rail)

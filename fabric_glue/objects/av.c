@@ -79,7 +79,7 @@ static int av_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 
 static int close_cores(struct qv_fi_av *av)
 {
-	for (unsigned c = 0; c < QV_FI_CORES; c++) {
+	for (unsigned c = 0; c < QV_FI_RAILS; c++) {
 		int ret = av->core[c] ? fi_close(&av->core[c]->fid) : 0;
 
 		if (ret)
@@ -165,8 +165,9 @@ static int open_cores(struct qv_fi_av *av)
 {
 	int ret = 0;
 
-	for (unsigned c = 0; c < av->dom->cores && !ret; c++)
-		ret = qv_fi_av_open_core(av->dom->core[c], 0, &av->core[c]);
+	for (unsigned c = 0; c < QV_FI_RAILS && !ret; c++)
+		if (av->dom->core[c])
+			ret = qv_fi_av_open_core(av->dom->core[c], 0, &av->core[c]);
 	if (ret) {
 		QV_FI_INFO(AV, "the core opens no address vector: %s\n", qv_fi_host.strerror(-ret));
 		close_cores(av);

@@ -163,7 +163,7 @@ static int bind_cores(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t fla
 	struct fid *fid;
 	int rc = 0;
 
-	for (unsigned c = 0; c < ep->rails && !rc; c++) {
+	for (unsigned c = 0; c < ep->dom->cores && !rc; c++) {
 		rc = qv_fi_cntr_core(cntr, c, &fid);
 		if (!rc)
 			rc = fi_ep_bind(ep->rail[c].core, fid, flags);

@@ -37,6 +37,7 @@ static void open_memory(struct qv_fi_domain *dom)
 
 static int close_cores(struct qv_fi_domain *dom)
 {
+	qv_fi_second_close(dom);
 	for (; dom->cores; dom->cores--) {
 		int ret = fi_close(&dom->core[dom->cores - 1]->fid);
 
@@ -220,6 +221,13 @@ int qv_fi_domain_open(struct fid_fabric *fid, struct fi_info *info, struct fid_d
 	dom->pair = qv_fi_is_pair(info) && fabric->cores->count > 1;
 	if (dom->pair)
 		open_local(dom, info);
+	if (*qv_fi_params.rails)
+		ret = qv_fi_second_open(dom);
+	if (ret) {
+		close_cores(dom);
+		free(dom);
+		return ret;
+	}
 	init(dom, info, context);
 	ret = qv_fi_auto_start(dom);
 	if (ret) {

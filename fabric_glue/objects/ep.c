@@ -37,7 +37,9 @@ static int bind_av(struct qv_fi_ep *ep, struct qv_fi_av *av)
 
 	if (ep->av || av->dom != ep->dom)
 		return -FI_EINVAL;
-	for (unsigned c = 0; c < ep->rails; c++) {
+	for (unsigned c = 0; c < QV_FI_RAILS; c++) {
+		if (!qv_fi_ep_has(ep, c))
+			continue;
 		rc = fi_ep_bind(ep->rail[c].core, &av->core[c]->fid, 0);
 		if (rc)
 			return rc;
@@ -121,12 +123,12 @@ static int enable_cores(struct qv_fi_ep *ep)
 
 	if (ep->dom->peer)
 		return qv_fi_srx_enable(ep);
-	for (unsigned r = 0; r < ep->rails && !rc; r++)
-		rc = qv_fi_rail_enable(&ep->rail[r]);
+	for (unsigned r = 0; r < QV_FI_RAILS && !rc; r++)
+		rc = qv_fi_ep_has(ep, r) ? qv_fi_rail_enable(&ep->rail[r]) : 0;
 	if (!rc)
 		rc = open_proto(ep);
-	for (unsigned r = 0; r < ep->rails && !rc; r++)
-		rc = qv_fi_rx_post_all(&ep->rail[r]);
+	for (unsigned r = 0; r < QV_FI_RAILS && !rc; r++)
+		rc = qv_fi_ep_has(ep, r) ? qv_fi_rx_post_all(&ep->rail[r]) : 0;
 	return rc;
 }
 
@@ -226,10 +228,11 @@ static int open_cores(struct qv_fi_ep *ep, const struct fi_info *info)
 {
 	int rc = 0;
 
-	for (unsigned c = 0; c < ep->dom->cores && !rc; c++)
-		rc = qv_fi_rail_open(ep, c, info);
-	for (unsigned r = 0; rc && r < ep->rails; r++)
-		qv_fi_rail_close(&ep->rail[r]);
+	for (unsigned c = 0; c < QV_FI_RAILS && !rc; c++)
+		rc = ep->dom->core[c] ? qv_fi_rail_open(ep, c, info) : 0;
+	for (unsigned r = 0; rc && r < QV_FI_RAILS; r++)
+		if (qv_fi_ep_has(ep, r))
+			qv_fi_rail_close(&ep->rail[r]);
 	return rc;
 }
 

@@ -109,14 +109,15 @@ int qv_fi_ep_close(struct fid *fid)
 	qv_fi_stats_end(ep);
 	ep->closing = true;
 	unbind(ep);
-	for (unsigned r = 0; r < ep->rails; r++)
-		qv_fi_rail_close(&ep->rail[r]);
+	for (unsigned r = 0; r < QV_FI_RAILS; r++)
+		if (qv_fi_ep_has(ep, r))
+			qv_fi_rail_close(&ep->rail[r]);
 	qv_fi_srx_close(ep);
 	qv_fi_pass_end(ep);
 	if (ep->proto)
 		qv_proto_destroy(ep->proto);
 	qv_fi_coll_close(ep);
-	for (unsigned r = 0; r < ep->rails; r++) {
+	for (unsigned r = 0; r < QV_FI_RAILS; r++) {
 		free(ep->rail[r].rx_memory);
 		free(ep->rail[r].by_core);
 	}

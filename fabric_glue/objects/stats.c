@@ -106,10 +106,18 @@ static void print(const struct qv_fi_ep *ep)
 		    (int)getpid(), s.core, s.structure, s.isa, ULL(s.eager), ULL(s.rendezvous),
 		    ULL(s.over_budget), ULL(s.queued), ULL(s.peers), ULL(s.unexpected_bytes_max),
 		    ULL(s.refused));
+	if (s.packets || s.copied)
+		qv_fi_print("quiver: [%d]   %llu packets to the network, %llu bytes of payload "
+			    "copied\n",
+			    (int)getpid(), ULL(s.packets), ULL(s.copied));
 	if (s.node_mapped)
 		qv_fi_print(
 			"quiver: [%d]   node: %llu bytes of shared memory mapped, %llu touched\n",
 			(int)getpid(), ULL(s.node_mapped), ULL(s.node_touched));
+	if (s.pieces)
+		qv_fi_print("quiver: [%d]   %llu packets over the second rail, %llu messages taken "
+			    "back from it\n",
+			    (int)getpid(), ULL(s.pieces), ULL(s.retaken));
 	if (s.collectives)
 		qv_fi_print("quiver: [%d]   %llu collectives, %llu of them through memory of the "
 			    "node\n",

@@ -130,6 +130,8 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 	}
 	ret = qv_fi_core_query(core, pair, q->node, q->service,
 			       q->flags & (FI_SOURCE | FI_NUMERICHOST), ask, need, &list);
+	if (!ret && *qv_fi_params.rails)
+		ret = qv_fi_second_choose(core, &list);
 	if (!ret && atomics && qv_fi_core_own_atomics(core, pair))
 		for (struct fi_info *i = list; i; i = i->next)
 			qv_fi_core_grant_atomics(i);

@@ -28,7 +28,7 @@ static uint64_t traffic(const struct qv_fi_wait_set *wait_set)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < wait_set->neps; i++)
-		for (unsigned r = 0; r < wait_set->eps[i]->rails; r++)
+		for (unsigned r = 0; r < QV_FI_RAILS; r++)
 			sum += wait_set->eps[i]->rail[r].seen;
 	return sum;
 }

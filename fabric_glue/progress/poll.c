@@ -244,28 +244,37 @@ QV_INLINE bool progress_rail(struct qv_fi_rail *rail)
 }
 
 /*
- * Two cores. A network core costs ten times as much to look at as shm, so it is left alone for
+ * Several. A network core costs ten times as much to look at as shm, so it is left alone for
  * GAP while nothing goes on there, and while shm has something to report. What goes on is seen from
  * what came and was sent in the last BUSY, what the core holds, and what its peers owe.
  */
 #define GAP  ((uint64_t)50000)   /* ticks; about 20 us */
 #define BUSY ((uint64_t)3000000) /* about 1 ms */
 
-static void progress_both(struct qv_fi_ep *ep)
+static void progress_network(struct qv_fi_rail *rail, bool some)
 {
-	struct qv_fi_rail *main = &ep->rail[QV_FI_MAIN];
-	bool some = progress_rail(&ep->rail[QV_FI_LOCAL]);
 	uint64_t now = ticks();
 
-	if (main->used || main->flying || main->xport.outstanding) {
-		main->used = false;
-		main->busy_end = now + BUSY;
+	if (rail->used || rail->flying || rail->xport.outstanding) {
+		rail->used = false;
+		rail->busy_end = now + BUSY;
 	}
-	if ((some || now >= main->busy_end) && now - main->polled < GAP)
+	if ((some || now >= rail->busy_end) && now - rail->polled < GAP)
 		return;
-	main->polled = now;
-	if (progress_rail(main))
-		main->busy_end = now + BUSY;
+	rail->polled = now;
+	if (progress_rail(rail))
+		rail->busy_end = now + BUSY;
+}
+
+static void progress_several(struct qv_fi_ep *ep)
+{
+	bool some = false;
+
+	if (qv_fi_ep_has(ep, QV_FI_LOCAL))
+		some = progress_rail(&ep->rail[QV_FI_LOCAL]);
+	progress_network(&ep->rail[QV_FI_MAIN], some);
+	if (qv_fi_ep_has(ep, QV_FI_SECOND))
+		progress_network(&ep->rail[QV_FI_SECOND], some);
 }
 
 void qv_fi_layered_progress(struct qv_fi_ep *ep)
@@ -274,10 +283,10 @@ void qv_fi_layered_progress(struct qv_fi_ep *ep)
 		return;
 	if (QV_UNLIKELY(++ep->polls % TICK_POLLS == 0))
 		qv_fi_ep_tick(ep);
-	if (ep->rails == 1)
+	if (ep->rails == 1u << QV_FI_MAIN)
 		progress_rail(&ep->rail[QV_FI_MAIN]);
 	else
-		progress_both(ep);
+		progress_several(ep);
 	if (QV_UNLIKELY(qv_proto_wants_progress(ep->proto)))
 		qv_proto_progress(ep->proto);
 	if (QV_UNLIKELY(ep->coll != NULL))

@@ -84,8 +84,9 @@ int qv_fi_wait_set_open(struct qv_fi_wait_set *wait_set, struct qv_fi_domain *do
 	case FI_WAIT_FD: break;
 	default: return -FI_ENOSYS;
 	}
-	for (unsigned c = 0; c < dom->cores; c++)
-		wait_set->all_fds &= wait_set->core_fd[c] = has_fd(dom->core[c]);
+	for (unsigned c = 0; c < QV_FI_RAILS; c++)
+		if (dom->core[c])
+			wait_set->all_fds &= wait_set->core_fd[c] = has_fd(dom->core[c]);
 	if (wait_set->core_fd[QV_FI_MAIN] && (wait_set->all_fds || wait_obj == FI_WAIT_FD))
 		return open_fds(wait_set);
 	if (wait_obj == FI_WAIT_UNSPEC)
@@ -146,7 +147,7 @@ static bool each_fd(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep, int op
 	bool all = true;
 	int fd;
 
-	for (unsigned r = 0; wait_set->epoll_fd >= 0 && r < ep->rails; r++) {
+	for (unsigned r = 0; wait_set->epoll_fd >= 0 && r < QV_FI_RAILS; r++) {
 		if (!wait_set->core_fd[r] || !ep->rail[r].cq)
 			continue;
 		if (fi_control(&ep->rail[r].cq->fid, FI_GETWAIT, &fd))
@@ -203,7 +204,7 @@ static void unwake(struct qv_fi_wait_set *wait_set)
 /* Does this endpoint wait for peers, who may die? */
 static bool ep_waits(const struct qv_fi_ep *ep)
 {
-	for (unsigned r = 0; r < ep->rails; r++)
+	for (unsigned r = 0; r < QV_FI_RAILS; r++)
 		if (ep->rail[r].xport.outstanding || ep->rail[r].flying)
 			return true;
 	return false;
@@ -223,12 +224,15 @@ static void arm_timer(struct qv_fi_wait_set *wait_set)
 
 static bool rail_may_sleep(const struct qv_fi_wait_set *wait_set, const struct qv_fi_rail *rail)
 {
+	const struct qv_fi_domain *dom = wait_set->dom;
 	struct fid *fids[] = {&rail->cq->fid};
 
 	if (rail->unposted || rail->stalled)
 		return false;
 	return !wait_set->core_fd[rail->which] ||
-	       !fi_trywait(wait_set->dom->fabric->core[rail->which], fids, 1);
+	       !fi_trywait(rail->which == QV_FI_SECOND ? dom->second
+						       : dom->fabric->core[rail->which],
+			   fids, 1);
 }
 
 static bool ep_may_sleep(const struct qv_fi_wait_set *wait_set, const struct qv_fi_ep *ep)
@@ -237,8 +241,8 @@ static bool ep_may_sleep(const struct qv_fi_wait_set *wait_set, const struct qv_
 		return !ep->enabled; /* peer mode: the core has nothing to wait for */
 	if (qv_proto_wants_progress(ep->proto))
 		return false;
-	for (unsigned r = 0; r < ep->rails; r++)
-		if (!rail_may_sleep(wait_set, &ep->rail[r]))
+	for (unsigned r = 0; r < QV_FI_RAILS; r++)
+		if (qv_fi_ep_has(ep, r) && !rail_may_sleep(wait_set, &ep->rail[r]))
 			return false;
 	return true;
 }
@@ -249,7 +253,8 @@ int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set)
 		return -FI_EAGAIN;
 	for (size_t i = 0; i < wait_set->neps; i++) {
 		wait_set->eps[i]->rail[QV_FI_MAIN].used = true; /* look at every core, */
-		for (unsigned r = 0; r < wait_set->eps[i]->rails; r++)
+		wait_set->eps[i]->rail[QV_FI_SECOND].used = true;
+		for (unsigned r = 0; r < QV_FI_RAILS; r++)
 			wait_set->eps[i]->rail[r].found = 0; /* at once */
 		qv_fi_ep_progress(wait_set->eps[i]);
 		qv_fi_ep_tick(wait_set->eps[i]);

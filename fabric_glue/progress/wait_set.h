@@ -21,7 +21,7 @@ struct qv_fi_wait_set {
 	int timer_fd;           /* it wakes us to look after cores that cannot, and peers */
 	bool timed;             /* it is set */
 	bool all_fds;           /* every core can wake us */
-	bool core_fd[QV_FI_CORES];
+	bool core_fd[QV_FI_RAILS];
 	/* Something may come that no descriptor tells of: bound regions, to which the peers of any
 	 * endpoint of the domain may write; an endpoint that was enabled without descriptors. */
 	unsigned regions;

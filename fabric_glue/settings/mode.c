@@ -12,6 +12,8 @@ static const char *in_the_way(const struct qv_fi_params *p)
 		return "FI_QUIVER_OFFLOAD";
 	if (p->coll)
 		return "FI_QUIVER_COLL";
+	if (*p->rails)
+		return "FI_QUIVER_RAILS";
 	if (p->profile)
 		return "FI_QUIVER_PROFILE";
 	if (p->profile_out)

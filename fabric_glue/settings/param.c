@@ -49,6 +49,9 @@ static const struct {
 	 "node,NAME or shm,NAME: that one between processes of one node, NAME to all others. "
 	 "A layered one, as tcp;ofi_rxm, is chosen by FI_PROVIDER=\"tcp;ofi_rxm;ofi_quiver\" "
 	 "(default: auto, node and the first usable of cxi, efa, tcp, net, sockets)"},
+	{"rails", FI_PARAM_STRING,
+	 "Two domains or network interfaces of the core, as in eth0,eth1: long messages go over both "
+	 "at once, all else over the first; the same number for all processes (default: none)"},
 	{"mode", FI_PARAM_STRING,
 	 "layered: quiver's protocol over the messages of a core; peer: the protocol of the core, "
 	 "which asks quiver what receive a message takes (libfabric 2.0 or later, over "
@@ -214,6 +217,15 @@ static void get_isa(void)
 		qv_fi_params.isa = isa;
 }
 
+static void get_rails(void)
+{
+	const char *text = get_text("rails");
+	char why[128];
+
+	if (text && !qv_fi_rails_parse(text, qv_fi_params.rails, why, sizeof why))
+		wrong("FI_QUIVER_RAILS=%s %s", text, why);
+}
+
 static void get_hints(void)
 {
 	const char *text = get_text("hints");
@@ -363,6 +375,7 @@ static void read_all(void)
 		qv_fi_params.core = NULL;
 	if (get_text("node"))
 		qv_fi_params.node = get_text("node");
+	get_rails();
 	get_hints();
 	get_structure();
 	get_isa();

@@ -52,6 +52,14 @@ struct qv_fi_stats {
 	uint64_t node_mapped, node_touched;
 	/* Collectives that are over, and those of them that went through memory of the node. */
 	uint64_t collectives, collectives_memory;
+	/* Packets, and reads, that network cores have taken from this endpoint. */
+	uint64_t packets;
+	/* Bytes of payload copied here: into packets, out of packets, and into and out of memory for
+	 * unexpected messages. Not those that core node moves through its memory. */
+	uint64_t copied;
+	/* FI_QUIVER_RAILS: packets that were sent over the second rail, and messages whose packets there
+	 * were sent again over the first. */
+	uint64_t pieces, retaken;
 };
 
 struct qv_fi_stats_ops {

@@ -66,6 +66,10 @@ def test_values():
     refused("FI_QUIVER_ISA", "sse9", "scalar", "avx2", "avx512f", "avx512")
     refused("FI_QUIVER_MATCH", "sorted", "auto", "llv")
     refused("FI_QUIVER_MODE", "sideways", "auto", "layered", "peer")
+    for value in ("lo", "lo,", ",lo", "lo,lo", "a,b,c"):
+        refused("FI_QUIVER_RAILS", value, "two names")
+    refused("FI_QUIVER_RAILS", "lo,nosuch0", "no domain or interface nosuch0", "there are:", " lo")
+    refused("FI_QUIVER_RAILS", "nosuch0,lo", "no domain or interface nosuch0")
     for value in ("many", "-1", "12q", "1kk", "99999999999G"):
         refused("FI_QUIVER_EAGER", value, "number of bytes")
     refused("FI_QUIVER_MEMORY", "0x10", "number of bytes")

@@ -35,6 +35,7 @@ struct options {
 	int depths[MAX_DEPTHS];
 	int want[KIND_COUNT];
 	int beat;
+	const char *counter;
 	const char *json;
 	const char *impl;
 };
@@ -45,6 +46,7 @@ struct row {
 	int n;
 	double p50, p99, mean; /* us, half a round trip, at this depth */
 	double zero_p50;       /* the same at depth 0, measured in between */
+	double counted;        /* what the counter grew by, for each message at this depth */
 };
 
 /* What both ranks hold while a batch runs behind a deep queue. */
@@ -237,6 +239,19 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The number in the file; 0: there is none. */
+static double read_counter(void)
+{
+	FILE *f = opt.counter ? fopen(opt.counter, "r") : NULL;
+	double value = 0;
+
+	if (opt.counter && (!f || fscanf(f, "%lf", &value) != 1))
+		die("--counter: no number can be read there");
+	if (f)
+		fclose(f);
+	return value;
+}
+
 static struct row measure(enum kind kind, int depth)
 {
 	int per_batch = (opt.iters + BATCHES - 1) / BATCHES, n = per_batch * BATCHES;
@@ -249,9 +264,12 @@ static struct row measure(enum kind kind, int depth)
 	for (int b = 0; b < BATCHES; b++) {
 		run_batch(at_zero + (size_t)b * (size_t)per_batch, per_batch);
 		deep_enter(&d, kind);
+		row.counted -= read_counter();
 		run_batch(at_depth + (size_t)b * (size_t)per_batch, per_batch);
+		row.counted += read_counter();
 		deep_leave(&d, kind);
 	}
+	row.counted /= 2.0 * (per_batch + WARM_ROUNDS) * BATCHES;
 	deep_destroy(&d);
 	qsort(at_zero, (size_t)n, sizeof(double), by_value);
 	qsort(at_depth, (size_t)n, sizeof(double), by_value);
@@ -298,8 +316,8 @@ static void run_all(void)
 	int n = 0;
 
 	if (rank == 0) {
-		printf("%-10s %6s %6s %10s %10s %12s %6s\n", "kind", "bytes", "depth", "us", "p99",
-		       "us at 0", "ratio");
+		printf("%-10s %6s %6s %10s %10s %12s %6s%s\n", "kind", "bytes", "depth", "us",
+		       "p99", "us at 0", "ratio", opt.counter ? "    counted" : "");
 		fflush(stdout);
 	}
 	for (int kind = 0; kind < KIND_COUNT; kind++) {
@@ -309,9 +327,12 @@ static void run_all(void)
 			*r = measure((enum kind)kind, opt.depths[i]);
 			if (rank)
 				continue;
-			printf("%-10s %6d %6d %10.3f %10.3f %12.3f %6.2f\n", kind_names[kind],
+			printf("%-10s %6d %6d %10.3f %10.3f %12.3f %6.2f", kind_names[kind],
 			       opt.bytes, r->depth, r->p50, r->p99, r->zero_p50,
 			       r->p50 / r->zero_p50);
+			if (opt.counter)
+				printf(" %10.3f", r->counted);
+			printf("\n");
 			fflush(stdout);
 			if (opt.json)
 				write_json(rows, n);
@@ -327,6 +348,8 @@ static const char help[] =
 	"  --kind KIND       posted, unexpected or both (default)\n"
 	"  --iters N         round trips per depth, default 2000\n"
 	"  --beat            a line with a dot per second in which something was done\n"
+	"  --counter FILE    a number that grows, such as packets of an interface: by how much for\n"
+	"                    each message\n"
 	"  --json FILE       results, kept whole after every line\n"
 	"  --impl NAME       name of the stack in the JSON rows, default mpi\n"
 	"Prints the median half round trip in us at each depth and at depth 0, taken in turns.\n";
@@ -376,15 +399,11 @@ static int parse_count(const char *word, long least, int *out)
 static int parse_options(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{"bytes", required_argument, NULL, 'b'},
-		{"depths", required_argument, NULL, 'd'},
-		{"kind", required_argument, NULL, 'k'},
-		{"iters", required_argument, NULL, 'i'},
-		{"json", required_argument, NULL, 'j'},
-		{"impl", required_argument, NULL, 'm'},
-		{"beat", no_argument, NULL, 'B'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
+		{"bytes", required_argument, NULL, 'b'},   {"depths", required_argument, NULL, 'd'},
+		{"kind", required_argument, NULL, 'k'},    {"iters", required_argument, NULL, 'i'},
+		{"counter", required_argument, NULL, 'c'}, {"json", required_argument, NULL, 'j'},
+		{"impl", required_argument, NULL, 'm'},    {"beat", no_argument, NULL, 'B'},
+		{"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
 	};
 	int c, bad = 0;
 
@@ -399,6 +418,7 @@ static int parse_options(int argc, char **argv)
 		case 'k': bad |= parse_kind(optarg); break;
 		case 'i': bad |= parse_count(optarg, 1, &opt.iters); break;
 		case 'B': opt.beat = 1; break;
+		case 'c': opt.counter = optarg; break;
 		case 'j': opt.json = optarg; break;
 		case 'm': opt.impl = optarg; break;
 		case 'h': return 1;

@@ -24,6 +24,8 @@ static size_t random_body(uint64_t *rng, struct qv_wire_pkt *pkt, char *body)
 		pkt->hdr.flags |= QV_WF_TOTAL | QV_WF_SREQ;
 		return sizeof(struct qv_wire_seg) * qv_random_below(rng, QV_WIRE_MAX_SEGS + 1);
 	case QV_PKT_DATA: return 1 + qv_random_below(rng, BODY_MAX - 1);
+	case QV_PKT_RAIL: return 1 + qv_random_below(rng, QV_WIRE_MAX_NAME);
+	case QV_PKT_PIECE:
 	case QV_PKT_SEG: return sizeof(uint64_t) + 1 + qv_random_below(rng, BODY_MAX - 9);
 	case QV_PKT_CTS: return sizeof(struct qv_wire_cts);
 	case QV_PKT_FIN: return sizeof(uint64_t);
@@ -135,6 +137,8 @@ static const struct wrong {
 	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_RESET, 0, 1, 0},
 	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_ASK, 0, 23, 0},
 	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_ANSWER, 0, 7, 0},
+	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_RAIL, 0, 0, 0},
+	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_PIECE, 0, 8, 0},
 	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_HELLO, 0, 47, 0},
 	{"length does not fit the packet type", 0x51, QV_WIRE_VERSION, QV_PKT_HELLO, 0, 48, 0},
 };

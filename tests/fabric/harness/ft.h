@@ -83,7 +83,8 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_rows[], ft_cases_soak[], ft_cases_exchange[], ft_cases_many[], ft_cases_errors[],
 	ft_cases_names[], ft_cases_beside[], ft_cases_millions[], ft_cases_cut[], ft_cases_death[],
 	ft_cases_stop[], ft_cases_cut_sweep[], ft_cases_restart[], ft_cases_churn[], ft_cases_eq[],
-	ft_cases_any_interface[], ft_cases_rma_cntr[], ft_cases_fence[], ft_cases_atomic_own[];
+	ft_cases_any_interface[], ft_cases_rma_cntr[], ft_cases_fence[], ft_cases_atomic_own[],
+	ft_cases_rails[];
 
 /* What a rank knows. */
 struct ft {
@@ -114,6 +115,8 @@ bool ft_apart(void);
 void ft_enter_host(void); /* in a child of the driver; comes back in the rank's process */
 /* The cable of this rank's host: off, on. Skips the case where there is none. */
 void ft_cable(bool on);
+/* The same of another device of the host's. */
+void ft_cable_of(const char *device, bool on);
 /* As if this rank were on a node of its own. Before it asks for a provider. */
 void ft_elsewhere(void);
 /* An address over two cores without the local one, as fi_getinfo makes them of a name and a port. */

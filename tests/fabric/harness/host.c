@@ -98,6 +98,8 @@ static void enter_all(const char *folder)
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	ft_cable(true); /* an earlier case may have pulled it */
+	if (getenv("FI_QUIVER_RAILS"))
+		ft_cable_of("v1", true);
 }
 
 void ft_enter_host(void)
@@ -114,13 +116,14 @@ void ft_enter_host(void)
 	}
 }
 
-void ft_cable(bool on)
+void ft_cable_of(const char *device, bool on)
 {
-	struct ifreq request = {.ifr_name = "v0"};
+	struct ifreq request = {0};
 	int fd;
 
 	if (!ft_apart())
 		ft_skip("a cable to pull needs two hosts (hosts.py apart)");
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", device);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	CHECK(fd >= 0 && ioctl(fd, SIOCGIFFLAGS, &request) == 0);
 	if (on)
@@ -133,4 +136,9 @@ void ft_cable(bool on)
 		CHECK(ioctl(fd, SIOCGIFFLAGS, &request) == 0);
 	}
 	close(fd);
+}
+
+void ft_cable(bool on)
+{
+	ft_cable_of("v0", on);
 }

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""hosts.py - cases of test_fabric on two hosts: network name spaces with a bad network between.
+"""hosts.py - cases of test_fabric, or another program, on two hosts: network name spaces with a bad
+network between.
 
 usage: hosts.py SCENARIO PROGRAM CASE...
 
 The last rank of each case is on the second host. FI_* are the caller's.
   apart   hosts share no process numbers, /dev/shm, System V memory or boot id either; every other
-          rank, from rank 1 on, is on the second one; cases may pull its cable
+          rank, from rank 1 on, is on the second one; cases may pull its cable; their names are host1
+          and host2
+  rails   the same with two cables, v0 and v1, between the hosts, and FI_QUIVER_RAILS over both
   cut     all connections go through a TCP relay that cuts them where a case says (cutter.py)
   plain   nothing is wrong
   netns   nothing is wrong, and nobody is told that there are two hosts: containers of one machine
@@ -31,16 +34,21 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOST1, HOST2 = "10.77.0.1", "10.77.0.2"
+RAIL1 = "10.78.0.1" # of the first host at the second cable
 PORTS, IN_BAND, LAST_PORT = ("20000", "20095"), "20096", "20223" # for the relay
 MACHINE = """set -e
 mount -t proc proc /proc
 mount -t tmpfs -o size=2g tmpfs /dev/shm
 cat /proc/sys/kernel/random/uuid > /dev/shm/boot_id
 mount --bind /dev/shm/boot_id /proc/sys/kernel/random/boot_id
+hostname "$0"
+printf '127.0.0.1 localhost\\n%s host1\\n%s host2\\n' "$@" > /dev/shm/hosts
+mount --bind /dev/shm/hosts /etc/hosts
 echo ready
 exec sleep 100000"""
 CUTTER = {"cut": ("cutter.py", f"/tmp/ft_cutter.{os.getpid()}")} # and where it takes orders
-TIMES = {"apart": "2", "cut": "2", "slow": "20", "flap": "4", "late": "4", "relay": "6", "netem": "6"} # of a case's time limit
+MACHINES = ("apart", "cut", "rails")
+TIMES = {"apart": "2", "rails": "2", "cut": "2", "slow": "20", "flap": "4", "late": "4", "relay": "6", "netem": "6"} # of a case's time limit
 
 
 def skip(why):
@@ -76,12 +84,12 @@ class Hosts:
             time.sleep(0.01)
         return skip("unshare does not come to an end")
 
-    def new_machine(self):
+    def new_machine(self, name):
         """All that a host has of its own: the path of its network's name space, which is in the
         folder of the others. It sleeps as process 1, so the others have small, equal numbers."""
         child = subprocess.Popen(["unshare", "--net", "--ipc", "--uts", "--mount", "--pid", "--fork",
-                                  "--kill-child", "sh", "-c", MACHINE], preexec_fn=die_with_us,
-                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                                  "--kill-child", "sh", "-c", MACHINE, name, HOST1, HOST2],
+                                 preexec_fn=die_with_us, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.held.append(child)
         if child.stdout.readline() != "ready\n":
             skip("no name spaces of a host can be had here")
@@ -181,20 +189,28 @@ def late(switch, stop):
         cable(switch, "up")
 
 
-def shape(hosts, why, *discipline):
+def shape(hosts, why, *discipline, device="v0"):
     """A queueing discipline for what each host sends."""
     for netns in hosts:
-        if not run(netns, "tc", "qdisc", "add", "dev", "v0", "root", *discipline):
+        if not run(netns, "tc", "qdisc", "add", "dev", device, "root", *discipline):
             skip(why)
 
 
 def build(hosts, scenario):
     """The two hosts, and the switch between them if there is one."""
-    new = hosts.new_machine if scenario in ("apart", "cut") else hosts.new
-    one, two = new(), new()
+    if scenario in MACHINES:
+        one, two = hosts.new_machine("host1"), hosts.new_machine("host2")
+    else:
+        one, two = hosts.new(), hosts.new()
     switch = None
     if scenario in ("relay", "cut"):
         relay(hosts, one, two, *CUTTER.get(scenario, ("relay.py",)))
+    elif scenario == "rails":
+        for device, network in (("v0", HOST1), ("v1", RAIL1)):
+            connect(one, device, two, device)
+            give_address(one, network + "/24", device)
+            give_address(two, network[:-1] + "2/24", device)
+        return one, two, None
     else:
         switch = bridge(hosts, one, two)
     if scenario in ("flap", "late"):
@@ -233,7 +249,10 @@ def main():
                    FI_TCP_IFACE=device, FI_NET_IFACE=device)
         if scenario == "netns":
             del env["QV_TEST_NODES"]
-        if scenario in ("apart", "cut"):
+        if scenario == "rails":
+            env["FI_QUIVER_RAILS"] = "v0,v1"
+            del env["FI_TCP_IFACE"], env["FI_NET_IFACE"]
+        if scenario in MACHINES:
             del env["QV_TEST_NETNS"]
             env["QV_TEST_HOSTS"] = f"{os.path.dirname(one)}:{os.path.dirname(two)}"
         if scenario == "cut":

@@ -5,6 +5,7 @@
 #endif
 #include "sever.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -73,7 +74,21 @@ static bool sever(int fd, enum ft_severing how)
 	return shutdown(fd, SHUT_RDWR) == 0;
 }
 
-static size_t for_each(bool severs, enum ft_severing how)
+/* NULL: whichever. */
+static bool is_at(int fd, const char *network)
+{
+	struct sockaddr_in here = {0};
+	socklen_t len = sizeof(here);
+	struct in_addr net;
+
+	if (!network)
+		return true;
+	return inet_aton(network, &net) && !getsockname(fd, (struct sockaddr *)&here, &len) &&
+	       here.sin_family == AF_INET &&
+	       !((here.sin_addr.s_addr ^ net.s_addr) & htonl(0xffffff00));
+}
+
+static size_t for_each(bool severs, enum ft_severing how, const char *network)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	struct dirent *entry;
@@ -82,7 +97,7 @@ static size_t for_each(bool severs, enum ft_severing how)
 	while (dir && (entry = readdir(dir))) {
 		int fd = atoi(entry->d_name);
 
-		if (entry->d_name[0] != '.' && is_established(fd))
+		if (entry->d_name[0] != '.' && is_established(fd) && is_at(fd, network))
 			n += !severs || sever(fd, how);
 	}
 	if (dir)
@@ -92,12 +107,17 @@ static size_t for_each(bool severs, enum ft_severing how)
 
 size_t ft_sever(enum ft_severing how)
 {
-	return for_each(true, how);
+	return for_each(true, how, NULL);
+}
+
+size_t ft_sever_at(enum ft_severing how, const char *network)
+{
+	return for_each(true, how, network);
 }
 
 size_t ft_connections(void)
 {
-	return for_each(false, FT_END);
+	return for_each(false, FT_END, NULL);
 }
 
 static void sleep_us(unsigned us)

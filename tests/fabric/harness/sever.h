@@ -15,6 +15,8 @@ enum ft_severing {
 
 /* Each established connection; returns how many there were. */
 size_t ft_sever(enum ft_severing how);
+/* Those whose own address is in this network of 24 bits, as in "10.78.0.0". */
+size_t ft_sever_at(enum ft_severing how, const char *network);
 /* How many there are. */
 size_t ft_connections(void);
 

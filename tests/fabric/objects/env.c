@@ -37,6 +37,7 @@ static void env_core(void)
 	case 1: refused("FI_QUIVER_CORE", "tcp;ofi_rxm", "tcp;ofi_rxm;ofi_quiver"); break;
 	case 2: refused("FI_QUIVER_CORE", "udp", "udp"); break;   /* no reliable datagrams */
 	case 3: refused("FI_QUIVER_CORE", "psm2", "psm2"); break; /* known, without its hardware */
+	case 4: refused("FI_QUIVER_CORE", "node,tcp;ofi_rxm", "FI_PROVIDER=\"quiver,tcp\""); break;
 	default: refused("FI_QUIVER_CORE", "quiver", "quiver"); break;
 	}
 }
@@ -225,7 +226,7 @@ static void env_eager(void)
 
 const struct ft_case ft_cases_env[] = {
 	{"env_reason", 3, 10, env_reason},
-	{"env_core", 5, 20, env_core},
+	{"env_core", 6, 20, env_core},
 	{"env_values", 6, 20, env_values},
 	{"env_mode", 5, 20, env_mode},
 	{"modes_meet", 2, 20, modes_meet},

@@ -48,9 +48,9 @@ if [ -n "$QV_PRELOAD" ]; then
 fi
 
 # CORE split, where a script takes it: auto on two nodes, as far as quiver knows, by turns of ranks.
-# Programs are started as "${by_node[@]}" PROGRAM.
+# QV_SPLIT=1 in the environment: any pair of cores so. Programs are started as "${by_node[@]}" PROGRAM.
 by_node=()
-if [ "$core" = split ]; then
+if [ "$core" = split ] || [ -n "$QV_SPLIT" ]; then
 	# shellcheck disable=SC2016 # the rank's shell expands it
 	by_node=(sh -c 'export FI_QUIVER_NODE=$((OMPI_COMM_WORLD_RANK % 2)); exec "$0" "$@"')
 fi
@@ -64,6 +64,30 @@ check_preload()
 	[ -n "$QV_PRELOAD" ] || return 0
 	cat "$@" | grep '^quiver: ' || fail "libquiver-mpi was not there"
 	cat "$@" | grep -qE '^quiver: MPI_.* [1-9][0-9]* taken' || fail "no call was taken"
+}
+
+# QV_TEST_HOSTS (tests/fabric/harness/hosts.py sets it): half of the ranks on each of two hosts. mpirun is
+# on neither, and has the network of the first.
+host_options=()
+near_hosts=()
+use_hosts()
+{
+	local half=$(($1 / 2)) hosts=$QV_TEST_HOSTS
+	near_hosts=(nsenter --net="${hosts%%:*}/net")
+	host_options=(--mca plm_rsh_agent "$run_dir/agent" --mca oob_tcp_if_include v0
+		--host "host1:$half,host2:$half")
+	# Called as rsh is: HOST COMMAND...
+	cat >"$run_dir/agent" <<-END
+	#!/bin/sh
+	case \$1 in
+	host1) at=${hosts%%:*} ;;
+	*) at=${hosts#*:} ;;
+	esac
+	shift
+	exec nsenter --net=\$at/net --ipc=\$at/ipc --uts=\$at/uts --mount=\$at/mnt --pid=\$at/pid_for_children \\
+		--root=\$at/../root sh -c "cd '$PWD' && \$*"
+	END
+	chmod +x "$run_dir/agent"
 }
 
 # over_quiver CORE RANKS SECONDS PROGRAM ARGS...; CORE plain is Open MPI as it is.
@@ -84,9 +108,10 @@ over_quiver()
 		over_default "$ranks" "$seconds" "$@"
 		return
 	fi
-	timeout -k 5 $((seconds + 15)) "$here/../../../scripts/mpirun-quiver" --core "$core" \
-		--build "$build" --timeout "$seconds" "${wrapper_options[@]}" -np "$ranks" \
-		"${quiver_options[@]}" "${preload_options[@]}" "$@"
+	[ -z "$QV_TEST_HOSTS" ] || use_hosts "$ranks"
+	timeout -k 5 $((seconds + 15)) "${near_hosts[@]}" "$here/../../../scripts/mpirun-quiver" \
+		--core "$core" --build "$build" --timeout "$seconds" "${wrapper_options[@]}" -np "$ranks" \
+		"${host_options[@]}" "${quiver_options[@]}" "${preload_options[@]}" "$@"
 }
 
 # over_default RANKS SECONDS PROGRAM ARGS...: the same without quiver.

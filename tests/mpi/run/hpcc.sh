@@ -51,9 +51,10 @@ status=$?
 check_sanitizers
 [ $status -eq 0 ] || { cat out; tail -20 hpccoutf.txt; fail "hpcc ended with $status"; }
 
-grep -q '^Success=1$' hpccoutf.txt || fail "no Success=1"
+grep -q '^Success=1$' hpccoutf.txt || { cat hpccoutf.txt; fail "no Success=1"; }
 tail -6 hpccoutf.txt | grep -q 'End of HPC Challenge tests' || fail "the output file is not complete"
-if grep -nE 'FAILED|Found [1-9][0-9]* errors|\(failed\)' hpccoutf.txt; then
+# RandomAccess of many ranks may lose one update in a hundred, and passes.
+if grep -nE 'FAILED|\(failed\)' hpccoutf.txt; then
 	fail "a residual or error check above did not pass"
 fi
 grep -nE '[1-9][0-9]* tests completed and failed' hpccoutf.txt && fail "residual checks failed"

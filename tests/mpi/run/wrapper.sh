@@ -22,6 +22,8 @@ refuses()
 
 "$wrapper" --help | grep -q '^usage:' || fail "--help"
 "$wrapper" --build "$build" --core rxm --print -np 2 ./a.out | grep -q ofi_quiver || fail "--print"
+"$wrapper" --build "$build" --core node,rxm --print -np 2 ./a.out | grep -qxF 'export FI_PROVIDER_PATH='"$build"'/lib/libfabric FI_PROVIDER=quiver\,tcp' ||
+	fail "--print of two cores"
 refuses "no program"
 refuses "needs a value" --core
 refuses "no provider at" --build /nonexistent -np 2 true
