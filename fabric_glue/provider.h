@@ -219,6 +219,7 @@ struct qv_fi_fabric { /* fabric_glue/objects/fabric.c */
 	const struct qv_fi_cores *cores; /* their names */
 	uint32_t api_version;            /* what the application speaks */
 	int refs;                        /* open domains and event queues */
+	bool left; /* a domain of the core could not be closed: nor can its fabric */
 };
 
 struct qv_fi_srx_port; /* fabric_glue/peer/srx.h */

@@ -142,7 +142,7 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 	ret = qv_fi_core_query(core, pair, q->node, q->service,
 			       q->flags & (FI_SOURCE | FI_NUMERICHOST), ask, need, &list);
 	if (!ret && *qv_fi_params.rails)
-		ret = qv_fi_second_choose(core, &list);
+		ret = qv_fi_second_choose(&list);
 	if (!ret && atomics && qv_fi_core_own_atomics(core, pair))
 		for (struct fi_info *i = list; i; i = i->next)
 			qv_fi_core_grant_atomics(i);
@@ -191,6 +191,8 @@ static int answer(const struct query *q, const struct qv_fi_cores *cores, const 
 
 	*out = NULL;
 	if (qv_fi_params.peer && !qv_fi_mode_serves(cores))
+		return -FI_ENODATA;
+	if (*qv_fi_params.rails && !qv_fi_second_serves(cores->name[QV_FI_MAIN]))
 		return -FI_ENODATA;
 	if (cores->count == 1)
 		return answer_over(q, cores, false, name, out);
