@@ -107,6 +107,7 @@ struct qv_fi_params {
 	size_t eager;          /* FI_QUIVER_EAGER, bytes; SIZE_MAX = per core */
 	size_t memory;         /* FI_QUIVER_MEMORY, bytes of unexpected payload per peer */
 	unsigned patience;     /* FI_QUIVER_PATIENCE, ms; 0 = no end */
+	bool patience_set;     /* by the user: it holds over cores that cannot tell, too */
 	unsigned death;        /* FI_QUIVER_KEEPALIVE, ms; 0 = no end */
 	size_t queue;          /* FI_QUIVER_QUEUE, sends that may wait */
 	unsigned linger;       /* FI_QUIVER_LINGER, ms */
