@@ -390,5 +390,7 @@ void qv_fi_coll_close(struct qv_fi_ep *ep);
 int qv_fi_srx_enable(struct qv_fi_ep *ep);
 /* Behind the closing of the core's endpoint. */
 void qv_fi_srx_close(struct qv_fi_ep *ep);
+/* fabric_glue/peer/death.c: look after peers that owe something. Lock held. */
+void qv_fi_srx_tick(struct qv_fi_srx *srx);
 
 #endif /* QV_FI_DATA_H */

@@ -107,6 +107,7 @@ struct qv_fi_params {
 	size_t eager;          /* FI_QUIVER_EAGER, bytes; SIZE_MAX = per core */
 	size_t memory;         /* FI_QUIVER_MEMORY, bytes of unexpected payload per peer */
 	unsigned patience;     /* FI_QUIVER_PATIENCE, ms; 0 = no end */
+	bool patience_set;     /* by the user: it holds over cores that cannot tell, too */
 	unsigned death;        /* FI_QUIVER_KEEPALIVE, ms; 0 = no end */
 	size_t queue;          /* FI_QUIVER_QUEUE, sends that may wait */
 	unsigned linger;       /* FI_QUIVER_LINGER, ms */
@@ -218,6 +219,7 @@ struct qv_fi_fabric { /* fabric_glue/objects/fabric.c */
 	const struct qv_fi_cores *cores; /* their names */
 	uint32_t api_version;            /* what the application speaks */
 	int refs;                        /* open domains and event queues */
+	bool left; /* a domain of the core could not be closed: nor can its fabric */
 };
 
 struct qv_fi_srx_port; /* fabric_glue/peer/srx.h */

@@ -91,8 +91,10 @@ static void look_for_unknown(struct qv_peer *peer, uint64_t now)
 		peer->absent_since = 0;
 	else if (!peer->absent_since)
 		peer->absent_since = now;
-	if (presence == QV_GONE ||
-	    (presence == QV_ABSENT && p->patience && now - peer->absent_since >= p->patience))
+	else if (presence == QV_UNTOLD)
+		peer->absent_since += p->away; /* its answer may wait here */
+	if (presence == QV_GONE || ((presence == QV_ABSENT || presence == QV_UNTOLD) &&
+				    p->patience && now - peer->absent_since >= p->patience))
 		qv_peer_fail(peer, "nobody is at its address"); /* who has nothing more to say */
 	else if (presence == QV_SILENT && is_silent_for(peer, now, silent, most_silent(p)))
 		fail_silent(peer);
@@ -112,6 +114,7 @@ static void look_for_known(struct qv_peer *peer, uint64_t now)
 	peer->look_at = now + LOOK_MS;
 	switch (peer->x->ops->presence(peer->x, peer->addr, &silent)) {
 	case QV_PRESENT:
+	case QV_UNTOLD:
 	case QV_UNSURE: return;
 	case QV_ABSENT:
 	case QV_GONE: qv_peer_mark_failed(peer, "nobody is at its address any more"); return;

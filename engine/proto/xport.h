@@ -36,6 +36,7 @@ struct qv_xport;
 /* Whether anybody is at an address. */
 enum qv_presence {
 	QV_PRESENT, /* yes, or this transport cannot tell */
+	QV_UNTOLD,  /* this transport cannot tell: who does not answer for long is not there */
 	QV_UNSURE,  /* not known yet: ask again soon */
 	QV_ABSENT,  /* no: what is sent there now cannot arrive */
 	QV_GONE,    /* and nobody will ever be there */

@@ -154,11 +154,15 @@ int qv_fi_core_ask(const char *core, const char *node, const char *service, uint
 static int ask_truth(const char *core, const char *node, const char *service, uint64_t flags,
 		     const struct fi_info *hints, struct fi_info **list)
 {
-	const bool no_event = qv_fi_quirks_of(core).no_rma_event;
+	const struct qv_fi_quirks quirks = qv_fi_quirks_of(core);
+	const bool no_event = quirks.no_rma_event;
+	uint64_t untrue = no_event ? FI_RMA_EVENT : 0;
 	int ret = -FI_ENODATA;
 
 	*list = NULL;
-	if (!(hints->caps & FI_RMA_EVENT) || !no_event)
+	if (quirks.wrong_atomics && qv_fi_params.peer) /* there they would be the core's */
+		untrue |= FI_ATOMIC;
+	if (!(hints->caps & untrue))
 		ret = qv_fi_core_ask(core, node, service, flags, hints, list);
 	if (ret)
 		return ret;

@@ -43,9 +43,10 @@ const struct qv_fi_quirks *qv_fi_rail_quirks(const struct qv_fi_rail *rail);
 
 /* From second.c. */
 
-/* FI_QUIVER_RAILS is set: keep of the list what is of the first domain that it names. -FI_ENODATA:
- * nothing is left, or the core lacks one of the two, which is told. */
-int qv_fi_second_choose(const char *core, struct fi_info **list);
+/* FI_QUIVER_RAILS is set: has the core both? If not, say so. */
+bool qv_fi_second_serves(const char *core);
+/* Keep of the list what is of the first. -FI_ENODATA: nothing is left. */
+int qv_fi_second_choose(struct fi_info **list);
 /* Open the second domain beside the core's, which has this info. */
 int qv_fi_second_open(struct qv_fi_domain *dom);
 void qv_fi_second_close(struct qv_fi_domain *dom);

@@ -54,7 +54,7 @@ static const struct row rows[] = {
 		    .peer = true,
 		    .one_endpoint = true,
 		    .writes_to_desc = true}},
-	{.of_all = {.name = ";ofi_rxd", .eager = 8000, .buffers = 512}},
+	{.of_all = {.name = ";ofi_rxd", .eager = 8000, .buffers = 512, .no_flush = true}},
 	{.of_all = {.name = "", .packet = 4096, .eager = 8192, .buffers = 256}},
 };
 

@@ -80,29 +80,26 @@ static int list_all(const char *core, struct fi_info **list)
 	return qv_fi_core_query(core, false, NULL, NULL, 0, qv_fi_core_hints(core, NULL), 0, list);
 }
 
-static int check_names(const char *core)
+bool qv_fi_second_serves(const char *core)
 {
 	struct fi_info *list;
-	int ret = list_all(core, &list);
+	bool all = true;
 
-	if (ret)
-		return ret;
-	for (unsigned r = 0; r < 2 && !ret; r++)
-		if (!find(list, qv_fi_params.rails[r])) {
+	if (list_all(core, &list))
+		return false;
+	for (unsigned r = 0; r < 2 && all; r++) {
+		all = find(list, qv_fi_params.rails[r]);
+		if (!all)
 			explain(core, list, qv_fi_params.rails[r]);
-			ret = -FI_ENODATA;
-		}
+	}
 	qv_fi_host.freeinfo(list);
-	return ret;
+	return all;
 }
 
-int qv_fi_second_choose(const char *core, struct fi_info **list)
+int qv_fi_second_choose(struct fi_info **list)
 {
 	struct fi_info **at = list, *info;
-	int ret = check_names(core);
 
-	if (ret)
-		return ret;
 	while ((info = *at)) {
 		if (is_of(info, qv_fi_params.rails[0])) {
 			at = &info->next;

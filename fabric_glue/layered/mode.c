@@ -43,7 +43,7 @@ static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 	qv_fi_coll_collect(ep, s);
 	while ((peer = qv_proto_next_peer(ep->proto, peer)))
 		s->peers++;
-	for (unsigned c = 0; c < ep->dom->cores; c++) {
+	for (unsigned c = 0; c < QV_FI_RAILS; c++) {
 		struct qv_node_stats node;
 
 		s->packets += ep->rail[c].packets;

@@ -234,6 +234,8 @@ enum qv_presence qv_fi_presence(struct qv_xport *x, uint64_t addr, uint64_t *sil
 	char name[QV_FI_ADDR_MAX];
 	size_t len;
 
+	if (lookup_of(rail) == QV_FI_LOOKUP_NONE && qv_fi_params.patience_set)
+		return QV_UNTOLD;
 	if (!name_of(rail, addr, name, &len))
 		return QV_PRESENT;
 	if (is_shm(rail))

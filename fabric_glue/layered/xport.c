@@ -3,8 +3,11 @@
 #include "fabric_glue/cores/core.h"
 #include "engine/base/iov.h"
 #include "fabric_glue/data.h"
-#include "fabric_glue/objects/av.h"
+#include "engine/proto/wire.h"
 #include "fabric_glue/node/node.h"
+#include "fabric_glue/objects/av.h"
+
+#define PACKET_USUAL 4096u
 
 static struct qv_fi_rail *rail_of(struct qv_xport *x)
 {
@@ -174,6 +177,9 @@ static void init_core(struct qv_fi_rail *rail)
 	bool tag_apart = quirks->tag_apart && info->caps & FI_SOURCE &&
 			 info->domain_attr->cq_data_size >= sizeof(uint64_t);
 
+	/* verbs;ofi_rxd injects next to nothing. */
+	if (packet < QV_WIRE_MIN_PACKET)
+		packet = PACKET_USUAL;
 	rail->rx_count =
 		quirks->buffers < info->rx_attr->size ? quirks->buffers : info->rx_attr->size;
 	rail->one_lock = quirks->one_lock;

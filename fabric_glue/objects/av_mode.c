@@ -86,6 +86,11 @@ static enum qv_fi_said said(const struct qv_fi_av *av, const void *addr, size_t 
 	return QV_FI_SAYS_NOTHING;
 }
 
+bool qv_fi_av_is_signed(const struct qv_fi_av *av, const void *addr, size_t len)
+{
+	return quirks_of(av->dom) && !is_text(av->dom) && said(av, addr, len) != QV_FI_SAYS_NOTHING;
+}
+
 bool qv_fi_av_mode_differs(const struct qv_fi_av *av, const void *addr, size_t len)
 {
 	enum qv_fi_said other;

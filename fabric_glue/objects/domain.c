@@ -59,8 +59,13 @@ static int domain_close(struct fid *fid)
 	qv_fi_srx_port_close(dom->port);
 	dom->port = NULL;
 	ret = close_cores(dom);
-	if (ret)
+	if (ret && !dom->peer)
 		return ret;
+	if (ret) { /* rxm keeps what a peer that died was to read */
+		QV_FI_WARN(DOMAIN, "the domain of core %s does not close, and is left to it: %s\n",
+			   dom->fabric->cores->text, qv_fi_host.strerror(-ret));
+		dom->fabric->left = true;
+	}
 	pthread_mutex_destroy(&dom->lock);
 	qv_fi_eq_release(dom->eq);
 	__atomic_sub_fetch(&dom->fabric->refs, 1, __ATOMIC_RELEASE);

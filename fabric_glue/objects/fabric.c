@@ -16,7 +16,7 @@ static int fabric_close(struct fid *fid)
 	if (__atomic_load_n(&fabric->refs, __ATOMIC_ACQUIRE))
 		return -FI_EBUSY;
 	ret = fi_close(&fabric->core[QV_FI_MAIN]->fid);
-	if (ret)
+	if (ret && !fabric->left)
 		return ret;
 	if (fabric->core[QV_FI_LOCAL])
 		fi_close(&fabric->core[QV_FI_LOCAL]->fid);

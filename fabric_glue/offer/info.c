@@ -111,6 +111,17 @@ static bool is_refused_format(const char *core, const struct fi_info *info)
 	return strchr(core, ';') && info->addr_format == FI_SOCKADDR_IB;
 }
 
+/* verbs has addresses of IPv4 and of IPv6 for one device, which over two cores have one format: ranks
+ * that take offers of equal looks by turns would not know each other's. The first counts. */
+static bool is_other_length(const struct fi_info *offers, const struct fi_info *info)
+{
+	for (; offers; offers = offers->next)
+		if (!strcmp(offers->fabric_attr->name, info->fabric_attr->name) &&
+		    !strcmp(offers->domain_attr->name, info->domain_attr->name))
+			return offers->src_addrlen != info->src_addrlen;
+	return false;
+}
+
 /* Our answer over these cores, each entry under the provider name `name` (NULL: our own). The list
  * of the main core is edited in place: only libfabric knows how long its structures are. */
 static int answer_over(const struct query *q, const struct qv_fi_cores *cores, bool pair,
@@ -131,7 +142,7 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 	ret = qv_fi_core_query(core, pair, q->node, q->service,
 			       q->flags & (FI_SOURCE | FI_NUMERICHOST), ask, need, &list);
 	if (!ret && *qv_fi_params.rails)
-		ret = qv_fi_second_choose(core, &list);
+		ret = qv_fi_second_choose(&list);
 	if (!ret && atomics && qv_fi_core_own_atomics(core, pair))
 		for (struct fi_info *i = list; i; i = i->next)
 			qv_fi_core_grant_atomics(i);
@@ -155,7 +166,7 @@ static int answer_over(const struct query *q, const struct qv_fi_cores *cores, b
 		if (qv_fi_params.peer && qv_fi_quirks_of(core).one_endpoint)
 			list->domain_attr->ep_cnt = 1;
 		if (is_refused_format(core, list) || !make_offer(q, pair ? &second : NULL, list) ||
-		    !restore_names(list, q->hints)) {
+		    !restore_names(list, q->hints) || (pair && is_other_length(*out, list))) {
 			qv_fi_host.freeinfo(list);
 			continue;
 		}
@@ -180,6 +191,8 @@ static int answer(const struct query *q, const struct qv_fi_cores *cores, const 
 
 	*out = NULL;
 	if (qv_fi_params.peer && !qv_fi_mode_serves(cores))
+		return -FI_ENODATA;
+	if (*qv_fi_params.rails && !qv_fi_second_serves(cores->name[QV_FI_MAIN]))
 		return -FI_ENODATA;
 	if (cores->count == 1)
 		return answer_over(q, cores, false, name, out);

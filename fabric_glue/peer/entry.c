@@ -17,7 +17,8 @@ _Static_assert(offsetof(struct qv_fi_rx, entry) - offsetof(struct qv_fi_rx, cont
 
 struct qv_fi_slab {
 	struct qv_fi_slab *next;
-	char pad[64 - sizeof(void *)];
+	size_t txs; /* 0: it has receives */
+	char pad[64 - sizeof(void *) - sizeof(size_t)];
 	char data[];
 };
 
@@ -54,6 +55,7 @@ static void *new_slab(struct qv_fi_srx *srx, size_t size)
 	if (!slab)
 		return NULL;
 	memset(slab->data, 0, size);
+	slab->txs = 0;
 	slab->next = srx->slabs;
 	srx->slabs = slab;
 	return slab->data;
@@ -89,6 +91,7 @@ struct qv_fi_tx *qv_fi_tx_more(struct qv_fi_srx *srx)
 
 	if (!txs)
 		return NULL;
+	srx->slabs->txs = SLAB_TXS;
 	for (size_t i = 0; i + 1 < SLAB_TXS; i++)
 		txs[i].next = &txs[i + 1];
 	txs[SLAB_TXS - 1].next = srx->free_tx;
@@ -106,14 +109,38 @@ void qv_fi_srx_free_slabs(struct qv_fi_srx *srx)
 	}
 }
 
+void qv_fi_srx_each(struct qv_fi_srx *srx, void (*rx)(struct qv_fi_rx *rx),
+		    void (*tx)(struct qv_fi_srx *srx, struct qv_fi_tx *tx))
+{
+	for (struct qv_fi_slab *slab = srx->slabs; slab; slab = slab->next) {
+		struct qv_fi_rx *rxs = (void *)slab->data;
+		struct qv_fi_tx *txs = (void *)slab->data;
+
+		for (size_t i = 0; !slab->txs && i < SLAB_RXS; i++)
+			rx(&rxs[i]);
+		for (size_t i = 0; i < slab->txs; i++)
+			tx(srx, &txs[i]);
+	}
+}
+
+bool qv_fi_tx_known(const struct qv_fi_srx *srx, const void *context)
+{
+	for (const struct qv_fi_slab *slab = srx->slabs; slab; slab = slab->next) {
+		const struct qv_fi_tx *txs = (const void *)slab->data, *tx = context;
+
+		if (tx >= txs && tx < txs + slab->txs)
+			return tx->flying;
+	}
+	return false;
+}
+
 void qv_fi_rx_release(struct qv_fi_rx *rx)
 {
 	struct qv_fi_srx *srx = qv_fi_rx_srx(rx);
 
-	if (QV_UNLIKELY(rx->how & QV_RX_BOUNCED)) {
+	if (QV_UNLIKELY(rx->how & QV_RX_BOUNCED))
 		free(rx->bounce);
-		rx->how = 0;
-	}
+	rx->how = 0;
 	if (srx->writes_desc)
 		memset(rx->entry.desc, 0, QV_FI_IOV_LIMIT * sizeof rx->entry.desc[0]);
 	rx->next = srx->free;

@@ -78,6 +78,7 @@ static int expected(struct qv_fi_rx *rx, const struct qv_abi_match *m, void **en
 	rx->entry.msg_size = m->msg_size;
 	if (qv_fi_rx_short(rx))
 		qv_fi_rx_bounce(rx); /* without memory the core does what it can */
+	qv_fi_rx_note_long(rx);
 	*entry = qv_fi_rx_give(rx);
 	return 0;
 }
@@ -188,8 +189,12 @@ struct qv_abi_srx_owner qv_fi_srx_owner_ops = {
 
 /* Completions. */
 
-static void received(struct qv_fi_srx *srx, struct qv_fi_rx *rx, struct qv_comp *comp)
+void qv_fi_rx_done(struct qv_fi_rx *rx, struct qv_comp *comp)
 {
+	struct qv_fi_srx *srx = qv_fi_rx_srx(rx);
+
+	srx->nlong -= (rx->how & QV_RX_LONG) != 0;
+	rx->how &= ~(uint64_t)QV_RX_LONG;
 	if (QV_UNLIKELY(rx->how & QV_RX_DISCARDED))
 		return;
 	comp->context = rx->context;
@@ -229,21 +234,6 @@ static void write_entry(struct qv_fi_srx *srx, const struct qv_fi_rx *rx, uint64
 	out->tag = tag;
 }
 
-static void sent(struct qv_fi_srx *srx, void *context, uint64_t flags)
-{
-	struct qv_fi_ep *ep = srx->ep;
-	bool entry = true;
-
-	if (QV_UNLIKELY(ep->cntrs[QV_FI_CNTR_SEND] != NULL)) {
-		context = qv_fi_tx_release(srx, context, &entry);
-		qv_fi_count(ep, QV_FI_CNTR_SEND, false);
-	}
-	if (!entry || !ep->tx_cq)
-		return;
-	*qv_fi_cq_push(ep->tx_cq, FI_ADDR_NOTAVAIL) = (struct fi_cq_tagged_entry){
-		.op_context = context, .flags = flags & (FI_SEND | FI_TAGGED | FI_MSG)};
-}
-
 static QV_NOINLINE ssize_t write_other(struct qv_fi_srx *srx, void *context, uint64_t flags,
 				       size_t len, uint64_t data, uint64_t tag, fi_addr_t src)
 {
@@ -251,15 +241,15 @@ static QV_NOINLINE ssize_t write_other(struct qv_fi_srx *srx, void *context, uin
 	struct qv_xfer *xfer = context;
 
 	if (flags & FI_RECV) {
-		received(srx, context,
-			 &(struct qv_comp){.status = QV_OK,
-					   .has_data = flags & FI_REMOTE_CQ_DATA,
-					   .len = len,
-					   .tag = tag,
-					   .data = flags & FI_REMOTE_CQ_DATA ? data : 0,
-					   .user = qv_fi_srx_user(srx, src)});
+		qv_fi_rx_done(context,
+			      &(struct qv_comp){.status = QV_OK,
+						.has_data = flags & FI_REMOTE_CQ_DATA,
+						.len = len,
+						.tag = tag,
+						.data = flags & FI_REMOTE_CQ_DATA ? data : 0,
+						.user = qv_fi_srx_user(srx, src)});
 	} else if (flags & FI_SEND) {
-		sent(srx, context, flags);
+		qv_fi_tx_done(srx, context, 0);
 	} else if (qv_fi_is_remote(flags)) {
 		qv_fi_remote_event(rail, FI_RMA | FI_REMOTE_WRITE | flags, len, data, src);
 	} else {
@@ -290,46 +280,28 @@ static int status_of(int err)
 	return status == QV_EAGAIN || status == QV_OK ? QV_EIO : status;
 }
 
-static void not_sent(struct qv_fi_srx *srx, const struct fi_cq_err_entry *err)
-{
-	struct qv_fi_ep *ep = srx->ep;
-	struct fi_cq_err_entry e = {
-		.op_context = err->op_context,
-		.flags = err->flags & (FI_SEND | FI_TAGGED | FI_MSG),
-		.tag = err->tag,
-		.err = err->err,
-		.prov_errno = status_of(err->err),
-	};
-	bool entry;
-
-	if (ep->cntrs[QV_FI_CNTR_SEND]) {
-		e.op_context = qv_fi_tx_release(srx, e.op_context, &entry);
-		qv_fi_count(ep, QV_FI_CNTR_SEND, true);
-	}
-	if (ep->tx_cq)
-		qv_fi_cq_error(ep->tx_cq, &e, FI_ADDR_NOTAVAIL);
-}
-
 static ssize_t cq_writeerr(struct qv_abi_cq *cq, const struct fi_cq_err_entry *err)
 {
 	struct qv_fi_srx *srx = container_of(cq, struct qv_fi_srx, cq);
 	struct qv_xfer *xfer = err->op_context;
 	struct qv_fi_rx *rx = err->op_context;
 	bool one_sided = err->flags & (FI_READ | FI_WRITE | FI_ATOMIC | FI_RMA);
+	bool send = err->flags & FI_SEND && xfer; /* an injected one has no context */
 
-	if (!err->flags) /* rxm does not say of what, and may mean something of its own */
+	if (!err->flags) { /* rxm does not say of what, and may mean something of its own */
 		one_sided = qv_fi_pass_known(srx->ep, xfer);
+		send = qv_fi_tx_known(srx, xfer);
+	}
 
 	if (!srx->ep->closing)
 		QV_FI_INFO(EP_DATA, "core error: %s (provider %d)\n", qv_fi_host.strerror(err->err),
 			   err->prov_errno);
 	if (err->flags & FI_RECV && rx) {
-		received(srx, rx,
-			 &(struct qv_comp){.status = status_of(err->err),
-					   .tag = rx->entry.tag,
-					   .user = qv_fi_srx_user(srx, rx->entry.addr)});
-	} else if (err->flags & FI_SEND) {
-		not_sent(srx, err);
+		qv_fi_rx_done(rx, &(struct qv_comp){.status = status_of(err->err),
+						    .tag = rx->entry.tag,
+						    .user = qv_fi_srx_user(srx, rx->entry.addr)});
+	} else if (send) {
+		qv_fi_tx_done(srx, err->op_context, err->err);
 	} else if (one_sided && xfer) {
 		srx->ep->rail[QV_FI_MAIN].flying--;
 		xfer->done(xfer, status_of(err->err));

@@ -20,6 +20,7 @@ void qv_fi_rx_start(struct qv_fi_rx *rx)
 	int rc;
 
 	qv_fi_rx_srx(rx)->bytes_waiting -= qv_fi_rx_full(rx);
+	qv_fi_rx_note_long(rx);
 	rc = qv_fi_rx_tagged(rx) ? peer->start_tag(entry) : peer->start_msg(entry);
 	if (rc)
 		QV_FI_WARN(EP_DATA, "the core does not go on with an unexpected message: %s\n",

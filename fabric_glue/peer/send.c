@@ -8,27 +8,74 @@
 	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE)
 
 /* The context for the core; NULL: no memory. */
-static struct qv_fi_tx *count_it(struct qv_fi_srx *srx, void *context, bool entry)
+static inline struct qv_fi_tx *new_tx(struct qv_fi_srx *srx, const struct qv_fi_send *s,
+				      fi_addr_t to, bool entry)
 {
 	struct qv_fi_tx *tx = srx->free_tx;
 
-	if (tx)
+	if (QV_LIKELY(tx != NULL))
 		srx->free_tx = tx->next;
 	else if (!(tx = qv_fi_tx_more(srx)))
 		return NULL;
-	tx->context = context;
+	tx->context = s->context;
+	tx->to = to;
 	tx->entry = entry;
+	tx->tagged = s->req & QV_REQ_TAGGED;
+	tx->flying = true;
+	tx->told = false;
+	srx->flying++;
 	return tx;
 }
 
-void *qv_fi_tx_release(struct qv_fi_srx *srx, void *context, bool *entry)
+static inline void free_tx(struct qv_fi_srx *srx, struct qv_fi_tx *tx)
 {
-	struct qv_fi_tx *tx = context;
-
+	tx->flying = false;
 	tx->next = srx->free_tx;
 	srx->free_tx = tx;
-	*entry = tx->entry;
-	return tx->context;
+	srx->flying--;
+}
+
+void qv_fi_tx_tell(struct qv_fi_srx *srx, const struct qv_fi_tx *tx, int err)
+{
+	struct qv_fi_ep *ep = srx->ep;
+	const uint64_t flags = FI_SEND | (tx->tagged ? FI_TAGGED : FI_MSG);
+
+	qv_fi_count(ep, QV_FI_CNTR_SEND, err != 0);
+	if (!ep->tx_cq)
+		return;
+	if (QV_UNLIKELY(err)) {
+		const struct fi_cq_err_entry e = {.op_context = tx->context,
+						  .flags = flags,
+						  .err = err,
+						  .prov_errno = qv_fi_status(-err)};
+
+		qv_fi_cq_error(ep->tx_cq, &e, FI_ADDR_NOTAVAIL);
+	} else if (tx->entry) {
+		*qv_fi_cq_push(ep->tx_cq, FI_ADDR_NOTAVAIL) =
+			(struct fi_cq_tagged_entry){.op_context = tx->context, .flags = flags};
+	}
+}
+
+void qv_fi_tx_done(struct qv_fi_srx *srx, struct qv_fi_tx *tx, int err)
+{
+	if (QV_LIKELY(!tx->told))
+		qv_fi_tx_tell(srx, tx, err);
+	free_tx(srx, tx);
+}
+
+/* The core does not take a message now, or never: its peer may be gone. */
+static QV_NOINLINE ssize_t not_taken(struct qv_fi_ep *ep, fi_addr_t to, ssize_t rc)
+{
+	if (rc != -FI_EAGAIN)
+		return rc;
+	ep->srx->full = to;
+	qv_fi_ep_progress(ep);
+	return qv_fi_srx_is_gone(ep->srx, to) ? -FI_ECONNABORTED : rc;
+}
+
+static inline bool refuses(const struct qv_fi_srx *srx, fi_addr_t to)
+{
+	return QV_UNLIKELY(srx->ngone) && qv_fi_srx_is_gone(srx, to);
 }
 
 /* What the core calls this address; most have been dealt with before. */
@@ -74,9 +121,9 @@ static ssize_t give(struct qv_fi_ep *ep, const struct qv_fi_send *s, fi_addr_t t
 
 ssize_t qv_fi_srx_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags)
 {
-	bool counted = ep->cntrs[QV_FI_CNTR_SEND], entry = !ep->tx_selective;
-	void *context = s->context;
+	const bool entry = !ep->tx_selective || flags & FI_COMPLETION;
 	fi_addr_t to = FI_ADDR_NOTAVAIL;
+	struct qv_fi_tx *tx = NULL;
 	ssize_t rc;
 
 	if (QV_UNLIKELY(flags & ~SEND_FLAGS))
@@ -86,22 +133,19 @@ ssize_t qv_fi_srx_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t
 		return -FI_EINVAL;
 	if (s->req & QV_REQ_DATA)
 		flags |= FI_REMOTE_CQ_DATA;
-	entry |= (flags & FI_COMPLETION) != 0;
-	if (entry || counted)
-		flags |= FI_COMPLETION;
 	qv_fi_lock(ep->dom);
 	rc = reach(ep, s->to, &to);
-	if (QV_UNLIKELY(counted) && !rc && !(context = count_it(ep->srx, context, entry)))
+	if (!rc && refuses(ep->srx, to))
+		rc = -FI_ECONNABORTED;
+	if (!rc && !(tx = new_tx(ep->srx, s, to, entry)))
 		rc = -FI_ENOMEM;
 	if (QV_LIKELY(!rc)) {
 		ep->srx->sends++;
-		rc = give(ep, s, to, context, flags);
+		rc = give(ep, s, to, tx, flags | FI_COMPLETION);
 		if (QV_UNLIKELY(rc)) {
 			ep->srx->sends--;
-			if (counted)
-				qv_fi_tx_release(ep->srx, context, &entry);
-			if (rc == -FI_EAGAIN)
-				qv_fi_ep_progress(ep);
+			free_tx(ep->srx, tx);
+			rc = not_taken(ep, to, rc);
 		}
 	}
 	qv_fi_unlock(ep->dom);
@@ -131,14 +175,16 @@ ssize_t qv_fi_srx_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
 		return -FI_EINVAL;
 	qv_fi_lock(ep->dom);
 	rc = reach(ep, s->to, &to);
+	if (!rc && refuses(ep->srx, to))
+		rc = -FI_ECONNABORTED;
 	if (QV_LIKELY(!rc))
 		rc = give_inject(ep->rail[QV_FI_MAIN].core, s, to);
 	if (QV_LIKELY(!rc)) {
 		ep->srx->sends++;
 		if (QV_UNLIKELY(ep->cntrs[QV_FI_CNTR_SEND] != NULL))
 			qv_fi_count(ep, QV_FI_CNTR_SEND, false);
-	} else if (rc == -FI_EAGAIN) {
-		qv_fi_ep_progress(ep);
+	} else {
+		rc = not_taken(ep, to, rc);
 	}
 	qv_fi_unlock(ep->dom);
 	return rc;
@@ -156,7 +202,8 @@ ssize_t qv_fi_srx_tinject(struct fid_ep *fid, const void *buf, size_t len, fi_ad
 		return -FI_EINVAL;
 	qv_fi_lock(ep->dom);
 	entry = qv_fi_av_entry(ep->av, to);
-	if (QV_LIKELY(entry && entry->way.addr != FI_ADDR_NOTAVAIL && !ep->cntrs[QV_FI_CNTR_SEND]))
+	if (QV_LIKELY(entry && entry->way.addr != FI_ADDR_NOTAVAIL && !ep->cntrs[QV_FI_CNTR_SEND] &&
+		      !ep->srx->ngone))
 		rc = fi_tinject(ep->rail[QV_FI_MAIN].core, buf, len, entry->way.addr, tag);
 	ep->srx->sends += !rc;
 	qv_fi_unlock(ep->dom);

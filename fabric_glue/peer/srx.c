@@ -8,7 +8,7 @@
 
 #include <quiver/fi_ext.h>
 
-#define USERS_MAX ((size_t)1 << 20) /* addresses of a core beyond are not dense */
+#define TICK_POLLS 64u /* look at the clock once in so many polls */
 
 /* Addresses. */
 
@@ -17,7 +17,7 @@ static bool grow_users(struct qv_fi_srx *srx, fi_addr_t core)
 	size_t n = srx->nusers ? srx->nusers : 64;
 	fi_addr_t *users;
 
-	if (core >= USERS_MAX)
+	if (core >= QV_FI_DENSE)
 		return false;
 	while (n <= core)
 		n *= 2;
@@ -162,6 +162,8 @@ static struct qv_fi_srx *new_srx(struct qv_fi_ep *ep)
 		return NULL;
 	srx->ep = ep;
 	srx->writes_desc = qv_fi_rail_quirks(&ep->rail[QV_FI_MAIN])->writes_to_desc;
+	srx->long_from = qv_fi_rail_quirks(&ep->rail[QV_FI_MAIN])->packet;
+	srx->full = FI_ADDR_NOTAVAIL;
 	srx->cq.fid.fclass = FI_CLASS_PEER_CQ;
 	srx->cq.owner_ops = &qv_fi_srx_cq_ops;
 	qv_fi_rx_set_version(qv_fi_host.version());
@@ -219,6 +221,7 @@ void qv_fi_srx_close(struct qv_fi_ep *ep)
 	}
 	qv_fi_srx_free_slabs(srx);
 	free(srx->users);
+	free(srx->fates);
 	free(srx);
 	ep->srx = NULL;
 }
@@ -249,6 +252,8 @@ static void progress(struct qv_fi_ep *ep)
 {
 	if (!ep->enabled || !ep->srx)
 		return;
+	if (QV_UNLIKELY(++ep->polls % TICK_POLLS == 0))
+		qv_fi_ep_tick(ep);
 	if (QV_UNLIKELY(ep->srx->short_of_memory != NULL))
 		qv_fi_rx_retry(ep->srx);
 	fi_cq_read(ep->rail[QV_FI_MAIN].cq, NULL, 0);

@@ -15,10 +15,11 @@
 struct qv_fi_bounce;
 
 /* What is not usual about a receive, beside its cookie (QV_CK_*). */
-#define QV_RX_MULTI     0x100u /* FI_MULTI_RECV: the whole of a buffer */
-#define QV_RX_PART      0x200u /* a part of such a buffer */
-#define QV_RX_BOUNCED   0x400u /* the core has a buffer of ours */
-#define QV_RX_DISCARDED 0x800u /* nobody wants the message */
+#define QV_RX_MULTI     0x100u  /* FI_MULTI_RECV: the whole of a buffer */
+#define QV_RX_PART      0x200u  /* a part of such a buffer */
+#define QV_RX_BOUNCED   0x400u  /* the core has a buffer of ours */
+#define QV_RX_DISCARDED 0x800u  /* nobody wants the message */
+#define QV_RX_LONG      0x1000u /* it may come in pieces, of which the last never comes */
 
 /* A posted receive, or a message that waits for one and becomes the receive that it meets. Of its
  * five cache lines most receives touch the first, the third and the fourth. */
@@ -43,12 +44,23 @@ struct qv_fi_rx {
 	struct iovec iov[QV_FI_IOV_LIMIT];
 } __attribute__((aligned(64)));
 
-/* Context of a send that is counted, in place of the application's. */
+/* Context of a send, in place of the application's. */
 struct qv_fi_tx {
-	struct qv_fi_tx *next;
+	struct qv_fi_tx *next; /* free ones */
 	void *context;
-	bool entry;
+	fi_addr_t to; /* as the core calls it */
+	bool entry;   /* the application wants to hear of it */
+	bool tagged;
+	bool flying; /* the core has it */
+	bool told;   /* it has failed for the application */
 };
+
+/* What is known of the peer at an address of the core. */
+struct qv_fi_fate {
+	uint32_t looked; /* tick of the last look */
+	uint8_t gone;    /* up to QV_FI_GONE */
+};
+#define QV_FI_GONE 10 /* looks that find nobody; one that finds nobody for ever counts half of it */
 
 /* What a core takes for the shared receive context. rxm takes one for the life of a domain, so that
  * it may outlive the endpoint that it served. */
@@ -76,6 +88,14 @@ struct qv_fi_srx {
 	/* fi_addr_t of the application by that of the core, QV_FI_NOT_ASKED: look into the AV */
 	fi_addr_t *users;
 	size_t nusers;
+	/* death.c */
+	size_t long_from; /* bytes: longer messages may come in pieces */
+	size_t nlong;     /* receives with QV_RX_LONG */
+	size_t flying;    /* sends that the core has */
+	fi_addr_t full;   /* the core took nothing for it, FI_ADDR_NOTAVAIL: nobody */
+	uint32_t ticks;
+	struct qv_fi_fate *fates; /* by the core's address */
+	size_t nfates, ngone;
 	struct fi_ops_tagged calls;                       /* of the endpoint */
 	uint64_t sends, bytes_waiting, bytes_waiting_max; /* statistics */
 };
@@ -84,6 +104,9 @@ struct qv_fi_srx {
 #define QV_FI_SRC_NOBODY (QV_SRC_ANY - 1)
 
 /* From srx.c. */
+
+/* Addresses of a core beyond are not dense. */
+#define QV_FI_DENSE ((size_t)1 << 20)
 
 #define QV_FI_NOT_ASKED (FI_ADDR_NOTAVAIL - 1)
 
@@ -103,6 +126,10 @@ static inline fi_addr_t qv_fi_srx_user(struct qv_fi_srx *srx, fi_addr_t core)
 struct qv_fi_rx *qv_fi_rx_more(struct qv_fi_srx *srx);
 struct qv_fi_tx *qv_fi_tx_more(struct qv_fi_srx *srx);
 void qv_fi_srx_free_slabs(struct qv_fi_srx *srx);
+/* All there are, free ones too. */
+void qv_fi_srx_each(struct qv_fi_srx *srx, void (*rx)(struct qv_fi_rx *rx),
+		    void (*tx)(struct qv_fi_srx *srx, struct qv_fi_tx *tx));
+bool qv_fi_tx_known(const struct qv_fi_srx *srx, const void *context);
 /* Entries as the running libfabric knows them. */
 void qv_fi_rx_set_version(uint32_t version);
 void *qv_fi_rx_give(struct qv_fi_rx *rx);
@@ -187,10 +214,29 @@ ssize_t qv_fi_srx_claimed(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uin
 
 /* From send.c. */
 
-/* The context that a send had; *entry: the application wants to hear of it. */
-void *qv_fi_tx_release(struct qv_fi_srx *srx, void *context, bool *entry);
+/* The core is done with a send; err: FI_E*, 0. */
+void qv_fi_tx_done(struct qv_fi_srx *srx, struct qv_fi_tx *tx, int err);
+void qv_fi_tx_tell(struct qv_fi_srx *srx, const struct qv_fi_tx *tx, int err);
 ssize_t qv_fi_srx_tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to,
 			  uint64_t tag);
+
+/* From death.c. */
+
+/* The core has got a message for this receive. */
+static inline void qv_fi_rx_note_long(struct qv_fi_rx *rx)
+{
+	struct qv_fi_srx *srx = qv_fi_rx_srx(rx);
+
+	if (QV_LIKELY(qv_fi_rx_full(rx) <= srx->long_from))
+		return;
+	rx->how |= QV_RX_LONG;
+	srx->nlong++;
+}
+
+bool qv_fi_srx_is_gone(const struct qv_fi_srx *srx, fi_addr_t core);
+
+/* owner.c: the end of a receive. */
+void qv_fi_rx_done(struct qv_fi_rx *rx, struct qv_comp *comp);
 
 /* Of the mode's table: recv.c, look.c, send.c. */
 ssize_t qv_fi_srx_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags);

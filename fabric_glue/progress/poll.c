@@ -171,10 +171,13 @@ void qv_fi_ep_tick(struct qv_fi_ep *ep)
 {
 	uint64_t now = coarse_ms();
 
-	if (!ep->proto || now - ep->ticked < QV_FI_TICK_MS)
+	if ((!ep->proto && !ep->srx) || now - ep->ticked < QV_FI_TICK_MS)
 		return;
 	ep->ticked = now;
-	qv_proto_tick(ep->proto, now);
+	if (ep->srx)
+		qv_fi_srx_tick(ep->srx);
+	else
+		qv_proto_tick(ep->proto, now);
 }
 
 static inline uint64_t ticks(void)

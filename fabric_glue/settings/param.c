@@ -382,6 +382,7 @@ static void read_all(void)
 	get_bytes("eager", "FI_QUIVER_EAGER", &qv_fi_params.eager);
 	get_bytes("memory", "FI_QUIVER_MEMORY", &qv_fi_params.memory);
 	get_seconds("patience", "FI_QUIVER_PATIENCE", &qv_fi_params.patience);
+	qv_fi_params.patience_set = get_text("patience") != NULL;
 	get_keepalive();
 	get_queue();
 	get_seconds("linger", "FI_QUIVER_LINGER", &qv_fi_params.linger);

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-KNOWN = ["CORE", "MODE", "MATCH", "PROFILE", "HINTS", "ISA", "EAGER", "MEMORY", "PATIENCE", "KEEPALIVE", "QUEUE", "LINGER",
+KNOWN = ["CORE", "RAILS", "MODE", "MATCH", "PROFILE", "HINTS", "ISA", "EAGER", "MEMORY", "PATIENCE", "KEEPALIVE", "QUEUE", "LINGER",
          "STATS", "NODE", "QUIET", "COLL", "OFFLOAD", "OFFLOAD_MIN_BATCH", "OFFLOAD_MIN_BYTES",
          "OFFLOAD_DEVICE",
          "XCLBIN", "XRT_LIB"]

@@ -104,6 +104,27 @@ static void comes_late(void **state)
 	rig_free(rig);
 }
 
+/* Nobody can tell: who never answers is given up, who answers once is not. */
+static void untold(void **state)
+{
+	struct rig *rig = start(QV_UNTOLD);
+	struct rig_req *send = rig_send(rig, 0, 1, 4000, 7, 0);
+
+	rig_ticks(rig, PATIENCE);
+	assert_int_equal(send->done, 0);
+	rig_ticks(rig, 1000);
+	rig_check_status(send, QV_EPEER);
+	rig_ticks(rig, 600);
+	arrives(rig, rig_send(rig, 0, 1, 4000, 8, 0));
+	presence = QV_UNTOLD;
+	qv_loop_chaos(rig->loop)->eagain = 100;
+	send = rig_send(rig, 0, 1, 4000, 9, 0);
+	rig_ticks(rig, 5 * PATIENCE);
+	assert_int_equal(send->done, 0);
+	arrives(rig, send);
+	rig_free(rig);
+}
+
 static void unsure(void **state)
 {
 	struct rig *rig = start(QV_UNSURE);
@@ -243,12 +264,12 @@ static void seldom(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(given_up),       cmocka_unit_test(tried_again),
-		cmocka_unit_test(comes_late),     cmocka_unit_test(unsure),
-		cmocka_unit_test(gone),           cmocka_unit_test(no_end),
-		cmocka_unit_test(the_known),      cmocka_unit_test(silent_host),
-		cmocka_unit_test(silent_unknown), cmocka_unit_test(away),
-		cmocka_unit_test(seldom),
+		cmocka_unit_test(given_up),    cmocka_unit_test(tried_again),
+		cmocka_unit_test(comes_late),  cmocka_unit_test(untold),
+		cmocka_unit_test(unsure),      cmocka_unit_test(gone),
+		cmocka_unit_test(no_end),      cmocka_unit_test(the_known),
+		cmocka_unit_test(silent_host), cmocka_unit_test(silent_unknown),
+		cmocka_unit_test(away),        cmocka_unit_test(seldom),
 	};
 
 	rig_seed();

@@ -26,13 +26,9 @@ tcp) network_lossy; export FI_PROVIDER=quiver FI_QUIVER_CORE=tcp ;;
 native-tcp) network_lossy; export FI_PROVIDER='tcp;ofi_rxm' ;;
 *) usage ;;
 esac
-sample=(attributes zero_bytes self cq_data directed info_echo order_tagged order_msg random_masks peek
-	claim_several cancel_tagged truncation_tagged selective delivery_complete multi_recv_small
-	counters sread wait_fd unexpected_small_reverse unexpected_large_random rma_transfers
-	rma_inject_data posted_reverse large_64m all_to_all close_queued kill_sender kill_recv_pending
-	coll_sizes)
-# Round trips of 10 ms are too long for it.
-[[ $network = *tcp ]] || sample+=(pingpong_tagged)
+sample=($(<"${BASH_SOURCE%/*}/../fabric/sample"))
+# Round trips of 10 ms are too long for these.
+[[ $network = *tcp ]] || sample+=(pingpong_tagged restart_killed)
 [ $# -gt 0 ] || set -- "${sample[@]}"
 # Code is about 20 times slower here.
 export FI_PROVIDER_PATH=$build/lib/libfabric QV_TEST_TIMEOUT=${QV_TEST_TIMEOUT:-20}

@@ -145,20 +145,24 @@ static bool give_piece(struct qv_tx *tx)
 	return true;
 }
 
-/* Not any more, once the first has taken its share back. */
-static bool may_give(const struct qv_tx *tx)
+/* In turn with the first one, as long as that has room. Not any more, once that has taken all back. */
+static bool may_give(const struct qv_tx *tx, bool first_is_full)
 {
 	const struct qv_stripe *s = &tx->peer->stripe;
 
 	return tx->pos < tx->back && tx->back == tx->striped.low && tx->p->now >= s->until &&
+	       (first_is_full || tx->want - tx->back <= tx->pos) &&
 	       !holds_enough(tx->peer, s->flying);
 }
 
 bool qv_stripe_give(struct qv_tx *tx)
 {
-	while (may_give(tx) && give_piece(tx))
+	const struct qv_peer *peer = tx->peer;
+	const bool first_is_full = holds_enough(peer, peer->flying - peer->stripe.flying);
+
+	while (may_give(tx, first_is_full) && give_piece(tx))
 		;
-	return holds_enough(tx->peer, tx->peer->flying - tx->peer->stripe.flying);
+	return first_is_full;
 }
 
 void qv_stripe_fin(struct qv_tx *tx)

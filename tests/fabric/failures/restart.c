@@ -9,6 +9,7 @@
  */
 #include "tests/fabric/harness/ft.h"
 
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -48,6 +49,17 @@ static void choose_port(void)
 	setenv("FI_NET_PORT_HIGH_RANGE", port, 1);
 }
 
+/* verbs takes it from the address of its own. */
+static void listen_there(struct fi_info *info)
+{
+	struct sockaddr_in *own = info->src_addr;
+
+	if (strncmp(ft_core(), "verbs", 5))
+		return;
+	CHECK_EQ(info->addr_format, FI_SOCKADDR_IN);
+	own->sin_port = htons((uint16_t)atoi(getenv("FI_TCP_PORT_LOW_RANGE")));
+}
+
 /* Who is killed does not see it coming. */
 static bool is_over(uint64_t life, enum how how)
 {
@@ -61,6 +73,7 @@ static void serve(uint64_t life, enum how how)
 	struct ft_op rx, tx;
 
 	ft_open_domain(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV, .lonely = true});
+	listen_there(ep.info);
 	ft_open_ep(&ep);
 	CHECK_EQ(fi_av_insert(ep.av, ft.sh->rank[0].name[0], 1, &ep.peer[0], 0, NULL), 1);
 	ft.sh->word[UP] = life;

@@ -16,6 +16,7 @@ The last rank of each case is on the second host. FI_* are the caller's.
   slow    1 Mbit/s each way, with a queue of 400 ms; counts, and lengths of long messages, are a
           twentieth of the usual
   mtu     packets of 1280 bytes
+  resize  the longest packet is 600, 1500 and 1280 bytes by turns
   flap    the link is down for up to 1.8 s, again and again
   late    the link comes up 5.5 s after the begin; FI_QUIVER_KEEPALIVE is 20
   relay   all connections go through a TCP relay that stalls
@@ -23,6 +24,7 @@ The last rank of each case is on the second host. FI_* are the caller's.
 Exit status: that of the program; 77: the machine cannot do that, one line says why.
 """
 import ctypes
+import itertools
 import os
 import random
 import shutil
@@ -183,6 +185,15 @@ def flap(switch, stop):
         pause = 4 + rnd.random() * 4
 
 
+def resize(hosts, stop):
+    """What TCP has learned of the way's longest packet is wrong again and again."""
+    for mtu in itertools.cycle(("600", "1500", "1280")):
+        if stop.wait(0.2):
+            return
+        for netns in hosts:
+            run(netns, "ip", "link", "set", "v0", "mtu", mtu)
+
+
 def late(switch, stop):
     """Off from the begin, and on when TCP tries for the third time to find somebody."""
     if not stop.wait(5.5):
@@ -232,7 +243,7 @@ def build(hosts, scenario):
 
 def main():
     """Build, run, take down."""
-    if len(sys.argv) < 4 or sys.argv[1] not in ("plain", "netns", "mtu", *TIMES):
+    if len(sys.argv) < 4 or sys.argv[1] not in ("plain", "netns", "mtu", "resize", *TIMES):
         sys.exit(__doc__)
     scenario, program, *cases = sys.argv[1:]
     if os.geteuid() != 0:
@@ -268,6 +279,8 @@ def main():
             cable(switch, "down")
         if scenario in ("flap", "late"):
             threading.Thread(target=globals()[scenario], args=(switch, stop), daemon=True).start()
+        elif scenario == "resize":
+            threading.Thread(target=resize, args=((one, two), stop), daemon=True).start()
         status = subprocess.run([program, *cases], env=env, preexec_fn=die_with_us,
                                 check=False).returncode
     finally:

@@ -64,7 +64,7 @@ NOT_CALLED(bool, qv_fi_pass_known, const struct qv_fi_ep *of, const void *contex
 NOT_CALLED(bool, qv_fi_breaks_assertion, struct qv_fi_ep *of, unsigned req, uint64_t ignore,
 	   uint32_t src, uint64_t flags)
 NOT_CALLED(fi_addr_t, qv_fi_srx_ask_user, struct qv_fi_srx *of, fi_addr_t core)
-NOT_CALLED(void *, qv_fi_tx_release, struct qv_fi_srx *of, void *context, bool *entry)
+NOT_CALLED(void, qv_fi_tx_done, struct qv_fi_srx *of, struct qv_fi_tx *tx, int err)
 NOT_CALLED(void, qv_fi_cq_grow, struct qv_fi_cq *cq)
 NOT_CALLED(void, qv_fi_cq_error, struct qv_fi_cq *cq, const struct fi_cq_err_entry *e,
 	   fi_addr_t src)

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * death.c - peers that end, in peer mode. The core has the messages, and may never say that one
+ * will not end. So who has a send or the rest of a long message under way is looked after: ten times
+ * a second, whether anybody is at its address.
+ */
+#include "srx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct qv_fi_fate *fate_of(struct qv_fi_srx *srx, fi_addr_t core)
+{
+	size_t n = srx->nfates ? srx->nfates : 64;
+	struct qv_fi_fate *fates;
+
+	if (core < srx->nfates)
+		return &srx->fates[core];
+	if (core >= QV_FI_DENSE)
+		return NULL;
+	while (n <= core)
+		n *= 2;
+	fates = realloc(srx->fates, n * sizeof *fates);
+	if (!fates)
+		return NULL;
+	memset(fates + srx->nfates, 0, (n - srx->nfates) * sizeof *fates);
+	srx->fates = fates;
+	srx->nfates = n;
+	return &fates[core];
+}
+
+/* Ask once a tick. What the dead sent may still be on its way at the first time that nobody is there. */
+static void look(struct qv_fi_srx *srx, fi_addr_t core)
+{
+	struct qv_fi_fate *fate = fate_of(srx, core);
+	uint64_t silent = 0;
+	enum qv_presence presence;
+	uint8_t step = 0;
+	const bool was = fate && fate->gone == QV_FI_GONE;
+
+	if (!fate || fate->looked == srx->ticks)
+		return;
+	fate->looked = srx->ticks;
+	presence = qv_fi_presence(&srx->ep->rail[QV_FI_MAIN].xport, core, &silent);
+	if (presence == QV_UNSURE)
+		return;
+	if (presence == QV_GONE ||
+	    (presence == QV_SILENT && qv_fi_params.death && silent >= qv_fi_params.death))
+		step = QV_FI_GONE / 2;
+	else if (presence == QV_ABSENT)
+		step = 1;
+	else
+		fate->gone = 0;
+	fate->gone = fate->gone + step < QV_FI_GONE ? fate->gone + step : QV_FI_GONE;
+	srx->ngone += (fate->gone == QV_FI_GONE) - was;
+}
+
+bool qv_fi_srx_is_gone(const struct qv_fi_srx *srx, fi_addr_t core)
+{
+	return core < srx->nfates && srx->fates[core].gone == QV_FI_GONE;
+}
+
+/* A receive whose message the core has begun. */
+static void look_after_rx(struct qv_fi_rx *rx)
+{
+	struct qv_fi_srx *srx = qv_fi_rx_srx(rx);
+
+	if (!(rx->how & QV_RX_LONG))
+		return;
+	look(srx, rx->entry.addr);
+	if (!qv_fi_srx_is_gone(srx, rx->entry.addr))
+		return;
+	qv_fi_rx_done(rx, &(struct qv_comp){.status = QV_EPEER,
+					    .tag = rx->entry.tag,
+					    .user = qv_fi_srx_user(srx, rx->entry.addr)});
+	/* The core still has it, and perhaps for ever. */
+	if (rx->how & QV_RX_PART && --rx->whole->parts == 0 && rx->whole->ended)
+		qv_fi_rx_release(rx->whole);
+	rx->how = (rx->how & QV_RX_BOUNCED) | QV_RX_DISCARDED;
+}
+
+static void look_after_tx(struct qv_fi_srx *srx, struct qv_fi_tx *tx)
+{
+	if (!tx->flying || tx->told)
+		return;
+	look(srx, tx->to);
+	if (!qv_fi_srx_is_gone(srx, tx->to))
+		return;
+	tx->told = true;
+	qv_fi_tx_tell(srx, tx, FI_ECONNABORTED);
+}
+
+void qv_fi_srx_tick(struct qv_fi_srx *srx)
+{
+	srx->ticks++;
+	if (srx->full != FI_ADDR_NOTAVAIL)
+		look(srx, srx->full);
+	srx->full = FI_ADDR_NOTAVAIL;
+	for (size_t i = 0; i < srx->nfates && srx->ngone; i++)
+		if (srx->fates[i].gone == QV_FI_GONE) /* somebody may be there again */
+			look(srx, i);
+	if (srx->nlong || srx->flying)
+		qv_fi_srx_each(srx, look_after_rx, look_after_tx);
+}
