@@ -158,6 +158,7 @@ void qv_fi_beside_leave(struct qv_fi_ep *ep);
 /* Progress of the process's endpoints: those of the domain, whose lock is held; those of others, as
  * far as nobody is in a call there, with no lock held. */
 void qv_fi_beside_own(const struct qv_fi_domain *dom);
+void qv_fi_beside_gone(const struct qv_fi_ep *closing); /* tells those of its domain */
 void qv_fi_beside_others(const struct qv_fi_domain *dom);
 
 /* From fabric_glue/cores/rail.c. */

@@ -94,6 +94,14 @@ void qv_proto_leave(struct qv_proto *p)
 	}
 }
 
+void qv_proto_gone(struct qv_proto *p, const struct qv_proto *closed)
+{
+	struct qv_peer *peer = qv_peer_by_uid(p, closed->uid);
+
+	if (peer && !peer->failed && !may_tell(peer))
+		qv_peer_end_session(peer, "it has closed, in this process");
+}
+
 /* Sends that nobody will answer any more: their memory is not to be read from now on. */
 void qv_proto_abandon(struct qv_proto *p)
 {

@@ -236,6 +236,9 @@ bool qv_proto_peer_has_all(const struct qv_peer *peer);
 bool qv_proto_peer_must_answer(const struct qv_peer *peer); /* it has not done so yet */
 /* At last: what peers still send is not received any more. */
 void qv_proto_leave(struct qv_proto *p);
+/* And to each other endpoint of this process, p, that may have been a peer: over some transports
+ * qv_proto_leave must not tell those. */
+void qv_proto_gone(struct qv_proto *p, const struct qv_proto *closed);
 /* Before the transport goes: no memory stays registered, requests not complete never will be. */
 void qv_proto_abandon(struct qv_proto *p);
 

@@ -70,6 +70,21 @@ void qv_fi_beside_own(const struct qv_fi_domain *dom)
 	pthread_mutex_unlock(&list_lock);
 }
 
+/* What the closing endpoint has sent is taken in first: nothing is answered later. */
+void qv_fi_beside_gone(const struct qv_fi_ep *closing)
+{
+	const pid_t pid = getpid();
+
+	pthread_mutex_lock(&list_lock);
+	for (struct qv_fi_ep *ep = list; ep; ep = ep->beside) {
+		if (ep->dom != closing->dom || ep->pid != pid || ep == closing || !ep->proto)
+			continue;
+		qv_fi_ep_progress(ep);
+		qv_proto_gone(ep->proto, closing->proto);
+	}
+	pthread_mutex_unlock(&list_lock);
+}
+
 void qv_fi_beside_others(const struct qv_fi_domain *dom)
 {
 	const pid_t pid = getpid();

@@ -74,6 +74,7 @@ static void drain(struct qv_fi_ep *ep)
 	if (unsent)
 		QV_FI_WARN(EP_CTRL, "endpoint closed with sends that the peers did not take\n");
 	qv_proto_leave(ep->proto);
+	qv_fi_beside_gone(ep);
 	qv_proto_abandon(ep->proto);
 }
 

@@ -68,6 +68,30 @@ static void all_received(struct stream *s, uint64_t seed)
 	}
 }
 
+/* Of two endpoints in one domain the one that has spoken closes. The other one still has to confirm
+ * what it has got, and lives on. */
+static void close_same_domain(void)
+{
+	uint64_t out = 0, in = 0;
+	struct ft_op tx, rx;
+	struct ft_ep ep[2];
+
+	ft_open(&ep[0], &(struct ft_conf){0});
+	for (int round = 0; round < 5; round++) {
+		ft_open(&ep[1], &(struct ft_conf){.beside = &ep[0]});
+		out = (uint64_t)round + 1;
+		ft_trecv(&ep[0], FT_ANY, 1, 0, &in, 8, &rx);
+		POST(fi_tsend(ep[1].ep, &out, 8, NULL, ep[0].peer[0], 1, ft_fresh(&tx)));
+		ft_wait(&rx);
+		ft_wait(&tx);
+		CHECK_EQ(in, round + 1);
+		ft_close_part(&ep[1]);
+		for (double until = ft_now() + 0.3; ft_now() < until;)
+			ft_progress();
+	}
+	ft_close(&ep[0]);
+}
+
 /* One thread has two domains, and messages go both ways when the one that spoke first, or last,
  * closes. What it has sent arrives; it need not be waited for that the other one answers, for it
  * cannot. */
@@ -281,6 +305,7 @@ static void close_beside_thread(void)
 }
 
 const struct ft_case ft_cases_beside[] = {
+	{"close_same_domain", 1, 60, close_same_domain},
 	{"close_other_domain", 1, 60, close_other_domain},
 	{"close_unlocked", 2, 40, close_unlocked},
 	{"close_beside_thread", 1, 60, close_beside_thread},
