@@ -8,8 +8,9 @@
 
 #include "fabric_glue/provider.h"
 
-/* fi_info.addr_format of such addresses; libfabric leaves this range to providers. */
-#define QV_FI_ADDR_PAIR (FI_PROV_SPECIFIC | 0x515602u)
+/* fi_info.addr_format of such addresses; libfabric leaves this range to providers (FI_PROV_SPECIFIC,
+ * which the headers of 2.x lack). */
+#define QV_FI_ADDR_PAIR 0x80515602u
 
 #define QV_FI_PAIR_TEXT 48 /* bytes of a local address as its core spells it, with the zero */
 

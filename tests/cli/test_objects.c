@@ -21,6 +21,8 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 
+#define PROV_SPECIFIC 0x80000000u /* FI_PROV_SPECIFIC, which the headers of 2.x lack */
+
 enum { NAME = 64, MANY = 100000 };
 
 struct env {
@@ -33,7 +35,7 @@ struct env {
 /* Over two cores an address of the network is the last part of a longer one. */
 static size_t head(const struct env *e)
 {
-	return e->info->addr_format & FI_PROV_SPECIFIC
+	return e->info->addr_format & PROV_SPECIFIC
 		       ? e->info->src_addrlen - sizeof(struct sockaddr_in)
 		       : 0;
 }
