@@ -91,6 +91,7 @@ struct qv_fi_quirks qv_fi_quirks_of(const char *core)
 	quirks.lookup = row_of(core, lowest)->of_all.lookup;
 	/* verbs takes what arrives in a shared queue of buffers for a message. */
 	quirks.no_write_data = !strncasecmp(core, "verbs;", 6) && shares_buffers();
+	quirks.peer &= FI_VERSION_GE(version, FI_VERSION(2, 0));
 	quirks.one_lock |= FI_VERSION_LT(version, row->one_lock_before);
 	quirks.no_read |= FI_VERSION_LT(version, row->no_read_before);
 	quirks.no_own_read |=

@@ -48,7 +48,7 @@ struct qv_fi_quirks {
 	bool few_addresses; /* it must get addresses back (fi_av_remove) to have room for others */
 
 	/* Peer mode. */
-	bool peer;           /* it works over this core */
+	bool peer;           /* it works over this core, and this libfabric has it */
 	bool one_endpoint;   /* the shared receive context is the domain's, not the endpoint's */
 	bool writes_to_desc; /* it writes into the desc array of a receive that we hand it */
 };
