@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TAG_PING    1
 #define TAG_SYNC    2
@@ -239,10 +240,12 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+#define STALE_US 20000 /* Linux asks an RDMA device for its counters once in 10 ms */
+
 /* The number in the file; 0: there is none. */
 static double read_counter(void)
 {
-	FILE *f = opt.counter ? fopen(opt.counter, "r") : NULL;
+	FILE *f = opt.counter && !usleep(STALE_US) ? fopen(opt.counter, "r") : NULL;
 	double value = 0;
 
 	if (opt.counter && (!f || fscanf(f, "%lf", &value) != 1))
