@@ -103,7 +103,7 @@ void qv_fi_refused(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* Around a query by our name: returns ret, and tells the user why it is nothing, if there is nothing
  * else and nothing was offered before. */
 void qv_fi_refusal_begin(void);
-int qv_fi_refusal_end(int ret);
+int qv_fi_refusal_end(const struct fi_info *hints, int ret);
 
 /* From fabric_glue/offer/hints.c. */
 

@@ -249,7 +249,7 @@ int qv_fi_getinfo(uint32_t version, const char *node, const char *service, uint6
 		return -FI_ENODATA;
 	cores = qv_fi_core_named("quiver");
 	qv_fi_refusal_begin();
-	return qv_fi_refusal_end(cores ? answer(&q, cores, NULL, info) : -FI_ENODATA);
+	return qv_fi_refusal_end(hints, cores ? answer(&q, cores, NULL, info) : -FI_ENODATA);
 }
 
 /* "ofi_quiver". */

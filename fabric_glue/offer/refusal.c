@@ -35,9 +35,10 @@ void qv_fi_refusal_begin(void)
 	last[0] = 0;
 }
 
-int qv_fi_refusal_end(int ret)
+int qv_fi_refusal_end(const struct fi_info *hints, int ret)
 {
-	if (ret && (!last[0] || !is_alone()))
+	/* MPIs ask for device memory first, and then without it. */
+	if (ret && (!last[0] || !is_alone() || (hints && hints->caps & FI_HMEM)))
 		return ret;
 	if (!__atomic_exchange_n(&settled, true, __ATOMIC_RELAXED) && ret)
 		qv_fi_warn("FI_PROVIDER names nothing else, and this is refused to the program: %s",
