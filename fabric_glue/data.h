@@ -325,6 +325,12 @@ static inline void qv_fi_ep_progress(struct qv_fi_ep *ep)
 }
 /* Look after its peers, if it is time. The progress of who polls does it, who sleeps calls it. */
 void qv_fi_ep_tick(struct qv_fi_ep *ep);
+/* Each poll calls it, once in so many of which it looks at the clock. */
+static inline void qv_fi_ep_polled(struct qv_fi_ep *ep)
+{
+	if (QV_UNLIKELY(++ep->polls % 64 == 0))
+		qv_fi_ep_tick(ep);
+}
 #define QV_FI_TICK_MS 100u
 
 /* From fabric_glue/layered/comp.c. */

@@ -111,15 +111,18 @@ static const char *choose_local(void)
 static bool is_reachable(const char *core, const char *where, bool pair)
 {
 	const char *part = core, *end;
+	char instead[QV_FI_NAME_MAX + sizeof ";ofi_quiver"];
 
 	for (; (end = strchr(part, ';')); part = end + 1) {
 		if (is_visible(part, (size_t)(end - part)))
 			continue;
+		if (pair)
+			snprintf(instead, sizeof instead, "quiver,%.*s", (int)(end - part), part);
+		else
+			snprintf(instead, sizeof instead, "%s;ofi_quiver", core);
 		qv_fi_warn("%s: a layered core cannot be reached under FI_PROVIDER=%s; "
-			   "set FI_PROVIDER=\"%s%.*s%s\" instead",
-			   where, getenv("FI_PROVIDER"), pair ? "quiver," : "",
-			   pair ? (int)(end - part) : (int)strlen(core), pair ? part : core,
-			   pair ? "" : ";ofi_quiver");
+			   "set FI_PROVIDER=\"%s\" instead",
+			   where, getenv("FI_PROVIDER"), instead);
 		return false;
 	}
 	return true;

@@ -6,41 +6,18 @@
  */
 #include "srx.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-static struct qv_fi_fate *fate_of(struct qv_fi_srx *srx, fi_addr_t core)
-{
-	size_t n = srx->nfates ? srx->nfates : 64;
-	struct qv_fi_fate *fates;
-
-	if (core < srx->nfates)
-		return &srx->fates[core];
-	if (core >= QV_FI_DENSE)
-		return NULL;
-	while (n <= core)
-		n *= 2;
-	fates = realloc(srx->fates, n * sizeof *fates);
-	if (!fates)
-		return NULL;
-	memset(fates + srx->nfates, 0, (n - srx->nfates) * sizeof *fates);
-	srx->fates = fates;
-	srx->nfates = n;
-	return &fates[core];
-}
-
 /* Ask once a tick. What the dead sent may still be on its way at the first time that nobody is there. */
 static void look(struct qv_fi_srx *srx, fi_addr_t core)
 {
-	struct qv_fi_fate *fate = fate_of(srx, core);
+	struct qv_fi_known *peer = qv_fi_srx_known(srx, core);
 	uint64_t silent = 0;
 	enum qv_presence presence;
 	uint8_t step = 0;
-	const bool was = fate && fate->gone == QV_FI_GONE;
+	const bool was = peer && peer->gone == QV_FI_GONE;
 
-	if (!fate || fate->looked == srx->ticks)
+	if (!peer || peer->looked == srx->ticks)
 		return;
-	fate->looked = srx->ticks;
+	peer->looked = srx->ticks;
 	presence = qv_fi_presence(&srx->ep->rail[QV_FI_MAIN].xport, core, &silent);
 	if (presence == QV_UNSURE)
 		return;
@@ -50,14 +27,14 @@ static void look(struct qv_fi_srx *srx, fi_addr_t core)
 	else if (presence == QV_ABSENT)
 		step = 1;
 	else
-		fate->gone = 0;
-	fate->gone = fate->gone + step < QV_FI_GONE ? fate->gone + step : QV_FI_GONE;
-	srx->ngone += (fate->gone == QV_FI_GONE) - was;
+		peer->gone = 0;
+	peer->gone = peer->gone + step < QV_FI_GONE ? peer->gone + step : QV_FI_GONE;
+	srx->ngone += (peer->gone == QV_FI_GONE) - was;
 }
 
 bool qv_fi_srx_is_gone(const struct qv_fi_srx *srx, fi_addr_t core)
 {
-	return core < srx->nfates && srx->fates[core].gone == QV_FI_GONE;
+	return core < srx->nknown && srx->known[core].gone == QV_FI_GONE;
 }
 
 /* A receive whose message the core has begun. */
@@ -96,8 +73,8 @@ void qv_fi_srx_tick(struct qv_fi_srx *srx)
 	if (srx->full != FI_ADDR_NOTAVAIL)
 		look(srx, srx->full);
 	srx->full = FI_ADDR_NOTAVAIL;
-	for (size_t i = 0; i < srx->nfates && srx->ngone; i++)
-		if (srx->fates[i].gone == QV_FI_GONE) /* somebody may be there again */
+	for (size_t i = 0; i < srx->nknown && srx->ngone; i++)
+		if (srx->known[i].gone == QV_FI_GONE) /* somebody may be there again */
 			look(srx, i);
 	if (srx->nlong || srx->flying)
 		qv_fi_srx_each(srx, look_after_rx, look_after_tx);

@@ -8,38 +8,44 @@
 
 #include <quiver/fi_ext.h>
 
-#define TICK_POLLS 64u /* look at the clock once in so many polls */
+#define DENSE ((size_t)1 << 20) /* addresses of a core beyond are not dense */
 
 /* Addresses. */
 
-static bool grow_users(struct qv_fi_srx *srx, fi_addr_t core)
+struct qv_fi_known *qv_fi_srx_known(struct qv_fi_srx *srx, fi_addr_t core)
 {
-	size_t n = srx->nusers ? srx->nusers : 64;
-	fi_addr_t *users;
+	size_t n = srx->nknown ? srx->nknown : 64;
+	struct qv_fi_known *known;
 
-	if (core >= QV_FI_DENSE)
-		return false;
+	if (core < srx->nknown)
+		return &srx->known[core];
+	if (core >= DENSE)
+		return NULL;
 	while (n <= core)
 		n *= 2;
-	users = realloc(srx->users, n * sizeof *users);
-	if (!users)
-		return false;
-	for (size_t i = srx->nusers; i < n; i++)
-		users[i] = QV_FI_NOT_ASKED;
-	srx->users = users;
-	srx->nusers = n;
-	return true;
+	known = realloc(srx->known, n * sizeof *known);
+	if (!known)
+		return NULL;
+	for (size_t i = srx->nknown; i < n; i++)
+		known[i] = (struct qv_fi_known){.user = QV_FI_NOT_ASKED};
+	srx->known = known;
+	srx->nknown = n;
+	return &known[core];
 }
 
 fi_addr_t qv_fi_srx_ask_user(struct qv_fi_srx *srx, fi_addr_t core)
 {
 	const struct qv_fi_way way = {.addr = core, .core = QV_FI_MAIN};
+	struct qv_fi_known *known;
+	fi_addr_t user;
 
 	if (core == FI_ADDR_NOTAVAIL || core == FI_ADDR_UNSPEC)
 		return FI_ADDR_NOTAVAIL;
-	if (core >= srx->nusers && !grow_users(srx, core))
-		return qv_fi_av_by_way(srx->ep->av, way);
-	return srx->users[core] = qv_fi_av_by_way(srx->ep->av, way);
+	user = qv_fi_av_by_way(srx->ep->av, way);
+	known = qv_fi_srx_known(srx, core);
+	if (known)
+		known->user = user;
+	return user;
 }
 
 /* The core is told at once, not at the first message to the address as in layered mode: it could
@@ -48,16 +54,16 @@ static void av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
 {
 	struct qv_fi_way way;
 
-	if (ep->srx && !qv_fi_av_reach(ep->av, index, &way) && way.addr < ep->srx->nusers)
-		ep->srx->users[way.addr] = QV_FI_NOT_ASKED;
+	if (ep->srx && !qv_fi_av_reach(ep->av, index, &way) && way.addr < ep->srx->nknown)
+		ep->srx->known[way.addr].user = QV_FI_NOT_ASKED;
 }
 
 static void av_removed(struct qv_fi_ep *ep, fi_addr_t index)
 {
 	fi_addr_t core = ep->av->entries[index].way.addr;
 
-	if (ep->srx && core < ep->srx->nusers)
-		ep->srx->users[core] = QV_FI_NOT_ASKED;
+	if (ep->srx && core < ep->srx->nknown)
+		ep->srx->known[core].user = QV_FI_NOT_ASKED;
 }
 
 /* Opening. */
@@ -220,8 +226,7 @@ void qv_fi_srx_close(struct qv_fi_ep *ep)
 		qv_cancels_free(&srx->cancels[i]);
 	}
 	qv_fi_srx_free_slabs(srx);
-	free(srx->users);
-	free(srx->fates);
+	free(srx->known);
 	free(srx);
 	ep->srx = NULL;
 }
@@ -252,8 +257,7 @@ static void progress(struct qv_fi_ep *ep)
 {
 	if (!ep->enabled || !ep->srx)
 		return;
-	if (QV_UNLIKELY(++ep->polls % TICK_POLLS == 0))
-		qv_fi_ep_tick(ep);
+	qv_fi_ep_polled(ep);
 	if (QV_UNLIKELY(ep->srx->short_of_memory != NULL))
 		qv_fi_rx_retry(ep->srx);
 	fi_cq_read(ep->rail[QV_FI_MAIN].cq, NULL, 0);

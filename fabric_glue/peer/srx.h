@@ -56,7 +56,8 @@ struct qv_fi_tx {
 };
 
 /* What is known of the peer at an address of the core. */
-struct qv_fi_fate {
+struct qv_fi_known {
+	fi_addr_t user;  /* what the application calls it; QV_FI_NOT_ASKED: look into the AV */
 	uint32_t looked; /* tick of the last look */
 	uint8_t gone;    /* up to QV_FI_GONE */
 };
@@ -85,17 +86,15 @@ struct qv_fi_srx {
 	/* rxm registers the buffers of long messages and leaves the descriptors with the entry,
 	 * where it looks for them when it copies the next message. */
 	bool writes_desc;
-	/* fi_addr_t of the application by that of the core, QV_FI_NOT_ASKED: look into the AV */
-	fi_addr_t *users;
-	size_t nusers;
+	struct qv_fi_known *known; /* by the address of the core */
+	size_t nknown;
 	/* death.c */
 	size_t long_from; /* bytes: longer messages may come in pieces */
 	size_t nlong;     /* receives with QV_RX_LONG */
 	size_t flying;    /* sends that the core has */
 	fi_addr_t full;   /* the core took nothing for it, FI_ADDR_NOTAVAIL: nobody */
 	uint32_t ticks;
-	struct qv_fi_fate *fates; /* by the core's address */
-	size_t nfates, ngone;
+	size_t ngone;
 	struct fi_ops_tagged calls;                       /* of the endpoint */
 	uint64_t sends, bytes_waiting, bytes_waiting_max; /* statistics */
 };
@@ -105,18 +104,17 @@ struct qv_fi_srx {
 
 /* From srx.c. */
 
-/* Addresses of a core beyond are not dense. */
-#define QV_FI_DENSE ((size_t)1 << 20)
-
 #define QV_FI_NOT_ASKED (FI_ADDR_NOTAVAIL - 1)
 
+/* NULL: no memory, or the address is none that counts up from 0. */
+struct qv_fi_known *qv_fi_srx_known(struct qv_fi_srx *srx, fi_addr_t core);
 fi_addr_t qv_fi_srx_ask_user(struct qv_fi_srx *srx, fi_addr_t core);
 
 /* What the application calls the address of a core. */
 static inline fi_addr_t qv_fi_srx_user(struct qv_fi_srx *srx, fi_addr_t core)
 {
-	if (QV_LIKELY(core < srx->nusers && srx->users[core] != QV_FI_NOT_ASKED))
-		return srx->users[core];
+	if (QV_LIKELY(core < srx->nknown && srx->known[core].user != QV_FI_NOT_ASKED))
+		return srx->known[core].user;
 	return qv_fi_srx_ask_user(srx, core);
 }
 

@@ -12,7 +12,6 @@
 /* Not less than what a core may take from the network in one call (rxm: 128), or it runs out of our
  * buffers and keeps messages of its own. */
 #define POLL_BATCH 256
-#define TICK_POLLS 64u /* look at the clock once in so many polls */
 
 /* Receive buffers. */
 
@@ -281,8 +280,7 @@ void qv_fi_layered_progress(struct qv_fi_ep *ep)
 {
 	if (QV_UNLIKELY(!ep->proto))
 		return;
-	if (QV_UNLIKELY(++ep->polls % TICK_POLLS == 0))
-		qv_fi_ep_tick(ep);
+	qv_fi_ep_polled(ep);
 	if (ep->rails == 1u << QV_FI_MAIN)
 		progress_rail(&ep->rail[QV_FI_MAIN]);
 	else
