@@ -21,7 +21,7 @@ static struct qv_fi_domain dom;
 static struct qv_fi_srx_port port;
 static struct qv_fi_srx srx;
 static struct qv_fi_ep ep;
-static fi_addr_t users[] = {0, 0};
+static struct qv_fi_known known[2]; /* user 0 for both */
 
 /* Messages that the core has: of so many equal bytes each. */
 static struct {
@@ -157,8 +157,8 @@ static int begin(void **state)
 		assert_int_equal(qv_match_create(NULL, &srx.match[i]), QV_OK);
 	srx.port = &port;
 	srx.ep = &ep;
-	srx.users = users;
-	srx.nusers = 2;
+	srx.known = known;
+	srx.nknown = 2;
 	port.srx = &srx;
 	port.tagged = srx.match[1];
 	qv_fi_rx_set_version(FI_VERSION(2, 3));
