@@ -90,6 +90,7 @@ struct qv_fi_rail {
 	struct fid_ep *core;
 	struct qv_node *node; /* core node: it is spoken to itself; else NULL */
 	struct fid_cq *cq;
+	struct fid_cq *bell;      /* sleepers look at its descriptor; NULL: at that of cq */
 	struct qv_peer **by_core; /* peers by the core's address, as far as it is small */
 	size_t nby_core;
 	struct qv_fi_rxbuf *unposted; /* receive buffers that the core does not have now */
@@ -155,6 +156,8 @@ void qv_fi_ep_each_wait_set(struct qv_fi_ep *ep,
 /* Enabled, lock held; closed, if it was enabled or not. */
 void qv_fi_beside_join(struct qv_fi_ep *ep);
 void qv_fi_beside_leave(struct qv_fi_ep *ep);
+/* No other endpoint of its domain is enabled. */
+bool qv_fi_beside_alone(const struct qv_fi_ep *ep);
 /* Progress of the process's endpoints: those of the domain, whose lock is held; those of others, as
  * far as nobody is in a call there, with no lock held. */
 void qv_fi_beside_own(const struct qv_fi_domain *dom);

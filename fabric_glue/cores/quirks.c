@@ -13,7 +13,7 @@
 struct row {
 	struct qv_fi_quirks of_all; /* versions of libfabric */
 	/* Versions from which, or before which, a quirk is there besides; 0: none. */
-	uint32_t one_lock_before, no_read_before, no_own_read_since;
+	uint32_t one_lock_before, stale_fd_before, no_read_before, no_own_read_since;
 };
 
 static const struct row rows[] = {
@@ -40,13 +40,15 @@ static const struct row rows[] = {
 		    .buffers = 16,
 		    .lookup = QV_FI_LOOKUP_TCP,
 		    .no_rma_event = true},
+	 .stale_fd_before = FI_VERSION(1, 19),
 	 .no_read_before = FI_VERSION(1, 18)},
 	{.of_all = {.name = "tcp",
 		    .packet = 16384,
 		    .eager = 16000,
 		    .buffers = 128,
 		    .lookup = QV_FI_LOOKUP_TCP,
-		    .no_rma_event = true}},
+		    .no_rma_event = true},
+	 .stale_fd_before = FI_VERSION(1, 19)},
 	{.of_all = {.name = "sockets", .packet = 16384, .eager = 16000, .buffers = 128}},
 	{.of_all = {.name = ";ofi_rxm",
 		    .packet = 8192,
@@ -94,6 +96,7 @@ struct qv_fi_quirks qv_fi_quirks_of(const char *core)
 	quirks.no_write_data = !strncasecmp(core, "verbs;", 6) && shares_buffers();
 	quirks.peer &= FI_VERSION_GE(version, FI_VERSION(2, 0));
 	quirks.one_lock |= FI_VERSION_LT(version, row->one_lock_before);
+	quirks.stale_fd |= FI_VERSION_LT(version, row->stale_fd_before);
 	quirks.no_read |= FI_VERSION_LT(version, row->no_read_before);
 	quirks.no_own_read |=
 		row->no_own_read_since && FI_VERSION_GE(version, row->no_own_read_since);

@@ -38,6 +38,7 @@ struct qv_fi_quirks {
 	/* FI_SOURCE names a sender that has not been inserted as another one. */
 	bool guesses_source;
 	bool one_lock; /* sender and receiver take one lock for each packet */
+	bool stale_fd; /* the descriptor of its completion queue stays readable */
 
 	/* What it can do. */
 	bool no_read;       /* fi_read must not be used for messages */

@@ -145,6 +145,10 @@ static void wants_fd(struct qv_fi_wait_set *wait_set, void *arg)
 	want->fd |= wait_set->epoll_fd >= 0 && wait_set->core_fd[want->which];
 }
 
+/*
+ * A core whose descriptor stays readable once its queue has had an entry lets nobody sleep. But a
+ * queue that gets no entries has a descriptor as well, and that tells of the core's sockets.
+ */
 static int open_core_cq(struct qv_fi_rail *rail)
 {
 	struct qv_fi_ep *ep = rail->ep;
@@ -157,6 +161,12 @@ static int open_core_cq(struct qv_fi_rail *rail)
 	qv_fi_ep_each_wait_set(ep, wants_fd, &want);
 	attr.a.wait_obj = want.fd ? FI_WAIT_FD : FI_WAIT_NONE;
 	attr.a.size = rail->rx_count + dom->core_info[rail->which]->tx_attr->size;
+	if (want.fd && qv_fi_rail_quirks(rail)->stale_fd) {
+		rc = fi_cq_open(dom->core[rail->which], &attr.a, &rail->bell, NULL);
+		if (rc)
+			return rc;
+		attr.a.wait_obj = FI_WAIT_NONE;
+	}
 	rc = fi_cq_open(dom->core[rail->which], &attr.a, &rail->cq, NULL);
 	if (rc)
 		return rc;
@@ -219,4 +229,6 @@ void qv_fi_rail_close(struct qv_fi_rail *rail)
 		fi_close(&empty->fid);
 	if (rail->cq)
 		fi_close(&rail->cq->fid);
+	if (rail->bell)
+		fi_close(&rail->bell->fid);
 }

@@ -36,6 +36,17 @@ void qv_fi_beside_leave(struct qv_fi_ep *ep)
 	pthread_mutex_unlock(&list_lock);
 }
 
+bool qv_fi_beside_alone(const struct qv_fi_ep *ep)
+{
+	bool alone = true;
+
+	pthread_mutex_lock(&list_lock);
+	for (const struct qv_fi_ep *other = list; other && alone; other = other->beside)
+		alone = other == ep || other->dom != ep->dom;
+	pthread_mutex_unlock(&list_lock);
+	return alone;
+}
+
 void qv_fi_lock_slow(struct qv_fi_domain *dom)
 {
 	pthread_mutex_lock(&dom->lock);

@@ -140,6 +140,11 @@ int qv_fi_wait_set_add(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
 	return 0;
 }
 
+static struct fid_cq *bell_of(const struct qv_fi_rail *rail)
+{
+	return rail->bell ? rail->bell : rail->cq;
+}
+
 /* False: one of the descriptors is missing, that of an endpoint that nobody was to sleep on. */
 static bool each_fd(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep, int op)
 {
@@ -150,7 +155,7 @@ static bool each_fd(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep, int op
 	for (unsigned r = 0; wait_set->epoll_fd >= 0 && r < QV_FI_RAILS; r++) {
 		if (!wait_set->core_fd[r] || !ep->rail[r].cq)
 			continue;
-		if (fi_control(&ep->rail[r].cq->fid, FI_GETWAIT, &fd))
+		if (fi_control(&bell_of(&ep->rail[r])->fid, FI_GETWAIT, &fd))
 			all = false;
 		else
 			epoll_ctl(wait_set->epoll_fd, op, fd, &ev);
@@ -210,10 +215,23 @@ static bool ep_waits(const struct qv_fi_ep *ep)
 	return false;
 }
 
+/* May something come that its descriptors do not tell of? What a core does for one endpoint of a
+ * domain may complete what another one has begun, and no bell tells of that. */
+static bool ep_is_deaf(const struct qv_fi_ep *ep)
+{
+	for (unsigned r = 0; r < QV_FI_RAILS; r++)
+		if (ep->rail[r].bell)
+			return !qv_fi_beside_alone(ep);
+	return false;
+}
+
 static void arm_timer(struct qv_fi_wait_set *wait_set)
 {
 	struct itimerspec in = {.it_value.tv_nsec = wait_set->all_fds ? 0 : TIMER_NS};
 
+	for (size_t i = 0; i < wait_set->neps && !in.it_value.tv_nsec; i++)
+		if (ep_is_deaf(wait_set->eps[i]))
+			in.it_value.tv_nsec = TIMER_NS;
 	for (size_t i = 0; i < wait_set->neps && !in.it_value.tv_nsec; i++)
 		if (ep_waits(wait_set->eps[i]))
 			in.it_value.tv_nsec = QV_FI_TICK_MS * 1000000;
@@ -225,7 +243,7 @@ static void arm_timer(struct qv_fi_wait_set *wait_set)
 static bool rail_may_sleep(const struct qv_fi_wait_set *wait_set, const struct qv_fi_rail *rail)
 {
 	const struct qv_fi_domain *dom = wait_set->dom;
-	struct fid *fids[] = {&rail->cq->fid};
+	struct fid *fids[] = {&bell_of(rail)->fid};
 
 	if (rail->unposted || rail->stalled)
 		return false;

@@ -73,8 +73,7 @@ static void wait_fd(void)
 	if (ft.rank == 0)
 		printf("  %s: %.0f ms of processor in %.0f ms\n", ft.name, cpu * 1e3, start * 1e3);
 	CHECK(start < N * (PAUSE * 1e-3 + 0.3) * ft.patience);
-	/* net of libfabric 1.17 leaves its descriptor readable: no sleep over it, quiver or not */
-	CHECK(cpu < start * 0.6 || !strcmp(ft_core(), "net") || ft_pair());
+	CHECK(cpu < start * 0.3);
 	free(buf);
 	ft_close(&ep);
 }
