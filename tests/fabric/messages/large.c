@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* large.c - messages of 64 MiB, and of 1 GiB where asked. */
+/* large.c - messages of 64 MiB, and of 1 GiB where asked; buffers whose memory is new each time. */
 #include "tests/fabric/harness/ft.h"
+
+#include <sys/mman.h>
 
 static void large(size_t len)
 {
@@ -49,7 +51,43 @@ static void large_1g(void)
 	large((size_t)1 << 30);
 }
 
+/* Buffers at one address, whose pages are given back after each message: who keeps a registration of
+ * them, or the address of a page, sends old bytes or writes where nobody looks. */
+static void remap(void)
+{
+	enum { ROUNDS = 24, ROOM = 2 << 20 };
+	static const size_t lens[] = {1 << 20, 70000, 300000, 5000};
+	void *at = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ft_ep ep;
+	struct ft_op op;
+
+	CHECK(at != MAP_FAILED);
+	ft_open(&ep, &(struct ft_conf){0});
+	for (uint64_t round = 0; round < ROUNDS; round++) {
+		const size_t len = lens[round % 4];
+		char *buf = mmap(at, ROOM, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+		CHECK(buf == at);
+		if ((int)(round / 4 % 2) == ft.rank) {
+			ft_fill(buf, len, round);
+			ft_tsend(&ep, !ft.rank, round, buf, len, &op);
+			ft_wait(&op);
+		} else {
+			ft_guard(buf, len);
+			ft_trecv(&ep, !ft.rank, round, 0, buf, len, &op);
+			ft_wait(&op);
+			CHECK_EQ(op.len, len);
+			ft_verify(buf, len, round, len);
+		}
+		CHECK(mmap(at, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+		      at);
+	}
+	ft_close(&ep);
+}
+
 const struct ft_case ft_cases_large[] = {
+	{"remap", 2, 30, remap},
 	{"large_64m", 2, 30, large_64m},
 	{"large_1g", 2, 120, large_1g},
 	{0},
