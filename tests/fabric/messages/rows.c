@@ -110,8 +110,9 @@ static void registrations(struct ft_ep *ep)
 		for (size_t a = 0; a < 4; a++, n++)
 			OK(fi_mr_reg(ep->domain, buf, len, access[a], 0, 1000 + n, 0, &mr[n],
 				     NULL));
-	/* What no peer may touch needs no key: libfabric 2.6 gives none. */
-	for (size_t i = 0; i < n; i++)
+	/* What no peer may touch needs no key: libfabric 2.6 gives none. Who chooses keys may give one
+	 * to regions that overlap: verbs keeps registrations and gives them out again. */
+	for (size_t i = 0; i < n && !(ep->info->domain_attr->mr_mode & FI_MR_PROV_KEY); i++)
 		for (size_t j = 0; j < i; j++)
 			CHECK(fi_mr_key(mr[i]) != fi_mr_key(mr[j]) ||
 			      (i % 4 == 2 && fi_mr_key(mr[i]) == FI_KEY_NOTAVAIL));
