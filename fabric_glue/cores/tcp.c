@@ -8,7 +8,8 @@
  *
  * Does anybody listen at an address? A connection of our own tells; but who is alive and busy would
  * find all these connections waiting for him some day. So this is done only where the core has no
- * connection to that address, and again only when one of its connections with that host is gone.
+ * connection to that address, and again when one of its connections with that host is gone. One may
+ * come and go between two looks, so it is done again in any case, after twice the time each time.
  */
 #include "tcp.h"
 
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #define PROBE_MS  1000 /* then it is tried again: what was lost comes late */
+#define PROOF_MS  1000 /* who listened is asked again after so long at first */
 #define SILENT_MS 1500 /* no sign of life for so long is worth to be told */
 
 struct qv_fi_tcp *qv_fi_tcp_open(const void *own, size_t len)
@@ -93,6 +95,13 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 32;
 }
 
+/* Who does not read has closed the window, and the kernel asks ever more rarely whether it is open
+ * again: seconds without a sign of life say nothing as long as the last question was answered. */
+static bool waits_for_window(const struct qv_fi_tcp_link *link, const struct tcp_info *info)
+{
+	return link->unacked && !info->tcpi_unacked && !info->tcpi_probes;
+}
+
 /* The core's connections with this host: which they are, as one number; 0: it has none. What they
  * tell of the host is noted. */
 static uint64_t look_at_host(struct qv_fi_tcp *l, const struct qv_fi_tcp_addr *to,
@@ -111,7 +120,9 @@ static uint64_t look_at_host(struct qv_fi_tcp *l, const struct qv_fi_tcp_addr *t
 		if (getsockopt(link->fd, IPPROTO_TCP, TCP_INFO, &info, &len) ||
 		    info.tcpi_state != TCP_ESTABLISHED)
 			continue;
-		if (now - info.tcpi_last_ack_recv > host->alive_at)
+		if (waits_for_window(link, &info))
+			host->alive_at = now;
+		else if (now - info.tcpi_last_ack_recv > host->alive_at)
 			host->alive_at = now - info.tcpi_last_ack_recv;
 		all += mix((uint64_t)link->to.port << 32 | (uint64_t)link->port << 16 |
 			   (uint16_t)link->fd) |
@@ -141,6 +152,18 @@ static struct qv_fi_tcp_proof *proof_of(struct qv_fi_tcp *l, const struct qv_fi_
 	l->proofs = proofs;
 	proofs[l->nproofs] = (struct qv_fi_tcp_proof){.to = *to};
 	return &proofs[l->nproofs++];
+}
+
+static bool holds(const struct qv_fi_tcp_proof *proof, uint64_t links, int64_t now)
+{
+	return links && links == proof->links && now < proof->until;
+}
+
+static void prove(struct qv_fi_tcp_proof *proof, uint64_t links, int64_t now)
+{
+	proof->span = links == proof->links && proof->span ? 2 * proof->span : PROOF_MS;
+	proof->links = links;
+	proof->until = now + proof->span;
 }
 
 /* Probes. */
@@ -226,12 +249,10 @@ enum qv_presence qv_fi_tcp_listens(struct qv_fi_tcp *l, const void *addr, size_t
 	drop_old(l, now);
 	qv_fi_tcp_look(l, now);
 	links = look_at_host(l, &to, host, now);
-	if (is_connected(l, &to) || (links && links == proof->links))
+	if (is_connected(l, &to) || holds(proof, links, now))
 		error = 0;
-	else
-		error = try_address(l, &to, addr, len, now);
-	if (error == 0 && !is_connected(l, &to))
-		proof->links = links;
+	else if (!(error = try_address(l, &to, addr, len, now)))
+		prove(proof, links, now);
 	if (error == ECONNREFUSED) {
 		host->alive_at = now; /* it says so itself */
 		return QV_ABSENT;

@@ -33,6 +33,8 @@ struct qv_fi_tcp_host {
 struct qv_fi_tcp_proof {
 	struct qv_fi_tcp_addr to;
 	uint64_t links; /* the core's connections with that host, then */
+	int64_t until;  /* ms: it is believed so long */
+	int64_t span;   /* of the last time */
 };
 
 /* A connection that is being made. */
