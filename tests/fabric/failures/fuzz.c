@@ -91,7 +91,7 @@ static void under_attack(size_t (*attack)(struct ft_ep *ep), bool all)
 	struct ft_ep ep;
 	size_t lines, refused, sent;
 
-	if (!ft.quiver)
+	if (!ft.quiver || ft.peer)
 		ft_skip("packets of quiver only");
 	if (ft.rank == TARGET) {
 		setenv("FI_LOG_LEVEL", "warn", 1);

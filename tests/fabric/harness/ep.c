@@ -73,6 +73,14 @@ static void open_queues(struct ft_ep *ep)
 		OK(fi_av_open(ep->domain, &av, &ep->av, NULL));
 }
 
+/* Capabilities that peer mode leaves out: our protocol has one, and shm has the other wrong. */
+static uint64_t not_offered(void)
+{
+	if (!ft.peer)
+		return 0;
+	return FI_FENCE | (strcmp(ft_core(), "shm") ? 0 : FI_ATOMIC);
+}
+
 void ft_open_domain(struct ft_ep *ep, const struct ft_conf *conf)
 {
 	struct fi_info *hints = ft_hints(conf);
@@ -84,7 +92,7 @@ void ft_open_domain(struct ft_ep *ep, const struct ft_conf *conf)
 	ret = conf->in_band && ft_has_ports() ? ft_getinfo_port(hints, &ep->info)
 					      : ft_getinfo(hints, &ep->info);
 	fi_freeinfo(hints);
-	if (ret == -FI_ENODATA && !ft.quiver)
+	if (ret == -FI_ENODATA && (!ft.quiver || conf->caps & not_offered()))
 		ft_skip("%s does not offer capabilities %#llx", ft.prov,
 			(unsigned long long)conf->caps);
 	OK(ret);
@@ -109,10 +117,22 @@ static void publish(struct ft_ep *ep)
 	me->namelen[ep->index] = len;
 }
 
+/* Peer mode over rxm: a domain has room for one. */
+void ft_needs_room(const struct ft_ep *ep)
+{
+	size_t n = 0;
+
+	for (const struct ft_ep *e = open_eps; e; e = e->next)
+		n += e->domain == ep->domain;
+	if (ft.peer && n >= ep->info->domain_attr->ep_cnt)
+		ft_skip("a domain has room for %zu endpoints", ep->info->domain_attr->ep_cnt);
+}
+
 void ft_open_ep(struct ft_ep *ep)
 {
 	uint64_t selective = ep->conf.selective ? FI_SELECTIVE_COMPLETION : 0;
 
+	ft_needs_room(ep);
 	OK(fi_endpoint(ep->domain, ep->info, &ep->ep, NULL));
 	OK(fi_ep_bind(ep->ep, &ep->av->fid, 0));
 	if (ep->conf.no_cq) {

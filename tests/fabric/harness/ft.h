@@ -233,6 +233,8 @@ int ft_getinfo(struct fi_info *hints, struct fi_info **info);
 /* Fabric, domain and queues; not yet an endpoint. */
 void ft_open_domain(struct ft_ep *ep, const struct ft_conf *conf);
 void ft_open_ep(struct ft_ep *ep);
+/* Skip the case where the domain takes no further endpoint. */
+void ft_needs_room(const struct ft_ep *ep);
 void ft_exchange(struct ft_ep *ep);
 /* All of it: endpoint i of every rank can reach endpoint i of every other. */
 void ft_open(struct ft_ep *ep, const struct ft_conf *conf);

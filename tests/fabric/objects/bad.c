@@ -140,6 +140,7 @@ static void bad_binding(void)
 	struct fid_ep *e;
 
 	ft_open(&ep, &(struct ft_conf){0});
+	ft_needs_room(&ep);
 	ft_open_domain(&other, &(struct ft_conf){0});
 	OK(fi_endpoint(ep.domain, ep.info, &e, NULL));
 	REFUSED(fi_ep_bind(e, &ep.fabric->fid, 0));

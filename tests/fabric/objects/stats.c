@@ -156,8 +156,8 @@ static void profile_sources(void)
 	struct ft_op one;
 	struct ft_ep ep;
 
-	if (!ft.quiver)
-		ft_skip("a setting of quiver");
+	if (!ft.quiver || ft.peer)
+		ft_skip("a setting of quiver's layered mode");
 	if (ft.rank == 0) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", memfd_create("profile", 0));
 		use_profile(path);
