@@ -398,6 +398,9 @@ void qv_fi_coll_close(struct qv_fi_ep *ep);
 
 /* The mode's part of enabling an endpoint, after its objects are bound. */
 int qv_fi_srx_enable(struct qv_fi_ep *ep);
+/* Before the endpoint closes: the core takes what is for others, or time is up. Lock held, but not
+ * while we wait. */
+void qv_fi_srx_leave(struct qv_fi_ep *ep);
 /* Behind the closing of the core's endpoint. */
 void qv_fi_srx_close(struct qv_fi_ep *ep);
 /* fabric_glue/peer/death.c: look after peers that owe something. Lock held. */

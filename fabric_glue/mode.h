@@ -19,6 +19,15 @@ struct qv_fi_recv;
 struct qv_fi_stats; /* <quiver/fi_ext.h> */
 struct qv_match;
 
+/* A message of a collective, or the receive of one. Its end comes to qv_fi_coll_sent or
+ * qv_fi_coll_comp. */
+struct qv_fi_coll_io {
+	uint64_t tag; /* 63 bits */
+	void *buf;    /* as a send only reads it */
+	size_t bytes;
+	void *context; /* NULL: a notice, of no bytes */
+};
+
 /* Calls of libfabric return 0 or -FI_E...; the endpoint is enabled unless something else is said. */
 struct qv_fi_mode {
 	const char *title; /* in what is logged, behind the core */
@@ -32,6 +41,12 @@ struct qv_fi_mode {
 	/* The application has named an address of the endpoint's AV, or drops its name. */
 	void (*av_inserted)(struct qv_fi_ep *ep, fi_addr_t index); /* enabled or not */
 	void (*av_removed)(struct qv_fi_ep *ep, fi_addr_t index);  /* enabled or not */
+	/* Collectives. An engine of its own matches what they send. enum qv_status. */
+	int (*coll_send)(struct qv_fi_ep *ep, fi_addr_t to, const struct qv_fi_coll_io *io);
+	int (*coll_recv)(struct qv_fi_ep *ep, fi_addr_t from, const struct qv_fi_coll_io *io);
+	void (*coll_cancel)(struct qv_fi_ep *ep, void *context); /* of a receive */
+	/* All that waits with such a tag. */
+	void (*coll_discard)(struct qv_fi_ep *ep, uint64_t tag, uint64_t ignore);
 	const struct qv_match *(*engine)(const struct qv_fi_ep *ep, bool tagged);
 	void (*collect)(const struct qv_fi_ep *ep, struct qv_fi_stats *stats);
 	/* Messages from the peer with this index; NULL: nobody counts them. */

@@ -12,7 +12,7 @@ static ssize_t call(struct fid_ep *fid, const struct qv_fi_coll_call *c)
 	struct qv_fi_ep *ep = container_of(fid, struct qv_fi_ep, fid);
 	int ret;
 
-	if (!ep->proto)
+	if (!qv_fi_is_enabled(ep))
 		return -FI_EOPBADSTATE;
 	if (c->flags & ~CALL_FLAGS)
 		return -FI_EBADFLAGS;
@@ -171,8 +171,6 @@ int qv_fi_query_collective(struct fid_domain *domain, enum fi_collective_op coll
 
 	if (!attr || attr->mode || flags & ~(uint64_t)FI_SCATTER)
 		return -FI_EINVAL;
-	if (container_of(domain, struct qv_fi_domain, fid)->peer)
-		return -FI_ENOSYS;
 	if ((unsigned)coll >= N_COLLS)
 		return -FI_EOPNOTSUPP;
 	if (colls[coll] == QV_COLL_BARRIER) {

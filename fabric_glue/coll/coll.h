@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * coll.h - collectives: sets of addresses, groups that endpoints have joined, operations
- * under way. An operation is a run of a schedule of the engine whose network is the endpoint's
- * protocol, with a match engine of its own.
+ * under way. An operation is a run of a schedule of the engine whose network is the endpoint's mode,
+ * with a match engine of its own.
  *
  * Each member of a group knows every other one by the number that the group has there (the join
- * tells them), so that the tags of two groups never meet: number of the group at the receiver (31
- * bits), operation (16), message (16) and for the join, with bit 63, a hash of the members in the
- * place of the number.
+ * tells them), so that the tags of two groups never meet: number of the group at the receiver (30
+ * bits), operation (16), message (16) and for the join, with bit 62, a hash of the members in the
+ * place of the number. Bit 63 is the mode's.
  */
 #ifndef QV_FI_COLL_H
 #define QV_FI_COLL_H
@@ -143,6 +143,12 @@ struct qv_fi_coll_call {
 	uint64_t flags;
 	void *context;
 };
+
+/* The tag of a join, without number and message. */
+static inline uint64_t qv_fi_join_tag(uint64_t hash)
+{
+	return UINT64_C(1) << 62 | (hash & UINT64_C(0x3fffffffffff)) << 16;
+}
 
 /* From set.c. */
 

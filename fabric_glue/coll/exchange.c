@@ -29,7 +29,7 @@ static int endpoint(struct fid *fid, uint64_t flags, struct qv_fi_ep **ep)
 	if (flags & ~(uint64_t)CALL_FLAGS)
 		return -FI_EBADFLAGS;
 	*ep = container_of(fid, struct qv_fi_ep, fid.fid);
-	return (*ep)->proto && (*ep)->enabled ? 0 : -FI_EOPBADSTATE;
+	return (*ep)->enabled ? 0 : -FI_EOPBADSTATE;
 }
 
 static int group_of(struct qv_fi_ep *ep, uint64_t addr, struct qv_fi_group **group)

@@ -10,16 +10,11 @@
 #include <string.h>
 
 #define GROUP_ADDR (UINT64_C(0x5157) << 48)
-/* Groups that an endpoint can be in at once: the rest of 31 bits tells uses of a slot apart. */
+/* Groups that an endpoint can be in at once: the rest of 30 bits tells uses of a slot apart. */
 #define SLOT_BITS 16
 #define SLOT_MASK ((1u << SLOT_BITS) - 1)
-#define ID_MASK   0x7fffffffu
+#define ID_MASK   0x3fffffffu
 #define NOTICE    0xffffu /* as the number of a message */
-
-static uint64_t notice_tag(uint64_t hash)
-{
-	return UINT64_C(1) << 63 | (hash & UINT64_C(0x7fffffffffff)) << 16 | NOTICE;
-}
 
 struct qv_fi_group *qv_fi_group_find(struct qv_fi_coll *coll, fi_addr_t addr)
 {
@@ -72,57 +67,36 @@ void qv_fi_group_leave_slot(struct qv_fi_coll *coll, struct qv_fi_group *group)
 
 void qv_fi_group_listen(struct qv_fi_group *group)
 {
-	const struct iovec none = {NULL, 0};
-	const struct qv_recv_args args = {.iov = &none,
-					  .cnt = 1,
-					  .tag = notice_tag(group->hash),
-					  .flags = QV_REQ_COLL,
-					  .context = &group->notice,
-					  .cookie = QV_CK_COLL};
+	const struct qv_fi_coll_io io = {.tag = qv_fi_join_tag(group->hash) | NOTICE,
+					 .context = &group->notice};
 
 	group->notice = (struct qv_fi_coll_msg){.group = group};
 	group->listening = true;
-	if (qv_proto_recv(group->ep->proto, &args))
+	if (group->ep->mode->coll_recv(group->ep, FI_ADDR_UNSPEC, &io))
 		group->listening = false;
 }
 
 void qv_fi_group_stop_listening(struct qv_fi_group *group)
 {
 	if (group->listening)
-		qv_proto_cancel_coll(group->ep->proto, &group->notice);
+		group->ep->mode->coll_cancel(group->ep, &group->notice);
 	group->listening = false;
 }
 
 static void tell_others(struct qv_fi_group *group)
 {
-	const struct iovec none = {NULL, 0};
-	const struct qv_send_args args = {.iov = &none,
-					  .cnt = 1,
-					  .tag = notice_tag(group->hash),
-					  .flags = QV_REQ_COLL | QV_REQ_INJECT,
-					  .cookie = QV_CK_COLL};
+	const struct qv_fi_coll_io io = {.tag = qv_fi_join_tag(group->hash) | NOTICE};
 
-	for (uint32_t r = 0; r < group->n; r++) {
-		struct qv_peer *peer = qv_fi_peer(group->ep, group->addrs[r]);
-
-		/* Who cannot be told is gone, too, or hears of it from another one. */
-		if (r != group->rank && peer)
-			(void)qv_proto_send(group->ep->proto, peer, &args);
-	}
+	/* Who cannot be told is gone, too, or hears of it from another one. */
+	for (uint32_t r = 0; r < group->n; r++)
+		if (r != group->rank)
+			(void)group->ep->mode->coll_send(group->ep, group->addrs[r], &io);
 }
 
 /* Whoever sent to this group waits for an answer that will not come otherwise. */
 static void discard(struct qv_fi_group *group)
 {
-	bool found = true;
-	const struct qv_recv_args args = {.tag = (uint64_t)group->id << 32,
-					  .ignore = UINT32_MAX,
-					  .flags = QV_REQ_COLL,
-					  .context = &found,
-					  .cookie = QV_CK_COLL | QV_CK_PEEK};
-
-	while (found)
-		qv_proto_peek(group->ep->proto, &args, QV_PEEK_DISCARD, NULL);
+	group->ep->mode->coll_discard(group->ep, (uint64_t)group->id << 32, UINT32_MAX);
 }
 
 void qv_fi_group_fail(struct qv_fi_group *group, int status)

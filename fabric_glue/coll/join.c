@@ -158,7 +158,7 @@ static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct q
 /* Whether the call may join: a set, or a group of this endpoint, says who is in it. 0 or -FI_E*. */
 static int check_join(struct qv_fi_ep *ep, const struct fi_collective_addr *addr, uint64_t flags)
 {
-	if (!ep->proto || !ep->enabled)
+	if (!ep->enabled)
 		return -FI_EOPBADSTATE;
 	if (!ep->eq)
 		return -FI_ENOEQ;

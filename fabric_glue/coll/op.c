@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * op.c - operations under way: a run of a schedule whose messages go through the
- * endpoint's protocol, and the completion in the end.
+ * op.c - operations under way: a run of a schedule whose messages go as the endpoint's
+ * mode has it, and the completion in the end.
  */
 #include "coll.h"
 
@@ -53,7 +53,7 @@ static void forget(struct qv_fi_coll_op *op, struct qv_fi_coll_msg *msg)
 	free(msg);
 }
 
-/* The protocol's answer to the start of a message. */
+/* The mode's answer to the start of a message. */
 static int begun(struct qv_fi_coll_op *op, struct qv_fi_coll_msg *msg, int status)
 {
 	if (status == QV_OK)
@@ -67,20 +67,12 @@ static int port_send(void *port, uint32_t step, uint32_t rank, uint32_t tag, con
 {
 	struct qv_fi_coll_op *op = port;
 	struct qv_fi_ep *ep = op->coll->ep;
-	struct qv_peer *peer = qv_fi_peer(ep, op->group->addrs[rank]);
-	const struct iovec iov = {(void *)(uintptr_t)buf, bytes};
-	struct qv_send_args args = {.iov = &iov,
-				    .cnt = 1,
-				    .tag = tag_of(op, rank, tag),
-				    .flags = QV_REQ_COLL,
-				    .cookie = QV_CK_COLL};
+	const struct qv_fi_coll_io io = {tag_of(op, rank, tag), (void *)(uintptr_t)buf, bytes,
+					 begin(op, step, bytes, false)};
 
-	if (!peer)
-		return QV_EPEER;
-	args.context = begin(op, step, bytes, false);
-	if (!args.context)
+	if (!io.context)
 		return QV_EAGAIN;
-	return begun(op, args.context, qv_proto_send(ep->proto, peer, &args));
+	return begun(op, io.context, ep->mode->coll_send(ep, op->group->addrs[rank], &io));
 }
 
 static int port_receive(void *port, uint32_t step, uint32_t rank, uint32_t tag, void *buf,
@@ -88,20 +80,12 @@ static int port_receive(void *port, uint32_t step, uint32_t rank, uint32_t tag, 
 {
 	struct qv_fi_coll_op *op = port;
 	struct qv_fi_ep *ep = op->coll->ep;
-	const struct iovec iov = {buf, bytes};
-	struct qv_recv_args args = {.iov = &iov,
-				    .cnt = 1,
-				    .from = qv_fi_peer(ep, op->group->addrs[rank]),
-				    .tag = tag_of(op, op->group->rank, tag),
-				    .flags = QV_REQ_COLL,
-				    .cookie = QV_CK_COLL};
+	const struct qv_fi_coll_io io = {tag_of(op, op->group->rank, tag), buf, bytes,
+					 begin(op, step, bytes, true)};
 
-	if (!args.from)
-		return QV_EPEER;
-	args.context = begin(op, step, bytes, true);
-	if (!args.context)
+	if (!io.context)
 		return QV_EAGAIN;
-	return begun(op, args.context, qv_proto_recv(ep->proto, &args));
+	return begun(op, io.context, ep->mode->coll_recv(ep, op->group->addrs[rank], &io));
 }
 
 static const struct qv_port port_calls = {port_send, port_receive};
@@ -215,6 +199,7 @@ static void finish(struct qv_fi_coll_op *op)
 /* Receives are taken back; sends end when their peers have them, or are gone. */
 static void take_back(struct qv_fi_coll_op *op)
 {
+	struct qv_fi_ep *ep = op->coll->ep;
 	struct qv_fi_coll_msg *msg;
 	size_t n;
 
@@ -227,14 +212,14 @@ static void take_back(struct qv_fi_coll_op *op)
 			if (!msg)
 				return;
 			msg->receives = false;
-			qv_proto_cancel_coll(op->coll->ep->proto, msg);
+			ep->mode->coll_cancel(ep, msg);
 		}
 		return;
 	}
 	qv_schedule_steps(op->plan ? op->plan->schedule : op->schedule, &n);
 	for (size_t i = 0; i < n && op->flying; i++)
 		if (op->msgs[i].flying && op->msgs[i].receives)
-			qv_proto_cancel_coll(op->coll->ep->proto, &op->msgs[i]);
+			ep->mode->coll_cancel(ep, &op->msgs[i]);
 }
 
 void qv_fi_coll_abort(struct qv_fi_coll *coll, struct qv_fi_group *group, int status)

@@ -40,8 +40,7 @@ static int start_own(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv
 int qv_fi_coll_start_join(struct qv_fi_coll *coll, struct qv_fi_group *group)
 {
 	return start_own(
-		coll, group, QV_FI_COLL_JOIN, QV_COLL_ALLGATHER,
-		UINT64_C(1) << 63 | (group->hash & UINT64_C(0x7fffffffffff)) << 16,
+		coll, group, QV_FI_COLL_JOIN, QV_COLL_ALLGATHER, qv_fi_join_tag(group->hash),
 		&(struct qv_run_data){.item = sizeof(struct qv_fi_member), .work = group->members});
 }
 

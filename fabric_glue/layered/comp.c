@@ -54,7 +54,7 @@ void qv_fi_report_error(struct qv_fi_cq *cq, const struct qv_comp *c, uint64_t f
 
 void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c)
 {
-	qv_fi_received(ep, c);
+	qv_fi_complete(ep, c);
 }
 
 void qv_fi_failed_send(struct qv_fi_ep *ep, const struct qv_comp *c)

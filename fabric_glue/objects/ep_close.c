@@ -106,6 +106,8 @@ int qv_fi_ep_close(struct fid *fid)
 	qv_fi_coll_shutdown(ep);
 	if (ep->proto)
 		drain(ep);
+	if (ep->srx)
+		qv_fi_srx_leave(ep);
 	qv_fi_beside_leave(ep);
 	qv_fi_stats_end(ep);
 	ep->closing = true;

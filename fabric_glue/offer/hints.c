@@ -32,7 +32,8 @@
 	 FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)
 #define RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV)
 
-#define QUEUES ((size_t)1 << 16) /* completion queues and counters: our own objects */
+#define QUEUES       ((size_t)1 << 16)     /* completion queues and counters: our own objects */
+#define ALL_TAG_BITS 0xaaaaaaaaaaaaaaaaULL /* every bit of the tag counts */
 /* FI_PROGRESS_CONTROL_UNIFIED of 2.x: what manual progress means here. */
 #define UNIFIED_CONTROL 3
 
@@ -57,12 +58,11 @@ static void offer_domain(struct fi_domain_attr *d, bool rma)
 	d->auth_key_size = 0;
 }
 
-/* Peer mode: the core's protocol, so its limits; no collectives, which are ours. */
+/* Peer mode: the core's protocol, so its limits. */
 static void offer_peer(struct fi_info *info, size_t inject)
 {
-	info->caps &= ~(FI_COLLECTIVE | FI_FENCE);
-	info->tx_attr->caps &= ~(FI_COLLECTIVE | FI_FENCE);
-	info->rx_attr->caps &= ~FI_COLLECTIVE;
+	info->caps &= ~FI_FENCE;
+	info->tx_attr->caps &= ~FI_FENCE;
 	info->tx_attr->op_flags &= ~(uint64_t)FI_MATCH_COMPLETE;
 	info->tx_attr->inject_size = inject;
 	info->rx_attr->total_buffered_recv = 0;
@@ -101,7 +101,7 @@ void qv_fi_offer(struct fi_info *info)
 	info->ep_attr->protocol = PROTOCOL;
 	info->ep_attr->protocol_version = 1;
 	info->ep_attr->msg_prefix_size = 0;
-	info->ep_attr->mem_tag_format = 0xaaaaaaaaaaaaaaaaULL; /* every bit of the tag counts */
+	info->ep_attr->mem_tag_format = ALL_TAG_BITS;
 	info->ep_attr->tx_ctx_cnt = info->ep_attr->rx_ctx_cnt = 1;
 	info->ep_attr->auth_key_size = 0;
 	offer_domain(info->domain_attr, rma);
@@ -215,6 +215,27 @@ static bool domain_fits(const struct fi_domain_attr *offer,
 	       WITHIN_BITS(caps, domain_attr, offer);
 }
 
+/* Peer mode: the messages of collectives have a bit of their tags that marks them. It is the
+ * application's unless it asks for collectives. */
+static bool tags_fit(const struct fi_info *hints)
+{
+	return qv_fi_params.peer && hints->caps & FI_COLLECTIVE && hints->ep_attr &&
+			       hints->ep_attr->mem_tag_format >> 63
+		       ? refuse("ep_attr.mem_tag_format of 64 bits, of which FI_COLLECTIVE takes one "
+				"in peer mode")
+		       : true;
+}
+
+static void narrow_tags(struct fi_info *info, uint64_t asked)
+{
+	if (!qv_fi_params.peer)
+		return;
+	if (asked & FI_COLLECTIVE)
+		info->ep_attr->mem_tag_format = ALL_TAG_BITS >> 1;
+	else
+		info->caps &= ~FI_COLLECTIVE;
+}
+
 bool qv_fi_offer_fits(const struct fi_info *offer, const struct fi_info *hints)
 {
 	bool rma;
@@ -228,7 +249,8 @@ bool qv_fi_offer_fits(const struct fi_info *offer, const struct fi_info *hints)
 		return refuse_bits("caps", hints->caps, offer->caps);
 	if (hints->fabric_attr && hints->fabric_attr->prov_version > qv_fi_prov.version)
 		return refuse("fabric_attr.prov_version");
-	return (!hints->ep_attr || ep_fits(offer->ep_attr, hints->ep_attr, rma)) &&
+	return tags_fit(hints) &&
+	       (!hints->ep_attr || ep_fits(offer->ep_attr, hints->ep_attr, rma)) &&
 	       (!hints->domain_attr || domain_fits(offer->domain_attr, hints->domain_attr, rma)) &&
 	       (!hints->tx_attr || tx_fits(offer->tx_attr, hints->tx_attr)) &&
 	       (!hints->rx_attr || rx_fits(offer->rx_attr, hints->rx_attr));
@@ -281,6 +303,7 @@ void qv_fi_offer_narrow(struct fi_info *info, const struct fi_info *hints, uint3
 	const struct fi_rx_attr *rx = hints ? hints->rx_attr : NULL;
 
 	info->caps = narrow_caps(info->caps, hints ? hints->caps : 0);
+	narrow_tags(info, hints ? hints->caps : 0);
 	info->tx_attr->caps = info->caps & TX_CAPS;
 	info->rx_attr->caps = info->caps & RX_CAPS;
 	if (!(info->caps & ONE_SIDED)) {

@@ -6,8 +6,8 @@
  */
 #include "srx.h"
 
-/* Ask once a tick. What the dead sent may still be on its way at the first time that nobody is there. */
-static void look(struct qv_fi_srx *srx, fi_addr_t core)
+/* What the dead sent may still be on its way at the first time that nobody is there. */
+void qv_fi_srx_look(struct qv_fi_srx *srx, fi_addr_t core)
 {
 	struct qv_fi_known *peer = qv_fi_srx_known(srx, core);
 	uint64_t silent = 0;
@@ -44,7 +44,7 @@ static void look_after_rx(struct qv_fi_rx *rx)
 
 	if (!(rx->how & QV_RX_LONG))
 		return;
-	look(srx, rx->entry.addr);
+	qv_fi_srx_look(srx, rx->entry.addr);
 	if (!qv_fi_srx_is_gone(srx, rx->entry.addr))
 		return;
 	qv_fi_rx_done(rx, &(struct qv_comp){.status = QV_EPEER,
@@ -60,7 +60,7 @@ static void look_after_tx(struct qv_fi_srx *srx, struct qv_fi_tx *tx)
 {
 	if (!tx->flying || tx->told)
 		return;
-	look(srx, tx->to);
+	qv_fi_srx_look(srx, tx->to);
 	if (!qv_fi_srx_is_gone(srx, tx->to))
 		return;
 	tx->told = true;
@@ -71,11 +71,13 @@ void qv_fi_srx_tick(struct qv_fi_srx *srx)
 {
 	srx->ticks++;
 	if (srx->full != FI_ADDR_NOTAVAIL)
-		look(srx, srx->full);
+		qv_fi_srx_look(srx, srx->full);
 	srx->full = FI_ADDR_NOTAVAIL;
 	for (size_t i = 0; i < srx->nknown && srx->ngone; i++)
 		if (srx->known[i].gone == QV_FI_GONE) /* somebody may be there again */
-			look(srx, i);
+			qv_fi_srx_look(srx, i);
+	if (srx->own)
+		qv_fi_srx_coll_tick(srx);
 	if (srx->nlong || srx->flying)
 		qv_fi_srx_each(srx, look_after_rx, look_after_tx);
 }

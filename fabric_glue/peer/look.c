@@ -4,8 +4,8 @@
 
 /* Discarding. */
 
-/* The core is to put it where nobody looks: discarding is what shm of 2.1 does wrongly. */
-static void discard(struct qv_fi_rx *u, struct qv_fi_bounce *nowhere)
+/* To the core it is a receive: discarding is what shm of 2.1 does wrongly. */
+void qv_fi_rx_discard(struct qv_fi_rx *u, struct qv_fi_bounce *nowhere)
 {
 	qv_fi_rx_set_buffer(u, NULL, 0);
 	u->how = QV_RX_DISCARDED;
@@ -62,7 +62,7 @@ ssize_t qv_fi_srx_peek(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32
 	if (flags & FI_CLAIM)
 		qv_fi_claim_store(r->context, u);
 	else
-		discard(u, nowhere);
+		qv_fi_rx_discard(u, nowhere);
 	return 0;
 }
 
@@ -85,18 +85,19 @@ ssize_t qv_fi_srx_claimed(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uin
 	}
 	copy = *u;
 	copy.entry.msg_size = 0;
-	discard(u, nowhere);
+	qv_fi_rx_discard(u, nowhere);
 	tell(srx, r, cookie, &copy);
 	return 0;
 }
 
 /* Cancelling. */
 
-static void cancel_one(struct qv_fi_srx *srx, struct qv_match *engine, struct qv_fi_rx *rx)
+static void cancel_one(struct qv_fi_srx *srx, struct qv_match *engine, struct qv_fi_rx *rx,
+		       int status)
 {
 	struct qv_comp comp = {.context = rx->context,
 			       .cookie = rx->how,
-			       .status = QV_ECANCELED,
+			       .status = status,
 			       .recv = true,
 			       .tag = rx->recv.tag,
 			       .tagged = qv_fi_rx_tagged(rx),
@@ -116,18 +117,20 @@ static void *context_of(const struct qv_recv *recv)
 	return container_of(recv, struct qv_fi_rx, recv)->context;
 }
 
+ssize_t qv_fi_rx_cancel(struct qv_fi_srx *srx, unsigned engine, void *context, int status)
+{
+	struct qv_match *match = srx->match[engine];
+	struct qv_recv *recv = qv_cancels_find(&srx->cancels[engine], match, context_of, context);
+
+	if (!recv)
+		return -FI_ENOENT;
+	cancel_one(srx, match, container_of(recv, struct qv_fi_rx, recv), status);
+	return 0;
+}
+
 ssize_t qv_fi_srx_cancel(struct qv_fi_ep *ep, void *context)
 {
-	struct qv_fi_srx *srx = ep->srx;
+	ssize_t rc = qv_fi_rx_cancel(ep->srx, 0, context, QV_ECANCELED);
 
-	for (size_t i = 0; i < 2; i++) {
-		struct qv_recv *recv =
-			qv_cancels_find(&srx->cancels[i], srx->match[i], context_of, context);
-
-		if (!recv)
-			continue;
-		cancel_one(srx, srx->match[i], container_of(recv, struct qv_fi_rx, recv));
-		return 0;
-	}
-	return -FI_ENOENT;
+	return rc ? qv_fi_rx_cancel(ep->srx, QV_REQ_TAGGED, context, QV_ECANCELED) : 0;
 }

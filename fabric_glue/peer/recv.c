@@ -100,10 +100,10 @@ static void post_multi(struct qv_fi_srx *srx, struct qv_fi_rx *rx, struct qv_msg
 	}
 }
 
-static ssize_t post(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t src,
-		    uint32_t cookie, bool multi)
+ssize_t qv_fi_rx_post(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t src,
+		      uint32_t cookie, bool multi)
 {
-	unsigned which = r->req & QV_REQ_TAGGED;
+	unsigned which = r->req & QV_REQ_ENGINE;
 	struct qv_fi_rx *rx = qv_fi_rx_new(srx), *u;
 	struct qv_msg *msg;
 	int rc;
@@ -147,7 +147,7 @@ static ssize_t receive_special(struct qv_fi_srx *srx, const struct qv_fi_recv *r
 		return qv_fi_srx_claimed(srx, r, cookie, flags);
 	if (flags & FI_DISCARD)
 		return -FI_EBADFLAGS;
-	return r->cnt == 1 ? post(srx, r, src, cookie, true) : -FI_EINVAL;
+	return r->cnt == 1 ? qv_fi_rx_post(srx, r, src, cookie, true) : -FI_EINVAL;
 }
 
 ssize_t qv_fi_srx_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags)
@@ -159,7 +159,7 @@ ssize_t qv_fi_srx_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t
 	uint32_t src = QV_SRC_ANY;
 	ssize_t rc = 0;
 
-	if (QV_UNLIKELY(r->cnt > QV_FI_IOV_LIMIT))
+	if (QV_UNLIKELY(r->cnt > QV_FI_IOV_LIMIT || r->tag & ~r->ignore & srx->own))
 		return -FI_EINVAL;
 	if (QV_UNLIKELY(special) && special & ~qv_fi_special_flags(r->req))
 		return -FI_EBADFLAGS;
@@ -173,7 +173,7 @@ ssize_t qv_fi_srx_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t
 	    qv_fi_breaks_assertion(ep, r->req, r->ignore, src, flags))
 		rc = -FI_EINVAL;
 	if (QV_LIKELY(!rc))
-		rc = QV_LIKELY(!special) ? post(srx, r, src, cookie, false)
+		rc = QV_LIKELY(!special) ? qv_fi_rx_post(srx, r, src, cookie, false)
 					 : receive_special(srx, r, src, cookie, special);
 	qv_fi_unlock(ep->dom);
 	return rc;

@@ -9,7 +9,7 @@
 
 /* The context for the core; NULL: no memory. */
 static inline struct qv_fi_tx *new_tx(struct qv_fi_srx *srx, const struct qv_fi_send *s,
-				      fi_addr_t to, bool entry)
+				      fi_addr_t to, uint8_t how)
 {
 	struct qv_fi_tx *tx = srx->free_tx;
 
@@ -19,7 +19,7 @@ static inline struct qv_fi_tx *new_tx(struct qv_fi_srx *srx, const struct qv_fi_
 		return NULL;
 	tx->context = s->context;
 	tx->to = to;
-	tx->entry = entry;
+	tx->how = how;
 	tx->tagged = s->req & QV_REQ_TAGGED;
 	tx->flying = true;
 	tx->told = false;
@@ -40,6 +40,11 @@ void qv_fi_tx_tell(struct qv_fi_srx *srx, const struct qv_fi_tx *tx, int err)
 	struct qv_fi_ep *ep = srx->ep;
 	const uint64_t flags = FI_SEND | (tx->tagged ? FI_TAGGED : FI_MSG);
 
+	if (QV_UNLIKELY(tx->how & QV_CK_COLL)) {
+		qv_fi_coll_comp(&(struct qv_comp){.context = tx->context,
+						  .status = err ? qv_fi_status(-err) : QV_OK});
+		return;
+	}
 	qv_fi_count(ep, QV_FI_CNTR_SEND, err != 0);
 	if (!ep->tx_cq)
 		return;
@@ -50,7 +55,7 @@ void qv_fi_tx_tell(struct qv_fi_srx *srx, const struct qv_fi_tx *tx, int err)
 						  .prov_errno = qv_fi_status(-err)};
 
 		qv_fi_cq_error(ep->tx_cq, &e, FI_ADDR_NOTAVAIL);
-	} else if (tx->entry) {
+	} else if (tx->how & QV_CK_ENTRY) {
 		*qv_fi_cq_push(ep->tx_cq, FI_ADDR_NOTAVAIL) =
 			(struct fi_cq_tagged_entry){.op_context = tx->context, .flags = flags};
 	}
@@ -119,35 +124,46 @@ static ssize_t give(struct qv_fi_ep *ep, const struct qv_fi_send *s, fi_addr_t t
 	return fi_sendmsg(core, &msg, flags);
 }
 
+ssize_t qv_fi_tx_start(struct qv_fi_ep *ep, const struct qv_fi_send *s, fi_addr_t to, uint8_t how,
+		       uint64_t flags)
+{
+	struct qv_fi_srx *srx = ep->srx;
+	struct qv_fi_tx *tx;
+	ssize_t rc;
+
+	if (refuses(srx, to))
+		return -FI_ECONNABORTED;
+	tx = new_tx(srx, s, to, how);
+	if (QV_UNLIKELY(!tx))
+		return -FI_ENOMEM;
+	srx->sends++;
+	rc = give(ep, s, to, tx, flags | FI_COMPLETION);
+	if (QV_UNLIKELY(rc)) {
+		srx->sends--;
+		free_tx(srx, tx);
+	}
+	return rc;
+}
+
 ssize_t qv_fi_srx_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags)
 {
-	const bool entry = !ep->tx_selective || flags & FI_COMPLETION;
+	const uint8_t how = !ep->tx_selective || flags & FI_COMPLETION ? QV_CK_ENTRY : 0;
 	fi_addr_t to = FI_ADDR_NOTAVAIL;
-	struct qv_fi_tx *tx = NULL;
 	ssize_t rc;
 
 	if (QV_UNLIKELY(flags & ~SEND_FLAGS))
 		return -FI_EBADFLAGS;
-	if (QV_UNLIKELY(s->cnt > QV_FI_IOV_LIMIT ||
+	if (QV_UNLIKELY(s->cnt > QV_FI_IOV_LIMIT || s->tag & ep->srx->own ||
 			(flags & FI_INJECT && qv_iov_len(s->iov, s->cnt) > ep->dom->inject)))
 		return -FI_EINVAL;
 	if (s->req & QV_REQ_DATA)
 		flags |= FI_REMOTE_CQ_DATA;
 	qv_fi_lock(ep->dom);
 	rc = reach(ep, s->to, &to);
-	if (!rc && refuses(ep->srx, to))
-		rc = -FI_ECONNABORTED;
-	if (!rc && !(tx = new_tx(ep->srx, s, to, entry)))
-		rc = -FI_ENOMEM;
-	if (QV_LIKELY(!rc)) {
-		ep->srx->sends++;
-		rc = give(ep, s, to, tx, flags | FI_COMPLETION);
-		if (QV_UNLIKELY(rc)) {
-			ep->srx->sends--;
-			free_tx(ep->srx, tx);
-			rc = not_taken(ep, to, rc);
-		}
-	}
+	if (QV_LIKELY(!rc))
+		rc = qv_fi_tx_start(ep, s, to, how, flags);
+	if (QV_UNLIKELY(rc))
+		rc = not_taken(ep, to, rc);
 	qv_fi_unlock(ep->dom);
 	return rc;
 }
@@ -171,7 +187,7 @@ ssize_t qv_fi_srx_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
 	fi_addr_t to = FI_ADDR_NOTAVAIL;
 	ssize_t rc;
 
-	if (QV_UNLIKELY(s->iov->iov_len > ep->dom->inject))
+	if (QV_UNLIKELY(s->iov->iov_len > ep->dom->inject || s->tag & ep->srx->own))
 		return -FI_EINVAL;
 	qv_fi_lock(ep->dom);
 	rc = reach(ep, s->to, &to);

@@ -73,11 +73,12 @@ static int open_engines(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
 	struct qv_match_settings set;
 	int rc = QV_OK;
 
-	for (size_t i = 0; i < 2 && rc == QV_OK; i++) {
+	for (size_t i = 0; i < (srx->own ? 3 : 2) && rc == QV_OK; i++) {
 		qv_match_settings_default(&set);
-		set.structure = qv_fi_params.structure;
 		set.isa = qv_fi_params.isa;
-		if (i)
+		if (i != QV_REQ_COLL)
+			set.structure = qv_fi_params.structure;
+		if (i == QV_REQ_TAGGED)
 			qv_fi_assertions_apply(ep, &set);
 		rc = qv_match_create(&set, &srx->match[i]);
 	}
@@ -146,7 +147,8 @@ static int give_context(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
 		return rc;
 	srx->port = port;
 	port->srx = srx;
-	port->tagged = srx->match[1];
+	port->tagged = srx->match[QV_REQ_TAGGED];
+	port->own = srx->own;
 	if (!dom->port)
 		dom->port = port;
 	return fi_ep_bind(ep->rail[QV_FI_MAIN].core, &port->core->fid, 0);
@@ -167,6 +169,7 @@ static struct qv_fi_srx *new_srx(struct qv_fi_ep *ep)
 	if (!srx)
 		return NULL;
 	srx->ep = ep;
+	srx->own = ep->caps & FI_COLLECTIVE ? QV_FI_COLL_TAG : 0;
 	srx->writes_desc = qv_fi_rail_quirks(&ep->rail[QV_FI_MAIN])->writes_to_desc;
 	srx->long_from = qv_fi_rail_quirks(&ep->rail[QV_FI_MAIN])->packet;
 	srx->full = FI_ADDR_NOTAVAIL;
@@ -190,9 +193,10 @@ int qv_fi_srx_enable(struct qv_fi_ep *ep)
 	if (!rc)
 		rc = open_queue(ep, srx);
 	if (!rc)
-		rc = give_context(ep, srx);
-	if (!rc)
 		rc = qv_fi_presence_prepare(rail);
+	/* Last: shm ends the program where an endpoint closes that has the context and is not enabled. */
+	if (!rc)
+		rc = give_context(ep, srx);
 	if (!rc)
 		rc = fi_enable(rail->core);
 	if (!rc)
@@ -202,10 +206,13 @@ int qv_fi_srx_enable(struct qv_fi_ep *ep)
 			av_inserted(ep, i);
 	if (rc)
 		return rc;
-	srx->calls = qv_fi_tagged_ops;
-	srx->calls.recv = qv_fi_srx_trecv;
-	srx->calls.inject = qv_fi_srx_tinject;
-	ep->fid.tagged = &srx->calls;
+	if (!srx->own) { /* these know of no bits that they must refuse */
+		srx->calls = qv_fi_tagged_ops;
+		srx->calls.recv = qv_fi_srx_trecv;
+		srx->calls.inject = qv_fi_srx_tinject;
+		ep->fid.tagged = &srx->calls;
+	}
+	qv_fi_offload_begin(ep);
 	qv_fi_stats_begin(ep);
 	return 0;
 }
@@ -221,10 +228,11 @@ void qv_fi_srx_close(struct qv_fi_ep *ep)
 		srx->port->srx = NULL; /* for the next one */
 	else
 		qv_fi_srx_port_close(srx->port);
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		qv_match_destroy(srx->match[i]);
 		qv_cancels_free(&srx->cancels[i]);
 	}
+	qv_fi_srx_coll_free(srx);
 	qv_fi_srx_free_slabs(srx);
 	free(srx->known);
 	free(srx);
@@ -250,6 +258,7 @@ static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 	};
 	qv_match_get_stats(srx->match[0], &s->untagged);
 	qv_match_get_stats(srx->match[1], &s->tagged);
+	qv_fi_coll_collect(ep, s);
 }
 
 /* Reading the core's queue moves it; the entries come by themselves. */
@@ -261,6 +270,10 @@ static void progress(struct qv_fi_ep *ep)
 	if (QV_UNLIKELY(ep->srx->short_of_memory != NULL))
 		qv_fi_rx_retry(ep->srx);
 	fi_cq_read(ep->rail[QV_FI_MAIN].cq, NULL, 0);
+	if (QV_UNLIKELY(ep->srx->notices != NULL))
+		qv_fi_srx_coll_retry(ep->srx);
+	if (QV_UNLIKELY(ep->coll != NULL))
+		qv_fi_coll_progress(ep);
 }
 
 const struct qv_fi_mode qv_fi_peer_mode = {
@@ -272,6 +285,10 @@ const struct qv_fi_mode qv_fi_peer_mode = {
 	.progress = progress,
 	.av_inserted = av_inserted,
 	.av_removed = av_removed,
+	.coll_send = qv_fi_srx_coll_send,
+	.coll_recv = qv_fi_srx_coll_recv,
+	.coll_cancel = qv_fi_srx_coll_cancel,
+	.coll_discard = qv_fi_srx_coll_discard,
 	.engine = engine,
 	.collect = collect,
 };

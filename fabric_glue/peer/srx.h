@@ -49,7 +49,7 @@ struct qv_fi_tx {
 	struct qv_fi_tx *next; /* free ones */
 	void *context;
 	fi_addr_t to; /* as the core calls it */
-	bool entry;   /* the application wants to hear of it */
+	uint8_t how;  /* QV_CK_* */
 	bool tagged;
 	bool flying; /* the core has it */
 	bool told;   /* it has failed for the application */
@@ -60,6 +60,7 @@ struct qv_fi_known {
 	fi_addr_t user;  /* what the application calls it; QV_FI_NOT_ASKED: look into the AV */
 	uint32_t looked; /* tick of the last look */
 	uint8_t gone;    /* up to QV_FI_GONE */
+	bool spoken_to;  /* by a message of a collective */
 };
 #define QV_FI_GONE 10 /* looks that find nobody; one that finds nobody for ever counts half of it */
 
@@ -70,14 +71,29 @@ struct qv_fi_srx_port {
 	struct fid_ep *core;     /* what the core calls it */
 	struct qv_fi_srx *srx;   /* NULL: it serves no endpoint now */
 	struct qv_match *tagged; /* its engine */
+	uint64_t own;            /* as in struct qv_fi_srx */
+};
+
+/* In the tag of a message of a collective. */
+#define QV_FI_COLL_TAG (UINT64_C(1) << 63)
+/* A message that nobody receives: a join (bit 62) has no message of this number. */
+#define QV_FI_HELLO_TAG (QV_FI_COLL_TAG | UINT64_C(1) << 62 | 0xfffe)
+
+/* A notice of a collective that the core has not taken yet. */
+struct qv_fi_notice {
+	struct qv_fi_notice *next;
+	fi_addr_t to; /* as the core calls it */
+	uint64_t tag;
 };
 
 struct qv_fi_srx {
 	struct qv_fi_srx_port *port; /* NULL: the core has none yet */
 	struct qv_abi_cq cq;
 	struct qv_fi_ep *ep;
-	struct qv_match *match[2]; /* untagged, QV_REQ_TAGGED */
-	struct qv_cancels cancels[2];
+	struct qv_match *match[3]; /* untagged, QV_REQ_TAGGED, QV_REQ_COLL */
+	struct qv_cancels cancels[3];
+	uint64_t own; /* bits of a tag that the application does not have: QV_FI_COLL_TAG or 0 */
+	struct qv_fi_notice *notices;
 	struct qv_fi_rx *free;
 	/* Messages that are too long for their receives, while there is no memory to bounce them. */
 	struct qv_fi_rx *short_of_memory;
@@ -169,6 +185,12 @@ static inline bool qv_fi_rx_tagged(const struct qv_fi_rx *rx)
 	return rx->entry.flags & FI_TAGGED;
 }
 
+/* Its engine, as in match and cancels. */
+static inline unsigned qv_fi_rx_engine(const struct qv_fi_rx *rx)
+{
+	return QV_UNLIKELY(rx->how & QV_CK_COLL) ? QV_REQ_COLL : qv_fi_rx_tagged(rx);
+}
+
 static inline struct qv_fi_rx *qv_fi_rx_new(struct qv_fi_srx *srx)
 {
 	struct qv_fi_rx *rx = srx->free;
@@ -184,7 +206,7 @@ static inline struct qv_fi_srx *qv_fi_rx_srx(const struct qv_fi_rx *rx)
 	return container_of(rx->entry.srx, struct qv_fi_srx_port, abi)->srx;
 }
 
-/* owner.c: what the core calls. */
+/* What the core calls: owner.c, complete.c. */
 
 extern struct qv_abi_srx_owner qv_fi_srx_owner_ops;
 extern struct qv_abi_cq_owner qv_fi_srx_cq_ops;
@@ -194,6 +216,9 @@ struct iovec qv_fi_rx_cut(struct qv_fi_rx *whole, size_t size);
 /* From recv.c. */
 
 void qv_fi_rx_set_buffer(struct qv_fi_rx *rx, const struct iovec *iov, size_t cnt);
+/* A receive for the engine in r->req. 0 or -FI_E*. */
+ssize_t qv_fi_rx_post(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t src,
+		      uint32_t cookie, bool multi);
 /* A waiting message into the buffer of this receive. */
 void qv_fi_rx_take(struct qv_fi_rx *u, const struct qv_fi_recv *r, uint64_t how);
 /* Begin with messages for which there was no memory. */
@@ -205,6 +230,11 @@ ssize_t qv_fi_srx_trecv(struct fid_ep *fid, void *buf, size_t len, void *desc, f
 
 /* look.c: receives with FI_PEEK or FI_CLAIM. */
 
+/* The core is to put a message, out of its engine, where nobody looks. */
+void qv_fi_rx_discard(struct qv_fi_rx *u, struct qv_fi_bounce *nowhere);
+/* 0, or -FI_ENOENT. */
+ssize_t qv_fi_rx_cancel(struct qv_fi_srx *srx, unsigned engine, void *context, int status);
+
 ssize_t qv_fi_srx_peek(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t src,
 		       uint32_t cookie, uint64_t flags);
 ssize_t qv_fi_srx_claimed(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t cookie,
@@ -212,6 +242,9 @@ ssize_t qv_fi_srx_claimed(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uin
 
 /* From send.c. */
 
+/* Give a message to the core. how: QV_CK_*. 0 or -FI_E*. */
+ssize_t qv_fi_tx_start(struct qv_fi_ep *ep, const struct qv_fi_send *s, fi_addr_t to, uint8_t how,
+		       uint64_t flags);
 /* The core is done with a send; err: FI_E*, 0. */
 void qv_fi_tx_done(struct qv_fi_srx *srx, struct qv_fi_tx *tx, int err);
 void qv_fi_tx_tell(struct qv_fi_srx *srx, const struct qv_fi_tx *tx, int err);
@@ -232,15 +265,26 @@ static inline void qv_fi_rx_note_long(struct qv_fi_rx *rx)
 }
 
 bool qv_fi_srx_is_gone(const struct qv_fi_srx *srx, fi_addr_t core);
+/* Ask, once a tick, whether anybody is there. */
+void qv_fi_srx_look(struct qv_fi_srx *srx, fi_addr_t core);
 
-/* owner.c: the end of a receive. */
+/* complete.c: the end of a receive. */
 void qv_fi_rx_done(struct qv_fi_rx *rx, struct qv_comp *comp);
 
-/* Of the mode's table: recv.c, look.c, send.c. */
+/* coll.c: look after those who owe collectives something; try again what the core did not take. */
+void qv_fi_srx_coll_tick(struct qv_fi_srx *srx);
+void qv_fi_srx_coll_retry(struct qv_fi_srx *srx);
+void qv_fi_srx_coll_free(struct qv_fi_srx *srx);
+
+/* Of the mode's table: recv.c, look.c, send.c, coll.c. */
 ssize_t qv_fi_srx_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t flags);
 /* 0, or -FI_ENOENT. */
 ssize_t qv_fi_srx_cancel(struct qv_fi_ep *ep, void *context);
 ssize_t qv_fi_srx_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags);
 ssize_t qv_fi_srx_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s);
+int qv_fi_srx_coll_send(struct qv_fi_ep *ep, fi_addr_t to, const struct qv_fi_coll_io *io);
+int qv_fi_srx_coll_recv(struct qv_fi_ep *ep, fi_addr_t from, const struct qv_fi_coll_io *io);
+void qv_fi_srx_coll_cancel(struct qv_fi_ep *ep, void *context);
+void qv_fi_srx_coll_discard(struct qv_fi_ep *ep, uint64_t tag, uint64_t ignore);
 
 #endif /* QV_FI_SRX_H */

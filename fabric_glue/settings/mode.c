@@ -8,10 +8,6 @@
 /* Settings that are about our own protocol, or about what passes through it. */
 static const char *in_the_way(const struct qv_fi_params *p)
 {
-	if (p->offload.on)
-		return "FI_QUIVER_OFFLOAD";
-	if (p->coll)
-		return "FI_QUIVER_COLL";
 	if (*p->rails)
 		return "FI_QUIVER_RAILS";
 	if (p->profile)
@@ -19,6 +15,16 @@ static const char *in_the_way(const struct qv_fi_params *p)
 	if (p->profile_out)
 		return "FI_QUIVER_STATS=profile:FILE";
 	return NULL;
+}
+
+/* Messages are matched one by one there: true. */
+static bool say_of_offload(void)
+{
+	if (qv_fi_params.offload.on)
+		qv_fi_warn(
+			"FI_QUIVER_MODE=peer: by FI_QUIVER_OFFLOAD a device combines arrays, but "
+			"the CPU matches: the core wants an answer for each message at once");
+	return true;
 }
 
 bool qv_fi_mode_parse(const char *text, bool *peer, char *why, size_t size)
@@ -39,7 +45,7 @@ bool qv_fi_mode_parse(const char *text, bool *peer, char *why, size_t size)
 	else if (other && qv_fi_params.valid)
 		snprintf(why, size, "cannot be had together with %s", other);
 	else
-		return true;
+		return say_of_offload();
 	return false;
 }
 

@@ -5,6 +5,7 @@
 #include "coll.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 static ssize_t sum(struct ft_ep *ep, fi_addr_t group, uint64_t *in, uint64_t *out, size_t n,
 		   struct ft_op *op)
@@ -69,6 +70,49 @@ static void errors(void)
 	OK(fi_close(&mc->fid));
 	CHECK_EQ(-fi_barrier(ep.ep, group, &op), FI_EINVAL);
 	ft_close(&mute);
+	ft_close(&ep);
+}
+
+/* Tags of the application beside collectives: all bits, or in peer mode all but one, and the info
+ * says so. */
+static void tags(void)
+{
+	const uint64_t last = UINT64_C(1) << 63, all = ft.peer ? ~last : UINT64_MAX;
+	struct fi_info *hints = ft_hints(&(struct ft_conf){.caps = FI_COLLECTIVE}), *info;
+	char in[2] = "", out = 'x';
+	struct ft_op op;
+	struct ft_ep ep;
+	struct fid_mc *mc;
+
+	OK(ft_getinfo(hints, &info));
+	CHECK_EQ(info->ep_attr->mem_tag_format >> 63, !ft.peer);
+	CHECK_EQ(info->ep_attr->mem_tag_format >> 62 & 1, ft.peer);
+	fi_freeinfo(info);
+	hints->ep_attr->mem_tag_format = last;
+	CHECK_EQ(-ft_getinfo(hints, &info), ft.peer ? FI_ENODATA : 0);
+	if (!ft.peer)
+		fi_freeinfo(info);
+	fi_freeinfo(hints);
+	ft_open(&ep, &(struct ft_conf){.caps = FI_COLLECTIVE, .eq = true});
+	mc = ft_join(&ep, (1u << ft.n) - 1);
+	if (ft.peer) {
+		CHECK_EQ(-fi_tsend(ep.ep, &out, 1, NULL, ep.peer[0], last, &op), FI_EINVAL);
+		CHECK_EQ(-fi_tinject(ep.ep, &out, 1, ep.peer[0], last), FI_EINVAL);
+		CHECK_EQ(-fi_trecv(ep.ep, in, 1, NULL, FI_ADDR_UNSPEC, last, 0, &op), FI_EINVAL);
+	}
+	/* Messages of both kinds, with receives that take any tag. */
+	OK(fi_trecv(ep.ep, in, 1, NULL, FI_ADDR_UNSPEC, UINT64_MAX, UINT64_MAX, ft_fresh(&op)));
+	OK(fi_tinject(ep.ep, &out, 1, ep.peer[!ft.rank], all));
+	for (int i = 0; i < 10; i++) {
+		struct ft_op barrier;
+
+		OK(fi_barrier(ep.ep, fi_mc_addr(mc), ft_fresh(&barrier)));
+		ft_wait(&barrier);
+	}
+	ft_wait(&op);
+	CHECK_EQ(op.tag, all);
+	CHECK_EQ(in[0], 'x');
+	OK(fi_close(&mc->fid));
 	ft_close(&ep);
 }
 
@@ -175,6 +219,33 @@ static void kill_join(void)
 	ft_close(&ep);
 }
 
+/* One member dies that has had no message from the one who waits for it, nor the other way round. */
+static void kill_late(void)
+{
+	const int victim = 3; /* no power of two away from the root, so not met in the join */
+	uint64_t in = 1, out[6];
+	struct fid_mc *mc;
+	struct ft_op op;
+	struct ft_ep ep;
+
+	setenv("FI_QUIVER_COLL", "gather=direct", 1);
+	ft_open(&ep, &(struct ft_conf){.caps = FI_COLLECTIVE, .eq = true});
+	mc = ft_join(&ep, (1u << ft.n) - 1);
+	ft_barrier();
+	if (ft.rank == victim) {
+		ft.sh->rank[victim].may_die = true;
+		ft.sh->members = (uint32_t)ft.n - 1;
+		sleep(2);
+		raise(SIGKILL);
+	}
+	OK(fi_gather(ep.ep, &in, 1, NULL, out, NULL, fi_mc_addr(mc), ep.peer[0], FI_UINT64, 0,
+		     ft_fresh(&op)));
+	ft_await(&op, ft.rank ? 0 : FI_ECONNABORTED);
+	ft_barrier(); /* connections of the others last until then */
+	OK(fi_close(&mc->fid));
+	ft_close(&ep);
+}
+
 /* Ranks that would choose other schedules do not get to it. */
 static void mismatch(void)
 {
@@ -198,9 +269,11 @@ static void mismatch(void)
 
 const struct ft_case ft_cases_coll_bad[] = {
 	{"coll_errors", 4, 20, errors},
+	{"coll_tags", 2, 20, tags},
 	{"coll_kill_small", 4, 30, kill_small},
 	{"coll_kill_large", 4, 30, kill_large},
 	{"coll_kill_join", 3, 30, kill_join},
+	{"coll_kill_late", 6, 30, kill_late},
 	{"coll_leave", 4, 30, leave},
 	{"coll_mismatch", 3, 20, mismatch},
 	{NULL, 0, 0, NULL},
