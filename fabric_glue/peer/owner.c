@@ -191,7 +191,7 @@ static void foreach_unspec_addr(struct qv_abi_srx *abi, fi_addr_t (*get_addr)(vo
 {
 	struct qv_fi_srx *srx = srx_of(abi);
 
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < QV_FI_SRX_ENGINES; i++)
 		if (srx->match[i])
 			rehome(srx->match[i], get_addr);
 }

@@ -73,7 +73,7 @@ static int open_engines(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
 	struct qv_match_settings set;
 	int rc = QV_OK;
 
-	for (size_t i = 0; i < (srx->own ? 3 : 2) && rc == QV_OK; i++) {
+	for (size_t i = 0; i < (srx->own ? QV_FI_SRX_ENGINES : QV_REQ_COLL) && rc == QV_OK; i++) {
 		qv_match_settings_default(&set);
 		set.isa = qv_fi_params.isa;
 		if (i != QV_REQ_COLL)
@@ -228,7 +228,7 @@ void qv_fi_srx_close(struct qv_fi_ep *ep)
 		srx->port->srx = NULL; /* for the next one */
 	else
 		qv_fi_srx_port_close(srx->port);
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < QV_FI_SRX_ENGINES; i++) {
 		qv_match_destroy(srx->match[i]);
 		qv_cancels_free(&srx->cancels[i]);
 	}

@@ -86,12 +86,15 @@ struct qv_fi_notice {
 	uint64_t tag;
 };
 
+#define QV_FI_SRX_ENGINES 3u
+
 struct qv_fi_srx {
 	struct qv_fi_srx_port *port; /* NULL: the core has none yet */
 	struct qv_abi_cq cq;
 	struct qv_fi_ep *ep;
-	struct qv_match *match[3]; /* untagged, QV_REQ_TAGGED, QV_REQ_COLL */
-	struct qv_cancels cancels[3];
+	/* Untagged, QV_REQ_TAGGED, QV_REQ_COLL; the last is NULL without FI_COLLECTIVE. */
+	struct qv_match *match[QV_FI_SRX_ENGINES];
+	struct qv_cancels cancels[QV_FI_SRX_ENGINES];
 	uint64_t own; /* bits of a tag that the application does not have: QV_FI_COLL_TAG or 0 */
 	struct qv_fi_notice *notices;
 	struct qv_fi_rx *free;

@@ -17,14 +17,13 @@ static const char *in_the_way(const struct qv_fi_params *p)
 	return NULL;
 }
 
-/* Messages are matched one by one there: true. */
-static bool say_of_offload(void)
+/* Messages are matched one by one there. */
+static void say_of_offload(void)
 {
 	if (qv_fi_params.offload.on)
 		qv_fi_warn(
 			"FI_QUIVER_MODE=peer: by FI_QUIVER_OFFLOAD a device combines arrays, but "
 			"the CPU matches: the core wants an answer for each message at once");
-	return true;
 }
 
 bool qv_fi_mode_parse(const char *text, bool *peer, char *why, size_t size)
@@ -44,8 +43,10 @@ bool qv_fi_mode_parse(const char *text, bool *peer, char *why, size_t size)
 			 FI_MAJOR(version), FI_MINOR(version));
 	else if (other && qv_fi_params.valid)
 		snprintf(why, size, "cannot be had together with %s", other);
-	else
-		return say_of_offload();
+	else {
+		say_of_offload();
+		return true;
+	}
 	return false;
 }
 
