@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #ifndef QV_MPI_SIMULATED
 #include <dlfcn.h>
 
@@ -37,12 +38,39 @@ struct told {
 	struct qv_mpi_offload_told offload;
 };
 
+static bool is_setting(const char *name, size_t len)
+{
+	static const char *const settings[] = {
+		"COLL", "STATS", "OFF", "OFFLOAD", "OFFLOAD_MIN_BYTES", "OFFLOAD_DEVICE"};
+
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (strlen(settings[i]) == len && !memcmp(settings[i], name, len))
+			return true;
+	return false;
+}
+
+/* A misspelt name does nothing at all, silently: say so. */
+static void check_names(void)
+{
+	static const char prefix[] = "QUIVER_MPI_";
+
+	for (char **var = environ; *var; var++) {
+		const char *name = *var + sizeof(prefix) - 1;
+
+		if (!strncmp(*var, prefix, sizeof(prefix) - 1) &&
+		    !is_setting(name, strcspn(name, "=")))
+			fprintf(stderr, "quiver: %.*s is not a setting of this version, ignored\n",
+				(int)strcspn(*var, "="), *var);
+	}
+}
+
 static void read_environment(struct told *told)
 {
 	const char *coll = getenv("QUIVER_MPI_COLL");
 	const char *stats = getenv("QUIVER_MPI_STATS");
 	const char *off = getenv("QUIVER_MPI_OFF");
 
+	check_names();
 	told->off = off && *off && strcmp(off, "0") != 0;
 	qv_mpi_offload_read(&told->offload);
 	told->stats = stats && *stats && strcmp(stats, "0") != 0;

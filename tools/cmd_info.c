@@ -3,6 +3,7 @@
 #include "cmd.h"
 #include "info.h"
 
+#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,9 @@ static const char *setting(const char *name, const char *otherwise)
 
 	return value && *value ? value : otherwise;
 }
+
+/* FI_PROVIDER, which looking for cores changes. */
+static char provider_now[256];
 
 /* What FI_QUIVER_ISA and FI_QUIVER_MATCH lead to; NULL if they lead nowhere. */
 static const char *isa_now, *structure_now;
@@ -135,6 +139,19 @@ static void print_build(const struct qv_bench *bench)
 	       "core node", NODE_MAPPED, NODE_SHORT, QV_RING_INLINE, NODE_DESCRIPTORS);
 }
 
+/* Why quiver is not offered. FI_PROVIDER=^a,b is everything but a and b. */
+static void print_nothing(void)
+{
+	const bool named = strstr(provider_now, "quiver") != NULL;
+
+	printf("  %-11s nothing: quiver is not offered; ", "now");
+	if (named == (*provider_now == '^'))
+		printf("FI_PROVIDER=%s leaves it out, FI_PROVIDER=quiver asks for it\n",
+		       provider_now);
+	else
+		printf("FI_LOG_LEVEL=warn says why\n");
+}
+
 static void print_fabric(const struct qv_info_fabric *f)
 {
 	int width = 4;
@@ -150,7 +167,7 @@ static void print_fabric(const struct qv_info_fabric *f)
 		printf("  %-11s %s over core %s, interface %s\n", "now", f->provider, f->core,
 		       f->domain);
 	else
-		printf("  %-11s nothing: quiver is not offered\n", "now");
+		print_nothing();
 	for (size_t i = 0; i < f->ncores; i++)
 		if ((int)strlen(f->cores[i].name) > width)
 			width = (int)strlen(f->cores[i].name);
@@ -232,27 +249,36 @@ static int print_json(const struct qv_bench *bench, const struct qv_info_fabric 
 	return ret;
 }
 
+static int wrong_option(const char *arg)
+{
+	fprintf(stderr, "quiver: info has no option '%s'; see --help\n", arg);
+	return 2;
+}
+
 int qv_cmd_info(int argc, char **argv)
 {
+	static const struct option options[] = {
+		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL}};
 	static struct qv_info_fabric fabric;
 	static struct qv_bench bench;
 	bool json = false;
 
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--json")) {
+	opterr = 0;
+	for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+		if (option == 'j')
 			json = true;
-		} else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-			usage(stdout);
-			return 0;
-		} else {
-			fprintf(stderr, "quiver info: unknown option '%s'\n", argv[i]);
-			return 2;
-		}
+		else if (option == 'h')
+			return usage(stdout), 0;
+		else
+			return wrong_option(argv[optind - 1]);
 	}
+	if (optind < argc)
+		return wrong_option(argv[optind]);
 	isa_now = choose_isa();
 	offload_now = choose_offload();
 	structure_now = choose_structure();
-	qv_bench_machine(&bench);
+	snprintf(provider_now, sizeof(provider_now), "%s", setting("FI_PROVIDER", "quiver"));
+	qv_bench_machine(&bench, NULL);
 #ifdef QV_HAVE_FABRIC
 	qv_info_fabric_collect(&fabric);
 #endif

@@ -5,7 +5,7 @@ _quiver()
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words=() i help
 
 	case $prev in
-	--json | --plot | --plugin | --library | --bitstream)
+	--json | --plot | --plugin | --library | --bitstream | --launcher)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;

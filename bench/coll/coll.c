@@ -23,34 +23,16 @@ static void help(const struct qv_bl_front *front)
 	printf("usage: quiver bench %s [options]\n\n%s\noperation:%s\n%s"
 	       "impl:     mpi, auto, or an algorithm (see quiver-mpi(7))\n\n"
 	       "%s"
-	       "  --ranks N        processes on this machine (2)\n"
+	       "  --ranks N        processes (2)\n"
 	       "  --stack NAME     plain: Open MPI as it is (default); else it runs over quiver with\n"
 	       "                   this core: shm, tcp, ...\n"
+	       "  --hosts A,B      these hosts, one process after the other; mpirun starts them by\n"
+	       "                   ssh, or as OMPI_MCA_plm_rsh_agent says\n"
 	       "  --rounds N       rounds per case (20; quick 8)\n"
 	       "  --samples N      samples per round and implementation (20; quick 10)\n"
 	       "  --seconds N      end after so many seconds, with fewer rounds (600; quick 15)\n"
 	       "  --help           this text\n",
 	       front->name, front->about, own, front->patterns, qv_bench_opts_help);
-}
-
-static int own_option(void *ctx, int argc, char **argv, int *i)
-{
-	struct options *o = ctx;
-	const char *arg = argv[*i];
-
-	if (qv_bench_opt_is(arg, "--ranks"))
-		return qv_bench_opt_number(argc, argv, i, 2, 1024, &o->ranks) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--rounds"))
-		return qv_bench_opt_number(argc, argv, i, 1, 10000, &o->plan.rounds) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--samples"))
-		return qv_bench_opt_number(argc, argv, i, 1, 1000, &o->plan.samples) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--seconds"))
-		return qv_bench_opt_number(argc, argv, i, 1, 100000, &o->plan.seconds) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--stack")) {
-		o->plan.stack = qv_bench_opt_value(argc, argv, i);
-		return o->plan.stack ? 1 : -1;
-	}
-	return 0;
 }
 
 static void take_impls(struct options *o, const char *const *impls)
@@ -96,9 +78,11 @@ static int run(struct options *o, const struct qv_bl_front *front)
 	struct qv_bench bench = {.name = front->name};
 	int status = 1;
 
-	qv_bench_machine(&bench);
+	qv_bench_machine(&bench, &o->common);
 	qv_bench_fact_add(&bench, "stack", "%s", o->plan.stack);
 	qv_bench_fact_add(&bench, "ranks", "%d", o->plan.ranks);
+	if (o->plan.hosts)
+		qv_bench_fact_add(&bench, "hosts", "%s", o->plan.hosts);
 	if (qv_bl_measure(&o->plan, &bench) == 0)
 		status = report(&bench, &o->common);
 	qv_bench_free(&bench);
@@ -108,7 +92,16 @@ static int run(struct options *o, const struct qv_bl_front *front)
 int qv_bl_main(const struct qv_bl_front *front, int argc, char **argv)
 {
 	struct options o = {.ranks = 2, .plan = {.stack = "plain"}};
-	int status = 2, rc = qv_bench_parse(&o.common, front->name, argc, argv, own_option, &o);
+	const struct qv_bench_option own[] = {
+		{"ranks", .number = &o.ranks, .low = 2, .high = 1024},
+		{"rounds", .number = &o.plan.rounds, .low = 1, .high = 10000},
+		{"samples", .number = &o.plan.samples, .low = 1, .high = 1000},
+		{"seconds", .number = &o.plan.seconds, .low = 1, .high = 100000},
+		{"stack", .text = &o.plan.stack},
+		{"hosts", .text = &o.plan.hosts},
+		{NULL},
+	};
+	int status = 2, rc = qv_bench_parse(&o.common, front->name, argc, argv, own);
 
 	if (rc == 1)
 		help(front);

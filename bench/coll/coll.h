@@ -97,6 +97,7 @@ struct qv_bl_plan {
 	const char *impls[QV_BL_IMPLS];
 	size_t impls_n;
 	const char *stack; /* "plain", or a core of quiver */
+	const char *hosts; /* for mpirun: comma between; NULL: this one */
 	int ranks;
 	long rounds, samples, seconds;
 	bool named; /* impls were: then one that does not exist is reported */

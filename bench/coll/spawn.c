@@ -71,11 +71,22 @@ static int make_command(const struct qv_bl_plan *plan, struct command *c)
 	}
 	add(c, "-np");
 	add_number(c, 0, plan->ranks);
+	if (plan->hosts) {
+		static const char *const there[] = {"--map-by", "node", "--host", NULL};
+
+		add_all(c, there);
+		add(c, plan->hosts);
+	}
 	if (strcmp(plan->stack, "plain") != 0) {
+		static const char *const exported[] = {
+			"-x", "FI_PROVIDER_PATH", "-x", "FI_PROVIDER",
+			"-x", "FI_QUIVER_CORE",   NULL};
+
 		qv_bench_provider_path();
 		setenv("FI_PROVIDER", "quiver", 1);
 		setenv("FI_QUIVER_CORE", plan->stack, 1);
 		add_all(c, quiver);
+		add_all(c, exported);
 	}
 	add(c, c->worker);
 	add_number(c, 1, plan->rounds);

@@ -34,30 +34,12 @@ static void help(void)
 }
 
 /* The plain loop may not be run on less than a multiple of 16. */
-static int set_offset(struct options *o, int argc, char **argv, int *i)
+static bool offset_is_right(long offset)
 {
-	if (qv_bench_opt_number(argc, argv, i, 0, 48, &o->offset))
-		return -1;
-	if (o->offset % 16 == 0)
-		return 1;
+	if (offset % 16 == 0)
+		return true;
 	fprintf(stderr, "quiver: --offset is a multiple of 16\n");
-	return -1;
-}
-
-static int own_option(void *ctx, int argc, char **argv, int *i)
-{
-	struct options *o = ctx;
-	const char *arg = argv[*i];
-
-	if (qv_bench_opt_is(arg, "--rounds"))
-		return qv_bench_opt_number(argc, argv, i, 1, 1000, &o->rounds) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--block-us"))
-		return qv_bench_opt_number(argc, argv, i, 1, 1000000, &o->block_us) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--seconds"))
-		return qv_bench_opt_number(argc, argv, i, 1, 100000, &o->seconds) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--offset"))
-		return set_offset(o, argc, argv, i);
-	return 0;
+	return false;
 }
 
 static int report(struct qv_bench *bench, const struct qv_bench_opts *opts)
@@ -78,7 +60,7 @@ static int run(const struct options *o, struct qv_bc_plan *plan)
 	plan->offset = (size_t)o->offset;
 	qv_bench_tick_ns();
 	plan->deadline = qv_bench_seconds() + (double)o->seconds;
-	qv_bench_machine(&bench);
+	qv_bench_machine(&bench, &o->common);
 	qv_bench_fact_add(&bench, "isa", "%s", qv_isa_name(qv_isa_best()));
 	qv_bench_fact_add(&bench, "offset", "%ld", o->offset);
 	if (qv_bc_impls_find(plan, &o->common, &bench) == 0) {
@@ -94,8 +76,15 @@ static int run(const struct options *o, struct qv_bc_plan *plan)
 int qv_bench_combine(int argc, char **argv)
 {
 	struct options o = {.block_us = 300, .offset = 16};
+	const struct qv_bench_option own[] = {
+		{"rounds", .number = &o.rounds, .low = 1, .high = 1000},
+		{"block-us", .number = &o.block_us, .low = 1, .high = 1000000},
+		{"seconds", .number = &o.seconds, .low = 1, .high = 100000},
+		{"offset", .number = &o.offset, .low = 0, .high = 48},
+		{NULL},
+	};
 	struct qv_bc_plan plan = {.cases = NULL};
-	int status = 2, rc = qv_bench_parse(&o.common, "combine", argc, argv, own_option, &o);
+	int status = 2, rc = qv_bench_parse(&o.common, "combine", argc, argv, own);
 
 	if (rc == 1)
 		help();
@@ -104,9 +93,9 @@ int qv_bench_combine(int argc, char **argv)
 	o.rounds = o.rounds ? o.rounds : o.common.quick ? 5 : 9;
 	o.seconds = o.seconds ? o.seconds : o.common.quick ? 16 : 600;
 	plan.cases_n = qv_bc_case_list(&o.common, &plan.cases);
-	if (plan.cases_n)
+	if (plan.cases_n && offset_is_right(o.offset))
 		status = run(&o, &plan);
-	else
+	else if (!plan.cases_n)
 		fprintf(stderr, "quiver: no case matches --filter %s\n", o.common.filter);
 	free(plan.cases);
 	qv_bench_opts_close(&o.common);

@@ -280,7 +280,7 @@ void qv_bc_verdict(const struct qv_bench *bench, FILE *out)
 		if (strcmp(bench->rows[line->row].impl, widest))
 			continue;
 		cells++;
-		if (line->ratio.high >= SLOWER)
+		if (!(line->ratio.high < SLOWER))
 			continue;
 		if (!slower++)
 			fputc('\n', out);

@@ -26,37 +26,30 @@ struct qv_bench_opts {
 	const char *plot;   /* SVG file or NULL */
 	const char *json;   /* JSON file or NULL */
 	FILE *json_file;    /* opened before anything is measured */
+	char **argv;        /* the command line, argv[0] is the bench */
+	int argc;
+};
+
+/* An option of one bench: where its value goes. One of flag, text, number and take is set. */
+struct qv_bench_option {
+	const char *name;  /* without dashes; NULL ends a table */
+	bool *flag;        /* becomes true; the option has no value */
+	const char **text; /* the value, in argv */
+	long *number;      /* from low to high */
+	long low, high;
+	int (*take)(void *ctx, const char *value); /* 0, or -1 after a line on stderr */
+	void *ctx;
 };
 
 /*
- * Take argv[*i] (and its value, moving *i) if it is an option of every bench. 1 if taken, 0 if it
- * is none of these, -1 if it is wrong (reported on stderr).
- */
-int qv_bench_opt(struct qv_bench_opts *opts, int argc, char **argv, int *i);
-
-/*
- * The options of one bench alone, called for each that is not of every bench: returns as
- * qv_bench_opt does. ctx: what was given to qv_bench_parse.
- */
-typedef int qv_bench_own_option(void *ctx, int argc, char **argv, int *i);
-
-/*
- * Take all of argv[1 ..]. bench: its name ("match"), for the line about an unknown option; own:
- * NULL if it has no options of its own. 0: go on, and call qv_bench_opts_close in the end; 1:
- * --help was asked for, nothing is open; -1: wrong (reported on stderr), nothing is open.
+ * Take all of argv[1 ..], by getopt_long(3). bench: its name ("match"), for the line about a wrong
+ * option; own: its options beside those of every bench, or NULL. 0: go on, and call
+ * qv_bench_opts_close in the end; 1: --help was asked for, nothing is open; -1: wrong (reported on
+ * stderr), nothing is open.
  */
 int qv_bench_parse(struct qv_bench_opts *opts, const char *bench, int argc, char **argv,
-		   qv_bench_own_option *own, void *ctx);
+		   const struct qv_bench_option *own);
 void qv_bench_opts_close(struct qv_bench_opts *opts);
-
-/* The value of option argv[*i] ("--x V" or "--x=V"), or NULL after a line on stderr. */
-const char *qv_bench_opt_value(int argc, char **argv, int *i);
-
-/* Whether argv[i] is the option `name`, alone or with "=value". */
-bool qv_bench_opt_is(const char *arg, const char *name);
-
-/* The value of option argv[*i] as a number from low to high. -1 after a line on stderr. */
-int qv_bench_opt_number(int argc, char **argv, int *i, long low, long high, long *value);
 
 /* The lines of --help for the options above. */
 extern const char qv_bench_opts_help[];
@@ -104,9 +97,12 @@ struct qv_bench_interval {
 /*
  * Median over the rounds of a[r] / b[r], with its 95 % bootstrap interval. A virtual machine's CPUs
  * move between cores that are near or far from each other, which changes both sides of the rounds
- * after it alike: each round is compared with itself only.
+ * after it alike: each round is compared with itself only. One round has no interval: its ends are
+ * NaN.
  */
 struct qv_bench_interval qv_bench_ratio(const double *a, const double *b, size_t rounds);
+/* "1.020 [0.990, 1.051]", in text[size]. */
+void qv_bench_interval_text(struct qv_bench_interval interval, char *text, size_t size);
 
 /* report.c: rows and what is said about them. */
 
@@ -185,8 +181,9 @@ void qv_bench_progress(const char *format, ...) __attribute__((format(printf, 1,
 
 void qv_bench_fact_add(struct qv_bench *bench, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* CPU, cores, load, compiler and commit. */
-void qv_bench_machine(struct qv_bench *bench);
+/* CPU, cores, load, compiler and commit; with opts also the date and the command line. */
+void qv_bench_machine(struct qv_bench *bench, const struct qv_bench_opts *opts);
+/* To out; a line on stderr if other programs keep the machine busy. */
 void qv_bench_machine_print(const struct qv_bench *bench, FILE *out);
 
 /* From distance.c. */

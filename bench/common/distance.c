@@ -103,8 +103,7 @@ int qv_bench_distance(int argc, char **argv)
 	char text[64];
 
 	if (argc > 1 && strcmp(argv[1], "--help")) {
-		fprintf(stderr, "quiver: unknown option '%s' of 'quiver bench distance'\n",
-			argv[1]);
+		fprintf(stderr, "quiver: bench distance has no option '%s'; see --help\n", argv[1]);
 		return 2;
 	}
 	if (argc > 1) {

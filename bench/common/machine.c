@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <quiver/types.h>
@@ -49,11 +50,38 @@ static void cpu_model(char *model, size_t size)
 		fclose(f);
 }
 
-void qv_bench_machine(struct qv_bench *bench)
+/* Arguments that a shell would take apart, in quotes. */
+static void command_line(const struct qv_bench_opts *opts, char *text, size_t size)
+{
+	size_t at = (size_t)snprintf(text, size, "quiver bench");
+
+	for (int i = 0; i < opts->argc && at < size; i++) {
+		const char *arg = opts->argv[i];
+		const char *quote = strpbrk(arg, " ;*?[|&") ? "'" : "";
+
+		at += (size_t)snprintf(text + at, size - at, " %s%s%s", quote, arg, quote);
+	}
+}
+
+static void occasion(struct qv_bench *bench, const struct qv_bench_opts *opts)
+{
+	char text[sizeof(bench->facts->value)];
+	time_t now = time(NULL);
+	struct tm utc;
+
+	strftime(text, sizeof(text), "%FT%TZ", gmtime_r(&now, &utc));
+	qv_bench_fact_add(bench, "date", "%s", text);
+	command_line(opts, text, sizeof(text));
+	qv_bench_fact_add(bench, "command", "%s", text);
+}
+
+void qv_bench_machine(struct qv_bench *bench, const struct qv_bench_opts *opts)
 {
 	char model[128];
 	double load = 0;
 
+	if (opts)
+		occasion(bench, opts);
 	cpu_model(model, sizeof(model));
 	qv_bench_fact_add(bench, "cpu", "%s", model);
 	qv_bench_fact_add(bench, "cores", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
@@ -65,10 +93,24 @@ void qv_bench_machine(struct qv_bench *bench)
 	qv_bench_fact_add(bench, "commit", "%s", QV_COMMIT);
 }
 
+/* The load of the last minute is all that can be asked for without waiting. */
+static void warn_if_busy(void)
+{
+	const double cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
+	double load;
+
+	if (getloadavg(&load, 1) == 1 && load > cores / 2)
+		fprintf(stderr,
+			"quiver: warning: load %.1f on %.0f processors: other programs run here, and "
+			"figures taken\nbeside them differ from run to run; compare ratios only\n",
+			load, cores);
+}
+
 void qv_bench_machine_print(const struct qv_bench *bench, FILE *out)
 {
 	fprintf(out, "quiver bench %s\n", bench->name);
 	for (size_t i = 0; i < bench->facts_n; i++)
 		fprintf(out, "  %-10s %s\n", bench->facts[i].key, bench->facts[i].value);
 	fflush(out);
+	warn_if_busy();
 }

@@ -4,10 +4,15 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
+
+/* Of every bench and of one. */
+#define OPTIONS   24
+#define FIRST_VAL 256 /* beyond every short option */
 
 const char qv_bench_opts_help[] =
 	"  --quick          at most 20 s, fewer cases\n"
@@ -16,120 +21,133 @@ const char qv_bench_opts_help[] =
 	"  --json FILE      write the rows as JSON\n"
 	"  --plot FILE.svg  draw the medians\n";
 
-bool qv_bench_opt_is(const char *arg, const char *name)
+static int take_json(void *ctx, const char *file)
 {
-	size_t n = strlen(name);
+	struct qv_bench_opts *opts = ctx;
 
-	return strncmp(arg, name, n) == 0 && (arg[n] == 0 || arg[n] == '=');
-}
-
-const char *qv_bench_opt_value(int argc, char **argv, int *i)
-{
-	const char *equals = strchr(argv[*i], '=');
-
-	if (equals)
-		return equals + 1;
-	if (*i + 1 < argc)
-		return argv[++*i];
-	fprintf(stderr, "quiver: option %s needs a value\n", argv[*i]);
-	return NULL;
-}
-
-int qv_bench_opt_number(int argc, char **argv, int *i, long low, long high, long *value)
-{
-	const char *option = argv[*i];
-	const char *text = qv_bench_opt_value(argc, argv, i);
-	char *end;
-	long number;
-
-	if (!text)
-		return -1;
-	errno = 0;
-	number = strtol(text, &end, 10);
-	if (errno || end == text || *end || number < low || number > high) {
-		fprintf(stderr, "quiver: %.*s takes a number from %ld to %ld, not '%s'\n",
-			(int)strcspn(option, "="), option, low, high, text);
-		return -1;
-	}
-	*value = number;
-	return 0;
-}
-
-static int open_json(struct qv_bench_opts *opts)
-{
-	opts->json_file = fopen(opts->json, "w");
+	qv_bench_opts_close(opts); /* --json twice: the last one counts */
+	opts->json = file;
+	opts->json_file = fopen(file, "w");
 	if (opts->json_file)
-		return 1;
-	fprintf(stderr, "quiver: cannot write %s: %s\n", opts->json, strerror(errno));
+		return 0;
+	fprintf(stderr, "quiver: cannot write %s: %s\n", file, strerror(errno));
 	return -1;
 }
 
 /* Whether the file can be written is found out before anything is measured. */
-static int try_plot(const char *file)
+static int take_plot(void *ctx, const char *file)
 {
+	struct qv_bench_opts *opts = ctx;
 	const char *end = strrchr(file, '.');
 	FILE *out;
 
+	opts->plot = file;
 	if (end && strcasecmp(end, ".svg") != 0) {
 		fprintf(stderr, "quiver: plots are SVG: '%s' should end in .svg\n", file);
 		return -1;
 	}
 	out = fopen(file, "w");
 	if (out && fclose(out) == 0)
-		return 1;
+		return 0;
 	fprintf(stderr, "quiver: cannot write %s: %s\n", file, strerror(errno));
 	return -1;
 }
 
-int qv_bench_opt(struct qv_bench_opts *opts, int argc, char **argv, int *i)
+static int take_number(const struct qv_bench_option *option, const char *text)
 {
-	const char *arg = argv[*i];
+	char *end;
+	long number;
 
-	if (strcmp(arg, "--quick") == 0) {
-		opts->quick = true;
-		return 1;
+	errno = 0;
+	number = strtol(text, &end, 10);
+	if (!errno && end != text && !*end && number >= option->low && number <= option->high) {
+		*option->number = number;
+		return 0;
 	}
-	if (qv_bench_opt_is(arg, "--filter"))
-		return (opts->filter = qv_bench_opt_value(argc, argv, i)) ? 1 : -1;
-	if (qv_bench_opt_is(arg, "--impl"))
-		return (opts->impls = qv_bench_opt_value(argc, argv, i)) ? 1 : -1;
-	if (qv_bench_opt_is(arg, "--plot")) {
-		opts->plot = qv_bench_opt_value(argc, argv, i);
-		return opts->plot ? try_plot(opts->plot) : -1;
+	fprintf(stderr, "quiver: --%s takes a number from %ld to %ld, not '%s'\n", option->name,
+		option->low, option->high, text);
+	return -1;
+}
+
+static int take(const struct qv_bench_option *option, const char *value)
+{
+	if (option->flag) {
+		*option->flag = true;
+		return 0;
 	}
-	if (qv_bench_opt_is(arg, "--json")) {
-		opts->json = qv_bench_opt_value(argc, argv, i);
-		return opts->json ? open_json(opts) : -1;
+	if (option->number)
+		return take_number(option, value);
+	if (option->text) {
+		*option->text = value;
+		return 0;
 	}
-	return 0;
+	return option->take(option->ctx, value);
+}
+
+/* What getopt_long(3) did not like: optopt is 0, a short option, or the val of a long one. */
+static void say_wrong(const char *bench, const struct qv_bench_option *all, size_t n, bool no_value,
+		      const char *arg)
+{
+	const int at = optopt - FIRST_VAL;
+
+	if (at >= 0 && (size_t)at < n && no_value)
+		fprintf(stderr, "quiver: option --%s needs a value\n", all[at].name);
+	else if (at >= 0 && (size_t)at < n)
+		fprintf(stderr, "quiver: option --%s takes no value\n", all[at].name);
+	else
+		fprintf(stderr, "quiver: bench %s has no option '%s'; see --help\n", bench, arg);
 }
 
 /* 1: --help was asked for. */
-static int parse(struct qv_bench_opts *opts, const char *bench, int argc, char **argv,
-		 qv_bench_own_option *own, void *ctx)
+static int parse(const char *bench, int argc, char **argv, const struct qv_bench_option *all,
+		 size_t n)
 {
-	for (int i = 1; i < argc; i++) {
-		int taken;
+	struct option table[OPTIONS + 2] = {{"help", no_argument, NULL, 'h'}};
 
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+	for (size_t i = 0; i < n; i++)
+		table[i + 1] =
+			(struct option){all[i].name, all[i].flag ? no_argument : required_argument,
+					NULL, FIRST_VAL + (int)i};
+	opterr = 0;
+	optind = 0; /* glibc: begin anew */
+	for (;;) {
+		const int before = optind ? optind : 1;
+		const int val = getopt_long(argc, argv, "+:h", table, NULL);
+
+		if (val == -1)
+			break;
+		if (val == 'h')
 			return 1;
-		taken = qv_bench_opt(opts, argc, argv, &i);
-		if (!taken && own)
-			taken = own(ctx, argc, argv, &i);
-		if (!taken)
-			fprintf(stderr, "quiver: bench %s has no option '%s'; see --help\n", bench,
-				argv[i]);
-		if (taken != 1)
+		if (val == '?' || val == ':') {
+			say_wrong(bench, all, n, val == ':', argv[before]);
+			return -1;
+		}
+		if (take(&all[val - FIRST_VAL], optarg))
 			return -1;
 	}
-	return 0;
+	if (optind == argc)
+		return 0;
+	fprintf(stderr, "quiver: bench %s takes options only, not '%s'; see --help\n", bench,
+		argv[optind]);
+	return -1;
 }
 
 int qv_bench_parse(struct qv_bench_opts *opts, const char *bench, int argc, char **argv,
-		   qv_bench_own_option *own, void *ctx)
+		   const struct qv_bench_option *own)
 {
-	int rc = parse(opts, bench, argc, argv, own, ctx);
+	struct qv_bench_option all[OPTIONS] = {
+		{"quick", .flag = &opts->quick},          {"filter", .text = &opts->filter},
+		{"impl", .text = &opts->impls},           {"json", .take = take_json, .ctx = opts},
+		{"plot", .take = take_plot, .ctx = opts},
+	};
+	size_t n = 5;
+	int rc;
 
+	for (; own && own->name && n < OPTIONS; own++)
+		all[n++] = *own;
+	opts->argc = argc;
+	opts->argv = argv;
+	rc = parse(bench, argc, argv, all, n);
 	if (rc)
 		qv_bench_opts_close(opts);
 	return rc;

@@ -3,6 +3,7 @@
 #include "bench.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,10 +106,12 @@ static void print_ratios(const struct qv_bench *bench, size_t row, FILE *out)
 {
 	for (size_t i = 0; i < bench->ratios_n; i++) {
 		const struct qv_bench_ratio_line *r = &bench->ratios[i];
+		char text[64];
 
-		if (r->row == row)
-			fprintf(out, "  %.3f [%.3f, %.3f] x %s", r->ratio.value, r->ratio.low,
-				r->ratio.high, r->of);
+		if (r->row != row)
+			continue;
+		qv_bench_interval_text(r->ratio, text, sizeof(text));
+		fprintf(out, "  %s x %s", text, r->of);
 	}
 }
 
@@ -139,25 +142,31 @@ void qv_bench_print(const struct qv_bench *bench, FILE *out)
 	}
 }
 
+static json_t *json_figure(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
+}
+
 /* A row without samples has null figures and an answer that says why. */
 static json_t *json_row(const struct qv_bench_row *row)
 {
-	json_t *p50 = row->n ? json_real(row->p50) : json_null();
-	json_t *p99 = row->n ? json_real(row->p99) : json_null();
-	json_t *mean = row->n ? json_real(row->mean) : json_null();
+	const bool none = !row->n;
 
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:s}", "case", row->name, "impl",
-			 row->impl, "unit", row->unit, "p50", p50, "p99", p99, "mean", mean, "n",
-			 (json_int_t)row->n, "answer", row->answer);
+			 row->impl, "unit", row->unit, "p50", json_figure(none ? NAN : row->p50),
+			 "p99", json_figure(none ? NAN : row->p99), "mean",
+			 json_figure(none ? NAN : row->mean), "n", (json_int_t)row->n, "answer",
+			 row->answer);
 }
 
 static json_t *json_ratio(const struct qv_bench *bench, const struct qv_bench_ratio_line *line)
 {
 	const struct qv_bench_row *row = &bench->rows[line->row];
 
-	return json_pack("{s:s, s:s, s:s, s:f, s:f, s:f}", "case", row->name, "impl", row->impl,
-			 "of", line->of, "ratio", line->ratio.value, "low", line->ratio.low, "high",
-			 line->ratio.high);
+	/* one round has no interval: null */
+	return json_pack("{s:s, s:s, s:s, s:f, s:o, s:o}", "case", row->name, "impl", row->impl,
+			 "of", line->of, "ratio", line->ratio.value, "low",
+			 json_figure(line->ratio.low), "high", json_figure(line->ratio.high));
 }
 
 int qv_bench_write_json(const struct qv_bench *bench, FILE *out)

@@ -4,6 +4,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/random.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,10 +109,19 @@ struct qv_bench_interval qv_bench_ratio(const double *a, const double *b, size_t
 	}
 	qsort(medians, QV_BENCH_RESAMPLES, sizeof(*medians), by_double);
 	out.value = qv_bench_median(ratios, rounds);
-	out.low = medians[QV_BENCH_RESAMPLES / 40];
-	out.high = medians[QV_BENCH_RESAMPLES - 1 - QV_BENCH_RESAMPLES / 40];
+	out.low = rounds < 2 ? NAN : medians[QV_BENCH_RESAMPLES / 40];
+	out.high = rounds < 2 ? NAN : medians[QV_BENCH_RESAMPLES - 1 - QV_BENCH_RESAMPLES / 40];
 	free(drawn);
 	free(ratios);
 	free(medians);
 	return out;
+}
+
+void qv_bench_interval_text(struct qv_bench_interval interval, char *text, size_t size)
+{
+	if (isnan(interval.low))
+		snprintf(text, size, "%.3f [one round]", interval.value);
+	else
+		snprintf(text, size, "%.3f [%.3f, %.3f]", interval.value, interval.low,
+			 interval.high);
 }

@@ -67,7 +67,7 @@ static void environment(const struct qv_fb_setup *setup, char *name, size_t size
 static int get_info(struct qv_fb_ep *ep, const struct qv_fb_setup *setup, const char *name)
 {
 	const uint32_t version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
-	struct fi_info *hints = fi_allocinfo();
+	struct fi_info *hints = fi_allocinfo(), *list = NULL, *found;
 	bool local = strstr(setup->impl, "shm") || strstr(setup->impl, "node") ||
 		     strstr(setup->impl, "sm2");
 	int rc = -FI_ENODATA;
@@ -85,17 +85,21 @@ static int get_info(struct qv_fb_ep *ep, const struct qv_fb_setup *setup, const 
 	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
 	hints->domain_attr->av_type = FI_AV_TABLE;
 	hints->fabric_attr->prov_name = strdup(name);
-	/* The loopback address where the provider knows addresses of that kind. */
-	if (!local)
-		rc = fi_getinfo(version, "127.0.0.1", NULL, FI_SOURCE, hints, &ep->info);
+	/* Where the provider knows addresses of that kind. */
+	if (!local && *setup->source)
+		rc = fi_getinfo(version, setup->source, NULL, FI_SOURCE, hints, &list);
 	if (rc)
-		rc = fi_getinfo(version, NULL, NULL, 0, hints, &ep->info);
+		rc = fi_getinfo(version, NULL, NULL, 0, hints, &list);
 	fi_freeinfo(hints);
 	if (rc)
 		return qv_fb_fail(ep, "fi_getinfo", rc);
-	if (strcmp(ep->info->fabric_attr->prov_name, name))
-		return qv_fb_fail(ep, "fi_getinfo gave another provider", 0);
-	return 0;
+	/* FI_PROVIDER=tcp allows tcp;ofi_rxm too. */
+	found = list;
+	while (found && strcmp(found->fabric_attr->prov_name, name))
+		found = found->next;
+	ep->info = found ? fi_dupinfo(found) : NULL;
+	fi_freeinfo(list);
+	return ep->info ? 0 : qv_fb_fail(ep, "fi_getinfo gave another provider", 0);
 }
 
 int qv_fb_ep_open(struct qv_fb_ep *ep, const struct qv_fb_setup *setup)

@@ -13,11 +13,16 @@
 static const char *const native[] = {"shm", "net", "tcp", "tcp;ofi_rxm"};
 static const char *const own[] = {"quiver+node"};
 static const char *const ucx[] = {"ucx+shm", "ucx+tcp"};
+/* The same between two hosts. */
+static const char *const far_native[] = {"verbs;ofi_rxm", "net", "tcp", "tcp;ofi_rxm"};
 
 struct options {
 	struct qv_bench_opts common;
 	struct qv_fb_setup setup; /* what all implementations share */
-	long rounds, block_ms, hang_ms, seconds, solo;
+	long rounds, block_ms, hang_ms, seconds, solo, listen;
+	struct qv_fb_hosts hosts;
+	char *names; /* what hosts.name points into */
+	bool serve;  /* by a launcher, for a bench on another host */
 };
 
 static void help(void)
@@ -42,6 +47,11 @@ static void help(void)
 	       "  --directed       ask for FI_DIRECTED_RECV and name the source in receives\n"
 	       "  --solo N         one case, one impl, one process: N messages to itself, for\n"
 	       "                   valgrind --tool=callgrind --toggle-collect=qv_fb_solo_loop\n"
+	       "  --hosts A,B      the processes run on these hosts; quiver is there under the same\n"
+	       "                   path, and FI_* are what a login has there\n"
+	       "  --launcher CMD   starts them: CMD HOST PROGRAM ... (ssh)\n"
+	       "  --listen PORT    without a launcher: on one host serve a bench of the other,\n"
+	       "  --connect H:P    which measures between itself and host H, at that port\n"
 	       "  --help           this text\n\n"
 	       "impl: a provider's name (shm, net, tcp, tcp;ofi_rxm), or quiver+<name>, with /peer or\n"
 	       "/layered behind it for FI_QUIVER_MODE; quiver+node is quiver's own\n"
@@ -50,25 +60,27 @@ static void help(void)
 	       qv_bench_opts_help);
 }
 
-static int own_option(void *ctx, int argc, char **argv, int *i)
+static bool is_far(const struct options *o)
+{
+	return o->hosts.connect || o->hosts.name[0];
+}
+
+/* "a,b" */
+static int take_hosts(void *ctx, const char *text)
 {
 	struct options *o = ctx;
-	const char *arg = argv[*i];
+	char *comma;
 
-	if (strcmp(arg, "--no-inject") == 0)
-		return o->setup.no_inject = true;
-	if (strcmp(arg, "--directed") == 0)
-		return o->setup.directed = true;
-	if (qv_bench_opt_is(arg, "--rounds"))
-		return qv_bench_opt_number(argc, argv, i, 1, 100000, &o->rounds) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--block-ms"))
-		return qv_bench_opt_number(argc, argv, i, 1, 10000, &o->block_ms) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--seconds"))
-		return qv_bench_opt_number(argc, argv, i, 1, 100000, &o->seconds) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--hang-ms"))
-		return qv_bench_opt_number(argc, argv, i, 100, 600000, &o->hang_ms) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--solo"))
-		return qv_bench_opt_number(argc, argv, i, 1, 100000000, &o->solo) ? -1 : 1;
+	free(o->names);
+	o->names = strdup(text);
+	comma = o->names ? strchr(o->names, ',') : NULL;
+	if (!comma || comma == o->names || !comma[1] || strchr(comma + 1, ',')) {
+		fprintf(stderr, "quiver: --hosts takes two names, as in a,b, not '%s'\n", text);
+		return -1;
+	}
+	*comma = 0;
+	o->hosts.name[0] = o->names;
+	o->hosts.name[1] = comma + 1;
 	return 0;
 }
 
@@ -78,6 +90,7 @@ static void add_pair(struct qv_fb_plan *plan, const struct options *o, struct qv
 	struct qv_fb_pair *pair = &plan->pairs[plan->pairs_n];
 
 	pair->setup = o->setup;
+	pair->hosts = is_far(o) ? &o->hosts : NULL;
 	snprintf(pair->setup.impl, sizeof(pair->setup.impl), "%s", impl);
 	pair->setup.quiver = strncmp(impl, "quiver+", 7) == 0;
 	pair->flat = malloc(QV_FB_SAMPLES * sizeof(float));
@@ -101,6 +114,7 @@ static void add_pair(struct qv_fb_plan *plan, const struct options *o, struct qv
 /* The implementations that --impl names, or all; -1 if a named one cannot run. */
 static int add_pairs(struct qv_fb_plan *plan, const struct options *o, struct qv_bench *bench)
 {
+	const char *const *natives = is_far(o) ? far_native : native;
 	char name[QV_BENCH_NAME];
 	const char *list = o->common.impls;
 	size_t asked = 0;
@@ -108,12 +122,12 @@ static int add_pairs(struct qv_fb_plan *plan, const struct options *o, struct qv
 	for (size_t i = 0; !list && i < sizeof(native) / sizeof(native[0]); i++) {
 		size_t before = plan->pairs_n;
 
-		add_pair(plan, o, bench, native[i]);
-		snprintf(name, sizeof(name), "quiver+%s", native[i]);
+		add_pair(plan, o, bench, natives[i]);
+		snprintf(name, sizeof(name), "quiver+%s", natives[i]);
 		if (plan->pairs_n > before)
 			add_pair(plan, o, bench, name);
 	}
-	for (size_t i = 0; !list && i < sizeof(own) / sizeof(own[0]); i++)
+	for (size_t i = 0; !list && !is_far(o) && i < sizeof(own) / sizeof(own[0]); i++)
 		add_pair(plan, o, bench, own[i]);
 	for (size_t i = 0; !list && !o->setup.directed && i < sizeof(ucx) / sizeof(ucx[0]); i++) {
 		add_pair(plan, o, bench, ucx[i]);
@@ -164,9 +178,15 @@ static int run(struct options *o, struct qv_fb_plan *plan)
 		plan->deadline = qv_bench_seconds() + (double)o->seconds;
 	signal(SIGPIPE, SIG_IGN);
 	qv_bench_tick_ns();
-	qv_bench_machine(&bench);
-	qv_bench_distance_text(qv_bench_distance_ns(), distance, sizeof(distance));
-	qv_bench_fact_add(&bench, "distance", "%s", distance);
+	qv_bench_machine(&bench, &o->common);
+	if (is_far(o)) {
+		qv_bench_fact_add(&bench, "hosts", "%s and %s",
+				  o->hosts.connect ? "here" : o->hosts.name[0],
+				  o->hosts.connect ? o->hosts.connect : o->hosts.name[1]);
+	} else {
+		qv_bench_distance_text(qv_bench_distance_ns(), distance, sizeof(distance));
+		qv_bench_fact_add(&bench, "distance", "%s", distance);
+	}
 	qv_bench_fact_add(&bench, "libfabric", "%s", fi_tostr("", FI_TYPE_VERSION));
 	qv_bench_machine_print(&bench, stdout);
 	if (add_pairs(plan, o, &bench) == 0) {
@@ -187,14 +207,37 @@ static int run(struct options *o, struct qv_fb_plan *plan)
 
 int qv_bench_fabric(int argc, char **argv)
 {
-	struct options o = {.rounds = 0};
+	struct options o = {.setup = {.source = "127.0.0.1"}, .hosts = {.launcher = "ssh"}};
+	const struct qv_bench_option own_options[] = {
+		{"no-inject", .flag = &o.setup.no_inject},
+		{"directed", .flag = &o.setup.directed},
+		{"rounds", .number = &o.rounds, .low = 1, .high = 100000},
+		{"block-ms", .number = &o.block_ms, .low = 1, .high = 10000},
+		{"seconds", .number = &o.seconds, .low = 1, .high = 100000},
+		{"hang-ms", .number = &o.hang_ms, .low = 100, .high = 600000},
+		{"solo", .number = &o.solo, .low = 1, .high = 100000000},
+		{"hosts", .take = take_hosts, .ctx = &o},
+		{"launcher", .text = &o.hosts.launcher},
+		{"connect", .text = &o.hosts.connect},
+		{"listen", .number = &o.listen, .low = 1, .high = 65535},
+		{"serve", .flag = &o.serve},
+		{NULL},
+	};
 	struct qv_fb_plan plan = {.cases = NULL};
-	int status, rc = qv_bench_parse(&o.common, "fabric", argc, argv, own_option, &o);
+	int status, rc = qv_bench_parse(&o.common, "fabric", argc, argv, own_options);
 
 	if (rc == 1)
 		help();
 	if (rc)
 		return rc < 0 ? 2 : 0;
+	if (o.serve)
+		return qv_fb_serve();
+	if (o.listen)
+		return qv_fb_listen(o.listen);
+	if (o.hosts.connect && o.hosts.name[0]) {
+		fprintf(stderr, "quiver: --hosts and --connect are two ways, not both\n");
+		return 2;
+	}
 	o.rounds = o.rounds ? o.rounds : o.common.quick ? 15 : 20;
 	o.block_ms = o.block_ms ? o.block_ms : o.common.quick ? 8 : 20;
 	o.seconds = o.seconds ? o.seconds : o.common.quick ? QV_FB_QUICK_SECONDS : 0;
@@ -209,6 +252,7 @@ int qv_bench_fabric(int argc, char **argv)
 		status = run(&o, &plan);
 	}
 	free(plan.cases);
+	free(o.names);
 	qv_bench_opts_close(&o.common);
 	return status;
 }

@@ -70,6 +70,7 @@ extern const char *const qv_fb_unit[]; /* by kind */
 /* How to open: the same but for the provider. */
 struct qv_fb_setup {
 	char impl[QV_BENCH_NAME]; /* "shm", "quiver+shm", "ucx+shm" */
+	char source[64];          /* name or address of the interface; "": any */
 	bool quiver, no_inject, directed;
 };
 
@@ -177,11 +178,33 @@ int qv_fb_drain(struct qv_fb_run *run, const struct qv_fb_case *what);
 #define QV_FB_TAG_SYNC   4u
 #define QV_FB_TAG_DEEP   ((uint64_t)1 << 40)
 
+/* hosts.c: processes of a pair on other hosts. */
+
+struct qv_fb_pair;
+
+struct qv_fb_hosts {
+	const char *launcher; /* runs `launcher name program arguments` on that host */
+	const char *name[2];  /* of each rank's host; NULL: here */
+	const char *connect;  /* HOST:PORT of who listens for rank 1, or NULL */
+};
+
+/* In a child: become the launcher, with fd as its input and output. Returns if it cannot. */
+void qv_fb_launch(const struct qv_fb_hosts *hosts, int rank, int fd);
+/* Connect to who listens for rank 1, and greet it. 0, or -1 (after a line on stderr). */
+int qv_fb_reach(struct qv_fb_pair *pair);
+/* Tell a process on another host what to open. 0 or -1. */
+int qv_fb_greet(const struct qv_fb_pair *pair, int rank);
+/* `--serve`: be one process, for the parent at the other end of the standard input and output. */
+int qv_fb_serve(void);
+/* `--listen`: one process for each connection. Returns 1 if the port cannot be had. */
+int qv_fb_listen(long port);
+
 /* pair.c: the two processes seen from the parent. */
 
 struct qv_fb_pair {
 	struct qv_fb_setup setup;
-	pid_t pid[2];
+	const struct qv_fb_hosts *hosts; /* NULL: both processes are here */
+	pid_t pid[2];                    /* 0: none of ours */
 	int fd[2];
 	bool alive;
 	uint64_t *beat; /* shared with the processes: QV_FB_BEAT apart, completions so far */
@@ -203,8 +226,12 @@ void qv_fb_pair_stop(struct qv_fb_pair *pair);
 
 /* From worker.c. */
 
-/* Life of one process of a pair; returns when the parent closes fd. */
-int qv_fb_worker(const struct qv_fb_setup *setup, int rank, int fd, uint64_t *beat);
+/* Life of one process of a pair, asked at in and answering at out; returns when the parent closes
+ * its ends. */
+int qv_fb_worker(const struct qv_fb_setup *setup, int rank, int in, int out, uint64_t *beat);
+/* n bytes, whole. 0, or -1 at an error or the end. */
+int qv_fb_put(int fd, const void *data, size_t n);
+int qv_fb_get(int fd, void *data, size_t n);
 /* As fi_getname; *n: room, then length. */
 int qv_fb_own_address(struct qv_fb_ep *ep, char *address, size_t *n);
 

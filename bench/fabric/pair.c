@@ -37,6 +37,7 @@ static void parent_end(int old, int new)
 
 static int start_one(struct qv_fb_pair *pair, int rank)
 {
+	const bool far = pair->hosts && pair->hosts->name[rank];
 	pid_t parent = getpid();
 	int fds[2];
 
@@ -57,12 +58,16 @@ static int start_one(struct qv_fb_pair *pair, int rank)
 			if (parent_ends[i])
 				close(parent_ends[i]);
 		close(fds[0]);
-		exit(qv_fb_worker(&pair->setup, rank, fds[1], pair->beat + rank * QV_FB_BEAT));
+		if (!far)
+			exit(qv_fb_worker(&pair->setup, rank, fds[1], fds[1],
+					  pair->beat + rank * QV_FB_BEAT));
+		qv_fb_launch(pair->hosts, rank, fds[1]);
+		_exit(127);
 	}
 	close(fds[1]);
 	pair->fd[rank] = fds[0];
 	parent_end(0, fds[0]);
-	return 0;
+	return far ? qv_fb_greet(pair, rank) : 0;
 }
 
 static int reap(pid_t pid, double seconds, int *status)
@@ -134,7 +139,9 @@ static int lose_dead(struct qv_fb_pair *pair, int rank)
 	char why[QV_FB_TEXT] = "died";
 	int status;
 
-	if (reap(pair->pid[rank], 1.0, &status) == 0) {
+	if (!pair->pid[rank]) {
+		snprintf(why, sizeof(why), "the other host closed the connection");
+	} else if (reap(pair->pid[rank], 1.0, &status) == 0) {
 		pair->pid[rank] = 0;
 		if (WIFSIGNALED(status))
 			snprintf(why, sizeof(why), "died: %s", strsignal(WTERMSIG(status)));
@@ -154,7 +161,8 @@ static double cpu_seconds(const struct qv_fb_pair *pair)
 		clockid_t clock;
 		double seconds;
 
-		if (clock_getcpuclockid(pair->pid[rank], &clock) || clock_gettime(clock, &t))
+		if (pair->pid[rank] <= 0 || clock_getcpuclockid(pair->pid[rank], &clock) ||
+		    clock_gettime(clock, &t))
 			continue;
 		seconds = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 		least = seconds < least ? seconds : least;
@@ -190,7 +198,8 @@ static int wait_readable(struct qv_fb_pair *pair, int rank, struct pollfd p[2])
 			pair->seen = beats;
 			pair->moved = now;
 		}
-		if (now - pair->moved > pair->patience ||
+		/* Of a process on another host nothing is known but its answers. */
+		if ((!pair->hosts && now - pair->moved > pair->patience) ||
 		    qv_bench_seconds() - pair->asked > QV_FB_PATIENCE * pair->patience) {
 			pair->why = "hangs";
 			return 1;
@@ -285,7 +294,12 @@ int qv_fb_pair_start(struct qv_fb_pair *pair, double seconds)
 	if (pair->beat == MAP_FAILED)
 		abort();
 	start_clock(pair, seconds);
-	if (start_one(pair, 0) || start_one(pair, 1))
+	if (pair->hosts && pair->hosts->connect) {
+		if (qv_fb_reach(pair))
+			return lose(pair, "nobody listens there");
+		parent_end(0, pair->fd[1]);
+	}
+	if (start_one(pair, 0) || (!pair->fd[1] && start_one(pair, 1)))
 		return lose(pair, "cannot start processes");
 	for (int rank = 0; rank < 2; rank++)
 		if (get_reply(pair, rank, address[rank]))

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int put_all(int fd, const void *data, size_t n)
+int qv_fb_put(int fd, const void *data, size_t n)
 {
 	const char *at = data;
 
@@ -24,7 +24,7 @@ static int put_all(int fd, const void *data, size_t n)
 	return 0;
 }
 
-static int get_all(int fd, void *data, size_t n)
+int qv_fb_get(int fd, void *data, size_t n)
 {
 	char *at = data;
 
@@ -51,10 +51,10 @@ static int reply(struct qv_fb_run *run, int fd, int status, const char *text,
 		r.flat_n = done->flat_n;
 		r.deep_n = done->deep_n;
 	}
-	if (put_all(fd, &r, sizeof(r)) || put_all(fd, address, address_n) ||
-	    put_all(fd, run->flat, r.flat_n * sizeof(float)))
+	if (qv_fb_put(fd, &r, sizeof(r)) || qv_fb_put(fd, address, address_n) ||
+	    qv_fb_put(fd, run->flat, r.flat_n * sizeof(float)))
 		return -1;
-	return put_all(fd, run->deep, r.deep_n * sizeof(float));
+	return qv_fb_put(fd, run->deep, r.deep_n * sizeof(float));
 }
 
 int qv_fb_own_address(struct qv_fb_ep *ep, char *address, size_t *n)
@@ -79,7 +79,7 @@ static void describe(const struct qv_fb_ep *ep, char *text, size_t size)
 		 ep->info->tx_attr->inject_size, ep->info->tx_attr->size, ep->info->rx_attr->size);
 }
 
-static int introduce(struct qv_fb_run *run, int fd)
+static int introduce(struct qv_fb_run *run, int in, int out)
 {
 	char peer[QV_FB_ADDRESS], how[QV_FB_TEXT];
 	size_t n;
@@ -87,27 +87,39 @@ static int introduce(struct qv_fb_run *run, int fd)
 	if (qv_fb_own_address(&run->ep, run->own, &n))
 		return -1;
 	describe(&run->ep, how, sizeof(how));
-	if (reply(run, fd, 0, how, NULL, run->own, n) || get_all(fd, peer, sizeof(peer)))
+	if (reply(run, out, 0, how, NULL, run->own, n) || qv_fb_get(in, peer, sizeof(peer)))
 		return qv_fb_fail(&run->ep, "the parent is gone", 0);
 	return qv_fb_ep_connect(&run->ep, peer);
 }
 
-int qv_fb_worker(const struct qv_fb_setup *setup, int rank, int fd, uint64_t *beat)
+/* A command may come from another host. */
+static bool can_run(const struct qv_fb_command *command)
+{
+	const struct qv_fb_case *what = &command->what;
+
+	return command->flat_n <= QV_FB_SAMPLES && command->deep_n <= QV_FB_SAMPLES &&
+	       what->kind <= QV_FB_SELF && what->queue <= QV_FB_UMQ &&
+	       what->position <= QV_FB_MISS && what->bytes && what->window &&
+	       what->window <= QV_FB_WINDOW && what->depth <= QV_FB_DEPTH;
+}
+
+int qv_fb_worker(const struct qv_fb_setup *setup, int rank, int in, int out, uint64_t *beat)
 {
 	struct qv_fb_run run = {.rank = rank, .ep = {.beat = beat}};
 	struct qv_fb_command command;
 	int rc = 0;
 
 	run.ep.yield = !qv_bench_pin(rank); /* with one CPU they take turns */
-	if (qv_fb_run_init(&run) || qv_fb_ep_open(&run.ep, setup) || introduce(&run, fd))
+	if (qv_fb_run_init(&run) || qv_fb_ep_open(&run.ep, setup) || introduce(&run, in, out))
 		rc = -1;
-	while (!rc && get_all(fd, &command, sizeof(command)) == 0) {
-		rc = qv_fb_run(&run, &command);
-		if (!rc && reply(&run, fd, 0, "", &command, NULL, 0))
+	while (!rc && qv_fb_get(in, &command, sizeof(command)) == 0) {
+		rc = can_run(&command) ? qv_fb_run(&run, &command)
+				       : qv_fb_fail(&run.ep, "no such command", 0);
+		if (!rc && reply(&run, out, 0, "", &command, NULL, 0))
 			break;
 	}
 	if (rc)
-		reply(&run, fd, -1, run.ep.error, NULL, NULL, 0);
+		reply(&run, out, -1, run.ep.error, NULL, NULL, 0);
 	qv_fb_ep_close(&run.ep);
 	qv_fb_run_free(&run);
 	return rc ? 1 : 0;

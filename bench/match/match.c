@@ -42,33 +42,15 @@ static void help(void)
 	printf("\n");
 }
 
-static int add_plugin(struct options *o, const char *file)
+static int add_plugin(void *ctx, const char *file)
 {
-	if (!file)
-		return -1;
+	struct options *o = ctx;
+
 	if (o->plugins_n == PLUGINS) {
 		fprintf(stderr, "quiver: no more than %d plugins\n", PLUGINS);
 		return -1;
 	}
 	o->plugins[o->plugins_n++] = file;
-	return 1;
-}
-
-static int own_option(void *ctx, int argc, char **argv, int *i)
-{
-	struct options *o = ctx;
-	const char *arg = argv[*i];
-
-	if (strcmp(arg, "--scatter") == 0)
-		return o->scatter = true;
-	if (strcmp(arg, "--papers") == 0)
-		return o->papers = true;
-	if (qv_bench_opt_is(arg, "--rounds"))
-		return qv_bench_opt_number(argc, argv, i, 1, 1000, &o->rounds) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--seconds"))
-		return qv_bench_opt_number(argc, argv, i, 1, 100000, &o->seconds) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--plugin"))
-		return add_plugin(o, qv_bench_opt_value(argc, argv, i));
 	return 0;
 }
 
@@ -111,7 +93,7 @@ static int run(const struct options *o, struct qv_bm_plan *plan)
 	plan->compares = quick ? 5000000 : 200000000;
 	qv_bench_tick_ns();
 	plan->deadline = qv_bench_seconds() + (double)o->seconds;
-	qv_bench_machine(&bench);
+	qv_bench_machine(&bench, &o->common);
 	announce(plan, o, &bench);
 	status = qv_bm_measure(plan, &bench) ? 1 : report(&bench, plan, &o->common);
 	qv_bench_free(&bench);
@@ -121,8 +103,16 @@ static int run(const struct options *o, struct qv_bm_plan *plan)
 int qv_bench_match(int argc, char **argv)
 {
 	struct options o = {.rounds = 0};
+	const struct qv_bench_option own[] = {
+		{"scatter", .flag = &o.scatter},
+		{"papers", .flag = &o.papers},
+		{"rounds", .number = &o.rounds, .low = 1, .high = 1000},
+		{"seconds", .number = &o.seconds, .low = 1, .high = 100000},
+		{"plugin", .take = add_plugin, .ctx = &o},
+		{NULL},
+	};
 	struct qv_bm_plan plan = {.cases = NULL};
-	int status, rc = qv_bench_parse(&o.common, "match", argc, argv, own_option, &o);
+	int status, rc = qv_bench_parse(&o.common, "match", argc, argv, own);
 
 	if (rc == 1)
 		help();

@@ -37,10 +37,12 @@ static void put_best(const struct qv_bench *bench, size_t first, size_t n, FILE 
 	}
 	for (size_t i = 0; best && i < bench->ratios_n; i++) {
 		const struct qv_bench_ratio_line *r = &bench->ratios[i];
+		char text[64];
 
-		if (r->row >= first && r->row < first + n && !strcmp(r->of, best->impl))
-			fprintf(out, "   %.3f [%.3f, %.3f] x %s", r->ratio.value, r->ratio.low,
-				r->ratio.high, best->impl);
+		if (r->row < first || r->row >= first + n || strcmp(r->of, best->impl))
+			continue;
+		qv_bench_interval_text(r->ratio, text, sizeof(text));
+		fprintf(out, "   %s x %s", text, best->impl);
 	}
 }
 

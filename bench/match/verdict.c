@@ -111,8 +111,10 @@ static void note(struct qv_bench *bench, const struct view *view, const char *ke
 
 static void put_cell(const struct cell *cell, FILE *out)
 {
-	fprintf(out, "%s %.3f [%.3f, %.3f] x %s", cell->mine->name, cell->ratio.value,
-		cell->ratio.low, cell->ratio.high, cell->other->impl);
+	char text[64];
+
+	qv_bench_interval_text(cell->ratio, text, sizeof(text));
+	fprintf(out, "%s %s x %s", cell->mine->name, text, cell->other->impl);
 }
 
 static void put_worst(struct qv_bench *bench, const struct view *view, const struct cell *cells,
@@ -157,7 +159,7 @@ static void against_best(struct qv_bench *bench, const struct view *view, FILE *
 	put_worst(bench, view, cells, n, true, out);
 	qsort(cells, n, sizeof(*cells), by_ratio);
 	for (size_t i = 0; i < n && listed < LISTED; i++) {
-		if (cells[i].ratio.low <= NEAR)
+		if (!(cells[i].ratio.low > NEAR))
 			continue;
 		fputs(listed++ ? "        " : "  lost: ", out);
 		put_cell(&cells[i], out);

@@ -41,37 +41,18 @@ static void help(void)
 	       qv_bench_opts_help);
 }
 
-static int kind_option(struct options *o, const char *kind)
+static int take_kind(void *ctx, const char *kind)
 {
 	static const struct qv_offload_ops *const all[] = {&qv_opencl_ops, &qv_xrt_ops};
+	struct options *o = ctx;
 
-	for (size_t i = 0; kind && i < sizeof(all) / sizeof(all[0]); i++)
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (!strcmp(kind, all[i]->name)) {
 			o->ops = all[i];
-			return 1;
+			return 0;
 		}
 	fprintf(stderr, "quiver: --kind is opencl or xrt\n");
 	return -1;
-}
-
-static int own_option(void *ctx, int argc, char **argv, int *i)
-{
-	struct options *o = ctx;
-	const char *arg = argv[*i];
-
-	if (qv_bench_opt_is(arg, "--rounds"))
-		return qv_bench_opt_number(argc, argv, i, 1, 1000, &o->rounds) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--seconds"))
-		return qv_bench_opt_number(argc, argv, i, 1, 100000, &o->seconds) ? -1 : 1;
-	if (qv_bench_opt_is(arg, "--device"))
-		return (o->device = qv_bench_opt_value(argc, argv, i)) ? 1 : -1;
-	if (qv_bench_opt_is(arg, "--library"))
-		return (o->library = qv_bench_opt_value(argc, argv, i)) ? 1 : -1;
-	if (qv_bench_opt_is(arg, "--bitstream"))
-		return (o->bitstream = qv_bench_opt_value(argc, argv, i)) ? 1 : -1;
-	if (qv_bench_opt_is(arg, "--kind"))
-		return kind_option(o, qv_bench_opt_value(argc, argv, i));
-	return 0;
 }
 
 /* What is measured with. */
@@ -247,7 +228,7 @@ static int run(const struct options *o, const struct qv_bo_case *cases, size_t n
 	int status = 1;
 	bool right;
 
-	qv_bench_machine(&bench);
+	qv_bench_machine(&bench, &o->common);
 	if (open_all(&bo, o, cases, n, &bench) == 0) {
 		qv_bench_machine_print(&bench, stdout);
 		qv_bo_match_fill(&bo, &warm, 1);
@@ -272,8 +253,17 @@ static int run(const struct options *o, const struct qv_bo_case *cases, size_t n
 int qv_bench_offload(int argc, char **argv)
 {
 	struct options o = {.ops = &qv_opencl_ops};
+	const struct qv_bench_option own[] = {
+		{"rounds", .number = &o.rounds, .low = 1, .high = 1000},
+		{"seconds", .number = &o.seconds, .low = 1, .high = 100000},
+		{"device", .text = &o.device},
+		{"library", .text = &o.library},
+		{"bitstream", .text = &o.bitstream},
+		{"kind", .take = take_kind, .ctx = &o},
+		{NULL},
+	};
 	struct qv_bo_case *cases = NULL;
-	int status = 2, rc = qv_bench_parse(&o.common, "offload", argc, argv, own_option, &o);
+	int status = 2, rc = qv_bench_parse(&o.common, "offload", argc, argv, own);
 	size_t n;
 
 	if (rc == 1)

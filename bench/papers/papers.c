@@ -175,7 +175,7 @@ int qv_bench_papers(struct qv_bench_opts *opts)
 		return 2;
 	}
 	pp.rounds = pp.quick ? 5 : 11;
-	qv_bench_machine(&pp.bench);
+	qv_bench_machine(&pp.bench, opts);
 	qv_bench_fact_add(&pp.bench, "isa", "%s", qv_isa_name(qv_isa_best()));
 	qv_bench_machine_print(&pp.bench, stdout);
 	fflush(stdout);

@@ -31,6 +31,7 @@ static void ratio_is_of_rounds(void **state)
 {
 	double a[20], b[20], far[20];
 	struct qv_bench_interval r;
+	char text[64];
 
 	for (int i = 0; i < 20; i++) {
 		a[i] = 2.0 * (10 + i % 2);
@@ -41,8 +42,12 @@ static void ratio_is_of_rounds(void **state)
 	assert_true(r.value == 2.0);
 	assert_true(r.low <= r.value && r.value <= r.high);
 	assert_true(r.high == r.low);
+	qv_bench_interval_text(r, text, sizeof(text));
+	assert_string_equal(text, "2.000 [2.000, 2.000]");
 	r = qv_bench_ratio(a, far, 20);
 	assert_true(r.low < r.value && r.value < r.high);
+	qv_bench_interval_text(qv_bench_ratio(a, b, 1), text, sizeof(text));
+	assert_string_equal(text, "2.000 [one round]");
 }
 
 static void distance_in_words(void **state)
@@ -59,43 +64,33 @@ static void distance_in_words(void **state)
 	assert_string_equal(text, "one processor");
 }
 
+static int parse(struct qv_bench_opts *o, long *n, const char *a, const char *b)
+{
+	static char *argv[] = {"b", NULL, NULL, NULL};
+	const struct qv_bench_option own[] = {{"n", .number = n, .low = 1, .high = 10}, {NULL}};
+
+	argv[1] = (char *)(uintptr_t)a;
+	argv[2] = (char *)(uintptr_t)b;
+	return qv_bench_parse(o, "b", b ? 3 : a ? 2 : 1, argv, own);
+}
+
 static void options(void **state)
 {
-	char *argv[] = {"b",    "--quick", "--filter", "lat/*,bw/8", "--impl=shm,tcp;ofi_rxm",
-			"--no", "--filter"};
 	struct qv_bench_opts o = {.quick = false};
-	int i = 1;
+	long n = 0;
 
-	assert_int_equal(qv_bench_opt(&o, 7, argv, &i), 1);
-	i = 2;
-	assert_int_equal(qv_bench_opt(&o, 7, argv, &i), 1);
-	assert_int_equal(i, 3);
-	i = 4;
-	assert_int_equal(qv_bench_opt(&o, 7, argv, &i), 1);
-	i = 5;
-	assert_int_equal(qv_bench_opt(&o, 7, argv, &i), 0);
+	assert_int_equal(parse(&o, &n, "--filter", "lat/*,bw/8"), 0);
+	assert_int_equal(parse(&o, &n, "--impl=shm,tcp;ofi_rxm", "--quick"), 0);
 	assert_true(o.quick);
 	assert_true(qv_bench_case_wanted(&o, "lat/8/prq0"));
 	assert_true(qv_bench_case_wanted(&o, "bw/8"));
 	assert_false(qv_bench_case_wanted(&o, "bw/80"));
 	assert_true(qv_bench_impl_wanted(&o, "tcp;ofi_rxm"));
 	assert_false(qv_bench_impl_wanted(&o, "tcp"));
-	i = 6;
-	assert_int_equal(qv_bench_opt(&o, 7, argv, &i), -1);
-}
-
-static int own(void *ctx, int argc, char **argv, int *i)
-{
-	if (qv_bench_opt_is(argv[*i], "--n"))
-		return qv_bench_opt_number(argc, argv, i, 1, 10, ctx) ? -1 : 1;
-	return 0;
-}
-
-static int parse(struct qv_bench_opts *o, long *n, const char *a, const char *b)
-{
-	char *argv[] = {"b", (char *)(uintptr_t)a, (char *)(uintptr_t)b};
-
-	return qv_bench_parse(o, "b", b ? 3 : a ? 2 : 1, argv, own, n);
+	assert_int_equal(parse(&o, &n, "--filter", NULL), -1);
+	assert_int_equal(parse(&o, &n, "--quick=yes", NULL), -1);
+	assert_int_equal(parse(&o, &n, "--plot", "x.png"), -1);
+	assert_int_equal(parse(&o, &n, "--quick", "lat/8"), -1);
 }
 
 static void all_options(void **state)
@@ -141,18 +136,15 @@ static void saved(void **state)
 
 static void numbers(void **state)
 {
-	char *argv[] = {"b", "--n=7", "--n", "70", "--n=x", "--n"};
+	static const char *const wrong[] = {"70", "0", "x", "7x", ""};
+	struct qv_bench_opts o = {.quick = false};
 	long value = 0;
-	int i = 1;
 
-	assert_int_equal(qv_bench_opt_number(6, argv, &i, 1, 10, &value), 0);
+	assert_int_equal(parse(&o, &value, "--n", "7"), 0);
 	assert_int_equal(value, 7);
-	i = 2;
-	assert_int_equal(qv_bench_opt_number(6, argv, &i, 1, 10, &value), -1);
-	i = 4;
-	assert_int_equal(qv_bench_opt_number(6, argv, &i, 1, 10, &value), -1);
-	i = 5;
-	assert_int_equal(qv_bench_opt_number(6, argv, &i, 1, 10, &value), -1);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(parse(&o, &value, "--n", wrong[i]), -1);
+	assert_int_equal(parse(&o, &value, "--n", NULL), -1);
 	assert_int_equal(value, 7);
 }
 

@@ -215,6 +215,10 @@ def test_info(tool):
           re.search("opencl, but the CPU does it: (no OpenCL|OpenCL has no) ", out), out + err)
     status, out, err = run(tool, "info", FI_QUIVER_ISA="sse9")
     check("info, wrong ISA", status == 1 and "not offered" in out and "sse9" in err, out + err)
+    for value in ("tcp", "^quiver"):
+        status, out, err = run(tool, "info", FI_PROVIDER=value)
+        check(f"info, FI_PROVIDER={value}", status == 1 and f"FI_PROVIDER={value} leaves it out" in out,
+              out + err)
     status, out, err = run(tool, "info", FI_PROVIDER_PATH="/nowhere")
     check("info, no provider", status == 1 and "not found" in out, out + err)
 

@@ -195,9 +195,13 @@ int main(int argc, char **argv)
 	FILE *out;
 	int err;
 
-	if (argc < 2 || argc > 3) {
-		fprintf(stderr, "usage: qv-xclbin FILE [FAULT]\n");
-		return 2;
+	if (argc < 2 || argc > 3 || argv[1][0] == '-') {
+		const int asked = argc == 2 && !strcmp(argv[1], "--help");
+
+		fprintf(asked ? stdout : stderr,
+			"usage: qv-xclbin FILE [FAULT]\n\nWrites an xclbin that describes quiver's "
+			"kernels and has no bitstream, for tests of XRT.\n");
+		return asked ? 0 : 2;
 	}
 	write_xml(fault);
 	const struct content all[SECTIONS] = {

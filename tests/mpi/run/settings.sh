@@ -37,6 +37,8 @@ says "^quiver: QUIVER_MPI_COLL: unknown algorithm 'fastest'.* ring .*; all goes 
 [ "$(grep -c '^quiver:' "$run_dir/out")" -eq 1 ] || { cat "$run_dir/out"; fail "not one line"; }
 run scan=ring
 says "^quiver: QUIVER_MPI_COLL: unknown operation 'scan'; known: reduce allreduce .*broadcast"
+run allreduce=ring QUIVER_MPI_STAT=1
+says '^quiver: QUIVER_MPI_STAT is not a setting of this version, ignored$'
 run allreduce=ring QUIVER_MPI_OFF=1
 ! grep '^quiver:' "$run_dir/out" || fail "QUIVER_MPI_OFF=1 says something, above"
 echo "settings: ok"
