@@ -193,7 +193,7 @@ void qv_fb_launch(const struct qv_fb_hosts *hosts, int rank, int fd);
 /* Connect to who listens for rank 1, and greet it. 0, or -1 (after a line on stderr). */
 int qv_fb_reach(struct qv_fb_pair *pair);
 /* Tell a process on another host what to open. 0 or -1. */
-int qv_fb_greet(const struct qv_fb_pair *pair, int rank);
+int qv_fb_send_setup(const struct qv_fb_pair *pair, int rank);
 /* `--serve`: be one process, for the parent at the other end of the standard input and output. */
 int qv_fb_serve(void);
 /* `--listen`: one process for each connection. Returns 1 if the port cannot be had. */

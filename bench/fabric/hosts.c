@@ -39,7 +39,7 @@ static struct greeting greeting_of(const struct qv_fb_setup *setup, int rank)
 }
 
 /* A process uses the interface that its host is named by, or who listens what was connected to. */
-int qv_fb_greet(const struct qv_fb_pair *pair, int rank)
+int qv_fb_send_setup(const struct qv_fb_pair *pair, int rank)
 {
 	const char *name = pair->hosts->name[rank], *at = name ? strrchr(name, '@') : NULL;
 	struct greeting g = greeting_of(&pair->setup, rank);
@@ -194,7 +194,7 @@ int qv_fb_reach(struct qv_fb_pair *pair)
 		return -1;
 	own_address(fd, pair->setup.source, sizeof(pair->setup.source));
 	pair->fd[1] = fd;
-	return qv_fb_greet(pair, 1);
+	return qv_fb_send_setup(pair, 1);
 }
 
 int qv_fb_listen(long port)

@@ -67,7 +67,7 @@ static int start_one(struct qv_fb_pair *pair, int rank)
 	close(fds[1]);
 	pair->fd[rank] = fds[0];
 	parent_end(0, fds[0]);
-	return far ? qv_fb_greet(pair, rank) : 0;
+	return far ? qv_fb_send_setup(pair, rank) : 0;
 }
 
 static int reap(pid_t pid, double seconds, int *status)
