@@ -86,11 +86,67 @@ static void read_environment(struct told *told)
 }
 
 #ifdef QV_MPI_SIMULATED
+static bool knows_handles(void)
+{
+	return true;
+}
+
 static bool is_crowded(void)
 {
 	return false; /* each rank has a host of its own, whatever this one has */
 }
 #else
+#ifdef OPEN_MPI
+#define MINE  "Open MPI"
+#define OTHER "libquiver-mpi-mpich.so"
+#define ENDS  false
+#else
+#define MINE  "MPICH, or of one with its ABI"
+#define OTHER "libquiver-mpi-ompi.so"
+#define ENDS  true
+#endif
+
+/* The launcher's word: no rank can be asked for with handles that are not the MPI's. */
+static bool speaks_for_all(void)
+{
+	static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+
+	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+		const char *rank = getenv(ranks[i]);
+
+		if (rank)
+			return !strcmp(rank, "0");
+	}
+	return true;
+}
+
+/* Handles of Open MPI are pointers, of MPICH and its kin numbers: the program's MPI must be the one
+ * that this library was built for. Numbers go through as they are; pointers do not go through
+ * arguments that are numbers, and the program ends. */
+static bool knows_handles(void)
+{
+	int (*ask)(char *, int *);
+	char version[8192]; /* MPICH's MPI_MAX_LIBRARY_VERSION_STRING, the longest */
+	bool ompi;
+	int len;
+
+	ask = (int (*)(char *, int *))dlsym(RTLD_NEXT, "PMPI_Get_library_version");
+	if (!ask || ask(version, &len))
+		return true;
+	ompi = !strncmp(version, "Open MPI", 8);
+	if (ompi == !strncmp(MINE, "Open MPI", 8))
+		return true;
+	if (speaks_for_all())
+		fprintf(stderr,
+			"quiver: this libquiver-mpi is of " MINE ", and the program's MPI is "
+			"%.*s: take " OTHER "; %s\n",
+			(int)strcspn(version, ",\n"), version,
+			ENDS ? "the program ends" : "all goes to the MPI");
+	if (ENDS)
+		_exit(1);
+	return false;
+}
+
 /* Whether ranks on this node must share cores; the ranks of a node need not agree. */
 static bool is_crowded(void)
 {
@@ -151,6 +207,8 @@ static void begin(void)
 	char why[512];
 	int rank, level;
 
+	if (!knows_handles())
+		return;
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	if (!rank)
 		read_environment(&told);

@@ -66,6 +66,7 @@ if(TARGET quiver_mpi_ompi)
 endif()
 if(TARGET quiver_mpi_mpich)
 	qv_add_mpi_program(mpi_glue_mpich quiver_mpi_mpich ${QV_MPICH_COMPILER} ${glue_sources})
+	qv_add_mpi_program(mpi_sum_mpich "" ${QV_MPICH_COMPILER} glue/sum.c)
 	# Debian's MPICH does not judge arguments.
 	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange trial late memory
 		vector neighbor switch)
