@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* init.c - MPI_Init and MPI_Finalize: the settings of rank 0 are those of all ranks. */
 #include "glue.h"
+#include "launcher.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -106,20 +107,6 @@ static bool is_crowded(void)
 #define ENDS  true
 #endif
 
-/* The launcher's word: no rank can be asked for with handles that are not the MPI's. */
-static bool speaks_for_all(void)
-{
-	static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
-
-	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
-		const char *rank = getenv(ranks[i]);
-
-		if (rank)
-			return !strcmp(rank, "0");
-	}
-	return true;
-}
-
 /* Handles of Open MPI are pointers, of MPICH and its kin numbers: the program's MPI must be the one
  * that this library was built for. Numbers go through as they are; pointers do not go through
  * arguments that are numbers, and the program ends. */
@@ -136,7 +123,7 @@ static bool knows_handles(void)
 	ompi = !strncmp(version, "Open MPI", 8);
 	if (ompi == !strncmp(MINE, "Open MPI", 8))
 		return true;
-	if (speaks_for_all())
+	if (qv_mpi_speaks_for_all())
 		fprintf(stderr,
 			"quiver: this libquiver-mpi is of " MINE ", and the program's MPI is "
 			"%.*s: take " OTHER "; %s\n",

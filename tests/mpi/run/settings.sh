@@ -41,21 +41,4 @@ run allreduce=ring QUIVER_MPI_STAT=1
 says '^quiver: QUIVER_MPI_STAT is not a setting of this version, ignored$'
 run allreduce=ring QUIVER_MPI_OFF=1
 ! grep '^quiver:' "$run_dir/out" || fail "QUIVER_MPI_OFF=1 says something, above"
-
-# The library of one MPI before a program of the other.
-other()
-{
-	grep -qF "quiver: this libquiver-mpi is of $1" "$run_dir/out" &&
-		[ "$(grep -c '^quiver:' "$run_dir/out")" -eq 1 ] ||
-		{ cat "$run_dir/out"; fail "not one line about the wrong library"; }
-}
-if [ -x "$build/bin/mpi_sum_mpich" ]; then
-	timeout 60 mpirun.mpich -np 2 env LD_PRELOAD="$build/lib/libquiver-mpi-ompi.so" \
-		QUIVER_MPI_COLL=allreduce=ring "$build/bin/mpi_sum_mpich" >"$run_dir/out" 2>&1
-	grep -q '^sum 2$' "$run_dir/out" || { cat "$run_dir/out"; fail "MPICH with Open MPI's library: no sum"; }
-	other "Open MPI, and the program's MPI is MPICH"
-	over_default 2 60 -x "LD_PRELOAD=$build/lib/libquiver-mpi-mpich.so" "$build/bin/mpi_suite" \
-		coll.allreduce >"$run_dir/out" 2>&1 && fail "Open MPI with MPICH's library ended well"
-	other "MPICH, or of one with its ABI, and the program's MPI is Open MPI"
-fi
 echo "settings: ok"
