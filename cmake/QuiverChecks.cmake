@@ -7,7 +7,7 @@ endif()
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(qv_tools ${CMAKE_SOURCE_DIR}/tools)
-foreach(check layers tree format words headers)
+foreach(check layers tree format words headers messages)
 	qv_add_test(NAME check.${check} LABELS unit
 		COMMAND ${Python3_EXECUTABLE} ${qv_tools}/check_${check}.py ${CMAKE_SOURCE_DIR})
 endforeach()

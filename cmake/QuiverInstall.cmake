@@ -29,3 +29,18 @@ if(QV_WITH_TOOLS)
 	install(FILES ${CMAKE_SOURCE_DIR}/tools/completion.bash RENAME quiver
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
+
+# Manual pages of section 3 are made from the headers, where Python is there to do it.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_Interpreter_FOUND)
+	set(qv_man3 ${CMAKE_BINARY_DIR}/man/man3)
+	file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/quiver/*.h)
+	set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers}
+		${CMAKE_SOURCE_DIR}/tools/man3.py ${CMAKE_SOURCE_DIR}/docs/man/quiver.1)
+	file(REMOVE_RECURSE ${qv_man3})
+	execute_process(COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/man3.py
+		${CMAKE_SOURCE_DIR} ${qv_man3} COMMAND_ERROR_IS_FATAL ANY)
+	install(DIRECTORY ${qv_man3} DESTINATION ${CMAKE_INSTALL_MANDIR})
+else()
+	message(STATUS "no Python 3: no manual pages of section 3")
+endif()
