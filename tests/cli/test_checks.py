@@ -61,6 +61,8 @@ struct qv_ops {
 	int (*call)(int (*fn)(int a), int n);
 };
 """
+SAYS = HEAD + 'int b(const char *a)\n{ snprintf(why, 9, "core NAME %s", a); /* "or not" */\n' \
+    '\tqv_fi_warn("%s: %llu is "\n\t\t   "not there", a, c("identifier")); }\n'
 DOT = "digraph a { b -> c }\n"
 SVG = f"<!-- source sha256: {hashlib.sha256(DOT.encode()).hexdigest()} --><svg/>\n"
 CASES = [
@@ -105,6 +107,11 @@ CASES = [
     ("check_headers.py", {"include/quiver/a.h": TOLD.replace("\t *   fn  ", "\t * fn ")}, 1,
      "a.h:20: call: no line of the comment begins with fn"),
     ("check_headers.py", {"include/a.h": TOLD}, 1, "0 headers"),
+    ("check_messages.py", {"fabric_glue/a.c": SAYS, "docs/troubleshooting.md": "core NAME `is not there`"}, 0,
+     "2 texts, 0 missing"),
+    ("check_messages.py", {"fabric_glue/a.c": SAYS, "docs/troubleshooting.md": "`is not there`"}, 1,
+     "fabric_glue/a.c:3: not in docs/troubleshooting.md: core NAME"),
+    ("check_messages.py", {"docs/troubleshooting.md": "core NAME"}, 1, "0 texts"),
     ("check_words.py", GOOD, 0, "0 wrong"),
     ("check_words.py", {"engine/proto/a.c": HEAD + "int b;\nint qv_peer_doom;\n"}, 1,
      "engine/proto/a.c:3: qv_peer_doom says doom, use: mark failed"),
