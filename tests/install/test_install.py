@@ -45,6 +45,7 @@ def files_of(prefix):
     lib = os.path.join(prefix, LIBDIR)
     for path in ("bin/quiver", "include/quiver/match.h", "share/man/man1/quiver.1",
                  "share/man/man7/fi_quiver.7", "share/man/man7/quiver-mpi.7",
+                 "share/man/man3/libquiver.3", "share/man/man3/qv_match_post.3",
                  "share/bash-completion/completions/quiver"):
         want(os.path.exists(os.path.join(prefix, path)), path)
     for path in ("libquiver.so", "libquiver.so.0", "libquiver.a", "pkgconfig/quiver.pc",
