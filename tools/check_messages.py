@@ -9,7 +9,7 @@ import sys
 PAGE = "docs/troubleshooting.md"
 FOLDERS = ("fabric_glue", "mpi_glue", "kernels/offload", "engine/node", "engine/proto", "tools", "bench")
 # Functions that write their texts, or hand them on to one that does.
-WRITES = re.compile(r"\b(QV_FI_WARN|QV_FI_INFO|qv_fi_warn|qv_fi_print|qv_fi_refused|refuse|wrong|perror|warn|"
+WRITES = re.compile(r"\b(say|QV_FI_WARN|QV_FI_INFO|qv_fi_warn|qv_fi_print|qv_fi_refused|refuse|wrong|perror|warn|"
                     r"qv_refuse|qv_peer_fail|qv_peer_end_session|qv_offload_say|qv_offload_failed|"
                     r"fprintf(?=\(stderr)|snprintf(?=\(why))\(|\*why = ")
 STRINGS = re.compile(r'"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*')
