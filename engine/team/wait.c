@@ -8,20 +8,12 @@
 #include <sched.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/machine.h"
 
 #define LOOKS    128u         /* between two turns of the owner */
 #define PATIENT  64u          /* so many of these before the processor is left to others */
 #define CHECK_NS 100000000ull /* between two questions whether the others live */
 #define TURNS    16u          /* and one look at the clock for so many of those after that */
-
-static void pause_a_little(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
 
 /* Has the member done all of this call? Then its end is no loss. Nobody is further ahead than there
  * is room. */
@@ -64,7 +56,7 @@ static int look(struct qv_team *t, unsigned looks)
 	int rc = QV_EAGAIN;
 
 	while (looks-- && rc == QV_EAGAIN) {
-		pause_a_little();
+		qv_pause();
 		rc = qv_team_step(t);
 	}
 	return rc;
