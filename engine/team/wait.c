@@ -34,7 +34,7 @@ int qv_team_check(struct qv_team *t)
 		const struct qv_proc proc = seat->proc;
 
 		if (i == t->rank || has_done(t, i) ||
-		    (!atomic_load_explicit(&seat->failed, memory_order_relaxed) &&
+		    (!atomic_load_explicit(&seat->failed, memory_order_acquire) &&
 		     qv_proc_alive(&t->self, &proc)))
 			continue;
 		rc = qv_team_step(t); /* what it has given before its end is there */
@@ -44,7 +44,7 @@ int qv_team_check(struct qv_team *t)
 			continue;
 		t->error = QV_EPEER;
 		t->running = false;
-		atomic_store_explicit(&t->seats[t->rank].failed, 1, memory_order_relaxed);
+		atomic_store_explicit(&t->seats[t->rank].failed, 1, memory_order_release);
 		return QV_EPEER;
 	}
 	return QV_OK;
