@@ -12,6 +12,9 @@
 #   SERIAL    judges how long something takes, or runs many tests itself: alone
 function(qv_add_test)
 	cmake_parse_arguments(T "SERIAL;WAITS" "NAME;TIMEOUT;RANKS" "LABELS;COMMAND;ENV" ${ARGN})
+	if("${T_COMMAND}" MATCHES "; *exit [0-9]+$")
+		message(FATAL_ERROR "${T_NAME}: a semicolon of COMMAND does not get there; write && instead")
+	endif()
 	set(slots 2)
 	if(NOT T_TIMEOUT)
 		set(T_TIMEOUT 120)
