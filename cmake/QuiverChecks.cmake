@@ -54,6 +54,8 @@ foreach(suite bookworm trixie)
 		COMMAND ${CMAKE_SOURCE_DIR}/scripts/packages --suite ${suite}
 		--out ${CMAKE_BINARY_DIR}/packages-${suite})
 endforeach()
+# Another processor: cross-built in such a root, run by qemu.
+qv_add_test(NAME roots.arm64 LABELS slow TIMEOUT 7200 SERIAL COMMAND ${CMAKE_SOURCE_DIR}/scripts/arm64)
 if(QV_WITH_FABRIC)
 	qv_add_test(NAME roots.debian13 LABELS slow TIMEOUT 1800 SERIAL
 		COMMAND ${CMAKE_SOURCE_DIR}/scripts/debian13 --build ${CMAKE_BINARY_DIR})

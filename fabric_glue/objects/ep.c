@@ -174,7 +174,7 @@ static int enable(struct qv_fi_ep *ep)
 			   qv_fi_ep_cores(ep), qv_fi_host.strerror(-rc));
 		return rc;
 	}
-	/* Another thread that finds it enabled finds all of it. */
+	/* Who finds it enabled finds what was bound, too: some of that is read before the lock is taken. */
 	__atomic_store_n(&ep->enabled, true, __ATOMIC_RELEASE);
 	if (ep->proto)
 		qv_fi_beside_join(ep);
