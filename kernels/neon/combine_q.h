@@ -98,15 +98,14 @@ Q(prod_u64)
 	return OF_U64(vmlal_u32(high, vmovn_u64(U64(a)), vmovn_u64(U64(b))));
 }
 
-/* In the order of scalar/combine.c, or a NaN might be another: the real part is by_re - by_im, the
- * imaginary part by_im + by_re. */
+/* The real parts are differences: what is taken away changes its sign, and is added. */
 Q(prod_c_f32)
 {
 	const float32x4_t by_re = vmulq_f32(F32(a), vtrn1q_f32(F32(b), F32(b)));
 	const float32x4_t by_im = vmulq_f32(vrev64q_f32(F32(a)), vtrn2q_f32(F32(b), F32(b)));
-	const uint32x4_t re = vreinterpretq_u32_u64(vdupq_n_u64(UINT32_MAX));
+	const q_t sign = OF_U64(vdupq_n_u64(0x80000000u));
 
-	return OF_F32(vbslq_f32(re, vsubq_f32(by_re, by_im), vaddq_f32(by_im, by_re)));
+	return OF_F32(vaddq_f32(by_re, F32(veorq_u8(OF_F32(by_im), sign))));
 }
 
 Q(prod_c_f64)
@@ -114,9 +113,9 @@ Q(prod_c_f64)
 	const float64x2_t by_re = vmulq_f64(F64(a), vdupq_laneq_f64(F64(b), 0));
 	const float64x2_t by_im =
 		vmulq_f64(vextq_f64(F64(a), F64(a), 1), vdupq_laneq_f64(F64(b), 1));
+	const q_t sign = OF_U64(vcombine_u64(vcreate_u64(UINT64_C(1) << 63), vcreate_u64(0)));
 
-	return OF_F64(
-		vtrn2q_f64(vdupq_laneq_f64(vsubq_f64(by_re, by_im), 0), vaddq_f64(by_im, by_re)));
+	return OF_F64(vaddq_f64(by_re, F64(veorq_u8(OF_F64(by_im), sign))));
 }
 
 /* The low half carries where the sum is less than an operand. */
