@@ -13,9 +13,9 @@ target_link_libraries(qv_xclbin_tool PRIVATE qv_flags)
 set(xclbin ${CMAKE_CURRENT_BINARY_DIR}/quiver.xclbin)
 set(bad_xclbins)
 foreach(fault kernel argument name more xml short magic)
-	list(APPEND bad_xclbins COMMAND qv_xclbin_tool ${xclbin}.${fault} ${fault})
+	list(APPEND bad_xclbins COMMAND $<TARGET_FILE:qv_xclbin_tool> ${xclbin}.${fault} ${fault})
 endforeach()
-add_custom_command(OUTPUT ${xclbin} DEPENDS qv_xclbin_tool COMMAND qv_xclbin_tool ${xclbin}
+add_custom_command(OUTPUT ${xclbin} DEPENDS qv_xclbin_tool COMMAND $<TARGET_FILE:qv_xclbin_tool> ${xclbin}
 	${bad_xclbins})
 add_custom_target(qv_xclbin ALL DEPENDS ${xclbin})
 
