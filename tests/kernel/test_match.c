@@ -56,12 +56,18 @@ struct block {
 	int has_any;
 };
 
-/* Values from a small set, so that ties are common; some with only the high half different. */
+/* Values from a small set, so that ties are common; some with only the high half different, and some
+ * that make the same key with one source as others with another. */
 static uint64_t small_word(void)
 {
 	uint64_t low = draw() % 3;
 
-	return draw() % 4 ? low : low << 63 | low << 32;
+	switch (draw() % 8) {
+	case 0:
+	case 1: return low << 63 | low << 32;
+	case 2: return low << 16;
+	default: return low;
+	}
 }
 
 static void draw_block(struct block *b, int any_of_ten)
