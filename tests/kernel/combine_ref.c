@@ -9,9 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The rest is padding. */
-#define LONG_DOUBLE_BYTES (LDBL_MANT_DIG == 64 ? 10 : sizeof(long double))
-
 __extension__ typedef unsigned __int128 wide;
 __extension__ typedef __int128 wide_signed;
 
@@ -200,7 +197,7 @@ void qv_ref_combine(enum qv_op op, enum qv_type type, void *out, const void *a, 
 int qv_ref_same(enum qv_op op, enum qv_type type, const void *x, const void *y)
 {
 	const size_t size = qv_type_size(type), part = is_integer(type) ? size : part_size(type);
-	const size_t used = part_type(type) == QV_TYPE_LONG_DOUBLE ? LONG_DOUBLE_BYTES : part;
+	const size_t used = part_type(type) == QV_TYPE_LONG_DOUBLE ? QV_REF_LONG_DOUBLE : part;
 	const char *p = x, *q = y;
 
 	for (size_t at = 0; at < size; at += part) {
@@ -236,7 +233,7 @@ static void put_long_nan(char *p, int quiet, unsigned int number, int sign)
 	const uint64_t x87[2] = {0x8000000000000000u | (uint64_t)quiet << 62 | number, head};
 	const uint64_t quad[2] = {number, head << 48 | (uint64_t)quiet << 47};
 
-	memcpy(p, LDBL_MANT_DIG == 64 ? x87 : quad, LONG_DOUBLE_BYTES);
+	memcpy(p, LDBL_MANT_DIG == 64 ? x87 : quad, QV_REF_LONG_DOUBLE);
 }
 
 /* The bits of a NaN of each type: quiet or not, a number, the sign. */
