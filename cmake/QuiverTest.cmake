@@ -10,12 +10,21 @@
 #   RANKS n   n processes that wait for each other: n + 1 slots
 #   WAITS     sleeps for most of its time: one slot; three of them at a time, from the start
 #   SERIAL    judges how long something takes, or runs many tests itself: alone
+# Programs for another kind of CPU run in an emulator, slower by this factor.
+set(qv_time_factor 1)
+if(CMAKE_CROSSCOMPILING)
+	set(qv_time_factor 10)
+endif()
 function(qv_add_test)
 	cmake_parse_arguments(T "SERIAL;WAITS" "NAME;TIMEOUT;RANKS" "LABELS;COMMAND;ENV" ${ARGN})
+	if("${T_COMMAND}" MATCHES "; *exit [0-9]+$")
+		message(FATAL_ERROR "${T_NAME}: a semicolon of COMMAND does not get there; write && instead")
+	endif()
 	set(slots 2)
 	if(NOT T_TIMEOUT)
 		set(T_TIMEOUT 120)
 	endif()
+	math(EXPR limit "${T_TIMEOUT} * ${qv_time_factor}")
 	add_test(NAME ${T_NAME} COMMAND ${T_COMMAND})
 	if(T_RANKS)
 		math(EXPR slots "${T_RANKS} + 1")
@@ -28,7 +37,7 @@ function(qv_add_test)
 	elseif(T_SERIAL)
 		set_tests_properties(${T_NAME} PROPERTIES RUN_SERIAL TRUE)
 	endif()
-	set_tests_properties(${T_NAME} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT}
+	set_tests_properties(${T_NAME} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${limit}
 		SKIP_RETURN_CODE 77 PROCESSORS ${slots})
 	if(T_ENV)
 		set_tests_properties(${T_NAME} PROPERTIES ENVIRONMENT "${T_ENV}")

@@ -44,7 +44,7 @@ struct qv_fi_recv {
 
 static inline bool qv_fi_is_enabled(const struct qv_fi_ep *ep)
 {
-	return __atomic_load_n(&ep->enabled, __ATOMIC_RELAXED);
+	return __atomic_load_n(&ep->enabled, __ATOMIC_ACQUIRE);
 }
 
 /* As the endpoint's mode has them, once it is enabled. */

@@ -30,6 +30,8 @@
 #include <quiver/isa.h>
 #include <quiver/match.h>
 
+#include "engine/base/machine.h"
+
 #ifndef container_of
 #define container_of(ptr, type, field) ((type *)((char *)(ptr)-offsetof(type, field)))
 #endif
@@ -255,19 +257,6 @@ struct qv_fi_domain { /* fabric_glue/objects/domain.c */
 	bool stop; /* atomic */
 };
 
-/* Which thread is this? */
-static inline void *qv_fi_thread(void)
-{
-#ifdef __x86_64__
-	void *self;
-
-	__asm__("mov %%fs:0, %0" : "=r"(self));
-	return self;
-#else
-	return (void *)(uintptr_t)pthread_self();
-#endif
-}
-
 /* fabric_glue/objects/beside.c: take the lock, or note that the application has handed its domain
  * to this thread. */
 void qv_fi_lock_slow(struct qv_fi_domain *dom);
@@ -280,7 +269,7 @@ static inline void *qv_fi_owner(const struct qv_fi_domain *dom)
 
 static inline void qv_fi_lock(struct qv_fi_domain *dom)
 {
-	if (qv_fi_owner(dom) != qv_fi_thread())
+	if (qv_fi_owner(dom) != qv_thread())
 		qv_fi_lock_slow(dom);
 }
 

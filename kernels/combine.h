@@ -21,6 +21,7 @@ extern const struct qv_combine qv_combine_scalar; /* all that is defined */
 extern const struct qv_combine qv_combine_avx2;
 extern const struct qv_combine qv_combine_avx512f;
 extern const struct qv_combine qv_combine_avx512;
+extern const struct qv_combine qv_combine_neon;
 
 /* The kernel for a pair, NULL if it is not defined. */
 static inline qv_combine_fn qv_combine_find(const struct qv_combine *combine, enum qv_op op,

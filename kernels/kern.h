@@ -69,5 +69,6 @@ extern const struct qv_kern_ops qv_kern_scalar;
 extern const struct qv_kern_ops qv_kern_avx2;
 extern const struct qv_kern_ops qv_kern_avx512f;
 extern const struct qv_kern_ops qv_kern_avx512;
+extern const struct qv_kern_ops qv_kern_neon;
 
 #endif /* QV_KERN_H */

@@ -59,21 +59,51 @@ make_root()
 # in_root DIR SUITE COMMAND...: run it there, with /proc, /sys, /dev/shm and the kept packages.
 in_root()
 {
-	local dir=$1 suite=$2
-	shift 2
-	DEBIAN_FRONTEND=noninteractive unshare --mount --propagation private --pid --fork \
-		--kill-child bash -e -c '
-		dir=$1 archives=$2
-		shift 2
+	enter_root "" '' "$@"
+}
+
+# in_emulating_root FORMAT DIR SUITE COMMAND...: the same, in a user name space of its own, where the
+# kernel runs programs of another architecture by an emulator. FORMAT is what binfmt_misc is told;
+# nothing outside is. Root is the only user there.
+in_emulating_root()
+{
+	enter_root --user "$@"
+}
+
+# Can the kernel do that?
+emulation_needed()
+{
+	unshare --user --map-root-user --mount --pid --fork sh -c '
+		mount -t proc proc /proc && mount -t binfmt_misc binfmt /proc/sys/fs/binfmt_misc' 2>/dev/null || {
+		echo "$qv_name: no user name space with a binfmt_misc of its own (Linux 6.7) can be had here: not run"
+		exit 77
+	}
+}
+
+# enter_root USER FORMAT DIR SUITE COMMAND...: USER is --user or nothing.
+enter_root()
+{
+	local user=$1 format=$2 dir=$3 suite=$4
+	shift 4
+	DEBIAN_FRONTEND=noninteractive unshare ${user:+--user --map-root-user} --mount \
+		--propagation private --pid --fork --kill-child bash -e -c '
+		dir=$1 archives=$2 format=$3
+		shift 3
 		mkdir -p "$dir/dev/shm" "$dir/var/cache/apt/archives"
 		mount --bind "$dir" "$dir" # a root that is a mount can be unshared again
 		mount -t proc proc "$dir/proc"
-		mount -t sysfs -o ro sysfs "$dir/sys"
+		if [ -n "$format" ]; then
+			mount --rbind /sys "$dir/sys"
+			mount -t binfmt_misc binfmt "$dir/proc/sys/fs/binfmt_misc"
+			printf "%s" "$format" >"$dir/proc/sys/fs/binfmt_misc/register"
+		else
+			mount -t sysfs -o ro sysfs "$dir/sys"
+		fi
 		mount -t tmpfs -o mode=1777 shm "$dir/dev/shm"
 		mount --bind "$archives" "$dir/var/cache/apt/archives"
 		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
 			DEBIAN_FRONTEND=noninteractive chroot "$dir" "$@"
-		' in_root "$dir" "$qv_cache/archives-$suite" "$@" </dev/null
+		' in_root "$dir" "$qv_cache/archives-$suite" "$format" "$@" </dev/null
 }
 
 # copy_tree DIR: the source tree, without what git ignores, to the same path below DIR.

@@ -11,7 +11,7 @@ import sys
 STANDARD = set("""assert.h ctype.h errno.h float.h inttypes.h limits.h math.h stdalign.h stdarg.h
 stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h strings.h time.h sys/types.h
 sys/uio.h""".split())
-INTRINSICS = {"immintrin.h", "cpuid.h", "x86intrin.h", "sys/platform/x86.h"}
+INTRINSICS = {"arm_neon.h", "cpuid.h", "immintrin.h", "sys/platform/x86.h", "x86intrin.h"}
 POSIX = {"fcntl.h", "sanitizer/asan_interface.h", "signal.h", "sys/mman.h", "sys/random.h", "sys/resource.h", "sys/stat.h",
          "unistd.h"}
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """
-check_objects.py BUILD - what the compiler made of it.
+check_objects.py BUILD [OBJDUMP NM] - what the compiler made of it.
 
 The provider exports fi_prov_ini and nothing else. Instructions that only some CPUs have are in the
 kernels made for them: EVEX (zmm, masks) in kernels/avx512, VEX in kernels/avx2 and kernels/avx512.
+Those of objects for another CPU than x86-64 are not looked at.
 Of EVEX, files named *_foundation.c have Foundation's instructions only: no BW, DQ or VL.
 The engine and the kernels have no data that can change, and do not use cpuid where the C library
 knows what it says (glibc 2.33 and later): it takes 10 us and more in a virtual machine.
@@ -15,6 +16,7 @@ import re
 import subprocess
 import sys
 
+OBJDUMP, NM = sys.argv[2:4] or ("objdump", "nm")
 OURS = ("engine/", "kernels/", "fabric_glue/", "mpi_glue/", "tools/", "bench/")
 # Prefix bytes that may stand before a VEX or EVEX instruction: segments and address size.
 LEGACY = {"26", "2e", "36", "3e", "64", "65", "67"}
@@ -58,7 +60,10 @@ def beyond_foundation(name, operands):
 def encodings(obj):
     """Which of VEX, EVEX, EVEX beyond Foundation and cpuid the object uses, each with its first use."""
     found = {}
-    for line in run("objdump", "-d", "--insn-width=15", obj).splitlines():
+    lines = run(OBJDUMP, "-d", "--insn-width=15", obj).splitlines()
+    if not any("file format elf64-x86-64" in line for line in lines[:3]):
+        return found
+    for line in lines:
         match = INSTRUCTION.match(line)
         if not match:
             continue
@@ -76,7 +81,7 @@ def encodings(obj):
 def changing_data(obj):
     """Names of objects with static storage that can be written."""
     out = []
-    for line in run("objdump", "-t", obj).splitlines():
+    for line in run(OBJDUMP, "-t", obj).splitlines():
         match = re.match(r"[0-9a-f]+ .{6}O (\S+)\t[0-9a-f]+\s+(.*)", line)
         section = match.group(1) if match else ""
         if section == "*COM*" or re.match(r"\.(data|bss|tdata|tbss)(?!\.rel\.ro)", section):
@@ -110,7 +115,7 @@ def main():
             bad += [f"{source}: {name} can be written" for name in changing_data(obj)]
     provider = os.path.join(build, "lib/libfabric/libquiver-fi.so")
     if os.path.exists(provider):
-        listed = run("nm", "-D", "--defined-only", "--format=posix", provider).splitlines()
+        listed = run(NM, "-D", "--defined-only", "--format=posix", provider).splitlines()
         names = [line.split()[0] for line in listed]
         if names != ["fi_prov_ini"]:
             bad.append(f"{provider} exports {', '.join(names)}, not just fi_prov_ini")

@@ -22,7 +22,7 @@ static void help(void)
 	printf("\ntype:");
 	for (int i = 0; i < QV_N_TYPES; i++)
 		printf("%s %s", i == 8 ? "\n     " : "", qv_type_name((enum qv_type)i));
-	printf("\nimpl: scalar, avx2, avx512f, avx512 (where the CPU has them), loop, ompi (where it was\n"
+	printf("\nimpl: scalar, avx2, avx512f, avx512, neon (where the CPU has them), loop, ompi (where it was\n"
 	       "found at configure time)\n\n"
 	       "%s"
 	       "  --rounds N       rounds per case (9; quick 5)\n"

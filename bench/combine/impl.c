@@ -79,7 +79,7 @@ int qv_bc_impls_find(struct qv_bc_plan *plan, const struct qv_bench_opts *opts,
 {
 	const char *list = opts->impls;
 
-	for (int isa = QV_ISA_SCALAR; isa <= QV_ISA_AVX512; isa++) {
+	for (int isa = QV_ISA_SCALAR; qv_isa_name(isa); isa++) {
 		const char *name = qv_isa_name((enum qv_isa)isa);
 		const struct qv_combine *combine;
 

@@ -150,11 +150,11 @@ static int check(struct lane *lane, const struct qv_bc_case *what, struct arrays
 
 static double timed(struct lane *lane, const struct qv_bc_case *what, struct arrays *a)
 {
-	const uint64_t start = qv_bench_ticks();
+	const uint64_t start = qv_ticks();
 
 	for (uint64_t i = 0; i < lane->reps; i++)
 		call(lane, what, a);
-	return (double)(qv_bench_ticks() - start) * qv_bench_tick_ns() / (double)lane->reps;
+	return (double)(qv_ticks() - start) * qv_bench_tick_ns() / (double)lane->reps;
 }
 
 /* How many calls make a sample. */

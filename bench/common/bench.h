@@ -9,6 +9,7 @@
 #define QV_BENCH_H
 
 #include "engine/base/clock.h"
+#include "engine/base/machine.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,16 +72,7 @@ void qv_bench_provider_path(void);
 
 /* stat.c: timer and statistics. */
 
-static inline uint64_t qv_bench_ticks(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#else
-	return qv_clock_ns();
-#endif
-}
-
-/* Nanoseconds per tick, measured against the monotonic clock at the first call (20 ms). */
+/* Nanoseconds per tick of qv_ticks, measured against the monotonic clock at the first call (20 ms). */
 double qv_bench_tick_ns(void);
 
 /* Seconds of the monotonic clock. */

@@ -62,13 +62,13 @@ static double ask(struct flags *f)
 
 	qv_bench_pin(0);
 	for (uint32_t b = 0, i = 0; b < BATCHES; b++) {
-		uint64_t start = qv_bench_ticks();
+		uint64_t start = qv_ticks();
 
 		for (uint32_t end = i + TRIPS; i < end;) {
 			atomic_store_explicit(&f->there, ++i, memory_order_release);
 			await(&f->back, i);
 		}
-		ns[b] = (double)(qv_bench_ticks() - start) * qv_bench_tick_ns() / (2.0 * TRIPS);
+		ns[b] = (double)(qv_ticks() - start) * qv_bench_tick_ns() / (2.0 * TRIPS);
 	}
 	return qv_bench_median(ns, BATCHES);
 }

@@ -25,11 +25,11 @@ double qv_bench_tick_ns(void)
 	if (tick_ns > 0)
 		return tick_ns;
 	start = qv_bench_seconds();
-	ticks = qv_bench_ticks();
+	ticks = qv_ticks();
 	do
 		now = qv_bench_seconds();
 	while (now - start < 0.02);
-	tick_ns = (now - start) * 1e9 / (double)(qv_bench_ticks() - ticks);
+	tick_ns = (now - start) * 1e9 / (double)(qv_ticks() - ticks);
 	return tick_ns;
 }
 

@@ -139,11 +139,11 @@ static int pings(struct qv_fb_run *run, uint32_t bytes, uint32_t warm, uint32_t 
 	for (uint32_t i = 0; i < warm; i++)
 		if (ping(run, bytes, i))
 			return -1;
-	before = qv_bench_ticks();
+	before = qv_ticks();
 	for (uint32_t i = 0; i < n; i++, before = now) {
 		if (ping(run, bytes, warm + i))
 			return -1;
-		now = qv_bench_ticks();
+		now = qv_ticks();
 		out[i] = (float)((double)(now - before) * to_us);
 	}
 	return 0;
@@ -167,7 +167,7 @@ static int stream_out(struct qv_fb_run *run, const struct qv_fb_case *what, uint
 
 	if (qv_fb_barrier(run))
 		return -1;
-	before = qv_bench_ticks();
+	before = qv_ticks();
 	for (uint32_t w = 0; w < n; w++, before = now) {
 		if (qv_fb_recv(&run->ep, &answer, sizeof(answer), QV_FB_TAG_ACK, &run->ack_op))
 			return -1;
@@ -182,7 +182,7 @@ static int stream_out(struct qv_fb_run *run, const struct qv_fb_case *what, uint
 			return -1;
 		if (answer != number)
 			return qv_fb_fail(&run->ep, "wrong acknowledgement", 0);
-		now = qv_bench_ticks();
+		now = qv_ticks();
 		out[w] = (float)(work / (double)(now - before));
 	}
 	return 0;

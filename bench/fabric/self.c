@@ -129,11 +129,11 @@ static int timed(struct qv_fb_run *run, struct walk *w, uint32_t n, float *out)
 	for (uint32_t i = 0; i < n / 8 + 1; i++)
 		if (operate_some(run, w))
 			return -1;
-	before = qv_bench_ticks();
+	before = qv_ticks();
 	for (uint32_t i = 0; i < n; i++, before = now) {
 		if (operate_some(run, w))
 			return -1;
-		now = qv_bench_ticks();
+		now = qv_ticks();
 		out[i] = (float)((double)(now - before) * to_ns);
 	}
 	return 0;

@@ -243,12 +243,12 @@ static int run_loops(struct qv_bm_replay *r, size_t loops, uint64_t *ticks, uint
 
 		for (size_t i = 0; i < t->phases; i++) {
 			const struct qv_bm_phase *p = &t->loop[i];
-			uint64_t begin = qv_bench_ticks();
+			uint64_t begin = qv_ticks();
 
 			if (run_phase(r, p, at, sum))
 				return -1;
 			if (p->timed)
-				*ticks += qv_bench_ticks() - begin;
+				*ticks += qv_ticks() - begin;
 			at += ((size_t)p->n[0] + p->n[1]) * p->reps;
 		}
 	}

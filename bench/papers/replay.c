@@ -107,9 +107,9 @@ bool qv_pp_run_trace(struct qv_pp_run *r)
 
 		qv_match_get_stats(r->m, &s);
 		before = s.inspected;
-		start = qv_bench_ticks();
+		start = qv_ticks();
 		sum = t->phase[p].op == QV_PP_POST ? post(r, i, n) : arrive(r, i, n);
-		r->ns[p] = (double)(qv_bench_ticks() - start) * qv_bench_tick_ns();
+		r->ns[p] = (double)(qv_ticks() - start) * qv_bench_tick_ns();
 		qv_match_get_stats(r->m, &s);
 		r->seen[p] = s.inspected - before;
 		if (sum != wanted(r->l, i, n) || r->failed)

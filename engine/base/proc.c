@@ -34,7 +34,9 @@ struct stat_line {
 	uint64_t start;
 };
 
-/* False if there is none; errno tells why. */
+/* Of the first thread, which has the process's times: what qemu-user shows a process as its own
+ * /proc/PID/stat begins at another time than what others are shown. False if there is none; errno tells
+ * why. */
 static bool read_stat(uint32_t pid, struct stat_line *line)
 {
 	char path[64], text[1024], *at;
@@ -42,7 +44,7 @@ static bool read_stat(uint32_t pid, struct stat_line *line)
 	size_t len;
 	FILE *f;
 
-	snprintf(path, sizeof path, "/proc/%u/stat", pid);
+	snprintf(path, sizeof path, "/proc/%u/task/%u/stat", pid, pid);
 	errno = 0;
 	f = fopen(path, "r");
 	if (!f)

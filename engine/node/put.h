@@ -3,6 +3,7 @@
 #ifndef QV_NODE_PUT_H
 #define QV_NODE_PUT_H
 
+#include "engine/base/machine.h"
 #include "engine/base/words.h"
 #include "internal.h"
 
@@ -26,7 +27,7 @@ QV_INLINE bool qv_node_place(struct qv_node *n, struct qv_ring_tx *tx, size_t le
 	room->low |= QV_SLOT_STAGED;
 	room->body = tx->ring->stage + at;
 	for (size_t i = 0; i < len; i += QV_RING_LINE)
-		__asm__ volatile("prefetchw %0" ::"m"(room->body[i]));
+		qv_prefetch_store(room->body + i);
 	return true;
 full:
 	n->stats.full++;

@@ -12,7 +12,7 @@ static int fail(struct qv_team *t, int error)
 {
 	t->error = error;
 	t->running = false;
-	atomic_store_explicit(&t->seats[t->rank].failed, 1, memory_order_relaxed);
+	atomic_store_explicit(&t->seats[t->rank].failed, 1, memory_order_release);
 	return error;
 }
 

@@ -8,20 +8,12 @@
 #include <sched.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/machine.h"
 
 #define LOOKS    128u         /* between two turns of the owner */
 #define PATIENT  64u          /* so many of these before the processor is left to others */
 #define CHECK_NS 100000000ull /* between two questions whether the others live */
 #define TURNS    16u          /* and one look at the clock for so many of those after that */
-
-static void pause_a_little(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
 
 /* Has the member done all of this call? Then its end is no loss. Nobody is further ahead than there
  * is room. */
@@ -42,7 +34,7 @@ int qv_team_check(struct qv_team *t)
 		const struct qv_proc proc = seat->proc;
 
 		if (i == t->rank || has_done(t, i) ||
-		    (!atomic_load_explicit(&seat->failed, memory_order_relaxed) &&
+		    (!atomic_load_explicit(&seat->failed, memory_order_acquire) &&
 		     qv_proc_alive(&t->self, &proc)))
 			continue;
 		rc = qv_team_step(t); /* what it has given before its end is there */
@@ -52,7 +44,7 @@ int qv_team_check(struct qv_team *t)
 			continue;
 		t->error = QV_EPEER;
 		t->running = false;
-		atomic_store_explicit(&t->seats[t->rank].failed, 1, memory_order_relaxed);
+		atomic_store_explicit(&t->seats[t->rank].failed, 1, memory_order_release);
 		return QV_EPEER;
 	}
 	return QV_OK;
@@ -64,7 +56,7 @@ static int look(struct qv_team *t, unsigned looks)
 	int rc = QV_EAGAIN;
 
 	while (looks-- && rc == QV_EAGAIN) {
-		pause_a_little();
+		qv_pause();
 		rc = qv_team_step(t);
 	}
 	return rc;

@@ -15,7 +15,7 @@
 /* Has this thread the domain for itself, so that no lock is to be taken? */
 QV_INLINE bool qv_fi_is_owner(const struct qv_fi_ep *ep)
 {
-	return QV_LIKELY(qv_fi_owner(ep->dom) == qv_fi_thread());
+	return QV_LIKELY(qv_fi_owner(ep->dom) == qv_thread());
 }
 
 /* An injected message, if nothing that goes to its peer waits, and nobody counts it. A peer is here

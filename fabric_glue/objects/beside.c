@@ -52,7 +52,7 @@ void qv_fi_lock_slow(struct qv_fi_domain *dom)
 	pthread_mutex_lock(&dom->lock);
 	if (dom->threadsafe)
 		return;
-	__atomic_store_n(&dom->owner, qv_fi_thread(), __ATOMIC_RELAXED);
+	__atomic_store_n(&dom->owner, qv_thread(), __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&dom->lock);
 }
 
@@ -61,7 +61,7 @@ static bool enter(struct qv_fi_domain *dom)
 {
 	if (pthread_mutex_trylock(&dom->lock) != 0)
 		return false;
-	if (dom->threadsafe || qv_fi_owner(dom) == qv_fi_thread())
+	if (dom->threadsafe || qv_fi_owner(dom) == qv_thread())
 		return true;
 	pthread_mutex_unlock(&dom->lock);
 	return false;

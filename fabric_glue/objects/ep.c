@@ -174,7 +174,8 @@ static int enable(struct qv_fi_ep *ep)
 			   qv_fi_ep_cores(ep), qv_fi_host.strerror(-rc));
 		return rc;
 	}
-	__atomic_store_n(&ep->enabled, true, __ATOMIC_RELAXED);
+	/* Who finds it enabled finds what was bound, too: some of that is read before the lock is taken. */
+	__atomic_store_n(&ep->enabled, true, __ATOMIC_RELEASE);
 	if (ep->proto)
 		qv_fi_beside_join(ep);
 	engine = ep->mode->engine(ep, true);

@@ -5,6 +5,7 @@
  */
 #include "fabric_glue/data.h"
 #include "engine/base/clock.h"
+#include "engine/base/machine.h"
 #include "engine/node/node.h"
 
 #include <stdlib.h>
@@ -179,23 +180,14 @@ void qv_fi_ep_tick(struct qv_fi_ep *ep)
 		qv_proto_tick(ep->proto, now);
 }
 
-static inline uint64_t ticks(void)
-{
-#ifdef __x86_64__
-	return __builtin_ia32_rdtsc();
-#else
-	return qv_clock_ns() * 5 / 2;
-#endif
-}
-
 /* A core with one lock for its sender and us: who polls while messages come one by one takes the
  * lock from the sender for each. So the sender has it for some time after a poll that found
  * something, and then there are several. An answer never comes that soon behind a question. */
-#define SPARE ((uint64_t)1200) /* ticks; about 0.5 us */
+#define SPARE (qv_ticks_us() / 2)
 
 static bool spared(struct qv_fi_rail *rail)
 {
-	if (QV_LIKELY(!rail->found) || ticks() - rail->found >= SPARE)
+	if (QV_LIKELY(!rail->found) || qv_ticks() - rail->found >= SPARE)
 		return false;
 	if (rail->unposted)
 		repost(rail);
@@ -228,7 +220,7 @@ static QV_NOINLINE bool progress_queue(struct qv_fi_rail *rail)
 			on_entry(rail, &e[i], from[i]);
 		rail->seen += n > 0 ? (uint64_t)n : 0;
 		if (rail->one_lock)
-			rail->found = n > 0 ? ticks() : 0;
+			rail->found = n > 0 ? qv_ticks() : 0;
 		if (QV_UNLIKELY(ahead))
 			qv_fi_offload_done(rail->ep);
 		return some || n > 0;
@@ -252,7 +244,7 @@ QV_INLINE bool progress_rail(struct qv_fi_rail *rail)
 
 static void progress_network(struct qv_fi_rail *rail, bool some)
 {
-	uint64_t now = ticks();
+	uint64_t now = qv_ticks();
 
 	if (rail->used || rail->flying || rail->xport.outstanding) {
 		rail->used = false;

@@ -66,7 +66,7 @@ static const struct {
 	 "mpi_assert_exact_length and mpi_assert_allow_overtaking; receives that break the first two "
 	 "are refused (default: none)"},
 	{"isa", FI_PARAM_STRING,
-	 "Instruction set of the match kernels: auto, scalar, avx2, avx512f or avx512 "
+	 "Instruction set of the match kernels: auto, scalar, avx2, avx512f, avx512 or neon "
 	 "(default: auto, the widest that this CPU has)"},
 	{"eager", FI_PARAM_STRING,
 	 "Longest message in bytes that is sent without asking the receiver; k, M and G are allowed "

@@ -15,10 +15,11 @@ enum qv_isa {
 	QV_ISA_AVX2 = 2,
 	QV_ISA_AVX512F = 3, /* AVX-512 Foundation only: legal on Knights Landing */
 	QV_ISA_AVX512 = 4,  /* AVX-512 F, BW, DQ and VL: Skylake-SP, Zen 4 and later */
+	QV_ISA_NEON = 5,    /* of every arm64 CPU */
 };
 
-/* Name as used in FI_QUIVER_ISA: auto, scalar, avx2, avx512f, avx512; static storage. NULL if isa
- * is unknown. */
+/* Name as used in FI_QUIVER_ISA: auto, scalar, avx2, avx512f, avx512, neon; static storage. NULL
+ * if isa is unknown. */
 QV_API const char *qv_isa_name(enum qv_isa isa);
 
 /*

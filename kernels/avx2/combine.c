@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* combine.c - combine kernels for AVX2: 32 bytes a step. */
-#include "combine_kinds.h"
+#include "kernels/combine_kinds.h"
 #include "combine_ymm.h"
 
 QV_KINDS_SMALL(QV_KERNEL_YMM)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* combine.c - combine kernels for AVX-512 with BW, DQ and VL: 64 bytes a step. */
-#include "kernels/avx2/combine_kinds.h"
+#include "kernels/combine_kinds.h"
 #include "combine_zmm.h"
 
 QV_KINDS_SMALL(QV_KERNEL_ZMM)

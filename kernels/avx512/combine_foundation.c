@@ -3,7 +3,7 @@
  * combine_foundation.c - combine kernels for CPUs with AVX-512 Foundation only (Knights Landing):
  * 64 bytes a step, and 32 with AVX2's instructions where lanes have 8 or 16 bits.
  */
-#include "kernels/avx2/combine_kinds.h"
+#include "kernels/combine_kinds.h"
 #include "combine_zmm.h"
 
 QV_KINDS_SMALL(QV_KERNEL_YMM)

@@ -7,6 +7,8 @@
  * What does not depend on the sign is written for unsigned types, what does not depend on the size
  * for bytes.
  */
+#include <float.h>
+
 #include "kernels/combine.h"
 
 /* Iterations are independent: the destination is the same array as a source or does not overlap. */
@@ -123,6 +125,7 @@ COMPLEX_ARITHMETIC(f80)
 COMPLEX_LOGICAL(f32)
 COMPLEX_LOGICAL(f64)
 
+#if LDBL_MANT_DIG == 64
 /*
  * Comparing long doubles takes the x87 unit longer than looking at their bits: 64 of the mantissa,
  * 15 of the exponent, the sign. 0 is all 0 but for the sign, 1 has the highest bit and a bias.
@@ -160,6 +163,10 @@ static u64 is_true_c_f80(const char *p)
 	F80_KERNEL(lxor, t, size, (a != 0) ^ (b != 0))
 F80_LOGICAL(f80, sizeof(f80))
 F80_LOGICAL(c_f80, 2 * sizeof(f80))
+#else
+LOGICAL(f80)
+COMPLEX_LOGICAL(f80)
+#endif
 
 KERNEL(band, u8, a &b)
 KERNEL(bor, u8, a | b)

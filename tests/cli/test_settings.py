@@ -63,7 +63,7 @@ def accepted(provider, **settings):
 
 def test_values():
     """Each variable, wrong and right."""
-    refused("FI_QUIVER_ISA", "sse9", "scalar", "avx2", "avx512f", "avx512")
+    refused("FI_QUIVER_ISA", "sse9", "scalar", "avx2", "avx512f", "avx512", "neon")
     refused("FI_QUIVER_MATCH", "sorted", "auto", "llv")
     refused("FI_QUIVER_MODE", "sideways", "auto", "layered", "peer")
     for value in ("lo", "lo,", ",lo", "lo,lo", "a,b,c"):

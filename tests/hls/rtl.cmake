@@ -59,7 +59,7 @@ if(QV_VERILATOR AND NOT QV_SANITIZE)
 	qv_add_test(NAME hls.rtl.lane-corpus LABELS offload COMMAND ${program} corpus ${qv_corpus_full})
 elseif(NOT QV_SANITIZE)
 	qv_add_test(NAME hls.rtl LABELS offload COMMAND sh -c
-		"echo 'skipped: no verilator here (Debian package verilator)'; exit 77")
+		"echo 'skipped: no verilator here (Debian package verilator)' && exit 77")
 endif()
 
 if(QV_YOSYS AND NOT QV_SANITIZE)
@@ -69,7 +69,7 @@ if(QV_YOSYS AND NOT QV_SANITIZE)
 		COMMAND ${area} 16 300 ENTRY_MASK=1'b0 QUERY_MASK=1'b1)
 elseif(NOT QV_SANITIZE)
 	qv_add_test(NAME hls.area LABELS offload COMMAND sh -c
-		"echo 'skipped: no yosys here (Debian package yosys)'; exit 77")
+		"echo 'skipped: no yosys here (Debian package yosys)' && exit 77")
 endif()
 
 # Placed and routed: nextpnr for Xilinx is in Debian sid only, so in a root of its own.

@@ -197,7 +197,7 @@ void qv_ref_combine(enum qv_op op, enum qv_type type, void *out, const void *a, 
 int qv_ref_same(enum qv_op op, enum qv_type type, const void *x, const void *y)
 {
 	const size_t size = qv_type_size(type), part = is_integer(type) ? size : part_size(type);
-	const size_t used = part_type(type) == QV_TYPE_LONG_DOUBLE ? 10 : part;
+	const size_t used = part_type(type) == QV_TYPE_LONG_DOUBLE ? QV_REF_LONG_DOUBLE : part;
 	const char *p = x, *q = y;
 
 	for (size_t at = 0; at < size; at += part) {
@@ -226,21 +226,26 @@ static wide hard_integer(enum qv_type type, size_t i)
 	return values[i];
 }
 
+/* x87: the mantissa with its highest bit, and the exponent behind it; or IEEE 754's 128 bits. */
+static void put_long_nan(char *p, int quiet, unsigned int number, int sign)
+{
+	const uint64_t head = (uint64_t)(0x7fff | sign << 15);
+	const uint64_t x87[2] = {0x8000000000000000u | (uint64_t)quiet << 62 | number, head};
+	const uint64_t quad[2] = {number, head << 48 | (uint64_t)quiet << 47};
+
+	memcpy(p, LDBL_MANT_DIG == 64 ? x87 : quad, QV_REF_LONG_DOUBLE);
+}
+
 /* The bits of a NaN of each type: quiet or not, a number, the sign. */
 static void put_nan(enum qv_type type, char *p, int quiet, unsigned int number, int sign)
 {
 	uint32_t f = 0x7f800000u | (uint32_t)quiet << 22 | number | (uint32_t)sign << 31;
 	uint64_t d = 0x7ff0000000000000u | (uint64_t)quiet << 51 | number | (uint64_t)sign << 63;
-	uint64_t l = 0x8000000000000000u | (uint64_t)quiet << 62 | number;
-	uint16_t exponent = (uint16_t)(0x7fff | sign << 15);
 
 	switch (part_type(type)) {
 	case QV_TYPE_FLOAT: memcpy(p, &f, sizeof(f)); break;
 	case QV_TYPE_DOUBLE: memcpy(p, &d, sizeof(d)); break;
-	default:
-		memcpy(p, &l, sizeof(l));
-		memcpy(p + 8, &exponent, sizeof(exponent));
-		break;
+	default: put_long_nan(p, quiet, number, sign); break;
 	}
 }
 

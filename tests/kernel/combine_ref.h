@@ -3,9 +3,13 @@
 #ifndef QV_COMBINE_REF_H
 #define QV_COMBINE_REF_H
 
+#include <float.h>
+
 #include <quiver/combine.h>
 
 #define QV_REF_ITEM 32 /* bytes of the largest element */
+/* Bytes of a long double that are not padding. */
+#define QV_REF_LONG_DOUBLE (LDBL_MANT_DIG == 64 ? 10 : sizeof(long double))
 
 /* *out = *a op *b. The pair must be defined. */
 void qv_ref_combine(enum qv_op op, enum qv_type type, void *out, const void *a, const void *b);

@@ -312,7 +312,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (argc != 2 || qv_isa_parse(argv[1], &isa) || isa == QV_ISA_AUTO) {
-		fprintf(stderr, "usage: %s scalar|avx2|avx512f|avx512\n", argv[0]);
+		fprintf(stderr, "usage: %s ISA\n", argv[0]);
 		return 2;
 	}
 	rc = qv_combine_open(isa, &combine);

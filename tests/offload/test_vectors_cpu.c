@@ -112,9 +112,7 @@ static int are_messages(const struct qv_offload_key *keys, uint32_t n)
 static void match_one(const struct qv_vec_match *v, uint64_t *ways)
 {
 	static const char *const structures[] = {"auto", "llv", "ll", "hash"};
-	const int isas = QV_ISA_AVX512;
-
-	for (int isa = QV_ISA_SCALAR; isa <= isas; isa++) {
+	for (int isa = QV_ISA_SCALAR; qv_isa_name(isa); isa++) {
 		for (size_t s = 0; s < 4 && qv_isa_usable(isa); s++) {
 			if (are_messages(v->queries, v->m)) {
 				arrivals(v, structures[s], isa);
@@ -134,7 +132,7 @@ static void combine_one(const struct qv_vec_combine *v)
 	char *dst = need(malloc(v->count * item));
 	const struct qv_combine *combine;
 
-	for (int isa = QV_ISA_SCALAR; isa <= QV_ISA_AVX512; isa++) {
+	for (int isa = QV_ISA_SCALAR; qv_isa_name(isa); isa++) {
 		if (qv_combine_open(isa, &combine))
 			continue;
 		if (qv_combine_many(combine, v->op, v->type, dst, v->src, v->k, v->count))

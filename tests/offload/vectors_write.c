@@ -92,10 +92,9 @@ static int put_matches(FILE *out, enum qv_vec_size size)
 				memcpy(p + at, &one, qv_min_size(sizeof(x))); \
 		}                                                             \
 	}
-/* Of a long double only 10 bytes mean something. */
 static size_t qv_min_size(size_t bytes)
 {
-	return bytes > 10 ? 10 : bytes;
+	return bytes > QV_REF_LONG_DOUBLE ? QV_REF_LONG_DOUBLE : bytes;
 }
 ONE_NAN(float, float_nan, NAN)
 ONE_NAN(double, double_nan, (double)NAN)
@@ -122,7 +121,7 @@ static void clear_padding(enum qv_type type, char *p)
 	if (type != QV_TYPE_LONG_DOUBLE && type != QV_TYPE_LONG_DOUBLE_COMPLEX)
 		return;
 	for (size_t at = 0; at < qv_type_size(type); at += sizeof(long double))
-		memset(p + at + 10, 0, sizeof(long double) - 10);
+		memset(p + at + QV_REF_LONG_DOUBLE, 0, sizeof(long double) - QV_REF_LONG_DOUBLE);
 }
 
 struct arrays {

@@ -9,7 +9,7 @@ function(sim_fabric_plant name file from to)
 	string(FIND "${text}" "${from}" at)
 	if(at EQUAL -1)
 		qv_add_test(NAME ${test} LABELS "unit;slow"
-			COMMAND sh -c "echo '${file} has not the text any more that plants.cmake replaces'; exit 1")
+			COMMAND sh -c "echo '${file} has not the text any more that plants.cmake replaces' && exit 1")
 		return()
 	endif()
 	string(REPLACE "${from}" "${to}" text "${text}")

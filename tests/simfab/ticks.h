@@ -3,9 +3,10 @@
 #ifndef SF_TICKS_H
 #define SF_TICKS_H
 
-#include <stdint.h>
+#include "engine/base/machine.h"
 
 uint64_t sf_ticks(void);
-#define __builtin_ia32_rdtsc sf_ticks
+#define qv_ticks      sf_ticks
+#define qv_ticks_us() ((uint64_t)2500)
 
 #endif /* SF_TICKS_H */

@@ -77,7 +77,7 @@ if(TARGET quiver_mpi_mpich)
 	legal_test(large mpich 3 mpich_3)
 else()
 	qv_add_test(NAME mpi.glue_all.mpich_np2 LABELS mpi COMMAND sh -c
-		"echo 'no MPICH (mpich, libmpich-dev) at configure time'; exit 77")
+		"echo 'no MPICH (mpich, libmpich-dev) at configure time' && exit 77")
 endif()
 
 # Ranks of two MPI_COMM_WORLDs in one communicator, with the library in both or in one; communicators

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cpu.h - the words that decide which ISA may run; separate from cpuid so that tests inject. */
-#ifndef QV_CPU_H
-#define QV_CPU_H
+/* cpu_x86.h - the words that decide which ISA may run on x86-64; separate from cpuid so that tests
+ * inject. */
+#ifndef QV_CPU_X86_H
+#define QV_CPU_X86_H
 
 #include <stdint.h>
 
@@ -22,4 +23,4 @@ int qv_cpu_can(const struct qv_cpu_words *w, enum qv_isa isa);
 /* The widest that it can run. */
 enum qv_isa qv_cpu_best(const struct qv_cpu_words *w);
 
-#endif /* QV_CPU_H */
+#endif /* QV_CPU_X86_H */
