@@ -15,6 +15,9 @@ qv_add_test(NAME check.objects LABELS unit
 	COMMAND ${Python3_EXECUTABLE} ${qv_tools}/check_objects.py ${CMAKE_BINARY_DIR})
 qv_add_test(NAME check.checks LABELS unit
 	COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/test_checks.py ${CMAKE_SOURCE_DIR})
+# The files that name the version agree.
+qv_add_test(NAME check.release LABELS unit COMMAND ${Python3_EXECUTABLE}
+	${CMAKE_SOURCE_DIR}/tests/install/test_release.py ${CMAKE_SOURCE_DIR})
 
 # CPUs that lack AVX-512, and all of AVX; by emulation.
 if(QV_WITH_TOOLS AND NOT QV_KNL)
@@ -50,6 +53,11 @@ foreach(suite bookworm trixie)
 		COMMAND ${CMAKE_SOURCE_DIR}/scripts/packages --suite ${suite}
 		--out ${CMAKE_BINARY_DIR}/packages-${suite})
 endforeach()
+# Both build the whole tree anew.
+qv_add_test(NAME install.rpm LABELS slow TIMEOUT 1800 SERIAL
+	COMMAND ${CMAKE_SOURCE_DIR}/scripts/rpm --out ${CMAKE_BINARY_DIR}/rpm)
+qv_add_test(NAME install.release LABELS slow TIMEOUT 3600 SERIAL
+	COMMAND ${CMAKE_SOURCE_DIR}/scripts/release --out ${CMAKE_BINARY_DIR}/dist)
 if(QV_WITH_FABRIC)
 	qv_add_test(NAME roots.debian13 LABELS slow TIMEOUT 1800 SERIAL
 		COMMAND ${CMAKE_SOURCE_DIR}/scripts/debian13 --build ${CMAKE_BINARY_DIR})
