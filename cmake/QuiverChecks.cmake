@@ -19,6 +19,9 @@ foreach(check layers tree format words headers messages)
 endforeach()
 qv_add_test(NAME check.checks LABELS unit
 	COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/test_checks.py ${CMAKE_SOURCE_DIR})
+# The files that name the version agree.
+qv_add_test(NAME check.release LABELS unit COMMAND ${Python3_EXECUTABLE}
+	${CMAKE_SOURCE_DIR}/tests/install/test_release.py ${CMAKE_SOURCE_DIR})
 
 # CPUs that lack AVX-512, and all of AVX; by emulation.
 if(QV_WITH_TOOLS AND qv_processor STREQUAL "x86" AND NOT QV_KNL)
@@ -56,6 +59,11 @@ foreach(suite bookworm trixie)
 endforeach()
 # Another processor: cross-built in such a root, run by qemu.
 qv_add_test(NAME roots.arm64 LABELS slow TIMEOUT 7200 SERIAL COMMAND ${CMAKE_SOURCE_DIR}/scripts/arm64)
+# Both build the whole tree anew.
+qv_add_test(NAME install.rpm LABELS slow TIMEOUT 1800 SERIAL
+	COMMAND ${CMAKE_SOURCE_DIR}/scripts/rpm --out ${CMAKE_BINARY_DIR}/rpm)
+qv_add_test(NAME install.release LABELS slow TIMEOUT 3600 SERIAL
+	COMMAND ${CMAKE_SOURCE_DIR}/scripts/release --out ${CMAKE_BINARY_DIR}/dist)
 if(QV_WITH_FABRIC)
 	qv_add_test(NAME roots.debian13 LABELS slow TIMEOUT 1800 SERIAL
 		COMMAND ${CMAKE_SOURCE_DIR}/scripts/debian13 --build ${CMAKE_BINARY_DIR})

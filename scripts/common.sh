@@ -40,6 +40,12 @@ as_root()
 	fi
 }
 
+# tree_version: what include/quiver/types.h says, where the version is written once.
+tree_version()
+{
+	sed -n 's/^#define QUIVER_VERSION  *"\([^"]*\)"$/\1/p' "$qv_root/include/quiver/types.h"
+}
+
 # lacking PACKAGE...: those of them that are not installed.
 lacking()
 {

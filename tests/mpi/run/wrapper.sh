@@ -24,9 +24,16 @@ refuses()
 "$wrapper" --build "$build" --core rxm --print -np 2 ./a.out | grep -q ofi_quiver || fail "--print"
 "$wrapper" --build "$build" --core node,rxm --print -np 2 ./a.out | grep -qxF 'export FI_PROVIDER_PATH='"$build"'/lib/libfabric FI_PROVIDER=quiver\,tcp' ||
 	fail "--print of two cores"
+for lib in lib64 lib/x86_64-linux-gnu; do
+	prefix=$run_dir/prefix-${lib##*/}
+	mkdir -p "$prefix/$lib/libfabric"
+	ln -s "$build/lib/libfabric/libquiver-fi.so" "$prefix/$lib/libfabric"
+	"$wrapper" --build "$prefix" --print -np 2 ./a.out | grep -qF "FI_PROVIDER_PATH=$prefix/$lib/libfabric " ||
+		fail "the provider of an installation in $lib is not found"
+done
 refuses "no program"
 refuses "needs a value" --core
-refuses "no provider at" --build /nonexistent -np 2 true
+refuses "no provider in" --build /nonexistent -np 2 true
 refuses "not a provider name" --build "$build" --core 'a b' -np 2 true
 
 suite=("$build/bin/mpi_suite" --limit 20 --provider coll.barriers)
