@@ -83,4 +83,4 @@ qv_build_packages=(gcc g++ libc6-dev make binutils cmake python3 git ca-certific
 qv_test_packages=(clang clang-format hpcc netpipe-openmpi lammps
 	qemu-user-static pocl-opencl-icd oclgrind opencl-c-headers verilator yosys
 	libxrt1 libxrt-dev uuid-dev iproute2 spin
-	mkdocs mandoc man-db groff-base pkgconf)
+	mkdocs mandoc man-db groff-base pkgconf slurmctld slurmd slurm-client munge)

@@ -164,6 +164,8 @@ if(TARGET quiver_mpi_ompi)
 		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/settings.sh ${CMAKE_BINARY_DIR})
 	qv_add_test(NAME mpi.glue_flavours LABELS mpi RANKS 2
 		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/flavours.sh ${CMAKE_BINARY_DIR})
+	qv_add_test(NAME mpi.slurm LABELS mpi RANKS 2 TIMEOUT 240
+		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/slurm.sh ${CMAKE_BINARY_DIR})
 	foreach(core plain shm)
 		preload_test(suite ${core} 4 mpi suite coll comms order)
 		preload_test(threads ${core} 2 mpi suite threads coll)
