@@ -222,7 +222,18 @@ struct qv_fb_pair {
 int qv_fb_pair_start(struct qv_fb_pair *pair, double seconds);
 /* Run a command. 0, or -1 with pair->reply.text set and the pair ended. */
 int qv_fb_pair_ask(struct qv_fb_pair *pair, const struct qv_fb_command *command, double seconds);
+
+/* From process.c. */
+
+/* Fork the process of that rank, or start it on its host; pair->fd[rank] leads there. 0 or -1. */
+int qv_fb_process_start(struct qv_fb_pair *pair, int rank);
+/* fd leads to a process of another host: children that are forked later close it. */
+void qv_fb_process_adopt(int fd);
+/* Wait for a child's end. 0, or -1 if it lives after so many seconds. */
+int qv_fb_process_reap(pid_t pid, double seconds, int *status);
 void qv_fb_pair_stop(struct qv_fb_pair *pair);
+/* If a signal has told this program to end: end all children, and end by that signal. */
+void qv_fb_process_end_all(void);
 
 /* From worker.c. */
 

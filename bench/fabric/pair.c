@@ -1,128 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pair.c - start, ask and end the two processes of one implementation. */
+/* pair.c - ask the two processes of one implementation, and wait for what they say. */
 #include "fabric.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Providers remove their shared memory at SIGTERM; who does not listen is killed after this. */
-#define QV_FB_TERM_MS 1000
-
 /* Whatever a pair does, after so many times the seconds without an answer it hangs too. */
 #define QV_FB_PATIENCE 10
-
-/*
- * Descriptors of the parent's ends: a child closes those of the other children, so that each sees
- * the end of its own line when the parent is gone.
- */
-static int parent_ends[2 * QV_FB_PAIRS];
-
-static void parent_end(int old, int new)
-{
-	for (int i = 0; i < 2 * QV_FB_PAIRS; i++)
-		if (parent_ends[i] == old) {
-			parent_ends[i] = new;
-			return;
-		}
-}
-
-static int start_one(struct qv_fb_pair *pair, int rank)
-{
-	const bool far = pair->hosts && pair->hosts->name[rank];
-	pid_t parent = getpid();
-	int fds[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
-		return -1;
-	fflush(NULL);
-	pair->pid[rank] = fork();
-	if (pair->pid[rank] < 0) {
-		close(fds[0]);
-		close(fds[1]);
-		return -1;
-	}
-	if (pair->pid[rank] == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		if (getppid() != parent)
-			_exit(1);
-		for (int i = 0; i < 2 * QV_FB_PAIRS; i++)
-			if (parent_ends[i])
-				close(parent_ends[i]);
-		close(fds[0]);
-		if (!far)
-			exit(qv_fb_worker(&pair->setup, rank, fds[1], fds[1],
-					  pair->beat + rank * QV_FB_BEAT));
-		qv_fb_launch(pair->hosts, rank, fds[1]);
-		_exit(127);
-	}
-	close(fds[1]);
-	pair->fd[rank] = fds[0];
-	parent_end(0, fds[0]);
-	return far ? qv_fb_send_setup(pair, rank) : 0;
-}
-
-static int reap(pid_t pid, double seconds, int *status)
-{
-	double end = qv_bench_seconds() + seconds;
-
-	do {
-		if (waitpid(pid, status, WNOHANG) == pid)
-			return 0;
-		usleep(2000);
-	} while (qv_bench_seconds() < end);
-	return -1;
-}
-
-/* What libfabric's shm names by process id, of a process that could not remove it itself. */
-static void remove_shm(pid_t pid)
-{
-	char pattern[64];
-	glob_t found;
-
-	snprintf(pattern, sizeof(pattern), "/dev/shm/%ld:*", (long)pid);
-	if (glob(pattern, 0, NULL, &found) == 0)
-		for (size_t i = 0; i < found.gl_pathc; i++)
-			unlink(found.gl_pathv[i]);
-	globfree(&found);
-}
-
-void qv_fb_pair_stop(struct qv_fb_pair *pair)
-{
-	int status;
-
-	for (int rank = 0; rank < 2; rank++) {
-		if (pair->fd[rank] <= 0)
-			continue;
-		close(pair->fd[rank]);
-		parent_end(pair->fd[rank], 0);
-		pair->fd[rank] = 0;
-	}
-	/* A process that waits for a command ends by itself now, with all its cleaning up. */
-	for (int rank = 0; rank < 2; rank++)
-		if (pair->pid[rank] > 0 && pair->alive && reap(pair->pid[rank], 1.0, &status) == 0)
-			pair->pid[rank] = 0;
-	for (int rank = 0; rank < 2; rank++)
-		if (pair->pid[rank] > 0)
-			kill(pair->pid[rank], SIGTERM);
-	for (int rank = 0; rank < 2; rank++) {
-		if (pair->pid[rank] > 0 && reap(pair->pid[rank], QV_FB_TERM_MS * 1e-3, &status)) {
-			kill(pair->pid[rank], SIGKILL);
-			waitpid(pair->pid[rank], &status, 0);
-			remove_shm(pair->pid[rank]);
-		}
-		pair->pid[rank] = 0;
-	}
-	pair->alive = false;
-}
 
 static int lose(struct qv_fb_pair *pair, const char *why)
 {
@@ -141,7 +31,7 @@ static int lose_dead(struct qv_fb_pair *pair, int rank)
 
 	if (!pair->pid[rank]) {
 		snprintf(why, sizeof(why), "the other host closed the connection");
-	} else if (reap(pair->pid[rank], 1.0, &status) == 0) {
+	} else if (qv_fb_process_reap(pair->pid[rank], 1.0, &status) == 0) {
 		pair->pid[rank] = 0;
 		if (WIFSIGNALED(status))
 			snprintf(why, sizeof(why), "died: %s", strsignal(WTERMSIG(status)));
@@ -194,6 +84,7 @@ static int wait_readable(struct qv_fb_pair *pair, int rank, struct pollfd p[2])
 				 __atomic_load_n(&pair->beat[QV_FB_BEAT], __ATOMIC_RELAXED);
 		double now = cpu_seconds(pair);
 
+		qv_fb_process_end_all();
 		if (beats != pair->seen) {
 			pair->seen = beats;
 			pair->moved = now;
@@ -297,9 +188,9 @@ int qv_fb_pair_start(struct qv_fb_pair *pair, double seconds)
 	if (pair->hosts && pair->hosts->connect) {
 		if (qv_fb_reach(pair))
 			return lose(pair, "nobody listens there");
-		parent_end(0, pair->fd[1]);
+		qv_fb_process_adopt(pair->fd[1]);
 	}
-	if (start_one(pair, 0) || (!pair->fd[1] && start_one(pair, 1)))
+	if (qv_fb_process_start(pair, 0) || (!pair->fd[1] && qv_fb_process_start(pair, 1)))
 		return lose(pair, "cannot start processes");
 	for (int rank = 0; rank < 2; rank++)
 		if (get_reply(pair, rank, address[rank]))

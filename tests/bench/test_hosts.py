@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """test_hosts.py QUIVER - `quiver bench fabric` between two hosts, which are network name spaces: by a
-launcher, and by --listen and --connect. Then what must be refused."""
+launcher, and by --listen and --connect. What must be refused; and that nothing is left of one that is
+told to end."""
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -138,8 +140,27 @@ def refused():
         check(done.returncode != 0 and word in done.stdout, args, done.stdout)
 
 
+def ended():
+    """Told to end by each signal, while its processes send: none of them is left."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with subprocess.Popen([sys.argv[1], "bench", "fabric", "--impl", "shm,quiver+shm,quiver+node", "--filter",
+                               "rate/8/64,lat/8/prq0", "--rounds", "10000"], stdout=subprocess.PIPE,
+                              start_new_session=True, text=True) as child:
+            while not child.stdout.readline().startswith("  impl       quiver+node"):
+                check(child.poll() is None, "ended by itself")
+            time.sleep(1)
+            child.send_signal(number)
+            check(child.wait(timeout=60) == -number, child.returncode)
+            try:
+                os.killpg(child.pid, signal.SIGKILL)
+                check(False, "processes are left after", number.name)
+            except ProcessLookupError:
+                pass
+
+
 def main():
     refused()
+    ended()
     held, one, two = two_hosts()
     try:
         with tempfile.TemporaryDirectory(prefix="quiver-hosts.") as folder:
