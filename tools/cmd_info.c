@@ -258,7 +258,7 @@ static int wrong_option(const char *arg)
 int qv_cmd_info(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL}};
+		{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {.name = NULL}};
 	static struct qv_info_fabric fabric;
 	static struct qv_bench bench;
 	bool json = false;

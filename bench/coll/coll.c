@@ -99,7 +99,7 @@ int qv_bl_main(const struct qv_bl_front *front, int argc, char **argv)
 		{"seconds", .number = &o.plan.seconds, .low = 1, .high = 100000},
 		{"stack", .text = &o.plan.stack},
 		{"hosts", .text = &o.plan.hosts},
-		{NULL},
+		{.name = NULL},
 	};
 	int status = 2, rc = qv_bench_parse(&o.common, front->name, argc, argv, own);
 

@@ -81,7 +81,7 @@ int qv_bench_combine(int argc, char **argv)
 		{"block-us", .number = &o.block_us, .low = 1, .high = 1000000},
 		{"seconds", .number = &o.seconds, .low = 1, .high = 100000},
 		{"offset", .number = &o.offset, .low = 0, .high = 48},
-		{NULL},
+		{.name = NULL},
 	};
 	struct qv_bc_plan plan = {.cases = NULL};
 	int status = 2, rc = qv_bench_parse(&o.common, "combine", argc, argv, own);

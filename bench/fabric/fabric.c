@@ -221,7 +221,7 @@ int qv_bench_fabric(int argc, char **argv)
 		{"connect", .text = &o.hosts.connect},
 		{"listen", .number = &o.listen, .low = 1, .high = 65535},
 		{"serve", .flag = &o.serve},
-		{NULL},
+		{.name = NULL},
 	};
 	struct qv_fb_plan plan = {.cases = NULL};
 	int status, rc = qv_bench_parse(&o.common, "fabric", argc, argv, own_options);

@@ -109,7 +109,7 @@ int qv_bench_match(int argc, char **argv)
 		{"rounds", .number = &o.rounds, .low = 1, .high = 1000},
 		{"seconds", .number = &o.seconds, .low = 1, .high = 100000},
 		{"plugin", .take = add_plugin, .ctx = &o},
-		{NULL},
+		{.name = NULL},
 	};
 	struct qv_bm_plan plan = {.cases = NULL};
 	int status, rc = qv_bench_parse(&o.common, "match", argc, argv, own);

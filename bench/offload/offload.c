@@ -260,7 +260,7 @@ int qv_bench_offload(int argc, char **argv)
 		{"library", .text = &o.library},
 		{"bitstream", .text = &o.bitstream},
 		{"kind", .take = take_kind, .ctx = &o},
-		{NULL},
+		{.name = NULL},
 	};
 	struct qv_bo_case *cases = NULL;
 	int status = 2, rc = qv_bench_parse(&o.common, "offload", argc, argv, own);

@@ -67,7 +67,8 @@ static void distance_in_words(void **state)
 static int parse(struct qv_bench_opts *o, long *n, const char *a, const char *b)
 {
 	static char *argv[] = {"b", NULL, NULL, NULL};
-	const struct qv_bench_option own[] = {{"n", .number = n, .low = 1, .high = 10}, {NULL}};
+	const struct qv_bench_option own[] = {{"n", .number = n, .low = 1, .high = 10},
+					      {.name = NULL}};
 
 	argv[1] = (char *)(uintptr_t)a;
 	argv[2] = (char *)(uintptr_t)b;
