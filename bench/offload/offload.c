@@ -36,7 +36,7 @@ static void help(void)
 	       "  --library FILE   libOpenCL.so.1; of xrt FI_QUIVER_XRT_LIB or libxrt_coreutil.so.2\n"
 	       "  --bitstream FILE of xrt (FI_QUIVER_XCLBIN)\n"
 	       "  --rounds N       rounds per case (9; quick 5)\n"
-	       "  --seconds N      no new round after so many seconds (600; quick 14)\n"
+	       "  --seconds N      no second round of a case after so many seconds (600; quick 14)\n"
 	       "  --help           this text\n",
 	       qv_bench_opts_help);
 }
@@ -192,10 +192,10 @@ static void measure(struct qv_bo *bo, const struct qv_bo_case *what, const struc
 				 true);
 		if (i != QV_BO_CPU && !there)
 			snprintf(bench->rows[rows[i]].answer, QV_BENCH_NAME, "not done there");
-		else if (qv_bench_seconds() < end)
+		else
 			once(bo, what, i, &right);
 	}
-	for (long r = 0; r < o->rounds && qv_bench_seconds() < end; r++) {
+	for (long r = 0; r < o->rounds && (!r || qv_bench_seconds() < end); r++) {
 		qv_bench_progress("%s round %ld", what->name, r);
 		fill(bo, what, (uint64_t)r + 2);
 		for (int i = 0; i < QV_BO_IMPLS; i++) {
@@ -214,9 +214,6 @@ static void measure(struct qv_bo *bo, const struct qv_bo_case *what, const struc
 			qv_bench_ratio_add(bench, rows[i], "cpu",
 					   qv_bench_ratio(row->medians, of->medians, n));
 	}
-	for (int i = 0; i < QV_BO_IMPLS; i++)
-		if (bo->impl[i] && !bench->rows[rows[i]].rounds && !*bench->rows[rows[i]].answer)
-			snprintf(bench->rows[rows[i]].answer, QV_BENCH_NAME, "no time");
 }
 
 static int run(const struct options *o, const struct qv_bo_case *cases, size_t n)
