@@ -129,11 +129,10 @@ static void look_for_known(struct qv_peer *peer, uint64_t now)
  * takes long, too: it is disturbed less and less often. */
 static void transport_is_full(struct qv_peer *peer, uint64_t now)
 {
-	if (!peer->full_since) {
+	if (!peer->full_since)
 		peer->full_since = now;
-		if (!peer->full_most)
-			peer->full_most = FULL_MS;
-	}
+	if (!peer->full_most)
+		peer->full_most = FULL_MS;
 	if (!peer->x->ops->reconnect || now - peer->full_since < peer->full_most)
 		return;
 	peer->x->ops->reconnect(peer->x, peer->addr, peer->connected && peer->full_most > FULL_MS);
@@ -168,6 +167,8 @@ static void ask(struct qv_peer *peer, uint64_t now)
 {
 	uint64_t quiet = now - peer->heard_at;
 
+	if (peer->acked != peer->acked_then)
+		peer->full_since = 0; /* it has taken something since */
 	if (peer->sent == peer->acked)
 		peer->stuck_at = 0;
 	else if (!peer->stuck_at || peer->acked != peer->acked_then)
@@ -196,7 +197,8 @@ static void listen(struct qv_peer *peer, uint64_t now)
 		peer->heard_at = now;
 		peer->absent_since = 0;
 		peer->probes = 0;
-		peer->full_most = 0;
+		if (!peer->full_since)
+			peer->full_most = 0;
 	} else if (peer->user == QV_USER_UNKNOWN) {
 		peer->heard_at +=
 			peer->p->away; /* for has_ended: what it sent meanwhile waits here */
@@ -283,7 +285,7 @@ void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 		if (!peer)
 			continue;
 		if (is_idle(peer)) {
-			peer->heard_at = peer->stuck_at = 0;
+			peer->heard_at = peer->stuck_at = peer->full_since = 0;
 			peer->probes = 0;
 			continue;
 		}
