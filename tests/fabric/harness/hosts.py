@@ -256,7 +256,7 @@ def main():
         one, two, switch = build(hosts, scenario)
         device = "home" if scenario in ("flap", "late") else "v0"
         env = dict(os.environ, QV_TEST_NETNS=f"{one}:{two}", QV_TEST_NODES="split",
-                   QV_TEST_HOST=HOST1, QV_TEST_TIMEOUT=TIMES.get(scenario, "2"),
+                   QV_TEST_HOST=HOST1, QV_TEST_TIMEOUT=TIMES.get(scenario, "3"),
                    FI_TCP_IFACE=device, FI_NET_IFACE=device)
         if scenario == "netns":
             del env["QV_TEST_NODES"]
