@@ -50,7 +50,7 @@ echo ready
 exec sleep 100000"""
 CUTTER = {"cut": ("cutter.py", f"/tmp/ft_cutter.{os.getpid()}")} # and where it takes orders
 MACHINES = ("apart", "cut", "rails")
-TIMES = {"apart": "2", "rails": "2", "cut": "2", "slow": "20", "flap": "4", "late": "4", "relay": "6", "netem": "6"} # of a case's time limit
+TIMES = {"apart": "3", "rails": "2", "cut": "2", "slow": "20", "flap": "4", "late": "4", "relay": "6", "netem": "6"} # of a case's time limit
 
 
 def skip(why):
