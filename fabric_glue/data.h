@@ -136,7 +136,8 @@ struct qv_fi_ep {
 	bool closing;
 	struct qv_fi_ep *beside; /* fabric_glue/objects/beside.c: all of the process */
 	pid_t pid;
-	bool offload; /* FI_QUIVER_OFFLOAD is not off */
+	bool offload;              /* FI_QUIVER_OFFLOAD is not off */
+	struct qv_fi_trace *trace; /* FI_QUIVER_TRACE, or NULL */
 };
 
 static inline bool qv_fi_ep_has(const struct qv_fi_ep *ep, unsigned which)
@@ -360,6 +361,10 @@ extern struct qv_fi_exchange_ops qv_fi_exchange_ops;
 /* FI_QUIVER_STATS: an endpoint is enabled; it closes, or else the process ends. */
 void qv_fi_stats_begin(const struct qv_fi_ep *ep);
 void qv_fi_stats_end(const struct qv_fi_ep *ep);
+
+/* From fabric_glue/objects/trace.c: FI_QUIVER_TRACE, the same. */
+void qv_fi_trace_begin(struct qv_fi_ep *ep);
+void qv_fi_trace_end(struct qv_fi_ep *ep);
 
 /* From fabric_glue/settings/profile.c. */
 

@@ -9,6 +9,7 @@ struct qv_fi_host qv_fi_host;
 static void cleanup(void)
 {
 	qv_fi_stats_exit();
+	qv_fi_trace_exit();
 }
 
 #define VERSION FI_VERSION(QUIVER_VERSION_MAJOR, QUIVER_VERSION_MINOR)

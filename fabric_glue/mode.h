@@ -47,7 +47,8 @@ struct qv_fi_mode {
 	void (*coll_cancel)(struct qv_fi_ep *ep, void *context); /* of a receive */
 	/* All that waits with such a tag. */
 	void (*coll_discard)(struct qv_fi_ep *ep, uint64_t tag, uint64_t ignore);
-	const struct qv_match *(*engine)(const struct qv_fi_ep *ep, bool tagged);
+	/* QV_REQ_TAGGED, QV_REQ_COLL or 0, untagged; NULL: another has it. */
+	struct qv_match *(*engine)(const struct qv_fi_ep *ep, unsigned which);
 	void (*collect)(const struct qv_fi_ep *ep, struct qv_fi_stats *stats);
 	/* Messages from the peer with this index; NULL: nobody counts them. */
 	uint64_t (*received)(const struct qv_fi_ep *ep, fi_addr_t index);

@@ -16,7 +16,7 @@ POSIX = {"fcntl.h", "sanitizer/asan_interface.h", "signal.h", "sys/mman.h", "sys
          "unistd.h"}
 
 # Room -> rooms of ours that it may include (itself always).
-ENGINE = ["engine/base", "engine/match", "engine/proto", "engine/schedule", "engine/exchange",
+ENGINE = ["engine/base", "engine/match", "engine/trace", "engine/proto", "engine/schedule", "engine/exchange",
           "engine/combine", "engine/remote", "engine/node", "engine/team"]
 BELOW_GLUE = ENGINE + ["kernels", "include"]
 OFFLOAD = ["kernels/offload", "kernels/opencl", "hls/host"]
@@ -35,6 +35,7 @@ MAY = {
     "engine/match/llv": MATCH,
     "engine/match/auto": MATCH + ["engine/match/llv"],
     "engine/match/literature": MATCH + ["engine/match/llv", "engine/match/auto"],
+    "engine/trace": ["engine/base", "engine/match", "include"],
     "engine/combine": ["engine/base", "kernels", "include"],
     "engine/schedule": ["engine/base", "engine/combine", "kernels", "include"],
     "engine/schedule/families": SCHEDULE,

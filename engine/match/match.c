@@ -113,10 +113,9 @@ void qv_match_destroy(struct qv_match *engine)
 
 	if (!engine)
 		return;
-	qv_match_forget(engine);
-	engine->ops->fini(engine);
+	qv_match_own_ops(engine)->fini(engine);
 	mem = engine->mem;
-	qv_mem_put(&mem, engine, engine->ops->size);
+	qv_mem_put(&mem, engine, qv_match_own_ops(engine)->size);
 }
 
 int qv_match_allows(const struct qv_match *engine, uint64_t ignore, uint32_t src)
@@ -207,7 +206,7 @@ struct qv_msg *qv_match_next_msg(struct qv_match *engine, const struct qv_msg *p
 
 struct qv_recv *qv_match_find_recv(struct qv_match *engine, qv_match_fits *fits, void *ctx)
 {
-	const struct qv_match_ops *ops = engine->precomputed ? engine->structure : engine->ops;
+	const struct qv_match_ops *ops = qv_match_own_ops(engine);
 	struct qv_recv *recv = NULL;
 	uint64_t age = 0;
 
@@ -233,7 +232,7 @@ size_t qv_match_memory(const struct qv_match *engine)
 
 const char *qv_match_structure(const struct qv_match *engine)
 {
-	return engine->precomputed ? engine->structure->name : engine->ops->name;
+	return qv_match_own_ops(engine)->name;
 }
 
 enum qv_isa qv_match_isa(const struct qv_match *engine)

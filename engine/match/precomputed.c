@@ -160,7 +160,7 @@ void qv_match_foresee(struct qv_match *engine, struct qv_foresight *foresight)
 {
 	qv_match_forget(engine);
 	foresight->used = foresight->wrong = 0;
-	if (!foresight->n)
+	if (!foresight->n || engine->observer)
 		return;
 	engine->structure = engine->ops;
 	engine->structure_direct = engine->direct;

@@ -59,8 +59,10 @@ struct qv_match {
 	uint64_t protocol_bits;
 	const struct qv_match_settings *settings; /* during init */
 	struct qv_options options;
-	/* While there are precomputed matches (precomputed.c): them, and what ops and direct were. */
+	/* While there are precomputed matches (precomputed.c), or an observer (observed.c): which, and
+	 * what ops and direct were. */
 	struct qv_foresight *precomputed;
+	struct qv_match_observer *observer;
 	const struct qv_match_ops *structure;
 	uint32_t structure_direct;
 	/* What the structure has not counted. */
@@ -105,6 +107,12 @@ QV_INLINE struct qv_msg *qv_msg_of(const uint64_t *priv)
 QV_INLINE uint64_t *qv_entry(uint64_t word)
 {
 	return (uint64_t *)(uintptr_t)word;
+}
+
+/* The structure's own calls, whoever stands before them. */
+QV_INLINE const struct qv_match_ops *qv_match_own_ops(const struct qv_match *m)
+{
+	return m->precomputed || m->observer ? m->structure : m->ops;
 }
 
 /* The rule of match.h. */

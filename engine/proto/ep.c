@@ -168,7 +168,7 @@ void qv_proto_get_stats(const struct qv_proto *p, struct qv_proto_stats *stats)
 	qv_match_get_stats(p->match[1], &stats->tagged);
 }
 
-struct qv_match *qv_proto_engine(struct qv_proto *p, bool tagged)
+struct qv_match *qv_proto_engine(struct qv_proto *p, unsigned which)
 {
-	return p->match[tagged];
+	return p->match[which];
 }

@@ -243,7 +243,8 @@ void qv_proto_gone(struct qv_proto *p, const struct qv_proto *closed);
 void qv_proto_abandon(struct qv_proto *p);
 
 void qv_proto_get_stats(const struct qv_proto *p, struct qv_proto_stats *stats);
-struct qv_match *qv_proto_engine(struct qv_proto *p, bool tagged);
+/* QV_REQ_TAGGED, QV_REQ_COLL or 0, untagged. */
+struct qv_match *qv_proto_engine(struct qv_proto *p, unsigned which);
 
 /* First member of struct qv_proto, so that the poll loop can look without a call. */
 struct qv_proto_head {

@@ -11,14 +11,14 @@ static ssize_t cancel(struct qv_fi_ep *ep, void *context)
 	return qv_proto_cancel(ep->proto, context) == QV_OK ? 0 : -FI_ENOENT;
 }
 
-static const struct qv_match *engine(const struct qv_fi_ep *ep, bool tagged)
+static struct qv_match *engine(const struct qv_fi_ep *ep, unsigned which)
 {
-	return qv_proto_engine(ep->proto, tagged);
+	return qv_proto_engine(ep->proto, which);
 }
 
 static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 {
-	const struct qv_match *tagged = engine(ep, true);
+	const struct qv_match *tagged = engine(ep, QV_REQ_TAGGED);
 	struct qv_peer *peer = NULL;
 	struct qv_proto_stats p;
 

@@ -114,6 +114,7 @@ static int open_proto(struct qv_fi_ep *ep)
 		qv_proto_open_memory(ep->proto, &qv_fi_own_memory_ops);
 	qv_fi_offload_begin(ep);
 	qv_fi_stats_begin(ep);
+	qv_fi_trace_begin(ep);
 	return 0;
 }
 
@@ -178,7 +179,7 @@ static int enable(struct qv_fi_ep *ep)
 	__atomic_store_n(&ep->enabled, true, __ATOMIC_RELEASE);
 	if (ep->proto)
 		qv_fi_beside_join(ep);
-	engine = ep->mode->engine(ep, true);
+	engine = ep->mode->engine(ep, QV_REQ_TAGGED);
 	QV_FI_INFO(EP_CTRL, "endpoint over core %s%s: matching %s/%s\n", qv_fi_ep_cores(ep),
 		   ep->mode->title, qv_match_structure(engine), qv_isa_name(qv_match_isa(engine)));
 	qv_fi_ep_each_wait_set(ep, wait_set_enable, ep);

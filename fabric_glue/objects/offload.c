@@ -107,14 +107,14 @@ bool qv_fi_offload_entries(struct qv_fi_rail *rail, const struct fi_cq_data_entr
 		pthread_mutex_unlock(&shared.lock);
 		return false;
 	}
-	qv_offload_arrivals(shared.offload, qv_proto_engine(rail->ep->proto, true), shared.keys,
-			    found);
+	qv_offload_arrivals(shared.offload, qv_proto_engine(rail->ep->proto, QV_REQ_TAGGED),
+			    shared.keys, found);
 	return true;
 }
 
 void qv_fi_offload_done(struct qv_fi_ep *ep)
 {
-	qv_offload_done(shared.offload, qv_proto_engine(ep->proto, true));
+	qv_offload_done(shared.offload, qv_proto_engine(ep->proto, QV_REQ_TAGGED));
 	pthread_mutex_unlock(&shared.lock);
 }
 

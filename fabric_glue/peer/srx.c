@@ -214,6 +214,7 @@ int qv_fi_srx_enable(struct qv_fi_ep *ep)
 	}
 	qv_fi_offload_begin(ep);
 	qv_fi_stats_begin(ep);
+	qv_fi_trace_begin(ep);
 	return 0;
 }
 
@@ -239,9 +240,9 @@ void qv_fi_srx_close(struct qv_fi_ep *ep)
 	ep->srx = NULL;
 }
 
-static const struct qv_match *engine(const struct qv_fi_ep *ep, bool tagged)
+static struct qv_match *engine(const struct qv_fi_ep *ep, unsigned which)
 {
-	return ep->srx->match[tagged];
+	return ep->srx->match[which];
 }
 
 static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)

@@ -75,7 +75,7 @@ void qv_fi_assertions_apply(const struct qv_fi_ep *ep, struct qv_match_settings 
 bool qv_fi_breaks_assertion(struct qv_fi_ep *ep, unsigned req, uint64_t ignore, uint32_t src,
 			    uint64_t flags)
 {
-	const struct qv_match *engine = ep->mode->engine(ep, true);
+	const struct qv_match *engine = ep->mode->engine(ep, QV_REQ_TAGGED);
 
 	/* What was claimed has been matched already, by a receive that was allowed. */
 	if (!(req & QV_REQ_TAGGED) || (flags & (FI_CLAIM | FI_PEEK)) == FI_CLAIM ||

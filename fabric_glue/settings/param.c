@@ -110,6 +110,11 @@ static const struct {
 	{"stats", FI_PARAM_STRING,
 	 "yes: print counters to stderr when an endpoint closes; profile:FILE: write what each "
 	 "source has sent to FILE, a name with %r, %p or %h as in FI_QUIVER_PROFILE (default: no)"},
+	{"trace", FI_PARAM_STRING,
+	 "FILE: write what matching is asked for and answers to FILE, for `quiver trace`, a name with "
+	 "%r, %p or %h as in FI_QUIVER_PROFILE; max=BYTES:FILE: at most so many (default of it: 1G, 0: "
+	 "no end); ring=BYTES:FILE: only what comes last, at the end; k, M and G are allowed (default: "
+	 "none)"},
 	{"node", FI_PARAM_STRING,
 	 "Any text: processes with different ones take each other to be on different nodes and do "
 	 "not use node or shm, for tests (default: empty)"},
@@ -243,7 +248,7 @@ static bool get_profile(uint32_t *sources)
 
 	if (!text)
 		return true;
-	if (!qv_fi_profile_name(text, path, sizeof path, &reason))
+	if (!qv_fi_file_name(text, path, sizeof path, &reason))
 		wrong("FI_QUIVER_PROFILE=%s: %s", text, reason);
 	else if (!qv_fi_profile_check(path, sources, why, sizeof why))
 		wrong("FI_QUIVER_PROFILE=%s: %s", text, why);
@@ -287,10 +292,19 @@ static void get_stats(void)
 		wrong("FI_QUIVER_STATS=%s is not known; known: 0 1 no yes off on false true "
 		      "profile:FILE",
 		      text);
-	else if (!qv_fi_profile_writable(text + sizeof profile - 1, why, sizeof why))
+	else if (!qv_fi_file_writable(text + sizeof profile - 1, why, sizeof why))
 		wrong("FI_QUIVER_STATS=%s: %s", text, why);
 	else
 		qv_fi_params.profile_out = text + sizeof profile - 1;
+}
+
+static void get_trace(void)
+{
+	const char *text = get_text("trace");
+	char why[4096 + 128];
+
+	if (text && !qv_fi_trace_parse(text, &qv_fi_params.trace, why, sizeof why))
+		wrong("FI_QUIVER_TRACE=%s: %s", text, why);
 }
 
 static void get_coll(void)
@@ -389,6 +403,7 @@ static void read_all(void)
 	get_coll();
 	get_offload();
 	get_stats();
+	get_trace();
 	get_mode();
 	check_names();
 }

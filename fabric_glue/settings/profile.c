@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * profile.c - profiles: how many messages each source has sent here. FI_QUIVER_PROFILE names
- * one to read, FI_QUIVER_STATS=profile:FILE one to write; in both, % stands for what tells
- * processes apart. A source is the fi_addr_t of its address: an MPI's ranks in order, mostly.
+ * one to read, FI_QUIVER_STATS=profile:FILE one to write. A source is the fi_addr_t of its address:
+ * an MPI's ranks in order, mostly.
  */
 #include "fabric_glue/data.h"
 
@@ -13,68 +13,6 @@
 #include <unistd.h>
 
 #include "engine/match/partners.h"
-
-/* What launchers tell their processes: rank, and how many there are. */
-static const char *const rank_names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-					 "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
-static const char *const size_names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
-					 "SLURM_NTASKS"};
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static const char *first_set(const char *const *names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (getenv(names[i]) && *getenv(names[i]))
-			return getenv(names[i]);
-	return NULL;
-}
-
-/* Names. */
-
-/* The text for a letter after %; NULL: *why has the reason. */
-static const char *stands_for(char letter, char *room, size_t size, const char **why)
-{
-	switch (letter) {
-	case '%': return "%";
-	case 'p': snprintf(room, size, "%d", (int)getpid()); return room;
-	case 'h':
-		if (gethostname(room, size - 1) == 0)
-			return room;
-		*why = "%h: this host has no name";
-		return NULL;
-	case 'r':
-		*why = "%r: no launcher has set a rank (OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, "
-		       "MV2_COMM_WORLD_RANK or SLURM_PROCID)";
-		return first_set(rank_names, COUNT(rank_names));
-	default:
-		*why = "% begins one of %r (rank), %p (process id), %h (host) and %% (a percent "
-		       "sign)";
-		return NULL;
-	}
-}
-
-bool qv_fi_profile_name(const char *pattern, char *path, size_t size, const char **why)
-{
-	char room[256] = "";
-	size_t n = 0;
-
-	for (const char *at = pattern; *at; at++) {
-		const char *part = room;
-
-		if (*at != '%')
-			snprintf(room, sizeof room, "%c", *at);
-		else if (!(part = stands_for(*++at, room, sizeof room, why)))
-			return false;
-		if (n + strlen(part) >= size) {
-			*why = "the name is too long";
-			return false;
-		}
-		strcpy(path + n, part);
-		n += strlen(part);
-	}
-	path[n] = 0;
-	return true;
-}
 
 /* Reading. */
 
@@ -117,45 +55,6 @@ static struct {
 	bool *known;
 	size_t n;
 } sum = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* Would other processes of the job write to the same file? */
-static bool is_shared(const char *pattern)
-{
-	const char *rank = first_set(rank_names, COUNT(rank_names));
-	const char *all = first_set(size_names, COUNT(size_names));
-
-	for (const char *at = strchr(pattern, '%'); at; at = strchr(at + 2, '%'))
-		if (at[1] == 'r' || at[1] == 'p')
-			return false;
-	return (rank && atoi(rank) > 0) || (all && atoi(all) > 1);
-}
-
-bool qv_fi_profile_writable(const char *pattern, char *why, size_t size)
-{
-	char path[4096], *slash;
-	const char *text = "";
-
-	if (!*pattern)
-		snprintf(why, size, "names no file");
-	else if (!qv_fi_profile_name(pattern, path, sizeof path, &text))
-		snprintf(why, size, "%s", text);
-	else if (is_shared(pattern))
-		snprintf(why, size,
-			 "one file for all processes of the job: put %%r (rank) or %%p (process "
-			 "id) into its name");
-	else if (access(path, F_OK) == 0 && access(path, W_OK))
-		snprintf(why, size, "%s cannot be written: %s", path, strerror(errno));
-	else {
-		slash = strrchr(path, '/');
-		if (slash)
-			slash[slash == path] = 0;
-		if (access(slash ? path : ".", W_OK | X_OK) == 0)
-			return true;
-		snprintf(why, size, "%s cannot be written to: %s", slash ? path : ".",
-			 strerror(errno));
-	}
-	return false;
-}
 
 static bool make_room(uint64_t source)
 {
@@ -221,7 +120,7 @@ static void write_sum(const char *pattern)
 	FILE *file;
 	int bad;
 
-	if (!qv_fi_profile_name(pattern, path, sizeof path, &why)) {
+	if (!qv_fi_file_name(pattern, path, sizeof path, &why)) {
 		qv_fi_warn("no profile is written: %s", why);
 		return;
 	}

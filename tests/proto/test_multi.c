@@ -86,7 +86,7 @@ static void one_run(unsigned kind)
 		rig_settle(rig);
 	}
 	rig_settle(rig);
-	while (qv_proto_engine(rig->node[1].p, true) && n--) {
+	while (qv_proto_engine(rig->node[1].p, QV_REQ_TAGGED) && n--) {
 		if (!buf[n]->ended) /* nothing is coming in: the cancel ends it */
 			assert_int_equal(qv_proto_cancel(rig->node[1].p, buf[n]), QV_OK);
 		assert_true(buf[n]->ended);

@@ -10,7 +10,7 @@
 /* The source that the engine sees in a receive from this node, which is not posted any longer. */
 static uint32_t source_of(struct rig *rig, unsigned at, unsigned from)
 {
-	struct qv_match *engine = qv_proto_engine(rig->node[at].p, true);
+	struct qv_match *engine = qv_proto_engine(rig->node[at].p, QV_REQ_TAGGED);
 	struct rig_req *req = rig_recv(rig, at, (int)from, 8, 1, QV_REQ_TAGGED);
 	uint32_t src = qv_match_next_recv(engine, NULL)->src;
 

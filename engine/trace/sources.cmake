@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Sources of traces, relative to engine/.
+set(qv_trace_sources
+	trace/read.c
+	trace/record.c
+	trace/write.c)

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * trace.c - FI_QUIVER_TRACE: the matching of all endpoints of this process goes into one file. It is
+ * made when the first endpoint is enabled, and ends when libfabric does: a program may open others
+ * after it has closed the first.
+ */
+#include "fabric_glue/calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/trace/record.h"
+
+/* Of one endpoint. */
+struct qv_fi_trace {
+	struct qv_fi_trace *next;
+	struct qv_fi_ep *ep;
+	struct qv_trace_recording *queue[QV_TRACE_QUEUES];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct qv_trace_file *file; /* NULL: there is none yet, or it has ended */
+	bool failed;                /* it cannot be made: said once */
+	pid_t pid;                  /* whose it is */
+	uint32_t endpoints;
+	struct qv_fi_trace *all; /* of endpoints that are open */
+	char path[4096];
+} trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void cannot(const char *why)
+{
+	trace.failed = true;
+	qv_fi_warn("FI_QUIVER_TRACE: no trace is written: %s", why);
+}
+
+static void open_file(void)
+{
+	struct qv_trace_process me = {.rank = qv_fi_rank(), .pid = (uint32_t)getpid()};
+	const struct qv_fi_trace_params *p = &qv_fi_params.trace;
+	const char *why = "";
+
+	if (!qv_fi_file_name(p->out, trace.path, sizeof trace.path, &why)) {
+		cannot(why);
+		return;
+	}
+	trace.file = qv_trace_create(trace.path, p->most);
+	if (!trace.file) {
+		cannot(strerror(errno));
+		return;
+	}
+	trace.pid = getpid();
+	gethostname(me.host, sizeof me.host - 1);
+	strncpy(me.program, program_invocation_short_name, sizeof me.program - 1);
+	qv_trace_add_process(trace.file, &me); /* where that fails, lanes do */
+}
+
+static const enum qv_trace_queue queues[QV_TRACE_QUEUES] = {
+	[0] = QV_TRACE_UNTAGGED,
+	[QV_REQ_TAGGED] = QV_TRACE_TAGGED,
+	[QV_REQ_COLL] = QV_TRACE_COLLECTIVE,
+};
+
+/* Queues that another endpoint has, in peer mode, are recorded there. */
+static void record(struct qv_fi_trace *t)
+{
+	struct qv_match_settings set = {.hints = 0};
+	uint32_t number = trace.endpoints++;
+
+	qv_fi_assertions_apply(t->ep, &set);
+	for (unsigned which = 0; which < QV_TRACE_QUEUES; which++) {
+		struct qv_match *engine = t->ep->mode->engine(t->ep, which);
+		struct qv_trace_lane lane = {.endpoint = number,
+					     .queue = queues[which],
+					     .protocol_bits = set.protocol_bits};
+
+		if (!engine)
+			continue;
+		strncpy(lane.structure, qv_match_structure(engine), sizeof lane.structure - 1);
+		t->queue[which] =
+			qv_trace_record(engine, trace.file, &lane, qv_fi_params.trace.ring);
+	}
+}
+
+void qv_fi_trace_begin(struct qv_fi_ep *ep)
+{
+	struct qv_fi_trace *t;
+
+	if (!qv_fi_params.trace.out)
+		return;
+	pthread_mutex_lock(&trace.lock);
+	if (!trace.file && !trace.failed)
+		open_file();
+	t = trace.file ? calloc(1, sizeof *t) : NULL;
+	if (t) {
+		t->ep = ep;
+		t->next = trace.all;
+		trace.all = ep->trace = t;
+		record(t);
+	}
+	pthread_mutex_unlock(&trace.lock);
+}
+
+/* A child that was forked has the recordings, but the file is its parent's. */
+static void end(struct qv_fi_trace *t)
+{
+	for (unsigned which = 0; which < QV_TRACE_QUEUES; which++)
+		if (trace.file && trace.pid == getpid())
+			qv_trace_record_end(t->queue[which]);
+		else
+			qv_trace_record_drop(t->queue[which]);
+	t->ep->trace = NULL;
+	free(t);
+}
+
+void qv_fi_trace_end(struct qv_fi_ep *ep)
+{
+	struct qv_fi_trace **at = &trace.all;
+
+	if (!ep->trace)
+		return;
+	pthread_mutex_lock(&trace.lock);
+	while (*at != ep->trace)
+		at = &(*at)->next;
+	*at = ep->trace->next;
+	end(ep->trace);
+	pthread_mutex_unlock(&trace.lock);
+}
+
+void qv_fi_trace_exit(void)
+{
+	uint64_t lost;
+	int error;
+
+	if (pthread_mutex_trylock(&trace.lock))
+		return;
+	if (trace.file && trace.pid == getpid()) {
+		while (trace.all) {
+			struct qv_fi_trace *t = trace.all;
+
+			trace.all = t->next;
+			end(t);
+		}
+		error = qv_trace_finish(trace.file, &lost);
+		trace.file = NULL;
+		trace.failed = true; /* an endpoint that is opened now has none */
+		if (error)
+			qv_fi_warn("the trace %s lacks %llu events: %s", trace.path,
+				   (unsigned long long)lost,
+				   error == EFBIG ? "it has reached its limit (max= of "
+						    "FI_QUIVER_TRACE)"
+						  : strerror(error));
+	}
+	pthread_mutex_unlock(&trace.lock);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* trace_param.c - FI_QUIVER_TRACE: a file, and how much of what happens goes into it. */
+#include "fabric_glue/provider.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/bytes.h"
+
+#define MOST ((size_t)1 << 30) /* bytes, where nothing is said */
+
+/* "key=BYTES:rest": 1, and *text is the rest; 0: another text; -1: BYTES is no number. */
+static int take(const char **text, const char *key, size_t *bytes)
+{
+	size_t len = strlen(key), digits;
+	char number[32];
+
+	if (strncmp(*text, key, len))
+		return 0;
+	digits = strcspn(*text + len, ":");
+	if (!(*text)[len + digits] || digits >= sizeof number)
+		return -1;
+	memcpy(number, *text + len, digits);
+	number[digits] = 0;
+	if (!qv_bytes_parse(number, bytes))
+		return -1;
+	*text += len + digits + 1;
+	return 1;
+}
+
+bool qv_fi_trace_parse(const char *text, struct qv_fi_trace_params *trace, char *why, size_t size)
+{
+	struct qv_fi_trace_params t = {.most = MOST};
+
+	if (take(&text, "max=", &t.most) < 0 || take(&text, "ring=", &t.ring) < 0) {
+		snprintf(why, size,
+			 "%.4s is followed by no number of bytes and a colon, as in ring=64M:FILE",
+			 text);
+		return false;
+	}
+	t.out = text;
+	if (!qv_fi_file_writable(text, why, size))
+		return false;
+	*trace = t;
+	return true;
+}
