@@ -40,6 +40,8 @@ if(QV_TEST_VARIANTS)
 	if(QV_WITH_FABRIC)
 		qv_add_test(NAME asan.fabric LABELS fabric long TIMEOUT 1500 SERIAL
 			COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} fabric)
+		qv_add_test(NAME asan.all LABELS fabric slow TIMEOUT 4000 SERIAL
+			COMMAND ${variants} test asan-all ${CMAKE_BINARY_DIR} "fabric|unit|kernel")
 		qv_add_test(NAME tsan.fabric LABELS fabric long TIMEOUT 900 SERIAL
 			COMMAND ${variants} test tsan ${CMAKE_BINARY_DIR})
 		qv_add_test(NAME asan.mpi LABELS mpi slow TIMEOUT 3000 SERIAL
