@@ -362,6 +362,10 @@ extern struct qv_fi_exchange_ops qv_fi_exchange_ops;
 void qv_fi_stats_begin(const struct qv_fi_ep *ep);
 void qv_fi_stats_end(const struct qv_fi_ep *ep);
 
+/* From fabric_glue/objects/stats_file.c: add what the endpoint did to what earlier ones did, and write
+ * all of it. */
+void qv_fi_stats_file_add(const struct qv_fi_ep *ep, const char *pattern);
+
 /* From fabric_glue/objects/trace.c: FI_QUIVER_TRACE, the same. */
 void qv_fi_trace_begin(struct qv_fi_ep *ep);
 void qv_fi_trace_end(struct qv_fi_ep *ep);

@@ -127,7 +127,8 @@ struct qv_fi_params {
 	struct qv_fi_offload_params offload;
 	bool peer;               /* FI_QUIVER_MODE=peer */
 	bool stats;              /* FI_QUIVER_STATS=yes */
-	const char *profile_out; /* FI_QUIVER_STATS=profile:..., a pattern, NULL = none */
+	const char *stats_out;   /* FI_QUIVER_STATS=json:..., a pattern, NULL = none */
+	const char *profile_out; /* FI_QUIVER_STATS=profile:..., the same */
 	struct qv_fi_trace_params trace;
 	bool quiet; /* FI_QUIVER_QUIET */
 	bool valid; /* every value is known; if not, fi_getinfo offers nothing */

@@ -5,6 +5,7 @@
 #define QV_CMD_H
 
 int qv_cmd_info(int argc, char **argv);
+int qv_cmd_stats(int argc, char **argv);
 int qv_bench_coll(int argc, char **argv);
 int qv_bench_exchange(int argc, char **argv);
 int qv_bench_combine(int argc, char **argv);

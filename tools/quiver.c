@@ -19,6 +19,7 @@ static int help(int argc, char **argv);
 
 static const struct command commands[] = {
 	{"info", qv_cmd_info, "what was built, what this machine has, what would be chosen"},
+	{"stats", qv_cmd_stats, "counters of a job, from files of its processes"},
 	{"bench", bench, "measure: quiver bench <name>"},
 	{"version", version, "the version"},
 	{"help", help, "quiver help <command>: what its options are"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stats.c - what an endpoint did: for the program that asks (fi_open_ops), and on stderr or
+ * stats.c - what an endpoint did: for the program that asks (fi_open_ops), and on stderr, in a file or
  * in a profile when the endpoint closes, or the process ends without having closed it.
  */
 #include "fabric_glue/calls.h"
@@ -132,6 +132,8 @@ static void report(const struct qv_fi_ep *ep)
 {
 	if (qv_fi_params.stats)
 		print(ep);
+	if (qv_fi_params.stats_out)
+		qv_fi_stats_file_add(ep, qv_fi_params.stats_out);
 	if (qv_fi_params.profile_out)
 		qv_fi_profile_add(ep, qv_fi_params.profile_out);
 }
@@ -149,7 +151,7 @@ void qv_fi_stats_begin(const struct qv_fi_ep *ep)
 {
 	struct watched *w;
 
-	if (!qv_fi_params.stats && !qv_fi_params.profile_out)
+	if (!qv_fi_params.stats && !qv_fi_params.stats_out && !qv_fi_params.profile_out)
 		return;
 	w = malloc(sizeof *w);
 	if (!w)

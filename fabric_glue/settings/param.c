@@ -108,8 +108,9 @@ static const struct {
 	{"xrt_lib", FI_PARAM_STRING,
 	 "Which library of XRT to open (default: libxrt_coreutil.so.2)"},
 	{"stats", FI_PARAM_STRING,
-	 "yes: print counters to stderr when an endpoint closes; profile:FILE: write what each "
-	 "source has sent to FILE, a name with %r, %p or %h as in FI_QUIVER_PROFILE (default: no)"},
+	 "yes: print counters to stderr when an endpoint closes; json:FILE: write them to FILE, for "
+	 "`quiver stats`; profile:FILE: write what each source has sent to FILE; both a name with %r, "
+	 "%p or %h as in FI_QUIVER_PROFILE (default: no)"},
 	{"trace", FI_PARAM_STRING,
 	 "FILE: write what matching is asked for and answers to FILE, for `quiver trace`, a name with "
 	 "%r, %p or %h as in FI_QUIVER_PROFILE; max=BYTES:FILE: at most so many (default of it: 1G, 0: "
@@ -276,8 +277,14 @@ static void get_structure(void)
 
 static void get_stats(void)
 {
-	static const char profile[] = "profile:",
-			  *yes_no[] = {"0", "no", "off", "false", "1", "yes", "on", "true"};
+	static const char *yes_no[] = {"0", "no", "off", "false", "1", "yes", "on", "true"};
+	static const struct {
+		const char *prefix;
+		const char **out;
+	} files[] = {
+		{"json:", &qv_fi_params.stats_out},
+		{"profile:", &qv_fi_params.profile_out},
+	};
 	const char *text = get_text("stats");
 	char why[4096 + 128];
 
@@ -288,14 +295,20 @@ static void get_stats(void)
 			qv_fi_params.stats = i >= 4;
 			return;
 		}
-	if (strncmp(text, profile, sizeof profile - 1))
-		wrong("FI_QUIVER_STATS=%s is not known; known: 0 1 no yes off on false true "
-		      "profile:FILE",
-		      text);
-	else if (!qv_fi_file_writable(text + sizeof profile - 1, why, sizeof why))
-		wrong("FI_QUIVER_STATS=%s: %s", text, why);
-	else
-		qv_fi_params.profile_out = text + sizeof profile - 1;
+	for (size_t i = 0; i < 2; i++) {
+		size_t len = strlen(files[i].prefix);
+
+		if (strncmp(text, files[i].prefix, len))
+			continue;
+		if (qv_fi_file_writable(text + len, why, sizeof why))
+			*files[i].out = text + len;
+		else
+			wrong("FI_QUIVER_STATS=%s: %s", text, why);
+		return;
+	}
+	wrong("FI_QUIVER_STATS=%s is not known; known: 0 1 no yes off on false true json:FILE "
+	      "profile:FILE",
+	      text);
 }
 
 static void get_trace(void)

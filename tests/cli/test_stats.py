@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""test_stats.py - FI_QUIVER_STATS: lines at the end, and profiles that the next run matches by.
+"""test_stats.py - FI_QUIVER_STATS: lines at the end, files that `quiver stats` adds up, and profiles that
+the next run matches by.
 
-usage: test_stats.py <directory of libquiver-fi.so> <program test_fabric>
+usage: test_stats.py <directory of libquiver-fi.so> <program test_fabric> [<program quiver>]
 """
+import json
 import os
 import re
 import socket
@@ -114,11 +116,85 @@ def test_profile(core, directory):
           read(name.replace("%r", "0")) == {0: 1}, text)
 
 
+def add_up(*args):
+    """`quiver stats`: exit status, what it printed, what it complained of."""
+    done = subprocess.run([sys.argv[3], "stats", *args], capture_output=True, text=True, timeout=60,
+                          check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_files(core, directory):
+    """A file for each process, with the endpoint in it."""
+    name = os.path.join(directory, core + ".%r.json")
+    paths = [name.replace("%r", str(r)) for r in range(RANKS)]
+    status, text = run(core, "order_tagged", FI_QUIVER_STATS="json:" + name)
+    check(f"{core}: files and nothing else", status == 0 and "quiver:" not in text, text)
+    counters = []
+    for rank, path in enumerate(paths):
+        with open(path, encoding="utf-8") as file:
+            process = json.load(file)
+        check(f"{core}: whose they are", process["rank"] == rank and process["pid"] > 0 and
+              process["host"] == os.uname().nodename and len(process["endpoints"]) == 1 and
+              process["endpoints"][0]["core"].startswith(core), process)
+        counters.append(process["endpoints"][0])
+    arrived = sum(c["tagged"]["arrived"] for c in counters)
+    check(f"{core}: all has come and is matched", arrived > 0 and
+          arrived == sum(c["tagged"]["matched"] for c in counters), counters)
+    check(f"{core}: what was sent has come", sum(c["eager"] + c["rendezvous"] for c in counters) ==
+          sum(c["tagged"]["arrived"] + c["untagged"]["arrived"] for c in counters), counters)
+    status, text = run(core, "stats_not_closed", FI_QUIVER_STATS="json:" + name)
+    with open(paths[0], encoding="utf-8") as file:
+        process = json.load(file)
+    check(f"{core}: an endpoint that is not closed", status == 0 and
+          [e["tagged"]["matched"] for e in process["endpoints"]] == [1], process)
+    status, text = run(core, "order_tagged", FI_QUIVER_STATS="json:" + directory + "/all")
+    check(f"{core}: one file for all is refused", status != 0 and "one file for all" in text, text)
+
+
+def test_program(directory):
+    """`quiver stats` over files that a job wrote, and over others."""
+    name = os.path.join(directory, "job.%r")
+    paths = [name.replace("%r", str(r)) for r in range(RANKS)]
+    run("tcp", "unexpected_small_reverse", FI_QUIVER_STATS="json:" + name)
+    paths = [p for p in paths if os.path.exists(p)]
+    processes = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            processes.append(json.load(file)["endpoints"][0])
+    status, text, complaint = add_up(*reversed(paths))
+    rows = [l.split() for l in text.splitlines() if re.match(r" *\d+ ", l)]
+    check("stats: a row for each rank, in order", status == 0 and not complaint and
+          [int(r[0]) for r in rows] == list(range(len(paths))), text)
+    both = [p["tagged"]["arrived"] + p["untagged"]["arrived"] for p in processes]
+    check("stats: messages", [int(r[2]) for r in rows] == both, text)
+    check("stats: all", f" {sum(both)} " in text.split("all", 1)[1], text)
+    most = max(p["tagged"]["unexpected_max"] for p in processes)
+    check("stats: deep queues", most > 100 and f"Queues grew to {most} " in text, text)
+    status, text, _ = add_up("--json", *paths)
+    check("stats: JSON", status == 0 and json.loads(text)["all"]["arrived"] == sum(both) and
+          json.loads(text)["all"]["unexpected_max"] == most, text)
+    run("tcp", "pingpong_tagged", FI_QUIVER_STATS="json:" + name)
+    status, text, _ = add_up(*paths)
+    check("stats: short queues", status == 0 and "not what this job waits for" in text, text)
+    for what, content in (("cut", '{"quiver": "0'), ("of others", '{"a": 1}'), ("empty", "")):
+        wrong_file = os.path.join(directory, "wrong")
+        with open(wrong_file, "w", encoding="utf-8") as file:
+            file.write(content)
+        status, text, complaint = add_up(paths[0], wrong_file)
+        check(f"stats: a file that is {what}", status == 1 and not text and
+              complaint.count("\n") == 1 and wrong_file in complaint, complaint)
+    status, text, complaint = add_up()
+    check("stats: no file", status == 2 and "no file is named" in complaint, complaint)
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         for core in ("shm", "tcp"):
             test_lines(core)
+            test_files(core, directory)
             test_profile(core, directory)
+        if len(sys.argv) > 3:
+            test_program(directory)
     print(f"{len(wrong)} wrong")
     return 1 if wrong else 0
 
