@@ -95,6 +95,7 @@ static bool write_entry(struct cut *c, uint32_t lane, const struct qv_trace_entr
 	if (entry->queue == QV_TRACE_MESSAGES) {
 		arrival = event;
 		arrival.kind = QV_TRACE_ARRIVE;
+		arrival.matched = false;
 		arrival.node = 0;
 		if (!qv_trace_out_put(&c->out, arrival))
 			return false;
@@ -122,12 +123,12 @@ static bool begin(struct cut *c, uint32_t index)
 static bool take(struct cut *c, struct qv_trace_event *event)
 {
 	const uint32_t index = event->lane;
-	const bool follows = event->kind == QV_TRACE_QUEUE; /* it goes where its arrival went */
 	struct lane *l = lane_of(c, index);
 
 	if (!l)
 		return false;
-	if (!(follows && l->pending)) {
+	/* What is queued goes where its arrival went. */
+	if (event->kind != QV_TRACE_QUEUE || !l->pending) {
 		if (l->place == BEFORE && event->ns >= c->from && !begin(c, index))
 			return false;
 		if (l->place == INSIDE && (event->ns >= c->to || l->events == c->first))
