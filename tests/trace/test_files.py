@@ -4,6 +4,7 @@
 wrong, and many events.
 
 usage: test_files.py QUIVER"""
+import itertools
 import os
 import resource
 import subprocess
@@ -57,13 +58,13 @@ def command_lines(path, out):
 def full_disk(path, folder):
     """A limit on the length of files stands for it: the file that was there stays, and no part of
     another."""
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+    def limited(most):
+        return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
     out = write(os.path.join(folder, "out.qvt"), b"as it was")
     there = sorted(os.listdir(folder))
-    for command in WRITERS:
-        assert "cannot write" in refused(1, command, path, "-o", out, preexec_fn=limit)
+    for command, most in itertools.product(WRITERS, (16, 1 << 16)):
+        assert "cannot write" in refused(1, command, path, "-o", out, preexec_fn=limited(most))
         assert sorted(os.listdir(folder)) == there, os.listdir(folder)
         with open(out, "rb") as f:
             assert f.read() == b"as it was", command
@@ -132,7 +133,7 @@ def memory(rng, folder):
     """What merge needs does not grow with the events."""
     some, paths = Program(rng).calls(2000), []
     span = some[-1]["ns"] - some[0]["ns"] + 1
-    for times in (1, 150):
+    for times in (1, 160):
         calls = [events(0, [{**e, "ns": e["ns"] + i * span} for e in some]) for i in range(times)]
         paths.append(write(os.path.join(folder, f"long{times}.qvt"), header(), process(0, 0, 1, b"", b""),
                            lane(0, 0, 0, 1), *calls, end()))

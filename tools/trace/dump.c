@@ -74,7 +74,7 @@ static json_t *json_name(const char *name)
 static void print_object(json_t *object)
 {
 	if (object)
-		(void)json_dumpf(object, stdout, JSON_COMPACT);
+		(void)json_dumpf(object, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
 	putchar('\n');
 	json_decref(object);
 }

@@ -126,7 +126,13 @@ bool qv_trace_out_open(struct qv_trace_out *out, const char *path)
 	/* A file at its limit (ulimit -f) is an error as a full disk is. */
 	(void)signal(SIGXFSZ, SIG_IGN);
 	out->file = qv_trace_create(out->part, 0);
-	return out->file || cannot_write(out, errno);
+	if (!out->file) {
+		const int error = errno;
+
+		(void)unlink(out->part);
+		return cannot_write(out, error);
+	}
+	return true;
 }
 
 /* What has failed is known when the file is finished. */
