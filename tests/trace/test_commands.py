@@ -99,8 +99,9 @@ def cut(rng, folder):
     out, first = os.path.join(folder, "cut.qvt"), start_of(calls)
     last = max(e["ns"] for some in calls for e in some)
     for turn in range(12):
-        start = first + (rng.randrange(last - first) if turn else 0)
-        stop = rng.randrange(start, last + 10)
+        between = [e["ns"] for some in calls for e in some if e["kind"] == "queue"] # and their arrivals
+        start = (rng.choice(between) if turn % 2 else rng.randrange(first, last)) if turn else first
+        stop = max(start, rng.choice(between)) if turn % 3 else rng.randrange(start, last + 10)
         count = rng.choice((None, 1, 20))
         chosen = sorted(rng.sample(range(3), rng.randint(1, 3)))
         how = ["--from", f"{(start - first) / 1e9:.9f}", "--to", f"{(stop - first) / 1e9:.9f}",
