@@ -25,7 +25,8 @@ configure_file(${CMAKE_CURRENT_LIST_DIR}/quiver.pc.in ${CMAKE_BINARY_DIR}/cmake/
 install(FILES ${CMAKE_BINARY_DIR}/cmake/quiver.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 if(QV_WITH_TOOLS)
-	install(FILES ${CMAKE_SOURCE_DIR}/docs/man/quiver.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+	install(FILES ${CMAKE_SOURCE_DIR}/docs/man/quiver.1 ${CMAKE_SOURCE_DIR}/docs/man/quiver-trace.1
+		DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 	install(FILES ${CMAKE_SOURCE_DIR}/tools/completion.bash RENAME quiver
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()

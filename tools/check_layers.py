@@ -78,7 +78,8 @@ MAY = {
     "bench/fabric": BENCH,
     "bench/coll": BENCH,
     "bench/offload": BENCH + OFFLOAD,
-    "tools": BELOW_GLUE + OFFLOAD + ["bench/common"],
+    "tools": BELOW_GLUE + OFFLOAD + ["bench/common", "tools/trace"],
+    "tools/trace": ["engine/trace", "engine/base", "include", "bench/common"],
     "examples": ["include"],
 }
 # Room -> system headers that it and those in it may include; others may include what they like,

@@ -5,7 +5,7 @@ _quiver()
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words=() i help
 
 	case $prev in
-	--json | --plot | --plugin | --library | --bitstream | --launcher)
+	--json | --plot | --plugin | --library | --bitstream | --launcher | -o | --output)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -17,6 +17,10 @@ _quiver()
 		esac
 	done
 	[ "${words[1]-}" = help ] && unset 'words[1]' && words=("${words[@]}")
+	if [[ ${words[1]-} = trace && ${#words[@]} -ge 3 && $cur != -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+	fi
 	help=$("${words[@]}" --help 2>/dev/null)
 	# Commands stand two spaces in, options likewise: --name.
 	mapfile -t COMPREPLY < <(compgen -W "$(

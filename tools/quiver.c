@@ -6,6 +6,7 @@
 #include <quiver/types.h>
 
 #include "cmd.h"
+#include "trace/commands.h"
 
 struct command {
 	const char *name;
@@ -14,6 +15,7 @@ struct command {
 };
 
 static int bench(int argc, char **argv);
+static int trace(int argc, char **argv);
 static int version(int argc, char **argv);
 static int help(int argc, char **argv);
 
@@ -21,6 +23,7 @@ static const struct command commands[] = {
 	{"info", qv_cmd_info, "what was built, what this machine has, what would be chosen"},
 	{"stats", qv_cmd_stats, "counters of a job, from files of its processes"},
 	{"bench", bench, "measure: quiver bench <name>"},
+	{"trace", trace, "what matching was asked for, from a file: quiver trace <command>"},
 	{"version", version, "the version"},
 	{"help", help, "quiver help <command>: what its options are"},
 	{NULL, NULL, NULL},
@@ -39,11 +42,19 @@ static const struct command benches[] = {
 	{NULL, NULL, NULL},
 };
 
+static const struct command traces[] = {
+	{"dump", qv_trace_cmd_dump, "a trace as text, or as JSON"},
+	{"cut", qv_trace_cmd_cut, "a part of a trace: a time, lanes, ranks"},
+	{"merge", qv_trace_cmd_merge, "the traces of a job in one file"},
+	{"anonymise", qv_trace_cmd_anonymise, "numbers for hosts, programs, tags and sources"},
+	{NULL, NULL, NULL},
+};
+
 static void usage(const char *prefix, const struct command *table, FILE *out)
 {
 	fprintf(out, "usage: %s <command> [options]\n\n", prefix);
 	for (; table->name; table++)
-		fprintf(out, "  %-8s %s\n", table->name, table->what);
+		fprintf(out, "  %-9s %s\n", table->name, table->what);
 	fprintf(out, "\n'%s <command> --help' tells more.\n", prefix);
 }
 
@@ -69,6 +80,11 @@ static int dispatch(const char *prefix, const struct command *table, int argc, c
 static int bench(int argc, char **argv)
 {
 	return dispatch("quiver bench", benches, argc, argv);
+}
+
+static int trace(int argc, char **argv)
+{
+	return dispatch("quiver trace", traces, argc, argv);
 }
 
 static int version(int argc, char **argv)
