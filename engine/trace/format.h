@@ -30,7 +30,7 @@ struct qv_trace_block {
 	uint32_t type, bytes; /* of what follows: a multiple of 8 */
 	uint32_t index;       /* of the process or lane */
 	uint32_t reserved;    /* 0 */
-	uint64_t check;       /* qv_trace_sum of what follows */
+	uint64_t check;       /* qv_trace_sum */
 };
 
 struct qv_trace_b_process {
@@ -74,17 +74,21 @@ enum {
 	QV_TRACE_BLOCK_MOST = 1 << 20, /* bytes: a reader takes no longer one */
 };
 
-/* Four words at a time: what is written is summed while a program waits. */
-static inline uint64_t qv_trace_sum(const void *data, size_t bytes)
+/* Of a block, but for its check, and what follows it. Four words at a time: a program waits while it is
+ * written. */
+static inline uint64_t qv_trace_sum(const struct qv_trace_block *block, const void *data)
 {
-	uint64_t sum[4] = {1, 2, 3, 4}, word;
+	const uint64_t odd = 0x9e3779b97f4a7c15u;
+	uint64_t sum[4] = {1, block->type, block->index, block->bytes}, all = 0, word;
 	const char *at = data;
 
-	for (size_t i = 0; i < bytes / 8; i++) {
+	for (size_t i = 0; i < block->bytes / 8; i++) {
 		memcpy(&word, at + 8 * i, 8);
-		sum[i % 4] = (sum[i % 4] ^ word) * 0x9e3779b97f4a7c15u;
+		sum[i % 4] = (sum[i % 4] ^ word) * odd;
 	}
-	return sum[0] ^ sum[1] >> 7 ^ sum[2] >> 17 ^ sum[3] >> 29;
+	for (size_t i = 0; i < 4; i++)
+		all = (all ^ sum[i]) * odd;
+	return all;
 }
 
 #endif /* QV_TRACE_FORMAT_H */

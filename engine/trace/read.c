@@ -150,7 +150,7 @@ static int read_block(struct qv_trace_reader *r)
 		return refuse(r, "no sound block");
 	if (fread(r->block, 1, block.bytes, r->file) < block.bytes)
 		return refuse(r, "it is cut off");
-	if (qv_trace_sum(r->block, block.bytes) != block.check)
+	if (qv_trace_sum(&block, r->block) != block.check)
 		return refuse(r, "it is damaged");
 	switch (block.type) {
 	case QV_TRACE_B_PROCESS: rc = read_process(r, block.index, block.bytes); break;

@@ -57,7 +57,7 @@ static QV_NOINLINE void next_buffer(struct qv_trace_recording *r)
 		if (r->full < r->buffers - 1)
 			r->full++;
 		else
-			r->dropped += r->buffer[r->at].head.n;
+			r->dropped += r->buffer[r->at].events;
 	}
 	begin(r);
 }

@@ -58,7 +58,7 @@ static bool write_block(struct qv_trace_file *f, struct qv_trace_block *block,
 	block->type = type;
 	block->bytes = (uint32_t)bytes;
 	block->reserved = 0;
-	block->check = qv_trace_sum(block + 1, bytes);
+	block->check = qv_trace_sum(block, block + 1);
 	bytes += sizeof *block;
 	if (atomic_load(&f->error))
 		return false;
@@ -146,7 +146,7 @@ bool qv_trace_flush(struct qv_trace_file *f, struct qv_trace_buffer *b, uint64_t
 	b->head.span_ns = span_ns;
 	if (write_block(f, &b->block, QV_TRACE_B_EVENTS, sizeof b->head + n * sizeof *b->records))
 		return true;
-	qv_trace_count_lost(f, n);
+	qv_trace_count_lost(f, b->events);
 	return false;
 }
 

@@ -10,6 +10,7 @@
 struct qv_trace_buffer {
 	uint64_t first, last; /* the clock at the begin of the block, and at its last record */
 	uint64_t mask;        /* the last one in this block, or 0 */
+	uint64_t events;      /* records that are no time and no mask */
 	/* From here on as in the file. */
 	struct qv_trace_block block;
 	struct qv_trace_b_events head;
@@ -28,7 +29,7 @@ QV_INLINE bool qv_trace_is_full(const struct qv_trace_buffer *b)
 QV_INLINE void qv_trace_begin(struct qv_trace_buffer *b, uint32_t lane, uint64_t clock, uint64_t ns)
 {
 	b->first = b->last = clock;
-	b->mask = 0;
+	b->mask = b->events = 0;
 	b->block.index = lane;
 	b->head = (struct qv_trace_b_events){.ns = ns};
 }
@@ -55,6 +56,7 @@ QV_INLINE void qv_trace_append(struct qv_trace_buffer *b, uint64_t clock, uint32
 	*r++ = (struct qv_trace_record){(uint32_t)ticks, e->src, e->tag,
 					e->node << 16 | flags << 8 | kind};
 	b->head.n = (uint64_t)(r - b->records);
+	b->events++;
 }
 
 /*

@@ -33,12 +33,15 @@ def check(what, condition, seen=""):
         print(f"wrong: {what}\n{seen}")
 
 
-def check_sum(data):
+def check_sum(kind, index, data):
     """The sum of a block."""
-    sums = [1, 2, 3, 4]
+    sums = [1, kind, index, len(data)]
     for i, (word,) in enumerate(struct.iter_unpack("=Q", data)):
         sums[i % 4] = ((sums[i % 4] ^ word) * 0x9e3779b97f4a7c15) & WORD
-    return sums[0] ^ sums[1] >> 7 ^ sums[2] >> 17 ^ sums[3] >> 29
+    total = 0
+    for part in sums:
+        total = ((total ^ part) * 0x9e3779b97f4a7c15) & WORD
+    return total
 
 
 def records(data):
@@ -68,7 +71,7 @@ def read(path):
     while at < len(data):
         kind, size, index, zero, total = struct.unpack_from("=IIIIQ", data, at)
         body = data[at + 24:at + 24 + size]
-        assert not ended and zero == 0 and len(body) == size and check_sum(body) == total
+        assert not ended and zero == 0 and len(body) == size and check_sum(kind, index, body) == total
         at += 24 + size
         if kind == 1:
             rank, pid, host, program = struct.unpack("=iI64s64s", body)
@@ -124,7 +127,7 @@ def replay(lane):
 def run(core, case, **env):
     """One case over a core: exit status, what was printed."""
     full = {k: v for k, v in os.environ.items() if not k.startswith(("FI_", "PMI"))}
-    full.update(env, FI_PROVIDER_PATH=sys.argv[1])
+    full.update({"QV_TEST_SCALE": "0.05"}, **env, FI_PROVIDER_PATH=sys.argv[1])
     if core == "rxm":
         full["FI_PROVIDER"] = "tcp;ofi_rxm;ofi_quiver"
     else:
@@ -191,7 +194,9 @@ def test_limits(core, directory):
         _, lanes, lost = read(path)
         check("ring: the last events", lost is not None and
               all(len(l.events) <= 3 * 2700 for l in lanes.values()), lost)
-    status, text = run(core, "self", FI_QUIVER_TRACE="/dev/full")
+    for rank in range(4):
+        os.symlink("/dev/full", f"{directory}/full.{rank}")
+    status, text = run(core, "self", FI_QUIVER_TRACE=f"{directory}/full.%r")
     check("full disk: passes, and says so", status == 0 and
           "no trace is written: No space left on device" in text, text)
     for bad in ("ring=x:/tmp/a", "max=:/tmp/a", "ring=5", "", "/no/such/dir/a", "%q"):
