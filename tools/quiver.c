@@ -47,6 +47,8 @@ static const struct command traces[] = {
 	{"cut", qv_trace_cmd_cut, "a part of a trace: a time, lanes, ranks"},
 	{"merge", qv_trace_cmd_merge, "the traces of a job in one file"},
 	{"anonymise", qv_trace_cmd_anonymise, "numbers for hosts, programs, tags and sources"},
+	{"generate", qv_trace_cmd_generate, "the trace of an application that has not run"},
+	{"report", qv_trace_cmd_report, "a page that says whether quiver would help"},
 	{NULL, NULL, NULL},
 };
 
