@@ -47,6 +47,8 @@ static const struct command traces[] = {
 	{"cut", qv_trace_cmd_cut, "a part of a trace: a time, lanes, ranks"},
 	{"merge", qv_trace_cmd_merge, "the traces of a job in one file"},
 	{"anonymise", qv_trace_cmd_anonymise, "numbers for hosts, programs, tags and sources"},
+	{"replay", qv_trace_cmd_replay, "every matching structure on a trace, side by side"},
+	{"advise", qv_trace_cmd_advise, "would quiver help this program, and how"},
 	{NULL, NULL, NULL},
 };
 
