@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <quiver/isa.h>
+
 #define PLUGINS 16
 
 struct options {
