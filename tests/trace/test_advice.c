@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "tools/trace/advice.h"
+#include "tools/trace/advice/advice.h"
 
 /* A long trace, whole, of a program to which matching is nothing. */
 static struct qv_advice_facts quiet(void)

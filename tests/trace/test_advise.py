@@ -89,7 +89,9 @@ def much_to_gain():
     check("deep: yes", text.startswith("Yes, against a native provider's list: quiver's matching saves"), text)
     check("deep: helps", answer["over_list"] == "helps" and answer["list"]["share"] > 0.02, answer)
     check("deep: rank 3 is judged", "rank 3" in text and answer["messages"] == 6000, text)
-    check("deep: depth", answer["posted_max"] == 2000 and answer["median_position"] > 100, answer)
+    _, alone = run("advise", path, "--rank", "3", "--seconds", "10")
+    check("deep: depth", (answer["posted_max"], answer["median_position"]) == (2000, 1) and
+          alone["median_position"] > 100, (answer, alone))
     check("deep: its setting", answer["setting"].startswith("FI_QUIVER_MATCH=" + answer["structure"]), answer)
     # What it names is, measured once more, as cheap as anything, but for 5 % and the noise of a busy machine.
     _, again = run("replay", path, "--rounds", "5")

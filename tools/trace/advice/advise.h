@@ -4,7 +4,7 @@
 #define QV_ADVISE_H
 
 #include "advice.h"
-#include "measure.h"
+#include "tools/trace/measure.h"
 
 struct qv_advise_job {
 	const struct qv_load *load;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* advise.c - `quiver trace advise`: measures, has it judged (advice.c) and said (advise_text.c). */
 #include "advise.h"
-#include "commands.h"
+#include "tools/trace/commands.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef QV_REPLAY_H
 #define QV_REPLAY_H
 
-#include "measure.h"
+#include "tools/trace/measure.h"
 
 void qv_replay_print(const struct qv_measure *m, const struct qv_load *load);
 void qv_replay_rows(struct qv_bench *bench, const struct qv_measure *m, const struct qv_load *load);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* replay.c - `quiver trace replay`: every structure on a trace, side by side. */
-#include "commands.h"
+#include "tools/trace/commands.h"
 #include "replay.h"
 
 #include <stdlib.h>
