@@ -79,7 +79,7 @@ MAY = {
     "bench/coll": BENCH,
     "bench/offload": BENCH + OFFLOAD,
     "tools": BELOW_GLUE + OFFLOAD + ["bench/common", "tools/trace"],
-    "tools/trace": ["engine/trace", "engine/base", "include", "bench/common"],
+    "tools/trace": BELOW_GLUE + ["bench/common", "bench/match"],
     "examples": ["include"],
 }
 # Room -> system headers that it and those in it may include; others may include what they like,

@@ -49,6 +49,8 @@ static const struct command traces[] = {
 	{"anonymise", qv_trace_cmd_anonymise, "numbers for hosts, programs, tags and sources"},
 	{"generate", qv_trace_cmd_generate, "the trace of an application that has not run"},
 	{"report", qv_trace_cmd_report, "a page that says whether quiver would help"},
+	{"replay", qv_trace_cmd_replay, "every matching structure on a trace, side by side"},
+	{"advise", qv_trace_cmd_advise, "would quiver help this program, and how"},
 	{NULL, NULL, NULL},
 };
 

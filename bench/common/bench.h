@@ -52,6 +52,19 @@ int qv_bench_parse(struct qv_bench_opts *opts, const char *bench, int argc, char
 		   const struct qv_bench_option *own);
 void qv_bench_opts_close(struct qv_bench_opts *opts);
 
+/*
+ * The same for other commands of the program.
+ *   command  as it is called: "trace replay"
+ *   all      their options, ended by a name that is NULL
+ *   files    out: index in argv of the first argument that is no option, those are moved behind the
+ *            options; NULL: there must be none
+ */
+int qv_bench_options(const char *command, int argc, char **argv, const struct qv_bench_option *all,
+		     int *files);
+
+/* What takes --json FILE: ctx is a struct qv_bench_opts. */
+int qv_bench_take_json(void *ctx, const char *file);
+
 /* The lines of --help for the options above. */
 extern const char qv_bench_opts_help[];
 
@@ -110,6 +123,7 @@ struct qv_bench_row {
 	double *means;   /* of each round, where the bench measures them apart; else NULL */
 	size_t rounds;
 	double p50, p99, mean; /* filled by qv_bench_finish */
+	double low, high;      /* 95 % interval of the mean, where a bench knows one; else 0 */
 };
 
 /* One comparison of a row: with the row of another implementation, or with another state of its
@@ -132,6 +146,7 @@ struct qv_bench_fact {
 };
 
 struct qv_bench {
+	const char *program; /* NULL: "quiver bench" */
 	const char *name;
 	struct qv_bench_fact facts[32]; /* the machine */
 	size_t facts_n;

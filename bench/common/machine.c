@@ -50,10 +50,16 @@ static void cpu_model(char *model, size_t size)
 		fclose(f);
 }
 
-/* Arguments that a shell would take apart, in quotes. */
-static void command_line(const struct qv_bench_opts *opts, char *text, size_t size)
+static const char *program_of(const struct qv_bench *bench)
 {
-	size_t at = (size_t)snprintf(text, size, "quiver bench");
+	return bench->program ? bench->program : "quiver bench";
+}
+
+/* Arguments that a shell would take apart, in quotes. */
+static void command_line(const struct qv_bench *bench, const struct qv_bench_opts *opts, char *text,
+			 size_t size)
+{
+	size_t at = (size_t)snprintf(text, size, "%s", program_of(bench));
 
 	for (int i = 0; i < opts->argc && at < size; i++) {
 		const char *arg = opts->argv[i];
@@ -71,7 +77,7 @@ static void occasion(struct qv_bench *bench, const struct qv_bench_opts *opts)
 
 	strftime(text, sizeof(text), "%FT%TZ", gmtime_r(&now, &utc));
 	qv_bench_fact_add(bench, "date", "%s", text);
-	command_line(opts, text, sizeof(text));
+	command_line(bench, opts, text, sizeof(text));
 	qv_bench_fact_add(bench, "command", "%s", text);
 }
 
@@ -108,7 +114,7 @@ static void warn_if_busy(void)
 
 void qv_bench_machine_print(const struct qv_bench *bench, FILE *out)
 {
-	fprintf(out, "quiver bench %s\n", bench->name);
+	fprintf(out, "%s %s\n", program_of(bench), bench->name);
 	for (size_t i = 0; i < bench->facts_n; i++)
 		fprintf(out, "  %-10s %s\n", bench->facts[i].key, bench->facts[i].value);
 	fflush(out);

@@ -21,7 +21,7 @@ const char qv_bench_opts_help[] =
 	"  --json FILE      write the rows as JSON\n"
 	"  --plot FILE.svg  draw the medians\n";
 
-static int take_json(void *ctx, const char *file)
+int qv_bench_take_json(void *ctx, const char *file)
 {
 	struct qv_bench_opts *opts = ctx;
 
@@ -85,8 +85,8 @@ static int take(const struct qv_bench_option *option, const char *value)
 }
 
 /* What getopt_long(3) did not like: optopt is 0, a short option, or the val of a long one. */
-static void say_wrong(const char *bench, const struct qv_bench_option *all, size_t n, bool no_value,
-		      const char *arg)
+static void say_wrong(const char *command, const struct qv_bench_option *all, size_t n,
+		      bool no_value, const char *arg)
 {
 	const int at = optopt - FIRST_VAL;
 
@@ -95,39 +95,41 @@ static void say_wrong(const char *bench, const struct qv_bench_option *all, size
 	else if (at >= 0 && (size_t)at < n)
 		fprintf(stderr, "quiver: option --%s takes no value\n", all[at].name);
 	else
-		fprintf(stderr, "quiver: bench %s has no option '%s'; see --help\n", bench, arg);
+		fprintf(stderr, "quiver: %s has no option '%s'; see --help\n", command, arg);
 }
 
-/* 1: --help was asked for. */
-static int parse(const char *bench, int argc, char **argv, const struct qv_bench_option *all,
-		 size_t n)
+int qv_bench_options(const char *command, int argc, char **argv, const struct qv_bench_option *all,
+		     int *files)
 {
 	struct option table[OPTIONS + 2] = {{"help", no_argument, NULL, 'h'}};
+	size_t n = 0;
 
-	for (size_t i = 0; i < n; i++)
-		table[i + 1] =
-			(struct option){all[i].name, all[i].flag ? no_argument : required_argument,
-					NULL, FIRST_VAL + (int)i};
+	for (; all[n].name && n < OPTIONS; n++)
+		table[n + 1] =
+			(struct option){all[n].name, all[n].flag ? no_argument : required_argument,
+					NULL, FIRST_VAL + (int)n};
 	opterr = 0;
 	optind = 0; /* glibc: begin anew */
 	for (;;) {
 		const int before = optind ? optind : 1;
-		const int val = getopt_long(argc, argv, "+:h", table, NULL);
+		const int val = getopt_long(argc, argv, files ? ":h" : "+:h", table, NULL);
 
 		if (val == -1)
 			break;
 		if (val == 'h')
 			return 1;
 		if (val == '?' || val == ':') {
-			say_wrong(bench, all, n, val == ':', argv[before]);
+			say_wrong(command, all, n, val == ':', argv[files ? optind - 1 : before]);
 			return -1;
 		}
 		if (take(&all[val - FIRST_VAL], optarg))
 			return -1;
 	}
-	if (optind == argc)
+	if (files)
+		*files = optind;
+	if (files || optind == argc)
 		return 0;
-	fprintf(stderr, "quiver: bench %s takes options only, not '%s'; see --help\n", bench,
+	fprintf(stderr, "quiver: %s takes options only, not '%s'; see --help\n", command,
 		argv[optind]);
 	return -1;
 }
@@ -135,11 +137,14 @@ static int parse(const char *bench, int argc, char **argv, const struct qv_bench
 int qv_bench_parse(struct qv_bench_opts *opts, const char *bench, int argc, char **argv,
 		   const struct qv_bench_option *own)
 {
-	struct qv_bench_option all[OPTIONS] = {
-		{"quick", .flag = &opts->quick},          {"filter", .text = &opts->filter},
-		{"impl", .text = &opts->impls},           {"json", .take = take_json, .ctx = opts},
+	struct qv_bench_option all[OPTIONS + 1] = {
+		{"quick", .flag = &opts->quick},
+		{"filter", .text = &opts->filter},
+		{"impl", .text = &opts->impls},
+		{"json", .take = qv_bench_take_json, .ctx = opts},
 		{"plot", .take = take_plot, .ctx = opts},
 	};
+	char command[QV_BENCH_NAME];
 	size_t n = 5;
 	int rc;
 
@@ -147,7 +152,8 @@ int qv_bench_parse(struct qv_bench_opts *opts, const char *bench, int argc, char
 		all[n++] = *own;
 	opts->argc = argc;
 	opts->argv = argv;
-	rc = parse(bench, argc, argv, all, n);
+	snprintf(command, sizeof(command), "bench %s", bench);
+	rc = qv_bench_options(command, argc, argv, all, NULL);
 	if (rc)
 		qv_bench_opts_close(opts);
 	return rc;

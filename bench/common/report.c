@@ -151,12 +151,16 @@ static json_t *json_figure(double value)
 static json_t *json_row(const struct qv_bench_row *row)
 {
 	const bool none = !row->n;
-
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:s}", "case", row->name, "impl",
-			 row->impl, "unit", row->unit, "p50", json_figure(none ? NAN : row->p50),
-			 "p99", json_figure(none ? NAN : row->p99), "mean",
-			 json_figure(none ? NAN : row->mean), "n", (json_int_t)row->n, "answer",
-			 row->answer);
+	json_t *json = json_pack(
+		"{s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:s}", "case", row->name, "impl", row->impl,
+		"unit", row->unit, "p50", json_figure(none ? NAN : row->p50), "p99",
+		json_figure(none ? NAN : row->p99), "mean", json_figure(none ? NAN : row->mean),
+		"n", (json_int_t)row->n, "answer", row->answer);
+	if (!none && row->high > 0) {
+		json_object_set_new(json, "low", json_figure(row->low));
+		json_object_set_new(json, "high", json_figure(row->high));
+	}
+	return json;
 }
 
 static json_t *json_ratio(const struct qv_bench *bench, const struct qv_bench_ratio_line *line)

@@ -16,11 +16,14 @@ QUEUES = {"untagged": 0, "tagged": 1, "collective": 2}
 
 # The bytes.
 
-def check_sum(body):
-    sums = [1, 2, 3, 4]
+def check_sum(kind, index, body, length):
+    sums = [1, kind, index, length]
     for i, (word,) in enumerate(struct.iter_unpack("=Q", body)):
         sums[i % 4] = (sums[i % 4] ^ word) * 0x9e3779b97f4a7c15 & MASK64
-    return sums[0] ^ sums[1] >> 7 ^ sums[2] >> 17 ^ sums[3] >> 29
+    total = 0
+    for part in sums:
+        total = (total ^ part) * 0x9e3779b97f4a7c15 & MASK64
+    return total
 
 
 def header(version=1, order=0x01020304, magic=b"QVTRACE\0"):
@@ -28,8 +31,9 @@ def header(version=1, order=0x01020304, magic=b"QVTRACE\0"):
 
 
 def block(kind, index, body, length=None, total=None):
-    return struct.pack("=IIIIQ", kind, len(body) if length is None else length, index, 0,
-                       check_sum(body) if total is None else total) + body
+    length = len(body) if length is None else length
+    return struct.pack("=IIIIQ", kind, length, index, 0,
+                       check_sum(kind, index, body, length) if total is None else total) + body
 
 
 def process(index, rank, pid, host, program):

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* advise.c - `quiver trace advise`: measures, has it judged (advice.c) and said (advise_text.c). */
+#include "advise.h"
+#include "tools/trace/commands.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LONG 0.5 /* of the longest process's time: shorter ones are not judged */
+
+struct options {
+	struct qv_bench_opts common;
+	long rank, lane, most, seconds;
+};
+
+static void help(void)
+{
+	printf("usage: quiver trace advise [options] FILE...\n\n"
+	       "Would quiver help this program, by how much, and with which setting? What its matching\n"
+	       "costs is measured on this machine: by a plain list, as libfabric's providers have it, by\n"
+	       "lists for each source, as Open MPI's ob1 has them, and by quiver's structures.\n\n"
+	       "  --rank N        only this rank\n"
+	       "  --lane N        only this lane, counted from 0 through all files\n"
+	       "  --seconds N     measure about so long (20)\n"
+	       "  --max-events N  refuse more events than these (%d)\n"
+	       "  --json FILE     write the answer as JSON\n"
+	       "  --help          this text\n",
+	       QV_LOAD_EVENTS);
+}
+
+/* What is judged. */
+
+static double share(const struct qv_advise_job *j, const struct qv_measure_figure *f,
+		    size_t process)
+{
+	/* Where a part was measured, the rest is taken to cost the same. */
+	return j->wall[process] > 0 ? f->process_ns[process] / j->m->share / j->wall[process] : NAN;
+}
+
+static void find_times(struct qv_advise_job *j)
+{
+	uint64_t *first = qv_measure_need(calloc(j->load->processes_n, sizeof(*first)));
+
+	j->wall = qv_measure_need(calloc(j->load->processes_n, sizeof(*j->wall)));
+	for (size_t i = 0; i < j->load->lanes_n; i++) {
+		const struct qv_load_lane *lane = &j->load->lanes[i];
+		uint64_t *mine = &first[lane->info.process];
+
+		*mine = *mine && *mine < lane->first_ns ? *mine : lane->first_ns;
+	}
+	for (size_t i = 0; i < j->load->lanes_n; i++) {
+		const struct qv_load_lane *lane = &j->load->lanes[i];
+		double *wall = &j->wall[lane->info.process];
+
+		*wall = fmax(*wall, (double)(lane->last_ns - first[lane->info.process]));
+		j->posted_max = lane->posted_max > j->posted_max ? lane->posted_max : j->posted_max;
+		j->unexpected_max = lane->unexpected_max > j->unexpected_max ? lane->unexpected_max
+									     : j->unexpected_max;
+	}
+	free(first);
+}
+
+/* The program waits for its slowest process. One that was recorded for a moment only says nothing. */
+static void find_judged(struct qv_advise_job *j)
+{
+	double longest = 0, most = -1;
+
+	for (size_t p = 0; p < j->load->processes_n; p++)
+		longest = fmax(longest, j->wall[p]);
+	for (size_t p = 0; p < j->load->processes_n; p++) {
+		const double mine = share(j, j->list, p);
+
+		if (j->wall[p] < LONG * longest || !(mine > most))
+			continue;
+		most = mine;
+		j->judged = p;
+	}
+}
+
+static struct qv_advice_cost cost(const struct qv_advise_job *j, const struct qv_measure_figure *f)
+{
+	const double operations = (double)j->load->operations;
+	const double messages = (double)(j->load->arrivals ? j->load->arrivals : 1);
+
+	return (struct qv_advice_cost){f->ns.value * operations / messages, share(j, f, j->judged)};
+}
+
+static void find_cheapest(const struct qv_measure *m, struct qv_advice_facts *facts)
+{
+	const struct qv_measure_figure *best = NULL;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->at[i].measured && (!best || m->at[i].ns.value < best->ns.value))
+			best = &m->at[i];
+	if (!best)
+		return;
+	facts->cheapest = best->name;
+	facts->ratio = best->ratio.value;
+	facts->ratio_high = best->ratio.high;
+}
+
+static struct qv_advice_facts facts_of(const struct qv_advise_job *j)
+{
+	struct qv_advice_facts f = {.list = cost(j, j->list),
+				    .ob1 = cost(j, j->ob1),
+				    .quiver = cost(j, j->quiver),
+				    .measured = j->m->share,
+				    .operations = j->load->operations,
+				    .left_out = j->load->left_out,
+				    .lost = j->load->lost,
+				    .whole = j->load->whole};
+
+	for (size_t i = 0; i < j->load->lanes_n; i++) {
+		const struct qv_load_lane *lane = &j->load->lanes[i];
+
+		if (lane->info.process == j->judged)
+			f.messages += lane->arrivals;
+		if (lane->info.queue != QV_TRACE_TAGGED)
+			continue;
+		f.wanted += lane->wanted;
+		f.any_source += lane->any_source;
+		f.any_tag += lane->any_tag;
+	}
+	find_cheapest(j->m, &f);
+	return f;
+}
+
+/* The command. */
+
+static int advise(const struct options *o, const struct qv_load *load)
+{
+	/* Those that are compared are needed, and the others compete. */
+	const struct qv_measure_options options = {
+		.needed = "auto,ll,ompi", .rounds = 7, .seconds = (double)o->seconds};
+	struct qv_measure m;
+	struct qv_advise_job j = {.load = load, .m = &m};
+	int status = qv_measure(&m, load, &options);
+
+	if (status)
+		return status;
+	j.list = qv_measure_find(&m, "ll");
+	j.ob1 = qv_measure_find(&m, "ompi");
+	j.quiver = qv_measure_find(&m, "auto");
+	if (j.list->measured && j.ob1->measured && j.quiver->measured) {
+		struct qv_advice_facts facts;
+		struct qv_advice advice;
+
+		find_times(&j);
+		find_judged(&j);
+		facts = facts_of(&j);
+		advice = qv_advise(&facts);
+		qv_advise_print(&j, &facts, &advice);
+		status = o->common.json ? qv_advise_json(&j, &facts, &advice, &o->common) : 0;
+		free(j.wall);
+	} else {
+		fprintf(stderr, "quiver: no advice: ll: %s; ompi: %s; auto: %s\n", j.list->answer,
+			j.ob1->answer, j.quiver->answer);
+		status = 1;
+	}
+	qv_measure_free(&m);
+	return status;
+}
+
+int qv_trace_cmd_advise(int argc, char **argv)
+{
+	struct options o = {.rank = -1, .lane = -1, .most = QV_LOAD_EVENTS, .seconds = 20};
+	const struct qv_bench_option all[] = {
+		{"rank", .number = &o.rank, .low = 0, .high = INT32_MAX},
+		{"lane", .number = &o.lane, .low = 0, .high = INT32_MAX},
+		{"seconds", .number = &o.seconds, .low = 1, .high = 100000},
+		{"max-events", .number = &o.most, .low = 1, .high = UINT32_MAX - 8l},
+		{"json", .take = qv_bench_take_json, .ctx = &o.common},
+		{.name = NULL},
+	};
+	struct qv_load load;
+	char why[1024];
+	int first, status, rc = qv_bench_options("trace advise", argc, argv, all, &first);
+
+	if (rc == 1)
+		help();
+	if (!rc && first == argc) {
+		fprintf(stderr, "quiver: trace advise needs a trace; see --help\n");
+		rc = -1;
+	}
+	if (rc) {
+		qv_bench_opts_close(&o.common);
+		return rc < 0 ? 2 : 0;
+	}
+	rc = qv_load(&load,
+		     &(struct qv_load_options){.files = argv + first,
+					       .files_n = (size_t)(argc - first),
+					       .most_events = (uint64_t)o.most,
+					       .rank = o.rank,
+					       .lane = o.lane},
+		     why, sizeof(why));
+	if (rc)
+		fprintf(stderr, "quiver: %s\n", why);
+	status = rc ? 1 : advise(&o, &load);
+	if (!rc)
+		qv_load_free(&load);
+	qv_bench_opts_close(&o.common);
+	return status;
+}

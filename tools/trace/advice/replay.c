@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* replay.c - `quiver trace replay`: every structure on a trace, side by side. */
+#include "tools/trace/commands.h"
+#include "replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <quiver/isa.h>
+
+#define PLUGINS 16
+
+struct options {
+	struct qv_bench_opts common;
+	long rank, lane, most, rounds, seconds;
+	uint64_t collective_mask;
+	const char *plugins[PLUGINS];
+	size_t plugins_n;
+};
+
+static void help(void)
+{
+	printf("usage: quiver trace replay [options] FILE...\n\n"
+	       "What was recorded is asked of every matching structure again: answers compared, then\n"
+	       "timed, side by side. Several files, lanes and processes are added up.\n\n"
+	       "  --impl LIST        only these structures (comma between), as in quiver bench match\n"
+	       "  --plugin FILE.so   implementations of others, see <quiver/contender.h>; repeatable\n"
+	       "  --rank N           only this rank\n"
+	       "  --lane N           only this lane, counted from 0 through all files\n"
+	       "  --rounds N         rounds at most (11)\n"
+	       "  --seconds N        end after so many seconds, with fewer rounds (60)\n"
+	       "  --collective MASK  messages whose tag has a bit of it are collective (for col*)\n"
+	       "  --max-events N     refuse more events than these (%d)\n"
+	       "  --json FILE        write the figures as JSON\n"
+	       "  --help             this text\n",
+	       QV_LOAD_EVENTS);
+}
+
+static int add_plugin(void *ctx, const char *file)
+{
+	struct options *o = ctx;
+
+	if (o->plugins_n == PLUGINS) {
+		fprintf(stderr, "quiver: no more than %d plugins\n", PLUGINS);
+		return -1;
+	}
+	o->plugins[o->plugins_n++] = file;
+	return 0;
+}
+
+static int take_mask(void *ctx, const char *text)
+{
+	char *end;
+
+	*(uint64_t *)ctx = strtoull(text, &end, 16);
+	if (end != text && !*end && *(uint64_t *)ctx)
+		return 0;
+	fprintf(stderr, "quiver: --collective takes bits of a tag in hexadecimal, not '%s'\n",
+		text);
+	return -1;
+}
+
+/* The command. */
+
+static void announce(struct qv_bench *bench, const struct options *o, const struct qv_load *load)
+{
+	char missing[96] = "", parts[32] = "";
+
+	if (load->left_out)
+		snprintf(parts, sizeof(parts), ", %llu left out",
+			 (unsigned long long)load->left_out);
+	qv_bench_machine(bench, &o->common);
+	qv_bench_fact_add(bench, "isa", "%s", qv_isa_name(qv_isa_best()));
+	qv_bench_fact_add(bench, "trace",
+			  "%zu lanes of %zu processes: %llu events, %llu operations%s",
+			  load->lanes_n, load->processes_n, (unsigned long long)load->events,
+			  (unsigned long long)load->operations, parts);
+	if (load->lost)
+		snprintf(missing, sizeof(missing), "%llu events are not in it",
+			 (unsigned long long)load->lost);
+	if (!load->whole)
+		snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), "%s%s",
+			 load->lost ? "; " : "", "a process did not end it");
+	if (*missing)
+		qv_bench_fact_add(bench, "missing", "%s", missing);
+	qv_bench_machine_print(bench, stdout);
+	if (load->left_out)
+		printf("  left out: operations on entries that waited before the trace began\n");
+}
+
+static int replay(const struct options *o, const struct qv_load *load)
+{
+	const struct qv_measure_options options = {.impls = o->common.impls,
+						   .plugins = o->plugins,
+						   .plugins_n = o->plugins_n,
+						   .rounds = (uint32_t)o->rounds,
+						   .seconds = (double)o->seconds,
+						   .collective_mask = o->collective_mask};
+	struct qv_bench bench = {.program = "quiver trace", .name = "replay"};
+	struct qv_measure m;
+	int status;
+
+	announce(&bench, o, load);
+	status = qv_measure(&m, load, &options);
+	if (!status) {
+		qv_replay_print(&m, load);
+		qv_replay_rows(&bench, &m, load);
+		status = qv_bench_save(&bench, &o->common);
+	}
+	qv_measure_free(&m);
+	qv_bench_free(&bench);
+	return status;
+}
+
+int qv_trace_cmd_replay(int argc, char **argv)
+{
+	struct options o = {.rank = -1,
+			    .lane = -1,
+			    .most = QV_LOAD_EVENTS,
+			    .rounds = 11,
+			    .seconds = 60,
+			    .common = {.argc = argc, .argv = argv}};
+	const struct qv_bench_option all[] = {
+		{"impl", .text = &o.common.impls},
+		{"plugin", .take = add_plugin, .ctx = &o},
+		{"rank", .number = &o.rank, .low = 0, .high = INT32_MAX},
+		{"lane", .number = &o.lane, .low = 0, .high = INT32_MAX},
+		{"rounds", .number = &o.rounds, .low = 1, .high = 1000},
+		{"seconds", .number = &o.seconds, .low = 1, .high = 100000},
+		{"collective", .take = take_mask, .ctx = &o.collective_mask},
+		{"max-events", .number = &o.most, .low = 1, .high = UINT32_MAX - 8l},
+		{"json", .take = qv_bench_take_json, .ctx = &o.common},
+		{.name = NULL},
+	};
+	struct qv_load load;
+	char why[1024];
+	int first, status, rc = qv_bench_options("trace replay", argc, argv, all, &first);
+
+	if (rc == 1)
+		help();
+	if (!rc && first == argc) {
+		fprintf(stderr, "quiver: trace replay needs a trace; see --help\n");
+		rc = -1;
+	}
+	if (rc) {
+		qv_bench_opts_close(&o.common);
+		return rc < 0 ? 2 : 0;
+	}
+	rc = qv_load(&load,
+		     &(struct qv_load_options){.files = argv + first,
+					       .files_n = (size_t)(argc - first),
+					       .most_events = (uint64_t)o.most,
+					       .rank = o.rank,
+					       .lane = o.lane},
+		     why, sizeof(why));
+	if (rc)
+		fprintf(stderr, "quiver: %s\n", why);
+	status = rc ? 1 : replay(&o, &load);
+	if (!rc)
+		qv_load_free(&load);
+	qv_bench_opts_close(&o.common);
+	return status;
+}
