@@ -128,16 +128,19 @@ def traffic(lane, seed, n, depth=40):
             lane.cancel(draw.randrange(len(lane.recvs)))
 
 
-def check_sum(data):
+def check_sum(kind, index, data):
     """The sum of a block."""
-    sums = [1, 2, 3, 4]
+    sums = [1, kind, index, len(data)]
     for i, (word,) in enumerate(struct.iter_unpack("=Q", data)):
         sums[i % 4] = ((sums[i % 4] ^ word) * 0x9e3779b97f4a7c15) & WORD
-    return sums[0] ^ sums[1] >> 7 ^ sums[2] >> 17 ^ sums[3] >> 29
+    total = 0
+    for part in sums:
+        total = ((total ^ part) * 0x9e3779b97f4a7c15) & WORD
+    return total
 
 
 def block(kind, index, body):
-    return struct.pack("=IIIIQ", kind, len(body), index, 0, check_sum(body)) + body
+    return struct.pack("=IIIIQ", kind, len(body), index, 0, check_sum(kind, index, body)) + body
 
 
 def events_block(index, events, lost):
