@@ -119,7 +119,7 @@ size_t fuzz_trace_mend(uint8_t *data, size_t size)
 			memcpy(body, &events, sizeof(events));
 		}
 		block.reserved = 0;
-		block.check = qv_trace_sum(body, block.bytes);
+		block.check = qv_trace_sum(&block, body);
 		memcpy(data + at, &block, sizeof(block));
 		at += sizeof(block) + block.bytes;
 	}
