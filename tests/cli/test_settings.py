@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 KNOWN = ["CORE", "RAILS", "MODE", "MATCH", "PROFILE", "HINTS", "ISA", "EAGER", "MEMORY", "PATIENCE", "KEEPALIVE", "QUEUE", "LINGER",
-         "STATS", "NODE", "QUIET", "COLL", "OFFLOAD", "OFFLOAD_MIN_BATCH", "OFFLOAD_MIN_BYTES",
+         "STATS", "TRACE", "NODE", "QUIET", "COLL", "OFFLOAD", "OFFLOAD_MIN_BATCH", "OFFLOAD_MIN_BYTES",
          "OFFLOAD_DEVICE",
          "XCLBIN", "XRT_LIB"]
 RXM = "tcp;ofi_rxm;ofi_quiver"
@@ -77,7 +77,7 @@ def test_values():
         refused("FI_QUIVER_PATIENCE", value, "number of seconds")
         refused("FI_QUIVER_LINGER", value, "number of seconds")
     accepted("quiver", FI_QUIVER_PATIENCE="0", FI_QUIVER_LINGER="86400")
-    refused("FI_QUIVER_STATS", "perhaps", "yes", "no", "profile:FILE")
+    refused("FI_QUIVER_STATS", "perhaps", "yes", "no", "json:FILE", "profile:FILE")
     assertions = ["mpi_assert_" + s for s in ("no_any_tag", "no_any_source", "exact_length",
                                               "allow_overtaking")]
     refused("FI_QUIVER_HINTS", "mpi_assert_no_any_tag,no_wildcards", ": no_wildcards is not known",
