@@ -78,6 +78,9 @@ int64_t qv_trace_add_lane(struct qv_trace_file *f, const struct qv_trace_lane *l
 /* An event of a lane, not older than the one before. False: it is not written, and no later one. */
 bool qv_trace_put(struct qv_trace_file *f, const struct qv_trace_event *event);
 
+/* So many events are not in the file: they were lost where it comes from. */
+void qv_trace_count_lost(struct qv_trace_file *f, uint64_t n);
+
 /*
  * What has not been written yet, and that the file ends here. Frees f.
  *   lost  out, may be NULL: events that are not in the file
@@ -109,8 +112,10 @@ uint32_t qv_trace_processes(const struct qv_trace_reader *r);
 uint32_t qv_trace_lanes(const struct qv_trace_reader *r);
 
 /* After the last event: did the writer end the file? Else its process was killed, and the last events
- * are missing. Events that it says are not in the file: its limit, or a ring. */
+ * are missing. */
 bool qv_trace_is_whole(const struct qv_trace_reader *r);
+/* Events that are not in the file, as far as it was read: a limit, or a ring. Where it grows from one
+ * event to the next, they are missing between the two. */
 uint64_t qv_trace_lost(const struct qv_trace_reader *r);
 
 #endif /* QV_TRACE_H */

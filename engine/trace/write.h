@@ -67,7 +67,4 @@ QV_INLINE void qv_trace_append(struct qv_trace_buffer *b, uint64_t clock, uint32
 bool qv_trace_flush(struct qv_trace_file *f, struct qv_trace_buffer *b, uint64_t span_ticks,
 		    uint64_t span_ns);
 
-/* Events that are in no block. */
-void qv_trace_count_lost(struct qv_trace_file *f, uint64_t n);
-
 #endif /* QV_TRACE_WRITE_H */

@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/trace/write.h"
-
 bool qv_trace_no_memory(void)
 {
 	fprintf(stderr, "quiver: no memory for what the trace has\n");

@@ -139,8 +139,9 @@ static void say_cost(struct qv_judgement *j, const struct qv_figures *f)
 		       qv_text_share(p->steps, j->all).s, name);
 	if (all > 0 && ns >= 1000)
 		reason(j,
-		       "At %d ns an entry, which is what Open MPI's list takes, %s spends about %s of "
-		       "%s on walking its lists.",
+		       "At %d ns an entry, %s would spend about %s of %s on walking plain lists, as "
+		       "libfabric's providers have them. Open MPI's ob1 has one for each source and "
+		       "walks less: `quiver trace advise` measures both, and quiver.",
 		       ENTRY_NS, name, qv_text_time(ns).s, qv_text_time(all).s);
 }
 
