@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """plain.py - traces as docs/trace-format.md has them, read and written in Python, and plain lists that
-walk over them: what the tests of `quiver trace` compare with. Shares nothing with the program."""
+walk over them: what the tests of traces compare with. Shares nothing with the program."""
 import collections
 import struct
+
+import layout
 
 POST, ARRIVE, QUEUE, PEEK, TAKE, CANCEL = range(1, 7)
 TIME, MASK = 16, 17
@@ -46,8 +48,10 @@ def read(path):
     assert data[:8] == b"QVTRACE\0" and struct.unpack_from("<II", data, 8) == (1, 0x01020304)
     processes, lanes, lost, whole, at = [], {}, 0, False, 32
     while at < len(data):
-        kind, size, index, _, _ = struct.unpack_from("<IIIIQ", data, at)
+        kind, size, index, zero, total = struct.unpack_from("<IIIIQ", data, at)
         body = data[at + 24:at + 24 + size]
+        assert not whole and zero == 0 and len(body) == size
+        assert layout.check_sum(kind, index, body, size) == total
         at += 24 + size
         if kind == 1:
             rank, pid = struct.unpack_from("<iI", body)
@@ -64,42 +68,31 @@ def read(path):
     return Trace(processes, [lanes[i] for i in sorted(lanes)], lost, whole)
 
 
-def block(kind, index, body):
-    """A block with its sum."""
-    odd, part, total = 0x9e3779b97f4a7c15, [1, kind, index, len(body)], 0
-    for i, (word,) in enumerate(struct.iter_unpack("<Q", body)):
-        part[i % 4] = ((part[i % 4] ^ word) * odd) % 2**64
-    for one in part:
-        total = ((total ^ one) * odd) % 2**64
-    return struct.pack("<IIIIQ", kind, len(body), index, 0, total) + body
-
-
 def write(path, trace):
     """Events of a lane in one block, with ticks that are ns."""
     with open(path, "wb") as f:
-        f.write(b"QVTRACE\0" + struct.pack("<IIQQ", 1, 0x01020304, 0, 0))
+        f.write(layout.header())
         for i, p in enumerate(trace.processes):
-            f.write(block(1, i, struct.pack("<iI64s64s", p.rank, p.pid, p.host, p.program)))
+            f.write(layout.process(i, p.rank, p.pid, p.host, p.program))
         for i, lane in enumerate(trace.lanes):
-            f.write(block(2, i, struct.pack("<4I64sQ", lane.process, lane.endpoint, lane.queue, 0,
-                                            lane.structure, lane.protocol_bits)))
+            f.write(layout.lane(i, lane.process, lane.endpoint, lane.queue, lane.structure,
+                                lane.protocol_bits))
             records, now = [], lane.events[0].ns if lane.events else 0
             begin = now
             for e in lane.events:
                 flags = (MATCHED * e.matched | PERSISTENT * e.persistent | MASKED * bool(e.ignore))
                 if e.ns - now >= 2**32:
-                    records.append(struct.pack("<IIQQ", 0, 0, e.ns - now, TIME))
+                    records.append(layout.record(0, 0, e.ns - now, 0, 0, TIME))
                     now = e.ns
                 if e.ignore:
-                    records.append(struct.pack("<IIQQ", 0, 0, e.ignore, MASK))
-                records.append(struct.pack("<IIQQ", e.ns - now, e.src, e.tag,
-                                           e.node << 16 | flags << 8 | e.kind))
+                    records.append(layout.record(0, 0, e.ignore, 0, 0, MASK))
+                records.append(layout.record(e.ns - now, e.src, e.tag, e.node, flags, e.kind))
                 now = e.ns
             if records:
-                f.write(block(3, i, struct.pack("<5Q", begin, 1, 1, trace.lost if i == 0 else 0,
+                f.write(layout.block(3, i, struct.pack("<5Q", begin, 1, 1, trace.lost if i == 0 else 0,
                                                 len(records)) + b"".join(records)))
         if trace.whole:
-            f.write(block(4, 0, struct.pack("<Q", 0)))
+            f.write(layout.end())
 
 
 def accepts(recv, msg):

@@ -5,24 +5,16 @@ the counters of the same run.
 
 usage: test_provider.py <directory of libquiver-fi.so> <program test_fabric> <core>
 """
-import collections
 import json
 import os
-import struct
 import subprocess
 import sys
 import tempfile
 
+import plain
+
 CASES = ["order_tagged", "random_masks", "cancel_tagged", "peek", "multi_recv_small",
          "unexpected_small_random", "posted_reverse", "coll_sets"]
-KINDS = {1: "post", 2: "arrive", 3: "queue", 4: "peek", 5: "take", 6: "cancel"}
-TIME, MASK = 16, 17
-MATCHED, PERSISTENT, MASKED = 1, 2, 4
-WORD = (1 << 64) - 1
-
-Lane = collections.namedtuple("Lane", "process endpoint queue structure bits events")
-Event = collections.namedtuple("Event", "ns kind flags src tag ignore node")
-
 wrong = []
 
 
@@ -31,97 +23,6 @@ def check(what, condition, seen=""):
     if not condition:
         wrong.append(what)
         print(f"wrong: {what}\n{seen}")
-
-
-def check_sum(kind, index, data):
-    """The sum of a block."""
-    sums = [1, kind, index, len(data)]
-    for i, (word,) in enumerate(struct.iter_unpack("=Q", data)):
-        sums[i % 4] = ((sums[i % 4] ^ word) * 0x9e3779b97f4a7c15) & WORD
-    total = 0
-    for part in sums:
-        total = ((total ^ part) * 0x9e3779b97f4a7c15) & WORD
-    return total
-
-
-def records(data):
-    """The events of a block, and how many were lost before it."""
-    ns, span_ns, span_ticks, lost, n = struct.unpack_from("=5Q", data)
-    assert len(data) == 40 + 24 * n
-    clock = mask = 0
-    events = []
-    for ticks, src, tag, what in struct.iter_unpack("=IIQQ", data[40:]):
-        kind, flags, node = what & 255, what >> 8 & 255, what >> 16
-        clock += ticks + (tag if kind == TIME else 0)
-        if kind == MASK:
-            mask = tag
-        elif kind != TIME:
-            events.append(Event(ns + clock * span_ns // span_ticks, KINDS[kind], flags, src, tag,
-                                mask if flags & MASKED else 0, node))
-    return events, lost
-
-
-def read(path):
-    """Process, lanes, events that are lost; None for those where there is no end."""
-    with open(path, "rb") as file:
-        data = file.read()
-    magic, version, order = struct.unpack_from("=8sII", data)
-    assert (magic, version, order) == (b"QVTRACE\0", 1, 0x01020304), data[:16]
-    at, process, lanes, lost, ended = 32, None, {}, 0, False
-    while at < len(data):
-        kind, size, index, zero, total = struct.unpack_from("=IIIIQ", data, at)
-        body = data[at + 24:at + 24 + size]
-        assert not ended and zero == 0 and len(body) == size and check_sum(kind, index, body) == total
-        at += 24 + size
-        if kind == 1:
-            rank, pid, host, program = struct.unpack("=iI64s64s", body)
-            process = (rank, pid, host.rstrip(b"\0").decode(), program.rstrip(b"\0").decode())
-        elif kind == 2:
-            owner, endpoint, queue, _, structure, bits = struct.unpack("=IIII64sQ", body)
-            lanes[index] = Lane(owner, endpoint, queue, structure.rstrip(b"\0").decode(), bits, [])
-        elif kind == 3:
-            events, missing = records(body)
-            lanes[index].events.extend(events)
-            lost += missing
-        else:
-            lost += struct.unpack("=Q", body)[0]
-            ended = True
-    return process, lanes, lost if ended else None
-
-
-def accepts(recv, msg):
-    """The rule of MPI."""
-    return (recv.tag ^ msg.tag) & ~recv.ignore & WORD == 0 and recv.src in (msg.src, 0xffffffff)
-
-
-def replay(lane):
-    """The lane's events over two plain lists: the oldest that fits. What is not as it was answered."""
-    posted, waiting, last = [], [], None
-    for e in lane.events:
-        if e.kind == "post" or e.kind == "peek":
-            fit = next((m for m in waiting if accepts(e, m)), None)
-            if bool(e.flags & MATCHED) != (fit is not None) or fit and fit.node != e.node:
-                return e
-            if e.kind == "post":
-                (waiting.remove(fit) if fit else posted.append(e))
-        elif e.kind == "arrive":
-            fit = next((r for r in posted if accepts(r, e)), None)
-            if bool(e.flags & MATCHED) != (fit is not None) or fit and fit.node != e.node:
-                return e
-            if fit and not fit.flags & PERSISTENT:
-                posted.remove(fit)
-            last = None if fit else e
-        elif e.kind == "queue":
-            if not last or (last.tag, last.src) != (e.tag, e.src):
-                return e
-            waiting.append(e)
-        else:
-            entries = posted if e.kind == "cancel" else waiting
-            entry = next((x for x in entries if x.node == e.node), None)
-            if not entry:
-                return e
-            entries.remove(entry)
-    return None
 
 
 def run(core, case, **env):
@@ -145,13 +46,13 @@ def files(directory, prefix):
 
 def counted(lanes, queue):
     """The counters that the events of such queues add up to."""
-    events = [e for l in lanes.values() if l.queue == queue for e in l.events]
-    arrivals = [e for e in events if e.kind == "arrive" and e.flags & MATCHED]
-    queued = [e for e in events if e.kind == "queue"]
-    posts = [e for e in events if e.kind == "post"]
+    events = [e for l in lanes if l.queue == queue for e in l.events]
+    arrivals = [e for e in events if e.kind == plain.ARRIVE and e.matched]
+    queued = [e for e in events if e.kind == plain.QUEUE]
+    posts = [e for e in events if e.kind == plain.POST]
     return {"posted": len(posts), "arrived": len(arrivals) + len(queued),
             "unexpected": len(queued),
-            "matched": len(arrivals) + sum(1 for e in posts if e.flags & MATCHED)}
+            "matched": len(arrivals) + sum(1 for e in posts if e.matched)}
 
 
 def test_case(core, case, directory):
@@ -162,19 +63,18 @@ def test_case(core, case, directory):
     traces = files(directory, f"{case}.trace.")
     check(f"{case}: a file for each process", len(traces) >= 1, os.listdir(directory))
     for path in traces:
-        (_, pid, host, program), lanes, lost = read(path)
-        check(f"{case}: whole", lost == 0, path)
-        check(f"{case}: whose it is", path.endswith(f".{pid}") and host == os.uname().nodename and
-              program == "test_fabric", (pid, host, program))
-        for number, lane in lanes.items():
-            bad = replay(lane)
+        trace = plain.read(path)
+        who = trace.processes[0]
+        check(f"{case}: whole", trace.whole and not trace.lost, path)
+        check(f"{case}: whose it is", path.endswith(f".{who.pid}") and
+              who.host.decode() == os.uname().nodename and who.program == b"test_fabric", who)
+        for number, lane in enumerate(trace.lanes):
+            bad = plain.judge(lane)
             check(f"{case}: lane {number} is matched in order", not bad, bad)
-            times = [e.ns for e in lane.events]
-            check(f"{case}: time goes on", times == sorted(times))
         with open(path.replace(".trace.", ".stats."), encoding="utf-8") as file:
             endpoints = json.load(file)["endpoints"]
         for queue, name in ((1, "tagged"), (0, "untagged")):
-            seen = counted(lanes, queue)
+            seen = counted(trace.lanes, queue)
             want = {k: sum(e[name][k] for e in endpoints) for k in seen}
             check(f"{case}: {name} as counted", seen == want, (seen, want))
 
@@ -186,14 +86,14 @@ def test_limits(core, directory):
     check("limit: passes, and says so", status == 0 and "it has reached its limit" in text, text)
     sizes = [os.path.getsize(f) for f in files(directory, "limit.")]
     check("limit: holds", max(sizes) <= 101 << 10, sizes)
-    losses = [read(f)[2] for f in files(directory, "limit.")]
+    losses = [plain.read(f).lost for f in files(directory, "limit.")]
     check("limit: counted in the file", max(losses) > 0, losses)
     status, text = run(core, case, FI_QUIVER_TRACE=f"ring=64k:{directory}/ring.%p")
     check("ring: passes, silent", status == 0 and "quiver:" not in text, text)
     for path in files(directory, "ring."):
-        _, lanes, lost = read(path)
-        check("ring: the last events", lost is not None and
-              all(len(l.events) <= 3 * 2700 for l in lanes.values()), lost)
+        trace = plain.read(path)
+        check("ring: the last events", trace.whole and
+              all(len(l.events) <= 3 * 2700 for l in trace.lanes), trace.lost)
     for rank in range(4):
         os.symlink("/dev/full", f"{directory}/full.{rank}")
     status, text = run(core, "self", FI_QUIVER_TRACE=f"{directory}/full.%r")
@@ -211,17 +111,16 @@ def test_ends(core, directory):
     """Processes that fork, that are killed, that do not close."""
     status, text = run(core, "fork", FI_QUIVER_TRACE=f"{directory}/fork.%p")
     check("fork: passes, silent", status == 0 and "quiver:" not in text, text)
-    traces = [read(f) for f in files(directory, "fork.")]
+    traces = [plain.read(f) for f in files(directory, "fork.")]
     check("fork: two processes, whole, each in order", len(traces) == 2 and
-          all(t[2] == 0 and not any(replay(l) for l in t[1].values()) for t in traces))
+          all(t.whole and not any(plain.judge(l) for l in t.lanes) for t in traces))
     status, text = run(core, "stats_not_closed", FI_QUIVER_TRACE=f"{directory}/open.%p")
-    traces = [read(f) for f in files(directory, "open.")]
-    check("not closed: whole", status == 0 and traces and
-          all(t[2] == 0 for t in traces), text)
+    traces = [plain.read(f) for f in files(directory, "open.")]
+    check("not closed: whole", status == 0 and traces and all(t.whole for t in traces), text)
     status, text = run(core, "kill_receiver", FI_QUIVER_TRACE=f"{directory}/kill.%p")
-    traces = [read(f) for f in files(directory, "kill.")]
+    traces = [plain.read(f) for f in files(directory, "kill.")]
     check("killed: the others are whole, who was killed is not", status == 0 and
-          sorted({t[2] is None for t in traces}) == [False, True], text)
+          {t.whole for t in traces} == {False, True}, text)
 
 
 def main():

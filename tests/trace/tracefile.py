@@ -4,6 +4,8 @@ as docs/trace-format.md says, and counts what it compares."""
 import random
 import struct
 
+import layout
+
 ANY = 0xffffffff
 POST, ARRIVE, QUEUE, PEEK, TAKE, CANCEL, MASK = 1, 2, 3, 4, 5, 6, 17
 MATCHED, PERSISTENT, MASKED = 1, 2, 4
@@ -128,47 +130,31 @@ def traffic(lane, seed, n, depth=40):
             lane.cancel(draw.randrange(len(lane.recvs)))
 
 
-def check_sum(kind, index, data):
-    """The sum of a block."""
-    sums = [1, kind, index, len(data)]
-    for i, (word,) in enumerate(struct.iter_unpack("=Q", data)):
-        sums[i % 4] = ((sums[i % 4] ^ word) * 0x9e3779b97f4a7c15) & WORD
-    total = 0
-    for part in sums:
-        total = ((total ^ part) * 0x9e3779b97f4a7c15) & WORD
-    return total
-
-
-def block(kind, index, body):
-    return struct.pack("=IIIIQ", kind, len(body), index, 0, check_sum(kind, index, body)) + body
-
-
 def events_block(index, events, lost):
     """Events as records; ticks are ns."""
     out, mask, clock = [], 0, events[0][0] if events else 0
     for ns, kind, flags, src, tag, ignore, node in events:
         if ignore and ignore != mask:
             mask = ignore
-            out.append(struct.pack("=IIQQ", 0, 0, mask, MASK))
+            out.append(layout.record(0, 0, mask, 0, 0, MASK))
         flags |= MASKED if ignore else 0
-        out.append(struct.pack("=IIQQ", ns - clock, src, tag, node << 16 | flags << 8 | kind))
+        out.append(layout.record(ns - clock, src, tag, node, flags, kind))
         clock = ns
     begin = events[0][0] if events else 0
-    return block(3, index, struct.pack("=5Q", begin, 1, 1, lost, len(out)) + b"".join(out))
+    return layout.block(3, index, struct.pack("=5Q", begin, 1, 1, lost, len(out)) + b"".join(out))
 
 
 def write(path, lanes, ranks=(0,), ended=True):
     """One file: processes of these ranks, and the lanes."""
     with open(path, "wb") as file:
-        file.write(struct.pack("=8sIIQQ", b"QVTRACE\0", 1, 0x01020304, 0, 0))
+        file.write(layout.header())
         for i, rank in enumerate(ranks):
-            file.write(block(1, i, struct.pack("=iI64s64s", rank, 1000 + i, b"host", b"made")))
+            file.write(layout.process(i, rank, 1000 + i, b"host", b"made"))
         for i, lane in enumerate(lanes):
-            file.write(block(2, i, struct.pack("=IIII64sQ", lane.process, i, lane.queue, 0, b"auto",
-                                               lane.bits)))
+            file.write(layout.lane(i, lane.process, i, lane.queue, b"auto", lane.bits))
         for i, lane in enumerate(lanes):
             begins = sorted({0, *lane.gaps, *range(0, len(lane.events), 1000)})
             for begin, end in zip(begins, begins[1:] + [len(lane.events)]):
                 file.write(events_block(i, lane.events[begin:end], lane.gaps.get(begin, 0)))
         if ended:
-            file.write(block(4, 0, struct.pack("=Q", 0)))
+            file.write(layout.end())

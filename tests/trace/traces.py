@@ -8,45 +8,14 @@ import struct
 import subprocess
 import sys
 
+from layout import MASK64, block, end, header, lane, process, record # pylint: disable=unused-import
+
 ANY = 0xffffffff
-MASK64 = (1 << 64) - 1
 KINDS = {"post": 1, "arrive": 2, "queue": 3, "peek": 4, "take": 5, "cancel": 6}
 QUEUES = {"untagged": 0, "tagged": 1, "collective": 2}
 
 
-# The bytes.
-
-def check_sum(kind, index, body, length):
-    sums = [1, kind, index, length]
-    for i, (word,) in enumerate(struct.iter_unpack("=Q", body)):
-        sums[i % 4] = (sums[i % 4] ^ word) * 0x9e3779b97f4a7c15 & MASK64
-    total = 0
-    for part in sums:
-        total = (total ^ part) * 0x9e3779b97f4a7c15 & MASK64
-    return total
-
-
-def header(version=1, order=0x01020304, magic=b"QVTRACE\0"):
-    return struct.pack("=8sIIQQ", magic, version, order, 0, 0)
-
-
-def block(kind, index, body, length=None, total=None):
-    length = len(body) if length is None else length
-    return struct.pack("=IIIIQ", kind, length, index, 0,
-                       check_sum(kind, index, body, length) if total is None else total) + body
-
-
-def process(index, rank, pid, host, program):
-    return block(1, index, struct.pack("=iI64s64s", rank, pid, host, program))
-
-
-def lane(index, owner, endpoint, queue, structure=b"auto", bits=0):
-    return block(2, index, struct.pack("=IIII64sQ", owner, endpoint, queue, 0, structure, bits))
-
-
-def record(ticks, src, tag, node, flags, kind):
-    return struct.pack("=IIQQ", ticks, src, tag, node << 16 | flags << 8 | kind)
-
+# The bytes of a block of events; layout.py has the others.
 
 def events(index, some, lost=0, ticks_per_ns=1):
     """A block of events, whose clock went so many ticks in a nanosecond."""
@@ -66,10 +35,6 @@ def events(index, some, lost=0, ticks_per_ns=1):
         records.append(record(ticks, e.get("src", 0), e.get("tag", 0), e["node"], flags, KINDS[e["kind"]]))
     head = struct.pack("=QQQQQ", start, 1000, 1000 * ticks_per_ns, lost, len(records))
     return block(3, index, head + b"".join(records))
-
-
-def end(lost=0):
-    return block(4, 0, struct.pack("=Q", lost))
 
 
 def interleaved(lanes, rng, most=2000):
