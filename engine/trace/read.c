@@ -27,7 +27,8 @@ struct qv_trace_reader {
 	struct qv_trace_b_events head;
 	uint32_t lane;
 	uint64_t next, clock, mask; /* record; ticks since the begin */
-	uint64_t block[QV_TRACE_BLOCK_MOST / 8];
+	uint64_t *block;            /* what follows its head */
+	uint32_t room;              /* bytes */
 };
 
 __attribute__((format(printf, 2, 3))) static int refuse(struct qv_trace_reader *r, const char *text,
@@ -133,6 +134,20 @@ static int read_end(struct qv_trace_reader *r, uint32_t bytes)
 	return 0;
 }
 
+static int make_room(struct qv_trace_reader *r, uint32_t bytes)
+{
+	uint64_t *more;
+
+	if (bytes <= r->room)
+		return 0;
+	more = realloc(r->block, bytes);
+	if (!more)
+		return refuse(r, "no memory for %u bytes", bytes);
+	r->block = more;
+	r->room = bytes;
+	return 0;
+}
+
 /* 1: a block was read; 0: there is none. */
 static int read_block(struct qv_trace_reader *r)
 {
@@ -146,8 +161,10 @@ static int read_block(struct qv_trace_reader *r)
 		return refuse(r, "there is more behind the end");
 	if (n < sizeof block)
 		return refuse(r, "it is cut off");
-	if (block.bytes % 8 || block.bytes > sizeof r->block || block.reserved)
+	if (block.bytes % 8 || block.bytes > QV_TRACE_BLOCK_MOST || block.reserved)
 		return refuse(r, "no sound block");
+	if (make_room(r, block.bytes))
+		return -1;
 	if (fread(r->block, 1, block.bytes, r->file) < block.bytes)
 		return refuse(r, "it is cut off");
 	if (qv_trace_sum(&block, r->block) != block.check)
@@ -277,6 +294,7 @@ void qv_trace_close(struct qv_trace_reader *r)
 	fclose(r->file);
 	free(r->processes);
 	free(r->lanes);
+	free(r->block);
 	free(r);
 }
 
