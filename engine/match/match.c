@@ -196,12 +196,12 @@ void qv_match_cancel(struct qv_match *engine, struct qv_recv *recv)
 
 struct qv_recv *qv_match_next_recv(struct qv_match *engine, const struct qv_recv *prev)
 {
-	return engine->ops->next_recv(engine, prev);
+	return qv_match_own_ops(engine)->next_recv(engine, prev);
 }
 
 struct qv_msg *qv_match_next_msg(struct qv_match *engine, const struct qv_msg *prev)
 {
-	return engine->ops->next_msg(engine, prev);
+	return qv_match_own_ops(engine)->next_msg(engine, prev);
 }
 
 struct qv_recv *qv_match_find_recv(struct qv_match *engine, qv_match_fits *fits, void *ctx)
@@ -219,7 +219,7 @@ struct qv_recv *qv_match_find_recv(struct qv_match *engine, qv_match_fits *fits,
 
 void qv_match_get_stats(const struct qv_match *engine, struct qv_match_stats *stats)
 {
-	engine->ops->get_stats(engine, stats);
+	qv_match_own_ops(engine)->get_stats(engine, stats);
 	stats->posted += engine->precomputed_posted;
 	stats->matched += engine->precomputed_matched;
 	stats->arrived += engine->precomputed_arrived;

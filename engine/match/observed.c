@@ -53,21 +53,6 @@ static void observed_cancel(struct qv_match *m, struct qv_recv *recv)
 	m->structure->cancel(m, recv);
 }
 
-static struct qv_recv *observed_next_recv(struct qv_match *m, const struct qv_recv *prev)
-{
-	return m->structure->next_recv(m, prev);
-}
-
-static struct qv_msg *observed_next_msg(struct qv_match *m, const struct qv_msg *prev)
-{
-	return m->structure->next_msg(m, prev);
-}
-
-static void observed_get_stats(const struct qv_match *m, struct qv_match_stats *stats)
-{
-	m->structure->get_stats(m, stats);
-}
-
 static const struct qv_match_ops observed_ops = {
 	.name = "observed",
 	.post = observed_post,
@@ -76,9 +61,6 @@ static const struct qv_match_ops observed_ops = {
 	.peek = observed_peek,
 	.take = observed_take,
 	.cancel = observed_cancel,
-	.next_recv = observed_next_recv,
-	.next_msg = observed_next_msg,
-	.get_stats = observed_get_stats,
 };
 
 void qv_match_observe(struct qv_match *engine, struct qv_match_observer *observer)

@@ -128,21 +128,6 @@ static void precomputed_cancel(struct qv_match *m, struct qv_recv *recv)
 	clear(m)->cancel(m, recv);
 }
 
-static struct qv_recv *precomputed_next_recv(struct qv_match *m, const struct qv_recv *prev)
-{
-	return m->structure->next_recv(m, prev);
-}
-
-static struct qv_msg *precomputed_next_msg(struct qv_match *m, const struct qv_msg *prev)
-{
-	return m->structure->next_msg(m, prev);
-}
-
-static void precomputed_get_stats(const struct qv_match *m, struct qv_match_stats *stats)
-{
-	m->structure->get_stats(m, stats);
-}
-
 static const struct qv_match_ops precomputed_ops = {
 	.name = "precomputed",
 	.post = precomputed_post,
@@ -151,9 +136,6 @@ static const struct qv_match_ops precomputed_ops = {
 	.peek = precomputed_peek,
 	.take = precomputed_take,
 	.cancel = precomputed_cancel,
-	.next_recv = precomputed_next_recv,
-	.next_msg = precomputed_next_msg,
-	.get_stats = precomputed_get_stats,
 };
 
 void qv_match_foresee(struct qv_match *engine, struct qv_foresight *foresight)

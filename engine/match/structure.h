@@ -109,7 +109,8 @@ QV_INLINE uint64_t *qv_entry(uint64_t word)
 	return (uint64_t *)(uintptr_t)word;
 }
 
-/* The structure's own calls, whoever stands before them. */
+/* The structure's own calls, whoever stands before them: those that search or change nothing go to
+ * these at once. */
 QV_INLINE const struct qv_match_ops *qv_match_own_ops(const struct qv_match *m)
 {
 	return m->precomputed || m->observer ? m->structure : m->ops;
