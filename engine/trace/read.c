@@ -44,6 +44,12 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct qv_trace_reader *
 	return -1;
 }
 
+const char *const qv_trace_queue_names[QV_TRACE_QUEUES] = {
+	[QV_TRACE_UNTAGGED] = "untagged",
+	[QV_TRACE_TAGGED] = "tagged",
+	[QV_TRACE_COLLECTIVE] = "collective",
+};
+
 /* Blocks. */
 
 static int read_process(struct qv_trace_reader *r, uint32_t index, uint32_t bytes)

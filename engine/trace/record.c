@@ -44,7 +44,7 @@ static void end(struct qv_trace_buffer *b)
 static void flush(struct qv_trace_recording *r, struct qv_trace_buffer *b)
 {
 	if (b->head.n)
-		(void)qv_trace_flush(r->f, b, b->head.span_ticks, b->head.span_ns);
+		(void)qv_trace_flush(r->f, b);
 }
 
 static QV_NOINLINE void next_buffer(struct qv_trace_recording *r)

@@ -26,6 +26,7 @@ enum qv_trace_kind {
 };
 
 enum qv_trace_queue { QV_TRACE_UNTAGGED, QV_TRACE_TAGGED, QV_TRACE_COLLECTIVE, QV_TRACE_QUEUES };
+extern const char *const qv_trace_queue_names[QV_TRACE_QUEUES]; /* for people */
 
 struct qv_trace_event {
 	uint64_t ns;     /* CLOCK_REALTIME */

@@ -137,14 +137,10 @@ void qv_trace_count_lost(struct qv_trace_file *f, uint64_t n)
 	atomic_fetch_add(&f->lost, n);
 }
 
-bool qv_trace_flush(struct qv_trace_file *f, struct qv_trace_buffer *b, uint64_t span_ticks,
-		    uint64_t span_ns)
+bool qv_trace_flush(struct qv_trace_file *f, struct qv_trace_buffer *b)
 {
-	uint64_t n = b->head.n;
-
-	b->head.span_ticks = span_ticks;
-	b->head.span_ns = span_ns;
-	if (write_block(f, &b->block, QV_TRACE_B_EVENTS, sizeof b->head + n * sizeof *b->records))
+	if (write_block(f, &b->block, QV_TRACE_B_EVENTS,
+			sizeof b->head + b->head.n * sizeof *b->records))
 		return true;
 	qv_trace_count_lost(f, b->events);
 	return false;
@@ -155,7 +151,7 @@ bool qv_trace_flush(struct qv_trace_file *f, struct qv_trace_buffer *b, uint64_t
 static bool flush_lane(struct qv_trace_file *f, uint32_t lane)
 {
 	struct qv_trace_buffer *b = f->buffers[lane];
-	bool done = !b || qv_trace_flush(f, b, 1, 1);
+	bool done = !b || qv_trace_flush(f, b);
 
 	free(b);
 	f->buffers_used -= b != NULL;

@@ -25,13 +25,13 @@ QV_INLINE bool qv_trace_is_full(const struct qv_trace_buffer *b)
 	return b->head.n > QV_TRACE_BLOCK_RECORDS - QV_TRACE_RECORDS_EACH;
 }
 
-/* A new block of a lane, whose clock is at `clock`. */
+/* A new block of a lane, whose clock is at `clock`. It counts ns, unless its spans are set. */
 QV_INLINE void qv_trace_begin(struct qv_trace_buffer *b, uint32_t lane, uint64_t clock, uint64_t ns)
 {
 	b->first = b->last = clock;
 	b->mask = b->events = 0;
 	b->block.index = lane;
-	b->head = (struct qv_trace_b_events){.ns = ns};
+	b->head = (struct qv_trace_b_events){.ns = ns, .span_ns = 1, .span_ticks = 1};
 }
 
 /* The event's time is `clock`, in the clock of the block; there is room. */
@@ -60,11 +60,9 @@ QV_INLINE void qv_trace_append(struct qv_trace_buffer *b, uint64_t clock, uint32
 }
 
 /*
- * The block ends: its clock went span_ticks in span_ns. It goes into the file, by one write(2), so
- * that threads need no lock.
+ * The block ends and goes into the file, by one write(2), so that threads need no lock.
  * False: it is not there, its events are counted as lost, and no later block will be there.
  */
-bool qv_trace_flush(struct qv_trace_file *f, struct qv_trace_buffer *b, uint64_t span_ticks,
-		    uint64_t span_ns);
+bool qv_trace_flush(struct qv_trace_file *f, struct qv_trace_buffer *b);
 
 #endif /* QV_TRACE_WRITE_H */

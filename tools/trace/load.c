@@ -230,12 +230,12 @@ void qv_load_free(struct qv_load *load)
 const char *qv_load_lane_name(const struct qv_load *load, const struct qv_load_lane *lane,
 			      char *text, size_t size)
 {
-	static const char *const queues[] = {"untagged", "tagged", "collective"};
 	const int32_t rank = load->processes[lane->info.process].rank;
 	char who[32] = "rank not known";
 
 	if (rank >= 0)
 		snprintf(who, sizeof(who), "rank %d", rank);
-	snprintf(text, size, "lane %u (%s, %s)", lane->number, who, queues[lane->info.queue]);
+	snprintf(text, size, "lane %u (%s, %s)", lane->number, who,
+		 qv_trace_queue_names[lane->info.queue]);
 	return text;
 }

@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const qv_trace_queue_names[QV_TRACE_QUEUES] = {
-	[QV_TRACE_UNTAGGED] = "untagged",
-	[QV_TRACE_TAGGED] = "tagged",
-	[QV_TRACE_COLLECTIVE] = "collective",
-};
-
 int qv_trace_refuse(const char *command, int refused, char **argv)
 {
 	if (refused == ':')

@@ -6,8 +6,6 @@
 
 #include "engine/trace/trace.h"
 
-extern const char *const qv_trace_queue_names[QV_TRACE_QUEUES];
-
 enum { QV_TRACE_LIST = 1024 };
 
 /* N[,N]... */

@@ -89,13 +89,12 @@ static void put_processes(FILE *out, const struct qv_figures *f)
 
 static void put_lane(FILE *out, const struct qv_figures *f, uint32_t i)
 {
-	static const char *const queues[QV_TRACE_QUEUES] = {"untagged", "tagged", "collective"};
 	const struct qv_figures_lane *l = &f->lanes[i];
 	char name[32];
 
 	fprintf(out, "<tr><td>%u</td><td class=\"t\">%s</td><td>%u</td><td class=\"t\">%s</td>", i,
 		qv_judge_name(&f->processes[l->process], name, sizeof(name)), l->endpoint,
-		queues[l->queue]);
+		qv_trace_queue_names[l->queue]);
 	put_name(out, l->structure);
 	put_number(out, l->events);
 	for (int s = 0; s < QV_FIGURES_SIDES; s++) {
