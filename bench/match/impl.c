@@ -246,6 +246,18 @@ static int add_plugin(struct qv_bm_impls *impls, const char *file)
 	return 2;
 }
 
+int qv_bm_take_plugin(void *ctx, const char *file)
+{
+	struct qv_bm_plugins *p = ctx;
+
+	if (p->n == QV_BM_PLUGINS) {
+		fprintf(stderr, "quiver: no more than %d plugins\n", QV_BM_PLUGINS);
+		return -1;
+	}
+	p->at[p->n++] = file;
+	return 0;
+}
+
 int qv_bm_impls_find(struct qv_bm_impls *impls, const char *list, const char *const *plugins,
 		     size_t plugins_n)
 {

@@ -6,14 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLUGINS 16
-
 struct options {
 	struct qv_bench_opts common;
 	long rounds, seconds;
 	bool scatter, papers;
-	const char *plugins[PLUGINS];
-	size_t plugins_n;
+	struct qv_bm_plugins plugins;
 };
 
 static void help(void)
@@ -40,18 +37,6 @@ static void help(void)
 	for (const char *const *s = qv_match_structures(); *s; s++)
 		printf(" %s", *s);
 	printf("\n");
-}
-
-static int add_plugin(void *ctx, const char *file)
-{
-	struct options *o = ctx;
-
-	if (o->plugins_n == PLUGINS) {
-		fprintf(stderr, "quiver: no more than %d plugins\n", PLUGINS);
-		return -1;
-	}
-	o->plugins[o->plugins_n++] = file;
-	return 0;
 }
 
 static int report(struct qv_bench *bench, const struct qv_bm_plan *plan,
@@ -108,7 +93,7 @@ int qv_bench_match(int argc, char **argv)
 		{"papers", .flag = &o.papers},
 		{"rounds", .number = &o.rounds, .low = 1, .high = 1000},
 		{"seconds", .number = &o.seconds, .low = 1, .high = 100000},
-		{"plugin", .take = add_plugin, .ctx = &o},
+		{"plugin", .take = qv_bm_take_plugin, .ctx = &o.plugins},
 		{.name = NULL},
 	};
 	struct qv_bm_plan plan = {.cases = NULL};
@@ -127,7 +112,7 @@ int qv_bench_match(int argc, char **argv)
 	o.seconds = o.seconds ? o.seconds : o.common.quick ? 18 : 900;
 	plan.cases_n = qv_bm_case_list(&o.common, &plan.cases);
 	status = plan.cases_n
-			 ? qv_bm_impls_find(&plan.impls, o.common.impls, o.plugins, o.plugins_n)
+			 ? qv_bm_impls_find(&plan.impls, o.common.impls, o.plugins.at, o.plugins.n)
 			 : 2;
 	if (!status)
 		status = run(&o, &plan);

@@ -41,6 +41,16 @@ struct qv_bm_impls {
 	char profile[64]; /* a file in memory, once there is one */
 };
 
+/* --plugin FILE, again and again: ctx is a struct qv_bm_plugins. */
+#define QV_BM_PLUGINS 16
+
+struct qv_bm_plugins {
+	const char *at[QV_BM_PLUGINS];
+	size_t n;
+};
+
+int qv_bm_take_plugin(void *ctx, const char *file);
+
 /*
  * What --impl names, or the default: all structures on the best ISA, llv and auto on each. Then the
  * plugins, which are always in. 0, or the exit status after a line on stderr.

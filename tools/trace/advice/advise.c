@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* advise.c - `quiver trace advise`: measures, has it judged (advice.c) and said (advise_text.c). */
 #include "advise.h"
+#include "command.h"
 #include "tools/trace/commands.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@
 
 struct options {
 	struct qv_bench_opts common;
-	long rank, lane, most, seconds;
+	struct qv_advice_choice choice;
+	long seconds;
 };
 
 static void help(void)
@@ -127,8 +129,9 @@ static struct qv_advice_facts facts_of(const struct qv_advise_job *j)
 
 /* The command. */
 
-static int advise(const struct options *o, const struct qv_load *load)
+static int advise(const void *ctx, const struct qv_load *load)
 {
+	const struct options *o = ctx;
 	/* Those that are compared are needed, and the others compete. */
 	const struct qv_measure_options options = {
 		.needed = "auto,ll,ompi", .rounds = 7, .seconds = (double)o->seconds};
@@ -163,41 +166,16 @@ static int advise(const struct options *o, const struct qv_load *load)
 
 int qv_trace_cmd_advise(int argc, char **argv)
 {
-	struct options o = {.rank = -1, .lane = -1, .most = QV_LOAD_EVENTS, .seconds = 20};
+	struct options o = {.choice = QV_ADVICE_ALL, .seconds = 20};
 	const struct qv_bench_option all[] = {
-		{"rank", .number = &o.rank, .low = 0, .high = INT32_MAX},
-		{"lane", .number = &o.lane, .low = 0, .high = INT32_MAX},
 		{"seconds", .number = &o.seconds, .low = 1, .high = 100000},
-		{"max-events", .number = &o.most, .low = 1, .high = UINT32_MAX - 8l},
+		QV_ADVICE_CHOICES(&o.choice),
 		{"json", .take = qv_bench_take_json, .ctx = &o.common},
 		{.name = NULL},
 	};
-	struct qv_load load;
-	char why[1024];
-	int first, status, rc = qv_bench_options("trace advise", argc, argv, all, &first);
+	const int status =
+		qv_advice_command("trace advise", argc, argv, all, &o.choice, help, advise, &o);
 
-	if (rc == 1)
-		help();
-	if (!rc && first == argc) {
-		fprintf(stderr, "quiver: trace advise needs a trace; see --help\n");
-		rc = -1;
-	}
-	if (rc) {
-		qv_bench_opts_close(&o.common);
-		return rc < 0 ? 2 : 0;
-	}
-	rc = qv_load(&load,
-		     &(struct qv_load_options){.files = argv + first,
-					       .files_n = (size_t)(argc - first),
-					       .most_events = (uint64_t)o.most,
-					       .rank = o.rank,
-					       .lane = o.lane},
-		     why, sizeof(why));
-	if (rc)
-		fprintf(stderr, "quiver: %s\n", why);
-	status = rc ? 1 : advise(&o, &load);
-	if (!rc)
-		qv_load_free(&load);
 	qv_bench_opts_close(&o.common);
 	return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* replay.c - `quiver trace replay`: every structure on a trace, side by side. */
+#include "command.h"
 #include "tools/trace/commands.h"
 #include "replay.h"
 
@@ -8,14 +9,14 @@
 
 #include <quiver/isa.h>
 
-#define PLUGINS 16
+#include "bench/match/match.h"
 
 struct options {
 	struct qv_bench_opts common;
-	long rank, lane, most, rounds, seconds;
+	struct qv_advice_choice choice;
+	long rounds, seconds;
 	uint64_t collective_mask;
-	const char *plugins[PLUGINS];
-	size_t plugins_n;
+	struct qv_bm_plugins plugins;
 };
 
 static void help(void)
@@ -34,18 +35,6 @@ static void help(void)
 	       "  --json FILE        write the figures as JSON\n"
 	       "  --help             this text\n",
 	       QV_LOAD_EVENTS);
-}
-
-static int add_plugin(void *ctx, const char *file)
-{
-	struct options *o = ctx;
-
-	if (o->plugins_n == PLUGINS) {
-		fprintf(stderr, "quiver: no more than %d plugins\n", PLUGINS);
-		return -1;
-	}
-	o->plugins[o->plugins_n++] = file;
-	return 0;
 }
 
 static int take_mask(void *ctx, const char *text)
@@ -88,11 +77,12 @@ static void announce(struct qv_bench *bench, const struct options *o, const stru
 		printf("  left out: operations on entries that waited before the trace began\n");
 }
 
-static int replay(const struct options *o, const struct qv_load *load)
+static int replay(const void *ctx, const struct qv_load *load)
 {
+	const struct options *o = ctx;
 	const struct qv_measure_options options = {.impls = o->common.impls,
-						   .plugins = o->plugins,
-						   .plugins_n = o->plugins_n,
+						   .plugins = o->plugins.at,
+						   .plugins_n = o->plugins.n,
 						   .rounds = (uint32_t)o->rounds,
 						   .seconds = (double)o->seconds,
 						   .collective_mask = o->collective_mask};
@@ -114,50 +104,23 @@ static int replay(const struct options *o, const struct qv_load *load)
 
 int qv_trace_cmd_replay(int argc, char **argv)
 {
-	struct options o = {.rank = -1,
-			    .lane = -1,
-			    .most = QV_LOAD_EVENTS,
+	struct options o = {.choice = QV_ADVICE_ALL,
 			    .rounds = 11,
 			    .seconds = 60,
 			    .common = {.argc = argc, .argv = argv}};
 	const struct qv_bench_option all[] = {
 		{"impl", .text = &o.common.impls},
-		{"plugin", .take = add_plugin, .ctx = &o},
-		{"rank", .number = &o.rank, .low = 0, .high = INT32_MAX},
-		{"lane", .number = &o.lane, .low = 0, .high = INT32_MAX},
+		{"plugin", .take = qv_bm_take_plugin, .ctx = &o.plugins},
 		{"rounds", .number = &o.rounds, .low = 1, .high = 1000},
 		{"seconds", .number = &o.seconds, .low = 1, .high = 100000},
 		{"collective", .take = take_mask, .ctx = &o.collective_mask},
-		{"max-events", .number = &o.most, .low = 1, .high = UINT32_MAX - 8l},
+		QV_ADVICE_CHOICES(&o.choice),
 		{"json", .take = qv_bench_take_json, .ctx = &o.common},
 		{.name = NULL},
 	};
-	struct qv_load load;
-	char why[1024];
-	int first, status, rc = qv_bench_options("trace replay", argc, argv, all, &first);
+	const int status =
+		qv_advice_command("trace replay", argc, argv, all, &o.choice, help, replay, &o);
 
-	if (rc == 1)
-		help();
-	if (!rc && first == argc) {
-		fprintf(stderr, "quiver: trace replay needs a trace; see --help\n");
-		rc = -1;
-	}
-	if (rc) {
-		qv_bench_opts_close(&o.common);
-		return rc < 0 ? 2 : 0;
-	}
-	rc = qv_load(&load,
-		     &(struct qv_load_options){.files = argv + first,
-					       .files_n = (size_t)(argc - first),
-					       .most_events = (uint64_t)o.most,
-					       .rank = o.rank,
-					       .lane = o.lane},
-		     why, sizeof(why));
-	if (rc)
-		fprintf(stderr, "quiver: %s\n", why);
-	status = rc ? 1 : replay(&o, &load);
-	if (!rc)
-		qv_load_free(&load);
 	qv_bench_opts_close(&o.common);
 	return status;
 }
