@@ -35,19 +35,23 @@ endif()
 
 if(QV_TEST_VARIANTS)
 	set(variants ${CMAKE_SOURCE_DIR}/scripts/variants)
-	qv_add_test(NAME asan.unit LABELS unit kernel long TIMEOUT 900 SERIAL
+	qv_add_test(NAME asan.unit LABELS unit kernel long TIMEOUT 1500 SERIAL
 		COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} "unit|kernel")
 	if(QV_WITH_FABRIC)
-		qv_add_test(NAME asan.fabric LABELS fabric long TIMEOUT 1500 SERIAL
+		qv_add_test(NAME asan.fabric LABELS fabric long TIMEOUT 2400 SERIAL
 			COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} fabric)
 		qv_add_test(NAME asan.all LABELS fabric slow TIMEOUT 4000 SERIAL
 			COMMAND ${variants} test asan-all ${CMAKE_BINARY_DIR} "fabric|unit|kernel")
-		qv_add_test(NAME tsan.fabric LABELS fabric long TIMEOUT 900 SERIAL
+		qv_add_test(NAME tsan.fabric LABELS fabric long TIMEOUT 1500 SERIAL
 			COMMAND ${variants} test tsan ${CMAKE_BINARY_DIR})
 		qv_add_test(NAME asan.mpi LABELS mpi slow TIMEOUT 3000 SERIAL
 			COMMAND ${variants} test asan ${CMAKE_BINARY_DIR} mpi)
 	endif()
-	qv_add_test(NAME clang.build LABELS unit long TIMEOUT 900 SERIAL
+	if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+		qv_add_test(NAME check.clang LABELS unit long TIMEOUT 900 SERIAL
+			COMMAND ${Python3_EXECUTABLE} ${qv_tools}/check_clang.py ${CMAKE_BINARY_DIR})
+	endif()
+	qv_add_test(NAME clang.build LABELS unit slow TIMEOUT 1800 SERIAL
 		COMMAND ${variants} test clang ${CMAKE_BINARY_DIR})
 endif()
 

@@ -4,7 +4,7 @@
 harm: one line says what is wrong, what is printed is right, and nothing is written.
 
 usage: test_damage.py QUIVER [EVERY]
-EVERY 1 tries each byte; 13, the default, some of them: trace.record has tried each in the reader."""
+EVERY 1 tries each byte; 29, the default, some of them: trace.record has tried each in the reader."""
 import os
 import struct
 import sys
@@ -13,7 +13,7 @@ import tempfile
 from traces import MASK64, Program, block, end, events, header, lane, process, quiver, record, seed, write
 
 WRITERS = ("cut", "merge", "anonymise")
-EVERY = int(sys.argv[2]) if len(sys.argv) > 2 else 13
+EVERY = int(sys.argv[2]) if len(sys.argv) > 2 else 29
 
 
 def parts_of(rng):
