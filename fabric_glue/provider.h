@@ -30,7 +30,9 @@
 #include <quiver/isa.h>
 #include <quiver/match.h>
 
+#include "engine/base/file_name.h"
 #include "engine/base/machine.h"
+#include "engine/trace/setting.h"
 
 #ifndef container_of
 #define container_of(ptr, type, field) ((type *)((char *)(ptr)-offsetof(type, field)))
@@ -94,13 +96,6 @@ struct qv_fi_offload_params {
 	size_t min_bytes;    /* FI_QUIVER_OFFLOAD_MIN_BYTES; SIZE_MAX = not given */
 };
 
-/* FI_QUIVER_TRACE. */
-struct qv_fi_trace_params {
-	const char *out; /* a pattern, NULL = none */
-	size_t most;     /* bytes, 0 = no end */
-	size_t ring;     /* bytes, 0 = all that happens is written */
-};
-
 /* FI_QUIVER_OFFLOAD, when FI_QUIVER_XCLBIN is known: true, or false with the reason in why. */
 bool qv_fi_offload_parse(const char *text, struct qv_fi_offload_params *out, char *why,
 			 size_t size);
@@ -125,13 +120,13 @@ struct qv_fi_params {
 	uint32_t named;        /* sources that the structure knows from it, 0 = it reads none */
 	const char *coll;      /* FI_QUIVER_COLL, NULL = nothing is asked */
 	struct qv_fi_offload_params offload;
-	bool peer;               /* FI_QUIVER_MODE=peer */
-	bool stats;              /* FI_QUIVER_STATS=yes */
-	const char *stats_out;   /* FI_QUIVER_STATS=json:..., a pattern, NULL = none */
-	const char *profile_out; /* FI_QUIVER_STATS=profile:..., the same */
-	struct qv_fi_trace_params trace;
-	bool quiet; /* FI_QUIVER_QUIET */
-	bool valid; /* every value is known; if not, fi_getinfo offers nothing */
+	bool peer;                     /* FI_QUIVER_MODE=peer */
+	bool stats;                    /* FI_QUIVER_STATS=yes */
+	const char *stats_out;         /* FI_QUIVER_STATS=json:..., a pattern, NULL = none */
+	const char *profile_out;       /* FI_QUIVER_STATS=profile:..., the same */
+	struct qv_trace_setting trace; /* FI_QUIVER_TRACE */
+	bool quiet;                    /* FI_QUIVER_QUIET */
+	bool valid;                    /* every value is known; if not, fi_getinfo offers nothing */
 };
 extern struct qv_fi_params qv_fi_params;
 
@@ -162,16 +157,8 @@ bool qv_fi_match_usable(const char *text, const char *profile, char *why, size_t
 bool qv_fi_match_reads_profile(const char *structure, const char *profile);
 /* fabric_glue/settings/rails_param.c: FI_QUIVER_RAILS. */
 bool qv_fi_rails_parse(const char *text, char *rails[2], char *why, size_t size);
-/* fabric_glue/settings/file_name.c: the file that a pattern stands for in this process. */
-bool qv_fi_file_name(const char *pattern, char *path, size_t size, const char **why);
-/* Can it be written, and by no other process of the job? */
-bool qv_fi_file_writable(const char *pattern, char *why, size_t size);
-/* As the launcher says; -1: it does not. */
-int qv_fi_rank(void);
 /* fabric_glue/settings/profile.c: is it a profile? *sources: above all that it names. */
 bool qv_fi_profile_check(const char *path, uint32_t *sources, char *why, size_t size);
-/* fabric_glue/settings/trace_param.c: FI_QUIVER_TRACE. */
-bool qv_fi_trace_parse(const char *text, struct qv_fi_trace_params *trace, char *why, size_t size);
 
 /* fabric_glue/objects/stats.c: libfabric ends; endpoints that are still open have their say. */
 void qv_fi_stats_exit(void);

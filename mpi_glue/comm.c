@@ -90,7 +90,7 @@ static int make_keyval(void)
  * The other one may be without this library, and it would not answer a question. So each rank finds
  * out by itself, and all find the same: of two worlds, each has ranks that are not in the other.
  */
-static bool is_mixed(MPI_Comm comm, int ranks)
+bool qv_mpi_comm_is_mixed(MPI_Comm comm, int ranks)
 {
 #ifdef QV_MPI_SIMULATED
 	return false;
@@ -138,7 +138,7 @@ static struct qv_mpi_comm *make(MPI_Comm comm, bool marked)
 	PMPI_Comm_test_inter(comm, &inter);
 	c->inter = inter;
 	c->marked = marked;
-	c->mixed = marked || (!inter && is_mixed(comm, c->ranks));
+	c->mixed = marked || (!inter && qv_mpi_comm_is_mixed(comm, c->ranks));
 	if (PMPI_Comm_set_attr(comm, qv_mpi.keyval, c)) {
 		free(c);
 		return NULL;

@@ -261,6 +261,8 @@ int qv_mpi_comm_open(struct qv_mpi_comm *c);
 int qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin);
 /* Whether calls on it can be ours at all; the same on all its ranks. */
 enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c);
+/* Whether some of its ranks are of another MPI_COMM_WORLD. */
+bool qv_mpi_comm_is_mixed(MPI_Comm comm, int ranks);
 /* It is of a session: whoever else is in it need not be between MPI_Init and MPI_Finalize. */
 void qv_mpi_comm_mark(MPI_Comm comm);
 bool qv_mpi_comm_is_marked(MPI_Comm comm);

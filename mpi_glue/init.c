@@ -2,6 +2,7 @@
 /* init.c - MPI_Init and MPI_Finalize: the settings of rank 0 are those of all ranks. */
 #include "glue.h"
 #include "launcher.h"
+#include "mpi_glue/trace/trace.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -35,14 +36,14 @@ struct qv_mpi qv_mpi = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INIT
 /* What rank 0 tells the others. */
 struct told {
 	int off, stats;
-	char coll[QV_MPI_TEXT_ROOM];
+	char coll[QV_MPI_TEXT_ROOM], trace[QV_MPI_TEXT_ROOM];
 	struct qv_mpi_offload_told offload;
 };
 
 static bool is_setting(const char *name, size_t len)
 {
 	static const char *const settings[] = {
-		"COLL", "STATS", "OFF", "OFFLOAD", "OFFLOAD_MIN_BYTES", "OFFLOAD_DEVICE"};
+		"COLL", "STATS", "OFF", "TRACE", "OFFLOAD", "OFFLOAD_MIN_BYTES", "OFFLOAD_DEVICE"};
 
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
 		if (strlen(settings[i]) == len && !memcmp(settings[i], name, len))
@@ -70,11 +71,19 @@ static void read_environment(struct told *told)
 	const char *coll = getenv("QUIVER_MPI_COLL");
 	const char *stats = getenv("QUIVER_MPI_STATS");
 	const char *off = getenv("QUIVER_MPI_OFF");
+	const char *trace = getenv("QUIVER_MPI_TRACE");
 
 	check_names();
 	told->off = off && *off && strcmp(off, "0") != 0;
 	qv_mpi_offload_read(&told->offload);
 	told->stats = stats && *stats && strcmp(stats, "0") != 0;
+	if (trace && strlen(trace) >= QV_MPI_TEXT_ROOM)
+		fprintf(stderr,
+			"quiver: QUIVER_MPI_TRACE is longer than %d characters; no trace is "
+			"written\n",
+			QV_MPI_TEXT_ROOM - 1);
+	else if (trace)
+		strcpy(told->trace, trace);
 	if (coll && strlen(coll) >= QV_MPI_TEXT_ROOM) {
 		fprintf(stderr,
 			"quiver: QUIVER_MPI_COLL is longer than %d characters; all goes to "
@@ -202,6 +211,7 @@ static void begin(void)
 	QV_REAL(Bcast)(&told, (int)sizeof(told), MPI_BYTE, 0, MPI_COMM_WORLD);
 	if (told.off)
 		return;
+	qv_mpi_trace_begin(told.trace);
 	if (qv_mpi_rules_open(told.coll, &qv_mpi.rules, why, sizeof(why))) {
 		if (!rank)
 			fprintf(stderr, "quiver: QUIVER_MPI_COLL: %s; all goes to the MPI\n", why);
@@ -255,6 +265,7 @@ QV_API int MPI_Finalize(void)
 		qv_mpi.rules = NULL;
 		qv_mpi.on = false;
 	}
+	qv_mpi_trace_end();
 	return QV_REAL(Finalize)();
 }
 QV_MPI_BOTH(Finalize)

@@ -31,4 +31,10 @@ set(qv_mpi_sources
 	plans/pattern.c
 	plans/topology.c
 	plans/made.c
-	plans/rule.c)
+	plans/rule.c
+	trace/file.c
+	trace/comms.c
+	trace/requests.c
+	trace/send.c
+	trace/receive.c
+	trace/complete.c)

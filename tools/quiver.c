@@ -47,6 +47,7 @@ static const struct command traces[] = {
 	{"cut", qv_trace_cmd_cut, "a part of a trace: a time, lanes, ranks"},
 	{"merge", qv_trace_cmd_merge, "the traces of a job in one file"},
 	{"anonymise", qv_trace_cmd_anonymise, "numbers for hosts, programs, tags and sources"},
+	{"arrivals", qv_trace_cmd_arrivals, "the calls of a job's ranks, as matching"},
 	{"generate", qv_trace_cmd_generate, "the trace of an application that has not run"},
 	{"report", qv_trace_cmd_report, "a page that says whether quiver would help"},
 	{"replay", qv_trace_cmd_replay, "every matching structure on a trace, side by side"},

@@ -11,6 +11,7 @@
 
 #define QV_TRACE_MAGIC   "QVTRACE" /* eight bytes with the 0 */
 #define QV_TRACE_VERSION 1u
+#define QV_TRACE_CALLS   2u /* the version of a file of calls */
 #define QV_TRACE_ORDER   0x01020304u
 
 struct qv_trace_header {

@@ -21,7 +21,7 @@ struct qv_trace_reader {
 	struct lane *lanes;
 	uint32_t nprocesses, nlanes;
 	uint64_t lost;
-	bool ended, broken;
+	bool calls, ended, broken;
 	char why[WHY];
 	/* The events that are being read. */
 	struct qv_trace_b_events head;
@@ -199,6 +199,12 @@ static uint64_t time_of(const struct qv_trace_reader *r)
 	return head->ns + (ns < 9e18 ? (uint64_t)ns : 0);
 }
 
+static bool is_known(const struct qv_trace_reader *r, unsigned kind)
+{
+	return r->calls ? kind >= QV_TRACE_SEND && kind <= QV_TRACE_COMM
+			: kind >= QV_TRACE_POST && kind <= QV_TRACE_CANCEL;
+}
+
 /* 1: it is an event; 0: it says something of those that follow. */
 static int decode(struct qv_trace_reader *r, const struct qv_trace_record *rec,
 		  struct qv_trace_event *event)
@@ -214,7 +220,7 @@ static int decode(struct qv_trace_reader *r, const struct qv_trace_record *rec,
 		r->mask = rec->tag;
 		return 0;
 	}
-	if (kind < QV_TRACE_POST || kind > QV_TRACE_CANCEL || flags >= 2 * QV_TRACE_F_MASKED)
+	if (!is_known(r, kind) || flags >= 2 * QV_TRACE_F_MASKED)
 		return refuse(r, "an event of kind %u is not known", kind);
 	*event = (struct qv_trace_event){.ns = time_of(r),
 					 .tag = rec->tag,
@@ -251,7 +257,7 @@ int qv_trace_next(struct qv_trace_reader *r, struct qv_trace_event *event)
 
 /* The file. */
 
-static bool read_header(FILE *file, const char *path, char *why, size_t size)
+static bool read_header(FILE *file, const char *path, bool *calls, char *why, size_t size)
 {
 	struct qv_trace_header header;
 
@@ -261,24 +267,25 @@ static bool read_header(FILE *file, const char *path, char *why, size_t size)
 	else if (header.order != QV_TRACE_ORDER)
 		snprintf(why, size, "%s was written on a machine with bytes in another order",
 			 path);
-	else if (header.version != QV_TRACE_VERSION)
-		snprintf(why, size, "%s has version %u of the format; this is for version %u", path,
-			 header.version, QV_TRACE_VERSION);
+	else if (header.version != QV_TRACE_VERSION && header.version != QV_TRACE_CALLS)
+		snprintf(why, size, "%s has version %u of the format; this is for versions 1 and 2",
+			 path, header.version);
 	else
-		return true;
+		return *calls = header.version == QV_TRACE_CALLS, true;
 	return false;
 }
 
-struct qv_trace_reader *qv_trace_open(const char *path, char *why, size_t size)
+struct qv_trace_reader *qv_trace_open_any(const char *path, char *why, size_t size)
 {
 	FILE *file = fopen(path, "rbe");
 	struct qv_trace_reader *r;
+	bool calls;
 
 	if (!file) {
 		snprintf(why, size, "%s cannot be read: %s", path, strerror(errno));
 		return NULL;
 	}
-	if (!read_header(file, path, why, size)) {
+	if (!read_header(file, path, &calls, why, size)) {
 		fclose(file);
 		return NULL;
 	}
@@ -289,8 +296,29 @@ struct qv_trace_reader *qv_trace_open(const char *path, char *why, size_t size)
 		return NULL;
 	}
 	r->file = file;
+	r->calls = calls;
 	r->at = sizeof(struct qv_trace_header);
 	return r;
+}
+
+struct qv_trace_reader *qv_trace_open(const char *path, char *why, size_t size)
+{
+	struct qv_trace_reader *r = qv_trace_open_any(path, why, size);
+
+	if (r && r->calls) {
+		snprintf(why, size,
+			 "%s has calls of a program, not matches: quiver trace arrivals makes a "
+			 "trace of the files of all ranks",
+			 path);
+		qv_trace_close(r);
+		return NULL;
+	}
+	return r;
+}
+
+bool qv_trace_has_calls(const struct qv_trace_reader *r)
+{
+	return r->calls;
 }
 
 void qv_trace_close(struct qv_trace_reader *r)

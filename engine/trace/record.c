@@ -11,7 +11,7 @@
 
 struct qv_trace_recording {
 	struct qv_match_observer observer; /* first */
-	struct qv_match *engine;
+	struct qv_match *engine;           /* NULL: calls */
 	struct qv_trace_file *f;
 	uint32_t lane;
 	/* One buffer, or a ring of them: `at` is being filled, those before it are full. */
@@ -135,8 +135,8 @@ static void record_queues(struct qv_trace_recording *r)
 	}
 }
 
-struct qv_trace_recording *qv_trace_record(struct qv_match *engine, struct qv_trace_file *f,
-					   const struct qv_trace_lane *lane, size_t ring)
+static struct qv_trace_recording *open_lane(struct qv_trace_file *f,
+					    const struct qv_trace_lane *lane, size_t ring)
 {
 	struct qv_trace_recording *r = calloc(1, sizeof *r);
 	size_t buffers = ring ? 1 + (ring + sizeof *r->buffer - 1) / sizeof *r->buffer : 1;
@@ -149,22 +149,44 @@ struct qv_trace_recording *qv_trace_record(struct qv_match *engine, struct qv_tr
 		free(r);
 		return NULL;
 	}
-	r->observer = (struct qv_match_observer){posted, arrived, queued, peeked, taken, cancelled};
-	r->engine = engine;
 	r->f = f;
 	r->lane = (uint32_t)index;
 	r->buffers = (uint32_t)buffers;
 	begin(r);
+	return r;
+}
+
+struct qv_trace_recording *qv_trace_record(struct qv_match *engine, struct qv_trace_file *f,
+					   const struct qv_trace_lane *lane, size_t ring)
+{
+	struct qv_trace_recording *r = open_lane(f, lane, ring);
+
+	if (!r)
+		return NULL;
+	r->observer = (struct qv_match_observer){posted, arrived, queued, peeked, taken, cancelled};
+	r->engine = engine;
 	record_queues(r);
 	qv_match_observe(engine, &r->observer);
 	return r;
+}
+
+struct qv_trace_recording *qv_trace_record_calls(struct qv_trace_file *f,
+						 const struct qv_trace_lane *lane)
+{
+	return open_lane(f, lane, 0);
+}
+
+void qv_trace_record_call(struct qv_trace_recording *r, const struct qv_trace_event *call)
+{
+	add(&r->observer, call->kind, call->matched ? QV_TRACE_F_MATCHED : 0, call);
 }
 
 void qv_trace_record_drop(struct qv_trace_recording *r)
 {
 	if (!r)
 		return;
-	qv_match_observe(r->engine, NULL);
+	if (r->engine)
+		qv_match_observe(r->engine, NULL);
 	free(r->buffer);
 	free(r);
 }

@@ -21,6 +21,13 @@ struct qv_trace_recording;
 struct qv_trace_recording *qv_trace_record(struct qv_match *engine, struct qv_trace_file *f,
 					   const struct qv_trace_lane *lane, size_t ring);
 
+/* A lane of calls: whoever has it says each of them by qv_trace_record_call, one thread at a time. NULL as
+ * above. */
+struct qv_trace_recording *qv_trace_record_calls(struct qv_trace_file *f,
+						 const struct qv_trace_lane *lane);
+/* It happens now. */
+void qv_trace_record_call(struct qv_trace_recording *r, const struct qv_trace_event *call);
+
 /* The engine is not observed any more, and what was recorded goes into the file. Frees r. NULL is
  * allowed. */
 void qv_trace_record_end(struct qv_trace_recording *r);

@@ -3,4 +3,5 @@
 set(qv_trace_sources
 	trace/read.c
 	trace/record.c
+	trace/setting.c
 	trace/write.c)

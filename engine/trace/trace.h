@@ -23,20 +23,28 @@ enum qv_trace_kind {
 	QV_TRACE_PEEK,     /* an unexpected message is looked for; it stays */
 	QV_TRACE_TAKE,     /* an unexpected message that was found so is removed */
 	QV_TRACE_CANCEL,   /* a posted receive is removed */
+	/* What a program asks of its MPI: in files of calls, which have nothing else. */
+	QV_TRACE_SEND,  /* a message is sent, to the rank `src` */
+	QV_TRACE_WANT,  /* a receive is posted; whether a message waits, the MPI does not say */
+	QV_TRACE_PROBE, /* a message was looked for; it stays */
+	QV_TRACE_CLAIM, /* the same, and it is taken out: MPI_Mprobe */
+	QV_TRACE_DONE,  /* the call `node` has this message; not `matched`: none, for ever */
+	QV_TRACE_COMM,  /* the communicator `node` of this process is the one that all call `tag` */
 };
 
 enum qv_trace_queue { QV_TRACE_UNTAGGED, QV_TRACE_TAGGED, QV_TRACE_COLLECTIVE, QV_TRACE_QUEUES };
 extern const char *const qv_trace_queue_names[QV_TRACE_QUEUES]; /* for people */
 
 struct qv_trace_event {
-	uint64_t ns;     /* CLOCK_REALTIME */
-	uint64_t tag;    /* of the receive or message; 0: TAKE, CANCEL */
+	uint64_t ns;  /* CLOCK_REALTIME */
+	uint64_t tag; /* of the receive or message; 0: TAKE, CANCEL. Of calls: comm << 32 | tag */
 	uint64_t ignore; /* POST, PEEK: bits of the tag that are not compared */
 	/*
 	 * Which entry. It tells those apart that wait at the same time in one queue of the lane, and
 	 * may be used again. POST: the message that was matched, else the receive, which waits now.
 	 * ARRIVE: the receive that was matched, else 0. QUEUE: the message. PEEK: the message that
-	 * was found, else 0. TAKE: the message. CANCEL: the receive. At most 48 bits.
+	 * was found, else 0. TAKE: the message. CANCEL: the receive. At most 48 bits. In files of
+	 * calls: SEND, WANT, PROBE and CLAIM of a lane have the numbers 1, 2 ... and COMM 0, 1 ...
 	 */
 	uint64_t node;
 	uint32_t src;  /* sender, or QV_SRC_ANY of a receive; 0: TAKE, CANCEL */
@@ -71,6 +79,8 @@ struct qv_trace_file;
  * NULL: errno says why.
  */
 struct qv_trace_file *qv_trace_create(const char *path, uint64_t most);
+/* The same for calls of a program. */
+struct qv_trace_file *qv_trace_create_calls(const char *path, uint64_t most);
 
 /* Both return the index, or -1: there are too many, or it could not be written. */
 int64_t qv_trace_add_process(struct qv_trace_file *f, const struct qv_trace_process *process);
@@ -99,6 +109,9 @@ struct qv_trace_reader;
  *   size  bytes of it
  */
 struct qv_trace_reader *qv_trace_open(const char *path, char *why, size_t size);
+/* A file of calls, too, which qv_trace_open refuses. */
+struct qv_trace_reader *qv_trace_open_any(const char *path, char *why, size_t size);
+bool qv_trace_has_calls(const struct qv_trace_reader *r);
 void qv_trace_close(struct qv_trace_reader *r);
 
 /* 1: *event is the next one; 0: there is no more; -1: what follows cannot be read, and

@@ -70,9 +70,9 @@ static bool write_block(struct qv_trace_file *f, struct qv_trace_block *block,
 	return write_all(f, block, bytes);
 }
 
-struct qv_trace_file *qv_trace_create(const char *path, uint64_t most)
+static struct qv_trace_file *create(const char *path, uint64_t most, uint32_t version)
 {
-	struct qv_trace_header header = {QV_TRACE_MAGIC, QV_TRACE_VERSION, QV_TRACE_ORDER, {0}};
+	struct qv_trace_header header = {QV_TRACE_MAGIC, version, QV_TRACE_ORDER, {0}};
 	struct qv_trace_file *f = calloc(1, sizeof *f);
 	int error;
 
@@ -88,6 +88,16 @@ struct qv_trace_file *qv_trace_create(const char *path, uint64_t most)
 	free(f);
 	errno = error;
 	return NULL;
+}
+
+struct qv_trace_file *qv_trace_create(const char *path, uint64_t most)
+{
+	return create(path, most, QV_TRACE_VERSION);
+}
+
+struct qv_trace_file *qv_trace_create_calls(const char *path, uint64_t most)
+{
+	return create(path, most, QV_TRACE_CALLS);
 }
 
 static void copy_name(char *to, const char *from)

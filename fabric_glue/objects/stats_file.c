@@ -124,7 +124,7 @@ static int write_all(FILE *file)
 	gethostname(host, sizeof host - 1);
 	fprintf(file,
 		"{\"quiver\": \"%s\", \"rank\": %d, \"pid\": %d,\n \"host\": ", QUIVER_VERSION,
-		qv_fi_rank(), (int)getpid());
+		qv_file_rank(), (int)getpid());
 	put_text(file, host);
 	fputs(", \"program\": ", file);
 	put_text(file, program_invocation_short_name);
@@ -142,7 +142,7 @@ void qv_fi_stats_file_add(const struct qv_fi_ep *ep, const char *pattern)
 	pthread_mutex_lock(&ended.lock);
 	if (!add(ep))
 		qv_fi_warn("the counters of an endpoint are not in a file: no memory");
-	else if (!qv_fi_file_name(pattern, path, sizeof path, &why))
+	else if (!qv_file_name(pattern, path, sizeof path, &why))
 		qv_fi_warn("no counters are written: %s", why);
 	else if (!(file = fopen(path, "we")))
 		qv_fi_warn("the counters cannot be written to %s: %s", path, strerror(errno));

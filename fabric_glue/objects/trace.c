@@ -38,11 +38,11 @@ static void cannot(const char *why)
 
 static void open_file(void)
 {
-	struct qv_trace_process me = {.rank = qv_fi_rank(), .pid = (uint32_t)getpid()};
-	const struct qv_fi_trace_params *p = &qv_fi_params.trace;
+	struct qv_trace_process me = {.rank = qv_file_rank(), .pid = (uint32_t)getpid()};
+	const struct qv_trace_setting *p = &qv_fi_params.trace;
 	const char *why = "";
 
-	if (!qv_fi_file_name(p->out, trace.path, sizeof trace.path, &why)) {
+	if (!qv_file_name(p->out, trace.path, sizeof trace.path, &why)) {
 		cannot(why);
 		return;
 	}

@@ -249,7 +249,7 @@ static bool get_profile(uint32_t *sources)
 
 	if (!text)
 		return true;
-	if (!qv_fi_file_name(text, path, sizeof path, &reason))
+	if (!qv_file_name(text, path, sizeof path, &reason))
 		wrong("FI_QUIVER_PROFILE=%s: %s", text, reason);
 	else if (!qv_fi_profile_check(path, sources, why, sizeof why))
 		wrong("FI_QUIVER_PROFILE=%s: %s", text, why);
@@ -300,7 +300,7 @@ static void get_stats(void)
 
 		if (strncmp(text, files[i].prefix, len))
 			continue;
-		if (qv_fi_file_writable(text + len, why, sizeof why))
+		if (qv_file_writable(text + len, why, sizeof why))
 			*files[i].out = text + len;
 		else
 			wrong("FI_QUIVER_STATS=%s: %s", text, why);
@@ -316,7 +316,7 @@ static void get_trace(void)
 	const char *text = get_text("trace");
 	char why[4096 + 128];
 
-	if (text && !qv_fi_trace_parse(text, &qv_fi_params.trace, why, sizeof why))
+	if (text && !qv_trace_setting_parse(text, &qv_fi_params.trace, why, sizeof why))
 		wrong("FI_QUIVER_TRACE=%s: %s", text, why);
 }
 

@@ -120,7 +120,7 @@ static void write_sum(const char *pattern)
 	FILE *file;
 	int bad;
 
-	if (!qv_fi_file_name(pattern, path, sizeof path, &why)) {
+	if (!qv_file_name(pattern, path, sizeof path, &why)) {
 		qv_fi_warn("no profile is written: %s", why);
 		return;
 	}

@@ -5,6 +5,7 @@
  * ours, there must be a duplicate of it before.
  */
 #include "mpi_glue/glue.h"
+#include "mpi_glue/trace/trace.h"
 
 #ifdef QV_MPI_SIMULATED
 int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
@@ -37,6 +38,7 @@ int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
 		return rc;
 	if (qv_mpi_comm_is_marked(old))
 		qv_mpi_comm_mark(*comm);
+	qv_mpi_trace_comm_made(*comm, qv_mpi_comm_is_marked(*comm));
 	if (!is_wanted())
 		return rc;
 	c = qv_mpi_comm_of(*comm);

@@ -5,6 +5,7 @@
  * send what it waits for.
  */
 #include "mpi_glue/glue.h"
+#include "mpi_glue/trace/trace.h"
 
 #include <stdlib.h>
 
@@ -67,7 +68,7 @@ int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
 		rc = self_comm();
 	if (!rc) {
 		p->tag = __atomic_fetch_add(&all.made, 1, __ATOMIC_RELAXED) % TAGS;
-		rc = PMPI_Recv_init(NULL, 0, MPI_BYTE, 0, p->tag, all.self, &p->handle);
+		rc = QV_REAL(Recv_init)(NULL, 0, MPI_BYTE, 0, p->tag, all.self, &p->handle);
 	}
 	if (rc) {
 		free(p);
@@ -98,7 +99,7 @@ void qv_mpi_persist_done(struct qv_mpi_op *op)
 	p->active = false; /* from now on MPI_Request_free may destroy it */
 	freed = p->freed;
 	pthread_mutex_unlock(&qv_mpi.lock);
-	if (!PMPI_Isend(NULL, 0, MPI_BYTE, 0, tag, all.self, &message))
+	if (!QV_REAL(Isend)(NULL, 0, MPI_BYTE, 0, tag, all.self, &message))
 		QV_REAL(Request_free)(&message);
 	if (freed)
 		destroy(p);
@@ -130,25 +131,11 @@ static void begin(MPI_Request handle)
 		qv_mpi_nonblocking_start(p->op);
 }
 
-QV_API int MPI_Start(MPI_Request *request)
+static void started(int count, const MPI_Request *requests)
 {
-	int rc = QV_REAL(Start)(request);
-
-	if (!rc && all.first)
-		begin(*request);
-	return rc;
-}
-QV_MPI_BOTH(Start)
-
-QV_API int MPI_Startall(int count, MPI_Request requests[])
-{
-	int rc = QV_REAL(Startall)(count, requests);
-
-	for (int i = 0; !rc && all.first && i < count; i++)
+	for (int i = 0; all.first && i < count; i++)
 		begin(requests[i]);
-	return rc;
 }
-QV_MPI_BOTH(Startall)
 
 /* Out of the list: the MPI may give another request the same handle. */
 static struct qv_mpi_persistent *unlink_request(MPI_Request handle)
@@ -168,17 +155,65 @@ static struct qv_mpi_persistent *unlink_request(MPI_Request handle)
 	return active ? NULL : p;
 }
 
-QV_API int MPI_Request_free(MPI_Request *request)
+static void freed(MPI_Request request)
 {
-	struct qv_mpi_persistent *p = all.first && request ? unlink_request(*request) : NULL;
+	struct qv_mpi_persistent *p = all.first ? unlink_request(request) : NULL;
 
 	if (p)
 		destroy(p);
-	return QV_REAL(Request_free)(request);
 }
-QV_MPI_BOTH(Request_free)
 #else
 void qv_mpi_persist_close_all(void)
 {
 }
+
+#ifndef QV_MPI_SIMULATED
+static void started(int count, const MPI_Request *requests)
+{
+}
+
+static void freed(MPI_Request request)
+{
+}
+#endif
+#endif
+
+#ifndef QV_MPI_SIMULATED
+/* The MPI's requests, those that are ours, and what a trace has of both. */
+
+static int start(int count, MPI_Request *requests, int rc)
+{
+	if (!rc)
+		started(count, requests);
+	else if (qv_mpi_traces())
+		qv_mpi_trace_not_started(count, requests);
+	return rc;
+}
+
+QV_API int MPI_Start(MPI_Request *request)
+{
+	if (qv_mpi_traces() && request)
+		qv_mpi_trace_start(1, request);
+	return start(1, request, QV_REAL(Start)(request));
+}
+QV_MPI_BOTH(Start)
+
+QV_API int MPI_Startall(int count, MPI_Request requests[])
+{
+	if (qv_mpi_traces() && requests)
+		qv_mpi_trace_start(count, requests);
+	return start(count, requests, QV_REAL(Startall)(count, requests));
+}
+QV_MPI_BOTH(Startall)
+
+QV_API int MPI_Request_free(MPI_Request *request)
+{
+	if (request) {
+		freed(*request);
+		if (qv_mpi_traces())
+			qv_mpi_trace_forget(*request);
+	}
+	return QV_REAL(Request_free)(request);
+}
+QV_MPI_BOTH(Request_free)
 #endif

@@ -13,7 +13,7 @@
 /* This rank may wait for it: all have begun it. */
 static void end_exchange(struct qv_mpi_comm *c)
 {
-	const int rc = PMPI_Wait(&c->exchange, MPI_STATUS_IGNORE);
+	const int rc = QV_REAL(Wait)(&c->exchange, MPI_STATUS_IGNORE);
 
 	qv_expect_over(c->expect, rc ? QV_EPROTO : QV_OK);
 }
@@ -70,7 +70,7 @@ void qv_mpi_expect_ended(struct qv_mpi_comm *c)
 void qv_mpi_expect_close(struct qv_mpi_comm *c)
 {
 	if (c->exchange != MPI_REQUEST_NULL)
-		PMPI_Wait(&c->exchange, MPI_STATUS_IGNORE);
+		QV_REAL(Wait)(&c->exchange, MPI_STATUS_IGNORE);
 	qv_expect_close(c->expect);
 	c->expect = NULL;
 }

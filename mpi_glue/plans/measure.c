@@ -31,11 +31,12 @@ static int exchange(void *buf, int length, int first, int other)
 	int rc = MPI_SUCCESS;
 
 	if (first)
-		rc = PMPI_Send(buf, length, MPI_BYTE, other, 0, MPI_COMM_WORLD);
+		rc = QV_REAL(Send)(buf, length, MPI_BYTE, other, 0, MPI_COMM_WORLD);
 	if (!rc)
-		rc = PMPI_Recv(buf, length, MPI_BYTE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		rc = QV_REAL(Recv)(buf, length, MPI_BYTE, other, 0, MPI_COMM_WORLD,
+				   MPI_STATUS_IGNORE);
 	if (!rc && !first)
-		rc = PMPI_Send(buf, length, MPI_BYTE, other, 0, MPI_COMM_WORLD);
+		rc = QV_REAL(Send)(buf, length, MPI_BYTE, other, 0, MPI_COMM_WORLD);
 	return rc;
 }
 
@@ -63,20 +64,20 @@ static int burst(char *in, char *out, int length, int other)
 	int rc = MPI_SUCCESS;
 
 	for (int i = 0; i < BURST && !rc; i++)
-		rc = PMPI_Irecv(in + (size_t)i * LONGEST, length, MPI_BYTE, other, 0,
-				MPI_COMM_WORLD, &requests[i]);
+		rc = QV_REAL(Irecv)(in + (size_t)i * LONGEST, length, MPI_BYTE, other, 0,
+				    MPI_COMM_WORLD, &requests[i]);
 	for (int i = 0; i < BURST && !rc; i++)
-		rc = PMPI_Isend(out, length, MPI_BYTE, other, 0, MPI_COMM_WORLD,
-				&requests[BURST + i]);
-	return rc ? rc : PMPI_Waitall(2 * BURST, requests, statuses);
+		rc = QV_REAL(Isend)(out, length, MPI_BYTE, other, 0, MPI_COMM_WORLD,
+				    &requests[BURST + i]);
+	return rc ? rc : QV_REAL(Waitall)(2 * BURST, requests, statuses);
 }
 
 /* The first rank tells the other whether there is time for more. */
 static int may_go_on(int first, int other, double end, int *more)
 {
 	*more = qv_clock_seconds() < end;
-	return first ? PMPI_Send(more, 1, MPI_INT, other, 0, MPI_COMM_WORLD)
-		     : PMPI_Recv(more, 1, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	return first ? QV_REAL(Send)(more, 1, MPI_INT, other, 0, MPI_COMM_WORLD)
+		     : QV_REAL(Recv)(more, 1, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 /* n: samples that there are then. */

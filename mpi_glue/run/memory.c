@@ -34,7 +34,7 @@ static void progress(void *owner)
 	if (qv_mpi.turn)
 		qv_mpi.turn();
 	else
-		PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, c->comm, &found, MPI_STATUS_IGNORE);
+		QV_REAL(Iprobe)(MPI_ANY_SOURCE, MPI_ANY_TAG, c->comm, &found, MPI_STATUS_IGNORE);
 }
 
 static bool is_well_everywhere(const struct qv_mpi_comm *c, int rc)

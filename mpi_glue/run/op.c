@@ -175,7 +175,7 @@ void qv_mpi_op_start(struct qv_mpi_op *op)
 static void fail(struct qv_mpi_op *op, int error)
 {
 	for (int i = 0; i < op->n; i++) {
-		PMPI_Cancel(&op->requests[i]);
+		QV_REAL(Cancel)(&op->requests[i]);
 		QV_REAL(Request_free)(&op->requests[i]);
 	}
 	op->n = 0;
@@ -247,7 +247,7 @@ void qv_mpi_op_progress(struct qv_mpi_op *op)
 	if (op->state != QV_MPI_OP_RUNS)
 		return;
 	if (op->n) {
-		rc = PMPI_Testsome(op->n, op->requests, &n, op->indices, op->statuses);
+		rc = QV_REAL(Testsome)(op->n, op->requests, &n, op->indices, op->statuses);
 		if (!n && !rc)
 			return;
 		ended(op, n, rc);
@@ -276,7 +276,7 @@ static void wait_some(struct qv_mpi_op *op)
 {
 	int n = 0, rc;
 
-	rc = PMPI_Waitsome(op->n, op->requests, &n, op->indices, op->statuses);
+	rc = QV_REAL(Waitsome)(op->n, op->requests, &n, op->indices, op->statuses);
 	ended(op, n, rc);
 	go_on(op);
 }

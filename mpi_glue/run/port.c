@@ -61,9 +61,9 @@ static int message(struct qv_mpi_op *op, uint32_t step, uint32_t peer, uint32_t 
 	if (!rc)
 		rc = type_of(bytes, &count, &type);
 	if (!rc && send)
-		rc = PMPI_Isend(buf, count, type, to, as, op->c->dup, &op->requests[op->n]);
+		rc = QV_REAL(Isend)(buf, count, type, to, as, op->c->dup, &op->requests[op->n]);
 	else if (!rc)
-		rc = PMPI_Irecv(buf, count, type, to, as, op->c->dup, &op->requests[op->n]);
+		rc = QV_REAL(Irecv)(buf, count, type, to, as, op->c->dup, &op->requests[op->n]);
 	if (rc) {
 		op->error = rc;
 		return QV_EIO;

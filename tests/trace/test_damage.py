@@ -96,7 +96,7 @@ def hostile(rng):
 
     one = record(0, 1, 2, 3, 0, 1)
     yield "no trace", [header(magic=b"QVTRACF\0")]
-    yield "version 2", [header(version=2)]
+    yield "version 3", [header(version=3)]
     yield "another order", [header(order=0x04030201)]
     for length in (1, 12, 0xfffffff8, (1 << 20) + 8):
         yield "no sound block", known + [block(3, 0, b"", length=length)]

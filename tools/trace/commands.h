@@ -6,6 +6,7 @@
 
 int qv_trace_cmd_dump(int argc, char **argv);
 int qv_trace_cmd_cut(int argc, char **argv);
+int qv_trace_cmd_arrivals(int argc, char **argv);
 int qv_trace_cmd_merge(int argc, char **argv);
 int qv_trace_cmd_anonymise(int argc, char **argv);
 int qv_trace_cmd_generate(int argc, char **argv);

@@ -34,18 +34,22 @@ struct dump {
 };
 
 static const char *const kinds[] = {
-	[QV_TRACE_POST] = "post", [QV_TRACE_ARRIVE] = "arrive", [QV_TRACE_QUEUE] = "queue",
-	[QV_TRACE_PEEK] = "peek", [QV_TRACE_TAKE] = "take",     [QV_TRACE_CANCEL] = "cancel",
+	[QV_TRACE_POST] = "post",   [QV_TRACE_ARRIVE] = "arrive", [QV_TRACE_QUEUE] = "queue",
+	[QV_TRACE_PEEK] = "peek",   [QV_TRACE_TAKE] = "take",     [QV_TRACE_CANCEL] = "cancel",
+	[QV_TRACE_SEND] = "send",   [QV_TRACE_WANT] = "want",     [QV_TRACE_PROBE] = "probe",
+	[QV_TRACE_CLAIM] = "claim", [QV_TRACE_DONE] = "done",     [QV_TRACE_COMM] = "comm",
 };
 
 static bool is_receive(const struct qv_trace_event *e)
 {
-	return e->kind == QV_TRACE_POST || e->kind == QV_TRACE_PEEK;
+	return e->kind == QV_TRACE_POST || e->kind == QV_TRACE_PEEK || e->kind == QV_TRACE_WANT ||
+	       e->kind == QV_TRACE_PROBE || e->kind == QV_TRACE_CLAIM;
 }
 
 static bool has_key(const struct qv_trace_event *e)
 {
-	return e->kind != QV_TRACE_TAKE && e->kind != QV_TRACE_CANCEL;
+	return e->kind != QV_TRACE_TAKE && e->kind != QV_TRACE_CANCEL &&
+	       (e->kind != QV_TRACE_DONE || e->matched);
 }
 
 /* A name of the file for a terminal: nothing that could steer it. */
@@ -121,7 +125,7 @@ static void print_json_event(const struct dump *d, const struct qv_trace_event *
 		printf(",\"src\":%" PRIu32 ",\"tag\":\"0x%" PRIx64 "\"", e->src, e->tag);
 	if (is_receive(e))
 		printf(",\"ignore\":\"0x%" PRIx64 "\"", e->ignore);
-	if (is_receive(e) || e->kind == QV_TRACE_ARRIVE)
+	if (is_receive(e) || e->kind == QV_TRACE_ARRIVE || e->kind == QV_TRACE_DONE)
 		printf(",\"matched\":%s", e->matched ? "true" : "false");
 	if (e->kind == QV_TRACE_POST)
 		printf(",\"persistent\":%s", e->persistent ? "true" : "false");
@@ -186,7 +190,7 @@ static int dump(struct dump *d)
 	struct qv_trace_in all, in;
 	int rc;
 
-	if (!qv_trace_in_open(&all, d->path))
+	if (!qv_trace_in_open_any(&all, d->path))
 		return 1;
 	d->first = UINT64_MAX;
 	while ((rc = qv_trace_next(all.reader, &event)) == 1) {
@@ -195,7 +199,7 @@ static int dump(struct dump *d)
 			d->first = event.ns;
 	}
 	print_head(d, all.reader);
-	if (qv_trace_in_open(&in, d->path)) {
+	if (qv_trace_in_open_any(&in, d->path)) {
 		for (uint64_t i = 0; i < d->events && i < d->limit; i++)
 			if (qv_trace_next(in.reader, &event) == 1)
 				print_event(d, &event);

@@ -36,7 +36,8 @@ bool qv_trace_grow(void *array, uint32_t *room, uint32_t n, size_t size)
 
 /* Reading. */
 
-bool qv_trace_in_open(struct qv_trace_in *in, const char *path)
+static bool open_in(struct qv_trace_in *in, const char *path,
+		    struct qv_trace_reader *(*open)(const char *, char *, size_t))
 {
 	struct stat there;
 	char why[512];
@@ -46,10 +47,20 @@ bool qv_trace_in_open(struct qv_trace_in *in, const char *path)
 		fprintf(stderr, "quiver: %s is no file: traces are read more than once\n", path);
 		return false;
 	}
-	in->reader = qv_trace_open(path, why, sizeof(why));
+	in->reader = open(path, why, sizeof(why));
 	if (!in->reader)
 		fprintf(stderr, "quiver: %s\n", why);
 	return in->reader != NULL;
+}
+
+bool qv_trace_in_open(struct qv_trace_in *in, const char *path)
+{
+	return open_in(in, path, qv_trace_open);
+}
+
+bool qv_trace_in_open_any(struct qv_trace_in *in, const char *path)
+{
+	return open_in(in, path, qv_trace_open_any);
 }
 
 void qv_trace_in_close(struct qv_trace_in *in)

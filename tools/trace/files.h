@@ -16,6 +16,8 @@ struct qv_trace_in {
 };
 
 bool qv_trace_in_open(struct qv_trace_in *in, const char *path);
+/* A file of calls, too. */
+bool qv_trace_in_open_any(struct qv_trace_in *in, const char *path);
 void qv_trace_in_close(struct qv_trace_in *in);
 /* 1: *event is the next one; 0: there is no more. */
 int qv_trace_in_next(struct qv_trace_in *in, struct qv_trace_event *event);

@@ -219,6 +219,6 @@ int qv_reading_add(const struct qv_load_place *place, struct qv_reading *in,
 	case QV_TRACE_PEEK: return peek(place, in, e);
 	case QV_TRACE_TAKE: return leave(place, in, e, &in->msgs, QV_LOAD_TAKE);
 	case QV_TRACE_CANCEL: return leave(place, in, e, &in->recvs, QV_LOAD_CANCEL);
+	default: return contradicts(place, in, "it is of no known kind");
 	}
-	return contradicts(place, in, "it is of no known kind");
 }

@@ -161,6 +161,7 @@ bool qv_trace_waiting_event(struct qv_trace_waiting *w, const struct qv_trace_ev
 	case QV_TRACE_PEEK: break;
 	case QV_TRACE_TAKE: leave_node(w, QV_TRACE_MESSAGES, event); break;
 	case QV_TRACE_CANCEL: leave_node(w, QV_TRACE_RECEIVES, event); break;
+	default: break; /* calls: in no trace of matching */
 	}
 	return true;
 }

@@ -151,6 +151,7 @@ bool qv_figures_count(struct qv_figures *f, struct qv_figures_lane *lane,
 		f->cancelled++;
 		leave(f, lane, QV_FIGURES_POSTED, e);
 		break;
+	default: break; /* calls: in no trace of matching */
 	}
 	pass_time(f, lane, lane->column);
 	return good;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* trace_param.c - FI_QUIVER_TRACE: a file, and how much of what happens goes into it. */
-#include "fabric_glue/provider.h"
+/* setting.c - see setting.h. */
+#include "setting.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/base/bytes.h"
+#include "engine/base/file_name.h"
 
 #define MOST ((size_t)1 << 30) /* bytes, where nothing is said */
 
@@ -28,9 +29,10 @@ static int take(const char **text, const char *key, size_t *bytes)
 	return 1;
 }
 
-bool qv_fi_trace_parse(const char *text, struct qv_fi_trace_params *trace, char *why, size_t size)
+bool qv_trace_setting_parse(const char *text, struct qv_trace_setting *trace, char *why,
+			    size_t size)
 {
-	struct qv_fi_trace_params t = {.most = MOST};
+	struct qv_trace_setting t = {.most = MOST};
 
 	if (take(&text, "max=", &t.most) < 0 || take(&text, "ring=", &t.ring) < 0) {
 		snprintf(why, size,
@@ -39,7 +41,7 @@ bool qv_fi_trace_parse(const char *text, struct qv_fi_trace_params *trace, char 
 		return false;
 	}
 	t.out = text;
-	if (!qv_fi_file_writable(text, why, size))
+	if (!qv_file_writable(text, why, size))
 		return false;
 	*trace = t;
 	return true;

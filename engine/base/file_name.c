@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * file_name.c - names of files in settings: % stands for what tells processes apart.
- */
-#include "fabric_glue/data.h"
+/* file_name.c - see file_name.h. */
+#include "file_name.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,7 +45,7 @@ static const char *stands_for(char letter, char *room, size_t size, const char *
 	}
 }
 
-bool qv_fi_file_name(const char *pattern, char *path, size_t size, const char **why)
+bool qv_file_name(const char *pattern, char *path, size_t size, const char **why)
 {
 	char room[256] = "";
 	size_t n = 0;
@@ -70,7 +68,7 @@ bool qv_fi_file_name(const char *pattern, char *path, size_t size, const char **
 	return true;
 }
 
-int qv_fi_rank(void)
+int qv_file_rank(void)
 {
 	const char *rank = first_set(rank_names, COUNT(rank_names));
 
@@ -89,14 +87,14 @@ static bool is_shared(const char *pattern)
 	return (rank && atoi(rank) > 0) || (all && atoi(all) > 1);
 }
 
-bool qv_fi_file_writable(const char *pattern, char *why, size_t size)
+bool qv_file_writable(const char *pattern, char *why, size_t size)
 {
 	char path[4096], *slash;
 	const char *text = "";
 
 	if (!*pattern)
 		snprintf(why, size, "names no file");
-	else if (!qv_fi_file_name(pattern, path, sizeof path, &text))
+	else if (!qv_file_name(pattern, path, sizeof path, &text))
 		snprintf(why, size, "%s", text);
 	else if (is_shared(pattern))
 		snprintf(why, size,

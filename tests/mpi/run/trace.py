@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""trace.py - two traces of a program have the same matches: for each receiver, communicator and sender the
+same messages met the same kinds of receives, in the order of the messages.
+
+usage: trace.py ARRIVALS FILE...    the trace of `quiver trace arrivals`, and the provider's of each rank, by
+                                    Open MPI over libfabric"""
+import collections
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "trace"))
+import plain  # pylint: disable=wrong-import-position
+
+TAG = 0xffffffff      # of the program: bits of a tag; below 0 the MPI's own
+KIND = 0x7fffffff
+ANY = plain.ANY_SOURCE
+
+
+def matches(lane, comm_of):
+    """By communicator and sender: tag of each message, and how its receive asked for it; None: none did."""
+    streams, receives, waits, looked = collections.defaultdict(list), {}, {}, None
+
+    def asked(e):
+        return e.src == ANY or e.ignore & ~TAG != 0, e.ignore & KIND != 0
+
+    for e in lane.events:
+        if e.kind == plain.ARRIVE:
+            entry = [e.tag & TAG, receives.pop(e.node) if e.matched else None]
+            streams[comm_of(e.tag), e.src].append(entry)
+        elif e.kind == plain.QUEUE:
+            waits[e.node] = entry
+        elif e.kind == plain.POST and e.matched:
+            waits.pop(e.node)[1] = asked(e)
+        elif e.kind == plain.POST:
+            receives[e.node] = asked(e)
+        elif e.kind == plain.PEEK:
+            looked = asked(e)
+        elif e.kind == plain.TAKE:
+            waits.pop(e.node)[1] = (*looked, "claimed")
+        elif e.kind == plain.CANCEL:
+            del receives[e.node]
+    for stream in streams.values():
+        stream[:] = [tuple(x) for x in stream if x[0] <= KIND]
+    return streams
+
+
+def sorted_streams(streams):
+    """How a communicator and a sender are called differs; their tags tell them apart."""
+    return sorted(tuple(s) for s in streams if s)
+
+
+def provider_streams(path):
+    """Open MPI's tags: the program's in the low 32 bits, above it the protocol's, communicator and sender."""
+    trace = plain.read(path)
+    assert trace.whole and not trace.lost, path
+    lanes = [x for x in trace.lanes if x.queue == 1]
+    streams = collections.defaultdict(list)
+    for number, lane in enumerate(lanes):
+        assert plain.judge(lane) is None, plain.judge(lane)
+        for (comm, src), stream in matches(lane, lambda tag: tag >> 32).items():
+            streams[number, comm, src] += stream
+    return trace.processes[0].rank, sorted_streams(streams.values())
+
+
+def main():
+    trace = plain.read(sys.argv[1])
+    assert trace.whole and not trace.lost
+    ours = {}
+    for lane in trace.lanes:
+        assert plain.judge(lane) is None, plain.judge(lane)
+        streams = matches(lane, lambda tag: tag >> 32)
+        ours[trace.processes[lane.process].rank] = sorted_streams(streams.values())
+    total = sum(len(s) for streams in ours.values() for s in streams)
+    assert total and all(x[1] for streams in ours.values() for s in streams for x in s), "not received"
+    for path in sys.argv[2:]:
+        rank, theirs = provider_streams(path)
+        if theirs != ours.pop(rank):
+            print(f"rank {rank}: the matches differ")
+            return 1
+    if sys.argv[2:]:
+        assert not ours, f"no file of the provider for ranks {sorted(ours)}"
+    print(f"trace: {total} matches, {'the same over the provider' if sys.argv[2:] else 'in an order of MPI'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
