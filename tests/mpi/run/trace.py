@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import plain  # pylint: disable=wrong-import-position
 
 TAG = 0xffffffff      # of the program: bits of a tag; below 0 the MPI's own
+ACK, PROTOCOL = 1 << 33, 3 << 32  # Open MPI's: a message that answers a synchronous one
 KIND = 0x7fffffff
 ANY = plain.ANY_SOURCE
 
@@ -22,7 +23,7 @@ def matches(lane, comm_of):
     streams, receives, waits, looked = collections.defaultdict(list), {}, {}, None
 
     def asked(e):
-        return e.src == ANY or e.ignore & ~TAG != 0, e.ignore & KIND != 0
+        return e.src == ANY or e.ignore & ~(TAG | PROTOCOL) != 0, e.ignore & KIND != 0
 
     for e in lane.events:
         if e.kind == plain.ARRIVE:
@@ -51,15 +52,16 @@ def sorted_streams(streams):
 
 
 def provider_streams(path):
-    """Open MPI's tags: the program's in the low 32 bits, above it the protocol's, communicator and sender."""
+    """Open MPI's tags: the program's in the low 32 bits, two of its protocol, the communicator."""
     trace = plain.read(path)
     assert trace.whole and not trace.lost, path
     lanes = [x for x in trace.lanes if x.queue == 1]
     streams = collections.defaultdict(list)
     for number, lane in enumerate(lanes):
         assert plain.judge(lane) is None, plain.judge(lane)
-        for (comm, src), stream in matches(lane, lambda tag: tag >> 32).items():
-            streams[number, comm, src] += stream
+        for (comm, src), stream in matches(lane, lambda tag: (tag >> 34, tag & ACK)).items():
+            if not comm[1]:
+                streams[number, comm, src] += stream
     return trace.processes[0].rank, sorted_streams(streams.values())
 
 
