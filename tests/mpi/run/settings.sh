@@ -39,6 +39,11 @@ run scan=ring
 says "^quiver: QUIVER_MPI_COLL: unknown operation 'scan'; known: reduce allreduce .*broadcast"
 run allreduce=ring QUIVER_MPI_STAT=1
 says '^quiver: QUIVER_MPI_STAT is not a setting of this version, ignored$'
+run allreduce=ring QUIVER_MPI_TRACE=/no/such/folder/%r.qvt
+says '^quiver: QUIVER_MPI_TRACE: no trace is written: /no/such/folder cannot be written to: No such file'
+says '^quiver: MPI_Allreduce: [0-9]+ calls, [1-9][0-9]* taken'
+run "" "QUIVER_MPI_TRACE=max=1:$run_dir/small.%r.qvt"
+says '^quiver: the trace .*/small.0.qvt lacks [0-9]+ events: it has reached its limit'
 run allreduce=ring QUIVER_MPI_OFF=1
 ! grep '^quiver:' "$run_dir/out" || fail "QUIVER_MPI_OFF=1 says something, above"
 echo "settings: ok"
