@@ -164,7 +164,7 @@ struct qv_mpi_traced *qv_mpi_traced_of(MPI_Comm comm)
 		MPI_Comm comm;
 		uint64_t epoch;
 		struct qv_mpi_traced *c;
-	} last;
+	} last QV_MPI_TRACE_FAST;
 	const uint64_t epoch = __atomic_load_n(&comms.epoch, __ATOMIC_ACQUIRE);
 	void *value = NULL;
 	int found = 0;

@@ -16,7 +16,7 @@
 #include "engine/trace/setting.h"
 
 bool qv_mpi_trace_on;
-_Thread_local int qv_mpi_trace_inside;
+_Thread_local int qv_mpi_trace_inside QV_MPI_TRACE_FAST;
 
 /* MPI_ANY_TAG does not ask for tags below 0, which are the MPI's own. */
 #define ANY_TAG 0x7fffffffu
@@ -29,17 +29,20 @@ static struct {
 	uint64_t calls, lost;
 	uint32_t comms;
 	bool follows; /* communicators, as all ranks do */
+	bool threads; /* may call at the same time */
 	char path[4096];
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void qv_mpi_trace_lock(void)
 {
-	pthread_mutex_lock(&trace.lock);
+	if (trace.threads)
+		pthread_mutex_lock(&trace.lock);
 }
 
 void qv_mpi_trace_unlock(void)
 {
-	pthread_mutex_unlock(&trace.lock);
+	if (trace.threads)
+		pthread_mutex_unlock(&trace.lock);
 }
 
 void qv_mpi_trace_lose(uint64_t n)
@@ -107,12 +110,14 @@ static void close_file(void)
 
 void qv_mpi_trace_begin(const char *setting)
 {
+	int rank, level;
 	bool has_file;
-	int rank;
 
 	if (!*setting)
 		return;
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	PMPI_Query_thread(&level);
+	trace.threads = level == MPI_THREAD_MULTIPLE;
 	has_file = open_file(setting, rank);
 	/* Communicators are followed without a file, too: to do so is collective. */
 	trace.follows = qv_mpi_trace_comms_open();

@@ -32,10 +32,13 @@ static inline void qv_mpi_trace_comm_made(MPI_Comm comm, bool of_session)
 
 /* file.c: what all calls go through. */
 
+/* A variable of a thread that is found without a call; for a few bytes there is room in any process. */
+#define QV_MPI_TRACE_FAST __attribute__((tls_model("initial-exec")))
+
 /* Between qv_mpi_trace_begin and _end, if there is a file. */
 extern bool qv_mpi_trace_on;
 /* This thread is inside of a call that is recorded: what the MPI calls in there is its own. */
-extern _Thread_local int qv_mpi_trace_inside;
+extern _Thread_local int qv_mpi_trace_inside QV_MPI_TRACE_FAST;
 
 /* Whether a call that comes now is to be recorded. */
 static inline bool qv_mpi_traces(void)
