@@ -5,6 +5,7 @@
  */
 #include "engine/match/auto/fast.h"
 #include "engine/base/settings.h"
+#include "engine/match/live.h"
 #include "kernels/select.h"
 
 #define ALL_HINTS                                                                      \
@@ -217,12 +218,36 @@ struct qv_recv *qv_match_find_recv(struct qv_match *engine, qv_match_fits *fits,
 	return recv;
 }
 
+static void add_precomputed(const struct qv_match *m, struct qv_match_stats *stats)
+{
+	stats->posted += m->precomputed_posted;
+	stats->matched += m->precomputed_matched;
+	stats->arrived += m->precomputed_arrived;
+}
+
 void qv_match_get_stats(const struct qv_match *engine, struct qv_match_stats *stats)
 {
 	qv_match_own_ops(engine)->get_stats(engine, stats);
-	stats->posted += engine->precomputed_posted;
-	stats->matched += engine->precomputed_matched;
-	stats->arrived += engine->precomputed_arrived;
+	add_precomputed(engine, stats);
+}
+
+size_t qv_match_bytes(const char *structure)
+{
+	const char *options;
+	const struct qv_match_ops *ops = find_structure(structure, &options);
+
+	return ops ? ops->size : 0;
+}
+
+/* What the copy points to is elsewhere; no structure follows a pointer to its counters. */
+void qv_match_get_copied_stats(const char *structure, const void *copy,
+			       struct qv_match_stats *stats)
+{
+	const struct qv_match *m = copy;
+	const char *options;
+
+	find_structure(structure, &options)->get_stats(m, stats);
+	add_precomputed(m, stats);
 }
 
 size_t qv_match_memory(const struct qv_match *engine)

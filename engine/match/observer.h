@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * observer.h - who is told of each call on an engine, and of its answer, in the order in which they
- * are made. An engine without one does not ask: its calls do not lead here.
+ * are made. An engine with nobody to tell does not ask: its calls do not lead here.
  */
 #ifndef QV_MATCH_OBSERVER_H
 #define QV_MATCH_OBSERVER_H
@@ -21,13 +21,17 @@ struct qv_match_observer {
 		       const struct qv_msg *msg);
 	void (*taken)(struct qv_match_observer *o, const struct qv_msg *msg);
 	void (*cancelled)(struct qv_match_observer *o, const struct qv_recv *recv);
+	struct qv_match_observer *next; /* the engine's, while there are others */
 };
 
 /*
- * From now on `observer` is told; NULL: nobody is any more. It stays where it is until then. Calls
- * that fail are not told. Matches that were found elsewhere (qv_match_foresee) are not used
- * meanwhile: each is searched.
+ * From now on `observer` is told, too. It stays where it is until qv_match_unobserve. Calls that fail
+ * are not told. Matches that were found elsewhere (qv_match_foresee) are not used meanwhile: each is
+ * searched.
  */
 void qv_match_observe(struct qv_match *engine, struct qv_match_observer *observer);
+
+/* `observer`, one of the engine's, is not told any more. */
+void qv_match_unobserve(struct qv_match *engine, struct qv_match_observer *observer);
 
 #endif /* QV_MATCH_OBSERVER_H */

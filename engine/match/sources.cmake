@@ -19,6 +19,7 @@ set(qv_match_sources
 	match/auto/search.c
 	match/auto/unexpected.c
 	match/cancels.c
+	match/detail.c
 	match/observed.c
 	match/precomputed.c
 	match/auto/index.c

@@ -59,10 +59,10 @@ struct qv_match {
 	uint64_t protocol_bits;
 	const struct qv_match_settings *settings; /* during init */
 	struct qv_options options;
-	/* While there are precomputed matches (precomputed.c), or an observer (observed.c): which, and
+	/* While there are precomputed matches (precomputed.c), or observers (observed.c): which, and
 	 * what ops and direct were. */
 	struct qv_foresight *precomputed;
-	struct qv_match_observer *observer;
+	struct qv_match_observer *observer; /* the first of them */
 	const struct qv_match_ops *structure;
 	uint32_t structure_direct;
 	/* What the structure has not counted. */

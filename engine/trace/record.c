@@ -163,7 +163,12 @@ struct qv_trace_recording *qv_trace_record(struct qv_match *engine, struct qv_tr
 
 	if (!r)
 		return NULL;
-	r->observer = (struct qv_match_observer){posted, arrived, queued, peeked, taken, cancelled};
+	r->observer = (struct qv_match_observer){.posted = posted,
+						 .arrived = arrived,
+						 .queued = queued,
+						 .peeked = peeked,
+						 .taken = taken,
+						 .cancelled = cancelled};
 	r->engine = engine;
 	record_queues(r);
 	qv_match_observe(engine, &r->observer);
@@ -186,7 +191,7 @@ void qv_trace_record_drop(struct qv_trace_recording *r)
 	if (!r)
 		return;
 	if (r->engine)
-		qv_match_observe(r->engine, NULL);
+		qv_match_unobserve(r->engine, &r->observer);
 	free(r->buffer);
 	free(r);
 }

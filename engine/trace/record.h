@@ -11,7 +11,7 @@ struct qv_trace_recording;
 
 /*
  * Record what is asked of an engine from now on. What is queued already comes first.
- *   engine  without another observer
+ *   engine  stays until the recording has ended
  *   f       from qv_trace_create; stays until the recording has ended
  *   lane    what qv_trace_add_lane is given
  *   ring    bytes of memory: only the last events that these hold are kept, and written at the end;
