@@ -6,6 +6,7 @@
 #include <quiver/combine.h>
 
 #include "engine/base/compiler.h"
+#include "engine/match/live.h"
 #include "engine/proto/proto.h"
 #include "mode.h"
 #include "provider.h"
@@ -138,6 +139,9 @@ struct qv_fi_ep {
 	pid_t pid;
 	bool offload;              /* FI_QUIVER_OFFLOAD is not off */
 	struct qv_fi_trace *trace; /* FI_QUIVER_TRACE, or NULL */
+	/* FI_QUIVER_STATS=detail, of the engines of tagged and untagged messages, or NULL */
+	struct qv_match_detail *detail[2];
+	struct qv_live live;
 };
 
 static inline bool qv_fi_ep_has(const struct qv_fi_ep *ep, unsigned which)
@@ -359,12 +363,16 @@ int qv_fi_ep_ops_open(struct fid *fid, const char *name, uint64_t flags, void **
 struct qv_fi_exchange_ops;
 extern struct qv_fi_exchange_ops qv_fi_exchange_ops;
 /* FI_QUIVER_STATS: an endpoint is enabled; it closes, or else the process ends. */
-void qv_fi_stats_begin(const struct qv_fi_ep *ep);
-void qv_fi_stats_end(const struct qv_fi_ep *ep);
+void qv_fi_stats_begin(struct qv_fi_ep *ep);
+void qv_fi_stats_end(struct qv_fi_ep *ep);
+/* With interval= or signal=: write the file, if it is time. */
+void qv_fi_stats_tick(const struct qv_fi_ep *ep, uint64_t now);
+/* With signal=: it has come, and nothing is written yet (fabric_glue/objects/stats_signal.c). */
+bool qv_fi_stats_asked(void);
 
-/* From fabric_glue/objects/stats_file.c: add what the endpoint did to what earlier ones did, and write
- * all of it. */
-void qv_fi_stats_file_add(const struct qv_fi_ep *ep, const char *pattern);
+/* From fabric_glue/objects/live.c: `quiver top` may see the endpoint, from enabled to closed. */
+void qv_fi_live_begin(struct qv_fi_ep *ep);
+void qv_fi_live_end(struct qv_fi_ep *ep);
 
 /* From fabric_glue/objects/trace.c: FI_QUIVER_TRACE, the same. */
 void qv_fi_trace_begin(struct qv_fi_ep *ep);

@@ -96,6 +96,17 @@ struct qv_fi_offload_params {
 	size_t min_bytes;    /* FI_QUIVER_OFFLOAD_MIN_BYTES; SIZE_MAX = not given */
 };
 
+/* FI_QUIVER_STATS */
+struct qv_fi_stats_params {
+	bool lines;          /* yes: to stderr */
+	const char *out;     /* json:FILE, a pattern, NULL = none */
+	const char *profile; /* profile:FILE, the same */
+	/* Of `out`: */
+	bool detail;       /* what qv_match_detail_begin counts, too */
+	unsigned interval; /* ms from one writing to the next, 0 = only at the end */
+	int signal;        /* that asks for one, 0 = none does */
+};
+
 /* FI_QUIVER_OFFLOAD, when FI_QUIVER_XCLBIN is known: true, or false with the reason in why. */
 bool qv_fi_offload_parse(const char *text, struct qv_fi_offload_params *out, char *why,
 			 size_t size);
@@ -120,10 +131,8 @@ struct qv_fi_params {
 	uint32_t named;        /* sources that the structure knows from it, 0 = it reads none */
 	const char *coll;      /* FI_QUIVER_COLL, NULL = nothing is asked */
 	struct qv_fi_offload_params offload;
-	bool peer;                     /* FI_QUIVER_MODE=peer */
-	bool stats;                    /* FI_QUIVER_STATS=yes */
-	const char *stats_out;         /* FI_QUIVER_STATS=json:..., a pattern, NULL = none */
-	const char *profile_out;       /* FI_QUIVER_STATS=profile:..., the same */
+	bool peer; /* FI_QUIVER_MODE=peer */
+	struct qv_fi_stats_params stats;
 	struct qv_trace_setting trace; /* FI_QUIVER_TRACE */
 	bool quiet;                    /* FI_QUIVER_QUIET */
 	bool valid;                    /* every value is known; if not, fi_getinfo offers nothing */
@@ -159,6 +168,8 @@ bool qv_fi_match_reads_profile(const char *structure, const char *profile);
 bool qv_fi_rails_parse(const char *text, char *rails[2], char *why, size_t size);
 /* fabric_glue/settings/profile.c: is it a profile? *sources: above all that it names. */
 bool qv_fi_profile_check(const char *path, uint32_t *sources, char *why, size_t size);
+/* fabric_glue/settings/stats_param.c: FI_QUIVER_STATS. */
+bool qv_fi_stats_parse(const char *text, struct qv_fi_stats_params *stats, char *why, size_t size);
 
 /* fabric_glue/objects/stats.c: libfabric ends; endpoints that are still open have their say. */
 void qv_fi_stats_exit(void);

@@ -55,6 +55,17 @@ static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 	}
 }
 
+/* Of a peer that has ended, nothing is known. */
+static fi_addr_t source(const struct qv_fi_ep *ep, uint32_t src)
+{
+	struct qv_peer *peer = NULL;
+
+	while ((peer = qv_proto_next_peer(ep->proto, peer)))
+		if (qv_proto_peer_source(peer) == src)
+			return qv_proto_peer_first_user(peer);
+	return FI_ADDR_NOTAVAIL;
+}
+
 static uint64_t received(const struct qv_fi_ep *ep, fi_addr_t index)
 {
 	return index < ep->npeers && ep->peers[index] ? qv_proto_peer_received(ep->peers[index])
@@ -76,5 +87,6 @@ const struct qv_fi_mode qv_fi_layered_mode = {
 	.coll_discard = qv_fi_layered_coll_discard,
 	.engine = engine,
 	.collect = collect,
+	.source = source,
 	.received = received,
 };

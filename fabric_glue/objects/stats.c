@@ -4,6 +4,7 @@
  * in a profile when the endpoint closes, or the process ends without having closed it.
  */
 #include "fabric_glue/calls.h"
+#include "stats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -128,14 +129,21 @@ static void print(const struct qv_fi_ep *ep)
 		qv_fi_offload_print();
 }
 
+/* Behind it, qv_fi_stats_file_write. */
 static void report(const struct qv_fi_ep *ep)
 {
-	if (qv_fi_params.stats)
+	if (qv_fi_params.stats.lines)
 		print(ep);
-	if (qv_fi_params.stats_out)
-		qv_fi_stats_file_add(ep, qv_fi_params.stats_out);
-	if (qv_fi_params.profile_out)
-		qv_fi_profile_add(ep, qv_fi_params.profile_out);
+	if (qv_fi_params.stats.out)
+		qv_fi_stats_file_end(ep);
+	if (qv_fi_params.stats.profile)
+		qv_fi_profile_add(ep, qv_fi_params.stats.profile);
+}
+
+static void write_file(void)
+{
+	if (qv_fi_params.stats.out)
+		qv_fi_stats_file_write();
 }
 
 /* Endpoints that are to be reported yet. Empty without FI_QUIVER_STATS. */
@@ -147,48 +155,108 @@ struct watched {
 static struct watched *watched;
 static pthread_mutex_t watched_lock = PTHREAD_MUTEX_INITIALIZER;
 
-void qv_fi_stats_begin(const struct qv_fi_ep *ep)
+void qv_fi_stats_begin(struct qv_fi_ep *ep)
 {
+	const struct qv_fi_stats_params *p = &qv_fi_params.stats;
 	struct watched *w;
 
-	if (!qv_fi_params.stats && !qv_fi_params.stats_out && !qv_fi_params.profile_out)
+	if (!p->lines && !p->out && !p->profile)
 		return;
 	w = malloc(sizeof *w);
 	if (!w)
 		return; /* then it is not reported */
+	if (p->detail)
+		qv_fi_detail_begin(ep);
 	pthread_mutex_lock(&watched_lock);
 	*w = (struct watched){watched, ep, getpid()};
 	watched = w;
+	qv_fi_stats_signal_begin(p->signal);
 	pthread_mutex_unlock(&watched_lock);
 }
 
-void qv_fi_stats_end(const struct qv_fi_ep *ep)
+static struct watched **find(const struct qv_fi_ep *ep)
 {
-	struct watched **at = &watched, *w;
+	struct watched **at = &watched;
+
+	while (*at && (*at)->ep != ep)
+		at = &(*at)->next;
+	return at;
+}
+
+void qv_fi_stats_end(struct qv_fi_ep *ep)
+{
+	struct watched **at, *w;
 
 	pthread_mutex_lock(&watched_lock);
-	while ((w = *at) && w->ep != ep)
-		at = &w->next;
+	at = find(ep);
+	w = *at;
 	if (w)
 		*at = w->next;
 	pthread_mutex_unlock(&watched_lock);
-	if (w)
+	if (w) {
 		report(ep);
+		write_file();
+	}
 	free(w);
+	qv_fi_detail_end(ep);
+}
+
+/* Is it time for a writing? */
+static bool due(uint64_t now)
+{
+	static uint64_t last; /* ms, 0: there was no call yet */
+	const unsigned interval = qv_fi_params.stats.interval;
+	bool asked = qv_fi_stats_signal_came();
+
+	if (!last)
+		last = now;
+	asked |= interval && now - last >= interval;
+	if (asked)
+		last = now;
+	return asked;
+}
+
+/*
+ * Ten times a second for each endpoint that is polled, its lock held. The one that finds that it is
+ * time writes for all; the others are as they were when they were here last.
+ */
+void qv_fi_stats_tick(const struct qv_fi_ep *ep, uint64_t now)
+{
+	const struct watched *w;
+	bool write = false, others = false;
+
+	if (pthread_mutex_trylock(&watched_lock))
+		return; /* the next time */
+	w = *find(ep);
+	if (w && w->pid == getpid()) {
+		write = due(now);
+		others = watched->next;
+	}
+	pthread_mutex_unlock(&watched_lock);
+	if (write || others)
+		qv_fi_stats_file_note(ep);
+	if (write)
+		qv_fi_stats_file_write();
 }
 
 /* libfabric ends. A child that was forked meanwhile has the list, but did not do these things. */
 void qv_fi_stats_exit(void)
 {
 	struct watched *w;
+	bool some = false;
 
 	if (pthread_mutex_trylock(&watched_lock))
 		return;
 	while ((w = watched)) {
 		watched = w->next;
-		if (w->pid == getpid())
+		if (w->pid == getpid()) {
 			report(w->ep);
+			some = true;
+		}
 		free(w);
 	}
+	if (some)
+		write_file();
+	qv_fi_stats_signal_end();
 	pthread_mutex_unlock(&watched_lock);
 }

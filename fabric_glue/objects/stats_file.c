@@ -3,153 +3,178 @@
  * stats_file.c - FI_QUIVER_STATS=json:FILE: the counters of all endpoints of the process, and whose they
  * are, as one JSON object; `quiver stats` reads it.
  */
-#include "fabric_glue/data.h"
+#include "stats.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <quiver/fi_ext.h>
+#include "engine/base/clock.h"
 
-/* The endpoints that have ended so far, as a list without its brackets. */
+/* Of one endpoint, as it was when it was looked at last. */
+struct account {
+	struct account *next;
+	const struct qv_fi_ep *ep; /* NULL: it has ended */
+	char *text;
+};
+
 static struct {
 	pthread_mutex_t lock;
-	char *text;
-} ended = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct account *first, **last;
+	pid_t pid; /* whose they are */
+} file = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A name of the system's, whatever is in it. */
-static void put_text(FILE *out, const char *text)
+/* A child that was forked begins anew. */
+static void forget_others(void)
 {
-	putc('"', out);
-	for (; *text; text++)
-		if (*text == '"' || *text == '\\')
-			fprintf(out, "\\%c", *text);
-		else if ((unsigned char)*text < ' ' || (unsigned char)*text > '~')
-			fprintf(out, "\\u%04x", (unsigned char)*text);
-		else
-			putc(*text, out);
-	putc('"', out);
-}
+	struct account *a;
 
-static void put_queues(FILE *out, const char *kind, const struct qv_match_stats *m)
-{
-	const struct {
-		const char *name;
-		uint64_t value;
-	} counters[] = {
-		{"posted", m->posted},
-		{"arrived", m->arrived},
-		{"matched", m->matched},
-		{"unexpected", m->unexpected},
-		{"inspected", m->inspected},
-		{"posted_now", m->posted_now},
-		{"posted_max", m->posted_max},
-		{"unexpected_now", m->unexpected_now},
-		{"unexpected_max", m->unexpected_max},
-		{"mode_changes", m->mode_flips},
-	};
-
-	fprintf(out, ",\n     \"%s\": {", kind);
-	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
-		fprintf(out, "%s\"%s\": %" PRIu64, i ? ", " : "", counters[i].name,
-			counters[i].value);
-	putc('}', out);
-}
-
-static void put_endpoint(FILE *out, const struct qv_fi_ep *ep, const struct qv_fi_stats *s)
-{
-	const struct {
-		const char *name;
-		uint64_t value;
-	} counters[] = {
-		{"eager", s->eager},
-		{"rendezvous", s->rendezvous},
-		{"over_budget", s->over_budget},
-		{"queued", s->queued},
-		{"refused", s->refused},
-		{"peers", s->peers},
-		{"unexpected_bytes_max", s->unexpected_bytes_max},
-		{"node_mapped", s->node_mapped},
-		{"node_touched", s->node_touched},
-		{"collectives", s->collectives},
-		{"collectives_memory", s->collectives_memory},
-		{"packets", s->packets},
-		{"copied", s->copied},
-		{"pieces", s->pieces},
-		{"retaken", s->retaken},
-	};
-
-	fputs("\n    {\"core\": ", out);
-	put_text(out, s->core);
-	fprintf(out, ", \"mode\": \"%s\", \"structure\": \"%s\", \"isa\": \"%s\"",
-		ep->dom->peer ? "peer" : "layered", s->structure, s->isa);
-	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
-		fprintf(out, ",%s\"%s\": %" PRIu64, i % 5 ? " " : "\n     ", counters[i].name,
-			counters[i].value);
-	put_queues(out, "tagged", &s->tagged);
-	put_queues(out, "untagged", &s->untagged);
-	putc('}', out);
-}
-
-/* One more in the list. False: no memory; it is as before. */
-static bool add(const struct qv_fi_ep *ep)
-{
-	struct qv_fi_stats s;
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	if (!out)
-		return false;
-	ep->mode->collect(ep, &s);
-	if (ended.text)
-		fprintf(out, "%s,", ended.text);
-	put_endpoint(out, ep, &s);
-	if (fclose(out)) {
-		free(text);
-		return false;
+	if (file.pid == getpid())
+		return;
+	while ((a = file.first)) {
+		file.first = a->next;
+		free(a->text);
+		free(a);
 	}
-	free(ended.text);
-	ended.text = text;
-	return true;
+	file.last = &file.first;
+	file.pid = getpid();
 }
 
-static int write_all(FILE *file)
+static struct account *account_of(const struct qv_fi_ep *ep)
+{
+	struct account *a;
+
+	forget_others();
+	for (a = file.first; a && a->ep != ep; a = a->next)
+		;
+	if (!a && (a = calloc(1, sizeof *a))) {
+		a->ep = ep;
+		*file.last = a;
+		file.last = &a->next;
+	}
+	return a;
+}
+
+static struct account *note(const struct qv_fi_ep *ep)
+{
+	struct account *a = account_of(ep);
+	char *text = a ? qv_fi_stats_json(ep) : NULL;
+
+	if (text) {
+		free(a->text);
+		a->text = text;
+	} else {
+		qv_fi_warn("the counters of an endpoint are not in a file: no memory");
+	}
+	return a;
+}
+
+void qv_fi_stats_file_note(const struct qv_fi_ep *ep)
+{
+	pthread_mutex_lock(&file.lock);
+	note(ep);
+	pthread_mutex_unlock(&file.lock);
+}
+
+void qv_fi_stats_file_end(const struct qv_fi_ep *ep)
+{
+	struct account *a;
+
+	pthread_mutex_lock(&file.lock);
+	a = note(ep);
+	if (a)
+		a->ep = NULL;
+	pthread_mutex_unlock(&file.lock);
+}
+
+/* Writing. */
+
+static void put_all(FILE *out)
 {
 	char host[256] = "";
+	const char *comma = "";
 
 	gethostname(host, sizeof host - 1);
-	fprintf(file,
-		"{\"quiver\": \"%s\", \"rank\": %d, \"pid\": %d,\n \"host\": ", QUIVER_VERSION,
-		qv_file_rank(), (int)getpid());
-	put_text(file, host);
-	fputs(", \"program\": ", file);
-	put_text(file, program_invocation_short_name);
-	fprintf(file, ",\n \"endpoints\": [%s]}\n", ended.text);
-	return ferror(file);
+	fprintf(out,
+		"{\"quiver\": \"%s\", \"rank\": %d, \"pid\": %d, \"time_ms\": %" PRIu64
+		",\n \"host\": ",
+		QUIVER_VERSION, qv_file_rank(), (int)getpid(),
+		qv_clock_of(CLOCK_REALTIME) / 1000000);
+	qv_fi_json_text(out, host);
+	fputs(", \"program\": ", out);
+	qv_fi_json_text(out, program_invocation_short_name);
+	fputs(",\n \"endpoints\": [", out);
+	for (const struct account *a = file.first; a; a = a->next)
+		if (a->text) {
+			fprintf(out, "%s%s", comma, a->text);
+			comma = ",";
+		}
+	fputs("]}\n", out);
 }
 
-void qv_fi_stats_file_add(const struct qv_fi_ep *ep, const char *pattern)
+/* 0 or errno. */
+static int fill(const char *path, const char *text, size_t len)
 {
-	char path[4096];
-	const char *why = "";
-	FILE *file;
-	int bad;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), error = 0;
 
-	pthread_mutex_lock(&ended.lock);
-	if (!add(ep))
-		qv_fi_warn("the counters of an endpoint are not in a file: no memory");
-	else if (!qv_file_name(pattern, path, sizeof path, &why))
-		qv_fi_warn("no counters are written: %s", why);
-	else if (!(file = fopen(path, "we")))
-		qv_fi_warn("the counters cannot be written to %s: %s", path, strerror(errno));
-	else {
-		bad = write_all(file);
-		if (fclose(file) || bad)
-			qv_fi_warn("the counters in %s are not whole: %s", path, strerror(errno));
+	if (fd < 0)
+		return errno;
+	while (len && !error) {
+		ssize_t n = write(fd, text, len);
+
+		if (n > 0) {
+			text += n;
+			len -= (size_t)n;
+		} else if (n == 0 || errno != EINTR) {
+			error = n ? errno : EIO;
+		}
 	}
-	pthread_mutex_unlock(&ended.lock);
+	if (close(fd) && !error)
+		error = errno;
+	return error;
+}
+
+/* Whoever reads finds the old file or the new one, and a disk that is full leaves the old one. What is
+ * no plain file is not replaced. */
+static int replace(const char *path, const char *text, size_t len)
+{
+	char part[4096 + 8];
+	struct stat st;
+	int error;
+
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return fill(path, text, len);
+	snprintf(part, sizeof part, "%s.part", path);
+	error = fill(part, text, len);
+	if (!error && rename(part, path))
+		error = errno;
+	if (error)
+		unlink(part);
+	return error;
+}
+
+void qv_fi_stats_file_write(void)
+{
+	char path[4096], *text = NULL;
+	const char *why = "";
+	size_t len = 0;
+	FILE *out;
+	int error;
+
+	pthread_mutex_lock(&file.lock);
+	out = open_memstream(&text, &len);
+	if (out)
+		put_all(out);
+	if (!out || fclose(out))
+		qv_fi_warn("no counters are written: no memory");
+	else if (!qv_file_name(qv_fi_params.stats.out, path, sizeof path, &why))
+		qv_fi_warn("no counters are written: %s", why);
+	else if ((error = replace(path, text, len)))
+		qv_fi_warn("the counters cannot be written to %s: %s", path, strerror(error));
+	free(text);
+	pthread_mutex_unlock(&file.lock);
 }

@@ -262,6 +262,11 @@ static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 	qv_fi_coll_collect(ep, s);
 }
 
+static fi_addr_t source(const struct qv_fi_ep *ep, uint32_t src)
+{
+	return src == QV_FI_SRC_NOBODY ? FI_ADDR_NOTAVAIL : qv_fi_srx_user(ep->srx, src);
+}
+
 /* Reading the core's queue moves it; the entries come by themselves. */
 static void progress(struct qv_fi_ep *ep)
 {
@@ -292,4 +297,5 @@ const struct qv_fi_mode qv_fi_peer_mode = {
 	.coll_discard = qv_fi_srx_coll_discard,
 	.engine = engine,
 	.collect = collect,
+	.source = source,
 };

@@ -167,17 +167,23 @@ static void on_entry(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e, 
 	}
 }
 
-void qv_fi_ep_tick(struct qv_fi_ep *ep)
+static QV_NOINLINE void tick(struct qv_fi_ep *ep, uint64_t now)
 {
-	uint64_t now = coarse_ms();
-
-	if ((!ep->proto && !ep->srx) || now - ep->ticked < QV_FI_TICK_MS)
-		return;
 	ep->ticked = now;
 	if (ep->srx)
 		qv_fi_srx_tick(ep->srx);
 	else
 		qv_proto_tick(ep->proto, now);
+	if (qv_fi_params.stats.interval || qv_fi_params.stats.signal)
+		qv_fi_stats_tick(ep, now);
+}
+
+void qv_fi_ep_tick(struct qv_fi_ep *ep)
+{
+	uint64_t now = coarse_ms();
+
+	if ((ep->proto || ep->srx) && now - ep->ticked >= QV_FI_TICK_MS)
+		tick(ep, now);
 }
 
 /* A core with one lock for its sender and us: who polls while messages come one by one takes the

@@ -275,6 +275,8 @@ int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set)
 		for (unsigned r = 0; r < QV_FI_RAILS; r++)
 			wait_set->eps[i]->rail[r].found = 0; /* at once */
 		qv_fi_ep_progress(wait_set->eps[i]);
+		if (qv_fi_params.stats.signal && qv_fi_stats_asked())
+			wait_set->eps[i]->ticked = 0; /* who sleeps is here again when? */
 		qv_fi_ep_tick(wait_set->eps[i]);
 	}
 	if (wait_set->regions)

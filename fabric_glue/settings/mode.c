@@ -12,7 +12,7 @@ static const char *in_the_way(const struct qv_fi_params *p)
 		return "FI_QUIVER_RAILS";
 	if (p->profile)
 		return "FI_QUIVER_PROFILE";
-	if (p->profile_out)
+	if (p->stats.profile)
 		return "FI_QUIVER_STATS=profile:FILE";
 	return NULL;
 }

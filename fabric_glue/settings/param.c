@@ -110,7 +110,9 @@ static const struct {
 	{"stats", FI_PARAM_STRING,
 	 "yes: print counters to stderr when an endpoint closes; json:FILE: write them to FILE, for "
 	 "`quiver stats`; profile:FILE: write what each source has sent to FILE; both a name with %r, "
-	 "%p or %h as in FI_QUIVER_PROFILE (default: no)"},
+	 "%p or %h as in FI_QUIVER_PROFILE. Before json:, each with a colon: detail: histograms, "
+	 "wildcards and sources, too; interval=SECONDS: also so often; signal=USR1, USR2 or HUP: also "
+	 "at this signal (default: no)"},
 	{"trace", FI_PARAM_STRING,
 	 "FILE: write what matching is asked for and answers to FILE, for `quiver trace`, a name with "
 	 "%r, %p or %h as in FI_QUIVER_PROFILE; max=BYTES:FILE: at most so many (default of it: 1G, 0: "
@@ -277,38 +279,11 @@ static void get_structure(void)
 
 static void get_stats(void)
 {
-	static const char *yes_no[] = {"0", "no", "off", "false", "1", "yes", "on", "true"};
-	static const struct {
-		const char *prefix;
-		const char **out;
-	} files[] = {
-		{"json:", &qv_fi_params.stats_out},
-		{"profile:", &qv_fi_params.profile_out},
-	};
 	const char *text = get_text("stats");
 	char why[4096 + 128];
 
-	if (!text)
-		return;
-	for (size_t i = 0; i < 8; i++)
-		if (!strcasecmp(text, yes_no[i])) {
-			qv_fi_params.stats = i >= 4;
-			return;
-		}
-	for (size_t i = 0; i < 2; i++) {
-		size_t len = strlen(files[i].prefix);
-
-		if (strncmp(text, files[i].prefix, len))
-			continue;
-		if (qv_file_writable(text + len, why, sizeof why))
-			*files[i].out = text + len;
-		else
-			wrong("FI_QUIVER_STATS=%s: %s", text, why);
-		return;
-	}
-	wrong("FI_QUIVER_STATS=%s is not known; known: 0 1 no yes off on false true json:FILE "
-	      "profile:FILE",
-	      text);
+	if (text && !qv_fi_stats_parse(text, &qv_fi_params.stats, why, sizeof why))
+		wrong("FI_QUIVER_STATS=%s: %s", text, why);
 }
 
 static void get_trace(void)

@@ -134,6 +134,17 @@ def test_profiles():
         for pattern in ("/x%r", "/%h.%p", "/%%%r"):
             accepted("quiver", FI_QUIVER_STATS=to + pattern, **job)
         accepted("quiver", FI_QUIVER_STATS=to + "/x")
+        to = "json:" + directory + "/x"
+        for before in ("detail", "interval=1", "interval=86400", "signal=HUP", "signal=usr1"):
+            accepted("quiver", FI_QUIVER_STATS=f"{before}:{to}")
+        accepted("quiver", FI_QUIVER_STATS=f"signal=USR2:interval=5:detail:{to}")
+        for before in ("detail=1", "details", "interval", "interval=", "interval=0", "interval=-1",
+                       "interval=1.5", "interval=86401", "interval=99999999999999999999", "signal",
+                       "signal=", "signal=KILL", "signal=10", "", "detail:x", "=", "x" * 700):
+            refused("FI_QUIVER_STATS", f"{before}:{to}"[:800], "is no option", "interval=SECONDS")
+        for value in ("detail:yes", "interval=5:profile:/tmp/x", "signal=USR1:", "detail:detail"):
+            refused("FI_QUIVER_STATS", value, "json:FILE comes behind them")
+        refused("FI_QUIVER_STATS", "detail:json:", "no file")
         check("settings alone write nothing", sorted(os.listdir(directory)) == ["profile.3", "wrong"])
 
 
