@@ -6,6 +6,7 @@
 
 int qv_cmd_info(int argc, char **argv);
 int qv_cmd_stats(int argc, char **argv);
+int qv_cmd_top(int argc, char **argv);
 int qv_bench_coll(int argc, char **argv);
 int qv_bench_exchange(int argc, char **argv);
 int qv_bench_combine(int argc, char **argv);

@@ -4,11 +4,10 @@
  * FI_QUIVER_STATS=json:FILE wrote.
  */
 #include "cmd.h"
+#include "stats.h"
 
 #include <getopt.h>
 #include <inttypes.h>
-#include <jansson.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +30,7 @@ struct process {
 struct job {
 	struct process *at;
 	size_t n;
+	struct qv_stats_detail detail;
 };
 
 static void usage(FILE *out)
@@ -38,7 +38,9 @@ static void usage(FILE *out)
 	fputs("usage: quiver stats [--json] FILE...\n\n"
 	      "Adds up the counters of a job: FILE is what one of its processes wrote with\n"
 	      "FI_QUIVER_STATS=json:FILE. Prints a line for each process in order of ranks, one for\n"
-	      "all of them, and whether matching is worth a second look.\n\n"
+	      "all of them, and whether matching is worth a second look. With\n"
+	      "FI_QUIVER_STATS=detail:json:FILE also how far searches went, how long the queues\n"
+	      "were and for how long, wildcards, and who sent most.\n\n"
 	      "  --json   the same as one JSON object\n\n"
 	      "  FI_QUIVER_STATS=json:app.%r mpirun ... ./program; quiver stats app.*\n\n"
 	      "Exit status: 0; 1: a file is no such file; 2: wrong use.\n",
@@ -81,14 +83,15 @@ static void add_counters(struct counters *sum, const struct counters *c)
 	larger(&sum->bytes_max, c->bytes_max);
 }
 
-static bool read_process(const json_t *root, struct process *p)
+/* 1; 0: there is none; -1: no memory. */
+static int read_process(const json_t *root, struct process *p, struct qv_stats_detail *detail)
 {
 	const json_t *endpoints = json_object_get(root, "endpoints"), *endpoint;
 	const char *host = json_string_value(json_object_get(root, "host"));
 	size_t i;
 
 	if (!json_is_string(json_object_get(root, "quiver")) || !json_is_array(endpoints) || !host)
-		return false;
+		return 0;
 	*p = (struct process){.rank = (int)json_integer_value(json_object_get(root, "rank")),
 			      .pid = (int)json_integer_value(json_object_get(root, "pid"))};
 	snprintf(p->host, sizeof p->host, "%.63s", host);
@@ -97,8 +100,11 @@ static bool read_process(const json_t *root, struct process *p)
 		add_queues(&p->c, json_object_get(endpoint, "tagged"));
 		add_queues(&p->c, json_object_get(endpoint, "untagged"));
 		larger(&p->c.bytes_max, number(endpoint, "unexpected_bytes_max"));
+		if (!qv_stats_detail_add(detail, json_object_get(endpoint, "tagged"), p->rank) ||
+		    !qv_stats_detail_add(detail, json_object_get(endpoint, "untagged"), p->rank))
+			return -1;
 	}
-	return true;
+	return 1;
 }
 
 static bool add_file(struct job *job, const char *path)
@@ -106,7 +112,7 @@ static bool add_file(struct job *job, const char *path)
 	struct process *more = realloc(job->at, (job->n + 1) * sizeof *more);
 	json_error_t error;
 	json_t *root;
-	bool read;
+	int read = -1;
 
 	if (!more) {
 		fprintf(stderr, "quiver stats: no memory for %s\n", path);
@@ -118,15 +124,17 @@ static bool add_file(struct job *job, const char *path)
 		fprintf(stderr, "quiver stats: %s cannot be read: %s\n", path, error.text);
 		return false;
 	}
-	read = read_process(root, &job->at[job->n]);
+	read = read_process(root, &job->at[job->n], &job->detail);
 	json_decref(root);
-	if (!read)
+	if (read < 0)
+		fprintf(stderr, "quiver stats: no memory for %s\n", path);
+	else if (!read)
 		fprintf(stderr,
 			"quiver stats: %s has no counters of quiver (FI_QUIVER_STATS=json:FILE writes "
 			"them)\n",
 			path);
-	job->n += read;
-	return read;
+	job->n += read == 1;
+	return read == 1;
 }
 
 static int by_rank(const void *a, const void *b)
@@ -196,6 +204,8 @@ static void print_table(const struct job *job, const struct counters *sum)
 	}
 	if (job->n > 1)
 		print_row("all", "", sum);
+	if (job->detail.any)
+		qv_stats_detail_print(&job->detail);
 	advice(job, text, sizeof text);
 	printf("\n%s\n", text);
 }
@@ -225,6 +235,8 @@ static void print_json(const struct job *job, const struct counters *sum)
 	advice(job, text, sizeof text);
 	root = json_pack("{s:s, s:o, s:o, s:s}", "quiver", qv_version(), "processes", list, "all",
 			 to_json(sum), "advice", text);
+	if (job->detail.any)
+		json_object_set_new(root, "detail", qv_stats_detail_json(&job->detail));
 	json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
 	putchar('\n');
 	json_decref(root);
@@ -259,8 +271,10 @@ int qv_cmd_stats(int argc, char **argv)
 		qsort(job.at, job.n, sizeof *job.at, by_rank);
 		for (size_t i = 0; i < job.n; i++)
 			add_counters(&sum, &job.at[i].c);
+		qv_stats_detail_sort(&job.detail);
 		(json ? print_json : print_table)(&job, &sum);
 	}
 	free(job.at);
+	free(job.detail.pairs);
 	return read ? 0 : 1;
 }

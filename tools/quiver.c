@@ -22,6 +22,7 @@ static int help(int argc, char **argv);
 static const struct command commands[] = {
 	{"info", qv_cmd_info, "what was built, what this machine has, what would be chosen"},
 	{"stats", qv_cmd_stats, "counters of a job, from files of its processes"},
+	{"top", qv_cmd_top, "what matching does in a process that runs: quiver top PID"},
 	{"bench", bench, "measure: quiver bench <name>"},
 	{"trace", trace, "what matching was asked for, from a file: quiver trace <command>"},
 	{"version", version, "the version"},
