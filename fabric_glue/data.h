@@ -4,6 +4,7 @@
 #define QV_FI_DATA_H
 
 #include <quiver/combine.h>
+#include <quiver/fi_ext.h>
 
 #include "engine/base/compiler.h"
 #include "engine/match/live.h"
@@ -142,6 +143,8 @@ struct qv_fi_ep {
 	/* FI_QUIVER_STATS=detail, of the engines of tagged and untagged messages, or NULL */
 	struct qv_match_detail *detail[2];
 	struct qv_live live;
+	struct qv_fi_ep *next_total;
+	struct qv_fi_stats counted; /* for readers who cannot have the domain */
 };
 
 static inline bool qv_fi_ep_has(const struct qv_fi_ep *ep, unsigned which)
@@ -168,6 +171,8 @@ bool qv_fi_beside_alone(const struct qv_fi_ep *ep);
 void qv_fi_beside_own(const struct qv_fi_domain *dom);
 void qv_fi_beside_gone(const struct qv_fi_ep *closing); /* tells those of its domain */
 void qv_fi_beside_others(const struct qv_fi_domain *dom);
+/* Have the domain, whose lock is then held, without waiting. False: another thread has it. */
+bool qv_fi_enter(struct qv_fi_domain *dom);
 
 /* From fabric_glue/cores/rail.c. */
 
@@ -373,6 +378,12 @@ bool qv_fi_stats_asked(void);
 /* From fabric_glue/objects/live.c: `quiver top` may see the endpoint, from enabled to closed. */
 void qv_fi_live_begin(struct qv_fi_ep *ep);
 void qv_fi_live_end(struct qv_fi_ep *ep);
+
+/* From fabric_glue/objects/totals.c: an endpoint is enabled; its tick; it closes, if it was enabled or
+ * not. The domain's lock is held. */
+void qv_fi_totals_join(struct qv_fi_ep *ep);
+void qv_fi_totals_tick(struct qv_fi_ep *ep);
+void qv_fi_totals_leave(struct qv_fi_ep *ep);
 
 /* From fabric_glue/objects/trace.c: FI_QUIVER_TRACE, the same. */
 void qv_fi_trace_begin(struct qv_fi_ep *ep);

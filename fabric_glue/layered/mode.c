@@ -16,17 +16,12 @@ static struct qv_match *engine(const struct qv_fi_ep *ep, unsigned which)
 	return qv_proto_engine(ep->proto, which);
 }
 
-static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
+static void count(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 {
-	const struct qv_match *tagged = engine(ep, QV_REQ_TAGGED);
-	struct qv_peer *peer = NULL;
 	struct qv_proto_stats p;
 
 	qv_proto_get_stats(ep->proto, &p);
 	*s = (struct qv_fi_stats){
-		.core = qv_fi_ep_cores(ep),
-		.structure = qv_match_structure(tagged),
-		.isa = qv_isa_name(qv_match_isa(tagged)),
 		.eager = p.eager,
 		.rendezvous = p.rndv,
 		.over_budget = p.over_budget,
@@ -41,12 +36,24 @@ static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 		.copied = p.copied,
 	};
 	qv_fi_coll_collect(ep, s);
+	for (unsigned c = 0; c < QV_FI_RAILS; c++)
+		s->packets += ep->rail[c].packets;
+}
+
+static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
+{
+	const struct qv_match *tagged = engine(ep, QV_REQ_TAGGED);
+	struct qv_peer *peer = NULL;
+
+	count(ep, s);
+	s->core = qv_fi_ep_cores(ep);
+	s->structure = qv_match_structure(tagged);
+	s->isa = qv_isa_name(qv_match_isa(tagged));
 	while ((peer = qv_proto_next_peer(ep->proto, peer)))
 		s->peers++;
 	for (unsigned c = 0; c < QV_FI_RAILS; c++) {
 		struct qv_node_stats node;
 
-		s->packets += ep->rail[c].packets;
 		if (!ep->rail[c].node)
 			continue;
 		qv_node_get_stats(ep->rail[c].node, &node);
@@ -88,5 +95,6 @@ const struct qv_fi_mode qv_fi_layered_mode = {
 	.engine = engine,
 	.collect = collect,
 	.source = source,
+	.count = count,
 	.received = received,
 };

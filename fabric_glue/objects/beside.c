@@ -57,7 +57,7 @@ void qv_fi_lock_slow(struct qv_fi_domain *dom)
 }
 
 /* The owner is asked with the lock: until then another thread may become it. */
-static bool enter(struct qv_fi_domain *dom)
+bool qv_fi_enter(struct qv_fi_domain *dom)
 {
 	if (pthread_mutex_trylock(&dom->lock) != 0)
 		return false;
@@ -102,7 +102,7 @@ void qv_fi_beside_others(const struct qv_fi_domain *dom)
 
 	pthread_mutex_lock(&list_lock);
 	for (struct qv_fi_ep *ep = list; ep; ep = ep->beside) {
-		if (ep->dom == dom || ep->pid != pid || !enter(ep->dom))
+		if (ep->dom == dom || ep->pid != pid || !qv_fi_enter(ep->dom))
 			continue;
 		qv_fi_ep_progress(ep);
 		pthread_mutex_unlock(&ep->dom->lock);

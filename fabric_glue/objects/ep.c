@@ -180,6 +180,7 @@ static int enable(struct qv_fi_ep *ep)
 	if (ep->proto)
 		qv_fi_beside_join(ep);
 	qv_fi_live_begin(ep);
+	qv_fi_totals_join(ep);
 	engine = ep->mode->engine(ep, QV_REQ_TAGGED);
 	QV_FI_INFO(EP_CTRL, "endpoint over core %s%s: matching %s/%s\n", qv_fi_ep_cores(ep),
 		   ep->mode->title, qv_match_structure(engine), qv_isa_name(qv_match_isa(engine)));

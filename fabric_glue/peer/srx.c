@@ -245,14 +245,11 @@ static struct qv_match *engine(const struct qv_fi_ep *ep, unsigned which)
 	return ep->srx->match[which];
 }
 
-static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
+static void count(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 {
 	const struct qv_fi_srx *srx = ep->srx;
 
 	*s = (struct qv_fi_stats){
-		.core = qv_fi_ep_cores(ep),
-		.structure = qv_match_structure(srx->match[1]),
-		.isa = qv_isa_name(qv_match_isa(srx->match[1])),
 		.eager = srx->sends,
 		.unexpected_bytes = srx->bytes_waiting,
 		.unexpected_bytes_max = srx->bytes_waiting_max,
@@ -265,6 +262,16 @@ static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
 static fi_addr_t source(const struct qv_fi_ep *ep, uint32_t src)
 {
 	return src == QV_FI_SRC_NOBODY ? FI_ADDR_NOTAVAIL : qv_fi_srx_user(ep->srx, src);
+}
+
+static void collect(const struct qv_fi_ep *ep, struct qv_fi_stats *s)
+{
+	const struct qv_match *tagged = ep->srx->match[1];
+
+	count(ep, s);
+	s->core = qv_fi_ep_cores(ep);
+	s->structure = qv_match_structure(tagged);
+	s->isa = qv_isa_name(qv_match_isa(tagged));
 }
 
 /* Reading the core's queue moves it; the entries come by themselves. */
@@ -298,4 +305,5 @@ const struct qv_fi_mode qv_fi_peer_mode = {
 	.engine = engine,
 	.collect = collect,
 	.source = source,
+	.count = count,
 };

@@ -170,6 +170,7 @@ static void on_entry(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e, 
 static QV_NOINLINE void tick(struct qv_fi_ep *ep, uint64_t now)
 {
 	ep->ticked = now;
+	qv_fi_totals_tick(ep);
 	if (ep->srx)
 		qv_fi_srx_tick(ep->srx);
 	else

@@ -84,6 +84,23 @@ struct qv_fi_stats_ops {
 	int (*received)(struct fid *ep, uint64_t addr, uint64_t *count);
 };
 
+/* A function that libquiver-fi.so exports, for who has no endpoint in hand, as tools that look at a
+ * program from beside. libfabric does not make the names of providers known: dl_iterate_phdr(3) finds the
+ * file, and dlsym(3) the function by what dlopen(3) with RTLD_NOLOAD answers. */
+#define QV_FI_PROCESS_STATS "qv_fi_process_stats"
+
+/*
+ * Its type: read the counters of all endpoints that this process has opened. Any thread may call it at any
+ * time. Where the application has promised FI_THREAD_DOMAIN, a thread other than the one that called
+ * libfabric last may get counters that are 0.1 s of that thread's calls old.
+ *   stats  out: sums, those of closed endpoints included; unexpected_bytes, posted_now and unexpected_now
+ *          of open ones only; of fields that end in _max the greatest of one endpoint; names are NULL,
+ *          peers, node_mapped and node_touched 0
+ *   size   sizeof(*stats) where the program is compiled: no more is written
+ * Returns how many endpoints are open.
+ */
+typedef int qv_fi_process_stats_fn(struct qv_fi_stats *stats, size_t size);
+
 #ifdef __cplusplus
 }
 #endif
