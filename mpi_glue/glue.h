@@ -69,6 +69,7 @@ struct qv_mpi_rules {
 	struct qv_mpi_rule rule[QV_MPI_N_NAMES]; /* from QV_MPI_ALLGATHERV on */
 	bool named[QV_MPI_N_NAMES];              /* the same */
 	uint64_t number;                         /* no others of this process have it */
+	char *text;                              /* that they were made of */
 	int users;
 };
 
@@ -506,6 +507,19 @@ void qv_mpi_persist_close_all(void);
 		return o ? qv_mpi_persist(o, request) : QV_REAL(name) arguments; \
 	}                                                                        \
 	QV_MPI_ALL_PERSIST(name)
+
+/* From init.c: whether the program's MPI is the one that this library was built for. */
+bool qv_mpi_is_of_this_mpi(void);
+
+/* From mpi_glue/tool/handle.c: MPI_Finalize is about to end the provider; keep what it has counted, for
+ * tools that look later. */
+#ifdef QV_MPI_SIMULATED
+static inline void qv_mpi_tool_before_end(void)
+{
+}
+#else
+void qv_mpi_tool_before_end(void);
+#endif
 
 /* What all share. */
 

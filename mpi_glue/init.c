@@ -116,13 +116,14 @@ static bool is_crowded(void)
 #define ENDS  true
 #endif
 
+#define VERSION_ROOM 8192 /* MPICH's MPI_MAX_LIBRARY_VERSION_STRING, the longest */
+
 /* Handles of Open MPI are pointers, of MPICH and its kin numbers: the program's MPI must be the one
  * that this library was built for. Numbers go through as they are; pointers do not go through
  * arguments that are numbers, and the program ends. */
-static bool knows_handles(void)
+static bool is_right(char *version)
 {
 	int (*ask)(char *, int *);
-	char version[8192]; /* MPICH's MPI_MAX_LIBRARY_VERSION_STRING, the longest */
 	bool ompi;
 	int len;
 
@@ -130,7 +131,21 @@ static bool knows_handles(void)
 	if (!ask || ask(version, &len))
 		return true;
 	ompi = !strncmp(version, "Open MPI", 8);
-	if (ompi == !strncmp(MINE, "Open MPI", 8))
+	return ompi == !strncmp(MINE, "Open MPI", 8);
+}
+
+bool qv_mpi_is_of_this_mpi(void)
+{
+	char version[VERSION_ROOM];
+
+	return is_right(version);
+}
+
+static bool knows_handles(void)
+{
+	char version[VERSION_ROOM];
+
+	if (is_right(version))
 		return true;
 	if (qv_mpi_speaks_for_all())
 		fprintf(stderr,
@@ -229,7 +244,7 @@ static void begin(void)
 	if (*qv_mpi.text)
 		qv_mpi_measure(needs_bursts(qv_mpi.rules));
 	open_world();
-	qv_mpi.on = true;
+	__atomic_store_n(&qv_mpi.on, true, __ATOMIC_RELEASE); /* tools look from other threads */
 }
 
 QV_API int MPI_Init(int *argc, char ***argv)
@@ -254,6 +269,7 @@ QV_MPI_BOTH(Init_thread)
 
 QV_API int MPI_Finalize(void)
 {
+	qv_mpi_tool_before_end();
 	if (qv_mpi.on) {
 		qv_mpi_nonblocking_drain(NULL);
 		if (qv_mpi.stats)
@@ -261,9 +277,11 @@ QV_API int MPI_Finalize(void)
 		qv_mpi_offload_end();
 		qv_mpi_persist_close_all();
 		qv_mpi_comm_close_all();
+		__atomic_store_n(&qv_mpi.on, false, __ATOMIC_RELEASE);
+		pthread_mutex_lock(&qv_mpi.lock);
 		qv_mpi_rules_put(qv_mpi.rules);
 		qv_mpi.rules = NULL;
-		qv_mpi.on = false;
+		pthread_mutex_unlock(&qv_mpi.lock);
 	}
 	qv_mpi_trace_end();
 	return QV_REAL(Finalize)();

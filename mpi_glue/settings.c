@@ -105,12 +105,14 @@ int qv_mpi_rules_open(const char *text, struct qv_mpi_rules **opened, char *why,
 	char *rest = calloc(1, strlen(text) + 2);
 	int rc = QV_ENOMEM;
 
-	if (rules && rest)
+	if (rules && rest && (rules->text = strdup(text)))
 		rc = split(text, rules, rest, why, room);
 	if (!rc)
 		rc = qv_select_open(rest, why, room, &rules->select);
 	free(rest);
 	if (rc) {
+		if (rules)
+			free(rules->text);
 		free(rules);
 		return rc;
 	}
@@ -129,6 +131,7 @@ void qv_mpi_rules_put(struct qv_mpi_rules *rules)
 	if (!rules || --rules->users)
 		return;
 	qv_select_close(rules->select);
+	free(rules->text);
 	free(rules);
 }
 

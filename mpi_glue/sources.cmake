@@ -38,3 +38,12 @@ set(qv_mpi_sources
 	trace/send.c
 	trace/receive.c
 	trace/complete.c)
+# MPI_T, which the simulated MPI does not have.
+set(qv_mpi_tool_sources
+	tool/index.c
+	tool/provider.c
+	tool/values.c
+	tool/handle.c
+	tool/pvar.c
+	tool/cvar.c
+	tool/category.c)

@@ -72,6 +72,7 @@ MAY = {
     "mpi_glue/plans": LIBRARY + ["mpi_glue/run"],
     "mpi_glue/calls": LIBRARY + ["mpi_glue/run", "mpi_glue/trace"],
     "mpi_glue/trace": LIBRARY + ["mpi_glue/calls"],
+    "mpi_glue/tool": LIBRARY,
     "bench/common": ["engine/base", "include"],
     "bench/papers": BENCH,
     "bench/match": BENCH + ["bench/papers"],

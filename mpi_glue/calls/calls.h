@@ -135,5 +135,37 @@ QV_MPI_CALL_EXT(Neighbor_allgatherv_init);
 QV_MPI_CALL_EXT(Neighbor_alltoall_init);
 QV_MPI_CALL_EXT(Neighbor_alltoallv_init);
 #endif
+#ifndef QV_MPI_SIMULATED
+QV_MPI_CALL(T_init_thread);
+QV_MPI_CALL(T_finalize);
+QV_MPI_CALL(T_cvar_get_num);
+QV_MPI_CALL(T_cvar_get_info);
+QV_MPI_CALL(T_cvar_get_index);
+QV_MPI_CALL(T_cvar_handle_alloc);
+QV_MPI_CALL(T_cvar_handle_free);
+QV_MPI_CALL(T_cvar_read);
+QV_MPI_CALL(T_cvar_write);
+QV_MPI_CALL(T_pvar_get_num);
+QV_MPI_CALL(T_pvar_get_info);
+QV_MPI_CALL(T_pvar_get_index);
+QV_MPI_CALL(T_pvar_session_create);
+QV_MPI_CALL(T_pvar_session_free);
+QV_MPI_CALL(T_pvar_handle_alloc);
+QV_MPI_CALL(T_pvar_handle_free);
+QV_MPI_CALL(T_pvar_start);
+QV_MPI_CALL(T_pvar_stop);
+QV_MPI_CALL(T_pvar_read);
+QV_MPI_CALL(T_pvar_write);
+QV_MPI_CALL(T_pvar_reset);
+QV_MPI_CALL(T_pvar_readreset);
+QV_MPI_CALL(T_category_get_num);
+QV_MPI_CALL(T_category_get_info);
+QV_MPI_CALL(T_category_get_index);
+QV_MPI_CALL(T_category_get_cvars);
+QV_MPI_CALL(T_category_get_pvars);
+QV_MPI_CALL(T_category_get_categories);
+QV_MPI_CALL(T_category_get_num_events);
+QV_MPI_CALL(T_category_get_events);
+#endif
 #undef QV_MPI_CALL
 #undef QV_MPI_CALL_EXT

@@ -46,6 +46,12 @@
 #define QV_REAL(name) PMPI_##name
 #define QV_MPI_BOTH(name)
 #else
+/* Of MPI 4; not every mpi.h declares them. */
+int MPI_T_category_get_num_events(int cat_index, int *num_events);
+int MPI_T_category_get_events(int cat_index, int len, int indices[]);
+int PMPI_T_category_get_num_events(int cat_index, int *num_events);
+int PMPI_T_category_get_events(int cat_index, int len, int indices[]);
+
 struct qv_mpi_real {
 #define QV_MPI_CALL(name)     __typeof__(&PMPI_##name) name
 #define QV_MPI_CALL_EXT(name) __typeof__(&QV_MPI_PPERSIST(name)) name
