@@ -5,6 +5,7 @@
  */
 #include "cmd.h"
 #include "stats.h"
+#include "tools/trace/advice/classifier.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -14,16 +15,15 @@
 
 #include <quiver/types.h>
 
-/* Queues that are never longer cost any list little, as docs/tuning.md has it. */
-enum { SHORT = 50 };
-
 struct counters {
-	uint64_t arrived, matched, unexpected, inspected, posted_max, unexpected_max, bytes_max;
+	uint64_t arrived, matched, unexpected, inspected, posted_max, unexpected_max, bytes_max,
+		mode_changes;
 };
 
 struct process {
 	int rank, pid;
 	char host[64];
+	bool automatic; /* no other structure than auto */
 	struct counters c;
 };
 
@@ -31,17 +31,19 @@ struct job {
 	struct process *at;
 	size_t n;
 	struct qv_stats_detail detail;
+	struct qv_classifier *model;
 };
 
 static void usage(FILE *out)
 {
-	fputs("usage: quiver stats [--json] FILE...\n\n"
+	fputs("usage: quiver stats [--json] [--model FILE] FILE...\n\n"
 	      "Adds up the counters of a job: FILE is what one of its processes wrote with\n"
 	      "FI_QUIVER_STATS=json:FILE. Prints a line for each process in order of ranks, one for\n"
-	      "all of them, and whether matching is worth a second look. With\n"
+	      "all of them, and whether quiver's matching helps, as far as counters tell. With\n"
 	      "FI_QUIVER_STATS=detail:json:FILE also how far searches went, how long the queues\n"
 	      "were and for how long, wildcards, and who sent most.\n\n"
-	      "  --json   the same as one JSON object\n\n"
+	      "  --json         the same as one JSON object\n"
+	      "  --model FILE   decide by this model, which scripts/train-advice has made\n\n"
 	      "  FI_QUIVER_STATS=json:app.%r mpirun ... ./program; quiver stats app.*\n\n"
 	      "Exit status: 0; 1: a file is no such file; 2: wrong use.\n",
 	      out);
@@ -68,6 +70,7 @@ static void add_queues(struct counters *c, const json_t *queues)
 	c->matched += number(queues, "matched");
 	c->unexpected += number(queues, "unexpected");
 	c->inspected += number(queues, "inspected");
+	c->mode_changes += number(queues, "mode_changes");
 	larger(&c->posted_max, number(queues, "posted_max"));
 	larger(&c->unexpected_max, number(queues, "unexpected_max"));
 }
@@ -87,18 +90,21 @@ static void add_counters(struct counters *sum, const struct counters *c)
 static int read_process(const json_t *root, struct process *p, struct qv_stats_detail *detail)
 {
 	const json_t *endpoints = json_object_get(root, "endpoints"), *endpoint;
-	const char *host = json_string_value(json_object_get(root, "host"));
+	const char *host = json_string_value(json_object_get(root, "host")), *structure;
 	size_t i;
 
 	if (!json_is_string(json_object_get(root, "quiver")) || !json_is_array(endpoints) || !host)
 		return 0;
-	*p = (struct process){.rank = (int)json_integer_value(json_object_get(root, "rank")),
+	*p = (struct process){.automatic = true,
+			      .rank = (int)json_integer_value(json_object_get(root, "rank")),
 			      .pid = (int)json_integer_value(json_object_get(root, "pid"))};
 	snprintf(p->host, sizeof p->host, "%.63s", host);
 	json_array_foreach(endpoints, i, endpoint)
 	{
 		add_queues(&p->c, json_object_get(endpoint, "tagged"));
 		add_queues(&p->c, json_object_get(endpoint, "untagged"));
+		structure = json_string_value(json_object_get(endpoint, "structure"));
+		p->automatic = p->automatic && structure && strcmp(structure, "auto") == 0;
 		larger(&p->c.bytes_max, number(endpoint, "unexpected_bytes_max"));
 		if (!qv_stats_detail_add(detail, json_object_get(endpoint, "tagged"), p->rank) ||
 		    !qv_stats_detail_add(detail, json_object_get(endpoint, "untagged"), p->rank))
@@ -160,39 +166,30 @@ static void print_row(const char *who, const char *host, const struct counters *
 	       per(c->inspected, c->arrived), c->posted_max, c->unexpected_max, c->bytes_max);
 }
 
-static const struct process *deepest(const struct job *job)
+/* Of the process where quiver saves most. */
+static struct qv_profile_most classify(const struct job *job)
 {
-	const struct process *most = &job->at[0];
+	struct qv_profile_most most = {.processes = 0};
 
-	for (size_t i = 1; i < job->n; i++)
-		if (job->at[i].c.posted_max + job->at[i].c.unexpected_max >
-		    most->c.posted_max + most->c.unexpected_max)
-			most = &job->at[i];
+	for (size_t i = 0; i < job->n; i++) {
+		const struct process *p = &job->at[i];
+		const struct qv_profile profile = {.arrived = p->c.arrived,
+						   .unexpected = p->c.unexpected,
+						   .inspected = p->c.inspected,
+						   .posted_max = p->c.posted_max,
+						   .unexpected_max = p->c.unexpected_max,
+						   .mode_changes = p->c.mode_changes};
+
+		if (p->automatic)
+			qv_profile_add(&most, job->model, &profile, p->rank, p->host);
+	}
 	return most;
-}
-
-static void advice(const struct job *job, char *text, size_t size)
-{
-	const struct process *most = deepest(job);
-	uint64_t depth = most->c.posted_max > most->c.unexpected_max ? most->c.posted_max
-								     : most->c.unexpected_max;
-
-	if (depth <= SHORT)
-		snprintf(text, size,
-			 "No queue was ever longer than %" PRIu64
-			 ": matching is not what this job waits for, with quiver or without.",
-			 depth);
-	else
-		snprintf(
-			text, size,
-			"Queues grew to %" PRIu64 " (rank %d on %s), where a list is slow. "
-			"FI_QUIVER_TRACE=FILE and `quiver trace advise FILE` tell what it would cost.",
-			depth, most->rank, most->host);
 }
 
 static void print_table(const struct job *job, const struct counters *sum)
 {
-	char who[16], text[256];
+	const struct qv_profile_most most = classify(job);
+	char who[16], text[512];
 
 	printf("%6s  %-16s %12s %12s %12s %12s %12s %12s\n", "rank", "host", "messages",
 	       "unexpected", "inspected", "posted", "unexpected", "unexpected");
@@ -206,7 +203,7 @@ static void print_table(const struct job *job, const struct counters *sum)
 		print_row("all", "", sum);
 	if (job->detail.any)
 		qv_stats_detail_print(&job->detail);
-	advice(job, text, sizeof text);
+	qv_profile_say(&most, text, sizeof text);
 	printf("\n%s\n", text);
 }
 
@@ -221,8 +218,9 @@ static json_t *to_json(const struct counters *c)
 
 static void print_json(const struct job *job, const struct counters *sum)
 {
+	const struct qv_profile_most most = classify(job);
 	json_t *list = json_array(), *root;
-	char text[256];
+	char text[512];
 
 	for (size_t i = 0; i < job->n; i++) {
 		json_t *p = to_json(&job->at[i].c);
@@ -232,11 +230,15 @@ static void print_json(const struct job *job, const struct counters *sum)
 		json_object_set_new(p, "host", json_string(job->at[i].host));
 		json_array_append_new(list, p);
 	}
-	advice(job, text, sizeof text);
+	qv_profile_say(&most, text, sizeof text);
 	root = json_pack("{s:s, s:o, s:o, s:s}", "quiver", qv_version(), "processes", list, "all",
 			 to_json(sum), "advice", text);
 	if (job->detail.any)
 		json_object_set_new(root, "detail", qv_stats_detail_json(&job->detail));
+	if (most.processes) {
+		json_object_set_new(root, "structure", json_string(most.is.structure));
+		json_object_set_new(root, "list_ns", json_real(most.is.list_ns));
+	}
 	json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
 	putchar('\n');
 	json_decref(root);
@@ -246,17 +248,21 @@ int qv_cmd_stats(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"json", no_argument, NULL, 'j'},
+		{"model", required_argument, NULL, 'm'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
 	struct counters sum = {0};
 	struct job job = {0};
+	const char *model = NULL;
 	bool json = false, read = true;
+	char why[512];
 	int option;
 
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
 		switch (option) {
 		case 'j': json = true; break;
+		case 'm': model = optarg; break;
 		case 'h': usage(stdout); return 0;
 		default: usage(stderr); return 2;
 		}
@@ -264,6 +270,11 @@ int qv_cmd_stats(int argc, char **argv)
 		fputs("quiver stats: no file is named\n", stderr);
 		usage(stderr);
 		return 2;
+	}
+	job.model = qv_classifier_load(model, why, sizeof why);
+	if (!job.model) {
+		fprintf(stderr, "quiver stats: %s\n", why);
+		return 1;
 	}
 	while (optind < argc && (read = add_file(&job, argv[optind])))
 		optind++;
@@ -276,5 +287,6 @@ int qv_cmd_stats(int argc, char **argv)
 	}
 	free(job.at);
 	free(job.detail.pairs);
+	qv_classifier_free(job.model);
 	return read ? 0 : 1;
 }

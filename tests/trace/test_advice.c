@@ -94,6 +94,29 @@ static void settings(void **state)
 	assert_null(qv_advise(&f).structure);
 }
 
+/* Of many that cost the same one looks cheapest: the second measurement finds it out. */
+static void cheap_by_chance(void **state)
+{
+	const struct qv_advice_trial noisy[] = {
+		{"auto", 1}, {"ompi", 0.93}, {"ll", 0.97}, {"nm", (double)NAN}, {"hash", 1.2}};
+	const struct qv_advice_trial even[] = {{"auto", 1}, {"ll", 0.985}, {"nm", (double)NAN}};
+	struct qv_advice_facts f = quiet();
+
+	assert_null(qv_advice_candidate(even, 3));
+	assert_null(qv_advice_candidate(even + 2, 1));
+	assert_null(qv_advice_candidate(even, 0));
+	f.cheapest = qv_advice_candidate(noisy, 5);
+	assert_string_equal(f.cheapest, "ompi");
+	f.ratio = 0.99;
+	f.ratio_high = 0.995;
+	assert_null(qv_advise(&f).structure);
+	f.ratio = 0.92;
+	f.ratio_high = 0.94;
+	assert_string_equal(qv_advise(&f).structure, "ompi");
+	f.ratio = f.ratio_high = (double)NAN; /* there was no second one */
+	assert_null(qv_advise(&f).structure);
+}
+
 static void assertions(void **state)
 {
 	struct qv_advice_facts f = quiet();
@@ -135,8 +158,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_to_gain), cmocka_unit_test(helps_against_each),
 		cmocka_unit_test(dear_but_equal),  cmocka_unit_test(no_time),
-		cmocka_unit_test(settings),        cmocka_unit_test(assertions),
-		cmocka_unit_test(doubts),
+		cmocka_unit_test(settings),        cmocka_unit_test(cheap_by_chance),
+		cmocka_unit_test(assertions),      cmocka_unit_test(doubts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,8 @@ import tempfile
 
 import plain
 
-PATTERNS = ["fds", "amg", "minife", "miniamr", "radix", "nbody", "cholesky", "stencil26", "quicksilver"]
+PATTERNS = ["fds", "amg", "minife", "miniamr", "radix", "nbody", "cholesky", "stencil26", "quicksilver",
+            "shuffle"]
 
 wrong = []
 
@@ -116,6 +117,10 @@ def test_characters(folder):
     check("quicksilver: probes of any source, takes, cancels, any tag",
           f.wild[plain.PEEK, True, False] and f.calls[plain.TAKE] and f.calls[plain.CANCEL] and
           f.wild[plain.POST, True, True], f.calls)
+    f, _ = counted(folder, "shuffle", "--ranks", "8", "--iterations", "3")
+    check("shuffle: deep queues of both kinds", min(f.most) > 100, f.most)
+    f, _ = counted(folder, "stencil26", "--any-source", "100", "--ranks", "8", "--iterations", "2")
+    check("--any-source: all, if it is 100", f.wild[plain.POST, True, False] == f.calls[plain.POST], f.wild)
 
 
 def test_command(folder):
@@ -132,6 +137,7 @@ def test_command(folder):
     refused("fds", "-o", path, "--frob", words="'--frob'")
     for value in ("1", "0", "-3", "16385", "8x", "", "99999999999999999999"):
         refused("fds", "-o", path, "--ranks", value, words=f"'{value}'")
+    refused("fds", "-o", path, "--any-source", "101", words="--any-source")
     refused("fds", "-o", path, "--iterations", "0", words="--iterations")
     check("nothing is written where the command line is wrong", not os.path.exists(path))
     refused("fds", "-o", os.path.join(folder, "no/such"), status=1, words="No such file")

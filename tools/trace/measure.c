@@ -104,6 +104,7 @@ static void sum_up(struct qv_measure_figure *f, struct qv_contestant *one,
 	f->inspected_miss =
 		n->misses && one->impl->own ? (double)n->inspected_miss / (double)n->misses : NAN;
 	f->inspected = n->inspected_hit + n->inspected_miss;
+	f->stats = n->stats;
 	f->memory = n->memory;
 	f->process_ns = qv_measure_need(calloc(c->load->processes_n + 1, sizeof(double)));
 	for (size_t p = 0; p < c->load->processes_n; p++)

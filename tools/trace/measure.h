@@ -25,6 +25,8 @@
 #include "load.h"
 #include "plain.h"
 
+#include <quiver/match.h>
+
 struct qv_measure_options {
 	const char *impls;          /* as --impl of `quiver bench match`; NULL: all structures */
 	const char *const *plugins; /* as --plugin there */
@@ -50,6 +52,9 @@ struct qv_measure_figure {
 	/* Entries compared by one search. NaN: no such search, or not counted (a plugin). */
 	double inspected_hit, inspected_miss;
 	uint64_t inspected; /* in all */
+	/* What the engines have counted, as a program's statistics have it: sums, and the highest marks.
+	 * Nothing of a plugin. */
+	struct qv_match_stats stats;
 	uint64_t memory;    /* bytes beyond the entries: the most of each lane, added up */
 	double *process_ns; /* [processes_n] of all operations of a process, median of the rounds */
 	uint32_t rounds;

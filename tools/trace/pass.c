@@ -157,6 +157,26 @@ QV_INLINE void *recorded(const struct qv_pass *p, const struct qv_load_op *op)
 
 /* Checked. */
 
+/* Of one more lane: counters are added up, of high-water marks the highest is kept. */
+static void add_stats(const struct qv_pass *p, struct qv_match_stats *sum)
+{
+	struct qv_match_stats s;
+
+	if (!p->impl->own)
+		return;
+	qv_match_get_stats(p->engine, &s);
+	sum->posted += s.posted;
+	sum->arrived += s.arrived;
+	sum->matched += s.matched;
+	sum->unexpected += s.unexpected;
+	sum->inspected += s.inspected;
+	sum->mode_flips += s.mode_flips;
+	if (s.posted_max > sum->posted_max)
+		sum->posted_max = s.posted_max;
+	if (s.unexpected_max > sum->unexpected_max)
+		sum->unexpected_max = s.unexpected_max;
+}
+
 static uint64_t inspected(const struct qv_pass *p)
 {
 	struct qv_match_stats stats;
@@ -204,6 +224,7 @@ int qv_pass_check(struct qv_pass *p, double ns, struct qv_pass_counts *counts)
 		if (counts->done % LOOKS == 0 && (double)qv_clock_cpu_ns() > end)
 			return i + 1 < p->ops_n;
 	}
+	add_stats(p, &counts->stats);
 	return 0;
 }
 

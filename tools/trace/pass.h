@@ -30,6 +30,8 @@ struct qv_pass_counts {
 	uint64_t hits, misses, inspected_hit, inspected_miss;
 	uint64_t memory; /* the most at a time */
 	size_t done;     /* operations */
+	/* What the engine has counted itself, as a program's statistics have it. */
+	struct qv_match_stats stats;
 };
 
 /* What a trace has that an implementation lacks, or NULL. */

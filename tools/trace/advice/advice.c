@@ -3,11 +3,11 @@
 #include "advice.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #define MATTERS 0.01 /* of a program's time; less is not seen beside what else changes it */
 #define NEAR    2.0  /* times more or less than that is near to it */
 #define CHEAPER 0.95 /* of auto's cost: a setting is worth naming */
+#define MAYBE   0.98 /* of it: worth a second measurement, which decides */
 #define FEW     1000 /* messages */
 #define MOST    0.5  /* of the operations measured */
 
@@ -38,6 +38,16 @@ static enum qv_advice_doubt doubt(const struct qv_advice_facts *f)
 	if (gained > MATTERS / NEAR && gained < MATTERS * NEAR)
 		return QV_ADVICE_NEAR;
 	return QV_ADVICE_SURE;
+}
+
+const char *qv_advice_candidate(const struct qv_advice_trial *trials, size_t n)
+{
+	const struct qv_advice_trial *best = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (trials[i].ratio < (best ? best->ratio : MAYBE)) /* not if it is NaN */
+			best = &trials[i];
+	return best ? best->name : NULL;
 }
 
 struct qv_advice qv_advise(const struct qv_advice_facts *f)

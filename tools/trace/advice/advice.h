@@ -5,6 +5,7 @@
 #define QV_ADVICE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* What matching costs when somebody does it. */
@@ -19,8 +20,8 @@ struct qv_advice_facts {
 	double measured;                         /* share of the operations that were measured */
 	uint64_t operations, left_out, lost;
 	bool whole;
-	/* The cheapest structure that can be set, its cost in that of auto, and the high end of that
-	 * one's 95 % interval (NaN: not known). */
+	/* The structure of qv_advice_candidate, or NULL; and, measured once more, its cost in that of
+	 * auto, with the high end of the 95 % interval (NaN: not known). */
 	const char *cheapest;
 	double ratio, ratio_high;
 	/* Receives and looks of tagged queues: all, from any source, of any tag. */
@@ -49,6 +50,18 @@ struct qv_advice {
 	bool no_any_source, no_any_tag; /* what the program could assert */
 	enum qv_advice_doubt doubt;
 };
+
+/* A structure's cost in that of auto, measured beside all others. */
+struct qv_advice_trial {
+	const char *name;
+	double ratio; /* NaN: not known */
+};
+
+/*
+ * The cheapest of n, if it may be worth a setting: to be measured once more. The cheapest of many is
+ * cheap by chance, too; what it costs then is what counts. NULL: none.
+ */
+const char *qv_advice_candidate(const struct qv_advice_trial *trials, size_t n);
 
 struct qv_advice qv_advise(const struct qv_advice_facts *facts);
 

@@ -133,6 +133,20 @@ static void add_row(struct qv_bench *bench, const struct qv_measure_figure *f, c
 	row->p50 = row->p99 = row->mean = value;
 }
 
+/* What FI_QUIVER_STATS=json would have of these operations, by the names that it has. */
+static void add_counters(struct qv_bench *bench, const struct qv_measure_figure *f)
+{
+	if (!f || !f->measured)
+		return;
+	qv_bench_verdict_add(bench, "posted", (double)f->stats.posted);
+	qv_bench_verdict_add(bench, "arrived", (double)f->stats.arrived);
+	qv_bench_verdict_add(bench, "unexpected", (double)f->stats.unexpected);
+	qv_bench_verdict_add(bench, "inspected", (double)f->stats.inspected);
+	qv_bench_verdict_add(bench, "posted_max", (double)f->stats.posted_max);
+	qv_bench_verdict_add(bench, "unexpected_max", (double)f->stats.unexpected_max);
+	qv_bench_verdict_add(bench, "mode_changes", (double)f->stats.mode_flips);
+}
+
 void qv_replay_rows(struct qv_bench *bench, const struct qv_measure *m, const struct qv_load *load)
 {
 	const size_t slow = slowest(m);
@@ -159,6 +173,7 @@ void qv_replay_rows(struct qv_bench *bench, const struct qv_measure *m, const st
 		add_row(bench, f, process_name(load, slow, who, sizeof(who)), "ns",
 			f->process_ns[slow]);
 	}
+	add_counters(bench, qv_measure_find(m, "auto"));
 	qv_bench_verdict_add(bench, "operations", (double)m->operations);
 	qv_bench_verdict_add(bench, "left_out", (double)load->left_out);
 	qv_bench_verdict_add(bench, "list_inspected",

@@ -15,7 +15,7 @@ enum { RANKS_MOST = 16384, ITERATIONS_MOST = 1000000 };
 struct request {
 	const struct qv_pattern *pattern;
 	const char *out;
-	uint64_t ranks, iterations, seed;
+	uint64_t ranks, iterations, seed, any_source;
 };
 
 static void usage(FILE *out)
@@ -28,6 +28,7 @@ static void usage(FILE *out)
 	      "  --ranks N           ranks, 2 to 16384 (each pattern has its own default)\n"
 	      "  --iterations N      steps of the application, 1 to 1000000\n"
 	      "  --seed N            what is drawn at random (1)\n"
+	      "  --any-source N      so many percent of the tags are received from any source (0)\n"
 	      "  --list              the patterns\n",
 	      out);
 }
@@ -77,7 +78,7 @@ static int generate(const struct request *r)
 	}
 	error = qv_pattern_play(r->pattern, r->ranks ? (uint32_t)r->ranks : r->pattern->ranks,
 				r->iterations ? (uint32_t)r->iterations : r->pattern->iterations,
-				r->seed, file);
+				r->seed, (uint32_t)r->any_source, file);
 	last = qv_trace_finish(file, NULL);
 	if (!error && !last)
 		return 0;
@@ -93,6 +94,7 @@ static int read_options(int argc, char **argv, struct request *r)
 						{"ranks", required_argument, NULL, 'r'},
 						{"iterations", required_argument, NULL, 'i'},
 						{"seed", required_argument, NULL, 's'},
+						{"any-source", required_argument, NULL, 'a'},
 						{"list", no_argument, NULL, 'l'},
 						{"help", no_argument, NULL, 'h'},
 						{.name = NULL}};
@@ -107,6 +109,7 @@ static int read_options(int argc, char **argv, struct request *r)
 		case 'i':
 			good = number("--iterations", optarg, 1, ITERATIONS_MOST, &r->iterations);
 			break;
+		case 'a': good = number("--any-source", optarg, 0, 100, &r->any_source); break;
 		case 's': good = number("--seed", optarg, 0, UINT64_MAX, &r->seed); break;
 		case 'l': return list(), 1;
 		case 'h': return usage(stdout), 1;

@@ -2,7 +2,7 @@
 /* global.c - patterns in which ranks have no place in space. */
 #include "patterns.h"
 
-enum { GATHERS = 8, PASSES = 4 };
+enum { GATHERS = 8, PASSES = 4, AHEAD = 16 };
 
 static void gather(struct qv_job *job, uint32_t tag)
 {
@@ -71,4 +71,21 @@ void qv_pattern_nbody(struct qv_job *job)
 		}
 	qv_job_run(job, (struct qv_job_pace){40, 60, 2});
 	qv_job_allgather(job);
+}
+
+/* From the next rank, a message for each receive; a rank has all receives first, all messages first,
+ * or anything between. */
+void qv_pattern_shuffle(struct qv_job *job)
+{
+	const uint32_t n = AHEAD * job->ranks;
+
+	for (uint32_t r = 0; r < job->ranks; r++)
+		for (uint32_t i = 0; i < n; i++) {
+			const uint32_t from = (r + 1) % job->ranks;
+
+			qv_job_recv(job, r, QV_JOB_TAGGED, from, QV_JOB_TAG(1, i));
+			qv_job_send(job, from, r, QV_JOB_TAGGED, QV_JOB_TAG(1, i));
+		}
+	qv_job_shuffle_recvs(job, n);
+	qv_job_run(job, (struct qv_job_pace){0, 100, 0});
 }

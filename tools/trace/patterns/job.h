@@ -45,7 +45,8 @@ struct qv_job_rank {
 
 struct qv_job {
 	uint32_t ranks, iteration;
-	uint64_t random; /* state */
+	uint32_t any_source; /* percent of the tags that a rank plans to receive: from anybody */
+	uint64_t random;     /* state */
 	struct qv_trace_file *file;
 	struct qv_job_rank *rank;
 	int error; /* an errno */

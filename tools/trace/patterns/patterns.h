@@ -19,16 +19,18 @@ extern const struct qv_pattern qv_patterns[];
 
 /*
  * Play a pattern into a trace.
- *   file  lanes and events are added; it is not finished
+ *   any_source  percent of the tags that each rank receives are received from any source
+ *   file        lanes and events are added; it is not finished
  * 0, or an errno: EIO where qv_trace_finish(file) says why.
  */
 int qv_pattern_play(const struct qv_pattern *pattern, uint32_t ranks, uint32_t iterations,
-		    uint64_t seed, struct qv_trace_file *file);
+		    uint64_t seed, uint32_t any_source, struct qv_trace_file *file);
 
 /* global.c */
 void qv_pattern_fds(struct qv_job *job);
 void qv_pattern_radix(struct qv_job *job);
 void qv_pattern_nbody(struct qv_job *job);
+void qv_pattern_shuffle(struct qv_job *job);
 /* halo.c */
 void qv_pattern_amg(struct qv_job *job);
 void qv_pattern_minife(struct qv_job *job);

@@ -10,9 +10,19 @@
 
 #define MEET_NS 20000 /* from one phase to the next */
 
+/* All receives of a tag or none: one alone would take the message of another. */
+static bool from_anybody(const struct qv_job *job, uint32_t at, uint64_t tag)
+{
+	uint64_t state = ((uint64_t)at << 40) ^ tag;
+
+	return qv_random_percent(&state, job->any_source);
+}
+
 void qv_job_recv(struct qv_job *job, uint32_t at, enum qv_job_queue queue, uint32_t src,
 		 uint64_t tag)
 {
+	if (queue == QV_JOB_TAGGED && from_anybody(job, at, tag))
+		src = QV_SRC_ANY;
 	qv_job_put(job, &job->rank[at].lane[queue].planned[QV_JOB_RECV],
 		   qv_job_recv_entry(src, tag));
 }

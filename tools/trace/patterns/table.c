@@ -41,15 +41,20 @@ const struct qv_pattern qv_patterns[] = {
 	 "Particles as in Quicksilver: any number of messages from any neighbour, found by probes, "
 	 "and receives that are cancelled (Monte Carlo transport; M. Moraru and others, 2022)",
 	 qv_pattern_quicksilver, 27, 10, true},
+	{"shuffle",
+	 "No application: receives of as many tags as there are ranks, times 16, and their messages in "
+	 "any other order (M. Moraru and others, 2022)",
+	 qv_pattern_shuffle, 16, 10, false},
 	{.name = NULL},
 };
 
 int qv_pattern_play(const struct qv_pattern *pattern, uint32_t ranks, uint32_t iterations,
-		    uint64_t seed, struct qv_trace_file *file)
+		    uint64_t seed, uint32_t any_source, struct qv_trace_file *file)
 {
 	struct qv_job job;
 
 	qv_job_init(&job, file, pattern->name, ranks, pattern->collective, seed);
+	job.any_source = any_source;
 	for (; job.iteration < iterations && !job.error; job.iteration++)
 		pattern->iterate(&job);
 	qv_job_fini(&job);
