@@ -143,7 +143,6 @@ struct qv_fi_ep {
 	/* FI_QUIVER_STATS=detail, of the engines of tagged and untagged messages, or NULL */
 	struct qv_match_detail *detail[2];
 	struct qv_live live;
-	struct qv_fi_ep *next_total;
 	struct qv_fi_stats counted; /* for readers who cannot have the domain */
 };
 
@@ -374,10 +373,6 @@ void qv_fi_stats_end(struct qv_fi_ep *ep);
 void qv_fi_stats_tick(const struct qv_fi_ep *ep, uint64_t now);
 /* With signal=: it has come, and nothing is written yet (fabric_glue/objects/stats_signal.c). */
 bool qv_fi_stats_asked(void);
-
-/* From fabric_glue/objects/live.c: `quiver top` may see the endpoint, from enabled to closed. */
-void qv_fi_live_begin(struct qv_fi_ep *ep);
-void qv_fi_live_end(struct qv_fi_ep *ep);
 
 /* From fabric_glue/objects/totals.c: an endpoint is enabled; its tick; it closes, if it was enabled or
  * not. The domain's lock is held. */

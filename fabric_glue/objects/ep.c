@@ -179,7 +179,6 @@ static int enable(struct qv_fi_ep *ep)
 	__atomic_store_n(&ep->enabled, true, __ATOMIC_RELEASE);
 	if (ep->proto)
 		qv_fi_beside_join(ep);
-	qv_fi_live_begin(ep);
 	qv_fi_totals_join(ep);
 	engine = ep->mode->engine(ep, QV_REQ_TAGGED);
 	QV_FI_INFO(EP_CTRL, "endpoint over core %s%s: matching %s/%s\n", qv_fi_ep_cores(ep),

@@ -109,7 +109,6 @@ int qv_fi_ep_close(struct fid *fid)
 	if (ep->srx)
 		qv_fi_srx_leave(ep);
 	qv_fi_beside_leave(ep);
-	qv_fi_live_end(ep);
 	qv_fi_totals_leave(ep);
 	qv_fi_stats_end(ep);
 	qv_fi_trace_end(ep);

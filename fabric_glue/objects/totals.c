@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * totals.c - what all endpoints of the process have done, those that are closed included: for whoever
- * finds qv_fi_process_stats, see fi_ext.h.
+ * totals.c - the endpoints of the process, from enabled to closed: for `quiver top` in another process; and
+ * what all have done, those that are closed included, for whoever finds qv_fi_process_stats, see fi_ext.h.
  *
  * The counters of an endpoint belong to whoever has its domain. A reader who can have the domain reads
  * them there; any other takes the copy that the endpoint's last tick has left.
@@ -15,10 +15,18 @@
 
 #define TRIES 100 /* for a domain that another thread is in */
 
-/* Taken with a domain's lock held or without; who holds it waits for none. */
+/* As live.h says. */
+static struct qv_live_table table = {
+	.magic = QV_LIVE_MAGIC,
+	.self = &table,
+	.version = QUIVER_VERSION,
+	.size = sizeof(struct qv_live),
+};
+
+/* The lock is taken with a domain's lock held or without; who holds it waits for none. */
 static struct {
-	pthread_mutex_t lock;
-	struct qv_fi_ep *eps;     /* enabled */
+	pthread_mutex_t lock;     /* of the table, too */
+	uint64_t number;          /* of the next endpoint */
 	struct qv_fi_stats ended; /* of those that are closed */
 } totals = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -61,23 +69,39 @@ static void add(struct qv_fi_stats *sum, const struct qv_fi_stats *s, bool open)
 	add_queues(&sum->untagged, &s->untagged, open);
 }
 
+/* What does not change. */
+static void describe(struct qv_fi_ep *ep)
+{
+	struct qv_live *l = &ep->live;
+	const char *structure;
+
+	l->engine[0] = ep->mode->engine(ep, 0);
+	l->engine[1] = ep->mode->engine(ep, QV_REQ_TAGGED);
+	structure = qv_match_structure(l->engine[1]);
+	l->bytes = qv_match_bytes(structure);
+	strncpy(l->structure, structure, sizeof l->structure - 1);
+	strncpy(l->core, qv_fi_ep_cores(ep), sizeof l->core - 1);
+}
+
 void qv_fi_totals_join(struct qv_fi_ep *ep)
 {
+	describe(ep);
 	pthread_mutex_lock(&totals.lock);
-	ep->next_total = totals.eps;
-	totals.eps = ep;
+	ep->live.number = totals.number++;
+	ep->live.next = table.first;
+	__atomic_store_n(&table.first, &ep->live, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&totals.lock);
 }
 
 void qv_fi_totals_leave(struct qv_fi_ep *ep)
 {
-	struct qv_fi_ep **at = &totals.eps;
+	struct qv_live **at = &table.first;
 
 	pthread_mutex_lock(&totals.lock);
-	while (*at && *at != ep)
-		at = &(*at)->next_total;
+	while (*at && *at != &ep->live)
+		at = &(*at)->next;
 	if (*at) {
-		*at = ep->next_total;
+		__atomic_store_n(at, ep->live.next, __ATOMIC_RELEASE);
 		ep->mode->count(ep, &ep->counted);
 		add(&totals.ended, &ep->counted, false);
 	}
@@ -99,7 +123,9 @@ static int sum_all(struct qv_fi_stats *sum, bool *busy)
 	*busy = false;
 	pthread_mutex_lock(&totals.lock);
 	*sum = totals.ended;
-	for (struct qv_fi_ep *ep = totals.eps; ep; ep = ep->next_total, n++) {
+	for (struct qv_live *l = table.first; l; l = l->next, n++) {
+		struct qv_fi_ep *ep = container_of(l, struct qv_fi_ep, live);
+
 		if (qv_fi_enter(ep->dom)) {
 			ep->mode->count(ep, &ep->counted);
 			pthread_mutex_unlock(&ep->dom->lock);
