@@ -92,9 +92,9 @@ def run(*argv, **options):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def report(what, files, status=0):
+def report(what, files, status=0, seconds=0):
     """The page of these files, which is sound whatever is in them."""
-    got, text, err = run("report", *files)
+    got, text, err = run("report", "--seconds", str(seconds), *files)
     check(f"{what}: exit status {status}", got == status, f"{got} {err}")
     check(f"{what}: {status} line on stderr", err.count("\n") == status, err)
     page = Page(text)
@@ -254,6 +254,28 @@ def test_hostile_names(folder):
     check("a trace without an end", "has not ended it" in page.text["p"] and page.tables[3][1][3] == "no")
 
 
+def test_cost(folder):
+    """The bars are of all structures, the cheapest first, in nanoseconds for a message."""
+    path = os.path.join(folder, "deep")
+    run("generate", "fds", "-o", path, "--ranks", "300")
+    _, text, err = run("report", "--seconds", "1", path)
+    part = text[text.index("What each structure would cost"):]
+    bars = [(re.split("[ :]", name)[0], float(width), float(ns.replace(',', ''))) for name, width, ns in
+            re.findall(r"<span>([^<]+)</span><div class=.bar [ab].><i style=.width:([\d.]+)%.></i><span>([\d.,]+) ns<",
+                       part[:part.index("</div>\n<h2>")])]
+    names, costs = [b[0] for b in bars], [b[2] for b in bars]
+    check("cost: the three that matter, and more", {"auto", "ll", "ompi"} < set(names) and not err, f"{names} {err}")
+    check("cost: the cheapest first", costs == sorted(costs), bars)
+    check("cost: as long as they are dear", all(abs(b[1] - 80 * b[2] / costs[-1]) < 2 for b in bars), bars)
+    with open(path, "rb") as f:
+        data = f.read()
+    with open(path, "wb") as f:
+        f.write(data[:-1000])
+    page, _ = report("cost: damaged", [path], status=1, seconds=1)
+    check("cost: why not", "Not measured: the trace is damaged." in page.text["p"], page.text["p"])
+    check("cost: not asked", "Not measured" not in report("not asked", [path], status=1)[0].text["p"])
+
+
 def test_faults(folder):
     whole = os.path.join(folder, "whole")
     run("generate", "minife", "-o", whole)
@@ -283,25 +305,26 @@ def test_faults(folder):
             ("a directory", [folder], "", 1),
             ("no argument", [], "needs a FILE", 2),
             ("unknown option", ["--frob", whole], "--frob", 2),
-            ("no such place", [whole, "-o", os.path.join(folder, "no/such")], "cannot create", 1),
-            ("a full disk", [whole, "-o", "/dev/full"], "cannot write", 1),
+            ("seconds", ["--seconds", "1x", whole], "not '1x'", 2),
+            ("no such place", [whole, "--seconds", "0", "-o", os.path.join(folder, "no/such")], "cannot create", 1),
+            ("a full disk", [whole, "--seconds", "0", "-o", "/dev/full"], "cannot write", 1),
             ("the page over the trace", [whole, "-o", whole], "is a trace that is to be read", 2)):
         got, out, err = run("report", *argv)
         check(f"{what}: status {status}, one line", (got, out, err.count("\n")) == (status, "", 1), f"{got} {err}")
         check(f"{what}: '{words}'", words in err, err)
     with open(whole, "rb") as f:
         check("the trace is as it was", f.read() == data)
-    got, out, err = run("report", whole, "-o", page_path)
+    got, out, err = run("report", whole, "-o", page_path, "--seconds", "0")
     with open(page_path, encoding="utf-8") as f:
         check("-o writes what stdout gets", (got, out, err) == (0, "", "") and
-              f.read() == run("report", whole)[1])
+              f.read() == run("report", "--seconds", "0", whole)[1])
     got, out, err = run("report", "--help")
     check("--help", got == 0 and out.startswith("usage: quiver trace report") and not err, out)
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for test in (test_patterns, test_random, test_many, test_hostile_names, test_faults):
+        for test in (test_patterns, test_random, test_many, test_hostile_names, test_cost, test_faults):
             test(folder)
             print(test.__name__)
     sys.exit(1 if wrong else 0)

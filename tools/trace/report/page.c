@@ -110,7 +110,7 @@ void qv_page_faults(FILE *out, const struct qv_figures *f)
 			qv_text_count(f->refused).s);
 }
 
-void qv_page_write(FILE *out, const struct qv_figures *f)
+void qv_page_write(FILE *out, const struct qv_figures *f, const struct qv_cost *c)
 {
 	struct qv_judgement j;
 
@@ -120,6 +120,7 @@ void qv_page_write(FILE *out, const struct qv_figures *f)
 	qv_page_faults(out, f);
 	if (f->events) {
 		put_tiles(out, f);
+		qv_page_cost(out, c);
 		qv_page_depth(out, f);
 		qv_page_histograms(out, f);
 		qv_page_wildcards(out, f);

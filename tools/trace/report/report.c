@@ -11,13 +11,20 @@
 
 #include "page.h"
 
+struct options {
+	const char *page; /* NULL: standard output */
+	long seconds;
+};
+
 static void usage(FILE *out)
 {
-	fputs("usage: quiver trace report FILE... [-o PAGE]\n\n"
+	fputs("usage: quiver trace report [options] FILE...\n\n"
 	      "Writes one HTML page, which needs no network: whether quiver would help this program,\n"
-	      "how deep its queues are and how far they are searched, wildcards, sources and tags, and\n"
-	      "how ranks differ. Several files are taken for those of one job. Each file is read twice.\n\n"
-	      "  -o, --output PAGE   the page (standard output)\n\n"
+	      "what each matching structure would cost, how deep queues are and how far they are\n"
+	      "searched, wildcards, sources and tags, and how ranks differ. Several files are taken for\n"
+	      "those of one job. Each file is read three times.\n\n"
+	      "  -o, --output PAGE   the page (standard output)\n"
+	      "  --seconds N         measure the structures about so long (5); 0: do not\n\n"
 	      "Exit status: 0; 1 if a trace cannot be read to its end, or the page not be written.\n",
 	      out);
 }
@@ -35,7 +42,7 @@ static bool is_input(const char *page, char *const *files, int n)
 	return false;
 }
 
-static int write_page(const struct qv_figures *f, const char *page)
+static int write_page(const struct qv_figures *f, const struct qv_cost *c, const char *page)
 {
 	FILE *out = page ? fopen(page, "we") : stdout;
 	int bad;
@@ -45,7 +52,7 @@ static int write_page(const struct qv_figures *f, const char *page)
 			strerror(errno));
 		return 1;
 	}
-	qv_page_write(out, f);
+	qv_page_write(out, f, c);
 	bad = fflush(out) || ferror(out);
 	if (page)
 		bad |= fclose(out);
@@ -71,49 +78,83 @@ static int warn_of_faults(const struct qv_figures *f)
 	return status;
 }
 
-static int report(char *const *files, int n, const char *page)
+/* A trace that is damaged is not replayed. */
+static void measure_cost(struct qv_cost *c, const struct qv_figures *f, char *const *files, int n,
+			 long seconds)
+{
+	bool damaged = false;
+
+	for (size_t i = 0; i < f->files_n; i++)
+		damaged |= *f->files[i].why != '\0';
+	*c = (struct qv_cost){.known = false};
+	if (seconds && damaged)
+		snprintf(c->why, sizeof(c->why), "the trace is damaged");
+	else if (seconds && f->events)
+		qv_cost_measure(c, files, (size_t)n, (double)seconds);
+}
+
+static int report(char *const *files, int n, const struct options *o)
 {
 	struct qv_figures f;
+	struct qv_cost c;
 	char why[512];
 	int status;
 
-	if (page && is_input(page, files, n)) {
-		fprintf(stderr, "quiver: trace report: %s is a trace that is to be read\n", page);
+	if (o->page && is_input(o->page, files, n)) {
+		fprintf(stderr, "quiver: trace report: %s is a trace that is to be read\n",
+			o->page);
 		return 2;
 	}
 	if (qv_figures_read(&f, (const char *const *)files, (size_t)n, why, sizeof(why))) {
 		fprintf(stderr, "quiver: trace report: %s\n", why);
 		return 1;
 	}
-	status = write_page(&f, page) | warn_of_faults(&f);
+	measure_cost(&c, &f, files, n, o->seconds);
+	status = write_page(&f, &c, o->page) | warn_of_faults(&f);
+	qv_cost_free(&c);
 	qv_figures_free(&f);
 	return status;
+}
+
+static bool read_seconds(const char *text, long *seconds)
+{
+	char *end;
+
+	*seconds = strtol(text, &end, 10);
+	if (end != text && !*end && *seconds >= 0 && *seconds <= 3600)
+		return true;
+	fprintf(stderr, "quiver: trace report: --seconds takes 0 to 3600, not '%s'\n", text);
+	return false;
 }
 
 int qv_trace_cmd_report(int argc, char **argv)
 {
 	static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+						{"seconds", required_argument, NULL, 's'},
 						{"help", no_argument, NULL, 'h'},
 						{.name = NULL}};
-	const char *page = NULL;
+	struct options chosen = {.seconds = 5};
 
 	opterr = 0;
 	optind = 0;
 	for (int o; (o = getopt_long(argc, argv, "ho:", options, NULL)) != -1;) {
 		if (o == 'h')
 			return usage(stdout), 0;
-		if (o != 'o') {
+		if (o == 's' && !read_seconds(optarg, &chosen.seconds))
+			return 2;
+		if (o != 'o' && o != 's') {
 			fprintf(stderr,
 				"quiver: trace report has no option '%s', or it lacks a value; see "
 				"--help\n",
 				argv[optind - 1]);
 			return 2;
 		}
-		page = optarg;
+		if (o == 'o')
+			chosen.page = optarg;
 	}
 	if (optind == argc) {
 		fprintf(stderr, "quiver: trace report needs a FILE; see --help\n");
 		return 2;
 	}
-	return report(argv + optind, argc - optind, page);
+	return report(argv + optind, argc - optind, &chosen);
 }
