@@ -50,10 +50,10 @@ struct qv_fi_mode {
 	/* QV_REQ_TAGGED, QV_REQ_COLL or 0, untagged; NULL: another has it. */
 	struct qv_match *(*engine)(const struct qv_fi_ep *ep, unsigned which);
 	void (*collect)(const struct qv_fi_ep *ep, struct qv_fi_stats *stats);
-	/* What the application calls a source of the engines; FI_ADDR_NOTAVAIL: nothing. */
-	fi_addr_t (*source)(const struct qv_fi_ep *ep, uint32_t src);
 	/* The same without what takes long: names, and what the peers are asked for. */
 	void (*count)(const struct qv_fi_ep *ep, struct qv_fi_stats *stats);
+	/* What the application calls a source of the engines; FI_ADDR_NOTAVAIL: nothing. */
+	fi_addr_t (*source)(const struct qv_fi_ep *ep, uint32_t src);
 	/* Messages from the peer with this index; NULL: nobody counts them. */
 	uint64_t (*received)(const struct qv_fi_ep *ep, fi_addr_t index);
 };

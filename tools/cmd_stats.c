@@ -51,13 +51,6 @@ static void usage(FILE *out)
 
 /* Reading. */
 
-static uint64_t number(const json_t *object, const char *name)
-{
-	json_int_t value = json_integer_value(json_object_get(object, name));
-
-	return value > 0 ? (uint64_t)value : 0;
-}
-
 static void larger(uint64_t *most, uint64_t value)
 {
 	if (value > *most)
@@ -66,13 +59,13 @@ static void larger(uint64_t *most, uint64_t value)
 
 static void add_queues(struct counters *c, const json_t *queues)
 {
-	c->arrived += number(queues, "arrived");
-	c->matched += number(queues, "matched");
-	c->unexpected += number(queues, "unexpected");
-	c->inspected += number(queues, "inspected");
-	c->mode_changes += number(queues, "mode_changes");
-	larger(&c->posted_max, number(queues, "posted_max"));
-	larger(&c->unexpected_max, number(queues, "unexpected_max"));
+	c->arrived += qv_stats_number(queues, "arrived");
+	c->matched += qv_stats_number(queues, "matched");
+	c->unexpected += qv_stats_number(queues, "unexpected");
+	c->inspected += qv_stats_number(queues, "inspected");
+	c->mode_changes += qv_stats_number(queues, "mode_changes");
+	larger(&c->posted_max, qv_stats_number(queues, "posted_max"));
+	larger(&c->unexpected_max, qv_stats_number(queues, "unexpected_max"));
 }
 
 static void add_counters(struct counters *sum, const struct counters *c)
@@ -105,7 +98,7 @@ static int read_process(const json_t *root, struct process *p, struct qv_stats_d
 		add_queues(&p->c, json_object_get(endpoint, "untagged"));
 		structure = json_string_value(json_object_get(endpoint, "structure"));
 		p->automatic = p->automatic && structure && strcmp(structure, "auto") == 0;
-		larger(&p->c.bytes_max, number(endpoint, "unexpected_bytes_max"));
+		larger(&p->c.bytes_max, qv_stats_number(endpoint, "unexpected_bytes_max"));
 		if (!qv_stats_detail_add(detail, json_object_get(endpoint, "tagged"), p->rank) ||
 		    !qv_stats_detail_add(detail, json_object_get(endpoint, "untagged"), p->rank))
 			return -1;

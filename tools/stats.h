@@ -24,6 +24,9 @@ struct qv_stats_detail {
 	size_t n;
 };
 
+/* A member of a file's object; 0: there is none, or it is not a number above 0. */
+uint64_t qv_stats_number(const json_t *object, const char *name);
+
 /* Add the detail of a queue, if there is one. False: no memory. */
 bool qv_stats_detail_add(struct qv_stats_detail *d, const json_t *queue, int rank);
 /* Behind the last: each pair once, the busiest first. */

@@ -6,11 +6,16 @@
 
 enum { SHOWN = 64 }; /* pairs in JSON */
 
-static uint64_t number(const json_t *object, const char *name)
+static uint64_t natural(const json_t *value)
 {
-	json_int_t value = json_integer_value(json_object_get(object, name));
+	json_int_t n = json_integer_value(value);
 
-	return value > 0 ? (uint64_t)value : 0;
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+uint64_t qv_stats_number(const json_t *object, const char *name)
+{
+	return natural(json_object_get(object, name));
 }
 
 /* Reading. A file may have anything; what is not as it should be counts nothing. */
@@ -20,19 +25,16 @@ static void add_bins(uint64_t *bins, const json_t *object, const char *name)
 	const json_t *array = json_object_get(object, name);
 	size_t n = json_array_size(array);
 
-	for (size_t i = 0; i < n && i < QV_DETAIL_BINS; i++) {
-		json_int_t value = json_integer_value(json_array_get(array, i));
-
-		bins[i] += value > 0 ? (uint64_t)value : 0;
-	}
+	for (size_t i = 0; i < n && i < QV_DETAIL_BINS; i++)
+		bins[i] += natural(json_array_get(array, i));
 }
 
 static void add_searches(struct qv_detail_searches *s, const json_t *object)
 {
 	add_bins(s->hits, object, "hits");
 	add_bins(s->misses, object, "misses");
-	s->hits_inspected += number(object, "hits_inspected");
-	s->misses_inspected += number(object, "misses_inspected");
+	s->hits_inspected += qv_stats_number(object, "hits_inspected");
+	s->misses_inspected += qv_stats_number(object, "misses_inspected");
 }
 
 static void add_queue(struct qv_detail_queue *q, const json_t *object)
@@ -60,7 +62,7 @@ static bool add_pairs(struct qv_stats_detail *d, const json_t *sources, int rank
 		d->pairs[d->n++] = (struct qv_stats_pair){
 			.rank = rank,
 			.address = json_is_integer(address) ? json_integer_value(address) : -1,
-			.count = {number(s, "arrived"), number(s, "unexpected")}};
+			.count = {qv_stats_number(s, "arrived"), qv_stats_number(s, "unexpected")}};
 	}
 	return true;
 }
@@ -76,7 +78,8 @@ bool qv_stats_detail_add(struct qv_stats_detail *d, const json_t *queue, int ran
 		return true;
 	d->any = true;
 	for (unsigned i = 0; i < 4; i++)
-		d->sum.wildcards[i] += number(json_object_get(detail, "wildcards"), kinds[i]);
+		d->sum.wildcards[i] +=
+			qv_stats_number(json_object_get(detail, "wildcards"), kinds[i]);
 	add_queue(&d->sum.posted, json_object_get(detail, "posted_queue"));
 	add_queue(&d->sum.unexpected, json_object_get(detail, "unexpected_queue"));
 	add_searches(&d->sum.probes, json_object_get(detail, "probes"));
