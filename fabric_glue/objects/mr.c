@@ -2,7 +2,8 @@
 /*
  * mr.c - registered memory: the cores', in an object of ours. The cores run without locks of
  * their own, so that registering and closing must take the domain's. Over two cores the memory is
- * registered with both under the same key: a peer uses the one that it reaches us by.
+ * registered with both under the same key: a peer uses the one that it reaches us by. Memory that
+ * no peer may reach has its key for nobody: an application may give all of it the same one.
  */
 #include "fabric_glue/data.h"
 #include "fabric_glue/node/memory.h"
@@ -14,6 +15,7 @@ struct mr {
 	struct fid_mr *core[QV_FI_CORES]; /* NULL: closed */
 	struct qv_fi_domain *dom;
 	struct qv_fi_region region; /* for what peers do by our own protocol */
+	bool reached;               /* by peers */
 	bool listed;
 	struct qv_fi_cntr *writes; /* of peers, or NULL */
 };
@@ -50,7 +52,7 @@ static int list(struct mr *mr)
 	int ret;
 
 	unlist(mr);
-	if (!mr->dom->memory || mr->fid.key == FI_KEY_NOTAVAIL)
+	if (!mr->dom->memory || !mr->reached || mr->fid.key == FI_KEY_NOTAVAIL)
 		return 0;
 	mr->region.key = mr->fid.key;
 	ret = qv_fi_memory_add(mr->dom->memory, &mr->region);
@@ -126,7 +128,8 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 static int take_key(struct mr *mr)
 {
 	mr->fid.mem_desc = mr->dom->cores > 1 ? NULL : fi_mr_desc(mr->core[QV_FI_MAIN]);
-	mr->fid.key = fi_mr_key(mr->core[QV_FI_MAIN]);
+	if (mr->reached)
+		mr->fid.key = fi_mr_key(mr->core[QV_FI_MAIN]);
 	return list(mr);
 }
 
@@ -167,13 +170,14 @@ static int reg_cores(struct mr *mr, const struct fi_mr_attr *attr, uint64_t flag
 	return ret;
 }
 
-/* Lock held. Under FI_MR_BASIC the application leaves the key to us: try until one is free. */
+/* Lock held. Under FI_MR_BASIC the application leaves the key to us, and for memory that no peer reaches
+ * the cores want one all the same: try until one is free. */
 static int reg_core(struct mr *mr, struct fi_mr_attr *attr, uint64_t flags)
 {
 	struct qv_fi_domain *dom = mr->dom;
 	int ret = -FI_ENOKEY;
 
-	if (!dom->basic_mr)
+	if (!dom->basic_mr && mr->reached)
 		return reg_cores(mr, attr, flags);
 	for (int i = 0; i < KEY_TRIES && ret == -FI_ENOKEY; i++) {
 		attr->requested_key = dom->next_key++;
@@ -203,6 +207,8 @@ static int reg(struct fid *fid, struct fi_mr_attr *attr, uint64_t flags, struct 
 	mr->fid.fid.fclass = FI_CLASS_MR;
 	mr->fid.fid.context = context;
 	mr->fid.fid.ops = &mr_fi_ops;
+	mr->fid.key = attr->requested_key;
+	mr->reached = attr->access & (FI_REMOTE_READ | FI_REMOTE_WRITE);
 	qv_fi_lock(mr->dom);
 	if (mr->dom->memory)
 		ret = qv_fi_region_init(&mr->region, attr, has_addresses(mr->dom));

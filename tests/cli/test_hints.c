@@ -332,6 +332,42 @@ static void mpich(void **state)
 	fi_freeinfo(hints);
 }
 
+/* As NCCL's plug-in for libfabric asks (send/receive protocol): first for memory of devices, which is
+ * refused, then without. It registers every buffer it sends from, all by the key 0. */
+static void nccl_ofi(void **state)
+{
+	struct fi_info *hints = empty_hints(), *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_mr *mrs[2];
+	static char buffers[2][4096];
+
+	hints->caps = FI_LOCAL_COMM | FI_REMOTE_COMM | FI_TAGGED | FI_MSG | FI_HMEM;
+	hints->mode = FI_CONTEXT | FI_CONTEXT2;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ENDPOINT | FI_MR_VIRT_ADDR |
+				      FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_HMEM;
+	hints->domain_attr->mr_key_size = 2;
+	hints->domain_attr->threading = FI_THREAD_SAFE;
+	hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+	assert_int_equal(ask(API, 0, hints, &info), -FI_ENODATA);
+	hints->caps &= ~(uint64_t)FI_HMEM;
+	hints->domain_attr->mr_mode &= ~FI_MR_HMEM;
+	assert_int_equal(ask(FI_VERSION(1, 6), 0, hints, &info), 0);
+	assert_int_equal(fi_fabric(info->fabric_attr, &fabric, NULL), 0);
+	assert_int_equal(fi_domain(fabric, info, &domain, NULL), 0);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(fi_mr_reg(domain, buffers[i], sizeof buffers[i], FI_SEND | FI_RECV,
+					   0, 0, 0, &mrs[i], NULL),
+				 0);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(fi_close(&mrs[i]->fid), 0);
+	assert_int_equal(fi_close(&domain->fid), 0);
+	assert_int_equal(fi_close(&fabric->fid), 0);
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
+}
+
 /* Names and flags. */
 
 static void interface_names(void **state)
@@ -381,7 +417,7 @@ int main(void)
 		cmocka_unit_test(rma_modes),       cmocka_unit_test(old_versions),
 		cmocka_unit_test(open_mpi),        cmocka_unit_test(mpich),
 		cmocka_unit_test(interface_names), cmocka_unit_test(other_names),
-		cmocka_unit_test(odd_flags),
+		cmocka_unit_test(nccl_ofi),        cmocka_unit_test(odd_flags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
