@@ -10,7 +10,8 @@
 #   RANKS n   n processes that wait for each other: n + 1 slots
 #   WAITS     sleeps for most of its time: one slot; three of them at a time, from the start
 #   SERIAL    judges how long something takes, or runs many tests itself: alone
-# Programs for another kind of CPU run in an emulator, slower by this factor.
+# Programs for another kind of CPU run in an emulator, slower by this factor. They know it from
+# QV_TEST_PATIENCE, and wait so much longer for what must come.
 set(qv_time_factor 1)
 if(CMAKE_CROSSCOMPILING)
 	set(qv_time_factor 10)
@@ -39,6 +40,9 @@ function(qv_add_test)
 	endif()
 	set_tests_properties(${T_NAME} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${limit}
 		SKIP_RETURN_CODE 77 PROCESSORS ${slots})
+	if(qv_time_factor GREATER 1)
+		list(APPEND T_ENV QV_TEST_PATIENCE=${qv_time_factor})
+	endif()
 	if(T_ENV)
 		set_tests_properties(${T_NAME} PROPERTIES ENVIRONMENT "${T_ENV}")
 	endif()

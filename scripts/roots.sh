@@ -64,10 +64,23 @@ in_root()
 
 # in_emulating_root FORMAT DIR SUITE COMMAND...: the same, in a user name space of its own, where the
 # kernel runs programs of another architecture by an emulator. FORMAT is what binfmt_misc is told;
-# nothing outside is. Root is the only user there.
+# nothing outside is. Users have the same numbers there as here.
 in_emulating_root()
 {
 	enter_root --user "$@"
+}
+
+# same_users PIPE: a line of PIPE names a process; once it is in a user name space of its own, users
+# and groups get the numbers that they have here. Only a process outside can say so for all of them.
+same_users()
+{
+	local pid
+	read -r pid <"$1"
+	rm "$1"
+	until [ "$(readlink "/proc/$pid/ns/user")" != "$(readlink /proc/self/ns/user)" ]; do
+		sleep 0.01
+	done
+	echo "0 0 4294967295" | tee "/proc/$pid/uid_map" >"/proc/$pid/gid_map"
 }
 
 # Can the kernel do that?
@@ -83,12 +96,19 @@ emulation_needed()
 # enter_root USER FORMAT DIR SUITE COMMAND...: USER is --user or nothing.
 enter_root()
 {
-	local user=$1 format=$2 dir=$3 suite=$4
+	local user=$1 format=$2 dir=$3 suite=$4 away=(unshare)
 	shift 4
-	DEBIAN_FRONTEND=noninteractive unshare ${user:+--user --map-root-user} --mount \
+	if [ -n "$user" ]; then
+		rm -f "$dir.pipe"
+		mkfifo "$dir.pipe"
+		same_users "$dir.pipe" &
+		away=(sh -c 'echo $$ >"$0"; exec unshare --user "$@"' "$dir.pipe")
+	fi
+	DEBIAN_FRONTEND=noninteractive "${away[@]}" --mount \
 		--propagation private --pid --fork --kill-child bash -e -c '
 		dir=$1 archives=$2 format=$3
 		shift 3
+		until grep -q . /proc/self/uid_map; do sleep 0.01; done # see same_users
 		mkdir -p "$dir/dev/shm" "$dir/var/cache/apt/archives"
 		mount --bind "$dir" "$dir" # a root that is a mount can be unshared again
 		mount -t proc proc "$dir/proc"

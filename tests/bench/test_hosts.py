@@ -5,6 +5,7 @@ launcher, and by --listen and --connect. What must be refused; and that nothing 
 told to end."""
 import json
 import os
+import re
 import signal
 import socket
 import struct
@@ -102,7 +103,8 @@ def by_port(folder, one, two):
         try:
             check("serving at port 7471" in server.stdout.readline(), "no server")
             measured(folder, "--connect", f"{hosts.HOST2}:7471", netns=one)
-            nonsense(one)
+            in_network(one, nonsense)
+            in_network(one, commands_out_of_range, greeting())
             measured(folder, "--connect", f"{hosts.HOST2}:7471", netns=one)
         finally:
             server.terminate()
@@ -110,25 +112,63 @@ def by_port(folder, one, two):
     check(done.returncode != 0 and "refused" in done.stdout, done.stdout)
 
 
-def nonsense(netns):
-    """Who is not a bench, or a bench of another version, gets nothing or a refusal."""
+def in_network(netns, work, *args):
+    """In a process of its own there; True: all is well."""
     child = os.fork()
     if not child:
-        fd = os.open(netns, os.O_RDONLY)
-        hosts.ctypes.CDLL(None).setns(fd, 0)
-        for data in (b"", b"GET / HTTP/1.0\r\n\r\n" * 100, os.urandom(4096), struct.pack("32sIIi", b"0.0", 1, 1, 7) + bytes(4096)):
-            with socket.create_connection((hosts.HOST2, 7471)) as s:
-                s.sendall(data)
-                s.shutdown(socket.SHUT_WR)
-                s.settimeout(10)
-                try:
-                    answer = s.recv(4096)
-                except ConnectionError:
-                    answer = b""
-                if answer and b"not the same quiver" not in answer:
-                    os._exit(1)
-        os._exit(0)
-    check(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "nonsense was answered")
+        hosts.ctypes.CDLL(None).setns(os.open(netns, os.O_RDONLY), 0)
+        os._exit(0 if work(*args) else 1)
+    check(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, work.__doc__)
+
+
+def nonsense():
+    """Who is not a bench, or a bench of another version, gets nothing or a refusal."""
+    for data in (b"", b"GET / HTTP/1.0\r\n\r\n" * 100, os.urandom(4096), struct.pack("32sIIi", b"0.0", 1, 1, 7) + bytes(4096)):
+        with socket.create_connection((hosts.HOST2, 7471)) as s:
+            s.sendall(data)
+            s.shutdown(socket.SHUT_WR)
+            s.settimeout(10)
+            try:
+                answer = s.recv(4096)
+            except ConnectionError:
+                answer = b""
+            if answer and b"not the same quiver" not in answer:
+                return False
+    return True
+
+
+def greeting():
+    """What a bench says first to who listens: taken down here, by nobody who would answer."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, subprocess.Popen(
+            [sys.argv[1], "bench", "fabric", "--impl", "quiver+tcp", "--filter", "lat/8/prq0", "--connect",
+             f"127.0.0.1:{listener.getsockname()[1]}"], stdout=subprocess.DEVNULL) as child:
+        with listener.accept()[0] as s:
+            s.settimeout(1)
+            said = b""
+            try:
+                while True:
+                    said += s.recv(4096)
+            except TimeoutError:
+                pass
+        child.kill()
+    return said
+
+
+def commands_out_of_range(said):
+    """After a proper greeting, commands that no bench would send are refused by name."""
+    with open(os.path.join(HERE, "..", "..", "bench", "fabric", "fabric.h"), encoding="utf-8") as f:
+        size = dict(re.findall(r"#define (QV_FB_TEXT|QV_FB_ADDRESS) +(\d+)", f.read()))
+    with socket.create_connection((hosts.HOST2, 7471)) as s, s.makefile("rwb") as line:
+        s.settimeout(20)
+        line.write(said)
+        line.flush()
+        status, _, _, length = struct.unpack("iIII", line.read(16))
+        line.read(int(size["QV_FB_TEXT"]))
+        line.write(line.read(length).ljust(int(size["QV_FB_ADDRESS"]), b"\0"))
+        line.write(b"\xff" * 1000)
+        line.flush()
+        refusal = line.read(16 + int(size["QV_FB_TEXT"]))
+        return status == 0 and struct.unpack_from("i", refusal)[0] < 0 and b"no such command" in refusal
 
 
 def refused():
@@ -140,9 +180,17 @@ def refused():
         check(done.returncode != 0 and word in done.stdout, args, done.stdout)
 
 
+def group_lives(group):
+    try:
+        os.killpg(group, 0)
+        return True
+    except ProcessLookupError:
+        return False
+
+
 def ended():
-    """Told to end by each signal, while its processes send: none of them is left."""
-    for number in (signal.SIGTERM, signal.SIGINT):
+    """Told to end by each signal, or killed, while its processes send: none of them is left."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
         with subprocess.Popen([sys.argv[1], "bench", "fabric", "--impl", "shm,quiver+shm,quiver+node", "--filter",
                                "rate/8/64,lat/8/prq0", "--rounds", "10000"], stdout=subprocess.PIPE,
                               start_new_session=True, text=True) as child:
@@ -151,11 +199,10 @@ def ended():
             time.sleep(1)
             child.send_signal(number)
             check(child.wait(timeout=60) == -number, child.returncode)
-            try:
-                os.killpg(child.pid, signal.SIGKILL)
-                check(False, "processes are left after", number.name)
-            except ProcessLookupError:
-                pass
+            until = time.time() + (10 if number == signal.SIGKILL else 0)
+            while group_lives(child.pid):
+                check(time.time() < until, "processes are left after", number.name)
+                time.sleep(0.01)
 
 
 def main():

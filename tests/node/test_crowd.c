@@ -17,7 +17,7 @@
 #include "engine/node/internal.h"
 #include "rig/party.h"
 
-#define SECONDS 90
+#define SECONDS (90 * kin_patience())
 #define FAN_IN  20u
 /* Messages from each to its next neighbours: more than the first page of a ring has slots. */
 #define TALK 70u

@@ -81,7 +81,7 @@ static struct offer good_offer(void)
 
 static void is_shown_out(struct party *p, int fd)
 {
-	uint64_t until = kin_now_us() + 2000000;
+	uint64_t until = kin_now_us() + 2000000 * kin_patience();
 	char end;
 
 	while (recv(fd, &end, 1, MSG_DONTWAIT) < 0 && kin_now_us() < until)

@@ -139,6 +139,7 @@ static void there_are_so_many(void **state)
 
 static void after_long_silence_it_is_given_back(void **state)
 {
+	const bool counts = kin_madvise_works();
 	struct party us, them;
 	uint64_t addr;
 
@@ -151,11 +152,11 @@ static void after_long_silence_it_is_given_back(void **state)
 		later += 9;
 		party_poll(&us, 5);
 		assert_int_equal(stats_of(&us).large, 1);
-		assert_true(stats_of(&us).touched > QV_RING_LARGE);
+		assert_true(!counts || stats_of(&us).touched > QV_RING_LARGE);
 		later += 2;
 		party_poll(&us, 5);
 		assert_int_equal(stats_of(&us).large, 0);
-		assert_true(stats_of(&us).touched <= 2 * QV_RING_STAGE);
+		assert_true(!counts || stats_of(&us).touched <= 2 * QV_RING_STAGE);
 	}
 	close_two(&us, &them);
 }

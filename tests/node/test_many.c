@@ -184,7 +184,7 @@ static void one_visit(struct party *p, bool orderly, bool drop_first)
 static bool comes_to_rest(struct party *p)
 {
 	struct pollfd fd = {qv_node_fd(p->node), POLLIN, 0};
-	uint64_t until = kin_now_us() + 2000000;
+	uint64_t until = kin_now_us() + 2000000 * kin_patience();
 
 	while (kin_now_us() < until) {
 		qv_node_poll(p->node);

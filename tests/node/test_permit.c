@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "engine/node/internal.h"
 #include "rig/party.h"
 
 static const char *scope; /* what the kernel would say; NULL: it has no Yama */
@@ -45,14 +46,18 @@ int __wrap_prctl(int option, unsigned long arg, ...)
 	return 0;
 }
 
-static void permit(const char *text)
+/* Can memory be read at all? */
+static bool permit(const char *text)
 {
+	bool readable;
 	struct party p;
 
 	scope = text;
 	named = times = 0;
 	party_open(&p, 0);
+	readable = p.node->readable;
 	party_close(&p);
+	return readable;
 }
 
 static void only_where_it_helps(void **state)
@@ -60,7 +65,10 @@ static void only_where_it_helps(void **state)
 	unsigned fds = kin_count_fds();
 
 	(void)state;
-	permit("1\n");
+	if (!permit("1\n")) {
+		print_message("not tested: process_vm_readv(2) does not work here\n");
+		skip();
+	}
 	assert_int_equal(times, 1);
 	assert_int_equal(named, getppid());
 	permit("0\n");

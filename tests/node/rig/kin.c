@@ -5,7 +5,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -86,6 +88,28 @@ uint64_t kin_now_us(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+unsigned kin_patience(void)
+{
+	const char *text = getenv("QV_TEST_PATIENCE");
+	const int times = text ? atoi(text) : 1;
+
+	return times > 1 ? (unsigned)times : 1;
+}
+
+bool kin_madvise_works(void)
+{
+	char *memory = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	bool gone;
+
+	QV_NEED(memory != MAP_FAILED);
+	*memory = 1;
+	gone = !madvise(memory, 1, MADV_REMOVE) && !*memory;
+	munmap(memory, 1);
+	if (!gone)
+		printf("not tested: memory is given back (madvise does nothing here)\n");
+	return gone;
 }
 
 unsigned kin_count_lines(const char *path, const char *text)

@@ -9,7 +9,8 @@
 
 #include "tests/proto/rig/need.h"
 
-#define KIN_SECONDS 100 /* a process that lives longer is killed: the test fails */
+/* A process that lives longer is killed: the test fails. */
+#define KIN_SECONDS (100 * kin_patience())
 
 struct kin {
 	pid_t pid;
@@ -29,6 +30,11 @@ uint64_t kin_hear(int fd);
 void kin_drop_root(void);
 
 uint64_t kin_now_us(void);
+/* By how much longer than elsewhere to wait for what must come: QV_TEST_PATIENCE, for emulated CPUs; 1. */
+unsigned kin_patience(void);
+
+/* Does madvise(2) what it says? qemu-user answers 0 and does nothing; then a line says so. */
+bool kin_madvise_works(void);
 
 /* Lines of a file of /proc, with this in them. */
 unsigned kin_count_lines(const char *path, const char *text);

@@ -153,7 +153,7 @@ void party_send(struct party *p, uint64_t addr, unsigned to, size_t len)
 
 bool party_hear(struct party *p, unsigned from, uint32_t count, unsigned ms)
 {
-	uint64_t until = kin_now_us() + 1000ull * ms;
+	uint64_t until = kin_now_us() + 1000ull * ms * kin_patience();
 
 	while (p->heard[from] < count) {
 		if (qv_node_poll(p->node))
@@ -167,7 +167,7 @@ bool party_hear(struct party *p, unsigned from, uint32_t count, unsigned ms)
 
 void party_poll(struct party *p, unsigned ms)
 {
-	uint64_t until = kin_now_us() + 1000ull * ms;
+	uint64_t until = kin_now_us() + 1000ull * ms * kin_patience();
 
 	do
 		qv_node_poll(p->node);
@@ -176,7 +176,7 @@ void party_poll(struct party *p, unsigned ms)
 
 bool party_presence(struct party *p, uint64_t addr, enum qv_presence want, unsigned ms)
 {
-	uint64_t until = kin_now_us() + 1000ull * ms, silent;
+	uint64_t until = kin_now_us() + 1000ull * ms * kin_patience(), silent;
 
 	while (p->x.ops->presence(&p->x, addr, &silent) != want) {
 		qv_node_poll(p->node);
