@@ -157,6 +157,19 @@ static double timed(struct lane *lane, const struct qv_bc_case *what, struct arr
 	return (double)(qv_ticks() - start) * qv_bench_tick_ns() / (double)lane->reps;
 }
 
+/* The shortest of three: not one that was interrupted. */
+static double timed_undisturbed(struct lane *lane, const struct qv_bc_case *what, struct arrays *a)
+{
+	double shortest = timed(lane, what, a);
+
+	for (unsigned i = 0; i < 2; i++) {
+		const double ns = timed(lane, what, a);
+
+		shortest = ns < shortest ? ns : shortest;
+	}
+	return shortest;
+}
+
 /* How many calls make a sample. */
 static void calibrate(struct lane *lane, const struct qv_bc_case *what, struct arrays *a,
 		      struct qv_bench_row *row)
@@ -165,12 +178,8 @@ static void calibrate(struct lane *lane, const struct qv_bc_case *what, struct a
 		return;
 	lane->in = true;
 	lane->reps = 1;
-	do {
-		lane->one_ns = timed(lane, what, a);
-		if (lane->one_ns * (double)lane->reps >= SAMPLE_NS)
-			break;
+	while ((lane->one_ns = timed_undisturbed(lane, what, a)) * (double)lane->reps < SAMPLE_NS)
 		lane->reps *= 2;
-	} while (1);
 }
 
 static void take_round(struct qv_bc_plan *plan, struct lane *lane, const struct qv_bc_case *what,

@@ -172,7 +172,7 @@ static void nonsense_is_refused(void **state)
 	party_close(&p);
 }
 
-/* More descriptors than one: whatever is made of it, none is kept. */
+/* More descriptors than one: whatever is made of it, none is kept. An emulator keeps what it cuts off. */
 static void more_descriptors_than_one(void **state)
 {
 	struct party p;
@@ -194,7 +194,8 @@ static void more_descriptors_than_one(void **state)
 		close(fd);
 		party_poll(&p, 5);
 		others_are_heard(&p);
-		assert_int_equal(kin_count_fds(), fds);
+		if (kin_patience() == 1)
+			assert_int_equal(kin_count_fds(), fds);
 	}
 	party_close(&p);
 }
