@@ -76,6 +76,31 @@ need_packages()
 	fi
 }
 
+# A program or header that a build with tests needs, and the rpm that has it.
+qv_needs=(gcc:gcc g++:gcc-c++ make:make cmake:cmake python3:python3 git:git objdump:binutils
+	rdma/fabric.h:libfabric-devel jansson.h:jansson-devel cmocka.h:libcmocka-devel)
+
+# need_to_build PACKAGE...: the same; where there is no dpkg nothing is installed, and what is missing
+# is named.
+need_to_build()
+{
+	local need missing=()
+	if command -v dpkg-query >/dev/null; then
+		need_packages "$@"
+		return
+	fi
+	for need in "${qv_needs[@]}"; do
+		case $need in
+		*.h:*) echo "#include <${need%:*}>" | gcc -E -x c - >/dev/null 2>&1 ;;
+		*) command -v "${need%:*}" >/dev/null ;;
+		esac || missing+=("${need%:*} (rpm ${need#*:})")
+	done
+	if [ ${#missing[@]} -gt 0 ]; then
+		die "no Debian, so nothing is installed; missing: ${missing[*]}"
+	fi
+	echo "no Debian, so nothing is installed; what needs a program that is not there is skipped"
+}
+
 # The packages to build, and those that the tests run on top.
 qv_build_packages=(gcc g++ libc6-dev make binutils cmake python3 git ca-certificates libfabric-dev
 	libfabric-bin libcmocka-dev libjansson-dev libucx-dev openmpi-bin libopenmpi-dev
