@@ -55,12 +55,13 @@ struct qv_node {
 	uint32_t nseats, seats_cap, nhot;
 	uint32_t turn; /* the next of the others */
 	uint32_t polls;
-	bool sweep;                        /* rings are to be given back */
-	bool hurry;                        /* somebody may wait for what is at our door */
-	bool asleep;                       /* senders were told to wake us */
-	bool barrier;                      /* membarrier(2) fences them all */
-	bool readable;                     /* memory of other processes may be read */
-	uint32_t sleep;                    /* the last sleep */
+	uint64_t served; /* when a poll last looked at the connections, by a coarse clock */
+	bool sweep;      /* rings are to be given back */
+	bool hurry;      /* somebody may wait for what is at our door */
+	bool asleep;     /* senders were told to wake us */
+	bool barrier;    /* membarrier(2) fences them all */
+	bool readable;   /* memory of other processes may be read */
+	uint32_t sleep;  /* the last sleep */
 	struct qv_xfer *done, **done_tail; /* transfers that are over */
 	struct qv_node_peer **peers;       /* by address; NULL: nothing is known */
 	uint64_t npeers;

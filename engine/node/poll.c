@@ -4,10 +4,15 @@
 
 #include <stdlib.h>
 
+#include "engine/base/clock.h"
+
 #define BATCH       64u  /* packets of one sender before the next sender's */
 #define COLD        4u   /* rings of the others that an empty poll looks at */
 #define REST_POLLS  16u  /* one poll in so many looks at others even if something was found */
 #define SERVE_POLLS 512u /* and one at the connections, which is a system call */
+#define CLOCK_POLLS 64u  /* or one in so many, */
+#define SERVE_NS \
+	5000000u /* if the last look was so long ago: others have the CPU between two polls */
 
 /* Packets up to here are copied before they are looked at: all that say more than a header and
  * payload. Their sender could change their words between two looks. */
@@ -154,12 +159,23 @@ static bool drain_cold(struct qv_node *n)
 	return some;
 }
 
+/* Connections are looked at by counted polls; by a coarse clock, where others have the CPU in between. */
+static QV_NOINLINE void serve_if_due(struct qv_node *n)
+{
+	const uint64_t now = qv_clock_of(CLOCK_MONOTONIC_COARSE);
+
+	if (n->polls % SERVE_POLLS && !n->hurry && now - n->served < SERVE_NS)
+		return;
+	n->served = now;
+	qv_node_serve(n);
+}
+
 static QV_NOINLINE bool poll_rest(struct qv_node *n)
 {
 	bool some = n->nseats > n->nhot && drain_cold(n);
 
-	if (n->polls % SERVE_POLLS == 0 || n->hurry)
-		qv_node_serve(n);
+	if (n->polls % CLOCK_POLLS == 0 || n->hurry)
+		serve_if_due(n);
 	return some;
 }
 

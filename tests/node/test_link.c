@@ -84,6 +84,28 @@ static void refused_packets_come_again(void **state)
 	party_close(&p);
 }
 
+/* Where others have the CPU between two polls, a few of them are long enough to hear of who is new. */
+static void who_polls_seldom_hears_too(void **state)
+{
+	static const unsigned packets = 1;
+	const struct timespec others = {.tv_nsec = 4000000};
+	struct party p;
+	struct kin k;
+
+	(void)state;
+	kin_start(&k, send_and_end, &packets);
+	party_open(&p, US);
+	party_insert(&p, kin_hear(k.fd));
+	kin_say(k.fd, p.name);
+	kin_end(&k);
+	for (unsigned polls = 0; polls < 130 && !p.heard[THEM]; polls++) {
+		qv_node_poll(p.node);
+		nanosleep(&others, NULL);
+	}
+	assert_int_equal(p.heard[THEM], packets);
+	party_close(&p);
+}
+
 struct death {
 	bool they_send, we_send, we_look;
 };
@@ -265,6 +287,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_sent_before_the_end_arrives),
 		cmocka_unit_test(refused_packets_come_again),
+		cmocka_unit_test(who_polls_seldom_hears_too),
 		cmocka_unit_test(death_is_seen),
 		cmocka_unit_test(nobody_was_there),
 		cmocka_unit_test(to_itself),
