@@ -36,8 +36,8 @@ struct qv_bench_option {
 	const char *name;  /* without dashes; NULL ends a table */
 	bool *flag;        /* becomes true; the option has no value */
 	const char **text; /* the value, in argv */
-	long *number;      /* from low to high */
-	long low, high;
+	long *number;      /* from low to high, a multiple of step (0: any) */
+	long low, high, step;
 	int (*take)(void *ctx, const char *value); /* 0, or -1 after a line on stderr */
 	void *ctx;
 };

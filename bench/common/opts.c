@@ -55,17 +55,22 @@ static int take_plot(void *ctx, const char *file)
 
 static int take_number(const struct qv_bench_option *option, const char *text)
 {
+	const long step = option->step ? option->step : 1;
 	char *end;
 	long number;
 
 	errno = 0;
 	number = strtol(text, &end, 10);
-	if (!errno && end != text && !*end && number >= option->low && number <= option->high) {
+	if (!errno && end != text && !*end && number >= option->low && number <= option->high &&
+	    number % step == 0) {
 		*option->number = number;
 		return 0;
 	}
-	fprintf(stderr, "quiver: --%s takes a number from %ld to %ld, not '%s'\n", option->name,
-		option->low, option->high, text);
+	fprintf(stderr, "quiver: --%s takes a number from %ld to %ld", option->name, option->low,
+		option->high);
+	if (step > 1)
+		fprintf(stderr, ", a multiple of %ld", step);
+	fprintf(stderr, ", not '%s'\n", text);
 	return -1;
 }
 

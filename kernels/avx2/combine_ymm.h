@@ -192,34 +192,19 @@ YMM_LOGICAL(c_f64, _mm256_cmpeq_epi64, Y_BOTH_64, Y_ONE_C_F64)
 
 /* Arrays. */
 
-typedef __m256i (*y_op)(__m256i a, __m256i b);
+typedef __m256i vec;
 
-/* Arrays as bytes; all three move on together. */
-struct qv_walk {
-	char *d;
-	const char *a, *b;
-};
-
-QV_INLINE void walk_on(struct qv_walk *w, size_t bytes)
+QV_INLINE vec load(const char *p)
 {
-	w->d += bytes;
-	w->a += bytes;
-	w->b += bytes;
+	return _mm256_loadu_si256((const vec *)p);
 }
 
-QV_INLINE __m256i y_load(const char *p)
+QV_INLINE void store(char *p, vec v)
 {
-	return _mm256_loadu_si256((const __m256i *)p);
+	_mm256_storeu_si256((vec *)p, v);
 }
 
-QV_INLINE void y_store(char *p, __m256i v)
-{
-	_mm256_storeu_si256((__m256i *)p, v);
-}
-
-/* 16, 8, 4, 2 or 1 bytes at the low end, the rest 0: what an operation makes of the
- * rest is lost. */
-QV_INLINE __m256i y_load_low(const char *p, size_t bytes)
+QV_INLINE vec load_low(const char *p, size_t bytes)
 {
 	uint32_t word = 0;
 
@@ -231,7 +216,7 @@ QV_INLINE __m256i y_load_low(const char *p, size_t bytes)
 	return _mm256_castsi128_si256(_mm_cvtsi32_si128((int)word));
 }
 
-QV_INLINE void y_store_low(char *p, __m256i v, size_t bytes)
+QV_INLINE void store_low(char *p, vec v, size_t bytes)
 {
 	__m128i low = _mm256_castsi256_si128(v);
 	uint32_t word = (uint32_t)_mm_cvtsi128_si32(low);
@@ -244,52 +229,7 @@ QV_INLINE void y_store_low(char *p, __m256i v, size_t bytes)
 		memcpy(p, &word, bytes < sizeof(word) ? bytes : sizeof(word));
 }
 
-QV_INLINE void y_step_low(struct qv_walk *w, size_t bytes, y_op op)
-{
-	y_store_low(w->d, op(y_load_low(w->a, bytes), y_load_low(w->b, bytes)), bytes);
-	walk_on(w, bytes);
-}
-
-QV_INLINE void y_step(struct qv_walk *w, y_op op)
-{
-	y_store(w->d, op(y_load(w->a), y_load(w->b)));
-	walk_on(w, 32);
-}
-
-/*
- * One after the other: a store holds the loads behind it back from the compiler, but not from the
- * CPU. Where a compiler ordered the loads itself, arrays in the second-level cache were read at
- * half the rate.
- */
-QV_INLINE void y_step4(struct qv_walk *w, y_op op)
-{
-	y_step(w, op);
-	y_step(w, op);
-	y_step(w, op);
-	y_step(w, op);
-}
-
-/*
- * A few bytes, the last ones in steps that halve. No step touches what another wrote, so that the
- * next operation on the same array finds each store whole. item: bytes of an element.
- */
-QV_INLINE void y_end(char *d, const char *a, const char *b, size_t bytes, size_t item, y_op op)
-{
-	struct qv_walk w = {d, a, b};
-
-	for (; bytes >= 32; bytes -= 32)
-		y_step(&w, op);
-	if (bytes & 16)
-		y_step_low(&w, 16, op);
-	if (item <= 8 && bytes & 8)
-		y_step_low(&w, 8, op);
-	if (item <= 4 && bytes & 4)
-		y_step_low(&w, 4, op);
-	if (item <= 2 && bytes & 2)
-		y_step_low(&w, 2, op);
-	if (item <= 1 && bytes & 1)
-		y_step_low(&w, 1, op);
-}
+#include "kernels/combine_walk.h"
 
 /* A function of its own per kernel, since it is needed twice. */
 typedef void (*qv_end_fn)(char *d, const char *a, const char *b, size_t bytes);
@@ -305,7 +245,7 @@ QV_INLINE size_t qv_before_aligned(const char *p, size_t vector, size_t item)
 	return bytes % item ? 0 : bytes;
 }
 
-QV_INLINE void y_run(void *dst, const void *a, const void *b, size_t bytes, size_t item, y_op op,
+QV_INLINE void y_run(void *dst, const void *a, const void *b, size_t bytes, size_t item, vec_op op,
 		     qv_end_fn end)
 {
 	struct qv_walk w = {dst, a, b};
@@ -322,22 +262,23 @@ QV_INLINE void y_run(void *dst, const void *a, const void *b, size_t bytes, size
 		bytes -= head;
 	}
 	for (; bytes >= 128; bytes -= 128)
-		y_step4(&w, op);
+		step4(&w, op);
 	for (; bytes >= 32; bytes -= 32)
-		y_step(&w, op);
+		step(&w, op);
 	if (bytes)
 		end(w.d, w.a, w.b, bytes);
 }
 
-/* A kernel of 256-bit vectors, and its ends. */
-#define QV_KERNEL_YMM(name, item)                                                               \
+/* A kernel, and its ends, which are combined by 256-bit vectors at the most. */
+#define QV_KERNEL_WIDE(name, item, run, op)                                                     \
 	static QV_NOINLINE void end_##name(char *d, const char *a, const char *b, size_t bytes) \
 	{                                                                                       \
-		y_end(d, a, b, bytes, item, y_##name);                                          \
+		walk_end(d, a, b, bytes, item, y_##name);                                       \
 	}                                                                                       \
 	static void name(void *dst, const void *a, const void *b, size_t n)                     \
 	{                                                                                       \
-		y_run(dst, a, b, n *(item), item, y_##name, end_##name);                        \
+		run(dst, a, b, n *(item), item, op, end_##name);                                \
 	}
+#define QV_KERNEL_YMM(name, item) QV_KERNEL_WIDE(name, item, y_run, y_##name)
 
 #endif /* QV_COMBINE_YMM_H */

@@ -183,7 +183,7 @@ QV_INLINE void z_step(struct qv_walk *w, z_op op)
 	walk_on(w, 64);
 }
 
-/* As y_step4. */
+/* As step4. */
 QV_INLINE void z_step4(struct qv_walk *w, z_op op)
 {
 	z_step(w, op);
@@ -222,14 +222,6 @@ QV_INLINE void z_run(void *dst, const void *a, const void *b, size_t bytes, size
 		end(w.d, w.a, w.b, bytes);
 }
 
-#define QV_KERNEL_ZMM(name, item)                                                               \
-	static QV_NOINLINE void end_##name(char *d, const char *a, const char *b, size_t bytes) \
-	{                                                                                       \
-		y_end(d, a, b, bytes, item, y_##name);                                          \
-	}                                                                                       \
-	static void name(void *dst, const void *a, const void *b, size_t n)                     \
-	{                                                                                       \
-		z_run(dst, a, b, n *(item), item, z_##name, end_##name);                        \
-	}
+#define QV_KERNEL_ZMM(name, item) QV_KERNEL_WIDE(name, item, z_run, z_##name)
 
 #endif /* QV_COMBINE_ZMM_H */

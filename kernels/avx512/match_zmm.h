@@ -12,44 +12,41 @@
 #include "kernels/kern.h"
 #include "engine/base/compiler.h"
 
+typedef __m512i vec;
+
 /* (x ^ y) & ~z as a truth table of vpternlog: bit 4*x + 2*y + z. */
 #define XOR_ANDNOT 0x14
 
-QV_INLINE __m512i load(const qv_plane *planes, int plane, unsigned int g)
+QV_INLINE vec load(const qv_plane *planes, int plane, unsigned int g)
 {
 	return _mm512_load_si512(planes[plane] + (size_t)QV_KERN_GROUP * g);
 }
 
 /* Lanes become zero where word is what is wanted. */
-QV_INLINE __m512i differ(__m512i word, __m512i want, __m512i ignore)
+QV_INLINE vec differ(vec word, vec want, vec ignore)
 {
 	return _mm512_ternarylogic_epi32(word, want, ignore, XOR_ANDNOT);
 }
 
 /* Bits: lanes that are zero. */
-QV_INLINE uint32_t zeros(__m512i v)
+QV_INLINE uint32_t zeros(vec v)
 {
 	return _mm512_testn_epi32_mask(v, v);
 }
 
-QV_INLINE __m512i broadcast(uint64_t word)
+QV_INLINE vec broadcast(uint64_t word)
 {
 	return _mm512_set1_epi32((int)(uint32_t)word);
 }
 
-/* What is looked for, in vectors; what kind it is is known when this is compiled. */
-struct wanted {
-	int posted; /* a message among receives, or the other way round */
-	int any;    /* one of the receives, or the receive, has any source */
-	__m512i key, key_any, high, src, ignore, ignore_high;
-};
+#include "kernels/match_wanted.h"
 
 /* A first look at group g: lanes are zero of all that fit, and of some that do not. */
-QV_INLINE __m512i look_posted(const qv_plane *planes, unsigned int g, const struct wanted *w)
+QV_INLINE vec look_posted(const qv_plane *planes, unsigned int g, const struct wanted *w)
 {
-	const __m512i key = load(planes, QV_PLANE_KEY, g);
-	const __m512i ignore = load(planes, QV_PLANE_IGNORE, g);
-	__m512i d = differ(key, w->key, ignore);
+	const vec key = load(planes, QV_PLANE_KEY, g);
+	const vec ignore = load(planes, QV_PLANE_IGNORE, g);
+	vec d = differ(key, w->key, ignore);
 
 	if (w->any)
 		d = _mm512_min_epu32(d, differ(key, w->key_any, ignore));
@@ -58,9 +55,9 @@ QV_INLINE __m512i look_posted(const qv_plane *planes, unsigned int g, const stru
 
 QV_INLINE uint32_t check_posted(const qv_plane *planes, unsigned int g, const struct wanted *w)
 {
-	const __m512i key = load(planes, QV_PLANE_KEY, g);
-	const __m512i ignore = load(planes, QV_PLANE_IGNORE, g);
-	const __m512i src = load(planes, QV_PLANE_SRC, g);
+	const vec key = load(planes, QV_PLANE_KEY, g);
+	const vec ignore = load(planes, QV_PLANE_IGNORE, g);
+	const vec src = load(planes, QV_PLANE_SRC, g);
 	uint32_t map = _mm512_cmpeq_epi32_mask(src, w->src) & zeros(differ(key, w->key, ignore));
 
 	if (w->any)
@@ -70,9 +67,9 @@ QV_INLINE uint32_t check_posted(const qv_plane *planes, unsigned int g, const st
 				  load(planes, QV_PLANE_IGNORE_HIGH, g)));
 }
 
-QV_INLINE __m512i look_unexpected(const qv_plane *planes, unsigned int g, const struct wanted *w)
+QV_INLINE vec look_unexpected(const qv_plane *planes, unsigned int g, const struct wanted *w)
 {
-	__m512i key = load(planes, QV_PLANE_KEY, g);
+	vec key = load(planes, QV_PLANE_KEY, g);
 
 	/* A receive without a source: what was folded into the key is taken out again. */
 	if (w->any)
@@ -90,7 +87,7 @@ QV_INLINE uint32_t check_unexpected(const qv_plane *planes, unsigned int g, cons
 	return map;
 }
 
-QV_INLINE __m512i look(const qv_plane *planes, unsigned int g, const struct wanted *w)
+QV_INLINE vec look(const qv_plane *planes, unsigned int g, const struct wanted *w)
 {
 	return w->posted ? look_posted(planes, g, w) : look_unexpected(planes, g, w);
 }
@@ -110,8 +107,8 @@ QV_INLINE uint64_t check(const qv_plane *planes, uint64_t lanes, unsigned int g,
  */
 QV_INLINE uint64_t search_all(const qv_plane *planes, uint64_t lanes, const struct wanted *w)
 {
-	const __m512i d0 = look(planes, 0, w), d1 = look(planes, 1, w);
-	const __m512i d2 = look(planes, 2, w), d3 = look(planes, 3, w);
+	const vec d0 = look(planes, 0, w), d1 = look(planes, 1, w);
+	const vec d2 = look(planes, 2, w), d3 = look(planes, 3, w);
 	uint64_t map = 0;
 
 	if (!zeros(_mm512_min_epu32(_mm512_min_epu32(d0, d1), _mm512_min_epu32(d2, d3))))
@@ -137,36 +134,6 @@ QV_INLINE uint64_t search(const qv_plane *planes, uint64_t lanes, const struct w
 		if (zeros(look(planes, g, w)))
 			map = check(planes, lanes, g, w);
 	return map;
-}
-
-QV_INLINE uint64_t zmm_posted(const qv_plane *planes, uint64_t lanes, uint64_t tag, uint32_t src,
-			      int has_any)
-{
-	const struct wanted w = {
-		.posted = 1,
-		.any = has_any,
-		.key = broadcast(qv_kern_key((uint32_t)tag, src)),
-		.key_any = broadcast(qv_kern_key((uint32_t)tag, UINT32_MAX)),
-		.high = broadcast(tag >> 32),
-		.src = broadcast(src),
-	};
-
-	return search(planes, lanes, &w);
-}
-
-QV_INLINE uint64_t zmm_unexpected(const qv_plane *planes, uint64_t lanes, uint64_t tag,
-				  uint64_t ignore, uint32_t src, int any)
-{
-	const struct wanted w = {
-		.any = any,
-		.key = broadcast(any ? (uint32_t)tag : qv_kern_key((uint32_t)tag, src)),
-		.high = broadcast(tag >> 32),
-		.src = broadcast(src),
-		.ignore = broadcast(ignore),
-		.ignore_high = broadcast(ignore >> 32),
-	};
-
-	return search(planes, lanes, &w);
 }
 
 #endif /* QV_MATCH_ZMM_H */

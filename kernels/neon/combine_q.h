@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include <string.h>
 
-typedef uint8x16_t q_t;
+typedef uint8x16_t vec;
 
-#define Q(name) QV_INLINE q_t q_##name(q_t a, q_t b)
+#define Q(name) QV_INLINE vec q_##name(vec a, vec b)
 
 /* The lanes of a type, and back. */
 #define U8(x)     (x)
@@ -103,7 +103,7 @@ Q(prod_c_f32)
 {
 	const float32x4_t by_re = vmulq_f32(F32(a), vtrn1q_f32(F32(b), F32(b)));
 	const float32x4_t by_im = vmulq_f32(vrev64q_f32(F32(a)), vtrn2q_f32(F32(b), F32(b)));
-	const q_t sign = OF_U64(vdupq_n_u64(0x80000000u));
+	const vec sign = OF_U64(vdupq_n_u64(0x80000000u));
 
 	return OF_F32(vaddq_f32(by_re, F32(veorq_u8(OF_F32(by_im), sign))));
 }
@@ -113,7 +113,7 @@ Q(prod_c_f64)
 	const float64x2_t by_re = vmulq_f64(F64(a), vdupq_laneq_f64(F64(b), 0));
 	const float64x2_t by_im =
 		vmulq_f64(vextq_f64(F64(a), F64(a), 1), vdupq_laneq_f64(F64(b), 1));
-	const q_t sign = OF_U64(vcombine_u64(vcreate_u64(UINT64_C(1) << 63), vcreate_u64(0)));
+	const vec sign = OF_U64(vcombine_u64(vcreate_u64(UINT64_C(1) << 63), vcreate_u64(0)));
 
 	return OF_F64(vaddq_f64(by_re, F64(veorq_u8(OF_F64(by_im), sign))));
 }
@@ -133,7 +133,7 @@ Q(sum_u128)
 #define Q_BUT_32(x) vbicq_u32(U32(x), vdupq_n_u32(0x80000000u))
 #define Q_BUT_64(x) vbicq_u64(U64(x), vdupq_n_u64(UINT64_C(1) << 63))
 #define Q_NOT(t, zero)                 \
-	QV_INLINE q_t q_not_##t(q_t x) \
+	QV_INLINE vec q_not_##t(vec x) \
 	{                              \
 		return zero;           \
 	}
@@ -178,61 +178,40 @@ Q_LOGICAL(c_f64, Q_LOW_64(BITS_1_F64))
 
 /* Arrays. */
 
-typedef q_t (*q_op)(q_t a, q_t b);
-
-/* Arrays as bytes; all three move on together. */
-struct q_walk {
-	char *d;
-	const char *a, *b;
-};
-
-QV_INLINE void q_step(struct q_walk *w, q_op op)
+QV_INLINE vec load(const char *p)
 {
-	vst1q_u8((uint8_t *)w->d,
-		 op(vld1q_u8((const uint8_t *)w->a), vld1q_u8((const uint8_t *)w->b)));
-	w->d += sizeof(q_t);
-	w->a += sizeof(q_t);
-	w->b += sizeof(q_t);
+	return vld1q_u8((const uint8_t *)p);
 }
 
-/* 8, 4, 2 or 1 bytes; what the operation makes of the rest is lost. */
-QV_INLINE void q_step_low(struct q_walk *w, size_t bytes, q_op op)
+QV_INLINE void store(char *p, vec v)
 {
-	uint64_t a = 0, b = 0;
-
-	memcpy(&a, w->a, bytes);
-	memcpy(&b, w->b, bytes);
-	a = vgetq_lane_u64(U64(op(OF_U64(vdupq_n_u64(a)), OF_U64(vdupq_n_u64(b)))), 0);
-	memcpy(w->d, &a, bytes);
-	w->d += bytes;
-	w->a += bytes;
-	w->b += bytes;
+	vst1q_u8((uint8_t *)p, v);
 }
 
-/*
- * The last bytes in steps that halve. No step touches what another wrote, so that the next
- * operation on the same array finds each store whole. item: bytes of an element.
- */
-QV_INLINE void q_run(void *dst, const void *a, const void *b, size_t bytes, size_t item, q_op op)
+QV_INLINE vec load_low(const char *p, size_t bytes)
 {
-	struct q_walk w = {dst, a, b};
+	uint64_t word = 0;
 
-	for (; bytes >= 4 * sizeof(q_t); bytes -= 4 * sizeof(q_t)) {
-		q_step(&w, op);
-		q_step(&w, op);
-		q_step(&w, op);
-		q_step(&w, op);
-	}
-	for (; bytes >= sizeof(q_t); bytes -= sizeof(q_t))
-		q_step(&w, op);
-	if (item <= 8 && bytes & 8)
-		q_step_low(&w, 8, op);
-	if (item <= 4 && bytes & 4)
-		q_step_low(&w, 4, op);
-	if (item <= 2 && bytes & 2)
-		q_step_low(&w, 2, op);
-	if (item <= 1 && bytes & 1)
-		q_step_low(&w, 1, op);
+	memcpy(&word, p, bytes);
+	return OF_U64(vdupq_n_u64(word));
+}
+
+QV_INLINE void store_low(char *p, vec v, size_t bytes)
+{
+	const uint64_t word = vgetq_lane_u64(U64(v), 0);
+
+	memcpy(p, &word, bytes);
+}
+
+#include "kernels/combine_walk.h"
+
+QV_INLINE void q_run(void *dst, const void *a, const void *b, size_t bytes, size_t item, vec_op op)
+{
+	struct qv_walk w = {dst, a, b};
+
+	for (; bytes >= 4 * sizeof(vec); bytes -= 4 * sizeof(vec))
+		step4(&w, op);
+	walk_end(w.d, w.a, w.b, bytes, item, op);
 }
 
 /* A kernel of 128-bit vectors. */

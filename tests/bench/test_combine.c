@@ -83,7 +83,8 @@ static void short_run(void **state)
 
 static void one_case_by_name(void **state)
 {
-	assert_int_equal(run("--filter band/uint128/48 --impl scalar,loop --rounds 2 --block-us 5"),
+	assert_int_equal(run("--filter band/uint128/48 --impl scalar,loop --rounds 2 --block-us 5 "
+			     "--offset 48"),
 			 0);
 	assert_int_not_equal(run("--filter band/uint128/40 --impl scalar"), 0); /* not whole */
 	assert_int_not_equal(run("--filter band/double/64 --impl scalar"), 0);  /* not defined */
@@ -95,6 +96,7 @@ static void bad_use(void **state)
 	assert_int_not_equal(run("--filter sum/double"), 0);
 	assert_int_not_equal(run("--filter sum/double/64 --impl loop,abacus"), 0);
 	assert_int_not_equal(run("--offset 8"), 0);
+	assert_int_not_equal(run("--offset 64"), 0);
 	assert_int_not_equal(run("--rounds none"), 0);
 	assert_int_equal(run("--help"), 0);
 }

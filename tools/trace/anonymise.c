@@ -11,8 +11,8 @@
 
 #include "engine/base/hash.h"
 #include "files.h"
-#include "numbers.h"
 #include "options.h"
+#include "table.h"
 
 static void usage(FILE *out)
 {
@@ -34,7 +34,7 @@ static void usage(FILE *out)
 /* Bits of tags that all masks treat alike. */
 struct group {
 	uint64_t bits;
-	struct qv_trace_numbers values;
+	struct qv_table values;
 };
 
 enum { GROUPS = 64 };
@@ -46,7 +46,7 @@ struct anonymous {
 	uint64_t first; /* ns */
 	struct group groups[GROUPS];
 	size_t groups_n;
-	struct qv_trace_numbers sources, nodes, ranks, hosts, programs, pids;
+	struct qv_table sources, nodes, ranks, hosts, programs, pids;
 };
 
 /* No group is half in a mask. */
@@ -105,6 +105,11 @@ static uint64_t spread(uint64_t number, uint64_t bits)
 	return tag;
 }
 
+static bool number_of(struct qv_table *numbers, uint64_t value, uint64_t *number)
+{
+	return qv_table_number(numbers, value, number) || qv_trace_no_memory();
+}
+
 static bool change_tag(struct anonymous *a, struct qv_trace_event *e)
 {
 	const uint64_t before = e->tag;
@@ -122,7 +127,7 @@ static bool change_tag(struct anonymous *a, struct qv_trace_event *e)
 		}
 		if (ignored)
 			continue;
-		if (!qv_trace_number(&group->values, before & group->bits, &number))
+		if (!number_of(&group->values, before & group->bits, &number))
 			return false;
 		e->tag |= spread(number, group->bits);
 	}
@@ -136,12 +141,12 @@ static bool change_event(struct anonymous *a, struct qv_trace_event *e)
 
 	e->ns -= e->ns < a->first ? e->ns : a->first;
 	if (has_key && e->src != QV_SRC_ANY) {
-		if (!qv_trace_number(&a->sources, e->src, &number))
+		if (!number_of(&a->sources, e->src, &number))
 			return false;
 		e->src = (uint32_t)number;
 	}
 	if (e->node) {
-		if (!qv_trace_number(&a->nodes, e->node, &number))
+		if (!number_of(&a->nodes, e->node, &number))
 			return false;
 		e->node = number + 1;
 	}
@@ -152,11 +157,11 @@ static bool change_event(struct anonymous *a, struct qv_trace_event *e)
 	return true;
 }
 
-static bool change_name(struct qv_trace_numbers *numbers, const char *what, char *name)
+static bool change_name(struct qv_table *numbers, const char *what, char *name)
 {
 	uint64_t number;
 
-	if (!qv_trace_number(numbers, qv_fnv(QV_FNV_START, name, strlen(name)), &number))
+	if (!number_of(numbers, qv_fnv(QV_FNV_START, name, strlen(name)), &number))
 		return false;
 	snprintf(name, QV_TRACE_NAME, "%s%" PRIu64, what, number);
 	return true;
@@ -169,12 +174,12 @@ static bool change_process(void *ctx, struct qv_trace_process *process)
 
 	if (!change_name(&a->hosts, "host", process->host) ||
 	    !change_name(&a->programs, "program", process->program) ||
-	    !qv_trace_number(&a->pids, qv_fnv(host, &process->pid, sizeof(process->pid)), &number))
+	    !number_of(&a->pids, qv_fnv(host, &process->pid, sizeof(process->pid)), &number))
 		return false;
 	process->pid = (uint32_t)number + 1;
 	if (!a->replaces_ranks || process->rank < 0)
 		return true;
-	if (!qv_trace_number(&a->ranks, (uint64_t)process->rank, &number))
+	if (!number_of(&a->ranks, (uint64_t)process->rank, &number))
 		return false;
 	process->rank = (int32_t)number;
 	return true;
@@ -207,13 +212,13 @@ static bool anonymise(struct anonymous *a, const char *path, const char *output)
 
 static void release(struct anonymous *a)
 {
-	struct qv_trace_numbers *const all[] = {&a->sources, &a->nodes,    &a->ranks,
-						&a->hosts,   &a->programs, &a->pids};
+	struct qv_table *const all[] = {&a->sources, &a->nodes,    &a->ranks,
+					&a->hosts,   &a->programs, &a->pids};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		qv_trace_numbers_free(all[i]);
+		qv_table_free(all[i]);
 	for (size_t i = 0; i < a->groups_n; i++)
-		qv_trace_numbers_free(&a->groups[i].values);
+		qv_table_free(&a->groups[i].values);
 	qv_trace_copy_close(&a->copy);
 	qv_trace_out_close(&a->out);
 }

@@ -4,18 +4,15 @@
 #ifndef QV_ENTRIES_H
 #define QV_ENTRIES_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-struct qv_entries_slot;
+#include "table.h"
 
 /* All zero: nothing was seen. */
 struct qv_entries {
-	struct qv_entries_slot *slots; /* a hash table of all names that were seen */
-	size_t mask, names;
-	uint32_t *free;   /* numbers that were used before, the last one on top */
-	bool *persistent; /* of each number */
+	struct qv_table names; /* all that were seen */
+	uint32_t *free;        /* numbers that were used before, the last one on top */
+	bool *persistent;      /* of each number */
 	size_t free_n, room;
 	uint32_t numbers; /* in use, or used before */
 	uint64_t now, max;

@@ -4,6 +4,7 @@
 #define QV_TRACE_WAITING_H
 
 #include "engine/trace/trace.h"
+#include "table.h"
 
 #define QV_TRACE_NOBODY UINT32_MAX
 
@@ -19,8 +20,7 @@ struct qv_trace_waiting {
 	struct qv_trace_entry *entries;
 	uint32_t n, room, free; /* free: the first of those that have left */
 	uint32_t waits[2], oldest[2], youngest[2];
-	uint32_t *slots; /* of a hash table: entry + 1, or 0 */
-	uint32_t slots_n;
+	struct qv_table table; /* entry + 1 of a node and its queue */
 	uint64_t unseen; /* events about entries that did not wait: they came before the trace */
 };
 

@@ -8,7 +8,7 @@
 #define QV_ARRIVALS_CALLS_H
 
 #include "tools/trace/files.h"
-#include "tools/trace/numbers.h"
+#include "tools/trace/table.h"
 
 enum qv_calls_kind { QV_CALLS_RECEIVE, QV_CALLS_PROBE, QV_CALLS_CLAIM };
 
@@ -64,7 +64,7 @@ struct qv_calls {
 	uint32_t ranks_n, ranks_room;
 	struct qv_calls_message *messages; /* all sends, then sorted by receiver and time */
 	uint32_t messages_n, messages_room;
-	struct qv_trace_numbers comms;
+	struct qv_table comms;
 	uint64_t lost;
 	bool whole;
 };

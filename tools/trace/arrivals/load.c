@@ -45,9 +45,10 @@ static bool add_comm(struct file *f, const struct qv_trace_event *e)
 
 	if (e->node != f->comms_n)
 		return wrong(f, "communicators have the numbers 0, 1 and so on");
-	if (!qv_trace_grow(&f->comms, &f->comms_room, f->comms_n + 1, sizeof(*f->comms)) ||
-	    !qv_trace_number(&f->all->comms, e->tag, &number))
+	if (!qv_trace_grow(&f->comms, &f->comms_room, f->comms_n + 1, sizeof(*f->comms)))
 		return false;
+	if (!qv_table_number(&f->all->comms, e->tag, &number))
+		return qv_trace_no_memory();
 	if (number > UINT32_MAX)
 		return wrong(f, "there are too many communicators");
 	f->comms[f->comms_n++] = (uint32_t)number;
@@ -242,5 +243,5 @@ void qv_calls_free(struct qv_calls *calls)
 	}
 	free(calls->ranks);
 	free(calls->messages);
-	qv_trace_numbers_free(&calls->comms);
+	qv_table_free(&calls->comms);
 }

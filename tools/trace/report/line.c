@@ -11,28 +11,6 @@
 #define FIRST 16u
 #define MOST  (1u << 30)
 
-static uint32_t home(const struct qv_line *l, uint64_t node)
-{
-	node *= 0x9e3779b97f4a7c15u;
-	node ^= node >> 32;
-	return (uint32_t)(node * 0xd6e8feb86659fd93u >> 32) & (2 * l->room - 1);
-}
-
-static uint32_t after(const struct qv_line *l, uint32_t slot)
-{
-	return (slot + 1) & (2 * l->room - 1);
-}
-
-/* The slot of the table that has this node, or the empty one at which the search ends. */
-static uint32_t slot_of(const struct qv_line *l, uint64_t node)
-{
-	uint32_t s = home(l, node);
-
-	while (l->table[s] && (l->entry[l->table[s] - 1] & NODE) != node)
-		s = after(l, s);
-	return s;
-}
-
 static void count(struct qv_line *l, uint32_t place, uint32_t by)
 {
 	for (uint32_t i = place + 1; i <= l->room; i += i & -i)
@@ -52,7 +30,6 @@ static void append(struct qv_line *l, uint64_t entry)
 {
 	l->entry[l->n] = entry;
 	count(l, l->n, 1);
-	l->table[slot_of(l, entry & NODE)] = l->n + 1;
 	l->n++;
 	l->waiting++;
 }
@@ -60,21 +37,24 @@ static void append(struct qv_line *l, uint64_t entry)
 /* New arrays, with what still waits. */
 static bool rebuild(struct qv_line *l, uint32_t room)
 {
-	struct qv_line fresh = {.room = room};
+	struct qv_line fresh = {.room = room, .table = l->table};
 
 	if (room > MOST)
 		return false;
 	fresh.entry = malloc(room * sizeof(*fresh.entry));
 	fresh.older = calloc(room, sizeof(*fresh.older));
-	fresh.table = calloc(2 * (size_t)room, sizeof(*fresh.table));
-	if (!fresh.entry || !fresh.older || !fresh.table) {
-		qv_line_free(&fresh);
+	if (!fresh.entry || !fresh.older) {
+		free(fresh.entry);
+		free(fresh.older);
 		return false;
 	}
 	for (uint32_t i = 0; i < l->n; i++)
-		if (!(l->entry[i] & GONE))
+		if (!(l->entry[i] & GONE)) { /* it has a place: another one needs no memory */
+			(void)qv_table_put(&fresh.table, l->entry[i] & NODE, fresh.n + 1);
 			append(&fresh, l->entry[i]);
-	qv_line_free(l);
+		}
+	free(l->entry);
+	free(l->older);
 	*l = fresh;
 	return true;
 }
@@ -83,7 +63,7 @@ void qv_line_free(struct qv_line *l)
 {
 	free(l->entry);
 	free(l->older);
-	free(l->table);
+	qv_table_free(&l->table);
 	*l = (struct qv_line){.n = 0};
 }
 
@@ -97,46 +77,31 @@ bool qv_line_add(struct qv_line *l, uint64_t node, bool stays)
 		if (!rebuild(l, l->waiting > room / 2 ? 2 * room : room))
 			return false;
 	}
+	if (!qv_table_put(&l->table, node, l->n + 1))
+		return false;
 	append(l, node | (stays ? STAYS : 0));
 	return true;
 }
 
 int64_t qv_line_find(const struct qv_line *l, uint64_t node, bool *stays)
 {
-	uint32_t slot;
+	const uint64_t place = qv_table_find(&l->table, node & NODE);
 
-	if (!l->waiting)
+	if (!place)
 		return -1;
-	slot = slot_of(l, node & NODE);
-	if (!l->table[slot])
-		return -1;
-	*stays = l->entry[l->table[slot] - 1] & STAYS;
-	return count_before(l, l->table[slot] - 1);
+	*stays = l->entry[place - 1] & STAYS;
+	return count_before(l, (uint32_t)place - 1);
 }
 
 bool qv_line_remove(struct qv_line *l, uint64_t node)
 {
-	uint32_t slot, place;
+	const uint64_t place = qv_table_find(&l->table, node & NODE);
 
-	if (!l->waiting)
+	if (!place)
 		return false;
-	slot = slot_of(l, node & NODE);
-	if (!l->table[slot])
-		return false;
-	place = l->table[slot] - 1;
-	l->entry[place] |= GONE;
-	count(l, place, UINT32_MAX);
+	qv_table_remove(&l->table, node & NODE);
+	l->entry[place - 1] |= GONE;
+	count(l, (uint32_t)place - 1, UINT32_MAX);
 	l->waiting--;
-	/* Those behind it in the table move up, so that no search ends at the gap. */
-	for (uint32_t s = after(l, slot); l->table[s]; s = after(l, s)) {
-		const uint32_t h = home(l, l->entry[l->table[s] - 1] & NODE);
-		const uint32_t mask = 2 * l->room - 1;
-
-		if (((s - h) & mask) >= ((s - slot) & mask)) {
-			l->table[slot] = l->table[s];
-			slot = s;
-		}
-	}
-	l->table[slot] = 0;
 	return true;
 }

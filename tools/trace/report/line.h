@@ -4,15 +4,13 @@
 #ifndef QV_REPORT_LINE_H
 #define QV_REPORT_LINE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tools/trace/table.h"
 
 /* All zero: empty. Arrays have a place for each entry since the last rebuild, in order. */
 struct qv_line {
-	uint64_t *entry; /* node, and GONE or STAYS above its 48 bits */
-	uint32_t *older; /* binary indexed tree: how many of them still wait */
-	uint32_t *table; /* hash of nodes: place + 1; twice as many as places */
+	uint64_t *entry;       /* node, and GONE or STAYS above its 48 bits */
+	uint32_t *older;       /* binary indexed tree: how many of them still wait */
+	struct qv_table table; /* place + 1 of a node that waits */
 	uint32_t n, room;
 	uint32_t waiting;
 };
