@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * totals.c - the endpoints of the process, from enabled to closed: for `quiver top` in another process; and
- * what all have done, those that are closed included, for whoever finds qv_fi_process_stats, see fi_ext.h.
+ * totals.c - what all endpoints of the process have done, those that are closed included, for whoever
+ * finds qv_fi_process_stats, see fi_ext.h.
  *
  * The counters of an endpoint belong to whoever has its domain. A reader who can have the domain reads
  * them there; any other takes the copy that the endpoint's last tick has left.
  */
-#include "fabric_glue/data.h"
+#include "live.h"
 
 #include <sched.h>
 #include <string.h>
@@ -15,20 +15,8 @@
 
 #define TRIES 100 /* for a domain that another thread is in */
 
-/* As live.h says. */
-static struct qv_live_table table = {
-	.magic = QV_LIVE_MAGIC,
-	.self = &table,
-	.version = QUIVER_VERSION,
-	.size = sizeof(struct qv_live),
-};
-
-/* The lock is taken with a domain's lock held or without; who holds it waits for none. */
-static struct {
-	pthread_mutex_t lock;     /* of the table, too */
-	uint64_t number;          /* of the next endpoint */
-	struct qv_fi_stats ended; /* of those that are closed */
-} totals = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* Of those that are closed. The list's lock is held, for this and for the copies of the open ones. */
+static struct qv_fi_stats ended;
 
 static void most(uint64_t *max, uint64_t value)
 {
@@ -69,63 +57,29 @@ static void add(struct qv_fi_stats *sum, const struct qv_fi_stats *s, bool open)
 	add_queues(&sum->untagged, &s->untagged, open);
 }
 
-/* What does not change. */
-static void describe(struct qv_fi_ep *ep)
+void qv_fi_totals_keep(struct qv_fi_ep *ep)
 {
-	struct qv_live *l = &ep->live;
-	const char *structure;
-
-	l->engine[0] = ep->mode->engine(ep, 0);
-	l->engine[1] = ep->mode->engine(ep, QV_REQ_TAGGED);
-	structure = qv_match_structure(l->engine[1]);
-	l->bytes = qv_match_bytes(structure);
-	strncpy(l->structure, structure, sizeof l->structure - 1);
-	strncpy(l->core, qv_fi_ep_cores(ep), sizeof l->core - 1);
-}
-
-void qv_fi_totals_join(struct qv_fi_ep *ep)
-{
-	describe(ep);
-	pthread_mutex_lock(&totals.lock);
-	ep->live.number = totals.number++;
-	ep->live.next = table.first;
-	__atomic_store_n(&table.first, &ep->live, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&totals.lock);
-}
-
-void qv_fi_totals_leave(struct qv_fi_ep *ep)
-{
-	struct qv_live **at = &table.first;
-
-	pthread_mutex_lock(&totals.lock);
-	while (*at && *at != &ep->live)
-		at = &(*at)->next;
-	if (*at) {
-		__atomic_store_n(at, ep->live.next, __ATOMIC_RELEASE);
-		ep->mode->count(ep, &ep->counted);
-		add(&totals.ended, &ep->counted, false);
-	}
-	pthread_mutex_unlock(&totals.lock);
+	ep->mode->count(ep, &ep->counted);
+	add(&ended, &ep->counted, false);
 }
 
 void qv_fi_totals_tick(struct qv_fi_ep *ep)
 {
-	pthread_mutex_lock(&totals.lock);
+	qv_fi_live_lock();
 	ep->mode->count(ep, &ep->counted);
-	pthread_mutex_unlock(&totals.lock);
+	qv_fi_live_unlock();
 }
 
 /* How many there are. *busy: another thread is in one of the domains, and will leave it. */
 static int sum_all(struct qv_fi_stats *sum, bool *busy)
 {
+	struct qv_fi_ep *ep = NULL;
 	int n = 0;
 
 	*busy = false;
-	pthread_mutex_lock(&totals.lock);
-	*sum = totals.ended;
-	for (struct qv_live *l = table.first; l; l = l->next, n++) {
-		struct qv_fi_ep *ep = container_of(l, struct qv_fi_ep, live);
-
+	qv_fi_live_lock();
+	*sum = ended;
+	for (; (ep = qv_fi_live_next(ep)); n++) {
 		if (qv_fi_enter(ep->dom)) {
 			ep->mode->count(ep, &ep->counted);
 			pthread_mutex_unlock(&ep->dom->lock);
@@ -134,7 +88,7 @@ static int sum_all(struct qv_fi_stats *sum, bool *busy)
 		}
 		add(sum, &ep->counted, true);
 	}
-	pthread_mutex_unlock(&totals.lock);
+	qv_fi_live_unlock();
 	return n;
 }
 

@@ -212,9 +212,6 @@ int qv_fi_srx_enable(struct qv_fi_ep *ep)
 		srx->calls.inject = qv_fi_srx_tinject;
 		ep->fid.tagged = &srx->calls;
 	}
-	qv_fi_offload_begin(ep);
-	qv_fi_stats_begin(ep);
-	qv_fi_trace_begin(ep);
 	return 0;
 }
 
