@@ -143,7 +143,9 @@ struct qv_fi_ep {
 	struct qv_fi_trace *trace; /* FI_QUIVER_TRACE, or NULL */
 	/* FI_QUIVER_STATS=detail, of the engines of tagged and untagged messages, or NULL */
 	struct qv_match_detail *detail[2];
-	struct qv_fi_stats counted; /* for readers who cannot have the domain */
+	struct qv_fi_stats
+		counted; /* for readers who cannot have the domain: fabric_glue/objects/totals.c */
+	bool copied;     /* there are some */
 };
 
 static inline bool qv_fi_ep_has(const struct qv_fi_ep *ep, unsigned which)

@@ -4,19 +4,24 @@
  * finds qv_fi_process_stats, see fi_ext.h.
  *
  * The counters of an endpoint belong to whoever has its domain. A reader who can have the domain reads
- * them there; any other takes the copy that the endpoint's last tick has left.
+ * them there; any other takes the copy that the endpoint's last tick has left. Ticks leave none before
+ * somebody has asked for the first time.
  */
 #include "live.h"
 
 #include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <quiver/fi_ext.h>
 
-#define TRIES 100 /* for a domain that another thread is in */
+#define TRIES    100 /* for a domain that another thread is in */
+#define FIRST_MS 500 /* for copies that are not there yet, after the first question */
+#define NAP_US   1000
 
-/* Of those that are closed. The list's lock is held, for this and for the copies of the open ones. */
+/* Of those that are closed. The list's lock is held, for all of these and for copies. */
 static struct qv_fi_stats ended;
+static uint64_t asked; /* ms, for the first time; 0: nobody has. A tick reads it without the lock */
 
 static void most(uint64_t *max, uint64_t value)
 {
@@ -63,28 +68,43 @@ void qv_fi_totals_keep(struct qv_fi_ep *ep)
 	add(&ended, &ep->counted, false);
 }
 
+static void copy(struct qv_fi_ep *ep)
+{
+	ep->mode->count(ep, &ep->counted);
+	ep->copied = true;
+}
+
 void qv_fi_totals_tick(struct qv_fi_ep *ep)
 {
+	if (!__atomic_load_n(&asked, __ATOMIC_RELAXED))
+		return;
 	qv_fi_live_lock();
-	ep->mode->count(ep, &ep->counted);
+	copy(ep);
 	qv_fi_live_unlock();
 }
 
-/* How many there are. *busy: another thread is in one of the domains, and will leave it. */
-static int sum_all(struct qv_fi_stats *sum, bool *busy)
+/* What a sum lacks of endpoints whose domain could not be had. */
+struct lacks {
+	bool busy; /* another thread is in the domain, and will leave it */
+	bool copy; /* there is none yet */
+};
+
+/* How many there are. */
+static int sum_all(struct qv_fi_stats *sum, struct lacks *lacks)
 {
 	struct qv_fi_ep *ep = NULL;
 	int n = 0;
 
-	*busy = false;
+	*lacks = (struct lacks){false, false};
 	qv_fi_live_lock();
 	*sum = ended;
 	for (; (ep = qv_fi_live_next(ep)); n++) {
 		if (qv_fi_enter(ep->dom)) {
-			ep->mode->count(ep, &ep->counted);
+			copy(ep);
 			pthread_mutex_unlock(&ep->dom->lock);
 		} else {
-			*busy |= ep->dom->threadsafe;
+			lacks->busy |= ep->dom->threadsafe;
+			lacks->copy |= !ep->copied;
 		}
 		add(sum, &ep->counted, true);
 	}
@@ -92,17 +112,32 @@ static int sum_all(struct qv_fi_stats *sum, bool *busy)
 	return n;
 }
 
+/* When it was for the first time, ms. */
+static uint64_t ask(void)
+{
+	qv_fi_live_lock();
+	if (!asked)
+		__atomic_store_n(&asked, (uint64_t)qv_fi_now_ms(), __ATOMIC_RELAXED);
+	qv_fi_live_unlock();
+	return asked;
+}
+
 __attribute__((visibility("default"))) qv_fi_process_stats_fn qv_fi_process_stats;
 
 int qv_fi_process_stats(struct qv_fi_stats *stats, size_t size)
 {
+	const uint64_t until = ask() + FIRST_MS;
 	struct qv_fi_stats sum;
-	bool busy;
-	int n = sum_all(&sum, &busy);
+	struct lacks lacks;
+	int n = sum_all(&sum, &lacks);
 
-	for (int tries = 1; busy && tries < TRIES; tries++) {
+	for (int tries = 1; lacks.busy && tries < TRIES; tries++) {
 		sched_yield();
-		n = sum_all(&sum, &busy);
+		n = sum_all(&sum, &lacks);
+	}
+	while (lacks.copy && (uint64_t)qv_fi_now_ms() < until) {
+		usleep(NAP_US);
+		n = sum_all(&sum, &lacks);
 	}
 	memset(stats, 0, size);
 	memcpy(stats, &sum, size < sizeof sum ? size : sizeof sum);
