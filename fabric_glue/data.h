@@ -136,14 +136,16 @@ struct qv_fi_ep {
 	struct qv_fi_pass *passes; /* operations that the cores have in hand */
 	bool leaving;              /* its end waits for peers, unlocked: no new work */
 	bool closing;
-	struct qv_fi_ep *beside; /* fabric_glue/objects/beside.c: all of the process */
-	pid_t pid;
-	bool offload;              /* FI_QUIVER_OFFLOAD is not off */
+	struct qv_live live; /* fabric_glue/objects/live.h: in the list of all of the process */
+	pid_t pid;           /* of that */
+	bool offload;        /* FI_QUIVER_OFFLOAD is not off */
+	bool reports;        /* FI_QUIVER_STATS, and it has not yet */
 	struct qv_fi_trace *trace; /* FI_QUIVER_TRACE, or NULL */
 	/* FI_QUIVER_STATS=detail, of the engines of tagged and untagged messages, or NULL */
 	struct qv_match_detail *detail[2];
-	struct qv_live live;
-	struct qv_fi_stats counted; /* for readers who cannot have the domain */
+	struct qv_fi_stats
+		counted; /* for readers who cannot have the domain: fabric_glue/objects/totals.c */
+	bool copied;     /* there are some */
 };
 
 static inline bool qv_fi_ep_has(const struct qv_fi_ep *ep, unsigned which)
@@ -160,9 +162,6 @@ void qv_fi_ep_each_wait_set(struct qv_fi_ep *ep,
 
 /* From fabric_glue/objects/beside.c. */
 
-/* Enabled, lock held; closed, if it was enabled or not. */
-void qv_fi_beside_join(struct qv_fi_ep *ep);
-void qv_fi_beside_leave(struct qv_fi_ep *ep);
 /* No other endpoint of its domain is enabled. */
 bool qv_fi_beside_alone(const struct qv_fi_ep *ep);
 /* Progress of the process's endpoints: those of the domain, whose lock is held; those of others, as
@@ -374,11 +373,8 @@ void qv_fi_stats_tick(const struct qv_fi_ep *ep, uint64_t now);
 /* With signal=: it has come, and nothing is written yet (fabric_glue/objects/stats_signal.c). */
 bool qv_fi_stats_asked(void);
 
-/* From fabric_glue/objects/totals.c: an endpoint is enabled; its tick; it closes, if it was enabled or
- * not. The domain's lock is held. */
-void qv_fi_totals_join(struct qv_fi_ep *ep);
+/* From fabric_glue/objects/totals.c: its tick. Lock held. */
 void qv_fi_totals_tick(struct qv_fi_ep *ep);
-void qv_fi_totals_leave(struct qv_fi_ep *ep);
 
 /* From fabric_glue/objects/trace.c: FI_QUIVER_TRACE, the same. */
 void qv_fi_trace_begin(struct qv_fi_ep *ep);

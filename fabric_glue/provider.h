@@ -142,10 +142,13 @@ extern struct qv_fi_params qv_fi_params;
 /* Tell cores what they read when libfabric starts them. Once, in fi_prov_ini. */
 void qv_fi_prepare_cores(void);
 
-/* Tell libfabric of the parameters (fi_info -e). Once, in fi_prov_ini. */
+/* fabric_glue/settings/names.c: tell libfabric of the parameters (fi_info -e). Once, in fi_prov_ini. */
 void qv_fi_params_define(void);
-/* Read them, at the first call; a wrong one is reported once (log and stderr). Not before somebody
- * asks for quiver: settings of a provider that nobody uses are nobody's mistake. */
+/* A misspelt name in the environment does nothing at all, silently: say so. */
+void qv_fi_params_check_names(void);
+/* fabric_glue/settings/param.c: read them, at the first call; a wrong one is reported once (log and
+ * stderr). Not before somebody asks for quiver: settings of a provider that nobody uses are nobody's
+ * mistake. */
 void qv_fi_params_init(void);
 
 /* fabric_glue/settings/diagnostics.c: to stderr, in one piece; a text of over 1023 bytes is cut, with "..."

@@ -7,44 +7,20 @@
  * thread that has called it last, and by no other: whoever calls it next from another thread finds
  * that it is not the owner, and waits for the lock before it becomes that.
  */
-#include "fabric_glue/data.h"
+#include "live.h"
 
 #include <unistd.h>
 
-/* Enabled endpoints. Taken with a domain's lock held or without; who holds it waits for none. */
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct qv_fi_ep *list;
-
-void qv_fi_beside_join(struct qv_fi_ep *ep)
-{
-	ep->pid = getpid();
-	pthread_mutex_lock(&list_lock);
-	ep->beside = list;
-	list = ep;
-	pthread_mutex_unlock(&list_lock);
-}
-
-void qv_fi_beside_leave(struct qv_fi_ep *ep)
-{
-	struct qv_fi_ep **at = &list;
-
-	pthread_mutex_lock(&list_lock);
-	while (*at && *at != ep)
-		at = &(*at)->beside;
-	if (*at)
-		*at = ep->beside;
-	pthread_mutex_unlock(&list_lock);
-}
-
 bool qv_fi_beside_alone(const struct qv_fi_ep *ep)
 {
-	bool alone = true;
+	const struct qv_fi_ep *other = NULL;
 
-	pthread_mutex_lock(&list_lock);
-	for (const struct qv_fi_ep *other = list; other && alone; other = other->beside)
-		alone = other == ep || other->dom != ep->dom;
-	pthread_mutex_unlock(&list_lock);
-	return alone;
+	qv_fi_live_lock();
+	do
+		other = qv_fi_live_next(other);
+	while (other && (other == ep || other->dom != ep->dom || !other->proto));
+	qv_fi_live_unlock();
+	return !other;
 }
 
 void qv_fi_lock_slow(struct qv_fi_domain *dom)
@@ -69,43 +45,57 @@ bool qv_fi_enter(struct qv_fi_domain *dom)
 
 /* Progress. */
 
-/* A process that was forked has the list, but not the endpoints. */
+/* In peer mode it is the core's. A process that was forked has not the endpoints. */
+static bool takes_part(const struct qv_fi_ep *ep)
+{
+	return ep->proto && ep->pid == getpid();
+}
+
+/* The next one of a domain, whose lock is held; NULL asks for the first. */
+static struct qv_fi_ep *next_own(const struct qv_fi_domain *dom, struct qv_fi_ep *ep)
+{
+	qv_fi_live_lock();
+	do
+		ep = qv_fi_live_next(ep);
+	while (ep && (ep->dom != dom || !takes_part(ep)));
+	qv_fi_live_unlock();
+	return ep;
+}
+
 void qv_fi_beside_own(const struct qv_fi_domain *dom)
 {
-	const pid_t pid = getpid();
+	struct qv_fi_ep *ep = NULL;
 
-	pthread_mutex_lock(&list_lock);
-	for (struct qv_fi_ep *ep = list; ep; ep = ep->beside)
-		if (ep->dom == dom && ep->pid == pid)
-			qv_fi_ep_progress(ep);
-	pthread_mutex_unlock(&list_lock);
+	while ((ep = next_own(dom, ep)))
+		qv_fi_ep_progress(ep);
 }
 
 /* What the closing endpoint has sent is taken in first: nothing is answered later. */
 void qv_fi_beside_gone(const struct qv_fi_ep *closing)
 {
-	const pid_t pid = getpid();
+	struct qv_fi_ep *ep = NULL;
 
-	pthread_mutex_lock(&list_lock);
-	for (struct qv_fi_ep *ep = list; ep; ep = ep->beside) {
-		if (ep->dom != closing->dom || ep->pid != pid || ep == closing || !ep->proto)
+	while ((ep = next_own(closing->dom, ep))) {
+		if (ep == closing)
 			continue;
 		qv_fi_ep_progress(ep);
 		qv_proto_gone(ep->proto, closing->proto);
 	}
-	pthread_mutex_unlock(&list_lock);
 }
 
+/* The list is held again before the domain is let go: until then the endpoint stays. */
 void qv_fi_beside_others(const struct qv_fi_domain *dom)
 {
-	const pid_t pid = getpid();
+	struct qv_fi_ep *ep = NULL;
 
-	pthread_mutex_lock(&list_lock);
-	for (struct qv_fi_ep *ep = list; ep; ep = ep->beside) {
-		if (ep->dom == dom || ep->pid != pid || !qv_fi_enter(ep->dom))
+	qv_fi_live_lock();
+	while ((ep = qv_fi_live_next(ep))) {
+		if (ep->dom == dom || !takes_part(ep) || !qv_fi_enter(ep->dom))
 			continue;
+		qv_fi_live_unlock();
 		qv_fi_ep_progress(ep);
+		qv_fi_live_lock();
 		pthread_mutex_unlock(&ep->dom->lock);
 	}
-	pthread_mutex_unlock(&list_lock);
+	qv_fi_live_unlock();
 }

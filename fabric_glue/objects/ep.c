@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ep.c - endpoint: open, bind, enable, options. */
 #include "fabric_glue/calls.h"
+#include "live.h"
 
 #include <stdlib.h>
 
@@ -112,9 +113,6 @@ static int open_proto(struct qv_fi_ep *ep)
 		return rc;
 	if (ep->dom->memory)
 		qv_proto_open_memory(ep->proto, &qv_fi_own_memory_ops);
-	qv_fi_offload_begin(ep);
-	qv_fi_stats_begin(ep);
-	qv_fi_trace_begin(ep);
 	return 0;
 }
 
@@ -177,9 +175,10 @@ static int enable(struct qv_fi_ep *ep)
 	}
 	/* Who finds it enabled finds what was bound, too: some of that is read before the lock is taken. */
 	__atomic_store_n(&ep->enabled, true, __ATOMIC_RELEASE);
-	if (ep->proto)
-		qv_fi_beside_join(ep);
-	qv_fi_totals_join(ep);
+	qv_fi_live_join(ep);
+	qv_fi_offload_begin(ep);
+	qv_fi_stats_begin(ep);
+	qv_fi_trace_begin(ep);
 	engine = ep->mode->engine(ep, QV_REQ_TAGGED);
 	QV_FI_INFO(EP_CTRL, "endpoint over core %s%s: matching %s/%s\n", qv_fi_ep_cores(ep),
 		   ep->mode->title, qv_match_structure(engine), qv_isa_name(qv_match_isa(engine)));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ep_close.c - the end of an endpoint: what it has sent still arrives. */
 #include "fabric_glue/calls.h"
+#include "live.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -108,10 +109,9 @@ int qv_fi_ep_close(struct fid *fid)
 		drain(ep);
 	if (ep->srx)
 		qv_fi_srx_leave(ep);
-	qv_fi_beside_leave(ep);
-	qv_fi_totals_leave(ep);
 	qv_fi_stats_end(ep);
 	qv_fi_trace_end(ep);
+	qv_fi_live_leave(ep);
 	ep->closing = true;
 	unbind(ep);
 	for (unsigned r = 0; r < QV_FI_RAILS; r++)

@@ -4,6 +4,7 @@
  * in a profile when the endpoint closes, or the process ends without having closed it.
  */
 #include "fabric_glue/calls.h"
+#include "live.h"
 #include "stats.h"
 
 #include <stdlib.h>
@@ -146,58 +147,32 @@ static void write_file(void)
 		qv_fi_stats_file_write();
 }
 
-/* Endpoints that are to be reported yet. Empty without FI_QUIVER_STATS. */
-struct watched {
-	struct watched *next;
-	const struct qv_fi_ep *ep;
-	pid_t pid;
-};
-static struct watched *watched;
-static pthread_mutex_t watched_lock = PTHREAD_MUTEX_INITIALIZER;
-
 void qv_fi_stats_begin(struct qv_fi_ep *ep)
 {
 	const struct qv_fi_stats_params *p = &qv_fi_params.stats;
-	struct watched *w;
 
 	if (!p->lines && !p->out && !p->profile)
 		return;
-	w = malloc(sizeof *w);
-	if (!w)
-		return; /* then it is not reported */
 	if (p->detail)
 		qv_fi_detail_begin(ep);
-	pthread_mutex_lock(&watched_lock);
-	*w = (struct watched){watched, ep, getpid()};
-	watched = w;
+	qv_fi_live_lock();
+	ep->reports = true;
 	qv_fi_stats_signal_begin(p->signal);
-	pthread_mutex_unlock(&watched_lock);
-}
-
-static struct watched **find(const struct qv_fi_ep *ep)
-{
-	struct watched **at = &watched;
-
-	while (*at && (*at)->ep != ep)
-		at = &(*at)->next;
-	return at;
+	qv_fi_live_unlock();
 }
 
 void qv_fi_stats_end(struct qv_fi_ep *ep)
 {
-	struct watched **at, *w;
+	bool reports;
 
-	pthread_mutex_lock(&watched_lock);
-	at = find(ep);
-	w = *at;
-	if (w)
-		*at = w->next;
-	pthread_mutex_unlock(&watched_lock);
-	if (w) {
+	qv_fi_live_lock();
+	reports = ep->reports;
+	ep->reports = false;
+	qv_fi_live_unlock();
+	if (reports) {
 		report(ep);
 		write_file();
 	}
-	free(w);
 	qv_fi_detail_end(ep);
 }
 
@@ -222,17 +197,14 @@ static bool due(uint64_t now)
  */
 void qv_fi_stats_tick(const struct qv_fi_ep *ep, uint64_t now)
 {
-	const struct watched *w;
 	bool write = false, others = false;
 
-	if (pthread_mutex_trylock(&watched_lock))
-		return; /* the next time */
-	w = *find(ep);
-	if (w && w->pid == getpid()) {
+	qv_fi_live_lock();
+	if (ep->reports && ep->pid == getpid()) {
 		write = due(now);
-		others = watched->next;
+		others = qv_fi_live_next(NULL) != ep || qv_fi_live_next(ep);
 	}
-	pthread_mutex_unlock(&watched_lock);
+	qv_fi_live_unlock();
 	if (write || others)
 		qv_fi_stats_file_note(ep);
 	if (write)
@@ -242,21 +214,20 @@ void qv_fi_stats_tick(const struct qv_fi_ep *ep, uint64_t now)
 /* libfabric ends. A child that was forked meanwhile has the list, but did not do these things. */
 void qv_fi_stats_exit(void)
 {
-	struct watched *w;
+	struct qv_fi_ep *ep = NULL;
 	bool some = false;
 
-	if (pthread_mutex_trylock(&watched_lock))
+	if (!qv_fi_lock_last(&qv_fi_live()->lock))
 		return;
-	while ((w = watched)) {
-		watched = w->next;
-		if (w->pid == getpid()) {
-			report(w->ep);
+	while ((ep = qv_fi_live_next(ep))) {
+		if (ep->reports && ep->pid == getpid()) {
+			report(ep);
 			some = true;
 		}
-		free(w);
+		ep->reports = false;
 	}
 	if (some)
 		write_file();
 	qv_fi_stats_signal_end();
-	pthread_mutex_unlock(&watched_lock);
+	qv_fi_live_unlock();
 }

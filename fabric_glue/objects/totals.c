@@ -1,34 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * totals.c - the endpoints of the process, from enabled to closed: for `quiver top` in another process; and
- * what all have done, those that are closed included, for whoever finds qv_fi_process_stats, see fi_ext.h.
+ * totals.c - what all endpoints of the process have done, those that are closed included, for whoever
+ * finds qv_fi_process_stats, see fi_ext.h.
  *
  * The counters of an endpoint belong to whoever has its domain. A reader who can have the domain reads
- * them there; any other takes the copy that the endpoint's last tick has left.
+ * them there; any other takes the copy that the endpoint's last tick has left. Ticks leave none before
+ * somebody has asked for the first time.
  */
-#include "fabric_glue/data.h"
+#include "live.h"
 
 #include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <quiver/fi_ext.h>
 
-#define TRIES 100 /* for a domain that another thread is in */
+#define TRIES    100 /* for a domain that another thread is in */
+#define FIRST_MS 500 /* for copies that are not there yet, after the first question */
+#define NAP_US   1000
 
-/* As live.h says. */
-static struct qv_live_table table = {
-	.magic = QV_LIVE_MAGIC,
-	.self = &table,
-	.version = QUIVER_VERSION,
-	.size = sizeof(struct qv_live),
-};
-
-/* The lock is taken with a domain's lock held or without; who holds it waits for none. */
-static struct {
-	pthread_mutex_t lock;     /* of the table, too */
-	uint64_t number;          /* of the next endpoint */
-	struct qv_fi_stats ended; /* of those that are closed */
-} totals = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* Of those that are closed. The list's lock is held, for all of these and for copies. */
+static struct qv_fi_stats ended;
+static uint64_t asked; /* ms, for the first time; 0: nobody has. A tick reads it without the lock */
 
 static void most(uint64_t *max, uint64_t value)
 {
@@ -69,86 +62,82 @@ static void add(struct qv_fi_stats *sum, const struct qv_fi_stats *s, bool open)
 	add_queues(&sum->untagged, &s->untagged, open);
 }
 
-/* What does not change. */
-static void describe(struct qv_fi_ep *ep)
+void qv_fi_totals_keep(struct qv_fi_ep *ep)
 {
-	struct qv_live *l = &ep->live;
-	const char *structure;
-
-	l->engine[0] = ep->mode->engine(ep, 0);
-	l->engine[1] = ep->mode->engine(ep, QV_REQ_TAGGED);
-	structure = qv_match_structure(l->engine[1]);
-	l->bytes = qv_match_bytes(structure);
-	strncpy(l->structure, structure, sizeof l->structure - 1);
-	strncpy(l->core, qv_fi_ep_cores(ep), sizeof l->core - 1);
+	ep->mode->count(ep, &ep->counted);
+	add(&ended, &ep->counted, false);
 }
 
-void qv_fi_totals_join(struct qv_fi_ep *ep)
+static void copy(struct qv_fi_ep *ep)
 {
-	describe(ep);
-	pthread_mutex_lock(&totals.lock);
-	ep->live.number = totals.number++;
-	ep->live.next = table.first;
-	__atomic_store_n(&table.first, &ep->live, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&totals.lock);
-}
-
-void qv_fi_totals_leave(struct qv_fi_ep *ep)
-{
-	struct qv_live **at = &table.first;
-
-	pthread_mutex_lock(&totals.lock);
-	while (*at && *at != &ep->live)
-		at = &(*at)->next;
-	if (*at) {
-		__atomic_store_n(at, ep->live.next, __ATOMIC_RELEASE);
-		ep->mode->count(ep, &ep->counted);
-		add(&totals.ended, &ep->counted, false);
-	}
-	pthread_mutex_unlock(&totals.lock);
+	ep->mode->count(ep, &ep->counted);
+	ep->copied = true;
 }
 
 void qv_fi_totals_tick(struct qv_fi_ep *ep)
 {
-	pthread_mutex_lock(&totals.lock);
-	ep->mode->count(ep, &ep->counted);
-	pthread_mutex_unlock(&totals.lock);
+	if (!__atomic_load_n(&asked, __ATOMIC_RELAXED))
+		return;
+	qv_fi_live_lock();
+	copy(ep);
+	qv_fi_live_unlock();
 }
 
-/* How many there are. *busy: another thread is in one of the domains, and will leave it. */
-static int sum_all(struct qv_fi_stats *sum, bool *busy)
+/* What a sum lacks of endpoints whose domain could not be had. */
+struct lacks {
+	bool busy; /* another thread is in the domain, and will leave it */
+	bool copy; /* there is none yet */
+};
+
+/* How many there are. */
+static int sum_all(struct qv_fi_stats *sum, struct lacks *lacks)
 {
+	struct qv_fi_ep *ep = NULL;
 	int n = 0;
 
-	*busy = false;
-	pthread_mutex_lock(&totals.lock);
-	*sum = totals.ended;
-	for (struct qv_live *l = table.first; l; l = l->next, n++) {
-		struct qv_fi_ep *ep = container_of(l, struct qv_fi_ep, live);
-
+	*lacks = (struct lacks){false, false};
+	qv_fi_live_lock();
+	*sum = ended;
+	for (; (ep = qv_fi_live_next(ep)); n++) {
 		if (qv_fi_enter(ep->dom)) {
-			ep->mode->count(ep, &ep->counted);
+			copy(ep);
 			pthread_mutex_unlock(&ep->dom->lock);
 		} else {
-			*busy |= ep->dom->threadsafe;
+			lacks->busy |= ep->dom->threadsafe;
+			lacks->copy |= !ep->copied;
 		}
 		add(sum, &ep->counted, true);
 	}
-	pthread_mutex_unlock(&totals.lock);
+	qv_fi_live_unlock();
 	return n;
+}
+
+/* When it was for the first time, ms. */
+static uint64_t ask(void)
+{
+	qv_fi_live_lock();
+	if (!asked)
+		__atomic_store_n(&asked, (uint64_t)qv_fi_now_ms(), __ATOMIC_RELAXED);
+	qv_fi_live_unlock();
+	return asked;
 }
 
 __attribute__((visibility("default"))) qv_fi_process_stats_fn qv_fi_process_stats;
 
 int qv_fi_process_stats(struct qv_fi_stats *stats, size_t size)
 {
+	const uint64_t until = ask() + FIRST_MS;
 	struct qv_fi_stats sum;
-	bool busy;
-	int n = sum_all(&sum, &busy);
+	struct lacks lacks;
+	int n = sum_all(&sum, &lacks);
 
-	for (int tries = 1; busy && tries < TRIES; tries++) {
+	for (int tries = 1; lacks.busy && tries < TRIES; tries++) {
 		sched_yield();
-		n = sum_all(&sum, &busy);
+		n = sum_all(&sum, &lacks);
+	}
+	while (lacks.copy && (uint64_t)qv_fi_now_ms() < until) {
+		usleep(NAP_US);
+		n = sum_all(&sum, &lacks);
 	}
 	memset(stats, 0, size);
 	memcpy(stats, &sum, size < sizeof sum ? size : sizeof sum);

@@ -5,6 +5,7 @@
  * after it has closed the first.
  */
 #include "fabric_glue/calls.h"
+#include "live.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,18 +16,16 @@
 
 /* Of one endpoint. */
 struct qv_fi_trace {
-	struct qv_fi_trace *next;
-	struct qv_fi_ep *ep;
 	struct qv_trace_recording *queue[QV_TRACE_QUEUES];
 };
 
+/* The lock is of this and of ep->trace. Who holds it does not wait for the list. */
 static struct {
 	pthread_mutex_t lock;
 	struct qv_trace_file *file; /* NULL: there is none yet, or it has ended */
 	bool failed;                /* it cannot be made: said once */
 	pid_t pid;                  /* whose it is */
 	uint32_t endpoints;
-	struct qv_fi_trace *all; /* of endpoints that are open */
 	char path[4096];
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -64,14 +63,14 @@ static const enum qv_trace_queue queues[QV_TRACE_QUEUES] = {
 };
 
 /* Queues that another endpoint has, in peer mode, are recorded there. */
-static void record(struct qv_fi_trace *t)
+static void record(struct qv_fi_ep *ep)
 {
 	struct qv_match_settings set = {.hints = 0};
 	uint32_t number = trace.endpoints++;
 
-	qv_fi_assertions_apply(t->ep, &set);
+	qv_fi_assertions_apply(ep, &set);
 	for (unsigned which = 0; which < QV_TRACE_QUEUES; which++) {
-		struct qv_match *engine = t->ep->mode->engine(t->ep, which);
+		struct qv_match *engine = ep->mode->engine(ep, which);
 		struct qv_trace_lane lane = {.endpoint = number,
 					     .queue = queues[which],
 					     .protocol_bits = set.protocol_bits};
@@ -79,79 +78,78 @@ static void record(struct qv_fi_trace *t)
 		if (!engine)
 			continue;
 		strncpy(lane.structure, qv_match_structure(engine), sizeof lane.structure - 1);
-		t->queue[which] =
+		ep->trace->queue[which] =
 			qv_trace_record(engine, trace.file, &lane, qv_fi_params.trace.ring);
 	}
 }
 
 void qv_fi_trace_begin(struct qv_fi_ep *ep)
 {
-	struct qv_fi_trace *t;
-
 	if (!qv_fi_params.trace.out)
 		return;
 	pthread_mutex_lock(&trace.lock);
 	if (!trace.file && !trace.failed)
 		open_file();
-	t = trace.file ? calloc(1, sizeof *t) : NULL;
-	if (t) {
-		t->ep = ep;
-		t->next = trace.all;
-		trace.all = ep->trace = t;
-		record(t);
-	}
+	ep->trace = trace.file ? calloc(1, sizeof *ep->trace) : NULL;
+	if (ep->trace)
+		record(ep);
 	pthread_mutex_unlock(&trace.lock);
 }
 
 /* A child that was forked has the recordings, but the file is its parent's. */
-static void end(struct qv_fi_trace *t)
+static void end(struct qv_fi_ep *ep)
 {
+	struct qv_fi_trace *t = ep->trace;
+
+	if (!t)
+		return;
 	for (unsigned which = 0; which < QV_TRACE_QUEUES; which++)
 		if (trace.file && trace.pid == getpid())
 			qv_trace_record_end(t->queue[which]);
 		else
 			qv_trace_record_drop(t->queue[which]);
-	t->ep->trace = NULL;
+	ep->trace = NULL;
 	free(t);
 }
 
 void qv_fi_trace_end(struct qv_fi_ep *ep)
 {
-	struct qv_fi_trace **at = &trace.all;
-
-	if (!ep->trace)
+	if (!qv_fi_params.trace.out)
 		return;
 	pthread_mutex_lock(&trace.lock);
-	while (*at != ep->trace)
-		at = &(*at)->next;
-	*at = ep->trace->next;
-	end(ep->trace);
+	end(ep);
 	pthread_mutex_unlock(&trace.lock);
+}
+
+/* Both locks are held. An endpoint that is opened from now on has no trace. */
+static void finish(void)
+{
+	struct qv_fi_ep *ep = NULL;
+	uint64_t lost;
+	int error;
+
+	while ((ep = qv_fi_live_next(ep)))
+		end(ep);
+	error = qv_trace_finish(trace.file, &lost);
+	trace.file = NULL;
+	trace.failed = true;
+	if (error)
+		qv_fi_warn("the trace %s lacks %llu events: %s", trace.path,
+			   (unsigned long long)lost,
+			   error == EFBIG ? "it has reached its limit (max= of FI_QUIVER_TRACE)"
+					  : strerror(error));
 }
 
 void qv_fi_trace_exit(void)
 {
-	uint64_t lost;
-	int error;
+	pthread_mutex_t *const list = &qv_fi_live()->lock;
 
-	if (pthread_mutex_trylock(&trace.lock))
+	if (!qv_fi_params.trace.out || !qv_fi_lock_last(list))
 		return;
-	if (trace.file && trace.pid == getpid()) {
-		while (trace.all) {
-			struct qv_fi_trace *t = trace.all;
-
-			trace.all = t->next;
-			end(t);
-		}
-		error = qv_trace_finish(trace.file, &lost);
-		trace.file = NULL;
-		trace.failed = true; /* an endpoint that is opened now has none */
-		if (error)
-			qv_fi_warn("the trace %s lacks %llu events: %s", trace.path,
-				   (unsigned long long)lost,
-				   error == EFBIG ? "it has reached its limit (max= of "
-						    "FI_QUIVER_TRACE)"
-						  : strerror(error));
+	if (qv_fi_lock_last(&trace.lock)) {
+		if (trace.file && trace.pid == getpid())
+			finish();
+		pthread_mutex_unlock(&trace.lock);
 	}
-	pthread_mutex_unlock(&trace.lock);
+	pthread_mutex_unlock(list);
 }

@@ -1,52 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* srx.c - peer mode: what an endpoint needs for it, and addresses. */
+/* srx.c - peer mode: what an endpoint needs for it. */
 #include "srx.h"
 #include "fabric_glue/cores/core.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <quiver/fi_ext.h>
 
-#define DENSE ((size_t)1 << 20) /* addresses of a core beyond are not dense */
-
 /* Addresses. */
-
-struct qv_fi_known *qv_fi_srx_known(struct qv_fi_srx *srx, fi_addr_t core)
-{
-	size_t n = srx->nknown ? srx->nknown : 64;
-	struct qv_fi_known *known;
-
-	if (core < srx->nknown)
-		return &srx->known[core];
-	if (core >= DENSE)
-		return NULL;
-	while (n <= core)
-		n *= 2;
-	known = realloc(srx->known, n * sizeof *known);
-	if (!known)
-		return NULL;
-	for (size_t i = srx->nknown; i < n; i++)
-		known[i] = (struct qv_fi_known){.user = QV_FI_NOT_ASKED};
-	srx->known = known;
-	srx->nknown = n;
-	return &known[core];
-}
-
-fi_addr_t qv_fi_srx_ask_user(struct qv_fi_srx *srx, fi_addr_t core)
-{
-	const struct qv_fi_way way = {.addr = core, .core = QV_FI_MAIN};
-	struct qv_fi_known *known;
-	fi_addr_t user;
-
-	if (core == FI_ADDR_NOTAVAIL || core == FI_ADDR_UNSPEC)
-		return FI_ADDR_NOTAVAIL;
-	user = qv_fi_av_by_way(srx->ep->av, way);
-	known = qv_fi_srx_known(srx, core);
-	if (known)
-		known->user = user;
-	return user;
-}
 
 /* The core is told at once, not at the first message to the address as in layered mode: it could
  * not say who sends. */
@@ -212,9 +173,6 @@ int qv_fi_srx_enable(struct qv_fi_ep *ep)
 		srx->calls.inject = qv_fi_srx_tinject;
 		ep->fid.tagged = &srx->calls;
 	}
-	qv_fi_offload_begin(ep);
-	qv_fi_stats_begin(ep);
-	qv_fi_trace_begin(ep);
 	return 0;
 }
 

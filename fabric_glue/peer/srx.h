@@ -121,7 +121,7 @@ struct qv_fi_srx {
 /* The source that the engines know of a message without one: no receive names it. */
 #define QV_FI_SRC_NOBODY (QV_SRC_ANY - 1)
 
-/* From srx.c. */
+/* From known.c. */
 
 #define QV_FI_NOT_ASKED (FI_ADDR_NOTAVAIL - 1)
 

@@ -92,7 +92,9 @@ struct qv_fi_stats_ops {
 /*
  * Its type: read the counters of all endpoints that this process has opened. Any thread may call it at any
  * time. Where the application has promised FI_THREAD_DOMAIN, a thread other than the one that called
- * libfabric last may get counters that are 0.1 s of that thread's calls old.
+ * libfabric last may get counters that are 0.1 s of that thread's calls old. Such counters are kept from the
+ * first call in the process on, which waits for them, 0.5 s at most: of a thread that does not call libfabric
+ * in that time all counters are 0, until it has called it for 0.1 s.
  *   stats  out: sums, those of closed endpoints included; unexpected_bytes, posted_now and unexpected_now
  *          of open ones only; of fields that end in _max the greatest of one endpoint; names are NULL,
  *          peers, node_mapped and node_touched 0

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "fabric_glue/objects/live.h"
 #include "fabric_glue/provider.h"
 
 #define MSG_CAPS (FI_MSG | FI_SOURCE | FI_SEND | FI_RECV)
@@ -273,68 +274,16 @@ void sf_host_init(void)
 	qv_fi_prov.fi_version = version();
 }
 
-/*
- * Endpoints of one process.
- *
- * The provider's list is of one real process. Here a domain has one endpoint at most that closes,
- * and each simulated process moves its own on.
- */
-void __wrap_qv_fi_beside_join(struct qv_fi_ep *ep);
-void __wrap_qv_fi_beside_leave(struct qv_fi_ep *ep);
-void __wrap_qv_fi_beside_own(const struct qv_fi_domain *dom);
-void __wrap_qv_fi_beside_others(const struct qv_fi_domain *dom);
+/* Each process has a list of its own. Nobody leaves it who is killed: it goes with its process. */
+struct qv_fi_live *__wrap_qv_fi_live(void);
 
-#define ENDPOINTS_MAX 4096
-
-/* Memory goes with its process: nobody leaves the list who is killed. */
-static struct {
-	struct qv_fi_ep *ep;
-	const struct sf_proc *proc;
-} endpoints[ENDPOINTS_MAX];
-static size_t nendpoints; /* places that were ever in use */
-
-void __wrap_qv_fi_beside_join(struct qv_fi_ep *ep)
+struct qv_fi_live *__wrap_qv_fi_live(void)
 {
-	for (size_t i = 0; i < ENDPOINTS_MAX; i++)
-		if (!endpoints[i].ep || !endpoints[i].proc->alive) {
-			endpoints[i].ep = ep;
-			endpoints[i].proc = sf.self;
-			if (i == nendpoints)
-				nendpoints++;
-			return;
-		}
-}
+	struct qv_fi_live *live = sf.self->live;
 
-void __wrap_qv_fi_beside_leave(struct qv_fi_ep *ep)
-{
-	for (size_t i = 0; i < nendpoints; i++)
-		if (endpoints[i].ep == ep && endpoints[i].proc == sf.self)
-			endpoints[i].ep = NULL;
-}
-
-void __wrap_qv_fi_beside_own(const struct qv_fi_domain *dom)
-{
-	for (size_t i = 0; i < nendpoints; i++)
-		if (endpoints[i].ep && endpoints[i].proc == sf.self && endpoints[i].ep->dom == dom)
-			qv_fi_ep_progress(endpoints[i].ep);
-}
-
-void __wrap_qv_fi_beside_others(const struct qv_fi_domain *dom)
-{
-	(void)dom;
-	sf_fiber_wait();
-}
-
-/* What `quiver top` and tools read of one real process, where the killed would stay. */
-void __wrap_qv_fi_totals_join(struct qv_fi_ep *ep);
-void __wrap_qv_fi_totals_leave(struct qv_fi_ep *ep);
-
-void __wrap_qv_fi_totals_join(struct qv_fi_ep *ep)
-{
-	(void)ep;
-}
-
-void __wrap_qv_fi_totals_leave(struct qv_fi_ep *ep)
-{
-	(void)ep;
+	if (!live) {
+		live = sf.self->live = sf_alloc(sizeof *live);
+		pthread_mutex_init(&live->lock, NULL);
+	}
+	return live;
 }

@@ -25,6 +25,7 @@ int __wrap_qv_fi_shm_mark(const char *name, bool peer);
 int __wrap_qv_fi_shm_says(const char *name);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_usleep(useconds_t us);
+int __wrap_sched_yield(void);
 
 /* Processes. */
 
@@ -124,6 +125,12 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 int __wrap_usleep(useconds_t us)
 {
 	(void)us;
+	sf_fiber_wait();
+	return 0;
+}
+
+int __wrap_sched_yield(void)
+{
 	sf_fiber_wait();
 	return 0;
 }

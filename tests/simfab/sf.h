@@ -56,6 +56,7 @@ struct sf_config {
 
 /* Processes (proc.c). */
 
+struct qv_fi_live;
 struct sf_block;
 struct sf_proc {
 	uint32_t pid;
@@ -65,6 +66,7 @@ struct sf_proc {
 	uint64_t ahead;          /* ns that its clock is ahead of the world's */
 	struct sf_block *blocks; /* memory that it holds */
 	size_t bytes, bytes_max; /* */
+	struct qv_fi_live *live; /* its endpoints, fabric_glue/objects/live.h */
 	struct sf_proc *next;
 };
 

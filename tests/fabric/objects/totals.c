@@ -103,6 +103,36 @@ static uint64_t one_endpoint(enum fi_threading threading, uint64_t before)
 	return before + rounds;
 }
 
+static void *ask_once(void *done)
+{
+	uint64_t now = matched(1);
+
+	__atomic_store_n((int *)done, 1, __ATOMIC_RELAXED);
+	return (void *)(uintptr_t)now;
+}
+
+/* Nobody has asked before, and who asks is not the thread that calls libfabric. */
+static void first(void)
+{
+	const uint64_t rounds = ft_scaled(ROUNDS);
+	pthread_t thread;
+	struct ft_ep ep;
+	void *seen;
+	int done = 0;
+
+	ft_open(&ep, &(struct ft_conf){.threading = FI_THREAD_DOMAIN});
+	find();
+	ft_barrier();
+	play(&ep, rounds);
+	CHECK(!pthread_create(&thread, NULL, ask_once, &done));
+	while (!__atomic_load_n(&done, __ATOMIC_RELAXED))
+		ft_progress();
+	CHECK(!pthread_join(thread, &seen));
+	CHECK_EQ((uintptr_t)seen, rounds);
+	ft_barrier();
+	ft_close(&ep);
+}
+
 static void process(void)
 {
 	struct qv_fi_stats s;
@@ -123,5 +153,6 @@ static void process(void)
 
 const struct ft_case ft_cases_totals[] = {
 	{"stats_process", 2, 30, process},
+	{"stats_first", 2, 30, first},
 	{.name = NULL},
 };
