@@ -160,13 +160,11 @@ static double timed(struct lane *lane, const struct qv_bc_case *what, struct arr
 /* The shortest of three: not one that was interrupted. */
 static double timed_undisturbed(struct lane *lane, const struct qv_bc_case *what, struct arrays *a)
 {
-	double shortest = timed(lane, what, a);
+	double ns, shortest = timed(lane, what, a);
 
-	for (unsigned i = 0; i < 2; i++) {
-		const double ns = timed(lane, what, a);
-
-		shortest = ns < shortest ? ns : shortest;
-	}
+	for (unsigned i = 0; i < 2; i++)
+		if ((ns = timed(lane, what, a)) < shortest)
+			shortest = ns;
 	return shortest;
 }
 
