@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <time.h>
 #include <unistd.h>
 
 #include <quiver/types.h>
