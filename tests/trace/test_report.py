@@ -88,7 +88,7 @@ def number(text):
 
 
 def run(*argv, **options):
-    done = subprocess.run([sys.argv[1], "trace", *argv], capture_output=True, timeout=100, check=False, **options)
+    done = subprocess.run([sys.argv[1], "trace", *argv], capture_output=True, timeout=500, check=False, **options)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
