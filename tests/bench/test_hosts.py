@@ -199,7 +199,7 @@ def ended():
             time.sleep(1)
             child.send_signal(number)
             check(child.wait(timeout=60) == -number, child.returncode)
-            until = time.time() + (10 if number == signal.SIGKILL else 0)
+            until = time.time() + 10
             while group_lives(child.pid):
                 check(time.time() < until, "processes are left after", number.name)
                 time.sleep(0.01)
