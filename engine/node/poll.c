@@ -6,13 +6,12 @@
 
 #include "engine/base/clock.h"
 
-#define BATCH       64u  /* packets of one sender before the next sender's */
-#define COLD        4u   /* rings of the others that an empty poll looks at */
-#define REST_POLLS  16u  /* one poll in so many looks at others even if something was found */
-#define SERVE_POLLS 512u /* and one at the connections, which is a system call */
-#define CLOCK_POLLS 64u  /* or one in so many, */
-#define SERVE_NS \
-	5000000u /* if the last look was so long ago: others have the CPU between two polls */
+#define BATCH       64u      /* packets of one sender before the next sender's */
+#define COLD        4u       /* rings of the others that an empty poll looks at */
+#define REST_POLLS  16u      /* one poll in so many looks at others even if something was found */
+#define SERVE_POLLS 512u     /* and one at the connections, which is a system call */
+#define CLOCK_POLLS 64u      /* or one in so many, */
+#define SERVE_NS    5000000u /* if the last look is so long ago */
 
 /* Packets up to here are copied before they are looked at: all that say more than a header and
  * payload. Their sender could change their words between two looks. */
