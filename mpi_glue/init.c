@@ -189,6 +189,7 @@ static void share_tags(void)
 	if (qv_mpi.slot > MOST_TAGS)
 		qv_mpi.slot = MOST_TAGS;
 	qv_mpi.persistent = least[0] / qv_mpi.slot - QV_MPI_SLOTS;
+	qv_mpi.plan_tag = least[0]; /* behind all of them */
 	qv_mpi.hook_here = least[1];
 }
 

@@ -28,6 +28,7 @@ set(qv_mpi_sources
 	run/blocks_take.c
 	run/port.c
 	run/layout.c
+	plans/friends.c
 	plans/pattern.c
 	plans/topology.c
 	plans/made.c

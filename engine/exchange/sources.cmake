@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Sources of the sparse exchange, relative to engine/.
 set(qv_exchange_sources exchange/sparse/exchange.c exchange/sparse/way.c exchange/sparse/bundle.c
-	exchange/neighbor/neighbor.c exchange/neighbor/graph.c exchange/neighbor/build.c
+	exchange/neighbor/plan.c exchange/neighbor/graph.c exchange/neighbor/build.c
+	exchange/neighbor/whole.c exchange/neighbor/planner.c exchange/neighbor/hear.c
+	exchange/neighbor/round.c exchange/neighbor/crowd.c exchange/neighbor/say.c
 	exchange/neighbor/friends.c exchange/neighbor/matching.c exchange/sparse/choose_way.c exchange/neighbor/choose.c
 	exchange/stream/stream.c exchange/stream/bucket.c
 	exchange/stream/queue.c exchange/vrank/vrank.c exchange/vrank/open.c exchange/vrank/table.c

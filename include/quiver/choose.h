@@ -66,12 +66,13 @@ QV_API int qv_choose_way(const struct qv_network *network, const struct qv_traff
 
 /*
  * Predict a neighbourhood's collective by a plan: the messages of each rank one behind the other,
- * each waiting for what it is made of.
+ * each waiting for what it is made of. Of a plan of one rank, what comes to it does so without a pause;
+ * the greatest time of any rank is near that of the whole.
  *   network  on which
- *   plan     from qv_neighbor_plan
+ *   plan     from qv_neighbor_plan or qv_planner_result
  *   coll     QV_COLL_ALLGATHER or QV_COLL_ALLTOALL
  *   bytes    of a block
- *   seconds  out: until the last rank is done
+ *   seconds  out: until the last rank of the plan is done
  * QV_EINVAL: another collective; QV_ENOMEM.
  */
 QV_API int qv_neighbor_seconds(const struct qv_network *network,

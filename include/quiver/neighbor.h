@@ -6,8 +6,9 @@
  * members, exchanges blocks with them, and sends one message for all.
  *
  * A plan is made once for a graph, a schedule of a rank from it for each collective; a schedule is
- * run as those of schedule.h are. The plan is that of the whole group of ranks: its maker knows the
- * graph.
+ * run as those of schedule.h are. Who knows the graph makes the plan of all ranks by
+ * qv_neighbor_plan. Where each rank knows its own neighbours only, each makes its part of the same
+ * plan by a struct qv_planner.
  */
 #ifndef QUIVER_NEIGHBOR_H
 #define QUIVER_NEIGHBOR_H
@@ -26,6 +27,8 @@ struct qv_graph {
 	const uint32_t *const *out;
 	const uint32_t *const *in;
 };
+
+#define QV_MOST_FRIENDS 16 /* ranks in a common-neighbour group */
 
 struct qv_neighbor_spec {
 	size_t size; /* of this structure, see types.h */
@@ -65,7 +68,7 @@ struct qv_neighbor_stats {
 
 /*
  * Read what a plan comes to.
- *   plan   from qv_neighbor_plan
+ *   plan   from qv_neighbor_plan or qv_planner_result
  *   stats  out
  */
 QV_API void qv_neighbor_stats(const struct qv_neighbor_plan *plan, struct qv_neighbor_stats *stats);
@@ -73,76 +76,85 @@ QV_API void qv_neighbor_stats(const struct qv_neighbor_plan *plan, struct qv_nei
 /*
  * Build the schedule of one rank. In a run, count is the elements of one block, and the work vector
  * has a block of each neighbour that it receives from.
- *   plan      from qv_neighbor_plan; need not live as long as the schedule
+ *   plan      from qv_neighbor_plan or qv_planner_result; need not live as long as the schedule
  *   coll      QV_COLL_ALLGATHER: the contribution is one block, which all neighbours get;
  *             QV_COLL_ALLTOALL: one for each neighbour
  *   rank      whose
  *   schedule  out: to be given to qv_schedule_free
- * QV_EINVAL: another collective, or no such rank; QV_ENOMEM.
+ * QV_EINVAL: another collective, or a rank that the plan is not of; QV_ENOMEM.
  */
 QV_API int qv_neighbor_schedule(const struct qv_neighbor_plan *plan, enum qv_coll coll,
 				uint32_t rank, struct qv_schedule **schedule);
 
-/* Which ranks form groups, found by messages: nobody knows the graph. */
-
-#define QV_MOST_FRIENDS 16
-
-/* Ranks that could form a common-neighbour group. */
-struct qv_friends {
-	uint32_t weight;                 /* neighbours in common */
-	uint32_t ranks[QV_MOST_FRIENDS]; /* ascending; the first k */
-};
-
-enum qv_match_word {
-	QV_MATCH_REQUEST = 0, /* I want this group */
-	QV_MATCH_DROP = 1,    /* I have a group: do not count on me */
-};
-
-struct qv_matching; /* of one rank, opaque */
-
 /*
- * One rank's part in finding groups, a matching after Hoepman: the heaviest first, of equal ones
- * that of the lower ranks, so that nobody waits in a circle. All ranks come to the groups that
- * taking the first possible one again and again would find.
- *   rank         whose
- *   k            ranks in a group, 2 to QV_MOST_FRIENDS
- *   possible, n  n groups, in any order, each with rank; all their members know of them. Copied.
- *   send         called from qv_matching_start and qv_matching_hear, for each word to be sent to
- *                another rank; group is to be copied during the call. Words from one rank to
- *                another must arrive in order.
- *   context      given to send
- *   matching     out: to be given to qv_matching_free
- * QV_EINVAL: a group without the rank, not in order, or k is out of range; QV_ENOMEM.
+ * A plan by messages: each rank has a planner, which knows the rank's own neighbours and hears from
+ * other ranks what it needs of theirs, and no more (after S. M. Ghazimirsaeed, PhD thesis, Queen's
+ * University, 2019, chapter 7). Together the planners come to the plan that qv_neighbor_plan makes of
+ * the whole graph.
+ *
+ * The caller carries their messages. A planner has heard all that is for it when qv_planner_result has
+ * its plan; then nothing of it is under way to this rank.
  */
-QV_API int qv_matching_create(uint32_t rank, uint32_t k, const struct qv_friends *possible,
-			      size_t n,
-			      void (*send)(void *context, uint32_t to, enum qv_match_word word,
-					   const struct qv_friends *group),
-			      void *context, struct qv_matching **matching);
 
-/* Begin: send the first words. Does nothing if this, or a word that came first, has begun it. */
-QV_API void qv_matching_start(struct qv_matching *matching);
+#define QV_ANY_NODE UINT32_MAX
+
+struct qv_planner_spec {
+	size_t size;    /* of this structure, see types.h */
+	uint32_t ranks; /* in the graph */
+	uint32_t rank;  /* whose part it is */
+	/* Its neighbours, as in struct qv_graph; the ranks named must name it, too. */
+	uint32_t out_n, in_n;
+	const uint32_t *out, *in;
+	/* The node on which the rank is, any number: only ranks of one node form a group. QV_ANY_NODE,
+	 * which is given by all ranks then: any may, as without nodes in struct qv_neighbor_spec. */
+	uint32_t node;
+	uint32_t k;     /* as there, the same on all ranks */
+	int cumulative; /* the same */
+};
+
+struct qv_planner; /* of one rank, opaque */
 
 /*
- * A word has come, at any time after qv_matching_create; one that comes after the end is ignored.
- *   matching  from qv_matching_create
+ * Make a planner.
+ *   spec     what; read during the call, with its arrays
+ *   send     called from qv_planner_start and qv_planner_hear, for each message to another rank;
+ *            words, n: n numbers, to be copied during the call. It must not call qv_planner_hear.
+ *            Messages from one rank to another must arrive in order.
+ *   context  given to send
+ *   planner  out: to be given to qv_planner_free
+ * QV_EINVAL: a list names a rank twice or one that there is not, or k is out of range; QV_ENOMEM.
+ */
+QV_API int qv_planner_create(const struct qv_planner_spec *spec,
+			     void (*send)(void *context, uint32_t to, const uint32_t *words,
+					  size_t n),
+			     void *context, struct qv_planner **planner);
+
+/* Begin: send the first messages. QV_ENOMEM. */
+QV_API int qv_planner_start(struct qv_planner *planner);
+
+/*
+ * A message has come, after qv_planner_start.
+ *   planner   from qv_planner_create
  *   from      the rank that sent it
- *   word      as it was sent
- *   group     as it was sent; read during the call
+ *   words, n  as it was sent; read during the call
+ * QV_EINVAL: no planner sends such a message, or that rank's neighbours are not what this one's are;
+ * QV_ENOMEM. After an error the planner is of no use.
  */
-QV_API void qv_matching_hear(struct qv_matching *matching, uint32_t from, enum qv_match_word word,
-			     const struct qv_friends *group);
+QV_API int qv_planner_hear(struct qv_planner *planner, uint32_t from, const uint32_t *words,
+			   size_t n);
 
 /*
- * What was found.
- *   matching  from qv_matching_create
- *   group     out: the group of this rank
- * QV_ENOENT: there is none for this rank; QV_EAGAIN: not known yet.
+ * The plan, which has this rank's part alone: qv_neighbor_schedule builds the schedule of this rank.
+ * Of its statistics, those that are sums are this rank's share, a group being that of its lowest rank;
+ * the rounds of the whole are the most of any rank. far and far_edges are 0.
+ *   planner  from qv_planner_create
+ *   plan     out: to be given to qv_neighbor_free
+ * QV_EAGAIN: something has still to be heard; QV_ENOENT: it has been given before; QV_ENOMEM.
  */
-QV_API int qv_matching_result(const struct qv_matching *matching, struct qv_friends *group);
+QV_API int qv_planner_result(struct qv_planner *planner, struct qv_neighbor_plan **plan);
 
 /* Free it, at any time. NULL is allowed. */
-QV_API void qv_matching_free(struct qv_matching *matching);
+QV_API void qv_planner_free(struct qv_planner *planner);
 
 #ifdef __cplusplus
 }

@@ -78,16 +78,16 @@ static double measure(const struct qv_mpi_comm *c, const struct qv_mpi_blocks_ca
 	const bool in_place = call->in.buf == MPI_IN_PLACE;
 	const struct qv_mpi_blocks_arg *arg = in_place ? &call->out : &call->in;
 	const bool neighbor = qv_mpi_is_neighbor(call->name);
-	const int n = neighbor ? (int)c->pattern->out_n : c->ranks;
+	const int n = neighbor ? (int)c->pattern->out.n : c->ranks;
 	double messages = 0, elements = 0;
 	int size = 0;
 
 	PMPI_Type_size(arg->type, &size);
 	for (int i = 0; i < n; i++) {
-		const int slot = neighbor ? c->pattern->out_slots[i] : i;
+		const int slot = neighbor ? c->pattern->out.slots[i] : i;
 		const MPI_Count count =
 			qv_mpi_blocks_count(arg, call->name == QV_MPI_ALLGATHERV ? c->rank : slot);
-		const int to = neighbor ? (int)c->pattern->graph.out[c->rank][i] : i;
+		const int to = neighbor ? (int)c->pattern->out.ranks[i] : i;
 
 		if (to != c->rank && (count > 0 || call->name != QV_MPI_ALLTOALLV)) {
 			messages++;
@@ -116,7 +116,7 @@ static bool far_from(double a, double b, double times)
 }
 
 /* Whether what is in use must be judged by the clock again; QV_ENOMEM. */
-static int ask_new(const struct qv_mpi_autotune_v *s, const struct qv_mpi_comm *c,
+static int ask_new(const struct qv_mpi_autotune_v *s, struct qv_mpi_comm *c,
 		   const struct qv_traffic *t, const struct qv_mpi_guess *best, bool *is_new)
 {
 	double seconds = 0;

@@ -33,26 +33,11 @@ static struct qv_mpi_plan *find(struct qv_mpi_comm *c, enum qv_coll coll,
 	return NULL;
 }
 
-static int build_neighbors(struct qv_mpi_made *m, const struct qv_mpi_comm *c)
+static int build_neighbors(struct qv_mpi_made *m, const struct qv_mpi_comm *c,
+			   const struct qv_mpi_friends *friends)
 {
-	const struct qv_mpi_pattern *pattern = c->pattern;
-	const struct qv_neighbor_spec spec = {
-		.graph = pattern->graph,
-		.node = m->rule.nodes ? pattern->node : NULL,
-		.k = m->rule.k,
-		.cumulative = m->rule.cumulative,
-	};
-	struct qv_neighbor_plan *plan;
-	struct qv_neighbor_stats stats;
-	int rc = qv_neighbor_plan(&spec, &plan);
-
-	if (rc)
-		return rc;
-	qv_neighbor_stats(plan, &stats);
-	m->combines = stats.groups > 0;
-	rc = qv_neighbor_schedule(plan, m->coll, (uint32_t)c->rank, &m->schedule);
-	qv_neighbor_free(plan);
-	return rc;
+	m->combines = friends->combines;
+	return qv_neighbor_schedule(friends->plan, m->coll, (uint32_t)c->rank, &m->schedule);
 }
 
 /* Whether blocks must lie one behind the other. */
@@ -76,7 +61,8 @@ static void look(struct qv_mpi_made *m)
 	}
 }
 
-static int build(struct qv_mpi_made *m, const struct qv_mpi_comm *c)
+static int build(struct qv_mpi_made *m, const struct qv_mpi_comm *c,
+		 const struct qv_mpi_friends *friends)
 {
 	const struct qv_schedule_spec spec = {
 		.coll = m->coll, .algorithm = m->rule.algorithm, .ranks = (uint32_t)c->ranks};
@@ -85,7 +71,7 @@ static int build(struct qv_mpi_made *m, const struct qv_mpi_comm *c)
 	if (m->rule.by == QV_MPI_BY_WAY)
 		return rc;
 	rc = m->rule.by == QV_MPI_BY_FRIENDS
-		     ? build_neighbors(m, c)
+		     ? build_neighbors(m, c, friends)
 		     : qv_schedule_build(&spec, (uint32_t)c->rank, &m->schedule);
 	if (!rc)
 		look(m);
@@ -109,14 +95,15 @@ static unsigned int way_of(const struct qv_mpi_rule *rule)
 }
 
 static struct qv_mpi_plan *make(struct qv_mpi_comm *c, enum qv_coll coll,
-				const struct qv_mpi_rule *rule)
+				const struct qv_mpi_rule *rule,
+				const struct qv_mpi_friends *friends)
 {
 	struct qv_mpi_plan *p = calloc(1, sizeof(*p));
 	struct qv_mpi_made *m = calloc(1, sizeof(*m));
 
 	if (p && m) {
 		*m = (struct qv_mpi_made){.coll = coll, .rule = *rule};
-		if (!build(m, c)) {
+		if (!build(m, c, friends)) {
 			p->made = m;
 			p->schedule = m->schedule;
 			p->way = way_of(rule);
@@ -130,7 +117,8 @@ static struct qv_mpi_plan *make(struct qv_mpi_comm *c, enum qv_coll coll,
 }
 
 struct qv_mpi_plan *qv_mpi_made_plan(struct qv_mpi_comm *c, enum qv_mpi_name name,
-				     const struct qv_mpi_rule *rule)
+				     const struct qv_mpi_rule *rule,
+				     const struct qv_mpi_friends *friends)
 {
 	enum qv_coll coll = qv_mpi_is_gather(name) ? QV_COLL_ALLGATHER : QV_COLL_ALLTOALL;
 	struct qv_mpi_plan *p;
@@ -138,7 +126,7 @@ struct qv_mpi_plan *qv_mpi_made_plan(struct qv_mpi_comm *c, enum qv_mpi_name nam
 	pthread_mutex_lock(&qv_mpi.lock);
 	p = find(c, coll, rule);
 	if (!p)
-		p = make(c, coll, rule);
+		p = make(c, coll, rule, friends);
 	if (p)
 		p->busy++;
 	pthread_mutex_unlock(&qv_mpi.lock);

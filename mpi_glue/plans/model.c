@@ -3,10 +3,10 @@
  * neighbours' ones. Nothing counts but what all ranks know alike. */
 #include "mpi_glue/run/blocks.h"
 
-/* Edges of all ranks times edges of one. To look for groups of two takes some 15 ns times that, and
- * for larger ones many times more. */
-#define MOST_FOR_TWO 4e6
-#define MOST_FOR_ALL 1e5
+/* The most neighbours of a rank for which groups are looked for: a rank that has so many in common with
+ * all others may be in some 10^5 groups of four, or of two. */
+#define MOST_FOR_ALL 64
+#define MOST_FOR_TWO 1024
 #define FORWARDS     0.9 /* who forwards must take less than this share of who does not */
 
 static const struct qv_network *network(void)
@@ -23,29 +23,25 @@ static enum qv_coll coll_of(enum qv_mpi_name name)
 	return qv_mpi_is_gather(name) ? QV_COLL_ALLGATHER : QV_COLL_ALLTOALL;
 }
 
-/* Plans without regard to nodes are kept with the graph. */
-static int plan_of(const struct qv_mpi_comm *c, uint32_t k, struct qv_neighbor_plan **plan)
-{
-	const struct qv_neighbor_spec spec = {.graph = c->pattern->graph, .k = k};
-
-	*plan = c->pattern->plans[k];
-	return *plan ? QV_OK : qv_neighbor_plan(&spec, plan);
-}
-
-static int neighbor_seconds(const struct qv_mpi_comm *c, enum qv_mpi_name name,
+/* Each rank knows its own part: the slowest counts. */
+static int neighbor_seconds(struct qv_mpi_comm *c, enum qv_mpi_name name,
 			    const struct qv_traffic *traffic, const struct qv_mpi_rule *rule,
 			    double *seconds)
 {
-	struct qv_neighbor_plan *plan;
-	int rc = plan_of(c, rule->k, &plan);
+	enum { SECONDS, FAILED, N };
+	const struct qv_mpi_friends *friends;
+	double mine[N] = {0, 1}, all[N];
 
-	if (rc)
-		return rc;
-	c->pattern->plans[rule->k] = plan;
-	return qv_neighbor_seconds(network(), plan, coll_of(name), traffic->bytes, seconds);
+	if (qv_mpi_friends_of(c, rule, QV_MPI_BLOCKING, &friends) == QV_MPI_TAKEN)
+		mine[FAILED] = qv_neighbor_seconds(network(), friends->plan, coll_of(name),
+						   traffic->bytes, &mine[SECONDS]) != QV_OK;
+	if (QV_REAL(Allreduce)(mine, all, N, MPI_DOUBLE, MPI_MAX, c->comm) || all[FAILED] > 0)
+		return QV_ENOMEM;
+	*seconds = all[SECONDS];
+	return QV_OK;
 }
 
-int qv_mpi_model_seconds(const struct qv_mpi_comm *c, enum qv_mpi_name name,
+int qv_mpi_model_seconds(struct qv_mpi_comm *c, enum qv_mpi_name name,
 			 const struct qv_traffic *traffic, const struct qv_mpi_rule *rule,
 			 double *seconds)
 {
@@ -66,9 +62,8 @@ int qv_mpi_model_seconds(const struct qv_mpi_comm *c, enum qv_mpi_name name,
 }
 
 /* It takes the lead if it takes less than that share of the best one's time. */
-static int enter(const struct qv_mpi_comm *c, enum qv_mpi_name name,
-		 const struct qv_traffic *traffic, const struct qv_mpi_rule *rule, double share,
-		 struct qv_mpi_guess *best)
+static int enter(struct qv_mpi_comm *c, enum qv_mpi_name name, const struct qv_traffic *traffic,
+		 const struct qv_mpi_rule *rule, double share, struct qv_mpi_guess *best)
 {
 	double seconds = 0;
 	const int rc = qv_mpi_model_seconds(c, name, traffic, rule, &seconds);
@@ -78,19 +73,23 @@ static int enter(const struct qv_mpi_comm *c, enum qv_mpi_name name,
 	return rc;
 }
 
-static int best_of_friends(const struct qv_mpi_comm *c, enum qv_mpi_name name,
+static int best_of_friends(struct qv_mpi_comm *c, enum qv_mpi_name name,
 			   const struct qv_traffic *traffic, struct qv_mpi_guess *best)
 {
-	const double work = traffic->degree * traffic->degree * traffic->ranks;
-	const uint32_t most = work > MOST_FOR_TWO   ? 1
-			      : work > MOST_FOR_ALL ? 2
-						    : QV_MPI_FRIENDS_TRIED;
+	const int degree = c->pattern->degree;
+	const uint32_t most = degree > MOST_FOR_TWO   ? 1
+			      : degree > MOST_FOR_ALL ? 2
+						      : QV_MPI_FRIENDS_TRIED;
+	bool combines = true; /* where two have too little in common, more have, too */
 	int rc = QV_OK;
 
-	for (uint32_t k = 2; k <= most && !rc; k++) {
+	for (uint32_t k = 2; k <= most && combines && !rc; k++) {
 		const struct qv_mpi_rule rule = {.by = QV_MPI_BY_FRIENDS, .k = k};
+		const struct qv_mpi_friends *friends;
 
 		rc = enter(c, name, traffic, &rule, best->rule.k > 1 ? 1 : FORWARDS, best);
+		if (!rc && !qv_mpi_friends_of(c, &rule, QV_MPI_BLOCKING, &friends))
+			combines = friends->combines;
 	}
 	return rc;
 }
@@ -107,7 +106,7 @@ static int best_of_ways(const struct qv_traffic *traffic, struct qv_mpi_guess *b
 	return rc;
 }
 
-static int best_of_schedules(const struct qv_mpi_comm *c, enum qv_mpi_name name,
+static int best_of_schedules(struct qv_mpi_comm *c, enum qv_mpi_name name,
 			     const struct qv_traffic *traffic, struct qv_mpi_guess *best)
 {
 	int rc = QV_OK;
@@ -122,7 +121,7 @@ static int best_of_schedules(const struct qv_mpi_comm *c, enum qv_mpi_name name,
 	return rc;
 }
 
-int qv_mpi_model_best(const struct qv_mpi_comm *c, enum qv_mpi_name name,
+int qv_mpi_model_best(struct qv_mpi_comm *c, enum qv_mpi_name name,
 		      const struct qv_traffic *traffic, struct qv_mpi_guess *best)
 {
 	struct qv_mpi_guess guess = {

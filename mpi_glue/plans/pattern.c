@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pattern.c - who is whose neighbour on a communicator. Each rank knows its own neighbours, and a
- * plan needs those of all ranks. They are gathered once, in a call that may wait for other ranks.
+ * pattern.c - the neighbours of this rank on a communicator. Before anything is done with them, all
+ * ranks agree once that each edge is known to both its ends and none is there twice, in a call that
+ * may wait for other ranks.
  */
 #include "mpi_glue/run/blocks.h"
 
-#include <limits.h>
 #include <stdlib.h>
+
+#include "engine/base/random.h"
 
 /* A rank's own neighbours, as the MPI tells them; MPI_PROC_NULL where there is none. */
 struct own {
@@ -75,110 +77,19 @@ static bool ask_dist_graph(MPI_Comm comm, struct own *own)
 }
 
 /* Without those that are not there; slots say where they stood. */
-static int *squeeze(int *list, int n, uint32_t *left)
+static bool squeeze(const int *list, int n, struct qv_mpi_edges *edges)
 {
-	int *slots = room_for((size_t)n, sizeof(*slots));
-
-	*left = 0;
-	for (int i = 0; slots && i < n; i++) {
+	edges->ranks = room_for((size_t)n, sizeof(*edges->ranks));
+	edges->slots = room_for((size_t)n, sizeof(*edges->slots));
+	if (!edges->ranks || !edges->slots)
+		return false;
+	for (int i = 0; i < n; i++) {
 		if (list[i] == MPI_PROC_NULL)
 			continue;
-		slots[*left] = i;
-		list[(*left)++] = list[i];
+		edges->slots[edges->n] = i;
+		edges->ranks[edges->n++] = (uint32_t)list[i];
 	}
-	return slots;
-}
-
-/* The number of the lowest rank on the same node. */
-static int node_of(struct qv_mpi_comm *c)
-{
-	MPI_Comm node;
-	int lowest = c->rank;
-
-	if (QV_REAL(Comm_split_type)(c->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))
-		return lowest;
-	QV_REAL(Allreduce)(&c->rank, &lowest, 1, MPI_INT, MPI_MIN, node);
-	PMPI_Comm_free(&node);
-	return lowest;
-}
-
-/* What gather allocates for the time of its call. */
-struct gathering {
-	int *counts, *displs;
-	uint32_t *both;
-};
-
-/* All lists of all ranks, one behind the other: in, out of rank 0, in, out of rank 1, ...; no list,
- * where they are too long for the MPI. */
-static bool gather_with(struct gathering *g, struct qv_mpi_comm *c, struct qv_mpi_pattern *p,
-			const struct own *own, int *degrees)
-{
-	const size_t ranks = (size_t)c->ranks;
-	int *const counts = g->counts, *const displs = g->displs;
-	int mine[3] = {(int)p->in_n, (int)p->out_n, node_of(c)};
-	uint32_t *const both = g->both;
-	int64_t sum = 0;
-
-	for (uint32_t i = 0; i < p->in_n + p->out_n; i++)
-		both[i] = (uint32_t)(i < p->in_n ? own->in[i] : own->out[i - p->in_n]);
-	QV_REAL(Allgather)(mine, 3, MPI_INT, degrees, 3, MPI_INT, c->comm);
-	for (size_t r = 0; r < ranks; r++) {
-		counts[r] = degrees[3 * r] + degrees[3 * r + 1];
-		displs[r] = (int)sum;
-		sum += counts[r];
-	}
-	if (sum > INT_MAX)
-		return true;
-	p->lists = room_for((size_t)sum, sizeof(uint32_t));
-	if (!p->lists)
-		return false;
-	QV_REAL(Allgatherv)
-	(both, mine[0] + mine[1], MPI_UINT32_T, p->lists, counts, displs, MPI_UINT32_T, c->comm);
 	return true;
-}
-
-static bool gather(struct qv_mpi_comm *c, struct qv_mpi_pattern *p, const struct own *own,
-		   int *degrees)
-{
-	struct gathering g = {room_for((size_t)c->ranks, sizeof(int)),
-			      room_for((size_t)c->ranks, sizeof(int)),
-			      room_for((size_t)p->in_n + p->out_n, sizeof(uint32_t))};
-	const bool there = g.counts && g.displs && g.both && gather_with(&g, c, p, own, degrees);
-
-	free(g.both);
-	free(g.counts);
-	free(g.displs);
-	return there;
-}
-
-/* The graph over the lists, and whether plans can be made of it. */
-static bool make_graph(struct qv_mpi_comm *c, struct qv_mpi_pattern *p, const int *degrees)
-{
-	const size_t ranks = (size_t)c->ranks;
-	uint32_t *in_n = room_for(2 * ranks, sizeof(*in_n)), *out_n = in_n + ranks;
-	const uint32_t **in = room_for(2 * ranks, sizeof(*in)), **out = in + ranks;
-	const uint32_t *all = p->lists;
-	struct qv_neighbor_spec spec = {.k = 1};
-	struct qv_neighbor_plan *plan;
-	int rc;
-
-	p->graph = (struct qv_graph){(uint32_t)ranks, out_n, in_n, out, in};
-	if (!in_n || !in)
-		return false;
-	for (size_t r = 0; r < ranks; r++) {
-		in_n[r] = (uint32_t)degrees[3 * r];
-		out_n[r] = (uint32_t)degrees[3 * r + 1];
-		in[r] = all;
-		out[r] = all + in_n[r];
-		all += in_n[r] + out_n[r];
-		p->node[r] = (uint32_t)degrees[3 * r + 2];
-	}
-	spec.graph = p->graph;
-	rc = qv_neighbor_plan(&spec, &plan);
-	if (!rc)
-		qv_neighbor_free(plan);
-	p->odd = rc;
-	return rc != QV_ENOMEM;
 }
 
 static bool ask(MPI_Comm comm, int rank, int topology, struct own *own)
@@ -188,48 +99,96 @@ static bool ask(MPI_Comm comm, int rank, int topology, struct own *own)
 	return topology == MPI_GRAPH ? ask_graph(comm, rank, own) : ask_dist_graph(comm, own);
 }
 
-static bool fill(struct qv_mpi_pattern *p, struct qv_mpi_comm *c, int topology, struct own *own,
-		 int *degrees)
+static bool fill(struct qv_mpi_pattern *p, const struct qv_mpi_comm *c, int topology)
 {
-	p->node = room_for((size_t)c->ranks, sizeof(*p->node));
-	if (!p->node || !degrees || !ask(c->comm, c->rank, topology, own))
+	struct own own = {0};
+	const bool there = ask(c->comm, c->rank, topology, &own) &&
+			   squeeze(own.in, own.in_n, &p->in) &&
+			   squeeze(own.out, own.out_n, &p->out);
+
+	free(own.in);
+	free(own.out);
+	return there;
+}
+
+/* A number for each edge: over all ranks, those of the edges out and in cancel out, if each edge is in
+ * both lists. */
+static uint64_t sum_of(const struct qv_mpi_pattern *p, const struct qv_mpi_comm *c)
+{
+	const uint64_t rank = (uint64_t)c->rank;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->out.n; i++) {
+		uint64_t edge = rank << 32 | p->out.ranks[i];
+
+		sum ^= qv_random(&edge);
+	}
+	for (uint32_t i = 0; i < p->in.n; i++) {
+		uint64_t edge = (uint64_t)p->in.ranks[i] << 32 | rank;
+
+		sum ^= qv_random(&edge);
+	}
+	return sum;
+}
+
+/* What all ranks must know alike. False: an error, or a rank has no memory. */
+static bool agree(struct qv_mpi_comm *c, struct qv_mpi_pattern *p)
+{
+	enum { FAILED, TWICE, DEGREE, N };
+	const struct qv_planner_spec spec =
+		qv_mpi_planner_spec(c, p, &(struct qv_mpi_rule){.k = 1});
+	struct qv_planner *planner = NULL;
+	const int rc = p->there ? qv_planner_create(&spec, NULL, NULL, &planner) : QV_ENOMEM;
+	uint64_t mine = sum_of(p, c), sum;
+	int ours[N] = {rc == QV_ENOMEM, rc == QV_EINVAL,
+		       (int)(p->out.n > p->in.n ? p->out.n : p->in.n)};
+	int all[N];
+
+	qv_planner_free(planner);
+	if (qv_mpi_comm_open(c) || QV_REAL(Allreduce)(ours, all, N, MPI_INT, MPI_MAX, c->comm) ||
+	    QV_REAL(Allreduce)(&mine, &sum, 1, MPI_UINT64_T, MPI_BXOR, c->comm) || all[FAILED])
 		return false;
-	p->in_slots = squeeze(own->in, own->in_n, &p->in_n);
-	p->out_slots = squeeze(own->out, own->out_n, &p->out_n);
-	if (!p->in_slots || !p->out_slots || !gather(c, p, own, degrees))
-		return false;
-	p->odd = !p->lists;
-	return p->odd || make_graph(c, p, degrees);
+	p->odd = all[TWICE] || sum;
+	p->degree = all[DEGREE];
+	return true;
 }
 
 static struct qv_mpi_pattern *make(struct qv_mpi_comm *c, int topology)
 {
-	struct qv_mpi_pattern *p = calloc(1, sizeof(*p));
-	int *degrees = room_for(3 * (size_t)c->ranks, sizeof(*degrees));
-	struct own own = {0};
+	struct qv_mpi_pattern none = {.there = false}, *p = calloc(1, sizeof(*p));
+	bool agreed;
 
-	if (p && !fill(p, c, topology, &own, degrees)) {
+	if (p) {
+		p->node = QV_ANY_NODE;
+		p->there = fill(p, c, topology);
+	}
+	agreed = agree(c, p ? p : &none);
+	if (!agreed) {
 		qv_mpi_pattern_free(p);
 		p = NULL;
 	}
-	free(degrees);
-	free(own.in);
-	free(own.out);
 	return p;
+}
+
+static void free_edges(struct qv_mpi_edges *edges)
+{
+	free(edges->ranks);
+	free(edges->slots);
 }
 
 void qv_mpi_pattern_free(struct qv_mpi_pattern *pattern)
 {
+	struct qv_mpi_friends *next;
+
 	if (!pattern)
 		return;
-	for (int k = 0; k <= QV_MPI_FRIENDS_TRIED; k++)
-		qv_neighbor_free(pattern->plans[k]);
-	free((void *)(uintptr_t)pattern->graph.in_n);
-	free((void *)(uintptr_t)pattern->graph.in);
-	free(pattern->lists);
-	free(pattern->node);
-	free(pattern->in_slots);
-	free(pattern->out_slots);
+	for (struct qv_mpi_friends *f = pattern->friends; f; f = next) {
+		next = f->next;
+		qv_neighbor_free(f->plan);
+		free(f);
+	}
+	free_edges(&pattern->in);
+	free_edges(&pattern->out);
 	free(pattern);
 }
 

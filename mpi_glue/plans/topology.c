@@ -8,30 +8,39 @@
 
 /* In a simulation there are no neighbours. */
 #ifndef QV_MPI_SIMULATED
-static bool is_wanted(void)
+/* What the rules name is asked for now; `auto` asks when it has seen a few blocking calls. */
+static enum qv_mpi_reason prepare(MPI_Comm comm)
 {
-	if (!qv_mpi.on || !qv_mpi.hook_here)
-		return false;
-	for (int name = QV_MPI_NEIGHBOR_ALLGATHER; name < QV_MPI_N_NAMES; name++)
-		if (qv_mpi.rules->rule[name].by == QV_MPI_BY_FRIENDS)
-			return true;
-	return false; /* `auto` asks when it has seen a few blocking calls */
+	enum qv_mpi_reason why = QV_MPI_TAKEN;
+
+	for (int name = QV_MPI_NEIGHBOR_ALLGATHER; name < QV_MPI_N_NAMES && why == QV_MPI_TAKEN;
+	     name++) {
+		const struct qv_mpi_rule *rule = &qv_mpi.rules->rule[name];
+		const struct qv_mpi_friends *friends;
+		struct qv_mpi_comm *c;
+
+		if (rule->by != QV_MPI_BY_FRIENDS)
+			continue;
+		c = qv_mpi_comm_of(comm);
+		why = c ? qv_mpi_comm_judge(c) : QV_MPI_ODD_ARGUMENT;
+		if (why == QV_MPI_TAKEN)
+			why = qv_mpi_pattern_of(c, QV_MPI_BLOCKING);
+		if (why == QV_MPI_TAKEN)
+			why = qv_mpi_friends_of(c, rule, QV_MPI_BLOCKING, &friends);
+	}
+	return why;
 }
 
 /* It was made from an old one, with this error code. */
 static int made(MPI_Comm old, MPI_Comm *comm, int rc)
 {
-	struct qv_mpi_comm *c;
-
 	rc = qv_mpi_comm_made(old, comm, rc);
-	if (rc || !is_wanted() || *comm == MPI_COMM_NULL)
+	if (rc || !qv_mpi.on || !qv_mpi.hook_here || *comm == MPI_COMM_NULL)
 		return rc;
-	c = qv_mpi_comm_of(*comm);
-	if (c && qv_mpi_comm_judge(c) == QV_MPI_TAKEN)
-		if (qv_mpi_pattern_of(c, QV_MPI_BLOCKING) == QV_MPI_FAILED) {
-			PMPI_Comm_call_errhandler(old, MPI_ERR_NO_MEM); /* the others know */
-			rc = MPI_ERR_NO_MEM;
-		}
+	if (prepare(*comm) == QV_MPI_FAILED) {
+		PMPI_Comm_call_errhandler(old, MPI_ERR_NO_MEM); /* the others know */
+		rc = MPI_ERR_NO_MEM;
+	}
 	return rc;
 }
 

@@ -84,11 +84,11 @@ struct qv_mpi_guess {
 	double seconds;
 };
 
-/* Of what all ranks have agreed on; QV_ENOMEM. */
-int qv_mpi_model_best(const struct qv_mpi_comm *c, enum qv_mpi_name name,
+/* Of what all ranks have agreed on; QV_ENOMEM. Both are collective. */
+int qv_mpi_model_best(struct qv_mpi_comm *c, enum qv_mpi_name name,
 		      const struct qv_traffic *traffic, struct qv_mpi_guess *best);
 /* Seconds of one rule. */
-int qv_mpi_model_seconds(const struct qv_mpi_comm *c, enum qv_mpi_name name,
+int qv_mpi_model_seconds(struct qv_mpi_comm *c, enum qv_mpi_name name,
 			 const struct qv_traffic *traffic, const struct qv_mpi_rule *rule,
 			 double *seconds);
 
@@ -146,22 +146,44 @@ struct qv_mpi_blocks {
 
 /* mpi_glue/plans/pattern.c: who is whose neighbour. */
 
-#define QV_MPI_FRIENDS_TRIED 4 /* in a group, by `auto` */
+/* Neighbours of this rank, and the places of their blocks in the program's arrays. */
+struct qv_mpi_edges {
+	uint32_t *ranks;
+	int *slots;
+	uint32_t n;
+};
 
 struct qv_mpi_pattern {
-	bool odd; /* not for us: the same on all ranks */
-	struct qv_graph graph;
-	uint32_t *node;
-	int *in_slots, *out_slots; /* of the own neighbours: where their blocks are */
-	uint32_t in_n, out_n;
-	void *lists; /* what graph points to */
-	struct qv_neighbor_plan
-		*plans[QV_MPI_FRIENDS_TRIED + 1]; /* by k: those of mpi_glue/plans/model.c */
+	bool there;                  /* this rank has had memory for it */
+	bool odd;                    /* not for us: the same on all ranks */
+	struct qv_mpi_edges in, out; /* who sends to this rank, and to whom it sends */
+	int degree;                  /* the most neighbours of any rank, on one side */
+	uint32_t node;               /* on which this rank is; QV_ANY_NODE: not asked for yet */
+	struct qv_mpi_friends *friends;
 };
 
 /* QV_MPI_TAKEN, and c->pattern is there; or why not, or QV_MPI_FAILED. Collective, unless it is
  * nonblocking. */
 enum qv_mpi_reason qv_mpi_pattern_of(struct qv_mpi_comm *c, enum qv_mpi_form form);
+
+/* mpi_glue/plans/friends.c: what is sent to whom, by a rule. */
+
+#define QV_MPI_FRIENDS_TRIED 4 /* in a group, by `auto` */
+
+struct qv_mpi_friends {
+	struct qv_mpi_friends *next;
+	struct qv_mpi_rule rule;
+	struct qv_neighbor_plan *plan; /* this rank's part */
+	bool combines;                 /* some rank is in a group: the same on all ranks */
+};
+
+/* QV_MPI_TAKEN, and *friends, which live as long as the communicator; or why not, or QV_MPI_FAILED.
+ * c->pattern is there. Collective, unless it is nonblocking. */
+enum qv_mpi_reason qv_mpi_friends_of(struct qv_mpi_comm *c, const struct qv_mpi_rule *rule,
+				     enum qv_mpi_form form, const struct qv_mpi_friends **friends);
+struct qv_planner_spec qv_mpi_planner_spec(const struct qv_mpi_comm *c,
+					   const struct qv_mpi_pattern *p,
+					   const struct qv_mpi_rule *rule);
 
 /* mpi_glue/plans/made.c: plans of rules. */
 
@@ -174,9 +196,10 @@ struct qv_mpi_made {
 };
 
 bool qv_mpi_rule_equal(const struct qv_mpi_rule *a, const struct qv_mpi_rule *b);
-/* The plan, held once; NULL: no memory. */
+/* The plan, held once; friends are those of the rule, if it is of friends. NULL: no memory. */
 struct qv_mpi_plan *qv_mpi_made_plan(struct qv_mpi_comm *c, enum qv_mpi_name name,
-				     const struct qv_mpi_rule *rule);
+				     const struct qv_mpi_rule *rule,
+				     const struct qv_mpi_friends *friends);
 
 static inline bool qv_mpi_is_neighbor(enum qv_mpi_name name)
 {

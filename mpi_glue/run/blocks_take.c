@@ -19,8 +19,8 @@ static struct shape shape_of(const struct qv_mpi_comm *c, enum qv_mpi_name name)
 	struct shape s = {ranks, ranks, NULL, NULL};
 
 	if (qv_mpi_is_neighbor(name))
-		s = (struct shape){c->pattern->out_n, c->pattern->in_n, c->pattern->out_slots,
-				   c->pattern->in_slots};
+		s = (struct shape){c->pattern->out.n, c->pattern->in.n, c->pattern->out.slots,
+				   c->pattern->in.slots};
 	if (qv_mpi_is_gather(name)) {
 		s.in_n = 1;
 		s.in_slots = NULL;
@@ -89,15 +89,19 @@ static enum qv_mpi_reason judge(const struct qv_mpi_blocks_call *call, const str
 	return why == QV_MPI_TAKEN ? qv_mpi_judge_form(c, call->form) : why;
 }
 
-/* What it is about. */
-static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, struct qv_mpi_comm *c)
+/* What it is about, and with which friends it is done. */
+static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, struct qv_mpi_comm *c,
+				     const struct qv_mpi_rule *rule,
+				     const struct qv_mpi_friends **friends)
 {
 	struct qv_mpi_blocks_arg in;
 	struct shape shape;
 
 	if (qv_mpi_is_neighbor(call->name)) {
-		const enum qv_mpi_reason why = qv_mpi_pattern_of(c, call->form);
+		enum qv_mpi_reason why = qv_mpi_pattern_of(c, call->form);
 
+		if (why == QV_MPI_TAKEN)
+			why = qv_mpi_friends_of(c, rule, call->form, friends);
 		if (why != QV_MPI_TAKEN)
 			return why;
 	}
@@ -124,6 +128,7 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 			      enum qv_mpi_reason *why)
 {
 	struct qv_mpi_comm *c = qv_mpi_comm_of(call->comm);
+	const struct qv_mpi_friends *friends = NULL;
 	struct qv_mpi_plan *plan;
 	struct qv_mpi_op *op;
 	int rc;
@@ -132,10 +137,10 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 	if (*why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_AUTO)
 		rule = qv_mpi_autotune_v_turn(c, call, why);
 	if (*why == QV_MPI_TAKEN)
-		*why = judge_data(call, c);
+		*why = judge_data(call, c, rule, &friends);
 	if (*why != QV_MPI_TAKEN)
 		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
-	plan = qv_mpi_made_plan(c, call->name, rule);
+	plan = qv_mpi_made_plan(c, call->name, rule, friends);
 	op = plan ? qv_mpi_op_get(c, plan) : NULL;
 	if (!op)
 		return fail(call, c);

@@ -6,7 +6,8 @@
 
 #include "neighbor.h"
 
-/* All times are from the beginning. Between two fences a rank sends one message after the other. */
+/* All times are from the beginning. Between two fences a rank sends one message after the other. Of a
+ * plan of one rank, all others are one place more: what they send to it comes one after the other. */
 struct timing {
 	const struct qv_network *network;
 	const struct qv_neighbor_plan *plan;
@@ -26,10 +27,17 @@ static double later(double a, double b)
 	return a > b ? a : b;
 }
 
+static uint32_t place_of(const struct timing *t, uint32_t rank)
+{
+	const uint32_t place = rank - t->plan->first;
+
+	return place < t->plan->own ? place : t->plan->own;
+}
+
 /* All ranks pass a fence. */
 static void fence(struct timing *t)
 {
-	for (uint32_t r = 0; r < t->plan->ranks; r++) {
+	for (uint32_t r = 0; r <= t->plan->own; r++) {
 		/* What comes while a rank waits is put away meanwhile. */
 		t->out[r] = later(t->out[r] + t->copy[r], later(t->last[r] + t->end[r], t->in[r]));
 		t->in[r] = t->last[r] = t->out[r];
@@ -43,20 +51,21 @@ static void fence(struct timing *t)
  * sends takes nothing. */
 static void message(struct timing *t, const struct qv_edge_hop *h, size_t blocks, size_t staying)
 {
+	const uint32_t from = place_of(t, h->from), to = place_of(t, h->to);
 	const double bytes = (double)blocks * t->bytes;
 	const double time = qv_network_seconds(t->network, bytes);
 	const double apart = blocks > 1 ? (double)staying * t->bytes * t->network->gamma : 0;
 
-	if (blocks > 1 && !t->packed[h->from]) {
-		t->out[h->from] += bytes * t->network->gamma;
-		t->packed[h->from] = 1;
+	if (blocks > 1 && !t->packed[from]) {
+		t->out[from] += bytes * t->network->gamma;
+		t->packed[from] = 1;
 	}
-	t->out[h->from] += time;
-	t->in[h->to] += time;
-	t->copy[h->to] += apart;
-	if (t->out[h->from] > t->last[h->to]) {
-		t->last[h->to] = t->out[h->from];
-		t->end[h->to] = apart;
+	t->out[from] += time;
+	t->in[to] += time;
+	t->copy[to] += apart;
+	if (t->out[from] > t->last[to]) {
+		t->last[to] = t->out[from];
+		t->end[to] = apart;
 	}
 }
 
@@ -113,7 +122,7 @@ static double run(struct timing *t)
 		send_all(t, i, i + k);
 	}
 	fence(t);
-	for (uint32_t r = 0; r < t->plan->ranks; r++)
+	for (uint32_t r = 0; r < t->plan->own; r++)
 		longest = later(longest, t->out[r]);
 	return longest;
 }
@@ -121,6 +130,7 @@ static double run(struct timing *t)
 int qv_neighbor_seconds(const struct qv_network *network, const struct qv_neighbor_plan *plan,
 			enum qv_coll coll, double bytes, double *seconds)
 {
+	const size_t places = (size_t)plan->own + 1;
 	struct timing t = {.network = network,
 			   .plan = plan,
 			   .bytes = bytes,
@@ -128,17 +138,17 @@ int qv_neighbor_seconds(const struct qv_network *network, const struct qv_neighb
 
 	if (coll != QV_COLL_ALLGATHER && coll != QV_COLL_ALLTOALL)
 		return QV_EINVAL;
-	t.out = calloc(plan->ranks, 5 * sizeof(*t.out));
-	t.packed = calloc(plan->ranks, 1);
+	t.out = calloc(places, 5 * sizeof(*t.out));
+	t.packed = calloc(places, 1);
 	if (!t.out || !t.packed) {
 		free(t.out);
 		free(t.packed);
 		return QV_ENOMEM;
 	}
-	t.in = t.out + plan->ranks;
-	t.last = t.in + plan->ranks;
-	t.copy = t.last + plan->ranks;
-	t.end = t.copy + plan->ranks;
+	t.in = t.out + places;
+	t.last = t.in + places;
+	t.copy = t.last + places;
+	t.end = t.copy + places;
 	*seconds = run(&t);
 	free(t.out);
 	free(t.packed);

@@ -30,6 +30,20 @@ static uint32_t both(const struct search *s, uint32_t depth, uint32_t rank)
 	return n;
 }
 
+/* The first one goes to its place: the others are in order. */
+static struct qv_friends in_order(const struct search *s, uint32_t weight)
+{
+	struct qv_friends group = s->group;
+	const uint32_t first = group.ranks[0];
+	uint32_t i = 1;
+
+	for (; i < s->c->k && group.ranks[i] < first; i++)
+		group.ranks[i - 1] = group.ranks[i];
+	group.ranks[i - 1] = first;
+	group.weight = weight;
+	return group;
+}
+
 static void found(struct search *s, uint32_t weight)
 {
 	struct qv_friends_list *l = s->list;
@@ -44,11 +58,11 @@ static void found(struct search *s, uint32_t weight)
 		l->at = grown;
 		l->room = room;
 	}
-	s->group.weight = weight;
-	l->at[l->n++] = s->group;
+	l->at[l->n++] = in_order(s, weight);
 }
 
-/* Each member is behind the one before; a group that has too little in common does not grow. */
+/* Each member is behind the one before, but for the first; a group that has too little in common does
+ * not grow. */
 static void grow(struct search *s, uint32_t depth, uint32_t next)
 {
 	for (uint32_t i = next; i < s->others_n && !s->failed; i++) {
@@ -65,7 +79,8 @@ static void grow(struct search *s, uint32_t depth, uint32_t next)
 	}
 }
 
-static void from(struct search *s, uint32_t rank)
+/* All groups of a rank with others from this one on. */
+static void from(struct search *s, uint32_t rank, uint32_t next)
 {
 	const struct qv_crowd *c = s->c;
 	uint64_t any = 0;
@@ -77,26 +92,48 @@ static void from(struct search *s, uint32_t rank)
 	memcpy(s->common, qv_active(c, rank), c->words * sizeof(*s->common));
 	s->group.ranks[0] = rank;
 	s->others_n = 0;
-	for (uint32_t other = rank + 1; other < c->ranks; other++)
-		if ((!c->node || c->node[other] == c->node[rank]) && both(s, 1, other) > c->least)
+	for (uint32_t other = next; other < c->ranks; other++)
+		if (other != rank && (!c->node || c->node[other] == c->node[rank]) &&
+		    both(s, 1, other) > c->least)
 			s->others[s->others_n++] = other;
 	if (s->others_n + 1 >= c->k)
 		grow(s, 1, 0);
 }
 
+static int open_search(struct search *s, const struct qv_crowd *c, struct qv_friends_list *list)
+{
+	*s = (struct search){.c = c, .list = list};
+	list->n = 0;
+	s->others = calloc(c->ranks, sizeof(*s->others));
+	s->common = calloc((size_t)c->k + 1, c->words * sizeof(*s->common));
+	s->failed = !s->others || !s->common;
+	return !s->failed;
+}
+
+static int close_search(struct search *s)
+{
+	free(s->others);
+	free(s->common);
+	return s->failed ? QV_ENOMEM : QV_OK;
+}
+
 int qv_friends_find(const struct qv_crowd *c, struct qv_friends_list *list)
 {
-	struct search s = {.c = c, .list = list};
+	struct search s;
 
-	list->n = 0;
-	s.others = calloc(c->ranks, sizeof(*s.others));
-	s.common = calloc((size_t)c->k + 1, c->words * sizeof(*s.common));
-	s.failed = !s.others || !s.common;
-	for (uint32_t rank = 0; rank < c->ranks && !s.failed; rank++)
-		from(&s, rank);
-	free(s.others);
-	free(s.common);
-	return s.failed ? QV_ENOMEM : QV_OK;
+	if (open_search(&s, c, list))
+		for (uint32_t rank = 0; rank < c->ranks && !s.failed; rank++)
+			from(&s, rank, rank + 1);
+	return close_search(&s);
+}
+
+int qv_friends_of(const struct qv_crowd *c, uint32_t rank, struct qv_friends_list *list)
+{
+	struct search s;
+
+	if (open_search(&s, c, list))
+		from(&s, rank, 0);
+	return close_search(&s);
 }
 
 int qv_friends_match(const struct qv_crowd *c, struct qv_friends_list *list, size_t *n)

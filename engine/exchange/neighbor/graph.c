@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* graph.c - the lists of neighbours of a whole group, in order and looked through. */
+/* graph.c - the lists of neighbours of a rank or of a whole group, in order and looked through. */
 #include "neighbor.h"
 
 #include <stdlib.h>
@@ -11,18 +11,19 @@ static int by_rank(const void *x, const void *y)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static int sort_lists(uint32_t ranks, const uint32_t *n, const uint32_t *const *lists, size_t **at,
-		      struct qv_edge **edges)
+/* Of so many ranks, which name some that are less than `ranks`. */
+static int sort_lists(uint32_t own, uint32_t ranks, const uint32_t *n, const uint32_t *const *lists,
+		      size_t **at, struct qv_edge **edges)
 {
 	size_t all = 0;
 
-	for (uint32_t r = 0; r < ranks; r++)
+	for (uint32_t r = 0; r < own; r++)
 		all += n[r];
-	*at = calloc((size_t)ranks + 1, sizeof(**at));
+	*at = calloc((size_t)own + 1, sizeof(**at));
 	*edges = calloc(all + 1, sizeof(**edges));
 	if (!*at || !*edges)
 		return QV_ENOMEM;
-	for (uint32_t r = 0; r < ranks; r++) {
+	for (uint32_t r = 0; r < own; r++) {
 		struct qv_edge *first = *edges + (*at)[r];
 
 		(*at)[r + 1] = (*at)[r] + n[r];
@@ -50,10 +51,10 @@ size_t qv_neighbor_edge(const size_t *at, const struct qv_edge *edges, uint32_t 
 int qv_neighbor_graph(struct qv_neighbor_plan *plan, const struct qv_graph *graph)
 {
 	const uint32_t n = graph->ranks;
-	int rc = sort_lists(n, graph->out_n, graph->out, &plan->out_at, &plan->out);
+	int rc = sort_lists(n, n, graph->out_n, graph->out, &plan->out_at, &plan->out);
 
 	if (!rc)
-		rc = sort_lists(n, graph->in_n, graph->in, &plan->in_at, &plan->in);
+		rc = sort_lists(n, n, graph->in_n, graph->in, &plan->in_at, &plan->in);
 	if (rc)
 		return rc;
 	if (plan->out_at[n] != plan->in_at[n])
@@ -64,4 +65,12 @@ int qv_neighbor_graph(struct qv_neighbor_plan *plan, const struct qv_graph *grap
 			    SIZE_MAX)
 				return QV_EINVAL;
 	return QV_OK;
+}
+
+int qv_neighbor_lists(struct qv_neighbor_plan *plan, const struct qv_planner_spec *spec)
+{
+	const uint32_t ranks = spec->ranks;
+	int rc = sort_lists(1, ranks, &spec->out_n, &spec->out, &plan->out_at, &plan->out);
+
+	return rc ? rc : sort_lists(1, ranks, &spec->in_n, &spec->in, &plan->in_at, &plan->in);
 }

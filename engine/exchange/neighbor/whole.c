@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * neighbor.c - plans: round by round groups are found, and each member hands the blocks for some
- * of their common neighbours over to another one. In the end who has blocks for a neighbour sends
- * them, all as one message.
+ * whole.c - the plan of all ranks, made by one who knows the graph: round by round groups are found,
+ * and each member hands the blocks for some of their common neighbours over to another one. In the
+ * end who has blocks for a neighbour sends them, all as one message. planner.c makes the same plan,
+ * rank by rank.
  */
 #include "neighbor.h"
-#include "engine/base/settings.h"
 
 #include <stdlib.h>
 
@@ -25,20 +25,10 @@ struct planner {
 
 static void hop(struct planner *p, uint32_t phase, uint32_t from, uint32_t to, size_t block)
 {
-	struct qv_neighbor_plan *plan = p->plan;
+	const struct qv_edge_hop hop = {phase, from, to, p->source[block],
+					p->plan->out[block].rank};
 
-	if (plan->n == plan->room) {
-		const size_t room = plan->room * 2 + 1024;
-		struct qv_edge_hop *grown = realloc(plan->hops, room * sizeof(*grown));
-
-		p->failed |= !grown;
-		if (!grown)
-			return;
-		plan->hops = grown;
-		plan->room = room;
-	}
-	plan->hops[plan->n++] =
-		(struct qv_edge_hop){phase, from, to, p->source[block], plan->out[block].rank};
+	p->failed |= qv_neighbor_hop(p->plan, &hop);
 }
 
 static size_t edge_of(const struct planner *p, uint32_t rank, uint32_t neighbor)
@@ -71,19 +61,17 @@ static void hand_over(struct planner *p, uint32_t phase, uint32_t from, uint32_t
 static void share(struct planner *p, const struct qv_friends *group, uint32_t phase)
 {
 	const struct qv_crowd *c = &p->crowd;
-	uint32_t part = 0, left = group->weight / c->k + (group->weight % c->k > 0);
+	struct qv_cut cut = {.weight = group->weight, .k = c->k};
 
 	for (uint32_t n = 0; n < c->ranks; n++) {
 		uint64_t common = UINT64_MAX;
+		uint32_t part;
 
 		for (uint32_t i = 0; i < c->k; i++)
 			common &= qv_active(c, group->ranks[i])[n / 64];
 		if (!(common >> n % 64 & 1))
 			continue;
-		if (!left--) {
-			part++;
-			left = group->weight / c->k + (part < group->weight % c->k) - 1;
-		}
+		part = qv_cut_next(&cut);
 		for (uint32_t i = 0; i < c->k; i++) {
 			if (i != part)
 				hand_over(p, phase, group->ranks[i], group->ranks[part], n);
@@ -95,8 +83,7 @@ static void share(struct planner *p, const struct qv_friends *group, uint32_t ph
 
 static void one_round(struct planner *p, uint32_t round, size_t *groups)
 {
-	/* Only blocks that were handed over make a round wait for the one before. */
-	const uint32_t phase = p->spec->cumulative ? round << 16 : round;
+	const uint32_t phase = qv_neighbor_phase(round, p->spec->cumulative);
 
 	p->failed |= qv_friends_find(&p->crowd, &p->groups);
 	if (!round)
@@ -112,7 +99,7 @@ static void all_rounds(struct planner *p)
 	struct qv_neighbor_stats *stats = &p->plan->stats;
 	size_t groups = 1;
 
-	for (uint32_t round = 0; groups && round < 0x7fff && !p->failed; round++) {
+	for (uint32_t round = 0; groups && round < QV_MOST_ROUNDS && !p->failed; round++) {
 		groups = 0;
 		one_round(p, round, &groups);
 		stats->groups += groups;
@@ -132,8 +119,8 @@ static void deliver(struct planner *p)
 
 			for (size_t block = first; block != NO_BLOCK; block = p->next[block])
 				if (plan->out[e].rank != r)
-					hop(p, alone ? 0xffff : QV_LAST_PHASE, r, plan->out[e].rank,
-					    block);
+					hop(p, alone ? QV_ALONE_PHASE : QV_LAST_PHASE, r,
+					    plan->out[e].rank, block);
 		}
 }
 
@@ -141,12 +128,11 @@ static int open_planner(struct planner *p)
 {
 	const struct qv_neighbor_plan *plan = p->plan;
 	const size_t edges = plan->out_at[plan->ranks];
-	const uint32_t k = p->spec->k;
 	struct qv_crowd *c = &p->crowd;
 
 	*c = (struct qv_crowd){.ranks = plan->ranks,
-			       .k = k,
-			       .least = p->spec->node ? k : k * (k - 1),
+			       .k = p->spec->k,
+			       .least = qv_neighbor_least(p->spec->k, p->spec->node != NULL),
 			       .node = p->spec->node,
 			       .words = (plan->ranks + 63) / 64};
 	c->active = calloc(plan->ranks, c->words * sizeof(*c->active));
@@ -168,68 +154,6 @@ static int open_planner(struct planner *p)
 	return QV_OK;
 }
 
-/* What it comes to. */
-
-/* Which hops each rank has to do with. */
-static int index_hops(struct qv_neighbor_plan *plan)
-{
-	plan->touch_at = calloc((size_t)plan->ranks + 2, sizeof(*plan->touch_at));
-	plan->touch = calloc(2 * plan->n + 1, sizeof(*plan->touch));
-	if (!plan->touch_at || !plan->touch)
-		return QV_ENOMEM;
-	for (size_t i = 0; i < plan->n; i++) {
-		plan->touch_at[plan->hops[i].from + 2]++;
-		plan->touch_at[plan->hops[i].to + 2]++;
-	}
-	for (uint32_t r = 0; r < plan->ranks; r++)
-		plan->touch_at[r + 2] += plan->touch_at[r + 1];
-	for (size_t i = 0; i < plan->n; i++) {
-		plan->touch[plan->touch_at[plan->hops[i].from + 1]++] = i;
-		plan->touch[plan->touch_at[plan->hops[i].to + 1]++] = i;
-	}
-	return QV_OK;
-}
-
-static int by_message(const void *x, const void *y)
-{
-	const struct qv_edge_hop *a = x, *b = y;
-
-	if (a->phase != b->phase)
-		return a->phase < b->phase ? -1 : 1;
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	return (a->to > b->to) - (a->to < b->to);
-}
-
-static void count(struct qv_neighbor_plan *plan, const uint32_t *node)
-{
-	struct qv_neighbor_stats *stats = &plan->stats;
-
-	if (plan->n)
-		qsort(plan->hops, plan->n, sizeof(*plan->hops), by_message);
-	for (size_t i = 0; i < plan->n; i++) {
-		const struct qv_edge_hop *h = &plan->hops[i];
-		const int begins = !i || by_message(h, h - 1);
-
-		stats->messages += begins;
-		stats->far += begins && node && node[h->from] != node[h->to];
-	}
-	for (uint32_t r = 0; r < plan->ranks; r++)
-		for (size_t e = plan->out_at[r]; e < plan->out_at[r + 1]; e++) {
-			const uint32_t to = plan->out[e].rank;
-
-			stats->edges += to != r;
-			stats->far_edges += to != r && node && node[to] != node[r];
-		}
-}
-
-int qv_neighbor_read(struct qv_neighbor_spec *to, const struct qv_neighbor_spec *spec)
-{
-	*to = (struct qv_neighbor_spec){0};
-	return qv_settings_read(to, sizeof(*to),
-				QV_SETTINGS_UPTO(struct qv_neighbor_spec, cumulative), spec);
-}
-
 int qv_neighbor_plan(const struct qv_neighbor_spec *spec, struct qv_neighbor_plan **plan)
 {
 	struct qv_neighbor_spec s = {0};
@@ -242,7 +166,7 @@ int qv_neighbor_plan(const struct qv_neighbor_spec *spec, struct qv_neighbor_pla
 	p.plan = calloc(1, sizeof(*p.plan));
 	if (!p.plan)
 		return QV_ENOMEM;
-	p.plan->ranks = s.graph.ranks;
+	p.plan->ranks = p.plan->own = s.graph.ranks;
 	rc = qv_neighbor_graph(p.plan, &s.graph);
 	if (!rc)
 		rc = open_planner(&p);
@@ -252,10 +176,8 @@ int qv_neighbor_plan(const struct qv_neighbor_spec *spec, struct qv_neighbor_pla
 		deliver(&p);
 	if (!rc && p.failed)
 		rc = QV_ENOMEM;
-	if (!rc) {
-		count(p.plan, s.node);
-		rc = index_hops(p.plan);
-	}
+	if (!rc)
+		rc = qv_neighbor_close(p.plan, s.node);
 	free(p.crowd.active);
 	free(p.groups.at);
 	free(p.source);
@@ -266,23 +188,4 @@ int qv_neighbor_plan(const struct qv_neighbor_spec *spec, struct qv_neighbor_pla
 	else
 		*plan = p.plan;
 	return rc;
-}
-
-void qv_neighbor_free(struct qv_neighbor_plan *plan)
-{
-	if (!plan)
-		return;
-	free(plan->out_at);
-	free(plan->in_at);
-	free(plan->out);
-	free(plan->in);
-	free(plan->hops);
-	free(plan->touch_at);
-	free(plan->touch);
-	free(plan);
-}
-
-void qv_neighbor_stats(const struct qv_neighbor_plan *plan, struct qv_neighbor_stats *stats)
-{
-	*stats = plan->stats;
 }

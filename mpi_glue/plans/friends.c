@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * friends.c - plans of neighbours: each rank makes its own part, in messages with those that have
+ * neighbours in common with it. A part is made once for a rule, in a call that may wait for others.
+ */
+#include "mpi_glue/run/blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The number of the lowest rank on the same node. */
+static uint32_t node_of(const struct qv_mpi_comm *c)
+{
+	MPI_Comm node;
+	int lowest = c->rank;
+
+	if (QV_REAL(Comm_split_type)(c->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))
+		return (uint32_t)lowest;
+	QV_REAL(Allreduce)(&c->rank, &lowest, 1, MPI_INT, MPI_MIN, node);
+	PMPI_Comm_free(&node);
+	return (uint32_t)lowest;
+}
+
+struct qv_planner_spec qv_mpi_planner_spec(const struct qv_mpi_comm *c,
+					   const struct qv_mpi_pattern *p,
+					   const struct qv_mpi_rule *rule)
+{
+	return (struct qv_planner_spec){
+		.size = sizeof(struct qv_planner_spec),
+		.ranks = (uint32_t)c->ranks,
+		.rank = (uint32_t)c->rank,
+		.out_n = p->out.n,
+		.in_n = p->in.n,
+		.out = p->out.ranks,
+		.in = p->in.ranks,
+		.node = rule->nodes ? p->node : QV_ANY_NODE,
+		.k = rule->k,
+		.cumulative = rule->cumulative,
+	};
+}
+
+/* Messages of a planner. */
+
+struct sent {
+	struct sent *next;
+	MPI_Request request;
+	uint32_t words[];
+};
+
+struct talk {
+	const struct qv_mpi_comm *c;
+	struct sent *sent;
+	uint32_t *heard;
+	int room; /* words of heard */
+	int error;
+};
+
+static void say(void *context, uint32_t to, const uint32_t *words, size_t n)
+{
+	struct talk *t = context;
+	struct sent *s = malloc(sizeof(*s) + n * sizeof(*words));
+
+	if (!s) {
+		t->error = QV_ENOMEM;
+		return;
+	}
+	memcpy(s->words, words, n * sizeof(*words));
+	if (QV_REAL(Isend)(s->words, (int)n, MPI_UINT32_T, (int)to, qv_mpi.plan_tag, t->c->dup,
+			   &s->request)) {
+		t->error = QV_EIO;
+		free(s);
+		return;
+	}
+	s->next = t->sent;
+	t->sent = s;
+}
+
+static int hear(struct talk *t, struct qv_planner *planner)
+{
+	MPI_Status status;
+	int n = 0;
+
+	if (QV_REAL(Probe)(MPI_ANY_SOURCE, qv_mpi.plan_tag, t->c->dup, &status) ||
+	    PMPI_Get_count(&status, MPI_UINT32_T, &n) || n < 0)
+		return QV_EIO;
+	if (n > t->room) {
+		free(t->heard);
+		t->room = 2 * n;
+		t->heard = malloc((size_t)t->room * sizeof(*t->heard));
+		if (!t->heard)
+			return QV_ENOMEM;
+	}
+	if (QV_REAL(Recv)(t->heard, n, MPI_UINT32_T, status.MPI_SOURCE, qv_mpi.plan_tag, t->c->dup,
+			  MPI_STATUS_IGNORE))
+		return QV_EIO;
+	return qv_planner_hear(planner, (uint32_t)status.MPI_SOURCE, t->heard, (size_t)n);
+}
+
+static int run(struct talk *t, struct qv_planner *planner, struct qv_neighbor_plan **plan)
+{
+	int rc = qv_planner_start(planner);
+
+	while (!rc && !t->error && (rc = qv_planner_result(planner, plan)) == QV_EAGAIN)
+		rc = hear(t, planner);
+	for (struct sent *s = t->sent, *next; s; s = next) {
+		next = s->next;
+		PMPI_Wait(&s->request, MPI_STATUS_IGNORE);
+		free(s);
+	}
+	free(t->heard);
+	return rc ? rc : t->error;
+}
+
+/* The greatest of all ranks; false: an error. */
+static bool greatest(const struct qv_mpi_comm *c, int mine, int *all)
+{
+	return !QV_REAL(Allreduce)(&mine, all, 1, MPI_INT, MPI_MAX, c->comm);
+}
+
+/* By messages, all ranks at once. False: one of them has failed, and all know. */
+static bool plan_together(const struct qv_mpi_comm *c, struct qv_planner *planner,
+			  struct talk *talk, struct qv_mpi_friends *f)
+{
+	enum { NO_GROUPS, GROUPS, FAILED };
+	struct qv_neighbor_stats stats = {0};
+	int all = FAILED, mine = planner && f ? NO_GROUPS : FAILED;
+
+	if (!greatest(c, mine, &all) || all == FAILED)
+		return false;
+	if (run(talk, planner, &f->plan)) {
+		mine = FAILED;
+	} else {
+		qv_neighbor_stats(f->plan, &stats);
+		mine = stats.groups ? GROUPS : NO_GROUPS;
+	}
+	if (!greatest(c, mine, &all) || all == FAILED)
+		return false;
+	f->combines = all == GROUPS;
+	return true;
+}
+
+/* Without groups no other rank is needed. */
+static bool plan_alone(struct qv_planner *planner, struct qv_mpi_friends *f)
+{
+	return planner && f && !qv_planner_start(planner) && !qv_planner_result(planner, &f->plan);
+}
+
+static struct qv_mpi_friends *make(struct qv_mpi_comm *c, const struct qv_mpi_rule *rule)
+{
+	struct talk talk = {.c = c};
+	struct qv_mpi_friends *f = calloc(1, sizeof(*f));
+	struct qv_planner *planner = NULL;
+	struct qv_planner_spec spec;
+	bool there;
+
+	if (rule->nodes && c->pattern->node == QV_ANY_NODE)
+		c->pattern->node = node_of(c);
+	spec = qv_mpi_planner_spec(c, c->pattern, rule);
+	qv_planner_create(&spec, say, &talk, &planner);
+	there = rule->k < 2 ? plan_alone(planner, f) : plan_together(c, planner, &talk, f);
+	qv_planner_free(planner);
+	if (there) {
+		f->rule = *rule;
+		return f;
+	}
+	if (f)
+		qv_neighbor_free(f->plan);
+	free(f);
+	return NULL;
+}
+
+enum qv_mpi_reason qv_mpi_friends_of(struct qv_mpi_comm *c, const struct qv_mpi_rule *rule,
+				     enum qv_mpi_form form, const struct qv_mpi_friends **friends)
+{
+	struct qv_mpi_friends *f = c->pattern->friends;
+
+	while (f && !qv_mpi_rule_equal(&f->rule, rule))
+		f = f->next;
+	if (!f && rule->k > 1 && form == QV_MPI_NONBLOCKING)
+		return QV_MPI_NOT_KNOWN;
+	if (!f) {
+		f = make(c, rule);
+		if (!f)
+			return QV_MPI_FAILED;
+		f->next = c->pattern->friends;
+		c->pattern->friends = f;
+	}
+	*friends = f;
+	return QV_MPI_TAKEN;
+}
