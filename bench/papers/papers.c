@@ -70,18 +70,43 @@ struct qv_bench_interval qv_pp_time(const struct qv_pp *pp, size_t row)
 	return time;
 }
 
-/* A bound is missed when the figure is beyond it, but not proven while the interval holds it. */
-static const char *judge(const struct qv_pp_line *l)
+enum verdict { NO_BOUND, MET, DOUBTFUL, KNOWN, MISSED, NO_FIGURE, N_VERDICTS };
+
+static const char *const verdict_name[N_VERDICTS] = {"",      "met",    "missed?",
+						     "known", "MISSED", "no figure"};
+
+/* Bounds that are missed here, too, on an idle machine: docs/bench.md says why. */
+static const struct {
+	const char *id, *what; /* what: a part of it */
+} known[] = {
+	{"Q3", "pnp-static over pnp, umq"},
+	{"Q4", "below t"},
+	{"Q5", "pnp:t=1000000 over ll"},
+	{"Q8", "overhead of col-pnp"},
+};
+
+static bool is_known(const struct qv_pp_line *l)
 {
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(l->id, known[i].id) && strstr(l->what, known[i].what))
+			return true;
+	return false;
+}
+
+/* A bound is missed when the figure is beyond it, but not proven while the interval holds it. */
+static enum verdict judge(const struct qv_pp_line *l)
+{
+	const bool low = l->ours.value<l->low, high = l->ours.value> l->high;
+
 	if (isnan(l->ours.value))
-		return "no figure";
+		return NO_FIGURE;
 	if (isnan(l->low) && isnan(l->high))
-		return "";
-	if (l->ours.value < l->low)
-		return l->ours.high >= l->low ? "missed?" : "MISSED";
-	if (l->ours.value > l->high)
-		return l->ours.low <= l->high ? "missed?" : "MISSED";
-	return "met";
+		return NO_BOUND;
+	if (!low && !high)
+		return MET;
+	if (low ? l->ours.high >= l->low : l->ours.low <= l->high)
+		return DOUBTFUL;
+	return is_known(l) ? KNOWN : MISSED;
 }
 
 static void print_bound(const struct qv_pp_line *l, FILE *out)
@@ -118,15 +143,14 @@ static void print_lines(const struct qv_pp *pp, FILE *out)
 		fprintf(out, "  %.4g", l->ours.value);
 		if (l->ours.low < l->ours.high)
 			fprintf(out, " [%.4g, %.4g]", l->ours.low, l->ours.high);
-		fprintf(out, " %s  %s\n", l->unit, judge(l));
+		fprintf(out, " %s  %s\n", l->unit, verdict_name[judge(l)]);
 	}
 }
 
 /* Every line's figure by its name, and how many bounds were met and not. */
-static void add_verdicts(struct qv_pp *pp)
+static void add_verdicts(struct qv_pp *pp, int *counts)
 {
 	char key[QV_BENCH_NAME];
-	int met = 0, missed = 0;
 
 	for (size_t i = 0; i < pp->lines_n; i++) {
 		const struct qv_pp_line *l = &pp->lines[i];
@@ -134,24 +158,33 @@ static void add_verdicts(struct qv_pp *pp)
 		snprintf(key, sizeof(key), "%s %s", l->id, l->what);
 		if (!isnan(l->ours.value))
 			qv_bench_verdict_add(&pp->bench, key, l->ours.value);
-		met += strcmp(judge(l), "met") == 0;
-		missed += *judge(l) == 'm' && strcmp(judge(l), "met") != 0;
-		missed += *judge(l) == 'M' || *judge(l) == 'n';
+		counts[judge(l)]++;
 	}
-	qv_bench_verdict_add(&pp->bench, "bounds met", met);
-	qv_bench_verdict_add(&pp->bench, "bounds missed", missed);
+	qv_bench_verdict_add(&pp->bench, "bounds met", counts[MET]);
+	qv_bench_verdict_add(&pp->bench, "bounds missed",
+			     counts[DOUBTFUL] + counts[KNOWN] + counts[MISSED] + counts[NO_FIGURE]);
+	qv_bench_verdict_add(&pp->bench, "bounds surely missed, not known",
+			     counts[MISSED] + counts[NO_FIGURE]);
 }
 
 static int report(struct qv_pp *pp, const struct qv_bench_opts *opts)
 {
-	int status;
+	int counts[N_VERDICTS] = {0}, status;
+	const char *missed = "";
 
 	qv_bench_finish(&pp->bench);
-	add_verdicts(pp);
+	add_verdicts(pp, counts);
 	qv_bench_print(&pp->bench, stdout);
 	print_lines(pp, stdout);
+	if (counts[MISSED] + counts[NO_FIGURE])
+		missed = "; the end is status 3";
+	printf("\n%d bounds met, %d within the interval of a figure (missed?), %d missed as known, %d MISSED%s\n",
+	       counts[MET], counts[DOUBTFUL], counts[KNOWN], counts[MISSED] + counts[NO_FIGURE],
+	       missed);
 	status = qv_bench_save(&pp->bench, opts);
-	return pp->wrong ? 1 : status;
+	if (pp->wrong)
+		return 1;
+	return status || !*missed ? status : 3;
 }
 
 int qv_bench_papers(struct qv_bench_opts *opts)
