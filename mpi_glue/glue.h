@@ -378,17 +378,27 @@ struct qv_mpi_op *qv_mpi_memory_run(struct qv_mpi_comm *c, const struct qv_mpi_c
 /* The same of a blocking call like one before; NULL: there was none. */
 struct qv_mpi_op *qv_mpi_memory_again(const struct qv_mpi_call *call);
 
-/* mpi_glue/calls/take.c: an operation for this call, not started yet; NULL: let the MPI
- * do it. Collective. */
-struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call);
-/* Arguments that are wrong, or that only the MPI can judge, are the MPI's. */
-enum qv_mpi_reason qv_mpi_judge(const struct qv_mpi_call *call, const struct qv_mpi_comm *c);
+/* mpi_glue/calls/arrange.c: where the data of an operation are, and room for what the program does not
+ * have; an MPI error code. */
+int qv_mpi_arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call);
 /* Whether elements lie as they travel. */
 bool qv_mpi_is_plain(MPI_Datatype type);
 /* A type of the program's, which may free it, to be freed by us; an MPI error code. */
 int qv_mpi_keep_type(MPI_Datatype type, MPI_Datatype *kept);
 /* Room for so many bytes, what was in it is gone; an MPI error code. */
 int qv_mpi_make_room(struct qv_mpi_op *op, size_t bytes);
+
+/* Its blocks go from rank to rank, and none is combined. */
+static inline bool qv_mpi_is_exchange(const struct qv_mpi_call *call)
+{
+	return call->coll == QV_COLL_ALLGATHER || call->coll == QV_COLL_ALLTOALL;
+}
+
+/* mpi_glue/calls/take.c: an operation for this call, not started yet; NULL: let the MPI
+ * do it. Collective. */
+struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call);
+/* Arguments that are wrong, or that only the MPI can judge, are the MPI's. */
+enum qv_mpi_reason qv_mpi_judge(const struct qv_mpi_call *call, const struct qv_mpi_comm *c);
 /* Whether this form can be ours. */
 enum qv_mpi_reason qv_mpi_judge_form(const struct qv_mpi_comm *c, enum qv_mpi_form form);
 /* Take the form, and the tags of a persistent one; the communicator is duplicated, if it is not

@@ -15,6 +15,7 @@ set(qv_mpi_sources
 	plans/autotune.c
 	plans/autotune_v.c
 	plans/model.c
+	calls/arrange.c
 	calls/take.c
 	run/op.c
 	run/memory.c

@@ -3,6 +3,7 @@
 #include "combine.h"
 #include "engine/base/random.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,9 @@ static int open_arrays(struct arrays *a, size_t bytes, size_t offset)
 	return 0;
 }
 
+/* Of a long double, x87's has padding, which stays 0. */
+#define LONG_DOUBLE_BYTES (LDBL_MANT_DIG == 64 ? 10 : sizeof(long double))
+
 /* n floating-point parts from 0.5 to 2, which no sum takes to the end of the range;
  * or all alike. */
 #define FILL_PARTS(t)                                                                             \
@@ -50,7 +54,7 @@ static int open_arrays(struct arrays *a, size_t bytes, size_t offset)
 			t value = (t)(0.5 + 1.5 * (double)(qv_random(state) >> 40) / 16777216.0); \
                                                                                                   \
 			memcpy((char *)p + i * sizeof(t), &value,                                 \
-			       10 < sizeof(t) ? 10 : sizeof(t));                                  \
+			       sizeof(t) < LONG_DOUBLE_BYTES ? sizeof(t) : LONG_DOUBLE_BYTES);    \
 		}                                                                                 \
 	}                                                                                         \
 	static void ones_##t(void *p, size_t n, size_t every)                                     \

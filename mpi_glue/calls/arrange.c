@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* arrange.c - where the data of an operation are: as the program has them, or in room of ours, packed. */
+#include "mpi_glue/glue.h"
+
+#include <stdlib.h>
+
+int qv_mpi_keep_type(MPI_Datatype type, MPI_Datatype *kept)
+{
+	/* MPI_Type_dup would call the program's functions that copy attributes. */
+	const int rc = PMPI_Type_contiguous(1, type, kept);
+
+	return rc ? rc : PMPI_Type_commit(kept);
+}
+
+int qv_mpi_make_room(struct qv_mpi_op *op, size_t bytes)
+{
+	if (op->room_bytes >= bytes)
+		return MPI_SUCCESS;
+	free(op->room);
+	op->room = malloc(bytes);
+	op->room_bytes = op->room ? bytes : 0;
+	return op->room ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+bool qv_mpi_is_plain(MPI_Datatype type)
+{
+	MPI_Aint low, extent;
+	int integers, addresses, types, combiner, size;
+
+	return !PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) &&
+	       combiner == MPI_COMBINER_NAMED && !PMPI_Type_get_extent(type, &low, &extent) &&
+	       !PMPI_Type_size(type, &size) && low == 0 && extent == size;
+}
+
+/* Where the own block of an allgather in place begins. */
+static const void *own_block(const struct qv_mpi_op *op, const struct qv_mpi_call *call)
+{
+	MPI_Aint low, extent = 0;
+
+	PMPI_Type_get_extent(call->out_type, &low, &extent);
+	return (const char *)call->out + extent * call->out_count * op->c->rank;
+}
+
+/* The root's bytes go to everybody; what does not lie in one piece is packed. */
+static int arrange_broadcast(struct qv_mpi_op *op, const struct qv_mpi_call *call)
+{
+	const size_t bytes = call->count * op->reduce.item;
+	void *work = call->out;
+	int rc = MPI_SUCCESS;
+
+	if (!qv_mpi_is_plain(call->type)) {
+		rc = qv_mpi_make_room(op, bytes);
+		/* The program may free its own before the end. */
+		if (!rc)
+			rc = qv_mpi_keep_type(call->type, &op->packed);
+		work = op->room;
+		op->out = call->out;
+		op->out_count = (int)call->count;
+		op->is_root = op->c->rank == call->root;
+	}
+	op->data = (struct qv_run_data){.item = 1, .count = bytes, .in = work, .work = work};
+	return rc;
+}
+
+/* Where the blocks of an allgather or alltoall are. Those that do not lie as they travel are packed
+ * into room, or unpacked from it at the end. The program may free its types before. */
+static int arrange_exchange(struct qv_mpi_op *op, const struct qv_mpi_call *call)
+{
+	const size_t whole = call->count, block = whole / (size_t)op->c->ranks;
+	const bool all = call->coll == QV_COLL_ALLTOALL, in_place = call->in == MPI_IN_PLACE;
+	const bool plain_out = qv_mpi_is_plain(call->out_type);
+	const bool plain_in = in_place ? !all : qv_mpi_is_plain(call->in_type);
+	const size_t scratch = qv_schedule_scratch(op->plan->schedule) * block;
+	const size_t in = plain_in && (!in_place || plain_out) ? 0 : all ? whole : block;
+	char *room;
+	int rc = qv_mpi_make_room(op, whole * !plain_out + in + scratch + 1);
+
+	if (rc)
+		return rc;
+	room = op->room;
+	op->data =
+		(struct qv_run_data){.item = 1, .count = whole, .in = call->in, .work = call->out};
+	if (!plain_out) {
+		op->data.work = room;
+		rc = qv_mpi_keep_type(call->out_type, &op->packed);
+		op->out = call->out;
+		op->out_count = call->out_count * op->c->ranks;
+		op->is_root = false;
+		room += whole;
+	}
+	if (in) {
+		op->data.in = op->to = room;
+		op->to_bytes = in;
+		op->from = in_place ? call->out : call->in;
+		op->from_count = call->in_count * (all ? op->c->ranks : 1);
+		room += in;
+	} else if (in_place) {
+		op->data.in = (char *)call->out + block * (size_t)op->c->rank;
+	}
+	if (in && in_place && !all)
+		op->from = own_block(op, call);
+	if (in && !rc)
+		rc = qv_mpi_keep_type(call->in_type, &op->sent);
+	op->data.temp = room;
+	return rc;
+}
+
+/* Say where contribution, work and result are; make room for what the caller does not have. */
+static int arrange_reduction(struct qv_mpi_op *op, const struct qv_mpi_call *call)
+{
+	const struct qv_mpi_comm *c = op->c;
+	const size_t bytes = call->count * op->reduce.item;
+	const bool whole = call->coll == QV_COLL_ALLREDUCE ||
+			   (call->coll == QV_COLL_REDUCE && c->rank == call->root);
+	const bool scatter = call->coll == QV_COLL_REDUCE_SCATTER;
+	/* Who only sends, sends from where it is. */
+	const bool borrow = !whole && !op->plan->receives;
+	const size_t vectors = (size_t)(!whole && !borrow) + (size_t)op->plan->combines;
+	const void *in = call->in == MPI_IN_PLACE ? call->out : call->in;
+	char *work;
+
+	if (qv_mpi_make_room(op, vectors * bytes))
+		return MPI_ERR_NO_MEM;
+	work = whole ? call->out : borrow ? (void *)(uintptr_t)in : op->room;
+	op->data = (struct qv_run_data){
+		.reduce = qv_mpi_combine,
+		.context = &op->reduce,
+		.item = op->reduce.item,
+		.count = call->count,
+		.in = in,
+		.work = work,
+		.temp = (char *)op->room + (vectors > 1 ? bytes : 0),
+	};
+	if (scatter) {
+		op->out_bytes = bytes / (size_t)c->ranks;
+		op->result = work + op->out_bytes * (size_t)c->rank;
+		op->out = call->out;
+	}
+	return MPI_SUCCESS;
+}
+
+int qv_mpi_arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call)
+{
+	op->result = NULL;
+	op->packed = op->sent = MPI_DATATYPE_NULL;
+	if (qv_mpi_is_exchange(call))
+		return arrange_exchange(op, call);
+	if (call->coll == QV_COLL_BROADCAST)
+		return arrange_broadcast(op, call);
+	if (call->coll != QV_COLL_BARRIER)
+		return arrange_reduction(op, call);
+	op->data = (struct qv_run_data){.item = 1, .in = op, .work = op}; /* of no bytes */
+	return MPI_SUCCESS;
+}
