@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* comm.h - what is kept for a communicator: its plans, and what `auto` and others have found out. */
+#ifndef QV_MPI_COMM_H
+#define QV_MPI_COMM_H
+
+#include "mpi_glue/calls/real.h"
+#include "mpi_glue/reduce.h"
+#include "mpi_glue/rules.h"
+
+struct qv_mpi_call;
+struct qv_team;
+
+/* From comm.c. */
+
+/* One plan of a communicator, held, and the operations that run it. */
+struct qv_mpi_plan {
+	struct qv_mpi_plan *next;
+	const struct qv_plan *plan;         /* NULL: of a rule, not of the selection */
+	struct qv_mpi_rules *rules;         /* whose plan it is */
+	const struct qv_schedule *schedule; /* NULL: an exchange */
+	unsigned int way;                   /* as qv_mpi_count knows it */
+	bool receives, combines;
+	struct qv_mpi_made *made; /* what a rule's plan is of */
+	struct qv_mpi_op *spare;  /* finished operations, to be used again */
+	int busy;                 /* operations that hold it */
+};
+
+#define QV_MPI_BYPASSES 8
+
+struct qv_mpi_comm {
+	struct qv_mpi_comm *next;
+	MPI_Comm comm;
+	MPI_Comm dup; /* where our messages travel; MPI_COMM_NULL: none yet */
+	bool inter, freed;
+	bool marked; /* of a session */
+	bool mixed;  /* not all its ranks are known to have what ours have */
+	int rank, ranks;
+	int busy;         /* operations that have not been released */
+	uint64_t started; /* operations so far, persistent ones aside */
+	int persistent;   /* persistent ones so far */
+	uint64_t number;  /* among the communicators of this process */
+	uint64_t *arrive; /* what the program has said: by rank, or NULL */
+	bool told;        /* it has said something */
+	/* What its ranks observe of each other, NULL: nothing; and the exchange of that. */
+	struct qv_expect *expect;
+	MPI_Request exchange;
+	struct qv_mpi_plan *plans;
+	struct qv_mpi_autotune *autotune;
+	struct qv_mpi_autotune_v *autotune_v;
+	/* So many blocking calls go to the MPI before `auto` looks at one again. */
+	struct qv_mpi_passing {
+		uint64_t left, rules;
+	} passing[QV_MPI_N_NAMES];
+	struct qv_mpi_pattern *pattern; /* of the neighbours; NULL: not asked for yet */
+	/* Calls that `auto` has left to the MPI for good: the next ones like them go there at once.
+	 * Operations are MPI's own, whose handles are never given to others. */
+	struct qv_mpi_bypass {
+		size_t count;
+		MPI_Datatype type;
+		MPI_Op op;
+		bool expects;
+	} bypass[QV_MPI_N_COLLS][QV_MPI_BYPASSES];
+	/* Through memory of a node: NULL where not all ranks have it, or nobody has asked yet. */
+	struct qv_team *team;
+	bool asked_for_memory;
+	/* Calls that went there: the next ones like them, under the same rules, do so at once. */
+	struct qv_mpi_quick {
+		uint64_t rules;
+		size_t count;
+		MPI_Datatype type, in_type, out_type;
+		MPI_Op op;
+		bool expects;
+		struct qv_mpi_reduce reduce;
+	} quick[QV_MPI_N_COLLS][QV_MPI_BYPASSES];
+};
+
+/* The state of a communicator, made when first asked for. NULL: no memory, or no communicator. */
+struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm);
+/* Duplicate the communicator, where that was not done yet; collective, in a call that may wait for
+ * other ranks. An MPI error code. */
+int qv_mpi_comm_open(struct qv_mpi_comm *c);
+/* Another context for the ranks of comm, without what the program has attached to it; collective.
+ * An MPI error code. */
+int qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin);
+/* Whether calls on it can be ours at all; the same on all its ranks. */
+enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c);
+/* Whether some of its ranks are of another MPI_COMM_WORLD. */
+bool qv_mpi_comm_is_mixed(MPI_Comm comm, int ranks);
+/* It is of a session: whoever else is in it need not be between MPI_Init and MPI_Finalize. */
+void qv_mpi_comm_mark(MPI_Comm comm);
+bool qv_mpi_comm_is_marked(MPI_Comm comm);
+/* Free it; nothing of it is under way. */
+void qv_mpi_comm_destroy(struct qv_mpi_comm *c);
+/* At MPI_Finalize. */
+void qv_mpi_comm_close_all(void);
+
+/* From mpi_glue/calls/create.c. */
+
+/* A communicator was made from an old one, with this error code; the same, or another one.
+ * Collective. */
+int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc);
+
+#endif /* QV_MPI_COMM_H */
