@@ -3,10 +3,10 @@
  * neighbours' ones. Nothing counts but what all ranks know alike. */
 #include "mpi_glue/run/blocks.h"
 
-/* The most neighbours of a rank for which groups are looked for: a rank that has so many in common with
- * all others may be in some 10^5 groups of four, or of two. */
-#define MOST_FOR_ALL 64
-#define MOST_FOR_TWO 1024
+/* The most neighbours of a rank for which groups are looked for. With so many a rank may be in 1 * 10^4 groups
+ * of four, or 2 * 10^4 of two, which take 1.6 and 3 MB while they are looked for. */
+#define MOST_FOR_ALL 32
+#define MOST_FOR_TWO 256
 #define FORWARDS     0.9 /* who forwards must take less than this share of who does not */
 
 static const struct qv_network *network(void)
