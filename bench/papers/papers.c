@@ -96,7 +96,7 @@ static bool is_known(const struct qv_pp_line *l)
 /* A bound is missed when the figure is beyond it, but not proven while the interval holds it. */
 static enum verdict judge(const struct qv_pp_line *l)
 {
-	const bool low = l->ours.value<l->low, high = l->ours.value> l->high;
+	const bool low = (l->ours.value < l->low), high = (l->ours.value > l->high);
 
 	if (isnan(l->ours.value))
 		return NO_FIGURE;

@@ -71,7 +71,7 @@ enum qv_planner_stage {
 /* The sources of the blocks that this rank has for a neighbour. */
 struct qv_planner_held {
 	uint32_t *from;
-	uint32_t n, room;
+	size_t n, room;
 };
 
 /* A message that came before it is of use. */

@@ -62,7 +62,7 @@ static void share(struct qv_planner *p, const struct qv_friends *group, uint32_t
 		to = group->ranks[part[e]];
 		if (to != p->spec.rank || !p->spec.cumulative)
 			qv_planner_crowd_clear(&p->crowd, p->crowd.me, e);
-		for (uint32_t i = 0; to != p->spec.rank && i < held->n; i++)
+		for (size_t i = 0; to != p->spec.rank && i < held->n; i++)
 			qv_planner_hop(p, phase, p->spec.rank, to, held->from[i],
 				       p->plan->out[e].rank);
 	}
@@ -91,7 +91,7 @@ static void add_cleared(struct qv_planner *p, const uint32_t *part)
 static void add_handed_over(struct qv_planner *p, const uint32_t *part, uint32_t place)
 {
 	for (uint32_t e = 0; e < p->edges; e++)
-		for (uint32_t i = 0; part[e] == place && i < p->held[e].n; i++) {
+		for (size_t i = 0; part[e] == place && i < p->held[e].n; i++) {
 			qv_planner_add(p, p->plan->out[e].rank);
 			qv_planner_add(p, p->held[e].from[i]);
 		}
@@ -163,7 +163,7 @@ void qv_planner_leave(struct qv_planner *p)
 			continue;
 		qv_planner_begin(p, QV_PLANNER_DELIVER);
 		qv_planner_add(p, phase);
-		for (uint32_t i = 0; i < held->n; i++) {
+		for (size_t i = 0; i < held->n; i++) {
 			qv_planner_hop(p, phase, me, to, held->from[i], to);
 			qv_planner_add(p, held->from[i]);
 		}

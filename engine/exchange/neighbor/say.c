@@ -4,6 +4,24 @@
 
 #include "planner.h"
 
+/* Room for one more behind n; for `first` at first. */
+static bool make_room(struct qv_planner *p, uint32_t **words, size_t n, size_t *room, size_t first)
+{
+	const size_t more = 2 * *room + first;
+	uint32_t *grown;
+
+	if (n < *room)
+		return true;
+	grown = realloc(*words, more * sizeof(*grown));
+	if (!grown) {
+		p->error = QV_ENOMEM;
+		return false;
+	}
+	*words = grown;
+	*room = more;
+	return true;
+}
+
 void qv_planner_begin(struct qv_planner *p, enum qv_planner_kind kind)
 {
 	p->out_n = 0;
@@ -12,18 +30,8 @@ void qv_planner_begin(struct qv_planner *p, enum qv_planner_kind kind)
 
 void qv_planner_add(struct qv_planner *p, uint32_t word)
 {
-	if (p->out_n == p->out_room) {
-		const size_t room = 2 * p->out_room + 32;
-		uint32_t *grown = realloc(p->out, room * sizeof(*grown));
-
-		if (!grown) {
-			p->error = QV_ENOMEM;
-			return;
-		}
-		p->out = grown;
-		p->out_room = room;
-	}
-	p->out[p->out_n++] = word;
+	if (make_room(p, &p->out, p->out_n, &p->out_room, 32))
+		p->out[p->out_n++] = word;
 }
 
 void qv_planner_say(struct qv_planner *p, uint32_t to)
@@ -45,16 +53,6 @@ void qv_planner_hold(struct qv_planner *p, uint32_t edge, uint32_t from)
 {
 	struct qv_planner_held *held = &p->held[edge];
 
-	if (held->n == held->room) {
-		const uint32_t room = 2 * held->room + 1;
-		uint32_t *grown = realloc(held->from, room * sizeof(*grown));
-
-		if (!grown) {
-			p->error = QV_ENOMEM;
-			return;
-		}
-		held->from = grown;
-		held->room = room;
-	}
-	held->from[held->n++] = from;
+	if (make_room(p, &held->from, held->n, &held->room, 1))
+		held->from[held->n++] = from;
 }
