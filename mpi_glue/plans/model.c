@@ -88,7 +88,7 @@ static int best_of_friends(struct qv_mpi_comm *c, enum qv_mpi_name name,
 		const struct qv_mpi_friends *friends;
 
 		rc = enter(c, name, traffic, &rule, best->rule.k > 1 ? 1 : FORWARDS, best);
-		if (!rc && !qv_mpi_friends_of(c, &rule, QV_MPI_BLOCKING, &friends))
+		if (!rc && qv_mpi_friends_of(c, &rule, QV_MPI_BLOCKING, &friends) == QV_MPI_TAKEN)
 			combines = friends->combines;
 	}
 	return rc;
