@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * buf.c - buffers of the simulated applications. One that is not in use any more is poisoned and
- * kept a while: a late write is found when it leaves, a late read arrives as nonsense.
+ * kept a while: a late write is found when it leaves, a late read arrives as nonsense. What leaves
+ * is all poison and is used again as it is, for a buffer of as many bytes at most.
  */
 #include "app.h"
 
@@ -10,15 +11,19 @@
 #define KEPT       2048u
 #define KEPT_BYTES ((size_t)32 << 20)
 #define GUARD      32u
+#define SIZES      40u /* of rooms: powers of two, from 64 bytes */
 
 struct head {
 	size_t len, magic;
+	struct head *next; /* of those that may be used again */
+	unsigned size;
 };
 #define MAGIC ((size_t)0x62756666)
 
 static struct head *kept[KEPT];
 static unsigned first, nkept;
 static size_t kept_bytes;
+static struct head *again[SIZES];
 
 static struct head *head_of(const char *buf)
 {
@@ -42,12 +47,28 @@ static void check(struct head *h)
 		  h->len);
 }
 
+static struct head *new_head(unsigned size)
+{
+	size_t room = (size_t)64 << size;
+	struct head *h = sf_grow(NULL, sizeof *h + room);
+
+	memset(h + 1, SF_POISON, room);
+	return h;
+}
+
 char *sf_buf_get(size_t len)
 {
-	struct head *h = sf_grow(NULL, sizeof *h + len + GUARD);
+	struct head *h;
+	unsigned size = 0;
 
-	*h = (struct head){len, MAGIC};
-	memset(h + 1, SF_POISON, len + GUARD);
+	while ((size_t)64 << size < len + GUARD)
+		size++;
+	h = again[size];
+	if (h)
+		again[size] = h->next;
+	else
+		h = new_head(size);
+	*h = (struct head){len, MAGIC, NULL, size};
 	return (char *)(h + 1);
 }
 
@@ -60,7 +81,8 @@ static void let_go(void)
 	nkept--;
 	kept_bytes -= h->len;
 	h->magic = 0;
-	sf_free(h);
+	h->next = again[h->size];
+	again[h->size] = h;
 }
 
 void sf_buf_put(char *buf)

@@ -131,6 +131,21 @@ static void arrive_later(struct sf_conn *c, struct sf_packet *pkt)
 	push(c->ep[to], pkt);
 }
 
+/* Memory has no way to go: what was sent is there when its sender has ended. */
+static void arrive_now(struct sf_cep *ep, const struct sf_cep *from)
+{
+	size_t n = ep->nheap;
+
+	ep->nheap = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct sf_packet *pkt = ep->heap[i];
+
+		if (pkt->from == from && pkt->ready > sf.now)
+			pkt->ready = sf.now;
+		push(ep, pkt);
+	}
+}
+
 /* Cuts. */
 
 /* Any that is between two open endpoints; NULL: none found. */
@@ -280,6 +295,8 @@ void sf_net_closed(struct sf_cep *ep, bool silent, bool lossy)
 		c->dead_at = sf.now + 1 + qv_random_below(&sf.rnd_net, SF_MS);
 		if (lossy && qv_random_percent(&sf.rnd_net, 30))
 			c->gen[to]++; /* a reset overtakes what was sent */
+		if (ep->flavor->shared)
+			arrive_now(c->ep[to], ep);
 	}
 }
 

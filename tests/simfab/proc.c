@@ -19,6 +19,7 @@ struct sf_world sf = {.self = &sf.nobody};
 void __wrap_qv_proc_self(struct qv_proc *self);
 bool __wrap_qv_proc_alive(const struct qv_proc *self, const struct qv_proc *proc);
 bool __wrap_qv_proc_number_alive(uint32_t pid);
+pid_t __wrap_getpid(void);
 uint64_t __wrap_qv_proc_random(void);
 uint64_t __wrap_qv_fi_node(const char *core);
 int __wrap_qv_fi_shm_mark(const char *name, bool peer);
@@ -84,6 +85,11 @@ bool __wrap_qv_proc_alive(const struct qv_proc *self, const struct qv_proc *proc
 bool __wrap_qv_proc_number_alive(uint32_t pid)
 {
 	return lives(pid);
+}
+
+pid_t __wrap_getpid(void)
+{
+	return (pid_t)sf.self->pid;
 }
 
 uint64_t __wrap_qv_proc_random(void)
