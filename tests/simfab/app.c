@@ -169,7 +169,7 @@ static void ended(struct sf_app *a)
 	a->closing = NULL;
 	for (unsigned i = 0; i < SF_RECVS; i++)
 		if (a->recvs[i].seq) {
-			sf_buf_put(a->recvs[i].buf);
+			sf_buf_put(a->recvs[i].buf, a->recvs[i].room);
 			a->recvs[i].seq = 0;
 		}
 	a->nrecvs = a->nsends = a->nclaims = 0;

@@ -160,8 +160,9 @@ bool sf_law_accepts(const struct sf_recv *r, const struct sf_msg *m);
 
 #define SF_POISON 0xa5
 char *sf_buf_get(size_t len);
-/* Poisoned from now on; whoever writes to it later is found out. */
-void sf_buf_put(char *buf);
+/* Poisoned from now on; whoever writes to it later is found out. The first `used` bytes were to be
+ * written until now. */
+void sf_buf_put(char *buf, size_t used);
 void sf_buf_check_all(void);
 /* The payload of message id. */
 void sf_buf_fill(char *buf, size_t len, uint64_t id);

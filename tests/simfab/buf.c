@@ -2,7 +2,7 @@
 /*
  * buf.c - buffers of the simulated applications. One that is not in use any more is poisoned and
  * kept a while: a late write is found when it leaves, a late read arrives as nonsense. What leaves
- * is all poison and is used again as it is, for a buffer of as many bytes at most.
+ * is used again. It is not poisoned again: a write where none was to be is found later, in another.
  */
 #include "app.h"
 
@@ -15,6 +15,7 @@
 
 struct head {
 	size_t len, magic;
+	size_t used; /* bytes that were to be written */
 	struct head *next; /* of those that may be used again */
 	unsigned size;
 };
@@ -37,7 +38,7 @@ static struct head *head_of(const char *buf)
 static void check(struct head *h)
 {
 	const unsigned char *p = (const unsigned char *)(h + 1);
-	size_t n = h->len + GUARD, i = 0;
+	size_t n = h->used + GUARD, i = 0;
 
 	if (*p == SF_POISON && !memcmp(p, p + 1, n - 1))
 		return;
@@ -68,7 +69,7 @@ char *sf_buf_get(size_t len)
 		again[size] = h->next;
 	else
 		h = new_head(size);
-	*h = (struct head){len, MAGIC, NULL, size};
+	*h = (struct head){.len = len, .magic = MAGIC, .size = size};
 	return (char *)(h + 1);
 }
 
@@ -85,11 +86,12 @@ static void let_go(void)
 	again[h->size] = h;
 }
 
-void sf_buf_put(char *buf)
+void sf_buf_put(char *buf, size_t used)
 {
 	struct head *h = head_of(buf);
 
-	memset(buf, SF_POISON, h->len + GUARD);
+	memset(buf, SF_POISON, used);
+	h->used = used;
 	while (nkept && (nkept == KEPT || kept_bytes + h->len > KEPT_BYTES))
 		let_go();
 	kept[(first + nkept++) % KEPT] = h;

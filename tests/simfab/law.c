@@ -22,12 +22,21 @@
 
 static struct sf_msg *table[TABLE];
 static uint64_t ids;
+static uint64_t oldest = 1; /* those before it are over, or lost */
+
+/* NULL: it is over, or lost. */
+static struct sf_msg *open_msg(uint64_t id)
+{
+	struct sf_msg *m = table[id % TABLE];
+
+	return m && m->id == id && !m->lost ? m : NULL;
+}
 
 static void free_msg(struct sf_msg *m)
 {
 	table[m->id % TABLE] = NULL;
 	if (m->buf)
-		sf_buf_put(m->buf);
+		sf_buf_put(m->buf, m->len);
 	sf_free(m);
 }
 
@@ -101,7 +110,7 @@ void sf_law_sent(struct sf_msg *m, int err)
 	m->done = !err;
 	m->failed = err;
 	if (m->buf)
-		sf_buf_put(m->buf);
+		sf_buf_put(m->buf, m->len);
 	m->buf = NULL;
 	if (err)
 		sf_law_told(&sf_apps[m->from], m->to, m->to_life, err, "a send");
@@ -261,7 +270,7 @@ void sf_law_ended(struct sf_app *a)
 		if (!m || m->from != a->slot || m->from_life != a->life)
 			continue;
 		if (m->buf)
-			sf_buf_put(m->buf);
+			sf_buf_put(m->buf, m->len);
 		m->buf = NULL;
 		m->orphan |= !a->closed_well || !m->done || goes_untold(m);
 		tidy(m);
@@ -304,8 +313,6 @@ static void judge(const struct sf_msg *m)
 	const char *what = m->inject ? "inject" : "send";
 	unsigned long long id = m->id, len = m->len;
 
-	if (m->lost)
-		return;
 	if (!m->done && !m->failed && lives(m->from, m->from_life))
 		sf_broken("%s %llu of %llu bytes from %u.%u to %u.%u is not over after %.1f s",
 			  what, id, len, m->from, m->from_life, m->to, m->to_life,
@@ -320,12 +327,14 @@ static void judge(const struct sf_msg *m)
 
 void sf_law_judge(void)
 {
-	for (unsigned i = 0; i < TABLE; i++)
-		if (table[i])
-			judge(table[i]);
-	for (unsigned i = 0; i < TABLE; i++) /* excused; it may come all the same */
-		if (table[i]) {
-			not_coming(table[i]);
-			table[i]->lost = true;
+	struct sf_msg *m;
+
+	for (uint64_t id = oldest; id <= ids; id++)
+		if ((m = open_msg(id)))
+			judge(m);
+	for (; oldest <= ids; oldest++) /* excused; it may come all the same */
+		if ((m = open_msg(oldest))) {
+			not_coming(m);
+			m->lost = true;
 		}
 }

@@ -14,9 +14,10 @@ static struct sf_recv *recv_of(struct sf_app *a, void *context)
 	return r;
 }
 
-static void free_recv(struct sf_app *a, struct sf_recv *r)
+/* `len` bytes were to be written. */
+static void free_recv(struct sf_app *a, struct sf_recv *r, size_t len)
 {
-	sf_buf_put(r->buf);
+	sf_buf_put(r->buf, len);
 	r->seq = 0;
 	a->nrecvs--;
 }
@@ -83,7 +84,7 @@ static void looked(struct sf_app *a, struct sf_recv *r, const struct fi_cq_tagge
 	}
 	if (m && r->look & FI_DISCARD)
 		sf_law_took(a, r, m);
-	free_recv(a, r);
+	free_recv(a, r, r->room);
 }
 
 static void received(struct sf_app *a, const struct fi_cq_tagged_entry *e, fi_addr_t src,
@@ -99,7 +100,7 @@ static void received(struct sf_app *a, const struct fi_cq_tagged_entry *e, fi_ad
 	}
 	id = id_of(a, r, e->flags, e->tag, e->data, e->len);
 	if (sf_law_was_anothers(a, id)) {
-		free_recv(a, r);
+		free_recv(a, r, r->room);
 		return;
 	}
 	m = sf_law_find(a, r, id);
@@ -111,7 +112,7 @@ static void received(struct sf_app *a, const struct fi_cq_tagged_entry *e, fi_ad
 	if (named)
 		check_source(a, m, src);
 	sf_law_took(a, r, m);
-	free_recv(a, r);
+	free_recv(a, r, e->len);
 }
 
 static void truncated(struct sf_app *a, struct sf_recv *r, const struct fi_cq_err_entry *e)
@@ -120,7 +121,7 @@ static void truncated(struct sf_app *a, struct sf_recv *r, const struct fi_cq_er
 	struct sf_msg *m;
 
 	if (sf_law_was_anothers(a, id)) {
-		free_recv(a, r);
+		free_recv(a, r, r->room);
 		return;
 	}
 	m = sf_law_find(a, r, id);
@@ -130,7 +131,7 @@ static void truncated(struct sf_app *a, struct sf_recv *r, const struct fi_cq_er
 	check_words(a, m, e->flags, e->tag, e->data);
 	check_body(a, r, m, e->len);
 	sf_law_took(a, r, m);
-	free_recv(a, r);
+	free_recv(a, r, r->room);
 }
 
 static void failed_recv(struct sf_app *a, const struct fi_cq_err_entry *e)
@@ -152,7 +153,7 @@ static void failed_recv(struct sf_app *a, const struct fi_cq_err_entry *e)
 	} else {
 		sf_law_recv_failed(a, e->err);
 	}
-	free_recv(a, r);
+	free_recv(a, r, r->room);
 }
 
 static void sent(struct sf_app *a, void *context, int err)

@@ -160,7 +160,7 @@ static struct sf_recv *new_recv(struct sf_app *a, size_t room)
 
 static void free_recv(struct sf_app *a, struct sf_recv *r)
 {
-	sf_buf_put(r->buf);
+	sf_buf_put(r->buf, r->room);
 	r->seq = 0;
 	a->nrecvs--;
 }
