@@ -15,7 +15,7 @@
 
 struct head {
 	size_t len, magic;
-	size_t used; /* bytes that were to be written */
+	size_t used;       /* bytes that were to be written */
 	struct head *next; /* of those that may be used again */
 	unsigned size;
 };
