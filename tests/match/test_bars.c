@@ -3,29 +3,34 @@
  * test_bars.c - what faithful implementations of the structures from the literature must
  * show, and where it is shown.
  *
- * F1  each structure gives the oracle's matches, 10^6 random operations and more, wildcards at 0,
- * 10 and 50 %: match.random.* (10^5), match.random-long.* (10^7), match.fuzz.* F2  col: two calls
- * of one operation under way, of different kinds, same source and tag; routing by kind fails, ours
- * does not: test_structs.c, test_col_order (the queue); test_two_calls below (the engine,
- * both queues, all col structures) F3  lla: holes, blocks given back in whatever order entries
- * leave, the scenario of nine slots: test_structs.c, test_lla_holes and
- * test_lla_frees_blocks; llv's blocks: test_llv_frees_blocks below F4  llv: a search begins at a
- * whole vector of entries, 24 in and 8 out: still 0, 10 more out: 16: test_structs.c,
- * test_llv_start F5  pnp: at most c * sqrt(N) partners; col: at most k * sqrt(n) lists, 32, 45 and
- * 64 of them for the root of a gather: test_structs.c, test_pnp_cap,
- * test_pnp_below_threshold, test_col_cap, test_col_levels, test_col_two_operations F6  perfect
- * hash: no false hit, no miss, over all sources: test_profile.c, test_perfect_hash; with
- * several contexts test_perfect_hash_of_contexts below F7  clusters by the heuristic: how many, how
- * full: test_profile.c, test_heuristic_clusters
+ * Each structure gives the oracle's matches, 10^6 random operations and more, wildcards at 0, 10 and
+ * 50 %: match.random.* (10^5), match.random-long.* (10^7), match.fuzz.*
  *
- * Hints and hash:
- * H-1 `hash` without wildcards and `nm` with them are the oracle's: match.random.*; a wildcard
- *     receive under the hints is refused: test_settings.c, test_hints, and match.fuzz.*; with
- *     a line for the user: tests/fabric/objects/promise.c
- * H-2 hints by the environment: tests/fabric/objects/promise.c, tests/cli/test_settings.py
- * H-3 the four paths cost the look-ups that the method says: test_four_paths below; shuffle and
- *     burst are right in all structures: test_shuffle_and_burst below. Their times are what
- *     `quiver bench match` is for.
+ * col: two calls of one operation under way, of different kinds, same source and tag; routing by
+ * kind fails, ours does not: test_structs.c, test_col_order (the queue); test_two_calls below (the
+ * engine, both queues, all col structures)
+ *
+ * lla: holes, blocks given back in whatever order entries leave, the scenario of nine slots:
+ * test_structs.c, test_lla_holes and test_lla_frees_blocks; llv's blocks: test_llv_frees_blocks below
+ *
+ * llv: a search begins at a whole vector of entries, 24 in and 8 out: still 0, 10 more out: 16:
+ * test_structs.c, test_llv_start
+ *
+ * pnp: at most c * sqrt(N) partners; col: at most k * sqrt(n) lists, 32, 45 and 64 of them for the
+ * root of a gather: test_structs.c, test_pnp_cap, test_pnp_below_threshold, test_col_cap,
+ * test_col_levels, test_col_two_operations
+ *
+ * clu: perfect hash, no false hit, no miss, over all sources: test_profile.c, test_perfect_hash; with
+ * several contexts test_perfect_hash_of_contexts below; clusters by the heuristic, how many, how full:
+ * test_profile.c, test_heuristic_clusters
+ *
+ * hash without wildcards and nm with them are the oracle's: match.random.*; a wildcard receive under
+ * the hints is refused: test_settings.c, test_hints, and match.fuzz.*; with a line for the user:
+ * tests/fabric/objects/assertion.c; hints by the environment: there, and tests/cli/test_settings.py
+ *
+ * hash and nm: the four paths cost the look-ups that the method says: test_four_paths below; shuffle
+ * and burst are right in all structures: test_shuffle_and_burst below. Their times are what
+ * `quiver bench match` is for. docs/coverage.md has all of it.
  */
 #include <stdarg.h>
 #include <stddef.h>
