@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * test_neighbor_counts.c - collectives with neighbours: how many groups of friends there could be
- * and how many messages are sent, in all and between nodes, as published. `slow` takes all graphs.
+ * and how many messages are sent, in all and between nodes, as another program found that follows
+ * the published algorithm. The thesis has curves, and no such numbers. `slow` takes all graphs.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +42,7 @@ enum mode {
 
 #define MOORE(dims, side, reach) dims, side, reach
 #define RANDOM(thousandths)      0, 1024, thousandths
-#define NO                       (-1) /* not published */
+#define NO                       (-1) /* not known */
 
 struct row {
 	uint32_t dims, side, reach;
@@ -80,7 +81,7 @@ static const struct row rows[] = {
 	{MOORE(2, 64, 4), 2, CUMULATIVE, NO, 19.8, 4.04, 6.49, 11, 1},
 	{MOORE(3, 16, 1), 2, CUMULATIVE, NO, 12.1, 2.15, 3.55, 7, 1},
 	{MOORE(4, 8, 1), 2, CUMULATIVE, NO, 22.1, 3.62, 5.37, 10, 1},
-	/* Random graphs are not the published ones: within 2 %. */
+	/* Random graphs are not the same ones: within 2 %. */
 	{RANDOM(50), 2, AWARE, NO, 46.0, 1.11, 1.25, NO, 0},
 	{RANDOM(50), 3, AWARE, NO, 51, 1.00, NO, NO, 1},
 	{RANDOM(50), 4, AWARE, NO, 51, 1.00, NO, NO, 1},
@@ -101,7 +102,7 @@ static const struct row rows[] = {
 	{RANDOM(800), 2, CUMULATIVE, NO, 60.8, 13.5, 22.8, NO, 1},
 };
 
-/* A figure is published with so many digits behind its point. */
+/* A figure is known to so many digits behind its point. */
 static void figure(const struct row *row, const char *what, double got, double want, int digits)
 {
 	const double most = fmax(0.501 * pow(10, -digits), row->dims ? 0 : 0.02 * want);
