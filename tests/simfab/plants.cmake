@@ -8,7 +8,7 @@ function(sim_fabric_plant name file from to)
 	file(READ ${CMAKE_SOURCE_DIR}/${file} text)
 	string(FIND "${text}" "${from}" at)
 	if(at EQUAL -1)
-		qv_add_test(NAME ${test} LABELS "unit;slow"
+		qv_add_test(NAME ${test} LABELS unit
 			COMMAND sh -c "echo '${file} has not the text any more that plants.cmake replaces' && exit 1")
 		return()
 	endif()
@@ -28,7 +28,8 @@ endfunction()
 
 # Later messages overtake those that the core did not take at once.
 sim_fabric_plant(overtake engine/proto/send.c
-	"len < to->fast_end && !to->head &&" "len < to->fast_end &&" --faults eagain)
+	"len < to->fast_end && qv_peer_is_fast(to) &&"
+	"len < to->fast_end && to->remote_id != QV_SRC_UNKNOWN &&" --faults eagain)
 # What was not acknowledged is forgotten.
 sim_fabric_plant(window engine/proto/seq.c
 	"qv_window_release(peer, peer->acked);" "qv_window_release(peer, peer->sent);" --faults delay,cut)
