@@ -2,7 +2,7 @@
 /*
  * buf.c - buffers of the simulated applications. One that is not in use any more is poisoned and
  * kept a while: a late write is found when it leaves, a late read arrives as nonsense. What leaves
- * is used again. It is not poisoned again: a write where none was to be is found later, in another.
+ * is all poison, and is used again as it is.
  */
 #include "app.h"
 
@@ -15,7 +15,6 @@
 
 struct head {
 	size_t len, magic;
-	size_t used;       /* bytes that were to be written */
 	struct head *next; /* of those that may be used again */
 	unsigned size;
 };
@@ -38,7 +37,7 @@ static struct head *head_of(const char *buf)
 static void check(struct head *h)
 {
 	const unsigned char *p = (const unsigned char *)(h + 1);
-	size_t n = h->used + GUARD, i = 0;
+	size_t n = h->len + GUARD, i = 0;
 
 	if (*p == SF_POISON && !memcmp(p, p + 1, n - 1))
 		return;
@@ -91,7 +90,6 @@ void sf_buf_put(char *buf, size_t used)
 	struct head *h = head_of(buf);
 
 	memset(buf, SF_POISON, used);
-	h->used = used;
 	while (nkept && (nkept == KEPT || kept_bytes + h->len > KEPT_BYTES))
 		let_go();
 	kept[(first + nkept++) % KEPT] = h;
