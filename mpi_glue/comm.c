@@ -130,7 +130,6 @@ static struct qv_mpi_comm *make(MPI_Comm comm, bool marked)
 		return NULL;
 	c->comm = comm;
 	c->dup = MPI_COMM_NULL;
-	c->exchange = MPI_REQUEST_NULL;
 	PMPI_Comm_rank(comm, &c->rank);
 	PMPI_Comm_size(comm, &c->ranks);
 	int inter = 0;

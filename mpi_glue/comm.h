@@ -41,9 +41,9 @@ struct qv_mpi_comm {
 	uint64_t number;  /* among the communicators of this process */
 	uint64_t *arrive; /* what the program has said: by rank, or NULL */
 	bool told;        /* it has said something */
-	/* What its ranks observe of each other, NULL: nothing; and the exchange of that. */
-	struct qv_expect *expect;
-	MPI_Request exchange;
+	/* What its ranks observe of each other, NULL: nothing; whether some of them are late. */
+	struct qv_mpi_expect *expect;
+	bool late;
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_autotune *autotune;
 	struct qv_mpi_autotune_v *autotune_v;
@@ -93,6 +93,12 @@ bool qv_mpi_comm_is_marked(MPI_Comm comm);
 void qv_mpi_comm_destroy(struct qv_mpi_comm *c);
 /* At MPI_Finalize. */
 void qv_mpi_comm_close_all(void);
+
+/* Whether ranks are known to come to its next call at different times. */
+static inline bool qv_mpi_comm_expects(const struct qv_mpi_comm *c)
+{
+	return c->arrive || c->late;
+}
 
 /* From mpi_glue/calls/create.c. */
 

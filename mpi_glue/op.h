@@ -23,8 +23,9 @@ struct qv_mpi_call {
 	/* Of an allgather and alltoall: of one block; the count above is in bytes. */
 	int in_count, out_count;
 	MPI_Datatype in_type, out_type;
-	bool unequal;               /* the blocks of a reduce_scatter have different lengths */
-	struct qv_mpi_trial *trial; /* out: if it is to be timed, of which */
+	bool unequal;                 /* the blocks of a reduce_scatter have different lengths */
+	struct qv_mpi_trial *trial;   /* out: if it is to be timed, of which */
+	struct qv_mpi_comm *observed; /* out: by when ranks come to it, or NULL */
 };
 
 enum qv_mpi_state {

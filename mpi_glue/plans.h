@@ -7,11 +7,14 @@
 
 /* From mpi_glue/plans/expect.c. */
 
-/* When each rank is expected in this call, which is ours to run; *arrive is NULL: all at once.
- * Collective. QV_ENOMEM. */
-int qv_mpi_arrivals(struct qv_mpi_comm *c, const struct qv_mpi_call *call, const uint64_t **arrive);
-/* A blocking call is over. */
-void qv_mpi_expect_ended(struct qv_mpi_comm *c);
+/* When each rank is expected in this call, by rank; NULL: all at once. */
+const uint64_t *qv_mpi_arrivals(const struct qv_mpi_comm *c, const struct qv_mpi_call *call);
+/* A blocking reduction for whose operation rules->observed is set begins, and is over; collective, and
+ * nothing else is done between two calls that are observed by the others. QV_ENOMEM. */
+int qv_mpi_expect_begin(struct qv_mpi_comm *c);
+void qv_mpi_expect_end(struct qv_mpi_comm *c, enum qv_coll coll);
+/* A plan was made of arrivals, from this time of MPI_Wtime until now. */
+void qv_mpi_expect_planned(struct qv_mpi_comm *c, double since);
 void qv_mpi_expect_close(struct qv_mpi_comm *c);
 
 /* From mpi_glue/plans/measure.c. */
@@ -37,13 +40,15 @@ struct qv_mpi_trial {
 	bool varies; /* the calls are of different lengths */
 	bool decided, ours;
 	bool stubborn;    /* ours is given up only if it was slower twice */
+	bool apart;       /* ranks come at different times, and are left to */
 	bool won, lost;   /* ours, in the turns before */
 	int turns, tries; /* tries: those that told nothing */
 	double began;
 	double shortest[2], bytes[2]; /* the MPI's, ours; seconds */
 };
 
-/* A call is timed, which begins on all ranks together. Whether it is ours. */
+/* A call is timed, which begins on all ranks together unless they are late by habit. Whether it is
+ * ours. */
 bool qv_mpi_trial_begin(struct qv_mpi_trial *t, MPI_Comm comm);
 /* It is over, with this error code; the same, or another one. This rank sent so many bytes in it.
  * Collective. */
@@ -59,7 +64,11 @@ void qv_mpi_autotune_v_free(struct qv_mpi_comm *c);
 /* The end of a blocking call. */
 static inline int qv_mpi_return(struct qv_mpi_call *call, int rc)
 {
-	return call->trial ? qv_mpi_trial_end(call->trial, call->comm, 0, rc) : rc;
+	if (call->trial)
+		rc = qv_mpi_trial_end(call->trial, call->comm, 0, rc);
+	if (call->observed)
+		qv_mpi_expect_end(call->observed, call->coll);
+	return rc;
 }
 
 #endif /* QV_MPI_PLANS_H */

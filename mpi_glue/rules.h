@@ -57,6 +57,7 @@ struct qv_mpi_rules {
 	bool ours[QV_MPI_N_COLLS];               /* named, and not `mpi` */
 	bool automatic[QV_MPI_N_COLLS];          /* `auto`: where it is faster than the MPI */
 	bool memory[QV_MPI_N_COLLS];             /* `memory`: within a node */
+	bool observed[QV_MPI_N_COLLS];           /* reductions: when ranks come to them matters */
 	struct qv_mpi_rule rule[QV_MPI_N_NAMES]; /* from QV_MPI_ALLGATHERV on */
 	bool named[QV_MPI_N_NAMES];              /* the same */
 	uint64_t number;                         /* no others of this process have it */

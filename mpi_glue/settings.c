@@ -116,6 +116,9 @@ int qv_mpi_rules_open(const char *text, struct qv_mpi_rules **opened, char *why,
 		free(rules);
 		return rc;
 	}
+	for (int coll = 0; coll <= QV_COLL_REDUCE_SCATTER; coll++)
+		rules->observed[coll] = rules->automatic[coll] ||
+					qv_select_wants_arrivals(rules->select, (enum qv_coll)coll);
 	rules->users = 1;
 	rules->number = ++qv_mpi.rules_made;
 	if (qv_mpi.network.alpha > 0)

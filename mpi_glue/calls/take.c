@@ -86,7 +86,7 @@ static bool is_bypassed(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
 	const struct qv_mpi_bypass *t = bypass(c, call);
 
 	return t->count == call->count && t->type == call->type && t->op == call->op &&
-	       t->expects == (c->arrive != NULL);
+	       t->expects == qv_mpi_comm_expects(c);
 }
 
 /* Remember that it does; elements in one piece and an operation of the MPI's are
@@ -98,7 +98,7 @@ static void remember(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 	    (call->coll == QV_COLL_BROADCAST && !qv_mpi_is_plain(call->type)))
 		return;
 	*bypass(c, call) =
-		(struct qv_mpi_bypass){call->count, call->type, call->op, c->arrive != NULL};
+		(struct qv_mpi_bypass){call->count, call->type, call->op, qv_mpi_comm_expects(c)};
 }
 
 /* No memory. What was timed is not over, so nobody is told how long it took. */
@@ -195,6 +195,19 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	return op;
 }
 
+/* Note when this rank comes to the call; NULL, or what failed. */
+static struct qv_mpi_op *observe(struct qv_mpi_call *call)
+{
+	struct qv_mpi_comm *c = qv_mpi_comm_of(call->comm);
+
+	if (!c || c->told || qv_mpi_comm_judge(c) != QV_MPI_TAKEN)
+		return NULL;
+	if (qv_mpi_expect_begin(c))
+		return fail(call, c);
+	call->observed = c;
+	return NULL;
+}
+
 struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call)
 {
 	enum qv_mpi_reason why = QV_MPI_NOT_CHOSEN;
@@ -202,6 +215,9 @@ struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call)
 
 	if (!qv_mpi.on)
 		return NULL;
+	if (call->form == QV_MPI_BLOCKING && qv_mpi.rules->observed[call->coll] &&
+	    (op = observe(call)))
+		return op;
 	if (call->form == QV_MPI_BLOCKING && (op = qv_mpi_memory_again(call)))
 		return op;
 	if (qv_mpi.rules->ours[call->coll])

@@ -112,14 +112,15 @@ struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_ca
 		.root = (uint32_t)call->root,
 		.bytes = bytes,
 		.ordered = ordered,
+		.arrive = qv_mpi_arrivals(c, call),
 	};
+	const double began = wanted.arrive ? PMPI_Wtime() : 0;
 	const struct qv_plan *plan;
 	struct qv_mpi_plan *p = NULL;
-	int rc = qv_mpi_arrivals(c, call, &wanted.arrive);
+	int rc;
 
 	pthread_mutex_lock(&qv_mpi.lock);
-	if (!rc)
-		rc = qv_select_get(qv_mpi.rules->select, &wanted, &plan);
+	rc = qv_select_get(qv_mpi.rules->select, &wanted, &plan);
 	if (!rc)
 		p = keep(c, plan);
 	*why = rc == QV_ENOMEM || (!rc && !p) ? QV_MPI_FAILED : QV_MPI_ORDER;
@@ -132,5 +133,7 @@ struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_ca
 	if (p)
 		p->busy++;
 	pthread_mutex_unlock(&qv_mpi.lock);
+	if (wanted.arrive)
+		qv_mpi_expect_planned(c, began);
 	return p;
 }

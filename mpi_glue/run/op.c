@@ -320,7 +320,6 @@ int qv_mpi_finish(struct qv_mpi_op *op)
 	qv_mpi_op_start(op);
 	run(op);
 	error = op->error;
-	qv_mpi_expect_ended(op->c);
 	qv_mpi_op_release(op);
 	if (error)
 		PMPI_Comm_call_errhandler(comm, error);

@@ -96,7 +96,9 @@ bool sf_work_send(struct sf_app *a, unsigned to, bool probe)
 	struct sf_msg *m;
 	ssize_t rc;
 
-	if (!life || a->nsends == SF_SENDS || sf_apps[to].ncoming > 4 * SF_SENDS)
+	if (!life || a->nsends == SF_SENDS)
+		return false;
+	if (sf_apps[to].ncoming > 4 * SF_SENDS && !probe)
 		return false;
 	m = sf_law_send(a, to);
 	if (!m)

@@ -8,7 +8,7 @@ function(qv_add_mpi_program program library compiler)
 	target_link_libraries(${program} PRIVATE qv_flags ${library} ${mpi_LIBRARIES})
 endfunction()
 
-set(glue_sources glue/main.c glue/call.c glue/values.c glue/forms.c glue/cases.c
+set(glue_sources glue/main.c glue/call.c glue/values.c glue/forms.c glue/cases.c glue/late.c
 	glue/move.c glue/exchange.c glue/blocks.c glue/vector.c glue/neighbor.c
 	glue/switch.c glue/poison.c glue/poison_data.c glue/poison_call.c
 	glue/attr.c glue/large.c glue/memory.c)
@@ -27,7 +27,7 @@ function(legal_test case mpi ranks name)
 		${ranks} ${case_seconds} ${case})
 endfunction()
 
-set(glue_cases values forms overlap persistent user comms errors through move exchange trial late memory)
+set(glue_cases values forms overlap persistent user comms errors through move exchange trial late untold memory)
 if(TARGET quiver_mpi_ompi)
 	qv_add_mpi_program(mpi_glue_ompi quiver_mpi_ompi ${QV_OMPI_COMPILER} ${glue_sources})
 	foreach(mpi plain shm)
@@ -68,7 +68,7 @@ if(TARGET quiver_mpi_mpich)
 	qv_add_mpi_program(mpi_glue_mpich quiver_mpi_mpich ${QV_MPICH_COMPILER} ${glue_sources})
 	qv_add_mpi_program(mpi_sum_mpich "" ${QV_MPICH_COMPILER} glue/sum.c)
 	# Debian's MPICH does not judge arguments.
-	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange trial late memory
+	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange trial late untold memory
 		vector neighbor switch)
 	foreach(ranks 2 3)
 		legal_test(poison mpich ${ranks} mpich_${ranks})

@@ -89,6 +89,7 @@ void glue_move(void);
 void glue_exchange(void);
 void glue_trial(void);
 void glue_late(void);
+void glue_untold(void);
 void glue_vector(void);
 void glue_neighbor(void);
 void glue_switch(void);
