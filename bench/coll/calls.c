@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* calls.c - the calls that are timed, and whether they do what they should. */
 #include "worker.h"
-#include "engine/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-double qv_bl_now(void)
-{
-	/* The ranks are on one machine and share this clock. */
-	return qv_clock_seconds();
-}
 
 static int doubles(const struct qv_bl_case *c)
 {

@@ -7,7 +7,7 @@ target_link_libraries(qv_bench_coll PRIVATE qv_flags PUBLIC qv_bench)
 if(TARGET quiver_mpi_ompi AND NOT QV_SANITIZE)
 	qv_mpi_flags(${QV_OMPI_COMPILER} mpi)
 	add_executable(quiver_bench_coll coll/worker.c coll/calls.c
-		coll/exchange_calls.c coll/exchange_spmm.c coll/stream_calls.c)
+		coll/clock.c coll/exchange_calls.c coll/exchange_spmm.c coll/stream_calls.c)
 	set_target_properties(quiver_bench_coll PROPERTIES OUTPUT_NAME quiver-bench-coll
 		INSTALL_RPATH "$ORIGIN/..")
 	target_include_directories(quiver_bench_coll SYSTEM PRIVATE ${mpi_INCLUDES})
@@ -23,5 +23,8 @@ if(TARGET quiver_mpi_ompi AND NOT QV_SANITIZE)
 				${CMAKE_SOURCE_DIR}/tests/bench/test_coll.py
 				$<TARGET_FILE:quiver_tool> ${name})
 		endforeach()
+		qv_add_test(NAME bench.coll.clocks LABELS mpi TIMEOUT 120 RANKS 3
+			COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/bench/test_clocks.py
+			$<TARGET_FILE:quiver_bench_coll>)
 	endif()
 endif()

@@ -143,6 +143,7 @@ static void block(struct worker *w, const struct qv_bl_case *c, const char *impl
 {
 	uint64_t before = qv_mpi_taken(), sent[2];
 
+	qv_bl_agree(&w->r);
 	if (choose(w, c, impl, balanced)) {
 		print(w, c->name, impl, "no-such-algorithm", NULL);
 		return;
@@ -205,6 +206,7 @@ static void one_case(struct worker *w, int i, int round)
 	const struct qv_bl_case *c = &w->cases[i];
 
 	none();
+	qv_bl_agree(&w->r);
 	for (int k = 0; k < w->impls_n && c->operation == QV_BL_STREAM; k++)
 		block_of_items(w, c, w->impls[(k + round) % w->impls_n]);
 	if (c->operation == QV_BL_STREAM)

@@ -33,9 +33,15 @@ int qv_bl_check(struct qv_bl_rank *r, const struct qv_bl_case *c);
 /* One message between the ranks of each pair of a pairing, then combining it: us each. */
 void qv_bl_pairs(struct qv_bl_rank *r, const struct qv_bl_case *c, int pairing, float *transfer,
 		 float *combine);
-double qv_bl_now(void);
 /* Element i of a rank's contribution: small whole numbers, whose sums are exact in any order. */
 double qv_bl_value(int rank, size_t i);
+
+/* From clock.c. */
+
+/* Seconds of a clock that is the same on all ranks. */
+double qv_bl_now(void);
+/* Find out how far it is from this rank's own, which goes its own way: now and then. Collective. */
+void qv_bl_agree(const struct qv_bl_rank *r);
 
 /* From exchange_calls.c. */
 
