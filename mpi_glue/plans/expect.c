@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST   10   /* calls from one exchange to the next, and before the first; */
-#define SOON    5    /* if some rank did something unusual, to see whether it does so again */
+#define LEAST   10   /* calls from one exchange to the next, and before the first */
 #define MOST    1024 /* the same */
+#define SOON    5    /* if some rank did something unusual: whether it does so again */
 #define SHARE   100  /* one part in so many of the time is for exchanges, */
 #define CALLS   60   /* and so many of the time in reductions */
 #define WATCHED 4    /* calls before an exchange in which the clock is read */
@@ -128,9 +128,8 @@ static void expect(struct qv_mpi_comm *c, uint64_t first, uint64_t least)
 	struct qv_mpi_expect *x = c->expect;
 	bool news = !x->known;
 
-	for (int r = 0; r < c->ranks; r++) {
+	for (int r = 0; r < c->ranks; r++)
 		news = news || distance(x->told[r][GAP] - first, x->arrive[r]) > least;
-	}
 	for (int r = 0; news && r < c->ranks; r++)
 		x->arrive[r] = x->told[r][GAP] - first;
 	x->known = true;

@@ -7,9 +7,7 @@ the speed of the best algorithm that can be named; before, and 50 calls after th
 it takes at most 1.02 times the best one's time. All times are simulated, means of 50 calls.
 """
 import os
-import subprocess
 import sys
-import tempfile
 
 import sim_run
 
@@ -18,24 +16,11 @@ KNOWING = ("clairvoyant", "segmented")
 
 def simulate(program, ranks, *arguments):
     """{part: {setting: seconds}}, {part: calls by expected arrivals}"""
-    with tempfile.TemporaryDirectory(prefix="quiver-sim.") as folder:
-        platform, hosts = os.path.join(folder, "curie.xml"), os.path.join(folder, "hosts")
-        subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "sim_curie.py"),
-                        ranks, platform], check=True)
-        with open(hosts, "w", encoding="utf-8") as f:
-            f.writelines(f"n{i}\n" for i in range(int(ranks)))
-        run = subprocess.run(["smpirun", "-np", ranks, "-hostfile", hosts, "-platform", platform,
-                              *sim_run.OPTIONS, "--cfg=smpi/coll-selector:ompi", program, *arguments],
-                             cwd=folder, text=True, check=False,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if run.returncode:
-        sys.exit(f"{run.stdout}\nFAILED: smpirun ended with {run.returncode}")
     times, calls = {}, {}
-    for line in run.stdout.splitlines():
+    for line in sim_run.smpirun(program, int(ranks), *arguments,
+                                options=["--cfg=smpi/coll-selector:ompi"]).splitlines():
         word = line.split()
-        if line.startswith("#"):
-            print(line)
-        elif word[0] == "by-arrival":
+        if len(word) == 3 and word[0] == "by-arrival":
             calls[word[1]] = int(word[2])
         elif len(word) == 3:
             times.setdefault(word[0], {})[word[1]] = float(word[2])

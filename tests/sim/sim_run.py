@@ -24,8 +24,8 @@ OPTIONS = ["--cfg=smpi/simulate-computation:no", "--cfg=smpi/test:0", "--cfg=net
            "--cfg=network/crosstraffic:no", "--log=root.thres:error"]
 
 
-def simulate(program, ranks, sizes):
-    """{(bytes, algorithm, arrivals): seconds}"""
+def smpirun(program, ranks, *arguments, options=()):
+    """What the program prints with so many ranks on the platform."""
     with tempfile.TemporaryDirectory(prefix="quiver-sim.") as folder:
         platform, hosts = os.path.join(folder, "curie.xml"), os.path.join(folder, "hosts")
         subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "sim_curie.py"),
@@ -33,12 +33,17 @@ def simulate(program, ranks, sizes):
         with open(hosts, "w", encoding="utf-8") as f:
             f.writelines(f"n{i}\n" for i in range(ranks))
         run = subprocess.run(["smpirun", "-np", str(ranks), "-hostfile", hosts, "-platform", platform,
-                              *OPTIONS, program, *sizes], cwd=folder, text=True, check=False,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                              *OPTIONS, *options, program, *arguments], cwd=folder, text=True,
+                             check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if run.returncode:
         sys.exit(f"{run.stdout}\nFAILED: smpirun ended with {run.returncode}")
+    return run.stdout
+
+
+def simulate(program, ranks, sizes):
+    """{(bytes, algorithm, arrivals): seconds}"""
     times = {}
-    for line in run.stdout.splitlines():
+    for line in smpirun(program, ranks, *sizes).splitlines():
         word = line.split()
         if len(word) == 4 and word[0].isdigit():
             times[int(word[0]), word[1], word[2]] = float(word[3])
