@@ -107,7 +107,10 @@ int qv_fb_process_start(struct qv_fb_pair *pair, int rank)
 	close(fds[1]);
 	pair->fd[rank] = fds[0];
 	parent_end(0, fds[0]);
-	return far ? qv_fb_send_setup(pair, rank) : 0;
+	/* A launcher that has ended already is told of, with how it ended, by the first answer that lacks. */
+	if (far)
+		(void)qv_fb_send_setup(pair, rank);
+	return 0;
 }
 
 int qv_fb_process_reap(pid_t pid, double seconds, int *status)
