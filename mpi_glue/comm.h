@@ -19,7 +19,7 @@ struct qv_mpi_plan {
 	struct qv_mpi_rules *rules;         /* whose plan it is */
 	const struct qv_schedule *schedule; /* NULL: an exchange */
 	unsigned int way;                   /* as qv_mpi_count knows it */
-	bool receives, combines;
+	bool sends, receives, combines;
 	struct qv_mpi_made *made; /* what a rule's plan is of */
 	struct qv_mpi_op *spare;  /* finished operations, to be used again */
 	int busy;                 /* operations that hold it */

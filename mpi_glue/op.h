@@ -20,7 +20,8 @@ struct qv_mpi_call {
 	MPI_Op op;
 	int root;
 	MPI_Comm comm;
-	/* Of an allgather and alltoall: of one block; the count above is in bytes. */
+	/* Where blocks go from rank to rank: of one block; the count above is in bytes. What is not
+	 * significant on this rank is NULL, 0 and MPI_DATATYPE_NULL. */
 	int in_count, out_count;
 	MPI_Datatype in_type, out_type;
 	bool unequal;                 /* the blocks of a reduce_scatter have different lengths */
@@ -46,9 +47,9 @@ struct qv_mpi_op {
 	const void *result; /* copied to out at the end, if not NULL */
 	void *out;
 	size_t out_bytes;
-	MPI_Datatype packed; /* of a broadcast whose data is packed: of what at out, else null */
+	MPI_Datatype packed; /* the result is packed: of what at out, else null */
 	int out_count;
-	bool is_root;
+	bool is_root;      /* of a broadcast: what is at out is packed before, and not unpacked */
 	MPI_Datatype sent; /* of a contribution that is packed: of what at from, else null */
 	const void *from;
 	int from_count;
@@ -96,7 +97,7 @@ int qv_mpi_make_room(struct qv_mpi_op *op, size_t bytes);
 /* Its blocks go from rank to rank, and none is combined. */
 static inline bool qv_mpi_is_exchange(const struct qv_mpi_call *call)
 {
-	return call->coll == QV_COLL_ALLGATHER || call->coll == QV_COLL_ALLTOALL;
+	return call->coll >= QV_COLL_GATHER;
 }
 
 /* mpi_glue/calls/take.c: an operation for this call, not started yet; NULL: let the MPI

@@ -10,8 +10,7 @@
 
 /* From settings.c. */
 
-/* Operations that settings name: of enum qv_coll, less gather and scatter. */
-#define QV_MPI_N_COLLS (QV_COLL_ALLTOALL + 1)
+#define QV_MPI_N_COLLS QV_N_COLLS /* all of enum qv_coll have names in settings */
 
 /* Whose calls: as settings name them, but for reduce_scatter_block. */
 enum qv_mpi_name {
@@ -23,6 +22,8 @@ enum qv_mpi_name {
 	QV_MPI_BCAST,
 	QV_MPI_ALLGATHER,
 	QV_MPI_ALLTOALL,
+	QV_MPI_GATHER,
+	QV_MPI_SCATTER,
 	/* Of variable-length blocks, or of neighbours' ones; see mpi_glue/run/blocks.h. */
 	QV_MPI_ALLGATHERV,
 	QV_MPI_ALLTOALLV,

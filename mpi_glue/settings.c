@@ -12,17 +12,12 @@ static bool is(const char *name, const char *text, size_t length)
 	return strlen(name) == length && !memcmp(name, text, length);
 }
 
-static bool has(int coll)
-{
-	return coll != QV_COLL_GATHER && coll != QV_COLL_SCATTER;
-}
-
 /* The operation of so many characters; QV_MPI_N_COLLS if it is none of ours. */
 static int find_operation(const char *text, size_t length)
 {
 	int i = 0;
 
-	while (i < QV_MPI_N_COLLS && !(has(i) && is(qv_coll_name((enum qv_coll)i), text, length)))
+	while (i < QV_MPI_N_COLLS && !is(qv_coll_name((enum qv_coll)i), text, length))
 		i++;
 	return i;
 }
@@ -33,9 +28,7 @@ static int unknown(const char *text, size_t length, char *why, size_t room)
 		(size_t)snprintf(why, room, "unknown operation '%.*s'; known:", (int)length, text);
 
 	for (int i = 0; i < QV_MPI_N_COLLS && at < room; i++)
-		if (has(i))
-			at += (size_t)snprintf(why + at, room - at, " %s",
-					       qv_coll_name((enum qv_coll)i));
+		at += (size_t)snprintf(why + at, room - at, " %s", qv_coll_name((enum qv_coll)i));
 	for (int i = QV_MPI_ALLGATHERV; i < QV_MPI_N_NAMES && at < room; i++)
 		at += (size_t)snprintf(why + at, room - at, " %s",
 				       qv_mpi_rule_name((enum qv_mpi_name)i));

@@ -13,6 +13,8 @@ static const char *const names[QV_MPI_N_NAMES][QV_MPI_N_FORMS] = {
 	{"MPI_Bcast", "MPI_Ibcast", "MPI_Bcast_init"},
 	{"MPI_Allgather", "MPI_Iallgather", "MPI_Allgather_init"},
 	{"MPI_Alltoall", "MPI_Ialltoall", "MPI_Alltoall_init"},
+	{"MPI_Gather", "MPI_Igather", "MPI_Gather_init"},
+	{"MPI_Scatter", "MPI_Iscatter", "MPI_Scatter_init"},
 	{"MPI_Allgatherv", "MPI_Iallgatherv", "MPI_Allgatherv_init"},
 	{"MPI_Alltoallv", "MPI_Ialltoallv", "MPI_Alltoallv_init"},
 	{"MPI_Neighbor_allgather", "MPI_Ineighbor_allgather", "MPI_Neighbor_allgather_init"},

@@ -32,7 +32,36 @@ bool qv_mpi_is_plain(MPI_Datatype type)
 	       !PMPI_Type_size(type, &size) && low == 0 && extent == size;
 }
 
-/* Where the own block of an allgather in place begins. */
+/* At the end, so many bytes from result become count elements at out. */
+static int deliver(struct qv_mpi_op *op, const void *result, size_t bytes, void *out, int count,
+		   MPI_Datatype type)
+{
+	op->result = result;
+	op->out_bytes = bytes;
+	op->out = out;
+	op->out_count = count;
+	op->is_root = false;
+	return qv_mpi_is_plain(type) ? MPI_SUCCESS : qv_mpi_keep_type(type, &op->packed);
+}
+
+/* At each start, count elements at from become the contribution, so many bytes in room. */
+static int contribute(struct qv_mpi_op *op, const void *from, int count, MPI_Datatype type,
+		      void *room, size_t bytes)
+{
+	op->data.in = op->to = room;
+	op->to_bytes = bytes;
+	op->from = from;
+	op->from_count = count;
+	return qv_mpi_keep_type(type, &op->sent);
+}
+
+/* Work of which only the own block is used, and that is here: where the whole would begin. */
+static void *around(const struct qv_mpi_op *op, const void *own, size_t block)
+{
+	return (void *)((uintptr_t)own - block * (size_t)op->c->rank);
+}
+
+/* Where the own block of a gather or allgather in place begins. */
 static const void *own_block(const struct qv_mpi_op *op, const struct qv_mpi_call *call)
 {
 	MPI_Aint low, extent = 0;
@@ -54,6 +83,8 @@ static int arrange_broadcast(struct qv_mpi_op *op, const struct qv_mpi_call *cal
 		if (!rc)
 			rc = qv_mpi_keep_type(call->type, &op->packed);
 		work = op->room;
+		op->result = work;
+		op->out_bytes = bytes;
 		op->out = call->out;
 		op->out_count = (int)call->count;
 		op->is_root = op->c->rank == call->root;
@@ -82,27 +113,76 @@ static int arrange_exchange(struct qv_mpi_op *op, const struct qv_mpi_call *call
 		(struct qv_run_data){.item = 1, .count = whole, .in = call->in, .work = call->out};
 	if (!plain_out) {
 		op->data.work = room;
-		rc = qv_mpi_keep_type(call->out_type, &op->packed);
-		op->out = call->out;
-		op->out_count = call->out_count * op->c->ranks;
-		op->is_root = false;
+		rc = deliver(op, room, whole, call->out, call->out_count * op->c->ranks,
+			     call->out_type);
 		room += whole;
 	}
-	if (in) {
-		op->data.in = op->to = room;
-		op->to_bytes = in;
-		op->from = in_place ? call->out : call->in;
-		op->from_count = call->in_count * (all ? op->c->ranks : 1);
+	if (in && !rc) {
+		rc = contribute(op,
+				!in_place ? call->in
+				: all     ? call->out
+					  : own_block(op, call),
+				call->in_count * (all ? op->c->ranks : 1), call->in_type, room, in);
 		room += in;
 	} else if (in_place) {
 		op->data.in = (char *)call->out + block * (size_t)op->c->rank;
 	}
-	if (in && in_place && !all)
-		op->from = own_block(op, call);
-	if (in && !rc)
-		rc = qv_mpi_keep_type(call->in_type, &op->sent);
 	op->data.temp = room;
 	return rc;
+}
+
+/* The root's result lies as an allgather's. Another rank has room for the blocks of others that come to
+ * it on their way; who only sends, sends from where its own is. */
+static int arrange_gather(struct qv_mpi_op *op, const struct qv_mpi_call *call)
+{
+	const size_t whole = call->count, block = whole / (size_t)op->c->ranks;
+	const bool forwards = op->plan->receives, plain = qv_mpi_is_plain(call->in_type);
+	char *room;
+	int rc;
+
+	if (op->c->rank == call->root)
+		return arrange_exchange(op, call);
+	rc = qv_mpi_make_room(op, whole * forwards + block * !plain + 1);
+	if (rc)
+		return rc;
+	room = op->room;
+	op->data = (struct qv_run_data){.item = 1, .count = whole, .in = call->in, .work = room};
+	if (!plain)
+		rc = contribute(op, call->in, call->in_count, call->in_type,
+				room + whole * forwards, block);
+	if (!forwards)
+		op->data.work = around(op, op->data.in, block);
+	return rc;
+}
+
+/* The root sends from its contribution. Another rank has room for the blocks that it hands on; who only
+ * receives, does so where its own is to be. */
+static int arrange_scatter(struct qv_mpi_op *op, const struct qv_mpi_call *call)
+{
+	const size_t whole = call->count, block = whole / (size_t)op->c->ranks;
+	const bool root = op->c->rank == call->root, forwards = !root && op->plan->sends;
+	const bool plain = qv_mpi_is_plain(root ? call->in_type : call->out_type);
+	int rc = qv_mpi_make_room(op, (root       ? whole * !plain
+				       : forwards ? whole
+						  : block * !plain) +
+					      1);
+
+	if (rc)
+		return rc;
+	op->data = (struct qv_run_data){.item = 1, .count = whole, .in = call->in};
+	if (root && !plain)
+		rc = contribute(op, call->in, call->in_count * op->c->ranks, call->in_type,
+				op->room, whole);
+	if (root)
+		op->data.work = (void *)(uintptr_t)op->data.in;
+	else if (forwards)
+		op->data.work = op->room;
+	else
+		op->data.work = around(op, plain ? call->out : op->room, block);
+	if (rc || call->out == MPI_IN_PLACE || (!root && !forwards && plain))
+		return rc;
+	return deliver(op, (char *)op->data.work + block * (size_t)op->c->rank, block, call->out,
+		       call->out_count, call->out_type);
 }
 
 /* Say where contribution, work and result are; make room for what the caller does not have. */
@@ -143,6 +223,10 @@ int qv_mpi_arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call)
 {
 	op->result = NULL;
 	op->packed = op->sent = MPI_DATATYPE_NULL;
+	if (call->coll == QV_COLL_GATHER)
+		return arrange_gather(op, call);
+	if (call->coll == QV_COLL_SCATTER)
+		return arrange_scatter(op, call);
 	if (qv_mpi_is_exchange(call))
 		return arrange_exchange(op, call);
 	if (call->coll == QV_COLL_BROADCAST)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* exchange.c - allgather and alltoall in all their forms: ours where it can be, else the
- * MPI's. Ranks may give different types; a block is of the same number of bytes for all of them. */
+/* exchange.c - gather, scatter, allgather and alltoall in all their forms: ours where it can be, else
+ * the MPI's. Ranks may give different types; a block is of the same number of bytes for all of them. */
 #include "mpi_glue/glue.h"
 
 /* So many elements, as bytes; SIZE_MAX if the MPI shall judge that. */
@@ -11,6 +11,14 @@ static size_t bytes_of(int count, MPI_Datatype type)
 	if (count < 0 || type == MPI_DATATYPE_NULL || PMPI_Type_size(type, &size) || size < 0)
 		return SIZE_MAX;
 	return (size_t)count * (size_t)size;
+}
+
+/* Of the blocks of so many ranks. */
+static size_t bytes_of_all(int count, MPI_Datatype type, int ranks)
+{
+	const size_t block = bytes_of(count, type);
+
+	return block <= SIZE_MAX / (size_t)ranks ? block * (size_t)ranks : SIZE_MAX;
 }
 
 /* What a rank gives to another one, and what it gets from one. */
@@ -33,52 +41,108 @@ static struct qv_mpi_call exchange(enum qv_mpi_name name, enum qv_mpi_form form,
 		.out_count = out_count,
 		.out_type = out_type,
 	};
-	size_t block = SIZE_MAX;
 	int ranks;
 
+	call.count = SIZE_MAX;
 	/* A call that is not ours is not looked at. */
-	if (qv_mpi.on && qv_mpi.rules->ours[call.coll] && comm != MPI_COMM_NULL)
-		block = bytes_of(call.in_count, call.in_type);
-	if (block != SIZE_MAX && !PMPI_Comm_size(comm, &ranks) && block <= SIZE_MAX / (size_t)ranks)
-		call.count = block * (size_t)ranks;
-	else
-		call.count = SIZE_MAX;
+	if (qv_mpi.on && qv_mpi.rules->ours[call.coll] && comm != MPI_COMM_NULL &&
+	    !PMPI_Comm_size(comm, &ranks))
+		call.count = bytes_of_all(call.in_count, call.in_type, ranks);
+	return call;
+}
+
+/* What each rank gives to the root, or gets from it. The other side is significant at the root only,
+ * and is not looked at elsewhere. */
+static struct qv_mpi_call rooted(enum qv_mpi_name name, enum qv_mpi_form form, const void *in,
+				 int in_count, MPI_Datatype in_type, void *out, int out_count,
+				 MPI_Datatype out_type, int root, MPI_Comm comm)
+{
+	const bool gather = name == QV_MPI_GATHER;
+	struct qv_mpi_call call = {
+		.name = name,
+		.coll = gather ? QV_COLL_GATHER : QV_COLL_SCATTER,
+		.form = form,
+		.count = SIZE_MAX,
+		.type = MPI_BYTE,
+		.op = MPI_SUM, /* any: nothing is combined */
+		.root = root,
+		.comm = comm,
+		.in_type = MPI_DATATYPE_NULL,
+		.out_type = MPI_DATATYPE_NULL,
+	};
+	const struct qv_mpi_comm *c = NULL;
+	bool is_root;
+
+	if (qv_mpi.on && qv_mpi.rules->ours[call.coll])
+		c = qv_mpi_comm_of(comm);
+	if (!c || qv_mpi_comm_judge(c) != QV_MPI_TAKEN || root < 0 || root >= c->ranks)
+		return call;
+	is_root = c->rank == root;
+	if (!gather || is_root) {
+		call.out = out;
+		call.out_count = out == MPI_IN_PLACE ? in_count : out_count;
+		call.out_type = out == MPI_IN_PLACE ? in_type : out_type;
+	}
+	if (gather || is_root) {
+		call.in = in;
+		call.in_count = in == MPI_IN_PLACE ? out_count : in_count;
+		call.in_type = in == MPI_IN_PLACE ? out_type : in_type;
+	}
+	call.count = gather ? bytes_of_all(call.in_count, call.in_type, c->ranks)
+			    : bytes_of_all(call.out_count, call.out_type, c->ranks);
 	return call;
 }
 
 #define PARAMETERS                                                                    \
 	const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count, \
-		MPI_Datatype out_type, MPI_Comm comm
-#define ARGUMENTS in, in_count, in_type, out, out_count, out_type, comm
+		MPI_Datatype out_type
+#define ARGUMENTS       in, in_count, in_type, out, out_count, out_type
+#define ALL_PARAMETERS  PARAMETERS, MPI_Comm comm
+#define ALL_ARGUMENTS   ARGUMENTS, comm
+#define ROOT_PARAMETERS PARAMETERS, int root, MPI_Comm comm
+#define ROOT_ARGUMENTS  ARGUMENTS, root, comm
 
-#define DEFINE(name, upper)                                                                     \
-	QV_API int MPI_##name(PARAMETERS)                                                       \
-	{                                                                                       \
-		struct qv_mpi_call call = exchange(QV_MPI_##upper, QV_MPI_BLOCKING, ARGUMENTS); \
-		struct qv_mpi_op *o = qv_mpi_take(&call);                                       \
-                                                                                                \
-		return qv_mpi_return(&call, o ? qv_mpi_finish(o) : QV_REAL(name)(ARGUMENTS));   \
-	}                                                                                       \
+/* of: exchange or rooted; kind: ALL or ROOT. */
+#define DEFINE(name, upper, of, kind)                                                            \
+	QV_API int MPI_##name(kind##_PARAMETERS)                                                 \
+	{                                                                                        \
+		struct qv_mpi_call call = of(QV_MPI_##upper, QV_MPI_BLOCKING, kind##_ARGUMENTS); \
+		struct qv_mpi_op *o = qv_mpi_take(&call);                                        \
+                                                                                                 \
+		return qv_mpi_return(&call,                                                      \
+				     o ? qv_mpi_finish(o) : QV_REAL(name)(kind##_ARGUMENTS));    \
+	}                                                                                        \
 	QV_MPI_BOTH(name)
 
-#define DEFINE_NONBLOCKING(name, upper)                                                            \
-	QV_API int MPI_##name(PARAMETERS, MPI_Request *request)                                    \
-	{                                                                                          \
-		struct qv_mpi_call call = exchange(QV_MPI_##upper, QV_MPI_NONBLOCKING, ARGUMENTS); \
-		struct qv_mpi_op *o = qv_mpi_take(&call);                                          \
-                                                                                                   \
-		return o ? qv_mpi_nonblocking(o, request) : QV_REAL(name)(ARGUMENTS, request);     \
-	}                                                                                          \
+#define DEFINE_NONBLOCKING(name, upper, of, kind)                                 \
+	QV_API int MPI_##name(kind##_PARAMETERS, MPI_Request *request)            \
+	{                                                                         \
+		struct qv_mpi_call call =                                         \
+			of(QV_MPI_##upper, QV_MPI_NONBLOCKING, kind##_ARGUMENTS); \
+		struct qv_mpi_op *o = qv_mpi_take(&call);                         \
+                                                                                  \
+		return o ? qv_mpi_nonblocking(o, request)                         \
+			 : QV_REAL(name)(kind##_ARGUMENTS, request);              \
+	}                                                                         \
 	QV_MPI_BOTH(name)
 
-DEFINE(Allgather, ALLGATHER)
-DEFINE(Alltoall, ALLTOALL)
-DEFINE_NONBLOCKING(Iallgather, ALLGATHER)
-DEFINE_NONBLOCKING(Ialltoall, ALLTOALL)
+DEFINE(Allgather, ALLGATHER, exchange, ALL)
+DEFINE(Alltoall, ALLTOALL, exchange, ALL)
+DEFINE(Gather, GATHER, rooted, ROOT)
+DEFINE(Scatter, SCATTER, rooted, ROOT)
+DEFINE_NONBLOCKING(Iallgather, ALLGATHER, exchange, ALL)
+DEFINE_NONBLOCKING(Ialltoall, ALLTOALL, exchange, ALL)
+DEFINE_NONBLOCKING(Igather, GATHER, rooted, ROOT)
+DEFINE_NONBLOCKING(Iscatter, SCATTER, rooted, ROOT)
 
 #ifdef QV_MPI_PERSISTENT
-QV_MPI_DEFINE_INIT(Allgather_init, exchange(QV_MPI_ALLGATHER, QV_MPI_INIT, ARGUMENTS),
-		   (PARAMETERS, MPI_Info info, MPI_Request *request), (ARGUMENTS, info, request))
-QV_MPI_DEFINE_INIT(Alltoall_init, exchange(QV_MPI_ALLTOALL, QV_MPI_INIT, ARGUMENTS),
-		   (PARAMETERS, MPI_Info info, MPI_Request *request), (ARGUMENTS, info, request))
+#define DEFINE_INIT(name, upper, of, kind)                                            \
+	QV_MPI_DEFINE_INIT(name, of(QV_MPI_##upper, QV_MPI_INIT, kind##_ARGUMENTS),   \
+			   (kind##_PARAMETERS, MPI_Info info, MPI_Request * request), \
+			   (kind##_ARGUMENTS, info, request))
+
+DEFINE_INIT(Allgather_init, ALLGATHER, exchange, ALL)
+DEFINE_INIT(Alltoall_init, ALLTOALL, exchange, ALL)
+DEFINE_INIT(Gather_init, GATHER, rooted, ROOT)
+DEFINE_INIT(Scatter_init, SCATTER, rooted, ROOT)
 #endif

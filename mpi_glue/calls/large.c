@@ -61,4 +61,26 @@ QV_MPI_BOTH(Bcast_c)
 
 DEFINE(Allgather)
 DEFINE(Alltoall)
+
+/* One side is significant at the root only: of the others its count is not looked at. */
+#define DEFINE_ROOTED(name, in_there, out_there)                                                   \
+	QV_API int MPI_##name##_c(const void *in, MPI_Count in_count, MPI_Datatype in_type,        \
+				  void *out, MPI_Count out_count, MPI_Datatype out_type, int root, \
+				  MPI_Comm comm)                                                   \
+	{                                                                                          \
+		const struct qv_mpi_comm *c = qv_mpi.on ? qv_mpi_comm_of(comm) : NULL;             \
+		const bool inside = c && !c->inter, is_root = inside && c->rank == root;           \
+		const MPI_Count sent = (in_there) ? in_count : 0;                                  \
+		const MPI_Count taken = (out_there) ? out_count : 0;                               \
+                                                                                                   \
+		if (inside && fits(sent) && fits(taken))                                           \
+			return MPI_##name(in, (int)sent, in_type, out, (int)taken, out_type, root, \
+					  comm);                                                   \
+		return QV_REAL(name##_c)(in, in_count, in_type, out, out_count, out_type, root,    \
+					 comm);                                                    \
+	}                                                                                          \
+	QV_MPI_BOTH(name##_c)
+
+DEFINE_ROOTED(Gather, in != MPI_IN_PLACE, is_root)
+DEFINE_ROOTED(Scatter, is_root, out != MPI_IN_PLACE)
 #endif

@@ -6,7 +6,7 @@
 
 #define MAX_PLANS 32 /* kept per communicator, unless more are in use at once */
 
-/* Whether the schedule receives and combines, for which an operation needs room. */
+/* Whether the schedule sends, receives and combines, for which an operation needs room. */
 static void look(struct qv_mpi_plan *p)
 {
 	size_t n;
@@ -18,6 +18,7 @@ static void look(struct qv_mpi_plan *p)
 		const bool combines =
 			step[i].kind == QV_STEP_COMBINE || step[i].kind == QV_STEP_COMBINE_LEFT;
 
+		p->sends |= step[i].kind == QV_STEP_SEND;
 		p->combines |= combines;
 		p->receives |= combines || step[i].kind == QV_STEP_STORE;
 	}

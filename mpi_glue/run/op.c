@@ -132,7 +132,7 @@ static int unpack(struct qv_mpi_op *op)
 {
 	int at = 0;
 
-	return PMPI_Unpack(op->room, (int)op->data.count, &at, op->out, op->out_count, op->packed,
+	return PMPI_Unpack(op->result, (int)op->out_bytes, &at, op->out, op->out_count, op->packed,
 			   op->c->comm);
 }
 
@@ -209,7 +209,7 @@ static void ended(struct qv_mpi_op *op, int n, int rc)
 
 static void finish(struct qv_mpi_op *op)
 {
-	if (op->result)
+	if (op->packed == MPI_DATATYPE_NULL && op->result)
 		memcpy(op->out, op->result, op->out_bytes);
 	if (op->packed != MPI_DATATYPE_NULL && !op->is_root)
 		op->error = unpack(op);

@@ -163,7 +163,7 @@ static void again(void)
 #endif
 }
 
-/* Counts of 0 and gather are the MPI's. */
+/* Counts of 0 are the MPI's. */
 static void through(void)
 {
 	uint64_t before = qv_mpi_taken();
@@ -172,7 +172,7 @@ static void through(void)
 	MPI_Alltoall(&before, 0, MPI_INT, &before, 0, MPI_INT, MPI_COMM_WORLD);
 	MPI_Allgather(&before, 0, MPI_INT, &before, 0, MPI_INT, MPI_COMM_WORLD);
 	CHECK(qv_mpi_taken() == before, "an empty one was taken");
-	CHECK(qv_mpi_set("gather=binomial"), "gather is not ours");
+	CHECK(qv_mpi_set("scan=binomial"), "scan is not ours");
 }
 
 void glue_exchange(void)

@@ -9,7 +9,7 @@ function(qv_add_mpi_program program library compiler)
 endfunction()
 
 set(glue_sources glue/main.c glue/call.c glue/values.c glue/forms.c glue/cases.c glue/late.c
-	glue/move.c glue/exchange.c glue/blocks.c glue/vector.c glue/neighbor.c
+	glue/move.c glue/exchange.c glue/rooted.c glue/blocks.c glue/vector.c glue/neighbor.c
 	glue/switch.c glue/poison.c glue/poison_data.c glue/poison_call.c
 	glue/attr.c glue/large.c glue/memory.c)
 
@@ -27,7 +27,8 @@ function(legal_test case mpi ranks name)
 		${ranks} ${case_seconds} ${case})
 endfunction()
 
-set(glue_cases values forms overlap persistent user comms errors through move exchange trial late untold memory)
+set(glue_cases values forms overlap persistent user comms errors through move exchange rooted trial late
+	untold memory)
 if(TARGET quiver_mpi_ompi)
 	qv_add_mpi_program(mpi_glue_ompi quiver_mpi_ompi ${QV_OMPI_COMPILER} ${glue_sources})
 	foreach(mpi plain shm)
@@ -68,8 +69,8 @@ if(TARGET quiver_mpi_mpich)
 	qv_add_mpi_program(mpi_glue_mpich quiver_mpi_mpich ${QV_MPICH_COMPILER} ${glue_sources})
 	qv_add_mpi_program(mpi_sum_mpich "" ${QV_MPICH_COMPILER} glue/sum.c)
 	# Debian's MPICH does not judge arguments.
-	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange trial late untold memory
-		vector neighbor switch)
+	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange rooted trial late
+		untold memory vector neighbor switch)
 	foreach(ranks 2 3)
 		legal_test(poison mpich ${ranks} mpich_${ranks})
 	endforeach()
@@ -162,6 +163,7 @@ endif()
 # The suite, and Debian's programs, with the library preloaded.
 set(preload "reduce=binomial,allreduce=butterfly,reduce_scatter=butterfly")
 string(APPEND preload ",barrier=dissemination,broadcast=binomial,allgather=hypercube,alltoall=mesh2")
+string(APPEND preload ",gather=binomial,scatter=direct")
 string(APPEND preload ",allgatherv=ring,alltoallv=crystal,neighbor_allgather=friends")
 string(APPEND preload ",neighbor_allgatherv=friends,neighbor_alltoall=friends,neighbor_alltoallv=friends")
 # The same with the choice left to the library; calls are taken while it compares.

@@ -15,28 +15,14 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{"values", glue_values},
-	{"sizes", glue_sizes},
-	{"big", glue_big},
-	{"forms", glue_forms},
-	{"overlap", glue_overlap},
-	{"user", glue_user},
-	{"persistent", glue_persistent},
-	{"comms", glue_comms},
-	{"errors", glue_errors},
-	{"through", glue_through},
-	{"move", glue_move},
-	{"exchange", glue_exchange},
-	{"trial", glue_trial},
-	{"late", glue_late},
-	{"untold", glue_untold},
-	{"vector", glue_vector},
-	{"neighbor", glue_neighbor},
-	{"switch", glue_switch},
-	{"poison", glue_poison},
-	{"attributes", glue_attributes},
-	{"large", glue_large},
-	{"memory", glue_memory},
+	{"values", glue_values},         {"sizes", glue_sizes},     {"big", glue_big},
+	{"forms", glue_forms},           {"overlap", glue_overlap}, {"user", glue_user},
+	{"persistent", glue_persistent}, {"comms", glue_comms},     {"errors", glue_errors},
+	{"through", glue_through},       {"move", glue_move},       {"exchange", glue_exchange},
+	{"rooted", glue_rooted},         {"trial", glue_trial},     {"late", glue_late},
+	{"untold", glue_untold},         {"vector", glue_vector},   {"neighbor", glue_neighbor},
+	{"switch", glue_switch},         {"poison", glue_poison},   {"attributes", glue_attributes},
+	{"large", glue_large},           {"memory", glue_memory},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
