@@ -205,8 +205,10 @@ static void open_world(void)
 /* Whether the rules choose anything by the figures of bursts. */
 static bool needs_bursts(const struct qv_mpi_rules *rules)
 {
-	bool any = rules->automatic[QV_COLL_ALLGATHER] || rules->automatic[QV_COLL_ALLTOALL];
+	bool any = false;
 
+	for (int coll = QV_COLL_GATHER; coll < QV_MPI_N_COLLS; coll++)
+		any |= rules->automatic[coll];
 	for (int name = QV_MPI_ALLGATHERV; name < QV_MPI_N_NAMES; name++)
 		any |= rules->rule[name].by == QV_MPI_BY_AUTO;
 	return any;

@@ -75,8 +75,9 @@ QV_API void qv_select_close(struct qv_select *select);
 QV_API int qv_select_network(struct qv_select *select, const struct qv_network *network);
 
 /*
- * The same for allgather and alltoall alone, whose ranks send several messages one behind the
- * other. qv_select_network makes it forgotten.
+ * The same for allgather and alltoall, whose ranks send several messages one behind the other, and
+ * for gather and scatter by `direct`, whose root has them all under way at once: behind the first one
+ * each takes what one of a burst does. qv_select_network makes it forgotten.
  *   select  from qv_select_open
  *   bursts  what a message of a burst takes (qv_network_fit_bursts), which is less than one alone;
  *           the same on all ranks; copied

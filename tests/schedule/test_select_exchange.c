@@ -148,10 +148,49 @@ static void test_selection(void **state)
 	assert_true(20 * score.near >= 19 * score.rows);
 }
 
+/* By which algorithm 64 ranks gather blocks of so many bytes. */
+static enum qv_algorithm gathers_by(struct qv_select *s, enum qv_coll coll, size_t block)
+{
+	const struct qv_select_call call = {
+		.coll = coll, .ranks = 64, .rank = 3, .bytes = 64 * block};
+	const struct qv_plan *plan;
+	enum qv_algorithm algorithm;
+
+	assert_int_equal(qv_select_get(s, &call, &plan), QV_OK);
+	algorithm = plan->algorithm;
+	qv_select_put(s, plan);
+	return algorithm;
+}
+
+/* Whether a root gathers from all at once depends on what a message takes behind others. */
+static void test_root(void **state)
+{
+	const struct qv_network net = {.alpha = 2e-6, .beta = 1e-10, .gamma = 1e-10},
+				quick = {.alpha = 5e-8, .beta = 1e-10, .gamma = 1e-10},
+				slow = {.alpha = 5e-7, .beta = 1e-10, .gamma = 1e-10};
+	struct qv_select *s;
+
+	for (int scatter = 0; scatter < 2; scatter++) {
+		const enum qv_coll coll = scatter ? QV_COLL_SCATTER : QV_COLL_GATHER;
+
+		assert_int_equal(qv_select_open("gather=auto,scatter=auto", NULL, 0, &s), QV_OK);
+		assert_int_equal(qv_select_network(s, &net), QV_OK);
+		assert_int_equal(gathers_by(s, coll, 8), QV_ALG_BINOMIAL); /* 12 us, or 126 */
+		assert_int_equal(qv_select_bursts(s, &slow), QV_OK);
+		assert_int_equal(gathers_by(s, coll, 8), QV_ALG_BINOMIAL); /* 33 us */
+		assert_int_equal(qv_select_bursts(s, &quick), QV_OK);
+		assert_int_equal(gathers_by(s, coll, 8), QV_ALG_DIRECT); /* 5 us */
+		assert_int_equal(qv_select_network(s, &net), QV_OK);     /* bursts are forgotten */
+		assert_int_equal(gathers_by(s, coll, 8), QV_ALG_BINOMIAL);
+		qv_select_close(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_crossing),
-					   cmocka_unit_test(test_selection)};
+					   cmocka_unit_test(test_selection),
+					   cmocka_unit_test(test_root)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

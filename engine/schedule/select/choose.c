@@ -49,14 +49,26 @@ void qv_choice_spec(const struct qv_network *network, const struct qv_case *c,
 		to_units(qv_network_seconds(network, bytes) + bytes * network->gamma, c->unit);
 }
 
+/* The root's messages are under way at once: behind the first one each takes what one of a burst does. */
+static double root_alone(const struct qv_network *network, const struct qv_case *c)
+{
+	const double block = c->bytes / c->ranks;
+
+	return c->ranks < 2 ? 0
+			    : qv_network_seconds(network, block) +
+				      (c->ranks - 2) * qv_network_seconds(c->bursts, block);
+}
+
 static struct qv_plan make(const struct qv_network *network, const struct qv_case *c,
 			   enum qv_algorithm algorithm)
 {
 	struct qv_plan choice = {.algorithm = algorithm};
 
 	choice.segments = qv_model_segments(network, algorithm, c->ranks, c->bytes);
-	choice.seconds =
-		qv_model_seconds(network, c->coll, algorithm, c->ranks, c->bytes, choice.segments);
+	choice.seconds = c->bursts && algorithm == QV_ALG_DIRECT
+				 ? root_alone(network, c)
+				 : qv_model_seconds(network, c->coll, algorithm, c->ranks, c->bytes,
+						    choice.segments);
 	return choice;
 }
 

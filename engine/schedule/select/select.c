@@ -164,6 +164,8 @@ static int make_case(struct qv_select *s, const struct qv_select_call *call, str
 			      .root = call->root};
 	c->bytes =
 		call->coll == QV_COLL_BARRIER ? 0 : size_class(call->bytes, parts_of(call->coll));
+	if ((call->coll == QV_COLL_GATHER || call->coll == QV_COLL_SCATTER) && s->bursts.alpha > 0)
+		c->bursts = &s->bursts;
 	if (call->coll > QV_COLL_REDUCE_SCATTER)
 		return QV_OK;
 	c->ordered = call->ordered != 0;

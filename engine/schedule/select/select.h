@@ -27,6 +27,8 @@ struct qv_case {
 	double bytes;     /* one length for all of a size class */
 	uint64_t *arrive; /* from 0, in units; NULL: all at once */
 	double unit;      /* s */
+	/* Of a gather or scatter: what a message takes behind others; NULL: as one alone. */
+	const struct qv_network *bursts;
 };
 
 /* choose.c: what is fastest, within the rule. */

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+sim_rooted.py PROGRAM RANKS BYTES... - run sim_rooted under SMPI on a CURIE-like platform, and judge
+`auto` of MPI_Gather and MPI_Scatter: after its trials it takes at most 1.02 times the time of the best
+that can be named, the MPI's own included, or it leaves the call to an MPI that a schedule would beat by
+less than a tenth. All times are simulated, means of 10 calls.
+"""
+import os
+import sys
+
+import sim_run
+
+
+def main():
+    times, failed = {}, []
+    for line in sim_run.smpirun(os.path.abspath(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:],
+                                options=["--cfg=smpi/coll-selector:ompi"]).splitlines():
+        word = line.split()
+        if len(word) == 4 and word[0].isdigit():
+            times.setdefault((int(word[0]), word[1]), {})[word[2]] = float(word[3])
+    for (size, name), ways in times.items():
+        auto = ways.pop("auto")
+        best = min(ways, key=ways.get)
+        print(f"  {name} of {size} B: auto {1e6 * auto:.1f} us, {auto / ways[best]:.3f} times {best}; "
+              + ", ".join(f"{w} {1e6 * t:.1f}" for w, t in ways.items()))
+        if auto > 1.02 * ways[best] and ways[best] < 0.9 * ways["mpi"]:
+            failed.append(f"{name} of {size} B: {auto / ways[best]:.3f} times {best}")
+        if auto > 1.02 * ways["mpi"]:
+            failed.append(f"{name} of {size} B: {auto / ways['mpi']:.3f} times the MPI's")
+    if failed or len(times) != 2 * len(sys.argv[3:]):
+        sys.exit("FAILED: " + "; ".join(failed))
+
+
+if __name__ == "__main__":
+    main()
