@@ -146,11 +146,13 @@ static void leave_queue(struct qv_tx **head, struct qv_tx *tx, int rc)
 {
 	*head = tx->next;
 	tx->queued = false;
+	if (tx->kind == QV_TX_BACKLOG && rc) {
+		qv_peer_mark_failed(tx->peer, qv_strerror(rc)); /* it misses a packet */
+		qv_backlog_fail(tx, rc);
+		return;
+	}
 	if (tx->kind == QV_TX_BACKLOG) {
-		if (rc)
-			qv_backlog_fail(tx, rc);
-		else
-			qv_backlog_free(tx);
+		qv_backlog_free(tx);
 		return;
 	}
 	qv_tx_unqueued(tx);

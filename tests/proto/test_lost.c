@@ -254,12 +254,43 @@ static void error_in_the_call(void **state)
 	}
 }
 
+/* One of many that wait fails for good, over a transport whose packets are not sent again: none of
+ * those behind it may arrive, as if nothing were missing. */
+static void error_while_they_wait(void **state)
+{
+	enum { N = 3000, GOOD = 100 };
+	struct rig_settings set = rig_defaults(2);
+	static struct rig_req *send[N];
+	struct rig *rig;
+	unsigned failed = 0;
+
+	set.limits.headerless = true;
+	rig = rig_new(&set);
+	meet(rig, 0, 1);
+	qv_loop_chaos(rig->loop)->eagain = 100;
+	for (unsigned i = 0; i < N; i++) {
+		rig_recv(rig, 1, 0, 8, i, QV_REQ_TAGGED);
+		send[i] = rig_send(rig, 0, 1, 8, i, QV_REQ_TAGGED);
+	}
+	*qv_loop_chaos(rig->loop) = (struct qv_loop_chaos){
+		.capacity = 64, .fail_send = GOOD, .fail_at_once = true, .fail_status = QV_EIO};
+	rig_ticks(rig, 3000);
+	for (unsigned i = 0; i < N; i++) {
+		assert_int_equal(send[i]->done, 1);
+		failed += send[i]->comp.status != QV_OK;
+		assert_true(!failed || send[i]->comp.status);
+	}
+	assert_in_range(failed, 1, N - 1);
+	rig_check_idle(rig, 0);
+	rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_every_state),           cmocka_unit_test(fin_of_the_dead),
 		cmocka_unit_test(last_message_after_error), cmocka_unit_test(half_a_message),
-		cmocka_unit_test(error_in_the_call),
+		cmocka_unit_test(error_in_the_call),        cmocka_unit_test(error_while_they_wait),
 	};
 
 	rig_seed();
