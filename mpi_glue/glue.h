@@ -36,8 +36,12 @@ void qv_mpi_count_sent(size_t bytes); /* a message of a schedule */
 /* Print the sums over all ranks; collective over MPI_COMM_WORLD. */
 void qv_mpi_report(void);
 
-/* From init.c: whether the program's MPI is the one that this library was built for. */
+/* From init.c. */
+
+/* Whether the program's MPI is the one that this library was built for. */
 bool qv_mpi_is_of_this_mpi(void);
+/* Whether this environment variable says yes: anything but nothing, 0, no, off and false. */
+bool qv_mpi_is_set(const char *name);
 
 /* From mpi_glue/tool/handle.c: MPI_Finalize is about to end the provider; keep what it has counted, for
  * tools that look later. */

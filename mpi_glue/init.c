@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 #ifndef QV_MPI_SIMULATED
 #include <dlfcn.h>
@@ -51,6 +52,17 @@ static bool is_setting(const char *name, size_t len)
 	return false;
 }
 
+bool qv_mpi_is_set(const char *name)
+{
+	static const char *const no[] = {"", "0", "no", "off", "false"};
+	const char *text = getenv(name);
+
+	for (size_t i = 0; text && i < sizeof(no) / sizeof(no[0]); i++)
+		if (!strcasecmp(text, no[i]))
+			return false;
+	return text != NULL;
+}
+
 /* A misspelt name does nothing at all, silently: say so. */
 static void check_names(void)
 {
@@ -69,14 +81,12 @@ static void check_names(void)
 static void read_environment(struct told *told)
 {
 	const char *coll = getenv("QUIVER_MPI_COLL");
-	const char *stats = getenv("QUIVER_MPI_STATS");
-	const char *off = getenv("QUIVER_MPI_OFF");
 	const char *trace = getenv("QUIVER_MPI_TRACE");
 
 	check_names();
-	told->off = off && *off && strcmp(off, "0") != 0;
+	told->off = qv_mpi_is_set("QUIVER_MPI_OFF");
 	qv_mpi_offload_read(&told->offload);
-	told->stats = stats && *stats && strcmp(stats, "0") != 0;
+	told->stats = qv_mpi_is_set("QUIVER_MPI_STATS");
 	if (trace && strlen(trace) >= QV_MPI_TEXT_ROOM)
 		fprintf(stderr,
 			"quiver: QUIVER_MPI_TRACE is longer than %d characters; no trace is "

@@ -29,7 +29,9 @@ static int fabric_ops_open(struct fid *fid, const char *name, uint64_t flags, vo
 {
 	struct qv_fi_fabric *fabric = container_of(fid, struct qv_fi_fabric, fid.fid);
 
-	if (strcmp(name, QV_FI_OPS_CORE))
+	if (flags)
+		return -FI_EBADFLAGS;
+	if (!name || strcmp(name, QV_FI_OPS_CORE))
 		return -FI_ENOSYS;
 	*ops = (void *)(uintptr_t)fabric->cores->text;
 	return 0;

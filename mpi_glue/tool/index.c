@@ -22,9 +22,7 @@ static bool are_here(void)
 	int here = atomic_load_explicit(&known, memory_order_relaxed);
 
 	if (!here) {
-		const char *off = getenv("QUIVER_MPI_OFF");
-
-		here = (off && *off && strcmp(off, "0") != 0) || !qv_mpi_is_of_this_mpi() ? 2 : 1;
+		here = qv_mpi_is_set("QUIVER_MPI_OFF") || !qv_mpi_is_of_this_mpi() ? 2 : 1;
 		atomic_store_explicit(&known, here, memory_order_relaxed);
 	}
 	return here == 1;

@@ -44,6 +44,10 @@ says '^quiver: QUIVER_MPI_TRACE: no trace is written: /no/such/folder cannot be 
 says '^quiver: MPI_Allreduce: [0-9]+ calls, [1-9][0-9]* taken'
 run "" "QUIVER_MPI_TRACE=max=1:$run_dir/small.%r.qvt"
 says '^quiver: the trace .*/small.0.qvt lacks [0-9]+ events: it has reached its limit'
+run allreduce=ring QUIVER_MPI_OFF=no
+grep -q '^quiver: MPI_Allreduce' "$run_dir/out" || fail "QUIVER_MPI_OFF=no switches the library off, above"
+run allreduce=ring QUIVER_MPI_STATS=no
+! grep '^quiver:' "$run_dir/out" || fail "QUIVER_MPI_STATS=no reports, above"
 run allreduce=ring QUIVER_MPI_OFF=1
 ! grep '^quiver:' "$run_dir/out" || fail "QUIVER_MPI_OFF=1 says something, above"
 echo "settings: ok"
