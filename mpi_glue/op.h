@@ -44,7 +44,7 @@ struct qv_mpi_op {
 	struct qv_run_data data;
 	void *room; /* for the work vector, where the caller has none, and for what comes in */
 	size_t room_bytes;
-	const void *result; /* copied to out at the end, if not NULL */
+	const void *result; /* copied to out at the end, or unpacked; NULL: it is there */
 	void *out;
 	size_t out_bytes;
 	MPI_Datatype packed; /* the result is packed: of what at out, else null */

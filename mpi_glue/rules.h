@@ -27,12 +27,20 @@ enum qv_mpi_name {
 	/* Of variable-length blocks, or of neighbours' ones; see mpi_glue/run/blocks.h. */
 	QV_MPI_ALLGATHERV,
 	QV_MPI_ALLTOALLV,
+	QV_MPI_GATHERV,
+	QV_MPI_SCATTERV,
 	QV_MPI_NEIGHBOR_ALLGATHER,
 	QV_MPI_NEIGHBOR_ALLGATHERV,
 	QV_MPI_NEIGHBOR_ALLTOALL,
 	QV_MPI_NEIGHBOR_ALLTOALLV,
 	QV_MPI_N_NAMES,
 };
+
+/* Of variable-length blocks, which only the root has all of: no other rank knows their lengths. */
+static inline bool qv_mpi_is_rooted_v(enum qv_mpi_name name)
+{
+	return name == QV_MPI_GATHERV || name == QV_MPI_SCATTERV;
+}
 
 /* By what a call of variable-length or neighbours' blocks is run. */
 enum qv_mpi_by {
@@ -77,7 +85,7 @@ void qv_mpi_rules_put(struct qv_mpi_rules *rules);
 enum qv_mpi_name qv_mpi_rule_find(const char *text, size_t length);
 /* NULL before QV_MPI_ALLGATHERV. */
 const char *qv_mpi_rule_name(enum qv_mpi_name name);
-/* Whether schedules of the algorithm move blocks of any length, and each rank knows them. */
+/* Whether the algorithm moves blocks of any length, and each rank knows its own, or can be told. */
 bool qv_mpi_rule_has(enum qv_mpi_name name, int algorithm);
 /* What stands behind the '='; QV_EINVAL with one line that names what is known. */
 int qv_mpi_rule_parse(enum qv_mpi_name name, const char *text, size_t length,

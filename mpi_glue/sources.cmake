@@ -27,6 +27,7 @@ set(qv_mpi_sources
 	calls/vector.c
 	run/blocks.c
 	run/blocks_take.c
+	run/rooted.c
 	run/port.c
 	run/layout.c
 	plans/friends.c

@@ -17,6 +17,8 @@ static const char *const names[QV_MPI_N_NAMES][QV_MPI_N_FORMS] = {
 	{"MPI_Scatter", "MPI_Iscatter", "MPI_Scatter_init"},
 	{"MPI_Allgatherv", "MPI_Iallgatherv", "MPI_Allgatherv_init"},
 	{"MPI_Alltoallv", "MPI_Ialltoallv", "MPI_Alltoallv_init"},
+	{"MPI_Gatherv", "MPI_Igatherv", "MPI_Gatherv_init"},
+	{"MPI_Scatterv", "MPI_Iscatterv", "MPI_Scatterv_init"},
 	{"MPI_Neighbor_allgather", "MPI_Ineighbor_allgather", "MPI_Neighbor_allgather_init"},
 	{"MPI_Neighbor_allgatherv", "MPI_Ineighbor_allgatherv", "MPI_Neighbor_allgatherv_init"},
 	{"MPI_Neighbor_alltoall", "MPI_Ineighbor_alltoall", "MPI_Neighbor_alltoall_init"},

@@ -78,15 +78,18 @@ static struct qv_mpi_call rooted(enum qv_mpi_name name, enum qv_mpi_form form, c
 	if (!c || qv_mpi_comm_judge(c) != QV_MPI_TAKEN || root < 0 || root >= c->ranks)
 		return call;
 	is_root = c->rank == root;
-	if (!gather || is_root) {
-		call.out = out;
-		call.out_count = out == MPI_IN_PLACE ? in_count : out_count;
-		call.out_type = out == MPI_IN_PLACE ? in_type : out_type;
-	}
+	/* Only the root's own block may be in place. */
+	if ((is_root == gather ? out : in) == MPI_IN_PLACE)
+		return call;
 	if (gather || is_root) {
 		call.in = in;
 		call.in_count = in == MPI_IN_PLACE ? out_count : in_count;
 		call.in_type = in == MPI_IN_PLACE ? out_type : in_type;
+	}
+	if (!gather || is_root) {
+		call.out = out;
+		call.out_count = out == MPI_IN_PLACE ? in_count : out_count;
+		call.out_type = out == MPI_IN_PLACE ? in_type : out_type;
 	}
 	call.count = gather ? bytes_of_all(call.in_count, call.in_type, c->ranks)
 			    : bytes_of_all(call.out_count, call.out_type, c->ranks);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* vector.c - allgather and alltoall of variable-length blocks, and of neighbours',
+/* vector.c - gather, scatter, allgather and alltoall of variable-length blocks, and of neighbours',
  * in all their forms: ours where it can be, else the MPI's. */
 #include "mpi_glue/run/blocks.h"
 
@@ -15,7 +15,7 @@ static struct qv_mpi_blocks_arg various(const void *buf, const int counts[], con
 		.buf = buf, .counts = counts, .displs = displs, .type = type};
 }
 
-/* The three kinds of arguments. */
+/* The kinds of arguments. */
 
 #define ALIKE                                                                         \
 	const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count, \
@@ -36,6 +36,19 @@ static struct qv_mpi_blocks_arg various(const void *buf, const int counts[], con
 #define VARIOUS_ARGS in, in_counts, in_displs, in_type, out, out_counts, out_displs, out_type, comm
 #define CALL_VARIOUS \
 	various(in, in_counts, in_displs, in_type), various(out, out_counts, out_displs, out_type)
+
+#define TO_ROOT                                                                                \
+	const void *in, int in_count, MPI_Datatype in_type, void *out, const int out_counts[], \
+		const int out_displs[], MPI_Datatype out_type, int root, MPI_Comm comm
+#define TO_ROOT_ARGS in, in_count, in_type, out, out_counts, out_displs, out_type, root, comm
+#define CALL_TO_ROOT CALL_GATHER, .root = root
+
+#define FROM_ROOT                                                                           \
+	const void *in, const int in_counts[], const int in_displs[], MPI_Datatype in_type, \
+		void *out, int out_count, MPI_Datatype out_type, int root, MPI_Comm comm
+#define FROM_ROOT_ARGS in, in_counts, in_displs, in_type, out, out_count, out_type, root, comm
+#define CALL_FROM_ROOT \
+	various(in, in_counts, in_displs, in_type), alike(out, out_count, out_type), .root = root
 
 /* The three forms. */
 
@@ -73,6 +86,8 @@ static struct qv_mpi_blocks_arg various(const void *buf, const int counts[], con
 	}                                                                                          \
 	QV_MPI_ALL_PERSIST(name)
 
+DEFINE(Gatherv, GATHERV, TO_ROOT)
+DEFINE(Scatterv, SCATTERV, FROM_ROOT)
 DEFINE(Allgatherv, ALLGATHERV, GATHER)
 DEFINE(Alltoallv, ALLTOALLV, VARIOUS)
 DEFINE(Neighbor_allgather, NEIGHBOR_ALLGATHER, ALIKE)
@@ -80,6 +95,8 @@ DEFINE(Neighbor_allgatherv, NEIGHBOR_ALLGATHERV, GATHER)
 DEFINE(Neighbor_alltoall, NEIGHBOR_ALLTOALL, ALIKE)
 DEFINE(Neighbor_alltoallv, NEIGHBOR_ALLTOALLV, VARIOUS)
 
+DEFINE_NONBLOCKING(Igatherv, GATHERV, TO_ROOT)
+DEFINE_NONBLOCKING(Iscatterv, SCATTERV, FROM_ROOT)
 DEFINE_NONBLOCKING(Iallgatherv, ALLGATHERV, GATHER)
 DEFINE_NONBLOCKING(Ialltoallv, ALLTOALLV, VARIOUS)
 DEFINE_NONBLOCKING(Ineighbor_allgather, NEIGHBOR_ALLGATHER, ALIKE)
@@ -88,6 +105,8 @@ DEFINE_NONBLOCKING(Ineighbor_alltoall, NEIGHBOR_ALLTOALL, ALIKE)
 DEFINE_NONBLOCKING(Ineighbor_alltoallv, NEIGHBOR_ALLTOALLV, VARIOUS)
 
 #ifdef QV_MPI_PERSISTENT
+DEFINE_INIT(Gatherv_init, GATHERV, TO_ROOT)
+DEFINE_INIT(Scatterv_init, SCATTERV, FROM_ROOT)
 DEFINE_INIT(Allgatherv_init, ALLGATHERV, GATHER)
 DEFINE_INIT(Alltoallv_init, ALLTOALLV, VARIOUS)
 DEFINE_INIT(Neighbor_allgather_init, NEIGHBOR_ALLGATHER, ALIKE)
@@ -131,6 +150,23 @@ static struct qv_mpi_blocks_arg wide(const void *buf, const MPI_Count counts[],
 #define CALL_VARIOUS_C \
 	wide(in, in_counts, in_displs, in_type), wide(out, out_counts, out_displs, out_type)
 
+#define TO_ROOT_C                                                                                 \
+	const void *in, MPI_Count in_count, MPI_Datatype in_type, void *out,                      \
+		const MPI_Count out_counts[], const MPI_Aint out_displs[], MPI_Datatype out_type, \
+		int root, MPI_Comm comm
+#define TO_ROOT_C_ARGS TO_ROOT_ARGS
+#define CALL_TO_ROOT_C CALL_GATHER_C, .root = root
+
+#define FROM_ROOT_C                                                                          \
+	const void *in, const MPI_Count in_counts[], const MPI_Aint in_displs[],             \
+		MPI_Datatype in_type, void *out, MPI_Count out_count, MPI_Datatype out_type, \
+		int root, MPI_Comm comm
+#define FROM_ROOT_C_ARGS FROM_ROOT_ARGS
+#define CALL_FROM_ROOT_C \
+	wide(in, in_counts, in_displs, in_type), alike(out, out_count, out_type), .root = root
+
+DEFINE(Gatherv_c, GATHERV, TO_ROOT_C)
+DEFINE(Scatterv_c, SCATTERV, FROM_ROOT_C)
 DEFINE(Allgatherv_c, ALLGATHERV, GATHER_C)
 DEFINE(Alltoallv_c, ALLTOALLV, VARIOUS_C)
 DEFINE(Neighbor_allgather_c, NEIGHBOR_ALLGATHER, ALIKE_C)

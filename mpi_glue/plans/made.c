@@ -17,13 +17,14 @@ bool qv_mpi_rule_equal(const struct qv_mpi_rule *a, const struct qv_mpi_rule *b)
 	       a->nodes == b->nodes && a->cumulative == b->cumulative;
 }
 
-static struct qv_mpi_plan *find(struct qv_mpi_comm *c, enum qv_coll coll,
+static struct qv_mpi_plan *find(struct qv_mpi_comm *c, enum qv_coll coll, uint32_t root,
 				const struct qv_mpi_rule *rule)
 {
 	for (struct qv_mpi_plan **at = &c->plans; *at; at = &(*at)->next) {
 		struct qv_mpi_plan *p = *at;
 
-		if (!p->made || p->made->coll != coll || !qv_mpi_rule_equal(&p->made->rule, rule))
+		if (!p->made || p->made->coll != coll || p->made->root != root ||
+		    !qv_mpi_rule_equal(&p->made->rule, rule))
 			continue;
 		*at = p->next; /* used last: to the front */
 		p->next = c->plans;
@@ -40,19 +41,22 @@ static int build_neighbors(struct qv_mpi_made *m, const struct qv_mpi_comm *c,
 	return qv_neighbor_schedule(friends->plan, m->coll, (uint32_t)c->rank, &m->schedule);
 }
 
-/* Whether blocks must lie one behind the other. */
+/* Whether blocks must lie one behind the other. The root of a scatter copies nothing, and sends from
+ * its contribution. */
 static void look(struct qv_mpi_made *m)
 {
 	const uint32_t blocks = qv_schedule_blocks(m->schedule);
+	const bool scatter = m->coll == QV_COLL_SCATTER;
 	size_t n;
 	const struct qv_step *step = qv_schedule_steps(m->schedule, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		const enum qv_step_kind kind = step[i].kind;
 
-		if (kind == QV_STEP_FENCE || step[i].blocks < 2)
+		if (kind == QV_STEP_FENCE || step[i].blocks < 2 ||
+		    (scatter && kind == QV_STEP_COPY))
 			continue;
-		if (kind == QV_STEP_SEND_IN || kind == QV_STEP_COPY)
+		if (kind == QV_STEP_SEND_IN || kind == QV_STEP_COPY || scatter)
 			m->wide_in = true;
 		if (kind != QV_STEP_SEND_IN && step[i].first < blocks)
 			m->wide = true;
@@ -61,11 +65,27 @@ static void look(struct qv_mpi_made *m)
 	}
 }
 
+/* Whether blocks of others go through this rank. */
+static bool hands_on(const struct qv_mpi_made *m, uint32_t rank)
+{
+	size_t n;
+	const struct qv_step *step = qv_schedule_steps(m->schedule, &n);
+	bool sends = false, stores = false;
+
+	for (size_t i = 0; i < n; i++) {
+		sends |= step[i].kind == QV_STEP_SEND;
+		stores |= step[i].kind == QV_STEP_STORE;
+	}
+	return rank != m->root && sends && stores;
+}
+
 static int build(struct qv_mpi_made *m, const struct qv_mpi_comm *c,
 		 const struct qv_mpi_friends *friends)
 {
-	const struct qv_schedule_spec spec = {
-		.coll = m->coll, .algorithm = m->rule.algorithm, .ranks = (uint32_t)c->ranks};
+	const struct qv_schedule_spec spec = {.coll = m->coll,
+					      .algorithm = m->rule.algorithm,
+					      .ranks = (uint32_t)c->ranks,
+					      .root = m->root};
 	int rc = QV_OK;
 
 	if (m->rule.by == QV_MPI_BY_WAY)
@@ -73,9 +93,15 @@ static int build(struct qv_mpi_made *m, const struct qv_mpi_comm *c,
 	rc = m->rule.by == QV_MPI_BY_FRIENDS
 		     ? build_neighbors(m, c, friends)
 		     : qv_schedule_build(&spec, (uint32_t)c->rank, &m->schedule);
-	if (!rc)
-		look(m);
-	return rc;
+	if (rc)
+		return rc;
+	look(m);
+	if (qv_mpi_made_is_rooted(m)) {
+		/* In trees of up to three ranks all are the root or a leaf. */
+		m->combines = m->rule.algorithm != QV_ALG_DIRECT && c->ranks > 3;
+		m->forwards = hands_on(m, (uint32_t)c->rank);
+	}
+	return QV_OK;
 }
 
 static unsigned int way_of(const struct qv_mpi_rule *rule)
@@ -94,7 +120,7 @@ static unsigned int way_of(const struct qv_mpi_rule *rule)
 	return rule->nodes ? QV_MPI_FRIENDS_OF_NODE : QV_MPI_FRIENDS;
 }
 
-static struct qv_mpi_plan *make(struct qv_mpi_comm *c, enum qv_coll coll,
+static struct qv_mpi_plan *make(struct qv_mpi_comm *c, enum qv_coll coll, uint32_t root,
 				const struct qv_mpi_rule *rule,
 				const struct qv_mpi_friends *friends)
 {
@@ -102,7 +128,7 @@ static struct qv_mpi_plan *make(struct qv_mpi_comm *c, enum qv_coll coll,
 	struct qv_mpi_made *m = calloc(1, sizeof(*m));
 
 	if (p && m) {
-		*m = (struct qv_mpi_made){.coll = coll, .rule = *rule};
+		*m = (struct qv_mpi_made){.coll = coll, .rule = *rule, .root = root};
 		if (!build(m, c, friends)) {
 			p->made = m;
 			p->schedule = m->schedule;
@@ -116,17 +142,18 @@ static struct qv_mpi_plan *make(struct qv_mpi_comm *c, enum qv_coll coll,
 	return NULL;
 }
 
-struct qv_mpi_plan *qv_mpi_made_plan(struct qv_mpi_comm *c, enum qv_mpi_name name,
+struct qv_mpi_plan *qv_mpi_made_plan(struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call,
 				     const struct qv_mpi_rule *rule,
 				     const struct qv_mpi_friends *friends)
 {
-	enum qv_coll coll = qv_mpi_is_gather(name) ? QV_COLL_ALLGATHER : QV_COLL_ALLTOALL;
+	const enum qv_coll coll = qv_mpi_coll_of(call->name);
+	const uint32_t root = (uint32_t)call->root;
 	struct qv_mpi_plan *p;
 
 	pthread_mutex_lock(&qv_mpi.lock);
-	p = find(c, coll, rule);
+	p = find(c, coll, root, rule);
 	if (!p)
-		p = make(c, coll, rule, friends);
+		p = make(c, coll, root, rule, friends);
 	if (p)
 		p->busy++;
 	pthread_mutex_unlock(&qv_mpi.lock);

@@ -18,11 +18,6 @@ static const struct qv_network *network(void)
 	return qv_mpi.network.alpha > 0 ? &qv_mpi.network : &fast;
 }
 
-static enum qv_coll coll_of(enum qv_mpi_name name)
-{
-	return qv_mpi_is_gather(name) ? QV_COLL_ALLGATHER : QV_COLL_ALLTOALL;
-}
-
 /* Each rank knows its own part: the slowest counts. */
 static int neighbor_seconds(struct qv_mpi_comm *c, enum qv_mpi_name name,
 			    const struct qv_traffic *traffic, const struct qv_mpi_rule *rule,
@@ -33,7 +28,7 @@ static int neighbor_seconds(struct qv_mpi_comm *c, enum qv_mpi_name name,
 	double mine[N] = {0, 1}, all[N];
 
 	if (qv_mpi_friends_of(c, rule, QV_MPI_BLOCKING, &friends) == QV_MPI_TAKEN)
-		mine[FAILED] = qv_neighbor_seconds(network(), friends->plan, coll_of(name),
+		mine[FAILED] = qv_neighbor_seconds(network(), friends->plan, qv_mpi_coll_of(name),
 						   traffic->bytes, &mine[SECONDS]) != QV_OK;
 	if (QV_REAL(Allreduce)(mine, all, N, MPI_DOUBLE, MPI_MAX, c->comm) || all[FAILED] > 0)
 		return QV_ENOMEM;

@@ -11,6 +11,8 @@
 static const char *const names[QV_MPI_N_NAMES] = {
 	[QV_MPI_ALLGATHERV] = "allgatherv",
 	[QV_MPI_ALLTOALLV] = "alltoallv",
+	[QV_MPI_GATHERV] = "gatherv",
+	[QV_MPI_SCATTERV] = "scatterv",
 	[QV_MPI_NEIGHBOR_ALLGATHER] = "neighbor_allgather",
 	[QV_MPI_NEIGHBOR_ALLGATHERV] = "neighbor_allgatherv",
 	[QV_MPI_NEIGHBOR_ALLTOALL] = "neighbor_alltoall",
@@ -56,12 +58,15 @@ static bool has_word(enum qv_mpi_name name, const struct word *w)
 	switch (w->rule.by) {
 	case QV_MPI_BY_FRIENDS: return name >= QV_MPI_NEIGHBOR_ALLGATHER;
 	case QV_MPI_BY_WAY: return name == QV_MPI_ALLTOALLV;
+	case QV_MPI_BY_AUTO: return !qv_mpi_is_rooted_v(name);
 	default: return true;
 	}
 }
 
 bool qv_mpi_rule_has(enum qv_mpi_name name, int algorithm)
 {
+	if (qv_mpi_is_rooted_v(name)) /* they have the same */
+		return qv_schedule_exists(QV_COLL_GATHER, (enum qv_algorithm)algorithm, 0);
 	if (name == QV_MPI_ALLTOALLV)
 		return algorithm == QV_ALG_DIRECT || algorithm == QV_ALG_PREFIX;
 	return name == QV_MPI_ALLGATHERV &&

@@ -45,7 +45,10 @@ int qv_mpi_blocks_open(struct qv_mpi_op *op, const struct qv_mpi_comm *c,
 	b->passing = qv_schedule_scratch(plan->schedule);
 	b->bytes = calloc((size_t)qv_schedule_blocks(plan->schedule) + b->passing + 1,
 			  sizeof(*b->bytes));
-	return b->bytes ? QV_OK : QV_ENOMEM;
+	if (!qv_mpi_made_is_rooted(plan->made))
+		return b->bytes ? QV_OK : QV_ENOMEM;
+	b->places = calloc((size_t)c->ranks, sizeof(*b->places));
+	return b->bytes && b->places ? QV_OK : QV_ENOMEM;
 }
 
 void qv_mpi_blocks_free(struct qv_mpi_blocks *blocks)
@@ -57,6 +60,7 @@ void qv_mpi_blocks_free(struct qv_mpi_blocks *blocks)
 	qv_exchange_free(blocks->exchange);
 	free(blocks->items);
 	free(blocks->bytes);
+	free(blocks->places);
 	free(blocks->scratch);
 	free(blocks);
 }
@@ -69,6 +73,16 @@ void qv_mpi_blocks_release(struct qv_mpi_op *op)
 
 /* Running. */
 
+char *qv_mpi_blocks_scratch(struct qv_mpi_blocks *b, size_t bytes)
+{
+	if (bytes + 1 > b->scratch_bytes) {
+		free(b->scratch);
+		b->scratch = malloc(bytes + 1);
+		b->scratch_bytes = b->scratch ? bytes + 1 : 0;
+	}
+	return b->scratch;
+}
+
 /* Blocks of scratch stand one behind the other. */
 static int place_scratch(struct qv_mpi_blocks *b)
 {
@@ -78,25 +92,24 @@ static int place_scratch(struct qv_mpi_blocks *b)
 		b->out.at[i] = at;
 		at += b->bytes[i];
 	}
-	if (at > b->scratch_bytes) {
-		free(b->scratch);
-		b->scratch = malloc(at);
-		b->scratch_bytes = b->scratch ? at : 0;
-		if (!b->scratch)
-			return MPI_ERR_NO_MEM;
-	}
-	return MPI_SUCCESS;
+	return !at || qv_mpi_blocks_scratch(b, at) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 /* The blocks themselves, whose lengths are known. */
 static int start_data(struct qv_mpi_op *op)
 {
 	struct qv_mpi_blocks *b = op->blocks;
-	int rc = place_scratch(b);
+	const size_t *at = b->out.at;
+	char *work = b->out.base;
+	int rc = MPI_SUCCESS;
 
-	b->lengths = (struct qv_run_blocks){b->out.at, b->bytes, b->in.at, b->in.bytes};
+	if (!b->places)
+		rc = place_scratch(b);
+	else if (!(at = qv_mpi_rooted_place(op, &work)))
+		rc = MPI_ERR_NO_MEM;
+	b->lengths = (struct qv_run_blocks){at, b->bytes, b->in.at, b->in.bytes};
 	op->data = (struct qv_run_data){
-		.in = b->in.base, .work = b->out.base, .temp = b->scratch, .blocks = &b->lengths};
+		.in = b->in.base, .work = work, .temp = b->scratch, .blocks = &b->lengths};
 	if (!rc && qv_run_start(op->run, &op->data))
 		rc = MPI_ERR_INTERN;
 	return rc;
@@ -107,8 +120,9 @@ static int start_asking(struct qv_mpi_op *op)
 	struct qv_mpi_blocks *b = op->blocks;
 
 	b->asking = true;
+	/* Schedules of neighbours count the elements of a block, the others those of all. */
 	op->data = (struct qv_run_data){.item = sizeof(*b->bytes),
-					.count = 1,
+					.count = b->places ? (size_t)op->c->ranks : 1,
 					.in = b->in.bytes,
 					.work = b->bytes,
 					.temp = b->bytes + b->out.n};
@@ -142,7 +156,9 @@ int qv_mpi_blocks_start(struct qv_mpi_op *op)
 		return start_exchange(op);
 	if (b->asks && !b->asked)
 		return start_asking(op);
-	if (!b->asked) {
+	if (!b->asked && b->places) {
+		qv_mpi_rooted_know(op);
+	} else if (!b->asked) {
 		memcpy(b->bytes, b->out.bytes, b->out.n * sizeof(*b->bytes));
 		/* Neighbours of the same rank send it as much as we do. */
 		qv_schedule_lengths(op->plan->schedule, b->in.bytes, b->in.n ? b->in.bytes[0] : 0,
@@ -158,9 +174,9 @@ static int answered(struct qv_mpi_op *op)
 
 	b->asking = false;
 	b->asked = true; /* a persistent one has the same in all its starts */
-	for (uint32_t i = 0; i < b->out.n && !op->error; i++)
-		if (b->bytes[i] != b->out.bytes[i])
-			op->error = MPI_ERR_TRUNCATE;
+	if (b->places ? !qv_mpi_rooted_agrees(op)
+		      : memcmp(b->bytes, b->out.bytes, b->out.n * sizeof(*b->bytes)) != 0)
+		op->error = MPI_ERR_TRUNCATE;
 	if (!op->error)
 		op->error = start_data(op);
 	return op->error ? QV_EIO : QV_OK;
@@ -214,6 +230,8 @@ int qv_mpi_blocks_finish(struct qv_mpi_op *op)
 
 	if (op->blocks->exchange)
 		return take_items(op);
+	if (op->blocks->places)
+		return qv_mpi_rooted_finish(op);
 	for (uint32_t i = 0; i < out->n && out->packed && !rc; i++)
 		rc = qv_mpi_layout_unpack(out, i, out->base + out->at[i], op->c->comm);
 	return rc;

@@ -47,6 +47,7 @@ struct qv_mpi_blocks_call {
 	enum qv_mpi_name name;
 	enum qv_mpi_form form;
 	struct qv_mpi_blocks_arg in, out; /* in.buf may be MPI_IN_PLACE */
+	int root;                         /* of MPI_Gatherv and MPI_Scatterv */
 	MPI_Comm comm;
 	/* By qv_mpi_autotune_v_turn, if the call is timed: */
 	struct qv_mpi_autotune_v *timed;
@@ -135,14 +136,29 @@ struct qv_mpi_blocks {
 	struct qv_exchange *exchange; /* NULL: a schedule */
 	struct qv_exchange_item *items;
 	uint32_t passing; /* blocks of scratch */
-	size_t *bytes;    /* of the blocks of out, and of scratch */
+	size_t *bytes; /* of the blocks of out, and of scratch; by rank, of a gather or scatter */
 	struct qv_run_blocks lengths;
+	size_t *places; /* of a gather or scatter, off the root: where each rank's block is */
 	char *scratch;
 	size_t scratch_bytes;
 	bool asks;   /* the lengths must be asked for before */
 	bool asking; /* that is under way */
 	bool asked;  /* the answer holds for all starts to come */
 };
+
+/* Room for so many bytes in scratch; NULL: no memory. */
+char *qv_mpi_blocks_scratch(struct qv_mpi_blocks *blocks, size_t bytes);
+
+/* rooted.c: of a gather or scatter. */
+
+/* The lengths that this rank knows without having asked. */
+void qv_mpi_rooted_know(struct qv_mpi_op *op);
+/* Whether those that it was told are those that it expects. */
+bool qv_mpi_rooted_agrees(const struct qv_mpi_op *op);
+/* Where each rank's block is, from *work, when all lengths are known; NULL: no memory. */
+const size_t *qv_mpi_rooted_place(struct qv_mpi_op *op, char **work);
+/* Unpack; an MPI error code. */
+int qv_mpi_rooted_finish(struct qv_mpi_op *op);
 
 /* mpi_glue/plans/pattern.c: who is whose neighbour. */
 
@@ -191,26 +207,41 @@ struct qv_planner_spec qv_mpi_planner_spec(const struct qv_mpi_comm *c,
 struct qv_mpi_made {
 	enum qv_coll coll;
 	struct qv_mpi_rule rule;
+	uint32_t root; /* of a gather or scatter */
 	struct qv_schedule *schedule;
 	bool combines;      /* blocks go through ranks that do not know their lengths */
+	bool forwards;      /* this rank is one of these: of a gather or scatter */
 	bool wide, wide_in; /* some step is of several blocks of the work vector, or contribution */
 };
 
 bool qv_mpi_rule_equal(const struct qv_mpi_rule *a, const struct qv_mpi_rule *b);
-/* The plan, held once; friends are those of the rule, if it is of friends. NULL: no memory. */
-struct qv_mpi_plan *qv_mpi_made_plan(struct qv_mpi_comm *c, enum qv_mpi_name name,
+/* The plan of a call, held once; friends are those of the rule, if it is of friends. NULL: no memory. */
+struct qv_mpi_plan *qv_mpi_made_plan(struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call,
 				     const struct qv_mpi_rule *rule,
 				     const struct qv_mpi_friends *friends);
+
+static inline bool qv_mpi_made_is_rooted(const struct qv_mpi_made *made)
+{
+	return made->coll == QV_COLL_GATHER || made->coll == QV_COLL_SCATTER;
+}
 
 static inline bool qv_mpi_is_neighbor(enum qv_mpi_name name)
 {
 	return name >= QV_MPI_NEIGHBOR_ALLGATHER;
 }
 
-static inline bool qv_mpi_is_gather(enum qv_mpi_name name)
+/* One block goes to all. */
+static inline bool qv_mpi_is_allgather(enum qv_mpi_name name)
 {
 	return name == QV_MPI_ALLGATHERV || name == QV_MPI_NEIGHBOR_ALLGATHER ||
 	       name == QV_MPI_NEIGHBOR_ALLGATHERV;
+}
+
+static inline enum qv_coll qv_mpi_coll_of(enum qv_mpi_name name)
+{
+	if (qv_mpi_is_rooted_v(name))
+		return name == QV_MPI_GATHERV ? QV_COLL_GATHER : QV_COLL_SCATTER;
+	return qv_mpi_is_allgather(name) ? QV_COLL_ALLGATHER : QV_COLL_ALLTOALL;
 }
 
 #endif /* QV_MPI_BLOCKS_H */

@@ -13,15 +13,19 @@ struct shape {
 	const int *in_slots, *out_slots;
 };
 
-static struct shape shape_of(const struct qv_mpi_comm *c, enum qv_mpi_name name)
+static struct shape shape_of(const struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call)
 {
-	const uint32_t ranks = (uint32_t)c->ranks;
+	const uint32_t ranks = (uint32_t)c->ranks, all = c->rank == call->root ? ranks : 0;
+	const enum qv_mpi_name name = call->name;
 	struct shape s = {ranks, ranks, NULL, NULL};
 
+	if (qv_mpi_is_rooted_v(name))
+		return name == QV_MPI_GATHERV ? (struct shape){1, all, NULL, NULL}
+					      : (struct shape){all, 1, NULL, NULL};
 	if (qv_mpi_is_neighbor(name))
 		s = (struct shape){c->pattern->out.n, c->pattern->in.n, c->pattern->out.slots,
 				   c->pattern->in.slots};
-	if (qv_mpi_is_gather(name)) {
+	if (qv_mpi_is_allgather(name)) {
 		s.in_n = 1;
 		s.in_slots = NULL;
 	}
@@ -36,7 +40,7 @@ static struct qv_mpi_blocks_arg contribution(const struct qv_mpi_blocks_call *ca
 	if (in.buf != MPI_IN_PLACE)
 		return in;
 	in = call->out;
-	if (call->name == QV_MPI_ALLGATHERV) {
+	if (call->name == QV_MPI_ALLGATHERV || call->name == QV_MPI_GATHERV) {
 		in.counts = in.counts ? in.counts + rank : NULL;
 		in.displs = in.displs ? in.displs + rank : NULL;
 		in.wide_counts = in.wide_counts ? in.wide_counts + rank : NULL;
@@ -49,7 +53,7 @@ static int arrange(struct qv_mpi_op *op, const struct qv_mpi_blocks_call *call)
 {
 	const struct qv_mpi_made *made = op->plan->made;
 	const struct qv_mpi_blocks_arg in = contribution(call, op->c->rank);
-	const struct shape shape = shape_of(op->c, call->name);
+	const struct shape shape = shape_of(op->c, call);
 	const bool in_place = call->in.buf == MPI_IN_PLACE && call->name == QV_MPI_ALLTOALLV;
 	struct qv_mpi_blocks *b = op->blocks;
 	bool pack_in, pack_out;
@@ -72,7 +76,7 @@ static int arrange(struct qv_mpi_op *op, const struct qv_mpi_blocks_call *call)
 	pack_out ? qv_mpi_layout_pack_at(&b->out, (char *)op->room + room)
 		 : qv_mpi_layout_stay(&b->out);
 	b->asks = made->combines && (call->name == QV_MPI_NEIGHBOR_ALLGATHERV ||
-				     call->name == QV_MPI_NEIGHBOR_ALLTOALLV);
+				     call->name == QV_MPI_NEIGHBOR_ALLTOALLV || b->places);
 	b->asked = b->asking = false;
 	return MPI_SUCCESS;
 }
@@ -86,7 +90,23 @@ static enum qv_mpi_reason judge(const struct qv_mpi_blocks_call *call, const str
 	if (!c)
 		return QV_MPI_ODD_ARGUMENT;
 	why = qv_mpi_comm_judge(c);
+	if (why == QV_MPI_TAKEN && (call->root < 0 || call->root >= c->ranks))
+		return QV_MPI_ODD_ARGUMENT;
 	return why == QV_MPI_TAKEN ? qv_mpi_judge_form(c, call->form) : why;
+}
+
+/* What is not significant on this rank, or is not moved, is of no elements. */
+static void leave_out(struct qv_mpi_blocks_call *call, const struct qv_mpi_comm *c)
+{
+	const struct qv_mpi_blocks_arg nothing = {.type = MPI_BYTE};
+	const bool gather = call->name == QV_MPI_GATHERV;
+
+	if (!qv_mpi_is_rooted_v(call->name))
+		return;
+	if (c->rank != call->root)
+		*(gather ? &call->out : &call->in) = nothing;
+	else if (!gather && call->out.buf == MPI_IN_PLACE)
+		call->out = nothing;
 }
 
 /* What it is about, and with which friends it is done. */
@@ -106,7 +126,10 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, stru
 			return why;
 	}
 	/* A rank alone is in error here: the MPI says so. */
-	shape = shape_of(c, call->name);
+	shape = shape_of(c, call);
+	if (qv_mpi_is_rooted_v(call->name) && call->in.buf == MPI_IN_PLACE &&
+	    (call->name == QV_MPI_SCATTERV || c->rank != call->root))
+		return QV_MPI_ODD_ARGUMENT;
 	if (call->out.buf == MPI_IN_PLACE ||
 	    (call->in.buf == MPI_IN_PLACE && qv_mpi_is_neighbor(call->name)) ||
 	    qv_mpi_layout_odd(&call->out, shape.out_n, shape.out_slots))
@@ -136,11 +159,13 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 	*why = judge(call, c);
 	if (*why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_AUTO)
 		rule = qv_mpi_autotune_v_turn(c, call, why);
-	if (*why == QV_MPI_TAKEN)
+	if (*why == QV_MPI_TAKEN) {
+		leave_out(call, c);
 		*why = judge_data(call, c, rule, &friends);
+	}
 	if (*why != QV_MPI_TAKEN)
 		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
-	plan = qv_mpi_made_plan(c, call->name, rule, friends);
+	plan = qv_mpi_made_plan(c, call, rule, friends);
 	op = plan ? qv_mpi_op_get(c, plan) : NULL;
 	if (!op)
 		return fail(call, c);

@@ -94,7 +94,8 @@ void qv_mpi_layout_stay(struct qv_mpi_layout *layout)
 			lowest = layout->places[i];
 	for (uint32_t i = 0; i < layout->n; i++)
 		layout->at[i] = (size_t)(layout->places[i] - lowest);
-	layout->base = layout->buf ? layout->buf + lowest : NULL;
+	/* From MPI_BOTTOM, which may be NULL, places are addresses. */
+	layout->base = (char *)((uintptr_t)layout->buf + (uintptr_t)lowest);
 	layout->packed = false;
 }
 

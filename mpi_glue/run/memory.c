@@ -104,11 +104,6 @@ bool qv_mpi_memory_has(enum qv_coll coll)
 	       coll != QV_COLL_GATHER && coll != QV_COLL_SCATTER;
 }
 
-static bool is_exchange(const struct qv_mpi_call *call)
-{
-	return call->coll == QV_COLL_ALLGATHER || call->coll == QV_COLL_ALLTOALL;
-}
-
 /* Elements with bytes that no value has, which are not combined: they are to be those of some rank. */
 static bool has_padding(const struct qv_mpi_reduce *r)
 {
@@ -137,7 +132,7 @@ static int run(struct qv_mpi_comm *c, const struct qv_mpi_call *call, const stru
 		.root = (uint32_t)call->root,
 		.in = in,
 		.out = out,
-		.count = is_exchange(call) ? call->count / (size_t)c->ranks : call->count,
+		.count = qv_mpi_is_exchange(call) ? call->count / (size_t)c->ranks : call->count,
 		.item = r->item,
 		.combine = combine,
 		.context = (void *)(uintptr_t)r,
@@ -210,7 +205,7 @@ static int run_packed(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 	int rc = MPI_ERR_NO_MEM, error;
 
 	if (out) {
-		in = is_exchange(call) ? out + whole : out;
+		in = qv_mpi_is_exchange(call) ? out + whole : out;
 		rc = pack(c, call, in, given);
 	}
 	error = run(c, call, r, in, out);
@@ -233,7 +228,7 @@ static bool is_plain(const struct qv_mpi_call *call)
 {
 	if (call->coll == QV_COLL_BROADCAST)
 		return qv_mpi_is_plain(call->type);
-	return !is_exchange(call) ||
+	return !qv_mpi_is_exchange(call) ||
 	       (qv_mpi_is_plain(call->in_type) && qv_mpi_is_plain(call->out_type));
 }
 

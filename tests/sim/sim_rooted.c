@@ -71,9 +71,11 @@ static void run(int scatter, int bytes, const char *setting)
 		memset(whole + (size_t)i * (size_t)bytes, i, (size_t)bytes);
 	if (!scatter)
 		memset(own, rank, (size_t)bytes);
-	for (int i = 0; i < CALLS; i++)
-		sum += i < CALLS - LAST ? 0 * once(scatter, bytes, whole, own)
-					: once(scatter, bytes, whole, own);
+	for (int i = 0; i < CALLS; i++) {
+		const double seconds = once(scatter, bytes, whole, own);
+
+		sum += i < CALLS - LAST ? 0 : seconds;
+	}
 	if (!rank)
 		printf("%d %s %s %.9f\n", bytes, name, setting, sum / LAST);
 	free(whole);

@@ -25,6 +25,9 @@ int qv_blocks_fit(const struct qv_schedule *s, const struct qv_run_blocks *block
 
 		if (step->kind == QV_STEP_FENCE || step->blocks < 2)
 			continue;
+		if (step->kind == QV_STEP_COPY &&
+		    blocks->at == blocks->in_at) /* all are in place */
+			continue;
 		if (reads_in(step) &&
 		    !in_a_row(blocks->in_at, blocks->in_bytes,
 			      step->kind == QV_STEP_COPY ? step->from : step->first, step->blocks))

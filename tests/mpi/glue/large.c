@@ -125,6 +125,45 @@ static void check(enum poison_kind kind, int turn)
 		      (int)kind, turn, i, out[i], expected(kind, i));
 }
 
+/* Of a gather and scatter; off the root a count is no count, and fits no int. */
+static void rooted(int what, int large, int root)
+{
+	const MPI_Comm world = MPI_COMM_WORLD;
+	const int here = glue_rank == root, n = here ? N : -3;
+	const MPI_Count wide_n = here ? N : (MPI_Count)1 << 40;
+
+	switch (what + 4 * large) {
+	case 0: MPI_Gather(in, N, MPI_INT, out, n, MPI_INT, root, world); break;
+	case 1: MPI_Scatter(in, n, MPI_INT, out, N, MPI_INT, root, world); break;
+	case 2: MPI_Gatherv(in, N, MPI_INT, out, ints, at, MPI_INT, root, world); break;
+	case 3: MPI_Scatterv(in, ints, at, MPI_INT, out, N, MPI_INT, root, world); break;
+	case 4: MPI_Gather_c(in, N, MPI_INT, out, wide_n, MPI_INT, root, world); break;
+	case 5: MPI_Scatter_c(in, wide_n, MPI_INT, out, N, MPI_INT, root, world); break;
+	case 6: MPI_Gatherv_c(in, N, MPI_INT, out, wide, wide_at, MPI_INT, root, world); break;
+	default: MPI_Scatterv_c(in, wide, wide_at, MPI_INT, out, N, MPI_INT, root, world); break;
+	}
+	for (int i = 0; i < (what % 2 ? N : here ? N * glue_ranks : 0); i++)
+		CHECK(out[i] == (what % 2 ? value(root, glue_rank, i) : value(i / N, 0, i % N)),
+		      "operation %d, large %d, root %d: element %d is %d", what, large, root, i,
+		      out[i]);
+}
+
+static void all_rooted(void)
+{
+	uint64_t before;
+
+	CHECK(!qv_mpi_set("gather=binomial,scatter=binomial,gatherv=binomial,scatterv=direct"),
+	      "refused");
+	for (int turn = 0; turn < 2 * glue_ranks; turn++)
+		for (int what = 0; what < 4; what++) {
+			before = qv_mpi_taken();
+			fill();
+			rooted(what, is_large(turn), turn / 2);
+			CHECK(qv_mpi_taken() == before + 1, "operation %d, turn %d: not taken",
+			      what, turn);
+		}
+}
+
 /* One neighbour on each side, each another rank. */
 static MPI_Comm make_ring(void)
 {
@@ -158,6 +197,7 @@ void glue_large(void)
 			      "kind %d, turn %d: not taken", kind, turn);
 		}
 	MPI_Comm_free(&ring);
+	all_rooted();
 }
 #else
 void glue_large(void)

@@ -70,7 +70,7 @@ static void refused(void)
 		"alltoallv",          "alltoallv=",          "alltoallv=ring",
 		"alltoallv=friends",  "alltoallv=crystal:1", "alltoallv=crystal:",
 		"alltoallv=mesh2:3",  "allgatherv=crystal",  "alltoallv=direct,alltoallv=direct",
-		"alltoallv=crystals", "gatherv=direct",      "neighbor_alltoall=crystal"};
+		"alltoallv=crystals", "scanv=direct",        "neighbor_alltoall=crystal"};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		CHECK(qv_mpi_set(wrong[i]), "%s: not refused", wrong[i]);
