@@ -84,16 +84,11 @@ static bool alive(uint32_t pid, struct stat_line *line)
 	return line->state != 'X' && (line->state != 'Z' || line->threads > 1);
 }
 
-bool qv_proc_is_here(const struct qv_proc *self, const struct qv_proc *proc)
-{
-	return proc->host && proc->host == self->host;
-}
-
 bool qv_proc_alive(const struct qv_proc *self, const struct qv_proc *proc)
 {
 	struct stat_line line;
 
-	if (!qv_proc_is_here(self, proc))
+	if (proc->host == 0 || proc->host != self->host)
 		return true;
 	return alive(proc->pid, &line) && (line.start == proc->start || line.start == UINT64_MAX);
 }

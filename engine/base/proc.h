@@ -14,9 +14,6 @@ struct qv_proc {
 
 void qv_proc_self(struct qv_proc *self);
 
-/* Whether proc runs on this host (see self->host), where it can be seen. */
-bool qv_proc_is_here(const struct qv_proc *self, const struct qv_proc *proc);
-
 /* False if proc runs on this host (see self->host) and is gone or a zombie. True in doubt. */
 bool qv_proc_alive(const struct qv_proc *self, const struct qv_proc *proc);
 

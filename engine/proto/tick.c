@@ -23,9 +23,7 @@
 #define STUCK_MS     30000u /* it answers, but nothing arrives */
 #define AWAY_MS      200u   /* a pause between two ticks: nobody looked, what was sent waits here */
 #define LOOK_MS_MIN  50u    /* so much of such a pause counts as time in which we looked */
-#define REMEMBER_MS \
-	30000u /* a peer whose address was taken back may be silent for so long; one
-			     * that has no name, absent */
+#define REMEMBER_MS  30000u /* a peer whose address was taken back may be silent for so long */
 
 /* Is it known that nothing more will come? */
 static bool has_said_all(const struct qv_peer *peer)
@@ -219,25 +217,6 @@ static void listen(struct qv_peer *peer, uint64_t now)
 		qv_peer_send_ack(peer);
 }
 
-/* Its process cannot be seen from here: in another container, or on another host. Nobody has been at
- * its address for a while? */
-static bool is_absent(struct qv_peer *peer, uint64_t now)
-{
-	enum qv_presence presence = QV_PRESENT;
-	uint64_t silent;
-
-	if (peer->x->ops->presence)
-		presence = peer->x->ops->presence(peer->x, peer->addr, &silent);
-	if (presence == QV_UNSURE)
-		peer->look_at = now + LOOK_MS;
-	else if (presence != QV_ABSENT && presence != QV_GONE)
-		peer->absent_since = 0;
-	else if (!peer->absent_since)
-		peer->absent_since = now;
-	return presence == QV_GONE ||
-	       (presence == QV_ABSENT && now - peer->absent_since >= REMEMBER_MS);
-}
-
 /* A peer that the application has no name for is gone, and nothing is left to be done with it. */
 static bool has_ended(struct qv_peer *peer, uint64_t now)
 {
@@ -249,11 +228,8 @@ static bool has_ended(struct qv_peer *peer, uint64_t now)
 	if (now - peer->heard_at < SILENT_MS || now < peer->look_at)
 		return false;
 	peer->look_at = now + QUIET_MS;
-	if (peer->dropped && now - peer->heard_at >= REMEMBER_MS)
-		return true;
-	return qv_proc_is_here(&peer->p->self, &peer->proc)
-		       ? !qv_proc_alive(&peer->p->self, &peer->proc)
-		       : is_absent(peer, now);
+	return (peer->dropped && now - peer->heard_at >= REMEMBER_MS) ||
+	       !qv_proc_alive(&peer->p->self, &peer->proc);
 }
 
 static bool is_idle(const struct qv_peer *peer)

@@ -67,8 +67,7 @@ int qv_run_start(struct qv_run *run, const struct qv_run_data *data)
 {
 	if (!run->failed && (run->open || run->fence < run->s->n))
 		return QV_EAGAIN;
-	if (data->blocks ? !qv_blocks_fit(run->s, data->blocks)
-			 : !qv_count_fits(run->s, data->count))
+	if (data->blocks ? !qv_blocks_fit(run->s, data) : !qv_count_fits(run->s, data->count))
 		return QV_EINVAL;
 	memset(run->state, WAITS, run->s->n);
 	run->data = *data;

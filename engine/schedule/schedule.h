@@ -107,8 +107,8 @@ void qv_redirect_run_done(struct qv_redirect_run *l, uint32_t slot, int status);
 
 /* engine/schedule/families/blocks.c: variable-length blocks. */
 
-/* Whether a run of them is possible. */
-int qv_blocks_fit(const struct qv_schedule *s, const struct qv_run_blocks *blocks);
+/* Whether a run of them is possible; data->blocks is not NULL. */
+int qv_blocks_fit(const struct qv_schedule *s, const struct qv_run_data *data);
 /* Bytes of a step. */
 size_t qv_blocks_bytes(const struct qv_run_blocks *blocks, const struct qv_step *step);
 

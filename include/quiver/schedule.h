@@ -259,7 +259,8 @@ struct qv_port {
 };
 
 /* Variable-length blocks: of a collective that combines nothing. A step on several blocks needs
- * them one behind the other. */
+ * them one behind the other; but the root of a scatter copies nothing, and so needs them nowhere by
+ * `direct`, where `in` is `work` and `in_at` is `at`. */
 struct qv_run_blocks {
 	/* By block of the work vector and behind those of scratch: where it begins, in bytes from
 	 * work or temp, and its bytes. */

@@ -243,40 +243,6 @@ static void away(void **state)
 	rig_free(rig);
 }
 
-/* A peer that the application has no name for, and that owes us nothing: it is kept while its host says
- * nothing against it, and freed when nobody is at its address any more. */
-static void unnamed(void **state)
-{
-	static const enum qv_presence kept[] = {QV_PRESENT, QV_UNTOLD, QV_SILENT};
-	struct rig *rig = start(QV_PRESENT);
-	struct rig_node *node = &rig->node[0];
-
-	qv_loop_chaos(rig->loop)->eagain = 0;
-	silence = 1000000;
-	for (unsigned i = 0; i < 3; i++) { /* it may come again */
-		struct rig_req *recv = rig_recv(rig, 0, RIG_ANY, 100, i, QV_REQ_TAGGED);
-		struct rig_req *send = rig_send_after_loss(rig, 1, 0, 100, i, QV_REQ_TAGGED);
-
-		rig_ticks(rig, 2000);
-		rig_check(recv, send);
-		node->peers[1]->proc.host = 0; /* another one than ours */
-		presence = QV_UNSURE;
-		rig_ticks(rig, 60000);
-		for (unsigned k = 0; k < 3; k++) {
-			presence = QV_ABSENT;
-			rig_ticks(rig, 20000);
-			presence = kept[k];
-			rig_ticks(rig, 60000);
-		}
-		presence = i == 2 ? QV_GONE : QV_ABSENT;
-		assert_int_equal(node->ended, i);
-		rig_ticks(rig, 60000);
-		assert_int_equal(node->ended, i + 1);
-		presence = QV_PRESENT;
-	}
-	rig_free(rig);
-}
-
 /* A program that looks seldom is told of the dead all the same. */
 static void seldom(void **state)
 {
@@ -304,7 +270,6 @@ int main(void)
 		cmocka_unit_test(no_end),      cmocka_unit_test(the_known),
 		cmocka_unit_test(silent_host), cmocka_unit_test(silent_unknown),
 		cmocka_unit_test(away),        cmocka_unit_test(seldom),
-		cmocka_unit_test(unnamed),
 	};
 
 	rig_seed();

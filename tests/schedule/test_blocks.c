@@ -192,11 +192,41 @@ static void test_refused(void **unused)
 	}
 }
 
+/* The root of a scatter sends from where its blocks are, if these are said to be both. */
+static void test_in_place(void **unused)
+{
+	static const size_t apart[8] = {700, 100, 200, 300, 400, 500, 600, 0};
+	static const size_t again[8] = {700, 100, 200, 300, 400, 500, 600, 0};
+	static const size_t ten[8] = {10, 10, 10, 10, 10, 10, 10, 10};
+	static char one[710], other[710];
+	const struct {
+		const size_t *in_at;
+		void *work;
+		int rc;
+	} cases[] = {{apart, one, QV_OK}, {apart, other, QV_EINVAL}, {again, one, QV_EINVAL}};
+	const struct qv_schedule_spec spec = {
+		.coll = QV_COLL_SCATTER, .algorithm = QV_ALG_DIRECT, .ranks = 8};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct qv_run_blocks blocks = {apart, ten, cases[i].in_at, ten};
+		const struct qv_run_data data = {
+			.in = one, .work = cases[i].work, .blocks = &blocks};
+		struct qv_schedule *s;
+		struct qv_run *r;
+
+		assert_int_equal(qv_schedule_build(&spec, 0, &s), QV_OK);
+		assert_int_equal(qv_run_create(s, &calls, NULL, &r), QV_OK);
+		assert_int_equal(qv_run_start(r, &data), cases[i].rc);
+		qv_run_free(r);
+		qv_schedule_free(s);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_allgather),
-					   cmocka_unit_test(test_anywhere),
-					   cmocka_unit_test(test_refused)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_allgather), cmocka_unit_test(test_anywhere),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_in_place)};
 
 	qv_tagged = (struct qv_tagged){.over = over, .exact = true};
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -16,8 +16,11 @@ static int reads_in(const struct qv_step *step)
 	return step->kind == QV_STEP_COPY || step->kind == QV_STEP_SEND_IN;
 }
 
-int qv_blocks_fit(const struct qv_schedule *s, const struct qv_run_blocks *blocks)
+int qv_blocks_fit(const struct qv_schedule *s, const struct qv_run_data *data)
 {
+	const struct qv_run_blocks *blocks = data->blocks;
+	const int in_place = data->in == data->work && blocks->at == blocks->in_at;
+
 	if (qv_combines(s->coll) || s->line.steps)
 		return 0;
 	for (size_t i = 0; i < s->n; i++) {
@@ -25,8 +28,7 @@ int qv_blocks_fit(const struct qv_schedule *s, const struct qv_run_blocks *block
 
 		if (step->kind == QV_STEP_FENCE || step->blocks < 2)
 			continue;
-		if (step->kind == QV_STEP_COPY &&
-		    blocks->at == blocks->in_at) /* all are in place */
+		if (step->kind == QV_STEP_COPY && in_place)
 			continue;
 		if (reads_in(step) &&
 		    !in_a_row(blocks->in_at, blocks->in_bytes,
