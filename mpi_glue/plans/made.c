@@ -65,20 +65,6 @@ static void look(struct qv_mpi_made *m)
 	}
 }
 
-/* Whether blocks of others go through this rank. */
-static bool hands_on(const struct qv_mpi_made *m, uint32_t rank)
-{
-	size_t n;
-	const struct qv_step *step = qv_schedule_steps(m->schedule, &n);
-	bool sends = false, stores = false;
-
-	for (size_t i = 0; i < n; i++) {
-		sends |= step[i].kind == QV_STEP_SEND;
-		stores |= step[i].kind == QV_STEP_STORE;
-	}
-	return rank != m->root && sends && stores;
-}
-
 static int build(struct qv_mpi_made *m, const struct qv_mpi_comm *c,
 		 const struct qv_mpi_friends *friends)
 {
@@ -96,11 +82,9 @@ static int build(struct qv_mpi_made *m, const struct qv_mpi_comm *c,
 	if (rc)
 		return rc;
 	look(m);
-	if (qv_mpi_made_is_rooted(m)) {
-		/* In trees of up to three ranks all are the root or a leaf. */
+	/* In trees of up to three ranks all are the root or a leaf. */
+	if (qv_mpi_made_is_rooted(m))
 		m->combines = m->rule.algorithm != QV_ALG_DIRECT && c->ranks > 3;
-		m->forwards = hands_on(m, (uint32_t)c->rank);
-	}
 	return QV_OK;
 }
 

@@ -57,6 +57,8 @@ static void evict_one(struct qv_mpi_comm *c)
 
 void qv_mpi_plan_keep(struct qv_mpi_comm *c, struct qv_mpi_plan *p)
 {
+	if (p->schedule)
+		look(p);
 	p->rules = qv_mpi.rules;
 	p->rules->users++;
 	evict_one(c);
@@ -97,7 +99,6 @@ static struct qv_mpi_plan *keep(struct qv_mpi_comm *c, const struct qv_plan *pla
 	p->plan = plan;
 	p->schedule = plan->schedule;
 	p->way = QV_MPI_TAKEN + plan->algorithm;
-	look(p);
 	qv_mpi_plan_keep(c, p);
 	return p;
 }

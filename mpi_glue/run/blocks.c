@@ -230,8 +230,8 @@ int qv_mpi_blocks_finish(struct qv_mpi_op *op)
 
 	if (op->blocks->exchange)
 		return take_items(op);
-	if (op->blocks->places)
-		return qv_mpi_rooted_finish(op);
+	if (op->plan->made->coll == QV_COLL_SCATTER)
+		return qv_mpi_rooted_take_own(op);
 	for (uint32_t i = 0; i < out->n && out->packed && !rc; i++)
 		rc = qv_mpi_layout_unpack(out, i, out->base + out->at[i], op->c->comm);
 	return rc;

@@ -157,8 +157,8 @@ void qv_mpi_rooted_know(struct qv_mpi_op *op);
 bool qv_mpi_rooted_agrees(const struct qv_mpi_op *op);
 /* Where each rank's block is, from *work, when all lengths are known; NULL: no memory. */
 const size_t *qv_mpi_rooted_place(struct qv_mpi_op *op, char **work);
-/* Unpack; an MPI error code. */
-int qv_mpi_rooted_finish(struct qv_mpi_op *op);
+/* Of a scatter: the own block goes where the program wants it; an MPI error code. */
+int qv_mpi_rooted_take_own(struct qv_mpi_op *op);
 
 /* mpi_glue/plans/pattern.c: who is whose neighbour. */
 
@@ -210,7 +210,6 @@ struct qv_mpi_made {
 	uint32_t root; /* of a gather or scatter */
 	struct qv_schedule *schedule;
 	bool combines;      /* blocks go through ranks that do not know their lengths */
-	bool forwards;      /* this rank is one of these: of a gather or scatter */
 	bool wide, wide_in; /* some step is of several blocks of the work vector, or contribution */
 };
 

@@ -50,7 +50,7 @@ const size_t *qv_mpi_rooted_place(struct qv_mpi_op *op, char **work)
 		*work = all->base;
 		return all->at;
 	}
-	if (!op->plan->made->forwards) {
+	if (!op->plan->sends || !op->plan->receives) { /* it hands on none */
 		*work = own->base;
 		b->places[op->c->rank] = own->at[0];
 		return b->places;
@@ -63,20 +63,12 @@ const size_t *qv_mpi_rooted_place(struct qv_mpi_op *op, char **work)
 	return *work ? b->places : NULL;
 }
 
-int qv_mpi_rooted_finish(struct qv_mpi_op *op)
+int qv_mpi_rooted_take_own(struct qv_mpi_op *op)
 {
-	struct qv_mpi_blocks *b = op->blocks;
-	struct qv_mpi_layout *out = &b->out;
-	int rc = MPI_SUCCESS;
+	struct qv_mpi_layout *out = &op->blocks->out;
+	const char *own = (const char *)op->data.work + op->blocks->lengths.at[op->c->rank];
+	const bool there = !out->packed && own == out->base + out->at[0];
 
-	if (!is_gather(op)) {
-		const char *own = (const char *)op->data.work + b->lengths.at[op->c->rank];
-		const bool there = !out->packed && own == out->base + out->at[0];
-
-		return out->bytes[0] && !there ? qv_mpi_layout_unpack(out, 0, own, op->c->comm)
-					       : MPI_SUCCESS;
-	}
-	for (uint32_t i = 0; i < out->n && out->packed && !rc; i++)
-		rc = qv_mpi_layout_unpack(out, i, out->base + out->at[i], op->c->comm);
-	return rc;
+	return out->bytes[0] && !there ? qv_mpi_layout_unpack(out, 0, own, op->c->comm)
+				       : MPI_SUCCESS;
 }

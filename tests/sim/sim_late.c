@@ -8,45 +8,23 @@
  * by a schedule that was built from expected arrivals:
  *     by-arrival PART CALLS
  */
-#include <mpi.h>
-#include <simgrid/actor.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <quiver/mpi_control.h>
 
-/* CURIE, as in the platform file: seconds per message, per byte moved, per byte combined. */
-#define ALPHA 2.66e-6
-#define BETA  4.8179e-10
-#define GAMMA 1.6654e-10
+#include "tests/sim/sim_curie.h"
 
 #define CALLS 100 /* of a part */
 #define LAST  50  /* of which the mean is printed: by then `auto` is to have found out */
 
-static int rank, ranks, n, root_only;
+static int n, root_only;
 static int *in, *out;
 static MPI_Op op;
 
 static const char *const settings[] = {"mpi", "binomial", "butterfly", "clairvoyant", "segmented"};
 
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "rank %d: %s\n", rank, what);
-	MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-static void add(void *from, void *to, int *count, MPI_Datatype *type)
-{
-	const int *a = from;
-	int *b = to;
-
-	for (int i = 0; i < *count; i++)
-		b[i] += a[i];
-	sg_actor_sleep_for(GAMMA * (double)*count * sizeof(int));
-}
 
 static void check(void)
 {

@@ -7,41 +7,17 @@
  * from the first arrival to the last exit. Prints, per length, algorithm and imbalance, a line
  *     BYTES ALGORITHM balanced|late-tree|late-segmented SECONDS
  */
-#include <mpi.h>
-#include <simgrid/actor.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <quiver/mpi_control.h>
 
-/* CURIE, as in the platform file: seconds per message, per byte moved, per byte combined. */
-#define ALPHA 2.66e-6
-#define BETA  4.8179e-10
-#define GAMMA 1.6654e-10
-
-static int rank, ranks;
+#include "tests/sim/sim_curie.h"
 
 static const char *const algorithms[] = {"clairvoyant", "binomial", "ring",
 					 "butterfly",   "radix",    "segmented"};
 
 #define ALGORITHMS (int)(sizeof(algorithms) / sizeof(algorithms[0]))
-
-static void add(void *in, void *inout, int *n, MPI_Datatype *type)
-{
-	const int *a = in;
-	int *b = inout;
-
-	for (int i = 0; i < *n; i++)
-		b[i] += a[i];
-	sg_actor_sleep_for(GAMMA * (double)*n * sizeof(int));
-}
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "rank %d: %s\n", rank, what);
-	MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 static void wait_until(double when)
 {

@@ -4,30 +4,16 @@
  * many bytes. Prints the mean time of the last calls, from the first arrival to the last exit:
  *     BYTES gather|scatter SETTING SECONDS
  */
-#include <mpi.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mpi_glue/glue.h"
-
-/* CURIE, as in the platform file: seconds per message, per byte moved, per byte combined. */
-#define ALPHA 2.66e-6
-#define BETA  4.8179e-10
-#define GAMMA 1.6654e-10
+#include "tests/sim/sim_curie.h"
 
 #define CALLS 40
 #define LAST  10 /* by then `auto` has made up its mind */
 
-static int rank, ranks;
-
 static const char *const settings[] = {"mpi", "binomial", "direct", "auto"};
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "rank %d: %s\n", rank, what);
-	MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 static void check(const char *blocks, int n, int bytes, int first)
 {

@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
-
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 #define PERSIST(name) MPIX_##name
 #elif defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5

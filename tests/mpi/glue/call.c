@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
-
 static const char *const operations[GLUE_KINDS] = {"reduce", "allreduce", "reduce_scatter",
 						   "reduce_scatter"};
 

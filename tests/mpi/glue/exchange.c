@@ -5,22 +5,6 @@
 
 #include <string.h>
 
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
-
-#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define FORMS GLUE_FORMS
-#else
-#define FORMS GLUE_PERSISTENT
-#endif
-
-#ifdef OPEN_MPI
-#define TAKEN(form) 1
-#else
-#define TAKEN(form) ((form) == GLUE_BLOCKING)
-#endif
-
 /* What a rank sends or receives: pairs of ints, plain or every second one of twice as many. */
 struct side {
 	int gaps;
@@ -132,11 +116,11 @@ static void exchanges(int all, const char *algorithm)
 
 	snprintf(setting, sizeof(setting), "%s=%s", all ? "alltoall" : "allgather", algorithm);
 	CHECK(!qv_mpi_set(setting), "%s: refused", setting);
-	for (int form = 0; form < FORMS; form++)
+	for (int form = 0; form < GLUE_HERE; form++)
 		for (int i = 0; i < 4; i++)
 			for (int in_place = 0; in_place < 2; in_place++) {
 				one(all, (enum glue_form)form, pairs[i], in_place);
-				calls += TAKEN(form) && (!form || strcmp(algorithm, "memory"));
+				calls += GLUE_TAKES(form) && (!form || strcmp(algorithm, "memory"));
 			}
 	CHECK(strstr(setting, "auto") || (int)(qv_mpi_taken() - before) == calls,
 	      "%s: %d calls were taken, not %d", setting, (int)(qv_mpi_taken() - before), calls);

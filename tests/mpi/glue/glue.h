@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
+
 #include <quiver/mpi_control.h>
 
 extern int glue_rank, glue_ranks;
@@ -47,6 +51,19 @@ struct glue_call {
 
 /* How calls are made. */
 enum glue_form { GLUE_BLOCKING, GLUE_NONBLOCKING, GLUE_PERSISTENT, GLUE_FORMS };
+
+/* The forms below GLUE_HERE can be called by MPI_ or MPIX_ names with this MPI; those for which GLUE_TAKES
+ * holds, the library takes. */
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define GLUE_HERE GLUE_FORMS
+#else
+#define GLUE_HERE GLUE_PERSISTENT
+#endif
+#ifdef OPEN_MPI
+#define GLUE_TAKES(form) 1
+#else
+#define GLUE_TAKES(form) ((form) == GLUE_BLOCKING)
+#endif
 
 /*
  * Make the call by the MPI and by `algorithm`, in one form, and compare every byte of the results.

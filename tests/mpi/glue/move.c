@@ -5,28 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
-
-static int forms(void)
-{
-#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
-	return GLUE_FORMS;
-#else
-	return GLUE_PERSISTENT;
-#endif
-}
-
-static int can_be_taken(int form)
-{
-#ifdef OPEN_MPI
-	return 1;
-#else
-	return form == GLUE_BLOCKING;
-#endif
-}
-
 /* Start a persistent request some times, or wait for another one. */
 static void go(MPI_Request *r, int form)
 {
@@ -88,11 +66,11 @@ static void bcasts(const char *setting)
 	int calls = 0;
 
 	CHECK(!qv_mpi_set(setting), "%s: refused", setting);
-	for (int form = 0; form < forms(); form++)
+	for (int form = 0; form < GLUE_HERE; form++)
 		for (int i = 0; i < 4; i++)
 			for (int root = 0; root < glue_ranks; root++) {
 				one_bcast(form, counts[i], root);
-				calls += can_be_taken(form) && (!form || !memory);
+				calls += GLUE_TAKES(form) && (!form || !memory);
 			}
 	CHECK(strstr(setting, "auto") || (int)(qv_mpi_taken() - before) == calls,
 	      "%s: %d calls were taken, not %d", setting, (int)(qv_mpi_taken() - before), calls);
@@ -120,7 +98,7 @@ static void barriers(const char *setting)
 	const int memory = strstr(setting, "memory") != NULL;
 
 	CHECK(!qv_mpi_set(setting), "%s: refused", setting);
-	for (int form = 0; form < forms(); form++)
+	for (int form = 0; form < GLUE_HERE; form++)
 		for (int late = 0; late < glue_ranks; late++) {
 			double came, left, last = 0;
 			MPI_Request r = MPI_REQUEST_NULL;
@@ -141,7 +119,7 @@ static void barriers(const char *setting)
 				go(&r, form);
 			left = now();
 			CHECK((int)(qv_mpi_taken() - before) ==
-				      (can_be_taken(form) && (!form || !memory)),
+				      (GLUE_TAKES(form) && (!form || !memory)),
 			      "%s: not taken", setting);
 			MPI_Allreduce(&came, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 			CHECK(left >= last, "%s, form %d: left %g s early", setting, form,

@@ -2,10 +2,6 @@
 /* poison_call.c - every collective that libquiver-mpi takes, in every form. */
 #include "poison.h"
 
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
-
 #if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
 #define PERSIST(name) MPIX_##name
 #elif defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5

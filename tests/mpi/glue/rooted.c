@@ -7,22 +7,6 @@
 
 #include <string.h>
 
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
-
-#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define FORMS GLUE_FORMS
-#else
-#define FORMS GLUE_PERSISTENT
-#endif
-
-#ifdef OPEN_MPI
-#define TAKEN(form) 1
-#else
-#define TAKEN(form) ((form) == GLUE_BLOCKING)
-#endif
-
 #define UNTOUCHED 0x33333333
 
 /* Pairs of ints, plain or every second one of twice as many. */
@@ -238,13 +222,13 @@ static void all_of(int scatter, int v, const char *algorithm)
 	snprintf(setting, sizeof(setting), "%s%s=%s", scatter ? "scatter" : "gather", v ? "v" : "",
 		 algorithm);
 	CHECK(!qv_mpi_set(setting), "%s: refused", setting);
-	for (int form = 0; form < FORMS; form++)
+	for (int form = 0; form < GLUE_HERE; form++)
 		for (int i = 0; i < 4; i++)
 			for (int root = 0; root < glue_ranks; root++)
 				for (int in_place = 0; in_place < 2; in_place++) {
 					one(scatter, v, root, (enum glue_form)form, ints[i],
 					    in_place);
-					calls += TAKEN(form);
+					calls += GLUE_TAKES(form);
 				}
 	CHECK(!strcmp(algorithm, "auto") || (int)(qv_mpi_taken() - before) == calls,
 	      "%s: %d calls were taken, not %d", setting, (int)(qv_mpi_taken() - before), calls);
