@@ -216,6 +216,10 @@ static inline bool qv_peer_is_fast(const struct qv_peer *peer)
 	return !peer->head && peer->remote_id != QV_SRC_UNKNOWN;
 }
 
+/* unnamed.c: at the end of a tick. Is this a peer that the application has no name for, and can it be
+ * freed? */
+bool qv_unnamed_tick(struct qv_peer *peer, uint64_t now);
+
 /* issue.c */
 int qv_tx_issue(struct qv_tx *tx);
 /* Give what waits to the transport, until that is full or the peer has no room. */

@@ -235,6 +235,8 @@ void qv_proto_peer_free(struct qv_peer *peer)
 		uid_remove(peer);
 	if (peer->starving)
 		p->nstarving--;
+	if (p->suspect == peer)
+		p->suspect = NULL;
 	if (peer->listed)
 		qv_peer_unlist(peer);
 	qv_window_clear(peer);

@@ -266,12 +266,14 @@ struct qv_proto {
 	const struct qv_proto_owner_ops *ops;
 	void *owner;
 	size_t budget;
-	unsigned patience;   /* ms, 0: no end */
-	unsigned death;      /* ms, 0: no end */
-	size_t queue_max;    /* sends that may wait */
-	uint64_t now;        /* of the last tick, ms */
-	uint64_t fetched_ns; /* when the last rendezvous ended, or was read */
-	uint64_t away;       /* ms before it in which nobody looked */
+	unsigned patience;       /* ms, 0: no end */
+	unsigned death;          /* ms, 0: no end */
+	size_t queue_max;        /* sends that may wait */
+	uint64_t now;            /* of the last tick, ms */
+	uint64_t fetched_ns;     /* when the last rendezvous ended, or was read */
+	uint64_t away;           /* ms before it in which nobody looked */
+	struct qv_peer *suspect; /* unnamed.c; NULL: none is */
+	uint64_t suspect_until;  /* ms */
 	uint64_t uid;
 	uint32_t sessions; /* the last that was begun */
 	uint32_t begun;    /* how many were */

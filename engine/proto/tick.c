@@ -23,7 +23,6 @@
 #define STUCK_MS     30000u /* it answers, but nothing arrives */
 #define AWAY_MS      200u   /* a pause between two ticks: nobody looked, what was sent waits here */
 #define LOOK_MS_MIN  50u    /* so much of such a pause counts as time in which we looked */
-#define REMEMBER_MS  30000u /* a peer whose address was taken back may be silent for so long */
 
 /* Is it known that nothing more will come? */
 static bool has_said_all(const struct qv_peer *peer)
@@ -117,6 +116,11 @@ static void look_for_known(struct qv_peer *peer, uint64_t now)
 	case QV_UNTOLD:
 	case QV_UNSURE: return;
 	case QV_ABSENT:
+		/* Nobody needs to listen there for the connection by which it has called us, and
+		 * that takes our question. */
+		if (peer == p->suspect && !peer->full_since)
+			return;
+		/* fall through */
 	case QV_GONE: qv_peer_mark_failed(peer, "nobody is at its address any more"); return;
 	case QV_SILENT:
 		if (is_silent_for(peer, now, silent, p->death))
@@ -160,7 +164,8 @@ static void probe(struct qv_peer *peer, uint64_t now)
 
 static bool waits(const struct qv_peer *peer)
 {
-	return qv_peer_is_waiting(peer) || (peer->flying && !peer->failed);
+	return qv_peer_is_waiting(peer) || (peer->flying && !peer->failed) ||
+	       peer == peer->p->suspect;
 }
 
 static void ask(struct qv_peer *peer, uint64_t now)
@@ -201,7 +206,7 @@ static void listen(struct qv_peer *peer, uint64_t now)
 			peer->full_most = 0;
 	} else if (peer->user == QV_USER_UNKNOWN) {
 		peer->heard_at +=
-			peer->p->away; /* for has_ended: what it sent meanwhile waits here */
+			peer->p->away; /* for unnamed.c: what it sent meanwhile waits here */
 	}
 	peer->heard = false;
 	peer->got_then = peer->got;
@@ -215,21 +220,6 @@ static void listen(struct qv_peer *peer, uint64_t now)
 		qv_peer_consumed_slow(peer); /* there was no memory */
 	if (peer->ack_due || peer->got != peer->told)
 		qv_peer_send_ack(peer);
-}
-
-/* A peer that the application has no name for is gone, and nothing is left to be done with it. */
-static bool has_ended(struct qv_peer *peer, uint64_t now)
-{
-	if (peer->user != QV_USER_UNKNOWN || peer->refs || peer->outstanding || peer->flying ||
-	    peer->txs || peer->failing)
-		return false;
-	if (peer->failed || !peer->connected)
-		return true;
-	if (now - peer->heard_at < SILENT_MS || now < peer->look_at)
-		return false;
-	peer->look_at = now + QUIET_MS;
-	return (peer->dropped && now - peer->heard_at >= REMEMBER_MS) ||
-	       !qv_proc_alive(&peer->p->self, &peer->proc);
 }
 
 static bool is_idle(const struct qv_peer *peer)
@@ -290,7 +280,7 @@ void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 			continue;
 		}
 		tick_peer(peer, now_ms);
-		if (p->ops->ended && has_ended(peer, now_ms))
+		if (p->ops->ended && qv_unnamed_tick(peer, now_ms))
 			p->ops->ended(p->owner, peer);
 	}
 }

@@ -21,9 +21,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define PROBE_MS  1000 /* then it is tried again: what was lost comes late */
-#define PROOF_MS  1000 /* who listened is asked again after so long at first */
-#define SILENT_MS 1500 /* no sign of life for so long is worth to be told */
+#define PROBE_MS   1000 /* then it is tried again: what was lost comes late */
+#define PROOF_MS   1000 /* who listened is asked again after so long at first */
+#define PROOFS_MAX 1024
+#define SILENT_MS  1500 /* no sign of life for so long is worth to be told */
 
 struct qv_fi_tcp *qv_fi_tcp_open(const void *own, size_t len)
 {
@@ -139,19 +140,34 @@ static bool is_connected(const struct qv_fi_tcp *l, const struct qv_fi_tcp_addr 
 	return false;
 }
 
+static struct qv_fi_tcp_proof *oldest_proof(struct qv_fi_tcp *l)
+{
+	struct qv_fi_tcp_proof *oldest = l->proofs;
+
+	for (size_t i = 1; i < l->nproofs; i++)
+		if (l->proofs[i].until < oldest->until)
+			oldest = &l->proofs[i];
+	return oldest;
+}
+
 static struct qv_fi_tcp_proof *proof_of(struct qv_fi_tcp *l, const struct qv_fi_tcp_addr *to)
 {
-	struct qv_fi_tcp_proof *proofs;
+	struct qv_fi_tcp_proof *proofs, *proof;
 
 	for (size_t i = 0; i < l->nproofs; i++)
 		if (qv_fi_tcp_same(&l->proofs[i].to, to))
 			return &l->proofs[i];
-	proofs = realloc(l->proofs, (l->nproofs + 1) * sizeof *proofs);
-	if (!proofs)
-		return NULL;
-	l->proofs = proofs;
-	proofs[l->nproofs] = (struct qv_fi_tcp_proof){.to = *to};
-	return &proofs[l->nproofs++];
+	if (l->nproofs == PROOFS_MAX) {
+		proof = oldest_proof(l);
+	} else {
+		proofs = realloc(l->proofs, (l->nproofs + 1) * sizeof *proofs);
+		if (!proofs)
+			return NULL;
+		l->proofs = proofs;
+		proof = &proofs[l->nproofs++];
+	}
+	*proof = (struct qv_fi_tcp_proof){.to = *to};
+	return proof;
 }
 
 static bool holds(const struct qv_fi_tcp_proof *proof, uint64_t links, int64_t now)

@@ -9,6 +9,8 @@
 #include "tests/fabric/coll/coll.h"
 #include "kill.h"
 
+#include <quiver/fi_ext.h>
+
 enum { SENDS = 32, LONG = 4 << 20, ROOM = 3000 };
 
 enum end { KILLED, POWER_OFF };
@@ -177,6 +179,60 @@ static void at_group(enum end how)
 	ft_close(&ep);
 }
 
+static uint64_t peers_of(struct ft_ep *ep)
+{
+	struct qv_fi_stats_ops *ops;
+	struct qv_fi_stats s;
+
+	OK(fi_open_ops(&ep->ep->fid, QV_FI_OPS_STATS, 0, (void **)&ops, NULL));
+	OK(ops->get(&ep->ep->fid, &s, sizeof(s)));
+	return s.peers;
+}
+
+/* The survivor has no name for the dead, has received its message and wants nothing more of it: what
+ * it has kept of it is free after half a minute. */
+static void at_unnamed(enum end how)
+{
+	char *buf = ft_buf(8);
+	struct ft_ep ep;
+	struct ft_op op;
+	uint64_t before;
+	double since;
+
+	if (how == POWER_OFF && !ft_apart())
+		ft_skip("a cable to pull needs two hosts (tests/fabric/harness/hosts.py apart)");
+	ft_open(&ep, &(struct ft_conf){.caps = 0});
+	if (ft.rank == SURVIVOR) {
+		OK(fi_av_remove(ep.av, &ep.peer[VICTIM], 1, 0));
+		ep.peer[VICTIM] = FI_ADDR_UNSPEC;
+	}
+	ft_barrier();
+	if (ft.rank == VICTIM) {
+		ft_tsend(&ep, SURVIVOR, 5, buf, 8, &op);
+		while (!op.done || !ft.sh->word[READY])
+			ft_progress();
+		if (how == POWER_OFF)
+			ft_cable(false);
+		ft_die();
+	} else if (ft.rank == BYSTANDER) {
+		ft_bystander(&ep);
+	} else {
+		ft_trecv(&ep, FT_ANY, 5, 0, buf, 8, &op);
+		while (!op.done)
+			ft_play(&ep);
+		before = peers_of(&ep);
+		ft.sh->word[READY] = 1;
+		for (since = ft_now(); peers_of(&ep) == before; ft_play(&ep))
+			if (ft_now() - since > 60)
+				ft_fail("%llu peers a minute after the death",
+					(unsigned long long)before);
+		printf("  %s: freed after %.1f s\n", ft.name, ft_now() - since);
+		CHECK_EQ(peers_of(&ep), before - 1);
+		ft_dismiss(&ep);
+	}
+	end(&ep, buf);
+}
+
 #define CASES(state)                    \
 	static void death_##state(void) \
 	{                               \
@@ -191,6 +247,7 @@ CASES(answer)
 CASES(data)
 CASES(idle)
 CASES(group)
+CASES(unnamed)
 
 /* As soon as the user says. */
 static void power_soon(void)
@@ -200,10 +257,11 @@ static void power_soon(void)
 }
 
 const struct ft_case ft_cases_death[] = {
-	{"death_send", 3, 40, death_send},     {"death_answer", 3, 40, death_answer},
-	{"death_data", 3, 40, death_data},     {"death_idle", 3, 40, death_idle},
-	{"death_group", 3, 40, death_group},   {"power_send", 3, 40, power_send},
-	{"power_answer", 3, 40, power_answer}, {"power_data", 3, 40, power_data},
-	{"power_idle", 3, 40, power_idle},     {"power_group", 3, 40, power_group},
-	{"power_soon", 3, 40, power_soon},     {0},
+	{"death_send", 3, 40, death_send},       {"death_answer", 3, 40, death_answer},
+	{"death_data", 3, 40, death_data},       {"death_idle", 3, 40, death_idle},
+	{"death_group", 3, 40, death_group},     {"power_send", 3, 40, power_send},
+	{"power_answer", 3, 40, power_answer},   {"power_data", 3, 40, power_data},
+	{"power_idle", 3, 40, power_idle},       {"power_group", 3, 40, power_group},
+	{"power_soon", 3, 40, power_soon},       {"death_unnamed", 3, 90, death_unnamed},
+	{"power_unnamed", 3, 90, power_unnamed}, {0},
 };

@@ -93,6 +93,11 @@ void ft_mourn(struct ft_ep *ep)
 	ft_msleep(20); /* the signal has struck */
 }
 
+void ft_dismiss(struct ft_ep *ep)
+{
+	play(ep, STOP);
+}
+
 void ft_survived(struct ft_ep *ep, char *buf, size_t len)
 {
 	struct ft_op op;
@@ -106,7 +111,7 @@ void ft_survived(struct ft_ep *ep, char *buf, size_t len)
 		CHECK(ft_outlive(ep, &op, ft_now()) != 0);
 	for (int i = 0; i < 200; i++)
 		ft_play(ep);
-	play(ep, STOP);
+	ft_dismiss(ep);
 }
 
 static void finish(struct ft_ep *ep, char *buf)

@@ -9,9 +9,10 @@ enum { SURVIVOR, VICTIM, BYSTANDER }; /* ranks */
 enum { READY, DEATH };                /* words: rank 0 is ready; when the victim died, in ms */
 
 void ft_die(void);
-/* One round of the survivor with the bystander, and what that one does until ft_survived. */
+/* One round of the survivor with the bystander, and what that one does until ft_dismiss. */
 void ft_play(struct ft_ep *ep);
 void ft_bystander(struct ft_ep *ep);
+void ft_dismiss(struct ft_ep *ep); /* the bystander, which ft_survived does, too */
 /* Survivor and victim have exchanged a message each. */
 void ft_handshake(struct ft_ep *ep);
 /* Play until op has ended; if the victim is dead, within five seconds of the later of its death and

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * unnamed.c - peers that the application has no name for: clients that a server only answers, and
+ * those whose addresses were taken back. They are freed when nothing is left to be done with them and
+ * their process has died.
+ *
+ * On another host, or in another container, nothing tells of that. So who has been silent for long is
+ * suspected: it is asked for a sign of life as if something were wanted of it, and the rules of tick.c
+ * decide. They look at each connection of the endpoint, so one peer is suspected at a time.
+ */
+#include "internal.h"
+
+#define SILENT_MS 300u  /* its process is looked for when it was silent for so long */
+#define LOOK_MS   1000u /* and then so often */
+#define REMEMBER_MS \
+	30000u /* silent for so long: freed if its address was taken back, else suspected */
+#define SUSPECT_MS 2000u /* it is for so long, beyond what a silent host has */
+
+static bool is_left_alone(const struct qv_peer *peer)
+{
+	return peer->user == QV_USER_UNKNOWN && !peer->refs && !peer->outstanding &&
+	       !peer->flying && !peer->txs && !peer->failing;
+}
+
+static bool has_ended(struct qv_peer *peer, uint64_t now)
+{
+	if (!is_left_alone(peer))
+		return false;
+	if (peer->failed || !peer->connected)
+		return true;
+	if (now - peer->heard_at < SILENT_MS || now < peer->look_at)
+		return false;
+	peer->look_at = now + LOOK_MS;
+	return (peer->dropped && now - peer->heard_at >= REMEMBER_MS) ||
+	       !qv_proc_alive(&peer->p->self, &peer->proc);
+}
+
+static bool is_on_this_host(const struct qv_peer *peer)
+{
+	return peer->proc.host && peer->proc.host == peer->p->self.host;
+}
+
+static void suspect(struct qv_peer *peer, uint64_t now)
+{
+	struct qv_proto *p = peer->p;
+	const bool open = peer->user == QV_USER_UNKNOWN && !peer->failed && peer->connected;
+
+	if (p->suspect == peer && (!open || peer->heard_at == now || now >= p->suspect_until))
+		p->suspect = NULL;
+	if (p->suspect || !open || !is_left_alone(peer) || peer->dropped || is_on_this_host(peer) ||
+	    now - peer->heard_at < REMEMBER_MS)
+		return;
+	p->suspect = peer;
+	p->suspect_until = now + SUSPECT_MS + p->death;
+	peer->heard_at = now; /* its silence counts from now on */
+}
+
+bool qv_unnamed_tick(struct qv_peer *peer, uint64_t now)
+{
+	suspect(peer, now);
+	return has_ended(peer, now);
+}
