@@ -3,6 +3,7 @@
 #ifndef QV_POOL_H
 #define QV_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,12 @@ struct qv_pool {
 void qv_pool_init(struct qv_pool *pool, size_t size);
 void qv_pool_fini(struct qv_pool *pool);
 int qv_pool_grow(struct qv_pool *pool); /* QV_OK or QV_ENOMEM */
+
+/* The next qv_pool_get will give an object; false: no memory. */
+static inline bool qv_pool_reserve(struct qv_pool *pool)
+{
+	return QV_LIKELY(pool->free != NULL) || qv_pool_grow(pool) == 0;
+}
 
 /* An object, uninitialised, or NULL. */
 static inline void *qv_pool_get(struct qv_pool *pool)

@@ -169,8 +169,8 @@ int qv_tx_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, const 
  * is given up. */
 struct qv_tx *qv_tx_new_control(struct qv_peer *peer, enum qv_wire_op op, uint64_t arg, size_t len,
 				char **body);
-/* One that is not to be started. */
-void qv_tx_free_control(struct qv_tx *tx);
+/* One that has ended, or is not to be started. */
+void qv_tx_free(struct qv_tx *tx);
 /* It has left the queue. */
 static inline void qv_tx_unqueued(struct qv_tx *tx)
 {

@@ -4,11 +4,10 @@
 
 #include <string.h>
 
-/* A struct qv_in and a struct qv_unexp must be at hand before a message is matched. */
+/* What is matched cannot be given back: a struct qv_in and a struct qv_unexp must be at hand. */
 static bool reserve(struct qv_proto *p)
 {
-	return (p->ins.free || qv_pool_grow(&p->ins) == QV_OK) &&
-	       (p->unexps.free || qv_pool_grow(&p->unexps) == QV_OK);
+	return qv_pool_reserve(&p->ins) && qv_pool_reserve(&p->unexps);
 }
 
 static const char *check_rts(const struct qv_wire_pkt *pkt)

@@ -66,12 +66,6 @@ QV_INLINE struct qv_rx *qv_rx_new(struct qv_proto *p, const struct qv_recv_args 
 	return rx;
 }
 
-/* A receive may need a struct qv_in in the middle of things that cannot be undone. */
-QV_INLINE bool qv_in_reserve(struct qv_proto *p)
-{
-	return QV_LIKELY(p->ins.free != NULL) || qv_pool_grow(&p->ins) == QV_OK;
-}
-
 /* As qv_proto_recv. */
 QV_INLINE int qv_recv_post(struct qv_proto *p, const struct qv_recv_args *args)
 {
@@ -82,7 +76,8 @@ QV_INLINE int qv_recv_post(struct qv_proto *p, const struct qv_recv_args *args)
 
 	if (QV_UNLIKELY(!rx))
 		return QV_ENOMEM;
-	rc = qv_in_reserve(p) ? qv_match_post(engine, &rx->node, &msg) : QV_ENOMEM;
+	/* What is matched cannot be given back: a struct qv_in must be at hand. */
+	rc = qv_pool_reserve(&p->ins) ? qv_match_post(engine, &rx->node, &msg) : QV_ENOMEM;
 	if (QV_UNLIKELY(rc)) {
 		qv_pool_put(&p->rxs, rx);
 		return rc;

@@ -114,7 +114,7 @@ static void give_back(struct qv_tx *tx)
 	while (tx) {
 		struct qv_tx *next = tx->next;
 
-		qv_tx_free_control(tx);
+		qv_tx_free(tx);
 		tx = next;
 	}
 }

@@ -89,7 +89,7 @@ struct qv_rx {
 	uint64_t cookie;
 	unsigned flags;         /* QV_REQ_ENGINE, QV_REQ_MULTI */
 	struct qv_peer *sender; /* of a collective, while it waits: who is to send */
-	unsigned refs;          /* multi: messages still coming in */
+	unsigned refs;          /* multi: messages that are still coming in */
 	bool ended;             /* multi: takes no more messages */
 	bool queued;            /* in the engine's queue */
 	size_t used;            /* multi: bytes given away */
@@ -232,7 +232,7 @@ struct qv_peer {
 	size_t eager_max;           /* longest message that is sent eagerly */
 	unsigned outstanding;       /* sends and receives that need the peer to go on */
 	unsigned flying;            /* packets to it and reads of it that the transport holds */
-	unsigned refs;              /* messages of it that wait here, or are coming in */
+	unsigned refs;              /* messages of it that wait here for a receive */
 	unsigned asked_of;          /* requests that it has not answered: remote.c */
 	unsigned answers;           /* answers to its own that the transport has not taken */
 

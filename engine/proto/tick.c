@@ -241,7 +241,7 @@ static void tick_peer(struct qv_peer *peer, uint64_t now)
 	if (peer->failed) {
 		if (peer->flying)
 			qv_peer_look_for_failed(peer);
-		qv_peer_give_up(peer); /* begun in packets that came after it had failed */
+		qv_peer_give_up(peer); /* requests that came after it had failed */
 		return;
 	}
 	listen(peer, now);

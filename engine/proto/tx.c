@@ -47,14 +47,7 @@ void qv_tx_put(struct qv_tx *tx)
 	qv_pool_put(&tx->p->txs, tx);
 }
 
-void qv_tx_free_control(struct qv_tx *tx)
-{
-	if (tx->packet != tx->small)
-		free(tx->packet);
-	qv_tx_put(tx);
-}
-
-static void release(struct qv_tx *tx)
+void qv_tx_free(struct qv_tx *tx)
 {
 	if (tx->packet != tx->small)
 		free(tx->packet);
@@ -98,7 +91,7 @@ void qv_tx_check(struct qv_tx *tx, int status)
 		return;
 	finish(tx);
 	if (tx->inflight == 0 && !tx->queued)
-		release(tx);
+		qv_tx_free(tx);
 }
 
 void qv_tx_issued(struct qv_tx *tx, int status)
@@ -124,7 +117,7 @@ void qv_tx_fail(struct qv_tx *tx, int status)
 		return;
 	finish(tx);
 	if (tx->inflight == 0 && !tx->queued)
-		release(tx);
+		qv_tx_free(tx);
 }
 
 void qv_peer_list(struct qv_peer *peer)

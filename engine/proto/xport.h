@@ -35,8 +35,8 @@ struct qv_xport;
 
 /* Whether anybody is at an address. */
 enum qv_presence {
-	QV_PRESENT, /* yes, or this transport cannot tell */
-	QV_UNTOLD,  /* this transport cannot tell: who does not answer for long is not there */
+	QV_PRESENT, /* yes; or this transport cannot tell, and who does not answer is waited for */
+	QV_UNTOLD,  /* it cannot tell, and who never answers is to be given up after a while */
 	QV_UNSURE,  /* not known yet: ask again soon */
 	QV_ABSENT,  /* no: what is sent there now cannot arrive */
 	QV_GONE,    /* and nobody will ever be there */
@@ -56,7 +56,8 @@ struct qv_xport_ops {
 	/*
 	 * Optional: inject the payload of a plain tagged message, its tag beside it, for transports
 	 * that carry such a word and the sender's address with a packet anyway: a payload of
-	 * inject_max bytes then goes at once. Arrivals go to qv_proto_tagged.
+	 * inject_max bytes then goes at once. It has no number that could be missed, so `drops`
+	 * must be false. Arrivals go to qv_proto_tagged.
 	 */
 	int (*inject_tagged)(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf,
 			     size_t len);
