@@ -32,7 +32,7 @@ int qv_recv_waiting(struct qv_proto *p, struct qv_match *engine, struct qv_rx *r
 		qv_rx_deliver_unexp(p, rx, QV_CONTAINER(msg, struct qv_unexp, node));
 		if (ends)
 			return QV_OK;
-		if (!qv_in_reserve(p) || qv_match_post(engine, &rx->node, &msg)) {
+		if (!qv_pool_reserve(&p->ins) || qv_match_post(engine, &rx->node, &msg)) {
 			give_back(p, rx);
 			return QV_OK;
 		}
@@ -53,7 +53,7 @@ int qv_proto_recv_claimed(struct qv_proto *p, struct qv_unexp *claimed,
 {
 	struct qv_rx *rx;
 
-	if (!qv_in_reserve(p) || !(rx = qv_rx_new(p, args)))
+	if (!qv_pool_reserve(&p->ins) || !(rx = qv_rx_new(p, args)))
 		return QV_ENOMEM;
 	if (discard) {
 		struct qv_info info = claimed->info;

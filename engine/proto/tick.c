@@ -9,20 +9,21 @@
  */
 #include "internal.h"
 
-#define SILENCE_MS   100u   /* nothing came for so long: nothing more will come */
-#define LAST_CALL_MS 1000u  /* with other peers' packets coming all the time we wait no longer */
-#define FIRST_MS     200u   /* a peer has so long to acknowledge before it is asked */
-#define QUIET_MS     1000u  /* and so long where it has acknowledged all, but owes an answer */
-#define PROBE_MAX_MS 2000u  /* it is asked less and less often, at least so often */
-#define HANDSHAKE_MS 500u   /* a peer not yet known has so long before it is looked for */
-#define LOOK_MS      250u   /* and then so often, as others who are silent */
-#define SILENT_MS    300u   /* a peer that we know is looked for when it was silent for so long */
-#define NOTICE_MS    1000u  /* of the time that a silent host has, to notice that it is over */
-#define FULL_MS      1000u  /* the transport may be busy for so long with a connection */
-#define FULL_MAX_MS  30000u /* which is doubled each time */
-#define STUCK_MS     30000u /* it answers, but nothing arrives */
-#define AWAY_MS      200u   /* a pause between two ticks: nobody looked, what was sent waits here */
-#define LOOK_MS_MIN  50u    /* so much of such a pause counts as time in which we looked */
+#define SILENCE_MS   100u    /* nothing came for so long: nothing more will come */
+#define LAST_CALL_MS 1000u   /* with other peers' packets coming all the time we wait no longer */
+#define FIRST_MS     200u    /* a peer has so long to acknowledge before it is asked */
+#define QUIET_MS     1000u   /* and so long where it has acknowledged all, but owes an answer */
+#define PROBE_MAX_MS 2000u   /* it is asked less and less often, at least so often */
+#define HANDSHAKE_MS 500u    /* a peer not yet known has so long before it is looked for */
+#define LOOK_MS      250u    /* and then so often, as others who are silent */
+#define SILENT_MS    300u    /* a peer that we know is looked for when it was silent for so long */
+#define NOTICE_MS    1000u   /* of the time that a silent host has, to notice that it is over */
+#define FULL_MS      1000u   /* the transport may be busy for so long with a connection */
+#define FULL_MAX_MS  30000u  /* which is doubled each time */
+#define POWER_MS     300000u /* a suspect's host may be silent for so long: it may come back */
+#define STUCK_MS     30000u  /* it answers, but nothing arrives */
+#define AWAY_MS      200u /* a pause between two ticks: nobody looked, what was sent waits here */
+#define LOOK_MS_MIN  50u  /* so much of such a pause counts as time in which we looked */
 
 /* Is it known that nothing more will come? */
 static bool has_said_all(const struct qv_peer *peer)
@@ -99,6 +100,12 @@ static void look_for_unknown(struct qv_peer *peer, uint64_t now)
 		fail_silent(peer);
 }
 
+/* Nothing is wanted of it but a sign of life: unnamed.c. */
+static bool is_only_suspected(const struct qv_peer *peer)
+{
+	return peer == peer->p->suspect && !qv_peer_is_waiting(peer);
+}
+
 static void look_for_known(struct qv_peer *peer, uint64_t now)
 {
 	struct qv_proto *p = peer->p;
@@ -118,12 +125,13 @@ static void look_for_known(struct qv_peer *peer, uint64_t now)
 	case QV_ABSENT:
 		/* Nobody needs to listen there for the connection by which it has called us, and
 		 * that takes our question. */
-		if (peer == p->suspect && !peer->full_since)
+		if (is_only_suspected(peer) && !peer->full_since)
 			return;
 		/* fall through */
 	case QV_GONE: qv_peer_mark_failed(peer, "nobody is at its address any more"); return;
 	case QV_SILENT:
-		if (is_silent_for(peer, now, silent, p->death))
+		if (is_silent_for(peer, now, silent, p->death) &&
+		    (!is_only_suspected(peer) || silent >= POWER_MS))
 			fail_silent(peer);
 		return;
 	}
@@ -135,6 +143,8 @@ static void transport_is_full(struct qv_peer *peer, uint64_t now)
 {
 	if (!peer->full_since)
 		peer->full_since = now;
+	if (is_only_suspected(peer))
+		return; /* that may end connections of others */
 	if (!peer->full_most)
 		peer->full_most = FULL_MS;
 	if (!peer->x->ops->reconnect || now - peer->full_since < peer->full_most)
@@ -183,6 +193,11 @@ static void ask(struct qv_peer *peer, uint64_t now)
 	peer->acked_then = peer->acked;
 	if (!peer->hello_sent || peer->resend || now < peer->probe_at)
 		return;
+	if (is_only_suspected(peer)) {
+		if (!peer->probes)
+			probe(peer, now);
+		return;
+	}
 	if ((peer->stuck_at && now - peer->stuck_at >= FIRST_MS) || quiet >= QUIET_MS ||
 	    (peer->connected && !peer->confirmed))
 		probe(peer, now);
@@ -264,6 +279,7 @@ void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 	p->heard_at = p->heard ? now_ms : p->heard_at + p->away;
 	p->heard = false;
 	p->now = now_ms;
+	p->suspect_until += p->away;
 	qv_unexp_drop_again(p);
 	for (int t = 0; t < 3; t++)
 		qv_cancels_idle(&p->cancels[t]);

@@ -5,16 +5,16 @@
  * their process has died.
  *
  * On another host, or in another container, nothing tells of that. So who has been silent for long is
- * suspected: it is asked for a sign of life as if something were wanted of it, and the rules of tick.c
- * decide. They look at each connection of the endpoint, so one peer is suspected at a time.
+ * suspected: it is asked once for a sign of life, and looked for by the rules of tick.c, with more
+ * patience than where something is wanted of it. To look costs calls of the kernel for each connection
+ * of the endpoint, so one peer is suspected at a time.
  */
 #include "internal.h"
 
-#define SILENT_MS 300u  /* its process is looked for when it was silent for so long */
-#define LOOK_MS   1000u /* and then so often */
-#define REMEMBER_MS \
-	30000u /* silent for so long: freed if its address was taken back, else suspected */
-#define SUSPECT_MS 2000u /* it is for so long, beyond what a silent host has */
+#define SILENT_MS   300u   /* its process is looked for when it was silent for so long */
+#define LOOK_MS     1000u  /* and then so often */
+#define REMEMBER_MS 30000u /* then it is freed if its address was taken back, else suspected */
+#define SUSPECT_MS  2000u  /* it is for so long, beyond what FI_QUIVER_KEEPALIVE says */
 
 static bool is_left_alone(const struct qv_peer *peer)
 {
@@ -45,14 +45,20 @@ static void suspect(struct qv_peer *peer, uint64_t now)
 	struct qv_proto *p = peer->p;
 	const bool open = peer->user == QV_USER_UNKNOWN && !peer->failed && peer->connected;
 
-	if (p->suspect == peer && (!open || peer->heard_at == now || now >= p->suspect_until))
-		p->suspect = NULL;
+	if (p->suspect == peer) {
+		if (!open || peer->heard_at == now || now >= p->suspect_until)
+			p->suspect = NULL; /* now it is another one's turn */
+		return;
+	}
 	if (p->suspect || !open || !is_left_alone(peer) || peer->dropped || is_on_this_host(peer) ||
 	    now - peer->heard_at < REMEMBER_MS)
 		return;
 	p->suspect = peer;
 	p->suspect_until = now + SUSPECT_MS + p->death;
-	peer->heard_at = now; /* its silence counts from now on */
+	/* Only what is found from now on counts. */
+	peer->heard_at = now;
+	peer->full_since = peer->full_most = peer->probe_at = 0;
+	peer->probes = 0;
 }
 
 bool qv_unnamed_tick(struct qv_peer *peer, uint64_t now)

@@ -23,7 +23,7 @@
 
 #define PROBE_MS   1000 /* then it is tried again: what was lost comes late */
 #define PROOF_MS   1000 /* who listened is asked again after so long at first */
-#define PROOFS_MAX 1024
+#define PROOFS_MAX 1024 /* beyond, one that is believed no more is forgotten */
 #define SILENT_MS  1500 /* no sign of life for so long is worth to be told */
 
 struct qv_fi_tcp *qv_fi_tcp_open(const void *own, size_t len)
@@ -150,16 +150,16 @@ static struct qv_fi_tcp_proof *oldest_proof(struct qv_fi_tcp *l)
 	return oldest;
 }
 
-static struct qv_fi_tcp_proof *proof_of(struct qv_fi_tcp *l, const struct qv_fi_tcp_addr *to)
+static struct qv_fi_tcp_proof *proof_of(struct qv_fi_tcp *l, const struct qv_fi_tcp_addr *to,
+					int64_t now)
 {
 	struct qv_fi_tcp_proof *proofs, *proof;
 
 	for (size_t i = 0; i < l->nproofs; i++)
 		if (qv_fi_tcp_same(&l->proofs[i].to, to))
 			return &l->proofs[i];
-	if (l->nproofs == PROOFS_MAX) {
-		proof = oldest_proof(l);
-	} else {
+	proof = l->nproofs < PROOFS_MAX ? NULL : oldest_proof(l);
+	if (!proof || proof->until > now) {
 		proofs = realloc(l->proofs, (l->nproofs + 1) * sizeof *proofs);
 		if (!proofs)
 			return NULL;
@@ -259,7 +259,7 @@ enum qv_presence qv_fi_tcp_listens(struct qv_fi_tcp *l, const void *addr, size_t
 	if (!qv_fi_tcp_addr_of(addr, len, &to))
 		return QV_PRESENT;
 	host = host_of(l, &to, now);
-	proof = proof_of(l, &to);
+	proof = proof_of(l, &to, now);
 	if (!host || !proof)
 		return QV_UNSURE;
 	drop_old(l, now);

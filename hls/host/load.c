@@ -67,6 +67,6 @@ int qv_xrt_load(struct qv_xrt_api *xrt, const char *library, char *why, size_t r
 	}
 	if (check_driver(why, room))
 		return QV_ENOENT;
-	return qv_backend_load(xrt, "XRT", library ? library : "libxrt_coreutil.so.2", true, names,
-			       NAMES, why, room);
+	return qv_backend_load(xrt, "XRT", library ? library : "libxrt_coreutil.so.2", names, NAMES,
+			       why, room);
 }

@@ -47,8 +47,8 @@ struct qv_offload_config {
 	 * for xrt). */
 	const char *library;
 	/* FI_QUIVER_OFFLOAD_DEVICE: a part of the name of a platform or a device, in any case, or
-	 * the number of the device among those that can be used, from 0; NULL: the first, GPUs and
-	 * accelerators before CPUs. */
+	 * the number of the device among those that can be used, from 0; NULL: the first; GPUs
+	 * come first, CPUs last. */
 	const char *device;
 	const char *bitstream; /* xrt only: FI_QUIVER_XCLBIN; opencl: not looked at */
 	uint32_t timeout_ms;   /* a call whose device work takes longer is given up; 0: 2000 */

@@ -60,10 +60,10 @@ uint64_t qv_backend_kernel_ns(const struct qv_offload_dev *dev)
 	return ((const struct qv_backend_head *)dev)->kernel_ns;
 }
 
-int qv_backend_load(void *api, const char *runtime, const char *file, bool stays,
-		    const char *const *names, size_t n, char *why, size_t room)
+int qv_backend_load(void *api, const char *runtime, const char *file, const char *const *names,
+		    size_t n, char *why, size_t room)
 {
-	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | (stays ? RTLD_NODELETE : 0));
+	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	void *address;
 	const char *error;
 

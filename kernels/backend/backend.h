@@ -74,14 +74,13 @@ const char *qv_backend_why(const struct qv_offload_dev *dev);
 uint64_t qv_backend_kernel_ns(const struct qv_offload_dev *dev);
 
 /*
- * Open the library of a runtime and find its functions.
+ * Open the library of a runtime, for good, since it may have threads, and find its functions.
  *   api      out: the library, and behind it the addresses of n functions
  *   runtime  what the user knows it by
- *   stays    it is never closed
  * QV_ENOENT with the reason: no library, or one without such a function.
  */
-int qv_backend_load(void *api, const char *runtime, const char *file, bool stays,
-		    const char *const *names, size_t n, char *why, size_t room);
+int qv_backend_load(void *api, const char *runtime, const char *file, const char *const *names,
+		    size_t n, char *why, size_t room);
 
 /* Keep the reason and return the status; QV_EPEER: the device is lost. */
 int qv_backend_wrong(struct qv_offload_dev *dev, int status, const char *format, ...)

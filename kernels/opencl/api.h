@@ -22,10 +22,14 @@ typedef struct qv_cl_event *qv_cl_event;
 enum {
 	QV_CL_SUCCESS = 0,
 	QV_CL_DEVICE_NOT_FOUND = -1,
+	QV_CL_DEVICE_NOT_AVAILABLE = -2,
 	QV_CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
 	QV_CL_OUT_OF_RESOURCES = -5,
 	QV_CL_OUT_OF_HOST_MEMORY = -6,
 	QV_CL_BUILD_PROGRAM_FAILURE = -11,
+	QV_CL_INVALID_DEVICE = -33,
+	QV_CL_INVALID_CONTEXT = -34,
+	QV_CL_INVALID_COMMAND_QUEUE = -36,
 	QV_CL_INVALID_BUFFER_SIZE = -61,
 	QV_CL_PLATFORM_NOT_FOUND = -1001, /* of the loader, when there is no platform */
 
@@ -54,6 +58,7 @@ enum {
 };
 
 #define QV_CL_DEVICE_TYPE_CPU ((uint64_t)1 << 1)
+#define QV_CL_DEVICE_TYPE_GPU ((uint64_t)1 << 2)
 #define QV_CL_DEVICE_TYPE_ALL ((uint64_t)0xffffffff)
 #define QV_CL_FP_DENORM       ((uint64_t)1 << 0)
 #define QV_CL_FP_INF_NAN      ((uint64_t)1 << 1)

@@ -5,18 +5,27 @@
  */
 #include "internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int why_not(struct qv_offload_dev *dev, qv_cl_program program, int32_t err)
 {
-	char log[4096] = "";
+	size_t bytes = 0;
+	char *log, *line;
+	int status;
 
-	dev->cl.GetProgramBuildInfo(program, dev->id, QV_CL_PROGRAM_BUILD_LOG, sizeof(log) - 1, log,
-				    NULL);
-	log[strcspn(log, "\n")] = 0;
-	return qv_backend_wrong(dev, QV_EIO,
-				"the kernels cannot be built (OpenCL error %d)%s%.160s", (int)err,
-				*log ? ": " : "", log);
+	dev->cl.GetProgramBuildInfo(program, dev->id, QV_CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
+	log = calloc(1, bytes + 1);
+	if (log)
+		dev->cl.GetProgramBuildInfo(program, dev->id, QV_CL_PROGRAM_BUILD_LOG, bytes, log,
+					    NULL);
+	line = log ? log + strspn(log, "\r\n\t ") : "";
+	status = qv_backend_wrong(
+		dev, QV_EIO, "the kernels cannot be built (OpenCL error %d)%s%.*s", (int)err,
+		*line ? ": " : "", (int)(strcspn(line, "\r\n") < 160 ? strcspn(line, "\r\n") : 160),
+		line);
+	free(log);
+	return status;
 }
 
 int qv_cl_build(struct qv_offload_dev *dev, const char *text, const char *options,

@@ -67,7 +67,8 @@ int qv_cl_combine_prepare(struct qv_backend_job *job)
 
 	snprintf(name, sizeof(name), "combine_%s", kernel_names[job->op]);
 	if (!err && !c->kernel[job->op])
-		err = qv_cl_kernel_of(job->dev, c->program, name, &c->kernel[job->op], NULL);
+		err = qv_cl_kernel_of(job->dev, c->program, name, &c->kernel[job->op],
+				      &c->group[job->op]);
 	job->step = 2 * QV_CL_CHUNK / job->k / job->item;
 	job->step += !job->step;
 	return err;
@@ -96,10 +97,13 @@ static int launch(struct qv_backend_job *job, struct qv_cl_slot *slot, size_t co
 	const struct qv_cl_arg args[] = {QV_CL_ARG(slot->in.mem), QV_CL_ARG(slot->work.mem),
 					 QV_CL_ARG(k), QV_CL_ARG(n)};
 	const size_t items[2] = {(count * job->item + WORK_BYTES - 1) / WORK_BYTES, 1};
-	const qv_cl_kernel kernel = dev->combine[job->type].kernel[job->op];
-	const int err = qv_cl_args(dev, kernel, args, 4);
+	const struct qv_cl_combine *c = &dev->combine[job->type];
+	const size_t most = c->group[job->op];
+	const int err = qv_cl_args(dev, c->kernel[job->op], args, 4);
 
-	return err ? err : qv_cl_launch(dev, slot, kernel, items, dev->group);
+	return err ? err
+		   : qv_cl_launch(dev, slot, c->kernel[job->op], items,
+				  most < dev->group ? most : dev->group);
 }
 
 /* The left operand, and all others behind each other. */

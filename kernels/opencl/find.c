@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * find.c - which device: those that can be used, GPUs and accelerators before CPUs, and the
- * one of them that was asked for.
+ * find.c - which device: those that can be used, GPUs first, CPUs last, and the one of them that was
+ * asked for.
  *
  * Xilinx's platform is passed over: XRT crashes when a process uses it through OpenCL and directly
  * (Xilinx/XRT issue 7226); its cards are served by the backend "xrt".
@@ -13,7 +13,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define MOST 16
+#define PLATFORMS 16
+#define DEVICES   128 /* a GPU may be cut into many */
 
 struct candidate {
 	qv_cl_device id;
@@ -22,7 +23,7 @@ struct candidate {
 
 struct candidates {
 	const struct qv_cl_api *cl;
-	struct candidate list[MOST];
+	struct candidate list[DEVICES];
 	unsigned n, unusable;
 };
 
@@ -63,27 +64,35 @@ static void describe(const struct qv_cl_api *cl, const char *platform, struct ca
 		c->caps.max_pack = (uint64_t)1 << 30;
 }
 
-/* The devices of a platform: CPUs, or the others. */
-static void add_platform(struct candidates *all, qv_cl_platform platform, bool cpus)
+/* GPUs, what is neither (some of that is a CPU all the same, and says another thing), CPUs. */
+static unsigned rank_of(const struct qv_cl_api *cl, qv_cl_device id)
+{
+	const uint64_t type = qv_cl_number(cl, id, QV_CL_DEVICE_TYPE);
+
+	return type & QV_CL_DEVICE_TYPE_CPU ? 2 : type & QV_CL_DEVICE_TYPE_GPU ? 0 : 1;
+}
+
+/* The devices of a platform that have this rank. */
+static void add_platform(struct candidates *all, qv_cl_platform platform, unsigned rank)
 {
 	const struct qv_cl_api *cl = all->cl;
 	char name[128] = "", vendor[128] = "";
-	qv_cl_device ids[MOST];
+	qv_cl_device ids[DEVICES];
 	uint32_t n = 0;
 
 	cl->GetPlatformInfo(platform, QV_CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
 	cl->GetPlatformInfo(platform, QV_CL_PLATFORM_VENDOR, sizeof(vendor) - 1, vendor, NULL);
 	if (strcasestr(vendor, "xilinx") ||
-	    cl->GetDeviceIDs(platform, QV_CL_DEVICE_TYPE_ALL, MOST, ids, &n))
+	    cl->GetDeviceIDs(platform, QV_CL_DEVICE_TYPE_ALL, DEVICES, ids, &n))
 		return;
-	for (uint32_t i = 0; i < n && i < MOST && all->n < MOST; i++) {
+	for (uint32_t i = 0; i < n && i < DEVICES && all->n < DEVICES; i++) {
 		struct candidate *c = &all->list[all->n];
 
+		if (rank_of(cl, ids[i]) != rank)
+			continue;
 		memset(c, 0, sizeof(*c));
 		c->id = ids[i];
 		describe(cl, name, c);
-		if (c->caps.is_cpu != cpus)
-			continue;
 		if (usable(cl, c->id))
 			all->n++;
 		else
@@ -91,7 +100,7 @@ static void add_platform(struct candidates *all, qv_cl_platform platform, bool c
 	}
 }
 
-/* The one whose name or number text is; NULL. */
+/* The one whose number text is, else the first with text in its name; NULL. */
 static const struct candidate *choose(const struct candidates *all, const char *text)
 {
 	char *end;
@@ -100,8 +109,8 @@ static const struct candidate *choose(const struct candidates *all, const char *
 	if (!text || !*text)
 		return &all->list[0];
 	at = strtoul(text, &end, 10);
-	if (!*end && *text >= '0' && *text <= '9')
-		return at < all->n ? &all->list[at] : NULL;
+	if (!*end && *text >= '0' && *text <= '9' && at < all->n)
+		return &all->list[at];
 	for (unsigned i = 0; i < all->n; i++)
 		if (strcasestr(all->list[i].caps.name, text))
 			return &all->list[i];
@@ -128,15 +137,15 @@ int qv_cl_find(const struct qv_cl_api *cl, const struct qv_offload_config *confi
 {
 	struct candidates all = {.cl = cl};
 	const struct candidate *found = NULL;
-	qv_cl_platform platforms[MOST];
+	qv_cl_platform platforms[PLATFORMS];
 	uint32_t n = 0;
 
-	if (cl->GetPlatformIDs(MOST, platforms, &n))
+	if (cl->GetPlatformIDs(PLATFORMS, platforms, &n))
 		n = 0;
-	n = n < MOST ? n : MOST;
-	for (int cpus = 0; cpus < 2; cpus++)
+	n = n < PLATFORMS ? n : PLATFORMS;
+	for (unsigned rank = 0; rank < 3; rank++)
 		for (uint32_t i = 0; i < n; i++)
-			add_platform(&all, platforms[i], cpus);
+			add_platform(&all, platforms[i], rank);
 	if (all.n)
 		found = choose(&all, config->device);
 	if (!found) {

@@ -42,6 +42,7 @@ struct qv_cl_combine {
 	qv_cl_program program;
 	bool failed; /* to be built: not again */
 	qv_cl_kernel kernel[QV_N_OPS];
+	size_t group[QV_N_OPS]; /* most work-items of a group of each */
 };
 
 struct qv_offload_dev {

@@ -79,8 +79,8 @@ static int ask(struct qv_offload_dev *dev, struct qv_cl_slot *s, enum qv_opencl_
 		err = qv_cl_go(dev, s, way, b);
 	if (!err)
 		err = qv_cl_read(dev, s, s->out.mem, out, words * sizeof(uint32_t));
-	waited = qv_cl_wait(dev, s);
-	return err ? err : waited;
+	waited = dev->head.lost ? QV_EPEER : qv_cl_wait(dev, s);
+	return waited == QV_EPEER || !err ? waited : err;
 }
 
 int qv_cl_match_batch(struct qv_offload_dev *dev, const struct qv_offload_key *entries, uint32_t n,

@@ -19,11 +19,11 @@ _Static_assert(sizeof(struct qv_cl_api) == (1 + NAMES) * sizeof(void *),
 
 static int load(struct qv_cl_api *cl, const char *library, char *why, size_t room)
 {
-	return qv_backend_load(cl, "OpenCL", library ? library : "libOpenCL.so.1", false, names,
-			       NAMES, why, room);
+	return qv_backend_load(cl, "OpenCL", library ? library : "libOpenCL.so.1", names, NAMES,
+			       why, room);
 }
 
-/* Runtimes keep threads and handlers: what was used once stays. dlclose only counts. */
+/* It stays in memory all the same: qv_backend_load. */
 static void unload(struct qv_cl_api *cl)
 {
 	if (cl->library)

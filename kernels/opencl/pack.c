@@ -107,8 +107,8 @@ static int copy(const struct job *job, struct qv_cl_slot *s, const void *src)
 		err = qv_cl_launch(dev, s, dev->pieces, all, dev->pieces_group);
 	if (!err)
 		err = qv_cl_read(dev, s, s->out.mem, host, out);
-	waited = qv_cl_wait(dev, s);
-	return err ? err : waited;
+	waited = dev->head.lost ? QV_EPEER : qv_cl_wait(dev, s);
+	return waited == QV_EPEER || !err ? waited : err;
 }
 
 /* The ends of every piece, which are cheap to compare. */

@@ -11,13 +11,23 @@
 #define AWAKE_NS ((uint64_t)300000)
 #define NAP_NS   50000
 
+static int status_of(int32_t err)
+{
+	switch (err) {
+	case QV_CL_MEM_OBJECT_ALLOCATION_FAILURE:
+	case QV_CL_OUT_OF_HOST_MEMORY:
+	case QV_CL_INVALID_BUFFER_SIZE: return QV_ENOMEM;
+	case QV_CL_DEVICE_NOT_AVAILABLE: /* it is gone, and what was made for it */
+	case QV_CL_INVALID_DEVICE:
+	case QV_CL_INVALID_CONTEXT:
+	case QV_CL_INVALID_COMMAND_QUEUE: return QV_EPEER;
+	default: return QV_EIO;
+	}
+}
+
 int qv_cl_fail(struct qv_offload_dev *dev, int32_t err, const char *what)
 {
-	const bool memory = err == QV_CL_MEM_OBJECT_ALLOCATION_FAILURE ||
-			    err == QV_CL_OUT_OF_HOST_MEMORY || err == QV_CL_INVALID_BUFFER_SIZE;
-
-	return qv_backend_wrong(dev, memory ? QV_ENOMEM : QV_EIO, "%s failed (OpenCL error %d)",
-				what, (int)err);
+	return qv_backend_wrong(dev, status_of(err), "%s failed (OpenCL error %d)", what, (int)err);
 }
 
 /* Memory. */
@@ -45,7 +55,7 @@ int qv_cl_host_room(struct qv_offload_dev *dev, struct qv_cl_slot *slot, size_t 
 	const size_t room = qv_backend_grown(bytes);
 	void *host;
 
-	if (bytes <= slot->host_bytes)
+	if (bytes <= slot->host_bytes && !slot->dirty)
 		return QV_OK;
 	host = aligned_alloc(4096, room);
 	if (!host)

@@ -7,7 +7,8 @@
  * it could hit:
  *     build     clBuildProgram fails, with a log
  *     alloc     clCreateBuffer: no memory
- *     lost      clEnqueueNDRangeKernel fails as on a device that is gone
+ *     lost      clEnqueueNDRangeKernel fails for want of resources
+ *     gone      clEnqueueNDRangeKernel fails as on a device that is gone
  *     crash     commands end with an error instead of being complete
  *     hang      commands are never complete
  *     wrong     one bit of what is read from the device is another one
@@ -131,7 +132,13 @@ int32_t clGetProgramBuildInfo(qv_cl_program p, qv_cl_device d, uint32_t what, si
 {
 	if (strcmp(fault, "build"))
 		return real.GetProgramBuildInfo(p, d, what, room, out, size);
-	snprintf(out, room, "a fault was asked for\nand more");
+	/* Longer than most buffers, and not from its first line on. */
+	if (size)
+		*size = 10000;
+	if (room && room < 10000)
+		return -30; /* CL_INVALID_VALUE */
+	if (room)
+		snprintf(out, room, "\n\na fault was asked for\nand %9900s", "more");
 	return QV_CL_SUCCESS;
 }
 
@@ -149,6 +156,8 @@ int32_t clEnqueueNDRangeKernel(qv_cl_queue q, qv_cl_kernel k, uint32_t dimension
 {
 	if (hit("lost"))
 		return QV_CL_OUT_OF_RESOURCES;
+	if (hit("gone"))
+		return QV_CL_INVALID_COMMAND_QUEUE;
 	return real.EnqueueNDRangeKernel(q, k, dimensions, offset, global, local, n, after, event);
 }
 

@@ -52,6 +52,7 @@ static const struct expected all[] = {
 	{"build:2", NULL, 1, 2}, /* int32 and float: these two are left to the CPU */
 	{"alloc:6", "clCreateBuffer", 1, 3},
 	{"lost:30", "clEnqueueNDRangeKernel", 1, 3},
+	{"gone:30", "clEnqueueNDRangeKernel", 1, 1},
 	{"crash:20", "a command failed", 1, 3},
 	{"hang:20", "no answer within", 1, 1},
 	{"wrong:14", "wrong answer", 1, 3},

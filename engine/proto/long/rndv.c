@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* From the pool, which has one in reserve (qv_in_reserve). */
+/* From the pool, which has one in reserve (qv_pool_reserve). */
 static struct qv_in *in_get(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info)
 {
 	struct qv_in *in = qv_pool_get(&p->ins);
