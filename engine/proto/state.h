@@ -247,7 +247,8 @@ struct qv_peer {
 	uint64_t full_since;   /* the transport takes no question; 0: it does */
 	uint64_t full_most;    /* so long, in ms, before it is to connect anew */
 	uint64_t look_at;      /* when to look whether it is there */
-	uint64_t absent_since; /* it was not, since then; 0: it was */
+	uint64_t absent_since; /* it was not, or its host silent, since then; 0: it was */
+	uint64_t silent_at;    /* the last look that found its host silent: tick.c */
 	uint64_t failed_at;
 	struct qv_proc proc;
 	struct qv_choice fetches[QV_FETCH_CLASSES]; /* by length: QV_FETCH_READ or QV_FETCH_ASK */

@@ -21,6 +21,7 @@
 #define FULL_MS      1000u   /* the transport may be busy for so long with a connection */
 #define FULL_MAX_MS  30000u  /* which is doubled each time */
 #define POWER_MS     300000u /* a suspect's host may be silent for so long: it may come back */
+#define POWER_GAP_MS 120000u /* of which no more than this without a look */
 #define STUCK_MS     30000u  /* it answers, but nothing arrives */
 #define AWAY_MS      200u /* a pause between two ticks: nobody looked, what was sent waits here */
 #define LOOK_MS_MIN  50u  /* so much of such a pause counts as time in which we looked */
@@ -106,6 +107,15 @@ static bool is_only_suspected(const struct qv_peer *peer)
 	return peer == peer->p->suspect && !qv_peer_is_waiting(peer);
 }
 
+/* It was silent at each look for long. */
+static bool has_lost_power(struct qv_peer *peer, uint64_t now)
+{
+	if (!peer->absent_since || now - peer->silent_at >= POWER_GAP_MS)
+		peer->absent_since = now;
+	peer->silent_at = now;
+	return now - peer->absent_since >= POWER_MS;
+}
+
 static void look_for_known(struct qv_peer *peer, uint64_t now)
 {
 	struct qv_proto *p = peer->p;
@@ -119,19 +129,22 @@ static void look_for_known(struct qv_peer *peer, uint64_t now)
 		return;
 	peer->look_at = now + LOOK_MS;
 	switch (peer->x->ops->presence(peer->x, peer->addr, &silent)) {
-	case QV_PRESENT:
+	case QV_PRESENT: peer->absent_since = 0; return;
 	case QV_UNTOLD:
 	case QV_UNSURE: return;
 	case QV_ABSENT:
+		peer->absent_since = 0; /* its host has said so */
 		/* Nobody needs to listen there for the connection by which it has called us, and
 		 * that takes our question. */
-		if (is_only_suspected(peer) && !peer->full_since)
+		if (is_only_suspected(peer) &&
+		    (!peer->full_since || now - peer->full_since < FULL_MS))
 			return;
 		/* fall through */
 	case QV_GONE: qv_peer_mark_failed(peer, "nobody is at its address any more"); return;
 	case QV_SILENT:
-		if (is_silent_for(peer, now, silent, p->death) &&
-		    (!is_only_suspected(peer) || silent >= POWER_MS))
+		if (is_only_suspected(peer) && !has_lost_power(peer, now))
+			return;
+		if (is_silent_for(peer, now, silent, p->death))
 			fail_silent(peer);
 		return;
 	}
@@ -194,7 +207,7 @@ static void ask(struct qv_peer *peer, uint64_t now)
 	if (!peer->hello_sent || peer->resend || now < peer->probe_at)
 		return;
 	if (is_only_suspected(peer)) {
-		if (!peer->probes)
+		if (!peer->probes && peer->heard_at != now)
 			probe(peer, now);
 		return;
 	}

@@ -46,8 +46,10 @@ static void suspect(struct qv_peer *peer, uint64_t now)
 	const bool open = peer->user == QV_USER_UNKNOWN && !peer->failed && peer->connected;
 
 	if (p->suspect == peer) {
-		if (!open || peer->heard_at == now || now >= p->suspect_until)
+		if (!open || peer->heard_at == now || now >= p->suspect_until) {
 			p->suspect = NULL; /* now it is another one's turn */
+			peer->full_since = 0;
+		}
 		return;
 	}
 	if (p->suspect || !open || !is_left_alone(peer) || peer->dropped || is_on_this_host(peer) ||

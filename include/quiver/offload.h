@@ -97,7 +97,7 @@ struct qv_offload_ops {
 	 *   dev        out: to be given to close
 	 *   why, room  as for probe
 	 * QV_ENOENT and QV_EINVAL as probe; QV_ENOMEM; QV_EIO: the device reported an error or gave
-	 * a wrong answer; QV_EPEER: it did not answer in time. Then nothing is open.
+	 * a wrong answer; QV_EPEER: it did not answer in time, or is gone. Then nothing is open.
 	 */
 	int (*open)(const struct qv_offload_config *config, struct qv_offload_dev **dev, char *why,
 		    size_t room);

@@ -37,7 +37,7 @@ struct qv_backend_head {
 	const struct qv_combine *cpu; /* computes the samples */
 	uint32_t timeout_ms;
 	uint32_t nonce;
-	bool lost; /* the device has not answered in time */
+	bool lost; /* the device has not answered in time, or is gone */
 	uint64_t kernel_ns;
 	char why[256];
 };

@@ -86,7 +86,8 @@ static int finish(const struct qv_backend *backend, struct qv_backend_job *job, 
 	return err;
 }
 
-/* The first status that is not QV_OK, but QV_EPEER before any other. Nothing is under way then. */
+/* The first status that is not QV_OK, but QV_EPEER before any other. Nothing is under way then, unless the
+ * device is lost. */
 static int run(const struct qv_backend_head *head, struct qv_backend_job *job, size_t count)
 {
 	const struct qv_backend *backend = head->backend;

@@ -10,20 +10,22 @@
 
 static int why_not(struct qv_offload_dev *dev, qv_cl_program program, int32_t err)
 {
-	size_t bytes = 0;
+	size_t bytes = 0, most;
 	char *log, *line;
 	int status;
 
+	if (err != QV_CL_BUILD_PROGRAM_FAILURE)
+		return qv_cl_fail(dev, err, "clBuildProgram");
 	dev->cl.GetProgramBuildInfo(program, dev->id, QV_CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
 	log = calloc(1, bytes + 1);
 	if (log)
 		dev->cl.GetProgramBuildInfo(program, dev->id, QV_CL_PROGRAM_BUILD_LOG, bytes, log,
 					    NULL);
 	line = log ? log + strspn(log, "\r\n\t ") : "";
-	status = qv_backend_wrong(
-		dev, QV_EIO, "the kernels cannot be built (OpenCL error %d)%s%.*s", (int)err,
-		*line ? ": " : "", (int)(strcspn(line, "\r\n") < 160 ? strcspn(line, "\r\n") : 160),
-		line);
+	most = strcspn(line, "\r\n");
+	status =
+		qv_backend_wrong(dev, QV_EIO, "the kernels cannot be built (OpenCL error %d)%s%.*s",
+				 (int)err, *line ? ": " : "", most < 160 ? (int)most : 160, line);
 	free(log);
 	return status;
 }

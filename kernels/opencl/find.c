@@ -100,7 +100,7 @@ static void add_platform(struct candidates *all, qv_cl_platform platform, unsign
 	}
 }
 
-/* The one whose number text is, else the first with text in its name; NULL. */
+/* The one whose number text is, or the first with text in its name, as 4090; NULL. */
 static const struct candidate *choose(const struct candidates *all, const char *text)
 {
 	char *end;
@@ -109,8 +109,8 @@ static const struct candidate *choose(const struct candidates *all, const char *
 	if (!text || !*text)
 		return &all->list[0];
 	at = strtoul(text, &end, 10);
-	if (!*end && *text >= '0' && *text <= '9' && at < all->n)
-		return &all->list[at];
+	if (!*end && *text >= '0' && *text <= '9' && at < DEVICES)
+		return at < all->n ? &all->list[at] : NULL;
 	for (unsigned i = 0; i < all->n; i++)
 		if (strcasestr(all->list[i].caps.name, text))
 			return &all->list[i];

@@ -92,7 +92,7 @@ int qv_cl_launch(struct qv_offload_dev *dev, struct qv_cl_slot *slot, qv_cl_kern
 		 const size_t global[2], size_t group);
 int qv_cl_read(struct qv_offload_dev *dev, struct qv_cl_slot *slot, qv_cl_mem from, void *to,
 	       size_t bytes);
-/* Until all commands of the slot are done. QV_EPEER: not in time. */
+/* Until all commands of the slot are done. QV_EPEER: not in time, or the device is gone. */
 int qv_cl_wait(struct qv_offload_dev *dev, struct qv_cl_slot *slot);
 /* Arguments of a kernel, from the first. */
 struct qv_cl_arg {

@@ -11,14 +11,13 @@ enum { NODES = 4 };
 
 static enum qv_presence presence;
 static unsigned asked, pings, cuts;
-static uint64_t silence; /* ms, of a host that is silent */
 
 static enum qv_presence look(struct qv_xport *x, uint64_t addr, uint64_t *silent)
 {
 	(void)x;
 	(void)addr;
 	asked++;
-	*silent = silence;
+	*silent = 3600000;
 	return presence;
 }
 
@@ -64,7 +63,6 @@ static struct rig *start(void)
 	rig_settle(rig);
 	rig_ticks(rig, 1000);
 	rig->on_packet = count;
-	silence = 3600000;
 	asked = pings = cuts = 0;
 	return rig;
 }
@@ -114,8 +112,9 @@ static void dead_seldom(void **state)
 		qv_proto_tick(p, rig->now += 50);
 	assert_ptr_not_equal(p->suspect, first); /* nothing was found: the next one's turn */
 	presence = QV_ABSENT;
-	for (unsigned i = 0; i < 8000; i++)
-		qv_proto_tick(p, rig->now += 1000);
+	p->death = 5000;
+	for (unsigned i = 0; i < 4000; i++)
+		qv_proto_tick(p, rig->now += 2000);
 	end(rig, NODES - 1);
 }
 
@@ -125,13 +124,29 @@ static void silent_host(void **state)
 	struct rig *rig = start();
 
 	kill_all(rig);
-	presence = QV_SILENT;
-	silence = 290000;
-	rig_ticks(rig, 120000);
+	for (unsigned i = 0; i < 3; i++) { /* outages */
+		presence = QV_SILENT;
+		rig_ticks(rig, 250000);
+		presence = QV_PRESENT;
+		rig_ticks(rig, 250000);
+	}
 	assert_int_equal(rig->node[0].ended, 0);
-	silence = 310000;
-	rig_ticks(rig, 120000);
+	presence = QV_SILENT;
+	rig_ticks(rig, 400000);
 	end(rig, NODES - 1);
+}
+
+/* Nobody has looked between two outages. */
+static void looks_apart(void **state)
+{
+	struct rig *rig = start();
+
+	kill_all(rig);
+	presence = QV_SILENT;
+	rig_ticks(rig, 60000);
+	qv_proto_tick(rig->node[0].p, rig->now += 3600000);
+	rig_ticks(rig, 60000);
+	end(rig, 0);
 }
 
 /* Who answers lives, whatever the transport finds at its address. */
@@ -198,13 +213,10 @@ static void named_meanwhile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dead),
-		cmocka_unit_test(dead_seldom),
-		cmocka_unit_test(silent_host),
-		cmocka_unit_test(living),
-		cmocka_unit_test(busy),
-		cmocka_unit_test(near),
-		cmocka_unit_test(named_meanwhile),
+		cmocka_unit_test(dead),        cmocka_unit_test(dead_seldom),
+		cmocka_unit_test(looks_apart), cmocka_unit_test(silent_host),
+		cmocka_unit_test(living),      cmocka_unit_test(busy),
+		cmocka_unit_test(near),        cmocka_unit_test(named_meanwhile),
 	};
 
 	rig_seed();
