@@ -21,10 +21,17 @@ static const char *const impls[] = {"shm", "quiver+shm", "quiver+node"};
 static int run(const char *arguments)
 {
 	char command[8192];
+	int status;
 
 	snprintf(command, sizeof(command), "'%s' bench fabric %s > '%s.out' 2>&1", tool, arguments,
 		 json_file);
-	return system(command);
+	status = system(command);
+	if (status) { /* wanted or not: it is told why */
+		snprintf(command, sizeof(command), "cat '%s.out' >&2", json_file);
+		if (system(command))
+			fprintf(stderr, "%s.out cannot be read\n", json_file);
+	}
+	return status;
 }
 
 /* The row of a case and an impl; NULL if it is missing. */
