@@ -94,6 +94,8 @@ int qv_cl_read(struct qv_offload_dev *dev, struct qv_cl_slot *slot, qv_cl_mem fr
 	       size_t bytes);
 /* Until all commands of the slot are done. QV_EPEER: not in time, or the device is gone. */
 int qv_cl_wait(struct qv_offload_dev *dev, struct qv_cl_slot *slot);
+/* The same of commands of which one was given up with err. That status, but QV_EPEER before any other. */
+int qv_cl_finish(struct qv_offload_dev *dev, struct qv_cl_slot *slot, int err);
 /* Arguments of a kernel, from the first. */
 struct qv_cl_arg {
 	size_t size;

@@ -72,15 +72,14 @@ static int ask(struct qv_offload_dev *dev, struct qv_cl_slot *s, enum qv_opencl_
 	       const struct qv_cl_batch *b, uint32_t *out)
 {
 	const size_t words = b->m + (way == QV_OPENCL_INDEX ? 2 : 1);
-	int err = prepare(dev, s, way, b), waited;
+	int err = prepare(dev, s, way, b);
 
 	out[b->m] = ~qv_backend_nonce(dev); /* fits no answer */
 	if (!err)
 		err = qv_cl_go(dev, s, way, b);
 	if (!err)
 		err = qv_cl_read(dev, s, s->out.mem, out, words * sizeof(uint32_t));
-	waited = dev->head.lost ? QV_EPEER : qv_cl_wait(dev, s);
-	return waited == QV_EPEER || !err ? waited : err;
+	return qv_cl_finish(dev, s, err);
 }
 
 int qv_cl_match_batch(struct qv_offload_dev *dev, const struct qv_offload_key *entries, uint32_t n,

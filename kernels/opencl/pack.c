@@ -81,7 +81,7 @@ static int copy(const struct job *job, struct qv_cl_slot *s, const void *src)
 	struct qv_offload_dev *dev = job->dev;
 	const size_t all[2] = {shape->parts * dev->pieces_group, 1};
 	const uint32_t n = (uint32_t)shape->parts;
-	int err = qv_cl_host_room(dev, s, table + n * PIECE_BYTES), waited;
+	int err = qv_cl_host_room(dev, s, table + n * PIECE_BYTES);
 
 	if (!err)
 		err = qv_cl_room(dev, &s->in, in);
@@ -107,8 +107,7 @@ static int copy(const struct job *job, struct qv_cl_slot *s, const void *src)
 		err = qv_cl_launch(dev, s, dev->pieces, all, dev->pieces_group);
 	if (!err)
 		err = qv_cl_read(dev, s, s->out.mem, host, out);
-	waited = dev->head.lost ? QV_EPEER : qv_cl_wait(dev, s);
-	return waited == QV_EPEER || !err ? waited : err;
+	return qv_cl_finish(dev, s, err);
 }
 
 /* The ends of every piece, which are cheap to compare. */

@@ -177,3 +177,10 @@ int qv_cl_wait(struct qv_offload_dev *dev, struct qv_cl_slot *slot)
 	add_times(dev, slot, !err);
 	return err;
 }
+
+int qv_cl_finish(struct qv_offload_dev *dev, struct qv_cl_slot *slot, int err)
+{
+	const int waited = dev->head.lost ? QV_EPEER : qv_cl_wait(dev, slot);
+
+	return waited == QV_EPEER || !err ? waited : err;
+}

@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* memory.c - groups whose members have memory of a node in common: what goes through it, when there
  * is none, and members that leave. */
-#include "tests/fabric/harness/ft.h"
+#include "tests/fabric/harness/stats.h"
 #include "coll.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <quiver/fi_ext.h>
-
-/* Collectives of an endpoint that went through memory. */
-static uint64_t count(struct ft_ep *ep)
-{
-	struct qv_fi_stats_ops *ops;
-	struct qv_fi_stats s;
-
-	OK(fi_open_ops(&ep->ep->fid, QV_FI_OPS_STATS, 0, (void **)&ops, NULL));
-	OK(ops->get(&ep->ep->fid, &s, sizeof(s)));
-	return s.collectives_memory;
-}
 
 /* Are all ranks on one node, as quiver sees it? */
 static bool is_one_node(void)
@@ -97,9 +84,9 @@ static void used(void)
 	ft_open(&ep, &(struct ft_conf){.caps = FI_COLLECTIVE, .eq = true});
 	mc = ft_join(&ep, (1u << ft.n) - 1);
 	each_kind(&ep, mc, 3);
-	CHECK_EQ(count(&ep), one ? 4 + reductions : 0);
+	CHECK_EQ(ft_stats(&ep).collectives_memory, one ? 4 + reductions : 0);
 	each_kind(&ep, mc, 50000); /* so long whatever the scale */
-	CHECK_EQ(count(&ep), one ? 5 + 2 * reductions : 0);
+	CHECK_EQ(ft_stats(&ep).collectives_memory, one ? 5 + 2 * reductions : 0);
 	OK(fi_close(&mc->fid));
 	ft_close(&ep);
 }
@@ -123,7 +110,7 @@ static void sleeper(void)
 	ft_open(&ep, &conf);
 	mc = ft_join(&ep, (1u << ft.n) - 1);
 	each_kind(&ep, mc, 3);
-	CHECK_EQ(count(&ep), 0);
+	CHECK_EQ(ft_stats(&ep).collectives_memory, 0);
 	OK(fi_close(&mc->fid));
 	ft_close(&ep);
 }
@@ -162,7 +149,7 @@ static void without(void)
 	each_kind(&ep, mc, 5000); /* all speak to all */
 	OK(fi_close(&mc->fid));
 	for (unsigned i = 0; i < 6; i++) {
-		const uint64_t before = count(&ep);
+		const uint64_t before = ft_stats(&ep).collectives_memory;
 		struct rlimit old;
 
 		ft_barrier();
@@ -171,7 +158,7 @@ static void without(void)
 		mc = ft_join(&ep, (1u << ft.n) - 1);
 		each_kind(&ep, mc, 3);
 		if (i % 3 < 2)
-			CHECK_EQ(count(&ep), before);
+			CHECK_EQ(ft_stats(&ep).collectives_memory, before);
 		if (ft.rank == (int)(i / 3))
 			CHECK(!setrlimit(RLIMIT_NOFILE, &old));
 		OK(fi_close(&mc->fid));

@@ -7,9 +7,8 @@
  * Rank 0 survives, rank 1 dies, rank 2 plays ping-pong with rank 0 all the time (kill.h).
  */
 #include "tests/fabric/coll/coll.h"
+#include "tests/fabric/harness/stats.h"
 #include "kill.h"
-
-#include <quiver/fi_ext.h>
 
 enum { SENDS = 32, LONG = 4 << 20, ROOM = 3000 };
 
@@ -179,16 +178,6 @@ static void at_group(enum end how)
 	ft_close(&ep);
 }
 
-static uint64_t peers_of(struct ft_ep *ep)
-{
-	struct qv_fi_stats_ops *ops;
-	struct qv_fi_stats s;
-
-	OK(fi_open_ops(&ep->ep->fid, QV_FI_OPS_STATS, 0, (void **)&ops, NULL));
-	OK(ops->get(&ep->ep->fid, &s, sizeof(s)));
-	return s.peers;
-}
-
 /* The survivor has no name for the dead, has received its message and wants nothing more of it: what
  * it has kept of it is free after half a minute. */
 static void death_unnamed(void)
@@ -216,14 +205,14 @@ static void death_unnamed(void)
 		ft_trecv(&ep, FT_ANY, 5, 0, buf, 8, &op);
 		while (!op.done)
 			ft_play(&ep);
-		before = peers_of(&ep);
+		before = ft_stats(&ep).peers;
 		ft.sh->word[READY] = 1;
-		for (since = ft_now(); peers_of(&ep) == before; ft_play(&ep))
+		for (since = ft_now(); ft_stats(&ep).peers == before; ft_play(&ep))
 			if (ft_now() - since > 120)
 				ft_fail("%llu peers two minutes after the death",
 					(unsigned long long)before);
 		printf("  %s: freed after %.1f s\n", ft.name, ft_now() - since);
-		CHECK_EQ(peers_of(&ep), before - 1);
+		CHECK_EQ(ft_stats(&ep).peers, before - 1);
 		CHECK(!ft_apart() ||
 		      ft_now() - since > 25); /* who lives may be silent for as long */
 		ft_dismiss(&ep);

@@ -2,21 +2,10 @@
 /* rails.c - two hosts with two cables between them (hosts.py rails): long messages go over both, and
  * nothing is lost when the second is cut. */
 #include "tests/fabric/harness/sever.h"
+#include "tests/fabric/harness/stats.h"
 #include "tests/fabric/harness/stream.h"
 
-#include <quiver/fi_ext.h>
-
 #define NETWORK "10.78.0.0" /* of the second cable */
-
-static struct qv_fi_stats stats_of(struct ft_ep *ep)
-{
-	struct qv_fi_stats stats;
-	void *ops;
-
-	OK(fi_open_ops(&ep->ep->fid, QV_FI_OPS_STATS, 0, &ops, NULL));
-	OK(((struct qv_fi_stats_ops *)ops)->get(&ep->ep->fid, &stats, sizeof(stats)));
-	return stats;
-}
 
 static void open_both(struct ft_ep *ep)
 {
@@ -105,7 +94,7 @@ static void both(void)
 	for (size_t i = 0; i < 4; i++)
 		CHECK(talk(&ep, counts[i], lens[i], &none));
 	mixed(&ep);
-	stats = stats_of(&ep);
+	stats = ft_stats(&ep);
 	printf("  %s: rank %d: %llu pieces, %llu taken back\n", ft.name, ft.rank,
 	       (unsigned long long)stats.pieces, (unsigned long long)stats.retaken);
 	CHECK(stats.pieces > 20);
@@ -148,7 +137,7 @@ static void harmed(struct harm h)
 	ft_barrier();
 	CHECK(talk(&ep, 12, 4u << 20, &none));
 	mixed(&ep);
-	stats = stats_of(&ep);
+	stats = ft_stats(&ep);
 	printf("  %s: rank %d: %llu pieces, %llu taken back\n", ft.name, ft.rank,
 	       (unsigned long long)stats.pieces, (unsigned long long)stats.retaken);
 	ft_close(&ep);

@@ -3,12 +3,10 @@
  * stays.c - a program with counters that are known, which stays until it is told to end: cli.detail
  * looks at it from outside.
  */
-#include "tests/fabric/harness/ft.h"
+#include "tests/fabric/harness/stats.h"
 
 #include <signal.h>
 #include <unistd.h>
-
-#include <quiver/fi_ext.h>
 
 enum { EARLY = 5, LATE = 3, LONGEST = 15 /* s */ };
 
@@ -20,16 +18,6 @@ static void on_usr2(int number)
 	signals++;
 }
 
-static uint64_t unexpected(struct ft_ep *ep)
-{
-	struct qv_fi_stats_ops *ops;
-	struct qv_fi_stats s;
-
-	OK(fi_open_ops(&ep->ep->fid, QV_FI_OPS_STATS, 0, (void **)&ops, NULL));
-	OK(ops->get(&ep->ep->fid, &s, sizeof(s)));
-	return s.tagged.unexpected;
-}
-
 /* Messages to itself that come before their receives, which are posted for the youngest first. */
 static void come_early(struct ft_ep *ep)
 {
@@ -39,7 +27,7 @@ static void come_early(struct ft_ep *ep)
 	for (uint64_t i = 0; i < EARLY; i++)
 		ft_tsend(ep, ft.rank, 10 + i, &out, 8, &tx[i]);
 	ft_wait_all(tx, EARLY);
-	while (unexpected(ep) < EARLY)
+	while (ft_stats(ep).tagged.unexpected < EARLY)
 		ft_progress();
 	for (uint64_t i = EARLY; i-- > 0;) {
 		ft_trecv(ep, ft.rank, 10 + i, 0, &in, 8, &rx);
