@@ -102,6 +102,15 @@ static int get_info(struct qv_fb_ep *ep, const struct qv_fb_setup *setup, const 
 	return ep->info ? 0 : qv_fb_fail(ep, "fi_getinfo gave another provider", 0);
 }
 
+/* A killed process with our number may have left the file that shm makes for an endpoint. Libfabric's shm
+ * refuses that number, and removes the file. */
+static int enable(struct fid_ep *ep)
+{
+	int rc = fi_enable(ep);
+
+	return rc == -FI_EBUSY ? fi_enable(ep) : rc;
+}
+
 int qv_fb_ep_open(struct qv_fb_ep *ep, const struct qv_fb_setup *setup)
 {
 	/* Room for what a newer libfabric's structures have at their ends. */
@@ -134,7 +143,7 @@ int qv_fb_ep_open(struct qv_fb_ep *ep, const struct qv_fb_setup *setup)
 	if ((rc = fi_ep_bind(ep->ep, &ep->av->fid, 0)) ||
 	    (rc = fi_ep_bind(ep->ep, &ep->cq->fid, FI_TRANSMIT | FI_RECV)))
 		return qv_fb_fail(ep, "fi_ep_bind", rc);
-	if ((rc = fi_enable(ep->ep)))
+	if ((rc = enable(ep->ep)))
 		return qv_fb_fail(ep, "fi_enable", rc);
 	ep->from = setup->directed ? FI_ADDR_NOTAVAIL : FI_ADDR_UNSPEC;
 	return 0;

@@ -18,13 +18,14 @@ static const char *const self_cases[] = {"prq/rand/100", "prq/tail/3",   "prq/mi
 					 "umq/head/100", "umq/rand/100", "umq/miss/20"};
 static const char *const impls[] = {"shm", "quiver+shm", "quiver+node"};
 
-static int run(const char *arguments)
+/* Under: a command that runs the one behind it, or "". */
+static int run_under(const char *under, const char *arguments)
 {
 	char command[8192];
 	int status;
 
-	snprintf(command, sizeof(command), "'%s' bench fabric %s > '%s.out' 2>&1", tool, arguments,
-		 json_file);
+	snprintf(command, sizeof(command), "%s '%s' bench fabric %s > '%s.out' 2>&1", under, tool,
+		 arguments, json_file);
 	status = system(command);
 	if (status) { /* wanted or not: it is told why */
 		snprintf(command, sizeof(command), "cat '%s.out' >&2", json_file);
@@ -32,6 +33,11 @@ static int run(const char *arguments)
 			fprintf(stderr, "%s.out cannot be read\n", json_file);
 	}
 	return status;
+}
+
+static int run(const char *arguments)
+{
+	return run_under("", arguments);
 }
 
 /* The row of a case and an impl; NULL if it is missing. */
@@ -119,6 +125,34 @@ static void self(void **state)
 	assert_int_not_equal(run("--impl shm --filter umq/rand/"), 0);
 	assert_int_not_equal(run("--impl shm --filter umq/head/0"), 0);
 	assert_int_equal(run("--impl quiver+shm --filter umq/miss/0 --rounds 2 --block-ms 1"), 0);
+}
+
+/* A /dev/shm and process numbers of its own: each number of a new process has a file there, as a killed
+ * process of that number leaves it. */
+#define STALE                                                                                 \
+	"unshare --mount --pid --fork sh -c 'mount -t proc proc /proc && mount -t tmpfs shm " \
+	"/dev/shm && u=$(id -u) && for i in $(seq 99); do printf %4096s > /dev/shm/$i:$u:0; " \
+	"done && \"$0\" \"$@\"'"
+
+/* Libfabric's shm refuses such a number once. */
+static void stale(void **state)
+{
+	char arguments[2048];
+	json_t *root;
+
+	if (system("unshare --mount --pid --fork true")) {
+		fprintf(stderr, "skipped: name spaces are not permitted here\n");
+		skip();
+	}
+	snprintf(arguments, sizeof(arguments),
+		 "--impl 'shm,quiver+shm' --filter '%s' --rounds 2 --block-ms 1 --json '%s'",
+		 cases[0], json_file);
+	assert_int_equal(run_under(STALE, arguments), 0);
+	root = json_load_file(json_file, 0, NULL);
+	assert_non_null(root);
+	check_row(json_object_get(root, "rows"), cases[0], "shm");
+	check_row(json_object_get(root, "rows"), cases[0], "quiver+shm");
+	json_decref(root);
 }
 
 /* The output of the last run has this text. */
@@ -209,9 +243,9 @@ static void bad_use(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(short_run), cmocka_unit_test(self),
-					   cmocka_unit_test(by_default), cmocka_unit_test(ucx),
-					   cmocka_unit_test(bad_use)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(short_run),  cmocka_unit_test(self), cmocka_unit_test(stale),
+		cmocka_unit_test(by_default), cmocka_unit_test(ucx),  cmocka_unit_test(bad_use)};
 
 	if (argc != 3) {
 		fprintf(stderr, "usage: %s QUIVER FILE.json\n", argv[0]);

@@ -71,9 +71,12 @@ def begin(command):
         try:
             return shell.wait(BEGUN)
         except subprocess.TimeoutExpired:
-            os.killpg(shell.pid, signal.SIGTERM)    # mpirun ends its ranks
-            time.sleep(1)
             with contextlib.suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGTERM)
+                for _ in range(100):    # mpirun ends its ranks, and removes their files
+                    time.sleep(0.1)
+                    shell.poll()
+                    os.killpg(shell.pid, 0)
                 os.killpg(shell.pid, signal.SIGKILL)
             return 0
 
