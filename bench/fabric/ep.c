@@ -20,50 +20,6 @@ int qv_fb_fail(struct qv_fb_ep *ep, const char *what, long rc)
 	return -1;
 }
 
-const char *qv_fb_core(const char *impl, char *core, size_t size)
-{
-	static const char *const modes[] = {"/peer", "/layered"};
-	size_t len;
-
-	if (strncmp(impl, "quiver+", 7))
-		return NULL;
-	snprintf(core, size, "%s", impl + 7);
-	len = strlen(core);
-	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
-		size_t n = strlen(modes[i]);
-
-		if (len > n && !strcmp(core + len - n, modes[i])) {
-			core[len - n] = 0;
-			return modes[i] + 1;
-		}
-	}
-	return "";
-}
-
-/* Environment of one implementation; the provider's name as it must come back goes to name. */
-static void environment(const struct qv_fb_setup *setup, char *name, size_t size)
-{
-	char core[QV_BENCH_NAME];
-	const char *mode = qv_fb_core(setup->impl, core, sizeof(core));
-
-	if (!mode) {
-		snprintf(name, size, "%s", setup->impl);
-		setenv("FI_PROVIDER", setup->impl, 1);
-		return;
-	}
-	qv_bench_provider_path();
-	if (*mode)
-		setenv("FI_QUIVER_MODE", mode, 1);
-	if (strchr(core, ';')) {
-		/* The layered form leaves the core's own parts visible to each other. */
-		snprintf(name, size, "%s;ofi_quiver", core);
-	} else {
-		snprintf(name, size, "quiver");
-		setenv("FI_QUIVER_CORE", core, 1);
-	}
-	setenv("FI_PROVIDER", name, 1);
-}
-
 static int get_info(struct qv_fb_ep *ep, const struct qv_fb_setup *setup, const char *name)
 {
 	const uint32_t version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
@@ -126,7 +82,7 @@ int qv_fb_ep_open(struct qv_fb_ep *ep, const struct qv_fb_setup *setup)
 		return qv_fb_ucx_open(ep, setup);
 	cq.a.format = FI_CQ_FORMAT_TAGGED;
 	cq.a.wait_obj = FI_WAIT_NONE;
-	environment(setup, name, sizeof(name));
+	qv_fb_environment(setup, name, sizeof(name));
 	if (get_info(ep, setup, name))
 		return -1;
 	ep->inject_below = setup->no_inject ? 0 : ep->info->tx_attr->inject_size + 1;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define QV_FB_QUICK_SECONDS 16
 #define QV_FB_GRACE_SECONDS 1.0 /* for a block that has begun */
@@ -45,6 +46,7 @@ static void help(void)
 	       "  --hang-ms N      polls for so long without a completion: hangs (4000)\n"
 	       "  --no-inject      fi_tsend for every size\n"
 	       "  --directed       ask for FI_DIRECTED_RECV and name the source in receives\n"
+	       "  --other DIR      folder of another libquiver-fi.so, which other+<name> runs\n"
 	       "  --solo N         one case, one impl, one process: N messages to itself, for\n"
 	       "                   valgrind --tool=callgrind --toggle-collect=qv_fb_solo_loop\n"
 	       "  --hosts A,B      the processes run on these hosts; quiver is there under the same\n"
@@ -54,9 +56,9 @@ static void help(void)
 	       "  --connect H:P    which measures between itself and host H, at that port\n"
 	       "  --help           this text\n\n"
 	       "impl: a provider's name (shm, net, tcp, tcp;ofi_rxm), or quiver+<name>, with /peer or\n"
-	       "/layered behind it for FI_QUIVER_MODE; quiver+node is quiver's own\n"
-	       "shared memory; ucx+shm and ucx+tcp are UCX's own tag matching over shared memory and\n"
-	       "TCP.\n",
+	       "/layered behind it for FI_QUIVER_MODE; quiver+node is quiver's own shared memory;\n"
+	       "other+<name> is the quiver of --other; ucx+shm and ucx+tcp are UCX's own tag matching\n"
+	       "over shared memory and TCP.\n",
 	       qv_bench_opts_help);
 }
 
@@ -84,6 +86,20 @@ static int take_hosts(void *ctx, const char *text)
 	return 0;
 }
 
+static int take_other(void *ctx, const char *text)
+{
+	struct qv_fb_setup *setup = &((struct options *)ctx)->setup;
+	char path[QV_FB_PATH + 32];
+
+	snprintf(path, sizeof(path), "%s/libquiver-fi.so", text);
+	if (strlen(text) >= sizeof(setup->other) || access(path, R_OK)) {
+		fprintf(stderr, "quiver: --other: no libquiver-fi.so in '%s'\n", text);
+		return -1;
+	}
+	snprintf(setup->other, sizeof(setup->other), "%s", text);
+	return 0;
+}
+
 static void add_pair(struct qv_fb_plan *plan, const struct options *o, struct qv_bench *bench,
 		     const char *impl)
 {
@@ -92,7 +108,6 @@ static void add_pair(struct qv_fb_plan *plan, const struct options *o, struct qv
 	pair->setup = o->setup;
 	pair->hosts = is_far(o) ? &o->hosts : NULL;
 	snprintf(pair->setup.impl, sizeof(pair->setup.impl), "%s", impl);
-	pair->setup.quiver = strncmp(impl, "quiver+", 7) == 0;
 	pair->flat = malloc(QV_FB_SAMPLES * sizeof(float));
 	pair->deep = malloc(QV_FB_SAMPLES * sizeof(float));
 	if (!pair->flat || !pair->deep)
@@ -138,6 +153,10 @@ static int add_pairs(struct qv_fb_plan *plan, const struct options *o, struct qv
 		size_t n = strcspn(list, ",");
 
 		snprintf(name, sizeof(name), "%.*s", (int)n, list);
+		if (qv_fb_is_other(name) && !*o->setup.other) {
+			fprintf(stderr, "quiver: %s needs --other DIR\n", name);
+			return -1;
+		}
 		asked++;
 		add_pair(plan, o, bench, name);
 		list += n;
@@ -161,7 +180,6 @@ static int run_solo(const struct options *o, const struct qv_fb_case *cases, siz
 		return 2;
 	}
 	snprintf(setup.impl, sizeof(setup.impl), "%s", o->common.impls);
-	setup.quiver = strncmp(setup.impl, "quiver+", 7) == 0;
 	return qv_fb_solo(&setup, &cases[0], (uint32_t)o->solo);
 }
 
@@ -216,6 +234,7 @@ int qv_bench_fabric(int argc, char **argv)
 		{"seconds", .number = &o.seconds, .low = 1, .high = 100000},
 		{"hang-ms", .number = &o.hang_ms, .low = 100, .high = 600000},
 		{"solo", .number = &o.solo, .low = 1, .high = 100000000},
+		{"other", .take = take_other, .ctx = &o},
 		{"hosts", .take = take_hosts, .ctx = &o},
 		{"launcher", .text = &o.hosts.launcher},
 		{"connect", .text = &o.hosts.connect},

@@ -22,8 +22,9 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
-#define QV_FB_PAIRS         16      /* implementations in one run */
-#define QV_FB_BEAT          16      /* words from one process's counter to the other's */
+#define QV_FB_PAIRS         16 /* implementations in one run */
+#define QV_FB_BEAT          16 /* words from one process's counter to the other's */
+#define QV_FB_PATH          1024
 #define QV_FB_TEXT          96      /* reason of a failure */
 #define QV_FB_ADDRESS       2048    /* bytes of an address */
 #define QV_FB_WINDOW        1024    /* messages in flight at most */
@@ -69,9 +70,10 @@ extern const char *const qv_fb_unit[]; /* by kind */
 
 /* How to open: the same but for the provider. */
 struct qv_fb_setup {
-	char impl[QV_BENCH_NAME]; /* "shm", "quiver+shm", "ucx+shm" */
+	char impl[QV_BENCH_NAME]; /* "shm", "quiver+shm", "other+shm", "ucx+shm" */
 	char source[64];          /* name or address of the interface; "": any */
-	bool quiver, no_inject, directed;
+	char other[QV_FB_PATH];   /* folder of the quiver that is other+<core>; "": none */
+	bool no_inject, directed;
 };
 
 /* What an operation's context points to; libfabric may use the room at its start. */
@@ -104,9 +106,6 @@ struct qv_fb_ep {
 	char error[QV_FB_TEXT]; /* of the first call that failed */
 };
 
-/* The provider under impl "quiver+<core>[/peer|/layered]"; the mode, "" if none is named; NULL: it
- * is no such name. */
-const char *qv_fb_core(const char *impl, char *core, size_t size);
 /* Sets the environment for setup and opens. 0, or -1 with ep->error set. */
 int qv_fb_ep_open(struct qv_fb_ep *ep, const struct qv_fb_setup *setup);
 int qv_fb_ep_connect(struct qv_fb_ep *ep, const void *address);
@@ -250,6 +249,17 @@ int qv_fb_own_address(struct qv_fb_ep *ep, char *address, size_t *n);
 
 /* n messages of a case in one process to itself; prints what was run. */
 int qv_fb_solo(const struct qv_fb_setup *setup, const struct qv_fb_case *what, uint32_t n);
+
+/* From impl.c. */
+
+/* The provider under impl "quiver+<core>[/peer|/layered]", or "other+..."; the mode, "" if none is named; NULL: it
+ * is no such name. */
+const char *qv_fb_core(const char *impl, char *core, size_t size);
+/* Is this the quiver of --other? Is that the same as impl, of the other quiver? */
+bool qv_fb_is_other(const char *impl);
+bool qv_fb_is_same_of_other(const char *impl, const char *other);
+/* Set the environment of an implementation; the provider's name as it must come back goes to name. */
+void qv_fb_environment(const struct qv_fb_setup *setup, char *name, size_t size);
 
 /* From rounds.c. */
 

@@ -102,7 +102,7 @@ static const char *native_like(const char *core)
 	return strcmp(core, "node") ? core : "shm";
 }
 
-/* quiver+<core> against <core> and UCX, and each against itself at depth 0. */
+/* quiver+<core> against <core>, UCX and another quiver, and each against itself at depth 0. */
 static void compare(struct lane *lanes, size_t n, struct qv_bench *bench)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -115,7 +115,8 @@ static void compare(struct lane *lanes, size_t n, struct qv_bench *bench)
 			size_t rounds = native->rounds < row->rounds ? native->rounds : row->rounds;
 
 			if (rounds && (!strcmp(native->impl, native_like(core)) ||
-				       !strcmp(native->impl, ucx_like(core))))
+				       !strcmp(native->impl, ucx_like(core)) ||
+				       qv_fb_is_same_of_other(row->impl, native->impl)))
 				qv_bench_ratio_add(
 					bench, lanes[i].row, native->impl,
 					qv_bench_ratio(row->medians, native->medians, rounds));
