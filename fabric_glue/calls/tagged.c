@@ -119,9 +119,29 @@ static QV_NOINLINE ssize_t tinject_any(struct fid_ep *fid, const void *buf, size
 	return qv_fi_inject(ep_of(fid), &s);
 }
 
+/* Headerless to a core of libfabric's. */
+static QV_NOINLINE ssize_t tinject_core(struct fid_ep *fid, const void *buf, size_t len,
+					fi_addr_t to, uint64_t tag)
+{
+	struct qv_peer *peer = ep_of(fid)->peers[to];
+
+	if (QV_UNLIKELY(peer->x->ops->inject_tagged(peer->x, peer->addr, tag, buf, len)))
+		return tinject_any(fid, buf, len, to, tag);
+	qv_plain_gone(peer, len);
+	return 0;
+}
+
 static ssize_t tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to, uint64_t tag)
 {
-	if (qv_fi_short_inject(ep_of(fid), to, QV_SLOT_TAGGED, tag, 0, buf, len))
+	struct qv_peer *peer = qv_fi_short_peer(ep_of(fid), to, len);
+	struct qv_node *node;
+
+	if (QV_UNLIKELY(!peer))
+		return tinject_any(fid, buf, len, to, tag);
+	node = qv_fi_short_node(peer);
+	if (!node)
+		return tinject_core(fid, buf, len, to, tag);
+	if (QV_LIKELY(qv_fi_short_put(node, peer, QV_SLOT_TAGGED, tag, 0, buf, len)))
 		return 0;
 	return tinject_any(fid, buf, len, to, tag);
 }
@@ -143,7 +163,11 @@ static QV_NOINLINE ssize_t tinjectdata_any(struct fid_ep *fid, const void *buf, 
 static ssize_t tinjectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
 			   fi_addr_t to, uint64_t tag)
 {
-	if (qv_fi_short_inject(ep_of(fid), to, QV_SLOT_TAGGED_DATA, tag, data, buf, len))
+	struct qv_peer *peer = qv_fi_short_peer(ep_of(fid), to, len);
+	struct qv_node *node = QV_LIKELY(peer != NULL) ? qv_fi_short_node(peer) : NULL;
+
+	if (QV_LIKELY(node &&
+		      qv_fi_short_put(node, peer, QV_SLOT_TAGGED_DATA, tag, data, buf, len)))
 		return 0;
 	return tinjectdata_any(fid, buf, len, data, to, tag);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * short.h - short ways of common calls, with no structure of a request between call and engine: an
- * injected message of a word or two to a process of this node goes into the ring, a tagged receive
- * into matching. Each asks one question; the general way (transfer.c) does all that they do not, and
+ * injected message goes into the ring of a process of this node (a word or two), or headerless to the
+ * core; a tagged receive into matching. Each asks one question; the general way (transfer.c) does all that they do not, and
  * the same with what they do.
  */
 #ifndef QV_FI_SHORT_H
@@ -18,24 +18,32 @@ QV_INLINE bool qv_fi_is_owner(const struct qv_fi_ep *ep)
 	return QV_LIKELY(qv_fi_owner(ep->dom) == qv_thread());
 }
 
-/* An injected message, if nothing that goes to its peer waits, and nobody counts it. A peer is here
- * only when the endpoint is enabled. False: nothing has happened. */
-QV_INLINE bool qv_fi_short_inject(struct qv_fi_ep *ep, fi_addr_t to, enum qv_slot_kind kind,
-				  uint64_t tag, uint64_t data, const void *buf, size_t len)
+/* Who gets an injected message, if nothing that goes there waits, and nobody counts it. A peer is here
+ * only when the endpoint is enabled. NULL: the general way. */
+QV_INLINE struct qv_peer *qv_fi_short_peer(struct qv_fi_ep *ep, fi_addr_t to, size_t len)
 {
-	struct qv_node_peer *there;
 	struct qv_peer *peer;
-	struct qv_node *node;
 
-	if (QV_UNLIKELY(len > QV_WORDS_MAX || !qv_fi_is_owner(ep) || to >= ep->npeers ||
+	if (QV_UNLIKELY(len > QV_FI_INJECT_SIZE || !qv_fi_is_owner(ep) || to >= ep->npeers ||
 			ep->cntrs[QV_FI_CNTR_SEND]))
-		return false;
+		return NULL;
 	peer = ep->peers[to];
-	if (QV_UNLIKELY(!peer || !qv_plain_may_go(peer, len)))
-		return false;
-	node = container_of(peer->x, struct qv_fi_rail, xport)->node;
-	there = node ? qv_node_ready(node, peer->addr) : NULL;
-	if (QV_UNLIKELY(!there))
+	return QV_LIKELY(peer && qv_plain_may_go(peer, len)) ? peer : NULL;
+}
+
+/* NULL: it is reached by a core of libfabric's. */
+QV_INLINE struct qv_node *qv_fi_short_node(const struct qv_peer *peer)
+{
+	return container_of(peer->x, struct qv_fi_rail, xport)->node;
+}
+
+/* To the ring of that process of this node. False: nothing has happened. */
+QV_INLINE bool qv_fi_short_put(struct qv_node *node, struct qv_peer *peer, enum qv_slot_kind kind,
+			       uint64_t tag, uint64_t data, const void *buf, size_t len)
+{
+	struct qv_node_peer *there = qv_node_ready(node, peer->addr);
+
+	if (QV_UNLIKELY(!there || len > QV_WORDS_MAX))
 		return false;
 	qv_plain_gone(peer, len);
 	qv_node_put_words(node, there, kind, tag, data, buf, len);

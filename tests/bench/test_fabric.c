@@ -192,6 +192,29 @@ static void by_default(void **state)
 	json_decref(root);
 }
 
+/* Another build of quiver: here the same once more. */
+static void other(void **state)
+{
+	char arguments[4096];
+	json_t *root;
+
+	snprintf(arguments, sizeof(arguments),
+		 "--impl 'quiver+shm,other+shm' --other \"$(dirname '%s')/../lib/libfabric\" "
+		 "--filter '%s' --rounds 3 --block-ms 2 --json '%s'",
+		 tool, cases[0], json_file);
+	assert_int_equal(run(arguments), 0);
+	root = json_load_file(json_file, 0, NULL);
+	assert_non_null(root);
+	check_row(json_object_get(root, "rows"), cases[0], "quiver+shm");
+	check_row(json_object_get(root, "rows"), cases[0], "other+shm");
+	assert_int_equal(json_array_size(json_object_get(root, "ratios")), 1);
+	json_decref(root);
+	assert_int_not_equal(run("--impl other+shm --filter lat/8/prq0"), 0);
+	assert_true(said("other+shm needs --other DIR"));
+	assert_int_not_equal(run("--impl other+shm --filter lat/8/prq0 --other /nonexistent"), 0);
+	assert_true(said("no libquiver-fi.so in '/nonexistent'"));
+}
+
 #ifdef QV_HAVE_UCX
 /* UCX answers the same cases, and quiver is compared with it. */
 static void ucx(void **state)
@@ -244,8 +267,9 @@ static void bad_use(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(short_run),  cmocka_unit_test(self), cmocka_unit_test(stale),
-		cmocka_unit_test(by_default), cmocka_unit_test(ucx),  cmocka_unit_test(bad_use)};
+		cmocka_unit_test(short_run),  cmocka_unit_test(self),  cmocka_unit_test(stale),
+		cmocka_unit_test(by_default), cmocka_unit_test(other), cmocka_unit_test(ucx),
+		cmocka_unit_test(bad_use)};
 
 	if (argc != 3) {
 		fprintf(stderr, "usage: %s QUIVER FILE.json\n", argv[0]);
