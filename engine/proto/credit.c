@@ -45,14 +45,27 @@ void qv_peer_on_credit(struct qv_peer *peer, uint64_t bytes)
 		qv_peer_list(peer);
 }
 
+static void set_cramped(struct qv_peer *peer, bool cramped)
+{
+	if (cramped && !peer->cramped)
+		peer->p->ncramped++;
+	if (!cramped && peer->cramped)
+		peer->p->ncramped--;
+	peer->cramped = cramped;
+}
+
+void qv_peer_fed(struct qv_peer *peer)
+{
+	peer->starving = false;
+	set_cramped(peer, false);
+}
+
 void qv_peer_consumed_slow(struct qv_peer *peer)
 {
 	if (qv_tx_control(peer, QV_PKT_CREDIT, peer->consumed, NULL, 0) != QV_OK)
 		return;
 	peer->consumed = 0;
-	if (peer->starving)
-		peer->p->nstarving--;
-	peer->starving = false;
+	qv_peer_fed(peer);
 }
 
 /* As much again as it has already; who has nothing would ask for ever. */
@@ -64,26 +77,30 @@ static void allow_more(struct qv_peer *peer)
 		return;
 	peer->allowed += more;
 	peer->consumed = 0;
-	peer->starving = false;
-	peer->p->nstarving--;
+	qv_peer_fed(peer);
 }
 
 void qv_proto_widen(struct qv_proto *p, struct qv_peer *from)
 {
-	for (uint32_t i = 0; i < p->npeers && p->nstarving; i++)
-		if (p->peers[i] && p->peers[i]->starving && (!from || from == p->peers[i]))
+	for (uint32_t i = 0; i < p->npeers && p->ncramped; i++)
+		if (p->peers[i] && p->peers[i]->cramped && (!from || from == p->peers[i]))
 			allow_more(p->peers[i]);
+}
+
+/* What waits here takes its budget. Where there is room for the longest message that waits at a
+ * receiver, more budget is no help: a credit is on its way, or soon will be, when what is under way has
+ * come. So who says that it starves, and sends nothing, is not allowed more and more. */
+static bool is_cramped(const struct qv_peer *peer)
+{
+	return peer->stored + peer->consumed + qv_cost(QV_EAGER_LIMIT) > peer->allowed;
 }
 
 void qv_peer_on_starving(struct qv_peer *peer)
 {
-	struct qv_proto *p = peer->p;
-
-	if (!peer->starving)
-		p->nstarving++;
 	peer->starving = true;
+	set_cramped(peer, is_cramped(peer));
 	if (peer->consumed)
 		qv_peer_consumed_slow(peer);
-	else if (p->rxs.live) /* one of them may be for what waits there */
-		qv_proto_widen(p, peer);
+	else if (peer->cramped && peer->p->rxs.live) /* one of them may be for what waits there */
+		allow_more(peer);
 }

@@ -66,6 +66,8 @@ void qv_peer_set_budget(struct qv_peer *peer, size_t budget);
 bool qv_peer_has_credit(struct qv_peer *peer, size_t cost);
 void qv_peer_on_credit(struct qv_peer *peer, uint64_t bytes);
 void qv_peer_on_starving(struct qv_peer *peer);
+/* It waits for no credit any more. */
+void qv_peer_fed(struct qv_peer *peer);
 /* The application wants a message that is not here: from this peer, or NULL, any. */
 void qv_proto_widen(struct qv_proto *p, struct qv_peer *from);
 /* So much of the budget is free again. */

@@ -233,8 +233,7 @@ void qv_proto_peer_free(struct qv_peer *peer)
 		qv_peer_send_reset(peer, peer->theirs);
 	if (peer->uid)
 		uid_remove(peer);
-	if (peer->starving)
-		p->nstarving--;
+	qv_peer_fed(peer);
 	if (p->suspect == peer)
 		p->suspect = NULL;
 	if (peer->listed)

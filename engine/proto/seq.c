@@ -123,14 +123,14 @@ void qv_peer_resend(struct qv_peer *peer)
 
 int qv_peer_resend_some(struct qv_peer *peer)
 {
-	while (peer->resend && (int32_t)(peer->sent - peer->resend) >= 0) {
-		struct qv_chunk *chunk;
-		struct qv_kept *kept = qv_window_seek(&peer->window, peer->resend, &chunk);
-		int rc;
+	struct qv_chunk *chunk = NULL;
+	struct qv_kept *kept = NULL;
 
-		if (!kept)
-			break;
-		rc = qv_emit_again(peer, kept, chunk);
+	if (peer->resend)
+		kept = qv_window_seek(&peer->window, peer->resend, &chunk);
+	for (; kept; kept = qv_window_next(&chunk, kept)) {
+		int rc = qv_emit_again(peer, kept, chunk);
+
 		if (rc == QV_EAGAIN || rc == QV_ENOMEM)
 			return rc;
 		peer->p->stats.resent++;

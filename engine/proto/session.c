@@ -258,9 +258,8 @@ static void begin_theirs(struct qv_peer *peer, const struct qv_wire_hello *hello
 	peer->unacked = 0;
 	peer->consumed = peer->stored = 0;
 	peer->allowed = peer->p->budget;
-	if (peer->starving)
-		peer->p->nstarving--;
-	peer->starving = peer->asked = peer->ack_due = false;
+	qv_peer_fed(peer);
+	peer->asked = peer->ack_due = false;
 	peer->stripe.open = false;
 	peer->connected = true;
 }

@@ -226,7 +226,8 @@ struct qv_peer {
 	size_t stored;              /* what its messages that wait here take */
 	size_t allowed;             /* our budget for it */
 	bool starved;               /* the first message waits for credit */
-	bool starving;              /* it has told us that its first one does */
+	bool starving;              /* it has told us that its first one does, */
+	bool cramped;               /* and what waits here takes all its budget */
 	size_t packet_max;          /* longest packet it receives */
 	size_t fast_end;            /* shorter payload may take the fast path; 0: none may */
 	size_t eager_max;           /* longest message that is sent eagerly */
@@ -295,8 +296,8 @@ struct qv_proto {
 	uint32_t named_sources;
 	struct qv_peer **uids; /* hash of peers by uid */
 	uint32_t uid_mask;
-	size_t waiting;     /* sends in queues */
-	unsigned nstarving; /* peers that wait for credit of ours */
+	size_t waiting;    /* sends in queues */
+	unsigned ncramped; /* peers that wait for more budget */
 	struct qv_unexp *detached;
 	bool heard;        /* a packet came since the last tick */
 	bool closing;      /* after qv_proto_shutdown */

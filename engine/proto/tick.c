@@ -244,7 +244,9 @@ static void listen(struct qv_peer *peer, uint64_t now)
 		qv_peer_challenge(peer); /* the transport was full */
 	if (hello_is_due(peer))
 		(void)qv_peer_send_hello(peer); /* there was no memory */
-	if (peer->consumed >= peer->tell_at || (peer->starving && peer->consumed))
+	if (peer->starving) /* what it waits for may be among what has come since, or be received now */
+		qv_peer_on_starving(peer);
+	if (peer->consumed >= peer->tell_at)
 		qv_peer_consumed_slow(peer); /* there was no memory */
 	if (peer->ack_due || peer->got != peer->told)
 		qv_peer_send_ack(peer);
@@ -296,8 +298,6 @@ void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 	qv_unexp_drop_again(p);
 	for (int t = 0; t < 3; t++)
 		qv_cancels_idle(&p->cancels[t]);
-	if (p->nstarving && p->rxs.live) /* what they wait for may be among what waits there */
-		qv_proto_widen(p, NULL);
 	for (uint32_t i = 0; i < p->npeers; i++) {
 		struct qv_peer *peer = p->peers[i];
 

@@ -188,7 +188,7 @@ void qv_proto_peek(struct qv_proto *p, const struct qv_recv_args *args, enum qv_
 	}
 	if (u && how == QV_PEEK_CLAIM)
 		*claimed = u;
-	if (QV_UNLIKELY(!u && p->nstarving))
+	if (QV_UNLIKELY(!u && p->ncramped))
 		qv_proto_widen(p, args->from);
 	report_peek(p, args, u);
 	if (u && how == QV_PEEK_DISCARD)

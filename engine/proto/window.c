@@ -205,6 +205,21 @@ struct qv_kept *qv_window_seek(const struct qv_window *w, uint32_t seq, struct q
 	return NULL;
 }
 
+struct qv_kept *qv_window_next(struct qv_chunk **in, const struct qv_kept *kept)
+{
+	struct qv_chunk *chunk = *in;
+	uint32_t at = (uint32_t)((const char *)kept - chunk->data) + kept->size;
+
+	while (at >= chunk->end) {
+		chunk = chunk->next;
+		if (!chunk)
+			return NULL;
+		at = chunk->begin;
+	}
+	*in = chunk;
+	return kept_at(chunk, at);
+}
+
 /* Is it (part of) a message whose send is complete by now, for all that its sender knows? */
 static bool is_message(const struct qv_kept *kept)
 {

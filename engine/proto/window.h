@@ -82,6 +82,8 @@ struct qv_kept *qv_window_room(struct qv_peer *peer, size_t len);
 void qv_window_add(struct qv_peer *peer, struct qv_kept *kept, size_t len);
 /* The packet with this number, and its chunk; NULL: it is not there. */
 struct qv_kept *qv_window_seek(const struct qv_window *w, uint32_t seq, struct qv_chunk **in);
+/* The one behind it, which may be in another chunk; NULL: it is the last. */
+struct qv_kept *qv_window_next(struct qv_chunk **in, const struct qv_kept *kept);
 /* The chunk of the packet that is in the making, or was added last. */
 struct qv_chunk *qv_window_chunk(const struct qv_window *w);
 /* Everything up to this number has come there. */

@@ -268,34 +268,12 @@ static void short_without_receives(void **state)
 		short_messages(how);
 }
 
-/* Who does not count what it sends is given up, not stored. */
-static void budget_ignored(void **state)
-{
-	struct rig *rig = start(2, BUDGET);
-	struct qv_peer *sender;
-	unsigned n = 0;
-
-	meet(rig);
-	sender = rig_peer(rig, 0, 1);
-	while (!rig_peer(rig, 1, 0)->failed) {
-		sender->budget_used = 0;
-		rig_send(rig, 0, 1, 8, n, QV_REQ_TAGGED);
-		rig_step(rig);
-		rig_step(rig);
-		assert_true(rig_peer(rig, 1, 0)->stored <= QV_FIRST_BUDGET);
-		assert_in_range(n++, 0, 2000);
-	}
-	assert_int_equal(rig->node[1].warnings, 1);
-	rig_free(rig);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_receives), cmocka_unit_test(every_way_back),
 		cmocka_unit_test(odd_budgets),     cmocka_unit_test(both_ways),
 		cmocka_unit_test(queue_limit),     cmocka_unit_test(short_without_receives),
-		cmocka_unit_test(budget_ignored),
 	};
 
 	rig_seed();
