@@ -64,7 +64,7 @@ static int enable(struct fid_ep *ep)
 {
 	int rc = fi_enable(ep);
 
-	return rc == -FI_EBUSY ? fi_enable(ep) : rc;
+	return rc == -FI_EBUSY && !fi_enable(ep) ? 0 : rc;
 }
 
 int qv_fb_ep_open(struct qv_fb_ep *ep, const struct qv_fb_setup *setup)
@@ -82,7 +82,8 @@ int qv_fb_ep_open(struct qv_fb_ep *ep, const struct qv_fb_setup *setup)
 		return qv_fb_ucx_open(ep, setup);
 	cq.a.format = FI_CQ_FORMAT_TAGGED;
 	cq.a.wait_obj = FI_WAIT_NONE;
-	qv_fb_environment(setup, name, sizeof(name));
+	if (qv_fb_environment(setup, name, sizeof(name)))
+		return qv_fb_fail(ep, "needs --other DIR", 0);
 	if (get_info(ep, setup, name))
 		return -1;
 	ep->inject_below = setup->no_inject ? 0 : ep->info->tx_attr->inject_size + 1;

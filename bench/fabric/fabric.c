@@ -21,6 +21,7 @@ struct options {
 	struct qv_bench_opts common;
 	struct qv_fb_setup setup; /* what all implementations share */
 	long rounds, block_ms, hang_ms, seconds, solo, listen;
+	bool other;
 	struct qv_fb_hosts hosts;
 	char *names; /* what hosts.name points into */
 	bool serve;  /* by a launcher, for a bench on another host */
@@ -88,16 +89,13 @@ static int take_hosts(void *ctx, const char *text)
 
 static int take_other(void *ctx, const char *text)
 {
-	struct qv_fb_setup *setup = &((struct options *)ctx)->setup;
-	char path[QV_FB_PATH + 32];
+	struct options *o = ctx;
 
-	snprintf(path, sizeof(path), "%s/libquiver-fi.so", text);
-	if (strlen(text) >= sizeof(setup->other) || access(path, R_OK)) {
-		fprintf(stderr, "quiver: --other: no libquiver-fi.so in '%s'\n", text);
-		return -1;
-	}
-	snprintf(setup->other, sizeof(setup->other), "%s", text);
-	return 0;
+	o->other = true;
+	if (!qv_fb_set_other(text))
+		return 0;
+	fprintf(stderr, "quiver: --other: no libquiver-fi.so in '%s'\n", text);
+	return -1;
 }
 
 static void add_pair(struct qv_fb_plan *plan, const struct options *o, struct qv_bench *bench,
@@ -153,10 +151,6 @@ static int add_pairs(struct qv_fb_plan *plan, const struct options *o, struct qv
 		size_t n = strcspn(list, ",");
 
 		snprintf(name, sizeof(name), "%.*s", (int)n, list);
-		if (qv_fb_is_other(name) && !*o->setup.other) {
-			fprintf(stderr, "quiver: %s needs --other DIR\n", name);
-			return -1;
-		}
 		asked++;
 		add_pair(plan, o, bench, name);
 		list += n;
@@ -255,6 +249,10 @@ int qv_bench_fabric(int argc, char **argv)
 		return qv_fb_listen(o.listen);
 	if (o.hosts.connect && o.hosts.name[0]) {
 		fprintf(stderr, "quiver: --hosts and --connect are two ways, not both\n");
+		return 2;
+	}
+	if (o.other && is_far(&o)) {
+		fprintf(stderr, "quiver: --other is for processes of this host\n");
 		return 2;
 	}
 	o.rounds = o.rounds ? o.rounds : o.common.quick ? 15 : 20;

@@ -22,9 +22,8 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
-#define QV_FB_PAIRS         16 /* implementations in one run */
-#define QV_FB_BEAT          16 /* words from one process's counter to the other's */
-#define QV_FB_PATH          1024
+#define QV_FB_PAIRS         16      /* implementations in one run */
+#define QV_FB_BEAT          16      /* words from one process's counter to the other's */
 #define QV_FB_TEXT          96      /* reason of a failure */
 #define QV_FB_ADDRESS       2048    /* bytes of an address */
 #define QV_FB_WINDOW        1024    /* messages in flight at most */
@@ -72,7 +71,6 @@ extern const char *const qv_fb_unit[]; /* by kind */
 struct qv_fb_setup {
 	char impl[QV_BENCH_NAME]; /* "shm", "quiver+shm", "other+shm", "ucx+shm" */
 	char source[64];          /* name or address of the interface; "": any */
-	char other[QV_FB_PATH];   /* folder of the quiver that is other+<core>; "": none */
 	bool no_inject, directed;
 };
 
@@ -255,11 +253,15 @@ int qv_fb_solo(const struct qv_fb_setup *setup, const struct qv_fb_case *what, u
 /* The provider under impl "quiver+<core>[/peer|/layered]", or "other+..."; the mode, "" if none is named; NULL: it
  * is no such name. */
 const char *qv_fb_core(const char *impl, char *core, size_t size);
+/* other+<core> is the quiver in this folder, for this process and those that it forks: who is served from
+ * afar names none. -1: no quiver is there. */
+int qv_fb_set_other(const char *folder);
 /* Is this the quiver of --other? Is that the same as impl, of the other quiver? */
 bool qv_fb_is_other(const char *impl);
-bool qv_fb_is_same_of_other(const char *impl, const char *other);
-/* Set the environment of an implementation; the provider's name as it must come back goes to name. */
-void qv_fb_environment(const struct qv_fb_setup *setup, char *name, size_t size);
+bool qv_fb_is_same_of_other(const char *impl, const char *contender);
+/* Set the environment of an implementation; the provider's name as it must come back goes to name. -1: it
+ * needs --other. */
+int qv_fb_environment(const struct qv_fb_setup *setup, char *name, size_t size);
 
 /* From rounds.c. */
 

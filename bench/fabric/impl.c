@@ -4,8 +4,27 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OTHER "other+"
+
+static char *other; /* folder of that one */
+
+int qv_fb_set_other(const char *folder)
+{
+	char *path;
+	bool there;
+
+	if (asprintf(&path, "%s/libquiver-fi.so", folder) < 0)
+		return -1;
+	there = !access(path, R_OK);
+	free(path);
+	if (!there)
+		return -1;
+	free(other);
+	other = strdup(folder);
+	return other ? 0 : -1;
+}
 
 /* The core under quiver, behind "quiver+" or "other+"; NULL: it is another implementation. */
 static const char *core_in(const char *impl)
@@ -44,13 +63,13 @@ const char *qv_fb_core(const char *impl, char *core, size_t size)
 	return "";
 }
 
-bool qv_fb_is_same_of_other(const char *impl, const char *other)
+bool qv_fb_is_same_of_other(const char *impl, const char *contender)
 {
-	return qv_fb_is_other(other) && !qv_fb_is_other(impl) && core_in(impl) &&
-	       !strcmp(core_in(impl), core_in(other));
+	return qv_fb_is_other(contender) && !qv_fb_is_other(impl) && core_in(impl) &&
+	       !strcmp(core_in(impl), core_in(contender));
 }
 
-void qv_fb_environment(const struct qv_fb_setup *setup, char *name, size_t size)
+int qv_fb_environment(const struct qv_fb_setup *setup, char *name, size_t size)
 {
 	char core[QV_BENCH_NAME];
 	const char *mode = qv_fb_core(setup->impl, core, sizeof(core));
@@ -58,12 +77,15 @@ void qv_fb_environment(const struct qv_fb_setup *setup, char *name, size_t size)
 	if (!mode) {
 		snprintf(name, size, "%s", setup->impl);
 		setenv("FI_PROVIDER", setup->impl, 1);
-		return;
+		return 0;
 	}
-	if (qv_fb_is_other(setup->impl))
-		setenv("FI_PROVIDER_PATH", setup->other, 1);
-	else
+	if (qv_fb_is_other(setup->impl)) {
+		if (!other)
+			return -1;
+		setenv("FI_PROVIDER_PATH", other, 1);
+	} else {
 		qv_bench_provider_path();
+	}
 	if (*mode)
 		setenv("FI_QUIVER_MODE", mode, 1);
 	if (strchr(core, ';')) {
@@ -74,4 +96,5 @@ void qv_fb_environment(const struct qv_fb_setup *setup, char *name, size_t size)
 		setenv("FI_QUIVER_CORE", core, 1);
 	}
 	setenv("FI_PROVIDER", name, 1);
+	return 0;
 }

@@ -62,6 +62,7 @@ void qv_peer_forget(struct qv_peer *peer)
 
 	peer->epoch++;
 	peer->consumed = peer->stored = 0;
+	qv_peer_fed(peer);
 	while (in) {
 		struct qv_in *next = in->next;
 

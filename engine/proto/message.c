@@ -73,18 +73,19 @@ int qv_message_on_packet(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 	struct qv_recv *node;
 	const char *wrong;
 
+	/* Whatever came before: the rest of a message that was told to fail need not come. */
+	if (QV_UNLIKELY(p->closing)) {
+		if (info.sreq && qv_tx_fin(peer, info.sreq, QV_EPEER) == QV_ENOMEM)
+			return QV_ENOMEM;
+		peer->turned_away |= !info.sreq;
+		return QV_OK;
+	}
 	if (QV_UNLIKELY(rts || peer->open_in || peer->open_unexp || pkt->hdr.flags & QV_WF_TOTAL)) {
 		wrong = check_message(peer, pkt);
 		if (wrong) {
 			qv_refuse(p, wrong);
 			return QV_OK;
 		}
-	}
-	if (QV_UNLIKELY(p->closing)) {
-		if (info.sreq && qv_tx_fin(peer, info.sreq, QV_EPEER) == QV_ENOMEM)
-			return QV_ENOMEM;
-		peer->turned_away |= !info.sreq;
-		return QV_OK;
 	}
 	if (QV_UNLIKELY(!reserve(p)))
 		return QV_ENOMEM;
@@ -147,8 +148,8 @@ void qv_message_on_data(struct qv_peer *peer, const struct qv_wire_pkt *pkt)
 		      : u ? u->info.full
 			  : 0;
 
-	if (full == 0 && peer->p->closing)
-		return;
+	if (peer->p->closing && (full == 0 || pkt->hdr.arg != pos))
+		return; /* of one that was turned away */
 	if (full == 0 || pkt->hdr.arg != pos || pkt->len > full - pos)
 		qv_refuse(peer->p, "payload that belongs to no message");
 	else if (in)

@@ -149,7 +149,7 @@ static struct qv_peer *plain_sender(struct qv_proto *p, const struct qv_wire_hdr
 	peer = p->peers[index];
 	return QV_LIKELY(peer && peer->id == hdr->src && peer->connected && !peer->failed &&
 			 (uint16_t)(hdr->seq - peer->got) == 1 && !peer->open_in &&
-			 !peer->open_unexp)
+			 !peer->open_unexp && !p->closing)
 		       ? peer
 		       : NULL;
 }
@@ -185,6 +185,11 @@ int qv_proto_packet(struct qv_proto *p, struct qv_xport *x, const void *buf, siz
 
 int qv_plain_refuse(struct qv_peer *from)
 {
+	if (from->p->closing && from->connected && !from->failed) { /* as in message.c */
+		from->turned_away = true;
+		qv_peer_got(from, 0);
+		return QV_OK;
+	}
 	qv_refuse(from->p, from->connected ? "a message inside another"
 					   : "a message before its sender's HELLO");
 	return QV_OK;

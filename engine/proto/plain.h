@@ -12,13 +12,16 @@
 
 /* Sending. */
 
-/* May one with no header go now? Not before another that waits, nor beyond what is surely free of
- * the receiver's budget. */
+/* May one go now? Not before another that waits, nor beyond what is surely free of the receiver's
+ * budget. */
 QV_INLINE bool qv_plain_may_go(const struct qv_peer *to, size_t len)
 {
-	return len < to->fast_end && qv_peer_is_fast(to) && to->headerless &&
+	return len < to->fast_end && qv_peer_is_fast(to) &&
 	       to->budget_used + qv_cost(len) <= to->fast_limit;
 }
+
+/* send.c: one of at most QV_PROTO_SHORT bytes that may go, with a header. Else: nothing has happened. */
+int qv_plain_send_numbered(struct qv_peer *to, const struct qv_send_args *args, size_t len);
 
 /* A numbered message was given to the transport. */
 QV_INLINE void qv_eager_gone(struct qv_peer *to, size_t len)
@@ -179,7 +182,8 @@ QV_INLINE int qv_plain_came(struct qv_peer *from, const struct qv_plain *msg,
 			    qv_complete_fn *complete)
 {
 	from->p->heard = true;
-	if (QV_UNLIKELY(!from->connected || from->failed || from->open_in || from->open_unexp))
+	if (QV_UNLIKELY(!from->connected || from->failed || from->open_in || from->open_unexp ||
+			from->p->closing))
 		return qv_plain_refuse(from);
 	return qv_plain_arrived(from, msg, complete);
 }

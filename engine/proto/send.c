@@ -71,6 +71,15 @@ static int inject_short(struct qv_peer *to, const struct qv_send_args *args, siz
 	return QV_OK;
 }
 
+int qv_plain_send_numbered(struct qv_peer *to, const struct qv_send_args *args, size_t len)
+{
+	int rc = inject_short(to, args, len);
+
+	if (QV_LIKELY(!rc))
+		qv_eager_gone(to, len);
+	return rc;
+}
+
 int qv_send_short(struct qv_peer *to, const struct qv_send_args *args, size_t len)
 {
 	char buf[SHORT_PACKET];

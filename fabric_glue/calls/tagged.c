@@ -119,16 +119,27 @@ static QV_NOINLINE ssize_t tinject_any(struct fid_ep *fid, const void *buf, size
 	return qv_fi_inject(ep_of(fid), &s);
 }
 
-/* Headerless to a core of libfabric's. */
-static QV_NOINLINE ssize_t tinject_core(struct fid_ep *fid, const void *buf, size_t len,
-					fi_addr_t to, uint64_t tag)
+_Static_assert(QV_FI_INJECT_SIZE <= QV_PROTO_SHORT, "injects are short messages");
+
+/* As a packet. */
+static QV_NOINLINE ssize_t tinject_packet(struct fid_ep *fid, const void *buf, size_t len,
+					  fi_addr_t to, uint64_t tag)
 {
 	struct qv_peer *peer = ep_of(fid)->peers[to];
+	int rc;
 
-	if (QV_UNLIKELY(peer->x->ops->inject_tagged(peer->x, peer->addr, tag, buf, len)))
-		return tinject_any(fid, buf, len, to, tag);
-	qv_plain_gone(peer, len);
-	return 0;
+	if (peer->headerless) {
+		rc = peer->x->ops->inject_tagged(peer->x, peer->addr, tag, buf, len);
+		if (QV_LIKELY(!rc))
+			qv_plain_gone(peer, len);
+	} else {
+		struct iovec iov = {(void *)(uintptr_t)buf, len};
+		struct qv_send_args args = {
+			.iov = &iov, .cnt = 1, .tag = tag, .flags = QV_REQ_TAGGED};
+
+		rc = qv_plain_send_numbered(peer, &args, len);
+	}
+	return QV_LIKELY(!rc) ? 0 : tinject_any(fid, buf, len, to, tag);
 }
 
 static ssize_t tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to, uint64_t tag)
@@ -140,7 +151,7 @@ static ssize_t tinject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_
 		return tinject_any(fid, buf, len, to, tag);
 	node = qv_fi_short_node(peer);
 	if (!node)
-		return tinject_core(fid, buf, len, to, tag);
+		return tinject_packet(fid, buf, len, to, tag);
 	if (QV_LIKELY(qv_fi_short_put(node, peer, QV_SLOT_TAGGED, tag, 0, buf, len)))
 		return 0;
 	return tinject_any(fid, buf, len, to, tag);
@@ -160,14 +171,33 @@ static QV_NOINLINE ssize_t tinjectdata_any(struct fid_ep *fid, const void *buf, 
 	return qv_fi_inject(ep_of(fid), &s);
 }
 
+static QV_NOINLINE ssize_t tinjectdata_packet(struct fid_ep *fid, const void *buf, size_t len,
+					      uint64_t data, fi_addr_t to, uint64_t tag)
+{
+	struct iovec iov = {(void *)(uintptr_t)buf, len};
+	struct qv_send_args args = {.iov = &iov,
+				    .cnt = 1,
+				    .tag = tag,
+				    .data = data,
+				    .flags = QV_REQ_TAGGED | QV_REQ_DATA};
+
+	if (QV_UNLIKELY(qv_plain_send_numbered(ep_of(fid)->peers[to], &args, len)))
+		return tinjectdata_any(fid, buf, len, data, to, tag);
+	return 0;
+}
+
 static ssize_t tinjectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
 			   fi_addr_t to, uint64_t tag)
 {
 	struct qv_peer *peer = qv_fi_short_peer(ep_of(fid), to, len);
-	struct qv_node *node = QV_LIKELY(peer != NULL) ? qv_fi_short_node(peer) : NULL;
+	struct qv_node *node;
 
-	if (QV_LIKELY(node &&
-		      qv_fi_short_put(node, peer, QV_SLOT_TAGGED_DATA, tag, data, buf, len)))
+	if (QV_UNLIKELY(!peer))
+		return tinjectdata_any(fid, buf, len, data, to, tag);
+	node = qv_fi_short_node(peer);
+	if (!node)
+		return tinjectdata_packet(fid, buf, len, data, to, tag);
+	if (QV_LIKELY(qv_fi_short_put(node, peer, QV_SLOT_TAGGED_DATA, tag, data, buf, len)))
 		return 0;
 	return tinjectdata_any(fid, buf, len, data, to, tag);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * short.h - short ways of common calls, with no structure of a request between call and engine: an
- * injected message goes into the ring of a process of this node (a word or two), or headerless to the
- * core; a tagged receive into matching. Each asks one question; the general way (transfer.c) does all that they do not, and
+ * injected message goes into the ring of a process of this node (a word or two), or to the core; a
+ * tagged receive into matching. Each asks one question; the general way (transfer.c) does all that they do not, and
  * the same with what they do.
  */
 #ifndef QV_FI_SHORT_H
@@ -31,10 +31,11 @@ QV_INLINE struct qv_peer *qv_fi_short_peer(struct qv_fi_ep *ep, fi_addr_t to, si
 	return QV_LIKELY(peer && qv_plain_may_go(peer, len)) ? peer : NULL;
 }
 
-/* NULL: it is reached by a core of libfabric's. */
+/* What has the slots for messages to this peer. NULL: they are packets. */
 QV_INLINE struct qv_node *qv_fi_short_node(const struct qv_peer *peer)
 {
-	return container_of(peer->x, struct qv_fi_rail, xport)->node;
+	return QV_LIKELY(peer->headerless) ? container_of(peer->x, struct qv_fi_rail, xport)->node
+					   : NULL;
 }
 
 /* To the ring of that process of this node. False: nothing has happened. */

@@ -140,7 +140,7 @@ static void stale(void **state)
 	char arguments[2048];
 	json_t *root;
 
-	if (system("unshare --mount --pid --fork true")) {
+	if (system(STALE " true")) {
 		fprintf(stderr, "skipped: name spaces are not permitted here\n");
 		skip();
 	}
@@ -210,7 +210,7 @@ static void other(void **state)
 	assert_int_equal(json_array_size(json_object_get(root, "ratios")), 1);
 	json_decref(root);
 	assert_int_not_equal(run("--impl other+shm --filter lat/8/prq0"), 0);
-	assert_true(said("other+shm needs --other DIR"));
+	assert_true(said("other+shm: needs --other DIR"));
 	assert_int_not_equal(run("--impl other+shm --filter lat/8/prq0 --other /nonexistent"), 0);
 	assert_true(said("no libquiver-fi.so in '/nonexistent'"));
 }

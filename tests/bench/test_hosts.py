@@ -211,9 +211,9 @@ def ended():
 
 def main():
     refused()
-    ended()
     held, one, two = two_hosts()
     try:
+        ended()
         with tempfile.TemporaryDirectory(prefix="quiver-hosts.") as folder:
             start = time.time()
             by_launcher(folder, one, two)
