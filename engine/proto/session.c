@@ -197,11 +197,12 @@ void qv_peer_challenge(struct qv_peer *peer)
 }
 
 /* Does it answer a HELLO of ours to a peer that the application has removed, and named again, since?
- * We have received nothing of it by then, so all that it has sent is for us. Where packets may be
- * lost, it sends again, or hears that they are. */
-static bool answers_forgotten(const struct qv_peer *peer, uint32_t echo)
+ * It has sent nothing before its answer, so all that it sends is for us; who has sent more spoke to one
+ * that we have given up. Where packets may be lost, it sends again, or hears that they are. */
+static bool answers_forgotten(const struct qv_peer *peer, const struct qv_wire_pkt *pkt,
+			      uint32_t echo)
 {
-	return !peer->x->drops && !peer->theirs && !peer->failed &&
+	return !pkt->hdr.seq && !peer->x->drops && !peer->theirs && !peer->failed &&
 	       peer->p->sessions - echo < peer->p->begun;
 }
 
@@ -225,7 +226,8 @@ static bool may_begin(struct qv_peer *peer, const struct qv_wire_hello *hello,
 		qv_peer_challenge(peer);
 		return false;
 	}
-	if (hello->echo && hello->echo != peer->session && !answers_forgotten(peer, hello->echo)) {
+	if (hello->echo && hello->echo != peer->session &&
+	    !answers_forgotten(peer, pkt, hello->echo)) {
 		/* It speaks to who was here before, or before we gave it up. */
 		qv_peer_send_reset(peer, hello->session);
 		if (peer->hello_sent)

@@ -210,6 +210,33 @@ static void named_meanwhile(void **state)
 	end(rig, NODES - 2);
 }
 
+/* The server gives a client up that lives, by a fault of a transport that loses nothing: it is freed at
+ * once, and what the client still waits for fails. */
+static void given_up(void **state)
+{
+	for (unsigned headerless = 0; headerless < 2; headerless++) {
+		struct rig_settings set = rig_defaults(2);
+		struct rig_req *recv, *send;
+		struct rig *rig;
+
+		set.limits.headerless = headerless;
+		set.limits.read_max = 0;
+		rig = rig_new(&set);
+		recv = rig_recv(rig, 1, RIG_ANY, 100, 1, 0);
+		rig_wait(rig, recv, rig_send(rig, 0, 1, 100, 1, 0));
+		send = rig_send(rig, 0, 1, 9000, 1, QV_REQ_TAGGED);
+		rig_ticks(rig, 300);
+		qv_peer_mark_failed(rig->node[1].p->peers[0], "a fault of its transport");
+		rig_ticks(rig, 300);
+		recv = rig_recv(rig, 1, RIG_ANY, 9000, 1, QV_REQ_TAGGED);
+		rig_ticks(rig, 10000);
+		rig_check_status(recv, QV_EPEER);
+		rig_check_status(send, QV_EPEER);
+		rig_exchange_after_loss(rig, 0, 1, 100);
+		rig_free(rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +244,7 @@ int main(void)
 		cmocka_unit_test(looks_apart), cmocka_unit_test(silent_host),
 		cmocka_unit_test(living),      cmocka_unit_test(busy),
 		cmocka_unit_test(near),        cmocka_unit_test(named_meanwhile),
+		cmocka_unit_test(given_up),
 	};
 
 	rig_seed();
