@@ -61,18 +61,33 @@ static size_t tell_at(const struct qv_proto *p, const struct qv_xport *x)
 	return p->budget / 4 < most ? p->budget / 4 : most;
 }
 
+bool qv_proto_refuses_unnamed(const struct qv_proto *p)
+{
+	return p->nunnamed >= QV_UNNAMED_MAX;
+}
+
+/* A full table is no want of memory, which may come: nobody waits for a place in it. */
+static bool is_full(const struct qv_proto *p)
+{
+	return p->npeers == p->peers_cap && p->peers_cap * 2 > QV_ID_INDEX;
+}
+
 struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64_t addr,
 				  uint64_t user)
 {
-	struct qv_peer *peer = calloc(1, sizeof *peer);
+	struct qv_peer *peer;
 
+	if (user == QV_USER_UNKNOWN && qv_proto_refuses_unnamed(p))
+		return NULL;
+	peer = calloc(1, sizeof *peer);
 	if (peer)
 		peer->index = free_index(p);
 	if (!peer || peer->index == UINT32_MAX) {
+		p->no_peer = !peer || !is_full(p);
 		free(peer);
-		p->no_peer = true;
 		return NULL;
 	}
+	p->nunnamed += user == QV_USER_UNKNOWN;
 	peer->p = p;
 	peer->x = peer->over = x;
 	peer->fast_end = fast_end(x);
@@ -99,6 +114,8 @@ void qv_proto_peer_drop(struct qv_peer *peer)
 
 void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user)
 {
+	peer->p->nunnamed += user == QV_USER_UNKNOWN;
+	peer->p->nunnamed -= peer->user == QV_USER_UNKNOWN;
 	peer->user = user;
 	peer->dropped = false;
 	if (peer->first_user == QV_USER_UNKNOWN)
@@ -234,6 +251,7 @@ void qv_proto_peer_free(struct qv_peer *peer)
 	if (peer->uid)
 		uid_remove(peer);
 	qv_peer_fed(peer);
+	p->nunnamed -= peer->user == QV_USER_UNKNOWN;
 	if (p->suspect == peer)
 		p->suspect = NULL;
 	if (peer->listed)

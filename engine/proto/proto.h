@@ -105,8 +105,12 @@ bool qv_proto_can_use(const struct qv_xport *x);
  * hold no transfer. */
 void qv_proto_destroy(struct qv_proto *p);
 
+/* Peers that the application has not named, at most: strangers do not take the places of the others. */
+#define QV_UNNAMED_MAX (1u << 16)
+bool qv_proto_refuses_unnamed(const struct qv_proto *p);
+
 /* A peer to be spoken to over x, at address addr there; user is what completions name as its
- * address. NULL: no memory. Peers live as long as the endpoint, or until
+ * address. NULL: no memory, or no place. Peers live as long as the endpoint, or until
  * they are freed; their transports as long as the endpoint. */
 struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64_t addr,
 				  uint64_t user);

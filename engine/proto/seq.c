@@ -121,7 +121,8 @@ void qv_peer_resend(struct qv_peer *peer)
 	qv_peer_list(peer);
 }
 
-int qv_peer_resend_some(struct qv_peer *peer)
+/* Not inline: each poll would have its registers to save. */
+QV_NOINLINE int qv_peer_resend_some(struct qv_peer *peer)
 {
 	struct qv_chunk *chunk = NULL;
 	struct qv_kept *kept = NULL;

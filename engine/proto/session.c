@@ -154,7 +154,11 @@ static int hello_from(struct qv_proto *p, struct qv_xport *x, const struct qv_wi
 	if (!*peer && p->no_peer)
 		return QV_ENOMEM;
 	if (!*peer || (known && known != *peer)) {
-		qv_refuse(p, "HELLO from an address that cannot be used");
+		qv_refuse(
+			p,
+			!*peer && qv_proto_refuses_unnamed(p)
+				? "HELLO of one more than 65536 that the application has not named"
+				: "HELLO from an address that cannot be used");
 		*peer = NULL;
 	}
 	return QV_OK;

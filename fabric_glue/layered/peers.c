@@ -118,7 +118,7 @@ static struct qv_peer *unknown_sender(struct qv_fi_ep *ep, const void *name, siz
 	struct qv_peer *peer;
 	struct qv_fi_way way;
 
-	if (qv_fi_av_find_way(ep->av, name, len, &way))
+	if (qv_proto_refuses_unnamed(ep->proto) || qv_fi_av_find_way(ep->av, name, len, &way))
 		return NULL;
 	peer = new_peer(ep, way, FI_ADDR_NOTAVAIL);
 	if (!peer)

@@ -5,6 +5,7 @@
  */
 #include "tests/proto/rig/rig.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct forged {
@@ -146,6 +147,44 @@ static void many_hellos(void **state)
 	finish(rig);
 }
 
+/* Strangers with ever new names get so many places, and no more; who has a name finds one. */
+static void strangers(void **state)
+{
+	struct rig *rig = start();
+	struct qv_proto *p = rig->node[1].p;
+	struct qv_xport *x = rig_peer(rig, 1, 0)->x;
+	struct forged f = forge(777, "node4");
+	uint64_t refused = rig_stats(rig, 1).refused;
+
+	while (qv_proto_peer_new(p, x, 3, QV_USER_UNKNOWN))
+		assert_in_range(p->npeers, 0, QV_UNNAMED_MAX + 16);
+	assert_int_equal(p->nunnamed, QV_UNNAMED_MAX);
+	say(rig, 1, 4, &f);
+	assert_int_equal(rig_stats(rig, 1).refused, refused + 1);
+	qv_proto_peer_free(p->peers[p->npeers - 1]);
+	say(rig, 1, 4, &f);
+	assert_int_equal(rig_stats(rig, 1).refused, refused + 1);
+	assert_non_null(qv_proto_peer_new(p, x, 3, 7));
+	finish(rig);
+}
+
+/* A table that is full is no want of memory, for which packets would wait. */
+static void full_table(void **state)
+{
+	struct rig *rig = start();
+	struct qv_proto *p = rig->node[1].p;
+	uint32_t n = p->npeers, most = (QV_ID_INDEX + 1) / 2;
+	struct forged f = forge(777, "node4");
+
+	p->peers = realloc(p->peers, most * sizeof(struct qv_peer *));
+	assert_non_null(p->peers);
+	memset(p->peers + n, 0, (most - n) * sizeof(struct qv_peer *));
+	p->npeers = p->peers_cap = most;
+	say(rig, 1, 4, &f); /* is handed over, and refused */
+	p->npeers = n;
+	finish(rig);
+}
+
 /* The same packet of a peer with words of a request that is not there, or not his. */
 static void guessed_requests(void **state)
 {
@@ -229,7 +268,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_others),    cmocka_unit_test(odd_limits),
-		cmocka_unit_test(many_hellos),        cmocka_unit_test(guessed_requests),
+		cmocka_unit_test(many_hellos),        cmocka_unit_test(strangers),
+		cmocka_unit_test(full_table),         cmocka_unit_test(guessed_requests),
 		cmocka_unit_test(credit_and_nesting),
 	};
 
