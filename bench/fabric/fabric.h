@@ -250,14 +250,13 @@ int qv_fb_solo(const struct qv_fb_setup *setup, const struct qv_fb_case *what, u
 
 /* From impl.c. */
 
-/* The provider under impl "quiver+<core>[/peer|/layered]", or "other+..."; the mode, "" if none is named; NULL: it
- * is no such name. */
+/* The provider under impl "quiver+<core>[/peer|/layered]", or "other+..."; the mode, "" if none is
+ * named; NULL: it is no such name. */
 const char *qv_fb_core(const char *impl, char *core, size_t size);
 /* other+<core> is the quiver in this folder, for this process and those that it forks: who is served from
  * afar names none. -1: no quiver is there. */
 int qv_fb_set_other(const char *folder);
-/* Is this the quiver of --other? Is that the same as impl, of the other quiver? */
-bool qv_fb_is_other(const char *impl);
+/* Is the contender the same as impl, of the quiver of --other? */
 bool qv_fb_is_same_of_other(const char *impl, const char *contender);
 /* Set the environment of an implementation; the provider's name as it must come back goes to name. -1: it
  * needs --other. */

@@ -37,7 +37,7 @@ static const char *core_in(const char *impl)
 	return NULL;
 }
 
-bool qv_fb_is_other(const char *impl)
+static bool is_other(const char *impl)
 {
 	return !strncmp(impl, OTHER, strlen(OTHER));
 }
@@ -65,7 +65,7 @@ const char *qv_fb_core(const char *impl, char *core, size_t size)
 
 bool qv_fb_is_same_of_other(const char *impl, const char *contender)
 {
-	return qv_fb_is_other(contender) && !qv_fb_is_other(impl) && core_in(impl) &&
+	return is_other(contender) && !is_other(impl) && core_in(impl) &&
 	       !strcmp(core_in(impl), core_in(contender));
 }
 
@@ -79,7 +79,7 @@ int qv_fb_environment(const struct qv_fb_setup *setup, char *name, size_t size)
 		setenv("FI_PROVIDER", setup->impl, 1);
 		return 0;
 	}
-	if (qv_fb_is_other(setup->impl)) {
+	if (is_other(setup->impl)) {
 		if (!other)
 			return -1;
 		setenv("FI_PROVIDER_PATH", other, 1);

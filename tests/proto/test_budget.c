@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_budget.c - a sender that does not keep to what the receiver allows. */
-#include "engine/proto/internal.h"
 #include "tests/proto/rig/rig.h"
 
 static struct rig *start(size_t budget)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_closing.c - messages that come to an endpoint which is closing: none is taken, each sender
  * hears of it, whatever form it has. */
-#include "engine/proto/internal.h"
 #include "tests/proto/rig/rig.h"
 
 static struct rig *start(bool headerless)
