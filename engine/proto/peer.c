@@ -96,10 +96,7 @@ struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64
 	peer->user = peer->first_user = user;
 	peer->src = choose_source(p, peer);
 	peer->told_id = QV_SRC_UNKNOWN;
-	/* What it can take is not known before its HELLO: what every endpoint can. */
-	qv_peer_set_budget(peer, p->budget < QV_FIRST_BUDGET ? p->budget : QV_FIRST_BUDGET);
 	peer->allowed = p->budget;
-	peer->packet_max = QV_WIRE_MIN_PACKET;
 	peer->tell_at = tell_at(p, x);
 	qv_peer_begin_session(peer);
 	p->peers[peer->index] = peer;

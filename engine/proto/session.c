@@ -62,6 +62,9 @@ void qv_peer_begin_session(struct qv_peer *peer)
 	peer->connected = peer->confirmed = peer->gone = false;
 	peer->starved = false;
 	peer->budget_used = 0;
+	/* What it can take is not known before its HELLO: what every endpoint can. */
+	qv_peer_set_budget(peer, p->budget < QV_FIRST_BUDGET ? p->budget : QV_FIRST_BUDGET);
+	peer->packet_max = QV_WIRE_MIN_PACKET;
 	peer->stuck_at = peer->probe_at = 0;
 	peer->probes = 0;
 	peer->full_since = 0;

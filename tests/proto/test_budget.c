@@ -2,6 +2,8 @@
 /* test_budget.c - a sender that does not keep to what the receiver allows. */
 #include "tests/proto/rig/rig.h"
 
+#define MANY 3000u /* more messages than 64 KiB hold */
+
 static struct rig *start(size_t budget)
 {
 	struct rig_settings set = rig_defaults(2);
@@ -68,11 +70,41 @@ static void starving_for_nothing(void **state)
 	}
 }
 
+/* The endpoint at the peer's address is another one, and has less room than the one before had. What is
+ * sent before its HELLO has come keeps to what every endpoint can take. */
+static void restarted_with_less(void **state)
+{
+	struct rig *rig = start(4u << 20);
+	struct rig_settings less = rig->set;
+	struct rig_req *first, *send[MANY];
+
+	less.budget = 1024;
+	assert_int_equal(rig_peer(rig, 0, 1)->budget, 4u << 20);
+	qv_loop_chaos(rig->loop)->capacity = MANY;
+	rig_kill(rig, 1, QV_LOOP_SILENT, false);
+	rig_open(rig, 1, &less);
+	rig_send(rig, 0, 1, 8, 0, QV_REQ_TAGGED); /* is lost, and shows that it is another */
+	rig_ticks(rig, 5000);
+	first = rig_send_after_loss(rig, 0, 1, 8, 0, QV_REQ_TAGGED);
+	for (unsigned i = 1; i < MANY; i++)
+		send[i] = rig_send(rig, 0, 1, 8, i, QV_REQ_TAGGED);
+	rig_settle(rig);
+	assert_false(rig_peer(rig, 1, 0)->failed);
+	rig_wait(rig, rig_recv(rig, 1, 0, 8, 0, QV_REQ_TAGGED), first);
+	for (unsigned i = 1; i < MANY; i++)
+		rig_wait(rig, rig_recv(rig, 1, 0, 8, i, QV_REQ_TAGGED), send[i]);
+	rig_settle(rig);
+	for (unsigned i = 1; i < MANY; i++)
+		rig_check_status(send[i], QV_OK);
+	rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(budget_ignored),
 		cmocka_unit_test(starving_for_nothing),
+		cmocka_unit_test(restarted_with_less),
 	};
 
 	rig_seed();
