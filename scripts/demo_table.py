@@ -128,7 +128,7 @@ def cell(stack, kind, depth):
 def print_table(columns, far):
     print("\nMPI ping-pong, 8 B, median half round trip in us, Open MPI, 2 ranks on this machine;"
           f"\nthe processors' {far}: half the round trip of a flag in memory;"
-          "\n1.00x: times its own latency behind empty queues, measured in turns with it")
+          "\n1.00x: this latency divided by that of the same column with empty queues, the two measured in turns")
     for kind, words in KINDS.items():
         print(f"\n{words}:")
         print(f"{'':>6}" + "".join(f"{s.title:>15}" for s in columns))

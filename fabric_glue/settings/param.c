@@ -63,10 +63,13 @@ static char *get_text(const char *name)
 
 static bool get_bool(const char *name, const char *env)
 {
+	const char *text = getenv(env);
 	int value = 0;
 
+	if (text && !*text)
+		return false;
 	if (qv_fi_host.param_get(&qv_fi_prov, name, &value) == -FI_EINVAL)
-		wrong("%s=%s is not known; known: 0 1 no yes off on false true", env, getenv(env));
+		wrong("%s=%s is not known; known: 0 1 no yes off on false true", env, text);
 	return value;
 }
 

@@ -88,7 +88,7 @@ def test_values():
     accepted("quiver", FI_QUIVER_CORE="auto", FI_QUIVER_MODE="layered", FI_QUIVER_MATCH="auto",
              FI_QUIVER_ISA="scalar", FI_QUIVER_EAGER="4k", FI_QUIVER_MEMORY="1G",
              FI_QUIVER_STATS="no", FI_QUIVER_QUIET="0")
-    accepted("quiver", FI_QUIVER_CORE="", FI_QUIVER_ISA="")
+    accepted("quiver", FI_QUIVER_CORE="", FI_QUIVER_ISA="", FI_QUIVER_QUIET="")
 
 
 def test_structures():
