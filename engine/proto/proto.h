@@ -226,6 +226,8 @@ static inline bool qv_proto_wants_progress(const struct qv_proto *p);
 /* Look after peers that have something outstanding: to be called about every 100 ms, with a
  * monotonic clock. */
 void qv_proto_tick(struct qv_proto *p, uint64_t now_ms);
+/* Does nothing wait for a peer, as far as the last tick knows? Then the next one may come later. */
+bool qv_proto_is_settled(const struct qv_proto *p);
 
 /* Sends that are queued, and packets in the transport: to be drained before closing. */
 size_t qv_proto_unsent(const struct qv_proto *p);

@@ -300,6 +300,7 @@ struct qv_proto {
 	unsigned ncramped; /* peers that wait for more budget */
 	struct qv_unexp *detached;
 	bool heard;        /* a packet came since the last tick */
+	bool settled;      /* the last tick has left nothing that waits for a peer */
 	bool closing;      /* after qv_proto_shutdown */
 	bool no_peer;      /* qv_proto_peer_new found no memory */
 	uint32_t nunnamed; /* peers that the application has not named */

@@ -252,13 +252,18 @@ static void listen(struct qv_peer *peer, uint64_t now)
 		qv_peer_send_ack(peer);
 }
 
-static bool is_idle(const struct qv_peer *peer)
+static bool is_settled(const struct qv_peer *peer)
 {
 	return !hello_is_due(peer) && peer->got == peer->told && !peer->heard && !peer->asked &&
 	       !peer->ack_due && !peer->challenges && !peer->starving &&
 	       peer->consumed < peer->tell_at && !peer->cut && !peer->resend && !peer->failing &&
-	       peer->user != QV_USER_UNKNOWN && !peer->window.first && !peer->stripe.full &&
-	       !waits(peer);
+	       !peer->window.first && !peer->stripe.full && !waits(peer);
+}
+
+/* One that has no name may have died: unnamed.c. */
+static bool is_idle(const struct qv_peer *peer)
+{
+	return peer->user != QV_USER_UNKNOWN && is_settled(peer);
 }
 
 static void tick_peer(struct qv_peer *peer, uint64_t now)
@@ -288,6 +293,11 @@ static void tick_peer(struct qv_peer *peer, uint64_t now)
 		look_after_failing(peer, now);
 }
 
+bool qv_proto_is_settled(const struct qv_proto *p)
+{
+	return p->settled && !p->heard;
+}
+
 void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 {
 	p->away = now_ms - p->now >= AWAY_MS ? now_ms - p->now - LOOK_MS_MIN : 0;
@@ -295,6 +305,7 @@ void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 	p->heard = false;
 	p->now = now_ms;
 	p->suspect_until += p->away;
+	p->settled = true;
 	qv_unexp_drop_again(p);
 	for (int t = 0; t < 3; t++)
 		qv_cancels_idle(&p->cancels[t]);
@@ -309,6 +320,7 @@ void qv_proto_tick(struct qv_proto *p, uint64_t now_ms)
 			continue;
 		}
 		tick_peer(peer, now_ms);
+		p->settled &= is_settled(peer);
 		if (p->ops->ended && qv_unnamed_tick(peer, now_ms))
 			p->ops->ended(p->owner, peer);
 	}

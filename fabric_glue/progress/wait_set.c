@@ -18,9 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TIMER_NS      1000000 /* look at a core without descriptor this often while asleep */
-#define WAIT_SLICE_MS 100     /* look after lost peers this often while asleep */
-#define SPINS         2000    /* polled waits: this often before the first nap */
+#define CORE_MS       1    /* look at a core without descriptor this often while asleep */
+#define QUIET_MS      1000 /* and so often after peers of whom nothing is known to be wanted */
+#define WAIT_SLICE_MS 100  /* look after lost peers this often while asleep */
+#define SPINS         2000 /* polled waits: this often before the first nap */
 
 int64_t qv_fi_now_ms(void)
 {
@@ -212,7 +213,7 @@ static bool ep_waits(const struct qv_fi_ep *ep)
 	for (unsigned r = 0; r < QV_FI_RAILS; r++)
 		if (ep->rail[r].xport.outstanding || ep->rail[r].flying)
 			return true;
-	return false;
+	return ep->proto && !qv_proto_is_settled(ep->proto);
 }
 
 /* May something come that its descriptors do not tell of? What a core does for one endpoint of a
@@ -225,19 +226,30 @@ static bool ep_is_deaf(const struct qv_fi_ep *ep)
 	return false;
 }
 
+/* How long may the program sleep? What another thread sends meanwhile, and what a broken connection
+ * has lost, is not known here: so never for ever. */
+static int64_t longest_sleep(const struct qv_fi_wait_set *wait_set)
+{
+	int64_t ms = wait_set->all_fds ? QUIET_MS : CORE_MS;
+
+	for (size_t i = 0; i < wait_set->neps && ms > CORE_MS; i++)
+		if (ep_is_deaf(wait_set->eps[i]))
+			ms = CORE_MS;
+		else if (ep_waits(wait_set->eps[i]))
+			ms = QV_FI_TICK_MS;
+	return ms;
+}
+
+/* Unless it wakes us early enough already. */
 static void arm_timer(struct qv_fi_wait_set *wait_set)
 {
-	struct itimerspec in = {.it_value.tv_nsec = wait_set->all_fds ? 0 : TIMER_NS};
+	const int64_t now = qv_fi_now_ms(), ms = longest_sleep(wait_set);
+	const struct itimerspec in = {.it_value = {ms / 1000, ms % 1000 * 1000000}};
 
-	for (size_t i = 0; i < wait_set->neps && !in.it_value.tv_nsec; i++)
-		if (ep_is_deaf(wait_set->eps[i]))
-			in.it_value.tv_nsec = TIMER_NS;
-	for (size_t i = 0; i < wait_set->neps && !in.it_value.tv_nsec; i++)
-		if (ep_waits(wait_set->eps[i]))
-			in.it_value.tv_nsec = QV_FI_TICK_MS * 1000000;
-	if (in.it_value.tv_nsec || wait_set->timed)
-		timerfd_settime(wait_set->timer_fd, 0, &in, NULL);
-	wait_set->timed = in.it_value.tv_nsec;
+	if (wait_set->timer_at > now && wait_set->timer_at <= now + ms)
+		return;
+	timerfd_settime(wait_set->timer_fd, 0, &in, NULL);
+	wait_set->timer_at = now + ms;
 }
 
 static bool rail_may_sleep(const struct qv_fi_wait_set *wait_set, const struct qv_fi_rail *rail)

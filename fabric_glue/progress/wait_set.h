@@ -19,7 +19,7 @@ struct qv_fi_wait_set {
 	enum fi_wait_obj wait_obj;
 	int epoll_fd, event_fd; /* -1: the cores cannot wake us, waits are polled */
 	int timer_fd;           /* it wakes us to look after cores that cannot, and peers */
-	bool timed;             /* it is set */
+	int64_t timer_at;       /* ms: when it does */
 	bool all_fds;           /* every core can wake us */
 	bool core_fd[QV_FI_RAILS];
 	/* Something may come that no descriptor tells of: bound regions, to which the peers of any

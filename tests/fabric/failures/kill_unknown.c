@@ -109,6 +109,39 @@ static void kill_sleeper(enum fi_wait_obj wait, void (*sleeps)(struct ft_ep *, s
 	free(buf);
 }
 
+/* Short messages wait for room at the victim: no request of theirs is under way when it dies. */
+static void kill_asleep_starved(void)
+{
+	enum { N = 60000 }; /* takes more than the 16 MiB of FI_QUIVER_MEMORY */
+	struct ft_op *ops = calloc(N, sizeof *ops);
+	char *buf = ft_buf(8);
+	struct ft_ep ep;
+
+	CHECK(ops);
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV, .wait = FI_WAIT_FD});
+	ft_handshake(&ep);
+	if (ft.rank == VICTIM) {
+		ft_await_word(READY, 1);
+		ft_progress_for(1); /* the survivor sleeps */
+		ft_die();
+	} else if (ft.rank == BYSTANDER) {
+		ft_bystander(&ep);
+	} else {
+		for (size_t i = 0; i < N; i++)
+			ft_tsend(&ep, VICTIM, 5, buf, 8, &ops[i]);
+		ft.sh->word[READY] = 1;
+		sleep_fd(&ep, &ops[N - 1]);
+		CHECK(ft.sh->word[DEATH]);
+		CHECK(ops[N - 1].err);
+		if (ft_now() - (double)ft.sh->word[DEATH] * 1e-3 > FT_TOLD)
+			ft_fail("no completion within %.1f s of the death", FT_TOLD);
+		ft_survived(&ep, buf, 8);
+	}
+	ft_close(&ep);
+	free(buf);
+	free(ops);
+}
+
 static void kill_asleep(void)
 {
 	kill_sleeper(FI_WAIT_UNSPEC, sleep_sread);
@@ -124,5 +157,6 @@ const struct ft_case ft_cases_kill_unknown[] = {
 	{"kill_late_stranger", 3, 30, kill_late_stranger},
 	{"kill_asleep", 3, 30, kill_asleep},
 	{"kill_asleep_fd", 3, 30, kill_asleep_fd},
+	{"kill_asleep_starved", 3, 30, kill_asleep_starved},
 	{0},
 };
