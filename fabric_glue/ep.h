@@ -63,6 +63,8 @@ int qv_fi_ep_close(struct fid *fid); /* fabric_glue/objects/ep_close.c */
 /* Whatever looks at this endpoint; some may be called twice. */
 void qv_fi_ep_each_wait_set(struct qv_fi_ep *ep,
 			    void (*each)(struct qv_fi_wait_set *wait_set, void *arg), void *arg);
+/* Whoever sleeps until it has something: it has something to do. */
+void qv_fi_ep_wake(struct qv_fi_ep *ep);
 
 /* From fabric_glue/objects/beside.c. */
 

@@ -29,6 +29,8 @@ static ssize_t start_send(struct qv_fi_ep *ep, const struct qv_fi_send *s,
 	status = qv_proto_send(ep->proto, peer, args);
 	if (QV_UNLIKELY(status == QV_EAGAIN))
 		qv_fi_ep_progress(ep);
+	if (QV_UNLIKELY(qv_proto_wants_progress(ep->proto))) /* another thread may sleep */
+		qv_fi_ep_wake(ep);
 	qv_fi_unlock(ep->dom);
 	return QV_LIKELY(status == QV_OK) ? 0 : to_errno(status);
 }

@@ -41,17 +41,11 @@ static int on_tagged_data(void *owner, uint64_t from, uint64_t tag, uint64_t dat
 	return came(owner, from, &msg);
 }
 
-static void wake(struct qv_fi_wait_set *wait_set, void *arg)
-{
-	(void)arg;
-	qv_fi_wait_set_wake(wait_set);
-}
-
 static void on_awake(void *owner)
 {
 	struct qv_fi_rail *rail = owner;
 
-	qv_fi_ep_each_wait_set(rail->ep, wake, NULL);
+	qv_fi_ep_wake(rail->ep);
 }
 
 static void warn(void *owner, const char *text)

@@ -145,6 +145,17 @@ void qv_fi_ep_each_wait_set(struct qv_fi_ep *ep,
 		each(ep->dom->wait_set, arg);
 }
 
+static void wake(struct qv_fi_wait_set *wait_set, void *arg)
+{
+	(void)arg;
+	qv_fi_wait_set_wake(wait_set);
+}
+
+void qv_fi_ep_wake(struct qv_fi_ep *ep)
+{
+	qv_fi_ep_each_wait_set(ep, wake, NULL);
+}
+
 static void wait_set_enable(struct qv_fi_wait_set *wait_set, void *arg)
 {
 	qv_fi_wait_set_enable(wait_set, arg);

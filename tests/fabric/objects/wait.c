@@ -157,9 +157,82 @@ static void cq_signal(void)
 	ft_close(&ep);
 }
 
+enum { ROUNDS = 6, BURST = 1000 }; /* more than core node holds of a peer */
+
+/* Asleep on the descriptor until all answers have come. */
+static void *sleeper(void *arg)
+{
+	struct ft_ep *ep = arg;
+	struct fid *fids[1] = {&ep->rx_cq->fid};
+	struct pollfd p = {.events = POLLIN};
+	struct fi_cq_tagged_entry entry;
+
+	OK(fi_control(&ep->rx_cq->fid, FI_GETWAIT, &p.fd));
+	for (int answers = 0; answers < ROUNDS;) {
+		ssize_t n = fi_cq_read(ep->rx_cq, &entry, 1);
+
+		FT_HERE();
+		CHECK(n == 1 || n == -FI_EAGAIN);
+		if (n == 1)
+			answers++;
+		else if (!fi_trywait(ep->fabric, fids, 1))
+			poll(&p, 1, -1);
+	}
+	return NULL;
+}
+
+/* The receiver was awake just now, so that it has nothing to say for a while; then it sleeps, too. */
+static void answer_bursts(struct ft_ep *ep)
+{
+	uint64_t word;
+	struct ft_op op;
+	int fd;
+
+	OK(fi_control(&ep->rx_cq->fid, FI_GETWAIT, &fd));
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		ft_progress_for(0.15);
+		ft.sh->word[0] = round;
+		ft_msleep(30);
+		for (uint64_t i = 0; i < BURST; i++) {
+			ft_trecv(ep, 0, 1, 0, &word, 8, &op);
+			sleep_until(ep, fd, &op);
+			CHECK_EQ(word, i);
+		}
+		ft_tsend(ep, 0, 2, &word, 8, &op);
+		ft_wait(&op);
+	}
+}
+
+/* One thread sends what has no completion, and looks at nothing; the other one slept before. */
+static void wait_other_sends(void)
+{
+	uint64_t answer[ROUNDS];
+	struct ft_op back[ROUNDS];
+	pthread_t thread;
+	struct ft_ep ep;
+
+	ft_open(&ep, &(struct ft_conf){.wait = FI_WAIT_FD, .threading = FI_THREAD_SAFE});
+	if (ft.rank == 0) {
+		for (int i = 0; i < ROUNDS; i++)
+			ft_trecv(&ep, 1, 2, 0, &answer[i], 8, &back[i]);
+		CHECK(!pthread_create(&thread, NULL, sleeper, &ep));
+		for (uint64_t round = 1; round <= ROUNDS; round++) {
+			while (ft.sh->word[0] < round)
+				ft_msleep(1);
+			for (uint64_t i = 0; i < BURST; i++)
+				OK(fi_tinject(ep.ep, &i, 8, ep.peer[1], 1));
+		}
+		pthread_join(thread, NULL);
+	} else {
+		answer_bursts(&ep);
+	}
+	ft_close(&ep);
+}
+
 const struct ft_case ft_cases_wait[] = {
 	{"wait_fd", 2, 20, wait_fd},
 	{"sread", 2, 20, sread},
 	{"cq_signal", 1, 30, cq_signal},
+	{"wait_other_sends", 2, 20, wait_other_sends},
 	{0},
 };
