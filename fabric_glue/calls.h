@@ -86,6 +86,8 @@ struct qv_fi_pass {
 	struct qv_fi_ep *ep;
 	struct qv_fi_pass *next, **at; /* in ep->passes; *at is this one */
 	fi_addr_t to;
+	const struct qv_fi_rail *rail; /* whose core holds it; NULL: it ends whatever happens */
+	bool told;                     /* it has ended for the application */
 	void *context;
 	uint64_t flags; /* of its completion */
 	bool entry;

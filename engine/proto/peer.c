@@ -119,6 +119,25 @@ void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user)
 		peer->first_user = user;
 }
 
+bool qv_proto_peer_watch(struct qv_peer *peer)
+{
+	if (peer->failed)
+		return true;
+	if (!peer->hello_sent)
+		(void)qv_peer_send_hello(peer); /* no memory: at the next call */
+	peer->wanted = true;
+	return false;
+}
+
+int qv_proto_peer_want(struct qv_peer *peer)
+{
+	const int rc = qv_peer_may_send(peer);
+
+	if (!rc)
+		(void)qv_proto_peer_watch(peer);
+	return rc;
+}
+
 uint64_t qv_proto_peer_user(const struct qv_peer *peer)
 {
 	return peer->user;

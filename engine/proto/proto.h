@@ -237,6 +237,11 @@ void qv_proto_shutdown(struct qv_proto *p);
  * on with progress until all of them have answered or closed too. */
 void qv_proto_send_leave(struct qv_proto *p);
 bool qv_proto_may_leave(const struct qv_proto *p);
+/* The owner wants something of this peer that is no message, and the transport does not take it: at the
+ * next tick it is looked after as if a message waited for it. QV_EPEER: it was given up. */
+int qv_proto_peer_want(struct qv_peer *peer);
+/* The same while the transport has something of the owner's for it. True: it was given up. */
+bool qv_proto_peer_watch(struct qv_peer *peer);
 /* Is every send to it over, as its owner was told? */
 bool qv_proto_peer_has_all(const struct qv_peer *peer);
 bool qv_proto_peer_must_answer(const struct qv_peer *peer); /* it has not done so yet */

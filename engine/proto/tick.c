@@ -187,7 +187,7 @@ static void probe(struct qv_peer *peer, uint64_t now)
 
 static bool waits(const struct qv_peer *peer)
 {
-	return qv_peer_is_waiting(peer) || (peer->flying && !peer->failed) ||
+	return qv_peer_is_waiting(peer) || (peer->flying && !peer->failed) || peer->wanted ||
 	       peer == peer->p->suspect;
 }
 
@@ -289,6 +289,7 @@ static void tick_peer(struct qv_peer *peer, uint64_t now)
 		else if (!peer->failed)
 			look_for_known(peer, now);
 	}
+	peer->wanted = false;
 	if (peer->failing)
 		look_after_failing(peer, now);
 }

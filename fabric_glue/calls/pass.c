@@ -42,7 +42,8 @@ static void pass_done(struct qv_xfer *xfer, int status)
 {
 	struct qv_fi_pass *pass = container_of(xfer, struct qv_fi_pass, xfer);
 
-	qv_fi_pass_complete(pass->ep, pass, qv_fi_errno(status));
+	if (!pass->told)
+		qv_fi_pass_complete(pass->ep, pass, qv_fi_errno(status));
 	forget(pass);
 }
 
@@ -69,6 +70,8 @@ static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passi
 	pass->xfer.done = pass_done;
 	pass->ep = ep;
 	pass->to = p->to;
+	pass->rail = NULL;
+	pass->told = false;
 	pass->context = p->context;
 	pass->flags = p->kind;
 	pass->entry = !p->quiet && (!ep->tx_selective || p->flags & FI_COMPLETION);
@@ -84,7 +87,7 @@ bool qv_fi_fence_is_open(struct qv_fi_ep *ep, fi_addr_t to)
 	bool is_open = !peer || qv_proto_peer_has_all(peer);
 
 	for (const struct qv_fi_pass *pass = ep->passes; pass && is_open; pass = pass->next)
-		is_open = pass->to != to;
+		is_open = pass->to != to || pass->told;
 	if (!is_open)
 		qv_fi_ep_progress(ep);
 	return is_open;
@@ -109,10 +112,44 @@ static bool is_ours(const struct qv_fi_rail *rail, const struct qv_fi_passing *p
 	return p->kind & FI_ATOMIC && rail->ep->dom->own_atomics[rail->which];
 }
 
+/* The protocol finds out who has died. Some cores then drop the connection, and say so of each operation;
+ * others keep for ever what a dead process does not take. */
+void qv_fi_pass_tick(struct qv_fi_ep *ep)
+{
+	for (struct qv_fi_pass *pass = ep->passes; pass; pass = pass->next) {
+		struct qv_peer *peer = pass->rail && !pass->told ? qv_fi_peer(ep, pass->to) : NULL;
+
+		if (!peer || !qv_proto_peer_watch(peer) || !pass->rail->xport.no_flush)
+			continue;
+		pass->told = true;
+		qv_fi_pass_complete(ep, pass, qv_fi_errno(QV_EPEER));
+	}
+}
+
+/* Operations on it would end with an error, until it is time to try again. */
+static bool is_given_up(const struct qv_fi_ep *ep, const struct qv_fi_rail *rail, fi_addr_t to)
+{
+	struct qv_peer *peer = rail->xport.no_flush && to < ep->npeers ? ep->peers[to] : NULL;
+
+	return peer && qv_proto_peer_watch(peer) && qv_proto_peer_want(peer) == QV_EPEER;
+}
+
+/* The core takes nothing for this peer now. It may be busy; or nobody is there, which some cores never
+ * say. */
+static ssize_t not_taken(struct qv_fi_ep *ep, const struct qv_fi_rail *rail, fi_addr_t to)
+{
+	struct qv_peer *peer = ep->proto && !rail->node ? qv_fi_peer(ep, to) : NULL;
+
+	if (peer && qv_proto_peer_want(peer) == QV_EPEER)
+		return -(ssize_t)qv_fi_errno(QV_EPEER);
+	qv_fi_ep_progress(ep);
+	return -FI_EAGAIN;
+}
+
 ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 {
+	struct qv_fi_rail *rail = NULL;
 	struct qv_fi_pass *pass;
-	struct qv_fi_rail *rail;
 	fi_addr_t to;
 	ssize_t rc;
 
@@ -123,10 +160,13 @@ ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 		return -FI_ENOMEM;
 	qv_fi_lock(ep->dom);
 	rc = find_way(ep, p->to, &rail, &to);
+	if (!rc && is_given_up(ep, rail, p->to))
+		rc = -(ssize_t)qv_fi_errno(QV_EPEER);
 	remember(pass);
 	if (!rc) {
 		rail->used = true;
 		pass->copy_all = p->len > rail->xport.inject_max || p->flags & FI_DELIVERY_COMPLETE;
+		pass->rail = rail->node || is_ours(rail, p) ? NULL : rail;
 		rail->flying++; /* in peer mode it may be done, and freed, before give returns */
 		rc = p->give(rail, to, pass, p);
 		/* Core node and our own protocol count for themselves. */
@@ -135,7 +175,7 @@ ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 	if (rc)
 		forget(pass);
 	if (rc == -FI_EAGAIN)
-		qv_fi_ep_progress(ep);
+		rc = not_taken(ep, rail, p->to);
 	qv_fi_unlock(ep->dom);
 	return rc;
 }
@@ -166,7 +206,7 @@ ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 		if (!rc)
 			qv_fi_pass_complete(ep, &done, 0);
 		else if (rc == -FI_EAGAIN)
-			qv_fi_ep_progress(ep);
+			rc = not_taken(ep, rail, p->to);
 	}
 	qv_fi_unlock(ep->dom);
 	return rc || fits ? rc : qv_fi_pass(ep, p);

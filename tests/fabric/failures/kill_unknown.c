@@ -152,11 +152,46 @@ static void kill_asleep_fd(void)
 	kill_sleeper(FI_WAIT_FD, sleep_fd);
 }
 
+/* Who writes to the memory of a dead process hears of it, whether the core takes the call or has no way
+ * to go for ever. */
+static void kill_write(void)
+{
+	char *buf = ft_buf(8);
+	ssize_t ret = -FI_EAGAIN;
+	struct ft_ep ep;
+	struct ft_op op;
+	double since;
+
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV | FI_RMA});
+	ft_handshake(&ep);
+	if (ft.rank == VICTIM) {
+		ft_await_word(READY, 1);
+		ft_die();
+	} else if (ft.rank == BYSTANDER) {
+		ft_bystander(&ep);
+	} else {
+		ft.sh->word[READY] = 1;
+		ft_mourn(&ep);
+		for (since = ft_now(); ret == -FI_EAGAIN; ft_play(&ep)) {
+			FT_HERE();
+			ret = fi_write(ep.ep, buf, 8, NULL, ep.peer[VICTIM], 0, 7, ft_fresh(&op));
+			if (ft_now() - since > FT_TOLD)
+				ft_fail("no answer within %.1f s", FT_TOLD);
+		}
+		if (!ret)
+			CHECK(ft_outlive(&ep, &op, since) != 0);
+		ft_survived(&ep, buf, 8);
+	}
+	ft_close(&ep);
+	free(buf);
+}
+
 const struct ft_case ft_cases_kill_unknown[] = {
 	{"kill_stranger", 3, 30, kill_stranger},
 	{"kill_late_stranger", 3, 30, kill_late_stranger},
 	{"kill_asleep", 3, 30, kill_asleep},
 	{"kill_asleep_fd", 3, 30, kill_asleep_fd},
 	{"kill_asleep_starved", 3, 30, kill_asleep_starved},
+	{"kill_write", 3, 30, kill_write},
 	{0},
 };
