@@ -119,7 +119,7 @@ void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user)
 		peer->first_user = user;
 }
 
-bool qv_proto_peer_watch(struct qv_peer *peer)
+bool qv_proto_peer_look_after(struct qv_peer *peer)
 {
 	if (peer->failed)
 		return true;
@@ -134,7 +134,7 @@ int qv_proto_peer_want(struct qv_peer *peer)
 	const int rc = qv_peer_may_send(peer);
 
 	if (!rc)
-		(void)qv_proto_peer_watch(peer);
+		(void)qv_proto_peer_look_after(peer);
 	return rc;
 }
 

@@ -119,7 +119,7 @@ void qv_fi_pass_tick(struct qv_fi_ep *ep)
 	for (struct qv_fi_pass *pass = ep->passes; pass; pass = pass->next) {
 		struct qv_peer *peer = pass->rail && !pass->told ? qv_fi_peer(ep, pass->to) : NULL;
 
-		if (!peer || !qv_proto_peer_watch(peer) || !pass->rail->xport.no_flush)
+		if (!peer || !qv_proto_peer_look_after(peer) || !pass->rail->xport.no_flush)
 			continue;
 		pass->told = true;
 		qv_fi_pass_complete(ep, pass, qv_fi_errno(QV_EPEER));
@@ -131,7 +131,7 @@ static bool is_given_up(const struct qv_fi_ep *ep, const struct qv_fi_rail *rail
 {
 	struct qv_peer *peer = rail->xport.no_flush && to < ep->npeers ? ep->peers[to] : NULL;
 
-	return peer && qv_proto_peer_watch(peer) && qv_proto_peer_want(peer) == QV_EPEER;
+	return peer && qv_proto_peer_look_after(peer) && qv_proto_peer_want(peer) == QV_EPEER;
 }
 
 /* The core takes nothing for this peer now. It may be busy; or nobody is there, which some cores never
