@@ -122,9 +122,13 @@ static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
 static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 {
 	struct qv_fi_cntr *cntr = cntr_of(fid);
-	uint64_t errors = cntr_readerr(fid);
 	int64_t end = qv_fi_deadline(timeout);
+	uint64_t errors;
 
+	/* No progress before this: an error that it finds is to end the wait. */
+	qv_fi_lock(cntr->wait_set.dom);
+	errors = errors_now(cntr);
+	qv_fi_unlock(cntr->wait_set.dom);
 	for (unsigned spins = 0;; spins++) {
 		int64_t left;
 
