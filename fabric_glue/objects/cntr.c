@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #define REMOTE_FLAGS ((uint64_t)(FI_REMOTE_READ | FI_REMOTE_WRITE))
+#define BIND_FLAGS   (FI_SEND | FI_RECV | FI_READ | FI_WRITE | REMOTE_FLAGS)
 
 static struct qv_fi_cntr *cntr_of(struct fid_cntr *fid)
 {
@@ -188,20 +189,25 @@ int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags
 		     {FI_REMOTE_WRITE, QV_FI_CNTR_REMOTE_WRITE}};
 	int rc;
 
+	if (!flags || flags & ~BIND_FLAGS)
+		return -FI_EBADFLAGS;
+	if (cntr->wait_set.dom != ep->dom)
+		return -FI_EINVAL;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (flags & kinds[i].flag && ep->cntrs[kinds[i].which] &&
 		    ep->cntrs[kinds[i].which] != cntr)
 			return -FI_EINVAL;
 	rc = flags & REMOTE_FLAGS ? bind_cores(cntr, ep, flags & REMOTE_FLAGS) : 0;
+	if (!rc)
+		rc = qv_fi_wait_set_add(&cntr->wait_set, ep);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (flags & kinds[i].flag)
 			ep->cntrs[kinds[i].which] = cntr;
-	rc = qv_fi_wait_set_add(&cntr->wait_set, ep);
-	if (!rc && ep->enabled)
+	if (ep->enabled)
 		qv_fi_wait_set_enable(&cntr->wait_set, ep);
-	return rc;
+	return 0;
 }
 
 static int close_cores(struct qv_fi_cntr *cntr)

@@ -2,8 +2,8 @@
 /*
  * enable.c - fi_enable without memory, and again: each of its allocations fails in turn. The second
  * call works, or is refused as long as the endpoint is open; either way all closes and nothing of
- * the provider's is left. The program's own malloc stands before the C library's; only what the
- * provider itself calls fails.
+ * the provider's is left. So it is with fi_ep_bind of a counter. The program's own malloc stands before
+ * the C library's; only what the provider itself calls fails.
  */
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -163,7 +163,8 @@ static void open_all(struct objects *o)
 
 static void close_all(struct objects *o)
 {
-	OK(fi_close(&o->ep->fid));
+	if (o->ep)
+		OK(fi_close(&o->ep->fid));
 	OK(fi_close(&o->cq->fid));
 	OK(fi_close(&o->av->fid));
 	OK(fi_close(&o->domain->fid));
@@ -190,6 +191,33 @@ static void check_works(struct objects *o)
 		done += n == 1;
 	}
 	CHECK(in == 17, "%llu has come\n", (unsigned long long)in);
+}
+
+/* A counter that is not bound for want of memory leaves its place to another. */
+static void try_counter(struct fi_info *info)
+{
+	struct objects o = {.info = info};
+	struct fid_cntr *cntr[2];
+	int rc;
+
+	watched = true;
+	open_all(&o);
+	for (int i = 0; i < 2; i++)
+		OK(fi_cntr_open(o.domain, NULL, &cntr[i], NULL));
+	countdown = 1;
+	rc = fi_ep_bind(o.ep, &cntr[0]->fid, FI_SEND);
+	countdown = 0;
+	CHECK(rc == -FI_ENOMEM, "fi_ep_bind of a counter: %d\n", rc);
+	OK(fi_ep_bind(o.ep, &cntr[1]->fid, FI_SEND));
+	OK(fi_close(&cntr[0]->fid));
+	OK(fi_enable(o.ep));
+	check_works(&o);
+	OK(fi_close(&o.ep->fid));
+	o.ep = NULL;
+	OK(fi_close(&cntr[1]->fid));
+	close_all(&o);
+	watched = false;
+	CHECK(!left(), "counters: %u blocks are left\n", left());
 }
 
 /* The nth allocation of fi_enable fails. False: it has fewer. */
@@ -229,6 +257,7 @@ int main(void)
 		struct fi_info *info = offer(automatic);
 		unsigned nth = 1, worked = 0;
 
+		try_counter(info);
 		while (try(info, nth, &worked))
 			nth++;
 		CHECK(nth > 3, "fi_enable asks for memory %u times only\n", nth - 1);

@@ -133,6 +133,23 @@ static void bad_claim(void)
 	ft_close(&ep);
 }
 
+/* Counters for nothing that is counted, or of another domain, are not bound: they close. */
+static void bad_counters(struct ft_ep *ep, struct fid_ep *e, struct ft_ep *other)
+{
+	struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_NONE};
+	struct fid_cntr *cntr, *theirs;
+
+	if (!ft.quiver)
+		return;
+	OK(fi_cntr_open(ep->domain, &attr, &cntr, NULL));
+	OK(fi_cntr_open(other->domain, &attr, &theirs, NULL));
+	CHECK_EQ(-fi_ep_bind(e, &cntr->fid, 0), FI_EBADFLAGS);
+	CHECK_EQ(-fi_ep_bind(e, &cntr->fid, FI_SEND | FI_SELECTIVE_COMPLETION), FI_EBADFLAGS);
+	CHECK_EQ(-fi_ep_bind(e, &theirs->fid, FI_SEND), FI_EINVAL);
+	OK(fi_close(&theirs->fid));
+	OK(fi_close(&cntr->fid));
+}
+
 /* Objects bound where they do not belong; endpoints enabled without what they need. */
 static void bad_binding(void)
 {
@@ -149,6 +166,7 @@ static void bad_binding(void)
 	REFUSED(fi_ep_bind(e, &other.rx_cq->fid, FI_TRANSMIT | FI_RECV)); /* another domain's */
 	REFUSED(fi_ep_bind(e, &other.av->fid, 0));
 	REFUSED_FLAGS(fi_ep_bind(e, &ep.rx_cq->fid, 1ull << 62));
+	bad_counters(&ep, e, &other);
 	REFUSED(fi_enable(e)); /* nothing bound */
 	REFUSED(fi_tsend(e, &word, 8, NULL, 0, 1, NULL));
 	OK(fi_ep_bind(e, &ep.av->fid, 0));
