@@ -55,7 +55,8 @@ struct qv_fi_cntr {
 	struct fid_cntr *core[QV_FI_CORES];
 	uint64_t value, errors;
 	uint64_t core_base, core_err_base; /* what of core's value was there at fi_cntr_set */
-	uint64_t told;                  /* value and errors together, at the last look for news */
+	uint64_t told;   /* value and errors together, when somebody last wanted to sleep */
+	uint64_t polled; /* and at the last fi_poll */
 	struct qv_fi_wait_set wait_set; /* endpoints that are counted */
 };
 
@@ -120,6 +121,8 @@ int qv_fi_eq_may_sleep(struct fid *eq);
 /* From fabric_glue/objects/cntr.c. */
 
 int qv_fi_cntr_bind(struct qv_fi_cntr *cntr, struct qv_fi_ep *ep, uint64_t flags);
+/* Has it moved since it was asked this last? Lock held. */
+bool qv_fi_cntr_poll(struct qv_fi_cntr *cntr);
 /* What counts for it in one of the cores. */
 int qv_fi_cntr_core(struct qv_fi_cntr *cntr, unsigned core, struct fid **fid);
 

@@ -65,13 +65,24 @@ static uint64_t cntr_readerr(struct fid_cntr *fid)
 	return look(cntr_of(fid), errors_now);
 }
 
+static bool moved(struct qv_fi_cntr *cntr, uint64_t *told)
+{
+	uint64_t before = *told;
+
+	*told = value_now(cntr) + errors_now(cntr);
+	return *told != before;
+}
+
 static bool cntr_news(struct qv_fi_wait_set *wait_set)
 {
 	struct qv_fi_cntr *cntr = container_of(wait_set, struct qv_fi_cntr, wait_set);
-	uint64_t before = cntr->told;
 
-	cntr->told = value_now(cntr) + errors_now(cntr);
-	return cntr->told != before;
+	return moved(cntr, &cntr->told);
+}
+
+bool qv_fi_cntr_poll(struct qv_fi_cntr *cntr)
+{
+	return moved(cntr, &cntr->polled);
 }
 
 static int cntr_add(struct fid_cntr *fid, uint64_t value)

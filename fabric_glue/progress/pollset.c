@@ -20,6 +20,14 @@ struct qv_fi_wait_set *qv_fi_wait_set_of(struct fid *fid)
 	}
 }
 
+/* A counter that whoever wants to sleep has looked at still has news here. */
+static bool has_news(struct fid *fid, struct qv_fi_wait_set *wait_set)
+{
+	return fid->fclass == FI_CLASS_CNTR
+		       ? qv_fi_cntr_poll(container_of(fid, struct qv_fi_cntr, fid.fid))
+		       : wait_set->news(wait_set);
+}
+
 static int poll_once(struct fid_poll *fid, void **context, int count)
 {
 	struct pollset *set = container_of(fid, struct pollset, fid);
@@ -30,7 +38,7 @@ static int poll_once(struct fid_poll *fid, void **context, int count)
 		struct qv_fi_wait_set *wait_set = qv_fi_wait_set_of(set->fids[i]);
 
 		qv_fi_wait_set_progress(wait_set);
-		if (wait_set->news(wait_set))
+		if (has_news(set->fids[i], wait_set))
 			context[n++] = set->fids[i]->context;
 	}
 	qv_fi_unlock(set->dom);

@@ -94,13 +94,18 @@ static void errors(void)
 	ft_close(&ep);
 }
 
-/* Time-outs, and the values that the application itself may set. */
+/* Time-outs, and the values that the application itself may set. What was seen by waiting is still to be
+ * told by fi_poll. */
 static void waiting(void)
 {
+	struct fid_poll *set;
 	struct ft_ep ep;
 	double start;
+	void *news;
 
 	ft_open(&ep, &(struct ft_conf){.cntrs = true});
+	OK(fi_poll_open(ep.domain, &(struct fi_poll_attr){0}, &set));
+	OK(fi_poll_add(set, &ep.recv_cntr->fid, 0));
 	start = ft_now();
 	CHECK_EQ(fi_cntr_wait(ep.recv_cntr, 1, 100), -FI_ETIMEDOUT);
 	CHECK(ft_now() - start > 0.09 && ft_now() - start < 0.5);
@@ -135,7 +140,11 @@ static void waiting(void)
 		OK(fi_cntr_wait(ep.recv_cntr, 43, ft_ms(5000)));
 		ft_wait(&op);
 		CHECK_EQ(word, 1);
+		CHECK_EQ(fi_cntr_wait(ep.recv_cntr, 44, 50), -FI_ETIMEDOUT);
+		CHECK_EQ(fi_poll(set, &news, 1), 1);
+		CHECK_EQ(fi_poll(set, &news, 1), 0);
 	}
+	OK(fi_close(&set->fid));
 	ft_close(&ep);
 }
 
