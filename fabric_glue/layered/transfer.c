@@ -45,6 +45,14 @@ static bool pass_fence(struct qv_fi_ep *ep, fi_addr_t to)
 	return is_open;
 }
 
+/* When a send of these flags is complete. */
+static unsigned level(uint64_t flags)
+{
+	if (flags & ACK_FLAGS)
+		return QV_REQ_ACK;
+	return flags & FI_TRANSMIT_COMPLETE ? QV_REQ_SENT : 0;
+}
+
 ssize_t qv_fi_layered_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t flags)
 {
 	struct qv_send_args args = {
@@ -64,10 +72,7 @@ ssize_t qv_fi_layered_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint
 	if (QV_UNLIKELY(flags & (ACK_FLAGS | FI_TRANSMIT_COMPLETE | FI_INJECT | FI_FENCE))) {
 		if (flags & FI_FENCE && !pass_fence(ep, s->to))
 			return -FI_EAGAIN;
-		if (flags & ACK_FLAGS)
-			args.flags |= QV_REQ_ACK;
-		else if (flags & FI_TRANSMIT_COMPLETE)
-			args.flags |= QV_REQ_SENT;
+		args.flags |= level(flags);
 		if (flags & FI_INJECT)
 			args.flags |= QV_REQ_INJECT;
 		if (flags & FI_INJECT && qv_iov_len(s->iov, s->cnt) > QV_FI_INJECT_SIZE)
@@ -89,6 +94,8 @@ ssize_t qv_fi_layered_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
 
 	if (QV_UNLIKELY(s->iov->iov_len > QV_FI_INJECT_SIZE))
 		return -FI_EINVAL;
+	if (QV_UNLIKELY(ep->cntrs[QV_FI_CNTR_SEND])) /* who else sees when it is complete? */
+		args.flags |= level(ep->tx_op_flags);
 	return start_send(ep, s, &args);
 }
 

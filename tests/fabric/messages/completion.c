@@ -180,24 +180,32 @@ static void transmit_complete(void)
 	level(FI_INJECT_COMPLETE, 50000);
 }
 
-/* The same as a default of the endpoint, for the plain calls. */
+/* The same as a default of the endpoint, for the plain calls. Of injects only a counter tells. */
 static void delivery_default(void)
 {
 	struct ft_ep ep;
-	struct ft_op op;
+	struct ft_op op[3];
 	uint64_t word = 5;
 
-	ft_open(&ep, &(struct ft_conf){.tx_flags = FI_DELIVERY_COMPLETE | FI_COMPLETION});
+	ft_open(&ep,
+		&(struct ft_conf){.cntrs = true, .tx_flags = FI_DELIVERY_COMPLETE | FI_COMPLETION});
 	if (ft.rank == 1) {
-		ft_tsend(&ep, 0, 1, &word, 8, &op);
+		ft_tsend(&ep, 0, 1, &word, 8, &op[0]);
+		POST(fi_tinject(ep.ep, &word, 8, ep.peer[0], 2));
+		POST(fi_inject(ep.ep, &word, 8, ep.peer[0]));
 		ft_progress_for(0.05);
-		CHECK_EQ(op.done, 0);
+		CHECK_EQ(op[0].done, 0);
+		CHECK_EQ(fi_cntr_read(ep.send_cntr), 0);
 		ft_barrier();
+		ft_wait(&op[0]);
+		OK(fi_cntr_wait(ep.send_cntr, 3, ft_ms(5000)));
 	} else {
 		ft_barrier();
-		ft_trecv(&ep, 1, 1, 0, &word, 8, &op);
+		ft_trecv(&ep, 1, 1, 0, &word, 8, &op[0]);
+		ft_trecv(&ep, 1, 2, 0, &word, 8, &op[1]);
+		ft_recv(&ep, 1, &word, 8, &op[2]);
+		ft_wait_all(op, 3);
 	}
-	ft_wait(&op);
 	ft_close(&ep);
 }
 
