@@ -31,7 +31,8 @@ static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_
 			       .from = msg->addr,
 			       .context = msg->context};
 
-	return qv_fi_recv(ep_of(fid), &r, flags);
+	/* It allows a completion sooner than ours come. */
+	return qv_fi_recv(ep_of(fid), &r, flags & ~(uint64_t)FI_TRANSMIT_COMPLETE);
 }
 
 static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,

@@ -156,10 +156,11 @@ static void level(uint64_t flag, size_t len)
 			ft_wait(&op);
 			continue;
 		}
-		m.flags = 0;
+		/* the only one that receives know, untagged ones */
+		m.flags = m.tagged ? 0 : flag & FI_TRANSMIT_COMPLETE;
 		ft_guard(buf, len);
 		ft_barrier();
-		POST(ft_recv_as(&ep, FT_RECV, &m, &op));
+		POST(ft_recv_as(&ep, FT_RECVMSG, &m, &op));
 		ft_wait(&op);
 		ft_verify(buf, len, (uint64_t)i, len);
 	}
