@@ -90,6 +90,7 @@ struct qv_fi_pass {
 	bool told;                     /* it has ended for the application */
 	void *context;
 	uint64_t flags; /* of its completion */
+	int err;        /* what a core says of its failure; 0: nothing */
 	bool entry;
 	bool quiet;    /* an inject call: no entry even on error, only the counter */
 	bool copy_all; /* FI_INJECT of more than the core injects: its data is to be copied */
@@ -121,6 +122,8 @@ ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 void *qv_fi_pass_copy(struct qv_fi_pass *pass, const void *from, size_t len);
 /* The cores are closed: what they still had in hand never completes. */
 void qv_fi_pass_end(struct qv_fi_ep *ep);
+/* A core says so of what ends now; of other transfers it is not kept. */
+void qv_fi_pass_error(struct qv_xfer *xfer, int err);
 /* Is this the context of one that is under way? */
 bool qv_fi_pass_known(const struct qv_fi_ep *ep, const void *context);
 

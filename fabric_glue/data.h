@@ -42,8 +42,8 @@ void qv_fi_offload_print(void);
 void qv_fi_count(struct qv_fi_ep *ep, int which, bool error);
 void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c);
 extern const struct qv_proto_owner_ops qv_fi_owner_ops;
-/* An operation that a core did for the application is done (err: positive FI_E*). */
-void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int err);
+/* An operation that a core did for the application is done. */
+void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int status);
 /* Now and then: those whose peers have died end. fabric_glue/calls/pass.c */
 void qv_fi_pass_tick(struct qv_fi_ep *ep);
 void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, size_t len, uint64_t data,

@@ -80,7 +80,7 @@ bool qv_fi_enter(struct qv_fi_domain *dom);
 
 /* From fabric_glue/layered/peers.c. */
 
-struct qv_peer *qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr);
+int qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr);
 struct qv_peer *qv_fi_identify(void *owner, struct qv_xport *x, uint64_t from, const void *name,
 			       size_t len);
 
@@ -88,12 +88,17 @@ struct qv_peer *qv_fi_identify(void *owner, struct qv_xport *x, uint64_t from, c
 void qv_fi_peer_ended(void *owner, struct qv_peer *peer);
 bool qv_fi_ep_knows(const struct qv_fi_ep *ep, struct qv_fi_way way);
 
-/* The peer at an application address; NULL: no such address, or no memory. */
-static inline struct qv_peer *qv_fi_peer(struct qv_fi_ep *ep, fi_addr_t addr)
+/* The peer at an application address. 0 or -FI_E*: no such address, no memory, what the core says. */
+static inline int qv_fi_peer(struct qv_fi_ep *ep, fi_addr_t addr, struct qv_peer **peer)
 {
-	if (QV_LIKELY(addr < ep->npeers && ep->peers[addr]))
-		return ep->peers[addr];
-	return qv_fi_peer_slow(ep, addr);
+	if (QV_UNLIKELY(addr >= ep->npeers || !ep->peers[addr])) {
+		int rc = qv_fi_peer_slow(ep, addr);
+
+		if (rc)
+			return rc;
+	}
+	*peer = ep->peers[addr];
+	return 0;
 }
 
 /* From fabric_glue/progress/poll.c. */

@@ -43,8 +43,16 @@ static void pass_done(struct qv_xfer *xfer, int status)
 	struct qv_fi_pass *pass = container_of(xfer, struct qv_fi_pass, xfer);
 
 	if (!pass->told)
-		qv_fi_pass_complete(pass->ep, pass, qv_fi_errno(status));
+		qv_fi_pass_complete(pass->ep, pass, status);
 	forget(pass);
+}
+
+/* We never ask a core to cancel: it says that of what was on a connection that has closed. */
+void qv_fi_pass_error(struct qv_xfer *xfer, int err)
+{
+	if (xfer->done == pass_done)
+		container_of(xfer, struct qv_fi_pass, xfer)->err =
+			err == FI_ECANCELED ? FI_ECONNABORTED : err;
 }
 
 /* The way to an application address, lock held. */
@@ -74,6 +82,7 @@ static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passi
 	pass->told = false;
 	pass->context = p->context;
 	pass->flags = p->kind;
+	pass->err = 0;
 	pass->entry = !p->quiet && (!ep->tx_selective || p->flags & FI_COMPLETION);
 	pass->quiet = p->quiet;
 	pass->copied = 0;
@@ -117,12 +126,13 @@ static bool is_ours(const struct qv_fi_rail *rail, const struct qv_fi_passing *p
 void qv_fi_pass_tick(struct qv_fi_ep *ep)
 {
 	for (struct qv_fi_pass *pass = ep->passes; pass; pass = pass->next) {
-		struct qv_peer *peer = pass->rail && !pass->told ? qv_fi_peer(ep, pass->to) : NULL;
+		struct qv_peer *peer;
 
-		if (!peer || !qv_proto_peer_look_after(peer) || !pass->rail->xport.no_flush)
+		if (!pass->rail || pass->told || qv_fi_peer(ep, pass->to, &peer) ||
+		    !qv_proto_peer_look_after(peer) || !pass->rail->xport.no_flush)
 			continue;
 		pass->told = true;
-		qv_fi_pass_complete(ep, pass, qv_fi_errno(QV_EPEER));
+		qv_fi_pass_complete(ep, pass, QV_EPEER);
 	}
 }
 
@@ -138,9 +148,10 @@ static bool is_given_up(const struct qv_fi_ep *ep, const struct qv_fi_rail *rail
  * say. */
 static ssize_t not_taken(struct qv_fi_ep *ep, const struct qv_fi_rail *rail, fi_addr_t to)
 {
-	struct qv_peer *peer = ep->proto && !rail->node ? qv_fi_peer(ep, to) : NULL;
+	struct qv_peer *peer;
 
-	if (peer && qv_proto_peer_want(peer) == QV_EPEER)
+	if (ep->proto && !rail->node && !qv_fi_peer(ep, to, &peer) &&
+	    qv_proto_peer_want(peer) == QV_EPEER)
 		return -(ssize_t)qv_fi_errno(QV_EPEER);
 	qv_fi_ep_progress(ep);
 	return -FI_EAGAIN;
@@ -204,7 +215,7 @@ ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 		rail->used = true;
 		rc = inject(rail, to, p->op);
 		if (!rc)
-			qv_fi_pass_complete(ep, &done, 0);
+			qv_fi_pass_complete(ep, &done, QV_OK);
 		else if (rc == -FI_EAGAIN)
 			rc = not_taken(ep, rail, p->to);
 	}

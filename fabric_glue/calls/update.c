@@ -8,15 +8,15 @@ ssize_t qv_fi_own_update(struct qv_fi_ep *ep, fi_addr_t to, const struct fi_msg_
 			 size_t nresult)
 {
 	struct qv_fi_pass *pass = msg->context;
-	struct qv_peer *peer = qv_fi_peer(ep, to);
+	struct qv_peer *peer;
 	struct qv_fi_update update;
 	int rc = qv_fi_update_init(&update, ep->dom->memory, msg, compare, ncompare, result,
 				   nresult, 0);
 
+	if (!rc)
+		rc = qv_fi_peer(ep, to, &peer);
 	if (rc)
 		return rc;
-	if (!peer)
-		return -FI_ENOMEM;
 	return -qv_fi_errno(qv_proto_update(ep->proto, peer, &update.op, &pass->xfer));
 }
 

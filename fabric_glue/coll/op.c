@@ -159,7 +159,7 @@ static void report(const struct qv_fi_coll_op *op)
 	const struct qv_fi_pass done = {
 		.context = op->context, .flags = FI_COLLECTIVE, .entry = op->entry};
 
-	qv_fi_pass_complete(op->coll->ep, &done, qv_fi_errno(op->status));
+	qv_fi_pass_complete(op->coll->ep, &done, op->status);
 }
 
 /* It is over, and off the list of those under way. */

@@ -11,24 +11,24 @@ int qv_fi_layered_coll_send(struct qv_fi_ep *ep, fi_addr_t to, const struct qv_f
 					  .flags = QV_REQ_COLL | (io->context ? 0 : QV_REQ_INJECT),
 					  .context = io->context,
 					  .cookie = QV_CK_COLL};
-	struct qv_peer *peer = qv_fi_peer(ep, to);
+	struct qv_peer *peer;
 
-	return peer ? qv_proto_send(ep->proto, peer, &args) : QV_EPEER;
+	return qv_fi_peer(ep, to, &peer) ? QV_EPEER : qv_proto_send(ep->proto, peer, &args);
 }
 
 int qv_fi_layered_coll_recv(struct qv_fi_ep *ep, fi_addr_t from, const struct qv_fi_coll_io *io)
 {
 	const struct iovec iov = {io->buf, io->bytes};
-	const struct qv_recv_args args = {.iov = &iov,
-					  .cnt = 1,
-					  .from = from == FI_ADDR_UNSPEC ? NULL
-									 : qv_fi_peer(ep, from),
-					  .tag = io->tag,
-					  .flags = QV_REQ_COLL,
-					  .context = io->context,
-					  .cookie = QV_CK_COLL};
+	struct qv_recv_args args = {.iov = &iov,
+				    .cnt = 1,
+				    .tag = io->tag,
+				    .flags = QV_REQ_COLL,
+				    .context = io->context,
+				    .cookie = QV_CK_COLL};
 
-	return args.from || from == FI_ADDR_UNSPEC ? qv_proto_recv(ep->proto, &args) : QV_EPEER;
+	if (from != FI_ADDR_UNSPEC && qv_fi_peer(ep, from, &args.from))
+		return QV_EPEER;
+	return qv_proto_recv(ep->proto, &args);
 }
 
 void qv_fi_layered_coll_cancel(struct qv_fi_ep *ep, void *context)

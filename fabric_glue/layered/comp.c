@@ -104,16 +104,19 @@ const struct qv_proto_owner_ops qv_fi_owner_ops = {
 	.ended = qv_fi_peer_ended,
 };
 
-void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int err)
+void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int status)
 {
 	uint64_t flags = pass->flags;
 
-	qv_fi_count(ep, flags & FI_READ ? QV_FI_CNTR_READ : QV_FI_CNTR_WRITE, err != 0);
+	qv_fi_count(ep, flags & FI_READ ? QV_FI_CNTR_READ : QV_FI_CNTR_WRITE, status != QV_OK);
 	if (!ep->tx_cq || pass->quiet)
 		return;
-	if (err) {
+	if (status) {
 		struct fi_cq_err_entry e = {
-			.op_context = pass->context, .flags = flags, .err = err, .prov_errno = err};
+			.op_context = pass->context,
+			.flags = flags,
+			.err = status == QV_EIO && pass->err ? pass->err : qv_fi_errno(status),
+			.prov_errno = status};
 
 		qv_fi_cq_error(ep->tx_cq, &e, FI_ADDR_NOTAVAIL);
 	} else if (pass->entry) {

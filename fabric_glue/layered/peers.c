@@ -101,16 +101,19 @@ static void adopt(struct qv_fi_ep *ep, fi_addr_t index)
 	ep->anonymous--;
 }
 
-struct qv_peer *qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr)
+int qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr)
 {
 	struct qv_fi_way way;
+	int rc = qv_fi_av_reach(ep->av, addr, &way);
 
-	if (qv_fi_av_reach(ep->av, addr, &way) || grow(ep, addr))
-		return NULL;
+	if (!rc)
+		rc = grow(ep, addr);
+	if (rc)
+		return rc;
 	adopt(ep, addr); /* there may have been no memory for it when it was named */
 	if (!ep->peers[addr])
 		ep->peers[addr] = new_peer(ep, way, addr);
-	return ep->peers[addr];
+	return ep->peers[addr] ? 0 : -FI_ENOMEM;
 }
 
 static struct qv_peer *unknown_sender(struct qv_fi_ep *ep, const void *name, size_t len)
@@ -148,14 +151,14 @@ static struct qv_peer *find_peer(struct qv_fi_ep *ep, struct qv_fi_way way, cons
 				 size_t len)
 {
 	fi_addr_t index = qv_fi_av_by_name(ep->av, name, len);
-	struct qv_peer *peer;
+	struct qv_peer *peer = NULL;
 
 	if (index == FI_ADDR_NOTAVAIL && way.addr != FI_ADDR_NOTAVAIL)
 		index = qv_fi_av_by_way(ep->av, way);
 	if (index == FI_ADDR_NOTAVAIL)
 		index = by_main(ep->av, name, len);
 	if (index != FI_ADDR_NOTAVAIL)
-		return qv_fi_peer(ep, index);
+		return qv_fi_peer(ep, index, &peer) ? NULL : peer;
 	peer = anonymous(ep, way, name, len);
 	return peer ? peer : unknown_sender(ep, name, len);
 }

@@ -18,13 +18,13 @@ static ssize_t start_send(struct qv_fi_ep *ep, const struct qv_fi_send *s,
 			  struct qv_send_args *args)
 {
 	struct qv_peer *peer;
-	int status;
+	int status, rc;
 
 	qv_fi_lock(ep->dom);
-	peer = qv_fi_peer(ep, s->to);
-	if (QV_UNLIKELY(!peer)) {
+	rc = qv_fi_peer(ep, s->to, &peer);
+	if (QV_UNLIKELY(rc)) {
 		qv_fi_unlock(ep->dom);
-		return -FI_EINVAL;
+		return rc;
 	}
 	status = qv_proto_send(ep->proto, peer, args);
 	if (QV_UNLIKELY(status == QV_EAGAIN))
@@ -169,11 +169,9 @@ ssize_t qv_fi_layered_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint
 		return -FI_EINVAL;
 	qv_fi_lock(ep->dom);
 	if (ep->directed && r->from != FI_ADDR_UNSPEC) {
-		args.from = qv_fi_peer(ep, r->from);
-		if (QV_UNLIKELY(!args.from)) {
-			rc = -FI_EINVAL;
+		rc = qv_fi_peer(ep, r->from, &args.from);
+		if (QV_UNLIKELY(rc))
 			goto out;
-		}
 	}
 	if (QV_UNLIKELY(qv_fi_params.hints) &&
 	    qv_fi_breaks_assertion(ep, args.flags, args.ignore, args.from ? 0 : QV_SRC_ANY,

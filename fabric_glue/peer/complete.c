@@ -121,6 +121,7 @@ static ssize_t cq_writeerr(struct qv_abi_cq *cq, const struct fi_cq_err_entry *e
 		qv_fi_tx_done(srx, err->op_context, error_of(err));
 	} else if (one_sided && xfer) {
 		srx->ep->rail[QV_FI_MAIN].flying--;
+		qv_fi_pass_error(xfer, err->err);
 		xfer->done(xfer, status_of(error_of(err)));
 	}
 	return 0;

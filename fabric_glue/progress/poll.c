@@ -3,7 +3,7 @@
  * poll.c - receive buffers that are always posted, so that the cores never see an unexpected
  * message, and the loop that moves an endpoint on.
  */
-#include "fabric_glue/data.h"
+#include "fabric_glue/calls.h"
 #include "engine/base/clock.h"
 #include "engine/base/machine.h"
 #include "engine/node/node.h"
@@ -148,6 +148,7 @@ static void on_error(struct qv_fi_rail *rail)
 		int status = qv_fi_status(-err.a.err);
 
 		rail->flying--;
+		qv_fi_pass_error(xfer, err.a.err);
 		xfer->done(xfer, status == QV_EAGAIN ? QV_EIO : status);
 	}
 }

@@ -87,7 +87,7 @@ static ssize_t send_plain(struct sf_app *a, struct sf_msg *m, fi_addr_t to)
 static bool is_later(ssize_t rc)
 {
 	return rc == -FI_EAGAIN || rc == -FI_ENOMEM ||
-	       (rc == -FI_EINVAL && sf.cfg.faults & (1u << SF_NOMEM | 1u << SF_BUSY));
+	       (rc == -FI_EBUSY && sf.cfg.faults & 1u << SF_BUSY);
 }
 
 bool sf_work_send(struct sf_app *a, unsigned to, bool probe)

@@ -2,8 +2,8 @@
 /*
  * enable.c - fi_enable without memory, and again: each of its allocations fails in turn. The second
  * call works, or is refused as long as the endpoint is open; either way all closes and nothing of
- * the provider's is left. So it is with fi_ep_bind of a counter. The program's own malloc stands before
- * the C library's; only what the provider itself calls fails.
+ * the provider's is left. So it is with fi_ep_bind of a counter, and with the first call to a peer. The
+ * program's own malloc stands before the C library's; only what the provider itself calls fails.
  */
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -30,6 +30,7 @@ void __libc_free(void *p);
 
 static bool watched;       /* the provider's blocks are noted */
 static unsigned countdown; /* this allocation of it fails; 0: none */
+static bool none;          /* all of them fail */
 static void *blocks[256];  /* its blocks, NULL: a free place */
 
 static bool is_providers(const void *caller)
@@ -41,7 +42,7 @@ static bool is_providers(const void *caller)
 
 static bool fails(const void *caller)
 {
-	return countdown && is_providers(caller) && !--countdown;
+	return is_providers(caller) && (none || (countdown && !--countdown));
 }
 
 static void *note(const void *caller, void *p)
@@ -136,7 +137,7 @@ static struct fi_info *offer(bool automatic)
 {
 	struct fi_info *hints = fi_allocinfo(), *info = NULL;
 
-	hints->caps = FI_MSG | FI_TAGGED;
+	hints->caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->domain_attr->threading = FI_THREAD_SAFE;
 	hints->domain_attr->data_progress = automatic ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
@@ -191,6 +192,31 @@ static void check_works(struct objects *o)
 		done += n == 1;
 	}
 	CHECK(in == 17, "%llu has come\n", (unsigned long long)in);
+}
+
+/* Who has no memory for a peer says so. */
+static void try_peer(struct fi_info *info)
+{
+	struct objects o = {.info = info};
+	uint64_t word = 1;
+	char name[512];
+	size_t len = sizeof name;
+	fi_addr_t self;
+	ssize_t rc;
+
+	open_all(&o);
+	OK(fi_enable(o.ep));
+	OK(fi_getname(&o.ep->fid, name, &len));
+	CHECK(fi_av_insert(o.av, name, 1, &self, 0, NULL) == 1, "no address\n");
+	watched = true;
+	none = true;
+	rc = fi_tsend(o.ep, &word, sizeof word, NULL, self, 1, NULL);
+	CHECK(rc == -FI_ENOMEM, "fi_tsend: %zd\n", rc);
+	rc = fi_trecv(o.ep, &word, sizeof word, NULL, self, 1, 0, NULL);
+	CHECK(rc == -FI_ENOMEM, "fi_trecv: %zd\n", rc);
+	none = false;
+	watched = false;
+	close_all(&o);
 }
 
 /* A counter that is not bound for want of memory leaves its place to another. */
@@ -257,6 +283,7 @@ int main(void)
 		struct fi_info *info = offer(automatic);
 		unsigned nth = 1, worked = 0;
 
+		try_peer(info);
 		try_counter(info);
 		while (try(info, nth, &worked))
 			nth++;

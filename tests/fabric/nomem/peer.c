@@ -61,6 +61,7 @@ NOT_CALLED(int, qv_fi_status_slow, ssize_t rc)
 NOT_CALLED(int, qv_fi_errno, int status)
 NOT_CALLED(int, qv_fi_av_reach, struct qv_fi_av *av, fi_addr_t index, struct qv_fi_way *way)
 NOT_CALLED(bool, qv_fi_pass_known, const struct qv_fi_ep *of, const void *context)
+NOT_CALLED(void, qv_fi_pass_error, struct qv_xfer *xfer, int err)
 NOT_CALLED(bool, qv_fi_breaks_assertion, struct qv_fi_ep *of, unsigned req, uint64_t ignore,
 	   uint32_t src, uint64_t flags)
 NOT_CALLED(fi_addr_t, qv_fi_srx_ask_user, struct qv_fi_srx *of, fi_addr_t core)

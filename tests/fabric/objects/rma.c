@@ -235,6 +235,16 @@ static void rma_forms(void)
 	ft_close_window(&w);
 }
 
+/* A core's own word for the failure arrives (sockets), and there is a text for what comes with it. */
+static void check_refusal(struct ft_window *w, const struct ft_op *op)
+{
+	const char *text = fi_cq_strerror(w->ep.rx_cq, op->prov_errno, NULL, NULL, 0);
+
+	if (!strcmp(ft_core(), "sockets"))
+		CHECK_EQ(op->err, FI_EACCES);
+	CHECK(text && *text && !strstr(text, "unknown"));
+}
+
 /* A read of memory that is not registered fails; what else the core does to the pair is its affair
  * (tcp;ofi_rxm ends the connection). shm does not look at keys, or drops the request. */
 static void rma_bad_key(void)
@@ -256,6 +266,8 @@ static void rma_bad_key(void)
 		while (!ret && !op.done && !(shm && ft_now() > end))
 			ft_progress();
 		CHECK(ret || op.err || shm);
+		if (op.err)
+			check_refusal(&w, &op);
 	}
 	ft_close_window(&w);
 }
