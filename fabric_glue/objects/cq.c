@@ -19,6 +19,9 @@ void qv_fi_cq_grow(struct qv_fi_cq *cq)
 	if (!ring) {
 		QV_FI_WARN(CQ, "completion queue overrun: out of memory at %zu entries\n", n);
 		cq->tail--;
+		for (struct qv_fi_err *err = cq->err_head; err; err = err->next)
+			if (err->at > cq->tail) /* it came behind that entry */
+				err->at = cq->tail;
 		qv_fi_cq_error(cq, &overrun, FI_ADDR_NOTAVAIL);
 		return;
 	}
