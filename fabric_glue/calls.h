@@ -92,7 +92,6 @@ struct qv_fi_pass {
 	uint64_t flags; /* of its completion */
 	int err;        /* what a core says of its failure; 0: nothing */
 	bool entry;
-	bool quiet;    /* an inject call: no entry even on error, only the counter */
 	bool copy_all; /* FI_INJECT of more than the core injects: its data is to be copied */
 	size_t copied;
 	char copy[];
@@ -104,7 +103,7 @@ struct qv_fi_passing {
 	uint64_t flags; /* of the call */
 	uint64_t kind;  /* flags of its completion: FI_RMA or FI_ATOMIC, FI_READ or FI_WRITE */
 	size_t len;     /* bytes that the call sends */
-	bool quiet;
+	bool quiet;     /* an inject call: no entry but for an error */
 	/* Give it to the core: its endpoint, the peer as it knows it, the context to pass. */
 	ssize_t (*give)(struct qv_fi_rail *rail, fi_addr_t to, struct qv_fi_pass *pass,
 			const struct qv_fi_passing *p);

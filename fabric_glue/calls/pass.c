@@ -84,7 +84,6 @@ static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passi
 	pass->flags = p->kind;
 	pass->err = 0;
 	pass->entry = !p->quiet && (!ep->tx_selective || p->flags & FI_COMPLETION);
-	pass->quiet = p->quiet;
 	pass->copied = 0;
 	pass->copy_all = false;
 	return pass;
@@ -194,7 +193,7 @@ ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 			  ssize_t (*inject)(struct qv_fi_rail *rail, fi_addr_t to, const void *op))
 {
-	const struct qv_fi_pass done = {.flags = p->kind, .quiet = true};
+	const struct qv_fi_pass done = {.flags = p->kind};
 	struct qv_fi_passing delivered = *p;
 	struct qv_fi_rail *rail;
 	bool fits = false;

@@ -109,7 +109,7 @@ void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int
 	uint64_t flags = pass->flags;
 
 	qv_fi_count(ep, flags & FI_READ ? QV_FI_CNTR_READ : QV_FI_CNTR_WRITE, status != QV_OK);
-	if (!ep->tx_cq || pass->quiet)
+	if (!ep->tx_cq)
 		return;
 	if (status) {
 		struct fi_cq_err_entry e = {
