@@ -37,8 +37,9 @@ struct qv_fi_quirks {
 	bool tag_apart; /* a plain tagged message goes without a header, its tag as the CQ data */
 	/* FI_SOURCE names a sender that has not been inserted as another one. */
 	bool guesses_source;
-	bool one_lock; /* sender and receiver take one lock for each packet */
-	bool stale_fd; /* the descriptor of its completion queue stays readable */
+	bool wrong_writer; /* it names anybody as who has written with completion data */
+	bool one_lock;     /* sender and receiver take one lock for each packet */
+	bool stale_fd;     /* the descriptor of its completion queue stays readable */
 
 	/* What it can do. */
 	bool no_read;       /* fi_read must not be used for messages */

@@ -3,6 +3,7 @@
 #include "comp.h"
 
 #include "fabric_glue/calls.h"
+#include "fabric_glue/cores/core.h"
 
 int qv_fi_errno(int status)
 {
@@ -134,7 +135,9 @@ void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, size_t len, uin
 
 	if (!ep->rx_cq)
 		return;
-	if (src != FI_ADDR_NOTAVAIL)
+	if (qv_fi_rail_quirks(rail)->wrong_writer)
+		src = FI_ADDR_NOTAVAIL;
+	else if (src != FI_ADDR_NOTAVAIL)
 		src = qv_fi_av_by_way(ep->av, way);
 	*qv_fi_cq_push(ep->rx_cq, src) =
 		(struct fi_cq_tagged_entry){.flags = flags, .len = len, .data = data};

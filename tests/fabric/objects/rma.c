@@ -175,6 +175,40 @@ static void await_remote(struct ft_window *w, size_t len, uint64_t data)
 	check_len(&entry, len);
 }
 
+/* Who has written with completion data is told rightly, or not told: here the target has only spoken to
+ * another. */
+static void rma_source(void)
+{
+	struct fi_cq_tagged_entry entry;
+	uint64_t word = 1;
+	struct ft_window w;
+	struct ft_op op;
+	fi_addr_t src;
+	ssize_t n;
+
+	ft_open_window(&w, (struct ft_conf){.caps = FI_SOURCE});
+	if (ft.rank == 0) {
+		ft_tsend(&w.ep, 1, 1, &word, 8, &op);
+		ft_wait(&op);
+	} else if (ft.rank == 1) {
+		ft_trecv(&w.ep, 0, 1, 0, &word, 8, &op);
+		ft_wait(&op);
+	}
+	ft_barrier();
+	if (ft.rank == 2) {
+		POST(fi_writedata(w.ep.ep, w.buf, 64, NULL, 7, w.ep.peer[0], w.addrs[0], w.keys[0],
+				  ft_fresh(&op)));
+		ft_wait(&op);
+	} else if (ft.rank == 0) {
+		FT_HERE();
+		while ((n = fi_cq_readfrom(w.ep.rx_cq, &entry, 1, &src)) == -FI_EAGAIN)
+			;
+		CHECK(n == 1 && entry.flags & FI_REMOTE_CQ_DATA && entry.data == 7);
+		CHECK(src == w.ep.peer[2] || src == FI_ADDR_NOTAVAIL);
+	}
+	ft_close_window(&w);
+}
+
 /* Every call of fi_rma(3), the inject forms up to inject_size, with their buffers overwritten at
  * once. Each write leaves data at the target, which so knows that it has come. */
 static void rma_forms(void)
@@ -273,9 +307,7 @@ static void rma_bad_key(void)
 }
 
 const struct ft_case ft_cases_rma[] = {
-	{"rma_transfers", 2, 20, rma_transfers},
-	{"rma_inject_data", 2, 20, rma_inject_data},
-	{"rma_forms", 2, 20, rma_forms},
-	{"rma_bad_key", 2, 20, rma_bad_key},
-	{0},
+	{"rma_transfers", 2, 20, rma_transfers}, {"rma_inject_data", 2, 20, rma_inject_data},
+	{"rma_source", 3, 20, rma_source},       {"rma_forms", 2, 20, rma_forms},
+	{"rma_bad_key", 2, 20, rma_bad_key},     {0},
 };
