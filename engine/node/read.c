@@ -65,11 +65,13 @@ static bool open_process(struct qv_node *n, struct qv_node_peer *peer)
 	return false;
 }
 
+/* Is its process alive, and its endpoint open? It hangs up before its owner has the memory back. */
 static bool is_alive(struct qv_node_peer *peer)
 {
-	struct pollfd fd = {.fd = peer->pid_fd, .events = POLLIN};
+	struct pollfd fds[] = {{.fd = peer->pid_fd, .events = POLLIN},
+			       {.fd = peer->rx_fd, .events = POLLRDHUP}};
 
-	if (poll(&fd, 1, 0))
+	if (peer->rx_fd < 0 || poll(fds, 2, 0))
 		return false;
 	peer->alive_at = qv_clock_ns();
 	return true;
@@ -105,7 +107,8 @@ int qv_node_read_from(struct qv_node *n, struct qv_node_peer *peer, const struct
 	n->stats.reads++;
 	got = process_vm_readv((pid_t)peer->pid, to, nto, from, nfrom, 0);
 	error = errno;
-	/* Who lives now lived all the time; if it is dead, it may have been another that was read. */
+	/* Who lives now lived all the time; else it may have been another, or other things, that was
+	 * read. */
 	if (is_alive(peer)) {
 		if (got < 0)
 			return refused(n, peer, error);

@@ -68,7 +68,7 @@ struct owner {
 	bool as_user, undumpable;
 };
 
-/* Has a buffer that others read. */
+/* Has a buffer that others read, and lives on for a while when it has closed its endpoint. */
 static void own(int fd, const void *arg)
 {
 	const struct owner *owner = arg;
@@ -88,6 +88,8 @@ static void own(int fd, const void *arg)
 	kin_say(fd, region.addr);
 	kin_hear(fd);
 	party_close(&p);
+	kin_say(fd, 0);
+	kin_hear(fd);
 	free(buf);
 }
 
@@ -108,6 +110,12 @@ static void begin(struct reading *r, const struct owner *owner)
 	r->from = kin_hear(r->k.fd);
 	r->to = calloc(1, LEN);
 	QV_NEED(r->to);
+}
+
+static void let_close(struct reading *r)
+{
+	kin_say(r->k.fd, 0);
+	kin_hear(r->k.fd);
 }
 
 static void end(struct reading *r)
@@ -131,6 +139,7 @@ static void from_another(void **state)
 	assert_int_equal(read_from(&r.p, 12345, r.to, r.from, LEN), QV_EIO);
 	assert_int_equal(read_from(&r.p, r.p.from[THEM], r.to, r.from, LEN), QV_OK);
 	assert_int_equal(r.p.warnings, 0);
+	let_close(&r);
 	end(&r);
 }
 
@@ -168,6 +177,24 @@ static void from_the_dead(void **state)
 	assert_int_equal(read_from(&r.p, addr, r.to, r.from, LEN), QV_EIO);
 	free(r.to);
 	party_close(&r.p);
+}
+
+/* Who has closed its endpoint has other things in its memory now. */
+static void from_who_has_closed(void **state)
+{
+	static const struct owner owner;
+	struct reading r;
+	uint64_t addr;
+
+	(void)state;
+	begin(&r, &owner);
+	addr = r.p.from[THEM];
+	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_OK);
+	let_close(&r);
+	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_EIO);
+	party_poll(&r.p, 5);
+	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_EIO);
+	end(&r);
 }
 
 /* A process that has the number of who joined, but began at another time: it is another one. */
@@ -228,6 +255,7 @@ static void read_in_a_cage(int fd, const void *arg)
 	party_open(&p, US); /* who finds it so from the start says so */
 	QV_NEED(!p.x.read_max);
 	party_close(&p);
+	let_close(&r);
 	end(&r);
 }
 
@@ -242,6 +270,7 @@ static void read_what_is_not_ours(int fd, const void *arg)
 		QV_NEED(read_from(&r.p, r.p.from[THEM], r.to, r.from, LEN) == QV_EIO);
 	QV_NEED(r.p.warnings == 1);
 	kin_say(fd, 0);
+	let_close(&r);
 	end(&r);
 }
 
@@ -271,9 +300,13 @@ static void where_ptrace_is_forbidden(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(from_another),  cmocka_unit_test(from_itself),
-		cmocka_unit_test(from_the_dead), cmocka_unit_test(from_who_has_the_number_now),
-		cmocka_unit_test(under_seccomp), cmocka_unit_test(where_ptrace_is_forbidden),
+		cmocka_unit_test(from_another),
+		cmocka_unit_test(from_itself),
+		cmocka_unit_test(from_the_dead),
+		cmocka_unit_test(from_who_has_closed),
+		cmocka_unit_test(from_who_has_the_number_now),
+		cmocka_unit_test(under_seccomp),
+		cmocka_unit_test(where_ptrace_is_forbidden),
 	};
 	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "r");
 	struct party p;
