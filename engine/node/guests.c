@@ -118,6 +118,21 @@ static void show_out(struct qv_node *n)
 	memmove(&n->guests[i], &n->guests[i + 1], (n->nguests - i) * sizeof n->guests[0]);
 }
 
+/* Another user's process is not heard: even to close a descriptor of its may take for ever. Of these
+ * the first, second, fourth ... is told. */
+static bool is_ours(struct qv_node *n, int fd)
+{
+	uint32_t pid;
+
+	if (qv_local_is_ours(fd, &pid))
+		return true;
+	n->stats.refused++;
+	n->strangers++;
+	if (!(n->strangers & (n->strangers - 1)))
+		n->ops->warn(n->owner, "a connection was refused");
+	return false;
+}
+
 static void let_in(struct qv_node *n)
 {
 	for (unsigned i = 0; i < GUESTS_AT_ONCE && n->nguests < QV_NODE_GUESTS; i++) {
@@ -128,7 +143,7 @@ static void let_in(struct qv_node *n)
 		while (fd < 0 && qv_local_more());
 		if (fd < 0)
 			return;
-		if (qv_node_listen_to(n, fd, QV_NODE_WAITING))
+		if (is_ours(n, fd) && qv_node_listen_to(n, fd, QV_NODE_WAITING))
 			n->guests[n->nguests++] = fd;
 		else
 			close(fd);

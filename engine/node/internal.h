@@ -70,6 +70,7 @@ struct qv_node {
 	int door, epoll_fd;
 	int guests[QV_NODE_GUESTS];
 	unsigned nguests;
+	uint64_t strangers; /* connections of other users */
 	struct qv_node_large large[QV_NODE_LARGE];
 	unsigned nlarge;
 	struct qv_node_onesided onesided;

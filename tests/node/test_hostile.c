@@ -256,6 +256,49 @@ static void silent_guests_are_in_nobodys_way(void **state)
 	party_close(&p);
 }
 
+/* Another user knocks, and says nothing. */
+static void knock_as_a_stranger(int fd, const void *arg)
+{
+	uint64_t name = kin_hear(fd);
+	unsigned user = geteuid();
+	int guests[SILENT];
+	char end;
+
+	(void)arg;
+	kin_drop_root();
+	for (unsigned i = 0; i < SILENT; i++)
+		QV_NEED((guests[i] = guest_knock_of(name, user)) >= 0);
+	kin_say(fd, 0);
+	kin_hear(fd);
+	for (unsigned i = 0; i < SILENT; i++)
+		QV_NEED(recv(guests[i], &end, 1, MSG_DONTWAIT) == 0);
+}
+
+/* They are shown out unheard, and the log does not grow with them. */
+static void strangers_are_not_let_in(void **state)
+{
+	struct qv_node_stats stats;
+	struct party p;
+	struct kin k;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	kin_start(&k, knock_as_a_stranger, NULL);
+	party_open(&p, US);
+	kin_say(k.fd, p.name);
+	kin_hear(k.fd);
+	party_poll(&p, 10);
+	assert_int_equal(p.node->nguests, 0);
+	qv_node_get_stats(p.node, &stats);
+	assert_int_equal(stats.refused, SILENT);
+	assert_in_range(p.warnings, 1, 10);
+	kin_say(k.fd, 0);
+	kin_end(&k);
+	others_are_heard(&p);
+	party_close(&p);
+}
+
 /* recv(2) as it is, or as if somebody rang without end. */
 static uint64_t rings; /* 0: as it is; else that many */
 ssize_t __real_recv(int fd, void *buf, size_t len, int flags);
@@ -298,6 +341,7 @@ int main(void)
 		cmocka_unit_test(more_descriptors_than_one),
 		cmocka_unit_test(names_are_not_taken),
 		cmocka_unit_test(silent_guests_are_in_nobodys_way),
+		cmocka_unit_test(strangers_are_not_let_in),
 		cmocka_unit_test(bells_without_end),
 	};
 

@@ -14,13 +14,13 @@
 
 #define GUARD 4096u
 
-static socklen_t door_of(uint64_t name, struct sockaddr_un *a)
+static socklen_t door_of(uint64_t name, unsigned user, struct sockaddr_un *a)
 {
 	int len;
 
 	*a = (struct sockaddr_un){.sun_family = AF_UNIX};
-	len = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "quiver-node/%u/%llu",
-		       (unsigned)geteuid(), (unsigned long long)name);
+	len = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "quiver-node/%u/%llu", user,
+		       (unsigned long long)name);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
@@ -32,10 +32,10 @@ static int new_socket(void)
 	return fd;
 }
 
-int guest_knock(uint64_t name)
+int guest_knock_of(uint64_t name, unsigned user)
 {
 	struct sockaddr_un a;
-	socklen_t len = door_of(name, &a);
+	socklen_t len = door_of(name, user, &a);
 	int fd = new_socket();
 
 	if (!connect(fd, (struct sockaddr *)&a, len))
@@ -44,10 +44,15 @@ int guest_knock(uint64_t name)
 	return -1;
 }
 
+int guest_knock(uint64_t name)
+{
+	return guest_knock_of(name, geteuid());
+}
+
 int guest_door(uint64_t name)
 {
 	struct sockaddr_un a;
-	socklen_t len = door_of(name, &a);
+	socklen_t len = door_of(name, geteuid(), &a);
 	int fd = new_socket();
 
 	QV_NEED(!bind(fd, (struct sockaddr *)&a, len) && !listen(fd, 64));

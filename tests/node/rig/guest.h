@@ -21,6 +21,8 @@ struct guest_join {
 
 /* A connection to the door of this name; -1: there is none, or it is full. */
 int guest_knock(uint64_t name);
+/* The same where its owner is another user. */
+int guest_knock_of(uint64_t name, unsigned user);
 /* A door of our own, under this name. */
 int guest_door(uint64_t name);
 /* Words with descriptors. The result of sendmsg(2). */
