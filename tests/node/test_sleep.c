@@ -13,6 +13,7 @@
 #include <quiver/types.h>
 
 #include "engine/base/random.h"
+#include "engine/node/internal.h"
 #include "rig/party.h"
 
 #define US      0u
@@ -252,6 +253,40 @@ static void death_wakes(void **state)
 	party_close(&p);
 }
 
+static void speak_and_end(int fd, const void *arg)
+{
+	struct party p;
+
+	(void)arg;
+	party_open(&p, THEM);
+	party_send(&p, party_insert(&p, kin_hear(fd)), US, 8);
+	party_close(&p);
+}
+
+/* Who has ended while a packet of it was unread is forgotten before we sleep: nothing of it would wake
+ * us any more. */
+static void nobody_sleeps_beside_the_dead(void **state)
+{
+	struct qv_node_stats stats;
+	struct party p;
+	struct kin k;
+
+	(void)state;
+	kin_start(&k, speak_and_end, NULL);
+	party_open(&p, US);
+	kin_say(k.fd, p.name);
+	kin_end(&k);
+	qv_node_serve(p.node); /* it is let in, */
+	qv_node_serve(p.node); /* it has ended, */
+	qv_node_poll(p.node);  /* and is heard */
+	assert_int_equal(p.heard[THEM], 1);
+	while (!qv_node_may_sleep(p.node))
+		qv_node_poll(p.node);
+	qv_node_get_stats(p.node, &stats);
+	assert_int_equal(stats.peers, 0);
+	party_close(&p);
+}
+
 int main(void)
 {
 	struct party p;
@@ -265,9 +300,12 @@ int main(void)
 		return 77;
 	}
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_bell_is_lost),      cmocka_unit_test(how_long_a_wake_takes),
-		cmocka_unit_test(no_processor_is_used), cmocka_unit_test(who_connects_wakes),
+		cmocka_unit_test(no_bell_is_lost),
+		cmocka_unit_test(how_long_a_wake_takes),
+		cmocka_unit_test(no_processor_is_used),
+		cmocka_unit_test(who_connects_wakes),
 		cmocka_unit_test(death_wakes),
+		cmocka_unit_test(nobody_sleeps_beside_the_dead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
