@@ -46,23 +46,39 @@ void qv_node_finish_all(struct qv_node *n)
 	}
 }
 
+/* Does the kernel say no, to this and all that comes? */
+static int refused(struct qv_node *n, struct qv_node_peer *peer, int error)
+{
+	n->stats.unread++;
+	if (error != EPERM && error != ENOSYS)
+		return QV_EIO;
+	peer->blind = true;
+	n->ops->warn(n->owner, "the kernel does not let us read another process's memory "
+			       "(ptrace_scope, seccomp): long messages are copied twice");
+	return QV_ENOSYS;
+}
+
 /* Numbers of processes are used again: a descriptor says whether it is still the same one. */
-static bool open_process(struct qv_node *n, struct qv_node_peer *peer)
+static int open_process(struct qv_node *n, struct qv_node_peer *peer)
 {
 	struct qv_proc proc = {.host = n->self.host, .start = peer->start, .pid = peer->pid};
 
 	if (peer->pid_fd >= 0)
-		return true;
+		return QV_OK;
+	if (peer->rx_fd < 0)
+		return QV_EIO;
+	if (!peer->pid)
+		return refused(n, peer, EPERM); /* of another name space */
 	do
 		peer->pid_fd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
 	while (peer->pid_fd < 0 && qv_local_more());
 	if (peer->pid_fd < 0)
-		return false;
+		return refused(n, peer, errno);
 	if (peer->start && qv_proc_alive(&n->self, &proc))
-		return true;
+		return QV_OK;
 	close(peer->pid_fd); /* another's: the next read asks again */
 	peer->pid_fd = -1;
-	return false;
+	return QV_EIO;
 }
 
 /* Is its process alive, and its endpoint open? It hangs up before its owner has the memory back. */
@@ -82,29 +98,20 @@ static bool was_alive(const struct qv_node_peer *peer)
 	return peer->alive_at && qv_clock_ns() - peer->alive_at < ALIVE_NS;
 }
 
-/* Does the kernel say no, to this and all that comes? */
-static int refused(struct qv_node *n, struct qv_node_peer *peer, int error)
-{
-	n->stats.unread++;
-	if (error != EPERM && error != ENOSYS)
-		return QV_EIO;
-	peer->blind = true;
-	n->ops->warn(n->owner, "the kernel does not let us read another process's memory "
-			       "(ptrace_scope, seccomp): long messages are copied twice");
-	return QV_ENOSYS;
-}
-
 int qv_node_read_from(struct qv_node *n, struct qv_node_peer *peer, const struct iovec *to,
 		      size_t nto, const struct iovec *from, size_t nfrom)
 {
 	ssize_t got;
-	int error;
+	int error, rc;
 
 	if (!n->readable || peer->blind)
 		return QV_ENOSYS;
-	if (!peer->pid || !open_process(n, peer) || (!was_alive(peer) && !is_alive(peer)))
-		return QV_EIO;
 	n->stats.reads++;
+	rc = open_process(n, peer);
+	if (rc)
+		return rc;
+	if (!was_alive(peer) && !is_alive(peer))
+		return QV_EIO;
 	got = process_vm_readv((pid_t)peer->pid, to, nto, from, nfrom, 0);
 	error = errno;
 	/* Who lives now lived all the time; else it may have been another, or other things, that was

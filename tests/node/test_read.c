@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -101,15 +102,20 @@ struct reading {
 };
 
 /* Who has the buffer has spoken to us. */
-static void begin(struct reading *r, const struct owner *owner)
+static void meet(struct reading *r)
 {
-	kin_start(&r->k, own, owner);
 	party_open(&r->p, US);
 	kin_say(r->k.fd, r->p.name);
 	QV_NEED(party_hear(&r->p, THEM, 1, 20000));
 	r->from = kin_hear(r->k.fd);
 	r->to = calloc(1, LEN);
 	QV_NEED(r->to);
+}
+
+static void begin(struct reading *r, const struct owner *owner)
+{
+	kin_start(&r->k, own, owner);
+	meet(r);
 }
 
 static void let_close(struct reading *r)
@@ -240,20 +246,26 @@ static void forbid(int number)
 	QV_NEED(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter));
 }
 
+/* It is tried once, and told once. */
+static void cannot_read(struct reading *r)
+{
+	for (unsigned i = 0; i < 3; i++)
+		QV_NEED(read_from(&r->p, r->p.from[THEM], r->to, r->from, LEN) == QV_EIO);
+	QV_NEED(r->p.warnings == 1);
+}
+
 static void read_in_a_cage(int fd, const void *arg)
 {
+	const int *number = arg;
 	struct reading r;
 	struct party p;
 
 	(void)fd;
-	(void)arg;
 	begin(&r, &(struct owner){0});
-	forbid(SYS_process_vm_readv);
-	for (unsigned i = 0; i < 3; i++)
-		QV_NEED(read_from(&r.p, r.p.from[THEM], r.to, r.from, LEN) == QV_EIO);
-	QV_NEED(r.p.warnings == 1);
+	forbid(*number);
+	cannot_read(&r);
 	party_open(&p, US); /* who finds it so from the start says so */
-	QV_NEED(!p.x.read_max);
+	QV_NEED(!p.x.read_max == (*number == SYS_process_vm_readv));
 	party_close(&p);
 	let_close(&r);
 	end(&r);
@@ -266,9 +278,7 @@ static void read_what_is_not_ours(int fd, const void *arg)
 
 	kin_drop_root();
 	begin(&r, owner);
-	for (unsigned i = 0; i < 3; i++)
-		QV_NEED(read_from(&r.p, r.p.from[THEM], r.to, r.from, LEN) == QV_EIO);
-	QV_NEED(r.p.warnings == 1);
+	cannot_read(&r);
 	kin_say(fd, 0);
 	let_close(&r);
 	end(&r);
@@ -284,8 +294,46 @@ static void in_a_process(void (*body)(int fd, const void *arg), const void *arg)
 
 static void under_seccomp(void **state)
 {
+	static const int reads = SYS_process_vm_readv, opens = SYS_pidfd_open;
+
 	(void)state;
-	in_a_process(read_in_a_cage, NULL);
+	in_a_process(read_in_a_cage, &reads);
+	in_a_process(read_in_a_cage, &opens);
+}
+
+static void read_who_has_no_number(int fd, const void *arg)
+{
+	struct reading r = {.k = *(const struct kin *)arg};
+
+	(void)fd;
+	meet(&r);
+	cannot_read(&r);
+	let_close(&r);
+	free(r.to);
+	kin_say(r.k.fd, 0);
+	party_close(&r.p);
+}
+
+static void read_from_inside(int fd, const void *arg)
+{
+	static const struct owner owner;
+	struct kin k;
+
+	(void)fd;
+	(void)arg;
+	kin_start(&k, own, &owner);
+	QV_NEED(!unshare(CLONE_NEWPID));
+	in_a_process(read_who_has_no_number, &k);
+	kin_end(&k);
+}
+
+/* The other is outside of our name space of processes. */
+static void from_outside(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	in_a_process(read_from_inside, NULL);
 }
 
 /* As with ptrace_scope: the other may not be traced by us. */
@@ -306,6 +354,7 @@ int main(void)
 		cmocka_unit_test(from_who_has_closed),
 		cmocka_unit_test(from_who_has_the_number_now),
 		cmocka_unit_test(under_seccomp),
+		cmocka_unit_test(from_outside),
 		cmocka_unit_test(where_ptrace_is_forbidden),
 	};
 	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "r");
