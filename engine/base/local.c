@@ -10,6 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u
+#endif
+
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 bool qv_local_more(void)
@@ -38,13 +42,23 @@ static void *map(int fd, size_t bytes)
 	return p;
 }
 
+static int make(unsigned flags)
+{
+	int fd;
+
+	do
+		fd = memfd_create("quiver", MFD_CLOEXEC | MFD_ALLOW_SEALING | flags);
+	while (fd < 0 && qv_local_more());
+	return fd;
+}
+
 void *qv_local_make(size_t bytes, int *fd)
 {
 	void *p;
 
-	do
-		*fd = memfd_create("quiver", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	while (*fd < 0 && qv_local_more());
+	*fd = make(MFD_NOEXEC_SEAL); /* vm.memfd_noexec may ask for it */
+	if (*fd < 0 && errno == EINVAL)
+		*fd = make(0); /* before Linux 6.3 */
 	if (*fd < 0)
 		return NULL;
 	if (!ftruncate(*fd, (off_t)bytes) && !fcntl(*fd, F_ADD_SEALS, SEALS) &&

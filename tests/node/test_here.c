@@ -7,12 +7,34 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "rig/guest.h"
 #include "rig/party.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u
+#endif
+
+/* What the kernel says to who asks for memory that may be executed, and that may not; 0: as it is. */
+static int executable_error, noexec_error;
+
+int __real_memfd_create(const char *name, unsigned flags);
+int __wrap_memfd_create(const char *name, unsigned flags);
+
+int __wrap_memfd_create(const char *name, unsigned flags)
+{
+	const int error = flags & MFD_NOEXEC_SEAL ? noexec_error : executable_error;
+
+	if (!error)
+		return __real_memfd_create(name, flags);
+	errno = error;
+	return -1;
+}
 
 static void who_has_a_door_is_here(void **state)
 {
@@ -119,12 +141,27 @@ static void what_an_endpoint_needs(void **state)
 	}
 }
 
+/* Linux 6.3 to 6.5 with vm.memfd_noexec=2, and all before. */
+static void memory_that_is_not_executed(void **state)
+{
+	(void)state;
+	executable_error = EACCES;
+	assert_true(qv_node_can_serve());
+	executable_error = 0;
+	noexec_error = EINVAL;
+	assert_true(qv_node_can_serve());
+	noexec_error = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_has_a_door_is_here), cmocka_unit_test(who_is_crowded_is_here),
-		cmocka_unit_test(networks_apart),         cmocka_unit_test(users_apart),
+		cmocka_unit_test(who_has_a_door_is_here),
+		cmocka_unit_test(who_is_crowded_is_here),
+		cmocka_unit_test(networks_apart),
+		cmocka_unit_test(users_apart),
 		cmocka_unit_test(what_an_endpoint_needs),
+		cmocka_unit_test(memory_that_is_not_executed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
