@@ -107,14 +107,22 @@ bool qv_ring_reduce(struct qv_ring_tx *tx)
 	return true;
 }
 
+/* Its first packet would take a huge page, where the administrator gives these to shared memory. */
+static struct qv_ring *in_small_pages(void *memory)
+{
+	if (memory)
+		(void)madvise(memory, sizeof(struct qv_ring), MADV_NOHUGEPAGE);
+	return memory;
+}
+
 struct qv_ring *qv_segment_make(int *fd)
 {
-	return qv_local_make(sizeof(struct qv_ring), fd);
+	return in_small_pages(qv_local_make(sizeof(struct qv_ring), fd));
 }
 
 struct qv_ring *qv_segment_map(int fd)
 {
-	return qv_local_map(fd, sizeof(struct qv_ring));
+	return in_small_pages(qv_local_map(fd, sizeof(struct qv_ring)));
 }
 
 void qv_segment_unmap(struct qv_ring *ring)

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "engine/node/internal.h"
 #include "rig/guest.h"
 #include "rig/party.h"
 
@@ -153,6 +154,38 @@ static void memory_that_is_not_executed(void **state)
 	noexec_error = 0;
 }
 
+/* What the kernel says of the memory of a ring (VmFlags in proc(5)). */
+static bool is_in_small_pages(void)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	bool ours = false;
+	char line[1024];
+
+	assert_non_null(f);
+	while (fgets(line, sizeof line, f) && !(ours && !strncmp(line, "VmFlags:", 8)))
+		ours |= strstr(line, "memfd:quiver") != NULL;
+	fclose(f);
+	return ours && strstr(line, " nh");
+}
+
+/* Where shared memory comes in huge pages (shmem_enabled), a ring that says little stays small. */
+static void a_ring_takes_small_pages(void **state)
+{
+	struct qv_ring *ring;
+	int fd;
+
+	(void)state;
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK) || kin_patience() > 1)
+		skip();
+	ring = qv_segment_make(&fd);
+	assert_true(ring && is_in_small_pages());
+	qv_segment_unmap(ring);
+	ring = qv_segment_map(fd);
+	assert_true(ring && is_in_small_pages());
+	qv_segment_unmap(ring);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +195,7 @@ int main(void)
 		cmocka_unit_test(users_apart),
 		cmocka_unit_test(what_an_endpoint_needs),
 		cmocka_unit_test(memory_that_is_not_executed),
+		cmocka_unit_test(a_ring_takes_small_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
