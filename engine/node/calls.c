@@ -2,9 +2,12 @@
 /* calls.c - operations on the memory of others that are under way, and their answers, which come in
  * the order of the requests. */
 #include "internal.h"
+#include "engine/base/clock.h"
 #include "engine/base/iov.h"
 
 #include <stdlib.h>
+
+#define LOOK_NS 100000000u /* those who are to answer are looked for so often */
 
 uint64_t qv_node_call_id(const struct qv_node_call *call)
 {
@@ -198,8 +201,21 @@ void qv_node_calls_end(struct qv_node *n, struct qv_node_peer *peer)
 	}
 }
 
+static void look_for_all(struct qv_node *n)
+{
+	const uint64_t now = qv_clock_of(CLOCK_MONOTONIC_COARSE);
+
+	if (now - n->onesided.looked < LOOK_NS)
+		return;
+	n->onesided.looked = now;
+	for (uint64_t i = 0; i < n->npeers; i++)
+		if (n->peers[i] && (n->peers[i]->answers.asked || n->peers[i]->answers.stuck))
+			qv_node_look_for(n, n->peers[i]);
+}
+
 void qv_node_calls_check(struct qv_node *n)
 {
+	look_for_all(n);
 	for (uint32_t i = 0; i < n->onesided.ncalls && n->onesided.active; i++) {
 		const struct qv_node_call *call = n->onesided.calls[i];
 		struct qv_node_peer *peer = call->xfer ? n->peers[call->to] : NULL;

@@ -25,6 +25,7 @@ struct qv_node_onesided {
 	const struct qv_memory_ops *memory; /* NULL: nobody reaches ours */
 	struct qv_node_call **calls;        /* by number; ncalls of them were made */
 	uint32_t ncalls, cap, active;
+	uint64_t looked; /* when those who are to answer were looked for; ns */
 	struct qv_node_call *free;
 	struct qv_node_call *stuck, **stuck_tail; /* found no room for more of theirs */
 	struct qv_node_peer *waiting;             /* peers with answers that wait */

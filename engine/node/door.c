@@ -86,7 +86,7 @@ bool qv_node_is_here(uint64_t name)
 {
 	uint32_t pid;
 	int fd, rc = qv_node_knock(name, &fd);
-	bool ours = !rc && qv_local_is_ours(fd, &pid);
+	bool ours = !rc && qv_local_is_ours(fd, &pid) && !qv_node_has_died(pid);
 
 	if (!rc)
 		close(fd);

@@ -94,6 +94,8 @@ int qv_node_open_door(struct qv_node *n);
 int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer);
 /* New connections, connections that have ended, sleepers who were woken. */
 void qv_node_serve(struct qv_node *n);
+/* Has its process died? A child may keep its connections. */
+void qv_node_look_for(struct qv_node *n, struct qv_node_peer *peer);
 void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer);
 void qv_node_disconnect(struct qv_node *n, struct qv_node_peer *peer);
 

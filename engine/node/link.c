@@ -2,12 +2,15 @@
 /*
  * link.c - connections. Each endpoint listens at a socket that is named after it, its door. Who has
  * something for another connects there, hands over a ring, and sends at once; the other finds it
- * whenever it looks. A connection lives as long as who made it, and its end is how death is seen.
+ * whenever it looks. A connection lives as long as who made it, and its end is how death is seen;
+ * where a child keeps it open, the end of the process.
  */
 #include "link.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "engine/base/local.h"
@@ -28,6 +31,21 @@ bool qv_node_listen_as(struct qv_node *n, int fd, uint64_t what)
 	return !epoll_ctl(n->epoll_fd, EPOLL_CTL_MOD, fd, &ev);
 }
 
+bool qv_node_has_died(uint32_t pid)
+{
+	struct pollfd fd = {.events = POLLIN};
+	bool died;
+
+	if (!pid)
+		return false;
+	fd.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (fd.fd < 0)
+		return errno == ESRCH;
+	died = poll(&fd, 1, 0) > 0;
+	close(fd.fd);
+	return died;
+}
+
 /* Joining. */
 
 static int hand_over(const struct qv_node *n, int to, int ring_fd)
@@ -43,7 +61,7 @@ static int join(struct qv_node *n, struct qv_node_peer *peer, int fd)
 	struct qv_ring *ring;
 	int ring_fd, rc;
 
-	if (!qv_local_is_ours(fd, &peer->pid))
+	if (!qv_local_is_ours(fd, &peer->pid) || qv_node_has_died(peer->pid))
 		return QV_EPEER;
 	ring = qv_segment_make(&ring_fd);
 	if (!ring)
@@ -138,17 +156,29 @@ static bool has_ended(int fd)
 }
 
 /* What it has sent is still read: its ring goes when it is empty. */
-void qv_node_look_at(struct qv_node *n, struct qv_node_peer *peer)
+static void end_of(struct qv_node *n, struct qv_node_peer *peer, bool tx, bool rx)
 {
-	if (peer->tx_fd >= 0 && has_ended(peer->tx_fd)) {
+	if (tx) {
 		peer->gone = true;
 		qv_node_end_tx(n, peer);
 	}
-	if (peer->rx_fd >= 0 && has_ended(peer->rx_fd)) {
+	if (rx && peer->rx_fd >= 0) {
 		qv_node_hang_up(n, peer->rx_fd);
 		peer->rx_fd = -1;
 		n->sweep = true;
 	}
+}
+
+void qv_node_look_at(struct qv_node *n, struct qv_node_peer *peer)
+{
+	end_of(n, peer, peer->tx_fd >= 0 && has_ended(peer->tx_fd),
+	       peer->rx_fd >= 0 && has_ended(peer->rx_fd));
+}
+
+void qv_node_look_for(struct qv_node *n, struct qv_node_peer *peer)
+{
+	if (!peer->gone && qv_node_has_died(peer->pid))
+		end_of(n, peer, true, true);
 }
 
 /* Rings of those who have gone, or are not heard any more. */

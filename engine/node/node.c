@@ -194,6 +194,7 @@ static enum qv_presence presence(struct qv_xport *x, uint64_t addr, uint64_t *si
 		return QV_UNSURE;
 	if (!peer->gone && !peer->tx.ring)
 		(void)qv_node_connect(n, peer); /* at its death it closed its door */
+	qv_node_look_for(n, peer);
 	if (!peer->gone && !peer->broken)
 		return QV_PRESENT;
 	return peer->rx.ring && !peer->broken && qv_ring_next(&peer->rx, &low) ? QV_UNSURE

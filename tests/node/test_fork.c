@@ -140,6 +140,89 @@ static void who_ends_has_forked(void **state)
 	end_beside_a_child(true, false);
 }
 
+/* It dies, and its child, whose number it says, lives on. */
+static void speak_and_die(int fd, const void *arg)
+{
+	struct party p;
+	pid_t child;
+
+	(void)arg;
+	party_open(&p, THEM);
+	kin_say(fd, p.name);
+	party_send(&p, party_insert(&p, kin_hear(fd)), US, 8);
+	QV_NEED(party_hear(&p, US, 1, 20000));
+	child = fork();
+	if (child)
+		kin_say(fd, (uint64_t)child);
+	alarm(KIN_SECONDS);
+	for (;;)
+		pause();
+}
+
+/* We see that, what we have asked of it ends, and who comes later finds nobody at its door. */
+static void who_dies_has_forked(void **state)
+{
+	const struct qv_span there = {.addr = 4096, .len = 8};
+	char bytes[8];
+	const struct iovec here = {bytes, sizeof bytes};
+	const struct qv_remote_op op = {
+		.kind = QV_REMOTE_GET, .there = &there, .nthere = 1, .here = &here, .nhere = 1};
+	struct transfer t = {.xfer.done = transfer_done};
+	struct party p, later;
+	struct kin k;
+	uint64_t name, addr;
+	pid_t child;
+
+	(void)state;
+	kin_start(&k, speak_and_die, NULL);
+	party_open(&p, US);
+	party_open(&later, US);
+	name = kin_hear(k.fd);
+	addr = party_insert(&p, name);
+	kin_say(k.fd, p.name);
+	assert_true(party_hear(&p, THEM, 1, 20000));
+	party_send(&p, addr, THEM, 8);
+	child = (pid_t)kin_hear(k.fd);
+	assert_int_equal(qv_node_begin(p.node, addr, &op, &t.xfer), QV_OK);
+	party_poll(&p, 150);
+	assert_int_equal(t.dones, 0);
+	kin_kill(&k);
+	party_poll(&p, 500);
+	assert_int_equal(t.dones, 1);
+	assert_int_equal(t.status, QV_EPEER);
+	assert_true(party_presence(&p, addr, QV_GONE, 0));
+	addr = party_insert(&later, name);
+	assert_int_equal(party_try(&later, addr, THEM, 8), QV_EPEER);
+	assert_false(qv_node_is_here(name));
+	kill(child, SIGKILL);
+	party_close(&later);
+	party_close(&p);
+}
+
+/* The same for who waits without having asked, and before anybody has asked how it ended. */
+static void nothing_is_heard_of_the_dead(void **state)
+{
+	struct party p;
+	struct kin k;
+	uint64_t addr;
+	pid_t child;
+
+	(void)state;
+	kin_start(&k, speak_and_die, NULL);
+	party_open(&p, US);
+	addr = party_insert(&p, kin_hear(k.fd));
+	kin_say(k.fd, p.name);
+	assert_true(party_hear(&p, THEM, 1, 20000));
+	party_send(&p, addr, THEM, 8);
+	child = (pid_t)kin_hear(k.fd);
+	assert_true(party_presence(&p, addr, QV_PRESENT, 0));
+	kill(k.pid, SIGKILL);
+	assert_true(party_presence(&p, addr, QV_GONE, 500));
+	kin_kill(&k);
+	kill(child, SIGKILL);
+	party_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +230,8 @@ int main(void)
 		cmocka_unit_test(who_stays_has_forked),
 		cmocka_unit_test(who_ends_has_forked),
 		cmocka_unit_test(a_child_destroys),
+		cmocka_unit_test(who_dies_has_forked),
+		cmocka_unit_test(nothing_is_heard_of_the_dead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
