@@ -209,8 +209,10 @@ static void look_for_all(struct qv_node *n)
 		return;
 	n->onesided.looked = now;
 	for (uint64_t i = 0; i < n->npeers; i++)
-		if (n->peers[i] && (n->peers[i]->answers.asked || n->peers[i]->answers.stuck))
+		if (n->peers[i] && (n->peers[i]->answers.asked || n->peers[i]->answers.stuck)) {
 			qv_node_look_for(n, n->peers[i]);
+			qv_node_peer_check(n, n->peers[i]);
+		}
 }
 
 void qv_node_calls_check(struct qv_node *n)

@@ -59,6 +59,7 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 	peer->rx_fd = fd;
 	peer->pid = pid;
 	peer->start = join->start;
+	peer->joined = true;
 	n->stats.bytes += sizeof *ring;
 	if (qv_node_seat(n, peer) && qv_node_listen_as(n, fd, peer->addr))
 		return QV_OK;

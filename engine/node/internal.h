@@ -31,6 +31,7 @@ struct qv_node_peer {
 	uint32_t pid;      /* as we number processes; 0: not known */
 	uint64_t start;    /* of its process */
 	uint64_t alive_at; /* when pid_fd said so; ns */
+	bool joined;       /* it has connected to us, once at least */
 	bool gone;         /* nobody will be there again */
 	bool blind;        /* its memory cannot be read */
 	bool broken;       /* it has sent nonsense: nothing of it is looked at */
@@ -97,7 +98,7 @@ void qv_node_serve(struct qv_node *n);
 /* Has its process died? A child may keep its connections. */
 void qv_node_look_for(struct qv_node *n, struct qv_node_peer *peer);
 void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer);
-void qv_node_disconnect(struct qv_node *n, struct qv_node_peer *peer);
+void qv_node_end_rx(struct qv_node *n, struct qv_node_peer *peer);
 
 /* ring.c */
 /* A ring that can be given away; its descriptor in *fd. NULL: no memory. */

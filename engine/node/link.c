@@ -128,18 +128,13 @@ void qv_node_end_rx(struct qv_node *n, struct qv_node_peer *peer)
 	peer->rx_fd = -1;
 	if (!peer->rx.ring)
 		return;
+	if (peer->pid_fd >= 0)
+		close(peer->pid_fd);
+	peer->pid_fd = -1;
 	qv_node_unseat(n, peer);
 	qv_segment_unmap(peer->rx.ring);
 	peer->rx.ring = NULL;
 	n->stats.bytes -= sizeof(struct qv_ring);
-}
-
-void qv_node_disconnect(struct qv_node *n, struct qv_node_peer *peer)
-{
-	qv_node_end_tx(n, peer);
-	qv_node_end_rx(n, peer);
-	if (peer->pid_fd >= 0)
-		close(peer->pid_fd);
 }
 
 /* Doorbells, which are bytes that say nothing; or the end. True: it has ended. */
@@ -212,8 +207,10 @@ void qv_node_serve(struct qv_node *n)
 
 		if (what == QV_NODE_DOOR || what == QV_NODE_WAITING)
 			door = true;
-		else if (what < n->npeers && n->peers[what])
+		else if (what < n->npeers && n->peers[what]) {
 			qv_node_look_at(n, n->peers[what]);
+			qv_node_peer_check(n, n->peers[what]);
+		}
 	}
 	if (door)
 		qv_node_guests(n);

@@ -35,7 +35,6 @@ void qv_node_hang_up(struct qv_node *n, int fd);
 void qv_node_look_at(struct qv_node *n, struct qv_node_peer *peer);
 /* Rings of those who have gone, or are not heard any more, are given back when they are empty. */
 void qv_node_sweep(struct qv_node *n);
-void qv_node_end_rx(struct qv_node *n, struct qv_node_peer *peer);
 
 /* guests.c: let in who knocks, and hear who they are. */
 void qv_node_guests(struct qv_node *n);

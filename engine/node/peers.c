@@ -54,14 +54,17 @@ static void release(struct qv_node *n, struct qv_node_peer *peer)
 	qv_node_calls_end(n, peer);
 	qv_node_answers_free(n, peer);
 	n->peers[peer->addr] = NULL;
-	qv_node_disconnect(n, peer);
+	qv_node_end_tx(n, peer);
+	qv_node_end_rx(n, peer);
 	qv_names_remove(n->names, peer->addr);
 	free(peer);
 }
 
+/* That somebody has gone is found out again: its door is closed. Not so of who does not take us: its
+ * door is open to who asks. */
 void qv_node_peer_check(struct qv_node *n, struct qv_node_peer *peer)
 {
-	if (!peer->rx.ring && !peer->tx.ring && !peer->gone && !peer->broken)
+	if (!peer->rx.ring && !peer->tx.ring && !peer->broken && (peer->joined || !peer->gone))
 		release(n, peer);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <quiver/types.h>
@@ -417,13 +418,70 @@ static void who_leaves(void **state)
 	party_close(&g.p);
 }
 
+/* A client puts so much that we read it from it, and ends. */
+static void visit(struct party *p)
+{
+	static char bytes[ROOM];
+	const struct qv_span there = {.addr = BASE, .key = BOTH, .len = ROOM};
+	const struct iovec here = {bytes, ROOM};
+	const struct qv_remote_op op = {
+		.kind = QV_REMOTE_PUT, .there = &there, .nthere = 1, .here = &here, .nhere = 1};
+	struct transfer t = {.xfer.done = transfer_done};
+	struct party client;
+
+	party_open(&client, 1);
+	assert_int_equal(qv_node_begin(client.node, party_insert(&client, p->name), &op, &t.xfer),
+			 QV_OK);
+	while (!t.dones) {
+		qv_node_poll(client.node);
+		qv_node_poll(p->node);
+	}
+	assert_int_equal(t.status, QV_OK);
+	party_close(&client);
+	party_poll(p, 10);
+}
+
+/* Nothing is kept of them. */
+static void clients_come_and_go(void **state)
+{
+	unsigned fds;
+	struct party p;
+
+	(void)state;
+	party_open(&p, US);
+	qv_node_open_memory(p.node, &memory_ops);
+	fds = kin_count_fds();
+	for (unsigned i = 0; i < 5; i++)
+		visit(&p);
+	assert_int_equal(kin_count_fds(), fds);
+	for (uint64_t i = 0; i < p.node->npeers; i++)
+		assert_null(p.node->peers[i]);
+	party_close(&p);
+}
+
+/* Nor if the end of the one connection is seen long before the other's. */
+static void a_client_goes_slowly(void **state)
+{
+	struct guest g;
+
+	(void)state;
+	open_guest(&g);
+	assert_int_equal(answer_to(&g, ASK(QV_REMOTE_GET, 8), NULL, 0), QV_OK);
+	assert_false(shutdown(g.fd, SHUT_RDWR));
+	party_poll(&g.p, 10);
+	assert_null(g.p.node->peers[g.addr]->rx.ring);
+	assert_false(shutdown(g.back_fd, SHUT_RDWR));
+	party_poll(&g.p, 10);
+	assert_null(g.p.node->peers[g.addr]);
+	close_guest(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests_without_sense),
-		cmocka_unit_test(who_does_not_listen),
-		cmocka_unit_test(answers_without_sense),
-		cmocka_unit_test(who_leaves),
+		cmocka_unit_test(requests_without_sense), cmocka_unit_test(who_does_not_listen),
+		cmocka_unit_test(answers_without_sense),  cmocka_unit_test(who_leaves),
+		cmocka_unit_test(clients_come_and_go),    cmocka_unit_test(a_client_goes_slowly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
