@@ -111,6 +111,8 @@ struct qv_fi_passing {
 };
 /* 0 or -FI_E*; -FI_EAGAIN: the core is full, some progress was made. */
 ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p);
+/* Is one of these under way to that address? Lock held. */
+bool qv_fi_pass_is_under_way(const struct qv_fi_ep *ep, fi_addr_t to);
 /* FI_FENCE: is nothing under way to that address any more? Lock held. Else some progress was made. */
 bool qv_fi_fence_is_open(struct qv_fi_ep *ep, fi_addr_t to);
 /* The same by the core's inject call, if it injects so much. */

@@ -38,9 +38,10 @@ struct qv_fi_mode {
 	/* With it. */
 	ssize_t (*cancel)(struct qv_fi_ep *ep, void *context);
 	void (*progress)(struct qv_fi_ep *ep); /* enabled or not */
-	/* The application has named an address of the endpoint's AV, or drops its name. */
+	/* The application has named an address of the endpoint's AV, or drops its name. True: the
+	 * endpoint does not need it either. */
 	void (*av_inserted)(struct qv_fi_ep *ep, fi_addr_t index); /* enabled or not */
-	void (*av_removed)(struct qv_fi_ep *ep, fi_addr_t index);  /* enabled or not */
+	bool (*av_removed)(struct qv_fi_ep *ep, fi_addr_t index);  /* enabled or not */
 	/* Collectives. An engine of its own matches what they send. enum qv_status. */
 	int (*coll_send)(struct qv_fi_ep *ep, fi_addr_t to, const struct qv_fi_coll_io *io);
 	int (*coll_recv)(struct qv_fi_ep *ep, fi_addr_t from, const struct qv_fi_coll_io *io);

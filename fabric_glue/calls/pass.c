@@ -89,13 +89,20 @@ static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passi
 	return pass;
 }
 
+bool qv_fi_pass_is_under_way(const struct qv_fi_ep *ep, fi_addr_t to)
+{
+	const struct qv_fi_pass *pass = ep->passes;
+
+	while (pass && (pass->to != to || pass->told))
+		pass = pass->next;
+	return pass;
+}
+
 bool qv_fi_fence_is_open(struct qv_fi_ep *ep, fi_addr_t to)
 {
 	struct qv_peer *peer = to < ep->npeers ? ep->peers[to] : NULL;
-	bool is_open = !peer || qv_proto_peer_has_all(peer);
+	bool is_open = (!peer || qv_proto_peer_has_all(peer)) && !qv_fi_pass_is_under_way(ep, to);
 
-	for (const struct qv_fi_pass *pass = ep->passes; pass && is_open; pass = pass->next)
-		is_open = pass->to != to || pass->told;
 	if (!is_open)
 		qv_fi_ep_progress(ep);
 	return is_open;

@@ -18,6 +18,6 @@ void qv_fi_layered_coll_discard(struct qv_fi_ep *ep, uint64_t tag, uint64_t igno
 
 /* peers.c */
 void qv_fi_layered_av_inserted(struct qv_fi_ep *ep, fi_addr_t index);
-void qv_fi_layered_av_removed(struct qv_fi_ep *ep, fi_addr_t index);
+bool qv_fi_layered_av_removed(struct qv_fi_ep *ep, fi_addr_t index);
 
 #endif /* QV_FI_LAYERED_H */

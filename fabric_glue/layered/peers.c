@@ -180,18 +180,19 @@ void qv_fi_layered_av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
 		adopt(ep, index);
 }
 
-void qv_fi_layered_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
+bool qv_fi_layered_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
 {
 	struct qv_fi_av_entry *entry = &ep->av->entries[index];
 	struct qv_peer *peer = index < ep->npeers ? ep->peers[index] : NULL;
 
 	if (!peer)
-		return;
+		return !qv_fi_pass_is_under_way(ep, index);
 	ep->peers[index] = NULL;
 	qv_proto_peer_set_user(peer, FI_ADDR_NOTAVAIL);
 	ep->anonymous++;
 	(void)qv_proto_peer_set_name(peer, entry->name, entry->namelen); /* else its way tells */
 	qv_proto_peer_drop(peer);
+	return false; /* qv_fi_peer_ended */
 }
 
 /* Nobody needs it any more: its memory is free for others, and where places in the core are few its

@@ -88,6 +88,7 @@ int qv_fi_av_drop(struct qv_fi_av *av, fi_addr_t index)
 	struct qv_fi_av_entry *entry = qv_fi_av_entry(av, index);
 	struct qv_fi_av_index *x = av->index;
 	struct qv_fi_av_node *node;
+	bool needed = false;
 
 	if (!entry)
 		return -FI_EINVAL;
@@ -96,11 +97,13 @@ int qv_fi_av_drop(struct qv_fi_av *av, fi_addr_t index)
 		return 0;
 	}
 	for (struct qv_fi_ep *ep = av->eps; ep; ep = ep->next_av)
-		ep->mode->av_removed(ep, index);
+		needed |= !ep->mode->av_removed(ep, index);
 	node = qv_fi_index_by_name(x, entry->name, entry->namelen);
 	node->index = FI_ADDR_NOTAVAIL;
 	if (node->way.addr == FI_ADDR_NOTAVAIL)
 		qv_fi_index_drop(x, node);
+	else if (!needed)
+		qv_fi_av_release(av, node->way);
 	memset(entry, 0, sizeof *entry);
 	if (!x->free_slots++ || index < x->lowest)
 		x->lowest = index;

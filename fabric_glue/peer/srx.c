@@ -19,12 +19,13 @@ static void av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
 		ep->srx->known[way.addr].user = QV_FI_NOT_ASKED;
 }
 
-static void av_removed(struct qv_fi_ep *ep, fi_addr_t index)
+static bool av_removed(struct qv_fi_ep *ep, fi_addr_t index)
 {
 	fi_addr_t core = ep->av->entries[index].way.addr;
 
 	if (ep->srx && core < ep->srx->nknown)
 		ep->srx->known[core].user = QV_FI_NOT_ASKED;
+	return false; /* what the core has of it we do not know */
 }
 
 /* Opening. */

@@ -48,7 +48,7 @@ static size_t resident_kib(void)
 	return resident * (size_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
-static size_t descriptors(void)
+size_t ft_descriptors(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	size_t n = 0;
@@ -82,7 +82,7 @@ static void measure(struct ft_ep *ep, struct row *row, size_t peers, double requ
 	ft_progress_for(0.05); /* what closes, closes */
 	row->peers = peers;
 	row->kib = resident_kib();
-	row->fds = descriptors();
+	row->fds = ft_descriptors();
 	row->look_ns = look_ns(ep);
 	row->request_us = request_us;
 }

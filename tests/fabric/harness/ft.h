@@ -175,6 +175,7 @@ void ft_shuffle(uint32_t *index, size_t n, uint64_t seed); /* fills a permutatio
 FILE *ft_catch_stderr(void); /* what the process writes to it from here on */
 int ft_lines_with(FILE *file, const char *a, const char *b); /* lines so far that have both words */
 size_t ft_vm_hwm(void);                                      /* peak resident set, bytes */
+size_t ft_descriptors(void);                                 /* open; failures/churn.c */
 
 /* Endpoints (ep.c). */
 

@@ -232,9 +232,31 @@ static void rma_in_order(void)
 	ft_close_place(&p);
 }
 
+/* An address takes its connection along when it is removed. It serves again when it is inserted again. */
+static void rma_removed(void)
+{
+	struct ft_place p;
+	struct ft_op op;
+	size_t fds;
+
+	ft_open_place(&p);
+	for (unsigned round = 0; round < 3 && ft.rank == 0; round++) {
+		fi_addr_t *to = &p.ep.peer[1];
+
+		ft_post_rma(&p, true, 1, 0, 8, 1, 0, &op);
+		ft_wait(&op);
+		fds = ft_descriptors();
+		OK(fi_av_remove(p.ep.av, to, 1, 0));
+		CHECK_EQ(ft_descriptors(), fds - 1);
+		CHECK_EQ(fi_av_insert(p.ep.av, ft.sh->rank[1].name[p.ep.index], 1, to, 0, NULL), 1);
+	}
+	ft_close_place(&p);
+}
+
 const struct ft_case ft_cases_onesided[] = {
 	{"rma_spans", 2, 60, rma_spans},
 	{"rma_both_ways", 3, 60, rma_both_ways},
 	{"rma_in_order", 2, 60, rma_in_order},
+	{"rma_removed", 2, 60, rma_removed},
 	{0},
 };
