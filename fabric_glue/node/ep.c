@@ -45,7 +45,7 @@ static void on_awake(void *owner)
 {
 	struct qv_fi_rail *rail = owner;
 
-	qv_fi_ep_wake(rail->ep);
+	qv_fi_ep_awake(rail->ep);
 }
 
 static void warn(void *owner, const char *text)

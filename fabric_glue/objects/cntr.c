@@ -44,12 +44,14 @@ static uint64_t errors_now(struct qv_fi_cntr *cntr)
 	return cntr->errors + core_errors(cntr) - cntr->core_err_base;
 }
 
-static uint64_t look(struct qv_fi_cntr *cntr, uint64_t (*now)(struct qv_fi_cntr *cntr))
+static uint64_t look(struct qv_fi_cntr *cntr, uint64_t (*now)(struct qv_fi_cntr *cntr),
+		     bool progress)
 {
 	uint64_t value;
 
 	qv_fi_lock(cntr->wait_set.dom);
-	qv_fi_wait_set_progress(&cntr->wait_set);
+	if (progress)
+		qv_fi_wait_set_progress(&cntr->wait_set);
 	value = now(cntr);
 	qv_fi_unlock(cntr->wait_set.dom);
 	return value;
@@ -57,12 +59,12 @@ static uint64_t look(struct qv_fi_cntr *cntr, uint64_t (*now)(struct qv_fi_cntr 
 
 static uint64_t cntr_read(struct fid_cntr *fid)
 {
-	return look(cntr_of(fid), value_now);
+	return look(cntr_of(fid), value_now, true);
 }
 
 static uint64_t cntr_readerr(struct fid_cntr *fid)
 {
-	return look(cntr_of(fid), errors_now);
+	return look(cntr_of(fid), errors_now, true);
 }
 
 static bool moved(struct qv_fi_cntr *cntr, uint64_t *told)
@@ -135,6 +137,7 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 {
 	struct qv_fi_cntr *cntr = cntr_of(fid);
 	int64_t end = qv_fi_deadline(timeout);
+	bool slept = false;
 	uint64_t errors;
 
 	/* No progress before this: an error that it finds is to end the wait. */
@@ -142,16 +145,15 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 	errors = errors_now(cntr);
 	qv_fi_unlock(cntr->wait_set.dom);
 	for (unsigned spins = 0;; spins++) {
-		int64_t left;
+		int64_t left = qv_fi_left(end);
 
-		if (cntr_read(fid) >= threshold)
+		if (look(cntr, value_now, !slept || !left) >= threshold)
 			return 0;
-		if (cntr_readerr(fid) != errors)
+		if (look(cntr, errors_now, !slept || !left) != errors)
 			return -FI_EAVAIL;
-		left = qv_fi_left(end);
 		if (!left)
 			return -FI_ETIMEDOUT;
-		qv_fi_wait_set_sleep(&cntr->wait_set, left, spins);
+		slept = qv_fi_wait_set_sleep(&cntr->wait_set, left, spins);
 	}
 }
 

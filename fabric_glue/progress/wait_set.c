@@ -197,6 +197,15 @@ void qv_fi_wait_set_wake_slow(struct qv_fi_wait_set *wait_set)
 	eventfd_write(wait_set->event_fd, 1);
 }
 
+/* If this is by who goes to sleep, too, they hear as before when it does. */
+void qv_fi_ep_awake(struct qv_fi_ep *ep)
+{
+	if (ep->arming)
+		ep->woken = true;
+	else
+		qv_fi_ep_wake(ep);
+}
+
 static void unwake(struct qv_fi_wait_set *wait_set)
 {
 	const bool keep = atomic_load(&wait_set->signaled);
@@ -277,10 +286,8 @@ static bool ep_may_sleep(const struct qv_fi_wait_set *wait_set, const struct qv_
 	return true;
 }
 
-int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set)
+static int look_and_arm(struct qv_fi_wait_set *wait_set)
 {
-	if (wait_set->news(wait_set))
-		return -FI_EAGAIN;
 	for (size_t i = 0; i < wait_set->neps; i++) {
 		wait_set->eps[i]->rail[QV_FI_MAIN].used = true; /* look at every core, */
 		wait_set->eps[i]->rail[QV_FI_SECOND].used = true;
@@ -304,10 +311,30 @@ int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set)
 	return 0;
 }
 
-void qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned spins)
+int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set)
+{
+	int rc;
+
+	if (wait_set->news(wait_set))
+		return -FI_EAGAIN;
+	for (size_t i = 0; i < wait_set->neps; i++)
+		wait_set->eps[i]->arming = true;
+	rc = look_and_arm(wait_set);
+	for (size_t i = 0; i < wait_set->neps; i++) {
+		struct qv_fi_ep *ep = wait_set->eps[i];
+
+		ep->arming = false;
+		if (ep->woken && rc)
+			qv_fi_ep_awake(ep);
+		ep->woken = false;
+	}
+	return rc;
+}
+
+bool qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned spins)
 {
 	struct epoll_event ev;
-	int rc;
+	int rc = -FI_EAGAIN;
 
 	if (wait_set->epoll_fd >= 0 && !wait_set->regions && !wait_set->blind) {
 		qv_fi_lock(wait_set->dom);
@@ -320,6 +347,7 @@ void qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned 
 	} else {
 		usleep(50);
 	}
+	return rc == 0;
 }
 
 static int try_wait(struct fid *fid)

@@ -48,11 +48,15 @@ void qv_fi_wait_set_remove(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
 void qv_fi_wait_set_progress(struct qv_fi_wait_set *wait_set);
 /* May the caller sleep on the descriptor? Lock held. 0, or -FI_EAGAIN: there is something to do. */
 int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set);
-/* One sleep of at most ms; spins counts the fruitless polls so far. No lock held. */
-void qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned spins);
+/* One sleep of at most ms; spins counts the fruitless polls so far. No lock held. True: it has moved
+ * the endpoints on and slept. To move them on again, other than by the next sleep, would wake others
+ * who sleep on them. */
+bool qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned spins);
 /* FI_GETWAIT, FI_GETWAITOBJ. */
 int qv_fi_wait_set_control(struct qv_fi_wait_set *wait_set, int command, void *arg);
 void qv_fi_wait_set_wake_slow(struct qv_fi_wait_set *wait_set);
+/* A core tells sleepers on this endpoint of nothing more, until one asks again. Lock held. */
+void qv_fi_ep_awake(struct qv_fi_ep *ep);
 
 /* Somebody may sleep on the descriptor while another thread's progress completes things. */
 static inline void qv_fi_wait_set_wake(struct qv_fi_wait_set *wait_set)

@@ -160,7 +160,7 @@ static void cq_signal(void)
 enum { ROUNDS = 6, BURST = 1000 }; /* more than core node holds of a peer */
 
 /* Asleep on the descriptor until all answers have come. */
-static void *sleeper(void *arg)
+static void *asker(void *arg)
 {
 	struct ft_ep *ep = arg;
 	struct fid *fids[1] = {&ep->rx_cq->fid};
@@ -215,7 +215,7 @@ static void wait_other_sends(void)
 	if (ft.rank == 0) {
 		for (int i = 0; i < ROUNDS; i++)
 			ft_trecv(&ep, 1, 2, 0, &answer[i], 8, &back[i]);
-		CHECK(!pthread_create(&thread, NULL, sleeper, &ep));
+		CHECK(!pthread_create(&thread, NULL, asker, &ep));
 		for (uint64_t round = 1; round <= ROUNDS; round++) {
 			while (ft.sh->word[0] < round)
 				ft_msleep(1);
@@ -229,10 +229,66 @@ static void wait_other_sends(void)
 	ft_close(&ep);
 }
 
+/* Who sleeps on two queues of an endpoint sleeps when there is nothing to do. */
+static void wait_two(void)
+{
+	struct ft_ep ep;
+	struct pollfd p[2] = {{.events = POLLIN}, {.events = POLLIN}};
+	bool slept = false;
+
+	ft_open(&ep, &(struct ft_conf){.wait = FI_WAIT_FD, .split_cq = true});
+	struct fid *fids[2] = {&ep.tx_cq->fid, &ep.rx_cq->fid};
+
+	for (int i = 0; i < 2; i++)
+		OK(fi_control(fids[i], FI_GETWAIT, &p[i].fd));
+	for (int i = 0; i < 20 && !slept; i++) {
+		ft_progress();
+		slept = !fi_trywait(ep.fabric, fids, 2) && !poll(p, 2, 100);
+	}
+	CHECK(slept);
+	ft_close(&ep);
+}
+
+static void *sleeper(void *arg)
+{
+	struct fi_cq_tagged_entry entry;
+
+	return fi_cq_sread(arg, &entry, 1, NULL, 500) == -FI_EAGAIN ? arg : NULL;
+}
+
+/* Two who sleep, in two threads or beside that of automatic progress, leave each other in peace. */
+static void sread_two(void)
+{
+	for (int automatic = 0; automatic < 2; automatic++) {
+		struct ft_ep ep;
+		pthread_t thread;
+		void *good;
+		double cpu;
+
+		ft_open(&ep, &(struct ft_conf){.wait = FI_WAIT_UNSPEC,
+					       .split_cq = true,
+					       .threading = FI_THREAD_SAFE,
+					       .progress = automatic ? FI_PROGRESS_AUTO
+								     : FI_PROGRESS_MANUAL});
+		cpu = cpu_seconds();
+		if (!automatic)
+			CHECK(!pthread_create(&thread, NULL, sleeper, ep.tx_cq));
+		CHECK(sleeper(ep.rx_cq));
+		if (!automatic)
+			CHECK(!pthread_join(thread, &good) && good);
+		cpu = cpu_seconds() - cpu;
+		printf("  %s: %.0f ms of processor in 500 ms\n", ft.name, cpu * 1e3);
+		CHECK(cpu < 0.1);
+		ft_close(&ep);
+	}
+}
+
 const struct ft_case ft_cases_wait[] = {
 	{"wait_fd", 2, 20, wait_fd},
 	{"sread", 2, 20, sread},
 	{"cq_signal", 1, 30, cq_signal},
 	{"wait_other_sends", 2, 20, wait_other_sends},
+	{"wait_two", 1, 30, wait_two},
+	{"sread_two", 1, 30, sread_two},
 	{0},
 };
