@@ -37,7 +37,7 @@ struct qv_fi_rail {
 	struct fid_ep *core;
 	struct qv_node *node; /* core node: it is spoken to itself; else NULL */
 	struct fid_cq *cq;
-	struct fid_cq *bell;      /* sleepers look at its descriptor; NULL: at that of cq */
+	struct fid_cq *bell;      /* see qv_fi_rail_bell; NULL: it is cq */
 	struct qv_peer **by_core; /* peers by the core's address, as far as it is small */
 	size_t nby_core;
 	struct qv_fi_rxbuf *unposted; /* receive buffers that the core does not have now */
@@ -49,6 +49,12 @@ struct qv_fi_rail {
 	struct qv_fi_tcp *tcp;         /* NULL until asked for */
 	char address[QV_FI_RAIL_NAME]; /* QV_FI_SECOND: of the core endpoint */
 };
+
+/* The queue whose descriptor sleepers look at. */
+static inline struct fid_cq *qv_fi_rail_bell(const struct qv_fi_rail *rail)
+{
+	return rail->bell ? rail->bell : rail->cq;
+}
 
 /* From fabric_glue/cores/rail.c. */
 

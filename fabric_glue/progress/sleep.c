@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sleep.c - sleeping on a wait set: when a program may, for how long, and who wakes it.
+ */
+#include "wait_set.h"
+#include "fabric_glue/data.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define CORE_MS  1    /* look at a core without descriptor this often while asleep */
+#define QUIET_MS 1000 /* and so often after peers of whom nothing is known to be wanted */
+#define SPINS    2000 /* polled waits: this often before the first nap */
+
+void qv_fi_wait_set_wake_slow(struct qv_fi_wait_set *wait_set)
+{
+	if (wait_set->event_set)
+		return;
+	wait_set->event_set = true;
+	eventfd_write(wait_set->event_fd, 1);
+}
+
+/* If this is by who goes to sleep, too, they hear as before when it does. */
+void qv_fi_ep_awake(struct qv_fi_ep *ep)
+{
+	if (ep->arming)
+		ep->woken = true;
+	else
+		qv_fi_ep_wake(ep);
+}
+
+static void unwake(struct qv_fi_wait_set *wait_set)
+{
+	const bool keep = atomic_load(&wait_set->signaled);
+	eventfd_t value;
+
+	if (wait_set->event_set && !keep)
+		eventfd_read(wait_set->event_fd, &value);
+	wait_set->event_set = keep;
+}
+
+/* Does this endpoint wait for peers, who may die? */
+static bool ep_waits(const struct qv_fi_ep *ep)
+{
+	for (unsigned r = 0; r < QV_FI_RAILS; r++)
+		if (ep->rail[r].xport.outstanding || ep->rail[r].flying)
+			return true;
+	return ep->proto && !qv_proto_is_settled(ep->proto);
+}
+
+/* May something come that its descriptors do not tell of? What a core does for one endpoint of a
+ * domain may complete what another one has begun, and no bell tells of that. */
+static bool ep_is_deaf(const struct qv_fi_ep *ep)
+{
+	for (unsigned r = 0; r < QV_FI_RAILS; r++)
+		if (ep->rail[r].bell)
+			return !qv_fi_beside_alone(ep);
+	return false;
+}
+
+/* How long may the program sleep? What another thread sends meanwhile, and what a broken connection
+ * has lost, is not known here: so never for ever. */
+static int64_t longest_sleep(const struct qv_fi_wait_set *wait_set)
+{
+	int64_t ms = wait_set->all_fds ? QUIET_MS : CORE_MS;
+
+	for (size_t i = 0; i < wait_set->neps && ms > CORE_MS; i++)
+		if (ep_is_deaf(wait_set->eps[i]))
+			ms = CORE_MS;
+		else if (ep_waits(wait_set->eps[i]))
+			ms = QV_FI_TICK_MS;
+	return ms;
+}
+
+/* Unless it wakes us early enough already. */
+static void arm_timer(struct qv_fi_wait_set *wait_set)
+{
+	const int64_t now = qv_fi_now_ms(), ms = longest_sleep(wait_set);
+	const struct itimerspec in = {.it_value = {ms / 1000, ms % 1000 * 1000000}};
+
+	if (wait_set->timer_at > now && wait_set->timer_at <= now + ms)
+		return;
+	timerfd_settime(wait_set->timer_fd, 0, &in, NULL);
+	wait_set->timer_at = now + ms;
+}
+
+static bool rail_may_sleep(const struct qv_fi_wait_set *wait_set, const struct qv_fi_rail *rail)
+{
+	const struct qv_fi_domain *dom = wait_set->dom;
+	struct fid *fids[] = {&qv_fi_rail_bell(rail)->fid};
+
+	if (rail->unposted || rail->stalled)
+		return false;
+	return !wait_set->core_fd[rail->which] ||
+	       !fi_trywait(rail->which == QV_FI_SECOND ? dom->second
+						       : dom->fabric->core[rail->which],
+			   fids, 1);
+}
+
+static bool ep_may_sleep(const struct qv_fi_wait_set *wait_set, const struct qv_fi_ep *ep)
+{
+	if (!ep->proto)
+		return !ep->enabled; /* peer mode: the core has nothing to wait for */
+	if (qv_proto_wants_progress(ep->proto))
+		return false;
+	for (unsigned r = 0; r < QV_FI_RAILS; r++)
+		if (qv_fi_ep_has(ep, r) && !rail_may_sleep(wait_set, &ep->rail[r]))
+			return false;
+	return true;
+}
+
+static int look_and_arm(struct qv_fi_wait_set *wait_set)
+{
+	for (size_t i = 0; i < wait_set->neps; i++) {
+		wait_set->eps[i]->rail[QV_FI_MAIN].used = true; /* look at every core, */
+		wait_set->eps[i]->rail[QV_FI_SECOND].used = true;
+		for (unsigned r = 0; r < QV_FI_RAILS; r++)
+			wait_set->eps[i]->rail[r].found = 0; /* at once */
+		qv_fi_ep_progress(wait_set->eps[i]);
+		if (qv_fi_params.stats.signal && qv_fi_stats_asked())
+			wait_set->eps[i]->ticked = 0; /* who sleeps is here again when? */
+		qv_fi_ep_tick(wait_set->eps[i]);
+	}
+	if (wait_set->regions)
+		qv_fi_beside_own(wait_set->dom);
+	if (wait_set->news(wait_set) || wait_set->regions || wait_set->blind)
+		return -FI_EAGAIN;
+	for (size_t i = 0; i < wait_set->neps; i++)
+		if (!ep_may_sleep(wait_set, wait_set->eps[i]))
+			return -FI_EAGAIN;
+	unwake(wait_set);
+	if (wait_set->timer_fd >= 0)
+		arm_timer(wait_set);
+	return 0;
+}
+
+int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set)
+{
+	int rc;
+
+	if (wait_set->news(wait_set))
+		return -FI_EAGAIN;
+	for (size_t i = 0; i < wait_set->neps; i++)
+		wait_set->eps[i]->arming = true;
+	rc = look_and_arm(wait_set);
+	for (size_t i = 0; i < wait_set->neps; i++) {
+		struct qv_fi_ep *ep = wait_set->eps[i];
+
+		ep->arming = false;
+		if (ep->woken && rc)
+			qv_fi_ep_awake(ep);
+		ep->woken = false;
+	}
+	return rc;
+}
+
+bool qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned spins)
+{
+	struct epoll_event ev;
+	int rc = -FI_EAGAIN;
+
+	if (wait_set->epoll_fd >= 0 && !wait_set->regions && !wait_set->blind) {
+		qv_fi_lock(wait_set->dom);
+		rc = qv_fi_wait_set_may_sleep(wait_set);
+		qv_fi_unlock(wait_set->dom);
+		if (rc == 0)
+			epoll_wait(wait_set->epoll_fd, &ev, 1, (int)ms);
+	} else if (spins < SPINS) {
+		sched_yield();
+	} else {
+		usleep(50);
+	}
+	return rc == 0;
+}
+
+static int try_wait(struct fid *fid)
+{
+	struct qv_fi_wait_set *wait_set = qv_fi_wait_set_of(fid);
+	int rc;
+
+	if (fid->fclass == FI_CLASS_EQ)
+		return qv_fi_eq_may_sleep(fid);
+	if (!wait_set || wait_set->epoll_fd < 0)
+		return -FI_EINVAL;
+	qv_fi_lock(wait_set->dom);
+	rc = qv_fi_wait_set_may_sleep(wait_set);
+	qv_fi_unlock(wait_set->dom);
+	return rc;
+}
+
+int qv_fi_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
+{
+	int rc = 0;
+
+	(void)fabric;
+	for (int i = 0; i < count && !rc; i++)
+		rc = try_wait(fids[i]);
+	return rc;
+}
