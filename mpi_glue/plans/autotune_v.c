@@ -80,9 +80,9 @@ static double measure(const struct qv_mpi_comm *c, const struct qv_mpi_blocks_ca
 	const bool neighbor = qv_mpi_is_neighbor(call->name);
 	const int n = neighbor ? (int)c->pattern->out.n : c->ranks;
 	double messages = 0, elements = 0;
-	int size = 0;
+	MPI_Count size = 0;
 
-	PMPI_Type_size(arg->type, &size);
+	PMPI_Type_size_x(arg->type, &size);
 	for (int i = 0; i < n; i++) {
 		const int slot = neighbor ? c->pattern->out.slots[i] : i;
 		const MPI_Count count =
@@ -94,7 +94,7 @@ static double measure(const struct qv_mpi_comm *c, const struct qv_mpi_blocks_ca
 			elements += (double)count;
 		}
 	}
-	*bytes = elements * size;
+	*bytes = elements * (double)size;
 	return messages;
 }
 

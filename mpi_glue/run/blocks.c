@@ -148,7 +148,7 @@ static int start_exchange(struct qv_mpi_op *op)
 int qv_mpi_blocks_start(struct qv_mpi_op *op)
 {
 	struct qv_mpi_blocks *b = op->blocks;
-	int rc = b->in.packed ? qv_mpi_layout_pack(&b->in, op->c->comm) : MPI_SUCCESS;
+	int rc = b->in.packed ? qv_mpi_layout_pack(&b->in, op) : MPI_SUCCESS;
 
 	if (rc)
 		return rc;
@@ -218,8 +218,7 @@ static int take_items(struct qv_mpi_op *op)
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = item[i].bytes != b->out.bytes[item[i].peer]
 			     ? MPI_ERR_TRUNCATE
-			     : qv_mpi_layout_unpack(&b->out, item[i].peer, item[i].data,
-						    op->c->comm);
+			     : qv_mpi_layout_unpack(&b->out, item[i].peer, item[i].data, op);
 	return rc;
 }
 
@@ -233,6 +232,6 @@ int qv_mpi_blocks_finish(struct qv_mpi_op *op)
 	if (op->plan->made->coll == QV_COLL_SCATTER)
 		return qv_mpi_rooted_take_own(op);
 	for (uint32_t i = 0; i < out->n && out->packed && !rc; i++)
-		rc = qv_mpi_layout_unpack(out, i, out->base + out->at[i], op->c->comm);
+		rc = qv_mpi_layout_unpack(out, i, out->base + out->at[i], op);
 	return rc;
 }

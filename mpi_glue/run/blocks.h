@@ -108,7 +108,7 @@ struct qv_mpi_layout {
 	bool packed;       /* base is in room of ours */
 	MPI_Datatype type; /* ours, if elements are not plain */
 	MPI_Aint extent;
-	int size;
+	MPI_Count size;
 };
 
 /* Blocks 0 .. n-1 are those of the numbers in slots, if that is not NULL; arrays get room for
@@ -123,9 +123,10 @@ size_t qv_mpi_layout_sum(const struct qv_mpi_layout *layout);
 /* They travel from where they are, or by way of room. */
 void qv_mpi_layout_stay(struct qv_mpi_layout *layout);
 void qv_mpi_layout_pack_at(struct qv_mpi_layout *layout, char *room);
-int qv_mpi_layout_pack(struct qv_mpi_layout *layout, MPI_Comm comm);
+int qv_mpi_layout_pack(struct qv_mpi_layout *layout, const struct qv_mpi_op *op);
 /* Block i is at from. */
-int qv_mpi_layout_unpack(struct qv_mpi_layout *layout, uint32_t i, const char *from, MPI_Comm comm);
+int qv_mpi_layout_unpack(struct qv_mpi_layout *layout, uint32_t i, const char *from,
+			 const struct qv_mpi_op *op);
 void qv_mpi_layout_release(struct qv_mpi_layout *layout);
 void qv_mpi_layout_free(struct qv_mpi_layout *layout);
 

@@ -9,11 +9,11 @@
 
 bool qv_mpi_layout_odd(const struct qv_mpi_blocks_arg *arg, uint32_t n, const int *slots)
 {
-	int size;
+	MPI_Count size;
 
 	if (n && qv_mpi_blocks_vary(arg) != (arg->displs || arg->wide_displs))
 		return true;
-	if (arg->type == MPI_DATATYPE_NULL || PMPI_Type_size(arg->type, &size) || size < 0)
+	if (arg->type == MPI_DATATYPE_NULL || PMPI_Type_size_x(arg->type, &size) || size < 0)
 		return true;
 	for (uint32_t i = 0; i < n; i++)
 		if (qv_mpi_blocks_count(arg, slots ? slots[i] : (int)i) < 0)
@@ -50,7 +50,7 @@ int qv_mpi_layout_set(struct qv_mpi_layout *layout, const struct qv_mpi_blocks_a
 	s->type = MPI_DATATYPE_NULL;
 	s->plain = qv_mpi_is_plain(arg->type);
 	if (!rc)
-		rc = PMPI_Type_size(arg->type, &s->size);
+		rc = PMPI_Type_size_x(arg->type, &s->size);
 	if (!rc)
 		rc = PMPI_Type_get_extent(arg->type, &low, &s->extent);
 	for (uint32_t i = 0; i < n && !rc; i++) {
@@ -111,16 +111,54 @@ void qv_mpi_layout_pack_at(struct qv_mpi_layout *layout, char *room)
 	layout->packed = true;
 }
 
-/* So many elements at a time as the MPI can count the bytes of. */
+/* So many elements at a time as the MPI can count the bytes of; or one, of which it cannot. */
 static int piece(const struct qv_mpi_layout *s, uint32_t i, MPI_Count first)
 {
-	const int most = s->size ? INT_MAX / s->size : INT_MAX;
+	const MPI_Count most = s->size > INT_MAX ? 1 : s->size ? INT_MAX / s->size : INT_MAX;
 	const MPI_Count left = s->counts[i] - first;
 
-	return left < most ? (int)left : most;
+	return left < most ? (int)left : (int)most;
 }
 
-int qv_mpi_layout_pack(struct qv_mpi_layout *layout, MPI_Comm comm)
+/* An element that the MPI does not pack is sent to ourselves, of one type and as the other. The MPI may
+ * not let us wait, if it is what runs the operation. */
+static int send_to_self(const struct qv_mpi_op *op, const void *from, MPI_Datatype from_type,
+			void *to, MPI_Datatype to_type)
+{
+	const int self = op->c->rank;
+	MPI_Request requests[2];
+	MPI_Status statuses[2];
+	int done = 0;
+	int rc = QV_REAL(Irecv)(to, 1, to_type, self, op->tag, op->c->dup, &requests[0]);
+
+	if (!rc)
+		rc = QV_REAL(Isend)(from, 1, from_type, self, op->tag, op->c->dup, &requests[1]);
+	while (!rc && !done)
+		rc = QV_REAL(Testall)(2, requests, &done, statuses);
+	return rc;
+}
+
+/* n elements become bytes, or the other way round. */
+static int convert(const struct qv_mpi_layout *s, const struct qv_mpi_op *op, const char *from,
+		   char *to, int n, bool packs)
+{
+	MPI_Datatype bytes;
+	int at = 0, rc;
+
+	if (s->size <= INT_MAX && packs)
+		return PMPI_Pack(from, n, s->type, to, n * (int)s->size, &at, op->c->dup);
+	if (s->size <= INT_MAX)
+		return PMPI_Unpack(from, n * (int)s->size, &at, to, n, s->type, op->c->dup);
+	rc = qv_mpi_port_type((size_t)s->size, &n, &bytes);
+	if (rc)
+		return rc;
+	rc = packs ? send_to_self(op, from, s->type, to, bytes)
+		   : send_to_self(op, from, bytes, to, s->type);
+	PMPI_Type_free(&bytes);
+	return rc;
+}
+
+int qv_mpi_layout_pack(struct qv_mpi_layout *layout, const struct qv_mpi_op *op)
 {
 	int rc = MPI_SUCCESS;
 
@@ -132,18 +170,16 @@ int qv_mpi_layout_pack(struct qv_mpi_layout *layout, MPI_Comm comm)
 			memcpy(to, from, layout->bytes[i]);
 		for (MPI_Count k = 0, n;
 		     !layout->plain && layout->bytes[i] && k < layout->counts[i] && !rc; k += n) {
-			int at = 0;
-
 			n = piece(layout, i, k);
-			rc = PMPI_Pack(from + k * layout->extent, (int)n, layout->type,
-				       to + (size_t)k * (size_t)layout->size, (int)n * layout->size,
-				       &at, comm);
+			rc = convert(layout, op, from + k * layout->extent, to + k * layout->size,
+				     (int)n, true);
 		}
 	}
 	return rc;
 }
 
-int qv_mpi_layout_unpack(struct qv_mpi_layout *layout, uint32_t i, const char *from, MPI_Comm comm)
+int qv_mpi_layout_unpack(struct qv_mpi_layout *layout, uint32_t i, const char *from,
+			 const struct qv_mpi_op *op)
 {
 	char *to = layout->buf + layout->places[i];
 	int rc = MPI_SUCCESS;
@@ -152,11 +188,9 @@ int qv_mpi_layout_unpack(struct qv_mpi_layout *layout, uint32_t i, const char *f
 		memcpy(to, from, layout->bytes[i]);
 	for (MPI_Count k = 0, n; !layout->plain && layout->bytes[i] && k < layout->counts[i] && !rc;
 	     k += n) {
-		int at = 0;
-
 		n = piece(layout, i, k);
-		rc = PMPI_Unpack(from + (size_t)k * (size_t)layout->size, (int)n * layout->size,
-				 &at, to + k * layout->extent, (int)n, layout->type, comm);
+		rc = convert(layout, op, from + k * layout->size, to + k * layout->extent, (int)n,
+			     false);
 	}
 	return rc;
 }

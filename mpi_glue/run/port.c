@@ -27,8 +27,7 @@ static int grow(struct qv_mpi_op *op)
 	return MPI_SUCCESS;
 }
 
-/* A count and a type for so many bytes: more than an int can count are one element of a type. */
-static int type_of(size_t bytes, int *count, MPI_Datatype *type)
+int qv_mpi_port_type(size_t bytes, int *count, MPI_Datatype *type)
 {
 	const int mega = 1 << 20;
 	int lengths[2] = {(int)(bytes >> 20), (int)(bytes & ((size_t)mega - 1))};
@@ -59,7 +58,7 @@ static int message(struct qv_mpi_op *op, uint32_t step, uint32_t peer, uint32_t 
 	int count, rc = op->n < op->room_n ? MPI_SUCCESS : grow(op);
 
 	if (!rc)
-		rc = type_of(bytes, &count, &type);
+		rc = qv_mpi_port_type(bytes, &count, &type);
 	if (!rc && send)
 		rc = QV_REAL(Isend)(buf, count, type, to, as, op->c->dup, &op->requests[op->n]);
 	else if (!rc)

@@ -69,6 +69,5 @@ int qv_mpi_rooted_take_own(struct qv_mpi_op *op)
 	const char *own = (const char *)op->data.work + op->blocks->lengths.at[op->c->rank];
 	const bool there = !out->packed && own == out->base + out->at[0];
 
-	return out->bytes[0] && !there ? qv_mpi_layout_unpack(out, 0, own, op->c->comm)
-				       : MPI_SUCCESS;
+	return out->bytes[0] && !there ? qv_mpi_layout_unpack(out, 0, own, op) : MPI_SUCCESS;
 }

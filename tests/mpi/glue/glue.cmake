@@ -11,7 +11,7 @@ endfunction()
 set(glue_sources glue/main.c glue/call.c glue/values.c glue/forms.c glue/cases.c glue/late.c
 	glue/move.c glue/exchange.c glue/rooted.c glue/blocks.c glue/vector.c glue/neighbor.c
 	glue/switch.c glue/poison.c glue/poison_data.c glue/poison_call.c
-	glue/attr.c glue/large.c glue/memory.c)
+	glue/attr.c glue/large.c glue/huge.c glue/memory.c)
 
 # glue_test(NAME MPI RANKS LABELS CASES...)
 function(glue_test name mpi ranks labels)
@@ -49,6 +49,8 @@ if(TARGET quiver_mpi_ompi)
 	endforeach()
 	legal_test(attributes plain 3 3)
 	legal_test(large plain 3 3)
+	legal_test(huge plain 3 3)
+	glue_test(huge_data plain 2 "mpi;slow" huge_data)
 	# Variable-length blocks, and neighbours.
 	foreach(mpi plain shm tcp rxm auto split)
 		foreach(ranks 2 3 4 7)
@@ -76,6 +78,8 @@ if(TARGET quiver_mpi_mpich)
 	endforeach()
 	legal_test(attributes mpich 3 mpich_3)
 	legal_test(large mpich 3 mpich_3)
+	legal_test(huge mpich 3 mpich_3)
+	glue_test(huge_data mpich 2 "mpi;slow" huge_data)
 else()
 	qv_add_test(NAME mpi.glue_all.mpich_np2 LABELS mpi COMMAND sh -c
 		"echo 'no MPICH (mpich, libmpich-dev) at configure time' && exit 77")

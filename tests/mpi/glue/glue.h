@@ -115,5 +115,7 @@ void glue_poison(void);
 void glue_attributes(void);
 void glue_large(void);
 void glue_memory(void);
+void glue_huge(void);
+void glue_huge_data(void);
 
 #endif /* QV_MPI_GLUE_H */

@@ -22,7 +22,8 @@ static const struct {
 	{"rooted", glue_rooted},         {"trial", glue_trial},     {"late", glue_late},
 	{"untold", glue_untold},         {"vector", glue_vector},   {"neighbor", glue_neighbor},
 	{"switch", glue_switch},         {"poison", glue_poison},   {"attributes", glue_attributes},
-	{"large", glue_large},           {"memory", glue_memory},
+	{"large", glue_large},           {"memory", glue_memory},   {"huge", glue_huge},
+	{"huge_data", glue_huge_data},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
