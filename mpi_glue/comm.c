@@ -56,8 +56,8 @@ static int on_free(MPI_Comm comm, int keyval, void *value, void *extra)
 	c->comm = MPI_COMM_NULL;
 	qv_mpi.last = NULL;
 	c->freed = true;
-	/* A request that has ended and was not waited for yet, or a persistent one, still holds
-	 * it. */
+	/* A request that has ended and was not waited for yet, or a persistent one, which may be
+	 * started later, still holds it. */
 	if (!c->busy)
 		qv_mpi_comm_destroy(c);
 	return MPI_SUCCESS;

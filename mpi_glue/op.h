@@ -170,7 +170,7 @@ void qv_mpi_nonblocking_start(struct qv_mpi_op *op);
 /* The oldest operation of c under way, or the number that the next one would get; the
  * lock is held. */
 uint64_t qv_mpi_nonblocking_oldest(const struct qv_mpi_comm *c);
-/* Run all of c, or of all communicators if c is NULL, to their ends. */
+/* Run all of c but persistent ones, or all of all communicators if c is NULL, to their ends. */
 void qv_mpi_nonblocking_drain(const struct qv_mpi_comm *c);
 /* Do what can be done for all of them. */
 int qv_mpi_nonblocking_poll(void);

@@ -167,13 +167,14 @@ uint64_t qv_mpi_nonblocking_oldest(const struct qv_mpi_comm *c)
 	return c->started;
 }
 
+/* Other ranks may start a persistent one behind MPI_Comm_free. */
 static bool any(const struct qv_mpi_comm *c)
 {
 	bool found = false;
 
 	pthread_mutex_lock(&qv_mpi.lock);
 	for (const struct qv_mpi_op *op = list.first; op && !found; op = op->next)
-		found = !c || op->c == c;
+		found = !c || (op->c == c && op->form != QV_MPI_INIT);
 	pthread_mutex_unlock(&qv_mpi.lock);
 	return found;
 }

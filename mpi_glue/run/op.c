@@ -125,7 +125,7 @@ static int pack(struct qv_mpi_op *op)
 	int at = 0;
 
 	return PMPI_Pack(op->out, op->out_count, op->packed, op->room, (int)op->data.count, &at,
-			 op->c->comm);
+			 op->c->dup);
 }
 
 static int unpack(struct qv_mpi_op *op)
@@ -133,7 +133,7 @@ static int unpack(struct qv_mpi_op *op)
 	int at = 0;
 
 	return PMPI_Unpack(op->result, (int)op->out_bytes, &at, op->out, op->out_count, op->packed,
-			   op->c->comm);
+			   op->c->dup);
 }
 
 static int pack_contribution(struct qv_mpi_op *op)
@@ -141,7 +141,7 @@ static int pack_contribution(struct qv_mpi_op *op)
 	int at = 0;
 
 	return PMPI_Pack(op->from, op->from_count, op->sent, op->to, (int)op->to_bytes, &at,
-			 op->c->comm);
+			 op->c->dup);
 }
 
 int qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form)

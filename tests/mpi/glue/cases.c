@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cases.c - persistent requests, the program's operations, communicators, errors. */
+/* cases.c - the program's operations, communicators, errors. */
 #include "glue.h"
 
-#include <dlfcn.h>
 #include <string.h>
-
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
 
 static void fill(void *buf, size_t n, int rank)
 {
@@ -19,66 +14,6 @@ static struct glue_call call_of(enum glue_kind kind, int count, MPI_Comm comm)
 {
 	return (struct glue_call){kind, MPI_INT, sizeof(int), MPI_SUM, count, 0, 0, comm};
 }
-
-/* Persistent. */
-
-#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
-typedef int init_fn(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info,
-		    MPI_Request *);
-
-/* By the names of Open MPI 4 and of 5, whichever this is. */
-static init_fn *init_by(int name)
-{
-	static const char *const names[] = {"MPIX_Allreduce_init", "MPI_Allreduce_init",
-					    "PMPIX_Allreduce_init", "PMPI_Allreduce_init"};
-	init_fn *fn = (init_fn *)dlsym(RTLD_DEFAULT, names[name % 4]);
-
-	CHECK(fn, "there is no %s", names[name % 4]);
-	return fn;
-}
-
-/* Started many times, in another order on each rank, with new values each time. */
-void glue_persistent(void)
-{
-	enum { N = 4, ROUNDS = 40 };
-	int in[N][700], out[N][700], counts[N] = {1, 64, 700, 3};
-	MPI_Request r[N];
-	uint64_t before = qv_mpi_taken();
-
-	CHECK(!qv_mpi_set("allreduce=butterfly"), "refused");
-	for (int i = 0; i < N; i++)
-		init_by(i)(in[i], out[i], counts[i], MPI_INT, MPI_SUM, MPI_COMM_WORLD,
-			   MPI_INFO_NULL, &r[i]);
-	for (int round = 0; round < ROUNDS; round++) {
-		for (int i = 0; i < N; i++)
-			for (int k = 0; k < counts[i]; k++)
-				in[i][k] = glue_rank + k * round + i;
-		if (round % 2)
-			MPI_Startall(N, r);
-		else
-			for (int i = 0; i < N; i++)
-				MPI_Start(&r[(i + glue_rank) % N]);
-		MPI_Waitall(N, r, MPI_STATUSES_IGNORE);
-		for (int i = 0; i < N; i++)
-			for (int k = 0; k < counts[i]; k++)
-				CHECK(out[i][k] == (k * round + i) * glue_ranks +
-							   glue_ranks * (glue_ranks - 1) / 2,
-				      "round %d: element %d of %d is %d", round, k, i, out[i][k]);
-	}
-	MPI_Start(&r[0]); /* freed while it is active */
-	MPI_Request_free(&r[0]);
-	MPI_Barrier(MPI_COMM_WORLD);
-	for (int i = 1; i < N; i++)
-		MPI_Request_free(&r[i]);
-	CHECK(qv_mpi_taken() - before == N, "%d inits were taken", (int)(qv_mpi_taken() - before));
-}
-#else
-void glue_persistent(void)
-{
-	if (!glue_rank)
-		printf("persistent: this MPI has no persistent collectives\n");
-}
-#endif
 
 /* The program's own operations. */
 

@@ -8,7 +8,7 @@ function(qv_add_mpi_program program library compiler)
 	target_link_libraries(${program} PRIVATE qv_flags ${library} ${mpi_LIBRARIES})
 endfunction()
 
-set(glue_sources glue/main.c glue/call.c glue/values.c glue/forms.c glue/cases.c glue/late.c
+set(glue_sources glue/main.c glue/call.c glue/values.c glue/forms.c glue/cases.c glue/persistent.c glue/late.c
 	glue/move.c glue/exchange.c glue/rooted.c glue/blocks.c glue/vector.c glue/neighbor.c
 	glue/switch.c glue/poison.c glue/poison_data.c glue/poison_call.c
 	glue/attr.c glue/large.c glue/huge.c glue/memory.c)
@@ -50,6 +50,7 @@ if(TARGET quiver_mpi_ompi)
 	legal_test(attributes plain 3 3)
 	legal_test(large plain 3 3)
 	legal_test(huge plain 3 3)
+	legal_test(outlive plain 3 3)
 	glue_test(huge_data plain 2 "mpi;slow" huge_data)
 	# Variable-length blocks, and neighbours.
 	foreach(mpi plain shm tcp rxm auto split)
