@@ -31,16 +31,22 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 /* The attribute of a communicator of a session, of which nothing is kept. Duplicates inherit it. */
 static char mark;
 
-static void unlink_comm(struct qv_mpi_comm *c)
+/* Whether no operation holds it; else the last one destroys it. */
+static bool unlink_comm(struct qv_mpi_comm *c)
 {
 	struct qv_mpi_comm **at = &qv_mpi.comms;
+	bool last;
 
 	pthread_mutex_lock(&qv_mpi.lock);
 	while (*at && *at != c)
 		at = &(*at)->next;
 	if (*at)
 		*at = c->next;
+	c->comm = MPI_COMM_NULL;
+	c->freed = true;
+	last = !c->busy;
 	pthread_mutex_unlock(&qv_mpi.lock);
+	return last;
 }
 
 /* The program frees the communicator. What is under way ends first: to free it is collective, so
@@ -52,13 +58,10 @@ static int on_free(MPI_Comm comm, int keyval, void *value, void *extra)
 	if (value == &mark)
 		return MPI_SUCCESS;
 	qv_mpi_nonblocking_drain(c);
-	unlink_comm(c);
-	c->comm = MPI_COMM_NULL;
 	qv_mpi.last = NULL;
-	c->freed = true;
 	/* A request that has ended and was not waited for yet, or a persistent one, which may be
 	 * started later, still holds it. */
-	if (!c->busy)
+	if (unlink_comm(c))
 		qv_mpi_comm_destroy(c);
 	return MPI_SUCCESS;
 }
