@@ -15,7 +15,7 @@
 static struct {
 	int keyval;
 	bool open;
-	uint64_t made;  /* ids that this rank has told */
+	uint64_t made;  /* the id that this rank tells next, if it is the one that tells */
 	uint64_t epoch; /* communicators that were freed */
 } comms = {.keyval = MPI_KEYVAL_INVALID};
 
@@ -141,7 +141,7 @@ void qv_mpi_trace_comms_close(void)
 void qv_mpi_trace_comm_made(MPI_Comm comm, bool of_session)
 {
 	int inter = 0, found = 0, ranks;
-	uint64_t id = comms.made;
+	uint64_t id;
 	void *value;
 
 	if (!comms.open || of_session)
@@ -152,9 +152,9 @@ void qv_mpi_trace_comm_made(MPI_Comm comm, bool of_session)
 	PMPI_Comm_size(comm, &ranks);
 	if (qv_mpi_comm_is_mixed(comm, ranks))
 		return;
+	id = __atomic_fetch_add(&comms.made, 1, __ATOMIC_RELAXED);
 	if (QV_REAL(Bcast)(&id, 1, MPI_UINT64_T, 0, comm))
 		return;
-	comms.made += id == comms.made;
 	(void)attach(comm, ranks, id);
 }
 

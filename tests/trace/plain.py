@@ -41,11 +41,11 @@ def read_events(body, lane):
     return lost
 
 
-def read(path):
-    """A sound trace."""
+def read(path, version=1):
+    """A sound trace; of version 2, a file of calls."""
     with open(path, "rb") as f:
         data = f.read()
-    assert data[:8] == b"QVTRACE\0" and struct.unpack_from("<II", data, 8) == (1, 0x01020304)
+    assert data[:8] == b"QVTRACE\0" and struct.unpack_from("<II", data, 8) == (version, 0x01020304)
     processes, lanes, lost, whole, at = [], {}, 0, False, 32
     while at < len(data):
         kind, size, index, zero, total = struct.unpack_from("<IIIIQ", data, at)
