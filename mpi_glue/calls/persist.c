@@ -20,12 +20,10 @@ struct qv_mpi_persistent {
 
 static struct {
 	struct qv_mpi_persistent *first;
-	MPI_Comm self; /* where what completes the receives is sent */
-	int made;
+	struct qv_mpi_persistent *spare; /* of no request, with tags that nobody waits for */
+	MPI_Comm self;                   /* where what completes the receives is sent */
+	int tags;
 } all = {.self = MPI_COMM_NULL};
-
-/* Tags come round after so many requests, long after the older ones are gone. */
-#define TAGS 32768
 
 static struct qv_mpi_persistent **find(MPI_Request handle)
 {
@@ -36,11 +34,38 @@ static struct qv_mpi_persistent **find(MPI_Request handle)
 	return at;
 }
 
+/* One with a tag that no other request has; NULL: no memory. */
+static struct qv_mpi_persistent *get(void)
+{
+	struct qv_mpi_persistent *p;
+
+	pthread_mutex_lock(&qv_mpi.lock);
+	p = all.spare;
+	if (p) {
+		all.spare = p->next;
+		*p = (struct qv_mpi_persistent){.tag = p->tag};
+	} else {
+		p = calloc(1, sizeof(*p));
+		if (p)
+			p->tag = all.tags++;
+	}
+	pthread_mutex_unlock(&qv_mpi.lock);
+	return p;
+}
+
+static void put(struct qv_mpi_persistent *p)
+{
+	pthread_mutex_lock(&qv_mpi.lock);
+	p->next = all.spare;
+	all.spare = p;
+	pthread_mutex_unlock(&qv_mpi.lock);
+}
+
 /* Nothing of it runs, and the program has freed its request, or the MPI ends. */
 static void destroy(struct qv_mpi_persistent *p)
 {
 	qv_mpi_op_release(p->op);
-	free(p);
+	put(p);
 }
 
 static int self_comm(void)
@@ -62,16 +87,15 @@ int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
 
 	if (rc)
 		return rc;
-	p = calloc(1, sizeof(*p));
+	p = get();
 	rc = p ? op->error : MPI_ERR_NO_MEM;
 	if (!rc)
 		rc = self_comm();
-	if (!rc) {
-		p->tag = __atomic_fetch_add(&all.made, 1, __ATOMIC_RELAXED) % TAGS;
+	if (!rc)
 		rc = QV_REAL(Recv_init)(NULL, 0, MPI_BYTE, 0, p->tag, all.self, &p->handle);
-	}
 	if (rc) {
-		free(p);
+		if (p)
+			put(p);
 		qv_mpi_op_release(op);
 		PMPI_Comm_call_errhandler(comm, rc);
 		return rc;
@@ -114,6 +138,11 @@ void qv_mpi_persist_close_all(void)
 		destroy(p);
 	}
 	all.first = NULL;
+	for (struct qv_mpi_persistent *p = all.spare; p; p = next) {
+		next = p->next;
+		free(p);
+	}
+	all.spare = NULL;
 	if (all.self != MPI_COMM_NULL)
 		PMPI_Comm_free(&all.self);
 }

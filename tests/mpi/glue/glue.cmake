@@ -51,6 +51,7 @@ if(TARGET quiver_mpi_ompi)
 	legal_test(large plain 3 3)
 	legal_test(huge plain 3 3)
 	legal_test(outlive plain 3 3)
+	legal_test(many plain 3 3)
 	glue_test(huge_data plain 2 "mpi;slow" huge_data)
 	# Variable-length blocks, and neighbours.
 	foreach(mpi plain shm tcp rxm auto split)

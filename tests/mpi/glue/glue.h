@@ -99,6 +99,7 @@ void glue_forms(void);
 void glue_overlap(void);
 void glue_persistent(void);
 void glue_outlive(void);
+void glue_many(void);
 void glue_user(void);
 void glue_comms(void);
 void glue_errors(void);

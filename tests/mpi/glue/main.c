@@ -23,7 +23,7 @@ static const struct {
 	{"untold", glue_untold},         {"vector", glue_vector},   {"neighbor", glue_neighbor},
 	{"switch", glue_switch},         {"poison", glue_poison},   {"attributes", glue_attributes},
 	{"large", glue_large},           {"memory", glue_memory},   {"huge", glue_huge},
-	{"huge_data", glue_huge_data},   {"outlive", glue_outlive},
+	{"huge_data", glue_huge_data},   {"outlive", glue_outlive}, {"many", glue_many},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))

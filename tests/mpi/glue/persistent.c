@@ -122,6 +122,64 @@ void glue_outlive(void)
 		start_behind((enum poison_kind)kind);
 	start_across();
 }
+
+/* A request is kept while many others come and go, and one of them ends before it. */
+
+static MPI_Request sum_on(MPI_Comm comm, int *out)
+{
+	MPI_Request r;
+
+	init_by(0)(&glue_rank, out, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &r);
+	return r;
+}
+
+/* The last rank starts `late` when `early` has ended everywhere. */
+static void end_in_order(MPI_Request *late, MPI_Request *early)
+{
+	const int starts = glue_rank < glue_ranks - 1;
+	int done = 0, over = 0;
+
+	if (starts)
+		MPI_Start(late);
+	MPI_Start(early);
+	while (!done) {
+		MPI_Test(early, &done, MPI_STATUS_IGNORE);
+		if (starts)
+			MPI_Test(late, &over, MPI_STATUS_IGNORE);
+		CHECK(!over, "it has ended before all ranks have begun");
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (!starts)
+		MPI_Start(late);
+	MPI_Wait(late, MPI_STATUS_IGNORE);
+}
+
+void glue_many(void)
+{
+	enum { COMMS = 32, EACH = 1024 }; /* 32768, but for the first and the last one */
+	const int sum = glue_ranks * (glue_ranks - 1) / 2;
+	int kept_out = -1, out = -1;
+	MPI_Request kept, r;
+	MPI_Comm comm;
+
+	CHECK(!qv_mpi_set("allreduce=ring"), "refused");
+	kept = sum_on(MPI_COMM_WORLD, &kept_out);
+	for (int i = 0; i < COMMS; i++) {
+		MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+		for (int k = !i; k < EACH; k++) {
+			r = sum_on(comm, &out);
+			MPI_Request_free(&r);
+		}
+		MPI_Comm_free(&comm);
+	}
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	r = sum_on(comm, &out);
+	end_in_order(&kept, &r);
+	CHECK(out == sum && kept_out == sum, "sums of %d and %d", out, kept_out);
+	MPI_Request_free(&r);
+	MPI_Request_free(&kept);
+	MPI_Comm_free(&comm);
+}
 #else
 void glue_persistent(void)
 {
@@ -130,6 +188,10 @@ void glue_persistent(void)
 }
 
 void glue_outlive(void)
+{
+}
+
+void glue_many(void)
 {
 }
 #endif
