@@ -65,7 +65,7 @@ static int open_process(struct qv_node *n, struct qv_node_peer *peer)
 
 	if (peer->pid_fd >= 0)
 		return QV_OK;
-	if (peer->rx_fd < 0)
+	if (!peer->rx.ring)
 		return QV_EIO;
 	if (!peer->pid)
 		return refused(n, peer, EPERM); /* of another name space */
@@ -81,13 +81,15 @@ static int open_process(struct qv_node *n, struct qv_node_peer *peer)
 	return QV_EIO;
 }
 
-/* Is its process alive, and its endpoint open? It hangs up before its owner has the memory back. */
-static bool is_alive(struct qv_node_peer *peer)
+/* Is its process alive, and its endpoint open? It hangs up before its owner has the memory back. In
+ * our own process one thread may have closed it before it could come here, and its messages arrive. */
+static bool is_alive(const struct qv_node *n, struct qv_node_peer *peer)
 {
+	const bool own = peer->pid == n->self.pid;
 	struct pollfd fds[] = {{.fd = peer->pid_fd, .events = POLLIN},
-			       {.fd = peer->rx_fd, .events = POLLRDHUP}};
+			       {.fd = own ? -1 : peer->rx_fd, .events = POLLRDHUP}};
 
-	if (peer->rx_fd < 0 || poll(fds, 2, 0))
+	if ((!own && peer->rx_fd < 0) || poll(fds, 2, 0))
 		return false;
 	peer->alive_at = qv_clock_ns();
 	return true;
@@ -110,13 +112,13 @@ int qv_node_read_from(struct qv_node *n, struct qv_node_peer *peer, const struct
 	rc = open_process(n, peer);
 	if (rc)
 		return rc;
-	if (!was_alive(peer) && !is_alive(peer))
+	if (!was_alive(peer) && !is_alive(n, peer))
 		return QV_EIO;
 	got = process_vm_readv((pid_t)peer->pid, to, nto, from, nfrom, 0);
 	error = errno;
 	/* Who lives now lived all the time; else it may have been another, or other things, that was
 	 * read. */
-	if (is_alive(peer)) {
+	if (is_alive(n, peer)) {
 		if (got < 0)
 			return refused(n, peer, error);
 		if (got == (ssize_t)qv_iov_len(from, nfrom))

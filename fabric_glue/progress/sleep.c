@@ -49,7 +49,7 @@ static bool ep_waits(const struct qv_fi_ep *ep)
 	for (unsigned r = 0; r < QV_FI_RAILS; r++)
 		if (ep->rail[r].xport.outstanding || ep->rail[r].flying)
 			return true;
-	return ep->proto && !qv_proto_is_settled(ep->proto);
+	return ep->passes || (ep->proto && !qv_proto_is_settled(ep->proto));
 }
 
 /* May something come that its descriptors do not tell of? What a core does for one endpoint of a
