@@ -43,6 +43,9 @@ bool qv_mpi_is_of_this_mpi(void);
 /* Whether this environment variable says yes: anything but nothing, 0, no, off and false. */
 bool qv_mpi_is_set(const char *name);
 
+/* From end.c: when MPI_Finalize has run the last function of the program, what the library keeps goes. */
+void qv_mpi_end_last(void);
+
 /* From mpi_glue/tool/handle.c: MPI_Finalize is about to end the provider; keep what it has counted, for
  * tools that look later. */
 #ifdef QV_MPI_SIMULATED

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* init.c - MPI_Init and MPI_Finalize: the settings of rank 0 are those of all ranks. */
+/* init.c - MPI_Init: the settings of rank 0 are those of all ranks. */
 #include "glue.h"
 #include "launcher.h"
 #include "mpi_glue/trace/trace.h"
@@ -257,6 +257,7 @@ static void begin(void)
 	if (*qv_mpi.text)
 		qv_mpi_measure(needs_bursts(qv_mpi.rules));
 	open_world();
+	qv_mpi_end_last();
 	__atomic_store_n(&qv_mpi.on, true, __ATOMIC_RELEASE); /* tools look from other threads */
 }
 
@@ -279,24 +280,3 @@ QV_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 	return rc;
 }
 QV_MPI_BOTH(Init_thread)
-
-QV_API int MPI_Finalize(void)
-{
-	qv_mpi_tool_before_end();
-	if (qv_mpi.on) {
-		qv_mpi_nonblocking_drain(NULL);
-		if (qv_mpi.stats)
-			qv_mpi_report();
-		qv_mpi_offload_end();
-		qv_mpi_persist_close_all();
-		qv_mpi_comm_close_all();
-		__atomic_store_n(&qv_mpi.on, false, __ATOMIC_RELEASE);
-		pthread_mutex_lock(&qv_mpi.lock);
-		qv_mpi_rules_put(qv_mpi.rules);
-		qv_mpi.rules = NULL;
-		pthread_mutex_unlock(&qv_mpi.lock);
-	}
-	qv_mpi_trace_end();
-	return QV_REAL(Finalize)();
-}
-QV_MPI_BOTH(Finalize)

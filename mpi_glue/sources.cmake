@@ -2,6 +2,7 @@
 # Sources of libquiver-mpi, relative to mpi_glue/.
 set(qv_mpi_sources
 	init.c
+	end.c
 	settings.c
 	stats.c
 	type.c

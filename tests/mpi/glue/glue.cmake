@@ -114,6 +114,9 @@ foreach(mpi ompi:OMPI: mpich:MPICH:.mpich)
 	worlds_test(connect${suffix} ${mpi} mpi_glue_spawn connect mpi_glue_spawn_${mpi})
 	worlds_test(session${suffix} ${mpi} mpi_glue_session only)
 	worlds_test(session_both${suffix} ${mpi} mpi_glue_session both)
+	qv_add_mpi_program(mpi_glue_ending_${mpi} quiver_mpi_${mpi} ${compiler} glue/ending.c
+		glue/poison_call.c)
+	worlds_test(ending${suffix} ${mpi} mpi_glue_ending)
 	# Its malloc stands where a sanitizer's would.
 	if(NOT QV_SANITIZE)
 		qv_add_mpi_program(mpi_glue_nomem_${mpi} quiver_mpi_${mpi} ${compiler} glue/nomem.c)
