@@ -86,8 +86,9 @@ struct qv_fi_pass {
 	struct qv_fi_ep *ep;
 	struct qv_fi_pass *next, **at; /* in ep->passes; *at is this one */
 	fi_addr_t to;
-	const struct qv_fi_rail *rail; /* whose core holds it; NULL: it ends whatever happens */
-	bool told;                     /* it has ended for the application */
+	struct qv_fi_rail *rail; /* whose core holds it; NULL: it ends whatever happens */
+	struct qv_peer *peer;    /* it is held for this; NULL: not yet, or not any more */
+	bool told;               /* it has ended for the application */
 	void *context;
 	uint64_t flags; /* of its completion */
 	int err;        /* what a core says of its failure; 0: nothing */

@@ -44,8 +44,10 @@ void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c);
 extern const struct qv_proto_owner_ops qv_fi_owner_ops;
 /* An operation that a core did for the application is done. */
 void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int status);
-/* Now and then: those whose peers have died end. fabric_glue/calls/pass.c */
-void qv_fi_pass_tick(struct qv_fi_ep *ep);
+/* Now and then, and before an address is removed: their peers are looked after, and those whose peers
+ * have died end. fabric_glue/calls/pass.c */
+void qv_fi_pass_look_after(struct qv_fi_ep *ep);
+bool qv_fi_pass_waits(const struct qv_fi_ep *ep); /* is any of them under way? */
 void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, size_t len, uint64_t data,
 			fi_addr_t src);
 int qv_fi_errno(int status); /* enum qv_status to a positive FI_E*, 0 for QV_OK */

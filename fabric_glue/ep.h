@@ -40,8 +40,8 @@ struct qv_fi_ep {
 	struct qv_fi_pass *passes; /* operations that the cores have in hand */
 	bool leaving;              /* its end waits for peers, unlocked: no new work */
 	bool closing;
-	bool arming;         /* who moves it on is about to sleep on it; */
-	bool woken;          /* and other sleepers hear nothing until then */
+	bool arming;         /* somebody looks whether to sleep on it, */
+	bool woken;          /* and meanwhile a core has stopped telling those who do */
 	struct qv_live live; /* fabric_glue/objects/live.h: in the list of all of the process */
 	pid_t pid;           /* of that */
 	bool offload;        /* FI_QUIVER_OFFLOAD is not off */

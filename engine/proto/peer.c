@@ -119,23 +119,40 @@ void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user)
 		peer->first_user = user;
 }
 
-bool qv_proto_peer_look_after(struct qv_peer *peer)
+/* So that it is known by what tells that it has died. */
+static void introduce(struct qv_peer *peer)
 {
-	if (peer->failed)
-		return true;
-	if (!peer->hello_sent)
-		(void)qv_peer_send_hello(peer); /* no memory: at the next call */
-	peer->wanted = true;
-	return false;
+	if (!peer->hello_sent && !peer->failed)
+		(void)qv_peer_send_hello(peer); /* no memory: with the next message */
 }
 
 int qv_proto_peer_want(struct qv_peer *peer)
 {
-	const int rc = qv_peer_may_send(peer);
+	const int rc = qv_peer_may_try(peer);
 
-	if (!rc)
-		(void)qv_proto_peer_look_after(peer);
-	return rc;
+	if (rc)
+		return rc;
+	introduce(peer);
+	peer->wanted = true;
+	return QV_OK;
+}
+
+void qv_proto_peer_hold(struct qv_peer *peer)
+{
+	peer->held++;
+	introduce(peer);
+}
+
+void qv_proto_peer_release(struct qv_peer *peer)
+{
+	peer->held--;
+}
+
+bool qv_proto_peer_keeps(struct qv_peer *peer)
+{
+	if (peer->failed)
+		qv_peer_look_for_failed(peer);
+	return peer->failed && qv_peer_loses_transfers(peer);
 }
 
 uint64_t qv_proto_peer_user(const struct qv_peer *peer)

@@ -240,8 +240,12 @@ bool qv_proto_may_leave(const struct qv_proto *p);
 /* The owner wants something of this peer that is no message, and the transport does not take it: at the
  * next tick it is looked after as if a message waited for it. QV_EPEER: it was given up. */
 int qv_proto_peer_want(struct qv_peer *peer);
-/* The same while the transport has something of the owner's for it. True: it was given up. */
-bool qv_proto_peer_look_after(struct qv_peer *peer);
+/* The transport has something of the owner's for this peer: it is not freed, and is looked after, until
+ * that is over. */
+void qv_proto_peer_hold(struct qv_peer *peer);
+void qv_proto_peer_release(struct qv_peer *peer);
+/* Has it died, and does its transport never give back what it holds for it? */
+bool qv_proto_peer_keeps(struct qv_peer *peer);
 /* Is every send to it over, as its owner was told? */
 bool qv_proto_peer_has_all(const struct qv_peer *peer);
 bool qv_proto_peer_must_answer(const struct qv_peer *peer); /* it has not done so yet */

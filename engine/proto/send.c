@@ -246,20 +246,22 @@ static int send_or_backlog(struct qv_proto *p, struct qv_peer *to, const struct 
  * was given up is tried again after a while. */
 #define HOLD_OFF_MS 500u
 
-int qv_peer_may_send(struct qv_peer *to)
+int qv_peer_may_try(struct qv_peer *to)
 {
-	struct qv_proto *p = to->p;
-
-	if (to->untold) {
-		to->untold = false;
-		qv_peer_set_remote(to);
-		return QV_EPEER;
-	}
-	if (to->failed && p->now - to->failed_at >= HOLD_OFF_MS) {
+	if (to->failed && to->p->now - to->failed_at >= HOLD_OFF_MS) {
 		to->failed = false;
 		qv_peer_begin_session(to);
 	}
 	return to->failed || to->failing ? QV_EPEER : QV_OK;
+}
+
+int qv_peer_may_send(struct qv_peer *to)
+{
+	if (!to->untold)
+		return qv_peer_may_try(to);
+	to->untold = false;
+	qv_peer_set_remote(to);
+	return QV_EPEER;
 }
 
 int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args)

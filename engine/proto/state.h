@@ -229,6 +229,7 @@ struct qv_peer {
 	bool starving;              /* it has told us that its first one does, */
 	bool cramped;               /* and what waits here takes all its budget */
 	bool wanted;                /* qv_proto_peer_want, since the last tick */
+	unsigned held;              /* qv_proto_peer_hold */
 	size_t packet_max;          /* longest packet it receives */
 	size_t fast_end;            /* shorter payload may take the fast path; 0: none may */
 	size_t eager_max;           /* longest message that is sent eagerly */

@@ -187,8 +187,8 @@ static void probe(struct qv_peer *peer, uint64_t now)
 
 static bool waits(const struct qv_peer *peer)
 {
-	return qv_peer_is_waiting(peer) || (peer->flying && !peer->failed) || peer->wanted ||
-	       peer == peer->p->suspect;
+	return qv_peer_is_waiting(peer) || peer->wanted ||
+	       ((peer->flying || peer->held) && !peer->failed) || peer == peer->p->suspect;
 }
 
 static void ask(struct qv_peer *peer, uint64_t now)
@@ -254,6 +254,8 @@ static void listen(struct qv_peer *peer, uint64_t now)
 
 static bool is_settled(const struct qv_peer *peer)
 {
+	if (peer->failed)
+		return !peer->flying;
 	return !hello_is_due(peer) && peer->got == peer->told && !peer->heard && !peer->asked &&
 	       !peer->ack_due && !peer->challenges && !peer->starving &&
 	       peer->consumed < peer->tell_at && !peer->cut && !peer->resend && !peer->failing &&

@@ -19,7 +19,7 @@
 static bool is_left_alone(const struct qv_peer *peer)
 {
 	return peer->user == QV_USER_UNKNOWN && !peer->refs && !peer->outstanding &&
-	       !peer->flying && !peer->txs && !peer->failing;
+	       !peer->flying && !peer->held && !peer->txs && !peer->failing;
 }
 
 static bool has_ended(struct qv_peer *peer, uint64_t now)

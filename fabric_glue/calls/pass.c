@@ -16,8 +16,16 @@ static void remember(struct qv_fi_pass *pass)
 	*first = pass;
 }
 
+static void let_go(struct qv_fi_pass *pass)
+{
+	if (pass->peer)
+		qv_proto_peer_release(pass->peer);
+	pass->peer = NULL;
+}
+
 static void forget(struct qv_fi_pass *pass)
 {
+	let_go(pass);
 	*pass->at = pass->next;
 	if (pass->next)
 		pass->next->at = pass->at;
@@ -42,9 +50,29 @@ static void pass_done(struct qv_xfer *xfer, int status)
 {
 	struct qv_fi_pass *pass = container_of(xfer, struct qv_fi_pass, xfer);
 
-	if (!pass->told)
+	if (pass->told)
+		pass->rail->flying++; /* who calls us has counted it once more */
+	else
 		qv_fi_pass_complete(pass->ep, pass, status);
 	forget(pass);
+}
+
+/* A core that drops the connection of who has died says so of each operation; others keep for ever what
+ * a dead process does not take. */
+void qv_fi_pass_look_after(struct qv_fi_ep *ep)
+{
+	for (struct qv_fi_pass *pass = ep->passes; pass; pass = pass->next) {
+		if (!pass->rail || pass->told)
+			continue;
+		if (!pass->peer && !qv_fi_peer(ep, pass->to, &pass->peer))
+			qv_proto_peer_hold(pass->peer);
+		if (!pass->peer || !qv_proto_peer_keeps(pass->peer))
+			continue;
+		pass->told = true;
+		pass->rail->flying--;
+		let_go(pass);
+		qv_fi_pass_complete(ep, pass, QV_EPEER);
+	}
 }
 
 /* We never ask a core to cancel: it says that of what was on a connection that has closed. */
@@ -79,6 +107,7 @@ static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passi
 	pass->ep = ep;
 	pass->to = p->to;
 	pass->rail = NULL;
+	pass->peer = NULL;
 	pass->told = false;
 	pass->context = p->context;
 	pass->flags = p->kind;
@@ -86,6 +115,15 @@ static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passi
 	pass->entry = !p->quiet && (!ep->tx_selective || p->flags & FI_COMPLETION);
 	pass->copied = 0;
 	pass->copy_all = false;
+	return pass;
+}
+
+bool qv_fi_pass_waits(const struct qv_fi_ep *ep)
+{
+	const struct qv_fi_pass *pass = ep->passes;
+
+	while (pass && pass->told)
+		pass = pass->next;
 	return pass;
 }
 
@@ -127,27 +165,12 @@ static bool is_ours(const struct qv_fi_rail *rail, const struct qv_fi_passing *p
 	return p->kind & FI_ATOMIC && rail->ep->dom->own_atomics[rail->which];
 }
 
-/* The protocol finds out who has died. Some cores then drop the connection, and say so of each operation;
- * others keep for ever what a dead process does not take. */
-void qv_fi_pass_tick(struct qv_fi_ep *ep)
-{
-	for (struct qv_fi_pass *pass = ep->passes; pass; pass = pass->next) {
-		struct qv_peer *peer;
-
-		if (!pass->rail || pass->told || qv_fi_peer(ep, pass->to, &peer) ||
-		    !qv_proto_peer_look_after(peer) || !pass->rail->xport.no_flush)
-			continue;
-		pass->told = true;
-		qv_fi_pass_complete(ep, pass, QV_EPEER);
-	}
-}
-
-/* Operations on it would end with an error, until it is time to try again. */
+/* An operation on it would never end; until it is time to try again. */
 static bool is_given_up(const struct qv_fi_ep *ep, const struct qv_fi_rail *rail, fi_addr_t to)
 {
 	struct qv_peer *peer = rail->xport.no_flush && to < ep->npeers ? ep->peers[to] : NULL;
 
-	return peer && qv_proto_peer_look_after(peer) && qv_proto_peer_want(peer) == QV_EPEER;
+	return peer && qv_proto_peer_want(peer) == QV_EPEER;
 }
 
 /* The core takes nothing for this peer now. It may be busy; or nobody is there, which some cores never
@@ -156,7 +179,7 @@ static ssize_t not_taken(struct qv_fi_ep *ep, const struct qv_fi_rail *rail, fi_
 {
 	struct qv_peer *peer;
 
-	if (ep->proto && !rail->node && !qv_fi_peer(ep, to, &peer) &&
+	if (ep->proto && rail && !rail->node && !qv_fi_peer(ep, to, &peer) &&
 	    qv_proto_peer_want(peer) == QV_EPEER)
 		return -(ssize_t)qv_fi_errno(QV_EPEER);
 	qv_fi_ep_progress(ep);

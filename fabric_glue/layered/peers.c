@@ -183,8 +183,11 @@ void qv_fi_layered_av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
 bool qv_fi_layered_av_removed(struct qv_fi_ep *ep, fi_addr_t index)
 {
 	struct qv_fi_av_entry *entry = &ep->av->entries[index];
-	struct qv_peer *peer = index < ep->npeers ? ep->peers[index] : NULL;
+	struct qv_peer *peer;
 
+	if (ep->proto)
+		qv_fi_pass_look_after(ep);
+	peer = index < ep->npeers ? ep->peers[index] : NULL;
 	if (!peer)
 		return !qv_fi_pass_is_under_way(ep, index);
 	ep->peers[index] = NULL;

@@ -177,7 +177,7 @@ static QV_NOINLINE void tick(struct qv_fi_ep *ep, uint64_t now)
 	else
 		qv_proto_tick(ep->proto, now);
 	if (ep->proto)
-		qv_fi_pass_tick(ep);
+		qv_fi_pass_look_after(ep);
 	if (qv_fi_params.stats.interval || qv_fi_params.stats.signal)
 		qv_fi_stats_tick(ep, now);
 }

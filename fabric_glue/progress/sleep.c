@@ -24,7 +24,7 @@ void qv_fi_wait_set_wake_slow(struct qv_fi_wait_set *wait_set)
 	eventfd_write(wait_set->event_fd, 1);
 }
 
-/* If this is by who goes to sleep, too, they hear as before when it does. */
+/* If who goes to sleep caused it, the others need not look: it asks the core again before it sleeps. */
 void qv_fi_ep_awake(struct qv_fi_ep *ep)
 {
 	if (ep->arming)
@@ -49,7 +49,7 @@ static bool ep_waits(const struct qv_fi_ep *ep)
 	for (unsigned r = 0; r < QV_FI_RAILS; r++)
 		if (ep->rail[r].xport.outstanding || ep->rail[r].flying)
 			return true;
-	return ep->passes || (ep->proto && !qv_proto_is_settled(ep->proto));
+	return qv_fi_pass_waits(ep) || (ep->proto && !qv_proto_is_settled(ep->proto));
 }
 
 /* May something come that its descriptors do not tell of? What a core does for one endpoint of a
