@@ -150,9 +150,12 @@ void qv_proto_peer_release(struct qv_peer *peer)
 
 bool qv_proto_peer_keeps(struct qv_peer *peer)
 {
-	if (peer->failed)
-		qv_peer_look_for_failed(peer);
-	return peer->failed && qv_peer_loses_transfers(peer);
+	if (!peer->failed) {
+		introduce(peer); /* of each session */
+		return false;
+	}
+	qv_peer_look_for_failed(peer);
+	return qv_peer_loses_transfers(peer);
 }
 
 uint64_t qv_proto_peer_user(const struct qv_peer *peer)

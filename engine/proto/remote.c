@@ -163,7 +163,7 @@ int qv_proto_update(struct qv_proto *p, struct qv_peer *to, const struct qv_remo
 
 	if (op->kind != QV_REMOTE_UPDATE || !qv_remote_is_sound(op, &len))
 		return QV_EINVAL;
-	rc = qv_peer_may_send(to);
+	rc = qv_peer_may_try(to);
 	if (rc)
 		return rc;
 	n = parts(to, op, len);

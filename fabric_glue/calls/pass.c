@@ -129,9 +129,11 @@ bool qv_fi_pass_waits(const struct qv_fi_ep *ep)
 
 bool qv_fi_pass_is_under_way(const struct qv_fi_ep *ep, fi_addr_t to)
 {
+	const struct qv_peer *peer = to < ep->npeers ? ep->peers[to] : NULL;
 	const struct qv_fi_pass *pass = ep->passes;
 
-	while (pass && (pass->to != to || pass->told))
+	/* Who is held for one that is under way may have had this address before. */
+	while (pass && (pass->told || (pass->peer ? pass->peer != peer : pass->to != to)))
 		pass = pass->next;
 	return pass;
 }

@@ -127,43 +127,6 @@ static void one_side_gives_up(void **state)
 			assert_in_range(k, 0, 1000);
 }
 
-/* Messages were reported as sent, and are lost: the next send says so, the one behind it goes. */
-static void told_once(void **state)
-{
-	struct rig *rig = start();
-	struct rig_req *req = rig_req_new(rig, 0, 8, 1);
-
-	rig_exchange_after_loss(rig, 0, 1, 8);
-	rig_ticks(rig, 300);
-	for (unsigned i = 0; i < 5; i++)
-		rig_check_status(rig_send(rig, 0, 1, 8, i, QV_REQ_TAGGED), QV_OK);
-	rig_kill(rig, 1, QV_LOOP_SILENT, false);
-	rig_open(rig, 1, &rig->set);
-	rig_ticks(rig, 5000);
-	assert_int_equal(rig_send_req(req, 1, 9, QV_REQ_TAGGED), QV_EPEER);
-	assert_int_equal(rig_send_req(req, 1, 9, QV_REQ_TAGGED), QV_OK);
-	for (unsigned i = 0; i < 5; i++)
-		rig_send(rig, 0, 1, 8, 9, QV_REQ_TAGGED);
-	rig_wait_long(rig, rig_recv(rig, 1, 0, 8, 9, QV_REQ_TAGGED), req);
-	rig_free(rig);
-}
-
-/* Nothing was lost: nothing is told. */
-static void nothing_to_tell(void **state)
-{
-	struct rig *rig = start();
-	struct rig_req *req = rig_req_new(rig, 0, 8, 1);
-
-	rig_exchange_after_loss(rig, 0, 1, 8);
-	rig_ticks(rig, 300);
-	rig_kill(rig, 1, QV_LOOP_SILENT, false);
-	rig_open(rig, 1, &rig->set);
-	rig_exchange_after_loss(rig, 1, 0, 8);
-	assert_int_equal(rig_send_req(req, 1, 9, QV_REQ_TAGGED), QV_OK);
-	assert_int_equal(rig->node[0].warnings, 0);
-	rig_free(rig);
-}
-
 struct hello {
 	struct qv_wire_hdr hdr;
 	struct qv_wire_hello hello;
@@ -312,7 +275,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(restarted_anywhere), cmocka_unit_test(one_side_gives_up),
-		cmocka_unit_test(told_once),          cmocka_unit_test(nothing_to_tell),
 		cmocka_unit_test(hellos_again),       cmocka_unit_test(forged_numbers),
 		cmocka_unit_test(reset_of_another),   cmocka_unit_test(sessions_wrap),
 	};

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_told.c - who hears of messages that were reported as sent, and are lost. */
+#include "tests/proto/rig/rig.h"
+
+/* Messages were reported as sent, and are lost: the next send says so, the one behind it goes. */
+static void told_once(void **state)
+{
+	struct rig *rig = rig_start(2, false);
+	struct rig_req *req = rig_req_new(rig, 0, 8, 1);
+
+	rig_exchange_after_loss(rig, 0, 1, 8);
+	rig_ticks(rig, 300);
+	for (unsigned i = 0; i < 5; i++)
+		rig_check_status(rig_send(rig, 0, 1, 8, i, QV_REQ_TAGGED), QV_OK);
+	rig_kill(rig, 1, QV_LOOP_SILENT, false);
+	rig_open(rig, 1, &rig->set);
+	rig_ticks(rig, 5000);
+	assert_int_equal(rig_send_req(req, 1, 9, QV_REQ_TAGGED), QV_EPEER);
+	assert_int_equal(rig_send_req(req, 1, 9, QV_REQ_TAGGED), QV_OK);
+	for (unsigned i = 0; i < 5; i++)
+		rig_send(rig, 0, 1, 8, 9, QV_REQ_TAGGED);
+	rig_wait_long(rig, rig_recv(rig, 1, 0, 8, 9, QV_REQ_TAGGED), req);
+	rig_free(rig);
+}
+
+/* Who wants something else of the peer than to send is not told, and the next send is. */
+static void told_to_senders(void **state)
+{
+	struct rig *rig = rig_start(2, false);
+	struct rig_req *req = rig_req_new(rig, 0, 8, 1);
+
+	rig_exchange_after_loss(rig, 0, 1, 8);
+	rig_ticks(rig, 300);
+	rig_send(rig, 0, 1, 8, 1, QV_REQ_TAGGED);
+	rig_kill(rig, 1, QV_LOOP_SILENT, false);
+	rig_open(rig, 1, &rig->set);
+	rig_ticks(rig, 5000);
+	assert_int_equal(qv_proto_peer_want(rig_peer(rig, 0, 1)), QV_OK);
+	assert_int_equal(rig_send_req(req, 1, 9, QV_REQ_TAGGED), QV_EPEER);
+	assert_int_equal(rig_send_req(req, 1, 9, QV_REQ_TAGGED), QV_OK);
+	rig_wait_long(rig, rig_recv(rig, 1, 0, 8, 9, QV_REQ_TAGGED), req);
+	rig_free(rig);
+}
+
+/* Nothing was lost: nothing is told. */
+static void nothing_to_tell(void **state)
+{
+	struct rig *rig = rig_start(2, false);
+	struct rig_req *req = rig_req_new(rig, 0, 8, 1);
+
+	rig_exchange_after_loss(rig, 0, 1, 8);
+	rig_ticks(rig, 300);
+	rig_kill(rig, 1, QV_LOOP_SILENT, false);
+	rig_open(rig, 1, &rig->set);
+	rig_exchange_after_loss(rig, 1, 0, 8);
+	assert_int_equal(rig_send_req(req, 1, 9, QV_REQ_TAGGED), QV_OK);
+	assert_int_equal(rig->node[0].warnings, 0);
+	rig_free(rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(told_once),
+		cmocka_unit_test(told_to_senders),
+		cmocka_unit_test(nothing_to_tell),
+	};
+
+	rig_seed();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
