@@ -3,7 +3,7 @@
 #include "glue.h"
 #include "mpi_glue/trace/trace.h"
 
-static void end(void)
+static void close_library(void)
 {
 	qv_mpi_nonblocking_drain(NULL);
 	if (qv_mpi.stats)
@@ -16,6 +16,13 @@ static void end(void)
 	qv_mpi_rules_put(qv_mpi.rules);
 	qv_mpi.rules = NULL;
 	pthread_mutex_unlock(&qv_mpi.lock);
+}
+
+static void end(void)
+{
+	if (qv_mpi.on)
+		close_library();
+	qv_mpi_trace_end();
 }
 
 #ifdef QV_MPI_SIMULATED
@@ -46,10 +53,8 @@ QV_API int MPI_Finalize(void)
 {
 	qv_mpi_tool_before_end();
 #ifdef QV_MPI_SIMULATED
-	if (qv_mpi.on)
-		end();
+	end();
 #endif
-	qv_mpi_trace_end();
 	return QV_REAL(Finalize)();
 }
 QV_MPI_BOTH(Finalize)

@@ -239,6 +239,7 @@ static void begin(void)
 	QV_REAL(Bcast)(&told, (int)sizeof(told), MPI_BYTE, 0, MPI_COMM_WORLD);
 	if (told.off)
 		return;
+	qv_mpi_end_last();
 	qv_mpi_trace_begin(told.trace);
 	if (qv_mpi_rules_open(told.coll, &qv_mpi.rules, why, sizeof(why))) {
 		if (!rank)
@@ -257,7 +258,6 @@ static void begin(void)
 	if (*qv_mpi.text)
 		qv_mpi_measure(needs_bursts(qv_mpi.rules));
 	open_world();
-	qv_mpi_end_last();
 	__atomic_store_n(&qv_mpi.on, true, __ATOMIC_RELEASE); /* tools look from other threads */
 }
 

@@ -129,12 +129,12 @@ bool qv_mpi_trace_comms_open(void)
 	return true;
 }
 
-/* The program's own communicators keep theirs until it frees them. */
+/* The program's own communicators keep theirs until it frees them; the MPI itself deletes that of
+ * MPI_COMM_SELF. */
 void qv_mpi_trace_comms_close(void)
 {
 	comms.open = false;
 	PMPI_Comm_delete_attr(MPI_COMM_WORLD, comms.keyval);
-	PMPI_Comm_delete_attr(MPI_COMM_SELF, comms.keyval);
 	PMPI_Comm_free_keyval(&comms.keyval);
 }
 

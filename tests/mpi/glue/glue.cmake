@@ -117,6 +117,7 @@ foreach(mpi ompi:OMPI: mpich:MPICH:.mpich)
 	qv_add_mpi_program(mpi_glue_ending_${mpi} quiver_mpi_${mpi} ${compiler} glue/ending.c
 		glue/poison_call.c)
 	worlds_test(ending${suffix} ${mpi} mpi_glue_ending)
+	worlds_test(ending_traced${suffix} ${mpi} mpi_glue_ending traced)
 	# Its malloc stands where a sanitizer's would.
 	if(NOT QV_SANITIZE)
 		qv_add_mpi_program(mpi_glue_nomem_${mpi} quiver_mpi_${mpi} ${compiler} glue/nomem.c)
