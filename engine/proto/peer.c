@@ -140,7 +140,6 @@ int qv_proto_peer_want(struct qv_peer *peer)
 void qv_proto_peer_hold(struct qv_peer *peer)
 {
 	peer->held++;
-	introduce(peer);
 }
 
 void qv_proto_peer_release(struct qv_peer *peer)

@@ -31,7 +31,7 @@ static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_
 			       .from = msg->addr,
 			       .context = msg->context};
 
-	/* It allows a completion sooner than ours come. */
+	/* A receive is complete when its message is here, whatever the sender waits for. */
 	return qv_fi_recv(ep_of(fid), &r, flags & ~(uint64_t)FI_TRANSMIT_COMPLETE);
 }
 

@@ -192,6 +192,7 @@ ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 {
 	struct qv_fi_rail *rail = NULL;
 	struct qv_fi_pass *pass;
+	bool held; /* core node and our own protocol count for themselves */
 	fi_addr_t to;
 	ssize_t rc;
 
@@ -208,11 +209,11 @@ ssize_t qv_fi_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 	if (!rc) {
 		rail->used = true;
 		pass->copy_all = p->len > rail->xport.inject_max || p->flags & FI_DELIVERY_COMPLETE;
-		pass->rail = rail->node || is_ours(rail, p) ? NULL : rail;
+		held = !rail->node && !is_ours(rail, p);
+		pass->rail = held ? rail : NULL;
 		rail->flying++; /* in peer mode it may be done, and freed, before give returns */
 		rc = p->give(rail, to, pass, p);
-		/* Core node and our own protocol count for themselves. */
-		rail->flying -= rc || rail->node || is_ours(rail, p);
+		rail->flying -= rc || !held;
 	}
 	if (rc)
 		forget(pass);
