@@ -5,14 +5,15 @@
 
 #define ONE_SIDED_CAPS (QV_FI_ONE_SIDED | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 
-/* An application has one key and one address for a piece of memory, whatever core a peer takes. */
-static bool agree(const struct fi_info *a, const struct fi_info *b)
+/* An application has one key and one address for a piece of memory, whatever core a peer takes. Where
+ * the main core chooses the key, the local one takes that. */
+static bool agree(const struct fi_info *main, const struct fi_info *local)
 {
-	int modes = a->domain_attr->mr_mode | b->domain_attr->mr_mode;
-	int differ = a->domain_attr->mr_mode ^ b->domain_attr->mr_mode;
+	const int main_modes = main->domain_attr->mr_mode, modes = local->domain_attr->mr_mode;
 
-	return a->caps & b->caps & FI_RMA && !(modes & (FI_MR_PROV_KEY | FI_MR_ENDPOINT)) &&
-	       !(differ & FI_MR_VIRT_ADDR);
+	return main->caps & local->caps & FI_RMA && !(modes & FI_MR_PROV_KEY) &&
+	       !((main_modes | modes) & FI_MR_ENDPOINT) &&
+	       !((main_modes ^ modes) & FI_MR_VIRT_ADDR);
 }
 
 int qv_fi_pair_local(const char *core, const struct fi_info *main, uint64_t caps,

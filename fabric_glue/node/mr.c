@@ -11,13 +11,15 @@ struct mr {
 	struct fid_mr fid; /* with the key */
 	struct qv_fi_node_domain *domain;
 	struct qv_fi_region region; /* its counter: a struct qv_fi_node_cntr */
+	bool listed; /* others may reach it; else its key may be that of other memory, too */
 };
 
 static int mr_close(struct fid *fid)
 {
 	struct mr *mr = container_of(fid, struct mr, fid.fid);
 
-	qv_fi_memory_remove(&mr->domain->memory, &mr->region);
+	if (mr->listed)
+		qv_fi_memory_remove(&mr->domain->memory, &mr->region);
 	free(mr);
 	return 0;
 }
@@ -52,8 +54,9 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
 	mr->fid.fid.ops = &mr_fi_ops;
 	mr->fid.key = attr->requested_key;
 	mr->domain = domain;
+	mr->listed = attr->access & (FI_REMOTE_READ | FI_REMOTE_WRITE);
 	ret = qv_fi_region_init(&mr->region, attr, domain->virtual_addr);
-	if (!ret)
+	if (!ret && mr->listed)
 		ret = qv_fi_memory_add(&domain->memory, &mr->region);
 	if (ret) {
 		free(mr);

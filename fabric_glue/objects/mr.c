@@ -155,8 +155,13 @@ static struct fi_ops mr_fi_ops = {
 	.ops_open = qv_fi_no_ops_open,
 };
 
-/* With every core, or none. */
-static int reg_cores(struct mr *mr, const struct fi_mr_attr *attr, uint64_t flags)
+static bool has_mode(const struct qv_fi_domain *dom, int mode)
+{
+	return dom->core_info[QV_FI_MAIN]->domain_attr->mr_mode & mode;
+}
+
+/* With every core, or none. The second takes the key that the first has chosen. */
+static int reg_cores(struct mr *mr, struct fi_mr_attr *attr, uint64_t flags)
 {
 	int ret = 0;
 
@@ -164,6 +169,8 @@ static int reg_cores(struct mr *mr, const struct fi_mr_attr *attr, uint64_t flag
 		ret = fi_mr_regattr(mr->dom->core[c], attr, flags, &mr->core[c]);
 		if (ret)
 			mr->core[c] = NULL;
+		else if (has_mode(mr->dom, FI_MR_PROV_KEY))
+			attr->requested_key = fi_mr_key(mr->core[c]);
 	}
 	if (ret)
 		close_cores(mr);
@@ -186,12 +193,6 @@ static int reg_core(struct mr *mr, struct fi_mr_attr *attr, uint64_t flags)
 	return ret;
 }
 
-/* Do peers name memory by its address? */
-static bool has_addresses(const struct qv_fi_domain *dom)
-{
-	return dom->core_info[QV_FI_MAIN]->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
-}
-
 static int reg(struct fid *fid, struct fi_mr_attr *attr, uint64_t flags, struct fid_mr **out,
 	       void *context)
 {
@@ -211,7 +212,7 @@ static int reg(struct fid *fid, struct fi_mr_attr *attr, uint64_t flags, struct 
 	mr->reached = attr->access & (FI_REMOTE_READ | FI_REMOTE_WRITE);
 	qv_fi_lock(mr->dom);
 	if (mr->dom->memory)
-		ret = qv_fi_region_init(&mr->region, attr, has_addresses(mr->dom));
+		ret = qv_fi_region_init(&mr->region, attr, has_mode(mr->dom, FI_MR_VIRT_ADDR));
 	if (!ret)
 		ret = reg_core(mr, attr, flags);
 	if (!ret) {

@@ -7,6 +7,8 @@ usage()
 	usage: fabric.sh BUILD NETWORK [CASE...]
 	NETWORK: rxm  FI_PROVIDER=verbs;ofi_rxm;ofi_quiver over soft RoCE
 	         rxd  FI_PROVIDER=verbs;ofi_rxd;ofi_quiver over soft RoCE
+	         pair FI_QUIVER_CORE=node,verbs;ofi_rxm, all ranks on one node
+	         split the same, the last rank on another node, as far as quiver knows
 	         tcp  FI_QUIVER_CORE=tcp over a loopback that loses packets
 	with native- in front of it: the same core without quiver
 	CASE: names or patterns of test_fabric; default: a sample
@@ -22,8 +24,18 @@ layer=';ofi_quiver'
 case $network in
 *rxm) network_rdma; export FI_PROVIDER="verbs;ofi_rxm$layer" ;;
 *rxd) network_rdma; export FI_PROVIDER="verbs;ofi_rxd$layer" ;;
+pair | split)
+	network_rdma
+	export FI_PROVIDER=quiver,verbs QV_TEST_PROVIDER=quiver FI_QUIVER_CORE='node,verbs;ofi_rxm'
+	[ "$network" = pair ] || export QV_TEST_NODES=split
+	;;
 tcp) network_lossy; export FI_PROVIDER=quiver FI_QUIVER_CORE=tcp ;;
-native-tcp) network_lossy; export FI_PROVIDER='tcp;ofi_rxm' ;;
+native-pair | split)
+	network_rdma
+	export FI_PROVIDER=quiver,verbs QV_TEST_PROVIDER=quiver FI_QUIVER_CORE='node,verbs;ofi_rxm'
+	[ "$network" = pair ] || export QV_TEST_NODES=split
+	;;
+tcp) network_lossy; export FI_PROVIDER='tcp;ofi_rxm' ;;
 *) usage ;;
 esac
 sample=($(<"${BASH_SOURCE%/*}/../fabric/sample"))

@@ -165,22 +165,25 @@ static void pair_rma(void)
 	open_pair(&ep, &(struct ft_conf){.caps = FI_RMA});
 	OK(fi_mr_reg(ep.domain, window, 4 * LEN, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 77, 0, &mr,
 		     NULL));
-	CHECK_EQ(fi_mr_key(mr), 77);
+	if (!(ep.info->domain_attr->mr_mode & FI_MR_PROV_KEY))
+		CHECK_EQ(fi_mr_key(mr), 77);
 	if (ep.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR)
 		addr = (uintptr_t)window;
 	ft.sh->word[ft.rank] = addr;
+	ft.sh->word[ft.n + ft.rank] = fi_mr_key(mr);
 	ft_barrier();
 	for (int to = 0; to < ft.n; to++) {
+		uint64_t key = ft.sh->word[ft.n + to];
 		uint64_t seed = (uint64_t)(ft.rank * 10 + to);
 
 		if (to == ft.rank)
 			continue;
 		addr = ft.sh->word[to] + (uint64_t)ft.rank * LEN;
 		ft_fill(buf, LEN, seed);
-		POST(fi_write(ep.ep, buf, LEN, NULL, ep.peer[to], addr, 77, ft_fresh(&op)));
+		POST(fi_write(ep.ep, buf, LEN, NULL, ep.peer[to], addr, key, ft_fresh(&op)));
 		ft_wait(&op);
 		ft_guard(buf, LEN);
-		POST(fi_read(ep.ep, buf, LEN, NULL, ep.peer[to], addr, 77, ft_fresh(&op)));
+		POST(fi_read(ep.ep, buf, LEN, NULL, ep.peer[to], addr, key, ft_fresh(&op)));
 		ft_wait(&op);
 		ft_verify(buf, LEN, seed, LEN);
 	}
