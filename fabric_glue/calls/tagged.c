@@ -72,12 +72,21 @@ static ssize_t tsendv(struct fid_ep *fid, const struct iovec *iov, void **desc, 
 	return qv_fi_send(ep_of(fid), &s, ep_of(fid)->tx_op_flags);
 }
 
-static ssize_t tsend(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t to,
-		     uint64_t tag, void *context)
+static QV_NOINLINE ssize_t tsend_any(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to,
+				     uint64_t tag, void *context)
 {
 	struct iovec iov = {(void *)(uintptr_t)buf, len};
 
-	return tsendv(fid, &iov, &desc, 1, to, tag, context);
+	return tsendv(fid, &iov, NULL, 1, to, tag, context);
+}
+
+static ssize_t tsend(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t to,
+		     uint64_t tag, void *context)
+{
+	(void)desc;
+	if (qv_fi_short_send(ep_of(fid), to, QV_SLOT_TAGGED, tag, 0, buf, len, context))
+		return 0;
+	return tsend_any(fid, buf, len, to, tag, context);
 }
 
 static ssize_t tsendmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
@@ -94,8 +103,8 @@ static ssize_t tsendmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uin
 	return qv_fi_send(ep_of(fid), &s, flags);
 }
 
-static ssize_t tsenddata(struct fid_ep *fid, const void *buf, size_t len, void *desc, uint64_t data,
-			 fi_addr_t to, uint64_t tag, void *context)
+static QV_NOINLINE ssize_t tsenddata_any(struct fid_ep *fid, const void *buf, size_t len,
+					 uint64_t data, fi_addr_t to, uint64_t tag, void *context)
 {
 	struct iovec iov = {(void *)(uintptr_t)buf, len};
 	struct qv_fi_send s = {.iov = &iov,
@@ -106,8 +115,16 @@ static ssize_t tsenddata(struct fid_ep *fid, const void *buf, size_t len, void *
 			       .req = QV_REQ_TAGGED | QV_REQ_DATA,
 			       .context = context};
 
-	(void)desc;
 	return qv_fi_send(ep_of(fid), &s, ep_of(fid)->tx_op_flags);
+}
+
+static ssize_t tsenddata(struct fid_ep *fid, const void *buf, size_t len, void *desc, uint64_t data,
+			 fi_addr_t to, uint64_t tag, void *context)
+{
+	(void)desc;
+	if (qv_fi_short_send(ep_of(fid), to, QV_SLOT_TAGGED_DATA, tag, data, buf, len, context))
+		return 0;
+	return tsenddata_any(fid, buf, len, data, to, tag, context);
 }
 
 static QV_NOINLINE ssize_t tinject_any(struct fid_ep *fid, const void *buf, size_t len,

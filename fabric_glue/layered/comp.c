@@ -68,22 +68,14 @@ void qv_fi_failed_send(struct qv_fi_ep *ep, const struct qv_comp *c)
 static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
 {
 	struct qv_fi_ep *ep = owner;
-	struct fi_cq_tagged_entry *out;
 
 	if (QV_UNLIKELY(cookie & QV_CK_COLL)) {
 		qv_fi_coll_sent(context);
 		return;
 	}
 	qv_fi_count(ep, QV_FI_CNTR_SEND, false);
-	if (!(cookie & QV_CK_ENTRY) || !ep->tx_cq)
-		return;
-	out = qv_fi_cq_push(ep->tx_cq, FI_ADDR_NOTAVAIL);
-	out->op_context = context;
-	out->flags = FI_SEND | (tagged ? FI_TAGGED : FI_MSG);
-	out->len = 0;
-	out->buf = NULL;
-	out->data = 0;
-	out->tag = 0;
+	if (cookie & QV_CK_ENTRY)
+		qv_fi_sent(ep, context, tagged);
 }
 
 static void complete(void *owner, const struct qv_comp *c)

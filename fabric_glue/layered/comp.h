@@ -39,6 +39,22 @@ QV_INLINE void qv_fi_received(struct qv_fi_ep *ep, const struct qv_comp *c)
 	out->tag = c->tag;
 }
 
+/* The entry of a send that is over. */
+QV_INLINE void qv_fi_sent(struct qv_fi_ep *ep, void *context, bool tagged)
+{
+	struct fi_cq_tagged_entry *out;
+
+	if (!ep->tx_cq)
+		return;
+	out = qv_fi_cq_push(ep->tx_cq, FI_ADDR_NOTAVAIL);
+	out->op_context = context;
+	out->flags = FI_SEND | (tagged ? FI_TAGGED : FI_MSG);
+	out->len = 0;
+	out->buf = NULL;
+	out->data = 0;
+	out->tag = 0;
+}
+
 /* comp.c: a send has failed. */
 void qv_fi_failed_send(struct qv_fi_ep *ep, const struct qv_comp *c);
 

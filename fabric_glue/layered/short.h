@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * short.h - short ways of common calls, with no structure of a request between call and engine: an
- * injected message goes into the ring of a process of this node (a word or two), or to the core; a
- * tagged receive into matching. Each asks one question; the general way (transfer.c) does all that they do not, and
- * the same with what they do.
+ * short.h - short ways of common calls, with no structure of a request between call and engine: a
+ * message of a word or two goes into the ring of a process of this node, an injected one also to the
+ * core; a tagged receive into matching. Each asks one question; the general way (transfer.c) does all
+ * that they do not, and the same with what they do.
  */
 #ifndef QV_FI_SHORT_H
 #define QV_FI_SHORT_H
@@ -11,6 +11,7 @@
 #include "engine/node/put.h"
 #include "engine/proto/plain.h"
 #include "fabric_glue/calls.h"
+#include "comp.h"
 
 /* Has this thread the domain for itself, so that no lock is to be taken? */
 QV_INLINE bool qv_fi_is_owner(const struct qv_fi_ep *ep)
@@ -18,7 +19,7 @@ QV_INLINE bool qv_fi_is_owner(const struct qv_fi_ep *ep)
 	return QV_LIKELY(qv_fi_owner(ep->dom) == qv_thread());
 }
 
-/* Who gets an injected message, if nothing that goes there waits, and nobody counts it. A peer is here
+/* Who gets a message, if nothing that goes there waits, and nobody counts it. A peer is here
  * only when the endpoint is enabled. NULL: the general way. */
 QV_INLINE struct qv_peer *qv_fi_short_peer(struct qv_fi_ep *ep, fi_addr_t to, size_t len)
 {
@@ -48,6 +49,26 @@ QV_INLINE bool qv_fi_short_put(struct qv_node *node, struct qv_peer *peer, enum 
 		return false;
 	qv_plain_gone(peer, len);
 	qv_node_put_words(node, there, kind, tag, data, buf, len);
+	return true;
+}
+
+/* Flags of a send that is over when its payload is in the slot. */
+#define QV_FI_SEND_FLAGS (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_MORE)
+
+/* A tagged send that has an entry, to the ring of that process. Flags: as the endpoint has them. False:
+ * nothing has happened. */
+QV_INLINE bool qv_fi_short_send(struct qv_fi_ep *ep, fi_addr_t to, enum qv_slot_kind kind,
+				uint64_t tag, uint64_t data, const void *buf, size_t len,
+				void *context)
+{
+	struct qv_peer *peer = qv_fi_short_peer(ep, to, len);
+	struct qv_node *node = QV_LIKELY(peer) ? qv_fi_short_node(peer) : NULL;
+
+	if (QV_UNLIKELY(!node || ep->tx_op_flags & ~QV_FI_SEND_FLAGS ||
+			!qv_fi_short_put(node, peer, kind, tag, data, buf, len)))
+		return false;
+	if (!ep->tx_selective || ep->tx_op_flags & FI_COMPLETION)
+		qv_fi_sent(ep, context, true);
 	return true;
 }
 
