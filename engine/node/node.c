@@ -108,20 +108,12 @@ static inline int reach(struct qv_node *n, uint64_t to, struct qv_node_peer **ou
 QV_INLINE int put_tagged(struct qv_xport *x, uint64_t to, enum qv_slot_kind kind, uint64_t tag,
 			 uint64_t data, const void *buf, size_t len)
 {
-	struct qv_node *n = x->self;
 	struct qv_node_peer *peer;
-	struct qv_node_room room;
-	int rc = reach(n, to, &peer);
+	int rc = reach(x->self, to, &peer);
 
 	if (QV_UNLIKELY(rc))
 		return rc;
-	if (QV_UNLIKELY(!qv_node_place(n, &peer->tx, len, &room)))
-		return QV_EAGAIN;
-	room.slot->tag = tag;
-	room.slot->data = data;
-	qv_ring_copy(room.body, buf, len);
-	qv_node_publish(n, peer, &room, kind);
-	return QV_OK;
+	return QV_LIKELY(qv_node_put(x->self, peer, kind, tag, data, buf, len)) ? QV_OK : QV_EAGAIN;
 }
 
 static int inject_tagged(struct qv_xport *x, uint64_t to, uint64_t tag, const void *buf, size_t len)

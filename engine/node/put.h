@@ -45,7 +45,7 @@ QV_INLINE void qv_node_publish(struct qv_node *n, struct qv_node_peer *peer,
 		qv_node_wake(n, peer);
 }
 
-/* The short way of a plain tagged message of a word or two. */
+/* The short way of a plain tagged message. */
 
 /* Who is at that address, if we have a ring to it that has a free slot, as far as we know. */
 QV_INLINE struct qv_node_peer *qv_node_ready(const struct qv_node *n, uint64_t to)
@@ -55,7 +55,22 @@ QV_INLINE struct qv_node_peer *qv_node_ready(const struct qv_node *n, uint64_t t
 	return QV_LIKELY(peer && peer->tx.ring && peer->tx.sent != peer->tx.end) ? peer : NULL;
 }
 
-/* Into that slot. */
+/* To that peer. False: there is no room. */
+QV_INLINE bool qv_node_put(struct qv_node *n, struct qv_node_peer *peer, enum qv_slot_kind kind,
+			   uint64_t tag, uint64_t data, const void *buf, size_t len)
+{
+	struct qv_node_room room;
+
+	if (QV_UNLIKELY(!qv_node_place(n, &peer->tx, len, &room)))
+		return false;
+	room.slot->tag = tag;
+	room.slot->data = data;
+	qv_ring_copy(room.body, buf, len);
+	qv_node_publish(n, peer, &room, kind);
+	return true;
+}
+
+/* The same of a word or two, into the slot that is free. */
 QV_INLINE void qv_node_put_words(struct qv_node *n, struct qv_node_peer *peer,
 				 enum qv_slot_kind kind, uint64_t tag, uint64_t data,
 				 const void *buf, size_t len)

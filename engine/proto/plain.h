@@ -20,6 +20,16 @@ QV_INLINE bool qv_plain_may_go(const struct qv_peer *to, size_t len)
 	       to->budget_used + qv_cost(len) <= to->fast_limit;
 }
 
+/* Once that much of a receiver's budget is used, longer payload waits here, not there. */
+#define QV_EAGER_SHARE(budget) ((budget) / 4 * 3)
+
+/* May one that is longer than QV_PROTO_SHORT go without a request? It must be eager, and one packet. */
+QV_INLINE bool qv_longer_may_go(const struct qv_peer *to, size_t len)
+{
+	return len <= to->eager_max && len <= to->packet_max &&
+	       to->budget_used + qv_cost(len) <= QV_EAGER_SHARE(to->budget);
+}
+
 /* send.c: one of at most QV_PROTO_SHORT bytes that may go, with a header. Else: nothing has happened. */
 int qv_plain_send_numbered(struct qv_peer *to, const struct qv_send_args *args, size_t len);
 

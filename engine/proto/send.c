@@ -4,8 +4,6 @@
 
 /* Longest packet of a short message. */
 #define SHORT_PACKET (sizeof(struct qv_wire_hdr) + 2 * sizeof(uint64_t) + QV_PROTO_SHORT)
-/* Once that much of a receiver's budget is used, longer payload waits here, not there. */
-#define EAGER_SHARE(budget) ((budget) / 4 * 3)
 
 /* Header, words and payload of a short message at buf; returns their length. */
 static inline size_t write_short(char *buf, const struct qv_peer *to,
@@ -99,13 +97,6 @@ int qv_send_short(struct qv_peer *to, const struct qv_send_args *args, size_t le
 	return rc;
 }
 
-/* May a message that is not short go without a request? It must be eager, and one packet. */
-static bool longer_goes_fast(const struct qv_peer *to, const struct qv_send_args *args, size_t len)
-{
-	return !(args->flags & QV_REQ_INJECT) && len <= to->eager_max && len <= to->packet_max &&
-	       to->budget_used + qv_cost(len) <= EAGER_SHARE(to->budget);
-}
-
 /* A message that fits a packet, before which none waits: no request. QV_EAGAIN: nothing happened;
  * the slow path may queue it. */
 static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,
@@ -117,7 +108,8 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 			  (!data || x->ops->inject_tagged_data);
 	int rc;
 
-	if (QV_UNLIKELY(len > QV_PROTO_SHORT && (!headerless || !longer_goes_fast(to, args, len))))
+	if (QV_UNLIKELY(len > QV_PROTO_SHORT &&
+			(!headerless || args->flags & QV_REQ_INJECT || !qv_longer_may_go(to, len))))
 		return QV_EAGAIN;
 	if (QV_UNLIKELY(to->budget_used + qv_cost(len) > to->fast_limit))
 		return QV_EAGAIN;
@@ -181,7 +173,7 @@ static bool goes_eager(struct qv_proto *p, struct qv_peer *to, size_t len)
 		return true;
 	if (len > to->eager_max)
 		return false;
-	if (to->starved || to->budget_used + qv_cost(len) > EAGER_SHARE(to->budget)) {
+	if (to->starved || to->budget_used + qv_cost(len) > QV_EAGER_SHARE(to->budget)) {
 		p->stats.over_budget++;
 		return false;
 	}

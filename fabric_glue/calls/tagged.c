@@ -72,11 +72,25 @@ static ssize_t tsendv(struct fid_ep *fid, const struct iovec *iov, void **desc, 
 	return qv_fi_send(ep_of(fid), &s, ep_of(fid)->tx_op_flags);
 }
 
+/* A send of more than a word or two, to the ring of a process of this node, with its entry. False:
+ * nothing has happened. */
+static bool sends_longer(struct qv_fi_ep *ep, fi_addr_t to, enum qv_slot_kind kind, uint64_t tag,
+			 uint64_t data, const void *buf, size_t len, void *context)
+{
+	if (QV_UNLIKELY(len <= QV_WORDS_MAX || ep->tx_op_flags & ~QV_FI_SEND_FLAGS ||
+			!qv_fi_put_longer(ep, to, kind, tag, data, buf, len)))
+		return false;
+	qv_fi_short_sent(ep, context);
+	return true;
+}
+
 static QV_NOINLINE ssize_t tsend_any(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to,
 				     uint64_t tag, void *context)
 {
 	struct iovec iov = {(void *)(uintptr_t)buf, len};
 
+	if (sends_longer(ep_of(fid), to, QV_SLOT_TAGGED, tag, 0, buf, len, context))
+		return 0;
 	return tsendv(fid, &iov, NULL, 1, to, tag, context);
 }
 
@@ -115,6 +129,8 @@ static QV_NOINLINE ssize_t tsenddata_any(struct fid_ep *fid, const void *buf, si
 			       .req = QV_REQ_TAGGED | QV_REQ_DATA,
 			       .context = context};
 
+	if (sends_longer(ep_of(fid), to, QV_SLOT_TAGGED_DATA, tag, data, buf, len, context))
+		return 0;
 	return qv_fi_send(ep_of(fid), &s, ep_of(fid)->tx_op_flags);
 }
 
@@ -127,12 +143,21 @@ static ssize_t tsenddata(struct fid_ep *fid, const void *buf, size_t len, void *
 	return tsenddata_any(fid, buf, len, data, to, tag, context);
 }
 
+static bool injects_longer(struct qv_fi_ep *ep, fi_addr_t to, enum qv_slot_kind kind, uint64_t tag,
+			   uint64_t data, const void *buf, size_t len)
+{
+	return len > QV_WORDS_MAX && len <= QV_FI_INJECT_SIZE &&
+	       qv_fi_put_longer(ep, to, kind, tag, data, buf, len);
+}
+
 static QV_NOINLINE ssize_t tinject_any(struct fid_ep *fid, const void *buf, size_t len,
 				       fi_addr_t to, uint64_t tag)
 {
 	struct iovec iov = {(void *)(uintptr_t)buf, len};
 	struct qv_fi_send s = {.iov = &iov, .cnt = 1, .to = to, .tag = tag, .req = QV_REQ_TAGGED};
 
+	if (injects_longer(ep_of(fid), to, QV_SLOT_TAGGED, tag, 0, buf, len))
+		return 0;
 	return qv_fi_inject(ep_of(fid), &s);
 }
 
@@ -185,6 +210,8 @@ static QV_NOINLINE ssize_t tinjectdata_any(struct fid_ep *fid, const void *buf, 
 			       .data = data,
 			       .req = QV_REQ_TAGGED | QV_REQ_DATA};
 
+	if (injects_longer(ep_of(fid), to, QV_SLOT_TAGGED_DATA, tag, data, buf, len))
+		return 0;
 	return qv_fi_inject(ep_of(fid), &s);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * short.h - short ways of common calls, with no structure of a request between call and engine: a
- * message of a word or two goes into the ring of a process of this node, an injected one also to the
- * core; a tagged receive into matching. Each asks one question; the general way (transfer.c) does all
+ * message goes into the ring of a process of this node, an injected one also to the core; a tagged receive into matching. Each asks one question; the general way (transfer.c) does all
  * that they do not, and the same with what they do.
  */
 #ifndef QV_FI_SHORT_H
@@ -39,7 +38,7 @@ QV_INLINE struct qv_node *qv_fi_short_node(const struct qv_peer *peer)
 					   : NULL;
 }
 
-/* To the ring of that process of this node. False: nothing has happened. */
+/* A word or two, to the ring of that process of this node. False: nothing has happened. */
 QV_INLINE bool qv_fi_short_put(struct qv_node *node, struct qv_peer *peer, enum qv_slot_kind kind,
 			       uint64_t tag, uint64_t data, const void *buf, size_t len)
 {
@@ -55,8 +54,14 @@ QV_INLINE bool qv_fi_short_put(struct qv_node *node, struct qv_peer *peer, enum 
 /* Flags of a send that is over when its payload is in the slot. */
 #define QV_FI_SEND_FLAGS (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_MORE)
 
-/* A tagged send that has an entry, to the ring of that process. Flags: as the endpoint has them. False:
- * nothing has happened. */
+QV_INLINE void qv_fi_short_sent(struct qv_fi_ep *ep, void *context)
+{
+	if (!ep->tx_selective || ep->tx_op_flags & FI_COMPLETION)
+		qv_fi_sent(ep, context, true);
+}
+
+/* A tagged send of a word or two, with its entry. Flags: as the endpoint has them. False: nothing has
+ * happened. */
 QV_INLINE bool qv_fi_short_send(struct qv_fi_ep *ep, fi_addr_t to, enum qv_slot_kind kind,
 				uint64_t tag, uint64_t data, const void *buf, size_t len,
 				void *context)
@@ -67,10 +72,13 @@ QV_INLINE bool qv_fi_short_send(struct qv_fi_ep *ep, fi_addr_t to, enum qv_slot_
 	if (QV_UNLIKELY(!node || ep->tx_op_flags & ~QV_FI_SEND_FLAGS ||
 			!qv_fi_short_put(node, peer, kind, tag, data, buf, len)))
 		return false;
-	if (!ep->tx_selective || ep->tx_op_flags & FI_COMPLETION)
-		qv_fi_sent(ep, context, true);
+	qv_fi_short_sent(ep, context);
 	return true;
 }
+
+/* transfer.c: more bytes than a word or two. A function apart: those above have few registers to save. */
+bool qv_fi_put_longer(struct qv_fi_ep *ep, fi_addr_t to, enum qv_slot_kind kind, uint64_t tag,
+		      uint64_t data, const void *buf, size_t len);
 
 /* Flags of a receive that ask for nothing special. */
 #define QV_FI_RECV_FLAGS (FI_COMPLETION | FI_MORE)

@@ -81,6 +81,27 @@ ssize_t qv_fi_layered_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint
 	return start_send(ep, s, &args);
 }
 
+bool qv_fi_put_longer(struct qv_fi_ep *ep, fi_addr_t to, enum qv_slot_kind kind, uint64_t tag,
+		      uint64_t data, const void *buf, size_t len)
+{
+	struct qv_node_peer *there;
+	struct qv_node *node;
+	struct qv_peer *peer;
+
+	if (QV_UNLIKELY(!qv_fi_is_owner(ep) || to >= ep->npeers || ep->cntrs[QV_FI_CNTR_SEND]))
+		return false;
+	peer = ep->peers[to];
+	if (QV_UNLIKELY(!peer || !qv_plain_may_go(peer, len) ||
+			(len > QV_PROTO_SHORT && !qv_longer_may_go(peer, len))))
+		return false;
+	node = qv_fi_short_node(peer);
+	there = QV_LIKELY(node) ? qv_node_ready(node, peer->addr) : NULL;
+	if (QV_UNLIKELY(!there || !qv_node_put(node, there, kind, tag, data, buf, len)))
+		return false;
+	qv_plain_gone(peer, len);
+	return true;
+}
+
 ssize_t qv_fi_layered_inject(struct qv_fi_ep *ep, const struct qv_fi_send *s)
 {
 	struct qv_send_args args = {
