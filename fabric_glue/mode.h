@@ -38,6 +38,9 @@ struct qv_fi_mode {
 	/* With it. */
 	ssize_t (*cancel)(struct qv_fi_ep *ep, void *context);
 	void (*progress)(struct qv_fi_ep *ep); /* enabled or not */
+	/* There is nothing to do before something comes; peers, who may die, are waited for. */
+	bool (*may_sleep)(const struct qv_fi_ep *ep);
+	bool (*waits)(const struct qv_fi_ep *ep);
 	/* The application has named an address of the endpoint's AV, or drops its name. True: the
 	 * endpoint does not need it either. */
 	void (*av_inserted)(struct qv_fi_ep *ep, fi_addr_t index); /* enabled or not */

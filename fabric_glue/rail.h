@@ -62,6 +62,8 @@ static inline struct fid_cq *qv_fi_rail_bell(const struct qv_fi_rail *rail)
 int qv_fi_rail_open(struct qv_fi_ep *ep, unsigned which, const struct fi_info *info);
 int qv_fi_rail_enable(struct qv_fi_rail *rail);
 void qv_fi_rail_close(struct qv_fi_rail *rail);
+/* Does anybody sleep on a descriptor of this core's? */
+bool qv_fi_rail_wants_fd(struct qv_fi_rail *rail);
 /* What the cores of an endpoint are called; the text lives as long as the fabric. */
 const char *qv_fi_rail_name(const struct qv_fi_rail *rail);
 const char *qv_fi_ep_cores(const struct qv_fi_ep *ep);

@@ -145,6 +145,14 @@ static void wants_fd(struct qv_fi_wait_set *wait_set, void *arg)
 	want->fd |= wait_set->epoll_fd >= 0 && wait_set->core_fd[want->which];
 }
 
+bool qv_fi_rail_wants_fd(struct qv_fi_rail *rail)
+{
+	struct want want = {.which = rail->which};
+
+	qv_fi_ep_each_wait_set(rail->ep, wants_fd, &want);
+	return want.fd;
+}
+
 /*
  * A core whose descriptor stays readable once its queue has had an entry lets nobody sleep. But a
  * queue that gets no entries has a descriptor as well, and that tells of the core's sockets.
@@ -154,14 +162,13 @@ static int open_core_cq(struct qv_fi_rail *rail)
 	struct qv_fi_ep *ep = rail->ep;
 	struct qv_fi_domain *dom = ep->dom;
 	QV_FI_ROOMY(fi_cq_attr, attr);
-	struct want want = {.which = rail->which};
+	const bool fd = qv_fi_rail_wants_fd(rail);
 	int rc;
 
 	attr.a.format = FI_CQ_FORMAT_DATA;
-	qv_fi_ep_each_wait_set(ep, wants_fd, &want);
-	attr.a.wait_obj = want.fd ? FI_WAIT_FD : FI_WAIT_NONE;
+	attr.a.wait_obj = fd ? FI_WAIT_FD : FI_WAIT_NONE;
 	attr.a.size = rail->rx_count + dom->core_info[rail->which]->tx_attr->size;
-	if (want.fd && qv_fi_rail_quirks(rail)->stale_fd) {
+	if (fd && qv_fi_rail_quirks(rail)->stale_fd) {
 		rc = fi_cq_open(dom->core[rail->which], &attr.a, &rail->bell, NULL);
 		if (rc)
 			return rc;

@@ -11,6 +11,16 @@ static ssize_t cancel(struct qv_fi_ep *ep, void *context)
 	return qv_proto_cancel(ep->proto, context) == QV_OK ? 0 : -FI_ENOENT;
 }
 
+static bool may_sleep(const struct qv_fi_ep *ep)
+{
+	return !qv_proto_wants_progress(ep->proto);
+}
+
+static bool waits(const struct qv_fi_ep *ep)
+{
+	return !qv_proto_is_settled(ep->proto);
+}
+
 static struct qv_match *engine(const struct qv_fi_ep *ep, unsigned which)
 {
 	return qv_proto_engine(ep->proto, which);
@@ -86,6 +96,8 @@ const struct qv_fi_mode qv_fi_layered_mode = {
 	.recv = qv_fi_layered_recv,
 	.cancel = cancel,
 	.progress = qv_fi_layered_progress,
+	.may_sleep = may_sleep,
+	.waits = waits,
 	.av_inserted = qv_fi_layered_av_inserted,
 	.av_removed = qv_fi_layered_av_removed,
 	.coll_send = qv_fi_layered_coll_send,

@@ -47,24 +47,6 @@ static int open_engines(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
 	return -qv_fi_errno(rc);
 }
 
-static int open_queue(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
-{
-	struct qv_fi_rail *rail = &ep->rail[QV_FI_MAIN];
-	struct qv_abi_cq_context import = {.size = sizeof import, .cq = &srx->cq};
-	uint64_t selective = ep->tx_selective || !ep->tx_cq ? FI_SELECTIVE_COMPLETION : 0;
-	QV_FI_ROOMY(fi_cq_attr, attr);
-	int rc;
-
-	attr.a.flags = FI_PEER;
-	attr.a.format = FI_CQ_FORMAT_TAGGED;
-	attr.a.wait_obj = FI_WAIT_NONE;
-	rc = fi_cq_open(ep->dom->core[QV_FI_MAIN], &attr.a, &rail->cq, &import);
-	if (rc)
-		return rc;
-	rc = fi_ep_bind(rail->core, &rail->cq->fid, FI_TRANSMIT | selective);
-	return rc ? rc : fi_ep_bind(rail->core, &rail->cq->fid, FI_RECV);
-}
-
 static int new_port(struct fid_domain *core, struct qv_fi_srx_port **out)
 {
 	struct qv_fi_srx_port *port = calloc(1, sizeof *port);
@@ -153,7 +135,7 @@ int qv_fi_srx_enable(struct qv_fi_ep *ep)
 	rc = open_engines(ep, srx);
 	ep->srx = srx; /* the core may call from now on; freed when the endpoint closes */
 	if (!rc)
-		rc = open_queue(ep, srx);
+		rc = qv_fi_srx_open_queue(ep);
 	if (!rc)
 		rc = qv_fi_presence_prepare(rail);
 	/* Last: shm ends the program where an endpoint closes that has the context and is not enabled. */
@@ -255,6 +237,8 @@ const struct qv_fi_mode qv_fi_peer_mode = {
 	.recv = qv_fi_srx_recv,
 	.cancel = qv_fi_srx_cancel,
 	.progress = progress,
+	.may_sleep = qv_fi_srx_may_sleep,
+	.waits = qv_fi_srx_waits,
 	.av_inserted = av_inserted,
 	.av_removed = av_removed,
 	.coll_send = qv_fi_srx_coll_send,

@@ -114,7 +114,8 @@ struct qv_fi_srx {
 	fi_addr_t full;   /* the core took nothing for it, FI_ADDR_NOTAVAIL: nobody */
 	uint32_t ticks;
 	size_t ngone;
-	struct fi_ops_tagged calls;                       /* of the endpoint */
+	struct fi_ops_tagged calls;          /* of the endpoint */
+	struct fi_ops_cq *queue_ops, sleepy; /* the core's of its queue, ours instead */
 	uint64_t sends, bytes_waiting, bytes_waiting_max; /* statistics */
 };
 
@@ -270,6 +271,12 @@ static inline void qv_fi_rx_note_long(struct qv_fi_rx *rx)
 bool qv_fi_srx_is_gone(const struct qv_fi_srx *srx, fi_addr_t core);
 /* Ask, once a tick, whether anybody is there. */
 void qv_fi_srx_look(struct qv_fi_srx *srx, fi_addr_t core);
+
+/* From queue.c. */
+
+int qv_fi_srx_open_queue(struct qv_fi_ep *ep);
+bool qv_fi_srx_may_sleep(const struct qv_fi_ep *ep);
+bool qv_fi_srx_waits(const struct qv_fi_ep *ep);
 
 /* complete.c: the end of a receive. */
 void qv_fi_rx_done(struct qv_fi_rx *rx, struct qv_comp *comp);

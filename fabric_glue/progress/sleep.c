@@ -43,13 +43,19 @@ static void unwake(struct qv_fi_wait_set *wait_set)
 	wait_set->event_set = keep;
 }
 
+/* In layered mode it still waits for peers while it closes. */
+static bool is_open(const struct qv_fi_ep *ep)
+{
+	return ep->proto || ep->enabled;
+}
+
 /* Does this endpoint wait for peers, who may die? */
 static bool ep_waits(const struct qv_fi_ep *ep)
 {
 	for (unsigned r = 0; r < QV_FI_RAILS; r++)
 		if (ep->rail[r].xport.outstanding || ep->rail[r].flying)
 			return true;
-	return qv_fi_pass_waits(ep) || (ep->proto && !qv_proto_is_settled(ep->proto));
+	return qv_fi_pass_waits(ep) || (is_open(ep) && ep->mode->waits(ep));
 }
 
 /* May something come that its descriptors do not tell of? What a core does for one endpoint of a
@@ -103,9 +109,9 @@ static bool rail_may_sleep(const struct qv_fi_wait_set *wait_set, const struct q
 
 static bool ep_may_sleep(const struct qv_fi_wait_set *wait_set, const struct qv_fi_ep *ep)
 {
-	if (!ep->proto)
-		return !ep->enabled; /* peer mode: the core has nothing to wait for */
-	if (qv_proto_wants_progress(ep->proto))
+	if (!is_open(ep))
+		return true;
+	if (!ep->mode->may_sleep(ep))
 		return false;
 	for (unsigned r = 0; r < QV_FI_RAILS; r++)
 		if (qv_fi_ep_has(ep, r) && !rail_may_sleep(wait_set, &ep->rail[r]))
@@ -132,6 +138,9 @@ static int look_and_arm(struct qv_fi_wait_set *wait_set)
 	for (size_t i = 0; i < wait_set->neps; i++)
 		if (!ep_may_sleep(wait_set, wait_set->eps[i]))
 			return -FI_EAGAIN;
+	/* In peer mode a core that is asked whether one may sleep completes what it finds. */
+	if (wait_set->news(wait_set))
+		return -FI_EAGAIN;
 	unwake(wait_set);
 	if (wait_set->timer_fd >= 0)
 		arm_timer(wait_set);
