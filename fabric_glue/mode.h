@@ -14,6 +14,7 @@
 #include <rdma/fabric.h>
 
 struct qv_fi_ep;
+struct qv_fi_rail;
 struct qv_fi_send;
 struct qv_fi_recv;
 struct qv_fi_stats; /* <quiver/fi_ext.h> */
@@ -41,6 +42,8 @@ struct qv_fi_mode {
 	/* There is nothing to do before something comes; peers, who may die, are waited for. */
 	bool (*may_sleep)(const struct qv_fi_ep *ep);
 	bool (*waits)(const struct qv_fi_ep *ep);
+	/* The core has taken no one-sided operation for this address: is nobody there? Enabled. */
+	bool (*finds_nobody)(struct qv_fi_ep *ep, const struct qv_fi_rail *rail, fi_addr_t index);
 	/* The application has named an address of the endpoint's AV, or drops its name. True: the
 	 * endpoint does not need it either. */
 	void (*av_inserted)(struct qv_fi_ep *ep, fi_addr_t index); /* enabled or not */

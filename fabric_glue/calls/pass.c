@@ -179,10 +179,7 @@ static bool is_given_up(const struct qv_fi_ep *ep, const struct qv_fi_rail *rail
  * say. */
 static ssize_t not_taken(struct qv_fi_ep *ep, const struct qv_fi_rail *rail, fi_addr_t to)
 {
-	struct qv_peer *peer;
-
-	if (ep->proto && rail && !rail->node && !qv_fi_peer(ep, to, &peer) &&
-	    qv_proto_peer_want(peer) == QV_EPEER)
+	if (rail && ep->mode->finds_nobody(ep, rail, to))
 		return -(ssize_t)qv_fi_errno(QV_EPEER);
 	qv_fi_ep_progress(ep);
 	return -FI_EAGAIN;

@@ -21,6 +21,13 @@ static bool waits(const struct qv_fi_ep *ep)
 	return !qv_proto_is_settled(ep->proto);
 }
 
+static bool finds_nobody(struct qv_fi_ep *ep, const struct qv_fi_rail *rail, fi_addr_t index)
+{
+	struct qv_peer *peer;
+
+	return !rail->node && !qv_fi_peer(ep, index, &peer) && qv_proto_peer_want(peer) == QV_EPEER;
+}
+
 static struct qv_match *engine(const struct qv_fi_ep *ep, unsigned which)
 {
 	return qv_proto_engine(ep->proto, which);
@@ -98,6 +105,7 @@ const struct qv_fi_mode qv_fi_layered_mode = {
 	.progress = qv_fi_layered_progress,
 	.may_sleep = may_sleep,
 	.waits = waits,
+	.finds_nobody = finds_nobody,
 	.av_inserted = qv_fi_layered_av_inserted,
 	.av_removed = qv_fi_layered_av_removed,
 	.coll_send = qv_fi_layered_coll_send,

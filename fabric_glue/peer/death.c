@@ -37,6 +37,15 @@ bool qv_fi_srx_is_gone(const struct qv_fi_srx *srx, fi_addr_t core)
 	return core < srx->nknown && srx->known[core].gone == QV_FI_GONE;
 }
 
+bool qv_fi_srx_finds_nobody(struct qv_fi_ep *ep, const struct qv_fi_rail *rail, fi_addr_t index)
+{
+	const fi_addr_t core = qv_fi_av_entry(ep->av, index)->way.addr;
+
+	(void)rail;
+	ep->srx->full = core;
+	return qv_fi_srx_is_gone(ep->srx, core);
+}
+
 /* A receive whose message the core has begun. */
 static void look_after_rx(struct qv_fi_rx *rx)
 {

@@ -239,6 +239,7 @@ const struct qv_fi_mode qv_fi_peer_mode = {
 	.progress = progress,
 	.may_sleep = qv_fi_srx_may_sleep,
 	.waits = qv_fi_srx_waits,
+	.finds_nobody = qv_fi_srx_finds_nobody,
 	.av_inserted = av_inserted,
 	.av_removed = av_removed,
 	.coll_send = qv_fi_srx_coll_send,

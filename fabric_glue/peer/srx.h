@@ -269,6 +269,7 @@ static inline void qv_fi_rx_note_long(struct qv_fi_rx *rx)
 }
 
 bool qv_fi_srx_is_gone(const struct qv_fi_srx *srx, fi_addr_t core);
+bool qv_fi_srx_finds_nobody(struct qv_fi_ep *ep, const struct qv_fi_rail *rail, fi_addr_t index);
 /* Ask, once a tick, whether anybody is there. */
 void qv_fi_srx_look(struct qv_fi_srx *srx, fi_addr_t core);
 
