@@ -60,6 +60,13 @@ int ft_ms(int ms)
 	return (int)(ms * ft.patience);
 }
 
+void ft_peer_limit(const char *core, uint32_t before, const char *why)
+{
+	if (ft.peer && (!core || strstr(ft_core(), core)) &&
+	    (!before || FI_VERSION_LT(fi_version(), before)))
+		ft_skip("a limit of the core %s in peer mode: %s", ft_core(), why);
+}
+
 size_t ft_scaled(size_t count)
 {
 	double scaled = (double)count * ft.scale;

@@ -104,6 +104,10 @@ void ft_here(const char *file, int line);
 const char *ft_file(const struct ft_rank *r); /* without the folder */
 void ft_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void ft_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* Skips the case in peer mode over a core that cannot do what it asks for; core: a part of its name,
+ * NULL: over any. before: the first version of libfabric that can, 0: none. The list is in
+ * docs/design.md. */
+void ft_peer_limit(const char *core, uint32_t before, const char *why);
 /* The provider below ours, as FI_QUIVER_CORE or the layered name say; a native one is its own. Of
  * two the one by which the first and the last rank reach each other. */
 const char *ft_core(void);
