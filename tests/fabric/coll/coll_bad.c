@@ -186,6 +186,8 @@ static void kill_small(void)
 
 static void kill_large(void)
 {
+	ft_peer_limit("shm", FI_VERSION(2, 6),
+		      "a long message to one who died holds up those to others");
 	lose_one(true, ft_scaled(200000));
 }
 

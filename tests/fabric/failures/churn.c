@@ -216,6 +216,8 @@ static void churn(bool one_domain)
 	size_t peers = from_env("QV_CHURN_PEERS", 600), warm = from_env("QV_CHURN_WARM", 100);
 	struct ft_ep domain;
 
+	if (ft.peer && !strcmp(ft_core(), "shm"))
+		ft_skip("peer mode gives the core no address back, and shm has 256");
 	if (ft.rank == 0) {
 		serve(peers, warm);
 		return;

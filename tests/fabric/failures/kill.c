@@ -154,6 +154,8 @@ static void kill_recv_pending(void)
 	struct ft_ep ep;
 	struct ft_op op;
 
+	ft_peer_limit("rxm", 0,
+		      "it reads a message over a connection that it has closed, and crashes");
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
 	ft_handshake(&ep);
 	if (ft.rank == VICTIM) {

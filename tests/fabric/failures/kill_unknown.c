@@ -14,6 +14,8 @@ static void kill_unknown(bool late)
 	struct ft_op op;
 	double since;
 
+	if (!late)
+		ft_peer_limit(NULL, 0, "it takes nothing for who has not looked yet");
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
 	if (ft.rank == VICTIM) {
 		while (!ft.sh->word[READY])
@@ -118,6 +120,7 @@ static void kill_asleep_starved(void)
 	struct ft_ep ep;
 
 	CHECK(ops);
+	ft_peer_limit(NULL, 0, "it has no budget for what waits, and takes all");
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV, .wait = FI_WAIT_FD});
 	ft_handshake(&ep);
 	if (ft.rank == VICTIM) {

@@ -280,6 +280,7 @@ static void restart(bool again, enum how how)
 
 	if (!strcmp(ft_core(), "shm"))
 		ft_skip("the name of a process, which no other one gets");
+	ft_peer_limit("rxm", 0, "what is on a connection that breaks is lost");
 	if (ft.rank == 1) {
 		ft_barrier_idle(); /* the client has a name */
 		keep(how);

@@ -168,8 +168,15 @@ static void level(uint64_t flag, size_t len)
 	ft_close(&ep);
 }
 
+/* In peer mode a core tells before a receive has the message. */
+static void needs_delivery(void)
+{
+	ft_peer_limit(NULL, 0, "FI_DELIVERY_COMPLETE comes before a receive has the message");
+}
+
 static void delivery_complete(void)
 {
+	needs_delivery();
 	level(FI_DELIVERY_COMPLETE, 8);
 	level(FI_DELIVERY_COMPLETE, 50000);
 }
@@ -188,6 +195,7 @@ static void delivery_default(void)
 	struct ft_op op[3];
 	uint64_t word = 5;
 
+	needs_delivery();
 	ft_open(&ep,
 		&(struct ft_conf){.cntrs = true, .tx_flags = FI_DELIVERY_COMPLETE | FI_COMPLETION});
 	if (ft.rank == 1) {

@@ -84,6 +84,7 @@ static void fan_in(void)
 	struct stream s[4];
 	bool done = false;
 
+	ft_peer_limit("rxm", 0, "it keeps all that comes");
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
 	before = ft_vm_hwm();
 	for (int i = 1; i < ft.n; i++) {
@@ -137,6 +138,8 @@ static void bounded_memory(void)
 	struct ft_ep ep;
 	size_t before, grew;
 
+	ft_peer_limit("rxm", 0, "it keeps all that comes");
+	ft_peer_limit("shm", 0, "it takes about a thousand long messages that nobody receives");
 	CHECK(op);
 	for (size_t j = 0; j < BATCH; j++)
 		in[j] = ft_buf(LEN);

@@ -97,13 +97,22 @@ static void unexpected_small_random(void)
 	unexpected(ft_scaled(100000), 4, RANDOM);
 }
 
+/* An earlier core takes no more at some time, and the sender waits for ever. */
+static void needs_room(void)
+{
+	ft_peer_limit(NULL, FI_VERSION(2, 6),
+		      "it takes a few thousand long messages that nobody receives");
+}
+
 static void unexpected_large_reverse(void)
 {
+	needs_room();
 	unexpected(ft_scaled(5000), 20000, REVERSE);
 }
 
 static void unexpected_large_random(void)
 {
+	needs_room();
 	unexpected(ft_scaled(5000), 20000, RANDOM);
 }
 

@@ -124,6 +124,8 @@ static void av_huge(void)
 
 	if (!ft.quiver)
 		ft_skip("cores take fewer");
+	ft_peer_limit("shm", 0, "it has 256 addresses");
+	ft_peer_limit("rxm", 0, "it has memory for each address");
 	ft_open_domain(&ep, &(struct ft_conf){.caps = FI_SOURCE | FI_DIRECTED_RECV});
 	OK(fi_close(&ep.av->fid));
 	OK(fi_av_open(ep.domain, &attr, &ep.av, NULL));
