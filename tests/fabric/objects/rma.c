@@ -187,6 +187,7 @@ static void rma_source(void)
 	ssize_t n;
 
 	ft_open_window(&w, (struct ft_conf){.caps = FI_SOURCE});
+	skip_refused_data(&w);
 	if (ft.rank == 0) {
 		ft_tsend(&w.ep, 1, 1, &word, 8, &op);
 		ft_wait(&op);
