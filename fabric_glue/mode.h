@@ -39,10 +39,12 @@ struct qv_fi_mode {
 	/* With it. */
 	ssize_t (*cancel)(struct qv_fi_ep *ep, void *context);
 	void (*progress)(struct qv_fi_ep *ep); /* enabled or not */
-	/* There is nothing to do before something comes; peers, who may die, are waited for. */
+	/* Is there nothing to do before something comes? */
 	bool (*may_sleep)(const struct qv_fi_ep *ep);
+	/* Does it wait for peers, who may die? */
 	bool (*waits)(const struct qv_fi_ep *ep);
-	/* The core has taken no one-sided operation for this address: is nobody there? Enabled. */
+	/* The core has taken no one-sided operation for this address: is nobody there? If that is not
+	 * known, it is looked after from now on. Enabled. */
 	bool (*finds_nobody)(struct qv_fi_ep *ep, const struct qv_fi_rail *rail, fi_addr_t index);
 	/* The application has named an address of the endpoint's AV, or drops its name. True: the
 	 * endpoint does not need it either. */

@@ -78,6 +78,7 @@ static bool sends_longer(struct qv_fi_ep *ep, fi_addr_t to, enum qv_slot_kind ki
 			 uint64_t data, const void *buf, size_t len, void *context)
 {
 	if (QV_UNLIKELY(len <= QV_WORDS_MAX || ep->tx_op_flags & ~QV_FI_SEND_FLAGS ||
+			(ep->tx_op_flags & FI_INJECT && len > QV_FI_INJECT_SIZE) ||
 			!qv_fi_put_longer(ep, to, kind, tag, data, buf, len)))
 		return false;
 	qv_fi_short_sent(ep, context);

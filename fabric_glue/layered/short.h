@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * short.h - short ways of common calls, with no structure of a request between call and engine: a
- * message goes into the ring of a process of this node, an injected one also to the core; a tagged receive into matching. Each asks one question; the general way (transfer.c) does all
- * that they do not, and the same with what they do.
+ * short.h - short ways of common calls, with no structure of a request between call and engine. A
+ * tagged message goes into the ring of a process of this node; an injected one also to the core; a
+ * tagged receive into matching. Each way asks one question. The general way (transfer.c) does all that
+ * these do not, and the same with what they do.
  */
 #ifndef QV_FI_SHORT_H
 #define QV_FI_SHORT_H
@@ -18,17 +19,22 @@ QV_INLINE bool qv_fi_is_owner(const struct qv_fi_ep *ep)
 	return QV_LIKELY(qv_fi_owner(ep->dom) == qv_thread());
 }
 
-/* Who gets a message, if nothing that goes there waits, and nobody counts it. A peer is here
- * only when the endpoint is enabled. NULL: the general way. */
-QV_INLINE struct qv_peer *qv_fi_short_peer(struct qv_fi_ep *ep, fi_addr_t to, size_t len)
+/* Who gets a message, if nothing that goes there waits, and nobody counts it. A peer is here only when
+ * the endpoint is enabled. NULL: the general way. */
+QV_INLINE struct qv_peer *qv_fi_free_peer(struct qv_fi_ep *ep, fi_addr_t to, size_t len)
 {
 	struct qv_peer *peer;
 
-	if (QV_UNLIKELY(len > QV_FI_INJECT_SIZE || !qv_fi_is_owner(ep) || to >= ep->npeers ||
-			ep->cntrs[QV_FI_CNTR_SEND]))
+	if (QV_UNLIKELY(!qv_fi_is_owner(ep) || to >= ep->npeers || ep->cntrs[QV_FI_CNTR_SEND]))
 		return NULL;
 	peer = ep->peers[to];
 	return QV_LIKELY(peer && qv_plain_may_go(peer, len)) ? peer : NULL;
+}
+
+/* The same for what may be injected. */
+QV_INLINE struct qv_peer *qv_fi_short_peer(struct qv_fi_ep *ep, fi_addr_t to, size_t len)
+{
+	return QV_LIKELY(len <= QV_FI_INJECT_SIZE) ? qv_fi_free_peer(ep, to, len) : NULL;
 }
 
 /* What has the slots for messages to this peer. NULL: they are packets. */
@@ -51,7 +57,7 @@ QV_INLINE bool qv_fi_short_put(struct qv_node *node, struct qv_peer *peer, enum 
 	return true;
 }
 
-/* Flags of a send that is over when its payload is in the slot. */
+/* Flags of a send that is over when its payload is in the ring. */
 #define QV_FI_SEND_FLAGS (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_MORE)
 
 QV_INLINE void qv_fi_short_sent(struct qv_fi_ep *ep, void *context)

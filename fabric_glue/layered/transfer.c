@@ -84,15 +84,11 @@ ssize_t qv_fi_layered_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint
 bool qv_fi_put_longer(struct qv_fi_ep *ep, fi_addr_t to, enum qv_slot_kind kind, uint64_t tag,
 		      uint64_t data, const void *buf, size_t len)
 {
+	struct qv_peer *peer = qv_fi_free_peer(ep, to, len);
 	struct qv_node_peer *there;
 	struct qv_node *node;
-	struct qv_peer *peer;
 
-	if (QV_UNLIKELY(!qv_fi_is_owner(ep) || to >= ep->npeers || ep->cntrs[QV_FI_CNTR_SEND]))
-		return false;
-	peer = ep->peers[to];
-	if (QV_UNLIKELY(!peer || !qv_plain_may_go(peer, len) ||
-			(len > QV_PROTO_SHORT && !qv_longer_may_go(peer, len))))
+	if (QV_UNLIKELY(!peer || (len > QV_PROTO_SHORT && !qv_longer_may_go(peer, len))))
 		return false;
 	node = qv_fi_short_node(peer);
 	there = QV_LIKELY(node) ? qv_node_ready(node, peer->addr) : NULL;

@@ -21,6 +21,7 @@ int qv_fi_region_init(struct qv_fi_region *region, const struct fi_mr_attr *attr
 	if (!attr->iov_count || attr->iov_count > QV_SPANS)
 		return -FI_EINVAL;
 	region->counter = NULL;
+	region->next = NULL;
 	region->key = attr->requested_key;
 	region->access = attr->access;
 	region->base = virt ? (uintptr_t)attr->mr_iov->iov_base : 0;
@@ -33,25 +34,42 @@ int qv_fi_region_init(struct qv_fi_region *region, const struct fi_mr_attr *attr
 void qv_fi_memory_init(struct qv_fi_memory *memory)
 {
 	memory->regions = NULL;
+	memory->same_keys = false;
 	if (qv_combine_open(qv_fi_params.isa, &memory->combine))
 		memory->combine = NULL;
 }
 
 int qv_fi_memory_add(struct qv_fi_memory *memory, struct qv_fi_region *region)
 {
-	struct qv_fi_region **found = tsearch(region, &memory->regions, by_key);
+	struct qv_fi_region **first = tsearch(region, &memory->regions, by_key);
 
-	if (!found)
+	if (!first)
 		return -FI_ENOMEM;
-	return *found == region ? 0 : -FI_ENOKEY;
+	if (*first == region)
+		return 0;
+	if (!memory->same_keys)
+		return -FI_ENOKEY;
+	region->next = (*first)->next;
+	(*first)->next = region;
+	return 0;
 }
 
-void qv_fi_memory_remove(struct qv_fi_memory *memory, const struct qv_fi_region *region)
+void qv_fi_memory_remove(struct qv_fi_memory *memory, struct qv_fi_region *region)
 {
-	tdelete(region, &memory->regions, by_key);
+	struct qv_fi_region **at = tfind(region, &memory->regions, by_key);
+
+	if (*at == region && !region->next) {
+		tdelete(region, &memory->regions, by_key);
+		return;
+	}
+	while (*at != region)
+		at = &(*at)->next;
+	*at = region->next;
+	region->next = NULL;
 }
 
-static const struct qv_fi_region *region_at(const struct qv_fi_memory *memory, uint64_t number)
+/* The first of those with this key. */
+static const struct qv_fi_region *regions_at(const struct qv_fi_memory *memory, uint64_t number)
 {
 	const struct qv_fi_region key = {.key = number};
 	struct qv_fi_region **found = tfind(&key, &memory->regions, by_key);
@@ -61,22 +79,32 @@ static const struct qv_fi_region *region_at(const struct qv_fi_memory *memory, u
 
 void *qv_fi_memory_counter(const struct qv_fi_memory *memory, uint64_t key)
 {
-	const struct qv_fi_region *region = region_at(memory, key);
+	const struct qv_fi_region *region = regions_at(memory, key);
 
+	while (region && !region->counter)
+		region = region->next;
 	return region ? region->counter : NULL;
+}
+
+static bool has(const struct qv_fi_region *region, const struct qv_span *span, uint64_t need)
+{
+	const uint64_t at = span->addr - region->base;
+
+	return !(need & ~region->access) && at <= region->len && span->len <= region->len - at;
 }
 
 int qv_fi_memory_find(const struct qv_fi_memory *memory, const struct qv_span *span,
 		      unsigned access, struct iovec *iov, size_t *cnt)
 {
-	const struct qv_fi_region *region = region_at(memory, span->key);
+	const struct qv_fi_region *region = regions_at(memory, span->key);
 	const uint64_t need = (access & QV_MEM_READ ? FI_REMOTE_READ : 0) |
 			      (access & QV_MEM_WRITE ? FI_REMOTE_WRITE : 0);
-	uint64_t at = region ? span->addr - region->base : 0;
 
-	if (!region || need & ~region->access || at > region->len || span->len > region->len - at)
+	while (region && !has(region, span, need))
+		region = region->next;
+	if (!region)
 		return QV_EINVAL;
-	*cnt = qv_iov_slice(region->iov, region->count, at, span->len, iov);
+	*cnt = qv_iov_slice(region->iov, region->count, span->addr - region->base, span->len, iov);
 	return QV_OK;
 }
 

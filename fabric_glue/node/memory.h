@@ -15,7 +15,8 @@
 #define QV_FI_ATOMIC_MAX ((size_t)8128)
 
 struct qv_fi_memory {
-	void *regions;                    /* by key, for tsearch(3) */
+	void *regions; /* by key, for tsearch(3) */
+	bool same_keys; /* keys are a core's choice, which may give one to memory within other memory */
 	const struct qv_combine *combine; /* NULL: this CPU has no kernels, so no atomics */
 };
 
@@ -24,18 +25,19 @@ struct qv_fi_region {
 	uint64_t key, access, base; /* base: what the first byte is called */
 	size_t len, count;
 	struct iovec iov[QV_SPANS];
-	void *counter; /* of writes by others, its owner's; NULL: nobody counts */
+	void *counter;             /* of writes by others, its owner's; NULL: nobody counts */
+	struct qv_fi_region *next; /* another of this key */
 };
 
 /* -FI_EINVAL: too many pieces. virt: peers name memory by its address, else from 0 on. */
 int qv_fi_region_init(struct qv_fi_region *region, const struct fi_mr_attr *attr, bool virt);
 
 void qv_fi_memory_init(struct qv_fi_memory *memory);
-/* -FI_ENOKEY: there is one of that key; -FI_ENOMEM. It stays where it is until it is removed. */
+/* -FI_ENOKEY: there is one of that key, and keys are not the same (same_keys); -FI_ENOMEM. It stays where it is until it is removed. */
 int qv_fi_memory_add(struct qv_fi_memory *memory, struct qv_fi_region *region);
-void qv_fi_memory_remove(struct qv_fi_memory *memory, const struct qv_fi_region *region);
+void qv_fi_memory_remove(struct qv_fi_memory *memory, struct qv_fi_region *region);
 
-/* That of the region of this key; NULL: there is none. */
+/* That of a region of this key; NULL: there is none. */
 void *qv_fi_memory_counter(const struct qv_fi_memory *memory, uint64_t key);
 
 /* As in struct qv_memory_ops. */

@@ -59,6 +59,9 @@ int qv_fi_node_ep_open(struct fid_domain *domain, struct fi_info *info, struct f
 int qv_fi_node_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av,
 		       void *context);
 struct qv_fi_node_ep *qv_fi_node_ep_of(struct fid_ep *ep);
+/* objects.c: another core chooses the keys of this domain's memory (qv_fi_memory.same_keys). */
+void qv_fi_node_take_keys(struct fid_domain *domain);
+
 /* mr.c: memory that others reach, and what they do there */
 extern struct fi_ops_mr qv_fi_node_mr_ops;
 extern const struct qv_memory_ops qv_fi_node_memory_ops;

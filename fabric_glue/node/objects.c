@@ -108,6 +108,11 @@ static int domain_open(struct fid_fabric *fabric, struct fi_info *info, struct f
 	return 0;
 }
 
+void qv_fi_node_take_keys(struct fid_domain *domain)
+{
+	container_of(domain, struct qv_fi_node_domain, fid)->memory.same_keys = true;
+}
+
 /* Fabric. */
 
 static int trywait(struct fid_fabric *fabric, struct fid **fids, int count)

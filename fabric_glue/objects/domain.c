@@ -5,6 +5,7 @@
 #include "fabric_glue/cores/pair.h"
 #include "fabric_glue/data.h"
 #include "fabric_glue/node/memory.h"
+#include "fabric_glue/node/node.h"
 
 #include <stdlib.h>
 
@@ -24,15 +25,23 @@ static uint64_t first_key(const struct qv_fi_domain *dom)
 }
 
 /* What peers reach by our own protocol. */
+/* verbs has one key for memory that it has registered before, and for parts of it. */
+static bool has_same_keys(const struct qv_fi_domain *dom)
+{
+	return dom->core_info[QV_FI_MAIN]->domain_attr->mr_mode & FI_MR_PROV_KEY;
+}
+
 static void open_memory(struct qv_fi_domain *dom)
 {
 	if (!dom->own_atomics[QV_FI_MAIN] && !dom->own_atomics[QV_FI_LOCAL])
 		return;
 	dom->memory = malloc(sizeof *dom->memory);
-	if (dom->memory)
-		qv_fi_memory_init(dom->memory);
-	else
+	if (!dom->memory) {
 		dom->has_atomic = false;
+		return;
+	}
+	qv_fi_memory_init(dom->memory);
+	dom->memory->same_keys = has_same_keys(dom);
 }
 
 static int close_cores(struct qv_fi_domain *dom)
@@ -196,6 +205,8 @@ static void open_local(struct qv_fi_domain *dom, const struct fi_info *info)
 	if (ret) {
 		QV_FI_INFO(DOMAIN, "no %s: %s\n", core, qv_fi_host.strerror(-ret));
 		dom->node = 0;
+	} else if (qv_fi_is_node(core) && has_same_keys(dom)) {
+		qv_fi_node_take_keys(dom->core[QV_FI_LOCAL]);
 	}
 }
 

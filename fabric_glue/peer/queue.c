@@ -51,5 +51,6 @@ bool qv_fi_srx_may_sleep(const struct qv_fi_ep *ep)
 
 bool qv_fi_srx_waits(const struct qv_fi_ep *ep)
 {
-	return ep->srx->flying || ep->srx->nlong || ep->srx->ngone || ep->coll;
+	return ep->srx->flying || ep->srx->nlong || ep->srx->ngone || ep->coll ||
+	       ep->srx->full != FI_ADDR_NOTAVAIL;
 }

@@ -10,7 +10,7 @@ usage()
 	         pair FI_QUIVER_CORE=node,verbs;ofi_rxm, all ranks on one node
 	         split the same, the last rank on another node, as far as quiver knows
 	         tcp  FI_QUIVER_CORE=tcp over a loopback that loses packets
-	with native- in front of it: the same core without quiver
+	with native- in front of rxm, rxd or tcp: the same core without quiver
 	CASE: names or patterns of test_fabric; default: a sample
 	END
 	exit 2
@@ -30,12 +30,7 @@ pair | split)
 	[ "$network" = pair ] || export QV_TEST_NODES=split
 	;;
 tcp) network_lossy; export FI_PROVIDER=quiver FI_QUIVER_CORE=tcp ;;
-native-pair | split)
-	network_rdma
-	export FI_PROVIDER=quiver,verbs QV_TEST_PROVIDER=quiver FI_QUIVER_CORE='node,verbs;ofi_rxm'
-	[ "$network" = pair ] || export QV_TEST_NODES=split
-	;;
-tcp) network_lossy; export FI_PROVIDER='tcp;ofi_rxm' ;;
+native-tcp) network_lossy; export FI_PROVIDER='tcp;ofi_rxm' ;;
 *) usage ;;
 esac
 sample=($(<"${BASH_SOURCE%/*}/../fabric/sample"))

@@ -67,6 +67,49 @@ static void selective(void)
 	ft_close(&ep);
 }
 
+static void set_flags(struct ft_ep *ep, uint64_t flags)
+{
+	uint64_t arg = FI_TRANSMIT | flags;
+
+	OK(fi_control(&ep->ep->fid, FI_SETOPSFLAG, &arg));
+}
+
+/* Calls without flags go by those of the endpoint, however long the message is. */
+static void selective_default(void)
+{
+	static const size_t lens[] = {8, 64, 1024};
+	static struct ft_op quiet, asked, got[2];
+	char *buf = ft_buf(2 * 1024);
+	struct ft_ep ep;
+
+	ft_open(&ep, &(struct ft_conf){.selective = true});
+	for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
+		struct ft_msg m = {.tagged = true, .addr = ep.peer[1], .len = lens[i], .tag = i};
+
+		for (size_t k = 0; k < 2 && ft.rank == 0; k++) {
+			m.buf = buf + k * 1024;
+			POST(ft_recv_as(&ep, FT_RECVMSG, &m, &got[k]));
+		}
+		if (ft.rank == 0) {
+			ft_wait_all(got, 2);
+			continue;
+		}
+		set_flags(&ep, 0);
+		POST(fi_tsend(ep.ep, buf, lens[i], NULL, ep.peer[0], i, ft_fresh(&quiet)));
+		set_flags(&ep, FI_COMPLETION);
+		POST(fi_tsend(ep.ep, buf, lens[i], NULL, ep.peer[0], i, ft_fresh(&asked)));
+		ft_wait(&asked);
+		CHECK(!quiet.done);
+	}
+	if (ft.rank == 1 && ep.info->tx_attr->inject_size < 1024) {
+		set_flags(&ep, FI_COMPLETION | FI_INJECT);
+		CHECK_EQ(fi_tsend(ep.ep, buf, 1024, NULL, ep.peer[0], 9, ft_fresh(&asked)),
+			 -FI_EINVAL);
+	}
+	ft_close(&ep);
+	free(buf);
+}
+
 /* Without selective completion every call but inject leaves an entry, message calls too. */
 static void unselective(void)
 {
@@ -262,6 +305,7 @@ static void split_queues(void)
 }
 
 const struct ft_case ft_cases_completion[] = {
+	{"selective_default", 2, 20, selective_default},
 	{"selective", 2, 20, selective},
 	{"unselective", 2, 20, unselective},
 	{"inject_reuse", 2, 20, inject_reuse},

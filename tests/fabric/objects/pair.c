@@ -152,19 +152,23 @@ static void pair_unexpected(void)
 
 /* Remote memory. */
 
-/* One registration, one key: read and written through either core. */
+/* One registration, one key: read and written through either core. A part of it registered again may
+ * get the same key, where a core chooses (verbs). */
 static void pair_rma(void)
 {
 	enum { LEN = 100000 };
 	char *window = ft_buf(4 * LEN), *buf = ft_buf(LEN);
-	struct fid_mr *mr;
+	struct fid_mr *mr, *part[2];
 	struct ft_op op;
 	struct ft_ep ep;
 	uint64_t addr = 0;
 
 	open_pair(&ep, &(struct ft_conf){.caps = FI_RMA});
+	OK(fi_mr_reg(ep.domain, window, LEN / 2, FI_REMOTE_READ, 0, 78, 0, &part[0], NULL));
 	OK(fi_mr_reg(ep.domain, window, 4 * LEN, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 77, 0, &mr,
 		     NULL));
+	OK(fi_mr_reg(ep.domain, window + LEN, LEN, FI_REMOTE_WRITE, 0, 79, 0, &part[1], NULL));
+	OK(fi_close(&part[0]->fid));
 	if (!(ep.info->domain_attr->mr_mode & FI_MR_PROV_KEY))
 		CHECK_EQ(fi_mr_key(mr), 77);
 	if (ep.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR)
@@ -193,6 +197,7 @@ static void pair_rma(void)
 			ft_compare(window + from * LEN, LEN, (uint64_t)(from * 10 + ft.rank), 0);
 	}
 	OK(fi_close(&mr->fid));
+	OK(fi_close(&part[1]->fid));
 	ft_close(&ep);
 	free(buf);
 	free(window);
