@@ -103,6 +103,12 @@ static inline void qv_fi_unlock(struct qv_fi_domain *dom)
 		pthread_mutex_unlock(&dom->lock);
 }
 
+/* Has the main core this mode of registered memory (fi_mr(3))? */
+static inline bool qv_fi_has_mr_mode(const struct qv_fi_domain *dom, int mode)
+{
+	return dom->core_info[QV_FI_MAIN]->domain_attr->mr_mode & mode;
+}
+
 /*
  * Address vector (fabric_glue/objects/av.c). fi_addr_t that the application sees are dense indexes from 0, for
  * FI_AV_MAP and FI_AV_TABLE alike; each entry knows the address bytes and the core's fi_addr_t.

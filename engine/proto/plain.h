@@ -23,7 +23,7 @@ QV_INLINE bool qv_plain_may_go(const struct qv_peer *to, size_t len)
 /* Once that much of a receiver's budget is used, longer payload waits here, not there. */
 #define QV_EAGER_SHARE(budget) ((budget) / 4 * 3)
 
-/* May one that is longer than QV_PROTO_SHORT go without a request? It must be eager, and one packet. */
+/* May one of more than QV_PROTO_SHORT bytes go without a request? It must be eager, and one packet. */
 QV_INLINE bool qv_longer_may_go(const struct qv_peer *to, size_t len)
 {
 	return len <= to->eager_max && len <= to->packet_max &&

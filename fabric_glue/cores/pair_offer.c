@@ -5,8 +5,8 @@
 
 #define ONE_SIDED_CAPS (QV_FI_ONE_SIDED | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 
-/* An application has one key and one address for a piece of memory, whatever core a peer takes. Where
- * the main core chooses the key, the local one takes that. */
+/* An application has one key and one address for a piece of memory, whatever core a peer takes.
+ * Where the main core chooses the key, the local one takes that. */
 static bool agree(const struct fi_info *main, const struct fi_info *local)
 {
 	const int main_modes = main->domain_attr->mr_mode, modes = local->domain_attr->mr_mode;

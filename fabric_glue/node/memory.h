@@ -15,8 +15,8 @@
 #define QV_FI_ATOMIC_MAX ((size_t)8128)
 
 struct qv_fi_memory {
-	void *regions; /* by key, for tsearch(3) */
-	bool same_keys; /* keys are a core's choice, which may give one to memory within other memory */
+	void *regions;  /* by key, for tsearch(3) */
+	bool same_keys; /* a core chooses the keys, and verbs gives parts of memory the same one */
 	const struct qv_combine *combine; /* NULL: this CPU has no kernels, so no atomics */
 };
 
@@ -33,7 +33,8 @@ struct qv_fi_region {
 int qv_fi_region_init(struct qv_fi_region *region, const struct fi_mr_attr *attr, bool virt);
 
 void qv_fi_memory_init(struct qv_fi_memory *memory);
-/* -FI_ENOKEY: there is one of that key, and keys are not the same (same_keys); -FI_ENOMEM. It stays where it is until it is removed. */
+/* -FI_ENOKEY: there is one of that key, and not same_keys; -FI_ENOMEM. It stays where it is until it
+ * is removed. */
 int qv_fi_memory_add(struct qv_fi_memory *memory, struct qv_fi_region *region);
 void qv_fi_memory_remove(struct qv_fi_memory *memory, struct qv_fi_region *region);
 

@@ -25,12 +25,6 @@ static uint64_t first_key(const struct qv_fi_domain *dom)
 }
 
 /* What peers reach by our own protocol. */
-/* verbs has one key for memory that it has registered before, and for parts of it. */
-static bool has_same_keys(const struct qv_fi_domain *dom)
-{
-	return dom->core_info[QV_FI_MAIN]->domain_attr->mr_mode & FI_MR_PROV_KEY;
-}
-
 static void open_memory(struct qv_fi_domain *dom)
 {
 	if (!dom->own_atomics[QV_FI_MAIN] && !dom->own_atomics[QV_FI_LOCAL])
@@ -41,7 +35,7 @@ static void open_memory(struct qv_fi_domain *dom)
 		return;
 	}
 	qv_fi_memory_init(dom->memory);
-	dom->memory->same_keys = has_same_keys(dom);
+	dom->memory->same_keys = qv_fi_has_mr_mode(dom, FI_MR_PROV_KEY);
 }
 
 static int close_cores(struct qv_fi_domain *dom)
@@ -205,7 +199,7 @@ static void open_local(struct qv_fi_domain *dom, const struct fi_info *info)
 	if (ret) {
 		QV_FI_INFO(DOMAIN, "no %s: %s\n", core, qv_fi_host.strerror(-ret));
 		dom->node = 0;
-	} else if (qv_fi_is_node(core) && has_same_keys(dom)) {
+	} else if (qv_fi_is_node(core) && qv_fi_has_mr_mode(dom, FI_MR_PROV_KEY)) {
 		qv_fi_node_take_keys(dom->core[QV_FI_LOCAL]);
 	}
 }

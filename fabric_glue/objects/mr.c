@@ -155,11 +155,6 @@ static struct fi_ops mr_fi_ops = {
 	.ops_open = qv_fi_no_ops_open,
 };
 
-static bool has_mode(const struct qv_fi_domain *dom, int mode)
-{
-	return dom->core_info[QV_FI_MAIN]->domain_attr->mr_mode & mode;
-}
-
 /* With every core, or none. The second takes the key that the first has chosen. */
 static int reg_cores(struct mr *mr, struct fi_mr_attr *attr, uint64_t flags)
 {
@@ -169,7 +164,7 @@ static int reg_cores(struct mr *mr, struct fi_mr_attr *attr, uint64_t flags)
 		ret = fi_mr_regattr(mr->dom->core[c], attr, flags, &mr->core[c]);
 		if (ret)
 			mr->core[c] = NULL;
-		else if (has_mode(mr->dom, FI_MR_PROV_KEY))
+		else if (qv_fi_has_mr_mode(mr->dom, FI_MR_PROV_KEY))
 			attr->requested_key = fi_mr_key(mr->core[c]);
 	}
 	if (ret)
@@ -212,7 +207,8 @@ static int reg(struct fid *fid, struct fi_mr_attr *attr, uint64_t flags, struct 
 	mr->reached = attr->access & (FI_REMOTE_READ | FI_REMOTE_WRITE);
 	qv_fi_lock(mr->dom);
 	if (mr->dom->memory)
-		ret = qv_fi_region_init(&mr->region, attr, has_mode(mr->dom, FI_MR_VIRT_ADDR));
+		ret = qv_fi_region_init(&mr->region, attr,
+					qv_fi_has_mr_mode(mr->dom, FI_MR_VIRT_ADDR));
 	if (!ret)
 		ret = reg_core(mr, attr, flags);
 	if (!ret) {

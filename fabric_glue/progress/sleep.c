@@ -114,8 +114,8 @@ static bool ep_may_sleep(const struct qv_fi_wait_set *wait_set, const struct qv_
 	for (unsigned r = 0; r < QV_FI_RAILS; r++)
 		if (qv_fi_ep_has(ep, r) && !rail_may_sleep(wait_set, &ep->rail[r]))
 			return false;
-	return ep->mode->may_sleep(
-		ep); /* behind the rails: in peer mode a core that is asked acts */
+	/* Behind the rails: in peer mode a core that is asked acts. */
+	return ep->mode->may_sleep(ep);
 }
 
 static int look_and_arm(struct qv_fi_wait_set *wait_set)
