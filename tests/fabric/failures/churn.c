@@ -142,20 +142,30 @@ static void limited_wait(struct ft_op *op, size_t peer, const char *what)
 		ft_fail("peer %zu: %s", peer, fi_strerror(op->err));
 }
 
+/* Every other client is spoken to first, but over shm as of 1.19: it would crash at a number that it
+ * has given out before (docs/design.md, known costs). */
+static bool server_begins(size_t i)
+{
+	return i % 2 &&
+	       (strcmp(ft_core(), "shm") || FI_VERSION_LT(fi_version(), FI_VERSION(1, 19)));
+}
+
 static void serve_one(struct ft_ep *ep, size_t i)
 {
-	uint64_t word = 0;
+	uint64_t word = 0, answer = i;
 	fi_addr_t addr;
-	struct ft_op op;
+	struct ft_op tx, rx;
 
 	ft_await_word(COME, i + 1);
 	CHECK_EQ(fi_av_insert(ep->av, ft.sh->rank[1].name[0], 1, &addr, 0, NULL), 1);
-	POST(fi_trecv(ep->ep, &word, 8, NULL, addr, i, 0, ft_fresh(&op)));
-	limited_wait(&op, i, "no request");
+	POST(fi_trecv(ep->ep, &word, 8, NULL, addr, i, 0, ft_fresh(&rx)));
+	if (!server_begins(i))
+		limited_wait(&rx, i, "no request");
+	POST(fi_tsend(ep->ep, &answer, 8, NULL, addr, i, ft_fresh(&tx)));
+	limited_wait(&tx, i, "the answer is not sent");
+	limited_wait(&rx, i, "no request behind the answer");
 	CHECK_EQ(word, i);
-	CHECK_EQ(op.src, addr);
-	POST(fi_tsend(ep->ep, &word, 8, NULL, addr, i, ft_fresh(&op)));
-	limited_wait(&op, i, "the answer is not sent");
+	CHECK_EQ(rx.src, addr);
 	ft.sh->word[SERVED] = i + 1;
 	ft_await_word(GONE, i + 1);
 	OK(fi_av_remove(ep->av, &addr, 1, 0));
@@ -200,6 +210,8 @@ static void come(struct ft_ep *domain, size_t i)
 	CHECK_EQ(fi_av_insert(ep.av, ft.sh->rank[0].name[0], 1, &ep.peer[0], 0, NULL), 1);
 	ft_trecv(&ep, 0, i, 0, &word, 8, &rx);
 	ft.sh->word[COME] = i + 1;
+	if (server_begins(i))
+		limited_wait(&rx, i, "the server does not begin");
 	ft_tsend(&ep, 0, i, &word, 8, &tx);
 	limited_wait(&tx, i, "the request is not sent");
 	limited_wait(&rx, i, "no answer");

@@ -128,6 +128,7 @@ static void kill_send_pending(void)
 	struct ft_ep ep;
 	struct ft_op op;
 
+	ft_needs_news();
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
 	ft_handshake(&ep);
 	if (ft.rank == VICTIM) {
@@ -214,11 +215,13 @@ static void kill_in_transfer(bool victim_sends)
 
 static void kill_sender(void)
 {
+	ft_needs_news();
 	kill_in_transfer(true);
 }
 
 static void kill_receiver(void)
 {
+	ft_needs_news();
 	kill_in_transfer(false);
 }
 

@@ -165,6 +165,7 @@ static void kill_write(void)
 	ssize_t err = 0;
 	double since;
 
+	ft_needs_news();
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV | FI_RMA});
 	ft_handshake(&ep);
 	if (ft.rank == VICTIM) {
