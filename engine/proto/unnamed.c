@@ -22,17 +22,24 @@ static bool is_left_alone(const struct qv_peer *peer)
 	       !peer->flying && !peer->held && !peer->txs && !peer->failing;
 }
 
+/* Its address was taken back before it has answered what we sent. The answer leads to whoever has that
+ * name then: another session would not know it, and turn away what comes with it. */
+static bool may_answer(const struct qv_peer *peer)
+{
+	return peer->dropped && peer->hello_sent;
+}
+
 static bool has_ended(struct qv_peer *peer, uint64_t now)
 {
 	if (!is_left_alone(peer))
 		return false;
-	if (peer->failed || !peer->connected)
+	if (peer->failed || (!peer->connected && !may_answer(peer)))
 		return true;
 	if (now - peer->heard_at < SILENT_MS || now < peer->look_at)
 		return false;
 	peer->look_at = now + LOOK_MS;
 	return (peer->dropped && now - peer->heard_at >= REMEMBER_MS) ||
-	       !qv_proc_alive(&peer->p->self, &peer->proc);
+	       (peer->connected && !qv_proc_alive(&peer->p->self, &peer->proc));
 }
 
 static bool is_on_this_host(const struct qv_peer *peer)

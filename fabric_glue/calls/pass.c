@@ -57,6 +57,14 @@ static void pass_done(struct qv_xfer *xfer, int status)
 	forget(pass);
 }
 
+void qv_fi_pass_give_up(struct qv_fi_pass *pass)
+{
+	pass->told = true;
+	pass->rail->flying--;
+	let_go(pass);
+	qv_fi_pass_complete(pass->ep, pass, QV_EPEER);
+}
+
 /* A core that drops the connection of who has died says so of each operation; others keep for ever what
  * a dead process does not take. */
 void qv_fi_pass_look_after(struct qv_fi_ep *ep)
@@ -66,12 +74,8 @@ void qv_fi_pass_look_after(struct qv_fi_ep *ep)
 			continue;
 		if (!pass->peer && !qv_fi_peer(ep, pass->to, &pass->peer))
 			qv_proto_peer_hold(pass->peer);
-		if (!pass->peer || !qv_proto_peer_keeps(pass->peer))
-			continue;
-		pass->told = true;
-		pass->rail->flying--;
-		let_go(pass);
-		qv_fi_pass_complete(ep, pass, QV_EPEER);
+		if (pass->peer && qv_proto_peer_keeps(pass->peer))
+			qv_fi_pass_give_up(pass);
 	}
 }
 

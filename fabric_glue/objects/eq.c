@@ -118,6 +118,7 @@ static void drop_first(struct eq *eq)
 		eventfd_read(eq->fd, &value);
 }
 
+/* Without a buffer the number is read, and the rest dropped, as libfabric's own queues do it. */
 static ssize_t eq_read(struct fid_eq *fid, uint32_t *number, void *buf, size_t len, uint64_t flags)
 {
 	struct eq *eq = eq_of(fid);
@@ -126,12 +127,13 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *number, void *buf, size_t l
 	pthread_mutex_lock(&eq->lock);
 	if (eq->first && eq->first->error) {
 		got = -FI_EAVAIL;
-	} else if (eq->first && len < eq->first->len) {
+	} else if (eq->first && buf && len < eq->first->len) {
 		got = -FI_ETOOSMALL;
 	} else if (eq->first) {
 		*number = eq->first->number;
-		got = (ssize_t)eq->first->len;
-		memcpy(buf, eq->first->body, eq->first->len);
+		got = buf ? (ssize_t)eq->first->len : 0;
+		if (buf)
+			memcpy(buf, eq->first->body, eq->first->len);
 		if (!(flags & FI_PEEK))
 			drop_first(eq);
 	}

@@ -76,6 +76,18 @@ static void look_after_tx(struct qv_fi_srx *srx, struct qv_fi_tx *tx)
 	qv_fi_tx_tell(srx, tx, FI_ECONNABORTED);
 }
 
+/* An operation on the memory of another, which the core has taken. */
+static void look_after_pass(struct qv_fi_srx *srx, struct qv_fi_pass *pass)
+{
+	const struct qv_fi_av_entry *entry = qv_fi_av_entry(srx->ep->av, pass->to);
+
+	if (!pass->rail || pass->told || !entry)
+		return;
+	qv_fi_srx_look(srx, entry->way.addr);
+	if (qv_fi_srx_is_gone(srx, entry->way.addr))
+		qv_fi_pass_give_up(pass);
+}
+
 void qv_fi_srx_tick(struct qv_fi_srx *srx)
 {
 	srx->ticks++;
@@ -85,6 +97,8 @@ void qv_fi_srx_tick(struct qv_fi_srx *srx)
 	for (size_t i = 0; i < srx->nknown && srx->ngone; i++)
 		if (srx->known[i].gone == QV_FI_GONE) /* somebody may be there again */
 			qv_fi_srx_look(srx, i);
+	for (struct qv_fi_pass *pass = srx->ep->passes; pass; pass = pass->next)
+		look_after_pass(srx, pass);
 	if (srx->own)
 		qv_fi_srx_coll_tick(srx);
 	if (srx->nlong || srx->flying)

@@ -73,10 +73,12 @@ static int new_port(struct fid_domain *core, struct qv_fi_srx_port **out)
 	return rc;
 }
 
-/* A context for this endpoint: that of one that was closed, or else a new one. rxm takes only one
- * for a domain, and gives it back with the domain. */
+/* A context for this endpoint: a new one, for shm binds an endpoint to the newest of its domain,
+ * whichever it is told. rxm takes only one for a domain, and gives it back with the domain: there it is
+ * that of an endpoint that was closed. */
 static int give_context(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
 {
+	const bool one = qv_fi_rail_quirks(&ep->rail[QV_FI_MAIN])->one_endpoint;
 	struct qv_fi_domain *dom = ep->dom;
 	struct qv_fi_srx_port *port = dom->port;
 	int rc = 0;
@@ -93,7 +95,7 @@ static int give_context(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
 	port->srx = srx;
 	port->tagged = srx->match[QV_REQ_TAGGED];
 	port->own = srx->own;
-	if (!dom->port)
+	if (one)
 		dom->port = port;
 	return fi_ep_bind(ep->rail[QV_FI_MAIN].core, &port->core->fid, 0);
 }

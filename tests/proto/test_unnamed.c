@@ -237,14 +237,57 @@ static void given_up(void **state)
 	}
 }
 
+/* It has sent something, and its address is taken back before anything was heard from there. The answer
+ * may be on its way: it is remembered, and has its name again if that comes back. */
+static void unanswered(void **state)
+{
+	struct rig_settings set = rig_defaults(2);
+	struct rig *rig = rig_new(&set);
+	struct rig_node *node = &rig->node[0];
+	struct rig_req *recv = rig_recv(rig, 1, RIG_ANY, 100, 1, 0), *back;
+	struct qv_peer *peer = rig_peer(rig, 0, 1);
+
+	rig_send(rig, 0, 1, 100, 1, 0);
+	qv_proto_peer_set_user(peer, QV_USER_UNKNOWN);
+	qv_proto_peer_drop(peer);
+	for (unsigned i = 0; i < 100; i++)
+		qv_proto_tick(node->p, rig->now += 100);
+	assert_int_equal(node->ended, 0);
+	qv_proto_peer_set_user(peer, RIG_USER(1));
+	back = rig_recv(rig, 0, RIG_ANY, 100, 2, 0);
+	rig_wait(rig, recv, NULL);
+	rig_wait(rig, back, rig_send(rig, 1, 0, 100, 2, 0));
+	rig_check_status(back, QV_OK);
+	assert_int_equal(node->warnings + rig->node[1].warnings, 0);
+	rig_free(rig);
+}
+
+/* Nobody ever answers: it goes. */
+static void never_answered(void **state)
+{
+	struct rig_settings set = rig_defaults(2);
+	struct rig *rig = rig_new(&set);
+	struct rig_node *node = &rig->node[0];
+
+	rig_send(rig, 0, 1, 100, 1, 0);
+	rig_kill(rig, 1, QV_LOOP_SILENT, false);
+	qv_proto_peer_set_user(rig_peer(rig, 0, 1), QV_USER_UNKNOWN);
+	qv_proto_peer_drop(rig_peer(rig, 0, 1));
+	for (unsigned i = 0; i < 400; i++)
+		qv_proto_tick(node->p, rig->now += 100);
+	assert_int_equal(node->ended, 1);
+	rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dead),        cmocka_unit_test(dead_seldom),
-		cmocka_unit_test(looks_apart), cmocka_unit_test(silent_host),
-		cmocka_unit_test(living),      cmocka_unit_test(busy),
-		cmocka_unit_test(near),        cmocka_unit_test(named_meanwhile),
-		cmocka_unit_test(given_up),
+		cmocka_unit_test(dead),           cmocka_unit_test(dead_seldom),
+		cmocka_unit_test(looks_apart),    cmocka_unit_test(silent_host),
+		cmocka_unit_test(living),         cmocka_unit_test(busy),
+		cmocka_unit_test(near),           cmocka_unit_test(named_meanwhile),
+		cmocka_unit_test(given_up),       cmocka_unit_test(unanswered),
+		cmocka_unit_test(never_answered),
 	};
 
 	rig_seed();

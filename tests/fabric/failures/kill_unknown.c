@@ -192,6 +192,54 @@ static void kill_write(void)
 	free(buf);
 }
 
+/* False: the core takes no more while the victim does not look. */
+static bool read_one(struct ft_window *w, size_t at, size_t len, struct ft_op *op)
+{
+	const double end = ft_now() + 1;
+	ssize_t rc;
+
+	do {
+		ft_progress();
+		rc = fi_read(w->ep.ep, w->buf + at, len, NULL, w->ep.peer[VICTIM],
+			     w->addrs[VICTIM] + at, w->keys[VICTIM], ft_fresh(op));
+	} while (rc == -FI_EAGAIN && ft_now() < end);
+	CHECK(!rc || rc == -FI_EAGAIN);
+	return !rc;
+}
+
+/* Who reads the memory of a process that does not look, and then dies, hears of each read: that it went
+ * well, where the core needs nobody's help, or that it did not. */
+static void kill_read(void)
+{
+	enum { N = 8, LEN = FT_WINDOW / N };
+	struct ft_op ops[N];
+	struct ft_window w;
+	size_t n = 0;
+
+	ft_needs_news();
+	ft_open_window(&w, (struct ft_conf){.caps = FI_DIRECTED_RECV});
+	ft_barrier();
+	ft.sh->word[READY] = ft.sh->word[DEATH] = 0; /* keys were there */
+	ft_barrier();
+	ft_handshake(&w.ep);
+	if (ft.rank == VICTIM) {
+		while (!ft.sh->word[READY])
+			ft_msleep(1);
+		ft_die();
+	} else if (ft.rank == BYSTANDER) {
+		ft_bystander(&w.ep);
+	} else {
+		while (n < N && read_one(&w, n * LEN, LEN, &ops[n]))
+			n++;
+		ft.sh->word[READY] = 1;
+		for (size_t i = 0; i < n; i++)
+			ft_outlive(&w.ep, &ops[i], 0);
+		ft_mourn(&w.ep);
+		ft_survived(&w.ep, w.buf, FT_WINDOW);
+	}
+	ft_close_window(&w);
+}
+
 const struct ft_case ft_cases_kill_unknown[] = {
 	{"kill_stranger", 3, 30, kill_stranger},
 	{"kill_late_stranger", 3, 30, kill_late_stranger},
@@ -199,5 +247,6 @@ const struct ft_case ft_cases_kill_unknown[] = {
 	{"kill_asleep_fd", 3, 30, kill_asleep_fd},
 	{"kill_asleep_starved", 3, 30, kill_asleep_starved},
 	{"kill_write", 3, 30, kill_write},
+	{"kill_read", 3, 30, kill_read},
 	{0},
 };

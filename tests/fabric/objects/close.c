@@ -211,6 +211,39 @@ static void next_endpoint(void)
 	ft_close(&ep);
 }
 
+/* Of two endpoints of a domain the first goes, and a third comes: what is sent to each arrives there. */
+static void third_endpoint(void)
+{
+	struct ft_ep ep[2], third;
+	struct ft_op tx[2], rx[2];
+	uint64_t out[2], in[2] = {0};
+
+	ft_open(&ep[0], &(struct ft_conf){0});
+	if (ep[0].info->domain_attr->ep_cnt == 1)
+		ft_skip("a domain of %s has one endpoint", ft_core());
+	ft_open(&ep[1], &(struct ft_conf){.beside = &ep[0]});
+	ft_barrier();
+	ft_close_ep(&ep[0]);
+	third = ep[0];
+	ft_open_ep(&third);
+	ft_exchange(&third);
+	for (int i = 0; i < 2; i++) {
+		struct ft_ep *at = i ? &ep[1] : &third;
+
+		out[i] = (uint64_t)(10 * i + ft.rank);
+		ft_trecv(at, !ft.rank, 3, 0, &in[i], 8, &rx[i]);
+		ft_tsend(at, !ft.rank, 3, &out[i], 8, &tx[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		ft_wait(&rx[i]);
+		ft_wait(&tx[i]);
+		CHECK_EQ(in[i], 10 * i + !ft.rank);
+	}
+	ft_barrier();
+	ft_close_part(&ep[1]);
+	ft_close(&third);
+}
+
 const struct ft_case ft_cases_close[] = {
 	{"close_posted", 2, 20, close_posted},
 	{"close_queued", 2, 20, close_queued},
@@ -219,5 +252,6 @@ const struct ft_case ft_cases_close[] = {
 	{"close_busy", 1, 20, close_busy},
 	{"several_endpoints", 2, 20, several_endpoints},
 	{"next_endpoint", 2, 20, next_endpoint},
+	{"third_endpoint", 2, 20, third_endpoint},
 	{0},
 };

@@ -48,6 +48,11 @@ static void eq_trywait(void)
 		CHECK_EQ(fi_eq_sread(eq, &event, &entry, sizeof entry, 0, 0), sizeof entry);
 		CHECK(entry.context == &eq);
 	}
+	write_event(eq, &ep);
+	event = 0;
+	CHECK_EQ(fi_eq_read(eq, &event, &entry, 1, 0), -FI_ETOOSMALL);
+	CHECK_EQ(fi_eq_read(eq, &event, NULL, 0, 0), 0); /* the number only */
+	CHECK_EQ(event, FI_NOTIFY);
 	CHECK_EQ(fi_eq_sread(eq, &event, &entry, sizeof entry, 10, 0), -FI_EAGAIN);
 	OK(fi_close(&eq->fid));
 	ft_close(&ep);
