@@ -47,8 +47,8 @@ void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int
 /* Now and then, and before an address is removed: their peers are looked after, and those whose peers
  * have died end. fabric_glue/calls/pass.c */
 void qv_fi_pass_look_after(struct qv_fi_ep *ep);
-void qv_fi_pass_give_up(
-	struct qv_fi_pass *pass); /* its peer has died; the core may keep it for ever */
+/* Its peer has died: it ends for the application, and the core may keep it for ever. */
+void qv_fi_pass_give_up(struct qv_fi_pass *pass);
 bool qv_fi_pass_waits(const struct qv_fi_ep *ep); /* is any of them under way? */
 void qv_fi_remote_event(struct qv_fi_rail *rail, uint64_t flags, size_t len, uint64_t data,
 			fi_addr_t src);

@@ -68,7 +68,7 @@ struct qv_fi_domain { /* fabric_glue/objects/domain.c */
 	bool own_atomics[QV_FI_CORES];
 	struct qv_fi_memory *memory; /* what peers reach by it; NULL: nobody does */
 	bool peer;                   /* FI_QUIVER_MODE=peer */
-	struct qv_fi_srx_port *port; /* peer mode: a context that the core has, or NULL */
+	struct qv_fi_srx_port *port; /* peer mode: the context of a core that has one, or NULL */
 	size_t inject;               /* tx_attr->inject_size that we promise */
 	bool basic_mr;               /* the application has FI_MR_BASIC: keys are ours to choose */
 	uint64_t next_key;           /* next key to try for our own registrations */

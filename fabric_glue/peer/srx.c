@@ -73,9 +73,9 @@ static int new_port(struct fid_domain *core, struct qv_fi_srx_port **out)
 	return rc;
 }
 
-/* A context for this endpoint: a new one, for shm binds an endpoint to the newest of its domain,
- * whichever it is told. rxm takes only one for a domain, and gives it back with the domain: there it is
- * that of an endpoint that was closed. */
+/* A context for this endpoint. shm binds an endpoint to the newest context of the domain, whichever is
+ * named: it needs a new one. rxm takes only one for a domain, and gives it back with the domain: the
+ * next endpoint has that of one that was closed. */
 static int give_context(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
 {
 	const bool one = qv_fi_rail_quirks(&ep->rail[QV_FI_MAIN])->one_endpoint;

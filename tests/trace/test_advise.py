@@ -96,8 +96,8 @@ def much_to_gain():
     # What it names is no list. How near it is to the cheapest is for a benchmark: scripts/train-advice.
     _, again = run("replay", path, "--rounds", "5")
     cost = {row["impl"]: row["mean"] for row in again["rows"] if row["case"] == "trace" and row["mean"]}
-    named = min(cost[answer["structure"]], cost["auto"])
-    check("deep: what is named is far from a list", cost["ll"] > 2 * named, (answer, cost))
+    for name in ("auto", answer["structure"]):
+        check(f"deep: {name} is far from ll", cost["ll"] > 5 * cost[name], (answer, cost))
 
 
 def hardly_known():
