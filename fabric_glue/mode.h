@@ -67,8 +67,14 @@ struct qv_fi_mode {
 	uint64_t (*received)(const struct qv_fi_ep *ep, fi_addr_t index);
 };
 
-/* What an address says of its endpoint's mode. */
-enum qv_fi_said { QV_FI_SAYS_NOTHING, QV_FI_SAYS_LAYERED, QV_FI_SAYS_PEER };
+/* What an address says of its endpoint: its mode, and whether it listens (cores/listener.h). */
+enum qv_fi_said {
+	QV_FI_SAYS_NOTHING,
+	QV_FI_SAYS_LAYERED,
+	QV_FI_SAYS_PEER,
+	QV_FI_SAYS_LAYERED_LISTENS,
+	QV_FI_SAYS_PEER_LISTENS,
+};
 
 extern const struct qv_fi_mode qv_fi_layered_mode, qv_fi_peer_mode;
 

@@ -45,9 +45,10 @@ struct qv_fi_rail {
 	struct qv_fi_rxbuf *stalled, **stalled_tail; /* packets that wait for memory, in order */
 	char *rx_memory;
 	size_t rx_count, rx_stride;
-	int mark_fd;                   /* fabric_glue/layered/presence.h; -1: none */
-	struct qv_fi_tcp *tcp;         /* NULL until asked for */
-	char address[QV_FI_RAIL_NAME]; /* QV_FI_SECOND: of the core endpoint */
+	int mark_fd;                     /* fabric_glue/layered/presence.h; -1: none */
+	struct qv_fi_tcp *tcp;           /* NULL until asked for */
+	struct qv_fi_listener *listener; /* NULL: the core needs none */
+	char address[QV_FI_RAIL_NAME];   /* QV_FI_SECOND: of the core endpoint */
 };
 
 /* The queue whose descriptor sleepers look at. */
@@ -69,8 +70,10 @@ const char *qv_fi_rail_name(const struct qv_fi_rail *rail);
 const char *qv_fi_ep_cores(const struct qv_fi_ep *ep);
 /* As fi_getname. */
 int qv_fi_ep_name(struct qv_fi_ep *ep, void *addr, size_t *len);
-/* fabric_glue/objects/av_mode.c: the mode of the domain into a name, as far as there is room. */
-void qv_fi_mode_sign(const struct qv_fi_domain *dom, void *addr, size_t len);
+/* fabric_glue/objects/av_mode.c: what the bytes of the endpoint's name are to say of it, and that into
+ * a name, as far as there is room. */
+enum qv_fi_said qv_fi_ep_says(const struct qv_fi_ep *ep);
+void qv_fi_sign(void *addr, size_t len, enum qv_fi_said said);
 
 /* From fabric_glue/layered/xport.c. */
 
@@ -83,6 +86,9 @@ void qv_fi_presence_end(struct qv_fi_rail *rail);
 /* The mode that the endpoint of shm with this name is marked with. */
 enum qv_fi_said qv_fi_shm_says(const char *name);
 enum qv_presence qv_fi_presence(struct qv_xport *x, uint64_t addr, uint64_t *silent);
+/* The core has got this address; the other is for ten times a second. */
+void qv_fi_presence_meet(struct qv_fi_rail *rail, uint64_t addr);
+void qv_fi_presence_tick(struct qv_fi_rail *rail);
 void qv_fi_reconnect(struct qv_xport *x, uint64_t addr, bool others);
 /* Is something for that address still on its way, as far as the kernel knows? */
 bool qv_fi_unacked(struct qv_xport *x, uint64_t addr);

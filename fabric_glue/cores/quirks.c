@@ -60,6 +60,11 @@ static const struct row rows[] = {
 		    .one_endpoint = true,
 		    .writes_to_desc = true}},
 	{.of_all = {.name = ";ofi_rxd", .eager = 8000, .buffers = 512, .no_flush = true}},
+	{.of_all = {.name = "verbs",
+		    .packet = 4096,
+		    .eager = 8192,
+		    .buffers = 256,
+		    .lookup = QV_FI_LOOKUP_LISTENER}},
 	{.of_all = {.name = "", .packet = 4096, .eager = 8192, .buffers = 256}},
 };
 

@@ -12,9 +12,10 @@
 
 /* How we learn that nobody is at an address any more. */
 enum qv_fi_lookup {
-	QV_FI_LOOKUP_NONE, /* not at all: the core must tell */
-	QV_FI_LOOKUP_SHM,  /* the address names a process and a file in /dev/shm */
-	QV_FI_LOOKUP_TCP,  /* the kernel of the peer's host answers, or does not */
+	QV_FI_LOOKUP_NONE,     /* not at all: the core must tell */
+	QV_FI_LOOKUP_SHM,      /* the address names a process and a file in /dev/shm */
+	QV_FI_LOOKUP_TCP,      /* the kernel of the peer's host answers, or does not */
+	QV_FI_LOOKUP_LISTENER, /* the same, of a TCP socket of ours: cores/listener.h */
 };
 
 struct qv_fi_quirks {

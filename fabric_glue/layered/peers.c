@@ -59,6 +59,8 @@ static struct qv_peer *new_peer(struct qv_fi_ep *ep, struct qv_fi_way way, fi_ad
 
 	if (peer && way.addr < rail->nby_core)
 		rail->by_core[way.addr] = peer;
+	if (peer)
+		qv_fi_presence_meet(rail, way.addr);
 	return peer;
 }
 
@@ -99,6 +101,8 @@ static void adopt(struct qv_fi_ep *ep, fi_addr_t index)
 	qv_proto_peer_set_user(peer, index);
 	ep->peers[index] = peer;
 	ep->anonymous--;
+	qv_fi_presence_meet(container_of(qv_proto_peer_xport(peer), struct qv_fi_rail, xport),
+			    qv_proto_peer_addr(peer));
 }
 
 int qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr)

@@ -33,8 +33,8 @@ static int lookup(struct fid_av *fid, fi_addr_t addr, void *buf, size_t *len)
 	entry = qv_fi_av_entry(av, addr);
 	if (entry) {
 		memcpy(name, entry->name, entry->namelen);
-		if (qv_fi_index_by_name(av->index, entry->name, entry->namelen)->is_signed)
-			qv_fi_mode_sign(av->dom, name, entry->namelen); /* the peer's is the same */
+		qv_fi_sign(name, entry->namelen,
+			   qv_fi_index_by_name(av->index, entry->name, entry->namelen)->said);
 		memcpy(buf, name, *len < entry->namelen ? *len : entry->namelen);
 		*len = entry->namelen;
 	}

@@ -19,9 +19,9 @@ struct qv_fi_av_node {
 	struct qv_fi_way way;
 	fi_addr_t index; /* the application's, FI_ADDR_NOTAVAIL while it has not named it */
 	uint32_t hash;
-	uint32_t namelen : 31;
-	uint32_t is_signed : 1; /* the application has it with the endpoint's mode in it */
-	char name[];            /* in the form of qv_fi_addr_normal */
+	uint32_t namelen : 29;
+	uint32_t said : 3; /* enum qv_fi_said, in the bytes that the application has */
+	char name[];       /* in the form of qv_fi_addr_normal */
 };
 
 /* Open addressing, at most half full. */
@@ -82,9 +82,9 @@ fi_addr_t qv_fi_av_name(struct qv_fi_av *av, struct qv_fi_av_node *node);
 /* The application takes one naming back. -FI_EINVAL: it is not named. */
 int qv_fi_av_drop(struct qv_fi_av *av, fi_addr_t index);
 
-/* av_mode.c: does this address say the mode of its endpoint (FI_QUIVER_MODE), and is that the other
- * one? The second says so to the user, if it is. */
-bool qv_fi_av_is_signed(const struct qv_fi_av *av, const void *addr, size_t len);
+/* av_mode.c: what do the bytes of this address say of its endpoint (FI_QUIVER_MODE)? */
+enum qv_fi_said qv_fi_addr_said(const void *addr, size_t len);
+/* Is its mode the other one? Says so to the user. */
 bool qv_fi_av_mode_differs(const struct qv_fi_av *av, const void *addr, size_t len);
 
 /* From av_insert.c. */

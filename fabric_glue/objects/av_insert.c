@@ -60,7 +60,7 @@ static void insert_all(struct insertion *ins, const char *addr, size_t count)
 			QV_FI_WARN(AV, "address %zu of %zu is none that a peer can have\n",
 				   ins->done, count);
 		if (node)
-			node->is_signed = qv_fi_av_is_signed(av, addr, len);
+			node->said = qv_fi_addr_said(addr, len);
 		record(ins, node);
 		addr += len;
 		if (!len) /* where the next one would start is not known */

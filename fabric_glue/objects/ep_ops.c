@@ -122,7 +122,7 @@ static int cm_getname(fid_t fid, void *addr, size_t *len)
 	int rc = qv_fi_ep_name(ep, addr, len);
 
 	if (!rc)
-		qv_fi_mode_sign(ep->dom, addr, *len);
+		qv_fi_sign(addr, *len, qv_fi_ep_says(ep));
 	return rc;
 }
 

@@ -39,5 +39,16 @@ fi_addr_t qv_fi_srx_ask_user(struct qv_fi_srx *srx, fi_addr_t core)
 	known = qv_fi_srx_known(srx, core);
 	if (known)
 		known->user = user;
+	qv_fi_srx_meet(srx, core);
 	return user;
+}
+
+void qv_fi_srx_meet(struct qv_fi_srx *srx, fi_addr_t core)
+{
+	struct qv_fi_known *known = qv_fi_srx_known(srx, core);
+
+	if (!known || known->begun)
+		return;
+	known->begun = true;
+	qv_fi_presence_meet(&srx->ep->rail[QV_FI_MAIN], core);
 }

@@ -133,6 +133,8 @@ ssize_t qv_fi_tx_start(struct qv_fi_ep *ep, const struct qv_fi_send *s, fi_addr_
 
 	if (refuses(srx, to))
 		return -FI_ECONNABORTED;
+	if (QV_UNLIKELY(to >= srx->nknown || !srx->known[to].begun))
+		qv_fi_srx_meet(srx, to);
 	tx = new_tx(srx, s, to, how);
 	if (QV_UNLIKELY(!tx))
 		return -FI_ENOMEM;
@@ -156,6 +158,10 @@ ssize_t qv_fi_srx_send(struct qv_fi_ep *ep, const struct qv_fi_send *s, uint64_t
 	if (QV_UNLIKELY(s->cnt > QV_FI_IOV_LIMIT || s->tag & ep->srx->own ||
 			(flags & FI_INJECT && qv_iov_len(s->iov, s->cnt) > ep->dom->inject)))
 		return -FI_EINVAL;
+	/* rxm looks only when it has a connection, and then takes what it may. */
+	if (QV_UNLIKELY(qv_iov_len(s->iov, s->cnt) >
+			ep->dom->core_info[QV_FI_MAIN]->ep_attr->max_msg_size))
+		return -FI_EMSGSIZE;
 	if (s->req & QV_REQ_DATA)
 		flags |= FI_REMOTE_CQ_DATA;
 	qv_fi_lock(ep->dom);

@@ -9,6 +9,12 @@
 
 /* Addresses. */
 
+static void forget(struct qv_fi_known *known)
+{
+	known->user = QV_FI_NOT_ASKED;
+	known->begun = false;
+}
+
 /* The core is told at once, not at the first message to the address as in layered mode: it could
  * not say who sends. */
 static void av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
@@ -16,7 +22,7 @@ static void av_inserted(struct qv_fi_ep *ep, fi_addr_t index)
 	struct qv_fi_way way;
 
 	if (ep->srx && !qv_fi_av_reach(ep->av, index, &way) && way.addr < ep->srx->nknown)
-		ep->srx->known[way.addr].user = QV_FI_NOT_ASKED;
+		forget(&ep->srx->known[way.addr]);
 }
 
 static bool av_removed(struct qv_fi_ep *ep, fi_addr_t index)
@@ -24,7 +30,7 @@ static bool av_removed(struct qv_fi_ep *ep, fi_addr_t index)
 	fi_addr_t core = ep->av->entries[index].way.addr;
 
 	if (ep->srx && core < ep->srx->nknown)
-		ep->srx->known[core].user = QV_FI_NOT_ASKED;
+		forget(&ep->srx->known[core]);
 	return false; /* what the core has of it we do not know */
 }
 

@@ -61,6 +61,7 @@ struct qv_fi_known {
 	uint32_t looked; /* tick of the last look */
 	uint8_t gone;    /* up to QV_FI_GONE */
 	bool spoken_to;  /* by a message of a collective */
+	bool begun;      /* we have dealt with it */
 };
 #define QV_FI_GONE 10 /* looks that find nobody; one that finds nobody for ever counts half of it */
 
@@ -129,6 +130,8 @@ struct qv_fi_srx {
 /* NULL: no memory, or the address is none that counts up from 0. */
 struct qv_fi_known *qv_fi_srx_known(struct qv_fi_srx *srx, fi_addr_t core);
 fi_addr_t qv_fi_srx_ask_user(struct qv_fi_srx *srx, fi_addr_t core);
+/* We deal with that address: whether its endpoint lives may be asked some day. */
+void qv_fi_srx_meet(struct qv_fi_srx *srx, fi_addr_t core);
 
 /* What the application calls the address of a core. */
 static inline fi_addr_t qv_fi_srx_user(struct qv_fi_srx *srx, fi_addr_t core)

@@ -172,6 +172,7 @@ static QV_NOINLINE void tick(struct qv_fi_ep *ep, uint64_t now)
 {
 	ep->ticked = now;
 	qv_fi_totals_tick(ep);
+	qv_fi_presence_tick(&ep->rail[QV_FI_MAIN]);
 	if (ep->srx)
 		qv_fi_srx_tick(ep->srx);
 	else

@@ -56,7 +56,6 @@ static void at_send_within(enum end how, double seconds)
 	struct ft_ep ep;
 	struct ft_op op;
 
-	ft_needs_news();
 	begin(&ep, how, 0);
 	if (!others(&ep, how)) {
 		ft_tsend(&ep, VICTIM, 5, buf, LONG, &op);

@@ -129,7 +129,6 @@ static void kill_full(void)
 	char *buf = ft_buf(LEN);
 	struct ft_ep ep;
 
-	ft_needs_news();
 	ft_peer_limit("shm", 0, "what is full of messages to one who died stays so");
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
 	ft_handshake(&ep);
@@ -159,7 +158,6 @@ static void kill_closing(void)
 	struct ft_ep ep;
 	double start;
 
-	ft_needs_news();
 	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
 	ft_handshake(&ep);
 	if (ft.rank == VICTIM) {

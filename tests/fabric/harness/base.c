@@ -67,11 +67,6 @@ void ft_peer_limit(const char *core, uint32_t before, const char *why)
 		ft_skip("a limit of the core %s in peer mode: %s", ft_core(), why);
 }
 
-void ft_needs_news(void)
-{
-	ft_peer_limit("verbs", 0, "it does not say that a connection has ended");
-}
-
 size_t ft_scaled(size_t count)
 {
 	double scaled = (double)count * ft.scale;

@@ -108,9 +108,6 @@ void ft_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noret
  * NULL: over any. before: the first version of libfabric that can, 0: none. The list is in
  * docs/design.md. */
 void ft_peer_limit(const char *core, uint32_t before, const char *why);
-/* Skip what ends by the news that somebody has died: over verbs peer mode hears nothing, since the core
- * tells who waits for the other side of no connection that has ended. */
-void ft_needs_news(void);
 /* The provider below ours, as FI_QUIVER_CORE or the layered name say; a native one is its own. Of
  * two the one by which the first and the last rank reach each other. */
 const char *ft_core(void);

@@ -21,7 +21,14 @@ static void attributes(void)
 	/* All 64 tag bits: the top bits of the format decide how many an MPI takes. */
 	CHECK(!ft.quiver || ep.info->ep_attr->mem_tag_format >> 62);
 	ft_close(&ep);
-	/* However short the core's messages are, but for one-sided operations. */
+}
+
+/* However short the core's messages are, but for one-sided operations. */
+static void max_msg_size(void)
+{
+	struct ft_ep ep;
+
+	ft_peer_limit("verbs", 0, "messages are as long as those of the device");
 	ft_open(&ep, &(struct ft_conf){0});
 	CHECK(ep.info->ep_attr->max_msg_size >= (size_t)1 << 30);
 	ft_close(&ep);
@@ -219,6 +226,7 @@ static void directed(void)
 
 const struct ft_case ft_cases_basic[] = {
 	{"attributes", 2, 20, attributes},
+	{"max_msg_size", 2, 20, max_msg_size},
 	{"granted_hints", 1, 20, granted_hints},
 	{"refused_hints", 1, 20, refused_hints},
 	{"zero_bytes", 2, 20, zero_bytes},
