@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #define UNASKED_MS 2000  /* who has not been asked after for so long is looked after by the tick */
-#define CLOSED_MS  300   /* one that ends so soon was one too many for the other side: */
-#define AGAIN_MS   1000  /* no other for so long */
+#define CLOSED_MS  300   /* a connection that ends so soon was one too many for the other side */
+#define AGAIN_MS   1000  /* and no other is tried for so long */
 #define IDLE_MS    10000 /* who has not been asked after for so long is not followed any more */
 #define SILENT_MS  1500  /* no sign of life for so long is worth to be told */
 #define BACKLOG    4096
@@ -86,19 +86,6 @@ static void accept_all(struct qv_fi_listener *l)
 
 /* Asking. */
 
-static void set(int fd, int level, int option, int value)
-{
-	(void)setsockopt(fd, level, option, &value, sizeof value);
-}
-
-/* Its kernel is asked every second. */
-static void keep_alive(int fd)
-{
-	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 1);
-	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
-	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-}
-
 static void note_life(const struct qv_fi_conn *conn, struct qv_fi_remote *remote, int64_t now)
 {
 	struct tcp_info info = {0};
@@ -157,7 +144,7 @@ static enum qv_presence look(struct qv_fi_listener *l, struct qv_fi_conn *conn, 
 	if (!error && !stood) {
 		conn->stands = remote->reached = true;
 		lives(remote, now);
-		keep_alive(conn->fd);
+		qv_fi_tcp_keep_alive(conn->fd);
 	}
 	if (!error && !(error = qv_fi_conn_error(conn->fd))) {
 		note_life(conn, remote, now);

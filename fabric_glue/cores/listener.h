@@ -3,7 +3,7 @@
  * listener.h - who lives, over a core of whose connections the kernel tells nothing (verbs). Each
  * endpoint listens by TCP at its own address in the core, as others do by the core's own means. Who
  * has to know whether a peer lives keeps a connection to it. No byte goes over it: the peer's kernel
- * ends it when the process dies, and answers, or does not, as long as the process is busy.
+ * ends it when the process dies, and answers keep-alive segments while it lives, busy or stopped.
  */
 #ifndef QV_FI_LISTENER_H
 #define QV_FI_LISTENER_H

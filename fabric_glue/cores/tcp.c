@@ -72,11 +72,6 @@ static struct qv_fi_tcp_host *host_of(struct qv_fi_tcp *l, const struct qv_fi_tc
 	return &hosts[l->nhosts++];
 }
 
-static void set(int fd, int level, int option, int value)
-{
-	(void)setsockopt(fd, level, option, &value, sizeof value);
-}
-
 /* The other host is asked every second. */
 static void follow_link(int fd)
 {
@@ -85,9 +80,7 @@ static void follow_link(int fd)
 
 	if (!qv_fi_params.death || getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, &len) || on)
 		return;
-	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 1);
-	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
-	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	qv_fi_tcp_keep_alive(fd);
 }
 
 static uint64_t mix(uint64_t x)

@@ -71,6 +71,8 @@ static inline bool qv_fi_tcp_same_host(const struct qv_fi_tcp_addr *a,
 
 /* False: another kind of address. */
 bool qv_fi_tcp_addr_of(const void *addr, size_t len, struct qv_fi_tcp_addr *end);
+/* Its other end's kernel is asked every second whether it is there. */
+void qv_fi_tcp_keep_alive(int fd);
 /* Know the core's connections as they were at most 50 ms ago. */
 void qv_fi_tcp_look(struct qv_fi_tcp *l, int64_t now);
 /* Does it belong to the core: has it called that address, or was called itself? */

@@ -38,6 +38,18 @@ bool qv_fi_tcp_addr_of(const void *addr, size_t len, struct qv_fi_tcp_addr *end)
 	return false;
 }
 
+static void set(int fd, int level, int option, int value)
+{
+	(void)setsockopt(fd, level, option, &value, sizeof value);
+}
+
+void qv_fi_tcp_keep_alive(int fd)
+{
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 1);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
 /* Who this socket is connected to; false: nobody, or itself. */
 static bool peer_of(int fd, struct qv_fi_tcp_addr *end, uint16_t *port)
 {

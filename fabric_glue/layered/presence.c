@@ -128,9 +128,12 @@ static struct qv_fi_tcp *tcp_of(struct qv_fi_rail *rail)
 static bool can_ask(const struct qv_fi_rail *rail, uint64_t addr)
 {
 	const struct qv_fi_way way = {.addr = addr, .core = rail->which};
-	const struct qv_fi_av_node *node = qv_fi_index_by_way(rail->ep->av->index, way);
+	const struct qv_fi_av_node *node;
 
-	return rail->listener && node &&
+	if (!rail->listener) /* as with every other core */
+		return false;
+	node = qv_fi_index_by_way(rail->ep->av->index, way);
+	return node &&
 	       (node->said == QV_FI_SAYS_LAYERED_LISTENS || node->said == QV_FI_SAYS_PEER_LISTENS);
 }
 
