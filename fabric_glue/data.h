@@ -40,7 +40,8 @@ void qv_fi_offload_print(void);
 
 /* One more in a counter, if there is one. */
 void qv_fi_count(struct qv_fi_ep *ep, int which, bool error);
-void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c);
+/* qv_proto_owner_ops.complete */
+void qv_fi_complete_any(void *owner, const struct qv_comp *c);
 extern const struct qv_proto_owner_ops qv_fi_owner_ops;
 /* An operation that a core did for the application is done. */
 void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int status);

@@ -121,6 +121,14 @@ static inline void qv_fi_ep_progress(struct qv_fi_ep *ep)
 {
 	ep->mode->progress(ep);
 }
+/* Move on all that report to a completion queue or counter. Lock held. */
+static inline void qv_fi_wait_set_progress(struct qv_fi_wait_set *wait_set)
+{
+	if (QV_UNLIKELY(wait_set->regions))
+		qv_fi_beside_own(wait_set->dom);
+	for (size_t i = 0; i < wait_set->neps; i++)
+		qv_fi_ep_progress(wait_set->eps[i]);
+}
 /* Look after its peers, if it is time. The progress of who polls does it, who sleeps calls it. */
 void qv_fi_ep_tick(struct qv_fi_ep *ep);
 /* Each poll calls it, once in so many of which it looks at the clock. */

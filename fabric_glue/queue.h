@@ -77,11 +77,9 @@ static inline bool qv_fi_cq_empty(const struct qv_fi_cq *cq)
 }
 
 /* The place of the next entry in the array of a reader who waits for it and does not want to know
- * sources; NULL: there is none. The ring is empty then. */
+ * sources. There is room, and so nothing in the ring. */
 static inline struct fi_cq_tagged_entry *qv_fi_cq_direct(struct qv_fi_cq *cq)
 {
-	if (!cq->room)
-		return NULL;
 	cq->room--;
 	return cq->into++;
 }
@@ -102,9 +100,7 @@ static inline struct fi_cq_tagged_entry *qv_fi_cq_append(struct qv_fi_cq *cq, fi
 /* One or the other; the caller fills all of it. */
 static inline struct fi_cq_tagged_entry *qv_fi_cq_push(struct qv_fi_cq *cq, fi_addr_t src)
 {
-	struct fi_cq_tagged_entry *e = qv_fi_cq_direct(cq);
-
-	return e ? e : qv_fi_cq_append(cq, src);
+	return QV_LIKELY(cq->room) ? qv_fi_cq_direct(cq) : qv_fi_cq_append(cq, src);
 }
 
 /* From fabric_glue/objects/eq.c. */

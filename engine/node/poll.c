@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* poll.c - what has come: from the rings that were busy lately in every poll, from others in turn. */
-#include "internal.h"
+#include "take.h"
 
 #include <stdlib.h>
 
 #include "engine/base/clock.h"
 
-#define BATCH       64u      /* packets of one sender before the next sender's */
 #define COLD        4u       /* rings of the others that an empty poll looks at */
-#define REST_POLLS  16u      /* one poll in so many looks at others even if something was found */
 #define SERVE_POLLS 512u     /* and one at the connections, which is a system call */
 #define CLOCK_POLLS 64u      /* or one in so many, */
 #define SERVE_NS    5000000u /* if the last look is so long ago */
@@ -87,7 +85,7 @@ static QV_COLD void nonsense(struct qv_node *n, struct qv_node_peer *peer)
 			       "any more");
 }
 
-static QV_NOINLINE int deliver_any(struct qv_node *n, struct qv_node_peer *peer, uint32_t low)
+int qv_node_deliver(struct qv_node *n, struct qv_node_peer *peer, uint32_t low)
 {
 	const struct qv_slot *slot = &peer->rx.ring->slots[peer->rx.at];
 	unsigned kind = QV_SLOT_KIND(low);
@@ -113,35 +111,6 @@ static QV_NOINLINE int deliver_any(struct qv_node *n, struct qv_node_peer *peer,
 	return n->ops->packet(n->owner, peer->addr, copy, len);
 }
 
-/* What most are is asked in one question: a plain tagged message with completion data, in its slot. */
-QV_INLINE int deliver(struct qv_node *n, struct qv_node_peer *peer, uint32_t low)
-{
-	const struct qv_slot *slot = &peer->rx.ring->slots[peer->rx.at];
-	const uint32_t len = low & 0xffff;
-
-	if (QV_LIKELY(low >> 16 == QV_SLOT_TAGGED_DATA && len <= QV_RING_INLINE))
-		return n->ops->tagged_data(n->owner, peer->addr, slot->tag, slot->data,
-					   slot->payload, len);
-	return deliver_any(n, peer, low);
-}
-
-/* True: there was something. */
-static inline bool drain(struct qv_node *n, struct qv_node_peer *peer)
-{
-	uint32_t low;
-
-	if (QV_LIKELY(!qv_ring_next(&peer->rx, &low)))
-		return false;
-	for (unsigned i = 0; i < BATCH; i++) {
-		if (QV_UNLIKELY(peer->broken || deliver(n, peer, low)))
-			break; /* it stays where it is */
-		qv_ring_advance(&peer->rx, low);
-		if (!qv_ring_next(&peer->rx, &low))
-			break;
-	}
-	return !peer->broken;
-}
-
 static bool drain_cold(struct qv_node *n)
 {
 	uint32_t cold = n->nseats - n->nhot;
@@ -150,7 +119,7 @@ static bool drain_cold(struct qv_node *n)
 	for (uint32_t i = 0; i < COLD && i < cold; i++) {
 		struct qv_node_peer *peer = n->seats[n->nhot + n->turn++ % cold];
 
-		if (!drain(n, peer))
+		if (!qv_node_drain(n, peer, n->ops->tagged_data))
 			continue;
 		warm(n, peer);
 		some = true;
@@ -169,7 +138,7 @@ static QV_NOINLINE void serve_if_due(struct qv_node *n)
 	qv_node_serve(n);
 }
 
-static QV_NOINLINE bool poll_rest(struct qv_node *n)
+bool qv_node_poll_rest(struct qv_node *n)
 {
 	bool some = n->nseats > n->nhot && drain_cold(n);
 
@@ -178,22 +147,20 @@ static QV_NOINLINE bool poll_rest(struct qv_node *n)
 	return some;
 }
 
+bool qv_node_poll_first(struct qv_node *n)
+{
+	const bool some = n->done != NULL;
+
+	if (n->asleep)
+		qv_node_awake(n);
+	if (some)
+		qv_node_finish_all(n);
+	if (n->onesided.waiting || n->onesided.stuck)
+		qv_node_unblock(n);
+	return some;
+}
+
 bool qv_node_poll(struct qv_node *n)
 {
-	bool some = false;
-
-	n->polls++;
-	if (QV_UNLIKELY(n->asleep))
-		qv_node_awake(n);
-	if (QV_UNLIKELY(n->done != NULL)) {
-		qv_node_finish_all(n);
-		some = true;
-	}
-	if (QV_UNLIKELY(n->onesided.waiting || n->onesided.stuck))
-		qv_node_unblock(n);
-	for (uint32_t i = 0; i < n->nhot; i++)
-		some |= drain(n, n->seats[i]);
-	if (!some || QV_UNLIKELY(n->polls % REST_POLLS == 0))
-		some |= poll_rest(n);
-	return some;
+	return qv_node_poll_as(n, n->ops->tagged_data);
 }

@@ -142,3 +142,10 @@ size_t qv_segment_touched(struct qv_ring *ring)
 		pages += there[i] & 1;
 	return pages * page;
 }
+
+void qv_ring_tell(struct qv_ring_rx *rx)
+{
+	rx->told = rx->got;
+	rx->untold = 0;
+	atomic_store_explicit(&rx->ring->consumed, rx->got, memory_order_release);
+}

@@ -25,9 +25,9 @@
 #define QV_RING_STAGED     (4u << 10)  /* bytes of the staging area that it begins with */
 #define QV_RING_STAGE      (64u << 10) /* that it grows to when they are used */
 #define QV_RING_LARGE      (2u << 20)  /* and when its owner allows; all are powers of two */
-#define QV_RING_MUCH       (1u << 20)  /* bytes that go through it before the owner is asked, */
-#define QV_RING_LONG       (8u << 10)  /* or four packets longer than this */
+#define QV_RING_FULLS      4u          /* times that it is full before the owner is asked */
 #define QV_RING_PACKET     (16u << 10) /* longest packet */
+#define QV_RING_AHEAD      4u          /* slots ahead of the one that is written */
 #define QV_RING_TELL       16u         /* slots read before the sender is told */
 #define QV_RING_TELL_BYTES (16u << 10) /* or bytes of the staging area */
 
@@ -77,10 +77,12 @@ struct qv_ring_tx {
 	uint32_t at;          /* the next slot */
 	uint32_t slots;       /* the ring has so many */
 	bool grow;            /* it is to have all, from where it would turn */
+	uint32_t heard;       /* slots that had come from there at the last packet */
 	uint32_t rung;        /* the sleep that it was woken from last */
 	uint32_t put, freed;  /* bytes of the staging area: used ever, read by the receiver */
 	uint32_t stage, base; /* its size, and `put` where it began */
-	uint32_t much;        /* bytes through one that is not large; long packets count for more */
+	uint32_t fulls;       /* times that it was full, and not large; */
+	uint32_t full_at;     /* the last time, `put` was this */
 	uint32_t staged[QV_RING_SLOTS]; /* `put` behind the packet in each slot */
 };
 
@@ -117,6 +119,9 @@ bool qv_ring_enlarge(struct qv_ring_tx *tx);
 /* ring.c: give the memory of a large one back, but for packets that may not have been read. False:
  * too much was not read. */
 bool qv_ring_reduce(struct qv_ring_tx *tx);
+
+/* ring.c: tell the sender how much has been read. */
+void qv_ring_tell(struct qv_ring_rx *rx);
 
 /* The slot for the next packet; NULL: all are full. */
 QV_INLINE struct qv_slot *qv_ring_slot(struct qv_ring_tx *tx)
@@ -184,23 +189,27 @@ QV_INLINE const char *qv_ring_body(const struct qv_ring_rx *rx, uint32_t low, si
 	return *len <= QV_RING_PACKET && at <= QV_RING_LARGE - *len ? rx->ring->stage + at : NULL;
 }
 
-/* It is done with. */
+/* It is done with, and no more than its slot was used. */
+QV_INLINE void qv_ring_advance_slot(struct qv_ring_rx *rx)
+{
+	if (QV_UNLIKELY(++rx->at == rx->slots))
+		rx->at = 0;
+	if (QV_LIKELY(++rx->got - rx->told < QV_RING_TELL))
+		return;
+	qv_ring_tell(rx);
+}
+
+/* The same of any. */
 QV_INLINE void qv_ring_advance(struct qv_ring_rx *rx, uint32_t low)
 {
-	if (QV_UNLIKELY(++rx->at == rx->slots)) {
-		if (low & QV_SLOT_GROWS && rx->slots == QV_RING_FIRST)
-			rx->slots = QV_RING_SLOTS;
-		else
-			rx->at = 0;
-	}
-	rx->got++;
-	if (QV_UNLIKELY(low & QV_SLOT_STAGED))
+	if (QV_UNLIKELY(low & QV_SLOT_GROWS && rx->slots == QV_RING_FIRST &&
+			rx->at + 1 == rx->slots))
+		rx->slots = QV_RING_SLOTS;
+	if (low & QV_SLOT_STAGED)
 		rx->untold += low & 0xffff;
-	if (QV_LIKELY(rx->got - rx->told < QV_RING_TELL && rx->untold < QV_RING_TELL_BYTES))
-		return;
-	rx->told = rx->got;
-	rx->untold = 0;
-	atomic_store_explicit(&rx->ring->consumed, rx->got, memory_order_release);
+	qv_ring_advance_slot(rx);
+	if (rx->untold >= QV_RING_TELL_BYTES)
+		qv_ring_tell(rx);
 }
 
 /* Does the receiver sleep, and was not woken yet? With no fence between the packet and this look:

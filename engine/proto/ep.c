@@ -133,7 +133,7 @@ void qv_proto_destroy(struct qv_proto *p)
 	free(p);
 }
 
-void qv_proto_progress(struct qv_proto *p)
+QV_NOINLINE void qv_proto_progress(struct qv_proto *p)
 {
 	struct qv_peer *peer = p->head.pending;
 

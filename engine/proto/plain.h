@@ -134,6 +134,7 @@ QV_INLINE void qv_plain_deliver(struct qv_peer *from, struct qv_rx *rx, const st
 				qv_complete_fn *complete)
 {
 	struct qv_proto *p = from->p;
+	char *const buf = rx->iov[0].iov_base;
 
 	qv_peer_consumed(from, msg->len);
 	if (QV_UNLIKELY(rx->flags & QV_REQ_MULTI || msg->len > rx->room)) {
@@ -144,7 +145,7 @@ QV_INLINE void qv_plain_deliver(struct qv_peer *from, struct qv_rx *rx, const st
 	}
 	p->stats.copied += msg->len;
 	if (QV_LIKELY(rx->cnt == 1 && msg->len <= QV_WORDS_MAX))
-		qv_copy_words(rx->iov[0].iov_base, msg->body, msg->len);
+		qv_copy_words(buf, msg->body, msg->len);
 	else
 		qv_iov_put(rx->iov, rx->cnt, 0, msg->body, msg->len);
 
@@ -157,7 +158,7 @@ QV_INLINE void qv_plain_deliver(struct qv_peer *from, struct qv_rx *rx, const st
 		.has_data = msg->flags & QV_REQ_DATA,
 		.len = msg->len,
 		.full = msg->len,
-		.buf = rx->iov[0].iov_base,
+		.buf = buf,
 		.tag = msg->tag,
 		.data = msg->data,
 		.user = from->user,

@@ -36,7 +36,7 @@ void qv_fi_count(struct qv_fi_ep *ep, int which, bool error)
 	qv_fi_wait_set_wake(&cntr->wait_set);
 }
 
-void qv_fi_report_error(struct qv_fi_cq *cq, const struct qv_comp *c, uint64_t flags)
+static void report_error(struct qv_fi_cq *cq, const struct qv_comp *c, uint64_t flags)
 {
 	struct fi_cq_err_entry e = {
 		.op_context = c->context,
@@ -53,16 +53,36 @@ void qv_fi_report_error(struct qv_fi_cq *cq, const struct qv_comp *c, uint64_t f
 	qv_fi_cq_error(cq, &e, c->user);
 }
 
-void qv_fi_complete_recv(struct qv_fi_ep *ep, const struct qv_comp *c)
+static void received(struct qv_fi_ep *ep, const struct qv_comp *c)
 {
-	qv_fi_complete(ep, c);
+	if (!(c->cookie & QV_CK_PEEK) && c->status != QV_ECANCELED)
+		qv_fi_count(ep, QV_FI_CNTR_RECV, c->status != QV_OK);
+	if (!ep->rx_cq)
+		return;
+	if (c->status != QV_OK)
+		report_error(ep->rx_cq, c,
+			     FI_RECV | (c->tagged ? FI_TAGGED : FI_MSG) |
+				     (c->has_data ? FI_REMOTE_CQ_DATA : 0) |
+				     (c->multi_end ? FI_MULTI_RECV : 0));
+	else if (c->cookie & QV_CK_ENTRY || c->multi_end)
+		qv_fi_received(ep->rx_cq, c);
 }
 
-void qv_fi_failed_send(struct qv_fi_ep *ep, const struct qv_comp *c)
+static void failed_send(struct qv_fi_ep *ep, const struct qv_comp *c)
 {
 	qv_fi_count(ep, QV_FI_CNTR_SEND, true);
 	if (ep->tx_cq && !(c->cookie & QV_CK_NONE))
-		qv_fi_report_error(ep->tx_cq, c, FI_SEND | (c->tagged ? FI_TAGGED : FI_MSG));
+		report_error(ep->tx_cq, c, FI_SEND | (c->tagged ? FI_TAGGED : FI_MSG));
+}
+
+void qv_fi_complete_any(void *owner, const struct qv_comp *c)
+{
+	if (c->cookie & QV_CK_COLL)
+		qv_fi_coll_comp(c);
+	else if (c->recv)
+		received(owner, c);
+	else
+		failed_send(owner, c);
 }
 
 static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
@@ -78,11 +98,6 @@ static void sent(void *owner, void *context, uint64_t cookie, bool tagged)
 		qv_fi_sent(ep, context, tagged);
 }
 
-static void complete(void *owner, const struct qv_comp *c)
-{
-	qv_fi_complete(owner, c);
-}
-
 static void warn(void *owner, const char *text)
 {
 	(void)owner;
@@ -90,7 +105,7 @@ static void warn(void *owner, const char *text)
 }
 
 const struct qv_proto_owner_ops qv_fi_owner_ops = {
-	.complete = complete,
+	.complete = qv_fi_complete_any,
 	.sent = sent,
 	.identify = qv_fi_identify,
 	.warn = warn,

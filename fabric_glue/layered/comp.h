@@ -5,34 +5,14 @@
 
 #include "fabric_glue/data.h"
 
-/* comp.c */
-void qv_fi_report_error(struct qv_fi_cq *cq, const struct qv_comp *c, uint64_t flags);
-
-QV_INLINE uint64_t qv_fi_recv_flags(const struct qv_comp *c)
+/* The entry of a receive that was well. */
+QV_INLINE void qv_fi_received(struct qv_fi_cq *cq, const struct qv_comp *c)
 {
-	return FI_RECV | (c->tagged ? FI_TAGGED : FI_MSG) | (c->has_data ? FI_REMOTE_CQ_DATA : 0) |
-	       (c->multi_end ? FI_MULTI_RECV : 0);
-}
+	struct fi_cq_tagged_entry *out = qv_fi_cq_push(cq, c->user);
 
-/* As qv_fi_complete_recv. */
-QV_INLINE void qv_fi_received(struct qv_fi_ep *ep, const struct qv_comp *c)
-{
-	struct fi_cq_tagged_entry *out;
-
-	if (QV_UNLIKELY(ep->cntrs[QV_FI_CNTR_RECV]) && !(c->cookie & QV_CK_PEEK) &&
-	    c->status != QV_ECANCELED)
-		qv_fi_count(ep, QV_FI_CNTR_RECV, c->status != QV_OK);
-	if (QV_UNLIKELY(!ep->rx_cq))
-		return;
-	if (QV_UNLIKELY(c->status != QV_OK)) {
-		qv_fi_report_error(ep->rx_cq, c, qv_fi_recv_flags(c));
-		return;
-	}
-	if (!(c->cookie & QV_CK_ENTRY) && !c->multi_end)
-		return;
-	out = qv_fi_cq_push(ep->rx_cq, c->user);
 	out->op_context = c->context;
-	out->flags = qv_fi_recv_flags(c);
+	out->flags = FI_RECV | (c->tagged ? FI_TAGGED : FI_MSG) |
+		     (c->has_data ? FI_REMOTE_CQ_DATA : 0) | (c->multi_end ? FI_MULTI_RECV : 0);
 	out->len = c->len;
 	out->buf = c->buf;
 	out->data = c->data;
@@ -55,18 +35,20 @@ QV_INLINE void qv_fi_sent(struct qv_fi_ep *ep, void *context, bool tagged)
 	out->tag = 0;
 }
 
-/* comp.c: a send has failed. */
-void qv_fi_failed_send(struct qv_fi_ep *ep, const struct qv_comp *c);
-
-/* qv_proto_owner_ops.complete */
+/* As qv_fi_complete_any. Inline for most: a receive that was well, which nobody counts, of which
+ * nothing then need be in memory but its entry. */
 QV_INLINE void qv_fi_complete(void *owner, const struct qv_comp *c)
 {
-	if (QV_UNLIKELY(c->cookie & QV_CK_COLL))
-		qv_fi_coll_comp(c);
-	else if (QV_LIKELY(c->recv))
-		qv_fi_received(owner, c);
-	else
-		qv_fi_failed_send(owner, c);
+	const struct qv_fi_ep *ep = owner;
+
+	if (QV_UNLIKELY(!c->recv || c->status != QV_OK || c->cookie & QV_CK_COLL ||
+			ep->cntrs[QV_FI_CNTR_RECV] || !ep->rx_cq)) {
+		const struct qv_comp copy = *c;
+
+		qv_fi_complete_any(owner, &copy);
+	} else if (c->cookie & QV_CK_ENTRY || c->multi_end) {
+		qv_fi_received(ep->rx_cq, c);
+	}
 }
 
 #endif /* QV_FI_COMP_H */

@@ -2,6 +2,7 @@
 /* ep.c - endpoint of the core `node`, and what comes for it: to the protocol, where it lies. */
 #include "node.h"
 
+#include "engine/node/take.h"
 #include "engine/proto/plain.h"
 #include "fabric_glue/data.h"
 #include "fabric_glue/layered/comp.h"
@@ -33,12 +34,23 @@ static int on_tagged(void *owner, uint64_t from, uint64_t tag, const void *buf, 
 	return came(owner, from, &msg);
 }
 
-static int on_tagged_data(void *owner, uint64_t from, uint64_t tag, uint64_t data, const void *buf,
-			  size_t len)
+QV_INLINE int take_plain(void *owner, uint64_t from, uint64_t tag, uint64_t data, const void *buf,
+			 size_t len)
 {
 	const struct qv_plain msg = {tag, data, buf, len, QV_REQ_TAGGED | QV_REQ_DATA};
 
 	return came(owner, from, &msg);
+}
+
+static int on_tagged_data(void *owner, uint64_t from, uint64_t tag, uint64_t data, const void *buf,
+			  size_t len)
+{
+	return take_plain(owner, from, tag, data, buf, len);
+}
+
+bool qv_fi_node_poll(struct qv_node *node)
+{
+	return qv_node_poll_as(node, take_plain);
 }
 
 static void on_awake(void *owner)

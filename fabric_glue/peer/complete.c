@@ -21,7 +21,7 @@ void qv_fi_rx_done(struct qv_fi_rx *rx, struct qv_comp *comp)
 	}
 	comp->buf = rx->iov[0].iov_base;
 	comp->multi_end = rx->how & QV_RX_PART && rx->whole->ended && rx->whole->parts == 1;
-	qv_fi_complete_recv(srx->ep, comp);
+	qv_fi_complete_any(srx->ep, comp);
 }
 
 /* Nothing to do but write the entry. */
@@ -34,10 +34,9 @@ static void write_entry(struct qv_fi_srx *srx, const struct qv_fi_rx *rx, uint64
 			size_t len, uint64_t data, uint64_t tag, fi_addr_t src)
 {
 	struct qv_fi_cq *cq = srx->ep->rx_cq;
-	struct fi_cq_tagged_entry *out = qv_fi_cq_direct(cq);
+	struct fi_cq_tagged_entry *out =
+		cq->room ? qv_fi_cq_direct(cq) : qv_fi_cq_append(cq, qv_fi_srx_user(srx, src));
 
-	if (!out)
-		out = qv_fi_cq_append(cq, qv_fi_srx_user(srx, src));
 	flags &= FI_RECV | FI_TAGGED | FI_MSG | FI_REMOTE_CQ_DATA;
 	out->op_context = rx->context;
 	out->flags = flags;

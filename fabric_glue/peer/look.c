@@ -32,7 +32,7 @@ static void tell(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t coo
 		comp.data = comp.has_data ? u->entry.cq_data : 0;
 		comp.user = qv_fi_srx_user(srx, u->entry.addr);
 	}
-	qv_fi_complete_recv(srx->ep, &comp);
+	qv_fi_complete_any(srx->ep, &comp);
 }
 
 ssize_t qv_fi_srx_peek(struct qv_fi_srx *srx, const struct qv_fi_recv *r, uint32_t src,
@@ -109,7 +109,7 @@ static void cancel_one(struct qv_fi_srx *srx, struct qv_match *engine, struct qv
 		rx->ended = true; /* messages are still coming in: the last one ends the buffer */
 	else
 		qv_fi_rx_release(rx);
-	qv_fi_complete_recv(srx->ep, &comp);
+	qv_fi_complete_any(srx->ep, &comp);
 }
 
 static void *context_of(const struct qv_recv *recv)

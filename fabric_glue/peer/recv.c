@@ -58,7 +58,7 @@ static void report_no_memory(struct qv_fi_srx *srx, const struct qv_fi_rx *rx)
 			       .multi_end = true,
 			       .user = FI_ADDR_NOTAVAIL};
 
-	qv_fi_complete_recv(srx->ep, &comp);
+	qv_fi_complete_any(srx->ep, &comp);
 }
 
 void qv_fi_rx_take(struct qv_fi_rx *u, const struct qv_fi_recv *r, uint64_t how)

@@ -6,7 +6,7 @@
 #include "fabric_glue/calls.h"
 #include "engine/base/clock.h"
 #include "engine/base/machine.h"
-#include "engine/node/node.h"
+#include "fabric_glue/node/node.h"
 
 #include <stdlib.h>
 
@@ -242,7 +242,7 @@ static QV_NOINLINE bool progress_queue(struct qv_fi_rail *rail)
 /* True: the core had something to report. */
 QV_INLINE bool progress_rail(struct qv_fi_rail *rail)
 {
-	return rail->node ? qv_node_poll(rail->node) : progress_queue(rail);
+	return rail->node ? qv_fi_node_poll(rail->node) : progress_queue(rail);
 }
 
 /*

@@ -167,11 +167,3 @@ void qv_fi_wait_set_remove(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
 			return;
 		}
 }
-
-void qv_fi_wait_set_progress(struct qv_fi_wait_set *wait_set)
-{
-	if (wait_set->regions)
-		qv_fi_beside_own(wait_set->dom);
-	for (size_t i = 0; i < wait_set->neps; i++)
-		qv_fi_ep_progress(wait_set->eps[i]);
-}

@@ -44,8 +44,6 @@ int qv_fi_wait_set_add(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep);
 void qv_fi_wait_set_enable(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep);
 void qv_fi_wait_set_remove(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep);
 
-/* Move all of them on. Lock held. */
-void qv_fi_wait_set_progress(struct qv_fi_wait_set *wait_set);
 /* May the caller sleep on the descriptor? Lock held. 0, or -FI_EAGAIN: there is something to do. */
 int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set);
 /* One sleep of at most ms; spins counts the fruitless polls so far. No lock held. True: it has moved

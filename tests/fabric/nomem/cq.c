@@ -28,10 +28,6 @@ void qv_fi_wait_set_close(struct qv_fi_wait_set *wait_set)
 {
 }
 
-void qv_fi_wait_set_progress(struct qv_fi_wait_set *wait_set)
-{
-}
-
 void qv_fi_lock_slow(struct qv_fi_domain *of)
 {
 }
@@ -52,6 +48,7 @@ struct fi_provider qv_fi_prov;
 		fail_msg("%s", #name); \
 		return (type)0;        \
 	}
+NOT_CALLED(void, qv_fi_beside_own, const struct qv_fi_domain *of)
 NOT_CALLED(void, qv_fi_wait_set_wake_slow, struct qv_fi_wait_set *wait_set)
 NOT_CALLED(int, qv_fi_cq_control, struct fid *fid, int command, void *arg)
 NOT_CALLED(int, qv_fi_cq_signal, struct fid_cq *fid)
