@@ -2,10 +2,14 @@
 /* choice.c - see choice.h. */
 #include "choice.h"
 
-#define FIRST 4u  /* times that way 0 is taken before way 1 is tried */
-#define TRIAL 4u  /* times in a row that the slower way is tried: the first may find cold caches */
-#define SHARE 64u /* times what the slower way costs more are spent before it is tried again */
-#define BAD   16u /* bad news in a row that counts */
+#include <stdbool.h>
+
+#define FIRST 4u   /* times that way 0 is taken before way 1 is tried */
+#define TRIAL 4u   /* times in a row that the slower way is tried: the first may find cold caches */
+#define NEW   64u  /* the same when it was never tried: the first may touch new pages, */
+#define FAR   256u /* and take so many times what the other way takes */
+#define SHARE 64u  /* times what the slower way costs more are spent before it is tried again */
+#define BAD   16u  /* bad news in a row that counts */
 
 static unsigned faster(const struct qv_choice *c)
 {
@@ -24,8 +28,18 @@ unsigned qv_choice_take(struct qv_choice *c)
 		return faster(c);
 	c->spent = 0;
 	c->tried = !faster(c);
-	c->left = TRIAL - 1;
+	c->left = (c->ns[c->tried] ? TRIAL : NEW) - 1;
 	return c->tried;
+}
+
+/* May the trial end, by the news of one that is not its first? */
+static bool is_hopeless(const struct qv_choice *c, unsigned way, uint64_t news)
+{
+	const uint64_t other = c->ns[!way];
+
+	if (c->left == NEW - 1 || c->left == TRIAL - 1)
+		return false;
+	return news > (c->left >= TRIAL ? other * FAR : other * 3 / 2);
 }
 
 /* Good news is believed at once: the next time looks again. Bad news may come of a processor that did
@@ -38,9 +52,8 @@ void qv_choice_took(struct qv_choice *c, unsigned way, size_t len, uint64_t ns)
 
 	if (ns / len < UINT32_MAX / QV_CHOICE_UNIT)
 		news = ns * QV_CHOICE_UNIT / len + 1;
-	if (way == c->tried && (ns == QV_CHOICE_NEVER ||
-				(c->left < TRIAL - 1 && news > c->ns[!way] * (uint64_t)3 / 2)))
-		c->left = 0; /* hopeless */
+	if (way == c->tried && (ns == QV_CHOICE_NEVER || is_hopeless(c, way, news)))
+		c->left = 0;
 	if (way == faster(c))
 		c->spent += c->ns[1] ? news : 1;
 	if (news <= known)

@@ -84,6 +84,29 @@ static void a_change_is_noticed(void **state)
 	assert_true(w.taken[ASK] > 100);
 }
 
+/* Memory that nobody has touched: the first are slow, and say nothing. */
+static void slow_at_first(void **state)
+{
+	struct world w = begin(8000, 250000);
+
+	(void)state;
+	messages(&w, 4 + 40);
+	assert_int_equal(w.taken[ASK], 40);
+	w.ns[ASK] = 5000;
+	messages(&w, 1000);
+	assert_true(w.taken[ASK] > 900);
+}
+
+/* One that never looks between two messages: the first two that are asked for wait for it. */
+static void who_never_looked_is_not_asked(void **state)
+{
+	struct world w = begin(8000, 10000000);
+
+	(void)state;
+	messages(&w, 10000);
+	assert_in_range(w.taken[ASK], 1, 4);
+}
+
 /* A sender that looks rarely from now on: each message that is asked for waits for it. */
 static void who_does_not_look_is_not_asked(void **state)
 {
@@ -135,6 +158,8 @@ int main(void)
 		cmocka_unit_test(the_first_are_read),
 		cmocka_unit_test(the_faster_one_is_taken),
 		cmocka_unit_test(a_change_is_noticed),
+		cmocka_unit_test(slow_at_first),
+		cmocka_unit_test(who_never_looked_is_not_asked),
 		cmocka_unit_test(who_does_not_look_is_not_asked),
 		cmocka_unit_test(a_way_that_is_closed),
 		cmocka_unit_test(lengths_and_times_of_any_size),
