@@ -189,6 +189,12 @@ QV_INLINE const char *qv_ring_body(const struct qv_ring_rx *rx, uint32_t low, si
 	return *len <= QV_RING_PACKET && at <= QV_RING_LARGE - *len ? rx->ring->stage + at : NULL;
 }
 
+/* Tag or data of a slot, read once: the other side may write it again meanwhile. */
+QV_INLINE uint64_t qv_ring_word(const uint64_t *word)
+{
+	return *(const volatile uint64_t *)word;
+}
+
 /* It is done with, and no more than its slot was used. */
 QV_INLINE void qv_ring_advance_slot(struct qv_ring_rx *rx)
 {

@@ -46,7 +46,8 @@ QV_INLINE int qv_node_take(struct qv_node *n, struct qv_node_peer *peer, uint32_
 			qv_ring_advance(&peer->rx, low);
 		return rc;
 	}
-	rc = plain(n->owner, peer->addr, slot->tag, slot->data, slot->payload, len);
+	rc = plain(n->owner, peer->addr, qv_ring_word(&slot->tag), qv_ring_word(&slot->data),
+		   slot->payload, len);
 	if (QV_LIKELY(!rc))
 		qv_ring_advance_slot(&peer->rx);
 	return rc;
