@@ -4,12 +4,12 @@
 
 #include <stdbool.h>
 
-#define FIRST 4u   /* times that way 0 is taken before way 1 is tried */
-#define TRIAL 4u   /* times in a row that the slower way is tried: the first may find cold caches */
-#define NEW   64u  /* the same when it was never tried: the first may touch new pages, */
-#define FAR   256u /* and take so many times what the other way takes */
-#define SHARE 64u  /* times what the slower way costs more are spent before it is tried again */
-#define BAD   16u  /* bad news in a row that counts */
+#define FIRST 4u  /* times that way 0 is taken before way 1 is tried */
+#define TRIAL 4u  /* times in a row that the slower way is tried: the first may find cold caches */
+#define NEW   64u /* the same when it was never tried: the first may touch new pages, */
+#define SLOW  2000000u /* and take so long, in ns: longer takes who does not look */
+#define SHARE 64u      /* times what the slower way costs more are spent before it is tried again */
+#define BAD   16u      /* bad news in a row that counts */
 
 static unsigned faster(const struct qv_choice *c)
 {
@@ -21,6 +21,8 @@ unsigned qv_choice_take(struct qv_choice *c)
 	const uint64_t a = c->ns[0], b = c->ns[1], more = a > b ? a - b : b - a;
 
 	if (c->left) {
+		if (!c->ns[c->tried] && c->left <= NEW - TRIAL)
+			return !c->tried; /* no news yet */
 		c->left--;
 		return c->tried;
 	}
@@ -33,13 +35,11 @@ unsigned qv_choice_take(struct qv_choice *c)
 }
 
 /* May the trial end, by the news of one that is not its first? */
-static bool is_hopeless(const struct qv_choice *c, unsigned way, uint64_t news)
+static bool is_hopeless(const struct qv_choice *c, unsigned way, uint64_t news, uint64_t ns)
 {
-	const uint64_t other = c->ns[!way];
-
-	if (c->left == NEW - 1 || c->left == TRIAL - 1)
+	if (c->left == NEW - 1 || c->left == TRIAL - 1 || (c->left >= TRIAL && ns <= SLOW))
 		return false;
-	return news > (c->left >= TRIAL ? other * FAR : other * 3 / 2);
+	return news > c->ns[!way] * (uint64_t)3 / 2;
 }
 
 /* Good news is believed at once: the next time looks again. Bad news may come of a processor that did
@@ -52,7 +52,7 @@ void qv_choice_took(struct qv_choice *c, unsigned way, size_t len, uint64_t ns)
 
 	if (ns / len < UINT32_MAX / QV_CHOICE_UNIT)
 		news = ns * QV_CHOICE_UNIT / len + 1;
-	if (way == c->tried && (ns == QV_CHOICE_NEVER || is_hopeless(c, way, news)))
+	if (way == c->tried && (ns == QV_CHOICE_NEVER || is_hopeless(c, way, news, ns)))
 		c->left = 0;
 	if (way == faster(c))
 		c->spent += c->ns[1] ? news : 1;

@@ -71,6 +71,8 @@ void qv_node_xport_init(struct qv_node *n, struct qv_xport *x);
 
 /* Hand over what has come, and look after connections now and then. True: there was something. */
 bool qv_node_poll(struct qv_node *n);
+/* So many polls hand over all that was there before them of who sends nothing more. */
+#define QV_NODE_POLLS 2u
 
 /* Could any endpoint of this process sleep? */
 bool qv_node_can_sleep(void);

@@ -119,7 +119,7 @@ static bool drain_cold(struct qv_node *n)
 	for (uint32_t i = 0; i < COLD && i < cold; i++) {
 		struct qv_node_peer *peer = n->seats[n->nhot + n->turn++ % cold];
 
-		if (!qv_node_drain(n, peer, n->ops->tagged_data))
+		if (!qv_node_drain(n, peer, QV_NODE_BATCH, n->ops->tagged_data))
 			continue;
 		warm(n, peer);
 		some = true;
@@ -162,5 +162,5 @@ bool qv_node_poll_first(struct qv_node *n)
 
 bool qv_node_poll(struct qv_node *n)
 {
-	return qv_node_poll_as(n, n->ops->tagged_data);
+	return qv_node_poll_as(n, QV_NODE_BATCH, n->ops->tagged_data);
 }

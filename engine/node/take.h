@@ -8,10 +8,15 @@
 
 #include "internal.h"
 
-/* Packets of one sender in a poll. Few: who waits for the first of many is not to wait until the last
- * has come, and a poll that follows the sender so closely is at each slot as soon as it is written.
- * The message rate over Open MPI, 64 in flight: 0.97 of what it is with 2, 0.85 with 16. */
-#define QV_NODE_BATCH      4u
+/* Packets of one sender in a poll. Few for a reader who waits for entries: who waits for the first of
+ * many is not to wait until the last has come, and a poll that follows the sender closely is at each
+ * slot as soon as it is written. The message rate over Open MPI, 64 in flight, far processors: with 4
+ * 1.37 times vader's, with 16 1.21, with 64 0.99. */
+#define QV_NODE_FEW   4u
+#define QV_NODE_BATCH 64u
+
+_Static_assert(QV_NODE_POLLS *QV_NODE_BATCH >= QV_RING_SLOTS, "so many polls take all of a ring");
+
 #define QV_NODE_REST_POLLS 16u /* one poll in so many looks at others even if something was found */
 
 /* As qv_node_ops.tagged_data. */
@@ -54,27 +59,28 @@ QV_INLINE int qv_node_take(struct qv_node *n, struct qv_node_peer *peer, uint32_
 }
 
 /* True: there was something. */
-QV_INLINE bool qv_node_drain(struct qv_node *n, struct qv_node_peer *peer, qv_node_plain_fn *plain)
+QV_INLINE bool qv_node_drain(struct qv_node *n, struct qv_node_peer *peer, unsigned batch,
+			     qv_node_plain_fn *plain)
 {
 	uint32_t low;
 
 	if (QV_LIKELY(!qv_ring_next(&peer->rx, &low)) || QV_UNLIKELY(peer->broken))
 		return false;
-	for (unsigned i = 0; i < QV_NODE_BATCH; i++)
+	for (unsigned i = 0; i < batch; i++)
 		if (QV_UNLIKELY(qv_node_take(n, peer, low, plain)) ||
 		    !qv_ring_next(&peer->rx, &low))
 			break;
 	return !peer->broken;
 }
 
-/* As qv_node_poll. */
-QV_INLINE bool qv_node_poll_as(struct qv_node *n, qv_node_plain_fn *plain)
+/* As qv_node_poll, of at most so many packets of each sender. */
+QV_INLINE bool qv_node_poll_as(struct qv_node *n, unsigned batch, qv_node_plain_fn *plain)
 {
 	bool some = qv_node_is_quiet(n) ? false : qv_node_poll_first(n);
 
 	n->polls++;
 	for (uint32_t i = 0; i < n->nhot; i++)
-		some |= qv_node_drain(n, n->seats[i], plain);
+		some |= qv_node_drain(n, n->seats[i], batch, plain);
 	if (!some || QV_UNLIKELY(n->polls % QV_NODE_REST_POLLS == 0))
 		some |= qv_node_poll_rest(n);
 	return some;

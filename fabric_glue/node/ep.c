@@ -48,9 +48,12 @@ static int on_tagged_data(void *owner, uint64_t from, uint64_t tag, uint64_t dat
 	return take_plain(owner, from, tag, data, buf, len);
 }
 
-bool qv_fi_node_poll(struct qv_node *node)
+bool qv_fi_node_poll(struct qv_fi_rail *rail)
 {
-	return qv_node_poll_as(node, take_plain);
+	const struct qv_fi_cq *cq = rail->ep->rx_cq;
+
+	return qv_node_poll_as(rail->node, cq && cq->room ? QV_NODE_FEW : QV_NODE_BATCH,
+			       take_plain);
 }
 
 static void on_awake(void *owner)

@@ -19,8 +19,9 @@ int qv_fi_node_getinfo(const char *node, const char *service, uint64_t flags,
 int qv_fi_node_fabric(struct fid_fabric **fabric);
 /* The endpoint behind one of the core's; NULL: it is another core's. */
 struct qv_node *qv_fi_node_of(const struct fid_ep *ep);
-/* As qv_node_poll, of one of these. */
-bool qv_fi_node_poll(struct qv_node *node);
+struct qv_fi_rail;
+/* As qv_node_poll, of a rail over one of these; of a reader who waits for entries a few packets. */
+bool qv_fi_node_poll(struct qv_fi_rail *rail);
 
 /* Inside. */
 

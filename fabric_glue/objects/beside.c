@@ -8,6 +8,7 @@
  * that it is not the owner, and waits for the lock before it becomes that.
  */
 #include "live.h"
+#include "fabric_glue/node/node.h"
 
 #include <unistd.h>
 
@@ -78,7 +79,8 @@ void qv_fi_beside_gone(const struct qv_fi_ep *closing)
 	while ((ep = next_own(closing->dom, ep))) {
 		if (ep == closing)
 			continue;
-		qv_fi_ep_progress(ep);
+		for (unsigned i = 0; i < QV_NODE_POLLS; i++)
+			qv_fi_ep_progress(ep);
 		qv_proto_gone(ep->proto, closing->proto);
 	}
 }

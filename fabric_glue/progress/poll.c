@@ -242,7 +242,7 @@ static QV_NOINLINE bool progress_queue(struct qv_fi_rail *rail)
 /* True: the core had something to report. */
 QV_INLINE bool progress_rail(struct qv_fi_rail *rail)
 {
-	return rail->node ? qv_fi_node_poll(rail->node) : progress_queue(rail);
+	return rail->node ? qv_fi_node_poll(rail) : progress_queue(rail);
 }
 
 /*

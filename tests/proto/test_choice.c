@@ -107,6 +107,22 @@ static void who_never_looked_is_not_asked(void **state)
 	assert_in_range(w.taken[ASK], 1, 4);
 }
 
+/* Many begin before the first is over: few of them wait for a sender that may never look. */
+static void until_there_is_news_few_are_asked(void **state)
+{
+	struct world w = begin(8000, 5000);
+	unsigned asked = 0;
+
+	(void)state;
+	messages(&w, 4);
+	for (unsigned i = 0; i < 1000; i++)
+		asked += qv_choice_take(&w.c) == ASK;
+	assert_in_range(asked, 1, 4);
+	qv_choice_took(&w.c, ASK, LEN, 5000);
+	messages(&w, 100);
+	assert_in_range(w.taken[ASK], 90, 100); /* READ is tried, too */
+}
+
 /* A sender that looks rarely from now on: each message that is asked for waits for it. */
 static void who_does_not_look_is_not_asked(void **state)
 {
@@ -160,6 +176,7 @@ int main(void)
 		cmocka_unit_test(a_change_is_noticed),
 		cmocka_unit_test(slow_at_first),
 		cmocka_unit_test(who_never_looked_is_not_asked),
+		cmocka_unit_test(until_there_is_news_few_are_asked),
 		cmocka_unit_test(who_does_not_look_is_not_asked),
 		cmocka_unit_test(a_way_that_is_closed),
 		cmocka_unit_test(lengths_and_times_of_any_size),
