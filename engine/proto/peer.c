@@ -114,6 +114,10 @@ void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user)
 	peer->p->nunnamed += user == QV_USER_UNKNOWN;
 	peer->p->nunnamed -= peer->user == QV_USER_UNKNOWN;
 	peer->user = user;
+	/* Who left may be gone by now, and its last word, RESET, still be under way: what is sent from
+	 * now on is for who has the name now. */
+	if (peer->dropped && peer->leaving && user != QV_USER_UNKNOWN)
+		qv_peer_end_session(peer, "it has closed");
 	peer->dropped = false;
 	if (peer->first_user == QV_USER_UNKNOWN)
 		peer->first_user = user;

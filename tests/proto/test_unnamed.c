@@ -262,6 +262,39 @@ static void unanswered(void **state)
 	rig_free(rig);
 }
 
+/* It says that it leaves, and closes; its address is taken back, and given to who has it now. Its last
+ * word, RESET, is still under way then: it ends nothing that was said behind it. */
+static void left_and_named_again(void **state)
+{
+	struct rig_settings set = rig_defaults(2);
+	struct rig *rig = rig_new(&set);
+	struct rig_req *recv = rig_recv(rig, 1, RIG_ANY, 100, 1, 0);
+	struct qv_peer *peer = rig_peer(rig, 0, 1);
+
+	rig->node[0].p->self.host ^= 2; /* another process: it can be told */
+	rig_wait(rig, recv, rig_send(rig, 0, 1, 100, 1, 0));
+	rig_settle(rig);
+	qv_proto_shutdown(rig->node[1].p);
+	qv_proto_send_leave(rig->node[1].p);
+	rig_settle(rig);
+	assert_true(peer->leaving);
+	qv_proto_peer_set_user(peer, QV_USER_UNKNOWN);
+	qv_proto_peer_drop(peer);
+	qv_loop_hold(rig->loop, 1, 0, true);
+	qv_proto_leave(rig->node[1].p);
+	rig_kill(rig, 1, QV_LOOP_SILENT, true);
+	rig_open(rig, 1, &set);
+	qv_proto_peer_set_user(peer, RIG_USER(1));
+	recv = rig_recv(rig, 1, RIG_ANY, 100, 2, 0);
+	rig_send(rig, 0, 1, 100, 2, 0);
+	qv_loop_hold(rig->loop, 1, 0, false);
+	for (unsigned i = 0; i < 100 && !recv->done; i++)
+		rig_ticks(rig, 100);
+	assert_true(recv->done);
+	rig_check_status(recv, QV_OK);
+	rig_free(rig);
+}
+
 /* Nobody ever answers: it goes. */
 static void never_answered(void **state)
 {
@@ -287,7 +320,7 @@ int main(void)
 		cmocka_unit_test(living),         cmocka_unit_test(busy),
 		cmocka_unit_test(near),           cmocka_unit_test(named_meanwhile),
 		cmocka_unit_test(given_up),       cmocka_unit_test(unanswered),
-		cmocka_unit_test(never_answered),
+		cmocka_unit_test(never_answered), cmocka_unit_test(left_and_named_again),
 	};
 
 	rig_seed();
