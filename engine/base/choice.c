@@ -6,10 +6,11 @@
 
 #define FIRST 4u  /* times that way 0 is taken before way 1 is tried */
 #define TRIAL 4u  /* times in a row that the slower way is tried: the first may find cold caches */
-#define NEW   64u /* the same when it was never tried: the first may touch new pages, */
-#define SLOW  2000000u /* and take so long, in ns: longer takes who does not look */
-#define SHARE 64u      /* times what the slower way costs more are spent before it is tried again */
-#define BAD   16u      /* bad news in a row that counts */
+#define NEW   64u /* the same where it was never tried: the first may touch new pages */
+/* One of those that takes longer, in ns, does not touch pages but waits for who does not look. */
+#define SLOW  2000000u
+#define SHARE 64u /* times what the slower way costs more are spent before it is tried again */
+#define BAD   16u /* bad news in a row that counts */
 
 static unsigned faster(const struct qv_choice *c)
 {

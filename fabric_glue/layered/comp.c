@@ -60,10 +60,7 @@ static void received(struct qv_fi_ep *ep, const struct qv_comp *c)
 	if (!ep->rx_cq)
 		return;
 	if (c->status != QV_OK)
-		report_error(ep->rx_cq, c,
-			     FI_RECV | (c->tagged ? FI_TAGGED : FI_MSG) |
-				     (c->has_data ? FI_REMOTE_CQ_DATA : 0) |
-				     (c->multi_end ? FI_MULTI_RECV : 0));
+		report_error(ep->rx_cq, c, qv_fi_recv_flags(c));
 	else if (c->cookie & QV_CK_ENTRY || c->multi_end)
 		qv_fi_received(ep->rx_cq, c);
 }

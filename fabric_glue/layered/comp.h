@@ -5,14 +5,19 @@
 
 #include "fabric_glue/data.h"
 
+QV_INLINE uint64_t qv_fi_recv_flags(const struct qv_comp *c)
+{
+	return FI_RECV | (c->tagged ? FI_TAGGED : FI_MSG) | (c->has_data ? FI_REMOTE_CQ_DATA : 0) |
+	       (c->multi_end ? FI_MULTI_RECV : 0);
+}
+
 /* The entry of a receive that was well. */
 QV_INLINE void qv_fi_received(struct qv_fi_cq *cq, const struct qv_comp *c)
 {
 	struct fi_cq_tagged_entry *out = qv_fi_cq_push(cq, c->user);
 
 	out->op_context = c->context;
-	out->flags = FI_RECV | (c->tagged ? FI_TAGGED : FI_MSG) |
-		     (c->has_data ? FI_REMOTE_CQ_DATA : 0) | (c->multi_end ? FI_MULTI_RECV : 0);
+	out->flags = qv_fi_recv_flags(c);
 	out->len = c->len;
 	out->buf = c->buf;
 	out->data = c->data;

@@ -34,18 +34,12 @@ static int on_tagged(void *owner, uint64_t from, uint64_t tag, const void *buf, 
 	return came(owner, from, &msg);
 }
 
-QV_INLINE int take_plain(void *owner, uint64_t from, uint64_t tag, uint64_t data, const void *buf,
-			 size_t len)
+QV_INLINE int on_tagged_data(void *owner, uint64_t from, uint64_t tag, uint64_t data,
+			     const void *buf, size_t len)
 {
 	const struct qv_plain msg = {tag, data, buf, len, QV_REQ_TAGGED | QV_REQ_DATA};
 
 	return came(owner, from, &msg);
-}
-
-static int on_tagged_data(void *owner, uint64_t from, uint64_t tag, uint64_t data, const void *buf,
-			  size_t len)
-{
-	return take_plain(owner, from, tag, data, buf, len);
 }
 
 bool qv_fi_node_poll(struct qv_fi_rail *rail)
@@ -53,7 +47,7 @@ bool qv_fi_node_poll(struct qv_fi_rail *rail)
 	const struct qv_fi_cq *cq = rail->ep->rx_cq;
 
 	return qv_node_poll_as(rail->node, cq && cq->room ? QV_NODE_FEW : QV_NODE_BATCH,
-			       take_plain);
+			       on_tagged_data);
 }
 
 static void on_awake(void *owner)

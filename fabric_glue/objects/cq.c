@@ -139,21 +139,17 @@ ssize_t qv_fi_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t
 	return n ? n : -FI_EAGAIN;
 }
 
-/* As an MPI polls: no lock is to be taken, nothing waits, and what comes goes where it is wanted. */
+/* As an MPI polls: no lock is to be taken, and nothing waits. */
 static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
 	struct qv_fi_cq *cq = container_of(fid, struct qv_fi_cq, fid);
-	struct fi_cq_tagged_entry *const first = buf;
+	size_t n;
 
-	if (QV_UNLIKELY(qv_fi_owner(cq->wait_set.dom) != qv_thread() || !qv_fi_cq_empty(cq) ||
-			cq->entry_size != sizeof *first))
+	if (QV_UNLIKELY(qv_fi_owner(cq->wait_set.dom) != qv_thread() || !qv_fi_cq_empty(cq)))
 		return qv_fi_cq_readfrom(fid, buf, count, NULL);
-	cq->into = first;
-	cq->room = count;
-	qv_fi_wait_set_progress(&cq->wait_set);
-	cq->room = 0;
-	if (cq->into != first)
-		return cq->into - first;
+	n = wait_in(cq, buf, count, NULL);
+	if (n)
+		return (ssize_t)n;
 	return QV_LIKELY(qv_fi_cq_empty(cq)) ? -FI_EAGAIN
 					     : qv_fi_cq_readfrom(fid, buf, count, NULL);
 }
