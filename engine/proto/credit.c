@@ -64,6 +64,10 @@ void qv_peer_consumed_slow(struct qv_peer *peer)
 {
 	if (qv_tx_control(peer, QV_PKT_CREDIT, peer->consumed, NULL, 0) != QV_OK)
 		return;
+	/* It waits where what was sent to the peer fills the window, and only the peer's word opens that.
+	 * Both may wait so: what has come is acknowledged without it. */
+	if (peer->ctl_head)
+		qv_peer_send_ack(peer);
 	peer->consumed = 0;
 	qv_peer_fed(peer);
 }

@@ -53,10 +53,11 @@ static uint32_t free_index(struct qv_proto *p)
 	return p->npeers++;
 }
 
-/* The sender is told of room before it runs out of it; that acknowledges what has come, too. */
+/* The sender is told of room before it runs out of it. That acknowledges what has come, too: nothing
+ * else does so for messages of the fast path, so it comes well before their sender's window is full. */
 static size_t tell_at(const struct qv_proto *p, const struct qv_xport *x)
 {
-	size_t most = x->drops ? QV_UNACKED_MAX : QV_FAST_MAX / 2;
+	size_t most = x->drops ? QV_UNACKED_MAX : QV_SEQ_WINDOW / 2 * QV_WIRE_MESSAGE_COST;
 
 	return p->budget / 4 < most ? p->budget / 4 : most;
 }
