@@ -56,13 +56,12 @@ struct qv_node {
 	uint32_t nseats, seats_cap, nhot;
 	uint32_t turn; /* the next of the others */
 	uint32_t polls;
-	uint64_t served; /* when a poll last looked at the connections, by a coarse clock */
-	bool sweep;      /* rings are to be given back */
-	bool hurry;      /* somebody may wait for what is at our door */
-	bool asleep;     /* senders were told to wake us */
-	bool barrier;    /* membarrier(2) fences them all */
-	bool readable;   /* memory of other processes may be read */
-	uint32_t sleep;  /* the last sleep */
+	bool sweep;                        /* rings are to be given back */
+	bool hurry;                        /* somebody may wait for what is at our door */
+	bool asleep;                       /* senders were told to wake us */
+	bool barrier;                      /* membarrier(2) fences them all */
+	bool readable;                     /* memory of other processes may be read */
+	uint32_t sleep;                    /* the last sleep */
 	struct qv_xfer *done, **done_tail; /* transfers that are over */
 	struct qv_node_peer **peers;       /* by address; NULL: nothing is known */
 	uint64_t npeers;
@@ -75,6 +74,11 @@ struct qv_node {
 	struct qv_node_large large[QV_NODE_LARGE];
 	unsigned nlarge;
 	struct qv_node_onesided onesided;
+	struct {
+		uint64_t ns;    /* when a poll last looked at the connections, by a coarse clock */
+		uint32_t polls; /* which poll it was */
+		uint32_t every; /* the next is so many behind it */
+	} serve;
 	struct qv_node_stats stats;
 };
 
@@ -93,8 +97,8 @@ int qv_node_open_door(struct qv_node *n);
 /* link.c */
 /* QV_EAGAIN: too many knock there; QV_EPEER: nobody is there. */
 int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer);
-/* New connections, connections that have ended, sleepers who were woken. */
-void qv_node_serve(struct qv_node *n);
+/* New connections, connections that have ended, sleepers who were woken. Was there anything? */
+bool qv_node_serve(struct qv_node *n);
 /* Has its process died? A child may keep its connections. */
 void qv_node_look_for(struct qv_node *n, struct qv_node_peer *peer);
 void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer);

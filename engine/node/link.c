@@ -195,7 +195,7 @@ void qv_node_sweep(struct qv_node *n)
 	}
 }
 
-void qv_node_serve(struct qv_node *n)
+bool qv_node_serve(struct qv_node *n)
 {
 	struct epoll_event ev[64];
 	int count = epoll_wait(n->epoll_fd, ev, 64, 0);
@@ -220,4 +220,5 @@ void qv_node_serve(struct qv_node *n)
 		qv_node_calls_check(n);
 	if (n->nlarge)
 		qv_node_stages_check(n);
+	return count > 0;
 }

@@ -7,7 +7,8 @@
 #include "engine/base/clock.h"
 
 #define COLD        4u       /* rings of the others that an empty poll looks at */
-#define SERVE_POLLS 512u     /* and one at the connections, which is a system call */
+#define SERVE_POLLS 512u     /* and one at the connections, which is a system call; */
+#define QUIET_POLLS 16384u   /* where nothing happens, less and less often, down to this */
 #define CLOCK_POLLS 64u      /* or one in so many, */
 #define SERVE_NS    5000000u /* if the last look is so long ago */
 
@@ -132,10 +133,14 @@ static QV_NOINLINE void serve_if_due(struct qv_node *n)
 {
 	const uint64_t now = qv_clock_of(CLOCK_MONOTONIC_COARSE);
 
-	if (n->polls % SERVE_POLLS && !n->hurry && now - n->served < SERVE_NS)
+	if (n->polls - n->serve.polls < n->serve.every && !n->hurry && now - n->serve.ns < SERVE_NS)
 		return;
-	n->served = now;
-	qv_node_serve(n);
+	n->serve.ns = now;
+	n->serve.polls = n->polls;
+	if (qv_node_serve(n) || !n->serve.every)
+		n->serve.every = SERVE_POLLS;
+	else if (n->serve.every < QUIET_POLLS)
+		n->serve.every *= 2;
 }
 
 bool qv_node_poll_rest(struct qv_node *n)
