@@ -35,6 +35,8 @@ void qv_mpi_plan_free(struct qv_mpi_plan *plan);
 
 /* From mpi_glue/plans/autotune.c. */
 
+#define QV_MPI_TURNS 24 /* calls of a trial, at most */
+
 /* Calls that go to the MPI and to us in turn, until it is decided which is faster. */
 struct qv_mpi_trial {
 	bool varies; /* the calls are of different lengths */
@@ -44,7 +46,8 @@ struct qv_mpi_trial {
 	bool won, lost;   /* ours, in the turns before */
 	int turns, tries; /* tries: those that told nothing */
 	double began;
-	double shortest[2], bytes[2]; /* the MPI's, ours; seconds */
+	double seconds[2][QV_MPI_TURNS / 2], bytes[2]; /* the MPI's, ours */
+	int n[2];                                      /* of seconds */
 };
 
 /* A call is timed, which begins on all ranks together unless they are late by habit. Whether it is

@@ -108,19 +108,6 @@ static struct qv_mpi_op *fail(struct qv_mpi_call *call, struct qv_mpi_comm *c)
 	return qv_mpi_op_failed(c, MPI_ERR_NO_MEM, false);
 }
 
-/* `auto` does not try longer vectors and blocks: they are copied twice, which an MPI that reads from
- * the other process does once, and a trial between processors that are near says nothing of what it
- * takes when the kernel has moved a rank to a far one. An allreduce combines on the way. */
-#define MOST_COPIED_TWICE 8192
-
-static bool is_short(const struct qv_mpi_comm *c, const struct qv_mpi_call *call, size_t item)
-{
-	const size_t bytes = call->count * item;
-
-	return call->coll == QV_COLL_ALLREDUCE ||
-	       (qv_mpi_is_exchange(call) ? bytes / (size_t)c->ranks : bytes) <= MOST_COPIED_TWICE;
-}
-
 /* Whether the call goes through memory of the node: always, or where `auto` finds that faster than
  * the MPI. Else *why is QV_MPI_TAKEN if a schedule may take it. */
 static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
@@ -137,8 +124,6 @@ static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
 		*why = QV_MPI_NOT_BLOCKING;
 	else if (!qv_mpi_memory_open(c))
 		*why = QV_MPI_APART;
-	else if (!named && !is_short(c, call, r->item))
-		*why = QV_MPI_SLOWER;
 	else if (named || qv_mpi_autotune_turn(c, call, call->count * r->item, r, true, why))
 		return true;
 	/* Of ranks on one node schedules win reductions only. */

@@ -9,10 +9,20 @@
 
 #include <stdlib.h>
 
-#define TURNS  12   /* calls of a trial, half of them to the MPI; the shortest of each counts */
-#define TRIES  4    /* of that, where both got calls of other lengths */
-#define MARGIN 0.9  /* ours must take less than this share: six calls do not tell less apart */
-#define ALIKE  1.25 /* as many times the bytes of the other, and the times compare */
+#define TRIES 4    /* of a trial, where both got calls of other lengths, or the verdicts change */
+#define ALIKE 1.25 /* as many times the bytes of the other, and the times compare */
+
+/* Calls of a trial, half of them to the MPI; the median of each half counts. */
+static int turns_of(const struct qv_mpi_trial *t)
+{
+	return t->stubborn ? QV_MPI_TURNS : QV_MPI_TURNS / 2;
+}
+
+/* Ours must take less than this share of the MPI's time: six calls do not tell less apart. */
+static double margin_of(const struct qv_mpi_trial *t)
+{
+	return t->stubborn ? 0.95 : 0.9;
+}
 
 struct qv_mpi_autotune {
 	struct qv_mpi_autotune *next;
@@ -33,20 +43,20 @@ static bool is_ours(const struct qv_mpi_trial *t)
 
 bool qv_mpi_trial_begin(struct qv_mpi_trial *t, MPI_Comm comm)
 {
-	/* Else the shortest time of a rank would be that of the call in which it had nobody to wait
-	 * for, which says nothing of the latency. Where always the same ranks come late, the others'
-	 * shortest time is that of waiting for them, and of what is left to be done then. */
+	/* Else the time of a rank could be that of a call in which it had nobody to wait for, which
+	 * says nothing of the latency. Where always the same ranks come late, the others' time is that
+	 * of waiting for them, and of what is left to be done then. */
 	if (!t->apart)
 		QV_REAL(Barrier)(comm);
 	t->began = PMPI_Wtime();
 	return is_ours(t);
 }
 
-/* By the slowest rank's shortest time. Ours must be faster twice, for once may be chance; slower, too,
+/* By the slowest rank's time. Ours must be faster twice, for once may be chance; slower, too,
  * where it is stubborn. */
 static void judge(struct qv_mpi_trial *t, const double *longest, const double *bytes)
 {
-	const bool faster = longest[1] < MARGIN * longest[0];
+	const bool faster = longest[1] < margin_of(t) * longest[0];
 
 	if (bytes[0] > ALIKE * bytes[1] ||
 	    bytes[1] > ALIKE * bytes[0]) { /* times of other things */
@@ -55,30 +65,49 @@ static void judge(struct qv_mpi_trial *t, const double *longest, const double *b
 	}
 	t->ours = faster && t->won;
 	t->decided = faster ? t->won : t->lost || !t->stubborn;
+	if (!t->decided && (t->won || t->lost)) /* now so, now so */
+		t->decided = ++t->tries == TRIES;
 	t->lost = !faster;
 	t->won = faster;
+}
+
+/* The times of each are kept in order. */
+static void note(struct qv_mpi_trial *t, bool ours, double seconds)
+{
+	double *of = t->seconds[ours];
+	int at = t->n[ours]++;
+
+	for (; at > 0 && of[at - 1] > seconds; at--)
+		of[at] = of[at - 1];
+	of[at] = seconds;
+}
+
+static double median(const struct qv_mpi_trial *t, bool ours)
+{
+	return t->n[ours] ? t->seconds[ours][(t->n[ours] - 1) / 2] : 0;
 }
 
 int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc)
 {
 	const double seconds = PMPI_Wtime() - t->began;
 	const bool ours = is_ours(t);
-	double longest[2], sums[2] = {1, 1};
+	double mine[2], longest[2], sums[2] = {1, 1};
 	int ended;
 
-	if (t->bytes[ours] <= 0 || seconds < t->shortest[ours])
-		t->shortest[ours] = seconds;
+	note(t, ours, seconds);
 	t->bytes[ours] += bytes + 1;
-	if (++t->turns < TURNS)
+	if (++t->turns < turns_of(t))
 		return rc;
-	ended = QV_REAL(Allreduce)(t->shortest, longest, 2, MPI_DOUBLE, MPI_MAX, comm);
+	mine[0] = median(t, false);
+	mine[1] = median(t, true);
+	ended = QV_REAL(Allreduce)(mine, longest, 2, MPI_DOUBLE, MPI_MAX, comm);
 	if (!ended && t->varies)
 		ended = QV_REAL(Allreduce)(t->bytes, sums, 2, MPI_DOUBLE, MPI_SUM, comm);
 	if (ended)
 		t->decided = true;
 	else
 		judge(t, longest, sums);
-	t->turns = 0;
+	t->turns = t->n[0] = t->n[1] = 0;
 	t->bytes[0] = t->bytes[1] = 0;
 	return rc ? rc : ended;
 }
@@ -88,7 +117,8 @@ int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc
 static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, size_t bytes,
 				    bool ordered, bool memory)
 {
-	const bool expects = qv_mpi_comm_expects(c);
+	/* Memory has no algorithm for who comes late. So it is compared where all come together. */
+	const bool expects = !memory && qv_mpi_comm_expects(c);
 	struct qv_mpi_autotune *t;
 	int size = 0;
 

@@ -158,6 +158,28 @@ void glue_trial(void)
 	MPI_Comm_free(&comm);
 }
 
+/* A long one has its trial, too. */
+static void long_trial(void)
+{
+	static double data[8192];
+	MPI_Comm comm;
+
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	CHECK(!qv_mpi_set("broadcast=auto"), "refused");
+	for (int i = 0; i < 60; i++) {
+		const uint64_t before = qv_mpi_taken();
+
+		for (int k = 0; k < 8192; k++)
+			data[k] = glue_rank ? 0 : i + k;
+		MPI_Bcast(data, 8192, MPI_DOUBLE, 0, comm);
+		for (int k = 0; k < 8192; k++)
+			CHECK(data[k] == i + k, "call %d: element %d is %g", i, k, data[k]);
+		CHECK(i >= 12 || (int)(qv_mpi_taken() - before) == i % 2, "call %d: taken %d", i,
+		      (int)(qv_mpi_taken() - before));
+	}
+	MPI_Comm_free(&comm);
+}
+
 void glue_move(void)
 {
 	bcasts("broadcast=binomial");
@@ -165,6 +187,7 @@ void glue_move(void)
 	bcasts("broadcast=pipeline");
 	bcasts("broadcast=memory");
 	bcasts("broadcast=auto");
+	long_trial();
 	barriers("barrier=dissemination");
 	barriers("barrier=binomial");
 	barriers("barrier=memory");
