@@ -41,7 +41,7 @@ struct qv_mpi_comm {
 	uint64_t number;  /* among the communicators of this process */
 	uint64_t *arrive; /* what the program has said: by rank, or NULL */
 	bool told;        /* it has said something */
-	/* What its ranks observe of each other, NULL: nothing; whether some of them are late. */
+	/* What its ranks observe of each other, NULL: nothing; whether some are late, by that or as said. */
 	struct qv_mpi_expect *expect;
 	bool late;
 	struct qv_mpi_plan *plans;
@@ -97,7 +97,7 @@ void qv_mpi_comm_close_all(void);
 /* Whether ranks are known to come to its next call at different times. */
 static inline bool qv_mpi_comm_expects(const struct qv_mpi_comm *c)
 {
-	return c->arrive || c->late;
+	return c->late;
 }
 
 /* From mpi_glue/calls/create.c. */

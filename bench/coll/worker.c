@@ -148,7 +148,7 @@ static void block(struct worker *w, const struct qv_bl_case *c, const char *impl
 		print(w, c->name, impl, "no-such-algorithm", NULL);
 		return;
 	}
-	for (int i = 0; !strcmp(impl, "auto") && i < 64; i++) /* until it has made up its mind */
+	for (int i = 0; !strcmp(impl, "auto") && i < 150; i++) /* until it has made up its mind */
 		sample(w, c, balanced);
 	qv_mpi_sent(&sent[0], &sent[1]);
 	if (!qv_bl_check(&w->r, c)) {

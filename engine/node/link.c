@@ -76,6 +76,7 @@ static int join(struct qv_node *n, struct qv_node_peer *peer, int fd)
 	}
 	peer->tx = qv_ring_tx_begin(ring);
 	peer->tx_fd = fd;
+	n->serve.every = 0; /* it will connect to us, too */
 	n->stats.connects++;
 	n->stats.bytes += sizeof *ring;
 	return QV_OK;

@@ -132,14 +132,15 @@ static bool drain_cold(struct qv_node *n)
 static QV_NOINLINE void serve_if_due(struct qv_node *n)
 {
 	const uint64_t now = qv_clock_of(CLOCK_MONOTONIC_COARSE);
+	const bool hurry = n->hurry;
 
-	if (n->polls - n->serve.polls < n->serve.every && !n->hurry && now - n->serve.ns < SERVE_NS)
+	if (n->polls - n->serve.polls < n->serve.every && !hurry && now - n->serve.ns < SERVE_NS)
 		return;
 	n->serve.ns = now;
 	n->serve.polls = n->polls;
 	if (qv_node_serve(n) || !n->serve.every)
 		n->serve.every = SERVE_POLLS;
-	else if (n->serve.every < QUIET_POLLS)
+	else if (!hurry && n->serve.every < QUIET_POLLS)
 		n->serve.every *= 2;
 }
 

@@ -60,12 +60,9 @@ void qv_team_give_slices(struct qv_team *t, uint64_t number, size_t length)
 {
 	const struct slice own = slice_of(t, t->rank, length);
 	const size_t end = own.at + own.bytes;
-	const char *in = t->call.in;
+	const char *in = (const char *)t->call.in + (size_t)(number - t->base) * t->piece;
 	char *to = qv_team_place(t, t->rank, number, length);
 
-	if (!in)
-		return;
-	in += (size_t)(number - t->base) * t->piece;
 	memcpy(to, in, own.at);
 	memcpy(to + end, in + end, length - end);
 }
@@ -73,7 +70,7 @@ void qv_team_give_slices(struct qv_team *t, uint64_t number, size_t length)
 static const char *own_in_place(const struct qv_team *t, uint32_t rank, uint64_t number,
 				size_t length, size_t at)
 {
-	if (rank == t->rank && t->call.in)
+	if (rank == t->rank)
 		return (const char *)t->call.in + (size_t)(number - t->base) * t->piece + at;
 	return in_seat(t, rank, number, length, at);
 }
@@ -87,9 +84,7 @@ void qv_team_combine_slice(struct qv_team *t, uint64_t number, size_t length)
 
 	if (!own.bytes)
 		return;
-	if (t->call.in)
-		combine_in_order(t, to, own_in_place, number, length, own.at,
-				 own.bytes / t->call.item);
+	combine_in_order(t, to, own_in_place, number, length, own.at, own.bytes / t->call.item);
 	if (t->gets && t->call.out)
 		memcpy((char *)t->call.out + (size_t)(number - t->base) * t->piece + own.at, to,
 		       own.bytes);

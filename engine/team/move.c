@@ -35,7 +35,7 @@ void qv_team_give_piece(struct qv_team *t, uint64_t number, size_t length)
 	const size_t at = (size_t)(number - t->base) * t->piece;
 	const char *in = t->call.in;
 
-	if (!in || !length)
+	if (!length)
 		return;
 	in += at;
 	if (t->call.kind == QV_TEAM_ALLTOALL) {

@@ -64,7 +64,7 @@ struct qv_team_call {
 	uint32_t root;
 	/* May be the same array; else they do not overlap. Of an allgather and an alltoall, in is
 	 * the own block, or all blocks; where the own block of an allgather lies in out, in is
-	 * there. NULL: this member has no memory for it, and gives or gets nothing that matters. */
+	 * there. NULL: this member has no memory for it; it gets nothing. */
 	const void *in;
 	void *out;
 	size_t count; /* elements of the vector, or of a block; the same for all members */
@@ -75,7 +75,8 @@ struct qv_team_call {
 	void *context;
 };
 
-/* Begin; the one before has ended. QV_EINVAL; QV_EPEER: the team has failed. */
+/* Begin; the one before has ended. QV_EINVAL; QV_EPEER: the team has failed. QV_ENOMEM: in is NULL and
+ * others wait for what it should be; they get QV_EPEER, and the team is of no use any more. */
 int qv_team_start(struct qv_team *t, const struct qv_team_call *call);
 /* Go on. QV_OK: it is over; QV_EAGAIN: others have to come; QV_EPROTO: another member says nonsense,
  * or calls something else, QV_EPEER: is gone, or has given up. After these two the team is of no use

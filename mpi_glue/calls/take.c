@@ -108,6 +108,17 @@ static struct qv_mpi_op *fail(struct qv_mpi_call *call, struct qv_mpi_comm *c)
 	return qv_mpi_op_failed(c, MPI_ERR_NO_MEM, false);
 }
 
+/* By memory each rank combines a slice of a long vector, so a reduce holds all until the last has come.
+ * Where some come late by habit `auto` tries schedules instead. */
+#define LONG_REDUCE 8192 /* bytes */
+
+static bool holds_early_ranks(const struct qv_mpi_comm *c, const struct qv_mpi_call *call,
+			      size_t item)
+{
+	return call->coll == QV_COLL_REDUCE && call->count * item > LONG_REDUCE &&
+	       qv_mpi_comm_expects(c);
+}
+
 /* Whether the call goes through memory of the node: always, or where `auto` finds that faster than
  * the MPI. Else *why is QV_MPI_TAKEN if a schedule may take it. */
 static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
@@ -124,6 +135,8 @@ static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
 		*why = QV_MPI_NOT_BLOCKING;
 	else if (!qv_mpi_memory_open(c))
 		*why = QV_MPI_APART;
+	else if (!named && holds_early_ranks(c, call, r->item))
+		*why = QV_MPI_SLOWER;
 	else if (named || qv_mpi_autotune_turn(c, call, call->count * r->item, r, true, why))
 		return true;
 	/* Of ranks on one node schedules win reductions only. */

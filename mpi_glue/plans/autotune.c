@@ -34,11 +34,11 @@ struct qv_mpi_autotune {
 
 /* Trials. */
 
-/* Whose turn it is: of calls that differ, in an order (of Thue and Morse) that no program's own
- * turns follow. */
+/* Whose turn it is, in an order (of Thue and Morse) that no program's own turns follow: those of one
+ * class may be of two lengths in turn. */
 static bool is_ours(const struct qv_mpi_trial *t)
 {
-	return (t->varies ? __builtin_popcount((unsigned int)t->turns) : t->turns) % 2;
+	return __builtin_popcount((unsigned int)t->turns) % 2;
 }
 
 bool qv_mpi_trial_begin(struct qv_mpi_trial *t, MPI_Comm comm)
@@ -117,8 +117,7 @@ int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc
 static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, size_t bytes,
 				    bool ordered, bool memory)
 {
-	/* Memory has no algorithm for who comes late. So it is compared where all come together. */
-	const bool expects = !memory && qv_mpi_comm_expects(c);
+	const bool expects = qv_mpi_comm_expects(c);
 	struct qv_mpi_autotune *t;
 	int size = 0;
 

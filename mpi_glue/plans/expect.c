@@ -19,6 +19,7 @@
 #define WATCHED 4    /* calls before an exchange in which the clock is read */
 #define LATE    4    /* some rank is late by more than a call takes, divided by this */
 #define IN_TIME 8    /* and none is any more */
+#define AT_ONCE 2000 /* ns; ranks leave a call as far apart, and that is not late */
 
 enum { GAP, NEWEST, CALL, COST, N_TOLD }; /* what a rank tells, ns */
 
@@ -159,7 +160,7 @@ static void learn(struct qv_mpi_comm *c)
 		cost = lesser(cost, told[COST]); /* who came last did not wait for the others */
 		unusual = greater(unusual, distance(told[GAP], told[NEWEST]));
 	}
-	c->late = last - first > call / (c->late ? IN_TIME : LATE);
+	c->late = last - first > greater(AT_ONCE, call / (c->late ? IN_TIME : LATE));
 	expect(c, first, (last - first) / 4);
 	x->soon = !x->soon && unusual > call / LATE;
 	x->left = x->soon ? SOON : interval(cost, call, gap);
@@ -217,6 +218,17 @@ const uint64_t *qv_mpi_arrivals(const struct qv_mpi_comm *c, const struct qv_mpi
 		       : NULL;
 }
 
+static uint64_t spread(const uint64_t *arrive, int ranks)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (int r = 0; r < ranks; r++) {
+		first = lesser(first, arrive[r]);
+		last = greater(last, arrive[r]);
+	}
+	return last - first;
+}
+
 /* From mpi_control.h. */
 
 int qv_mpi_expect(int comm, const uint64_t *arrive)
@@ -237,6 +249,7 @@ int qv_mpi_expect(int comm, const uint64_t *arrive)
 	}
 	free(c->arrive);
 	c->arrive = copy;
+	c->late = copy && spread(copy, c->ranks) > AT_ONCE;
 	c->told = true;
 	return QV_OK;
 }

@@ -195,17 +195,19 @@ static int unpack(const struct qv_mpi_comm *c, const struct qv_mpi_call *call, c
 						   (int)call->count, call->type, c->comm);
 }
 
-/* A rank that has no memory for it takes part all the same. */
+/* A rank that has no memory for it takes part all the same. If others wait for what it has, they get an
+ * error, and so does who calls by this memory again. */
 static int run_packed(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 		      const struct qv_mpi_reduce *r)
 {
 	const size_t whole = call->count * r->item;
 	const size_t given = call->coll == QV_COLL_ALLGATHER ? whole / (size_t)c->ranks : whole;
-	char *out = malloc(whole + given), *in = out;
+	const bool apart = qv_mpi_is_exchange(call); /* what it gives, from what it gets */
+	char *out = malloc(apart ? whole + given : whole), *in = out;
 	int rc = MPI_ERR_NO_MEM, error;
 
 	if (out) {
-		in = qv_mpi_is_exchange(call) ? out + whole : out;
+		in = apart ? out + whole : out;
 		rc = pack(c, call, in, given);
 	}
 	error = run(c, call, r, in, out);

@@ -102,6 +102,41 @@ static void closes(struct rig_member *m, const void *arg)
 	}
 }
 
+/* The last one has no memory for what the others wait for. */
+static void has_no_memory(struct rig_member *m, const void *arg)
+{
+	const bool poor = m->rank == m->ranks - 1;
+	const struct rig_call barrier = {.kind = QV_TEAM_BARRIER, .number = 1};
+	uint64_t data[100] = {0}, got[100 * RANKS];
+	const struct qv_team_call call = {.kind = *(const enum qv_team_kind *)arg,
+					  .root = m->ranks - 1,
+					  .in = poor ? NULL : data,
+					  .out = got,
+					  .count = 100,
+					  .item = 8};
+	int rc;
+
+	QV_NEED(!rig_run(m, &barrier));
+	rc = qv_team_start(m->team, &call);
+	if (poor)
+		QV_NEED(rc == QV_ENOMEM);
+	else
+		QV_NEED(!rc && qv_team_wait(m->team) == QV_EPEER);
+	QV_NEED(qv_team_start(m->team, &call) == QV_EPEER);
+}
+
+static void no_memory(void **state)
+{
+	const enum qv_team_kind kinds[] = {QV_TEAM_BROADCAST, QV_TEAM_ALLGATHER};
+	struct rig r;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		rig_start(&r, RANKS, has_no_memory, &kinds[i]);
+		rig_end(&r);
+	}
+}
+
 static void closed(void **state)
 {
 	struct rig r;
@@ -252,7 +287,7 @@ static void strangers(void **state)
 	qv_team_close(second);
 }
 
-/* What may not be asked for, and what a member does that has no memory. */
+/* What may not be asked for. */
 static void arguments(void **state)
 {
 	const struct qv_team_spec alone = {.ranks = 1}, odd = {.ranks = 3, .rank = 3};
@@ -273,6 +308,7 @@ static void arguments(void **state)
 	call.root = 2;
 	assert_int_equal(qv_team_start(t, &call), QV_EINVAL);
 	call.root = 0;
+	call.in = t;
 	assert_int_equal(qv_team_start(t, &call), QV_OK);
 	assert_int_equal(qv_team_wait(t), QV_OK); /* nobody is waited for */
 	qv_team_close(t);
@@ -285,6 +321,7 @@ int main(void)
 		cmocka_unit_test(closed),    cmocka_unit_test(another_call),
 		cmocka_unit_test(scribbled), cmocka_unit_test(not_handed_over),
 		cmocka_unit_test(strangers), cmocka_unit_test(arguments),
+		cmocka_unit_test(no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
