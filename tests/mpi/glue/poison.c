@@ -65,6 +65,10 @@ static void shoot(struct shot *s, const int *lists, int left, int right)
 	s->mild = s->must != 1 && c->form != GLUE_BLOCKING;
 	if (s->mild && c->kind == POISON_ALLTOALLV) /* Open MPI 4.1 gives wrong values */
 		s->in_place = 0;
+#ifndef OPEN_MPI
+	if (s->must != 1 && c->kind == POISON_REDUCE && c->root) /* MPICH 4.0's own crashes */
+		s->in_place = 0;
+#endif
 	s->room = s->n * 2 + 2;
 	if (is_scatter(s))
 		s->room = s->n * glue_ranks + 2;
