@@ -7,7 +7,7 @@ endif()
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(qv_tools ${CMAKE_SOURCE_DIR}/tools)
-qv_add_test(NAME check.objects LABELS unit COMMAND ${Python3_EXECUTABLE} ${qv_tools}/check_objects.py
+qv_add_test(NAME check.objects LABELS unit TIMEOUT 600 COMMAND ${Python3_EXECUTABLE} ${qv_tools}/check_objects.py
 	${CMAKE_BINARY_DIR} ${CMAKE_OBJDUMP} ${CMAKE_NM})
 # The rest is about the tree, not about what it was compiled for.
 if(CMAKE_CROSSCOMPILING)
