@@ -58,7 +58,7 @@ struct qv_mpi_comm {
 		size_t count;
 		MPI_Datatype type;
 		MPI_Op op;
-		bool expects;
+		bool late;
 	} bypass[QV_MPI_N_COLLS][QV_MPI_BYPASSES];
 	/* Through memory of a node: NULL where not all ranks have it, or nobody has asked yet. */
 	struct qv_team *team;
@@ -69,7 +69,7 @@ struct qv_mpi_comm {
 		size_t count;
 		MPI_Datatype type, in_type, out_type;
 		MPI_Op op;
-		bool expects;
+		bool late;
 		struct qv_mpi_reduce reduce;
 	} quick[QV_MPI_N_COLLS][QV_MPI_BYPASSES];
 };
@@ -93,12 +93,6 @@ bool qv_mpi_comm_is_marked(MPI_Comm comm);
 void qv_mpi_comm_destroy(struct qv_mpi_comm *c);
 /* At MPI_Finalize. */
 void qv_mpi_comm_close_all(void);
-
-/* Whether ranks are known to come to its next call at different times. */
-static inline bool qv_mpi_comm_expects(const struct qv_mpi_comm *c)
-{
-	return c->late;
-}
 
 /* From mpi_glue/calls/create.c. */
 

@@ -47,7 +47,6 @@ struct qv_mpi_trial {
 	int turns, tries; /* tries: those that told nothing */
 	double began;
 	double seconds[2][QV_MPI_TURNS / 2], bytes[2]; /* the MPI's, ours */
-	int n[2];                                      /* of seconds */
 };
 
 /* A call is timed, which begins on all ranks together unless they are late by habit. Whether it is

@@ -76,7 +76,6 @@ static int join(struct qv_node *n, struct qv_node_peer *peer, int fd)
 	}
 	peer->tx = qv_ring_tx_begin(ring);
 	peer->tx_fd = fd;
-	n->serve.every = 0; /* it will connect to us, too */
 	n->stats.connects++;
 	n->stats.bytes += sizeof *ring;
 	return QV_OK;
@@ -93,8 +92,9 @@ int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer)
 		close(fd);
 	if (rc == QV_EPEER)
 		peer->gone = true;
-	if (rc == QV_EAGAIN)
-		n->hurry = true; /* what others send to us may be what is too much */
+	/* What others send to us may be what is too much there; who is there connects to us, too. */
+	if (!rc || rc == QV_EAGAIN)
+		n->hurry = true;
 	return rc;
 }
 

@@ -30,6 +30,7 @@ int qv_node_create_as(const struct qv_node_ops *ops, void *owner, uint64_t name,
 	n->owner = owner;
 	n->door = n->epoll_fd = -1;
 	n->name = name;
+	n->hurry = true; /* the first poll looks at the door */
 	qv_proc_self(&n->self);
 	qv_node_read_init(n);
 	qv_node_permit_reads();

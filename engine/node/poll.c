@@ -138,9 +138,9 @@ static QV_NOINLINE void serve_if_due(struct qv_node *n)
 		return;
 	n->serve.ns = now;
 	n->serve.polls = n->polls;
-	if (qv_node_serve(n) || !n->serve.every)
+	if (qv_node_serve(n) || hurry)
 		n->serve.every = SERVE_POLLS;
-	else if (!hurry && n->serve.every < QUIET_POLLS)
+	else if (n->serve.every < QUIET_POLLS)
 		n->serve.every *= 2;
 }
 

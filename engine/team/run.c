@@ -51,13 +51,6 @@ static bool is_valid(const struct qv_team *t, const struct qv_team_call *call)
 	return !is_reduction(call->kind) || (call->combine && call->item <= QV_TEAM_ITEM);
 }
 
-/* Do others wait for something of this member? */
-static bool is_giver(const struct qv_team *t, const struct qv_team_call *call)
-{
-	return call->kind != QV_TEAM_BARRIER && call->count && call->item &&
-	       (call->kind != QV_TEAM_BROADCAST || call->root == t->rank);
-}
-
 int qv_team_start(struct qv_team *t, const struct qv_team_call *call)
 {
 	const bool root = call->root == t->rank;
@@ -66,8 +59,6 @@ int qv_team_start(struct qv_team *t, const struct qv_team_call *call)
 		return QV_EPEER;
 	if (QV_UNLIKELY(!is_valid(t, call)))
 		return QV_EINVAL;
-	if (QV_UNLIKELY(!call->in) && is_giver(t, call))
-		return fail(t, QV_ENOMEM);
 	t->call = *call;
 	t->base = t->number + 1;
 	t->given = t->combined = t->got = 0;
@@ -88,6 +79,8 @@ int qv_team_start(struct qv_team *t, const struct qv_team_call *call)
 			t->given = root ? 0 : t->pieces;
 		}
 	}
+	if (QV_UNLIKELY(!call->in) && t->bytes && t->given < t->pieces)
+		return fail(t, QV_ENOMEM); /* others wait for it */
 	t->number += t->pieces;
 	t->running = true;
 	return QV_OK;

@@ -86,7 +86,7 @@ static bool is_bypassed(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
 	const struct qv_mpi_bypass *t = bypass(c, call);
 
 	return t->count == call->count && t->type == call->type && t->op == call->op &&
-	       t->expects == qv_mpi_comm_expects(c);
+	       t->late == c->late;
 }
 
 /* Remember that it does; elements in one piece and an operation of the MPI's are
@@ -97,8 +97,7 @@ static void remember(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 	if (r->user || !call->count ||
 	    (call->coll == QV_COLL_BROADCAST && !qv_mpi_is_plain(call->type)))
 		return;
-	*bypass(c, call) =
-		(struct qv_mpi_bypass){call->count, call->type, call->op, qv_mpi_comm_expects(c)};
+	*bypass(c, call) = (struct qv_mpi_bypass){call->count, call->type, call->op, c->late};
 }
 
 /* No memory. What was timed is not over, so nobody is told how long it took. */
@@ -115,8 +114,7 @@ static struct qv_mpi_op *fail(struct qv_mpi_call *call, struct qv_mpi_comm *c)
 static bool holds_early_ranks(const struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 			      size_t item)
 {
-	return call->coll == QV_COLL_REDUCE && call->count * item > LONG_REDUCE &&
-	       qv_mpi_comm_expects(c);
+	return call->coll == QV_COLL_REDUCE && call->count * item > LONG_REDUCE && c->late;
 }
 
 /* Whether the call goes through memory of the node: always, or where `auto` finds that faster than

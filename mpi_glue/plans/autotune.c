@@ -18,7 +18,8 @@ static int turns_of(const struct qv_mpi_trial *t)
 	return t->stubborn ? QV_MPI_TURNS : QV_MPI_TURNS / 2;
 }
 
-/* Ours must take less than this share of the MPI's time: six calls do not tell less apart. */
+/* Ours must take less than this share of the MPI's time: six calls of each do not tell a tenth apart,
+ * twelve do not tell a twentieth. */
 static double margin_of(const struct qv_mpi_trial *t)
 {
 	return t->stubborn ? 0.95 : 0.9;
@@ -28,7 +29,7 @@ struct qv_mpi_autotune {
 	struct qv_mpi_autotune *next;
 	enum qv_coll coll;
 	int size; /* class of the length: its binary logarithm */
-	bool ordered, expects, memory;
+	bool ordered, late, memory;
 	struct qv_mpi_trial trial;
 };
 
@@ -71,26 +72,22 @@ static void judge(struct qv_mpi_trial *t, const double *longest, const double *b
 	t->won = faster;
 }
 
-/* The times of each are kept in order. */
+/* The times of each are kept in order. Of turns 0 and 1, 2 and 3 and so on one is ours. */
 static void note(struct qv_mpi_trial *t, bool ours, double seconds)
 {
 	double *of = t->seconds[ours];
-	int at = t->n[ours]++;
+	int at = t->turns / 2;
 
 	for (; at > 0 && of[at - 1] > seconds; at--)
 		of[at] = of[at - 1];
 	of[at] = seconds;
 }
 
-static double median(const struct qv_mpi_trial *t, bool ours)
-{
-	return t->n[ours] ? t->seconds[ours][(t->n[ours] - 1) / 2] : 0;
-}
-
 int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc)
 {
 	const double seconds = PMPI_Wtime() - t->began;
 	const bool ours = is_ours(t);
+	const int middle = (turns_of(t) / 2 - 1) / 2;
 	double mine[2], longest[2], sums[2] = {1, 1};
 	int ended;
 
@@ -98,8 +95,8 @@ int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc
 	t->bytes[ours] += bytes + 1;
 	if (++t->turns < turns_of(t))
 		return rc;
-	mine[0] = median(t, false);
-	mine[1] = median(t, true);
+	mine[0] = t->seconds[0][middle];
+	mine[1] = t->seconds[1][middle];
 	ended = QV_REAL(Allreduce)(mine, longest, 2, MPI_DOUBLE, MPI_MAX, comm);
 	if (!ended && t->varies)
 		ended = QV_REAL(Allreduce)(t->bytes, sums, 2, MPI_DOUBLE, MPI_SUM, comm);
@@ -107,7 +104,7 @@ int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc
 		t->decided = true;
 	else
 		judge(t, longest, sums);
-	t->turns = t->n[0] = t->n[1] = 0;
+	t->turns = 0;
 	t->bytes[0] = t->bytes[1] = 0;
 	return rc ? rc : ended;
 }
@@ -117,7 +114,6 @@ int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc
 static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, size_t bytes,
 				    bool ordered, bool memory)
 {
-	const bool expects = qv_mpi_comm_expects(c);
 	struct qv_mpi_autotune *t;
 	int size = 0;
 
@@ -125,7 +121,7 @@ static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, si
 		size++;
 	for (t = c->autotune; t; t = t->next)
 		if (t->coll == coll && t->size == size && t->ordered == ordered &&
-		    t->expects == expects && t->memory == memory)
+		    t->late == c->late && t->memory == memory)
 			return t;
 	t = calloc(1, sizeof(*t));
 	if (!t)
@@ -134,9 +130,9 @@ static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, si
 				      .coll = coll,
 				      .size = size,
 				      .ordered = ordered,
-				      .expects = expects,
+				      .late = c->late,
 				      .memory = memory,
-				      .trial = {.stubborn = memory, .apart = expects}};
+				      .trial = {.stubborn = memory, .apart = c->late}};
 	c->autotune = t;
 	return t;
 }

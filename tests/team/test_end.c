@@ -102,6 +102,15 @@ static void closes(struct rig_member *m, const void *arg)
 	}
 }
 
+static void closed(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_start(&r, RANKS, closes, NULL);
+	rig_end(&r);
+}
+
 /* The last one has no memory for what the others wait for. */
 static void has_no_memory(struct rig_member *m, const void *arg)
 {
@@ -135,15 +144,6 @@ static void no_memory(void **state)
 		rig_start(&r, RANKS, has_no_memory, &kinds[i]);
 		rig_end(&r);
 	}
-}
-
-static void closed(void **state)
-{
-	struct rig r;
-
-	(void)state;
-	rig_start(&r, RANKS, closes, NULL);
-	rig_end(&r);
 }
 
 /* One has another length: who reads it says so, the others hear that it has given up. */
