@@ -11,6 +11,7 @@
 #define SLOW  2000000u
 #define SHARE 64u /* times what the slower way costs more are spent before it is tried again */
 #define BAD   16u /* bad news in a row that counts */
+#define LATER 16u /* times as much is spent before it is tried soon once more */
 
 static unsigned faster(const struct qv_choice *c)
 {
@@ -20,6 +21,7 @@ static unsigned faster(const struct qv_choice *c)
 unsigned qv_choice_take(struct qv_choice *c)
 {
 	const uint64_t a = c->ns[0], b = c->ns[1], more = a > b ? a - b : b - a;
+	const bool soon = c->soon && c->soon < SHARE * more;
 
 	if (c->left) {
 		if (!c->ns[c->tried] && c->left <= NEW - TRIAL)
@@ -27,11 +29,13 @@ unsigned qv_choice_take(struct qv_choice *c)
 		c->left--;
 		return c->tried;
 	}
-	if (!a || c->spent < (b ? SHARE * more : FIRST))
+	if (!a || c->spent < (!b ? FIRST : soon ? c->soon : SHARE * more))
 		return faster(c);
 	c->spent = 0;
 	c->tried = !faster(c);
-	c->left = (c->ns[c->tried] ? TRIAL : NEW) - 1;
+	c->left = (c->ns[c->tried] && !soon ? TRIAL : NEW) - 1;
+	if (soon)
+		c->soon *= LATER;
 	return c->tried;
 }
 
@@ -41,6 +45,17 @@ static bool is_hopeless(const struct qv_choice *c, unsigned way, uint64_t news, 
 	if (c->left == NEW - 1 || c->left == TRIAL - 1 || (c->left >= TRIAL && ns <= SLOW))
 		return false;
 	return news > c->ns[!way] * (uint64_t)3 / 2;
+}
+
+static void set(struct qv_choice *c, unsigned way, uint64_t news)
+{
+	const unsigned before = faster(c);
+
+	c->ns[way] = news < UINT32_MAX ? (uint32_t)news : UINT32_MAX;
+	if (way == before && faster(c) != before && news < UINT32_MAX) {
+		c->soon = SHARE * (uint64_t)c->ns[!way];
+		c->spent = 0;
+	}
 }
 
 /* Good news is believed at once: the next time looks again. Bad news may come of a processor that did
@@ -63,5 +78,5 @@ void qv_choice_took(struct qv_choice *c, unsigned way, size_t len, uint64_t ns)
 		news = known + ((news < most ? news : most) - known) / 2 + 1;
 		c->bad[way] += c->bad[way] < BAD;
 	}
-	c->ns[way] = news < UINT32_MAX ? (uint32_t)news : UINT32_MAX;
+	set(c, way, news);
 }

@@ -2,7 +2,8 @@
 /*
  * choice.h - of two ways to do the same, the faster one, where nobody can know which that is, and it may
  * change: by the time that each has taken. The slower one is tried again when so much time went
- * into the other that what it would cost more is little beside that.
+ * into the other that what it would cost more is little beside that. One that has been the faster one
+ * is tried sooner: what made it slow may be over.
  */
 #ifndef QV_CHOICE_H
 #define QV_CHOICE_H
@@ -16,6 +17,8 @@ struct qv_choice {
 	uint8_t bad[2];      /* news in a row that was worse than that */
 	uint8_t tried, left; /* a trial of this way goes on for so many times */
 	uint64_t spent; /* by what went the faster way since the other one was tried, as in ns */
+	uint64_t
+		soon; /* when so much is spent, a way that was the faster one is tried; 0: none was */
 };
 
 #define QV_CHOICE_UNIT  ((size_t)16 << 10)

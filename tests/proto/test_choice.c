@@ -135,6 +135,28 @@ static void who_does_not_look_is_not_asked(void **state)
 	assert_in_range(w.taken[ASK], 1, 8);
 }
 
+/* The faster one meets a processor that does something else, and then memory that nobody has touched:
+ * it is taken again when that is over. */
+static void what_made_it_slow_is_over(void **state)
+{
+	struct world w = begin(10000, 7000);
+	unsigned cold = 32;
+
+	(void)state;
+	messages(&w, 1000);
+	w.ns[ASK] = 2000000;
+	messages(&w, 3);
+	w.ns[ASK] = 500000;
+	for (unsigned i = 0; cold && i < 10000; i++) {
+		messages(&w, 1);
+		cold -= w.taken[ASK];
+	}
+	assert_int_equal(cold, 0);
+	w.ns[ASK] = 7000;
+	messages(&w, 2000);
+	assert_true(w.taken[ASK] > 1500);
+}
+
 static void a_way_that_is_closed(void **state)
 {
 	struct world w = begin(3000, 5000);
@@ -178,6 +200,7 @@ int main(void)
 		cmocka_unit_test(who_never_looked_is_not_asked),
 		cmocka_unit_test(until_there_is_news_few_are_asked),
 		cmocka_unit_test(who_does_not_look_is_not_asked),
+		cmocka_unit_test(what_made_it_slow_is_over),
 		cmocka_unit_test(a_way_that_is_closed),
 		cmocka_unit_test(lengths_and_times_of_any_size),
 	};

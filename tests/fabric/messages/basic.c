@@ -127,7 +127,7 @@ static void zero_bytes(void)
 
 static void self(void)
 {
-	static const size_t sizes[] = {0, 8, 129, 4096, 20000, 1 << 20};
+	static const size_t sizes[] = {0, 8, 129, 4096, 20000, 70000, 1 << 20};
 	struct ft_ep ep;
 
 	ft_open(&ep, &(struct ft_conf){.caps = FI_SOURCE | FI_DIRECTED_RECV});
@@ -161,13 +161,13 @@ static void cq_data(void)
 {
 	static const uint64_t values[] = {0, 1, 0xffffffff, 0x123456789abcdef0, UINT64_MAX};
 	struct ft_ep ep;
-	char *buf = ft_buf(20000);
+	char *buf = ft_buf(70000);
 
 	ft_open(&ep, &(struct ft_conf){0});
 	uint64_t all = ep.info->domain_attr->cq_data_size >= 8 ? UINT64_MAX : UINT32_MAX;
 
 	for (size_t i = 0; i < 5 * 2 * 3; i++) {
-		size_t len = i % 2 ? 20000 : 8;
+		size_t len = i % 2 ? 70000 : 8;
 		struct ft_msg m = {.tagged = i / 2 % 3 == 0,
 				   .addr = ep.peer[!ft.rank],
 				   .tag = 3,

@@ -178,7 +178,7 @@ static void bounded_memory(void)
 /* Everybody to everybody while the last rank sleeps now and then. */
 static void all_to_all(void)
 {
-	enum { ROUNDS = 60, MAX = 20000 };
+	enum { ROUNDS = 60, MAX = 70000 };
 	struct ft_op tx[4], rx[4];
 	struct ft_ep ep;
 	char *out = ft_buf(MAX), *in[4];

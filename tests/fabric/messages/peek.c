@@ -129,7 +129,7 @@ static void peek(void)
 static void claim_several(void)
 {
 	enum { N = 6 };
-	static const size_t lens[N] = {8, 20000, 100, 5000, 20000, 64};
+	static const size_t lens[N] = {8, 20000, 100, 5000, 70000, 64};
 	struct ft_ep ep;
 	struct ft_op op[N];
 	char *buf[N];

@@ -107,13 +107,13 @@ static void needs_room(void)
 static void unexpected_large_reverse(void)
 {
 	needs_room();
-	unexpected(ft_scaled(5000), 20000, REVERSE);
+	unexpected(ft_scaled(3000), 70000, REVERSE);
 }
 
 static void unexpected_large_random(void)
 {
 	needs_room();
-	unexpected(ft_scaled(5000), 20000, RANDOM);
+	unexpected(ft_scaled(3000), 70000, RANDOM);
 }
 
 /* n receives wait, their messages come in another order. */

@@ -7,7 +7,7 @@
  */
 #include "tests/fabric/harness/ft.h"
 
-enum { POSTED = 40, MESSAGES = 60, LATER = 40, RECVS = POSTED + LATER, ROUNDS = 60, MAX = 20000 };
+enum { POSTED = 40, MESSAGES = 60, LATER = 40, RECVS = POSTED + LATER, ROUNDS = 60, MAX = 70000 };
 
 struct recv {
 	int from;
