@@ -11,7 +11,7 @@
 #define SLOW  2000000u
 #define SHARE 64u /* times what the slower way costs more are spent before it is tried again */
 #define BAD   16u /* bad news in a row that counts */
-#define LATER 16u /* times as much is spent before it is tried soon once more */
+#define LATER 16u /* times as much is spent before the next such trial */
 
 static unsigned faster(const struct qv_choice *c)
 {
@@ -52,10 +52,10 @@ static void set(struct qv_choice *c, unsigned way, uint64_t news)
 	const unsigned before = faster(c);
 
 	c->ns[way] = news < UINT32_MAX ? (uint32_t)news : UINT32_MAX;
-	if (way == before && faster(c) != before && news < UINT32_MAX) {
-		c->soon = SHARE * (uint64_t)c->ns[!way];
-		c->spent = 0;
-	}
+	if (faster(c) == before)
+		return;
+	c->soon = way == before && news < UINT32_MAX ? SHARE * (uint64_t)c->ns[!way] : 0;
+	c->spent = 0;
 }
 
 /* Good news is believed at once: the next time looks again. Bad news may come of a processor that did

@@ -17,7 +17,7 @@ struct qv_choice {
 	uint8_t bad[2];      /* news in a row that was worse than that */
 	uint8_t tried, left; /* a trial of this way goes on for so many times */
 	uint64_t spent; /* by what went the faster way since the other one was tried, as in ns */
-	uint64_t soon;  /* the same: then one that was faster is tried; 0: none was */
+	uint64_t soon;  /* as spent: when one that was the faster way is tried; 0: none was */
 };
 
 #define QV_CHOICE_UNIT  ((size_t)16 << 10)

@@ -157,6 +157,23 @@ static void what_made_it_slow_is_over(void **state)
 	assert_true(w.taken[ASK] > 1500);
 }
 
+/* Then it is the other one that is slow, and it was not faster but for that while. */
+static void what_was_faster_for_a_while_is_not_tried_soon(void **state)
+{
+	struct world w = begin(10000, 7000);
+
+	(void)state;
+	messages(&w, 1000);
+	w.ns[ASK] = 2000000;
+	messages(&w, 3);
+	w.ns[ASK] = 7000;
+	messages(&w, 2000);
+	assert_true(w.taken[ASK] > 1500);
+	w.ns[READ] = 1000000;
+	messages(&w, 8000);
+	assert_in_range(w.taken[READ], 1, 8);
+}
+
 static void a_way_that_is_closed(void **state)
 {
 	struct world w = begin(3000, 5000);
@@ -201,6 +218,7 @@ int main(void)
 		cmocka_unit_test(until_there_is_news_few_are_asked),
 		cmocka_unit_test(who_does_not_look_is_not_asked),
 		cmocka_unit_test(what_made_it_slow_is_over),
+		cmocka_unit_test(what_was_faster_for_a_while_is_not_tried_soon),
 		cmocka_unit_test(a_way_that_is_closed),
 		cmocka_unit_test(lengths_and_times_of_any_size),
 	};
