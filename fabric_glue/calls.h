@@ -99,12 +99,13 @@ struct qv_fi_pass {
 };
 
 struct qv_fi_passing {
-	fi_addr_t to;   /* as the application knows it */
-	void *context;  /* the application's */
-	uint64_t flags; /* of the call */
-	uint64_t kind;  /* flags of its completion: FI_RMA or FI_ATOMIC, FI_READ or FI_WRITE */
-	size_t len;     /* bytes that the call sends */
-	bool quiet;     /* an inject call: no entry but for an error */
+	fi_addr_t to;    /* as the application knows it */
+	void *context;   /* the application's */
+	uint64_t flags;  /* of the call */
+	uint64_t kind;   /* flags of its completion: FI_RMA or FI_ATOMIC, FI_READ or FI_WRITE */
+	size_t len;      /* bytes that the call sends, */
+	size_t compared; /* and of values to compare with */
+	bool quiet;      /* an inject call: no entry but for an error */
 	/* Give it to the core: its endpoint, the peer as it knows it, the context to pass. */
 	ssize_t (*give)(struct qv_fi_rail *rail, fi_addr_t to, struct qv_fi_pass *pass,
 			const struct qv_fi_passing *p);
@@ -119,8 +120,8 @@ bool qv_fi_fence_is_open(struct qv_fi_ep *ep, fi_addr_t to);
 /* The same by the core's inject call, if it injects so much. */
 ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 			  ssize_t (*inject)(struct qv_fi_rail *rail, fi_addr_t to, const void *op));
-/* For give, if FI_INJECT is set: a copy that lives as long as the operation, of at most
- * twice the domain's inject size in all. */
+/* For give, if FI_INJECT is set: a copy that lives as long as the operation, of at most len + compared
+ * bytes in all. */
 void *qv_fi_pass_copy(struct qv_fi_pass *pass, const void *from, size_t len);
 /* The cores are closed: what they still had in hand never completes. */
 void qv_fi_pass_end(struct qv_fi_ep *ep);

@@ -32,8 +32,8 @@ static inline uint64_t qv_fi_orders(uint64_t caps)
 	return (caps & (FI_RMA | FI_ATOMIC) ? rma : 0) | (caps & FI_ATOMIC ? atomic : 0);
 }
 
-#define QV_FI_INJECT_SIZE 128u /* tx_attr->inject_size that we promise in layered mode */
-#define QV_FI_IOV_LIMIT   4u   /* iov_limit that we promise, for both directions */
+#define QV_FI_INJECT_SIZE 4096u /* tx_attr->inject_size that we promise in layered mode */
+#define QV_FI_IOV_LIMIT   4u    /* iov_limit that we promise, for both directions */
 #define QV_FI_TX_SIZE     1024u
 #define QV_FI_RX_SIZE     1024u
 

@@ -8,7 +8,9 @@
 
 /* Longer than this it goes in one go: the kernel takes its time to begin (about 2 us). */
 #define DIRECT_ABOVE (3 * QV_NODE_PART)
-#define WINDOW       4u /* requests of one operation that wait for answers, if it goes in packets */
+/* Requests of one operation that wait for answers, if it goes in packets. All of an injected one are under
+ * way at once: one for each piece, and one more where two operands are longer than a packet. */
+#define WINDOW (QV_SPANS + 1)
 
 struct qv_part qv_node_part(const struct qv_node_call *call, size_t at)
 {
@@ -196,8 +198,8 @@ static int inject(struct qv_node *n, struct qv_node_peer *peer, const struct qv_
 /* For all that an injected operation may be cut into. */
 static bool has_room(struct qv_node *n, struct qv_node_peer *peer)
 {
-	return !peer->answers.first && peer->answers.asked + QV_SPANS <= QV_NODE_ASKED &&
-	       qv_node_room_for(n, peer, QV_SPANS);
+	return !peer->answers.first && peer->answers.asked + WINDOW <= QV_NODE_ASKED &&
+	       qv_node_room_for(n, peer, WINDOW);
 }
 
 int qv_node_begin(struct qv_node *n, uint64_t to, const struct qv_remote_op *op,
@@ -218,7 +220,7 @@ int qv_node_begin(struct qv_node *n, uint64_t to, const struct qv_remote_op *op,
 		return inject(n, peer, op, len);
 	if (op->inject && len > QV_NODE_INJECT)
 		return QV_EMSGSIZE;
-	if (op->inject && op->nthere > 1 && !has_room(n, peer))
+	if (op->inject && (op->nthere > 1 || op->nother) && !has_room(n, peer))
 		return QV_EAGAIN; /* all of it must go now */
 	call = qv_node_call_new(&n->onesided);
 	if (!call)

@@ -58,7 +58,7 @@ struct qv_node_place {
  * QV_EPEER. */
 int qv_node_room(struct qv_node *n, struct qv_node_peer *peer, size_t len,
 		 struct qv_node_room *room);
-/* Is there room for so many packets of at most QV_NODE_INJECT bytes and a header? */
+/* Is there room for so many packets, at least two, of two operands of at most QV_NODE_INJECT bytes? */
 bool qv_node_room_for(struct qv_node *n, struct qv_node_peer *peer, unsigned packets);
 void qv_node_post(struct qv_node *n, struct qv_node_peer *peer, const struct qv_node_room *room,
 		  enum qv_slot_kind kind, uint64_t tag, uint64_t data);

@@ -16,7 +16,7 @@ struct qv_node;
 #define QV_NODE_PART ((size_t)8128)
 
 /* What may be injected. */
-#define QV_NODE_INJECT ((size_t)256)
+#define QV_NODE_INJECT ((size_t)4096)
 
 /* Others may reach the owner's memory from now on. */
 void qv_node_open_memory(struct qv_node *n, const struct qv_memory_ops *ops);

@@ -26,9 +26,10 @@ bool qv_node_room_for(struct qv_node *n, struct qv_node_peer *peer, unsigned pac
 	if (!tx->ring && qv_node_connect(n, peer))
 		return false;
 	qv_ring_refresh(tx);
-	/* One more for what is skipped at the end of the staging area, and what is where it grows. */
+	/* Two of `most` are the operands, two more what is skipped at the end of the staging area. What is
+	 * where it grows comes to it. */
 	return tx->end - tx->sent >= packets &&
-	       tx->put - tx->freed + (packets + 1) * most + QV_RING_STAGED <=
+	       tx->put - tx->freed + (packets + 2) * most + QV_RING_STAGED <=
 		       (tx->stage == QV_RING_STAGED ? QV_RING_STAGE : tx->stage);
 }
 

@@ -87,9 +87,9 @@ static void drop_unexpected(struct qv_proto *p, struct qv_match *engine)
 	}
 }
 
-static void free_queue(struct qv_tx *tx)
+static void free_packets(struct qv_tx *tx)
 {
-	for (; tx; tx = tx->next)
+	for (; tx; tx = tx->next_peer)
 		if (tx->packet != tx->small)
 			free(tx->packet);
 }
@@ -110,8 +110,7 @@ void qv_proto_destroy(struct qv_proto *p)
 
 		if (!peer)
 			continue;
-		free_queue(peer->ctl_head);
-		free_queue(peer->head);
+		free_packets(peer->txs);
 		qv_window_clear(peer);
 		free(peer->name);
 		free(peer);
@@ -157,7 +156,8 @@ size_t qv_proto_unsent(const struct qv_proto *p)
 
 	/* From the dead, some transports never give anything back. */
 	for (uint32_t i = 0; i < p->npeers; i++)
-		n += p->peers[i] && !p->peers[i]->failed ? p->peers[i]->flying : 0;
+		if (p->peers[i] && !p->peers[i]->failed)
+			n += p->peers[i]->flying + p->peers[i]->copies.held;
 	return n;
 }
 

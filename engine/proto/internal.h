@@ -45,7 +45,7 @@ void qv_peer_untold(struct qv_peer *peer);
 /* May messages bear the peer's id for us, and so take the fast path? */
 void qv_peer_set_remote(struct qv_peer *peer);
 
-/* backlog.c */
+/* waiting/backlog.c */
 /* A short message waits. QV_EAGAIN: it cannot be kept so; QV_ENOMEM. */
 int qv_backlog_append(struct qv_peer *to, const struct qv_send_args *args, size_t len);
 /* The messages of a backlog, until the transport is full. */
@@ -53,7 +53,16 @@ int qv_backlog_issue(struct qv_tx *tx);
 void qv_backlog_fail(struct qv_tx *tx, int status);
 void qv_backlog_free(struct qv_tx *tx);
 
-/* credit.c */
+/* waiting/copies.c */
+/* Injected payload of so many bytes: may a copy of it wait here? */
+bool qv_copies_have_room(struct qv_peer *peer, size_t len);
+/* Make the copy. False: no memory. */
+bool qv_tx_copy(struct qv_tx *tx, const struct iovec *iov, size_t cnt);
+/* Nobody wants it any more. */
+void qv_copies_gone(struct qv_tx *tx);
+void qv_copies_tick(struct qv_peer *peer);
+
+/* waiting/credit.c */
 /* What a message takes of the receiver's budget while it waits there. */
 static inline size_t qv_cost(size_t len)
 {

@@ -138,7 +138,7 @@ struct qv_peer *qv_proto_next_peer(struct qv_proto *p, const struct qv_peer *pre
  * of it that name a sender fail with QV_EPEER when that is gone. */
 #define QV_REQ_COLL   0x2u
 #define QV_REQ_ENGINE 0x3u  /* which engine: one of the two above, or neither */
-#define QV_REQ_INJECT 0x4u  /* send: the buffer may be reused on return (len <= QV_PROTO_SHORT) */
+#define QV_REQ_INJECT 0x4u  /* send: the buffer may be reused on return (len <= QV_PROTO_INJECT) */
 #define QV_REQ_ACK    0x8u  /* send: complete only when the receiver has the message */
 #define QV_REQ_MULTI  0x10u /* receive: one buffer for many messages */
 #define QV_REQ_DATA   0x20u /* send: `data` travels with the message */
@@ -147,8 +147,10 @@ struct qv_peer *qv_proto_next_peer(struct qv_proto *p, const struct qv_peer *pre
 /* send: its completion tells nobody of a failure; the next send to the peer does */
 #define QV_REQ_QUIET 0x80u
 
-/* Longest short message: always eager, whatever the budget. Only short ones may be injected. */
+/* Longest short message: always eager, whatever the budget. */
 #define QV_PROTO_SHORT 128u
+/* Longest message that may be injected. */
+#define QV_PROTO_INJECT 4096u
 
 struct qv_send_args {
 	const struct iovec *iov;
@@ -160,7 +162,8 @@ struct qv_send_args {
 };
 
 /* Start a send. Completion may be reported before this returns. QV_EAGAIN: too much is queued
- * already, call again after progress; QV_ENOMEM, QV_EPEER: nothing happened. */
+ * already, or too much injected payload waits here, call again after progress; QV_ENOMEM, QV_EPEER:
+ * nothing happened. */
 int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args);
 
 /* Peers may update the owner's memory from now on. */
@@ -229,7 +232,8 @@ void qv_proto_tick(struct qv_proto *p, uint64_t now_ms);
 /* Does nothing wait for a peer, as far as the last tick knows? Then the next one may come later. */
 bool qv_proto_is_settled(const struct qv_proto *p);
 
-/* Sends that are queued, and packets in the transport: to be drained before closing. */
+/* Sends that are queued, packets in the transport, bytes of injected payload that is not there yet: to
+ * be drained before closing. */
 size_t qv_proto_unsent(const struct qv_proto *p);
 /* Before closing: tell the senders of messages that will not be received any more. */
 void qv_proto_shutdown(struct qv_proto *p);

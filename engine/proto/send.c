@@ -108,8 +108,7 @@ static int send_fast(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 			  (!data || x->ops->inject_tagged_data);
 	int rc;
 
-	if (QV_UNLIKELY(len > QV_PROTO_SHORT &&
-			(!headerless || args->flags & QV_REQ_INJECT || !qv_longer_may_go(to, len))))
+	if (QV_UNLIKELY(len > QV_PROTO_SHORT && (!headerless || !qv_longer_may_go(to, len))))
 		return QV_EAGAIN;
 	if (QV_UNLIKELY(to->budget_used + qv_cost(len) > to->fast_limit))
 		return QV_EAGAIN;
@@ -151,18 +150,23 @@ static void register_mem(struct qv_tx *tx)
 	}
 }
 
-static void set_payload(struct qv_tx *tx, const struct qv_send_args *args, size_t len)
+/* False: no memory. */
+static bool set_payload(struct qv_tx *tx, const struct qv_send_args *args, size_t len)
 {
 	tx->len = tx->want = len;
 	if (args->flags & QV_REQ_INJECT) {
-		qv_iov_get(args->iov, args->cnt, tx->small);
-		tx->iov[0] = (struct iovec){tx->small, len};
+		if (len <= sizeof tx->small)
+			qv_iov_get(args->iov, args->cnt, tx->small);
+		else if (!qv_tx_copy(tx, args->iov, args->cnt))
+			return false;
+		tx->iov[0] = (struct iovec){tx->packet, len};
 		tx->cnt = 1;
-		return;
+		return true;
 	}
 	for (size_t i = 0; i < args->cnt; i++)
 		if (args->iov[i].iov_len)
 			tx->iov[tx->cnt++] = args->iov[i];
+	return true;
 }
 
 /* Short messages are always eager; longer ones while the receiver has room for them, and nothing
@@ -191,20 +195,21 @@ static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_sen
 		return QV_ENOMEM;
 	eager = goes_eager(p, to, len);
 	tx->wants_fin = !eager || args->flags & QV_REQ_ACK;
-	if (tx->wants_fin) {
+	if (tx->wants_fin)
 		tx->handle = qv_handle_new(&p->tx_handles, tx);
-		if (!tx->handle) {
-			qv_tx_put(tx);
-			return QV_ENOMEM;
-		}
-		qv_peer_add_outstanding(to);
+	if ((tx->wants_fin && !tx->handle) || !set_payload(tx, args, len)) {
+		if (tx->handle)
+			qv_handle_free(&p->tx_handles, tx->handle);
+		qv_tx_put(tx);
+		return QV_ENOMEM;
 	}
+	if (tx->wants_fin)
+		qv_peer_add_outstanding(to);
 	tx->flags = args->flags;
 	tx->context = args->context;
 	tx->cookie = args->cookie;
 	tx->tag = args->tag;
 	tx->data = args->data;
-	set_payload(tx, args, len);
 	if (eager) {
 		p->stats.eager++;
 	} else {
@@ -270,8 +275,10 @@ int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_a
 	rc = qv_peer_may_send(to);
 	if (rc)
 		return rc;
-	if (args->flags & QV_REQ_INJECT && len > QV_PROTO_SHORT)
+	if (args->flags & QV_REQ_INJECT && len > QV_PROTO_INJECT)
 		return QV_EINVAL;
+	if (args->flags & QV_REQ_INJECT && len > QV_PROTO_SHORT && !qv_copies_have_room(to, len))
+		return QV_EAGAIN;
 	if (p->waiting >= p->queue_max)
 		return QV_EAGAIN;
 	if (!to->hello_sent && qv_peer_send_hello(to))

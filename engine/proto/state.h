@@ -29,7 +29,7 @@ enum qv_tx_kind {
 	QV_TX_EAGER,   /* payload in one or several packets */
 	QV_TX_RTS,     /* announce, then wait for FIN or CTS */
 	QV_TX_SEGS,    /* after CTS: payload in SEG packets */
-	QV_TX_BACKLOG, /* many short messages that wait: backlog.c */
+	QV_TX_BACKLOG, /* many short messages that wait: waiting/backlog.c */
 };
 
 /* A send that did not complete in the call that started it. */
@@ -62,7 +62,9 @@ struct qv_tx {
 	size_t cnt;
 	struct iovec iov[QV_IOV_MAX];
 	struct qv_region regions[QV_IOV_MAX];
-	char *packet; /* CTL: the packet; BACKLOG: the messages, from pos to pktlen */
+	/* CTL: the packet; BACKLOG: the messages, from pos to pktlen; injected: the payload. Allocated,
+	 * if it is not `small`. */
+	char *packet;
 	size_t pktlen;
 	char small[QV_PROTO_SHORT]; /* injected payload, or a small CTL packet */
 };
@@ -157,6 +159,14 @@ struct qv_window {
 	unsigned chunks;
 };
 
+/* Injected payload that waits here: waiting/copies.c. Bytes. */
+struct qv_copies {
+	size_t held;
+	size_t most;  /* that may be held */
+	bool refused; /* the last send that asked was */
+	bool taken;   /* some has gone there since the last tick */
+};
+
 /* How a rendezvous may be fetched; classes of lengths: below 16 KiB, 32 KiB, ... from 1 MiB on. */
 enum {
 	QV_FETCH_READ,
@@ -216,9 +226,10 @@ struct qv_peer {
 	struct qv_peer *next_uid;
 	struct qv_peer *next_pending;
 	struct qv_tx *ctl_head,
-		*ctl_tail;          /* control packets and SEGs that wait for the transport */
-	struct qv_tx *head, *tail;  /* messages that wait for it, in order, or for credit */
-	struct qv_tx *txs;          /* all of its sends, also those in the transport */
+		*ctl_tail;         /* control packets and SEGs that wait for the transport */
+	struct qv_tx *head, *tail; /* messages that wait for it, in order, or for credit */
+	struct qv_tx *txs;         /* all of its sends, also those in the transport */
+	struct qv_copies copies;
 	size_t budget_used, budget; /* what messages take of its budget, RTS too; all of it */
 	size_t fast_limit;          /* what may be used without a closer look */
 	size_t consumed;            /* what of ours was freed here and not yet told */

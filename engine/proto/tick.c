@@ -281,6 +281,7 @@ static void tick_peer(struct qv_peer *peer, uint64_t now)
 		qv_peer_give_up(peer); /* requests that came after it had failed */
 		return;
 	}
+	qv_copies_tick(peer);
 	listen(peer, now);
 	if (peer->cut && now >= peer->resend_at)
 		qv_peer_resend(peer);

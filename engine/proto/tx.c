@@ -61,6 +61,8 @@ static void finish(struct qv_tx *tx)
 	if (tx->reported)
 		return;
 	tx->reported = true;
+	if (tx->flags & QV_REQ_INJECT && tx->packet != tx->small)
+		qv_copies_gone(tx);
 	if (tx->in_window)
 		qv_window_void(tx->peer, tx);
 	qv_stripe_over(tx);

@@ -100,7 +100,6 @@ static ssize_t atomic(struct fid_ep *fid, const struct op *op, uint64_t flags)
 				  .kind = FI_ATOMIC | (op->result ? FI_READ : FI_WRITE),
 				  .give = give,
 				  .op = op};
-	size_t compared = 0;
 
 	if (!ep->dom->has_atomic)
 		return -FI_ENOSYS;
@@ -112,8 +111,8 @@ static ssize_t atomic(struct fid_ep *fid, const struct op *op, uint64_t flags)
 	for (size_t i = 0; i < msg->iov_count; i++)
 		p.len += msg->msg_iov[i].count * type_size(msg->datatype);
 	for (size_t i = 0; i < op->compare_count; i++)
-		compared += op->compare[i].count * type_size(msg->datatype);
-	if (flags & FI_INJECT && (p.len > ep->dom->inject || compared > ep->dom->inject))
+		p.compared += op->compare[i].count * type_size(msg->datatype);
+	if (flags & FI_INJECT && (p.len > ep->dom->inject || p.compared > ep->dom->inject))
 		return -FI_EINVAL;
 	return qv_fi_pass(ep, &p);
 }

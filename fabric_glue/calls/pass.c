@@ -102,8 +102,8 @@ static int find_way(struct qv_fi_ep *ep, fi_addr_t addr, struct qv_fi_rail **rai
 
 static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 {
-	bool inject = p->flags & FI_INJECT;
-	struct qv_fi_pass *pass = malloc(sizeof *pass + (inject ? 2 * ep->dom->inject : 0));
+	size_t copies = p->flags & FI_INJECT ? p->len + p->compared : 0;
+	struct qv_fi_pass *pass = malloc(sizeof *pass + copies);
 
 	if (!pass)
 		return NULL;

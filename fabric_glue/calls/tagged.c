@@ -162,9 +162,9 @@ static QV_NOINLINE ssize_t tinject_any(struct fid_ep *fid, const void *buf, size
 	return qv_fi_inject(ep_of(fid), &s);
 }
 
-_Static_assert(QV_FI_INJECT_SIZE <= QV_PROTO_SHORT, "injects are short messages");
+_Static_assert(QV_FI_INJECT_SIZE <= QV_PROTO_INJECT, "the protocol takes what we promise");
 
-/* As a packet. */
+/* A short one, as a packet. */
 static QV_NOINLINE ssize_t tinject_packet(struct fid_ep *fid, const void *buf, size_t len,
 					  fi_addr_t to, uint64_t tag)
 {

@@ -31,10 +31,10 @@ QV_INLINE struct qv_peer *qv_fi_free_peer(struct qv_fi_ep *ep, fi_addr_t to, siz
 	return QV_LIKELY(peer && qv_plain_may_go(peer, len)) ? peer : NULL;
 }
 
-/* The same for what may be injected. */
+/* The same of a short message. */
 QV_INLINE struct qv_peer *qv_fi_short_peer(struct qv_fi_ep *ep, fi_addr_t to, size_t len)
 {
-	return QV_LIKELY(len <= QV_FI_INJECT_SIZE) ? qv_fi_free_peer(ep, to, len) : NULL;
+	return QV_LIKELY(len <= QV_PROTO_SHORT) ? qv_fi_free_peer(ep, to, len) : NULL;
 }
 
 /* What has the slots for messages to this peer. NULL: they are packets. */

@@ -109,8 +109,8 @@ static const struct line lines[] = {
 	ATTR(false, tx_attr, msg_order, FI_ORDER_SAW),
 	ATTR(false, tx_attr, msg_order, FI_ORDER_ATOMIC_WAW),
 	ATTR(false, tx_attr, comp_order, FI_ORDER_STRICT),
-	ATTR(true, tx_attr, inject_size, 128),
-	ATTR(false, tx_attr, inject_size, 129),
+	ATTR(true, tx_attr, inject_size, 4096),
+	ATTR(false, tx_attr, inject_size, 4097),
 	ATTR(true, tx_attr, size, 1024),
 	ATTR(false, tx_attr, size, 1025),
 	ATTR(true, tx_attr, iov_limit, 4),
@@ -228,7 +228,7 @@ static void answer(void **state)
 		assert_int_equal(i->tx_attr->msg_order, FI_ORDER_SAS);
 		assert_int_equal(i->rx_attr->msg_order, FI_ORDER_SAS);
 		assert_int_equal(i->tx_attr->comp_order, FI_ORDER_NONE);
-		assert_int_equal(i->tx_attr->inject_size, 128);
+		assert_int_equal(i->tx_attr->inject_size, 4096);
 		assert_int_equal(i->tx_attr->iov_limit, 4);
 		assert_int_equal(i->domain_attr->threading, FI_THREAD_DOMAIN);
 		assert_int_equal(i->domain_attr->av_type, FI_AV_MAP);

@@ -54,7 +54,7 @@ static void do_send(struct traffic *t)
 	uint64_t tag = below(t, 4);
 	int rc;
 
-	if (req->len <= QV_PROTO_SHORT && below(t, 2))
+	if (req->len <= QV_PROTO_INJECT && below(t, 2))
 		flags |= QV_REQ_INJECT;
 	rig_peer(t->rig, req->node, to);
 	do {

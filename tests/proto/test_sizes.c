@@ -8,11 +8,14 @@
 #define PACKET QV_WIRE_MIN_PACKET
 
 /* Sizes where something changes, and their neighbours. */
-static const size_t limits[] = {0,           16,         64,
-				96,          104,        QV_PROTO_SHORT,
-				256,         1000 - 16,  PACKET - 48,
-				PACKET - 16, PACKET,     2 * PACKET,
-				3 * PACKET,  4 * PACKET, 9 * PACKET + 5};
+static const size_t limits[] = {0,           16,
+				64,          96,
+				104,         QV_PROTO_SHORT,
+				256,         1000 - 16,
+				PACKET - 48, QV_PROTO_INJECT,
+				PACKET - 16, PACKET,
+				2 * PACKET,  3 * PACKET,
+				4 * PACKET,  9 * PACKET + 5};
 #define N_LIMITS (sizeof limits / sizeof *limits)
 
 static const struct transport {

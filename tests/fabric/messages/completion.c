@@ -79,7 +79,7 @@ static void selective_default(void)
 {
 	static const size_t lens[] = {8, 64, 1024};
 	static struct ft_op quiet, asked, got[2];
-	char *buf = ft_buf(2 * 1024);
+	char *buf = ft_buf(8 * 1024);
 	struct ft_ep ep;
 
 	ft_open(&ep, &(struct ft_conf){.selective = true});
@@ -101,9 +101,10 @@ static void selective_default(void)
 		ft_wait(&asked);
 		CHECK(!quiet.done);
 	}
-	if (ft.rank == 1 && ep.info->tx_attr->inject_size < 1024) {
+	if (ft.rank == 1 && ep.info->tx_attr->inject_size < 8 * 1024) {
 		set_flags(&ep, FI_COMPLETION | FI_INJECT);
-		CHECK_EQ(fi_tsend(ep.ep, buf, 1024, NULL, ep.peer[0], 9, ft_fresh(&asked)),
+		CHECK_EQ(fi_tsend(ep.ep, buf, ep.info->tx_attr->inject_size + 1, NULL, ep.peer[0],
+				  9, ft_fresh(&asked)),
 			 -FI_EINVAL);
 	}
 	ft_close(&ep);
@@ -143,13 +144,14 @@ static void inject_reuse(void)
 	enum { N = 400 };
 	static struct ft_op op[N];
 	struct ft_ep ep;
-	char buf[256];
+	char buf[4096 + FT_GUARD];
 
 	ft_open(&ep, &(struct ft_conf){0});
-	size_t len = ep.info->tx_attr->inject_size;
+	size_t most = ep.info->tx_attr->inject_size;
 
-	len = len > sizeof(buf) - FT_GUARD ? sizeof(buf) - FT_GUARD : len;
+	most = most > sizeof(buf) - FT_GUARD ? sizeof(buf) - FT_GUARD : most;
 	for (size_t i = 0; i < N; i++) {
+		const size_t len = i % 4 ? most - most * i / (2 * N) : most / 16;
 		struct ft_msg m = {.tagged = i % 2,
 				   .addr = ep.peer[!ft.rank],
 				   .buf = buf,

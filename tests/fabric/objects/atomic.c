@@ -172,7 +172,7 @@ static void types(void)
 
 static void forms(void)
 {
-	enum { MANY = 16 }; /* 128 bytes, the inject_size of layered mode */
+	enum { MANY = 16 }; /* elements that are injected, at most */
 	struct ft_window w;
 	struct ft_op op;
 	uint64_t one[MANY], cmp[2] = {0, 0}, old[2] = {9, 9};
@@ -261,6 +261,68 @@ static void forms(void)
 	ft_close_window(&w);
 }
 
+static void fetch(struct ft_window *w, struct fi_msg_atomic *msg, struct fi_ioc *res)
+{
+	msg->op = FI_ATOMIC_READ;
+	ft_fresh(msg->context);
+	POST(fi_fetch_atomicmsg(w->ep.ep, msg, res, NULL, 1, FI_COMPLETION));
+	ft_wait(msg->context);
+}
+
+/* As much as may be injected, with one operand and with two: the memory is ours again at once. */
+static void inject_long(void)
+{
+	enum { MOST = 512 };
+	static uint64_t one[MOST], cmp[MOST], old[MOST];
+	struct ft_window w;
+	struct ft_op op;
+	size_t many = 0, n = 0;
+
+	open_atomic(&w, (struct ft_conf){0});
+	if (ft.rank == 0 && !fi_compare_atomicvalid(w.ep.ep, FI_UINT64, FI_CSWAP, &n)) {
+		fi_addr_t to = w.ep.peer[1];
+		struct fi_ioc ioc = {one, 0}, with = {cmp, 0}, res = {old, 0};
+		struct fi_rma_ioc at = {w.addr, 0, w.key};
+		struct fi_msg_atomic msg = {.msg_iov = &ioc,
+					    .iov_count = 1,
+					    .addr = to,
+					    .rma_iov = &at,
+					    .rma_iov_count = 1,
+					    .datatype = FI_UINT64,
+					    .context = &op};
+
+		many = w.ep.info->tx_attr->inject_size / 8;
+		many = many < MOST ? many : MOST;
+		many = many < n ? many : n;
+		ioc.count = with.count = res.count = at.count = many;
+		for (size_t i = 0; i < many; i++)
+			one[i] = i;
+		POST(fi_inject_atomic(w.ep.ep, one, many, to, w.addr, w.key, FI_UINT64, FI_SUM));
+		memset(one, 0xff, sizeof(one));
+		while (old[many - 1] != many - 1) /* it may come after the next */
+			fetch(&w, &msg, &res);
+		for (size_t i = 0; i < many; i++) {
+			CHECK_EQ(old[i], i);
+			cmp[i] = i;
+			one[i] = 3 * i;
+		}
+		msg.op = FI_CSWAP;
+		ft_fresh(&op);
+		POST(fi_compare_atomicmsg(w.ep.ep, &msg, &with, NULL, 1, &res, NULL, 1,
+					  FI_INJECT | FI_COMPLETION));
+		memset(one, 0xff, sizeof(one));
+		memset(cmp, 0xff, sizeof(cmp));
+		ft_wait(&op);
+		for (size_t i = 0; i < many; i++)
+			CHECK_EQ(old[i], i);
+		fetch(&w, &msg, &res);
+		for (size_t i = 0; i < many; i++)
+			CHECK_EQ(old[i], 3 * i);
+	}
+	CHECK(ft.rank || many >= 2);
+	ft_close_window(&w);
+}
+
 /* An atomic operation on memory that is not registered ends in an error. shm does not look at keys,
  * or drops the request. */
 static void bad_key(void)
@@ -343,7 +405,11 @@ static void refused(void)
 }
 
 const struct ft_case ft_cases_atomic[] = {
-	{"atomic_types", 2, 20, types},     {"atomic_forms", 2, 20, forms},
-	{"atomic_bad_key", 2, 20, bad_key}, {"atomic_contend", 3, 20, contend},
-	{"atomic_refused", 2, 20, refused}, {0},
+	{"atomic_types", 2, 20, types},
+	{"atomic_forms", 2, 20, forms},
+	{"atomic_bad_key", 2, 20, bad_key},
+	{"atomic_contend", 3, 20, contend},
+	{"atomic_refused", 2, 20, refused},
+	{"atomic_inject_long", 2, 20, inject_long},
+	{0},
 };

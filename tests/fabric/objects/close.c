@@ -74,6 +74,40 @@ static void close_after_inject(void)
 	ft_close(&ep);
 }
 
+/* The same of as much as may be injected, more than the receiver has room for. */
+static void close_after_long_inject(void)
+{
+	enum { N = 200, MOST = 4096 };
+	char *buf = ft_buf(MOST);
+	struct ft_ep ep;
+	size_t len;
+
+	setenv("FI_QUIVER_MEMORY", "65536", 1);
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
+	len = ep.info->tx_attr->inject_size;
+	len = len < MOST ? len : MOST;
+	ft_barrier_idle();
+	for (size_t i = 0; ft.rank == 1 && i < N; i++) {
+		ft_fill(buf, len, i);
+		POST(fi_tinject(ep.ep, buf, len, ep.peer[0], i));
+		memset(buf, 0, len);
+	}
+	if (ft.rank == 1)
+		ft_close_ep(&ep);
+	else
+		ft_msleep(1500);
+	for (size_t i = N; ft.rank == 0 && i--;) {
+		struct ft_op op;
+
+		ft_guard(buf, len);
+		ft_trecv(&ep, 1, i, 0, buf, len, &op);
+		ft_wait(&op);
+		ft_verify(buf, len, i, len);
+	}
+	ft_close(&ep);
+	free(buf);
+}
+
 /* Sends whose completion was seen belong to the provider as well. */
 static void close_after_send(void)
 {
@@ -248,6 +282,7 @@ const struct ft_case ft_cases_close[] = {
 	{"close_posted", 2, 20, close_posted},
 	{"close_queued", 2, 20, close_queued},
 	{"close_after_inject", 2, 20, close_after_inject},
+	{"close_after_long_inject", 2, 20, close_after_long_inject},
 	{"close_after_send", 2, 20, close_after_send},
 	{"close_busy", 1, 20, close_busy},
 	{"several_endpoints", 2, 20, several_endpoints},

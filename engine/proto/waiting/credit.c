@@ -7,7 +7,7 @@
  * messages wait at their sender, in order. A receiver whose program wants a message that is not
  * among those that are here allows more: the one that is wanted may be behind them.
  */
-#include "internal.h"
+#include "engine/proto/internal.h"
 
 void qv_peer_set_budget(struct qv_peer *peer, size_t budget)
 {

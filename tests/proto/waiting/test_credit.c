@@ -186,7 +186,7 @@ static void queue_limit(void **state)
 	rig_check_status(req, QV_OK);
 	assert_int_equal(rig_send_req(rig_req_new(rig, 0, 100, 1), 1, n, QV_REQ_INJECT), QV_OK);
 	assert_int_equal(
-		rig_send_req(rig_req_new(rig, 0, QV_PROTO_SHORT + 1, 1), 1, n, QV_REQ_INJECT),
+		rig_send_req(rig_req_new(rig, 0, QV_PROTO_INJECT + 1, 1), 1, n, QV_REQ_INJECT),
 		QV_EINVAL);
 	rig_free(rig);
 }

@@ -3,7 +3,7 @@
  * backlog.c - the backlog: short messages that wait for the transport or for credit, many in one
  * request. What is known of each stands in a row in one piece of memory, its payload behind it.
  */
-#include "internal.h"
+#include "engine/proto/internal.h"
 
 #include <stdlib.h>
 

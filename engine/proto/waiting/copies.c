@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * copies.c - injected payload of more than QV_PROTO_SHORT bytes that does not go in the call: a copy
+ * waits here, and how much of it may. Its sender has no completion to wait for, so this is all that
+ * holds it back where the receiver takes less than it sends.
+ *
+ * A receiver that takes some, or does not answer, holds its sender back. One that answers and takes
+ * nothing may itself send first, as its sender does: then more may wait.
+ */
+#include "engine/proto/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COPIES_FIRST ((size_t)4 << 20)
+
+bool qv_copies_have_room(struct qv_peer *peer, size_t len)
+{
+	struct qv_copies *c = &peer->copies;
+
+	if (!c->held)
+		c->most = COPIES_FIRST;
+	c->refused = c->held + len > c->most;
+	return !c->refused;
+}
+
+bool qv_tx_copy(struct qv_tx *tx, const struct iovec *iov, size_t cnt)
+{
+	char *copy = malloc(tx->len);
+
+	if (!copy)
+		return false;
+	qv_iov_get(iov, cnt, copy);
+	tx->p->stats.copied += tx->len;
+	tx->packet = copy;
+	tx->peer->copies.held += tx->len;
+	return true;
+}
+
+void qv_copies_gone(struct qv_tx *tx)
+{
+	tx->peer->copies.held -= tx->len;
+	tx->peer->copies.taken = true;
+}
+
+void qv_copies_tick(struct qv_peer *peer)
+{
+	struct qv_copies *c = &peer->copies;
+
+	if (c->refused && !c->taken && !peer->heard) {
+		(void)qv_peer_send_now(peer, QV_PKT_PING, 0, NULL, 0); /* does it answer? */
+	} else if (c->refused && !c->taken && c->most < SIZE_MAX / 4) {
+		c->most *= 2;
+		c->refused = false;
+	}
+	c->taken = false;
+}
