@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* iov.c - buffers in pieces. */
 #include "iov.h"
-#include "compiler.h"
-
-#include <string.h>
+#include "copy.h"
 
 size_t qv_iov_len(const struct iovec *iov, size_t cnt)
 {
@@ -45,12 +43,12 @@ size_t qv_iov_put(const struct iovec *iov, size_t cnt, size_t offset, const void
 	if (len == 0)
 		return 0;
 	if (QV_LIKELY(cnt == 1 && offset + len <= iov->iov_len)) {
-		memcpy((char *)iov->iov_base + offset, src, len);
+		qv_copy((char *)iov->iov_base + offset, src, len);
 		return len;
 	}
 	n = qv_iov_slice(iov, cnt, offset, len, parts);
 	for (size_t i = 0; i < n; i++) {
-		memcpy(parts[i].iov_base, (const char *)src + done, parts[i].iov_len);
+		qv_copy(parts[i].iov_base, (const char *)src + done, parts[i].iov_len);
 		done += parts[i].iov_len;
 	}
 	return done;
@@ -61,8 +59,7 @@ void qv_iov_get(const struct iovec *iov, size_t cnt, void *dst)
 	char *at = dst;
 
 	for (size_t i = 0; i < cnt; i++) {
-		if (iov[i].iov_len)
-			memcpy(at, iov[i].iov_base, iov[i].iov_len);
+		qv_copy(at, iov[i].iov_base, iov[i].iov_len);
 		at += iov[i].iov_len;
 	}
 }

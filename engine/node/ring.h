@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "engine/base/compiler.h"
+#include "engine/base/copy.h"
 
 #define QV_RING_LINE       64u
 #define QV_RING_FIRST      60u         /* slots that it begins with: a page, with the head */
@@ -163,8 +164,8 @@ QV_INLINE void qv_ring_copy(char *to, const void *from, size_t len)
 {
 	if (QV_LIKELY(len == sizeof(uint64_t)))
 		memcpy(to, from, sizeof(uint64_t));
-	else if (len)
-		memcpy(to, from, len);
+	else
+		qv_copy(to, from, len);
 }
 
 /* Is there a packet? Its word, read once. */

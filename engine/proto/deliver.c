@@ -2,8 +2,6 @@
 /* deliver.c - matched messages into their receives, and completion of these. */
 #include "internal.h"
 
-#include <string.h>
-
 /* The message is in the buffer, or has failed. A single receive is gone afterwards. */
 void qv_rx_complete(struct qv_proto *p, struct qv_rx *rx, const struct qv_info *info, size_t len,
 		    void *buf, int status)
@@ -85,8 +83,7 @@ void qv_rx_deliver_whole(struct qv_proto *p, struct qv_rx *rx, const struct qv_i
 
 		len = qv_rx_reserve(p, rx, len, &iov, &cnt);
 		buf = iov.iov_base;
-		if (len)
-			memcpy(buf, payload, len);
+		qv_copy(buf, payload, len);
 	}
 	p->stats.copied += len;
 	if (info->sreq && !qv_info_stale(info) &&

@@ -4,6 +4,7 @@
 #define QV_PROTO_I_H
 
 #include "engine/base/compiler.h"
+#include "engine/base/copy.h"
 #include "engine/base/iov.h"
 #include "state.h"
 #include "window.h"

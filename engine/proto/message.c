@@ -127,7 +127,7 @@ static void data_for_in(struct qv_peer *peer, struct qv_in *in, const struct qv_
 
 static void data_for_unexp(struct qv_peer *peer, struct qv_unexp *u, const struct qv_wire_pkt *pkt)
 {
-	memcpy(u->payload + u->got, pkt->body, pkt->len);
+	qv_copy(u->payload + u->got, pkt->body, pkt->len);
 	peer->p->stats.copied += pkt->len;
 	u->got += pkt->len;
 	if (u->got < u->info.full)

@@ -84,8 +84,7 @@ static int keep(struct qv_proto *p, const struct qv_info *info, const char *body
 		u->payload = info->full <= sizeof u->small ? u->small : malloc(info->full);
 		if (!u->payload)
 			goto no_payload;
-		if (len)
-			memcpy(u->payload, body, len);
+		qv_copy(u->payload, body, len);
 	}
 	if (qv_match_queue(p->match[info->engine], &u->node))
 		goto not_queued;

@@ -6,8 +6,6 @@
  */
 #include "internal.h"
 
-#include <string.h>
-
 static void combine(const struct qv_team *t, void *dst, const void *a, const void *b, size_t count)
 {
 	t->call.combine(t->call.context, dst, a, b, count);
@@ -63,8 +61,8 @@ void qv_team_give_slices(struct qv_team *t, uint64_t number, size_t length)
 	const char *in = (const char *)t->call.in + (size_t)(number - t->base) * t->piece;
 	char *to = qv_team_place(t, t->rank, number, length);
 
-	memcpy(to, in, own.at);
-	memcpy(to + end, in + end, length - end);
+	qv_copy(to, in, own.at);
+	qv_copy(to + end, in + end, length - end);
 }
 
 static const char *own_in_place(const struct qv_team *t, uint32_t rank, uint64_t number,
@@ -86,8 +84,8 @@ void qv_team_combine_slice(struct qv_team *t, uint64_t number, size_t length)
 		return;
 	combine_in_order(t, to, own_in_place, number, length, own.at, own.bytes / t->call.item);
 	if (t->gets && t->call.out)
-		memcpy((char *)t->call.out + (size_t)(number - t->base) * t->piece + own.at, to,
-		       own.bytes);
+		qv_copy((char *)t->call.out + (size_t)(number - t->base) * t->piece + own.at, to,
+			own.bytes);
 }
 
 void qv_team_get_slice(struct qv_team *t, uint32_t rank, uint64_t number, size_t length)
@@ -95,6 +93,6 @@ void qv_team_get_slice(struct qv_team *t, uint32_t rank, uint64_t number, size_t
 	const struct slice its = slice_of(t, rank, length);
 
 	if (t->call.out)
-		memcpy((char *)t->call.out + (size_t)(number - t->base) * t->piece + its.at,
-		       qv_team_place(t, rank, number, length) + its.at, its.bytes);
+		qv_copy((char *)t->call.out + (size_t)(number - t->base) * t->piece + its.at,
+			qv_team_place(t, rank, number, length) + its.at, its.bytes);
 }

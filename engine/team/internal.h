@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "engine/base/compiler.h"
+#include "engine/base/copy.h"
 #include "engine/base/proc.h"
 #include "team.h"
 

@@ -2,8 +2,6 @@
 /* move.c - what is copied: into the own seat, and from those of others. */
 #include "internal.h"
 
-#include <string.h>
-
 /* From one block to the next in a seat: of an alltoall, a block for each member. */
 static size_t stride(const struct qv_team *t, size_t length)
 {
@@ -16,7 +14,7 @@ static void keep(const struct qv_team *t, const char *from, size_t at, size_t le
 	char *out = t->call.out;
 
 	if (out && out + t->rank * t->bytes + at != from)
-		memcpy(out + t->rank * t->bytes + at, from, length);
+		qv_copy(out + t->rank * t->bytes + at, from, length);
 }
 
 static void give_blocks(struct qv_team *t, uint64_t number, size_t at, size_t length)
@@ -26,7 +24,7 @@ static void give_blocks(struct qv_team *t, uint64_t number, size_t at, size_t le
 
 	for (uint32_t i = 0; i < t->ranks; i++)
 		if (i != t->rank)
-			memcpy(to + i * stride(t, length), in + i * t->bytes, length);
+			qv_copy(to + i * stride(t, length), in + i * t->bytes, length);
 	keep(t, in + t->rank * t->bytes, at, length);
 }
 
@@ -42,7 +40,7 @@ void qv_team_give_piece(struct qv_team *t, uint64_t number, size_t length)
 		give_blocks(t, number, at, length);
 		return;
 	}
-	memcpy(qv_team_place(t, t->rank, number, length), in, length);
+	qv_copy(qv_team_place(t, t->rank, number, length), in, length);
 	if (t->call.kind == QV_TEAM_ALLGATHER)
 		keep(t, in, at, length);
 }
@@ -55,12 +53,12 @@ void qv_team_get_piece(struct qv_team *t, uint32_t rank, uint64_t number, size_t
 		return;
 	to += (size_t)(number - t->base) * t->piece;
 	if (t->call.kind == QV_TEAM_BROADCAST)
-		memcpy(to, qv_team_place(t, rank, number, length), length);
+		qv_copy(to, qv_team_place(t, rank, number, length), length);
 	else if (t->call.kind == QV_TEAM_ALLGATHER)
-		memcpy(to + rank * t->bytes, qv_team_place(t, rank, number, length), length);
+		qv_copy(to + rank * t->bytes, qv_team_place(t, rank, number, length), length);
 	else if (t->call.kind == QV_TEAM_ALLTOALL)
-		memcpy(to + rank * t->bytes,
-		       qv_team_place(t, rank, number, length * t->ranks) +
-			       t->rank * stride(t, length),
-		       length);
+		qv_copy(to + rank * t->bytes,
+			qv_team_place(t, rank, number, length * t->ranks) +
+				t->rank * stride(t, length),
+			length);
 }

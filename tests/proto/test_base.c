@@ -248,6 +248,34 @@ static void first_thread_ended(void **state)
 	assert_false(qv_proc_alive(&self, &proc));
 }
 
+/* Every byte once and none beside, at each distance of the two from the start of their pages. */
+static void copies(void **state)
+{
+	enum { PAGE = 4096, MOST = 2 * PAGE };
+	static char from[MOST] __attribute__((aligned(PAGE)));
+	static char to[MOST + 2 * PAGE] __attribute__((aligned(PAGE)));
+	static const size_t lens[] = {0,    1,    63,   64,          2047,       2048,
+				      2049, 2111, 2112, PAGE + 1000, MOST - 100, MOST - 101};
+	unsigned slow = 0;
+
+	for (size_t i = 0; i < MOST; i++)
+		from[i] = (char)(1 + i % 251);
+	for (size_t off = 0; off < 100; off++)
+		for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
+			char *at = to + PAGE + off;
+			const char *src = from + off % 7;
+
+			memset(to, 0, sizeof to);
+			slow += qv_copy_is_slow(at, src, lens[i]);
+			qv_copy(at, src, lens[i]);
+			assert_memory_equal(at, src, lens[i]);
+			for (size_t k = 1; k <= 64; k++)
+				assert_true(!at[-(ptrdiff_t)k] && !at[lens[i] + k - 1]);
+		}
+	assert_in_range(slow, 100, 300);
+	qv_copy(NULL, NULL, 0);
+}
+
 static void randoms_differ(void **state)
 {
 	uint64_t a = qv_proc_random(), b = qv_proc_random();
@@ -289,7 +317,7 @@ int main(void)
 		cmocka_unit_test(pool_without_memory), cmocka_unit_test(handles_in_use),
 		cmocka_unit_test(handle_generations),  cmocka_unit_test(dead_and_zombie),
 		cmocka_unit_test(first_thread_ended),  cmocka_unit_test(randoms_differ),
-		cmocka_unit_test(no_memory_below),
+		cmocka_unit_test(no_memory_below),     cmocka_unit_test(copies),
 	};
 
 	rig_seed();
