@@ -196,10 +196,10 @@ static int inject(struct qv_node *n, struct qv_node_peer *peer, const struct qv_
 }
 
 /* For all that an injected operation may be cut into. */
-static bool has_room(struct qv_node *n, struct qv_node_peer *peer)
+static bool has_room(struct qv_node *n, struct qv_node_peer *peer, size_t len)
 {
 	return !peer->answers.first && peer->answers.asked + WINDOW <= QV_NODE_ASKED &&
-	       qv_node_room_for(n, peer, WINDOW);
+	       qv_node_room_for(n, peer, WINDOW, 2 * len);
 }
 
 int qv_node_begin(struct qv_node *n, uint64_t to, const struct qv_remote_op *op,
@@ -220,7 +220,7 @@ int qv_node_begin(struct qv_node *n, uint64_t to, const struct qv_remote_op *op,
 		return inject(n, peer, op, len);
 	if (op->inject && len > QV_NODE_INJECT)
 		return QV_EMSGSIZE;
-	if (op->inject && (op->nthere > 1 || op->nother) && !has_room(n, peer))
+	if (op->inject && (op->nthere > 1 || op->nother) && !has_room(n, peer, len))
 		return QV_EAGAIN; /* all of it must go now */
 	call = qv_node_call_new(&n->onesided);
 	if (!call)

@@ -58,8 +58,8 @@ struct qv_node_place {
  * QV_EPEER. */
 int qv_node_room(struct qv_node *n, struct qv_node_peer *peer, size_t len,
 		 struct qv_node_room *room);
-/* Is there room for so many packets, at least two, of two operands of at most QV_NODE_INJECT bytes? */
-bool qv_node_room_for(struct qv_node *n, struct qv_node_peer *peer, unsigned packets);
+/* Is there room for so many requests with so many bytes of operands in all, at most 2 * QV_NODE_INJECT? */
+bool qv_node_room_for(struct qv_node *n, struct qv_node_peer *peer, unsigned packets, size_t bytes);
 void qv_node_post(struct qv_node *n, struct qv_node_peer *peer, const struct qv_node_room *room,
 		  enum qv_slot_kind kind, uint64_t tag, uint64_t data);
 

@@ -17,19 +17,19 @@ int qv_node_room(struct qv_node *n, struct qv_node_peer *peer, size_t len,
 	return rc;
 }
 
-bool qv_node_room_for(struct qv_node *n, struct qv_node_peer *peer, unsigned packets)
+bool qv_node_room_for(struct qv_node *n, struct qv_node_peer *peer, unsigned packets, size_t bytes)
 {
-	const uint32_t most = (sizeof(struct qv_ask) + QV_NODE_INJECT + QV_RING_LINE - 1) /
-			      QV_RING_LINE * QV_RING_LINE;
+	const uint32_t heads = packets * (uint32_t)(sizeof(struct qv_ask) + QV_RING_LINE);
+	const uint32_t need = (uint32_t)bytes + heads;
 	struct qv_ring_tx *tx = &peer->tx;
 
 	if (!tx->ring && qv_node_connect(n, peer))
 		return false;
 	qv_ring_refresh(tx);
-	/* Two of `most` are the operands, two more what is skipped at the end of the staging area. What is
-	 * where it grows comes to it. */
+	/* As much again may be skipped at the end of the staging area, and something where it grows. That
+	 * and what a receiver may have read and not told (QV_RING_TELL_BYTES and a packet skipped) fit. */
 	return tx->end - tx->sent >= packets &&
-	       tx->put - tx->freed + (packets + 2) * most + QV_RING_STAGED <=
+	       tx->put - tx->freed + 2 * need + QV_RING_STAGED <=
 		       (tx->stage == QV_RING_STAGED ? QV_RING_STAGE : tx->stage);
 }
 

@@ -59,8 +59,15 @@ void qv_backlog_free(struct qv_tx *tx);
 bool qv_copies_have_room(struct qv_peer *peer, size_t len);
 /* Make the copy. False: no memory. */
 bool qv_tx_copy(struct qv_tx *tx, const struct iovec *iov, size_t cnt);
-/* Nobody wants it any more. */
+static inline bool qv_tx_has_copy(const struct qv_tx *tx)
+{
+	return tx->flags & QV_REQ_INJECT && tx->packet != tx->small;
+}
+
+/* Nobody waits for it any more; the transport may still read it. */
 void qv_copies_gone(struct qv_tx *tx);
+/* Nobody reads it any more. */
+void qv_tx_drop_copy(struct qv_tx *tx);
 void qv_copies_tick(struct qv_peer *peer);
 
 /* waiting/credit.c */

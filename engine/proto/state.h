@@ -162,9 +162,9 @@ struct qv_window {
 /* Injected payload that waits here: waiting/copies.c. Bytes. */
 struct qv_copies {
 	size_t held;
-	size_t most;  /* that may be held */
-	bool refused; /* the last send that asked was */
-	bool taken;   /* some has gone there since the last tick */
+	size_t most;   /* that may be held */
+	bool refused;  /* the last send that asked was */
+	unsigned idle; /* ticks since some of it went */
 };
 
 /* How a rendezvous may be fetched; classes of lengths: below 16 KiB, 32 KiB, ... from 1 MiB on. */

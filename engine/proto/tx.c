@@ -61,7 +61,7 @@ static void finish(struct qv_tx *tx)
 	if (tx->reported)
 		return;
 	tx->reported = true;
-	if (tx->flags & QV_REQ_INJECT && tx->packet != tx->small)
+	if (qv_tx_has_copy(tx))
 		qv_copies_gone(tx);
 	if (tx->in_window)
 		qv_window_void(tx->peer, tx);
@@ -88,6 +88,8 @@ void qv_tx_check(struct qv_tx *tx, int status)
 {
 	if (status && !tx->status)
 		tx->status = status;
+	if (tx->kind == QV_TX_EAGER && tx->issued && !tx->inflight && !tx->reported)
+		qv_tx_drop_copy(tx); /* all of it has gone, though the end may be to come */
 	if (!tx->reported &&
 	    (!tx->issued || (!tx->status && (tx->wants_fin || tx->unsure)) || tx->inflight))
 		return;

@@ -102,7 +102,8 @@ static int find_way(struct qv_fi_ep *ep, fi_addr_t addr, struct qv_fi_rail **rai
 
 static struct qv_fi_pass *new_pass(struct qv_fi_ep *ep, const struct qv_fi_passing *p)
 {
-	size_t copies = p->flags & FI_INJECT ? p->len + p->compared : 0;
+	const bool sends = p->kind & (FI_WRITE | FI_ATOMIC);
+	size_t copies = sends && p->flags & FI_INJECT ? p->len + p->compared : 0;
 	struct qv_fi_pass *pass = malloc(sizeof *pass + copies);
 
 	if (!pass)

@@ -5,14 +5,15 @@
  * holds it back where the receiver takes less than it sends.
  *
  * A receiver that takes some, or does not answer, holds its sender back. One that answers and takes
- * nothing may itself send first, as its sender does: then more may wait.
+ * nothing for a while may itself send first, as its sender does: then more may wait.
  */
 #include "engine/proto/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define COPIES_FIRST ((size_t)4 << 20)
+#define COPIES_FIRST ((size_t)16 << 20)
+#define IDLE_TICKS   3u /* in which none of it has gone */
 
 bool qv_copies_have_room(struct qv_peer *peer, size_t len)
 {
@@ -39,19 +40,35 @@ bool qv_tx_copy(struct qv_tx *tx, const struct iovec *iov, size_t cnt)
 
 void qv_copies_gone(struct qv_tx *tx)
 {
-	tx->peer->copies.held -= tx->len;
-	tx->peer->copies.taken = true;
+	struct qv_copies *c = &tx->peer->copies;
+
+	c->held -= tx->len;
+	c->idle = 0;
+	c->refused &= c->held != 0;
+}
+
+void qv_tx_drop_copy(struct qv_tx *tx)
+{
+	if (!qv_tx_has_copy(tx))
+		return;
+	qv_copies_gone(tx);
+	free(tx->packet);
+	tx->packet = tx->small;
 }
 
 void qv_copies_tick(struct qv_peer *peer)
 {
 	struct qv_copies *c = &peer->copies;
 
-	if (c->refused && !c->taken && !peer->heard) {
+	if (!c->refused || !peer->hello_sent || peer->failing)
+		return;
+	if (++c->idle < IDLE_TICKS)
+		return;
+	if (!peer->heard) {
 		(void)qv_peer_send_now(peer, QV_PKT_PING, 0, NULL, 0); /* does it answer? */
-	} else if (c->refused && !c->taken && c->most < SIZE_MAX / 4) {
+	} else if (c->most < SIZE_MAX / 4) {
 		c->most *= 2;
+		c->idle = 0;
 		c->refused = false;
 	}
-	c->taken = false;
 }

@@ -132,7 +132,7 @@ static void bounded_while_silent(void **state)
 	rig_free(rig);
 }
 
-/* A receiver that takes some between two ticks is waited for. */
+/* A receiver that takes some now and then is waited for. */
 static void bounded_while_taken(void **state)
 {
 	struct rig *rig = start(2);
@@ -143,7 +143,7 @@ static void bounded_while_taken(void **state)
 		struct rig_req *recv = rig_recv(rig, 1, 0, LEN, n - 1 - i, 0);
 
 		rig_wait_long(rig, recv, NULL);
-		rig_ticks(rig, 50);
+		rig_ticks(rig, 100);
 		(void)inject_all(rig, 1, MOST * (i + 1), 0);
 	}
 	assert_in_range(held(rig, 1), 0, first);
@@ -153,7 +153,7 @@ static void bounded_while_taken(void **state)
 /* Two that both inject more than there is room for, before they receive, do not wait for ever. */
 static void both_before_they_receive(void **state)
 {
-	enum { N = 3000 };
+	enum { N = 6000 };
 	struct rig *rig = start(2);
 	unsigned sent[2] = {0, 0};
 
@@ -197,6 +197,24 @@ static void to_the_dead(void **state)
 	}
 }
 
+/* What waits at its receiver does not wait here, though its end is to come. */
+static void eager_is_not_held(void **state)
+{
+	struct rig *rig = start(2);
+	struct rig_req *send = rig_req_new(rig, 0, 2000, 1), *recv;
+
+	assert_int_equal(rig_send_req(send, 1, 7, QV_REQ_INJECT | QV_REQ_ACK), QV_OK);
+	rig_settle(rig);
+	rig_ticks(rig, 100);
+	assert_int_equal(send->done, 0);
+	assert_int_equal(held(rig, 1), 0);
+	assert_int_equal(qv_proto_unsent(rig->node[0].p), 0);
+	recv = rig_recv(rig, 1, 0, 2000, 7, 0);
+	rig_wait(rig, send, recv);
+	rig_check(recv, send);
+	rig_free(rig);
+}
+
 /* One that is refused for want of memory has not begun. */
 static void without_memory(void **state)
 {
@@ -231,6 +249,7 @@ int main(void)
 		cmocka_unit_test(bounded_while_taken),
 		cmocka_unit_test(both_before_they_receive),
 		cmocka_unit_test(to_the_dead),
+		cmocka_unit_test(eager_is_not_held),
 		cmocka_unit_test(without_memory),
 	};
 
