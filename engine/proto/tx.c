@@ -88,7 +88,8 @@ void qv_tx_check(struct qv_tx *tx, int status)
 {
 	if (status && !tx->status)
 		tx->status = status;
-	if (tx->kind == QV_TX_EAGER && tx->issued && !tx->inflight && !tx->reported)
+	if (qv_tx_has_copy(tx) && tx->kind == QV_TX_EAGER && tx->issued && !tx->inflight &&
+	    !tx->reported)
 		qv_tx_drop_copy(tx); /* all of it has gone, though the end may be to come */
 	if (!tx->reported &&
 	    (!tx->issued || (!tx->status && (tx->wants_fin || tx->unsure)) || tx->inflight))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * copies.c - injected payload of more than QV_PROTO_SHORT bytes that does not go in the call: a copy
- * waits here, and how much of it may. Its sender has no completion to wait for, so this is all that
- * holds it back where the receiver takes less than it sends.
+ * copies.c - injected payload of more than QV_PROTO_SHORT bytes that takes a request: a copy of it, which
+ * waits here if it cannot go in the call, and how much may wait so. Its sender has no completion to wait
+ * for, so this is all that holds it back where the receiver takes less than it sends.
  *
  * A receiver that takes some, or does not answer, holds its sender back. One that answers and takes
  * nothing for a while may itself send first, as its sender does: then more may wait.
@@ -10,7 +10,6 @@
 #include "engine/proto/internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define COPIES_FIRST ((size_t)16 << 20)
 #define IDLE_TICKS   3u /* in which none of it has gone */
@@ -49,8 +48,6 @@ void qv_copies_gone(struct qv_tx *tx)
 
 void qv_tx_drop_copy(struct qv_tx *tx)
 {
-	if (!qv_tx_has_copy(tx))
-		return;
 	qv_copies_gone(tx);
 	free(tx->packet);
 	tx->packet = tx->small;
