@@ -87,13 +87,6 @@ static void drop_unexpected(struct qv_proto *p, struct qv_match *engine)
 	}
 }
 
-static void free_packets(struct qv_tx *tx)
-{
-	for (; tx; tx = tx->next_peer)
-		if (tx->packet != tx->small)
-			free(tx->packet);
-}
-
 void qv_proto_destroy(struct qv_proto *p)
 {
 	qv_proto_abandon(p);
@@ -110,7 +103,7 @@ void qv_proto_destroy(struct qv_proto *p)
 
 		if (!peer)
 			continue;
-		free_packets(peer->txs);
+		qv_copies_end(peer);
 		qv_window_clear(peer);
 		free(peer->name);
 		free(peer);

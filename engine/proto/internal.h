@@ -69,6 +69,8 @@ void qv_copies_gone(struct qv_tx *tx);
 /* Nobody reads it any more. */
 void qv_tx_drop_copy(struct qv_tx *tx);
 void qv_copies_tick(struct qv_peer *peer);
+/* The endpoint ends: the packets of all sends to this peer are freed. */
+void qv_copies_end(struct qv_peer *peer);
 
 /* waiting/credit.c */
 /* What a message takes of the receiver's budget while it waits there. */

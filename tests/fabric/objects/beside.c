@@ -153,6 +153,55 @@ static void close_other_domain(void)
 	}
 }
 
+enum { COPIES = 100, COPY = 4096 };
+
+/* Of two domains in one process the one that injected closes while nobody receives, and gives up. What
+ * comes out of the other one afterwards is what was injected, or an error. */
+static void close_unreceived(void)
+{
+	static struct ft_op op[COPIES];
+	static char in[COPIES][COPY + FT_GUARD];
+	const struct ft_conf conf = {.lonely = true};
+	char *buf = ft_buf(COPY), *again[COPIES];
+	struct ft_ep ep[2];
+	size_t len, right = 0;
+
+	skip_shm();
+	setenv("FI_QUIVER_MEMORY", "65536", 1);
+	ft_open(&ep[0], &conf);
+	ft_open(&ep[1], &conf);
+	introduce(&ep[0], &ep[1]);
+	len = ep[0].info->tx_attr->inject_size;
+	len = len < COPY ? len : COPY;
+	for (size_t i = 0; i < COPIES; i++) {
+		ft_fill(buf, len, i);
+		POST(fi_tinject(ep[0].ep, buf, len, ep[0].peer[1], i));
+	}
+	ft_close_ep(&ep[0]);
+	for (size_t i = 0; i < COPIES; i++) { /* what was given back is used again */
+		again[i] = ft_buf(len);
+		memset(again[i], 0x55, len);
+	}
+	for (size_t i = 0; i < COPIES; i++) {
+		ft_guard(in[i], len);
+		ft_trecv(&ep[1], FT_ANY, i, 0, in[i], len, &op[i]);
+	}
+	for (double end = ft_now() + 1; ft_now() < end;) /* for those that never went there is no end */
+		ft_progress();
+	for (size_t i = 0; i < COPIES; i++) {
+		free(again[i]);
+		if (!op[i].done || op[i].err)
+			continue;
+		CHECK_EQ(op[i].len, len);
+		ft_verify(in[i], len, i, len);
+		right++;
+	}
+	CHECK(right);
+	free(buf);
+	ft_close_part(&ep[0]);
+	ft_close_part(&ep[1]);
+}
+
 /* Other threads. */
 
 enum { WORD_REFUSED = 30 };
@@ -319,6 +368,7 @@ static void close_beside_thread(void)
 const struct ft_case ft_cases_beside[] = {
 	{"close_same_domain", 1, 60, close_same_domain},
 	{"close_other_domain", 1, 60, close_other_domain},
+	{"close_unreceived", 1, 60, close_unreceived},
 	{"close_unlocked", 2, 40, close_unlocked},
 	{"close_beside_thread", 1, 60, close_beside_thread},
 	{0},
