@@ -12,6 +12,7 @@
 #define SHARE 64u /* times what the slower way costs more are spent before it is tried again */
 #define BAD   16u /* bad news in a row that counts */
 #define LATER 16u /* times as much is spent before the next such trial */
+#define WRONG 3u  /* twice as much so often, behind trials that were wrong */
 
 static unsigned faster(const struct qv_choice *c)
 {
@@ -21,7 +22,8 @@ static unsigned faster(const struct qv_choice *c)
 unsigned qv_choice_take(struct qv_choice *c)
 {
 	const uint64_t a = c->ns[0], b = c->ns[1], more = a > b ? a - b : b - a;
-	const bool soon = c->soon && c->soon < SHARE * more;
+	const uint64_t enough = SHARE * more << c->wrong;
+	const bool soon = c->soon && c->soon < enough;
 
 	if (c->left) {
 		if (!c->ns[c->tried] && c->left <= NEW - TRIAL)
@@ -29,7 +31,7 @@ unsigned qv_choice_take(struct qv_choice *c)
 		c->left--;
 		return c->tried;
 	}
-	if (!a || c->spent < (!b ? FIRST : soon ? c->soon : SHARE * more))
+	if (!a || c->spent < (!b ? FIRST : soon ? c->soon : enough))
 		return faster(c);
 	c->spent = 0;
 	c->tried = !faster(c);
@@ -50,12 +52,16 @@ static bool is_hopeless(const struct qv_choice *c, unsigned way, uint64_t news, 
 static void set(struct qv_choice *c, unsigned way, uint64_t news)
 {
 	const unsigned before = faster(c);
+	const bool worse = way == before && news < UINT32_MAX, for_long = c->led == NEW;
 
 	c->ns[way] = news < UINT32_MAX ? (uint32_t)news : UINT32_MAX;
 	if (faster(c) == before)
 		return;
-	c->soon = way == before && news < UINT32_MAX ? SHARE * (uint64_t)c->ns[!way] : 0;
+	if (worse)
+		c->wrong = for_long ? 0 : c->wrong + (c->wrong < WRONG);
+	c->soon = worse && for_long ? SHARE * (uint64_t)c->ns[!way] : 0;
 	c->spent = 0;
+	c->led = 0;
 }
 
 /* Good news is believed at once: the next time looks again. Bad news may come of a processor that did
@@ -70,8 +76,10 @@ void qv_choice_took(struct qv_choice *c, unsigned way, size_t len, uint64_t ns)
 		news = ns * QV_CHOICE_UNIT / len + 1;
 	if (way == c->tried && (ns == QV_CHOICE_NEVER || is_hopeless(c, way, news, ns)))
 		c->left = 0;
-	if (way == faster(c))
+	if (way == faster(c)) {
 		c->spent += c->ns[1] ? news : 1;
+		c->led += c->led < NEW;
+	}
 	if (news <= known)
 		c->bad[way] = 0;
 	else if (known && ns != QV_CHOICE_NEVER) {

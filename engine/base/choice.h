@@ -2,8 +2,9 @@
 /*
  * choice.h - of two ways to do the same, the faster one, where nobody can know which that is, and it may
  * change: by the time that each has taken. The slower one is tried again when so much time went
- * into the other that what it would cost more is little beside that. One that has been the faster one
- * is tried sooner: what made it slow may be over.
+ * into the other that what it would cost more is little beside that. One that has long been the
+ * faster one is tried sooner: what made it slow may be over. One that is faster for a few times only
+ * is tried later and later.
  */
 #ifndef QV_CHOICE_H
 #define QV_CHOICE_H
@@ -16,6 +17,8 @@ struct qv_choice {
 	uint32_t ns[2];      /* what QV_CHOICE_UNIT bytes take by each way; 0: not known */
 	uint8_t bad[2];      /* news in a row that was worse than that */
 	uint8_t tried, left; /* a trial of this way goes on for so many times */
+	uint8_t led;         /* news of the faster way since it became that */
+	uint8_t wrong;       /* times in a row that a way became that, and was not for long */
 	uint64_t spent; /* by what went the faster way since the other one was tried, as in ns */
 	uint64_t soon;  /* as spent: when one that was the faster way is tried; 0: none was */
 };

@@ -20,6 +20,13 @@ struct qv_node_large {
 	uint64_t quiet_ns; /* when it was not that yet */
 };
 
+/* How long it takes to write to the staging area of a ring. */
+struct qv_node_pace {
+	uint32_t copies; /* of long packets: some are timed */
+	uint32_t slow;   /* so many of those in a row took long */
+	uint32_t rest;   /* so many long messages are not to be eager */
+};
+
 /* Another endpoint: an address. */
 struct qv_node_peer {
 	struct qv_ring_tx tx;
@@ -31,10 +38,11 @@ struct qv_node_peer {
 	uint32_t pid;      /* as we number processes; 0: not known */
 	uint64_t start;    /* of its process */
 	uint64_t alive_at; /* when pid_fd said so; ns */
-	bool joined;       /* it has connected to us, once at least */
-	bool gone;         /* nobody will be there again */
-	bool blind;        /* its memory cannot be read */
-	bool broken;       /* it has sent nonsense: nothing of it is looked at */
+	struct qv_node_pace pace;
+	bool joined; /* it has connected to us, once at least */
+	bool gone;   /* nobody will be there again */
+	bool blind;  /* its memory cannot be read */
+	bool broken; /* it has sent nonsense: nothing of it is looked at */
 	struct qv_node_answers answers;
 };
 
@@ -112,6 +120,12 @@ struct qv_ring *qv_segment_map(int fd);
 void qv_segment_unmap(struct qv_ring *ring);
 /* Bytes of it that have memory. */
 size_t qv_segment_touched(struct qv_ring *ring);
+
+/* pace.c */
+/* A packet of QV_RING_PACKET bytes was copied in so many ns. */
+void qv_node_copied(struct qv_node_pace *pace, uint64_t ns);
+/* Does it pay to send a long message to this address eagerly? As of qv_xport_ops. */
+bool qv_node_eager_pays(struct qv_xport *x, uint64_t to);
 
 /* stage.c */
 /* As qv_ring_stage; the area becomes large where that pays. */

@@ -100,9 +100,15 @@ int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer)
 
 /* Ends. */
 
+/* Else a child that was forked. */
+static bool is_owner(const struct qv_node *n)
+{
+	return (uint32_t)getpid() == n->self.pid;
+}
+
 void qv_node_hang_up(struct qv_node *n, int fd)
 {
-	if ((uint32_t)getpid() == n->self.pid) {
+	if (is_owner(n)) {
 		epoll_ctl(n->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 		(void)shutdown(fd, SHUT_RDWR);
 	}
@@ -111,6 +117,8 @@ void qv_node_hang_up(struct qv_node *n, int fd)
 
 void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer)
 {
+	if (peer->tx.ring && is_owner(n))
+		qv_ring_end(&peer->tx);
 	if (peer->tx_fd >= 0)
 		qv_node_hang_up(n, peer->tx_fd);
 	peer->tx_fd = -1;
@@ -132,6 +140,7 @@ void qv_node_end_rx(struct qv_node *n, struct qv_node_peer *peer)
 	if (peer->pid_fd >= 0)
 		close(peer->pid_fd);
 	peer->pid_fd = -1;
+	peer->alive_at = 0;
 	qv_node_unseat(n, peer);
 	qv_segment_unmap(peer->rx.ring);
 	peer->rx.ring = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* node.c - an endpoint of the transport, and what it sends. */
+#include "engine/base/clock.h"
 #include "engine/base/iov.h"
 #include "link.h"
 #include "put.h"
@@ -12,6 +13,7 @@
  * 32 and 64 KiB in a half round trip of MPI, and 1.3 times in a stream. */
 #define EAGER_MAX ((size_t)64 << 10)
 #define READ_MAX  ((size_t)1 << 20)
+#define TIMED     4u /* one of so many copies of long packets is timed */
 
 int qv_node_create(const struct qv_node_ops *ops, void *owner, struct qv_node **node)
 {
@@ -128,6 +130,20 @@ static int inject_tagged_data(struct qv_xport *x, uint64_t to, uint64_t tag, uin
 	return put_tagged(x, to, QV_SLOT_TAGGED_DATA, tag, data, buf, len);
 }
 
+/* Of the longest packets some are timed. */
+static void copy_long(struct qv_node_peer *peer, const struct iovec *iov, size_t cnt, char *to)
+{
+	uint64_t start;
+
+	if (++peer->pace.copies % TIMED) {
+		qv_iov_get(iov, cnt, to);
+		return;
+	}
+	start = qv_clock_ns();
+	qv_iov_get(iov, cnt, to);
+	qv_node_copied(&peer->pace, qv_clock_ns() - start);
+}
+
 static int inject(struct qv_xport *x, uint64_t to, const struct iovec *iov, size_t cnt)
 {
 	const size_t len = qv_iov_len(iov, cnt);
@@ -142,7 +158,10 @@ static int inject(struct qv_xport *x, uint64_t to, const struct iovec *iov, size
 		return QV_EMSGSIZE;
 	if (QV_UNLIKELY(!qv_node_place(n, &peer->tx, len, &room)))
 		return QV_EAGAIN;
-	qv_iov_get(iov, cnt, room.body);
+	if (QV_UNLIKELY(len == QV_RING_PACKET))
+		copy_long(peer, iov, cnt, room.body);
+	else
+		qv_iov_get(iov, cnt, room.body);
 	qv_node_publish(n, peer, &room, QV_SLOT_PACKET);
 	return QV_OK;
 }
@@ -203,6 +222,7 @@ static const struct qv_xport_ops xport_ops = {
 	.register_mem = register_mem,
 	.deregister_mem = deregister_mem,
 	.presence = presence,
+	.eager_pays = qv_node_eager_pays,
 };
 
 void qv_node_xport_init(struct qv_node *n, struct qv_xport *x)

@@ -18,7 +18,7 @@
 struct qv_node; /* one endpoint */
 
 /* Of what two processes share: those with another one do not understand each other. */
-#define QV_NODE_VERSION 3u
+#define QV_NODE_VERSION 4u
 
 /* What has come. The memory is the sender's too, and ends with the call. All return QV_OK, or
  * QV_ENOMEM: nothing has changed, the packet comes again, and none of that sender before it. */

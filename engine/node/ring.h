@@ -59,9 +59,10 @@ struct qv_ring {
 		consumed; /* slots that it has read; told now and then */
 	alignas(QV_RING_LINE) _Atomic uint32_t asleep; /* 0: it looks; else which sleep this is */
 	/* Not used; the slots end with a page. */
-	alignas(QV_RING_LINE) char spare[2 * QV_RING_LINE];
+	alignas(QV_RING_LINE) char spare[QV_RING_LINE];
 	/* Written by the sender. */
-	struct qv_slot slots[QV_RING_SLOTS];
+	alignas(QV_RING_LINE) _Atomic uint32_t ended; /* 1: its memory is no longer to be read */
+	alignas(QV_RING_LINE) struct qv_slot slots[QV_RING_SLOTS];
 	char stage[QV_RING_LARGE];
 };
 
@@ -123,6 +124,20 @@ bool qv_ring_reduce(struct qv_ring_tx *tx);
 
 /* ring.c: tell the sender how much has been read. */
 void qv_ring_tell(struct qv_ring_rx *rx);
+
+/* The sender gives memory back that its packets may name. What is in the ring may still be read. */
+QV_INLINE void qv_ring_end(struct qv_ring_tx *tx)
+{
+	atomic_store_explicit(&tx->ring->ended, 1, memory_order_relaxed);
+	__sync_synchronize(); /* before its owner writes there again */
+}
+
+/* Has it done so? Asked behind a read of that memory. */
+QV_INLINE bool qv_ring_has_ended(const struct qv_ring_rx *rx)
+{
+	__sync_synchronize();
+	return atomic_load_explicit(&rx->ring->ended, memory_order_relaxed);
+}
 
 /* The slot for the next packet; NULL: all are full. */
 QV_INLINE struct qv_slot *qv_ring_slot(struct qv_ring_tx *tx)

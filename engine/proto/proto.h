@@ -55,6 +55,9 @@ struct qv_proto_owner_ops {
 	/* Optional: a peer without a name is gone, and nothing of it is left to be done: call
 	 * qv_proto_peer_free. */
 	void (*ended)(void *owner, struct qv_peer *peer);
+	/* Optional: memory from malloc that is given up, and that another endpoint of this process
+	 * may read as long as that lives. Without this it is freed. */
+	void (*keep)(void *memory);
 };
 
 struct qv_proto_settings {

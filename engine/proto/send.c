@@ -169,13 +169,20 @@ static bool set_payload(struct qv_tx *tx, const struct qv_send_args *args, size_
 	return true;
 }
 
+static bool suits_transport(const struct qv_peer *to, size_t len)
+{
+	if (len <= to->packet_max || !to->x->ops->eager_pays)
+		return len <= to->eager_max;
+	return len <= to->eager_max && to->x->ops->eager_pays(to->x, to->addr);
+}
+
 /* Short messages are always eager; longer ones while the receiver has room for them, and nothing
  * waits for room already. */
 static bool goes_eager(struct qv_proto *p, struct qv_peer *to, size_t len)
 {
 	if (len <= QV_PROTO_SHORT)
 		return true;
-	if (len > to->eager_max)
+	if (!suits_transport(to, len))
 		return false;
 	if (to->starved || to->budget_used + qv_cost(len) > QV_EAGER_SHARE(to->budget)) {
 		p->stats.over_budget++;

@@ -76,6 +76,9 @@ struct qv_xport_ops {
 	 * makes, so that it makes another. others: and those that may be of other peers there, if
 	 * which one it is cannot be told. */
 	void (*reconnect)(struct qv_xport *x, uint64_t addr, bool others);
+	/* Optional: does it pay now to send a message of more than packet_max and at most eager_max
+	 * bytes to this address eagerly? Asked once for each such message. */
+	bool (*eager_pays)(struct qv_xport *x, uint64_t to);
 	/* Of a second one (below): the address there of who calls itself so. */
 	int (*reach)(struct qv_xport *x, const void *name, size_t len, uint64_t *addr);
 };

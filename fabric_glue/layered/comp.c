@@ -4,6 +4,7 @@
 
 #include "fabric_glue/calls.h"
 #include "fabric_glue/cores/core.h"
+#include "fabric_glue/objects/live.h"
 
 int qv_fi_errno(int status)
 {
@@ -107,6 +108,7 @@ const struct qv_proto_owner_ops qv_fi_owner_ops = {
 	.identify = qv_fi_identify,
 	.warn = warn,
 	.ended = qv_fi_peer_ended,
+	.keep = qv_fi_live_keep,
 };
 
 void qv_fi_pass_complete(struct qv_fi_ep *ep, const struct qv_fi_pass *pass, int status)

@@ -2,6 +2,7 @@
 /* live.c - the list of endpoints: who joins, who leaves, who is next. */
 #include "live.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -73,4 +74,22 @@ struct qv_fi_ep *qv_fi_live_next(const struct qv_fi_ep *ep)
 	struct qv_live *next = ep ? ep->live.next : qv_fi_live()->table.first;
 
 	return next ? container_of(next, struct qv_fi_ep, live) : NULL;
+}
+
+struct qv_fi_kept {
+	struct qv_fi_kept *next;
+	void *memory;
+};
+
+void qv_fi_live_keep(void *memory)
+{
+	struct qv_fi_kept *kept = malloc(sizeof *kept);
+
+	if (!kept)
+		return; /* it stays all the same */
+	qv_fi_live_lock();
+	kept->memory = memory;
+	kept->next = qv_fi_live()->kept;
+	qv_fi_live()->kept = kept;
+	qv_fi_live_unlock();
 }

@@ -21,6 +21,7 @@ struct qv_fi_live {
 	pthread_mutex_t lock;
 	uint64_t number; /* of the next endpoint */
 	struct qv_live_table table;
+	struct qv_fi_kept *kept;
 };
 
 /* fabric_glue/objects/process.c: that of this process. */
@@ -35,6 +36,10 @@ void qv_fi_live_unlock(void);
 /* libfabric ends: another thread may have the lock, or be gone with it in a process that was forked. False: it
  * cannot be had. */
 bool qv_fi_lock_last(pthread_mutex_t *lock);
+
+/* Memory that stays for the life of the process: other endpoints of it may read it. The list's lock is not
+ * held. */
+void qv_fi_live_keep(void *memory);
 
 /* The next one, the newest first; NULL: there is none. NULL asks for the first. Lock held. */
 struct qv_fi_ep *qv_fi_live_next(const struct qv_fi_ep *ep);

@@ -18,6 +18,7 @@
 
 #include <quiver/types.h>
 
+#include "engine/base/clock.h"
 #include "engine/node/internal.h"
 #include "rig/guest.h"
 #include "rig/party.h"
@@ -167,6 +168,12 @@ static void from_itself(void **state)
 	free(to);
 }
 
+/* As if somebody had looked just now. */
+static void seen_alive(struct party *p, uint64_t addr)
+{
+	p->node->peers[addr]->alive_at = qv_clock_ns();
+}
+
 static void from_the_dead(void **state)
 {
 	static const struct owner owner;
@@ -178,6 +185,7 @@ static void from_the_dead(void **state)
 	addr = r.p.from[THEM];
 	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_OK);
 	kin_kill(&r.k);
+	seen_alive(&r.p, addr);
 	assert_int_equal(read_from(&r.p, addr, r.to, r.from, LEN), QV_EIO);
 	party_poll(&r.p, 5);
 	assert_int_equal(read_from(&r.p, addr, r.to, r.from, LEN), QV_EIO);
@@ -197,6 +205,7 @@ static void from_who_has_closed(void **state)
 	addr = r.p.from[THEM];
 	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_OK);
 	let_close(&r);
+	seen_alive(&r.p, addr);
 	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_EIO);
 	party_poll(&r.p, 5);
 	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_EIO);

@@ -174,6 +174,30 @@ static void what_was_faster_for_a_while_is_not_tried_soon(void **state)
 	assert_in_range(w.taken[READ], 1, 8);
 }
 
+/* Of many at once the first few that are asked for are quick, since nobody has used the staging area for
+ * a while. That does not make it the faster way. */
+static void what_is_quick_at_first_is_not_tried_for_long(void **state)
+{
+	enum { AT_ONCE = 64, ROUNDS = 500 };
+	unsigned way[AT_ONCE], in_a_row = 0, asked = 0;
+	struct qv_choice c = {0};
+
+	(void)state;
+	for (unsigned r = 0; r < ROUNDS; r++) {
+		for (unsigned i = 0; i < AT_ONCE; i++)
+			way[i] = qv_choice_take(&c);
+		for (unsigned i = 0; i < AT_ONCE; i++) {
+			in_a_row = way[i] == ASK ? in_a_row + 1 : 0;
+			asked += way[i] == ASK;
+			qv_choice_took(&c, way[i], LEN,
+				       way[i] == READ  ? 7300
+				       : in_a_row <= 4 ? 6500
+						       : 16000);
+		}
+	}
+	assert_in_range(asked, 4, AT_ONCE * ROUNDS / 10);
+}
+
 static void a_way_that_is_closed(void **state)
 {
 	struct world w = begin(3000, 5000);
@@ -219,6 +243,7 @@ int main(void)
 		cmocka_unit_test(who_does_not_look_is_not_asked),
 		cmocka_unit_test(what_made_it_slow_is_over),
 		cmocka_unit_test(what_was_faster_for_a_while_is_not_tried_soon),
+		cmocka_unit_test(what_is_quick_at_first_is_not_tried_for_long),
 		cmocka_unit_test(a_way_that_is_closed),
 		cmocka_unit_test(lengths_and_times_of_any_size),
 	};

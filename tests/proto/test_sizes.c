@@ -159,6 +159,43 @@ static void sizes_near_limits(void **state)
 			run_sizes(&transports[t], eager_max[e]);
 }
 
+static unsigned asked; /* times that eager_pays was */
+
+static bool now_and_then(struct qv_xport *x, uint64_t to)
+{
+	(void)x;
+	(void)to;
+	return ++asked % 3 == 0;
+}
+
+/* Of messages of several packets the transport says whether they are to be eager now. */
+static void where_eager_does_not_pay(void **state)
+{
+	enum { MESSAGES = 30 };
+
+	(void)state;
+	for (size_t t = 0; t < N_TRANSPORTS; t++) {
+		struct rig *rig = start(&transports[t], 8 * PACKET);
+		struct qv_xport_ops ops = *rig->node[0].x->ops;
+		struct qv_proto_stats stats;
+
+		ops.eager_pays = now_and_then;
+		rig->node[0].x->ops = &ops;
+		asked = 0;
+		one(rig, 8, 8, F_TAGGED, 1, 1); /* they know each other */
+		for (unsigned i = 0; i < MESSAGES; i++) {
+			one(rig, 6 * PACKET, 6 * PACKET, F_TAGGED | i % F_INJECT, 1, 1);
+			one(rig, PACKET / 2, PACKET, F_TAGGED, 1, 1);
+		}
+		qv_proto_get_stats(rig->node[0].p, &stats);
+		assert_int_equal(asked, MESSAGES);
+		assert_int_equal(stats.rndv, MESSAGES - MESSAGES / 3);
+		rig_settle(rig);
+		rig_check_idle(rig, 0);
+		rig_free(rig);
+	}
+}
+
 /* Every size of up to three packets, each in one form that the size picks. */
 static void every_size(void **state)
 {
@@ -297,10 +334,11 @@ static void to_itself(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sizes_near_limits), cmocka_unit_test(every_size),
-		cmocka_unit_test(truncation),        cmocka_unit_test(no_pieces),
-		cmocka_unit_test(to_itself),         cmocka_unit_test(one_sided_read),
-		cmocka_unit_test(register_fails),    cmocka_unit_test(reads_apart),
+		cmocka_unit_test(sizes_near_limits), cmocka_unit_test(where_eager_does_not_pay),
+		cmocka_unit_test(every_size),        cmocka_unit_test(truncation),
+		cmocka_unit_test(no_pieces),         cmocka_unit_test(to_itself),
+		cmocka_unit_test(one_sided_read),    cmocka_unit_test(register_fails),
+		cmocka_unit_test(reads_apart),
 	};
 
 	rig_seed();

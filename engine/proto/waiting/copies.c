@@ -9,7 +9,6 @@
  */
 #include "engine/proto/internal.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #define COPIES_FIRST ((size_t)16 << 20)
@@ -54,37 +53,18 @@ void qv_tx_drop_copy(struct qv_tx *tx)
 	tx->packet = tx->small;
 }
 
-/*
- * Another endpoint of this process may still have the request, and read the copy by its address: no
- * transport sees to whom that belongs by now. Copies stay in a list for the life of the process.
- */
-static void keep_for_good(void *copy)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static struct kept {
-		struct kept *next;
-		void *copy;
-	} *all;
-	struct kept *k = malloc(sizeof *k);
-
-	if (!k)
-		return; /* it is kept all the same */
-	k->copy = copy;
-	pthread_mutex_lock(&lock);
-	k->next = all;
-	all = k;
-	pthread_mutex_unlock(&lock);
-}
-
+/* Another endpoint of this process may still have the request, and read the copy by its address: no
+ * transport sees to whose that is by now. */
 void qv_copies_end(struct qv_peer *peer)
 {
-	const bool own = qv_peer_is_own(peer);
+	const struct qv_proto *p = peer->p;
+	const bool keep = p->ops->keep && qv_peer_is_own(peer);
 
 	for (struct qv_tx *tx = peer->txs; tx; tx = tx->next_peer) {
 		if (tx->packet == tx->small)
 			continue;
-		if (own && qv_tx_has_copy(tx) && tx->issued && !tx->reported)
-			keep_for_good(tx->packet);
+		if (keep && qv_tx_has_copy(tx) && tx->issued && !tx->reported)
+			p->ops->keep(tx->packet);
 		else
 			free(tx->packet);
 	}

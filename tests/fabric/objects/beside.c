@@ -186,7 +186,8 @@ static void close_unreceived(void)
 		ft_guard(in[i], len);
 		ft_trecv(&ep[1], FT_ANY, i, 0, in[i], len, &op[i]);
 	}
-	for (double end = ft_now() + 1; ft_now() < end;) /* for those that never went there is no end */
+	for (double end = ft_now() + 1;
+	     ft_now() < end;) /* for those that never went there is no end */
 		ft_progress();
 	for (size_t i = 0; i < COPIES; i++) {
 		free(again[i]);

@@ -174,7 +174,7 @@ static void ended(void *owner, struct qv_peer *peer)
 	qv_proto_peer_free(peer);
 }
 
-static const struct qv_proto_owner_ops owner_ops = {complete, sent, identify, warn, ended};
+static const struct qv_proto_owner_ops owner_ops = {complete, sent, identify, warn, ended, NULL};
 
 /* What the protocol draws by chance comes from the seed here, so that a run can be repeated. */
 static void draw_by_seed(struct qv_proto *p, uint64_t *rng)
