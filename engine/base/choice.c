@@ -2,8 +2,6 @@
 /* choice.c - see choice.h. */
 #include "choice.h"
 
-#include <stdbool.h>
-
 #define FIRST 4u  /* times that way 0 is taken before way 1 is tried */
 #define TRIAL 4u  /* times in a row that the slower way is tried: the first may find cold caches */
 #define NEW   64u /* the same where it was never tried: the first may touch new pages */
@@ -57,11 +55,12 @@ static void set(struct qv_choice *c, unsigned way, uint64_t news)
 	c->ns[way] = news < UINT32_MAX ? (uint32_t)news : UINT32_MAX;
 	if (faster(c) == before)
 		return;
-	if (worse)
-		c->wrong = for_long ? 0 : c->wrong + (c->wrong < WRONG);
+	if (worse && !for_long)
+		c->wrong += c->wrong < WRONG;
 	c->soon = worse && for_long ? SHARE * (uint64_t)c->ns[!way] : 0;
 	c->spent = 0;
 	c->led = 0;
+	c->won = way != before;
 }
 
 /* Good news is believed at once: the next time looks again. Bad news may come of a processor that did
@@ -79,6 +78,8 @@ void qv_choice_took(struct qv_choice *c, unsigned way, size_t len, uint64_t ns)
 	if (way == faster(c)) {
 		c->spent += c->ns[1] ? news : 1;
 		c->led += c->led < NEW;
+		if (c->won && c->led == NEW)
+			c->wrong = 0;
 	}
 	if (news <= known)
 		c->bad[way] = 0;

@@ -9,6 +9,7 @@
 #ifndef QV_CHOICE_H
 #define QV_CHOICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +19,8 @@ struct qv_choice {
 	uint8_t bad[2];      /* news in a row that was worse than that */
 	uint8_t tried, left; /* a trial of this way goes on for so many times */
 	uint8_t led;         /* news of the faster way since it became that */
-	uint8_t wrong;       /* times in a row that a way became that, and was not for long */
+	bool won;            /* it became that by a trial */
+	uint8_t wrong;       /* trials in a row by which a way became that, and was not for long */
 	uint64_t spent; /* by what went the faster way since the other one was tried, as in ns */
 	uint64_t soon;  /* as spent: when one that was the faster way is tried; 0: none was */
 };

@@ -61,6 +61,7 @@ static int join(struct qv_node *n, struct qv_node_peer *peer, int fd)
 	struct qv_ring *ring;
 	int ring_fd, rc;
 
+	peer->alive_at = 0; /* it may be another process */
 	if (!qv_local_is_ours(fd, &peer->pid) || qv_node_has_died(peer->pid))
 		return QV_EPEER;
 	ring = qv_segment_make(&ring_fd);
@@ -127,6 +128,7 @@ void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer)
 	qv_node_stage_end(n, &peer->tx);
 	qv_segment_unmap(peer->tx.ring);
 	peer->tx.ring = NULL;
+	peer->pace = (struct qv_node_pace){0};
 	n->stats.bytes -= sizeof(struct qv_ring);
 }
 

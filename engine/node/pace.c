@@ -23,12 +23,13 @@ void qv_node_copied(struct qv_node_pace *pace, uint64_t ns)
 	}
 }
 
+/* Where it is known that nobody reads, a rendezvous goes through the area, too. */
 bool qv_node_eager_pays(struct qv_xport *x, uint64_t to)
 {
 	const struct qv_node *n = x->self;
 	struct qv_node_peer *peer = to < n->npeers ? n->peers[to] : NULL;
 
-	if (!peer || !peer->pace.rest || !n->readable || peer->blind)
+	if (!peer || !peer->pace.rest || !n->readable || peer->blind || peer->answers.cannot_read)
 		return true;
 	peer->pace.rest--;
 	return false;

@@ -169,26 +169,21 @@ static bool set_payload(struct qv_tx *tx, const struct qv_send_args *args, size_
 	return true;
 }
 
-static bool suits_transport(const struct qv_peer *to, size_t len)
-{
-	if (len <= to->packet_max || !to->x->ops->eager_pays)
-		return len <= to->eager_max;
-	return len <= to->eager_max && to->x->ops->eager_pays(to->x, to->addr);
-}
-
-/* Short messages are always eager; longer ones while the receiver has room for them, and nothing
- * waits for room already. */
+/* Short messages are always eager; longer ones while the receiver has room for them, nothing waits for
+ * room already, and it suits the transport. */
 static bool goes_eager(struct qv_proto *p, struct qv_peer *to, size_t len)
 {
+	struct qv_xport *x = to->x;
+
 	if (len <= QV_PROTO_SHORT)
 		return true;
-	if (!suits_transport(to, len))
+	if (len > to->eager_max)
 		return false;
 	if (to->starved || to->budget_used + qv_cost(len) > QV_EAGER_SHARE(to->budget)) {
 		p->stats.over_budget++;
 		return false;
 	}
-	return true;
+	return len <= x->packet_max || !x->ops->eager_pays || x->ops->eager_pays(x, to->addr);
 }
 
 static int send_slow(struct qv_proto *p, struct qv_peer *to, const struct qv_send_args *args,

@@ -77,7 +77,7 @@ struct qv_xport_ops {
 	 * which one it is cannot be told. */
 	void (*reconnect)(struct qv_xport *x, uint64_t addr, bool others);
 	/* Optional: does it pay now to send a message of more than packet_max and at most eager_max
-	 * bytes to this address eagerly? Asked once for each such message. */
+	 * bytes to this address eagerly? Asked when one is about to go so. */
 	bool (*eager_pays)(struct qv_xport *x, uint64_t to);
 	/* Of a second one (below): the address there of who calls itself so. */
 	int (*reach)(struct qv_xport *x, const void *name, size_t len, uint64_t *addr);

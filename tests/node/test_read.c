@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <quiver/types.h>
@@ -125,6 +126,22 @@ static void let_close(struct reading *r)
 	kin_hear(r->k.fd);
 }
 
+static struct reading *closes; /* before the next read */
+
+ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long nto,
+				const struct iovec *from, unsigned long nfrom, unsigned long flags);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long nto,
+				const struct iovec *from, unsigned long nfrom, unsigned long flags);
+
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long nto,
+				const struct iovec *from, unsigned long nfrom, unsigned long flags)
+{
+	if (closes)
+		let_close(closes);
+	closes = NULL;
+	return __real_process_vm_readv(pid, to, nto, from, nfrom, flags);
+}
+
 static void end(struct reading *r)
 {
 	free(r->to);
@@ -209,6 +226,24 @@ static void from_who_has_closed(void **state)
 	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_EIO);
 	party_poll(&r.p, 5);
 	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_EIO);
+	end(&r);
+}
+
+/* And so it has if it closes after we have found it open, and before we have read. */
+static void from_who_closes_meanwhile(void **state)
+{
+	static const struct owner owner;
+	struct reading r;
+	uint64_t addr;
+
+	(void)state;
+	begin(&r, &owner);
+	addr = r.p.from[THEM];
+	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_OK);
+	seen_alive(&r.p, addr);
+	closes = &r;
+	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_EIO);
+	assert_null(closes);
 	end(&r);
 }
 
@@ -361,6 +396,7 @@ int main(void)
 		cmocka_unit_test(from_itself),
 		cmocka_unit_test(from_the_dead),
 		cmocka_unit_test(from_who_has_closed),
+		cmocka_unit_test(from_who_closes_meanwhile),
 		cmocka_unit_test(from_who_has_the_number_now),
 		cmocka_unit_test(under_seccomp),
 		cmocka_unit_test(from_outside),

@@ -53,17 +53,25 @@ void qv_tx_drop_copy(struct qv_tx *tx)
 	tx->packet = tx->small;
 }
 
-/* Another endpoint of this process may still have the request, and read the copy by its address: no
- * transport sees to whose that is by now. */
+/* May another endpoint of this process have the request, and read the copy by its address? No transport
+ * sees to whose that is by then. A peer that has not answered yet may be one. */
+static bool may_be_read(const struct qv_tx *tx)
+{
+	const struct qv_peer *peer = tx->peer;
+
+	return tx->kind == QV_TX_RTS && tx->issued && !tx->reported && qv_tx_has_copy(tx) &&
+	       peer->x->read_max && peer->uid != peer->p->uid &&
+	       (qv_peer_is_own(peer) || !peer->proc.pid);
+}
+
 void qv_copies_end(struct qv_peer *peer)
 {
 	const struct qv_proto *p = peer->p;
-	const bool keep = p->ops->keep && qv_peer_is_own(peer);
 
 	for (struct qv_tx *tx = peer->txs; tx; tx = tx->next_peer) {
 		if (tx->packet == tx->small)
 			continue;
-		if (keep && qv_tx_has_copy(tx) && tx->issued && !tx->reported)
+		if (p->ops->keep && may_be_read(tx))
 			p->ops->keep(tx->packet);
 		else
 			free(tx->packet);
