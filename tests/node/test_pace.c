@@ -82,20 +82,28 @@ static void a_few_slow_ones_are_chance(void **state)
 	assert_int_equal(pace.rest, 0);
 }
 
-static void it_is_looked_at_again(void **state)
+/* Two who have met, and to write to the second takes long. */
+static struct qv_node_peer *open_slow(struct party *us, struct party *them, uint64_t *addr)
 {
 	struct qv_node_peer *peer;
+
+	party_open(us, US);
+	party_open(them, THEM);
+	*addr = party_insert(us, them->name);
+	party_send(us, *addr, THEM, 8);
+	peer = us->node->peers[*addr];
+	for (unsigned i = 0; i < TIMES; i++)
+		qv_node_copied(&peer->pace, SLOW);
+	return peer;
+}
+
+static void it_is_looked_at_again(void **state)
+{
 	struct party us, them;
 	uint64_t addr;
 
 	(void)state;
-	party_open(&us, US);
-	party_open(&them, THEM);
-	addr = party_insert(&us, them.name);
-	party_send(&us, addr, THEM, 8);
-	peer = us.node->peers[addr];
-	for (unsigned i = 0; i < TIMES; i++)
-		qv_node_copied(&peer->pace, SLOW);
+	open_slow(&us, &them, &addr);
 	for (unsigned i = 0; i < REST; i++)
 		assert_false(pays(&us, addr));
 	assert_true(pays(&us, addr));
@@ -111,13 +119,7 @@ static void where_nobody_reads_it_pays(void **state)
 	uint64_t addr;
 
 	(void)state;
-	party_open(&us, US);
-	party_open(&them, THEM);
-	addr = party_insert(&us, them.name);
-	party_send(&us, addr, THEM, 8);
-	peer = us.node->peers[addr];
-	for (unsigned i = 0; i < TIMES; i++)
-		qv_node_copied(&peer->pace, SLOW);
+	peer = open_slow(&us, &them, &addr);
 	peer->blind = true;
 	assert_true(pays(&us, addr));
 	peer->blind = false;

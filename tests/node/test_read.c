@@ -126,7 +126,13 @@ static void let_close(struct reading *r)
 	kin_hear(r->k.fd);
 }
 
-static struct reading *closes; /* before the next read */
+/* As if somebody had looked just now. */
+static void seen_alive(struct party *p, uint64_t addr)
+{
+	p->node->peers[addr]->alive_at = qv_clock_ns();
+}
+
+static struct reading *closes; /* before the next read, just when it was seen alive */
 
 ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long nto,
 				const struct iovec *from, unsigned long nfrom, unsigned long flags);
@@ -136,8 +142,10 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long
 ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long nto,
 				const struct iovec *from, unsigned long nfrom, unsigned long flags)
 {
-	if (closes)
+	if (closes) {
 		let_close(closes);
+		seen_alive(&closes->p, closes->p.from[THEM]);
+	}
 	closes = NULL;
 	return __real_process_vm_readv(pid, to, nto, from, nfrom, flags);
 }
@@ -183,12 +191,6 @@ static void from_itself(void **state)
 	party_close(&p);
 	free(buf);
 	free(to);
-}
-
-/* As if somebody had looked just now. */
-static void seen_alive(struct party *p, uint64_t addr)
-{
-	p->node->peers[addr]->alive_at = qv_clock_ns();
 }
 
 static void from_the_dead(void **state)
@@ -240,7 +242,6 @@ static void from_who_closes_meanwhile(void **state)
 	begin(&r, &owner);
 	addr = r.p.from[THEM];
 	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_OK);
-	seen_alive(&r.p, addr);
 	closes = &r;
 	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_EIO);
 	assert_null(closes);

@@ -13,7 +13,7 @@
 
 /* As in link.c. */
 #define GUEST_MAGIC   0x6e6f6e7276697571u
-#define GUEST_VERSION 4
+#define GUEST_VERSION 4u
 
 struct guest_join {
 	uint64_t magic, version, name, start;
