@@ -217,7 +217,7 @@ static bool needs_bursts(const struct qv_mpi_rules *rules)
 {
 	bool any = false;
 
-	for (int coll = QV_COLL_GATHER; coll < QV_MPI_N_COLLS; coll++)
+	for (int coll = QV_COLL_GATHER; coll <= QV_COLL_ALLTOALL; coll++)
 		any |= rules->automatic[coll];
 	for (int name = QV_MPI_ALLGATHERV; name < QV_MPI_N_NAMES; name++)
 		any |= rules->rule[name].by == QV_MPI_BY_AUTO;

@@ -97,7 +97,7 @@ int qv_mpi_make_room(struct qv_mpi_op *op, size_t bytes);
 /* Its blocks go from rank to rank, and none is combined. */
 static inline bool qv_mpi_is_exchange(const struct qv_mpi_call *call)
 {
-	return call->coll >= QV_COLL_GATHER;
+	return call->coll >= QV_COLL_GATHER && call->coll <= QV_COLL_ALLTOALL;
 }
 
 /* mpi_glue/calls/take.c: an operation for this call, not started yet; NULL: let the MPI

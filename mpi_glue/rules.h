@@ -24,6 +24,8 @@ enum qv_mpi_name {
 	QV_MPI_ALLTOALL,
 	QV_MPI_GATHER,
 	QV_MPI_SCATTER,
+	QV_MPI_SCAN,
+	QV_MPI_EXSCAN,
 	/* Of variable-length blocks, or of neighbours' ones; see mpi_glue/run/blocks.h. */
 	QV_MPI_ALLGATHERV,
 	QV_MPI_ALLTOALLV,

@@ -23,6 +23,7 @@ set(qv_mpi_sources
 	calls/nonblocking.c
 	calls/persist.c
 	calls/reduce.c
+	calls/scan.c
 	calls/move.c
 	calls/exchange.c
 	calls/vector.c

@@ -15,6 +15,8 @@ static const char *const names[QV_MPI_N_NAMES][QV_MPI_N_FORMS] = {
 	{"MPI_Alltoall", "MPI_Ialltoall", "MPI_Alltoall_init"},
 	{"MPI_Gather", "MPI_Igather", "MPI_Gather_init"},
 	{"MPI_Scatter", "MPI_Iscatter", "MPI_Scatter_init"},
+	{"MPI_Scan", "MPI_Iscan", "MPI_Scan_init"},
+	{"MPI_Exscan", "MPI_Iexscan", "MPI_Exscan_init"},
 	{"MPI_Allgatherv", "MPI_Iallgatherv", "MPI_Allgatherv_init"},
 	{"MPI_Alltoallv", "MPI_Ialltoallv", "MPI_Alltoallv_init"},
 	{"MPI_Gatherv", "MPI_Igatherv", "MPI_Gatherv_init"},

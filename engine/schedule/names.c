@@ -11,8 +11,8 @@ static const char *const algorithms[QV_N_ALGORITHMS] = {
 };
 
 static const char *const colls[QV_N_COLLS] = {
-	"reduce", "allreduce", "reduce_scatter", "barrier",  "broadcast",
-	"gather", "allgather", "scatter",        "alltoall",
+	"reduce",    "allreduce", "reduce_scatter", "barrier", "broadcast", "gather",
+	"allgather", "scatter",   "alltoall",       "scan",    "exscan",
 };
 
 /* Blocks travel around a ring from where they begin; arrivals have no order. */
@@ -38,6 +38,8 @@ static unsigned int set_of(enum qv_coll coll, int ordered)
 		return ALG(RING) | ALG(DISSEMINATION) | ALG(DIRECT) | ALG(PREFIX) | ALG(KPREFIX) |
 		       ALG(KSHIFT) | forwarded;
 	case QV_COLL_ALLTOALL: return ALG(DIRECT) | ALG(PREFIX) | forwarded;
+	case QV_COLL_SCAN:
+	case QV_COLL_EXSCAN: return ALG(BINOMIAL) | ALG(PIPELINE);
 	}
 	return 0;
 }

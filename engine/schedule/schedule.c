@@ -77,7 +77,8 @@ static int judge(const struct qv_schedule_spec *spec, uint32_t rank)
 
 static uint32_t blocks_of(const struct qv_schedule_spec *spec)
 {
-	if (spec->coll == QV_COLL_REDUCE_SCATTER || spec->coll >= QV_COLL_GATHER)
+	if (spec->coll == QV_COLL_REDUCE_SCATTER ||
+	    (spec->coll >= QV_COLL_GATHER && !qv_is_scan(spec->coll)))
 		return spec->ranks;
 	switch (spec->algorithm) {
 	case QV_ALG_DISSEMINATION:
@@ -96,7 +97,8 @@ static void contribute(struct qv_builder *b)
 	const enum qv_coll coll = b->spec->coll;
 
 	switch (coll) {
-	case QV_COLL_BARRIER: return;
+	case QV_COLL_BARRIER:
+	case QV_COLL_EXSCAN: return; /* of which the rank's own is no part */
 	case QV_COLL_GATHER:
 	case QV_COLL_ALLGATHER:
 	case QV_COLL_ALLTOALL:
@@ -146,6 +148,10 @@ static void build(struct qv_builder *b)
 		return;
 	if (spec->coll == QV_COLL_BROADCAST && spec->algorithm == QV_ALG_BINOMIAL) {
 		qv_build_delivery(b, spec->root);
+		return;
+	}
+	if (qv_is_scan(spec->coll)) {
+		qv_build_scan(b);
 		return;
 	}
 	if (!qv_combines(spec->coll)) {

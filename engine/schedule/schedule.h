@@ -86,6 +86,8 @@ void qv_build_segmented(struct qv_builder *b, uint32_t n);
 void qv_build_redirect(struct qv_builder *b);
 void qv_build_ring(struct qv_builder *b);
 void qv_build_pipeline(struct qv_builder *b);
+/* engine/schedule/families/scan.c. */
+void qv_build_scan(struct qv_builder *b);
 /* Groups of k[0], k[1], ...; ranks beyond their product fold first. */
 void qv_build_exchange(struct qv_builder *b, const uint32_t *k, size_t n);
 /* Rank `from` has the result of the whole vector: to whom it belongs. */
@@ -194,9 +196,14 @@ static inline int qv_is_send(enum qv_step_kind kind)
 	return kind == QV_STEP_SEND || kind == QV_STEP_SEND_IN;
 }
 
+static inline int qv_is_scan(enum qv_coll coll)
+{
+	return coll == QV_COLL_SCAN || coll == QV_COLL_EXSCAN;
+}
+
 static inline int qv_combines(enum qv_coll coll)
 {
-	return coll <= QV_COLL_REDUCE_SCATTER;
+	return coll <= QV_COLL_REDUCE_SCATTER || qv_is_scan(coll);
 }
 
 static inline int qv_is_receive(enum qv_step_kind kind)

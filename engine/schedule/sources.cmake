@@ -3,7 +3,7 @@
 set(qv_schedule_sources schedule/schedule.c schedule/add.c schedule/names.c schedule/families/tree.c
 	schedule/families/move.c schedule/families/hops.c schedule/families/forward.c schedule/families/shift.c schedule/families/route.c
 	schedule/check/barrier.c schedule/check/order.c
-	schedule/families/line.c schedule/families/exchange.c schedule/group.c
+	schedule/families/line.c schedule/families/scan.c schedule/families/exchange.c schedule/group.c
 	schedule/check/check.c schedule/local.c schedule/run.c schedule/families/blocks.c schedule/families/segmented.c
 	schedule/redirect/schedule.c
 	schedule/time/time.c schedule/select/select.c schedule/select/choose.c schedule/select/model.c

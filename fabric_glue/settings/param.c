@@ -214,10 +214,13 @@ static void get_coll(void)
 	char why[512];
 
 	qv_fi_params.coll = get_text("coll");
-	if (qv_select_open(qv_fi_params.coll, why, sizeof why, &select))
+	if (qv_select_open(qv_fi_params.coll, why, sizeof why, &select)) {
 		wrong("FI_QUIVER_COLL=%s: %s", qv_fi_params.coll, why);
-	else
-		qv_select_close(select);
+		return;
+	}
+	if (qv_select_is_named(select, QV_COLL_SCAN) || qv_select_is_named(select, QV_COLL_EXSCAN))
+		wrong("FI_QUIVER_COLL=%s: libfabric has no scan", qv_fi_params.coll);
+	qv_select_close(select);
 }
 
 static void get_offload(void)

@@ -31,9 +31,12 @@ enum qv_coll {
 	QV_COLL_ALLGATHER = 6, /* the same, every rank gets all */
 	QV_COLL_SCATTER = 7,   /* rank r gets block r of the root's vector */
 	QV_COLL_ALLTOALL = 8,  /* rank r gets block r of rank s's contribution as its block s */
+	/* Reductions of which each rank gets its own, in order of rank: */
+	QV_COLL_SCAN = 9,    /* rank r gets that of ranks 0 to r */
+	QV_COLL_EXSCAN = 10, /* rank r gets that of ranks 0 to r-1; rank 0 gets nothing */
 };
 
-#define QV_N_COLLS 9
+#define QV_N_COLLS 11
 
 enum qv_algorithm {
 	QV_ALG_BINOMIAL = 0,  /* tree; whole vectors */
@@ -117,7 +120,7 @@ struct qv_schedule; /* of one rank, opaque */
 QV_API const char *qv_algorithm_name(enum qv_algorithm algorithm);
 
 /* "reduce", "allreduce", "reduce_scatter", "barrier", "broadcast", "gather", "allgather",
- * "scatter", "alltoall"; static storage. NULL if there is no such collective. */
+ * "scatter", "alltoall", "scan", "exscan"; static storage. NULL if there is no such collective. */
 QV_API const char *qv_coll_name(enum qv_coll coll);
 
 /*
@@ -130,6 +133,7 @@ QV_API const char *qv_coll_name(enum qv_coll coll);
  *     allgather    ring, dissemination, direct, and those from prefix to hybrid
  *     scatter      binomial, direct
  *     alltoall     direct, prefix, and mesh2, mesh3, hypercube, hybrid
+ *     scan, exscan binomial, pipeline
  *   coll, algorithm  any numbers
  *   ordered          not 0: the operation does not commute
  * Returns 1 or 0.
@@ -276,7 +280,7 @@ struct qv_run_data {
 	size_t count;  /* elements of the whole vector; as in struct qv_local_run */
 	/* Contribution: the whole vector; of a gather and allgather, the own block alone; of a
 	 * broadcast and scatter, looked at by the root only. May be where it goes to in work (its
-	 * beginning, or the own block), but for an alltoall. */
+	 * beginning, or the own block), but for an alltoall and an exscan. */
 	const void *in;
 	void *work; /* work vector, of the whole length; holds the result at the end */
 	void *temp; /* room for another vector, or, where nothing is combined, for

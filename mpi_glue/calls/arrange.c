@@ -185,18 +185,29 @@ static int arrange_scatter(struct qv_mpi_op *op, const struct qv_mpi_call *call)
 		       call->out_count, call->out_type);
 }
 
+/* Whether this rank's result is as long as its contribution. */
+static bool gets_whole(const struct qv_mpi_call *call, int rank)
+{
+	switch (call->coll) {
+	case QV_COLL_REDUCE: return rank == call->root;
+	case QV_COLL_EXSCAN: return rank > 0;
+	default: return call->coll != QV_COLL_REDUCE_SCATTER;
+	}
+}
+
 /* Say where contribution, work and result are; make room for what the caller does not have. */
 static int arrange_reduction(struct qv_mpi_op *op, const struct qv_mpi_call *call)
 {
 	const struct qv_mpi_comm *c = op->c;
 	const size_t bytes = call->count * op->reduce.item;
-	const bool whole = call->coll == QV_COLL_ALLREDUCE ||
-			   (call->coll == QV_COLL_REDUCE && c->rank == call->root);
+	const bool whole = gets_whole(call, c->rank);
 	const bool scatter = call->coll == QV_COLL_REDUCE_SCATTER;
 	/* Who only sends, sends from where it is. */
 	const bool borrow = !whole && !op->plan->receives;
-	const size_t vectors = (size_t)(!whole && !borrow) + (size_t)op->plan->combines;
 	const void *in = call->in == MPI_IN_PLACE ? call->out : call->in;
+	/* An exscan still sends its contribution when what it gets has come. */
+	const bool aside = whole && call->coll == QV_COLL_EXSCAN && in == call->out;
+	const size_t vectors = (size_t)(aside || (!whole && !borrow)) + (size_t)op->plan->combines;
 	char *work;
 
 	if (qv_mpi_make_room(op, vectors * bytes))
@@ -216,7 +227,8 @@ static int arrange_reduction(struct qv_mpi_op *op, const struct qv_mpi_call *cal
 		op->result = work + op->out_bytes * (size_t)c->rank;
 		op->out = call->out;
 	}
-	return MPI_SUCCESS;
+	return aside ? contribute(op, in, (int)call->count, call->type, op->room, bytes)
+		     : MPI_SUCCESS;
 }
 
 int qv_mpi_arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call)

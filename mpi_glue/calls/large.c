@@ -38,6 +38,22 @@ QV_API int MPI_Reduce_scatter_block_c(const void *in, void *out, MPI_Count count
 }
 QV_MPI_BOTH(Reduce_scatter_block_c)
 
+QV_API int MPI_Scan_c(const void *in, void *out, MPI_Count count, MPI_Datatype type, MPI_Op op,
+		      MPI_Comm comm)
+{
+	return qv_mpi.on && fits(count) ? MPI_Scan(in, out, (int)count, type, op, comm)
+					: QV_REAL(Scan_c)(in, out, count, type, op, comm);
+}
+QV_MPI_BOTH(Scan_c)
+
+QV_API int MPI_Exscan_c(const void *in, void *out, MPI_Count count, MPI_Datatype type, MPI_Op op,
+			MPI_Comm comm)
+{
+	return qv_mpi.on && fits(count) ? MPI_Exscan(in, out, (int)count, type, op, comm)
+					: QV_REAL(Exscan_c)(in, out, count, type, op, comm);
+}
+QV_MPI_BOTH(Exscan_c)
+
 QV_API int MPI_Bcast_c(void *buf, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
 {
 	return qv_mpi.on && fits(count) ? MPI_Bcast(buf, (int)count, type, root, comm)

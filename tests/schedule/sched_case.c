@@ -76,14 +76,17 @@ static void each_algorithm(int coll, int ordered, uint32_t ranks,
 
 void qv_sched_each(uint32_t ranks, void (*test)(struct qv_sched_case *c))
 {
-	for (int ordered = 0; ordered < 2; ordered++)
+	for (int ordered = 0; ordered < 2; ordered++) {
 		for (int coll = QV_COLL_REDUCE; coll <= QV_COLL_REDUCE_SCATTER; coll++)
 			each_algorithm(coll, ordered, ranks, test);
+		each_algorithm(QV_COLL_SCAN, ordered, ranks, test);
+		each_algorithm(QV_COLL_EXSCAN, ordered, ranks, test);
+	}
 }
 
 void qv_sched_each_move(uint32_t ranks, void (*test)(struct qv_sched_case *c))
 {
-	for (int coll = QV_COLL_BARRIER; coll < QV_N_COLLS; coll++)
+	for (int coll = QV_COLL_BARRIER; coll <= QV_COLL_ALLTOALL; coll++)
 		each_algorithm(coll, 0, ranks, test);
 }
 

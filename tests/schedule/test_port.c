@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "sched_case.h"
-#include "engine/schedule/schedule.h" /* whether blocks are of one length */
+#include "engine/schedule/schedule.h" /* whether blocks are of one length, what is a scan */
 #include "tests/net/tagged.h"
 
 #define RANKS 32
@@ -52,6 +52,11 @@ static void add(void *context, void *dst, const void *a, const void *b, size_t c
 		d[i] = x[i] + y[i];
 }
 
+static qv_reduce_fn reduce_of(int ordered)
+{
+	return ordered ? chain : add;
+}
+
 static uint32_t in[RANKS][2 * ROOM], work[RANKS][2 * ROOM], temp[RANKS][2 * TEMP], want[2 * ROOM];
 static struct qv_end ends[RANKS];
 
@@ -64,9 +69,18 @@ static void open_runs(struct qv_sched_case *c)
 	}
 }
 
+/* What is wanted is from now on of this rank, too. */
+static void want_rank(uint32_t rank, size_t count, int ordered)
+{
+	if (rank)
+		reduce_of(ordered)(NULL, want, want, in[rank], count);
+	else
+		memcpy(want, in[0], 8 * count);
+}
+
 static void begin(struct qv_sched_case *c, size_t count)
 {
-	const qv_reduce_fn reduce = c->spec.ordered ? chain : add;
+	const qv_reduce_fn reduce = reduce_of(c->spec.ordered);
 
 	for (uint32_t r = 0; r < c->spec.ranks; r++) {
 		const struct qv_run_data data = {reduce, NULL,    8,       count,
@@ -76,9 +90,23 @@ static void begin(struct qv_sched_case *c, size_t count)
 			in[r][i] = (uint32_t)qv_tagged_draw(UINT32_MAX) | 1;
 		assert_int_equal(qv_run_start(runs[r], &data), QV_OK);
 	}
-	memcpy(want, in[0], 8 * count);
-	for (uint32_t r = 1; r < c->spec.ranks; r++)
-		reduce(NULL, want, want, in[r], count);
+	for (uint32_t r = 0; r < c->spec.ranks && !qv_is_scan(c->spec.coll); r++)
+		want_rank(r, count, c->spec.ordered);
+}
+
+static void check_rank(const struct qv_schedule_spec *spec, uint32_t rank, size_t count)
+{
+	size_t from = 0, to = count;
+
+	if ((spec->coll == QV_COLL_REDUCE && rank != spec->root) ||
+	    (spec->coll == QV_COLL_EXSCAN && !rank))
+		return;
+	if (spec->coll == QV_COLL_REDUCE_SCATTER) {
+		from = count * rank / spec->ranks;
+		to = count * (rank + 1) / spec->ranks;
+	}
+	if (memcmp(work[rank] + 2 * from, want + 2 * from, 8 * (to - from)))
+		fail_msg("%s: rank %u is wrong", qv_sched_case_name(spec), rank);
 }
 
 static void check(struct qv_sched_case *c, size_t count)
@@ -89,20 +117,14 @@ static void check(struct qv_sched_case *c, size_t count)
 	for (uint32_t r = 0; r < spec->ranks; r++)
 		inputs[r] = in[r];
 	for (uint32_t r = 0; r < spec->ranks; r++) {
-		size_t from = 0, to = count;
-
-		if (spec->coll >= QV_COLL_BARRIER) {
+		if (!qv_combines(spec->coll))
 			qv_sched_check_moved(spec, r, count, 8, work[r], inputs);
-			continue;
-		}
-		if (spec->coll == QV_COLL_REDUCE && r != spec->root)
-			continue;
-		if (spec->coll == QV_COLL_REDUCE_SCATTER) {
-			from = count * r / spec->ranks;
-			to = count * (r + 1) / spec->ranks;
-		}
-		if (memcmp(work[r] + 2 * from, want + 2 * from, 8 * (to - from)))
-			fail_msg("%s: rank %u is wrong", qv_sched_case_name(spec), r);
+		if (spec->coll == QV_COLL_SCAN)
+			want_rank(r, count, spec->ordered);
+		if (qv_combines(spec->coll))
+			check_rank(spec, r, count);
+		if (spec->coll == QV_COLL_EXSCAN)
+			want_rank(r, count, spec->ordered);
 	}
 }
 
@@ -151,7 +173,7 @@ static void several_times(struct qv_sched_case *c)
 			count += c->spec.ranks - count % c->spec.ranks;
 		}
 		begin(c, count);
-		if (c->spec.coll != QV_COLL_BARRIER || c->spec.ranks > 1) /* else it is over */
+		if (c->all[0]->n) /* else it is over */
 			assert_int_equal(qv_run_start(runs[0], &again), QV_EAGAIN);
 		to_the_end(c);
 		check(c, count);

@@ -12,7 +12,7 @@
 #include <quiver/combine.h>
 
 #include "sched_case.h"
-#include "engine/schedule/schedule.h" /* whether blocks are of one length */
+#include "engine/schedule/schedule.h" /* whether blocks are of one length, what is a scan */
 
 #define ROOM 512 /* elements */
 
@@ -46,21 +46,25 @@ static void sums(void *context, void *dst, const void *a, const void *b, size_t 
 			 QV_OK);
 }
 
-static void fill(uint32_t ranks, size_t count, int ordered)
+static void fill(uint32_t ranks, size_t count)
 {
 	for (uint32_t r = 0; r < ranks; r++)
 		for (size_t i = 0; i < count; i++)
 			for (uint32_t j = 0; j < 4; j++)
 				in[r][i].m[j] =
 					(uint32_t)(r * 2654435761u + i * 40503u + j * 7 + 1);
+}
+
+/* What is wanted is from now on of this rank, too. */
+static void want_rank(uint32_t rank, size_t count, int ordered)
+{
 	for (size_t i = 0; i < count; i++) {
-		want[i] = in[0][i];
-		for (uint32_t r = 1; r < ranks; r++) {
-			if (ordered)
-				product(&want[i], &want[i], &in[r][i]);
-			for (uint32_t j = 0; j < 4 && !ordered; j++)
-				want[i].m[j] += in[r][i].m[j];
-		}
+		if (!rank)
+			want[i] = in[0][i];
+		else if (ordered)
+			product(&want[i], &want[i], &in[rank][i]);
+		for (uint32_t j = 0; j < 4 && rank && !ordered; j++)
+			want[i].m[j] += in[rank][i].m[j];
 	}
 }
 
@@ -70,8 +74,21 @@ static void result_of(const struct qv_schedule_spec *spec, uint32_t rank, size_t
 {
 	*begin = spec->coll == QV_COLL_REDUCE_SCATTER ? rank * count / spec->ranks : 0;
 	*end = spec->coll == QV_COLL_REDUCE_SCATTER ? (rank + 1) * count / spec->ranks : count;
-	if (spec->coll == QV_COLL_REDUCE && rank != spec->root)
+	if ((spec->coll == QV_COLL_REDUCE && rank != spec->root) ||
+	    (spec->coll == QV_COLL_EXSCAN && !rank))
 		*end = 0;
+}
+
+static void check_rank(const struct qv_sched_case *c, uint32_t rank, size_t count, uint64_t seed)
+{
+	size_t begin, end;
+
+	result_of(&c->spec, rank, count, &begin, &end);
+	for (size_t i = begin; i < end; i++)
+		if (memcmp(&work[rank][i], &want[i], sizeof(want[i])))
+			fail_msg("%s: rank %u: element %zu of %zu, seed %u",
+				 qv_sched_case_name(&c->spec), rank, i, count, (unsigned int)seed);
+	assert_int_equal(work[rank][count].m[0], 0xeeeeeeee);
 }
 
 static void run_with(struct qv_sched_case *c, size_t count, uint64_t seed, int in_place)
@@ -86,7 +103,9 @@ static void run_with(struct qv_sched_case *c, size_t count, uint64_t seed, int i
 
 	assert_int_equal(qv_combine_open(QV_ISA_AUTO, &combine), QV_OK);
 	run.context = (void *)(uintptr_t)combine;
-	fill(c->spec.ranks, count, c->spec.ordered);
+	if (c->spec.coll == QV_COLL_EXSCAN)
+		in_place = 0; /* it keeps its contribution to the end */
+	fill(c->spec.ranks, count);
 	memset(work, 0xee, sizeof(work));
 	for (uint32_t r = 0; r < c->spec.ranks; r++) {
 		to[r] = work[r];
@@ -95,16 +114,14 @@ static void run_with(struct qv_sched_case *c, size_t count, uint64_t seed, int i
 			memcpy(work[r], in[r], count * sizeof(in[r][0]));
 	}
 	assert_int_equal(qv_schedule_run_local(&run, c->all, c->spec.ranks, from, to), QV_OK);
+	for (uint32_t r = 0; r < c->spec.ranks && !qv_is_scan(c->spec.coll); r++)
+		want_rank(r, count, c->spec.ordered);
 	for (uint32_t r = 0; r < c->spec.ranks; r++) {
-		size_t begin, end;
-
-		result_of(&c->spec, r, count, &begin, &end);
-		for (size_t i = begin; i < end; i++)
-			if (memcmp(&work[r][i], &want[i], sizeof(want[i])))
-				fail_msg("%s: rank %u: element %zu of %zu, seed %u",
-					 qv_sched_case_name(&c->spec), r, i, count,
-					 (unsigned int)seed);
-		assert_int_equal(work[r][count].m[0], 0xeeeeeeee);
+		if (c->spec.coll == QV_COLL_SCAN)
+			want_rank(r, count, c->spec.ordered);
+		check_rank(c, r, count, seed);
+		if (c->spec.coll == QV_COLL_EXSCAN)
+			want_rank(r, count, c->spec.ordered);
 	}
 }
 
@@ -115,7 +132,7 @@ static void move_with(struct qv_sched_case *c, size_t count, uint64_t seed)
 	const void *from[64];
 	void *to[64];
 
-	fill(c->spec.ranks, count, 0);
+	fill(c->spec.ranks, count);
 	memset(work, 0xee, sizeof(work));
 	for (uint32_t r = 0; r < c->spec.ranks; r++) {
 		to[r] = work[r];

@@ -89,6 +89,9 @@ static void store_contribution(const struct check *c, struct value *mine, uint32
 {
 	memset(mine->set, 0, c->words * sizeof(*mine->set));
 	mine->set[peer / 64] = UINT64_C(1) << peer % 64;
+	mine->first = peer;
+	mine->end = peer + 1;
+	mine->in_order = 1;
 	mine->block = block;
 }
 
@@ -214,7 +217,9 @@ static int has_result(const struct check *c, uint32_t rank, uint32_t block)
 	case QV_COLL_ALLREDUCE:
 	case QV_COLL_BROADCAST:
 	case QV_COLL_ALLGATHER:
-	case QV_COLL_ALLTOALL: return 1;
+	case QV_COLL_ALLTOALL:
+	case QV_COLL_SCAN: return 1;
+	case QV_COLL_EXSCAN: return rank > 0;
 	case QV_COLL_REDUCE_SCATTER:
 	case QV_COLL_SCATTER: return rank == block;
 	}
@@ -222,7 +227,7 @@ static int has_result(const struct check *c, uint32_t rank, uint32_t block)
 }
 
 /* Whether a result holds the contribution of r. */
-static int wants(const struct check *c, uint32_t block, uint32_t r)
+static int wants(const struct check *c, uint32_t rank, uint32_t block, uint32_t r)
 {
 	switch (c->spec->coll) {
 	case QV_COLL_BROADCAST:
@@ -230,6 +235,8 @@ static int wants(const struct check *c, uint32_t block, uint32_t r)
 	case QV_COLL_GATHER:
 	case QV_COLL_ALLGATHER:
 	case QV_COLL_ALLTOALL: return r == block;
+	case QV_COLL_SCAN: return r <= rank;
+	case QV_COLL_EXSCAN: return r < rank;
 	default: return 1;
 	}
 }
@@ -242,9 +249,9 @@ static int check_result(struct check *c, uint32_t rank, uint32_t block)
 	for (uint32_t r = 0; r < c->spec->ranks; r++) {
 		const int has = (int)(v->set[r / 64] >> r % 64 & 1);
 
-		if (has && !wants(c, block, r))
+		if (has && !wants(c, rank, block, r))
 			return fail(c, "rank %u, block %u: has that of rank %u", rank, block, r);
-		if (!has && wants(c, block, r))
+		if (!has && wants(c, rank, block, r))
 			return fail(c, "rank %u, block %u: rank %u is missing", rank, block, r);
 	}
 	if (v->block != from)

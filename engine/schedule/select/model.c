@@ -114,8 +114,26 @@ static double groups(const struct model *x, enum qv_algorithm algorithm)
 	return exchange(x, k, n);
 }
 
+/* An exscan is a shift, and a scan of one rank less. */
+static double scan(const struct model *x, enum qv_algorithm algorithm)
+{
+	const int shifts = x->coll == QV_COLL_EXSCAN;
+	const double members = x->P - shifts, shift = shifts * x->N * moved(x, x->m / x->N);
+	double rounds = 1, tree = 2; /* up the greatest whole tree and down its half */
+
+	if (members < 2)
+		return shift;
+	if (algorithm == QV_ALG_PIPELINE)
+		return shift + (members - 2 + x->N) * reduced(x, x->m / x->N);
+	for (; 2 * tree <= members; tree *= 2)
+		rounds += 2;
+	return shift + (rounds + (members >= 1.5 * tree)) * reduced(x, x->m);
+}
+
 static double reduction(const struct model *x, enum qv_algorithm algorithm)
 {
+	if (qv_is_scan(x->coll))
+		return scan(x, algorithm);
 	switch (algorithm) {
 	case QV_ALG_BINOMIAL:
 	case QV_ALG_REDIRECT: /* at best */

@@ -53,7 +53,8 @@ static void env_values(void)
 	case 2: refused("FI_QUIVER_EAGER", "many", "many"); break;
 	case 3: refused("FI_QUIVER_COLL", "reduce=rings", "segmented"); break;
 	case 4: refused("FI_QUIVER_PATIENCE", "2s", "seconds"); break;
-	default: refused("FI_QUIVER_MEMORY", "-3", "-3"); break;
+	case 5: refused("FI_QUIVER_MEMORY", "-3", "-3"); break;
+	default: refused("FI_QUIVER_COLL", "scan=binomial", "no scan"); break;
 	}
 }
 
@@ -228,7 +229,7 @@ static void env_eager(void)
 const struct ft_case ft_cases_env[] = {
 	{"env_reason", 4, 10, env_reason},
 	{"env_core", 6, 20, env_core},
-	{"env_values", 6, 20, env_values},
+	{"env_values", 7, 20, env_values},
 	{"env_mode", 5, 20, env_mode},
 	{"modes_meet", 2, 20, modes_meet},
 	{"env_quiet", 1, 20, env_quiet},

@@ -4,8 +4,19 @@
 
 #include <string.h>
 
-static const char *const operations[GLUE_KINDS] = {"reduce", "allreduce", "reduce_scatter",
-						   "reduce_scatter"};
+static const char *const operations[GLUE_KINDS] = {"reduce",         "allreduce", "reduce_scatter",
+						   "reduce_scatter", "scan",      "exscan"};
+
+static int is_scan(const struct glue_call *call)
+{
+	return call->kind == GLUE_SCAN || call->kind == GLUE_EXSCAN;
+}
+
+/* Scans have two of the algorithms. */
+static const char *known(const struct glue_call *call, const char *algorithm)
+{
+	return !is_scan(call) || !strcmp(algorithm, "pipeline") ? algorithm : "binomial";
+}
 
 static int is_scatter(const struct glue_call *call)
 {
@@ -28,6 +39,8 @@ static void blocking(const struct glue_call *c, const void *in, void *out, const
 	case GLUE_REDUCE: MPI_Reduce(in, out, c->count, c->type, c->op, c->root, c->comm); break;
 	case GLUE_ALLREDUCE: MPI_Allreduce(in, out, c->count, c->type, c->op, c->comm); break;
 	case GLUE_SCATTER: MPI_Reduce_scatter(in, out, counts, c->type, c->op, c->comm); break;
+	case GLUE_SCAN: MPI_Scan(in, out, c->count, c->type, c->op, c->comm); break;
+	case GLUE_EXSCAN: MPI_Exscan(in, out, c->count, c->type, c->op, c->comm); break;
 	default: MPI_Reduce_scatter_block(in, out, c->count, c->type, c->op, c->comm); break;
 	}
 }
@@ -41,6 +54,8 @@ static void nonblocking(const struct glue_call *c, const void *in, void *out, co
 		break;
 	case GLUE_ALLREDUCE: MPI_Iallreduce(in, out, c->count, c->type, c->op, c->comm, r); break;
 	case GLUE_SCATTER: MPI_Ireduce_scatter(in, out, counts, c->type, c->op, c->comm, r); break;
+	case GLUE_SCAN: MPI_Iscan(in, out, c->count, c->type, c->op, c->comm, r); break;
+	case GLUE_EXSCAN: MPI_Iexscan(in, out, c->count, c->type, c->op, c->comm, r); break;
 	default: MPI_Ireduce_scatter_block(in, out, c->count, c->type, c->op, c->comm, r); break;
 	}
 }
@@ -67,6 +82,12 @@ static void init(const struct glue_call *c, const void *in, void *out, const int
 		break;
 	case GLUE_SCATTER:
 		PERSIST(Reduce_scatter_init)(in, out, counts, c->type, c->op, c->comm, none, r);
+		break;
+	case GLUE_SCAN:
+		PERSIST(Scan_init)(in, out, c->count, c->type, c->op, c->comm, none, r);
+		break;
+	case GLUE_EXSCAN:
+		PERSIST(Exscan_init)(in, out, c->count, c->type, c->op, c->comm, none, r);
 		break;
 	default:
 		PERSIST(Reduce_scatter_block_init)
@@ -129,6 +150,8 @@ void *glue_make(const struct glue_call *call, enum glue_form form, glue_fill *fi
 		memset(out + *bytes, 0, room - *bytes);
 	else
 		*bytes = room;
+	if (call->kind == GLUE_EXSCAN && !rank) /* there is no result */
+		memset(out, 0, room);
 	free(in);
 	free(counts);
 	return out;
@@ -146,7 +169,7 @@ void glue_compare(const struct glue_call *call, const char *algorithm, enum glue
 	before = qv_mpi_taken();
 	mpi = glue_make(call, form, fill, &bytes);
 	CHECK(qv_mpi_taken() == before, "a call was taken that nobody has chosen");
-	snprintf(setting, sizeof(setting), "%s=%s", operations[call->kind], algorithm);
+	snprintf(setting, sizeof(setting), "%s=%s", operations[call->kind], known(call, algorithm));
 	CHECK(!qv_mpi_set(setting), "%s: refused", setting);
 	ours = glue_make(call, form, fill, &bytes);
 	CHECK(taken < 0 || (int)(qv_mpi_taken() - before) == taken,

@@ -156,7 +156,7 @@ static void through(void)
 	MPI_Alltoall(&before, 0, MPI_INT, &before, 0, MPI_INT, MPI_COMM_WORLD);
 	MPI_Allgather(&before, 0, MPI_INT, &before, 0, MPI_INT, MPI_COMM_WORLD);
 	CHECK(qv_mpi_taken() == before, "an empty one was taken");
-	CHECK(qv_mpi_set("scan=binomial"), "scan is not ours");
+	CHECK(qv_mpi_set("sum=binomial"), "sum is not ours");
 }
 
 void glue_exchange(void)

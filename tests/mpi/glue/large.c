@@ -42,6 +42,8 @@ static void one(enum poison_kind kind, int large, MPI_Comm ring)
 	switch (kind) {
 	case POISON_REDUCE: CALL(Reduce, in, out, N, MPI_INT, MPI_SUM, 0, world); break;
 	case POISON_ALLREDUCE: CALL(Allreduce, in, out, N, MPI_INT, MPI_SUM, world); break;
+	case POISON_SCAN: CALL(Scan, in, out, N, MPI_INT, MPI_SUM, world); break;
+	case POISON_EXSCAN: CALL(Exscan, in, out, N, MPI_INT, MPI_SUM, world); break;
 	case POISON_SCATTER_BLOCK:
 		CALL(Reduce_scatter_block, in, out, N, MPI_INT, MPI_SUM, world);
 		break;
@@ -95,14 +97,16 @@ static void one(enum poison_kind kind, int large, MPI_Comm ring)
 static int expected(enum poison_kind kind, int i)
 {
 	const int last = (glue_rank + glue_ranks - 1) % glue_ranks;
-	int sum = 0;
+	int sum = 0, ranks = glue_ranks;
 
 	switch (kind) {
+	case POISON_SCAN:
+	case POISON_EXSCAN: ranks = glue_rank + (kind == POISON_SCAN); /* fall through */
 	case POISON_REDUCE:
 	case POISON_ALLREDUCE:
 	case POISON_SCATTER:
 	case POISON_SCATTER_BLOCK:
-		for (int r = 0; r < glue_ranks; r++)
+		for (int r = 0; r < ranks; r++)
 			sum += value(r, kind >= POISON_SCATTER ? glue_rank : 0, i);
 		return sum;
 	case POISON_ALLGATHER:
@@ -118,7 +122,7 @@ static void check(enum poison_kind kind, int turn)
 {
 	const int whole = kind >= POISON_ALLGATHER && kind <= POISON_ALLTOALLV;
 	const int none = kind == POISON_BARRIER || (kind == POISON_REDUCE && glue_rank) ||
-			 (kind == POISON_BCAST && !glue_rank);
+			 ((kind == POISON_BCAST || kind == POISON_EXSCAN) && !glue_rank);
 
 	for (int i = 0; i < N * (whole ? glue_ranks : 1) && !none; i++)
 		CHECK(out[i] == expected(kind, i), "kind %d, turn %d: element %d is %d, not %d",
@@ -182,7 +186,8 @@ void glue_large(void)
 	uint64_t before;
 
 	CHECK(glue_ranks <= 64, "too many ranks for this test");
-	CHECK(!qv_mpi_set("reduce=binomial,allreduce=ring,reduce_scatter=ring,broadcast=ring,"
+	CHECK(!qv_mpi_set("reduce=binomial,allreduce=ring,reduce_scatter=ring,scan=binomial,"
+			  "exscan=pipeline,broadcast=ring,"
 			  "allgather=ring,alltoall=direct,allgatherv=ring,alltoallv=crystal,"
 			  "neighbor_allgather=direct,neighbor_allgatherv=direct,"
 			  "neighbor_alltoall=direct,neighbor_alltoallv=direct"),

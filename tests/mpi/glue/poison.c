@@ -13,6 +13,8 @@
 static const char *const algorithms[POISON_KINDS][4] = {
 	{"binomial", "ring", "pipeline", "auto"},
 	{"butterfly", "segmented", "direct", "auto"},
+	{"binomial", "pipeline", "binomial", "auto"},
+	{"binomial", "pipeline", "binomial", "auto"},
 	{"ring", "butterfly", "radix", "auto"},
 	{"ring", "clairvoyant", "redirect", "auto"},
 	{"dissemination", "binomial", "dissemination", "auto"},

@@ -47,6 +47,8 @@ void poison_begin(struct poison_call *call)
 	switch (call->kind) {
 	case POISON_REDUCE: FORMS(Reduce, reduce, REDUCED call->root, ); break;
 	case POISON_ALLREDUCE: FORMS(Allreduce, allreduce, REDUCED); break;
+	case POISON_SCAN: FORMS(Scan, scan, REDUCED); break;
+	case POISON_EXSCAN: FORMS(Exscan, exscan, REDUCED); break;
 	case POISON_SCATTER:
 		FORMS(Reduce_scatter, reduce_scatter, i->buf, o->buf, o->counts, o->type,
 		      MPI_SUM, );

@@ -35,8 +35,8 @@ says '^quiver: MPI_Reduce: [0-9]+ calls, [1-9][0-9]* taken: [0-9]+ segmented'
 run allreduce=fastest
 says "^quiver: QUIVER_MPI_COLL: unknown algorithm 'fastest'.* ring .*; all goes to the MPI$"
 [ "$(grep -c '^quiver:' "$run_dir/out")" -eq 1 ] || { cat "$run_dir/out"; fail "not one line"; }
-run scan=ring
-says "^quiver: QUIVER_MPI_COLL: unknown operation 'scan'; known: reduce allreduce .*broadcast"
+run sum=ring
+says "^quiver: QUIVER_MPI_COLL: unknown operation 'sum'; known: reduce allreduce .*broadcast"
 run allreduce=ring QUIVER_MPI_STAT=1
 says '^quiver: QUIVER_MPI_STAT is not a setting of this version, ignored$'
 run allreduce=ring QUIVER_MPI_TRACE=/no/such/folder/%r.qvt

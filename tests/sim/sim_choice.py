@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """
-sim_rooted.py PROGRAM RANKS BYTES... - run sim_rooted under SMPI on a CURIE-like platform, and judge
-`auto` of MPI_Gather and MPI_Scatter: after its trials it takes at most 1.02 times the time of the best
-that can be named, the MPI's own included, or it leaves the call to an MPI that a schedule would beat by
-less than a tenth. All times are simulated, means of 10 calls.
+sim_choice.py PROGRAM RANKS BYTES... - run sim_rooted or sim_scan under SMPI on a CURIE-like platform, and
+judge `auto` of the two operations that it times: after its trials it takes at most 1.02 times the time of
+the best that can be named, the MPI's own included, or it leaves the call to an MPI that a schedule would
+beat by less than a tenth. A binomial scan takes at most 0.7 times the time of ranks one after the
+other. All times are simulated, means of 10 calls.
 """
 import os
 import sys
@@ -20,12 +21,15 @@ def main():
         if len(word) == 4 and word[0].isdigit():
             times.setdefault((int(word[0]), word[1]), {})[word[2]] = float(word[3])
     for (size, name), ways in times.items():
-        auto = ways.pop("auto")
+        auto, chain = ways.pop("auto"), ways.pop("chain", None)
         best = min(ways, key=ways.get)
         print(f"  {name} of {size} B: auto {1e6 * auto:.1f} us, {auto / ways[best]:.3f} times {best}; "
-              + ", ".join(f"{w} {1e6 * t:.1f}" for w, t in ways.items()))
+              + ", ".join(f"{w} {1e6 * t:.1f}" for w, t in ways.items())
+              + (f"; one rank after the other {1e6 * chain:.1f}" if chain else ""))
         if auto > 1.02 * ways[best] and ways[best] < 0.9 * ways["mpi"]:
             failed.append(f"{name} of {size} B: {auto / ways[best]:.3f} times {best}")
+        if chain and ways["binomial"] > 0.7 * chain:
+            failed.append(f"{name} of {size} B: binomial {ways['binomial'] / chain:.3f} times a chain")
         if auto > 1.02 * ways["mpi"]:
             failed.append(f"{name} of {size} B: {auto / ways['mpi']:.3f} times the MPI's")
     if failed or len(times) != 2 * len(sys.argv[3:]):
