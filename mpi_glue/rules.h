@@ -26,6 +26,7 @@ enum qv_mpi_name {
 	QV_MPI_SCATTER,
 	QV_MPI_SCAN,
 	QV_MPI_EXSCAN,
+	QV_MPI_REDUCE_LOCAL,
 	/* Of variable-length blocks, or of neighbours' ones; see mpi_glue/run/blocks.h. */
 	QV_MPI_ALLGATHERV,
 	QV_MPI_ALLTOALLV,
@@ -68,6 +69,7 @@ struct qv_mpi_rules {
 	bool ours[QV_MPI_N_COLLS];               /* named, and not `mpi` */
 	bool automatic[QV_MPI_N_COLLS];          /* `auto`: where it is faster than the MPI */
 	bool memory[QV_MPI_N_COLLS];             /* `memory`: within a node */
+	bool reduce_local;                       /* MPI_Reduce_local is ours, too */
 	bool observed[QV_MPI_N_COLLS];           /* reductions: when ranks come to them matters */
 	struct qv_mpi_rule rule[QV_MPI_N_NAMES]; /* from QV_MPI_ALLGATHERV on */
 	bool named[QV_MPI_N_NAMES];              /* the same */
@@ -124,12 +126,14 @@ enum qv_mpi_reason {
 	QV_MPI_NO_DUP,
 	QV_MPI_APART,
 	QV_MPI_NOT_BLOCKING,
+	QV_MPI_NO_KERNEL,
 	QV_MPI_N_REASONS,
 	QV_MPI_TAKEN = QV_MPI_N_REASONS, /* no reason: algorithms follow */
 	QV_MPI_CRYSTAL = QV_MPI_TAKEN + QV_N_ALGORITHMS,
 	QV_MPI_FRIENDS,
 	QV_MPI_FRIENDS_OF_NODE,
 	QV_MPI_MEMORY,
+	QV_MPI_KERNEL,
 	QV_MPI_N_WAYS,
 	QV_MPI_FAILED =
 		QV_MPI_N_WAYS, /* neither: no memory, which no other rank knows; not counted */

@@ -29,6 +29,8 @@ static int unknown(const char *text, size_t length, char *why, size_t room)
 
 	for (int i = 0; i < QV_MPI_N_COLLS && at < room; i++)
 		at += (size_t)snprintf(why + at, room - at, " %s", qv_coll_name((enum qv_coll)i));
+	if (at < room)
+		at += (size_t)snprintf(why + at, room - at, " reduce_local");
 	for (int i = QV_MPI_ALLGATHERV; i < QV_MPI_N_NAMES && at < room; i++)
 		at += (size_t)snprintf(why + at, room - at, " %s",
 				       qv_mpi_rule_name((enum qv_mpi_name)i));
@@ -56,6 +58,24 @@ static int take_rule(const char *text, size_t n, struct qv_mpi_rules *rules, cha
 	return qv_mpi_rule_parse(found, equals + 1, n - name - 1, &rules->rule[found], why, room);
 }
 
+/* "reduce_local=kernel"; QV_ENOENT: another operation. */
+static int take_local(const char *text, size_t n, struct qv_mpi_rules *rules, char *why,
+		      size_t room)
+{
+	static const char name[] = "reduce_local=";
+	const size_t length = sizeof(name) - 1;
+
+	if (n < length - 1 || memcmp(text, name, length - 1) != 0 ||
+	    (n >= length && text[length - 1] != '='))
+		return QV_ENOENT;
+	rules->reduce_local = n >= length && (is("kernel", text + length, n - length) ||
+					      is("auto", text + length, n - length));
+	if (rules->reduce_local || (n >= length && is("mpi", text + length, n - length)))
+		return QV_OK;
+	snprintf(why, room, "'%.*s'; write reduce_local=kernel, auto or mpi", (int)n, text);
+	return QV_EINVAL;
+}
+
 /* Note which operations are named; rest gets what is for qv_select_open. */
 static int split(const char *text, struct qv_mpi_rules *rules, char *rest, char *why, size_t room)
 {
@@ -67,7 +87,9 @@ static int split(const char *text, struct qv_mpi_rules *rules, char *rest, char 
 		int coll;
 
 		n = strcspn(text, ",");
-		coll = take_rule(text, n, rules, why, room);
+		coll = take_local(text, n, rules, why, room);
+		if (coll == QV_ENOENT)
+			coll = take_rule(text, n, rules, why, room);
 		if (!coll)
 			continue;
 		if (coll != QV_ENOENT)

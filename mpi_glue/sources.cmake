@@ -24,6 +24,7 @@ set(qv_mpi_sources
 	calls/persist.c
 	calls/reduce.c
 	calls/scan.c
+	calls/local.c
 	calls/move.c
 	calls/exchange.c
 	calls/vector.c

@@ -17,6 +17,7 @@ static const char *const names[QV_MPI_N_NAMES][QV_MPI_N_FORMS] = {
 	{"MPI_Scatter", "MPI_Iscatter", "MPI_Scatter_init"},
 	{"MPI_Scan", "MPI_Iscan", "MPI_Scan_init"},
 	{"MPI_Exscan", "MPI_Iexscan", "MPI_Exscan_init"},
+	{"MPI_Reduce_local", NULL, NULL},
 	{"MPI_Allgatherv", "MPI_Iallgatherv", "MPI_Allgatherv_init"},
 	{"MPI_Alltoallv", "MPI_Ialltoallv", "MPI_Alltoallv_init"},
 	{"MPI_Gatherv", "MPI_Igatherv", "MPI_Gatherv_init"},
@@ -49,6 +50,7 @@ static const char *const reasons[QV_MPI_N_REASONS] = {
 	[QV_MPI_NO_DUP] = "no copy of the communicator yet, and the call may not wait for one",
 	[QV_MPI_APART] = "no memory that all its ranks have",
 	[QV_MPI_NOT_BLOCKING] = "memory is for blocking calls",
+	[QV_MPI_NO_KERNEL] = "operation of the program, or type that the MPI combines",
 	[QV_MPI_TWICE] = "a rank that is a neighbour twice, or of one side only",
 };
 
@@ -109,6 +111,7 @@ static const char *way_name(int way)
 	case QV_MPI_FRIENDS: return "friends";
 	case QV_MPI_FRIENDS_OF_NODE: return "nodes";
 	case QV_MPI_MEMORY: return "memory";
+	case QV_MPI_KERNEL: return "kernel";
 	default: break;
 	}
 	return way < QV_MPI_N_REASONS ? reasons[way]

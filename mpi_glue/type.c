@@ -152,10 +152,10 @@ static void combine_local(const struct qv_mpi_reduce *r, void *dst, const void *
 	void *right = (void *)(uintptr_t)b;
 
 	if (dst == a && !r->ordered) {
-		PMPI_Reduce_local(b, dst, (int)count, r->mpi_type, r->mpi_op);
+		QV_REAL(Reduce_local)(b, dst, (int)count, r->mpi_type, r->mpi_op);
 		return;
 	}
-	PMPI_Reduce_local(a, right, (int)count, r->mpi_type, r->mpi_op);
+	QV_REAL(Reduce_local)(a, right, (int)count, r->mpi_type, r->mpi_op);
 	if (dst != right)
 		memcpy(dst, right, count * r->item);
 }

@@ -218,7 +218,7 @@ static void get_coll(void)
 		wrong("FI_QUIVER_COLL=%s: %s", qv_fi_params.coll, why);
 		return;
 	}
-	if (qv_select_is_named(select, QV_COLL_SCAN) || qv_select_is_named(select, QV_COLL_EXSCAN))
+	if (qv_fi_params.coll && strstr(qv_fi_params.coll, "scan=")) /* exscan=, too */
 		wrong("FI_QUIVER_COLL=%s: libfabric has no scan", qv_fi_params.coll);
 	qv_select_close(select);
 }

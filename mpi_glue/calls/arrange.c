@@ -205,7 +205,7 @@ static int arrange_reduction(struct qv_mpi_op *op, const struct qv_mpi_call *cal
 	/* Who only sends, sends from where it is. */
 	const bool borrow = !whole && !op->plan->receives;
 	const void *in = call->in == MPI_IN_PLACE ? call->out : call->in;
-	/* An exscan still sends its contribution when what it gets has come. */
+	/* An exscan may still be sending its contribution when its result comes: it is copied aside. */
 	const bool aside = whole && call->coll == QV_COLL_EXSCAN && in == call->out;
 	const size_t vectors = (size_t)(aside || (!whole && !borrow)) + (size_t)op->plan->combines;
 	char *work;

@@ -29,6 +29,8 @@ enum qv_mpi_reason qv_mpi_judge(const struct qv_mpi_call *call, const struct qv_
 		return QV_MPI_EMPTY;
 	if (call->coll == QV_COLL_BROADCAST)
 		return QV_MPI_TAKEN;
+	if (call->coll == QV_COLL_EXSCAN && !c->rank) /* gets nothing, wherever that would be */
+		return QV_MPI_TAKEN;
 	if (qv_mpi_is_exchange(call)) /* a rank alone may be in error here: the MPI must not wait */
 		return QV_MPI_TAKEN;
 	if ((has_result(call, c) ? call->out : call->in) == MPI_IN_PLACE)

@@ -118,7 +118,7 @@ static void combine(void *context, void *dst, const void *a, const void *b, size
 	if (dst != b && (r->local || has_padding(r)))
 		b = memcpy(dst, b, count * r->item);
 	if (r->local)
-		PMPI_Reduce_local(a, dst, (int)count, r->mpi_type, r->mpi_op);
+		QV_REAL(Reduce_local)(a, dst, (int)count, r->mpi_type, r->mpi_op);
 	else
 		qv_combine_to(qv_mpi.combine, r->op, r->type, dst, a, b, count);
 }

@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	/* SMPI's own scans of operations that do not commute are wrong. */
+	/* Said to commute, for SMPI's own scans of operations that do not are wrong. */
 	MPI_Op_create(add, 1, &sum);
 	if (qv_mpi_network(ALPHA, BETA, GAMMA))
 		fail("the network was refused");

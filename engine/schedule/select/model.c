@@ -119,7 +119,7 @@ static double scan(const struct model *x, enum qv_algorithm algorithm)
 {
 	const int shifts = x->coll == QV_COLL_EXSCAN;
 	const double members = x->P - shifts, shift = shifts * x->N * moved(x, x->m / x->N);
-	double rounds = 1, tree = 2; /* up the greatest whole tree and down its half */
+	double rounds = 1, tree = 2; /* up the largest tree that is full, down again */
 
 	if (members < 2)
 		return shift;

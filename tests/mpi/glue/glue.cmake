@@ -11,7 +11,7 @@ endfunction()
 set(glue_sources glue/main.c glue/call.c glue/values.c glue/forms.c glue/cases.c glue/persistent.c glue/late.c
 	glue/move.c glue/exchange.c glue/rooted.c glue/blocks.c glue/vector.c glue/neighbor.c
 	glue/switch.c glue/poison.c glue/poison_data.c glue/poison_call.c
-	glue/attr.c glue/large.c glue/huge.c glue/memory.c)
+	glue/attr.c glue/local.c glue/large.c glue/huge.c glue/memory.c)
 
 # glue_test(NAME MPI RANKS LABELS CASES...)
 function(glue_test name mpi ranks labels)
@@ -28,7 +28,7 @@ function(legal_test case mpi ranks name)
 endfunction()
 
 set(glue_cases values forms overlap persistent user comms errors through move exchange rooted trial late
-	untold memory)
+	untold memory local)
 if(TARGET quiver_mpi_ompi)
 	qv_add_mpi_program(mpi_glue_ompi quiver_mpi_ompi ${QV_OMPI_COMPILER} ${glue_sources})
 	foreach(mpi plain shm)
@@ -71,7 +71,7 @@ if(TARGET quiver_mpi_ompi)
 endif()
 if(TARGET quiver_mpi_mpich)
 	qv_add_mpi_program(mpi_glue_mpich quiver_mpi_mpich ${QV_MPICH_COMPILER} ${glue_sources})
-	qv_add_mpi_program(mpi_sum_mpich "" ${QV_MPICH_COMPILER} glue/sum.c)
+	qv_add_mpi_program(mpi_sum_mpich "" ${QV_MPICH_COMPILER} sum.c)
 	# Debian's MPICH does not judge arguments.
 	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange rooted trial late
 		untold memory vector neighbor switch)

@@ -119,6 +119,7 @@ void glue_poison(void);
 void glue_attributes(void);
 void glue_large(void);
 void glue_memory(void);
+void glue_local(void);
 void glue_huge(void);
 void glue_huge_data(void);
 

@@ -198,8 +198,12 @@ static void check_reduction(const struct shot *s)
 {
 	const int first = is_scatter(s) ? glue_rank * s->n : 0, ranks = ranks_in(s);
 
-	if (!ranks) /* not defined */
+	if (!ranks) { /* the MPI's own may write there */
+		for (int i = 0; i <= s->n && s->must == 1; i++)
+			expect(s, i,
+			       s->in_place && i < s->n ? value(s, glue_rank, 0, i) : UNTOUCHED);
 		return;
+	}
 	if (s->call.kind == POISON_REDUCE && glue_rank != s->call.root) {
 		for (int i = 0; i <= s->n; i++)
 			expect(s, i, UNTOUCHED);
@@ -240,7 +244,8 @@ void poison_set(struct shot *s, const int *lists, int left, int right)
 	set_side(s, &c->out, s->out, 1, s->counts[2], s->counts[3]);
 	if (s->in_place && (c->kind != POISON_REDUCE || glue_rank == c->root))
 		poison_in_place(s);
-	if (c->kind == POISON_REDUCE && glue_rank != c->root)
+	if ((c->kind == POISON_REDUCE && glue_rank != c->root) ||
+	    (c->kind == POISON_EXSCAN && !glue_rank && !s->in_place && s->must == 1))
 		c->out.buf = no_result(s);
 	if (c->kind == POISON_REDUCE && glue_rank != c->root)
 		s->in_place = 0;
