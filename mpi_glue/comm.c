@@ -25,6 +25,7 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 	qv_mpi_autotune_v_free(c);
 	qv_mpi_pattern_free(c->pattern);
 	free(c->arrive);
+	free(c->room);
 	free(c);
 }
 

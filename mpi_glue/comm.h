@@ -60,6 +60,9 @@ struct qv_mpi_comm {
 		MPI_Op op;
 		bool late;
 	} bypass[QV_MPI_N_COLLS][QV_MPI_BYPASSES];
+	/* Long, of an operation that is over: for the next one. */
+	void *room;
+	size_t room_bytes;
 	/* Through memory of a node: NULL where not all ranks have it, or nobody has asked yet. */
 	struct qv_team *team;
 	bool asked_for_memory;

@@ -91,8 +91,11 @@ int qv_mpi_arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call);
 bool qv_mpi_is_plain(MPI_Datatype type);
 /* A type of the program's, which may free it, to be freed by us; an MPI error code. */
 int qv_mpi_keep_type(MPI_Datatype type, MPI_Datatype *kept);
-/* Room for so many bytes, what was in it is gone; an MPI error code. */
+/* mpi_glue/run/room.c: room for so many bytes, what was in it is gone; an MPI error code. */
 int qv_mpi_make_room(struct qv_mpi_op *op, size_t bytes);
+/* The operation is over: if its room is long, the communicator has it. Returns what is to be freed; the lock
+ * is held. */
+void *qv_mpi_leave_room(struct qv_mpi_comm *c, struct qv_mpi_op *op);
 
 /* Its blocks go from rank to rank, and none is combined. */
 static inline bool qv_mpi_is_exchange(const struct qv_mpi_call *call)
@@ -184,6 +187,8 @@ int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request);
 /* The operation is over. */
 void qv_mpi_persist_done(struct qv_mpi_op *op);
 void qv_mpi_persist_close_all(void);
+/* In MPI_Init: a communicator made later could wait for one that the program is making. */
+void qv_mpi_persist_open(void);
 /* MPI_Reduce_init, say, and MPIX_Reduce_init: the arguments are the same. */
 #define QV_MPI_DEFINE_INIT(name, call_of, parameters, arguments)                 \
 	QV_API int QV_MPI_PERSIST(name) parameters                               \

@@ -19,6 +19,7 @@ set(qv_mpi_sources
 	calls/arrange.c
 	calls/take.c
 	run/op.c
+	run/room.c
 	run/memory.c
 	calls/nonblocking.c
 	calls/persist.c

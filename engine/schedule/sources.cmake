@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Sources of the reduction schedules, relative to engine/.
+# Sources of the schedules of collectives, relative to engine/.
 set(qv_schedule_sources schedule/schedule.c schedule/add.c schedule/names.c schedule/families/tree.c
 	schedule/families/move.c schedule/families/hops.c schedule/families/forward.c schedule/families/shift.c schedule/families/route.c
 	schedule/check/barrier.c schedule/check/order.c

@@ -20,6 +20,7 @@ extern "C" {
  * Choose algorithms anew.
  *   settings  as in QUIVER_MPI_COLL; operations that it does not name go to the MPI. Read during
  *             the call. NULL: what the environment said at MPI_Init
+ * All ranks do so at the same place among their collectives, while no other thread is in one.
  * QV_EINVAL: it does not parse; QV_ENOMEM; QV_ENOSYS: the library is switched off. Then nothing
  * changes.
  */

@@ -2,24 +2,12 @@
 /* arrange.c - where the data of an operation are: as the program has them, or in room of ours, packed. */
 #include "mpi_glue/glue.h"
 
-#include <stdlib.h>
-
 int qv_mpi_keep_type(MPI_Datatype type, MPI_Datatype *kept)
 {
 	/* MPI_Type_dup would call the program's functions that copy attributes. */
 	const int rc = PMPI_Type_contiguous(1, type, kept);
 
 	return rc ? rc : PMPI_Type_commit(kept);
-}
-
-int qv_mpi_make_room(struct qv_mpi_op *op, size_t bytes)
-{
-	if (op->room_bytes >= bytes)
-		return MPI_SUCCESS;
-	free(op->room);
-	op->room = malloc(bytes);
-	op->room_bytes = op->room ? bytes : 0;
-	return op->room ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 bool qv_mpi_is_plain(MPI_Datatype type)

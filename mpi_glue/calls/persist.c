@@ -68,15 +68,10 @@ static void destroy(struct qv_mpi_persistent *p)
 	put(p);
 }
 
-static int self_comm(void)
+void qv_mpi_persist_open(void)
 {
-	int rc = MPI_SUCCESS;
-
-	pthread_mutex_lock(&qv_mpi.lock);
-	if (all.self == MPI_COMM_NULL)
-		rc = qv_mpi_comm_twin(MPI_COMM_SELF, &all.self);
-	pthread_mutex_unlock(&qv_mpi.lock);
-	return rc;
+	if (qv_mpi_comm_twin(MPI_COMM_SELF, &all.self))
+		all.self = MPI_COMM_NULL;
 }
 
 int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
@@ -89,8 +84,8 @@ int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
 		return rc;
 	p = get();
 	rc = p ? op->error : MPI_ERR_NO_MEM;
-	if (!rc)
-		rc = self_comm();
+	if (!rc && all.self == MPI_COMM_NULL)
+		rc = MPI_ERR_OTHER;
 	if (!rc)
 		rc = QV_REAL(Recv_init)(NULL, 0, MPI_BYTE, 0, p->tag, all.self, &p->handle);
 	if (rc) {
@@ -192,6 +187,10 @@ static void freed(MPI_Request request)
 		destroy(p);
 }
 #else
+void qv_mpi_persist_open(void)
+{
+}
+
 void qv_mpi_persist_close_all(void)
 {
 }

@@ -42,16 +42,19 @@ static struct qv_mpi_op *make(const struct qv_mpi_comm *c, struct qv_mpi_plan *p
  * call. */
 static void put(struct qv_mpi_comm *c, struct qv_mpi_plan *plan, struct qv_mpi_op *op)
 {
+	void *room = NULL;
 	bool last;
 
 	pthread_mutex_lock(&qv_mpi.lock);
 	plan->busy--;
 	last = !--c->busy && c->freed;
 	if (op) {
+		room = qv_mpi_leave_room(c, op);
 		op->next = plan->spare;
 		plan->spare = op;
 	}
 	pthread_mutex_unlock(&qv_mpi.lock);
+	free(room);
 	if (last)
 		qv_mpi_comm_destroy(c);
 }

@@ -2,6 +2,7 @@
 /* cases.c - the program's operations, communicators, errors. */
 #include "glue.h"
 
+#include <malloc.h>
 #include <string.h>
 
 static void fill(void *buf, size_t n, int rank)
@@ -118,6 +119,35 @@ void glue_comms(void)
 		MPI_Wait(&r, MPI_STATUS_IGNORE);
 		CHECK(sum == glue_ranks * (glue_ranks - 1) / 2, "the sum is %d", sum);
 	}
+}
+
+/* Memory. */
+
+/* So many bytes of those that malloc has got from the system by themselves. */
+static size_t long_memory(void)
+{
+	return mallinfo2().hblkhd;
+}
+
+/* Each root has a plan of its own, and a rank that is not the root needs room for two vectors. */
+void glue_room(void)
+{
+	enum { N = 1 << 20 };
+	int *in = calloc(N, sizeof(*in)), *out = malloc(N * sizeof(*out));
+	size_t before;
+
+	CHECK(in && out, "no memory");
+	CHECK(!qv_mpi_set("reduce=ring,scan=binomial,exscan=binomial"), "refused");
+	MPI_Barrier(MPI_COMM_WORLD);
+	before = long_memory();
+	for (int root = 0; root < glue_ranks; root++)
+		MPI_Reduce(in, out, N, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+	MPI_Scan(in, out, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Exscan(MPI_IN_PLACE, out, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	CHECK(long_memory() < before + 3 * N * sizeof(*in), "%zu bytes stay allocated",
+	      long_memory() - before);
+	free(in);
+	free(out);
 }
 
 /* Errors. */

@@ -28,7 +28,7 @@ function(legal_test case mpi ranks name)
 endfunction()
 
 set(glue_cases values forms overlap persistent user comms errors through move exchange rooted trial late
-	untold memory local)
+	untold memory local room)
 if(TARGET quiver_mpi_ompi)
 	qv_add_mpi_program(mpi_glue_ompi quiver_mpi_ompi ${QV_OMPI_COMPILER} ${glue_sources})
 	foreach(mpi plain shm)

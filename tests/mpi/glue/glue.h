@@ -104,6 +104,7 @@ void glue_outlive(void);
 void glue_many(void);
 void glue_user(void);
 void glue_comms(void);
+void glue_room(void);
 void glue_errors(void);
 void glue_through(void);
 void glue_move(void);

@@ -24,7 +24,7 @@ static const struct {
 	{"switch", glue_switch},         {"poison", glue_poison},   {"attributes", glue_attributes},
 	{"large", glue_large},           {"memory", glue_memory},   {"huge", glue_huge},
 	{"huge_data", glue_huge_data},   {"outlive", glue_outlive}, {"many", glue_many},
-	{"local", glue_local},
+	{"local", glue_local},           {"room", glue_room},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))

@@ -42,7 +42,7 @@ static void reductions(MPI_Comm comm, enum glue_form form, int n)
 				   .in = {in, n, NULL, NULL, MPI_DOUBLE},
 				   .out = {out, n, NULL, NULL, MPI_DOUBLE},
 				   .comm = comm};
-	int rank, ranks;
+	int rank, ranks, ranks_in;
 
 	CHECK(in && out, "no memory");
 	MPI_Comm_rank(comm, &rank);
@@ -62,12 +62,17 @@ static void reductions(MPI_Comm comm, enum glue_form form, int n)
 			MPI_Request_free(&call.request);
 		if (kind == POISON_BARRIER || (kind == POISON_REDUCE && rank != ranks - 1))
 			continue;
+		if (kind == POISON_SCAN || kind == POISON_EXSCAN)
+			ranks_in = rank + (kind == POISON_SCAN);
+		else
+			ranks_in = ranks;
 		for (int i = 0; i < n; i++) {
-			const double want = kind == POISON_BCAST
-						    ? i
-						    : (double)ranks * i + ranks * (ranks - 1) / 2;
+			const double want =
+				kind == POISON_BCAST
+					? i
+					: (double)ranks_in * i + ranks_in * (ranks_in - 1) / 2;
 
-			CHECK(out[i] == want,
+			CHECK(!ranks_in || out[i] == want,
 			      "child %d, kind %d, form %d: element %d is %g, not %g", is_child,
 			      kind, (int)form, i, out[i], want);
 		}
