@@ -206,6 +206,10 @@ static void try_core(struct qv_info_core *c, const struct fi_info *everything)
 		snprintf(c->how, sizeof c->how, "FI_PROVIDER=quiver FI_QUIVER_CORE=%s", c->name);
 	if (!strcmp(c->name, own) || !strcmp(c->name, "shm") || !strcmp(c->name, "sm2"))
 		copy(c->note, sizeof c->note, "this node only");
+	else if (!strcmp(c->name, "verbs;ofi_rxm"))
+		copy(c->note, sizeof c->note,
+		     "never taken unless named; with shared memory: FI_PROVIDER=quiver,verbs "
+		     "FI_QUIVER_CORE=\"node,verbs;ofi_rxm\"");
 	else if (!(types & 1u << FI_EP_RDM))
 		copy(c->note, sizeof c->note, "stands for net");
 }
