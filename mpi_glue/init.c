@@ -206,12 +206,14 @@ static void share_tags(void)
 /* Nonblocking calls on MPI_COMM_WORLD, and persistent ones, can be ours from the beginning. */
 static void open_world(void)
 {
-	struct qv_mpi_comm *c = qv_mpi.hook_here ? qv_mpi_comm_of(MPI_COMM_WORLD) : NULL;
+	struct qv_mpi_comm *c;
 
+	if (!qv_mpi.hook_here)
+		return;
+	c = qv_mpi_comm_of(MPI_COMM_WORLD);
 	if (c && c->ranks > 1)
 		qv_mpi_comm_open(c);
-	if (qv_mpi.hook_here)
-		qv_mpi_persist_open();
+	qv_mpi_persist_open();
 }
 
 /* Whether the rules choose anything by the figures of bursts. */

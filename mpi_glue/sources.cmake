@@ -24,7 +24,6 @@ set(qv_mpi_sources
 	calls/nonblocking.c
 	calls/persist.c
 	calls/reduce.c
-	calls/scan.c
 	calls/local.c
 	calls/move.c
 	calls/exchange.c

@@ -21,38 +21,21 @@ QV_API int MPI_Reduce_c(const void *in, void *out, MPI_Count count, MPI_Datatype
 }
 QV_MPI_BOTH(Reduce_c)
 
-QV_API int MPI_Allreduce_c(const void *in, void *out, MPI_Count count, MPI_Datatype type, MPI_Op op,
-			   MPI_Comm comm)
-{
-	return qv_mpi.on && fits(count) ? MPI_Allreduce(in, out, (int)count, type, op, comm)
-					: QV_REAL(Allreduce_c)(in, out, count, type, op, comm);
-}
-QV_MPI_BOTH(Allreduce_c)
+/* Without a root. */
+#define DEFINE_REDUCTION(name)                                                                   \
+	QV_API int MPI_##name##_c(const void *in, void *out, MPI_Count count, MPI_Datatype type, \
+				  MPI_Op op, MPI_Comm comm)                                      \
+	{                                                                                        \
+		return qv_mpi.on && fits(count)                                                  \
+			       ? MPI_##name(in, out, (int)count, type, op, comm)                 \
+			       : QV_REAL(name##_c)(in, out, count, type, op, comm);              \
+	}                                                                                        \
+	QV_MPI_BOTH(name##_c)
 
-QV_API int MPI_Reduce_scatter_block_c(const void *in, void *out, MPI_Count count, MPI_Datatype type,
-				      MPI_Op op, MPI_Comm comm)
-{
-	return qv_mpi.on && fits(count)
-		       ? MPI_Reduce_scatter_block(in, out, (int)count, type, op, comm)
-		       : QV_REAL(Reduce_scatter_block_c)(in, out, count, type, op, comm);
-}
-QV_MPI_BOTH(Reduce_scatter_block_c)
-
-QV_API int MPI_Scan_c(const void *in, void *out, MPI_Count count, MPI_Datatype type, MPI_Op op,
-		      MPI_Comm comm)
-{
-	return qv_mpi.on && fits(count) ? MPI_Scan(in, out, (int)count, type, op, comm)
-					: QV_REAL(Scan_c)(in, out, count, type, op, comm);
-}
-QV_MPI_BOTH(Scan_c)
-
-QV_API int MPI_Exscan_c(const void *in, void *out, MPI_Count count, MPI_Datatype type, MPI_Op op,
-			MPI_Comm comm)
-{
-	return qv_mpi.on && fits(count) ? MPI_Exscan(in, out, (int)count, type, op, comm)
-					: QV_REAL(Exscan_c)(in, out, count, type, op, comm);
-}
-QV_MPI_BOTH(Exscan_c)
+DEFINE_REDUCTION(Allreduce)
+DEFINE_REDUCTION(Reduce_scatter_block)
+DEFINE_REDUCTION(Scan)
+DEFINE_REDUCTION(Exscan)
 
 QV_API int MPI_Bcast_c(void *buf, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
 {

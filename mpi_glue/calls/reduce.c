@@ -31,6 +31,26 @@ static struct qv_mpi_call allreduce(enum qv_mpi_form form, const void *in, void 
 	return call;
 }
 
+static struct qv_mpi_call scan(enum qv_mpi_form form, const void *in, void *out, int count,
+			       MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+	struct qv_mpi_call call = reduce(form, in, out, count, type, op, 0, comm);
+
+	call.name = QV_MPI_SCAN;
+	call.coll = QV_COLL_SCAN;
+	return call;
+}
+
+static struct qv_mpi_call exscan(enum qv_mpi_form form, const void *in, void *out, int count,
+				 MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+	struct qv_mpi_call call = reduce(form, in, out, count, type, op, 0, comm);
+
+	call.name = QV_MPI_EXSCAN;
+	call.coll = QV_COLL_EXSCAN;
+	return call;
+}
+
 static int ranks_of(MPI_Comm comm)
 {
 	int n = 1;
@@ -87,29 +107,6 @@ QV_API int MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, M
 }
 QV_MPI_BOTH(Reduce)
 
-QV_API int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
-			 MPI_Comm comm)
-{
-	struct qv_mpi_call call = allreduce(QV_MPI_BLOCKING, in, out, count, type, op, comm);
-	struct qv_mpi_op *o = qv_mpi_take(&call);
-
-	return qv_mpi_return(&call, o ? qv_mpi_finish(o)
-				      : QV_REAL(Allreduce)(in, out, count, type, op, comm));
-}
-QV_MPI_BOTH(Allreduce)
-
-QV_API int MPI_Reduce_scatter_block(const void *in, void *out, int count, MPI_Datatype type,
-				    MPI_Op op, MPI_Comm comm)
-{
-	struct qv_mpi_call call = scatter_block(QV_MPI_BLOCKING, in, out, count, type, op, comm);
-	struct qv_mpi_op *o = qv_mpi_take(&call);
-
-	return qv_mpi_return(&call,
-			     o ? qv_mpi_finish(o)
-			       : QV_REAL(Reduce_scatter_block)(in, out, count, type, op, comm));
-}
-QV_MPI_BOTH(Reduce_scatter_block)
-
 QV_API int MPI_Reduce_scatter(const void *in, void *out, const int counts[], MPI_Datatype type,
 			      MPI_Op op, MPI_Comm comm)
 {
@@ -164,28 +161,6 @@ QV_API int MPI_Ireduce(const void *in, void *out, int count, MPI_Datatype type, 
 }
 QV_MPI_BOTH(Ireduce)
 
-QV_API int MPI_Iallreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
-			  MPI_Comm comm, MPI_Request *request)
-{
-	struct qv_mpi_call call = allreduce(QV_MPI_NONBLOCKING, in, out, count, type, op, comm);
-	struct qv_mpi_op *o = qv_mpi_take(&call);
-
-	return o ? qv_mpi_nonblocking(o, request)
-		 : QV_REAL(Iallreduce)(in, out, count, type, op, comm, request);
-}
-QV_MPI_BOTH(Iallreduce)
-
-QV_API int MPI_Ireduce_scatter_block(const void *in, void *out, int count, MPI_Datatype type,
-				     MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-	struct qv_mpi_call call = scatter_block(QV_MPI_NONBLOCKING, in, out, count, type, op, comm);
-	struct qv_mpi_op *o = qv_mpi_take(&call);
-
-	return o ? qv_mpi_nonblocking(o, request)
-		 : QV_REAL(Ireduce_scatter_block)(in, out, count, type, op, comm, request);
-}
-QV_MPI_BOTH(Ireduce_scatter_block)
-
 QV_API int MPI_Ireduce_scatter(const void *in, void *out, const int counts[], MPI_Datatype type,
 			       MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
@@ -204,17 +179,49 @@ QV_MPI_DEFINE_INIT(Reduce_init, reduce(QV_MPI_INIT, in, out, count, type, op, ro
 		   (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root,
 		    MPI_Comm comm, MPI_Info info, MPI_Request *request),
 		   (in, out, count, type, op, root, comm, info, request))
-QV_MPI_DEFINE_INIT(Allreduce_init, allreduce(QV_MPI_INIT, in, out, count, type, op, comm),
-		   (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
-		    MPI_Comm comm, MPI_Info info, MPI_Request *request),
-		   (in, out, count, type, op, comm, info, request))
-QV_MPI_DEFINE_INIT(Reduce_scatter_block_init,
-		   scatter_block(QV_MPI_INIT, in, out, count, type, op, comm),
-		   (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
-		    MPI_Comm comm, MPI_Info info, MPI_Request *request),
-		   (in, out, count, type, op, comm, info, request))
 QV_MPI_DEFINE_INIT(Reduce_scatter_init, scatter(QV_MPI_INIT, in, out, counts, type, op, comm),
 		   (const void *in, void *out, const int counts[], MPI_Datatype type, MPI_Op op,
 		    MPI_Comm comm, MPI_Info info, MPI_Request *request),
 		   (in, out, counts, type, op, comm, info, request))
 #endif
+
+/* Those whose arguments are alike, in all forms. */
+
+#ifdef QV_MPI_PERSISTENT
+#define DEFINE_INIT(name, of)                                                                   \
+	QV_MPI_DEFINE_INIT(name, of(QV_MPI_INIT, in, out, count, type, op, comm),               \
+			   (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, \
+			    MPI_Comm comm, MPI_Info info, MPI_Request *request),                \
+			   (in, out, count, type, op, comm, info, request))
+#else
+#define DEFINE_INIT(name, of)
+#endif
+
+#define DEFINE(blocking, nonblocking, of)                                                         \
+	QV_API int MPI_##blocking(const void *in, void *out, int count, MPI_Datatype type,        \
+				  MPI_Op op, MPI_Comm comm)                                       \
+	{                                                                                         \
+		struct qv_mpi_call call = of(QV_MPI_BLOCKING, in, out, count, type, op, comm);    \
+		struct qv_mpi_op *o = qv_mpi_take(&call);                                         \
+                                                                                                  \
+		return qv_mpi_return(&call,                                                       \
+				     o ? qv_mpi_finish(o)                                         \
+				       : QV_REAL(blocking)(in, out, count, type, op, comm));      \
+	}                                                                                         \
+	QV_MPI_BOTH(blocking)                                                                     \
+	QV_API int MPI_##nonblocking(const void *in, void *out, int count, MPI_Datatype type,     \
+				     MPI_Op op, MPI_Comm comm, MPI_Request *request)              \
+	{                                                                                         \
+		struct qv_mpi_call call = of(QV_MPI_NONBLOCKING, in, out, count, type, op, comm); \
+		struct qv_mpi_op *o = qv_mpi_take(&call);                                         \
+                                                                                                  \
+		return o ? qv_mpi_nonblocking(o, request)                                         \
+			 : QV_REAL(nonblocking)(in, out, count, type, op, comm, request);         \
+	}                                                                                         \
+	QV_MPI_BOTH(nonblocking)                                                                  \
+	DEFINE_INIT(blocking##_init, of)
+
+DEFINE(Allreduce, Iallreduce, allreduce)
+DEFINE(Reduce_scatter_block, Ireduce_scatter_block, scatter_block)
+DEFINE(Scan, Iscan, scan)
+DEFINE(Exscan, Iexscan, exscan)

@@ -63,36 +63,28 @@ static int check_order(struct check *c, uint32_t rank)
 
 /* What the steps do. */
 
+/* A block of a rank's contribution. */
+static void store_contribution(const struct check *c, struct value *mine, uint32_t rank,
+			       uint32_t block)
+{
+	memset(mine->set, 0, c->words * sizeof(*mine->set));
+	mine->set[rank / 64] = UINT64_C(1) << rank % 64;
+	mine->first = rank;
+	mine->end = rank + 1;
+	mine->in_order = 1;
+	mine->block = block;
+}
+
 static void contribute(struct check *c, size_t number)
 {
 	const struct qv_step *step = qv_group_step(&c->g, number);
 	const uint32_t rank = c->g.rank[number];
+	/* The only block of a gather is that of the rank. */
+	const int one = c->spec->coll == QV_COLL_GATHER || c->spec->coll == QV_COLL_ALLGATHER;
 
-	for (uint32_t i = 0; i < step->blocks; i++) {
-		struct value *v = value_of(c, rank, step->first + i);
-
-		memset(v->set, 0, c->words * sizeof(*v->set));
-		v->set[rank / 64] = UINT64_C(1) << rank % 64;
-		v->first = rank;
-		v->end = rank + 1;
-		v->in_order = 1;
-		/* The only one of these is that of the rank. */
-		v->block = c->spec->coll == QV_COLL_GATHER || c->spec->coll == QV_COLL_ALLGATHER
-				   ? rank
-				   : step->from + i;
-	}
-}
-
-/* What a rank sends of its contribution, in the place of what it has in its work vector. */
-static void store_contribution(const struct check *c, struct value *mine, uint32_t peer,
-			       uint32_t block)
-{
-	memset(mine->set, 0, c->words * sizeof(*mine->set));
-	mine->set[peer / 64] = UINT64_C(1) << peer % 64;
-	mine->first = peer;
-	mine->end = peer + 1;
-	mine->in_order = 1;
-	mine->block = block;
+	for (uint32_t i = 0; i < step->blocks; i++)
+		store_contribution(c, value_of(c, rank, step->first + i), rank,
+				   one ? rank : step->from + i);
 }
 
 static int is_empty(const struct check *c, const struct value *v)

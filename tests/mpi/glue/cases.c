@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cases.c - the program's operations, communicators, errors. */
+/* cases.c - the program's operations, communicators, memory, errors. */
 #include "glue.h"
 
 #include <malloc.h>

@@ -74,7 +74,7 @@ if(TARGET quiver_mpi_mpich)
 	qv_add_mpi_program(mpi_sum_mpich "" ${QV_MPICH_COMPILER} sum.c)
 	# Debian's MPICH does not judge arguments.
 	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange rooted trial late
-		untold memory vector neighbor switch)
+		untold memory vector neighbor switch local room)
 	foreach(ranks 2 3)
 		legal_test(poison mpich ${ranks} mpich_${ranks})
 	endforeach()

@@ -29,7 +29,7 @@ static void compare(const struct glue_pair *pair, int count)
 	CHECK(!memcmp(ours, mpis, bytes), "%s, %d elements: not as the MPI's", pair->name, count);
 }
 
-/* Pairs of places and some types are the MPI's, which all else is not. */
+/* Doubles are ours, pairs of a value and a place are the MPI's. */
 static void is_taken(void)
 {
 	double a[2] = {1, 2}, b[2] = {3, 4};
