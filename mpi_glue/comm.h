@@ -31,6 +31,7 @@ struct qv_mpi_comm {
 	struct qv_mpi_comm *next;
 	MPI_Comm comm;
 	MPI_Comm dup; /* where our messages travel; MPI_COMM_NULL: none yet */
+	bool no_dup;  /* it could not be made: for good */
 	bool inter, freed;
 	bool marked; /* of a session */
 	bool mixed;  /* not all its ranks are known to have what ours have */
@@ -79,12 +80,14 @@ struct qv_mpi_comm {
 
 /* The state of a communicator, made when first asked for. NULL: no memory, or no communicator. */
 struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm);
-/* Duplicate the communicator, where that was not done yet; collective, in a call that may wait for
- * other ranks. An MPI error code. */
-int qv_mpi_comm_open(struct qv_mpi_comm *c);
-/* Another context for the ranks of comm, without what the program has attached to it; collective.
- * An MPI error code. */
-int qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin);
+/* Whether `mine` holds on all ranks; collective. The same on all. */
+bool qv_mpi_agree(MPI_Comm comm, bool mine);
+/* Duplicate the communicator, where that was not tried yet; collective, in a call that may wait for
+ * other ranks. Whether it has a duplicate: the same on all ranks. */
+bool qv_mpi_comm_open(struct qv_mpi_comm *c);
+/* Another context for the ranks of comm, without what the program has attached to it; collective. Where it
+ * cannot be made, the program's error handler is not told, and *twin may be MPI_COMM_NULL. */
+bool qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin);
 /* Whether calls on it can be ours at all; the same on all its ranks. */
 enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c);
 /* Whether some of its ranks are of another MPI_COMM_WORLD. */
@@ -102,5 +105,8 @@ void qv_mpi_comm_close_all(void);
 /* A communicator was made from an old one, with this error code; the same, or another one.
  * Collective. */
 int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc);
+/* How many MPI_Comm_idup may be under way. One is over when its communicator is used. */
+int qv_mpi_idups(void);
+void qv_mpi_idup_over(MPI_Comm comm);
 
 #endif /* QV_MPI_COMM_H */

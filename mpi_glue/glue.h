@@ -72,11 +72,12 @@ struct qv_mpi {
 	struct qv_network network; /* measured, or what the program said; alpha 0: nothing */
 	struct qv_network bursts;  /* measured: of several messages at once; alpha 0: nothing */
 	uint64_t rules_made;
-	uint64_t made;  /* communicators so far */
-	int keyval;     /* of struct qv_mpi_comm */
-	int slot;       /* tags for one operation */
-	int persistent; /* operations of a communicator that can be made */
-	int plan_tag;   /* of messages about plans */
+	uint64_t made;   /* communicators so far */
+	atomic_int dups; /* of the program's communicators */
+	int keyval;      /* of struct qv_mpi_comm */
+	int slot;        /* tags for one operation */
+	int persistent;  /* operations of a communicator that can be made */
+	int plan_tag;    /* of messages about plans */
 	/* What several threads touch: communicators, plans, lists of operations. Never held in a
 	 * call that may wait. */
 	pthread_mutex_t lock;

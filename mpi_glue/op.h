@@ -110,9 +110,8 @@ struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call);
 enum qv_mpi_reason qv_mpi_judge(const struct qv_mpi_call *call, const struct qv_mpi_comm *c);
 /* Whether this form can be ours. */
 enum qv_mpi_reason qv_mpi_judge_form(const struct qv_mpi_comm *c, enum qv_mpi_form form);
-/* Take the form, and the tags of a persistent one; the communicator is duplicated, if it is not
- * yet. An MPI error code. */
-int qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form);
+/* Take the form, and the tags of a persistent one. */
+void qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form);
 /* One that runs plan, which it then holds; NULL, and plan is given back: no memory. */
 struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan);
 /* Instead of one: the call ends with this error, which the communicator's error handler has been

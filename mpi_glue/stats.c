@@ -48,6 +48,7 @@ static const char *const reasons[QV_MPI_N_REASONS] = {
 	[QV_MPI_NOT_KNOWN] = "neighbours, or a plan for them, were not known to all ranks yet",
 	[QV_MPI_MIXED] = "ranks that are not of this MPI_COMM_WORLD",
 	[QV_MPI_NO_DUP] = "no copy of the communicator yet, and the call may not wait for one",
+	[QV_MPI_NEVER_DUP] = "no copy of the communicator could be made",
 	[QV_MPI_APART] = "no memory that all its ranks have",
 	[QV_MPI_NOT_BLOCKING] = "memory is for blocking calls",
 	[QV_MPI_NO_KERNEL] = "operation of the program, or type that the MPI combines",

@@ -12,7 +12,52 @@ int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
 {
 	return rc; /* no nonblocking call is ours there */
 }
+
+int qv_mpi_idups(void)
+{
+	return 0;
+}
+
+void qv_mpi_idup_over(MPI_Comm comm)
+{
+}
 #else
+/* Communicators of MPI_Comm_idup that have not been used yet. */
+static struct {
+	MPI_Comm comms[16];
+	int n;    /* of them */
+	int lost; /* more than there is room for: never over */
+} idups;
+
+int qv_mpi_idups(void)
+{
+	int n;
+
+	pthread_mutex_lock(&qv_mpi.lock);
+	n = idups.n + idups.lost;
+	pthread_mutex_unlock(&qv_mpi.lock);
+	return n;
+}
+
+static void idup_begun(MPI_Comm comm)
+{
+	pthread_mutex_lock(&qv_mpi.lock);
+	if (idups.n < (int)(sizeof(idups.comms) / sizeof(idups.comms[0])))
+		idups.comms[idups.n++] = comm;
+	else
+		idups.lost++;
+	pthread_mutex_unlock(&qv_mpi.lock);
+}
+
+void qv_mpi_idup_over(MPI_Comm comm)
+{
+	pthread_mutex_lock(&qv_mpi.lock);
+	for (int i = 0; i < idups.n; i++)
+		if (idups.comms[i] == comm)
+			idups.comms[i--] = idups.comms[--idups.n];
+	pthread_mutex_unlock(&qv_mpi.lock);
+}
+
 /* Whether the first call may be nonblocking and ours. Not so with `auto`, which takes such calls
  * only after blocking ones, which make the duplicate. */
 static bool is_wanted(void)
@@ -43,7 +88,7 @@ int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
 		return rc;
 	c = qv_mpi_comm_of(*comm);
 	if (c && qv_mpi_comm_judge(c) == QV_MPI_TAKEN)
-		rc = qv_mpi_comm_open(c);
+		(void)qv_mpi_comm_open(c);
 	return rc;
 }
 
@@ -58,6 +103,28 @@ QV_API int MPI_Comm_dup_with_info(MPI_Comm old, MPI_Info info, MPI_Comm *comm)
 	return qv_mpi_comm_made(old, comm, QV_REAL(Comm_dup_with_info)(old, info, comm));
 }
 QV_MPI_BOTH(Comm_dup_with_info)
+
+/* The MPIs set the handle at once. */
+QV_API int MPI_Comm_idup(MPI_Comm old, MPI_Comm *comm, MPI_Request *request)
+{
+	const int rc = QV_REAL(Comm_idup)(old, comm, request);
+
+	if (!rc)
+		idup_begun(*comm);
+	return rc;
+}
+QV_MPI_BOTH(Comm_idup)
+
+QV_API int MPI_Comm_idup_with_info(MPI_Comm old, MPI_Info info, MPI_Comm *comm,
+				   MPI_Request *request)
+{
+	const int rc = QV_REAL(Comm_idup_with_info)(old, info, comm, request);
+
+	if (!rc)
+		idup_begun(*comm);
+	return rc;
+}
+QV_MPI_BOTH(Comm_idup_with_info)
 
 QV_API int MPI_Comm_create(MPI_Comm old, MPI_Group group, MPI_Comm *comm)
 {

@@ -51,6 +51,8 @@ int MPI_T_category_get_num_events(int cat_index, int *num_events);
 int MPI_T_category_get_events(int cat_index, int len, int indices[]);
 int PMPI_T_category_get_num_events(int cat_index, int *num_events);
 int PMPI_T_category_get_events(int cat_index, int len, int indices[]);
+int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request);
+int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request);
 
 struct qv_mpi_real {
 #define QV_MPI_CALL(name)     __typeof__(&PMPI_##name) name

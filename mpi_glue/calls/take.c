@@ -154,7 +154,6 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	struct qv_mpi_reduce r;
 	struct qv_mpi_plan *plan;
 	struct qv_mpi_op *op;
-	int rc;
 
 	*why = QV_MPI_SLOWER;
 	if (c && qv_mpi.rules->automatic[call->coll] && call->count && is_bypassed(c, call))
@@ -168,6 +167,8 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 		return NULL;
 	if (is_for_memory(c, call, &r, why))
 		return qv_mpi_memory_run(c, call, &r);
+	if (*why == QV_MPI_TAKEN && call->form != QV_MPI_NONBLOCKING && !qv_mpi_comm_open(c))
+		*why = QV_MPI_NEVER_DUP;
 	if (*why != QV_MPI_TAKEN)
 		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
 	if (qv_mpi.rules->automatic[call->coll] &&
@@ -184,9 +185,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 		return fail(call, c);
 	op->reduce = r;
 	op->error = qv_mpi_arrange(op, call);
-	rc = qv_mpi_op_open(op, call->form); /* in any case: the others do it */
-	if (!op->error)
-		op->error = rc;
+	qv_mpi_op_open(op, call->form);
 	qv_mpi_count(call->name, call->form, plan->way);
 	if (plan->plan->by_arrival)
 		qv_mpi_count_by_arrival();

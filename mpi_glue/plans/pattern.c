@@ -145,7 +145,7 @@ static bool agree(struct qv_mpi_comm *c, struct qv_mpi_pattern *p)
 	int all[N];
 
 	qv_planner_free(planner);
-	if (qv_mpi_comm_open(c) || QV_REAL(Allreduce)(ours, all, N, MPI_INT, MPI_MAX, c->comm) ||
+	if (QV_REAL(Allreduce)(ours, all, N, MPI_INT, MPI_MAX, c->comm) ||
 	    QV_REAL(Allreduce)(&mine, &sum, 1, MPI_UINT64_T, MPI_BXOR, c->comm) || all[FAILED])
 		return false;
 	p->odd = all[TWICE] || sum;
@@ -200,6 +200,8 @@ enum qv_mpi_reason qv_mpi_pattern_of(struct qv_mpi_comm *c, enum qv_mpi_form for
 		return QV_MPI_NO_TOPOLOGY;
 	if (!c->pattern && form == QV_MPI_NONBLOCKING)
 		return QV_MPI_NOT_KNOWN;
+	if (!qv_mpi_comm_open(c)) /* plans are made by messages on the duplicate */
+		return QV_MPI_NEVER_DUP;
 	if (!c->pattern)
 		c->pattern = make(c, topology);
 	if (!c->pattern) /* the other ranks have theirs */

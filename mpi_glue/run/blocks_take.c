@@ -92,6 +92,8 @@ static enum qv_mpi_reason judge(const struct qv_mpi_blocks_call *call, const str
 	why = qv_mpi_comm_judge(c);
 	if (why == QV_MPI_TAKEN && (call->root < 0 || call->root >= c->ranks))
 		return QV_MPI_ODD_ARGUMENT;
+	if (why == QV_MPI_TAKEN && c->no_dup)
+		return QV_MPI_NEVER_DUP;
 	return why == QV_MPI_TAKEN ? qv_mpi_judge_form(c, call->form) : why;
 }
 
@@ -154,11 +156,12 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 	const struct qv_mpi_friends *friends = NULL;
 	struct qv_mpi_plan *plan;
 	struct qv_mpi_op *op;
-	int rc;
 
 	*why = judge(call, c);
 	if (*why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_AUTO)
 		rule = qv_mpi_autotune_v_turn(c, call, why);
+	if (*why == QV_MPI_TAKEN && !qv_mpi_comm_open(c))
+		*why = QV_MPI_NEVER_DUP;
 	if (*why == QV_MPI_TAKEN) {
 		leave_out(call, c);
 		*why = judge_data(call, c, rule, &friends);
@@ -170,9 +173,7 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 	if (!op)
 		return fail(call, c);
 	op->error = arrange(op, call);
-	rc = qv_mpi_op_open(op, call->form);
-	if (!op->error)
-		op->error = rc;
+	qv_mpi_op_open(op, call->form);
 	qv_mpi_count(call->name, call->form, plan->way);
 	return op;
 }

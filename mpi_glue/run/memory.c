@@ -37,13 +37,6 @@ static void progress(void *owner)
 		QV_REAL(Iprobe)(MPI_ANY_SOURCE, MPI_ANY_TAG, c->comm, &found, MPI_STATUS_IGNORE);
 }
 
-static bool is_well_everywhere(const struct qv_mpi_comm *c, int rc)
-{
-	int mine = !rc, all = 0;
-
-	return !QV_REAL(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, c->comm) && all;
-}
-
 /* A name of rank 0's; 0: the ranks are not all on one host. */
 static uint64_t agree(const struct qv_mpi_comm *c)
 {
@@ -74,9 +67,9 @@ static struct qv_team *make(struct qv_mpi_comm *c)
 	if (!spec.name)
 		return NULL;
 	qv_mpi.turn = (void (*)(void))dlsym(RTLD_DEFAULT, "opal_progress");
-	if (is_well_everywhere(c, qv_team_open(&spec, &team)) &&
-	    is_well_everywhere(c, c->rank ? QV_OK : qv_team_give(team)) &&
-	    is_well_everywhere(c, c->rank ? qv_team_take(team) : QV_OK))
+	if (qv_mpi_agree(c->comm, !qv_team_open(&spec, &team)) &&
+	    qv_mpi_agree(c->comm, c->rank || !qv_team_give(team)) &&
+	    qv_mpi_agree(c->comm, !c->rank || !qv_team_take(team)))
 		return team;
 	qv_team_close(team);
 	return NULL;

@@ -147,14 +147,13 @@ static int pack_contribution(struct qv_mpi_op *op)
 			 op->c->dup);
 }
 
-int qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form)
+void qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form)
 {
 	op->form = form;
 	if (form == QV_MPI_INIT) { /* they are started in any order, but made in one */
 		op->number = (uint64_t)op->c->persistent++;
 		op->tag = (QV_MPI_SLOTS + (int)op->number) * qv_mpi.slot;
 	}
-	return qv_mpi_comm_open(op->c);
 }
 
 void qv_mpi_op_start(struct qv_mpi_op *op)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* attr.c - a program's attributes, error handler, name and info are its own affair: none
- * of its functions runs for what the library makes. */
+/* attr.c - a program's attributes, error handler, name and info are its own affair: none of its functions
+ * runs for the communicators that the library makes. Nor do these stop it, or take its room for more. */
 #include "poison.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static int copies, deletes, handled;
 
@@ -144,4 +145,80 @@ void glue_attributes(void)
 	one_comm(0);
 	one_comm(1);
 	duplicated();
+}
+
+/* Communicators of the library's. */
+
+static int sum_of(MPI_Comm comm)
+{
+	int one = 1, sum = -1;
+
+	MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+	return sum;
+}
+
+/* So that the MPI begins with what it was asked for. */
+static void let_it_go_on(void)
+{
+	for (int i = 0, found; i < 2000; i++) {
+		MPI_Iprobe(MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+		usleep(10);
+	}
+}
+
+/* The last rank calls MPI_Comm_idup only after a message that the first one sends behind the sum. Open MPI
+ * makes communicators one after the other: one of the library's, made in the sum, would wait for ever. */
+void glue_idup(void)
+{
+	const int last = glue_ranks - 1;
+	int word = 0;
+	uint64_t before;
+	MPI_Comm others, dup;
+	MPI_Request request;
+
+	CHECK(!qv_mpi_set(""), "refused");
+	MPI_Comm_split(MPI_COMM_WORLD, glue_rank == last, glue_rank, &others);
+	CHECK(!qv_mpi_set("allreduce=binomial"), "refused");
+	if (glue_rank == last)
+		MPI_Recv(&word, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Comm_idup(MPI_COMM_WORLD, &dup, &request);
+	let_it_go_on();
+	if (glue_rank != last)
+		CHECK(sum_of(others) == last, "the sum is wrong");
+	if (!glue_rank)
+		MPI_Send(&word, 1, MPI_INT, last, 3, MPI_COMM_WORLD);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	before = qv_mpi_taken();
+	CHECK(sum_of(dup) == glue_ranks && qv_mpi_taken() == before + 1, "a sum behind it");
+	MPI_Comm_free(&dup);
+	MPI_Comm_free(&others);
+}
+
+/* MPICH 4.0 has some 2000 communicators. */
+void glue_contexts(void)
+{
+	enum { N = 2500, NEEDED = 1500, EARLY = 100 };
+	static MPI_Comm dups[N];
+	const uint64_t before = qv_mpi_taken();
+	MPI_Errhandler handler;
+	int n = 0;
+
+	handled = 0;
+	CHECK(!qv_mpi_set("allreduce=binomial"), "refused");
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	MPI_Comm_create_errhandler(on_error, &handler);
+	while (n < N && !MPI_Comm_dup(MPI_COMM_WORLD, &dups[n])) {
+		MPI_Comm_set_errhandler(dups[n], handler);
+		CHECK(n >= EARLY || sum_of(dups[n]) == glue_ranks, "sum %d is wrong", n);
+		n++;
+	}
+	CHECK(n >= NEEDED, "only %d communicators could be made", n);
+	for (int i = 0; i < n; i++) /* with MPICH there is room for no more */
+		CHECK(sum_of(dups[i]) == glue_ranks, "sum %d is wrong", i);
+	CHECK(!handled, "%d errors", handled);
+	CHECK(qv_mpi_taken() >= before + 2 * EARLY, "too few calls were taken");
+	for (int i = 0; i < n; i++)
+		MPI_Comm_free(&dups[i]);
+	MPI_Errhandler_free(&handler);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }

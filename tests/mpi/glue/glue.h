@@ -118,6 +118,8 @@ void glue_neighbor(void);
 void glue_switch(void);
 void glue_poison(void);
 void glue_attributes(void);
+void glue_idup(void);
+void glue_contexts(void);
 void glue_large(void);
 void glue_memory(void);
 void glue_local(void);

@@ -24,7 +24,8 @@ static const struct {
 	{"switch", glue_switch},         {"poison", glue_poison},   {"attributes", glue_attributes},
 	{"large", glue_large},           {"memory", glue_memory},   {"huge", glue_huge},
 	{"huge_data", glue_huge_data},   {"outlive", glue_outlive}, {"many", glue_many},
-	{"local", glue_local},           {"room", glue_room},
+	{"local", glue_local},           {"room", glue_room},       {"idup", glue_idup},
+	{"contexts", glue_contexts},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
