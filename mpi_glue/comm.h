@@ -27,6 +27,14 @@ struct qv_mpi_plan {
 
 #define QV_MPI_BYPASSES 8
 
+/* What a blocking call is known by: arguments as the program gives them. */
+struct qv_mpi_args {
+	MPI_Datatype type, type2; /* of what is sent, and what is received */
+	MPI_Op op;
+	int count, count2;
+	int root; /* where it tells which of them counts: of a gather and a scatter */
+};
+
 struct qv_mpi_comm {
 	struct qv_mpi_comm *next;
 	MPI_Comm comm;
@@ -53,14 +61,12 @@ struct qv_mpi_comm {
 		uint64_t left, rules;
 	} passing[QV_MPI_N_NAMES];
 	struct qv_mpi_pattern *pattern; /* of the neighbours; NULL: not asked for yet */
-	/* Calls that `auto` has left to the MPI for good: the next ones like them go there at once.
-	 * Operations are MPI's own, whose handles are never given to others. */
+	/* Calls that `auto` has left to the MPI for good. */
 	struct qv_mpi_bypass {
-		size_t count;
-		MPI_Datatype type;
-		MPI_Op op;
-		bool late;
-	} bypass[QV_MPI_N_COLLS][QV_MPI_BYPASSES];
+		struct qv_mpi_args args;
+		uint64_t rules;
+		bool late, observed;
+	} bypass[QV_MPI_REDUCE_LOCAL][QV_MPI_BYPASSES];
 	/* Long, of an operation that is over: for the next one. */
 	void *room;
 	size_t room_bytes;

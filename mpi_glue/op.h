@@ -20,6 +20,7 @@ struct qv_mpi_call {
 	MPI_Op op;
 	int root;
 	MPI_Comm comm;
+	const struct qv_mpi_args *args; /* or NULL: not to be known again */
 	/* Where blocks go from rank to rank: of one block; the count above is in bytes. What is not
 	 * significant on this rank is NULL, 0 and MPI_DATATYPE_NULL. */
 	int in_count, out_count;
@@ -103,6 +104,9 @@ static inline bool qv_mpi_is_exchange(const struct qv_mpi_call *call)
 	return call->coll >= QV_COLL_GATHER && call->coll <= QV_COLL_ALLTOALL;
 }
 
+/* mpi_glue/calls/pass.c: `auto` leaves the call to the MPI for good; see calls/pass.h. */
+void qv_mpi_pass(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
+		 const struct qv_mpi_reduce *r);
 /* mpi_glue/calls/take.c: an operation for this call, not started yet; NULL: let the MPI
  * do it. Collective. */
 struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call);

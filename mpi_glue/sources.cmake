@@ -18,6 +18,7 @@ set(qv_mpi_sources
 	plans/model.c
 	calls/arrange.c
 	calls/take.c
+	calls/pass.c
 	run/op.c
 	run/room.c
 	run/memory.c

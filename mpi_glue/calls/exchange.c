@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* exchange.c - gather, scatter, allgather and alltoall in all their forms: ours where it can be, else
  * the MPI's. Ranks may give different types; a block is of the same number of bytes for all of them. */
-#include "mpi_glue/glue.h"
+#include "pass.h"
 
 /* So many elements, as bytes; SIZE_MAX if the MPI shall judge that. */
 static size_t bytes_of(int count, MPI_Datatype type)
@@ -104,17 +104,26 @@ static struct qv_mpi_call rooted(enum qv_mpi_name name, enum qv_mpi_form form, c
 #define ALL_ARGUMENTS   ARGUMENTS, comm
 #define ROOT_PARAMETERS PARAMETERS, int root, MPI_Comm comm
 #define ROOT_ARGUMENTS  ARGUMENTS, root, comm
+#define ALL_ROOT        0
+#define ROOT_ROOT       root
 
 /* of: exchange or rooted; kind: ALL or ROOT. */
-#define DEFINE(name, upper, of, kind)                                                            \
-	QV_API int MPI_##name(kind##_PARAMETERS)                                                 \
-	{                                                                                        \
-		struct qv_mpi_call call = of(QV_MPI_##upper, QV_MPI_BLOCKING, kind##_ARGUMENTS); \
-		struct qv_mpi_op *o = qv_mpi_take(&call);                                        \
-                                                                                                 \
-		return qv_mpi_return(&call,                                                      \
-				     o ? qv_mpi_finish(o) : QV_REAL(name)(kind##_ARGUMENTS));    \
-	}                                                                                        \
+#define DEFINE(name, upper, of, kind)                                                         \
+	QV_API int MPI_##name(kind##_PARAMETERS)                                              \
+	{                                                                                     \
+		const struct qv_mpi_args args = {in_type,  out_type,  MPI_SUM,                \
+						 in_count, out_count, kind##_ROOT};           \
+		struct qv_mpi_call call;                                                      \
+		struct qv_mpi_op *o;                                                          \
+                                                                                              \
+		if (qv_mpi_passes(QV_MPI_##upper, QV_COLL_##upper, &args, comm))              \
+			return QV_REAL(name)(kind##_ARGUMENTS);                               \
+		call = of(QV_MPI_##upper, QV_MPI_BLOCKING, kind##_ARGUMENTS);                 \
+		call.args = &args;                                                            \
+		o = qv_mpi_take(&call);                                                       \
+		return qv_mpi_return(&call,                                                   \
+				     o ? qv_mpi_finish(o) : QV_REAL(name)(kind##_ARGUMENTS)); \
+	}                                                                                     \
 	QV_MPI_BOTH(name)
 
 #define DEFINE_NONBLOCKING(name, upper, of, kind)                                 \

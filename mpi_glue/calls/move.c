@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* move.c - barrier and broadcast in all their forms: ours where it can be,
  * else the MPI's. */
-#include "mpi_glue/glue.h"
+#include "pass.h"
 
 static struct qv_mpi_call barrier(enum qv_mpi_form form, MPI_Comm comm)
 {
@@ -27,9 +27,15 @@ static struct qv_mpi_call bcast(enum qv_mpi_form form, void *buf, int count, MPI
 
 QV_API int MPI_Barrier(MPI_Comm comm)
 {
-	struct qv_mpi_call call = barrier(QV_MPI_BLOCKING, comm);
-	struct qv_mpi_op *o = qv_mpi_take(&call);
+	const struct qv_mpi_args args = {.count = 0};
+	struct qv_mpi_call call;
+	struct qv_mpi_op *o;
 
+	if (qv_mpi_passes(QV_MPI_BARRIER, QV_COLL_BARRIER, &args, comm))
+		return QV_REAL(Barrier)(comm);
+	call = barrier(QV_MPI_BLOCKING, comm);
+	call.args = &args;
+	o = qv_mpi_take(&call);
 	return qv_mpi_return(&call, o ? qv_mpi_finish(o) : QV_REAL(Barrier)(comm));
 }
 QV_MPI_BOTH(Barrier)
@@ -45,9 +51,15 @@ QV_MPI_BOTH(Ibarrier)
 
 QV_API int MPI_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
-	struct qv_mpi_call call = bcast(QV_MPI_BLOCKING, buf, count, type, root, comm);
-	struct qv_mpi_op *o = qv_mpi_take(&call);
+	const struct qv_mpi_args args = {.type = type, .op = MPI_SUM, .count = count};
+	struct qv_mpi_call call;
+	struct qv_mpi_op *o;
 
+	if (qv_mpi_passes(QV_MPI_BCAST, QV_COLL_BROADCAST, &args, comm))
+		return QV_REAL(Bcast)(buf, count, type, root, comm);
+	call = bcast(QV_MPI_BLOCKING, buf, count, type, root, comm);
+	call.args = &args;
+	o = qv_mpi_take(&call);
 	return qv_mpi_return(&call,
 			     o ? qv_mpi_finish(o) : QV_REAL(Bcast)(buf, count, type, root, comm));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* reduce.c - the reductions of MPI in all their forms: ours where it can be,
  * else the MPI's. */
-#include "mpi_glue/glue.h"
+#include "pass.h"
 
 /* A call of each operation, from the arguments that all its forms have. */
 static struct qv_mpi_call reduce(enum qv_mpi_form form, const void *in, void *out, int count,
@@ -99,9 +99,15 @@ static struct qv_mpi_call scatter(enum qv_mpi_form form, const void *in, void *o
 QV_API int MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root,
 		      MPI_Comm comm)
 {
-	struct qv_mpi_call call = reduce(QV_MPI_BLOCKING, in, out, count, type, op, root, comm);
-	struct qv_mpi_op *o = qv_mpi_take(&call);
+	const struct qv_mpi_args args = {.type = type, .op = op, .count = count};
+	struct qv_mpi_call call;
+	struct qv_mpi_op *o;
 
+	if (qv_mpi_passes(QV_MPI_REDUCE, QV_COLL_REDUCE, &args, comm))
+		return QV_REAL(Reduce)(in, out, count, type, op, root, comm);
+	call = reduce(QV_MPI_BLOCKING, in, out, count, type, op, root, comm);
+	call.args = &args;
+	o = qv_mpi_take(&call);
 	return qv_mpi_return(&call, o ? qv_mpi_finish(o)
 				      : QV_REAL(Reduce)(in, out, count, type, op, root, comm));
 }
@@ -197,13 +203,19 @@ QV_MPI_DEFINE_INIT(Reduce_scatter_init, scatter(QV_MPI_INIT, in, out, counts, ty
 #define DEFINE_INIT(name, of)
 #endif
 
-#define DEFINE(blocking, nonblocking, of)                                                         \
+#define DEFINE(blocking, nonblocking, upper, coll, of)                                            \
 	QV_API int MPI_##blocking(const void *in, void *out, int count, MPI_Datatype type,        \
 				  MPI_Op op, MPI_Comm comm)                                       \
 	{                                                                                         \
-		struct qv_mpi_call call = of(QV_MPI_BLOCKING, in, out, count, type, op, comm);    \
-		struct qv_mpi_op *o = qv_mpi_take(&call);                                         \
+		const struct qv_mpi_args args = {.type = type, .op = op, .count = count};         \
+		struct qv_mpi_call call;                                                          \
+		struct qv_mpi_op *o;                                                              \
                                                                                                   \
+		if (qv_mpi_passes(QV_MPI_##upper, QV_COLL_##coll, &args, comm))                   \
+			return QV_REAL(blocking)(in, out, count, type, op, comm);                 \
+		call = of(QV_MPI_BLOCKING, in, out, count, type, op, comm);                       \
+		call.args = &args;                                                                \
+		o = qv_mpi_take(&call);                                                           \
 		return qv_mpi_return(&call,                                                       \
 				     o ? qv_mpi_finish(o)                                         \
 				       : QV_REAL(blocking)(in, out, count, type, op, comm));      \
@@ -221,7 +233,8 @@ QV_MPI_DEFINE_INIT(Reduce_scatter_init, scatter(QV_MPI_INIT, in, out, counts, ty
 	QV_MPI_BOTH(nonblocking)                                                                  \
 	DEFINE_INIT(blocking##_init, of)
 
-DEFINE(Allreduce, Iallreduce, allreduce)
-DEFINE(Reduce_scatter_block, Ireduce_scatter_block, scatter_block)
-DEFINE(Scan, Iscan, scan)
-DEFINE(Exscan, Iexscan, exscan)
+DEFINE(Allreduce, Iallreduce, ALLREDUCE, ALLREDUCE, allreduce)
+DEFINE(Reduce_scatter_block, Ireduce_scatter_block, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER,
+       scatter_block)
+DEFINE(Scan, Iscan, SCAN, SCAN, scan)
+DEFINE(Exscan, Iexscan, EXSCAN, EXSCAN, exscan)

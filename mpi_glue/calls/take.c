@@ -75,33 +75,6 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_call *call, struct qv_m
 	return size ? QV_MPI_TAKEN : QV_MPI_EMPTY;
 }
 
-static struct qv_mpi_bypass *bypass(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
-{
-	const uint64_t key = (uint64_t)(uintptr_t)call->op + call->count;
-
-	return &c->bypass[call->coll][key * 0x9E3779B97F4A7C15u >> 61];
-}
-
-/* Whether `auto` has left a call like this to the MPI. */
-static bool is_bypassed(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
-{
-	const struct qv_mpi_bypass *t = bypass(c, call);
-
-	return t->count == call->count && t->type == call->type && t->op == call->op &&
-	       t->late == c->late;
-}
-
-/* Remember that it does; elements in one piece and an operation of the MPI's are
- * needed for that. */
-static void remember(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
-		     const struct qv_mpi_reduce *r)
-{
-	if (r->user || !call->count ||
-	    (call->coll == QV_COLL_BROADCAST && !qv_mpi_is_plain(call->type)))
-		return;
-	*bypass(c, call) = (struct qv_mpi_bypass){call->count, call->type, call->op, c->late};
-}
-
 /* No memory. What was timed is not over, so nobody is told how long it took. */
 static struct qv_mpi_op *fail(struct qv_mpi_call *call, struct qv_mpi_comm *c)
 {
@@ -144,7 +117,7 @@ static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
 	    (*why != QV_MPI_SLOWER || call->coll <= QV_COLL_REDUCE_SCATTER))
 		*why = QV_MPI_TAKEN;
 	if (*why == QV_MPI_SLOWER)
-		remember(c, call, r);
+		qv_mpi_pass(c, call, r);
 	return false;
 }
 
@@ -155,9 +128,6 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	struct qv_mpi_plan *plan;
 	struct qv_mpi_op *op;
 
-	*why = QV_MPI_SLOWER;
-	if (c && qv_mpi.rules->automatic[call->coll] && call->count && is_bypassed(c, call))
-		return NULL;
 	*why = c ? qv_mpi_judge(call, c) : QV_MPI_ODD_ARGUMENT;
 	if (*why == QV_MPI_TAKEN)
 		*why = judge_data(call, &r);
@@ -174,7 +144,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	if (qv_mpi.rules->automatic[call->coll] &&
 	    !qv_mpi_autotune_turn(c, call, call->count * r.item, &r, false, why)) {
 		if (*why == QV_MPI_SLOWER)
-			remember(c, call, &r);
+			qv_mpi_pass(c, call, &r);
 		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
 	}
 	plan = qv_mpi_plan_of(c, call, call->count * r.item, r.ordered, why);

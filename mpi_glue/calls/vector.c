@@ -3,6 +3,8 @@
  * in all their forms: ours where it can be, else the MPI's. */
 #include "mpi_glue/run/blocks.h"
 
+#include "pass.h"
+
 static struct qv_mpi_blocks_arg alike(const void *buf, MPI_Count count, MPI_Datatype type)
 {
 	return (struct qv_mpi_blocks_arg){.buf = buf, .count = count, .type = type};
@@ -59,7 +61,7 @@ static struct qv_mpi_blocks_arg various(const void *buf, const int counts[], con
 #define DEFINE(name, upper, kind)                                                               \
 	QV_API int MPI_##name(kind)                                                             \
 	{                                                                                       \
-		if (qv_mpi_blocks_pass(QV_MPI_##upper, comm))                                   \
+		if (qv_mpi_passes_v(QV_MPI_##upper, comm))                                      \
 			return QV_REAL(name)(kind##_ARGS);                                      \
 		TAKE(QV_MPI_##upper, QV_MPI_BLOCKING, CALL_##kind);                             \
                                                                                                 \

@@ -105,6 +105,16 @@ int qv_mpi_expect_begin(struct qv_mpi_comm *c)
 	return QV_OK;
 }
 
+bool qv_mpi_expect_idle(struct qv_mpi_comm *c)
+{
+	struct qv_mpi_expect *x = c->expect;
+
+	if (!x || x->left <= WATCHED || x->ended)
+		return false;
+	x->left--;
+	return true;
+}
+
 /* What all have told is the same on all, and so is what follows from it. */
 
 static uint64_t lesser(uint64_t a, uint64_t b)

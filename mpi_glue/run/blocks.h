@@ -58,9 +58,6 @@ struct qv_mpi_blocks_call {
 /* As qv_mpi_take. */
 struct qv_mpi_op *qv_mpi_blocks_take(struct qv_mpi_blocks_call *call);
 
-/* The short way of a blocking call that `auto` leaves to the MPI. */
-bool qv_mpi_blocks_pass(enum qv_mpi_name name, MPI_Comm comm);
-
 /* mpi_glue/plans/autotune_v.c: `auto`. */
 
 /* The rule by which the call is run; or the MPI's, and why; or QV_MPI_FAILED, with call->error if the

@@ -178,24 +178,6 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 	return op;
 }
 
-bool qv_mpi_blocks_pass(enum qv_mpi_name name, MPI_Comm comm)
-{
-	struct qv_mpi_comm *c;
-	struct qv_mpi_passing *p;
-
-	if (!qv_mpi.on || qv_mpi.rules->rule[name].by != QV_MPI_BY_AUTO)
-		return false;
-	c = qv_mpi_comm_of(comm);
-	if (!c)
-		return false;
-	p = &c->passing[name];
-	if (!p->left || p->rules != qv_mpi.rules->number)
-		return false;
-	p->left--;
-	qv_mpi_count(name, QV_MPI_BLOCKING, QV_MPI_SLOWER);
-	return true;
-}
-
 struct qv_mpi_op *qv_mpi_blocks_take(struct qv_mpi_blocks_call *call)
 {
 	enum qv_mpi_reason why = QV_MPI_NOT_CHOSEN;

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pass.c - calls that `auto` leaves to the MPI for good are remembered. */
+#include "pass.h"
+
+/* A program's operation, or type, may be another one next time. */
+static bool lasts(MPI_Datatype type)
+{
+	return type == MPI_DATATYPE_NULL || qv_mpi_is_plain(type);
+}
+
+void qv_mpi_pass(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
+		 const struct qv_mpi_reduce *r)
+{
+	if (!call->args || r->user || (call->coll == QV_COLL_BROADCAST && !lasts(call->type)) ||
+	    (qv_mpi_is_exchange(call) && !(lasts(call->in_type) && lasts(call->out_type))))
+		return;
+	*qv_mpi_bypass_of(c, call->name, call->args) =
+		(struct qv_mpi_bypass){.args = *call->args,
+				       .rules = qv_mpi.rules->number,
+				       .late = c->late,
+				       .observed = call->observed != NULL};
+}
