@@ -168,19 +168,25 @@ static bool knows_handles(void)
 	return false;
 }
 
-/* Whether ranks on this node must share cores; the ranks of a node need not agree. */
+#define MOST_CPUS 8192
+
+/* Whether ranks on this node must share cores; the ranks of a node need not agree. Launchers bind ranks to
+ * cores, mostly each to others, so what counts is how many all of them may use. */
 static bool is_crowded(void)
 {
+	unsigned long mine[MOST_CPUS / (8 * sizeof(long))] = {0}, all[sizeof(mine) / sizeof(mine[0])];
+	const int words = sizeof(mine) / sizeof(mine[0]);
+	int ranks = 1, cores = 0, rc;
 	MPI_Comm node;
-	cpu_set_t cpus;
-	int ranks = 1, cores = 1;
 
-	if (!sched_getaffinity(0, sizeof(cpus), &cpus))
-		cores = CPU_COUNT(&cpus);
 	if (QV_REAL(Comm_split_type)(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))
 		return true;
 	PMPI_Comm_size(node, &ranks);
+	(void)sched_getaffinity(0, sizeof(mine), (cpu_set_t *)mine);
+	rc = QV_REAL(Allreduce)(mine, all, words, MPI_UNSIGNED_LONG, MPI_BOR, node);
 	PMPI_Comm_free(&node);
+	for (int i = 0; i < words && !rc; i++)
+		cores += __builtin_popcountl(all[i]);
 	return ranks > cores;
 }
 #endif

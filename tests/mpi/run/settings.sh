@@ -6,9 +6,10 @@ build=$1
 is_asan && skip "the programs are not built with ASan, a library in front of them cannot be"
 
 # run COLL VARIABLE=VALUE...: the suite's collectives on two ranks.
+binding=()
 run()
 {
-	local coll=$1 set=() v
+	local coll=$1 set=("${binding[@]}") v
 	shift
 	for v in "$@"; do
 		set+=(-x "$v")
@@ -32,6 +33,18 @@ says '^quiver: MPI_Allreduce: [0-9]+ calls, [1-9][0-9]* taken'
 says '^quiver: MPI_Reduce: [0-9]+ calls, [1-9][0-9]* taken: [0-9]+ segmented'
 # Where ranks have cores of their own, the network is measured.
 [ "$(nproc)" -lt 2 ] || says '^quiver: network: [0-9.]+ us a message, [0-9.e-]+ ns a byte'
+# mpirun binds each rank to a core: two ranks have two of them, still. On one core nothing is measured.
+if [ "$(nproc)" -ge 2 ]; then
+	binding=(--bind-to core)
+	run allreduce=auto
+	says '^quiver: network: [0-9.]+ us a message'
+	binding=()
+	(
+		taskset -cp "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')" $BASHPID >/dev/null
+		run allreduce=auto
+	)
+	! grep '^quiver: network' "$run_dir/out" || fail "two ranks on one core have measured, above"
+fi
 run allreduce=fastest
 says "^quiver: QUIVER_MPI_COLL: unknown algorithm 'fastest'.* ring .*; all goes to the MPI$"
 [ "$(grep -c '^quiver:' "$run_dir/out")" -eq 1 ] || { cat "$run_dir/out"; fail "not one line"; }
