@@ -28,8 +28,6 @@
 
 /* From stats.c. */
 
-/* One call went this way: a reason, or QV_MPI_TAKEN + algorithm. */
-void qv_mpi_count(enum qv_mpi_name name, enum qv_mpi_form form, unsigned int way);
 /* One that is run was built from expected arrivals. */
 void qv_mpi_count_by_arrival(void);
 void qv_mpi_count_sent(size_t bytes); /* a message of a schedule */
@@ -92,6 +90,18 @@ struct qv_mpi {
 };
 
 extern struct qv_mpi qv_mpi;
+
+/* One call went this way: a reason, or QV_MPI_TAKEN + algorithm. */
+static inline void qv_mpi_count(enum qv_mpi_name name, enum qv_mpi_form form, unsigned int way)
+{
+	atomic_uint_fast64_t *count = &qv_mpi.counts[name][form][way];
+
+	if (qv_mpi.alone) /* cheaper, and nobody else counts */
+		atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+				      memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+}
 
 /* So many operations of a communicator may be under way: each has tags of its own. */
 #define QV_MPI_SLOTS 64

@@ -174,7 +174,8 @@ static bool knows_handles(void)
  * cores, mostly each to others, so what counts is how many all of them may use. */
 static bool is_crowded(void)
 {
-	unsigned long mine[MOST_CPUS / (8 * sizeof(long))] = {0}, all[sizeof(mine) / sizeof(mine[0])];
+	unsigned long mine[MOST_CPUS / (8 * sizeof(long))] = {0},
+					    all[sizeof(mine) / sizeof(mine[0])];
 	const int words = sizeof(mine) / sizeof(mine[0]);
 	int ranks = 1, cores = 0, rc;
 	MPI_Comm node;

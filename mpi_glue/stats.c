@@ -55,17 +55,6 @@ static const char *const reasons[QV_MPI_N_REASONS] = {
 	[QV_MPI_TWICE] = "a rank that is a neighbour twice, or of one side only",
 };
 
-void qv_mpi_count(enum qv_mpi_name name, enum qv_mpi_form form, unsigned int way)
-{
-	atomic_uint_fast64_t *count = &qv_mpi.counts[name][form][way];
-
-	if (qv_mpi.alone) /* cheaper, and nobody else counts */
-		atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
-				      memory_order_relaxed);
-	else
-		atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
-}
-
 void qv_mpi_count_by_arrival(void)
 {
 	atomic_fetch_add_explicit(&qv_mpi.by_arrival, 1, memory_order_relaxed);

@@ -108,23 +108,12 @@ static struct qv_mpi_call rooted(enum qv_mpi_name name, enum qv_mpi_form form, c
 #define ROOT_ROOT       root
 
 /* of: exchange or rooted; kind: ALL or ROOT. */
-#define DEFINE(name, upper, of, kind)                                                         \
-	QV_API int MPI_##name(kind##_PARAMETERS)                                              \
-	{                                                                                     \
-		const struct qv_mpi_args args = {in_type,  out_type,  MPI_SUM,                \
-						 in_count, out_count, kind##_ROOT};           \
-		struct qv_mpi_call call;                                                      \
-		struct qv_mpi_op *o;                                                          \
-                                                                                              \
-		if (qv_mpi_passes(QV_MPI_##upper, QV_COLL_##upper, &args, comm))              \
-			return QV_REAL(name)(kind##_ARGUMENTS);                               \
-		call = of(QV_MPI_##upper, QV_MPI_BLOCKING, kind##_ARGUMENTS);                 \
-		call.args = &args;                                                            \
-		o = qv_mpi_take(&call);                                                       \
-		return qv_mpi_return(&call,                                                   \
-				     o ? qv_mpi_finish(o) : QV_REAL(name)(kind##_ARGUMENTS)); \
-	}                                                                                     \
-	QV_MPI_BOTH(name)
+#define DEFINE(name, upper, of, kind)                                                       \
+	QV_MPI_DEFINE_BLOCKING(                                                             \
+		name, upper, upper,                                                         \
+		qv_mpi_args(in_type, out_type, MPI_SUM, in_count, out_count, kind##_ROOT),  \
+		of(QV_MPI_##upper, QV_MPI_BLOCKING, kind##_ARGUMENTS), (kind##_PARAMETERS), \
+		(kind##_ARGUMENTS))
 
 #define DEFINE_NONBLOCKING(name, upper, of, kind)                                 \
 	QV_API int MPI_##name(kind##_PARAMETERS, MPI_Request *request)            \

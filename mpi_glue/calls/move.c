@@ -25,20 +25,8 @@ static struct qv_mpi_call bcast(enum qv_mpi_form form, void *buf, int count, MPI
 	};
 }
 
-QV_API int MPI_Barrier(MPI_Comm comm)
-{
-	const struct qv_mpi_args args = {.count = 0};
-	struct qv_mpi_call call;
-	struct qv_mpi_op *o;
-
-	if (qv_mpi_passes(QV_MPI_BARRIER, QV_COLL_BARRIER, &args, comm))
-		return QV_REAL(Barrier)(comm);
-	call = barrier(QV_MPI_BLOCKING, comm);
-	call.args = &args;
-	o = qv_mpi_take(&call);
-	return qv_mpi_return(&call, o ? qv_mpi_finish(o) : QV_REAL(Barrier)(comm));
-}
-QV_MPI_BOTH(Barrier)
+QV_MPI_DEFINE_BLOCKING(Barrier, BARRIER, BARRIER, qv_mpi_args(MPI_BYTE, MPI_BYTE, MPI_SUM, 0, 0, 0),
+		       barrier(QV_MPI_BLOCKING, comm), (MPI_Comm comm), (comm))
 
 QV_API int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
@@ -49,21 +37,10 @@ QV_API int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 }
 QV_MPI_BOTH(Ibarrier)
 
-QV_API int MPI_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
-{
-	const struct qv_mpi_args args = {.type = type, .op = MPI_SUM, .count = count};
-	struct qv_mpi_call call;
-	struct qv_mpi_op *o;
-
-	if (qv_mpi_passes(QV_MPI_BCAST, QV_COLL_BROADCAST, &args, comm))
-		return QV_REAL(Bcast)(buf, count, type, root, comm);
-	call = bcast(QV_MPI_BLOCKING, buf, count, type, root, comm);
-	call.args = &args;
-	o = qv_mpi_take(&call);
-	return qv_mpi_return(&call,
-			     o ? qv_mpi_finish(o) : QV_REAL(Bcast)(buf, count, type, root, comm));
-}
-QV_MPI_BOTH(Bcast)
+QV_MPI_DEFINE_BLOCKING(Bcast, BCAST, BROADCAST, qv_mpi_args(type, type, MPI_SUM, count, 0, 0),
+		       bcast(QV_MPI_BLOCKING, buf, count, type, root, comm),
+		       (void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm),
+		       (buf, count, type, root, comm))
 
 QV_API int MPI_Ibcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm,
 		      MPI_Request *request)

@@ -8,6 +8,7 @@
 #ifndef QV_MPI_PASS_H
 #define QV_MPI_PASS_H
 
+#include "engine/base/compiler.h"
 #include "mpi_glue/glue.h"
 
 static inline struct qv_mpi_bypass *qv_mpi_bypass_of(struct qv_mpi_comm *c, enum qv_mpi_name name,
@@ -18,6 +19,12 @@ static inline struct qv_mpi_bypass *qv_mpi_bypass_of(struct qv_mpi_comm *c, enum
 	return &c->bypass[name][key * 0x9E3779B97F4A7C15u >> 61];
 }
 
+static inline struct qv_mpi_args qv_mpi_args(MPI_Datatype type, MPI_Datatype type2, MPI_Op op,
+					     int count, int count2, int root)
+{
+	return (struct qv_mpi_args){type, type2, op, count, count2, root};
+}
+
 static inline bool qv_mpi_args_equal(const struct qv_mpi_args *a, const struct qv_mpi_args *b)
 {
 	return a->type == b->type && a->type2 == b->type2 && a->op == b->op &&
@@ -25,8 +32,8 @@ static inline bool qv_mpi_args_equal(const struct qv_mpi_args *a, const struct q
 }
 
 /* Whether this blocking call goes to the MPI without more ado; it is counted then. */
-static inline bool qv_mpi_passes(enum qv_mpi_name name, enum qv_coll coll,
-				 const struct qv_mpi_args *args, MPI_Comm comm)
+QV_INLINE bool qv_mpi_passes(enum qv_mpi_name name, enum qv_coll coll, struct qv_mpi_args args,
+			     MPI_Comm comm)
 {
 	struct qv_mpi_comm *c = qv_mpi.last;
 	const struct qv_mpi_bypass *b;
@@ -39,13 +46,13 @@ static inline bool qv_mpi_passes(enum qv_mpi_name name, enum qv_coll coll,
 	}
 	if (!qv_mpi.rules->automatic[coll])
 		return false;
-	if (!c || c->comm != comm)
+	if (QV_UNLIKELY(!c || c->comm != comm))
 		c = qv_mpi_comm_of(comm);
 	if (!c)
 		return false;
-	b = qv_mpi_bypass_of(c, name, args);
+	b = qv_mpi_bypass_of(c, name, &args);
 	if (b->rules != qv_mpi.rules->number || b->late != c->late ||
-	    !qv_mpi_args_equal(&b->args, args) || (b->observed && !qv_mpi_expect_idle(c)))
+	    !qv_mpi_args_equal(&b->args, &args) || (b->observed && !qv_mpi_expect_idle(c)))
 		return false;
 	qv_mpi_count(name, QV_MPI_BLOCKING, QV_MPI_SLOWER);
 	return true;
@@ -53,7 +60,7 @@ static inline bool qv_mpi_passes(enum qv_mpi_name name, enum qv_coll coll,
 
 /* The same of variable-length blocks and neighbours, which `auto` leaves to the MPI for a number of calls,
  * whatever their arguments are. */
-static inline bool qv_mpi_passes_v(enum qv_mpi_name name, MPI_Comm comm)
+QV_INLINE bool qv_mpi_passes_v(enum qv_mpi_name name, MPI_Comm comm)
 {
 	struct qv_mpi_comm *c = qv_mpi.last;
 	struct qv_mpi_passing *p;
@@ -66,7 +73,7 @@ static inline bool qv_mpi_passes_v(enum qv_mpi_name name, MPI_Comm comm)
 	}
 	if (qv_mpi.rules->rule[name].by != QV_MPI_BY_AUTO)
 		return false;
-	if (!c || c->comm != comm)
+	if (QV_UNLIKELY(!c || c->comm != comm))
 		c = qv_mpi_comm_of(comm);
 	if (!c)
 		return false;
@@ -77,5 +84,31 @@ static inline bool qv_mpi_passes_v(enum qv_mpi_name name, MPI_Comm comm)
 	qv_mpi_count(name, QV_MPI_BLOCKING, QV_MPI_SLOWER);
 	return true;
 }
+
+/*
+ * A blocking function of the MPI's.
+ *   known      what it is known by, of qv_mpi_args
+ *   call_of    what it is
+ *   parameters, arguments  in parentheses
+ * The longer way is apart, so that the shorter one keeps nothing on the stack.
+ */
+#define QV_MPI_DEFINE_BLOCKING(name, upper, coll, known, call_of, parameters, arguments)     \
+	QV_NOINLINE static int judge_##name parameters                                       \
+	{                                                                                    \
+		const struct qv_mpi_args args = known;                                       \
+		struct qv_mpi_call call = call_of;                                           \
+		struct qv_mpi_op *o;                                                         \
+                                                                                             \
+		call.args = &args;                                                           \
+		o = qv_mpi_take(&call);                                                      \
+		return qv_mpi_return(&call, o ? qv_mpi_finish(o) : QV_REAL(name) arguments); \
+	}                                                                                    \
+	QV_API int MPI_##name parameters                                                     \
+	{                                                                                    \
+		return qv_mpi_passes(QV_MPI_##upper, QV_COLL_##coll, known, comm)            \
+			       ? QV_REAL(name) arguments                                     \
+			       : judge_##name arguments;                                     \
+	}                                                                                    \
+	QV_MPI_BOTH(name)
 
 #endif /* QV_MPI_PASS_H */

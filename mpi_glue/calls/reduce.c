@@ -96,22 +96,11 @@ static struct qv_mpi_call scatter(enum qv_mpi_form form, const void *in, void *o
 
 /* Blocking. */
 
-QV_API int MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root,
-		      MPI_Comm comm)
-{
-	const struct qv_mpi_args args = {.type = type, .op = op, .count = count};
-	struct qv_mpi_call call;
-	struct qv_mpi_op *o;
-
-	if (qv_mpi_passes(QV_MPI_REDUCE, QV_COLL_REDUCE, &args, comm))
-		return QV_REAL(Reduce)(in, out, count, type, op, root, comm);
-	call = reduce(QV_MPI_BLOCKING, in, out, count, type, op, root, comm);
-	call.args = &args;
-	o = qv_mpi_take(&call);
-	return qv_mpi_return(&call, o ? qv_mpi_finish(o)
-				      : QV_REAL(Reduce)(in, out, count, type, op, root, comm));
-}
-QV_MPI_BOTH(Reduce)
+QV_MPI_DEFINE_BLOCKING(Reduce, REDUCE, REDUCE, qv_mpi_args(type, type, op, count, 0, 0),
+		       reduce(QV_MPI_BLOCKING, in, out, count, type, op, root, comm),
+		       (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+			int root, MPI_Comm comm),
+		       (in, out, count, type, op, root, comm))
 
 QV_API int MPI_Reduce_scatter(const void *in, void *out, const int counts[], MPI_Datatype type,
 			      MPI_Op op, MPI_Comm comm)
@@ -204,23 +193,11 @@ QV_MPI_DEFINE_INIT(Reduce_scatter_init, scatter(QV_MPI_INIT, in, out, counts, ty
 #endif
 
 #define DEFINE(blocking, nonblocking, upper, coll, of)                                            \
-	QV_API int MPI_##blocking(const void *in, void *out, int count, MPI_Datatype type,        \
-				  MPI_Op op, MPI_Comm comm)                                       \
-	{                                                                                         \
-		const struct qv_mpi_args args = {.type = type, .op = op, .count = count};         \
-		struct qv_mpi_call call;                                                          \
-		struct qv_mpi_op *o;                                                              \
-                                                                                                  \
-		if (qv_mpi_passes(QV_MPI_##upper, QV_COLL_##coll, &args, comm))                   \
-			return QV_REAL(blocking)(in, out, count, type, op, comm);                 \
-		call = of(QV_MPI_BLOCKING, in, out, count, type, op, comm);                       \
-		call.args = &args;                                                                \
-		o = qv_mpi_take(&call);                                                           \
-		return qv_mpi_return(&call,                                                       \
-				     o ? qv_mpi_finish(o)                                         \
-				       : QV_REAL(blocking)(in, out, count, type, op, comm));      \
-	}                                                                                         \
-	QV_MPI_BOTH(blocking)                                                                     \
+	QV_MPI_DEFINE_BLOCKING(blocking, upper, coll, qv_mpi_args(type, type, op, count, 0, 0),   \
+			       of(QV_MPI_BLOCKING, in, out, count, type, op, comm),               \
+			       (const void *in, void *out, int count, MPI_Datatype type,          \
+				MPI_Op op, MPI_Comm comm),                                        \
+			       (in, out, count, type, op, comm))                                  \
 	QV_API int MPI_##nonblocking(const void *in, void *out, int count, MPI_Datatype type,     \
 				     MPI_Op op, MPI_Comm comm, MPI_Request *request)              \
 	{                                                                                         \

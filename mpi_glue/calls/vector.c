@@ -59,14 +59,17 @@ static struct qv_mpi_blocks_arg various(const void *buf, const int counts[], con
 	struct qv_mpi_op *o = qv_mpi_blocks_take(&call)
 
 #define DEFINE(name, upper, kind)                                                               \
-	QV_API int MPI_##name(kind)                                                             \
+	QV_NOINLINE static int judge_##name(kind)                                               \
 	{                                                                                       \
-		if (qv_mpi_passes_v(QV_MPI_##upper, comm))                                      \
-			return QV_REAL(name)(kind##_ARGS);                                      \
 		TAKE(QV_MPI_##upper, QV_MPI_BLOCKING, CALL_##kind);                             \
                                                                                                 \
 		return qv_mpi_blocks_return(&call,                                              \
 					    o ? qv_mpi_finish(o) : QV_REAL(name)(kind##_ARGS)); \
+	}                                                                                       \
+	QV_API int MPI_##name(kind)                                                             \
+	{                                                                                       \
+		return qv_mpi_passes_v(QV_MPI_##upper, comm) ? QV_REAL(name)(kind##_ARGS)       \
+							     : judge_##name(kind##_ARGS);       \
 	}                                                                                       \
 	QV_MPI_BOTH(name)
 
