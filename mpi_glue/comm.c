@@ -4,17 +4,6 @@
 
 #include <stdlib.h>
 
-/* MPICH 4.0 has some 2000 communicators for the program and us. */
-#define MOST_DUPS 256
-
-static void close_dup(struct qv_mpi_comm *c)
-{
-	if (c->dup == MPI_COMM_NULL)
-		return;
-	PMPI_Comm_free(&c->dup);
-	atomic_fetch_sub(&qv_mpi.dups, 1);
-}
-
 /* Forget c; nothing of it is under way. */
 void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 {
@@ -30,7 +19,7 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 	pthread_mutex_unlock(&qv_mpi.lock);
 	qv_mpi_expect_close(c);
 	qv_mpi_memory_close(c);
-	close_dup(c);
+	qv_mpi_comm_shut(c);
 	qv_mpi_autotune_free(c);
 	qv_mpi_autotune_v_free(c);
 	qv_mpi_pattern_free(c->pattern);
@@ -209,63 +198,6 @@ enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c)
 	return c->mixed ? QV_MPI_MIXED : QV_MPI_TAKEN;
 }
 
-bool qv_mpi_agree(MPI_Comm comm, bool mine)
-{
-	int one = mine, all = 0;
-
-	return !QV_REAL(Allreduce)(&one, &all, 1, MPI_INT, MPI_MIN, comm) && all;
-}
-
-/* Duplicates. */
-
-static bool create(MPI_Comm comm, MPI_Comm *twin)
-{
-	MPI_Group group;
-	int rc = PMPI_Comm_group(comm, &group);
-
-	if (rc)
-		return false;
-	rc = QV_REAL(Comm_create)(comm, group, twin);
-	PMPI_Group_free(&group);
-	return !rc && !PMPI_Comm_set_errhandler(*twin, MPI_ERRORS_RETURN);
-}
-
-/* Not by MPI_Comm_dup or MPI_Comm_idup, which call the program's functions that copy attributes.
- * All other calls that make a communicator block, so nonblocking calls of ours cannot make one. */
-bool qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin)
-{
-	MPI_Errhandler theirs;
-	bool made;
-
-	*twin = MPI_COMM_NULL;
-	if (PMPI_Comm_get_errhandler(comm, &theirs))
-		return false;
-	PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-	made = create(comm, twin);
-	PMPI_Comm_set_errhandler(comm, theirs);
-	PMPI_Errhandler_free(&theirs);
-	return made;
-}
-
-/* Open MPI makes communicators one after the other: one of ours would wait for one that the program makes
- * by MPI_Comm_idup, for which other ranks may come later only. */
-bool qv_mpi_comm_open(struct qv_mpi_comm *c)
-{
-	bool made;
-
-	if (c->dup != MPI_COMM_NULL || c->no_dup)
-		return !c->no_dup;
-	c->no_dup = true;
-	if (!qv_mpi_agree(c->comm, !qv_mpi_idups() && qv_mpi.dups < MOST_DUPS))
-		return false;
-	made = qv_mpi_comm_twin(c->comm, &c->dup);
-	atomic_fetch_add(&qv_mpi.dups, c->dup != MPI_COMM_NULL);
-	c->no_dup = !qv_mpi_agree(c->comm, made);
-	if (c->no_dup)
-		close_dup(c);
-	return !c->no_dup;
-}
-
 void qv_mpi_comm_close_all(void)
 {
 	struct qv_mpi_comm *next;
@@ -274,6 +206,8 @@ void qv_mpi_comm_close_all(void)
 		next = c->next;
 		PMPI_Comm_delete_attr(c->comm, qv_mpi.keyval); /* on_free */
 	}
+	if (qv_mpi.own != MPI_COMM_NULL)
+		PMPI_Comm_free(&qv_mpi.own);
 	if (qv_mpi.keyval != MPI_KEYVAL_INVALID)
 		PMPI_Comm_free_keyval(&qv_mpi.keyval);
 }

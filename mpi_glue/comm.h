@@ -38,8 +38,9 @@ struct qv_mpi_args {
 struct qv_mpi_comm {
 	struct qv_mpi_comm *next;
 	MPI_Comm comm;
-	MPI_Comm dup; /* where our messages travel; MPI_COMM_NULL: none yet */
-	bool no_dup;  /* it could not be made: for good */
+	MPI_Comm dup;      /* where our messages travel; MPI_COMM_NULL: none yet */
+	bool no_dup;       /* it could not be made: for good */
+	int pause, paused; /* calls before one is asked for again; the last time so many */
 	bool inter, freed;
 	bool marked; /* of a session */
 	bool mixed;  /* not all its ranks are known to have what ours have */
@@ -86,14 +87,6 @@ struct qv_mpi_comm {
 
 /* The state of a communicator, made when first asked for. NULL: no memory, or no communicator. */
 struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm);
-/* Whether `mine` holds on all ranks; collective. The same on all. */
-bool qv_mpi_agree(MPI_Comm comm, bool mine);
-/* Duplicate the communicator, where that was not tried yet; collective, in a call that may wait for
- * other ranks. Whether it has a duplicate: the same on all ranks. */
-bool qv_mpi_comm_open(struct qv_mpi_comm *c);
-/* Another context for the ranks of comm, without what the program has attached to it; collective. Where it
- * cannot be made, the program's error handler is not told, and *twin may be MPI_COMM_NULL. */
-bool qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin);
 /* Whether calls on it can be ours at all; the same on all its ranks. */
 enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c);
 /* Whether some of its ranks are of another MPI_COMM_WORLD. */
@@ -105,6 +98,20 @@ bool qv_mpi_comm_is_marked(MPI_Comm comm);
 void qv_mpi_comm_destroy(struct qv_mpi_comm *c);
 /* At MPI_Finalize. */
 void qv_mpi_comm_close_all(void);
+
+/* From dup.c. */
+
+/* Whether `mine` holds on all ranks; collective. The same on all. */
+bool qv_mpi_agree(MPI_Comm comm, bool mine);
+/* Duplicate the communicator, where it has no duplicate; collective, in a call that may wait for other ranks,
+ * and that is ours on all of them. Whether it has one: the same on all ranks. */
+bool qv_mpi_comm_open(struct qv_mpi_comm *c);
+/* The same where the program makes communicators itself, so several threads may. */
+bool qv_mpi_comm_open_early(struct qv_mpi_comm *c);
+/* Free the duplicate. */
+void qv_mpi_comm_shut(struct qv_mpi_comm *c);
+/* Another context for the ranks of comm, or MPI_COMM_NULL; collective, in MPI_Init. */
+void qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin);
 
 /* From mpi_glue/calls/create.c. */
 

@@ -72,6 +72,8 @@ struct qv_mpi {
 	uint64_t rules_made;
 	uint64_t made;   /* communicators so far */
 	atomic_int dups; /* of the program's communicators */
+	MPI_Comm own;    /* what these are made from */
+	uint32_t node;   /* the lowest rank of MPI_COMM_WORLD on this one */
 	int keyval;      /* of struct qv_mpi_comm */
 	int slot;        /* tags for one operation */
 	int persistent;  /* operations of a communicator that can be made */

@@ -30,7 +30,8 @@ __attribute__((constructor)) static void look_up(void)
 }
 #endif
 
-struct qv_mpi qv_mpi = {.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER};
+struct qv_mpi qv_mpi = {
+	.keyval = MPI_KEYVAL_INVALID, .lock = PTHREAD_MUTEX_INITIALIZER, .own = MPI_COMM_NULL};
 
 #define MOST_TAGS (1 << 18) /* that one operation can need */
 
@@ -111,10 +112,6 @@ static bool knows_handles(void)
 	return true;
 }
 
-static bool is_crowded(void)
-{
-	return false; /* each rank has a host of its own, whatever this one has */
-}
 #else
 #ifdef OPEN_MPI
 #define MINE  "Open MPI"
@@ -168,29 +165,45 @@ static bool knows_handles(void)
 	return false;
 }
 
+#endif
+
 #define MOST_CPUS 8192
 
-/* Whether ranks on this node must share cores; the ranks of a node need not agree. Launchers bind ranks to
- * cores, mostly each to others, so what counts is how many all of them may use. */
-static bool is_crowded(void)
+/* Whether the ranks of a node must share cores; these need not agree. Launchers bind ranks to cores, mostly
+ * each to others, so what counts is how many all of them may use. */
+static bool is_crowded(MPI_Comm node)
 {
-	unsigned long mine[MOST_CPUS / (8 * sizeof(long))] = {0},
-					    all[sizeof(mine) / sizeof(mine[0])];
+	unsigned long mine[MOST_CPUS / (8 * sizeof(long))] = {0};
+	unsigned long all[sizeof(mine) / sizeof(mine[0])] = {0};
 	const int words = sizeof(mine) / sizeof(mine[0]);
-	int ranks = 1, cores = 0, rc;
-	MPI_Comm node;
+	int ranks = 1, cores = 0;
 
-	if (QV_REAL(Comm_split_type)(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))
-		return true;
+#ifdef QV_MPI_SIMULATED
+	return false; /* each rank has a host of its own, whatever this one has */
+#endif
 	PMPI_Comm_size(node, &ranks);
 	(void)sched_getaffinity(0, sizeof(mine), (cpu_set_t *)mine);
-	rc = QV_REAL(Allreduce)(mine, all, words, MPI_UNSIGNED_LONG, MPI_BOR, node);
-	PMPI_Comm_free(&node);
-	for (int i = 0; i < words && !rc; i++)
+	QV_REAL(Allreduce)(mine, all, words, MPI_UNSIGNED_LONG, MPI_BOR, node);
+	for (int i = 0; i < words; i++)
 		cores += __builtin_popcountl(all[i]);
 	return ranks > cores;
 }
-#endif
+
+static void look_at_node(void)
+{
+	int lowest;
+	MPI_Comm node;
+
+	PMPI_Comm_rank(MPI_COMM_WORLD, &lowest);
+	qv_mpi.crowded = true;
+	if (!QV_REAL(Comm_split_type)(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, lowest, MPI_INFO_NULL,
+				      &node)) {
+		QV_REAL(Bcast)(&lowest, 1, MPI_INT, 0, node);
+		qv_mpi.crowded = is_crowded(node);
+		PMPI_Comm_free(&node);
+	}
+	qv_mpi.node = (uint32_t)lowest;
+}
 
 /* Half of the tags, or less, are for operations under way; the rest for persistent ones. All ranks
  * take the least that any rank has, for what decides who runs a call must be the same on all. */
@@ -210,17 +223,17 @@ static void share_tags(void)
 	qv_mpi.hook_here = least[1];
 }
 
-/* Nonblocking calls on MPI_COMM_WORLD, and persistent ones, can be ours from the beginning. */
-static void open_world(void)
+/* Nonblocking calls on MPI_COMM_WORLD, persistent ones, and those of several threads can be ours from the
+ * beginning. */
+static void open_comms(void)
 {
-	struct qv_mpi_comm *c;
+	struct qv_mpi_comm *c = qv_mpi_comm_of(MPI_COMM_WORLD);
 
-	if (!qv_mpi.hook_here)
-		return;
-	c = qv_mpi_comm_of(MPI_COMM_WORLD);
-	if (c && c->ranks > 1)
-		qv_mpi_comm_open(c);
-	qv_mpi_persist_open();
+	qv_mpi_comm_twin(MPI_COMM_WORLD, &qv_mpi.own);
+	if (c && c->ranks > 1 && (qv_mpi.hook_here || !qv_mpi.alone))
+		(void)qv_mpi_comm_open_early(c);
+	if (qv_mpi.hook_here)
+		qv_mpi_persist_open();
 }
 
 /* Whether the rules choose anything by the figures of bursts. */
@@ -262,13 +275,13 @@ static void begin(void)
 	memcpy(qv_mpi.text, told.coll, sizeof(qv_mpi.text));
 	qv_mpi.stats = told.stats;
 	qv_mpi_offload_begin(&told.offload);
-	qv_mpi.crowded = is_crowded();
+	look_at_node();
 	share_tags();
 	PMPI_Query_thread(&level);
 	qv_mpi.alone = level < MPI_THREAD_MULTIPLE;
 	if (*qv_mpi.text)
 		qv_mpi_measure(needs_bursts(qv_mpi.rules));
-	open_world();
+	open_comms();
 	__atomic_store_n(&qv_mpi.on, true, __ATOMIC_RELEASE); /* tools look from other threads */
 }
 

@@ -8,6 +8,7 @@ set(qv_mpi_sources
 	type.c
 	offload.c
 	comm.c
+	dup.c
 	calls/create.c
 	calls/large.c
 	plans/plan.c

@@ -24,7 +24,7 @@ void qv_mpi_idup_over(MPI_Comm comm)
 #else
 /* Communicators of MPI_Comm_idup that have not been used yet. */
 static struct {
-	MPI_Comm comms[16];
+	MPI_Comm comms[64];
 	int n;    /* of them */
 	int lost; /* more than there is room for: never over */
 } idups;
@@ -58,19 +58,21 @@ void qv_mpi_idup_over(MPI_Comm comm)
 	pthread_mutex_unlock(&qv_mpi.lock);
 }
 
-/* Whether the first call may be nonblocking and ours. Not so with `auto`, which takes such calls
- * only after blocking ones, which make the duplicate. */
+/* Whether the first call may be nonblocking and ours, or there are several threads (see dup.c). Not so with
+ * `auto` and one thread, which takes nonblocking calls only after blocking ones, which make the duplicate. */
 static bool is_wanted(void)
 {
 	const struct qv_mpi_rules *r = qv_mpi.rules;
+	const bool alone = qv_mpi.alone;
 
-	if (!qv_mpi.on || !qv_mpi.hook_here)
+	if (!qv_mpi.on || (alone && !qv_mpi.hook_here))
 		return false;
 	for (int coll = 0; coll < QV_MPI_N_COLLS; coll++)
-		if (r->ours[coll] && !r->automatic[coll] && !r->memory[coll])
+		if (r->ours[coll] && !r->memory[coll] && !(alone && r->automatic[coll]))
 			return true;
 	for (int name = QV_MPI_ALLGATHERV; name < QV_MPI_N_NAMES; name++)
-		if (r->rule[name].by != QV_MPI_BY_MPI && r->rule[name].by != QV_MPI_BY_AUTO)
+		if (r->rule[name].by != QV_MPI_BY_MPI &&
+		    !(alone && r->rule[name].by == QV_MPI_BY_AUTO))
 			return true;
 	return false;
 }
@@ -81,6 +83,7 @@ int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
 
 	if (rc || *comm == MPI_COMM_NULL)
 		return rc;
+	qv_mpi_idup_over(old);
 	if (qv_mpi_comm_is_marked(old))
 		qv_mpi_comm_mark(*comm);
 	qv_mpi_trace_comm_made(*comm, qv_mpi_comm_is_marked(*comm));
@@ -88,7 +91,7 @@ int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
 		return rc;
 	c = qv_mpi_comm_of(*comm);
 	if (c && qv_mpi_comm_judge(c) == QV_MPI_TAKEN)
-		(void)qv_mpi_comm_open(c);
+		(void)qv_mpi_comm_open_early(c);
 	return rc;
 }
 

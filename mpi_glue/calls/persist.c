@@ -70,7 +70,7 @@ static void destroy(struct qv_mpi_persistent *p)
 
 void qv_mpi_persist_open(void)
 {
-	(void)qv_mpi_comm_twin(MPI_COMM_SELF, &all.self);
+	qv_mpi_comm_twin(MPI_COMM_SELF, &all.self);
 }
 
 int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)

@@ -137,8 +137,6 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 		return NULL;
 	if (is_for_memory(c, call, &r, why))
 		return qv_mpi_memory_run(c, call, &r);
-	if (*why == QV_MPI_TAKEN && call->form != QV_MPI_NONBLOCKING && !qv_mpi_comm_open(c))
-		*why = QV_MPI_NEVER_DUP;
 	if (*why != QV_MPI_TAKEN)
 		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
 	if (qv_mpi.rules->automatic[call->coll] &&
@@ -146,6 +144,10 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 		if (*why == QV_MPI_SLOWER)
 			qv_mpi_pass(c, call, &r);
 		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
+	}
+	if (call->form != QV_MPI_NONBLOCKING && !qv_mpi_comm_open(c)) {
+		*why = QV_MPI_NEVER_DUP;
+		return NULL;
 	}
 	plan = qv_mpi_plan_of(c, call, call->count * r.item, r.ordered, why);
 	if (!plan)

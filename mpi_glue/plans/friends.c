@@ -8,19 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of the lowest rank on the same node. */
-static uint32_t node_of(const struct qv_mpi_comm *c)
-{
-	MPI_Comm node;
-	int lowest = c->rank;
-
-	if (QV_REAL(Comm_split_type)(c->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node))
-		return (uint32_t)lowest;
-	QV_REAL(Allreduce)(&c->rank, &lowest, 1, MPI_INT, MPI_MIN, node);
-	PMPI_Comm_free(&node);
-	return (uint32_t)lowest;
-}
-
 struct qv_planner_spec qv_mpi_planner_spec(const struct qv_mpi_comm *c,
 					   const struct qv_mpi_pattern *p,
 					   const struct qv_mpi_rule *rule)
@@ -33,7 +20,7 @@ struct qv_planner_spec qv_mpi_planner_spec(const struct qv_mpi_comm *c,
 		.in_n = p->in.n,
 		.out = p->out.ranks,
 		.in = p->in.ranks,
-		.node = rule->nodes ? p->node : QV_ANY_NODE,
+		.node = rule->nodes ? qv_mpi.node : QV_ANY_NODE,
 		.k = rule->k,
 		.cumulative = rule->cumulative,
 	};
@@ -153,8 +140,6 @@ static struct qv_mpi_friends *make(struct qv_mpi_comm *c, const struct qv_mpi_ru
 	struct qv_planner_spec spec;
 	bool there;
 
-	if (rule->nodes && c->pattern->node == QV_ANY_NODE)
-		c->pattern->node = node_of(c);
 	spec = qv_mpi_planner_spec(c, c->pattern, rule);
 	qv_planner_create(&spec, say, &talk, &planner);
 	there = rule->k < 2 ? plan_alone(planner, f) : plan_together(c, planner, &talk, f);

@@ -158,10 +158,8 @@ static struct qv_mpi_pattern *make(struct qv_mpi_comm *c, int topology)
 	struct qv_mpi_pattern none = {.there = false}, *p = calloc(1, sizeof(*p));
 	bool agreed;
 
-	if (p) {
-		p->node = QV_ANY_NODE;
+	if (p)
 		p->there = fill(p, c, topology);
-	}
 	agreed = agree(c, p ? p : &none);
 	if (!agreed) {
 		qv_mpi_pattern_free(p);

@@ -172,7 +172,6 @@ struct qv_mpi_pattern {
 	bool odd;                    /* not for us: the same on all ranks */
 	struct qv_mpi_edges in, out; /* who sends to this rank, and to whom it sends */
 	int degree;                  /* the most neighbours of any rank, on one side */
-	uint32_t node;               /* on which this rank is; QV_ANY_NODE: not asked for yet */
 	struct qv_mpi_friends *friends;
 };
 

@@ -3,6 +3,7 @@
  * runs for the communicators that the library makes. Nor do these stop it, or take its room for more. */
 #include "poison.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -190,6 +191,38 @@ void glue_idup(void)
 	MPI_Wait(&request, MPI_STATUS_IGNORE);
 	before = qv_mpi_taken();
 	CHECK(sum_of(dup) == glue_ranks && qv_mpi_taken() == before + 1, "a sum behind it");
+	MPI_Comm_free(&dup);
+	MPI_Comm_free(&others);
+}
+
+static void *duplicate(void *comm)
+{
+	MPI_Comm_dup(MPI_COMM_WORLD, comm);
+	return NULL;
+}
+
+/* The same with a second thread, which waits in MPI_Comm_dup for ranks that come behind the sum. */
+void glue_thread(void)
+{
+	MPI_Comm others, dup, later;
+	pthread_t thread;
+	uint64_t before;
+
+	CHECK(!qv_mpi_set(""), "refused");
+	MPI_Comm_split(MPI_COMM_WORLD, 0, glue_rank, &others);
+	CHECK(!qv_mpi_set("allreduce=binomial"), "refused");
+	if (!glue_rank)
+		CHECK(!pthread_create(&thread, NULL, duplicate, &dup), "no thread");
+	let_it_go_on();
+	CHECK(sum_of(others) == glue_ranks, "the sum is wrong");
+	if (glue_rank)
+		duplicate(&dup);
+	else
+		pthread_join(thread, NULL);
+	MPI_Comm_split(MPI_COMM_WORLD, 0, glue_rank, &later);
+	before = qv_mpi_taken();
+	CHECK(sum_of(later) == glue_ranks && qv_mpi_taken() == before + 1, "a sum behind it");
+	MPI_Comm_free(&later);
 	MPI_Comm_free(&dup);
 	MPI_Comm_free(&others);
 }

@@ -120,6 +120,7 @@ void glue_poison(void);
 void glue_attributes(void);
 void glue_idup(void);
 void glue_contexts(void);
+void glue_thread(void);
 void glue_large(void);
 void glue_memory(void);
 void glue_local(void);

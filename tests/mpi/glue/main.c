@@ -25,7 +25,7 @@ static const struct {
 	{"large", glue_large},           {"memory", glue_memory},   {"huge", glue_huge},
 	{"huge_data", glue_huge_data},   {"outlive", glue_outlive}, {"many", glue_many},
 	{"local", glue_local},           {"room", glue_room},       {"idup", glue_idup},
-	{"contexts", glue_contexts},
+	{"contexts", glue_contexts},     {"thread", glue_thread},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
@@ -48,9 +48,12 @@ static void run(const char *name)
 
 int main(int argc, char **argv)
 {
-	int provided;
+	int required = MPI_THREAD_FUNNELED, provided;
 
-	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+	if (argc > 1 && !strcmp(argv[1], "thread"))
+		required = MPI_THREAD_MULTIPLE;
+	MPI_Init_thread(&argc, &argv, required, &provided);
+	CHECK(provided >= required, "this MPI lets one thread call at a time only");
 	MPI_Comm_rank(MPI_COMM_WORLD, &glue_rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &glue_ranks);
 	for (int i = 1; i < argc; i++)

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dup.c - the communicators on which our messages travel: for each of the program's that needs one, another
+ * context of the same ranks. Not by MPI_Comm_dup or MPI_Comm_idup, which call the program's functions that
+ * copy attributes. All other calls that make a communicator block, so nonblocking calls of ours cannot make
+ * one.
+ *
+ * Open MPI makes communicators one after the other. So one of ours would wait for one that the program has
+ * begun to make, by MPI_Comm_idup or in another thread, and for which other ranks may come later only. All
+ * ranks tell each other before whether that could be; then the call is the MPI's, and they ask again later.
+ */
+#include "glue.h"
+
+#include <stdlib.h>
+
+#include "engine/base/proc.h"
+
+#define MOST_DUPS     256  /* MPICH 4.0 has some 2000 communicators for the program and us */
+#define FIRST_PAUSE   16   /* calls before ranks that had an objection are asked again, */
+#define LONGEST_PAUSE 1024 /* and after many objections */
+
+bool qv_mpi_agree(MPI_Comm comm, bool mine)
+{
+	int one = mine, all = 0;
+
+	return !QV_REAL(Allreduce)(&one, &all, 1, MPI_INT, MPI_MIN, comm) && all;
+}
+
+/* Errors are told to the handler of the communicator that a new one is made from. So that this is none of the
+ * program's, ours are made from one of our own, by the ranks of the new one. */
+static int create(const struct qv_mpi_comm *c, MPI_Group group, int tag, MPI_Comm *dup)
+{
+#ifdef QV_MPI_SIMULATED
+	return PMPI_Comm_create(c->comm, group, dup);
+#else
+	return QV_REAL(Comm_create_group)(qv_mpi.own, group, tag, dup);
+#endif
+}
+
+static bool make(struct qv_mpi_comm *c, MPI_Group group, int tag)
+{
+	if (create(c, group, tag, &c->dup)) {
+		c->dup = MPI_COMM_NULL;
+		return false;
+	}
+	atomic_fetch_add(&qv_mpi.dups, 1);
+	return !PMPI_Comm_set_errhandler(c->dup, MPI_ERRORS_RETURN);
+}
+
+/* Whether no rank has an objection, and a tag that no other thread of theirs makes a communicator with. */
+static bool none_objects(const struct qv_mpi_comm *c, bool mine, int *tag)
+{
+	int own[2] = {mine, c->rank ? 0 : (int)(qv_proc_random() & 0x7fff)}, most[2];
+
+	if (QV_REAL(Allreduce)(own, most, 2, MPI_INT, MPI_MAX, c->comm))
+		return false;
+	*tag = most[1];
+	return !most[0];
+}
+
+static bool open_dup(struct qv_mpi_comm *c, bool may)
+{
+	MPI_Group group = MPI_GROUP_NULL;
+	int tag;
+
+	if (c->dup != MPI_COMM_NULL || c->no_dup)
+		return !c->no_dup;
+	if (c->pause) {
+		c->pause--;
+		return false;
+	}
+	may = !PMPI_Comm_group(c->comm, &group) && may && qv_mpi.own != MPI_COMM_NULL &&
+	      qv_mpi.dups < MOST_DUPS && !qv_mpi_idups();
+	if (none_objects(c, !may, &tag)) {
+		c->no_dup = !qv_mpi_agree(c->comm, make(c, group, tag));
+		if (c->no_dup)
+			qv_mpi_comm_shut(c);
+	} else {
+		c->paused = c->paused ? 2 * c->paused : FIRST_PAUSE;
+		c->paused = c->paused < LONGEST_PAUSE ? c->paused : LONGEST_PAUSE;
+		c->pause = c->paused;
+	}
+	if (group != MPI_GROUP_NULL)
+		PMPI_Group_free(&group);
+	return c->dup != MPI_COMM_NULL;
+}
+
+bool qv_mpi_comm_open(struct qv_mpi_comm *c)
+{
+	return open_dup(c, qv_mpi.alone);
+}
+
+bool qv_mpi_comm_open_early(struct qv_mpi_comm *c)
+{
+	return open_dup(c, true);
+}
+
+void qv_mpi_comm_shut(struct qv_mpi_comm *c)
+{
+	if (c->dup == MPI_COMM_NULL)
+		return;
+	PMPI_Comm_free(&c->dup);
+	atomic_fetch_sub(&qv_mpi.dups, 1);
+}
+
+void qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin)
+{
+	MPI_Group group;
+	int rc;
+
+	PMPI_Comm_group(comm, &group);
+	rc = QV_REAL(Comm_create)(comm, group, twin);
+	PMPI_Group_free(&group);
+	if (rc)
+		*twin = MPI_COMM_NULL;
+	else
+		PMPI_Comm_set_errhandler(*twin, MPI_ERRORS_RETURN);
+}
