@@ -71,6 +71,21 @@ void qv_mpi_autotune_v_free(struct qv_mpi_comm *c)
 
 /* What is sent. */
 
+/* Of a gather or scatter, each rank but the root knows its own block, and counts it. */
+static double measure_rooted(const struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call,
+			     double *bytes)
+{
+	const struct qv_mpi_blocks_arg *arg = call->name == QV_MPI_GATHERV ? &call->in : &call->out;
+	MPI_Count size = 0;
+
+	*bytes = 0;
+	if (c->rank == call->root)
+		return 0;
+	PMPI_Type_size_x(arg->type, &size);
+	*bytes = (double)qv_mpi_blocks_count(arg, 0) * (double)size;
+	return 1;
+}
+
 /* Messages to other ranks, if each block goes straight; bytes of all of them. */
 static double measure(const struct qv_mpi_comm *c, const struct qv_mpi_blocks_call *call,
 		      double *bytes)
@@ -82,6 +97,8 @@ static double measure(const struct qv_mpi_comm *c, const struct qv_mpi_blocks_ca
 	double messages = 0, elements = 0;
 	MPI_Count size = 0;
 
+	if (qv_mpi_is_rooted_v(call->name))
+		return measure_rooted(c, call, bytes);
 	PMPI_Type_size_x(arg->type, &size);
 	for (int i = 0; i < n; i++) {
 		const int slot = neighbor ? c->pattern->out.slots[i] : i;

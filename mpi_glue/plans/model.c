@@ -9,13 +9,31 @@
 #define MOST_FOR_TWO 256
 #define FORWARDS     0.9 /* who forwards must take less than this share of who does not */
 
-static const struct qv_network *network(void)
+static const struct qv_network *one_by_one(void)
 {
 	static const struct qv_network fast = {.alpha = 1.5e-6, .beta = 1e-10, .gamma = 1e-10};
 
-	if (qv_mpi.bursts.alpha > 0)
-		return &qv_mpi.bursts;
 	return qv_mpi.network.alpha > 0 ? &qv_mpi.network : &fast;
+}
+
+static const struct qv_network *network(void)
+{
+	return qv_mpi.bursts.alpha > 0 ? &qv_mpi.bursts : one_by_one();
+}
+
+/* The root's messages are under way at once: behind the first one each takes what one of a burst does. Through a
+ * tree the lengths go before. */
+static double rooted_seconds(const struct qv_traffic *traffic, const struct qv_mpi_rule *rule)
+{
+	const double bytes = traffic->bytes, ranks = traffic->ranks;
+
+	if (rule->algorithm == QV_ALG_DIRECT)
+		return qv_network_seconds(one_by_one(), bytes) +
+		       (ranks - 2) * qv_network_seconds(network(), bytes);
+	return qv_model_seconds(one_by_one(), QV_COLL_GATHER, rule->algorithm, traffic->ranks,
+				bytes * ranks, 0) +
+	       qv_model_seconds(one_by_one(), QV_COLL_GATHER, rule->algorithm, traffic->ranks,
+				sizeof(int) * ranks, 0);
 }
 
 /* Each rank knows its own part: the slowest counts. */
@@ -46,6 +64,10 @@ int qv_mpi_model_seconds(struct qv_mpi_comm *c, enum qv_mpi_name name,
 		*seconds = qv_way_seconds(network(), rule->way, rule->k, traffic);
 		break;
 	default:
+		if (qv_mpi_is_rooted_v(name)) {
+			*seconds = rooted_seconds(traffic, rule);
+			break;
+		}
 		*seconds = name == QV_MPI_ALLTOALLV
 				   ? qv_straight_seconds(network(), traffic)
 				   : qv_model_seconds(network(), QV_COLL_ALLGATHER, rule->algorithm,

@@ -58,7 +58,6 @@ static bool has_word(enum qv_mpi_name name, const struct word *w)
 	switch (w->rule.by) {
 	case QV_MPI_BY_FRIENDS: return name >= QV_MPI_NEIGHBOR_ALLGATHER;
 	case QV_MPI_BY_WAY: return name == QV_MPI_ALLTOALLV;
-	case QV_MPI_BY_AUTO: return !qv_mpi_is_rooted_v(name);
 	default: return true;
 	}
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
 sim_choice.py PROGRAM RANKS BYTES... - run sim_rooted or sim_scan under SMPI on a CURIE-like platform, and
-judge `auto` of the two operations that it times: after its trials it takes at most 1.02 times the time of
+judge `auto` of the operations that it times, four or two: after its trials it takes at most 1.02 times the time of
 the best that can be named, the MPI's own included, or it leaves the call to an MPI that a schedule would
 beat by less than a tenth. A binomial scan takes at most 0.7 times the time of ranks one after the
 other. All times are simulated, means of 10 calls.
@@ -32,7 +32,7 @@ def main():
             failed.append(f"{name} of {size} B: binomial {ways['binomial'] / chain:.3f} times a chain")
         if auto > 1.02 * ways["mpi"]:
             failed.append(f"{name} of {size} B: {auto / ways['mpi']:.3f} times the MPI's")
-    if failed or len(times) != 2 * len(sys.argv[3:]):
+    if failed or len(times) != (4 if "rooted" in sys.argv[1] else 2) * len(sys.argv[3:]):
         sys.exit("FAILED: " + "; ".join(failed))
 
 
