@@ -85,6 +85,12 @@ struct qv_mpi_comm {
 	} quick[QV_MPI_N_COLLS][QV_MPI_BYPASSES];
 };
 
+/* Which of the QV_MPI_BYPASSES a call is kept in. */
+static inline unsigned int qv_mpi_bypass_index(MPI_Op op, uint64_t count)
+{
+	return (unsigned int)(((uint64_t)(uintptr_t)op + count) * 0x9E3779B97F4A7C15u >> 61);
+}
+
 /* The state of a communicator, made when first asked for. NULL: no memory, or no communicator. */
 struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm);
 /* Whether calls on it can be ours at all; the same on all its ranks. */

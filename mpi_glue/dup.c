@@ -11,8 +11,6 @@
  */
 #include "glue.h"
 
-#include <stdlib.h>
-
 #include "engine/base/proc.h"
 
 #define MOST_DUPS     256  /* MPICH 4.0 has some 2000 communicators for the program and us */

@@ -112,6 +112,10 @@ static bool knows_handles(void)
 	return true;
 }
 
+static bool is_crowded(MPI_Comm node)
+{
+	return false; /* each rank has a host of its own, whatever this one has */
+}
 #else
 #ifdef OPEN_MPI
 #define MINE  "Open MPI"
@@ -165,8 +169,6 @@ static bool knows_handles(void)
 	return false;
 }
 
-#endif
-
 #define MOST_CPUS 8192
 
 /* Whether the ranks of a node must share cores; these need not agree. Launchers bind ranks to cores, mostly
@@ -178,9 +180,6 @@ static bool is_crowded(MPI_Comm node)
 	const int words = sizeof(mine) / sizeof(mine[0]);
 	int ranks = 1, cores = 0;
 
-#ifdef QV_MPI_SIMULATED
-	return false; /* each rank has a host of its own, whatever this one has */
-#endif
 	PMPI_Comm_size(node, &ranks);
 	(void)sched_getaffinity(0, sizeof(mine), (cpu_set_t *)mine);
 	QV_REAL(Allreduce)(mine, all, words, MPI_UNSIGNED_LONG, MPI_BOR, node);
@@ -188,6 +187,7 @@ static bool is_crowded(MPI_Comm node)
 		cores += __builtin_popcountl(all[i]);
 	return ranks > cores;
 }
+#endif
 
 static void look_at_node(void)
 {

@@ -81,4 +81,9 @@ double qv_network_gamma(const struct qv_combine *combine, double (*now)(void), v
 int qv_network_agree(const struct qv_network *told, size_t n, double *room,
 		     struct qv_network *network);
 
+/* Seconds in which a root sends a block to each other rank, or gets one from each. Its messages are under way
+ * at once: behind the first one each takes what one of a burst does. */
+double qv_root_seconds(const struct qv_network *network, const struct qv_network *bursts,
+		       uint32_t ranks, double block);
+
 #endif /* QV_AGREE_H */

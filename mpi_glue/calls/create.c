@@ -39,14 +39,18 @@ int qv_mpi_idups(void)
 	return n;
 }
 
-static void idup_begun(MPI_Comm comm)
+/* With this error code, the same. The MPIs set the handle at once. */
+static int idup_begun(const MPI_Comm *comm, int rc)
 {
+	if (rc)
+		return rc;
 	pthread_mutex_lock(&qv_mpi.lock);
 	if (idups.n < (int)(sizeof(idups.comms) / sizeof(idups.comms[0])))
-		idups.comms[idups.n++] = comm;
+		idups.comms[idups.n++] = *comm;
 	else
 		idups.lost++;
 	pthread_mutex_unlock(&qv_mpi.lock);
+	return rc;
 }
 
 void qv_mpi_idup_over(MPI_Comm comm)
@@ -107,25 +111,16 @@ QV_API int MPI_Comm_dup_with_info(MPI_Comm old, MPI_Info info, MPI_Comm *comm)
 }
 QV_MPI_BOTH(Comm_dup_with_info)
 
-/* The MPIs set the handle at once. */
 QV_API int MPI_Comm_idup(MPI_Comm old, MPI_Comm *comm, MPI_Request *request)
 {
-	const int rc = QV_REAL(Comm_idup)(old, comm, request);
-
-	if (!rc)
-		idup_begun(*comm);
-	return rc;
+	return idup_begun(comm, QV_REAL(Comm_idup)(old, comm, request));
 }
 QV_MPI_BOTH(Comm_idup)
 
 QV_API int MPI_Comm_idup_with_info(MPI_Comm old, MPI_Info info, MPI_Comm *comm,
 				   MPI_Request *request)
 {
-	const int rc = QV_REAL(Comm_idup_with_info)(old, info, comm, request);
-
-	if (!rc)
-		idup_begun(*comm);
-	return rc;
+	return idup_begun(comm, QV_REAL(Comm_idup_with_info)(old, info, comm, request));
 }
 QV_MPI_BOTH(Comm_idup_with_info)
 

@@ -14,9 +14,7 @@
 static inline struct qv_mpi_bypass *qv_mpi_bypass_of(struct qv_mpi_comm *c, enum qv_mpi_name name,
 						     const struct qv_mpi_args *args)
 {
-	const uint64_t key = (uint64_t)(uintptr_t)args->op + (uint32_t)args->count;
-
-	return &c->bypass[name][key * 0x9E3779B97F4A7C15u >> 61];
+	return &c->bypass[name][qv_mpi_bypass_index(args->op, (uint32_t)args->count)];
 }
 
 static inline struct qv_mpi_args qv_mpi_args(MPI_Datatype type, MPI_Datatype type2, MPI_Op op,
@@ -31,11 +29,19 @@ static inline bool qv_mpi_args_equal(const struct qv_mpi_args *a, const struct q
 	       a->count == b->count && a->count2 == b->count2 && a->root == b->root;
 }
 
+/* As qv_mpi_comm_of, without a call where it was looked up before. */
+QV_INLINE struct qv_mpi_comm *qv_mpi_comm_at_once(MPI_Comm comm)
+{
+	struct qv_mpi_comm *c = qv_mpi.last;
+
+	return QV_LIKELY(c && c->comm == comm) ? c : qv_mpi_comm_of(comm);
+}
+
 /* Whether this blocking call goes to the MPI without more ado; it is counted then. */
 QV_INLINE bool qv_mpi_passes(enum qv_mpi_name name, enum qv_coll coll, struct qv_mpi_args args,
 			     MPI_Comm comm)
 {
-	struct qv_mpi_comm *c = qv_mpi.last;
+	struct qv_mpi_comm *c;
 	const struct qv_mpi_bypass *b;
 
 	if (!qv_mpi.on)
@@ -46,8 +52,7 @@ QV_INLINE bool qv_mpi_passes(enum qv_mpi_name name, enum qv_coll coll, struct qv
 	}
 	if (!qv_mpi.rules->automatic[coll])
 		return false;
-	if (QV_UNLIKELY(!c || c->comm != comm))
-		c = qv_mpi_comm_of(comm);
+	c = qv_mpi_comm_at_once(comm);
 	if (!c)
 		return false;
 	b = qv_mpi_bypass_of(c, name, &args);
@@ -62,7 +67,7 @@ QV_INLINE bool qv_mpi_passes(enum qv_mpi_name name, enum qv_coll coll, struct qv
  * whatever their arguments are. */
 QV_INLINE bool qv_mpi_passes_v(enum qv_mpi_name name, MPI_Comm comm)
 {
-	struct qv_mpi_comm *c = qv_mpi.last;
+	struct qv_mpi_comm *c;
 	struct qv_mpi_passing *p;
 
 	if (!qv_mpi.on)
@@ -73,8 +78,7 @@ QV_INLINE bool qv_mpi_passes_v(enum qv_mpi_name name, MPI_Comm comm)
 	}
 	if (qv_mpi.rules->rule[name].by != QV_MPI_BY_AUTO)
 		return false;
-	if (QV_UNLIKELY(!c || c->comm != comm))
-		c = qv_mpi_comm_of(comm);
+	c = qv_mpi_comm_at_once(comm);
 	if (!c)
 		return false;
 	p = &c->passing[name];

@@ -137,10 +137,9 @@ static struct qv_mpi_friends *make(struct qv_mpi_comm *c, const struct qv_mpi_ru
 	struct talk talk = {.c = c};
 	struct qv_mpi_friends *f = calloc(1, sizeof(*f));
 	struct qv_planner *planner = NULL;
-	struct qv_planner_spec spec;
+	const struct qv_planner_spec spec = qv_mpi_planner_spec(c, c->pattern, rule);
 	bool there;
 
-	spec = qv_mpi_planner_spec(c, c->pattern, rule);
 	qv_planner_create(&spec, say, &talk, &planner);
 	there = rule->k < 2 ? plan_alone(planner, f) : plan_together(c, planner, &talk, f);
 	qv_planner_free(planner);

@@ -21,19 +21,28 @@ static const struct qv_network *network(void)
 	return qv_mpi.bursts.alpha > 0 ? &qv_mpi.bursts : one_by_one();
 }
 
-/* The root's messages are under way at once: behind the first one each takes what one of a burst does. Through a
- * tree the lengths go before. */
+/* Through a tree the lengths go before. */
 static double rooted_seconds(const struct qv_traffic *traffic, const struct qv_mpi_rule *rule)
 {
 	const double bytes = traffic->bytes, ranks = traffic->ranks;
 
 	if (rule->algorithm == QV_ALG_DIRECT)
-		return qv_network_seconds(one_by_one(), bytes) +
-		       (ranks - 2) * qv_network_seconds(network(), bytes);
+		return qv_root_seconds(one_by_one(), network(), traffic->ranks, bytes);
 	return qv_model_seconds(one_by_one(), QV_COLL_GATHER, rule->algorithm, traffic->ranks,
 				bytes * ranks, 0) +
 	       qv_model_seconds(one_by_one(), QV_COLL_GATHER, rule->algorithm, traffic->ranks,
 				sizeof(int) * ranks, 0);
+}
+
+static double schedule_seconds(enum qv_mpi_name name, const struct qv_traffic *traffic,
+			       const struct qv_mpi_rule *rule)
+{
+	if (qv_mpi_is_rooted_v(name))
+		return rooted_seconds(traffic, rule);
+	if (name == QV_MPI_ALLTOALLV)
+		return qv_straight_seconds(network(), traffic);
+	return qv_model_seconds(network(), QV_COLL_ALLGATHER, rule->algorithm, traffic->ranks,
+				traffic->bytes * traffic->ranks, 0);
 }
 
 /* Each rank knows its own part: the slowest counts. */
@@ -63,17 +72,7 @@ int qv_mpi_model_seconds(struct qv_mpi_comm *c, enum qv_mpi_name name,
 	case QV_MPI_BY_WAY:
 		*seconds = qv_way_seconds(network(), rule->way, rule->k, traffic);
 		break;
-	default:
-		if (qv_mpi_is_rooted_v(name)) {
-			*seconds = rooted_seconds(traffic, rule);
-			break;
-		}
-		*seconds = name == QV_MPI_ALLTOALLV
-				   ? qv_straight_seconds(network(), traffic)
-				   : qv_model_seconds(network(), QV_COLL_ALLGATHER, rule->algorithm,
-						      traffic->ranks,
-						      traffic->bytes * traffic->ranks, 0);
-		break;
+	default: *seconds = schedule_seconds(name, traffic, rule); break;
 	}
 	return QV_OK;
 }

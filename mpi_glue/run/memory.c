@@ -214,9 +214,7 @@ static int run_packed(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 
 static struct qv_mpi_quick *quick(struct qv_mpi_comm *c, const struct qv_mpi_call *call)
 {
-	const uint64_t key = (uint64_t)(uintptr_t)call->op + call->count;
-
-	return &c->quick[call->coll][key * 0x9E3779B97F4A7C15u >> 61];
+	return &c->quick[call->coll][qv_mpi_bypass_index(call->op, call->count)];
 }
 
 static bool is_plain(const struct qv_mpi_call *call)

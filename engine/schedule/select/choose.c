@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "engine/schedule/agree.h"
 #include "engine/schedule/schedule.h"
 #include "select.h"
 
@@ -49,14 +50,12 @@ void qv_choice_spec(const struct qv_network *network, const struct qv_case *c,
 		to_units(qv_network_seconds(network, bytes) + bytes * network->gamma, c->unit);
 }
 
-/* The root's messages are under way at once: behind the first one each takes what one of a burst does. */
-static double root_alone(const struct qv_network *network, const struct qv_case *c)
+double qv_root_seconds(const struct qv_network *network, const struct qv_network *bursts,
+		       uint32_t ranks, double block)
 {
-	const double block = c->bytes / c->ranks;
-
-	return c->ranks < 2 ? 0
-			    : qv_network_seconds(network, block) +
-				      (c->ranks - 2) * qv_network_seconds(c->bursts, block);
+	return ranks < 2 ? 0
+			 : qv_network_seconds(network, block) +
+				   (ranks - 2) * qv_network_seconds(bursts, block);
 }
 
 static struct qv_plan make(const struct qv_network *network, const struct qv_case *c,
@@ -65,10 +64,11 @@ static struct qv_plan make(const struct qv_network *network, const struct qv_cas
 	struct qv_plan choice = {.algorithm = algorithm};
 
 	choice.segments = qv_model_segments(network, algorithm, c->ranks, c->bytes);
-	choice.seconds = c->bursts && algorithm == QV_ALG_DIRECT
-				 ? root_alone(network, c)
-				 : qv_model_seconds(network, c->coll, algorithm, c->ranks, c->bytes,
-						    choice.segments);
+	choice.seconds =
+		c->bursts && algorithm == QV_ALG_DIRECT
+			? qv_root_seconds(network, c->bursts, c->ranks, c->bytes / c->ranks)
+			: qv_model_seconds(network, c->coll, algorithm, c->ranks, c->bytes,
+					   choice.segments);
 	return choice;
 }
 
