@@ -2,6 +2,7 @@
 /* cases.c - <operation>/<ranks>/<bytes>/<pattern>. */
 #include "coll.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,17 +40,68 @@ static int find_operation(const char *name, size_t n, enum qv_bl_operation *out)
 	return -1;
 }
 
-static int is_nonblocking(enum qv_bl_operation operation)
+enum qv_bl_operation qv_bl_blocking(enum qv_bl_operation operation)
 {
-	return operation == QV_BL_IREDUCE || operation == QV_BL_IALLREDUCE;
+	switch (operation) {
+	case QV_BL_IREDUCE: return QV_BL_REDUCE;
+	case QV_BL_IALLREDUCE: return QV_BL_ALLREDUCE;
+	default: return operation;
+	}
 }
 
-/* "balanced", "late1.0", "alt0.5", "late1.0-work0.5", "all". */
+static bool is_nonblocking(enum qv_bl_operation operation)
+{
+	return qv_bl_blocking(operation) != operation;
+}
+
+/* There is a nonblocking form, too. */
+static bool has_both(enum qv_bl_operation operation)
+{
+	return qv_bl_blocking(operation) <= QV_BL_ALLREDUCE;
+}
+
+/* What is behind a word and a number from low to high, or NULL. */
+static const char *number(const char *text, const char *word, double low, double high, double *out)
+{
+	const size_t n = strlen(word);
+	char *end;
+
+	if (strncmp(text, word, n) != 0 || !isdigit((unsigned char)text[n]))
+		return NULL;
+	*out = strtod(text + n, &end);
+	return *out >= low && *out <= high ? end : NULL;
+}
+
+/* Who comes late: what is behind it, or NULL. */
+static const char *parse_delays(const char *text, struct qv_bl_case *c)
+{
+	static const char *const words[] = {"late", "alt", "uniform", "gamma"};
+	const char *end = NULL;
+	double some;
+
+	for (int i = 0; i < 4 && !end; i++) {
+		c->pattern = "lang"[i];
+		end = number(text, words[i], 0, 100, &c->late);
+	}
+	if (end)
+		return c->pattern == 'g' ? number(end, "-shape", 0.001, 1000, &c->shape) : end;
+	c->pattern = 'o';
+	end = number(text, "", 1, c->ranks - 1, &some);
+	if (end) {
+		c->some = (int)some;
+		return some > c->some ? NULL : number(end, "late", 0, 100, &c->late);
+	}
+	c->pattern = 'f';
+	return strncmp(text, "file", 4) ? NULL : text + 4;
+}
+
+/* "balanced", "late1.0", "gamma1.0-shape0.5", "late1.0-work0.5", "all". */
 static int parse_pattern(const char *text, struct qv_bl_case *c)
 {
-	char *end = NULL;
+	const char *end;
 
-	c->late = c->work = c->reach = 0;
+	c->some = 0;
+	c->late = c->shape = c->work = c->reach = 0;
 	if (!qv_bx_pattern(text, c))
 		return 0;
 	if (c->operation > QV_BL_PAIR)
@@ -62,16 +114,10 @@ static int parse_pattern(const char *text, struct qv_bl_case *c)
 		c->pattern = 'b';
 		return 0;
 	}
-	c->pattern = *text;
-	if (!strncmp(text, "late", 4))
-		c->late = strtod(text + 4, &end);
-	else if (!strncmp(text, "alt", 3))
-		c->late = strtod(text + 3, &end);
-	if (!end || end == text || !(c->late >= 0) || c->late > 100)
-		return -1;
-	if (!strncmp(end, "-work", 5) && is_nonblocking(c->operation))
-		c->work = strtod(end + 5, &end);
-	return *end || !(c->work >= 0) || c->work > 100 ? -1 : 0;
+	end = parse_delays(text, c);
+	if (end && *end && has_both(c->operation))
+		end = number(end, "-work", 0, 100, &c->work);
+	return end && !*end ? 0 : -1;
 }
 
 int qv_bl_case_parse(const char *name, int ranks, struct qv_bl_case *out)

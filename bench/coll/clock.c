@@ -12,6 +12,21 @@ double qv_bl_now(void)
 	return qv_clock_seconds() + ahead;
 }
 
+/* Who sleeps wakes up too late: not for the last of the time. */
+void qv_bl_wait_until(double when)
+{
+	double left;
+
+	while ((left = when - qv_bl_now()) > 0) {
+		const double sleep = left - 200e-6;
+		const struct timespec nap = {(time_t)sleep,
+					     (long)((sleep - (double)(time_t)sleep) * 1e9)};
+
+		if (sleep > 0)
+			nanosleep(&nap, NULL);
+	}
+}
+
 /* Of the shortest turn, rank 0 has answered in the middle, give or take a half of it. An answer that
  * can be of our own clock is: ranks on one machine share it. */
 static void ask(void)

@@ -31,8 +31,9 @@ static void help(const struct qv_bl_front *front)
 	       "  --rounds N       rounds per case (20; quick 8)\n"
 	       "  --samples N      samples per round and implementation (20; quick 10)\n"
 	       "  --seconds N      end after so many seconds, with fewer rounds (600; quick 15)\n"
+	       "%s"
 	       "  --help           this text\n",
-	       front->name, front->about, own, front->patterns, qv_bench_opts_help);
+	       front->name, front->about, own, front->patterns, qv_bench_opts_help, front->options);
 }
 
 static void take_impls(struct options *o, const char *const *impls)
@@ -48,19 +49,29 @@ static void choose_impls(struct options *o, const struct qv_bl_front *front)
 	take_impls(o, o->common.quick && !o->common.impls ? front->quick : front->impls);
 }
 
-/* Each implementation against the MPI's own. */
+/* What a row that is compared with the other calls it; NULL: it is not. */
+static const char *compared(const struct qv_bench_row *row, const struct qv_bench_row *other)
+{
+	if (strcmp(row->impl, "mpi") != 0 && !strcmp(other->impl, "mpi") &&
+	    !strcmp(row->name, other->name))
+		return "mpi";
+	if (*row->name == 'i' && !strcmp(row->name + 1, other->name) &&
+	    !strcmp(row->impl, other->impl))
+		return "blocking";
+	return NULL;
+}
+
 static void compare(struct qv_bench *bench)
 {
 	for (size_t i = 0; i < bench->rows_n; i++)
 		for (size_t k = 0; k < bench->rows_n; k++) {
 			const struct qv_bench_row *a = &bench->rows[i], *b = &bench->rows[k];
 			const size_t n = a->rounds < b->rounds ? a->rounds : b->rounds;
+			const char *of = compared(a, b);
 
-			if (!strcmp(a->impl, "mpi") || strcmp(b->impl, "mpi") != 0 ||
-			    strcmp(a->name, b->name) != 0 || !n)
-				continue;
-			qv_bench_ratio_add(bench, i, "mpi",
-					   qv_bench_ratio(a->medians, b->medians, n));
+			if (of && n)
+				qv_bench_ratio_add(bench, i, of,
+						   qv_bench_ratio(a->medians, b->medians, n));
 		}
 }
 
@@ -83,22 +94,46 @@ static int run(struct options *o, const struct qv_bl_front *front)
 	qv_bench_fact_add(&bench, "ranks", "%d", o->plan.ranks);
 	if (o->plan.hosts)
 		qv_bench_fact_add(&bench, "hosts", "%s", o->plan.hosts);
+	if (o->plan.delays)
+		qv_bench_fact_add(&bench, "delays", "%s", o->plan.delays);
 	if (qv_bl_measure(&o->plan, &bench) == 0)
 		status = report(&bench, &o->common);
 	qv_bench_free(&bench);
 	return status;
 }
 
+/* Faults of the file are found before anything is measured. 0, or -1 after a line on stderr. */
+static int check_delays(const struct qv_bl_plan *plan)
+{
+	struct qv_bl_trace trace;
+	bool asked = false;
+
+	for (size_t i = 0; i < plan->cases_n; i++)
+		asked = asked || plan->cases[i].pattern == 'f';
+	if (asked != (plan->delays != NULL)) {
+		fprintf(stderr,
+			"quiver: --delays FILE belongs to cases with the pattern file, and they to it\n");
+		return -1;
+	}
+	if (!asked)
+		return 0;
+	if (qv_bl_trace_read(plan->delays, plan->ranks, &trace))
+		return -1;
+	qv_bl_trace_free(&trace);
+	return 0;
+}
+
 int qv_bl_main(const struct qv_bl_front *front, int argc, char **argv)
 {
 	struct options o = {.ranks = 2, .plan = {.stack = "plain"}};
 	const struct qv_bench_option own[] = {
-		{"ranks", .number = &o.ranks, .low = 2, .high = 1024},
+		{"ranks", .number = &o.ranks, .low = 2, .high = QV_BL_RANKS},
 		{"rounds", .number = &o.plan.rounds, .low = 1, .high = 10000},
 		{"samples", .number = &o.plan.samples, .low = 1, .high = 1000},
 		{"seconds", .number = &o.plan.seconds, .low = 1, .high = 100000},
 		{"stack", .text = &o.plan.stack},
 		{"hosts", .text = &o.plan.hosts},
+		{"delays", .text = &o.plan.delays},
 		{.name = NULL},
 	};
 	int status = 2, rc = qv_bench_parse(&o.common, front->name, argc, argv, own);
@@ -114,10 +149,10 @@ int qv_bl_main(const struct qv_bl_front *front, int argc, char **argv)
 	o.plan.seconds = o.plan.seconds ? o.plan.seconds : o.common.quick ? 15 : 600;
 	o.plan.cases_n = front->cases(&o.common, o.plan.ranks, o.plan.cases);
 	choose_impls(&o, front);
-	if (o.plan.cases_n && o.plan.impls_n)
-		status = run(&o, front);
-	else
+	if (!o.plan.cases_n || !o.plan.impls_n)
 		fprintf(stderr, "quiver: no %s matches\n", o.plan.cases_n ? "--impl" : "--filter");
+	else if (!check_delays(&o.plan))
+		status = run(&o, front);
 	qv_bench_opts_close(&o.common);
 	return status;
 }
@@ -145,9 +180,16 @@ int qv_bench_coll(int argc, char **argv)
 			"                   <pattern>-delay: from the last arrival\n",
 		.patterns =
 			"pattern:  balanced; late<x>: the last rank late by x times what the MPI takes\n"
-			"          balanced; alt<x>: every second rank; of ireduce and iallreduce also\n"
-			"          late<x>-work<y>: other work for y times that before the wait\n"
+			"          balanced; alt<x>: every second rank; <k>late<x>: k others each time;\n"
+			"          uniform<x>: each by 0 to x times that; gamma<x>-shape<s>: by a gamma\n"
+			"          distribution, x times that on average; file: as --delays says\n"
+			"          of reductions also <pattern>-work<y>: other work for y times what is\n"
+			"          between first and last arrival, before the wait of ireduce and\n"
+			"          iallreduce, after reduce and allreduce\n"
 			"          of pair: all; transfer and combine of pairs of ranks, all at once\n",
+		.options =
+			"  --delays FILE    a line for each sample, on it for each rank how many seconds\n"
+			"                   it comes late; from the beginning again after the last line\n",
 		.impls = impls,
 		.quick = quick,
 		.is_own = is_coll,

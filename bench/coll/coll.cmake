@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # qv_bench_coll: `quiver bench coll` and `quiver bench exchange`, and the MPI program that they start.
-add_library(qv_bench_coll STATIC coll/coll.c coll/cases.c coll/spawn.c
+add_library(qv_bench_coll STATIC coll/coll.c coll/cases.c coll/delays.c coll/spawn.c
 	coll/exchange.c coll/exchange_cases.c)
 target_link_libraries(qv_bench_coll PRIVATE qv_flags PUBLIC qv_bench)
 

@@ -13,6 +13,7 @@
 
 #define QV_BL_IMPLS 32
 #define QV_BL_CASES 256
+#define QV_BL_RANKS 1024
 
 enum qv_bl_operation {
 	QV_BL_REDUCE,
@@ -39,10 +40,13 @@ struct qv_bl_case {
 	enum qv_bl_operation operation;
 	int ranks;
 	long bytes;
-	char pattern; /* 'b' balanced, 'l' the last rank late, 'a' every second one, 'p' all pairs;
-		       * of exchanges those of qv_bx_pattern */
-	double late;  /* by so many times what the MPI takes balanced */
-	double work;  /* of nonblocking ones: for so much of that time */
+	char pattern; /* 'b' balanced, 'l' the last rank late, 'a' every second one, 'o' some, 'n'
+		       * uniform, 'g' gamma, 'f' as a file says, 'p' all pairs; of exchanges those
+		       * of qv_bx_pattern */
+	int some;     /* so many are late */
+	double late; /* by so many times what the MPI takes balanced; 'n': at most, 'g': on average */
+	double shape; /* of gamma */
+	double work;  /* of reductions: for so many times the imbalance of the arrivals */
 	double reach; /* of exchanges: partners, distance or density */
 };
 
@@ -52,7 +56,8 @@ struct qv_bl_case {
  * What `quiver bench coll` and `quiver bench exchange` have of their own.
  */
 struct qv_bl_front {
-	const char *name, *about, *patterns;     /* the latter two of the help */
+	const char *name, *about;
+	const char *patterns, *options;          /* of the help */
 	const char *const *impls, *const *quick; /* up to NULL */
 	int (*is_own)(enum qv_bl_operation operation);
 	size_t (*cases)(const struct qv_bench_opts *opts, int ranks, struct qv_bl_case *out);
@@ -67,12 +72,32 @@ int qv_bl_case_parse(const char *name, int ranks, struct qv_bl_case *out);
 /* Those of a run; how many. */
 size_t qv_bl_case_list(const struct qv_bench_opts *opts, int ranks, struct qv_bl_case *out);
 const char *qv_bl_operation_name(enum qv_bl_operation operation);
+/* The blocking form of an operation: itself, or that of a nonblocking one. */
+enum qv_bl_operation qv_bl_blocking(enum qv_bl_operation operation);
 /* Append the case, if it is one and wanted; how many there are then. */
 size_t qv_bl_case_add(const struct qv_bench_opts *opts, int ranks, struct qv_bl_case *out, size_t n,
 		      enum qv_bl_operation operation, long bytes, const char *pattern);
 /* Append those that a filter names in full, whatever their size; how many there are then. */
 size_t qv_bl_case_named(const struct qv_bench_opts *opts, int ranks, struct qv_bl_case *out,
 			size_t n);
+
+/* From delays.c. */
+
+struct qv_bl_trace {
+	double *seconds; /* for each rank, line after line */
+	size_t lines;
+};
+
+/* When each rank comes in an iteration, in seconds after its beginning: delays[c->ranks]. The same
+ * arguments give the same. unit: seconds that the MPI takes balanced; trace: for the pattern 'f'. */
+void qv_bl_delays(const struct qv_bl_case *c, const struct qv_bl_trace *trace, double unit,
+		  uint64_t iteration, double *delays);
+/* From the first arrival to the last. */
+double qv_bl_imbalance(const double *delays, int ranks);
+/* The delays of a file: a line for each iteration, seconds for each rank. 0, or -1 after a line on
+ * stderr; then there is nothing to free. */
+int qv_bl_trace_read(const char *path, int ranks, struct qv_bl_trace *out);
+void qv_bl_trace_free(struct qv_bl_trace *trace);
 
 /*
  * From exchange_cases.c.
@@ -96,8 +121,9 @@ struct qv_bl_plan {
 	size_t cases_n;
 	const char *impls[QV_BL_IMPLS];
 	size_t impls_n;
-	const char *stack; /* "plain", or a core of quiver */
-	const char *hosts; /* for mpirun: comma between; NULL: this one */
+	const char *stack;  /* "plain", or a core of quiver */
+	const char *hosts;  /* for mpirun: comma between; NULL: this one */
+	const char *delays; /* the file of the pattern 'f', or NULL */
 	int ranks;
 	long rounds, samples, seconds;
 	bool named; /* impls were: then one that does not exist is reported */

@@ -33,6 +33,7 @@ int qv_bench_exchange(int argc, char **argv)
 			"          one for each rank: mesh: most nonzeros near the diagonal\n"
 			"          of stream, tiny items in buckets, us an item: ring<n>: to the next\n"
 			"          rank, n to a bucket; each<k>: k items for each rank, 500 to a bucket\n",
+		.options = "",
 		.impls = impls,
 		.quick = quick,
 		.is_own = is_exchange,

@@ -3,6 +3,7 @@
 #include "coll.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -180,8 +181,16 @@ static int read_all(struct qv_bench *bench, const struct qv_bl_plan *plan, FILE 
 	return rows ? 0 : -1;
 }
 
-static void become(const struct command *c, int out)
+/* mpirun hands its input on to rank 0. */
+static void become(const struct command *c, const char *delays, int out)
 {
+	const int in = delays ? open(delays, O_RDONLY) : STDIN_FILENO;
+
+	if (in < 0) {
+		fprintf(stderr, "quiver: --delays: cannot read %s: %s\n", delays, strerror(errno));
+		_exit(127);
+	}
+	dup2(in, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	execvp("mpirun.openmpi", (char *const *)(uintptr_t)c->args);
 	execvp("mpirun", (char *const *)(uintptr_t)c->args);
@@ -204,7 +213,7 @@ int qv_bl_measure(const struct qv_bl_plan *plan, struct qv_bench *bench)
 	}
 	if (!child) {
 		close(ends[0]);
-		become(&c, ends[1]);
+		become(&c, plan->delays, ends[1]);
 	}
 	close(ends[1]);
 	in = fdopen(ends[0], "r");

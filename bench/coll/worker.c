@@ -25,42 +25,40 @@ struct worker {
 	int impls_n, samples;
 	float *times, *delays;
 	double deadline;
+	struct qv_bl_trace trace;       /* on rank 0 */
+	double come[QV_BL_RANKS];       /* when each does, in seconds after the beginning */
+	uint64_t expected[QV_BL_RANKS]; /* the same in ns */
+	double imbalance;               /* of the arrivals */
+	uint64_t iteration; /* the first of this block; other implementations have the same */
 };
 
-/* When this rank comes, after the beginning. */
-static double arrival(const struct qv_bl_case *c, int rank, int ranks, double balanced)
+/* When ranks come in this iteration: rank 0 tells, so that all know the same. */
+static void arrange(struct worker *w, const struct qv_bl_case *c, double balanced,
+		    uint64_t iteration)
 {
-	const int late = c->pattern == 'l' ? rank == ranks - 1 : c->pattern == 'a' && rank % 2;
-
-	return late ? c->late * balanced : 0;
+	if (!w->r.rank)
+		qv_bl_delays(c, &w->trace, balanced, iteration, w->come);
+	PMPI_Bcast(w->come, w->r.ranks, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+	for (int i = 0; i < w->r.ranks; i++)
+		w->expected[i] = (uint64_t)(1e9 * w->come[i]);
+	qv_mpi_expect(MPI_Comm_c2f(MPI_COMM_WORLD), w->expected);
+	w->imbalance = qv_bl_imbalance(w->come, w->r.ranks);
 }
 
 static const char *rule_of(const struct qv_bl_case *c)
 {
-	switch (c->operation) {
-	case QV_BL_IREDUCE: return "reduce";
-	case QV_BL_IALLREDUCE: return "allreduce";
-	case QV_BL_SPMM: return "neighbor_allgather";
-	default: return qv_bl_operation_name(c->operation);
-	}
+	if (c->operation == QV_BL_SPMM)
+		return "neighbor_allgather";
+	return qv_bl_operation_name(qv_bl_blocking(c->operation));
 }
 
 /* Let calls go to impl from here on. 0, or -1 if there is no such algorithm for it. */
-static int choose(struct worker *w, const struct qv_bl_case *c, const char *impl, double balanced)
+static int choose(const struct qv_bl_case *c, const char *impl)
 {
 	char rule[QV_BENCH_NAME * 2];
-	uint64_t *arrive;
-	int rc;
 
 	snprintf(rule, sizeof(rule), "%s=%s", rule_of(c), impl);
-	rc = qv_mpi_set(rule);
-	arrive = calloc((size_t)w->r.ranks, sizeof(*arrive));
-	for (int i = 0; arrive && i < w->r.ranks; i++)
-		arrive[i] = (uint64_t)(1e9 * arrival(c, i, w->r.ranks, balanced));
-	if (arrive)
-		qv_mpi_expect(MPI_Comm_c2f(MPI_COMM_WORLD), arrive);
-	free(arrive);
-	return rc ? -1 : 0;
+	return qv_mpi_set(rule) ? -1 : 0;
 }
 
 static void none(void)
@@ -68,30 +66,19 @@ static void none(void)
 	qv_mpi_set("");
 }
 
-static void wait_until(double when)
-{
-	double left;
-
-	while ((left = when - qv_bl_now()) > 0) {
-		const struct timespec nap = {(time_t)left,
-					     (long)((left - (double)(time_t)left) * 1e9)};
-
-		if (left > 200e-6)
-			nanosleep(&nap, NULL);
-	}
-}
-
 /* Time to solution, seconds. */
-static double sample(struct worker *w, const struct qv_bl_case *c, double balanced)
+static double sample(struct worker *w, const struct qv_bl_case *c, double balanced,
+		     uint64_t iteration)
 {
 	double begin, end, came;
 
+	arrange(w, c, balanced, iteration);
 	MPI_Barrier(MPI_COMM_WORLD);
 	begin = qv_bl_now() + 20e-6;
 	MPI_Allreduce(MPI_IN_PLACE, &begin, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-	wait_until(begin + arrival(c, w->r.rank, w->r.ranks, balanced));
+	qv_bl_wait_until(begin + w->come[w->r.rank]);
 	came = qv_bl_now();
-	qv_bl_call(&w->r, c, c->work * balanced);
+	qv_bl_call(&w->r, c, c->work * w->imbalance);
 	end = qv_bl_now();
 	MPI_Allreduce(MPI_IN_PLACE, &came, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
 	MPI_Allreduce(MPI_IN_PLACE, &end, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -111,15 +98,12 @@ static void print(const struct worker *w, const char *name, const char *impl, co
 }
 
 /* Beside the time to solution: how long after the last arrival. */
-static void print_delay(struct worker *w, const struct qv_bl_case *c, const char *impl,
-			double balanced)
+static void print_delay(struct worker *w, const struct qv_bl_case *c, const char *impl)
 {
 	char name[QV_BENCH_NAME + 8];
 
 	if (c->pattern == 'b' || qv_bx_is(c))
 		return;
-	for (int i = 0; i < w->samples; i++)
-		w->delays[i] = w->times[i] - (float)(1e6 * c->late * balanced);
 	snprintf(name, sizeof(name), "%s-delay", c->name);
 	print(w, name, impl, "checked", w->delays);
 }
@@ -144,12 +128,13 @@ static void block(struct worker *w, const struct qv_bl_case *c, const char *impl
 	uint64_t before = qv_mpi_taken(), sent[2];
 
 	qv_bl_agree(&w->r);
-	if (choose(w, c, impl, balanced)) {
+	arrange(w, c, balanced, w->iteration);
+	if (choose(c, impl)) {
 		print(w, c->name, impl, "no-such-algorithm", NULL);
 		return;
 	}
 	for (int i = 0; !strcmp(impl, "auto") && i < 150; i++) /* until it has made up its mind */
-		sample(w, c, balanced);
+		sample(w, c, balanced, w->iteration + (uint64_t)i);
 	qv_mpi_sent(&sent[0], &sent[1]);
 	if (!qv_bl_check(&w->r, c)) {
 		print(w, c->name, impl, "wrong", NULL);
@@ -161,10 +146,14 @@ static void block(struct worker *w, const struct qv_bl_case *c, const char *impl
 		print(w, c->name, impl, "not-taken", NULL);
 		return;
 	}
-	for (int i = 0; i < w->samples; i++)
-		w->times[i] = (float)(1e6 * sample(w, c, balanced));
+	for (int i = 0; i < w->samples; i++) {
+		const double time = sample(w, c, balanced, w->iteration + (uint64_t)i);
+
+		w->times[i] = (float)(1e6 * time);
+		w->delays[i] = (float)(1e6 * (time - w->imbalance));
+	}
 	print(w, c->name, impl, "checked", w->times);
-	print_delay(w, c, impl, balanced);
+	print_delay(w, c, impl);
 }
 
 static void block_of_pairs(struct worker *w, const struct qv_bl_case *c, int round)
@@ -195,16 +184,32 @@ static double balanced_time(struct worker *w, const struct qv_bl_case *c)
 
 	if (!qv_bx_is(c))
 		flat.pattern = 'b';
-	flat.work = 0;
+	flat.operation = qv_bl_blocking(c->operation);
 	for (int i = 0; i < w->samples; i++)
-		w->times[i] = (float)sample(w, &flat, 0);
+		w->times[i] = (float)sample(w, &flat, 0, 0);
 	return qv_bench_percentile(w->times, (size_t)w->samples, 0.5);
+}
+
+/* Whether delays of the two cases are in one unit, so that they can be compared. */
+static bool have_one_unit(const struct qv_bl_case *a, const struct qv_bl_case *b)
+{
+	return !qv_bx_is(a) && !qv_bx_is(b) && a->bytes == b->bytes &&
+	       qv_bl_blocking(a->operation) == qv_bl_blocking(b->operation);
+}
+
+static double unit_of(struct worker *w, int i)
+{
+	for (int k = 0; k < i; k++)
+		if (have_one_unit(&w->cases[k], &w->cases[i]))
+			return w->balanced[k];
+	return balanced_time(w, &w->cases[i]);
 }
 
 static void one_case(struct worker *w, int i, int round)
 {
 	const struct qv_bl_case *c = &w->cases[i];
 
+	w->iteration = (uint64_t)round * (uint64_t)w->samples;
 	none();
 	qv_bl_agree(&w->r);
 	for (int k = 0; k < w->impls_n && c->operation == QV_BL_STREAM; k++)
@@ -217,7 +222,7 @@ static void one_case(struct worker *w, int i, int round)
 		return;
 	}
 	if (!round)
-		w->balanced[i] = balanced_time(w, c);
+		w->balanced[i] = unit_of(w, i);
 	MPI_Bcast(&w->balanced[i], 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 	for (int k = 0; k < w->impls_n; k++) {
 		block(w, c, w->impls[(k + round) % w->impls_n], w->balanced[i]);
@@ -238,11 +243,20 @@ static void run(struct worker *w, int rounds)
 		}
 }
 
+/* The file of a case that has one is what rank 0 reads, wherever it runs. */
+static int take_trace(struct worker *w)
+{
+	for (int i = 0; i < w->cases_n && !w->r.rank; i++)
+		if (w->cases[i].pattern == 'f')
+			return qv_bl_trace_read("/dev/stdin", w->r.ranks, &w->trace);
+	return 0;
+}
+
 static int parse(struct worker *w, int argc, char **argv)
 {
 	int i = 4;
 
-	if (argc < 6)
+	if (argc < 6 || w->r.ranks > QV_BL_RANKS)
 		return -1;
 	w->samples = atoi(argv[2]);
 	w->deadline = qv_bl_now() + atof(argv[3]);
@@ -254,7 +268,9 @@ static int parse(struct worker *w, int argc, char **argv)
 	w->impls_n = argc - i - 1;
 	w->times = calloc((size_t)w->samples + 1, sizeof(float));
 	w->delays = calloc((size_t)w->samples + 1, sizeof(float));
-	return w->times && w->delays && w->samples > 0 && w->impls_n > 0 ? 0 : -1;
+	if (!w->times || !w->delays || w->samples <= 0 || w->impls_n <= 0)
+		return -1;
+	return take_trace(w);
 }
 
 int main(int argc, char **argv)
@@ -283,6 +299,7 @@ int main(int argc, char **argv)
 	free(w.r.expected);
 	free(w.times);
 	free(w.delays);
+	qv_bl_trace_free(&w.trace);
 	MPI_Finalize();
 	return 0;
 }

@@ -26,7 +26,7 @@ struct qv_bl_rank {
 
 /* Room and values for the case; the answer of the MPI's own call is kept. */
 void qv_bl_prepare(struct qv_bl_rank *r, const struct qv_bl_case *c);
-/* The call itself. work: seconds of other work between the halves of a nonblocking one. */
+/* The call itself. work: seconds of other work, between the halves of a nonblocking one, after another. */
 void qv_bl_call(struct qv_bl_rank *r, const struct qv_bl_case *c, double work);
 /* Whether, on all ranks, a call now gives what the MPI gave. */
 int qv_bl_check(struct qv_bl_rank *r, const struct qv_bl_case *c);
@@ -40,6 +40,8 @@ double qv_bl_value(int rank, size_t i);
 
 /* Seconds of a clock that is the same on all ranks. */
 double qv_bl_now(void);
+/* Returns at that time of it. */
+void qv_bl_wait_until(double when);
 /* Find out how far it is from this rank's own, which goes its own way: now and then. Collective. */
 void qv_bl_agree(const struct qv_bl_rank *r);
 

@@ -32,6 +32,16 @@ WRONG = ("no/such/case", "alltoallv/5/64/partners9", "allgather/5/64/partners3",
          "neighbor_allgather/5/64/balanced", "alltoall/5/64/all9", "stream/5/4/ring5", "stream/5/8/ring0",
          "spmm/5/8/mesh", "spmm/5/64/moore1")
 
+# First and last of these arrivals are 30 ms apart.
+DELAYS = "# seconds\n0 0.01 0.03\n0.05 0.02 0.02\n"
+LATE = {f"{name}/3/1024/{pattern}": {"mpi", "clairvoyant"} for name, pattern in (
+    ("reduce", "uniform2.0"), ("reduce", "2late1.0"), ("allreduce", "gamma1.0-shape0.5"), ("reduce", "file"),
+    ("reduce", "file-work1.0"), ("ireduce", "file-work1.0"))}
+WRONG_DELAYS = (("reduce/2/8/file", None, "--delays FILE belongs to cases with the pattern file"),
+                ("reduce/2/8/late1.0", "0 1\n", "--delays FILE belongs to cases with the pattern file"),
+                ("reduce/2/8/file", "0 1\n0 1 2\n", "is not one delay for each of 2 ranks"),
+                ("reduce/2/8/file", "\n", "has no delays"))
+
 
 def check(holds, *what):
     if not holds:
@@ -43,23 +53,52 @@ def run(*args):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
-def measure(cases, ranks):
-    """A short run of these cases: its rows, and what it said."""
+def measure(cases, ranks, impls, *args):
+    """A short run of these cases: its report, and what it said."""
     with tempfile.TemporaryDirectory(prefix="quiver-coll.") as folder:
         path, plot = os.path.join(folder, "coll.json"), os.path.join(folder, "coll.svg")
         names = ",".join(name for name in cases if not name.endswith("-delay"))
-        done = run("--quick", "--filter", names, "--impl", IMPLS[sys.argv[2]],
-                   "--rounds", "2", "--samples", "3", "--ranks", ranks, "--json", path,
-                   "--plot", plot)
+        done = run("--quick", "--filter", names, "--impl", impls, "--rounds", "2", "--samples", "3", "--ranks",
+                   ranks, "--json", path, "--plot", plot, *args)
         check(done.returncode == 0, "status", done.returncode, done.stdout)
         check("<svg" in open(plot, encoding="utf-8").read(), "no plot")
         with open(path, encoding="utf-8") as f:
-            return json.load(f)["rows"], done.stdout
+            return json.load(f), done.stdout
+
+
+def late_ranks(folder):
+    """Other arrivals: who is late, for how long, and work meanwhile."""
+    path = os.path.join(folder, "delays")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(DELAYS)
+    report, text = measure(LATE, "3", "mpi,clairvoyant", "--delays", path)
+    times = {(row["case"], row["impl"]): row["p50"] for row in report["rows"] if row["answer"] == "checked"}
+    for name, impl in ((name, impl) for name in LATE for impl in LATE[name]):
+        check({(name, impl), (name + "-delay", impl)} <= set(times), "no", name, impl, text)
+        if "/file" in name:
+            apart = times[name, impl] - times[name + "-delay", impl]
+            check(abs(apart - 30000) < 1, name, impl, "the last arrival is at", apart, text)
+            check(times[name, impl] > (60000 if "work" in name else 30000), name, "ends too soon", text)
+    ratios = {(r["case"], r["impl"]) for r in report["ratios"] if r["of"] == "blocking"}
+    check(("ireduce/3/1024/file-work1.0", "mpi") in ratios, "no ratio to the blocking call", report["ratios"])
+
+
+def wrong_delays(folder):
+    for case, delays, words in WRONG_DELAYS:
+        args = ["--filter", case]
+        if delays:
+            path = os.path.join(folder, "wrong")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(delays)
+            args += ["--delays", path]
+        bad = run(*args)
+        check(bad.returncode == 2 and words in bad.stdout and bad.stdout.count("\n") == 1, case, delays, bad.stdout)
 
 
 def main():
     cases, ranks = (COLL, "2") if sys.argv[2] == "coll" else (EXCHANGE, "5")
-    rows, text = measure(cases, ranks)
+    report, text = measure(cases, ranks, IMPLS[sys.argv[2]])
+    rows = report["rows"]
     for name, impls in cases.items():
         found = {row["impl"]: row for row in rows if row["case"] == name}
         if sys.argv[2] == "exchange" and "crystal" not in impls:
@@ -80,6 +119,10 @@ def main():
         check(bad.returncode == 2 and "no --filter matches" in bad.stdout, wrong, bad.stdout)
     bad = run("--ranks", "1")
     check(bad.returncode == 2, bad.stdout)
+    if sys.argv[2] == "coll":
+        with tempfile.TemporaryDirectory(prefix="quiver-coll.") as folder:
+            late_ranks(folder)
+            wrong_delays(folder)
     print(f"bench {sys.argv[2]}: {len(rows)} rows")
 
 
