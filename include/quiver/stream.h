@@ -11,8 +11,11 @@
  * that they are for. In a bucket one stands before the items that have it, so that a tiny item
  * costs its bytes and a few more, and no envelope of its own.
  *
- * Items of one rank for another come in the order in which they were inserted, if the network keeps
- * the order of messages between two ranks.
+ * An urgent item waits in no bucket, here or where it is sent on: buckets that have one leave with
+ * what else is in them, and before those for other ranks (qv_stream_insert_urgent).
+ *
+ * Items of one rank for another come in the order in which they were inserted, urgent or not, if
+ * the network keeps the order of messages between two ranks.
  *
  * Ranks of a group are of one byte order. No locks, no threads, no clock: calls are told the time.
  */
@@ -51,7 +54,8 @@ struct qv_stream_calls {
 	 */
 	int (*send)(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes);
 	/*
-	 * An item has come; this may insert others. For streams without envelopes.
+	 * An item has come; this may insert others, which never have to wait (QV_EAGAIN), however
+	 * much is under way. For streams without envelopes.
 	 *   port         as given to qv_stream_create
 	 *   from         which rank inserted it
 	 *   data, bytes  during the call only; data may be at any address
@@ -100,6 +104,16 @@ QV_API size_t qv_stream_longest(const struct qv_stream *stream);
  */
 QV_API int qv_stream_insert(struct qv_stream *stream, uint32_t to, const void *data, size_t bytes,
 			    uint64_t now);
+
+/*
+ * The same for an urgent item: its bucket leaves within this call, ahead of those for other ranks
+ * that the network has not taken yet; ranks that send it on do so within qv_stream_deliver. Many of
+ * them cost a message each.
+ *   stream, to, data, bytes, now  as for qv_stream_insert
+ * Errors as qv_stream_insert.
+ */
+QV_API int qv_stream_insert_urgent(struct qv_stream *stream, uint32_t to, const void *data,
+				   size_t bytes, uint64_t now);
 
 /*
  * The same with an envelope; it is sent along if the item before it for the same peer has another.
@@ -158,6 +172,7 @@ struct qv_stream_stats {
 	uint64_t messages, bytes;     /* that were sent, with heads */
 	uint64_t envelopes;           /* in them: one for all items in a row that share it */
 	uint64_t full, late, flushed; /* why they left: full, first item waited, flush */
+	uint64_t urgent;              /* or an urgent item is in them */
 };
 
 /*

@@ -16,8 +16,8 @@
  * for a vrank while it moves waits for it.
  *
  * Ranks of a group are of one byte order. No locks, no threads, no clock: calls are told the time.
- * The functions of struct qv_vranks_calls may call qv_vranks_insert and qv_vranks_move, nothing
- * else.
+ * The functions of struct qv_vranks_calls may call qv_vranks_insert, qv_vranks_multicast and
+ * qv_vranks_move, nothing else; what they insert never has to wait, however much is under way.
  */
 #ifndef QUIVER_VRANK_H
 #define QUIVER_VRANK_H

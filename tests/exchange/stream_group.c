@@ -100,6 +100,7 @@ struct qv_stream_stats qv_group_sum(void)
 		all.full += s.full;
 		all.late += s.late;
 		all.flushed += s.flushed;
+		all.urgent += s.urgent;
 	}
 	return all;
 }
@@ -138,11 +139,15 @@ void qv_group_insert(uint32_t from, uint32_t to)
 	const size_t n = envelope_of(from, to, m->sent[to], envelope);
 	int rc;
 
-	while ((rc = qv_group.envelope
-			     ? qv_stream_pack(m->stream, to, envelope, n, data, bytes, qv_group.now)
-			     : qv_stream_insert(m->stream, to, data, bytes, qv_group.now)) ==
-	       QV_EAGAIN)
-		turn(false);
+	do {
+		if (qv_group.envelope)
+			rc = qv_stream_pack(m->stream, to, envelope, n, data, bytes, qv_group.now);
+		else
+			rc = (qv_group.urgent ? qv_stream_insert_urgent : qv_stream_insert)(
+				m->stream, to, data, bytes, qv_group.now);
+		if (rc == QV_EAGAIN)
+			turn(false);
+	} while (rc == QV_EAGAIN);
 	assert_int_equal(rc, QV_OK);
 	m->sent[to]++;
 }

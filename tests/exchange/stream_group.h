@@ -24,6 +24,7 @@ struct qv_stream_group {
 	size_t envelope; /* longest of envelopes; 0: none */
 	uint32_t shares; /* so many items in a row have the same; 0: 1 */
 	uint64_t now;
+	bool urgent;  /* what is inserted, without an envelope */
 	bool spoiled; /* what comes is not judged */
 };
 

@@ -31,9 +31,12 @@ static void comes(struct qv_stream_spec spec)
 	qv_group.shares = 1 + (uint32_t)qv_packet_draw(9);
 	qv_group_open(spec, longest);
 	assert_true(qv_stream_longest(qv_group.members[0].stream) >= longest);
-	for (uint32_t n = 0; n < 20 * spec.ranks; n++)
+	for (uint32_t n = 0; n < 20 * spec.ranks; n++) {
+		qv_group.urgent = !qv_packet_draw(10);
 		qv_group_insert((uint32_t)qv_packet_draw(spec.ranks),
 				(uint32_t)qv_packet_draw(spec.ranks));
+	}
+	qv_group.urgent = false;
 	qv_group_finish(spec.wait_ns == QV_NEVER || qv_packet_draw(2));
 	qv_group_close();
 }
@@ -77,7 +80,7 @@ static uint64_t messages_of(enum qv_way way, uint32_t ranks, uint32_t k, uint32_
 	}
 	qv_group_finish(true);
 	s = qv_group_sum();
-	assert_int_equal(s.messages, s.full + s.late + s.flushed);
+	assert_int_equal(s.messages, s.full + s.late + s.flushed + s.urgent);
 	qv_group_close();
 	return s.messages;
 }
@@ -186,6 +189,95 @@ static void full_window(void **state)
 	qv_group_close();
 }
 
+/* What has left its bucket comes, though the network is busy at times; nothing is flushed. */
+static void settle(void)
+{
+	for (int n = 0; n < 100; n++) {
+		for (uint32_t r = 0; r < qv_group.ranks; r++)
+			qv_stream_progress(qv_group.members[r].stream, qv_group.now);
+		while (qv_packet_first())
+			qv_group_deliver();
+	}
+}
+
+/* An urgent item leaves at once with what is before it, ahead of buckets for others, and nobody on its
+ * way waits; what is before it and urgent itself comes first. */
+static void urgent(void **state)
+{
+	const struct qv_stream_spec spec = {
+		.ranks = 64, .way = QV_WAY_MESH3, .wait_ns = QV_NEVER, .window = 8, .items = 3};
+	const char byte = 1;
+
+	qv_group_open(spec, 0);
+	qv_group_insert(0, 63);
+	qv_group.urgent = true;
+	qv_group_insert(0, 63);
+	qv_group.urgent = false;
+	settle();
+	assert_int_equal(qv_group.members[63].got[0], 2);
+	assert_int_equal(qv_group_sum().messages, 3);
+	assert_int_equal(qv_group_sum().urgent, 3);
+	qv_group_insert(0, 63);
+	settle();
+	assert_int_equal(qv_group.members[63].got[0], 2); /* that waits */
+	qv_group_finish(true);
+
+	qv_packet_set(true, false);
+	for (uint32_t to = 1; to < 4; to++) /* full buckets */
+		for (int i = 0; i < 3; i++)
+			qv_group_insert(0, to);
+	qv_group_insert(0, 3);
+	qv_group.urgent = true;
+	qv_group_insert(0, 2);
+	qv_packet_set(false, false);
+	for (int n = 0; n < 100; n++)
+		qv_stream_progress(qv_group.members[0].stream, qv_group.now);
+	for (uint32_t i = 0; i < 4; i++) { /* sent: 1, 2, urgent 2, 3 */
+		static const uint32_t peers[] = {1, 2, 2, 3};
+		const struct qv_packet *p = qv_packet_first();
+
+		for (uint32_t k = 0; k < i && p; k++)
+			p = p->next;
+		assert_non_null(p);
+		assert_int_equal(p->to, peers[i]);
+	}
+	qv_group.urgent = false;
+	qv_group_finish(true);
+	assert_int_equal(qv_stream_insert_urgent(qv_group.members[0].stream, 64, &byte, 1, 0),
+			 QV_EINVAL);
+	qv_group_close();
+}
+
+/* A function that is given an item answers it, whatever is under way. */
+static struct qv_stream *answerer;
+static unsigned int answers;
+
+static void answer(void *port, uint32_t from, const void *data, size_t bytes)
+{
+	assert_int_equal(qv_stream_insert(answerer, 1, NULL, 0, 0), QV_OK);
+	answers++;
+}
+
+static int send_never(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes)
+{
+	return QV_EAGAIN;
+}
+
+static void answers_never_wait(void **state)
+{
+	static const struct qv_stream_calls calls = {send_never, answer, NULL};
+	const struct qv_stream_spec spec = {
+		.ranks = 2, .items = 1, .window = 1, .way = QV_WAY_DIRECT};
+	/* A head of version 2, phase 0, with three items of no bytes. */
+	const char three[] = {2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0};
+
+	assert_int_equal(qv_stream_create(&spec, &calls, NULL, &answerer), QV_OK);
+	assert_int_equal(qv_stream_deliver(answerer, 1, three, sizeof(three), 0), QV_OK);
+	assert_int_equal(answers, 3);
+	assert_int_equal(qv_stream_insert(answerer, 1, NULL, 0, 0), QV_EAGAIN);
+	qv_stream_free(answerer);
+}
+
 static void dead_network(void **state)
 {
 	const struct qv_stream_spec spec = {.ranks = 2, .items = 1, .way = QV_WAY_DIRECT};
@@ -290,11 +382,17 @@ static void bad_arguments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_come),       cmocka_unit_test(as_few_as_can_be),
-		cmocka_unit_test(tight),          cmocka_unit_test(packs),
-		cmocka_unit_test(waits_its_time), cmocka_unit_test(full_window),
-		cmocka_unit_test(dead_network),   cmocka_unit_test(hostile),
+		cmocka_unit_test(all_come),
+		cmocka_unit_test(as_few_as_can_be),
+		cmocka_unit_test(tight),
+		cmocka_unit_test(packs),
+		cmocka_unit_test(waits_its_time),
+		cmocka_unit_test(full_window),
+		cmocka_unit_test(dead_network),
+		cmocka_unit_test(hostile),
 		cmocka_unit_test(bad_arguments),
+		cmocka_unit_test(urgent),
+		cmocka_unit_test(answers_never_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,21 +102,26 @@ int qv_bucket_add(struct qv_bucket *b, const struct qv_item_head *h,
 
 void qv_bucket_close(struct qv_bucket *b)
 {
-	const struct qv_bucket_head head = {QV_STREAM_VERSION, (uint8_t)b->phase, 0, b->items};
+	const struct qv_bucket_head head = {.version = QV_STREAM_VERSION,
+					    .phase = (uint8_t)b->phase,
+					    .urgent = (uint8_t)b->urgent,
+					    .items = b->items};
 
 	memcpy(b->data, &head, sizeof(head));
 }
 
-int64_t qv_bucket_open(const char *buf, size_t bytes, uint32_t phases, uint32_t *phase)
+int64_t qv_bucket_open(const char *buf, size_t bytes, uint32_t phases, uint32_t *phase, int *urgent)
 {
 	struct qv_bucket_head head;
 
 	if (bytes < sizeof(head))
 		return -1;
 	memcpy(&head, buf, sizeof(head));
-	if (head.version != QV_STREAM_VERSION || head.zero || head.phase >= phases)
+	if (head.version != QV_STREAM_VERSION || head.urgent > 1 || head.zero ||
+	    head.phase >= phases)
 		return -1;
 	*phase = head.phase;
+	*urgent = head.urgent;
 	return head.items;
 }
 

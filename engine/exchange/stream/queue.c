@@ -78,6 +78,7 @@ struct qv_bucket *qv_stream_begin(struct qv_stream *s, uint32_t phase, uint32_t 
 	b->peer = peer;
 	b->phase = phase;
 	b->items = 0;
+	b->urgent = 0;
 	b->bytes = sizeof(struct qv_bucket_head);
 	b->since = now;
 	b->next = NULL;
@@ -102,12 +103,28 @@ void qv_stream_drop(struct qv_stream *s, struct qv_bucket *b)
 	s->spare = b;
 }
 
+/* Behind the last in the queue that is for this peer, or urgent. */
+static struct qv_bucket **before_others(struct qv_stream *s, uint32_t peer)
+{
+	struct qv_bucket **at = &s->ready;
+
+	for (struct qv_bucket *b = s->ready; b; b = b->next)
+		if (b->peer == peer || b->urgent)
+			at = &b->next;
+	return at;
+}
+
 void qv_stream_leave(struct qv_stream *s, struct qv_bucket *b)
 {
+	struct qv_bucket **at;
+
 	take_out(s, b);
 	qv_bucket_close(b);
-	*(s->ready ? &s->ready_end->next : &s->ready) = b;
-	s->ready_end = b;
+	at = b->urgent ? before_others(s, b->peer) : s->ready ? &s->ready_end->next : &s->ready;
+	b->next = *at;
+	*at = b;
+	if (!b->next)
+		s->ready_end = b;
 	s->ready_n++;
 }
 

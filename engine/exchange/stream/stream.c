@@ -1,98 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* stream.c - streams of items: where they go, when they leave, what comes of a message. */
 #include "stream.h"
-#include "engine/base/settings.h"
-
-#include <stdlib.h>
-
-#define LIMIT 8192 /* bytes of a bucket, if nothing is said */
-
-/* Made and freed. */
-
-static int is_right(const struct qv_stream_spec *s)
-{
-	return s->ranks && s->rank < s->ranks && s->way != QV_WAY_CRYSTAL &&
-	       (unsigned int)s->way < QV_N_WAYS && s->items <= 65536 &&
-	       (!s->limit || (s->limit >= 64 && s->limit <= 1u << 30)) &&
-	       s->envelope <= (s->limit ? s->limit : LIMIT) - 64;
-}
-
-static void open_route(struct qv_stream *s)
-{
-	static const enum qv_algorithm algorithms[QV_N_WAYS] = {
-		[QV_WAY_MESH2] = QV_ALG_MESH2,
-		[QV_WAY_MESH3] = QV_ALG_MESH3,
-		[QV_WAY_HYPERCUBE] = QV_ALG_HYPERCUBE,
-	};
-
-	s->phases = 1;
-	if (s->spec.way == QV_WAY_DIRECT)
-		return;
-	qv_route_open(&s->route, algorithms[s->spec.way], s->spec.ranks, 0);
-	s->phases = s->route.phases;
-}
-
-int qv_stream_create(const struct qv_stream_spec *spec, const struct qv_stream_calls *calls,
-		     void *port, struct qv_stream **stream)
-{
-	struct qv_stream_spec set = {0};
-	struct qv_stream *s;
-
-	if (qv_settings_read(&set, sizeof(set), QV_SETTINGS_UPTO(struct qv_stream_spec, envelope),
-			     spec) ||
-	    !is_right(&set) || !calls->send || !(set.envelope ? !!calls->packed : !!calls->item))
-		return QV_EINVAL;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return QV_ENOMEM;
-	s->spec = set;
-	s->spec.items = set.items ? set.items : 64;
-	s->spec.limit = set.limit ? set.limit : LIMIT;
-	s->spec.wait_ns = set.wait_ns ? set.wait_ns : 1000000;
-	s->spec.window = set.window ? set.window : 64;
-	s->calls = *calls;
-	s->port = port;
-	open_route(s);
-	*stream = s;
-	return QV_OK;
-}
-
-static void free_list(struct qv_bucket *b)
-{
-	while (b) {
-		struct qv_bucket *next = b->next;
-
-		free(b->data);
-		free(b);
-		b = next;
-	}
-}
-
-void qv_stream_free(struct qv_stream *s)
-{
-	if (!s)
-		return;
-	free_list(s->oldest);
-	free_list(s->ready);
-	free_list(s->spare);
-	for (uint32_t i = 0; i < s->ids; i++)
-		free_list(s->flying[i]);
-	free(s->flying);
-	free(s->slots);
-	free(s);
-}
-
-size_t qv_stream_longest(const struct qv_stream *s)
-{
-	const size_t envelope = s->spec.envelope ? s->spec.envelope + QV_ENVELOPE_HEAD : 0;
-
-	return s->spec.limit - sizeof(struct qv_bucket_head) - QV_ITEM_HEAD - envelope;
-}
-
-void qv_stream_stats(const struct qv_stream *s, struct qv_stream_stats *stats)
-{
-	*stats = s->stats;
-}
 
 /* Items. */
 
@@ -142,6 +50,8 @@ static int put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t 
 	if (b && !b->items)
 		qv_stream_drop(s, b);
 	s->stats.envelopes += !rc && head.fresh;
+	if (!rc)
+		b->urgent |= item->urgent;
 	if (!rc && b->items == s->spec.items) {
 		s->stats.full++;
 		qv_stream_leave(s, b);
@@ -151,14 +61,31 @@ static int put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t 
 	return rc;
 }
 
+/* Buckets with urgent items, after the last one. */
+static void hurry(struct qv_stream *s)
+{
+	for (struct qv_bucket *b = s->oldest, *next; b; b = next) {
+		next = b->next;
+		if (!b->urgent)
+			continue;
+		s->stats.urgent++;
+		qv_stream_leave(s, b);
+	}
+	qv_stream_push(s);
+}
+
 static void come(struct qv_stream *s, const struct qv_stream_item *item)
 {
+	const int giving = s->giving;
+
 	s->stats.delivered++;
+	s->giving = 1;
 	if (s->spec.envelope)
 		s->calls.packed(s->port, item->from, item->envelope, item->envelope_bytes,
 				item->data, item->bytes);
 	else
 		s->calls.item(s->port, item->from, item->data, item->bytes);
+	s->giving = giving;
 }
 
 int qv_stream_room(struct qv_stream *s)
@@ -167,7 +94,7 @@ int qv_stream_room(struct qv_stream *s)
 		qv_stream_push(s);
 	if (s->failed)
 		return s->failed;
-	return s->flying_n + s->ready_n >= s->spec.window ? QV_EAGAIN : QV_OK;
+	return !s->giving && s->flying_n + s->ready_n >= s->spec.window ? QV_EAGAIN : QV_OK;
 }
 
 int qv_stream_take(struct qv_stream *s, const struct qv_stream_item *item, uint64_t now)
@@ -176,31 +103,58 @@ int qv_stream_take(struct qv_stream *s, const struct qv_stream_item *item, uint6
 
 	if (!rc && item->to != s->spec.rank)
 		rc = put(s, item, 0, now);
+	if (!rc && item->urgent)
+		hurry(s);
 	s->stats.inserted += !rc;
 	if (!rc && item->to == s->spec.rank)
 		come(s, item);
 	return rc;
 }
 
+static int insert(struct qv_stream *s, const struct qv_stream_item *item, uint64_t now)
+{
+	int rc;
+
+	if (item->to >= s->spec.ranks || (item->bytes && !item->data) ||
+	    (item->envelope_bytes && !item->envelope))
+		return QV_EINVAL;
+	if (item->bytes > qv_stream_longest(s) || item->envelope_bytes > s->spec.envelope)
+		return QV_EMSGSIZE;
+	rc = qv_stream_room(s);
+	if (rc && !(rc == QV_EAGAIN && item->to == s->spec.rank))
+		return rc;
+	return qv_stream_take(s, item, now);
+}
+
 int qv_stream_pack(struct qv_stream *s, uint32_t to, const void *envelope, size_t n,
 		   const void *data, size_t bytes, uint64_t now)
 {
-	const struct qv_stream_item item = {to, s->spec.rank, bytes, data, n, n ? envelope : ""};
-	int rc;
+	const struct qv_stream_item item = {.to = to,
+					    .from = s->spec.rank,
+					    .bytes = bytes,
+					    .data = data,
+					    .envelope_bytes = n,
+					    .envelope = n ? envelope : ""};
 
-	if (to >= s->spec.ranks || (bytes && !data) || (n && !envelope))
-		return QV_EINVAL;
-	if (bytes > qv_stream_longest(s) || n > s->spec.envelope)
-		return QV_EMSGSIZE;
-	rc = qv_stream_room(s);
-	if (rc && !(rc == QV_EAGAIN && to == s->spec.rank))
-		return rc;
-	return qv_stream_take(s, &item, now);
+	return insert(s, &item, now);
 }
 
 int qv_stream_insert(struct qv_stream *s, uint32_t to, const void *data, size_t bytes, uint64_t now)
 {
 	return qv_stream_pack(s, to, NULL, 0, data, bytes, now);
+}
+
+int qv_stream_insert_urgent(struct qv_stream *s, uint32_t to, const void *data, size_t bytes,
+			    uint64_t now)
+{
+	const struct qv_stream_item item = {.to = to,
+					    .from = s->spec.rank,
+					    .urgent = 1,
+					    .bytes = bytes,
+					    .data = data,
+					    .envelope = ""};
+
+	return insert(s, &item, now);
 }
 
 /* Messages that come. */
@@ -210,7 +164,7 @@ static int go_through(struct qv_stream *s, struct qv_item_form *form, const char
 		      int64_t items, int take, uint64_t now)
 {
 	size_t at = sizeof(struct qv_bucket_head);
-	struct qv_stream_item item = {0};
+	struct qv_stream_item item = {.urgent = form->urgent};
 	uint32_t peer;
 
 	for (; items; items--) {
@@ -237,14 +191,21 @@ static int go_through(struct qv_stream *s, struct qv_item_form *form, const char
 int qv_stream_deliver(struct qv_stream *s, uint32_t from, const void *buf, size_t bytes,
 		      uint64_t now)
 {
-	struct qv_item_form form = {0, s->phases, from, s->spec.rank, s->spec.envelope != 0};
-	const int64_t items = qv_bucket_open(buf, bytes, s->phases, &form.phase);
+	struct qv_item_form form = {.phases = s->phases,
+				    .sender = from,
+				    .receiver = s->spec.rank,
+				    .enveloped = s->spec.envelope != 0};
+	const int64_t items = qv_bucket_open(buf, bytes, s->phases, &form.phase, &form.urgent);
 	int rc;
 
 	if (from >= s->spec.ranks || items < 0)
 		return QV_EPROTO;
 	rc = go_through(s, &form, buf, bytes, items, 0, now);
-	return rc ? rc : go_through(s, &form, buf, bytes, items, 1, now);
+	if (!rc)
+		rc = go_through(s, &form, buf, bytes, items, 1, now);
+	if (!rc && form.urgent)
+		hurry(s);
+	return rc;
 }
 
 /* Time. */

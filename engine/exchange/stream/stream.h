@@ -17,11 +17,11 @@
  */
 struct qv_bucket_head {
 	uint8_t version, phase;
-	uint16_t zero;
+	uint8_t urgent, zero; /* 1: what is in it is sent on at once */
 	uint32_t items;
 };
 
-#define QV_STREAM_VERSION 1
+#define QV_STREAM_VERSION 2
 #define QV_ITEM_HEAD      20 /* at most: two ranks of 5 bytes, a length of 10 */
 #define QV_ENVELOPE_HEAD  5  /* at most: a length */
 
@@ -30,6 +30,7 @@ struct qv_bucket {
 	struct qv_bucket *prev,
 		*next; /* among those that wait, oldest first; else next is of a queue */
 	uint32_t peer, phase, items, id;
+	int urgent; /* an item in it is */
 	size_t bytes, room;
 	size_t envelope, envelope_bytes; /* the last: at data + envelope, if there are items */
 	uint64_t since;                  /* when its first item came */
@@ -38,6 +39,7 @@ struct qv_bucket {
 
 struct qv_stream_item {
 	uint32_t to, from;
+	int urgent;
 	size_t bytes;
 	const char *data;
 	size_t envelope_bytes;
@@ -48,7 +50,7 @@ struct qv_stream_item {
 struct qv_item_form {
 	uint32_t phase, phases;
 	uint32_t sender, receiver; /* what those are that do not stand there */
-	int enveloped;
+	int enveloped, urgent;
 };
 
 struct qv_item_head {
@@ -72,7 +74,8 @@ int qv_bucket_add(struct qv_bucket *b, const struct qv_item_head *h,
 /* Write its own head: no item follows. */
 void qv_bucket_close(struct qv_bucket *b);
 /* The head's items: their number, or -1 if there is no right head for so many phases. */
-int64_t qv_bucket_open(const char *buf, size_t bytes, uint32_t phases, uint32_t *phase);
+int64_t qv_bucket_open(const char *buf, size_t bytes, uint32_t phases, uint32_t *phase,
+		       int *urgent);
 /* The next item from *at on, *item being the one before (its envelope NULL at the first): 0, or -1
  * if there is none. */
 int qv_bucket_next(const char *buf, size_t bytes, size_t *at, const struct qv_item_form *form,
@@ -100,6 +103,7 @@ struct qv_stream {
 	uint32_t flying_n, ids;    /* under way; room */
 	uint32_t ready_n;
 	int failed, sending;
+	int giving; /* an item of it is with its user */
 	struct qv_stream_stats stats;
 };
 
@@ -118,7 +122,8 @@ struct qv_bucket *qv_stream_filling(const struct qv_stream *s, uint32_t phase, u
 struct qv_bucket *qv_stream_begin(struct qv_stream *s, uint32_t phase, uint32_t peer, uint64_t now);
 /* It has no items after all. */
 void qv_stream_drop(struct qv_stream *s, struct qv_bucket *b);
-/* It fills no longer, and goes to the end of the queue. */
+/* It fills no longer, and goes to the end of the queue; an urgent one before those for other peers
+ * that are not. */
 void qv_stream_leave(struct qv_stream *s, struct qv_bucket *b);
 /* Send what the network takes. */
 void qv_stream_push(struct qv_stream *s);

@@ -104,7 +104,7 @@ int qv_vranks_multicast(struct qv_vranks *v, const struct qv_vrank_item *item, c
 	}
 	for (size_t i = 0; i < n; i++)
 		list[i] = (struct receiver){v->homes[to[i]], to[i], i};
-	rc = qv_stream_room(v->stream);
+	rc = qv_vrank_room(v);
 	if (!rc) {
 		rc = v->homes[item->from] == v->rank
 			     ? spread(v, item, list, n)

@@ -258,6 +258,11 @@ int qv_vrank_end_insert(struct qv_vranks *v, uint64_t items, int rc)
 	return end_of(v, rc);
 }
 
+int qv_vrank_room(struct qv_vranks *v)
+{
+	return v->giving ? QV_OK : qv_stream_room(v->stream);
+}
+
 static int is_local(struct qv_vranks *v, const struct qv_vrank_item *item)
 {
 	const struct qv_vrank *vr = qv_vrank_find(v, item->to);
@@ -271,7 +276,7 @@ int qv_vranks_insert(struct qv_vranks *v, const struct qv_vrank_item *item, uint
 
 	if (rc)
 		return rc;
-	rc = is_local(v, item) ? QV_OK : qv_stream_room(v->stream);
+	rc = is_local(v, item) ? QV_OK : qv_vrank_room(v);
 	if (!rc && v->homes[item->from] == v->rank)
 		rc = route(v, item);
 	else if (!rc)

@@ -129,6 +129,8 @@ int qv_vrank_reach(struct qv_vranks *v, const struct qv_vrank_item *item);
 /* Whether an item may be inserted; then what does that goes between these two. */
 int qv_vrank_begin_insert(struct qv_vranks *v, const struct qv_vrank_item *item, uint64_t now);
 int qv_vrank_end_insert(struct qv_vranks *v, uint64_t items, int rc);
+/* Whether it need not wait; a user's function never has to. As qv_stream_room. */
+int qv_vrank_room(struct qv_vranks *v);
 
 /* A message on its way through the functions that take it: numbers are read from its beginning. */
 struct qv_vrank_in {
