@@ -55,3 +55,5 @@ set(qv_mpi_tool_sources
 	tool/pvar.c
 	tool/cvar.c
 	tool/category.c)
+# Of libquiver-am.
+set(qv_am_sources am/port.c am/stream.c am/vranks.c)

@@ -17,7 +17,8 @@
  *
  * Ranks of a group are of one byte order. No locks, no threads, no clock: calls are told the time.
  * The functions of struct qv_vranks_calls may call qv_vranks_insert, qv_vranks_multicast and
- * qv_vranks_move, nothing else; what they insert never has to wait, however much is under way.
+ * qv_vranks_move, nothing else; what they insert never has to wait, however much is under way, nor for
+ * a fence.
  */
 #ifndef QUIVER_VRANK_H
 #define QUIVER_VRANK_H
@@ -197,8 +198,9 @@ QV_API void qv_vranks_done(struct qv_vranks *vranks, uint32_t id, int status);
 
 /*
  * A fence, of all ranks: the first call begins it, and it is to be called again, while messages are
- * delivered, until it answers QV_OK, once. Then every item inserted before has come, every vrank is
- * at its home. Items that others insert behind it may come before the last call.
+ * delivered, until it answers QV_OK, once. Then every item inserted before has come, and so have those
+ * that functions inserted meanwhile; every vrank is at its home. Items that others insert behind it may
+ * come before the last call.
  *   vranks  from qv_vranks_create
  *   now     as for qv_vranks_insert
  * QV_OK: it is over; QV_EAGAIN: not yet; another value: what ended all.

@@ -138,10 +138,11 @@ static void come(void *port, const struct qv_vrank_item *item)
 		come_to_many(b, item);
 	else
 		come_alone(b, item);
-	if (lively && !draw(20))
-		talk_to_many(m, item->to);
+	if (lively && !draw(20)) /* who is given an item never has to wait */
+		assert_int_equal(talk_to_many(m, item->to), QV_OK);
 	if (lively && !draw(3))
-		talk(m, item->to, draw(2) ? item->from : draw(group.vranks));
+		assert_int_equal(talk(m, item->to, draw(2) ? item->from : draw(group.vranks)),
+				 QV_OK);
 	if (lively && !draw(9))
 		qv_vranks_move(m->v, item->to, draw(group.stream.ranks), now);
 }
@@ -161,7 +162,7 @@ static int go(void *port, uint32_t vrank, struct qv_vrank_state *state)
 	if (lively && !draw(4))
 		for (uint32_t e = 0; e < group.vranks; e++)
 			if (qv_vranks_here(m->v, e)) {
-				talk(m, e, vrank); /* behind it */
+				assert_int_equal(talk(m, e, vrank), QV_OK); /* behind it */
 				break;
 			}
 	return QV_OK;
@@ -181,7 +182,7 @@ static int settle(void *port, uint32_t vrank, const void *state, size_t bytes)
 		assert_int_equal(load[i], (uint8_t)vrank);
 	b->load = draw(1500);
 	if (lively && !draw(3))
-		talk(m, vrank, draw(group.vranks));
+		assert_int_equal(talk(m, vrank, draw(group.vranks)), QV_OK);
 	if (lively && !draw(6))
 		qv_vranks_move(m->v, vrank, draw(group.stream.ranks), now);
 	return QV_OK;

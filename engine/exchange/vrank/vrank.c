@@ -238,13 +238,19 @@ int qv_vranks_deliver(struct qv_vranks *v, uint32_t from, const void *buf, size_
 
 /* What the user asks. */
 
+/* During a fence only functions that are given an item go on: it ends when they have no more. */
+static int is_closed(const struct qv_vranks *v)
+{
+	return v->fence.on && !v->giving;
+}
+
 int qv_vrank_begin_insert(struct qv_vranks *v, const struct qv_vrank_item *item, uint64_t now)
 {
 	if (!qv_vranks_here(v, item->from) || (item->bytes && !item->data))
 		return QV_EINVAL;
 	if (item->bytes > qv_vranks_longest(v))
 		return QV_EMSGSIZE;
-	if (v->failed || v->fence.on)
+	if (v->failed || is_closed(v))
 		return v->failed ? v->failed : QV_EAGAIN;
 	v->now = now;
 	v->depth++;
@@ -290,7 +296,7 @@ int qv_vranks_move(struct qv_vranks *v, uint32_t vrank, uint32_t to, uint64_t no
 
 	if (!vr || !vr->here || to >= v->ranks)
 		return QV_EINVAL;
-	if (v->failed || v->fence.on || vr->leaving)
+	if (v->failed || is_closed(v) || vr->leaving)
 		return v->failed ? v->failed : QV_EAGAIN;
 	if (to == v->rank)
 		return QV_OK;

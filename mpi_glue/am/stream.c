@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stream.c - streams of tiny items over an MPI. */
+#include "port.h"
+
+#include <stdlib.h>
+
+struct qv_am_stream {
+	struct qv_am_port port;
+	struct qv_stream *stream;
+	void (*item)(void *user, uint32_t from, const void *data, size_t bytes);
+	void *user;
+	int fencing; /* nothing waits for more */
+};
+
+/* What the port calls. */
+
+static int deliver(void *object, uint32_t from, const void *buf, size_t bytes, uint64_t now)
+{
+	const struct qv_am_stream *s = object;
+
+	return qv_stream_deliver(s->stream, from, buf, bytes, now);
+}
+
+static int progress(void *object, uint64_t now)
+{
+	const struct qv_am_stream *s = object;
+
+	return s->fencing ? qv_stream_flush(s->stream) : qv_stream_progress(s->stream, now);
+}
+
+static void done(void *object, uint32_t id, int status)
+{
+	qv_stream_done(((const struct qv_am_stream *)object)->stream, id, status);
+}
+
+/* The stream's port is the first member. */
+static void come(void *port, uint32_t from, const void *data, size_t bytes)
+{
+	struct qv_am_stream *s = port;
+
+	s->port.giving++;
+	s->item(s->user, from, data, bytes);
+	s->port.giving--;
+}
+
+/* Made and freed. */
+
+static int begin(struct qv_am_stream *s, struct qv_stream_spec *spec)
+{
+	static const struct qv_stream_calls calls = {.send = qv_am_port_send, .item = come};
+	const uint64_t same[] = {spec->way, spec->items, spec->limit, spec->wait_ns, spec->window};
+	int rc = s->item ? QV_OK : QV_EINVAL;
+
+	spec->envelope = 0;
+	s->port.limit = spec->limit ? spec->limit : 8192;
+	if (!rc)
+		rc = qv_stream_create(spec, &calls, &s->port, &s->stream);
+	return qv_am_port_begin(&s->port, rc, same, sizeof(same) / sizeof(same[0]));
+}
+
+int qv_am_stream_create(int comm, const struct qv_stream_spec *spec,
+			void (*item)(void *port, uint32_t from, const void *data, size_t bytes),
+			void *user, struct qv_am_stream **stream)
+{
+	static const struct qv_am_object is = {deliver, progress, done};
+	struct qv_am_stream *s = calloc(1, sizeof(*s));
+	struct qv_stream_spec mine;
+	int rc = s ? qv_am_copy(&mine, sizeof(mine), spec, spec->size) : QV_ENOMEM;
+
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	s->item = item;
+	s->user = user;
+	s->port.is = &is;
+	s->port.object = s;
+	rc = qv_am_port_open(&s->port, comm, &mine.rank, &mine.ranks);
+	if (!rc)
+		rc = begin(s, &mine);
+	if (rc) {
+		qv_stream_free(s->stream);
+		free(s);
+		return rc;
+	}
+	*stream = s;
+	return QV_OK;
+}
+
+int qv_am_stream_free(struct qv_am_stream *s)
+{
+	int rc = s ? qv_am_stream_fence(s) : QV_OK;
+
+	if (s && !rc)
+		rc = qv_am_port_close(&s->port);
+	if (rc || !s)
+		return rc;
+	qv_stream_free(s->stream);
+	free(s);
+	return QV_OK;
+}
+
+const struct qv_stream *qv_am_stream_of(const struct qv_am_stream *s)
+{
+	return s->stream;
+}
+
+/* Used. */
+
+int qv_am_stream_insert(struct qv_am_stream *s, uint32_t to, const void *data, size_t bytes)
+{
+	int rc;
+
+	while ((rc = qv_stream_insert(s->stream, to, data, bytes, s->port.now)) == QV_EAGAIN)
+		if ((rc = qv_am_port_look(&s->port, 1)))
+			return rc;
+	return rc ? rc : qv_am_port_look(&s->port, 0);
+}
+
+int qv_am_stream_insert_urgent(struct qv_am_stream *s, uint32_t to, const void *data, size_t bytes)
+{
+	int rc;
+
+	while ((rc = qv_stream_insert_urgent(s->stream, to, data, bytes, s->port.now)) == QV_EAGAIN)
+		if ((rc = qv_am_port_look(&s->port, 1)))
+			return rc;
+	return rc ? rc : qv_am_port_look(&s->port, 0);
+}
+
+int qv_am_stream_progress(struct qv_am_stream *s)
+{
+	return s->port.giving ? QV_EINVAL : qv_am_port_progress(&s->port);
+}
+
+/*
+ * Waves of sums: when as many items had come by the last wave as have been inserted by this one,
+ * nothing was under way in between (Mattern, "Algorithms for distributed termination detection",
+ * 1987, the four counter method).
+ */
+int qv_am_stream_fence(struct qv_am_stream *s)
+{
+	uint64_t sums[2], come = UINT64_MAX;
+	struct qv_stream_stats stats;
+	int rc, over = 0;
+
+	if (s->port.giving)
+		return QV_EINVAL;
+	s->fencing = 1;
+	do {
+		qv_stream_stats(s->stream, &stats);
+		sums[0] = stats.inserted;
+		sums[1] = stats.delivered;
+		rc = qv_am_port_sum(&s->port, sums, 2);
+		over = sums[0] == come;
+		come = sums[1];
+	} while (!rc && !over);
+	s->fencing = 0;
+	return rc;
+}
