@@ -49,16 +49,20 @@ static void choose_impls(struct options *o, const struct qv_bl_front *front)
 	take_impls(o, o->common.quick && !o->common.impls ? front->quick : front->impls);
 }
 
-/* What a row that is compared with the other calls it; NULL: it is not. */
+/* What a row that is compared with the other calls it; NULL: it is not. A sparse product is also compared
+ * with that which gathers all. */
 static const char *compared(const struct qv_bench_row *row, const struct qv_bench_row *other)
 {
-	if (strcmp(row->impl, "mpi") != 0 && !strcmp(other->impl, "mpi") &&
-	    !strcmp(row->name, other->name))
-		return "mpi";
+	const size_t n = strlen(row->name);
+
 	if (*row->name == 'i' && !strcmp(row->name + 1, other->name) &&
 	    !strcmp(row->impl, other->impl))
 		return "blocking";
-	return NULL;
+	if (strcmp(other->impl, "mpi") != 0 || strncmp(row->name, other->name, n) != 0)
+		return NULL;
+	if (!other->name[n])
+		return strcmp(row->impl, "mpi") != 0 ? "mpi" : NULL;
+	return strcmp(other->name + n, QV_BX_GATHER) ? NULL : "allgather";
 }
 
 static void compare(struct qv_bench *bench)

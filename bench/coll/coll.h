@@ -10,6 +10,7 @@
 #define BENCH_COLL_H
 
 #include "bench/common/bench.h"
+#include "exchange_matrix.h"
 
 #define QV_BL_IMPLS 32
 #define QV_BL_CASES 256
@@ -30,7 +31,7 @@ enum qv_bl_operation {
 	QV_BL_ALLTOALLV,
 	QV_BL_NEIGHBOR_ALLGATHER,
 	QV_BL_NEIGHBOR_ALLTOALL,
-	QV_BL_SPMM,   /* a sparse product by neighbor_allgather; bytes of a rank's stripe */
+	QV_BL_SPMM,   /* a sparse product by a gathering; bytes of a rank's stripe */
 	QV_BL_STREAM, /* of items, one after the other; bytes of an item */
 	QV_BL_OPERATIONS,
 };
@@ -48,6 +49,7 @@ struct qv_bl_case {
 	double shape; /* of gamma */
 	double work;  /* of reductions: for so many times the imbalance of the arrivals */
 	double reach; /* of exchanges: partners, distance or density */
+	enum qv_bx_matrix matrix; /* of spmm */
 };
 
 /*
@@ -102,13 +104,14 @@ void qv_bl_trace_free(struct qv_bl_trace *trace);
 /*
  * From exchange_cases.c.
  *
- * Patterns: 'w' whole, 'u' uneven, 'k' partners, 'm' moore, 'd' random with a density, 's' the
- * sparse matrix of spmm; of streams 'r' to the next rank in buckets of so many, 'e' so many items
- * to each.
+ * Patterns: 'w' whole, 'u' uneven, 'k' partners, 'm' moore, 'd' random with a density; of spmm 's'
+ * from neighbours, 'g' from all ranks; of streams 'r' to the next rank in buckets of so many, 'e' so
+ * many items to each.
  */
-#define QV_BX_ITEM    1024 /* bytes of an item, at most */
-#define QV_BX_ITEMS   4000 /* to the next rank */
-#define QV_BX_COLUMNS 8    /* of the dense factor of spmm */
+#define QV_BX_ITEM    1024         /* bytes of an item, at most */
+#define QV_BX_ITEMS   4000         /* to the next rank */
+#define QV_BX_COLUMNS 8            /* of the dense factor of spmm */
+#define QV_BX_GATHER  "-allgather" /* ends the pattern of spmm from all ranks */
 bool qv_bx_is(const struct qv_bl_case *c);
 /* 0, or -1 if text is no pattern of an exchange with c's operation. */
 int qv_bx_pattern(const char *text, struct qv_bl_case *c);

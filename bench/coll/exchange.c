@@ -30,7 +30,8 @@ int qv_bench_exchange(int argc, char **argv)
 			"          of neighbor_*: moore<r>: the ranks on a periodic square grid, up\n"
 			"          to r away; random<d>: each rank with probability d\n"
 			"          of spmm, a stripe of a sparse matrix times one of <bytes> of a dense\n"
-			"          one for each rank: mesh: most nonzeros near the diagonal\n"
+			"          one for each rank: survey, structure, journals, genes; from all ranks,\n"
+			"          not only those that are needed: <pattern>-allgather\n"
 			"          of stream, tiny items in buckets, us an item: ring<n>: to the next\n"
 			"          rank, n to a bucket; each<k>: k items for each rank, 500 to a bucket\n",
 		.options = "",

@@ -13,16 +13,6 @@ static bool near(int a, int b, int size, int distance)
 	return (d < size - d ? d : size - d) <= distance;
 }
 
-/* The same on all ranks, and of no order. */
-static double chance(unsigned from, unsigned to)
-{
-	uint32_t x = from * 0x9e3779b1u ^ (to + 0x7f4a7c15u) * 0x85ebca6bu;
-
-	x = (x ^ x >> 15) * 0x2c1b3c6du;
-	x = (x ^ x >> 12) * 0x297a2d39u;
-	return (double)(x ^ x >> 15) / 4294967296.0;
-}
-
 /* Blocks that go from one rank to another: none, one, or two. */
 static int blocks(const struct qv_bl_case *c, int from, int to)
 {
@@ -41,7 +31,7 @@ static int blocks(const struct qv_bl_case *c, int from, int to)
 		return from != to && near(from / grid[1], to / grid[1], grid[0], k) &&
 		       near(from % grid[1], to % grid[1], grid[1], k);
 	case 's': return qv_bx_spmm_needs(c, to, from);
-	case 'd': return chance((unsigned)from, (unsigned)to) < c->reach;
+	case 'd': return qv_bx_chance((unsigned)from, (unsigned)to) < c->reach;
 	default: return 1;
 	}
 }
@@ -83,8 +73,6 @@ static void graph(struct qv_bl_rank *r, const struct qv_bl_case *c, int block)
 	s->in = (size_t)block * (size_t)(c->operation == QV_BL_NEIGHBOR_ALLTOALL ? to_n : 1);
 	s->out = (size_t)block * (size_t)from_n;
 	s->sends[0] = block;
-	if (c->operation == QV_BL_SPMM)
-		qv_bx_spmm_open(r, c);
 }
 
 static void whole(struct qv_bl_rank *r, const struct qv_bl_case *c, int block)
@@ -119,6 +107,8 @@ void qv_bx_prepare(struct qv_bl_rank *r, const struct qv_bl_case *c)
 		graph(r, c, block);
 	else
 		whole(r, c, block);
+	if (c->operation == QV_BL_SPMM)
+		qv_bx_spmm_open(r, c);
 }
 
 /* Calls. */
@@ -143,7 +133,7 @@ void qv_bx_call(struct qv_bl_rank *r, const struct qv_bl_case *c)
 		MPI_Neighbor_allgather(r->in, block, MPI_DOUBLE, r->out, block, MPI_DOUBLE,
 				       s->comm);
 		break;
-	case QV_BL_SPMM: qv_bx_spmm_call(r); break;
+	case QV_BL_SPMM: qv_bx_spmm_call(r, c); break;
 	case QV_BL_NEIGHBOR_ALLTOALL:
 		MPI_Neighbor_alltoall(r->in, block, MPI_DOUBLE, r->out, block, MPI_DOUBLE, s->comm);
 		break;

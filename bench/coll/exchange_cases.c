@@ -7,7 +7,7 @@
 
 bool qv_bx_is(const struct qv_bl_case *c)
 {
-	return strchr("wukmdsre", c->pattern) != NULL;
+	return strchr("wukmdsgre", c->pattern) != NULL;
 }
 
 static bool is_neighbor(enum qv_bl_operation operation)
@@ -32,6 +32,19 @@ static bool in_items(const struct qv_bl_case *c)
 	return c->bytes >= (long)sizeof(uint64_t) && c->bytes <= QV_BX_ITEM;
 }
 
+/* <matrix>, or <matrix>-allgather: rows of all ranks in stripes alike. */
+static int product(const char *text, struct qv_bl_case *c)
+{
+	const long row = QV_BX_COLUMNS * (long)sizeof(double);
+	const size_t n = strcspn(text, "-");
+
+	c->matrix = qv_bx_matrix_find(text, n);
+	c->pattern = text[n] ? 'g' : 's';
+	if (c->matrix == QV_BX_MATRICES || (text[n] && strcmp(text + n, QV_BX_GATHER) != 0))
+		return -1;
+	return c->bytes % row || c->bytes / row * c->ranks > QV_BX_ROWS ? -1 : 0;
+}
+
 int qv_bx_pattern(const char *text, struct qv_bl_case *c)
 {
 	const enum qv_bl_operation o = c->operation;
@@ -47,9 +60,8 @@ int qv_bx_pattern(const char *text, struct qv_bl_case *c)
 		c->pattern = 'm';
 	else if (is_neighbor(o) && !reach(text, "random", 0, 1, &c->reach))
 		c->pattern = 'd';
-	else if (o == QV_BL_SPMM && !(c->bytes % (QV_BX_COLUMNS * (long)sizeof(double))) &&
-		 !strcmp(text, "mesh"))
-		c->pattern = 's';
+	else if (o == QV_BL_SPMM)
+		return product(text, c);
 	else if (o == QV_BL_STREAM && in_items(c) && !reach(text, "ring", 1, 65536, &c->reach))
 		c->pattern = 'r';
 	else if (o == QV_BL_STREAM && in_items(c) && !reach(text, "each", 1, 10000, &c->reach))
@@ -77,7 +89,14 @@ static const struct {
 	{QV_BL_NEIGHBOR_ALLTOALL, "moore1"},
 	{QV_BL_NEIGHBOR_ALLTOALL, "moore2"},
 	{QV_BL_NEIGHBOR_ALLTOALL, "random0.3"},
-	{QV_BL_SPMM, "mesh"},
+	{QV_BL_SPMM, "survey"},
+	{QV_BL_SPMM, "survey" QV_BX_GATHER},
+	{QV_BL_SPMM, "structure"},
+	{QV_BL_SPMM, "structure" QV_BX_GATHER},
+	{QV_BL_SPMM, "journals"},
+	{QV_BL_SPMM, "journals" QV_BX_GATHER},
+	{QV_BL_SPMM, "genes"},
+	{QV_BL_SPMM, "genes" QV_BX_GATHER},
 	{QV_BL_STREAM, "ring1"},
 	{QV_BL_STREAM, "ring5"},
 	{QV_BL_STREAM, "ring50"},

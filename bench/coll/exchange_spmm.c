@@ -1,139 +1,160 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * exchange_spmm.c - C = A * B, A sparse, rows of all in stripes. A rank needs the stripes of
- * B that its columns of A name, and gathers them from its neighbours in that graph. A is made as
- * the matrices of meshes are: most nonzeros near the diagonal, a few long bonds. All numbers are
- * whole and small, so every order of sums gives the same.
+ * exchange_spmm.c - C = A * B, A sparse and symmetric, rows of all in stripes. A rank needs the
+ * stripes of B that its columns of A name: it gathers these from its neighbours in that graph, or
+ * all of B from all ranks. All numbers are whole and small, so every order of sums gives the same.
  */
 #include "worker.h"
 
 #include <stdlib.h>
 
-#define PER_ROW 10 /* nonzeros */
-#define NEAR    8  /* of them */
+struct nonzero {
+	size_t from; /* the row of B that it multiplies, in what is gathered */
+	double value;
+};
 
 struct qv_bx_spmm {
-	int rows;    /* of a stripe */
-	int *place;  /* by rank: of its stripe in what is gathered */
+	enum qv_bx_matrix matrix;
+	unsigned rows, all; /* of a stripe, of all */
+	size_t *start;      /* by row of the stripe, and one more: its nonzeros */
+	struct nonzero *nonzeros;
 	double *own; /* the rows of the product */
 };
 
-static int rows_of(const struct qv_bl_case *c)
+static unsigned rows_of(const struct qv_bl_case *c)
 {
-	return (int)(c->bytes / (QV_BX_COLUMNS * (long)sizeof(double)));
-}
-
-static unsigned draw(unsigned row, unsigned i, unsigned limit)
-{
-	unsigned x = (row * PER_ROW + i) * 0x9e3779b1u;
-
-	x = (x ^ x >> 15) * 0x2c1b3c6du;
-	return (x ^ x >> 13) % limit;
-}
-
-/* Of nonzero i in a row: a band of a sixteenth of all rows, then a quarter of them
- * away, and half. */
-static int column(int row, int i, int rows)
-{
-	const int wide = rows / 16 + 1;
-
-	if (i < NEAR)
-		return (row + (i - NEAR / 2) * wide / NEAR + rows) % rows;
-	return (row + (i - NEAR + 1) * (rows / 4)) % rows;
-}
-
-static double value(int row, int i)
-{
-	return 1 + draw((unsigned)row + 1, (unsigned)i, 9);
+	return (unsigned)(c->bytes / (QV_BX_COLUMNS * (long)sizeof(double)));
 }
 
 bool qv_bx_spmm_needs(const struct qv_bl_case *c, int to, int from)
 {
-	const int rows = rows_of(c), all = rows * c->ranks;
+	const unsigned rows = rows_of(c), all = rows * (unsigned)c->ranks;
 
-	for (int row = to * rows; row < (to + 1) * rows; row++)
-		for (int i = 0; i < PER_ROW; i++)
-			if (column(row, i, all) / rows == from)
+	for (unsigned i = 0; i < rows; i++)
+		for (unsigned k = 0; k < rows; k++)
+			if (qv_bx_element(c->matrix, all, (unsigned)to * rows + i,
+					  (unsigned)from * rows + k))
 				return true;
 	return false;
 }
 
+/* Append what a row has in the stripe of B that is gathered as this one; how many there are then. */
+static size_t add_row(struct qv_bx_spmm *m, size_t n, unsigned row, unsigned stripe, unsigned place)
+{
+	for (unsigned k = 0; k < m->rows; k++) {
+		const int value = qv_bx_element(m->matrix, m->all, row, stripe * m->rows + k);
+
+		if (!value)
+			continue;
+		if (m->nonzeros)
+			m->nonzeros[n] = (struct nonzero){
+				((size_t)place * m->rows + k) * QV_BX_COLUMNS, value};
+		n++;
+	}
+	return n;
+}
+
+/* The nonzeros of the own stripe, or without room for them how many; place: of each rank's stripe
+ * in what is gathered, or -1. */
+static size_t add_all(struct qv_bx_spmm *m, const struct qv_bl_rank *r, const int *place)
+{
+	size_t n = 0;
+
+	for (unsigned k = 0; k < m->rows; k++) {
+		m->start[k] = n;
+		for (int from = 0; from < r->ranks; from++)
+			if (place[from] >= 0)
+				n = add_row(m, n, (unsigned)r->rank * m->rows + k, (unsigned)from,
+					    (unsigned)place[from]);
+	}
+	m->start[m->rows] = n;
+	return n;
+}
+
+static void *room(size_t n, size_t size)
+{
+	void *out = calloc(n, size);
+
+	if (!out)
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	return out;
+}
+
 void qv_bx_spmm_open(struct qv_bl_rank *r, const struct qv_bl_case *c)
 {
-	struct qv_bx_spmm *m = calloc(1, sizeof(*m));
-	int n = 0;
+	struct qv_bx_spmm *m = room(1, sizeof(*m));
+	int *place = room((size_t)r->ranks, sizeof(*place)), n = 0;
 
 	r->shape.spmm = m;
-	if (m) {
-		m->rows = rows_of(c);
-		m->place = calloc((size_t)r->ranks, sizeof(*m->place));
-		m->own = calloc((size_t)m->rows * QV_BX_COLUMNS, sizeof(*m->own));
-	}
-	if (!m || !m->place || !m->own)
-		MPI_Abort(MPI_COMM_WORLD, 1);
-	for (int from = 0; m && from < r->ranks; from++)
-		if (qv_bx_spmm_needs(c, r->rank, from))
-			m->place[from] = n++;
+	m->matrix = c->matrix;
+	m->rows = rows_of(c);
+	m->all = m->rows * (unsigned)r->ranks;
+	m->own = room((size_t)m->rows * QV_BX_COLUMNS, sizeof(*m->own));
+	m->start = room(m->rows + 1, sizeof(*m->start));
+	for (int from = 0; from < r->ranks; from++)
+		place[from] = c->pattern == 'g' || qv_bx_spmm_needs(c, r->rank, from) ? n++ : -1;
+	m->nonzeros = room(add_all(m, r, place), sizeof(*m->nonzeros));
+	add_all(m, r, place);
+	free(place);
 }
 
 void qv_bx_spmm_free(struct qv_bx_spmm *spmm)
 {
 	if (!spmm)
 		return;
-	free(spmm->place);
+	free(spmm->start);
+	free(spmm->nonzeros);
 	free(spmm->own);
 	free(spmm);
 }
 
-void qv_bx_spmm_call(struct qv_bl_rank *r)
+void qv_bx_spmm_call(struct qv_bl_rank *r, const struct qv_bl_case *c)
 {
 	struct qv_bx_spmm *m = r->shape.spmm;
-	const int n = m->rows * QV_BX_COLUMNS, all = m->rows * r->ranks;
+	const int n = (int)m->rows * QV_BX_COLUMNS;
 
-	MPI_Neighbor_allgather(r->in, n, MPI_DOUBLE, r->out, n, MPI_DOUBLE, r->shape.comm);
-	for (int k = 0; k < m->rows; k++) {
-		const int row = r->rank * m->rows + k;
+	if (c->pattern == 'g')
+		MPI_Allgather(r->in, n, MPI_DOUBLE, r->out, n, MPI_DOUBLE, r->shape.comm);
+	else
+		MPI_Neighbor_allgather(r->in, n, MPI_DOUBLE, r->out, n, MPI_DOUBLE, r->shape.comm);
+	for (unsigned k = 0; k < m->rows; k++) {
 		double *own = m->own + (size_t)k * QV_BX_COLUMNS;
 
 		for (int j = 0; j < QV_BX_COLUMNS; j++)
 			own[j] = 0;
-		for (int i = 0; i < PER_ROW; i++) {
-			const int at = column(row, i, all), stripe = m->place[at / m->rows];
-			const double *b = r->out + ((size_t)stripe * (size_t)m->rows +
-						    (size_t)(at % m->rows)) *
-							   QV_BX_COLUMNS;
-
+		for (size_t i = m->start[k]; i < m->start[k + 1]; i++)
 			for (int j = 0; j < QV_BX_COLUMNS; j++)
-				own[j] += value(row, i) * b[j];
-		}
+				own[j] += m->nonzeros[i].value *
+					  r->out[m->nonzeros[i].from + (size_t)j];
 	}
 }
 
-/* The serial product knows all of B. */
-static double element(const struct qv_bx_spmm *m, int ranks, int row, int j)
+/* The serial product knows all of A and of B. */
+static void serial(const struct qv_bx_spmm *m, unsigned row, double *out)
 {
-	double sum = 0;
+	for (int j = 0; j < QV_BX_COLUMNS; j++)
+		out[j] = 0;
+	for (unsigned at = 0; at < m->all; at++) {
+		const int value = qv_bx_element(m->matrix, m->all, row, at);
+		const size_t in_stripe = (size_t)(at % m->rows) * QV_BX_COLUMNS;
 
-	for (int i = 0; i < PER_ROW; i++) {
-		const int at = column(row, i, m->rows * ranks);
-		const size_t in_stripe = (size_t)(at % m->rows) * QV_BX_COLUMNS + (size_t)j;
-
-		sum += value(row, i) * qv_bl_value(at / m->rows, in_stripe);
+		for (int j = 0; value && j < QV_BX_COLUMNS; j++)
+			out[j] += value * qv_bl_value((int)(at / m->rows), in_stripe + (size_t)j);
 	}
-	return sum;
 }
 
 bool qv_bx_spmm_is_right(const struct qv_bl_rank *r)
 {
 	const struct qv_bx_spmm *m = r->shape.spmm;
 
-	for (int k = 0; k < m->rows; k++)
-		for (int j = 0; j < QV_BX_COLUMNS; j++) {
-			const double want = element(m, r->ranks, r->rank * m->rows + k, j);
-			const double have = m->own[(size_t)k * QV_BX_COLUMNS + (size_t)j];
+	for (unsigned k = 0; k < m->rows; k++) {
+		double want[QV_BX_COLUMNS];
+		const double *have = m->own + (size_t)k * QV_BX_COLUMNS;
 
-			if (have < want || have > want)
+		serial(m, (unsigned)r->rank * m->rows + k, want);
+		for (int j = 0; j < QV_BX_COLUMNS; j++)
+			if (have[j] < want[j] || have[j] > want[j])
 				return false;
-		}
+	}
 	return true;
 }

@@ -60,7 +60,7 @@ bool qv_bx_spmm_needs(const struct qv_bl_case *c, int to, int from);
 void qv_bx_spmm_open(struct qv_bl_rank *r, const struct qv_bl_case *c);
 void qv_bx_spmm_free(struct qv_bx_spmm *spmm);
 /* Gather, and multiply. */
-void qv_bx_spmm_call(struct qv_bl_rank *r);
+void qv_bx_spmm_call(struct qv_bl_rank *r, const struct qv_bl_case *c);
 /* Whether this rank's rows of the product are those of the serial one. */
 bool qv_bx_spmm_is_right(const struct qv_bl_rank *r);
 

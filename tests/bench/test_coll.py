@@ -22,7 +22,8 @@ EXCHANGE.update({name: {"mpi", "auto", "direct"} for name in (
     "allgatherv/5/64/uneven", "alltoallv/5/64/all", "alltoallv/5/64/uneven",
     "alltoallv/5/64/partners3", "neighbor_allgather/5/64/moore1",
     "neighbor_allgather/5/64/random0.3", "neighbor_alltoall/5/64/moore1",
-    "neighbor_alltoall/5/64/random0.3", "spmm/5/64/mesh")})
+    "neighbor_alltoall/5/64/random0.3", *(f"spmm/5/1024/{matrix}{gather}" for gather in ("", "-allgather")
+                                          for matrix in ("survey", "structure", "journals", "genes")))})
 EXCHANGE.update({name: {"mpi", "direct"} for name in ("stream/5/8/ring50", "stream/5/8/each3")})
 EXCHANGE.update({name: {"mpi", "auto", "direct", "crystal"} for name in EXCHANGE
                  if name.startswith("alltoallv/")})
@@ -30,7 +31,9 @@ IMPLS = {"coll": "mpi,auto,binomial", "exchange": "mpi,auto,direct,crystal"}
 WRONG = ("no/such/case", "alltoallv/5/64/partners9", "allgather/5/64/partners3", "alltoall/5/60/all",
          "neighbor_allgather/5/64/moore0", "neighbor_allgather/5/64/random1.5",
          "neighbor_allgather/5/64/balanced", "alltoall/5/64/all9", "stream/5/4/ring5", "stream/5/8/ring0",
-         "spmm/5/8/mesh", "spmm/5/64/moore1")
+         "spmm/5/8/survey", "spmm/5/64/moore1", "spmm/5/64/survey-allgathers", "spmm/5/26240/genes")
+# Messages of the rank that sends most, where blocks go straight.
+STRAIGHT = {"alltoallv/5/64/partners3": 3, "spmm/5/1024/survey": 2, "spmm/5/1024/survey-allgather": 4}
 
 # First and last of these arrivals are 30 ms apart.
 DELAYS = "# seconds\n0 0.01 0.03\n0.05 0.02 0.02\n"
@@ -98,7 +101,7 @@ def wrong_delays(folder):
 def main():
     cases, ranks = (COLL, "2") if sys.argv[2] == "coll" else (EXCHANGE, "5")
     report, text = measure(cases, ranks, IMPLS[sys.argv[2]])
-    rows = report["rows"]
+    rows, ratios = report["rows"], report["ratios"]
     for name, impls in cases.items():
         found = {row["impl"]: row for row in rows if row["case"] == name}
         if sys.argv[2] == "exchange" and "crystal" not in impls:
@@ -106,11 +109,15 @@ def main():
         check(set(found) == impls, name, "has", sorted(found), text)
         if name in ("allgather/2/1024/balanced", "alltoall/2/1024/balanced"):
             check(found.pop("binomial")["answer"] == "no-such-algorithm", name)
+        if name + "-allgather" in cases:
+            standards = {(r["impl"], r["of"]) for r in ratios if r["case"] == name}
+            check(standards == {("mpi", "allgather"), ("auto", "mpi"), ("auto", "allgather"),
+                                ("direct", "mpi"), ("direct", "allgather")}, name, standards)
         for row in found.values():
-            if name == "alltoallv/5/64/partners3" and row["impl"] == "direct":
+            if name in STRAIGHT and row["impl"] == "direct":
                 counts = {r["case"]: r["p50"] for r in rows if r["impl"] == "direct"}
-                check(counts[name + "-messages"] == 3, counts)
-                check(counts[name + "-bytes"] == 3 * 64, counts)
+                check(counts[name + "-messages"] == STRAIGHT[name], counts)
+                check(counts[name + "-bytes"] == STRAIGHT[name] * int(name.split("/")[2]), counts)
             # 3 samples a round; a machine with much else to do gets no second round in time
             check(row["answer"] == "checked" and row["unit"] == "us" and row["n"] in (3, 6), row)
             check(row["p50"] <= row["p99"] and (row["p50"] > 0 or "delay" in name), row)
