@@ -88,7 +88,7 @@ MAY = {
 # Room -> system headers that it and those in it may include; others may include what they like,
 # less FOREIGN.
 SYSTEM = {"include": STANDARD, "kernels": STANDARD | INTRINSICS, "engine": STANDARD | POSIX,
-          "engine/base": STANDARD | POSIX | {"sys/socket.h", "sys/un.h"},
+          "engine/base": STANDARD | POSIX | {"dirent.h", "sys/socket.h", "sys/un.h"},
           "engine/node": None, "engine/team": None,
           "kernels/offload": None, "kernels/backend": None, "kernels/opencl": None}
 FOREIGN = {

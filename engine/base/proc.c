@@ -3,6 +3,7 @@
 #include "proc.h"
 #include "hash.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,23 +29,22 @@ static uint64_t host_id(void)
 	return qv_fnv(qv_fnv(QV_FNV_START, boot, len), &ns.st_ino, sizeof ns.st_ino) | 1;
 }
 
+/* A thread. */
 struct stat_line {
-	char state;
-	int threads;
-	uint64_t start;
+	int threads;               /* of its process */
+	unsigned long long start;  /* of its process */
+	unsigned long long memory; /* bytes of address space; 0: it has ended, or is about to */
 };
 
-/* Of the first thread, which has the process's times: what qemu-user shows a process as its own
- * /proc/PID/stat begins at another time than what others are shown. False if there is none; errno tells
- * why. */
-static bool read_stat(uint32_t pid, struct stat_line *line)
+/* From the folder of the thread: what qemu-user shows a process as its own /proc/PID/stat begins at
+ * another time than what others are shown. False if there is none; errno tells why. */
+static bool read_stat(uint32_t pid, uint32_t thread, struct stat_line *line)
 {
 	char path[64], text[1024], *at;
-	unsigned long long ticks;
 	size_t len;
 	FILE *f;
 
-	snprintf(path, sizeof path, "/proc/%u/task/%u/stat", pid, pid);
+	snprintf(path, sizeof path, "/proc/%u/task/%u/stat", pid, thread);
 	errno = 0;
 	f = fopen(path, "r");
 	if (!f)
@@ -53,13 +53,10 @@ static bool read_stat(uint32_t pid, struct stat_line *line)
 	fclose(f);
 	text[len] = 0;
 	at = strrchr(text, ')'); /* the name may hold anything */
-	if (!at || sscanf(at + 1,
-			  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d "
-			  "%*d %llu",
-			  &line->state, &line->threads, &ticks) != 3)
-		return false;
-	line->start = ticks;
-	return true;
+	return at && sscanf(at + 1,
+			    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+			    "%d %*d %llu %llu",
+			    &line->threads, &line->start, &line->memory) == 3;
 }
 
 void qv_proc_self(struct qv_proc *self)
@@ -68,20 +65,53 @@ void qv_proc_self(struct qv_proc *self)
 
 	self->pid = (uint32_t)getpid();
 	self->host = host_id();
-	if (!read_stat(self->pid, &line))
+	if (!read_stat(self->pid, self->pid, &line))
 		self->host = 0;
 	self->start = line.start;
 }
 
-/* In doubt it is, with a start time that nobody has. */
+/* Does /proc have the numbers of our name space of processes? */
+static bool proc_is_ours(void)
+{
+	char number[16] = "";
+
+	return readlink("/proc/self", number, sizeof number - 1) > 0 && atoi(number) == getpid();
+}
+
+/* In doubt it is, with a start time that nobody has. The kernel takes a thread's memory first: what a
+ * process has open is closed behind that, seconds later where there is much of it. */
+static bool thread_alive(uint32_t pid, uint32_t thread, struct stat_line *line)
+{
+	if (read_stat(pid, thread, line))
+		return line->memory;
+	*line = (struct stat_line){.start = UINT64_MAX};
+	return errno != ENOENT && errno != ESRCH;
+}
+
+static bool any_thread_alive(uint32_t pid)
+{
+	const struct dirent *entry;
+	struct stat_line line;
+	char path[32];
+	bool any = false;
+	DIR *folder;
+
+	snprintf(path, sizeof path, "/proc/%u/task", pid);
+	folder = opendir(path);
+	if (!folder)
+		return errno != ENOENT && errno != ESRCH;
+	while (!any && (entry = readdir(folder)))
+		any = thread_alive(pid, (uint32_t)strtoul(entry->d_name, NULL, 10), &line);
+	closedir(folder);
+	return any;
+}
+
+/* Of the first thread, which has the process's times; it may have ended before the others. */
 static bool alive(uint32_t pid, struct stat_line *line)
 {
-	if (!read_stat(pid, line)) {
-		line->start = UINT64_MAX;
-		return errno != ENOENT && errno != ESRCH;
-	}
-	/* A process whose first thread has ended looks like a zombie, with other threads. */
-	return line->state != 'X' && (line->state != 'Z' || line->threads > 1);
+	*line = (struct stat_line){.start = UINT64_MAX};
+	return !proc_is_ours() || thread_alive(pid, pid, line) ||
+	       (line->threads > 1 && any_thread_alive(pid));
 }
 
 bool qv_proc_alive(const struct qv_proc *self, const struct qv_proc *proc)

@@ -14,7 +14,8 @@ struct qv_proc {
 
 void qv_proc_self(struct qv_proc *self);
 
-/* False if proc runs on this host (see self->host) and is gone or a zombie. True in doubt. */
+/* False if proc runs on this host (see self->host) and is gone, a zombie, or has no memory any more and
+ * is about to be one: then its connections may not have ended yet. True in doubt. */
 bool qv_proc_alive(const struct qv_proc *self, const struct qv_proc *proc);
 
 /* The same of any process with this number, whatever its start time. */

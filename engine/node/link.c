@@ -3,7 +3,8 @@
  * link.c - connections. Each endpoint listens at a socket that is named after it, its door. Who has
  * something for another connects there, hands over a ring, and sends at once; the other finds it
  * whenever it looks. A connection lives as long as who made it, and its end is how death is seen;
- * where a child keeps it open, the end of the process.
+ * where a child keeps it open, or the process has much memory, which the kernel takes first, the
+ * process is asked for.
  */
 #include "link.h"
 
@@ -39,11 +40,12 @@ bool qv_node_has_died(uint32_t pid)
 	if (!pid)
 		return false;
 	fd.fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (fd.fd < 0)
-		return errno == ESRCH;
-	died = poll(&fd, 1, 0) > 0;
-	close(fd.fd);
-	return died;
+	if (fd.fd < 0 && errno == ESRCH)
+		return true;
+	died = fd.fd >= 0 && poll(&fd, 1, 0) > 0;
+	if (fd.fd >= 0)
+		close(fd.fd);
+	return died || !qv_proc_number_alive(pid);
 }
 
 /* Joining. */

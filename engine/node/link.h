@@ -23,7 +23,8 @@ int qv_node_errno_status(void);
 void qv_node_close_door(struct qv_node *n);
 
 /* link.c */
-/* Is there no process of this number, or one that has ended? In doubt no. */
+/* Is there no process of this number, or one that has ended, or whose memory is being taken away: its
+ * connections end behind that. In doubt no. */
 bool qv_node_has_died(uint32_t pid);
 /* An event of this descriptor is about that; from now on about another. False: no memory. */
 bool qv_node_listen_to(struct qv_node *n, int fd, uint64_t what);

@@ -13,6 +13,8 @@
 #include <dirent.h>
 #include <malloc.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <quiver/types.h>
@@ -23,6 +25,8 @@
 #define WARM     10u /* until tables have grown */
 #define LONGEST  6000u
 #define LONG_MEM (1u << 20)
+#define MUCH     ((size_t)64 << 20) /* bytes that the kernel needs 5 ms and more to take away */
+#define TRIES    20u                /* somebody else may have the CPU meanwhile */
 
 static uint64_t rnd;
 
@@ -159,9 +163,68 @@ static void nothing_is_left_of_a_hundred(void **state)
 	free(memory);
 }
 
+/* Has much memory, and is connected both ways. */
+static void have_much(int fd, const void *arg)
+{
+	char *memory = mmap(NULL, MUCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct party p;
+
+	(void)arg;
+	QV_NEED(memory != MAP_FAILED);
+	(void)madvise(memory, MUCH, MADV_NOHUGEPAGE);
+	memset(memory, 1, MUCH);
+	party_open(&p, 1);
+	kin_say(fd, p.name);
+	party_send(&p, party_insert(&p, kin_hear(fd)), 0, 8);
+	QV_NEED(party_hear(&p, 0, 1, 20000));
+	kin_say(fd, 0);
+	pause();
+}
+
+/* Is such a one seen to be gone, and nobody at its door, while all that it has open still is? */
+static bool is_seen_early(struct party *p)
+{
+	char files[64];
+	struct kin k;
+	uint64_t addr;
+	bool early;
+
+	kin_start(&k, have_much, NULL);
+	addr = party_insert(p, kin_hear(k.fd));
+	p->heard[1] = p->sent[1] = 0; /* a new one */
+	kin_say(k.fd, p->name);
+	assert_true(party_hear(p, 1, 1, 20000));
+	party_send(p, addr, 1, 8);
+	kin_hear(k.fd);
+	snprintf(files, sizeof files, "/proc/%d/fd", (int)k.pid);
+	kill(k.pid, SIGKILL);
+	assert_true(party_presence(p, addr, QV_GONE, 1000));
+	party_poll(p, 1);
+	assert_int_equal(party_try(p, addr, 1, 8), QV_EPEER);
+	early = files_in(files) > 2; /* . and .. */
+	kin_kill(&k);
+	qv_node_remove(p->node, addr);
+	return early;
+}
+
+/* The kernel takes the memory of who has died first, which may take seconds, and ends its connections
+ * behind that. */
+static void one_with_much_memory(void **state)
+{
+	unsigned tries = 1;
+	struct party p;
+
+	(void)state;
+	party_open(&p, 0);
+	while (!is_seen_early(&p))
+		assert_in_range(tries++, 1, TRIES - 1);
+	party_close(&p);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_left_of_a_hundred)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_left_of_a_hundred),
+					   cmocka_unit_test(one_with_much_memory)};
 
 	rnd = getenv("QV_SEED") ? strtoull(getenv("QV_SEED"), NULL, 0) : 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_base.c - pools, handles, and whether other processes live. */
+/* test_base.c - pools, handles, copies. */
 #include "tests/proto/rig/rig.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #define OBJECTS 5000u
 
@@ -150,104 +143,6 @@ static void handle_generations(void **state)
 	qv_handles_fini(&h);
 }
 
-/* A child that has told its identity and waits; as_thread: its first thread has ended. */
-static void *wait_for_ever(void *arg)
-{
-	for (;;)
-		pause();
-	return arg;
-}
-
-static pid_t child(struct qv_proc *proc, bool as_thread)
-{
-	int fd[2];
-	pid_t pid;
-
-	assert_int_equal(pipe(fd), 0);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		pthread_t thread;
-
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* when a failed test leaves it behind */
-		qv_proc_self(proc);
-		if (write(fd[1], proc, sizeof *proc) != sizeof *proc)
-			_exit(1);
-		if (as_thread && pthread_create(&thread, NULL, wait_for_ever, NULL) == 0)
-			pthread_exit(NULL);
-		wait_for_ever(NULL);
-	}
-	assert_int_equal(read(fd[0], proc, sizeof *proc), sizeof *proc);
-	close(fd[0]);
-	close(fd[1]);
-	return pid;
-}
-
-static void nap(void)
-{
-	nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-}
-
-static void dead_and_zombie(void **state)
-{
-	struct qv_proc self, proc, other;
-	pid_t pid;
-	unsigned n = 0;
-
-	qv_proc_self(&self);
-	if (!self.host)
-		skip(); /* no /proc */
-	pid = child(&proc, false);
-	assert_int_equal(proc.pid, pid);
-	assert_int_equal(proc.host, self.host);
-	assert_true(qv_proc_alive(&self, &proc));
-	assert_true(qv_proc_alive(&self, &self));
-	other = proc;
-	other.start--; /* another process had this pid before */
-	assert_false(qv_proc_alive(&self, &other));
-	other.host++; /* another host: who knows */
-	assert_true(qv_proc_alive(&self, &other));
-	other.host = 0;
-	assert_true(qv_proc_alive(&self, &other));
-	kill(pid, SIGSTOP);
-	assert_true(qv_proc_alive(&self, &proc));
-	kill(pid, SIGKILL);
-	while (qv_proc_alive(&self, &proc)) { /* a zombie, soon */
-		assert_in_range(n++, 0, 5000);
-		nap();
-	}
-	assert_int_equal(waitpid(pid, NULL, WNOHANG), pid);
-	assert_false(qv_proc_alive(&self, &proc));
-}
-
-/* /proc shows a process whose first thread has ended as a zombie, too. */
-static void first_thread_ended(void **state)
-{
-	struct qv_proc self, proc;
-	char path[64], text[512] = "";
-	pid_t pid;
-
-	qv_proc_self(&self);
-	if (!self.host)
-		skip();
-	pid = child(&proc, true);
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	for (unsigned n = 0; !strstr(text, ") Z "); n++) {
-		FILE *f = fopen(path, "r");
-
-		assert_in_range(n, 0, 5000);
-		assert_non_null(f);
-		text[fread(text, 1, sizeof text - 1, f)] = 0;
-		fclose(f);
-		nap();
-	}
-	assert_true(qv_proc_alive(&self, &proc));
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	errno = 0;
-	assert_false(qv_proc_alive(&self, &proc));
-}
-
 /* Every byte once and none beside, at each distance of the two from the start of their pages. */
 static void copies(void **state)
 {
@@ -274,13 +169,6 @@ static void copies(void **state)
 		}
 	assert_in_range(slow, 100, 300);
 	qv_copy(NULL, NULL, 0);
-}
-
-static void randoms_differ(void **state)
-{
-	uint64_t a = qv_proc_random(), b = qv_proc_random();
-
-	assert_int_not_equal(a, b);
 }
 
 /* The transport has no memory for a packet: the call succeeds all the same, and the message waits. */
@@ -313,11 +201,13 @@ static void no_memory_below(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pool_objects),        cmocka_unit_test(pool_guarded),
-		cmocka_unit_test(pool_without_memory), cmocka_unit_test(handles_in_use),
-		cmocka_unit_test(handle_generations),  cmocka_unit_test(dead_and_zombie),
-		cmocka_unit_test(first_thread_ended),  cmocka_unit_test(randoms_differ),
-		cmocka_unit_test(no_memory_below),     cmocka_unit_test(copies),
+		cmocka_unit_test(pool_objects),
+		cmocka_unit_test(pool_guarded),
+		cmocka_unit_test(pool_without_memory),
+		cmocka_unit_test(handles_in_use),
+		cmocka_unit_test(handle_generations),
+		cmocka_unit_test(no_memory_below),
+		cmocka_unit_test(copies),
 	};
 
 	rig_seed();
