@@ -15,21 +15,10 @@
 
 #include <quiver/types.h>
 
-struct counters {
-	uint64_t arrived, matched, unexpected, inspected, posted_max, unexpected_max, bytes_max,
-		mode_changes;
-};
-
-struct process {
-	int rank, pid;
-	char host[64];
-	bool automatic; /* no other structure than auto */
-	struct counters c;
-};
-
 struct job {
-	struct process *at;
+	struct qv_stats_process *at;
 	size_t n;
+	struct qv_stats_spread spread[QV_STATS_COLUMNS];
 	struct qv_stats_detail detail;
 	struct qv_classifier *model;
 };
@@ -39,7 +28,8 @@ static void usage(FILE *out)
 	fputs("usage: quiver stats [--json] [--model FILE] FILE...\n\n"
 	      "Adds up the counters of a job: FILE is what one of its processes wrote with\n"
 	      "FI_QUIVER_STATS=json:FILE. Prints a line for each process in order of ranks, one for\n"
-	      "all of them, and whether quiver's matching helps, as far as counters tell. With\n"
+	      "all of them, the mean, deviation and quartiles over the processes, and whether\n"
+	      "quiver's matching helps, as far as counters tell. With\n"
 	      "FI_QUIVER_STATS=detail:json:FILE also how far searches went, how long the queues\n"
 	      "were and for how long, wildcards, and who sent most.\n\n"
 	      "  --json         the same as one JSON object\n"
@@ -57,7 +47,7 @@ static void larger(uint64_t *most, uint64_t value)
 		*most = value;
 }
 
-static void add_queues(struct counters *c, const json_t *queues)
+static void add_queues(struct qv_stats_counters *c, const json_t *queues)
 {
 	c->arrived += qv_stats_number(queues, "arrived");
 	c->matched += qv_stats_number(queues, "matched");
@@ -68,7 +58,7 @@ static void add_queues(struct counters *c, const json_t *queues)
 	larger(&c->unexpected_max, qv_stats_number(queues, "unexpected_max"));
 }
 
-static void add_counters(struct counters *sum, const struct counters *c)
+static void add_counters(struct qv_stats_counters *sum, const struct qv_stats_counters *c)
 {
 	sum->arrived += c->arrived;
 	sum->matched += c->matched;
@@ -80,7 +70,8 @@ static void add_counters(struct counters *sum, const struct counters *c)
 }
 
 /* 1; 0: there is none; -1: no memory. */
-static int read_process(const json_t *root, struct process *p, struct qv_stats_detail *detail)
+static int read_process(const json_t *root, struct qv_stats_process *p,
+			struct qv_stats_detail *detail)
 {
 	const json_t *endpoints = json_object_get(root, "endpoints"), *endpoint;
 	const char *host = json_string_value(json_object_get(root, "host")), *structure;
@@ -88,9 +79,10 @@ static int read_process(const json_t *root, struct process *p, struct qv_stats_d
 
 	if (!json_is_string(json_object_get(root, "quiver")) || !json_is_array(endpoints) || !host)
 		return 0;
-	*p = (struct process){.automatic = true,
-			      .rank = (int)json_integer_value(json_object_get(root, "rank")),
-			      .pid = (int)json_integer_value(json_object_get(root, "pid"))};
+	*p = (struct qv_stats_process){
+		.automatic = true,
+		.rank = (int)json_integer_value(json_object_get(root, "rank")),
+		.pid = (int)json_integer_value(json_object_get(root, "pid"))};
 	snprintf(p->host, sizeof p->host, "%.63s", host);
 	json_array_foreach(endpoints, i, endpoint)
 	{
@@ -106,15 +98,20 @@ static int read_process(const json_t *root, struct process *p, struct qv_stats_d
 	return 1;
 }
 
+static void no_memory(const char *what)
+{
+	fprintf(stderr, "quiver stats: no memory for %s\n", what);
+}
+
 static bool add_file(struct job *job, const char *path)
 {
-	struct process *more = realloc(job->at, (job->n + 1) * sizeof *more);
+	struct qv_stats_process *more = realloc(job->at, (job->n + 1) * sizeof *more);
 	json_error_t error;
 	json_t *root;
 	int read = -1;
 
 	if (!more) {
-		fprintf(stderr, "quiver stats: no memory for %s\n", path);
+		no_memory(path);
 		return false;
 	}
 	job->at = more;
@@ -126,7 +123,7 @@ static bool add_file(struct job *job, const char *path)
 	read = read_process(root, &job->at[job->n], &job->detail);
 	json_decref(root);
 	if (read < 0)
-		fprintf(stderr, "quiver stats: no memory for %s\n", path);
+		no_memory(path);
 	else if (!read)
 		fprintf(stderr,
 			"quiver stats: %s has no counters of quiver (FI_QUIVER_STATS=json:FILE writes "
@@ -138,7 +135,7 @@ static bool add_file(struct job *job, const char *path)
 
 static int by_rank(const void *a, const void *b)
 {
-	const struct process *p = a, *q = b;
+	const struct qv_stats_process *p = a, *q = b;
 
 	return p->rank != q->rank ? (p->rank > q->rank) - (p->rank < q->rank)
 				  : (p->pid > q->pid) - (p->pid < q->pid);
@@ -146,17 +143,13 @@ static int by_rank(const void *a, const void *b)
 
 /* Printing. */
 
-static double per(uint64_t n, uint64_t of)
-{
-	return of ? (double)n / (double)of : 0;
-}
-
-static void print_row(const char *who, const char *host, const struct counters *c)
+static void print_row(const char *who, const char *host, const struct qv_stats_counters *c)
 {
 	printf("%6s  %-16.16s %12" PRIu64 " %10.1f %% %12.2f %12" PRIu64 " %12" PRIu64 " %12" PRIu64
 	       "\n",
-	       who, host, c->arrived, 100 * per(c->unexpected, c->arrived),
-	       per(c->inspected, c->arrived), c->posted_max, c->unexpected_max, c->bytes_max);
+	       who, host, c->arrived, 100 * qv_stats_per(c->unexpected, c->arrived),
+	       qv_stats_per(c->inspected, c->arrived), c->posted_max, c->unexpected_max,
+	       c->bytes_max);
 }
 
 /* Of the process where quiver saves most. */
@@ -165,7 +158,7 @@ static struct qv_profile_most classify(const struct job *job)
 	struct qv_profile_most most = {.processes = 0};
 
 	for (size_t i = 0; i < job->n; i++) {
-		const struct process *p = &job->at[i];
+		const struct qv_stats_process *p = &job->at[i];
 		const struct qv_profile profile = {.arrived = p->c.arrived,
 						   .unexpected = p->c.unexpected,
 						   .inspected = p->c.inspected,
@@ -179,7 +172,7 @@ static struct qv_profile_most classify(const struct job *job)
 	return most;
 }
 
-static void print_table(const struct job *job, const struct counters *sum)
+static void print_table(const struct job *job, const struct qv_stats_counters *sum)
 {
 	const struct qv_profile_most most = classify(job);
 	char who[16], text[512];
@@ -192,15 +185,17 @@ static void print_table(const struct job *job, const struct counters *sum)
 		snprintf(who, sizeof who, "%d", job->at[i].rank);
 		print_row(job->at[i].rank < 0 ? "-" : who, job->at[i].host, &job->at[i].c);
 	}
-	if (job->n > 1)
+	if (job->n > 1) {
 		print_row("all", "", sum);
+		qv_stats_spread_print(job->spread);
+	}
 	if (job->detail.any)
 		qv_stats_detail_print(&job->detail);
 	qv_profile_say(&most, text, sizeof text);
 	printf("\n%s\n", text);
 }
 
-static json_t *to_json(const struct counters *c)
+static json_t *to_json(const struct qv_stats_counters *c)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "arrived", (json_int_t)c->arrived,
 			 "matched", (json_int_t)c->matched, "unexpected", (json_int_t)c->unexpected,
@@ -209,7 +204,7 @@ static json_t *to_json(const struct counters *c)
 			 "unexpected_bytes_max", (json_int_t)c->bytes_max);
 }
 
-static void print_json(const struct job *job, const struct counters *sum)
+static void print_json(const struct job *job, const struct qv_stats_counters *sum)
 {
 	const struct qv_profile_most most = classify(job);
 	json_t *list = json_array(), *root;
@@ -224,8 +219,9 @@ static void print_json(const struct job *job, const struct counters *sum)
 		json_array_append_new(list, p);
 	}
 	qv_profile_say(&most, text, sizeof text);
-	root = json_pack("{s:s, s:o, s:o, s:s}", "quiver", qv_version(), "processes", list, "all",
-			 to_json(sum), "advice", text);
+	root = json_pack("{s:s, s:o, s:o, s:o, s:s}", "quiver", qv_version(), "processes", list,
+			 "all", to_json(sum), "spread", qv_stats_spread_json(job->spread), "advice",
+			 text);
 	if (job->detail.any)
 		json_object_set_new(root, "detail", qv_stats_detail_json(&job->detail));
 	if (most.processes) {
@@ -245,7 +241,7 @@ int qv_cmd_stats(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
-	struct counters sum = {0};
+	struct qv_stats_counters sum = {0};
 	struct job job = {0};
 	const char *model = NULL;
 	bool json = false, read = true;
@@ -271,6 +267,8 @@ int qv_cmd_stats(int argc, char **argv)
 	}
 	while (optind < argc && (read = add_file(&job, argv[optind])))
 		optind++;
+	if (read && !(read = qv_stats_spread(job.spread, job.at, job.n)))
+		no_memory("quartiles");
 	if (read) {
 		qsort(job.at, job.n, sizeof *job.at, by_rank);
 		for (size_t i = 0; i < job.n; i++)

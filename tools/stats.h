@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stats.h - what `quiver stats` makes of FI_QUIVER_STATS=detail. */
+/* stats.h - what `quiver stats` makes of the counters of a job's processes, and of their detail. */
 #ifndef QV_TOOLS_STATS_H
 #define QV_TOOLS_STATS_H
 
@@ -8,6 +8,48 @@
 #include <stdint.h>
 
 #include "engine/match/detail.h"
+
+/* Of one process, or of several together. */
+struct qv_stats_counters {
+	uint64_t arrived, matched, unexpected, inspected, posted_max, unexpected_max, bytes_max,
+		mode_changes;
+};
+
+struct qv_stats_process {
+	int rank, pid;
+	char host[64];
+	bool automatic; /* no other structure than auto */
+	struct qv_stats_counters c;
+};
+
+/* From stats_spread.c. */
+
+/* The columns of the table. */
+enum {
+	QV_STATS_ARRIVED,
+	QV_STATS_UNEXPECTED, /* of the messages, 0 to 1 */
+	QV_STATS_INSPECTED,  /* for a message */
+	QV_STATS_POSTED_MAX,
+	QV_STATS_UNEXPECTED_MAX,
+	QV_STATS_BYTES_MAX,
+	QV_STATS_COLUMNS
+};
+
+/* Of one column, over the processes. */
+struct qv_stats_spread {
+	double mean,
+		deviation;  /* of just these processes: the squares are divided by their number */
+	double quartile[3]; /* between two values by a straight line; the second is the median */
+};
+
+/* n divided by `of`; 0, where that is 0. */
+double qv_stats_per(uint64_t n, uint64_t of);
+/* spread: out, one for each column. p: n processes, 1 at least. False: no memory. */
+bool qv_stats_spread(struct qv_stats_spread *spread, const struct qv_stats_process *p, size_t n);
+void qv_stats_spread_print(const struct qv_stats_spread *spread);
+json_t *qv_stats_spread_json(const struct qv_stats_spread *spread);
+
+/* From stats_detail.c and stats_bars.c. */
 
 /* What a rank got from one address of its. */
 struct qv_stats_pair {

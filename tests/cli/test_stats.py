@@ -200,4 +200,43 @@ def main():
 
 
 if __name__ == "__main__":
+def write_process(path, rank, **tagged):
+    """The file of a process with these counters."""
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"quiver": "0", "rank": rank, "pid": 1, "host": "h", "endpoints": [
+            {"structure": "auto", "tagged": tagged, "unexpected_bytes_max": 8 * rank}]}, file)
+
+
+def test_spread(directory):
+    """Mean, deviation and quartiles over four processes, by hand."""
+    paths = [os.path.join(directory, f"spread.{rank}") for rank in range(4)]
+    # unexpected 0, 0.5, 0.25, 0.25 of the messages; 1, 3, 2, 10 entries inspected for one
+    counted = ((100, 0, 100, 7, 0), (200, 100, 600, 7, 30), (400, 100, 800, 7, 10),
+               (1300, 325, 13000, 7, 20))
+    for rank, (arrived, unexpected, inspected, posted, longest) in enumerate(counted):
+        write_process(paths[rank], rank, arrived=arrived, matched=arrived, unexpected=unexpected,
+                      inspected=inspected, posted_max=posted, unexpected_max=longest)
+    want = {"arrived": (500, 225000 ** 0.5, 175, 300, 625),
+            "unexpected_share": (0.25, 0.03125 ** 0.5, 0.1875, 0.25, 0.3125),
+            "inspected_per_message": (4, 12.5 ** 0.5, 1.75, 2.5, 4.75),
+            "posted_max": (7, 0, 7, 7, 7),
+            "unexpected_max": (15, 125 ** 0.5, 7.5, 15, 22.5),
+            "unexpected_bytes_max": (12, 80 ** 0.5, 6, 12, 18)}
+    status, text, complaint = add_up("--json", *reversed(paths))
+    spread = json.loads(text)["spread"]
+    got = {name: (c["mean"], c["deviation"], *c["quartiles"]) for name, c in spread.items()}
+    check("stats: spread in JSON", status == 0 and not complaint and got.keys() == want.keys() and
+          all(abs(g - w) < 1e-9 for name, c in want.items() for g, w in zip(got[name], c)), got)
+    status, text, _ = add_up(*paths)
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    for line in ("mean 500.0 25.0 % 4.00 7.0 15.0 12.0", "deviation 474.3 17.7 % 3.54 0.0 11.2 8.9",
+                 "lower quartile 175.0 18.8 % 1.75 7.0 7.5 6.0",
+                 "median 300.0 25.0 % 2.50 7.0 15.0 12.0",
+                 "upper quartile 625.0 31.2 % 4.75 7.0 22.5 18.0"):
+        check(f"stats: {line.split()[0]}", status == 0 and line in lines, text)
+    status, text, _ = add_up(paths[0])
+    check("stats: one process has no spread", status == 0 and "quartile" not in text, text)
+
+
     sys.exit(main())
+            test_spread(directory)
