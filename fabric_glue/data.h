@@ -81,7 +81,7 @@ void qv_fi_trace_end(struct qv_fi_ep *ep);
 
 /* From fabric_glue/settings/profile.c. */
 
-/* Add what the endpoint received to what earlier ones did, and write all of it. */
+/* Add what was queued at the endpoint (ep->detail) to what was at earlier ones, and write all of it. */
 void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern);
 
 /* From fabric_glue/settings/assertion.c. */

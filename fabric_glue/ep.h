@@ -47,7 +47,7 @@ struct qv_fi_ep {
 	bool offload;        /* FI_QUIVER_OFFLOAD is not off */
 	bool reports;        /* FI_QUIVER_STATS, and it has not yet */
 	struct qv_fi_trace *trace; /* FI_QUIVER_TRACE, or NULL */
-	/* FI_QUIVER_STATS=detail, of the engines of tagged and untagged messages, or NULL */
+	/* FI_QUIVER_STATS=detail and profile, of the engines of tagged and untagged messages, or NULL */
 	struct qv_match_detail *detail[2];
 	struct qv_fi_stats
 		counted; /* for readers who cannot have the domain: fabric_glue/objects/totals.c */

@@ -62,7 +62,8 @@ static bool add_pairs(struct qv_stats_detail *d, const json_t *sources, int rank
 		d->pairs[d->n++] = (struct qv_stats_pair){
 			.rank = rank,
 			.address = json_is_integer(address) ? json_integer_value(address) : -1,
-			.count = {qv_stats_number(s, "arrived"), qv_stats_number(s, "unexpected")}};
+			.count = {.arrived = qv_stats_number(s, "arrived"),
+				  .unexpected = qv_stats_number(s, "unexpected")}};
 	}
 	return true;
 }

@@ -109,6 +109,8 @@ static void posted(struct qv_match_observer *o, const struct qv_recv *recv,
 
 	if (recv->ignore & ~d->protocol_bits)
 		open |= QV_DETAIL_ANY_TAG;
+	if (!msg && recv->src != QV_SRC_ANY)
+		source(d, recv->src)->posted++;
 	d->c.wildcards[open]++;
 	count_queue(d, &d->c.unexpected, d->last.unexpected_now, msg);
 }

@@ -26,7 +26,8 @@ struct qv_detail_queue {
 };
 
 struct qv_detail_source {
-	uint64_t arrived, unexpected;
+	uint64_t arrived, unexpected; /* messages, and those of them that were queued */
+	uint64_t posted;              /* receives from this source that were queued */
 };
 
 /* Receives by what they leave open: the two together are an index. */

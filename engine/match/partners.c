@@ -79,33 +79,41 @@ static int read_number(const char **text, uint64_t max, uint64_t *value)
 	return QV_OK;
 }
 
-static int add(struct qv_profile *p, struct qv_mem *mem, uint64_t src, uint64_t count)
+static int add(struct qv_profile *p, struct qv_mem *mem, uint64_t src, const uint64_t count[2])
 {
 	if (p->n == p->room) {
-		uint32_t room = p->room ? 2 * p->room : 256;
-		struct qv_source_count *v = qv_mem_get(mem, room * sizeof(*v));
+		uint32_t room = p->room ? 2 * p->room : 128;
+		struct qv_source_count *v = qv_mem_get(mem, room * sizeof(*v) * 2);
 
 		if (!v)
 			return QV_ENOMEM;
-		if (p->n)
-			memcpy(v, p->v, p->n * sizeof(*v));
+		for (int side = 0; side < 2 && p->n; side++)
+			memcpy(v + side * room, p->v[side], p->n * sizeof(*v));
 		qv_profile_free(p, mem);
-		p->v = v;
+		p->v[QV_POSTED] = v;
+		p->v[QV_UNEXPECTED] = v + room;
 		p->room = room;
 	}
-	p->v[p->n++] = (struct qv_source_count){(uint32_t)src, count};
+	for (int side = 0; side < 2; side++)
+		p->v[side][p->n] = (struct qv_source_count){(uint32_t)src, count[side]};
+	p->n++;
 	return QV_OK;
 }
 
 static int read_line(struct qv_profile *p, struct qv_mem *mem, const char *line)
 {
-	uint64_t src, count;
+	uint64_t src, count[2];
 
 	line += strspn(line, " \t\r\n");
 	if (!*line || *line == '#')
 		return QV_OK;
 	/* Counts are added up: none may bring that to an overflow. */
-	if (read_number(&line, QV_SRC_ANY - 1, &src) || read_number(&line, UINT32_MAX, &count))
+	if (read_number(&line, QV_SRC_ANY - 1, &src) ||
+	    read_number(&line, UINT32_MAX, &count[QV_POSTED]))
+		return QV_EINVAL;
+	/* One count is of both queues. */
+	count[QV_UNEXPECTED] = count[QV_POSTED];
+	if (line[strspn(line, " \t\r\n")] && read_number(&line, UINT32_MAX, &count[QV_UNEXPECTED]))
 		return QV_EINVAL;
 	if (line[strspn(line, " \t\r\n")])
 		return QV_EINVAL;
@@ -145,10 +153,11 @@ int qv_profile_read(struct qv_profile *p, struct qv_mem *mem, const char *path)
 	(void)fclose(file);
 	if (!err && !p->n)
 		err = QV_EINVAL;
-	qv_counts_by_source(p->v, p->n);
+	for (int side = 0; side < 2; side++)
+		qv_counts_by_source(p->v[side], p->n);
 	for (uint32_t i = 1; !err && i < p->n; i++)
-		if (p->v[i].src == p->v[i - 1].src) {
-			p->bad_source = p->v[i].src;
+		if (p->v[QV_POSTED][i].src == p->v[QV_POSTED][i - 1].src) {
+			p->bad_source = p->v[QV_POSTED][i].src;
 			err = QV_EINVAL;
 		}
 	if (err)
@@ -158,6 +167,6 @@ int qv_profile_read(struct qv_profile *p, struct qv_mem *mem, const char *path)
 
 void qv_profile_free(struct qv_profile *p, struct qv_mem *mem)
 {
-	qv_mem_put(mem, p->v, p->room * sizeof(*p->v));
-	p->v = NULL;
+	qv_mem_put(mem, p->v[QV_POSTED], p->room * sizeof(**p->v) * 2);
+	p->v[QV_POSTED] = p->v[QV_UNEXPECTED] = NULL;
 }

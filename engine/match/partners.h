@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* partners.h - how much each source sends, and which sources send so much that they are
+/* partners.h - how much each source adds to a queue, and which sources add so much that they are
  * partners: they get a list of their own. */
 #ifndef QV_PARTNERS_H
 #define QV_PARTNERS_H
@@ -8,6 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "options.h"
+#include "side.h"
 
 struct qv_source_count {
 	uint32_t src;
@@ -15,11 +16,12 @@ struct qv_source_count {
 };
 
 struct qv_profile {
-	struct qv_source_count *v; /* by source, ascending, each once */
+	/* By queue, QV_POSTED and QV_UNEXPECTED: n sources, ascending, each once, the same in both. */
+	struct qv_source_count *v[2];
 	uint32_t n;
 	uint32_t room;
 	/* After QV_EINVAL, for who has to say what is wrong with the file: the line that is no
-	 * `source count`, from 1; else 0, and the source that is named twice; else QV_SRC_ANY: it
+	 * form of a line, from 1; else 0, and the source that is named twice; else QV_SRC_ANY: it
 	 * cannot be read or names no source. */
 	uint32_t bad_line, bad_source;
 };

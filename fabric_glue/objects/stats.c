@@ -153,7 +153,7 @@ void qv_fi_stats_begin(struct qv_fi_ep *ep)
 
 	if (!p->lines && !p->out && !p->profile)
 		return;
-	if (p->detail)
+	if (p->detail || p->profile)
 		qv_fi_detail_begin(ep);
 	qv_fi_live_lock();
 	ep->reports = true;

@@ -29,8 +29,8 @@ static const struct {
 	{"match", FI_PARAM_STRING,
 	 "Structure of the match queues, see `quiver info` (default: auto)"},
 	{"profile", FI_PARAM_STRING,
-	 "File of what each source sends, for the structures clu and pnp-static; %r, %p and %h stand "
-	 "for rank, process id and host (default: none)"},
+	 "File of how much each source adds to the match queues, for the structures clu and "
+	 "pnp-static; %r, %p and %h stand for rank, process id and host (default: none)"},
 	{"hints", FI_PARAM_STRING,
 	 "What the program promises: a list of mpi_assert_no_any_tag, mpi_assert_no_any_source, "
 	 "mpi_assert_exact_length and mpi_assert_allow_overtaking; receives that break the first two "
@@ -79,10 +79,10 @@ static const struct {
 	 "Which library of XRT to open (default: libxrt_coreutil.so.2)"},
 	{"stats", FI_PARAM_STRING,
 	 "yes: print counters to stderr when an endpoint closes; json:FILE: write them to FILE, for "
-	 "`quiver stats`; profile:FILE: write what each source has sent to FILE; both a name with %r, "
-	 "%p or %h as in FI_QUIVER_PROFILE. Before json:, each with a colon: detail: histograms, "
-	 "wildcards and sources, too; interval=SECONDS: also so often; signal=USR1, USR2 or HUP: also "
-	 "at this signal (default: no)"},
+	 "`quiver stats`; profile:FILE: write how much each source has added to the match queues to "
+	 "FILE; both a name with %r, %p or %h as in FI_QUIVER_PROFILE. Before json:, each with a "
+	 "colon: detail: histograms, wildcards and sources, too; interval=SECONDS: also so often; "
+	 "signal=USR1, USR2 or HUP: also at this signal (default: no)"},
 	{"trace", FI_PARAM_STRING,
 	 "FILE: write what matching is asked for and answers to FILE, for `quiver trace`, a name with "
 	 "%r, %p or %h as in FI_QUIVER_PROFILE; max=BYTES:FILE: at most so many (default of it: 1G, 0: "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * profile.c - profiles: how many messages each source has sent here. FI_QUIVER_PROFILE names
- * one to read, FI_QUIVER_STATS=profile:FILE one to write. A source is the fi_addr_t of its address:
- * an MPI's ranks in order, mostly.
+ * profile.c - profiles: how many receives that name a source, and how many messages from it, were
+ * queued here. FI_QUIVER_PROFILE names one to read, FI_QUIVER_STATS=profile:FILE one to write. A
+ * source is the fi_addr_t of its address: an MPI's ranks in order, mostly.
  */
 #include "fabric_glue/data.h"
 
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/match/detail.h"
 #include "engine/match/partners.h"
 
 /* Reading. */
@@ -28,7 +29,7 @@ bool qv_fi_profile_check(const char *path, uint32_t *sources, char *why, size_t 
 	}
 	rc = qv_profile_read(&profile, &mem, path);
 	if (rc == QV_OK) {
-		*sources = profile.v[profile.n - 1].src + 1;
+		*sources = profile.v[QV_POSTED][profile.n - 1].src + 1;
 		if (*sources > QV_PROTO_NAMED)
 			*sources = QV_PROTO_NAMED;
 		qv_profile_free(&profile, &mem);
@@ -37,30 +38,35 @@ bool qv_fi_profile_check(const char *path, uint32_t *sources, char *why, size_t 
 	if (rc == QV_ENOMEM)
 		snprintf(why, size, "%s is too long for this memory", path);
 	else if (profile.bad_line)
-		snprintf(why, size, "%s line %u is not \"SOURCE COUNT\", two numbers", path,
-			 profile.bad_line);
+		snprintf(why, size,
+			 "%s line %u is not \"SOURCE POSTED UNEXPECTED\", three numbers, or "
+			 "\"SOURCE COUNT\", two",
+			 path, profile.bad_line);
 	else if (profile.bad_source != QV_SRC_ANY)
 		snprintf(why, size, "%s names source %u twice", path, profile.bad_source);
 	else
-		snprintf(why, size, "%s is no file with lines \"SOURCE COUNT\"", path);
+		snprintf(why, size, "%s is no file with lines \"SOURCE POSTED UNEXPECTED\"", path);
 	return false;
 }
 
 /* Writing. */
 
-/* What the endpoints of this process have received so far, by source. */
+struct source {
+	bool known;
+	uint64_t count[2]; /* by queue */
+};
+
+/* What was queued at the endpoints of this process so far, by source. */
 static struct {
 	pthread_mutex_t lock;
-	uint64_t *count;
-	bool *known;
+	struct source *at;
 	size_t n;
 } sum = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool make_room(uint64_t source)
 {
 	size_t n = sum.n ? sum.n : 64;
-	uint64_t *count;
-	bool *known;
+	struct source *more;
 
 	if (source < sum.n)
 		return true;
@@ -68,16 +74,11 @@ static bool make_room(uint64_t source)
 		return false;
 	while (n <= source)
 		n *= 2;
-	count = realloc(sum.count, n * sizeof *count);
-	if (count)
-		sum.count = count;
-	known = realloc(sum.known, n * sizeof *known);
-	if (known)
-		sum.known = known;
-	if (!count || !known)
+	more = realloc(sum.at, n * sizeof *more);
+	if (!more)
 		return false;
-	memset(count + sum.n, 0, (n - sum.n) * sizeof *count);
-	memset(known + sum.n, 0, (n - sum.n) * sizeof *known);
+	memset(more + sum.n, 0, (n - sum.n) * sizeof *more);
+	sum.at = more;
 	sum.n = n;
 	return true;
 }
@@ -89,7 +90,8 @@ static unsigned shift_of_counts(void)
 	unsigned shift = 0;
 
 	for (size_t i = 0; i < sum.n; i++)
-		max = sum.count[i] > max ? sum.count[i] : max;
+		for (int side = 0; side < 2; side++)
+			max = sum.at[i].count[side] > max ? sum.at[i].count[side] : max;
 	while (max >> shift > UINT32_MAX)
 		shift++;
 	return shift;
@@ -100,16 +102,22 @@ static int write_lines(FILE *file)
 	unsigned shift = shift_of_counts();
 	size_t lines = 0;
 
-	fprintf(file, "# quiver %s: source and number of messages received from it%s\n",
+	fprintf(file,
+		"# quiver %s: source, receives that name it and messages from it that were "
+		"queued%s\n",
 		QUIVER_VERSION, shift ? ", scaled" : "");
 	for (size_t i = 0; i < sum.n; i++)
-		if (sum.known[i]) {
-			fprintf(file, "%zu %llu\n", i, (unsigned long long)(sum.count[i] >> shift));
+		if (sum.at[i].known) {
+			const uint64_t *count = sum.at[i].count;
+
+			fprintf(file, "%zu %llu %llu\n", i,
+				(unsigned long long)(count[QV_POSTED] >> shift),
+				(unsigned long long)(count[QV_UNEXPECTED] >> shift));
 			lines++;
 		}
 	/* A profile has a source at least; of a process that nobody spoke to, this one. */
 	if (!lines)
-		fputs("0 0\n", file);
+		fputs("0 0 0\n", file);
 	return ferror(file);
 }
 
@@ -134,6 +142,23 @@ static void write_sum(const char *pattern)
 		qv_fi_warn("the profile %s is not whole: %s", path, strerror(errno));
 }
 
+/* Add what the endpoint's engines have counted of a peer. */
+static void add_peer(struct source *to, const struct qv_fi_ep *ep, const struct qv_peer *peer)
+{
+	uint32_t src = qv_proto_peer_source(peer);
+
+	to->known = true;
+	for (unsigned which = 0; which < 2; which++) {
+		const struct qv_detail *d =
+			ep->detail[which] ? qv_match_detail_read(ep->detail[which]) : NULL;
+
+		if (!d || src >= d->nsources)
+			continue;
+		to->count[QV_POSTED] += d->sources[src].posted;
+		to->count[QV_UNEXPECTED] += d->sources[src].unexpected;
+	}
+}
+
 void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern)
 {
 	struct qv_peer *peer = NULL;
@@ -146,8 +171,7 @@ void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern)
 		/* Who has no number has no line: the next run would not know whom it means. */
 		if (source == FI_ADDR_NOTAVAIL || !make_room(source))
 			continue;
-		sum.known[source] = true;
-		sum.count[source] += qv_proto_peer_received(peer);
+		add_peer(&sum.at[source], ep, peer);
 	}
 	write_sum(pattern);
 	pthread_mutex_unlock(&sum.lock);

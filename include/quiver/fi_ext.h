@@ -74,7 +74,7 @@ struct qv_fi_stats_ops {
 	 */
 	int (*get)(struct fid *ep, struct qv_fi_stats *stats, size_t size);
 	/*
-	 * Count the messages of one peer: what FI_QUIVER_STATS=profile:FILE writes.
+	 * Count the messages of one peer.
 	 *   ep     endpoint of quiver
 	 *   addr   address of the peer (fi_addr_t), in the address vector of ep
 	 *   count  out: messages received from it, matched or not

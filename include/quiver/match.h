@@ -81,8 +81,10 @@ struct qv_match_settings {
 	size_t size; /* of this structure, see types.h; qv_match_settings_default fills it in */
 	const char *structure;
 	enum qv_isa isa; /* which kernels; FI_QUIVER_ISA */
-	/* File of what each source sends: text, a line `source count` each, blank lines and lines
-	 * that begin with # are skipped; no source twice. FI_QUIVER_PROFILE */
+	/* File of what each source adds to the queues: text, a line `source posted unexpected` each,
+	 * in decimal: how many receives that name the source, and how many messages from it, are
+	 * queued. A line `source count` has one count for both queues. Blank lines and lines that
+	 * begin with # are skipped; no source twice; counts below 2^32. FI_QUIVER_PROFILE */
 	const char *profile;
 	uint32_t sources; /* how many sources there are, for limits that depend on it; 0: learn */
 	uint32_t hints;   /* QV_HINT_*; FI_QUIVER_HINTS */

@@ -110,18 +110,19 @@ def test_profiles():
         path = os.path.join(directory, "profile.3")
         wrong_file = os.path.join(directory, "wrong")
         with open(path, "w", encoding="utf-8") as file:
-            file.write("# comment\n0 7\n2 9\n")
+            file.write("# comment\n0 7 1\n2 9\n")
         for name in ("clu", "clu:kmeans=4", "pnp-static:lla", "auto"):
             accepted("quiver", FI_QUIVER_MATCH=name, FI_QUIVER_PROFILE=path)
             accepted("quiver", FI_QUIVER_MATCH=name, **job,
                      FI_QUIVER_PROFILE=os.path.join(directory, "profile.%r"))
-        for text, what in (("0 7\n0 x\n", "line 2"), ("5 1\n4 1\n5 2\n", "source 5 twice"),
-                           ("# nothing\n", "SOURCE COUNT")):
+        for text, what in (("0 7\n0 x\n", "line 2"), ("0 7 7\n1 2 3 4\n", "line 2"),
+                           ("5 1\n4 1\n5 2\n", "source 5 twice"),
+                           ("# nothing\n", "SOURCE POSTED UNEXPECTED")):
             with open(wrong_file, "w", encoding="utf-8") as file:
                 file.write(text)
             refused("FI_QUIVER_PROFILE", wrong_file, what)
         refused("FI_QUIVER_PROFILE", directory + "/none", "No such file")
-        refused("FI_QUIVER_PROFILE", directory, "SOURCE COUNT")
+        refused("FI_QUIVER_PROFILE", directory, "SOURCE POSTED UNEXPECTED")
         refused("FI_QUIVER_PROFILE", path[:-1] + "%r", "no launcher has set a rank")
         refused("FI_QUIVER_PROFILE", path[:-1] + "%x", "%r", "%p", "%h")
         refused("FI_QUIVER_PROFILE", path[:-1] + "%", "%r", "%p", "%h")

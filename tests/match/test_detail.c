@@ -130,6 +130,8 @@ static void figures(void **state)
 	assert_int_equal(c->sources[1].arrived, 3);
 	assert_int_equal(c->sources[2].arrived, 1);
 	assert_int_equal(c->sources[2].unexpected, 1);
+	assert_int_equal(c->sources[1].posted, 4);
+	assert_int_equal(c->sources[2].posted, 1);
 	assert_int_equal(c->others.arrived, 1);
 	assert_int_equal(c->others.unexpected, 1);
 	assert_true(c->nsources <= QV_DETAIL_SOURCES);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "engine/match/literature/mapped.h"
+#include "tests/match/model/settings.h"
 
 static struct qv_mem mem;
 
@@ -196,6 +197,65 @@ static void test_kmeans_clusters(void **state)
 	assert_int_equal(r.map.n_lists, 64);
 }
 
+enum { EACH = 50 };
+
+/* Entries inspected by a message from src, or by a receive for it, that finds nothing. */
+static uint64_t misses(struct qv_match *m, enum qv_side side, uint32_t src)
+{
+	struct qv_match_stats before, after;
+
+	qv_match_get_stats(m, &before);
+	if (side == QV_POSTED)
+		assert_null(qv_match_arrive(m, 3, src));
+	else
+		assert_null(qv_match_peek(m, 3, 0, src));
+	qv_match_get_stats(m, &after);
+	return after.inspected - before.inspected;
+}
+
+/* In both queues EACH entries of source 1, 2 * EACH of source 2 and none of 3. want: how many a
+ * source inspects that finds nothing, by queue, in EACH. */
+static void check_queues(const char *structure, const char *profile, const uint64_t want[2][3])
+{
+	static struct qv_recv recvs[3 * EACH];
+	static struct qv_msg msgs[3 * EACH];
+	struct qv_match_settings s;
+	struct qv_match *m;
+	struct qv_msg *msg;
+
+	qv_match_settings_default(&s);
+	s.structure = structure;
+	s.profile = qv_settings_profile(profile);
+	assert_int_equal(qv_match_create(&s, &m), QV_OK);
+	for (uint32_t i = 0; i < 3 * EACH; i++) {
+		uint32_t src = i % 3 ? 2 : 1;
+
+		recvs[i] = (struct qv_recv){.tag = 1, .src = src};
+		msgs[i] = (struct qv_msg){.tag = 2, .src = src};
+		assert_int_equal(qv_match_post(m, &recvs[i], &msg), QV_OK);
+		assert_int_equal(qv_match_queue(m, &msgs[i]), QV_OK);
+	}
+	for (int side = 0; side < 2; side++)
+		for (uint32_t src = 1; src <= 3; src++)
+			assert_int_equal(misses(m, (enum qv_side)side, src),
+					 want[side][src - 1] * EACH);
+	qv_match_destroy(m);
+}
+
+/* Each queue has its lists by its own counts; one count is of both. Source 3 shares a list with those
+ * that add little to the queue. */
+static void test_queues_apart(void **state)
+{
+	static const char *const structures[] = {"pnp-static", "clu:kmeans=2"};
+	static const char *const apart = "1 1000 0\n2 0 1000\n3 0 0\n";
+	static const char *const alike = "1 1000\n2 0\n3 0\n";
+
+	for (int i = 0; i < 2; i++) {
+		check_queues(structures[i], apart, (const uint64_t[2][3]){{1, 2, 2}, {1, 2, 1}});
+		check_queues(structures[i], alike, (const uint64_t[2][3]){{1, 2, 2}, {1, 2, 2}});
+	}
+}
+
 /* Mean, median and upper quartile, of the sources seen and of all. */
 static void test_edges(void **state)
 {
@@ -220,9 +280,8 @@ static void test_edges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_perfect_hash),
-		cmocka_unit_test(test_heuristic_clusters),
-		cmocka_unit_test(test_kmeans_clusters),
+		cmocka_unit_test(test_perfect_hash),    cmocka_unit_test(test_heuristic_clusters),
+		cmocka_unit_test(test_kmeans_clusters), cmocka_unit_test(test_queues_apart),
 		cmocka_unit_test(test_edges),
 	};
 

@@ -132,6 +132,8 @@ static void test_profile(void **state)
 		"# none\n\n 5\t6 \n",
 		"3 1\n1 1\n2 1\n",
 		"1 00009\n",
+		"1 2 3\n",
+		"1 0 4294967295 \n2 5\n",
 	};
 	static const char *const bad[] = {
 		"",
@@ -140,7 +142,11 @@ static void test_profile(void **state)
 		"1 \n",
 		"a 1\n",
 		"1 b\n",
-		"1 2 3\n",
+		"1 2 3 4\n",
+		"1 2 b\n",
+		"1 2 -3\n",
+		"1 2 4294967296\n",
+		"1 2 3\n1 3\n",
 		"-1 2\n",
 		"1 -2\n",
 		"+1 2\n",
@@ -168,6 +174,27 @@ static void test_profile(void **state)
 	assert_int_equal(create_with_profile("clu", text), QV_EINVAL);
 }
 
+/* A count for each queue; one count is of both. */
+static void test_profile_columns(void **state)
+{
+	struct qv_mem mem = {0};
+	struct qv_profile p;
+
+	assert_int_equal(qv_profile_read(&p, &mem, qv_settings_profile("9 5\n3 1 0\n6 0 20\n")),
+			 QV_OK);
+	assert_int_equal(p.n, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		static const uint64_t want[3][3] = {{3, 1, 0}, {6, 0, 20}, {9, 5, 5}};
+
+		for (int side = 0; side < 2; side++) {
+			assert_int_equal(p.v[side][i].src, want[i][0]);
+			assert_int_equal(p.v[side][i].count, want[i][1 + side]);
+		}
+	}
+	qv_profile_free(&p, &mem);
+	assert_int_equal(mem.bytes, 0);
+}
+
 /* What a user is told of a wrong file. */
 static void test_profile_where(void **state)
 {
@@ -175,8 +202,13 @@ static void test_profile_where(void **state)
 		const char *text;
 		uint32_t line, source;
 	} wrong[] = {
-		{"0 1\n# x\n1 y\n", 3, QV_SRC_ANY}, {"x", 1, QV_SRC_ANY},      {"", 0, QV_SRC_ANY},
-		{"# only this\n", 0, QV_SRC_ANY},   {"7 1\n8 1\n7 2\n", 0, 7},
+		{"0 1\n# x\n1 y\n", 3, QV_SRC_ANY},
+		{"x", 1, QV_SRC_ANY},
+		{"", 0, QV_SRC_ANY},
+		{"# only this\n", 0, QV_SRC_ANY},
+		{"7 1\n8 1\n7 2\n", 0, 7},
+		{"0 1 2\n1 2 z\n", 2, QV_SRC_ANY},
+		{"7 1 2\n8 1\n7 2\n", 0, 7},
 	};
 	struct qv_mem mem = {0};
 	struct qv_profile p;
@@ -428,6 +460,7 @@ int main(void)
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_needs),
 		cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_profile_columns),
 		cmocka_unit_test(test_profile_where),
 		cmocka_unit_test(test_profile_unreadable),
 		cmocka_unit_test(test_hints),

@@ -41,7 +41,7 @@ static int is_above(const struct limit *l, double x)
 	return x > l->mean && (x - l->mean) * (x - l->mean) > l->variance;
 }
 
-/* Sources that are not in the profile, or sent nothing, come first: they are in cluster 0. */
+/* Sources that are not in the profile, or added nothing, come first: they are in cluster 0. */
 static void by_heuristic(struct qv_mapping *map, const struct qv_source_count *v, uint32_t n,
 			 uint32_t population, int strict)
 {

@@ -9,17 +9,23 @@
 #include "mapped.h"
 #include "queues.h"
 
+struct mapped_queue {
+	struct qv_phash map;
+	struct qv_list *lists;
+	uint32_t n_lists, other;
+};
+
 struct mapped {
 	struct qv_queues q;
-	struct qv_phash map;
-	struct qv_list *lists[2];
-	uint32_t n_lists, other;
+	struct mapped_queue queue[2]; /* by side */
 	struct qv_list any;
 };
 
 static struct qv_list *list_of(const struct mapped *p, enum qv_side side, uint32_t src)
 {
-	return &p->lists[side][qv_phash_get(&p->map, src, p->other)];
+	const struct mapped_queue *queue = &p->queue[side];
+
+	return &queue->lists[qv_phash_get(&queue->map, src, queue->other)];
 }
 
 static int append(struct qv_queues *q, enum qv_side side, uint64_t *e)
@@ -47,13 +53,14 @@ static uint64_t *find_msg(struct qv_queues *q, uint64_t tag, uint64_t ignore, ui
 			  uint64_t *seen)
 {
 	const struct mapped *p = (const struct mapped *)q;
+	const struct mapped_queue *msgs = &p->queue[QV_UNEXPECTED];
 	uint64_t *e = NULL;
 
 	if (src != QV_SRC_ANY)
 		return qv_list_find_msg(list_of(p, QV_UNEXPECTED, src), tag, ignore, src, NULL,
 					seen);
-	for (uint32_t i = 0; i < p->n_lists; i++)
-		e = qv_list_find_msg(&p->lists[QV_UNEXPECTED][i], tag, ignore, src, e, seen);
+	for (uint32_t i = 0; i < msgs->n_lists; i++)
+		e = qv_list_find_msg(&msgs->lists[i], tag, ignore, src, e, seen);
 	return e;
 }
 
@@ -61,8 +68,8 @@ static void each(const struct qv_queues *q, enum qv_side side, qv_each_fn *fn, v
 {
 	const struct mapped *p = (const struct mapped *)q;
 
-	for (uint32_t i = 0; i < p->n_lists; i++)
-		qv_list_each(&p->lists[side][i], fn, ctx);
+	for (uint32_t i = 0; i < p->queue[side].n_lists; i++)
+		qv_list_each(&p->queue[side].lists[i], fn, ctx);
 	if (side == QV_POSTED)
 		qv_list_each(&p->any, fn, ctx);
 }
@@ -72,12 +79,14 @@ static void fini(struct qv_match *m)
 	struct mapped *p = (struct mapped *)m;
 
 	for (int side = 0; side < 2; side++) {
-		for (uint32_t i = 0; p->lists[side] && i < p->n_lists; i++)
-			qv_list_clear(&p->lists[side][i]);
-		qv_mem_put(&m->mem, p->lists[side], p->n_lists * sizeof(*p->lists[side]));
+		struct mapped_queue *queue = &p->queue[side];
+
+		for (uint32_t i = 0; queue->lists && i < queue->n_lists; i++)
+			qv_list_clear(&queue->lists[i]);
+		qv_mem_put(&m->mem, queue->lists, queue->n_lists * sizeof(*queue->lists));
+		qv_phash_free(&queue->map, &m->mem);
 	}
 	qv_list_clear(&p->any);
-	qv_phash_free(&p->map, &m->mem);
 	qv_queues_fini(&p->q);
 }
 
@@ -88,45 +97,54 @@ static int compare_cells(const void *a, const void *b)
 	return (x->src > y->src) - (x->src < y->src);
 }
 
-static int make_lists(struct mapped *p, const struct qv_mapping *map)
+static int make_queue(struct mapped *p, enum qv_side side, const struct qv_mapping *map)
 {
+	struct mapped_queue *queue = &p->queue[side];
 	struct qv_match *m = &p->q.base;
 
-	p->n_lists = map->n_lists;
-	p->other = map->other;
-	for (int side = 0; side < 2; side++) {
-		p->lists[side] = qv_mem_get(&m->mem, p->n_lists * sizeof(*p->lists[side]));
-		if (!p->lists[side])
-			return QV_ENOMEM;
-		for (uint32_t i = 0; i < p->n_lists; i++)
-			qv_list_init(&p->lists[side][i], m, (enum qv_side)side);
-	}
+	queue->n_lists = map->n_lists;
+	queue->other = map->other;
+	queue->lists = qv_mem_get(&m->mem, queue->n_lists * sizeof(*queue->lists));
+	if (!queue->lists)
+		return QV_ENOMEM;
+	for (uint32_t i = 0; i < queue->n_lists; i++)
+		qv_list_init(&queue->lists[i], m, side);
 	if (map->n)
 		qsort(map->cell, map->n, sizeof(*map->cell), compare_cells);
-	return qv_phash_build(&p->map, &m->mem, map->cell, map->n);
+	return qv_phash_build(&queue->map, &m->mem, map->cell, map->n);
+}
+
+static int make_queues(struct mapped *p, qv_map_fn *fn, struct qv_profile *profile,
+		       struct qv_phash_cell *cell)
+{
+	struct qv_match *m = &p->q.base;
+	uint32_t n = profile->n, population = m->settings->sources;
+	int err = QV_OK;
+
+	for (int side = 0; side < 2 && !err; side++) {
+		struct qv_mapping map = {.cell = cell};
+
+		qv_counts_by_count(profile->v[side], n);
+		fn(&map, profile->v[side], n, population > n ? population : n, &m->options);
+		err = make_queue(p, (enum qv_side)side, &map);
+	}
+	return err;
 }
 
 static int init(struct qv_match *m, qv_map_fn *fn)
 {
 	struct mapped *p = (struct mapped *)m;
-	struct qv_mapping map = {0};
+	struct qv_phash_cell *cell;
 	struct qv_profile profile;
-	uint32_t population = m->settings->sources;
 	int err = qv_profile_read(&profile, &m->mem, m->settings->profile);
 
 	if (err)
 		return err;
 	qv_queues_init(&p->q);
 	qv_list_init(&p->any, m, QV_POSTED);
-	map.cell = qv_mem_get(&m->mem, profile.n * sizeof(*map.cell));
-	err = QV_ENOMEM;
-	if (map.cell) {
-		qv_counts_by_count(profile.v, profile.n);
-		fn(&map, profile.v, profile.n, population > profile.n ? population : profile.n,
-		   &m->options);
-		err = make_lists(p, &map);
-	}
-	qv_mem_put(&m->mem, map.cell, profile.n * sizeof(*map.cell));
+	cell = qv_mem_get(&m->mem, profile.n * sizeof(*cell));
+	err = cell ? make_queues(p, fn, &profile, cell) : QV_ENOMEM;
+	qv_mem_put(&m->mem, cell, profile.n * sizeof(*cell));
 	qv_profile_free(&profile, &m->mem);
 	if (err)
 		fini(m);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * mapped.h - structures "pnp-static" and "clu": a profile of an earlier run says once and for
- * all which list the entries of a source go to. How it says that is all they differ in.
+ * all, for each queue by its own counts, which list the entries of a source go to. How it says that
+ * is all they differ in.
  */
 #ifndef QV_MAPPED_H
 #define QV_MAPPED_H
@@ -18,8 +19,8 @@ struct qv_mapping {
 };
 
 /*
- * v: the n sources of the profile by count, ascending; population: how many there are, those beyond
- * n having sent nothing. Fills *map.
+ * v: the n sources of the profile by their count in a queue, ascending; population: how many there
+ * are, those beyond n having added nothing. Fills *map.
  */
 typedef void qv_map_fn(struct qv_mapping *map, const struct qv_source_count *v, uint32_t n,
 		       uint32_t population, const struct qv_options *options);

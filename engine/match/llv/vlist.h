@@ -19,6 +19,7 @@
 #ifndef QV_VLIST_H
 #define QV_VLIST_H
 
+#include "engine/match/side.h"
 #include "engine/match/structure.h"
 
 #define QV_VBLOCK_LEN QV_KERN_MAX
@@ -37,8 +38,6 @@ struct qv_vplace {
 	struct qv_vblock *b;
 	uint32_t i;
 };
-
-enum qv_side { QV_POSTED, QV_UNEXPECTED };
 
 struct qv_vlist {
 	struct qv_vblock *head, *tail;

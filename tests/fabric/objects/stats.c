@@ -131,12 +131,12 @@ static void sizes(void)
 	ft_close(&ep);
 }
 
-/* A profile that names rank 2 as the only source that sends much. */
+/* A profile by which rank 2 is the only source that many receives wait for; its messages do not. */
 static void use_profile(const char *path)
 {
 	FILE *file = fopen(path, "w");
 
-	CHECK(file && fputs("0 1\n1 1\n2 1000\n", file) >= 0 && fclose(file) == 0);
+	CHECK(file && fputs("0 1 1\n1 1 1\n2 1000 1\n", file) >= 0 && fclose(file) == 0);
 	setenv("FI_QUIVER_MATCH", "pnp-static", 1);
 	setenv("FI_QUIVER_PROFILE", path, 1);
 }

@@ -40,6 +40,8 @@ void qv_settings_for(struct qv_match_settings *s, const char *structure)
 		s->collective_op = UINT64_C(3) << 41 | 3;
 	}
 	if (qv_settings_is(s, "pnp-static") || qv_settings_is(s, "clu"))
-		s->profile = qv_settings_profile("# source count\n0 10\n1 7\n2 900\n3 500\n\n"
-						 "4 3\n5 3\n6 3\n7 12\n8 1\n9 0\n");
+		s->profile =
+			qv_settings_profile("# source posted unexpected\n0 10 7\n1 7 0\n2 900 3\n"
+					    "3 500 800\n\n4 3\n5 3 600\n6 3\n7 12 1\n"
+					    "8 1\n9 0 4\n");
 }
