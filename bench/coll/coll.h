@@ -105,7 +105,7 @@ void qv_bl_trace_free(struct qv_bl_trace *trace);
  * From exchange_cases.c.
  *
  * Patterns: 'w' whole, 'u' uneven, 'k' partners, 'm' moore, 'd' random with a density; of spmm 's'
- * from neighbours, 'g' from all ranks; of streams 'r' to the next rank in buckets of so many, 'e' so
+ * from neighbours, 't' from all ranks; of streams 'r' to the next rank in buckets of so many, 'e' so
  * many items to each.
  */
 #define QV_BX_ITEM    1024         /* bytes of an item, at most */

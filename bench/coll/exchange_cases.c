@@ -7,7 +7,7 @@
 
 bool qv_bx_is(const struct qv_bl_case *c)
 {
-	return strchr("wukmdsgre", c->pattern) != NULL;
+	return strchr("wukmdstre", c->pattern) != NULL;
 }
 
 static bool is_neighbor(enum qv_bl_operation operation)
@@ -39,7 +39,7 @@ static int product(const char *text, struct qv_bl_case *c)
 	const size_t n = strcspn(text, "-");
 
 	c->matrix = qv_bx_matrix_find(text, n);
-	c->pattern = text[n] ? 'g' : 's';
+	c->pattern = text[n] ? 't' : 's';
 	if (c->matrix == QV_BX_MATRICES || (text[n] && strcmp(text + n, QV_BX_GATHER) != 0))
 		return -1;
 	return c->bytes % row || c->bytes / row * c->ranks > QV_BX_ROWS ? -1 : 0;

@@ -92,7 +92,7 @@ void qv_bx_spmm_open(struct qv_bl_rank *r, const struct qv_bl_case *c)
 	m->own = room((size_t)m->rows * QV_BX_COLUMNS, sizeof(*m->own));
 	m->start = room(m->rows + 1, sizeof(*m->start));
 	for (int from = 0; from < r->ranks; from++)
-		place[from] = c->pattern == 'g' || qv_bx_spmm_needs(c, r->rank, from) ? n++ : -1;
+		place[from] = c->pattern == 't' || qv_bx_spmm_needs(c, r->rank, from) ? n++ : -1;
 	m->nonzeros = room(add_all(m, r, place), sizeof(*m->nonzeros));
 	add_all(m, r, place);
 	free(place);
@@ -113,7 +113,7 @@ void qv_bx_spmm_call(struct qv_bl_rank *r, const struct qv_bl_case *c)
 	struct qv_bx_spmm *m = r->shape.spmm;
 	const int n = (int)m->rows * QV_BX_COLUMNS;
 
-	if (c->pattern == 'g')
+	if (c->pattern == 't')
 		MPI_Allgather(r->in, n, MPI_DOUBLE, r->out, n, MPI_DOUBLE, r->shape.comm);
 	else
 		MPI_Neighbor_allgather(r->in, n, MPI_DOUBLE, r->out, n, MPI_DOUBLE, r->shape.comm);

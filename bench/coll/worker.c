@@ -48,7 +48,7 @@ static void arrange(struct worker *w, const struct qv_bl_case *c, double balance
 static const char *rule_of(const struct qv_bl_case *c)
 {
 	if (c->operation == QV_BL_SPMM)
-		return c->pattern == 'g' ? "allgather" : "neighbor_allgather";
+		return c->pattern == 't' ? "allgather" : "neighbor_allgather";
 	return qv_bl_operation_name(qv_bl_blocking(c->operation));
 }
 
