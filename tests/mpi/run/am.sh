@@ -9,6 +9,7 @@ shift 5
 case $mpi in
 mpich)
 	need mpirun.mpich mpich
+	! is_asan || export ASAN_OPTIONS=detect_leaks=0 # MPICH leaks
 	timeout -k 5 "$seconds" mpirun.mpich -np "$ranks" "$@"
 	;;
 *) over_quiver "$mpi" "$ranks" "$seconds" "${by_node[@]}" "$@" ;;

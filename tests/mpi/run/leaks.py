@@ -11,8 +11,9 @@ import os
 import re
 import sys
 
-# A frame of the provider, named or not, or memory that a case asked for itself.
-OURS = re.compile(r"libquiver|/(fabric_glue|engine|kernels)/| in qv_| #1 0x\w+ in suite_")
+# A frame of a library of ours, whose functions have names, or memory that a case asked for itself. One
+# without a name is of a library that has been unloaded, and stood elsewhere.
+OURS = re.compile(r" in \S+ .*libquiver|/(fabric_glue|engine|kernels)/| in qv_| #1 0x\w+ in suite_")
 
 
 def reports(text):
