@@ -99,6 +99,45 @@ static void test_way(void **state)
 	}
 }
 
+/* The degree from which one way takes no longer than another. */
+static double crossing(double bytes, double (*first)(const struct qv_traffic *),
+		       double (*second)(const struct qv_traffic *))
+{
+	struct qv_traffic traffic = {2048, 1, bytes};
+
+	while (traffic.degree < 2048 && first(&traffic) < second(&traffic))
+		traffic.degree++;
+	return traffic.degree;
+}
+
+/* QsNet, as Kumar measured it. */
+static const struct qv_network qsnet = {.alpha = 11e-6, .beta = 8e-9};
+
+static double straight(const struct qv_traffic *t)
+{
+	return qv_straight_seconds(&qsnet, t);
+}
+
+static double mesh2(const struct qv_traffic *t)
+{
+	return qv_way_seconds(&qsnet, QV_WAY_MESH2, 0, t);
+}
+
+static double mesh3(const struct qv_traffic *t)
+{
+	return qv_way_seconds(&qsnet, QV_WAY_MESH3, 0, t);
+}
+
+/* 2048 ranks, each to some others. To few, straight is fastest; of 76 bytes, a square is from 96 ranks on by
+ * the closed form. Up to some hundreds a cube is faster than the square, of longer items up to fewer. */
+static void test_published(void **state)
+{
+	assert_true(fabs(crossing(76, straight, mesh2) / 96 - 1) < .2);
+	assert_true(crossing(76, straight, mesh3) < crossing(76, straight, mesh2));
+	assert_true(crossing(76, mesh3, mesh2) > 500);
+	assert_true(crossing(476, mesh3, mesh2) < crossing(76, mesh3, mesh2) / 4);
+}
+
 static void test_bad(void **state)
 {
 	const struct qv_traffic none = {0, 1, 1}, odd = {4, NAN, 1}, less = {4, 1, -1},
@@ -212,10 +251,10 @@ static void test_neighbor_bad(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_count), cmocka_unit_test(test_way),
-					   cmocka_unit_test(test_bad),
-					   cmocka_unit_test(test_neighbor),
-					   cmocka_unit_test(test_neighbor_bad)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_count),     cmocka_unit_test(test_way),
+		cmocka_unit_test(test_published), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_neighbor),  cmocka_unit_test(test_neighbor_bad)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
