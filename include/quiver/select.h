@@ -47,11 +47,12 @@ struct qv_select; /* opaque */
 /*
  * Open a selection.
  *   rules   what the user asks for, read during the call; NULL or "": nothing. Else
- *               operation=algorithm[:faithful|extended][,...]
+ *               operation=algorithm[:faithful|extended|number][,...]
  *           with the names of qv_coll_name and qv_algorithm_name, or `auto` for the algorithm. An
  *           algorithm that is named is taken. Where it is built from expected arrivals,
  *               faithful   does so always
  *               extended   (default) only if the model says that it is faster by that
+ *           kprefix:8, kshift:8 and hybrid:3 name k of struct qv_schedule_spec.
  *           With `auto`, faithful takes what is fastest by the model; extended takes a schedule
  *           from expected arrivals only if it is faster by 5 %, since expectations can be wrong.
  *   why, room  out, on QV_EINVAL: what is wrong and what is known, as text; may be NULL, 0

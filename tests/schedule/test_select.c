@@ -131,6 +131,14 @@ static void test_rules(void **unused)
 	refused("reduce=rings", "unknown algorithm 'rings'");
 	refused("broadcast=radix", "broadcast has auto binomial ring pipeline");
 	refused("reduce=ring:exact", "known: faithful extended");
+	refused("reduce=ring:4", "unknown mode '4'; known: faithful extended");
+	refused("alltoall=auto:4", "unknown mode '4'");
+	refused("allgather=kshift:0", "numbers from 1 to 65536");
+	refused("allgather=kshift:65537", "numbers from 1 to 65536");
+	refused("allgather=kshift:99999999999999999999", "numbers from 1 to 65536");
+	refused("allgather=kshift:4x", "unknown mode '4x'");
+	refused("allgather=kshift:", "unknown mode ''");
+	refused("alltoall=hybrid:33", "numbers from 1 to 32");
 	refused("reduce=ring,barrier=auto,reduce=binomial", "twice");
 }
 
@@ -153,6 +161,39 @@ static void test_named(void **unused)
 	assert_true(qv_schedule_exists(call.coll, plan->algorithm, 1));
 	qv_select_put(s, plan);
 	qv_select_close(s);
+}
+
+static size_t steps_of(const char *rules, enum qv_coll coll)
+{
+	struct qv_select *s = open_select(rules);
+	const struct qv_select_call call = {.coll = coll, .ranks = 64, .rank = 5, .bytes = 64};
+	const struct qv_plan *plan;
+	size_t n;
+
+	assert_int_equal(qv_select_get(s, &call, &plan), QV_OK);
+	qv_schedule_steps(plan->schedule, &n);
+	qv_select_put(s, plan);
+	qv_select_close(s);
+	return n;
+}
+
+/* A number is that of the schedule. */
+static void test_numbers(void **unused)
+{
+	for (uint32_t k = 1; k <= 6; k++) {
+		const struct qv_schedule_spec spec = {
+			.coll = QV_COLL_ALLTOALL, .algorithm = QV_ALG_HYBRID, .ranks = 64, .k = k};
+		struct qv_schedule *schedule;
+		char rules[32];
+		size_t n;
+
+		snprintf(rules, sizeof(rules), "alltoall=hybrid:%u", k);
+		assert_int_equal(qv_schedule_build(&spec, 5, &schedule), QV_OK);
+		qv_schedule_steps(schedule, &n);
+		assert_int_equal(steps_of(rules, QV_COLL_ALLTOALL), n);
+		assert_int_equal(n == steps_of("alltoall=hybrid", QV_COLL_ALLTOALL), k == 3);
+		qv_schedule_free(schedule);
+	}
 }
 
 /* Ranks. */
@@ -357,11 +398,11 @@ static void test_kept(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model),     cmocka_unit_test(test_segments),
-		cmocka_unit_test(test_rules),     cmocka_unit_test(test_named),
-		cmocka_unit_test(test_all_agree), cmocka_unit_test(test_one_late),
-		cmocka_unit_test(test_lengths),   cmocka_unit_test(test_floor),
-		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_model),    cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_rules),    cmocka_unit_test(test_named),
+		cmocka_unit_test(test_numbers),  cmocka_unit_test(test_all_agree),
+		cmocka_unit_test(test_one_late), cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_floor),    cmocka_unit_test(test_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rules.c - "reduce=segmented:faithful,barrier=binomial": what the user asks for. */
+/* rules.c - "reduce=segmented:faithful,allgather=kshift:4": what the user asks for. */
 #include <stdio.h>
 #include <string.h>
 
@@ -69,6 +69,40 @@ static int find_algorithm(struct word w, enum qv_coll coll, const struct message
 	return QV_EINVAL;
 }
 
+/* The largest number that may stand behind an algorithm; 0: none may. */
+static uint32_t most_k(const struct qv_rule *rule)
+{
+	if (!rule->named)
+		return 0;
+	switch (rule->algorithm) {
+	case QV_ALG_KPREFIX:
+	case QV_ALG_KSHIFT: return 65536; /* neighbours */
+	case QV_ALG_HYBRID: return 32;    /* dimensions */
+	default: return 0;
+	}
+}
+
+static int read_mode(struct word w, const struct message *m, struct qv_rule *rule)
+{
+	const uint32_t most = most_k(rule);
+	uint32_t k = 0;
+	size_t i = 0;
+
+	rule->faithful = is(w, "faithful");
+	if (rule->faithful || is(w, "extended"))
+		return QV_OK;
+	while (i < w.n && w.at[i] >= '0' && w.at[i] <= '9' && k <= most)
+		k = 10 * k + (uint32_t)(w.at[i++] - '0');
+	if (i == w.n && k && k <= most) {
+		rule->k = k;
+		return QV_OK;
+	}
+	return refuse(m, "unknown mode", w,
+		      most == 32 ? "known: faithful extended, and numbers from 1 to 32"
+		      : most     ? "known: faithful extended, and numbers from 1 to 65536"
+				 : "known: faithful extended");
+}
+
 /* "operation=algorithm[:mode]" */
 static int parse_one(struct word w, struct qv_rule *rules, unsigned int *seen,
 		     const struct message *m)
@@ -80,7 +114,8 @@ static int parse_one(struct word w, struct qv_rule *rules, unsigned int *seen,
 	int rc;
 
 	if (!equals)
-		return refuse(m, "no '=' in", w, "write operation=algorithm[:faithful|extended]");
+		return refuse(m, "no '=' in", w,
+			      "write operation=algorithm[:faithful|extended|number]");
 	name.n = (size_t)(equals - w.at);
 	rc = find_coll(name, m, &coll);
 	if (rc)
@@ -93,11 +128,9 @@ static int parse_one(struct word w, struct qv_rule *rules, unsigned int *seen,
 	if (colon) {
 		mode = (struct word){colon + 1, rest.n - (size_t)(colon - rest.at) - 1};
 		rest.n = (size_t)(colon - rest.at);
-		if (!is(mode, "faithful") && !is(mode, "extended"))
-			return refuse(m, "unknown mode", mode, "known: faithful extended");
-		rules[coll].faithful = is(mode, "faithful");
 	}
-	return find_algorithm(rest, coll, m, &rules[coll]);
+	rc = find_algorithm(rest, coll, m, &rules[coll]);
+	return colon && !rc ? read_mode(mode, m, &rules[coll]) : rc;
 }
 
 int qv_rules_parse(const char *text, struct qv_rule *rules, char *why, size_t room)

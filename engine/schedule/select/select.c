@@ -254,6 +254,7 @@ static int build(struct qv_select *s, const struct qv_case *c, struct entry **en
 	if (!rc) {
 		qv_choice_spec(&s->network, &e->c, &e->plan, &spec);
 		spec.faithful = s->rules[c->coll].faithful;
+		spec.k = s->rules[c->coll].k;
 		rc = qv_schedule_build(&spec, c->rank, &e->schedule);
 	}
 	if (rc) {

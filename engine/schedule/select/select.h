@@ -13,6 +13,7 @@ struct qv_rule {
 	int named; /* not 0: this algorithm; else whichever is fastest */
 	enum qv_algorithm algorithm;
 	int faithful;
+	uint32_t k; /* as in struct qv_schedule_spec; 0: the usual */
 };
 
 /* rules.c: parse, as qv_select_open. */

@@ -271,6 +271,26 @@ static void rules_line(void)
 	run_all("reduce=redirect,allreduce=redirect:faithful,reduce_scatter=redirect");
 }
 
+static void rules_rows(void)
+{
+	run_all("allgather=ring,alltoall=mesh3");
+}
+
+static void rules_prefixes(void)
+{
+	run_all("allgather=prefix,alltoall=prefix");
+}
+
+static void rules_shifts(void)
+{
+	run_all("allgather=kshift:3,alltoall=hybrid:1");
+}
+
+static void rules_neighbours(void)
+{
+	run_all("allgather=kprefix:2,alltoall=hybrid:2");
+}
+
 /* Many at once. */
 
 enum { GROUPS = 5, DEEP = 4, LENGTH = 3000 };
@@ -434,6 +454,10 @@ const struct ft_case ft_cases_coll[] = {
 	{"coll_rules_groups", 4, 40, rules_groups},
 	{"coll_rules_segments", 4, 40, rules_segments},
 	{"coll_rules_line", 4, 40, rules_line},
+	{"coll_rules_rows", 4, 40, rules_rows},
+	{"coll_rules_prefixes", 4, 40, rules_prefixes},
+	{"coll_rules_shifts", 4, 40, rules_shifts},
+	{"coll_rules_neighbours", 4, 40, rules_neighbours},
 	{"coll_overlap", 4, 40, overlap},
 	{"coll_apart", 4, 40, apart},
 	{"coll_late", 4, 40, late},
