@@ -73,7 +73,7 @@ MAY = {
     "mpi_glue/calls": LIBRARY + ["mpi_glue/run", "mpi_glue/trace"],
     "mpi_glue/trace": LIBRARY + ["mpi_glue/calls"],
     "mpi_glue/tool": LIBRARY,
-    "mpi_glue/am": ["include"],
+    "mpi_glue/am": ["engine/base", "include"],
     "bench/common": ["engine/base", "include"],
     "bench/papers": BENCH,
     "bench/match": BENCH + ["bench/papers"],

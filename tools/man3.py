@@ -12,7 +12,8 @@ import textwrap
 FOLDER = "include/quiver"
 WIDTH = 78
 # Headers with which nothing is linked: who implements or opens what they declare.
-UNLINKED = {"contender": "nothing; build a shared object with -shared -fPIC",
+UNLINKED = {"am": "-lquiver-am-ompi or -lquiver-am-mpich, and -lquiver",
+            "contender": "nothing; build a shared object with -shared -fPIC",
             "fi_ext": "nothing", "fi_exchange": "nothing", "offload": "nothing",
             "mpi_control": "-lquiver-mpi-ompi or -lquiver-mpi-mpich"}
 PARAMETER = re.compile(r" {2,3}(\w+(?:, ?\w+)*) +(\S.*)")

@@ -9,16 +9,23 @@
  * ranks. Communicators are named by their Fortran handles (MPI_Comm_c2f), which are integers in
  * every MPI. Any number of them may be there at the same time.
  *
- * Items come, and functions of the program are called, only within calls of this header, in the
- * thread that calls. Each stream and group of vranks is used by one thread at a time. A rank that
- * computes for long sends on nothing meanwhile: it should call qv_am_stream_progress now and then.
+ * Items come, and functions of the program are called, only within calls for their stream or vranks,
+ * in the thread that calls. Each is used by one thread at a time; with several threads the MPI must
+ * be at MPI_THREAD_SERIALIZED at least, or at MPI_THREAD_MULTIPLE, as for calls of the MPI's own.
  *
- * A function of the program that is called for an item may insert items and move vranks. The other
- * calls answer QV_EINVAL there.
+ * A rank that is not in such a call sends on nothing, and takes nothing. Others may wait for it in an
+ * insert into a full stream, or in a fence. So a rank that computes for long calls
+ * qv_am_stream_progress now and then, and no rank may wait in another call (MPI_Barrier, a fence of
+ * another stream) for one that still inserts.
+ *
+ * A function of the program that is called for an item may insert items into the same stream, or move
+ * vranks of the same group. The other calls, and those for others, answer QV_EINVAL there.
  *
  * An error that is not said to change nothing is the end of the stream on this rank. The others
  * would wait for it for ever, so MPI_Abort is what is left. Errors of the MPI go to the error handler
  * of the communicator, which by default ends the program; if it returns, they are QV_EIO.
+ *
+ * Each stream or group of vranks has receives posted, of 8 times the limit of its spec in all.
  */
 #ifndef QUIVER_AM_H
 #define QUIVER_AM_H
@@ -43,8 +50,8 @@ struct qv_am_stream; /* opaque: a stream of one rank */
  *   user    what item gets as port
  *   stream  out: to be given to qv_am_stream_free
  * The same answer on all ranks. QV_EINVAL: a value is out of range or differs between ranks, item is
- * NULL on one of them. QV_ENOMEM. On the rank that makes such a mistake itself also QV_EINVAL: MPI
- * is not initialised, or comm is MPI_COMM_NULL or an intercommunicator.
+ * NULL on one of them. QV_ENOMEM: of one of them. On a rank alone: QV_EINVAL, MPI is not initialised, or
+ * comm is MPI_COMM_NULL or an intercommunicator.
  */
 QV_API int qv_am_stream_create(int comm, const struct qv_stream_spec *spec,
 			       void (*item)(void *port, uint32_t from, const void *data,
@@ -53,11 +60,13 @@ QV_API int qv_am_stream_create(int comm, const struct qv_stream_spec *spec,
 
 /*
  * Send an item. Outside of the program's function this waits while spec.window buckets are under
- * way, and items may come meanwhile.
+ * way. Items may come within this call, also where it does not wait; one to oneself does, within the
+ * program's function right behind the item that this is called for.
  *   stream       from qv_am_stream_create
  *   to           which rank
  *   data, bytes  copied; 0 bytes come nevertheless
- * QV_EINVAL, QV_EMSGSIZE as qv_stream_insert, and nothing has changed; else the stream has ended.
+ * QV_EINVAL, QV_EMSGSIZE, QV_ENOMEM as qv_stream_insert, and nothing has changed; else the stream has
+ * ended.
  */
 QV_API int qv_am_stream_insert(struct qv_am_stream *stream, uint32_t to, const void *data,
 			       size_t bytes);
@@ -71,7 +80,8 @@ QV_API int qv_am_stream_insert_urgent(struct qv_am_stream *stream, uint32_t to, 
 				      size_t bytes);
 
 /* Take what has come, and send on what has waited long enough; does not wait. QV_OK: nothing waits
- * here; QV_EAGAIN: something does; another value is what ended the stream. */
+ * here; QV_EAGAIN: something does; another value is what ended the stream. With spec.wait_ns UINT64_MAX
+ * only full buckets, urgent items and fences send. */
 QV_API int qv_am_stream_progress(struct qv_am_stream *stream);
 
 /* Wait until every item has come that any rank has inserted before its own call, or that functions
@@ -110,8 +120,8 @@ QV_API int qv_am_vranks_create(int comm, const struct qv_vranks_spec *spec,
  *   vranks  from qv_am_vranks_create
  *   item    copied, with its data
  * QV_EAGAIN: too much is under way, call again after qv_am_vranks_progress, in which the sender may
- * leave; never within a function of the program. QV_EINVAL, QV_EMSGSIZE as qv_vranks_insert. Then the
- * item is not sent. Else all has ended.
+ * leave; never within a function of the program. QV_EINVAL, QV_EMSGSIZE, QV_ENOMEM as
+ * qv_vranks_insert. Then the item is not sent. Else all has ended.
  */
 QV_API int qv_am_vranks_insert(struct qv_am_vranks *vranks, const struct qv_vrank_item *item);
 
@@ -120,7 +130,7 @@ QV_API int qv_am_vranks_insert(struct qv_am_vranks *vranks, const struct qv_vran
  *   vranks  from qv_am_vranks_create
  *   item    copied, with its data; item->to is not looked at
  *   to, n   n vranks, 1 or more, read during the call
- * Errors as qv_am_vranks_insert.
+ * Errors as qv_am_vranks_insert, but where memory ends after some have got it, all has ended.
  */
 QV_API int qv_am_vranks_multicast(struct qv_am_vranks *vranks, const struct qv_vrank_item *item,
 				  const uint32_t *to, size_t n);

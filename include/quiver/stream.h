@@ -93,7 +93,8 @@ QV_API void qv_stream_free(struct qv_stream *stream);
 QV_API size_t qv_stream_longest(const struct qv_stream *stream);
 
 /*
- * Send an item. One to oneself comes at once, within this call.
+ * Send an item. One to oneself comes within this call; if this is within calls.item or calls.packed,
+ * right behind that.
  *   stream       from qv_stream_create
  *   to           which rank
  *   data, bytes  copied; 0 bytes come nevertheless

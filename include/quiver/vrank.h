@@ -69,7 +69,8 @@ struct qv_vranks_calls {
 	 *   port   as given to qv_vranks_create
 	 *   vrank  which
 	 *   state  for qv_vrank_add, during the call only
-	 * QV_OK; a negative value ends all.
+	 * QV_OK; a negative value ends all: calls answer it from then on, QV_ECANCELED in place
+	 * of QV_EAGAIN, QV_EINVAL and QV_EMSGSIZE.
 	 */
 	int (*leave)(void *port, uint32_t vrank, struct qv_vrank_state *state);
 	/*
@@ -77,7 +78,8 @@ struct qv_vranks_calls {
 	 *   port          as given to qv_vranks_create
 	 *   vrank         which
 	 *   state, bytes  all that was added when it left, in one piece; during the call only
-	 * QV_OK; a negative value ends all.
+	 * QV_OK; a negative value ends all: calls answer it from then on, QV_ECANCELED in place
+	 * of QV_EAGAIN, QV_EINVAL and QV_EMSGSIZE.
 	 */
 	int (*arrive)(void *port, uint32_t vrank, const void *state, size_t bytes);
 };
@@ -159,7 +161,8 @@ QV_API int qv_vranks_move(struct qv_vranks *vranks, uint32_t vrank, uint32_t to,
  * Append to what a vrank takes along.
  *   state        as given to calls.leave
  *   data, bytes  copied
- * QV_ENOMEM; QV_EMSGSIZE: more than spec.state in all. Either ends all when calls.leave returns.
+ * QV_ENOMEM; QV_EMSGSIZE: more than spec.state in all. Either ends all when calls.leave returns, the
+ * second as QV_ECANCELED.
  */
 QV_API int qv_vrank_add(struct qv_vrank_state *state, const void *data, size_t bytes);
 

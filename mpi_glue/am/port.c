@@ -13,13 +13,23 @@
 #define TOGETHER 32 /* inserts between two looks */
 #define VALUES   16
 
-int qv_am_copy(void *to, size_t room, const void *from, size_t size)
+/* The program's functions. */
+
+static _Thread_local const struct qv_am_port *giving;
+
+void qv_am_port_give(const struct qv_am_port *p)
 {
-	if (size > room)
-		return QV_EINVAL;
-	memset(to, 0, room);
-	memcpy(to, from, size ? size : room);
-	return QV_OK;
+	giving = p;
+}
+
+int qv_am_port_is_giving(void)
+{
+	return giving != NULL;
+}
+
+int qv_am_port_may_insert(const struct qv_am_port *p)
+{
+	return giving && giving != p ? QV_EINVAL : p->failed;
 }
 
 /* Opened. */
@@ -28,7 +38,9 @@ int qv_am_port_open(struct qv_am_port *p, int comm, uint32_t *rank, uint32_t *ra
 {
 	int is = 0, over = 0, inter = 0, r = 0, n = 0;
 
+	memset(p, 0, sizeof(*p));
 	p->comm = MPI_COMM_NULL;
+	p->stale = 1;
 	MPI_Initialized(&is);
 	MPI_Finalized(&over);
 	if (!is || over || MPI_Comm_f2c(comm) == MPI_COMM_NULL)
@@ -78,13 +90,14 @@ int qv_am_port_begin(struct qv_am_port *p, int rc, const uint64_t *values, int n
 	if (!rc && !(p->buffers = malloc(QV_AM_RECEIVES * p->limit)))
 		rc = QV_ENOMEM;
 	rc = agree(p, rc, values, n);
-	for (unsigned int i = 0; i < QV_AM_RECEIVES && !rc; i++)
-		rc = post(p, i);
-	if (!rc)
-		return QV_OK;
-	free(p->buffers);
-	MPI_Comm_free(&p->comm);
-	return rc;
+	if (rc) {
+		free(p->buffers);
+		MPI_Comm_free(&p->comm);
+		return rc;
+	}
+	for (unsigned int i = 0; i < QV_AM_RECEIVES && !p->failed; i++)
+		p->failed = post(p, i); /* which only the next call can tell: others have gone on */
+	return QV_OK;
 }
 
 int qv_am_port_close(struct qv_am_port *p)
@@ -185,6 +198,7 @@ int qv_am_port_progress(struct qv_am_port *p)
 	int come = 1, rc = p->failed;
 
 	p->now = clock_ns();
+	p->stale = 1;
 	for (int i = 0; i < QV_AM_RECEIVES && come && !rc; i++)
 		rc = take_oldest(p, &come);
 	if (!rc)
@@ -196,26 +210,34 @@ int qv_am_port_progress(struct qv_am_port *p)
 	return rc;
 }
 
+uint64_t qv_am_port_now(struct qv_am_port *p)
+{
+	if (p->stale)
+		p->now = clock_ns();
+	p->stale = 0;
+	return p->now;
+}
+
 int qv_am_port_look(struct qv_am_port *p, int must_wait)
 {
-	if (!must_wait && (p->giving || ++p->inserts % TOGETHER))
+	if (!must_wait && (giving || ++p->inserts % TOGETHER))
 		return QV_OK;
 	qv_am_port_progress(p);
 	return p->failed;
 }
 
-int qv_am_port_sum(struct qv_am_port *p, uint64_t *sums, int n)
+int qv_am_port_sum(struct qv_am_port *p)
 {
 	MPI_Request request;
-	int over = 0, rc = QV_OK;
+	int over = 0;
 
-	if (MPI_Iallreduce(MPI_IN_PLACE, sums, n, MPI_UINT64_T, MPI_SUM, p->comm, &request))
-		return p->failed = QV_EIO;
-	while (!over && !rc) {
-		if (qv_am_port_progress(p) != QV_EAGAIN)
-			rc = p->failed;
-		if (!rc && MPI_Test(&request, &over, MPI_STATUS_IGNORE))
-			rc = p->failed = QV_EIO;
+	if (!p->failed &&
+	    MPI_Iallreduce(MPI_IN_PLACE, p->sums, 2, MPI_UINT64_T, MPI_SUM, p->comm, &request))
+		p->failed = QV_EIO;
+	while (!over && !p->failed) {
+		qv_am_port_progress(p);
+		if (!p->failed && MPI_Test(&request, &over, MPI_STATUS_IGNORE))
+			p->failed = QV_EIO;
 	}
-	return rc;
+	return p->failed;
 }

@@ -2,6 +2,8 @@
 /* stream.c - streams of tiny items over an MPI. */
 #include "port.h"
 
+#include "engine/base/settings.h"
+
 #include <stdlib.h>
 
 struct qv_am_stream {
@@ -38,24 +40,27 @@ static void come(void *port, uint32_t from, const void *data, size_t bytes)
 {
 	struct qv_am_stream *s = port;
 
-	s->port.giving++;
+	qv_am_port_give(&s->port);
 	s->item(s->user, from, data, bytes);
-	s->port.giving--;
+	qv_am_port_give(NULL);
 }
 
 /* Made and freed. */
 
-static int begin(struct qv_am_stream *s, struct qv_stream_spec *spec)
+/* What happens on this rank; *same: what must be so on all. */
+static int make(struct qv_am_stream *s, const struct qv_stream_spec *spec, uint32_t rank,
+		uint32_t ranks, struct qv_stream_spec *same)
 {
 	static const struct qv_stream_calls calls = {.send = qv_am_port_send, .item = come};
-	const uint64_t same[] = {spec->way, spec->items, spec->limit, spec->wait_ns, spec->window};
-	int rc = s->item ? QV_OK : QV_EINVAL;
+	const size_t first = QV_SETTINGS_UPTO(struct qv_stream_spec, envelope);
 
-	spec->envelope = 0;
-	s->port.limit = spec->limit ? spec->limit : 8192;
-	if (!rc)
-		rc = qv_stream_create(spec, &calls, &s->port, &s->stream);
-	return qv_am_port_begin(&s->port, rc, same, sizeof(same) / sizeof(same[0]));
+	if (qv_settings_read(same, sizeof(*same), first, spec) || !s->item)
+		return QV_EINVAL;
+	same->rank = rank;
+	same->ranks = ranks;
+	same->envelope = 0;
+	s->port.limit = same->limit ? same->limit : QV_AM_LIMIT;
+	return qv_stream_create(same, &calls, &s->port, &s->stream);
 }
 
 int qv_am_stream_create(int comm, const struct qv_stream_spec *spec,
@@ -63,28 +68,31 @@ int qv_am_stream_create(int comm, const struct qv_stream_spec *spec,
 			void *user, struct qv_am_stream **stream)
 {
 	static const struct qv_am_object is = {deliver, progress, done};
-	struct qv_am_stream *s = calloc(1, sizeof(*s));
-	struct qv_stream_spec mine;
-	int rc = s ? qv_am_copy(&mine, sizeof(mine), spec, spec->size) : QV_ENOMEM;
+	struct qv_am_stream mine = {.item = item, .user = user}, *s;
+	struct qv_stream_spec same = {0};
+	uint32_t rank, ranks;
+	int rc = qv_am_port_open(&mine.port, comm, &rank, &ranks);
 
-	if (rc) {
-		free(s);
+	if (rc)
 		return rc;
+	s = malloc(sizeof(*s));
+	rc = QV_ENOMEM;
+	if (s) {
+		*s = mine;
+		s->port.is = &is;
+		s->port.object = s;
+		rc = make(s, spec, rank, ranks, &same);
 	}
-	s->item = item;
-	s->user = user;
-	s->port.is = &is;
-	s->port.object = s;
-	rc = qv_am_port_open(&s->port, comm, &mine.rank, &mine.ranks);
-	if (!rc)
-		rc = begin(s, &mine);
-	if (rc) {
+	rc = qv_am_port_begin(
+		s ? &s->port : &mine.port, rc,
+		(const uint64_t[]){same.way, same.items, same.limit, same.wait_ns, same.window}, 5);
+	if (rc && s)
 		qv_stream_free(s->stream);
+	if (rc)
 		free(s);
-		return rc;
-	}
-	*stream = s;
-	return QV_OK;
+	else
+		*stream = s;
+	return rc;
 }
 
 int qv_am_stream_free(struct qv_am_stream *s)
@@ -109,9 +117,12 @@ const struct qv_stream *qv_am_stream_of(const struct qv_am_stream *s)
 
 int qv_am_stream_insert(struct qv_am_stream *s, uint32_t to, const void *data, size_t bytes)
 {
-	int rc;
+	int rc = qv_am_port_may_insert(&s->port);
 
-	while ((rc = qv_stream_insert(s->stream, to, data, bytes, s->port.now)) == QV_EAGAIN)
+	if (rc)
+		return rc;
+	while ((rc = qv_stream_insert(s->stream, to, data, bytes, qv_am_port_now(&s->port))) ==
+	       QV_EAGAIN)
 		if ((rc = qv_am_port_look(&s->port, 1)))
 			return rc;
 	return rc ? rc : qv_am_port_look(&s->port, 0);
@@ -119,9 +130,12 @@ int qv_am_stream_insert(struct qv_am_stream *s, uint32_t to, const void *data, s
 
 int qv_am_stream_insert_urgent(struct qv_am_stream *s, uint32_t to, const void *data, size_t bytes)
 {
-	int rc;
+	int rc = qv_am_port_may_insert(&s->port);
 
-	while ((rc = qv_stream_insert_urgent(s->stream, to, data, bytes, s->port.now)) == QV_EAGAIN)
+	if (rc)
+		return rc;
+	while ((rc = qv_stream_insert_urgent(s->stream, to, data, bytes,
+					     qv_am_port_now(&s->port))) == QV_EAGAIN)
 		if ((rc = qv_am_port_look(&s->port, 1)))
 			return rc;
 	return rc ? rc : qv_am_port_look(&s->port, 0);
@@ -129,7 +143,7 @@ int qv_am_stream_insert_urgent(struct qv_am_stream *s, uint32_t to, const void *
 
 int qv_am_stream_progress(struct qv_am_stream *s)
 {
-	return s->port.giving ? QV_EINVAL : qv_am_port_progress(&s->port);
+	return qv_am_port_is_giving() ? QV_EINVAL : qv_am_port_progress(&s->port);
 }
 
 /*
@@ -139,18 +153,18 @@ int qv_am_stream_progress(struct qv_am_stream *s)
  */
 int qv_am_stream_fence(struct qv_am_stream *s)
 {
-	uint64_t sums[2], come = UINT64_MAX;
+	uint64_t *sums = s->port.sums, come = UINT64_MAX;
 	struct qv_stream_stats stats;
 	int rc, over = 0;
 
-	if (s->port.giving)
+	if (qv_am_port_is_giving())
 		return QV_EINVAL;
 	s->fencing = 1;
 	do {
 		qv_stream_stats(s->stream, &stats);
 		sums[0] = stats.inserted;
 		sums[1] = stats.delivered;
-		rc = qv_am_port_sum(&s->port, sums, 2);
+		rc = qv_am_port_sum(&s->port);
 		over = sums[0] == come;
 		come = sums[1];
 	} while (!rc && !over);

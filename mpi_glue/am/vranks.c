@@ -2,6 +2,8 @@
 /* vranks.c - vranks over an MPI: they move between its processes. */
 #include "port.h"
 
+#include "engine/base/settings.h"
+
 #include <stdlib.h>
 
 struct qv_am_vranks {
@@ -39,9 +41,9 @@ static void come(void *port, const struct qv_vrank_item *item)
 {
 	struct qv_am_vranks *v = port;
 
-	v->port.giving++;
+	qv_am_port_give(&v->port);
 	v->calls.item(v->user, item);
-	v->port.giving--;
+	qv_am_port_give(NULL);
 }
 
 static int leave(void *port, uint32_t vrank, struct qv_vrank_state *state)
@@ -49,9 +51,9 @@ static int leave(void *port, uint32_t vrank, struct qv_vrank_state *state)
 	struct qv_am_vranks *v = port;
 	int rc;
 
-	v->port.giving++;
+	qv_am_port_give(&v->port);
 	rc = v->calls.leave(v->user, vrank, state);
-	v->port.giving--;
+	qv_am_port_give(NULL);
 	return rc;
 }
 
@@ -60,9 +62,9 @@ static int arrive(void *port, uint32_t vrank, const void *state, size_t bytes)
 	struct qv_am_vranks *v = port;
 	int rc;
 
-	v->port.giving++;
+	qv_am_port_give(&v->port);
 	rc = v->calls.arrive(v->user, vrank, state, bytes);
-	v->port.giving--;
+	qv_am_port_give(NULL);
 	return rc;
 }
 
@@ -78,18 +80,20 @@ static uint64_t hash_of(const struct qv_vranks_spec *spec)
 	return h;
 }
 
-static int begin(struct qv_am_vranks *v, const struct qv_vranks_spec *spec)
+/* What happens on this rank; *same: what must be so on all. */
+static int make(struct qv_am_vranks *v, const struct qv_vranks_spec *spec, uint32_t rank,
+		uint32_t ranks, struct qv_vranks_spec *same)
 {
 	static const struct qv_vranks_calls calls = {qv_am_port_send, come, leave, arrive};
-	const struct qv_stream_spec *st = &spec->stream;
-	const uint64_t same[] = {st->way,    st->items,    st->limit,   st->wait_ns,
-				 st->window, spec->vranks, spec->state, hash_of(spec)};
-	int rc = v->calls.item && v->calls.leave && v->calls.arrive ? QV_OK : QV_EINVAL;
+	const size_t first = QV_SETTINGS_UPTO(struct qv_vranks_spec, state);
 
-	v->port.limit = st->limit ? st->limit : 8192;
-	if (!rc)
-		rc = qv_vranks_create(spec, &calls, &v->port, &v->vranks);
-	return qv_am_port_begin(&v->port, rc, same, sizeof(same) / sizeof(same[0]));
+	if (qv_settings_read(same, sizeof(*same), first, spec) || !v->calls.item ||
+	    !v->calls.leave || !v->calls.arrive)
+		return QV_EINVAL;
+	same->stream.rank = rank;
+	same->stream.ranks = ranks;
+	v->port.limit = same->stream.limit ? same->stream.limit : QV_AM_LIMIT;
+	return qv_vranks_create(same, &calls, &v->port, &v->vranks);
 }
 
 int qv_am_vranks_create(int comm, const struct qv_vranks_spec *spec,
@@ -97,44 +101,43 @@ int qv_am_vranks_create(int comm, const struct qv_vranks_spec *spec,
 			struct qv_am_vranks **vranks)
 {
 	static const struct qv_am_object is = {deliver, progress, done};
-	struct qv_am_vranks *v = calloc(1, sizeof(*v));
-	struct qv_vranks_spec mine;
-	int rc = v ? qv_am_copy(&mine, sizeof(mine), spec, spec->size) : QV_ENOMEM;
+	struct qv_am_vranks mine = {.calls = *calls, .user = user}, *v;
+	struct qv_vranks_spec same = {0};
+	uint32_t rank, ranks;
+	int rc = qv_am_port_open(&mine.port, comm, &rank, &ranks);
 
-	if (rc) {
-		free(v);
+	if (rc)
 		return rc;
+	v = malloc(sizeof(*v));
+	rc = QV_ENOMEM;
+	if (v) {
+		*v = mine;
+		v->port.is = &is;
+		v->port.object = v;
+		rc = make(v, spec, rank, ranks, &same);
 	}
-	v->calls = *calls;
-	v->user = user;
-	v->port.is = &is;
-	v->port.object = v;
-	rc = qv_am_port_open(&v->port, comm, &mine.stream.rank, &mine.stream.ranks);
-	if (!rc)
-		rc = begin(v, &mine);
-	if (rc) {
+	rc = qv_am_port_begin(v ? &v->port : &mine.port, rc,
+			      (const uint64_t[]){same.stream.way, same.stream.items,
+						 same.stream.limit, same.stream.wait_ns,
+						 same.stream.window, same.vranks, same.state,
+						 rc ? 0 : hash_of(&same)},
+			      8);
+	if (rc && v)
 		qv_vranks_free(v->vranks);
+	if (rc)
 		free(v);
-		return rc;
-	}
-	*vranks = v;
-	return QV_OK;
+	else
+		*vranks = v;
+	return rc;
 }
 
-/* Behind the fence some ranks still send on what tells others that it is over. */
 int qv_am_vranks_free(struct qv_am_vranks *v)
 {
-	uint64_t nothing = 0;
 	int rc = v ? qv_am_vranks_fence(v) : QV_OK;
 
-	if (!v)
-		return QV_OK;
-	v->fencing = 1;
-	if (!rc)
-		rc = qv_am_port_sum(&v->port, &nothing, 1);
-	if (!rc)
+	if (v && !rc)
 		rc = qv_am_port_close(&v->port);
-	if (rc)
+	if (rc || !v)
 		return rc;
 	qv_vranks_free(v->vranks);
 	free(v);
@@ -150,37 +153,48 @@ const struct qv_vranks *qv_am_vranks_of(const struct qv_am_vranks *v)
 
 int qv_am_vranks_insert(struct qv_am_vranks *v, const struct qv_vrank_item *item)
 {
-	return qv_vranks_insert(v->vranks, item, v->port.now);
+	const int rc = qv_am_port_may_insert(&v->port);
+
+	return rc ? rc : qv_vranks_insert(v->vranks, item, qv_am_port_now(&v->port));
 }
 
 int qv_am_vranks_multicast(struct qv_am_vranks *v, const struct qv_vrank_item *item,
 			   const uint32_t *to, size_t n)
 {
-	return qv_vranks_multicast(v->vranks, item, to, n, v->port.now);
+	const int rc = qv_am_port_may_insert(&v->port);
+
+	return rc ? rc : qv_vranks_multicast(v->vranks, item, to, n, qv_am_port_now(&v->port));
 }
 
 int qv_am_vranks_move(struct qv_am_vranks *v, uint32_t vrank, uint32_t to)
 {
-	return qv_vranks_move(v->vranks, vrank, to, v->port.now);
+	const int rc = qv_am_port_may_insert(&v->port);
+
+	return rc ? rc : qv_vranks_move(v->vranks, vrank, to, qv_am_port_now(&v->port));
 }
 
 int qv_am_vranks_progress(struct qv_am_vranks *v)
 {
-	return v->port.giving ? QV_EINVAL : qv_am_port_progress(&v->port);
+	return qv_am_port_is_giving() ? QV_EINVAL : qv_am_port_progress(&v->port);
 }
 
+/* When it is over here, what tells another rank so may still have to be sent on from here: all go on until
+ * it is over for all. */
 int qv_am_vranks_fence(struct qv_am_vranks *v)
 {
 	int rc;
 
-	if (v->port.giving)
+	if (qv_am_port_is_giving())
 		return QV_EINVAL;
 	v->fencing = 1;
-	while ((rc = qv_vranks_fence(v->vranks, v->port.now)) == QV_EAGAIN) {
+	while ((rc = qv_vranks_fence(v->vranks, qv_am_port_now(&v->port))) == QV_EAGAIN) {
 		qv_am_port_progress(&v->port);
-		if ((rc = v->port.failed))
+		if (v->port.failed)
 			break;
 	}
+	rc = v->port.failed ? v->port.failed : rc;
+	if (!rc)
+		rc = qv_am_port_sum(&v->port);
 	v->fencing = 0;
 	return rc;
 }

@@ -278,6 +278,38 @@ static void answers_never_wait(void **state)
 	qv_stream_free(answerer);
 }
 
+/* A ball that its rank throws to itself flies far, and never within itself. */
+static unsigned int depth, bounces;
+
+static void bounce(void *port, uint32_t from, const void *envelope, size_t n, const void *data,
+		   size_t bytes)
+{
+	uint32_t left;
+
+	assert_int_equal(depth++, 0);
+	assert_int_equal(n, 5);
+	assert_memory_equal(envelope, "ball.", n);
+	assert_int_equal(bytes, sizeof(left));
+	memcpy(&left, data, sizeof(left));
+	bounces++;
+	if (left--)
+		assert_int_equal(qv_stream_pack(answerer, 0, "ball.", 5, &left, sizeof(left), 0),
+				 QV_OK);
+	depth--;
+}
+
+static void to_oneself(void **state)
+{
+	static const struct qv_stream_calls calls = {send_never, NULL, bounce};
+	const struct qv_stream_spec spec = {.ranks = 1, .way = QV_WAY_DIRECT, .envelope = 8};
+	const uint32_t far = 1000000;
+
+	assert_int_equal(qv_stream_create(&spec, &calls, NULL, &answerer), QV_OK);
+	assert_int_equal(qv_stream_pack(answerer, 0, "ball.", 5, &far, sizeof(far), 0), QV_OK);
+	assert_int_equal(bounces, far + 1);
+	qv_stream_free(answerer);
+}
+
 static void dead_network(void **state)
 {
 	const struct qv_stream_spec spec = {.ranks = 2, .items = 1, .way = QV_WAY_DIRECT};
@@ -393,6 +425,7 @@ int main(void)
 		cmocka_unit_test(bad_arguments),
 		cmocka_unit_test(urgent),
 		cmocka_unit_test(answers_never_wait),
+		cmocka_unit_test(to_oneself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,8 +68,14 @@ static void free_list(struct qv_bucket *b)
 
 void qv_stream_free(struct qv_stream *s)
 {
+	struct qv_stream_kept *k;
+
 	if (!s)
 		return;
+	while ((k = s->kept)) {
+		s->kept = k->next;
+		free(k);
+	}
 	free_list(s->oldest);
 	free_list(s->ready);
 	free_list(s->spare);

@@ -2,6 +2,9 @@
 /* stream.c - streams of items: where they go, when they leave, what comes of a message. */
 #include "stream.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* Items. */
 
 /* The phase from `phase` on in which an item leaves this rank, and for where; or phases. */
@@ -74,10 +77,8 @@ static void hurry(struct qv_stream *s)
 	qv_stream_push(s);
 }
 
-static void come(struct qv_stream *s, const struct qv_stream_item *item)
+static void give(struct qv_stream *s, const struct qv_stream_item *item)
 {
-	const int giving = s->giving;
-
 	s->stats.delivered++;
 	s->giving = 1;
 	if (s->spec.envelope)
@@ -85,7 +86,39 @@ static void come(struct qv_stream *s, const struct qv_stream_item *item)
 				item->data, item->bytes);
 	else
 		s->calls.item(s->port, item->from, item->data, item->bytes);
-	s->giving = giving;
+	s->giving = 0;
+}
+
+/* A function that is given an item is not called again before it has returned. */
+static int keep(struct qv_stream *s, const struct qv_stream_item *item)
+{
+	struct qv_stream_kept *k = malloc(sizeof(*k) + item->bytes + item->envelope_bytes);
+	char *at = (char *)(k + 1);
+
+	if (!k)
+		return QV_ENOMEM;
+	*k = (struct qv_stream_kept){NULL, *item};
+	if (item->bytes)
+		memcpy(at, item->data, item->bytes);
+	if (item->envelope_bytes)
+		memcpy(at + item->bytes, item->envelope, item->envelope_bytes);
+	k->item.data = at;
+	k->item.envelope = at + item->bytes;
+	*(s->kept ? &s->kept_end->next : &s->kept) = k;
+	s->kept_end = k;
+	return QV_OK;
+}
+
+static void come(struct qv_stream *s, const struct qv_stream_item *item)
+{
+	struct qv_stream_kept *k;
+
+	give(s, item);
+	while ((k = s->kept)) {
+		s->kept = k->next;
+		give(s, &k->item);
+		free(k);
+	}
 }
 
 int qv_stream_room(struct qv_stream *s)
@@ -99,14 +132,17 @@ int qv_stream_room(struct qv_stream *s)
 
 int qv_stream_take(struct qv_stream *s, const struct qv_stream_item *item, uint64_t now)
 {
+	const int here = item->to == s->spec.rank;
 	int rc = s->failed;
 
-	if (!rc && item->to != s->spec.rank)
+	if (!rc && !here)
 		rc = put(s, item, 0, now);
+	else if (!rc && s->giving)
+		rc = keep(s, item);
 	if (!rc && item->urgent)
 		hurry(s);
 	s->stats.inserted += !rc;
-	if (!rc && item->to == s->spec.rank)
+	if (!rc && here && !s->giving)
 		come(s, item);
 	return rc;
 }

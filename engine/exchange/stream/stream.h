@@ -81,6 +81,12 @@ int64_t qv_bucket_open(const char *buf, size_t bytes, uint32_t phases, uint32_t 
 int qv_bucket_next(const char *buf, size_t bytes, size_t *at, const struct qv_item_form *form,
 		   struct qv_stream_item *item);
 
+/* An item to oneself that waits until another one is over. */
+struct qv_stream_kept {
+	struct qv_stream_kept *next;
+	struct qv_stream_item item; /* its bytes, and its envelope, are behind this */
+};
+
 /* The object. */
 
 struct qv_bucket_slot {
@@ -103,7 +109,8 @@ struct qv_stream {
 	uint32_t flying_n, ids;    /* under way; room */
 	uint32_t ready_n;
 	int failed, sending;
-	int giving; /* an item of it is with its user */
+	int giving;                             /* an item of it is with its user */
+	struct qv_stream_kept *kept, *kept_end; /* items to oneself meanwhile */
 	struct qv_stream_stats stats;
 };
 

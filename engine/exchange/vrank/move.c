@@ -63,9 +63,12 @@ static int send_state(struct qv_vranks *v, const struct qv_vrank *vr, uint32_t r
 	return rc;
 }
 
-/* What the user's functions say ends all, whatever it is. */
+/* What the user's functions say ends all, whatever it is: by another name where calls say by that one that
+ * nothing has changed. */
 static int end_with(struct qv_vranks *v, int rc)
 {
+	if (rc == QV_EAGAIN || rc == QV_EINVAL || rc == QV_EMSGSIZE)
+		rc = QV_ECANCELED;
 	if (rc < 0)
 		v->failed = rc;
 	return QV_OK;

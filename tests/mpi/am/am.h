@@ -30,7 +30,10 @@ void streams(void);
 void answers(void);
 void by_chance(void);
 void two_at_a_time(void);
+void waits(void);
 void refused(void);
 void vranks(void);
+void vranks_refused(void);
+void homes_by_others(void);
 
 #endif /* AM_H */

@@ -30,9 +30,15 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{"streams", streams},     {"answers", answers},
-	{"by_chance", by_chance}, {"two_at_a_time", two_at_a_time},
-	{"refused", refused},     {"vranks", vranks},
+	{"streams", streams},
+	{"answers", answers},
+	{"by_chance", by_chance},
+	{"two_at_a_time", two_at_a_time},
+	{"waits", waits},
+	{"refused", refused},
+	{"vranks", vranks},
+	{"vranks_refused", vranks_refused},
+	{"homes_by_others", homes_by_others},
 };
 
 int main(int argc, char **argv)

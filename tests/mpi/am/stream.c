@@ -7,7 +7,7 @@
 #define MOST 64 /* ranks */
 
 struct flow {
-	struct qv_am_stream *stream;
+	struct qv_am_stream *stream, *other;
 	uint32_t sent[MOST], got[MOST]; /* to and from each rank */
 	uint64_t hops;                  /* of balls, that came */
 	size_t longest;
@@ -99,6 +99,10 @@ static void fly(void *user, uint32_t from, const void *data, size_t bytes)
 	check(qv_am_stream_progress(f->stream) == QV_EINVAL);
 	check(qv_am_stream_fence(f->stream) == QV_EINVAL);
 	check(qv_am_stream_free(f->stream) == QV_EINVAL);
+	if (f->other) {
+		check(qv_am_stream_progress(f->other) == QV_EINVAL);
+		check(qv_am_stream_insert(f->other, from, data, bytes) == QV_EINVAL);
+	}
 	if (left--)
 		check(!qv_am_stream_insert(f->stream, draw((uint32_t)ranks), &left, sizeof(left)));
 }
@@ -112,6 +116,7 @@ void answers(void)
 	uint64_t all;
 
 	check(!qv_am_stream_create(MPI_Comm_c2f(MPI_COMM_WORLD), &spec, fly, &f, &f.stream));
+	check(!qv_am_stream_create(MPI_Comm_c2f(MPI_COMM_WORLD), &spec, fly, &f, &f.other));
 	for (uint32_t i = 0; i < balls; i++)
 		check(!qv_am_stream_insert(f.stream, i % (uint32_t)ranks, &hops, sizeof(hops)));
 	check(!qv_am_stream_fence(f.stream));
@@ -119,6 +124,7 @@ void answers(void)
 	check(all == (uint64_t)ranks * balls * (hops + 1));
 	qv_stream_stats(qv_am_stream_of(f.stream), &stats);
 	check(stats.delivered == f.hops);
+	check(!qv_am_stream_free(f.other));
 	check(!qv_am_stream_free(f.stream));
 	check(!qv_am_stream_free(NULL));
 }
@@ -187,6 +193,31 @@ void two_at_a_time(void)
 	check(!qv_am_stream_free(f[0].stream));
 }
 
+/* An item waits for wait_ns from when it was inserted, however long the rank has computed before. */
+void waits(void)
+{
+	const struct qv_stream_spec spec = {.way = QV_WAY_DIRECT, .wait_ns = 300000000};
+	struct flow f = {.longest = 20};
+	struct qv_stream_stats stats;
+	double until;
+
+	check(!qv_am_stream_create(MPI_Comm_c2f(MPI_COMM_WORLD), &spec, come, &f, &f.stream));
+	for (until = MPI_Wtime() + 0.4; MPI_Wtime() < until;)
+		;
+	until = MPI_Wtime() + 0.2;
+	if (ranks > 1)
+		check(!qv_am_stream_insert(f.stream, (uint32_t)!rank,
+					   (char[4]){0}, /* as send_one, of length_of 0 */
+					   length_of((uint32_t)rank, !rank, 0, 4)));
+	f.sent[!rank] += ranks > 1;
+	f.longest = 4;
+	qv_am_stream_progress(f.stream);
+	qv_stream_stats(qv_am_stream_of(f.stream), &stats);
+	check(!stats.late || MPI_Wtime() > until); /* a machine may stand still */
+	check(!qv_am_stream_free(f.stream));
+	compare(&f);
+}
+
 /* What makes no sense. */
 
 static int make(MPI_Comm comm, const struct qv_stream_spec *spec, int has_function)
@@ -217,6 +248,21 @@ static void refused_items(void)
 	check(!qv_am_stream_free(f.stream));
 }
 
+/* A later version's structure: right if what this one does not know is 0, on all ranks. */
+static void refused_sizes(void)
+{
+	struct {
+		struct qv_stream_spec spec;
+		uint64_t later;
+	} spec = {.spec = {.size = sizeof(spec), .way = QV_WAY_DIRECT}};
+
+	check(!make(MPI_COMM_WORLD, &spec.spec, 1));
+	spec.later = rank == ranks - 1;
+	check(make(MPI_COMM_WORLD, &spec.spec, 1) == QV_EINVAL);
+	spec.spec.size = rank ? sizeof(spec) - 8 : 3;
+	check(make(MPI_COMM_WORLD, &spec.spec, 1) == QV_EINVAL);
+}
+
 void refused(void)
 {
 	struct qv_stream_spec spec = {.way = QV_WAY_DIRECT, .items = 10};
@@ -231,12 +277,10 @@ void refused(void)
 	spec.limit = rank ? 8192 : 1;
 	check(make(MPI_COMM_WORLD, &spec, 1) == QV_EINVAL);
 	spec.limit = 0;
-	spec.size = sizeof(spec) + 8;
-	check(make(MPI_COMM_WORLD, &spec, 1) == QV_EINVAL);
 	refused_items();
+	refused_sizes();
 	if (ranks < 2)
 		return;
-	spec.size = 0;
 	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
 	MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &both);
 	check(make(both, &spec, 1) == QV_EINVAL);
