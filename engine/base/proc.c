@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,40 +79,67 @@ static bool proc_is_ours(void)
 	return readlink("/proc/self", number, sizeof number - 1) > 0 && atoi(number) == getpid();
 }
 
-/* In doubt it is, with a start time that nobody has. The kernel takes a thread's memory first: what a
- * process has open is closed behind that, seconds later where there is much of it. */
-static bool thread_alive(uint32_t pid, uint32_t thread, struct stat_line *line)
+/* /proc does not show it: is there none? It may be mounted so that it hides others' (hidepid). */
+static bool is_gone(uint32_t pid)
 {
-	if (read_stat(pid, thread, line))
-		return line->memory;
-	*line = (struct stat_line){.start = UINT64_MAX};
-	return errno != ENOENT && errno != ESRCH;
+	return (errno == ENOENT || errno == ESRCH) && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
-static bool any_thread_alive(uint32_t pid)
+/* One look at the threads of a process. */
+struct look {
+	bool any;     /* one has memory, or could not be read */
+	uint64_t all; /* tells which there were */
+};
+
+/* False: there are none. */
+static bool look_at_threads(uint32_t pid, struct look *look)
 {
 	const struct dirent *entry;
 	struct stat_line line;
 	char path[32];
-	bool any = false;
 	DIR *folder;
 
+	*look = (struct look){.all = QV_FNV_START};
 	snprintf(path, sizeof path, "/proc/%u/task", pid);
 	folder = opendir(path);
-	if (!folder)
-		return errno != ENOENT && errno != ESRCH;
-	while (!any && (entry = readdir(folder)))
-		any = thread_alive(pid, (uint32_t)strtoul(entry->d_name, NULL, 10), &line);
+	if (!folder) {
+		look->any = true;
+		return !is_gone(pid);
+	}
+	while (!look->any && (entry = readdir(folder))) {
+		const uint32_t thread = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		look->all = qv_fnv(look->all, &thread, sizeof thread);
+		look->any = thread && (!read_stat(pid, thread, &line) || line.memory);
+	}
 	closedir(folder);
-	return any;
+	return true;
 }
 
-/* Of the first thread, which has the process's times; it may have ended before the others. */
+/* A thread that a look does not show may have begun since, by one that it shows and that has ended: two
+ * looks show the same. Who lives at the second one was there at the first, and had memory. */
+static bool any_thread_alive(uint32_t pid)
+{
+	struct look first, second;
+
+	return look_at_threads(pid, &first) &&
+	       (first.any ||
+		(look_at_threads(pid, &second) && (second.any || second.all != first.all)));
+}
+
+/* By the first thread, which has the process's times; it may have ended before the others. In doubt it is
+ * alive, with a start time that nobody has. The kernel takes a thread's memory first: what a process has
+ * open is closed behind that, seconds later where there is much of it. */
 static bool alive(uint32_t pid, struct stat_line *line)
 {
 	*line = (struct stat_line){.start = UINT64_MAX};
-	return !proc_is_ours() || thread_alive(pid, pid, line) ||
-	       (line->threads > 1 && any_thread_alive(pid));
+	if (!proc_is_ours())
+		return true;
+	if (!read_stat(pid, pid, line)) {
+		*line = (struct stat_line){.start = UINT64_MAX};
+		return !is_gone(pid);
+	}
+	return line->memory || (line->threads > 1 && any_thread_alive(pid));
 }
 
 bool qv_proc_alive(const struct qv_proc *self, const struct qv_proc *proc)

@@ -3,6 +3,7 @@
 #include "tests/proto/rig/rig.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -157,6 +159,88 @@ static void first_thread_ended(void **state)
 	assert_false(qv_proc_alive(&us, &c.proc));
 }
 
+/* Threads that live for a moment, each begun by the one before: one of them is always there. */
+static void *begin_another(void *arg)
+{
+	pthread_attr_t attr;
+	pthread_t next;
+
+	nanosleep(&(struct timespec){.tv_nsec = 30000}, NULL);
+	if (pthread_attr_init(&attr) || pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED))
+		_exit(1);
+	while (pthread_create(&next, &attr, begin_another, arg))
+		;
+	pthread_attr_destroy(&attr);
+	return arg;
+}
+
+static void threads_that_change(void **state)
+{
+	const struct qv_proc us = self();
+	struct child c = {.proc = us};
+	pthread_t thread;
+
+	c.proc.pid = (uint32_t)fork();
+	if (!c.proc.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (pthread_create(&thread, NULL, begin_another, NULL))
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	await_zombie(&c);
+	for (unsigned i = 0; i < 5000; i++)
+		assert_true(qv_proc_number_alive(c.proc.pid));
+	kill((pid_t)c.proc.pid, SIGKILL);
+	assert_int_equal(waitpid((pid_t)c.proc.pid, NULL, 0), c.proc.pid);
+}
+
+/* A /proc that hides processes of others: the answer of a process about one of the same user and another
+ * group. The first process of a name space of its own. */
+static int ask_hidden(void)
+{
+	pid_t other, asker;
+	int status = 0;
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("proc", "/proc", "proc", 0, "hidepid=2"))
+		return 77;
+	other = fork();
+	if (!other) {
+		if (setgroups(0, NULL) || setgid(1001) || setuid(1000))
+			_exit(1);
+		wait_for_ever(NULL);
+	}
+	nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+	asker = fork();
+	if (!asker) {
+		if (setgroups(0, NULL) || setgid(1000) || setuid(1000))
+			_exit(77);
+		_exit(!qv_proc_number_alive((uint32_t)other) || qv_proc_number_alive(NOBODY));
+	}
+	return waitpid(asker, &status, 0) == asker && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
+
+static void hidden(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		if (unshare(CLONE_NEWNS | CLONE_NEWPID))
+			_exit(77);
+		pid = fork();
+		if (!pid)
+			_exit(ask_hidden());
+		_exit(waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status)
+									   : 2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip(); /* needs root */
+	assert_int_equal(status, 0);
+}
+
 /* Is it seen to die while its descriptors are still open? */
 static bool is_seen_early(const struct qv_proc *us, bool as_thread)
 {
@@ -220,8 +304,12 @@ static void randoms_differ(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dead_and_zombie), cmocka_unit_test(first_thread_ended),
-		cmocka_unit_test(dying),           cmocka_unit_test(another_proc),
+		cmocka_unit_test(dead_and_zombie),
+		cmocka_unit_test(first_thread_ended),
+		cmocka_unit_test(threads_that_change),
+		cmocka_unit_test(hidden),
+		cmocka_unit_test(dying),
+		cmocka_unit_test(another_proc),
 		cmocka_unit_test(randoms_differ),
 	};
 
