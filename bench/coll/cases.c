@@ -3,6 +3,7 @@
 #include "coll.h"
 
 #include <ctype.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,12 +126,13 @@ int qv_bl_case_parse(const char *name, int ranks, struct qv_bl_case *out)
 	const char *slash = strchr(name, '/');
 	char *end;
 
-	if (!slash || strlen(name) >= sizeof(out->name) ||
+	/* Behind it "-messages" may stand. */
+	if (!slash || strlen(name) + sizeof("-messages") > sizeof(out->name) ||
 	    find_operation(name, (size_t)(slash - name), &out->operation))
 		return -1;
 	strcpy(out->name, name);
-	out->ranks = (int)strtol(slash + 1, &end, 10);
-	if (*end != '/' || out->ranks != ranks)
+	out->ranks = isdigit((unsigned char)slash[1]) ? (int)strtol(slash + 1, &end, 10) : 0;
+	if (out->ranks != ranks || *end != '/' || !isdigit((unsigned char)end[1]))
 		return -1;
 	out->bytes = strtol(end + 1, &end, 10);
 	if (*end != '/' || out->bytes < 0 || out->bytes > 1L << 30 || out->bytes % 8)

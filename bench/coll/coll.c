@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct options {
 	struct qv_bench_opts common;
@@ -110,6 +111,7 @@ static int run(struct options *o, const struct qv_bl_front *front)
 static int check_delays(const struct qv_bl_plan *plan)
 {
 	struct qv_bl_trace trace;
+	struct stat status;
 	bool asked = false;
 
 	for (size_t i = 0; i < plan->cases_n; i++)
@@ -121,6 +123,10 @@ static int check_delays(const struct qv_bl_plan *plan)
 	}
 	if (!asked)
 		return 0;
+	if (!stat(plan->delays, &status) && !S_ISREG(status.st_mode)) {
+		fprintf(stderr, "quiver: --delays %s is no file: it is read twice\n", plan->delays);
+		return -1;
+	}
 	if (qv_bl_trace_read(plan->delays, plan->ranks, &trace))
 		return -1;
 	qv_bl_trace_free(&trace);

@@ -66,11 +66,11 @@ static void none(void)
 	qv_mpi_set("");
 }
 
-/* Time to solution, seconds. */
+/* Time to solution, from the first arrival, seconds; *delay: from the last one. */
 static double sample(struct worker *w, const struct qv_bl_case *c, double balanced,
-		     uint64_t iteration)
+		     uint64_t iteration, double *delay)
 {
-	double begin, end, came;
+	double begin, came, moments[3]; /* the first arrival, negative; the last; the last exit */
 
 	arrange(w, c, balanced, iteration);
 	MPI_Barrier(MPI_COMM_WORLD);
@@ -79,10 +79,12 @@ static double sample(struct worker *w, const struct qv_bl_case *c, double balanc
 	qv_bl_wait_until(begin + w->come[w->r.rank]);
 	came = qv_bl_now();
 	qv_bl_call(&w->r, c, c->work * w->imbalance);
-	end = qv_bl_now();
-	MPI_Allreduce(MPI_IN_PLACE, &came, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
-	MPI_Allreduce(MPI_IN_PLACE, &end, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-	return end - came;
+	moments[0] = -came;
+	moments[1] = came;
+	moments[2] = qv_bl_now();
+	MPI_Allreduce(MPI_IN_PLACE, moments, 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+	*delay = moments[2] - moments[1];
+	return moments[2] + moments[0];
 }
 
 static void print(const struct worker *w, const char *name, const char *impl, const char *answer,
@@ -126,6 +128,7 @@ static void print_sent(struct worker *w, const struct qv_bl_case *c, const char 
 static void block(struct worker *w, const struct qv_bl_case *c, const char *impl, double balanced)
 {
 	uint64_t before = qv_mpi_taken(), sent[2];
+	double delay;
 
 	qv_bl_agree(&w->r);
 	arrange(w, c, balanced, w->iteration);
@@ -134,7 +137,7 @@ static void block(struct worker *w, const struct qv_bl_case *c, const char *impl
 		return;
 	}
 	for (int i = 0; !strcmp(impl, "auto") && i < 150; i++) /* until it has made up its mind */
-		sample(w, c, balanced, w->iteration + (uint64_t)i);
+		sample(w, c, balanced, w->iteration + (uint64_t)i, &delay);
 	qv_mpi_sent(&sent[0], &sent[1]);
 	if (!qv_bl_check(&w->r, c)) {
 		print(w, c->name, impl, "wrong", NULL);
@@ -147,10 +150,9 @@ static void block(struct worker *w, const struct qv_bl_case *c, const char *impl
 		return;
 	}
 	for (int i = 0; i < w->samples; i++) {
-		const double time = sample(w, c, balanced, w->iteration + (uint64_t)i);
-
-		w->times[i] = (float)(1e6 * time);
-		w->delays[i] = (float)(1e6 * (time - w->imbalance));
+		w->times[i] =
+			(float)(1e6 * sample(w, c, balanced, w->iteration + (uint64_t)i, &delay));
+		w->delays[i] = (float)(1e6 * delay);
 	}
 	print(w, c->name, impl, "checked", w->times);
 	print_delay(w, c, impl);
@@ -181,12 +183,13 @@ static void block_of_items(struct worker *w, const struct qv_bl_case *c, const c
 static double balanced_time(struct worker *w, const struct qv_bl_case *c)
 {
 	struct qv_bl_case flat = *c;
+	double delay;
 
 	if (!qv_bx_is(c))
 		flat.pattern = 'b';
 	flat.operation = qv_bl_blocking(c->operation);
 	for (int i = 0; i < w->samples; i++)
-		w->times[i] = (float)sample(w, &flat, 0, 0);
+		w->times[i] = (float)sample(w, &flat, 0, 0, &delay);
 	return qv_bench_percentile(w->times, (size_t)w->samples, 0.5);
 }
 
@@ -270,7 +273,7 @@ static int parse(struct worker *w, int argc, char **argv)
 	w->delays = calloc((size_t)w->samples + 1, sizeof(float));
 	if (!w->times || !w->delays || w->samples <= 0 || w->impls_n <= 0)
 		return -1;
-	return take_trace(w);
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -289,6 +292,8 @@ int main(int argc, char **argv)
 			"quiver: this program is started by `quiver bench coll` or `exchange`\n");
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
+	if (take_trace(&w)) /* which says why */
+		MPI_Abort(MPI_COMM_WORLD, 2);
 	MPI_Get_library_version(version, &length);
 	if (!w.r.rank)
 		printf("mpi %.*s\n", (int)strcspn(version, ","), version);

@@ -198,8 +198,8 @@ static void not_closed(void)
 	struct ft_op op, tx;
 	uint64_t in, out = 1;
 
-	ft_open(&ep, &(struct ft_conf){0});
-	ft_trecv(&ep, FT_ANY, 5, 0, &in, 8, &op);
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
+	ft_trecv(&ep, ft.rank, 5, 0, &in, 8, &op);
 	ft_tsend(&ep, ft.rank, 5, &out, 8, &tx);
 	ft_wait(&op);
 	ft_wait(&tx);
