@@ -3,7 +3,6 @@
 #include "coll.h"
 
 #include <ctype.h>
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,12 +3,6 @@
 add_library(qv_bench_coll STATIC coll/coll.c coll/cases.c coll/delays.c coll/spawn.c
 	coll/exchange.c coll/exchange_cases.c coll/exchange_matrix.c)
 target_link_libraries(qv_bench_coll PRIVATE qv_flags PUBLIC qv_bench)
-if(QV_WITH_TESTS)
-	find_library(CMOCKA_LIBRARY cmocka REQUIRED)
-	add_executable(test_bench_matrix ../tests/bench/test_matrix.c)
-	target_link_libraries(test_bench_matrix PRIVATE qv_flags qv_bench_coll ${CMOCKA_LIBRARY})
-	qv_add_test(NAME bench.exchange.matrix LABELS unit COMMAND test_bench_matrix)
-endif()
 
 if(TARGET quiver_mpi_ompi AND NOT QV_SANITIZE)
 	qv_mpi_flags(${QV_OMPI_COMPILER} mpi)

@@ -132,14 +132,12 @@ static bool any_thread_alive(uint32_t pid)
  * open is closed behind that, seconds later where there is much of it. */
 static bool alive(uint32_t pid, struct stat_line *line)
 {
+	const bool ours = proc_is_ours();
+
+	if (ours && read_stat(pid, pid, line))
+		return line->memory || (line->threads > 1 && any_thread_alive(pid));
 	*line = (struct stat_line){.start = UINT64_MAX};
-	if (!proc_is_ours())
-		return true;
-	if (!read_stat(pid, pid, line)) {
-		*line = (struct stat_line){.start = UINT64_MAX};
-		return !is_gone(pid);
-	}
-	return line->memory || (line->threads > 1 && any_thread_alive(pid));
+	return !ours || !is_gone(pid);
 }
 
 bool qv_proc_alive(const struct qv_proc *self, const struct qv_proc *proc)

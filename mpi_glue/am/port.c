@@ -5,9 +5,10 @@
  */
 #include "port.h"
 
+#include "engine/base/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TAG      0
 #define TOGETHER 32 /* inserts between two looks */
@@ -185,19 +186,11 @@ static int take_oldest(struct qv_am_port *p, int *come)
 	return rc;
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 int qv_am_port_progress(struct qv_am_port *p)
 {
 	int come = 1, rc = p->failed;
 
-	p->now = clock_ns();
+	p->now = qv_clock_ns();
 	p->stale = 1;
 	for (int i = 0; i < QV_AM_RECEIVES && come && !rc; i++)
 		rc = take_oldest(p, &come);
@@ -213,7 +206,7 @@ int qv_am_port_progress(struct qv_am_port *p)
 uint64_t qv_am_port_now(struct qv_am_port *p)
 {
 	if (p->stale)
-		p->now = clock_ns();
+		p->now = qv_clock_ns();
 	p->stale = 0;
 	return p->now;
 }

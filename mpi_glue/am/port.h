@@ -62,11 +62,11 @@ int qv_am_port_close(struct qv_am_port *port);
 int qv_am_port_send(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes);
 /* Take messages that have come, and have the object send what it can. As qv_stream_progress. */
 int qv_am_port_progress(struct qv_am_port *port);
-/* The time, for an insert. */
-uint64_t qv_am_port_now(struct qv_am_port *port);
 /* The same now and then, behind an insert; where an insert has to wait, in every case. QV_OK, or what
  * has ended the object. */
 int qv_am_port_look(struct qv_am_port *port, int must_wait);
+/* The time, for an insert. */
+uint64_t qv_am_port_now(struct qv_am_port *port);
 /* Wait for all ranks, who send on meanwhile: port->sums become the sums over all of them. */
 int qv_am_port_sum(struct qv_am_port *port);
 

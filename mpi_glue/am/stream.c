@@ -115,30 +115,28 @@ const struct qv_stream *qv_am_stream_of(const struct qv_am_stream *s)
 
 /* Used. */
 
-int qv_am_stream_insert(struct qv_am_stream *s, uint32_t to, const void *data, size_t bytes)
+static int insert(struct qv_am_stream *s,
+		  int (*by)(struct qv_stream *, uint32_t, const void *, size_t, uint64_t),
+		  uint32_t to, const void *data, size_t bytes)
 {
 	int rc = qv_am_port_may_insert(&s->port);
 
 	if (rc)
 		return rc;
-	while ((rc = qv_stream_insert(s->stream, to, data, bytes, qv_am_port_now(&s->port))) ==
-	       QV_EAGAIN)
+	while ((rc = by(s->stream, to, data, bytes, qv_am_port_now(&s->port))) == QV_EAGAIN)
 		if ((rc = qv_am_port_look(&s->port, 1)))
 			return rc;
 	return rc ? rc : qv_am_port_look(&s->port, 0);
 }
 
+int qv_am_stream_insert(struct qv_am_stream *s, uint32_t to, const void *data, size_t bytes)
+{
+	return insert(s, qv_stream_insert, to, data, bytes);
+}
+
 int qv_am_stream_insert_urgent(struct qv_am_stream *s, uint32_t to, const void *data, size_t bytes)
 {
-	int rc = qv_am_port_may_insert(&s->port);
-
-	if (rc)
-		return rc;
-	while ((rc = qv_stream_insert_urgent(s->stream, to, data, bytes,
-					     qv_am_port_now(&s->port))) == QV_EAGAIN)
-		if ((rc = qv_am_port_look(&s->port, 1)))
-			return rc;
-	return rc ? rc : qv_am_port_look(&s->port, 0);
+	return insert(s, qv_stream_insert_urgent, to, data, bytes);
 }
 
 int qv_am_stream_progress(struct qv_am_stream *s)

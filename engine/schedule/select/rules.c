@@ -85,6 +85,7 @@ static uint32_t most_k(const struct qv_rule *rule)
 static int read_mode(struct word w, const struct message *m, struct qv_rule *rule)
 {
 	const uint32_t most = most_k(rule);
+	char number[16];
 	uint32_t k = 0;
 	size_t i = 0;
 
@@ -97,10 +98,11 @@ static int read_mode(struct word w, const struct message *m, struct qv_rule *rul
 		rule->k = k;
 		return QV_OK;
 	}
-	return refuse(m, "unknown mode", w,
-		      most == 32 ? "known: faithful extended, and numbers from 1 to 32"
-		      : most     ? "known: faithful extended, and numbers from 1 to 65536"
-				 : "known: faithful extended");
+	refuse(m, "unknown mode", w, "known: faithful extended");
+	snprintf(number, sizeof(number), "%u", most);
+	if (most)
+		append(m, ", and numbers from 1 to ", number);
+	return QV_EINVAL;
 }
 
 /* "operation=algorithm[:mode]" */
