@@ -5,6 +5,7 @@
 
 #include <quiver/fi_ext.h>
 
+#include "engine/base/seldom.h"
 #include "engine/match/live.h"
 #include "fabric_glue/queue.h"
 #include "fabric_glue/rail.h"
@@ -30,7 +31,8 @@ struct qv_fi_ep {
 	struct qv_peer **peers; /* by index in the AV */
 	size_t npeers;
 	uint32_t polls;
-	uint64_t ticked; /* ms */
+	struct qv_seldom clock; /* which polls look whether it is time for a tick */
+	uint64_t ticked;        /* ms */
 	size_t multi_min;
 	size_t anonymous; /* peers that the application has not named */
 	struct qv_fi_av *av;
@@ -131,10 +133,10 @@ static inline void qv_fi_wait_set_progress(struct qv_fi_wait_set *wait_set)
 }
 /* Look after its peers, if it is time. The progress of who polls does it, who sleeps calls it. */
 void qv_fi_ep_tick(struct qv_fi_ep *ep);
-/* Each poll calls it, once in so many of which it looks at the clock. */
+/* Each poll calls it. */
 static inline void qv_fi_ep_polled(struct qv_fi_ep *ep)
 {
-	if (QV_UNLIKELY(++ep->polls % 64 == 0))
+	if (QV_UNLIKELY(qv_seldom_due(&ep->clock, ++ep->polls)))
 		qv_fi_ep_tick(ep);
 }
 #define QV_FI_TICK_MS 100u

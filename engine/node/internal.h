@@ -7,6 +7,7 @@
 
 #include "calls.h"
 #include "engine/base/proc.h"
+#include "engine/base/seldom.h"
 #include "names.h"
 #include "node.h"
 #include "ring.h"
@@ -86,6 +87,7 @@ struct qv_node {
 		uint64_t ns;    /* when a poll last looked at the connections, by a coarse clock */
 		uint32_t polls; /* which poll it was */
 		uint32_t every; /* the next is so many behind it */
+		struct qv_seldom clock;
 	} serve;
 	struct qv_node_stats stats;
 };

@@ -7,10 +7,9 @@
 #include "engine/base/clock.h"
 
 #define COLD        4u       /* rings of the others that an empty poll looks at */
-#define SERVE_POLLS 512u     /* and one at the connections, which is a system call; */
+#define SERVE_POLLS 512u     /* and one at the connections, which is a system call, */
 #define QUIET_POLLS 16384u   /* where nothing happens, less and less often, down to this */
-#define CLOCK_POLLS 64u      /* or one in so many, */
-#define SERVE_NS    5000000u /* if the last look is so long ago */
+#define SERVE_NS    5000000u /* or if the last look is so long ago */
 
 /* Packets up to here are copied before they are looked at: all that say more than a header and
  * payload. Their sender could change their words between two looks. */
@@ -134,6 +133,7 @@ static QV_NOINLINE void serve_if_due(struct qv_node *n)
 	const uint64_t now = qv_clock_of(CLOCK_MONOTONIC_COARSE);
 	const bool hurry = n->hurry;
 
+	qv_seldom_looked(&n->serve.clock, n->polls, now, SERVE_NS);
 	if (n->polls - n->serve.polls < n->serve.every && !hurry && now - n->serve.ns < SERVE_NS)
 		return;
 	n->serve.ns = now;
@@ -148,7 +148,7 @@ bool qv_node_poll_rest(struct qv_node *n)
 {
 	bool some = n->nseats > n->nhot && drain_cold(n);
 
-	if (n->polls % CLOCK_POLLS == 0 || n->hurry)
+	if (qv_seldom_due(&n->serve.clock, n->polls) || n->hurry)
 		serve_if_due(n);
 	return some;
 }

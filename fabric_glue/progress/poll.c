@@ -121,11 +121,6 @@ static void on_packet(struct qv_fi_rail *rail, const struct fi_cq_data_entry *e,
 
 /* Poll loop. */
 
-static uint64_t coarse_ms(void)
-{
-	return qv_clock_of(CLOCK_MONOTONIC_COARSE) / 1000000;
-}
-
 static void on_error(struct qv_fi_rail *rail)
 {
 	struct qv_fi_ep *ep = rail->ep;
@@ -185,8 +180,9 @@ static QV_NOINLINE void tick(struct qv_fi_ep *ep, uint64_t now)
 
 void qv_fi_ep_tick(struct qv_fi_ep *ep)
 {
-	uint64_t now = coarse_ms();
+	const uint64_t ns = qv_clock_of(CLOCK_MONOTONIC_COARSE), now = ns / 1000000;
 
+	qv_seldom_looked(&ep->clock, ep->polls, ns, QV_FI_TICK_MS * UINT64_C(1000000) / 2);
 	if ((ep->proto || ep->srx) && now - ep->ticked >= QV_FI_TICK_MS)
 		tick(ep, now);
 }

@@ -224,10 +224,51 @@ static void kill_receiver(void)
 	kill_in_transfer(false);
 }
 
+static void look_rarely(void)
+{
+	ft_msleep(50);
+	ft_progress();
+}
+
+/* The receive of its send never comes. */
+static void outlive_rarely(struct ft_ep *ep, char *buf, size_t len)
+{
+	struct ft_op op;
+
+	ft_tsend(ep, VICTIM, 5, buf, len, &op);
+	for (int i = 0; i < 100; i++)
+		look_rarely();
+	CHECK(!op.done);
+	ft.sh->word[READY] = 1;
+	while (!op.done)
+		look_rarely();
+	CHECK(op.err != 0);
+	CHECK(ft_now() - (double)ft.sh->word[DEATH] * 1e-3 < 2);
+}
+
+/* As kill_send_pending, where the survivor computes, and looks twenty times in a second. */
+static void kill_rarely(void)
+{
+	size_t len = 4u << 20;
+	char *buf = ft_buf(len);
+	struct ft_ep ep;
+
+	ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
+	ft_handshake(&ep);
+	if (ft.rank == VICTIM) {
+		ft_await_word(READY, 1);
+		ft_die();
+	} else if (ft.rank == SURVIVOR) {
+		outlive_rarely(&ep, buf, len);
+	}
+	finish(&ep, buf);
+}
+
 const struct ft_case ft_cases_kill[] = {
 	{"kill_send_pending", 3, 30, kill_send_pending},
 	{"kill_recv_pending", 3, 30, kill_recv_pending},
 	{"kill_sender", 3, 30, kill_sender},
 	{"kill_receiver", 3, 30, kill_receiver},
+	{"kill_rarely", 3, 40, kill_rarely},
 	{0},
 };
