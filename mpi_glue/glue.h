@@ -88,6 +88,7 @@ struct qv_mpi {
 	atomic_uint_fast64_t by_arrival;
 	atomic_uint_fast64_t sent, sent_bytes;
 	atomic_uint_fast64_t judged, changed, refuted; /* choices of mpi_glue/plans/autotune_v.c */
+	atomic_uint_fast64_t planned, planned_ns;      /* plans of neighbours */
 	atomic_uint_fast64_t counts[QV_MPI_N_NAMES][QV_MPI_N_FORMS][QV_MPI_N_WAYS];
 };
 

@@ -78,6 +78,12 @@ void qv_mpi_judged(uint64_t *judged, uint64_t *changed)
 	*changed = qv_mpi.changed;
 }
 
+void qv_mpi_planned(uint64_t *plans, double *seconds)
+{
+	*plans = qv_mpi.planned;
+	*seconds = 1e-9 * (double)qv_mpi.planned_ns;
+}
+
 uint64_t qv_mpi_by_arrival(void)
 {
 	return qv_mpi.by_arrival;
@@ -163,6 +169,9 @@ void qv_mpi_report(void)
 			"the MPI was faster than the model said\n",
 			(unsigned long long)qv_mpi.judged, (unsigned long long)qv_mpi.changed,
 			(unsigned long long)qv_mpi.refuted);
+	if (!rank && qv_mpi.planned)
+		fprintf(stderr, "quiver: %llu plans of neighbours, on rank 0, made in %.3g ms\n",
+			(unsigned long long)qv_mpi.planned, 1e-6 * (double)qv_mpi.planned_ns);
 	if (!rank && qv_mpi.network.alpha > 0)
 		fprintf(stderr,
 			"quiver: network: %.2f us a message, %.3g ns a byte, %.3g ns to combine it\n",

@@ -83,6 +83,8 @@ static void compare(struct qv_bench *bench)
 static int report(struct qv_bench *bench, const struct qv_bench_opts *opts)
 {
 	qv_bench_finish(bench);
+	qv_bx_payback(bench);
+	qv_bench_finish(bench); /* with the rows that came */
 	compare(bench);
 	qv_bench_machine_print(bench, stdout);
 	qv_bench_print(bench, stdout);

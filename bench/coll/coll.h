@@ -108,14 +108,21 @@ void qv_bl_trace_free(struct qv_bl_trace *trace);
  * from neighbours, 't' from all ranks; of streams 'r' to the next rank in buckets of so many, 'e' so
  * many items to each.
  */
-#define QV_BX_ITEM    1024         /* bytes of an item, at most */
-#define QV_BX_ITEMS   4000         /* to the next rank */
-#define QV_BX_COLUMNS 8            /* of the dense factor of spmm */
-#define QV_BX_GATHER  "-allgather" /* ends the pattern of spmm from all ranks */
+#define QV_BX_ITEM     1024         /* bytes of an item, at most */
+#define QV_BX_ITEMS    4000         /* to the next rank */
+#define QV_BX_COLUMNS  8            /* of the dense factor of spmm */
+#define QV_BX_GATHER   "-allgather" /* ends the pattern of spmm from all ranks */
+#define QV_BX_PLANNING "-planning"  /* behind the case: how long a plan of neighbours took, us */
 bool qv_bx_is(const struct qv_bl_case *c);
 /* 0, or -1 if text is no pattern of an exchange with c's operation. */
 int qv_bx_pattern(const char *text, struct qv_bl_case *c);
 size_t qv_bx_case_list(const struct qv_bench_opts *opts, int ranks, struct qv_bl_case *out);
+
+/* From payback.c. */
+
+/* Rows that say after how many calls each plan of neighbours has saved, against `mpi` and `direct`, the
+ * time that it took. Percentiles are there. */
+void qv_bx_payback(struct qv_bench *bench);
 
 /* From spawn.c. */
 

@@ -23,7 +23,10 @@ int qv_bench_exchange(int argc, char **argv)
 			"  <operation>/<ranks>/<bytes>/<pattern>   us from the first arrival to the "
 			"last exit;\n"
 			"                   <bytes>: of one block; <pattern>-messages, <pattern>-bytes: what\n"
-			"                   the rank that sends most sends in one call by a schedule\n",
+			"                   the rank that sends most sends in one call by a schedule;\n"
+			"                   of neighbours <pattern>-planning: us to make the plan;\n"
+			"                   <pattern>-payback-mpi, <pattern>-payback-direct: after how\n"
+			"                   many calls it has saved that, or never\n",
 		.patterns =
 			"pattern:  all: a block for each rank; uneven: of 0, 1 or 2 times the bytes\n"
 			"          of alltoallv also partners<k>: only for k ranks each\n"

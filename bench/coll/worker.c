@@ -5,16 +5,16 @@
  *
  * Rank 0 prints, for every block of samples, a line
  *     row CASE IMPL ANSWER US...
- * and before one of an exchange by a schedule, what the rank that sends most sends in a call,
+ * and before one of an exchange by a schedule, what the rank that sends most sends in a call, and where
+ * a plan of neighbours was made, how long that took,
  *     count CASE IMPL MESSAGES BYTES
+ *     row CASE-planning IMPL checked US
  * The time of a sample is that to solution: from the first arrival to the last exit.
  */
 #include "worker.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <quiver/mpi_control.h>
 
 struct worker {
 	struct qv_bl_rank r;
@@ -110,24 +110,10 @@ static void print_delay(struct worker *w, const struct qv_bl_case *c, const char
 	print(w, name, impl, "checked", w->delays);
 }
 
-/* What the rank that sends most sends in one call; rank 0 says it. */
-static void print_sent(struct worker *w, const struct qv_bl_case *c, const char *impl,
-		       const uint64_t before[2])
-{
-	uint64_t sent[2], most[2];
-
-	qv_mpi_sent(&sent[0], &sent[1]);
-	sent[0] -= before[0];
-	sent[1] -= before[1];
-	MPI_Reduce(sent, most, 2, MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
-	if (!w->r.rank && most[0])
-		printf("count %s %s %llu %llu\n", c->name, impl, (unsigned long long)most[0],
-		       (unsigned long long)most[1]);
-}
-
 static void block(struct worker *w, const struct qv_bl_case *c, const char *impl, double balanced)
 {
-	uint64_t before = qv_mpi_taken(), sent[2];
+	const uint64_t before = qv_mpi_taken();
+	struct qv_bx_counts counts;
 	double delay;
 
 	qv_bl_agree(&w->r);
@@ -138,13 +124,13 @@ static void block(struct worker *w, const struct qv_bl_case *c, const char *impl
 	}
 	for (int i = 0; !strcmp(impl, "auto") && i < 150; i++) /* until it has made up its mind */
 		sample(w, c, balanced, w->iteration + (uint64_t)i, &delay);
-	qv_mpi_sent(&sent[0], &sent[1]);
+	qv_bx_count_begin(&counts);
 	if (!qv_bl_check(&w->r, c)) {
 		print(w, c->name, impl, "wrong", NULL);
 		return;
 	}
 	if (qv_bx_is(c)) /* auto may have left it to the MPI, which does not say */
-		print_sent(w, c, impl, sent);
+		qv_bx_count_print(&w->r, c, impl, &counts);
 	if (strcmp(impl, "mpi") != 0 && strcmp(impl, "auto") != 0 && qv_mpi_taken() == before) {
 		print(w, c->name, impl, "not-taken", NULL);
 		return;
@@ -228,6 +214,8 @@ static void one_case(struct worker *w, int i, int round)
 		w->balanced[i] = unit_of(w, i);
 	MPI_Bcast(&w->balanced[i], 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 	for (int k = 0; k < w->impls_n; k++) {
+		if (k && qv_bx_is(c)) /* a graph of its own, and so a plan */
+			qv_bl_prepare(&w->r, c);
 		block(w, c, w->impls[(k + round) % w->impls_n], w->balanced[i]);
 		none();
 	}

@@ -6,6 +6,7 @@
 #include "coll.h"
 
 #include <mpi.h>
+#include <quiver/mpi_control.h>
 
 /* Who exchanges how much with whom: doubles for each neighbour, or for each rank. */
 struct qv_bx_shape {
@@ -51,6 +52,20 @@ void qv_bl_agree(const struct qv_bl_rank *r);
 void qv_bx_prepare(struct qv_bl_rank *r, const struct qv_bl_case *c);
 void qv_bx_call(struct qv_bl_rank *r, const struct qv_bl_case *c);
 void qv_bx_release(struct qv_bl_rank *r);
+
+/* From exchange_counts.c. */
+
+/* What this rank's schedules have sent, and its plans taken, so far. */
+struct qv_bx_counts {
+	uint64_t messages, bytes, plans;
+	double seconds; /* of the plans */
+};
+
+void qv_bx_count_begin(struct qv_bx_counts *counts);
+/* One call later, what the rank that sent most has sent since then, and how long the slowest rank
+ * planned; rank 0 says it. Collective. */
+void qv_bx_count_print(const struct qv_bl_rank *r, const struct qv_bl_case *c, const char *impl,
+		       const struct qv_bx_counts *before);
 
 /* From exchange_spmm.c. */
 

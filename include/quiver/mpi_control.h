@@ -68,6 +68,14 @@ QV_API void qv_mpi_sent(uint64_t *messages, uint64_t *bytes);
  */
 QV_API void qv_mpi_judged(uint64_t *judged, uint64_t *changed);
 
+/*
+ * What plans for collectives with neighbours have cost this process so far. A communicator has one plan
+ * for each algorithm, number and `cumulative` that its calls went by, whichever operations these were.
+ *   plans    out: how many were made
+ *   seconds  out: how long that took in all, with finding out that the ranks agree on who is whose neighbour
+ */
+QV_API void qv_mpi_planned(uint64_t *plans, double *seconds);
+
 /* How many calls of this process were run by a schedule that was built from expected arrivals. */
 QV_API uint64_t qv_mpi_by_arrival(void);
 

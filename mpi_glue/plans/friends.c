@@ -134,6 +134,7 @@ static bool plan_alone(struct qv_planner *planner, struct qv_mpi_friends *f)
 
 static struct qv_mpi_friends *make(struct qv_mpi_comm *c, const struct qv_mpi_rule *rule)
 {
+	const double began = PMPI_Wtime();
 	struct talk talk = {.c = c};
 	struct qv_mpi_friends *f = calloc(1, sizeof(*f));
 	struct qv_planner *planner = NULL;
@@ -145,6 +146,8 @@ static struct qv_mpi_friends *make(struct qv_mpi_comm *c, const struct qv_mpi_ru
 	qv_planner_free(planner);
 	if (there) {
 		f->rule = *rule;
+		qv_mpi.planned++;
+		qv_mpi.planned_ns += qv_mpi_ns_since(began);
 		return f;
 	}
 	if (f)

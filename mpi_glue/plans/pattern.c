@@ -200,8 +200,12 @@ enum qv_mpi_reason qv_mpi_pattern_of(struct qv_mpi_comm *c, enum qv_mpi_form for
 		return QV_MPI_NOT_KNOWN;
 	if (!qv_mpi_comm_open(c)) /* plans are made by messages on the duplicate */
 		return QV_MPI_NEVER_DUP;
-	if (!c->pattern)
+	if (!c->pattern) {
+		const double began = PMPI_Wtime();
+
 		c->pattern = make(c, topology);
+		qv_mpi.planned_ns += qv_mpi_ns_since(began);
+	}
 	if (!c->pattern) /* the other ranks have theirs */
 		return QV_MPI_FAILED;
 	return c->pattern->odd ? QV_MPI_TWICE : QV_MPI_TAKEN;

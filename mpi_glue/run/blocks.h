@@ -194,6 +194,12 @@ struct qv_mpi_friends {
  * c->pattern is there. Collective, unless it is nonblocking. */
 enum qv_mpi_reason qv_mpi_friends_of(struct qv_mpi_comm *c, const struct qv_mpi_rule *rule,
 				     enum qv_mpi_form form, const struct qv_mpi_friends **friends);
+/* From this time of MPI_Wtime until now. */
+static inline uint64_t qv_mpi_ns_since(double began)
+{
+	return (uint64_t)(1e9 * (PMPI_Wtime() - began));
+}
+
 /* What a planner of this rank is told. */
 struct qv_planner_spec qv_mpi_planner_spec(const struct qv_mpi_comm *c,
 					   const struct qv_mpi_pattern *p,

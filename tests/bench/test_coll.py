@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """test_coll.py QUIVER coll|exchange - a short run of that bench: its rows, its options."""
 import json
+import math
 import os
 import subprocess
 import sys
@@ -32,6 +33,7 @@ WRONG = ("no/such/case", "alltoall/ 5/64/all", "alltoall/5/ 64/all", "alltoall/5
          "neighbor_allgather/5/64/moore0", "neighbor_allgather/5/64/random1.5",
          "neighbor_allgather/5/64/balanced", "alltoall/5/64/all9", "stream/5/4/ring5", "stream/5/8/ring0",
          "spmm/5/8/survey", "spmm/5/64/moore1", "spmm/5/64/survey-allgathers", "spmm/5/26240/genes")
+NEIGHBORS = ("neighbor_allgather/5/64/moore1", "neighbor_alltoall/5/64/random0.3", "spmm/5/1024/survey")
 # Messages of the rank that sends most, where blocks go straight.
 STRAIGHT = {"alltoallv/5/64/partners3": 3, "spmm/5/1024/survey": 2, "spmm/5/1024/survey-allgather": 4}
 
@@ -87,6 +89,25 @@ def late_ranks(folder):
     check(("ireduce/3/1024/file-work1.0", "mpi") in ratios, "no ratio to the blocking call", report["ratios"])
 
 
+def payback(report, text):
+    """Plans of neighbours: how long they took, and after how many calls they have saved that."""
+    rows = {(row["case"], row["impl"]): row for row in report["rows"]}
+    for name in NEIGHBORS:
+        for impl, standards in (("direct", ("mpi",)), ("friends", ("mpi", "direct")), ("nodes", ("mpi", "direct"))):
+            plan = rows.get((name + "-planning", impl))
+            check(plan and plan["p50"] > 0 and plan["unit"] == "us" and plan["n"] in (1, 2), name, impl, plan, text)
+            for standard in standards:
+                row = rows.get((f"{name}-payback-{standard}", impl))
+                saved = rows[name, standard]["p50"] - rows[name, impl]["p50"]
+                check(row and row["unit"] == "calls", name, impl, "no row", standard, text)
+                if saved > 0:
+                    calls = math.ceil(plan["p50"] / saved)
+                    check(row["answer"] == "checked" and abs(row["p50"] - calls) <= 1 + calls / 100, row, calls, text)
+                else:
+                    check(row["answer"] == "never" and row["p50"] is None, row, saved, text)
+        check((name + "-payback-direct", "direct") not in rows and (name + "-planning", "mpi") not in rows, text)
+
+
 def wrong_delays(folder):
     for case, delays, words in WRONG_DELAYS:
         args = ["--filter", case]
@@ -125,6 +146,8 @@ def main():
     for wrong in WRONG:
         bad = run("--filter", wrong, "--ranks", ranks)
         check(bad.returncode == 2 and "no --filter matches" in bad.stdout, wrong, bad.stdout)
+    if sys.argv[2] == "exchange":
+        payback(*measure(NEIGHBORS, ranks, "mpi,direct,friends,nodes"))
     bad = run("--ranks", "1")
     check(bad.returncode == 2, bad.stdout)
     if sys.argv[2] == "coll":

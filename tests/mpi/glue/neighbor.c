@@ -209,6 +209,42 @@ static void rows(void)
 	MPI_Comm_free(&grid);
 }
 
+static int plans(void)
+{
+	uint64_t n;
+	double seconds;
+
+	qv_mpi_planned(&n, &seconds);
+	CHECK(!n || seconds > 0, "%d plans took no time", (int)n);
+	return (int)n;
+}
+
+/* A rule has one plan on a communicator, whichever operations go by it, and though others come between. */
+static void planned_once(void)
+{
+	static const char *const rules[] = {"direct", "friends:2", "nodes:2",
+					    "friends:2:cumulative"};
+	const int next = (glue_rank + 1) % glue_ranks;
+	const int last = (glue_rank + glue_ranks - 1) % glue_ranks;
+	struct lists l = {1, 1, {last}, {next}};
+
+	for (int turn = 0; turn < 2; turn++) { /* another communicator has its own */
+		const int before = plans();
+		MPI_Comm comm;
+
+		CHECK(!qv_mpi_set(""), "refused"); /* no plan before the first call */
+		comm = adjacent(&l);
+		for (int i = 0; i < 12; i++) {
+			for (int kind = GLUE_NEIGHBOR_ALLGATHER; kind < GLUE_BLOCKS_KINDS; kind++)
+				one(comm, &l, rules[i % 4], (enum glue_blocks_kind)kind,
+				    GLUE_BLOCKING, 71, 1);
+			CHECK(plans() - before == (i < 4 ? i + 1 : 4), "call %d: %d plans", i,
+			      plans() - before);
+		}
+		MPI_Comm_free(&comm);
+	}
+}
+
 void glue_neighbor(void)
 {
 	CHECK(glue_ranks <= 64, "too many ranks for this test");
@@ -222,4 +258,5 @@ void glue_neighbor(void)
 	twice();
 	unknown();
 	rows();
+	planned_once();
 }
