@@ -17,14 +17,14 @@ bool qv_mpi_rule_equal(const struct qv_mpi_rule *a, const struct qv_mpi_rule *b)
 	       a->nodes == b->nodes && a->cumulative == b->cumulative;
 }
 
-static struct qv_mpi_plan *find(struct qv_mpi_comm *c, enum qv_coll coll, uint32_t root,
-				const struct qv_mpi_rule *rule)
+static struct qv_mpi_plan *find(struct qv_mpi_comm *c, const struct qv_mpi_made *like)
 {
 	for (struct qv_mpi_plan **at = &c->plans; *at; at = &(*at)->next) {
 		struct qv_mpi_plan *p = *at;
 
-		if (!p->made || p->made->coll != coll || p->made->root != root ||
-		    !qv_mpi_rule_equal(&p->made->rule, rule))
+		if (!p->made || p->made->coll != like->coll || p->made->root != like->root ||
+		    p->made->neighbors != like->neighbors ||
+		    !qv_mpi_rule_equal(&p->made->rule, &like->rule))
 			continue;
 		*at = p->next; /* used last: to the front */
 		p->next = c->plans;
@@ -104,19 +104,18 @@ static unsigned int way_of(const struct qv_mpi_rule *rule)
 	return rule->nodes ? QV_MPI_FRIENDS_OF_NODE : QV_MPI_FRIENDS;
 }
 
-static struct qv_mpi_plan *make(struct qv_mpi_comm *c, enum qv_coll coll, uint32_t root,
-				const struct qv_mpi_rule *rule,
+static struct qv_mpi_plan *make(struct qv_mpi_comm *c, const struct qv_mpi_made *like,
 				const struct qv_mpi_friends *friends)
 {
 	struct qv_mpi_plan *p = calloc(1, sizeof(*p));
 	struct qv_mpi_made *m = calloc(1, sizeof(*m));
 
 	if (p && m) {
-		*m = (struct qv_mpi_made){.coll = coll, .rule = *rule, .root = root};
+		*m = *like;
 		if (!build(m, c, friends)) {
 			p->made = m;
 			p->schedule = m->schedule;
-			p->way = way_of(rule);
+			p->way = way_of(&m->rule);
 			qv_mpi_plan_keep(c, p);
 			return p;
 		}
@@ -130,14 +129,16 @@ struct qv_mpi_plan *qv_mpi_made_plan(struct qv_mpi_comm *c, const struct qv_mpi_
 				     const struct qv_mpi_rule *rule,
 				     const struct qv_mpi_friends *friends)
 {
-	const enum qv_coll coll = qv_mpi_coll_of(call->name);
-	const uint32_t root = (uint32_t)call->root;
+	const struct qv_mpi_made like = {.coll = qv_mpi_coll_of(call->name),
+					 .rule = *rule,
+					 .root = (uint32_t)call->root,
+					 .neighbors = qv_mpi_is_neighbor(call->name)};
 	struct qv_mpi_plan *p;
 
 	pthread_mutex_lock(&qv_mpi.lock);
-	p = find(c, coll, root, rule);
+	p = find(c, &like);
 	if (!p)
-		p = make(c, coll, root, rule, friends);
+		p = make(c, &like, friends);
 	if (p)
 		p->busy++;
 	pthread_mutex_unlock(&qv_mpi.lock);

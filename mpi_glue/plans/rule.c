@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rule.c - "alltoallv=crystal:4,neighbor_allgather=friends:3": rules of operations whose
+/* rule.c - "neighbor_alltoallv=crystal:4,neighbor_allgather=friends:3": rules of operations whose
  * blocks are of variable length, or are neighbours'. */
 #include <quiver/neighbor.h>
 
@@ -57,7 +57,9 @@ static bool has_word(enum qv_mpi_name name, const struct word *w)
 {
 	switch (w->rule.by) {
 	case QV_MPI_BY_FRIENDS: return name >= QV_MPI_NEIGHBOR_ALLGATHER;
-	case QV_MPI_BY_WAY: return name == QV_MPI_ALLTOALLV;
+	case QV_MPI_BY_WAY:
+		return name == QV_MPI_ALLTOALLV || name == QV_MPI_NEIGHBOR_ALLTOALL ||
+		       name == QV_MPI_NEIGHBOR_ALLTOALLV;
 	default: return true;
 	}
 }

@@ -19,13 +19,13 @@ static enum qv_mpi_reason prepare(MPI_Comm comm)
 		const struct qv_mpi_friends *friends;
 		struct qv_mpi_comm *c;
 
-		if (rule->by != QV_MPI_BY_FRIENDS)
+		if (rule->by != QV_MPI_BY_FRIENDS && rule->by != QV_MPI_BY_WAY)
 			continue;
 		c = qv_mpi_comm_of(comm);
 		why = c ? qv_mpi_comm_judge(c) : QV_MPI_ODD_ARGUMENT;
 		if (why == QV_MPI_TAKEN)
 			why = qv_mpi_pattern_of(c, QV_MPI_BLOCKING);
-		if (why == QV_MPI_TAKEN)
+		if (why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_FRIENDS)
 			why = qv_mpi_friends_of(c, rule, QV_MPI_BLOCKING, &friends);
 	}
 	return why;

@@ -14,6 +14,20 @@
 
 /* Made and freed. */
 
+/* What comes from a rank is the block of that neighbour; UINT32_MAX: it is none. */
+static int name_neighbors(struct qv_mpi_blocks *b, const struct qv_mpi_comm *c)
+{
+	const struct qv_mpi_edges *in = &c->pattern->in;
+
+	b->from = malloc((size_t)c->ranks * sizeof(*b->from));
+	if (!b->from)
+		return QV_ENOMEM;
+	memset(b->from, 0xff, (size_t)c->ranks * sizeof(*b->from));
+	for (uint32_t i = 0; i < in->n; i++)
+		b->from[in->ranks[i]] = i;
+	return QV_OK;
+}
+
 static int open_exchange(struct qv_mpi_op *op, struct qv_mpi_blocks *b, const struct qv_mpi_comm *c,
 			 const struct qv_mpi_made *made)
 {
@@ -29,6 +43,8 @@ static int open_exchange(struct qv_mpi_op *op, struct qv_mpi_blocks *b, const st
 	};
 
 	b->items = calloc((size_t)c->ranks, sizeof(*b->items));
+	if (made->neighbors && name_neighbors(b, c))
+		return QV_ENOMEM;
 	return b->items ? qv_exchange_create(&spec, &port, op, &b->exchange) : QV_ENOMEM;
 }
 
@@ -59,6 +75,7 @@ void qv_mpi_blocks_free(struct qv_mpi_blocks *blocks)
 	qv_mpi_layout_free(&blocks->out);
 	qv_exchange_free(blocks->exchange);
 	free(blocks->items);
+	free(blocks->from);
 	free(blocks->bytes);
 	free(blocks->places);
 	free(blocks->scratch);
@@ -136,8 +153,9 @@ static int start_exchange(struct qv_mpi_op *op)
 
 	for (uint32_t i = 0; i < b->in.n; i++)
 		if (b->in.bytes[i])
-			b->items[n++] = (struct qv_exchange_item){i, b->in.base + b->in.at[i],
-								  b->in.bytes[i]};
+			b->items[n++] = (struct qv_exchange_item){
+				b->from ? op->c->pattern->out.ranks[i] : i,
+				b->in.base + b->in.at[i], b->in.bytes[i]};
 	switch (qv_exchange_start(b->exchange, b->items, n)) {
 	case QV_OK: return MPI_SUCCESS;
 	case QV_ENOMEM: return MPI_ERR_NO_MEM;
@@ -215,10 +233,13 @@ static int take_items(struct qv_mpi_op *op)
 	const struct qv_exchange_item *item = qv_exchange_result(b->exchange, &n);
 	int rc = MPI_SUCCESS;
 
-	for (size_t i = 0; i < n && !rc; i++)
-		rc = item[i].bytes != b->out.bytes[item[i].peer]
+	for (size_t i = 0; i < n && !rc; i++) {
+		const uint32_t block = b->from ? b->from[item[i].peer] : item[i].peer;
+
+		rc = block >= b->out.n || item[i].bytes != b->out.bytes[block]
 			     ? MPI_ERR_TRUNCATE
-			     : qv_mpi_layout_unpack(&b->out, item[i].peer, item[i].data, op);
+			     : qv_mpi_layout_unpack(&b->out, block, item[i].data, op);
+	}
 	return rc;
 }
 

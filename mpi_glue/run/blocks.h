@@ -133,6 +133,8 @@ struct qv_mpi_blocks {
 	struct qv_mpi_layout in, out;
 	struct qv_exchange *exchange; /* NULL: a schedule */
 	struct qv_exchange_item *items;
+	uint32_t *
+		from; /* of an exchange with neighbours: by rank, which of its blocks comes from there */
 	uint32_t passing; /* blocks of scratch */
 	size_t *bytes; /* of the blocks of out, and of scratch; by rank, of a gather or scatter */
 	struct qv_run_blocks lengths;
@@ -210,7 +212,8 @@ struct qv_planner_spec qv_mpi_planner_spec(const struct qv_mpi_comm *c,
 struct qv_mpi_made {
 	enum qv_coll coll;
 	struct qv_mpi_rule rule;
-	uint32_t root; /* of a gather or scatter */
+	uint32_t root;  /* of a gather or scatter */
+	bool neighbors; /* blocks are neighbours' */
 	struct qv_schedule *schedule;
 	bool combines;      /* blocks go through ranks that do not know their lengths */
 	bool wide, wide_in; /* some step is of several blocks of the work vector, or contribution */

@@ -122,7 +122,7 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, stru
 	if (qv_mpi_is_neighbor(call->name)) {
 		enum qv_mpi_reason why = qv_mpi_pattern_of(c, call->form);
 
-		if (why == QV_MPI_TAKEN)
+		if (why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_FRIENDS)
 			why = qv_mpi_friends_of(c, rule, call->form, friends);
 		if (why != QV_MPI_TAKEN)
 			return why;

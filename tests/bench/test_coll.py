@@ -27,7 +27,7 @@ EXCHANGE.update({name: {"mpi", "auto", "direct"} for name in (
                                           for matrix in ("survey", "structure", "journals", "genes")))})
 EXCHANGE.update({name: {"mpi", "direct"} for name in ("stream/5/8/ring50", "stream/5/8/each3")})
 EXCHANGE.update({name: {"mpi", "auto", "direct", "crystal"} for name in EXCHANGE
-                 if name.startswith("alltoallv/")})
+                 if name.startswith(("alltoallv/", "neighbor_alltoall/"))})
 IMPLS = {"coll": "mpi,auto,binomial", "exchange": "mpi,auto,direct,crystal"}
 WRONG = ("no/such/case", "alltoall/ 5/64/all", "alltoall/5/ 64/all", "alltoall/5/64/" + 50 * "x", "alltoallv/5/64/partners9", "allgather/5/64/partners3", "alltoall/5/60/all",
          "neighbor_allgather/5/64/moore0", "neighbor_allgather/5/64/random1.5",

@@ -57,13 +57,15 @@ static void one(MPI_Comm comm, const struct lists *l, const char *algorithm,
 /* All calls by all rules on one communicator. */
 static void all(MPI_Comm comm, const struct lists *l, int seed, int taken)
 {
-	static const char *const algorithms[] = {"direct", "friends", "friends:3", "nodes:2",
-						 "friends:2:cumulative"};
+	static const char *const algorithms[] = {
+		"direct",  "friends",   "friends:3", "nodes:2", "friends:2:cumulative",
+		"crystal", "crystal:3", "mesh2"};
 
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 8; i++)
 		for (int kind = GLUE_NEIGHBOR_ALLGATHER; kind < GLUE_BLOCKS_KINDS; kind++)
 			for (int form = 0; form < GLUE_FORMS; form++) {
-				if (!glue_has((enum glue_form)form))
+				if (!glue_has((enum glue_form)form) ||
+				    (i > 4 && kind < GLUE_NEIGHBOR_ALLTOALL))
 					continue;
 				one(comm, l, algorithms[i], (enum glue_blocks_kind)kind,
 				    (enum glue_form)form, seed + i, taken);
@@ -190,6 +192,10 @@ static void unknown(void)
 		one(comm, &l, "direct", GLUE_NEIGHBOR_ALLGATHER, GLUE_NONBLOCKING, 51, 1);
 		MPI_Comm_free(&comm);
 	}
+	CHECK(!qv_mpi_set("neighbor_alltoallv=crystal"), "refused");
+	comm = adjacent(&l);
+	one(comm, &l, "crystal", GLUE_NEIGHBOR_ALLTOALLV, GLUE_NONBLOCKING, 52, 1);
+	MPI_Comm_free(&comm);
 }
 
 /* The rows of a grid, and the first call on them is nonblocking. */
@@ -207,6 +213,23 @@ static void rows(void)
 	one(row, &l, "direct", GLUE_NEIGHBOR_ALLTOALL, GLUE_NONBLOCKING, 61, 1);
 	MPI_Comm_free(&row);
 	MPI_Comm_free(&grid);
+}
+
+/* Ranks and neighbours on one communicator, by one algorithm: each has its own number of blocks. */
+static void beside(void)
+{
+	const int next = (glue_rank + 1) % glue_ranks;
+	const int last = (glue_rank + glue_ranks - 1) % glue_ranks;
+	struct lists ring = {1, 1, {last}, {next}}, whole = {glue_ranks, glue_ranks, {0}, {0}};
+	MPI_Comm comm = adjacent(&ring);
+
+	for (int r = 0; r < glue_ranks; r++)
+		whole.in[r] = whole.out[r] = r;
+	for (int turn = 0; turn < 2; turn++) {
+		one(comm, &whole, "crystal", GLUE_ALLTOALLV, GLUE_BLOCKING, 81, 1);
+		one(comm, &ring, "crystal", GLUE_NEIGHBOR_ALLTOALLV, GLUE_BLOCKING, 82, 1);
+	}
+	MPI_Comm_free(&comm);
 }
 
 static int plans(void)
@@ -258,5 +281,6 @@ void glue_neighbor(void)
 	twice();
 	unknown();
 	rows();
+	beside();
 	planned_once();
 }

@@ -106,6 +106,15 @@ static int neighbors(MPI_Comm comm)
 	return rc;
 }
 
+static int exchanged(MPI_Comm comm)
+{
+	const int in[2] = {10 * glue_rank, 10 * glue_rank + 1};
+	int out[2] = {-1, -1}, rc = MPI_Neighbor_alltoall(in, 1, MPI_INT, out, 1, MPI_INT, comm);
+
+	CHECK(rc || out[1] == 10 * ((glue_rank + 1) % glue_ranks), "%d from the right", out[1]);
+	return rc;
+}
+
 static int make_ring(MPI_Comm old, MPI_Comm *ring)
 {
 	const int yes = 1;
@@ -131,6 +140,7 @@ static const struct {
 	{"alltoallv=crystal", alltoallv, 0},
 	{"alltoallv=auto", alltoallv, 0},
 	{"neighbor_allgather=friends", neighbors, 0},
+	{"neighbor_alltoall=crystal", exchanged, 0},
 	{"neighbor_allgather=auto", neighbors, 0},
 	{"neighbor_allgather=auto", neighbors, 3}, /* then it asks who is whose neighbour */
 };

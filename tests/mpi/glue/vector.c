@@ -66,11 +66,19 @@ static void all_forms(void (*one)(const char *, enum glue_form, int, int), const
 /* Settings that are wrong, one of them with the names of what is right. */
 static void refused(void)
 {
-	static const char *const wrong[] = {
-		"alltoallv",          "alltoallv=",          "alltoallv=ring",
-		"alltoallv=friends",  "alltoallv=crystal:1", "alltoallv=crystal:",
-		"alltoallv=mesh2:3",  "allgatherv=crystal",  "alltoallv=direct,alltoallv=direct",
-		"alltoallv=crystals", "scanv=direct",        "neighbor_alltoall=crystal"};
+	static const char *const wrong[] = {"alltoallv",
+					    "alltoallv=",
+					    "alltoallv=ring",
+					    "alltoallv=friends",
+					    "alltoallv=crystal:1",
+					    "alltoallv=crystal:",
+					    "alltoallv=mesh2:3",
+					    "allgatherv=crystal",
+					    "alltoallv=direct,alltoallv=direct",
+					    "alltoallv=crystals",
+					    "scanv=direct",
+					    "neighbor_allgather=crystal",
+					    "neighbor_alltoallv=crystal:1"};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		CHECK(qv_mpi_set(wrong[i]), "%s: not refused", wrong[i]);
