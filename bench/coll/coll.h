@@ -49,6 +49,7 @@ struct qv_bl_case {
 	double shape; /* of gamma */
 	double work;  /* of reductions: for so many times the imbalance of the arrivals */
 	double reach; /* of exchanges: partners, distance or density */
+	int stride;   /* of the nearest partners */
 	enum qv_bx_matrix matrix; /* of spmm */
 };
 
@@ -104,7 +105,7 @@ void qv_bl_trace_free(struct qv_bl_trace *trace);
 /*
  * From exchange_cases.c.
  *
- * Patterns: 'w' whole, 'u' uneven, 'k' partners, 'm' moore, 'd' random with a density; of spmm 's'
+ * Patterns: 'w' whole, 'u' uneven, 'k' partners, 'x' the nearest ones, 'm' moore, 'd' random with a density; of spmm 's'
  * from neighbours, 't' from all ranks; of streams 'r' to the next rank in buckets of so many, 'e' so
  * many items to each.
  */

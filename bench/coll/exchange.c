@@ -10,9 +10,10 @@ static int is_exchange(enum qv_bl_operation operation)
 
 int qv_bench_exchange(int argc, char **argv)
 {
-	static const char *const impls[] = {"mpi",     "auto",    "direct",  "ring",  "prefix",
-					    "kprefix", "kshift",  "mesh2",   "mesh3", "hypercube",
-					    "hybrid",  "crystal", "friends", "nodes", NULL};
+	static const char *const impls[] = {"mpi",       "auto",      "direct", "ring",
+					    "prefix",    "kprefix",   "kshift", "mesh2",
+					    "mesh3",     "hypercube", "hybrid", "crystal",
+					    "crystal:4", "friends",   "nodes",  NULL};
 	static const char *const quick[] = {"mpi", "auto", "direct", NULL};
 	static const struct qv_bl_front front = {
 		.name = "exchange",
@@ -29,7 +30,8 @@ int qv_bench_exchange(int argc, char **argv)
 			"                   many calls it has saved that, or never\n",
 		.patterns =
 			"pattern:  all: a block for each rank; uneven: of 0, 1 or 2 times the bytes\n"
-			"          of alltoallv also partners<k>: only for k ranks each\n"
+			"          of alltoallv also partners<k>: only for k ranks each, spread over all;\n"
+			"          near<k>: for the k nearest in number; near<k>-stride<s>: of every s-th\n"
 			"          of neighbor_*: moore<r>: the ranks on a periodic square grid, up\n"
 			"          to r away; random<d>: each rank with probability d\n"
 			"          of spmm, a stripe of a sparse matrix times one of <bytes> of a dense\n"

@@ -13,6 +13,16 @@ static bool near(int a, int b, int size, int distance)
 	return (d < size - d ? d : size - d) <= distance;
 }
 
+/* Whether one rank is among the k nearest of another, above and below in turn, in steps of the stride. */
+static bool is_nearest(const struct qv_bl_case *c, int from, int to)
+{
+	const int above = (to - from + c->ranks) % c->ranks, below = c->ranks - above;
+	const int k = (int)c->reach;
+
+	return above && ((above % c->stride == 0 && above / c->stride <= (k + 1) / 2) ||
+			 (below % c->stride == 0 && below / c->stride <= k / 2));
+}
+
 /* Blocks that go from one rank to another: none, one, or two. */
 static int blocks(const struct qv_bl_case *c, int from, int to)
 {
@@ -26,6 +36,7 @@ static int blocks(const struct qv_bl_case *c, int from, int to)
 			if ((from + 1 + i * (ranks - 1) / k) % ranks == to)
 				return 1;
 		return 0;
+	case 'x': return is_nearest(c, from, to);
 	case 'm':
 		MPI_Dims_create(ranks, 2, grid);
 		return from != to && near(from / grid[1], to / grid[1], grid[0], k) &&

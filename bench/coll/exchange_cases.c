@@ -7,7 +7,7 @@
 
 bool qv_bx_is(const struct qv_bl_case *c)
 {
-	return strchr("wukmdstre", c->pattern) != NULL;
+	return strchr("wukxmdstre", c->pattern) != NULL;
 }
 
 static bool is_neighbor(enum qv_bl_operation operation)
@@ -25,6 +25,23 @@ static int reach(const char *text, const char *prefix, double low, double high, 
 		return -1;
 	*out = strtod(text + n, &end);
 	return end == text + n || *end || !(*out >= low && *out <= high) ? -1 : 0;
+}
+
+/* near<k>, or near<k>-stride<s>: no rank twice. */
+static int nearest(const char *text, struct qv_bl_case *c)
+{
+	static const char suffix[] = "-stride";
+	const char *stride = strstr(text, suffix);
+	char number[QV_BENCH_NAME];
+	double steps = 1;
+
+	snprintf(number, sizeof(number), "%.*s", (int)strcspn(text, "-"), text);
+	if (reach(number, "near", 1, c->ranks - 1, &c->reach) ||
+	    (text[strlen(number)] && stride != text + strlen(number)) ||
+	    (stride && reach(stride, suffix, 1, c->ranks, &steps)) || c->reach * steps >= c->ranks)
+		return -1;
+	c->stride = (int)steps;
+	return 0;
 }
 
 static bool in_items(const struct qv_bl_case *c)
@@ -56,6 +73,8 @@ int qv_bx_pattern(const char *text, struct qv_bl_case *c)
 		c->pattern = 'u';
 	else if (o == QV_BL_ALLTOALLV && !reach(text, "partners", 1, c->ranks - 1, &c->reach))
 		c->pattern = 'k';
+	else if (o == QV_BL_ALLTOALLV && !nearest(text, c))
+		c->pattern = 'x';
 	else if (is_neighbor(o) && !reach(text, "moore", 1, 100, &c->reach))
 		c->pattern = 'm';
 	else if (is_neighbor(o) && !reach(text, "random", 0, 1, &c->reach))
@@ -83,6 +102,8 @@ static const struct {
 	{QV_BL_ALLTOALLV, "partners1"},
 	{QV_BL_ALLTOALLV, "partners3"},
 	{QV_BL_ALLTOALLV, "partners26"},
+	{QV_BL_ALLTOALLV, "near26"},
+	{QV_BL_ALLTOALLV, "near26-stride4"},
 	{QV_BL_NEIGHBOR_ALLGATHER, "moore1"},
 	{QV_BL_NEIGHBOR_ALLGATHER, "moore2"},
 	{QV_BL_NEIGHBOR_ALLGATHER, "random0.3"},

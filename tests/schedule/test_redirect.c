@@ -385,6 +385,20 @@ static void test_time(void **unused)
 	}
 }
 
+/* One rank late: what never waits long when all come at once loses a tenth at most. */
+static void test_extended_late(void **unused)
+{
+	for (int i = 0; i < 3; i++)
+		for (double share = 0; share <= 2; share += .5) {
+			const double late = share * binomial(sizes[i]);
+
+			assert_between("faithful / extended, one late",
+				       best_of(QV_REDIRECT_FAITHFUL, sizes[i], late) /
+					       best_of(QV_REDIRECT_EXTENDED, sizes[i], late),
+				       .9, 1.05);
+		}
+}
+
 /* All at once to the last microsecond, the faithful one resolves the line one by one. */
 static void test_convoy(void **unused)
 {
@@ -437,9 +451,10 @@ static void test_alternating(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_deadlock), cmocka_unit_test(test_printed_deadlocks),
-		cmocka_unit_test(test_data),        cmocka_unit_test(test_time),
-		cmocka_unit_test(test_convoy),      cmocka_unit_test(test_alternating),
+		cmocka_unit_test(test_no_deadlock),   cmocka_unit_test(test_printed_deadlocks),
+		cmocka_unit_test(test_data),          cmocka_unit_test(test_time),
+		cmocka_unit_test(test_extended_late), cmocka_unit_test(test_convoy),
+		cmocka_unit_test(test_alternating),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -242,7 +242,7 @@ static void errors(void)
 }
 
 /* A member dies in it: the others are told, and lose nothing but what it had. */
-static void killed(void)
+static void killed(enum qv_way way)
 {
 	const int victim = ft.n - 1;
 	struct qv_fi_exchange *exchange = NULL;
@@ -263,9 +263,8 @@ static void killed(void)
 		raise(SIGKILL);
 	}
 	rc = ops->exchange(&ep.ep->fid,
-			   &(struct qv_fi_exchange_call){.group = fi_mc_addr(mc),
-							 .way = QV_WAY_DIRECT,
-							 .context = ft_fresh(&op)},
+			   &(struct qv_fi_exchange_call){
+				   .group = fi_mc_addr(mc), .way = way, .context = ft_fresh(&op)},
 			   &exchange);
 	if (!rc) {
 		while (!op.done)
@@ -280,8 +279,23 @@ static void killed(void)
 	ft_close(&ep);
 }
 
+static void killed_direct(void)
+{
+	killed(QV_WAY_DIRECT);
+}
+
+/* Not all have a message of the dead one to wait for: some wait for those who do. */
+static void killed_crystal(void)
+{
+	killed(QV_WAY_CRYSTAL);
+}
+
 const struct ft_case ft_cases_exchange[] = {
-	{"exchange_blocks", 4, 30, blocks}, {"exchange_sparse", 4, 40, sparse},
-	{"exchange_five", 5, 40, sparse},   {"exchange_errors", 2, 20, errors},
-	{"exchange_kill", 4, 30, killed},   {NULL, 0, 0, NULL},
+	{"exchange_blocks", 4, 30, blocks},
+	{"exchange_sparse", 4, 40, sparse},
+	{"exchange_five", 5, 40, sparse},
+	{"exchange_errors", 2, 20, errors},
+	{"exchange_kill", 4, 30, killed_direct},
+	{"exchange_kill_routed", 4, 30, killed_crystal},
+	{NULL, 0, 0, NULL},
 };
