@@ -9,7 +9,7 @@ shift 4
 prefix=$("$here/../../../scripts/mpich-ofi" --prefix) ||
 	skip "no MPICH over libfabric at $prefix (scripts/mpich-ofi builds it)"
 shopt -s extglob
-"$prefix/bin/mpicc" -std=gnu11 -O2 -g -w -rdynamic -o "$run_dir/mpi_suite" "$here"/../suite/*.c \
+"$prefix/bin/mpicc" -std=gnu11 -O2 -g -w -rdynamic -I"$here/../../.." -o "$run_dir/mpi_suite" "$here"/../suite/*.c \
 	-lpthread || fail "mpi_suite does not compile"
 
 # FI_PROVIDER leaves MPICH nothing but quiver, and MPIR_CVAR_NOLOCAL no other way within a node.
