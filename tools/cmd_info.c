@@ -63,6 +63,8 @@ static const char *choose_structure(void)
 	qv_match_settings_default(&settings);
 	settings.structure = setting("FI_QUIVER_MATCH", "auto");
 	settings.profile = profile;
+	/* Whether it can be made does not depend on which bits. */
+	settings.collective_mask = setting("FI_QUIVER_COLLECTIVE", NULL) != NULL;
 	if (qv_match_create(&settings, &trial) == QV_OK) {
 		name = qv_match_structure(trial);
 		qv_match_destroy(trial);

@@ -94,7 +94,9 @@ static int open_proto(struct qv_fi_ep *ep)
 	struct qv_proto_settings set = {
 		.match = {.structure = qv_fi_params.structure,
 			  .isa = qv_fi_params.isa,
-			  .profile = qv_fi_params.profile},
+			  .profile = qv_fi_params.profile,
+			  .collective_mask = qv_fi_params.collective.mask,
+			  .collective_op = qv_fi_params.collective.op},
 		.named_sources = qv_fi_params.named,
 		.budget = qv_fi_params.memory < UINT32_MAX ? qv_fi_params.memory : UINT32_MAX,
 		.patience = qv_fi_params.patience,

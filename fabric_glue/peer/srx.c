@@ -44,6 +44,8 @@ static int open_engines(struct qv_fi_ep *ep, struct qv_fi_srx *srx)
 	for (size_t i = 0; i < (srx->own ? QV_FI_SRX_ENGINES : QV_REQ_COLL) && rc == QV_OK; i++) {
 		qv_match_settings_default(&set);
 		set.isa = qv_fi_params.isa;
+		set.collective_mask = qv_fi_params.collective.mask;
+		set.collective_op = qv_fi_params.collective.op;
 		if (i != QV_REQ_COLL)
 			set.structure = qv_fi_params.structure;
 		if (i == QV_REQ_TAGGED)

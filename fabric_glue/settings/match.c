@@ -44,16 +44,17 @@ static void list_known(char *to, size_t size)
 		n += snprintf(to + n, size - (size_t)n, " %s", *name);
 }
 
-bool qv_fi_match_usable(const char *text, const char *profile, char *why, size_t size)
+bool qv_fi_match_usable(const char *text, const char *profile, uint64_t collective, char *why,
+			size_t size)
 {
-	if (works(text, profile, 0))
+	if (works(text, profile, collective))
 		return true;
 	if (!is_known(text))
 		list_known(why, size);
 	else if (works(text, profile, 1))
 		snprintf(why, size,
-			 "cannot be used here: it keeps messages of collective operations apart, "
-			 "and the tags of an MPI do not tell which those are");
+			 "needs FI_QUIVER_COLLECTIVE, the bits of a tag that tell which messages "
+			 "are of collective operations: this process has no MPI that is known");
 	else if (!profile && (is_named(text, "clu") || is_named(text, "pnp-static")))
 		snprintf(why, size,
 			 "needs FI_QUIVER_PROFILE=FILE, what each source sends, as an earlier run "

@@ -28,6 +28,10 @@ static const struct {
 	 "shm or tcp;ofi_rxm) (default: auto, which is layered)"},
 	{"match", FI_PARAM_STRING,
 	 "Structure of the match queues, see `quiver info` (default: auto)"},
+	{"collective", FI_PARAM_STRING,
+	 "Which messages the structures col, col-ll and col-pnp take to be of collective operations: "
+	 "ompi, mpich, or MASK[:OPERATION], the bits of a tag that say so and those that tell "
+	 "operations apart, in hexadecimal (default: those of the MPI in the process)"},
 	{"profile", FI_PARAM_STRING,
 	 "File of how much each source adds to the match queues, for the structures clu and "
 	 "pnp-static; %r, %p and %h stand for rank, process id and host (default: none)"},

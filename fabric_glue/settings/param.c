@@ -156,6 +156,15 @@ static void get_hints(void)
 		wrong("FI_QUIVER_HINTS=%s: %s", text, why);
 }
 
+static void get_collective(void)
+{
+	const char *text = get_text("collective");
+	char why[128];
+
+	if (!qv_fi_collective_parse(text, &qv_fi_params.collective, why, sizeof why))
+		wrong("FI_QUIVER_COLLECTIVE=%s %s", text, why);
+}
+
 /* A wrong profile is wrong whether the structure would read it or not. */
 static bool get_profile(uint32_t *sources)
 {
@@ -181,7 +190,8 @@ static void get_structure(void)
 
 	if (!get_profile(&sources) || !text)
 		return;
-	if (!qv_fi_match_usable(text, qv_fi_params.profile, why, sizeof why)) {
+	if (!qv_fi_match_usable(text, qv_fi_params.profile, qv_fi_params.collective.mask, why,
+				sizeof why)) {
 		wrong("FI_QUIVER_MATCH=%s %s", text, why);
 		return;
 	}
@@ -263,6 +273,7 @@ static void read_all(void)
 		qv_fi_params.node = get_text("node");
 	get_rails();
 	get_hints();
+	get_collective();
 	get_structure();
 	get_isa();
 	get_bytes("eager", "FI_QUIVER_EAGER", &qv_fi_params.eager);

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-KNOWN = ["CORE", "RAILS", "MODE", "MATCH", "PROFILE", "HINTS", "ISA", "EAGER", "MEMORY", "PATIENCE", "KEEPALIVE", "QUEUE", "LINGER",
+KNOWN = ["CORE", "RAILS", "MODE", "MATCH", "PROFILE", "COLLECTIVE", "HINTS", "ISA", "EAGER", "MEMORY", "PATIENCE", "KEEPALIVE", "QUEUE", "LINGER",
          "STATS", "TRACE", "NODE", "QUIET", "COLL", "OFFLOAD", "OFFLOAD_MIN_BATCH", "OFFLOAD_MIN_BYTES",
          "OFFLOAD_DEVICE",
          "XCLBIN", "XRT_LIB"]
@@ -94,7 +94,12 @@ def test_values():
 def test_structures():
     """FI_QUIVER_MATCH: each has what it needs, or the line says what it lacks."""
     for name in ("col", "col-ll", "col-pnp:ll,k=2"):
-        refused("FI_QUIVER_MATCH", name, "collective operations")
+        refused("FI_QUIVER_MATCH", name, "needs FI_QUIVER_COLLECTIVE", "no MPI that is known")
+        for bits in ("ompi", "mpich", "80000000", "1:fffffffffffffffe", "8000000000000000:0"):
+            accepted("quiver", FI_QUIVER_MATCH=name, FI_QUIVER_COLLECTIVE=bits)
+    refused("FI_QUIVER_MATCH", "col:t=1", "options", FI_QUIVER_COLLECTIVE="ompi")
+    for bits in ("openmpi", "0", "0:1", "0x1", "-1", " 1", "1 ", "1:", ":1", "1:g", "1:1:1", "10000000000000000"):
+        refused("FI_QUIVER_COLLECTIVE", bits, "neither ompi nor mpich", "hexadecimal")
     for name in ("clu", "pnp-static:lla", "clu:kmeans=4"):
         refused("FI_QUIVER_MATCH", name, "FI_QUIVER_PROFILE", "FI_QUIVER_STATS=profile:FILE")
     refused("FI_QUIVER_MATCH", "lla:block=1", "options")
@@ -248,9 +253,10 @@ def test_info(tool):
     status, out, err = run(tool, "info", "--json", FI_PROVIDER=RXM)
     check("now, layered", json.loads(out)["now"]["core"] == "tcp;ofi_rxm", out)
     check("not usable has a reason", all(c["usable"] or c["reason"] for c in told["cores"]), out)
-    for wanted, chosen in (("lla:block=16", "lla"), ("col", None), ("clu", None),
-                           ("pnp:t=x", None)):
-        _, out, _ = run(tool, "info", "--json", FI_QUIVER_CORE="shm", FI_QUIVER_MATCH=wanted)
+    for wanted, bits, chosen in (("lla:block=16", "", "lla"), ("col", "", None), ("col", "mpich", "col"),
+                                 ("clu", "", None), ("pnp:t=x", "", None)):
+        _, out, _ = run(tool, "info", "--json", FI_QUIVER_CORE="shm", FI_QUIVER_MATCH=wanted,
+                        FI_QUIVER_COLLECTIVE=bits)
         check(f"info of {wanted}", json.loads(out)["matching"]["chosen"] == chosen, out)
     # What it says to set works.
     for core in told["cores"]:

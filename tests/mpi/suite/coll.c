@@ -141,6 +141,29 @@ static void barriers(void)
 		MPI_Barrier(suite.comm);
 }
 
+/* Collectives while many receives wait for messages that come afterwards. */
+static void behind_receives(void)
+{
+	enum { POSTED = 500, CALLS = 100 };
+	int right = (suite.rank + 1) % suite.size;
+	int left = (suite.rank + suite.size - 1) % suite.size, got[POSTED];
+	MPI_Request reqs[POSTED];
+
+	for (int i = 0; i < POSTED; i++)
+		MPI_Irecv(&got[i], 1, MPI_INT, left, i, suite.comm, &reqs[i]);
+	for (int i = 0; i < CALLS; i++) {
+		int one = suite.rank + i, sum = 0;
+
+		MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, suite.comm);
+		CHECK(sum == suite.size * i + suite.size * (suite.size - 1) / 2, "sum %d", sum);
+	}
+	for (int i = 0; i < POSTED; i++)
+		MPI_Send(&i, 1, MPI_INT, right, i, suite.comm);
+	MPI_Waitall(POSTED, reqs, MPI_STATUSES_IGNORE);
+	for (int i = 0; i < POSTED; i++)
+		CHECK(got[i] == i, "receive %d has %d", i, got[i]);
+}
+
 const struct suite_case coll_cases[] = {
 	{"coll.barriers", 2, 0, barriers},
 	{"coll.bcast", 2, 0, bcast},
@@ -148,5 +171,6 @@ const struct suite_case coll_cases[] = {
 	{"coll.alltoallv", 2, 0, alltoallv},
 	{"coll.gathers", 2, 0, gathers},
 	{"coll.nonblocking", 2, 0, nonblocking},
+	{"coll.behind_receives", 2, 0, behind_receives},
 	{NULL, 0, 0, NULL},
 };
