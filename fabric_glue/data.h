@@ -64,6 +64,9 @@ int qv_fi_ep_ops_open(struct fid *fid, const char *name, uint64_t flags, void **
 /* fabric_glue/coll/exchange.c */
 struct qv_fi_exchange_ops;
 extern struct qv_fi_exchange_ops qv_fi_exchange_ops;
+/* fabric_glue/coll/stream.c */
+struct qv_fi_stream_ops;
+extern struct qv_fi_stream_ops qv_fi_stream_ops;
 /* FI_QUIVER_STATS: an endpoint is enabled; it closes, or else the process ends. */
 void qv_fi_stats_begin(struct qv_fi_ep *ep);
 void qv_fi_stats_end(struct qv_fi_ep *ep);

@@ -14,7 +14,7 @@ WIDTH = 78
 # Headers with which nothing is linked: who implements or opens what they declare.
 UNLINKED = {"am": "-lquiver-am-ompi or -lquiver-am-mpich, and -lquiver",
             "contender": "nothing; build a shared object with -shared -fPIC",
-            "fi_ext": "nothing", "fi_exchange": "nothing", "offload": "nothing",
+            "fi_ext": "nothing", "fi_exchange": "nothing", "fi_stream": "nothing", "offload": "nothing",
             "mpi_control": "-lquiver-mpi-ompi or -lquiver-mpi-mpich"}
 PARAMETER = re.compile(r" {2,3}(\w+(?:, ?\w+)*) +(\S.*)")
 FUNCTION = re.compile(r"\b(qv_\w+)\)?\(")

@@ -86,6 +86,8 @@ enum qv_fi_coll_kind {
 	QV_FI_COLL_MEMORY,   /* whether all is well with it, in a join */
 	QV_FI_COLL_MEASURE,  /* of the network, the end of a join */
 	QV_FI_COLL_EXCHANGE, /* of expectations */
+	QV_FI_COLL_STREAM,   /* open */
+	QV_FI_COLL_SUMS,     /* of a fence of a stream */
 };
 
 struct qv_fi_coll_op { /* op.c */
@@ -100,6 +102,8 @@ struct qv_fi_coll_op { /* op.c */
 	struct qv_run_blocks blocks;   /* what data points to, if they have their own lengths */
 	struct qv_exchange *exchange;  /* in the place of a run; NULL: there is none */
 	struct qv_fi_exchange *result; /* who gets it at the end */
+	struct qv_fi_stream *stream;   /* in the place of a run; NULL: there is none */
+	struct qv_fi_stream *sums;     /* who gets the result of a call */
 	struct qv_expect *expect;      /* whose exchange it is, if the group was left meanwhile */
 	struct qv_fi_coll_msg *loose;  /* its messages under way */
 	struct qv_team_call call;      /* in the place of a run, by_memory */
@@ -161,6 +165,8 @@ fi_addr_t qv_fi_set_addr(const struct qv_fi_set *set);
 struct qv_fi_group *qv_fi_group_find(struct qv_fi_coll *coll, fi_addr_t addr);
 /* Give it a place and a number; 0 or -FI_E*. */
 int qv_fi_group_take_slot(struct qv_fi_coll *coll, struct qv_fi_group *group);
+/* The tag of its next operation. */
+uint64_t qv_fi_group_tag(struct qv_fi_group *group);
 void qv_fi_group_leave_slot(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* Take a notice that a member has lost the group, or no more. */
 void qv_fi_group_listen(struct qv_fi_group *group);
@@ -196,6 +202,16 @@ struct qv_fi_coll_op *qv_fi_coll_op_new(struct qv_fi_coll *coll, struct qv_fi_gr
 /* One that runs an exchange, not started. QV_EINVAL, QV_ENOMEM. */
 int qv_fi_coll_op_new_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group,
 			       const struct qv_exchange_spec *spec, struct qv_fi_coll_op **op);
+/* One that a stream is, in the place of a run, with a tag; NULL: no memory. */
+struct qv_fi_coll_op *qv_fi_coll_op_new_stream(struct qv_fi_coll *coll, struct qv_fi_group *group,
+					       struct qv_fi_stream *stream);
+/* A message of it, as in struct qv_exchange_port. port: struct qv_fi_coll_op. */
+int qv_fi_coll_op_send(void *port, uint32_t step, uint32_t rank, uint32_t tag, const void *buf,
+		       size_t bytes);
+int qv_fi_coll_op_receive(void *port, uint32_t step, uint32_t rank, uint32_t tag, void *buf,
+			  size_t bytes);
+/* It ends with this status, unless it has one, when nothing of it is under way any more. */
+void qv_fi_coll_op_end(struct qv_fi_coll_op *op, int status);
 void qv_fi_coll_op_start(struct qv_fi_coll_op *op);
 /* Not started, or over. */
 void qv_fi_coll_op_free(struct qv_fi_coll_op *op);
@@ -218,11 +234,35 @@ int qv_fi_coll_start_telling(struct qv_fi_coll *coll, struct qv_fi_group *group,
 int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group);
 /* 0 or -FI_E*. */
 int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call);
+/* The same for a stream, which is told of the end in the place of a completion. */
+int qv_fi_coll_start_sums(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call,
+			  struct qv_fi_stream *stream);
+
+/* From exchange.c. */
+
+/* The endpoint of an extension's call: 0 or -FI_E*. */
+int qv_fi_coll_endpoint(struct fid *fid, uint64_t flags, struct qv_fi_ep **ep);
 
 /* exchange.c; lock held. */
 
+/* A group that is joined and has not failed; 0 or -FI_E*. */
+int qv_fi_coll_group(struct qv_fi_ep *ep, uint64_t addr, struct qv_fi_group **group);
 /* An exchange is over, or dropped: who asked for it has what came. */
 void qv_fi_exchange_over(struct qv_fi_coll_op *op);
+
+/* stream.c; lock held. */
+
+/* A message of it is over: of step, or from the member with that rank. */
+void qv_fi_stream_done(struct qv_fi_stream *stream, uint32_t step, bool receives, size_t bytes,
+		       int status);
+/* QV_EAGAIN, or why its group is lost. */
+int qv_fi_stream_step(const struct qv_fi_stream *stream);
+/* Its owner closes it. */
+bool qv_fi_stream_closes(const struct qv_fi_stream *stream);
+/* Its operation is no more. */
+void qv_fi_stream_gone(struct qv_fi_stream *stream);
+/* The sums of its fence are there, or have failed, as its operation has. */
+void qv_fi_stream_summed(struct qv_fi_stream *stream);
 
 /* memory.c; lock held. */
 

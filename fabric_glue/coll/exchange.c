@@ -21,7 +21,7 @@ struct qv_fi_exchange {
 
 /* What calls have in common. */
 
-static int endpoint(struct fid *fid, uint64_t flags, struct qv_fi_ep **ep)
+int qv_fi_coll_endpoint(struct fid *fid, uint64_t flags, struct qv_fi_ep **ep)
 {
 	if (!fid || fid->fclass != FI_CLASS_EP ||
 	    container_of(fid, struct fid_ep, fid)->ops != &qv_fi_ep_ops)
@@ -32,7 +32,7 @@ static int endpoint(struct fid *fid, uint64_t flags, struct qv_fi_ep **ep)
 	return (*ep)->enabled ? 0 : -FI_EOPBADSTATE;
 }
 
-static int group_of(struct qv_fi_ep *ep, uint64_t addr, struct qv_fi_group **group)
+int qv_fi_coll_group(struct qv_fi_ep *ep, uint64_t addr, struct qv_fi_group **group)
 {
 	*group = qv_fi_group_find(ep->coll, addr);
 	if (!*group)
@@ -44,7 +44,8 @@ static int group_of(struct qv_fi_ep *ep, uint64_t addr, struct qv_fi_group **gro
 
 static void start(struct qv_fi_coll_op *op, uint64_t flags, void *context)
 {
-	op->tag = (uint64_t)op->group->seq++ << 16;
+	op->tag = qv_fi_group_tag(op->group);
+	op->group->seq++;
 	op->context = context;
 	op->entry = !op->coll->ep->tx_selective || flags & FI_COMPLETION;
 	qv_fi_coll_op_start(op);
@@ -114,12 +115,12 @@ static int blocks(struct fid *fid, const struct qv_fi_blocks_call *call, enum qv
 {
 	struct qv_fi_group *group;
 	struct qv_fi_ep *ep;
-	int rc = endpoint(fid, call->flags, &ep);
+	int rc = qv_fi_coll_endpoint(fid, call->flags, &ep);
 
 	if (rc)
 		return rc;
 	qv_fi_lock(ep->dom);
-	rc = group_of(ep, call->group, &group);
+	rc = qv_fi_coll_group(ep, call->group, &group);
 	if (!rc)
 		rc = start_blocks(ep, group, call, coll);
 	qv_fi_unlock(ep->dom);
@@ -178,7 +179,7 @@ static int exchange(struct fid *fid, const struct qv_fi_exchange_call *call,
 	struct qv_fi_exchange *result;
 	struct qv_fi_group *group;
 	struct qv_fi_ep *ep;
-	int rc = endpoint(fid, call->flags, &ep);
+	int rc = qv_fi_coll_endpoint(fid, call->flags, &ep);
 
 	if (rc)
 		return rc;
@@ -186,7 +187,7 @@ static int exchange(struct fid *fid, const struct qv_fi_exchange_call *call,
 	if (!result)
 		return -FI_ENOMEM;
 	qv_fi_lock(ep->dom);
-	rc = group_of(ep, call->group, &group);
+	rc = qv_fi_coll_group(ep, call->group, &group);
 	if (!rc)
 		rc = start_exchange(ep, group, call, result);
 	qv_fi_unlock(ep->dom);

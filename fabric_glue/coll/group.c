@@ -63,6 +63,23 @@ void qv_fi_group_leave_slot(struct qv_fi_coll *coll, struct qv_fi_group *group)
 	coll->slots[group->id & SLOT_MASK] = NULL;
 }
 
+/* A stream that is open, of this group and with this tag. */
+static bool is_taken(const struct qv_fi_group *group, uint64_t tag)
+{
+	for (const struct qv_fi_coll_op *op = group->ep->coll->ops; op; op = op->next)
+		if (op->stream && op->group == group && op->tag == tag &&
+		    !qv_fi_stream_closes(op->stream))
+			return true;
+	return false;
+}
+
+uint64_t qv_fi_group_tag(struct qv_fi_group *group)
+{
+	while (is_taken(group, (uint64_t)group->seq << 16))
+		group->seq++;
+	return (uint64_t)group->seq << 16;
+}
+
 /* Loss. */
 
 void qv_fi_group_listen(struct qv_fi_group *group)

@@ -19,10 +19,16 @@ static uint64_t tag_of(const struct qv_fi_coll_op *op, uint32_t receiver, uint32
 	return op->kind == QV_FI_COLL_JOIN ? high : high | group->members[receiver].id << 32;
 }
 
+/* Its messages are not known beforehand. */
+static bool is_loose(const struct qv_fi_coll_op *op)
+{
+	return op->exchange || op->stream;
+}
+
 static struct qv_fi_coll_msg *begin(struct qv_fi_coll_op *op, uint32_t step, size_t bytes,
 				    bool receives)
 {
-	struct qv_fi_coll_msg *msg = op->exchange ? malloc(sizeof *msg) : &op->msgs[step];
+	struct qv_fi_coll_msg *msg = is_loose(op) ? malloc(sizeof *msg) : &op->msgs[step];
 
 	if (!msg)
 		return NULL;
@@ -32,7 +38,7 @@ static struct qv_fi_coll_msg *begin(struct qv_fi_coll_op *op, uint32_t step, siz
 				       .receives = receives,
 				       .bytes = bytes,
 				       .next = op->loose};
-	if (op->exchange)
+	if (is_loose(op))
 		op->loose = msg;
 	op->flying++;
 	return msg;
@@ -45,7 +51,7 @@ static void forget(struct qv_fi_coll_op *op, struct qv_fi_coll_msg *msg)
 
 	op->flying--;
 	msg->flying = false;
-	if (!op->exchange)
+	if (!is_loose(op))
 		return;
 	while (*at != msg)
 		at = &(*at)->next;
@@ -62,8 +68,8 @@ static int begun(struct qv_fi_coll_op *op, struct qv_fi_coll_msg *msg, int statu
 	return status == QV_ENOMEM ? QV_EAGAIN : status; /* memory may come back */
 }
 
-static int port_send(void *port, uint32_t step, uint32_t rank, uint32_t tag, const void *buf,
-		     size_t bytes)
+int qv_fi_coll_op_send(void *port, uint32_t step, uint32_t rank, uint32_t tag, const void *buf,
+		       size_t bytes)
 {
 	struct qv_fi_coll_op *op = port;
 	struct qv_fi_ep *ep = op->coll->ep;
@@ -75,8 +81,8 @@ static int port_send(void *port, uint32_t step, uint32_t rank, uint32_t tag, con
 	return begun(op, io.context, ep->mode->coll_send(ep, op->group->addrs[rank], &io));
 }
 
-static int port_receive(void *port, uint32_t step, uint32_t rank, uint32_t tag, void *buf,
-			size_t bytes)
+int qv_fi_coll_op_receive(void *port, uint32_t step, uint32_t rank, uint32_t tag, void *buf,
+			  size_t bytes)
 {
 	struct qv_fi_coll_op *op = port;
 	struct qv_fi_ep *ep = op->coll->ep;
@@ -88,19 +94,22 @@ static int port_receive(void *port, uint32_t step, uint32_t rank, uint32_t tag, 
 	return begun(op, io.context, ep->mode->coll_recv(ep, op->group->addrs[rank], &io));
 }
 
-static const struct qv_port port_calls = {port_send, port_receive};
-static const struct qv_exchange_port exchange_calls = {port_send, port_receive};
+static const struct qv_port port_calls = {qv_fi_coll_op_send, qv_fi_coll_op_receive};
+static const struct qv_exchange_port exchange_calls = {qv_fi_coll_op_send, qv_fi_coll_op_receive};
 
 /* Of so many bytes; those of a schedule are of the length that its other end has, too. */
 static void message_done(struct qv_fi_coll_msg *msg, size_t bytes, int status)
 {
 	struct qv_fi_coll_op *op = msg->op;
 	const uint32_t step = msg->step;
+	const bool receives = msg->receives;
 
-	if (!status && !op->exchange && bytes != msg->bytes)
+	if (!status && !is_loose(op) && bytes != msg->bytes)
 		status = QV_EPROTO;
 	forget(op, msg);
-	if (op->exchange)
+	if (op->stream)
+		qv_fi_stream_done(op->stream, step, receives, bytes, status);
+	else if (op->exchange)
 		qv_exchange_done(op->exchange, step, bytes, status);
 	else
 		qv_run_done(op->run, step, status);
@@ -144,6 +153,8 @@ void qv_fi_coll_op_free(struct qv_fi_coll_op *op)
 	if (op->result) /* it has not come to its end */
 		op->status = QV_ECANCELED;
 	qv_fi_exchange_over(op);
+	if (op->stream)
+		qv_fi_stream_gone(op->stream);
 	while ((msg = op->loose)) { /* only where the endpoint goes */
 		op->loose = msg->next;
 		free(msg);
@@ -186,6 +197,12 @@ static void finish(struct qv_fi_coll_op *op)
 		if (group)
 			qv_expect_over(group->expect, op->status);
 		break;
+	case QV_FI_COLL_STREAM: group->ops--; break;
+	case QV_FI_COLL_SUMS:
+		group->ops--;
+		qv_fi_coll_ended(group);
+		qv_fi_stream_summed(op->sums);
+		break;
 	default:
 		group->ops--;
 		op->coll->calls++;
@@ -205,7 +222,7 @@ static void take_back(struct qv_fi_coll_op *op)
 
 	if (op->by_memory)
 		return;
-	if (op->exchange) { /* cancelling one may free it at once */
+	if (is_loose(op)) { /* cancelling one may free it at once */
 		while ((msg = op->loose)) {
 			while (msg && !msg->receives)
 				msg = msg->next;
@@ -222,19 +239,27 @@ static void take_back(struct qv_fi_coll_op *op)
 			ep->mode->coll_cancel(ep, &op->msgs[i]);
 }
 
+void qv_fi_coll_op_end(struct qv_fi_coll_op *op, int status)
+{
+	if (op->status)
+		return;
+	op->status = status;
+	take_back(op);
+}
+
 void qv_fi_coll_abort(struct qv_fi_coll *coll, struct qv_fi_group *group, int status)
 {
 	for (struct qv_fi_coll_op *op = coll->ops; op; op = op->next)
-		if (op->group == group && !op->status) {
-			op->status = status;
-			take_back(op);
-		}
+		if (op->group == group)
+			qv_fi_coll_op_end(op, status);
 }
 
 static int step(struct qv_fi_coll_op *op)
 {
 	if (op->by_memory)
 		return qv_fi_memory_step(op);
+	if (op->stream)
+		return qv_fi_stream_step(op->stream);
 	return op->exchange ? qv_exchange_progress(op->exchange) : qv_run_progress(op->run);
 }
 
@@ -249,11 +274,10 @@ static bool move_on(struct qv_fi_coll_op *op)
 			return false;
 		if (status == QV_OK)
 			return true;
-		op->status = status;
-		take_back(op);
+		qv_fi_coll_op_end(op, status);
 		qv_fi_group_fail(op->group, status); /* not left: that sets the status */
 	}
-	return !op->flying;
+	return !op->flying && (!op->stream || qv_fi_stream_closes(op->stream));
 }
 
 void qv_fi_coll_progress(struct qv_fi_ep *ep)
@@ -281,10 +305,7 @@ void qv_fi_coll_leave(struct qv_fi_coll *coll, struct qv_fi_group *group)
 	for (struct qv_fi_coll_op *op = coll->ops; op; op = op->next) {
 		if (op->group != group)
 			continue;
-		if (!op->status) {
-			op->status = QV_ECANCELED;
-			take_back(op);
-		}
+		qv_fi_coll_op_end(op, QV_ECANCELED);
 		op->expect = group->expect; /* a message may be on its way from it */
 		group->expect = NULL;
 		op->group = NULL;
@@ -338,6 +359,22 @@ int qv_fi_coll_op_new_exchange(struct qv_fi_coll *coll, struct qv_fi_group *grou
 	else
 		*op = o;
 	return status;
+}
+
+struct qv_fi_coll_op *qv_fi_coll_op_new_stream(struct qv_fi_coll *coll, struct qv_fi_group *group,
+					       struct qv_fi_stream *stream)
+{
+	struct qv_fi_coll_op *op = calloc(1, sizeof *op);
+
+	if (!op)
+		return NULL;
+	op->coll = coll;
+	op->group = group;
+	op->kind = QV_FI_COLL_STREAM;
+	op->stream = stream;
+	op->tag = qv_fi_group_tag(group);
+	group->seq++;
+	return op;
 }
 
 void qv_fi_coll_op_start(struct qv_fi_coll_op *op)

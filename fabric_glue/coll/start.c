@@ -49,7 +49,7 @@ static int start_numbered(struct qv_fi_coll *coll, struct qv_fi_group *group,
 			  enum qv_fi_coll_kind kind, enum qv_coll what,
 			  const struct qv_run_data *data)
 {
-	int ret = start_own(coll, group, kind, what, (uint64_t)group->seq << 16, data);
+	int ret = start_own(coll, group, kind, what, qv_fi_group_tag(group), data);
 
 	if (!ret)
 		group->seq++;
@@ -223,11 +223,13 @@ static struct qv_fi_coll_op *scheduled(const struct qv_fi_coll_op *ask,
 		qv_fi_coll_op_free(op);
 		return NULL;
 	}
-	op->tag = (uint64_t)group->seq++ << 16;
+	op->tag = qv_fi_group_tag(group);
+	group->seq++;
 	return op;
 }
 
-int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call)
+static int start_call(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call,
+		      struct qv_fi_stream *sums)
 {
 	struct qv_fi_group *group = qv_fi_group_find(coll, call->group);
 	struct qv_fi_coll_op ask = {.coll = coll, .group = group}, *op;
@@ -256,7 +258,21 @@ int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call
 		return -FI_ENOMEM;
 	qv_fi_coll_expected(group, call->coll);
 	op->context = call->context;
+	op->sums = sums;
+	if (sums)
+		op->kind = QV_FI_COLL_SUMS;
 	op->entry = !coll->ep->tx_selective || call->flags & FI_COMPLETION;
 	qv_fi_coll_op_start(op);
 	return 0;
+}
+
+int qv_fi_coll_start(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call)
+{
+	return start_call(coll, call, NULL);
+}
+
+int qv_fi_coll_start_sums(struct qv_fi_coll *coll, const struct qv_fi_coll_call *call,
+			  struct qv_fi_stream *stream)
+{
+	return start_call(coll, call, stream);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <quiver/fi_exchange.h>
+#include <quiver/fi_stream.h>
 #include <quiver/fi_ext.h>
 
 /* For the program. */
@@ -75,6 +76,8 @@ int qv_fi_ep_ops_open(struct fid *fid, const char *name, uint64_t flags, void **
 		*ops = &stats_ops;
 	else if (name && !strcmp(name, QV_FI_OPS_EXCHANGE))
 		*ops = &qv_fi_exchange_ops;
+	else if (name && !strcmp(name, QV_FI_OPS_STREAM))
+		*ops = &qv_fi_stream_ops;
 	else
 		return -FI_ENOSYS;
 	return 0;

@@ -28,13 +28,15 @@
 extern "C" {
 #endif
 
+#define QV_STREAM_LIMIT 8192 /* of spec.limit, if that is 0 */
+
 /* The same on all ranks, but for rank. */
 struct qv_stream_spec {
 	size_t size;          /* of this structure, see types.h */
 	enum qv_way way;      /* any but QV_WAY_CRYSTAL */
 	uint32_t ranks, rank; /* 1 or more; less than ranks */
 	uint32_t items;       /* of a full bucket, at most 65536; 0: 64 */
-	size_t limit;         /* bytes of a full bucket, 64 to 2^30; 0: 8192 */
+	size_t limit;         /* bytes of a full bucket, 64 to 2^30; 0: QV_STREAM_LIMIT */
 	uint64_t wait_ns;     /* that an item waits for others; 0: 1 ms; UINT64_MAX: for a flush */
 	uint32_t window; /* buckets that may be under way before an insert has to wait; 0: 64 */
 	size_t envelope; /* the longest one, bytes, at most limit - 64; 0: items have none */

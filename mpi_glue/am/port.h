@@ -8,8 +8,7 @@
 
 #include <quiver/am.h>
 
-#define QV_AM_RECEIVES 8    /* posted, in the order in which they are tested */
-#define QV_AM_LIMIT    8192 /* bytes of a message, as in stream.h if nothing is said */
+#define QV_AM_RECEIVES 8 /* posted, in the order in which they are tested */
 
 /* What messages are of: calls of stream.h or vrank.h. */
 struct qv_am_object {

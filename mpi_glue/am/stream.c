@@ -59,7 +59,7 @@ static int make(struct qv_am_stream *s, const struct qv_stream_spec *spec, uint3
 	same->rank = rank;
 	same->ranks = ranks;
 	same->envelope = 0;
-	s->port.limit = same->limit ? same->limit : QV_AM_LIMIT;
+	s->port.limit = same->limit ? same->limit : QV_STREAM_LIMIT;
 	return qv_stream_create(same, &calls, &s->port, &s->stream);
 }
 

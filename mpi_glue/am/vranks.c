@@ -92,7 +92,7 @@ static int make(struct qv_am_vranks *v, const struct qv_vranks_spec *spec, uint3
 		return QV_EINVAL;
 	same->stream.rank = rank;
 	same->stream.ranks = ranks;
-	v->port.limit = same->stream.limit ? same->stream.limit : QV_AM_LIMIT;
+	v->port.limit = same->stream.limit ? same->stream.limit : QV_STREAM_LIMIT;
 	return qv_vranks_create(same, &calls, &v->port, &v->vranks);
 }
 

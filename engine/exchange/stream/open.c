@@ -5,14 +5,12 @@
 
 #include <stdlib.h>
 
-#define LIMIT 8192 /* bytes of a bucket, if nothing is said */
-
 static int is_right(const struct qv_stream_spec *s)
 {
 	return s->ranks && s->rank < s->ranks && s->way != QV_WAY_CRYSTAL &&
 	       (unsigned int)s->way < QV_N_WAYS && s->items <= 65536 &&
 	       (!s->limit || (s->limit >= 64 && s->limit <= 1u << 30)) &&
-	       s->envelope <= (s->limit ? s->limit : LIMIT) - 64;
+	       s->envelope <= (s->limit ? s->limit : QV_STREAM_LIMIT) - 64;
 }
 
 static void open_route(struct qv_stream *s)
@@ -45,7 +43,7 @@ int qv_stream_create(const struct qv_stream_spec *spec, const struct qv_stream_c
 		return QV_ENOMEM;
 	s->spec = set;
 	s->spec.items = set.items ? set.items : 64;
-	s->spec.limit = set.limit ? set.limit : LIMIT;
+	s->spec.limit = set.limit ? set.limit : QV_STREAM_LIMIT;
 	s->spec.wait_ns = set.wait_ns ? set.wait_ns : 1000000;
 	s->spec.window = set.window ? set.window : 64;
 	s->calls = *calls;

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stream.c - streams of tiny items between members of a group, by fi_open_ops. */
+#include "tests/fabric/harness/ft.h"
+#include "coll.h"
+
+#include <signal.h>
+
+#include <quiver/fi_stream.h>
+
+enum { MOST = 8, ITEMS = 400, LONGEST = 40 };
+
+static struct qv_fi_stream_ops *ops;
+
+static void open_ep(struct ft_ep *ep, struct fid_mc **mc)
+{
+	void *found = NULL;
+
+	if (!ft.quiver)
+		ft_skip("an extension of quiver");
+	ft_open(ep, &(struct ft_conf){.caps = FI_COLLECTIVE, .eq = true});
+	CHECK_EQ(-fi_open_ops(&ep->ep->fid, "quiver_stream/0", 0, &found, NULL), FI_ENOSYS);
+	OK(fi_open_ops(&ep->ep->fid, QV_FI_OPS_STREAM, 0, &found, NULL));
+	ops = found;
+	CHECK_EQ(ops->size, sizeof(struct qv_fi_stream_ops));
+	*mc = ft_join(ep, (1u << ft.n) - 1);
+}
+
+/* Items. */
+
+struct item {
+	uint32_t number; /* from 0 on, of its sender for its receiver */
+	uint32_t answer; /* which is to be sent back, in so many steps */
+	unsigned char more[LONGEST];
+};
+
+struct end {
+	struct qv_fi_stream *stream;
+	uint32_t sent[MOST], come[MOST], answered;
+};
+
+static size_t length(uint32_t number)
+{
+	return 8 + number * 7 % (LONGEST + 1);
+}
+
+/* -FI_EAGAIN, or sent. */
+static int send_to(struct end *e, uint32_t to, uint32_t answer)
+{
+	struct item item = {.number = e->sent[to]++, .answer = answer};
+	int rc;
+
+	memset(item.more, (int)(item.number + 3), sizeof(item.more));
+	rc = (item.number % 50 == 7 ? ops->insert_urgent : ops->insert)(e->stream, to, &item,
+									length(item.number));
+	if (rc == -FI_EAGAIN)
+		e->sent[to]--;
+	else
+		OK(rc);
+	return rc;
+}
+
+static void judge(void *user, uint32_t from, const void *data, size_t bytes)
+{
+	struct end *e = user;
+	struct item item;
+
+	CHECK(from < (uint32_t)ft.n);
+	CHECK_EQ(bytes, length(e->come[from]));
+	memcpy(&item, data, bytes);
+	CHECK_EQ(item.number, e->come[from]++);
+	for (size_t i = 0; i < bytes - 8; i++)
+		CHECK_EQ(item.more[i], (unsigned char)(item.number + 3));
+	CHECK_EQ(-ops->progress(e->stream), FI_EINVAL);
+	CHECK_EQ(-ops->fence(e->stream), FI_EINVAL);
+	CHECK_EQ(-ops->close(e->stream), FI_EINVAL);
+	if (item.answer) {
+		OK(send_to(e, from, item.answer - 1)); /* never has to wait */
+		e->answered++;
+	}
+}
+
+static void open_end(struct end *e, struct ft_ep *ep, struct fid_mc *mc, enum qv_way way)
+{
+	const struct qv_stream_spec spec = {.way = way, .items = 20, .limit = 512, .window = 4};
+
+	memset(e, 0, sizeof(*e));
+	OK(ops->open(&ep->ep->fid,
+		     &(struct qv_fi_stream_call){
+			     .group = fi_mc_addr(mc), .spec = &spec, .item = judge, .user = e},
+		     &e->stream));
+}
+
+/* Others may still insert into the other one. */
+static void fence(struct end *e, struct end *other)
+{
+	int rc;
+
+	while ((rc = ops->fence(e->stream)) == -FI_EAGAIN) {
+		if (other)
+			ops->progress(other->stream);
+		sched_yield();
+	}
+	OK(rc);
+}
+
+static void close_end(struct end *e)
+{
+	int rc;
+
+	while ((rc = ops->close(e->stream)) == -FI_EAGAIN)
+		sched_yield();
+	OK(rc);
+}
+
+/* What all ranks have sent here: some to each, each third answered twice. */
+static void check(const struct end *e)
+{
+	struct qv_stream_stats stats;
+	uint64_t sent = 0, come = 0;
+
+	ops->stats(e->stream, &stats);
+	for (int r = 0; r < ft.n; r++) {
+		sent += e->sent[r];
+		come += e->come[r];
+		CHECK(e->come[r] >= ITEMS);
+	}
+	CHECK_EQ(stats.inserted, sent);
+	CHECK_EQ(stats.delivered, come);
+	CHECK(e->answered);
+}
+
+/* All that were sent have come: members tell each other. */
+static void compare(struct ft_ep *ep, fi_addr_t group, const struct end *e)
+{
+	uint32_t told[MOST];
+	struct ft_op op;
+
+	POST(fi_alltoall(ep->ep, e->sent, 1, NULL, told, NULL, group, FI_UINT32, 0, ft_fresh(&op)));
+	ft_wait(&op);
+	for (int r = 0; r < ft.n; r++)
+		CHECK_EQ(e->come[r], told[r]);
+}
+
+/* All ways, two streams at once, and collectives meanwhile. */
+static void items(void)
+{
+	static const enum qv_way ways[] = {QV_WAY_DIRECT, QV_WAY_MESH2, QV_WAY_MESH3,
+					   QV_WAY_HYPERCUBE};
+	struct end ends[2];
+	struct fid_mc *mc;
+	struct ft_ep ep;
+	struct ft_op op;
+
+	open_ep(&ep, &mc);
+	for (int turn = 0; turn < 4; turn++) {
+		for (int k = 0; k < 2; k++)
+			open_end(&ends[k], &ep, mc, ways[(turn + k) % 4]);
+		CHECK_EQ(-fi_close(&mc->fid), FI_EBUSY);
+		POST(fi_barrier(ep.ep, fi_mc_addr(mc), ft_fresh(&op)));
+		for (uint32_t i = 0; i < ITEMS; i++)
+			for (uint32_t r = 0; r < (uint32_t)ft.n; r++)
+				for (int k = 0; k < 2; k++)
+					while (send_to(&ends[k], r, i % 3 ? 0 : 2) == -FI_EAGAIN) {
+						ops->progress(ends[0].stream);
+						ops->progress(ends[1].stream);
+					}
+		ft_wait(&op);
+		for (int k = 0; k < 2; k++) {
+			fence(&ends[k], &ends[!k]);
+			check(&ends[k]);
+		}
+		for (int k = 0; k < 2; k++) {
+			compare(&ep, fi_mc_addr(mc), &ends[k]);
+			close_end(&ends[k]);
+		}
+	}
+	OK(fi_close(&mc->fid));
+	ft_close(&ep);
+}
+
+/* The numbers of operations come round; an open stream keeps its own. */
+static void wrap(void)
+{
+	struct fid_mc *mc;
+	struct ft_ep ep;
+	struct ft_op op;
+	struct end e;
+
+	open_ep(&ep, &mc);
+	open_end(&e, &ep, mc, QV_WAY_DIRECT);
+	for (int i = 0; i < 65536 + 20; i++) {
+		POST(fi_barrier(ep.ep, fi_mc_addr(mc), ft_fresh(&op)));
+		ft_wait(&op);
+	}
+	OK(send_to(&e, (uint32_t)(1 - ft.rank), 0));
+	fence(&e, NULL);
+	CHECK_EQ(e.come[1 - ft.rank], 1);
+	close_end(&e);
+	OK(fi_close(&mc->fid));
+	ft_close(&ep);
+}
+
+/* What goes wrong. */
+
+static void errors(void)
+{
+	struct qv_stream_spec spec = {.limit = 128};
+	struct qv_fi_stream_call call = {.spec = &spec, .item = judge};
+	struct qv_fi_stream *stream = NULL;
+	static const char much[128];
+	struct fid_mc *mc;
+	struct ft_ep ep;
+	struct end e;
+
+	open_ep(&ep, &mc);
+	CHECK_EQ(-ops->open(&ep.ep->fid, &call, &stream), FI_EINVAL); /* no group */
+	call.group = fi_mc_addr(mc);
+	CHECK_EQ(-ops->open(&ep.av->fid, &call, &stream), FI_EINVAL);
+	spec.way = QV_WAY_CRYSTAL;
+	CHECK_EQ(-ops->open(&ep.ep->fid, &call, &stream), FI_EINVAL);
+	spec.way = QV_WAY_DIRECT;
+	call.item = NULL;
+	CHECK_EQ(-ops->open(&ep.ep->fid, &call, &stream), FI_EINVAL);
+	CHECK(!stream);
+	OK(ops->close(NULL));
+	open_end(&e, &ep, mc, QV_WAY_DIRECT);
+	CHECK_EQ(-ops->insert(e.stream, (uint32_t)ft.n, much, 1), FI_EINVAL);
+	CHECK_EQ(-ops->insert(e.stream, 0, NULL, 1), FI_EINVAL);
+	CHECK_EQ(-ops->insert_urgent(e.stream, 0, much, 512), FI_EMSGSIZE);
+	ft_barrier();
+	CHECK_EQ(-ops->fence(e.stream), FI_EAGAIN);
+	CHECK_EQ(-ops->insert(e.stream, 0, much, 1), FI_EAGAIN); /* a fence is on */
+	fence(&e, NULL);
+	close_end(&e);
+	/* One that outlives its endpoint. */
+	open_end(&e, &ep, mc, QV_WAY_DIRECT);
+	ft_barrier();
+	ft_close(&ep);
+	CHECK_EQ(-ops->insert(e.stream, 0, much, 1), FI_ECANCELED);
+	CHECK_EQ(-ops->progress(e.stream), FI_ECANCELED);
+	close_end(&e);
+	OK(fi_close(&mc->fid));
+}
+
+/* A member dies: the others are told, though they have nothing for it. */
+static void killed(void)
+{
+	const int victim = ft.n - 1;
+	struct fid_mc *mc;
+	struct ft_ep ep;
+	struct end e;
+	int rc;
+
+	open_ep(&ep, &mc);
+	open_end(&e, &ep, mc, QV_WAY_DIRECT);
+	ft_barrier();
+	if (ft.rank == victim) {
+		ft.sh->rank[victim].may_die = true;
+		ft.sh->members = (uint32_t)victim;
+		raise(SIGKILL);
+	}
+	do /* they send it nothing */
+		rc = ops->progress(e.stream);
+	while (!rc || rc == -FI_EAGAIN);
+	CHECK(rc == -FI_ECONNABORTED || rc == -FI_EIO);
+	CHECK_EQ(ops->insert(e.stream, 0, &rc, sizeof(rc)), rc);
+	close_end(&e);
+	OK(fi_close(&mc->fid));
+	ft_close(&ep);
+}
+
+const struct ft_case ft_cases_stream[] = {
+	{"stream_items", 4, 40, items},
+	{"stream_five", 5, 40, items},
+	{"stream_alone", 1, 20, items},
+	{"stream_wrap", 2, 60, wrap},
+	{"stream_errors", 2, 20, errors},
+	{"stream_kill", 4, 30, killed},
+	{NULL, 0, 0, NULL},
+};
