@@ -46,6 +46,8 @@ int qv_stream_create(const struct qv_stream_spec *spec, const struct qv_stream_c
 	s->spec.limit = set.limit ? set.limit : QV_STREAM_LIMIT;
 	s->spec.wait_ns = set.wait_ns ? set.wait_ns : 1000000;
 	s->spec.window = set.window ? set.window : 64;
+	s->longest = s->spec.limit - sizeof(struct qv_bucket_head) - QV_ITEM_HEAD -
+		     (set.envelope ? set.envelope + QV_ENVELOPE_HEAD : 0);
 	s->calls = *calls;
 	s->port = port;
 	open_route(s);
@@ -86,9 +88,7 @@ void qv_stream_free(struct qv_stream *s)
 
 size_t qv_stream_longest(const struct qv_stream *s)
 {
-	const size_t envelope = s->spec.envelope ? s->spec.envelope + QV_ENVELOPE_HEAD : 0;
-
-	return s->spec.limit - sizeof(struct qv_bucket_head) - QV_ITEM_HEAD - envelope;
+	return s->longest;
 }
 
 void qv_stream_stats(const struct qv_stream *s, struct qv_stream_stats *stats)

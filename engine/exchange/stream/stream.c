@@ -154,7 +154,7 @@ static int insert(struct qv_stream *s, const struct qv_stream_item *item, uint64
 	if (item->to >= s->spec.ranks || (item->bytes && !item->data) ||
 	    (item->envelope_bytes && !item->envelope))
 		return QV_EINVAL;
-	if (item->bytes > qv_stream_longest(s) || item->envelope_bytes > s->spec.envelope)
+	if (item->bytes > s->longest || item->envelope_bytes > s->spec.envelope)
 		return QV_EMSGSIZE;
 	rc = qv_stream_room(s);
 	if (rc && !(rc == QV_EAGAIN && item->to == s->spec.rank))
@@ -195,24 +195,38 @@ int qv_stream_insert_urgent(struct qv_stream *s, uint32_t to, const void *data, 
 
 /* Messages that come. */
 
-/* Each item in turn: judged, or taken. */
-static int go_through(struct qv_stream *s, struct qv_item_form *form, const char *buf, size_t bytes,
-		      int64_t items, int take, uint64_t now)
+static int is_wrong(const struct qv_stream *s, const struct qv_item_form *form,
+		    const struct qv_stream_item *item)
+{
+	uint32_t peer;
+
+	return item->to >= s->spec.ranks || item->from >= s->spec.ranks ||
+	       item->bytes > s->longest || item->envelope_bytes > s->spec.envelope ||
+	       (item->to != s->spec.rank &&
+		next_hop(s, form->phase + 1, item->to, &peer) >= s->phases);
+}
+
+static int judge(const struct qv_stream *s, const struct qv_item_form *form, const char *buf,
+		 size_t bytes, int64_t items)
+{
+	size_t at = sizeof(struct qv_bucket_head);
+	struct qv_stream_item item = {0};
+
+	for (; items; items--)
+		if (qv_bucket_next(buf, bytes, &at, form, &item) || is_wrong(s, form, &item))
+			return QV_EPROTO;
+	return at == bytes ? QV_OK : QV_EPROTO;
+}
+
+/* Of a message that is right. */
+static int take_all(struct qv_stream *s, const struct qv_item_form *form, const char *buf,
+		    size_t bytes, int64_t items, uint64_t now)
 {
 	size_t at = sizeof(struct qv_bucket_head);
 	struct qv_stream_item item = {.urgent = form->urgent};
-	uint32_t peer;
 
 	for (; items; items--) {
-		if (qv_bucket_next(buf, bytes, &at, form, &item) || item.to >= s->spec.ranks ||
-		    item.from >= s->spec.ranks || item.bytes > qv_stream_longest(s) ||
-		    item.envelope_bytes > s->spec.envelope)
-			return QV_EPROTO;
-		if (item.to != s->spec.rank &&
-		    next_hop(s, form->phase + 1, item.to, &peer) >= s->phases)
-			return QV_EPROTO;
-		if (!take)
-			continue;
+		qv_bucket_next(buf, bytes, &at, form, &item);
 		if (item.to == s->spec.rank) {
 			come(s, &item);
 		} else {
@@ -221,7 +235,7 @@ static int go_through(struct qv_stream *s, struct qv_item_form *form, const char
 				return s->failed = QV_ENOMEM;
 		}
 	}
-	return at == bytes ? QV_OK : QV_EPROTO;
+	return QV_OK;
 }
 
 int qv_stream_deliver(struct qv_stream *s, uint32_t from, const void *buf, size_t bytes,
@@ -236,9 +250,9 @@ int qv_stream_deliver(struct qv_stream *s, uint32_t from, const void *buf, size_
 
 	if (from >= s->spec.ranks || items < 0)
 		return QV_EPROTO;
-	rc = go_through(s, &form, buf, bytes, items, 0, now);
+	rc = judge(s, &form, buf, bytes, items);
 	if (!rc)
-		rc = go_through(s, &form, buf, bytes, items, 1, now);
+		rc = take_all(s, &form, buf, bytes, items, now);
 	if (!rc && form.urgent)
 		hurry(s);
 	return rc;

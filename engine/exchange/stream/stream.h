@@ -100,6 +100,7 @@ struct qv_stream {
 	void *port;
 	struct qv_route route;
 	uint32_t phases;
+	size_t longest; /* item, bytes */
 	struct qv_bucket_slot *slots;
 	size_t slots_n, used;
 	struct qv_bucket *oldest, *youngest; /* that fill */
