@@ -43,6 +43,7 @@ MAY = {
     "engine/schedule/time": SCHEDULE + ["engine/schedule/select"],
     "engine/schedule/select": SCHEDULE + ["engine/schedule/families"],
     "engine/schedule/redirect": SCHEDULE,
+    "engine/schedule/unit": SCHEDULE,
     "engine/exchange/sparse": EXCHANGE,
     "engine/exchange/neighbor": EXCHANGE,
     "engine/exchange/stream": EXCHANGE,

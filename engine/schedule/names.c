@@ -7,7 +7,7 @@
 static const char *const algorithms[QV_N_ALGORITHMS] = {
 	"binomial",    "ring",      "butterfly",     "radix",  "pipeline", "direct",
 	"clairvoyant", "segmented", "dissemination", "prefix", "kprefix",  "kshift",
-	"mesh2",       "mesh3",     "hypercube",     "hybrid", "redirect",
+	"mesh2",       "mesh3",     "hypercube",     "hybrid", "redirect", "unit",
 };
 
 static const char *const colls[QV_N_COLLS] = {
@@ -19,6 +19,9 @@ static const char *const colls[QV_N_COLLS] = {
 static const unsigned int ordered_sets =
 	ALG(BINOMIAL) | ALG(BUTTERFLY) | ALG(RADIX) | ALG(PIPELINE) | ALG(DIRECT) | ALG(REDIRECT);
 
+static const unsigned int unordered_sets =
+	ordered_sets | ALG(RING) | ALG(CLAIRVOYANT) | ALG(SEGMENTED);
+
 /* By other ranks, in fewer and longer messages. */
 static const unsigned int forwarded = ALG(MESH2) | ALG(MESH3) | ALG(HYPERCUBE) | ALG(HYBRID);
 
@@ -26,12 +29,10 @@ static unsigned int set_of(enum qv_coll coll, int ordered)
 {
 	switch (coll) {
 	case QV_COLL_REDUCE:
-	case QV_COLL_ALLREDUCE:
-	case QV_COLL_REDUCE_SCATTER:
-		return ordered ? ordered_sets
-			       : ordered_sets | ALG(RING) | ALG(CLAIRVOYANT) | ALG(SEGMENTED);
-	case QV_COLL_BARRIER: return ALG(DISSEMINATION) | ALG(BINOMIAL);
-	case QV_COLL_BROADCAST: return ALG(BINOMIAL) | ALG(RING) | ALG(PIPELINE);
+	case QV_COLL_ALLREDUCE: return ordered ? ordered_sets : unordered_sets | ALG(UNIT);
+	case QV_COLL_REDUCE_SCATTER: return ordered ? ordered_sets : unordered_sets;
+	case QV_COLL_BARRIER: return ALG(DISSEMINATION) | ALG(BINOMIAL) | ALG(UNIT);
+	case QV_COLL_BROADCAST: return ALG(BINOMIAL) | ALG(RING) | ALG(PIPELINE) | ALG(UNIT);
 	case QV_COLL_GATHER:
 	case QV_COLL_SCATTER: return ALG(BINOMIAL) | ALG(DIRECT);
 	case QV_COLL_ALLGATHER:

@@ -19,8 +19,8 @@ struct qv_run {
 	uint32_t begin, fence; /* steps that the fences let run: begin .. fence-1 */
 	uint32_t open;         /* those of them that are not done */
 	int failed;
-	struct qv_redirect_run *line; /* NULL: the schedule has none */
-	unsigned char state[];        /* by step */
+	void *live;            /* of schedule->live; NULL: the schedule has none */
+	unsigned char state[]; /* by step */
 };
 
 int qv_run_create(const struct qv_schedule *schedule, const struct qv_port *calls, void *port,
@@ -34,7 +34,7 @@ int qv_run_create(const struct qv_schedule *schedule, const struct qv_port *call
 	r->calls = *calls;
 	r->port = port;
 	r->begin = r->fence = (uint32_t)schedule->n; /* as after the end */
-	if (schedule->line.steps && qv_redirect_run_create(schedule, calls, port, &r->line)) {
+	if (schedule->live && schedule->live->create(schedule, calls, port, &r->live)) {
 		free(r);
 		return QV_ENOMEM;
 	}
@@ -44,8 +44,8 @@ int qv_run_create(const struct qv_schedule *schedule, const struct qv_port *call
 
 void qv_run_free(struct qv_run *run)
 {
-	if (run)
-		qv_redirect_run_free(run->line);
+	if (run && run->live)
+		run->s->live->free(run->live);
 	free(run);
 }
 
@@ -73,8 +73,8 @@ int qv_run_start(struct qv_run *run, const struct qv_run_data *data)
 	run->data = *data;
 	run->failed = 0;
 	run->begin = run->fence = run->open = 0;
-	if (run->line)
-		qv_redirect_run_start(run->line, data);
+	if (run->live)
+		run->s->live->start(run->live, data);
 	pass_fences(run);
 	return QV_OK;
 }
@@ -118,17 +118,18 @@ static void combine(const struct qv_run *r, const struct qv_step *step)
 		r->data.reduce(r->data.context, mine, theirs, mine, count);
 }
 
-/* Whether it has come to the steps that are done by Local Redirect. */
-static int in_line(const struct qv_run *r)
+/* Whether it has come to the steps that are done in another way. */
+static int is_live(const struct qv_run *r)
 {
-	return r->line && r->begin == r->s->line.first && r->open;
+	return r->live && r->begin == r->s->live_first && r->open;
 }
 
-static void progress_line(struct qv_run *r)
+static void progress_live(struct qv_run *r)
 {
-	int rc = qv_redirect_run_progress(r->line);
+	int rc = r->s->live->progress(r->live);
 
 	if (rc == QV_OK) {
+		r->begin = r->fence; /* its steps have been done in that way */
 		r->open = 0;
 		pass_fences(r);
 	} else if (rc != QV_EAGAIN) {
@@ -138,8 +139,8 @@ static void progress_line(struct qv_run *r)
 
 void qv_run_done(struct qv_run *run, uint32_t step, int status)
 {
-	if (in_line(run)) {
-		qv_redirect_run_done(run->line, step - run->s->line.first, status);
+	if (is_live(run)) {
+		run->s->live->done(run->live, step - run->s->live_first, status);
 		return;
 	}
 	if (step >= run->s->n || run->state[step] != STARTED || run->failed)
@@ -224,7 +225,7 @@ static void start_all(struct qv_run *run)
 
 	/* Behind a fence that is passed meanwhile the loop goes on; a step follows what it waits
 	 * for. */
-	for (uint32_t i = run->begin; i < run->fence && !run->failed && !in_line(run); i++)
+	for (uint32_t i = run->begin; i < run->fence && !run->failed && !is_live(run); i++)
 		if (run->state[i] == WAITS &&
 		    (steps[i].after == QV_STEP_NONE || run->state[steps[i].after] == DONE))
 			start(run, i);
@@ -233,8 +234,8 @@ static void start_all(struct qv_run *run)
 int qv_run_progress(struct qv_run *run)
 {
 	start_all(run);
-	if (in_line(run) && !run->failed) {
-		progress_line(run);
+	if (is_live(run) && !run->failed) {
+		progress_live(run);
 		start_all(run); /* what is behind it */
 	}
 	if (run->failed)

@@ -84,6 +84,7 @@ static uint32_t blocks_of(const struct qv_schedule_spec *spec)
 	case QV_ALG_DISSEMINATION:
 	case QV_ALG_BINOMIAL:
 	case QV_ALG_REDIRECT:
+	case QV_ALG_UNIT:
 	case QV_ALG_CLAIRVOYANT: return 1;
 	case QV_ALG_SEGMENTED:
 	case QV_ALG_PIPELINE: return spec->segments ? spec->segments : 1;
@@ -146,6 +147,10 @@ static void build(struct qv_builder *b)
 	contribute(b);
 	if (spec->ranks == 1)
 		return;
+	if (spec->algorithm == QV_ALG_UNIT) {
+		qv_build_unit(b);
+		return;
+	}
 	if (spec->coll == QV_COLL_BROADCAST && spec->algorithm == QV_ALG_BINOMIAL) {
 		qv_build_delivery(b, spec->root);
 		return;

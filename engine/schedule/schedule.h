@@ -11,11 +11,12 @@ struct qv_schedule {
 	int whole;        /* all blocks are of one length */
 	int single;       /* the count of a run is that of one block */
 	enum qv_coll coll;
-	/* Steps that a run does in another way, by Local Redirect; end is the rank at its end. */
-	struct {
-		uint32_t first, steps, end;
-		int faithful;
-	} line;
+	/* Steps that a run does in another way, which is found while it goes; NULL: there are none. */
+	const struct qv_live *live;
+	uint32_t live_first;
+	/* Of Local Redirect: the rank at the end of the line. */
+	uint32_t end;
+	int faithful;
 	size_t n, room;
 	struct qv_step *steps;
 };
@@ -84,6 +85,10 @@ void qv_build_clairvoyant(struct qv_builder *b);
 /* For one rank, or for all: n builders, by rank. */
 void qv_build_segmented(struct qv_builder *b, uint32_t n);
 void qv_build_redirect(struct qv_builder *b);
+#define QV_UNIT_WAYS 4 /* ranks of a group, where nothing else is asked for */
+
+/* A tree of combine units, engine/schedule/unit/tree.c. */
+void qv_build_unit(struct qv_builder *b);
 void qv_build_ring(struct qv_builder *b);
 void qv_build_pipeline(struct qv_builder *b);
 /* engine/schedule/families/scan.c. */
@@ -93,19 +98,16 @@ void qv_build_exchange(struct qv_builder *b, const uint32_t *k, size_t n);
 /* Rank `from` has the result of the whole vector: to whom it belongs. */
 void qv_build_delivery(struct qv_builder *b, uint32_t from);
 
-/* engine/schedule/redirect/schedule.c: Local Redirect in a run. */
-
-#define QV_REDIRECT_STEPS 8 /* messages of it that can be under way */
-
-struct qv_redirect_run;
-
-int qv_redirect_run_create(const struct qv_schedule *schedule, const struct qv_port *calls,
-			   void *port, struct qv_redirect_run **line);
-void qv_redirect_run_free(struct qv_redirect_run *line);
-void qv_redirect_run_start(struct qv_redirect_run *l, const struct qv_run_data *data);
-/* As qv_run_progress and qv_run_done; slots are counted from line.first. */
-int qv_redirect_run_progress(struct qv_redirect_run *l);
-void qv_redirect_run_done(struct qv_redirect_run *l, uint32_t slot, int status);
+/* What a run does by itself in the place of some steps: as qv_run_create and the others of
+ * schedule.h, but its messages have the numbers of slots, from live_first on. */
+struct qv_live {
+	int (*create)(const struct qv_schedule *schedule, const struct qv_port *calls, void *port,
+		      void **live);
+	void (*free)(void *live);
+	void (*start)(void *live, const struct qv_run_data *data);
+	int (*progress)(void *live);
+	void (*done)(void *live, uint32_t slot, int status);
+};
 
 /* engine/schedule/families/blocks.c: variable-length blocks. */
 

@@ -5,7 +5,7 @@ set(qv_schedule_sources schedule/schedule.c schedule/add.c schedule/names.c sche
 	schedule/check/barrier.c schedule/check/order.c
 	schedule/families/line.c schedule/families/scan.c schedule/families/exchange.c schedule/group.c
 	schedule/check/check.c schedule/local.c schedule/run.c schedule/families/blocks.c schedule/families/segmented.c
-	schedule/redirect/schedule.c
+	schedule/redirect/schedule.c schedule/unit/tree.c schedule/unit/open.c schedule/unit/run.c
 	schedule/time/time.c schedule/select/select.c schedule/select/choose.c schedule/select/model.c
 	schedule/select/rules.c schedule/redirect/redirect.c schedule/redirect/time.c
 	schedule/time/predict.c schedule/time/agree.c schedule/time/network.c schedule/time/calibrate.c schedule/time/calibrate_bursts.c)

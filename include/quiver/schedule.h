@@ -59,9 +59,12 @@ enum qv_algorithm {
 	QV_ALG_HYPERCUBE = 14, /* one message for each dimension */
 	QV_ALG_HYBRID = 15,    /* the last dimensions of a hypercube at once */
 	QV_ALG_REDIRECT = 16,  /* Local Redirect, redirect.h: who combines is found in the run */
+	/* Tree of combine units, unit.h, run by ranks: operands combine in the order in which they
+	 * come, packet by packet; commutative only */
+	QV_ALG_UNIT = 17,
 };
 
-#define QV_N_ALGORITHMS 17
+#define QV_N_ALGORITHMS 18
 
 enum qv_step_kind {
 	QV_STEP_COPY = 0,         /* blocks of the contribution, those that begin with `from`,
@@ -106,7 +109,8 @@ struct qv_schedule_spec {
 	/* not 0: the operation is not commutative, ranks combine in order. Reductions only. */
 	int ordered;
 	/* QV_ALG_KPREFIX: at most so many, a power of two that divides ranks is taken;
-	 * QV_ALG_KSHIFT: so many; 0: 8. QV_ALG_HYBRID: dimensions; 0: 3. */
+	 * QV_ALG_KSHIFT: so many; 0: 8. QV_ALG_HYBRID: dimensions; 0: 3. QV_ALG_UNIT: ranks of a
+	 * group, whose leader has a unit, 2 to 32; 0: 4. */
 	uint32_t k;
 	int faithful; /* QV_ALG_REDIRECT: not 0: QV_REDIRECT_FAITHFUL, else QV_REDIRECT_EXTENDED */
 	uint32_t reserved; /* 0 */
@@ -116,7 +120,7 @@ struct qv_schedule; /* of one rank, opaque */
 
 /* "binomial", "ring", "butterfly", "radix", "pipeline", "direct", "clairvoyant", "segmented",
  * "dissemination", "prefix", "kprefix", "kshift", "mesh2", "mesh3", "hypercube", "hybrid",
- * "redirect"; static storage. NULL if there is no such algorithm. */
+ * "redirect", "unit"; static storage. NULL if there is no such algorithm. */
 QV_API const char *qv_algorithm_name(enum qv_algorithm algorithm);
 
 /* "reduce", "allreduce", "reduce_scatter", "barrier", "broadcast", "gather", "allgather",
@@ -125,10 +129,11 @@ QV_API const char *qv_coll_name(enum qv_coll coll);
 
 /*
  * Whether a collective can be had by an algorithm:
- *     reduce, allreduce, reduce_scatter   the first eight; the ring and those from expected
+ *     reduce, allreduce, reduce_scatter   the first eight, redirect, and unit but for
+ *                                         reduce_scatter; the ring, unit and those from expected
  *                                         arrivals only if the operation commutes
- *     barrier      dissemination, binomial
- *     broadcast    binomial, ring (a scatter, then blocks go around), pipeline
+ *     barrier      dissemination, binomial, unit
+ *     broadcast    binomial, ring (a scatter, then blocks go around), pipeline, unit
  *     gather       binomial, direct
  *     allgather    ring, dissemination, direct, and those from prefix to hybrid
  *     scatter      binomial, direct

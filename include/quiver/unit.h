@@ -22,6 +22,7 @@
 #define QUIVER_UNIT_H
 
 #include <quiver/combine.h>
+#include <quiver/schedule.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,13 +35,17 @@ struct qv_unit_spec {
 	enum qv_op op;     /* must be defined on type */
 	enum qv_type type; /* of an element */
 	size_t count;      /* elements of an operand, 1 or more */
+	/* An operation of the caller's that commutes, in the place of op and type; NULL: none. */
+	qv_reduce_fn reduce;
+	void *context; /* of reduce */
+	size_t item;   /* with reduce: bytes of an element, 1 or more */
 };
 
 struct qv_unit; /* opaque */
 
 /*
  * Make a unit of a tree.
- *   combine  from qv_combine_open
+ *   combine  from qv_combine_open; not looked at where spec has a reduce
  *   spec     what; copied
  *   unit     out: to be given to qv_unit_free
  * QV_EINVAL: a value is out of range; QV_ENOMEM.
@@ -70,6 +75,19 @@ struct qv_unit_out {
  */
 QV_API int qv_unit_reduce(struct qv_unit *unit, unsigned int port, uint32_t number,
 			  const void *data, struct qv_unit_out *out);
+
+/*
+ * The same of a shorter operand, as the last packet of a vector is.
+ *   unit    from qv_unit_create
+ *   port    over which port
+ *   number  of which reduction
+ *   data    count elements; may be used again after the call
+ *   count   1 to spec.count, the same for all operands of the reduction
+ *   out     out: what leaves now, of count elements
+ * QV_EINVAL: the count is out of range. Else as qv_unit_reduce.
+ */
+QV_API int qv_unit_reduce_part(struct qv_unit *unit, unsigned int port, uint32_t number,
+			       const void *data, size_t count, struct qv_unit_out *out);
 
 /*
  * What had left in a reduction is sent; its place in the unit is free once those of earlier

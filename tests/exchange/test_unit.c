@@ -374,10 +374,47 @@ static void refuses(void **unused)
 	qv_unit_free(NULL);
 }
 
+static void larger(void *context, void *dst, const void *a, const void *b, size_t count)
+{
+	const unsigned char *x = a, *y = b;
+
+	for (size_t i = 0; i < count; i++)
+		((unsigned char *)dst)[i] = x[i] > y[i] ? x[i] : y[i];
+	*(size_t *)context += count;
+}
+
+/* An operation of the caller's, and operands that are shorter than others. */
+static void own_operation(void **unused)
+{
+	size_t combined = 0;
+	struct qv_unit_spec spec = {.size = sizeof(spec),
+				    .ports = 7,
+				    .count = 3,
+				    .reduce = larger,
+				    .context = &combined};
+	struct qv_unit_out out;
+	struct qv_unit *u = NULL;
+
+	assert_int_equal(qv_unit_create(NULL, &spec, &u), QV_EINVAL); /* of no bytes */
+	spec.item = 1;
+	assert_int_equal(qv_unit_create(NULL, &spec, &u), QV_OK);
+	assert_int_equal(qv_unit_reduce(u, 0, 0, "abc", &out), QV_OK);
+	assert_int_equal(qv_unit_reduce_part(u, 0, 1, "", 0, &out), QV_EINVAL);
+	assert_int_equal(qv_unit_reduce_part(u, 0, 1, "1234", 4, &out), QV_EINVAL);
+	assert_int_equal(qv_unit_reduce_part(u, 0, 1, "5", 1, &out), QV_OK);
+	assert_int_equal(qv_unit_reduce(u, 1, 0, "bab", &out), QV_OK);
+	assert_memory_equal(out.data, "bbc", 3);
+	assert_int_equal(qv_unit_reduce_part(u, 1, 1, "7", 1, &out), QV_OK);
+	assert_memory_equal(out.data, "7", 1);
+	assert_int_equal(combined, 3 + 1);
+	qv_unit_free(u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(random_trees),
-					   cmocka_unit_test(no_root), cmocka_unit_test(refuses)};
+					   cmocka_unit_test(no_root), cmocka_unit_test(refuses),
+					   cmocka_unit_test(own_operation)};
 
 	if (qv_combine_open(QV_ISA_AUTO, &combine))
 		return 1;

@@ -21,7 +21,7 @@ int qv_blocks_fit(const struct qv_schedule *s, const struct qv_run_data *data)
 	const struct qv_run_blocks *blocks = data->blocks;
 	const int in_place = data->in == data->work && blocks->at == blocks->in_at;
 
-	if (qv_combines(s->coll) || s->line.steps)
+	if (qv_combines(s->coll) || s->live)
 		return 0;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct qv_step *step = &s->steps[i];

@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#define SLOTS 8 /* messages that can be under way */
+
 /* What can be under way at once; the rest are short messages of this rank. */
 enum slot {
 	FROM_LEFT,
@@ -29,7 +31,7 @@ struct word {
 	uint32_t kind, value;
 };
 
-struct qv_redirect_run {
+struct line {
 	const struct qv_schedule *s;
 	struct qv_port calls;
 	void *port;
@@ -38,60 +40,57 @@ struct qv_redirect_run {
 	struct qv_redirect_out out[QV_REDIRECT_MOST]; /* to be said */
 	unsigned int outs, said;
 	int owes_data; /* its word has been sent */
-	struct word words[QV_REDIRECT_STEPS];
-	unsigned char state[QV_REDIRECT_STEPS];
+	struct word words[SLOTS];
+	unsigned char state[SLOTS];
 	uint32_t of_left, of_right, to_left, to_right; /* messages so far */
 	int failed;
 };
 
 /* Places. */
 
-static uint32_t rank_at(const struct qv_redirect_run *l, uint32_t place)
+static uint32_t rank_at(const struct line *l, uint32_t place)
 {
-	return (uint32_t)(((uint64_t)place + l->s->line.end + 1) % l->s->ranks);
+	return (uint32_t)(((uint64_t)place + l->s->end + 1) % l->s->ranks);
 }
 
-static uint32_t place_of(const struct qv_redirect_run *l)
+static uint32_t place_of(const struct line *l)
 {
-	return (l->s->rank + l->s->ranks - 1 - l->s->line.end) % l->s->ranks;
+	return (l->s->rank + l->s->ranks - 1 - l->s->end) % l->s->ranks;
 }
 
-int qv_redirect_run_create(const struct qv_schedule *schedule, const struct qv_port *calls,
-			   void *port, struct qv_redirect_run **line)
+static int create(const struct qv_schedule *schedule, const struct qv_port *calls, void *port,
+		  void **live)
 {
-	struct qv_redirect_run *l = calloc(1, sizeof(*l));
+	struct line *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return QV_ENOMEM;
 	l->s = schedule;
 	l->calls = *calls;
 	l->port = port;
-	*line = l;
+	*live = l;
 	return QV_OK;
 }
 
-void qv_redirect_run_free(struct qv_redirect_run *line)
+static void start(void *live, const struct qv_run_data *data)
 {
-	free(line);
-}
+	struct line *l = live;
 
-void qv_redirect_run_start(struct qv_redirect_run *l, const struct qv_run_data *data)
-{
-	*l = (struct qv_redirect_run){.s = l->s, .calls = l->calls, .port = l->port, .data = *data};
-	l->outs = qv_redirect_start(
-		&l->machine, l->s->line.faithful ? QV_REDIRECT_FAITHFUL : QV_REDIRECT_EXTENDED,
-		place_of(l), l->s->ranks, l->out);
+	*l = (struct line){.s = l->s, .calls = l->calls, .port = l->port, .data = *data};
+	l->outs = qv_redirect_start(&l->machine,
+				    l->s->faithful ? QV_REDIRECT_FAITHFUL : QV_REDIRECT_EXTENDED,
+				    place_of(l), l->s->ranks, l->out);
 }
 
 /* Messages. */
 
-static size_t bytes_of(const struct qv_redirect_run *l)
+static size_t bytes_of(const struct line *l)
 {
 	return l->data.count * l->data.item;
 }
 
 /* The port's answer to the start of a message; whether it has begun. */
-static int begun(struct qv_redirect_run *l, unsigned int slot, int rc)
+static int begun(struct line *l, unsigned int slot, int rc)
 {
 	if (rc)
 		l->state[slot] = FREE;
@@ -100,26 +99,26 @@ static int begun(struct qv_redirect_run *l, unsigned int slot, int rc)
 	return !rc;
 }
 
-static int send(struct qv_redirect_run *l, unsigned int slot, uint32_t to, uint32_t tag,
-		const void *buf, size_t bytes)
+static int send(struct line *l, unsigned int slot, uint32_t to, uint32_t tag, const void *buf,
+		size_t bytes)
 {
 	l->state[slot] = UNDER_WAY; /* it may be over before the call returns */
 	return begun(
 		l, slot,
-		l->calls.send(l->port, l->s->line.first + slot, rank_at(l, to), tag, buf, bytes));
+		l->calls.send(l->port, l->s->live_first + slot, rank_at(l, to), tag, buf, bytes));
 }
 
-static int receive(struct qv_redirect_run *l, unsigned int slot, uint32_t from, uint32_t tag,
-		   void *buf, size_t bytes)
+static int receive(struct line *l, unsigned int slot, uint32_t from, uint32_t tag, void *buf,
+		   size_t bytes)
 {
 	l->state[slot] = UNDER_WAY;
 	return begun(l, slot,
-		     l->calls.receive(l->port, l->s->line.first + slot, rank_at(l, from), tag, buf,
+		     l->calls.receive(l->port, l->s->live_first + slot, rank_at(l, from), tag, buf,
 				      bytes));
 }
 
 /* Say the next one; whether anything has begun. */
-static int say(struct qv_redirect_run *l)
+static int say(struct line *l)
 {
 	const struct qv_redirect_out *out = &l->out[l->said];
 	uint32_t *count = out->to < l->machine.place ? &l->to_left : &l->to_right;
@@ -130,9 +129,9 @@ static int say(struct qv_redirect_run *l)
 		l->said += !l->owes_data;
 		return !l->owes_data;
 	}
-	while (slot < QV_REDIRECT_STEPS && l->state[slot] != FREE)
+	while (slot < SLOTS && l->state[slot] != FREE)
 		slot++;
-	if (slot == QV_REDIRECT_STEPS)
+	if (slot == SLOTS)
 		return 0;
 	l->words[slot] = (struct word){out->kind, out->value};
 	if (!send(l, slot, out->to, *count, &l->words[slot], sizeof(struct word)))
@@ -146,7 +145,7 @@ static int say(struct qv_redirect_run *l)
 }
 
 /* Whom the rank may hear of, it listens to. */
-static void listen(struct qv_redirect_run *l)
+static void listen(struct line *l)
 {
 	const struct qv_redirect *m = &l->machine;
 	const int asks = m->state == QV_REDIRECT_ASKING || m->state == QV_REDIRECT_HOLDING;
@@ -167,7 +166,7 @@ static void listen(struct qv_redirect_run *l)
 /* What is heard. */
 
 /* The neighbours that a message names are on their side of this rank. */
-static int is_sound(const struct qv_redirect_run *l, struct word word)
+static int is_sound(const struct line *l, struct word word)
 {
 	if (word.value == QV_PLACE_NONE)
 		return 1;
@@ -177,7 +176,7 @@ static int is_sound(const struct qv_redirect_run *l, struct word word)
 	       word.value < l->s->ranks;
 }
 
-static void combine(struct qv_redirect_run *l)
+static void combine(struct line *l)
 {
 	if (!bytes_of(l))
 		return;
@@ -185,7 +184,7 @@ static void combine(struct qv_redirect_run *l)
 	l->state[DATA_IN] = FREE;
 }
 
-static void take(struct qv_redirect_run *l, enum slot slot, uint32_t from)
+static void take(struct line *l, enum slot slot, uint32_t from)
 {
 	const uint32_t left = l->machine.left, right = l->machine.right;
 	const struct word word = l->words[slot];
@@ -210,7 +209,7 @@ static void take(struct qv_redirect_run *l, enum slot slot, uint32_t from)
 		l->of_right = l->to_right = 0;
 }
 
-static int can_take(const struct qv_redirect_run *l, enum slot slot, uint32_t from)
+static int can_take(const struct line *l, enum slot slot, uint32_t from)
 {
 	const enum qv_redirect_kind kind = (enum qv_redirect_kind)l->words[slot].kind;
 
@@ -219,7 +218,7 @@ static int can_take(const struct qv_redirect_run *l, enum slot slot, uint32_t fr
 	       (kind != QV_REDIRECT_DATA || !bytes_of(l) || l->state[DATA_IN] == HERE);
 }
 
-static int hear(struct qv_redirect_run *l)
+static int hear(struct line *l)
 {
 	const uint32_t left = l->machine.left, right = l->machine.right;
 
@@ -232,8 +231,9 @@ static int hear(struct qv_redirect_run *l)
 	return 1;
 }
 
-int qv_redirect_run_progress(struct qv_redirect_run *l)
+static int progress(void *live)
 {
+	struct line *l = live;
 	int moved = 1;
 
 	while (moved && !l->failed) {
@@ -245,20 +245,24 @@ int qv_redirect_run_progress(struct qv_redirect_run *l)
 		return l->failed;
 	if (l->machine.state != QV_REDIRECT_OVER || l->said < l->outs)
 		return QV_EAGAIN;
-	for (unsigned int slot = 0; slot < QV_REDIRECT_STEPS; slot++)
+	for (unsigned int slot = 0; slot < SLOTS; slot++)
 		if (l->state[slot] == UNDER_WAY)
 			return QV_EAGAIN;
 	return QV_OK;
 }
 
-void qv_redirect_run_done(struct qv_redirect_run *l, uint32_t slot, int status)
+static void done(void *live, uint32_t slot, int status)
 {
-	if (slot >= QV_REDIRECT_STEPS || l->state[slot] != UNDER_WAY)
+	struct line *l = live;
+
+	if (slot >= SLOTS || l->state[slot] != UNDER_WAY)
 		return;
 	l->state[slot] = slot <= DATA_IN ? HERE : FREE;
 	if (status)
 		l->failed = status;
 }
+
+static const struct qv_live redirect = {create, free, start, progress, done};
 
 /* Building. */
 
@@ -273,10 +277,11 @@ void qv_build_redirect(struct qv_builder *b)
 	const uint32_t to_end = (end + P - b->rank) % P;
 	uint32_t last = QV_STEP_NONE;
 
-	b->s->line.first = (uint32_t)b->s->n;
-	b->s->line.end = end;
-	b->s->line.faithful = spec->faithful;
-	for (int i = 0; i < QV_REDIRECT_STEPS; i++)
+	b->s->live = &redirect;
+	b->s->live_first = (uint32_t)b->s->n;
+	b->s->end = end;
+	b->s->faithful = spec->faithful;
+	for (int i = 0; i < SLOTS; i++)
 		qv_add_nothing(b);
 	for (uint32_t k = 1; k < P; k *= 2) {
 		if (to_end & k) {
@@ -287,6 +292,5 @@ void qv_build_redirect(struct qv_builder *b)
 			last = qv_add_receive(b, QV_STEP_COMBINE_LEFT, (b->rank + P - k) % P, 0,
 					      b->s->blocks, last);
 	}
-	b->s->line.steps = (uint32_t)b->s->n - b->s->line.first;
 	qv_build_delivery(b, end);
 }

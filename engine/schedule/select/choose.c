@@ -58,6 +58,12 @@ double qv_root_seconds(const struct qv_network *network, const struct qv_network
 				   (ranks - 2) * qv_network_seconds(bursts, block);
 }
 
+/* What is taken where it is named only: it is found in the run how long it takes. */
+static int by_name_only(enum qv_algorithm algorithm)
+{
+	return algorithm == QV_ALG_REDIRECT || algorithm == QV_ALG_UNIT;
+}
+
 static struct qv_plan make(const struct qv_network *network, const struct qv_case *c,
 			   enum qv_algorithm algorithm)
 {
@@ -83,7 +89,7 @@ static int fastest_at_once(const struct qv_network *network, const struct qv_cas
 		const enum qv_algorithm algorithm = (enum qv_algorithm)i;
 		struct qv_plan choice;
 
-		if (algorithm == QV_ALG_CLAIRVOYANT || algorithm == QV_ALG_REDIRECT ||
+		if (algorithm == QV_ALG_CLAIRVOYANT || by_name_only(algorithm) ||
 		    !qv_schedule_exists(c->coll, algorithm, c->ordered))
 			continue;
 		choice = make(network, c, algorithm);
@@ -113,6 +119,7 @@ static int small_enough(const struct qv_case *c, const struct qv_schedule_spec *
 	switch (spec->algorithm) {
 	case QV_ALG_BINOMIAL:
 	case QV_ALG_REDIRECT:
+	case QV_ALG_UNIT:
 	case QV_ALG_CLAIRVOYANT: return P <= MOST_STEPS / 4;
 	case QV_ALG_PIPELINE:
 	case QV_ALG_SEGMENTED:
@@ -170,7 +177,7 @@ static int race_all(struct race *r, const struct qv_rule *rule)
 	int rc = QV_OK;
 
 	for (int i = 0; i < QV_N_ALGORITHMS && !rc; i++)
-		if (i != QV_ALG_CLAIRVOYANT && i != QV_ALG_REDIRECT)
+		if (i != QV_ALG_CLAIRVOYANT && !by_name_only((enum qv_algorithm)i))
 			rc = enter(r, (enum qv_algorithm)i, 0, 1);
 	if (!rc)
 		rc = enter(r, QV_ALG_CLAIRVOYANT, 1, share);

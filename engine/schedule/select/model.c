@@ -37,6 +37,16 @@ static double rounds_of(uint32_t ranks)
 	return n;
 }
 
+/* Messages that the rank at the top of a tree of units gets, or sends, one after the other. */
+static double ports(const struct model *x)
+{
+	double messages = 0;
+
+	for (uint64_t left = (uint64_t)x->P; left > 1; left = (left - 1) / QV_UNIT_WAYS + 1)
+		messages += (double)(left < QV_UNIT_WAYS ? left : QV_UNIT_WAYS) - 1;
+	return messages;
+}
+
 /* From the rank that has the whole result. */
 static double delivery(const struct model *x)
 {
@@ -138,6 +148,9 @@ static double reduction(const struct model *x, enum qv_algorithm algorithm)
 	case QV_ALG_BINOMIAL:
 	case QV_ALG_REDIRECT: /* at best */
 	case QV_ALG_CLAIRVOYANT: return x->n * reduced(x, x->m) + delivery(x);
+	case QV_ALG_UNIT:
+		return ports(x) *
+		       (reduced(x, x->m) + (x->coll == QV_COLL_ALLREDUCE ? moved(x, x->m) : 0));
 	case QV_ALG_SEGMENTED: return (x->n + x->N - 1) * reduced(x, x->m / x->N) + delivery(x);
 	case QV_ALG_RING: return ring(x);
 	case QV_ALG_PIPELINE: return pipeline(x);
@@ -197,7 +210,8 @@ static double movement(const struct model *x, enum qv_algorithm algorithm)
 {
 	const double one_by_one = (x->P - 1) * moved(x, x->m / x->P);
 
-	if (algorithm >= QV_ALG_MESH2 && x->P < (algorithm == QV_ALG_MESH3 ? 4 : 3))
+	if (algorithm >= QV_ALG_MESH2 && algorithm <= QV_ALG_HYBRID &&
+	    x->P < (algorithm == QV_ALG_MESH3 ? 4 : 3))
 		return one_by_one;
 	if (algorithm == QV_ALG_PREFIX)
 		return (double)((UINT64_C(1) << (unsigned int)x->n) - 1) * moved(x, x->m / x->P);
@@ -206,10 +220,15 @@ static double movement(const struct model *x, enum qv_algorithm algorithm)
 	if (algorithm == QV_ALG_HYPERCUBE || algorithm == QV_ALG_HYBRID)
 		return cube(x, algorithm);
 	switch (x->coll) {
-	case QV_COLL_BARRIER: return (algorithm == QV_ALG_BINOMIAL ? 2 : 1) * x->n * x->alpha;
+	case QV_COLL_BARRIER:
+		if (algorithm == QV_ALG_UNIT)
+			return 2 * ports(x) * x->alpha;
+		return (algorithm == QV_ALG_BINOMIAL ? 2 : 1) * x->n * x->alpha;
 	case QV_COLL_BROADCAST:
 		if (algorithm == QV_ALG_BINOMIAL)
 			return x->n * moved(x, x->m);
+		if (algorithm == QV_ALG_UNIT)
+			return ports(x) * moved(x, x->m);
 		if (algorithm == QV_ALG_PIPELINE)
 			return (x->P - 2 + x->N) * moved(x, x->m / x->N);
 		return gathered(x) + one_by_one;

@@ -78,6 +78,7 @@ static uint32_t most_k(const struct qv_rule *rule)
 	case QV_ALG_KPREFIX:
 	case QV_ALG_KSHIFT: return 65536; /* neighbours */
 	case QV_ALG_HYBRID: return 32;    /* dimensions */
+	case QV_ALG_UNIT: return 32;      /* ranks of a group */
 	default: return 0;
 	}
 }

@@ -271,6 +271,11 @@ static void rules_line(void)
 	run_all("reduce=redirect,allreduce=redirect:faithful,reduce_scatter=redirect");
 }
 
+static void rules_unit(void)
+{
+	run_all("reduce=unit,allreduce=unit:2,barrier=unit,broadcast=unit");
+}
+
 static void rules_rows(void)
 {
 	run_all("allgather=ring,alltoall=mesh3");
@@ -454,6 +459,7 @@ const struct ft_case ft_cases_coll[] = {
 	{"coll_rules_groups", 4, 40, rules_groups},
 	{"coll_rules_segments", 4, 40, rules_segments},
 	{"coll_rules_line", 4, 40, rules_line},
+	{"coll_rules_unit", 4, 40, rules_unit},
 	{"coll_rules_rows", 4, 40, rules_rows},
 	{"coll_rules_prefixes", 4, 40, rules_prefixes},
 	{"coll_rules_shifts", 4, 40, rules_shifts},

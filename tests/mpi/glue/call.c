@@ -12,15 +12,17 @@ static int is_scan(const struct glue_call *call)
 	return call->kind == GLUE_SCAN || call->kind == GLUE_EXSCAN;
 }
 
-/* Scans have two of the algorithms. */
-static const char *known(const struct glue_call *call, const char *algorithm)
-{
-	return !is_scan(call) || !strcmp(algorithm, "pipeline") ? algorithm : "binomial";
-}
-
 static int is_scatter(const struct glue_call *call)
 {
 	return call->kind == GLUE_SCATTER || call->kind == GLUE_SCATTER_BLOCK;
+}
+
+/* Scans have two of the algorithms, and a reduce_scatter all but one. */
+static const char *known(const struct glue_call *call, const char *algorithm)
+{
+	if (is_scan(call))
+		return !strcmp(algorithm, "pipeline") ? algorithm : "binomial";
+	return is_scatter(call) && !strcmp(algorithm, "unit") ? "ring" : algorithm;
 }
 
 static int *equal_counts(const struct glue_call *call, int ranks)

@@ -65,7 +65,7 @@ void glue_user(void)
 				MPI_COMM_WORLD};
 
 			call.root = kind ? 0 : (a + 1) % glue_ranks;
-			/* The last three have no order: the MPI does it. */
+			/* The last four have no order: the MPI does it. */
 			glue_compare(&call, glue_algorithms[a], GLUE_BLOCKING, fill_maps,
 				     a < 6 || kind >= GLUE_SCAN);
 			call.type = MPI_INT;

@@ -9,7 +9,7 @@ int glue_rank, glue_ranks;
 
 const char *const glue_algorithms[] = {"binomial",    "butterfly", "radix", "pipeline",
 				       "direct",      "redirect",  "ring",  "segmented",
-				       "clairvoyant", NULL};
+				       "clairvoyant", "unit",      NULL};
 
 static const struct {
 	const char *name;

@@ -11,7 +11,7 @@
 #define SEED 20261122
 
 static const char *const algorithms[POISON_KINDS][4] = {
-	{"binomial", "ring", "pipeline", "auto"},
+	{"binomial", "unit", "pipeline", "auto"},
 	{"butterfly", "segmented", "direct", "auto"},
 	{"binomial", "pipeline", "binomial", "auto"},
 	{"binomial", "pipeline", "binomial", "auto"},

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tree.c - a tree of combine units that ranks run: which rank has links to which. Every rank hangs
+ * on the unit of the leader of its group, leaders on that of a leader of leaders, and so on. The
+ * tree has no direction: it is the same for each root.
+ */
+#include "engine/schedule/unit/unit.h"
+
+#include <stdlib.h>
+
+static uint32_t levels_of(uint32_t ranks, uint32_t ways)
+{
+	uint32_t levels = 0;
+
+	for (uint64_t reached = 1; reached < ranks; reached *= ways)
+		levels++;
+	return levels;
+}
+
+/* As many as are asked for, or as a unit has ports for if its rank leads at all levels. */
+static uint32_t ways_of(const struct qv_schedule_spec *spec)
+{
+	uint32_t ways = spec->k < 2 ? QV_UNIT_WAYS : spec->k;
+
+	while (ways > 2 && (uint64_t)(ways - 1) * levels_of(spec->ranks, ways) >= QV_UNIT_LINKS)
+		ways--;
+	return ways;
+}
+
+/* The parents of all ranks; ranks, the list of those that have none yet, is used up. Returns the
+ * rank that has none in the end. */
+static uint32_t plan(uint32_t *ranks, uint32_t n, uint32_t ways, uint32_t *parent)
+{
+	while (n > 1) {
+		uint32_t leaders = 0;
+
+		for (uint32_t i = 0; i < n; i += ways) {
+			const uint32_t end = n - i < ways ? n : i + ways, leader = ranks[i];
+
+			for (uint32_t j = i; j < end; j++)
+				parent[ranks[j]] = leader;
+			ranks[leaders++] = leader;
+		}
+		n = leaders;
+	}
+	parent[ranks[0]] = QV_STEP_NONE;
+	return ranks[0];
+}
+
+/* The neighbour of a rank by which another one is reached. */
+static uint32_t toward(const uint32_t *parent, uint32_t rank, uint32_t to)
+{
+	for (; to != QV_STEP_NONE; to = parent[to])
+		if (parent[to] == rank)
+			return to;
+	return parent[rank];
+}
+
+/* Links of this rank: its own parent, and all whose parent it is. */
+static void list_links(struct qv_unit_place *at, const struct qv_builder *b, const uint32_t *parent)
+{
+	at->n = 0;
+	for (uint32_t r = 0; r < b->spec->ranks; r++)
+		if (r != at->out && (parent[r] == b->rank || r == parent[b->rank]))
+			at->in[at->n++] = r;
+}
+
+static int find_place(struct qv_unit_place *at, const struct qv_builder *b)
+{
+	const struct qv_schedule_spec *spec = b->spec;
+	uint32_t *parent = calloc(spec->ranks, 2 * sizeof(*parent)), *ranks;
+
+	if (!parent)
+		return QV_ENOMEM;
+	ranks = parent + spec->ranks;
+	for (uint32_t r = 0; r < spec->ranks; r++)
+		ranks[r] = r;
+	at->root = plan(ranks, spec->ranks, ways_of(spec), parent);
+	if (spec->coll == QV_COLL_REDUCE || spec->coll == QV_COLL_BROADCAST)
+		at->root = spec->root;
+	at->out = at->root == b->rank ? QV_STEP_NONE : toward(parent, b->rank, at->root);
+	list_links(at, b, parent);
+	free(parent);
+	return QV_OK;
+}
+
+/* From the root to all. */
+static void multicast(struct qv_builder *b, const struct qv_unit_place *at)
+{
+	uint32_t got = QV_STEP_NONE;
+
+	qv_add_fence(b);
+	if (at->out != QV_STEP_NONE)
+		got = qv_add_receive(b, QV_STEP_STORE, at->out, 0, b->s->blocks, got);
+	for (uint32_t i = at->n;
+	     i-- > 0;) /* the leaders of leaders come last, and have more to do */
+		qv_add_send(b, at->in[i], 0, b->s->blocks, got);
+}
+
+static void barrier(struct qv_builder *b, const struct qv_unit_place *at)
+{
+	for (uint32_t i = 0; i < at->n; i++)
+		qv_add_signal(b, QV_STEP_STORE, at->in[i]);
+	qv_add_fence(b);
+	if (at->out != QV_STEP_NONE) {
+		qv_add_signal(b, QV_STEP_SEND, at->out);
+		qv_add_fence(b);
+		qv_add_signal(b, QV_STEP_STORE, at->out);
+		qv_add_fence(b);
+	}
+	for (uint32_t i = at->n; i-- > 0;)
+		qv_add_signal(b, QV_STEP_SEND, at->in[i]);
+}
+
+/* The steps are one way the reduction can go: operands come in the order of the links. They stand
+ * for it in proofs and in virtual time, and tell the run where its links lead; its messages have
+ * the numbers of the first steps. */
+static void reduction(struct qv_builder *b, const struct qv_unit_place *at)
+{
+	uint32_t last = QV_STEP_NONE;
+
+	b->s->live = &qv_unit_live;
+	b->s->live_first = (uint32_t)b->s->n;
+	for (uint32_t i = 0; i < qv_unit_slots(at->n); i++)
+		qv_add_nothing(b);
+	for (uint32_t i = 0; i < at->n; i++)
+		last = qv_add_receive(b, QV_STEP_COMBINE, at->in[i], 0, b->s->blocks, last);
+	if (at->out != QV_STEP_NONE)
+		qv_add_send(b, at->out, 0, b->s->blocks, last);
+}
+
+void qv_build_unit(struct qv_builder *b)
+{
+	struct qv_unit_place at;
+
+	if (find_place(&at, b)) {
+		b->failed = 1;
+		return;
+	}
+	if (b->spec->coll == QV_COLL_BARRIER) {
+		barrier(b, &at);
+		return;
+	}
+	if (b->spec->coll != QV_COLL_BROADCAST)
+		reduction(b, &at);
+	if (b->spec->coll != QV_COLL_REDUCE)
+		multicast(b, &at);
+}
