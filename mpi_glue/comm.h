@@ -52,8 +52,9 @@ struct qv_mpi_comm {
 	uint64_t *arrive; /* what the program has said: by rank, or NULL */
 	bool told;        /* it has said something */
 	/* What its ranks observe of each other, NULL: nothing; whether some are late, by that or as said. */
-	struct qv_mpi_expect *expect;
+	struct qv_expect *expect;
 	bool late;
+	bool timed; /* the call under way, for that */
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_autotune *autotune;
 	struct qv_mpi_autotune_v *autotune_v;

@@ -13,8 +13,6 @@ const uint64_t *qv_mpi_arrivals(const struct qv_mpi_comm *c, const struct qv_mpi
  * nothing else is done between two calls that are observed by the others. QV_ENOMEM. */
 int qv_mpi_expect_begin(struct qv_mpi_comm *c);
 void qv_mpi_expect_end(struct qv_mpi_comm *c, enum qv_coll coll);
-/* Instead of both, where the clock is not read in them; else false, and nothing is done. */
-bool qv_mpi_expect_idle(struct qv_mpi_comm *c);
 /* A plan was made of arrivals, from this time of MPI_Wtime until now. */
 void qv_mpi_expect_planned(struct qv_mpi_comm *c, double since);
 void qv_mpi_expect_close(struct qv_mpi_comm *c);

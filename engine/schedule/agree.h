@@ -12,49 +12,62 @@
 #include <quiver/predict.h>
 
 /*
- * Expectations. Every so many calls an exchange of predictions (predict.h) begins, which goes on
- * beside the next calls. What was told counts from the call on in which the next exchange is due.
- * So nobody waits for it in the meantime, and all expect the same in the same call, whenever the
- * exchange was over for each of them.
+ * Expectations. Now and then the members tell each other how long each takes from one reduction to the
+ * next, and how long reductions take. So all come to know who is late by habit, and that nobody is any
+ * more. Exchanges are so far apart that they take little time, and the clock is read in the calls before
+ * one only. What was told counts from the same call on for all, whenever the exchange was over for each.
  *
- * For each call: qv_expect_due, perhaps an exchange, qv_expect_arrivals, qv_expect_called; at its
- * end qv_expect_ended.
+ * For each call: qv_expect_due and perhaps an exchange, before the call or at its end, the same for all
+ * calls; qv_expect_called, and qv_expect_came where that wants it; at its end qv_expect_ended.
  */
-#define QV_EXPECT_EVERY 8 /* calls from one exchange to the next, where nothing else is known */
+#define QV_EXPECT_WORDS 4    /* that each rank tells */
+#define QV_EXPECT_LATE  2000 /* ns; ranks leave a call as far apart, and that is not late */
 
 struct qv_expect; /* of one rank in one group */
 
 /*
  *   ranks, rank  of the group, 1 or more; which of them this is
- *   every        calls from one exchange to the next, 1 or more
+ *   delay        calls that begin with and after an exchange before it counts, so that nobody waits
+ *                for it meanwhile; 0: it counts when it is over, before the next call
  *   expect       out: to be given to qv_expect_close
  * QV_EINVAL: a number is out of range; QV_ENOMEM.
  */
-int qv_expect_open(uint32_t ranks, uint32_t rank, uint32_t every, struct qv_expect **expect);
+int qv_expect_open(uint32_t ranks, uint32_t rank, uint32_t delay, struct qv_expect **expect);
 void qv_expect_close(struct qv_expect *expect);
 
-/* What the next call needs before it begins; may be asked again. QV_OK: nothing. 1: that an
- * exchange begins. QV_EAGAIN: that the one before is over, which is under way here. */
+/* What is needed now; may be asked again. QV_OK: nothing. 1: that an exchange begins. QV_EAGAIN: that
+ * the one before is over, which is under way here. */
 int qv_expect_due(struct qv_expect *expect);
 
-/* What the exchange works on, an allgather in place of one number of each rank: what this rank
- * tells is in its place, in ns, when an exchange is due. */
+/* What the exchange works on, an allgather in place of QV_EXPECT_WORDS of each rank. */
 uint64_t *qv_expect_told(struct qv_expect *expect);
 
-/* The exchange that was due has begun; it is over. If it failed, expectations stay as they are. */
-void qv_expect_begun(struct qv_expect *expect);
-void qv_expect_over(struct qv_expect *expect, int status);
+/* The exchange that was due begins at this moment, in ns: what this rank tells is in its place. It is
+ * over. If it failed, expectations stay as they are. */
+void qv_expect_begun(struct qv_expect *expect, uint64_t now);
+void qv_expect_over(struct qv_expect *expect, int status, uint64_t now);
 
-/* When each rank is expected in the next call, in ns from any moment, by rank; until qv_expect_due
- * of another one. NULL: nothing has been told. */
+/* When each rank is expected in the next call, in ns from any moment, by rank; until qv_expect_due or
+ * qv_expect_over. NULL: nothing has been told. */
 const uint64_t *qv_expect_arrivals(const struct qv_expect *expect);
 
-/* The call has begun: this rank came at this moment, in ns; 0: it did something else before, so
- * that its time says nothing. */
-void qv_expect_called(struct qv_expect *expect, uint64_t now);
+/* Whether some rank is late, by what was told: by a quarter of what a call takes. */
+int qv_expect_is_late(const struct qv_expect *expect);
 
-/* A collective of this rank was over at this moment, in ns and not 0. */
-void qv_expect_ended(struct qv_expect *expect, uint64_t now);
+/* A call begins. Returns 1: qv_expect_came is to be called. */
+int qv_expect_called(struct qv_expect *expect);
+/* Instead of all these, where nothing is due or to be noted in the call; else 0, and nothing is done. */
+int qv_expect_idle(struct qv_expect *expect);
+
+/* This rank came to the call at this moment, in ns; 0: it did something else before, so that its time
+ * says nothing. Returns 1: qv_expect_ended is to be called. */
+int qv_expect_came(struct qv_expect *expect, uint64_t now);
+
+/* The call was over for this rank at this moment, in ns; together: for all ranks. */
+void qv_expect_ended(struct qv_expect *expect, uint64_t now, int together);
+
+/* So many ns were spent on what follows from expectations. */
+void qv_expect_spent(struct qv_expect *expect, uint64_t ns);
 
 /* Figures of a network. */
 

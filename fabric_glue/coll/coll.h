@@ -116,7 +116,8 @@ struct qv_fi_coll_op { /* op.c */
 	void *to;
 	size_t bytes;
 	void *context;
-	bool entry; /* a completion is written */
+	bool entry;           /* a completion is written */
+	bool timed, together; /* its end is noted, and is so for all members; expect.c */
 	int status;
 	unsigned flying;
 	struct qv_fi_coll_msg msgs[]; /* by step */
@@ -132,7 +133,8 @@ struct qv_fi_coll {
 	uint32_t nslots, next_id;
 	uint64_t check;
 	struct qv_fi_joins *joins; /* how often each set has been joined */
-	uint64_t calls, by_memory; /* of the application that are over; of these, through memory */
+	/* Of the application that are over; of these, through memory, and built from arrivals. */
+	uint64_t calls, by_memory, by_arrival;
 };
 
 /* What a call asks for. */
@@ -297,9 +299,9 @@ void qv_fi_measure_free(struct qv_fi_group *group);
  * 0, -FI_ENOMEM, or -FI_EAGAIN: what the others expect has not come yet. */
 int qv_fi_coll_expect(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_coll kind,
 		      const uint64_t **arrive);
-/* The call has begun, whatever it was told. */
-void qv_fi_coll_expected(struct qv_fi_group *group, enum qv_coll kind);
-/* An operation of the application is over. */
-void qv_fi_coll_ended(struct qv_fi_group *group);
+/* The call begins, whatever it was told. Whether its end is to be noted. */
+bool qv_fi_coll_expected(struct qv_fi_group *group, enum qv_coll kind);
+/* That call is over here; together: for all members. */
+void qv_fi_coll_ended(struct qv_fi_group *group, bool together);
 
 #endif /* QV_FI_COLL_H */

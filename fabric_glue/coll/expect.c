@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * expect.c - who is expected late in a group: where FI_QUIVER_COLL names an algorithm that wants
- * to know, the members of the group agree on it (agree.h), by exchanges that no call waits for.
+ * expect.c - who is expected late in a group: where `auto` chooses a reduction that messages carry, or
+ * FI_QUIVER_COLL names an algorithm that wants to know, the members of the group agree on it (agree.h),
+ * by exchanges that go on beside the next calls.
  */
 #include "coll.h"
 #include "engine/base/clock.h"
 
+/* Calls before an exchange counts: members may be as far apart and nobody waits. */
+#define DELAY 8
+
 static bool is_wanted(const struct qv_fi_group *group, enum qv_coll kind)
 {
-	return kind <= QV_COLL_REDUCE_SCATTER && qv_select_wants_arrivals(group->select, kind);
+	return kind <= QV_COLL_REDUCE_SCATTER && group->n > 1 &&
+	       (qv_select_wants_arrivals(group->select, kind) ||
+		!qv_select_is_named(group->select, kind));
 }
 
 int qv_fi_coll_expect(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_coll kind,
@@ -19,8 +25,7 @@ int qv_fi_coll_expect(struct qv_fi_coll *coll, struct qv_fi_group *group, enum q
 	*arrive = NULL;
 	if (!is_wanted(group, kind))
 		return 0;
-	if (!group->expect &&
-	    qv_expect_open(group->n, group->rank, QV_EXPECT_EVERY, &group->expect))
+	if (!group->expect && qv_expect_open(group->n, group->rank, DELAY, &group->expect))
 		return -FI_ENOMEM;
 	due = qv_expect_due(group->expect);
 	if (due == QV_EAGAIN)
@@ -29,20 +34,19 @@ int qv_fi_coll_expect(struct qv_fi_coll *coll, struct qv_fi_group *group, enum q
 		ret = qv_fi_coll_start_exchange(coll, group);
 		if (ret)
 			return ret;
-		qv_expect_begun(group->expect);
 	}
-	*arrive = qv_expect_arrivals(group->expect);
+	if (qv_expect_is_late(group->expect) || qv_select_wants_arrivals(group->select, kind))
+		*arrive = qv_expect_arrivals(group->expect);
 	return 0;
 }
 
-void qv_fi_coll_expected(struct qv_fi_group *group, enum qv_coll kind)
+bool qv_fi_coll_expected(struct qv_fi_group *group, enum qv_coll kind)
 {
-	if (is_wanted(group, kind))
-		qv_expect_called(group->expect, group->ops ? 0 : qv_clock_ns());
+	return is_wanted(group, kind) && qv_expect_called(group->expect) &&
+	       qv_expect_came(group->expect, group->ops ? 0 : qv_clock_ns());
 }
 
-void qv_fi_coll_ended(struct qv_fi_group *group)
+void qv_fi_coll_ended(struct qv_fi_group *group, bool together)
 {
-	if (group->expect)
-		qv_expect_ended(group->expect, qv_clock_ns());
+	qv_expect_ended(group->expect, qv_clock_ns(), together);
 }

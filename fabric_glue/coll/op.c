@@ -4,6 +4,7 @@
  * mode has it, and the completion in the end.
  */
 #include "coll.h"
+#include "engine/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -195,18 +196,21 @@ static void finish(struct qv_fi_coll_op *op)
 		break;
 	case QV_FI_COLL_EXCHANGE:
 		if (group)
-			qv_expect_over(group->expect, op->status);
+			qv_expect_over(group->expect, op->status, qv_clock_ns());
 		break;
 	case QV_FI_COLL_STREAM: group->ops--; break;
 	case QV_FI_COLL_SUMS:
 		group->ops--;
-		qv_fi_coll_ended(group);
+		if (op->timed)
+			qv_fi_coll_ended(group, op->together);
 		qv_fi_stream_summed(op->sums);
 		break;
 	default:
 		group->ops--;
 		op->coll->calls++;
-		qv_fi_coll_ended(group);
+		op->coll->by_arrival += op->plan && op->plan->by_arrival;
+		if (op->timed)
+			qv_fi_coll_ended(group, op->together);
 		qv_fi_exchange_over(op);
 		report(op);
 	}

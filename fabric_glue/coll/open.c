@@ -43,6 +43,7 @@ void qv_fi_coll_collect(const struct qv_fi_ep *ep, struct qv_fi_stats *stats)
 		return;
 	stats->collectives = ep->coll->calls;
 	stats->collectives_memory = ep->coll->by_memory;
+	stats->collectives_by_arrival = ep->coll->by_arrival;
 }
 
 void qv_fi_coll_shutdown(struct qv_fi_ep *ep)

@@ -4,6 +4,7 @@
  * the vectors of its run are.
  */
 #include "coll.h"
+#include "engine/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,9 +73,14 @@ int qv_fi_coll_start_telling(struct qv_fi_coll *coll, struct qv_fi_group *group,
 int qv_fi_coll_start_exchange(struct qv_fi_coll *coll, struct qv_fi_group *group)
 {
 	uint64_t *told = qv_expect_told(group->expect);
+	int ret;
 
-	return start_numbered(coll, group, QV_FI_COLL_EXCHANGE, QV_COLL_ALLGATHER,
-			      &(struct qv_run_data){.item = sizeof(*told), .work = told});
+	ret = start_numbered(
+		coll, group, QV_FI_COLL_EXCHANGE, QV_COLL_ALLGATHER,
+		&(struct qv_run_data){.item = QV_EXPECT_WORDS * sizeof(*told), .work = told});
+	if (!ret) /* nothing is sent before the operation is moved on */
+		qv_expect_begun(group->expect, qv_clock_ns());
+	return ret;
 }
 
 /* Scratch of so many bytes, after what has been given out already. */
@@ -205,11 +211,14 @@ static struct qv_fi_coll_op *scheduled(const struct qv_fi_coll_op *ask,
 					      .root = root,
 					      .bytes = ask->data.count * ask->data.item,
 					      .arrive = arrive};
+	const uint64_t began = arrive ? qv_clock_ns() : 0;
 	const struct qv_plan *plan;
 	struct qv_fi_coll_op *op;
 
 	if (qv_select_get(group->select, &select, &plan))
 		return NULL;
+	if (arrive)
+		qv_expect_spent(group->expect, qv_clock_ns() - began);
 	op = qv_fi_coll_op_new(ask->coll, group, plan->schedule);
 	if (!op) {
 		qv_select_put(group->select, plan);
@@ -233,7 +242,8 @@ static int start_call(struct qv_fi_coll *coll, const struct qv_fi_coll_call *cal
 {
 	struct qv_fi_group *group = qv_fi_group_find(coll, call->group);
 	struct qv_fi_coll_op ask = {.coll = coll, .group = group}, *op;
-	const uint64_t *arrive;
+	const uint64_t *arrive = NULL;
+	bool by_memory = false;
 	uint32_t root = 0;
 	int ret;
 
@@ -246,17 +256,18 @@ static int start_call(struct qv_fi_coll *coll, const struct qv_fi_coll_call *cal
 	if (call->root != FI_ADDR_NOTAVAIL && (root = rank_of(group, call->root)) == group->n)
 		return -FI_EINVAL;
 	ret = judge(&ask, call);
-	if (!ret)
-		ret = qv_fi_coll_expect(coll, group, call->coll, &arrive);
+	if (!ret) {
+		by_memory = qv_fi_memory_takes(group, call->coll, ask.data.count * ask.data.item);
+		if (!by_memory)
+			ret = qv_fi_coll_expect(coll, group, call->coll, &arrive);
+	}
 	if (ret)
 		return ret;
-	if (qv_fi_memory_takes(group, call->coll, ask.data.count * ask.data.item))
-		op = qv_fi_memory_op(&ask, call, root);
-	else
-		op = scheduled(&ask, call, root, arrive);
+	op = by_memory ? qv_fi_memory_op(&ask, call, root) : scheduled(&ask, call, root, arrive);
 	if (!op)
 		return -FI_ENOMEM;
-	qv_fi_coll_expected(group, call->coll);
+	op->timed = !by_memory && qv_fi_coll_expected(group, call->coll);
+	op->together = call->coll != QV_COLL_REDUCE; /* from a reduce the root comes last */
 	op->context = call->context;
 	op->sums = sums;
 	if (sums)

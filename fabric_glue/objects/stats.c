@@ -125,8 +125,9 @@ static void print(const struct qv_fi_ep *ep)
 			    (int)getpid(), ULL(s.pieces), ULL(s.retaken));
 	if (s.collectives)
 		qv_fi_print("quiver: [%d]   %llu collectives, %llu of them through memory of the "
-			    "node\n",
-			    (int)getpid(), ULL(s.collectives), ULL(s.collectives_memory));
+			    "node, %llu by expected arrivals\n",
+			    (int)getpid(), ULL(s.collectives), ULL(s.collectives_memory),
+			    ULL(s.collectives_by_arrival));
 	print_queues("tagged", &s.tagged);
 	print_queues("untagged", &s.untagged);
 	if (ep->offload)

@@ -69,6 +69,7 @@ static void put_endpoint(FILE *out, const struct qv_fi_ep *ep, const struct qv_f
 		{"copied", s->copied},
 		{"pieces", s->pieces},
 		{"retaken", s->retaken},
+		{"collectives_by_arrival", s->collectives_by_arrival},
 	};
 
 	fputs("\n    {\"core\": ", out);

@@ -60,6 +60,8 @@ struct qv_fi_stats {
 	/* FI_QUIVER_RAILS: packets that were sent over the second rail, and messages whose packets there
 	 * were sent again over the first. */
 	uint64_t pieces, retaken;
+	/* Collectives that were built from when members were expected. */
+	uint64_t collectives_by_arrival;
 };
 
 struct qv_fi_stats_ops {

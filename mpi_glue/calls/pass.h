@@ -57,7 +57,8 @@ QV_INLINE bool qv_mpi_passes(enum qv_mpi_name name, enum qv_coll coll, struct qv
 		return false;
 	b = qv_mpi_bypass_of(c, name, &args);
 	if (b->rules != qv_mpi.rules->number || b->late != c->late ||
-	    !qv_mpi_args_equal(&b->args, &args) || (b->observed && !qv_mpi_expect_idle(c)))
+	    !qv_mpi_args_equal(&b->args, &args) ||
+	    (b->observed && !(c->expect && qv_expect_idle(c->expect))))
 		return false;
 	qv_mpi_count(name, QV_MPI_BLOCKING, QV_MPI_SLOWER);
 	return true;

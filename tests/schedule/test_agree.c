@@ -13,8 +13,7 @@
 
 #include <quiver/select.h>
 
-#define MOST  8
-#define EVERY 3
+#define MOST 8
 
 /* Figures of a network. */
 
@@ -114,22 +113,27 @@ static void test_gamma(void **unused)
 	assert_true(equal(qv_network_gamma(combine, odd_clock, memory) * QV_GAMMA_ROOM / 2, 1));
 }
 
-/* Expectations. */
+/* Expectations, in a time of the test's: ns. */
+
+#define CALL 1000 /* of a reduction after the last one has come */
+#define WORK 90000
+#define COST 500 /* of an exchange, behind the last one */
 
 struct group {
-	uint32_t n;
-	uint64_t calls;
+	uint32_t n, delay;
+	uint64_t now, last, exchanges, calls; /* last: how late the last one is */
 	struct qv_expect *p[MOST];
-	uint64_t told[MOST];   /* in the last exchange */
-	uint64_t before[MOST]; /* in the one before, which counts until the next one is due */
-	int late[MOST];        /* hears of an exchange only when it cannot go on without */
+	uint64_t told[MOST][QV_EXPECT_WORDS];
+	int deaf[MOST];  /* hears of an exchange only when it cannot go on without */
+	int waits[MOST]; /* for it */
+	int status;      /* of exchanges */
 };
 
-static void open_group(struct group *g, uint32_t n)
+static void open_group(struct group *g, uint32_t n, uint32_t delay)
 {
-	*g = (struct group){.n = n};
+	*g = (struct group){.n = n, .delay = delay, .now = 1};
 	for (uint32_t r = 0; r < n; r++)
-		assert_int_equal(qv_expect_open(n, r, EVERY, &g->p[r]), QV_OK);
+		assert_int_equal(qv_expect_open(n, r, delay, &g->p[r]), QV_OK);
 }
 
 static void close_group(struct group *g)
@@ -138,115 +142,192 @@ static void close_group(struct group *g)
 		qv_expect_close(g->p[r]);
 }
 
-static void end_exchange(struct group *g, uint32_t r, int status)
+static void hear(struct group *g, uint32_t r)
 {
-	if (!status)
+	g->waits[r] = 0;
+	if (!g->status)
 		memcpy(qv_expect_told(g->p[r]), g->told, g->n * sizeof(g->told[0]));
-	qv_expect_over(g->p[r], status);
+	qv_expect_over(g->p[r], g->status, g->now + g->last + COST);
 }
 
-/* All are asked in a call in which an exchange is due; those before it are over by then. */
-static void tell(struct group *g)
+/* Whether an exchange is due, which all say. */
+static int is_due(struct group *g)
 {
-	uint64_t told[MOST];
+	int all = QV_OK;
 
 	for (uint32_t r = 0; r < g->n; r++) {
 		int due = qv_expect_due(g->p[r]);
 
-		assert_int_equal(due, g->late[r] && g->calls > EVERY ? QV_EAGAIN : 1);
+		assert_true(due != QV_EAGAIN || g->waits[r]);
 		if (due == QV_EAGAIN) {
-			end_exchange(g, r, QV_OK);
+			hear(g, r);
 			due = qv_expect_due(g->p[r]);
 		}
-		assert_int_equal(due, 1);
-		told[r] = qv_expect_told(g->p[r])[r];
-		qv_expect_begun(g->p[r]);
+		assert_true(due == QV_OK || due == 1);
+		assert_true(!r || due == all);
+		all = due;
 	}
-	memcpy(g->before, g->told, sizeof(told));
-	memcpy(g->told, told, sizeof(told));
+	return all;
 }
 
-/* A call of all, in which each rank comes so late. */
-static void call(struct group *g, const uint64_t *late)
+/* Each rank comes so late. */
+static void exchange(struct group *g, const uint64_t *late)
 {
-	if (g->calls && g->calls % EVERY == 0) {
-		tell(g);
-		for (uint32_t r = 0; r < g->n; r++)
-			if (!g->late[r])
-				end_exchange(g, r, QV_OK);
+	g->exchanges++;
+	for (uint32_t r = 0; r < g->n; r++) {
+		qv_expect_begun(g->p[r], g->now + late[r]);
+		memcpy(g->told[r], qv_expect_told(g->p[r]) + (size_t)r * QV_EXPECT_WORDS,
+		       sizeof(g->told[r]));
 	}
 	for (uint32_t r = 0; r < g->n; r++) {
-		const uint64_t *arrive = qv_expect_arrivals(g->p[r]);
-
-		assert_int_equal(qv_expect_due(g->p[r]), QV_OK); /* it may be asked again */
-		if (g->calls >= 2 * EVERY)
-			assert_memory_equal(arrive, g->before, g->n * sizeof(*arrive));
-		else
-			assert_null(arrive);
-		qv_expect_called(g->p[r], 1000 + late[r]);
-		qv_expect_ended(g->p[r], 1000);
+		g->waits[r] = 1;
+		if (!g->deaf[r])
+			hear(g, r);
 	}
+}
+
+/* A call of all, and work before it. */
+static void call(struct group *g, const uint64_t *late)
+{
+	g->now += WORK;
+	g->last = 0;
+	for (uint32_t r = 0; r < g->n; r++)
+		g->last = late[r] > g->last ? late[r] : g->last;
+	if (is_due(g))
+		exchange(g, late);
+	for (uint32_t r = 0; r < g->n; r++) {
+		const uint64_t *arrive = qv_expect_arrivals(g->p[r]),
+			       *first = qv_expect_arrivals(g->p[0]);
+
+		assert_true(!arrive == !first);
+		assert_true(!arrive || !memcmp(arrive, first, g->n * sizeof(*arrive)));
+		assert_int_equal(qv_expect_is_late(g->p[r]), qv_expect_is_late(g->p[0]));
+	}
+	for (uint32_t r = 0; r < g->n; r++)
+		if (!qv_expect_idle(g->p[r]) && qv_expect_called(g->p[r]) &&
+		    qv_expect_came(g->p[r], g->now + late[r]))
+			qv_expect_ended(g->p[r], g->now + g->last + CALL, 1);
+	g->now += g->last + CALL;
 	g->calls++;
 }
 
-static void many_calls(struct group *g)
+static void calls(struct group *g, int n, uint32_t who, uint64_t ns)
 {
-	uint64_t late[MOST];
+	uint64_t late[MOST] = {0};
 
-	for (uint64_t i = 0; i < 9 * EVERY; i++) {
-		for (uint32_t r = 0; r < g->n; r++)
-			late[r] = i * i * 100 + r;
+	late[who] = ns;
+	for (int i = 0; i < n; i++)
 		call(g, late);
-	}
 }
 
+/* All come to the same, whoever hears late. */
 static void test_all_alike(void **unused)
 {
 	static const uint32_t sizes[] = {1, 2, 3, MOST};
-	struct group g;
 
-	for (int i = 0; i < 4; i++) {
-		for (uint32_t late = 0; late <= sizes[i]; late++) {
-			open_group(&g, sizes[i]);
-			g.late[late % MOST] = late < sizes[i];
-			many_calls(&g);
+	for (int i = 0; i < 4 * 2; i++) {
+		const uint32_t n = sizes[i % 4], delay = i < 4 ? 0 : 8;
+
+		for (uint32_t deaf = 0; deaf <= n + 1; deaf++) {
+			struct group g;
+
+			open_group(&g, n, delay);
+			for (uint32_t r = 0; r < n && delay; r++)
+				g.deaf[r] = r == deaf || deaf == n + 1;
+			for (int k = 0; k < 400; k++)
+				calls(&g, 1, (uint32_t)k / 150 % n, (uint64_t)(k % 70) * 5000);
+			assert_true(g.exchanges > 1 && qv_expect_arrivals(g.p[0]));
 			close_group(&g);
 		}
-		open_group(&g, sizes[i]);
-		for (uint32_t r = 0; r < sizes[i]; r++)
-			g.late[r] = 1;
-		many_calls(&g);
+	}
+}
+
+/* Who is late by habit is expected late, until he is not; once is no habit. */
+static void test_habit(void **unused)
+{
+	const uint64_t *arrive;
+	struct group g;
+
+	for (uint32_t delay = 0; delay <= 8; delay += 8) {
+		open_group(&g, 4, delay);
+		calls(&g, 40, 0, 0);
+		assert_false(qv_expect_is_late(g.p[0]));
+		for (int i = 0; i < 60; i++) {
+			calls(&g, 9, 0, 0);
+			calls(&g, 1, 2, 50000);
+			assert_false(qv_expect_is_late(g.p[0]));
+		}
+		calls(&g, 150, 2, 50000);
+		assert_true(qv_expect_is_late(g.p[0]));
+		arrive = qv_expect_arrivals(g.p[0]);
+		assert_true(arrive[2] == 50000 && !arrive[0] && !arrive[1] && !arrive[3]);
+		calls(&g, 150, 2, 0);
+		assert_false(qv_expect_is_late(g.p[0]));
+		calls(&g, 150, 2, QV_EXPECT_LATE); /* as processors leave a call */
+		assert_false(qv_expect_is_late(g.p[0]));
 		close_group(&g);
 	}
 }
 
-/* One could not begin the exchange and asks again: it expects what was told, not what it tells
- * next. One has lost the exchange: what was told before stays. */
+/* Exchanges take one part in 60 of the time in calls, and plans made of them count. */
+static void test_far_apart(void **unused)
+{
+	struct group g;
+	uint64_t before;
+
+	open_group(&g, 3, 0);
+	calls(&g, 3000, 0, 0);
+	assert_true(g.exchanges * COST * 55 <= g.calls * CALL);
+	assert_true(g.exchanges * COST * 65 >= g.calls * CALL);
+	before = g.exchanges;
+	for (int i = 0; i < 3000; i++) {
+		for (uint32_t r = 0; r < g.n && is_due(&g); r++)
+			qv_expect_spent(g.p[r], 4 * COST);
+		calls(&g, 1, 0, 0);
+	}
+	assert_true(g.exchanges - before < before);
+	close_group(&g);
+}
+
+/* An exchange that fails changes nothing, and another one comes. */
 static void test_failed(void **unused)
 {
-	static const uint64_t early[2] = {60, 120}, later[2] = {6000, 12000};
 	struct group g;
+	uint64_t done;
 
-	open_group(&g, 2);
-	for (int i = 0; i < 2 * EVERY; i++)
-		call(&g, i <= EVERY ? early : later);
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(qv_expect_due(g.p[0]), 1);
-	assert_true(qv_expect_told(g.p[0])[0] > early[0]);
-	call(&g, later);
-	assert_memory_equal(qv_expect_arrivals(g.p[0]), early, sizeof(early));
+	open_group(&g, 2, 8);
+	calls(&g, 100, 1, 50000);
+	assert_true(qv_expect_is_late(g.p[0]));
+	done = g.exchanges;
+	g.status = QV_EPEER;
+	calls(&g, 200, 1, 0);
+	assert_true(g.exchanges > done && qv_expect_is_late(g.p[0]));
+	assert_int_equal(qv_expect_arrivals(g.p[0])[1], 50000);
+	g.status = QV_OK;
+	calls(&g, 200, 1, 0);
+	assert_false(qv_expect_is_late(g.p[0]));
 	close_group(&g);
+}
 
-	open_group(&g, 1);
-	for (int i = 0; i < 2 * EVERY; i++)
-		call(&g, i <= EVERY ? early : later);
-	call(&g, later);
-	qv_expect_over(g.p[0], QV_EPEER);
-	g.told[0] = g.before[0];
-	for (int i = 0; i < 2 * EVERY; i++)
-		call(&g, later);
-	assert_true(qv_expect_arrivals(g.p[0])[0] > early[0]); /* the next one was not lost */
-	close_group(&g);
+/* A rank that goes on while the others have not come is early, whatever it does then. */
+static void test_ahead(void **unused)
+{
+	struct qv_expect *x;
+
+	assert_int_equal(qv_expect_open(2, 0, 8, &x), QV_OK);
+	for (uint64_t round = 0, now = 1; round < 4; round++) {
+		for (int i = 0; qv_expect_due(x) != 1; i++, now += 1000)
+			if (qv_expect_called(x) && qv_expect_came(x, now))
+				qv_expect_ended(x, now, 0);
+		qv_expect_begun(x, now);
+		assert_true(round < 1 || !qv_expect_told(x)[0]);
+		for (int i = 0; i < 3; i++, now += 1000)
+			if (qv_expect_called(x) && qv_expect_came(x, now))
+				qv_expect_ended(x, now, 0);
+		qv_expect_over(x, QV_OK, now);
+		now += 1000000;
+	}
+	qv_expect_close(x);
 }
 
 /* Arrivals that no clock can have told: schedules are still right, the same by all ranks'
@@ -289,10 +370,11 @@ static void test_absurd_arrival(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_medians),       cmocka_unit_test(test_wrong_figures),
-		cmocka_unit_test(test_not_measured),  cmocka_unit_test(test_gamma),
-		cmocka_unit_test(test_all_alike),     cmocka_unit_test(test_failed),
-		cmocka_unit_test(test_absurd_arrival)};
+		cmocka_unit_test(test_medians),      cmocka_unit_test(test_wrong_figures),
+		cmocka_unit_test(test_not_measured), cmocka_unit_test(test_gamma),
+		cmocka_unit_test(test_all_alike),    cmocka_unit_test(test_habit),
+		cmocka_unit_test(test_far_apart),    cmocka_unit_test(test_failed),
+		cmocka_unit_test(test_ahead),        cmocka_unit_test(test_absurd_arrival)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -81,11 +81,11 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_onesided_bad[], ft_cases_atomic_types[], ft_cases_coll[], ft_cases_coll_bad[],
 	ft_cases_coll_local[], ft_cases_coll_memory[], ft_cases_auto[], ft_cases_sweep[],
 	ft_cases_rows[], ft_cases_soak[], ft_cases_exchange[], ft_cases_stream[], ft_cases_many[],
-	ft_cases_errors[], ft_cases_names[], ft_cases_beside[], ft_cases_millions[], ft_cases_cut[],
-	ft_cases_death[], ft_cases_stop[], ft_cases_cut_sweep[], ft_cases_restart[],
-	ft_cases_churn[], ft_cases_eq[], ft_cases_any_interface[], ft_cases_rma_cntr[],
-	ft_cases_fence[], ft_cases_atomic_own[], ft_cases_rails[], ft_cases_stays[],
-	ft_cases_totals[];
+	ft_cases_coll_habit[], ft_cases_errors[], ft_cases_names[], ft_cases_beside[],
+	ft_cases_millions[], ft_cases_cut[], ft_cases_death[], ft_cases_stop[],
+	ft_cases_cut_sweep[], ft_cases_restart[], ft_cases_churn[], ft_cases_eq[],
+	ft_cases_any_interface[], ft_cases_rma_cntr[], ft_cases_fence[], ft_cases_atomic_own[],
+	ft_cases_rails[], ft_cases_stays[], ft_cases_totals[];
 
 /* What a rank knows. */
 struct ft {

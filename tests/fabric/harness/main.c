@@ -18,22 +18,22 @@
 #define SKIPPED 77
 
 static const struct ft_case *const tables[] = {
-	ft_cases_basic,     ft_cases_pingpong,     ft_cases_order,        ft_cases_random,
-	ft_cases_peek,      ft_cases_cancel,       ft_cases_trunc,        ft_cases_completion,
-	ft_cases_many,      ft_cases_errors,       ft_cases_names,        ft_cases_beside,
-	ft_cases_multi,     ft_cases_cntr,         ft_cases_wait,         ft_cases_rma,
-	ft_cases_queue,     ft_cases_flow,         ft_cases_large,        ft_cases_av,
-	ft_cases_close,     ft_cases_thread,       ft_cases_bad,          ft_cases_env,
-	ft_cases_kill,      ft_cases_kill_state,   ft_cases_kill_unknown, ft_cases_fuzz,
-	ft_cases_assertion, ft_cases_stats,        ft_cases_fork,         ft_cases_coll,
-	ft_cases_coll_bad,  ft_cases_coll_local,   ft_cases_pair,         ft_cases_atomic,
-	ft_cases_onesided,  ft_cases_onesided_bad, ft_cases_atomic_types, ft_cases_atomic_own,
-	ft_cases_auto,      ft_cases_sweep,        ft_cases_rows,         ft_cases_soak,
-	ft_cases_exchange,  ft_cases_stream,       ft_cases_cut,          ft_cases_death,
-	ft_cases_stop,      ft_cases_cut_sweep,    ft_cases_restart,      ft_cases_millions,
-	ft_cases_churn,     ft_cases_coll_memory,  ft_cases_eq,           ft_cases_any_interface,
-	ft_cases_rma_cntr,  ft_cases_fence,        ft_cases_rails,        ft_cases_stays,
-	ft_cases_totals,
+	ft_cases_basic,      ft_cases_pingpong,     ft_cases_order,        ft_cases_random,
+	ft_cases_peek,       ft_cases_cancel,       ft_cases_trunc,        ft_cases_completion,
+	ft_cases_many,       ft_cases_errors,       ft_cases_names,        ft_cases_beside,
+	ft_cases_multi,      ft_cases_cntr,         ft_cases_wait,         ft_cases_rma,
+	ft_cases_queue,      ft_cases_flow,         ft_cases_large,        ft_cases_av,
+	ft_cases_close,      ft_cases_thread,       ft_cases_bad,          ft_cases_env,
+	ft_cases_kill,       ft_cases_kill_state,   ft_cases_kill_unknown, ft_cases_fuzz,
+	ft_cases_assertion,  ft_cases_stats,        ft_cases_fork,         ft_cases_coll,
+	ft_cases_coll_bad,   ft_cases_coll_local,   ft_cases_pair,         ft_cases_atomic,
+	ft_cases_onesided,   ft_cases_onesided_bad, ft_cases_atomic_types, ft_cases_atomic_own,
+	ft_cases_auto,       ft_cases_sweep,        ft_cases_rows,         ft_cases_soak,
+	ft_cases_exchange,   ft_cases_stream,       ft_cases_cut,          ft_cases_death,
+	ft_cases_stop,       ft_cases_cut_sweep,    ft_cases_restart,      ft_cases_millions,
+	ft_cases_churn,      ft_cases_coll_memory,  ft_cases_eq,           ft_cases_any_interface,
+	ft_cases_rma_cntr,   ft_cases_fence,        ft_cases_rails,        ft_cases_stays,
+	ft_cases_coll_habit, ft_cases_totals,
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
