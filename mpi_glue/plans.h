@@ -28,6 +28,8 @@ void qv_mpi_measure(bool bursts);
 /* The plan by which a call for so many bytes is run, held once; or NULL and why not. */
 struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 				   size_t bytes, bool ordered, enum qv_mpi_reason *why);
+/* It is not to be run after all. */
+void qv_mpi_plan_put(struct qv_mpi_plan *plan);
 /* One that was made by a rule; the lock is held. */
 void qv_mpi_plan_keep(struct qv_mpi_comm *c, struct qv_mpi_plan *plan);
 /* The lock is held. */

@@ -121,12 +121,20 @@ static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
 	return false;
 }
 
+/* Nothing is known of nonblocking calls of this kind, but that some ranks are late: nobody can time them. */
+static bool is_untried(const struct qv_mpi_comm *c, const struct qv_mpi_call *call,
+		       enum qv_mpi_reason why)
+{
+	return why == QV_MPI_TRIED && call->form == QV_MPI_NONBLOCKING && c->late;
+}
+
 static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 {
 	struct qv_mpi_comm *c = qv_mpi_comm_of(call->comm);
 	struct qv_mpi_reduce r;
 	struct qv_mpi_plan *plan;
 	struct qv_mpi_op *op;
+	bool untried;
 
 	*why = c ? qv_mpi_judge(call, c) : QV_MPI_ODD_ARGUMENT;
 	if (*why == QV_MPI_TAKEN)
@@ -139,8 +147,9 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 		return qv_mpi_memory_run(c, call, &r);
 	if (*why != QV_MPI_TAKEN)
 		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
-	if (qv_mpi.rules->automatic[call->coll] &&
-	    !qv_mpi_autotune_turn(c, call, call->count * r.item, &r, false, why)) {
+	untried = qv_mpi.rules->automatic[call->coll] &&
+		  !qv_mpi_autotune_turn(c, call, call->count * r.item, &r, false, why);
+	if (untried && !is_untried(c, call, *why)) {
 		if (*why == QV_MPI_SLOWER)
 			qv_mpi_pass(c, call, &r);
 		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
@@ -152,6 +161,11 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	plan = qv_mpi_plan_of(c, call, call->count * r.item, r.ordered, why);
 	if (!plan)
 		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
+	if (untried && !plan->plan->by_arrival) { /* the model gains nothing by what is expected */
+		qv_mpi_plan_put(plan);
+		*why = QV_MPI_TRIED;
+		return NULL;
+	}
 	op = qv_mpi_op_get(c, plan);
 	if (!op)
 		return fail(call, c);

@@ -139,3 +139,10 @@ struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_ca
 		qv_mpi_expect_planned(c, began);
 	return p;
 }
+
+void qv_mpi_plan_put(struct qv_mpi_plan *plan)
+{
+	pthread_mutex_lock(&qv_mpi.lock);
+	plan->busy--;
+	pthread_mutex_unlock(&qv_mpi.lock);
+}

@@ -26,6 +26,62 @@ static void late_calls(int calls, MPI_Comm comm)
 	}
 }
 
+/* How many calls were by arrival since so many, the same on all ranks. */
+static int by_arrival_since(uint64_t before)
+{
+	const int mine = (int)(qv_mpi_by_arrival() - before);
+	int least, most;
+
+	MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+	CHECK(least == most, "%d to %d calls by arrival, here %d", least, most, mine);
+	return mine;
+}
+
+/* Nonblocking reductions of each kind, one after the other begun; they are right. */
+static void later_calls(MPI_Comm comm)
+{
+	for (int i = 0; i < 10; i++) {
+		int in = i + glue_rank, out[2] = {0};
+		MPI_Request q[2];
+
+		MPI_Iallreduce(&in, &out[0], 1, MPI_INT, MPI_SUM, comm, &q[0]);
+		MPI_Ireduce(&in, &out[1], 1, MPI_INT, MPI_SUM, 0, comm, &q[1]);
+		MPI_Wait(&q[1], MPI_STATUS_IGNORE);
+		MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+		for (int k = 0; k < (glue_rank ? 1 : 2); k++)
+			CHECK(out[k] == i * glue_ranks + glue_ranks * (glue_ranks - 1) / 2,
+			      "call %d: the sum is %d", i, out[k]);
+	}
+}
+
+/* `auto` runs nonblocking reductions by what is expected where that gains, though none of their kind was
+ * tried against the MPI's, and no more when nobody is expected late. With three ranks or less nothing is
+ * gained. */
+static void later_forms(void)
+{
+	uint64_t arrive[64] = {0}, before;
+	MPI_Comm dup;
+	int n;
+
+	CHECK(!qv_mpi_set("allreduce=auto:faithful,reduce=auto:faithful,broadcast=binomial"),
+	      "refused");
+	MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+	MPI_Bcast(&n, 1, MPI_INT, 0, dup); /* makes the library's own communicator */
+	arrive[glue_ranks - 1] = 3000000;
+	CHECK(!qv_mpi_expect(MPI_Comm_c2f(dup), arrive), "refused");
+	before = qv_mpi_by_arrival();
+	later_calls(dup);
+	n = by_arrival_since(before);
+	CHECK(n == 20 || !GLUE_TAKES(GLUE_NONBLOCKING) || glue_ranks < 4, "%d by arrival", n);
+	arrive[glue_ranks - 1] = 0;
+	CHECK(!qv_mpi_expect(MPI_Comm_c2f(dup), arrive), "refused");
+	before = qv_mpi_by_arrival();
+	later_calls(dup);
+	CHECK(!by_arrival_since(before), "by arrival, though nobody is late");
+	MPI_Comm_free(&dup);
+}
+
 /* One rank is always late: soon all ranks expect that, all alike, and sums stay right. So it is with
  * `auto`, which need not find that it pays. */
 void glue_late(void)
@@ -43,6 +99,7 @@ void glue_late(void)
 		CHECK(!qv_mpi_set(cases[i].setting), "refused");
 		MPI_Comm_dup(MPI_COMM_WORLD, &dup);
 		late_calls(cases[i].calls, dup);
+		later_calls(dup);
 		MPI_Comm_free(&dup);
 		mine[0] = qv_mpi_by_arrival() - before[0];
 		mine[1] = qv_mpi_taken() - before[1];
@@ -54,4 +111,5 @@ void glue_late(void)
 			      cases[i].setting, r, (int)all[2 * r + 1], (int)all[2 * r],
 			      (int)mine[1], (int)mine[0]);
 	}
+	later_forms();
 }
