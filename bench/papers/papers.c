@@ -10,12 +10,12 @@ static const struct group {
 	const char *name; /* what --filter takes */
 	void (*run)(struct qv_pp *pp);
 } groups[] = {
-	{"q1", qv_pp_q1},           {"root", qv_pp_root}, {"q4", qv_pp_q4},
-	{"q5", qv_pp_q5},           {"q8", qv_pp_q8},     {"q9", qv_pp_q9},
-	{"q10", qv_pp_q10},         {"q11", qv_pp_q11},   {"q12", qv_pp_q12},
-	{"q13", qv_pp_q13},         {"mb1", qv_pp_mb1},   {"mb3", qv_pp_mb3},
-	{"slots", qv_pp_slots},     {"mb4", qv_pp_mb4},   {"four", qv_pp_four},
-	{"shuffle", qv_pp_shuffle},
+	{"q1", qv_pp_q1},           {"root", qv_pp_root},   {"q4", qv_pp_q4},
+	{"q5", qv_pp_q5},           {"q8", qv_pp_q8},       {"q9", qv_pp_q9},
+	{"q10", qv_pp_q10},         {"q11", qv_pp_q11},     {"q12", qv_pp_q12},
+	{"q13", qv_pp_q13},         {"mb1", qv_pp_mb1},     {"mb3", qv_pp_mb3},
+	{"slots", qv_pp_slots},     {"mb4", qv_pp_mb4},     {"four", qv_pp_four},
+	{"shuffle", qv_pp_shuffle}, {"inner", qv_pp_inner},
 };
 
 void qv_pp_line(struct qv_pp *pp, const char *id, const char *paper, const char *unit,

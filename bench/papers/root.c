@@ -198,3 +198,30 @@ void qv_pp_root(struct qv_pp *pp)
 		qv_pp_trace_free(&t);
 	}
 }
+
+/* What the thesis asks for next: lists of arrays and of vectors under the structures. */
+void qv_pp_inner(struct qv_pp *pp)
+{
+	static const struct qv_pp_side inner[] = {
+		{"clu", false},       {"clu:lla", false},       {"clu:llv", false},
+		{"pnp:t=100", false}, {"pnp:lla,t=100", false}, {"pnp:llv,t=100", false},
+		{"col-pnp", false},   {"col-pnp:lla", false},   {"col-pnp:llv", false},
+	};
+	const uint32_t n = pp->quick ? 512 : 2048;
+	struct qv_pp_trace t;
+	char name[QV_BENCH_NAME];
+	size_t row;
+
+	qv_pp_root_make(pp, &t, n);
+	snprintf(name, sizeof(name), "inner/%u", n);
+	row = qv_pp_measure(pp, name, &t, inner, sizeof(inner) / sizeof(inner[0]), 1);
+	for (int i = 0; i < 9; i++) {
+		if (i % 3 == 0)
+			continue;
+		for (int q = QV_PP_UMQ; q <= QV_PP_PRQ; q++)
+			qv_pp_line(pp, "next", "", "x", gain(pp, row, i - i % 3, i, q), NAN, NAN,
+				   "%s over %s, %s, %u sources", inner[i].structure,
+				   inner[i - i % 3].structure, class_name[q], n);
+	}
+	qv_pp_trace_free(&t);
+}

@@ -182,6 +182,7 @@ void qv_pp_q12(struct qv_pp *pp);
 void qv_pp_q13(struct qv_pp *pp);
 /* root.c: one receiver that everybody sends to */
 void qv_pp_root(struct qv_pp *pp);
+void qv_pp_inner(struct qv_pp *pp);
 /* pnp.c: what the parameters of pnp do, and what it costs */
 void qv_pp_q4(struct qv_pp *pp);
 void qv_pp_q5(struct qv_pp *pp);
