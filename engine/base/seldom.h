@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define QV_SELDOM_MOST 64u /* polls from one look to the next */
+#define QV_SELDOM_MOST 16u /* polls from one look to the next */
 
 struct qv_seldom {
 	uint32_t next;  /* the poll that looks */

@@ -17,8 +17,6 @@
 
 _Static_assert(QV_NODE_POLLS *QV_NODE_BATCH >= QV_RING_SLOTS, "so many polls take all of a ring");
 
-#define QV_NODE_REST_POLLS 16u /* one poll in so many looks at others even if something was found */
-
 /* As qv_node_ops.tagged_data. */
 typedef int qv_node_plain_fn(void *owner, uint64_t from, uint64_t tag, uint64_t data,
 			     const void *buf, size_t len);
@@ -81,7 +79,8 @@ QV_INLINE bool qv_node_poll_as(struct qv_node *n, unsigned batch, qv_node_plain_
 	n->polls++;
 	for (uint32_t i = 0; i < n->nhot; i++)
 		some |= qv_node_drain(n, n->seats[i], batch, plain);
-	if (!some || QV_UNLIKELY(n->polls % QV_NODE_REST_POLLS == 0))
+	/* One poll in some looks at the others even if something was found. */
+	if (!some || QV_UNLIKELY(qv_seldom_due(&n->serve.clock, n->polls)))
 		some |= qv_node_poll_rest(n);
 	return some;
 }

@@ -10,58 +10,112 @@
 
 #include <time.h>
 
+#include "engine/base/seldom.h"
 #include "rig/party.h"
 
 #define US        0u
+#define TALKER    1u
+#define FIRST     2u
 #define NEWCOMERS 5u
 #define PAUSE_MS  10
-#define USED_TO   200u /* polls until it is known that they are rare */
-#define SOON      3u   /* polls */
+#define USED_TO   50u /* polls until it is known that they are rare */
+#define SOON      3u  /* polls */
 
-static void poll_rarely(struct party *p)
+/* A talker, if there is one, has something to say to each poll. */
+struct scene {
+	struct party us, talker;
+	uint64_t to_us;
+};
+
+static void begin(struct scene *s, bool talks)
+{
+	party_open(&s->us, US);
+	s->talker.node = NULL;
+	if (!talks)
+		return;
+	party_open(&s->talker, TALKER);
+	s->to_us = party_insert(&s->talker, s->us.name);
+}
+
+static void end(struct scene *s)
+{
+	if (s->talker.node)
+		party_close(&s->talker);
+	party_close(&s->us);
+}
+
+static void poll_rarely(struct scene *s)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
 
 	nanosleep(&pause, NULL);
-	qv_node_poll(p->node);
+	if (s->talker.node)
+		party_send(&s->talker, s->to_us, US, 8);
+	qv_node_poll(s->us.node);
 }
 
 /* Its first packet comes, and in which poll. */
-static unsigned polls_until_heard(struct party *us, unsigned id)
+static unsigned polls_until_heard(struct scene *s, unsigned id)
 {
 	struct party them;
 	unsigned polls = 0;
 
 	party_open(&them, id);
-	party_send(&them, party_insert(&them, us->name), US, 8);
-	while (!us->heard[id] && polls < 1000) {
-		poll_rarely(us);
+	party_send(&them, party_insert(&them, s->us.name), US, 8);
+	while (!s->us.heard[id] && polls < 1000) {
+		poll_rarely(s);
 		polls++;
 	}
 	party_close(&them);
 	return polls;
 }
 
-static void who_knocks_is_let_in_soon(void **state)
+static void who_knocks_is_let_in_soon(bool talks)
 {
 	unsigned polls = 0;
-	struct party us;
+	struct scene s;
 
-	(void)state;
-	party_open(&us, US);
+	begin(&s, talks);
 	for (unsigned i = 0; i < USED_TO; i++)
-		poll_rarely(&us);
+		poll_rarely(&s);
 	for (unsigned i = 0; i < NEWCOMERS; i++)
-		polls += polls_until_heard(&us, US + 1 + i);
+		polls += polls_until_heard(&s, FIRST + i);
 	printf("%u newcomers: %u polls\n", NEWCOMERS, polls);
 	assert_true(polls <= NEWCOMERS * SOON);
-	party_close(&us);
+	end(&s);
+}
+
+static void in_silence(void **state)
+{
+	(void)state;
+	who_knocks_is_let_in_soon(false);
+}
+
+static void while_another_talks(void **state)
+{
+	(void)state;
+	who_knocks_is_let_in_soon(true);
+}
+
+static void behind_many_polls(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	begin(&s, false);
+	for (unsigned i = 0; i < NEWCOMERS; i++) {
+		party_poll(&s.us, 100);
+		assert_true(polls_until_heard(&s, FIRST + i) <= QV_SELDOM_MOST + SOON);
+	}
+	end(&s);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_knocks_is_let_in_soon),
+		cmocka_unit_test(in_silence),
+		cmocka_unit_test(while_another_talks),
+		cmocka_unit_test(behind_many_polls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
