@@ -70,6 +70,9 @@ static int judge(const struct qv_schedule_spec *spec, uint32_t rank)
 		return QV_EINVAL;
 	if (spec->algorithm == QV_ALG_RADIX && !radix_fits(spec))
 		return QV_EINVAL;
+	if (spec->algorithm == QV_ALG_UNIT && spec->k &&
+	    (spec->k < 2 || spec->k > QV_UNIT_MOST_WAYS))
+		return QV_EINVAL;
 	if (by_arrival(spec) && spec->arrive && !spec->round)
 		return QV_EINVAL;
 	return qv_schedule_exists(spec->coll, spec->algorithm, spec->ordered) ? QV_OK : QV_ENOSYS;

@@ -85,7 +85,8 @@ void qv_build_clairvoyant(struct qv_builder *b);
 /* For one rank, or for all: n builders, by rank. */
 void qv_build_segmented(struct qv_builder *b, uint32_t n);
 void qv_build_redirect(struct qv_builder *b);
-#define QV_UNIT_WAYS 4 /* ranks of a group, where nothing else is asked for */
+#define QV_UNIT_WAYS      4  /* ranks of a group, where nothing else is asked for */
+#define QV_UNIT_MOST_WAYS 32 /* that can be asked for */
 
 /* A tree of combine units, engine/schedule/unit/tree.c. */
 void qv_build_unit(struct qv_builder *b);

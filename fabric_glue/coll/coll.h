@@ -73,7 +73,8 @@ struct qv_fi_group { /* group.c */
 	struct qv_fi_measure *measure; /* of it, while the group is joined */
 	struct qv_fi_memory memory;
 	uint16_t seq;                  /* operations so far */
-	unsigned ops;                  /* under way */
+	unsigned ops;                  /* under way, */
+	unsigned streams;              /* of which so many are streams */
 	bool joined, listening, heard; /* heard: a member has lost the group */
 	int failed;                    /* enum qv_status: the group is lost */
 	struct qv_fi_coll_msg notice;
@@ -264,7 +265,7 @@ bool qv_fi_stream_closes(const struct qv_fi_stream *stream);
 /* Its operation is no more. */
 void qv_fi_stream_gone(struct qv_fi_stream *stream);
 /* The sums of its fence are there, or have failed, as its operation has. */
-void qv_fi_stream_summed(struct qv_fi_stream *stream);
+void qv_fi_stream_summed(struct qv_fi_stream *stream, int status);
 
 /* memory.c; lock held. */
 

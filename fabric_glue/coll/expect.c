@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * expect.c - who is expected late in a group: where `auto` chooses a reduction that messages carry, or
- * FI_QUIVER_COLL names an algorithm that wants to know, the members of the group agree on it (agree.h),
- * by exchanges that go on beside the next calls.
+ * expect.c - who is expected late in a group: where FI_QUIVER_COLL says `auto` of a reduction that messages
+ * carry, or names an algorithm that wants to know, the members of the group agree on it (agree.h), by
+ * exchanges that go on beside the next calls. Where it says nothing they do not: a call would be refused
+ * until others have made theirs, and who calls far ahead of the others may not bear that.
  */
 #include "coll.h"
 #include "engine/base/clock.h"
@@ -14,7 +15,7 @@ static bool is_wanted(const struct qv_fi_group *group, enum qv_coll kind)
 {
 	return kind <= QV_COLL_REDUCE_SCATTER && group->n > 1 &&
 	       (qv_select_wants_arrivals(group->select, kind) ||
-		!qv_select_is_named(group->select, kind));
+		qv_select_is_auto(group->select, kind));
 }
 
 int qv_fi_coll_expect(struct qv_fi_coll *coll, struct qv_fi_group *group, enum qv_coll kind,
@@ -43,7 +44,7 @@ int qv_fi_coll_expect(struct qv_fi_coll *coll, struct qv_fi_group *group, enum q
 bool qv_fi_coll_expected(struct qv_fi_group *group, enum qv_coll kind)
 {
 	return is_wanted(group, kind) && qv_expect_called(group->expect) &&
-	       qv_expect_came(group->expect, group->ops ? 0 : qv_clock_ns());
+	       qv_expect_came(group->expect, group->ops > group->streams ? 0 : qv_clock_ns());
 }
 
 void qv_fi_coll_ended(struct qv_fi_group *group, bool together)

@@ -37,10 +37,10 @@ void qv_fi_stream_gone(struct qv_fi_stream *s)
 	s->op = NULL;
 }
 
-void qv_fi_stream_summed(struct qv_fi_stream *s)
+void qv_fi_stream_summed(struct qv_fi_stream *s, int status)
 {
 	s->summing = false;
-	s->summed = true;
+	s->summed = !status;
 }
 
 /* What the engine calls. */

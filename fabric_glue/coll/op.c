@@ -198,12 +198,15 @@ static void finish(struct qv_fi_coll_op *op)
 		if (group)
 			qv_expect_over(group->expect, op->status, qv_clock_ns());
 		break;
-	case QV_FI_COLL_STREAM: group->ops--; break;
+	case QV_FI_COLL_STREAM:
+		group->ops--;
+		group->streams--;
+		break;
 	case QV_FI_COLL_SUMS:
 		group->ops--;
 		if (op->timed)
 			qv_fi_coll_ended(group, op->together);
-		qv_fi_stream_summed(op->sums);
+		qv_fi_stream_summed(op->sums, op->status);
 		break;
 	default:
 		group->ops--;
@@ -386,6 +389,7 @@ void qv_fi_coll_op_start(struct qv_fi_coll_op *op)
 	if (op->run)
 		qv_run_start(op->run, &op->data);
 	op->group->ops += op->kind != QV_FI_COLL_EXCHANGE;
+	op->group->streams += op->kind == QV_FI_COLL_STREAM;
 	*op->coll->ops_tail = op;
 	op->coll->ops_tail = &op->next;
 }

@@ -211,7 +211,10 @@ static int fence(struct qv_fi_stream *s)
 	if (rc && rc != QV_EAGAIN)
 		return -qv_fi_errno(rc);
 	qv_fi_lock(qv_fi_stream_ep(s)->dom);
-	rc = s->summing ? -FI_EAGAIN : next_wave(s);
+	if (s->op->status) /* lost since */
+		rc = -qv_fi_errno(s->op->status);
+	else
+		rc = s->summing ? -FI_EAGAIN : next_wave(s);
 	qv_fi_unlock(qv_fi_stream_ep(s)->dom);
 	s->fencing = rc;
 	return rc;

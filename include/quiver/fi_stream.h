@@ -15,8 +15,8 @@
  * other calls for the group. A group has any number of streams. No call waits.
  *
  * Items come, and the program's function is called, only within calls for their stream, in the thread
- * that calls. No lock is held then, so the function may make any call of libfabric; of the calls for
- * its own stream, insert and insert_urgent only. Each stream is used by one thread at a time.
+ * that calls. No lock is held then, so the function may make any call of libfabric but that which closes
+ * the endpoint; of the calls for its own stream, insert and insert_urgent only. Each stream is used by one thread at a time.
  *
  * A member that makes no such call sends on nothing, and takes nothing: others may wait for it. One
  * that computes for long calls progress now and then.

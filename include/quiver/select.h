@@ -143,6 +143,14 @@ QV_API int qv_select_wants_arrivals(const struct qv_select *select, enum qv_coll
 QV_API int qv_select_is_named(const struct qv_select *select, enum qv_coll coll);
 
 /*
+ * Whether the rules say `auto`.
+ *   select  from qv_select_open
+ *   coll    of which collective, one that there is
+ * Returns 1 or 0; 0 where they say nothing, too.
+ */
+QV_API int qv_select_is_auto(const struct qv_select *select, enum qv_coll coll);
+
+/*
  * A group is gone: its plans that are not in use are freed.
  *   select  from qv_select_open
  *   group   as in struct qv_select_call

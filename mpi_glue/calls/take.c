@@ -125,7 +125,8 @@ static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
 static bool is_untried(const struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 		       enum qv_mpi_reason why)
 {
-	return why == QV_MPI_TRIED && call->form == QV_MPI_NONBLOCKING && c->late;
+	return why == QV_MPI_TRIED && call->form == QV_MPI_NONBLOCKING && c->late &&
+	       call->coll <= QV_COLL_REDUCE_SCATTER;
 }
 
 static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)

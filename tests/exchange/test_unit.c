@@ -98,8 +98,11 @@ static void join(uint32_t a, uint32_t b)
 static void open_units(uint32_t at_once)
 {
 	for (uint32_t p = 0; p < places_n; p++) {
-		const struct qv_unit_spec spec = {0,  places[p].ports, at_once,
-						  op, QV_TYPE_INT64,   COUNT};
+		const struct qv_unit_spec spec = {.ports = places[p].ports,
+						  .at_once = at_once,
+						  .op = op,
+						  .type = QV_TYPE_INT64,
+						  .count = COUNT};
 
 		if (!is_leaf(p))
 			assert_int_equal(qv_unit_create(combine, &spec, &places[p].unit), QV_OK);
@@ -329,15 +332,20 @@ static void no_root(void **unused)
 
 static void refuses(void **unused)
 {
-	const struct qv_unit_spec good = {0, 0x15, 2, QV_OP_SUM, QV_TYPE_INT32, 4};
+	const struct qv_unit_spec good = {
+		.ports = 0x15, .at_once = 2, .op = QV_OP_SUM, .type = QV_TYPE_INT32, .count = 4};
 	const struct qv_unit_spec bad[] = {
-		{0, 0x10, 2, QV_OP_SUM, QV_TYPE_INT32, 4},
-		{0, 0x15, 3, QV_OP_SUM, QV_TYPE_INT32, 4},
-		{0, 0x15, 128, QV_OP_SUM, QV_TYPE_INT32, 4},
-		{0, 0x15, 2, QV_OP_BXOR, QV_TYPE_FLOAT, 4},
-		{0, 0x15, 2, QV_OP_SUM, QV_N_TYPES, 4},
-		{0, 0x15, 2, QV_OP_SUM, QV_TYPE_INT32, 0},
-		{0, 0x15, 2, QV_OP_SUM, QV_TYPE_INT32, SIZE_MAX / 4},
+		{.ports = 0x10, .at_once = 2, .op = QV_OP_SUM, .type = QV_TYPE_INT32, .count = 4},
+		{.ports = 0x15, .at_once = 3, .op = QV_OP_SUM, .type = QV_TYPE_INT32, .count = 4},
+		{.ports = 0x15, .at_once = 128, .op = QV_OP_SUM, .type = QV_TYPE_INT32, .count = 4},
+		{.ports = 0x15, .at_once = 2, .op = QV_OP_BXOR, .type = QV_TYPE_FLOAT, .count = 4},
+		{.ports = 0x15, .at_once = 2, .op = QV_OP_SUM, .type = QV_N_TYPES, .count = 4},
+		{.ports = 0x15, .at_once = 2, .op = QV_OP_SUM, .type = QV_TYPE_INT32, .count = 0},
+		{.ports = 0x15,
+		 .at_once = 2,
+		 .op = QV_OP_SUM,
+		 .type = QV_TYPE_INT32,
+		 .count = SIZE_MAX / 4},
 	};
 	static const int32_t data[4] = {1, 2, 3, 4}, want[4] = {2, 4, 6, 8};
 	struct qv_unit_out out = {77, NULL};

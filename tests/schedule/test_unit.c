@@ -127,7 +127,7 @@ static void any_group(void **unused)
 		struct qv_schedule_spec spec = {.coll = i % 2 ? QV_COLL_REDUCE : QV_COLL_ALLREDUCE,
 						.algorithm = QV_ALG_UNIT,
 						.ranks = 2 + (uint32_t)qv_tagged_draw(MOST - 1),
-						.k = (uint32_t)qv_tagged_draw(12)};
+						.k = 2 + (uint32_t)qv_tagged_draw(11)};
 
 		qv_tagged_seed(i);
 		spec.root = i % 2 ? (uint32_t)qv_tagged_draw(spec.ranks) : 0;
@@ -190,12 +190,17 @@ static void credits(void **unused)
 static void too_many_ways(void **unused)
 {
 	struct qv_schedule_spec spec = {
-		.coll = QV_COLL_REDUCE, .algorithm = QV_ALG_UNIT, .ranks = 5000, .k = 60};
+		.coll = QV_COLL_REDUCE, .algorithm = QV_ALG_UNIT, .ranks = 5000, .k = 32};
 	struct qv_schedule *s = NULL;
 
 	/* A unit has 64 ports, whatever is asked for. */
 	assert_int_equal(qv_schedule_build(&spec, 0, &s), QV_OK);
 	qv_schedule_free(s);
+	spec.k = 33;
+	assert_int_equal(qv_schedule_build(&spec, 0, &s), QV_EINVAL);
+	spec.k = 1;
+	assert_int_equal(qv_schedule_build(&spec, 0, &s), QV_EINVAL);
+	spec.k = 0;
 	spec.ordered = 1;
 	assert_int_equal(qv_schedule_build(&spec, 0, &s), QV_ENOSYS);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/schedule/schedule.h"
 #include "select.h"
 
 /* A part of the text. */
@@ -78,15 +79,15 @@ static uint32_t most_k(const struct qv_rule *rule)
 	case QV_ALG_KPREFIX:
 	case QV_ALG_KSHIFT: return 65536; /* neighbours */
 	case QV_ALG_HYBRID: return 32;    /* dimensions */
-	case QV_ALG_UNIT: return 32;      /* ranks of a group */
+	case QV_ALG_UNIT: return QV_UNIT_MOST_WAYS;
 	default: return 0;
 	}
 }
 
 static int read_mode(struct word w, const struct message *m, struct qv_rule *rule)
 {
-	const uint32_t most = most_k(rule);
-	char number[16];
+	const uint32_t most = most_k(rule), least = rule->algorithm == QV_ALG_UNIT ? 2 : 1;
+	char numbers[32];
 	uint32_t k = 0;
 	size_t i = 0;
 
@@ -95,14 +96,14 @@ static int read_mode(struct word w, const struct message *m, struct qv_rule *rul
 		return QV_OK;
 	while (i < w.n && w.at[i] >= '0' && w.at[i] <= '9' && k <= most)
 		k = 10 * k + (uint32_t)(w.at[i++] - '0');
-	if (i == w.n && k && k <= most) {
+	if (i == w.n && k >= least && k <= most) {
 		rule->k = k;
 		return QV_OK;
 	}
 	refuse(m, "unknown mode", w, "known: faithful extended");
-	snprintf(number, sizeof(number), "%u", most);
+	snprintf(numbers, sizeof(numbers), "%u to %u", least, most);
 	if (most)
-		append(m, ", and numbers from 1 to ", number);
+		append(m, ", and numbers from ", numbers);
 	return QV_EINVAL;
 }
 
@@ -126,6 +127,7 @@ static int parse_one(struct word w, struct qv_rule *rules, unsigned int *seen,
 	if (*seen >> coll & 1)
 		return refuse(m, "operation named twice:", name, "once is enough");
 	*seen |= 1u << coll;
+	rules[coll].given = 1;
 	rest = (struct word){equals + 1, w.n - name.n - 1};
 	colon = memchr(rest.at, ':', rest.n);
 	if (colon) {

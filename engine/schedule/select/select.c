@@ -308,6 +308,11 @@ int qv_select_wants_arrivals(const struct qv_select *select, enum qv_coll coll)
 	       (rule->algorithm == QV_ALG_CLAIRVOYANT || rule->algorithm == QV_ALG_SEGMENTED);
 }
 
+int qv_select_is_auto(const struct qv_select *select, enum qv_coll coll)
+{
+	return select->rules[coll].given && !select->rules[coll].named;
+}
+
 int qv_select_is_named(const struct qv_select *select, enum qv_coll coll)
 {
 	return select->rules[coll].named;

@@ -10,6 +10,7 @@ int qv_network_valid(const struct qv_network *network);
 
 /* What the user asks of one operation. */
 struct qv_rule {
+	int given; /* something is said of this operation */
 	int named; /* not 0: this algorithm; else whichever is fastest */
 	enum qv_algorithm algorithm;
 	int faithful;

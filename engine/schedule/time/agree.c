@@ -107,8 +107,10 @@ int qv_expect_came(struct qv_expect *x, uint64_t now)
 
 void qv_expect_ended(struct qv_expect *x, uint64_t now, int together)
 {
-	x->sum += now - x->began;
-	x->n++;
+	if (x->began) { /* else another one has begun since */
+		x->sum += now - x->began;
+		x->n++;
+	}
 	x->began = 0;
 	if (together)
 		x->ended = now;
@@ -161,6 +163,7 @@ static uint64_t interval(uint64_t cost, uint64_t call, uint64_t gap)
 static void learn(struct qv_expect *x)
 {
 	uint64_t first = UINT64_MAX, last = 0, gap = 0, call = 0, cost = UINT64_MAX, unusual = 0;
+	int blind = 0;
 
 	for (uint32_t r = 0; r < x->ranks; r++) {
 		const uint64_t *told = x->told[r];
@@ -171,6 +174,11 @@ static void learn(struct qv_expect *x)
 		call = greater(call, told[CALL]);
 		cost = lesser(cost, told[COST]); /* who came last did not wait for the others */
 		unusual = greater(unusual, distance(told[GAP], told[NEWEST]));
+		blind |= !told[CALL];
+	}
+	if (blind) { /* its calls have other operations beside them: nothing is known of it */
+		x->left = MOST;
+		return;
 	}
 	x->late = last - first > greater(QV_EXPECT_LATE, call / (x->late ? IN_TIME : LATE));
 	expect(x, first, (last - first) / 4);

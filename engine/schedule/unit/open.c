@@ -45,7 +45,7 @@ static void destroy(void *live)
 	free(live);
 }
 
-static int open_unit(struct qv_unit_run *u)
+int qv_unit_run_open(struct qv_unit_run *u)
 {
 	const struct qv_unit_spec spec = {.size = sizeof(spec),
 					  .ports = (UINT64_C(2) << qv_unit_out_port(u)) - 1,
@@ -55,13 +55,17 @@ static int open_unit(struct qv_unit_run *u)
 					  .context = u->data.context,
 					  .item = u->data.item};
 	const size_t bytes = u->each * u->data.item;
+	int rc;
 
 	u->packets_in = malloc(u->n * bytes + 1);
 	if (!u->packets_in)
 		return QV_ENOMEM;
 	for (uint32_t i = 0; i < u->n; i++)
 		u->links[i].packet = u->packets_in + i * bytes;
-	return qv_unit_create(NULL, &spec, &u->unit);
+	rc = qv_unit_create(NULL, &spec, &u->unit);
+	if (rc)
+		close_unit(u);
+	return rc;
 }
 
 static void start(void *live, const struct qv_run_data *data)
@@ -82,7 +86,6 @@ static void start(void *live, const struct qv_run_data *data)
 	u->each = data->item > PACKET ? 1 : PACKET / data->item;
 	u->each = u->each < data->count ? u->each : data->count;
 	u->packets = (uint32_t)((data->count + u->each - 1) / u->each);
-	u->failed = open_unit(u);
 }
 
 const struct qv_live qv_unit_live = {create, destroy, start, qv_unit_run_progress,

@@ -97,7 +97,8 @@ static void reduce(struct qv_unit_run *u, unsigned int port, uint32_t number, co
 	struct qv_unit_out out;
 	int rc = qv_unit_reduce_part(u->unit, port, number, data, count_of(u, number), &out);
 
-	if (!rc && out.port >= 0 && (unsigned int)out.port != qv_unit_out_port(u))
+	if (rc == QV_EAGAIN || /* who sent it had no credit */
+	    (!rc && out.port >= 0 && (unsigned int)out.port != qv_unit_out_port(u)))
 		rc = QV_EPROTO;
 	if (rc) {
 		u->failed = rc;
@@ -193,6 +194,12 @@ int qv_unit_run_progress(void *live)
 	struct qv_unit_run *u = live;
 	int moved = 1;
 
+	if (u->packets && !u->unit && !u->failed)
+		u->failed = qv_unit_run_open(u);
+	if (u->failed == QV_ENOMEM) { /* nothing has been sent: later there may be some */
+		u->failed = QV_OK;
+		return QV_EAGAIN;
+	}
 	while (moved && !u->failed) {
 		moved = give(u);
 		moved |= take(u);

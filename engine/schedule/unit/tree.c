@@ -20,7 +20,7 @@ static uint32_t levels_of(uint32_t ranks, uint32_t ways)
 /* As many as are asked for, or as a unit has ports for if its rank leads at all levels. */
 static uint32_t ways_of(const struct qv_schedule_spec *spec)
 {
-	uint32_t ways = spec->k < 2 ? QV_UNIT_WAYS : spec->k;
+	uint32_t ways = spec->k ? spec->k : QV_UNIT_WAYS;
 
 	while (ways > 2 && (uint64_t)(ways - 1) * levels_of(spec->ranks, ways) >= QV_UNIT_LINKS)
 		ways--;

@@ -82,6 +82,9 @@ static inline unsigned int qv_unit_out_port(const struct qv_unit_run *u)
 
 extern const struct qv_live qv_unit_live; /* open.c */
 
+/* open.c: the unit and the memory of a run that has begun. Where there is none nothing is opened. */
+int qv_unit_run_open(struct qv_unit_run *u);
+
 /* run.c: as of struct qv_live. */
 int qv_unit_run_progress(void *live);
 void qv_unit_run_done(void *live, uint32_t slot, int status);

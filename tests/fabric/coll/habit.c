@@ -39,7 +39,7 @@ static uint64_t by_arrival(struct ft_ep *ep)
 	return mine;
 }
 
-/* Nobody names an algorithm. Once a member is late by what a call takes, calls are built for that, and when it
+/* The setting says `auto`. Once a member is late by what a call takes, calls are built for that, and when it
  * is no more, none are: each time the same calls on all members. Any gain counts, since the model may take
  * calls for shorter than they are on a busy machine. */
 static void habit(void)

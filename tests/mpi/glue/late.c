@@ -68,6 +68,12 @@ static void later_forms(void)
 	      "refused");
 	MPI_Comm_dup(MPI_COMM_WORLD, &dup);
 	MPI_Bcast(&n, 1, MPI_INT, 0, dup); /* makes the library's own communicator */
+	late_calls(60, dup);
+	before = qv_mpi_by_arrival();
+	later_calls(dup);
+	n = by_arrival_since(before);
+	CHECK(n || !GLUE_TAKES(GLUE_NONBLOCKING) || glue_ranks < 4,
+	      "nothing by what blocking calls have told");
 	arrive[glue_ranks - 1] = 3000000;
 	CHECK(!qv_mpi_expect(MPI_Comm_c2f(dup), arrive), "refused");
 	before = qv_mpi_by_arrival();
