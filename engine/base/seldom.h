@@ -34,8 +34,8 @@ static inline void qv_seldom_looked(struct qv_seldom *s, uint32_t poll, uint64_t
 		s->every = QV_SELDOM_MOST;
 	else if (passed > most_ns)
 		s->every = (uint32_t)(s->every * most_ns / passed);
-	else if (s->every < QV_SELDOM_MOST)
-		s->every *= 2;
+	else
+		s->every = s->every < QV_SELDOM_MOST / 2 ? 2 * s->every : QV_SELDOM_MOST;
 	if (!s->every)
 		s->every = 1;
 	s->next = poll + s->every;

@@ -44,6 +44,7 @@ struct qv_fi_member {
 	uint64_t hash;  /* of the group */
 	uint64_t check; /* of what all must have in common to choose the same schedules */
 	uint64_t id;    /* of the group at this member */
+	uint64_t load;  /* combine units that it runs for other groups */
 	/* memory.c; all 0: it cannot have memory with all others. */
 	uint64_t host;   /* the same where memory can be in common */
 	uint64_t kinds;  /* of collectives that it wants to go through memory, as bits */
@@ -69,6 +70,8 @@ struct qv_fi_group { /* group.c */
 	fi_addr_t *addrs;             /* by rank */
 	struct qv_fi_member *members; /* by rank */
 	uint64_t hash;
+	uint32_t *load;                /* by rank, as they told */
+	unsigned units;                /* combine units that this member runs for it */
 	struct qv_select *select;      /* each group has a network of its own */
 	struct qv_fi_measure *measure; /* of it, while the group is joined */
 	struct qv_fi_memory memory;
@@ -134,6 +137,7 @@ struct qv_fi_coll {
 	uint32_t nslots, next_id;
 	uint64_t check;
 	struct qv_fi_joins *joins; /* how often each set has been joined */
+	uint64_t units;            /* combine units of all groups */
 	/* Of the application that are over; of these, through memory, and built from arrivals. */
 	uint64_t calls, by_memory, by_arrival;
 };

@@ -146,6 +146,7 @@ void qv_fi_group_free(struct qv_fi_group *group)
 	qv_fi_memory_close(group);
 	free(group->memory.told);
 	free(group->addrs);
+	free(group->load);
 	free(group->members);
 	free(group);
 }
@@ -168,6 +169,7 @@ static int group_close(struct fid *fid)
 	}
 	qv_fi_group_stop_listening(group);
 	qv_fi_coll_leave(ep->coll, group);
+	ep->coll->units -= group->units;
 	discard(group);
 	qv_fi_group_leave_slot(ep->coll, group);
 	qv_fi_unlock(dom);

@@ -117,8 +117,27 @@ void qv_fi_group_shared(struct qv_fi_group *group, int status)
 	qv_fi_group_ready(group, status);
 }
 
+/* What all have told says who runs the combine units of this group. */
+static int count_units(struct qv_fi_group *group)
+{
+	const struct qv_select_call call = {
+		.ranks = group->n, .rank = group->rank, .load = group->load};
+	int units;
+
+	for (uint32_t r = 0; r < group->n; r++)
+		group->load[r] = (uint32_t)group->members[r].load;
+	units = qv_select_units(group->select, &call);
+	if (units < 0)
+		return units;
+	group->units = (unsigned)units;
+	group->ep->coll->units += group->units;
+	return QV_OK;
+}
+
 void qv_fi_group_ready(struct qv_fi_group *group, int status)
 {
+	if (!status)
+		status = count_units(group);
 	if (status)
 		qv_fi_group_fail(group, status);
 	else
@@ -133,7 +152,8 @@ static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct q
 	group->n = (uint32_t)set->n;
 	group->addrs = calloc(set->n + 1, sizeof *group->addrs);
 	group->members = calloc(set->n + 1, sizeof *group->members);
-	if (!ret && (!group->addrs || !group->members))
+	group->load = calloc(set->n + 1, sizeof *group->load);
+	if (!ret && (!group->addrs || !group->members || !group->load))
 		ret = -FI_ENOMEM;
 	if (!ret)
 		ret = name_members(group, set);
@@ -143,8 +163,10 @@ static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct q
 		ret = qv_fi_group_take_slot(ep->coll, group);
 	if (ret)
 		return ret;
-	group->members[group->rank] = (struct qv_fi_member){
-		.hash = group->hash, .check = ep->coll->check, .id = group->id};
+	group->members[group->rank] = (struct qv_fi_member){.hash = group->hash,
+							    .check = ep->coll->check,
+							    .id = group->id,
+							    .load = ep->coll->units};
 	qv_fi_memory_offer(group, &group->members[group->rank]);
 	qv_fi_group_listen(group);
 	ret = qv_fi_coll_start_join(ep->coll, group);

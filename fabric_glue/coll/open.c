@@ -44,6 +44,7 @@ void qv_fi_coll_collect(const struct qv_fi_ep *ep, struct qv_fi_stats *stats)
 	stats->collectives = ep->coll->calls;
 	stats->collectives_memory = ep->coll->by_memory;
 	stats->collectives_by_arrival = ep->coll->by_arrival;
+	stats->combine_units = ep->coll->units;
 }
 
 void qv_fi_coll_shutdown(struct qv_fi_ep *ep)

@@ -210,7 +210,8 @@ static struct qv_fi_coll_op *scheduled(const struct qv_fi_coll_op *ask,
 					      .rank = group->rank,
 					      .root = root,
 					      .bytes = ask->data.count * ask->data.item,
-					      .arrive = arrive};
+					      .arrive = arrive,
+					      .load = group->load};
 	const uint64_t began = arrive ? qv_clock_ns() : 0;
 	const struct qv_plan *plan;
 	struct qv_fi_coll_op *op;

@@ -65,6 +65,7 @@ static void put_endpoint(FILE *out, const struct qv_fi_ep *ep, const struct qv_f
 		{"node_touched", s->node_touched},
 		{"collectives", s->collectives},
 		{"collectives_memory", s->collectives_memory},
+		{"combine_units", s->combine_units},
 		{"packets", s->packets},
 		{"copied", s->copied},
 		{"pieces", s->pieces},

@@ -53,6 +53,7 @@ static void add(struct qv_fi_stats *sum, const struct qv_fi_stats *s, bool open)
 	sum->collectives += s->collectives;
 	sum->collectives_memory += s->collectives_memory;
 	sum->collectives_by_arrival += s->collectives_by_arrival;
+	sum->combine_units += open ? s->combine_units : 0;
 	sum->packets += s->packets;
 	sum->copied += s->copied;
 	sum->pieces += s->pieces;

@@ -62,6 +62,8 @@ struct qv_fi_stats {
 	uint64_t pieces, retaken;
 	/* Collectives that were built from when members were expected. */
 	uint64_t collectives_by_arrival;
+	/* FI_QUIVER_COLL names unit: combine units that this endpoint runs now for its groups. */
+	uint64_t combine_units;
 };
 
 struct qv_fi_stats_ops {

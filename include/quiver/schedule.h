@@ -114,6 +114,9 @@ struct qv_schedule_spec {
 	uint32_t k;
 	int faithful; /* QV_ALG_REDIRECT: not 0: QV_REDIRECT_FAITHFUL, else QV_REDIRECT_EXTENDED */
 	uint32_t reserved; /* 0 */
+	/* QV_ALG_UNIT: by rank, how many units it runs for other groups, read during the call: of a
+	 * group, the one that runs the fewest is the leader. NULL: none do. */
+	const uint32_t *load;
 };
 
 struct qv_schedule; /* of one rank, opaque */

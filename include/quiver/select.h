@@ -96,6 +96,9 @@ struct qv_select_call {
 	/* When each rank is expected, in ns from any moment; read during the call. NULL: nothing is
 	 * known. Looked at for reductions only. */
 	const uint64_t *arrive;
+	/* By rank: how many combine units it runs for other groups, as in struct qv_schedule_spec; the
+	 * same in all calls of a group. Read during the call; NULL: none. */
+	const uint32_t *load;
 };
 
 /* What is to be done for it. */
@@ -124,6 +127,15 @@ QV_API int qv_select_get(struct qv_select *select, const struct qv_select_call *
  *   plan    from qv_select_get, as often as it was got
  */
 QV_API void qv_select_put(struct qv_select *select, const struct qv_plan *plan);
+
+/*
+ * How many combine units a rank runs for a group: operations for which the rules name `unit`, and in
+ * whose tree it is a leader.
+ *   select  from qv_select_open
+ *   call    ranks, rank and load of the group; read during the call
+ * Returns the number, or QV_ENOMEM.
+ */
+QV_API int qv_select_units(const struct qv_select *select, const struct qv_select_call *call);
 
 /*
  * Whether expected arrivals are worth their cost: the rules name an algorithm that is built from

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <quiver/select.h>
+
 #include "sched_case.h"
 #include "tests/net/tagged.h"
 
@@ -28,6 +30,14 @@ static struct qv_run *runs[RUNS][MOST];
 static struct qv_end ends[RUNS][MOST];
 static vector *in, *work[RUNS];
 static unsigned int combined;
+static struct qv_select *select_unit;
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
 
 static void over(struct qv_end at, uint32_t step, size_t bytes, int status)
 {
@@ -123,13 +133,18 @@ static uint32_t go_on(uint32_t ranks, uint32_t without)
 /* Two reductions are under way at a time. */
 static void any_group(void **unused)
 {
+	uint32_t load[MOST];
+
 	for (unsigned int i = 0; i < 60; i++) {
 		struct qv_schedule_spec spec = {.coll = i % 2 ? QV_COLL_REDUCE : QV_COLL_ALLREDUCE,
 						.algorithm = QV_ALG_UNIT,
 						.ranks = 2 + (uint32_t)qv_tagged_draw(MOST - 1),
-						.k = 2 + (uint32_t)qv_tagged_draw(11)};
+						.k = 2 + (uint32_t)qv_tagged_draw(11),
+						.load = i % 3 ? load : NULL};
 
 		qv_tagged_seed(i);
+		for (uint32_t r = 0; r < MOST; r++)
+			load[r] = (uint32_t)qv_tagged_draw(5);
 		spec.root = i % 2 ? (uint32_t)qv_tagged_draw(spec.ranks) : 0;
 		open_group(&spec);
 		for (uint32_t r = 0; r < spec.ranks; r++) {
@@ -187,6 +202,61 @@ static void credits(void **unused)
 	close_group(&spec);
 }
 
+/* 200 groups of 2 to 19 of so many ranks, in any order. How many units the rank that runs most of
+ * them has, as a multiple of the mean. */
+static double uneven(int by_load)
+{
+	enum { RANKS = 256 };
+	uint32_t load[RANKS] = {0}, most = 0, units = 0;
+
+	for (unsigned int group = 0; group < 200; group++) {
+		uint32_t ranks[RANKS], of_group[RANKS];
+		struct qv_select_call call = {.ranks = 2 + (uint32_t)qv_tagged_draw(18)};
+
+		for (uint32_t r = 0; r < RANKS; r++)
+			ranks[r] = r;
+		for (uint32_t i = 0; i < call.ranks; i++) {
+			const uint32_t j = i + (uint32_t)qv_tagged_draw(RANKS - i), r = ranks[j];
+
+			ranks[j] = ranks[i];
+			ranks[i] = r;
+		}
+		qsort(ranks, call.ranks, sizeof(ranks[0]), by_number);
+		for (uint32_t i = 0; i < call.ranks; i++)
+			of_group[i] = load[ranks[i]];
+		call.load = by_load ? of_group : NULL;
+		for (; call.rank < call.ranks; call.rank++)
+			load[ranks[call.rank]] += (uint32_t)qv_select_units(select_unit, &call);
+	}
+	for (uint32_t r = 0; r < RANKS; r++) {
+		most = load[r] > most ? load[r] : most;
+		units += load[r];
+	}
+	return (double)most * RANKS / units;
+}
+
+static void leaders(void **unused)
+{
+	double least = 1e9, worst = 0;
+
+	assert_int_equal(qv_select_open("allreduce=unit", NULL, 0, &select_unit), QV_OK);
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		double even, naive;
+
+		qv_tagged_seed(seed);
+		even = uneven(1);
+		qv_tagged_seed(seed);
+		naive = uneven(0);
+		worst = even > worst ? even : worst;
+		least = naive < least ? naive : least;
+	}
+	print_message("most by mean: %.2f at most, %.2f at least if the first one leads\n", worst,
+		      least);
+	assert_true(worst <= 2);
+	assert_true(least > 3);
+	qv_select_close(select_unit);
+}
+
 static void too_many_ways(void **unused)
 {
 	struct qv_schedule_spec spec = {
@@ -208,7 +278,7 @@ static void too_many_ways(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(any_group), cmocka_unit_test(late),
-					   cmocka_unit_test(credits),
+					   cmocka_unit_test(credits), cmocka_unit_test(leaders),
 					   cmocka_unit_test(too_many_ways)};
 
 	in = calloc((1 + RUNS) * MOST, sizeof(*in));

@@ -40,7 +40,8 @@ void qv_choice_spec(const struct qv_network *network, const struct qv_case *c,
 					  .ranks = c->ranks,
 					  .root = c->root,
 					  .segments = choice->segments,
-					  .ordered = c->ordered};
+					  .ordered = c->ordered,
+					  .load = c->load};
 	if (!choice->by_arrival)
 		return;
 	if (choice->algorithm == QV_ALG_SEGMENTED)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* select.c - plans for calls, kept by group, operation, size class and expected arrivals. */
+#include "engine/schedule/schedule.h"
 #include "select.h"
 
 #include <stdlib.h>
@@ -161,7 +162,8 @@ static int make_case(struct qv_select *s, const struct qv_select_call *call, str
 			      .coll = call->coll,
 			      .ranks = call->ranks,
 			      .rank = call->rank,
-			      .root = call->root};
+			      .root = call->root,
+			      .load = call->load};
 	c->bytes =
 		call->coll == QV_COLL_BARRIER ? 0 : size_class(call->bytes, parts_of(call->coll));
 	if ((call->coll == QV_COLL_GATHER || call->coll == QV_COLL_SCATTER) && s->bursts.alpha > 0)
@@ -262,6 +264,7 @@ static int build(struct qv_select *s, const struct qv_case *c, struct entry **en
 		return rc;
 	}
 	e->plan.schedule = e->schedule;
+	e->c.load = NULL;
 	*entry = e;
 	return QV_OK;
 }
@@ -298,6 +301,25 @@ void qv_select_put(struct qv_select *select, const struct qv_plan *plan)
 
 	(void)select;
 	e->users--;
+}
+
+int qv_select_units(const struct qv_select *select, const struct qv_select_call *call)
+{
+	int units = 0;
+
+	for (int coll = 0; coll < QV_N_COLLS; coll++) {
+		const struct qv_rule *rule = &select->rules[coll];
+		const struct qv_schedule_spec spec = {
+			.ranks = call->ranks, .k = rule->k, .load = call->load};
+		int leads = 0;
+
+		if (rule->named && rule->algorithm == QV_ALG_UNIT)
+			leads = qv_unit_leads(&spec, call->rank);
+		if (leads < 0)
+			return leads;
+		units += leads;
+	}
+	return units;
 }
 
 int qv_select_wants_arrivals(const struct qv_select *select, enum qv_coll coll)

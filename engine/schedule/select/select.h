@@ -31,6 +31,7 @@ struct qv_case {
 	double unit;      /* s */
 	/* Of a gather or scatter: what a message takes behind others; NULL: as one alone. */
 	const struct qv_network *bursts;
+	const uint32_t *load; /* as of struct qv_schedule_spec; looked at while a plan is made */
 };
 
 /* choose.c: what is fastest, within the rule. */

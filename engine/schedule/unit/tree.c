@@ -27,17 +27,34 @@ static uint32_t ways_of(const struct qv_schedule_spec *spec)
 	return ways;
 }
 
-/* The parents of all ranks; ranks, the list of those that have none yet, is used up. Returns the
- * rank that has none in the end. */
-static uint32_t plan(uint32_t *ranks, uint32_t n, uint32_t ways, uint32_t *parent)
+/* Of so many ranks the one that runs the fewest units, or the first of these. */
+static uint32_t least_loaded(const uint32_t *ranks, uint32_t n, const uint32_t *load)
 {
+	uint32_t least = ranks[0];
+
+	for (uint32_t i = 1; i < n && load; i++)
+		if (load[ranks[i]] < load[least])
+			least = ranks[i];
+	return least;
+}
+
+/* The parents of all ranks; ranks is room for those that have none yet. Returns the rank that has
+ * none in the end. */
+static uint32_t plan(const struct qv_schedule_spec *spec, uint32_t *ranks, uint32_t *parent)
+{
+	const uint32_t ways = ways_of(spec);
+	uint32_t n = spec->ranks;
+
+	for (uint32_t r = 0; r < n; r++)
+		ranks[r] = r;
 	while (n > 1) {
 		uint32_t leaders = 0;
 
 		for (uint32_t i = 0; i < n; i += ways) {
-			const uint32_t end = n - i < ways ? n : i + ways, leader = ranks[i];
+			const uint32_t members = n - i < ways ? n - i : ways;
+			const uint32_t leader = least_loaded(ranks + i, members, spec->load);
 
-			for (uint32_t j = i; j < end; j++)
+			for (uint32_t j = i; j < i + members; j++)
 				parent[ranks[j]] = leader;
 			ranks[leaders++] = leader;
 		}
@@ -73,9 +90,7 @@ static int find_place(struct qv_unit_place *at, const struct qv_builder *b)
 	if (!parent)
 		return QV_ENOMEM;
 	ranks = parent + spec->ranks;
-	for (uint32_t r = 0; r < spec->ranks; r++)
-		ranks[r] = r;
-	at->root = plan(ranks, spec->ranks, ways_of(spec), parent);
+	at->root = plan(spec, ranks, parent);
 	if (spec->coll == QV_COLL_REDUCE || spec->coll == QV_COLL_BROADCAST)
 		at->root = spec->root;
 	at->out = at->root == b->rank ? QV_STEP_NONE : toward(parent, b->rank, at->root);
@@ -145,4 +160,18 @@ void qv_build_unit(struct qv_builder *b)
 		reduction(b, &at);
 	if (b->spec->coll != QV_COLL_REDUCE)
 		multicast(b, &at);
+}
+
+int qv_unit_leads(const struct qv_schedule_spec *spec, uint32_t rank)
+{
+	uint32_t *parent = calloc(spec->ranks, 2 * sizeof(*parent));
+	int leads = 0;
+
+	if (!parent)
+		return QV_ENOMEM;
+	plan(spec, parent + spec->ranks, parent);
+	for (uint32_t r = 0; r < spec->ranks; r++)
+		leads |= parent[r] == rank;
+	free(parent);
+	return leads;
 }

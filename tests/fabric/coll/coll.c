@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* coll.c - collectives: sets and groups, all operations over many sizes, several at once, beside
  * the application's messages, by every algorithm. */
-#include "tests/fabric/harness/ft.h"
+#include "tests/fabric/harness/stats.h"
 #include "coll.h"
 
 /* Sets and groups. */
@@ -276,6 +276,36 @@ static void rules_unit(void)
 	run_all("reduce=unit,allreduce=unit:2,barrier=unit,broadcast=unit");
 }
 
+/* Each of four groups of all members has another one that runs its unit; the first one does again
+ * once its group has been left. */
+static void unit_leaders(void)
+{
+	struct fid_mc *mc[4];
+	struct ft_ep ep;
+	uint64_t in = 1, out;
+	struct ft_op op;
+
+	setenv("FI_QUIVER_COLL", "allreduce=unit", 1);
+	ft_open(&ep, &(struct ft_conf){.caps = FI_COLLECTIVE, .eq = true});
+	for (int g = 0; g < 4; g++) {
+		mc[g] = ft_join(&ep, (1u << ft.n) - 1);
+		CHECK_EQ(ft_stats(&ep).combine_units, ft.rank <= g);
+	}
+	for (int g = 0; g < 4; g++) {
+		OK(fi_allreduce(ep.ep, &in, 1, NULL, &out, NULL, fi_mc_addr(mc[g]), FI_UINT64,
+				FI_SUM, 0, ft_fresh(&op)));
+		ft_wait(&op);
+		CHECK_EQ(out, (uint64_t)ft.n);
+	}
+	OK(fi_close(&mc[0]->fid));
+	mc[0] = ft_join(&ep, (1u << ft.n) - 1);
+	CHECK_EQ(ft_stats(&ep).combine_units, 1);
+	for (int g = 0; g < 4; g++)
+		OK(fi_close(&mc[g]->fid));
+	CHECK_EQ(ft_stats(&ep).combine_units, 0);
+	ft_close(&ep);
+}
+
 static void rules_rows(void)
 {
 	run_all("allgather=ring,alltoall=mesh3");
@@ -460,6 +490,7 @@ const struct ft_case ft_cases_coll[] = {
 	{"coll_rules_segments", 4, 40, rules_segments},
 	{"coll_rules_line", 4, 40, rules_line},
 	{"coll_rules_unit", 4, 40, rules_unit},
+	{"coll_unit_leaders", 4, 20, unit_leaders},
 	{"coll_rules_rows", 4, 40, rules_rows},
 	{"coll_rules_prefixes", 4, 40, rules_prefixes},
 	{"coll_rules_shifts", 4, 40, rules_shifts},
