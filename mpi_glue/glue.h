@@ -64,6 +64,7 @@ struct qv_mpi {
 	bool crowded;   /* more ranks than cores here: sleep between tests */
 	bool hook_here; /* this MPI runs us from inside of its calls */
 	bool offload;   /* a device may combine */
+	bool primes_said;
 	const struct qv_combine *combine;
 	char text[QV_MPI_TEXT_ROOM]; /* QUIVER_MPI_COLL of rank 0 */
 	struct qv_mpi_rules *rules;

@@ -61,8 +61,8 @@ static const struct {
 	 "Seconds for which an endpoint that is closed waits for a network that does not carry what it "
 	 "has sent (default: 15)"},
 	{"coll", FI_PARAM_STRING,
-	 "Algorithms of collectives: operation=algorithm[:faithful|extended|number][,...], with "
-	 "operation one of reduce, allreduce, reduce_scatter, barrier, broadcast, gather, allgather, "
+	 "Algorithms of collectives: operation=algorithm[:faithful|extended|number|factors][,...], "
+	 "with operation one of reduce, allreduce, reduce_scatter, barrier, broadcast, gather, allgather, "
 	 "scatter, alltoall; the same for all processes (default: what a model finds fastest)"},
 	{"offload", FI_PARAM_STRING,
 	 "off, opencl, xrt or auto: match large batches of messages on an OpenCL device, or on an FPGA "

@@ -47,12 +47,13 @@ struct qv_select; /* opaque */
 /*
  * Open a selection.
  *   rules   what the user asks for, read during the call; NULL or "": nothing. Else
- *               operation=algorithm[:faithful|extended|number][,...]
+ *               operation=algorithm[:faithful|extended|number|factors][,...]
  *           with the names of qv_coll_name and qv_algorithm_name, or `auto` for the algorithm. An
  *           algorithm that is named is taken. Where it is built from expected arrivals,
  *               faithful   does so always
  *               extended   (default) only if the model says that it is faster by that
- *           kprefix:8, kshift:8 and hybrid:3 name k of struct qv_schedule_spec.
+ *           kprefix:8, kshift:8, hybrid:3 and unit:4 name k of struct qv_schedule_spec, radix:4:4:8
+ *           its radix. Groups whose ranks are not the product of these factors get the prime ones.
  *           With `auto`, faithful takes what is fastest by the model; extended takes a schedule
  *           from expected arrivals only if it is faster by 5 %, since expectations can be wrong.
  *   why, room  out, on QV_EINVAL: what is wrong and what is known, as text; may be NULL, 0
@@ -107,7 +108,10 @@ struct qv_plan {
 	enum qv_algorithm algorithm;
 	uint32_t segments; /* as in struct qv_schedule_spec */
 	int by_arrival;    /* built from the expected arrivals of the call */
-	double seconds;    /* from the first arrival to the end, by the model */
+	/* From the first arrival to the end, by the model; of QV_ALG_RADIX with the prime factors
+	 * of ranks, also where the rules name others. */
+	double seconds;
+	int primes; /* the factors that the rules name do not make ranks, so the prime ones are taken */
 };
 
 /*

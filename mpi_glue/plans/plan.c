@@ -2,6 +2,7 @@
 /* plan.c - by which schedule a call is run, and the operations that have run it before. */
 #include "mpi_glue/glue.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define MAX_PLANS 32 /* kept per communicator, unless more are in use at once */
@@ -81,6 +82,18 @@ static struct qv_mpi_plan *find(struct qv_mpi_comm *c, const struct qv_plan *pla
 	return NULL;
 }
 
+/* Say once that a communicator is not of the ranks that the setting's factors are for. */
+static void say_primes(const struct qv_mpi_comm *c, enum qv_coll coll)
+{
+	if (c->rank || qv_mpi.primes_said)
+		return;
+	qv_mpi.primes_said = true;
+	fprintf(stderr,
+		"quiver: %s=radix in QUIVER_MPI_COLL: the product of the factors is not %d, the ranks of "
+		"a communicator; its prime factors are taken\n",
+		qv_coll_name(coll), c->ranks);
+}
+
 /* Takes over what qv_select_get gave. */
 static struct qv_mpi_plan *keep(struct qv_mpi_comm *c, const struct qv_plan *plan)
 {
@@ -123,6 +136,8 @@ struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_ca
 
 	pthread_mutex_lock(&qv_mpi.lock);
 	rc = qv_select_get(qv_mpi.rules->select, &wanted, &plan);
+	if (!rc && plan->primes)
+		say_primes(c, call->coll);
 	if (!rc)
 		p = keep(c, plan);
 	*why = rc == QV_ENOMEM || (!rc && !p) ? QV_MPI_FAILED : QV_MPI_ORDER;

@@ -139,6 +139,13 @@ static void test_rules(void **unused)
 	refused("allgather=kshift:4x", "unknown mode '4x'");
 	refused("allgather=kshift:", "unknown mode ''");
 	refused("alltoall=hybrid:33", "numbers from 1 to 32");
+	refused("reduce=radix:", "factors of the number of ranks");
+	refused("reduce=radix:4:", "unknown mode '4:'");
+	refused("reduce=radix:4:1", "unknown mode '4:1'");
+	refused("reduce=radix:4:4x", "unknown mode '4:4x'");
+	refused("reduce=radix:65536:32768", "unknown mode '65536:32768'");
+	refused("reduce=radix:99999999999999999999:2", "factors of the number of ranks");
+	refused("reduce=ring:4:4", "unknown mode '4:4'");
 	refused("reduce=ring,barrier=auto,reduce=binomial", "twice");
 }
 
@@ -194,6 +201,40 @@ static void test_numbers(void **unused)
 		assert_int_equal(n == steps_of("alltoall=hybrid", QV_COLL_ALLTOALL), k == 3);
 		qv_schedule_free(schedule);
 	}
+}
+
+/* The steps of rank 1 of so many are those of a schedule with these factors. */
+static void has_factors(struct qv_select *s, uint32_t ranks, const uint32_t *factors, size_t n)
+{
+	const struct qv_schedule_spec spec = {
+		.algorithm = QV_ALG_RADIX, .ranks = ranks, .radix = factors, .radix_n = n};
+	const struct qv_select_call call = {.ranks = ranks, .rank = 1, .bytes = 64};
+	const struct qv_step *expected, *found;
+	struct qv_schedule *schedule;
+	const struct qv_plan *plan;
+	size_t steps, same;
+
+	assert_int_equal(qv_schedule_build(&spec, 1, &schedule), QV_OK);
+	assert_int_equal(qv_select_get(s, &call, &plan), QV_OK);
+	expected = qv_schedule_steps(schedule, &steps);
+	found = qv_schedule_steps(plan->schedule, &same);
+	assert_int_equal(same, steps);
+	assert_memory_equal(found, expected, steps * sizeof(*found));
+	assert_int_equal(plan->primes, n == 0);
+	qv_select_put(s, plan);
+	qv_schedule_free(schedule);
+}
+
+/* Factors are those of the schedule, where their product is the number of ranks. */
+static void test_factors(void **unused)
+{
+	static const uint32_t factors[] = {4, 4, 8};
+	struct qv_select *s = open_select("reduce=radix:4:4:8,allreduce=radix:65536:32767");
+
+	has_factors(s, 128, factors, 3);
+	has_factors(s, 64, NULL, 0);
+	has_factors(s, 12, NULL, 0);
+	qv_select_close(s);
 }
 
 /* Ranks. */
@@ -398,11 +439,12 @@ static void test_kept(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model),    cmocka_unit_test(test_segments),
-		cmocka_unit_test(test_rules),    cmocka_unit_test(test_named),
-		cmocka_unit_test(test_numbers),  cmocka_unit_test(test_all_agree),
-		cmocka_unit_test(test_one_late), cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_floor),    cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_model),     cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_rules),     cmocka_unit_test(test_named),
+		cmocka_unit_test(test_numbers),   cmocka_unit_test(test_factors),
+		cmocka_unit_test(test_all_agree), cmocka_unit_test(test_one_late),
+		cmocka_unit_test(test_lengths),   cmocka_unit_test(test_floor),
+		cmocka_unit_test(test_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -6,6 +6,8 @@
 #include "engine/schedule/schedule.h"
 #include "select.h"
 
+#define MOST_RANKS 2147483647u /* more than a group may have */
+
 /* A part of the text. */
 struct word {
 	const char *at;
@@ -84,19 +86,55 @@ static uint32_t most_k(const struct qv_rule *rule)
 	}
 }
 
+/* The number that a text begins with, and of how many characters it is; 0: it is too large, or
+ * there is none. */
+static uint32_t read_number(struct word w, uint32_t most, size_t *length)
+{
+	uint64_t k = 0;
+	size_t i = 0;
+
+	while (i < w.n && w.at[i] >= '0' && w.at[i] <= '9' && k <= most)
+		k = 10 * k + (uint64_t)(w.at[i++] - '0');
+	*length = i;
+	return k <= most ? (uint32_t)k : 0;
+}
+
+/* "4:4:8" */
+static int read_factors(struct word w, const struct message *m, struct qv_rule *rule)
+{
+	uint32_t product = 1;
+	size_t n = 0, length;
+
+	for (size_t at = 0; at <= w.n; at += length + 1) {
+		const struct word rest = {w.at + at, w.n - at};
+		const uint32_t factor = read_number(rest, MOST_RANKS / product, &length);
+
+		if (factor < 2 || (length < rest.n && rest.at[length] != ':'))
+			return refuse(m, "unknown mode", w,
+				      "known: faithful extended, and factors of the number of "
+				      "ranks, as in 4:4:8");
+		rule->radix[n++] = factor;
+		product *= factor;
+	}
+	rule->radix_n = n;
+	rule->product = product;
+	return QV_OK;
+}
+
 static int read_mode(struct word w, const struct message *m, struct qv_rule *rule)
 {
 	const uint32_t most = most_k(rule), least = rule->algorithm == QV_ALG_UNIT ? 2 : 1;
 	char numbers[32];
-	uint32_t k = 0;
-	size_t i = 0;
+	uint32_t k;
+	size_t length;
 
 	rule->faithful = is(w, "faithful");
 	if (rule->faithful || is(w, "extended"))
 		return QV_OK;
-	while (i < w.n && w.at[i] >= '0' && w.at[i] <= '9' && k <= most)
-		k = 10 * k + (uint32_t)(w.at[i++] - '0');
-	if (i == w.n && k >= least && k <= most) {
+	if (rule->named && rule->algorithm == QV_ALG_RADIX)
+		return read_factors(w, m, rule);
+	k = read_number(w, most, &length);
+	if (length == w.n && k >= least) {
 		rule->k = k;
 		return QV_OK;
 	}
@@ -119,7 +157,7 @@ static int parse_one(struct word w, struct qv_rule *rules, unsigned int *seen,
 
 	if (!equals)
 		return refuse(m, "no '=' in", w,
-			      "write operation=algorithm[:faithful|extended|number]");
+			      "write operation=algorithm[:faithful|extended|number|factors]");
 	name.n = (size_t)(equals - w.at);
 	rc = find_coll(name, m, &coll);
 	if (rc)

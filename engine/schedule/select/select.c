@@ -238,6 +238,18 @@ static int choose(struct qv_select *s, struct entry *e)
 	return qv_choose(&s->rules[e->c.coll], network_of(s, e->c.coll), &e->c, &e->plan);
 }
 
+/* What the rule says of how the schedule is built. */
+static void apply(const struct qv_rule *rule, struct entry *e, struct qv_schedule_spec *spec)
+{
+	spec->faithful = rule->faithful;
+	spec->k = rule->k;
+	if (rule->product == spec->ranks) {
+		spec->radix = rule->radix;
+		spec->radix_n = rule->radix_n;
+	}
+	e->plan.primes = rule->product && rule->product != spec->ranks;
+}
+
 static int build(struct qv_select *s, const struct qv_case *c, struct entry **entry)
 {
 	struct entry *e = calloc(1, sizeof(*e) + (c->arrive ? c->ranks : 0) * sizeof(*e->arrive));
@@ -255,8 +267,7 @@ static int build(struct qv_select *s, const struct qv_case *c, struct entry **en
 	rc = choose(s, e);
 	if (!rc) {
 		qv_choice_spec(&s->network, &e->c, &e->plan, &spec);
-		spec.faithful = s->rules[c->coll].faithful;
-		spec.k = s->rules[c->coll].k;
+		apply(&s->rules[c->coll], e, &spec);
 		rc = qv_schedule_build(&spec, c->rank, &e->schedule);
 	}
 	if (rc) {

@@ -8,6 +8,8 @@
 /* engine/schedule/time/network.c: whether it can be one. */
 int qv_network_valid(const struct qv_network *network);
 
+#define QV_RADIX_FACTORS 30 /* of a number below 2^31 */
+
 /* What the user asks of one operation. */
 struct qv_rule {
 	int given; /* something is said of this operation */
@@ -15,6 +17,9 @@ struct qv_rule {
 	enum qv_algorithm algorithm;
 	int faithful;
 	uint32_t k; /* as in struct qv_schedule_spec; 0: the usual */
+	/* Of QV_ALG_RADIX: the factors that are named, and their product; 0: none are. */
+	uint32_t radix[QV_RADIX_FACTORS], product;
+	size_t radix_n;
 };
 
 /* rules.c: parse, as qv_select_open. */

@@ -256,7 +256,7 @@ static void rules_ring(void)
 
 static void rules_groups(void)
 {
-	run_all("reduce=butterfly,allreduce=radix,reduce_scatter=direct,allgather=direct,"
+	run_all("reduce=butterfly,allreduce=radix,reduce_scatter=radix:4,allgather=direct,"
 		"alltoall=direct");
 }
 

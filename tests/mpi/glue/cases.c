@@ -81,6 +81,13 @@ void glue_user(void)
 				glue_compare(&call, "memory", GLUE_BLOCKING, fill_maps, 1);
 			}
 		}
+	/* Factors that are named, on 4 ranks; on others their prime factors. */
+	for (int kind = 0; kind <= GLUE_SCATTER_BLOCK; kind++) {
+		const struct glue_call call = {
+			(enum glue_kind)kind, MPI_UINT32_T, 4, product, 61, 0, 0, MPI_COMM_WORLD};
+
+		glue_compare(&call, "radix:4", GLUE_BLOCKING, fill_maps, 1);
+	}
 	MPI_Op_free(&product);
 	MPI_Op_free(&most);
 }

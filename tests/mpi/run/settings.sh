@@ -55,6 +55,14 @@ fi
 run allreduce=fastest
 says "^quiver: QUIVER_MPI_COLL: unknown algorithm 'fastest'.* ring .*; all goes to the MPI$"
 [ "$(grep -c '^quiver:' "$run_dir/out")" -eq 1 ] || { cat "$run_dir/out"; fail "not one line"; }
+run allreduce=radix:2
+! grep 'radix in QUIVER_MPI_COLL' "$run_dir/out" || fail "factors of two ranks are refused, above"
+run allreduce=radix:2:3
+says '^quiver: allreduce=radix in QUIVER_MPI_COLL: the product of the factors is not 2,.* prime factors are taken$'
+says '^quiver: MPI_Allreduce: [0-9]+ calls, [1-9][0-9]* taken: [0-9]+ radix'
+[ "$(grep -c 'radix in QUIVER_MPI_COLL' "$run_dir/out")" -eq 1 ] || { cat "$run_dir/out"; fail "not one line"; }
+run allreduce=radix:2:1
+says "^quiver: QUIVER_MPI_COLL: unknown mode '2:1'; known: .* as in 4:4:8; all goes to the MPI$"
 run sum=ring
 says "^quiver: QUIVER_MPI_COLL: unknown operation 'sum'; known: reduce allreduce .*broadcast"
 run allreduce=ring QUIVER_MPI_STAT=1
