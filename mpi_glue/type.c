@@ -115,26 +115,41 @@ static const struct op *find_op(MPI_Op op)
 	return NULL;
 }
 
-enum qv_mpi_reason qv_mpi_reduce_of(MPI_Op op, MPI_Datatype type, struct qv_mpi_reduce *r)
+/* Bytes of an element; 0: it has gaps. Elements travel whole, and what is in gaps of the result must
+ * stay. */
+static size_t whole(MPI_Datatype type, bool is_derived)
 {
-	const struct type *t = find_type(type);
-	const struct op *o = find_op(op);
-	MPI_Aint low, extent;
-	int commutes = 1, size;
+	MPI_Aint low, extent, true_low, true_extent;
+	int size;
 
-	if (!t)
-		return QV_MPI_DERIVED;
-	if (o && !(o->classes & t->classes))
-		return QV_MPI_ODD_OP;
-	/* Elements travel whole, and what is in gaps of the result must stay. */
 	if (PMPI_Type_get_extent(type, &low, &extent) || PMPI_Type_size(type, &size) || low ||
 	    extent <= 0 || extent != size)
-		return QV_MPI_DERIVED;
+		return 0;
+	if (is_derived && (PMPI_Type_get_true_extent(type, &true_low, &true_extent) || true_low ||
+			   true_extent != extent))
+		return 0;
+	return (size_t)extent;
+}
+
+enum qv_mpi_reason qv_mpi_reduce_of(MPI_Op op, MPI_Datatype type, struct qv_mpi_reduce *r)
+{
+	static const struct type derived = {.type = QV_TYPE_UINT8, .local = LOCAL};
+	const struct type *t = find_type(type);
+	const struct op *o = find_op(op);
+	const size_t item = whole(type, !t);
+	int commutes = 1;
+
+	if (!item)
+		return QV_MPI_GAPS;
+	if (!t)
+		t = &derived;
+	if (o && !(o->classes & t->classes))
+		return QV_MPI_ODD_OP;
 	if (!o && PMPI_Op_commutative(op, &commutes))
 		return QV_MPI_ODD_OP;
 	*r = (struct qv_mpi_reduce){
-		.item = (size_t)extent,
-		.local = !o || t->local || (size_t)extent != qv_type_size(t->type),
+		.item = item,
+		.local = !o || t->local || item != qv_type_size(t->type),
 		.ordered = !commutes,
 		.user = !o,
 		.op = o ? o->op : QV_OP_SUM,

@@ -215,8 +215,7 @@ static int arrange_reduction(struct qv_mpi_op *op, const struct qv_mpi_call *cal
 		op->result = work + op->out_bytes * (size_t)c->rank;
 		op->out = call->out;
 	}
-	return aside ? contribute(op, in, (int)call->count, call->type, op->room, bytes)
-		     : MPI_SUCCESS;
+	return aside ? contribute(op, in, (int)bytes, MPI_BYTE, op->room, bytes) : MPI_SUCCESS;
 }
 
 int qv_mpi_arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call)

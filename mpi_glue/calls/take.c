@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* take.c - whether a call is ours, and by what it is run. The same on all ranks. */
+#include "engine/team/team.h"
 #include "mpi_glue/glue.h"
 
 #include <limits.h>
@@ -106,6 +107,8 @@ static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
 		return false;
 	if (call->form != QV_MPI_BLOCKING)
 		*why = QV_MPI_NOT_BLOCKING;
+	else if (r->user && r->item > QV_TEAM_ITEM)
+		*why = QV_MPI_TOO_LONG;
 	else if (!qv_mpi_memory_open(c))
 		*why = QV_MPI_APART;
 	else if (!named && holds_early_ranks(c, call, r->item))

@@ -92,6 +92,75 @@ void glue_user(void)
 	MPI_Op_free(&most);
 }
 
+/* Types of the program, without gaps. */
+
+#define SHORT 3
+#define LONG  20 /* longer than what memory of a node combines */
+
+/* The type tells how many numbers an element has. */
+static void maps_of(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+	int size, numbers;
+
+	MPI_Type_size(*type, &size);
+	numbers = *n * size / (int)sizeof(uint32_t);
+	maps(in, inout, &numbers, NULL);
+}
+
+static void fill_short(void *buf, size_t n, int rank)
+{
+	fill_maps(buf, n * SHORT, rank);
+}
+
+static void fill_long(void *buf, size_t n, int rank)
+{
+	fill_maps(buf, n * LONG, rank);
+}
+
+/* Numbers whose order in the type is not that in memory. */
+static void backwards(int numbers, MPI_Datatype *type)
+{
+	int lengths[LONG], at[LONG];
+
+	for (int i = 0; i < numbers; i++) {
+		lengths[i] = 1;
+		at[i] = numbers - 1 - i;
+	}
+	MPI_Type_indexed(numbers, lengths, at, MPI_UINT32_T, type);
+}
+
+void glue_derived(void)
+{
+	MPI_Datatype types[2];
+	MPI_Op product;
+
+	backwards(SHORT, &types[0]);
+	MPI_Type_contiguous(LONG, MPI_UINT32_T, &types[1]);
+	MPI_Op_create(maps_of, 0, &product);
+	for (int t = 0; t < 2; t++) {
+		glue_fill *const fill_type = t ? fill_long : fill_short;
+		struct glue_call call = {.item = (t ? LONG : SHORT) * sizeof(uint32_t),
+					 .op = product,
+					 .count = 301,
+					 .comm = MPI_COMM_WORLD};
+
+		MPI_Type_commit(&types[t]);
+		call.type = types[t];
+		for (int kind = 0; kind < GLUE_KINDS; kind++)
+			for (int a = 0; a < 6; a++) { /* those that keep the order */
+				call.kind = (enum glue_kind)kind;
+				call.in_place = a % 2;
+				glue_compare(&call, glue_algorithms[a], GLUE_BLOCKING, fill_type,
+					     1);
+			}
+		call.kind = GLUE_ALLREDUCE;
+		glue_compare(&call, "memory", GLUE_BLOCKING, fill_type, !t);
+		glue_compare(&call, "binomial", GLUE_NONBLOCKING, fill_type, 0);
+		MPI_Type_free(&types[t]);
+	}
+	MPI_Op_free(&product);
+}
+
 /* Communicators. */
 
 /* Many that come and go, with halves that overlap the whole, and one that is freed in use. */
@@ -205,10 +274,10 @@ static void fill_vector(void *buf, size_t n, int rank)
 	memset(buf, rank, n * 2 * sizeof(int));
 }
 
-static void add_pairs(void *in, void *inout, int *n, MPI_Datatype *type)
+static void add_first(void *in, void *inout, int *n, MPI_Datatype *type)
 {
-	for (int i = 0; i < 2 * *n; i++)
-		((int *)inout)[i] += ((int *)in)[i];
+	for (int i = 0; i < *n; i++)
+		((int *)inout)[2 * i] += ((int *)in)[2 * i];
 }
 
 static void intercomm(void)
@@ -232,7 +301,7 @@ void glue_through(void)
 	struct glue_call call = call_of(GLUE_ALLREDUCE, 0, MPI_COMM_WORLD);
 	int *counts = calloc((size_t)glue_ranks, sizeof(*counts));
 	int in[256], out[256] = {0};
-	MPI_Datatype two;
+	MPI_Datatype gaps;
 	MPI_Op op;
 
 	CHECK(counts, "no memory");
@@ -242,14 +311,14 @@ void glue_through(void)
 	glue_compare(&call, "binomial", GLUE_BLOCKING, fill, 0);
 	call.comm = MPI_COMM_WORLD;
 	glue_compare(&call, "mpi", GLUE_BLOCKING, fill, 0);
-	MPI_Type_contiguous(2, MPI_INT, &two);
-	MPI_Type_commit(&two);
-	MPI_Op_create(add_pairs, 1, &op);
-	call = (struct glue_call){GLUE_ALLREDUCE, two, 2 * sizeof(int), op, 9, 0, 0,
+	MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &gaps);
+	MPI_Type_commit(&gaps);
+	MPI_Op_create(add_first, 1, &op);
+	call = (struct glue_call){GLUE_ALLREDUCE, gaps, 2 * sizeof(int), op, 9, 0, 0,
 				  MPI_COMM_WORLD};
 	glue_compare(&call, "ring", GLUE_BLOCKING, fill_vector, 0);
 	MPI_Op_free(&op);
-	MPI_Type_free(&two);
+	MPI_Type_free(&gaps);
 	CHECK(!qv_mpi_set("allreduce=ring,reduce_scatter=ring"), "refused");
 	intercomm();
 	for (int i = 0; i < glue_ranks; i++)

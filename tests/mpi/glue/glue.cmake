@@ -27,7 +27,7 @@ function(legal_test case mpi ranks name)
 		${ranks} ${case_seconds} ${case})
 endfunction()
 
-set(glue_cases values forms overlap persistent user comms errors through move exchange rooted trial late
+set(glue_cases values forms overlap persistent user derived comms errors through move exchange rooted trial late
 	untold memory local room)
 if(TARGET quiver_mpi_ompi)
 	qv_add_mpi_program(mpi_glue_ompi quiver_mpi_ompi ${QV_OMPI_COMPILER} ${glue_sources})
@@ -76,7 +76,7 @@ if(TARGET quiver_mpi_mpich)
 	qv_add_mpi_program(mpi_glue_mpich quiver_mpi_mpich ${QV_MPICH_COMPILER} ${glue_sources})
 	qv_add_mpi_program(mpi_sum_mpich "" ${QV_MPICH_COMPILER} sum.c)
 	# Debian's MPICH does not judge arguments.
-	glue_test(all mpich 2 mpi values forms overlap user comms through move exchange rooted trial late
+	glue_test(all mpich 2 mpi values forms overlap user derived comms through move exchange rooted trial late
 		untold memory vector neighbor switch local room)
 	foreach(ranks 2 3)
 		legal_test(poison mpich ${ranks} mpich_${ranks})

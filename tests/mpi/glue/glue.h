@@ -103,6 +103,7 @@ void glue_persistent(void);
 void glue_outlive(void);
 void glue_many(void);
 void glue_user(void);
+void glue_derived(void);
 void glue_comms(void);
 void glue_room(void);
 void glue_errors(void);

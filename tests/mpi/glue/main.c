@@ -25,7 +25,7 @@ static const struct {
 	{"large", glue_large},           {"memory", glue_memory},   {"huge", glue_huge},
 	{"huge_data", glue_huge_data},   {"outlive", glue_outlive}, {"many", glue_many},
 	{"local", glue_local},           {"room", glue_room},       {"idup", glue_idup},
-	{"contexts", glue_contexts},     {"thread", glue_thread},
+	{"contexts", glue_contexts},     {"thread", glue_thread},   {"derived", glue_derived},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
