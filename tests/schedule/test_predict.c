@@ -116,6 +116,41 @@ static void test_tracks(void **unused)
 	assert_true(expects < 1.05 * knows);
 }
 
+/* How much faster than the tree it is to expect what comes, but for errors to so many ms. */
+static double gain(double ms)
+{
+	uint64_t expected[RANKS], real[RANKS];
+	double tree = 0, expects = 0;
+
+	for (int i = 0; i < 50; i++) {
+		for (uint32_t r = 0; r < RANKS; r++) {
+			const double error = ms * 1e6 * (2 * draw() - 1);
+
+			real[r] = work_of(r, i);
+			expected[r] = (uint64_t)fmax(0, (double)real[r] + error);
+		}
+		tree += time_of(NULL, real);
+		expects += time_of(expected, real);
+	}
+	print_message("errors to %g ms: tree / who expects %.3f\n", ms, tree / expects);
+	return tree / expects;
+}
+
+/* A round takes 11 ms, and ranks are up to 89 ms late. Errors of a round leave half of the gain, those of
+ * two rounds none; who expects what is far from true takes three times as long as the tree. */
+static void test_errors(void **unused)
+{
+	static const double ms[] = {0, 5, 11, 22, 85, 1000};
+	double last = 2, now;
+
+	for (size_t i = 0; i < sizeof(ms) / sizeof(ms[0]); i++, last = now) {
+		now = gain(ms[i]);
+		assert_true(now < last);
+		assert_true(now > (ms[i] <= 11 ? 1.05 : ms[i] <= 22 ? .95 : .25));
+	}
+	assert_true(now < .5);
+}
+
 /* Networks. */
 
 static void test_fit(void **unused)
@@ -210,7 +245,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mean),      cmocka_unit_test(test_tracks),
 		cmocka_unit_test(test_fit),       cmocka_unit_test(test_bursts),
-		cmocka_unit_test(test_one_range), cmocka_unit_test(test_segments)};
+		cmocka_unit_test(test_one_range), cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_errors)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
