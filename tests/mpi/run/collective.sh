@@ -29,7 +29,7 @@ start()
 inspected()
 {
 	FI_QUIVER_MATCH=$1 FI_QUIVER_STATS=yes start >"$run_dir/out" 2>&1 ||
-		{ cat "$run_dir/out" >&2; fail "FI_QUIVER_MATCH=$1: ended with $?"; }
+		{ status=$?; cat "$run_dir/out" >&2; fail "FI_QUIVER_MATCH=$1: ended with $status"; }
 	grep -o '[0-9]* entries inspected' "$run_dir/out" |
 		awk '{ sum += $1 } END { if (!NR) exit 1; print sum }' ||
 		{ cat "$run_dir/out" >&2; fail "FI_QUIVER_MATCH=$1: no counters"; }
