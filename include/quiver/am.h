@@ -3,7 +3,9 @@
  * am.h - streams of tiny items (stream.h) and vranks that move between processes (vrank.h) for
  * programs over an MPI: active messages, whose functions run at the receiver. The libraries are
  * libquiver-am-ompi for Open MPI and libquiver-am-mpich for MPICH; both need libquiver, and call
- * the MPI by its public functions only.
+ * the MPI by its public functions only. Link them to the program, or preload them: dlopen refuses
+ * them ("cannot allocate memory in static TLS block") where other libraries have used up the room
+ * that glibc keeps for variables of threads in libraries loaded later.
  *
  * A stream or a group of vranks has a duplicate of a communicator for itself, whose ranks are its
  * ranks. Communicators are named by their Fortran handles (MPI_Comm_c2f), which are integers in

@@ -16,7 +16,8 @@
 
 /* The program's functions. */
 
-/* Each insert reads it, so it is found without a call: for a few bytes there is room in any process. */
+/* Each insert reads it, so it is found without a call. Whoever loads this library by dlopen may be
+ * refused: glibc keeps little room for such variables, which other libraries may have used up. */
 static _Thread_local const struct qv_am_port *giving __attribute__((tls_model("initial-exec")));
 
 void qv_am_port_give(const struct qv_am_port *p)
