@@ -300,6 +300,31 @@ static void test_col_levels(void **state)
 	qv_col_fini(&c);
 }
 
+/* Point-to-point messages that wait in the shared list ask for no more lists: these would not help. */
+static void test_col_beside_others(void **state)
+{
+	struct bench *b = *state;
+	struct qv_list prof;
+	struct qv_col c;
+	uint64_t seen = 0;
+
+	b->s.sources = 1024;
+	qv_list_init(&prof, &b->m, QV_UNEXPECTED);
+	qv_col_init(&c, &b->m, QV_UNEXPECTED, &prof);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(qv_col_append(&c, make_msg(b, i, 4, (uint32_t)i)), QV_OK);
+	for (int i = 0; i < QV_COL_PERIOD; i++)
+		(void)qv_col_find_msg(&c, 5, 0, 3, &seen);
+	assert_int_equal(c.n_lists, 4);
+	for (int i = 4; i < 200; i++)
+		assert_int_equal(qv_list_append(&prof, make_msg(b, i, 6, (uint32_t)i)), QV_OK);
+	for (int i = 0; i < QV_COL_PERIOD; i++)
+		(void)qv_col_find_msg(&c, 5, 0, 3, &seen);
+	assert_int_equal(c.n_lists, 4);
+	qv_list_clear(&prof);
+	qv_col_fini(&c);
+}
+
 /* Two operations share the limit. */
 static void test_col_two_operations(void **state)
 {
@@ -364,9 +389,11 @@ static void test_col_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(test_lla_holes),  CASE(test_lla_frees_blocks),    CASE(test_llv_start),
-		CASE(test_pnp_cap),    CASE(test_pnp_below_threshold), CASE(test_col_cap),
-		CASE(test_col_levels), CASE(test_col_two_operations),  CASE(test_col_order),
+		CASE(test_lla_holes),           CASE(test_lla_frees_blocks),
+		CASE(test_llv_start),           CASE(test_pnp_cap),
+		CASE(test_pnp_below_threshold), CASE(test_col_cap),
+		CASE(test_col_levels),          CASE(test_col_beside_others),
+		CASE(test_col_two_operations),  CASE(test_col_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

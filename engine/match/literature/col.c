@@ -105,6 +105,8 @@ uint64_t *qv_col_find_recv(struct qv_col *c, uint64_t tag, uint32_t src, uint64_
 	uint64_t before = *seen;
 	uint64_t *e = qv_list_find_recv(c->prof, tag, src, NULL, seen);
 
+	if (op->n_levels)
+		before = *seen;
 	for (uint32_t l = 0; l < op->n_levels && !e; l++) {
 		const struct qv_col_level *level = &op->level[l];
 
@@ -121,6 +123,8 @@ uint64_t *qv_col_find_msg(struct qv_col *c, uint64_t tag, uint64_t ignore, uint3
 	uint64_t before = *seen;
 	uint64_t *e = qv_list_find_msg(c->prof, tag, ignore, src, NULL, seen);
 
+	if (op->n_levels)
+		before = *seen;
 	for (uint32_t l = 0; l < op->n_levels && !e; l++) {
 		const struct qv_col_level *level = &op->level[l];
 

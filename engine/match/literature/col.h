@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * col.h - the collective half of structures "col", "col-ll" and "col-pnp": one queue of messages
- * or receives of collective operations, apart from the point-to-point traffic.
+ * or receives of collective operations.
  *
- *   prof              shared by the operations that have no lists yet
+ *   prof              shared by the operations that have no lists yet; all searches begin here
  *   op[i].level[0]    nq lists, chosen by source % nq; no new entries once there is level[1]
  *   op[i].level[1]    more lists than level[0] has
  *
  * Searches of an operation are counted: when their mean over a period says that more lists would
  * make them short, the operation gets a level with that many, as far as k * sqrt(sources) lists in
- * all allow.
+ * all allow. What they pass in prof counts only while the operation has no lists: later entries do
+ * not go there, so more lists would not make that shorter.
  *
  * An operation's entries go to its last level, whatever is being measured: entries of one source
  * are older in prof than in level[0], and there than in level[1]. Sending the first calls of a new
@@ -36,7 +37,7 @@ struct qv_col_level {
 struct qv_col_op {
 	uint32_t n_levels;
 	uint32_t searches; /* in this period */
-	uint64_t seen;     /* entries compared by them */
+	uint64_t seen;     /* entries compared by them where more lists would help */
 	struct qv_col_level level[QV_COL_LEVELS];
 };
 
