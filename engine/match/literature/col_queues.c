@@ -2,7 +2,7 @@
 /*
  * col_queues.c - structures "col", "col-ll" and "col-pnp": messages of collective operations,
  * known by a bit of their tag, have lists of their own (col.h). The rest
- *     col      shares the list of the operations that have none yet
+ *     col      shares the list of the operations that have none yet, which all of them search
  *     col-ll   has one list
  *     col-pnp  has the queues of structure "pnp"
  *
