@@ -10,6 +10,7 @@
 #include <quiver/isa.h>
 #include <quiver/match.h>
 
+#include "engine/base/tag_bits.h"
 #include "engine/trace/setting.h"
 
 /* fabric_glue/settings/offload_param.c: FI_QUIVER_OFFLOAD and what belongs to it. */
@@ -40,12 +41,6 @@ struct qv_fi_stats_params {
 bool qv_fi_offload_parse(const char *text, struct qv_fi_offload_params *out, char *why,
 			 size_t size);
 
-/* FI_QUIVER_COLLECTIVE: bits of a tag. */
-struct qv_fi_collective {
-	uint64_t mask; /* one of them is set in messages of collective operations; 0 = not known */
-	uint64_t op;   /* they tell operations and communicators apart */
-};
-
 /* fabric_glue/settings/param.c: the environment. */
 
 struct qv_fi_params {
@@ -62,7 +57,7 @@ struct qv_fi_params {
 	size_t queue;          /* FI_QUIVER_QUEUE, sends that may wait */
 	unsigned linger;       /* FI_QUIVER_LINGER, ms */
 	uint32_t hints;        /* FI_QUIVER_HINTS, QV_HINT_* */
-	struct qv_fi_collective collective;
+	struct qv_tag_bits collective;
 	char *profile;    /* FI_QUIVER_PROFILE, the file, NULL = none */
 	uint32_t named;   /* sources that the structure knows from it, 0 = it reads none */
 	const char *coll; /* FI_QUIVER_COLL, NULL = nothing is asked */
@@ -94,8 +89,7 @@ bool qv_fi_mode_parse(const char *text, bool *peer, char *why, size_t size);
 bool qv_fi_assertions_parse(const char *text, uint32_t *hints, char *why, size_t size);
 /* fabric_glue/settings/collective.c: FI_QUIVER_COLLECTIVE; NULL: as the MPI of this process needs it,
  * unchanged if there is none. */
-bool qv_fi_collective_parse(const char *text, struct qv_fi_collective *bits, char *why,
-			    size_t size);
+bool qv_fi_collective_parse(const char *text, struct qv_tag_bits *bits, char *why, size_t size);
 /* fabric_glue/settings/match.c: FI_QUIVER_MATCH, with a profile or NULL, and bits that tell which messages
  * are collective, or 0. */
 bool qv_fi_match_usable(const char *text, const char *profile, uint64_t collective, char *why,

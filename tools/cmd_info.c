@@ -29,52 +29,19 @@ static void usage(FILE *out)
 	      out);
 }
 
-/* The setting as quiver would read it: set and not empty. */
-static const char *setting(const char *name, const char *otherwise)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? value : otherwise;
-}
-
 /* FI_PROVIDER, which looking for cores changes. */
 static char provider_now[256];
 
-/* What FI_QUIVER_ISA and FI_QUIVER_MATCH lead to; NULL if they lead nowhere. */
-static const char *isa_now, *structure_now;
+/* What FI_QUIVER_ISA and FI_QUIVER_MATCH lead to; NULL if they lead nowhere, the latter for a reason. */
+static const char *isa_now, *structure_now, *no_structure;
 
 static const char *choose_isa(void)
 {
 	enum qv_isa isa;
 
-	if (qv_isa_parse(setting("FI_QUIVER_ISA", "auto"), &isa) || !qv_isa_usable(isa))
+	if (qv_isa_parse(qv_info_setting("FI_QUIVER_ISA", "auto"), &isa) || !qv_isa_usable(isa))
 		return NULL;
 	return qv_isa_name(isa == QV_ISA_AUTO ? qv_isa_best() : isa);
-}
-
-/* The engine knows which it can make; options may follow the name. A profile whose name has a rank
- * in it is there for ranks only. */
-static const char *choose_structure(void)
-{
-	const char *profile = setting("FI_QUIVER_PROFILE", NULL), *name = NULL;
-	struct qv_match_settings settings;
-	struct qv_match *trial;
-
-	qv_match_settings_default(&settings);
-	settings.structure = setting("FI_QUIVER_MATCH", "auto");
-	settings.profile = profile;
-	/* Whether it can be made does not depend on which bits. */
-	settings.collective_mask = setting("FI_QUIVER_COLLECTIVE", NULL) != NULL;
-	if (qv_match_create(&settings, &trial) == QV_OK) {
-		name = qv_match_structure(trial);
-		qv_match_destroy(trial);
-	} else if (profile && strchr(profile, '%')) {
-		for (const char *const *n = qv_match_structures(); *n; n++)
-			if (strlen(*n) == strcspn(settings.structure, ":") &&
-			    !strncmp(*n, settings.structure, strlen(*n)))
-				name = *n;
-	}
-	return name;
 }
 
 /* What FI_QUIVER_OFFLOAD leads to. Devices are looked for only if it says so. */
@@ -82,16 +49,17 @@ static const char *offload_now;
 
 static const char *choose_offload(void)
 {
-	const char *text = setting("FI_QUIVER_OFFLOAD", "off");
-	const struct qv_offload_config config = {.device =
-							 setting("FI_QUIVER_OFFLOAD_DEVICE", NULL)};
+	const char *text = qv_info_setting("FI_QUIVER_OFFLOAD", "off");
+	const struct qv_offload_config config = {
+		.device = qv_info_setting("FI_QUIVER_OFFLOAD_DEVICE", NULL)};
 	struct qv_offload_caps caps;
 	static char line[768];
 	char why[512] = "";
 	int on, calibrate;
 
 	/* A card is looked for when it is used, with its bitstream. */
-	if (!strcmp(text, "xrt") || (!strcmp(text, "auto") && setting("FI_QUIVER_XCLBIN", NULL)))
+	if (!strcmp(text, "xrt") ||
+	    (!strcmp(text, "auto") && qv_info_setting("FI_QUIVER_XCLBIN", NULL)))
 		return text;
 	if (qv_offload_parse(text, &on, &calibrate, why, sizeof(why)))
 		return NULL;
@@ -133,7 +101,8 @@ static void print_build(const struct qv_bench *bench)
 	printf("  %-11s", "matching");
 	for (const char *const *name = qv_match_structures(); *name; name++)
 		printf(" %s", *name);
-	printf("; chosen: %s\n", structure_now ? structure_now : "none, FI_QUIVER_MATCH is wrong");
+	printf("; chosen: %s%s\n", structure_now ? "" : "none, ",
+	       structure_now ? structure_now : no_structure);
 	printf("  %-11s opencl xrt; chosen: %s\n", "offload",
 	       offload_now ? offload_now : "none, FI_QUIVER_OFFLOAD is wrong");
 	printf("  %-11s a peer has %d KiB mapped, %d of them used by few messages of up to %u bytes, "
@@ -278,8 +247,9 @@ int qv_cmd_info(int argc, char **argv)
 		return wrong_option(argv[optind]);
 	isa_now = choose_isa();
 	offload_now = choose_offload();
-	structure_now = choose_structure();
-	snprintf(provider_now, sizeof(provider_now), "%s", setting("FI_PROVIDER", "quiver"));
+	structure_now = qv_info_structure(&no_structure);
+	snprintf(provider_now, sizeof(provider_now), "%s",
+		 qv_info_setting("FI_PROVIDER", "quiver"));
 	qv_bench_machine(&bench, NULL);
 #ifdef QV_HAVE_FABRIC
 	qv_info_fabric_collect(&fabric);

@@ -30,6 +30,10 @@ struct qv_info_fabric {
 	size_t ncores;
 };
 
+/* info_structure.c: the setting as quiver would read it, set and not empty. */
+const char *qv_info_setting(const char *name, const char *otherwise);
+/* The structure that quiver would have; NULL: none, *why says which setting is to be changed. */
+const char *qv_info_structure(const char **why);
 /* info_fabric.c: ask libfabric. Changes the environment of this process. */
 void qv_info_fabric_collect(struct qv_info_fabric *f);
 

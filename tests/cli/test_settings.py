@@ -258,6 +258,12 @@ def test_info(tool):
         _, out, _ = run(tool, "info", "--json", FI_QUIVER_CORE="shm", FI_QUIVER_MATCH=wanted,
                         FI_QUIVER_COLLECTIVE=bits)
         check(f"info of {wanted}", json.loads(out)["matching"]["chosen"] == chosen, out)
+    for wanted, bits, why in (("col-pnp", "", "FI_QUIVER_MATCH needs an MPI, or FI_QUIVER_COLLECTIVE"),
+                              ("col-pnp", "xyz", "FI_QUIVER_COLLECTIVE is wrong"),
+                              ("ll", "0", "FI_QUIVER_COLLECTIVE is wrong"),
+                              ("col:t=1", "", "FI_QUIVER_MATCH is wrong")):
+        _, out, _ = run(tool, "info", FI_QUIVER_CORE="shm", FI_QUIVER_MATCH=wanted, FI_QUIVER_COLLECTIVE=bits)
+        check(f"info of {wanted} and '{bits}'", f"; chosen: none, {why}\n" in out, out)
     # What it says to set works.
     for core in told["cores"]:
         if core["usable"]:
