@@ -81,6 +81,17 @@ QV_API int qv_am_stream_insert(struct qv_am_stream *stream, uint32_t to, const v
 QV_API int qv_am_stream_insert_urgent(struct qv_am_stream *stream, uint32_t to, const void *data,
 				      size_t bytes);
 
+/*
+ * The same to many ranks at once, see qv_stream_multicast.
+ *   stream       from qv_am_stream_create
+ *   to, n        n ranks in ascending order, 1 or more, none twice; read during the call
+ *   data, bytes  as for qv_am_stream_insert
+ * QV_EINVAL, QV_EMSGSIZE as qv_stream_multicast, and nothing has changed. QV_ENOMEM: it is not sent, or
+ * the stream has ended, as further calls say.
+ */
+QV_API int qv_am_stream_multicast(struct qv_am_stream *stream, const uint32_t *to, size_t n,
+				  const void *data, size_t bytes);
+
 /* Take what has come, and send on what has waited long enough; does not wait. QV_OK: nothing waits
  * here; QV_EAGAIN: something does; another value is what ended the stream. With spec.wait_ns UINT64_MAX
  * only full buckets, urgent items and fences send. */

@@ -131,6 +131,21 @@ QV_API int qv_stream_pack(struct qv_stream *stream, uint32_t to, const void *env
 			  const void *data, size_t bytes, uint64_t now);
 
 /*
+ * Send an item to many ranks at once: over a mesh or a cube it travels once over each part of the way
+ * that some of them have in common, straight once to each. In order with what is inserted for each of
+ * them; one to oneself comes as of qv_stream_insert, when it is on its way to the others. In a stream
+ * with envelopes it has one of 0 bytes.
+ *   stream       from qv_stream_create
+ *   to, n        n ranks in ascending order, 1 or more, none twice; read during the call
+ *   data, bytes  copied; 0 bytes come nevertheless
+ *   now          as for qv_stream_insert
+ * Errors as qv_stream_insert, QV_EINVAL also: n is 0 or the ranks are not in ascending order. Where
+ * memory ends after some have got it, the stream has ended.
+ */
+QV_API int qv_stream_multicast(struct qv_stream *stream, const uint32_t *to, size_t n,
+			       const void *data, size_t bytes, uint64_t now);
+
+/*
  * A message has come: items for this rank are handed to the user within this call. What is to be
  * sent on is taken whatever is under way.
  *   stream      from qv_stream_create
@@ -170,8 +185,8 @@ QV_API void qv_stream_done(struct qv_stream *stream, uint32_t id, int status);
  * then each rank must flush and progress.
  */
 struct qv_stream_stats {
-	uint64_t inserted, delivered; /* items */
-	uint64_t forwarded;           /* items that came to be sent on */
+	uint64_t inserted, delivered; /* items; one of a multicast for each receiver */
+	uint64_t forwarded;           /* items that came to be sent on, counted so, too */
 	uint64_t messages, bytes;     /* that were sent, with heads */
 	uint64_t envelopes;           /* in them: one for all items in a row that share it */
 	uint64_t full, late, flushed; /* why they left: full, first item waited, flush */

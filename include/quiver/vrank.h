@@ -134,7 +134,8 @@ QV_API int qv_vranks_insert(struct qv_vranks *vranks, const struct qv_vrank_item
 
 /*
  * Send an item to a section, many vranks at once: it travels once to each rank that is the home of
- * some of them. In order with what is inserted.
+ * some of them, and its data once over each part of the way that such ranks have in common. In order
+ * with what is inserted.
  *   vranks  from qv_vranks_create
  *   item    copied, with its data; item->to is not looked at
  *   to, n   n vranks, 1 or more, read during the call; one that is there twice gets it twice

@@ -445,10 +445,37 @@ static void many(void **state)
 	close_group();
 }
 
+/* Over a mesh the data goes once to the row of the homes, whoever is there gets it from there. */
+static void many_over_a_mesh(void **state)
+{
+	const struct qv_vranks_spec spec = {.stream = {.way = QV_WAY_MESH2, .ranks = 16},
+					    .vranks = VRANKS};
+	uint32_t to[VRANKS], data[64], n = 0;
+	const struct qv_vrank_item item = {.entry = 3, .data = data, .bytes = sizeof(data)};
+
+	open_group(&spec);
+	memset(data, 255, sizeof(data));
+	for (uint32_t i = 0; i < VRANKS; i++)
+		if (qv_vranks_home(members[0].v, i) % 4 == 1) {
+			data[2 * n] = i;
+			data[2 * n + 1] = members[0].beings[0].sent[i]++;
+			to[n++] = i;
+		}
+	assert_in_range(n, 5, 32);
+	assert_int_equal(qv_vranks_multicast(members[0].v, &item, to, n, now), QV_OK);
+	while (sum().delivered < n)
+		turn();
+	assert_in_range(sum().stream.bytes, 4 * sizeof(data), 5 * sizeof(data));
+	fence(false);
+	check();
+	close_group();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(random_lives), cmocka_unit_test(packed),
-					   cmocka_unit_test(many)};
+					   cmocka_unit_test(many),
+					   cmocka_unit_test(many_over_a_mesh)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -7,8 +7,7 @@
 
 /* Items. */
 
-/* The phase from `phase` on in which an item leaves this rank, and for where; or phases. */
-static uint32_t next_hop(const struct qv_stream *s, uint32_t phase, uint32_t to, uint32_t *peer)
+uint32_t qv_stream_hop(const struct qv_stream *s, uint32_t phase, uint32_t to, uint32_t *peer)
 {
 	*peer = to;
 	if (s->spec.way == QV_WAY_DIRECT)
@@ -39,15 +38,15 @@ static struct qv_bucket *bucket_for(struct qv_stream *s, const struct qv_item_fo
 	return b ? b : qv_stream_begin(s, form->phase, peer, now);
 }
 
-static int put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t phase, uint64_t now)
+int qv_stream_put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t phase,
+		  uint32_t peer, uint64_t now)
 {
-	struct qv_item_form form = {.phases = s->phases, .enveloped = s->spec.envelope != 0};
+	const struct qv_item_form form = {
+		.phase = phase, .phases = s->phases, .enveloped = s->spec.envelope != 0};
 	struct qv_item_head head;
 	struct qv_bucket *b;
-	uint32_t peer;
 	int rc;
 
-	form.phase = next_hop(s, phase, item->to, &peer);
 	b = bucket_for(s, &form, item, peer, &head, now);
 	rc = b ? qv_bucket_add(b, &head, item, s->spec.limit) : QV_ENOMEM;
 	if (b && !b->items)
@@ -62,6 +61,14 @@ static int put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t 
 	if (s->ready)
 		qv_stream_push(s);
 	return rc;
+}
+
+static int put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t phase, uint64_t now)
+{
+	uint32_t peer;
+
+	phase = qv_stream_hop(s, phase, item->to, &peer);
+	return qv_stream_put(s, item, phase, peer, now);
 }
 
 /* Buckets with urgent items, after the last one. */
@@ -109,7 +116,7 @@ static int keep(struct qv_stream *s, const struct qv_stream_item *item)
 	return QV_OK;
 }
 
-static void come(struct qv_stream *s, const struct qv_stream_item *item)
+void qv_stream_come(struct qv_stream *s, const struct qv_stream_item *item)
 {
 	struct qv_stream_kept *k;
 
@@ -143,7 +150,7 @@ int qv_stream_take(struct qv_stream *s, const struct qv_stream_item *item, uint6
 		hurry(s);
 	s->stats.inserted += !rc;
 	if (!rc && here && !s->giving)
-		come(s, item);
+		qv_stream_come(s, item);
 	return rc;
 }
 
@@ -200,10 +207,14 @@ static int is_wrong(const struct qv_stream *s, const struct qv_item_form *form,
 {
 	uint32_t peer;
 
-	return item->to >= s->spec.ranks || item->from >= s->spec.ranks ||
-	       item->bytes > s->longest || item->envelope_bytes > s->spec.envelope ||
+	if (item->from >= s->spec.ranks || item->bytes > s->longest ||
+	    item->envelope_bytes > s->spec.envelope)
+		return 1;
+	if (item->to == s->spec.ranks)
+		return qv_stream_is_wrong_list(s, form->phase + 1, item);
+	return item->to > s->spec.ranks ||
 	       (item->to != s->spec.rank &&
-		next_hop(s, form->phase + 1, item->to, &peer) >= s->phases);
+		qv_stream_hop(s, form->phase + 1, item->to, &peer) >= s->phases);
 }
 
 static int judge(const struct qv_stream *s, const struct qv_item_form *form, const char *buf,
@@ -228,12 +239,13 @@ static int take_all(struct qv_stream *s, const struct qv_item_form *form, const 
 	for (; items; items--) {
 		qv_bucket_next(buf, bytes, &at, form, &item);
 		if (item.to == s->spec.rank) {
-			come(s, &item);
-		} else {
-			s->stats.forwarded++;
-			if (put(s, &item, form->phase + 1, now))
-				return s->failed = QV_ENOMEM;
+			qv_stream_come(s, &item);
+			continue;
 		}
+		s->stats.forwarded += item.to < s->spec.ranks;
+		if ((item.to < s->spec.ranks ? put : qv_stream_pass)(s, &item, form->phase + 1,
+								     now))
+			return s->failed = QV_ENOMEM;
 	}
 	return QV_OK;
 }

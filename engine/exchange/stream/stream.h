@@ -13,7 +13,8 @@
  * A head, and for each item: where it goes, unless this is the last phase; who inserted it, unless
  * this is the first; how long it is; its bytes. Numbers of items are of 7 bits to a byte. In a
  * stream with envelopes the length is doubled, and odd if a new envelope follows: its length, its
- * bytes. It is that of all items up to the next new one.
+ * bytes. It is that of all items up to the next new one. An item for rank `ranks` is for many, see
+ * many.c.
  */
 struct qv_bucket_head {
 	uint8_t version, phase;
@@ -121,6 +122,36 @@ struct qv_stream {
 int qv_stream_room(struct qv_stream *s);
 /* Insert an item whatever is under way; it is not longer than it may be. */
 int qv_stream_take(struct qv_stream *s, const struct qv_stream_item *item, uint64_t now);
+/* The phase from `phase` on in which an item leaves this rank, and for where; or phases. */
+uint32_t qv_stream_hop(const struct qv_stream *s, uint32_t phase, uint32_t to, uint32_t *peer);
+/* Append an item to the bucket of this phase and peer. QV_OK or QV_ENOMEM. */
+int qv_stream_put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t phase,
+		  uint32_t peer, uint64_t now);
+/* An item is for this rank. */
+void qv_stream_come(struct qv_stream *s, const struct qv_stream_item *item);
+
+/* many.c: items for many ranks. */
+
+struct qv_stream_receiver {
+	uint32_t to;
+	uint32_t phase, peer; /* many.c's: its bucket */
+	size_t own_bytes;     /* that it gets before those of all; 0: none */
+	const char *own;
+};
+
+/*
+ * Insert an item for others at once, whatever is under way: the bytes of the item go once over each
+ * part of the way that some have in common. None of them is this rank, or there twice; item->to is not
+ * looked at; own_bytes and item->bytes are not more than an item may have. `to` is sorted anew.
+ */
+int qv_stream_take_many(struct qv_stream *s, const struct qv_stream_item *item,
+			struct qv_stream_receiver *to, size_t n, uint64_t now);
+/* Whether what has come, to be sent on from this phase on, has no list of receivers. */
+int qv_stream_is_wrong_list(const struct qv_stream *s, uint32_t phase,
+			    const struct qv_stream_item *item);
+/* Send it on, and give it to this rank if that is one of them. QV_OK or QV_ENOMEM. */
+int qv_stream_pass(struct qv_stream *s, const struct qv_stream_item *item, uint32_t phase,
+		   uint64_t now);
 
 /* queue.c: buckets that fill, wait for the network, are under way. */
 

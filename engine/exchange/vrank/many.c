@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * many.c - items for many vranks: once to each home, from the sender's home, so that they
- * stay in order with the items that the sender has for one.
+ * stay in order with the items that the sender has for one. What all homes get goes as one item of the
+ * stream for many ranks.
  */
 #include "vrank.h"
 
@@ -25,12 +26,18 @@ static int by_home(const void *x, const void *y)
 
 /* What is sent. */
 
+/* How many vranks an item of the stream has room for, beside its data. */
+static size_t room_for(const struct qv_vranks *v, const struct qv_vrank_item *item)
+{
+	return (v->longest - item->bytes) / NUMBER - 2;
+}
+
 /* To one rank, in as many pieces as its list needs. */
 static int emit_many(struct qv_vranks *v, uint32_t rank, enum qv_vrank_kind kind,
 		     const struct qv_vrank_item *item, const struct receiver *to, size_t n)
 {
 	const struct qv_vrank_envelope envelope = {.kind = (uint8_t)kind, .entry = item->entry};
-	const size_t room = (v->longest - item->bytes) / NUMBER - 2;
+	const size_t room = room_for(v, item);
 	int rc = QV_OK;
 
 	for (size_t at = 0; at < n && !rc;) {
@@ -63,25 +70,73 @@ static int reach_all(struct qv_vranks *v, struct qv_vrank_item item, const struc
 	return rc;
 }
 
-/* At the sender's home. Nobody is given it before it is on its way to all: what the sender says to
- * that must not overtake it. */
-static int spread(struct qv_vranks *v, const struct qv_vrank_item *item, struct receiver *to,
-		  size_t n)
+/* What a home gets before the data, as of emit_many; in one piece. Returns its end. */
+static char *write_own(const struct qv_vrank_item *item, const struct receiver *to, size_t n,
+		       struct qv_stream_receiver *rank, char *at)
 {
-	const int giving = v->giving;
+	*rank = (struct qv_stream_receiver){.to = to->home, .own = at};
+	at += qv_put_number(at, item->from);
+	at += qv_put_number(at, n);
+	for (size_t i = 0; i < n; i++)
+		at += qv_put_number(at, to[i].vrank);
+	rank->own_bytes = (size_t)(at - rank->own);
+	return at;
+}
+
+/* The data once over each part of the way that homes have in common. */
+static int emit_to_homes(struct qv_vranks *v, const struct qv_vrank_item *item,
+			 struct qv_stream_receiver *homes, size_t n)
+{
+	const struct qv_vrank_envelope envelope = {
+		.kind = QV_VRANK_MANY, .fences = (uint8_t)v->stats.fences, .entry = item->entry};
+	const struct qv_stream_item all = {.from = v->rank,
+					   .data = item->data,
+					   .bytes = item->bytes,
+					   .envelope_bytes = sizeof(envelope),
+					   .envelope = (const char *)&envelope};
+	const int rc = n ? qv_stream_take_many(v->stream, &all, homes, n, v->now) : QV_OK;
+
+	v->sent += rc ? 0 : n;
+	return rc;
+}
+
+/* To those of each home; homes and own: room for n of them and their lists. */
+static int reach_homes(struct qv_vranks *v, const struct qv_vrank_item *item,
+		       const struct receiver *to, size_t n, struct qv_stream_receiver *homes,
+		       char *own)
+{
+	size_t n_homes = 0;
 	int rc = QV_OK;
 
-	v->giving = 1;
-	qsort(to, n, sizeof(*to), by_home);
 	for (size_t at = 0, end; at < n && !rc; at = end) {
 		for (end = at + 1; end < n && to[end].home == to[at].home;)
 			end++;
 		if (to[at].home == v->rank)
 			rc = reach_all(v, *item, to + at, end - at);
-		else
+		else if (end - at > room_for(v, item))
 			rc = emit_many(v, to[at].home, QV_VRANK_MANY, item, to + at, end - at);
+		else
+			own = write_own(item, to + at, end - at, &homes[n_homes++], own);
 	}
+	return rc ? rc : emit_to_homes(v, item, homes, n_homes);
+}
+
+/* At the sender's home. Nobody is given it before it is on its way to all: what the sender says to
+ * that must not overtake it. */
+static int spread(struct qv_vranks *v, const struct qv_vrank_item *item, struct receiver *to,
+		  size_t n)
+{
+	struct qv_stream_receiver *homes = calloc(n, sizeof(*homes) + 3 * NUMBER);
+	const int giving = v->giving;
+	int rc;
+
+	if (!homes)
+		return QV_ENOMEM;
+	v->giving = 1;
+	qsort(to, n, sizeof(*to), by_home);
+	rc = reach_homes(v, item, to, n, homes, (char *)(homes + n));
 	v->giving = giving;
+	free(homes);
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define MOST 64 /* ranks */
+#define FEW  4  /* of them, at once */
 
 struct flow {
 	struct qv_am_stream *stream, *other;
@@ -20,12 +21,28 @@ static size_t length_of(uint32_t from, uint32_t to, uint32_t i, size_t longest)
 	return 4 + (from * 7 + to * 13 + i * 31) % (longest - 3);
 }
 
+static void come_to_many(struct flow *f, uint32_t from, const void *item, size_t bytes)
+{
+	uint32_t data[1 + 2 * FEW], i = 1;
+
+	check(bytes <= sizeof(data));
+	memcpy(data, item, bytes);
+	while (4 * i < bytes && data[i] != (uint32_t)rank)
+		i += 2;
+	check(4 * i < bytes && data[i + 1] == f->got[from]);
+	f->got[from]++;
+}
+
 static void come(void *user, uint32_t from, const void *data, size_t bytes)
 {
 	struct flow *f = user;
 	char expected[512];
 
 	check(from < (uint32_t)ranks);
+	if (bytes >= 4 && !memcmp(data, (char[4]){-1, -1, -1, -1}, 4)) {
+		come_to_many(f, from, data, bytes);
+		return;
+	}
 	check(bytes == length_of(from, (uint32_t)rank, f->got[from], f->longest));
 	memset(expected, (int)(from + 3 * f->got[from]), bytes);
 	memcpy(expected, &f->got[from], 4);
@@ -43,6 +60,19 @@ static void send_one(struct flow *f, uint32_t to)
 	f->sent[to]++; /* one to oneself comes within the call */
 	check(!(draw(50) ? qv_am_stream_insert : qv_am_stream_insert_urgent)(f->stream, to, data,
 									     bytes));
+}
+
+/* To some at once: whom, and which item it is for each, is said in it. */
+static void send_many(struct flow *f)
+{
+	uint32_t to[FEW], data[1 + 2 * FEW] = {UINT32_MAX}, n = 0;
+
+	for (uint32_t r = draw((uint32_t)ranks); r < (uint32_t)ranks && n < FEW; r += 1 + draw(3)) {
+		data[1 + 2 * n] = r;
+		data[2 + 2 * n] = f->sent[r]++;
+		to[n++] = r;
+	}
+	check(!qv_am_stream_multicast(f->stream, to, n, data, 4 + 8 * n));
 }
 
 /* All that others have inserted before the fence is here. */
@@ -72,7 +102,10 @@ void streams(void)
 					   &f.stream));
 		for (int fence = 0; fence < 3; fence++) {
 			for (uint32_t n = draw(1500); n; n--) {
-				send_one(&f, draw((uint32_t)ranks));
+				if (draw(5))
+					send_one(&f, draw((uint32_t)ranks));
+				else
+					send_many(&f);
 				if (!draw(100)) {
 					rc = qv_am_stream_progress(f.stream);
 					check(rc == QV_OK || rc == QV_EAGAIN);
@@ -242,6 +275,7 @@ static void refused_items(void)
 	check(qv_am_stream_insert(f.stream, 0, NULL, 1) == QV_EINVAL);
 	check(qv_am_stream_insert(f.stream, 0, big,
 				  qv_stream_longest(qv_am_stream_of(f.stream)) + 1) == QV_EMSGSIZE);
+	check(qv_am_stream_multicast(f.stream, (uint32_t[]){0, 0}, 2, big, 1) == QV_EINVAL);
 	send_one(&f, 0); /* and nothing has changed */
 	check(!qv_am_stream_fence(f.stream));
 	compare(&f);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_stream_lists.c - items for many ranks whose lists of receivers make no sense, or that were
+ * changed on their way: nothing is taken of a message with such an item.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <quiver/stream.h>
+
+#include "packet_net.h"
+
+static size_t draw(size_t n)
+{
+	return (size_t)qv_packet_draw(n);
+}
+
+/* What comes to rank 4 of 9 from rank 3, to be sent on to rank 7. */
+
+static unsigned int heard;
+static uint8_t said[64];
+static size_t said_bytes;
+
+static void hear(void *port, uint32_t from, const void *data, size_t bytes)
+{
+	assert_in_range(bytes, 0, sizeof(said));
+	said_bytes = bytes;
+	memcpy(said, data, bytes);
+	heard++;
+}
+
+static int send_never(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes)
+{
+	return QV_EAGAIN;
+}
+
+static int tell(struct qv_stream *s, const uint8_t *item, size_t bytes)
+{
+	static const uint8_t head[8] = {2, 0, 0, 0, 1};
+	uint8_t *all = malloc(sizeof(head) + bytes); /* nothing behind it is looked at */
+	int rc;
+
+	memcpy(all, head, sizeof(head));
+	memcpy(all + sizeof(head), item, bytes);
+	rc = qv_stream_deliver(s, 3, all, sizeof(head) + bytes, 0);
+	free(all);
+	return rc;
+}
+
+static void lists(void **state)
+{
+	static const struct qv_stream_calls calls = {.send = send_never, .item = hear};
+	const struct qv_stream_spec spec = {.way = QV_WAY_MESH2, .ranks = 9, .rank = 4};
+	static const struct {
+		uint8_t bytes, item[16];
+	} bad[] = {
+		{4, {9, 2, 0, 'x'}},                     /* nobody */
+		{4, {9, 2, 10, 6}},                      /* no end */
+		{5, {9, 3, 20, 0, 'x'}},                 /* rank 9 */
+		{6, {9, 4, 10, 10, 0, 'x'}},             /* the second is rank 9 */
+		{7, {9, 5, 10, 1, 0, 0, 'x'}},           /* the same again */
+		{6, {9, 40, 10, 6, 0, 'x'}},             /* cut */
+		{6, {9, 4, 11, 100, 0, 'x'}},            /* own bytes, cut */
+		{7, {9, 5, 11, 3, 'o', 0, 'x'}},         /* the end among them */
+		{6, {10, 4, 10, 6, 0, 'x'}},             /* neither a rank nor a list */
+		{8, {9, 6, 255, 255, 255, 255, 255, 0}}, /* no such number */
+	};
+	struct qv_stream_stats s;
+	struct qv_stream *stream;
+
+	assert_int_equal(qv_stream_create(&spec, &calls, NULL, &stream), QV_OK);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(tell(stream, bad[i].item, bad[i].bytes), QV_EPROTO);
+	qv_stream_stats(stream, &s);
+	assert_int_equal(s.delivered + s.forwarded, 0);
+	assert_int_equal(tell(stream, (const uint8_t *)"\x9\x6\xb\x1o\x6\x0x", 8), QV_OK);
+	qv_stream_stats(stream, &s);
+	assert_int_equal(heard, 1);
+	assert_int_equal(s.forwarded, 1);
+	assert_int_equal(said_bytes, 2);
+	assert_memory_equal(said, "ox", 2); /* its own, and what all get */
+	qv_stream_free(stream);
+}
+
+/* Messages with lists that are changed and cut. */
+
+static void come_any(void *port, uint32_t from, const void *data, size_t bytes)
+{
+	char copy[8192];
+
+	assert_in_range(bytes, 0, sizeof(copy));
+	memcpy(copy, data, bytes);
+}
+
+static char message[8192];
+static size_t message_bytes;
+static uint32_t message_to;
+
+static int send_there(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes)
+{
+	memcpy(message, buf, bytes);
+	message_bytes = bytes;
+	message_to = peer;
+	return QV_OK;
+}
+
+/* One of rank 0 of 4 by 4, for a whole column. */
+static void make_message(struct qv_stream_spec spec)
+{
+	static const struct qv_stream_calls calls = {.send = send_there, .item = come_any};
+	static const uint32_t to[] = {1, 5, 9, 13};
+	struct qv_stream *s;
+
+	assert_int_equal(qv_stream_create(&spec, &calls, NULL, &s), QV_OK);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(qv_stream_multicast(s, to, 4, "many", (size_t)i, 0), QV_OK);
+	qv_stream_flush(s);
+	qv_stream_done(s, 0, QV_OK);
+	qv_stream_free(s);
+}
+
+static bool spoil(struct qv_stream *s)
+{
+	const size_t bytes = draw(3) ? message_bytes : draw(message_bytes + 1);
+	char *copy = malloc(bytes + 1);
+	struct qv_stream_stats before, after;
+	int rc;
+
+	memcpy(copy, message, bytes);
+	for (size_t n = 1 + draw(2); n && bytes; n--)
+		copy[draw(message_bytes) % bytes] ^= (char)(1 << draw(8));
+	qv_stream_stats(s, &before);
+	rc = qv_stream_deliver(s, 0, copy, bytes, 0);
+	qv_stream_stats(s, &after);
+	if (rc)
+		assert_memory_equal(&before, &after, sizeof(after));
+	free(copy);
+	return rc != 0;
+}
+
+static void hostile(void **state)
+{
+	static const struct qv_stream_calls calls = {.send = send_never, .item = come_any};
+	struct qv_stream_spec spec = {.way = QV_WAY_MESH2, .ranks = 16, .wait_ns = UINT64_MAX};
+	unsigned int refused = 0;
+	struct qv_stream *s;
+
+	make_message(spec);
+	spec.rank = message_to;
+	for (int i = 0; i < 20000; i++) {
+		assert_int_equal(qv_stream_create(&spec, &calls, NULL, &s), QV_OK);
+		refused += spoil(s);
+		qv_stream_free(s);
+	}
+	assert_in_range(refused, 5000, 19900);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lists), cmocka_unit_test(hostile)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
