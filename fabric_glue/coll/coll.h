@@ -212,11 +212,13 @@ int qv_fi_coll_op_new_exchange(struct qv_fi_coll *coll, struct qv_fi_group *grou
 /* One that a stream is, in the place of a run, with a tag; NULL: no memory. */
 struct qv_fi_coll_op *qv_fi_coll_op_new_stream(struct qv_fi_coll *coll, struct qv_fi_group *group,
 					       struct qv_fi_stream *stream);
-/* A message of it, as in struct qv_exchange_port. port: struct qv_fi_coll_op. */
+/* message.c: a message of it, as in struct qv_exchange_port. port: struct qv_fi_coll_op. */
 int qv_fi_coll_op_send(void *port, uint32_t step, uint32_t rank, uint32_t tag, const void *buf,
 		       size_t bytes);
 int qv_fi_coll_op_receive(void *port, uint32_t step, uint32_t rank, uint32_t tag, void *buf,
 			  size_t bytes);
+/* Its receives are taken back; sends end when their peers have them, or are gone. */
+void qv_fi_coll_take_back(struct qv_fi_coll_op *op);
 /* It ends with this status, unless it has one, when nothing of it is under way any more. */
 void qv_fi_coll_op_end(struct qv_fi_coll_op *op, int status);
 void qv_fi_coll_op_start(struct qv_fi_coll_op *op);

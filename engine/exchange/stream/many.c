@@ -102,7 +102,8 @@ static int by_way(const void *x, const void *y)
 
 /* To receivers that have the next part of the way in common. */
 static int put_all(struct qv_stream *s, const struct qv_stream_item *item,
-		   const struct qv_stream_receiver *to, size_t n, char *out, uint64_t now)
+		   const struct qv_stream_receiver *to, size_t n, uint32_t phase, char *out,
+		   uint64_t now)
 {
 	size_t piece;
 	int rc = QV_OK;
@@ -117,7 +118,7 @@ static int put_all(struct qv_stream *s, const struct qv_stream_item *item,
 			some = item_for(item, to + i, out);
 			piece = 1;
 		}
-		rc = qv_stream_put(s, &some, to->phase, to->peer, now);
+		rc = qv_stream_put(s, &some, to[i].to, phase, now);
 	}
 	return rc;
 }
@@ -135,7 +136,7 @@ static int split(struct qv_stream *s, const struct qv_stream_item *item,
 		for (end = i + 1;
 		     end < n && to[end].phase == to[i].phase && to[end].peer == to[i].peer;)
 			end++;
-		rc = put_all(s, item, to + i, end - i, out, now);
+		rc = put_all(s, item, to + i, end - i, phase, out, now);
 	}
 	return rc;
 }

@@ -38,15 +38,16 @@ static struct qv_bucket *bucket_for(struct qv_stream *s, const struct qv_item_fo
 	return b ? b : qv_stream_begin(s, form->phase, peer, now);
 }
 
-int qv_stream_put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t phase,
-		  uint32_t peer, uint64_t now)
+int qv_stream_put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t toward,
+		  uint32_t phase, uint64_t now)
 {
-	const struct qv_item_form form = {
-		.phase = phase, .phases = s->phases, .enveloped = s->spec.envelope != 0};
+	struct qv_item_form form = {.phases = s->phases, .enveloped = s->spec.envelope != 0};
 	struct qv_item_head head;
 	struct qv_bucket *b;
+	uint32_t peer;
 	int rc;
 
+	form.phase = qv_stream_hop(s, phase, toward, &peer);
 	b = bucket_for(s, &form, item, peer, &head, now);
 	rc = b ? qv_bucket_add(b, &head, item, s->spec.limit) : QV_ENOMEM;
 	if (b && !b->items)
@@ -61,14 +62,6 @@ int qv_stream_put(struct qv_stream *s, const struct qv_stream_item *item, uint32
 	if (s->ready)
 		qv_stream_push(s);
 	return rc;
-}
-
-static int put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t phase, uint64_t now)
-{
-	uint32_t peer;
-
-	phase = qv_stream_hop(s, phase, item->to, &peer);
-	return qv_stream_put(s, item, phase, peer, now);
 }
 
 /* Buckets with urgent items, after the last one. */
@@ -143,7 +136,7 @@ int qv_stream_take(struct qv_stream *s, const struct qv_stream_item *item, uint6
 	int rc = s->failed;
 
 	if (!rc && !here)
-		rc = put(s, item, 0, now);
+		rc = qv_stream_put(s, item, item->to, 0, now);
 	else if (!rc && s->giving)
 		rc = keep(s, item);
 	if (!rc && item->urgent)
@@ -210,11 +203,11 @@ static int is_wrong(const struct qv_stream *s, const struct qv_item_form *form,
 	if (item->from >= s->spec.ranks || item->bytes > s->longest ||
 	    item->envelope_bytes > s->spec.envelope)
 		return 1;
-	if (item->to == s->spec.ranks)
-		return qv_stream_is_wrong_list(s, form->phase + 1, item);
-	return item->to > s->spec.ranks ||
-	       (item->to != s->spec.rank &&
-		qv_stream_hop(s, form->phase + 1, item->to, &peer) >= s->phases);
+	if (item->to >= s->spec.ranks)
+		return item->to > s->spec.ranks ||
+		       qv_stream_is_wrong_list(s, form->phase + 1, item);
+	return item->to != s->spec.rank &&
+	       qv_stream_hop(s, form->phase + 1, item->to, &peer) >= s->phases;
 }
 
 static int judge(const struct qv_stream *s, const struct qv_item_form *form, const char *buf,
@@ -235,6 +228,7 @@ static int take_all(struct qv_stream *s, const struct qv_item_form *form, const 
 {
 	size_t at = sizeof(struct qv_bucket_head);
 	struct qv_stream_item item = {.urgent = form->urgent};
+	int rc;
 
 	for (; items; items--) {
 		qv_bucket_next(buf, bytes, &at, form, &item);
@@ -243,9 +237,12 @@ static int take_all(struct qv_stream *s, const struct qv_item_form *form, const 
 			continue;
 		}
 		s->stats.forwarded += item.to < s->spec.ranks;
-		if ((item.to < s->spec.ranks ? put : qv_stream_pass)(s, &item, form->phase + 1,
-								     now))
-			return s->failed = QV_ENOMEM;
+		if (item.to < s->spec.ranks)
+			rc = qv_stream_put(s, &item, item.to, form->phase + 1, now);
+		else
+			rc = qv_stream_pass(s, &item, form->phase + 1, now);
+		if (rc)
+			return s->failed = rc;
 	}
 	return QV_OK;
 }

@@ -124,9 +124,10 @@ int qv_stream_room(struct qv_stream *s);
 int qv_stream_take(struct qv_stream *s, const struct qv_stream_item *item, uint64_t now);
 /* The phase from `phase` on in which an item leaves this rank, and for where; or phases. */
 uint32_t qv_stream_hop(const struct qv_stream *s, uint32_t phase, uint32_t to, uint32_t *peer);
-/* Append an item to the bucket of this phase and peer. QV_OK or QV_ENOMEM. */
-int qv_stream_put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t phase,
-		  uint32_t peer, uint64_t now);
+/* Append an item to the bucket in which what is for rank `toward` leaves, from this phase on. QV_OK or
+ * QV_ENOMEM. */
+int qv_stream_put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t toward,
+		  uint32_t phase, uint64_t now);
 /* An item is for this rank. */
 void qv_stream_come(struct qv_stream *s, const struct qv_stream_item *item);
 
