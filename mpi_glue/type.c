@@ -131,6 +131,14 @@ static size_t whole(MPI_Datatype type, bool is_derived)
 	return (size_t)extent;
 }
 
+/* Else the MPI refuses to combine elements. */
+static bool is_committed(MPI_Datatype type, MPI_Op op)
+{
+	char nothing[2];
+
+	return !QV_REAL(Reduce_local)(&nothing[0], &nothing[1], 0, type, op);
+}
+
 enum qv_mpi_reason qv_mpi_reduce_of(MPI_Op op, MPI_Datatype type, struct qv_mpi_reduce *r)
 {
 	static const struct type derived = {.type = QV_TYPE_UINT8, .local = LOCAL};
@@ -147,6 +155,8 @@ enum qv_mpi_reason qv_mpi_reduce_of(MPI_Op op, MPI_Datatype type, struct qv_mpi_
 		return QV_MPI_ODD_OP;
 	if (!o && PMPI_Op_commutative(op, &commutes))
 		return QV_MPI_ODD_OP;
+	if (t == &derived && !is_committed(type, op))
+		return QV_MPI_ODD_OP; /* the MPI says so */
 	*r = (struct qv_mpi_reduce){
 		.item = item,
 		.local = !o || t->local || item != qv_type_size(t->type),

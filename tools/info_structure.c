@@ -27,10 +27,12 @@ static const char *make(const struct qv_match_settings *settings)
 		name = qv_match_structure(trial);
 		qv_match_destroy(trial);
 	} else if (settings->profile && strchr(settings->profile, '%')) {
-		for (const char *const *n = qv_match_structures(); *n; n++)
-			if (strlen(*n) == strcspn(settings->structure, ":") &&
-			    !strncmp(*n, settings->structure, strlen(*n)))
-				name = *n;
+		static const char *const readers[] = {"clu", "pnp-static"};
+
+		for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+			if (strlen(readers[i]) == strcspn(settings->structure, ":") &&
+			    !strncmp(readers[i], settings->structure, strlen(readers[i])))
+				name = readers[i];
 	}
 	return name;
 }

@@ -134,7 +134,9 @@ QV_API int qv_stream_pack(struct qv_stream *stream, uint32_t to, const void *env
  * Send an item to many ranks at once: over a mesh or a cube it travels once over each part of the way
  * that some of them have in common, straight once to each. In order with what is inserted for each of
  * them; one to oneself comes as of qv_stream_insert, when it is on its way to the others. In a stream
- * with envelopes it has one of 0 bytes.
+ * with envelopes it has one of 0 bytes. Data and the list of ranks share what qv_stream_longest says:
+ * where both do not fit, parts of the list go with copies of the data. As many buckets as there are
+ * ranks may be under way by one call, whatever spec.window is.
  *   stream       from qv_stream_create
  *   to, n        n ranks in ascending order, 1 or more, none twice; read during the call
  *   data, bytes  copied; 0 bytes come nevertheless

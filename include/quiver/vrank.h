@@ -134,13 +134,14 @@ QV_API int qv_vranks_insert(struct qv_vranks *vranks, const struct qv_vrank_item
 
 /*
  * Send an item to a section, many vranks at once: it travels once to each rank that is the home of
- * some of them, and its data once over each part of the way that such ranks have in common. In order
- * with what is inserted.
+ * some of them, and its data once over each part of the way that such ranks have in common, where data
+ * and the numbers of the vranks fit into an item of the stream together; else in several copies. In
+ * order with what is inserted.
  *   vranks  from qv_vranks_create
  *   item    copied, with its data; item->to is not looked at
  *   to, n   n vranks, 1 or more, read during the call; one that is there twice gets it twice
  *   now     as for qv_vranks_insert
- * Errors as qv_vranks_insert; where memory ends after some have got it, all is ended.
+ * Errors as qv_vranks_insert; QV_ENOMEM may end all, since some may have got it.
  */
 QV_API int qv_vranks_multicast(struct qv_vranks *vranks, const struct qv_vrank_item *item,
 			       const uint32_t *to, size_t n, uint64_t now);

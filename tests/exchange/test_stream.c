@@ -14,6 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "engine/exchange/stream/stream.h"
 #include "stream_group.h"
 
 /* What must hold. */
@@ -268,8 +269,8 @@ static void answers_never_wait(void **state)
 	static const struct qv_stream_calls calls = {send_never, answer, NULL};
 	const struct qv_stream_spec spec = {
 		.ranks = 2, .items = 1, .window = 1, .way = QV_WAY_DIRECT};
-	/* A head of version 2, phase 0, with three items of no bytes. */
-	const char three[] = {2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0};
+	/* A head of this version, phase 0, with three items of no bytes. */
+	const char three[] = {QV_STREAM_VERSION, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0};
 
 	assert_int_equal(qv_stream_create(&spec, &calls, NULL, &answerer), QV_OK);
 	assert_int_equal(qv_stream_deliver(answerer, 1, three, sizeof(three), 0), QV_OK);

@@ -14,6 +14,7 @@
 
 #include <quiver/stream.h>
 
+#include "engine/exchange/stream/stream.h"
 #include "packet_net.h"
 
 static size_t draw(size_t n)
@@ -42,7 +43,7 @@ static int send_never(void *port, uint32_t id, uint32_t peer, const void *buf, s
 
 static int tell(struct qv_stream *s, const uint8_t *item, size_t bytes)
 {
-	static const uint8_t head[8] = {2, 0, 0, 0, 1};
+	static const uint8_t head[8] = {QV_STREAM_VERSION, 0, 0, 0, 1};
 	uint8_t *all = malloc(sizeof(head) + bytes); /* nothing behind it is looked at */
 	int rc;
 

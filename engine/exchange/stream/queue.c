@@ -135,9 +135,12 @@ static int new_id(struct qv_stream *s, uint32_t *id)
 	const uint32_t room = s->ids ? 2 * s->ids : 16;
 	struct qv_bucket **grown;
 
-	for (*id = 0; *id < s->ids; (*id)++)
+	for (uint32_t i = 0; i < s->ids; i++) {
+		*id = s->last_id = (s->last_id + 1) % s->ids;
 		if (!s->flying[*id])
 			return QV_OK;
+	}
+	*id = s->last_id = s->ids;
 	grown = realloc(s->flying, room * sizeof(struct qv_bucket *));
 	if (!grown)
 		return QV_ENOMEM;

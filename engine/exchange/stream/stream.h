@@ -22,7 +22,7 @@ struct qv_bucket_head {
 	uint32_t items;
 };
 
-#define QV_STREAM_VERSION 2
+#define QV_STREAM_VERSION 3
 #define QV_ITEM_HEAD      20 /* at most: two ranks of 5 bytes, a length of 10 */
 #define QV_ENVELOPE_HEAD  5  /* at most: a length */
 
@@ -109,6 +109,7 @@ struct qv_stream {
 	struct qv_bucket *spare;
 	struct qv_bucket **flying; /* by id */
 	uint32_t flying_n, ids;    /* under way; room */
+	uint32_t last_id;          /* that was given to one */
 	uint32_t ready_n;
 	int failed, sending;
 	int giving;                             /* an item of it is with its user */

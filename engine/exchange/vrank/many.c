@@ -126,7 +126,9 @@ static int reach_homes(struct qv_vranks *v, const struct qv_vrank_item *item,
 static int spread(struct qv_vranks *v, const struct qv_vrank_item *item, struct receiver *to,
 		  size_t n)
 {
-	struct qv_stream_receiver *homes = calloc(n, sizeof(*homes) + 3 * NUMBER);
+	const size_t most = n < v->ranks ? n : v->ranks; /* homes */
+	struct qv_stream_receiver *homes =
+		calloc(1, most * (sizeof(*homes) + 2 * NUMBER) + n * NUMBER);
 	const int giving = v->giving;
 	int rc;
 
@@ -134,7 +136,7 @@ static int spread(struct qv_vranks *v, const struct qv_vrank_item *item, struct 
 		return QV_ENOMEM;
 	v->giving = 1;
 	qsort(to, n, sizeof(*to), by_home);
-	rc = reach_homes(v, item, to, n, homes, (char *)(homes + n));
+	rc = reach_homes(v, item, to, n, homes, (char *)(homes + most));
 	v->giving = giving;
 	free(homes);
 	return rc;

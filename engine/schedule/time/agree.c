@@ -177,6 +177,7 @@ static void learn(struct qv_expect *x)
 		blind |= !told[CALL];
 	}
 	if (blind) { /* its calls have other operations beside them: nothing is known of it */
+		x->late = 0;
 		x->left = MOST;
 		return;
 	}

@@ -194,11 +194,12 @@ int qv_unit_run_progress(void *live)
 	struct qv_unit_run *u = live;
 	int moved = 1;
 
-	if (u->packets && !u->unit && !u->failed)
-		u->failed = qv_unit_run_open(u);
-	if (u->failed == QV_ENOMEM) { /* nothing has been sent: later there may be some */
-		u->failed = QV_OK;
-		return QV_EAGAIN;
+	if (u->packets && !u->unit && !u->failed) {
+		const int rc = qv_unit_run_open(u);
+
+		if (rc == QV_ENOMEM)
+			return QV_EAGAIN; /* nothing has been sent: later there may be some */
+		u->failed = rc;
 	}
 	while (moved && !u->failed) {
 		moved = give(u);
@@ -227,7 +228,7 @@ void qv_unit_run_done(void *live, uint32_t slot, int status)
 
 	if (!state || *state != QV_UNIT_UNDER_WAY)
 		return;
-	*state = slot < u->n ? QV_UNIT_HERE : QV_UNIT_FREE;
+	*state = slot < u->n && !status ? QV_UNIT_HERE : QV_UNIT_FREE;
 	if (state == &u->credit && !status && u->credit_got != u->allowed)
 		status = QV_EPROTO;
 	if (status)

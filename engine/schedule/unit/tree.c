@@ -38,12 +38,13 @@ static uint32_t least_loaded(const uint32_t *ranks, uint32_t n, const uint32_t *
 	return least;
 }
 
-/* The parents of all ranks; ranks is room for those that have none yet. Returns the rank that has
- * none in the end. */
-static uint32_t plan(const struct qv_schedule_spec *spec, uint32_t *ranks, uint32_t *parent)
+/* The parents of all ranks, and the levels at which they got them; ranks is room for those that have
+ * none yet. Returns the rank that has none in the end. */
+static uint32_t plan(const struct qv_schedule_spec *spec, uint32_t *ranks, uint32_t *parent,
+		     uint32_t *level)
 {
 	const uint32_t ways = ways_of(spec);
-	uint32_t n = spec->ranks;
+	uint32_t n = spec->ranks, levels = 0;
 
 	for (uint32_t r = 0; r < n; r++)
 		ranks[r] = r;
@@ -54,11 +55,14 @@ static uint32_t plan(const struct qv_schedule_spec *spec, uint32_t *ranks, uint3
 			const uint32_t members = n - i < ways ? n - i : ways;
 			const uint32_t leader = least_loaded(ranks + i, members, spec->load);
 
-			for (uint32_t j = i; j < i + members; j++)
+			for (uint32_t j = i; j < i + members; j++) {
 				parent[ranks[j]] = leader;
+				level[ranks[j]] = levels;
+			}
 			ranks[leaders++] = leader;
 		}
 		n = leaders;
+		levels++;
 	}
 	parent[ranks[0]] = QV_STEP_NONE;
 	return ranks[0];
@@ -73,28 +77,35 @@ static uint32_t toward(const uint32_t *parent, uint32_t rank, uint32_t to)
 	return parent[rank];
 }
 
-/* Links of this rank: its own parent, and all whose parent it is. */
-static void list_links(struct qv_unit_place *at, const struct qv_builder *b, const uint32_t *parent)
+/* Links of this rank: all whose parent it is, by level, and its own parent. */
+static void list_links(struct qv_unit_place *at, const struct qv_builder *b, const uint32_t *parent,
+		       const uint32_t *level)
 {
+	const uint32_t own = parent[b->rank], levels = levels_of(b->spec->ranks, ways_of(b->spec));
+
 	at->n = 0;
-	for (uint32_t r = 0; r < b->spec->ranks; r++)
-		if (r != at->out && (parent[r] == b->rank || r == parent[b->rank]))
-			at->in[at->n++] = r;
+	for (uint32_t l = 0; l < levels; l++)
+		for (uint32_t r = 0; r < b->spec->ranks; r++)
+			if (r != at->out && parent[r] == b->rank && level[r] == l)
+				at->in[at->n++] = r;
+	if (own != QV_STEP_NONE && own != at->out)
+		at->in[at->n++] = own;
 }
 
 static int find_place(struct qv_unit_place *at, const struct qv_builder *b)
 {
 	const struct qv_schedule_spec *spec = b->spec;
-	uint32_t *parent = calloc(spec->ranks, 2 * sizeof(*parent)), *ranks;
+	uint32_t *parent = calloc(spec->ranks, 3 * sizeof(*parent)), *ranks, *level;
 
 	if (!parent)
 		return QV_ENOMEM;
 	ranks = parent + spec->ranks;
-	at->root = plan(spec, ranks, parent);
+	level = ranks + spec->ranks;
+	at->root = plan(spec, ranks, parent, level);
 	if (spec->coll == QV_COLL_REDUCE || spec->coll == QV_COLL_BROADCAST)
 		at->root = spec->root;
 	at->out = at->root == b->rank ? QV_STEP_NONE : toward(parent, b->rank, at->root);
-	list_links(at, b, parent);
+	list_links(at, b, parent, level);
 	free(parent);
 	return QV_OK;
 }
@@ -108,7 +119,7 @@ static void multicast(struct qv_builder *b, const struct qv_unit_place *at)
 	if (at->out != QV_STEP_NONE)
 		got = qv_add_receive(b, QV_STEP_STORE, at->out, 0, b->s->blocks, got);
 	for (uint32_t i = at->n;
-	     i-- > 0;) /* the leaders of leaders come last, and have more to do */
+	     i-- > 0;) /* leaders of leaders are the last, and have more to do */
 		qv_add_send(b, at->in[i], 0, b->s->blocks, got);
 }
 
@@ -164,12 +175,12 @@ void qv_build_unit(struct qv_builder *b)
 
 int qv_unit_leads(const struct qv_schedule_spec *spec, uint32_t rank)
 {
-	uint32_t *parent = calloc(spec->ranks, 2 * sizeof(*parent));
+	uint32_t *parent = calloc(spec->ranks, 3 * sizeof(*parent));
 	int leads = 0;
 
 	if (!parent)
 		return QV_ENOMEM;
-	plan(spec, parent + spec->ranks, parent);
+	plan(spec, parent + spec->ranks, parent, parent + 2 * (size_t)spec->ranks);
 	for (uint32_t r = 0; r < spec->ranks; r++)
 		leads |= parent[r] == rank;
 	free(parent);
