@@ -131,12 +131,13 @@ static size_t whole(MPI_Datatype type, bool is_derived)
 	return (size_t)extent;
 }
 
-/* Else the MPI refuses to combine elements. */
-static bool is_committed(MPI_Datatype type, MPI_Op op)
+/* Else messages of it are refused. Errors of the library's own communicator reach no handler. */
+static bool is_committed(MPI_Datatype type)
 {
-	char nothing[2];
+	const char nothing = 0;
 
-	return !QV_REAL(Reduce_local)(&nothing[0], &nothing[1], 0, type, op);
+	return qv_mpi.own != MPI_COMM_NULL &&
+	       !QV_REAL(Send)(&nothing, 1, type, MPI_PROC_NULL, 0, qv_mpi.own);
 }
 
 enum qv_mpi_reason qv_mpi_reduce_of(MPI_Op op, MPI_Datatype type, struct qv_mpi_reduce *r)
@@ -155,7 +156,7 @@ enum qv_mpi_reason qv_mpi_reduce_of(MPI_Op op, MPI_Datatype type, struct qv_mpi_
 		return QV_MPI_ODD_OP;
 	if (!o && PMPI_Op_commutative(op, &commutes))
 		return QV_MPI_ODD_OP;
-	if (t == &derived && !is_committed(type, op))
+	if (t == &derived && !is_committed(type))
 		return QV_MPI_ODD_OP; /* the MPI says so */
 	*r = (struct qv_mpi_reduce){
 		.item = item,

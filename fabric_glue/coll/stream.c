@@ -84,6 +84,7 @@ static int open_stream(struct fid *fid, const struct qv_fi_stream_call *call,
 		}
 	}
 	if (!rc) {
+		s->dom = ep->dom;
 		s->n_idle = s->ranks - 1;
 		qv_fi_stream_post(s);
 		qv_fi_coll_op_start(s->op);
@@ -228,18 +229,20 @@ static void stats(const struct qv_fi_stream *s, struct qv_stream_stats *stats)
 /* Is it over? */
 static bool end(struct qv_fi_stream *s)
 {
-	struct qv_fi_ep *ep = qv_fi_stream_ep(s);
 	bool over;
 
-	qv_fi_lock(ep->dom);
-	qv_fi_ep_progress(ep); /* where the group is lost, others are told */
+	qv_fi_lock(s->dom);
+	if (s->op) /* where the group is lost, others are told */
+		qv_fi_ep_progress(qv_fi_stream_ep(s));
 	if (s->op) {
+		struct qv_fi_ep *ep = qv_fi_stream_ep(s);
+
 		s->closing = true;
 		qv_fi_coll_op_end(s->op, QV_ECANCELED);
 		qv_fi_coll_progress(ep);
 	}
 	over = !s->op;
-	qv_fi_unlock(ep->dom);
+	qv_fi_unlock(s->dom);
 	return over;
 }
 

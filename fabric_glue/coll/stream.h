@@ -24,6 +24,7 @@ struct qv_fi_stream_member {
 
 struct qv_fi_stream {
 	struct qv_fi_coll_op *op; /* NULL: it is over, or its endpoint has been closed */
+	struct qv_fi_domain *dom; /* of the endpoint */
 	struct qv_stream *stream;
 	void (*item)(void *user, uint32_t from, const void *data, size_t bytes);
 	void *user;

@@ -96,7 +96,7 @@ static void at_its_sender(void **state)
 
 static void on_its_way(void **state)
 {
-	/* A head of version 2 and phase 0; for ranks 4 and 7, one byte for both. */
+	/* A head of this version and phase 0; for ranks 4 and 7, one byte for both. */
 	static const char message[] = {QV_STREAM_VERSION, 0, 0, 0, 1, 0, 0, 0, 9, 4, 10, 6, 0, 'x'};
 	unsigned int failures = 0;
 	int rc;

@@ -326,6 +326,7 @@ static void test_beside(void **unused)
 	g.beside = 1;
 	calls(&g, 3000, 1, 50000);
 	assert_false(qv_expect_is_late(g.p[0]));
+	assert_null(qv_expect_arrivals(g.p[0]));
 	assert_true(g.exchanges - before <= 4);
 	g.beside = 0;
 	calls(&g, 1200, 1, 50000);

@@ -39,8 +39,14 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+static int fails; /* the status of the next message that comes, or QV_OK */
+
 static void over(struct qv_end at, uint32_t step, size_t bytes, int status)
 {
+	if (!status && at.rank == 0) {
+		status = fails;
+		fails = QV_OK;
+	}
 	qv_run_done(runs[at.group][at.rank], step, status);
 }
 
@@ -185,6 +191,23 @@ static void late(void **unused)
 	}
 }
 
+/* A message that fails ends its run with what it says, and nothing is combined from it. */
+static void failed(void **unused)
+{
+	const struct qv_schedule_spec spec = {
+		.coll = QV_COLL_REDUCE, .algorithm = QV_ALG_UNIT, .ranks = 4};
+
+	qv_tagged_seed(3);
+	open_group(&spec);
+	for (uint32_t r = 0; r < spec.ranks; r++)
+		begin(0, r, 4);
+	fails = QV_ENOMEM;
+	go_on(spec.ranks, MOST);
+	assert_int_equal(qv_run_progress(runs[0][0]), QV_ENOMEM);
+	assert_true(combined < 3);
+	close_group(&spec);
+}
+
 /* The rank that it hangs on has not come: it sends what that has places for, and waits for one
  * more. */
 static void credits(void **unused)
@@ -277,9 +300,10 @@ static void too_many_ways(void **unused)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(any_group), cmocka_unit_test(late),
-					   cmocka_unit_test(credits), cmocka_unit_test(leaders),
-					   cmocka_unit_test(too_many_ways)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_group), cmocka_unit_test(late),
+		cmocka_unit_test(failed),    cmocka_unit_test(credits),
+		cmocka_unit_test(leaders),   cmocka_unit_test(too_many_ways)};
 
 	in = calloc((1 + RUNS) * MOST, sizeof(*in));
 	if (!in)

@@ -177,7 +177,7 @@ static void learn(struct qv_expect *x)
 		blind |= !told[CALL];
 	}
 	if (blind) { /* its calls have other operations beside them: nothing is known of it */
-		x->late = 0;
+		x->known = x->late = 0;
 		x->left = MOST;
 		return;
 	}
@@ -221,7 +221,7 @@ void qv_expect_begun(struct qv_expect *x, uint64_t now)
 
 	mine[GAP] = usual_gap(x);
 	mine[NEWEST] = x->gaps[2];
-	mine[CALL] = x->n ? x->sum / x->n : 0;
+	mine[CALL] = x->n ? greater(1, x->sum / x->n) : 0; /* 0: none was timed */
 	mine[COST] = x->cost;
 	x->begun = now;
 	x->pending = x->under_way = 1;

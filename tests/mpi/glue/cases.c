@@ -236,6 +236,25 @@ static void on_error(MPI_Comm *comm, int *code, ...)
 	handled_code = *code;
 }
 
+static void keep_right(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+}
+
+/* The type of this reduction is not committed: its error. */
+static int uncommitted(MPI_Comm comm)
+{
+	int in[2] = {1, 2}, out[2] = {0}, rc;
+	MPI_Datatype pair;
+	MPI_Op op;
+
+	MPI_Type_contiguous(2, MPI_INT, &pair);
+	MPI_Op_create(keep_right, 1, &op);
+	rc = MPI_Reduce(in, out, 1, pair, op, 0, comm);
+	MPI_Op_free(&op);
+	MPI_Type_free(&pair);
+	return rc;
+}
+
 /* What is wrong is told by the MPI, to the handler that the program has set, as without us. */
 void glue_errors(void)
 {
@@ -257,9 +276,11 @@ void glue_errors(void)
 	rc = MPI_Allreduce(&in, &out, 1, MPI_DATATYPE_NULL, MPI_SUM, dup);
 	CHECK(rc && handled == 4, "no type: %d, handled %d", rc, handled);
 	CHECK(out == 2, "something was written");
+	rc = uncommitted(dup);
+	CHECK(rc && handled == 5, "a type that is not committed: %d, handled %d", rc, handled);
 	MPI_Comm_set_errhandler(dup, MPI_ERRORS_RETURN);
 	rc = MPI_Allreduce(&in, &out, 1, MPI_FLOAT, MPI_BAND, dup);
-	CHECK(rc && handled == 4, "bits of a float: %d, handled %d", rc, handled);
+	CHECK(rc && handled == 5, "bits of a float: %d, handled %d", rc, handled);
 	MPI_Errhandler_free(&handler);
 	MPI_Comm_free(&dup);
 	CHECK(qv_mpi_set("allreduce=fastest") == QV_EINVAL, "an unknown algorithm was accepted");
