@@ -111,7 +111,7 @@ static void check(const struct qv_schedule_spec *spec, uint32_t run, size_t coun
 
 			if (spec->coll == QV_COLL_REDUCE && r != spec->root)
 				continue;
-			if (work[run][r][0][i] != sum + P * (uint32_t)i)
+			if (work[run][r][i / WORDS][i % WORDS] != sum + P * (uint32_t)i)
 				fail_msg("%s: rank %u is wrong at %zu", qv_sched_case_name(spec), r,
 					 i);
 		}
