@@ -23,6 +23,12 @@ void qv_mpi_expect_close(struct qv_mpi_comm *c);
  * MPI_COMM_WORLD. */
 void qv_mpi_measure(bool bursts);
 
+/* From this time of MPI_Wtime until now. */
+static inline uint64_t qv_mpi_ns_since(double began)
+{
+	return (uint64_t)(1e9 * (PMPI_Wtime() - began));
+}
+
 /* From mpi_glue/plans/plan.c. */
 
 /* The plan by which a call for so many bytes is run, held once; or NULL and why not. */

@@ -53,7 +53,7 @@ void qv_mpi_expect_end(struct qv_mpi_comm *c, enum qv_coll coll)
 void qv_mpi_expect_planned(struct qv_mpi_comm *c, double since)
 {
 	if (c->expect)
-		qv_expect_spent(c->expect, (uint64_t)((PMPI_Wtime() - since) * 1e9));
+		qv_expect_spent(c->expect, qv_mpi_ns_since(since));
 }
 
 const uint64_t *qv_mpi_arrivals(const struct qv_mpi_comm *c, const struct qv_mpi_call *call)

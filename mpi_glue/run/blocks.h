@@ -133,8 +133,7 @@ struct qv_mpi_blocks {
 	struct qv_mpi_layout in, out;
 	struct qv_exchange *exchange; /* NULL: a schedule */
 	struct qv_exchange_item *items;
-	uint32_t *
-		from; /* of an exchange with neighbours: by rank, which of its blocks comes from there */
+	uint32_t *from;   /* with neighbours: which block comes from each rank */
 	uint32_t passing; /* blocks of scratch */
 	size_t *bytes; /* of the blocks of out, and of scratch; by rank, of a gather or scatter */
 	struct qv_run_blocks lengths;
@@ -196,12 +195,6 @@ struct qv_mpi_friends {
  * c->pattern is there. Collective, unless it is nonblocking. */
 enum qv_mpi_reason qv_mpi_friends_of(struct qv_mpi_comm *c, const struct qv_mpi_rule *rule,
 				     enum qv_mpi_form form, const struct qv_mpi_friends **friends);
-/* From this time of MPI_Wtime until now. */
-static inline uint64_t qv_mpi_ns_since(double began)
-{
-	return (uint64_t)(1e9 * (PMPI_Wtime() - began));
-}
-
 /* What a planner of this rank is told. */
 struct qv_planner_spec qv_mpi_planner_spec(const struct qv_mpi_comm *c,
 					   const struct qv_mpi_pattern *p,
