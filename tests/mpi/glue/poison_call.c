@@ -8,10 +8,16 @@
 #define PERSIST(name) MPI_##name
 #endif
 
+/* A program that is built with Open MPI 4 may run over Open MPI 5, which has other names for them. */
 int poison_has(enum glue_form form)
 {
 #ifdef PERSIST
-	return form < GLUE_FORMS;
+	char version[MPI_MAX_LIBRARY_VERSION_STRING];
+	int length, major = 0;
+
+	MPI_Get_library_version(version, &length);
+	sscanf(version, "Open MPI v%d", &major);
+	return form < (major == OMPI_MAJOR_VERSION ? GLUE_FORMS : GLUE_PERSISTENT);
 #else
 	return form < GLUE_PERSISTENT;
 #endif
