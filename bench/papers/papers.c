@@ -83,6 +83,7 @@ static const struct {
 	{"Q4", "below t"},
 	{"Q5", "pnp:t=1000000 over ll"},
 	{"Q8", "overhead of col-pnp"},
+	{"MB3", "ompi, 512 processes to 64, 50"},
 };
 
 static bool is_known(const struct qv_pp_line *l)
