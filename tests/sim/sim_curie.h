@@ -5,7 +5,9 @@
 #define QV_SIM_CURIE_H
 
 #include <mpi.h>
+#include <quiver/mpi_control.h>
 #include <simgrid/actor.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Seconds per message, per byte moved, per byte combined. */
@@ -19,6 +21,32 @@ static inline void fail(const char *what)
 {
 	fprintf(stderr, "rank %d: %s\n", rank, what);
 	MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* False: it was refused. */
+static inline bool tell_network(void)
+{
+	return !qv_mpi_network(ALPHA, BETA, GAMMA);
+}
+
+static inline double seconds_now(void)
+{
+	return MPI_Wtime();
+}
+
+static inline void sleep_for(double seconds)
+{
+	sg_actor_sleep_for(seconds);
+}
+
+/* What stands for several times: nothing disturbs a simulation, so it is the mean. */
+static inline double figure_of(double *times, int n)
+{
+	double sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += times[i];
+	return sum / n;
 }
 
 /* An operation of the program's, on ints. */

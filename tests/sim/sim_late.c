@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sim_late.c reduce|allreduce BYTES - `auto` of libquiver-mpi under SimGrid's SMPI, where one rank
- * begins to be late, by the time of the reduction, and ends it. Nobody tells the library. Prints, per
- * part and setting, the mean time of the last calls of the part,
+ * sim_late.c reduce|allreduce BYTES - `auto` of libquiver-mpi under SimGrid's SMPI, or between real hosts
+ * (QV_REAL_HOSTS), where one rank begins to be late, by the time of the reduction, and ends it. Nobody
+ * tells the library. Prints, per part and setting, the time of the last calls of the part,
  *     PART SETTING SECONDS
- * from the first arrival to the last exit; and for `auto`, by how many calls of the part were run
- * by a schedule that was built from expected arrivals:
+ * from the first arrival to the last exit, the mean of simulated ones and the median of real ones; and
+ * for `auto`, by how many calls of the part were run by a schedule that was built from expected arrivals:
  *     by-arrival PART CALLS
  */
 #include <stdlib.h>
@@ -13,10 +13,14 @@
 
 #include <quiver/mpi_control.h>
 
+#ifdef QV_REAL_HOSTS
+#include "tests/mpi/late/late_real.h"
+#else
 #include "tests/sim/sim_curie.h"
+#endif
 
 #define CALLS 100 /* of a part */
-#define LAST  50  /* of which the mean is printed: by then `auto` is to have found out */
+#define LAST  50  /* that are timed: by then `auto` is to have found out */
 
 static int n, root_only;
 static int *in, *out;
@@ -36,30 +40,30 @@ static void check(void)
 /* What a program does again and again: it computes, one rank for longer, and reduces. */
 static void once(MPI_Comm comm, double work, double late, double *begin, double *end)
 {
-	sg_actor_sleep_for(work + (rank == ranks / 3 ? late : 0));
-	*begin = -MPI_Wtime();
+	sleep_for(work + (rank == ranks / 3 ? late : 0));
+	*begin = -seconds_now();
 	if (root_only)
 		MPI_Reduce(in, out, n, MPI_INT, op, 0, comm);
 	else
 		MPI_Allreduce(in, out, n, MPI_INT, op, comm);
-	*end = MPI_Wtime();
+	*end = seconds_now();
 	if (root_only)
 		PMPI_Barrier(comm);
 	check();
 }
 
-/* The mean of the last calls of a part. */
+/* The time of the last calls of a part. */
 static double part(MPI_Comm comm, double work, double late)
 {
-	double begin[CALLS], end[CALLS], sum = 0;
+	double begin[CALLS], end[CALLS], taken[LAST];
 
 	for (int i = 0; i < CALLS; i++)
 		once(comm, work, late, &begin[i], &end[i]);
 	PMPI_Allreduce(MPI_IN_PLACE, begin, CALLS, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 	PMPI_Allreduce(MPI_IN_PLACE, end, CALLS, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-	for (int i = CALLS - LAST; i < CALLS; i++)
-		sum += end[i] + begin[i];
-	return sum / LAST;
+	for (int i = 0; i < LAST; i++)
+		taken[i] = end[CALLS - LAST + i] + begin[CALLS - LAST + i];
+	return figure_of(taken, LAST);
 }
 
 /* On a communicator of its own, of which nothing is known. */
@@ -96,7 +100,7 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	MPI_Op_create(add, 1, &op);
-	if (argc != 3 || qv_mpi_network(ALPHA, BETA, GAMMA))
+	if (argc != 3 || !tell_network())
 		fail("wrong arguments, or the network was refused");
 	root_only = !strcmp(argv[1], "reduce");
 	n = atoi(argv[2]) / (int)sizeof(int);

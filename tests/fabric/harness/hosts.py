@@ -70,9 +70,9 @@ class Hosts:
     def __init__(self):
         self.held = []
 
-    def new(self):
-        """A name space: its path."""
-        child = subprocess.Popen(["unshare", "--net", "sleep", "100000"], preexec_fn=die_with_us,
+    def new(self, *more):
+        """A name space: its path. More: unshare's options for what else the host has of its own."""
+        child = subprocess.Popen(["unshare", "--net", *more, "sleep", "100000"], preexec_fn=die_with_us,
                                  stderr=subprocess.DEVNULL)
         self.held.append(child)
         mine = os.readlink("/proc/self/ns/net")
