@@ -142,7 +142,8 @@ static void any_group(void **unused)
 	uint32_t load[MOST];
 
 	for (unsigned int i = 0; i < 60; i++) {
-		struct qv_schedule_spec spec = {.coll = i % 2 ? QV_COLL_REDUCE : QV_COLL_ALLREDUCE,
+		struct qv_schedule_spec spec = {.size = sizeof(spec),
+						.coll = i % 2 ? QV_COLL_REDUCE : QV_COLL_ALLREDUCE,
 						.algorithm = QV_ALG_UNIT,
 						.ranks = 2 + (uint32_t)qv_tagged_draw(MOST - 1),
 						.k = 2 + (uint32_t)qv_tagged_draw(11),
@@ -280,6 +281,46 @@ static void leaders(void **unused)
 	qv_select_close(select_unit);
 }
 
+/* Whether a rank of an allreduce is sent operands to combine. */
+static int combines(const struct qv_select_call *call)
+{
+	const struct qv_plan *plan;
+	const struct qv_step *steps;
+	int found = 0;
+	size_t n;
+
+	assert_int_equal(qv_select_get(select_unit, call, &plan), QV_OK);
+	steps = qv_schedule_steps(plan->schedule, &n);
+	for (size_t i = 0; i < n; i++)
+		found |= steps[i].kind == QV_STEP_COMBINE;
+	qv_select_put(select_unit, plan);
+	return found;
+}
+
+/* Those that count as leaders are those that combine. */
+static void who_leads(void **unused)
+{
+	static const char *const rules[] = {"allreduce=unit", "allreduce=unit:2",
+					    "allreduce=unit:3", "allreduce=unit:7"};
+	uint32_t load[MOST];
+
+	qv_tagged_seed(1);
+	for (unsigned int i = 0; i < 200; i++) {
+		struct qv_select_call call = {.group = i,
+					      .coll = QV_COLL_ALLREDUCE,
+					      .ranks = 1 + (uint32_t)qv_tagged_draw(MOST),
+					      .bytes = 8,
+					      .load = i % 3 ? load : NULL};
+
+		for (uint32_t r = 0; r < MOST; r++)
+			load[r] = (uint32_t)qv_tagged_draw(5);
+		assert_int_equal(qv_select_open(rules[i % 4], NULL, 0, &select_unit), QV_OK);
+		for (; call.rank < call.ranks; call.rank++)
+			assert_int_equal(qv_select_units(select_unit, &call), combines(&call));
+		qv_select_close(select_unit);
+	}
+}
+
 static void too_many_ways(void **unused)
 {
 	struct qv_schedule_spec spec = {
@@ -301,9 +342,10 @@ static void too_many_ways(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_group), cmocka_unit_test(late),
-		cmocka_unit_test(failed),    cmocka_unit_test(credits),
-		cmocka_unit_test(leaders),   cmocka_unit_test(too_many_ways)};
+		cmocka_unit_test(any_group),    cmocka_unit_test(late),
+		cmocka_unit_test(failed),       cmocka_unit_test(credits),
+		cmocka_unit_test(leaders),      cmocka_unit_test(who_leads),
+		cmocka_unit_test(too_many_ways)};
 
 	in = calloc((1 + RUNS) * MOST, sizeof(*in));
 	if (!in)

@@ -35,7 +35,8 @@ void qv_choice_spec(const struct qv_network *network, const struct qv_case *c,
 {
 	double bytes = c->bytes;
 
-	*spec = (struct qv_schedule_spec){.coll = c->coll,
+	*spec = (struct qv_schedule_spec){.size = sizeof(*spec),
+					  .coll = c->coll,
 					  .algorithm = choice->algorithm,
 					  .ranks = c->ranks,
 					  .root = c->root,
