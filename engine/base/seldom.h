@@ -24,7 +24,9 @@ static inline bool qv_seldom_due(const struct qv_seldom *s, uint32_t poll)
 }
 
 /* This poll has looked, and it is now so late. Looks should be no further apart than most_ns: where
- * they are, the next comes so much sooner; where they are not, it may come later. */
+ * they are, the next comes so much sooner; where they are half as far or nearer, it may come later.
+ * Where polls become rare, up to QV_SELDOM_MOST of them pass without a look. After twice as many, looks
+ * are no further apart than most_ns, or each poll looks. */
 static inline void qv_seldom_looked(struct qv_seldom *s, uint32_t poll, uint64_t now,
 				    uint64_t most_ns)
 {
@@ -34,7 +36,7 @@ static inline void qv_seldom_looked(struct qv_seldom *s, uint32_t poll, uint64_t
 		s->every = QV_SELDOM_MOST;
 	else if (passed > most_ns)
 		s->every = (uint32_t)(s->every * most_ns / passed);
-	else
+	else if (passed <= most_ns / 2)
 		s->every = s->every < QV_SELDOM_MOST / 2 ? 2 * s->every : QV_SELDOM_MOST;
 	if (!s->every)
 		s->every = 1;

@@ -20,6 +20,7 @@
 #define PAUSE_MS  10
 #define USED_TO   50u /* polls until it is known that they are rare */
 #define SOON      3u  /* polls */
+#define MOST_NS   UINT64_C(5000000)
 
 /* A talker, if there is one, has something to say to each poll. */
 struct scene {
@@ -110,12 +111,57 @@ static void behind_many_polls(void **state)
 	end(&s);
 }
 
+struct poller {
+	struct qv_seldom clock;
+	uint32_t poll;
+	uint64_t ns;
+};
+
+/* So many polls, so far apart: the longest time from one look to the next, both among them. */
+static uint64_t longest(struct poller *p, unsigned polls, uint64_t gap_ns)
+{
+	uint64_t most = 0, last = 0;
+
+	for (unsigned i = 0; i < polls; i++) {
+		p->ns += gap_ns;
+		if (!qv_seldom_due(&p->clock, ++p->poll))
+			continue;
+		if (last && p->ns - last > most)
+			most = p->ns - last;
+		last = p->ns;
+		qv_seldom_looked(&p->clock, p->poll, p->ns, MOST_NS);
+	}
+	return most;
+}
+
+/* Polls become rare, wherever that is between two looks, and dense again. */
+static void from_dense_to_rare(uint64_t gap_ns, unsigned dense)
+{
+	struct poller p = {.clock.next = UINT32_MAX - 500, .poll = UINT32_MAX - 500};
+
+	longest(&p, 1000 + dense, 10);
+	assert_true(p.clock.next - p.poll <= QV_SELDOM_MOST);
+	longest(&p, 2 * QV_SELDOM_MOST, gap_ns);
+	assert_true(longest(&p, 200, gap_ns) <= (gap_ns > MOST_NS ? gap_ns : MOST_NS));
+	longest(&p, 100, 10);
+	assert_int_equal(p.clock.every, QV_SELDOM_MOST);
+}
+
+static void looks_are_near(void **state)
+{
+	(void)state;
+	for (uint64_t gap_ns = MOST_NS / 64; gap_ns < 64 * MOST_NS; gap_ns += gap_ns / 7)
+		for (unsigned dense = 0; dense < QV_SELDOM_MOST; dense++)
+			from_dense_to_rare(gap_ns, dense);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_silence),
 		cmocka_unit_test(while_another_talks),
 		cmocka_unit_test(behind_many_polls),
+		cmocka_unit_test(looks_are_near),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
