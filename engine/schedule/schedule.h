@@ -90,7 +90,7 @@ void qv_build_redirect(struct qv_builder *b);
 
 /* A tree of combine units, engine/schedule/unit/tree.c. */
 void qv_build_unit(struct qv_builder *b);
-/* Whether a rank is the leader of others there: 1, 0 or QV_ENOMEM. */
+/* Whether a rank is the leader of others there: 1 or 0. */
 int qv_unit_leads(const struct qv_schedule_spec *spec, uint32_t rank);
 void qv_build_ring(struct qv_builder *b);
 void qv_build_pipeline(struct qv_builder *b);

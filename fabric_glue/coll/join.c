@@ -118,30 +118,25 @@ void qv_fi_group_shared(struct qv_fi_group *group, int status)
 }
 
 /* What all have told says who runs the combine units of this group. */
-static int count_units(struct qv_fi_group *group)
+static void count_units(struct qv_fi_group *group)
 {
 	const struct qv_select_call call = {
 		.ranks = group->n, .rank = group->rank, .load = group->load};
-	int units;
 
 	for (uint32_t r = 0; r < group->n; r++)
 		group->load[r] = (uint32_t)group->members[r].load;
-	units = qv_select_units(group->select, &call);
-	if (units < 0)
-		return units;
-	group->units = (unsigned)units;
+	group->units = (unsigned)qv_select_units(group->select, &call);
 	group->ep->coll->units += group->units;
-	return QV_OK;
 }
 
 void qv_fi_group_ready(struct qv_fi_group *group, int status)
 {
-	if (!status)
-		status = count_units(group);
-	if (status)
+	if (status) {
 		qv_fi_group_fail(group, status);
-	else
+	} else {
+		count_units(group);
 		group->joined = true;
+	}
 	report(group, status);
 }
 

@@ -137,7 +137,7 @@ QV_API void qv_select_put(struct qv_select *select, const struct qv_plan *plan);
  * whose tree it is a leader.
  *   select  from qv_select_open
  *   call    ranks, rank and load of the group; read during the call
- * Returns the number, or QV_ENOMEM.
+ * Returns the number.
  */
 QV_API int qv_select_units(const struct qv_select *select, const struct qv_select_call *call);
 

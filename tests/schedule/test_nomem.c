@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_nomem.c - schedules where memory is out: all that are asked for, or none. Linked with
- * --wrap=calloc, so that each allocation can be the one that fails.
+ * test_nomem.c - schedules where memory is out: all that are asked for, or none; combine units are
+ * counted without any. Linked with --wrap=calloc, so that each allocation can be the one that fails.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <quiver/schedule.h>
+#include <quiver/select.h>
 
 #define RANKS 4
 
@@ -49,9 +49,23 @@ static void test_build_all(void **state)
 	all_or_none(QV_ALG_SEGMENTED);
 }
 
+/* The other members of a group have counted theirs: a member does not fail alone. */
+static void test_units(void **state)
+{
+	const struct qv_select_call call = {.ranks = RANKS};
+	struct qv_select *select;
+
+	assert_int_equal(qv_select_open("reduce=unit,barrier=unit", NULL, 0, &select), QV_OK);
+	left = 0;
+	assert_int_equal(qv_select_units(select, &call), 2);
+	left = -1;
+	qv_select_close(select);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_build_all)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_build_all),
+					   cmocka_unit_test(test_units)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

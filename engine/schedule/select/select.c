@@ -322,13 +322,9 @@ int qv_select_units(const struct qv_select *select, const struct qv_select_call 
 		const struct qv_rule *rule = &select->rules[coll];
 		const struct qv_schedule_spec spec = {
 			.ranks = call->ranks, .k = rule->k, .load = call->load};
-		int leads = 0;
 
 		if (rule->named && rule->algorithm == QV_ALG_UNIT)
-			leads = qv_unit_leads(&spec, call->rank);
-		if (leads < 0)
-			return leads;
-		units += leads;
+			units += qv_unit_leads(&spec, call->rank);
 	}
 	return units;
 }

@@ -173,16 +173,21 @@ void qv_build_unit(struct qv_builder *b)
 		multicast(b, &at);
 }
 
+/* Groups are ranks in a row at each level, and the leader of one runs the fewest units of all below it. */
 int qv_unit_leads(const struct qv_schedule_spec *spec, uint32_t rank)
 {
-	uint32_t *parent = calloc(spec->ranks, 3 * sizeof(*parent));
-	int leads = 0;
+	const uint32_t ways = ways_of(spec), *load = spec->load;
+	uint64_t width = ways, first = rank - rank % width;
+	uint32_t least;
 
-	if (!parent)
-		return QV_ENOMEM;
-	plan(spec, parent + spec->ranks, parent, parent + 2 * (size_t)spec->ranks);
-	for (uint32_t r = 0; r < spec->ranks; r++)
-		leads |= parent[r] == rank;
-	free(parent);
-	return leads;
+	/* Alone in its group, it is in one of the next level. */
+	while (first && first + 1 == spec->ranks) {
+		width *= ways;
+		first = rank - rank % width;
+	}
+	least = (uint32_t)first;
+	for (uint64_t r = first; r < first + width && r < spec->ranks && load; r++)
+		if (load[r] < load[least])
+			least = (uint32_t)r;
+	return least == rank && first + 1 < spec->ranks;
 }
