@@ -2,6 +2,7 @@
 /* info_structure.c - which structure FI_QUIVER_MATCH leads to, and if to none, why. */
 #include "info.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +17,6 @@ const char *qv_info_setting(const char *name, const char *otherwise)
 	return value && *value ? value : otherwise;
 }
 
-/* The engine knows which it can make; options may follow the name. A profile whose name has a rank
- * in it is there for ranks only. */
 static const char *make(const struct qv_match_settings *settings)
 {
 	const char *name = NULL;
@@ -26,14 +25,28 @@ static const char *make(const struct qv_match_settings *settings)
 	if (qv_match_create(settings, &trial) == QV_OK) {
 		name = qv_match_structure(trial);
 		qv_match_destroy(trial);
-	} else if (settings->profile && strchr(settings->profile, '%')) {
-		static const char *const readers[] = {"clu", "pnp-static"};
-
-		for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
-			if (strlen(readers[i]) == strcspn(settings->structure, ":") &&
-			    !strncmp(readers[i], settings->structure, strlen(readers[i])))
-				name = readers[i];
 	}
+	return name;
+}
+
+/* The engine knows which it can make; options may follow the name. A profile whose name has a rank
+ * in it is there for ranks only: another one stands in for it. */
+static const char *make_as_rank(struct qv_match_settings settings)
+{
+	const char *name = NULL;
+	char path[32];
+	FILE *profile;
+
+	if (!settings.profile || !strchr(settings.profile, '%'))
+		return make(&settings);
+	profile = tmpfile();
+	if (profile && fputs("0 1 1\n1 1 1\n", profile) >= 0 && !fflush(profile)) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(profile));
+		settings.profile = path;
+		name = make(&settings);
+	}
+	if (profile)
+		(void)fclose(profile);
 	return name;
 }
 
@@ -51,9 +64,9 @@ const char *qv_info_structure(const char **why)
 		return NULL;
 	}
 	settings.collective_mask = bits.mask;
-	name = make(&settings);
+	name = make_as_rank(settings);
 	settings.collective_mask = 1; /* an MPI would tell some */
-	*why = make(&settings) ? "FI_QUIVER_MATCH needs an MPI, or FI_QUIVER_COLLECTIVE"
-			       : "FI_QUIVER_MATCH is wrong";
+	*why = make_as_rank(settings) ? "FI_QUIVER_MATCH needs an MPI, or FI_QUIVER_COLLECTIVE"
+				      : "FI_QUIVER_MATCH is wrong";
 	return name;
 }

@@ -264,6 +264,12 @@ def test_info(tool):
                               ("col:t=1", "", "FI_QUIVER_MATCH is wrong")):
         _, out, _ = run(tool, "info", FI_QUIVER_CORE="shm", FI_QUIVER_MATCH=wanted, FI_QUIVER_COLLECTIVE=bits)
         check(f"info of {wanted} and '{bits}'", f"; chosen: none, {why}\n" in out, out)
+    # A profile that only ranks can name.
+    for wanted, why in (("clu:kmeans=4", ""), ("pnp-static:lla", ""), ("auto", ""), ("ll", ""),
+                        ("clu:kmeans=x", "FI_QUIVER_MATCH is wrong"), ("pnp-static:", "FI_QUIVER_MATCH is wrong")):
+        _, out, _ = run(tool, "info", FI_QUIVER_CORE="shm", FI_QUIVER_MATCH=wanted, FI_QUIVER_PROFILE="/none/p.%r")
+        chosen = f"none, {why}" if why else wanted.split(":")[0]
+        check(f"info of {wanted} and a profile by rank", f"; chosen: {chosen}\n" in out, out)
     # What it says to set works.
     for core in told["cores"]:
         if core["usable"]:
