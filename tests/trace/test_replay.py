@@ -94,6 +94,11 @@ def everything():
     for name in STRUCTURES:
         row = run.rows["trace", name]
         check(f"{name}: figures", 0 < row["low"] <= row["mean"] <= row["high"] and 0 < row["p50"] <= row["p99"], row)
+    fine = run.value("inspected", "col-ll")
+    for bits in ("ompi", "mpich", "20:1"):
+        run = Run("--collective", bits, "--impl", "ll,col-ll", path)
+        check(f"--collective {bits}", run.status == 0 and run.rows["trace", "col-ll"]["answer"] == "checked", run.err)
+    check("bits that tell operations apart are used", run.value("inspected", "col-ll") != fine, fine)
     run = Run(path)
     answers = {impl: row["answer"] for (case, impl), row in run.rows.items() if case == "trace"}
     check("without a mask col* are left out", run.status == 0 and all(
@@ -177,7 +182,9 @@ def bad_use(path):
     refused("too many", Run("--max-events", "100", path), "there are more than 100 events")
     refused("no such rank", Run("--rank", "5", path), "no lane that is asked for")
     refused("no such option", Run(path, "--nonsense"), "trace replay has no option '--nonsense'", status=2)
-    refused("no mask", Run("--collective", "x", path), "--collective takes bits of a tag", status=2)
+    for bits in ("x", "0", "", "-1", " 20", "+20", "0x20", "20 ", "10000000000000000", "20:", "openmpi"):
+        refused(f"--collective '{bits}'", Run("--collective", bits, path),
+                f"--collective takes ompi, mpich or bits of a tag in hexadecimal, not '{bits}'", status=2)
     refused("no such structure", Run("--impl", "tree", path), "no such structure", status=2)
     with open(path, "rb") as file:
         whole = file.read()

@@ -29,10 +29,12 @@ static bool needs_collective(const struct qv_bm_impl *impl)
 	return impl->own && strncmp(impl->structure, "col", 3) == 0;
 }
 
-void qv_contest_begin(struct qv_contest *c, uint64_t collective_mask)
+void qv_contest_begin(struct qv_contest *c, struct qv_tag_bits collective)
 {
 	size_t stride = QV_BM_LINE;
 
+	if (!collective.op)
+		collective.op = QV_BM_TAG_BITS & ~collective.mask;
 	c->n = c->impls.n;
 	c->at = qv_measure_need(calloc(c->n, sizeof(*c->at)));
 	c->sources = qv_measure_need(calloc(c->load->lanes_n, sizeof(*c->sources)));
@@ -44,8 +46,8 @@ void qv_contest_begin(struct qv_contest *c, uint64_t collective_mask)
 		struct qv_bm_impl *impl = &c->impls.at[i];
 
 		one->impl = impl;
-		impl->settings.collective_mask = collective_mask;
-		impl->settings.collective_op = QV_BM_TAG_BITS & ~collective_mask;
+		impl->settings.collective_mask = collective.mask;
+		impl->settings.collective_op = collective.op;
 		while (stride < impl->ops.node_size)
 			stride += QV_BM_LINE;
 	}

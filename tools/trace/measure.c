@@ -147,7 +147,7 @@ int qv_measure(struct qv_measure *m, const struct qv_load *load,
 	}
 	if (!status) {
 		qv_bench_tick_ns();
-		qv_contest_begin(&c, o.collective_mask);
+		qv_contest_begin(&c, o.collective);
 		check_all(&c, &o);
 		time_all(&c, &o, deadline);
 		report(m, &c);

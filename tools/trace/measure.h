@@ -25,15 +25,17 @@
 #include "load.h"
 #include "plain.h"
 
+#include "engine/base/tag_bits.h"
+
 #include <quiver/match.h>
 
 struct qv_measure_options {
 	const char *impls;          /* as --impl of `quiver bench match`; NULL: all structures */
 	const char *const *plugins; /* as --plugin there */
 	size_t plugins_n;
-	uint32_t rounds;          /* at most */
-	double seconds;           /* for all of it; three rounds are taken in any case */
-	uint64_t collective_mask; /* for col*; 0: they are left out */
+	uint32_t rounds;               /* at most */
+	double seconds;                /* for all of it; three rounds are taken in any case */
+	struct qv_tag_bits collective; /* for col*; a mask of 0: they are left out */
 	/* A structure that is too slow for the time gets no figures. Is it one of these, with commas
 	 * between, all are measured on a shorter part of the trace instead: qv_measure.share. */
 	const char *needed;

@@ -10,12 +10,13 @@
 #include <quiver/isa.h>
 
 #include "bench/match/match.h"
+#include "engine/base/tag_bits.h"
 
 struct options {
 	struct qv_bench_opts common;
 	struct qv_advice_choice choice;
 	long rounds, seconds;
-	uint64_t collective_mask;
+	struct qv_tag_bits collective;
 	struct qv_bm_plugins plugins;
 };
 
@@ -30,21 +31,20 @@ static void help(void)
 	       "  --lane N           only this lane, counted from 0 through all files\n"
 	       "  --rounds N         rounds at most (11)\n"
 	       "  --seconds N        end after so many seconds, with fewer rounds (60)\n"
-	       "  --collective MASK  messages whose tag has a bit of it are collective (for col*)\n"
+	       "  --collective BITS  of the tags of collective messages, as FI_QUIVER_COLLECTIVE\n"
+	       "                     has it: ompi, mpich or MASK[:OPERATION] (for col*)\n"
 	       "  --max-events N     refuse more events than these (%d)\n"
 	       "  --json FILE        write the figures as JSON\n"
 	       "  --help             this text\n",
 	       QV_LOAD_EVENTS);
 }
 
-static int take_mask(void *ctx, const char *text)
+static int take_bits(void *ctx, const char *text)
 {
-	char *end;
-
-	*(uint64_t *)ctx = strtoull(text, &end, 16);
-	if (end != text && !*end && *(uint64_t *)ctx)
+	if (qv_tag_bits_parse(text, ctx))
 		return 0;
-	fprintf(stderr, "quiver: --collective takes bits of a tag in hexadecimal, not '%s'\n",
+	fprintf(stderr,
+		"quiver: --collective takes ompi, mpich or bits of a tag in hexadecimal, not '%s'\n",
 		text);
 	return -1;
 }
@@ -85,7 +85,7 @@ static int replay(const void *ctx, const struct qv_load *load)
 						   .plugins_n = o->plugins.n,
 						   .rounds = (uint32_t)o->rounds,
 						   .seconds = (double)o->seconds,
-						   .collective_mask = o->collective_mask};
+						   .collective = o->collective};
 	struct qv_bench bench = {.program = "quiver trace", .name = "replay"};
 	struct qv_measure m;
 	int status;
@@ -113,7 +113,7 @@ int qv_trace_cmd_replay(int argc, char **argv)
 		{"plugin", .take = qv_bm_take_plugin, .ctx = &o.plugins},
 		{"rounds", .number = &o.rounds, .low = 1, .high = 1000},
 		{"seconds", .number = &o.seconds, .low = 1, .high = 100000},
-		{"collective", .take = take_mask, .ctx = &o.collective_mask},
+		{"collective", .take = take_bits, .ctx = &o.collective},
 		QV_ADVICE_CHOICES(&o.choice),
 		{"json", .take = qv_bench_take_json, .ctx = &o.common},
 		{.name = NULL},
