@@ -3,12 +3,18 @@
  * the MPI's. Ranks may give different types; a block is of the same number of bytes for all of them. */
 #include "pass.h"
 
+/* The MPI shall judge that. */
+static bool is_odd(int count, MPI_Datatype type)
+{
+	return count < 0 || type == MPI_DATATYPE_NULL;
+}
+
 /* So many elements, as bytes; SIZE_MAX if the MPI shall judge that. */
 static size_t bytes_of(int count, MPI_Datatype type)
 {
 	int size;
 
-	if (count < 0 || type == MPI_DATATYPE_NULL || PMPI_Type_size(type, &size) || size < 0)
+	if (is_odd(count, type) || PMPI_Type_size(type, &size) || size < 0)
 		return SIZE_MAX;
 	return (size_t)count * (size_t)size;
 }
@@ -46,7 +52,7 @@ static struct qv_mpi_call exchange(enum qv_mpi_name name, enum qv_mpi_form form,
 	call.count = SIZE_MAX;
 	/* A call that is not ours is not looked at. */
 	if (qv_mpi.on && qv_mpi.rules->ours[call.coll] && comm != MPI_COMM_NULL &&
-	    !PMPI_Comm_size(comm, &ranks))
+	    !is_odd(out_count, out_type) && !PMPI_Comm_size(comm, &ranks))
 		call.count = bytes_of_all(call.in_count, call.in_type, ranks);
 	return call;
 }
@@ -91,6 +97,9 @@ static struct qv_mpi_call rooted(enum qv_mpi_name name, enum qv_mpi_form form, c
 		call.out_count = out == MPI_IN_PLACE ? in_count : out_count;
 		call.out_type = out == MPI_IN_PLACE ? in_type : out_type;
 	}
+	if (is_root &&
+	    (is_odd(call.in_count, call.in_type) || is_odd(call.out_count, call.out_type)))
+		return call;
 	call.count = gather ? bytes_of_all(call.in_count, call.in_type, c->ranks)
 			    : bytes_of_all(call.out_count, call.out_type, c->ranks);
 	return call;

@@ -258,14 +258,17 @@ static int uncommitted(MPI_Comm comm)
 /* What is wrong is told by the MPI, to the handler that the program has set, as without us. */
 void glue_errors(void)
 {
-	int in = 1, out = 2, rc;
+	const MPI_Datatype of_root = glue_rank ? MPI_DATATYPE_NULL : MPI_INT;
+	int in = 1, out = 2, all[64], rc;
 	MPI_Errhandler handler;
 	MPI_Comm dup;
 
 	MPI_Comm_dup(MPI_COMM_WORLD, &dup);
 	MPI_Comm_create_errhandler(on_error, &handler);
 	MPI_Comm_set_errhandler(dup, handler);
-	CHECK(!qv_mpi_set("allreduce=ring,reduce=binomial"), "refused");
+	CHECK(!qv_mpi_set("allreduce=ring,reduce=binomial,allgather=ring,alltoall=direct,"
+			  "gather=binomial"),
+	      "refused");
 	rc = MPI_Allreduce(&in, &out, -1, MPI_INT, MPI_SUM, dup);
 	CHECK(rc && handled == 1 && handled_code == rc, "negative count: %d, handled %d", rc,
 	      handled);
@@ -278,9 +281,15 @@ void glue_errors(void)
 	CHECK(out == 2, "something was written");
 	rc = uncommitted(dup);
 	CHECK(rc && handled == 5, "a type that is not committed: %d, handled %d", rc, handled);
+	rc = MPI_Allgather(&in, 1, MPI_INT, all, 1, MPI_DATATYPE_NULL, dup);
+	CHECK(rc && handled == 6, "no type of what comes: %d, handled %d", rc, handled);
+	rc = MPI_Alltoall(all, 1, MPI_INT, all, 1, MPI_DATATYPE_NULL, dup);
+	CHECK(rc && handled == 7, "alltoall, no type of what comes: %d, handled %d", rc, handled);
+	rc = MPI_Gather(&in, 1, of_root, all, 1, MPI_DATATYPE_NULL, 0, dup);
+	CHECK(rc && handled == 8, "no type of what is gathered: %d, handled %d", rc, handled);
 	MPI_Comm_set_errhandler(dup, MPI_ERRORS_RETURN);
 	rc = MPI_Allreduce(&in, &out, 1, MPI_FLOAT, MPI_BAND, dup);
-	CHECK(rc && handled == 5, "bits of a float: %d, handled %d", rc, handled);
+	CHECK(rc && handled == 8, "bits of a float: %d, handled %d", rc, handled);
 	MPI_Errhandler_free(&handler);
 	MPI_Comm_free(&dup);
 	CHECK(qv_mpi_set("allreduce=fastest") == QV_EINVAL, "an unknown algorithm was accepted");
