@@ -8,13 +8,12 @@ times those of the fastest way (it wants to gain a tenth), for short messages, f
 short ones again; the fastest way for short ones is not the one for long ones; the choice was made
 anew each time. Barriers and alltoallv of SMPI itself are Open MPI's.
 """
-import os
-import subprocess
+import functools
 import sys
-import tempfile
 
 import sim_exchange
 import sim_platform
+import sim_smpi
 
 NETWORK = "xe6"
 
@@ -23,19 +22,10 @@ def simulate(program, ranks):
     """{part: {way: seconds}}, (times judged, times anew)"""
     (_, alpha, beta), = sim_platform.NETWORKS[NETWORK][0]
     figures = [str(x) for x in (alpha, beta, sim_platform.NETWORKS[NETWORK][1])]
-    with tempfile.TemporaryDirectory(prefix="quiver-sim.") as folder:
-        platform, hosts = os.path.join(folder, "net.xml"), os.path.join(folder, "hosts")
-        sim_platform.write(NETWORK, ranks, platform)
-        with open(hosts, "w", encoding="utf-8") as f:
-            f.writelines(f"n{i}\n" for i in range(ranks))
-        run = subprocess.run(["smpirun", "-np", str(ranks), "-hostfile", hosts, "-platform", platform,
-                              *sim_exchange.OPTIONS, "--cfg=smpi/coll-selector:ompi", program,
-                              *figures], cwd=folder, text=True, check=False,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if run.returncode:
-        sys.exit(f"{run.stdout}\nFAILED: smpirun ended with {run.returncode}")
+    text = sim_smpi.smpirun(functools.partial(sim_platform.write, NETWORK), ranks, program, *figures,
+                            options=[*sim_exchange.STACKS, "--cfg=smpi/coll-selector:ompi"])
     times, judged = {}, (0, 0)
-    for line in run.stdout.splitlines():
+    for line in text.splitlines():
         word = line.split()
         if word[:1] == ["judged"]:
             judged = int(word[1]), int(word[2])
@@ -45,7 +35,7 @@ def simulate(program, ranks):
 
 
 def main():
-    times, (judged, anew) = simulate(os.path.abspath(sys.argv[1]), int(sys.argv[2]))
+    times, (judged, anew) = simulate(sys.argv[1], int(sys.argv[2]))
     times["short-again"].update({w: t for w, t in times["short"].items() if w != "auto"})
     failed, fastest = 0, {}
     for part, ways in times.items():

@@ -10,18 +10,14 @@ What must hold, of all times that are simulated:
               at the model's the two are within 10 % of each other, where lines run side by side
 Beside the advantages stand those of the literature, where there are any.
 """
+import functools
 import math
-import os
-import subprocess
 import sys
-import tempfile
 
 import sim_platform
+import sim_smpi
 
-OPTIONS = ["--cfg=smpi/simulate-computation:no", "--cfg=smpi/test:0", "--cfg=network/model:CM02",
-           "--cfg=network/latency-factor:1", "--cfg=network/bandwidth-factor:1",
-           "--cfg=network/crosstraffic:no", "--cfg=contexts/stack-size:256",
-           "--log=root.thres:error"]
+STACKS = ["--cfg=contexts/stack-size:256"]  # KiB: there are many ranks
 # (what, ranks, bytes): text
 PAPERS = {
     ("alltoallv:26", 256, 8): "Schliephake and Laure: crystal 85 us, MPI_Alltoallv 38 times that",
@@ -42,19 +38,10 @@ OTHERS = {"alltoall": ("mesh2", "mesh3", "hypercube", "hybrid"), "alltoallv": ("
 
 def simulate(program, network, ranks, what, sizes):
     """{bytes: {way: (seconds, model)}}, {bytes: way that was selected}, what was measured"""
-    with tempfile.TemporaryDirectory(prefix="quiver-sim.") as folder:
-        platform, hosts = os.path.join(folder, network + ".xml"), os.path.join(folder, "hosts")
-        sim_platform.write(network, ranks, platform)
-        with open(hosts, "w", encoding="utf-8") as f:
-            f.writelines(f"n{i}\n" for i in range(ranks))
-        run = subprocess.run(["smpirun", "-np", str(ranks), "-hostfile", hosts, "-platform", platform,
-                              *OPTIONS, program, str(sim_platform.NETWORKS[network][1]), what,
-                              *sizes], cwd=folder, text=True, check=False,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if run.returncode:
-        sys.exit(f"{run.stdout}\nFAILED: smpirun ended with {run.returncode}")
+    text = sim_smpi.smpirun(functools.partial(sim_platform.write, network), ranks, program,
+                            str(sim_platform.NETWORKS[network][1]), what, *sizes, options=STACKS)
     times, selected, figures = {}, {}, []
-    for line in run.stdout.splitlines():
+    for line in text.splitlines():
         word = line.split()
         if word[:1] == ["network"]:
             figures = [float(x) for x in word[1:]]
@@ -134,7 +121,7 @@ def judge_crossings(what, times):
 
 def main():
     program, network, ranks, what = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
-    times, selected, figures = simulate(os.path.abspath(program), network, ranks, what, sys.argv[5:])
+    times, selected, figures = simulate(program, network, ranks, what, sys.argv[5:])
     if len(selected) != len(sys.argv) - 5:
         sys.exit(f"FAILED: rows of {len(selected)} lengths have come")
     print(f"simulated, {network}, {ranks} ranks, {what}")

@@ -11,35 +11,21 @@ The groups of radix are 2, 4 of 8 ranks, 4, 8 of 32, and 4, 4, 8 of 128.
 Beside the figures stand those of the thesis (Marendic, VUB 2016, CURIE). All times are simulated.
 """
 import math
-import os
-import subprocess
 import sys
-import tempfile
+
+import sim_curie
+import sim_smpi
 
 PLAIN = ("binomial", "ring", "butterfly", "radix", "redirect")
 # Balanced, 128 ranks: time of the algorithm over that of the segmented one, measured.
 THESIS = {(128, 131072): {"binomial": 2.66, "butterfly": 1.53, "radix": 1.31}}
 # The largest speed-up of the clairvoyant tree that was measured, 128 ranks, 40 KiB.
 THESIS_C1 = {128: 1.67}
-OPTIONS = ["--cfg=smpi/simulate-computation:no", "--cfg=smpi/test:0", "--cfg=network/model:CM02",
-           "--cfg=network/latency-factor:1", "--cfg=network/bandwidth-factor:1",
-           "--cfg=network/crosstraffic:no", "--log=root.thres:error"]
 
 
 def smpirun(program, ranks, *arguments, options=()):
     """What the program prints with so many ranks on the platform."""
-    with tempfile.TemporaryDirectory(prefix="quiver-sim.") as folder:
-        platform, hosts = os.path.join(folder, "curie.xml"), os.path.join(folder, "hosts")
-        subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "sim_curie.py"),
-                        str(ranks), platform], check=True)
-        with open(hosts, "w", encoding="utf-8") as f:
-            f.writelines(f"n{i}\n" for i in range(ranks))
-        run = subprocess.run(["smpirun", "-np", str(ranks), "-hostfile", hosts, "-platform", platform,
-                              *OPTIONS, *options, program, *arguments], cwd=folder, text=True,
-                             check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if run.returncode:
-        sys.exit(f"{run.stdout}\nFAILED: smpirun ended with {run.returncode}")
-    return run.stdout
+    return sim_smpi.smpirun(sim_curie.write, ranks, program, *arguments, options=options)
 
 
 def simulate(program, ranks, sizes):
@@ -81,7 +67,7 @@ def judge_segmented(ranks, size, arrivals, times):
 
 def main():
     program, ranks, sizes = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
-    times = simulate(os.path.abspath(program), ranks, sizes)
+    times = simulate(program, ranks, sizes)
     failed = 0
     for size in map(int, sizes):
         print(f"simulated, curie-like, {ranks} ranks, {size // 1024} KiB")
