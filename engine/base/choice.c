@@ -7,6 +7,7 @@
 #define NEW   64u /* the same where it was never tried: the first may touch new pages */
 /* One of those that takes longer, in ns, does not touch pages but waits for who does not look. */
 #define SLOW  2000000u
+#define LONG  64u /* times that the faster way is taken until it has long been that */
 #define SHARE 64u /* times what the slower way costs more are spent before it is tried again */
 #define BAD   16u /* bad news in a row that counts */
 #define LATER 16u /* times as much is spent before the next such trial */
@@ -50,7 +51,7 @@ static bool is_hopeless(const struct qv_choice *c, unsigned way, uint64_t news, 
 static void set(struct qv_choice *c, unsigned way, uint64_t news)
 {
 	const unsigned before = faster(c);
-	const bool worse = way == before && news < UINT32_MAX, for_long = c->led == NEW;
+	const bool worse = way == before && news < UINT32_MAX, for_long = c->led == LONG;
 
 	c->ns[way] = news < UINT32_MAX ? (uint32_t)news : UINT32_MAX;
 	if (faster(c) == before)
@@ -77,8 +78,8 @@ void qv_choice_took(struct qv_choice *c, unsigned way, size_t len, uint64_t ns)
 		c->left = 0;
 	if (way == faster(c)) {
 		c->spent += c->ns[1] ? news : 1;
-		c->led += c->led < NEW;
-		if (c->won && c->led == NEW)
+		c->led += c->led < LONG;
+		if (c->won && c->led == LONG)
 			c->wrong = 0;
 	}
 	if (news <= known)

@@ -150,7 +150,7 @@ size_t qv_proto_unsent(const struct qv_proto *p)
 	/* From the dead, some transports never give anything back. */
 	for (uint32_t i = 0; i < p->npeers; i++)
 		if (p->peers[i] && !p->peers[i]->failed)
-			n += p->peers[i]->flying + p->peers[i]->copies.held;
+			n += p->peers[i]->flying + p->peers[i]->copies.bytes;
 	return n;
 }
 

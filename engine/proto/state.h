@@ -159,10 +159,10 @@ struct qv_window {
 	unsigned chunks;
 };
 
-/* Injected payload that waits here: waiting/copies.c. Bytes. */
+/* Injected payload that waits here: waiting/copies.c. */
 struct qv_copies {
-	size_t held;
-	size_t most;   /* that may be held */
+	size_t bytes;
+	size_t most;   /* bytes that may wait */
 	bool refused;  /* the last send that asked was */
 	unsigned idle; /* ticks since some of it went */
 };
@@ -304,7 +304,7 @@ struct qv_proto {
 	uint32_t npeers, peers_cap, npeers_free;
 	uint32_t next_src;
 	struct qv_chunk *spare; /* memory for windows: window.c */
-	struct qv_chunk *held;  /* of no window, but the transport has not given it back */
+	struct qv_chunk *lent;  /* of no window, but the transport has not given it back */
 	uint8_t *sources;       /* a bit for each named source: a peer has it */
 	uint32_t named_sources;
 	struct qv_peer **uids; /* hash of peers by uid */

@@ -16,7 +16,7 @@ struct qv_chunk {
 	struct qv_chunk **at;  /* of the latter: what leads to it */
 	uint32_t begin, end;   /* packets, oldest first */
 	uint32_t size;         /* of data */
-	unsigned held;         /* transfers of packets in it */
+	unsigned transfers;    /* of packets in it */
 	bool dropped;          /* in no window any more */
 	char data[] __attribute__((aligned(ALIGN)));
 };
@@ -52,12 +52,12 @@ static struct qv_chunk *chunk_new(struct qv_proto *p, size_t need)
 
 void qv_chunk_hold(struct qv_chunk *chunk)
 {
-	chunk->held++;
+	chunk->transfers++;
 }
 
 void qv_chunk_drop(struct qv_proto *p, struct qv_chunk *chunk)
 {
-	if (--chunk->held || !chunk->dropped)
+	if (--chunk->transfers || !chunk->dropped)
 		return;
 	*chunk->at = chunk->next;
 	if (chunk->next)
@@ -69,11 +69,11 @@ void qv_chunk_drop(struct qv_proto *p, struct qv_chunk *chunk)
 static void leave_to_transport(struct qv_proto *p, struct qv_chunk *chunk)
 {
 	chunk->dropped = true;
-	chunk->next = p->held;
-	chunk->at = &p->held;
+	chunk->next = p->lent;
+	chunk->at = &p->lent;
 	if (chunk->next)
 		chunk->next->at = &chunk->next;
-	p->held = chunk;
+	p->lent = chunk;
 }
 
 /* The window's first chunk has nothing more in it. */
@@ -86,7 +86,7 @@ static void unlink_first(struct qv_peer *peer)
 	if (!w->first)
 		w->last = NULL;
 	w->chunks--;
-	if (chunk->held)
+	if (chunk->transfers)
 		leave_to_transport(peer->p, chunk);
 	else
 		chunk_free(peer->p, chunk);
@@ -167,7 +167,8 @@ void qv_window_release(struct qv_peer *peer, uint32_t upto)
 		if (kept->tx)
 			kept->tx->in_window--;
 	}
-	if (w->first && w->first == w->last && w->first->begin == w->first->end && !w->first->held)
+	if (w->first && w->first == w->last && w->first->begin == w->first->end &&
+	    !w->first->transfers)
 		w->first->begin = w->first->end = 0;
 }
 
@@ -261,10 +262,10 @@ void qv_window_void(struct qv_peer *peer, struct qv_tx *tx)
 
 void qv_window_fini(struct qv_proto *p)
 {
-	while (p->held) {
-		struct qv_chunk *chunk = p->held;
+	while (p->lent) {
+		struct qv_chunk *chunk = p->lent;
 
-		p->held = chunk->next;
+		p->lent = chunk->next;
 		free(chunk);
 	}
 	free(p->spare);

@@ -18,9 +18,9 @@ bool qv_copies_have_room(struct qv_peer *peer, size_t len)
 {
 	struct qv_copies *c = &peer->copies;
 
-	if (!c->held)
+	if (!c->bytes)
 		c->most = COPIES_FIRST;
-	c->refused = c->held + len > c->most;
+	c->refused = c->bytes + len > c->most;
 	return !c->refused;
 }
 
@@ -33,7 +33,7 @@ bool qv_tx_copy(struct qv_tx *tx, const struct iovec *iov, size_t cnt)
 	qv_iov_get(iov, cnt, copy);
 	tx->p->stats.copied += tx->len;
 	tx->packet = copy;
-	tx->peer->copies.held += tx->len;
+	tx->peer->copies.bytes += tx->len;
 	return true;
 }
 
@@ -41,9 +41,9 @@ void qv_copies_gone(struct qv_tx *tx)
 {
 	struct qv_copies *c = &tx->peer->copies;
 
-	c->held -= tx->len;
+	c->bytes -= tx->len;
 	c->idle = 0;
-	c->refused &= c->held != 0;
+	c->refused &= c->bytes != 0;
 }
 
 void qv_tx_drop_copy(struct qv_tx *tx)

@@ -29,7 +29,7 @@ static struct rig *start(unsigned nodes)
 
 static size_t held(struct rig *rig, unsigned to)
 {
-	return rig_peer(rig, 0, to)->copies.held;
+	return rig_peer(rig, 0, to)->copies.bytes;
 }
 
 /* Tags n, n + 1, ... until there is no more room; returns the next. */
