@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* bytes.h - numbers of bytes as users write them. */
+/* bytes.h - numbers as users write them, of bytes and others. */
 #ifndef QV_BYTES_H
 #define QV_BYTES_H
 
@@ -32,6 +32,19 @@ static inline bool qv_bytes_parse(const char *text, size_t *bytes)
 		return false;
 	*bytes = (size_t)value << shift;
 	return true;
+}
+
+/* The number that n characters begin with, digits only, and how many these are. 0: it is more than most, or
+ * there are none. */
+static inline uint32_t qv_digits(const char *text, size_t n, uint32_t most, size_t *length)
+{
+	uint64_t number = 0;
+	size_t i = 0;
+
+	while (i < n && text[i] >= '0' && text[i] <= '9' && number <= most)
+		number = 10 * number + (uint64_t)(text[i++] - '0');
+	*length = i;
+	return number <= most ? (uint32_t)number : 0;
 }
 
 #endif /* QV_BYTES_H */

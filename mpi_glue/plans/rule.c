@@ -3,6 +3,7 @@
  * blocks are of variable length, or are neighbours'. */
 #include <quiver/neighbor.h>
 
+#include "engine/base/bytes.h"
 #include "mpi_glue/glue.h"
 
 #include <stdio.h>
@@ -99,16 +100,15 @@ static bool is(const char *name, const char *text, size_t length)
 static int parse_number(const struct word *w, const char *text, size_t length,
 			struct qv_mpi_rule *rule, char *why, size_t room)
 {
-	uint32_t number = 0;
-	size_t i = 1;
+	size_t digits;
+	const uint32_t number = qv_digits(text + 1, length - 1, w->most, &digits);
+	size_t i = 1 + digits;
 
-	while (i < length && text[i] >= '0' && text[i] <= '9' && number <= w->most)
-		number = number * 10 + (uint32_t)(text[i++] - '0');
 	if (rule->by == QV_MPI_BY_FRIENDS && is(":cumulative", text + i, length - i)) {
 		rule->cumulative = true;
 		i = length;
 	}
-	if (i < length || number < w->least || number > w->most) {
+	if (i < length || number < w->least) {
 		snprintf(why, room, "'%s%.*s'; write %s[:number%s], from %u to %u", w->text,
 			 (int)length, text, w->text,
 			 rule->by == QV_MPI_BY_FRIENDS ? "[:cumulative]" : "", w->least, w->most);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/bytes.h"
 #include "engine/schedule/schedule.h"
 #include "select.h"
 
@@ -86,19 +87,6 @@ static uint32_t most_k(const struct qv_rule *rule)
 	}
 }
 
-/* The number that a text begins with, and of how many characters it is; 0: it is too large, or
- * there is none. */
-static uint32_t read_number(struct word w, uint32_t most, size_t *length)
-{
-	uint64_t k = 0;
-	size_t i = 0;
-
-	while (i < w.n && w.at[i] >= '0' && w.at[i] <= '9' && k <= most)
-		k = 10 * k + (uint64_t)(w.at[i++] - '0');
-	*length = i;
-	return k <= most ? (uint32_t)k : 0;
-}
-
 /* "4:4:8" */
 static int read_factors(struct word w, const struct message *m, struct qv_rule *rule)
 {
@@ -107,7 +95,7 @@ static int read_factors(struct word w, const struct message *m, struct qv_rule *
 
 	for (size_t at = 0; at <= w.n; at += length + 1) {
 		const struct word rest = {w.at + at, w.n - at};
-		const uint32_t factor = read_number(rest, MOST_RANKS / product, &length);
+		const uint32_t factor = qv_digits(rest.at, rest.n, MOST_RANKS / product, &length);
 
 		if (factor < 2 || (length < rest.n && rest.at[length] != ':'))
 			return refuse(m, "unknown mode", w,
@@ -133,7 +121,7 @@ static int read_mode(struct word w, const struct message *m, struct qv_rule *rul
 		return QV_OK;
 	if (rule->named && rule->algorithm == QV_ALG_RADIX)
 		return read_factors(w, m, rule);
-	k = read_number(w, most, &length);
+	k = qv_digits(w.at, w.n, most, &length);
 	if (length == w.n && k >= least) {
 		rule->k = k;
 		return QV_OK;
