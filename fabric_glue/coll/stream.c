@@ -107,17 +107,23 @@ static int may_call(const struct qv_fi_stream *s)
 	return -qv_fi_errno(s->failed);
 }
 
-static int insert(struct qv_fi_stream *s,
-		  int (*by)(struct qv_stream *, uint32_t, const void *, size_t, uint64_t),
-		  uint32_t to, const void *data, size_t bytes)
+/* The same. */
+static int may_insert(const struct qv_fi_stream *s)
 {
 	if (!s->op)
 		return -FI_ECANCELED;
 	if (s->failed)
 		return -qv_fi_errno(s->failed);
-	if (s->fencing && !s->giving)
-		return -FI_EAGAIN;
-	return -qv_fi_errno(by(s->stream, to, data, bytes, s->now));
+	return s->fencing && !s->giving ? -FI_EAGAIN : 0;
+}
+
+static int insert(struct qv_fi_stream *s,
+		  int (*by)(struct qv_stream *, uint32_t, const void *, size_t, uint64_t),
+		  uint32_t to, const void *data, size_t bytes)
+{
+	const int rc = may_insert(s);
+
+	return rc ? rc : -qv_fi_errno(by(s->stream, to, data, bytes, s->now));
 }
 
 static int insert_plain(struct qv_fi_stream *s, uint32_t to, const void *data, size_t bytes)
@@ -128,6 +134,14 @@ static int insert_plain(struct qv_fi_stream *s, uint32_t to, const void *data, s
 static int insert_urgent(struct qv_fi_stream *s, uint32_t to, const void *data, size_t bytes)
 {
 	return insert(s, qv_stream_insert_urgent, to, data, bytes);
+}
+
+static int multicast(struct qv_fi_stream *s, const uint32_t *to, size_t n, const void *data,
+		     size_t bytes)
+{
+	const int rc = may_insert(s);
+
+	return rc ? rc : -qv_fi_errno(qv_stream_multicast(s->stream, to, n, data, bytes, s->now));
 }
 
 /* QV_OK, QV_EAGAIN, or what has ended the stream. */
@@ -272,4 +286,5 @@ struct qv_fi_stream_ops qv_fi_stream_ops = {
 	.fence = fence,
 	.stats = stats,
 	.close = close_stream,
+	.multicast = multicast,
 };

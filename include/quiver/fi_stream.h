@@ -16,7 +16,8 @@
  *
  * Items come, and the program's function is called, only within calls for their stream, in the thread
  * that calls. No lock is held then, so the function may make any call of libfabric but that which closes
- * the endpoint; of the calls for its own stream, insert and insert_urgent only. Each stream is used by one thread at a time.
+ * the endpoint; of the calls for its own stream, insert, insert_urgent and multicast only. Each stream is used by
+ * one thread at a time.
  *
  * A member that makes no such call sends on nothing, and takes nothing: others may wait for it. One
  * that computes for long calls progress now and then.
@@ -126,6 +127,16 @@ struct qv_fi_stream_ops {
 	 * closed, can be closed, too.
 	 */
 	int (*close)(struct qv_fi_stream *stream);
+	/*
+	 * Send an item to many members at once, see qv_stream_multicast.
+	 *   stream       from open
+	 *   to, n        n members in ascending order, 1 or more, none twice; read during the call
+	 *   data, bytes  as for insert
+	 * Returns as insert; -FI_EINVAL also: n is 0 or the members are not in ascending order;
+	 * -FI_ENOMEM: nothing has changed, or the stream has ended, as further calls say.
+	 */
+	int (*multicast)(struct qv_fi_stream *stream, const uint32_t *to, size_t n,
+			 const void *data, size_t bytes);
 };
 
 #ifdef __cplusplus

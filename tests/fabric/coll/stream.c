@@ -7,7 +7,7 @@
 
 #include <quiver/fi_stream.h>
 
-enum { MOST = 8, ITEMS = 400, LONGEST = 40 };
+enum { MOST = 8, ITEMS = 400, LONGEST = 40, FEW = LONGEST / 8, TO_MANY = 1000 };
 
 static struct qv_fi_stream_ops *ops;
 
@@ -28,9 +28,14 @@ static void open_ep(struct ft_ep *ep, struct fid_mc **mc)
 /* Items. */
 
 struct item {
-	uint32_t number; /* from 0 on, of its sender for its receiver */
-	uint32_t answer; /* which is to be sent back, in so many steps */
-	unsigned char more[LONGEST];
+	uint32_t number; /* from 0 on, of its sender for its receiver; TO_MANY: of receivers */
+	uint32_t answer; /* which is to be sent back, in so many steps; or TO_MANY */
+	union {
+		unsigned char more[LONGEST];
+		struct {
+			uint32_t rank, number;
+		} each[FEW]; /* TO_MANY */
+	};
 };
 
 struct end {
@@ -59,22 +64,64 @@ static int send_to(struct end *e, uint32_t to, uint32_t answer)
 	return rc;
 }
 
+/* To some at once; whom, and which item it is for each, is said in it. -FI_EAGAIN, or sent. */
+static int send_to_many(struct end *e, uint32_t first, uint32_t step)
+{
+	struct item item = {.answer = TO_MANY};
+	uint32_t to[FEW] = {0}, n = 0;
+	int rc;
+
+	for (uint32_t r = first; r < (uint32_t)ft.n && n < FEW; r += step) {
+		item.each[n].rank = r;
+		item.each[n].number = e->sent[r]++;
+		to[n++] = r;
+	}
+	item.number = n;
+	rc = ops->multicast(e->stream, to, n, &item, 8 + 8 * n);
+	for (uint32_t i = 0; i < n && rc; i++)
+		e->sent[to[i]]--;
+	if (rc != -FI_EAGAIN)
+		OK(rc);
+	return rc;
+}
+
+/* An item that has come to many: its number for this rank. */
+static uint32_t find(const struct item *item, size_t bytes)
+{
+	CHECK(item->number <= FEW);
+	CHECK_EQ(bytes, 8 + 8 * item->number);
+	for (uint32_t i = 0; i < item->number; i++)
+		if (item->each[i].rank == (uint32_t)ft.rank)
+			return item->each[i].number;
+	ft_fail("rank %d is none of its receivers", ft.rank);
+}
+
+static void judge_one(const struct item *item, size_t bytes)
+{
+	CHECK_EQ(bytes, length(item->number));
+	for (size_t i = 0; i < bytes - 8; i++)
+		CHECK_EQ(item->more[i], (unsigned char)(item->number + 3));
+}
+
 static void judge(void *user, uint32_t from, const void *data, size_t bytes)
 {
 	struct end *e = user;
 	struct item item;
 
 	CHECK(from < (uint32_t)ft.n);
-	CHECK_EQ(bytes, length(e->come[from]));
+	CHECK(bytes >= 8 && bytes <= sizeof(item));
 	memcpy(&item, data, bytes);
+	if (item.answer == TO_MANY)
+		item = (struct item){.number = find(&item, bytes)};
+	else
+		judge_one(&item, bytes);
 	CHECK_EQ(item.number, e->come[from]++);
-	for (size_t i = 0; i < bytes - 8; i++)
-		CHECK_EQ(item.more[i], (unsigned char)(item.number + 3));
 	CHECK_EQ(-ops->progress(e->stream), FI_EINVAL);
 	CHECK_EQ(-ops->fence(e->stream), FI_EINVAL);
 	CHECK_EQ(-ops->close(e->stream), FI_EINVAL);
 	if (item.answer) {
 		OK(send_to(e, from, item.answer - 1)); /* never has to wait */
+		OK(send_to_many(e, from, 2));
 		e->answered++;
 	}
 }
@@ -141,6 +188,26 @@ static void compare(struct ft_ep *ep, fi_addr_t group, const struct end *e)
 		CHECK_EQ(e->come[r], told[r]);
 }
 
+static void progress_both(const struct end *ends)
+{
+	ops->progress(ends[0].stream);
+	ops->progress(ends[1].stream);
+}
+
+/* The i-th item to each, and one to some at once. */
+static void send_all(struct end *ends, uint32_t i)
+{
+	const uint32_t n = (uint32_t)ft.n;
+
+	for (int k = 0; k < 2; k++) {
+		for (uint32_t r = 0; r < n; r++)
+			while (send_to(&ends[k], r, i % 3 ? 0 : 2))
+				progress_both(ends);
+		while (send_to_many(&ends[k], i % n, 1 + i % 2))
+			progress_both(ends);
+	}
+}
+
 /* All ways, two streams at once, and collectives meanwhile. */
 static void items(void)
 {
@@ -158,12 +225,7 @@ static void items(void)
 		CHECK_EQ(-fi_close(&mc->fid), FI_EBUSY);
 		POST(fi_barrier(ep.ep, fi_mc_addr(mc), ft_fresh(&op)));
 		for (uint32_t i = 0; i < ITEMS; i++)
-			for (uint32_t r = 0; r < (uint32_t)ft.n; r++)
-				for (int k = 0; k < 2; k++)
-					while (send_to(&ends[k], r, i % 3 ? 0 : 2) == -FI_EAGAIN) {
-						ops->progress(ends[0].stream);
-						ops->progress(ends[1].stream);
-					}
+			send_all(ends, i);
 		ft_wait(&op);
 		for (int k = 0; k < 2; k++) {
 			fence(&ends[k], &ends[!k]);
@@ -227,9 +289,13 @@ static void errors(void)
 	CHECK_EQ(-ops->insert(e.stream, (uint32_t)ft.n, much, 1), FI_EINVAL);
 	CHECK_EQ(-ops->insert(e.stream, 0, NULL, 1), FI_EINVAL);
 	CHECK_EQ(-ops->insert_urgent(e.stream, 0, much, 512), FI_EMSGSIZE);
+	CHECK_EQ(-ops->multicast(e.stream, (uint32_t[]){1, 0}, 2, much, 1), FI_EINVAL);
+	CHECK_EQ(-ops->multicast(e.stream, (uint32_t[]){0, (uint32_t)ft.n}, 2, much, 1), FI_EINVAL);
+	CHECK_EQ(-ops->multicast(e.stream, (uint32_t[]){0, 1}, 2, much, 512), FI_EMSGSIZE);
 	ft_barrier();
 	CHECK_EQ(-ops->fence(e.stream), FI_EAGAIN);
 	CHECK_EQ(-ops->insert(e.stream, 0, much, 1), FI_EAGAIN); /* a fence is on */
+	CHECK_EQ(-ops->multicast(e.stream, (uint32_t[]){0, 1}, 2, much, 1), FI_EAGAIN);
 	fence(&e, NULL);
 	close_end(&e);
 	/* One that outlives its endpoint. */
@@ -237,6 +303,7 @@ static void errors(void)
 	ft_barrier();
 	ft_close(&ep);
 	CHECK_EQ(-ops->insert(e.stream, 0, much, 1), FI_ECANCELED);
+	CHECK_EQ(-ops->multicast(e.stream, (uint32_t[]){0, 1}, 2, much, 1), FI_ECANCELED);
 	CHECK_EQ(-ops->progress(e.stream), FI_ECANCELED);
 	close_end(&e);
 	OK(fi_close(&mc->fid));
