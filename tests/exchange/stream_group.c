@@ -42,7 +42,7 @@ static void packed(void *port, uint32_t from, const void *envelope, size_t n, co
 
 	if (qv_group.spoiled)
 		return;
-	assert_in_range(from, 0, qv_group.ranks - 1);
+	assert_in_range(from, 0, qv_net.ranks - 1);
 	assert_int_equal(bytes, item_of(from, to, m->got[from], expected, qv_group.longest));
 	assert_memory_equal(data, expected, bytes);
 	if (qv_group.envelope) {
@@ -67,68 +67,16 @@ void qv_group_open(struct qv_stream_spec spec, size_t longest)
 {
 	static const struct qv_stream_calls calls = {net_send, come, packed};
 
-	qv_group.ranks = spec.ranks;
+	qv_net.ranks = spec.ranks;
 	qv_group.longest = longest;
 	qv_group.envelope = spec.envelope;
 	for (spec.rank = 0; spec.rank < spec.ranks; spec.rank++) {
 		struct qv_member *m = &qv_group.members[spec.rank];
 
 		memset(m, 0, sizeof(*m));
-		assert_int_equal(qv_stream_create(&spec, &calls, m, &m->stream), QV_OK);
+		assert_int_equal(qv_stream_create(&spec, &calls, m, &qv_net.streams[spec.rank]),
+				 QV_OK);
 	}
-}
-
-void qv_group_close(void)
-{
-	for (uint32_t r = 0; r < qv_group.ranks; r++)
-		qv_stream_free(qv_group.members[r].stream);
-	qv_packet_clear();
-}
-
-struct qv_stream_stats qv_group_sum(void)
-{
-	struct qv_stream_stats all = {0}, s;
-
-	for (uint32_t r = 0; r < qv_group.ranks; r++) {
-		qv_stream_stats(qv_group.members[r].stream, &s);
-		all.inserted += s.inserted;
-		all.delivered += s.delivered;
-		all.forwarded += s.forwarded;
-		all.envelopes += s.envelopes;
-		all.messages += s.messages;
-		all.bytes += s.bytes;
-		all.full += s.full;
-		all.late += s.late;
-		all.flushed += s.flushed;
-		all.urgent += s.urgent;
-	}
-	return all;
-}
-
-static void take(const struct qv_packet *p)
-{
-	qv_stream_done(qv_group.members[p->from].stream, p->id, QV_OK);
-	assert_int_equal(qv_stream_deliver(qv_group.members[p->to].stream, p->from, p->data,
-					   p->bytes, qv_group.now),
-			 QV_OK);
-}
-
-void qv_group_deliver(void)
-{
-	qv_packet_deliver(take);
-}
-
-static void turn(bool flush)
-{
-	qv_group.now += 1000;
-	for (uint32_t r = 0; r < qv_group.ranks; r++) {
-		int rc = flush ? qv_stream_flush(qv_group.members[r].stream)
-			       : qv_stream_progress(qv_group.members[r].stream, qv_group.now);
-
-		assert_true(rc == QV_OK || rc == QV_EAGAIN);
-	}
-	for (uint64_t n = qv_packet_draw(2 * qv_group.ranks); n; n--)
-		qv_group_deliver();
 }
 
 void qv_group_insert(uint32_t from, uint32_t to)
@@ -141,12 +89,13 @@ void qv_group_insert(uint32_t from, uint32_t to)
 
 	do {
 		if (qv_group.envelope)
-			rc = qv_stream_pack(m->stream, to, envelope, n, data, bytes, qv_group.now);
+			rc = qv_stream_pack(qv_net.streams[from], to, envelope, n, data, bytes,
+					    qv_net.now);
 		else
 			rc = (qv_group.urgent ? qv_stream_insert_urgent : qv_stream_insert)(
-				m->stream, to, data, bytes, qv_group.now);
+				qv_net.streams[from], to, data, bytes, qv_net.now);
 		if (rc == QV_EAGAIN)
-			turn(false);
+			qv_net_turn(false);
 	} while (rc == QV_EAGAIN);
 	assert_int_equal(rc, QV_OK);
 	m->sent[to]++;
@@ -154,14 +103,14 @@ void qv_group_insert(uint32_t from, uint32_t to)
 
 void qv_group_finish(bool flush)
 {
-	struct qv_stream_stats s = qv_group_sum();
+	struct qv_stream_stats s = qv_net_sum();
 
-	for (unsigned int n = 0; s.delivered != s.inserted; s = qv_group_sum()) {
-		turn(flush);
+	for (unsigned int n = 0; s.delivered != s.inserted; s = qv_net_sum()) {
+		qv_net_turn(flush);
 		assert_in_range(n++, 0, 100000);
 	}
-	for (uint32_t from = 0; from < qv_group.ranks; from++)
-		for (uint32_t to = 0; to < qv_group.ranks; to++)
+	for (uint32_t from = 0; from < qv_net.ranks; from++)
+		for (uint32_t to = 0; to < qv_net.ranks; to++)
 			assert_int_equal(qv_group.members[to].got[from],
 					 qv_group.members[from].sent[to]);
 }

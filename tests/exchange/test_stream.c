@@ -31,7 +31,7 @@ static void comes(struct qv_stream_spec spec)
 	spec.window = (uint32_t)qv_packet_draw(4);
 	qv_group.shares = 1 + (uint32_t)qv_packet_draw(9);
 	qv_group_open(spec, longest);
-	assert_true(qv_stream_longest(qv_group.members[0].stream) >= longest);
+	assert_true(qv_stream_longest(qv_net.streams[0]) >= longest);
 	for (uint32_t n = 0; n < 20 * spec.ranks; n++) {
 		qv_group.urgent = !qv_packet_draw(10);
 		qv_group_insert((uint32_t)qv_packet_draw(spec.ranks),
@@ -39,7 +39,7 @@ static void comes(struct qv_stream_spec spec)
 	}
 	qv_group.urgent = false;
 	qv_group_finish(spec.wait_ns == QV_NEVER || qv_packet_draw(2));
-	qv_group_close();
+	qv_net_close();
 }
 
 static void all_come(void **state)
@@ -74,15 +74,15 @@ static uint64_t messages_of(enum qv_way way, uint32_t ranks, uint32_t k, uint32_
 					qv_group_insert(from, to);
 	for (bool more = true; more;) { /* all of the first phase before the second leaves */
 		for (uint32_t r = 0; r < ranks; r++)
-			qv_stream_flush(qv_group.members[r].stream);
+			qv_stream_flush(qv_net.streams[r]);
 		more = qv_packet_first();
 		while (qv_packet_first())
-			qv_group_deliver();
+			qv_net_deliver();
 	}
 	qv_group_finish(true);
-	s = qv_group_sum();
+	s = qv_net_sum();
 	assert_int_equal(s.messages, s.full + s.late + s.flushed + s.urgent);
-	qv_group_close();
+	qv_net_close();
 	return s.messages;
 }
 
@@ -106,12 +106,11 @@ static void tight(void **state)
 	qv_group_open(spec, 8);
 	qv_group.spoiled = true;
 	for (int i = 0; i < 500; i++)
-		assert_int_equal(qv_stream_insert(qv_group.members[0].stream, 1, &value, 8, 0),
-				 QV_OK);
+		assert_int_equal(qv_stream_insert(qv_net.streams[0], 1, &value, 8, 0), QV_OK);
 	qv_group_finish(false);
-	assert_int_equal(qv_group_sum().bytes, 8 + 500 * 9); /* a head, and a byte for each item */
+	assert_int_equal(qv_net_sum().bytes, 8 + 500 * 9); /* a head, and a byte for each item */
 	qv_group.spoiled = false;
-	qv_group_close();
+	qv_net_close();
 }
 
 /* A common envelope of 40 bytes is there once in a bucket, a tiny item is its bytes
@@ -126,27 +125,24 @@ static void packs(void **state)
 	qv_group_open(spec, 8);
 	qv_group.spoiled = true;
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(
-			qv_stream_pack(qv_group.members[0].stream, 1, envelope, 40, &value, 8, 0),
-			QV_OK);
+		assert_int_equal(qv_stream_pack(qv_net.streams[0], 1, envelope, 40, &value, 8, 0),
+				 QV_OK);
 	qv_group_finish(false);
-	assert_int_equal(qv_group_sum().bytes, 2 * (8 + 1 + 40 + 500 * 9));
-	assert_int_equal(qv_group_sum().envelopes, 2);
+	assert_int_equal(qv_net_sum().bytes, 2 * (8 + 1 + 40 + 500 * 9));
+	assert_int_equal(qv_net_sum().envelopes, 2);
 	for (int i = 0; i < 500; i++) { /* each has its own */
 		memcpy(envelope, &i, sizeof(i));
-		assert_int_equal(
-			qv_stream_pack(qv_group.members[0].stream, 1, envelope, 40, &value, 8, 0),
-			QV_OK);
+		assert_int_equal(qv_stream_pack(qv_net.streams[0], 1, envelope, 40, &value, 8, 0),
+				 QV_OK);
 	}
 	qv_group_finish(false);
-	assert_int_equal(qv_group_sum().bytes, 3 * 8 + 2 * 41 + 1000 * 9 + 500 * (9 + 41));
-	assert_int_equal(qv_group_sum().envelopes, 502);
-	assert_int_equal(qv_stream_pack(qv_group.members[0].stream, 1, envelope, 41, NULL, 0, 0),
+	assert_int_equal(qv_net_sum().bytes, 3 * 8 + 2 * 41 + 1000 * 9 + 500 * (9 + 41));
+	assert_int_equal(qv_net_sum().envelopes, 502);
+	assert_int_equal(qv_stream_pack(qv_net.streams[0], 1, envelope, 41, NULL, 0, 0),
 			 QV_EMSGSIZE);
-	assert_int_equal(qv_stream_pack(qv_group.members[0].stream, 1, NULL, 1, NULL, 0, 0),
-			 QV_EINVAL);
+	assert_int_equal(qv_stream_pack(qv_net.streams[0], 1, NULL, 1, NULL, 0, 0), QV_EINVAL);
 	qv_group.spoiled = false;
-	qv_group_close();
+	qv_net_close();
 }
 
 static void waits_its_time(void **state)
@@ -154,21 +150,21 @@ static void waits_its_time(void **state)
 	const struct qv_stream_spec spec = {.ranks = 3, .wait_ns = 500, .way = QV_WAY_DIRECT};
 
 	qv_group_open(spec, 8);
-	qv_group.now = 1000000;
+	qv_net.now = 1000000;
 	qv_group_insert(0, 1);
-	qv_group.now += 300;
+	qv_net.now += 300;
 	qv_group_insert(0, 2);
 	qv_group_insert(0, 1);
-	assert_int_equal(qv_stream_progress(qv_group.members[0].stream, 1000499), QV_EAGAIN);
-	assert_int_equal(qv_group_sum().late, 0);
-	qv_stream_progress(qv_group.members[0].stream, 1000500);
-	assert_int_equal(qv_group_sum().late, 1); /* both for rank 1, and not that for 2 */
-	qv_stream_progress(qv_group.members[0].stream, 1000799);
-	assert_int_equal(qv_group_sum().late, 1);
-	qv_stream_progress(qv_group.members[0].stream, 1000800);
-	assert_int_equal(qv_group_sum().late, 2);
+	assert_int_equal(qv_stream_progress(qv_net.streams[0], 1000499), QV_EAGAIN);
+	assert_int_equal(qv_net_sum().late, 0);
+	qv_stream_progress(qv_net.streams[0], 1000500);
+	assert_int_equal(qv_net_sum().late, 1); /* both for rank 1, and not that for 2 */
+	qv_stream_progress(qv_net.streams[0], 1000799);
+	assert_int_equal(qv_net_sum().late, 1);
+	qv_stream_progress(qv_net.streams[0], 1000800);
+	assert_int_equal(qv_net_sum().late, 2);
 	qv_group_finish(false);
-	qv_group_close();
+	qv_net_close();
 }
 
 static void full_window(void **state)
@@ -180,24 +176,24 @@ static void full_window(void **state)
 
 	qv_group_open(spec, 0);
 	qv_packet_set(true, false);
-	while (qv_stream_insert(qv_group.members[0].stream, 1, byte, 0, qv_group.now) == QV_OK)
+	while (qv_stream_insert(qv_net.streams[0], 1, byte, 0, qv_net.now) == QV_OK)
 		assert_in_range(n++, 0, 3 * 4 - 1);
 	assert_int_equal(n, 3 * 4);
 	qv_group.members[0].sent[1] = n;
 	qv_packet_set(false, false);
 	qv_group_insert(0, 1);
 	qv_group_finish(true);
-	qv_group_close();
+	qv_net_close();
 }
 
 /* What has left its bucket comes, though the network is busy at times; nothing is flushed. */
 static void settle(void)
 {
 	for (int n = 0; n < 100; n++) {
-		for (uint32_t r = 0; r < qv_group.ranks; r++)
-			qv_stream_progress(qv_group.members[r].stream, qv_group.now);
+		for (uint32_t r = 0; r < qv_net.ranks; r++)
+			qv_stream_progress(qv_net.streams[r], qv_net.now);
 		while (qv_packet_first())
-			qv_group_deliver();
+			qv_net_deliver();
 	}
 }
 
@@ -216,8 +212,8 @@ static void urgent(void **state)
 	qv_group.urgent = false;
 	settle();
 	assert_int_equal(qv_group.members[63].got[0], 2);
-	assert_int_equal(qv_group_sum().messages, 3);
-	assert_int_equal(qv_group_sum().urgent, 3);
+	assert_int_equal(qv_net_sum().messages, 3);
+	assert_int_equal(qv_net_sum().urgent, 3);
 	qv_group_insert(0, 63);
 	settle();
 	assert_int_equal(qv_group.members[63].got[0], 2); /* that waits */
@@ -232,7 +228,7 @@ static void urgent(void **state)
 	qv_group_insert(0, 2);
 	qv_packet_set(false, false);
 	for (int n = 0; n < 100; n++)
-		qv_stream_progress(qv_group.members[0].stream, qv_group.now);
+		qv_stream_progress(qv_net.streams[0], qv_net.now);
 	for (uint32_t i = 0; i < 4; i++) { /* sent: 1, 2, urgent 2, 3 */
 		static const uint32_t peers[] = {1, 2, 2, 3};
 		const struct qv_packet *p = qv_packet_first();
@@ -244,9 +240,8 @@ static void urgent(void **state)
 	}
 	qv_group.urgent = false;
 	qv_group_finish(true);
-	assert_int_equal(qv_stream_insert_urgent(qv_group.members[0].stream, 64, &byte, 1, 0),
-			 QV_EINVAL);
-	qv_group_close();
+	assert_int_equal(qv_stream_insert_urgent(qv_net.streams[0], 64, &byte, 1, 0), QV_EINVAL);
+	qv_net_close();
 }
 
 /* A function that is given an item answers it, whatever is under way. */
@@ -317,12 +312,11 @@ static void dead_network(void **state)
 
 	qv_group_open(spec, 0);
 	qv_packet_set(false, true);
-	qv_stream_insert(qv_group.members[0].stream, 1, NULL, 0, qv_group.now);
-	assert_int_equal(qv_stream_progress(qv_group.members[0].stream, qv_group.now), QV_EPEER);
-	assert_int_equal(qv_stream_insert(qv_group.members[0].stream, 1, NULL, 0, qv_group.now),
-			 QV_EPEER);
+	qv_stream_insert(qv_net.streams[0], 1, NULL, 0, qv_net.now);
+	assert_int_equal(qv_stream_progress(qv_net.streams[0], qv_net.now), QV_EPEER);
+	assert_int_equal(qv_stream_insert(qv_net.streams[0], 1, NULL, 0, qv_net.now), QV_EPEER);
 	qv_packet_set(false, false);
-	qv_group_close();
+	qv_net_close();
 }
 
 /* What comes is changed, cut, or of no sense: then none of it is taken, or it is what it says. */
@@ -336,7 +330,7 @@ static unsigned int spoil(const struct qv_stream_spec *spec)
 	while (!qv_packet_first()) {
 		for (uint32_t to = 1; to < 9; to++)
 			qv_group_insert(0, to);
-		qv_stream_flush(qv_group.members[0].stream);
+		qv_stream_flush(qv_net.streams[0]);
 	}
 	p = qv_packet_first();
 	if (qv_packet_draw(2))
@@ -345,13 +339,13 @@ static unsigned int spoil(const struct qv_stream_spec *spec)
 	if (qv_packet_draw(2))
 		p->bytes = qv_packet_draw(p->bytes + 1);
 	p->data = realloc(p->data, p->bytes + 1); /* nothing behind it is looked at */
-	before = qv_group_sum();
-	rc = qv_stream_deliver(qv_group.members[p->to].stream, (uint32_t)qv_packet_draw(10),
-			       p->data, p->bytes, qv_group.now);
-	after = qv_group_sum();
+	before = qv_net_sum();
+	rc = qv_stream_deliver(qv_net.streams[p->to], (uint32_t)qv_packet_draw(10), p->data,
+			       p->bytes, qv_net.now);
+	after = qv_net_sum();
 	if (rc)
 		assert_memory_equal(&before, &after, sizeof(after));
-	qv_group_close();
+	qv_net_close();
 	return rc != 0;
 }
 

@@ -6,229 +6,33 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <cmocka.h>
 
-#include <quiver/stream.h>
-
-#include "packet_net.h"
-
-#define RANKS 64
-#define ITEMS 1000 /* of a pair, at most */
+#include "many_group.h"
 
 static const enum qv_way ways[] = {QV_WAY_DIRECT, QV_WAY_MESH2, QV_WAY_MESH3, QV_WAY_HYPERCUBE};
-
-struct member {
-	struct qv_stream *stream;
-	uint32_t sent[RANKS], got[RANKS]; /* items, to and from each rank */
-	uint16_t expected[RANKS][ITEMS];  /* from each rank: their numbers */
-};
-
-static struct member members[RANKS];
-static struct qv_stream_spec group;
-static size_t longest;
-static uint16_t numbers;
-static uint64_t now;
-static bool lively; /* who gets an item sends others */
-
-static void send_many(uint32_t from);
 
 static uint32_t draw(uint32_t n)
 {
 	return (uint32_t)qv_packet_draw(n);
 }
 
-static uint32_t rank_of(const struct member *m)
-{
-	return (uint32_t)(m - members);
-}
-
-/* What an item is, by its number. */
-static size_t item_of(uint16_t number, char *data)
-{
-	const size_t bytes = 2 + number * 31u % (longest - 1);
-
-	memset(data, number % 251, bytes);
-	memcpy(data, &number, 2);
-	return bytes;
-}
-
-static size_t envelope_of(uint16_t number)
-{
-	return group.envelope ? number % 3 : 0;
-}
-
-static void come_packed(void *port, uint32_t from, const void *envelope, size_t n, const void *data,
-			size_t bytes)
-{
-	struct member *m = port;
-	char expected[4096];
-	uint16_t number;
-
-	assert_in_range(from, 0, group.ranks - 1);
-	assert_in_range(m->got[from], 0, m->sent[from] - 1);
-	number = m->expected[from][m->got[from]++];
-	assert_int_equal(bytes, item_of(number, expected));
-	assert_memory_equal(data, expected, bytes);
-	assert_int_equal(n, envelope_of(number));
-	if (lively && !draw(60))
-		send_many(rank_of(m));
-	assert_memory_equal(data, expected, bytes);
-}
-
-static void come(void *port, uint32_t from, const void *data, size_t bytes)
-{
-	come_packed(port, from, NULL, 0, data, bytes);
-}
-
-static int net_send(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes)
-{
-	return qv_packet_send(rank_of(port), id, peer, buf, bytes);
-}
-
-static void open_group(const struct qv_stream_spec *spec, size_t bytes)
-{
-	static const struct qv_stream_calls calls = {net_send, come, come_packed};
-
-	group = *spec;
-	longest = bytes;
-	numbers = 0;
-	for (uint32_t r = 0; r < group.ranks; r++) {
-		memset(&members[r], 0, sizeof(members[r]));
-		group.rank = r;
-		assert_int_equal(qv_stream_create(&group, &calls, &members[r], &members[r].stream),
-				 QV_OK);
-	}
-}
-
-static void close_group(void)
-{
-	for (uint32_t r = 0; r < group.ranks; r++)
-		qv_stream_free(members[r].stream);
-	qv_packet_clear();
-}
-
-static struct qv_stream_stats sum(void)
-{
-	struct qv_stream_stats all = {0}, s;
-
-	for (uint32_t r = 0; r < group.ranks; r++) {
-		qv_stream_stats(members[r].stream, &s);
-		all.inserted += s.inserted;
-		all.delivered += s.delivered;
-		all.forwarded += s.forwarded;
-		all.messages += s.messages;
-		all.bytes += s.bytes;
-	}
-	return all;
-}
-
-static void take(const struct qv_packet *p)
-{
-	qv_stream_done(members[p->from].stream, p->id, QV_OK);
-	assert_int_equal(qv_stream_deliver(members[p->to].stream, p->from, p->data, p->bytes, now),
-			 QV_OK);
-}
-
-static void turn(bool flush)
-{
-	now += 1000;
-	for (uint32_t r = 0; r < group.ranks; r++) {
-		const int rc = flush ? qv_stream_flush(members[r].stream)
-				     : qv_stream_progress(members[r].stream, now);
-
-		assert_true(rc == QV_OK || rc == QV_EAGAIN);
-	}
-	for (uint32_t n = draw(2 * group.ranks); n; n--)
-		qv_packet_deliver(take);
-}
-
-/* One to oneself comes within the call, so it is noted before. */
-static void note(uint32_t from, const uint32_t *to, size_t n, uint16_t number)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct member *m = &members[to[i]];
-
-		assert_in_range(m->sent[from], 0, ITEMS - 1);
-		m->expected[from][m->sent[from]++] = number;
-	}
-}
-
-static void forget(uint32_t from, const uint32_t *to, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		members[to[i]].sent[from]--;
-}
-
-static void insert(uint32_t from, const uint32_t *to, size_t n)
-{
-	struct qv_stream *s = members[from].stream;
-	const uint16_t number = numbers++;
-	const size_t env = envelope_of(number);
-	char data[4096];
-	const size_t bytes = item_of(number, data);
-	int rc;
-
-	do {
-		note(from, to, n, number);
-		if (n > 1 || (!env && !draw(4)))
-			rc = qv_stream_multicast(s, to, n, data, bytes, now);
-		else if (!group.envelope && !draw(5))
-			rc = qv_stream_insert_urgent(s, *to, data, bytes, now);
-		else
-			rc = qv_stream_pack(s, *to, "ab", env, data, bytes, now);
-		if (rc == QV_EAGAIN) {
-			forget(from, to, n);
-			turn(false);
-		}
-	} while (rc == QV_EAGAIN);
-	assert_int_equal(rc, QV_OK);
-}
-
-static void send_many(uint32_t from)
-{
-	const uint32_t step = 1 + draw(8);
-	uint32_t to[RANKS];
-	size_t n = 0;
-
-	for (uint32_t r = draw(group.ranks); r < group.ranks; r += 1 + draw(step))
-		to[n++] = r;
-	while (n > 1 && envelope_of(numbers)) /* that of many is of 0 bytes */
-		numbers++;
-	insert(from, to, n);
-}
-
-static void finish(void)
-{
-	for (unsigned int n = 0; sum().delivered != sum().inserted || qv_packet_first(); n++) {
-		turn(true);
-		assert_in_range(n, 0, 100000);
-	}
-	for (uint32_t from = 0; from < group.ranks; from++)
-		for (uint32_t to = 0; to < group.ranks; to++)
-			assert_int_equal(members[to].got[from], members[to].sent[from]);
-}
-
-/* What must hold. */
-
 static void comes(struct qv_stream_spec spec)
 {
-	open_group(&spec, spec.limit ? spec.limit - 33 - spec.envelope : 300);
-	for (uint32_t n = 0; n < 10 * group.ranks; n++) {
-		const uint32_t from = draw(group.ranks), to = draw(group.ranks);
+	qv_many_open(&spec, spec.limit ? spec.limit - 33 - spec.envelope : 300);
+	for (uint32_t n = 0; n < 10 * spec.ranks; n++) {
+		const uint32_t from = draw(spec.ranks), to = draw(spec.ranks);
 
-		lively = draw(2);
+		qv_many.lively = draw(2);
 		if (draw(3))
-			insert(from, &to, 1);
+			qv_many_insert(from, &to, 1);
 		else
-			send_many(from);
+			qv_many_insert_any(from);
 	}
-	lively = false;
-	finish();
-	close_group();
+	qv_many.lively = false;
+	qv_many_finish();
+	qv_net_close();
 }
 
 static void all_come(void **state)
@@ -249,22 +53,22 @@ static void all_come(void **state)
 static struct qv_stream_stats links(enum qv_way way, uint32_t first, uint32_t step, uint64_t *own)
 {
 	const struct qv_stream_spec spec = {.way = way, .ranks = 64, .wait_ns = UINT64_MAX};
-	uint32_t to[RANKS];
+	uint32_t to[QV_MANY_RANKS];
 	struct qv_stream_stats s;
 	size_t n = 0;
 
-	open_group(&spec, 1000);
+	qv_many_open(&spec, 1000);
 	for (uint32_t r = first; r < 64; r += step)
 		to[n++] = r;
-	while (numbers * 31u % 999 != 998)
-		numbers++;
-	insert(0, to, n);
-	finish();
-	qv_stream_stats(members[0].stream, &s);
+	while (qv_many.number * 31u % 999 != 998)
+		qv_many.number++;
+	qv_many_insert(0, to, n);
+	qv_many_finish();
+	qv_stream_stats(qv_net.streams[0], &s);
 	*own = s.messages;
-	s = sum();
+	s = qv_net_sum();
 	assert_int_equal(s.inserted, n);
-	close_group();
+	qv_net_close();
 	return s;
 }
 
@@ -301,14 +105,15 @@ static void full_window(void **state)
 		.way = QV_WAY_MESH2, .ranks = 9, .items = 1, .window = 2};
 	static const uint32_t to[] = {3, 6};
 
-	open_group(&spec, 30);
+	qv_many_open(&spec, 30);
 	qv_packet_set(true, false);
-	insert(0, to, 2);
-	assert_int_equal(qv_stream_multicast(members[0].stream, to, 2, NULL, 0, now), QV_EAGAIN);
-	assert_int_equal(sum().inserted, 2);
+	qv_many_insert(0, to, 2);
+	assert_int_equal(qv_stream_multicast(qv_net.streams[0], to, 2, NULL, 0, qv_net.now),
+			 QV_EAGAIN);
+	assert_int_equal(qv_net_sum().inserted, 2);
 	qv_packet_set(false, false);
-	finish();
-	close_group();
+	qv_many_finish();
+	qv_net_close();
 }
 
 static void bad_arguments(void **state)
@@ -319,8 +124,8 @@ static void bad_arguments(void **state)
 	static const char big[8192];
 	struct qv_stream *s;
 
-	open_group(&spec, 30);
-	s = members[0].stream;
+	qv_many_open(&spec, 30);
+	s = qv_net.streams[0];
 	assert_int_equal(qv_stream_multicast(s, right, 0, big, 1, 0), QV_EINVAL);
 	assert_int_equal(qv_stream_multicast(s, NULL, 1, big, 1, 0), QV_EINVAL);
 	assert_int_equal(qv_stream_multicast(s, right, 3, NULL, 1, 0), QV_EINVAL);
@@ -329,8 +134,8 @@ static void bad_arguments(void **state)
 	assert_int_equal(qv_stream_multicast(s, high, 2, big, 1, 0), QV_EINVAL);
 	assert_int_equal(qv_stream_multicast(s, right, 3, big, qv_stream_longest(s) + 1, 0),
 			 QV_EMSGSIZE);
-	assert_int_equal(sum().inserted, 0);
-	close_group();
+	assert_int_equal(qv_net_sum().inserted, 0);
+	qv_net_close();
 }
 
 int main(void)

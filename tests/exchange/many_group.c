@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* many_group.c - streams of a whole group, with items for one rank and for many. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "many_group.h"
+
+#define ITEMS 1000 /* of a pair, at most */
+
+struct member {
+	uint32_t sent[QV_MANY_RANKS], got[QV_MANY_RANKS]; /* items, to and from each rank */
+	uint16_t expected[QV_MANY_RANKS][ITEMS];          /* from each rank: their numbers */
+};
+
+static struct member members[QV_MANY_RANKS];
+struct qv_many_group qv_many;
+
+static uint32_t draw(uint32_t n)
+{
+	return (uint32_t)qv_packet_draw(n);
+}
+
+static uint32_t rank_of(const struct member *m)
+{
+	return (uint32_t)(m - members);
+}
+
+/* What an item is, by its number. */
+static size_t item_of(uint16_t number, char *data)
+{
+	const size_t bytes = 2 + number * 31u % (qv_many.longest - 1);
+
+	memset(data, number % 251, bytes);
+	memcpy(data, &number, 2);
+	return bytes;
+}
+
+static size_t envelope_of(uint16_t number)
+{
+	return qv_many.spec.envelope ? number % 3 : 0;
+}
+
+static void come_packed(void *port, uint32_t from, const void *envelope, size_t n, const void *data,
+			size_t bytes)
+{
+	struct member *m = port;
+	char expected[4096];
+	uint16_t number;
+
+	assert_in_range(from, 0, qv_many.spec.ranks - 1);
+	assert_in_range(m->got[from], 0, m->sent[from] - 1);
+	number = m->expected[from][m->got[from]++];
+	assert_int_equal(bytes, item_of(number, expected));
+	assert_memory_equal(data, expected, bytes);
+	assert_int_equal(n, envelope_of(number));
+	if (qv_many.lively && !draw(60))
+		qv_many_insert_any(rank_of(m));
+	assert_memory_equal(data, expected, bytes);
+}
+
+static void come(void *port, uint32_t from, const void *data, size_t bytes)
+{
+	come_packed(port, from, NULL, 0, data, bytes);
+}
+
+static int net_send(void *port, uint32_t id, uint32_t peer, const void *buf, size_t bytes)
+{
+	return qv_packet_send(rank_of(port), id, peer, buf, bytes);
+}
+
+void qv_many_open(const struct qv_stream_spec *spec, size_t longest)
+{
+	static const struct qv_stream_calls calls = {net_send, come, come_packed};
+
+	qv_many.spec = *spec;
+	qv_many.longest = longest;
+	qv_many.number = 0;
+	qv_net.ranks = spec->ranks;
+	for (uint32_t r = 0; r < qv_many.spec.ranks; r++) {
+		memset(&members[r], 0, sizeof(members[r]));
+		qv_many.spec.rank = r;
+		assert_int_equal(
+			qv_stream_create(&qv_many.spec, &calls, &members[r], &qv_net.streams[r]),
+			QV_OK);
+	}
+}
+
+/* One to oneself comes within the call, so it is noted before. */
+static void note(uint32_t from, const uint32_t *to, size_t n, uint16_t number)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct member *m = &members[to[i]];
+
+		assert_in_range(m->sent[from], 0, ITEMS - 1);
+		m->expected[from][m->sent[from]++] = number;
+	}
+}
+
+static void forget(uint32_t from, const uint32_t *to, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		members[to[i]].sent[from]--;
+}
+
+void qv_many_insert(uint32_t from, const uint32_t *to, size_t n)
+{
+	struct qv_stream *s = qv_net.streams[from];
+	const uint16_t number = qv_many.number++;
+	const size_t env = envelope_of(number);
+	char data[4096];
+	const size_t bytes = item_of(number, data);
+	int rc;
+
+	do {
+		note(from, to, n, number);
+		if (n > 1 || (!env && !draw(4)))
+			rc = qv_stream_multicast(s, to, n, data, bytes, qv_net.now);
+		else if (!qv_many.spec.envelope && !draw(5))
+			rc = qv_stream_insert_urgent(s, *to, data, bytes, qv_net.now);
+		else
+			rc = qv_stream_pack(s, *to, "ab", env, data, bytes, qv_net.now);
+		if (rc == QV_EAGAIN) {
+			forget(from, to, n);
+			qv_net_turn(false);
+		}
+	} while (rc == QV_EAGAIN);
+	assert_int_equal(rc, QV_OK);
+}
+
+void qv_many_insert_any(uint32_t from)
+{
+	const uint32_t step = 1 + draw(8);
+	uint32_t to[QV_MANY_RANKS];
+	size_t n = 0;
+
+	for (uint32_t r = draw(qv_many.spec.ranks); r < qv_many.spec.ranks; r += 1 + draw(step))
+		to[n++] = r;
+	while (n > 1 && envelope_of(qv_many.number)) /* that of many is of 0 bytes */
+		qv_many.number++;
+	qv_many_insert(from, to, n);
+}
+
+void qv_many_finish(void)
+{
+	for (unsigned int n = 0;
+	     qv_net_sum().delivered != qv_net_sum().inserted || qv_packet_first(); n++) {
+		qv_net_turn(true);
+		assert_in_range(n, 0, 100000);
+	}
+	for (uint32_t from = 0; from < qv_many.spec.ranks; from++)
+		for (uint32_t to = 0; to < qv_many.spec.ranks; to++)
+			assert_int_equal(members[to].got[from], members[to].sent[from]);
+}
