@@ -136,12 +136,13 @@ static int insert_urgent(struct qv_fi_stream *s, uint32_t to, const void *data, 
 	return insert(s, qv_stream_insert_urgent, to, data, bytes);
 }
 
-static int multicast(struct qv_fi_stream *s, const uint32_t *to, size_t n, const void *data,
-		     size_t bytes)
+static int multicast(struct qv_fi_stream *s, enum qv_section by, const uint32_t *to, size_t n,
+		     const void *data, size_t bytes)
 {
 	const int rc = may_insert(s);
 
-	return rc ? rc : -qv_fi_errno(qv_stream_multicast(s->stream, to, n, data, bytes, s->now));
+	return rc ? rc
+		  : -qv_fi_errno(qv_stream_multicast(s->stream, by, to, n, data, bytes, s->now));
 }
 
 /* QV_OK, QV_EAGAIN, or what has ended the stream. */

@@ -84,13 +84,14 @@ QV_API int qv_am_stream_insert_urgent(struct qv_am_stream *stream, uint32_t to, 
 /*
  * The same to many ranks at once, see qv_stream_multicast.
  *   stream       from qv_am_stream_create
+ *   by           how it travels: of each call anew
  *   to, n        n ranks in ascending order, 1 or more, none twice; read during the call
  *   data, bytes  as for qv_am_stream_insert
  * QV_EINVAL, QV_EMSGSIZE as qv_stream_multicast, and nothing has changed. QV_ENOMEM: it is not sent, or
  * the stream has ended, as further calls say.
  */
-QV_API int qv_am_stream_multicast(struct qv_am_stream *stream, const uint32_t *to, size_t n,
-				  const void *data, size_t bytes);
+QV_API int qv_am_stream_multicast(struct qv_am_stream *stream, enum qv_section by,
+				  const uint32_t *to, size_t n, const void *data, size_t bytes);
 
 /* Take what has come, and send on what has waited long enough; does not wait. QV_OK: nothing waits
  * here; QV_EAGAIN: something does; another value is what ended the stream. With spec.wait_ns UINT64_MAX
@@ -142,11 +143,12 @@ QV_API int qv_am_vranks_insert(struct qv_am_vranks *vranks, const struct qv_vran
  * Send an item to a section, many vranks at once, see qv_vranks_multicast.
  *   vranks  from qv_am_vranks_create
  *   item    copied, with its data; item->to is not looked at
+ *   by      how it travels: of each call anew
  *   to, n   n vranks, 1 or more, read during the call
  * Errors as qv_am_vranks_insert, but where memory ends after some have got it, all has ended.
  */
 QV_API int qv_am_vranks_multicast(struct qv_am_vranks *vranks, const struct qv_vrank_item *item,
-				  const uint32_t *to, size_t n);
+				  enum qv_section by, const uint32_t *to, size_t n);
 
 /*
  * Let a vrank that is here move, see qv_vranks_move.

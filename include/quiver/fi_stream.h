@@ -130,13 +130,14 @@ struct qv_fi_stream_ops {
 	/*
 	 * Send an item to many members at once, see qv_stream_multicast.
 	 *   stream       from open
+	 *   by           how it travels: of each call anew
 	 *   to, n        n members in ascending order, 1 or more, none twice; read during the call
 	 *   data, bytes  as for insert
-	 * Returns as insert; -FI_EINVAL also: n is 0 or the members are not in ascending order;
+	 * Returns as insert; -FI_EINVAL also: there is no such `by`, n is 0 or the members are not in ascending order;
 	 * -FI_ENOMEM: nothing has changed, or the stream has ended, as further calls say.
 	 */
-	int (*multicast)(struct qv_fi_stream *stream, const uint32_t *to, size_t n,
-			 const void *data, size_t bytes);
+	int (*multicast)(struct qv_fi_stream *stream, enum qv_section by, const uint32_t *to,
+			 size_t n, const void *data, size_t bytes);
 };
 
 #ifdef __cplusplus

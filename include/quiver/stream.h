@@ -15,7 +15,8 @@
  * what else is in them, and before those for other ranks (qv_stream_insert_urgent).
  *
  * Items of one rank for another come in the order in which they were inserted, urgent or not, if
- * the network keeps the order of messages between two ranks.
+ * the network keeps the order of messages between two ranks. Those that receivers send on (enum
+ * qv_section) have an order of their own.
  *
  * Ranks of a group are of one byte order. No locks, no threads, no clock: calls are told the time.
  */
@@ -29,6 +30,14 @@ extern "C" {
 #endif
 
 #define QV_STREAM_LIMIT 8192 /* of spec.limit, if that is 0 */
+
+/* How an item travels to a section, the many ranks that get it at once. */
+enum qv_section {
+	QV_SECTION_WAY,  /* by the stream's way, in order with items for one */
+	QV_SECTION_RING, /* each receiver sends it to the next one: one message for each rank */
+	QV_SECTION_TREE, /* by a binomial tree of the receivers: few messages one behind the other */
+	QV_N_SECTIONS
+};
 
 /* The same on all ranks, but for rank. */
 struct qv_stream_spec {
@@ -131,21 +140,30 @@ QV_API int qv_stream_pack(struct qv_stream *stream, uint32_t to, const void *env
 			  const void *data, size_t bytes, uint64_t now);
 
 /*
- * Send an item to many ranks at once: over a mesh or a cube it travels once over each part of the way
- * that some of them have in common, straight once to each. In order with what is inserted for each of
- * them; one to oneself comes as of qv_stream_insert, when it is on its way to the others. In a stream
+ * Send an item to many ranks at once. By the stream's way it travels over a mesh or a cube once over
+ * each part of the way that some of them have in common, straight once to each, and in order with what
+ * is inserted for each of them.
+ *
+ * By ring and tree the receivers send it on, and no other rank does: straight to each other, whatever
+ * the stream's way is. The ring begins with the one behind this rank, and goes around. What one rank
+ * sends to another so, by either, comes in the order in which it was inserted, whatever the sections
+ * are; there is no order with other items of it, unless all have come in between. From the first such
+ * item on each rank has 16 bytes of memory for each other one, and keeps what comes early.
+ *
+ * An item to oneself comes as of qv_stream_insert, when it is on its way to the others. In a stream
  * with envelopes it has one of 0 bytes. Data and the list of ranks share what qv_stream_longest says:
  * where both do not fit, parts of the list go with copies of the data. As many buckets as there are
  * ranks may be under way by one call, whatever spec.window is.
  *   stream       from qv_stream_create
+ *   by           how it travels: of each call anew
  *   to, n        n ranks in ascending order, 1 or more, none twice; read during the call
  *   data, bytes  copied; 0 bytes come nevertheless
  *   now          as for qv_stream_insert
- * Errors as qv_stream_insert, QV_EINVAL also: n is 0 or the ranks are not in ascending order. Where
- * memory ends after some have got it, the stream has ended.
+ * Errors as qv_stream_insert, QV_EINVAL also: there is no such `by`, n is 0 or the ranks are not in
+ * ascending order. Where memory ends after some have got it, the stream has ended.
  */
-QV_API int qv_stream_multicast(struct qv_stream *stream, const uint32_t *to, size_t n,
-			       const void *data, size_t bytes, uint64_t now);
+QV_API int qv_stream_multicast(struct qv_stream *stream, enum qv_section by, const uint32_t *to,
+			       size_t n, const void *data, size_t bytes, uint64_t now);
 
 /*
  * A message has come: items for this rank are handed to the user within this call. What is to be

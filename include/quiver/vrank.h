@@ -12,8 +12,9 @@
  * if fences follow them.
  *
  * Items of one vrank for another come in the order in which they were inserted, once, wherever both
- * have moved meanwhile, if the network keeps the order of messages between two ranks. What comes
- * for a vrank while it moves waits for it.
+ * have moved meanwhile, if the network keeps the order of messages between two ranks. Those that go to
+ * sections by ring or tree have an order of their own (qv_vranks_multicast). What comes for a vrank
+ * while it moves waits for it.
  *
  * Ranks of a group are of one byte order. No locks, no threads, no clock: calls are told the time.
  * The functions of struct qv_vranks_calls may call qv_vranks_insert, qv_vranks_multicast and
@@ -134,17 +135,21 @@ QV_API int qv_vranks_insert(struct qv_vranks *vranks, const struct qv_vrank_item
 
 /*
  * Send an item to a section, many vranks at once: it travels once to each rank that is the home of
- * some of them, and its data once over each part of the way that such ranks have in common, where data
- * and the numbers of the vranks fit into an item of the stream together; else in several copies. In
- * order with what is inserted.
+ * some of them, where data and the numbers of the vranks fit into an item of the stream together; else
+ * in several copies. By the stream's way its data travels once over each part of the way that such
+ * ranks have in common, in order with what is inserted. By ring and tree the homes of the section send
+ * it to each other (qv_stream_multicast). What one vrank sends to another so, by either, comes in the
+ * order in which it was inserted, but there is no order with other items, unless a fence is in between.
  *   vranks  from qv_vranks_create
  *   item    copied, with its data; item->to is not looked at
+ *   by      how it travels: of each call anew
  *   to, n   n vranks, 1 or more, read during the call; one that is there twice gets it twice
  *   now     as for qv_vranks_insert
- * Errors as qv_vranks_insert; QV_ENOMEM may end all, since some may have got it.
+ * Errors as qv_vranks_insert, QV_EINVAL also: there is no such `by`. QV_ENOMEM: nobody has got it, or
+ * all has ended, as further calls say, and some of the vranks have got it.
  */
 QV_API int qv_vranks_multicast(struct qv_vranks *vranks, const struct qv_vrank_item *item,
-			       const uint32_t *to, size_t n, uint64_t now);
+			       enum qv_section by, const uint32_t *to, size_t n, uint64_t now);
 
 /*
  * Let a vrank that is here move to another rank. It leaves (calls.leave) at once, or within

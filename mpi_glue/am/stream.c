@@ -139,14 +139,14 @@ int qv_am_stream_insert_urgent(struct qv_am_stream *s, uint32_t to, const void *
 	return insert(s, qv_stream_insert_urgent, to, data, bytes);
 }
 
-int qv_am_stream_multicast(struct qv_am_stream *s, const uint32_t *to, size_t n, const void *data,
-			   size_t bytes)
+int qv_am_stream_multicast(struct qv_am_stream *s, enum qv_section by, const uint32_t *to, size_t n,
+			   const void *data, size_t bytes)
 {
 	int rc = qv_am_port_may_insert(&s->port);
 
 	if (rc)
 		return rc;
-	while ((rc = qv_stream_multicast(s->stream, to, n, data, bytes,
+	while ((rc = qv_stream_multicast(s->stream, by, to, n, data, bytes,
 					 qv_am_port_now(&s->port))) == QV_EAGAIN)
 		if ((rc = qv_am_port_look(&s->port, 1)))
 			return rc;

@@ -159,11 +159,11 @@ int qv_am_vranks_insert(struct qv_am_vranks *v, const struct qv_vrank_item *item
 }
 
 int qv_am_vranks_multicast(struct qv_am_vranks *v, const struct qv_vrank_item *item,
-			   const uint32_t *to, size_t n)
+			   enum qv_section by, const uint32_t *to, size_t n)
 {
 	const int rc = qv_am_port_may_insert(&v->port);
 
-	return rc ? rc : qv_vranks_multicast(v->vranks, item, to, n, qv_am_port_now(&v->port));
+	return rc ? rc : qv_vranks_multicast(v->vranks, item, by, to, n, qv_am_port_now(&v->port));
 }
 
 int qv_am_vranks_move(struct qv_am_vranks *v, uint32_t vrank, uint32_t to)

@@ -11,12 +11,18 @@
 
 #define ITEMS 1000 /* of a pair, at most */
 
+/* Items of a rank for another that keep their order. */
+struct flow {
+	uint32_t sent, got;
+	uint16_t expected[ITEMS]; /* their numbers */
+};
+
 struct member {
-	uint32_t sent[QV_MANY_RANKS], got[QV_MANY_RANKS]; /* items, to and from each rank */
-	uint16_t expected[QV_MANY_RANKS][ITEMS];          /* from each rank: their numbers */
+	struct flow from[QV_MANY_RANKS][2]; /* by the stream's way; by ring and tree */
 };
 
 static struct member members[QV_MANY_RANKS];
+static uint8_t sent_on[UINT16_MAX + 1]; /* items by ring and tree, by number */
 struct qv_many_group qv_many;
 
 static uint32_t draw(uint32_t n)
@@ -48,12 +54,15 @@ static void come_packed(void *port, uint32_t from, const void *envelope, size_t 
 			size_t bytes)
 {
 	struct member *m = port;
+	struct flow *f;
 	char expected[4096];
 	uint16_t number;
 
 	assert_in_range(from, 0, qv_many.spec.ranks - 1);
-	assert_in_range(m->got[from], 0, m->sent[from] - 1);
-	number = m->expected[from][m->got[from]++];
+	memcpy(&number, data, 2);
+	f = &m->from[from][sent_on[number]];
+	assert_in_range(f->got, 0, f->sent - 1);
+	assert_int_equal(number, f->expected[f->got++]);
 	assert_int_equal(bytes, item_of(number, expected));
 	assert_memory_equal(data, expected, bytes);
 	assert_int_equal(n, envelope_of(number));
@@ -79,6 +88,7 @@ void qv_many_open(const struct qv_stream_spec *spec, size_t longest)
 	qv_many.spec = *spec;
 	qv_many.longest = longest;
 	qv_many.number = 0;
+	qv_many.shapes = 0;
 	qv_net.ranks = spec->ranks;
 	for (uint32_t r = 0; r < qv_many.spec.ranks; r++) {
 		memset(&members[r], 0, sizeof(members[r]));
@@ -93,20 +103,20 @@ void qv_many_open(const struct qv_stream_spec *spec, size_t longest)
 static void note(uint32_t from, const uint32_t *to, size_t n, uint16_t number)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct member *m = &members[to[i]];
+		struct flow *f = &members[to[i]].from[from][sent_on[number]];
 
-		assert_in_range(m->sent[from], 0, ITEMS - 1);
-		m->expected[from][m->sent[from]++] = number;
+		assert_in_range(f->sent, 0, ITEMS - 1);
+		f->expected[f->sent++] = number;
 	}
 }
 
-static void forget(uint32_t from, const uint32_t *to, size_t n)
+static void forget(uint32_t from, const uint32_t *to, size_t n, uint16_t number)
 {
 	for (size_t i = 0; i < n; i++)
-		members[to[i]].sent[from]--;
+		members[to[i]].from[from][sent_on[number]].sent--;
 }
 
-void qv_many_insert(uint32_t from, const uint32_t *to, size_t n)
+void qv_many_insert(uint32_t from, const uint32_t *to, size_t n, enum qv_section by)
 {
 	struct qv_stream *s = qv_net.streams[from];
 	const uint16_t number = qv_many.number++;
@@ -115,16 +125,17 @@ void qv_many_insert(uint32_t from, const uint32_t *to, size_t n)
 	const size_t bytes = item_of(number, data);
 	int rc;
 
+	sent_on[number] = by != QV_SECTION_WAY;
 	do {
 		note(from, to, n, number);
-		if (n > 1 || (!env && !draw(4)))
-			rc = qv_stream_multicast(s, to, n, data, bytes, qv_net.now);
+		if (n > 1 || by || (!env && !draw(4)))
+			rc = qv_stream_multicast(s, by, to, n, data, bytes, qv_net.now);
 		else if (!qv_many.spec.envelope && !draw(5))
 			rc = qv_stream_insert_urgent(s, *to, data, bytes, qv_net.now);
 		else
 			rc = qv_stream_pack(s, *to, "ab", env, data, bytes, qv_net.now);
 		if (rc == QV_EAGAIN) {
-			forget(from, to, n);
+			forget(from, to, n, number);
 			qv_net_turn(false);
 		}
 	} while (rc == QV_EAGAIN);
@@ -133,15 +144,16 @@ void qv_many_insert(uint32_t from, const uint32_t *to, size_t n)
 
 void qv_many_insert_any(uint32_t from)
 {
+	const enum qv_section by = (enum qv_section)draw(qv_many.shapes ? qv_many.shapes : 1);
 	const uint32_t step = 1 + draw(8);
 	uint32_t to[QV_MANY_RANKS];
 	size_t n = 0;
 
 	for (uint32_t r = draw(qv_many.spec.ranks); r < qv_many.spec.ranks; r += 1 + draw(step))
 		to[n++] = r;
-	while (n > 1 && envelope_of(qv_many.number)) /* that of many is of 0 bytes */
+	while ((n > 1 || by) && envelope_of(qv_many.number)) /* that of many is of 0 bytes */
 		qv_many.number++;
-	qv_many_insert(from, to, n);
+	qv_many_insert(from, to, n, by);
 }
 
 void qv_many_finish(void)
@@ -153,5 +165,7 @@ void qv_many_finish(void)
 	}
 	for (uint32_t from = 0; from < qv_many.spec.ranks; from++)
 		for (uint32_t to = 0; to < qv_many.spec.ranks; to++)
-			assert_int_equal(members[to].got[from], members[to].sent[from]);
+			for (int k = 0; k < 2; k++)
+				assert_int_equal(members[to].from[from][k].got,
+						 members[to].from[from][k].sent);
 }

@@ -13,13 +13,15 @@ struct qv_many_group {
 	size_t longest;  /* of items */
 	uint16_t number; /* of the next item: says what it is */
 	bool lively;     /* who gets an item sends others */
+	uint32_t shapes; /* of enum qv_section, that qv_many_insert_any draws from; 0: the first */
 };
 
 extern struct qv_many_group qv_many;
 
 void qv_many_open(const struct qv_stream_spec *spec, size_t longest);
-/* The next item, to one or to many; ranks are in ascending order. */
-void qv_many_insert(uint32_t from, const uint32_t *to, size_t n);
+/* The next item, to one or to many; ranks are in ascending order. To one by the stream's way: as such,
+ * too. */
+void qv_many_insert(uint32_t from, const uint32_t *to, size_t n, enum qv_section by);
 /* The same to ranks by chance. */
 void qv_many_insert_any(uint32_t from);
 /* Until all has come, and compare. */

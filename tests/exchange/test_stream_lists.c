@@ -120,7 +120,8 @@ static void make_message(struct qv_stream_spec spec)
 
 	assert_int_equal(qv_stream_create(&spec, &calls, NULL, &s), QV_OK);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(qv_stream_multicast(s, to, 4, "many", (size_t)i, 0), QV_OK);
+		assert_int_equal(
+			qv_stream_multicast(s, QV_SECTION_WAY, to, 4, "many", (size_t)i, 0), QV_OK);
 	qv_stream_flush(s);
 	qv_stream_done(s, 0, QV_OK);
 	qv_stream_free(s);

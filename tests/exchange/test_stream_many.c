@@ -26,7 +26,7 @@ static void comes(struct qv_stream_spec spec)
 
 		qv_many.lively = draw(2);
 		if (draw(3))
-			qv_many_insert(from, &to, 1);
+			qv_many_insert(from, &to, 1, QV_SECTION_WAY);
 		else
 			qv_many_insert_any(from);
 	}
@@ -62,7 +62,7 @@ static struct qv_stream_stats links(enum qv_way way, uint32_t first, uint32_t st
 		to[n++] = r;
 	while (qv_many.number * 31u % 999 != 998)
 		qv_many.number++;
-	qv_many_insert(0, to, n);
+	qv_many_insert(0, to, n, QV_SECTION_WAY);
 	qv_many_finish();
 	qv_stream_stats(qv_net.streams[0], &s);
 	*own = s.messages;
@@ -107,9 +107,10 @@ static void full_window(void **state)
 
 	qv_many_open(&spec, 30);
 	qv_packet_set(true, false);
-	qv_many_insert(0, to, 2);
-	assert_int_equal(qv_stream_multicast(qv_net.streams[0], to, 2, NULL, 0, qv_net.now),
-			 QV_EAGAIN);
+	qv_many_insert(0, to, 2, QV_SECTION_WAY);
+	assert_int_equal(
+		qv_stream_multicast(qv_net.streams[0], QV_SECTION_WAY, to, 2, NULL, 0, qv_net.now),
+		QV_EAGAIN);
 	assert_int_equal(qv_net_sum().inserted, 2);
 	qv_packet_set(false, false);
 	qv_many_finish();
@@ -126,14 +127,16 @@ static void bad_arguments(void **state)
 
 	qv_many_open(&spec, 30);
 	s = qv_net.streams[0];
-	assert_int_equal(qv_stream_multicast(s, right, 0, big, 1, 0), QV_EINVAL);
-	assert_int_equal(qv_stream_multicast(s, NULL, 1, big, 1, 0), QV_EINVAL);
-	assert_int_equal(qv_stream_multicast(s, right, 3, NULL, 1, 0), QV_EINVAL);
-	assert_int_equal(qv_stream_multicast(s, twice, 2, big, 1, 0), QV_EINVAL);
-	assert_int_equal(qv_stream_multicast(s, falling, 2, big, 1, 0), QV_EINVAL);
-	assert_int_equal(qv_stream_multicast(s, high, 2, big, 1, 0), QV_EINVAL);
-	assert_int_equal(qv_stream_multicast(s, right, 3, big, qv_stream_longest(s) + 1, 0),
-			 QV_EMSGSIZE);
+	assert_int_equal(qv_stream_multicast(s, QV_SECTION_WAY, right, 0, big, 1, 0), QV_EINVAL);
+	assert_int_equal(qv_stream_multicast(s, QV_SECTION_WAY, NULL, 1, big, 1, 0), QV_EINVAL);
+	assert_int_equal(qv_stream_multicast(s, QV_SECTION_WAY, right, 3, NULL, 1, 0), QV_EINVAL);
+	assert_int_equal(qv_stream_multicast(s, QV_SECTION_WAY, twice, 2, big, 1, 0), QV_EINVAL);
+	assert_int_equal(qv_stream_multicast(s, QV_SECTION_WAY, falling, 2, big, 1, 0), QV_EINVAL);
+	assert_int_equal(qv_stream_multicast(s, QV_SECTION_WAY, high, 2, big, 1, 0), QV_EINVAL);
+	assert_int_equal(
+		qv_stream_multicast(s, QV_SECTION_WAY, right, 3, big, qv_stream_longest(s) + 1, 0),
+		QV_EMSGSIZE);
+	assert_int_equal(qv_stream_multicast(s, QV_N_SECTIONS, right, 3, big, 1, 0), QV_EINVAL);
 	assert_int_equal(qv_net_sum().inserted, 0);
 	qv_net_close();
 }

@@ -70,7 +70,7 @@ static uint64_t inserted(const struct qv_stream *s)
 	return stats.inserted;
 }
 
-static void at_its_sender(void **state)
+static void at_sender(enum qv_section by)
 {
 	static const uint32_t to[] = {1, 3, 4, 5, 8};
 	unsigned int failures = 0, ended = 0;
@@ -80,7 +80,7 @@ static void at_its_sender(void **state)
 		struct qv_stream *s = open_stream();
 
 		left = failures;
-		rc = qv_stream_multicast(s, to, 5, "x", 1, 0);
+		rc = qv_stream_multicast(s, by, to, 5, "x", 1, 0);
 		assert_int_equal(came, !rc);
 		if (rc) {
 			assert_int_equal(rc, QV_ENOMEM);
@@ -94,10 +94,14 @@ static void at_its_sender(void **state)
 	assert_in_range(ended, 3, failures - 2); /* two arrays, then the buckets */
 }
 
-static void on_its_way(void **state)
+static void at_its_sender(void **state)
 {
-	/* A head of this version and phase 0; for ranks 4 and 7, one byte for both. */
-	static const char message[] = {QV_STREAM_VERSION, 0, 0, 0, 1, 0, 0, 0, 9, 4, 10, 6, 0, 'x'};
+	for (enum qv_section by = QV_SECTION_WAY; by < QV_N_SECTIONS; by++)
+		at_sender(by);
+}
+
+static void at_receiver(const char *message, size_t bytes)
+{
 	unsigned int failures = 0;
 	int rc;
 
@@ -105,7 +109,7 @@ static void on_its_way(void **state)
 		struct qv_stream *s = open_stream();
 
 		left = failures;
-		rc = qv_stream_deliver(s, 3, message, sizeof(message), 0);
+		rc = qv_stream_deliver(s, 3, message, bytes, 0);
 		assert_int_equal(came, !rc);
 		if (rc) {
 			assert_int_equal(rc, QV_ENOMEM);
@@ -118,10 +122,36 @@ static void on_its_way(void **state)
 	assert_in_range(failures, 4, 10); /* receivers, a table, a bucket, its bytes */
 }
 
+static void on_its_way(void **state)
+{
+	/* A head of this version and phase 0; for ranks 4 and 7, one byte for both. */
+	static const char by_way[] = {QV_STREAM_VERSION, 0, 0, 0, 1, 0, 0, 0, 9, 4, 10, 6, 0, 'x'};
+	/* Of the phase of sections, from rank 3; the first by ring, for ranks 4 and 7. */
+	static const char by_ring[] = {
+		QV_STREAM_VERSION, 2, 0, 0, 1, 0, 0, 0, 3, 7, 1, 1, 0, 6, 0, 0, 'x'};
+
+	at_receiver(by_way, sizeof(by_way));
+	at_receiver(by_ring, sizeof(by_ring));
+}
+
+/* There is none for one that has to wait for another. */
+static void early(void **state)
+{
+	static const char message[] = {QV_STREAM_VERSION, 2, 0, 0, 1, 0, 0, 0, 3, 2, 2, 'x'};
+	struct qv_stream *s = open_stream();
+
+	left = 2; /* receivers, numbers */
+	assert_int_equal(qv_stream_deliver(s, 3, message, sizeof(message), 0), QV_ENOMEM);
+	left = 1000;
+	assert_int_equal(qv_stream_progress(s, 0), QV_ENOMEM);
+	assert_int_equal(came, 0);
+	qv_stream_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(at_its_sender),
-					   cmocka_unit_test(on_its_way)};
+					   cmocka_unit_test(on_its_way), cmocka_unit_test(early)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,8 @@
 struct being {
 	uint32_t alive;
 	uint32_t sent[VRANKS], got[VRANKS];
-	uint32_t load; /* bytes that it takes along, too */
+	uint32_t passed[VRANKS], received[VRANKS]; /* the same by ring and tree */
+	uint32_t load;                             /* bytes that it takes along, too */
 };
 
 struct member {
@@ -77,9 +78,11 @@ static int talk(struct member *m, uint32_t from, uint32_t to)
 /* To some others at once; whom, and which item it is for each, is said in it. */
 static int talk_to_many(struct member *m, uint32_t from)
 {
+	const enum qv_section by = (enum qv_section)draw(QV_N_SECTIONS);
 	struct being *b = &m->beings[from];
+	uint32_t *const sent = by ? b->passed : b->sent;
 	uint32_t to[MANY], data[2 * MANY], n = 0;
-	struct qv_vrank_item item = {.from = from, .entry = 3, .data = data};
+	struct qv_vrank_item item = {.from = from, .entry = by ? 4 : 3, .data = data};
 	int rc;
 
 	for (uint32_t i = 0; i < MANY; i++) {
@@ -89,28 +92,29 @@ static int talk_to_many(struct member *m, uint32_t from)
 		for (uint32_t k = 0; k < n; k++)
 			known |= to[k] == to[n];
 		data[2 * n] = to[n];
-		data[2 * n + 1] = b->sent[to[n]];
+		data[2 * n + 1] = sent[to[n]];
 		n += !known;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		b->sent[to[i]]++;
+		sent[to[i]]++;
 	item.bytes = 8 * n;
-	rc = qv_vranks_multicast(m->v, &item, to, n, now);
+	rc = qv_vranks_multicast(m->v, &item, by, to, n, now);
 	for (uint32_t i = 0; i < n && rc; i++)
-		b->sent[to[i]]--;
+		sent[to[i]]--;
 	assert_true(!rc || rc == QV_EAGAIN);
 	return rc;
 }
 
 static void come_to_many(struct being *b, const struct qv_vrank_item *item)
 {
+	uint32_t *const got = item->entry == 4 ? b->received : b->got;
 	uint32_t data[2];
 
 	for (size_t at = 0; at + sizeof(data) <= item->bytes; at += sizeof(data)) {
 		memcpy(data, (const char *)item->data + at, sizeof(data));
 		if (data[0] != item->to)
 			continue;
-		assert_int_equal(data[1], b->got[item->from]++);
+		assert_int_equal(data[1], got[item->from]++);
 		return;
 	}
 	fail_msg("vrank %u is not one of them", item->to);
@@ -134,7 +138,7 @@ static void come(void *port, const struct qv_vrank_item *item)
 	struct member *m = port;
 	struct being *b = &m->beings[item->to];
 	assert_true(b->alive && qv_vranks_here(m->v, item->to));
-	if (item->entry == 3)
+	if (item->entry >= 3)
 		come_to_many(b, item);
 	else
 		come_alone(b, item);
@@ -332,8 +336,10 @@ static void check(void)
 	const struct qv_vranks_stats s = sum();
 
 	for (uint32_t from = 0; from < group.vranks; from++)
-		for (uint32_t to = 0; to < group.vranks; to++)
+		for (uint32_t to = 0; to < group.vranks; to++) {
 			assert_int_equal(being(from)->sent[to], being(to)->got[from]);
+			assert_int_equal(being(from)->passed[to], being(to)->received[from]);
+		}
 	assert_int_equal(s.inserted, s.delivered);
 	assert_int_equal(s.refused, 0);
 }
@@ -430,9 +436,15 @@ static void many(void **state)
 	for (uint32_t i = 0; i < VRANKS; i++)
 		to[i] = (i * 7 + 5) % VRANKS;
 	to[VRANKS] = VRANKS;
-	assert_int_equal(qv_vranks_multicast(members[0].v, &item, to, 0, now), QV_EINVAL);
-	assert_int_equal(qv_vranks_multicast(members[0].v, &item, to, VRANKS + 1, now), QV_EINVAL);
-	assert_int_equal(qv_vranks_multicast(members[1].v, &item, to, VRANKS, now), QV_EINVAL);
+	assert_int_equal(qv_vranks_multicast(members[0].v, &item, QV_SECTION_WAY, to, 0, now),
+			 QV_EINVAL);
+	assert_int_equal(qv_vranks_multicast(members[0].v, &item, QV_N_SECTIONS, to, 1, now),
+			 QV_EINVAL);
+	assert_int_equal(
+		qv_vranks_multicast(members[0].v, &item, QV_SECTION_WAY, to, VRANKS + 1, now),
+		QV_EINVAL);
+	assert_int_equal(qv_vranks_multicast(members[1].v, &item, QV_SECTION_WAY, to, VRANKS, now),
+			 QV_EINVAL);
 	assert_int_equal(talk_to_many(&members[0], 1), QV_OK);
 	qv_vranks_flush(members[0].v);
 	qv_vranks_stats(members[0].v, &stats);
@@ -462,9 +474,12 @@ static void many_over_a_mesh(void **state)
 			to[n++] = i;
 		}
 	assert_in_range(n, 5, 32);
-	assert_int_equal(qv_vranks_multicast(members[0].v, &item, to, n, now), QV_OK);
-	while (sum().delivered < n)
+	assert_int_equal(qv_vranks_multicast(members[0].v, &item, QV_SECTION_WAY, to, n, now),
+			 QV_OK);
+	for (int turns = 0; sum().delivered < n; turns++) {
 		turn();
+		assert_in_range(turns, 0, 1000);
+	}
 	assert_in_range(sum().stream.bytes, 4 * sizeof(data), 5 * sizeof(data));
 	fence(false);
 	check();

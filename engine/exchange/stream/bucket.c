@@ -118,7 +118,7 @@ int64_t qv_bucket_open(const char *buf, size_t bytes, uint32_t phases, uint32_t 
 		return -1;
 	memcpy(&head, buf, sizeof(head));
 	if (head.version != QV_STREAM_VERSION || head.urgent > 1 || head.zero ||
-	    head.phase >= phases)
+	    head.phase > phases)
 		return -1;
 	*phase = head.phase;
 	*urgent = head.urgent;

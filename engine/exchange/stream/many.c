@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * many.c - items for many ranks: once over each part of the way that several of them have in
- * common, in the buckets of the items for one, and so in order with those.
+ * many.c - items for many ranks: by the stream's way, once over each part of it that several of them
+ * have in common, in the buckets of the items for one, and so in order with those; or by section.c.
  *
  * Where it is still to be sent on by others, such an item is one for rank `ranks`. Its bytes begin
  * with the list of its receivers, in ascending order, each of them: its distance from the one
@@ -13,8 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#define RECEIVER 10 /* bytes at most, before its own */
 
 /* Lists. */
 
@@ -47,7 +45,7 @@ static size_t write_list(const struct qv_stream *s, const struct qv_stream_item 
 	size_t i, at = 0;
 
 	for (i = 0; i < n; i++) {
-		char head[RECEIVER + 5];
+		char head[QV_RECEIVER_HEAD];
 		const uint64_t distance = (uint64_t)to[i].to - next + 1;
 		size_t k = qv_put_number(head, 2 * distance + (to[i].own_bytes > 0));
 
@@ -70,9 +68,8 @@ static size_t write_list(const struct qv_stream *s, const struct qv_stream_item 
 	return i;
 }
 
-/* What one of them gets; at out, if it has bytes of its own. */
-static struct qv_stream_item item_for(const struct qv_stream_item *item,
-				      const struct qv_stream_receiver *r, char *out)
+struct qv_stream_item qv_stream_item_for(const struct qv_stream_item *item,
+					 const struct qv_stream_receiver *r, char *out)
 {
 	struct qv_stream_item one = *item;
 
@@ -115,7 +112,7 @@ static int put_all(struct qv_stream *s, const struct qv_stream_item *item,
 		some.data = out;
 		piece = write_list(s, item, to + i, n - i, out, &some.bytes);
 		if (!piece) {
-			some = item_for(item, to + i, out);
+			some = qv_stream_item_for(item, to + i, out);
 			piece = 1;
 		}
 		rc = qv_stream_put(s, &some, to[i].to, phase, now);
@@ -143,21 +140,28 @@ static int split(struct qv_stream *s, const struct qv_stream_item *item,
 
 /* Where they are inserted. */
 
-int qv_stream_take_many(struct qv_stream *s, const struct qv_stream_item *item,
+int qv_stream_take_many(struct qv_stream *s, const struct qv_stream_item *item, enum qv_section by,
 			struct qv_stream_receiver *to, size_t n, uint64_t now)
 {
 	size_t room = item->bytes + 1;
 	char *out;
+	int rc;
 
 	if (s->failed)
 		return s->failed;
 	for (size_t i = 0; i < n; i++)
-		room += RECEIVER + to[i].own_bytes;
+		room += QV_RECEIVER_HEAD + to[i].own_bytes;
+	if (by != QV_SECTION_WAY && qv_stream_know_peers(s))
+		return QV_ENOMEM;
 	out = malloc(room);
 	if (!out)
 		return QV_ENOMEM;
-	if (split(s, item, to, n, 0, out, now))
-		s->failed = QV_ENOMEM; /* some have got it */
+	if (by == QV_SECTION_WAY)
+		rc = split(s, item, to, n, 0, out, now);
+	else
+		rc = qv_stream_send_section(s, item, by, to, n, out, now);
+	if (rc)
+		s->failed = rc; /* some have got it */
 	else
 		s->stats.inserted += n;
 	free(out);
@@ -165,8 +169,8 @@ int qv_stream_take_many(struct qv_stream *s, const struct qv_stream_item *item,
 }
 
 /* The others first: nothing that this rank says to them because of it comes before it. */
-static int multicast(struct qv_stream *s, const struct qv_stream_item *item, const uint32_t *to,
-		     size_t n, uint64_t now)
+static int multicast(struct qv_stream *s, const struct qv_stream_item *item, enum qv_section by,
+		     const uint32_t *to, size_t n, uint64_t now)
 {
 	struct qv_stream_receiver *others = calloc(n, sizeof(*others));
 	size_t n_others = 0;
@@ -177,7 +181,7 @@ static int multicast(struct qv_stream *s, const struct qv_stream_item *item, con
 	for (size_t i = 0; i < n; i++)
 		if (to[i] != s->spec.rank)
 			others[n_others++].to = to[i];
-	rc = qv_stream_take_many(s, item, others, n_others, now);
+	rc = qv_stream_take_many(s, item, by, others, n_others, now);
 	free(others);
 	if (rc || n_others == n)
 		return rc;
@@ -187,8 +191,8 @@ static int multicast(struct qv_stream *s, const struct qv_stream_item *item, con
 	return rc;
 }
 
-int qv_stream_multicast(struct qv_stream *s, const uint32_t *to, size_t n, const void *data,
-			size_t bytes, uint64_t now)
+int qv_stream_multicast(struct qv_stream *s, enum qv_section by, const uint32_t *to, size_t n,
+			const void *data, size_t bytes, uint64_t now)
 {
 	const struct qv_stream_item item = {.to = s->spec.rank,
 					    .from = s->spec.rank,
@@ -197,7 +201,7 @@ int qv_stream_multicast(struct qv_stream *s, const uint32_t *to, size_t n, const
 					    .envelope = ""};
 	int rc;
 
-	if (!n || !to || (bytes && !data))
+	if ((unsigned int)by >= QV_N_SECTIONS || !n || !to || (bytes && !data))
 		return QV_EINVAL;
 	for (size_t i = 0; i < n; i++)
 		if (to[i] >= s->spec.ranks || (i && to[i] <= to[i - 1]))
@@ -205,7 +209,7 @@ int qv_stream_multicast(struct qv_stream *s, const uint32_t *to, size_t n, const
 	if (bytes > s->longest)
 		return QV_EMSGSIZE;
 	rc = qv_stream_room(s);
-	return rc ? rc : multicast(s, &item, to, n, now);
+	return rc ? rc : multicast(s, &item, by, to, n, now);
 }
 
 /* Where they come. */
@@ -257,7 +261,7 @@ int qv_stream_pass(struct qv_stream *s, const struct qv_stream_item *item, uint3
 	s->stats.forwarded += n;
 	rc = split(s, &common, others, n, phase, out, now);
 	if (!rc && is_here) {
-		common = item_for(&common, &here, out);
+		common = qv_stream_item_for(&common, &here, out);
 		qv_stream_come(s, &common);
 	}
 	free(others);

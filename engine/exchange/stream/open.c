@@ -66,16 +66,24 @@ static void free_list(struct qv_bucket *b)
 	}
 }
 
+static void free_kept(struct qv_stream_kept *k)
+{
+	while (k) {
+		struct qv_stream_kept *next = k->next;
+
+		free(k);
+		k = next;
+	}
+}
+
 void qv_stream_free(struct qv_stream *s)
 {
-	struct qv_stream_kept *k;
-
 	if (!s)
 		return;
-	while ((k = s->kept)) {
-		s->kept = k->next;
-		free(k);
-	}
+	free_kept(s->kept);
+	for (uint32_t r = 0; s->peers && r < s->spec.ranks; r++)
+		free_kept(s->peers[r].early);
+	free(s->peers);
 	free_list(s->oldest);
 	free_list(s->ready);
 	free_list(s->spare);

@@ -38,16 +38,15 @@ static struct qv_bucket *bucket_for(struct qv_stream *s, const struct qv_item_fo
 	return b ? b : qv_stream_begin(s, form->phase, peer, now);
 }
 
-int qv_stream_put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t toward,
-		  uint32_t phase, uint64_t now)
+int qv_stream_put_for(struct qv_stream *s, const struct qv_stream_item *item, uint32_t peer,
+		      uint32_t phase, uint64_t now)
 {
-	struct qv_item_form form = {.phases = s->phases, .enveloped = s->spec.envelope != 0};
+	const struct qv_item_form form = {
+		.phase = phase, .phases = s->phases, .enveloped = s->spec.envelope != 0};
 	struct qv_item_head head;
 	struct qv_bucket *b;
-	uint32_t peer;
 	int rc;
 
-	form.phase = qv_stream_hop(s, phase, toward, &peer);
 	b = bucket_for(s, &form, item, peer, &head, now);
 	rc = b ? qv_bucket_add(b, &head, item, s->spec.limit) : QV_ENOMEM;
 	if (b && !b->items)
@@ -62,6 +61,15 @@ int qv_stream_put(struct qv_stream *s, const struct qv_stream_item *item, uint32
 	if (s->ready)
 		qv_stream_push(s);
 	return rc;
+}
+
+int qv_stream_put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t toward,
+		  uint32_t phase, uint64_t now)
+{
+	uint32_t peer;
+
+	phase = qv_stream_hop(s, phase, toward, &peer);
+	return qv_stream_put_for(s, item, peer, phase, now);
 }
 
 /* Buckets with urgent items, after the last one. */
@@ -89,21 +97,30 @@ static void give(struct qv_stream *s, const struct qv_stream_item *item)
 	s->giving = 0;
 }
 
-/* A function that is given an item is not called again before it has returned. */
-static int keep(struct qv_stream *s, const struct qv_stream_item *item)
+struct qv_stream_kept *qv_stream_copy(const struct qv_stream_item *item)
 {
 	struct qv_stream_kept *k = malloc(sizeof(*k) + item->bytes + item->envelope_bytes);
 	char *at = (char *)(k + 1);
 
 	if (!k)
-		return QV_ENOMEM;
-	*k = (struct qv_stream_kept){NULL, *item};
+		return NULL;
+	*k = (struct qv_stream_kept){.item = *item};
 	if (item->bytes)
 		memcpy(at, item->data, item->bytes);
 	if (item->envelope_bytes)
 		memcpy(at + item->bytes, item->envelope, item->envelope_bytes);
 	k->item.data = at;
 	k->item.envelope = at + item->bytes;
+	return k;
+}
+
+/* A function that is given an item is not called again before it has returned. */
+static int keep(struct qv_stream *s, const struct qv_stream_item *item)
+{
+	struct qv_stream_kept *k = qv_stream_copy(item);
+
+	if (!k)
+		return QV_ENOMEM;
 	*(s->kept ? &s->kept_end->next : &s->kept) = k;
 	s->kept_end = k;
 	return QV_OK;
@@ -200,8 +217,11 @@ static int is_wrong(const struct qv_stream *s, const struct qv_item_form *form,
 {
 	uint32_t peer;
 
-	if (item->from >= s->spec.ranks || item->bytes > s->longest ||
-	    item->envelope_bytes > s->spec.envelope)
+	if (item->from >= s->spec.ranks || item->envelope_bytes > s->spec.envelope)
+		return 1;
+	if (form->phase == s->phases)
+		return qv_stream_is_wrong_section(s, item);
+	if (item->bytes > s->longest)
 		return 1;
 	if (item->to >= s->spec.ranks)
 		return item->to > s->spec.ranks ||
@@ -222,29 +242,32 @@ static int judge(const struct qv_stream *s, const struct qv_item_form *form, con
 	return at == bytes ? QV_OK : QV_EPROTO;
 }
 
+static int take_one(struct qv_stream *s, const struct qv_item_form *form,
+		    const struct qv_stream_item *item, uint64_t now)
+{
+	if (form->phase == s->phases)
+		return qv_stream_take_section(s, item, now);
+	if (item->to >= s->spec.ranks)
+		return qv_stream_pass(s, item, form->phase + 1, now);
+	if (item->to == s->spec.rank) {
+		qv_stream_come(s, item);
+		return QV_OK;
+	}
+	s->stats.forwarded++;
+	return qv_stream_put(s, item, item->to, form->phase + 1, now);
+}
+
 /* Of a message that is right. */
 static int take_all(struct qv_stream *s, const struct qv_item_form *form, const char *buf,
 		    size_t bytes, int64_t items, uint64_t now)
 {
 	size_t at = sizeof(struct qv_bucket_head);
 	struct qv_stream_item item = {.urgent = form->urgent};
-	int rc;
-
-	for (; items; items--) {
+	for (; items && !s->failed; items--) {
 		qv_bucket_next(buf, bytes, &at, form, &item);
-		if (item.to == s->spec.rank) {
-			qv_stream_come(s, &item);
-			continue;
-		}
-		s->stats.forwarded += item.to < s->spec.ranks;
-		if (item.to < s->spec.ranks)
-			rc = qv_stream_put(s, &item, item.to, form->phase + 1, now);
-		else
-			rc = qv_stream_pass(s, &item, form->phase + 1, now);
-		if (rc)
-			return s->failed = rc;
+		s->failed = take_one(s, form, &item, now);
 	}
-	return QV_OK;
+	return s->failed;
 }
 
 int qv_stream_deliver(struct qv_stream *s, uint32_t from, const void *buf, size_t bytes,

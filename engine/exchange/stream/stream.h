@@ -14,7 +14,7 @@
  * this is the first; how long it is; its bytes. Numbers of items are of 7 bits to a byte. In a
  * stream with envelopes the length is doubled, and odd if a new envelope follows: its length, its
  * bytes. It is that of all items up to the next new one. An item for rank `ranks` is for many, see
- * many.c.
+ * many.c. Behind the last phase of the way there is one of items that receivers send on, see section.c.
  */
 struct qv_bucket_head {
 	uint8_t version, phase;
@@ -22,9 +22,10 @@ struct qv_bucket_head {
 	uint32_t items;
 };
 
-#define QV_STREAM_VERSION 3
+#define QV_STREAM_VERSION 4
 #define QV_ITEM_HEAD      20 /* at most: two ranks of 5 bytes, a length of 10 */
 #define QV_ENVELOPE_HEAD  5  /* at most: a length */
+#define QV_SECTION_HEAD   5  /* at most: a number, in place of the first rank */
 
 /* Items that go to one rank in one phase. */
 struct qv_bucket {
@@ -74,7 +75,8 @@ int qv_bucket_add(struct qv_bucket *b, const struct qv_item_head *h,
 		  const struct qv_stream_item *item, size_t limit);
 /* Write its own head: no item follows. */
 void qv_bucket_close(struct qv_bucket *b);
-/* The head's items: their number, or -1 if there is no right head for so many phases. */
+/* The head's items: their number, or -1 if there is no right head for so many phases and the one of
+ * sections. */
 int64_t qv_bucket_open(const char *buf, size_t bytes, uint32_t phases, uint32_t *phase,
 		       int *urgent);
 /* The next item from *at on, *item being the one before (its envelope NULL at the first): 0, or -1
@@ -82,10 +84,19 @@ int64_t qv_bucket_open(const char *buf, size_t bytes, uint32_t phases, uint32_t 
 int qv_bucket_next(const char *buf, size_t bytes, size_t *at, const struct qv_item_form *form,
 		   struct qv_stream_item *item);
 
-/* An item to oneself that waits until another one is over. */
+/* An item that waits: one to oneself until another one is over, one of section.c for those that it has
+ * overtaken. */
 struct qv_stream_kept {
 	struct qv_stream_kept *next;
+	uint32_t number;            /* section.c's */
 	struct qv_stream_item item; /* its bytes, and its envelope, are behind this */
+};
+
+/* Items of section.c, to and from another rank. */
+struct qv_stream_peer {
+	uint32_t sent;                /* to it */
+	uint32_t come;                /* from it, and were given to the user */
+	struct qv_stream_kept *early; /* from it, by number */
 };
 
 /* The object. */
@@ -114,6 +125,7 @@ struct qv_stream {
 	int failed, sending;
 	int giving;                             /* an item of it is with its user */
 	struct qv_stream_kept *kept, *kept_end; /* items to oneself meanwhile */
+	struct qv_stream_peer *peers;           /* by rank; NULL: section.c has had nothing to do */
 	struct qv_stream_stats stats;
 };
 
@@ -129,6 +141,11 @@ uint32_t qv_stream_hop(const struct qv_stream *s, uint32_t phase, uint32_t to, u
  * QV_ENOMEM. */
 int qv_stream_put(struct qv_stream *s, const struct qv_stream_item *item, uint32_t toward,
 		  uint32_t phase, uint64_t now);
+/* The same for peer in this phase. */
+int qv_stream_put_for(struct qv_stream *s, const struct qv_stream_item *item, uint32_t peer,
+		      uint32_t phase, uint64_t now);
+/* Allocated; NULL: no memory. */
+struct qv_stream_kept *qv_stream_copy(const struct qv_stream_item *item);
 /* An item is for this rank. */
 void qv_stream_come(struct qv_stream *s, const struct qv_stream_item *item);
 
@@ -137,23 +154,44 @@ void qv_stream_come(struct qv_stream *s, const struct qv_stream_item *item);
 struct qv_stream_receiver {
 	uint32_t to;
 	uint32_t phase, peer; /* many.c's: its bucket */
+	uint32_t number;      /* section.c's: of the sender for it */
+	uint32_t distance;    /* section.c's: from this rank, around */
 	size_t own_bytes;     /* that it gets before those of all; 0: none */
 	const char *own;
 };
 
+#define QV_RECEIVER_HEAD 15 /* bytes at most, before its own */
+
 /*
- * Insert an item for others at once, whatever is under way: the bytes of the item go once over each
- * part of the way that some have in common. None of them is this rank, or there twice; item->to is not
+ * Insert an item for others at once, whatever is under way: by the stream's way, the bytes of the item
+ * go once over each part of it that some have in common. None of them is this rank, or there twice; item->to is not
  * looked at; own_bytes and item->bytes are not more than an item may have. `to` is sorted anew.
  */
-int qv_stream_take_many(struct qv_stream *s, const struct qv_stream_item *item,
+int qv_stream_take_many(struct qv_stream *s, const struct qv_stream_item *item, enum qv_section by,
 			struct qv_stream_receiver *to, size_t n, uint64_t now);
+/* What one of them gets; at out, if it has bytes of its own. */
+struct qv_stream_item qv_stream_item_for(const struct qv_stream_item *item,
+					 const struct qv_stream_receiver *r, char *out);
 /* Whether what has come, to be sent on from this phase on, has no list of receivers. */
 int qv_stream_is_wrong_list(const struct qv_stream *s, uint32_t phase,
 			    const struct qv_stream_item *item);
 /* Send it on, and give it to this rank if that is one of them. QV_OK or QV_ENOMEM. */
 int qv_stream_pass(struct qv_stream *s, const struct qv_stream_item *item, uint32_t phase,
 		   uint64_t now);
+
+/* section.c: items for many ranks that the receivers send on. */
+
+/* There is s->peers. QV_OK or QV_ENOMEM. */
+int qv_stream_know_peers(struct qv_stream *s);
+/* As qv_stream_take_many, with s->peers; out: room for the item and all that stands before it. QV_OK
+ * or QV_ENOMEM. */
+int qv_stream_send_section(struct qv_stream *s, const struct qv_stream_item *item,
+			   enum qv_section by, struct qv_stream_receiver *to, size_t n, char *out,
+			   uint64_t now);
+/* Whether one that has come makes no sense. */
+int qv_stream_is_wrong_section(const struct qv_stream *s, const struct qv_stream_item *item);
+/* Send it on, and give it to this rank when it is its turn. QV_OK or QV_ENOMEM. */
+int qv_stream_take_section(struct qv_stream *s, const struct qv_stream_item *item, uint64_t now);
 
 /* queue.c: buckets that fill, wait for the network, are under way. */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * many.c - items for many vranks: once to each home, from the sender's home, so that they
- * stay in order with the items that the sender has for one. What all homes get goes as one item of the
- * stream for many ranks.
+ * many.c - items for many vranks: once to each home, from the sender's home, so that those that go by
+ * the stream's way stay in order with the items that the sender has for one. What all homes get goes as
+ * one item of the stream for many ranks.
  */
 #include "vrank.h"
 
@@ -29,28 +29,30 @@ static int by_home(const void *x, const void *y)
 /* How many vranks an item of the stream has room for, beside its data. */
 static size_t room_for(const struct qv_vranks *v, const struct qv_vrank_item *item)
 {
-	return (v->longest - item->bytes) / NUMBER - 2;
+	return (v->longest - item->bytes) / NUMBER - 3;
 }
 
-/* To one rank, in as many pieces as its list needs. */
-static int emit_many(struct qv_vranks *v, uint32_t rank, enum qv_vrank_kind kind,
-		     const struct qv_vrank_item *item, const struct receiver *to, size_t n)
+/* To the sender's home, in as many pieces as the list needs. */
+static int emit_spread(struct qv_vranks *v, const struct qv_vrank_item *item, enum qv_section by,
+		       const struct receiver *to, size_t n)
 {
-	const struct qv_vrank_envelope envelope = {.kind = (uint8_t)kind, .entry = item->entry};
+	const struct qv_vrank_envelope envelope = {.kind = QV_VRANK_SPREAD, .entry = item->entry};
 	const size_t room = room_for(v, item);
 	int rc = QV_OK;
 
 	for (size_t at = 0; at < n && !rc;) {
 		const size_t piece = n - at < room ? n - at : room;
-		uint64_t *numbers = malloc((piece + 2) * sizeof(*numbers));
+		uint64_t *numbers = malloc((piece + 3) * sizeof(*numbers));
 
 		if (!numbers)
 			return QV_ENOMEM;
-		numbers[0] = item->from;
-		numbers[1] = piece;
+		numbers[0] = by;
+		numbers[1] = item->from;
+		numbers[2] = piece;
 		for (size_t i = 0; i < piece; i++)
-			numbers[2 + i] = to[at + i].vrank;
-		rc = qv_vrank_emit(v, rank, envelope, numbers, piece + 2, item->data, item->bytes);
+			numbers[3 + i] = to[at + i].vrank;
+		rc = qv_vrank_emit(v, v->homes[item->from], envelope, numbers, piece + 3,
+				   item->data, item->bytes);
 		free(numbers);
 		at += piece;
 	}
@@ -70,7 +72,7 @@ static int reach_all(struct qv_vranks *v, struct qv_vrank_item item, const struc
 	return rc;
 }
 
-/* What a home gets before the data, as of emit_many; in one piece. Returns its end. */
+/* What a home gets before the data. Returns its end. */
 static char *write_own(const struct qv_vrank_item *item, const struct receiver *to, size_t n,
 		       struct qv_stream_receiver *rank, char *at)
 {
@@ -83,8 +85,7 @@ static char *write_own(const struct qv_vrank_item *item, const struct receiver *
 	return at;
 }
 
-/* The data once over each part of the way that homes have in common. */
-static int emit_to_homes(struct qv_vranks *v, const struct qv_vrank_item *item,
+static int emit_to_homes(struct qv_vranks *v, const struct qv_vrank_item *item, enum qv_section by,
 			 struct qv_stream_receiver *homes, size_t n)
 {
 	const struct qv_vrank_envelope envelope = {
@@ -94,37 +95,55 @@ static int emit_to_homes(struct qv_vranks *v, const struct qv_vrank_item *item,
 					   .bytes = item->bytes,
 					   .envelope_bytes = sizeof(envelope),
 					   .envelope = (const char *)&envelope};
-	const int rc = n ? qv_stream_take_many(v->stream, &all, homes, n, v->now) : QV_OK;
+	const int rc = n ? qv_stream_take_many(v->stream, &all, by, homes, n, v->now) : QV_OK;
 
 	v->sent += rc ? 0 : n;
 	return rc;
 }
 
+/* Pieces of the list of one home, as long as they do not fit into one item. Sets how many vranks are
+ * left. */
+static int emit_pieces(struct qv_vranks *v, const struct qv_vrank_item *item, enum qv_section by,
+		       const struct receiver *to, size_t *n, char *own)
+{
+	const size_t room = room_for(v, item);
+	struct qv_stream_receiver home;
+	int rc = QV_OK;
+
+	for (; *n > room && !rc; *n -= room) {
+		write_own(item, to + *n - room, room, &home, own);
+		rc = emit_to_homes(v, item, by, &home, 1);
+	}
+	return rc;
+}
+
 /* To those of each home; homes and own: room for n of them and their lists. */
-static int reach_homes(struct qv_vranks *v, const struct qv_vrank_item *item,
+static int reach_homes(struct qv_vranks *v, const struct qv_vrank_item *item, enum qv_section by,
 		       const struct receiver *to, size_t n, struct qv_stream_receiver *homes,
 		       char *own)
 {
 	size_t n_homes = 0;
 	int rc = QV_OK;
 
-	for (size_t at = 0, end; at < n && !rc; at = end) {
+	for (size_t at = 0, end, left; at < n && !rc; at = end) {
 		for (end = at + 1; end < n && to[end].home == to[at].home;)
 			end++;
-		if (to[at].home == v->rank)
-			rc = reach_all(v, *item, to + at, end - at);
-		else if (end - at > room_for(v, item))
-			rc = emit_many(v, to[at].home, QV_VRANK_MANY, item, to + at, end - at);
-		else
-			own = write_own(item, to + at, end - at, &homes[n_homes++], own);
+		left = end - at;
+		if (to[at].home == v->rank) {
+			rc = reach_all(v, *item, to + at, left);
+			continue;
+		}
+		rc = emit_pieces(v, item, by, to + at, &left, own);
+		if (!rc)
+			own = write_own(item, to + at, left, &homes[n_homes++], own);
 	}
-	return rc ? rc : emit_to_homes(v, item, homes, n_homes);
+	return rc ? rc : emit_to_homes(v, item, by, homes, n_homes);
 }
 
 /* At the sender's home. Nobody is given it before it is on its way to all: what the sender says to
  * that must not overtake it. */
-static int spread(struct qv_vranks *v, const struct qv_vrank_item *item, struct receiver *to,
-		  size_t n)
+static int spread(struct qv_vranks *v, const struct qv_vrank_item *item, enum qv_section by,
+		  struct receiver *to, size_t n)
 {
 	const size_t most = n < v->ranks ? n : v->ranks; /* homes */
 	struct qv_stream_receiver *homes =
@@ -136,19 +155,19 @@ static int spread(struct qv_vranks *v, const struct qv_vrank_item *item, struct 
 		return QV_ENOMEM;
 	v->giving = 1;
 	qsort(to, n, sizeof(*to), by_home);
-	rc = reach_homes(v, item, to, n, homes, (char *)(homes + most));
+	rc = reach_homes(v, item, by, to, n, homes, (char *)(homes + most));
 	v->giving = giving;
 	free(homes);
 	return rc;
 }
 
-int qv_vranks_multicast(struct qv_vranks *v, const struct qv_vrank_item *item, const uint32_t *to,
-			size_t n, uint64_t now)
+int qv_vranks_multicast(struct qv_vranks *v, const struct qv_vrank_item *item, enum qv_section by,
+			const uint32_t *to, size_t n, uint64_t now)
 {
 	struct receiver *list;
 	int rc;
 
-	if (!n || !to || n > SIZE_MAX / sizeof(*list))
+	if ((unsigned int)by >= QV_N_SECTIONS || !n || !to || n > SIZE_MAX / sizeof(*list))
 		return QV_EINVAL;
 	for (size_t i = 0; i < n; i++)
 		if (to[i] >= v->spec.vranks)
@@ -163,9 +182,8 @@ int qv_vranks_multicast(struct qv_vranks *v, const struct qv_vrank_item *item, c
 		list[i] = (struct receiver){v->homes[to[i]], to[i], i};
 	rc = qv_vrank_room(v);
 	if (!rc) {
-		rc = v->homes[item->from] == v->rank
-			     ? spread(v, item, list, n)
-			     : emit_many(v, v->homes[item->from], QV_VRANK_SPREAD, item, list, n);
+		rc = v->homes[item->from] == v->rank ? spread(v, item, by, list, n)
+						     : emit_spread(v, item, by, list, n);
 		if (rc) /* some have got it */
 			v->failed = rc;
 	}
@@ -206,14 +224,16 @@ int qv_vrank_take_spread(struct qv_vranks *v, struct qv_vrank_in *in)
 {
 	struct qv_vrank_item item;
 	struct receiver *list;
+	uint64_t by;
 	size_t n;
-	int rc = read_list(v, in, &item, &list, &n);
+	int rc = qv_vrank_number(in, QV_N_SECTIONS, &by) ? QV_EPROTO
+							 : read_list(v, in, &item, &list, &n);
 
 	if (rc)
 		return rc;
 	if (v->homes[item.from] == v->rank && item.bytes <= qv_vranks_longest(v)) {
 		v->stats.forwarded += n;
-		rc = spread(v, &item, list, n);
+		rc = spread(v, &item, (enum qv_section)by, list, n);
 	} else {
 		rc = QV_EPROTO;
 	}

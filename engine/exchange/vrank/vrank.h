@@ -12,8 +12,8 @@ enum qv_vrank_kind {
 	QV_VRANK_SOURCE, /* to, from: an item, to its sender's home */
 	QV_VRANK_HOME,   /* to, from: an item, to its receiver's home */
 	QV_VRANK_LAST,   /* to, from: an item, to where its receiver is */
-	QV_VRANK_SPREAD, /* from, n, n of to: an item for many, to its sender's home */
-	QV_VRANK_MANY,   /* the same to the home of all of them */
+	QV_VRANK_SPREAD, /* by, from, n, n of to: an item for many, to its sender's home */
+	QV_VRANK_MANY,   /* the same but for by, to the home of all of them */
 	QV_VRANK_LEAVE,  /* vrank, target: one that is away asks its home to move */
 	QV_VRANK_CLOSED, /* vrank: its home sends it nothing more there */
 	QV_VRANK_STATE,  /* vrank, target, total, offset: a piece of what it takes along */

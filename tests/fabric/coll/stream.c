@@ -7,7 +7,7 @@
 
 #include <quiver/fi_stream.h>
 
-enum { MOST = 8, ITEMS = 400, LONGEST = 40, FEW = LONGEST / 8, TO_MANY = 1000 };
+enum { MOST = 8, ITEMS = 400, LONGEST = 40, FEW = LONGEST / 8, TO_MANY = 1000, SENT_ON };
 
 static struct qv_fi_stream_ops *ops;
 
@@ -28,19 +28,22 @@ static void open_ep(struct ft_ep *ep, struct fid_mc **mc)
 /* Items. */
 
 struct item {
-	uint32_t number; /* from 0 on, of its sender for its receiver; TO_MANY: of receivers */
-	uint32_t answer; /* which is to be sent back, in so many steps; or TO_MANY */
+	uint32_t number; /* from 0 on, of its sender for its receiver; to many: of receivers */
+	uint32_t
+		answer; /* which is to be sent back, in so many steps; or TO_MANY, SENT_ON: by ring or tree */
 	union {
 		unsigned char more[LONGEST];
 		struct {
 			uint32_t rank, number;
-		} each[FEW]; /* TO_MANY */
+		} each[FEW]; /* to many */
 	};
 };
 
 struct end {
 	struct qv_fi_stream *stream;
 	uint32_t sent[MOST], come[MOST], answered;
+	uint32_t passed[MOST], received[MOST]; /* by ring and tree */
+	unsigned int multicasts;
 };
 
 static size_t length(uint32_t number)
@@ -67,19 +70,21 @@ static int send_to(struct end *e, uint32_t to, uint32_t answer)
 /* To some at once; whom, and which item it is for each, is said in it. -FI_EAGAIN, or sent. */
 static int send_to_many(struct end *e, uint32_t first, uint32_t step)
 {
-	struct item item = {.answer = TO_MANY};
+	const enum qv_section by = (enum qv_section)(e->multicasts++ % QV_N_SECTIONS);
+	struct item item = {.answer = by ? SENT_ON : TO_MANY};
+	uint32_t *const sent = by ? e->passed : e->sent;
 	uint32_t to[FEW] = {0}, n = 0;
 	int rc;
 
 	for (uint32_t r = first; r < (uint32_t)ft.n && n < FEW; r += step) {
 		item.each[n].rank = r;
-		item.each[n].number = e->sent[r]++;
+		item.each[n].number = sent[r]++;
 		to[n++] = r;
 	}
 	item.number = n;
-	rc = ops->multicast(e->stream, to, n, &item, 8 + 8 * n);
+	rc = ops->multicast(e->stream, by, to, n, &item, 8 + 8 * n);
 	for (uint32_t i = 0; i < n && rc; i++)
-		e->sent[to[i]]--;
+		sent[to[i]]--;
 	if (rc != -FI_EAGAIN)
 		OK(rc);
 	return rc;
@@ -106,16 +111,19 @@ static void judge_one(const struct item *item, size_t bytes)
 static void judge(void *user, uint32_t from, const void *data, size_t bytes)
 {
 	struct end *e = user;
+	uint32_t *come = e->come;
 	struct item item;
 
 	CHECK(from < (uint32_t)ft.n);
 	CHECK(bytes >= 8 && bytes <= sizeof(item));
 	memcpy(&item, data, bytes);
-	if (item.answer == TO_MANY)
+	if (item.answer == SENT_ON)
+		come = e->received;
+	if (item.answer >= TO_MANY)
 		item = (struct item){.number = find(&item, bytes)};
 	else
 		judge_one(&item, bytes);
-	CHECK_EQ(item.number, e->come[from]++);
+	CHECK_EQ(item.number, come[from]++);
 	CHECK_EQ(-ops->progress(e->stream), FI_EINVAL);
 	CHECK_EQ(-ops->fence(e->stream), FI_EINVAL);
 	CHECK_EQ(-ops->close(e->stream), FI_EINVAL);
@@ -167,8 +175,8 @@ static void check(const struct end *e)
 
 	ops->stats(e->stream, &stats);
 	for (int r = 0; r < ft.n; r++) {
-		sent += e->sent[r];
-		come += e->come[r];
+		sent += e->sent[r] + e->passed[r];
+		come += e->come[r] + e->received[r];
 		CHECK(e->come[r] >= ITEMS);
 	}
 	CHECK_EQ(stats.inserted, sent);
@@ -176,16 +184,16 @@ static void check(const struct end *e)
 	CHECK(e->answered);
 }
 
-/* All that were sent have come: members tell each other. */
-static void compare(struct ft_ep *ep, fi_addr_t group, const struct end *e)
+/* Members tell each other how many they have sent. */
+static void compare(struct ft_ep *ep, fi_addr_t group, uint32_t *sent, const uint32_t *come)
 {
 	uint32_t told[MOST];
 	struct ft_op op;
 
-	POST(fi_alltoall(ep->ep, e->sent, 1, NULL, told, NULL, group, FI_UINT32, 0, ft_fresh(&op)));
+	POST(fi_alltoall(ep->ep, sent, 1, NULL, told, NULL, group, FI_UINT32, 0, ft_fresh(&op)));
 	ft_wait(&op);
 	for (int r = 0; r < ft.n; r++)
-		CHECK_EQ(e->come[r], told[r]);
+		CHECK_EQ(come[r], told[r]);
 }
 
 static void progress_both(const struct end *ends)
@@ -232,7 +240,8 @@ static void items(void)
 			check(&ends[k]);
 		}
 		for (int k = 0; k < 2; k++) {
-			compare(&ep, fi_mc_addr(mc), &ends[k]);
+			compare(&ep, fi_mc_addr(mc), ends[k].sent, ends[k].come);
+			compare(&ep, fi_mc_addr(mc), ends[k].passed, ends[k].received);
 			close_end(&ends[k]);
 		}
 	}
@@ -289,13 +298,19 @@ static void errors(void)
 	CHECK_EQ(-ops->insert(e.stream, (uint32_t)ft.n, much, 1), FI_EINVAL);
 	CHECK_EQ(-ops->insert(e.stream, 0, NULL, 1), FI_EINVAL);
 	CHECK_EQ(-ops->insert_urgent(e.stream, 0, much, 512), FI_EMSGSIZE);
-	CHECK_EQ(-ops->multicast(e.stream, (uint32_t[]){1, 0}, 2, much, 1), FI_EINVAL);
-	CHECK_EQ(-ops->multicast(e.stream, (uint32_t[]){0, (uint32_t)ft.n}, 2, much, 1), FI_EINVAL);
-	CHECK_EQ(-ops->multicast(e.stream, (uint32_t[]){0, 1}, 2, much, 512), FI_EMSGSIZE);
+	CHECK_EQ(-ops->multicast(e.stream, QV_SECTION_WAY, (uint32_t[]){1, 0}, 2, much, 1),
+		 FI_EINVAL);
+	CHECK_EQ(-ops->multicast(e.stream, QV_N_SECTIONS, (uint32_t[]){0}, 1, much, 1), FI_EINVAL);
+	CHECK_EQ(-ops->multicast(e.stream, QV_SECTION_WAY, (uint32_t[]){0, (uint32_t)ft.n}, 2, much,
+				 1),
+		 FI_EINVAL);
+	CHECK_EQ(-ops->multicast(e.stream, QV_SECTION_WAY, (uint32_t[]){0, 1}, 2, much, 512),
+		 FI_EMSGSIZE);
 	ft_barrier();
 	CHECK_EQ(-ops->fence(e.stream), FI_EAGAIN);
 	CHECK_EQ(-ops->insert(e.stream, 0, much, 1), FI_EAGAIN); /* a fence is on */
-	CHECK_EQ(-ops->multicast(e.stream, (uint32_t[]){0, 1}, 2, much, 1), FI_EAGAIN);
+	CHECK_EQ(-ops->multicast(e.stream, QV_SECTION_WAY, (uint32_t[]){0, 1}, 2, much, 1),
+		 FI_EAGAIN);
 	fence(&e, NULL);
 	close_end(&e);
 	/* One that outlives its endpoint. */
@@ -303,7 +318,8 @@ static void errors(void)
 	ft_barrier();
 	ft_close(&ep);
 	CHECK_EQ(-ops->insert(e.stream, 0, much, 1), FI_ECANCELED);
-	CHECK_EQ(-ops->multicast(e.stream, (uint32_t[]){0, 1}, 2, much, 1), FI_ECANCELED);
+	CHECK_EQ(-ops->multicast(e.stream, QV_SECTION_WAY, (uint32_t[]){0, 1}, 2, much, 1),
+		 FI_ECANCELED);
 	CHECK_EQ(-ops->progress(e.stream), FI_ECANCELED);
 	close_end(&e);
 	OK(fi_close(&mc->fid));

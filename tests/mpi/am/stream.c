@@ -9,8 +9,9 @@
 
 struct flow {
 	struct qv_am_stream *stream, *other;
-	uint32_t sent[MOST], got[MOST]; /* to and from each rank */
-	uint64_t hops;                  /* of balls, that came */
+	uint32_t sent[MOST], got[MOST];        /* to and from each rank */
+	uint32_t passed[MOST], received[MOST]; /* the same by ring and tree */
+	uint64_t hops;                         /* of balls, that came */
 	size_t longest;
 };
 
@@ -23,14 +24,15 @@ static size_t length_of(uint32_t from, uint32_t to, uint32_t i, size_t longest)
 
 static void come_to_many(struct flow *f, uint32_t from, const void *item, size_t bytes)
 {
-	uint32_t data[1 + 2 * FEW], i = 1;
+	uint32_t data[2 + 2 * FEW], i = 2, *got;
 
 	check(bytes <= sizeof(data));
 	memcpy(data, item, bytes);
+	got = data[1] ? f->received : f->got;
 	while (4 * i < bytes && data[i] != (uint32_t)rank)
 		i += 2;
-	check(4 * i < bytes && data[i + 1] == f->got[from]);
-	f->got[from]++;
+	check(4 * i < bytes && data[i + 1] == got[from]);
+	got[from]++;
 }
 
 static void come(void *user, uint32_t from, const void *data, size_t bytes)
@@ -62,17 +64,19 @@ static void send_one(struct flow *f, uint32_t to)
 									     bytes));
 }
 
-/* To some at once: whom, and which item it is for each, is said in it. */
+/* To some at once: how, whom, and which item it is for each, is said in it. */
 static void send_many(struct flow *f)
 {
-	uint32_t to[FEW], data[1 + 2 * FEW] = {UINT32_MAX}, n = 0;
+	const enum qv_section by = (enum qv_section)draw(QV_N_SECTIONS);
+	uint32_t to[FEW], data[2 + 2 * FEW] = {UINT32_MAX, by}, n = 0;
+	uint32_t *sent = by ? f->passed : f->sent;
 
 	for (uint32_t r = draw((uint32_t)ranks); r < (uint32_t)ranks && n < FEW; r += 1 + draw(3)) {
-		data[1 + 2 * n] = r;
-		data[2 + 2 * n] = f->sent[r]++;
+		data[2 + 2 * n] = r;
+		data[3 + 2 * n] = sent[r]++;
 		to[n++] = r;
 	}
-	check(!qv_am_stream_multicast(f->stream, to, n, data, 4 + 8 * n));
+	check(!qv_am_stream_multicast(f->stream, by, to, n, data, 8 + 8 * n));
 }
 
 /* All that others have inserted before the fence is here. */
@@ -83,6 +87,9 @@ static void compare(const struct flow *f)
 	MPI_Alltoall(f->sent, 1, MPI_UINT32_T, others, 1, MPI_UINT32_T, MPI_COMM_WORLD);
 	for (int r = 0; r < ranks; r++)
 		check(f->got[r] == others[r]);
+	MPI_Alltoall(f->passed, 1, MPI_UINT32_T, others, 1, MPI_UINT32_T, MPI_COMM_WORLD);
+	for (int r = 0; r < ranks; r++)
+		check(f->received[r] == others[r]);
 }
 
 void streams(void)
@@ -135,6 +142,8 @@ static void fly(void *user, uint32_t from, const void *data, size_t bytes)
 	if (f->other) {
 		check(qv_am_stream_progress(f->other) == QV_EINVAL);
 		check(qv_am_stream_insert(f->other, from, data, bytes) == QV_EINVAL);
+		check(qv_am_stream_multicast(f->other, QV_SECTION_RING, &from, 1, data, bytes) ==
+		      QV_EINVAL);
 	}
 	if (left--)
 		check(!qv_am_stream_insert(f->stream, draw((uint32_t)ranks), &left, sizeof(left)));
@@ -275,7 +284,10 @@ static void refused_items(void)
 	check(qv_am_stream_insert(f.stream, 0, NULL, 1) == QV_EINVAL);
 	check(qv_am_stream_insert(f.stream, 0, big,
 				  qv_stream_longest(qv_am_stream_of(f.stream)) + 1) == QV_EMSGSIZE);
-	check(qv_am_stream_multicast(f.stream, (uint32_t[]){0, 0}, 2, big, 1) == QV_EINVAL);
+	check(qv_am_stream_multicast(f.stream, QV_SECTION_WAY, (uint32_t[]){0, 0}, 2, big, 1) ==
+	      QV_EINVAL);
+	check(qv_am_stream_multicast(f.stream, QV_N_SECTIONS, (uint32_t[]){0}, 1, big, 1) ==
+	      QV_EINVAL);
 	send_one(&f, 0); /* and nothing has changed */
 	check(!qv_am_stream_fence(f.stream));
 	compare(&f);

@@ -10,6 +10,7 @@
 /* What a vrank knows. */
 struct being {
 	uint32_t sent[VRANKS], got[VRANKS];
+	uint32_t passed[VRANKS], received[VRANKS]; /* the same by ring and tree */
 	uint32_t moves;
 };
 
@@ -38,21 +39,23 @@ static int talk(struct world *w, uint32_t from, uint32_t to)
 /* To some others at once. */
 static int talk_to_many(struct world *w, uint32_t from)
 {
+	const enum qv_section by = (enum qv_section)draw(QV_N_SECTIONS);
 	struct being *b = w->beings[from];
 	uint32_t to[5], data[2 + 2 * 5] = {UINT32_MAX, 0}, n = 0;
-	struct qv_vrank_item item = {.from = from, .entry = 7, .data = data};
+	uint32_t *const sent = by ? b->passed : b->sent;
+	struct qv_vrank_item item = {.from = from, .entry = by ? 8 : 7, .data = data};
 	int rc;
 
 	for (uint32_t v = draw(8); v < VRANKS && n < 5; v += 1 + draw(12)) {
 		data[2 + 2 * n] = v;
-		data[3 + 2 * n] = b->sent[v]++;
+		data[3 + 2 * n] = sent[v]++;
 		to[n++] = v;
 	}
 	data[1] = n;
 	item.bytes = 8 + 8 * n;
-	rc = qv_am_vranks_multicast(w->vranks, &item, to, n);
+	rc = qv_am_vranks_multicast(w->vranks, &item, by, to, n);
 	for (uint32_t i = 0; i < n && rc; i++)
-		b->sent[to[i]]--;
+		sent[to[i]]--;
 	check(!rc || rc == QV_EAGAIN);
 	return rc;
 }
@@ -63,7 +66,7 @@ static void come(void *user, const struct qv_vrank_item *item)
 	struct being *b = w->beings[item->to];
 	uint32_t data[12], number;
 
-	check(b && item->entry == 7 && item->bytes <= sizeof(data));
+	check(b && item->bytes <= sizeof(data));
 	check(qv_am_vranks_progress(w->vranks) == QV_EINVAL);
 	check(qv_am_vranks_fence(w->vranks) == QV_EINVAL);
 	check(qv_am_vranks_free(w->vranks) == QV_EINVAL);
@@ -74,9 +77,9 @@ static void come(void *user, const struct qv_vrank_item *item)
 			if (data[2 + 2 * i] == item->to)
 				number = data[3 + 2 * i];
 	} else {
-		check(data[1] == item->from * 1000 + item->to);
+		check(item->entry == 7 && data[1] == item->from * 1000 + item->to);
 	}
-	check(number == b->got[item->from]++);
+	check(number == (item->entry == 7 ? b->got : b->received)[item->from]++);
 	if (w->lively && !draw(3))
 		check(!talk(w, item->to, draw(VRANKS)));
 	if (w->lively && !draw(20))
@@ -105,28 +108,37 @@ static int arrive(void *user, uint32_t vrank, const void *state, size_t bytes)
 	return QV_OK;
 }
 
+/* [from][to], all ranks; items by the stream's way, by ring and tree. */
+struct table {
+	uint32_t sent[2][VRANKS][VRANKS], got[2][VRANKS][VRANKS];
+};
+
+static void count(struct table *t, uint32_t v, const struct being *b)
+{
+	for (uint32_t o = 0; o < VRANKS; o++) {
+		t->sent[0][v][o] = b->sent[o];
+		t->sent[1][v][o] = b->passed[o];
+		t->got[0][o][v] = b->got[o];
+		t->got[1][o][v] = b->received[o];
+	}
+}
+
 /* Behind a fence: everyone is somewhere, at home, and has all that others have sent. */
 static void compare(struct world *w)
 {
-	static uint32_t sent[VRANKS][VRANKS], got[VRANKS][VRANKS]; /* [from][to] */
+	static struct table t;
 	uint32_t here[VRANKS];
 
-	memset(sent, 0, sizeof(sent));
-	memset(got, 0, sizeof(got));
+	memset(&t, 0, sizeof(t));
 	for (uint32_t v = 0; v < VRANKS; v++) {
-		const struct being *b = w->beings[v];
-
-		here[v] = b != NULL;
+		here[v] = w->beings[v] != NULL;
 		check((qv_vranks_home(qv_am_vranks_of(w->vranks), v) == (uint32_t)rank) == here[v]);
-		for (uint32_t o = 0; b && o < VRANKS; o++) {
-			sent[v][o] = b->sent[o];
-			got[o][v] = b->got[o];
-		}
+		if (here[v])
+			count(&t, v, w->beings[v]);
 	}
-	MPI_Allreduce(MPI_IN_PLACE, sent, VRANKS * VRANKS, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
-	MPI_Allreduce(MPI_IN_PLACE, got, VRANKS * VRANKS, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Allreduce(MPI_IN_PLACE, &t, sizeof(t) / 4, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
 	MPI_Allreduce(MPI_IN_PLACE, here, VRANKS, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
-	check(!memcmp(sent, got, sizeof(sent)));
+	check(!memcmp(t.sent, t.got, sizeof(t.sent)));
 	for (uint32_t v = 0; v < VRANKS; v++)
 		check(here[v] == 1);
 }
