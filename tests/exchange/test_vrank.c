@@ -324,6 +324,7 @@ static struct qv_vranks_stats sum(void)
 		all.forwarded += s.forwarded;
 		all.moved += s.moved;
 		all.refused += s.refused;
+		all.stream.inserted += s.stream.inserted;
 		all.stream.bytes += s.stream.bytes;
 		all.stream.envelopes += s.stream.envelopes;
 	}
@@ -486,11 +487,54 @@ static void many_over_a_mesh(void **state)
 	close_group();
 }
 
+/* From vrank 0 to the 20 of a rank. */
+static void talk_to_rank(struct member *m, enum qv_section by, uint32_t first)
+{
+	struct being *b = &m->beings[0];
+	uint32_t *const sent = by ? b->passed : b->sent;
+	uint32_t to[20], data[2 * 20];
+	const struct qv_vrank_item item = {
+		.entry = by ? 4 : 3, .data = data, .bytes = sizeof(data)};
+
+	for (uint32_t i = 0; i < 20; i++) {
+		data[2 * i] = to[i] = first + i;
+		data[2 * i + 1] = sent[to[i]]++;
+	}
+	assert_int_equal(qv_vranks_multicast(m->v, &item, by, to, 20, now), QV_OK);
+}
+
+/* A list that does not fit beside the data goes in pieces: to the home of all, and by the sender's. */
+static void many_in_pieces(void **state)
+{
+	const struct qv_vranks_spec spec = {
+		.stream = {.way = QV_WAY_DIRECT, .ranks = 2, .limit = 256}, .vranks = VRANKS};
+
+	open_group(&spec);
+	for (enum qv_section by = QV_SECTION_WAY; by < QV_N_SECTIONS; by++) {
+		const uint64_t before = sum().stream.inserted;
+
+		talk_to_rank(&members[0], by, 20);
+		assert_int_equal(sum().stream.inserted - before, 3); /* 8, 8 and 4 */
+	}
+	fence(false);
+	check();
+	assert_int_equal(qv_vranks_move(members[0].v, 0, 1, now), QV_OK);
+	for (int turns = 0; !qv_vranks_here(members[1].v, 0); turns++) {
+		turn();
+		assert_in_range(turns, 0, 1000);
+	}
+	for (enum qv_section by = QV_SECTION_WAY; by < QV_N_SECTIONS; by++)
+		talk_to_rank(&members[1], by, 0);
+	fence(false);
+	check();
+	close_group();
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(random_lives), cmocka_unit_test(packed),
-					   cmocka_unit_test(many),
-					   cmocka_unit_test(many_over_a_mesh)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_lives), cmocka_unit_test(packed), cmocka_unit_test(many),
+		cmocka_unit_test(many_over_a_mesh), cmocka_unit_test(many_in_pieces)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }
