@@ -10,6 +10,7 @@ struct options {
 	struct qv_bench_opts common;
 	struct qv_bl_plan plan;
 	long ranks;
+	char *named; /* implementations that --impl has, each ends with 0 */
 };
 
 static void help(const struct qv_bl_front *front)
@@ -22,7 +23,8 @@ static void help(const struct qv_bl_front *front)
 			strcat(own, qv_bl_operation_name((enum qv_bl_operation)i));
 		}
 	printf("usage: quiver bench %s [options]\n\n%s\noperation:%s\n%s"
-	       "impl:     mpi, auto, or an algorithm (see quiver-mpi(7))\n\n"
+	       "impl:     mpi, auto, or an algorithm, as in QUIVER_MPI_COLL (quiver-mpi(7)):\n"
+	       "          kshift:4:paced=1\n\n"
 	       "%s"
 	       "  --ranks N        processes (2)\n"
 	       "  --stack NAME     plain: Open MPI as it is (default); else it runs over quiver with\n"
@@ -37,17 +39,42 @@ static void help(const struct qv_bl_front *front)
 	       front->name, front->about, own, front->patterns, qv_bench_opts_help, front->options);
 }
 
-static void take_impls(struct options *o, const char *const *impls)
+static void take(struct options *o, const char *impl)
 {
-	for (; *impls; impls++)
-		if (qv_bench_impl_wanted(&o->common, *impls))
-			o->plan.impls[o->plan.impls_n++] = *impls;
+	if (o->plan.impls_n < QV_BL_IMPLS)
+		o->plan.impls[o->plan.impls_n] = impl;
+	o->plan.impls_n++;
 }
 
+/* Of n characters of names, those of an algorithm, also with a mode behind it: "kshift:4" of kshift. */
+static void take_named(struct options *o, size_t n, const char *algorithm)
+{
+	const size_t length = strlen(algorithm);
+
+	for (const char *name = o->named; name < o->named + n; name += strlen(name) + 1)
+		if (!strncmp(name, algorithm, length) && (!name[length] || name[length] == ':'))
+			take(o, name);
+}
+
+/* Those that are named are meant, quick or not. */
 static void choose_impls(struct options *o, const struct qv_bl_front *front)
 {
-	/* Those that are named are meant, quick or not. */
-	take_impls(o, o->common.quick && !o->common.impls ? front->quick : front->impls);
+	const char *const *impls = o->common.quick ? front->quick : front->impls;
+	size_t n;
+
+	for (; !o->common.impls && *impls; impls++)
+		take(o, *impls);
+	if (!o->common.impls)
+		return;
+	o->named = strdup(o->common.impls);
+	if (!o->named)
+		return;
+	n = strlen(o->named);
+	for (char *comma = strchr(o->named, ','); comma; comma = strchr(comma + 1, ','))
+		*comma = 0;
+	for (impls = front->impls; *impls; impls++)
+		if (!strchr(*impls, ':'))
+			take_named(o, n, *impls);
 }
 
 /* What a row that is compared with the other calls it; NULL: it is not. A sparse product is also compared
@@ -163,8 +190,11 @@ int qv_bl_main(const struct qv_bl_front *front, int argc, char **argv)
 	choose_impls(&o, front);
 	if (!o.plan.cases_n || !o.plan.impls_n)
 		fprintf(stderr, "quiver: no %s matches\n", o.plan.cases_n ? "--impl" : "--filter");
+	else if (o.plan.impls_n > QV_BL_IMPLS)
+		fprintf(stderr, "quiver: --impl takes %d names at most\n", QV_BL_IMPLS);
 	else if (!check_delays(&o.plan))
 		status = run(&o, front);
+	free(o.named);
 	qv_bench_opts_close(&o.common);
 	return status;
 }

@@ -51,6 +51,14 @@ int qv_schedule_exists(enum qv_coll coll, enum qv_algorithm algorithm, int order
 	       (set_of(coll, ordered) >> algorithm & 1);
 }
 
+int qv_can_pace(enum qv_coll coll, enum qv_algorithm algorithm)
+{
+	const unsigned int straight = ALG(DIRECT) | ALG(PREFIX) | ALG(KPREFIX) | ALG(KSHIFT);
+
+	return (coll == QV_COLL_ALLGATHER || coll == QV_COLL_ALLTOALL) &&
+	       (straight >> algorithm & 1);
+}
+
 const char *qv_algorithm_name(enum qv_algorithm algorithm)
 {
 	return (unsigned int)algorithm < QV_N_ALGORITHMS ? algorithms[algorithm] : NULL;

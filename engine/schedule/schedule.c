@@ -54,8 +54,8 @@ static int has_root(enum qv_coll coll)
 int qv_schedule_read(struct qv_schedule_spec *to, const struct qv_schedule_spec *spec)
 {
 	*to = (struct qv_schedule_spec){0};
-	return qv_settings_read(to, sizeof(*to),
-				QV_SETTINGS_UPTO(struct qv_schedule_spec, reserved), spec);
+	return qv_settings_read(to, sizeof(*to), QV_SETTINGS_UPTO(struct qv_schedule_spec, pace),
+				spec);
 }
 
 static int judge(const struct qv_schedule_spec *spec, uint32_t rank)
@@ -74,6 +74,8 @@ static int judge(const struct qv_schedule_spec *spec, uint32_t rank)
 	    (spec->k < 2 || spec->k > QV_UNIT_MOST_WAYS))
 		return QV_EINVAL;
 	if (by_arrival(spec) && spec->arrive && !spec->round)
+		return QV_EINVAL;
+	if (spec->pace && !qv_can_pace(spec->coll, spec->algorithm))
 		return QV_EINVAL;
 	return qv_schedule_exists(spec->coll, spec->algorithm, spec->ordered) ? QV_OK : QV_ENOSYS;
 }

@@ -28,6 +28,7 @@ struct qv_builder {
 	struct qv_schedule *s;
 	uint32_t rank;
 	uint32_t *sent, *received; /* messages so far, by peer */
+	uint32_t rounds;           /* so far, of a schedule that can be paced */
 	int failed;                /* no memory: further steps are dropped */
 };
 
@@ -64,6 +65,13 @@ uint32_t qv_add_scratch(struct qv_builder *b, uint32_t blocks);
 void qv_add_nothing(struct qv_builder *b);
 /* Nothing is added where nothing could wait. */
 void qv_add_fence(struct qv_builder *b);
+
+/* A round of a schedule that can be paced has been added, of so many; the same on all ranks. Where one is
+ * due, and more rounds follow, a barrier is added. */
+void qv_add_round(struct qv_builder *b, uint32_t of);
+
+/* names.c: whether a schedule can be paced. */
+int qv_can_pace(enum qv_coll coll, enum qv_algorithm algorithm);
 
 /* One function per family; the copy is there already. */
 

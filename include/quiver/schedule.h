@@ -113,7 +113,10 @@ struct qv_schedule_spec {
 	 * group, whose leader has a unit, 2 to 32; 0: 4. */
 	uint32_t k;
 	int faithful; /* QV_ALG_REDIRECT: not 0: QV_REDIRECT_FAITHFUL, else QV_REDIRECT_EXTENDED */
-	uint32_t reserved; /* 0 */
+	/* QV_ALG_DIRECT of an allgather or alltoall, QV_ALG_PREFIX, QV_ALG_KPREFIX, QV_ALG_KSHIFT: each
+	 * time that a rank has sent and got so many blocks, or, by prefix, so many rounds are over, all
+	 * ranks wait for each other. 0: never. */
+	uint32_t pace;
 	/* QV_ALG_UNIT: by rank, how many units it runs for other groups, read during the call: of a
 	 * group, the one that runs the fewest is the leader. NULL: none do. */
 	const uint32_t *load;
@@ -153,8 +156,8 @@ QV_API int qv_schedule_exists(enum qv_coll coll, enum qv_algorithm algorithm, in
  *   spec      what; read during the call, with its arrays
  *   rank      whose, less than spec->ranks
  *   schedule  out: to be given to qv_schedule_free
- * QV_EINVAL: rank, root or an enum is out of range, arrivals without a round, or the product of
- * radix is not ranks;
+ * QV_EINVAL: rank, root or an enum is out of range, arrivals without a round, the product of radix is
+ * not ranks, or a pace of another algorithm;
  * QV_ENOSYS: the collective cannot be had by the algorithm, or not in the order that spec asks for;
  * QV_ENOMEM.
  */

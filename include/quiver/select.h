@@ -47,13 +47,14 @@ struct qv_select; /* opaque */
 /*
  * Open a selection.
  *   rules   what the user asks for, read during the call; NULL or "": nothing. Else
- *               operation=algorithm[:faithful|extended|number|factors][,...]
+ *               operation=algorithm[:faithful|extended|number|factors][:paced=number][,...]
  *           with the names of qv_coll_name and qv_algorithm_name, or `auto` for the algorithm. An
  *           algorithm that is named is taken. Where it is built from expected arrivals,
  *               faithful   does so always
  *               extended   (default) only if the model says that it is faster by that
  *           kprefix:8, kshift:8, hybrid:3 and unit:4 name k of struct qv_schedule_spec, radix:4:4:8
- *           its radix. Groups whose ranks are not the product of these factors get the prime ones.
+ *           its radix. paced=1, with another mode before it or alone (kshift:8:paced=1), is its pace.
+ *           Groups whose ranks are not the product of these factors get the prime ones.
  *           With `auto`, faithful takes what is fastest by the model; extended takes a schedule
  *           from expected arrivals only if it is faster by 5 %, since expectations can be wrong.
  *   why, room  out, on QV_EINVAL: what is wrong and what is known, as text; may be NULL, 0
@@ -109,7 +110,7 @@ struct qv_plan {
 	uint32_t segments; /* as in struct qv_schedule_spec */
 	int by_arrival;    /* built from the expected arrivals of the call */
 	/* From the first arrival to the end, by the model; of QV_ALG_RADIX with the prime factors
-	 * of ranks, also where the rules name others. */
+	 * of ranks, also where the rules name others, and without what a pace adds. */
 	double seconds;
 	int primes; /* the factors that the rules name do not make ranks, so the prime ones are taken */
 };

@@ -40,6 +40,9 @@ NEIGHBORS = ("neighbor_allgather/5/64/moore1", "neighbor_alltoall/5/64/random0.3
 STRAIGHT = {"alltoallv/5/64/partners3": 3, "alltoallv/5/64/near3": 3, "alltoallv/5/64/near2-stride2": 2,
             "spmm/5/1024/survey": 2, "spmm/5/1024/survey-allgather": 4}
 
+# The same of schedules with a mode: 4 blocks, and 3 tokens for each of 3 barriers or 1.
+PACED = {"kshift:2:paced=1": {"allgather/5/64/all": 13}, "direct:paced=2": {"allgather/5/64/all": 7, "alltoall/5/64/all": 7}}
+
 # First and last of these arrivals are 30 ms apart.
 DELAYS = "# seconds\n0 0.01 0.03\n0.05 0.02 0.02\n"
 LATE = {f"{name}/3/1024/{pattern}": {"mpi", "clairvoyant"} for name, pattern in (
@@ -111,6 +114,16 @@ def payback(report, text):
         check((name + "-payback-direct", "direct") not in rows and (name + "-planning", "mpi") not in rows, text)
 
 
+def paced(report, text):
+    """Implementations that are named with a mode."""
+    rows = {(row["case"], row["impl"]): row for row in report["rows"]}
+    check({impl for _, impl in rows} == {"mpi", *PACED}, text)
+    for impl, cases in PACED.items():
+        for name, messages in cases.items():
+            check(rows[name, impl]["answer"] == "checked", name, impl, text)
+            check(rows[name + "-messages", impl]["p50"] == messages, name, impl, text)
+
+
 def wrong_delays(folder):
     for case, delays, words in WRONG_DELAYS:
         args = ["--filter", case]
@@ -152,6 +165,9 @@ def main():
         check(bad.returncode == 2 and "no --filter matches" in bad.stdout, wrong, bad.stdout)
     if sys.argv[2] == "exchange":
         payback(*measure(NEIGHBORS, ranks, "mpi,direct,friends,nodes"))
+        paced(*measure(PACED["direct:paced=2"], ranks, ",".join(("mpi", *PACED))))
+        bad = run("--impl", ",".join(f"kshift:{k}" for k in range(1, 34)))
+        check(bad.returncode == 2 and bad.stdout == "quiver: --impl takes 32 names at most\n", bad.stdout)
     bad = run("--ranks", "1")
     check(bad.returncode == 2, bad.stdout)
     if sys.argv[2] == "coll":

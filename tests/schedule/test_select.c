@@ -138,6 +138,17 @@ static void test_rules(void **unused)
 	refused("allgather=kshift:99999999999999999999", "numbers from 1 to 65536");
 	refused("allgather=kshift:4x", "unknown mode '4x'");
 	refused("allgather=kshift:", "unknown mode ''");
+	refused("allgather=kshift:x", "65536; behind them paced=1 to paced=65536");
+	refused("allgather=kshift:4:paced=0", "unknown mode 'paced=0'; known: paced=1 to");
+	refused("allgather=kshift:4:paced=", "unknown mode 'paced='");
+	refused("allgather=kshift:4:paced=2x", "unknown mode 'paced=2x'");
+	refused("allgather=kshift:paced=65537", "unknown mode 'paced=65537'");
+	refused("allgather=kshift:paced=2:4", "unknown mode 'paced=2:4'");
+	refused("allgather=kshift:paced=2:paced=2", "unknown mode 'paced=2'");
+	refused("allgather=kshift::paced=2", "unknown mode ''");
+	refused("allgather=ring:paced=2", "unknown mode 'paced=2'; known: faithful extended");
+	refused("reduce=direct:paced=2", "unknown mode 'paced=2'");
+	refused("alltoall=auto:paced=2", "unknown mode 'paced=2'");
 	refused("alltoall=hybrid:33", "numbers from 1 to 32");
 	refused("reduce=radix:", "factors of the number of ranks");
 	refused("reduce=radix:4:", "unknown mode '4:'");
@@ -199,6 +210,35 @@ static void test_numbers(void **unused)
 		qv_schedule_steps(schedule, &n);
 		assert_int_equal(steps_of(rules, QV_COLL_ALLTOALL), n);
 		assert_int_equal(n == steps_of("alltoall=hybrid", QV_COLL_ALLTOALL), k == 3);
+		qv_schedule_free(schedule);
+	}
+}
+
+/* So is a pace, with a number or alone. */
+static void test_paces(void **unused)
+{
+	static const struct {
+		const char *rules;
+		enum qv_coll coll;
+		enum qv_algorithm algorithm;
+		uint32_t k, pace;
+	} rows[] = {{"allgather=kshift:4:paced=2", QV_COLL_ALLGATHER, QV_ALG_KSHIFT, 4, 2},
+		    {"allgather=kprefix:paced=1", QV_COLL_ALLGATHER, QV_ALG_KPREFIX, 0, 1},
+		    {"alltoall=direct:paced=65536", QV_COLL_ALLTOALL, QV_ALG_DIRECT, 0, 65536},
+		    {"alltoall=prefix:paced=16", QV_COLL_ALLTOALL, QV_ALG_PREFIX, 0, 16}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct qv_schedule_spec spec = {.coll = rows[i].coll,
+						      .algorithm = rows[i].algorithm,
+						      .ranks = 64,
+						      .k = rows[i].k,
+						      .pace = rows[i].pace};
+		struct qv_schedule *schedule;
+		size_t n;
+
+		assert_int_equal(qv_schedule_build(&spec, 5, &schedule), QV_OK);
+		qv_schedule_steps(schedule, &n);
+		assert_int_equal(steps_of(rows[i].rules, rows[i].coll), n);
 		qv_schedule_free(schedule);
 	}
 }
@@ -439,12 +479,12 @@ static void test_kept(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model),     cmocka_unit_test(test_segments),
-		cmocka_unit_test(test_rules),     cmocka_unit_test(test_named),
-		cmocka_unit_test(test_numbers),   cmocka_unit_test(test_factors),
-		cmocka_unit_test(test_all_agree), cmocka_unit_test(test_one_late),
-		cmocka_unit_test(test_lengths),   cmocka_unit_test(test_floor),
-		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_model),    cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_rules),    cmocka_unit_test(test_named),
+		cmocka_unit_test(test_numbers),  cmocka_unit_test(test_paces),
+		cmocka_unit_test(test_factors),  cmocka_unit_test(test_all_agree),
+		cmocka_unit_test(test_one_late), cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_floor),    cmocka_unit_test(test_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

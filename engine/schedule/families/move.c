@@ -123,6 +123,7 @@ static void to_all(struct qv_builder *b, int different)
 		else
 			qv_add_range(b, QV_STEP_SEND, out, r, 1);
 		qv_add_range(b, QV_STEP_STORE, in, in, 1);
+		qv_add_round(b, P - 1);
 	}
 }
 
@@ -137,6 +138,15 @@ static void disseminate(struct qv_builder *b)
 		qv_add_signal(b, QV_STEP_STORE, (r + P - k) % P);
 		qv_add_fence(b);
 	}
+}
+
+void qv_add_round(struct qv_builder *b, uint32_t of)
+{
+	b->rounds++;
+	if (!b->spec->pace || b->rounds % b->spec->pace || b->rounds >= of)
+		return;
+	qv_add_fence(b);
+	disseminate(b);
 }
 
 /* Up a tree and down again. */

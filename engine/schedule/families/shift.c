@@ -13,18 +13,19 @@
 /* Ranks that differ in the bits of i exchange. Partners that do not exist are left out. */
 void qv_build_prefix(struct qv_builder *b)
 {
-	const uint32_t P = b->spec->ranks, r = b->rank;
+	const uint32_t P = b->spec->ranks, r = b->rank, rounds = (2u << qv_log2(P - 1)) - 1;
 
-	for (uint32_t i = 1; i < 2u << qv_log2(P); i++) {
+	for (uint32_t i = 1; i <= rounds; i++) {
 		const uint32_t peer = r ^ i;
 
-		if (peer >= P)
-			continue;
-		if (b->spec->coll == QV_COLL_ALLTOALL)
-			qv_add_range(b, QV_STEP_SEND_IN, peer, peer, 1);
-		else
-			qv_add_range(b, QV_STEP_SEND, peer, r, 1);
-		qv_add_range(b, QV_STEP_STORE, peer, peer, 1);
+		if (peer < P) {
+			if (b->spec->coll == QV_COLL_ALLTOALL)
+				qv_add_range(b, QV_STEP_SEND_IN, peer, peer, 1);
+			else
+				qv_add_range(b, QV_STEP_SEND, peer, r, 1);
+			qv_add_range(b, QV_STEP_STORE, peer, peer, 1);
+		}
+		qv_add_round(b, rounds);
 	}
 }
 
@@ -44,12 +45,14 @@ void qv_build_kprefix(struct qv_builder *b)
 
 			qv_add_send(b, peer, block, 1, have);
 			qv_add_receive(b, QV_STEP_STORE, peer, (peer + P - t) % P, 1, QV_STEP_NONE);
+			qv_add_round(b, P - 1);
 		}
 		if (t + k >= P)
 			break;
 		qv_add_send(b, (r + k) % P, block, 1, have);
 		have = qv_add_receive(b, QV_STEP_STORE, (r + P - k) % P, (block + P - k) % P, 1,
 				      QV_STEP_NONE);
+		qv_add_round(b, P - 1);
 	}
 }
 
@@ -65,6 +68,7 @@ static void pass(struct qv_builder *b, uint32_t *came, uint32_t distance, uint32
 		    distance ? came[distance] - 1 : QV_STEP_NONE);
 	came[sum] = 1 + qv_add_receive(b, QV_STEP_STORE, (r + P - by) % P, (r + P - sum) % P, 1,
 				       QV_STEP_NONE);
+	qv_add_round(b, P - 1);
 }
 
 /* To the k - 1 nearest ranks on both sides, and then k further on. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rules.c - "reduce=segmented:faithful,allgather=kshift:4": what the user asks for. */
+/* rules.c - "reduce=segmented:faithful,allgather=kshift:4:paced=2": what the user asks for. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +8,8 @@
 #include "select.h"
 
 #define MOST_RANKS 2147483647u /* more than a group may have */
+#define MOST_PACE  65536
+#define PACED      "paced=1 to paced=65536"
 
 /* A part of the text. */
 struct word {
@@ -109,7 +111,13 @@ static int read_factors(struct word w, const struct message *m, struct qv_rule *
 	return QV_OK;
 }
 
-static int read_mode(struct word w, const struct message *m, struct qv_rule *rule)
+static int can_pace(enum qv_coll coll, const struct qv_rule *rule)
+{
+	return rule->named && qv_can_pace(coll, rule->algorithm);
+}
+
+static int read_mode(struct word w, enum qv_coll coll, const struct message *m,
+		     struct qv_rule *rule)
 {
 	const uint32_t most = most_k(rule), least = rule->algorithm == QV_ALG_UNIT ? 2 : 1;
 	char numbers[32];
@@ -130,10 +138,33 @@ static int read_mode(struct word w, const struct message *m, struct qv_rule *rul
 	snprintf(numbers, sizeof(numbers), "%u to %u", least, most);
 	if (most)
 		append(m, ", and numbers from ", numbers);
+	if (can_pace(coll, rule))
+		append(m, "; behind them ", PACED);
 	return QV_EINVAL;
 }
 
-/* "operation=algorithm[:mode]" */
+/* A mode, "paced=2", or both. */
+static int read_modes(struct word w, enum qv_coll coll, const struct message *m,
+		      struct qv_rule *rule)
+{
+	static const char name[] = "paced=";
+	const size_t name_n = sizeof(name) - 1;
+	struct word pace = w;
+	size_t length;
+
+	for (size_t i = 0; i < w.n; i++)
+		if (w.at[i] == ':')
+			pace = (struct word){w.at + i + 1, w.n - i - 1};
+	if (!can_pace(coll, rule) || pace.n < name_n || memcmp(pace.at, name, name_n))
+		return read_mode(w, coll, m, rule);
+	rule->pace = qv_digits(pace.at + name_n, pace.n - name_n, MOST_PACE, &length);
+	if (!rule->pace || name_n + length < pace.n)
+		return refuse(m, "unknown mode", pace, "known: " PACED);
+	w.n -= pace.n;
+	return w.n ? read_mode((struct word){w.at, w.n - 1}, coll, m, rule) : QV_OK;
+}
+
+/* "operation=algorithm[:mode][:paced=number]" */
 static int parse_one(struct word w, struct qv_rule *rules, unsigned int *seen,
 		     const struct message *m)
 {
@@ -145,7 +176,8 @@ static int parse_one(struct word w, struct qv_rule *rules, unsigned int *seen,
 
 	if (!equals)
 		return refuse(m, "no '=' in", w,
-			      "write operation=algorithm[:faithful|extended|number|factors]");
+			      "write operation=algorithm[:faithful|extended|number|factors]"
+			      "[:paced=number]");
 	name.n = (size_t)(equals - w.at);
 	rc = find_coll(name, m, &coll);
 	if (rc)
@@ -161,7 +193,7 @@ static int parse_one(struct word w, struct qv_rule *rules, unsigned int *seen,
 		rest.n = (size_t)(colon - rest.at);
 	}
 	rc = find_algorithm(rest, coll, m, &rules[coll]);
-	return colon && !rc ? read_mode(mode, m, &rules[coll]) : rc;
+	return colon && !rc ? read_modes(mode, coll, m, &rules[coll]) : rc;
 }
 
 int qv_rules_parse(const char *text, struct qv_rule *rules, char *why, size_t room)

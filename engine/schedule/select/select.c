@@ -243,6 +243,7 @@ static void apply(const struct qv_rule *rule, struct entry *e, struct qv_schedul
 {
 	spec->faithful = rule->faithful;
 	spec->k = rule->k;
+	spec->pace = rule->pace;
 	if (rule->product == spec->ranks) {
 		spec->radix = rule->radix;
 		spec->radix_n = rule->radix_n;

@@ -16,7 +16,7 @@ struct qv_rule {
 	int named; /* not 0: this algorithm; else whichever is fastest */
 	enum qv_algorithm algorithm;
 	int faithful;
-	uint32_t k; /* as in struct qv_schedule_spec; 0: the usual */
+	uint32_t k, pace; /* as in struct qv_schedule_spec; 0: the usual */
 	/* Of QV_ALG_RADIX: the factors that are named, and their product; 0: none are. */
 	uint32_t radix[QV_RADIX_FACTORS], product;
 	size_t radix_n;

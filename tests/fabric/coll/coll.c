@@ -313,7 +313,7 @@ static void rules_rows(void)
 
 static void rules_prefixes(void)
 {
-	run_all("allgather=prefix,alltoall=prefix");
+	run_all("allgather=prefix,alltoall=prefix:paced=1");
 }
 
 static void rules_shifts(void)
@@ -323,7 +323,7 @@ static void rules_shifts(void)
 
 static void rules_neighbours(void)
 {
-	run_all("allgather=kprefix:2,alltoall=hybrid:2");
+	run_all("allgather=kprefix:2:paced=1,alltoall=hybrid:2");
 }
 
 /* Many at once. */

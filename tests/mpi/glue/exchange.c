@@ -161,11 +161,23 @@ static void through(void)
 
 void glue_exchange(void)
 {
-	static const char *const gather[] = {"ring",      "dissemination", "direct", "prefix",
-					     "kprefix",   "kshift",        "mesh2",  "mesh3",
-					     "hypercube", "hybrid",        "memory", "auto"};
-	static const char *const alltoall[] = {"direct",    "prefix", "mesh2",  "mesh3",
-					       "hypercube", "hybrid", "memory", "auto"};
+	static const char *const gather[] = {"ring",
+					     "dissemination",
+					     "direct",
+					     "prefix",
+					     "kprefix",
+					     "kshift",
+					     "mesh2",
+					     "mesh3",
+					     "hypercube",
+					     "hybrid",
+					     "memory",
+					     "auto",
+					     "kshift:2:paced=1",
+					     "kprefix:paced=2"};
+	static const char *const alltoall[] = {"direct",         "prefix",        "mesh2",  "mesh3",
+					       "hypercube",      "hybrid",        "memory", "auto",
+					       "direct:paced=1", "prefix:paced=2"};
 
 	for (size_t i = 0; i < sizeof(gather) / sizeof(gather[0]); i++)
 		exchanges(0, gather[i]);
