@@ -210,7 +210,7 @@ int qv_bench_coll(int argc, char **argv)
 		"mpi",           "auto",      "memory",      "binomial", "butterfly", "ring",
 		"radix",         "segmented", "clairvoyant", "direct",   "pipeline",  "redirect",
 		"dissemination", "prefix",    "kprefix",     "kshift",   "mesh2",     "mesh3",
-		"hypercube",     "hybrid",    "unit",        NULL};
+		"hypercube",     "hybrid",    "unit",        "binary",   NULL};
 	static const char *const quick[] = {"mpi", "auto", "binomial", "segmented", NULL};
 	static const struct qv_bl_front front = {
 		.name = "coll",

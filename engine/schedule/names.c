@@ -5,9 +5,9 @@
 #define ALG(name) (1u << QV_ALG_##name)
 
 static const char *const algorithms[QV_N_ALGORITHMS] = {
-	"binomial",    "ring",      "butterfly",     "radix",  "pipeline", "direct",
-	"clairvoyant", "segmented", "dissemination", "prefix", "kprefix",  "kshift",
-	"mesh2",       "mesh3",     "hypercube",     "hybrid", "redirect", "unit",
+	"binomial",  "ring",          "butterfly", "radix",   "pipeline", "direct", "clairvoyant",
+	"segmented", "dissemination", "prefix",    "kprefix", "kshift",   "mesh2",  "mesh3",
+	"hypercube", "hybrid",        "redirect",  "unit",    "binary",
 };
 
 static const char *const colls[QV_N_COLLS] = {
@@ -32,7 +32,8 @@ static unsigned int set_of(enum qv_coll coll, int ordered)
 	case QV_COLL_ALLREDUCE: return ordered ? ordered_sets : unordered_sets | ALG(UNIT);
 	case QV_COLL_REDUCE_SCATTER: return ordered ? ordered_sets : unordered_sets;
 	case QV_COLL_BARRIER: return ALG(DISSEMINATION) | ALG(BINOMIAL) | ALG(UNIT);
-	case QV_COLL_BROADCAST: return ALG(BINOMIAL) | ALG(RING) | ALG(PIPELINE) | ALG(UNIT);
+	case QV_COLL_BROADCAST:
+		return ALG(BINOMIAL) | ALG(RING) | ALG(PIPELINE) | ALG(UNIT) | ALG(BINARY);
 	case QV_COLL_GATHER:
 	case QV_COLL_SCATTER: return ALG(BINOMIAL) | ALG(DIRECT);
 	case QV_COLL_ALLGATHER:

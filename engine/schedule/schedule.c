@@ -92,6 +92,7 @@ static uint32_t blocks_of(const struct qv_schedule_spec *spec)
 	case QV_ALG_UNIT:
 	case QV_ALG_CLAIRVOYANT: return 1;
 	case QV_ALG_SEGMENTED:
+	case QV_ALG_BINARY:
 	case QV_ALG_PIPELINE: return spec->segments ? spec->segments : 1;
 	default: return spec->ranks;
 	}

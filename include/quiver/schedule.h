@@ -62,9 +62,10 @@ enum qv_algorithm {
 	/* Tree of combine units, unit.h, run by ranks: operands combine in the order in which they
 	 * come, packet by packet; commutative only */
 	QV_ALG_UNIT = 17,
+	QV_ALG_BINARY = 18, /* tree with two children each, segment by segment; broadcast only */
 };
 
-#define QV_N_ALGORITHMS 18
+#define QV_N_ALGORITHMS 19
 
 enum qv_step_kind {
 	QV_STEP_COPY = 0,         /* blocks of the contribution, those that begin with `from`,
@@ -97,9 +98,10 @@ struct qv_schedule_spec {
 	size_t size; /* of this structure, see types.h */
 	enum qv_coll coll;
 	enum qv_algorithm algorithm;
-	uint32_t ranks;    /* of the group, 1 or more */
-	uint32_t root;     /* of a reduce, broadcast, gather or scatter, else 0 */
-	uint32_t segments; /* QV_ALG_PIPELINE, QV_ALG_SEGMENTED, not reduce_scatter: blocks; 0: 1 */
+	uint32_t ranks; /* of the group, 1 or more */
+	uint32_t root;  /* of a reduce, broadcast, gather or scatter, else 0 */
+	/* QV_ALG_PIPELINE, QV_ALG_SEGMENTED, QV_ALG_BINARY, not reduce_scatter: blocks; 0: 1 */
+	uint32_t segments;
 	const uint32_t *radix; /* QV_ALG_RADIX: group sizes, each 2 or more, read during the call */
 	size_t radix_n;        /* how many; 0: the prime factors of ranks, the largest first */
 	/* QV_ALG_CLAIRVOYANT, QV_ALG_SEGMENTED: when each rank is expected, in any unit, read
@@ -126,7 +128,7 @@ struct qv_schedule; /* of one rank, opaque */
 
 /* "binomial", "ring", "butterfly", "radix", "pipeline", "direct", "clairvoyant", "segmented",
  * "dissemination", "prefix", "kprefix", "kshift", "mesh2", "mesh3", "hypercube", "hybrid",
- * "redirect", "unit"; static storage. NULL if there is no such algorithm. */
+ * "redirect", "unit", "binary"; static storage. NULL if there is no such algorithm. */
 QV_API const char *qv_algorithm_name(enum qv_algorithm algorithm);
 
 /* "reduce", "allreduce", "reduce_scatter", "barrier", "broadcast", "gather", "allgather",
@@ -139,7 +141,7 @@ QV_API const char *qv_coll_name(enum qv_coll coll);
  *                                         reduce_scatter; the ring, unit and those from expected
  *                                         arrivals only if the operation commutes
  *     barrier      dissemination, binomial, unit
- *     broadcast    binomial, ring (a scatter, then blocks go around), pipeline, unit
+ *     broadcast    binomial, ring (a scatter, then blocks go around), pipeline, unit, binary
  *     gather       binomial, direct
  *     allgather    ring, dissemination, direct, and those from prefix to hybrid
  *     scatter      binomial, direct

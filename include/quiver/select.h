@@ -24,7 +24,7 @@ extern "C" {
  *   coll, algorithm  for which qv_schedule_exists; QV_ALG_RADIX: with the prime factors of ranks
  *   ranks            of the group, 1 or more
  *   bytes            length of the whole vector
- *   segments         of QV_ALG_PIPELINE and QV_ALG_SEGMENTED; 0: 1
+ *   segments         of QV_ALG_PIPELINE, QV_ALG_SEGMENTED and QV_ALG_BINARY; 0: 1
  * Returns seconds; 0 for one rank.
  */
 QV_API double qv_model_seconds(const struct qv_network *network, enum qv_coll coll,
@@ -34,7 +34,7 @@ QV_API double qv_model_seconds(const struct qv_network *network, enum qv_coll co
 /*
  * How many segments are best by that model.
  *   network    alpha, beta, gamma
- *   algorithm  QV_ALG_PIPELINE or QV_ALG_SEGMENTED; others do not take segments
+ *   algorithm  QV_ALG_PIPELINE, QV_ALG_SEGMENTED or QV_ALG_BINARY; others do not take segments
  *   ranks      of the group, 1 or more
  *   bytes      length of the whole vector
  * Returns a power of two, 1 to 128, so that none is shorter than 1 KiB; 1 of other algorithms.

@@ -67,7 +67,8 @@ static void each_algorithm(int coll, int ordered, uint32_t ranks,
 						.ordered = ordered};
 
 		each_root(spec, test);
-		if (algorithm != QV_ALG_PIPELINE && algorithm != QV_ALG_SEGMENTED)
+		if (algorithm != QV_ALG_PIPELINE && algorithm != QV_ALG_SEGMENTED &&
+		    algorithm != QV_ALG_BINARY)
 			continue;
 		spec.segments = 5;
 		each_root(spec, test);

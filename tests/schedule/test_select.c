@@ -243,6 +243,27 @@ static void test_paces(void **unused)
 	}
 }
 
+/* A broadcast on many ranks: a tree of whole vectors, one of segments, then blocks that go around. */
+static void test_broadcast(void **unused)
+{
+	static const struct {
+		size_t bytes;
+		enum qv_algorithm algorithm;
+	} rows[] = {{4096, QV_ALG_BINOMIAL}, {262144, QV_ALG_BINARY}, {8388608, QV_ALG_RING}};
+	struct qv_select *s = open_select("broadcast=auto");
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct qv_select_call call = {
+			.coll = QV_COLL_BROADCAST, .ranks = 256, .bytes = rows[i].bytes};
+		const struct qv_plan *plan;
+
+		assert_int_equal(qv_select_get(s, &call, &plan), QV_OK);
+		assert_int_equal(plan->algorithm, rows[i].algorithm);
+		qv_select_put(s, plan);
+	}
+	qv_select_close(s);
+}
+
 /* The steps of rank 1 of so many are those of a schedule with these factors. */
 static void has_factors(struct qv_select *s, uint32_t ranks, const uint32_t *factors, size_t n)
 {
@@ -479,12 +500,13 @@ static void test_kept(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model),    cmocka_unit_test(test_segments),
-		cmocka_unit_test(test_rules),    cmocka_unit_test(test_named),
-		cmocka_unit_test(test_numbers),  cmocka_unit_test(test_paces),
-		cmocka_unit_test(test_factors),  cmocka_unit_test(test_all_agree),
-		cmocka_unit_test(test_one_late), cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_floor),    cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_model),     cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_rules),     cmocka_unit_test(test_named),
+		cmocka_unit_test(test_numbers),   cmocka_unit_test(test_paces),
+		cmocka_unit_test(test_broadcast), cmocka_unit_test(test_factors),
+		cmocka_unit_test(test_all_agree), cmocka_unit_test(test_one_late),
+		cmocka_unit_test(test_lengths),   cmocka_unit_test(test_floor),
+		cmocka_unit_test(test_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <quiver/select.h>
+
 #include "sched_case.h"
 
 /* Figures of a cluster with QDR InfiniBand. */
@@ -111,6 +113,33 @@ static void direct(uint32_t P, double n, double m)
 	qv_sched_case_close(&c);
 }
 
+/* When the first segment has come to rank v, in messages. */
+static uint32_t comes(uint32_t v)
+{
+	return v ? comes((v - 1) / 2) + 2 - v % 2 : 0;
+}
+
+/* Each segment takes two messages at every rank with two children. */
+static void test_binary(void **unused)
+{
+	const double m = 131072;
+
+	for (uint32_t P = 2; P <= 70; P++)
+		for (uint32_t N = 1; N <= 8; N *= 8) {
+			const double one = net.alpha + m / N * net.beta;
+			uint32_t depth = 0;
+
+			for (uint32_t v = 0; v < P; v++)
+				depth = comes(v) > depth ? comes(v) : depth;
+			open_case(QV_COLL_BROADCAST, QV_ALG_BINARY, P, N);
+			assert_near(time_of(m, NULL), (depth + (P > 2 ? 2 : 1) * (N - 1)) * one);
+			assert_near(
+				qv_model_seconds(&net, QV_COLL_BROADCAST, QV_ALG_BINARY, P, m, N),
+				(depth + (P > 2 ? 2 : 1) * (N - 1)) * one);
+			qv_sched_case_close(&c);
+		}
+}
+
 #define TEST_POWERS(name)                     \
 	static void test_##name(void **state) \
 	{                                     \
@@ -159,7 +188,7 @@ int main(void)
 		cmocka_unit_test(test_binomial),   cmocka_unit_test(test_ring),
 		cmocka_unit_test(test_butterfly),  cmocka_unit_test(test_pipeline),
 		cmocka_unit_test(test_direct),     cmocka_unit_test(test_arrival),
-		cmocka_unit_test(test_no_overlap),
+		cmocka_unit_test(test_no_overlap), cmocka_unit_test(test_binary),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -83,17 +83,19 @@ static void double_up(struct qv_builder *b)
 	}
 }
 
-static void chain_down(struct qv_builder *b)
+/* Segment by segment down a tree in which each rank has so many children, 1 of a chain. */
+static void tree_down(struct qv_builder *b, uint32_t children)
 {
-	const uint32_t v = counted(b);
+	const uint32_t v = counted(b), first = children * v + 1;
 
 	for (uint32_t i = 0; i < b->s->blocks; i++) {
 		uint32_t got = QV_STEP_NONE;
 
 		if (v)
-			got = qv_add_receive(b, QV_STEP_STORE, uncounted(b, v - 1), i, 1, got);
-		if (v + 1 < b->spec->ranks)
-			qv_add_send(b, uncounted(b, v + 1), i, 1, got);
+			got = qv_add_receive(b, QV_STEP_STORE, uncounted(b, (v - 1) / children), i,
+					     1, got);
+		for (uint32_t c = first; c < first + children && c < b->spec->ranks; c++)
+			qv_add_send(b, uncounted(b, c), i, 1, got);
 	}
 }
 
@@ -189,8 +191,8 @@ void qv_build_move(struct qv_builder *b)
 		algorithm == QV_ALG_BINOMIAL ? up_and_down(b) : disseminate(b);
 		return;
 	case QV_COLL_BROADCAST:
-		if (algorithm == QV_ALG_PIPELINE) {
-			chain_down(b);
+		if (algorithm == QV_ALG_PIPELINE || algorithm == QV_ALG_BINARY) {
+			tree_down(b, algorithm == QV_ALG_BINARY ? 2 : 1);
 			return;
 		}
 		qv_build_scatter(b);

@@ -124,6 +124,7 @@ static int small_enough(const struct qv_case *c, const struct qv_schedule_spec *
 	case QV_ALG_UNIT:
 	case QV_ALG_CLAIRVOYANT: return P <= MOST_STEPS / 4;
 	case QV_ALG_PIPELINE:
+	case QV_ALG_BINARY:
 	case QV_ALG_SEGMENTED:
 		return P * (c->coll == QV_COLL_REDUCE_SCATTER ? P : spec->segments) <=
 		       MOST_STEPS / 4;

@@ -47,6 +47,27 @@ static double ports(const struct model *x)
 	return messages;
 }
 
+/* When a rank of a binary tree has the first segment, in messages: rank u - 1 from the root is a child of
+ * u/2 - 1, the second one where u is odd, and the second one waits for two messages. */
+static uint32_t waits(uint32_t u)
+{
+	return qv_log2(u) + (uint32_t)__builtin_popcount(u) - 1;
+}
+
+/* The same of the rank that waits longest: among all up to P it has the most ones for its length. */
+static uint32_t binary_depth(uint32_t P)
+{
+	uint32_t most = waits(P);
+
+	for (uint64_t bit = 1; bit <= P; bit *= 2)
+		if (P & bit && P > 1) {
+			const uint32_t u = (P & ~(uint32_t)bit) | ((uint32_t)bit - 1);
+
+			most = waits(u) > most ? waits(u) : most;
+		}
+	return most;
+}
+
 /* From the rank that has the whole result. */
 static double delivery(const struct model *x)
 {
@@ -231,6 +252,9 @@ static double movement(const struct model *x, enum qv_algorithm algorithm)
 			return ports(x) * moved(x, x->m);
 		if (algorithm == QV_ALG_PIPELINE)
 			return (x->P - 2 + x->N) * moved(x, x->m / x->N);
+		if (algorithm == QV_ALG_BINARY)
+			return (binary_depth((uint32_t)x->P) + (x->P > 2 ? 2 : 1) * (x->N - 1)) *
+			       moved(x, x->m / x->N);
 		return gathered(x) + one_by_one;
 	case QV_COLL_GATHER:
 	case QV_COLL_SCATTER: return algorithm == QV_ALG_BINOMIAL ? gathered(x) : one_by_one;
@@ -262,12 +286,16 @@ uint32_t qv_model_segments(const struct qv_network *network, enum qv_algorithm a
 			   uint32_t ranks, double bytes)
 {
 	const double per_byte = network->beta + network->gamma;
-	double fill, best; /* rounds until the last rank has work; the square of the number */
+	/* Rounds of all segments until the last rank has work; the square of the number. */
+	double fill, best;
 	uint32_t N = 1;
 
-	if (algorithm != QV_ALG_PIPELINE && algorithm != QV_ALG_SEGMENTED)
-		return 1;
-	fill = algorithm == QV_ALG_PIPELINE ? ranks - 2.0 : rounds_of(ranks) - 1;
+	switch (algorithm) {
+	case QV_ALG_PIPELINE: fill = ranks - 2.0; break;
+	case QV_ALG_SEGMENTED: fill = rounds_of(ranks) - 1; break;
+	case QV_ALG_BINARY: fill = binary_depth(ranks) / 2.0 - 1; break; /* two messages each */
+	default: return 1;
+	}
 	best = fill * bytes * per_byte / network->alpha;
 	while (N < MOST_SEGMENTS && 2.0 * N * LEAST_SEGMENT <= bytes && 2.0 * N * N <= best)
 		N *= 2;

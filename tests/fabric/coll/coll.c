@@ -256,14 +256,14 @@ static void rules_ring(void)
 
 static void rules_groups(void)
 {
-	run_all("reduce=butterfly,allreduce=radix,reduce_scatter=radix:4,allgather=direct,"
-		"alltoall=direct");
+	run_all("reduce=butterfly,allreduce=radix,reduce_scatter=radix:4,broadcast=pipeline,"
+		"allgather=direct,alltoall=direct");
 }
 
 static void rules_segments(void)
 {
 	run_all("reduce=pipeline,allreduce=segmented,reduce_scatter=segmented:faithful,"
-		"broadcast=pipeline,allgather=hypercube,alltoall=hybrid");
+		"broadcast=binary,allgather=hypercube,alltoall=hybrid");
 }
 
 static void rules_line(void)

@@ -187,6 +187,7 @@ void glue_move(void)
 	bcasts("broadcast=binomial");
 	bcasts("broadcast=ring");
 	bcasts("broadcast=pipeline");
+	bcasts("broadcast=binary");
 	bcasts("broadcast=memory");
 	bcasts("broadcast=auto");
 	long_trial();
