@@ -12,10 +12,11 @@
 #include <quiver/predict.h>
 
 /*
- * Expectations. Now and then the members tell each other how long each takes from one reduction to the
- * next, and how long reductions take. So all come to know who is late by habit, and that nobody is any
+ * Expectations. Now and then the members tell each other how long each takes from one call to the
+ * next, and how long calls take. So all come to know who is late by habit, and that nobody is any
  * more. Exchanges are so far apart that they take little time, and the clock is read in the calls before
  * one only. What was told counts from the same call on for all, whenever the exchange was over for each.
+ * Calls are those of which qv_expect_serves: reductions and broadcasts.
  *
  * For each call: qv_expect_due and perhaps an exchange, before the call or at its end, the same for all
  * calls; qv_expect_called, and qv_expect_came where that wants it; at its end qv_expect_ended.
@@ -24,6 +25,12 @@
 #define QV_EXPECT_LATE  2000 /* ns; ranks leave a call as far apart, and that is not late */
 
 struct qv_expect; /* of one rank in one group */
+
+/* Whether a collective has algorithms that are built from expectations. */
+static inline int qv_expect_serves(enum qv_coll coll)
+{
+	return qv_schedule_exists(coll, QV_ALG_CLAIRVOYANT, 0);
+}
 
 /*
  *   ranks, rank  of the group, 1 or more; which of them this is

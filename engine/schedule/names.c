@@ -33,7 +33,8 @@ static unsigned int set_of(enum qv_coll coll, int ordered)
 	case QV_COLL_REDUCE_SCATTER: return ordered ? ordered_sets : unordered_sets;
 	case QV_COLL_BARRIER: return ALG(DISSEMINATION) | ALG(BINOMIAL) | ALG(UNIT);
 	case QV_COLL_BROADCAST:
-		return ALG(BINOMIAL) | ALG(RING) | ALG(PIPELINE) | ALG(UNIT) | ALG(BINARY);
+		return ALG(BINOMIAL) | ALG(RING) | ALG(PIPELINE) | ALG(CLAIRVOYANT) | ALG(UNIT) |
+		       ALG(BINARY);
 	case QV_COLL_GATHER:
 	case QV_COLL_SCATTER: return ALG(BINOMIAL) | ALG(DIRECT);
 	case QV_COLL_ALLGATHER:

@@ -157,6 +157,10 @@ static void build(struct qv_builder *b)
 		qv_build_unit(b);
 		return;
 	}
+	if (spec->algorithm == QV_ALG_CLAIRVOYANT) {
+		qv_build_clairvoyant(b);
+		return;
+	}
 	if (spec->coll == QV_COLL_BROADCAST && spec->algorithm == QV_ALG_BINOMIAL) {
 		qv_build_delivery(b, spec->root);
 		return;
@@ -171,7 +175,6 @@ static void build(struct qv_builder *b)
 	}
 	switch (spec->algorithm) {
 	case QV_ALG_BINOMIAL: qv_build_binomial(b); return;
-	case QV_ALG_CLAIRVOYANT: qv_build_clairvoyant(b); return;
 	case QV_ALG_SEGMENTED: qv_build_segmented(b, 1); return;
 	case QV_ALG_REDIRECT: qv_build_redirect(b); return;
 	case QV_ALG_RING: qv_build_ring(b); return;

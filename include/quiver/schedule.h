@@ -45,7 +45,9 @@ enum qv_algorithm {
 	QV_ALG_RADIX = 3,     /* the same in groups of k1, k2, ... whose product is P */
 	QV_ALG_PIPELINE = 4,  /* chain of all ranks, segment by segment */
 	QV_ALG_DIRECT = 5,    /* everyone sends each block to the rank that combines it */
-	QV_ALG_CLAIRVOYANT = 6, /* tree that pairs ranks ready first, from expected arrivals */
+	/* tree from expected arrivals: the ranks that are ready first combine; of a broadcast, who has the
+	 * data first sends to who comes first */
+	QV_ALG_CLAIRVOYANT = 6,
 	/* rounds of segments, each rank sends and receives one; from the same */
 	QV_ALG_SEGMENTED = 7,
 	QV_ALG_DISSEMINATION = 8, /* round i reaches 2^i ranks away; barrier and allgather */
@@ -107,7 +109,7 @@ struct qv_schedule_spec {
 	/* QV_ALG_CLAIRVOYANT, QV_ALG_SEGMENTED: when each rank is expected, in any unit, read
 	 * during the call; NULL: all at once. Integers, so that all ranks come to the same tree. */
 	const uint64_t *arrive;
-	uint64_t round; /* the same: how long one message and combining it take, 1 or more */
+	uint64_t round; /* the same: how long a message, and combining it, takes; 1 or more */
 	/* not 0: the operation is not commutative, ranks combine in order. Reductions only. */
 	int ordered;
 	/* QV_ALG_KPREFIX: at most so many, a power of two that divides ranks is taken;
@@ -141,7 +143,8 @@ QV_API const char *qv_coll_name(enum qv_coll coll);
  *                                         reduce_scatter; the ring, unit and those from expected
  *                                         arrivals only if the operation commutes
  *     barrier      dissemination, binomial, unit
- *     broadcast    binomial, ring (a scatter, then blocks go around), pipeline, unit, binary
+ *     broadcast    binomial, ring (a scatter, then blocks go around), pipeline, clairvoyant, unit,
+ *                  binary
  *     gather       binomial, direct
  *     allgather    ring, dissemination, direct, and those from prefix to hybrid
  *     scatter      binomial, direct

@@ -87,7 +87,7 @@ static void arrivals(enum qv_coll coll, enum qv_algorithm algorithm, uint32_t ra
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 		arrive[r] = (x >> 20) % (ranks % 3 ? 5 : 1000);
 	}
-	if (coll == QV_COLL_REDUCE)
+	if (coll == QV_COLL_REDUCE || coll == QV_COLL_BROADCAST)
 		spec.root = (uint32_t)(x >> 30) % ranks;
 	qv_sched_case_open(&c, &spec);
 	prove(&c);
@@ -96,12 +96,14 @@ static void arrivals(enum qv_coll coll, enum qv_algorithm algorithm, uint32_t ra
 
 static void test_arrivals(void **state)
 {
-	for (uint32_t ranks = 1; ranks <= 64; ranks++)
+	for (uint32_t ranks = 1; ranks <= 64; ranks++) {
 		for (int coll = QV_COLL_REDUCE; coll <= QV_COLL_REDUCE_SCATTER; coll++) {
 			arrivals((enum qv_coll)coll, QV_ALG_CLAIRVOYANT, ranks);
 			arrivals((enum qv_coll)coll, QV_ALG_SEGMENTED, ranks);
 			arrivals((enum qv_coll)coll, QV_ALG_SEGMENTED, 1 + ranks % 9);
 		}
+		arrivals(QV_COLL_BROADCAST, QV_ALG_CLAIRVOYANT, ranks);
+	}
 }
 
 /* The check sees what is wrong. */

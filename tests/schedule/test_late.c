@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_late.c - the tree that knows who is late: its time in the model, in rounds (a
+ * test_late.c - the trees that know who is late: their time in the model, in rounds (a
  * message and its combining), beside the binomial tree's and beside the best of all trees.
  */
 #include <stdarg.h>
@@ -28,27 +28,31 @@ static uint64_t draw(void)
 	return state >> 20;
 }
 
-/* From the first arrival, which is at 0, to the end of the last rank; it is
- * built from `expected`. */
-static double time_in(enum qv_algorithm algorithm, uint32_t ranks, uint32_t segments,
-		      const uint64_t *expected)
+/* From the first arrival, which is at 0, to the end of the last rank. */
+static double time_by(const struct qv_schedule_spec *spec)
 {
-	const struct qv_schedule_spec spec = {.algorithm = algorithm,
-					      .ranks = ranks,
-					      .segments = segments,
-					      .arrive = expected,
-					      .round = ROUND};
 	static struct qv_sched_case c;
 	double at[128], leave[128], last = 0;
 
-	qv_sched_case_open(&c, &spec);
-	for (uint32_t r = 0; r < ranks; r++)
+	qv_sched_case_open(&c, spec);
+	for (uint32_t r = 0; r < spec->ranks; r++)
 		at[r] = (double)arrive[r] / ROUND;
-	assert_int_equal(qv_schedule_time(&net, c.all, ranks, 0, at, leave), QV_OK);
-	for (uint32_t r = 0; r < ranks; r++)
+	assert_int_equal(qv_schedule_time(&net, c.all, spec->ranks, 0, at, leave), QV_OK);
+	for (uint32_t r = 0; r < spec->ranks; r++)
 		last = fmax(last, leave[r]);
 	qv_sched_case_close(&c);
 	return last;
+}
+
+/* The same of a reduce that is built from `expected`. */
+static double time_in(enum qv_algorithm algorithm, uint32_t ranks, uint32_t segments,
+		      const uint64_t *expected)
+{
+	return time_by(&(struct qv_schedule_spec){.algorithm = algorithm,
+						  .ranks = ranks,
+						  .segments = segments,
+						  .arrive = expected,
+						  .round = ROUND});
 }
 
 static double time_of(enum qv_algorithm algorithm, uint32_t ranks)
@@ -149,6 +153,103 @@ static void test_is_optimal(void **unused)
 	}
 }
 
+/* Broadcasts. */
+
+static double broadcast_time(enum qv_algorithm algorithm, uint32_t ranks, uint32_t root)
+{
+	return time_by(&(struct qv_schedule_spec){.coll = QV_COLL_BROADCAST,
+						  .algorithm = algorithm,
+						  .ranks = ranks,
+						  .root = root,
+						  .arrive = arrive,
+						  .round = ROUND});
+}
+
+/* One rank late by so many times the binomial tree's time, at each place in turn: the mean and the greatest
+ * of how many times as fast as that tree this one is. */
+static void at_each_place(uint32_t ranks, uint32_t root, double times, double *mean, double *most)
+{
+	*mean = *most = 0;
+	for (uint32_t place = 0; place < ranks; place++) {
+		double gain;
+
+		memset(arrive, 0, sizeof(arrive));
+		arrive[place] = (uint64_t)(times * log2(ranks) * ROUND + 0.5);
+		gain = broadcast_time(QV_ALG_BINOMIAL, ranks, root) /
+		       broadcast_time(QV_ALG_CLAIRVOYANT, ranks, root);
+		assert_true(gain > .9999);
+		*mean += gain / ranks;
+		*most = fmax(*most, gain);
+	}
+}
+
+/* The greatest gain is with the rank late that half of the others are behind; a late root leaves none. */
+static void test_broadcast_late(void **unused)
+{
+	static const struct {
+		uint32_t ranks;
+		double times, mean, most;
+	} cases[] = {
+		{16, .5, 1.0625, 1.5},  {16, 1, 1.1375, 1.6},    {16, 2, 1.0764, 1.3333},
+		{64, .5, 1.0286, 1.5},  {64, 1, 1.1272, 1.7143}, {64, 2, 1.0685, 1.3846},
+		{128, 1, 1.1172, 1.75},
+	};
+	double mean, most;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (uint32_t root = 0; root < 6; root += 5) {
+			at_each_place(cases[i].ranks, root, cases[i].times, &mean, &most);
+			assert_near(mean, cases[i].mean);
+			assert_near(most, cases[i].most);
+		}
+}
+
+static void test_broadcast_in_time(void **unused)
+{
+	memset(arrive, 0, sizeof(arrive));
+	for (uint32_t P = 1; P <= 70; P++)
+		assert_near(broadcast_time(QV_ALG_CLAIRVOYANT, P, P / 2), ceil(log2(P)));
+}
+
+/* The best time of any order in which ranks that have the data, the first n of P, send them to others. */
+static double best_broadcast(const double *free_at, uint32_t n, uint32_t P)
+{
+	double least = INFINITY;
+
+	if (n == P) {
+		for (uint32_t i = 0; i < P; i++)
+			least = i ? fmax(least, free_at[i]) : free_at[i];
+		return least;
+	}
+	for (uint32_t from = 0; from < n; from++)
+		for (uint32_t to = n; to < P; to++) {
+			double next[7];
+
+			memcpy(next, free_at, P * sizeof(*next));
+			next[to] = next[n];
+			next[n] = next[from] = fmax(free_at[from], free_at[to]) + 1;
+			least = fmin(least, best_broadcast(next, n + 1, P));
+		}
+	return least;
+}
+
+static void test_broadcast_is_optimal(void **unused)
+{
+	for (int round = 0; round < 100; round++) {
+		const uint32_t P = 2 + (uint32_t)round % 5, root = (uint32_t)draw() % P;
+		double ready[7];
+
+		for (uint32_t r = 0; r < P; r++) {
+			arrive[r] = draw() % (4 * ROUND);
+			ready[r] = (double)arrive[r] / ROUND;
+		}
+		ready[root] = ready[0];
+		ready[0] = (double)arrive[root] / ROUND;
+		assert_near(broadcast_time(QV_ALG_CLAIRVOYANT, P, root),
+			    best_broadcast(ready, 1, P));
+	}
+}
+
 /* Segments: a round is one of them. */
 
 /* n + N - 1 rounds, where n is the least number of rounds for one segment. */
@@ -189,10 +290,16 @@ static void test_segments_very_late(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_late),           cmocka_unit_test(test_several_late),
-		cmocka_unit_test(test_every_second_late),  cmocka_unit_test(test_is_optimal),
-		cmocka_unit_test(test_segments_balanced),  cmocka_unit_test(test_segments_late),
+		cmocka_unit_test(test_one_late),
+		cmocka_unit_test(test_several_late),
+		cmocka_unit_test(test_every_second_late),
+		cmocka_unit_test(test_is_optimal),
+		cmocka_unit_test(test_segments_balanced),
+		cmocka_unit_test(test_segments_late),
 		cmocka_unit_test(test_segments_very_late),
+		cmocka_unit_test(test_broadcast_late),
+		cmocka_unit_test(test_broadcast_in_time),
+		cmocka_unit_test(test_broadcast_is_optimal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

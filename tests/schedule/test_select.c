@@ -441,6 +441,48 @@ static void test_floor(void **unused)
 	qv_select_close(extended);
 }
 
+/* Broadcasts, one late by the binomial tree's time, at each place in turn, also of lengths at the ends of a
+ * class: the tree that knows it is not slower than that one. `auto` takes it where half of the others would be
+ * behind that rank, and not where it is the root, for which all wait. */
+static void test_late_broadcast(void **unused)
+{
+	static const size_t lengths[] = {8, 1025};
+	struct qv_select *knows = open_select("broadcast=clairvoyant:faithful"),
+			 *tree = open_select("broadcast=binomial"), *s = open_select(NULL);
+	static uint64_t arrive[64];
+	int by_arrival;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		struct qv_select_call call = {.coll = QV_COLL_BROADCAST,
+					      .ranks = i % 2 ? 16 : 64,
+					      .root = 3,
+					      .bytes = lengths[i / 2],
+					      .arrive = arrive};
+		const uint32_t middle = 3 + call.ranks / 2; /* half of the others are behind it */
+		const double round = net.alpha + (double)call.bytes * net.beta;
+
+		for (uint32_t late = 0; late < call.ranks; late++) {
+			double known, blind;
+
+			memset(arrive, 0, sizeof(arrive));
+			arrive[late] = (uint64_t)(log2(call.ranks) * round * 1e9);
+			blind = time_of(tree, call, &by_arrival);
+			known = time_of(knows, call, &by_arrival);
+			assert_true(by_arrival);
+			assert_true(known <= 1.02 * blind);
+			if (late != middle && late != call.root)
+				continue;
+			assert_true(time_of(s, call, &by_arrival) <= 1.02 * blind);
+			assert_int_equal(by_arrival, late == middle);
+			if (late == middle)
+				assert_true(1.5 * known < blind);
+		}
+	}
+	qv_select_close(knows);
+	qv_select_close(tree);
+	qv_select_close(s);
+}
+
 /* What is kept. */
 
 static void test_kept(void **unused)
@@ -506,7 +548,7 @@ int main(void)
 		cmocka_unit_test(test_broadcast), cmocka_unit_test(test_factors),
 		cmocka_unit_test(test_all_agree), cmocka_unit_test(test_one_late),
 		cmocka_unit_test(test_lengths),   cmocka_unit_test(test_floor),
-		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_kept),      cmocka_unit_test(test_late_broadcast),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tree.c - reduction by trees, the binomial one and the one for expected arrivals. */
+/* tree.c - reduction and broadcast by trees, the binomial one and those for expected arrivals. */
 #include "engine/schedule/schedule.h"
 
 #include <stdlib.h>
@@ -78,7 +78,7 @@ void qv_build_binomial(struct qv_builder *b)
 
 /* Expected arrivals. */
 
-/* A rank with a partial result, and when it is ready; a heap has the first one on top. */
+/* A rank, and when it comes or is free again; a heap has the first one on top. */
 struct ready {
 	uint64_t time;
 	uint32_t rank;
@@ -140,18 +140,52 @@ static void pair_off(struct qv_builder *b, struct ready *heap, uint32_t n)
 	}
 }
 
+/* Again and again the rank that has the data and is free first sends them to the one that comes first. So
+ * whoever comes last has nobody behind it. */
+static void hand_on(struct qv_builder *b, struct ready *without, struct ready *with)
+{
+	const uint32_t P = b->spec->ranks, all = b->s->blocks;
+	const uint64_t round = b->spec->round ? b->spec->round : 1;
+	uint32_t got = QV_STEP_NONE;
+
+	for (uint32_t n = 1; n < P; n++) {
+		struct ready from = pop(with, n), to = pop(without, P - n);
+
+		if (to.rank == b->rank)
+			got = qv_add_receive(b, QV_STEP_STORE, from.rank, 0, all, got);
+		if (from.rank == b->rank)
+			qv_add_send(b, to.rank, 0, all, got);
+		from.time = to.time = (from.time > to.time ? from.time : to.time) + round;
+		push(with, n - 1, from);
+		push(with, n, to);
+	}
+}
+
 void qv_build_clairvoyant(struct qv_builder *b)
 {
 	const struct qv_schedule_spec *spec = b->spec;
-	struct ready *heap = malloc(spec->ranks * sizeof(*heap));
+	const int down = spec->coll == QV_COLL_BROADCAST;
+	struct ready *heap = malloc(2 * spec->ranks * sizeof(*heap)), *with;
+	uint32_t n = 0;
 
 	if (!heap) {
 		b->failed = 1;
 		return;
 	}
-	for (uint32_t r = 0; r < spec->ranks; r++)
-		push(heap, r, (struct ready){spec->arrive ? spec->arrive[r] : 0, r});
-	pair_off(b, heap, spec->ranks);
+	with = heap + spec->ranks;
+	for (uint32_t r = 0; r < spec->ranks; r++) {
+		const struct ready comes = {spec->arrive ? spec->arrive[r] : 0, r};
+
+		if (down && r == spec->root)
+			with[0] = comes;
+		else
+			push(heap, n++, comes);
+	}
+	if (down)
+		hand_on(b, heap, with);
+	else
+		pair_off(b, heap, n);
 	free(heap);
-	qv_build_delivery(b, spec->root);
+	if (!down)
+		qv_build_delivery(b, spec->root);
 }

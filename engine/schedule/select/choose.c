@@ -30,6 +30,12 @@ static uint32_t to_units(double seconds, double unit)
 	return n < 1 ? 1 : n > 1e9 ? 1000000000 : (uint32_t)n;
 }
 
+double qv_round_seconds(const struct qv_network *network, enum qv_coll coll, double bytes)
+{
+	return qv_network_seconds(network, bytes) +
+	       (qv_combines(coll) ? bytes * network->gamma : 0);
+}
+
 void qv_choice_spec(const struct qv_network *network, const struct qv_case *c,
 		    const struct qv_plan *choice, struct qv_schedule_spec *spec)
 {
@@ -48,8 +54,7 @@ void qv_choice_spec(const struct qv_network *network, const struct qv_case *c,
 	if (choice->algorithm == QV_ALG_SEGMENTED)
 		bytes /= c->coll == QV_COLL_REDUCE_SCATTER ? c->ranks : choice->segments;
 	spec->arrive = c->arrive;
-	spec->round =
-		to_units(qv_network_seconds(network, bytes) + bytes * network->gamma, c->unit);
+	spec->round = to_units(qv_round_seconds(network, c->coll, bytes), c->unit);
 }
 
 double qv_root_seconds(const struct qv_network *network, const struct qv_network *bursts,

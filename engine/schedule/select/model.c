@@ -246,7 +246,7 @@ static double movement(const struct model *x, enum qv_algorithm algorithm)
 			return 2 * ports(x) * x->alpha;
 		return (algorithm == QV_ALG_BINOMIAL ? 2 : 1) * x->n * x->alpha;
 	case QV_COLL_BROADCAST:
-		if (algorithm == QV_ALG_BINOMIAL)
+		if (algorithm == QV_ALG_BINOMIAL || algorithm == QV_ALG_CLAIRVOYANT)
 			return x->n * moved(x, x->m);
 		if (algorithm == QV_ALG_UNIT)
 			return ports(x) * moved(x, x->m);

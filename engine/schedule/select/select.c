@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* select.c - plans for calls, kept by group, operation, size class and expected arrivals. */
+#include "engine/schedule/agree.h"
 #include "engine/schedule/schedule.h"
 #include "select.h"
 
@@ -120,11 +121,13 @@ static const struct qv_network *network_of(const struct qv_select *s, enum qv_co
 static double unit_of(const struct qv_select *s, const struct qv_case *c)
 {
 	const struct qv_network *net = &s->network;
-	double N = qv_model_segments(net, QV_ALG_SEGMENTED, c->ranks, c->bytes);
+	double N = 1;
 
 	if (c->coll == QV_COLL_REDUCE_SCATTER)
 		N = c->ranks;
-	return (qv_network_seconds(net, c->bytes / N) + c->bytes / N * net->gamma) / 2;
+	else if (c->coll != QV_COLL_BROADCAST)
+		N = qv_model_segments(net, QV_ALG_SEGMENTED, c->ranks, c->bytes);
+	return qv_round_seconds(net, c->coll, c->bytes / N) / 2;
 }
 
 /* Arrivals in units from the first one; QV_EAGAIN if they are all alike. */
@@ -168,9 +171,9 @@ static int make_case(struct qv_select *s, const struct qv_select_call *call, str
 		call->coll == QV_COLL_BARRIER ? 0 : size_class(call->bytes, parts_of(call->coll));
 	if ((call->coll == QV_COLL_GATHER || call->coll == QV_COLL_SCATTER) && s->bursts.alpha > 0)
 		c->bursts = &s->bursts;
-	if (call->coll > QV_COLL_REDUCE_SCATTER)
+	if (!qv_expect_serves(call->coll))
 		return QV_OK;
-	c->ordered = call->ordered != 0;
+	c->ordered = call->ordered && qv_combines(call->coll);
 	if (!call->arrive || c->ordered)
 		return QV_OK;
 	c->bytes =

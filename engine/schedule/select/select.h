@@ -39,7 +39,9 @@ struct qv_case {
 	const uint32_t *load; /* as of struct qv_schedule_spec; looked at while a plan is made */
 };
 
-/* choose.c: what is fastest, within the rule. */
+/* choose.c: a message, and combining it where the collective does that. */
+double qv_round_seconds(const struct qv_network *network, enum qv_coll coll, double bytes);
+/* What is fastest, within the rule. */
 int qv_choose(const struct qv_rule *rule, const struct qv_network *network, const struct qv_case *c,
 	      struct qv_plan *choice);
 /* What is to be built for it. */

@@ -188,6 +188,7 @@ void glue_move(void)
 	bcasts("broadcast=ring");
 	bcasts("broadcast=pipeline");
 	bcasts("broadcast=binary");
+	bcasts("broadcast=clairvoyant");
 	bcasts("broadcast=memory");
 	bcasts("broadcast=auto");
 	long_trial();
