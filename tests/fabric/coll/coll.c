@@ -268,7 +268,8 @@ static void rules_segments(void)
 
 static void rules_line(void)
 {
-	run_all("reduce=redirect,allreduce=redirect:faithful,reduce_scatter=redirect");
+	run_all("reduce=redirect,allreduce=redirect:faithful,reduce_scatter=redirect,"
+		"broadcast=clairvoyant");
 }
 
 static void rules_unit(void)
@@ -447,7 +448,8 @@ static void apart(void)
 	ft_close(&ep);
 }
 
-/* One rank is late, and then another one: schedules change with what is expected, sums do not. */
+/* Schedules change with what is expected, also of broadcasts, sums do not: one rank is late, and then
+ * another one. */
 static void late(void)
 {
 	enum { N = 2000 };
@@ -456,7 +458,9 @@ static void late(void)
 	struct ft_op op;
 	struct ft_ep ep;
 
-	setenv("FI_QUIVER_COLL", "allreduce=clairvoyant:faithful,reduce=segmented:faithful", 1);
+	setenv("FI_QUIVER_COLL",
+	       "allreduce=clairvoyant:faithful,reduce=segmented:faithful,broadcast=clairvoyant:faithful",
+	       1);
 	ft_open(&ep, &(struct ft_conf){.caps = FI_COLLECTIVE, .eq = true});
 	mc = ft_join(&ep, 0xf);
 	for (size_t i = 0; i < N; i++)
@@ -474,6 +478,13 @@ static void late(void)
 		ft_wait(&op);
 		for (size_t i = 0; i < N; i += 13)
 			CHECK_EQ(out[i], sum(i));
+		for (size_t i = 0; i < N; i++)
+			out[i] = ft.rank == k % 4 ? value(ft.rank, i) + (uint64_t)k : 0;
+		POST(fi_broadcast(ep.ep, out, N, NULL, fi_mc_addr(mc), ep.peer[k % 4], FI_UINT64, 0,
+				  ft_fresh(&op)));
+		ft_wait(&op);
+		for (size_t i = 0; i < N; i++)
+			CHECK_EQ(out[i], value(k % 4, i) + (uint64_t)k);
 	}
 	OK(fi_close(&mc->fid));
 	ft_close(&ep);

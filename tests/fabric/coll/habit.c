@@ -39,9 +39,21 @@ static uint64_t by_arrival(struct ft_ep *ep)
 	return mine;
 }
 
+/* One broadcast; it is right. */
+static void broadcast(struct ft_ep *ep, struct fid_mc *mc)
+{
+	uint64_t word = ft.rank ? 0 : 17;
+	struct ft_op op;
+
+	POST(fi_broadcast(ep->ep, &word, 1, NULL, fi_mc_addr(mc), ep->peer[0], FI_UINT64, 0,
+			  ft_fresh(&op)));
+	ft_wait(&op);
+	CHECK_EQ(word, 17);
+}
+
 /* The setting says `auto`. Once a member is late by what a call takes, calls are built for that, and when it
- * is no more, none are: each time the same calls on all members. Any gain counts, since the model may take
- * calls for shorter than they are on a busy machine. */
+ * is no more, none are: each time the same calls on all members. A broadcast uses what these have told. Any
+ * gain counts, since the model may take calls for shorter than they are on a busy machine. */
 static void habit(void)
 {
 	struct ft_conf conf = {.caps = FI_COLLECTIVE, .eq = true};
@@ -51,7 +63,7 @@ static void habit(void)
 
 	if (ft.rank == 1 && strcmp(ft_local_core(), "shm")) /* may sleep: no memory of the node */
 		conf.wait = FI_WAIT_FD;
-	setenv("FI_QUIVER_COLL", "allreduce=auto:faithful", 1);
+	setenv("FI_QUIVER_COLL", "allreduce=auto:faithful,broadcast=clairvoyant:faithful", 1);
 	ft_open(&ep, &conf);
 	mc = ft_join(&ep, (1u << ft.n) - 1);
 	for (int late_ms = 1; !now && late_ms < 40; late_ms *= 4) /* calls may take long here */
@@ -60,6 +72,9 @@ static void habit(void)
 			now = by_arrival(&ep);
 		}
 	CHECK(now);
+	broadcast(&ep, mc);
+	CHECK_EQ(by_arrival(&ep), now + 1);
+	now++;
 	for (int i = 0; now > before && i < 200; i++) {
 		before = now;
 		batch(&ep, mc, 0);
