@@ -70,7 +70,7 @@ struct qv_mpi_rules {
 	bool automatic[QV_MPI_N_COLLS];          /* `auto`: where it is faster than the MPI */
 	bool memory[QV_MPI_N_COLLS];             /* `memory`: within a node */
 	bool reduce_local;                       /* MPI_Reduce_local is ours, too */
-	bool observed[QV_MPI_N_COLLS];           /* reductions: when ranks come to them matters */
+	bool observed[QV_MPI_N_COLLS];           /* when ranks come to it matters */
 	struct qv_mpi_rule rule[QV_MPI_N_NAMES]; /* from QV_MPI_ALLGATHERV on */
 	bool named[QV_MPI_N_NAMES];              /* the same */
 	uint64_t number;                         /* no others of this process have it */

@@ -131,9 +131,12 @@ int qv_mpi_rules_open(const char *text, struct qv_mpi_rules **opened, char *why,
 		free(rules);
 		return rc;
 	}
-	for (int coll = 0; coll <= QV_COLL_REDUCE_SCATTER; coll++)
-		rules->observed[coll] = rules->automatic[coll] ||
-					qv_select_wants_arrivals(rules->select, (enum qv_coll)coll);
+	for (int i = 0; i < QV_N_COLLS; i++) {
+		const enum qv_coll coll = (enum qv_coll)i;
+
+		rules->observed[i] = qv_select_wants_arrivals(rules->select, coll) ||
+				     (rules->automatic[i] && qv_expect_serves(coll));
+	}
 	rules->users = 1;
 	rules->number = ++qv_mpi.rules_made;
 	if (qv_mpi.network.alpha > 0)

@@ -30,7 +30,7 @@ QV_API int qv_mpi_set(const char *settings);
  * Tell when the ranks of a communicator will come to its next collectives, until this is called
  * again. The algorithms clairvoyant and segmented, and `auto`, then let those who are there begin.
  * Where this was never called for a communicator, they expect what its ranks have observed in blocking
- * reductions.
+ * reductions and broadcasts.
  *   comm    Fortran handle of an intracommunicator
  *   arrive  for each rank the expected arrival in ns, counted from any moment; the same on all
  *           ranks. Read during the call. NULL: expect all at once

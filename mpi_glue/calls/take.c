@@ -129,7 +129,7 @@ static bool is_untried(const struct qv_mpi_comm *c, const struct qv_mpi_call *ca
 		       enum qv_mpi_reason why)
 {
 	return why == QV_MPI_TRIED && call->form == QV_MPI_NONBLOCKING && c->late &&
-	       call->coll <= QV_COLL_REDUCE_SCATTER;
+	       qv_expect_serves(call->coll);
 }
 
 static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)

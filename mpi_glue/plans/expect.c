@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * expect.c - when the ranks of a communicator are expected in its next reduction: what the program
- * has said, or else what they have observed (agree.h), in blocking reductions for which `auto` was
+ * expect.c - when the ranks of a communicator are expected in its next reduction or broadcast: what the
+ * program has said, or else what they have observed (agree.h), in blocking ones for which `auto` was
  * asked, or an algorithm that is built from arrivals. An exchange is the end of such a call, so all
  * know the same from the next call on.
  */
@@ -40,12 +40,18 @@ static void exchange(struct qv_mpi_comm *c)
 	c->late = qv_expect_is_late(c->expect);
 }
 
+/* The root of a reduce leaves it last, that of a broadcast first. */
+static bool is_left_together(enum qv_coll coll)
+{
+	return coll != QV_COLL_REDUCE && coll != QV_COLL_BROADCAST;
+}
+
 void qv_mpi_expect_end(struct qv_mpi_comm *c, enum qv_coll coll)
 {
 	if (!c->timed)
 		return;
 	c->timed = false;
-	qv_expect_ended(c->expect, now(), coll != QV_COLL_REDUCE); /* whose root comes last */
+	qv_expect_ended(c->expect, now(), is_left_together(coll));
 	if (qv_expect_due(c->expect))
 		exchange(c);
 }
@@ -58,7 +64,7 @@ void qv_mpi_expect_planned(struct qv_mpi_comm *c, double since)
 
 const uint64_t *qv_mpi_arrivals(const struct qv_mpi_comm *c, const struct qv_mpi_call *call)
 {
-	if (c->told || !c->expect || call->coll > QV_COLL_REDUCE_SCATTER)
+	if (c->told || !c->expect || !qv_expect_serves(call->coll))
 		return c->arrive;
 	return c->late || qv_select_wants_arrivals(qv_mpi.rules->select, call->coll)
 		       ? qv_expect_arrivals(c->expect)

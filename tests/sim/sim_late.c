@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sim_late.c reduce|allreduce BYTES - `auto` of libquiver-mpi under SimGrid's SMPI, or between real hosts
- * (QV_REAL_HOSTS), where one rank begins to be late, by the time of the reduction, and ends it. Nobody
- * tells the library. Prints, per part and setting, the time of the last calls of the part,
+ * sim_late.c reduce|allreduce|broadcast BYTES - `auto` of libquiver-mpi under SimGrid's SMPI, or between
+ * real hosts (QV_REAL_HOSTS), where one rank begins to be late, by the time of the collective, and ends it.
+ * Nobody tells the library. Prints, per part and setting, the time of the last calls of the part,
  *     PART SETTING SECONDS
  * from the first arrival to the last exit, the mean of simulated ones and the median of real ones; and
  * for `auto`, by how many calls of the part were run by a schedule that was built from expected arrivals:
  *     by-arrival PART CALLS
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,32 +23,46 @@
 #define CALLS 100 /* of a part */
 #define LAST  50  /* that are timed: by then `auto` is to have found out */
 
-static int n, root_only;
+#define SETTINGS 5
+
+static const char *const of_reductions[SETTINGS] = {"mpi", "binomial", "butterfly", "clairvoyant",
+						    "segmented"};
+static const char *const of_broadcasts[SETTINGS] = {"mpi", "binomial", "ring", "pipeline",
+						    "clairvoyant"};
+
+static const char *operation;
+static bool reduces, broadcasts;
+static int n, late_rank;
 static int *in, *out;
 static MPI_Op op;
 
-static const char *const settings[] = {"mpi", "binomial", "butterfly", "clairvoyant", "segmented"};
-
-#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
-
 static void check(void)
 {
-	for (int i = 0; (!rank || !root_only) && i < n; i++)
-		if (out[i] != ranks * i + ranks * (ranks - 1) / 2)
-			fail("a sum is wrong");
+	for (int i = 0; (!rank || !reduces) && i < n; i++)
+		if (out[i] != (broadcasts ? i : ranks * i + ranks * (ranks - 1) / 2))
+			fail("a result is wrong");
 }
 
-/* What a program does again and again: it computes, one rank for longer, and reduces. */
-static void once(MPI_Comm comm, double work, double late, double *begin, double *end)
+static void call(MPI_Comm comm)
 {
-	sleep_for(work + (rank == ranks / 3 ? late : 0));
-	*begin = -seconds_now();
-	if (root_only)
+	if (broadcasts)
+		MPI_Bcast(out, n, MPI_INT, 0, comm);
+	else if (reduces)
 		MPI_Reduce(in, out, n, MPI_INT, op, 0, comm);
 	else
 		MPI_Allreduce(in, out, n, MPI_INT, op, comm);
+}
+
+/* What a program does again and again: it computes, one rank for longer, and calls. */
+static void once(MPI_Comm comm, double work, double late, double *begin, double *end)
+{
+	sleep_for(work + (rank == late_rank ? late : 0));
+	if (broadcasts)
+		memcpy(out, in, (size_t)n * sizeof(int));
+	*begin = -seconds_now();
+	call(comm);
 	*end = seconds_now();
-	if (root_only)
+	if (broadcasts || reduces)
 		PMPI_Barrier(comm);
 	check();
 }
@@ -74,7 +89,7 @@ static double run(const char *setting, double late)
 	double first = 0;
 	MPI_Comm comm;
 
-	snprintf(text, sizeof(text), "%s=%s", root_only ? "reduce" : "allreduce", setting);
+	snprintf(text, sizeof(text), "%s=%s", operation, setting);
 	if (qv_mpi_set(text))
 		fail("a setting was refused");
 	PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -102,7 +117,11 @@ int main(int argc, char **argv)
 	MPI_Op_create(add, 1, &op);
 	if (argc != 3 || !tell_network())
 		fail("wrong arguments, or the network was refused");
-	root_only = !strcmp(argv[1], "reduce");
+	operation = argv[1];
+	reduces = !strcmp(operation, "reduce");
+	broadcasts = !strcmp(operation, "broadcast");
+	late_rank =
+		broadcasts ? ranks / 2 : ranks / 3; /* half of the others are behind it in a tree */
 	n = atoi(argv[2]) / (int)sizeof(int);
 	in = malloc((size_t)n * sizeof(int));
 	out = malloc((size_t)n * sizeof(int));
@@ -111,8 +130,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++)
 		in[i] = i + rank;
 	late = run("mpi", 0);
-	for (size_t i = 0; i < SETTINGS; i++)
-		run(settings[i], late);
+	for (int i = 0; i < SETTINGS; i++)
+		run((broadcasts ? of_broadcasts : of_reductions)[i], late);
 	run("auto", late);
 	free(in);
 	free(out);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """
-sim_late.py PROGRAM RANKS reduce|allreduce BYTES - run sim_late under SMPI on a CURIE-like platform, and
-judge `auto`: 50 calls after one rank has begun to be late by the time of the reduction, it has 0.9 of
+sim_late.py PROGRAM RANKS reduce|allreduce|broadcast BYTES - run sim_late under SMPI on a CURIE-like platform, and
+judge `auto`: 50 calls after one rank has begun to be late by the time of the collective, it has 0.9 of
 the speed of the best algorithm that can be named; before, and 50 calls after the rank is in time again,
 it takes at most 1.02 times the best one's time. All times are simulated, means of 50 calls.
 """

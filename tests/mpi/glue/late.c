@@ -26,6 +26,23 @@ static void late_calls(int calls, MPI_Comm comm)
 	}
 }
 
+/* The last rank is late for so many calls, each rank is the root in turn; whether all get its word. */
+static void late_bcasts(int calls, MPI_Comm comm)
+{
+	const struct timespec late = {0, 3000000};
+
+	for (int i = 0; i < calls; i++) {
+		const int root = i % glue_ranks;
+		int word[2] = {glue_rank == root ? i : -1, glue_rank};
+
+		if (glue_rank == glue_ranks - 1)
+			nanosleep(&late, NULL);
+		MPI_Bcast(word, 2, MPI_INT, root, comm);
+		CHECK(word[0] == i && word[1] == root, "call %d: the word is %d, %d", i, word[0],
+		      word[1]);
+	}
+}
+
 /* How many calls were by arrival since so many, the same on all ranks. */
 static int by_arrival_since(uint64_t before)
 {
@@ -88,23 +105,51 @@ static void later_forms(void)
 	MPI_Comm_free(&dup);
 }
 
-/* One rank is always late: soon all ranks expect that, all alike, and sums stay right. So it is with
+/* So it is with nonblocking broadcasts, where who is late passes something on. */
+static void later_bcasts(void)
+{
+	uint64_t arrive[64] = {0}, before = qv_mpi_by_arrival();
+	MPI_Comm dup;
+	int n = 0;
+
+	CHECK(!qv_mpi_set("broadcast=auto:faithful,allreduce=binomial"), "refused");
+	MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+	MPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_SUM, dup); /* makes the library's own */
+	arrive[glue_ranks / 2] = 3000000;
+	CHECK(!qv_mpi_expect(MPI_Comm_c2f(dup), arrive), "refused");
+	for (int i = 0; i < 10; i++) {
+		int word = glue_rank ? -1 : i;
+		MPI_Request q;
+
+		MPI_Ibcast(&word, 1, MPI_INT, 0, dup, &q);
+		MPI_Wait(&q, MPI_STATUS_IGNORE);
+		CHECK(word == i, "call %d: the word is %d", i, word);
+	}
+	n = by_arrival_since(before);
+	CHECK(n == 10 || !GLUE_TAKES(GLUE_NONBLOCKING) || glue_ranks < 4, "%d by arrival", n);
+	MPI_Comm_free(&dup);
+}
+
+/* One rank is always late: soon all ranks expect that, all alike, and results stay right. So it is with
  * `auto`, which need not find that it pays. */
 void glue_late(void)
 {
 	static const struct {
 		const char *setting;
+		void (*make)(int calls, MPI_Comm comm);
 		int calls, least; /* that are by arrival */
-	} cases[] = {{"allreduce=clairvoyant:faithful,reduce=segmented", 48, 16},
-		     {"allreduce=auto,reduce=auto", 150, 0}};
+	} cases[] = {{"allreduce=clairvoyant:faithful,reduce=segmented", late_calls, 48, 16},
+		     {"allreduce=auto,reduce=auto", late_calls, 150, 0},
+		     {"broadcast=clairvoyant:faithful", late_bcasts, 80, 8},
+		     {"broadcast=auto", late_bcasts, 60, 0}};
 
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint64_t before[2] = {qv_mpi_by_arrival(), qv_mpi_taken()}, mine[2], all[128] = {0};
 		MPI_Comm dup;
 
 		CHECK(!qv_mpi_set(cases[i].setting), "refused");
 		MPI_Comm_dup(MPI_COMM_WORLD, &dup);
-		late_calls(cases[i].calls, dup);
+		cases[i].make(cases[i].calls, dup);
 		later_calls(dup);
 		MPI_Comm_free(&dup);
 		mine[0] = qv_mpi_by_arrival() - before[0];
@@ -118,4 +163,5 @@ void glue_late(void)
 			      (int)mine[1], (int)mine[0]);
 	}
 	later_forms();
+	later_bcasts();
 }
