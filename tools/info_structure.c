@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <quiver/match.h>
 
+#include "engine/base/file_name.h"
 #include "engine/base/tag_bits.h"
 
 const char *qv_info_setting(const char *name, const char *otherwise)
@@ -29,25 +32,27 @@ static const char *make(const struct qv_match_settings *settings)
 	return name;
 }
 
-/* The engine knows which it can make; options may follow the name. A profile whose name has a rank
- * in it is there for ranks only: another one stands in for it. */
-static const char *make_as_rank(struct qv_match_settings settings)
+/* The profile that ranks would read. A name with a rank in it is there for ranks only: another profile
+ * stands in for it, in *fd. False: the name is wrong. */
+static bool find_profile(const char *pattern, char *path, size_t size, int *fd)
 {
-	const char *name = NULL;
-	char path[32];
-	FILE *profile;
+	static const char one[] = "0 1 1\n1 1 1\n";
+	const char *why;
+	bool right;
 
-	if (!settings.profile || !strchr(settings.profile, '%'))
-		return make(&settings);
-	profile = tmpfile();
-	if (profile && fputs("0 1 1\n1 1 1\n", profile) >= 0 && !fflush(profile)) {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(profile));
-		settings.profile = path;
-		name = make(&settings);
-	}
-	if (profile)
-		(void)fclose(profile);
-	return name;
+	if (qv_file_name(pattern, path, size, &why))
+		return true;
+	if (qv_file_rank() >= 0)
+		return false;
+	setenv("PMI_RANK", "0", 1);
+	right = qv_file_name(pattern, path, size, &why);
+	unsetenv("PMI_RANK");
+	if (!right)
+		return false;
+	*fd = memfd_create("profile", MFD_CLOEXEC);
+	if (*fd >= 0 && write(*fd, one, sizeof(one) - 1) == (ssize_t)sizeof(one) - 1)
+		snprintf(path, size, "/proc/self/fd/%d", *fd);
+	return true;
 }
 
 const char *qv_info_structure(const char **why)
@@ -55,6 +60,8 @@ const char *qv_info_structure(const char **why)
 	const char *text = qv_info_setting("FI_QUIVER_COLLECTIVE", NULL), *name;
 	struct qv_match_settings settings;
 	struct qv_tag_bits bits = {0, 0};
+	char path[4096];
+	int fd = -1;
 
 	qv_match_settings_default(&settings);
 	settings.structure = qv_info_setting("FI_QUIVER_MATCH", "auto");
@@ -63,10 +70,19 @@ const char *qv_info_structure(const char **why)
 		*why = "FI_QUIVER_COLLECTIVE is wrong";
 		return NULL;
 	}
+	if (settings.profile && !find_profile(settings.profile, path, sizeof(path), &fd)) {
+		*why = "FI_QUIVER_PROFILE is wrong";
+		return NULL;
+	}
+	if (settings.profile)
+		settings.profile = path;
 	settings.collective_mask = bits.mask;
-	name = make_as_rank(settings);
+	/* The engine knows which it can make; options may follow the name. */
+	name = make(&settings);
 	settings.collective_mask = 1; /* an MPI would tell some */
-	*why = make_as_rank(settings) ? "FI_QUIVER_MATCH needs an MPI, or FI_QUIVER_COLLECTIVE"
-				      : "FI_QUIVER_MATCH is wrong";
+	*why = make(&settings) ? "FI_QUIVER_MATCH needs an MPI, or FI_QUIVER_COLLECTIVE"
+			       : "FI_QUIVER_MATCH is wrong";
+	if (fd >= 0)
+		close(fd);
 	return name;
 }

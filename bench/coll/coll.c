@@ -46,13 +46,30 @@ static void take(struct options *o, const char *impl)
 	o->plan.impls_n++;
 }
 
+static bool has_long_name(const struct qv_bl_plan *plan)
+{
+	for (size_t i = 0; i < plan->impls_n; i++)
+		if (strlen(plan->impls[i]) >= QV_BENCH_NAME)
+			return true;
+	return false;
+}
+
+static bool has_taken(const struct options *o, const char *impl)
+{
+	for (size_t i = 0; i < o->plan.impls_n && i < QV_BL_IMPLS; i++)
+		if (!strcmp(o->plan.impls[i], impl))
+			return true;
+	return false;
+}
+
 /* Of n characters of names, those of an algorithm, also with a mode behind it: "kshift:4" of kshift. */
 static void take_named(struct options *o, size_t n, const char *algorithm)
 {
 	const size_t length = strlen(algorithm);
 
 	for (const char *name = o->named; name < o->named + n; name += strlen(name) + 1)
-		if (!strncmp(name, algorithm, length) && (!name[length] || name[length] == ':'))
+		if (!strncmp(name, algorithm, length) && (!name[length] || name[length] == ':') &&
+		    !has_taken(o, name))
 			take(o, name);
 }
 
@@ -192,6 +209,9 @@ int qv_bl_main(const struct qv_bl_front *front, int argc, char **argv)
 		fprintf(stderr, "quiver: no %s matches\n", o.plan.cases_n ? "--impl" : "--filter");
 	else if (o.plan.impls_n > QV_BL_IMPLS)
 		fprintf(stderr, "quiver: --impl takes %d names at most\n", QV_BL_IMPLS);
+	else if (has_long_name(&o.plan))
+		fprintf(stderr, "quiver: a name of --impl has %d characters at most\n",
+			QV_BENCH_NAME - 1);
 	else if (!check_delays(&o.plan))
 		status = run(&o, front);
 	free(o.named);

@@ -169,13 +169,14 @@ void qv_pp_q9(struct qv_pp *pp)
 	}
 }
 
-/* Of llv beside ll: the bound was set where a vector has 16 lanes. Those of AVX2 have 8, so half of it is
- * asked for. Without vectors there is no bound. */
+/* Of llv beside ll: the bound was set where a vector has 16 lanes. Those of AVX2 have 8, those of NEON 4, so
+ * half or a quarter of it is asked for. Without vectors there is no bound. */
 static double by_lanes(double bound)
 {
 	switch (qv_isa_best()) {
 	case QV_ISA_SCALAR: return NAN;
 	case QV_ISA_AVX2: return bound / 2;
+	case QV_ISA_NEON: return bound / 4;
 	default: return bound;
 	}
 }

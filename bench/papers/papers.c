@@ -79,9 +79,10 @@ static const char *const verdict_name[N_VERDICTS] = {"",      "met",    "missed?
 static const struct {
 	const char *id, *what; /* what: a part of it */
 } known[] = {
-	{"Q3", "pnp-static over pnp, umq"},       {"Q4", "below t"},
-	{"Q5", "pnp:t=1000000 over ll"},          {"Q8", "overhead of col-pnp"},
-	{"MB3", "ompi, 512 processes to 64, 50"},
+	{"Q3", "pnp-static over pnp, umq"},
+	{"Q4", "below t"},
+	{"Q5", "pnp:t=1000000 over ll"},
+	{"Q8", "overhead of col-pnp"},
 };
 
 static bool is_known(const struct qv_pp_line *l)

@@ -166,7 +166,7 @@ void qv_pp_mb3(struct qv_pp *pp)
 			   qv_pp_exact(time[i][1][0] / time[i][0][0]), 6, NAN,
 			   "ll, 512 processes to 64, %u messages each", each[i]);
 		qv_pp_line(pp, "MB3", "flat (Open MPI)", "x",
-			   qv_pp_exact(time[i][1][1] / time[i][0][1]), NAN, 3,
+			   qv_pp_exact(time[i][1][1] / time[i][0][1]), NAN, 5,
 			   "ompi, 512 processes to 64, %u messages each", each[i]);
 	}
 }

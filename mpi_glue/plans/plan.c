@@ -141,8 +141,8 @@ struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_ca
 	if (!rc)
 		p = keep(c, plan);
 	*why = rc == QV_ENOMEM || (!rc && !p) ? QV_MPI_FAILED : QV_MPI_ORDER;
-	/* Between two ranks each block travels at most once to be combined and once to be
-	 * stored. */
+	/* Tags: between two ranks each block travels at most once to be combined and once to be stored, or
+	 * there is one block and fewer than two tokens of a barrier for each rank. */
 	if (p && qv_schedule_blocks(p->schedule) > (uint32_t)qv_mpi.slot / 4) {
 		*why = QV_MPI_TOO_LONG;
 		p = NULL;

@@ -168,6 +168,8 @@ def main():
         paced(*measure(PACED["direct:paced=2"], ranks, ",".join(("mpi", *PACED))))
         bad = run("--impl", ",".join(f"kshift:{k}" for k in range(1, 34)))
         check(bad.returncode == 2 and bad.stdout == "quiver: --impl takes 32 names at most\n", bad.stdout)
+        bad = run("--impl", "kshift:" + "1" * 64)
+        check(bad.returncode == 2 and "a name of --impl has 63 characters at most" in bad.stdout, bad.stdout)
     bad = run("--ranks", "1")
     check(bad.returncode == 2, bad.stdout)
     if sys.argv[2] == "coll":

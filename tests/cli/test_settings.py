@@ -270,6 +270,8 @@ def test_info(tool):
         _, out, _ = run(tool, "info", FI_QUIVER_CORE="shm", FI_QUIVER_MATCH=wanted, FI_QUIVER_PROFILE="/none/p.%r")
         chosen = f"none, {why}" if why else wanted.split(":")[0]
         check(f"info of {wanted} and a profile by rank", f"; chosen: {chosen}\n" in out, out)
+    _, out, _ = run(tool, "info", FI_QUIVER_CORE="shm", FI_QUIVER_MATCH="ll", FI_QUIVER_PROFILE="/none/%r.%q")
+    check("info of a profile by what is no name", "; chosen: none, FI_QUIVER_PROFILE is wrong\n" in out, out)
     # What it says to set works.
     for core in told["cores"]:
         if core["usable"]:

@@ -33,8 +33,6 @@ void qv_contest_begin(struct qv_contest *c, struct qv_tag_bits collective)
 {
 	size_t stride = QV_BM_LINE;
 
-	if (!collective.op)
-		collective.op = QV_BM_TAG_BITS & ~collective.mask;
 	c->n = c->impls.n;
 	c->at = qv_measure_need(calloc(c->n, sizeof(*c->at)));
 	c->sources = qv_measure_need(calloc(c->load->lanes_n, sizeof(*c->sources)));

@@ -31,8 +31,7 @@ struct qv_contest {
 	double share; /* of the operations of each lane */
 };
 
-/* For the implementations that c->impls has. Where collective.op is 0, QV_BM_TAG_BITS but
- * the mask tell operations apart. Without memory these end the program, with a line. */
+/* For the implementations that c->impls has. Without memory these end the program, with a line. */
 void qv_contest_begin(struct qv_contest *c, struct qv_tag_bits collective);
 void qv_contest_end(struct qv_contest *c);
 

@@ -38,8 +38,8 @@ def build(all_hosts, n):
         paths.append(path)
     if not hosts.run(switch, "ip", "link", "add", "switch", "type", "bridge", "forward_delay", "0"):
         hosts.skip("no bridge can be had here")
-    for i in range(n + 1):
-        hosts.run(switch, "ip", "link", "set", f"port{i}", "master", "switch")
+    if not all(hosts.run(switch, "ip", "link", "set", f"port{i}", "master", "switch") for i in range(n + 1)):
+        hosts.skip("no device can be put on a bridge here")
     hosts.run(switch, "ip", "link", "set", "switch", "up")
     return paths
 

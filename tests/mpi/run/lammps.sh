@@ -40,7 +40,7 @@ preload_options=()
 over_default "$ranks" "$seconds" "${order[@]}" lmp -in in.melt -log log.default >out.default 2>&1 ||
 	{ cat out.default; fail "lmp without quiver did not end well"; }
 preload_options=("${preload[@]}")
-over_quiver "$core" "$ranks" "$seconds" "${by_node[@]}" "${order[@]}" lmp -in in.melt \
+over_quiver "$core" "$ranks" "$seconds" "${order[@]}" "${by_node[@]}" lmp -in in.melt \
 	-log log.quiver >out.quiver 2>&1
 status=$?
 check_sanitizers
