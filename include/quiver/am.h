@@ -82,7 +82,8 @@ QV_API int qv_am_stream_insert_urgent(struct qv_am_stream *stream, uint32_t to, 
 				      size_t bytes);
 
 /*
- * The same to many ranks at once, see qv_stream_multicast.
+ * The same to many ranks at once, see qv_stream_multicast. By ring and tree a receiver keeps items that
+ * come before earlier ones; only memory limits how many.
  *   stream       from qv_am_stream_create
  *   by           how it travels: of each call anew
  *   to, n        n ranks in ascending order, 1 or more, none twice; read during the call

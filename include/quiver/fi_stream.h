@@ -128,7 +128,8 @@ struct qv_fi_stream_ops {
 	 */
 	int (*close)(struct qv_fi_stream *stream);
 	/*
-	 * Send an item to many members at once, see qv_stream_multicast.
+	 * Send an item to many members at once, see qv_stream_multicast. By ring and tree a receiver keeps
+	 * items that come before earlier ones; only memory limits how many.
 	 *   stream       from open
 	 *   by           how it travels: of each call anew
 	 *   to, n        n members in ascending order, 1 or more, none twice; read during the call

@@ -148,7 +148,8 @@ QV_API int qv_stream_pack(struct qv_stream *stream, uint32_t to, const void *env
  * the stream's way is. The ring begins with the one behind this rank, and goes around. What one rank
  * sends to another so, by either, comes in the order in which it was inserted, whatever the sections
  * are; there is no order with other items of it, unless all have come in between. From the first such
- * item on each rank has 16 bytes of memory for each other one, and keeps what comes early.
+ * item on each rank has 24 bytes of memory for each other one. A receiver keeps items that come before
+ * earlier ones of the same sender, until these have come; only memory limits how many.
  *
  * An item to oneself comes as of qv_stream_insert, when it is on its way to the others. In a stream
  * with envelopes it has one of 0 bytes. Data and the list of ranks share what qv_stream_longest says:
@@ -173,7 +174,7 @@ QV_API int qv_stream_multicast(struct qv_stream *stream, enum qv_section by, con
  *   buf, bytes  may be used again after the call
  *   now         as for qv_stream_insert
  * QV_EPROTO: it is not one of this stream, and nothing of it was taken. QV_ENOMEM: the stream has
- * ended, for what was to be sent on is lost.
+ * ended, for what was to be sent on is lost. An item by ring or tree that has come before is dropped.
  */
 QV_API int qv_stream_deliver(struct qv_stream *stream, uint32_t from, const void *buf, size_t bytes,
 			     uint64_t now);

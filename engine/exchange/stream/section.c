@@ -193,13 +193,12 @@ static int read_other(const struct qv_stream *s, const struct qv_stream_item *it
 
 int qv_stream_is_wrong_section(const struct qv_stream *s, const struct qv_stream_item *item)
 {
-	const uint32_t come = s->peers ? s->peers[item->from].come : 0;
 	struct qv_stream_receiver r = {0};
 	struct section in;
 	size_t own;
 	int rc = 0;
 
-	if (open_section(s, item, &in) || (int32_t)(in.here.number - come) < 0)
+	if (open_section(s, item, &in))
 		return 1;
 	own = in.here.own_bytes;
 	while (in.is_sent_on && (rc = read_other(s, item, &in, r.distance, &r)) > 0)
@@ -207,23 +206,40 @@ int qv_stream_is_wrong_section(const struct qv_stream *s, const struct qv_stream
 	return rc || (in.is_sent_on && !r.distance) || own + item->bytes - in.at > s->longest;
 }
 
-/* One that has overtaken others waits for these; the same again is dropped. */
+/* The place of this number among those that wait: most come behind the last one. */
+static struct qv_stream_kept **place_of(struct qv_stream_peer *peer, uint32_t number)
+{
+	const uint32_t ahead = number - peer->come;
+	struct qv_stream_kept **at = &peer->early;
+
+	if (*at && peer->early_end->number - peer->come < ahead)
+		return &peer->early_end->next;
+	while (*at && (*at)->number - peer->come < ahead)
+		at = &(*at)->next;
+	return at;
+}
+
+/* Whether the item with this number was given to the user, or waits. */
+static int has_come(struct qv_stream_peer *peer, uint32_t number)
+{
+	struct qv_stream_kept *const *at = place_of(peer, number);
+
+	return (int32_t)(number - peer->come) < 0 || (*at && (*at)->number == number);
+}
+
+/* One that has overtaken others waits for these. */
 static int keep_early(struct qv_stream_peer *peer, const struct qv_stream_item *item,
 		      uint32_t number)
 {
-	const int32_t early = (int32_t)(number - peer->come);
-	struct qv_stream_kept **at = &peer->early, *k;
+	struct qv_stream_kept **at = place_of(peer, number), *k = qv_stream_copy(item);
 
-	while (*at && (int32_t)((*at)->number - peer->come) < early)
-		at = &(*at)->next;
-	if (early < 0 || (*at && (*at)->number == number))
-		return QV_OK;
-	k = qv_stream_copy(item);
 	if (!k)
 		return QV_ENOMEM;
 	k->number = number;
 	k->next = *at;
 	*at = k;
+	if (!k->next)
+		peer->early_end = k;
 	return QV_OK;
 }
 
@@ -245,6 +261,7 @@ static int come_by_number(struct qv_stream *s, const struct qv_stream_item *item
 	return QV_OK;
 }
 
+/* The same again is dropped, and not sent on: who sends it need not be the one who repeats it. */
 int qv_stream_take_section(struct qv_stream *s, const struct qv_stream_item *item, uint64_t now)
 {
 	struct qv_stream_receiver *others, r = {0};
@@ -254,16 +271,18 @@ int qv_stream_take_section(struct qv_stream *s, const struct qv_stream_item *ite
 	char *out;
 	int rc;
 
+	if (qv_stream_know_peers(s))
+		return QV_ENOMEM;
 	open_section(s, item, &in);
+	if (has_come(&s->peers[item->from], in.here.number))
+		return QV_OK;
 	while (in.is_sent_on && read_other(s, item, &in, r.distance, &r) > 0)
 		n++;
 	common.data += in.at;
 	common.bytes -= in.at;
 	others = malloc(n * sizeof(*others) + item->bytes + (n + 1) * QV_RECEIVER_HEAD);
-	if (!others || qv_stream_know_peers(s)) {
-		free(others);
+	if (!others)
 		return QV_ENOMEM;
-	}
 	out = (char *)(others + n);
 	open_section(s, item, &in);
 	for (size_t i = 0; i < n; i++)

@@ -94,9 +94,9 @@ struct qv_stream_kept {
 
 /* Items of section.c, to and from another rank. */
 struct qv_stream_peer {
-	uint32_t sent;                /* to it */
-	uint32_t come;                /* from it, and were given to the user */
-	struct qv_stream_kept *early; /* from it, by number */
+	uint32_t sent;                            /* to it */
+	uint32_t come;                            /* from it, and were given to the user */
+	struct qv_stream_kept *early, *early_end; /* from it, by number */
 };
 
 /* The object. */
