@@ -267,6 +267,8 @@ static void nonsense(void **state)
 		{9, "\0\7\1\1\0\3\0\x9\0"},          /* another's own bytes, cut */
 		{9, "\0\7\xff\xff\xff\xff\x7f\0\0"}, /* no such number */
 		{9, "\0\7\1\1\0\2\xff\xff\xff\xff"}, /* another's number, cut */
+		{4, "\4\2\0a"},                      /* from this rank */
+		{8, "\0\6\1\1\0\xa\0\0"},            /* to the one that inserted it */
 	};
 	static const char too_long[3 + 37] = {0, 1 + 37, 0};
 	struct qv_stream *s = open_one(QV_WAY_DIRECT);

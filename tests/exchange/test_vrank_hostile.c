@@ -226,6 +226,41 @@ static void sense_and_nonsense(void **unused)
 	close_ranks();
 }
 
+/* What comes by ring says itself who sent it: an item for vranks, and nothing else. */
+static int say_by_ring(const struct say *s)
+{
+	const struct qv_vrank_envelope e = {s->kind, s->fences, s->zero, 7};
+	const struct qv_stream_item item = {.from = 1,
+					    .bytes = s->n,
+					    .data = (const char *)s->numbers,
+					    .envelope_bytes = sizeof(e),
+					    .envelope = (const char *)&e};
+	struct qv_stream_receiver to = {.to = 0};
+
+	delivered = 77;
+	assert_int_equal(qv_stream_take_many(rogue, &item, QV_SECTION_RING, &to, 1, 0), QV_OK);
+	settle();
+	return delivered;
+}
+
+static void by_ring(void **unused)
+{
+	static const struct say says[] = {
+		{QV_VRANK_HOME, 0, 0, {1, 5, 66}, 3, 0},
+		{QV_VRANK_SOURCE, 0, 0, {1, 2}, 2, 0},
+		{QV_VRANK_STATE, 0, 0, {5, 0, 1, 0, 9}, 5, 0},
+		{QV_VRANK_MANY, 0, 0, {5, 1, 1}, 3, 1},
+	};
+
+	open_rogue();
+	for (size_t i = 0; i < sizeof(says) / sizeof(says[0]); i++)
+		assert_int_equal(say_by_ring(&says[i]), says[i].right ? QV_OK : QV_EPROTO);
+	assert_int_equal(came, 1);
+	assert_int_equal(arrived, 0);
+	qv_stream_free(rogue);
+	close_ranks();
+}
+
 /* As many came as were sent, by chance: something has been sent on meanwhile, so all are asked
  * again. */
 static void one_round_is_not_enough(void **unused)
@@ -378,9 +413,9 @@ static void failures(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sense_and_nonsense), cmocka_unit_test(one_round_is_not_enough),
-		cmocka_unit_test(changes), cmocka_unit_test(bad_arguments),
-		cmocka_unit_test(failures)};
+		cmocka_unit_test(sense_and_nonsense),      cmocka_unit_test(by_ring),
+		cmocka_unit_test(one_round_is_not_enough), cmocka_unit_test(changes),
+		cmocka_unit_test(bad_arguments),           cmocka_unit_test(failures)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

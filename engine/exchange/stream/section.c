@@ -172,6 +172,7 @@ static int read_other(const struct qv_stream *s, const struct qv_stream_item *it
 {
 	const uint32_t left = s->spec.ranks - 1 - distance;
 	uint64_t step, number, own = 0;
+	uint32_t to;
 
 	if (qv_get_number(item->data, item->bytes, &in->at, 2 * (uint64_t)left + 1, &step))
 		return -1;
@@ -181,12 +182,14 @@ static int read_other(const struct qv_stream *s, const struct qv_stream_item *it
 	    (step % 2 && qv_get_number(item->data, item->bytes, &in->at, s->longest, &own)))
 		return -1;
 	distance += (uint32_t)(step / 2);
-	*r = (struct qv_stream_receiver){
-		.to = (uint32_t)(((uint64_t)s->spec.rank + distance) % s->spec.ranks),
-		.distance = distance,
-		.number = (uint32_t)number,
-		.own = item->data + in->at,
-		.own_bytes = (size_t)own};
+	to = (uint32_t)(((uint64_t)s->spec.rank + distance) % s->spec.ranks);
+	if (to == item->from)
+		return -1;
+	*r = (struct qv_stream_receiver){.to = to,
+					 .distance = distance,
+					 .number = (uint32_t)number,
+					 .own = item->data + in->at,
+					 .own_bytes = (size_t)own};
 	in->at += (size_t)own;
 	return 1;
 }
@@ -198,7 +201,7 @@ int qv_stream_is_wrong_section(const struct qv_stream *s, const struct qv_stream
 	size_t own;
 	int rc = 0;
 
-	if (open_section(s, item, &in))
+	if (item->from == s->spec.rank || open_section(s, item, &in))
 		return 1;
 	own = in.here.own_bytes;
 	while (in.is_sent_on && (rc = read_other(s, item, &in, r.distance, &r)) > 0)
@@ -278,6 +281,7 @@ int qv_stream_take_section(struct qv_stream *s, const struct qv_stream_item *ite
 		return QV_OK;
 	while (in.is_sent_on && read_other(s, item, &in, r.distance, &r) > 0)
 		n++;
+	common.by_section = 1;
 	common.data += in.at;
 	common.bytes -= in.at;
 	others = malloc(n * sizeof(*others) + item->bytes + (n + 1) * QV_RECEIVER_HEAD);

@@ -89,6 +89,7 @@ static void give(struct qv_stream *s, const struct qv_stream_item *item)
 {
 	s->stats.delivered++;
 	s->giving = 1;
+	s->by_section = item->by_section;
 	if (s->spec.envelope)
 		s->calls.packed(s->port, item->from, item->envelope, item->envelope_bytes,
 				item->data, item->bytes);

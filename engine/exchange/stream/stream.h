@@ -41,7 +41,7 @@ struct qv_bucket {
 
 struct qv_stream_item {
 	uint32_t to, from;
-	int urgent;
+	int urgent, by_section; /* the latter: of section.c, and has come */
 	size_t bytes;
 	const char *data;
 	size_t envelope_bytes;
@@ -123,7 +123,8 @@ struct qv_stream {
 	uint32_t last_id;          /* that was given to one */
 	uint32_t ready_n;
 	int failed, sending;
-	int giving;                             /* an item of it is with its user */
+	int giving;     /* an item of it is with its user */
+	int by_section; /* that item is of section.c: others say who sent it */
 	struct qv_stream_kept *kept, *kept_end; /* items to oneself meanwhile */
 	struct qv_stream_peer *peers;           /* by rank; NULL: section.c has had nothing to do */
 	struct qv_stream_stats stats;

@@ -186,12 +186,14 @@ int qv_vrank_take(struct qv_vranks *v, struct qv_vrank_in *in)
 	return takes[in->envelope.kind](v, in);
 }
 
-/* One that is sent behind a fence that is not over here waits for that. */
+/* One that is sent behind a fence that is not over here waits for that. What comes by ring or tree says
+ * itself who sent it, so it may be nothing but an item for vranks. */
 static int judge(struct qv_vranks *v, struct qv_vrank_in *in)
 {
 	const uint8_t ahead = (uint8_t)(in->envelope.fences - v->stats.fences);
 
-	if (in->envelope.kind >= QV_VRANK_KINDS || in->envelope.zero)
+	if (in->envelope.kind >= QV_VRANK_KINDS || in->envelope.zero ||
+	    (v->stream->by_section && in->envelope.kind != QV_VRANK_MANY))
 		return QV_EPROTO;
 	if (!ahead)
 		return qv_vrank_take(v, in);
