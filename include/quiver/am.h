@@ -96,7 +96,7 @@ QV_API int qv_am_stream_multicast(struct qv_am_stream *stream, enum qv_section b
 
 /* Take what has come, and send on what has waited long enough; does not wait. QV_OK: nothing waits
  * here; QV_EAGAIN: something does; another value is what ended the stream. With spec.wait_ns UINT64_MAX
- * only full buckets, urgent items and fences send. */
+ * only full buckets, urgent items, those sent on by ring or tree, and fences send. */
 QV_API int qv_am_stream_progress(struct qv_am_stream *stream);
 
 /* Wait until every item has come that any rank has inserted before its own call, or that functions

@@ -145,7 +145,9 @@ QV_API int qv_stream_pack(struct qv_stream *stream, uint32_t to, const void *env
  * is inserted for each of them.
  *
  * By ring and tree the receivers send it on, and no other rank does: straight to each other, whatever
- * the stream's way is. The ring begins with the one behind this rank, and goes around. What one rank
+ * the stream's way is. They do so within qv_stream_deliver, as with urgent items; only here it waits in
+ * a bucket. The ring begins with the one behind this rank, and goes around: it takes the time of a
+ * message for each receiver. What one rank
  * sends to another so, by either, comes in the order in which it was inserted, whatever the sections
  * are; there is no order with other items of it, unless all have come in between. From the first such
  * item on each rank has 24 bytes of memory for each other one. A receiver keeps items that come before
@@ -211,7 +213,7 @@ struct qv_stream_stats {
 	uint64_t messages, bytes;     /* that were sent, with heads */
 	uint64_t envelopes;           /* in them: one for all items in a row that share it */
 	uint64_t full, late, flushed; /* why they left: full, first item waited, flush */
-	uint64_t urgent;              /* or an urgent item is in them */
+	uint64_t urgent; /* or an urgent item is in them, or one sent on by ring or tree */
 };
 
 /*

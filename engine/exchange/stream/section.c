@@ -264,7 +264,7 @@ static int come_by_number(struct qv_stream *s, const struct qv_stream_item *item
 	return QV_OK;
 }
 
-/* The same again is dropped, and not sent on: who sends it need not be the one who repeats it. */
+/* It is sent on as an urgent one, or it would wait anew at each receiver. The same again is dropped, and not sent on: who sends it need not be the one who repeats it. */
 int qv_stream_take_section(struct qv_stream *s, const struct qv_stream_item *item, uint64_t now)
 {
 	struct qv_stream_receiver *others, r = {0};
@@ -281,7 +281,7 @@ int qv_stream_take_section(struct qv_stream *s, const struct qv_stream_item *ite
 		return QV_OK;
 	while (in.is_sent_on && read_other(s, item, &in, r.distance, &r) > 0)
 		n++;
-	common.by_section = 1;
+	common.by_section = common.urgent = 1;
 	common.data += in.at;
 	common.bytes -= in.at;
 	others = malloc(n * sizeof(*others) + item->bytes + (n + 1) * QV_RECEIVER_HEAD);

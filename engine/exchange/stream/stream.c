@@ -286,7 +286,7 @@ int qv_stream_deliver(struct qv_stream *s, uint32_t from, const void *buf, size_
 	rc = judge(s, &form, buf, bytes, items);
 	if (!rc)
 		rc = take_all(s, &form, buf, bytes, items, now);
-	if (!rc && form.urgent)
+	if (!rc && (form.urgent || form.phase == s->phases))
 		hurry(s);
 	return rc;
 }
