@@ -15,8 +15,8 @@
  * what else is in them, and before those for other ranks (qv_stream_insert_urgent).
  *
  * Items of one rank for another come in the order in which they were inserted, urgent or not, if
- * the network keeps the order of messages between two ranks. Those that receivers send on (enum
- * qv_section) have an order of their own.
+ * the network keeps the order of messages between two ranks. Those by QV_SECTION_RING and
+ * QV_SECTION_TREE, which receivers send on, have an order of their own.
  *
  * Ranks of a group are of one byte order. No locks, no threads, no clock: calls are told the time.
  */

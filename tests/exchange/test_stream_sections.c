@@ -23,9 +23,21 @@ static uint32_t draw(uint32_t n)
 	return (uint32_t)qv_packet_draw(n);
 }
 
+/* The next items have these numbers. */
+static void set_numbers(uint32_t ranks, uint32_t number)
+{
+	for (uint32_t r = 0; r < ranks; r++) {
+		assert_int_equal(qv_stream_know_peers(qv_net.streams[r]), QV_OK);
+		for (uint32_t p = 0; p < ranks; p++)
+			qv_net.streams[r]->peers[p] =
+				(struct qv_stream_peer){.sent = number, .come = number};
+	}
+}
+
 static void comes(struct qv_stream_spec spec)
 {
 	qv_many_open(&spec, spec.limit ? spec.limit - 33 - spec.envelope : 300);
+	set_numbers(spec.ranks, 0u - draw(8)); /* they go around */
 	qv_many.shapes = QV_N_SECTIONS;
 	for (uint32_t n = 0; n < 10 * spec.ranks; n++) {
 		const uint32_t from = draw(spec.ranks), to = draw(spec.ranks);
@@ -113,16 +125,34 @@ static uint32_t log2_of(uint32_t n)
 	return n > 1 ? 1 + log2_of((n + 1) / 2) : 0;
 }
 
+/* Messages of the sender, messages[0], and of n receivers in the order of their distances: the first of
+ * the farther half of those that are left gets the next one, and sends it to the others of its half. */
+static void count_tree(uint64_t *messages, uint32_t n)
+{
+	while (n) {
+		const uint32_t half = (n + 1) / 2;
+
+		n -= half;
+		messages[0]++;
+		count_tree(messages + n + 1, half - 1);
+	}
+}
+
 static void tree(void **state)
 {
 	for (size_t w = 0; w < 4; w++)
 		for (uint32_t step = 1; step <= 64; step++) {
 			const uint32_t n = send_long(ways[w], QV_SECTION_TREE, step);
+			uint64_t messages[QV_MANY_RANKS + 1] = {0};
+			uint32_t i = 1;
 
-			assert_int_equal(messages_of(20), log2_of(n + 1));
-			for (uint32_t r = 0; r < 64; r++)
-				if (r != 20)
-					assert_in_range(messages_of(r), 0, log2_of(n + 1));
+			count_tree(messages, n);
+			assert_int_equal(messages[0], log2_of(n + 1));
+			assert_int_equal(messages_of(20), messages[0]);
+			for (uint32_t r = 21; r != 20; r = (r + 1) % 64)
+				if (r % step == 0)
+					assert_int_equal(messages_of(r), messages[i++]);
+			assert_int_equal(i, n + 1);
 			qv_net_close();
 		}
 }

@@ -3,7 +3,8 @@
  * vrank.c - items of vranks: from the sender's home to the receiver's, and on to where it is.
  *
  * The way of a pair changes only where a vrank's state passes the same ranks behind what was sent
- * before it, so items stay in order without numbers.
+ * before it. So items stay in order without numbers, but for those by ring and tree: the stream
+ * numbers these.
  */
 #include "vrank.h"
 
