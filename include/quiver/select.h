@@ -96,7 +96,8 @@ struct qv_select_call {
 	size_t bytes;               /* length of the whole vector */
 	int ordered;                /* not 0: the operation does not commute */
 	/* When each rank is expected, in ns from any moment; read during the call. NULL: nothing is
-	 * known. Looked at for reductions and broadcasts only. */
+	 * known. Looked at for reductions and broadcasts only, and not where the rules name an algorithm
+	 * that is not built from them. */
 	const uint64_t *arrive;
 	/* By rank: how many combine units it runs for other groups, as in struct qv_schedule_spec; the
 	 * same in all calls of a group. Read during the call; NULL: none. */

@@ -483,6 +483,31 @@ static void test_late_broadcast(void **unused)
 	qv_select_close(s);
 }
 
+/* An algorithm that is not built from arrivals has one plan, whoever is late; segments are those of its length. */
+static void test_blind(void **unused)
+{
+	static const char *const rules[] = {"broadcast=ring", "broadcast=pipeline",
+					    "allreduce=pipeline", "allreduce=redirect"};
+	static uint64_t arrive[128];
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		struct qv_select *s = open_select(rules[i]);
+		struct qv_select_call call = {.coll = i < 2 ? QV_COLL_BROADCAST : QV_COLL_ALLREDUCE,
+					      .ranks = 128,
+					      .bytes = 1500};
+		const struct qv_plan *blind, *told;
+
+		assert_int_equal(qv_select_get(s, &call, &blind), QV_OK);
+		call.arrive = arrive;
+		arrive[1 + i] = 1000000;
+		assert_int_equal(qv_select_get(s, &call, &told), QV_OK);
+		assert_ptr_equal(blind, told);
+		qv_select_put(s, blind);
+		qv_select_put(s, told);
+		qv_select_close(s);
+	}
+}
+
 /* What is kept. */
 
 static void test_kept(void **unused)
@@ -549,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_all_agree), cmocka_unit_test(test_one_late),
 		cmocka_unit_test(test_lengths),   cmocka_unit_test(test_floor),
 		cmocka_unit_test(test_kept),      cmocka_unit_test(test_late_broadcast),
+		cmocka_unit_test(test_blind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -134,6 +134,7 @@ static int small_enough(const struct qv_case *c, const struct qv_schedule_spec *
 		return P * (c->coll == QV_COLL_REDUCE_SCATTER ? P : spec->segments) <=
 		       MOST_STEPS / 4;
 	case QV_ALG_BUTTERFLY: return P <= MOST_STEPS / 64;
+	case QV_ALG_RING: return P * P <= MOST_STEPS / 16; /* each rank could go on at any time */
 	default: return P * P <= MOST_STEPS / 4;
 	}
 }
@@ -194,18 +195,12 @@ static int race_all(struct race *r, const struct qv_rule *rule)
 	return rc;
 }
 
-/* The algorithm that was named. */
+/* The algorithm that was named, which can be built from arrivals. */
 static int race_named(struct race *r, const struct qv_rule *rule)
 {
-	const int knows =
-		rule->algorithm == QV_ALG_CLAIRVOYANT || rule->algorithm == QV_ALG_SEGMENTED;
-	int rc = QV_OK;
+	const int rc = rule->faithful ? QV_OK : enter(r, rule->algorithm, 0, 1);
 
-	if (!knows || !rule->faithful)
-		rc = enter(r, rule->algorithm, 0, 1);
-	if (!rc && knows)
-		rc = enter(r, rule->algorithm, 1, 1);
-	return rc;
+	return rc ? rc : enter(r, rule->algorithm, 1, 1);
 }
 
 static int choose_late(const struct qv_rule *rule, const struct qv_network *network,

@@ -155,6 +155,13 @@ static int quantise(struct qv_select *s, struct qv_case *c, const uint64_t *arri
 	return any ? QV_OK : QV_EAGAIN;
 }
 
+/* Whether what is chosen, or how it is built, depends on them. */
+static int uses_arrivals(const struct qv_rule *rule)
+{
+	return !rule->named || rule->algorithm == QV_ALG_CLAIRVOYANT ||
+	       rule->algorithm == QV_ALG_SEGMENTED;
+}
+
 static int make_case(struct qv_select *s, const struct qv_select_call *call, struct qv_case *c)
 {
 	int rc;
@@ -174,7 +181,7 @@ static int make_case(struct qv_select *s, const struct qv_select_call *call, str
 	if (!qv_expect_serves(call->coll))
 		return QV_OK;
 	c->ordered = call->ordered && qv_combines(call->coll);
-	if (!call->arrive || c->ordered)
+	if (!call->arrive || c->ordered || !uses_arrivals(&s->rules[call->coll]))
 		return QV_OK;
 	c->bytes =
 		size_class(call->bytes, 16); /* the time of a round is weighed against arrivals */
@@ -337,8 +344,7 @@ int qv_select_wants_arrivals(const struct qv_select *select, enum qv_coll coll)
 {
 	const struct qv_rule *rule = &select->rules[coll];
 
-	return rule->named &&
-	       (rule->algorithm == QV_ALG_CLAIRVOYANT || rule->algorithm == QV_ALG_SEGMENTED);
+	return rule->named && uses_arrivals(rule);
 }
 
 int qv_select_is_auto(const struct qv_select *select, enum qv_coll coll)
