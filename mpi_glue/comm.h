@@ -51,10 +51,13 @@ struct qv_mpi_comm {
 	uint64_t number;  /* among the communicators of this process */
 	uint64_t *arrive; /* what the program has said: by rank, or NULL */
 	bool told;        /* it has said something */
-	/* What its ranks observe of each other, NULL: nothing; whether some are late, by that or as said. */
-	struct qv_expect *expect;
-	bool late;
-	bool timed; /* the call under way, for that */
+	/* When its ranks come to reductions, and to broadcasts: who is late for the ones may be in time for the
+	 * others. */
+	struct qv_mpi_habit {
+		struct qv_expect *expect; /* what they observe of each other; NULL: nothing */
+		bool late;                /* some are, by that or as said */
+		bool timed;               /* the call under way, for that */
+	} habits[2];
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_autotune *autotune;
 	struct qv_mpi_autotune_v *autotune_v;
@@ -85,6 +88,17 @@ struct qv_mpi_comm {
 		struct qv_mpi_reduce reduce;
 	} quick[QV_MPI_N_COLLS][QV_MPI_BYPASSES];
 };
+
+static inline struct qv_mpi_habit *qv_mpi_habit(struct qv_mpi_comm *c, enum qv_coll coll)
+{
+	return &c->habits[coll == QV_COLL_BROADCAST];
+}
+
+/* Whether some ranks are late by habit for such a call. */
+static inline bool qv_mpi_late(const struct qv_mpi_comm *c, enum qv_coll coll)
+{
+	return c->habits[coll == QV_COLL_BROADCAST].late;
+}
 
 /* Which of the QV_MPI_BYPASSES a call is kept in. */
 static inline unsigned int qv_mpi_bypass_index(MPI_Op op, uint64_t count)

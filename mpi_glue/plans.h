@@ -9,12 +9,12 @@
 
 /* When each rank is expected in this call, by rank; NULL: all at once. */
 const uint64_t *qv_mpi_arrivals(const struct qv_mpi_comm *c, const struct qv_mpi_call *call);
-/* A blocking call for whose operation rules->observed is set begins, and is over; collective, and
- * nothing else is done between two calls that are observed by the others. QV_ENOMEM. */
-int qv_mpi_expect_begin(struct qv_mpi_comm *c);
+/* A blocking call for whose operation rules->observed is set begins, and is over; collective.
+ * QV_ENOMEM. */
+int qv_mpi_expect_begin(struct qv_mpi_comm *c, enum qv_coll coll);
 void qv_mpi_expect_end(struct qv_mpi_comm *c, enum qv_coll coll);
 /* A plan was made of arrivals, from this time of MPI_Wtime until now. */
-void qv_mpi_expect_planned(struct qv_mpi_comm *c, double since);
+void qv_mpi_expect_planned(struct qv_mpi_comm *c, enum qv_coll coll, double since);
 void qv_mpi_expect_close(struct qv_mpi_comm *c);
 
 /* From mpi_glue/plans/measure.c. */

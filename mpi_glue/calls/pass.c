@@ -17,6 +17,6 @@ void qv_mpi_pass(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 	*qv_mpi_bypass_of(c, call->name, call->args) =
 		(struct qv_mpi_bypass){.args = *call->args,
 				       .rules = qv_mpi.rules->number,
-				       .late = c->late,
+				       .late = qv_mpi_late(c, call->coll),
 				       .observed = call->observed != NULL};
 }

@@ -43,6 +43,7 @@ QV_INLINE bool qv_mpi_passes(enum qv_mpi_name name, enum qv_coll coll, struct qv
 {
 	struct qv_mpi_comm *c;
 	const struct qv_mpi_bypass *b;
+	struct qv_expect *expect;
 
 	if (!qv_mpi.on)
 		return true;
@@ -56,9 +57,10 @@ QV_INLINE bool qv_mpi_passes(enum qv_mpi_name name, enum qv_coll coll, struct qv
 	if (!c)
 		return false;
 	b = qv_mpi_bypass_of(c, name, &args);
-	if (b->rules != qv_mpi.rules->number || b->late != c->late ||
+	expect = qv_mpi_habit(c, coll)->expect;
+	if (b->rules != qv_mpi.rules->number || b->late != qv_mpi_late(c, coll) ||
 	    !qv_mpi_args_equal(&b->args, &args) ||
-	    (b->observed && !(c->expect && qv_expect_idle(c->expect))))
+	    (b->observed && !(expect && qv_expect_idle(expect))))
 		return false;
 	qv_mpi_count(name, QV_MPI_BLOCKING, QV_MPI_SLOWER);
 	return true;

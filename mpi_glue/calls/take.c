@@ -90,7 +90,8 @@ static struct qv_mpi_op *fail(struct qv_mpi_call *call, struct qv_mpi_comm *c)
 static bool holds_early_ranks(const struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 			      size_t item)
 {
-	return call->coll == QV_COLL_REDUCE && call->count * item > LONG_REDUCE && c->late;
+	return call->coll == QV_COLL_REDUCE && call->count * item > LONG_REDUCE &&
+	       qv_mpi_late(c, call->coll);
 }
 
 /* Whether the call goes through memory of the node: always, or where `auto` finds that faster than
@@ -128,8 +129,8 @@ static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
 static bool is_untried(const struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 		       enum qv_mpi_reason why)
 {
-	return why == QV_MPI_TRIED && call->form == QV_MPI_NONBLOCKING && c->late &&
-	       qv_expect_serves(call->coll);
+	return why == QV_MPI_TRIED && call->form == QV_MPI_NONBLOCKING &&
+	       qv_mpi_late(c, call->coll) && qv_expect_serves(call->coll);
 }
 
 static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
@@ -189,7 +190,7 @@ static struct qv_mpi_op *observe(struct qv_mpi_call *call)
 
 	if (!c || c->told || qv_mpi_comm_judge(c) != QV_MPI_TAKEN)
 		return NULL;
-	if (qv_mpi_expect_begin(c))
+	if (qv_mpi_expect_begin(c, call->coll))
 		return fail(call, c);
 	call->observed = c;
 	return NULL;

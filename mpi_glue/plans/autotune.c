@@ -114,6 +114,7 @@ int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc
 static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, size_t bytes,
 				    bool ordered, bool memory)
 {
+	const bool late = qv_mpi_late(c, coll);
 	struct qv_mpi_autotune *t;
 	int size = 0;
 
@@ -121,7 +122,7 @@ static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, si
 		size++;
 	for (t = c->autotune; t; t = t->next)
 		if (t->coll == coll && t->size == size && t->ordered == ordered &&
-		    t->late == c->late && t->memory == memory)
+		    t->late == late && t->memory == memory)
 			return t;
 	t = calloc(1, sizeof(*t));
 	if (!t)
@@ -130,9 +131,9 @@ static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, si
 				      .coll = coll,
 				      .size = size,
 				      .ordered = ordered,
-				      .late = c->late,
+				      .late = late,
 				      .memory = memory,
-				      .trial = {.stubborn = memory, .apart = c->late}};
+				      .trial = {.stubborn = memory, .apart = late}};
 	c->autotune = t;
 	return t;
 }

@@ -3,7 +3,8 @@
  * expect.c - when the ranks of a communicator are expected in its next reduction or broadcast: what the
  * program has said, or else what they have observed (agree.h), in blocking ones for which `auto` was
  * asked, or an algorithm that is built from arrivals. An exchange is the end of such a call, so all
- * know the same from the next call on.
+ * know the same from the next call on. Reductions and broadcasts are observed each by themselves: who is
+ * late before a reduction has waited in it for nobody, and comes to the broadcast behind it with the others.
  */
 #include "mpi_glue/glue.h"
 
@@ -17,27 +18,29 @@ static uint64_t now(void)
 
 void qv_mpi_expect_close(struct qv_mpi_comm *c)
 {
-	qv_expect_close(c->expect);
-	c->expect = NULL;
+	for (int i = 0; i < 2; i++)
+		qv_expect_close(c->habits[i].expect);
 }
 
-int qv_mpi_expect_begin(struct qv_mpi_comm *c)
+int qv_mpi_expect_begin(struct qv_mpi_comm *c, enum qv_coll coll)
 {
-	if (!c->expect && qv_expect_open((uint32_t)c->ranks, (uint32_t)c->rank, 0, &c->expect))
+	struct qv_mpi_habit *h = qv_mpi_habit(c, coll);
+
+	if (!h->expect && qv_expect_open((uint32_t)c->ranks, (uint32_t)c->rank, 0, &h->expect))
 		return QV_ENOMEM;
-	c->timed = qv_expect_called(c->expect) && qv_expect_came(c->expect, now());
+	h->timed = qv_expect_called(h->expect) && qv_expect_came(h->expect, now());
 	return QV_OK;
 }
 
-static void exchange(struct qv_mpi_comm *c)
+static void exchange(struct qv_mpi_habit *h, MPI_Comm comm)
 {
 	int rc;
 
-	qv_expect_begun(c->expect, now());
-	rc = QV_REAL(Allgather)(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, qv_expect_told(c->expect),
-				QV_EXPECT_WORDS, MPI_UINT64_T, c->comm);
-	qv_expect_over(c->expect, rc ? QV_EPEER : QV_OK, now());
-	c->late = qv_expect_is_late(c->expect);
+	qv_expect_begun(h->expect, now());
+	rc = QV_REAL(Allgather)(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, qv_expect_told(h->expect),
+				QV_EXPECT_WORDS, MPI_UINT64_T, comm);
+	qv_expect_over(h->expect, rc ? QV_EPEER : QV_OK, now());
+	h->late = qv_expect_is_late(h->expect);
 }
 
 /* The root of a reduce leaves it last, that of a broadcast first. */
@@ -48,26 +51,32 @@ static bool is_left_together(enum qv_coll coll)
 
 void qv_mpi_expect_end(struct qv_mpi_comm *c, enum qv_coll coll)
 {
-	if (!c->timed)
+	struct qv_mpi_habit *h = qv_mpi_habit(c, coll);
+
+	if (!h->timed)
 		return;
-	c->timed = false;
-	qv_expect_ended(c->expect, now(), is_left_together(coll));
-	if (qv_expect_due(c->expect))
-		exchange(c);
+	h->timed = false;
+	qv_expect_ended(h->expect, now(), is_left_together(coll));
+	if (qv_expect_due(h->expect))
+		exchange(h, c->comm);
 }
 
-void qv_mpi_expect_planned(struct qv_mpi_comm *c, double since)
+void qv_mpi_expect_planned(struct qv_mpi_comm *c, enum qv_coll coll, double since)
 {
-	if (c->expect)
-		qv_expect_spent(c->expect, qv_mpi_ns_since(since));
+	const struct qv_mpi_habit *h = qv_mpi_habit(c, coll);
+
+	if (h->expect)
+		qv_expect_spent(h->expect, qv_mpi_ns_since(since));
 }
 
 const uint64_t *qv_mpi_arrivals(const struct qv_mpi_comm *c, const struct qv_mpi_call *call)
 {
-	if (c->told || !c->expect || !qv_expect_serves(call->coll))
+	const struct qv_mpi_habit *h = &c->habits[call->coll == QV_COLL_BROADCAST];
+
+	if (c->told || !h->expect || !qv_expect_serves(call->coll))
 		return c->arrive;
-	return c->late || qv_select_wants_arrivals(qv_mpi.rules->select, call->coll)
-		       ? qv_expect_arrivals(c->expect)
+	return h->late || qv_select_wants_arrivals(qv_mpi.rules->select, call->coll)
+		       ? qv_expect_arrivals(h->expect)
 		       : NULL;
 }
 
@@ -102,7 +111,8 @@ int qv_mpi_expect(int comm, const uint64_t *arrive)
 	}
 	free(c->arrive);
 	c->arrive = copy;
-	c->late = copy && spread(copy, c->ranks) > QV_EXPECT_LATE;
+	for (int i = 0; i < 2; i++)
+		c->habits[i].late = copy && spread(copy, c->ranks) > QV_EXPECT_LATE;
 	c->told = true;
 	return QV_OK;
 }

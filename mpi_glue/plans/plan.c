@@ -151,7 +151,7 @@ struct qv_mpi_plan *qv_mpi_plan_of(struct qv_mpi_comm *c, const struct qv_mpi_ca
 		p->busy++;
 	pthread_mutex_unlock(&qv_mpi.lock);
 	if (wanted.arrive)
-		qv_mpi_expect_planned(c, began);
+		qv_mpi_expect_planned(c, call->coll, began);
 	return p;
 }
 

@@ -247,7 +247,7 @@ struct qv_mpi_op *qv_mpi_memory_run(struct qv_mpi_comm *c, const struct qv_mpi_c
 							.op = call->op,
 							.in_type = call->in_type,
 							.out_type = call->out_type,
-							.late = c->late,
+							.late = qv_mpi_late(c, call->coll),
 							.reduce = *r};
 	return end(c, call, run_plain(c, call, r));
 }
@@ -262,7 +262,7 @@ struct qv_mpi_op *qv_mpi_memory_again(const struct qv_mpi_call *call)
 	q = quick(c, call);
 	if (q->rules != qv_mpi.rules->number || q->count != call->count || q->type != call->type ||
 	    q->op != call->op || q->in_type != call->in_type || q->out_type != call->out_type ||
-	    q->late != c->late || qv_mpi_judge(call, c) != QV_MPI_TAKEN)
+	    q->late != qv_mpi_late(c, call->coll) || qv_mpi_judge(call, c) != QV_MPI_TAKEN)
 		return NULL;
 	return end(c, call, run_plain(c, call, &q->reduce));
 }

@@ -43,6 +43,23 @@ static void late_bcasts(int calls, MPI_Comm comm)
 	}
 }
 
+/* The last rank is late before each reduction, and nobody before the broadcast that follows. */
+static void late_mixed(int calls, MPI_Comm comm)
+{
+	const struct timespec late = {0, 3000000};
+
+	for (int i = 0; i < calls; i++) {
+		int in = i + glue_rank, out = 0, word = glue_rank ? -1 : i;
+
+		if (glue_rank == glue_ranks - 1)
+			nanosleep(&late, NULL);
+		MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm);
+		MPI_Bcast(&word, 1, MPI_INT, 0, comm);
+		CHECK(out == i * glue_ranks + glue_ranks * (glue_ranks - 1) / 2 && word == i,
+		      "call %d: the sum is %d, the word %d", i, out, word);
+	}
+}
+
 /* How many calls were by arrival since so many, the same on all ranks. */
 static int by_arrival_since(uint64_t before)
 {
@@ -105,7 +122,26 @@ static void later_forms(void)
 	MPI_Comm_free(&dup);
 }
 
-/* So it is with nonblocking broadcasts, where who is late passes something on. */
+/* So it is where a broadcast follows each reduction. */
+static void later_mixed(void)
+{
+	uint64_t before;
+	MPI_Comm dup;
+	int n = 0;
+
+	CHECK(!qv_mpi_set("allreduce=auto:faithful,reduce=auto:faithful,broadcast=clairvoyant"),
+	      "refused");
+	MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+	late_mixed(60, dup); /* its broadcasts make the library's own communicator */
+	before = qv_mpi_by_arrival();
+	later_calls(dup);
+	n = by_arrival_since(before);
+	CHECK(n || !GLUE_TAKES(GLUE_NONBLOCKING) || glue_ranks < 4,
+	      "nothing by what blocking reductions between broadcasts have told");
+	MPI_Comm_free(&dup);
+}
+
+/* So it is with nonblocking broadcasts, where some who are late would pass something on in any tree. */
 static void later_bcasts(void)
 {
 	uint64_t arrive[64] = {0}, before = qv_mpi_by_arrival();
@@ -164,5 +200,6 @@ void glue_late(void)
 			      (int)mine[1], (int)mine[0]);
 	}
 	later_forms();
+	later_mixed();
 	later_bcasts();
 }
