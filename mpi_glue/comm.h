@@ -55,8 +55,9 @@ struct qv_mpi_comm {
 	 * others. */
 	struct qv_mpi_habit {
 		struct qv_expect *expect; /* what they observe of each other; NULL: nothing */
-		bool late;                /* some are, by that or as said */
-		bool timed;               /* the call under way, for that */
+		uint32_t
+			late; /* 0: nobody is, by that or as said; else a number for those who are */
+		bool timed;   /* the call under way, for that */
 	} habits[2];
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_autotune *autotune;
@@ -70,7 +71,8 @@ struct qv_mpi_comm {
 	struct qv_mpi_bypass {
 		struct qv_mpi_args args;
 		uint64_t rules;
-		bool late, observed;
+		uint32_t late;
+		bool observed;
 	} bypass[QV_MPI_REDUCE_LOCAL][QV_MPI_BYPASSES];
 	/* Long, of an operation that is over: for the next one. */
 	void *room;
@@ -84,7 +86,7 @@ struct qv_mpi_comm {
 		size_t count;
 		MPI_Datatype type, in_type, out_type;
 		MPI_Op op;
-		bool late;
+		uint32_t late;
 		struct qv_mpi_reduce reduce;
 	} quick[QV_MPI_N_COLLS][QV_MPI_BYPASSES];
 };
@@ -94,8 +96,8 @@ static inline struct qv_mpi_habit *qv_mpi_habit(struct qv_mpi_comm *c, enum qv_c
 	return &c->habits[coll == QV_COLL_BROADCAST];
 }
 
-/* Whether some ranks are late by habit for such a call. */
-static inline bool qv_mpi_late(const struct qv_mpi_comm *c, enum qv_coll coll)
+/* Whether some ranks are late by habit for such a call: 0, or a number for those who are. */
+static inline uint32_t qv_mpi_late(const struct qv_mpi_comm *c, enum qv_coll coll)
 {
 	return c->habits[coll == QV_COLL_BROADCAST].late;
 }

@@ -58,8 +58,9 @@ void qv_expect_over(struct qv_expect *expect, int status, uint64_t now);
  * qv_expect_over. NULL: nothing has been told. */
 const uint64_t *qv_expect_arrivals(const struct qv_expect *expect);
 
-/* Whether some rank is late, by what was told: by a quarter of what a call takes. */
-int qv_expect_is_late(const struct qv_expect *expect);
+/* Whether some rank is late, by what was told: by a quarter of what a call takes. 0: no; else a number, the
+ * same on all: another one than before where others are late than the last time. */
+uint32_t qv_expect_late(const struct qv_expect *expect);
 
 /* A call begins. Returns 1: qv_expect_came is to be called. */
 int qv_expect_called(struct qv_expect *expect);

@@ -45,7 +45,7 @@ int qv_fi_coll_expect(struct qv_fi_coll *coll, struct qv_fi_group *group, enum q
 	*arrive = NULL;
 	if (ret || !is_wanted(group, kind) || !group->expect)
 		return ret;
-	if (qv_expect_is_late(group->expect) || qv_select_wants_arrivals(group->select, kind))
+	if (qv_expect_late(group->expect) || qv_select_wants_arrivals(group->select, kind))
 		*arrive = qv_expect_arrivals(group->expect);
 	return 0;
 }

@@ -183,12 +183,20 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	return op;
 }
 
+/* `auto` of a blocking broadcast is memory or the MPI, whoever is late, once all ranks have found that they have
+ * memory of a node. */
+static bool takes_no_tree(const struct qv_mpi_comm *c, enum qv_coll coll)
+{
+	return coll == QV_COLL_BROADCAST && c->team && qv_mpi.rules->automatic[coll] &&
+	       !qv_mpi_offload_wanted();
+}
+
 /* Note when this rank comes to the call; NULL, or what failed. */
 static struct qv_mpi_op *observe(struct qv_mpi_call *call)
 {
 	struct qv_mpi_comm *c = qv_mpi_comm_of(call->comm);
 
-	if (!c || c->told || qv_mpi_comm_judge(c) != QV_MPI_TAKEN)
+	if (!c || c->told || qv_mpi_comm_judge(c) != QV_MPI_TAKEN || takes_no_tree(c, call->coll))
 		return NULL;
 	if (qv_mpi_expect_begin(c, call->coll))
 		return fail(call, c);

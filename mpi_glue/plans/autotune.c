@@ -29,7 +29,8 @@ struct qv_mpi_autotune {
 	struct qv_mpi_autotune *next;
 	enum qv_coll coll;
 	int size; /* class of the length: its binary logarithm */
-	bool ordered, late, memory;
+	bool ordered, memory;
+	uint32_t late; /* as in struct qv_mpi_habit */
 	struct qv_mpi_trial trial;
 };
 
@@ -111,10 +112,20 @@ int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc
 
 /* Calls of one length. */
 
+/* Where others are late than in the trial, a schedule from arrivals may be another one. All ranks know it
+ * from the same call on. */
+static struct qv_mpi_autotune *renewed(struct qv_mpi_autotune *t, uint32_t late)
+{
+	if (t->late != late && !t->memory && qv_expect_serves(t->coll))
+		t->trial = (struct qv_mpi_trial){.apart = true};
+	t->late = late;
+	return t;
+}
+
 static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, size_t bytes,
 				    bool ordered, bool memory)
 {
-	const bool late = qv_mpi_late(c, coll);
+	const uint32_t late = qv_mpi_late(c, coll);
 	struct qv_mpi_autotune *t;
 	int size = 0;
 
@@ -122,8 +133,8 @@ static struct qv_mpi_autotune *find(struct qv_mpi_comm *c, enum qv_coll coll, si
 		size++;
 	for (t = c->autotune; t; t = t->next)
 		if (t->coll == coll && t->size == size && t->ordered == ordered &&
-		    t->late == late && t->memory == memory)
-			return t;
+		    !t->late == !late && t->memory == memory)
+			return renewed(t, late);
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
@@ -148,6 +159,17 @@ void qv_mpi_autotune_free(struct qv_mpi_comm *c)
 	}
 }
 
+/* Plans are kept, so the time of the call is not that of making one. */
+static void plan_ahead(struct qv_mpi_comm *c, const struct qv_mpi_call *call, size_t bytes,
+		       const struct qv_mpi_reduce *r)
+{
+	enum qv_mpi_reason why; /* the call asks again, and finds the same */
+	struct qv_mpi_plan *plan = qv_mpi_plan_of(c, call, bytes, r->ordered, &why);
+
+	if (plan)
+		qv_mpi_plan_put(plan);
+}
+
 bool qv_mpi_autotune_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_t bytes,
 			  const struct qv_mpi_reduce *r, bool memory, enum qv_mpi_reason *why)
 {
@@ -161,5 +183,7 @@ bool qv_mpi_autotune_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_
 	if (t->trial.decided || call->form != QV_MPI_BLOCKING)
 		return t->trial.ours;
 	call->trial = &t->trial;
+	if (!memory && is_ours(&t->trial))
+		plan_ahead(c, call, bytes, r);
 	return qv_mpi_trial_begin(&t->trial, c->comm);
 }

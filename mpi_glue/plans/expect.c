@@ -40,7 +40,7 @@ static void exchange(struct qv_mpi_habit *h, MPI_Comm comm)
 	rc = QV_REAL(Allgather)(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, qv_expect_told(h->expect),
 				QV_EXPECT_WORDS, MPI_UINT64_T, comm);
 	qv_expect_over(h->expect, rc ? QV_EPEER : QV_OK, now());
-	h->late = qv_expect_is_late(h->expect);
+	h->late = qv_expect_late(h->expect);
 }
 
 /* The root of a reduce leaves it last, that of a broadcast first. */

@@ -202,7 +202,7 @@ static void call(struct group *g, const uint64_t *late)
 
 		assert_true(!arrive == !first);
 		assert_true(!arrive || !memcmp(arrive, first, g->n * sizeof(*arrive)));
-		assert_int_equal(qv_expect_is_late(g->p[r]), qv_expect_is_late(g->p[0]));
+		assert_int_equal(qv_expect_late(g->p[r]), qv_expect_late(g->p[0]));
 	}
 	for (uint32_t r = 0; r < g->n; r++)
 		if (!qv_expect_idle(g->p[r]) && qv_expect_called(g->p[r]) &&
@@ -255,22 +255,41 @@ static void test_habit(void **unused)
 	for (uint32_t delay = 0; delay <= 8; delay += 8) {
 		open_group(&g, 4, delay);
 		calls(&g, 40, 0, 0);
-		assert_false(qv_expect_is_late(g.p[0]));
+		assert_false(qv_expect_late(g.p[0]));
 		for (int i = 0; i < 60; i++) {
 			calls(&g, 9, 0, 0);
 			calls(&g, 1, 2, 50000);
-			assert_false(qv_expect_is_late(g.p[0]));
+			assert_false(qv_expect_late(g.p[0]));
 		}
 		calls(&g, 150, 2, 50000);
-		assert_true(qv_expect_is_late(g.p[0]));
+		assert_true(qv_expect_late(g.p[0]));
 		arrive = qv_expect_arrivals(g.p[0]);
 		assert_true(arrive[2] == 50000 && !arrive[0] && !arrive[1] && !arrive[3]);
 		calls(&g, 150, 2, 0);
-		assert_false(qv_expect_is_late(g.p[0]));
+		assert_false(qv_expect_late(g.p[0]));
 		calls(&g, 150, 2, QV_EXPECT_LATE); /* as processors leave a call */
-		assert_false(qv_expect_is_late(g.p[0]));
+		assert_false(qv_expect_late(g.p[0]));
 		close_group(&g);
 	}
+}
+
+/* Who is late has a number: the same when he is late again, or by more; another one where it is another. */
+static void test_who(void **unused)
+{
+	struct group g;
+	uint32_t number;
+
+	open_group(&g, 4, 0);
+	calls(&g, 150, 2, 50000);
+	number = qv_expect_late(g.p[0]);
+	assert_true(number);
+	calls(&g, 150, 2, 0);
+	assert_false(qv_expect_late(g.p[0]));
+	calls(&g, 150, 2, 90000);
+	assert_int_equal(qv_expect_late(g.p[0]), number);
+	calls(&g, 150, 1, 50000);
+	assert_true(qv_expect_late(g.p[0]) && qv_expect_late(g.p[0]) != number);
+	close_group(&g);
 }
 
 /* Exchanges take one part in 60 of the time in calls, and plans made of them count. */
@@ -301,15 +320,15 @@ static void test_failed(void **unused)
 
 	open_group(&g, 2, 8);
 	calls(&g, 100, 1, 50000);
-	assert_true(qv_expect_is_late(g.p[0]));
+	assert_true(qv_expect_late(g.p[0]));
 	done = g.exchanges;
 	g.status = QV_EPEER;
 	calls(&g, 200, 1, 0);
-	assert_true(g.exchanges > done && qv_expect_is_late(g.p[0]));
+	assert_true(g.exchanges > done && qv_expect_late(g.p[0]));
 	assert_int_equal(qv_expect_arrivals(g.p[0])[1], 50000);
 	g.status = QV_OK;
 	calls(&g, 200, 1, 0);
-	assert_false(qv_expect_is_late(g.p[0]));
+	assert_false(qv_expect_late(g.p[0]));
 	close_group(&g);
 }
 
@@ -321,16 +340,16 @@ static void test_beside(void **unused)
 
 	open_group(&g, 2, 8);
 	calls(&g, 100, 1, 50000);
-	assert_true(qv_expect_is_late(g.p[0]));
+	assert_true(qv_expect_late(g.p[0]));
 	before = g.exchanges;
 	g.beside = 1;
 	calls(&g, 3000, 1, 50000);
-	assert_false(qv_expect_is_late(g.p[0]));
+	assert_false(qv_expect_late(g.p[0]));
 	assert_null(qv_expect_arrivals(g.p[0]));
 	assert_true(g.exchanges - before <= 4);
 	g.beside = 0;
 	calls(&g, 1200, 1, 50000);
-	assert_true(qv_expect_is_late(g.p[0]));
+	assert_true(qv_expect_late(g.p[0]));
 	close_group(&g);
 }
 
@@ -395,12 +414,12 @@ static void test_absurd_arrival(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_medians),       cmocka_unit_test(test_wrong_figures),
-		cmocka_unit_test(test_not_measured),  cmocka_unit_test(test_gamma),
-		cmocka_unit_test(test_all_alike),     cmocka_unit_test(test_habit),
-		cmocka_unit_test(test_far_apart),     cmocka_unit_test(test_failed),
-		cmocka_unit_test(test_beside),        cmocka_unit_test(test_ahead),
-		cmocka_unit_test(test_absurd_arrival)};
+		cmocka_unit_test(test_medians),      cmocka_unit_test(test_wrong_figures),
+		cmocka_unit_test(test_not_measured), cmocka_unit_test(test_gamma),
+		cmocka_unit_test(test_all_alike),    cmocka_unit_test(test_habit),
+		cmocka_unit_test(test_who),          cmocka_unit_test(test_far_apart),
+		cmocka_unit_test(test_failed),       cmocka_unit_test(test_beside),
+		cmocka_unit_test(test_ahead),        cmocka_unit_test(test_absurd_arrival)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

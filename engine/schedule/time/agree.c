@@ -28,7 +28,9 @@ struct qv_expect {
 	uint64_t cost;         /* of the last exchange, and of plans made since, ns */
 	int soon;              /* the next exchange is */
 	int known, late;       /* arrive holds something; some rank is late */
+	uint32_t number;       /* for those who are late, or were the last time */
 	uint64_t *arrive;      /* when each rank is expected, ns */
+	unsigned char *behind; /* by rank: it is one of those */
 	uint64_t told[][QV_EXPECT_WORDS];
 };
 
@@ -38,7 +40,7 @@ int qv_expect_open(uint32_t ranks, uint32_t rank, uint32_t delay, struct qv_expe
 
 	if (rank >= ranks)
 		return QV_EINVAL;
-	x = calloc(1, sizeof(*x) + ranks * (sizeof(x->told[0]) + sizeof(*x->arrive)));
+	x = calloc(1, sizeof(*x) + ranks * (sizeof(x->told[0]) + sizeof(*x->arrive) + 1));
 	if (!x)
 		return QV_ENOMEM;
 	x->ranks = ranks;
@@ -46,6 +48,7 @@ int qv_expect_open(uint32_t ranks, uint32_t rank, uint32_t delay, struct qv_expe
 	x->delay = delay;
 	x->left = LEAST;
 	x->arrive = x->told[ranks];
+	x->behind = (unsigned char *)(x->arrive + ranks);
 	*expect = x;
 	return QV_OK;
 }
@@ -151,6 +154,23 @@ static void expect(struct qv_expect *x, uint64_t first, uint64_t least)
 	x->known = 1;
 }
 
+/* Those who are late are expected nearer to the last one than to the first one. */
+static void number_late(struct qv_expect *x)
+{
+	uint64_t last = 0;
+	int others = 0;
+
+	for (uint32_t r = 0; r < x->ranks; r++)
+		last = greater(last, x->arrive[r]);
+	for (uint32_t r = 0; r < x->ranks; r++) {
+		const unsigned char behind = x->arrive[r] > last / 2;
+
+		others |= behind != x->behind[r];
+		x->behind[r] = behind;
+	}
+	x->number += others;
+}
+
 /* Calls to the next exchange. */
 static uint64_t interval(uint64_t cost, uint64_t call, uint64_t gap)
 {
@@ -183,6 +203,8 @@ static void learn(struct qv_expect *x)
 	}
 	x->late = last - first > greater(QV_EXPECT_LATE, call / (x->late ? IN_TIME : LATE));
 	expect(x, first, (last - first) / 4);
+	if (x->late)
+		number_late(x);
 	x->soon = !x->soon && unusual > call / LATE;
 	x->left = x->soon ? SOON : interval(cost, call, gap);
 }
@@ -246,7 +268,7 @@ const uint64_t *qv_expect_arrivals(const struct qv_expect *expect)
 	return expect->known ? expect->arrive : NULL;
 }
 
-int qv_expect_is_late(const struct qv_expect *expect)
+uint32_t qv_expect_late(const struct qv_expect *expect)
 {
-	return expect->late;
+	return expect->late ? expect->number : 0;
 }
