@@ -11,6 +11,9 @@ import sys
 import sim_run
 
 KNOWING = ("clairvoyant", "segmented")
+# Printed, not compared: here a message is sent while the one before is still under way, so short segments
+# take less time than by the model that `auto` goes by.
+ASIDE = ("binary",)
 
 
 def read(text):
@@ -29,7 +32,7 @@ def judge(times, calls, most):
     """Prints the times; a list of what is wrong. A part's `auto` may take most[part] of the best one's time."""
     auto, failed = {part: ways.pop("auto") for part, ways in times.items()}, []
     for part, ways in times.items():
-        best = min(ways, key=ways.get)
+        best = min((way for way in ways if way not in ASIDE), key=ways.get)
         ratio = auto[part] / ways[best]
         print(f"  {part}: auto {1e6 * auto[part]:.1f} us, {ratio:.3f} times {best}; "
               f"{calls[part]} calls by arrival; "
