@@ -264,7 +264,8 @@ static int come_by_number(struct qv_stream *s, const struct qv_stream_item *item
 	return QV_OK;
 }
 
-/* It is sent on as an urgent one, or it would wait anew at each receiver. The same again is dropped, and not sent on: who sends it need not be the one who repeats it. */
+/* It is sent on as an urgent one, or it would wait anew at each receiver. The same again is dropped, and not
+ * sent on: who sends it need not be the one who repeats it. */
 int qv_stream_take_section(struct qv_stream *s, const struct qv_stream_item *item, uint64_t now)
 {
 	struct qv_stream_receiver *others, r = {0};

@@ -18,15 +18,15 @@ struct timing {
 	double *copied;   /* by rank: end of the last copy so far */
 	unsigned char *arrived; /* by step: received, not yet combined */
 	unsigned char *listed;  /* by step: is or was among the open ones */
-	size_t *open;           /* receives whose message or combine could be next */
+	struct event *open;     /* what could be next: a heap, the earliest first */
 	size_t open_n;
 };
 
-/* What could be next. */
+/* The message or the combine of a receive. */
 struct event {
-	size_t number; /* of a receive */
+	size_t number; /* of the receive */
 	size_t order;  /* a rank sends in the order of its steps */
-	double start;
+	double start;  /* when it was put there: ports may be free later since, never earlier */
 	int is_combine;
 };
 
@@ -89,33 +89,6 @@ static void copy_all(struct timing *t, uint32_t rank)
 	} while (t->g.fence[rank] != fence);
 }
 
-/* What a step of this rank that was done may have opened. */
-static void list_open(struct timing *t, uint32_t rank)
-{
-	const size_t first = t->g.base[rank];
-
-	copy_all(t, rank);
-
-	for (size_t i = first + t->g.fence[rank]; i-- > first;) {
-		const enum qv_step_kind kind = qv_group_step(&t->g, i)->kind;
-		const size_t receive = qv_is_send(kind) ? t->g.partner[i] : i;
-
-		if (kind == QV_STEP_FENCE)
-			return; /* what is before it is done */
-		if (qv_is_local(kind) || t->listed[receive] || !qv_group_ready(&t->g, i) ||
-		    !qv_group_ready(&t->g, t->g.partner[i]))
-			continue;
-		t->listed[receive] = 1;
-		t->open[t->open_n++] = receive;
-	}
-}
-
-static void done(struct timing *t, size_t number, double end)
-{
-	end_step(t, number, end);
-	list_open(t, t->g.rank[number]);
-}
-
 /* When an open receive could go on, as a message or as a combine. */
 static struct event event_of(const struct timing *t, size_t number)
 {
@@ -138,23 +111,70 @@ static int earlier(const struct event *a, const struct event *b)
 	return a->order < b->order;
 }
 
-/* Take the next event off the list of open ones; 0 if there is none. */
-static int next(struct timing *t, struct event *first)
+static void put(struct timing *t, size_t number)
 {
+	const struct event e = event_of(t, number);
+	size_t at = t->open_n++;
+
+	for (; at && earlier(&e, &t->open[(at - 1) / 2]); at = (at - 1) / 2)
+		t->open[at] = t->open[(at - 1) / 2];
+	t->open[at] = e;
+}
+
+static struct event pop(struct timing *t)
+{
+	const struct event top = t->open[0], last = t->open[--t->open_n];
 	size_t at = 0;
 
-	for (size_t i = 0; i < t->open_n; i++) {
-		const struct event e = event_of(t, t->open[i]);
-
-		if (i && !earlier(&e, first))
-			continue;
-		*first = e;
-		at = i;
+	for (size_t child = 1; child < t->open_n; child = 2 * at + 1) {
+		if (child + 1 < t->open_n && earlier(&t->open[child + 1], &t->open[child]))
+			child++;
+		if (!earlier(&t->open[child], &last))
+			break;
+		t->open[at] = t->open[child];
+		at = child;
 	}
-	if (!t->open_n)
-		return 0;
-	t->open[at] = t->open[--t->open_n];
-	return 1;
+	t->open[at] = last;
+	return top;
+}
+
+/* Take the next event off the open ones; 0 if there is none. */
+static int next(struct timing *t, struct event *first)
+{
+	while (t->open_n) {
+		*first = pop(t);
+		if (event_of(t, first->number).start <= first->start)
+			return 1;
+		put(t, first->number);
+	}
+	return 0;
+}
+
+/* What a step of this rank that was done may have opened. */
+static void list_open(struct timing *t, uint32_t rank)
+{
+	const size_t first = t->g.base[rank];
+
+	copy_all(t, rank);
+
+	for (size_t i = first + t->g.fence[rank]; i-- > first;) {
+		const enum qv_step_kind kind = qv_group_step(&t->g, i)->kind;
+		const size_t receive = qv_is_send(kind) ? t->g.partner[i] : i;
+
+		if (kind == QV_STEP_FENCE)
+			return; /* what is before it is done */
+		if (qv_is_local(kind) || t->listed[receive] || !qv_group_ready(&t->g, i) ||
+		    !qv_group_ready(&t->g, t->g.partner[i]))
+			continue;
+		t->listed[receive] = 1;
+		put(t, receive);
+	}
+}
+
+static void done(struct timing *t, size_t number, double end)
+{
+	end_step(t, number, end);
+	list_open(t, t->g.rank[number]);
 }
 
 static void take(struct timing *t, const struct event *e)
@@ -178,7 +198,7 @@ static void take(struct timing *t, const struct event *e)
 	} else {
 		t->arrived[e->number] = 1;
 		t->end[e->number] = end;
-		t->open[t->open_n++] = e->number;
+		put(t, e->number);
 	}
 }
 
