@@ -51,6 +51,7 @@ struct qv_mpi_comm {
 	uint64_t number;  /* among the communicators of this process */
 	uint64_t *arrive; /* what the program has said: by rank, or NULL */
 	bool told;        /* it has said something */
+	uint32_t said;    /* how often that was that ranks are late, others each time */
 	/* When its ranks come to reductions, and to broadcasts: who is late for the ones may be in time for the
 	 * others. */
 	struct qv_mpi_habit {

@@ -176,7 +176,8 @@ QV_API int qv_stream_multicast(struct qv_stream *stream, enum qv_section by, con
  *   buf, bytes  may be used again after the call
  *   now         as for qv_stream_insert
  * QV_EPROTO: it is not one of this stream, and nothing of it was taken. QV_ENOMEM: the stream has
- * ended, for what was to be sent on is lost. An item by ring or tree that has come before is dropped.
+ * ended, for what was to be sent on is lost. An item by ring or tree whose number has
+ * come before is dropped: the number alone decides, so a member that forges it can suppress others' items.
  */
 QV_API int qv_stream_deliver(struct qv_stream *stream, uint32_t from, const void *buf, size_t bytes,
 			     uint64_t now);

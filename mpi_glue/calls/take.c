@@ -196,8 +196,12 @@ static struct qv_mpi_op *observe(struct qv_mpi_call *call)
 {
 	struct qv_mpi_comm *c = qv_mpi_comm_of(call->comm);
 
-	if (!c || c->told || qv_mpi_comm_judge(c) != QV_MPI_TAKEN || takes_no_tree(c, call->coll))
+	if (!c || c->told || qv_mpi_comm_judge(c) != QV_MPI_TAKEN)
 		return NULL;
+	if (takes_no_tree(c, call->coll)) {
+		qv_mpi_habit(c, call->coll)->late = 0; /* nobody finds out any more */
+		return NULL;
+	}
 	if (qv_mpi_expect_begin(c, call->coll))
 		return fail(call, c);
 	call->observed = c;

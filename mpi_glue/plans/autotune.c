@@ -9,8 +9,9 @@
 
 #include <stdlib.h>
 
-#define TRIES 4    /* of a trial, where both got calls of other lengths, or the verdicts change */
-#define ALIKE 1.25 /* as many times the bytes of the other, and the times compare */
+#define RENEWALS 8 /* of a trial, where others are late */
+#define TRIES    4 /* of a trial, where both got calls of other lengths, or the verdicts change */
+#define ALIKE    1.25 /* as many times the bytes of the other, and the times compare */
 
 /* Calls of a trial, half of them to the MPI; the median of each half counts. */
 static int turns_of(const struct qv_mpi_trial *t)
@@ -31,6 +32,7 @@ struct qv_mpi_autotune {
 	int size; /* class of the length: its binary logarithm */
 	bool ordered, memory;
 	uint32_t late; /* as in struct qv_mpi_habit */
+	int renewals;
 	struct qv_mpi_trial trial;
 };
 
@@ -113,11 +115,13 @@ int qv_mpi_trial_end(struct qv_mpi_trial *t, MPI_Comm comm, double bytes, int rc
 /* Calls of one length. */
 
 /* Where others are late than in the trial, a schedule from arrivals may be another one. All ranks know it
- * from the same call on. */
+ * from the same call on. Where that goes on and on, the trials would cost more than they gain. */
 static struct qv_mpi_autotune *renewed(struct qv_mpi_autotune *t, uint32_t late)
 {
-	if (t->late != late && !t->memory && qv_expect_serves(t->coll))
+	if (t->late != late && !t->memory && qv_expect_serves(t->coll) && t->renewals < RENEWALS) {
 		t->trial = (struct qv_mpi_trial){.apart = true};
+		t->renewals++;
+	}
 	t->late = late;
 	return t;
 }

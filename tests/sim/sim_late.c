@@ -5,8 +5,8 @@
  * Nobody tells the library. Prints, per part and setting, the time of the last calls of the part,
  *     PART SETTING SECONDS
  * from the first arrival to the last exit, the mean of simulated ones and the median of real ones; and
- * for `auto`, by how many calls of the part were run by a schedule that was built from expected arrivals:
- *     by-arrival PART CALLS
+ * by how many calls of the part were run by a schedule that was built from expected arrivals:
+ *     by-arrival PART SETTING CALLS
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -100,8 +100,9 @@ static double run(const char *setting, double late)
 		first = p ? first : seconds;
 		if (!rank && late > 0)
 			printf("%s %s %.9f\n", parts[p], setting, seconds);
-		if (!rank && late > 0 && !strcmp(setting, "auto"))
-			printf("by-arrival %s %d\n", parts[p], (int)(qv_mpi_by_arrival() - before));
+		if (!rank && late > 0)
+			printf("by-arrival %s %s %d\n", parts[p], setting,
+			       (int)(qv_mpi_by_arrival() - before));
 	}
 	MPI_Comm_free(&comm);
 	return first;

@@ -17,12 +17,12 @@ ASIDE = ("binary",)
 
 
 def read(text):
-    """What sim_late prints: {part: {setting: seconds}}, {part: calls by expected arrivals}"""
+    """What sim_late prints: {part: {setting: seconds}}, {part: {setting: calls by expected arrivals}}"""
     times, calls = {}, {}
     for line in text.splitlines():
         word = line.split()
-        if len(word) == 3 and word[0] == "by-arrival":
-            calls[word[1]] = int(word[2])
+        if len(word) == 4 and word[0] == "by-arrival":
+            calls.setdefault(word[1], {})[word[2]] = int(word[3])
         elif len(word) == 3:
             times.setdefault(word[0], {})[word[1]] = float(word[2])
     return times, calls
@@ -35,11 +35,11 @@ def judge(times, calls, most):
         best = min((way for way in ways if way not in ASIDE), key=ways.get)
         ratio = auto[part] / ways[best]
         print(f"  {part}: auto {1e6 * auto[part]:.1f} us, {ratio:.3f} times {best}; "
-              f"{calls[part]} calls by arrival; "
+              f"{calls[part]['auto']} calls by arrival; "
               + ", ".join(f"{w} {1e6 * t:.1f}" for w, t in ways.items()))
         if ratio > most[part]:
             failed.append(f"{part}: {ratio:.3f} times the best one's time")
-        if part == "late" and best in KNOWING and not calls[part]:
+        if part == "late" and best in KNOWING and not calls[part]["auto"]:
             failed.append("late: nobody was expected")
     return failed
 

@@ -143,7 +143,7 @@ static int next(struct timing *t, struct event *first)
 {
 	while (t->open_n) {
 		*first = pop(t);
-		if (event_of(t, first->number).start <= first->start)
+		if (!(event_of(t, first->number).start > first->start))
 			return 1;
 		put(t, first->number);
 	}
