@@ -22,7 +22,7 @@ sys.path += [os.path.join(HERE, "..", "..", "fabric", "harness"), os.path.join(H
 import hosts  # noqa: E402
 import sim_late  # noqa: E402
 
-RATE = ("tbf", "rate", "10mbit", "burst", "3kb", "latency", "800ms")
+RATE = ("tbf", "rate", "10mbit", "burst", "1600", "latency", "800ms")
 NETWORK = "10.79.0."
 
 
@@ -73,6 +73,7 @@ def main():
             hosts.skip(f"no {tool} here (Debian: iproute2, util-linux)")
     all_hosts, n = hosts.Hosts(), int(n)
     try:
+        # Named before MPI_Init, so that libquiver-mpi measures the network.
         with tempfile.TemporaryDirectory(prefix="quiver-late.") as folder:
             paths, agent = build(all_hosts, n), os.path.join(folder, "agent")
             write_agent(agent, paths)
@@ -82,7 +83,7 @@ def main():
             names = ",".join(f"{NETWORK}{i + 1}" for i in range(n))
             text = inside(paths[n], "mpirun", "--allow-run-as-root", "--mca", "plm_rsh_agent", agent, *network,
                           "--mca", "btl", "self,tcp", "--mca", "pml", "ob1", "--mca", "mpi_yield_when_idle", "1",
-                          "--bind-to", "none", "--timeout", "800", "--host", names, "-np", str(n),
+                          "-x", f"QUIVER_MPI_COLL={operation}=auto", "--bind-to", "none", "--timeout", "800", "--host", names, "-np", str(n),
                           os.path.abspath(program), operation, size)
     finally:
         all_hosts.end()
