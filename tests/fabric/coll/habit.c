@@ -66,8 +66,9 @@ static void habit(void)
 	setenv("FI_QUIVER_COLL", "allreduce=auto:faithful,broadcast=clairvoyant:faithful", 1);
 	ft_open(&ep, &conf);
 	mc = ft_join(&ep, (1u << ft.n) - 1);
-	for (int late_ms = 1; !now && late_ms < 40; late_ms *= 4) /* calls may take long here */
-		for (int i = 0; !now && i < 8; i++) {
+	/* Calls may take long here; after an exchange that did, the next one is up to 1024 calls away. */
+	for (int late_ms = 1; !now && late_ms < 40; late_ms *= 4)
+		for (int i = 0; !now && i < 30; i++) {
 			batch(&ep, mc, late_ms);
 			now = by_arrival(&ep);
 		}
