@@ -39,7 +39,8 @@ def judge(times, calls, most):
               + ", ".join(f"{w} {1e6 * t:.1f}" for w, t in ways.items()))
         if ratio > most[part]:
             failed.append(f"{part}: {ratio:.3f} times the best one's time")
-        if part == "late" and best in KNOWING and not calls[part]["auto"]:
+        blind = min(ways[way] for way in ways if way not in (*KNOWING, *ASIDE))
+        if part == "late" and ways[best] < 0.9 * blind and not calls[part]["auto"]:
             failed.append("late: nobody was expected")
     return failed
 
