@@ -56,9 +56,9 @@ struct qv_mpi_comm {
 	 * others. */
 	struct qv_mpi_habit {
 		struct qv_expect *expect; /* what they observe of each other; NULL: nothing */
-		uint32_t
-			late; /* 0: nobody is, by that or as said; else a number for those who are */
-		bool timed;   /* the call under way, for that */
+		/* 0: nobody is late, by that or as said; else a number for those who are. */
+		uint32_t late;
+		bool timed; /* the call under way, for that */
 	} habits[2];
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_autotune *autotune;

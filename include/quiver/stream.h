@@ -147,9 +147,9 @@ QV_API int qv_stream_pack(struct qv_stream *stream, uint32_t to, const void *env
  * By ring and tree the receivers send it on, and no other rank does: straight to each other, whatever
  * the stream's way is. They do so within qv_stream_deliver, as with urgent items; only here it waits in
  * a bucket. The ring begins with the one behind this rank, and goes around: it takes the time of a
- * message for each receiver. What one rank
- * sends to another so, by either, comes in the order in which it was inserted, whatever the sections
- * are; there is no order with other items of it, unless all have come in between. From the first such
+ * message for each receiver. What one rank sends to another so, by either, comes in the order in which
+ * it was inserted, whatever the sections are; there is no order with other items of it, unless all have
+ * come in between. From the first such
  * item on each rank has 24 bytes of memory for each other one. A receiver keeps items that come before
  * earlier ones of the same sender, until these have come; only memory limits how many.
  *

@@ -30,6 +30,23 @@ static uint32_t draw(uint32_t n)
 	return (uint32_t)qv_packet_draw(n);
 }
 
+void qv_many_each(void (*make)(struct qv_stream_spec spec))
+{
+	static const enum qv_way ways[] = {QV_WAY_DIRECT, QV_WAY_MESH2, QV_WAY_MESH3,
+					   QV_WAY_HYPERCUBE};
+
+	for (uint32_t ranks = 1; ranks <= 33; ranks++)
+		for (size_t w = 0; w < 8; w++)
+			make((struct qv_stream_spec){.way = ways[w % 4],
+						     .ranks = ranks,
+						     .items = draw(40),
+						     .limit = draw(2) ? 70 + draw(400) : 0,
+						     .wait_ns =
+							     draw(3) ? 1 + draw(20000) : UINT64_MAX,
+						     .window = draw(4),
+						     .envelope = w < 4 ? 0 : 2});
+}
+
 static uint32_t rank_of(const struct member *m)
 {
 	return (uint32_t)(m - members);

@@ -18,6 +18,8 @@ struct qv_many_group {
 
 extern struct qv_many_group qv_many;
 
+/* Streams of 1 to 33 ranks, by all ways, with and without envelopes, whatever else by chance. */
+void qv_many_each(void (*make)(struct qv_stream_spec spec));
 void qv_many_open(const struct qv_stream_spec *spec, size_t longest);
 /* The next item, to one or to many; ranks are in ascending order. To one by the stream's way: as such,
  * too. */

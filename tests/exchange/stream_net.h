@@ -26,5 +26,8 @@ void qv_net_deliver(void);
 /* Time goes on: all flush or progress, some packets are delivered. */
 void qv_net_turn(bool flush);
 struct qv_stream_stats qv_net_sum(void);
+/* To a stream, which need not be of these: a message of rank 3, of this phase, with one item. Returns as
+ * qv_stream_deliver. */
+int qv_net_tell(struct qv_stream *stream, uint8_t phase, const void *item, size_t bytes);
 
 #endif /* QV_STREAM_NET_H */

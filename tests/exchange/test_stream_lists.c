@@ -15,7 +15,7 @@
 #include <quiver/stream.h>
 
 #include "engine/exchange/stream/stream.h"
-#include "packet_net.h"
+#include "stream_net.h"
 
 static size_t draw(size_t n)
 {
@@ -41,19 +41,6 @@ static int send_never(void *port, uint32_t id, uint32_t peer, const void *buf, s
 	return QV_EAGAIN;
 }
 
-static int tell(struct qv_stream *s, const uint8_t *item, size_t bytes)
-{
-	static const uint8_t head[8] = {QV_STREAM_VERSION, 0, 0, 0, 1};
-	uint8_t *all = malloc(sizeof(head) + bytes); /* nothing behind it is looked at */
-	int rc;
-
-	memcpy(all, head, sizeof(head));
-	memcpy(all + sizeof(head), item, bytes);
-	rc = qv_stream_deliver(s, 3, all, sizeof(head) + bytes, 0);
-	free(all);
-	return rc;
-}
-
 static void lists(void **state)
 {
 	static const struct qv_stream_calls calls = {.send = send_never, .item = hear};
@@ -77,10 +64,10 @@ static void lists(void **state)
 
 	assert_int_equal(qv_stream_create(&spec, &calls, NULL, &stream), QV_OK);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(tell(stream, bad[i].item, bad[i].bytes), QV_EPROTO);
+		assert_int_equal(qv_net_tell(stream, 0, bad[i].item, bad[i].bytes), QV_EPROTO);
 	qv_stream_stats(stream, &s);
 	assert_int_equal(s.delivered + s.forwarded, 0);
-	assert_int_equal(tell(stream, (const uint8_t *)"\x9\x6\xb\x1o\x6\x0x", 8), QV_OK);
+	assert_int_equal(qv_net_tell(stream, 0, "\x9\x6\xb\x1o\x6\x0x", 8), QV_OK);
 	qv_stream_stats(stream, &s);
 	assert_int_equal(heard, 1);
 	assert_int_equal(s.forwarded, 1);

@@ -37,16 +37,7 @@ static void comes(struct qv_stream_spec spec)
 
 static void all_come(void **state)
 {
-	for (uint32_t ranks = 1; ranks <= 33; ranks++)
-		for (size_t w = 0; w < 8; w++)
-			comes((struct qv_stream_spec){.way = ways[w % 4],
-						      .ranks = ranks,
-						      .items = draw(40),
-						      .limit = draw(2) ? 70 + draw(400) : 0,
-						      .wait_ns = draw(3) ? 1 + draw(20000)
-									 : UINT64_MAX,
-						      .window = draw(4),
-						      .envelope = w < 4 ? 0 : 2});
+	qv_many_each(comes);
 }
 
 /* Every `step`-th rank gets 1000 bytes of rank 0. Messages and bytes of all; messages of rank 0. */

@@ -55,16 +55,7 @@ static void comes(struct qv_stream_spec spec)
 
 static void all_come(void **state)
 {
-	for (uint32_t ranks = 1; ranks <= 33; ranks++)
-		for (size_t w = 0; w < 8; w++)
-			comes((struct qv_stream_spec){.way = ways[w % 4],
-						      .ranks = ranks,
-						      .items = draw(40),
-						      .limit = draw(2) ? 70 + draw(400) : 0,
-						      .wait_ns = draw(3) ? 1 + draw(20000)
-									 : UINT64_MAX,
-						      .window = draw(4),
-						      .envelope = w < 4 ? 0 : 2});
+	qv_many_each(comes);
 }
 
 /* What is sent. */
@@ -202,33 +193,19 @@ static struct qv_stream *open_one(enum qv_way way)
 	return s;
 }
 
-/* From rank 3: one of rank 0. */
-static int tell(struct qv_stream *s, uint8_t phase, const char *item, size_t bytes)
-{
-	const uint8_t head[8] = {QV_STREAM_VERSION, phase, 0, 0, 1};
-	char *all = malloc(sizeof(head) + bytes); /* nothing behind it is looked at */
-	int rc;
-
-	memcpy(all, head, sizeof(head));
-	memcpy(all + sizeof(head), item, bytes);
-	rc = qv_stream_deliver(s, 3, all, sizeof(head) + bytes, 0);
-	free(all);
-	return rc;
-}
-
 static void overtakes(void **state)
 {
 	struct qv_stream *s = open_one(QV_WAY_MESH2);
 	struct qv_stream_stats stats;
 
-	assert_int_equal(tell(s, 2, "\0\2\2b", 4), QV_OK);
-	assert_int_equal(tell(s, 2, "\0\2\2b", 4), QV_OK); /* the same again is dropped */
+	assert_int_equal(qv_net_tell(s, 2, "\0\2\2b", 4), QV_OK);
+	assert_int_equal(qv_net_tell(s, 2, "\0\2\2b", 4), QV_OK); /* the same again is dropped */
 	assert_string_equal(said, "");
-	assert_int_equal(tell(s, 2, "\0\2\0a", 4), QV_OK);
+	assert_int_equal(qv_net_tell(s, 2, "\0\2\0a", 4), QV_OK);
 	assert_string_equal(said, "ab");
-	assert_int_equal(tell(s, 2, "\0\2\2b", 4), QV_OK);
+	assert_int_equal(qv_net_tell(s, 2, "\0\2\2b", 4), QV_OK);
 	assert_string_equal(said, "ab");
-	assert_int_equal(tell(s, 2, "\0\2\6d", 4), QV_OK); /* freed with the stream */
+	assert_int_equal(qv_net_tell(s, 2, "\0\2\6d", 4), QV_OK); /* freed with the stream */
 	qv_stream_stats(s, &stats);
 	assert_int_equal(stats.delivered, 2);
 	qv_stream_free(s);
@@ -242,7 +219,7 @@ static void repeats(void **state)
 	struct qv_stream_stats stats;
 
 	for (int i = 0; i < 4; i++) {
-		assert_int_equal(tell(s, 1, to_3[i / 2], 9), QV_OK);
+		assert_int_equal(qv_net_tell(s, 1, to_3[i / 2], 9), QV_OK);
 		qv_stream_stats(s, &stats);
 		assert_int_equal(stats.forwarded, 1 + i / 2);
 	}
@@ -275,7 +252,7 @@ static void many_wait(void **state)
 
 		assert_int_equal(counted, 0);
 		item[1] = (char)bytes;
-		assert_int_equal(tell(s, 1, item, 2 + bytes), QV_OK);
+		assert_int_equal(qv_net_tell(s, 1, item, 2 + bytes), QV_OK);
 	}
 	assert_int_equal(counted, n);
 	qv_stream_free(s);
@@ -310,12 +287,13 @@ static void nonsense(void **state)
 	struct qv_stream_stats stats;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(tell(s, 1, bad[i].item, bad[i].bytes), QV_EPROTO);
-	assert_int_equal(tell(s, 2, "\0\2\0a", 4), QV_EPROTO); /* no such phase */
+		assert_int_equal(qv_net_tell(s, 1, bad[i].item, bad[i].bytes), QV_EPROTO);
+	assert_int_equal(qv_net_tell(s, 2, "\0\2\0a", 4), QV_EPROTO); /* no such phase */
 	qv_stream_stats(s, &stats);
 	assert_int_equal(stats.delivered + stats.forwarded, 0);
-	assert_int_equal(tell(s, 1, too_long, sizeof(too_long)), QV_EPROTO);
-	assert_int_equal(tell(s, 1, "\0\7\1\1\0\x10\0\0a", 9), QV_OK); /* to rank 3, around */
+	assert_int_equal(qv_net_tell(s, 1, too_long, sizeof(too_long)), QV_EPROTO);
+	assert_int_equal(qv_net_tell(s, 1, "\0\7\1\1\0\x10\0\0a", 9),
+			 QV_OK); /* to rank 3, around */
 	qv_stream_stats(s, &stats);
 	assert_int_equal(stats.forwarded, 1);
 	assert_string_equal(said, "a");
