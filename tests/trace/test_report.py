@@ -254,15 +254,22 @@ def test_hostile_names(folder):
     check("a trace without an end", "has not ended it" in page.text["p"] and page.tables[3][1][3] == "no")
 
 
+def shown_costs(path, seconds):
+    """Name, width and nanoseconds of each bar, and what stderr got."""
+    _, text, err = run("report", "--seconds", str(seconds), path)
+    part = text[text.index("What each structure would cost"):]
+    return [(re.split("[ :]", name)[0], float(width), float(ns.replace(',', ''))) for name, width, ns in
+            re.findall(r"<span>([^<]+)</span><div class=.bar [ab].><i style=.width:([\d.]+)%.></i><span>([\d.,]+) ns<",
+                       part[:part.index("</div>\n<h2>")])], err
+
+
 def test_cost(folder):
     """The bars are of all structures, the cheapest first, in nanoseconds for a message."""
     path = os.path.join(folder, "deep")
     run("generate", "fds", "-o", path, "--ranks", "300")
-    _, text, err = run("report", "--seconds", "1", path)
-    part = text[text.index("What each structure would cost"):]
-    bars = [(re.split("[ :]", name)[0], float(width), float(ns.replace(',', ''))) for name, width, ns in
-            re.findall(r"<span>([^<]+)</span><div class=.bar [ab].><i style=.width:([\d.]+)%.></i><span>([\d.,]+) ns<",
-                       part[:part.index("</div>\n<h2>")])]
+    bars, err = shown_costs(path, 1)
+    if len(bars) <= 3:  # too slow a machine for the others in a second
+        bars, err = shown_costs(path, 60)
     names, costs = [b[0] for b in bars], [b[2] for b in bars]
     check("cost: the three that matter, and more", {"auto", "ll", "ompi"} < set(names) and not err, f"{names} {err}")
     check("cost: the cheapest first", costs == sorted(costs), bars)

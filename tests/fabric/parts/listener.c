@@ -140,6 +140,20 @@ static void part(struct pair *p)
 		die(p);
 }
 
+/* Whether this is told within ten seconds. A busy kernel may be late with a connection. */
+static bool is_told(struct pair *p, enum qv_presence wanted)
+{
+	for (int i = 0; i < 100; i++) {
+		uint64_t silent;
+
+		qv_fi_listener_tick(p->own);
+		if (qv_fi_listener_ask(p->own, &p->other, sizeof p->other, &silent) == wanted)
+			return true;
+		nap(100);
+	}
+	return false;
+}
+
 /* What is known in the end, of what is asked ten times a second. */
 static enum qv_presence ask(struct pair *p, unsigned times)
 {
@@ -166,6 +180,14 @@ static unsigned open_files(void)
 	return n;
 }
 
+/* Whether so many files are open within ten seconds. */
+static bool are_open(struct qv_fi_listener *l, unsigned files)
+{
+	for (int i = 0; i < 1000 && open_files() != files; i++, nap(10))
+		qv_fi_listener_tick(l);
+	return open_files() == files;
+}
+
 /* Cases. */
 
 static void lives_and_dies(void **state)
@@ -173,9 +195,9 @@ static void lives_and_dies(void **state)
 	struct pair p = meet();
 
 	(void)state;
-	assert_int_equal(ask(&p, 5), QV_PRESENT);
+	assert_true(is_told(&p, QV_PRESENT));
 	die(&p);
-	assert_int_equal(ask(&p, 5), QV_ABSENT);
+	assert_true(is_told(&p, QV_ABSENT));
 	part(&p);
 }
 
@@ -185,13 +207,13 @@ static void busy_is_alive(void **state)
 	struct pair p = meet();
 
 	(void)state;
-	assert_int_equal(ask(&p, 5), QV_PRESENT);
+	assert_true(is_told(&p, QV_PRESENT));
 	kill(p.pid, SIGSTOP);
 	assert_int_equal(ask(&p, 300), QV_PRESENT);
 	nap(2500); /* of the kernels' own clock */
 	assert_int_equal(ask(&p, 1), QV_PRESENT);
 	kill(p.pid, SIGCONT);
-	assert_int_equal(ask(&p, 5), QV_PRESENT);
+	assert_true(is_told(&p, QV_PRESENT));
 	part(&p);
 }
 
@@ -220,13 +242,14 @@ static void refused_by_a_stranger(void **state)
 static void dies_before_it_is_asked(void **state)
 {
 	struct pair p = meet();
+	const unsigned before = open_files();
 
 	(void)state;
 	qv_fi_listener_meet(p.own, &p.other, sizeof p.other);
-	for (int i = 0; i < 5; i++, nap(10))
-		qv_fi_listener_tick(p.own);
+	assert_int_equal(open_files(), before + 1);
+	assert_true(are_open(p.own, before));
 	die(&p);
-	assert_int_equal(ask(&p, 5), QV_ABSENT);
+	assert_true(is_told(&p, QV_ABSENT));
 	part(&p);
 }
 
@@ -236,13 +259,13 @@ static void comes_again(void **state)
 	struct qv_fi_listener *again;
 
 	(void)state;
-	assert_int_equal(ask(&p, 5), QV_PRESENT);
+	assert_true(is_told(&p, QV_PRESENT));
 	die(&p);
-	assert_int_equal(ask(&p, 5), QV_ABSENT);
+	assert_true(is_told(&p, QV_ABSENT));
 	again = begin(&p.other);
-	assert_int_equal(ask(&p, 5), QV_PRESENT);
+	assert_true(is_told(&p, QV_PRESENT));
 	qv_fi_listener_close(again);
-	assert_int_equal(ask(&p, 5), QV_ABSENT);
+	assert_true(is_told(&p, QV_ABSENT));
 	part(&p);
 }
 
@@ -268,50 +291,51 @@ static void gives_descriptors_back(void **state)
 	struct pair p = meet(), q = p;
 
 	(void)state;
-	assert_int_equal(ask(&p, 5), QV_PRESENT);
+	assert_true(is_told(&p, QV_PRESENT));
 	assert_int_equal(open_files(), before + 2);
 	added += 11000;
 	qv_fi_listener_tick(p.own);
 	assert_int_equal(open_files(), before + 1);
 	q.own = begin(&(struct sockaddr_in[]){free_address()}[0]);
 	qv_fi_listener_meet(q.own, &p.other, sizeof p.other);
-	for (int i = 0; i < 5; i++, nap(10))
-		qv_fi_listener_tick(q.own);
-	assert_int_equal(open_files(), before + 2);
+	assert_int_equal(open_files(), before + 3);
+	assert_true(are_open(q.own, before + 2));
 	qv_fi_listener_close(q.own);
 	part(&p);
 	assert_int_equal(open_files(), before);
 }
 
+static bool set_loopback(short flags)
+{
+	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = flags};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	bool done = !ioctl(fd, SIOCSIFFLAGS, &lo);
+
+	close(fd);
+	return done;
+}
+
 /* A network of this process alone. */
 static void alone(void)
 {
-	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP};
-	int fd;
-
 	if (unshare(CLONE_NEWNET)) {
 		print_message("cannot run here: unshare(CLONE_NEWNET): %s\n", strerror(errno));
 		skip();
 	}
-	fd = socket(AF_INET, SOCK_DGRAM, 0);
-	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &lo), 0);
-	close(fd);
+	assert_true(set_loopback(IFF_UP));
 }
 
 /* The answer to a call takes longer than from one look to the next. */
 static void far_away(void **state)
 {
 	struct pair p = meet();
-	bool heard = false;
 
 	(void)state;
 	far = 150;
-	assert_int_equal(ask(&p, 10), QV_PRESENT);
+	assert_true(is_told(&p, QV_PRESENT));
 	die(&p);
-	for (int i = 0; i < 20 && !heard; i++)
-		heard = ask(&p, 1) == QV_ABSENT;
+	assert_true(is_told(&p, QV_ABSENT));
 	far = 0;
-	assert_true(heard);
 	part(&p);
 }
 
@@ -322,7 +346,7 @@ static void calls_without_answer(void **state)
 	struct pair p = meet();
 
 	(void)state;
-	assert_int_equal(ask(&p, 5), QV_PRESENT);
+	assert_true(is_told(&p, QV_PRESENT));
 	die(&p);
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&p.other, sizeof p.other), 0);
@@ -394,6 +418,7 @@ static void called_by_many(void **state)
 	struct sockaddr_in at[2] = {free_address(), free_address()};
 	struct pair p = {.own = begin(&at[0]), .other = at[1]};
 	struct qv_fi_listener *other = begin(&at[1]);
+	int64_t since;
 	int fd[MANY];
 	unsigned before;
 
@@ -403,6 +428,7 @@ static void called_by_many(void **state)
 		assert_int_equal(connect(fd[i], (struct sockaddr *)&at[1], sizeof at[1]), 0);
 	}
 	before = open_files();
+	since = qv_fi_now_ms();
 	calls = 0;
 	for (int i = 0; i < 100; i++) {
 		const enum qv_presence presence = ask(&p, 1);
@@ -411,28 +437,26 @@ static void called_by_many(void **state)
 		assert_true(presence == QV_UNSURE || presence == QV_PRESENT);
 	}
 	assert_in_range(open_files() - before, 1, 70);
-	assert_in_range(calls, 5, 15); /* in ten seconds */
+	assert_in_range(calls, 5, 5 + (qv_fi_now_ms() - since) / 1000);
 	for (int i = 0; i < MANY; i++)
 		close(fd[i]);
-	assert_int_equal((ask(&p, 12), qv_fi_listener_tick(other), ask(&p, 12)), QV_PRESENT);
+	ask(&p, 12);
+	qv_fi_listener_tick(other);
+	assert_true(is_told(&p, QV_PRESENT));
 	qv_fi_listener_close(other);
 	part(&p);
 }
 
 static void power_is_cut(void **state)
 {
-	struct ifreq lo = {.ifr_name = "lo"};
 	uint64_t silent = 0;
 	struct pair p;
-	int fd;
 
 	(void)state;
 	alone();
 	p = meet();
-	assert_int_equal(ask(&p, 5), QV_PRESENT);
-	fd = socket(AF_INET, SOCK_DGRAM, 0);
-	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &lo), 0);
-	close(fd);
+	assert_true(is_told(&p, QV_PRESENT));
+	assert_true(set_loopback(0));
 	for (int i = 0; i < 100 && silent < 2000; i++, nap(50))
 		(void)qv_fi_listener_ask(p.own, &p.other, sizeof p.other, &silent);
 	assert_in_range(silent, 2000, 5000);
@@ -487,5 +511,8 @@ int main(void)
 		cmocka_unit_test(meets_itself),
 	};
 
+	/* Where that is allowed, no other program takes a port that is free. */
+	if (!unshare(CLONE_NEWNET) && !set_loopback(IFF_UP))
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
