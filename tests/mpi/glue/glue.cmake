@@ -75,6 +75,7 @@ endif()
 if(TARGET quiver_mpi_mpich)
 	qv_add_mpi_program(mpi_glue_mpich quiver_mpi_mpich ${QV_MPICH_COMPILER} ${glue_sources})
 	qv_add_mpi_program(mpi_sum_mpich "" ${QV_MPICH_COMPILER} sum.c)
+	qv_add_mpi_program(mpi_programs_mpich "" ${QV_MPICH_COMPILER} programs.c)
 	# Debian's MPICH does not judge arguments.
 	glue_test(all mpich 2 mpi values forms overlap user derived comms through move exchange rooted trial late
 		untold memory vector neighbor switch local room)

@@ -26,7 +26,7 @@ for bytes in 8 65536; do
 done
 grep -Eq '; processors (near|far), [12] rounds?$' <<<"$out" || fail "processors: near or far?"
 
-"$tool" --help | grep -q '^usage: ' || fail "--help"
+grep -q '^usage: ' <<<"$("$tool" --help)" || fail "--help"
 for wrong in '--fast build' '--beside sky build' '--rounds 0 build' 'build x' '--rounds' ''; do
 	# shellcheck disable=SC2086 # words
 	said=$("$tool" $wrong 2>&1) && fail "$wrong is taken"
