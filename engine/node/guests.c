@@ -28,6 +28,14 @@ static int read_join(int fd, struct join *join, int *ring_fd)
 		       : QV_EPROTO;
 }
 
+/* What was asked of whoever was there before is not answered any more. */
+static void has_come(struct qv_node *n, struct qv_node_peer *peer)
+{
+	if (peer->gone)
+		qv_node_calls_end(n, peer);
+	peer->gone = false;
+}
+
 /* QV_OK: it has its seat; QV_EAGAIN: it waits until what it sent over its last connection is read;
  * QV_ENOMEM; QV_EPROTO: it is refused. */
 static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd)
@@ -61,8 +69,10 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 	peer->start = join->start;
 	peer->joined = true;
 	n->stats.bytes += sizeof *ring;
-	if (qv_node_seat(n, peer) && qv_node_listen_as(n, fd, peer->addr))
+	if (qv_node_seat(n, peer) && qv_node_listen_as(n, fd, peer->addr)) {
+		has_come(n, peer);
 		return QV_OK;
+	}
 	peer->rx_fd = -1; /* the caller's */
 	qv_node_end_rx(n, peer);
 	qv_node_peer_check(n, peer);

@@ -41,7 +41,7 @@ struct qv_node_peer {
 	uint64_t alive_at; /* when pid_fd said so; ns */
 	struct qv_node_pace pace;
 	bool joined; /* it has connected to us, once at least */
-	bool gone;   /* nobody will be there again */
+	bool gone;   /* it has ended, or does not take us */
 	bool blind;  /* its memory cannot be read */
 	bool broken; /* it has sent nonsense: nothing of it is looked at */
 	struct qv_node_answers answers;

@@ -84,17 +84,27 @@ static int join(struct qv_node *n, struct qv_node_peer *peer, int fd)
 	return QV_OK;
 }
 
+/* Who has died without a word may be followed by another. What one who spoke has sent is read first. */
+static bool may_knock(const struct qv_node_peer *peer)
+{
+	return !peer->broken && (!peer->gone || (!peer->joined && qv_node_has_died(peer->pid)));
+}
+
 int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer)
 {
 	int fd, rc;
 
-	if (peer->gone || peer->broken)
+	if (!may_knock(peer))
 		return QV_EPEER;
 	rc = qv_node_knock(peer->name, &fd);
-	if (!rc && (rc = join(n, peer, fd)))
-		close(fd);
 	if (rc == QV_EPEER)
-		peer->gone = true;
+		return rc; /* it may come later */
+	if (!rc) {
+		rc = join(n, peer, fd);
+		peer->gone = rc == QV_EPEER;
+		if (rc)
+			close(fd);
+	}
 	/* What others send to us may be what is too much there; who is there connects to us, too. */
 	if (!rc || rc == QV_EAGAIN)
 		n->hurry = true;

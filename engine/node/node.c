@@ -197,6 +197,7 @@ static enum qv_presence presence(struct qv_xport *x, uint64_t addr, uint64_t *si
 {
 	struct qv_node *n = x->self;
 	struct qv_node_peer *peer;
+	int rc = QV_OK;
 	uint32_t low;
 
 	(void)silent;
@@ -205,9 +206,9 @@ static enum qv_presence presence(struct qv_xport *x, uint64_t addr, uint64_t *si
 	if (!peer)
 		return QV_UNSURE;
 	if (!peer->gone && !peer->tx.ring)
-		(void)qv_node_connect(n, peer); /* at its death it closed its door */
+		rc = qv_node_connect(n, peer); /* at its death it closed its door */
 	qv_node_look_for(n, peer);
-	if (!peer->gone && !peer->broken)
+	if (rc != QV_EPEER && !peer->gone && !peer->broken)
 		return QV_PRESENT;
 	return peer->rx.ring && !peer->broken && qv_ring_next(&peer->rx, &low) ? QV_UNSURE
 									       : QV_GONE;

@@ -7,6 +7,8 @@
 
 #include <quiver/types.h>
 
+#include "engine/base/proc.h"
+
 #define LONGEST 16384u
 
 /* What a packet of the protocol begins with; the others have it in their tag. */
@@ -94,10 +96,15 @@ static const struct qv_node_ops ops = {
 
 void party_open(struct party *p, unsigned id)
 {
+	party_open_as(p, id, qv_proc_random());
+}
+
+void party_open_as(struct party *p, unsigned id, uint64_t name)
+{
 	memset(p, 0, sizeof *p);
 	p->id = id;
 	p->liar = QV_NODE_NONE;
-	QV_NEED(!qv_node_create(&ops, p, &p->node));
+	QV_NEED(!qv_node_create_as(&ops, p, name, &p->node));
 	qv_node_xport_init(p->node, &p->x);
 	p->name = qv_node_name(p->node);
 }

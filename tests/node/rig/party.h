@@ -33,6 +33,8 @@ struct transfer {
 void transfer_done(struct qv_xfer *xfer, int status);
 
 void party_open(struct party *p, unsigned id);
+/* Under a name that others know. */
+void party_open_as(struct party *p, unsigned id, uint64_t name);
 void party_close(struct party *p);
 
 uint64_t party_insert(struct party *p, uint64_t name);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_late.c - peers that open under a name which others have asked for before. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <quiver/types.h>
+
+#include "engine/node/internal.h"
+#include "rig/guest.h"
+#include "rig/party.h"
+
+#define US   0u /* ids */
+#define THEM 1u
+
+/* Nobody is there; the address, under a name that somebody will have. */
+static uint64_t ask_too_early(struct party *p)
+{
+	uint64_t addr, silent;
+
+	party_open(p, US);
+	addr = party_insert(p, p->name + 1);
+	assert_int_equal(party_try(p, addr, THEM, 8), QV_EPEER);
+	assert_int_equal(p->x.ops->presence(&p->x, addr, &silent), QV_GONE);
+	assert_int_equal(party_try(p, addr, THEM, 8), QV_EPEER);
+	return addr;
+}
+
+static void who_asks_again_reaches_them(void **state)
+{
+	struct party p, q;
+	uint64_t addr, silent;
+
+	(void)state;
+	addr = ask_too_early(&p);
+	party_open_as(&q, THEM, p.name + 1);
+	assert_int_equal(p.x.ops->presence(&p.x, addr, &silent), QV_PRESENT);
+	party_send(&p, addr, THEM, 100);
+	assert_true(party_hear(&q, US, 1, 5000));
+	party_close(&p);
+	party_close(&q);
+}
+
+static void they_speak_first(void **state)
+{
+	struct party p, q;
+	uint64_t addr;
+
+	(void)state;
+	addr = ask_too_early(&p);
+	party_open_as(&q, THEM, p.name + 1);
+	party_send(&q, party_insert(&q, p.name), US, 100);
+	assert_true(party_hear(&p, THEM, 1, 5000));
+	assert_int_equal(p.from[THEM], addr);
+	party_send(&p, addr, THEM, 100);
+	assert_true(party_hear(&q, US, 1, 5000));
+	party_close(&p);
+	party_close(&q);
+}
+
+/* Its door is open, and it never looks. */
+static void wait_at_a_door(int fd, const void *arg)
+{
+	(void)guest_door(*(const uint64_t *)arg);
+	kin_say(fd, 0);
+	pause();
+}
+
+static void another_comes_after_one_who_died_silent(void **state)
+{
+	struct party p, q;
+	struct kin k;
+	uint64_t name, addr;
+
+	(void)state;
+	party_open(&p, US);
+	name = p.name + 1;
+	addr = party_insert(&p, name);
+	kin_start(&k, wait_at_a_door, &name);
+	kin_hear(k.fd);
+	party_send(&p, addr, THEM, 100);
+	kin_kill(&k);
+	assert_true(party_presence(&p, addr, QV_GONE, 1000));
+	assert_int_equal(party_try(&p, addr, THEM, 8), QV_EPEER);
+	party_open_as(&q, THEM, name);
+	p.sent[THEM] = 0;
+	party_send(&p, addr, THEM, 100);
+	assert_true(party_hear(&q, US, 1, 5000));
+	assert_true(party_presence(&p, addr, QV_PRESENT, 0));
+	party_close(&p);
+	party_close(&q);
+}
+
+/* Its door is open, but it shows us out: it is left alone until it comes to us. */
+static void who_does_not_take_us_is_left_alone(void **state)
+{
+	struct qv_ring *ring;
+	struct party p;
+	uint64_t addr;
+	int door, fd;
+
+	(void)state;
+	party_open(&p, US);
+	addr = party_insert(&p, p.name + 1);
+	door = guest_door(p.name + 1);
+	party_send(&p, addr, THEM, 100);
+	qv_segment_unmap(guest_ring_of(door, &fd));
+	close(fd);
+	assert_true(party_presence(&p, addr, QV_GONE, 1000));
+	assert_int_equal(party_try(&p, addr, THEM, 8), QV_EPEER);
+	assert_int_equal(accept(door, NULL, NULL), -1);
+	ring = guest_join(p.name, p.name + 1, &fd);
+	party_poll(&p, 5);
+	assert_int_equal(party_try(&p, addr, THEM, 8), QV_OK);
+	qv_segment_unmap(ring);
+	close(fd);
+	close(door);
+	party_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_asks_again_reaches_them),
+		cmocka_unit_test(they_speak_first),
+		cmocka_unit_test(another_comes_after_one_who_died_silent),
+		cmocka_unit_test(who_does_not_take_us_is_left_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
