@@ -74,8 +74,10 @@ void *qv_local_map(int fd, size_t bytes)
 	struct stat st;
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) || st.st_size != (off_t)bytes)
+	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) || st.st_size != (off_t)bytes) {
+		errno = EINVAL;
 		return NULL;
+	}
 	return map(fd, bytes);
 }
 

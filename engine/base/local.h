@@ -14,7 +14,7 @@
  * make it shorter under us, and not a child's. NULL: no memory. */
 void *qv_local_make(size_t bytes, int *fd);
 /* The memory behind a descriptor that another process has given. NULL: it is none of that length, or
- * not sealed. */
+ * not sealed; errno is ENOMEM: no memory. */
 void *qv_local_map(int fd, size_t bytes);
 void qv_local_unmap(void *memory, size_t bytes);
 

@@ -34,15 +34,17 @@ static void has_come(struct qv_node *n, struct qv_node_peer *peer)
 	if (peer->gone)
 		qv_node_calls_end(n, peer);
 	peer->gone = false;
+	peer->joined = true;
 }
 
 /* QV_OK: it has its seat; QV_EAGAIN: it waits until what it sent over its last connection is read;
- * QV_ENOMEM; QV_EPROTO: it is refused. */
+ * QV_ENOMEM: nothing has changed; QV_EPROTO: it is refused. */
 static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd)
 {
 	struct qv_node_peer *peer;
 	struct qv_ring *ring;
 	uint32_t pid;
+	int rc;
 
 	if (!qv_local_is_ours(fd, &pid))
 		return QV_EPROTO;
@@ -60,14 +62,14 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 		return QV_EAGAIN;
 	ring = peer->rx.ring || peer->broken ? NULL : qv_segment_map(ring_fd);
 	if (!ring) {
+		rc = !peer->rx.ring && !peer->broken && errno == ENOMEM ? QV_ENOMEM : QV_EPROTO;
 		qv_node_peer_check(n, peer);
-		return QV_EPROTO;
+		return rc;
 	}
 	peer->rx = qv_ring_rx_begin(ring);
 	peer->rx_fd = fd;
 	peer->pid = pid;
 	peer->start = join->start;
-	peer->joined = true;
 	n->stats.bytes += sizeof *ring;
 	if (qv_node_seat(n, peer) && qv_node_listen_as(n, fd, peer->addr)) {
 		has_come(n, peer);
@@ -77,6 +79,14 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 	qv_node_end_rx(n, peer);
 	qv_node_peer_check(n, peer);
 	return QV_ENOMEM;
+}
+
+/* It waits until there is some. */
+static void lack_memory(struct qv_node *n)
+{
+	if (!n->poor)
+		n->ops->warn(n->owner, "no memory for a new connection");
+	n->poor = true;
 }
 
 /* True: it is no guest any more. */
@@ -89,16 +99,18 @@ static bool receive_guest(struct qv_node *n, int fd)
 		rc = admit(n, fd, &join, ring_fd);
 	if (ring_fd >= 0)
 		close(ring_fd);
-	if (rc == QV_EAGAIN)
+	if (rc == QV_ENOMEM)
+		lack_memory(n);
+	if (rc == QV_EAGAIN || rc == QV_ENOMEM)
 		return false;
 	if (!rc) {
+		n->poor = false;
 		(void)recv(fd, &join, sizeof join, MSG_DONTWAIT);
 		return true;
 	}
 	if (rc != QV_EPEER) {
 		n->stats.refused++;
-		n->ops->warn(n->owner, rc == QV_ENOMEM ? "no memory for a new connection"
-						       : "a connection was refused");
+		n->ops->warn(n->owner, "a connection was refused");
 	}
 	qv_node_hang_up(n, fd);
 	return true;
@@ -154,10 +166,13 @@ static void let_in(struct qv_node *n)
 		while (fd < 0 && qv_local_more());
 		if (fd < 0)
 			return;
-		if (is_ours(n, fd) && qv_node_listen_to(n, fd, QV_NODE_WAITING))
-			n->guests[n->nguests++] = fd;
-		else
+		if (!is_ours(n, fd)) {
 			close(fd);
+			continue;
+		}
+		if (!qv_node_listen_to(n, fd, QV_NODE_WAITING))
+			n->unheard = true;
+		n->guests[n->nguests++] = fd;
 		if (n->nguests == QV_NODE_GUESTS)
 			receive_guests(n);
 		if (n->nguests == QV_NODE_GUESTS)
@@ -169,4 +184,6 @@ void qv_node_guests(struct qv_node *n)
 {
 	let_in(n);
 	receive_guests(n);
+	if (!n->nguests)
+		n->unheard = false;
 }

@@ -79,6 +79,8 @@ struct qv_node {
 	int door, epoll_fd;
 	int guests[QV_NODE_GUESTS];
 	unsigned nguests;
+	bool unheard;       /* some guests cannot be listened to: they are looked at each time */
+	bool poor;          /* there was no memory for the last guest that wanted some */
 	uint64_t strangers; /* connections of other users */
 	struct qv_node_large large[QV_NODE_LARGE];
 	unsigned nlarge;

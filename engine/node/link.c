@@ -29,7 +29,8 @@ bool qv_node_listen_as(struct qv_node *n, int fd, uint64_t what)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = what};
 
-	return !epoll_ctl(n->epoll_fd, EPOLL_CTL_MOD, fd, &ev);
+	return !epoll_ctl(n->epoll_fd, EPOLL_CTL_MOD, fd, &ev) ||
+	       (errno == ENOENT && qv_node_listen_to(n, fd, what));
 }
 
 bool qv_node_has_died(uint32_t pid)
@@ -236,7 +237,7 @@ bool qv_node_serve(struct qv_node *n)
 			qv_node_peer_check(n, n->peers[what]);
 		}
 	}
-	if (door)
+	if (door || n->unheard)
 		qv_node_guests(n);
 	if (n->sweep)
 		qv_node_sweep(n);

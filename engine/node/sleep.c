@@ -51,7 +51,7 @@ static bool something_is_there(const struct qv_node *n)
 {
 	uint32_t low;
 
-	if (n->done || n->sweep || n->onesided.waiting || n->onesided.stuck)
+	if (n->done || n->sweep || n->unheard || n->onesided.waiting || n->onesided.stuck)
 		return true;
 	for (uint32_t i = 0; i < n->nseats; i++)
 		if (!n->seats[i]->broken && qv_ring_next(&n->seats[i]->rx, &low))
