@@ -36,13 +36,18 @@ struct qv_part qv_part_at(const struct qv_span *there, size_t nthere, size_t at,
 
 bool qv_part_ends_key(const struct qv_part *part, const struct qv_span *there, size_t len)
 {
-	size_t end = part->at + part->span.len, i = 0;
+	size_t end = part->at + part->span.len, left = len - end, i = 0;
 
-	if (end == len)
-		return true;
 	while (end > there[i].len)
 		end -= there[i++].len;
-	return end == there[i].len && there[i + 1].key != part->span.key;
+	if (end < there[i].len)
+		return false;
+	while (left) {
+		left -= there[++i].len;
+		if (there[i].len && there[i].key == part->span.key)
+			return false;
+	}
+	return true;
 }
 
 void qv_part_get(const struct qv_part *part, const struct iovec *list, size_t n, char *to)

@@ -476,12 +476,45 @@ static void a_client_goes_slowly(void **state)
 	close_guest(&g);
 }
 
+/* How often the key of a span is told when an operation goes there in parts of at most so many bytes. */
+static unsigned told(const struct qv_span *there, size_t nthere, uint64_t key, size_t most)
+{
+	unsigned ends = 0;
+	size_t len = 0;
+
+	for (size_t i = 0; i < nthere; i++)
+		len += there[i].len;
+	for (size_t at = 0; at < len;) {
+		const struct qv_part p = qv_part_at(there, nthere, at, most);
+
+		ends += p.span.key == key && qv_part_ends_key(&p, there, len);
+		at += p.span.len;
+	}
+	return ends;
+}
+
+/* Whatever lies between its spans. */
+static void a_key_is_told_once(void **state)
+{
+	static const struct qv_span there[] = {{.key = 1, .len = 8},  {.key = 2, .len = 16},
+					       {.key = 1, .len = 24}, {.key = 1, .len = 0},
+					       {.key = 3, .len = 8},  {.key = 2, .len = 0}};
+
+	(void)state;
+	for (size_t n = 1; n <= sizeof there / sizeof *there; n++)
+		for (size_t most = 1; most < 32; most++)
+			for (uint64_t key = 1; key <= 3; key++)
+				assert_int_equal(told(there, n, key, most),
+						 key == 1 || n > (key == 2 ? 1 : 4));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_without_sense), cmocka_unit_test(who_does_not_listen),
 		cmocka_unit_test(answers_without_sense),  cmocka_unit_test(who_leaves),
 		cmocka_unit_test(clients_come_and_go),    cmocka_unit_test(a_client_goes_slowly),
+		cmocka_unit_test(a_key_is_told_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
