@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "engine/base/clock.h"
+#include "engine/proto/wire.h"
 
 #define COLD        4u       /* rings of the others that an empty poll looks at */
 #define SERVE_POLLS 512u     /* and one at the connections, which is a system call, */
@@ -13,7 +14,7 @@
 
 /* Packets up to here are copied before they are looked at: all that say more than a header and
  * payload. Their sender could change their words between two looks. */
-#define COPIED 512u
+#define COPIED QV_WIRE_MAX_CTL
 
 /* Seats: the hot ones first. */
 

@@ -11,11 +11,12 @@
 #include <quiver/types.h>
 
 #include "engine/node/internal.h"
+#include "engine/proto/wire.h"
 #include "tests/node/rig/guest.h"
 #include "tests/node/rig/party.h"
 
 #define HONEST 1u
-#define COPIED 512u /* as in poll.c */
+#define COPIED QV_WIRE_MAX_CTL /* as in poll.c */
 
 static struct {
 	struct qv_node *node;
