@@ -85,7 +85,7 @@ extern const struct ft_case ft_cases_basic[], ft_cases_pingpong[], ft_cases_orde
 	ft_cases_millions[], ft_cases_cut[], ft_cases_death[], ft_cases_stop[],
 	ft_cases_cut_sweep[], ft_cases_restart[], ft_cases_churn[], ft_cases_eq[],
 	ft_cases_any_interface[], ft_cases_rma_cntr[], ft_cases_fence[], ft_cases_atomic_own[],
-	ft_cases_rails[], ft_cases_stays[], ft_cases_totals[];
+	ft_cases_rails[], ft_cases_late[], ft_cases_stays[], ft_cases_totals[];
 
 /* What a rank knows. */
 struct ft {

@@ -33,7 +33,7 @@ static const struct ft_case *const tables[] = {
 	ft_cases_stop,       ft_cases_cut_sweep,    ft_cases_restart,      ft_cases_millions,
 	ft_cases_churn,      ft_cases_coll_memory,  ft_cases_eq,           ft_cases_any_interface,
 	ft_cases_rma_cntr,   ft_cases_fence,        ft_cases_rails,        ft_cases_stays,
-	ft_cases_coll_habit, ft_cases_totals,
+	ft_cases_coll_habit, ft_cases_totals,       ft_cases_late,
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
