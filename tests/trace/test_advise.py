@@ -100,6 +100,19 @@ def much_to_gain():
         check(f"deep: {name} is far from ll", cost["ll"] > 5 * cost[name], (answer, cost))
 
 
+def from_zero():
+    """Times begin at 0, as anonymise has them: a process lasts from its first lane's begin."""
+    first, second = Lane(step=SECOND), Lane(step=SECOND)
+    first.ns, second.ns = -SECOND, 1000 * SECOND
+    for i in range(100):
+        first.post(i, 1)
+        first.arrive(i, 1)
+        second.post(i, 1)
+        second.arrive(i, 1)
+    text, _ = run("advise", made("zero", first, second), "--seconds", "2")
+    check("from zero: its time", " rank 0 on host, 1200.000 s.\n" in text, text)
+
+
 def hardly_known():
     """A few messages; and a process that was seen for a moment only, however dear that was."""
     lane = Lane(step=10 * US)
@@ -118,6 +131,7 @@ def main():
     """All of it."""
     nothing_to_gain()
     much_to_gain()
+    from_zero()
     hardly_known()
     none = subprocess.run([sys.argv[1], "trace", "advise"], capture_output=True, text=True, check=False)
     check("no file", none.returncode == 2 and "needs a trace" in none.stderr, none)

@@ -76,6 +76,7 @@ static int new_reading(struct file *f, uint32_t index, const struct qv_trace_lan
 	in->lane.info.process += (uint32_t)f->first_process;
 	in->lane.number = f->first_lane + index;
 	in->lane.events = events;
+	in->lane.first_ns = UINT64_MAX;
 	f->lanes[index] = in;
 	return 0;
 }

@@ -202,7 +202,7 @@ int qv_reading_add(const struct qv_load_place *place, struct qv_reading *in,
 {
 	const bool arrived = in->arrived;
 
-	if (!in->lane.first_ns || e->ns < in->lane.first_ns)
+	if (e->ns < in->lane.first_ns)
 		in->lane.first_ns = e->ns;
 	if (e->ns > in->lane.last_ns)
 		in->lane.last_ns = e->ns;

@@ -45,11 +45,13 @@ static void find_times(struct qv_advise_job *j)
 	uint64_t *first = qv_measure_need(calloc(j->load->processes_n, sizeof(*first)));
 
 	j->wall = qv_measure_need(calloc(j->load->processes_n, sizeof(*j->wall)));
+	for (size_t p = 0; p < j->load->processes_n; p++)
+		first[p] = UINT64_MAX;
 	for (size_t i = 0; i < j->load->lanes_n; i++) {
 		const struct qv_load_lane *lane = &j->load->lanes[i];
 		uint64_t *mine = &first[lane->info.process];
 
-		*mine = *mine && *mine < lane->first_ns ? *mine : lane->first_ns;
+		*mine = *mine < lane->first_ns ? *mine : lane->first_ns;
 	}
 	for (size_t i = 0; i < j->load->lanes_n; i++) {
 		const struct qv_load_lane *lane = &j->load->lanes[i];
