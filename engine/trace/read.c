@@ -154,6 +154,12 @@ static int make_room(struct qv_trace_reader *r, uint32_t bytes)
 	return 0;
 }
 
+/* Its process was killed, or the disk was full, while the block was written: none follows. */
+static int cut_off(struct qv_trace_reader *r)
+{
+	return ferror(r->file) ? refuse(r, "it cannot be read: %s", strerror(errno)) : 0;
+}
+
 /* 1: a block was read; 0: there is none. */
 static int read_block(struct qv_trace_reader *r)
 {
@@ -161,18 +167,16 @@ static int read_block(struct qv_trace_reader *r)
 	size_t n = fread(&block, 1, sizeof block, r->file);
 	int rc;
 
-	if (n == 0 && feof(r->file))
-		return 0;
-	if (r->ended)
+	if (r->ended && n)
 		return refuse(r, "there is more behind the end");
 	if (n < sizeof block)
-		return refuse(r, "it is cut off");
+		return cut_off(r);
 	if (block.bytes % 8 || block.bytes > QV_TRACE_BLOCK_MOST || block.reserved)
 		return refuse(r, "no sound block");
 	if (make_room(r, block.bytes))
 		return -1;
 	if (fread(r->block, 1, block.bytes, r->file) < block.bytes)
-		return refuse(r, "it is cut off");
+		return cut_off(r);
 	if (qv_trace_sum(&block, r->block) != block.check)
 		return refuse(r, "it is damaged");
 	switch (block.type) {

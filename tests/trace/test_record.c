@@ -17,6 +17,7 @@
 #include <quiver/match.h>
 
 #include "engine/base/random.h"
+#include "engine/trace/format.h"
 #include "engine/trace/record.h"
 
 enum { NODES = 64, CALLS = 20000 };
@@ -425,8 +426,8 @@ static size_t contents(char *bytes, size_t size)
 	return n;
 }
 
-/* How many events are read from these bytes; *whole: and nothing is wrong. */
-static size_t read_back(const char *bytes, size_t n, bool *whole)
+/* How many events are read from these bytes. *sound: nothing is wrong; *whole: and it was ended. */
+static size_t read_back(const char *bytes, size_t n, bool *sound, bool *whole)
 {
 	FILE *file = fopen(path, "wb");
 	struct qv_trace_reader *r;
@@ -439,7 +440,7 @@ static size_t read_back(const char *bytes, size_t n, bool *whole)
 	assert_int_equal(fwrite(bytes, 1, n, file), n);
 	fclose(file);
 	r = qv_trace_open(path, why, sizeof why);
-	*whole = false;
+	*sound = *whole = false;
 	if (!r) {
 		assert_true(*why);
 		return 0;
@@ -448,7 +449,8 @@ static size_t read_back(const char *bytes, size_t n, bool *whole)
 		events++;
 	if (rc < 0)
 		assert_true(*qv_trace_why(r));
-	*whole = rc == 0 && qv_trace_is_whole(r);
+	*sound = rc == 0;
+	*whole = *sound && qv_trace_is_whole(r);
 	qv_trace_close(r);
 	return events;
 }
@@ -460,23 +462,25 @@ static void damaged(void **state)
 	struct qv_trace_file *f = create(0);
 	struct qv_trace_recording *r = qv_trace_record(m, f, &tagged, 0);
 	size_t n, all;
-	bool whole;
+	bool sound, whole;
 
 	call(m, 40);
 	qv_trace_record_end(r);
 	assert_int_equal(qv_trace_finish(f, NULL), 0);
 	qv_match_destroy(m);
 	n = contents(bytes, sizeof bytes);
-	all = read_back(bytes, n, &whole);
+	all = read_back(bytes, n, &sound, &whole);
 	assert_true(whole && all == logged);
 	for (size_t cut = 0; cut < n; cut++) {
-		read_back(bytes, cut, &whole);
+		read_back(bytes, cut, &sound, &whole);
 		assert_false(whole);
+		/* As a process leaves it that is killed while it writes: what came before can be used. */
+		assert_true(sound == (cut >= sizeof(struct qv_trace_header)));
 	}
 	for (size_t at = 0; at < n; at++) {
 		memcpy(changed, bytes, n);
 		changed[at] ^= 1 << draw(8);
-		read_back(changed, n, &whole);
+		read_back(changed, n, &sound, &whole);
 		if (at >= 16 && at < 32)
 			continue; /* reserved: nobody looks */
 		assert_false(whole && at < 16);
@@ -485,7 +489,7 @@ static void damaged(void **state)
 	}
 	memcpy(changed, bytes, n);
 	memcpy(changed + n, "more", 4); /* behind the end */
-	read_back(changed, n + 4, &whole);
+	read_back(changed, n + 4, &sound, &whole);
 	assert_false(whole);
 }
 

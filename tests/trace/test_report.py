@@ -277,7 +277,7 @@ def test_cost(folder):
     with open(path, "rb") as f:
         data = f.read()
     with open(path, "wb") as f:
-        f.write(data[:-1000])
+        f.write(data[:-1000] + bytes([data[-1000] ^ 1]) + data[-999:])
     page, _ = report("cost: damaged", [path], status=1, seconds=1)
     check("cost: why not", "Not measured: the trace is damaged." in page.text["p"], page.text["p"])
     check("cost: not asked", "Not measured" not in report("not asked", [path], status=1)[0].text["p"])
@@ -290,13 +290,17 @@ def test_faults(folder):
         data = f.read()
     path, page_path = os.path.join(folder, "damaged"), os.path.join(folder, "page.html")
     for what, changed in (("a byte is wrong", data[:len(data) // 2] + b"\x55" + data[len(data) // 2 + 1:]),
-                          ("cut", data[:-100]), ("more at the end", data + b"more")):
+                          ("more at the end", data + b"more")):
         with open(path, "wb") as f:
             f.write(changed)
         page, err = report(what, [path], status=1)
         check(f"{what}: the page says so", "from some place on it cannot be read" in page.text["p"])
         check(f"{what}: so does stderr", path in err and "what comes before" in err, err)
         check(f"{what}: figures of what is there", page.calls()["messages"] > 0)
+    with open(path, "wb") as f:
+        f.write(data[:-100])
+    page, _ = report("cut", [path])
+    check("cut: the page says so", "its writer has not ended it" in page.text["p"])
     page, _ = report("two files", [whole, whole])
     check("two files are counted both", page.calls()["messages"] == 2 * report("one", [whole])[0].calls()["messages"])
     plain.write(path, Trace([], [], 0, True))
