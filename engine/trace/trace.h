@@ -98,6 +98,8 @@ void qv_trace_count_lost(struct qv_trace_file *f, uint64_t n);
  * 0, or the errno of what has failed: EFBIG if that was `most`. What is in the file can be read.
  */
 int qv_trace_finish(struct qv_trace_file *f, uint64_t *lost);
+/* The same, but the file does not say that it ends here: one that it was made of did not either. */
+int qv_trace_leave(struct qv_trace_file *f);
 
 /* Reading. */
 

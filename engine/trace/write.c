@@ -222,27 +222,57 @@ bool qv_trace_put(struct qv_trace_file *f, const struct qv_trace_event *e)
 	return true;
 }
 
-int qv_trace_finish(struct qv_trace_file *f, uint64_t *lost)
+static void write_end(struct qv_trace_file *f, uint64_t lost)
 {
 	struct {
 		struct qv_trace_block block;
 		struct qv_trace_b_end body;
-	} b = {0};
+	} b = {.body = {.lost = lost}};
+
+	(void)write_block(f, &b.block, QV_TRACE_B_END, sizeof b.body);
+}
+
+/* What is lost would be in the end: it goes with a lane, without events. */
+static void write_lost(struct qv_trace_file *f, uint64_t lost)
+{
+	struct {
+		struct qv_trace_block block;
+		struct qv_trace_b_events head;
+	} b = {.head = {.span_ns = 1, .span_ticks = 1, .lost = lost}};
+
+	if (lost && atomic_load(&f->lanes))
+		(void)write_block(f, &b.block, QV_TRACE_B_EVENTS, sizeof b.head);
+}
+
+static int finish(struct qv_trace_file *f, uint64_t *lost,
+		  void (*last)(struct qv_trace_file *f, uint64_t lost))
+{
+	uint64_t missing;
 	int error;
 
 	(void)flush_all(f);
 	error = atomic_load(&f->error);
 	if (error == EFBIG) /* the end has room yet */
 		atomic_store(&f->error, 0);
-	b.body.lost = atomic_load(&f->lost);
-	(void)write_block(f, &b.block, QV_TRACE_B_END, sizeof b.body);
+	missing = atomic_load(&f->lost);
+	last(f, missing);
 	if (!error)
 		error = atomic_load(&f->error);
 	if (close(f->fd) && !error)
 		error = errno;
 	if (lost)
-		*lost = b.body.lost;
+		*lost = missing;
 	free(f->buffers);
 	free(f);
 	return error;
+}
+
+int qv_trace_finish(struct qv_trace_file *f, uint64_t *lost)
+{
+	return finish(f, lost, write_end);
+}
+
+int qv_trace_leave(struct qv_trace_file *f)
+{
+	return finish(f, NULL, write_lost);
 }

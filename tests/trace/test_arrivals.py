@@ -242,6 +242,7 @@ def without(folder, job, paths, out):
     _, err = arrivals(paths[:-1] + [cut], out)
     assert "was not ended by its process" in err, err
     trace = plain.read(out)
+    assert not trace.whole
     trace.lanes.pop()
     same(rest, trace, exact=False)
 

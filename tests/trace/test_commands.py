@@ -10,7 +10,7 @@ import struct
 import sys
 import tempfile
 
-from traces import (ANY, MASK64, QUEUES, Program, Queues, Trace, accepts, end, header, interleaved, lane, process,
+from traces import (ANY, MASK64, QUEUES, Program, Queues, Trace, accepts, end, events, header, interleaved, lane, process,
                     quiver, seed, shown, write)
 
 MPI_MASKS = (0, 0, 0xffffffff, 0x7fffffff, 0xff00000000, 0xffffffffffff)
@@ -161,10 +161,14 @@ def middle(rng, folder):
     assert [e["node"] for e in trace.events if e["kind"] == "queue"] == [e["node"] for e in known.queued]
     assert trace.end["lost"] == 1500 and f"{len(known.posted)} receives" in said, (trace.end, said)
     killed = write(os.path.join(folder, "killed.qvt"), header(), process(0, -1, 1, b"", b""), lane(0, 0, 0, 1),
-                   *interleaved([late], rng))
-    assert Trace(killed).end == {"events": len(late), "whole": False, "lost": 0}
+                   *interleaved([late], rng), events(0, [], lost=7))
+    ended = {"events": len(late), "whole": False, "lost": 7}
+    assert Trace(killed).end == ended
     for command in ("cut", "merge", "anonymise"):
         assert "was not ended by its process" in good(command, killed, "-o", out)[1], command
+        assert Trace(out).end == ended, (command, Trace(out).end)
+    good("merge", killed, path, "-o", out)
+    assert not Trace(out).end["whole"] and Trace(out).end["lost"] == 1507, Trace(out).end
 
 
 def merge(rng, folder):

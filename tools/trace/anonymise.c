@@ -201,7 +201,8 @@ static bool anonymise(struct anonymous *a, const char *path, const char *output)
 	if (rc < 0)
 		return false;
 	qv_trace_in_warn(&a->copy.in);
-	if (!qv_trace_out_finish(&a->out, qv_trace_lost(a->copy.in.reader)))
+	if (!qv_trace_out_finish(&a->out, qv_trace_lost(a->copy.in.reader),
+				 qv_trace_is_whole(a->copy.in.reader)))
 		return false;
 	printf("%s: %" PRIu64 " events; %" PRIu64 " hosts, %" PRIu64 " programs, %" PRIu64
 	       " sources, %" PRIu64 " nodes, and tags in %zu groups of bits\n",

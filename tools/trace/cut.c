@@ -190,7 +190,8 @@ static bool cut(struct cut *c, const char *path, const char *output)
 	    !copy_all(c))
 		return false;
 	qv_trace_in_warn(&c->copy.in);
-	if (!qv_trace_out_finish(&c->out, qv_trace_lost(c->copy.in.reader)))
+	if (!qv_trace_out_finish(&c->out, qv_trace_lost(c->copy.in.reader),
+				 qv_trace_is_whole(c->copy.in.reader)))
 		return false;
 	printf("%s: %" PRIu64 " events in %" PRIu32 " lanes; before them %" PRIu64
 	       " receives and %" PRIu64 " messages that wait when it begins\n",

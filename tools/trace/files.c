@@ -193,7 +193,7 @@ bool qv_trace_out_put(struct qv_trace_out *out, struct qv_trace_event event)
 	return qv_trace_put(out->file, &event) || failed(out);
 }
 
-bool qv_trace_out_finish(struct qv_trace_out *out, uint64_t lost)
+bool qv_trace_out_finish(struct qv_trace_out *out, uint64_t lost, bool whole)
 {
 	struct qv_trace_file *file = out->file;
 	int error;
@@ -201,7 +201,7 @@ bool qv_trace_out_finish(struct qv_trace_out *out, uint64_t lost)
 	if (lost)
 		qv_trace_count_lost(file, lost);
 	out->file = NULL;
-	error = qv_trace_finish(file, NULL);
+	error = whole ? qv_trace_finish(file, NULL) : qv_trace_leave(file);
 	if (!error && rename(out->part, out->path))
 		error = errno;
 	if (!error)

@@ -45,8 +45,9 @@ int64_t qv_trace_out_lane(struct qv_trace_out *out, const struct qv_trace_lane *
 /* An event that is older than the one before in its lane, since the clock was set back, gets that
  * one's time. */
 bool qv_trace_out_put(struct qv_trace_out *out, struct qv_trace_event event);
-/* The file is whole, but for so many events. It has its name now. */
-bool qv_trace_out_finish(struct qv_trace_out *out, uint64_t lost);
+/* All is written, but for so many events. It has its name now.
+ *   whole  what it was made of was ended: this one is, too */
+bool qv_trace_out_finish(struct qv_trace_out *out, uint64_t lost, bool whole);
 /* If it has not been finished, it is removed. */
 void qv_trace_out_close(struct qv_trace_out *out);
 

@@ -107,12 +107,15 @@ static bool copy_all(struct merge *m)
 static bool merge(struct merge *m, char **paths, const char *output)
 {
 	uint64_t lost = 0;
+	bool whole = true;
 
 	if (!qv_trace_out_open(&m->out, output) || !open_all(m, paths) || !copy_all(m))
 		return false;
-	for (size_t i = 0; i < m->files; i++)
+	for (size_t i = 0; i < m->files; i++) {
 		lost += qv_trace_lost(m->sources[i].copy.in.reader);
-	if (!qv_trace_out_finish(&m->out, lost))
+		whole &= qv_trace_is_whole(m->sources[i].copy.in.reader);
+	}
+	if (!qv_trace_out_finish(&m->out, lost, whole))
 		return false;
 	printf("%s: %" PRIu64 " events in %" PRIu32 " lanes from %zu files\n", output,
 	       m->out.events, m->out.lanes, m->files);

@@ -66,7 +66,7 @@ struct qv_calls {
 	uint32_t messages_n, messages_room;
 	struct qv_table comms;
 	uint64_t lost;
-	bool whole;
+	bool whole; /* the files: true before they are read */
 };
 
 /* All return false after a line on stderr. */

@@ -82,7 +82,7 @@ static bool make(struct qv_calls *calls, char **paths, size_t n, const char *out
 	for (uint32_t i = 0; i < calls->ranks_n; i++)
 		if (!write_rank(calls, &calls->ranks[i], out, &figures))
 			return false;
-	if (!qv_trace_out_finish(out, calls->lost))
+	if (!qv_trace_out_finish(out, calls->lost, calls->whole))
 		return false;
 	printf("%s: %" PRIu64 " events of %" PRIu32 " ranks, %" PRIu64 " matches; %" PRIu64
 	       " messages were not received\n",
@@ -100,7 +100,7 @@ int qv_trace_cmd_arrivals(int argc, char **argv)
 	static const struct option options[] = {{"output", required_argument, NULL, 'o'},
 						{"help", no_argument, NULL, 'h'},
 						{.name = NULL}};
-	struct qv_calls calls = {.ranks = NULL};
+	struct qv_calls calls = {.whole = true};
 	struct qv_trace_out out = {.file = NULL};
 	const char *output = NULL;
 	bool done;

@@ -212,6 +212,7 @@ static bool read_file(struct file *f, const char *path)
 		return false;
 	qv_trace_in_warn(&f->in);
 	f->all->lost += qv_trace_lost(f->in.reader);
+	f->all->whole &= qv_trace_is_whole(f->in.reader);
 	return true;
 }
 
