@@ -76,7 +76,7 @@ struct qv_trace_file;
  * Create a file, or empty the one that is there.
  *   path  its name
  *   most  bytes at most, then nothing more is written; 0: no limit
- * NULL: errno says why.
+ * NULL: errno says why; EWOULDBLOCK: somebody writes it already.
  */
 struct qv_trace_file *qv_trace_create(const char *path, uint64_t most);
 /* The same for calls of a program. */

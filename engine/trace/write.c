@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Lanes with records in memory, for qv_trace_put: then all are written. */
@@ -70,6 +71,20 @@ static bool write_block(struct qv_trace_file *f, struct qv_trace_block *block,
 	return write_all(f, block, bytes);
 }
 
+/* Emptied by who has it alone. Some file systems have no locks, and a device has nothing to empty. */
+static bool take(struct qv_trace_file *f)
+{
+	struct flock all = {.l_type = F_WRLCK};
+	struct stat there;
+
+	if (fstat(f->fd, &there) == 0 && S_ISREG(there.st_mode) &&
+	    ((fcntl(f->fd, F_OFD_SETLK, &all) && errno == EWOULDBLOCK) || ftruncate(f->fd, 0))) {
+		stop(f, errno);
+		return false;
+	}
+	return true;
+}
+
 static struct qv_trace_file *create(const char *path, uint64_t most, uint32_t version)
 {
 	struct qv_trace_header header = {QV_TRACE_MAGIC, version, QV_TRACE_ORDER, {0}};
@@ -79,8 +94,8 @@ static struct qv_trace_file *create(const char *path, uint64_t most, uint32_t ve
 	if (!f)
 		return NULL;
 	f->most = most;
-	f->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-	if (f->fd >= 0 && write_all(f, &header, sizeof header))
+	f->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (f->fd >= 0 && take(f) && write_all(f, &header, sizeof header))
 		return f;
 	error = f->fd < 0 ? errno : atomic_load(&f->error);
 	if (f->fd >= 0)
@@ -258,6 +273,8 @@ static int finish(struct qv_trace_file *f, uint64_t *lost,
 	last(f, missing);
 	if (!error)
 		error = atomic_load(&f->error);
+	/* Children that were forked have the descriptor, too, and with it the lock. */
+	(void)fcntl(f->fd, F_OFD_SETLK, &(struct flock){.l_type = F_UNLCK});
 	if (close(f->fd) && !error)
 		error = errno;
 	if (lost)

@@ -47,7 +47,7 @@ static void open_file(void)
 	}
 	trace.file = qv_trace_create(trace.path, p->most);
 	if (!trace.file) {
-		cannot(strerror(errno));
+		cannot(errno == EWOULDBLOCK ? "another process writes this file" : strerror(errno));
 		return;
 	}
 	trace.pid = getpid();

@@ -73,7 +73,9 @@ static bool open_file(const char *text, int rank)
 		return cannot(text_why), false;
 	trace.file = qv_trace_create_calls(trace.path, setting.most);
 	if (!trace.file)
-		return cannot(strerror(errno)), false;
+		return cannot(errno == EWOULDBLOCK ? "another process writes this file"
+						   : strerror(errno)),
+		       false;
 	trace.pid = me.pid;
 	gethostname(me.host, sizeof me.host - 1);
 	strncpy(me.program, program_invocation_short_name, sizeof me.program - 1);

@@ -355,6 +355,22 @@ static void no_room(void **state)
 	qv_match_destroy(m);
 }
 
+/* A file that is being written stays as it is. */
+static void two_writers(void **state)
+{
+	struct qv_match *m = engine("auto");
+	struct qv_trace_file *f = create(0);
+	struct qv_trace_recording *r = qv_trace_record(m, f, &tagged, 0);
+
+	assert_null(qv_trace_create(path, 0));
+	assert_int_equal(errno, EWOULDBLOCK);
+	call(m, CALLS);
+	qv_trace_record_end(r);
+	assert_int_equal(qv_trace_finish(f, NULL), 0);
+	assert_int_equal(compare(0), 0);
+	qv_match_destroy(m);
+}
+
 /* Long pauses, tags of all bits, several lanes, times of the writer's own. */
 static void by_hand(void **state)
 {
@@ -501,6 +517,7 @@ int main(void)
 		cmocka_unit_test(ring),
 		cmocka_unit_test(limit),
 		cmocka_unit_test(no_room),
+		cmocka_unit_test(two_writers),
 		cmocka_unit_test(by_hand),
 		cmocka_unit_test(damaged),
 	};
