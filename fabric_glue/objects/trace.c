@@ -62,11 +62,19 @@ static const enum qv_trace_queue queues[QV_TRACE_QUEUES] = {
 	[QV_REQ_COLL] = QV_TRACE_COLLECTIVE,
 };
 
+static void lacks(void)
+{
+	qv_fi_warn("the trace %s lacks the matching of an endpoint: no memory, or the file takes "
+		   "no more",
+		   trace.path);
+}
+
 /* Queues that another endpoint has, in peer mode, are recorded there. */
 static void record(struct qv_fi_ep *ep)
 {
 	struct qv_match_settings set = {.hints = 0};
 	uint32_t number = trace.endpoints++;
+	bool all = true;
 
 	qv_fi_assertions_apply(ep, &set);
 	for (unsigned which = 0; which < QV_TRACE_QUEUES; which++) {
@@ -80,7 +88,10 @@ static void record(struct qv_fi_ep *ep)
 		strncpy(lane.structure, qv_match_structure(engine), sizeof lane.structure - 1);
 		ep->trace->queue[which] =
 			qv_trace_record(engine, trace.file, &lane, qv_fi_params.trace.ring);
+		all &= ep->trace->queue[which] != NULL;
 	}
+	if (!all)
+		lacks();
 }
 
 void qv_fi_trace_begin(struct qv_fi_ep *ep)
@@ -93,6 +104,8 @@ void qv_fi_trace_begin(struct qv_fi_ep *ep)
 	ep->trace = trace.file ? calloc(1, sizeof *ep->trace) : NULL;
 	if (ep->trace)
 		record(ep);
+	else if (trace.file)
+		lacks();
 	pthread_mutex_unlock(&trace.lock);
 }
 

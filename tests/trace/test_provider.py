@@ -5,6 +5,8 @@ the counters of the same run.
 
 usage: test_provider.py <directory of libquiver-fi.so> <program test_fabric> <core>
 """
+import contextlib
+import fcntl
 import json
 import os
 import subprocess
@@ -99,6 +101,15 @@ def test_limits(core, directory):
     status, text = run(core, "self", FI_QUIVER_TRACE=f"{directory}/full.%r")
     check("full disk: passes, and says so", status == 0 and
           "no trace is written: No space left on device" in text, text)
+    with contextlib.ExitStack() as held:
+        for rank in range(4):
+            fcntl.lockf(held.enter_context(open(f"{directory}/held.{rank}", "wb")), fcntl.LOCK_EX)
+        status, text = run(core, "self", FI_QUIVER_TRACE=f"{directory}/held.%r")
+    check("of somebody else: passes, and says so", status == 0 and
+          "no trace is written: another process writes this file" in text, text)
+    status, text = run(core, "self", FI_QUIVER_TRACE=f"ring=300000G:{directory}/huge.%r")
+    check("no memory: passes, and says so", status == 0 and
+          "lacks the matching of an endpoint: no memory" in text, text)
     for bad in ("ring=x:/tmp/a", "max=:/tmp/a", "ring=5", "", "/no/such/dir/a", "%q"):
         status, text = run(core, "self", FI_QUIVER_TRACE=bad)
         if bad:
