@@ -5,6 +5,7 @@ same options the same bytes, and patterns are what they say.
 
 usage: test_generate.py <program quiver>"""
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -45,7 +46,7 @@ def contents(path):
 def refused(*argv, status=2, words=""):
     got, out, err = quiver(*argv)
     check(f"{argv}: exit status {status}", got == status, f"{got} {out}{err}")
-    check(f"{argv}: one line", err.count("\n") == 1 and err.startswith("quiver: trace generate"), err)
+    check(f"{argv}: one line", err.count("\n") == 1 and err.startswith("quiver: "), err)
     check(f"{argv}: '{words}'", words in err, err)
 
 
@@ -141,7 +142,14 @@ def test_command(folder):
     refused("fds", "-o", path, "--iterations", "0", words="--iterations")
     check("nothing is written where the command line is wrong", not os.path.exists(path))
     refused("fds", "-o", os.path.join(folder, "no/such"), status=1, words="No such file")
-    refused("minife", "-o", "/dev/full", status=1, words="No space left")
+    refused("minife", "-o", "/dev/full", status=1, words="is no file")
+    before = contents(generate(folder, "minife"))
+    there = sorted(os.listdir(folder))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, resource.RLIM_INFINITY))
+    refused("fds", "-o", os.path.join(folder, "a"), status=1, words="File too large")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    check("what was there stays", contents(os.path.join(folder, "a")) == before and
+          sorted(os.listdir(folder)) == there, os.listdir(folder))
 
 
 def main():

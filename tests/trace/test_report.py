@@ -9,6 +9,7 @@ import html.parser
 import os
 import random
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -329,6 +330,12 @@ def test_faults(folder):
     with open(page_path, encoding="utf-8") as f:
         check("-o writes what stdout gets", (got, out, err) == (0, "", "") and
               f.read() == run("report", "--seconds", "0", whole)[1])
+    got, out, err = run("report", whole, whole, "-o", page_path, "--seconds", "0",
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 12, 1 << 12)))
+    with open(page_path, encoding="utf-8") as f:
+        check("a full disk: the page that was there stays", got == 1 and "cannot write" in err and
+              f.read() == run("report", "--seconds", "0", whole)[1] and
+              not any(name.endswith(".part") for name in os.listdir(folder)), f"{got} {err}")
     got, out, err = run("report", "--help")
     check("--help", got == 0 and out.startswith("usage: quiver trace report") and not err, out)
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "patterns.h"
+#include "tools/trace/files.h"
 
 enum { RANKS_MOST = 16384, ITERATIONS_MOST = 1000000 };
 
@@ -68,23 +69,22 @@ static bool find(struct request *r, const char *name)
 
 static int generate(const struct request *r)
 {
-	struct qv_trace_file *file = qv_trace_create(r->out, 0);
-	int error, last;
+	struct qv_trace_out out;
+	bool done = false;
+	int error;
 
-	if (!file) {
-		fprintf(stderr, "quiver: trace generate: cannot create %s: %s\n", r->out,
-			strerror(errno));
+	if (!qv_trace_out_open(&out, r->out))
 		return 1;
-	}
 	error = qv_pattern_play(r->pattern, r->ranks ? (uint32_t)r->ranks : r->pattern->ranks,
 				r->iterations ? (uint32_t)r->iterations : r->pattern->iterations,
-				r->seed, (uint32_t)r->any_source, file);
-	last = qv_trace_finish(file, NULL);
-	if (!error && !last)
-		return 0;
-	fprintf(stderr, "quiver: trace generate: cannot write %s: %s\n", r->out,
-		strerror(last ? last : error));
-	return 1;
+				r->seed, (uint32_t)r->any_source, out.file);
+	if (!error || error == EIO)
+		done = qv_trace_out_finish(&out, 0, true);
+	else
+		fprintf(stderr, "quiver: trace generate: cannot write %s: %s\n", r->out,
+			strerror(error));
+	qv_trace_out_close(&out);
+	return done ? 0 : 1;
 }
 
 /* 0: go on; 1: nothing is left to do; 2: wrong. */

@@ -4,10 +4,13 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "page.h"
 
@@ -42,24 +45,53 @@ static bool is_input(const char *page, char *const *files, int n)
 	return false;
 }
 
+/* Where the page is written first: beside the file, whose name it gets when it is whole. A device is
+ * written itself. */
+static bool name_part(const char *page, char part[PATH_MAX])
+{
+	struct stat there;
+	const bool is_file = stat(page, &there) || S_ISREG(there.st_mode);
+	const int n = is_file ? snprintf(part, PATH_MAX, "%s.%ld.part", page, (long)getpid())
+			      : snprintf(part, PATH_MAX, "%s", page);
+
+	if (n < PATH_MAX)
+		return true;
+	errno = ENAMETOOLONG;
+	return false;
+}
+
+/* 0, or the errno. */
+static int put_page(FILE *out, const struct qv_figures *f, const struct qv_cost *c)
+{
+	errno = 0;
+	qv_page_write(out, f, c);
+	return fflush(out) || ferror(out) ? (errno ? errno : EIO) : 0;
+}
+
 static int write_page(const struct qv_figures *f, const struct qv_cost *c, const char *page)
 {
-	FILE *out = page ? fopen(page, "we") : stdout;
-	int bad;
+	char part[PATH_MAX] = "";
+	FILE *out = !page ? stdout : name_part(page, part) ? fopen(part, "we") : NULL;
+	int error;
 
 	if (!out) {
 		fprintf(stderr, "quiver: trace report: cannot create %s: %s\n", page,
 			strerror(errno));
 		return 1;
 	}
-	qv_page_write(out, f, c);
-	bad = fflush(out) || ferror(out);
-	if (page)
-		bad |= fclose(out);
-	if (!bad)
+	/* A file at its limit (ulimit -f) is an error as a full disk is. */
+	(void)signal(SIGXFSZ, SIG_IGN);
+	error = put_page(out, f, c);
+	if (page && fclose(out) && !error)
+		error = errno;
+	if (page && !error && strcmp(part, page) != 0 && rename(part, page))
+		error = errno;
+	if (!error)
 		return 0;
+	if (page && strcmp(part, page) != 0)
+		(void)unlink(part);
 	fprintf(stderr, "quiver: trace report: cannot write %s: %s\n",
-		page ? page : "standard output", strerror(errno));
+		page ? page : "standard output", strerror(error));
 	return 1;
 }
 
