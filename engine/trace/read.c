@@ -11,6 +11,7 @@ enum { WHY = 256, AHEAD = 256 /* threads add lanes: an index may come before a s
 
 struct lane {
 	struct qv_trace_lane lane;
+	uint64_t lost;
 	bool known;
 };
 
@@ -124,6 +125,7 @@ static int read_events(struct qv_trace_reader *r, uint32_t index, uint32_t bytes
 		return refuse(r, "events of lane %u, which is not known", index);
 	r->lane = index;
 	r->lost += head->lost;
+	r->lanes[index].lost += head->lost;
 	r->next = r->clock = r->mask = 0;
 	return 0;
 }
@@ -369,4 +371,9 @@ bool qv_trace_is_whole(const struct qv_trace_reader *r)
 uint64_t qv_trace_lost(const struct qv_trace_reader *r)
 {
 	return r->lost;
+}
+
+uint64_t qv_trace_lane_lost(const struct qv_trace_reader *r, uint32_t index)
+{
+	return index < r->nlanes ? r->lanes[index].lost : 0;
 }

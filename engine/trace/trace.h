@@ -133,5 +133,7 @@ bool qv_trace_is_whole(const struct qv_trace_reader *r);
 /* Events that are not in the file, as far as it was read: a limit, or a ring. Where it grows from one
  * event to the next, they are missing between the two. */
 uint64_t qv_trace_lost(const struct qv_trace_reader *r);
+/* Those of them of which the file says that they are of this lane. */
+uint64_t qv_trace_lane_lost(const struct qv_trace_reader *r, uint32_t index);
 
 #endif /* QV_TRACE_H */

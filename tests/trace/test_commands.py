@@ -167,6 +167,10 @@ def middle(rng, folder):
     for command in ("cut", "merge", "anonymise"):
         assert "was not ended by its process" in good(command, killed, "-o", out)[1], command
         assert Trace(out).end == ended, (command, Trace(out).end)
+    two = write(os.path.join(folder, "two.qvt"), header(), process(0, -1, 1, b"", b""), lane(0, 0, 0, 1),
+                lane(1, 0, 1, 1), events(0, late, lost=3), events(1, late, lost=5), end(11))
+    good("cut", two, "-o", out, "--lane", "1")
+    assert Trace(out).end["lost"] == 16, Trace(out).end # of which lane 11 are, nobody knows
     good("merge", killed, path, "-o", out)
     assert not Trace(out).end["whole"] and Trace(out).end["lost"] == 1507, Trace(out).end
 

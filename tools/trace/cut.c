@@ -24,7 +24,8 @@ static void usage(FILE *out)
 	      "  --lane N,...   of these lanes only, as `quiver trace dump` numbers them\n"
 	      "  --rank N,...   of these ranks only; -1: of processes whose rank is not known\n"
 	      "  --queue NAME   of one kind of queue only: tagged, untagged or collective\n"
-	      "  --first N      of each lane, no more than its first N events in this time\n",
+	      "  --first N      of each lane, no more than its first N events in this time; an arrival and the\n"
+	      "                 queueing of its message are one\n",
 	      out);
 }
 
@@ -178,6 +179,17 @@ static uint64_t plus(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+/* Events that the part lacks, as far as is known: of which lanes some are, the file does not say. */
+static uint64_t lost(const struct cut *c)
+{
+	uint64_t n = qv_trace_lost(c->copy.in.reader);
+
+	for (uint32_t i = 0; i < c->copy.lanes; i++)
+		if (c->copy.lane[i] == QV_TRACE_LEFT_OUT)
+			n -= qv_trace_lane_lost(c->copy.in.reader, i);
+	return n;
+}
+
 static bool cut(struct cut *c, const char *path, const char *output)
 {
 	uint64_t first;
@@ -190,8 +202,7 @@ static bool cut(struct cut *c, const char *path, const char *output)
 	    !copy_all(c))
 		return false;
 	qv_trace_in_warn(&c->copy.in);
-	if (!qv_trace_out_finish(&c->out, qv_trace_lost(c->copy.in.reader),
-				 qv_trace_is_whole(c->copy.in.reader)))
+	if (!qv_trace_out_finish(&c->out, lost(c), qv_trace_is_whole(c->copy.in.reader)))
 		return false;
 	printf("%s: %" PRIu64 " events in %" PRIu32 " lanes; before them %" PRIu64
 	       " receives and %" PRIu64 " messages that wait when it begins\n",
