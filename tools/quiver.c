@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* quiver.c - the program `quiver`: finds the subcommand and runs it. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -111,9 +112,20 @@ static int help(int argc, char **argv)
 	return dispatch(name, commands, argc < 3 ? argc + 1 : 4, args);
 }
 
+/* What was printed must have come out; a command that has failed has said why. */
+static int finish(int status)
+{
+	int error = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
+
+	if (!error || status)
+		return status;
+	fprintf(stderr, "quiver: standard output cannot be written: %s\n", strerror(error));
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
-		return version(argc, argv);
-	return dispatch("quiver", commands, argc, argv);
+		return finish(version(argc, argv));
+	return finish(dispatch("quiver", commands, argc, argv));
 }

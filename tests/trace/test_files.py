@@ -74,7 +74,10 @@ def full_disk(path, folder):
         assert len(Trace(path).events) == len(before) and sorted(os.listdir(folder)) == there
     with open("/dev/full", "wb") as full:
         done = subprocess.run([sys.argv[1], "trace", "dump", path], stdout=full, stderr=subprocess.PIPE, check=False)
-    assert done.returncode == 1 and b"cannot write what is dumped: No space left" in done.stderr, done
+        assert done.returncode == 1 and b"cannot write what is dumped: No space left" in done.stderr, done
+        for command in (["--version"], ["info"], ["help", "top"], ["trace", "advise", "--seconds", "1", path]):
+            done = subprocess.run([sys.argv[1], *command], stdout=full, stderr=subprocess.PIPE, check=False)
+            assert done.returncode == 1 and b"standard output cannot be written: No space left" in done.stderr, done
 
 
 def names(rng, folder):
