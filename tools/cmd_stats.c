@@ -6,6 +6,7 @@
 #include "cmd.h"
 #include "stats.h"
 #include "tools/trace/advice/classifier.h"
+#include "tools/trace/advice/names.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -133,6 +134,27 @@ static bool add_file(struct job *job, const char *path)
 	return read == 1;
 }
 
+/* Its process ended while it wrote the file, which then would have another name. */
+static bool is_part(const char *path)
+{
+	const size_t n = strlen(path);
+
+	if (n < 5 || strcmp(path + n - 5, ".part") != 0)
+		return false;
+	fprintf(stderr, "quiver stats: warning: %s was not finished, and is left out\n", path);
+	return true;
+}
+
+static bool read_files(struct job *job, char *const *paths)
+{
+	for (; *paths; paths++)
+		if (!is_part(*paths) && !add_file(job, *paths))
+			return false;
+	if (!job->n)
+		fputs("quiver stats: no file has counters\n", stderr);
+	return job->n > 0;
+}
+
 static int by_rank(const void *a, const void *b)
 {
 	const struct qv_stats_process *p = a, *q = b;
@@ -145,9 +167,12 @@ static int by_rank(const void *a, const void *b)
 
 static void print_row(const char *who, const char *host, const struct qv_stats_counters *c)
 {
+	char text[QV_NAME_ROOM];
+
 	printf("%6s  %-16.16s %12" PRIu64 " %10.1f %% %12.2f %12" PRIu64 " %12" PRIu64 " %12" PRIu64
 	       "\n",
-	       who, host, c->arrived, 100 * qv_stats_per(c->unexpected, c->arrived),
+	       who, *host ? qv_name_plain(host, text) : "", c->arrived,
+	       100 * qv_stats_per(c->unexpected, c->arrived),
 	       qv_stats_per(c->inspected, c->arrived), c->posted_max, c->unexpected_max,
 	       c->bytes_max);
 }
@@ -244,7 +269,7 @@ int qv_cmd_stats(int argc, char **argv)
 	struct qv_stats_counters sum = {0};
 	struct job job = {0};
 	const char *model = NULL;
-	bool json = false, read = true;
+	bool json = false, read;
 	char why[512];
 	int option;
 
@@ -265,8 +290,7 @@ int qv_cmd_stats(int argc, char **argv)
 		fprintf(stderr, "quiver stats: %s\n", why);
 		return 1;
 	}
-	while (optind < argc && (read = add_file(&job, argv[optind])))
-		optind++;
+	read = read_files(&job, argv + optind);
 	if (read && !(read = qv_stats_spread(job.spread, job.at, job.n)))
 		no_memory("quartiles");
 	if (read) {

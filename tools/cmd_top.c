@@ -2,6 +2,7 @@
 /* cmd_top.c - `quiver top`: what matching does in a process that runs. */
 #include "cmd.h"
 #include "top.h"
+#include "tools/trace/advice/names.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -66,14 +67,15 @@ static void print_engine(const struct qv_top_endpoint *e, unsigned which,
 {
 	const struct qv_match_stats *now = &e->stats[which];
 	uint64_t arrived = SINCE(now, before, arrived);
+	char core[QV_NAME_ROOM], structure[QV_NAME_ROOM];
 
 	if (!now->posted && !now->arrived)
 		return;
 	printf("%8" PRIu64 "  %-12.12s %-10.10s %-8s %10" PRIu64 " %10" PRIu64
 	       " %12.0f %9.1f %% %10.2f\n",
-	       e->number, e->core, e->structure, which ? "tagged" : "untagged", now->posted_now,
-	       now->unexpected_now, per(arrived, seconds),
-	       100 * per(SINCE(now, before, unexpected), (double)arrived),
+	       e->number, qv_name_plain(e->core, core), qv_name_plain(e->structure, structure),
+	       which ? "tagged" : "untagged", now->posted_now, now->unexpected_now,
+	       per(arrived, seconds), 100 * per(SINCE(now, before, unexpected), (double)arrived),
 	       per(SINCE(now, before, inspected), (double)arrived));
 }
 

@@ -5,6 +5,7 @@ wrong, and many events.
 
 usage: test_files.py QUIVER"""
 import itertools
+import json
 import os
 import resource
 import subprocess
@@ -92,6 +93,21 @@ def names(rng, folder):
     assert trace.processes[0]["program"] == "???" and trace.processes[1]["program"] == "x" * 63
 
 
+def names_of_others(rng, folder):
+    """The same in what advise and stats print. A file of counters that was not finished is left out."""
+    path = write(os.path.join(folder, "host.qvt"), header(), process(0, -1, 1, b"a\x1b[2Jb", b""), lane(0, 0, 0, 1),
+                 events(0, Program(rng).calls(100)), end())
+    status, text, err = quiver("advise", "--seconds", "1", path)
+    assert status == 0 and "a rank that is not known on a?[2Jb, " in text and "\x1b" not in text, (text, err)
+    counters = json.dumps({"quiver": "1", "host": "a\x1b[2Jb", "rank": 3, "pid": 1, "endpoints": []}).encode()
+    paths = [write(os.path.join(folder, f"app.3{part}"), counters) for part in ("", ".part")]
+    done = subprocess.run([sys.argv[1], "stats", *paths], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.count("a?[2Jb") == 1 and "\x1b" not in done.stdout, done
+    assert done.stderr == f"quiver stats: warning: {paths[1]} was not finished, and is left out\n", done
+    done = subprocess.run([sys.argv[1], "stats", paths[1]], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "no file has counters" in done.stderr, done
+
+
 def late_lanes(rng, folder):
     """Threads add lanes: one may be there before a smaller one, or be missing."""
     calls = [Program(rng).calls(20) for _ in range(3)]
@@ -151,6 +167,7 @@ def main():
         command_lines(path, os.path.join(folder, "none.qvt"))
         full_disk(path, folder)
         names(rng, folder)
+        names_of_others(rng, folder)
         late_lanes(rng, folder)
         clock_back(rng, folder)
         memory(rng, folder)

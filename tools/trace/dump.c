@@ -12,6 +12,7 @@
 #include <quiver/types.h>
 
 #include "files.h"
+#include "advice/names.h"
 #include "options.h"
 
 static void usage(FILE *out)
@@ -52,27 +53,13 @@ static bool has_key(const struct qv_trace_event *e)
 	       (e->kind != QV_TRACE_DONE || e->matched);
 }
 
-/* A name of the file for a terminal: nothing that could steer it. */
-static const char *plain(const char *name, char text[QV_TRACE_NAME])
-{
-	size_t n = 0;
-
-	for (; name[n] && n < QV_TRACE_NAME - 1; n++)
-		text[n] = name[n];
-	text[n] = 0;
-	for (char *c = text; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
-	return n ? text : "?";
-}
-
 /* A name of the file as JSON, which knows UTF-8 only. */
 static json_t *json_name(const char *name)
 {
-	char text[QV_TRACE_NAME];
+	char text[QV_NAME_ROOM];
 	json_t *string = json_string(name);
 
-	return string ? string : json_string(plain(name, text));
+	return string ? string : json_string(qv_name_plain(name, text));
 }
 
 static void print_object(json_t *object)
@@ -85,7 +72,7 @@ static void print_object(json_t *object)
 
 static void print_process(const struct dump *d, uint32_t index, const struct qv_trace_process *p)
 {
-	char host[QV_TRACE_NAME], program[QV_TRACE_NAME];
+	char host[QV_NAME_ROOM], program[QV_NAME_ROOM];
 
 	if (d->json)
 		print_object(json_pack("{s:s, s:I, s:i, s:I, s:o, s:o}", "type", "process",
@@ -94,12 +81,13 @@ static void print_process(const struct dump *d, uint32_t index, const struct qv_
 				       json_name(p->program)));
 	else
 		printf("process %" PRIu32 ": rank %" PRId32 ", pid %" PRIu32 " of %s, %s\n", index,
-		       p->rank, p->pid, plain(p->host, host), plain(p->program, program));
+		       p->rank, p->pid, qv_name_plain(p->host, host),
+		       qv_name_plain(p->program, program));
 }
 
 static void print_lane(const struct dump *d, uint32_t index, const struct qv_trace_lane *l)
 {
-	char bits[24], structure[QV_TRACE_NAME];
+	char bits[24], structure[QV_NAME_ROOM];
 
 	snprintf(bits, sizeof(bits), "0x%" PRIx64, l->protocol_bits);
 	if (d->json)
@@ -112,7 +100,7 @@ static void print_lane(const struct dump *d, uint32_t index, const struct qv_tra
 		printf("lane %" PRIu32 ": process %" PRIu32 ", endpoint %" PRIu32
 		       ", %s, structure %s, protocol bits %s\n",
 		       index, l->process, l->endpoint, qv_trace_queue_names[l->queue],
-		       plain(l->structure, structure), bits);
+		       qv_name_plain(l->structure, structure), bits);
 }
 
 static void print_json_event(const struct dump *d, const struct qv_trace_event *e)

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tools/trace/advice/names.h"
+
 /* Two digits that count: "12 %", "0.031 %", "310 %". */
 static const char *percent(double share, char *text, size_t size)
 {
@@ -108,7 +110,7 @@ void qv_advise_print(const struct qv_advise_job *j, const struct qv_advice_facts
 		     const struct qv_advice *a)
 {
 	const struct qv_trace_process *p = &j->load->processes[j->judged];
-	char part[24];
+	char part[24], rank[QV_NAME_ROOM], host[QV_NAME_ROOM];
 
 	put_answer(a->over_list, "a native provider's list", f->list.share, f->quiver.share);
 	put_answer(a->over_ob1, "Open MPI's ob1", f->ob1.share, f->quiver.share);
@@ -117,8 +119,8 @@ void qv_advise_print(const struct qv_advise_job *j, const struct qv_advice_facts
 	put_cost("a native provider's list", "ll", &f->list);
 	put_cost("Open MPI's ob1", "ompi", &f->ob1);
 	put_cost("quiver", "auto", &f->quiver);
-	printf("  The time is that of the process where the list costs most: rank %d on %s, %.3f s.\n",
-	       p->rank, p->host, j->wall[j->judged] / 1e9);
+	printf("  The time is that of the process where the list costs most: %s on %s, %.3f s.\n",
+	       qv_name_rank(p->rank, rank), qv_name_plain(p->host, host), j->wall[j->judged] / 1e9);
 	if (j->m->share < 1)
 		printf("  Measured on the first %s of each queue.\n",
 		       percent(j->m->share, part, sizeof(part)));

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/trace/advice/names.h"
+
 /* ns of a message: below it a list is as good. A process that gets 100000 messages a second spends 1 % of
  * its time on it. */
 #define MATTERS 100
@@ -39,7 +41,7 @@ void qv_profile_say(const struct qv_profile_most *most, char *text, size_t size)
 {
 	static const char more[] = "A trace can tell more: FI_QUIVER_TRACE=FILE, then "
 				   "`quiver trace advise FILE`.";
-	char setting[96] = "";
+	char setting[96] = "", rank[QV_NAME_ROOM], host[QV_NAME_ROOM];
 
 	if (!most->processes) {
 		snprintf(text, size,
@@ -65,8 +67,9 @@ void qv_profile_say(const struct qv_profile_most *most, char *text, size_t size)
 	else
 		snprintf(text, size,
 			 "By the counters alone: quiver helps. Queues grew to %" PRIu64
-			 " (rank %d on %s), where a plain list would take about %.0f ns more for "
+			 " (%s on %s), where a plain list would take about %.0f ns more for "
 			 "each message, %.2g s in all. %s%s",
-			 most->depth, most->rank, most->host, most->is.list_ns, seconds(most),
-			 setting, more);
+			 most->depth, qv_name_rank(most->rank, rank),
+			 qv_name_plain(most->host, host), most->is.list_ns, seconds(most), setting,
+			 more);
 }
