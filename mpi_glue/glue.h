@@ -65,6 +65,7 @@ struct qv_mpi {
 	bool hook_here; /* this MPI runs us from inside of its calls */
 	bool offload;   /* a device may combine */
 	bool primes_said;
+	atomic_bool failed; /* a persistent operation has ended with an error */
 	const struct qv_combine *combine;
 	char text[QV_MPI_TEXT_ROOM]; /* QUIVER_MPI_COLL of rank 0 */
 	struct qv_mpi_rules *rules;

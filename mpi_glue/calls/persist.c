@@ -104,20 +104,29 @@ int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
 	return MPI_SUCCESS;
 }
 
+/* The program's receive has room for nothing, so a byte ends it with an error. Open MPI frees it then, and may
+ * give its handle to another request. */
 void qv_mpi_persist_done(struct qv_mpi_op *op)
 {
+	static const char byte;
 	struct qv_mpi_persistent *p = op->persistent;
-	const int tag = p->tag;
+	const int tag = p->tag, bytes = op->error ? 1 : 0;
 	MPI_Request message;
 	bool freed;
 
+	if (op->error)
+		atomic_store(&qv_mpi.failed, true);
 	if (op->error && op->c->comm != MPI_COMM_NULL)
 		PMPI_Comm_call_errhandler(op->c->comm, op->error);
 	pthread_mutex_lock(&qv_mpi.lock);
+	if (op->error && !p->freed) {
+		*find(p->handle) = p->next;
+		p->freed = true;
+	}
 	p->active = false; /* from now on MPI_Request_free may destroy it */
 	freed = p->freed;
 	pthread_mutex_unlock(&qv_mpi.lock);
-	if (!QV_REAL(Isend)(NULL, 0, MPI_BYTE, 0, tag, all.self, &message))
+	if (!QV_REAL(Isend)(&byte, bytes, MPI_BYTE, 0, tag, all.self, &message))
 		QV_REAL(Request_free)(&message);
 	if (freed)
 		destroy(p);

@@ -2,7 +2,7 @@
 /*
  * nomem.c - the library gets no memory, on all ranks at once: a call that cannot go to the MPI ends
  * with MPI_ERR_NO_MEM, which the communicator's error handler has seen once, and the same call
- * works when there is memory again. The program's own malloc and calloc stand before the C library's;
+ * works when there is memory again. The program's own malloc, calloc and realloc stand before the C library's;
  * only what the library itself calls fails.
  */
 #include "glue.h"
@@ -15,6 +15,7 @@ static int failing, failed, handled;
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *at, size_t size);
 
 /* Whether the library has called, while it shall get nothing. */
 static int fails(const void *caller)
@@ -36,6 +37,11 @@ QV_API void *malloc(size_t size)
 QV_API void *calloc(size_t count, size_t size)
 {
 	return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
+}
+
+QV_API void *realloc(void *at, size_t size)
+{
+	return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(at, size);
 }
 
 static void on_error(MPI_Comm *comm, int *code, ...)
@@ -145,15 +151,20 @@ static const struct {
 	{"neighbor_allgather=auto", neighbors, 3}, /* then it asks who is whose neighbour */
 };
 
+static void make_comm(MPI_Errhandler handler, MPI_Comm *comm)
+{
+	CHECK(!qv_mpi_set("barrier=dissemination"), "no settings");
+	make_ring(MPI_COMM_WORLD, comm);
+	MPI_Comm_set_errhandler(*comm, handler);
+	MPI_Barrier(*comm); /* so that the library knows it */
+}
+
 static void run(size_t i, MPI_Errhandler handler)
 {
 	MPI_Comm comm;
 	int rc, class = MPI_SUCCESS;
 
-	CHECK(!qv_mpi_set("barrier=dissemination"), "no settings");
-	make_ring(MPI_COMM_WORLD, &comm);
-	MPI_Comm_set_errhandler(comm, handler);
-	MPI_Barrier(comm); /* so that the library knows it */
+	make_comm(handler, &comm);
 	CHECK(!qv_mpi_set(cases[i].settings), "no settings");
 	for (int n = 0; n < cases[i].before; n++)
 		cases[i].call(comm);
@@ -173,6 +184,47 @@ static void run(size_t i, MPI_Errhandler handler)
 		printf("%s: ok, %d refused\n", cases[i].settings, failed);
 }
 
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+/* There is memory while it is made, and none when it is started: who waits for it must hear of that. */
+static void run_persistent(MPI_Errhandler handler, int all)
+{
+	int in = 1, out = 0, class, rc;
+	MPI_Request request;
+	MPI_Comm comm;
+
+	make_comm(handler, &comm);
+	CHECK(!qv_mpi_set("allreduce=ring"), "no settings");
+	MPIX_Allreduce_init(&in, &out, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
+	failed = handled = 0;
+	failing = 1;
+	MPI_Start(&request);
+	if (all) {
+		MPI_Status status;
+
+		rc = MPI_Waitall(1, &request, &status);
+		CHECK(rc == MPI_ERR_IN_STATUS, "an error of %d among all", rc);
+		rc = status.MPI_ERROR;
+	} else {
+		rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+	}
+	failing = 0;
+	MPI_Error_class(rc, &class);
+	CHECK(failed > 0, "a start asked for nothing");
+	CHECK(class == MPI_ERR_TRUNCATE && handled == 1, "a start: error %d, %d handled", class,
+	      handled);
+	CHECK(request == MPI_REQUEST_NULL, "a request that has failed is kept");
+	MPIX_Allreduce_init(&in, &out, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
+	for (int n = 0; n < 3; n++) {
+		out = 0;
+		rc = MPI_Start(&request) ? 1 : MPI_Wait(&request, MPI_STATUS_IGNORE);
+		CHECK(!rc && out == glue_ranks, "error %d afterwards, a sum of %d", rc, out);
+	}
+	MPI_Request_free(&request);
+	CHECK(handled == 1, "a start: %d errors handled", handled);
+	MPI_Comm_free(&comm);
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	MPI_Errhandler handler;
@@ -184,6 +236,10 @@ int main(int argc, char **argv)
 	MPI_Comm_create_errhandler(on_error, &handler);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		run(i, handler);
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+	for (int all = 0; all < 2; all++)
+		run_persistent(handler, all);
+#endif
 	MPI_Errhandler_free(&handler);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (!glue_rank)
