@@ -152,6 +152,11 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 		return qv_mpi_memory_run(c, call, &r);
 	if (*why != QV_MPI_TAKEN)
 		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
+	/* Before the turn of a trial, or the MPI's call would be timed as ours. */
+	if (call->form == QV_MPI_BLOCKING && !qv_mpi_comm_open(c)) {
+		*why = QV_MPI_NEVER_DUP;
+		return NULL;
+	}
 	untried = qv_mpi.rules->automatic[call->coll] &&
 		  !qv_mpi_autotune_turn(c, call, call->count * r.item, &r, false, why);
 	if (untried && !is_untried(c, call, *why)) {
@@ -159,7 +164,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 			qv_mpi_pass(c, call, &r);
 		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
 	}
-	if (call->form != QV_MPI_NONBLOCKING && !qv_mpi_comm_open(c)) {
+	if (call->form == QV_MPI_INIT && !qv_mpi_comm_open(c)) {
 		*why = QV_MPI_NEVER_DUP;
 		return NULL;
 	}

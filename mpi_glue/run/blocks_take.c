@@ -158,10 +158,11 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 	struct qv_mpi_op *op;
 
 	*why = judge(call, c);
-	if (*why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_AUTO)
-		rule = qv_mpi_autotune_v_turn(c, call, why);
+	/* Before the turn of a trial, or the MPI's call would be timed as ours. */
 	if (*why == QV_MPI_TAKEN && !qv_mpi_comm_open(c))
 		*why = QV_MPI_NEVER_DUP;
+	if (*why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_AUTO)
+		rule = qv_mpi_autotune_v_turn(c, call, why);
 	if (*why == QV_MPI_TAKEN) {
 		leave_out(call, c);
 		*why = judge_data(call, c, rule, &friends);

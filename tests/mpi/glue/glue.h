@@ -120,6 +120,8 @@ void glue_switch(void);
 void glue_poison(void);
 void glue_attributes(void);
 void glue_idup(void);
+void glue_unused(void);
+void glue_retried(void);
 void glue_contexts(void);
 void glue_thread(void);
 void glue_large(void);

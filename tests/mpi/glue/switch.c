@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* switch.c - `auto` of variable-length blocks: right answers before fences, in
- * trials and after them, while what is sent changes; and ranks that judge at the same calls. */
+ * trials and after them, while what is sent changes; and ranks that judge at the same calls. Schedules, and trials of these, behind an
+ * MPI_Comm_idup, while which the library makes no communicators. */
 #include "blocks.h"
 
 #include <string.h>
@@ -200,4 +201,90 @@ void glue_switch(void)
 		many((enum glue_blocks_kind)kind, &near, comm);
 		MPI_Comm_free(&comm);
 	}
+}
+
+static int sum(MPI_Comm comm)
+{
+	int one = 1, all = -1;
+
+	MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, comm);
+	return all;
+}
+
+/* An MPI_Comm_idup is over when its communicator is freed, though it was not used. */
+void glue_unused(void)
+{
+	const uint64_t before = qv_mpi_taken();
+	MPI_Comm unused, comm;
+	MPI_Request request;
+
+	CHECK(!qv_mpi_set(""), "refused");
+	MPI_Comm_split(MPI_COMM_WORLD, 0, glue_rank, &comm);
+	MPI_Comm_idup(MPI_COMM_WORLD, &unused, &request);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	MPI_Comm_free(&unused);
+	CHECK(!qv_mpi_set("allreduce=binomial"), "refused");
+	CHECK(sum(comm) == glue_ranks && qv_mpi_taken() == before + 1, "not taken");
+	MPI_Comm_free(&comm);
+}
+
+static void spread(MPI_Comm comm)
+{
+	int from[64], to[64], counts[64], at[64];
+
+	for (int r = 0; r < glue_ranks; r++) {
+		from[r] = glue_rank;
+		counts[r] = 1;
+		at[r] = r;
+	}
+	MPI_Alltoallv(from, counts, at, MPI_INT, to, counts, at, MPI_INT, comm);
+	for (int r = 0; r < glue_ranks; r++)
+		CHECK(to[r] == r, "%d from %d", to[r], r);
+}
+
+static void scatter(MPI_Comm comm)
+{
+	int in[64], out = -1;
+
+	for (int r = 0; r < glue_ranks; r++)
+		in[r] = r;
+	MPI_Reduce_scatter_block(in, &out, 1, MPI_INT, MPI_SUM, comm);
+	CHECK(out == glue_rank * glue_ranks, "the sum is %d", out);
+}
+
+static void one_of(int is_v, MPI_Comm comm)
+{
+	if (is_v)
+		spread(comm);
+	else
+		scatter(comm);
+}
+
+/* While one is under way the MPI runs all calls. `auto` must not take that for a trial. */
+static void idup_in_trial(const char *settings, int is_v)
+{
+	MPI_Comm comm, dup;
+	MPI_Request request;
+	uint64_t before;
+
+	CHECK(!qv_mpi_set(""), "refused");
+	MPI_Comm_split(MPI_COMM_WORLD, 0, glue_rank, &comm);
+	CHECK(!qv_mpi_set(settings), "refused");
+	MPI_Comm_idup(MPI_COMM_WORLD, &dup, &request);
+	for (int i = 0; i < 16; i++)
+		one_of(is_v, comm);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	MPI_Barrier(dup);
+	MPI_Comm_free(&dup);
+	before = qv_mpi_taken();
+	for (int i = 0; i < 32; i++)
+		one_of(is_v, comm);
+	CHECK(qv_mpi_taken() > before, "%s: no trial", settings);
+	MPI_Comm_free(&comm);
+}
+
+void glue_retried(void)
+{
+	idup_in_trial("reduce_scatter=auto", 0);
+	idup_in_trial("alltoallv=auto", 1);
 }
