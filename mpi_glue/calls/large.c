@@ -37,10 +37,29 @@ DEFINE_REDUCTION(Reduce_scatter_block)
 DEFINE_REDUCTION(Scan)
 DEFINE_REDUCTION(Exscan)
 
+/* Others may call by a count that fits, of a longer type, and all observe the same calls. */
+static int bcast_many(void *buf, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+	struct qv_mpi_call call = {
+		.name = QV_MPI_BCAST,
+		.coll = QV_COLL_BROADCAST,
+		.out = buf,
+		.count = SIZE_MAX,
+		.type = type,
+		.op = MPI_SUM,
+		.root = root,
+		.comm = comm,
+	};
+	struct qv_mpi_op *o = qv_mpi_take(&call);
+
+	return qv_mpi_return(&call,
+			     o ? qv_mpi_finish(o) : QV_REAL(Bcast_c)(buf, count, type, root, comm));
+}
+
 QV_API int MPI_Bcast_c(void *buf, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
 {
 	return qv_mpi.on && fits(count) ? MPI_Bcast(buf, (int)count, type, root, comm)
-					: QV_REAL(Bcast_c)(buf, count, type, root, comm);
+					: bcast_many(buf, count, type, root, comm);
 }
 QV_MPI_BOTH(Bcast_c)
 

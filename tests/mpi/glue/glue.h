@@ -125,6 +125,7 @@ void glue_retried(void);
 void glue_contexts(void);
 void glue_thread(void);
 void glue_large(void);
+void glue_uneven(void);
 void glue_memory(void);
 void glue_local(void);
 void glue_huge(void);

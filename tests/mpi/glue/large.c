@@ -204,10 +204,38 @@ void glue_large(void)
 	MPI_Comm_free(&ring);
 	all_rooted();
 }
+
+/* Rank 0 counts more elements of nothing than an int can, and all count the same calls. */
+void glue_uneven(void)
+{
+	const MPI_Count many = (MPI_Count)1 << 32;
+	MPI_Datatype nothing;
+	int sum, one = 1;
+
+	CHECK(!qv_mpi_set("broadcast=clairvoyant"), "refused");
+	MPI_Type_contiguous(0, MPI_INT, &nothing);
+	MPI_Type_commit(&nothing);
+	for (int i = 0; i < 200; i++) {
+		one = glue_rank ? 0 : i;
+		MPI_Bcast(&one, 1, MPI_INT, 0, MPI_COMM_WORLD);
+		CHECK(one == i, "call %d: %d", i, one);
+		if (i % 3)
+			continue;
+		MPI_Bcast_c(NULL, glue_rank ? 0 : many, nothing, 0, MPI_COMM_WORLD);
+		one = 1;
+		MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+		CHECK(sum == glue_ranks, "call %d: a sum of %d", i, sum);
+	}
+	MPI_Type_free(&nothing);
+}
 #else
 void glue_large(void)
 {
 	if (!glue_rank)
 		printf("skipped: this MPI has no large counts\n");
+}
+
+void glue_uneven(void)
+{
 }
 #endif

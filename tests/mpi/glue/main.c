@@ -26,7 +26,7 @@ static const struct {
 	{"huge_data", glue_huge_data},   {"outlive", glue_outlive}, {"many", glue_many},
 	{"local", glue_local},           {"room", glue_room},       {"idup", glue_idup},
 	{"contexts", glue_contexts},     {"thread", glue_thread},   {"derived", glue_derived},
-	{"unused", glue_unused},         {"retried", glue_retried},
+	{"unused", glue_unused},         {"retried", glue_retried}, {"uneven", glue_uneven},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
