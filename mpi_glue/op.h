@@ -68,6 +68,7 @@ struct qv_mpi_op {
 	int tag;         /* of its first message */
 	int error;       /* an MPI error code */
 	bool told;       /* to the communicator's error handler */
+	MPI_Comm comm;   /* of one that has failed before it began */
 	MPI_Request handle;
 	struct qv_mpi_persistent *persistent;
 };
@@ -122,7 +123,7 @@ struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan)
  * told or not. The other ranks may run the call by messages of ours, so the MPI's own would wait for
  * them in vain. Of the calling thread, and to be given to the next of qv_mpi_finish,
  * qv_mpi_nonblocking and qv_mpi_persist, which tell the error handler and return the error. */
-struct qv_mpi_op *qv_mpi_op_failed(struct qv_mpi_comm *c, int error, bool told);
+struct qv_mpi_op *qv_mpi_op_failed(MPI_Comm comm, int error, bool told);
 /* That of such an operation, after the error handler has been told; MPI_SUCCESS: it is none. */
 int qv_mpi_op_refused(const struct qv_mpi_op *op);
 /* Run it to its end; an MPI error code, which the communicator's error handler has seen. */

@@ -75,12 +75,13 @@ void qv_mpi_persist_open(void)
 
 int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
 {
-	MPI_Comm comm = op->c->comm;
 	struct qv_mpi_persistent *p;
 	int rc = qv_mpi_op_refused(op);
+	MPI_Comm comm;
 
 	if (rc)
 		return rc;
+	comm = op->c->comm;
 	p = get();
 	rc = p ? op->error : MPI_ERR_NO_MEM;
 	if (!rc && all.self == MPI_COMM_NULL)

@@ -77,10 +77,10 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_call *call, struct qv_m
 }
 
 /* No memory. What was timed is not over, so nobody is told how long it took. */
-static struct qv_mpi_op *fail(struct qv_mpi_call *call, struct qv_mpi_comm *c)
+static struct qv_mpi_op *fail(struct qv_mpi_call *call)
 {
 	call->trial = NULL;
-	return qv_mpi_op_failed(c, MPI_ERR_NO_MEM, false);
+	return qv_mpi_op_failed(call->comm, MPI_ERR_NO_MEM, false);
 }
 
 /* By memory each rank combines a slice of a long vector, so a reduce holds all until the last has come.
@@ -141,6 +141,8 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	struct qv_mpi_op *op;
 	bool untried;
 
+	if (!c && call->comm != MPI_COMM_NULL) /* other ranks have memory, maybe */
+		return fail(call);
 	*why = c ? qv_mpi_judge(call, c) : QV_MPI_ODD_ARGUMENT;
 	if (*why == QV_MPI_TAKEN)
 		*why = judge_data(call, &r);
@@ -151,7 +153,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	if (is_for_memory(c, call, &r, why))
 		return qv_mpi_memory_run(c, call, &r);
 	if (*why != QV_MPI_TAKEN)
-		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
+		return *why == QV_MPI_FAILED ? fail(call) : NULL;
 	/* Before the turn of a trial, or the MPI's call would be timed as ours. */
 	if (call->form == QV_MPI_BLOCKING && !qv_mpi_comm_open(c)) {
 		*why = QV_MPI_NEVER_DUP;
@@ -162,7 +164,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	if (untried && !is_untried(c, call, *why)) {
 		if (*why == QV_MPI_SLOWER)
 			qv_mpi_pass(c, call, &r);
-		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
+		return *why == QV_MPI_FAILED ? fail(call) : NULL;
 	}
 	if (call->form == QV_MPI_INIT && !qv_mpi_comm_open(c)) {
 		*why = QV_MPI_NEVER_DUP;
@@ -170,7 +172,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	}
 	plan = qv_mpi_plan_of(c, call, call->count * r.item, r.ordered, why);
 	if (!plan)
-		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
+		return *why == QV_MPI_FAILED ? fail(call) : NULL;
 	if (untried && !plan->plan->by_arrival) { /* the model gains nothing by what is expected */
 		qv_mpi_plan_put(plan);
 		*why = QV_MPI_TRIED;
@@ -178,7 +180,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	}
 	op = qv_mpi_op_get(c, plan);
 	if (!op)
-		return fail(call, c);
+		return fail(call);
 	op->reduce = r;
 	op->error = qv_mpi_arrange(op, call);
 	qv_mpi_op_open(op, call->form);
@@ -208,7 +210,7 @@ static struct qv_mpi_op *observe(struct qv_mpi_call *call)
 		return NULL;
 	}
 	if (qv_mpi_expect_begin(c, call->coll))
-		return fail(call, c);
+		return fail(call);
 	call->observed = c;
 	return NULL;
 }

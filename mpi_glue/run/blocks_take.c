@@ -143,10 +143,11 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, stru
 
 /* No memory, or what the autotuner met. What was timed is not over, so nobody is told how long it
  * took. */
-static struct qv_mpi_op *fail(struct qv_mpi_blocks_call *call, struct qv_mpi_comm *c)
+static struct qv_mpi_op *fail(struct qv_mpi_blocks_call *call)
 {
 	call->timed = NULL;
-	return qv_mpi_op_failed(c, call->error ? call->error : MPI_ERR_NO_MEM, call->error);
+	return qv_mpi_op_failed(call->comm, call->error ? call->error : MPI_ERR_NO_MEM,
+				call->error);
 }
 
 static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_mpi_rule *rule,
@@ -157,6 +158,8 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 	struct qv_mpi_plan *plan;
 	struct qv_mpi_op *op;
 
+	if (!c && call->comm != MPI_COMM_NULL) /* other ranks have memory, maybe */
+		return fail(call);
 	*why = judge(call, c);
 	/* Before the turn of a trial, or the MPI's call would be timed as ours. */
 	if (*why == QV_MPI_TAKEN && !qv_mpi_comm_open(c))
@@ -168,11 +171,11 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 		*why = judge_data(call, c, rule, &friends);
 	}
 	if (*why != QV_MPI_TAKEN)
-		return *why == QV_MPI_FAILED ? fail(call, c) : NULL;
+		return *why == QV_MPI_FAILED ? fail(call) : NULL;
 	plan = qv_mpi_made_plan(c, call, rule, friends);
 	op = plan ? qv_mpi_op_get(c, plan) : NULL;
 	if (!op)
-		return fail(call, c);
+		return fail(call);
 	op->error = arrange(op, call);
 	qv_mpi_op_open(op, call->form);
 	qv_mpi_count(call->name, call->form, plan->way);

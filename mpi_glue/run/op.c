@@ -84,11 +84,11 @@ struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan)
 	return op;
 }
 
-struct qv_mpi_op *qv_mpi_op_failed(struct qv_mpi_comm *c, int error, bool told)
+struct qv_mpi_op *qv_mpi_op_failed(MPI_Comm comm, int error, bool told)
 {
 	static _Thread_local struct qv_mpi_op failed; /* there is no memory, maybe */
 
-	failed = (struct qv_mpi_op){.c = c, .error = error, .told = told};
+	failed = (struct qv_mpi_op){.comm = comm, .error = error, .told = told};
 	return &failed;
 }
 
@@ -99,7 +99,7 @@ int qv_mpi_op_refused(const struct qv_mpi_op *op)
 	if (op->plan)
 		return MPI_SUCCESS;
 	if (!op->told)
-		PMPI_Comm_call_errhandler(op->c->comm, error);
+		PMPI_Comm_call_errhandler(op->comm, error);
 	return error;
 }
 

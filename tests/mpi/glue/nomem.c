@@ -184,6 +184,28 @@ static void run(size_t i, MPI_Errhandler handler)
 		printf("%s: ok, %d refused\n", cases[i].settings, failed);
 }
 
+/* The first call on a communicator finds no memory even for what the library keeps of it. */
+static void run_first(size_t i, MPI_Errhandler handler)
+{
+	int rc, class;
+	MPI_Comm comm;
+
+	CHECK(!qv_mpi_set(""), "no settings");
+	make_ring(MPI_COMM_WORLD, &comm);
+	MPI_Comm_set_errhandler(comm, handler);
+	CHECK(!qv_mpi_set(cases[i].settings), "no settings");
+	failed = handled = 0;
+	failing = 1;
+	rc = cases[i].call(comm);
+	failing = 0;
+	MPI_Error_class(rc, &class);
+	CHECK(failed > 0 && class == MPI_ERR_NO_MEM && handled == 1,
+	      "%s: %d failed, error %d, %d handled at first", cases[i].settings, failed, class,
+	      handled);
+	CHECK(!cases[i].call(comm), "%s: an error afterwards", cases[i].settings);
+	MPI_Comm_free(&comm);
+}
+
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 /* There is memory while it is made, and none when it is started: who waits for it must hear of that. */
 static void run_persistent(MPI_Errhandler handler, int all)
@@ -236,6 +258,8 @@ int main(int argc, char **argv)
 	MPI_Comm_create_errhandler(on_error, &handler);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		run(i, handler);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		run_first(i, handler);
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 	for (int all = 0; all < 2; all++)
 		run_persistent(handler, all);
