@@ -38,7 +38,7 @@ static void has_come(struct qv_node *n, struct qv_node_peer *peer)
 }
 
 /* QV_OK: it has its seat; QV_EAGAIN: it waits until what it sent over its last connection is read;
- * QV_ENOMEM: nothing has changed; QV_EPROTO: it is refused. */
+ * QV_ENOMEM: it has none; QV_EPROTO: it is refused. */
 static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd)
 {
 	struct qv_node_peer *peer;
@@ -51,8 +51,8 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 	peer = qv_node_peer_named(n, join->name);
 	if (!peer)
 		return QV_ENOMEM;
-	if (peer->rx.ring) {
-		qv_node_look_at(n, peer); /* it has connected before, and ended that */
+	if (peer->rx.ring || peer->tx.ring) {
+		qv_node_look_at(n, peer); /* a connection of before may have ended */
 		qv_node_sweep(n);
 		peer = qv_node_peer_named(n, join->name);
 	}
@@ -180,10 +180,21 @@ static void let_in(struct qv_node *n)
 	}
 }
 
+/* For those that could not be listened to there may be memory now. */
+static void listen_again(struct qv_node *n)
+{
+	n->unheard = false;
+	for (unsigned i = 0; i < n->nguests; i++)
+		if (!qv_node_listen_to(n, n->guests[i], QV_NODE_WAITING))
+			n->unheard = true;
+}
+
 void qv_node_guests(struct qv_node *n)
 {
 	let_in(n);
 	receive_guests(n);
+	if (n->unheard)
+		listen_again(n);
 	if (!n->nguests)
-		n->unheard = false;
+		n->poor = false;
 }

@@ -102,6 +102,8 @@ int qv_node_connect(struct qv_node *n, struct qv_node_peer *peer)
 		return rc; /* it may come later */
 	if (!rc) {
 		rc = join(n, peer, fd);
+		if (!rc && peer->gone)
+			qv_node_calls_end(n, peer); /* another has its name */
 		peer->gone = rc == QV_EPEER;
 		if (rc)
 			close(fd);

@@ -116,7 +116,7 @@ static void who_does_not_take_us_is_left_alone(void **state)
 	assert_int_equal(party_try(&p, addr, THEM, 8), QV_EPEER);
 	assert_int_equal(accept(door, NULL, NULL), -1);
 	ring = guest_join(p.name, p.name + 1, &fd);
-	party_poll(&p, 5);
+	assert_true(party_presence(&p, addr, QV_PRESENT, 1000));
 	assert_int_equal(party_try(&p, addr, THEM, 8), QV_OK);
 	qv_segment_unmap(ring);
 	close(fd);

@@ -73,11 +73,12 @@ static void waits_for(enum lack what)
 	party_open(&p, US);
 	party_open(&q, THEM);
 	addr = party_insert(&q, p.name);
+	/* Tables of names and peers have room, so that only seats want more. */
+	(void)party_insert(&p, p.name + 1);
 	party_send(&q, addr, US, 100);
-	refusals = 0;
 	lack = what;
-	party_poll(&p, 20);
-	assert_true(refusals > 1);
+	for (refusals = 0; refusals < 2;)
+		party_poll(&p, 1);
 	assert_false(qv_node_may_sleep(p.node) &&
 		     !poll(&(struct pollfd){qv_node_fd(p.node), POLLIN, 0}, 1, 0));
 	lack = NOTHING;
@@ -86,8 +87,10 @@ static void waits_for(enum lack what)
 	party_send(&q, addr, US, 100);
 	assert_true(party_hear(&p, THEM, 2, 5000));
 	party_poll(&p, 20);
-	assert_true(qv_node_may_sleep(p.node)); /* and sleeps in peace: */
-	assert_int_equal(poll(&(struct pollfd){qv_node_fd(p.node), POLLIN, 0}, 1, 20), 0);
+	if (qv_node_can_sleep()) { /* in peace */
+		assert_true(qv_node_may_sleep(p.node));
+		assert_int_equal(poll(&(struct pollfd){qv_node_fd(p.node), POLLIN, 0}, 1, 20), 0);
+	}
 	assert_true(party_presence(&q, addr, QV_PRESENT, 0));
 	assert_int_equal(p.warnings, 1);
 	qv_node_get_stats(p.node, &stats);
