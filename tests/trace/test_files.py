@@ -41,7 +41,7 @@ def command_lines(path, out):
     for command in WRITERS:
         assert "name it by -o OUT" in refused(2, command, path)
         assert "option -o needs a value" in refused(2, command, path, "-o")
-        assert "is there, and is no file" in refused(1, command, path, "-o", "/dev/null")
+        assert "is there, and is no plain file" in refused(1, command, path, "-o", "/dev/null")
         assert "No such file" in refused(1, command, path, "-o", out + "/no/file")
     for option, value in (("--from", "-1"), ("--from", "x"), ("--to", "1e99"), ("--to", "nan"), ("--to", ""),
                           ("--lane", "1,"), ("--lane", "-1"), ("--rank", "1;2"), ("--rank", ""), ("--first", "0"),

@@ -142,7 +142,7 @@ def test_command(folder):
     refused("fds", "-o", path, "--iterations", "0", words="--iterations")
     check("nothing is written where the command line is wrong", not os.path.exists(path))
     refused("fds", "-o", os.path.join(folder, "no/such"), status=1, words="No such file")
-    refused("minife", "-o", "/dev/full", status=1, words="is no file")
+    refused("minife", "-o", "/dev/full", status=1, words="is no plain file")
     before = contents(generate(folder, "minife"))
     there = sorted(os.listdir(folder))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, resource.RLIM_INFINITY))

@@ -336,6 +336,14 @@ def test_faults(folder):
         check("a full disk: the page that was there stays", got == 1 and "cannot write" in err and
               f.read() == run("report", "--seconds", "0", whole)[1] and
               not any(name.endswith(".part") for name in os.listdir(folder)), f"{got} {err}")
+    link = os.path.join(folder, "link")
+    os.symlink(path, link)
+    got, out, err = run("report", whole, "-o", link, "--seconds", "0")
+    with open(path, encoding="utf-8") as f:
+        check("a link is written through", (got, out, err) == (0, "", "") and os.path.islink(link) and
+              f.read().startswith("<!DOCTYPE"), err)
+    got, out, err = run("merge", whole, "-o", link)
+    check("a trace does not take the place of a link", got == 1 and "no plain file" in err and os.path.islink(link), err)
     got, out, err = run("report", "--help")
     check("--help", got == 0 and out.startswith("usage: quiver trace report") and not err, out)
 

@@ -184,7 +184,8 @@ static uint64_t lost(const struct cut *c)
 {
 	uint64_t n = qv_trace_lost(c->copy.in.reader);
 
-	for (uint32_t i = 0; i < c->copy.lanes; i++)
+	/* Of which lanes they are, only a recorder says that has ended its file. */
+	for (uint32_t i = 0; i < c->copy.lanes && qv_trace_is_whole(c->copy.in.reader); i++)
 		if (c->copy.lane[i] == QV_TRACE_LEFT_OUT)
 			n -= qv_trace_lane_lost(c->copy.in.reader, i);
 	return n;

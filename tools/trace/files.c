@@ -125,8 +125,8 @@ bool qv_trace_out_open(struct qv_trace_out *out, const char *path)
 	struct stat there;
 
 	*out = (struct qv_trace_out){.path = path};
-	if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
-		fprintf(stderr, "quiver: %s is there, and is no file\n", path);
+	if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
+		fprintf(stderr, "quiver: %s is there, and is no plain file\n", path);
 		return false;
 	}
 	if (snprintf(out->part, sizeof(out->part), "%s.%ld.part", path, (long)getpid()) >=

@@ -45,12 +45,12 @@ static bool is_input(const char *page, char *const *files, int n)
 	return false;
 }
 
-/* Where the page is written first: beside the file, whose name it gets when it is whole. A device is
- * written itself. */
+/* Where the page is written first: beside the file, whose name it gets when it is whole. A device or a
+ * link is written itself. */
 static bool name_part(const char *page, char part[PATH_MAX])
 {
 	struct stat there;
-	const bool is_file = stat(page, &there) || S_ISREG(there.st_mode);
+	const bool is_file = lstat(page, &there) || S_ISREG(there.st_mode);
 	const int n = is_file ? snprintf(part, PATH_MAX, "%s.%ld.part", page, (long)getpid())
 			      : snprintf(part, PATH_MAX, "%s", page);
 
