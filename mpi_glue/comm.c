@@ -172,6 +172,16 @@ struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm)
 	return value;
 }
 
+bool qv_mpi_comm_is_poor(MPI_Comm comm)
+{
+	void *value;
+	int found;
+
+	return comm != MPI_COMM_NULL &&
+	       (qv_mpi.keyval == MPI_KEYVAL_INVALID ||
+		PMPI_Comm_get_attr(comm, qv_mpi.keyval, &value, &found) == MPI_SUCCESS);
+}
+
 void qv_mpi_comm_mark(MPI_Comm comm)
 {
 	if (qv_mpi.keyval != MPI_KEYVAL_INVALID || !make_keyval())

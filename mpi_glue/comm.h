@@ -111,6 +111,8 @@ static inline unsigned int qv_mpi_bypass_index(MPI_Op op, uint64_t count)
 
 /* The state of a communicator, made when first asked for. NULL: no memory, or no communicator. */
 struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm);
+/* Where that gave NULL: whether it was for want of memory. */
+bool qv_mpi_comm_is_poor(MPI_Comm comm);
 /* Whether calls on it can be ours at all; the same on all its ranks. */
 enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c);
 /* Whether some of its ranks are of another MPI_COMM_WORLD. */

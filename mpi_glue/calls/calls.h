@@ -51,6 +51,7 @@ QV_MPI_CALL(Dist_graph_create);
 QV_MPI_CALL(Dist_graph_create_adjacent);
 QV_MPI_CALL(Comm_dup);
 QV_MPI_CALL(Comm_free);
+QV_MPI_CALL(Comm_disconnect);
 QV_MPI_CALL(Comm_dup_with_info);
 QV_MPI_CALL(Comm_idup);
 QV_MPI_CALL(Comm_idup_with_info);

@@ -133,6 +133,14 @@ QV_API int MPI_Comm_free(MPI_Comm *comm)
 }
 QV_MPI_BOTH(Comm_free)
 
+QV_API int MPI_Comm_disconnect(MPI_Comm *comm)
+{
+	if (comm)
+		qv_mpi_idup_over(*comm);
+	return QV_REAL(Comm_disconnect)(comm);
+}
+QV_MPI_BOTH(Comm_disconnect)
+
 QV_API int MPI_Comm_create(MPI_Comm old, MPI_Group group, MPI_Comm *comm)
 {
 	return qv_mpi_comm_made(old, comm, QV_REAL(Comm_create)(old, group, comm));

@@ -141,7 +141,7 @@ static int wait_all(int n, MPI_Request *requests, MPI_Status *statuses)
 	if (!atomic_load_explicit(&qv_mpi.failed, memory_order_relaxed) || n < 0 || !requests)
 		return QV_REAL(Waitall)(n, requests, statuses);
 	for (int i = 0; i < n; i++) {
-		MPI_Status one;
+		MPI_Status one = {0};
 		const int rc = QV_REAL(Wait)(&requests[i], &one);
 
 		one.MPI_ERROR = rc;

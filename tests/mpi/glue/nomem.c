@@ -184,9 +184,20 @@ static void run(size_t i, MPI_Errhandler handler)
 		printf("%s: ok, %d refused\n", cases[i].settings, failed);
 }
 
+/* A nonblocking call on a communicator without a duplicate is the MPI's on all ranks. */
+static int is_ours(size_t i)
+{
+#ifdef OPEN_MPI
+	return cases[i].call != later;
+#else
+	return 1;
+#endif
+}
+
 /* The first call on a communicator finds no memory even for what the library keeps of it. */
 static void run_first(size_t i, MPI_Errhandler handler)
 {
+	const int ours = is_ours(i);
 	int rc, class;
 	MPI_Comm comm;
 
@@ -199,7 +210,7 @@ static void run_first(size_t i, MPI_Errhandler handler)
 	rc = cases[i].call(comm);
 	failing = 0;
 	MPI_Error_class(rc, &class);
-	CHECK(failed > 0 && class == MPI_ERR_NO_MEM && handled == 1,
+	CHECK(failed > 0 && class == (ours ? MPI_ERR_NO_MEM : MPI_SUCCESS) && handled == ours,
 	      "%s: %d failed, error %d, %d handled at first", cases[i].settings, failed, class,
 	      handled);
 	CHECK(!cases[i].call(comm), "%s: an error afterwards", cases[i].settings);
