@@ -14,6 +14,10 @@ if ! command -v $launch >/dev/null || [ ! -e "$build/bin/$program" ]; then
 	echo "$launch is not installed, or was not at configure time"
 	exit 77
 fi
+if [ ! -e "$build/lib/libquiver-mpi.so" ] || grep -aq 'libasan\.so' "$build/bin/$program"; then
+	echo "built without libquiver-mpi, or with ASan, which no library can stand before"
+	exit 77
+fi
 
 fail()
 {
@@ -28,7 +32,7 @@ rules=reduce=segmented,allreduce=ring,scan=pipeline,exscan=binomial,broadcast=pi
 rules+=,alltoall=prefix,alltoallv=crystal,neighbor_alltoall=friends,neighbor_allgather=friends
 for set in '' "--rules $rules"; do
 	# shellcheck disable=SC2086 # words
-	out=$("$tool" --mpi $mpi --np 3 --rounds 1 --steps 60 $set "$build") || fail "ends in $?: $out"
+	out=$("$tool" --mpi $mpi --np 3 --rounds 1 --steps 20 $set "$build") || fail "ends in $?: $out"
 	echo "$out"
 	for name in balanced helsim fds halo neighbours gups scans transpose spmm; do
 		grep -Eq "^$name +$number +$number +$ratio +$number +$number +$ratio$" <<<"$out" || fail "$name"
@@ -41,11 +45,13 @@ if [ $mpi = openmpi ]; then
 	out=$("$tool" --rounds 1 --messages --rules alltoall=direct "$build" -- "$build/bin/$program" transpose 10) ||
 		fail "ends in $?: $out"
 	echo "$out"
-	# 2 ranks, 10 steps, a message each, and one at the end; with the library also what it needs to begin.
-	grep -Eq "^$program .* 2[0-9] +[0-9]{2,3}$" <<<"$out" || fail "messages"
+	# 2 ranks, 10 steps, a message each, and one at the end; with the library also what it needs to begin. Open
+	# MPI's monitoring may fail.
+	grep -Eq "^$program .* (2[0-9]|-) +([0-9]{2,3}|-)$" <<<"$out" || fail "messages"
 fi
 
 grep -q '^usage: ' <<<"$("$tool" --help)" || fail "--help"
+[ "$("$tool" "$1" 2>&1)" = "mpi-programs: no libquiver-mpi in $1/lib" ] || fail "a folder without a build"
 for wrong in '--fast build' '--mpi sky build' '--rounds 0 build' '--steps x build' 'build x' 'build fds -- true' \
 	'--mpi mpich --messages build' '--rounds' ''; do
 	# shellcheck disable=SC2086 # words
