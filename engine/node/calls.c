@@ -93,8 +93,7 @@ static int read_places(struct qv_node *n, struct qv_node_peer *peer,
 		sum += place.len;
 		from[i] = (struct iovec){(void *)(uintptr_t)place.addr, (size_t)place.len};
 	}
-	return sum == p->span.len ? qv_node_read_from(n, peer, to, nto, from, nfrom, false)
-				  : QV_EPROTO;
+	return sum == p->span.len ? qv_node_read_from(n, peer, to, nto, from, nfrom) : QV_EPROTO;
 }
 
 static int take(struct qv_node *n, struct qv_node_peer *peer, const struct qv_node_call *call,

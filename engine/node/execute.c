@@ -78,7 +78,7 @@ static void tell_places(const struct qv_asked *a, char *to)
 static int execute(struct qv_node *n, struct qv_node_peer *peer, const struct asked *a, char *out)
 {
 	if (a->nfrom)
-		return qv_node_read_from(n, peer, a->it.iov, a->it.niov, a->from, a->nfrom, false);
+		return qv_node_read_from(n, peer, a->it.iov, a->it.niov, a->from, a->nfrom);
 	if (!is_direct(a))
 		qv_asked_do(&a->it, n->onesided.memory, n->owner, out);
 	else if (out)

@@ -155,13 +155,10 @@ void qv_node_permit_reads(void);
 void qv_node_read_init(struct qv_node *n);
 int qv_node_read(struct qv_xport *x, uint64_t from, const struct iovec *iov, size_t cnt,
 		 uint64_t addr, uint64_t key, struct qv_xfer *xfer);
-/* The key of memory that a process keeps when its endpoint has closed. */
-#define QV_NODE_KEPT 1u
-/* The memory of the peer's process: as many bytes in both lists; kept: it stays as it is when the
- * endpoint has closed, which only our own process's is trusted with. QV_ENOSYS: it cannot be read, now or
+/* The memory of the peer's process: as many bytes in both lists. QV_ENOSYS: it cannot be read, now or
  * later; QV_EIO: not this. */
 int qv_node_read_from(struct qv_node *n, struct qv_node_peer *peer, const struct iovec *to,
-		      size_t nto, const struct iovec *from, size_t nfrom, bool kept);
+		      size_t nto, const struct iovec *from, size_t nfrom);
 /* A transfer is over: its owner is told by the next poll. */
 void qv_node_finish(struct qv_node *n, struct qv_xfer *xfer, int status);
 void qv_node_finish_all(struct qv_node *n);

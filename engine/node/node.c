@@ -182,7 +182,7 @@ static int register_mem(struct qv_xport *x, void *buf, size_t len, struct qv_reg
 {
 	(void)len;
 	region->handle = x;
-	region->key = region->kept ? QV_NODE_KEPT : 0;
+	region->key = 0;
 	region->addr = (uint64_t)(uintptr_t)buf;
 	return QV_OK;
 }

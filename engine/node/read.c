@@ -82,33 +82,34 @@ static int open_process(struct qv_node *n, struct qv_node_peer *peer)
 	return QV_EIO;
 }
 
-/* Has it ended the connection that it made? It does so before its owner has the memory back. */
-static bool has_ended(const struct qv_node_peer *peer, bool kept)
+/* Has it ended the connection that it made? It does so before its owner has the memory back. In our own
+ * process one thread may have closed it before it could come here, and its messages arrive. */
+static bool has_ended(const struct qv_node *n, const struct qv_node_peer *peer)
 {
-	return !kept && (peer->rx_fd < 0 || qv_ring_has_ended(&peer->rx));
+	return peer->pid != n->self.pid && (peer->rx_fd < 0 || qv_ring_has_ended(&peer->rx));
 }
 
 /* Is its process alive, and the same one? */
-static bool is_alive(struct qv_node_peer *peer, bool kept)
+static bool is_alive(const struct qv_node *n, struct qv_node_peer *peer)
 {
+	const bool own = peer->pid == n->self.pid;
 	struct pollfd fds[] = {{.fd = peer->pid_fd, .events = POLLIN},
-			       {.fd = kept ? -1 : peer->rx_fd, .events = POLLRDHUP}};
+			       {.fd = own ? -1 : peer->rx_fd, .events = POLLRDHUP}};
 
-	if (has_ended(peer, kept) || poll(fds, 2, 0))
+	if (has_ended(n, peer) || poll(fds, 2, 0))
 		return false;
 	peer->alive_at = qv_clock_ns();
 	return true;
 }
 
 /* The same, and somebody has asked a moment ago. */
-static bool was_alive(const struct qv_node_peer *peer, bool kept)
+static bool was_alive(const struct qv_node *n, const struct qv_node_peer *peer)
 {
-	return peer->alive_at && qv_clock_ns() - peer->alive_at < ALIVE_NS &&
-	       !has_ended(peer, kept);
+	return peer->alive_at && qv_clock_ns() - peer->alive_at < ALIVE_NS && !has_ended(n, peer);
 }
 
 int qv_node_read_from(struct qv_node *n, struct qv_node_peer *peer, const struct iovec *to,
-		      size_t nto, const struct iovec *from, size_t nfrom, bool kept)
+		      size_t nto, const struct iovec *from, size_t nfrom)
 {
 	ssize_t got;
 	bool whole;
@@ -116,21 +117,20 @@ int qv_node_read_from(struct qv_node *n, struct qv_node_peer *peer, const struct
 
 	if (!n->readable || peer->blind)
 		return QV_ENOSYS;
-	kept = kept && peer->pid == n->self.pid;
 	n->stats.reads++;
 	rc = open_process(n, peer);
 	if (rc)
 		return rc;
-	if (!was_alive(peer, kept) && !is_alive(peer, kept))
+	if (!was_alive(n, peer) && !is_alive(n, peer))
 		return QV_EIO;
 	got = process_vm_readv((pid_t)peer->pid, to, nto, from, nfrom, 0);
 	error = errno;
 	whole = got == (ssize_t)qv_iov_len(from, nfrom);
 	/* Who lives now lived all the time; else it may have been another, or other things, that was
 	 * read. */
-	if (whole && was_alive(peer, kept))
+	if (whole && was_alive(n, peer))
 		return QV_OK;
-	if (is_alive(peer, kept)) {
+	if (is_alive(n, peer)) {
 		if (got < 0)
 			return refused(n, peer, error);
 		if (whole)
@@ -146,9 +146,9 @@ int qv_node_read(struct qv_xport *x, uint64_t from, const struct iovec *iov, siz
 	const struct iovec there = {(void *)(uintptr_t)addr, qv_iov_len(iov, cnt)};
 	struct qv_node *n = x->self;
 	struct qv_node_peer *peer = from < n->npeers ? n->peers[from] : NULL;
-	int rc = peer ? qv_node_read_from(n, peer, iov, cnt, &there, 1, key == QV_NODE_KEPT)
-		      : QV_EIO;
+	int rc = peer ? qv_node_read_from(n, peer, iov, cnt, &there, 1) : QV_EIO;
 
+	(void)key;
 	qv_node_finish(n, xfer, rc ? QV_EIO : QV_OK);
 	return QV_OK;
 }

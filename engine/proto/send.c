@@ -142,7 +142,6 @@ static void register_mem(struct qv_tx *tx)
 	if (!x->read_max || qv_stripe_takes(&tx->peer->stripe, tx->len))
 		return;
 	for (size_t i = 0; i < tx->cnt; i++) {
-		tx->regions[i].kept = qv_tx_has_copy(tx);
 		if (x->ops->register_mem(x, tx->iov[i].iov_base, tx->iov[i].iov_len,
 					 &tx->regions[i]) == QV_OK)
 			continue;

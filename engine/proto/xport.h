@@ -29,7 +29,6 @@ struct qv_region {
 	uint64_t addr; /* what a reader puts into its read */
 	uint64_t key;
 	void *handle; /* the transport's; NULL = not registered */
-	bool kept;    /* said before: it stays as it is when its endpoint has closed */
 };
 
 struct qv_xport;

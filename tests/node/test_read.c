@@ -29,25 +29,19 @@
 #define LEN  (1u << 20)
 
 /* The status of a read into four pieces. */
-static int read_key(struct party *p, uint64_t addr, char *to, uint64_t from, uint64_t key,
-		    size_t len)
+static int read_from(struct party *p, uint64_t addr, char *to, uint64_t from, size_t len)
 {
 	struct transfer t = {.xfer.done = transfer_done};
 	struct iovec iov[4];
 
 	for (unsigned i = 0; i < 4; i++)
 		iov[i] = (struct iovec){to + len / 4 * i, len / 4};
-	QV_NEED(!p->x.ops->read(&p->x, addr, iov, 4, from, key, &t.xfer));
+	QV_NEED(!p->x.ops->read(&p->x, addr, iov, 4, from, 0, &t.xfer));
 	QV_NEED(!t.dones);
 	QV_NEED(qv_node_poll(p->node) && t.dones == 1);
 	qv_node_poll(p->node);
 	QV_NEED(t.dones == 1);
 	return t.status;
-}
-
-static int read_from(struct party *p, uint64_t addr, char *to, uint64_t from, size_t len)
-{
-	return read_key(p, addr, to, from, 0, len);
 }
 
 static char pattern(size_t i)
@@ -82,7 +76,7 @@ static void own(int fd, const void *arg)
 {
 	const struct owner *owner = arg;
 	char *buf = new_buffer();
-	struct qv_region region = {0};
+	struct qv_region region;
 	struct party p;
 	uint64_t addr;
 
@@ -235,42 +229,6 @@ static void from_who_has_closed(void **state)
 	party_poll(&r.p, 5);
 	assert_int_equal(read_from(&r.p, addr, r.to, r.from, 4096), QV_EIO);
 	end(&r);
-}
-
-/* So it has in our own process, but for copies that the process keeps. */
-static void from_who_has_closed_beside_us(void **state)
-{
-	char *buf = new_buffer(), *to = calloc(1, LEN);
-	const uint64_t from = (uintptr_t)buf;
-	struct qv_region used = {0}, kept = {.kept = true};
-	struct party p, q;
-	uint64_t addr;
-
-	(void)state;
-	party_open(&p, US);
-	party_open(&q, THEM);
-	assert_int_equal(q.x.ops->register_mem(&q.x, buf, LEN, &used), QV_OK);
-	assert_int_equal(q.x.ops->register_mem(&q.x, buf, LEN, &kept), QV_OK);
-	party_send(&q, party_insert(&q, p.name), US, 8);
-	party_send(&q, party_insert(&q, p.name), US, 8);
-	p.refuse = 1;
-	qv_node_poll(p.node);
-	addr = p.from[THEM];
-	for (unsigned closed = 0; closed < 2; closed++) {
-		/* While a packet of its waits, its ring stays. */
-		p.refuse = UINT32_MAX;
-		assert_int_equal(read_key(&p, addr, to, from, used.key, LEN),
-				 closed ? QV_EIO : QV_OK);
-		assert_int_equal(read_key(&p, addr, to, from, kept.key, LEN), QV_OK);
-		if (!closed)
-			party_close(&q);
-	}
-	assert_true(is_whole(to));
-	p.refuse = 0;
-	assert_true(party_hear(&p, THEM, 2, 5000));
-	party_close(&p);
-	free(buf);
-	free(to);
 }
 
 /* And so it has if it closes after we have found it open, and before we have read. */
@@ -439,7 +397,6 @@ int main(void)
 		cmocka_unit_test(from_itself),
 		cmocka_unit_test(from_the_dead),
 		cmocka_unit_test(from_who_has_closed),
-		cmocka_unit_test(from_who_has_closed_beside_us),
 		cmocka_unit_test(from_who_closes_meanwhile),
 		cmocka_unit_test(from_who_has_the_number_now),
 		cmocka_unit_test(under_seccomp),
