@@ -55,7 +55,8 @@ static ssize_t trecvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uin
 			       .req = QV_REQ_TAGGED,
 			       .context = msg->context};
 
-	return qv_fi_recv(ep_of(fid), &r, flags);
+	/* As in fi_recvmsg: whatever the sender waits for. */
+	return qv_fi_recv(ep_of(fid), &r, flags & ~(uint64_t)FI_TRANSMIT_COMPLETE);
 }
 
 static ssize_t tsendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,

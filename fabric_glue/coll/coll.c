@@ -35,7 +35,9 @@ static ssize_t coll_barrier2(struct fid_ep *ep, fi_addr_t group, uint64_t flags,
 
 static ssize_t coll_barrier(struct fid_ep *ep, fi_addr_t group, void *context)
 {
-	return coll_barrier2(ep, group, 0, context);
+	const struct qv_fi_ep *own = container_of(ep, struct qv_fi_ep, fid);
+
+	return coll_barrier2(ep, group, own->tx_op_flags & CALL_FLAGS, context);
 }
 
 static ssize_t coll_broadcast(struct fid_ep *ep, void *buf, size_t count, void *desc,
@@ -119,6 +121,13 @@ static bool rooted(enum qv_coll coll)
 	       coll == QV_COLL_SCATTER;
 }
 
+/* At every member; of a reduce or gather the root alone has one. */
+static bool needs_result(enum qv_coll coll)
+{
+	return coll != QV_COLL_BARRIER && coll != QV_COLL_BROADCAST && coll != QV_COLL_REDUCE &&
+	       coll != QV_COLL_GATHER;
+}
+
 /* One piece on each side, as the other calls have it. */
 static ssize_t coll_msg(struct fid_ep *ep, const struct fi_msg_collective *msg,
 			struct fi_ioc *resultv, void **result_desc, size_t result_count,
@@ -130,6 +139,8 @@ static ssize_t coll_msg(struct fid_ep *ep, const struct fi_msg_collective *msg,
 		return -FI_EINVAL;
 	c.coll = colls[msg->coll];
 	if (c.coll != QV_COLL_BARRIER && msg->iov_count != 1)
+		return -FI_EINVAL;
+	if (result_count > 1 || (!result_count && needs_result(c.coll)))
 		return -FI_EINVAL;
 	c.group = msg->coll_addr;
 	c.root = rooted(c.coll) ? msg->root_addr : FI_ADDR_NOTAVAIL;

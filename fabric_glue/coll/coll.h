@@ -133,6 +133,7 @@ struct qv_fi_coll {
 	const struct qv_combine *combine;
 	struct qv_fi_coll_op *ops, **ops_tail; /* in the order of their calls */
 	struct qv_fi_group *groups;
+	struct qv_fi_group *lost; /* those that were lost, and closed by the program: id and hash */
 	struct qv_fi_group **slots; /* by the lower bits of id */
 	uint32_t nslots, next_id;
 	uint64_t check;
@@ -182,6 +183,8 @@ void qv_fi_group_stop_listening(struct qv_fi_group *group);
 void qv_fi_group_fail(struct qv_fi_group *group, int status);
 /* Move groups that are lost on. */
 void qv_fi_group_progress(struct qv_fi_group *group);
+void qv_fi_group_progress_lost(struct qv_fi_coll *coll);
+void qv_fi_group_free_lost(struct qv_fi_coll *coll);
 void qv_fi_group_free(struct qv_fi_group *group);
 extern struct fi_ops qv_fi_group_ops;
 

@@ -28,6 +28,19 @@ struct qv_fi_group *qv_fi_group_find(struct qv_fi_coll *coll, fi_addr_t addr)
 
 /* Places. */
 
+/* Its number has come round, and is another group's now. */
+static void forget_lost(struct qv_fi_coll *coll, uint32_t id)
+{
+	struct qv_fi_group **at = &coll->lost, *group;
+
+	while ((group = *at) && group->id != id)
+		at = &group->next;
+	if (!group)
+		return;
+	*at = group->next;
+	free(group);
+}
+
 int qv_fi_group_take_slot(struct qv_fi_coll *coll, struct qv_fi_group *group)
 {
 	uint32_t slot = 0, n = coll->nslots ? 2 * coll->nslots : 16;
@@ -50,6 +63,7 @@ int qv_fi_group_take_slot(struct qv_fi_coll *coll, struct qv_fi_group *group)
 	group->mc.fi_addr = GROUP_ADDR | group->id;
 	group->next = coll->groups;
 	coll->groups = group;
+	forget_lost(coll, group->id);
 	return 0;
 }
 
@@ -110,10 +124,11 @@ static void tell_others(struct qv_fi_group *group)
 			(void)group->ep->mode->coll_send(group->ep, group->addrs[r], &io);
 }
 
-/* Whoever sent to this group waits for an answer that will not come otherwise. */
+/* Whoever sent to this group, or to its join, waits for an answer that will not come otherwise. */
 static void discard(struct qv_fi_group *group)
 {
 	group->ep->mode->coll_discard(group->ep, (uint64_t)group->id << 32, UINT32_MAX);
+	group->ep->mode->coll_discard(group->ep, qv_fi_join_tag(group->hash), NOTICE);
 }
 
 void qv_fi_group_fail(struct qv_fi_group *group, int status)
@@ -138,7 +153,7 @@ void qv_fi_group_progress(struct qv_fi_group *group)
 
 /* Leave. */
 
-void qv_fi_group_free(struct qv_fi_group *group)
+static void empty(struct qv_fi_group *group)
 {
 	qv_expect_close(group->expect);
 	qv_select_close(group->select);
@@ -148,7 +163,37 @@ void qv_fi_group_free(struct qv_fi_group *group)
 	free(group->addrs);
 	free(group->load);
 	free(group->members);
+}
+
+void qv_fi_group_free(struct qv_fi_group *group)
+{
+	empty(group);
 	free(group);
+}
+
+/* Others may not know yet that it is lost, and send to it after the program has closed it here. */
+static void keep_lost(struct qv_fi_coll *coll, struct qv_fi_group *group)
+{
+	empty(group);
+	*group = (struct qv_fi_group){
+		.ep = coll->ep, .id = group->id, .hash = group->hash, .next = coll->lost};
+	coll->lost = group;
+}
+
+void qv_fi_group_progress_lost(struct qv_fi_coll *coll)
+{
+	for (struct qv_fi_group *group = coll->lost; group; group = group->next)
+		discard(group);
+}
+
+void qv_fi_group_free_lost(struct qv_fi_coll *coll)
+{
+	struct qv_fi_group *group;
+
+	while ((group = coll->lost)) {
+		coll->lost = group->next;
+		free(group);
+	}
 }
 
 static int group_close(struct fid *fid)
@@ -172,8 +217,11 @@ static int group_close(struct fid *fid)
 	ep->coll->units -= group->units;
 	discard(group);
 	qv_fi_group_leave_slot(ep->coll, group);
+	if (group->failed)
+		keep_lost(ep->coll, group);
+	else
+		qv_fi_group_free(group);
 	qv_fi_unlock(dom);
-	qv_fi_group_free(group);
 	return 0;
 }
 

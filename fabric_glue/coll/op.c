@@ -140,6 +140,8 @@ void qv_fi_coll_progress(struct qv_fi_ep *ep)
 	for (struct qv_fi_group *g = coll->groups; g; g = g->next)
 		if (QV_UNLIKELY(g->heard || g->failed))
 			qv_fi_group_progress(g);
+	if (QV_UNLIKELY(coll->lost))
+		qv_fi_group_progress_lost(coll);
 	while ((op = *at)) {
 		if (!move_on(op)) {
 			at = &op->next;

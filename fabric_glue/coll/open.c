@@ -68,6 +68,7 @@ void qv_fi_coll_close(struct qv_fi_ep *ep)
 	qv_fi_coll_drop(coll);
 	for (struct qv_fi_group *group = coll->groups; group; group = group->next)
 		group->ep = NULL; /* the application closes it yet */
+	qv_fi_group_free_lost(coll);
 	qv_fi_coll_forget_joins(coll);
 	free(coll->slots);
 	free(coll);

@@ -14,6 +14,40 @@ static ssize_t sum(struct ft_ep *ep, fi_addr_t group, uint64_t *in, uint64_t *ou
 			    ft_fresh(op));
 }
 
+/* A result of several pieces, or of none. */
+static void pieces(struct ft_ep *ep, fi_addr_t group)
+{
+	uint64_t in[2] = {1, 2}, out[2] = {0};
+	struct fi_ioc from = {in, 2}, to[] = {{&out[0], 1}, {&out[1], 1}};
+	struct fi_msg_collective msg = {.msg_iov = &from,
+					.iov_count = 1,
+					.coll_addr = group,
+					.coll = FI_ALLREDUCE,
+					.datatype = FI_UINT64,
+					.op = FI_SUM};
+
+	CHECK_EQ(-ep->ep->collective->msg(ep->ep, &msg, to, NULL, 2, 0), FI_EINVAL);
+	CHECK_EQ(-ep->ep->collective->msg(ep->ep, &msg, NULL, NULL, 0, 0), FI_EINVAL);
+}
+
+/* A call without flags of its own has those of the endpoint. */
+static void default_flags(void)
+{
+	struct fid_mc *mc;
+	struct ft_op op;
+	struct ft_ep ep;
+
+	ft_open(&ep, &(struct ft_conf){.caps = FI_COLLECTIVE,
+				       .eq = true,
+				       .selective = true,
+				       .tx_flags = FI_COMPLETION});
+	mc = ft_join(&ep, 0xf);
+	OK(fi_barrier(ep.ep, fi_mc_addr(mc), ft_fresh(&op)));
+	ft_wait(&op);
+	OK(fi_close(&mc->fid));
+	ft_close(&ep);
+}
+
 /* Calls that are refused do not harm the next one. */
 static void errors(void)
 {
@@ -52,6 +86,7 @@ static void errors(void)
 	CHECK_EQ(-fi_allgather(ep.ep, &in, 1, NULL, &out, NULL, group, FI_VOID, 0, &op),
 		 FI_EOPNOTSUPP);
 	CHECK_EQ(-sum(&ep, group, &in, &out, SIZE_MAX / 8, &op), FI_EMSGSIZE);
+	pieces(&ep, group);
 	CHECK_EQ(-fi_query_collective(ep.domain, FI_ALLREDUCE, &attr, 0), FI_EOPNOTSUPP);
 	CHECK_EQ(-fi_query_collective(ep.domain, FI_BARRIER, &attr, 0), FI_EOPNOTSUPP);
 	attr.op = FI_NOOP;
@@ -71,6 +106,7 @@ static void errors(void)
 	CHECK_EQ(-fi_barrier(ep.ep, group, &op), FI_EINVAL);
 	ft_close(&mute);
 	ft_close(&ep);
+	default_flags();
 }
 
 /* Tags of the application beside collectives: all bits, or in peer mode all but one, and the info
@@ -196,6 +232,52 @@ static void leave(void)
 	lose_one(false, 1000);
 }
 
+/* A group is lost to two members, of whom one has closed it before the other one hears of that, and sends
+ * long messages: these have an end. */
+static void kill_closed(void)
+{
+	enum { VICTIM = 2 };
+	const size_t n = 100000;
+	uint64_t *in = calloc(3 * n, 8), *out = calloc(3 * n, 8);
+	struct fid_mc *mc;
+	struct ft_op op;
+	struct ft_ep ep;
+
+	CHECK(in && out);
+	ft_open(&ep, &(struct ft_conf){.caps = FI_COLLECTIVE, .eq = true});
+	mc = ft_join(&ep, 0x7);
+	ft_barrier();
+	if (ft.rank == VICTIM) {
+		ft.sh->rank[VICTIM].may_die = true;
+		ft.sh->members = VICTIM;
+		raise(SIGKILL);
+	}
+	if (!ft.rank) {
+		OK(fi_alltoall(ep.ep, in, 1, NULL, out, NULL, fi_mc_addr(mc), FI_UINT64, 0,
+			       ft_fresh(&op)));
+		while (!op.done)
+			ft_progress();
+		CHECK(op.err == FI_ECONNABORTED || op.err == FI_EIO);
+		OK(fi_close(&mc->fid));
+		ft.sh->word[0] = 1;
+		ft_barrier();
+	} else {
+		while (!ft.sh->word[0]) /* nothing is heard meanwhile */
+			usleep(1000);
+		if (!fi_alltoall(ep.ep, in, n, NULL, out, NULL, fi_mc_addr(mc), FI_UINT64, 0,
+				 ft_fresh(&op))) {
+			while (!op.done)
+				ft_progress();
+			CHECK(op.err == FI_ECONNABORTED || op.err == FI_EIO);
+		}
+		ft_barrier();
+		OK(fi_close(&mc->fid));
+	}
+	free(in);
+	free(out);
+	ft_close(&ep);
+}
+
 /* One member is gone before it joins: nobody waits for it for ever. */
 static void kill_join(void)
 {
@@ -270,13 +352,9 @@ static void mismatch(void)
 }
 
 const struct ft_case ft_cases_coll_bad[] = {
-	{"coll_errors", 4, 20, errors},
-	{"coll_tags", 2, 20, tags},
-	{"coll_kill_small", 4, 30, kill_small},
-	{"coll_kill_large", 4, 30, kill_large},
-	{"coll_kill_join", 3, 30, kill_join},
-	{"coll_kill_late", 6, 30, kill_late},
-	{"coll_leave", 4, 30, leave},
-	{"coll_mismatch", 3, 20, mismatch},
-	{NULL, 0, 0, NULL},
+	{"coll_errors", 4, 20, errors},           {"coll_tags", 2, 20, tags},
+	{"coll_kill_small", 4, 30, kill_small},   {"coll_kill_large", 4, 30, kill_large},
+	{"coll_kill_closed", 3, 30, kill_closed}, {"coll_kill_join", 3, 30, kill_join},
+	{"coll_kill_late", 6, 30, kill_late},     {"coll_leave", 4, 30, leave},
+	{"coll_mismatch", 3, 20, mismatch},       {NULL, 0, 0, NULL},
 };

@@ -201,8 +201,7 @@ static void level(uint64_t flag, size_t len)
 			ft_wait(&op);
 			continue;
 		}
-		/* the only one that receives know, untagged ones */
-		m.flags = m.tagged ? 0 : flag & FI_TRANSMIT_COMPLETE;
+		m.flags = flag & FI_TRANSMIT_COMPLETE; /* the only one that receives know */
 		ft_guard(buf, len);
 		ft_barrier();
 		POST(ft_recv_as(&ep, FT_RECVMSG, &m, &op));
