@@ -123,6 +123,16 @@ static void print_nothing(void)
 		printf("FI_LOG_LEVEL=warn says why\n");
 }
 
+/* What this command takes for granted, and programs do not. */
+static void print_missing(const struct qv_info_fabric *f)
+{
+	if (*f->plugin && !f->placed)
+		printf("  %-11s FI_PROVIDER_PATH is not set; programs need FI_PROVIDER_PATH=%.*s\n",
+		       "but", (int)(strrchr(f->plugin, '/') - f->plugin), f->plugin);
+	if (!f->named)
+		printf("  %-11s FI_PROVIDER is not set; programs need FI_PROVIDER=quiver\n", "but");
+}
+
 static void print_fabric(const struct qv_info_fabric *f)
 {
 	int width = 4;
@@ -139,6 +149,7 @@ static void print_fabric(const struct qv_info_fabric *f)
 		       f->domain);
 	else
 		print_nothing();
+	print_missing(f);
 	for (size_t i = 0; i < f->ncores; i++)
 		if ((int)strlen(f->cores[i].name) > width)
 			width = (int)strlen(f->cores[i].name);

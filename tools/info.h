@@ -24,6 +24,8 @@ struct qv_info_fabric {
 	char path[4096];   /* of the library */
 	char plugin[4096]; /* libquiver-fi.so; empty = not found */
 	bool loaded;       /* libfabric lists it as a provider */
+	bool named;        /* FI_PROVIDER is set */
+	bool placed;       /* FI_PROVIDER_PATH is set, or libfabric looks there by itself */
 	/* What the present environment leads to; core is empty if it leads to nothing. */
 	char provider[QV_INFO_NAME], core[QV_INFO_NAME], fabric[QV_INFO_NAME], domain[QV_INFO_NAME];
 	struct qv_info_core cores[QV_INFO_CORES];

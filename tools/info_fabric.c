@@ -24,29 +24,41 @@ static void copy(char *to, size_t size, const char *from)
 
 /* The provider's file. */
 
-static bool in_directory(struct qv_info_fabric *f, const char *dir, size_t len)
+static void in_directory(struct qv_info_fabric *f, const char *dir, size_t len)
 {
 	snprintf(f->plugin, sizeof f->plugin, "%.*s/" LIBRARY, (int)len, dir);
-	if (access(f->plugin, R_OK) == 0)
-		return true;
-	f->plugin[0] = 0;
-	return false;
+	if (access(f->plugin, R_OK) != 0)
+		f->plugin[0] = 0;
+}
+
+/* Whether it lies where this libfabric looks if nothing is set: in libfabric beside the library. */
+static bool is_beside_library(const struct qv_info_fabric *f)
+{
+	char *library = realpath(f->path, NULL), *plugin = realpath(f->plugin, NULL);
+	char *end = library ? strrchr(library, '/') : NULL;
+	const size_t len = end ? (size_t)(end - library) : 0;
+	const bool beside = plugin && end && !strncmp(plugin, library, len) &&
+			    !strcmp(plugin + len, "/libfabric/" LIBRARY);
+
+	free(library);
+	free(plugin);
+	return beside;
 }
 
 /* FI_PROVIDER_PATH as the user has set it, else where it belongs to this program. */
 static void find_plugin(struct qv_info_fabric *f)
 {
+	const bool is_set = getenv("FI_PROVIDER_PATH");
 	const char *path;
 
 	qv_bench_provider_path();
 	path = getenv("FI_PROVIDER_PATH");
-
-	while (path && *path) {
+	while (path && *path && !*f->plugin) {
 		path += strspn(path, ":@");
-		if (in_directory(f, path, strcspn(path, ":")))
-			return;
+		in_directory(f, path, strcspn(path, ":"));
 		path += strcspn(path, ":");
 	}
+	f->placed = is_set || is_beside_library(f);
 }
 
 static void find_library(struct qv_info_fabric *f)
@@ -236,6 +248,7 @@ void qv_info_fabric_collect(struct qv_info_fabric *f)
 
 	find_library(f);
 	find_plugin(f);
+	f->named = getenv("FI_PROVIDER");
 	choose_apart(f);
 	forget_settings();
 	known = list_everything(FI_PROV_ATTR_ONLY);

@@ -2,9 +2,9 @@
 /* names.c - the FI_QUIVER_* settings that there are: told to libfabric, and others found. */
 #include "fabric_glue/provider.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 static const struct {
@@ -107,6 +107,15 @@ void qv_fi_params_define(void)
 }
 
 /* It is no reason to refuse to work. */
+/* libfabric reads names in capitals only. */
+static bool is_param(const char *param, const char *name, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (toupper((unsigned char)param[i]) != name[i])
+			return false;
+	return !param[len];
+}
+
 void qv_fi_params_check_names(void)
 {
 	static const char prefix[] = "FI_QUIVER_";
@@ -120,8 +129,7 @@ void qv_fi_params_check_names(void)
 			continue;
 		len = strcspn(name, "=");
 		for (i = 0; i < sizeof params / sizeof *params; i++)
-			if (strlen(params[i].name) == len &&
-			    !strncasecmp(params[i].name, name, len))
+			if (is_param(params[i].name, name, len))
 				break;
 		if (i == sizeof params / sizeof *params)
 			snprintf(unknown + strlen(unknown), sizeof unknown - strlen(unknown),

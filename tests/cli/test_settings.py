@@ -183,6 +183,8 @@ def test_names():
     status, out, err = run("fi_info", FI_PROVIDER="quiver", FI_QUIVER_CROE="shm", FI_QUIVER_X="")
     check("misspelt: works", status == 0 and providers(out) == {"quiver"}, out)
     check("misspelt: named", "quiver: " in err and "FI_QUIVER_CROE FI_QUIVER_X" in err, err)
+    status, out, err = run("fi_info", FI_PROVIDER="quiver", FI_QUIVER_Core="shm")
+    check("small letters: named", status == 0 and "FI_QUIVER_Core" in err, err)
     status, out, err = run("fi_info", FI_QUIVER_ISA="sse9")
     check("not in use: silent", status == 0 and "quiver" not in out + err, err)
     status, out, err = run("fi_info", FI_PROVIDER="quiver", FI_QUIVER_ISA="sse9",
@@ -226,6 +228,14 @@ def test_info(tool):
                  f'FI_PROVIDER="{RXM}"', "udp", "FI_EP_DGRAM", "offload", "scalar"):
         check(f"info says {word}", word in out, out)
     check("info, no offload", "opencl xrt; chosen: off" in out, out)
+    check("info, quiver is not named", "FI_PROVIDER is not set; programs need FI_PROVIDER=quiver\n" in out and
+          "FI_PROVIDER_PATH is not set" not in out, out)
+    status, out, err = run(tool, "info", FI_PROVIDER="quiver")
+    check("info, quiver is named", status == 0 and "not set" not in out, out)
+    bare = {k: v for k, v in os.environ.items() if not k.startswith(("FI_", "PMI"))}
+    out = subprocess.run([tool, "info"], env=bare, capture_output=True, text=True, timeout=60, check=False).stdout
+    path = re.search("FI_PROVIDER_PATH is not set; programs need FI_PROVIDER_PATH=(.*)\n", out)
+    check("info, the place of quiver", path and os.path.samefile(path[1], sys.argv[1]), out)
     status, out, err = run(tool, "info", FI_QUIVER_OFFLOAD="opencl",
                            FI_QUIVER_OFFLOAD_DEVICE="no such device")
     check("info, no device", status == 0 and

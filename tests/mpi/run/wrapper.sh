@@ -24,6 +24,10 @@ refuses()
 "$wrapper" --build "$build" --core rxm --print -np 2 ./a.out | grep -q ofi_quiver || fail "--print"
 "$wrapper" --build "$build" --core node,rxm --print -np 2 ./a.out | grep -qxF 'export FI_PROVIDER_PATH='"$build"'/lib/libfabric FI_PROVIDER=quiver\,tcp' ||
 	fail "--print of two cores"
+FI_PROVIDER=quiver,verbs FI_QUIVER_CORE='node,verbs;ofi_rxm' "$wrapper" --build "$build" --print -np 2 ./a.out |
+	grep -q ' FI_PROVIDER=quiver\\,verbs$' || fail "the core of the environment"
+"$wrapper" --build "$build" --core rxd --print -np 2 ./a.out | grep -qx 'export FI_OFI_RXD_MAX_UNACKED=16' ||
+	fail "--print of a variable that it sets"
 for lib in lib64 lib/x86_64-linux-gnu; do
 	prefix=$run_dir/prefix-${lib##*/}
 	mkdir -p "$prefix/$lib/libfabric"
