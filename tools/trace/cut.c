@@ -179,15 +179,18 @@ static uint64_t plus(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Events that the part lacks, as far as is known: of which lanes some are, the file does not say. */
+/* Events that the part lacks, as far as is known. A file that was not ended does not say of which lanes
+ * they are. */
 static uint64_t lost(const struct cut *c)
 {
-	uint64_t n = qv_trace_lost(c->copy.in.reader);
+	const struct qv_trace_reader *reader = c->copy.in.reader;
+	uint64_t n = qv_trace_lost(reader);
 
-	/* Of which lanes they are, only a recorder says that has ended its file. */
-	for (uint32_t i = 0; i < c->copy.lanes && qv_trace_is_whole(c->copy.in.reader); i++)
+	if (!qv_trace_is_whole(reader))
+		return n;
+	for (uint32_t i = 0; i < c->copy.lanes; i++)
 		if (c->copy.lane[i] == QV_TRACE_LEFT_OUT)
-			n -= qv_trace_lane_lost(c->copy.in.reader, i);
+			n -= qv_trace_lane_lost(reader, i);
 	return n;
 }
 

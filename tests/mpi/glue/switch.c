@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* switch.c - `auto` of variable-length blocks: right answers before fences, in
- * trials and after them, while what is sent changes; and ranks that judge at the same calls. Schedules, and trials of these, behind an
- * MPI_Comm_idup, while which the library makes no communicators. */
+ * trials and after them, while what is sent changes; and ranks that judge at the same calls. Also trials and
+ * schedules after an MPI_Comm_idup, during which the library makes no communicator. */
 #include "blocks.h"
 
 #include <string.h>
