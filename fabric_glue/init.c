@@ -85,7 +85,6 @@ struct fi_provider *fi_prov_ini(void)
 		/* libfabric skips a provider that is older than what the application asks for. */
 		qv_fi_prov.fi_version = qv_fi_util_prov.fi_version = qv_fi_host.version();
 		qv_fi_params_define();
-		qv_fi_prepare_cores();
 		return &qv_fi_prov;
 	case 1: return qv_fi_host.log ? &qv_fi_util_prov : NULL;
 	default: return NULL;

@@ -70,9 +70,6 @@ struct qv_fi_params {
 };
 extern struct qv_fi_params qv_fi_params;
 
-/* Tell cores what they read when libfabric starts them. Once, in fi_prov_ini. */
-void qv_fi_prepare_cores(void);
-
 /* fabric_glue/settings/names.c: tell libfabric of the parameters (fi_info -e). Once, in fi_prov_ini. */
 void qv_fi_params_define(void);
 /* A misspelt name in the environment does nothing at all, silently: say so. */

@@ -203,6 +203,7 @@ static struct choice *new_choice(const char *setting, const char *where)
 	const char *key = setting ? setting : "", *name, *local;
 	struct choice *c;
 
+	qv_fi_prepare_core(key);
 	name = choose(setting, where, &local, exact);
 	if (!name || !(c = malloc(sizeof *c + strlen(key) + 1)))
 		return NULL;

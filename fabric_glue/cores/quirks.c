@@ -113,17 +113,11 @@ struct qv_fi_quirks qv_fi_quirks_of(const char *core)
 /*
  * rxm ends the program when a connection closes on which it has posted receive buffers and packets
  * are still unread: it posts their buffers again to what is closed. It does not if all connections
- * share one queue of buffers, which is what it does by itself over tcp. libfabric starts it after
- * it has loaded us.
+ * share one queue of buffers, which is what it does by itself over tcp. It reads this whenever it is
+ * asked.
  */
-void qv_fi_prepare_cores(void)
+void qv_fi_prepare_core(const char *setting)
 {
-	const char *pos = NULL, *core = getenv("FI_QUIVER_CORE");
-	char entry[QV_FI_NAME_MAX];
-	bool has_rxm = core && strcasestr(core, ";ofi_rxm") && qv_fi_filter_has("quiver");
-
-	while (qv_fi_filter_next(&pos, entry, sizeof entry))
-		has_rxm |= strcasestr(entry, ";ofi_rxm;ofi_quiver") != NULL;
-	if (has_rxm)
+	if (strcasestr(setting, ";ofi_rxm"))
 		setenv("FI_OFI_RXM_USE_SRX", "1", false);
 }

@@ -60,4 +60,7 @@ struct qv_fi_quirks {
  * loaded us. A core that is not in the table has cautious sizes and no quirk. */
 struct qv_fi_quirks qv_fi_quirks_of(const char *core);
 
+/* Set what the cores of a setting are to read of the environment. Before they are asked. */
+void qv_fi_prepare_core(const char *setting);
+
 #endif /* QV_FI_QUIRKS_H */
