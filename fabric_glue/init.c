@@ -3,6 +3,8 @@
 #include "provider.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct qv_fi_host qv_fi_host;
 
@@ -68,6 +70,34 @@ static bool find_host(const void *caller)
 	return true;
 }
 
+/* The object that has this address. */
+static Dl_info object_of(const void *address)
+{
+	Dl_info object = {0};
+
+	dladdr(address, &object);
+	return object;
+}
+
+/*
+ * A process may have two libfabrics, each with lists of its own, and dlopen(3) gives them one copy of
+ * us. What we know of the first does not hold for another.
+ */
+static bool is_other(const void *first, const void *caller)
+{
+	const Dl_info host = object_of(first), other = object_of(caller);
+	const char *filter = getenv("FI_PROVIDER");
+
+	if (host.dli_fbase == other.dli_fbase)
+		return false;
+	if (qv_fi_host.log && filter && *filter != '^' && strcasestr(filter, "quiver")) {
+		qv_fi_params_init();
+		qv_fi_warn("quiver serves one libfabric of a process, here %s: not loaded for %s",
+			   host.dli_fname, other.dli_fname);
+	}
+	return true;
+}
+
 /*
  * libfabric calls this once per file name that leads here: libquiver-fi.so registers "quiver", the
  * link libofi_quiver-fi.so "ofi_quiver"; a third name has nothing to register.
@@ -76,11 +106,16 @@ __attribute__((visibility("default"))) struct fi_provider *fi_prov_ini(void);
 
 struct fi_provider *fi_prov_ini(void)
 {
+	const void *caller = __builtin_return_address(0);
+	static const void *first;
 	static int calls;
 
+	if (calls && is_other(first, caller))
+		return NULL;
 	switch (calls++) {
 	case 0:
-		if (!find_host(__builtin_return_address(0)))
+		first = caller;
+		if (!find_host(caller))
 			return NULL;
 		/* libfabric skips a provider that is older than what the application asks for. */
 		qv_fi_prov.fi_version = qv_fi_util_prov.fi_version = qv_fi_host.version();
