@@ -122,6 +122,7 @@ static bool add_file(struct job *job, const char *path)
 		return false;
 	}
 	read = read_process(root, &job->at[job->n], &job->detail);
+	job->at[job->n].path = path;
 	json_decref(root);
 	if (read < 0)
 		no_memory(path);
@@ -159,8 +160,34 @@ static int by_rank(const void *a, const void *b)
 {
 	const struct qv_stats_process *p = a, *q = b;
 
-	return p->rank != q->rank ? (p->rank > q->rank) - (p->rank < q->rank)
-				  : (p->pid > q->pid) - (p->pid < q->pid);
+	if (p->rank != q->rank)
+		return (p->rank > q->rank) - (p->rank < q->rank);
+	return p->pid != q->pid ? (p->pid > q->pid) - (p->pid < q->pid) : strcmp(p->host, q->host);
+}
+
+/* They are in order of ranks. False: two files are of one process, which would count twice. */
+static bool is_once(const struct job *job)
+{
+	const struct qv_stats_process *twice = NULL;
+
+	for (size_t i = 1; i < job->n; i++) {
+		const struct qv_stats_process *p = &job->at[i - 1], *q = &job->at[i];
+
+		if (p->rank < 0 || p->rank != q->rank)
+			continue;
+		if (p->pid == q->pid && !strcmp(p->host, q->host)) {
+			fprintf(stderr, "quiver stats: %s and %s are of the same process\n",
+				p->path, q->path);
+			return false;
+		}
+		twice = twice ? twice : q;
+	}
+	if (twice)
+		fprintf(stderr,
+			"quiver stats: warning: there are two files of rank %d, %s and %s: are all of one "
+			"job?\n",
+			twice->rank, twice[-1].path, twice->path);
+	return true;
 }
 
 /* Printing. */
@@ -295,6 +322,9 @@ int qv_cmd_stats(int argc, char **argv)
 		no_memory("quartiles");
 	if (read) {
 		qsort(job.at, job.n, sizeof *job.at, by_rank);
+		read = is_once(&job);
+	}
+	if (read) {
 		for (size_t i = 0; i < job.n; i++)
 			add_counters(&sum, &job.at[i].c);
 		qv_stats_detail_sort(&job.detail);

@@ -17,6 +17,7 @@ struct qv_stats_counters {
 
 struct qv_stats_process {
 	int rank, pid;
+	const char *path; /* of its file */
 	char host[64];
 	bool automatic; /* no other structure than auto */
 	struct qv_stats_counters c;

@@ -200,10 +200,10 @@ def test_program(directory):
     check("stats: no file", status == 2 and "no file is named" in complaint, complaint)
 
 
-def write_process(path, rank, **tagged):
+def write_process(path, rank, pid=1, **tagged):
     """The file of a process with these counters."""
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"quiver": "0", "rank": rank, "pid": 1, "host": "h", "endpoints": [
+        json.dump({"quiver": "0", "rank": rank, "pid": pid, "host": "h", "endpoints": [
             {"structure": "auto", "tagged": tagged, "unexpected_bytes_max": 8 * rank}]}, file)
 
 
@@ -238,6 +238,23 @@ def test_spread(directory):
     check("stats: one process has no spread", status == 0 and "quartile" not in text, text)
 
 
+def test_twice(directory):
+    """No process counts twice; two of one rank are a warning, since a rank may start others."""
+    first, other, child, alone = (os.path.join(directory, f"twice.{name}") for name in "acdn")
+    write_process(first, 0, arrived=1)
+    write_process(other, 1, arrived=1)
+    write_process(child, 0, pid=2, arrived=1)
+    write_process(alone, -1, arrived=1)
+    status, text, complaint = add_up(first, other, first)
+    check("stats: a file twice", status == 1 and not text and
+          complaint == f"quiver stats: {first} and {first} are of the same process\n", complaint)
+    status, text, complaint = add_up(first, other, child)
+    check("stats: a rank twice", status == 0 and complaint == "quiver stats: warning: there are two files "
+          f"of rank 0, {first} and {child}: are all of one job?\n", complaint)
+    status, text, complaint = add_up(alone, alone)
+    check("stats: no rank is known", status == 0 and not complaint, complaint)
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         for core in ("shm", "tcp"):
@@ -248,6 +265,7 @@ def main():
         if len(sys.argv) > 3:
             test_program(directory)
             test_spread(directory)
+            test_twice(directory)
     print(f"{len(wrong)} wrong")
     return 1 if wrong else 0
 
