@@ -94,6 +94,17 @@ static void choose_impls(struct options *o, const struct qv_bl_front *front)
 			take_named(o, n, *impls);
 }
 
+/* A name of --impl that is none; NULL: there is no such name. */
+static const char *unknown(const struct options *o)
+{
+	const size_t n = o->named ? strlen(o->common.impls) : 0;
+
+	for (const char *name = o->named; n && name < o->named + n; name += strlen(name) + 1)
+		if (*name && !has_taken(o, name))
+			return name;
+	return NULL;
+}
+
 /* What a row that is compared with the other calls it; NULL: it is not. A sparse product is also compared
  * with that which gathers all. */
 static const char *compared(const struct qv_bench_row *row, const struct qv_bench_row *other)
@@ -209,6 +220,9 @@ int qv_bl_main(const struct qv_bl_front *front, int argc, char **argv)
 		fprintf(stderr, "quiver: no %s matches\n", o.plan.cases_n ? "--impl" : "--filter");
 	else if (o.plan.impls_n > QV_BL_IMPLS)
 		fprintf(stderr, "quiver: --impl takes %d names at most\n", QV_BL_IMPLS);
+	else if (unknown(&o))
+		fprintf(stderr, "quiver: bench %s has no implementation '%s'; see --help\n",
+			front->name, unknown(&o));
 	else if (has_long_name(&o.plan))
 		fprintf(stderr, "quiver: a name of --impl has %d characters at most\n",
 			QV_BENCH_NAME - 1);

@@ -83,6 +83,26 @@ static int open_device(struct qv_bo *bo, const struct options *o, struct qv_benc
 	return 0;
 }
 
+/* Each name of --impl is one of these. */
+static bool all_known(const struct qv_bo *bo, const char *list)
+{
+	size_t n;
+
+	for (; list && *list; list += n + (list[n] == ',')) {
+		bool known = false;
+
+		n = strcspn(list, ",");
+		for (int i = 0; i < QV_BO_IMPLS; i++)
+			known |= bo->impl[i] && strlen(bo->names[i]) == n &&
+				 !strncmp(bo->names[i], list, n);
+		if (known)
+			continue;
+		fprintf(stderr, "quiver: implementation '%.*s' cannot run here\n", (int)n, list);
+		return false;
+	}
+	return true;
+}
+
 static int open_all(struct qv_bo *bo, const struct options *o, const struct qv_bo_case *cases,
 		    size_t n, struct qv_bench *bench)
 {
@@ -99,6 +119,8 @@ static int open_all(struct qv_bo *bo, const struct options *o, const struct qv_b
 			o->common.impls);
 		return -1;
 	}
+	if (!all_known(bo, o->common.impls))
+		return -1;
 	bo->array_bytes = 4096;
 	for (size_t i = 0; i < n; i++)
 		if (!cases[i].match && cases[i].size << (cases[i].piece > 0) > bo->array_bytes)

@@ -170,6 +170,8 @@ def main():
         check(bad.returncode == 2 and bad.stdout == "quiver: --impl takes 32 names at most\n", bad.stdout)
         bad = run("--impl", "kshift:" + "1" * 64)
         check(bad.returncode == 2 and "a name of --impl has 63 characters at most" in bad.stdout, bad.stdout)
+    bad = run("--impl", "mpi,nosuch,auto")
+    check(bad.returncode == 2 and "has no implementation 'nosuch'; see --help\n" in bad.stdout, bad.stdout)
     bad = run("--ranks", "1")
     check(bad.returncode == 2, bad.stdout)
     if sys.argv[2] == "coll":

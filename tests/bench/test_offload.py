@@ -36,12 +36,14 @@ def on_double():
     again = bench("--kind", "xrt", "--rounds", "1", "--filter", "match/unique/16")
     del os.environ["FI_QUIVER_XCLBIN"]
     none = bench("--kind", "xrt", "--filter", "match/unique/16")
+    unknown = bench("--impl", "cpu,nosuch", "--filter", "match/unique/16")
     if (len(answers) != 10 * 2
             or refused != {("match/same/65536", "xrt"), ("pack/64/65536", "xrt")}
             or answers["pack/64/65536", "xrt"] != "not done there"
             or "a software double of XRT, no card" not in done.stdout
-            or again.returncode or "names no bitstream" not in none.stderr):
-        print(done.stdout, done.stderr, refused, again, none)
+            or again.returncode or "names no bitstream" not in none.stderr
+            or unknown.stderr != "quiver: implementation 'nosuch' cannot run here\n"):
+        print(done.stdout, done.stderr, refused, again, none, unknown)
         return 1
     print(f"{len(answers)} rows, all as expected")
     return 0
