@@ -84,9 +84,10 @@ static void print_table(pid_t pid, const struct qv_top_sample *before,
 {
 	if (isatty(STDOUT_FILENO))
 		fputs("\033[H\033[J", stdout);
-	printf("process %d, %zu endpoint%s\n%8s  %-12s %-10s %-8s %10s %10s %12s %11s %10s\n",
-	       (int)pid, now->n, now->n == 1 ? "" : "s", "endpoint", "core", "structure", "queue",
-	       "posted", "unexpected", "messages/s", "unexpected", "inspected");
+	printf("process %d, %zu endpoint%s%s\n%8s  %-12s %-10s %-8s %10s %10s %12s %11s %10s\n",
+	       (int)pid, now->n, now->n == 1 ? "" : "s",
+	       now->more ? ", and others that are not shown" : "", "endpoint", "core", "structure",
+	       "queue", "posted", "unexpected", "messages/s", "unexpected", "inspected");
 	for (size_t i = 0; i < now->n; i++)
 		for (unsigned which = QV_LIVE_ENGINES; which-- > 0;)
 			if (now->at[i].has[which])
@@ -132,8 +133,8 @@ static void print_json(pid_t pid, const struct qv_top_sample *before,
 								seconds));
 		json_array_append_new(list, o);
 	}
-	root = json_pack("{s:s, s:i, s:f, s:o}", "quiver", qv_version(), "pid", (int)pid, "seconds",
-			 seconds, "endpoints", list);
+	root = json_pack("{s:s, s:i, s:f, s:b, s:o}", "quiver", qv_version(), "pid", (int)pid,
+			 "seconds", seconds, "more", now->more, "endpoints", list);
 	json_dumpf(root, stdout, JSON_PRESERVE_ORDER);
 	putchar('\n');
 	json_decref(root);

@@ -22,6 +22,7 @@ enum { QV_TOP_ENDPOINTS = 256 }; /* of a process, as many as are shown */
 struct qv_top_sample {
 	uint64_t ns;
 	size_t n;
+	bool more; /* there are others, for which `at` has no room */
 	struct qv_top_endpoint at[QV_TOP_ENDPOINTS];
 };
 

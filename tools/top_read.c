@@ -166,16 +166,23 @@ bool qv_top_read(const struct qv_top_process *p, struct qv_top_sample *s, bool *
 	struct qv_live l;
 	int error = peek(p, p->table, &t, sizeof t);
 
+	uint64_t at;
+
 	*ended = error == ESRCH;
 	s->ns = qv_clock_ns();
 	s->n = 0;
-	if (!error && (memcmp(t.magic, QV_LIVE_MAGIC, sizeof t.magic) || t.size != sizeof l ||
-		       strncmp(t.version, QUIVER_VERSION, sizeof t.version))) {
+	if (error == EFAULT || (!error && memcmp(t.magic, QV_LIVE_MAGIC, sizeof t.magic))) {
+		snprintf(why, size, "process %d has begun another program, or unloaded quiver",
+			 (int)p->pid);
+		return false;
+	}
+	if (!error &&
+	    (t.size != sizeof l || strncmp(t.version, QUIVER_VERSION, sizeof t.version))) {
 		snprintf(why, size, "process %d runs quiver %.*s, and this is %s", (int)p->pid,
 			 (int)sizeof t.version, t.version, QUIVER_VERSION);
 		return false;
 	}
-	for (uint64_t at = error ? 0 : (uintptr_t)t.first; at && s->n < QV_TOP_ENDPOINTS;
+	for (at = error ? 0 : (uintptr_t)t.first; at && s->n < QV_TOP_ENDPOINTS;
 	     at = (uintptr_t)l.next) {
 		error = peek(p, at, &l, sizeof l);
 		if (!error)
@@ -188,6 +195,7 @@ bool qv_top_read(const struct qv_top_process *p, struct qv_top_sample *s, bool *
 		say_error(error, p->pid, why, size);
 		return false;
 	}
+	s->more = at && s->n == QV_TOP_ENDPOINTS;
 	qsort(s->at, s->n, sizeof *s->at, by_number);
 	return true;
 }
