@@ -33,8 +33,14 @@ bool qv_trace_setting_parse(const char *text, struct qv_trace_setting *trace, ch
 			    size_t size)
 {
 	struct qv_trace_setting t = {.most = MOST};
+	int taken;
 
-	if (take(&text, "max=", &t.most) < 0 || take(&text, "ring=", &t.ring) < 0) {
+	do {
+		taken = take(&text, "max=", &t.most);
+		if (!taken)
+			taken = take(&text, "ring=", &t.ring);
+	} while (taken > 0);
+	if (taken < 0) {
 		snprintf(why, size,
 			 "%.4s is followed by no number of bytes and a colon, as in ring=64M:FILE",
 			 text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* setting.h - what a user says of a trace: [max=BYTES:][ring=BYTES:]FILE. */
+/* setting.h - what a user says of a trace: [max=BYTES:][ring=BYTES:]FILE, in any order. */
 #ifndef QV_TRACE_SETTING_H
 #define QV_TRACE_SETTING_H
 

@@ -96,6 +96,9 @@ def test_limits(core, directory):
         trace = plain.read(path)
         check("ring: the last events", trace.whole and
               all(len(l.events) <= 3 * 2700 for l in trace.lanes), trace.lost)
+    status, text = run(core, case, FI_QUIVER_TRACE=f"ring=64k:max=100k:{directory}/both.%p")
+    check("ring and max: in any order", status == 0 and files(directory, "both.") and
+          max(os.path.getsize(f) for f in files(directory, "both.")) <= 101 << 10, text)
     for rank in range(4):
         os.symlink("/dev/full", f"{directory}/full.{rank}")
     status, text = run(core, "self", FI_QUIVER_TRACE=f"{directory}/full.%r")
