@@ -102,8 +102,13 @@ static const char *choose_local(void)
 
 	if (qv_node_can_serve())
 		return local_cores[0];
-	qv_fi_core_explain(local_cores[0], "FI_QUIVER_CORE=auto takes shm instead of node");
-	return qv_fi_core_exists(shm) ? shm : NULL;
+	if (!qv_fi_core_exists(shm))
+		shm = NULL;
+	qv_fi_core_explain(local_cores[0],
+			   shm ? "FI_QUIVER_CORE=auto takes shm instead of node"
+			       : "FI_QUIVER_CORE=auto takes no core for this node",
+			   NULL);
+	return shm;
 }
 
 /* libfabric opens the fabric of a layered provider only where FI_PROVIDER leaves the parts below
@@ -128,16 +133,17 @@ static bool is_reachable(const char *core, const char *where, bool pair)
 	return true;
 }
 
-static const char *choose_named(const char *core, const char *where, bool pair, char *exact)
+/* local: the core that is to stand beside it, or NULL. */
+static const char *choose_named(const char *core, const char *where, const char *local, char *exact)
 {
 	/* Users think of TCP as one thing: its RDM endpoints were called net before 1.18. */
 	if (!strcasecmp(core, "tcp") && !is_usable("tcp", exact) && is_usable("net", exact))
 		return exact;
-	if (!qv_fi_core_is_known(core, where) || !is_reachable(core, where, pair))
+	if (!qv_fi_core_is_known(core, where) || !is_reachable(core, where, local))
 		return NULL;
 	if (is_usable(core, exact))
 		return exact;
-	qv_fi_core_explain(core, where);
+	qv_fi_core_explain(core, where, local);
 	return NULL;
 }
 
@@ -181,13 +187,13 @@ static const char *choose(const char *setting, const char *where, const char **l
 		return name;
 	}
 	if (!strchr(setting, ','))
-		return choose_named(setting, where, false, exact);
+		return choose_named(setting, where, NULL, exact);
 	setting = beside_local(setting, where, local, buf, sizeof buf);
 	if (!setting || !qv_fi_core_is_known(*local, where))
 		return NULL;
 	if (!is_usable(*local, exact))
-		qv_fi_core_explain(*local, where);
-	return choose_named(setting, where, true, exact);
+		qv_fi_core_explain(*local, where, NULL);
+	return choose_named(setting, where, *local, exact);
 }
 
 /* Choices made so far: the same for the whole life of the process. */

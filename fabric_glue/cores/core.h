@@ -93,8 +93,8 @@ bool qv_fi_mode_serves(const struct qv_fi_cores *cores);
 bool qv_fi_core_is_known(const char *core, const char *where);
 /* Does this libfabric have it, whether or not it can be used here? */
 bool qv_fi_core_exists(const char *core);
-/* Say why a known core cannot be used here. */
-void qv_fi_core_explain(const char *core, const char *where);
+/* Say why a known core cannot be used here. local: the core that is to stand beside it, or NULL. */
+void qv_fi_core_explain(const char *core, const char *where, const char *local);
 
 /* From fabric_glue/offer/refusal.c. */
 

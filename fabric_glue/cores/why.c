@@ -146,21 +146,27 @@ static bool any(const struct fi_info *list, bool (*is)(const struct fi_info *))
 }
 
 /* Only message or datagram endpoints: a layer of libfabric's makes the wanted kind of them. */
-static void explain_type(const struct fi_info *list, const char *core, const char *where)
+static void explain_type(const struct fi_info *list, const char *core, const char *where,
+			 const char *local)
 {
-	bool msg = false;
+	const char *layer = "ofi_rxd";
 
 	for (; list; list = list->next)
-		msg |= list->ep_attr->type == FI_EP_MSG;
+		if (list->ep_attr->type == FI_EP_MSG)
+			layer = "ofi_rxm";
 	if (strchr(core, ';'))
 		qv_fi_warn("%s: %s has no FI_EP_RDM endpoints", where, core);
+	else if (local)
+		qv_fi_warn("%s: %s has no FI_EP_RDM endpoints here; with a layer it may: "
+			   "FI_PROVIDER=quiver,%s FI_QUIVER_CORE=\"%s,%s;%s\"",
+			   where, core, core, local, core, layer);
 	else
 		qv_fi_warn("%s: %s has no FI_EP_RDM endpoints here; with a layer it may: "
 			   "FI_PROVIDER=\"%s;%s;ofi_quiver\"",
-			   where, core, core, msg ? "ofi_rxm" : "ofi_rxd");
+			   where, core, core, layer);
 }
 
-void qv_fi_core_explain(const char *core, const char *where)
+void qv_fi_core_explain(const char *core, const char *where, const char *local)
 {
 	static const struct {
 		bool (*is)(const struct fi_info *);
@@ -181,7 +187,7 @@ void qv_fi_core_explain(const char *core, const char *where)
 	} else if (!list) {
 		qv_fi_warn("%s: %s has no device or interface here", where, core);
 	} else if (!any(list, is_rdm)) {
-		explain_type(list, core, where);
+		explain_type(list, core, where, local);
 	} else {
 		for (i = 0; i < sizeof needs / sizeof *needs; i++)
 			if (!any(list, needs[i].is))

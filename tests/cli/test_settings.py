@@ -158,6 +158,10 @@ def test_cores():
     """Which cores are taken, and what is said of the others."""
     refused("FI_QUIVER_CORE", "carrier-pigeon", "not known", "shm", "tcp", "node")
     refused("FI_QUIVER_CORE", "udp", "FI_EP_RDM", "udp;ofi_rxd;ofi_quiver")
+    advice = 'FI_PROVIDER=quiver,udp FI_QUIVER_CORE="node,udp;ofi_rxd"'
+    refused("FI_QUIVER_CORE", "udp,node", advice)
+    status, out, err = run("fi_info", "-p", "quiver", FI_PROVIDER="quiver,udp", FI_QUIVER_CORE="node,udp;ofi_rxd")
+    check("which works", status == 0 and providers(out) == {"quiver"}, out + err)
     refused("FI_QUIVER_CORE", "ofi_rxm", "not a core")
     refused("FI_QUIVER_CORE", "quiver", "quiver itself")
     for value in ("tcp,sockets", "shm,shm", "shm,node", "shm,", ",tcp", "shm,tcp,sockets"):
