@@ -200,8 +200,9 @@ static void try_core(struct qv_info_core *c, const struct fi_info *everything)
 	if (!hints)
 		return;
 	hints->fabric_attr->prov_name = strdup(name);
-	/* verbs has FI_RMA for who lets it choose the keys. */
-	hints->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+	/* verbs has FI_RMA for who lets it choose the keys, cxi for who binds memory to endpoints. */
+	hints->domain_attr->mr_mode =
+		FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
 	c->usable = fi_getinfo(API, NULL, NULL, 0, hints, &list) == 0;
 	fi_freeinfo(hints);
 	if (!c->usable) {

@@ -12,6 +12,7 @@
 
 #include "engine/base/file_name.h"
 #include "engine/base/tag_bits.h"
+#include "engine/match/partners.h"
 
 const char *qv_info_setting(const char *name, const char *otherwise)
 {
@@ -32,27 +33,59 @@ static const char *make(const struct qv_match_settings *settings)
 	return name;
 }
 
-/* The profile that ranks would read. A name with a rank in it is there for ranks only: another profile
- * stands in for it, in *fd. False: the name is wrong. */
-static bool find_profile(const char *pattern, char *path, size_t size, int *fd)
+/* A profile that stands in for another: a descriptor, -1 if there is none. */
+static int stand_in(char *path, size_t size)
 {
 	static const char one[] = "0 1 1\n1 1 1\n";
+	const int fd = memfd_create("profile", MFD_CLOEXEC);
+
+	if (fd >= 0 && write(fd, one, sizeof(one) - 1) == (ssize_t)sizeof(one) - 1)
+		snprintf(path, size, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+static bool is_profile(const char *path)
+{
+	struct qv_profile profile;
+	struct qv_mem mem = {0};
+
+	if (qv_profile_read(&profile, &mem, path) != QV_OK)
+		return false;
+	qv_profile_free(&profile, &mem);
+	return true;
+}
+
+/* The profile that ranks would read. A name with a rank in it is there for ranks only: another profile
+ * stands in for it, in *fd. False: the name or the file is wrong. */
+static bool find_profile(const char *pattern, char *path, size_t size, int *fd)
+{
 	const char *why;
 	bool right;
 
 	if (qv_file_name(pattern, path, size, &why))
-		return true;
+		return is_profile(path);
 	if (qv_file_rank() >= 0)
 		return false;
 	setenv("PMI_RANK", "0", 1);
 	right = qv_file_name(pattern, path, size, &why);
 	unsetenv("PMI_RANK");
-	if (!right)
-		return false;
-	*fd = memfd_create("profile", MFD_CLOEXEC);
-	if (*fd >= 0 && write(*fd, one, sizeof(one) - 1) == (ssize_t)sizeof(one) - 1)
-		snprintf(path, size, "/proc/self/fd/%d", *fd);
-	return true;
+	if (right)
+		*fd = stand_in(path, size);
+	return right;
+}
+
+/* Why there is no structure; path: room for the name of a profile. */
+static const char *explain(struct qv_match_settings *settings, char *path, size_t size, int *fd)
+{
+	settings->collective_mask = 1; /* an MPI would tell some */
+	if (make(settings))
+		return "FI_QUIVER_MATCH needs an MPI, or FI_QUIVER_COLLECTIVE";
+	if (!settings->profile && (*fd = stand_in(path, size)) >= 0) {
+		settings->profile = path;
+		if (make(settings))
+			return "FI_QUIVER_MATCH needs FI_QUIVER_PROFILE";
+	}
+	return "FI_QUIVER_MATCH is wrong";
 }
 
 const char *qv_info_structure(const char **why)
@@ -79,9 +112,8 @@ const char *qv_info_structure(const char **why)
 	settings.collective_mask = bits.mask;
 	/* The engine knows which it can make; options may follow the name. */
 	name = make(&settings);
-	settings.collective_mask = 1; /* an MPI would tell some */
-	*why = make(&settings) ? "FI_QUIVER_MATCH needs an MPI, or FI_QUIVER_COLLECTIVE"
-			       : "FI_QUIVER_MATCH is wrong";
+	if (!name)
+		*why = explain(&settings, path, sizeof(path), &fd);
 	if (fd >= 0)
 		close(fd);
 	return name;

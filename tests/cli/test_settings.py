@@ -286,6 +286,12 @@ def test_info(tool):
         check(f"info of {wanted} and a profile by rank", f"; chosen: {chosen}\n" in out, out)
     _, out, _ = run(tool, "info", FI_QUIVER_CORE="shm", FI_QUIVER_MATCH="ll", FI_QUIVER_PROFILE="/none/%r.%q")
     check("info of a profile by what is no name", "; chosen: none, FI_QUIVER_PROFILE is wrong\n" in out, out)
+    for wanted, profile, why in (("clu", "/none/p", "FI_QUIVER_PROFILE is wrong"), ("ll", "/none/p", "FI_QUIVER_PROFILE is wrong"),
+                                 ("clu", __file__, "FI_QUIVER_PROFILE is wrong"),
+                                 ("clu", "", "FI_QUIVER_MATCH needs FI_QUIVER_PROFILE"),
+                                 ("clu:kmeans=x", "", "FI_QUIVER_MATCH is wrong")):
+        _, out, _ = run(tool, "info", FI_QUIVER_CORE="shm", FI_QUIVER_MATCH=wanted, FI_QUIVER_PROFILE=profile)
+        check(f"info of {wanted} and '{profile}'", f"; chosen: none, {why}\n" in out, out)
     # What it says to set works.
     for core in told["cores"]:
         if core["usable"]:
