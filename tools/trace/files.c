@@ -114,6 +114,25 @@ void qv_trace_in_warn(const struct qv_trace_in *in)
 
 /* Writing. */
 
+bool qv_trace_part_name(const char *path, char *part, size_t size)
+{
+	const int n = snprintf(part, size, "%s.%ld.part", path, (long)getpid());
+
+	if (n >= 0 && (size_t)n < size)
+		return true;
+	errno = ENAMETOOLONG;
+	return false;
+}
+
+int qv_trace_part_end(const char *part, const char *path, int error)
+{
+	if (!error && rename(part, path))
+		error = errno;
+	if (error)
+		(void)unlink(part);
+	return error;
+}
+
 static bool cannot_write(const struct qv_trace_out *out, int error)
 {
 	fprintf(stderr, "quiver: cannot write %s: %s\n", out->path, strerror(error));
@@ -129,9 +148,8 @@ bool qv_trace_out_open(struct qv_trace_out *out, const char *path)
 		fprintf(stderr, "quiver: %s is there, and is no plain file\n", path);
 		return false;
 	}
-	if (snprintf(out->part, sizeof(out->part), "%s.%ld.part", path, (long)getpid()) >=
-	    (int)sizeof(out->part))
-		return cannot_write(out, ENAMETOOLONG);
+	if (!qv_trace_part_name(path, out->part, sizeof(out->part)))
+		return cannot_write(out, errno);
 	/* A file at its limit (ulimit -f) is an error as a full disk is. */
 	(void)signal(SIGXFSZ, SIG_IGN);
 	out->file = qv_trace_create(out->part, 0);
@@ -202,12 +220,8 @@ bool qv_trace_out_finish(struct qv_trace_out *out, uint64_t lost, bool whole)
 		qv_trace_count_lost(file, lost);
 	out->file = NULL;
 	error = whole ? qv_trace_finish(file, NULL) : qv_trace_leave(file);
-	if (!error && rename(out->part, out->path))
-		error = errno;
-	if (!error)
-		return true;
-	(void)unlink(out->part);
-	return cannot_write(out, error);
+	error = qv_trace_part_end(out->part, out->path, error);
+	return !error || cannot_write(out, error);
 }
 
 void qv_trace_out_close(struct qv_trace_out *out)

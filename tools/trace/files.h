@@ -39,6 +39,11 @@ struct qv_trace_out {
 	uint64_t events;
 };
 
+/* What is written first has a name of its own beside the file's; false with errno: it is too long. */
+bool qv_trace_part_name(const char *path, char *part, size_t size);
+/* It becomes the file, or after an error goes. 0, or that error, or a new one. */
+int qv_trace_part_end(const char *part, const char *path, int error);
+
 bool qv_trace_out_open(struct qv_trace_out *out, const char *path);
 int64_t qv_trace_out_process(struct qv_trace_out *out, const struct qv_trace_process *process);
 int64_t qv_trace_out_lane(struct qv_trace_out *out, const struct qv_trace_lane *lane);

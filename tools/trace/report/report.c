@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "page.h"
+#include "tools/trace/files.h"
 
 struct options {
 	const char *page; /* NULL: standard output */
@@ -50,11 +50,10 @@ static bool is_input(const char *page, char *const *files, int n)
 static bool name_part(const char *page, char part[PATH_MAX])
 {
 	struct stat there;
-	const bool is_file = lstat(page, &there) || S_ISREG(there.st_mode);
-	const int n = is_file ? snprintf(part, PATH_MAX, "%s.%ld.part", page, (long)getpid())
-			      : snprintf(part, PATH_MAX, "%s", page);
 
-	if (n < PATH_MAX)
+	if (lstat(page, &there) || S_ISREG(there.st_mode))
+		return qv_trace_part_name(page, part, PATH_MAX);
+	if (snprintf(part, PATH_MAX, "%s", page) < PATH_MAX)
 		return true;
 	errno = ENAMETOOLONG;
 	return false;
@@ -84,12 +83,10 @@ static int write_page(const struct qv_figures *f, const struct qv_cost *c, const
 	error = put_page(out, f, c);
 	if (page && fclose(out) && !error)
 		error = errno;
-	if (page && !error && strcmp(part, page) != 0 && rename(part, page))
-		error = errno;
+	if (page && strcmp(part, page) != 0)
+		error = qv_trace_part_end(part, page, error);
 	if (!error)
 		return 0;
-	if (page && strcmp(part, page) != 0)
-		(void)unlink(part);
 	fprintf(stderr, "quiver: trace report: cannot write %s: %s\n",
 		page ? page : "standard output", strerror(error));
 	return 1;
