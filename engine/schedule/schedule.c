@@ -1,84 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* schedule.c - building schedules: what is asked is checked, then a family adds its steps. */
+/* schedule.c - building schedules: a family adds the steps of what is asked. */
 #include "schedule.h"
-#include "engine/base/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_FACTORS 32 /* of a number below 2^32 */
-
-/* What is asked. */
-
-size_t qv_factors(uint32_t number, uint32_t *k)
-{
-	size_t n = 0;
-
-	for (uint32_t f = 2; number > 1; f++) {
-		if (f > number / f)
-			f = number;
-		for (; number % f == 0; number /= f) {
-			memmove(k + 1, k, n * sizeof(*k));
-			k[0] = f;
-			n++;
-		}
-	}
-	return n;
-}
-
-static int radix_fits(const struct qv_schedule_spec *spec)
-{
-	uint64_t product = 1;
-
-	if (spec->radix_n > MAX_FACTORS)
-		return 0;
-	for (size_t i = 0; i < spec->radix_n; i++) {
-		product *= spec->radix[i];
-		if (spec->radix[i] < 2 || product > spec->ranks)
-			return 0;
-	}
-	return !spec->radix_n || product == spec->ranks;
-}
-
-static int by_arrival(const struct qv_schedule_spec *spec)
-{
-	return spec->algorithm == QV_ALG_CLAIRVOYANT || spec->algorithm == QV_ALG_SEGMENTED;
-}
-
-static int has_root(enum qv_coll coll)
-{
-	return coll == QV_COLL_REDUCE || coll == QV_COLL_BROADCAST || coll == QV_COLL_GATHER ||
-	       coll == QV_COLL_SCATTER;
-}
-
-int qv_schedule_read(struct qv_schedule_spec *to, const struct qv_schedule_spec *spec)
-{
-	*to = (struct qv_schedule_spec){0};
-	return qv_settings_read(to, sizeof(*to), QV_SETTINGS_UPTO(struct qv_schedule_spec, pace),
-				spec);
-}
-
-static int judge(const struct qv_schedule_spec *spec, uint32_t rank)
-{
-	if ((unsigned int)spec->coll >= QV_N_COLLS ||
-	    (unsigned int)spec->algorithm >= QV_N_ALGORITHMS)
-		return QV_EINVAL;
-	if (!spec->ranks || spec->ranks >= UINT32_MAX / 2 || rank >= spec->ranks ||
-	    spec->root >= spec->ranks)
-		return QV_EINVAL;
-	if (!has_root(spec->coll) && spec->root)
-		return QV_EINVAL;
-	if (spec->algorithm == QV_ALG_RADIX && !radix_fits(spec))
-		return QV_EINVAL;
-	if (spec->algorithm == QV_ALG_UNIT && spec->k &&
-	    (spec->k < 2 || spec->k > QV_UNIT_MOST_WAYS))
-		return QV_EINVAL;
-	if (by_arrival(spec) && spec->arrive && !spec->round)
-		return QV_EINVAL;
-	if (spec->pace && !qv_can_pace(spec->coll, spec->algorithm))
-		return QV_EINVAL;
-	return qv_schedule_exists(spec->coll, spec->algorithm, spec->ordered) ? QV_OK : QV_ENOSYS;
-}
 
 static uint32_t blocks_of(const struct qv_schedule_spec *spec)
 {
@@ -126,7 +51,7 @@ static void contribute(struct qv_builder *b)
 static void build_exchange(struct qv_builder *b)
 {
 	const struct qv_schedule_spec *spec = b->spec;
-	uint32_t k[MAX_FACTORS];
+	uint32_t k[QV_MOST_FACTORS];
 	size_t n = 0;
 
 	switch (spec->algorithm) {
@@ -217,7 +142,7 @@ int qv_schedule_build(const struct qv_schedule_spec *spec, uint32_t rank,
 	int rc = qv_schedule_read(&set, spec);
 
 	if (!rc)
-		rc = judge(&set, rank);
+		rc = qv_schedule_judge(&set, rank);
 	if (rc)
 		return rc;
 	qv_builder_open(&b, &set, rank);
@@ -278,7 +203,7 @@ int qv_schedule_build_all(const struct qv_schedule_spec *spec, struct qv_schedul
 	int rc = qv_schedule_read(&set, spec);
 
 	if (!rc)
-		rc = judge(&set, 0);
+		rc = qv_schedule_judge(&set, 0);
 	if (rc)
 		return rc;
 	made = calloc(set.ranks, sizeof(*made));

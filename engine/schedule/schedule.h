@@ -21,6 +21,17 @@ struct qv_schedule {
 	struct qv_step *steps;
 };
 
+/* spec.c: what is asked. */
+
+/* A caller's spec as this build has it. QV_EINVAL: it has fields that are not known here. */
+int qv_schedule_read(struct qv_schedule_spec *to, const struct qv_schedule_spec *spec);
+/* As qv_schedule_build: whether this rank's steps of it can be built. */
+int qv_schedule_judge(const struct qv_schedule_spec *spec, uint32_t rank);
+
+#define QV_MOST_FACTORS 32 /* of a number below 2^32 */
+/* Prime factors, the largest first: the first exchange is of the shortest pieces. */
+size_t qv_factors(uint32_t number, uint32_t *k);
+
 /* schedule.c: building, step by step. */
 
 struct qv_builder {
@@ -32,15 +43,9 @@ struct qv_builder {
 	int failed;                /* no memory: further steps are dropped */
 };
 
-/* A caller's spec as this build has it. QV_EINVAL: it has fields that are not known here. */
-int qv_schedule_read(struct qv_schedule_spec *to, const struct qv_schedule_spec *spec);
-
 /* To begin, and the schedule, or NULL. */
 void qv_builder_open(struct qv_builder *b, const struct qv_schedule_spec *spec, uint32_t rank);
 struct qv_schedule *qv_builder_close(struct qv_builder *b);
-
-/* Prime factors, the largest first: the first exchange is of the shortest pieces. At most 32. */
-size_t qv_factors(uint32_t number, uint32_t *k);
 
 /* Each returns the index of the step. An empty range makes no step: QV_STEP_NONE. */
 uint32_t qv_add_send(struct qv_builder *b, uint32_t peer, uint32_t first, uint32_t blocks,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* select.c - plans for calls, kept by group, operation, size class and expected arrivals. */
+/* select.c - plans for calls are built, kept and found again. */
 #include "engine/schedule/agree.h"
 #include "engine/schedule/schedule.h"
 #include "select.h"
@@ -9,25 +9,14 @@
 
 #define MOST_PLANS 256 /* that are kept though they are not in use */
 
-struct entry {
+struct qv_kept_plan {
 	struct qv_plan plan; /* first: what the caller sees */
 	struct qv_schedule *schedule;
 	struct qv_case c;
 	uint64_t era; /* of the network */
 	unsigned int users;
-	struct entry *next;
+	struct qv_kept_plan *next;
 	uint64_t arrive[];
-};
-
-struct qv_select {
-	struct qv_rule rules[QV_N_COLLS];
-	struct qv_network network;
-	struct qv_network bursts; /* alpha 0: as network */
-	uint64_t era, found;
-	struct entry *first; /* the one that was used last is in front */
-	size_t n;
-	uint64_t *arrive; /* room for those of one call */
-	uint32_t arrive_room;
 };
 
 int qv_select_open(const char *rules, char *why, size_t room, struct qv_select **select)
@@ -47,7 +36,7 @@ int qv_select_open(const char *rules, char *why, size_t room, struct qv_select *
 	return QV_OK;
 }
 
-static void free_entry(struct entry *e)
+static void free_entry(struct qv_kept_plan *e)
 {
 	qv_schedule_free(e->schedule);
 	free(e);
@@ -55,7 +44,7 @@ static void free_entry(struct entry *e)
 
 void qv_select_close(struct qv_select *select)
 {
-	struct entry *e, *next;
+	struct qv_kept_plan *e, *next;
 
 	if (!select)
 		return;
@@ -90,127 +79,10 @@ int qv_select_bursts(struct qv_select *select, const struct qv_network *bursts)
 	return QV_OK;
 }
 
-/* The call in the form in which it is looked up. */
-
-/* One length for all of a class: those from a power of two to the next, or, of so many parts of
- * that, those that are nearest to one. */
-static double size_class(size_t bytes, size_t parts)
+static struct qv_kept_plan *find(struct qv_select *s, const struct qv_case *c)
 {
-	size_t low = 1;
-
-	while (low <= bytes / 2)
-		low *= 2;
-	if (parts && bytes >= 16)
-		return (double)((bytes + low / (2 * parts)) / (low / parts) * (low / parts));
-	return bytes < 2 ? (double)bytes : 1.5 * (double)low;
-}
-
-/* Blocks that other ranks forward are worth it to a certain length. */
-static size_t parts_of(enum qv_coll coll)
-{
-	return coll == QV_COLL_ALLGATHER || coll == QV_COLL_ALLTOALL ? 4 : 0;
-}
-
-static const struct qv_network *network_of(const struct qv_select *s, enum qv_coll coll)
-{
-	return parts_of(coll) && s->bursts.alpha > 0 ? &s->bursts : &s->network;
-}
-
-/* Half a round of the schedule whose rounds are shortest; what differs by less
- * makes no difference. */
-static double unit_of(const struct qv_select *s, const struct qv_case *c)
-{
-	const struct qv_network *net = &s->network;
-	double N = 1;
-
-	if (c->coll == QV_COLL_REDUCE_SCATTER)
-		N = c->ranks;
-	else if (c->coll != QV_COLL_BROADCAST)
-		N = qv_model_segments(net, QV_ALG_SEGMENTED, c->ranks, c->bytes);
-	return qv_round_seconds(net, c->coll, c->bytes / N) / 2;
-}
-
-/* Arrivals in units from the first one; QV_EAGAIN if they are all alike. */
-static int quantise(struct qv_select *s, struct qv_case *c, const uint64_t *arrive)
-{
-	uint64_t first = UINT64_MAX, any = 0;
-
-	if (s->arrive_room < c->ranks) {
-		uint64_t *grown = realloc(s->arrive, c->ranks * sizeof(*grown));
-
-		if (!grown)
-			return QV_ENOMEM;
-		s->arrive = grown;
-		s->arrive_room = c->ranks;
-	}
-	for (uint32_t r = 0; r < c->ranks; r++)
-		first = arrive[r] < first ? arrive[r] : first;
-	c->unit = unit_of(s, c);
-	for (uint32_t r = 0; r < c->ranks; r++) {
-		const double units = (double)(arrive[r] - first) * 1e-9 / c->unit;
-
-		s->arrive[r] = units < 1e9 ? (uint64_t)units : 1000000000;
-		any |= s->arrive[r];
-	}
-	return any ? QV_OK : QV_EAGAIN;
-}
-
-/* Whether what is chosen, or how it is built, depends on them. */
-static int uses_arrivals(const struct qv_rule *rule)
-{
-	return !rule->named || rule->algorithm == QV_ALG_CLAIRVOYANT ||
-	       rule->algorithm == QV_ALG_SEGMENTED;
-}
-
-static int make_case(struct qv_select *s, const struct qv_select_call *call, struct qv_case *c)
-{
-	int rc;
-
-	if ((unsigned int)call->coll >= QV_N_COLLS || !call->ranks || call->rank >= call->ranks)
-		return QV_EINVAL;
-	*c = (struct qv_case){.group = call->group,
-			      .coll = call->coll,
-			      .ranks = call->ranks,
-			      .rank = call->rank,
-			      .root = call->root,
-			      .load = call->load};
-	c->bytes =
-		call->coll == QV_COLL_BARRIER ? 0 : size_class(call->bytes, parts_of(call->coll));
-	if ((call->coll == QV_COLL_GATHER || call->coll == QV_COLL_SCATTER) && s->bursts.alpha > 0)
-		c->bursts = &s->bursts;
-	if (!qv_expect_serves(call->coll))
-		return QV_OK;
-	c->ordered = call->ordered && qv_combines(call->coll);
-	if (!call->arrive || c->ordered || !uses_arrivals(&s->rules[call->coll]))
-		return QV_OK;
-	c->bytes =
-		size_class(call->bytes, 16); /* the time of a round is weighed against arrivals */
-	rc = quantise(s, c, call->arrive);
-	if (!rc)
-		c->arrive = s->arrive;
-	if (rc == QV_EAGAIN) { /* all at once */
-		c->bytes = size_class(call->bytes, 0);
-		return QV_OK;
-	}
-	return rc;
-}
-
-/* The same for all ranks. */
-static int alike(const struct qv_case *a, const struct qv_case *b)
-{
-	if (a->group != b->group || a->coll != b->coll || a->ranks != b->ranks ||
-	    a->root != b->root || a->ordered != b->ordered || a->bytes < b->bytes ||
-	    a->bytes > b->bytes || !a->arrive != !b->arrive)
-		return 0;
-	return !a->arrive || !memcmp(a->arrive, b->arrive, a->ranks * sizeof(*a->arrive));
-}
-
-/* Keeping. */
-
-static struct entry *find(struct qv_select *s, const struct qv_case *c)
-{
-	for (struct entry **at = &s->first, *e; (e = *at); at = &e->next) {
-		if (e->era != s->era || e->c.rank != c->rank || !alike(&e->c, c))
+	for (struct qv_kept_plan **at = &s->first, *e; (e = *at); at = &e->next) {
+		if (e->era != s->era || e->c.rank != c->rank || !qv_cases_alike(&e->c, c))
 			continue;
 		*at = e->next;
 		e->next = s->first;
@@ -225,7 +97,7 @@ static void drop(struct qv_select *s, const uint64_t *group, size_t keep)
 {
 	size_t n = 0;
 
-	for (struct entry **at = &s->first, *e; (e = *at);) {
+	for (struct qv_kept_plan **at = &s->first, *e; (e = *at);) {
 		if (e->users || (group ? e->c.group != *group : n < keep)) {
 			n++;
 			at = &e->next;
@@ -238,18 +110,18 @@ static void drop(struct qv_select *s, const uint64_t *group, size_t keep)
 }
 
 /* As for another rank of this process, or as is found now. */
-static int choose(struct qv_select *s, struct entry *e)
+static int choose(struct qv_select *s, struct qv_kept_plan *e)
 {
-	for (const struct entry *other = s->first; other; other = other->next)
-		if (other->era == s->era && alike(&other->c, &e->c)) {
+	for (const struct qv_kept_plan *other = s->first; other; other = other->next)
+		if (other->era == s->era && qv_cases_alike(&other->c, &e->c)) {
 			e->plan = other->plan;
 			return QV_OK;
 		}
-	return qv_choose(&s->rules[e->c.coll], network_of(s, e->c.coll), &e->c, &e->plan);
+	return qv_choose(&s->rules[e->c.coll], qv_network_of(s, e->c.coll), &e->c, &e->plan);
 }
 
 /* What the rule says of how the schedule is built. */
-static void apply(const struct qv_rule *rule, struct entry *e, struct qv_schedule_spec *spec)
+static void apply(const struct qv_rule *rule, struct qv_kept_plan *e, struct qv_schedule_spec *spec)
 {
 	spec->faithful = rule->faithful;
 	spec->k = rule->k;
@@ -261,9 +133,10 @@ static void apply(const struct qv_rule *rule, struct entry *e, struct qv_schedul
 	e->plan.primes = rule->product && rule->product != spec->ranks;
 }
 
-static int build(struct qv_select *s, const struct qv_case *c, struct entry **entry)
+static int build(struct qv_select *s, const struct qv_case *c, struct qv_kept_plan **entry)
 {
-	struct entry *e = calloc(1, sizeof(*e) + (c->arrive ? c->ranks : 0) * sizeof(*e->arrive));
+	struct qv_kept_plan *e =
+		calloc(1, sizeof(*e) + (c->arrive ? c->ranks : 0) * sizeof(*e->arrive));
 	struct qv_schedule_spec spec;
 	int rc;
 
@@ -295,8 +168,8 @@ int qv_select_get(struct qv_select *select, const struct qv_select_call *call,
 		  const struct qv_plan **plan)
 {
 	struct qv_case c;
-	struct entry *e;
-	int rc = make_case(select, call, &c);
+	struct qv_kept_plan *e;
+	int rc = qv_case_make(select, call, &c);
 
 	if (rc)
 		return rc;
@@ -319,7 +192,7 @@ int qv_select_get(struct qv_select *select, const struct qv_select_call *call,
 
 void qv_select_put(struct qv_select *select, const struct qv_plan *plan)
 {
-	struct entry *e = (struct entry *)(uintptr_t)plan; /* its first member */
+	struct qv_kept_plan *e = (struct qv_kept_plan *)(uintptr_t)plan; /* its first member */
 
 	(void)select;
 	e->users--;
@@ -344,7 +217,7 @@ int qv_select_wants_arrivals(const struct qv_select *select, enum qv_coll coll)
 {
 	const struct qv_rule *rule = &select->rules[coll];
 
-	return rule->named && uses_arrivals(rule);
+	return rule->named && qv_rule_uses_arrivals(rule);
 }
 
 int qv_select_is_auto(const struct qv_select *select, enum qv_coll coll)

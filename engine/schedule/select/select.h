@@ -39,6 +39,28 @@ struct qv_case {
 	const uint32_t *load; /* as of struct qv_schedule_spec; looked at while a plan is made */
 };
 
+struct qv_kept_plan; /* select.c */
+
+struct qv_select {
+	struct qv_rule rules[QV_N_COLLS];
+	struct qv_network network;
+	struct qv_network bursts; /* alpha 0: as network */
+	uint64_t era, found;
+	struct qv_kept_plan *first; /* the one that was used last is in front */
+	size_t n;
+	uint64_t *arrive; /* room for those of one call */
+	uint32_t arrive_room;
+};
+
+/* case.c: the network that the model of this collective looks at. */
+const struct qv_network *qv_network_of(const struct qv_select *s, enum qv_coll coll);
+/* Whether what is chosen, or how it is built, depends on them. */
+int qv_rule_uses_arrivals(const struct qv_rule *rule);
+/* Its arrivals are good until the next call. */
+int qv_case_make(struct qv_select *s, const struct qv_select_call *call, struct qv_case *c);
+/* The same for all ranks. */
+int qv_cases_alike(const struct qv_case *a, const struct qv_case *b);
+
 /* choose.c: a message, and combining it where the collective does that. */
 double qv_round_seconds(const struct qv_network *network, enum qv_coll coll, double bytes);
 /* What is fastest, within the rule. */
