@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* time.c - Local Redirect in virtual time: messages in the order in which they come. */
 #include "engine/base/random.h"
+#include "engine/schedule/heap.h"
 
 #include <quiver/redirect.h>
 
@@ -8,8 +9,7 @@
 
 /* A message, or the arrival of its rank where from is QV_PLACE_NONE. */
 struct event {
-	double time;
-	uint64_t order; /* of those at the same time */
+	struct qv_when when;
 	uint32_t to, from, value;
 	enum qv_redirect_kind kind;
 };
@@ -38,17 +38,9 @@ struct line {
 	int failed; /* no memory */
 };
 
-static int before(const struct event *a, const struct event *b)
-{
-	if (a->time < b->time || a->time > b->time)
-		return a->time < b->time;
-	return a->order < b->order;
-}
-
 static void push(struct line *l, struct event e)
 {
 	struct event *grown;
-	size_t at = l->heap_n;
 
 	if (l->heap_n == l->heap_room) {
 		grown = realloc(l->heap, (2 * l->heap_room + 64) * sizeof(*grown));
@@ -59,26 +51,8 @@ static void push(struct line *l, struct event e)
 		l->heap = grown;
 		l->heap_room = 2 * l->heap_room + 64;
 	}
-	e.order = l->order++;
-	for (l->heap_n++; at && before(&e, &l->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		l->heap[at] = l->heap[(at - 1) / 2];
-	l->heap[at] = e;
-}
-
-static struct event pop(struct line *l)
-{
-	const struct event top = l->heap[0], last = l->heap[--l->heap_n];
-	size_t at = 0, child;
-
-	for (; (child = 2 * at + 1) < l->heap_n; at = child) {
-		if (child + 1 < l->heap_n && before(&l->heap[child + 1], &l->heap[child]))
-			child++;
-		if (!before(&l->heap[child], &last))
-			break;
-		l->heap[at] = l->heap[child];
-	}
-	l->heap[at] = last;
-	return top;
+	e.when.order = l->order++;
+	qv_heap_put(l->heap, &l->heap_n, sizeof(e), &e);
 }
 
 static void send_all(struct line *l, uint32_t from, double now, const struct qv_redirect_out *out,
@@ -94,7 +68,7 @@ static void send_all(struct line *l, uint32_t from, double now, const struct qv_
 		if (end < *last)
 			end = *last;
 		*last = end;
-		push(l, (struct event){.time = end,
+		push(l, (struct event){.when.time = end,
 				       .to = out[i].to,
 				       .from = from,
 				       .value = out[i].value,
@@ -159,19 +133,22 @@ static void take_all(struct line *l, uint32_t place, double now)
 static void run(struct line *l)
 {
 	while (l->heap_n && !l->failed) {
-		const struct event e = pop(l);
-		struct place *p = &l->places[e.to];
 		struct qv_redirect_out out[QV_REDIRECT_MOST];
+		struct place *p;
+		struct event e;
+
+		qv_heap_pop(l->heap, &l->heap_n, sizeof(e), &e);
+		p = &l->places[e.to];
 
 		if (e.from == QV_PLACE_NONE) {
-			p->busy = e.time;
-			send_all(l, e.to, e.time, out,
+			p->busy = e.when.time;
+			send_all(l, e.to, e.when.time, out,
 				 qv_redirect_start(&p->machine, p->machine.variant, e.to, l->n,
 						   out));
 		} else {
 			keep(l, &p->kept, &e);
 		}
-		take_all(l, e.to, e.time);
+		take_all(l, e.to, e.when.time);
 	}
 }
 
@@ -187,7 +164,7 @@ int qv_redirect_time(const struct qv_network *network, enum qv_redirect_variant 
 	if (l.places && l.last) {
 		for (uint32_t i = 0; i < places; i++) {
 			l.places[i].machine.variant = variant;
-			push(&l, (struct event){.time = arrive ? arrive[i] : 0,
+			push(&l, (struct event){.when.time = arrive ? arrive[i] : 0,
 						.to = i,
 						.from = QV_PLACE_NONE});
 		}

@@ -3,9 +3,12 @@
  * time.c - a run in virtual time: of all messages and combines that could begin, the
  * one that can begin first does, a combine before a message, a lower rank before a higher one.
  */
+#include "engine/schedule/heap.h"
 #include "engine/schedule/schedule.h"
 
 #include <stdlib.h>
+
+#define MESSAGE (UINT64_C(1) << 63) /* in the order of events: behind the combines */
 
 struct timing {
 	const struct qv_network *network;
@@ -24,9 +27,10 @@ struct timing {
 
 /* The message or the combine of a receive. */
 struct event {
+	/* When it was put there: ports may be free later since, never earlier. A rank sends in the
+	 * order of its steps. */
+	struct qv_when start;
 	size_t number; /* of the receive */
-	size_t order;  /* a rank sends in the order of its steps */
-	double start;  /* when it was put there: ports may be free later since, never earlier */
 	int is_combine;
 };
 
@@ -98,52 +102,25 @@ static struct event event_of(const struct timing *t, size_t number)
 		t->arrived[number] ? t->end[number]
 				   : later(ready_at(t, number), ready_at(t, t->g.partner[number]));
 
-	return (struct event){number, t->g.partner[number], later(ready, ports),
-			      t->arrived[number]};
-}
-
-static int earlier(const struct event *a, const struct event *b)
-{
-	if (a->start < b->start || a->start > b->start)
-		return a->start < b->start;
-	if (a->is_combine != b->is_combine)
-		return a->is_combine;
-	return a->order < b->order;
+	return (struct event){
+		{later(ready, ports), t->g.partner[number] | (t->arrived[number] ? 0 : MESSAGE)},
+		number,
+		t->arrived[number]};
 }
 
 static void put(struct timing *t, size_t number)
 {
 	const struct event e = event_of(t, number);
-	size_t at = t->open_n++;
 
-	for (; at && earlier(&e, &t->open[(at - 1) / 2]); at = (at - 1) / 2)
-		t->open[at] = t->open[(at - 1) / 2];
-	t->open[at] = e;
-}
-
-static struct event pop(struct timing *t)
-{
-	const struct event top = t->open[0], last = t->open[--t->open_n];
-	size_t at = 0;
-
-	for (size_t child = 1; child < t->open_n; child = 2 * at + 1) {
-		if (child + 1 < t->open_n && earlier(&t->open[child + 1], &t->open[child]))
-			child++;
-		if (!earlier(&t->open[child], &last))
-			break;
-		t->open[at] = t->open[child];
-		at = child;
-	}
-	t->open[at] = last;
-	return top;
+	qv_heap_put(t->open, &t->open_n, sizeof(e), &e);
 }
 
 /* Take the next event off the open ones; 0 if there is none. */
 static int next(struct timing *t, struct event *first)
 {
 	while (t->open_n) {
-		*first = pop(t);
-		if (!(event_of(t, first->number).start > first->start))
+		qv_heap_pop(t->open, &t->open_n, sizeof(*first), first);
+		if (!(event_of(t, first->number).start.time > first->start.time))
 			return 1;
 		put(t, first->number);
 	}
@@ -182,8 +159,8 @@ static void take(struct timing *t, const struct event *e)
 	const struct qv_step *step = qv_group_step(&t->g, e->number);
 	const uint32_t rank = t->g.rank[e->number];
 	const double bytes = t->block * step->blocks;
-	const double end = e->start + (e->is_combine ? bytes * t->network->gamma
-						     : qv_network_seconds(t->network, bytes));
+	const double end = e->start.time + (e->is_combine ? bytes * t->network->gamma
+							  : qv_network_seconds(t->network, bytes));
 
 	t->in[rank] = end;
 	if (e->is_combine) {
