@@ -56,8 +56,8 @@ static int give(struct qv_vranks *v, const struct qv_vrank_item *item)
 	return QV_OK;
 }
 
-/* The outermost call does what functions of the user have left to do. */
-static void unwind(struct qv_vranks *v)
+/* What functions of the user have left to do. */
+void qv_vrank_unwind(struct qv_vranks *v)
 {
 	struct qv_vrank_kept *k;
 
@@ -78,14 +78,6 @@ static void unwind(struct qv_vranks *v)
 				v->failed = rc;
 		}
 	}
-}
-
-static int end_of(struct qv_vranks *v, int rc)
-{
-	if (v->depth == 1)
-		unwind(v);
-	v->depth--;
-	return rc;
 }
 
 /* At the home of the receiver. */
@@ -128,7 +120,7 @@ static int route(struct qv_vranks *v, const struct qv_vrank_item *item)
 	return emit_item(v, v->homes[item->to], QV_VRANK_HOME, item);
 }
 
-static int take_item(struct qv_vranks *v, struct qv_vrank_in *in)
+int qv_vrank_take_item(struct qv_vranks *v, struct qv_vrank_in *in)
 {
 	struct qv_vrank_item item = {.entry = in->envelope.entry};
 	const struct qv_vrank *vr;
@@ -150,93 +142,6 @@ static int take_item(struct qv_vranks *v, struct qv_vrank_in *in)
 		vr = qv_vrank_find(v, item.to);
 		return vr && vr->here && v->homes[to] == in->rank ? give(v, &item) : QV_EPROTO;
 	}
-}
-
-/* What comes from the stream. */
-
-int qv_vrank_number(struct qv_vrank_in *in, uint64_t end, uint64_t *value)
-{
-	return qv_get_number(in->data, in->bytes, &in->at, end - 1, value);
-}
-
-const char *qv_vrank_rest(const struct qv_vrank_in *in, size_t *bytes)
-{
-	*bytes = in->bytes - in->at;
-	return in->data + in->at;
-}
-
-int qv_vrank_take(struct qv_vranks *v, struct qv_vrank_in *in)
-{
-	static int (*const takes[])(struct qv_vranks *, struct qv_vrank_in *) = {
-		[QV_VRANK_SOURCE] = take_item,
-		[QV_VRANK_HOME] = take_item,
-		[QV_VRANK_LAST] = take_item,
-		[QV_VRANK_SPREAD] = qv_vrank_take_spread,
-		[QV_VRANK_MANY] = qv_vrank_take_many,
-		[QV_VRANK_LEAVE] = qv_vrank_take_leave,
-		[QV_VRANK_CLOSED] = qv_vrank_take_closed,
-		[QV_VRANK_STATE] = qv_vrank_take_state,
-		[QV_VRANK_REPORT] = qv_vrank_take_report,
-		[QV_VRANK_ASK] = qv_vrank_take_ask,
-		[QV_VRANK_QUIET] = qv_vrank_take_quiet,
-		[QV_VRANK_AWAY] = qv_vrank_take_away,
-		[QV_VRANK_HOMES] = qv_vrank_take_homes,
-	};
-
-	v->came += in->envelope.kind <= QV_VRANK_STATE;
-	return takes[in->envelope.kind](v, in);
-}
-
-/* One that is sent behind a fence that is not over here waits for that. What comes by ring or tree says
- * itself who sent it, so it may be nothing but an item for vranks. */
-static int judge(struct qv_vranks *v, struct qv_vrank_in *in)
-{
-	const uint8_t ahead = (uint8_t)(in->envelope.fences - v->stats.fences);
-
-	if (in->envelope.kind >= QV_VRANK_KINDS || in->envelope.zero ||
-	    (v->stream->by_section && in->envelope.kind != QV_VRANK_MANY))
-		return QV_EPROTO;
-	if (!ahead)
-		return qv_vrank_take(v, in);
-	if (ahead != 1 || !v->fence.on)
-		return QV_EPROTO;
-	return qv_vrank_keep(&v->fence.early,
-			     &(struct qv_vrank_kept){.item = {.data = in->data, .bytes = in->bytes},
-						     .envelope = in->envelope,
-						     .rank = in->rank});
-}
-
-void qv_vrank_come(void *port, uint32_t from, const void *envelope, size_t n, const void *data,
-		   size_t bytes)
-{
-	struct qv_vrank_in in = {.rank = from, .data = data, .bytes = bytes};
-	struct qv_vranks *v = port;
-	int rc = QV_EPROTO;
-
-	if (v->failed)
-		return;
-	v->depth++;
-	if (n == sizeof(in.envelope)) {
-		memcpy(&in.envelope, envelope, n);
-		rc = judge(v, &in);
-	}
-	v->stats.refused += rc == QV_EPROTO;
-	if (rc && rc != QV_EPROTO)
-		v->failed = rc;
-	end_of(v, rc);
-}
-
-int qv_vranks_deliver(struct qv_vranks *v, uint32_t from, const void *buf, size_t bytes,
-		      uint64_t now)
-{
-	const uint64_t refused = v->stats.refused;
-	int rc;
-
-	v->now = now;
-	rc = qv_stream_deliver(v->stream, from, buf, bytes, now);
-	if (v->failed)
-		return v->failed;
-	return !rc && v->stats.refused != refused ? QV_EPROTO : rc;
 }
 
 /* What the user asks. */
@@ -264,7 +169,7 @@ int qv_vrank_end_insert(struct qv_vranks *v, uint64_t items, int rc)
 {
 	if (!rc)
 		v->stats.inserted += items;
-	return end_of(v, rc);
+	return qv_vrank_end(v, rc);
 }
 
 int qv_vrank_room(struct qv_vranks *v)
@@ -309,6 +214,6 @@ int qv_vranks_move(struct qv_vranks *v, uint32_t vrank, uint32_t to, uint64_t no
 	vr->target = to;
 	vr->next = v->leaving;
 	v->leaving = vr;
-	end_of(v, QV_OK);
+	qv_vrank_end(v, QV_OK);
 	return v->failed;
 }

@@ -120,9 +120,17 @@ int qv_vrank_emit(struct qv_vranks *v, uint32_t rank, struct qv_vrank_envelope e
 /* What has come for a vrank whose home is here, and waits for no state any more. */
 int qv_vrank_release(struct qv_vranks *v, struct qv_vrank *vr);
 
-/* As in struct qv_stream_calls; port: struct qv_vranks. */
-void qv_vrank_come(void *port, uint32_t from, const void *envelope, size_t n, const void *data,
-		   size_t bytes);
+/* What functions of the user have left to do. */
+void qv_vrank_unwind(struct qv_vranks *v);
+
+/* Of a call that has raised `depth`: the outermost unwinds. */
+static inline int qv_vrank_end(struct qv_vranks *v, int rc)
+{
+	if (v->depth == 1 && (v->local.first || v->leaving))
+		qv_vrank_unwind(v);
+	v->depth--;
+	return rc;
+}
 
 /* At the home of the receiver. */
 int qv_vrank_reach(struct qv_vranks *v, const struct qv_vrank_item *item);
@@ -131,6 +139,12 @@ int qv_vrank_begin_insert(struct qv_vranks *v, const struct qv_vrank_item *item,
 int qv_vrank_end_insert(struct qv_vranks *v, uint64_t items, int rc);
 /* Whether it need not wait; a user's function never has to. As qv_stream_room. */
 int qv_vrank_room(struct qv_vranks *v);
+
+/* come.c: messages of others. */
+
+/* As in struct qv_stream_calls; port: struct qv_vranks. */
+void qv_vrank_come(void *port, uint32_t from, const void *envelope, size_t n, const void *data,
+		   size_t bytes);
 
 /* A message on its way through the functions that take it: numbers are read from its beginning. */
 struct qv_vrank_in {
@@ -141,9 +155,20 @@ struct qv_vrank_in {
 };
 
 /* The next number, below `end`; 0 or -1. */
-int qv_vrank_number(struct qv_vrank_in *in, uint64_t end, uint64_t *value);
+static inline int qv_vrank_number(struct qv_vrank_in *in, uint64_t end, uint64_t *value)
+{
+	return qv_get_number(in->data, in->bytes, &in->at, end - 1, value);
+}
+
 /* What is left. */
-const char *qv_vrank_rest(const struct qv_vrank_in *in, size_t *bytes);
+static inline const char *qv_vrank_rest(const struct qv_vrank_in *in, size_t *bytes)
+{
+	*bytes = in->bytes - in->at;
+	return in->data + in->at;
+}
+
+/* vrank.c: of an item, on its way. */
+int qv_vrank_take_item(struct qv_vranks *v, struct qv_vrank_in *in);
 /* Do what a message says. QV_EPROTO: it makes no sense here; else what ends all. */
 int qv_vrank_take(struct qv_vranks *v, struct qv_vrank_in *in);
 
