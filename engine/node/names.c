@@ -132,10 +132,3 @@ void qv_names_remove(struct qv_names *names, uint64_t addr)
 	names->entries[addr].next = names->free;
 	names->free = (uint32_t)addr;
 }
-
-uint64_t qv_names_find(const struct qv_names *names, uint64_t name)
-{
-	uint32_t i = find(names, name);
-
-	return i == NONE ? QV_NODE_NONE : i;
-}

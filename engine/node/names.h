@@ -18,7 +18,5 @@ uint64_t qv_names_insert(struct qv_names *names, uint64_t name);
 void qv_names_remove(struct qv_names *names, uint64_t addr);
 /* False: nobody's address. */
 bool qv_names_get(const struct qv_names *names, uint64_t addr, uint64_t *name);
-/* QV_NODE_NONE: it has none. */
-uint64_t qv_names_find(const struct qv_names *names, uint64_t name);
 
 #endif /* QV_NODE_NAMES_H */

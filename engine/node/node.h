@@ -55,16 +55,9 @@ void qv_node_share(struct qv_node *n, struct qv_names *names);
 uint64_t qv_node_name(const struct qv_node *n);
 /* Has an endpoint that we can reach this name, of a process of our user? True if it cannot be told. */
 bool qv_node_is_here(uint64_t name);
-/* The address of who has this name, for the calls of the transport; each call needs one of
- * qv_node_remove. QV_NODE_NONE: no memory. Nobody need be there. */
-uint64_t qv_node_insert(struct qv_node *n, uint64_t name);
-/* The address may be another's from now on, unless that peer still speaks to us. */
-void qv_node_remove(struct qv_node *n, uint64_t addr);
-/* The same where names are shared: nothing is known of this address any more, unless it still
- * speaks to us. Its removal from the names is the caller's. */
+/* Nothing is known of this address any more, unless it still speaks to us. Its removal from the
+ * names is the caller's. */
 void qv_node_forget(struct qv_node *n, uint64_t addr);
-/* QV_NODE_NONE: nobody's. */
-uint64_t qv_node_find(const struct qv_node *n, uint64_t name);
 
 /* This endpoint as a transport of the protocol. */
 void qv_node_xport_init(struct qv_node *n, struct qv_xport *x);

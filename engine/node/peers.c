@@ -79,22 +79,6 @@ void qv_node_forget(struct qv_node *n, uint64_t addr)
 		release(n, peer);
 }
 
-uint64_t qv_node_insert(struct qv_node *n, uint64_t name)
-{
-	return qv_names_insert(n->names, name);
-}
-
-void qv_node_remove(struct qv_node *n, uint64_t addr)
-{
-	qv_node_forget(n, addr);
-	qv_names_remove(n->names, addr);
-}
-
-uint64_t qv_node_find(const struct qv_node *n, uint64_t name)
-{
-	return qv_names_find(n->names, name);
-}
-
 void qv_node_peers_free(struct qv_node *n)
 {
 	for (uint64_t i = 0; i < n->npeers; i++)

@@ -29,8 +29,8 @@ bool qv_node_room_for(struct qv_node *n, struct qv_node_peer *peer, unsigned pac
 	/* As much again may be skipped at the end of the staging area, and something where it grows. That
 	 * and what a receiver may have read and not told (QV_RING_TELL_BYTES and a packet skipped) fit. */
 	return tx->end - tx->sent >= packets &&
-	       tx->put - tx->freed + 2 * need + QV_RING_STAGED <=
-		       (tx->stage == QV_RING_STAGED ? QV_RING_STAGE : tx->stage);
+	       tx->put - tx->freed + 2 * need + QV_RING_STAGE_FIRST <=
+		       (tx->stage == QV_RING_STAGE_FIRST ? QV_RING_STAGE : tx->stage);
 }
 
 void qv_node_post(struct qv_node *n, struct qv_node_peer *peer, const struct qv_node_room *room,

@@ -53,7 +53,8 @@ uint32_t qv_ring_stage(struct qv_ring_tx *tx, uint32_t len)
 
 	if (tx->put + skip + room - tx->freed > tx->stage) {
 		qv_ring_refresh(tx);
-		if (tx->put + skip + room - tx->freed > tx->stage && tx->stage == QV_RING_STAGED)
+		if (tx->put + skip + room - tx->freed > tx->stage &&
+		    tx->stage == QV_RING_STAGE_FIRST)
 			grow_stage(tx, QV_RING_STAGE);
 		skip = skip_of(tx, room);
 		if (tx->put + skip + room - tx->freed > tx->stage)

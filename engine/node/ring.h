@@ -19,18 +19,18 @@
 #include "engine/base/compiler.h"
 #include "engine/base/copy.h"
 
-#define QV_RING_LINE       64u
-#define QV_RING_FIRST      60u         /* slots that it begins with: a page, with the head */
-#define QV_RING_SLOTS      124u        /* that it grows to: two pages */
-#define QV_RING_INLINE     40u         /* bytes that travel in the slot itself */
-#define QV_RING_STAGED     (4u << 10)  /* bytes of the staging area that it begins with */
-#define QV_RING_STAGE      (64u << 10) /* that it grows to when they are used */
-#define QV_RING_LARGE      (2u << 20)  /* and when its owner allows; all are powers of two */
-#define QV_RING_FULLS      4u          /* times that it is full before the owner is asked */
-#define QV_RING_PACKET     (16u << 10) /* longest packet */
-#define QV_RING_AHEAD      4u          /* slots ahead of the one that is written */
-#define QV_RING_TELL       16u         /* slots read before the sender is told */
-#define QV_RING_TELL_BYTES (16u << 10) /* or bytes of the staging area */
+#define QV_RING_LINE        64u
+#define QV_RING_FIRST       60u         /* slots that it begins with: a page, with the head */
+#define QV_RING_SLOTS       124u        /* that it grows to: two pages */
+#define QV_RING_INLINE      40u         /* bytes that travel in the slot itself */
+#define QV_RING_STAGE_FIRST (4u << 10)  /* bytes of the staging area that it begins with */
+#define QV_RING_STAGE       (64u << 10) /* that it grows to when they are used */
+#define QV_RING_LARGE       (2u << 20)  /* and when its owner allows; all are powers of two */
+#define QV_RING_FULLS       4u          /* times that it is full before the owner is asked */
+#define QV_RING_PACKET      (16u << 10) /* longest packet */
+#define QV_RING_AHEAD       4u          /* slots ahead of the one that is written */
+#define QV_RING_TELL        16u         /* slots read before the sender is told */
+#define QV_RING_TELL_BYTES  (16u << 10) /* or bytes of the staging area */
 
 /* What a slot holds. */
 enum qv_slot_kind {
@@ -104,7 +104,7 @@ QV_INLINE struct qv_ring_tx qv_ring_tx_begin(struct qv_ring *ring)
 	return (struct qv_ring_tx){.ring = ring,
 				   .slots = QV_RING_FIRST,
 				   .end = QV_RING_FIRST,
-				   .stage = QV_RING_STAGED};
+				   .stage = QV_RING_STAGE_FIRST};
 }
 
 QV_INLINE struct qv_ring_rx qv_ring_rx_begin(struct qv_ring *ring)

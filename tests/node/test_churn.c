@@ -39,10 +39,10 @@ static void begin(struct party *us, struct other *o, unsigned id)
 static void end(struct party *us, struct other *o, bool forget_first)
 {
 	if (forget_first)
-		qv_node_remove(us->node, o->to_them);
+		party_remove(us, o->to_them);
 	party_close(&o->p);
 	if (!forget_first)
-		qv_node_remove(us->node, o->to_them);
+		party_remove(us, o->to_them);
 }
 
 static void step(struct party *us, struct other *o, unsigned id, uint64_t *rng)
@@ -59,10 +59,10 @@ static void step(struct party *us, struct other *o, unsigned id, uint64_t *rng)
 	} else if (what < 80) {
 		(void)party_try(us, o->to_them, id, qv_random_below(rng, 300));
 	} else if (what < 85) {
-		qv_node_remove(o->p.node, o->to_us);
+		party_remove(&o->p, o->to_us);
 		o->to_us = party_insert(&o->p, us->name);
 	} else if (what < 90) {
-		qv_node_remove(us->node, o->to_them);
+		party_remove(us, o->to_them);
 		o->to_them = party_insert(us, o->p.name);
 	} else {
 		qv_node_poll(o->p.node);

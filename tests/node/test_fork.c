@@ -75,7 +75,7 @@ static void end_beside_a_child(bool they_fork, bool we_fork)
 		child = live_on();
 	kin_say(k.fd, 0);
 	assert_true(party_presence(&p, addr, QV_GONE, 2000));
-	qv_node_remove(p.node, addr);
+	party_remove(&p, addr);
 	addr = party_insert(&p, name); /* its door is closed too */
 	assert_true(party_presence(&p, addr, QV_GONE, 2000));
 	party_poll(&p, 5);

@@ -52,7 +52,7 @@ static void others_are_heard(struct party *p)
 	kin_end(&k);
 	assert_int_equal(p->from[HONEST], addr);
 	assert_true(party_presence(p, addr, QV_GONE, 1000));
-	qv_node_remove(p->node, addr);
+	party_remove(p, addr);
 	party_poll(p, 2);
 }
 

@@ -107,7 +107,7 @@ static uint64_t kill_one(struct party *p, const char *memory)
 	assert_true(party_presence(p, addr, QV_GONE, 1000));
 	took = kin_now_us() - at;
 	assert_int_equal(doors(name), 0);
-	qv_node_remove(p->node, addr);
+	party_remove(p, addr);
 	party_poll(p, 1);
 	return took;
 }
@@ -203,7 +203,7 @@ static bool is_seen_early(struct party *p)
 	assert_int_equal(party_try(p, addr, 1, 8), QV_EPEER);
 	early = files_in(files) > 2; /* . and .. */
 	kin_kill(&k);
-	qv_node_remove(p->node, addr);
+	party_remove(p, addr);
 	return early;
 }
 

@@ -94,7 +94,7 @@ static void who_finds_no_room_gets_one(void **state)
 	say(&us, addr, &them, ENOUGH);
 	assert_int_equal(stats_of(&us).large, 1);
 	assert_int_equal(stats_of(&them).large, 0);
-	qv_node_remove(us.node, addr);
+	party_remove(&us, addr);
 	assert_int_equal(stats_of(&us).large, 0);
 	close_two(&us, &them);
 }
@@ -129,7 +129,7 @@ static void there_are_so_many(void **state)
 		say(&us, addr[i], &them[i], ENOUGH);
 		assert_int_equal(stats_of(&us).large, i < QV_NODE_LARGE ? i + 1 : QV_NODE_LARGE);
 	}
-	qv_node_remove(us.node, addr[3]);
+	party_remove(&us, addr[3]);
 	assert_int_equal(stats_of(&us).large, QV_NODE_LARGE - 1);
 	say(&us, addr[QV_NODE_LARGE], &them[QV_NODE_LARGE], ENOUGH);
 	assert_int_equal(stats_of(&us).large, QV_NODE_LARGE);

@@ -168,7 +168,7 @@ static void nobody_was_there(void **state)
 	addr = party_insert(&p, 0x123456789abcdefu);
 	assert_int_equal(p.x.ops->presence(&p.x, addr, &silent), QV_GONE);
 	assert_int_equal(party_try(&p, addr, THEM, 8), QV_EPEER);
-	qv_node_remove(p.node, addr);
+	party_remove(&p, addr);
 	party_close(&p);
 }
 
@@ -200,7 +200,7 @@ static void send_and_forget(int fd, const void *arg)
 		addr = party_insert(&p, name);
 		for (unsigned k = 0; k < 10; k++)
 			party_send(&p, addr, US, 100);
-		qv_node_remove(p.node, addr);
+		party_remove(&p, addr);
 		if (*looks) {
 			kin_say(fd, i);
 			kin_hear(fd);
@@ -274,7 +274,7 @@ static void forgotten_by_the_receiver(void **state)
 			qv_node_poll(p.node);
 		if (i % 2)
 			party_send(&p, addr, THEM, 8);
-		qv_node_remove(p.node, addr);
+		party_remove(&p, addr);
 	}
 	assert_true(party_hear(&p, THEM, packets, 5000));
 	kin_say(k.fd, 0);

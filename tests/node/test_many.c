@@ -172,12 +172,12 @@ static void one_visit(struct party *p, bool orderly, bool drop_first)
 	assert_true(party_hear(p, 1, 1, 10000));
 	kin_end(&k);
 	if (drop_first)
-		qv_node_remove(p->node, addr);
+		party_remove(p, addr);
 	else
 		assert_true(party_presence(p, addr, QV_GONE, 1000));
 	party_poll(p, 1);
 	if (!drop_first)
-		qv_node_remove(p->node, addr);
+		party_remove(p, addr);
 }
 
 /* Nothing to do is left behind: the descriptor rests, and who asks may sleep. */

@@ -20,6 +20,7 @@
 
 static struct {
 	struct qv_node *node;
+	struct qv_names *names;
 	struct qv_xport x;
 	struct party honest;
 	uint64_t to_node; /* of the honest one */
@@ -105,7 +106,7 @@ static void join(void)
 	f.number = 1;
 	if (!f.name) /* another one may run beside this */
 		f.name = (uint64_t)getpid() << 32;
-	f.addr = qv_node_insert(f.node, ++f.name);
+	f.addr = qv_names_insert(f.names, ++f.name);
 	f.door = guest_door(f.name);
 	f.ring = guest_join(qv_node_name(f.node), f.name, &f.fd);
 	qv_node_serve(f.node);
@@ -124,7 +125,8 @@ static void leave(void)
 	qv_node_serve(f.node);
 	poll_for(QV_RING_SLOTS + 2); /* all that it has sent, refused or not */
 	qv_node_serve(f.node);
-	qv_node_remove(f.node, f.addr);
+	qv_node_forget(f.node, f.addr);
+	qv_names_remove(f.names, f.addr);
 	f.addr = QV_NODE_NONE;
 	poll_for(2);
 	fuzz_memory_over();
@@ -133,6 +135,9 @@ static void leave(void)
 static void begin(void)
 {
 	QV_NEED(!qv_node_create(&ops, NULL, &f.node));
+	f.names = qv_names_create();
+	QV_NEED(f.names);
+	qv_node_share(f.node, f.names);
 	qv_node_xport_init(f.node, &f.x);
 	fuzz_memory_open(f.node);
 	f.addr = QV_NODE_NONE;
@@ -282,5 +287,6 @@ void fuzz_ring_end(void)
 	leave();
 	party_close(&f.honest);
 	qv_node_destroy(f.node);
+	qv_names_destroy(f.names);
 	f.node = NULL;
 }

@@ -105,6 +105,9 @@ void party_open_as(struct party *p, unsigned id, uint64_t name)
 	p->id = id;
 	p->liar = QV_NODE_NONE;
 	QV_NEED(!qv_node_create_as(&ops, p, name, &p->node));
+	p->names = qv_names_create();
+	QV_NEED(p->names);
+	qv_node_share(p->node, p->names);
 	qv_node_xport_init(p->node, &p->x);
 	p->name = qv_node_name(p->node);
 }
@@ -112,15 +115,22 @@ void party_open_as(struct party *p, unsigned id, uint64_t name)
 void party_close(struct party *p)
 {
 	qv_node_destroy(p->node);
+	qv_names_destroy(p->names);
 	p->node = NULL;
 }
 
 uint64_t party_insert(struct party *p, uint64_t name)
 {
-	uint64_t addr = qv_node_insert(p->node, name);
+	uint64_t addr = qv_names_insert(p->names, name);
 
 	QV_NEED(addr != QV_NODE_NONE);
 	return addr;
+}
+
+void party_remove(struct party *p, uint64_t addr)
+{
+	qv_node_forget(p->node, addr);
+	qv_names_remove(p->names, addr);
 }
 
 int party_try(struct party *p, uint64_t addr, unsigned to, size_t len)

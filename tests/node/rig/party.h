@@ -13,6 +13,7 @@
 
 struct party {
 	struct qv_node *node;
+	struct qv_names *names; /* its own */
 	struct qv_xport x;
 	unsigned id;
 	uint64_t name;
@@ -37,7 +38,9 @@ void party_open(struct party *p, unsigned id);
 void party_open_as(struct party *p, unsigned id, uint64_t name);
 void party_close(struct party *p);
 
+/* The address of who has this name; each call needs one of party_remove. Nobody need be there. */
 uint64_t party_insert(struct party *p, uint64_t name);
+void party_remove(struct party *p, uint64_t addr);
 
 /* A packet, of this length where its kind has room for it. The status of the transport. */
 int party_try(struct party *p, uint64_t addr, unsigned to, size_t len);
