@@ -30,6 +30,8 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 
 /* The attribute of a communicator of a session, of which nothing is kept. Duplicates inherit it. */
 static char mark;
+/* That of one for which there was no memory, and all its ranks know. Duplicates may have more luck. */
+static char left;
 
 /* Whether no operation holds it; else the last one destroys it. */
 static bool unlink_comm(struct qv_mpi_comm *c)
@@ -55,7 +57,7 @@ static int on_free(MPI_Comm comm, int keyval, void *value, void *extra)
 {
 	struct qv_mpi_comm *c = value;
 
-	if (value == &mark)
+	if (value == &mark || value == &left)
 		return MPI_SUCCESS;
 	qv_mpi_nonblocking_drain(c);
 	qv_mpi.last = NULL;
@@ -70,7 +72,7 @@ static int on_copy(MPI_Comm comm, int keyval, void *extra, void *value, void *co
 {
 	struct qv_mpi_comm *c = value;
 
-	*copied = value == &mark || c->marked;
+	*copied = value == &mark || (value != &left && c->marked);
 	if (*copied)
 		*(void **)copy = &mark;
 	return MPI_SUCCESS;
@@ -125,22 +127,27 @@ bool qv_mpi_comm_is_mixed(MPI_Comm comm, int ranks)
 #endif
 }
 
+static void look_at(MPI_Comm comm, bool marked, struct qv_mpi_comm *c)
+{
+	int inter = 0;
+
+	c->comm = comm;
+	c->dup = MPI_COMM_NULL;
+	PMPI_Comm_rank(comm, &c->rank);
+	PMPI_Comm_size(comm, &c->ranks);
+	PMPI_Comm_test_inter(comm, &inter);
+	c->inter = inter;
+	c->marked = marked;
+	c->mixed = marked || (!inter && qv_mpi_comm_is_mixed(comm, c->ranks));
+}
+
 static struct qv_mpi_comm *make(MPI_Comm comm, bool marked)
 {
 	struct qv_mpi_comm *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
-	c->comm = comm;
-	c->dup = MPI_COMM_NULL;
-	PMPI_Comm_rank(comm, &c->rank);
-	PMPI_Comm_size(comm, &c->ranks);
-	int inter = 0;
-
-	PMPI_Comm_test_inter(comm, &inter);
-	c->inter = inter;
-	c->marked = marked;
-	c->mixed = marked || (!inter && qv_mpi_comm_is_mixed(comm, c->ranks));
+	look_at(comm, marked, c);
 	if (PMPI_Comm_set_attr(comm, qv_mpi.keyval, c)) {
 		free(c);
 		return NULL;
@@ -165,6 +172,8 @@ struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm)
 		return NULL;
 	if (PMPI_Comm_get_attr(comm, qv_mpi.keyval, &value, &found))
 		return NULL;
+	if (value == &left)
+		return NULL;
 	if (!found || value == &mark)
 		value = make(comm, found);
 	if (qv_mpi.alone)
@@ -174,12 +183,19 @@ struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm)
 
 bool qv_mpi_comm_is_poor(MPI_Comm comm)
 {
-	void *value;
+	void *value = NULL;
 	int found;
 
 	return comm != MPI_COMM_NULL &&
 	       (qv_mpi.keyval == MPI_KEYVAL_INVALID ||
-		PMPI_Comm_get_attr(comm, qv_mpi.keyval, &value, &found) == MPI_SUCCESS);
+		(PMPI_Comm_get_attr(comm, qv_mpi.keyval, &value, &found) == MPI_SUCCESS &&
+		 value != &left));
+}
+
+void qv_mpi_comm_leave(MPI_Comm comm)
+{
+	if (qv_mpi.keyval != MPI_KEYVAL_INVALID || !make_keyval())
+		PMPI_Comm_set_attr(comm, qv_mpi.keyval, &left);
 }
 
 void qv_mpi_comm_mark(MPI_Comm comm)
@@ -196,7 +212,7 @@ bool qv_mpi_comm_is_marked(MPI_Comm comm)
 	if (qv_mpi.keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL ||
 	    PMPI_Comm_get_attr(comm, qv_mpi.keyval, &value, &found) || !found)
 		return false;
-	return value == &mark || ((struct qv_mpi_comm *)value)->marked;
+	return value == &mark || (value != &left && ((struct qv_mpi_comm *)value)->marked);
 }
 
 enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c)
@@ -206,6 +222,14 @@ enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c)
 	if (c->ranks < 2)
 		return QV_MPI_ALONE;
 	return c->mixed ? QV_MPI_MIXED : QV_MPI_TAKEN;
+}
+
+enum qv_mpi_reason qv_mpi_comm_judge_poor(MPI_Comm comm)
+{
+	struct qv_mpi_comm c = {.next = NULL};
+
+	look_at(comm, qv_mpi_comm_is_marked(comm), &c);
+	return qv_mpi_comm_judge(&c);
 }
 
 void qv_mpi_comm_close_all(void)

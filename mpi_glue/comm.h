@@ -115,6 +115,10 @@ struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm);
 bool qv_mpi_comm_is_poor(MPI_Comm comm);
 /* Whether calls on it can be ours at all; the same on all its ranks. */
 enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c);
+/* The same on a rank that has no memory for its state. */
+enum qv_mpi_reason qv_mpi_comm_judge_poor(MPI_Comm comm);
+/* All its ranks know that calls on it are the MPI's; qv_mpi_comm_of gives NULL, and it is not poor. */
+void qv_mpi_comm_leave(MPI_Comm comm);
 /* Whether some of its ranks are of another MPI_COMM_WORLD. */
 bool qv_mpi_comm_is_mixed(MPI_Comm comm, int ranks);
 /* It is of a session: whoever else is in it need not be between MPI_Init and MPI_Finalize. */
@@ -134,6 +138,9 @@ bool qv_mpi_agree(MPI_Comm comm, bool mine);
 bool qv_mpi_comm_open(struct qv_mpi_comm *c);
 /* The same where the program makes communicators itself, so several threads may. */
 bool qv_mpi_comm_open_early(struct qv_mpi_comm *c);
+/* In place of that on a rank where qv_mpi_comm_of gave NULL for want of memory: calls on it are the MPI's on all
+ * its ranks, for good. Collective. */
+void qv_mpi_comm_refuse(MPI_Comm comm);
 /* Free the duplicate. */
 void qv_mpi_comm_shut(struct qv_mpi_comm *c);
 /* Another context for the ranks of comm, or MPI_COMM_NULL; collective, in MPI_Init. */

@@ -45,15 +45,28 @@ static bool make(struct qv_mpi_comm *c, MPI_Group group, int tag)
 	return !PMPI_Comm_set_errhandler(c->dup, MPI_ERRORS_RETURN);
 }
 
-/* Whether no rank has an objection, and a tag that no other thread of theirs makes a communicator with. */
-static bool none_objects(const struct qv_mpi_comm *c, bool mine, int *tag)
-{
-	int own[2] = {mine, c->rank ? 0 : (int)(qv_proc_random() & 0x7fff)}, most[2];
+enum objection {
+	NOBODY_OBJECTS,
+	NOT_NOW,
+	NOT_AT_ALL, /* no memory for what is kept of it */
+};
 
-	if (QV_REAL(Allreduce)(own, most, 2, MPI_INT, MPI_MAX, c->comm))
-		return false;
+/* The greatest objection of all ranks, and a tag that no other thread of theirs makes a communicator with. */
+static enum objection objection_of_all(MPI_Comm comm, int rank, enum objection mine, int *tag)
+{
+	int own[2] = {mine, rank ? 0 : (int)(qv_proc_random() & 0x7fff)}, most[2];
+
+	if (QV_REAL(Allreduce)(own, most, 2, MPI_INT, MPI_MAX, comm))
+		return NOT_NOW;
 	*tag = most[1];
-	return !most[0];
+	return (enum objection)most[0];
+}
+
+static void put_off(struct qv_mpi_comm *c)
+{
+	c->paused = c->paused ? 2 * c->paused : FIRST_PAUSE;
+	c->paused = c->paused < LONGEST_PAUSE ? c->paused : LONGEST_PAUSE;
+	c->pause = c->paused;
 }
 
 static bool open_dup(struct qv_mpi_comm *c, bool may)
@@ -69,14 +82,14 @@ static bool open_dup(struct qv_mpi_comm *c, bool may)
 	}
 	may = !PMPI_Comm_group(c->comm, &group) && may && qv_mpi.own != MPI_COMM_NULL &&
 	      qv_mpi.dups < MOST_DUPS && !qv_mpi_idups();
-	if (none_objects(c, !may, &tag)) {
+	switch (objection_of_all(c->comm, c->rank, may ? NOBODY_OBJECTS : NOT_NOW, &tag)) {
+	case NOBODY_OBJECTS:
 		c->no_dup = !qv_mpi_agree(c->comm, make(c, group, tag));
 		if (c->no_dup)
 			qv_mpi_comm_shut(c);
-	} else {
-		c->paused = c->paused ? 2 * c->paused : FIRST_PAUSE;
-		c->paused = c->paused < LONGEST_PAUSE ? c->paused : LONGEST_PAUSE;
-		c->pause = c->paused;
+		break;
+	case NOT_NOW: put_off(c); break;
+	default: c->mixed = true; break;
 	}
 	if (group != MPI_GROUP_NULL)
 		PMPI_Group_free(&group);
@@ -91,6 +104,15 @@ bool qv_mpi_comm_open(struct qv_mpi_comm *c)
 bool qv_mpi_comm_open_early(struct qv_mpi_comm *c)
 {
 	return open_dup(c, true);
+}
+
+void qv_mpi_comm_refuse(MPI_Comm comm)
+{
+	int rank = 0, tag;
+
+	PMPI_Comm_rank(comm, &rank);
+	(void)objection_of_all(comm, rank, NOT_AT_ALL, &tag);
+	qv_mpi_comm_leave(comm);
 }
 
 void qv_mpi_comm_shut(struct qv_mpi_comm *c)

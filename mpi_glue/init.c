@@ -230,7 +230,7 @@ static void open_comms(void)
 	struct qv_mpi_comm *c = qv_mpi_comm_of(MPI_COMM_WORLD);
 
 	qv_mpi_comm_twin(MPI_COMM_WORLD, &qv_mpi.own);
-	if (c && c->ranks > 1 && (qv_mpi.hook_here || !qv_mpi.alone))
+	if (c->ranks > 1 && (qv_mpi.hook_here || !qv_mpi.alone))
 		(void)qv_mpi_comm_open_early(c);
 	if (qv_mpi.hook_here)
 		qv_mpi_persist_open();
@@ -248,11 +248,30 @@ static bool needs_bursts(const struct qv_mpi_rules *rules)
 	return any;
 }
 
+/* What each rank opens for itself: on all of them, or all goes to the MPI. */
+static bool open_rules(const char *coll, int rank)
+{
+	char why[512];
+	const int rc = qv_mpi_rules_open(coll, &qv_mpi.rules, why, sizeof(why));
+	const bool mine = !rc && !qv_combine_open(QV_ISA_AUTO, &qv_mpi.combine) &&
+			  qv_mpi_comm_of(MPI_COMM_WORLD);
+
+	if (qv_mpi_agree(MPI_COMM_WORLD, mine))
+		return true;
+	if (!mine && (!rc || rc == QV_ENOMEM))
+		fprintf(stderr, "quiver: no memory for libquiver-mpi; all goes to the MPI\n");
+	else if (!mine && !rank)
+		fprintf(stderr, "quiver: QUIVER_MPI_COLL: %s; all goes to the MPI\n", why);
+	qv_mpi_comm_close_all();
+	qv_mpi_rules_put(qv_mpi.rules);
+	qv_mpi.rules = NULL;
+	return false;
+}
+
 /* All ranks do the same from here on, whatever their environments say. */
 static void begin(void)
 {
 	struct told told = {0};
-	char why[512];
 	int rank, level;
 
 	if (!knows_handles())
@@ -265,12 +284,7 @@ static void begin(void)
 		return;
 	qv_mpi_end_last();
 	qv_mpi_trace_begin(told.trace);
-	if (qv_mpi_rules_open(told.coll, &qv_mpi.rules, why, sizeof(why))) {
-		if (!rank)
-			fprintf(stderr, "quiver: QUIVER_MPI_COLL: %s; all goes to the MPI\n", why);
-		return;
-	}
-	if (qv_combine_open(QV_ISA_AUTO, &qv_mpi.combine))
+	if (!open_rules(told.coll, rank))
 		return;
 	memcpy(qv_mpi.text, told.coll, sizeof(qv_mpi.text));
 	qv_mpi.stats = told.stats;

@@ -25,6 +25,7 @@ struct qv_mpi_call {
 	 * significant on this rank is NULL, 0 and MPI_DATATYPE_NULL. */
 	int in_count, out_count;
 	MPI_Datatype in_type, out_type;
+	bool poor;                    /* there was no memory to look at it */
 	bool unequal;                 /* the blocks of a reduce_scatter have different lengths */
 	struct qv_mpi_trial *trial;   /* out: if it is to be timed, of which */
 	struct qv_mpi_comm *observed; /* out: by when ranks come to it, or NULL */

@@ -84,6 +84,7 @@ static bool is_wanted(void)
 int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
 {
 	struct qv_mpi_comm *c;
+	enum qv_mpi_reason why;
 
 	if (rc || *comm == MPI_COMM_NULL)
 		return rc;
@@ -94,8 +95,11 @@ int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
 	if (!is_wanted())
 		return rc;
 	c = qv_mpi_comm_of(*comm);
-	if (c && qv_mpi_comm_judge(c) == QV_MPI_TAKEN)
+	why = c ? qv_mpi_comm_judge(c) : qv_mpi_comm_judge_poor(*comm);
+	if (why == QV_MPI_TAKEN && c)
 		(void)qv_mpi_comm_open_early(c);
+	else if (why == QV_MPI_TAKEN)
+		qv_mpi_comm_refuse(*comm);
 	return rc;
 }
 

@@ -79,8 +79,10 @@ static struct qv_mpi_call rooted(enum qv_mpi_name name, enum qv_mpi_form form, c
 	const struct qv_mpi_comm *c = NULL;
 	bool is_root;
 
-	if (qv_mpi.on && qv_mpi.rules->ours[call.coll])
+	if (qv_mpi.on && qv_mpi.rules->ours[call.coll]) {
 		c = qv_mpi_comm_of(comm);
+		call.poor = !c && qv_mpi_comm_is_poor(comm);
+	}
 	if (!c || qv_mpi_comm_judge(c) != QV_MPI_TAKEN || root < 0 || root >= c->ranks)
 		return call;
 	is_root = c->rank == root;

@@ -80,18 +80,32 @@ QV_MPI_BOTH(Bcast_c)
 DEFINE(Allgather)
 DEFINE(Alltoall)
 
+/* Whether this rank is the root; -1: the call is the MPI's. A rank without memory goes the way of the others, to
+ * be told. */
+static int is_root_of(MPI_Comm comm, int root)
+{
+	const struct qv_mpi_comm *c = qv_mpi.on ? qv_mpi_comm_of(comm) : NULL;
+	int inter = 1, rank = -1;
+
+	if (c)
+		return c->inter ? -1 : c->rank == root;
+	if (!qv_mpi.on || !qv_mpi_comm_is_poor(comm) || PMPI_Comm_test_inter(comm, &inter) ||
+	    inter || PMPI_Comm_rank(comm, &rank))
+		return -1;
+	return rank == root;
+}
+
 /* One side is significant at the root only: of the others its count is not looked at. */
 #define DEFINE_ROOTED(name, in_there, out_there)                                                   \
 	QV_API int MPI_##name##_c(const void *in, MPI_Count in_count, MPI_Datatype in_type,        \
 				  void *out, MPI_Count out_count, MPI_Datatype out_type, int root, \
 				  MPI_Comm comm)                                                   \
 	{                                                                                          \
-		const struct qv_mpi_comm *c = qv_mpi.on ? qv_mpi_comm_of(comm) : NULL;             \
-		const bool inside = c && !c->inter, is_root = inside && c->rank == root;           \
+		const int is_root = is_root_of(comm, root);                                        \
 		const MPI_Count sent = (in_there) ? in_count : 0;                                  \
 		const MPI_Count taken = (out_there) ? out_count : 0;                               \
                                                                                                    \
-		if (inside && fits(sent) && fits(taken))                                           \
+		if (is_root >= 0 && fits(sent) && fits(taken))                                     \
 			return MPI_##name(in, (int)sent, in_type, out, (int)taken, out_type, root, \
 					  comm);                                                   \
 		return QV_REAL(name##_c)(in, in_count, in_type, out, out_count, out_type, root,    \
@@ -99,6 +113,6 @@ DEFINE(Alltoall)
 	}                                                                                          \
 	QV_MPI_BOTH(name##_c)
 
-DEFINE_ROOTED(Gather, in != MPI_IN_PLACE, is_root)
-DEFINE_ROOTED(Scatter, is_root, out != MPI_IN_PLACE)
+DEFINE_ROOTED(Gather, in != MPI_IN_PLACE, is_root > 0)
+DEFINE_ROOTED(Scatter, is_root > 0, out != MPI_IN_PLACE)
 #endif

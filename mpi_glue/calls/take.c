@@ -135,7 +135,7 @@ static bool is_untried(const struct qv_mpi_comm *c, const struct qv_mpi_call *ca
 
 static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 {
-	struct qv_mpi_comm *c = qv_mpi_comm_of(call->comm);
+	struct qv_mpi_comm *c = call->poor ? NULL : qv_mpi_comm_of(call->comm);
 	struct qv_mpi_reduce r;
 	struct qv_mpi_plan *plan;
 	struct qv_mpi_op *op;
@@ -201,8 +201,10 @@ static bool takes_no_tree(const struct qv_mpi_comm *c, enum qv_coll coll)
 /* Note when this rank comes to the call; NULL, or what failed. */
 static struct qv_mpi_op *observe(struct qv_mpi_call *call)
 {
-	struct qv_mpi_comm *c = qv_mpi_comm_of(call->comm);
+	struct qv_mpi_comm *c = call->poor ? NULL : qv_mpi_comm_of(call->comm);
 
+	if (!c && qv_mpi_comm_is_poor(call->comm))
+		return fail(call); /* others observe it, and would count one more */
 	if (!c || c->told || qv_mpi_comm_judge(c) != QV_MPI_TAKEN)
 		return NULL;
 	if (takes_no_tree(c, call->coll)) {

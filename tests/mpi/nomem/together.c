@@ -1,48 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nomem.c - the library gets no memory, on all ranks at once: a call that cannot go to the MPI ends
+ * together.c - the library gets no memory, on all ranks at once: a call that cannot go to the MPI ends
  * with MPI_ERR_NO_MEM, which the communicator's error handler has seen once, and the same call
- * works when there is memory again. The program's own malloc, calloc and realloc stand before the C library's;
- * only what the library itself calls fails.
+ * works when there is memory again.
  */
-#include "glue.h"
-
-#include <dlfcn.h>
+#include "refuse.h"
+#include "tests/mpi/glue/glue.h"
 
 int glue_rank, glue_ranks;
 
-static int failing, failed, handled;
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *at, size_t size);
-
-/* Whether the library has called, while it shall get nothing. */
-static int fails(const void *caller)
-{
-	Dl_info ours, its;
-
-	if (!failing || !dladdr((void *)(uintptr_t)&qv_mpi_taken, &ours) || !dladdr(caller, &its) ||
-	    ours.dli_fbase != its.dli_fbase)
-		return 0;
-	failed++;
-	return 1;
-}
-
-QV_API void *malloc(size_t size)
-{
-	return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
-}
-
-QV_API void *calloc(size_t count, size_t size)
-{
-	return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
-}
-
-QV_API void *realloc(void *at, size_t size)
-{
-	return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(at, size);
-}
+static int handled;
 
 static void on_error(MPI_Comm *comm, int *code, ...)
 {
@@ -168,12 +135,12 @@ static void run(size_t i, MPI_Errhandler handler)
 	CHECK(!qv_mpi_set(cases[i].settings), "no settings");
 	for (int n = 0; n < cases[i].before; n++)
 		cases[i].call(comm);
-	failed = handled = 0;
-	failing = 1;
+	refused = handled = 0;
+	refuse = REFUSE_ALL;
 	rc = cases[i].call(comm);
-	failing = 0;
+	refuse = 0;
 	MPI_Error_class(rc, &class);
-	CHECK(failed > 0, "%s: nothing was asked for", cases[i].settings);
+	CHECK(refused > 0, "%s: nothing was asked for", cases[i].settings);
 	CHECK(class == MPI_ERR_NO_MEM && handled == 1, "%s: error %d, %d handled",
 	      cases[i].settings, class, handled);
 	for (int n = 0; n < 200; n++)
@@ -181,7 +148,7 @@ static void run(size_t i, MPI_Errhandler handler)
 	CHECK(handled == 1, "%s: %d errors handled", cases[i].settings, handled);
 	MPI_Comm_free(&comm);
 	if (!glue_rank)
-		printf("%s: ok, %d refused\n", cases[i].settings, failed);
+		printf("%s: ok, %d refused\n", cases[i].settings, refused);
 }
 
 /* A nonblocking call on a communicator without a duplicate is the MPI's on all ranks. */
@@ -205,13 +172,13 @@ static void run_first(size_t i, MPI_Errhandler handler)
 	make_ring(MPI_COMM_WORLD, &comm);
 	MPI_Comm_set_errhandler(comm, handler);
 	CHECK(!qv_mpi_set(cases[i].settings), "no settings");
-	failed = handled = 0;
-	failing = 1;
+	refused = handled = 0;
+	refuse = REFUSE_ALL;
 	rc = cases[i].call(comm);
-	failing = 0;
+	refuse = 0;
 	MPI_Error_class(rc, &class);
-	CHECK(failed > 0 && class == (ours ? MPI_ERR_NO_MEM : MPI_SUCCESS) && handled == ours,
-	      "%s: %d failed, error %d, %d handled at first", cases[i].settings, failed, class,
+	CHECK(refused > 0 && class == (ours ? MPI_ERR_NO_MEM : MPI_SUCCESS) && handled == ours,
+	      "%s: %d failed, error %d, %d handled at first", cases[i].settings, refused, class,
 	      handled);
 	CHECK(!cases[i].call(comm), "%s: an error afterwards", cases[i].settings);
 	MPI_Comm_free(&comm);
@@ -228,8 +195,8 @@ static void run_persistent(MPI_Errhandler handler, int all)
 	make_comm(handler, &comm);
 	CHECK(!qv_mpi_set("allreduce=ring"), "no settings");
 	MPIX_Allreduce_init(&in, &out, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
-	failed = handled = 0;
-	failing = 1;
+	refused = handled = 0;
+	refuse = REFUSE_ALL;
 	MPI_Start(&request);
 	if (all) {
 		MPI_Status status;
@@ -240,9 +207,9 @@ static void run_persistent(MPI_Errhandler handler, int all)
 	} else {
 		rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
 	}
-	failing = 0;
+	refuse = 0;
 	MPI_Error_class(rc, &class);
-	CHECK(failed > 0, "a start asked for nothing");
+	CHECK(refused > 0, "a start asked for nothing");
 	CHECK(class == MPI_ERR_TRUNCATE && handled == 1, "a start: error %d, %d handled", class,
 	      handled);
 	CHECK(request == MPI_REQUEST_NULL, "a request that has failed is kept");

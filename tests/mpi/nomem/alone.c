@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * alone.c CASE - rank 1 alone gets no memory. No other rank may wait for ever: either calls are the MPI's on
+ * all ranks, or rank 1 is told, and its next try is the call that the others are in.
+ */
+#include "refuse.h"
+#include "tests/mpi/glue/glue.h"
+
+#include <string.h>
+
+int glue_rank, glue_ranks;
+
+static void sum(MPI_Comm comm)
+{
+	int one = 1, all = -1, rc;
+
+	do {
+		rc = MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, comm);
+	} while (rc && refused);
+	CHECK(!rc && all == glue_ranks, "error %d, a sum of %d", rc, all);
+}
+
+static void gather(MPI_Comm comm)
+{
+	int got[16] = {0}, rc;
+
+	do {
+		rc = MPI_Gather(&glue_rank, 1, MPI_INT, got, 1, MPI_INT, 0, comm);
+	} while (rc && refused);
+	for (int i = 0; i < glue_ranks && !glue_rank; i++)
+		CHECK(!rc && got[i] == i, "error %d, %d from %d", rc, got[i], i);
+}
+
+#if MPI_VERSION >= 4
+static void gather_c(MPI_Comm comm)
+{
+	int got[16] = {0}, rc;
+
+	do {
+		rc = MPI_Gather_c(&glue_rank, 1, MPI_INT, got, 1, MPI_INT, 0, comm);
+	} while (rc && refused);
+	for (int i = 0; i < glue_ranks && !glue_rank; i++)
+		CHECK(!rc && got[i] == i, "error %d, %d from %d", rc, got[i], i);
+}
+#endif
+
+/* The first call on a communicator, with one refusal to rank 1 or more, and those behind it. */
+static void first(const char *settings, void (*call)(MPI_Comm comm))
+{
+	MPI_Comm comm;
+
+	for (int n = 1; n < 6; n++) {
+		CHECK(!qv_mpi_set(""), "no settings");
+		MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+		MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+		CHECK(!qv_mpi_set(settings), "no settings");
+		refused = 0;
+		refuse = glue_rank == 1 ? n : 0;
+		call(comm);
+		refuse = 0;
+		CHECK(glue_rank != 1 || refused, "%s: nothing was asked for", settings);
+		for (int i = 0; i < 200; i++)
+			call(comm);
+		MPI_Comm_free(&comm);
+	}
+}
+
+static void first_calls(void)
+{
+	first("allreduce=ring", sum);
+	first("allreduce=auto", sum);
+	first("gather=direct", gather);
+#if MPI_VERSION >= 4
+	first("gather=direct", gather_c);
+#endif
+}
+
+/* A communicator is made: its calls are the MPI's, and those of its copies are not. */
+static void made(void)
+{
+	MPI_Comm comm, copy;
+	uint64_t before;
+	int from;
+
+	CHECK(!qv_mpi_set("allreduce=ring"), "no settings");
+	refuse = glue_rank == 1 ? REFUSE_ALL : 0;
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	refuse = 0;
+#ifdef OPEN_MPI /* others make a duplicate at the first call */
+	CHECK(glue_rank != 1 || refused, "nothing was asked for");
+#endif
+	if (!glue_rank)
+		MPI_Send(&glue_rank, 1, MPI_INT, 1, 0, comm);
+	else if (glue_rank == 1)
+		MPI_Recv(&from, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE);
+	before = qv_mpi_taken();
+	for (int i = 0; i < 3; i++)
+		sum(comm);
+#ifdef OPEN_MPI
+	CHECK(qv_mpi_taken() == before, "a call was taken");
+#endif
+	MPI_Comm_dup(comm, &copy);
+	before = qv_mpi_taken();
+	sum(copy);
+	CHECK(qv_mpi_taken() == before + 1, "not taken");
+	MPI_Comm_free(&copy);
+	MPI_Comm_free(&comm);
+}
+
+/* Before MPI_Init nobody knows their rank but the launcher. */
+static int launched_as(void)
+{
+	const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+
+	rank = rank ? rank : getenv("PMI_RANK");
+	return rank ? atoi(rank) : 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	const int in_init = !strcmp(name, "init");
+
+	setenv("QUIVER_MPI_COLL", "allreduce=ring", 1);
+	refuse = in_init && launched_as() == 1 ? REFUSE_ALL : 0;
+	MPI_Init(&argc, &argv);
+	refuse = 0;
+	MPI_Comm_rank(MPI_COMM_WORLD, &glue_rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &glue_ranks);
+	if (in_init) {
+		CHECK(glue_rank != 1 || refused, "nothing was asked for");
+		sum(MPI_COMM_WORLD);
+		CHECK(!qv_mpi_taken(), "a call was taken");
+	} else if (!strcmp(name, "made")) {
+		made();
+	} else {
+		first_calls();
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (!glue_rank)
+		printf("passed on %d ranks\n", glue_ranks);
+	MPI_Finalize();
+	return 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* refuse.h - the library gets no memory, while the program and the MPI do. */
+#ifndef QV_MPI_REFUSE_H
+#define QV_MPI_REFUSE_H
+
+#include <limits.h>
+
+#define REFUSE_ALL INT_MAX
+
+/* So many of the next times that the library asks it gets nothing. */
+extern int refuse;
+/* How often that was. */
+extern int refused;
+
+#endif /* QV_MPI_REFUSE_H */
