@@ -141,6 +141,15 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, stru
 								  : QV_MPI_TAKEN;
 }
 
+/* Between two ranks travel as many blocks of an allgatherv as a ring has, one by one, and a few messages of all
+ * others. The pieces of an exchange are as long as its tags suffice for. */
+static bool has_tags(const struct qv_mpi_comm *c, enum qv_mpi_name name,
+		     const struct qv_mpi_rule *rule)
+{
+	return name != QV_MPI_ALLGATHERV || rule->by != QV_MPI_BY_SCHEDULE ||
+	       c->ranks <= qv_mpi.slot;
+}
+
 /* No memory, or what the autotuner met. What was timed is not over, so nobody is told how long it
  * took. */
 static struct qv_mpi_op *fail(struct qv_mpi_blocks_call *call)
@@ -166,6 +175,8 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 		*why = QV_MPI_NEVER_DUP;
 	if (*why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_AUTO)
 		rule = qv_mpi_autotune_v_turn(c, call, why);
+	if (*why == QV_MPI_TAKEN && !has_tags(c, call->name, rule))
+		*why = QV_MPI_TOO_LONG;
 	if (*why == QV_MPI_TAKEN) {
 		leave_out(call, c);
 		*why = judge_data(call, c, rule, &friends);
