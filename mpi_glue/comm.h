@@ -153,6 +153,7 @@ void qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin);
 int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc);
 /* How many MPI_Comm_idup may be under way. One is over when its communicator is used. */
 int qv_mpi_idups(void);
+extern int qv_mpi_idups_begun; /* 0: it is none; read by any thread */
 void qv_mpi_idup_over(MPI_Comm comm);
 
 #endif /* QV_MPI_COMM_H */

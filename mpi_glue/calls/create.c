@@ -29,6 +29,8 @@ static struct {
 	int lost; /* more than there is room for: never over */
 } idups;
 
+int qv_mpi_idups_begun;
+
 int qv_mpi_idups(void)
 {
 	int n;
@@ -49,6 +51,7 @@ static int idup_begun(const MPI_Comm *comm, int rc)
 		idups.comms[idups.n++] = *comm;
 	else
 		idups.lost++;
+	__atomic_store_n(&qv_mpi_idups_begun, idups.n, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&qv_mpi.lock);
 	return rc;
 }
@@ -59,6 +62,7 @@ void qv_mpi_idup_over(MPI_Comm comm)
 	for (int i = 0; i < idups.n; i++)
 		if (idups.comms[i] == comm)
 			idups.comms[i--] = idups.comms[--idups.n];
+	__atomic_store_n(&qv_mpi_idups_begun, idups.n, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&qv_mpi.lock);
 }
 

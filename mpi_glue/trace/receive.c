@@ -35,7 +35,7 @@ static int posted(struct qv_mpi_wanted *w, const MPI_Request *request, int rc)
 		MPI_Status own, *s = STATUS(own, status);                                     \
 		int rc;                                                                       \
                                                                                               \
-		if (!qv_mpi_traces())                                                         \
+		if (!qv_mpi_traces_on(comm))                                                  \
 			return QV_REAL(name)(buf, count, type, from, tag, comm, status);      \
 		w = qv_mpi_trace_want(qv_mpi_traced_of(comm), from, tag);                     \
 		QV_TRACED(rc, QV_REAL(name)(buf, count, type, from, tag, comm, s));           \
@@ -50,7 +50,7 @@ static int posted(struct qv_mpi_wanted *w, const MPI_Request *request, int rc)
 		struct qv_mpi_wanted w;                                                       \
 		int rc;                                                                       \
                                                                                               \
-		if (!qv_mpi_traces())                                                         \
+		if (!qv_mpi_traces_on(comm))                                                  \
 			return QV_REAL(name)(buf, count, type, from, tag, comm, request);     \
 		w = qv_mpi_trace_want(qv_mpi_traced_of(comm), from, tag);                     \
 		QV_TRACED(rc, QV_REAL(name)(buf, count, type, from, tag, comm, request));     \
@@ -64,7 +64,7 @@ static int posted(struct qv_mpi_wanted *w, const MPI_Request *request, int rc)
 	{                                                                                     \
 		const int rc = QV_REAL(name)(buf, count, type, from, tag, comm, request);     \
                                                                                               \
-		if (!rc && qv_mpi_traces())                                                   \
+		if (!rc && qv_mpi_traces_on(comm))                                            \
 			qv_mpi_trace_keep_persistent(*request, comm, from, tag, false);       \
 		return rc;                                                                    \
 	}                                                                                     \
@@ -79,7 +79,7 @@ static int posted(struct qv_mpi_wanted *w, const MPI_Request *request, int rc)
 		uint64_t number;                                                 \
 		int rc;                                                          \
                                                                                  \
-		if (!qv_mpi_traces())                                            \
+		if (!qv_mpi_traces_on(comm))                                     \
 			return QV_REAL(name) arguments;                          \
 		w = qv_mpi_trace_want(qv_mpi_traced_of(comm), from, in_tag);     \
 		number = qv_mpi_trace_send(qv_mpi_traced_of(comm), to, out_tag); \
@@ -126,7 +126,7 @@ ALL(_c, MPI_Count)
 		uint64_t number;                                                 \
 		int rc;                                                          \
                                                                                  \
-		if (!qv_mpi_traces())                                            \
+		if (!qv_mpi_traces_on(comm))                                     \
 			return QV_REAL(name) arguments;                          \
 		w = qv_mpi_trace_want(qv_mpi_traced_of(comm), from, in_tag);     \
 		number = qv_mpi_trace_send(qv_mpi_traced_of(comm), to, out_tag); \
@@ -161,7 +161,7 @@ QV_API int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status)
 	MPI_Status own, *s = STATUS(own, status);
 	int rc;
 
-	if (!qv_mpi_traces())
+	if (!qv_mpi_traces_on(comm))
 		return QV_REAL(Probe)(from, tag, comm, status);
 	QV_TRACED(rc, QV_REAL(Probe)(from, tag, comm, s));
 	if (!rc)
@@ -175,7 +175,7 @@ QV_API int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *s
 	MPI_Status own, *s = STATUS(own, status);
 	int rc;
 
-	if (!qv_mpi_traces())
+	if (!qv_mpi_traces_on(comm))
 		return QV_REAL(Iprobe)(from, tag, comm, flag, status);
 	QV_TRACED(rc, QV_REAL(Iprobe)(from, tag, comm, flag, s));
 	if (!rc)
@@ -189,7 +189,7 @@ QV_API int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message *message, MP
 	MPI_Status own, *s = STATUS(own, status);
 	int rc;
 
-	if (!qv_mpi_traces())
+	if (!qv_mpi_traces_on(comm))
 		return QV_REAL(Mprobe)(from, tag, comm, message, status);
 	QV_TRACED(rc, QV_REAL(Mprobe)(from, tag, comm, message, s));
 	if (!rc)
@@ -204,7 +204,7 @@ QV_API int MPI_Improbe(int from, int tag, MPI_Comm comm, int *flag, MPI_Message 
 	MPI_Status own, *s = STATUS(own, status);
 	int rc;
 
-	if (!qv_mpi_traces())
+	if (!qv_mpi_traces_on(comm))
 		return QV_REAL(Improbe)(from, tag, comm, flag, message, status);
 	QV_TRACED(rc, QV_REAL(Improbe)(from, tag, comm, flag, message, s));
 	if (!rc)

@@ -17,7 +17,7 @@ static int sent(uint64_t number, int rc)
 		uint64_t number;                                                                  \
 		int rc;                                                                           \
                                                                                                   \
-		if (!qv_mpi_traces())                                                             \
+		if (!qv_mpi_traces_on(comm))                                                      \
 			return QV_REAL(name)(buf, count, type, to, tag, comm);                    \
 		number = qv_mpi_trace_send(qv_mpi_traced_of(comm), to, tag);                      \
 		QV_TRACED(rc, QV_REAL(name)(buf, count, type, to, tag, comm));                    \
@@ -32,7 +32,7 @@ static int sent(uint64_t number, int rc)
 		uint64_t number;                                                                  \
 		int rc;                                                                           \
                                                                                                   \
-		if (!qv_mpi_traces())                                                             \
+		if (!qv_mpi_traces_on(comm))                                                      \
 			return QV_REAL(name)(buf, count, type, to, tag, comm, request);           \
 		number = qv_mpi_trace_send(qv_mpi_traced_of(comm), to, tag);                      \
 		QV_TRACED(rc, QV_REAL(name)(buf, count, type, to, tag, comm, request));           \
@@ -46,7 +46,7 @@ static int sent(uint64_t number, int rc)
 	{                                                                                         \
 		const int rc = QV_REAL(name)(buf, count, type, to, tag, comm, request);           \
                                                                                                   \
-		if (!rc && qv_mpi_traces())                                                       \
+		if (!rc && qv_mpi_traces_on(comm))                                                \
 			qv_mpi_trace_keep_persistent(*request, comm, to, tag, true);              \
 		return rc;                                                                        \
 	}                                                                                         \

@@ -29,6 +29,7 @@ static inline void qv_mpi_trace_comm_made(MPI_Comm comm, bool of_session)
 }
 #else
 #include "engine/base/compiler.h"
+#include "mpi_glue/comm.h"
 
 /* file.c: what all calls go through. */
 
@@ -44,6 +45,14 @@ extern _Thread_local int qv_mpi_trace_inside QV_MPI_TRACE_FAST;
 static inline bool qv_mpi_traces(void)
 {
 	return QV_UNLIKELY(qv_mpi_trace_on) && !qv_mpi_trace_inside;
+}
+
+/* The same of a call on a communicator. If MPI_Comm_idup has made this, that is over. */
+static inline bool qv_mpi_traces_on(MPI_Comm comm)
+{
+	if (QV_UNLIKELY(__atomic_load_n(&qv_mpi_idups_begun, __ATOMIC_RELAXED)))
+		qv_mpi_idup_over(comm);
+	return qv_mpi_traces();
 }
 
 /* rc = what the MPI's own function returns, of a call that is recorded. */

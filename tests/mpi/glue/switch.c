@@ -211,8 +211,8 @@ static int sum(MPI_Comm comm)
 	return all;
 }
 
-/* An MPI_Comm_idup is over when its communicator is freed, though it was not used. */
-void glue_unused(void)
+/* An MPI_Comm_idup is over when its communicator is freed, though it was not used, or has a message. */
+static void idup_is_over(int used)
 {
 	const uint64_t before = qv_mpi_taken();
 	MPI_Comm unused, comm;
@@ -222,10 +222,22 @@ void glue_unused(void)
 	MPI_Comm_split(MPI_COMM_WORLD, 0, glue_rank, &comm);
 	MPI_Comm_idup(MPI_COMM_WORLD, &unused, &request);
 	MPI_Wait(&request, MPI_STATUS_IGNORE);
-	MPI_Comm_free(&unused);
+	if (used)
+		MPI_Sendrecv(&used, 1, MPI_INT, glue_rank, 0, got, 1, MPI_INT, glue_rank, 0, unused,
+			     MPI_STATUS_IGNORE);
+	else
+		MPI_Comm_free(&unused);
 	CHECK(!qv_mpi_set("allreduce=binomial"), "refused");
-	CHECK(sum(comm) == glue_ranks && qv_mpi_taken() == before + 1, "not taken");
+	CHECK(sum(comm) == glue_ranks && qv_mpi_taken() == before + 1, "not taken, used %d", used);
+	if (used)
+		MPI_Comm_free(&unused);
 	MPI_Comm_free(&comm);
+}
+
+void glue_unused(void)
+{
+	idup_is_over(0);
+	idup_is_over(1);
 }
 
 static void spread(MPI_Comm comm)
