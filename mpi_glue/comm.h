@@ -97,10 +97,16 @@ static inline struct qv_mpi_habit *qv_mpi_habit(struct qv_mpi_comm *c, enum qv_c
 	return &c->habits[coll == QV_COLL_BROADCAST];
 }
 
+static inline const struct qv_mpi_habit *qv_mpi_habit_seen(const struct qv_mpi_comm *c,
+							   enum qv_coll coll)
+{
+	return &c->habits[coll == QV_COLL_BROADCAST];
+}
+
 /* Whether some ranks are late by habit for such a call: 0, or a number for those who are. */
 static inline uint32_t qv_mpi_late(const struct qv_mpi_comm *c, enum qv_coll coll)
 {
-	return c->habits[coll == QV_COLL_BROADCAST].late;
+	return qv_mpi_habit_seen(c, coll)->late;
 }
 
 /* Which of the QV_MPI_BYPASSES a call is kept in. */

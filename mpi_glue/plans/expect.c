@@ -73,7 +73,7 @@ void qv_mpi_expect_planned(struct qv_mpi_comm *c, enum qv_coll coll, double sinc
 
 const uint64_t *qv_mpi_arrivals(const struct qv_mpi_comm *c, const struct qv_mpi_call *call)
 {
-	const struct qv_mpi_habit *h = &c->habits[call->coll == QV_COLL_BROADCAST];
+	const struct qv_mpi_habit *h = qv_mpi_habit_seen(c, call->coll);
 
 	if (c->told || !h->expect || !qv_expect_serves(call->coll))
 		return c->arrive;
