@@ -156,7 +156,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 		return *why == QV_MPI_FAILED ? fail(call) : NULL;
 	/* Before the turn of a trial, or the MPI's call would be timed as ours. */
 	if (call->form == QV_MPI_BLOCKING && !qv_mpi_comm_open(c)) {
-		*why = QV_MPI_NEVER_DUP;
+		*why = QV_MPI_DUP_REFUSED;
 		return NULL;
 	}
 	untried = qv_mpi.rules->automatic[call->coll] &&
@@ -167,7 +167,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 		return *why == QV_MPI_FAILED ? fail(call) : NULL;
 	}
 	if (call->form == QV_MPI_INIT && !qv_mpi_comm_open(c)) {
-		*why = QV_MPI_NEVER_DUP;
+		*why = QV_MPI_DUP_REFUSED;
 		return NULL;
 	}
 	plan = qv_mpi_plan_of(c, call, call->count * r.item, r.ordered, why);

@@ -199,7 +199,7 @@ enum qv_mpi_reason qv_mpi_pattern_of(struct qv_mpi_comm *c, enum qv_mpi_form for
 	if (!c->pattern && form == QV_MPI_NONBLOCKING)
 		return QV_MPI_NOT_KNOWN;
 	if (!qv_mpi_comm_open(c)) /* plans are made by messages on the duplicate */
-		return QV_MPI_NEVER_DUP;
+		return QV_MPI_DUP_REFUSED;
 	if (!c->pattern) {
 		const double began = PMPI_Wtime();
 

@@ -93,7 +93,7 @@ static enum qv_mpi_reason judge(const struct qv_mpi_blocks_call *call, const str
 	if (why == QV_MPI_TAKEN && (call->root < 0 || call->root >= c->ranks))
 		return QV_MPI_ODD_ARGUMENT;
 	if (why == QV_MPI_TAKEN && c->no_dup)
-		return QV_MPI_NEVER_DUP;
+		return QV_MPI_DUP_REFUSED;
 	return why == QV_MPI_TAKEN ? qv_mpi_judge_form(c, call->form) : why;
 }
 
@@ -172,7 +172,7 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 	*why = judge(call, c);
 	/* Before the turn of a trial, or the MPI's call would be timed as ours. */
 	if (*why == QV_MPI_TAKEN && !qv_mpi_comm_open(c))
-		*why = QV_MPI_NEVER_DUP;
+		*why = QV_MPI_DUP_REFUSED;
 	if (*why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_AUTO)
 		rule = qv_mpi_autotune_v_turn(c, call, why);
 	if (*why == QV_MPI_TAKEN && !has_tags(c, call->name, rule))
