@@ -119,6 +119,13 @@ static inline unsigned int qv_mpi_bypass_index(MPI_Op op, uint64_t count)
 struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm);
 /* Where that gave NULL: whether it was for want of memory. */
 bool qv_mpi_comm_is_poor(MPI_Comm comm);
+/* Whether a call of this form then must end with an error: other ranks have memory, maybe. A nonblocking one is
+ * the MPI's on all ranks. */
+static inline bool qv_mpi_comm_is_missing(const struct qv_mpi_comm *c, MPI_Comm comm,
+					  enum qv_mpi_form form)
+{
+	return !c && form != QV_MPI_NONBLOCKING && qv_mpi_comm_is_poor(comm);
+}
 /* Whether calls on it can be ours at all; the same on all its ranks. */
 enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c);
 /* The same on a rank that has no memory for its state. */

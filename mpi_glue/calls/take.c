@@ -141,8 +141,8 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	struct qv_mpi_op *op;
 	bool untried;
 
-	if (!c && call->form != QV_MPI_NONBLOCKING && qv_mpi_comm_is_poor(call->comm))
-		return fail(call); /* other ranks have memory, maybe */
+	if (qv_mpi_comm_is_missing(c, call->comm, call->form))
+		return fail(call);
 	*why = c ? qv_mpi_judge(call, c) : QV_MPI_ODD_ARGUMENT;
 	if (*why == QV_MPI_TAKEN)
 		*why = judge_data(call, &r);

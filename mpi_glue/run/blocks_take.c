@@ -167,8 +167,8 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 	struct qv_mpi_plan *plan;
 	struct qv_mpi_op *op;
 
-	if (!c && call->form != QV_MPI_NONBLOCKING && qv_mpi_comm_is_poor(call->comm))
-		return fail(call); /* other ranks have memory, maybe */
+	if (qv_mpi_comm_is_missing(c, call->comm, call->form))
+		return fail(call);
 	*why = judge(call, c);
 	/* Before the turn of a trial, or the MPI's call would be timed as ours. */
 	if (*why == QV_MPI_TAKEN && !qv_mpi_comm_open(c))
