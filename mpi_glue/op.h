@@ -182,6 +182,9 @@ uint64_t qv_mpi_nonblocking_oldest(const struct qv_mpi_comm *c);
 void qv_mpi_nonblocking_drain(const struct qv_mpi_comm *c);
 /* Do what can be done for all of them. */
 int qv_mpi_nonblocking_poll(void);
+/* MPI_Waitall of the program. Open MPI 4.1 waits for ever in its own where a request has ended with an error
+ * before. */
+int qv_mpi_wait_all(int n, MPI_Request *requests, MPI_Status *statuses);
 /* Whether this MPI lets us run from inside of its calls. */
 bool qv_mpi_nonblocking_possible(void);
 

@@ -157,6 +157,24 @@ int qv_mpi_nonblocking(struct qv_mpi_op *op, MPI_Request *request)
 	return MPI_SUCCESS;
 }
 
+int qv_mpi_wait_all(int n, MPI_Request *requests, MPI_Status *statuses)
+{
+	int all = MPI_SUCCESS;
+
+	if (!atomic_load_explicit(&qv_mpi.failed, memory_order_relaxed) || n < 0 || !requests)
+		return QV_REAL(Waitall)(n, requests, statuses);
+	for (int i = 0; i < n; i++) {
+		MPI_Status one = {0};
+		const int rc = QV_REAL(Wait)(&requests[i], &one);
+
+		one.MPI_ERROR = rc;
+		if (statuses != MPI_STATUSES_IGNORE)
+			statuses[i] = one;
+		all = rc ? MPI_ERR_IN_STATUS : all;
+	}
+	return all;
+}
+
 /* What others ask. */
 
 uint64_t qv_mpi_nonblocking_oldest(const struct qv_mpi_comm *c)

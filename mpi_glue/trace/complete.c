@@ -133,33 +133,14 @@ static int end_all(struct waits *w, int n, const MPI_Request *requests, bool don
 	return rc;
 }
 
-/* Open MPI 4.1 waits for ever in MPI_Waitall where a request has ended with an error before. */
-static int wait_all(int n, MPI_Request *requests, MPI_Status *statuses)
-{
-	int all = MPI_SUCCESS;
-
-	if (!atomic_load_explicit(&qv_mpi.failed, memory_order_relaxed) || n < 0 || !requests)
-		return QV_REAL(Waitall)(n, requests, statuses);
-	for (int i = 0; i < n; i++) {
-		MPI_Status one = {0};
-		const int rc = QV_REAL(Wait)(&requests[i], &one);
-
-		one.MPI_ERROR = rc;
-		if (statuses != MPI_STATUSES_IGNORE)
-			statuses[i] = one;
-		all = rc ? MPI_ERR_IN_STATUS : all;
-	}
-	return all;
-}
-
 QV_API int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
 {
 	struct waits w;
 	int rc;
 
 	if (!qv_mpi_traces() || !begin(&w, n, requests, statuses))
-		return wait_all(n, requests, statuses);
-	QV_TRACED(rc, wait_all(n, requests, w.statuses));
+		return qv_mpi_wait_all(n, requests, statuses);
+	QV_TRACED(rc, qv_mpi_wait_all(n, requests, w.statuses));
 	return end_all(&w, n, requests, true, rc);
 }
 QV_MPI_BOTH(Waitall)
