@@ -220,6 +220,9 @@ function(preload_test name core ranks labels script)
 		${ranks} ${case_seconds} ${ARGN})
 endfunction()
 if(TARGET quiver_mpi_ompi)
+	qv_add_mpi_program(mpi_passed "" ${QV_OMPI_COMPILER} passed.c)
+	qv_add_test(NAME mpi.glue_passed LABELS mpi RANKS 1 TIMEOUT 240
+		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/passed.sh ${CMAKE_BINARY_DIR} 40)
 	qv_add_test(NAME mpi.glue_settings LABELS mpi RANKS 2
 		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/settings.sh ${CMAKE_BINARY_DIR})
 	qv_add_test(NAME mpi.glue_flavours LABELS mpi RANKS 2
