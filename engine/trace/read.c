@@ -45,7 +45,7 @@ static int decode(struct qv_trace_reader *r, const struct qv_trace_record *rec,
 		return 0;
 	}
 	if (!is_known(r, kind) || flags >= 2 * QV_TRACE_F_MASKED)
-		return qv_trace_refuse(r, "an event of kind %u is not known", kind);
+		return qv_trace_reader_refuse(r, "an event of kind %u is not known", kind);
 	*event = (struct qv_trace_event){.ns = time_of(r),
 					 .tag = rec->tag,
 					 .ignore = flags & QV_TRACE_F_MASKED ? r->mask : 0,

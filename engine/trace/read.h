@@ -35,8 +35,8 @@ struct qv_trace_reader {
 /* blocks.c */
 
 /* The trace is read no further, and why. -1. */
-__attribute__((format(printf, 2, 3))) int qv_trace_refuse(struct qv_trace_reader *r,
-							  const char *text, ...);
+__attribute__((format(printf, 2, 3))) int qv_trace_reader_refuse(struct qv_trace_reader *r,
+								 const char *text, ...);
 /* 1: a block was read; 0: there is none; -1: it was refused. */
 int qv_trace_read_block(struct qv_trace_reader *r);
 
