@@ -2,6 +2,14 @@
 /* coll.c - messages of collectives by our protocol. */
 #include "layered.h"
 
+/* Want of memory is over some time, and then the message goes. */
+static int peer_of(struct qv_fi_ep *ep, fi_addr_t addr, struct qv_peer **peer)
+{
+	const int ret = qv_fi_peer(ep, addr, peer);
+
+	return ret == -FI_ENOMEM ? QV_ENOMEM : ret ? QV_EPEER : QV_OK;
+}
+
 int qv_fi_layered_coll_send(struct qv_fi_ep *ep, fi_addr_t to, const struct qv_fi_coll_io *io)
 {
 	const struct iovec iov = {io->buf, io->bytes};
@@ -12,8 +20,9 @@ int qv_fi_layered_coll_send(struct qv_fi_ep *ep, fi_addr_t to, const struct qv_f
 					  .context = io->context,
 					  .cookie = QV_CK_COLL};
 	struct qv_peer *peer;
+	const int status = peer_of(ep, to, &peer);
 
-	return qv_fi_peer(ep, to, &peer) ? QV_EPEER : qv_proto_send(ep->proto, peer, &args);
+	return status ? status : qv_proto_send(ep->proto, peer, &args);
 }
 
 int qv_fi_layered_coll_recv(struct qv_fi_ep *ep, fi_addr_t from, const struct qv_fi_coll_io *io)
@@ -25,10 +34,9 @@ int qv_fi_layered_coll_recv(struct qv_fi_ep *ep, fi_addr_t from, const struct qv
 				    .flags = QV_REQ_COLL,
 				    .context = io->context,
 				    .cookie = QV_CK_COLL};
+	const int status = from == FI_ADDR_UNSPEC ? QV_OK : peer_of(ep, from, &args.from);
 
-	if (from != FI_ADDR_UNSPEC && qv_fi_peer(ep, from, &args.from))
-		return QV_EPEER;
-	return qv_proto_recv(ep->proto, &args);
+	return status ? status : qv_proto_recv(ep->proto, &args);
 }
 
 void qv_fi_layered_coll_cancel(struct qv_fi_ep *ep, void *context)
