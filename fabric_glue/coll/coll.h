@@ -70,6 +70,8 @@ struct qv_fi_group { /* group.c */
 	fi_addr_t *addrs;             /* by rank */
 	struct qv_fi_member *members; /* by rank */
 	uint64_t hash;
+	struct qv_fi_joins *set;       /* join.c: how often it has been joined, */
+	uint64_t times;                /* with this group */
 	uint32_t *load;                /* by rank, as they told */
 	unsigned units;                /* combine units that this member runs for it */
 	struct qv_select *select;      /* each group has a network of its own */

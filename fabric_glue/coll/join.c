@@ -13,22 +13,21 @@ struct qv_fi_joins {
 	uint64_t times;
 };
 
-static int times_joined(struct qv_fi_coll *coll, uint64_t hash, uint64_t *times)
+static struct qv_fi_joins *joins_of(struct qv_fi_coll *coll, uint64_t hash)
 {
 	struct qv_fi_joins *j = coll->joins;
 
 	while (j && j->hash != hash)
 		j = j->next;
-	if (!j) {
-		j = calloc(1, sizeof *j);
-		if (!j)
-			return -FI_ENOMEM;
-		j->hash = hash;
-		j->next = coll->joins;
-		coll->joins = j;
-	}
-	*times = ++j->times;
-	return 0;
+	if (j)
+		return j;
+	j = calloc(1, sizeof *j);
+	if (!j)
+		return NULL;
+	j->hash = hash;
+	j->next = coll->joins;
+	coll->joins = j;
+	return j;
 }
 
 /* Members are known to each other by their addresses: numbers in an AV are each process's own. */
@@ -57,9 +56,12 @@ static int name_members(struct qv_fi_group *group, const struct qv_fi_set *set)
 		QV_FI_WARN(EP_CTRL, "join: the endpoint's own address is not in the set\n");
 		return -FI_EINVAL;
 	}
-	ret = times_joined(group->ep->coll, group->hash, &times);
+	group->set = joins_of(group->ep->coll, group->hash);
+	if (!group->set)
+		return -FI_ENOMEM;
+	times = group->set->times + 1;
 	group->hash = qv_fi_coll_mix(group->hash, &times, sizeof times);
-	return ret;
+	return 0;
 }
 
 static void report(struct qv_fi_group *group, int status)
@@ -168,8 +170,11 @@ static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct q
 	if (ret) {
 		qv_fi_group_stop_listening(group);
 		qv_fi_group_leave_slot(ep->coll, group);
+		return ret;
 	}
-	return ret;
+	group->times =
+		++group->set->times; /* a call that has failed is not counted by the others */
+	return 0;
 }
 
 /* Whether the call may join: a set, or a group of this endpoint, says who is in it. 0 or -FI_E*. */

@@ -2,9 +2,11 @@
 /*
  * enable.c - fi_enable without memory, and again: each of its allocations fails in turn. The second
  * call works, or is refused as long as the endpoint is open; either way all closes and nothing of
- * the provider's is left. So it is with fi_ep_bind of a counter, and with the first call to a peer. The
- * program's own malloc stands before the C library's; only what the provider itself calls fails.
+ * the provider's is left. So it is with fi_ep_bind of a counter, and with the first call to a peer. Only
+ * what the provider itself calls fails.
  */
+#include "memory.h"
+
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -12,117 +14,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
-#include <dlfcn.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <quiver/types.h>
-
-/* Memory. */
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-void *__libc_memalign(size_t align, size_t size);
-void __libc_free(void *p);
-
-static bool watched;       /* the provider's blocks are noted */
-static unsigned countdown; /* this allocation of it fails; 0: none */
-static bool none;          /* all of them fail */
-static void *blocks[256];  /* its blocks, NULL: a free place */
-
-static bool is_providers(const void *caller)
-{
-	Dl_info info;
-
-	return watched && dladdr(caller, &info) && strstr(info.dli_fname, "libquiver-fi");
-}
-
-static bool fails(const void *caller)
-{
-	return is_providers(caller) && (none || (countdown && !--countdown));
-}
-
-static void *note(const void *caller, void *p)
-{
-	unsigned i = 0;
-
-	if (!p || !is_providers(caller))
-		return p;
-	while (blocks[i])
-		if (++i == sizeof blocks / sizeof *blocks)
-			abort();
-	blocks[i] = p;
-	return p;
-}
-
-static void forget(const void *p)
-{
-	for (unsigned i = 0; p && i < sizeof blocks / sizeof *blocks; i++)
-		if (blocks[i] == p)
-			blocks[i] = NULL;
-}
-
-static unsigned left(void)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < sizeof blocks / sizeof *blocks; i++)
-		n += blocks[i] != NULL;
-	return n;
-}
-
-#define CALLER __builtin_return_address(0)
-
-QV_API void *malloc(size_t size)
-{
-	return fails(CALLER) ? NULL : note(CALLER, __libc_malloc(size));
-}
-
-QV_API void *calloc(size_t count, size_t size)
-{
-	return fails(CALLER) ? NULL : note(CALLER, __libc_calloc(count, size));
-}
-
-QV_API void *realloc(void *old, size_t size)
-{
-	if (fails(CALLER))
-		return NULL;
-	forget(old);
-	return note(CALLER, __libc_realloc(old, size));
-}
-
-QV_API void *aligned_alloc(size_t align, size_t size)
-{
-	return fails(CALLER) ? NULL : note(CALLER, __libc_memalign(align, size));
-}
-
-QV_API void free(void *p)
-{
-	forget(p);
-	__libc_free(p);
-}
-
-/* The test. */
-
-#define OK(call)                                                              \
-	do {                                                                  \
-		long ret_ = (long)(call);                                     \
-		if (ret_) {                                                   \
-			fprintf(stderr, "%s: %ld (%s)\n", #call, ret_,        \
-				fi_strerror((int)(ret_ < 0 ? -ret_ : ret_))); \
-			exit(ret_ == -FI_ENODATA ? 77 : 1);                   \
-		}                                                             \
-	} while (0)
-#define CHECK(cond, ...)                              \
-	do {                                          \
-		if (!(cond)) {                        \
-			fprintf(stderr, __VA_ARGS__); \
-			exit(1);                      \
-		}                                     \
-	} while (0)
 
 struct objects {
 	struct fi_info *info;
