@@ -81,7 +81,8 @@ struct qv_fi_group { /* group.c */
 	unsigned ops;                  /* under way, */
 	unsigned streams;              /* of which so many are streams */
 	bool joined, listening, heard; /* heard: a member has lost the group */
-	int failed;                    /* enum qv_status: the group is lost */
+	int failed;                    /* enum qv_status: the group is lost, */
+	uint32_t untold;               /* and so many members could not be told yet */
 	struct qv_fi_coll_msg notice;
 	struct qv_expect *expect; /* expect.c; NULL: nobody wants expectations */
 };
@@ -135,9 +136,11 @@ struct qv_fi_coll {
 	const struct qv_combine *combine;
 	struct qv_fi_coll_op *ops, **ops_tail; /* in the order of their calls */
 	struct qv_fi_group *groups;
-	struct qv_fi_group *lost; /* those that were lost, and closed by the program: id and hash */
+	struct qv_fi_group
+		*lost; /* those that were lost, and closed by the program: id, hash, untold */
 	struct qv_fi_group **slots; /* by the lower bits of id */
 	uint32_t nslots, next_id;
+	bool closing; /* the endpoint is being closed: groups do not listen any more */
 	uint64_t check;
 	struct qv_fi_joins *joins; /* how often each set has been joined */
 	uint64_t units;            /* combine units of all groups */

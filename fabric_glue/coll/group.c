@@ -38,6 +38,7 @@ static void forget_lost(struct qv_fi_coll *coll, uint32_t id)
 	if (!group)
 		return;
 	*at = group->next;
+	free(group->addrs);
 	free(group);
 }
 
@@ -114,14 +115,24 @@ void qv_fi_group_stop_listening(struct qv_fi_group *group)
 	group->listening = false;
 }
 
+/* The address of who has been told is forgotten: nothing else is sent to it any more. */
 static void tell_others(struct qv_fi_group *group)
 {
 	const struct qv_fi_coll_io io = {.tag = qv_fi_join_tag(group->hash) | NOTICE};
 
-	/* Who cannot be told is gone, too, or hears of it from another one. */
-	for (uint32_t r = 0; r < group->n; r++)
-		if (r != group->rank)
-			(void)group->ep->mode->coll_send(group->ep, group->addrs[r], &io);
+	group->untold = 0;
+	for (uint32_t r = 0; r < group->n; r++) {
+		int status;
+
+		if (r == group->rank || group->addrs[r] == FI_ADDR_NOTAVAIL)
+			continue;
+		/* Who cannot be told for another reason is gone, too. */
+		status = group->ep->mode->coll_send(group->ep, group->addrs[r], &io);
+		if (status == QV_EAGAIN || status == QV_ENOMEM)
+			group->untold++;
+		else
+			group->addrs[r] = FI_ADDR_NOTAVAIL;
+	}
 }
 
 /* Whoever sent to this group, or to its join, waits for an answer that will not come otherwise. */
@@ -147,6 +158,10 @@ void qv_fi_group_progress(struct qv_fi_group *group)
 {
 	if (group->heard)
 		qv_fi_group_fail(group, QV_EPEER);
+	else if (!group->listening && !group->failed && !group->ep->coll->closing)
+		qv_fi_group_listen(group); /* there was no memory for it */
+	if (group->untold)
+		tell_others(group);
 	if (group->failed)
 		discard(group);
 }
@@ -174,16 +189,28 @@ void qv_fi_group_free(struct qv_fi_group *group)
 /* Others may not know yet that it is lost, and send to it after the program has closed it here. */
 static void keep_lost(struct qv_fi_coll *coll, struct qv_fi_group *group)
 {
-	empty(group);
-	*group = (struct qv_fi_group){
+	struct qv_fi_group lost = {
 		.ep = coll->ep, .id = group->id, .hash = group->hash, .next = coll->lost};
+
+	if (group->untold) {
+		lost.n = group->n;
+		lost.rank = group->rank;
+		lost.untold = group->untold;
+		lost.addrs = group->addrs;
+		group->addrs = NULL;
+	}
+	empty(group);
+	*group = lost;
 	coll->lost = group;
 }
 
 void qv_fi_group_progress_lost(struct qv_fi_coll *coll)
 {
-	for (struct qv_fi_group *group = coll->lost; group; group = group->next)
+	for (struct qv_fi_group *group = coll->lost; group; group = group->next) {
+		if (group->untold)
+			tell_others(group);
 		discard(group);
+	}
 }
 
 void qv_fi_group_free_lost(struct qv_fi_coll *coll)
@@ -192,6 +219,7 @@ void qv_fi_group_free_lost(struct qv_fi_coll *coll)
 
 	while ((group = coll->lost)) {
 		coll->lost = group->next;
+		free(group->addrs);
 		free(group);
 	}
 }

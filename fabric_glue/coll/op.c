@@ -138,7 +138,7 @@ void qv_fi_coll_progress(struct qv_fi_ep *ep)
 	struct qv_fi_coll_op **at = &coll->ops, *op;
 
 	for (struct qv_fi_group *g = coll->groups; g; g = g->next)
-		if (QV_UNLIKELY(g->heard || g->failed))
+		if (QV_UNLIKELY(!g->listening || g->failed))
 			qv_fi_group_progress(g);
 	if (QV_UNLIKELY(coll->lost))
 		qv_fi_group_progress_lost(coll);

@@ -51,6 +51,8 @@ void qv_fi_coll_shutdown(struct qv_fi_ep *ep)
 {
 	struct qv_fi_group *group = ep->coll ? ep->coll->groups : NULL;
 
+	if (ep->coll)
+		ep->coll->closing = true;
 	for (; group; group = group->next) {
 		if (group->ops)
 			qv_fi_group_fail(group, QV_ECANCELED);
