@@ -274,7 +274,9 @@ int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_a
 		if (rc != QV_EAGAIN)
 			return rc;
 	}
-	rc = qv_peer_may_send(to);
+	/* Nobody hears of the error of a notice. */
+	rc = (args->flags & QV_REQ_COLL) && (args->flags & QV_REQ_INJECT) ? qv_peer_may_try(to)
+									  : qv_peer_may_send(to);
 	if (rc)
 		return rc;
 	if (args->flags & QV_REQ_INJECT && len > QV_PROTO_INJECT)

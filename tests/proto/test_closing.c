@@ -33,6 +33,11 @@ static void unexpected(void **state)
 		qv_proto_leave(rig->node[1].p);
 		rig_settle(rig);
 		assert_true(rig_peer(rig, 0, 1)->untold);
+		/* A notice of a collective does not take the error, the next send does. */
+		(void)rig_send_req(rig_req_new(rig, 0, 0, 1), 1, 7, QV_REQ_COLL | QV_REQ_INJECT);
+		assert_true(rig_peer(rig, 0, 1)->untold);
+		assert_int_equal(rig_send_req(rig_req_new(rig, 0, 0, 1), 1, 7, QV_REQ_INJECT),
+				 QV_EPEER);
 		rig_kill(rig, 1, QV_LOOP_ERRORS, false);
 		rig_free(rig);
 	}
