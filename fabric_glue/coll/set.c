@@ -30,12 +30,11 @@ static size_t find(const struct qv_fi_set *set, fi_addr_t addr)
 	return i;
 }
 
-static int add(struct qv_fi_set *set, fi_addr_t addr)
+/* One that is not there yet. */
+static int append(struct qv_fi_set *set, fi_addr_t addr)
 {
 	fi_addr_t *grown;
 
-	if (!qv_fi_av_entry(set->av, addr) || find(set, addr) < set->n)
-		return -FI_EINVAL;
 	if (set->n == set->room) {
 		grown = realloc(set->addrs, (2 * set->room + 8) * sizeof *grown);
 		if (!grown)
@@ -45,6 +44,13 @@ static int add(struct qv_fi_set *set, fi_addr_t addr)
 	}
 	set->addrs[set->n++] = addr;
 	return 0;
+}
+
+static int add(struct qv_fi_set *set, fi_addr_t addr)
+{
+	if (!qv_fi_av_entry(set->av, addr) || find(set, addr) < set->n)
+		return -FI_EINVAL;
+	return append(set, addr);
 }
 
 static void drop(struct qv_fi_set *set, size_t i)
@@ -178,7 +184,7 @@ static int fill(struct qv_fi_set *set, const struct fi_av_set_attr *attr)
 	}
 	for (fi_addr_t addr = first; addr <= last && addr >= first && !ret; addr += stride)
 		if (qv_fi_av_entry(set->av, addr))
-			ret = add(set, addr);
+			ret = append(set, addr);
 	return ret;
 }
 
