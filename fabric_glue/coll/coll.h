@@ -70,8 +70,7 @@ struct qv_fi_group { /* group.c */
 	fi_addr_t *addrs;             /* by rank */
 	struct qv_fi_member *members; /* by rank */
 	uint64_t hash;
-	struct qv_fi_joins *set;       /* join.c: how often it has been joined, */
-	uint64_t times;                /* with this group */
+	struct qv_fi_joins *set;       /* join.c: how often it has been joined */
 	uint32_t *load;                /* by rank, as they told */
 	unsigned units;                /* combine units that this member runs for it */
 	struct qv_select *select;      /* each group has a network of its own */
@@ -136,8 +135,8 @@ struct qv_fi_coll {
 	const struct qv_combine *combine;
 	struct qv_fi_coll_op *ops, **ops_tail; /* in the order of their calls */
 	struct qv_fi_group *groups;
-	struct qv_fi_group
-		*lost; /* those that were lost, and closed by the program: id, hash, untold */
+	/* Those that were lost, and closed by the program: id, hash, untold. */
+	struct qv_fi_group *lost;
 	struct qv_fi_group **slots; /* by the lower bits of id */
 	uint32_t nslots, next_id;
 	bool closing; /* the endpoint is being closed: groups do not listen any more */

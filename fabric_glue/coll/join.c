@@ -172,8 +172,7 @@ static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct q
 		qv_fi_group_leave_slot(ep->coll, group);
 		return ret;
 	}
-	group->times =
-		++group->set->times; /* a call that has failed is not counted by the others */
+	group->set->times++; /* others do not count a call that has failed */
 	return 0;
 }
 
