@@ -176,7 +176,7 @@ struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm)
 		return NULL;
 	if (!found || value == &mark)
 		value = make(comm, found);
-	if (qv_mpi.alone)
+	if (qv_mpi.one_thread)
 		qv_mpi.last = value;
 	return value;
 }
@@ -192,10 +192,10 @@ bool qv_mpi_comm_is_poor(MPI_Comm comm)
 		 value != &left));
 }
 
-void qv_mpi_comm_leave(MPI_Comm comm)
+bool qv_mpi_comm_leave(MPI_Comm comm)
 {
-	if (qv_mpi.keyval != MPI_KEYVAL_INVALID || !make_keyval())
-		PMPI_Comm_set_attr(comm, qv_mpi.keyval, &left);
+	return (qv_mpi.keyval != MPI_KEYVAL_INVALID || !make_keyval()) &&
+	       !PMPI_Comm_set_attr(comm, qv_mpi.keyval, &left);
 }
 
 void qv_mpi_comm_mark(MPI_Comm comm)

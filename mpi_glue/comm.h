@@ -3,6 +3,7 @@
 #ifndef QV_MPI_COMM_H
 #define QV_MPI_COMM_H
 
+#include "engine/base/compiler.h"
 #include "mpi_glue/calls/real.h"
 #include "mpi_glue/reduce.h"
 #include "mpi_glue/rules.h"
@@ -59,6 +60,7 @@ struct qv_mpi_comm {
 		/* 0: nobody is late, by that or as said; else a number for those who are. */
 		uint32_t late;
 		bool timed; /* the call under way, for that */
+		bool again; /* it had no memory, and comes again */
 	} habits[2];
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_autotune *autotune;
@@ -119,19 +121,21 @@ static inline unsigned int qv_mpi_bypass_index(MPI_Op op, uint64_t count)
 struct qv_mpi_comm *qv_mpi_comm_of(MPI_Comm comm);
 /* Where that gave NULL: whether it was for want of memory. */
 bool qv_mpi_comm_is_poor(MPI_Comm comm);
+/* Whether calls on it can be ours at all; the same on all its ranks. */
+enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c);
+/* The same on a rank that has no memory for its state. */
+enum qv_mpi_reason qv_mpi_comm_judge_poor(MPI_Comm comm);
 /* Whether a call of this form then must end with an error: other ranks have memory, maybe. A nonblocking one is
  * the MPI's on all ranks. */
 static inline bool qv_mpi_comm_is_missing(const struct qv_mpi_comm *c, MPI_Comm comm,
 					  enum qv_mpi_form form)
 {
-	return !c && form != QV_MPI_NONBLOCKING && qv_mpi_comm_is_poor(comm);
+	return !c && form != QV_MPI_NONBLOCKING && qv_mpi_comm_is_poor(comm) &&
+	       qv_mpi_comm_judge_poor(comm) == QV_MPI_TAKEN;
 }
-/* Whether calls on it can be ours at all; the same on all its ranks. */
-enum qv_mpi_reason qv_mpi_comm_judge(const struct qv_mpi_comm *c);
-/* The same on a rank that has no memory for its state. */
-enum qv_mpi_reason qv_mpi_comm_judge_poor(MPI_Comm comm);
-/* All its ranks know that calls on it are the MPI's; qv_mpi_comm_of gives NULL, and it is not poor. */
-void qv_mpi_comm_leave(MPI_Comm comm);
+/* All its ranks know that calls on it are the MPI's; qv_mpi_comm_of gives NULL, and it is not poor. False:
+ * the MPI has no memory to remember it. */
+bool qv_mpi_comm_leave(MPI_Comm comm);
 /* Whether some of its ranks are of another MPI_COMM_WORLD. */
 bool qv_mpi_comm_is_mixed(MPI_Comm comm, int ranks);
 /* It is of a session: whoever else is in it need not be between MPI_Init and MPI_Finalize. */
@@ -152,8 +156,8 @@ bool qv_mpi_comm_open(struct qv_mpi_comm *c);
 /* The same where the program makes communicators itself, so several threads may. */
 bool qv_mpi_comm_open_early(struct qv_mpi_comm *c);
 /* In place of that on a rank where qv_mpi_comm_of gave NULL for want of memory: calls on it are the MPI's on all
- * its ranks, for good. Collective. */
-void qv_mpi_comm_refuse(MPI_Comm comm);
+ * its ranks, for good. Collective. An MPI error code: others think so, and this rank cannot. */
+int qv_mpi_comm_refuse(MPI_Comm comm);
 /* Free the duplicate. */
 void qv_mpi_comm_shut(struct qv_mpi_comm *c);
 /* Another context for the ranks of comm, or MPI_COMM_NULL; collective, in MPI_Init. */
@@ -164,9 +168,16 @@ void qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin);
 /* A communicator was made from an old one, with this error code; the same, or another one.
  * Collective. */
 int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc);
-/* How many MPI_Comm_idup may be under way. One is over when its communicator is used. */
+/* How many MPI_Comm_idup may be under way. One is over when its communicator is in a collective, a message, or freed. */
 int qv_mpi_idups(void);
 extern int qv_mpi_idups_begun; /* 0: it is none; read by any thread */
 void qv_mpi_idup_over(MPI_Comm comm);
+
+/* A call on it has begun. */
+static inline void qv_mpi_comm_used(MPI_Comm comm)
+{
+	if (QV_UNLIKELY(__atomic_load_n(&qv_mpi_idups_begun, __ATOMIC_RELAXED)))
+		qv_mpi_idup_over(comm);
+}
 
 #endif /* QV_MPI_COMM_H */

@@ -89,7 +89,7 @@ static bool open_dup(struct qv_mpi_comm *c, bool may)
 			qv_mpi_comm_shut(c);
 		break;
 	case NOT_NOW: put_off(c); break;
-	default: c->mixed = true; break;
+	case NOT_AT_ALL: c->mixed = true; break;
 	}
 	if (group != MPI_GROUP_NULL)
 		PMPI_Group_free(&group);
@@ -98,7 +98,7 @@ static bool open_dup(struct qv_mpi_comm *c, bool may)
 
 bool qv_mpi_comm_open(struct qv_mpi_comm *c)
 {
-	return open_dup(c, qv_mpi.alone);
+	return open_dup(c, qv_mpi.one_thread);
 }
 
 bool qv_mpi_comm_open_early(struct qv_mpi_comm *c)
@@ -106,13 +106,15 @@ bool qv_mpi_comm_open_early(struct qv_mpi_comm *c)
 	return open_dup(c, true);
 }
 
-void qv_mpi_comm_refuse(MPI_Comm comm)
+int qv_mpi_comm_refuse(MPI_Comm comm)
 {
 	int rank = 0, tag;
 
 	PMPI_Comm_rank(comm, &rank);
-	(void)objection_of_all(comm, rank, NOT_AT_ALL, &tag);
-	qv_mpi_comm_leave(comm);
+	return objection_of_all(comm, rank, NOT_AT_ALL, &tag) == NOT_AT_ALL &&
+			       qv_mpi_comm_leave(comm)
+		       ? MPI_SUCCESS
+		       : MPI_ERR_NO_MEM;
 }
 
 void qv_mpi_comm_shut(struct qv_mpi_comm *c)

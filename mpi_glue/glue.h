@@ -85,7 +85,8 @@ struct qv_mpi {
 	pthread_mutex_t lock;
 	struct qv_mpi_comm *comms;
 	struct qv_mpi_comm *last; /* looked up; NULL where several threads call */
-	bool alone;               /* one thread at a time calls */
+	bool one_thread;          /* at a time calls here, */
+	bool one_thread_each;     /* and on each other rank of MPI_COMM_WORLD */
 	void (*turn)(void);       /* lets the MPI go on; NULL: it has no such function */
 	atomic_uint_fast64_t by_arrival;
 	atomic_uint_fast64_t sent, sent_bytes;
@@ -101,7 +102,7 @@ static inline void qv_mpi_count(enum qv_mpi_name name, enum qv_mpi_form form, un
 {
 	atomic_uint_fast64_t *count = &qv_mpi.counts[name][form][way];
 
-	if (qv_mpi.alone) /* cheaper, and nobody else counts */
+	if (qv_mpi.one_thread) /* cheaper, and nobody else counts */
 		atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
 				      memory_order_relaxed);
 	else

@@ -206,21 +206,25 @@ static void look_at_node(void)
 }
 
 /* Half of the tags, or less, are for operations under way; the rest for persistent ones. All ranks
- * take the least that any rank has, for what decides who runs a call must be the same on all. */
-static void share_tags(void)
+ * take the least that any rank has, for what decides who runs a call must be the same on all. So must the
+ * threads: a program may ask for several on some ranks only. */
+static void share_limits(void)
 {
-	int *last = NULL, found = 0, mine[2], least[2];
+	int *last = NULL, found = 0, level = MPI_THREAD_MULTIPLE, mine[3], least[3];
 
 	PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &last, &found);
 	mine[0] = found ? *last : 32767;
 	mine[1] = qv_mpi_nonblocking_possible();
-	QV_REAL(Allreduce)(mine, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	PMPI_Query_thread(&level);
+	mine[2] = qv_mpi.one_thread = level < MPI_THREAD_MULTIPLE;
+	QV_REAL(Allreduce)(mine, least, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
 	qv_mpi.slot = least[0] / (2 * QV_MPI_SLOTS);
 	if (qv_mpi.slot > MOST_TAGS)
 		qv_mpi.slot = MOST_TAGS;
 	qv_mpi.persistent = least[0] / qv_mpi.slot - QV_MPI_SLOTS;
 	qv_mpi.plan_tag = least[0]; /* behind all of them */
 	qv_mpi.hook_here = least[1];
+	qv_mpi.one_thread_each = least[2];
 }
 
 /* Nonblocking calls on MPI_COMM_WORLD, persistent ones, and those of several threads can be ours from the
@@ -230,7 +234,7 @@ static void open_comms(void)
 	struct qv_mpi_comm *c = qv_mpi_comm_of(MPI_COMM_WORLD);
 
 	qv_mpi_comm_twin(MPI_COMM_WORLD, &qv_mpi.own);
-	if (c->ranks > 1 && (qv_mpi.hook_here || !qv_mpi.alone))
+	if (c->ranks > 1 && (qv_mpi.hook_here || !qv_mpi.one_thread_each))
 		(void)qv_mpi_comm_open_early(c);
 	if (qv_mpi.hook_here)
 		qv_mpi_persist_open();
@@ -272,7 +276,7 @@ static bool open_rules(const char *coll, int rank)
 static void begin(void)
 {
 	struct told told = {0};
-	int rank, level;
+	int rank;
 
 	if (!knows_handles())
 		return;
@@ -290,9 +294,7 @@ static void begin(void)
 	qv_mpi.stats = told.stats;
 	qv_mpi_offload_begin(&told.offload);
 	look_at_node();
-	share_tags();
-	PMPI_Query_thread(&level);
-	qv_mpi.alone = level < MPI_THREAD_MULTIPLE;
+	share_limits();
 	if (*qv_mpi.text)
 		qv_mpi_measure(needs_bursts(qv_mpi.rules));
 	open_comms();

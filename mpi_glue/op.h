@@ -120,6 +120,9 @@ enum qv_mpi_reason qv_mpi_judge_form(const struct qv_mpi_comm *c, enum qv_mpi_fo
 void qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form);
 /* One that runs plan, which it then holds; NULL, and plan is given back: no memory. */
 struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan);
+/* Whether it has ended for want of memory before it began; then it is given back, and its number is that of the
+ * program's next try. */
+bool qv_mpi_op_is_poor(struct qv_mpi_op *op);
 /* Instead of one: the call ends with this error, which the communicator's error handler has been
  * told or not. The other ranks may run the call by messages of ours, so the MPI's own would wait for
  * them in vain. Of the calling thread, and to be given to the next of qv_mpi_finish,

@@ -34,7 +34,8 @@ QV_API int qv_mpi_set(const char *settings);
  *   comm    Fortran handle of an intracommunicator
  *   arrive  for each rank the expected arrival in ns, counted from any moment; the same on all
  *           ranks. Read during the call. NULL: expect all at once
- * QV_EINVAL: MPI_COMM_NULL, or an intercommunicator; QV_ENOMEM; QV_ENOSYS: the library is switched
+ * QV_EINVAL: MPI_COMM_NULL, an intercommunicator, or one whose calls are the MPI's since a rank had no
+ * memory when it was made; QV_ENOMEM; QV_ENOSYS: the library is switched
  * off. Then nothing changes. A handle of no communicator is an error of the MPI.
  */
 QV_API int qv_mpi_expect(int comm, const uint64_t *arrive);

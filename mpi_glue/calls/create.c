@@ -7,6 +7,8 @@
 #include "mpi_glue/glue.h"
 #include "mpi_glue/trace/trace.h"
 
+int qv_mpi_idups_begun;
+
 #ifdef QV_MPI_SIMULATED
 int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
 {
@@ -29,8 +31,6 @@ static struct {
 	int lost; /* more than there is room for: never over */
 } idups;
 
-int qv_mpi_idups_begun;
-
 int qv_mpi_idups(void)
 {
 	int n;
@@ -44,11 +44,11 @@ int qv_mpi_idups(void)
 /* With this error code, the same. The MPIs set the handle at once. */
 static int idup_begun(const MPI_Comm *comm, int rc)
 {
-	if (rc)
+	if (rc || !qv_mpi.on)
 		return rc;
 	pthread_mutex_lock(&qv_mpi.lock);
 	if (idups.n < (int)(sizeof(idups.comms) / sizeof(idups.comms[0])))
-		idups.comms[idups.n++] = *comm;
+		__atomic_store_n(&idups.comms[idups.n++], *comm, __ATOMIC_RELAXED);
 	else
 		idups.lost++;
 	__atomic_store_n(&qv_mpi_idups_begun, idups.n, __ATOMIC_RELAXED);
@@ -56,12 +56,26 @@ static int idup_begun(const MPI_Comm *comm, int rc)
 	return rc;
 }
 
+/* Looked up without the lock: who uses a communicator has made it. */
+static bool is_idup(MPI_Comm comm)
+{
+	const int n = __atomic_load_n(&qv_mpi_idups_begun, __ATOMIC_RELAXED);
+
+	for (int i = 0; i < n; i++)
+		if (__atomic_load_n(&idups.comms[i], __ATOMIC_RELAXED) == comm)
+			return true;
+	return false;
+}
+
 void qv_mpi_idup_over(MPI_Comm comm)
 {
+	if (!is_idup(comm))
+		return;
 	pthread_mutex_lock(&qv_mpi.lock);
 	for (int i = 0; i < idups.n; i++)
 		if (idups.comms[i] == comm)
-			idups.comms[i--] = idups.comms[--idups.n];
+			__atomic_store_n(&idups.comms[i--], idups.comms[--idups.n],
+					 __ATOMIC_RELAXED);
 	__atomic_store_n(&qv_mpi_idups_begun, idups.n, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&qv_mpi.lock);
 }
@@ -71,7 +85,7 @@ void qv_mpi_idup_over(MPI_Comm comm)
 static bool is_wanted(void)
 {
 	const struct qv_mpi_rules *r = qv_mpi.rules;
-	const bool alone = qv_mpi.alone;
+	const bool alone = qv_mpi.one_thread_each;
 
 	if (!qv_mpi.on || (alone && !qv_mpi.hook_here))
 		return false;
@@ -102,8 +116,8 @@ int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
 	why = c ? qv_mpi_comm_judge(c) : qv_mpi_comm_judge_poor(*comm);
 	if (why == QV_MPI_TAKEN && c)
 		(void)qv_mpi_comm_open_early(c);
-	else if (why == QV_MPI_TAKEN)
-		qv_mpi_comm_refuse(*comm);
+	else if (why == QV_MPI_TAKEN && (rc = qv_mpi_comm_refuse(*comm)))
+		PMPI_Comm_call_errhandler(old, rc);
 	return rc;
 }
 

@@ -48,6 +48,7 @@ QV_INLINE bool qv_mpi_passes(enum qv_mpi_name name, enum qv_coll coll, struct qv
 	if (!qv_mpi.on)
 		return true;
 	if (!qv_mpi.rules->ours[coll]) {
+		qv_mpi_comm_used(comm);
 		qv_mpi_count(name, QV_MPI_BLOCKING, QV_MPI_NOT_CHOSEN);
 		return true;
 	}
@@ -76,6 +77,7 @@ QV_INLINE bool qv_mpi_passes_v(enum qv_mpi_name name, MPI_Comm comm)
 	if (!qv_mpi.on)
 		return true;
 	if (qv_mpi.rules->rule[name].by == QV_MPI_BY_MPI) {
+		qv_mpi_comm_used(comm);
 		qv_mpi_count(name, QV_MPI_BLOCKING, QV_MPI_NOT_CHOSEN);
 		return true;
 	}

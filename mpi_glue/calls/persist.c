@@ -91,6 +91,8 @@ int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
 	if (rc) {
 		if (p)
 			put(p);
+		if (!op->error) /* the next try is the same one */
+			op->c->persistent--;
 		qv_mpi_op_release(op);
 		PMPI_Comm_call_errhandler(comm, rc);
 		return rc;

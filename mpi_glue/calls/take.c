@@ -76,10 +76,16 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_call *call, struct qv_m
 	return size ? QV_MPI_TAKEN : QV_MPI_EMPTY;
 }
 
-/* No memory. What was timed is not over, so nobody is told how long it took. */
+/* No memory here, while other ranks may be in the call: the program's next try is that call, too. What was timed
+ * or observed is not over. */
 static struct qv_mpi_op *fail(struct qv_mpi_call *call)
 {
+	if (call->trial)
+		call->trial->again = true;
 	call->trial = NULL;
+	if (call->observed)
+		qv_mpi_habit(call->observed, call->coll)->again = true;
+	call->observed = NULL;
 	return qv_mpi_op_failed(call->comm, MPI_ERR_NO_MEM, false);
 }
 
@@ -183,6 +189,8 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 		return fail(call);
 	op->reduce = r;
 	op->error = qv_mpi_arrange(op, call);
+	if (qv_mpi_op_is_poor(op))
+		return fail(call);
 	qv_mpi_op_open(op, call->form);
 	qv_mpi_count(call->name, call->form, plan->way);
 	if (plan->plan->by_arrival)
@@ -203,7 +211,7 @@ static struct qv_mpi_op *observe(struct qv_mpi_call *call)
 {
 	struct qv_mpi_comm *c = call->poor ? NULL : qv_mpi_comm_of(call->comm);
 
-	if (!c && qv_mpi_comm_is_poor(call->comm))
+	if (qv_mpi_comm_is_missing(c, call->comm, call->form))
 		return fail(call); /* others observe it, and would count one more */
 	if (!c || c->told || qv_mpi_comm_judge(c) != QV_MPI_TAKEN)
 		return NULL;
@@ -231,6 +239,8 @@ struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call)
 		return op;
 	if (qv_mpi.rules->ours[call->coll])
 		op = take(call, &why);
+	else
+		qv_mpi_comm_used(call->comm);
 	if (!op)
 		qv_mpi_count(call->name, call->form, why);
 	return op;

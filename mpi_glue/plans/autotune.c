@@ -50,8 +50,9 @@ bool qv_mpi_trial_begin(struct qv_mpi_trial *t, MPI_Comm comm)
 	/* Else the time of a rank could be that of a call in which it had nobody to wait for, which
 	 * says nothing of the latency. Where always the same ranks come late, the others' time is that
 	 * of waiting for them, and of what is left to be done then. */
-	if (!t->apart)
+	if (!t->apart && !t->again)
 		QV_REAL(Barrier)(comm);
+	t->again = false;
 	t->began = PMPI_Wtime();
 	return is_ours(t);
 }

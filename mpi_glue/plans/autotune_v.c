@@ -233,22 +233,31 @@ int qv_mpi_autotune_v_end(struct qv_mpi_blocks_call *call, int rc)
 	return rc;
 }
 
+void qv_mpi_autotune_v_again(struct qv_mpi_autotune_v *s)
+{
+	s->trial.again = true;
+}
+
 const struct qv_mpi_rule *qv_mpi_autotune_v_turn(struct qv_mpi_comm *c,
 						 struct qv_mpi_blocks_call *call,
 						 enum qv_mpi_reason *why)
 {
 	struct qv_mpi_autotune_v *s = find(c, call);
-	bool ours;
+	bool ours, again = s && s->trial.again;
 
-	if (!s || (call->form == QV_MPI_BLOCKING && !pass(s, c, call))) {
+	if (!s || (call->form == QV_MPI_BLOCKING && !again && !pass(s, c, call))) {
 		*why = QV_MPI_FAILED;
 		return NULL;
 	}
+	if (call->form == QV_MPI_BLOCKING)
+		call->turned = s;
 	ours = s->trial.ours;
 	if (!s->never && !s->trial.decided && call->form == QV_MPI_BLOCKING) {
 		call->timed = s;
 		measure(c, call, &call->bytes);
 		ours = qv_mpi_trial_begin(&s->trial, c->comm);
+	} else if (call->form == QV_MPI_BLOCKING) {
+		s->trial.again = false;
 	}
 	if (!ours)
 		*why = s->never                        ? s->why

@@ -30,7 +30,9 @@ int qv_mpi_expect_begin(struct qv_mpi_comm *c, enum qv_coll coll)
 
 	if (!h->expect && qv_expect_open((uint32_t)c->ranks, (uint32_t)c->rank, 0, &h->expect))
 		return QV_ENOMEM;
-	h->timed = qv_expect_called(h->expect) && qv_expect_came(h->expect, now());
+	if (!h->again)
+		h->timed = qv_expect_called(h->expect) && qv_expect_came(h->expect, now());
+	h->again = false;
 	return QV_OK;
 }
 
@@ -104,6 +106,8 @@ int qv_mpi_expect(int comm, const uint64_t *arrive)
 	if (!qv_mpi.on)
 		return QV_ENOSYS;
 	c = qv_mpi_comm_of(MPI_Comm_f2c(comm));
+	if (!c && qv_mpi_comm_is_poor(MPI_Comm_f2c(comm)))
+		return QV_ENOMEM;
 	if (!c || c->inter)
 		return QV_EINVAL;
 	if (arrive) {

@@ -131,7 +131,7 @@ static int best_of_schedules(struct qv_mpi_comm *c, enum qv_mpi_name name,
 		const struct qv_mpi_rule rule = {.by = QV_MPI_BY_SCHEDULE,
 						 .algorithm = (enum qv_algorithm)i};
 
-		if (qv_mpi_rule_has(name, i))
+		if (qv_mpi_rule_has(name, i) && qv_mpi_has_tags(c, name, &rule))
 			rc = enter(c, name, traffic, &rule, 1, best);
 	}
 	return rc;

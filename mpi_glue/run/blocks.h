@@ -50,7 +50,7 @@ struct qv_mpi_blocks_call {
 	int root;                         /* of MPI_Gatherv and MPI_Scatterv */
 	MPI_Comm comm;
 	/* By qv_mpi_autotune_v_turn, if the call is timed: */
-	struct qv_mpi_autotune_v *timed;
+	struct qv_mpi_autotune_v *timed, *turned; /* out: what has counted it */
 	double bytes;
 	int error; /* its own, which the MPI's error handler has seen; 0: none */
 };
@@ -65,6 +65,8 @@ struct qv_mpi_op *qv_mpi_blocks_take(struct qv_mpi_blocks_call *call);
 const struct qv_mpi_rule *qv_mpi_autotune_v_turn(struct qv_mpi_comm *c,
 						 struct qv_mpi_blocks_call *call,
 						 enum qv_mpi_reason *why);
+/* The call that it has counted last has no memory here, and comes again. */
+void qv_mpi_autotune_v_again(struct qv_mpi_autotune_v *s);
 /* A call that was timed is over, with this error code; the same, or another one. Collective. */
 int qv_mpi_autotune_v_end(struct qv_mpi_blocks_call *call, int rc);
 
@@ -75,6 +77,15 @@ static inline int qv_mpi_blocks_return(struct qv_mpi_blocks_call *call, int rc)
 }
 
 /* mpi_glue/plans/model.c: what is fastest. */
+
+/* Between two ranks travel all blocks of an allgatherv by a ring, one by one, and a few messages by any other
+ * schedule. The pieces of an exchange are as long as its tags suffice for. */
+static inline bool qv_mpi_has_tags(const struct qv_mpi_comm *c, enum qv_mpi_name name,
+				   const struct qv_mpi_rule *rule)
+{
+	return name != QV_MPI_ALLGATHERV || rule->by != QV_MPI_BY_SCHEDULE ||
+	       rule->algorithm != QV_ALG_RING || c->ranks <= qv_mpi.slot;
+}
 
 /* The rule, and its seconds by the model. */
 struct qv_mpi_guess {

@@ -141,20 +141,12 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, stru
 								  : QV_MPI_TAKEN;
 }
 
-/* Between two ranks travel as many blocks of an allgatherv as a ring has, one by one, and a few messages of all
- * others. The pieces of an exchange are as long as its tags suffice for. */
-static bool has_tags(const struct qv_mpi_comm *c, enum qv_mpi_name name,
-		     const struct qv_mpi_rule *rule)
-{
-	return name != QV_MPI_ALLGATHERV || rule->by != QV_MPI_BY_SCHEDULE ||
-	       c->ranks <= qv_mpi.slot;
-}
-
-/* No memory, or what the autotuner met. What was timed is not over, so nobody is told how long it
- * took. */
+/* No memory, or what the autotuner met. What was timed is not over: the program's next try is the same call. */
 static struct qv_mpi_op *fail(struct qv_mpi_blocks_call *call)
 {
 	call->timed = NULL;
+	if (call->turned)
+		qv_mpi_autotune_v_again(call->turned);
 	return qv_mpi_op_failed(call->comm, call->error ? call->error : MPI_ERR_NO_MEM,
 				call->error);
 }
@@ -175,7 +167,7 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 		*why = QV_MPI_DUP_REFUSED;
 	if (*why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_AUTO)
 		rule = qv_mpi_autotune_v_turn(c, call, why);
-	if (*why == QV_MPI_TAKEN && !has_tags(c, call->name, rule))
+	if (*why == QV_MPI_TAKEN && !qv_mpi_has_tags(c, call->name, rule))
 		*why = QV_MPI_TOO_LONG;
 	if (*why == QV_MPI_TAKEN) {
 		leave_out(call, c);
@@ -188,6 +180,8 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 	if (!op)
 		return fail(call);
 	op->error = arrange(op, call);
+	if (qv_mpi_op_is_poor(op))
+		return fail(call);
 	qv_mpi_op_open(op, call->form);
 	qv_mpi_count(call->name, call->form, plan->way);
 	return op;
@@ -202,6 +196,8 @@ struct qv_mpi_op *qv_mpi_blocks_take(struct qv_mpi_blocks_call *call)
 		return NULL;
 	if (qv_mpi.rules->rule[call->name].by != QV_MPI_BY_MPI)
 		op = take(call, &qv_mpi.rules->rule[call->name], &why);
+	else
+		qv_mpi_comm_used(call->comm);
 	if (!op)
 		qv_mpi_count(call->name, call->form, why);
 	return op;

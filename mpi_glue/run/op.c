@@ -92,6 +92,15 @@ struct qv_mpi_op *qv_mpi_op_failed(MPI_Comm comm, int error, bool told)
 	return &failed;
 }
 
+bool qv_mpi_op_is_poor(struct qv_mpi_op *op)
+{
+	if (op->error != MPI_ERR_NO_MEM)
+		return false;
+	op->error = MPI_SUCCESS; /* no message uses its arrays */
+	qv_mpi_op_release(op);
+	return true;
+}
+
 int qv_mpi_op_refused(const struct qv_mpi_op *op)
 {
 	const int error = op->error;

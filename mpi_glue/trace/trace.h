@@ -47,11 +47,10 @@ static inline bool qv_mpi_traces(void)
 	return QV_UNLIKELY(qv_mpi_trace_on) && !qv_mpi_trace_inside;
 }
 
-/* The same of a call on a communicator. If MPI_Comm_idup has made this, that is over. */
+/* The same of a message on a communicator, which uses it. */
 static inline bool qv_mpi_traces_on(MPI_Comm comm)
 {
-	if (QV_UNLIKELY(__atomic_load_n(&qv_mpi_idups_begun, __ATOMIC_RELAXED)))
-		qv_mpi_idup_over(comm);
+	qv_mpi_comm_used(comm);
 	return qv_mpi_traces();
 }
 

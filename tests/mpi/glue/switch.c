@@ -211,7 +211,8 @@ static int sum(MPI_Comm comm)
 	return all;
 }
 
-/* An MPI_Comm_idup is over when its communicator is freed, though it was not used, or has a message. */
+/* An MPI_Comm_idup is over when its communicator is freed, though it was not used, or has a message, or a
+ * collective that is the MPI's. */
 static void idup_is_over(int used)
 {
 	const uint64_t before = qv_mpi_taken();
@@ -222,7 +223,9 @@ static void idup_is_over(int used)
 	MPI_Comm_split(MPI_COMM_WORLD, 0, glue_rank, &comm);
 	MPI_Comm_idup(MPI_COMM_WORLD, &unused, &request);
 	MPI_Wait(&request, MPI_STATUS_IGNORE);
-	if (used)
+	if (used == 2)
+		MPI_Bcast(got, 1, MPI_INT, 0, unused);
+	else if (used)
 		MPI_Sendrecv(&used, 1, MPI_INT, glue_rank, 0, got, 1, MPI_INT, glue_rank, 0, unused,
 			     MPI_STATUS_IGNORE);
 	else
@@ -238,6 +241,7 @@ void glue_unused(void)
 {
 	idup_is_over(0);
 	idup_is_over(1);
+	idup_is_over(2);
 }
 
 static void spread(MPI_Comm comm)

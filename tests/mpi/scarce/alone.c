@@ -75,6 +75,74 @@ static void first_calls(void)
 #endif
 }
 
+/* Lengths that no call had before, so that each needs memory. */
+#define MOST (1 << 18)
+
+static int in[2 * MOST], out[2 * MOST], length;
+
+static void sum_many(MPI_Comm comm)
+{
+	int rc;
+
+	for (int i = 0; i < length; i++)
+		in[i] = i;
+	do {
+		rc = MPI_Allreduce(in, out, length, MPI_INT, MPI_SUM, comm);
+	} while (rc && refused);
+	CHECK(!rc && out[length - 1] == glue_ranks * (length - 1), "error %d, a sum of %d", rc,
+	      out[length - 1]);
+}
+
+/* Every other int, so it is packed. */
+static void broadcast(MPI_Comm comm)
+{
+	MPI_Datatype type;
+	int rc;
+
+	MPI_Type_vector(length, 1, 2, MPI_INT, &type);
+	MPI_Type_commit(&type);
+	out[0] = glue_rank ? -1 : length;
+	out[2 * (length - 1)] = out[0];
+	do {
+		rc = MPI_Bcast(out, 1, type, 0, comm);
+	} while (rc && refused);
+	CHECK(!rc && out[2 * (length - 1)] == length, "error %d, %d came", rc,
+	      out[2 * (length - 1)]);
+	MPI_Type_free(&type);
+}
+
+/* Calls on a communicator that is in use, of which some meet refusals. */
+static void used(const char *settings, void (*call)(MPI_Comm comm))
+{
+	MPI_Comm comm;
+
+	CHECK(!qv_mpi_set(settings), "no settings");
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	length = 2;
+	for (int i = 0; i < 100; i++)
+		call(comm);
+	for (int n = 1; n < 12; n++) {
+		length = MOST >> (12 - n);
+		refused = 0;
+		refuse = glue_rank == 1 ? n : 0;
+		call(comm);
+		refuse = 0;
+		for (int i = 0; i < 20; i++)
+			call(comm);
+	}
+	MPI_Comm_free(&comm);
+}
+
+static void later_calls(void)
+{
+	used("allreduce=ring", sum_many);
+	used("allreduce=auto", sum_many);
+	used("broadcast=binomial", broadcast);
+	used("broadcast=clairvoyant", broadcast);
+	used("allreduce=clairvoyant", sum_many);
+}
+
 /* A communicator is made: its calls are the MPI's, and those of its copies are not. */
 static void made(void)
 {
@@ -133,6 +201,8 @@ int main(int argc, char **argv)
 		CHECK(!qv_mpi_taken(), "a call was taken");
 	} else if (!strcmp(name, "made")) {
 		made();
+	} else if (!strcmp(name, "later")) {
+		later_calls();
 	} else {
 		first_calls();
 	}
