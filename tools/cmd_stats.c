@@ -173,14 +173,15 @@ static bool is_once(const struct job *job)
 	for (size_t i = 1; i < job->n; i++) {
 		const struct qv_stats_process *p = &job->at[i - 1], *q = &job->at[i];
 
-		if (p->rank < 0 || p->rank != q->rank)
+		if (p->rank != q->rank)
 			continue;
 		if (p->pid == q->pid && !strcmp(p->host, q->host)) {
 			fprintf(stderr, "quiver stats: %s and %s are of the same process\n",
 				p->path, q->path);
 			return false;
 		}
-		twice = twice ? twice : q;
+		if (!twice && p->rank >= 0)
+			twice = q;
 	}
 	if (twice)
 		fprintf(stderr,

@@ -240,19 +240,23 @@ def test_spread(directory):
 
 def test_twice(directory):
     """No process counts twice; two of one rank are a warning, since a rank may start others."""
-    first, other, child, alone = (os.path.join(directory, f"twice.{name}") for name in "acdn")
+    first, other, child, alone, second = (os.path.join(directory, f"twice.{name}") for name in "acdno")
     write_process(first, 0, arrived=1)
     write_process(other, 1, arrived=1)
     write_process(child, 0, pid=2, arrived=1)
     write_process(alone, -1, arrived=1)
+    write_process(second, -1, pid=2, arrived=1)
     status, text, complaint = add_up(first, other, first)
     check("stats: a file twice", status == 1 and not text and
           complaint == f"quiver stats: {first} and {first} are of the same process\n", complaint)
     status, text, complaint = add_up(first, other, child)
     check("stats: a rank twice", status == 0 and complaint == "quiver stats: warning: there are two files "
           f"of rank 0, {first} and {child}: are all of one job?\n", complaint)
-    status, text, complaint = add_up(alone, alone)
+    status, text, complaint = add_up(alone, second)
     check("stats: no rank is known", status == 0 and not complaint, complaint)
+    status, text, complaint = add_up(alone, second, alone)
+    check("stats: a file without rank twice", status == 1 and not text and
+          complaint == f"quiver stats: {alone} and {alone} are of the same process\n", complaint)
 
 
 def main():
