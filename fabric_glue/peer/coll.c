@@ -72,8 +72,9 @@ void qv_fi_srx_coll_retry(struct qv_fi_srx *srx)
 
 	while ((n = *at)) {
 		const struct qv_fi_coll_io io = {.tag = n->tag};
+		const int status = send_to(srx, n->to, &io);
 
-		if (send_to(srx, n->to, &io) == QV_EAGAIN) {
+		if (status == QV_EAGAIN || status == QV_ENOMEM) {
 			at = &n->next;
 			continue;
 		}
