@@ -99,6 +99,12 @@ static inline int qv_fi_status(ssize_t rc)
 	return QV_LIKELY(rc == 0) ? QV_OK : qv_fi_status_slow(rc);
 }
 
+/* The same of what leads to a peer. Want of memory is over some time, all else is for ever. */
+static inline int qv_fi_reach_status(int ret)
+{
+	return ret == -FI_ENOMEM ? QV_ENOMEM : ret ? QV_EPEER : QV_OK;
+}
+
 /* The peer that the core calls so, NULL: none that we have dealt with. */
 static inline struct qv_peer *qv_fi_peer_by_core(const struct qv_fi_rail *rail, fi_addr_t core)
 {

@@ -2,14 +2,6 @@
 /* coll.c - messages of collectives by our protocol. */
 #include "layered.h"
 
-/* Want of memory is over some time, and then the message goes. */
-static int peer_of(struct qv_fi_ep *ep, fi_addr_t addr, struct qv_peer **peer)
-{
-	const int ret = qv_fi_peer(ep, addr, peer);
-
-	return ret == -FI_ENOMEM ? QV_ENOMEM : ret ? QV_EPEER : QV_OK;
-}
-
 int qv_fi_layered_coll_send(struct qv_fi_ep *ep, fi_addr_t to, const struct qv_fi_coll_io *io)
 {
 	const struct iovec iov = {io->buf, io->bytes};
@@ -20,7 +12,7 @@ int qv_fi_layered_coll_send(struct qv_fi_ep *ep, fi_addr_t to, const struct qv_f
 					  .context = io->context,
 					  .cookie = QV_CK_COLL};
 	struct qv_peer *peer;
-	const int status = peer_of(ep, to, &peer);
+	const int status = qv_fi_reach_status(qv_fi_peer(ep, to, &peer));
 
 	return status ? status : qv_proto_send(ep->proto, peer, &args);
 }
@@ -34,8 +26,10 @@ int qv_fi_layered_coll_recv(struct qv_fi_ep *ep, fi_addr_t from, const struct qv
 				    .flags = QV_REQ_COLL,
 				    .context = io->context,
 				    .cookie = QV_CK_COLL};
-	const int status = from == FI_ADDR_UNSPEC ? QV_OK : peer_of(ep, from, &args.from);
+	int status = QV_OK;
 
+	if (from != FI_ADDR_UNSPEC)
+		status = qv_fi_reach_status(qv_fi_peer(ep, from, &args.from));
 	return status ? status : qv_proto_recv(ep->proto, &args);
 }
 

@@ -60,10 +60,9 @@ static int send_or_keep(struct qv_fi_srx *srx, fi_addr_t to, const struct qv_fi_
 int qv_fi_srx_coll_send(struct qv_fi_ep *ep, fi_addr_t to, const struct qv_fi_coll_io *io)
 {
 	struct qv_fi_way way;
+	const int status = qv_fi_reach_status(qv_fi_av_reach(ep->av, to, &way));
 
-	if (qv_fi_av_reach(ep->av, to, &way))
-		return QV_EPEER;
-	return send_or_keep(ep->srx, way.addr, io);
+	return status ? status : send_or_keep(ep->srx, way.addr, io);
 }
 
 void qv_fi_srx_coll_retry(struct qv_fi_srx *srx)
@@ -120,8 +119,9 @@ int qv_fi_srx_coll_recv(struct qv_fi_ep *ep, fi_addr_t from, const struct qv_fi_
 	int status;
 
 	if (from != FI_ADDR_UNSPEC) {
-		if (qv_fi_av_reach(ep->av, from, &way))
-			return QV_EPEER;
+		status = qv_fi_reach_status(qv_fi_av_reach(ep->av, from, &way));
+		if (status)
+			return status;
 		src = (uint32_t)way.addr;
 		/* What it sent before it died still counts. */
 		if (qv_fi_srx_is_gone(srx, src) && !qv_match_peek(engine_of(srx), r.tag, 0, src))

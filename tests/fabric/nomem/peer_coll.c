@@ -87,10 +87,23 @@ static void kept(void **state)
 	assert_null(srx.notices);
 }
 
+static void unreached(void **state)
+{
+	const struct qv_fi_coll_io io = {.tag = 1, .context = &srx};
+
+	reach = -FI_ENOMEM;
+	assert_int_equal(qv_fi_srx_coll_send(&ep, 1, &io), QV_ENOMEM);
+	assert_int_equal(qv_fi_srx_coll_recv(&ep, 1, &io), QV_ENOMEM);
+	reach = -FI_EINVAL;
+	assert_int_equal(qv_fi_srx_coll_send(&ep, 1, &io), QV_EPEER);
+	assert_int_equal(qv_fi_srx_coll_recv(&ep, 1, &io), QV_EPEER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kept),
+		cmocka_unit_test(unreached),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
