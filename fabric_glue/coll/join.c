@@ -165,14 +165,13 @@ static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct q
 							    .id = group->id,
 							    .load = ep->coll->units};
 	qv_fi_memory_offer(group, &group->members[group->rank]);
-	qv_fi_group_listen(group);
 	ret = qv_fi_coll_start_join(ep->coll, group);
 	if (ret) {
-		qv_fi_group_stop_listening(group);
 		qv_fi_group_leave_slot(ep->coll, group);
 		return ret;
 	}
-	group->set->times++; /* others do not count a call that has failed */
+	qv_fi_group_listen(group); /* a call that has failed takes no notice from the next */
+	group->set->times++;       /* others do not count a call that has failed */
 	return 0;
 }
 
