@@ -26,7 +26,7 @@ struct qv_fi_coll_io {
 	uint64_t tag; /* 63 bits */
 	void *buf;    /* as a send only reads it */
 	size_t bytes;
-	void *context; /* NULL: a notice, of no bytes */
+	void *context; /* NULL of a send: a notice, of no bytes, whose end nobody hears of */
 };
 
 /* Calls of libfabric return 0 or -FI_E...; the endpoint is enabled unless something else is said. */
@@ -50,7 +50,9 @@ struct qv_fi_mode {
 	 * endpoint does not need it either. */
 	void (*av_inserted)(struct qv_fi_ep *ep, fi_addr_t index); /* enabled or not */
 	bool (*av_removed)(struct qv_fi_ep *ep, fi_addr_t index);  /* enabled or not */
-	/* Collectives. An engine of its own matches what they send. enum qv_status. */
+	/* Collectives. An engine of its own matches what they send. enum qv_status: QV_OK, it is
+	 * under way, and a notice goes by itself; QV_EAGAIN, QV_ENOMEM: nothing has begun, and the
+	 * caller tries again; others: it is not to be tried again. */
 	int (*coll_send)(struct qv_fi_ep *ep, fi_addr_t to, const struct qv_fi_coll_io *io);
 	int (*coll_recv)(struct qv_fi_ep *ep, fi_addr_t from, const struct qv_fi_coll_io *io);
 	void (*coll_cancel)(struct qv_fi_ep *ep, void *context); /* of a receive */

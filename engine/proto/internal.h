@@ -104,7 +104,7 @@ static inline void qv_peer_consumed(struct qv_peer *peer, size_t len)
 int qv_send_short(struct qv_peer *to, const struct qv_send_args *args, size_t len);
 /* QV_EPEER: not now. */
 int qv_peer_may_send(struct qv_peer *to);
-/* The same for what is no message: of lost ones it does not tell. */
+/* The same for a notice, and for what is no message: of lost messages it does not tell. */
 int qv_peer_may_try(struct qv_peer *to);
 
 /* loss.c */

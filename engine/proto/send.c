@@ -274,7 +274,7 @@ int qv_proto_send(struct qv_proto *p, struct qv_peer *to, const struct qv_send_a
 		if (rc != QV_EAGAIN)
 			return rc;
 	}
-	/* Nobody hears of the error of a notice. */
+	/* COLL with INJECT is a notice: nobody hears of its error. */
 	rc = (args->flags & QV_REQ_COLL) && (args->flags & QV_REQ_INJECT) ? qv_peer_may_try(to)
 									  : qv_peer_may_send(to);
 	if (rc)

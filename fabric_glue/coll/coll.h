@@ -70,7 +70,6 @@ struct qv_fi_group { /* group.c */
 	fi_addr_t *addrs;             /* by rank */
 	struct qv_fi_member *members; /* by rank */
 	uint64_t hash;
-	struct qv_fi_joins *set;       /* join.c: how often it has been joined */
 	uint32_t *load;                /* by rank, as they told */
 	unsigned units;                /* combine units that this member runs for it */
 	struct qv_select *select;      /* each group has a network of its own */
@@ -185,7 +184,7 @@ void qv_fi_group_listen(struct qv_fi_group *group);
 void qv_fi_group_stop_listening(struct qv_fi_group *group);
 /* A member cannot be reached: operations fail, here and, by notices, at the other members. */
 void qv_fi_group_fail(struct qv_fi_group *group, int status);
-/* Move groups that are lost on. */
+/* Move groups that are lost on. One that is well listens again if it could not. */
 void qv_fi_group_progress(struct qv_fi_group *group);
 void qv_fi_group_progress_lost(struct qv_fi_coll *coll);
 void qv_fi_group_free_lost(struct qv_fi_coll *coll);

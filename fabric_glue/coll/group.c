@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * group.c - groups: their places, leave, loss of a member. A member that finds another one gone
- * tells all others. Each of these does the same once. So nobody waits for ever for a member that
- * waits for the dead one.
+ * tells all others. Each of these does the same, and tries again what cannot go now. So nobody waits
+ * for ever for a member that waits for the dead one.
  */
 #include "coll.h"
 
@@ -126,7 +126,8 @@ static void tell_others(struct qv_fi_group *group)
 
 		if (r == group->rank || group->addrs[r] == FI_ADDR_NOTAVAIL)
 			continue;
-		/* Who cannot be told for another reason is gone, too. */
+		/* Who cannot be told for another reason is taken for gone, too. If it is not, it
+		 * hears of the loss from another member. */
 		status = group->ep->mode->coll_send(group->ep, group->addrs[r], &io);
 		if (status == QV_EAGAIN || status == QV_ENOMEM)
 			group->untold++;

@@ -31,7 +31,8 @@ static struct qv_fi_joins *joins_of(struct qv_fi_coll *coll, uint64_t hash)
 }
 
 /* Members are known to each other by their addresses: numbers in an AV are each process's own. */
-static int name_members(struct qv_fi_group *group, const struct qv_fi_set *set)
+static int name_members(struct qv_fi_group *group, const struct qv_fi_set *set,
+			struct qv_fi_joins **joins)
 {
 	char own[QV_WIRE_MAX_NAME];
 	size_t len = sizeof own;
@@ -56,10 +57,10 @@ static int name_members(struct qv_fi_group *group, const struct qv_fi_set *set)
 		QV_FI_WARN(EP_CTRL, "join: the endpoint's own address is not in the set\n");
 		return -FI_EINVAL;
 	}
-	group->set = joins_of(group->ep->coll, group->hash);
-	if (!group->set)
+	*joins = joins_of(group->ep->coll, group->hash);
+	if (!*joins)
 		return -FI_ENOMEM;
-	times = group->set->times + 1;
+	times = (*joins)->times + 1;
 	group->hash = qv_fi_coll_mix(group->hash, &times, sizeof times);
 	return 0;
 }
@@ -145,6 +146,7 @@ void qv_fi_group_ready(struct qv_fi_group *group, int status)
 static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct qv_fi_group *group)
 {
 	int ret = ep->coll ? 0 : qv_fi_coll_open(ep);
+	struct qv_fi_joins *joins;
 
 	group->n = (uint32_t)set->n;
 	group->addrs = calloc(set->n + 1, sizeof *group->addrs);
@@ -153,7 +155,7 @@ static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct q
 	if (!ret && (!group->addrs || !group->members || !group->load))
 		ret = -FI_ENOMEM;
 	if (!ret)
-		ret = name_members(group, set);
+		ret = name_members(group, set, &joins);
 	if (!ret && qv_select_open(qv_fi_params.coll, NULL, 0, &group->select))
 		ret = -FI_ENOMEM;
 	if (!ret)
@@ -170,8 +172,9 @@ static int begin_join(struct qv_fi_ep *ep, const struct qv_fi_set *set, struct q
 		qv_fi_group_leave_slot(ep->coll, group);
 		return ret;
 	}
-	qv_fi_group_listen(group); /* a call that has failed takes no notice from the next */
-	group->set->times++;       /* others do not count a call that has failed */
+	/* A call that has failed takes no notice from the next one, and others do not count it. */
+	qv_fi_group_listen(group);
+	joins->times++;
 	return 0;
 }
 
