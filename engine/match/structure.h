@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* structure.h - what a matching structure provides, and what all of them share. */
-#ifndef QV_MATCH_OPS_H
-#define QV_MATCH_OPS_H
+#ifndef QV_MATCH_STRUCTURE_H
+#define QV_MATCH_STRUCTURE_H
 
 #include <stdint.h>
 #include <string.h>
@@ -136,4 +136,4 @@ QV_INLINE void qv_count_in(uint64_t *now, uint64_t *max)
 		*max = *now;
 }
 
-#endif /* QV_MATCH_OPS_H */
+#endif /* QV_MATCH_STRUCTURE_H */

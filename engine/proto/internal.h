@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* internal.h - what the files of the protocol call of each other. */
-#ifndef QV_PROTO_I_H
-#define QV_PROTO_I_H
+#ifndef QV_PROTO_INTERNAL_H
+#define QV_PROTO_INTERNAL_H
 
 #include "engine/base/compiler.h"
 #include "engine/base/copy.h"
@@ -313,4 +313,4 @@ void qv_in_read_on(struct qv_in *in);
 void qv_in_on_seg(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
 void qv_in_on_piece(struct qv_peer *peer, const struct qv_wire_pkt *pkt);
 
-#endif /* QV_PROTO_I_H */
+#endif /* QV_PROTO_INTERNAL_H */

@@ -184,7 +184,7 @@ struct qv_recv_args {
 	size_t cnt;
 	struct qv_peer *from; /* NULL: any source */
 	uint64_t tag, ignore;
-	unsigned flags;   /* QV_REQ_TAGGED, QV_REQ_MULTI */
+	unsigned flags;   /* QV_REQ_TAGGED, QV_REQ_MULTI, QV_REQ_COLL */
 	size_t multi_min; /* multi-receive: the buffer ends when less than this is left */
 	void *context;
 	uint64_t cookie;

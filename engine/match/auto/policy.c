@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * policy.c - structure "auto": which mode a queue has. All hysteresis is here, in policy_posted.c
- * and in policy_unexpected.c. Those two have the charts of the states in HASH.
+ * policy.c - structure "auto": which mode a queue has. Thresholds that change by themselves are here, in
+ * policy_posted.c and in policy_unexpected.c. Those two have the charts of the states in HASH.
  *
  *              (1) (2)
  *   +------+ -----------> +------+      A queue begins as LIST.
