@@ -77,7 +77,7 @@ bool qv_fi_beside_alone(const struct qv_fi_ep *ep);
 /* Progress of the process's endpoints: those of the domain, whose lock is held; those of others, as
  * far as nobody is in a call there, with no lock held. */
 void qv_fi_beside_own(const struct qv_fi_domain *dom);
-void qv_fi_beside_gone(const struct qv_fi_ep *closing); /* tells those of its domain */
+void qv_fi_beside_gone(const struct qv_fi_ep *closing); /* tells the others of the process */
 void qv_fi_beside_others(const struct qv_fi_domain *dom);
 /* Have the domain, whose lock is then held, without waiting. False: another thread has it. */
 bool qv_fi_enter(struct qv_fi_domain *dom);

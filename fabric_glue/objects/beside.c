@@ -71,22 +71,10 @@ void qv_fi_beside_own(const struct qv_fi_domain *dom)
 		qv_fi_ep_progress(ep);
 }
 
-/* What the closing endpoint has sent is taken in first: nothing is answered later. */
-void qv_fi_beside_gone(const struct qv_fi_ep *closing)
-{
-	struct qv_fi_ep *ep = NULL;
-
-	while ((ep = next_own(closing->dom, ep))) {
-		if (ep == closing)
-			continue;
-		for (unsigned i = 0; i < QV_NODE_POLLS; i++)
-			qv_fi_ep_progress(ep);
-		qv_proto_gone(ep->proto, closing->proto);
-	}
-}
-
-/* The list is held again before the domain is let go: until then the endpoint stays. */
-void qv_fi_beside_others(const struct qv_fi_domain *dom)
+/* For each endpoint of other domains, as far as these can be entered. The list is held again before the domain is
+ * let go: until then the endpoint stays. */
+static void for_others(const struct qv_fi_domain *dom, const struct qv_fi_ep *closing,
+		       void (*call)(struct qv_fi_ep *ep, const struct qv_fi_ep *closing))
 {
 	struct qv_fi_ep *ep = NULL;
 
@@ -95,9 +83,38 @@ void qv_fi_beside_others(const struct qv_fi_domain *dom)
 		if (ep->dom == dom || !takes_part(ep) || !qv_fi_enter(ep->dom))
 			continue;
 		qv_fi_live_unlock();
-		qv_fi_ep_progress(ep);
+		call(ep, closing);
 		qv_fi_live_lock();
 		pthread_mutex_unlock(&ep->dom->lock);
 	}
 	qv_fi_live_unlock();
+}
+
+/* What the closing endpoint has sent is taken in first: nothing is answered later. */
+static void tell_gone(struct qv_fi_ep *ep, const struct qv_fi_ep *closing)
+{
+	for (unsigned i = 0; i < QV_NODE_POLLS; i++)
+		qv_fi_ep_progress(ep);
+	qv_proto_gone(ep->proto, closing->proto);
+}
+
+void qv_fi_beside_gone(const struct qv_fi_ep *closing)
+{
+	struct qv_fi_ep *ep = NULL;
+
+	while ((ep = next_own(closing->dom, ep)))
+		if (ep != closing)
+			tell_gone(ep, closing);
+	for_others(closing->dom, closing, tell_gone);
+}
+
+static void move_on(struct qv_fi_ep *ep, const struct qv_fi_ep *closing)
+{
+	(void)closing;
+	qv_fi_ep_progress(ep);
+}
+
+void qv_fi_beside_others(const struct qv_fi_domain *dom)
+{
+	for_others(dom, NULL, move_on);
 }
