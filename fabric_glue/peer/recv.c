@@ -167,7 +167,7 @@ ssize_t qv_fi_srx_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r, uint64_t
 	if (ep->directed && r->from != FI_ADDR_UNSPEC) {
 		rc = qv_fi_av_reach(ep->av, r->from, &way);
 		src = (uint32_t)way.addr;
-		rc = rc ? -FI_EINVAL : 0;
+		rc = rc == -FI_ENOMEM ? rc : rc ? -FI_EINVAL : 0;
 	}
 	if (QV_UNLIKELY(qv_fi_params.hints) && !rc &&
 	    qv_fi_breaks_assertion(ep, r->req, r->ignore, src, flags))
