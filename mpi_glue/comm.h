@@ -168,6 +168,8 @@ void qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin);
 /* A communicator was made from an old one, with this error code; the same, or another one.
  * Collective. */
 int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc);
+/* plans/topology.c: the same of one that has the neighbours of the old one, or others. */
+int qv_mpi_topology_made(MPI_Comm old, MPI_Comm *comm, int rc);
 /* How many MPI_Comm_idup may be under way. One is over when its communicator is in a collective, a message, or freed. */
 int qv_mpi_idups(void);
 extern int qv_mpi_idups_begun; /* 0: it is none; read by any thread */

@@ -123,13 +123,13 @@ int qv_mpi_comm_made(MPI_Comm old, MPI_Comm *comm, int rc)
 
 QV_API int MPI_Comm_dup(MPI_Comm old, MPI_Comm *comm)
 {
-	return qv_mpi_comm_made(old, comm, QV_REAL(Comm_dup)(old, comm));
+	return qv_mpi_topology_made(old, comm, QV_REAL(Comm_dup)(old, comm));
 }
 QV_MPI_BOTH(Comm_dup)
 
 QV_API int MPI_Comm_dup_with_info(MPI_Comm old, MPI_Info info, MPI_Comm *comm)
 {
-	return qv_mpi_comm_made(old, comm, QV_REAL(Comm_dup_with_info)(old, info, comm));
+	return qv_mpi_topology_made(old, comm, QV_REAL(Comm_dup_with_info)(old, info, comm));
 }
 QV_MPI_BOTH(Comm_dup_with_info)
 

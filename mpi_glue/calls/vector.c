@@ -14,7 +14,7 @@ static struct qv_mpi_blocks_arg various(const void *buf, const int counts[], con
 					MPI_Datatype type)
 {
 	return (struct qv_mpi_blocks_arg){
-		.buf = buf, .counts = counts, .displs = displs, .type = type};
+		.buf = buf, .varies = true, .counts = counts, .displs = displs, .type = type};
 }
 
 /* The kinds of arguments. */
@@ -130,8 +130,11 @@ DEFINE_INIT(Neighbor_alltoallv_init, NEIGHBOR_ALLTOALLV, VARIOUS)
 static struct qv_mpi_blocks_arg wide(const void *buf, const MPI_Count counts[],
 				     const MPI_Aint displs[], MPI_Datatype type)
 {
-	return (struct qv_mpi_blocks_arg){
-		.buf = buf, .wide_counts = counts, .wide_displs = displs, .type = type};
+	return (struct qv_mpi_blocks_arg){.buf = buf,
+					  .varies = true,
+					  .wide_counts = counts,
+					  .wide_displs = displs,
+					  .type = type};
 }
 
 #define ALIKE_C                                                                                   \

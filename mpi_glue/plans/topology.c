@@ -31,8 +31,7 @@ static enum qv_mpi_reason prepare(MPI_Comm comm)
 	return why;
 }
 
-/* It was made from an old one, with this error code. */
-static int made(MPI_Comm old, MPI_Comm *comm, int rc)
+int qv_mpi_topology_made(MPI_Comm old, MPI_Comm *comm, int rc)
 {
 	rc = qv_mpi_comm_made(old, comm, rc);
 	if (rc || !qv_mpi.on || !qv_mpi.hook_here || *comm == MPI_COMM_NULL)
@@ -47,20 +46,22 @@ static int made(MPI_Comm old, MPI_Comm *comm, int rc)
 QV_API int MPI_Cart_create(MPI_Comm old, int n, const int dims[], const int periods[], int reorder,
 			   MPI_Comm *comm)
 {
-	return made(old, comm, QV_REAL(Cart_create)(old, n, dims, periods, reorder, comm));
+	return qv_mpi_topology_made(old, comm,
+				    QV_REAL(Cart_create)(old, n, dims, periods, reorder, comm));
 }
 QV_MPI_BOTH(Cart_create)
 
 QV_API int MPI_Cart_sub(MPI_Comm old, const int remain[], MPI_Comm *comm)
 {
-	return made(old, comm, QV_REAL(Cart_sub)(old, remain, comm));
+	return qv_mpi_topology_made(old, comm, QV_REAL(Cart_sub)(old, remain, comm));
 }
 QV_MPI_BOTH(Cart_sub)
 
 QV_API int MPI_Graph_create(MPI_Comm old, int n, const int index[], const int edges[], int reorder,
 			    MPI_Comm *comm)
 {
-	return made(old, comm, QV_REAL(Graph_create)(old, n, index, edges, reorder, comm));
+	return qv_mpi_topology_made(old, comm,
+				    QV_REAL(Graph_create)(old, n, index, edges, reorder, comm));
 }
 QV_MPI_BOTH(Graph_create)
 
@@ -68,9 +69,9 @@ QV_API int MPI_Dist_graph_create(MPI_Comm old, int n, const int from[], const in
 				 const int to[], const int weights[], MPI_Info info, int reorder,
 				 MPI_Comm *comm)
 {
-	return made(old, comm,
-		    QV_REAL(Dist_graph_create)(old, n, from, degrees, to, weights, info, reorder,
-					       comm));
+	return qv_mpi_topology_made(old, comm,
+				    QV_REAL(Dist_graph_create)(old, n, from, degrees, to, weights,
+							       info, reorder, comm));
 }
 QV_MPI_BOTH(Dist_graph_create)
 
@@ -79,9 +80,10 @@ QV_API int MPI_Dist_graph_create_adjacent(MPI_Comm old, int in_n, const int in[]
 					  const int out_weights[], MPI_Info info, int reorder,
 					  MPI_Comm *comm)
 {
-	return made(old, comm,
-		    QV_REAL(Dist_graph_create_adjacent)(old, in_n, in, in_weights, out_n, out,
-							out_weights, info, reorder, comm));
+	return qv_mpi_topology_made(old, comm,
+				    QV_REAL(Dist_graph_create_adjacent)(old, in_n, in, in_weights,
+									out_n, out, out_weights,
+									info, reorder, comm));
 }
 QV_MPI_BOTH(Dist_graph_create_adjacent)
 #endif

@@ -15,6 +15,7 @@
 /* What a program says of what it sends, or receives. */
 struct qv_mpi_blocks_arg {
 	const void *buf;
+	bool varies;                /* the program gives an array of counts, and one of places */
 	const int *counts, *displs; /* NULL: of each block count elements, one behind the other */
 	MPI_Count count;
 	MPI_Datatype type;
@@ -22,11 +23,6 @@ struct qv_mpi_blocks_arg {
 	const MPI_Count *wide_counts;
 	const MPI_Aint *wide_displs;
 };
-
-static inline bool qv_mpi_blocks_vary(const struct qv_mpi_blocks_arg *arg)
-{
-	return arg->counts || arg->wide_counts;
-}
 
 static inline MPI_Count qv_mpi_blocks_count(const struct qv_mpi_blocks_arg *arg, int slot)
 {

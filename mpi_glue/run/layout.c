@@ -11,7 +11,8 @@ bool qv_mpi_layout_odd(const struct qv_mpi_blocks_arg *arg, uint32_t n, const in
 {
 	MPI_Count size;
 
-	if (n && qv_mpi_blocks_vary(arg) != (arg->displs || arg->wide_displs))
+	if (n && arg->varies &&
+	    !((arg->counts && arg->displs) || (arg->wide_counts && arg->wide_displs)))
 		return true;
 	if (arg->type == MPI_DATATYPE_NULL || PMPI_Type_size_x(arg->type, &size) || size < 0)
 		return true;

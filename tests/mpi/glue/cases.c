@@ -267,7 +267,7 @@ void glue_errors(void)
 	MPI_Comm_create_errhandler(on_error, &handler);
 	MPI_Comm_set_errhandler(dup, handler);
 	CHECK(!qv_mpi_set("allreduce=ring,reduce=binomial,allgather=ring,alltoall=direct,"
-			  "gather=binomial"),
+			  "gather=binomial,allgatherv=ring,alltoallv=direct"),
 	      "refused");
 	rc = MPI_Allreduce(&in, &out, -1, MPI_INT, MPI_SUM, dup);
 	CHECK(rc && handled == 1 && handled_code == rc, "negative count: %d, handled %d", rc,
@@ -287,9 +287,13 @@ void glue_errors(void)
 	CHECK(rc && handled == 7, "alltoall, no type of what comes: %d, handled %d", rc, handled);
 	rc = MPI_Gather(&in, 1, of_root, all, 1, MPI_DATATYPE_NULL, 0, dup);
 	CHECK(rc && handled == 8, "no type of what is gathered: %d, handled %d", rc, handled);
+	rc = MPI_Allgatherv(&in, 0, MPI_INT, all, NULL, NULL, MPI_INT, dup);
+	CHECK(rc && handled == 9, "no counts of what comes: %d, handled %d", rc, handled);
+	rc = MPI_Alltoallv(all, NULL, NULL, MPI_INT, all, NULL, NULL, MPI_INT, dup);
+	CHECK(rc && handled == 10, "alltoallv, no counts: %d, handled %d", rc, handled);
 	MPI_Comm_set_errhandler(dup, MPI_ERRORS_RETURN);
 	rc = MPI_Allreduce(&in, &out, 1, MPI_FLOAT, MPI_BAND, dup);
-	CHECK(rc && handled == 8, "bits of a float: %d, handled %d", rc, handled);
+	CHECK(rc && handled == 10, "bits of a float: %d, handled %d", rc, handled);
 	MPI_Errhandler_free(&handler);
 	MPI_Comm_free(&dup);
 	CHECK(qv_mpi_set("allreduce=fastest") == QV_EINVAL, "an unknown algorithm was accepted");

@@ -198,19 +198,22 @@ static void unknown(void)
 	MPI_Comm_free(&comm);
 }
 
-/* The rows of a grid, and the first call on them is nonblocking. */
+/* The rows of a grid, and a copy: the first call on them is nonblocking. */
 static void rows(void)
 {
 	int dims[2] = {1, glue_ranks}, periods[2] = {0, 0}, remain[2] = {0, 1};
 	struct lists l = {2, 2, {0}, {0}};
-	MPI_Comm grid, row;
+	MPI_Comm grid, row, copy;
 
 	CHECK(!qv_mpi_set("neighbor_alltoall=direct"), "refused");
 	MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
 	MPI_Cart_sub(grid, remain, &row);
 	MPI_Cart_shift(row, 0, 1, &l.in[0], &l.in[1]);
 	memcpy(l.out, l.in, sizeof(l.out));
+	MPI_Comm_dup(row, &copy);
 	one(row, &l, "direct", GLUE_NEIGHBOR_ALLTOALL, GLUE_NONBLOCKING, 61, 1);
+	one(copy, &l, "direct", GLUE_NEIGHBOR_ALLTOALL, GLUE_NONBLOCKING, 62, 1);
+	MPI_Comm_free(&copy);
 	MPI_Comm_free(&row);
 	MPI_Comm_free(&grid);
 }
