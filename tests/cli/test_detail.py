@@ -124,6 +124,16 @@ def judge(what, endpoint, posted_now):
           untagged)
 
 
+def another_process(path):
+    """The file of another rank that has done the same."""
+    with open(path, encoding="utf-8") as file:
+        root = json.load(file)
+    root["rank"] = 1
+    with open(path + ".another", "w", encoding="utf-8") as file:
+        json.dump(root, file)
+    return path + ".another"
+
+
 def test_detail(directory):
     """At the end, over a network and within the node; without the option there is none."""
     path = os.path.join(directory, "end")
@@ -131,19 +141,20 @@ def test_detail(directory):
         status, text = run(CASE, FI_QUIVER_STATS=f"detail:json:{path}", FI_QUIVER_CORE=core)
         check(f"{core}: passes, silent", status == 0 and "quiver:" not in text, text)
         judge(core, read(path), 0)
-    done = subprocess.run([QUIVER, "stats", path, path], capture_output=True, text=True, check=False)
+    another = another_process(path)
+    done = subprocess.run([QUIVER, "stats", path, another], capture_output=True, text=True, check=False)
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     check("stats: detail", done.returncode == 0 and not done.stderr and all(l in lines for l in (
         "Receives: 14 name source and tag, 2 take any source, 2 any tag or bits of it, 2 both.",
         "Messages that arrived searched the receives: 6 found one after 2.00 entries, 10 found none "
         "after 0.00",
-        "2-3 4 0 ##########", "4-7 4 0 ########", "0 0 16 62.5 %")), done.stdout)
-    done = subprocess.run([QUIVER, "stats", "--json", path, path], capture_output=True, text=True,
+        "2-3 4 0 ##########", "4-7 4 0 ########", "0 0 8 62.5 %", "1 0 8 62.5 %")), done.stdout)
+    done = subprocess.run([QUIVER, "stats", "--json", path, another], capture_output=True, text=True,
                           check=False)
     detail = json.loads(done.stdout)["detail"]
     check("stats: JSON", detail["unexpected_queue"]["hits"] == [0, 2, 4, 4] and
           detail["wildcards"]["both"] == 2 and detail["unexpected_queue"]["hits_inspected"] == 30 and
-          detail["pairs"] == [{"rank": 0, "address": 0, "arrived": 16, "unexpected": 10}], detail)
+          detail["pairs"] == [{"rank": r, "address": 0, "arrived": 8, "unexpected": 5} for r in (0, 1)], detail)
     run(CASE, FI_QUIVER_STATS=f"json:{path}")
     check("no detail", "detail" not in read(path)["tagged"])
     done = subprocess.run([QUIVER, "stats", path], capture_output=True, text=True, check=False)
