@@ -26,9 +26,8 @@ void qv_mpi_idup_over(MPI_Comm comm)
 #else
 /* Communicators of MPI_Comm_idup that have not been used yet. */
 static struct {
-	MPI_Comm comms[64];
-	int n;    /* of them */
-	int lost; /* more than there is room for: never over */
+	MPI_Comm comms[64]; /* qv_mpi_idups_begun of them */
+	int lost;           /* more than there is room for: never over */
 } idups;
 
 int qv_mpi_idups(void)
@@ -36,7 +35,7 @@ int qv_mpi_idups(void)
 	int n;
 
 	pthread_mutex_lock(&qv_mpi.lock);
-	n = idups.n + idups.lost;
+	n = qv_mpi_idups_begun + idups.lost;
 	pthread_mutex_unlock(&qv_mpi.lock);
 	return n;
 }
@@ -47,11 +46,12 @@ static int idup_begun(const MPI_Comm *comm, int rc)
 	if (rc || !qv_mpi.on)
 		return rc;
 	pthread_mutex_lock(&qv_mpi.lock);
-	if (idups.n < (int)(sizeof(idups.comms) / sizeof(idups.comms[0])))
-		__atomic_store_n(&idups.comms[idups.n++], *comm, __ATOMIC_RELAXED);
-	else
+	if (qv_mpi_idups_begun < (int)(sizeof(idups.comms) / sizeof(idups.comms[0]))) {
+		__atomic_store_n(&idups.comms[qv_mpi_idups_begun], *comm, __ATOMIC_RELAXED);
+		__atomic_store_n(&qv_mpi_idups_begun, qv_mpi_idups_begun + 1, __ATOMIC_RELAXED);
+	} else {
 		idups.lost++;
-	__atomic_store_n(&qv_mpi_idups_begun, idups.n, __ATOMIC_RELAXED);
+	}
 	pthread_mutex_unlock(&qv_mpi.lock);
 	return rc;
 }
@@ -69,14 +69,16 @@ static bool is_idup(MPI_Comm comm)
 
 void qv_mpi_idup_over(MPI_Comm comm)
 {
+	int n;
+
 	if (!is_idup(comm))
 		return;
 	pthread_mutex_lock(&qv_mpi.lock);
-	for (int i = 0; i < idups.n; i++)
+	n = qv_mpi_idups_begun;
+	for (int i = 0; i < n; i++)
 		if (idups.comms[i] == comm)
-			__atomic_store_n(&idups.comms[i--], idups.comms[--idups.n],
-					 __ATOMIC_RELAXED);
-	__atomic_store_n(&qv_mpi_idups_begun, idups.n, __ATOMIC_RELAXED);
+			__atomic_store_n(&idups.comms[i--], idups.comms[--n], __ATOMIC_RELAXED);
+	__atomic_store_n(&qv_mpi_idups_begun, n, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&qv_mpi.lock);
 }
 
