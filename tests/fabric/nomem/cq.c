@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include "tests/fabric/parts/not_called.h"
+
 #include "tests/proto/rig/nomem.h"
 
 #define ROOM 256u /* entries of a queue that nobody has asked to be larger */
@@ -42,12 +44,6 @@ struct qv_fi_host qv_fi_host = {.log_enabled = log_enabled};
 struct fi_provider qv_fi_prov;
 
 /* What is not asked here of the rest of the provider. */
-#define NOT_CALLED(type, name, ...)    \
-	type name(__VA_ARGS__)         \
-	{                              \
-		fail_msg("%s", #name); \
-		return (type)0;        \
-	}
 NOT_CALLED(void, qv_fi_beside_own, const struct qv_fi_domain *of)
 NOT_CALLED(void, qv_fi_wait_set_wake_slow, struct qv_fi_wait_set *wait_set)
 NOT_CALLED(int, qv_fi_cq_control, struct fid *fid, int command, void *arg)

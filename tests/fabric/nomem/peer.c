@@ -11,6 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/fabric/parts/not_called.h"
+
 #include "tests/proto/rig/nomem.h"
 
 #define TAG   5u
@@ -51,12 +53,6 @@ struct fi_ops_tagged qv_fi_tagged_ops;
 struct fi_provider qv_fi_prov;
 struct qv_fi_params qv_fi_params;
 struct qv_fi_host qv_fi_host;
-#define NOT_CALLED(type, name, ...)    \
-	type name(__VA_ARGS__)         \
-	{                              \
-		fail_msg("%s", #name); \
-		return (type)0;        \
-	}
 NOT_CALLED(int, qv_fi_status_slow, ssize_t rc)
 NOT_CALLED(int, qv_fi_errno, int status)
 NOT_CALLED(int, qv_fi_av_reach, struct qv_fi_av *av, fi_addr_t index, struct qv_fi_way *way)

@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include "tests/fabric/parts/not_called.h"
+
 static struct qv_fi_srx srx;
 static struct qv_fi_ep ep = {.srx = &srx};
 static struct qv_fi_known known;
@@ -56,12 +58,6 @@ ssize_t qv_fi_rx_post(struct qv_fi_srx *of, const struct qv_fi_recv *r, uint32_t
 /* What is not asked here of the rest of the provider. */
 struct fi_provider qv_fi_prov;
 struct qv_fi_host qv_fi_host;
-#define NOT_CALLED(type, name, ...)    \
-	type name(__VA_ARGS__)         \
-	{                              \
-		fail_msg("%s", #name); \
-		return (type)0;        \
-	}
 NOT_CALLED(ssize_t, qv_fi_rx_cancel, struct qv_fi_srx *of, unsigned engine, void *context,
 	   int status)
 NOT_CALLED(struct qv_fi_bounce *, qv_fi_bounce_new, const struct qv_fi_rx *rx)

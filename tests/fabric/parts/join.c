@@ -9,6 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/fabric/parts/not_called.h"
+
 static int start;        /* the answer to the start of a join */
 static unsigned listens; /* each may take a notice that waits */
 
@@ -78,12 +80,6 @@ void qv_fi_warn(const char *format, ...)
 }
 
 /* What is not asked here of the rest of the provider. */
-#define NOT_CALLED(type, name, ...)    \
-	type name(__VA_ARGS__)         \
-	{                              \
-		fail_msg("%s", #name); \
-		return (type)0;        \
-	}
 NOT_CALLED(int, qv_fi_coll_open, struct qv_fi_ep *of)
 NOT_CALLED(fi_addr_t, qv_fi_set_addr, const struct qv_fi_set *of)
 NOT_CALLED(struct qv_fi_group *, qv_fi_group_find, struct qv_fi_coll *of, fi_addr_t group)
