@@ -37,8 +37,8 @@ QV_INLINE uint32_t walk(const struct qv_queue *q, uint64_t tag, uint32_t src, ui
 /* Whether it is time to index the list: the answer may be anywhere. */
 static int list_is_over(const struct qv_queue *q, uint64_t tag, uint32_t src)
 {
-	return qv_queue_is_costly(q) ||
-	       (qv_queue_len(q) > QV_WALK_MAX && walk(q, tag, src, QV_WALK_MAX) == QV_WALK_MAX);
+	return qv_queue_is_costly(q, 0) ||
+	       (qv_queue_len(q) > QV_LONG && walk(q, tag, src, QV_WALK_MAX) == QV_WALK_MAX);
 }
 
 /* Find the receive and remove it, whatever the mode; a persistent one stays. */
@@ -102,14 +102,14 @@ QV_INLINE enum qv_outcome in_list(struct qv_queue *q, uint64_t tag, uint32_t src
 	uint32_t n = qv_queue_len(q), pos;
 	struct qv_recv *r;
 
-	if (QV_UNLIKELY(qv_queue_is_costly(q)))
+	if (QV_UNLIKELY(qv_queue_is_costly(q, 0)))
 		return QV_FAR;
-	pos = walk(q, tag, src, QV_WALK_MAX);
+	pos = walk(q, tag, src, n > QV_LONG ? QV_WALK_MAX : n);
 	if (pos == n) {
 		qv_queue_walked(q, pos);
 		return QV_MISS;
 	}
-	if (QV_UNLIKELY(pos == QV_WALK_MAX))
+	if (QV_UNLIKELY(pos == QV_WALK_MAX && n > QV_LONG))
 		return QV_FAR;
 	r = qv_recv_of(qv_queue_at(q, pos));
 	if (QV_UNLIKELY(r->flags & QV_RECV_STICKY))

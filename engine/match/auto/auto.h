@@ -66,7 +66,8 @@ struct qv_policy {
 	uint32_t empties;        /* times that the queue became empty in HASH */
 	uint32_t expected;       /* LIST: entries of the burst that is to come, or 0 */
 	uint64_t empty_since;    /* tail when the queue became empty in HASH */
-	uint32_t cost_shift;     /* how often the cost limit of a short list has been doubled */
+	uint16_t big;        /* the tables had QV_BIG slots at the last tick or change to HASH */
+	uint16_t cost_shift; /* how often the cost limit of a short list has been doubled */
 	uint32_t peak, peak_before; /* longest in this and the last window of memory upkeep */
 
 	/* policy_posted.c. */
@@ -209,10 +210,11 @@ QV_INLINE void qv_queue_walked(struct qv_queue *q, uint32_t steps)
 	q->last = steps;
 }
 
-/* Walking has cost as much as an index would. */
-QV_INLINE int qv_queue_is_costly(const struct qv_queue *q)
+/* Walking has cost as much as an index would, for searches by receives from src. */
+QV_INLINE int qv_queue_is_costly(const struct qv_queue *q, uint32_t src)
 {
-	uint64_t n = qv_queue_len(q), limit = QV_COST_FIXED + QV_COST_EACH * n;
+	uint64_t n = qv_queue_len(q), fixed = src == QV_SRC_ANY ? QV_COST_ANY : QV_COST_FIXED;
+	uint64_t limit = fixed + QV_COST_EACH * n;
 
 	return q->cost > (n <= QV_FEW ? limit << q->policy.cost_shift : limit);
 }

@@ -73,8 +73,16 @@ int qv_unexpected_fit(struct qv_auto *a, struct qv_queue *q, struct qv_index *ix
 /* The first in the list in order that fits, or NULL. */
 uint64_t *qv_order_find(struct qv_queue *q, uint64_t tag, uint64_t ignore, uint32_t src);
 
-/* The list in order: a ring of the messages' links, closed by q->order. To walk it for receives
- * without an index costs less than an index while the queue is short. */
+/* The list in order: a ring of the messages' links, closed by q->order. */
+
+/* Whether receives without an index walk it: that costs less than an index while the queue is short. */
+QV_INLINE int qv_order_serves(const struct qv_queue *q)
+{
+	uint32_t n = qv_queue_len(q);
+
+	return n <= QV_SHORT || (q->policy.order_pays && n <= QV_ORDER_SELDOM);
+}
+
 QV_INLINE void qv_order_join(struct qv_queue *q, uint64_t *e)
 {
 	uint64_t *links = e + QV_MSG_ORDER, *newest = qv_entry(q->order[QV_OLDER]);

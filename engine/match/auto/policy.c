@@ -9,9 +9,9 @@
  *   +------+ <----------- +------+
  *              (3) to (7)
  *
- *   (1) Walking has cost what indexes would (qv_queue_is_costly), or one walk is longer than
- *       QV_WALK_MAX. Who walks looks at both: find_any in arrive.c, walk_list in search.c. A peek
- *       (queue.c) and a removal by name (auto.c) look at the cost only.
+ *   (1) Walking has cost what indexes would (qv_queue_is_costly). Or the list is longer than
+ *       QV_LONG, and one walk than QV_WALK_MAX. Who walks looks at both: find_any in arrive.c,
+ *       walk_list in search.c. A peek (queue.c) and a removal by name (auto.c) look at the cost only.
  *   (2) After (5): three quarters of the entries that are expected have come.
  *   (3) A trial: after more than trial_after appends in HASH, and more than QV_TRIAL_EACH for each
  *       entry. Not as long as the tables have more than QV_TRIAL_SLOTS slots for each entry and for
@@ -40,6 +40,15 @@ void qv_policy_init(struct qv_queue *q)
 	q->policy.overflow_limit = 1;
 }
 
+static uint64_t all_slots(const struct qv_queue *q, uint32_t which)
+{
+	uint64_t slots = 0;
+
+	for (uint32_t rest = which; rest; rest &= rest - 1)
+		slots += qv_index_slots(&q->ix[__builtin_ctz(rest)]);
+	return slots;
+}
+
 /* Clear what HASH has built. Tables that are not active have no entries. */
 static void drop_indexes(struct qv_queue *q)
 {
@@ -66,6 +75,7 @@ int qv_queue_to_hash(struct qv_auto *a, struct qv_queue *q, uint64_t ignore, uin
 	q->mode = QV_AUTO_HASH;
 	qv_queue_set_path(q);
 	q->mode_changes++;
+	p->big = all_slots(q, QV_INDEXES) >= QV_BIG;
 	p->hash_since = q->tail;
 	p->empty_since = q->tail - qv_queue_len(q);
 	p->empties = 0;
@@ -107,19 +117,10 @@ int qv_queue_to_list(struct qv_auto *a, struct qv_queue *q)
 	return QV_OK;
 }
 
-static uint64_t all_slots(const struct qv_queue *q, uint32_t which)
-{
-	uint64_t slots = 0;
-
-	for (uint32_t rest = which; rest; rest &= rest - 1)
-		slots += qv_index_slots(&q->ix[__builtin_ctz(rest)]);
-	return slots;
-}
-
 /* Empty often, or with tables that are too big to be kept for nothing. All tables are zero. */
 void qv_queue_emptied(struct qv_queue *q)
 {
-	int big = all_slots(q, QV_INDEXES) >= QV_BIG;
+	uint32_t big = q->policy.big;
 	uint64_t n = q->tail - q->policy.empty_since;
 
 	q->policy.empty_since = q->tail;
@@ -127,6 +128,7 @@ void qv_queue_emptied(struct qv_queue *q)
 		return;
 	for (int i = 0; big && i < QV_N_CLASSES; i++)
 		qv_index_free(&q->ix[i], q->overflow.mem);
+	q->policy.big = 0;
 	q->merged = NULL;
 	qv_queue_set_active(q, 0);
 	enter_list(q, 0);
@@ -202,7 +204,7 @@ static void shrink(struct qv_auto *a, struct qv_queue *q)
 
 int qv_queue_tick(struct qv_auto *a, struct qv_queue *q)
 {
-	int big = all_slots(q, QV_INDEXES) >= QV_BIG || q->ring_mask >= QV_BIG;
+	int big = q->policy.big || q->ring_mask >= QV_BIG;
 
 	if (qv_queue_len(q) > q->policy.peak)
 		q->policy.peak = qv_queue_len(q);
@@ -218,6 +220,7 @@ int qv_queue_tick(struct qv_auto *a, struct qv_queue *q)
 		meet_expected(a, q);
 	}
 	qv_queue_set_path(q); /* tables may have changed */
+	q->policy.big = all_slots(q, QV_INDEXES) >= QV_BIG;
 	/* Not "else": the mode may just have changed. */
 	return q->mode == QV_AUTO_LIST ? list_tick(a, q) : QV_OK;
 }

@@ -15,7 +15,8 @@
  *   (3) An index is spare: a wider one serves its class. That one has had few collisions for
  *       quiet_needed ticks. They double when the narrower one must be built again.
  *   (4) An index is not worth its upkeep. From then on, receives that no index serves walk the
- *       list in order before (1) is thought of, as long as the queue is short. The list in order is
+ *       list in order before (1) is thought of, as long as the queue is short. With QV_SHORT
+ *       messages or fewer they always do. The list in order is
  *       made when one needs it, and goes when QV_ORDER_IDLE appends have not used it.
  *
  *   The last index stays until LIST: policy.c.

@@ -137,7 +137,12 @@ struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, u
 
 	if (q->head == q->tail)
 		return NULL;
-	if (q->mode == QV_AUTO_LIST && qv_queue_is_costly(q))
+	/* quicksilver: 1.1 times slower without. */
+	if (q->mode == QV_AUTO_LIST && msg_fits(qv_queue_at(q, 0), tag, ignore, src)) {
+		q->peeked++;
+		return qv_msg_of(qv_queue_at(q, 0));
+	}
+	if (q->mode == QV_AUTO_LIST && qv_queue_is_costly(q, src))
 		(void)qv_queue_to_hash(a, q, ignore, src);
 	if (q->mode == QV_AUTO_LIST)
 		f.e = peek_list(q, tag, ignore, src);

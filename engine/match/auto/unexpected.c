@@ -98,7 +98,7 @@ static int order_is_on(struct qv_auto *a, struct qv_queue *q)
 	uint32_t n = qv_queue_len(q);
 	uint64_t **v;
 
-	if (!q->policy.order_pays || n > QV_ORDER_SELDOM || q->active >> (QV_N_INDEXES - 1) & 1)
+	if (!qv_order_serves(q) || q->active >> (QV_N_INDEXES - 1) & 1)
 		return 0;
 	if (q->active & QV_ORDER_ACTIVE)
 		return 1;
