@@ -82,9 +82,9 @@ static void settings(void **state)
 	struct qv_advice_facts f = quiet();
 
 	f.cheapest = "llv";
-	f.ratio = 0.96;
-	f.ratio_high = 0.97;
-	assert_null(qv_advise(&f).structure); /* less than 5 % */
+	f.ratio = 0.98;
+	f.ratio_high = 0.985;
+	assert_null(qv_advise(&f).structure); /* less than 3 % */
 	f.ratio = 0.9;
 	f.ratio_high = 1.01;
 	assert_null(qv_advise(&f).structure); /* perhaps chance */
@@ -99,7 +99,7 @@ static void cheap_by_chance(void **state)
 {
 	const struct qv_advice_trial noisy[] = {
 		{"auto", 1}, {"ompi", 0.93}, {"ll", 0.97}, {"nm", (double)NAN}, {"hash", 1.2}};
-	const struct qv_advice_trial even[] = {{"auto", 1}, {"ll", 0.985}, {"nm", (double)NAN}};
+	const struct qv_advice_trial even[] = {{"auto", 1}, {"ll", 0.992}, {"nm", (double)NAN}};
 	struct qv_advice_facts f = quiet();
 
 	assert_null(qv_advice_candidate(even, 3));

@@ -188,21 +188,23 @@ function(trace_test name mpi ranks labels program)
 	if(TARGET quiver_mpi_${mpi} AND TARGET quiver_tool)
 		qv_add_test(NAME mpi.trace.${name}_np${ranks} LABELS "${labels}" RANKS ${ranks} TIMEOUT 240
 			COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/trace.sh ${CMAKE_BINARY_DIR} ${mpi}
-			${ranks} $<TARGET_FILE:${program}> ${ARGN})
+			${ranks} ${program} ${ARGN})
 	endif()
 endfunction()
-trace_test(calls ompi 2 "mpi;long" mpi_traced)
-trace_test(calls ompi 3 mpi mpi_traced)
+trace_test(calls ompi 2 "mpi;long" $<TARGET_FILE:mpi_traced>)
+trace_test(calls ompi 3 mpi $<TARGET_FILE:mpi_traced>)
 if(TARGET quiver_mpi_ompi)
 	qv_add_test(NAME mpi.trace.ids_np2 LABELS mpi RANKS 2 TIMEOUT 240
 		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/trace_ids.sh ${CMAKE_BINARY_DIR})
 endif()
-trace_test(pingpong ompi 2 mpi mpi_depth_pingpong --depths 0,1,100 --iters 20)
+trace_test(pingpong ompi 2 mpi $<TARGET_FILE:mpi_depth_pingpong> --depths 0,1,100 --iters 20)
+trace_test(lammps ompi 2 mpi lammps)
+trace_test(hpcc ompi 2 mpi hpcc)
 if(TARGET quiver_mpi_mpich)
 	qv_add_mpi_program(mpi_traced_mpich "" ${QV_MPICH_COMPILER} traced.c)
 	# Its MPI_STATUSES_IGNORE is the address 1, and gcc takes it for an array of no length.
 	target_compile_options(mpi_traced_mpich PRIVATE -Wno-stringop-overflow)
-	trace_test(calls.mpich mpich 3 mpi mpi_traced_mpich)
+	trace_test(calls.mpich mpich 3 mpi $<TARGET_FILE:mpi_traced_mpich>)
 endif()
 
 # The suite, and Debian's programs, with the library preloaded.

@@ -5,46 +5,8 @@ build=$1 core=$2 ranks=$3 seconds=$4
 . "$(dirname "$0")/common.sh"
 need hpcc hpcc
 
-# HPL and PTRANS of order 200 on a 1 x 2 or 2 x 2 grid; the other parts take their size from it.
-rows=$((ranks / 2))
-cat >"$run_dir/hpccinf.txt" <<END
-quiver's small HPCC input
-any place
-HPL.out      output file name (if any)
-8            device out (6=stdout,7=stderr,file)
-1            number of problem sizes
-200          Ns
-1            number of NBs
-16           NBs
-0            PMAP process mapping (0=Row-,1=Column-major)
-1            number of process grids
-$rows        Ps
-2            Qs
-16.0         threshold
-1            number of panel facts
-2            PFACTs
-1            number of recursive stopping criteria
-4            NBMINs
-1            number of panels in recursion
-2            NDIVs
-1            number of recursive panel facts
-1            RFACTs
-1            number of broadcasts
-1            BCASTs
-1            number of lookahead depths
-1            DEPTHs
-2            SWAP
-64           swapping threshold
-0            L1 in form
-0            U in form
-1            equilibration
-8            memory alignment in double
-separator
-1            number of additional problem sizes for PTRANS
-150          values of N
-1            number of additional blocking sizes for PTRANS
-8            values of NB
-END
+. "$here/inputs.sh"
+hpcc_input "$run_dir" "$ranks"
 cd "$run_dir" || fail "no folder to run in"
 over_quiver "$core" "$ranks" "$seconds" "${by_node[@]}" hpcc >out 2>&1
 status=$?

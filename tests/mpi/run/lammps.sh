@@ -11,25 +11,8 @@ is_asan && skip "lmp with libasan preloaded never ends, with or without quiver"
 
 export OMP_NUM_THREADS=1
 cd "$run_dir" || fail "no folder to run in"
-cat >in.melt <<'END'
-units           lj
-atom_style      atomic
-lattice         fcc 0.8442
-region          box block 0 8 0 8 0 8
-create_box      1 box
-create_atoms    1 box
-mass            1 1.0
-velocity        all create 3.0 87287 loop geom
-pair_style      lj/cut 2.5
-pair_coeff      1 1 1.0 1.0 2.5
-neighbor        0.3 bin
-neigh_modify    every 5 delay 0 check yes
-fix             1 all nve
-thermo          10
-thermo_style    custom step temp epair etotal press
-thermo_modify   format float %20.15g
-run             200
-END
+. "$here/inputs.sh"
+lammps_input .
 
 # One order of sums for both runs: Open MPI 5 adds by hosts first where it sees several.
 order=(--mca coll ^han)

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "engine/trace/format.h"
 #include "tools/trace/waiting.h"
 
@@ -29,7 +30,10 @@ static void judge(const struct qv_trace_reader *r, const struct qv_trace_event *
 	need(lane->process < qv_trace_processes(r), "the process of a lane is known");
 	need(lane->queue < QV_TRACE_QUEUES, "the queue of a lane is one of three");
 	need(strnlen(lane->structure, QV_TRACE_NAME) < QV_TRACE_NAME, "names end");
-	need(e->kind >= QV_TRACE_POST && e->kind <= QV_TRACE_CANCEL, "the kind of an event");
+	if (qv_trace_has_calls(r))
+		need(e->kind >= QV_TRACE_SEND && e->kind <= QV_TRACE_COMM, "the kind of a call");
+	else
+		need(e->kind >= QV_TRACE_POST && e->kind <= QV_TRACE_CANCEL, "the kind of an event");
 	need(e->node >> 48 == 0, "a node has 48 bits");
 }
 
@@ -58,7 +62,7 @@ static void read_all(struct qv_trace_reader *r)
 		qv_trace_waiting_init(&waiting[i]);
 	while ((rc = qv_trace_next(r, &event)) == 1) {
 		judge(r, &event);
-		if (event.lane < LANES)
+		if (event.lane < LANES && !qv_trace_has_calls(r))
 			need(qv_trace_waiting_event(&waiting[event.lane], &event), "memory");
 	}
 	need(rc == 0 || *qv_trace_why(r), "an error has a text");
@@ -84,19 +88,22 @@ void fuzz_trace(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	r = qv_trace_open(path, why, sizeof(why));
+	r = qv_trace_open_any(path, why, sizeof(why));
 	need(r || *why, "a file that is refused has a reason");
 	if (r) {
 		read_all(r);
 		qv_trace_close(r);
 	}
 	close(fd);
+	if (fuzz_is_calls(data, size))
+		fuzz_calls(data, size);
 }
 
-size_t fuzz_trace_mend(uint8_t *data, size_t size)
+/* One file. */
+static size_t mend_file(uint8_t *data, size_t size)
 {
-	const struct qv_trace_header header = {
-		QV_TRACE_MAGIC, QV_TRACE_VERSION, QV_TRACE_ORDER, {0}};
+	const uint32_t version = fuzz_is_calls(data, size) ? QV_TRACE_CALLS : QV_TRACE_VERSION;
+	const struct qv_trace_header header = {QV_TRACE_MAGIC, version, QV_TRACE_ORDER, {0}};
 	size_t at = sizeof(header);
 
 	if (size < sizeof(header))
@@ -124,4 +131,20 @@ size_t fuzz_trace_mend(uint8_t *data, size_t size)
 		at += sizeof(block) + block.bytes;
 	}
 	return at;
+}
+
+size_t fuzz_trace_mend(uint8_t *data, size_t size)
+{
+	size_t from = 0, to = 0;
+
+	while (from < size) {
+		const size_t next = fuzz_is_calls(data + from, size - from)
+					    ? fuzz_next_file(data + from, size - from)
+					    : size - from;
+
+		memmove(data + to, data + from, next);
+		to += mend_file(data + to, next);
+		from += next;
+	}
+	return to;
 }

@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Read it, follow what waits in its lanes, and end the program where the reader breaks its word. */
+/*
+ * Read it, follow what waits in its lanes, and end the program where the reader breaks its word. A file
+ * of calls is made a trace of matching (calls.h); behind it there may be those of other ranks.
+ */
 void fuzz_trace(const uint8_t *data, size_t size);
 
 /* Its header, lengths and sums are made right where they can be, so that a reader gets behind them.

@@ -6,8 +6,8 @@
 
 #define MATTERS 0.01 /* of a program's time; less is not seen beside what else changes it */
 #define NEAR    2.0  /* times more or less than that is near to it */
-#define CHEAPER 0.95 /* of auto's cost: a setting is worth naming */
-#define MAYBE   0.98 /* of it: worth a second measurement, which decides */
+#define CHEAPER 0.97 /* of auto's cost: a setting is named */
+#define MAYBE   0.99 /* of it: worth a second measurement, which decides */
 #define FEW     1000 /* messages */
 #define MOST    0.5  /* of the operations measured */
 

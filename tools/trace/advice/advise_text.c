@@ -85,7 +85,7 @@ static void put_setting(const struct qv_advice *a, const struct qv_advice_facts 
 
 	setting(a, text, sizeof(text));
 	if (!a->structure)
-		printf("Setting: keep the default; no structure is more than 5 %% cheaper than auto.\n");
+		printf("Setting: keep the default; no structure is more than 3 %% cheaper than auto.\n");
 	else
 		printf("Setting: %s, %.0f %% cheaper than auto on this trace.\n", text,
 		       100 * (1 - f->ratio));
@@ -162,6 +162,7 @@ int qv_advise_json(const struct qv_advise_job *j, const struct qv_advice_facts *
 			 "quiver", json_cost(&f->quiver), "structure",
 			 a->structure ? a->structure : "auto", "setting", text, "no_any_source",
 			 a->no_any_source, "no_any_tag", a->no_any_tag);
+	json_object_set_new(root, "seconds", json_real(j->wall[j->judged] / 1e9));
 	json_object_set_new(root, "messages", json_integer((json_int_t)f->messages));
 	json_object_set_new(root, "posted_max", json_integer((json_int_t)j->posted_max));
 	json_object_set_new(root, "unexpected_max", json_integer((json_int_t)j->unexpected_max));
