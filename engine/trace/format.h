@@ -80,14 +80,23 @@ enum {
 static inline uint64_t qv_trace_sum(const struct qv_trace_block *block, const void *data)
 {
 	const uint64_t odd = 0x9e3779b97f4a7c15u;
-	uint64_t sum[4] = {1, block->type, block->index, block->bytes}, all = 0, word;
+	uint64_t sum[4] = {1, block->type, block->index, block->bytes}, all = 0, word[4];
+	const size_t words = block->bytes / 8;
 	const char *at = data;
+	size_t i = 0;
 
-	for (size_t i = 0; i < block->bytes / 8; i++) {
-		memcpy(&word, at + 8 * i, 8);
-		sum[i % 4] = (sum[i % 4] ^ word) * odd;
+	for (; i + 4 <= words; i += 4) {
+		memcpy(word, at + 8 * i, sizeof word);
+		sum[0] = (sum[0] ^ word[0]) * odd;
+		sum[1] = (sum[1] ^ word[1]) * odd;
+		sum[2] = (sum[2] ^ word[2]) * odd;
+		sum[3] = (sum[3] ^ word[3]) * odd;
 	}
-	for (size_t i = 0; i < 4; i++)
+	for (; i < words; i++) {
+		memcpy(word, at + 8 * i, sizeof *word);
+		sum[i % 4] = (sum[i % 4] ^ *word) * odd;
+	}
+	for (i = 0; i < 4; i++)
 		all = (all ^ sum[i]) * odd;
 	return all;
 }

@@ -11,6 +11,7 @@
 
 struct qv_trace_recording {
 	struct qv_match_observer observer; /* first */
+	struct qv_trace_buffer *now;       /* &buffer[at] */
 	struct qv_match *engine;           /* NULL: calls */
 	struct qv_trace_file *f;
 	uint32_t lane;
@@ -29,7 +30,8 @@ static uint64_t now_ns(void)
 
 static void begin(struct qv_trace_recording *r)
 {
-	qv_trace_begin(&r->buffer[r->at], r->lane, qv_ticks(), now_ns());
+	r->now = &r->buffer[r->at];
+	qv_trace_begin(r->now, r->lane, qv_ticks(), now_ns());
 }
 
 /* How far the clock of a block went. */
@@ -49,7 +51,7 @@ static void flush(struct qv_trace_recording *r, struct qv_trace_buffer *b)
 
 static QV_NOINLINE void next_buffer(struct qv_trace_recording *r)
 {
-	end(&r->buffer[r->at]);
+	end(r->now);
 	if (r->buffers == 1) {
 		flush(r, &r->buffer[0]);
 	} else {
@@ -67,9 +69,9 @@ QV_INLINE void add(struct qv_match_observer *o, uint32_t kind, uint32_t flags,
 {
 	struct qv_trace_recording *r = (struct qv_trace_recording *)o;
 
-	if (QV_UNLIKELY(qv_trace_is_full(&r->buffer[r->at])))
+	if (QV_UNLIKELY(qv_trace_is_full(r->now)))
 		next_buffer(r);
-	qv_trace_append(&r->buffer[r->at], qv_ticks(), kind, flags, e);
+	qv_trace_append(r->now, qv_ticks(), kind, flags, e);
 }
 
 /* Calls. An entry is told apart by its address. */
@@ -202,7 +204,7 @@ void qv_trace_record_end(struct qv_trace_recording *r)
 
 	if (!r)
 		return;
-	end(&r->buffer[r->at]);
+	end(r->now);
 	first = (r->at + r->buffers - r->full) % r->buffers;
 	r->buffer[first].head.lost = r->dropped;
 	if (!r->buffer[first].head.n) /* the only one, and empty */

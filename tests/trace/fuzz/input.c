@@ -33,7 +33,8 @@ static void judge(const struct qv_trace_reader *r, const struct qv_trace_event *
 	if (qv_trace_has_calls(r))
 		need(e->kind >= QV_TRACE_SEND && e->kind <= QV_TRACE_COMM, "the kind of a call");
 	else
-		need(e->kind >= QV_TRACE_POST && e->kind <= QV_TRACE_CANCEL, "the kind of an event");
+		need(e->kind >= QV_TRACE_POST && e->kind <= QV_TRACE_CANCEL,
+		     "the kind of an event");
 	need(e->node >> 48 == 0, "a node has 48 bits");
 }
 

@@ -113,8 +113,9 @@ static void find_cheapest(struct qv_advise_job *j, double seconds, struct qv_adv
 	snprintf(both, sizeof(both), "auto,%s", candidate ? candidate : "");
 	if (candidate && !qv_measure(&j->again, j->load, &options)) {
 		for (size_t i = 0; i < m->n; i++)
-			trials[i].ratio = sqrt(trials[i].ratio *
-					       qv_measure_find(&j->again, trials[i].name)->ratio.value);
+			trials[i].ratio =
+				sqrt(trials[i].ratio *
+				     qv_measure_find(&j->again, trials[i].name)->ratio.value);
 		facts->cheapest = qv_advice_candidate(trials, m->n);
 	}
 	if (facts->cheapest) {
