@@ -66,8 +66,8 @@ struct qv_policy {
 	uint32_t empties;        /* times that the queue became empty in HASH */
 	uint32_t expected;       /* LIST: entries of the burst that is to come, or 0 */
 	uint64_t empty_since;    /* tail when the queue became empty in HASH */
-	uint16_t big;        /* the tables had QV_BIG slots at the last tick or change to HASH */
-	uint16_t cost_shift; /* how often the cost limit of a short list has been doubled */
+	uint16_t big;            /* the tables have QV_BIG slots: qv_queue_tables_changed */
+	uint16_t cost_shift;     /* how often the cost limit of a short list has been doubled */
 	uint32_t peak, peak_before; /* longest in this and the last window of memory upkeep */
 
 	/* policy_posted.c. */
@@ -80,6 +80,9 @@ struct qv_policy {
 	/* policy_unexpected.c. */
 	uint64_t wanted_ignore; /* the class that last searched without an index */
 	uint32_t wanted_any;
+	uint64_t
+		scanned; /* counter: messages that searches without an index have looked at since one
+			   * was built */
 	uint32_t order_pays; /* an index was not worth its upkeep: walk the list in order instead */
 	uint64_t order_used; /* counter: tail at its last use */
 	uint32_t unserved; /* counter: receives since the last tick that no index served at once */
@@ -174,6 +177,8 @@ void qv_policy_init(struct qv_queue *q);
 int qv_queue_tick(struct qv_auto *a, struct qv_queue *q);
 /* The last entry has left in HASH. */
 QV_COLD void qv_queue_emptied(struct qv_queue *q);
+/* Tables have grown or shrunk: whether they are too big to be kept for an empty queue. */
+void qv_queue_tables_changed(struct qv_queue *q);
 
 /* policy_posted.c: which indexes posted receives have in HASH. */
 
@@ -210,11 +215,11 @@ QV_INLINE void qv_queue_walked(struct qv_queue *q, uint32_t steps)
 	q->last = steps;
 }
 
-/* Walking has cost as much as an index would, for searches by receives from src. */
-QV_INLINE int qv_queue_is_costly(const struct qv_queue *q, uint32_t src)
+/* Walking has cost as much as an index would. `any`: the limit is that of receives from any source. */
+QV_INLINE int qv_queue_is_costly(const struct qv_queue *q, int any)
 {
-	uint64_t n = qv_queue_len(q), fixed = src == QV_SRC_ANY ? QV_COST_ANY : QV_COST_FIXED;
-	uint64_t limit = fixed + QV_COST_EACH * n;
+	uint64_t n = qv_queue_len(q);
+	uint64_t limit = (any ? QV_COST_ANY : QV_COST_FIXED) + QV_COST_EACH * n;
 
 	return q->cost > (n <= QV_FEW ? limit << q->policy.cost_shift : limit);
 }

@@ -75,8 +75,9 @@ uint64_t *qv_order_find(struct qv_queue *q, uint64_t tag, uint64_t ignore, uint3
 
 /* The list in order: a ring of the messages' links, closed by q->order. */
 
-/* Whether receives without an index walk it: that costs less than an index while the queue is short. */
-QV_INLINE int qv_order_serves(const struct qv_queue *q)
+/* Whether receives without an index had better walk it, if it is there (order_is_on): that costs less
+ * than an index while the queue is short. */
+QV_INLINE int qv_order_is_worth_it(const struct qv_queue *q)
 {
 	uint32_t n = qv_queue_len(q);
 

@@ -10,8 +10,8 @@
  *              (3) to (7)
  *
  *   (1) Walking has cost what indexes would (qv_queue_is_costly). Or the list is longer than
- *       QV_LONG, and one walk than QV_WALK_MAX. Who walks looks at both: find_any in arrive.c,
- *       walk_list in search.c. A peek (queue.c) and a removal by name (auto.c) look at the cost only.
+ *       QV_LONG, and one walk than QV_WALK_MAX. Who walks looks at both: in_list and find_any in
+ *       arrive.c, walk_list in search.c. A peek (queue.c) and a removal by name (auto.c) look at the cost only.
  *   (2) After (5): three quarters of the entries that are expected have come.
  *   (3) A trial: after more than trial_after appends in HASH, and more than QV_TRIAL_EACH for each
  *       entry. Not as long as the tables have more than QV_TRIAL_SLOTS slots for each entry and for
@@ -49,6 +49,11 @@ static uint64_t all_slots(const struct qv_queue *q, uint32_t which)
 	return slots;
 }
 
+void qv_queue_tables_changed(struct qv_queue *q)
+{
+	q->policy.big = all_slots(q, QV_INDEXES) >= QV_BIG;
+}
+
 /* Clear what HASH has built. Tables that are not active have no entries. */
 static void drop_indexes(struct qv_queue *q)
 {
@@ -75,7 +80,7 @@ int qv_queue_to_hash(struct qv_auto *a, struct qv_queue *q, uint64_t ignore, uin
 	q->mode = QV_AUTO_HASH;
 	qv_queue_set_path(q);
 	q->mode_changes++;
-	p->big = all_slots(q, QV_INDEXES) >= QV_BIG;
+	qv_queue_tables_changed(q);
 	p->hash_since = q->tail;
 	p->empty_since = q->tail - qv_queue_len(q);
 	p->empties = 0;
@@ -220,7 +225,7 @@ int qv_queue_tick(struct qv_auto *a, struct qv_queue *q)
 		meet_expected(a, q);
 	}
 	qv_queue_set_path(q); /* tables may have changed */
-	q->policy.big = all_slots(q, QV_INDEXES) >= QV_BIG;
+	qv_queue_tables_changed(q);
 	/* Not "else": the mode may just have changed. */
 	return q->mode == QV_AUTO_LIST ? list_tick(a, q) : QV_OK;
 }

@@ -2,14 +2,15 @@
 /*
  * policy_unexpected.c - structure "auto": which indexes the unexpected queue has in HASH.
  *
- *   From LIST: one index, of the class of the receive whose search was too long.
+ *   From LIST: one index, of the class of the receive that searches when walking has cost enough.
  *
  *                   (1)
  *   [one index] ------------> [several]       Path of one: NAMED, if its class names sources and
  *               <------------                 nothing is beside it, else ONE. Of several: MANY.
  *                (2) (3) (4)
  *
- *   (1) A class searches twice in a row, and no index serves it. An index serves its own class, and
+ *   (1) A class searches twice in a row, and no index serves it; or such searches have looked at all
+ *       messages QV_SCANS times. An index serves its own class, and
  *       narrower ones as long as few messages share a key in it.
  *   (2) An index is idle: no search by it in QV_INDEX_IDLE appends and 8 for each message.
  *   (3) An index is spare: a wider one serves its class. That one has had few collisions for
@@ -41,7 +42,7 @@ int qv_unexpected_wants_index(struct qv_queue *q, uint64_t ignore, uint32_t src)
 
 	p->wanted_ignore = ignore;
 	p->wanted_any = any;
-	return again && qv_queue_len(q) > QV_SHORT;
+	return again || p->scanned > QV_SCANS * (uint64_t)qv_queue_len(q);
 }
 
 void qv_unexpected_did_not_serve(struct qv_queue *q, uint64_t ignore, uint32_t src)

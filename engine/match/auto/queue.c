@@ -137,12 +137,12 @@ struct qv_msg *qv_auto_peek(struct qv_match *m, uint64_t tag, uint64_t ignore, u
 
 	if (q->head == q->tail)
 		return NULL;
-	/* quicksilver: 1.1 times slower without. */
+	/* What is probed for is mostly the oldest. The pattern quicksilver was 1.1 times slower without. */
 	if (q->mode == QV_AUTO_LIST && msg_fits(qv_queue_at(q, 0), tag, ignore, src)) {
 		q->peeked++;
 		return qv_msg_of(qv_queue_at(q, 0));
 	}
-	if (q->mode == QV_AUTO_LIST && qv_queue_is_costly(q, src))
+	if (q->mode == QV_AUTO_LIST && qv_queue_is_costly(q, src == QV_SRC_ANY))
 		(void)qv_queue_to_hash(a, q, ignore, src);
 	if (q->mode == QV_AUTO_LIST)
 		f.e = peek_list(q, tag, ignore, src);

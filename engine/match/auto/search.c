@@ -135,7 +135,7 @@ static QV_NOINLINE int search_ordered(struct qv_auto *a, struct qv_recv *recv, s
 	struct qv_queue *q = &a->unexpected;
 	uint64_t *e;
 
-	if (!(q->active & QV_ORDER_ACTIVE) || !qv_order_serves(q))
+	if (!(q->active & QV_ORDER_ACTIVE) || !qv_order_is_worth_it(q))
 		return search_any(a, recv, msg);
 	q->policy.unserved++;
 	e = qv_order_find(q, recv->tag, recv->ignore, recv->src);
@@ -224,7 +224,7 @@ static QV_NOINLINE int walk_list(struct qv_auto *a, struct qv_recv *recv, struct
 	struct qv_queue *q = &a->unexpected;
 	uint32_t n = qv_queue_len(q), pos = 0;
 
-	if (QV_UNLIKELY(qv_queue_is_costly(q, recv->src)) &&
+	if (QV_UNLIKELY(qv_queue_is_costly(q, recv->src == QV_SRC_ANY)) &&
 	    qv_queue_to_hash(a, q, recv->ignore, recv->src) == QV_OK)
 		return search_any(a, recv, msg);
 	while (pos < n && !msg_fits(qv_queue_at(q, pos), recv->tag, recv->ignore, recv->src)) {

@@ -6,7 +6,7 @@
  *   the index of its own class;
  *   the index of a wider class, if few messages there have its key: all that the receive accepts
  *   are among them, in order;
- *   the list in order, if that pays (policy_unexpected.c);
+ *   the list in order, if that pays, or few messages wait (policy_unexpected.c);
  *   an index built for it now, if its class has searched before and there is a place;
  *   all messages.
  */
@@ -89,7 +89,22 @@ static struct qv_index *build_index(struct qv_auto *a, struct qv_queue *q, uint6
 	qv_queue_collect_done(a, q, v);
 	qv_unexpected_did_not_serve(q, ignore, src);
 	qv_queue_set_active(q, q->active | 1u << i);
+	qv_queue_tables_changed(q);
+	q->policy.scanned = 0;
 	return &q->ix[i];
+}
+
+/* The list in order has its links where the last index has its own. That goes if others have the messages,
+ * too, and these are few: whether it has gone. */
+static int last_index_goes(struct qv_queue *q)
+{
+	uint32_t bit = 1u << (QV_N_INDEXES - 1);
+
+	if (qv_queue_len(q) > QV_SHORT || !(q->active & QV_INDEXES & ~bit))
+		return 0;
+	qv_index_clear(&q->ix[QV_N_INDEXES - 1]);
+	qv_queue_set_active(q, q->active & ~bit);
+	return 1;
 }
 
 /* Whether the list in order is there, or could be made, and is worth walking. */
@@ -98,7 +113,9 @@ static int order_is_on(struct qv_auto *a, struct qv_queue *q)
 	uint32_t n = qv_queue_len(q);
 	uint64_t **v;
 
-	if (!qv_order_serves(q) || q->active >> (QV_N_INDEXES - 1) & 1)
+	if (!qv_order_is_worth_it(q))
+		return 0;
+	if (q->active >> (QV_N_INDEXES - 1) & 1 && !last_index_goes(q))
 		return 0;
 	if (q->active & QV_ORDER_ACTIVE)
 		return 1;
@@ -194,6 +211,7 @@ static void find_in_all(struct qv_queue *q, uint64_t tag, uint64_t ignore, uint3
 	struct scan s = {tag, ignore, src, NULL};
 
 	qv_queue_each(q, scan_one, &s);
+	q->policy.scanned += qv_queue_len(q);
 	q->rejected += qv_queue_len(q) - (s.best != NULL);
 	f->e = s.best;
 	f->ix = NULL;
