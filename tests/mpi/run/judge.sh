@@ -7,13 +7,14 @@ tool=$1/scripts/judge-advice build=$2
 is_asan && skip "its ranks are not started with the libraries of ASan"
 need mpirun openmpi-bin
 
+export TMPDIR=$run_dir
 share='-?[0-9.]+%'
 out=$("$tool" --rounds 1 "$build" posted10000 2>&1)
 [ $? -le 1 ] || fail "it ends badly: $out"
 echo "$out"
 grep -Eq "^posted10000 +[0-9.]+ +(helps|no) +$share +(sure|near|part|missing|few) +(helps|no|near) +$share \[$share, $share\]( WRONG)?$" \
 	<<<"$out" || fail "no line of its program"
-grep -Eq '^[01] of 1 answers are right; [01] of them' <<<"$out" || fail "no last line"
+grep -Eq '^1 answers: [01] right, [01] wrong, [01] cannot be told$' <<<"$out" || fail "no last line"
 
 says()
 {
@@ -25,4 +26,5 @@ says()
 says 'no build folder' "$run_dir"
 says 'no such program: fortran' "$build" fortran
 says 'not a number from 1' --rounds 0 "$build"
+says 'not a number from 1' --rounds ² "$build"
 says 'unknown argument' --fast "$build"

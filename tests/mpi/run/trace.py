@@ -65,8 +65,7 @@ def are_joined(ours, theirs):
 
 
 def without_own(streams):
-    """All but those of libquiver-mpi: a few messages with one tag. A program's stream may look so, too; then it
-    is missed."""
+    """All but those of libquiver-mpi: a few messages with one tag. No stream of the program may look so."""
     own = [s for s in streams if len(s) <= 3 and len({x[0] for x in s}) == 1]
     assert len(own) <= 1, own
     return [s for s in streams if s not in own]

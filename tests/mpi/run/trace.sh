@@ -13,12 +13,12 @@ is_asan && skip "the programs are not built with ASan, a library in front of the
 export PYTHONDONTWRITEBYTECODE=1
 
 cd "$run_dir" || fail "no folder to run in"
-together=() export OMP_NUM_THREADS=1
+one_run=() export OMP_NUM_THREADS=1
 case $1 in
 hpcc)
 	need hpcc hpcc
 	hpcc_input . "$ranks"
-	together=(--together)
+	one_run=(--together)
 	;;
 lammps)
 	need lmp lammps
@@ -27,15 +27,15 @@ lammps)
 	;;
 esac
 ours=$run_dir/ours.%r.qvt theirs=$run_dir/theirs.%r.qvt files=()
-recorded=(-x "LD_PRELOAD=$build/lib/libquiver-mpi-ompi.so:$LD_PRELOAD" -x "QUIVER_MPI_TRACE=$ours")
+preloaded=(-x "LD_PRELOAD=$build/lib/libquiver-mpi-ompi.so:$LD_PRELOAD" -x "QUIVER_MPI_TRACE=$ours")
 if [ "$mpi" = mpich ]; then
 	need mpirun.mpich mpich
 	timeout -k 5 75 mpirun.mpich -np "$ranks" env "LD_PRELOAD=$build/lib/libquiver-mpi-mpich.so" \
 		"QUIVER_MPI_TRACE=$ours" "$@" >out 2>&1
-elif [ ${#together[@]} -gt 0 ]; then
-	FI_QUIVER_TRACE=$theirs over_quiver node "$ranks" 120 "${recorded[@]}" "$@" >out 2>&1
+elif [ ${#one_run[@]} -gt 0 ]; then
+	FI_QUIVER_TRACE=$theirs over_quiver node "$ranks" 120 "${preloaded[@]}" "$@" >out 2>&1
 else
-	over_default "$ranks" 60 "${recorded[@]}" "$@" >out 2>&1
+	over_default "$ranks" 60 "${preloaded[@]}" "$@" >out 2>&1
 fi || { cat out; fail "the program failed under libquiver-mpi"; }
 ! grep '^quiver:' out || fail "libquiver-mpi says something, above"
 
@@ -43,8 +43,8 @@ fi || { cat out; fail "the program failed under libquiver-mpi"; }
 ! grep . err || fail "arrivals warns, above"
 "$build/bin/quiver" trace replay job.qvt --impl ll --rounds 1 >/dev/null || fail "a replay fails"
 if [ "$mpi" = ompi ]; then
-	[ ${#together[@]} -gt 0 ] || FI_QUIVER_TRACE=$theirs over_quiver node "$ranks" 60 "$@" >out 2>&1 ||
+	[ ${#one_run[@]} -gt 0 ] || FI_QUIVER_TRACE=$theirs over_quiver node "$ranks" 60 "$@" >out 2>&1 ||
 		{ cat out; fail "the program failed over the provider"; }
 	files=(theirs.*.qvt)
 fi
-python3 "$here/trace.py" "${together[@]}" job.qvt "${files[@]}" || fail "the traces differ"
+python3 "$here/trace.py" "${one_run[@]}" job.qvt "${files[@]}" || fail "the traces differ"

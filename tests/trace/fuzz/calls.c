@@ -30,7 +30,7 @@ bool fuzz_is_calls(const uint8_t *data, size_t size)
 
 size_t fuzz_next_file(const uint8_t *data, size_t size)
 {
-	for (size_t at = 8; at + sizeof(struct qv_trace_header) <= size; at += 8)
+	for (size_t at = 1; at + sizeof(struct qv_trace_header) <= size; at++)
 		if (fuzz_is_calls(data + at, size - at))
 			return at;
 	return size;
@@ -44,7 +44,7 @@ static void need(bool fine, const char *what)
 	abort();
 }
 
-static char folder[64];
+static char folder[4000];
 
 static void remove_folder(void)
 {
@@ -55,32 +55,30 @@ static void remove_folder(void)
 static void name_result(char *path, size_t size)
 {
 	if (!*folder) {
-		snprintf(folder, sizeof(folder), "/tmp/quiver-fuzz.XXXXXX");
+		const char *parent = getenv("TMPDIR");
+
+		snprintf(folder, sizeof(folder), "%s/quiver-fuzz.XXXXXX", parent ? parent : "/tmp");
 		need(mkdtemp(folder) != NULL, "a folder");
 		atexit(remove_folder);
 	}
 	snprintf(path, size, "%s/job.qvt", folder);
 }
 
-/* Its lines are nobody's: a fuzzer has its own. */
+/* Its lines are nobody's. The descriptors stay: a sanitizer writes to them what it has found. */
 static int quietly(int argc, char **argv)
 {
-	const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	const int kept[2] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
+	static FILE *null;
+	FILE *const kept[2] = {stdout, stderr};
 	int status;
 
-	need(null >= 0 && kept[0] >= 0 && kept[1] >= 0, "descriptors");
-	fflush(stdout);
-	dup2(null, STDOUT_FILENO);
-	dup2(null, STDERR_FILENO);
+	if (!null)
+		null = fopen("/dev/null", "we");
+	need(null != NULL, "/dev/null");
+	stdout = stderr = null;
 	optind = 0; /* getopt begins anew */
 	status = qv_trace_cmd_arrivals(argc, argv);
-	fflush(stdout);
-	dup2(kept[0], STDOUT_FILENO);
-	dup2(kept[1], STDERR_FILENO);
-	close(kept[0]);
-	close(kept[1]);
-	close(null);
+	stdout = kept[0];
+	stderr = kept[1];
 	return status;
 }
 
@@ -101,7 +99,7 @@ static void read_result(const char *path)
 
 void fuzz_calls(const uint8_t *data, size_t size)
 {
-	char command[] = "arrivals", option[] = "-o", result[96], paths[FILES][32];
+	char command[] = "arrivals", option[] = "-o", result[4096], paths[FILES][32];
 	char *argv[FILES + 4] = {command, option, result};
 	int fds[FILES], n = 0, status;
 

@@ -20,8 +20,8 @@ struct qv_advice_facts {
 	double measured;                         /* share of the operations that were measured */
 	uint64_t operations, left_out, lost;
 	bool whole;
-	/* The structure of qv_advice_candidate in two measurements, or NULL; and in the second its cost in
-	 * that of auto, with the high end of the 95 % interval (NaN: not known). */
+	/* The structure of qv_advice_candidate, or NULL; and, measured once more, its cost in that of
+	 * auto, with the high end of the 95 % interval (NaN: not known). */
 	const char *cheapest;
 	double ratio, ratio_high;
 	/* Receives and looks of tagged queues: all, from any source, of any tag. */
@@ -58,8 +58,8 @@ struct qv_advice_trial {
 };
 
 /*
- * The cheapest of n, if it may be worth a setting: then all are to be measured once more. The cheapest
- * of many is cheap by chance, too; what it costs then is what counts. NULL: none.
+ * The cheapest of n, if it may be worth a setting: to be measured once more. The cheapest of many is
+ * cheap by chance, too; what it costs then is what counts. NULL: none.
  */
 const char *qv_advice_candidate(const struct qv_advice_trial *trials, size_t n);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define LONG         0.5 /* of the longest process's time: shorter ones are not judged */
-#define AGAIN_ROUNDS 11  /* of the second measurement */
+#define AGAIN_ROUNDS 11  /* of the structure that may be worth a setting */
 
 struct options {
 	struct qv_bench_opts common;
@@ -90,45 +90,43 @@ static struct qv_advice_cost cost(const struct qv_advise_job *j, const struct qv
 	return (struct qv_advice_cost){f->ns.value * operations / messages, share(j, f, j->judged)};
 }
 
-static struct qv_advice_trial *trials_of(const struct qv_measure *m)
+/* Its cost in that of auto, once more and in the same way: between all others, whose turns leave the
+ * caches to nobody, as a program does. */
+static struct qv_bench_interval again(const struct qv_load *load, const char *name, double seconds)
 {
-	struct qv_advice_trial *trials = qv_measure_need(calloc(m->n, sizeof(*trials)));
-
-	for (size_t i = 0; i < m->n; i++)
-		trials[i] = (struct qv_advice_trial){m->at[i].name, m->at[i].ratio.value};
-	return trials;
-}
-
-/* All once more, in the same way: in turns, which leave the caches to nobody, as a program does. What is
- * cheapest in both measurements is named, with its cost in the second: that is not cheap by chance. */
-static void find_cheapest(struct qv_advise_job *j, double seconds, struct qv_advice_facts *facts)
-{
-	const struct qv_measure *m = j->m;
-	struct qv_advice_trial *trials = trials_of(m);
-	const char *candidate = qv_advice_candidate(trials, m->n);
+	struct qv_bench_interval ratio = {NAN, NAN, NAN};
 	char both[QV_BENCH_NAME + 8];
 	const struct qv_measure_options options = {
 		.needed = both, .rounds = AGAIN_ROUNDS, .seconds = seconds};
+	struct qv_measure m;
 
-	snprintf(both, sizeof(both), "auto,%s", candidate ? candidate : "");
-	if (candidate && !qv_measure(&j->again, j->load, &options)) {
-		for (size_t i = 0; i < m->n; i++)
-			trials[i].ratio =
-				sqrt(trials[i].ratio *
-				     qv_measure_find(&j->again, trials[i].name)->ratio.value);
-		facts->cheapest = qv_advice_candidate(trials, m->n);
-	}
-	if (facts->cheapest) {
-		const struct qv_bench_interval *ratio =
-			&qv_measure_find(&j->again, facts->cheapest)->ratio;
-
-		facts->ratio = ratio->value;
-		facts->ratio_high = ratio->high;
-	}
-	free(trials);
+	snprintf(both, sizeof(both), "auto,%s", name);
+	if (qv_measure(&m, load, &options))
+		return ratio;
+	ratio = qv_measure_find(&m, name)->ratio;
+	qv_measure_free(&m);
+	return ratio;
 }
 
-static struct qv_advice_facts facts_of(struct qv_advise_job *j, double seconds)
+static void find_cheapest(const struct qv_advise_job *j, double seconds,
+			  struct qv_advice_facts *facts)
+{
+	const struct qv_measure *m = j->m;
+	struct qv_advice_trial *trials = qv_measure_need(calloc(m->n, sizeof(*trials)));
+	struct qv_bench_interval ratio;
+
+	for (size_t i = 0; i < m->n; i++)
+		trials[i] = (struct qv_advice_trial){m->at[i].name, m->at[i].ratio.value};
+	facts->cheapest = qv_advice_candidate(trials, m->n);
+	free(trials);
+	if (!facts->cheapest)
+		return;
+	ratio = again(j->load, facts->cheapest, seconds);
+	facts->ratio = ratio.value;
+	facts->ratio_high = ratio.high;
+}
+
+static struct qv_advice_facts facts_of(const struct qv_advise_job *j, double seconds)
 {
 	struct qv_advice_facts f = {.list = cost(j, j->list),
 				    .ob1 = cost(j, j->ob1),
@@ -182,7 +180,6 @@ static int advise(const void *ctx, const struct qv_load *load)
 		qv_advise_print(&j, &facts, &advice);
 		status = o->common.json ? qv_advise_json(&j, &facts, &advice, &o->common) : 0;
 		free(j.wall);
-		qv_measure_free(&j.again);
 	} else {
 		fprintf(stderr, "quiver: no advice: ll: %s; ompi: %s; auto: %s\n", j.list->answer,
 			j.ob1->answer, j.quiver->answer);

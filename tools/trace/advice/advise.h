@@ -9,8 +9,6 @@
 struct qv_advise_job {
 	const struct qv_load *load;
 	const struct qv_measure *m;
-	struct qv_measure
-		again; /* all once more, where another structure may be cheaper than auto */
 	const struct qv_measure_figure *list, *ob1, *quiver;
 	double *wall;  /* ns of each process */
 	size_t judged; /* the process where the list costs most, in the program's time */

@@ -85,7 +85,7 @@ static void put_setting(const struct qv_advice *a, const struct qv_advice_facts 
 
 	setting(a, text, sizeof(text));
 	if (!a->structure)
-		printf("Setting: keep the default; no structure is more than 3 %% cheaper than auto.\n");
+		printf("Setting: keep the default; no structure is surely more than 3 %% cheaper than auto.\n");
 	else
 		printf("Setting: %s, %.0f %% cheaper than auto on this trace.\n", text,
 		       100 * (1 - f->ratio));
