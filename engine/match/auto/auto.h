@@ -80,9 +80,8 @@ struct qv_policy {
 	/* policy_unexpected.c. */
 	uint64_t wanted_ignore; /* the class that last searched without an index */
 	uint32_t wanted_any;
-	uint64_t
-		scanned; /* counter: messages that searches without an index have looked at since one
-			   * was built */
+	/* counter: messages that searches without an index have looked at since one was built */
+	uint64_t scanned;
 	uint32_t order_pays; /* an index was not worth its upkeep: walk the list in order instead */
 	uint64_t order_used; /* counter: tail at its last use */
 	uint32_t unserved; /* counter: receives since the last tick that no index served at once */

@@ -11,7 +11,8 @@
  *
  *   (1) Walking has cost what indexes would (qv_queue_is_costly). Or the list is longer than
  *       QV_LONG, and one walk than QV_WALK_MAX. Who walks looks at both: in_list and find_any in
- *       arrive.c, walk_list in search.c. A peek (queue.c) and a removal by name (auto.c) look at the cost only.
+ *       arrive.c, walk_list in search.c. A peek (queue.c) and a removal by name (auto.c) look at
+ *       the cost only.
  *   (2) After (5): three quarters of the entries that are expected have come.
  *   (3) A trial: after more than trial_after appends in HASH, and more than QV_TRIAL_EACH for each
  *       entry. Not as long as the tables have more than QV_TRIAL_SLOTS slots for each entry and for

@@ -10,15 +10,15 @@
  *                (2) (3) (4)
  *
  *   (1) A class searches twice in a row, and no index serves it; or such searches have looked at all
- *       messages QV_SCANS times. An index serves its own class, and
- *       narrower ones as long as few messages share a key in it.
+ *       messages QV_SCANS times. An index serves its own class, and narrower ones as long as few
+ *       messages share a key in it.
  *   (2) An index is idle: no search by it in QV_INDEX_IDLE appends and 8 for each message.
  *   (3) An index is spare: a wider one serves its class. That one has had few collisions for
  *       quiet_needed ticks. They double when the narrower one must be built again.
  *   (4) An index is not worth its upkeep. From then on, receives that no index serves walk the
  *       list in order before (1) is thought of, as long as the queue is short. With QV_SHORT
- *       messages or fewer they always do. The list in order is
- *       made when one needs it, and goes when QV_ORDER_IDLE appends have not used it.
+ *       messages or fewer they always do. The list in order is made when one needs it, and goes
+ *       when QV_ORDER_IDLE appends have not used it.
  *
  *   The last index stays until LIST: policy.c.
  */

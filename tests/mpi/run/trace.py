@@ -92,8 +92,8 @@ def provider_streams(path):
 
 def main():
     together = sys.argv[1] == "--together"
-    sys.argv[1:2] = sys.argv[1:2] if not together else []
-    trace = plain.read(sys.argv[1])
+    arrivals, *files = sys.argv[2 if together else 1:]
+    trace = plain.read(arrivals)
     assert trace.whole and not trace.lost
     ours = {}
     for lane in trace.lanes:
@@ -102,15 +102,15 @@ def main():
         ours[trace.processes[lane.process].rank] = sorted_streams(streams.values())
     total = sum(len(s) for streams in ours.values() for s in streams)
     assert total and all(x[1] for streams in ours.values() for s in streams for x in s), "not received"
-    for path in sys.argv[2:]:
+    for path in files:
         rank, theirs = provider_streams(path)
         theirs = without_own(theirs) if together else theirs
         if not are_joined(ours.pop(rank), theirs):
             print(f"rank {rank}: the matches differ")
             return 1
-    if sys.argv[2:]:
+    if files:
         assert not ours, f"no file of the provider for ranks {sorted(ours)}"
-    print(f"trace: {total} matches, {'the same over the provider' if sys.argv[2:] else 'in an order of MPI'}")
+    print(f"trace: {total} matches, {'the same over the provider' if files else 'in an order of MPI'}")
     return 0
 
 
