@@ -29,6 +29,15 @@ static int take(const char **text, const char *key, size_t *bytes)
 	return 1;
 }
 
+/* Written where the file is named, they would be part of its name. */
+static bool is_behind_file(const char *file)
+{
+	for (const char *at = file; (at = strpbrk(at, ",:"));)
+		if (!strncmp(++at, "ring=", 5) || !strncmp(at, "max=", 4))
+			return true;
+	return false;
+}
+
 bool qv_trace_setting_parse(const char *text, struct qv_trace_setting *trace, char *why,
 			    size_t size)
 {
@@ -44,6 +53,10 @@ bool qv_trace_setting_parse(const char *text, struct qv_trace_setting *trace, ch
 		snprintf(why, size,
 			 "%.4s is followed by no number of bytes and a colon, as in ring=64M:FILE",
 			 text);
+		return false;
+	}
+	if (is_behind_file(text)) {
+		snprintf(why, size, "ring= and max= stand before the file, as in ring=64M:FILE");
 		return false;
 	}
 	t.out = text;

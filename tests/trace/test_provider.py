@@ -113,7 +113,7 @@ def test_limits(core, directory):
     status, text = run(core, "self", FI_QUIVER_TRACE=f"ring=300000G:{directory}/huge.%r")
     check("no memory: passes, and says so", status == 0 and
           "lacks the matching of an endpoint: no memory" in text, text)
-    for bad in ("ring=x:/tmp/a", "max=:/tmp/a", "ring=5", "", "/no/such/dir/a", "%q"):
+    for bad in ("ring=x:/tmp/a", "/tmp/a,ring=1M", "ring=1M:/tmp/a:max=5", "max=:/tmp/a", "ring=5", "", "/no/such/dir/a", "%q"):
         status, text = run(core, "self", FI_QUIVER_TRACE=bad)
         if bad:
             check(f"refused: {bad}", status != 0 and f"FI_QUIVER_TRACE={bad}: " in text, text)
