@@ -63,6 +63,15 @@ static inline ssize_t qv_fi_recv(struct qv_fi_ep *ep, const struct qv_fi_recv *r
 	return QV_LIKELY(qv_fi_is_enabled(ep)) ? ep->mode->recv(ep, r, flags) : -FI_EOPBADSTATE;
 }
 
+/* Flags of the endpoint, for operations on memory. Nothing is matched there: delivered comes to the same. */
+static inline uint64_t qv_fi_memory_flags(const struct qv_fi_ep *ep)
+{
+	const uint64_t flags = ep->tx_op_flags;
+
+	return flags & FI_MATCH_COMPLETE ? (flags & ~FI_MATCH_COMPLETE) | FI_DELIVERY_COMPLETE
+					 : flags;
+}
+
 /* Flags of a receive beyond the common ones; req: QV_REQ_TAGGED or 0. */
 static inline uint64_t qv_fi_special_flags(unsigned req)
 {

@@ -174,7 +174,7 @@ static ssize_t writev_(struct fid_ep *fid, const struct fi_ioc *iov, void **desc
 		       enum fi_op op, void *context)
 {
 	MESSAGE(iov, desc, count, to);
-	return writemsg(fid, &msg, ep_of(fid)->tx_op_flags);
+	return writemsg(fid, &msg, qv_fi_memory_flags(ep_of(fid)));
 }
 
 static ssize_t write_(struct fid_ep *fid, const void *buf, size_t count, void *desc, fi_addr_t to,
@@ -195,7 +195,8 @@ static ssize_t readwritev(struct fid_ep *fid, const struct fi_ioc *iov, void **d
 	if (op == FI_ATOMIC_READ) /* there need not be operands: the results tell how many */
 		for (size_t i = rma.count = 0; i < result_count; i++)
 			rma.count += result[i].count;
-	return readwritemsg(fid, &msg, result, result_desc, result_count, ep_of(fid)->tx_op_flags);
+	return readwritemsg(fid, &msg, result, result_desc, result_count,
+			    qv_fi_memory_flags(ep_of(fid)));
 }
 
 static ssize_t readwrite(struct fid_ep *fid, const void *buf, size_t count, void *desc,
@@ -217,7 +218,7 @@ static ssize_t compwritev(struct fid_ep *fid, const struct fi_ioc *iov, void **d
 {
 	MESSAGE(iov, desc, count, to);
 	return compwritemsg(fid, &msg, compare, compare_desc, compare_count, result, result_desc,
-			    result_count, ep_of(fid)->tx_op_flags);
+			    result_count, qv_fi_memory_flags(ep_of(fid)));
 }
 
 static ssize_t compwrite(struct fid_ep *fid, const void *buf, size_t count, void *desc,

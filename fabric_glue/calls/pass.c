@@ -238,7 +238,7 @@ ssize_t qv_fi_pass_inject(struct qv_fi_ep *ep, const struct qv_fi_passing *p,
 	if (p->len > ep->dom->inject)
 		return -FI_EINVAL;
 	/* What a core's inject call is counted for may not have been done yet. */
-	if (ep->tx_op_flags & FI_DELIVERY_COMPLETE) {
+	if (qv_fi_memory_flags(ep) & FI_DELIVERY_COMPLETE) {
 		delivered.flags |= FI_DELIVERY_COMPLETE;
 		return qv_fi_pass(ep, &delivered);
 	}

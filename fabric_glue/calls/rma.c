@@ -93,7 +93,7 @@ static ssize_t rma_v(struct fid_ep *fid, const struct iovec *iov, void **desc, s
 				 .context = context,
 				 .data = data};
 
-	return rma_msg(ep_of(fid), &msg, ep_of(fid)->tx_op_flags | more, kind);
+	return rma_msg(ep_of(fid), &msg, qv_fi_memory_flags(ep_of(fid)) | more, kind);
 }
 
 static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,

@@ -87,13 +87,20 @@ bool qv_fi_cntr_poll(struct qv_fi_cntr *cntr)
 	return moved(cntr, &cntr->polled);
 }
 
+/* The program has written it: only what changes from now on is news (fi_poll(3)). */
+static void written(struct qv_fi_cntr *cntr)
+{
+	cntr->told = cntr->polled = value_now(cntr) + errors_now(cntr);
+	qv_fi_wait_set_wake(&cntr->wait_set);
+}
+
 static int cntr_add(struct fid_cntr *fid, uint64_t value)
 {
 	struct qv_fi_cntr *cntr = cntr_of(fid);
 
 	qv_fi_lock(cntr->wait_set.dom);
 	cntr->value += value;
-	qv_fi_wait_set_wake(&cntr->wait_set);
+	written(cntr);
 	qv_fi_unlock(cntr->wait_set.dom);
 	return 0;
 }
@@ -104,7 +111,7 @@ static int cntr_adderr(struct fid_cntr *fid, uint64_t value)
 
 	qv_fi_lock(cntr->wait_set.dom);
 	cntr->errors += value;
-	qv_fi_wait_set_wake(&cntr->wait_set);
+	written(cntr);
 	qv_fi_unlock(cntr->wait_set.dom);
 	return 0;
 }
@@ -115,8 +122,8 @@ static int cntr_set(struct fid_cntr *fid, uint64_t value)
 
 	qv_fi_lock(cntr->wait_set.dom);
 	cntr->value = value;
-	qv_fi_wait_set_wake(&cntr->wait_set);
 	cntr->core_base = core_values(cntr);
+	written(cntr);
 	qv_fi_unlock(cntr->wait_set.dom);
 	return 0;
 }
@@ -127,8 +134,8 @@ static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
 
 	qv_fi_lock(cntr->wait_set.dom);
 	cntr->errors = value;
-	qv_fi_wait_set_wake(&cntr->wait_set);
 	cntr->core_err_base = core_errors(cntr);
+	written(cntr);
 	qv_fi_unlock(cntr->wait_set.dom);
 	return 0;
 }

@@ -182,8 +182,10 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *buf, uint6
 	pthread_mutex_lock(&eq->lock);
 	if (eq->first && eq->first->error) {
 		got = sizeof *buf;
-		memcpy(buf, eq->first->body,
-		       eq->first->len < sizeof *buf ? eq->first->len : sizeof *buf);
+		/* The caller's err_data stays, and older programs have no size behind it. */
+		memcpy(buf, eq->first->body, offsetof(struct fi_eq_err_entry, err_data));
+		if (FI_VERSION_GE(eq->fabric->api_version, FI_VERSION(1, 5)))
+			buf->err_data_size = 0;
 		if (!(flags & FI_PEEK))
 			drop_first(eq);
 	}

@@ -19,7 +19,7 @@ void qv_fi_rx_done(struct qv_fi_rx *rx, struct qv_comp *comp)
 		comp->len = qv_fi_rx_unbounce(rx);
 		comp->status = QV_ETRUNC;
 	}
-	comp->buf = rx->iov[0].iov_base;
+	comp->buf = qv_fi_rx_buffer(rx);
 	comp->multi_end = rx->how & QV_RX_PART && rx->whole->ended && rx->whole->parts == 1;
 	qv_fi_complete_any(srx->ep, comp);
 }

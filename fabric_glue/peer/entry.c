@@ -173,6 +173,13 @@ bool qv_fi_rx_bounce(struct qv_fi_rx *rx)
 	return b;
 }
 
+void *qv_fi_rx_buffer(const struct qv_fi_rx *rx)
+{
+	if (QV_LIKELY(!(rx->how & QV_RX_BOUNCED)))
+		return rx->iov[0].iov_base;
+	return rx->bounce->count ? rx->bounce->iov[0].iov_base : NULL;
+}
+
 size_t qv_fi_rx_unbounce(struct qv_fi_rx *rx)
 {
 	struct qv_fi_bounce *b = rx->bounce;
@@ -186,6 +193,5 @@ size_t qv_fi_rx_unbounce(struct qv_fi_rx *rx)
 			memcpy(b->iov[i].iov_base, b->data + done, n);
 		done += n;
 	}
-	rx->iov[0] = b->count ? b->iov[0] : (struct iovec){NULL, 0};
 	return done;
 }

@@ -164,6 +164,9 @@ void qv_fi_rx_set_bounce(struct qv_fi_rx *rx, struct qv_fi_bounce *b);
 /* What was received so into the application's buffer; returns the bytes. */
 size_t qv_fi_rx_unbounce(struct qv_fi_rx *rx);
 
+/* Where the application's buffer begins. */
+void *qv_fi_rx_buffer(const struct qv_fi_rx *rx);
+
 /* Bytes of the message. */
 static inline size_t qv_fi_rx_full(const struct qv_fi_rx *rx)
 {

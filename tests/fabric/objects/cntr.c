@@ -148,9 +148,45 @@ static void waiting(void)
 	ft_close(&ep);
 }
 
+/* A counter that the program sets back, and that a message brings to where fi_poll saw it last. */
+static void set_back(void)
+{
+	uint64_t word = 1;
+	struct fid_poll *set;
+	struct ft_op op[2];
+	struct ft_ep ep;
+	void *news;
+
+	ft_open(&ep, &(struct ft_conf){.cntrs = true});
+	OK(fi_poll_open(ep.domain, &(struct fi_poll_attr){0}, &set));
+	OK(fi_poll_add(set, &ep.recv_cntr->fid, 0));
+	for (int i = 0; i < 2; i++) {
+		if (ft.rank == 1) {
+			ft_barrier();
+			ft_tsend(&ep, 0, 1, &word, 8, &op[i]);
+			ft_wait(&op[i]);
+			ft_barrier();
+			continue;
+		}
+		ft_trecv(&ep, 1, 1, 0, &word, 8, &op[i]);
+		OK(fi_cntr_set(ep.recv_cntr, 0));
+		CHECK_EQ(i ? 0 : fi_poll(set, &news, 1), 0); /* its own doing is no news to it */
+		ft_barrier();
+		ft_barrier(); /* the message is on its way, or here */
+		FT_HERE();
+		while (fi_poll(set, &news, 1) == 0)
+			ft_progress();
+		CHECK_EQ(fi_cntr_read(ep.recv_cntr), 1);
+		ft_wait(&op[i]);
+	}
+	OK(fi_close(&set->fid));
+	ft_close(&ep);
+}
+
 const struct ft_case ft_cases_cntr[] = {
 	{"counters", 2, 20, counts},
 	{"counter_errors", 2, 20, errors},
 	{"counter_wait", 2, 20, waiting},
+	{"counter_set_back", 2, 20, set_back},
 	{0},
 };

@@ -109,7 +109,11 @@ static void av_async(void)
 	OK(fi_av_bind(av, &eq->fid, 0));
 	OK(fi_av_insert(av, names, 3, addrs, 0, &ep));
 	CHECK_EQ(fi_eq_sread(eq, &event, &entry, sizeof entry, 1000, 0), -FI_EAVAIL);
+	err.err_data = names; /* ours: a queue that has no more to say leaves it */
+	err.err_data_size = sizeof names;
 	while (fi_eq_readerr(eq, &err, 0) > 0) {
+		CHECK(err.err_data == names && err.err_data_size == 0);
+		err.err_data_size = sizeof names;
 		CHECK(err.fid == &av->fid && err.context == &ep && err.err > 0);
 		CHECK(err.data < 3 && addrs[err.data] == FI_ADDR_NOTAVAIL);
 		CHECK(*fi_eq_strerror(eq, err.prov_errno, err.err_data, NULL, 0));

@@ -150,10 +150,38 @@ static void rma_counters(void)
 	ft_close_window(&w);
 }
 
+/* Of who has FI_MATCH_COMPLETE as a default: operations that match nothing go by it, too. */
+static void match_default(void)
+{
+	struct ft_window w;
+	struct ft_op op[3];
+	uint64_t word = 5;
+
+	ft_peer_limit(NULL, 0, "FI_MATCH_COMPLETE is not offered");
+	ft_open_window(&w, (struct ft_conf){.tx_flags = FI_MATCH_COMPLETE | FI_COMPLETION});
+	if (ft.rank == 0) {
+		ft_fill(w.buf, 64, 1);
+		POST(fi_write(w.ep.ep, w.buf, 64, NULL, w.ep.peer[1], w.addr, w.key,
+			      ft_fresh(&op[0])));
+		ft_wait(&op[0]);
+		POST(fi_read(w.ep.ep, w.buf + 64, 64, NULL, w.ep.peer[1], w.addr, w.key,
+			     ft_fresh(&op[1])));
+		ft_wait(&op[1]);
+		ft_verify(w.buf + 64, 64, 1, 64);
+		POST(fi_inject_write(w.ep.ep, &word, 8, w.ep.peer[1], w.addr, w.key));
+		ft_tsend(&w.ep, 1, 1, &word, 8, &op[2]);
+	} else {
+		ft_trecv(&w.ep, 0, 1, 0, &word, 8, &op[2]);
+	}
+	ft_wait(&op[2]);
+	ft_close_window(&w);
+}
+
 const struct ft_case ft_cases_rma_cntr[] = {
 	{"rma_counters", 2, 20, rma_counters},
 	{"rma_events", 2, 20, rma_events},
 	{"rma_region_counter", 2, 20, rma_region_counter},
 	{"counter_late", 2, 20, counter_late},
+	{"match_default", 2, 20, match_default},
 	{0},
 };
