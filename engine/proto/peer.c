@@ -104,6 +104,11 @@ struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64
 	return peer;
 }
 
+void qv_proto_no_memory(struct qv_proto *p)
+{
+	p->no_peer = true;
+}
+
 void qv_proto_peer_drop(struct qv_peer *peer)
 {
 	peer->dropped = true;

@@ -45,8 +45,9 @@ struct qv_proto_owner_ops {
 	/*
 	 * A HELLO came over x from address `from` there, or QV_FROM_UNKNOWN, with these address
 	 * bytes. Returns the peer that it belongs to, made by qv_proto_peer_new where there is none
-	 * yet; NULL: refuse it (or, when that found no memory, keep it and ask again). The peer may
-	 * be spoken to over another transport than the one that it speaks over.
+	 * yet. NULL: refuse it, or keep it and ask again when qv_proto_peer_new found no memory, or
+	 * the owner did and has called qv_proto_no_memory. The peer may be spoken to over another
+	 * transport than the one that it speaks over.
 	 */
 	struct qv_peer *(*identify)(void *owner, struct qv_xport *x, uint64_t from,
 				    const void *name, size_t len);
@@ -117,6 +118,8 @@ bool qv_proto_refuses_unnamed(const struct qv_proto *p);
  * they are freed; their transports as long as the endpoint. */
 struct qv_peer *qv_proto_peer_new(struct qv_proto *p, struct qv_xport *x, uint64_t addr,
 				  uint64_t user);
+/* The owner has found no memory for a peer: see qv_proto_owner_ops.identify. Of no effect elsewhere. */
+void qv_proto_no_memory(struct qv_proto *p);
 void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user);
 uint64_t qv_proto_peer_user(const struct qv_peer *peer);
 uint64_t qv_proto_peer_addr(const struct qv_peer *peer);

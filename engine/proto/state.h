@@ -315,7 +315,7 @@ struct qv_proto {
 	bool heard;        /* a packet came since the last tick */
 	bool settled;      /* the last tick has left nothing that waits for a peer */
 	bool closing;      /* after qv_proto_shutdown */
-	bool no_peer;      /* qv_proto_peer_new found no memory */
+	bool no_peer;      /* there was no memory for a peer */
 	uint32_t nunnamed; /* peers that the application has not named */
 	uint64_t heard_at; /* last tick that found a packet had come */
 	struct qv_proc self;

@@ -241,13 +241,22 @@ fi_addr_t qv_fi_av_by_way(struct qv_fi_av *av, struct qv_fi_way way)
 	return node ? node->index : FI_ADDR_NOTAVAIL;
 }
 
+/* Why there is none: no address that a peer can have, or no memory. */
+static int no_node(const struct qv_fi_av *av, const void *name, size_t len)
+{
+	const struct qv_fi_format format = qv_fi_av_format(av);
+	char normal[QV_FI_ADDR_MAX];
+
+	return qv_fi_addr_normal(&format, name, len, normal) ? -FI_ENOMEM : -FI_EINVAL;
+}
+
 int qv_fi_av_find_way(struct qv_fi_av *av, const void *name, size_t len, struct qv_fi_way *way)
 {
 	struct qv_fi_av_node *node = qv_fi_av_node(av, name, len);
 	int ret;
 
 	if (!node)
-		return -FI_EINVAL;
+		return no_node(av, name, len);
 	ret = reach(av, node);
 	if (ret && node->index == FI_ADDR_NOTAVAIL)
 		qv_fi_index_drop(av->index, node);

@@ -2,8 +2,8 @@
 /*
  * enable.c - fi_enable without memory, and again: each of its allocations fails in turn. The second
  * call works, or is refused as long as the endpoint is open; either way all closes and nothing of
- * the provider's is left. So it is with fi_ep_bind of a counter, and with the first call to a peer. Only
- * what the provider itself calls fails.
+ * the provider's is left. So it is with fi_ep_bind of a counter, and with the first call to a peer. A
+ * peer's first message arrives, whatever fails on its way. Only what the provider itself calls fails.
  */
 #include "memory.h"
 
@@ -15,6 +15,7 @@
 #include <rdma/fi_tagged.h>
 
 #include <string.h>
+#include <time.h>
 
 struct objects {
 	struct fi_info *info;
@@ -169,6 +170,75 @@ static bool try(struct fi_info *info, unsigned nth, unsigned *worked)
 	return failed;
 }
 
+/* One call of each, the nth allocation of the receiver's fails. */
+static bool poll_both(struct objects *from, struct objects *to, unsigned *nth)
+{
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err = {0};
+	ssize_t n;
+
+	n = fi_cq_read(from->cq, &entry, 1);
+	CHECK(n == 1 || n == -FI_EAGAIN, "fi_cq_read of the sender: %zd\n", n);
+	watched = true;
+	countdown = *nth;
+	n = fi_cq_read(to->cq, &entry, 1);
+	*nth = countdown;
+	watched = false;
+	countdown = 0;
+	if (n == -FI_EAVAIL)
+		fi_cq_readerr(to->cq, &err, 0);
+	CHECK(n == 1 || n == -FI_EAGAIN, "fi_cq_read: %zd (%s)\n", n, fi_strerror(err.err));
+	return n == 1;
+}
+
+static fi_addr_t insert(struct objects *o, const struct objects *peer)
+{
+	char name[512];
+	size_t len = sizeof name;
+	fi_addr_t addr;
+
+	OK(fi_getname(&peer->ep->fid, name, &len));
+	CHECK(fi_av_insert(o->av, name, 1, &addr, 0, NULL) == 1, "no address\n");
+	return addr;
+}
+
+/* The first message of a peer, named or not, while the nth allocation fails. False: there are fewer. */
+static bool try_first_word(struct fi_info *info, bool named, unsigned nth)
+{
+	struct objects from = {.info = info}, to = {.info = info};
+	const time_t until = time(NULL) + 10;
+	uint64_t out = 17, in = 0;
+	unsigned left_to_do = nth;
+
+	open_all(&from);
+	open_all(&to);
+	OK(fi_enable(from.ep));
+	OK(fi_enable(to.ep));
+	if (named)
+		insert(&to, &from);
+	OK(fi_trecv(to.ep, &in, sizeof in, NULL, FI_ADDR_UNSPEC, 1, 0, NULL));
+	OK(fi_tsend(from.ep, &out, sizeof out, NULL, insert(&from, &to), 1, NULL));
+	while (!poll_both(&from, &to, &left_to_do))
+		CHECK(time(NULL) < until, "%u: the message of %s peer has not come\n", nth,
+		      named ? "a named" : "an unknown");
+	CHECK(in == 17, "%llu has come\n", (unsigned long long)in);
+	close_all(&from);
+	close_all(&to);
+	return !left_to_do;
+}
+
+static void try_first_words(struct fi_info *info)
+{
+	for (int named = 0; named < 2; named++) {
+		unsigned nth = 1;
+
+		while (try_first_word(info, named, nth))
+			nth++;
+		CHECK(nth > 3, "a peer's first message asks for memory %u times only\n", nth - 1);
+		printf("%u allocations failed in turn when a peer spoke first\n", nth - 1);
+	}
+}
+
 int main(void)
 {
 	for (int automatic = 0; automatic < 2; automatic++) {
@@ -177,6 +247,8 @@ int main(void)
 
 		try_peer(info);
 		try_counter(info);
+		if (!automatic)
+			try_first_words(info);
 		while (try(info, nth, &worked))
 			nth++;
 		CHECK(nth > 3, "fi_enable asks for memory %u times only\n", nth - 1);
