@@ -12,7 +12,8 @@ static void flight_done(struct qv_xfer *xfer, int status)
 	struct qv_flight *f = QV_CONTAINER(xfer, struct qv_flight, xfer);
 	struct qv_peer *peer = f->peer;
 	struct qv_tx *tx = f->owner;
-	bool current = f->session == peer->session && !peer->failed, kept = f->chunk != NULL;
+	bool current = peer && f->session == peer->session && !peer->failed,
+	     kept = f->chunk != NULL;
 
 	free(f->bounce);
 	if (f->kept)
@@ -20,7 +21,8 @@ static void flight_done(struct qv_xfer *xfer, int status)
 	if (kept)
 		qv_chunk_drop(f->p, f->chunk);
 	qv_pool_put(&f->p->flights, f);
-	peer->flying--;
+	if (peer)
+		peer->flying--;
 	if (status && current && peer->x->drops)
 		peer->cut = true;
 	if (tx) {
@@ -80,7 +82,7 @@ static struct qv_flight *flight_new(struct qv_peer *peer, struct qv_tx *tx)
 		return NULL;
 	f->xfer.done = flight_done;
 	f->p = peer->p;
-	f->peer = peer;
+	f->peer = peer->freed ? NULL : peer;
 	f->session = peer->session;
 	f->owner = tx;
 	f->chunk = NULL;

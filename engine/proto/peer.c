@@ -291,6 +291,7 @@ void qv_proto_peer_free(struct qv_peer *peer)
 {
 	struct qv_proto *p = peer->p;
 
+	peer->freed = true;
 	if (peer->connected && !peer->failed) /* if it lives, it is to know */
 		qv_peer_send_reset(peer, peer->theirs);
 	if (peer->uid)

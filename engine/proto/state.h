@@ -73,7 +73,7 @@ struct qv_tx {
 struct qv_flight {
 	struct qv_xfer xfer; /* first */
 	struct qv_proto *p;
-	struct qv_peer *peer;
+	struct qv_peer *peer;   /* NULL: it was freed */
 	uint32_t session;       /* of ours with the peer, when it was sent */
 	void *owner;            /* struct qv_tx or struct qv_in, NULL: nobody waits */
 	struct qv_chunk *chunk; /* where the packet is kept; NULL: not in a window */
@@ -219,6 +219,7 @@ struct qv_peer {
 	bool headerless;     /* it knows us by what its transport calls us: no header is needed */
 	bool leaving;        /* it closes */
 	bool dropped;        /* the application has taken its name back */
+	bool freed;          /* what it is still sent is no longer its own */
 	const char *failing; /* why it will be given up: qv_peer_mark_failed */
 	uint64_t failing_since; /* by the clock of qv_proto_tick, 0: not since a tick */
 	uint64_t received;      /* messages */
