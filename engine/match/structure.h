@@ -123,7 +123,7 @@ QV_INLINE int qv_accepts(uint64_t want, uint64_t ignore, uint32_t want_src, uint
 	return ((want ^ tag) & ~ignore) == 0 && (want_src == src || want_src == QV_SRC_ANY);
 }
 
-/* A message for which qv_match_arrive has found no receive was not queued, and comes again. */
+/* A message for which qv_match_arrive has found no receive was not queued: it comes again, or never. */
 QV_INLINE void qv_match_unarrived(struct qv_match *m)
 {
 	m->stats.arrived--;

@@ -115,6 +115,7 @@ int qv_unexp_arrived(struct qv_proto *p, const struct qv_info *info, const char 
 {
 	if (is_allowed(info))
 		return keep(p, info, body, len);
+	qv_match_unarrived(p->match[info->engine]);
 	qv_peer_fail(info->peer, "it has sent more than we have room for, and knows that");
 	return QV_OK;
 }

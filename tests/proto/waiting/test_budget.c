@@ -35,6 +35,7 @@ static void budget_ignored(void **state)
 		assert_in_range(n++, 0, 2000);
 	}
 	assert_int_equal(rig->node[1].warnings, 1);
+	assert_int_equal(rig_stats(rig, 1).tagged.arrived, rig->node[1].p->unexps.live);
 	rig_free(rig);
 }
 
