@@ -39,6 +39,8 @@ void qv_in_wait(struct qv_in *in)
 {
 	struct qv_proto *p = in->p;
 
+	if (in->waiting)
+		return;
 	in->waiting = true;
 	in->next_read = p->head.reads;
 	p->head.reads = in;
@@ -125,7 +127,8 @@ void qv_in_fail(struct qv_in *in, int status)
 {
 	if (in->info.peer->open_in == in)
 		in->info.peer->open_in = NULL;
-	in->status = status;
+	if (!in->whole) /* else its sender only does not hear that all is here */
+		in->status = status;
 	if (!in->reads || qv_peer_loses_transfers(in->info.peer)) /* else they end first */
 		qv_in_finish(in);
 }
