@@ -105,6 +105,7 @@ void qv_peer_on_starving(struct qv_peer *peer)
 	set_cramped(peer, is_cramped(peer));
 	if (peer->consumed)
 		qv_peer_consumed_slow(peer);
-	else if (peer->cramped && peer->p->rxs.live) /* one of them may be for what waits there */
+	/* One of them may be for what waits there; or be another's, who waits for that peer to go on. */
+	else if (peer->cramped && peer->p->rxs.live)
 		allow_more(peer);
 }
