@@ -11,7 +11,7 @@ endfunction()
 set(glue_sources glue/main.c glue/call.c glue/values.c glue/forms.c glue/cases.c glue/persistent.c glue/late.c
 	glue/move.c glue/exchange.c glue/rooted.c glue/blocks.c glue/vector.c glue/neighbor.c
 	glue/switch.c glue/poison.c glue/poison_data.c glue/poison_call.c
-	glue/attr.c glue/local.c glue/large.c glue/huge.c glue/memory.c)
+	glue/attr.c glue/local.c glue/large.c glue/huge.c glue/memory.c glue/wrong.c)
 
 # glue_test(NAME MPI RANKS LABELS CASES...)
 function(glue_test name mpi ranks labels)
@@ -50,6 +50,7 @@ if(TARGET quiver_mpi_ompi)
 	legal_test(attributes plain 3 3)
 	legal_test(idup plain 3 3)
 	legal_test(info plain 2 2)
+	legal_test(wrong plain 3 3)
 	legal_test(unused plain 3 3)
 	legal_test(retried plain 3 3)
 	legal_test(contexts plain 2 2)

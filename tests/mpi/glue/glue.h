@@ -122,6 +122,7 @@ void glue_attributes(void);
 void glue_idup(void);
 void glue_unused(void);
 void glue_info(void);
+void glue_wrong(void);
 void glue_retried(void);
 void glue_contexts(void);
 void glue_thread(void);
