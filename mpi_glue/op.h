@@ -144,6 +144,8 @@ void qv_mpi_op_free(struct qv_mpi_op *op);
 
 /* From mpi_glue/run/port.c. */
 
+/* The MPI error code of what the engine returns, other than QV_EAGAIN. */
+int qv_mpi_error_of(int rc);
 /* A count and a type for so many bytes: more than an int can count are one element of a type, to be
  * freed. */
 int qv_mpi_port_type(size_t bytes, int *count, MPI_Datatype *type);

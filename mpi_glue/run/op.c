@@ -190,7 +190,7 @@ static void fail(struct qv_mpi_op *op, int error)
 		QV_REAL(Request_free)(&op->requests[i]);
 	}
 	op->n = 0;
-	op->error = error ? error : MPI_ERR_INTERN;
+	op->error = error;
 	op->state = QV_MPI_OP_DONE;
 }
 
@@ -234,7 +234,7 @@ static void go_on(struct qv_mpi_op *op)
 	int rc = op->blocks ? qv_mpi_blocks_progress(op) : qv_run_progress(op->run);
 
 	if (op->error || (rc && rc != QV_EAGAIN))
-		fail(op, op->error);
+		fail(op, op->error ? op->error : qv_mpi_error_of(rc));
 	else if (!rc)
 		finish(op);
 }

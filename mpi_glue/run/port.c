@@ -27,6 +27,16 @@ static int grow(struct qv_mpi_op *op)
 	return MPI_SUCCESS;
 }
 
+int qv_mpi_error_of(int rc)
+{
+	switch (rc) {
+	case QV_OK: return MPI_SUCCESS;
+	case QV_ENOMEM: return MPI_ERR_NO_MEM;
+	case QV_EPEER: return MPI_ERR_OTHER; /* another rank is gone, or has given up */
+	default: return MPI_ERR_INTERN;
+	}
+}
+
 int qv_mpi_port_type(size_t bytes, int *count, MPI_Datatype *type)
 {
 	const int mega = 1 << 20;

@@ -143,6 +143,30 @@ static void later_calls(void)
 	used("allreduce=clairvoyant", sum_many);
 }
 
+/* A root that has no memory to pack its data cannot give them by memory of the node. */
+static void root_fails(void)
+{
+	MPI_Datatype type;
+	MPI_Comm comm;
+	int rc, class;
+
+	CHECK(!qv_mpi_set("broadcast=memory"), "no settings");
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	MPI_Bcast(out, 1, MPI_INT, 1, comm);
+	MPI_Type_vector(2, 1, 2, MPI_INT, &type);
+	MPI_Type_commit(&type);
+	refused = 0;
+	refuse = glue_rank == 1;
+	rc = MPI_Bcast(out, 1, type, 1, comm);
+	refuse = 0;
+	MPI_Error_class(rc, &class);
+	CHECK(refused == (glue_rank == 1), "%d refused", refused);
+	CHECK(class == (refused ? MPI_ERR_NO_MEM : MPI_ERR_OTHER), "error %d", class);
+	MPI_Type_free(&type);
+	MPI_Comm_free(&comm);
+}
+
 /* A communicator is made: its calls are the MPI's, and those of its copies are not. */
 static void made(void)
 {
@@ -203,6 +227,8 @@ int main(int argc, char **argv)
 		made();
 	} else if (!strcmp(name, "later")) {
 		later_calls();
+	} else if (!strcmp(name, "root")) {
+		root_fails();
 	} else {
 		first_calls();
 	}

@@ -184,6 +184,27 @@ static void run_first(size_t i, MPI_Errhandler handler)
 	MPI_Comm_free(&comm);
 }
 
+/* What an exchange needs on its way is wanting, one thing after the other. */
+static void run_under_way(MPI_Errhandler handler)
+{
+	MPI_Comm comm;
+	int rc, class, n = 0;
+
+	do {
+		make_comm(handler, &comm);
+		CHECK(!qv_mpi_set("alltoallv=crystal"), "no settings");
+		refused = handled = 0;
+		grant = n++;
+		refuse = REFUSE_ALL;
+		rc = alltoallv(comm);
+		refuse = 0;
+		MPI_Error_class(rc, &class);
+		CHECK(class == (refused ? MPI_ERR_NO_MEM : MPI_SUCCESS), "%d granted: error %d",
+		      n - 1, class);
+		MPI_Comm_free(&comm);
+	} while (refused);
+}
+
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 /* There is memory while it is made, and none when it is started: who waits for it must hear of that. */
 static void run_persistent(MPI_Errhandler handler, int all)
@@ -238,6 +259,7 @@ int main(int argc, char **argv)
 		run(i, handler);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		run_first(i, handler);
+	run_under_way(handler);
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 	for (int all = 0; all < 2; all++)
 		run_persistent(handler, all);
