@@ -51,10 +51,12 @@ enum objection {
 	NOT_AT_ALL, /* no memory for what is kept of it */
 };
 
-/* The greatest objection of all ranks, and a tag that no other thread of theirs makes a communicator with. */
+/* The greatest objection of all ranks, and a tag. Communicators that threads of the same ranks make at the same time
+ * are told apart by it alone. It is drawn from all tags, so that two of them hardly ever have the same. */
 static enum objection objection_of_all(MPI_Comm comm, int rank, enum objection mine, int *tag)
 {
-	int own[2] = {mine, rank ? 0 : (int)(qv_proc_random() & 0x7fff)}, most[2];
+	const uint64_t tags = (uint64_t)qv_mpi.plan_tag + 1;
+	int own[2] = {mine, rank ? 0 : (int)(qv_proc_random() % tags)}, most[2];
 
 	if (QV_REAL(Allreduce)(own, most, 2, MPI_INT, MPI_MAX, comm))
 		return NOT_NOW;

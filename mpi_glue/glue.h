@@ -79,7 +79,7 @@ struct qv_mpi {
 	int keyval;      /* of struct qv_mpi_comm */
 	int slot;        /* tags for one operation */
 	int persistent;  /* operations of a communicator that can be made */
-	int plan_tag;    /* of messages about plans */
+	int plan_tag;    /* of messages about plans: the last one that all ranks have */
 	/* What several threads touch: communicators, plans, lists of operations. Never held in a
 	 * call that may wait. */
 	pthread_mutex_t lock;

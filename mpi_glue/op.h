@@ -144,9 +144,14 @@ void qv_mpi_op_free(struct qv_mpi_op *op);
 
 /* From mpi_glue/run/port.c. */
 
+/* The MPI error code of what the engine returns, other than QV_EAGAIN. */
+int qv_mpi_error_of(int rc);
 /* A count and a type for so many bytes: more than an int can count are one element of a type, to be
  * freed. */
 int qv_mpi_port_type(size_t bytes, int *count, MPI_Datatype *type);
+/* Room for what an operation of this plan sends and receives; an MPI error code. */
+int qv_mpi_port_open(struct qv_mpi_op *op, const struct qv_mpi_comm *c,
+		     const struct qv_mpi_plan *plan);
 /* A network as engines know it; port is an operation. */
 int qv_mpi_port_send(void *port, uint32_t step, uint32_t peer, uint32_t tag, const void *buf,
 		     size_t bytes);

@@ -26,6 +26,8 @@ struct qv_mpi_reduce {
 
 /* QV_MPI_TAKEN with *r, or why not. */
 enum qv_mpi_reason qv_mpi_reduce_of(MPI_Op op, MPI_Datatype type, struct qv_mpi_reduce *r);
+/* Else messages of it are refused. Where that cannot be known: true. */
+bool qv_mpi_is_committed(MPI_Datatype type);
 /* A qv_reduce_fn; context is a struct qv_mpi_reduce. */
 void qv_mpi_combine(void *context, void *dst, const void *a, const void *b, size_t count);
 

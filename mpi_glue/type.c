@@ -131,12 +131,12 @@ static size_t whole(MPI_Datatype type, bool is_derived)
 	return (size_t)extent;
 }
 
-/* Else messages of it are refused. Errors of the library's own communicator reach no handler. */
-static bool is_committed(MPI_Datatype type)
+bool qv_mpi_is_committed(MPI_Datatype type)
 {
 	const char nothing = 0;
 
-	return qv_mpi.own != MPI_COMM_NULL &&
+	/* Errors of the library's own communicator reach no handler. */
+	return qv_mpi_is_plain(type) || qv_mpi.own == MPI_COMM_NULL ||
 	       !QV_REAL(Send)(&nothing, 1, type, MPI_PROC_NULL, 0, qv_mpi.own);
 }
 
@@ -156,7 +156,7 @@ enum qv_mpi_reason qv_mpi_reduce_of(MPI_Op op, MPI_Datatype type, struct qv_mpi_
 		return QV_MPI_ODD_OP;
 	if (!o && PMPI_Op_commutative(op, &commutes))
 		return QV_MPI_ODD_OP;
-	if (t == &derived && !is_committed(type))
+	if (t == &derived && !qv_mpi_is_committed(type))
 		return QV_MPI_ODD_OP; /* the MPI says so */
 	*r = (struct qv_mpi_reduce){
 		.item = item,

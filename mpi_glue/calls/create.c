@@ -141,9 +141,12 @@ QV_API int MPI_Comm_idup(MPI_Comm old, MPI_Comm *comm, MPI_Request *request)
 }
 QV_MPI_BOTH(Comm_idup)
 
+/* Open MPI 4 has none of its own. */
 QV_API int MPI_Comm_idup_with_info(MPI_Comm old, MPI_Info info, MPI_Comm *comm,
 				   MPI_Request *request)
 {
+	if (!QV_REAL(Comm_idup_with_info))
+		return MPI_Comm_idup(old, comm, request);
 	return idup_begun(comm, QV_REAL(Comm_idup_with_info)(old, info, comm, request));
 }
 QV_MPI_BOTH(Comm_idup_with_info)

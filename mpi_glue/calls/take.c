@@ -28,8 +28,9 @@ enum qv_mpi_reason qv_mpi_judge(const struct qv_mpi_call *call, const struct qv_
 		return QV_MPI_UNEQUAL;
 	if (!call->count)
 		return QV_MPI_EMPTY;
+	/* In place is an error to any MPI, which says so at once. */
 	if (call->coll == QV_COLL_BROADCAST)
-		return QV_MPI_TAKEN;
+		return call->out == MPI_IN_PLACE ? QV_MPI_ODD_ARGUMENT : QV_MPI_TAKEN;
 	if (call->coll == QV_COLL_EXSCAN && !c->rank) /* gets nothing, wherever that would be */
 		return QV_MPI_TAKEN;
 	if (qv_mpi_is_exchange(call)) /* a rank alone may be in error here: the MPI must not wait */
@@ -59,6 +60,18 @@ static enum qv_mpi_reason judge_form(const struct qv_mpi_call *call, const struc
 	return qv_mpi_judge_form(c, call->form);
 }
 
+/* Of the types that MPIs judge at once, also where a rank alone is in error. Open MPI judges what is received in an
+ * alltoall only, and neither side of a scatter: with such a type it would wait for ranks that run ours. */
+static bool is_committed(const struct qv_mpi_call *call)
+{
+	if (call->coll == QV_COLL_BROADCAST)
+		return qv_mpi_is_committed(call->type);
+	if (call->coll == QV_COLL_ALLTOALL && !qv_mpi_is_committed(call->out_type))
+		return false;
+	return call->coll == QV_COLL_SCATTER || call->in == MPI_IN_PLACE ||
+	       qv_mpi_is_committed(call->in_type);
+}
+
 /* What the elements are: of a broadcast bytes, since each rank may have another type
  * for the same. */
 static enum qv_mpi_reason judge_data(const struct qv_mpi_call *call, struct qv_mpi_reduce *r)
@@ -66,11 +79,13 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_call *call, struct qv_m
 	int size;
 
 	*r = (struct qv_mpi_reduce){.item = 1};
-	if (call->coll == QV_COLL_BARRIER || qv_mpi_is_exchange(call)) /* the latter in bytes */
+	if (call->coll == QV_COLL_BARRIER)
 		return QV_MPI_TAKEN;
+	if (qv_mpi_is_exchange(call)) /* in bytes */
+		return is_committed(call) ? QV_MPI_TAKEN : QV_MPI_ODD_ARGUMENT;
 	if (call->coll != QV_COLL_BROADCAST)
 		return qv_mpi_reduce_of(call->op, call->type, r);
-	if (PMPI_Type_size(call->type, &size) || size < 0)
+	if (!is_committed(call) || PMPI_Type_size(call->type, &size) || size < 0)
 		return QV_MPI_ODD_ARGUMENT;
 	r->item = (size_t)size;
 	return size ? QV_MPI_TAKEN : QV_MPI_EMPTY;

@@ -91,7 +91,7 @@ static int run(struct talk *t, struct qv_planner *planner, struct qv_neighbor_pl
 		rc = hear(t, planner);
 	for (struct sent *s = t->sent, *next; s; s = next) {
 		next = s->next;
-		PMPI_Wait(&s->request, MPI_STATUS_IGNORE);
+		QV_REAL(Wait)(&s->request, MPI_STATUS_IGNORE);
 		free(s);
 	}
 	free(t->heard);

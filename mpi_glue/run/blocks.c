@@ -156,11 +156,7 @@ static int start_exchange(struct qv_mpi_op *op)
 			b->items[n++] = (struct qv_exchange_item){
 				b->from ? op->c->pattern->out.ranks[i] : i,
 				b->in.base + b->in.at[i], b->in.bytes[i]};
-	switch (qv_exchange_start(b->exchange, b->items, n)) {
-	case QV_OK: return MPI_SUCCESS;
-	case QV_ENOMEM: return MPI_ERR_NO_MEM;
-	default: return MPI_ERR_INTERN;
-	}
+	return qv_mpi_error_of(qv_exchange_start(b->exchange, b->items, n));
 }
 
 int qv_mpi_blocks_start(struct qv_mpi_op *op)

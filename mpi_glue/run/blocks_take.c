@@ -111,6 +111,18 @@ static void leave_out(struct qv_mpi_blocks_call *call, const struct qv_mpi_comm 
 		call->out = nothing;
 }
 
+/* As is_committed of take.c. Where there are no blocks no MPI looks. */
+static bool is_committed(const struct qv_mpi_blocks_call *call, struct shape shape)
+{
+	const bool both = call->name == QV_MPI_ALLTOALLV ||
+			  call->name == QV_MPI_NEIGHBOR_ALLTOALL ||
+			  call->name == QV_MPI_NEIGHBOR_ALLTOALLV;
+
+	return (call->in.buf == MPI_IN_PLACE || !shape.in_n ||
+		qv_mpi_is_committed(call->in.type)) &&
+	       (!both || !shape.out_n || qv_mpi_is_committed(call->out.type));
+}
+
 /* What it is about, and with which friends it is done. */
 static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, struct qv_mpi_comm *c,
 				     const struct qv_mpi_rule *rule,
@@ -137,8 +149,9 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, stru
 	    qv_mpi_layout_odd(&call->out, shape.out_n, shape.out_slots))
 		return QV_MPI_ODD_ARGUMENT;
 	in = contribution(call, c->rank);
-	return qv_mpi_layout_odd(&in, shape.in_n, shape.in_slots) ? QV_MPI_ODD_ARGUMENT
-								  : QV_MPI_TAKEN;
+	return qv_mpi_layout_odd(&in, shape.in_n, shape.in_slots) || !is_committed(call, shape)
+		       ? QV_MPI_ODD_ARGUMENT
+		       : QV_MPI_TAKEN;
 }
 
 /* No memory, or what the autotuner met. What was timed is not over: the program's next try is the same call. */

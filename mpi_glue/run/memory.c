@@ -134,7 +134,7 @@ static int run(struct qv_mpi_comm *c, const struct qv_mpi_call *call, const stru
 
 	if (!rc)
 		rc = qv_team_wait(c->team);
-	return QV_LIKELY(!rc) ? MPI_SUCCESS : MPI_ERR_INTERN;
+	return QV_LIKELY(!rc) ? MPI_SUCCESS : qv_mpi_error_of(rc);
 }
 
 /* Elements lie as they travel. */

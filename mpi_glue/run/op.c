@@ -31,7 +31,7 @@ static struct qv_mpi_op *make(const struct qv_mpi_comm *c, struct qv_mpi_plan *p
 	if (!op)
 		return NULL;
 	if ((plan->schedule && qv_run_create(plan->schedule, &port, op, &op->run)) ||
-	    (plan->made && qv_mpi_blocks_open(op, c, plan))) {
+	    (plan->made && qv_mpi_blocks_open(op, c, plan)) || qv_mpi_port_open(op, c, plan)) {
 		qv_mpi_op_free(op);
 		return NULL;
 	}
@@ -171,7 +171,6 @@ void qv_mpi_op_start(struct qv_mpi_op *op)
 		op->number = op->c->started++;
 		op->tag = (int)(op->number % QV_MPI_SLOTS) * qv_mpi.slot;
 	}
-	op->state = op->error ? QV_MPI_OP_DONE : QV_MPI_OP_WAITS;
 	op->n = 0;
 	if (!op->error && op->packed != MPI_DATATYPE_NULL && op->is_root)
 		op->error = pack(op);
@@ -181,6 +180,10 @@ void qv_mpi_op_start(struct qv_mpi_op *op)
 		op->error = qv_mpi_blocks_start(op);
 	else if (!op->error && qv_run_start(op->run, &op->data))
 		op->error = MPI_ERR_INTERN;
+	/* Nothing was sent yet: the program's next try is this one. */
+	if (op->error == MPI_ERR_NO_MEM && op->form == QV_MPI_BLOCKING)
+		op->c->started--;
+	op->state = op->error ? QV_MPI_OP_DONE : QV_MPI_OP_WAITS;
 }
 
 static void fail(struct qv_mpi_op *op, int error)
@@ -190,7 +193,7 @@ static void fail(struct qv_mpi_op *op, int error)
 		QV_REAL(Request_free)(&op->requests[i]);
 	}
 	op->n = 0;
-	op->error = error ? error : MPI_ERR_INTERN;
+	op->error = error;
 	op->state = QV_MPI_OP_DONE;
 }
 
@@ -234,7 +237,7 @@ static void go_on(struct qv_mpi_op *op)
 	int rc = op->blocks ? qv_mpi_blocks_progress(op) : qv_run_progress(op->run);
 
 	if (op->error || (rc && rc != QV_EAGAIN))
-		fail(op, op->error);
+		fail(op, op->error ? op->error : qv_mpi_error_of(rc));
 	else if (!rc)
 		finish(op);
 }

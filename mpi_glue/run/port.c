@@ -5,10 +5,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Room for more messages: how many an exchange has, nobody knows beforehand. */
-static int grow(struct qv_mpi_op *op)
+/* Room for so many messages under way. */
+static int make_room(struct qv_mpi_op *op, size_t n)
 {
-	const size_t n = 2 * (size_t)op->room_n + 16;
 	MPI_Request *requests = realloc(op->requests, n * sizeof(*requests));
 	uint32_t *steps;
 	int *indices;
@@ -25,6 +24,28 @@ static int grow(struct qv_mpi_op *op)
 		return MPI_ERR_NO_MEM;
 	op->room_n = (int)n;
 	return MPI_SUCCESS;
+}
+
+/* For all messages of a schedule, and for one each way between an exchange and any rank. What is wanting is told now:
+ * once the operation has its number, the program's next try would be another one. */
+int qv_mpi_port_open(struct qv_mpi_op *op, const struct qv_mpi_comm *c,
+		     const struct qv_mpi_plan *plan)
+{
+	size_t n = 2 * (size_t)c->ranks;
+
+	if (plan->schedule)
+		qv_schedule_steps(plan->schedule, &n);
+	return make_room(op, n + 1);
+}
+
+int qv_mpi_error_of(int rc)
+{
+	switch (rc) {
+	case QV_OK: return MPI_SUCCESS;
+	case QV_ENOMEM: return MPI_ERR_NO_MEM;
+	case QV_EPEER: return MPI_ERR_OTHER; /* another rank is gone, or has given up */
+	default: return MPI_ERR_INTERN;
+	}
 }
 
 int qv_mpi_port_type(size_t bytes, int *count, MPI_Datatype *type)
@@ -55,8 +76,10 @@ static int message(struct qv_mpi_op *op, uint32_t step, uint32_t peer, uint32_t 
 {
 	const int to = (int)peer, as = op->tag + (int)tag;
 	MPI_Datatype type;
-	int count, rc = op->n < op->room_n ? MPI_SUCCESS : grow(op);
+	int count, rc = MPI_SUCCESS;
 
+	if (op->n == op->room_n) /* of an exchange: how many it has, nobody knows beforehand */
+		rc = make_room(op, 2 * (size_t)op->room_n);
 	if (!rc)
 		rc = qv_mpi_port_type(bytes, &count, &type);
 	if (!rc && send)

@@ -195,6 +195,21 @@ void glue_idup(void)
 	MPI_Comm_free(&others);
 }
 
+/* Of MPI 4; not every mpi.h declares it, nor has every MPI the function. */
+int MPI_Comm_idup_with_info(MPI_Comm old, MPI_Info info, MPI_Comm *comm, MPI_Request *request);
+
+void glue_info(void)
+{
+	MPI_Comm dup;
+	MPI_Request request;
+
+	CHECK(!qv_mpi_set("allreduce=binomial"), "refused");
+	MPI_Comm_idup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &dup, &request);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	CHECK(sum_of(dup) == glue_ranks, "the sum is wrong");
+	MPI_Comm_free(&dup);
+}
+
 static void *duplicate(void *comm)
 {
 	MPI_Comm_dup(MPI_COMM_WORLD, comm);

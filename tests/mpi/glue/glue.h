@@ -121,6 +121,8 @@ void glue_poison(void);
 void glue_attributes(void);
 void glue_idup(void);
 void glue_unused(void);
+void glue_info(void);
+void glue_wrong(void);
 void glue_retried(void);
 void glue_contexts(void);
 void glue_thread(void);

@@ -143,6 +143,97 @@ static void later_calls(void)
 	used("allreduce=clairvoyant", sum_many);
 }
 
+/* The first call of a kind, with a refusal behind any number of grants: each thing that it needs is wanting once. */
+static void each(const char *settings, void (*call)(MPI_Comm comm))
+{
+	MPI_Comm comm;
+
+	for (int n = 0; n < 24; n++) {
+		CHECK(!qv_mpi_set("barrier=dissemination"), "no settings");
+		MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+		MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+		MPI_Barrier(comm); /* so that the library knows it */
+		CHECK(!qv_mpi_set(settings), "no settings");
+		refused = 0;
+		grant = n;
+		refuse = glue_rank == 1;
+		call(comm);
+		refuse = 0;
+		CHECK(glue_rank != 1 || refused || n, "%s: nothing was asked for", settings);
+		for (int i = 0; i < 5; i++)
+			call(comm);
+		MPI_Comm_free(&comm);
+	}
+}
+
+static void exchange(MPI_Comm comm)
+{
+	int mine[16], got[16] = {0}, counts[16], at[16], rc;
+
+	for (int i = 0; i < 16; i++) {
+		mine[i] = glue_rank;
+		counts[i] = 1;
+		at[i] = i;
+	}
+	do {
+		rc = MPI_Alltoallv(mine, counts, at, MPI_INT, got, counts, at, MPI_INT, comm);
+	} while (rc && refused);
+	for (int i = 0; i < glue_ranks; i++)
+		CHECK(!rc && got[i] == i, "error %d, %d from %d", rc, got[i], i);
+}
+
+/* What an exchange asks for first, when it was made before, is for its start. */
+static void start(void)
+{
+	MPI_Comm comm;
+
+	CHECK(!qv_mpi_set("alltoallv=crystal"), "no settings");
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	exchange(comm);
+	refused = 0;
+	refuse = glue_rank == 1;
+	exchange(comm);
+	refuse = 0;
+	CHECK(refused == (glue_rank == 1), "%d refused", refused);
+	for (int i = 0; i < 5; i++)
+		exchange(comm);
+	MPI_Comm_free(&comm);
+}
+
+static void each_of_calls(void)
+{
+	start();
+	length = 8;
+	each("allreduce=ring", sum_many);
+	each("broadcast=binomial", broadcast);
+	each("gather=direct", gather);
+}
+
+/* A root that has no memory to pack its data cannot give them by memory of the node. */
+static void root_fails(void)
+{
+	MPI_Datatype type;
+	MPI_Comm comm;
+	int rc, class;
+
+	CHECK(!qv_mpi_set("broadcast=memory"), "no settings");
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	MPI_Bcast(out, 1, MPI_INT, 1, comm);
+	MPI_Type_vector(2, 1, 2, MPI_INT, &type);
+	MPI_Type_commit(&type);
+	refused = 0;
+	refuse = glue_rank == 1;
+	rc = MPI_Bcast(out, 1, type, 1, comm);
+	refuse = 0;
+	MPI_Error_class(rc, &class);
+	CHECK(refused == (glue_rank == 1), "%d refused", refused);
+	CHECK(class == (refused ? MPI_ERR_NO_MEM : MPI_ERR_OTHER), "error %d", class);
+	MPI_Type_free(&type);
+	MPI_Comm_free(&comm);
+}
+
 /* A communicator is made: its calls are the MPI's, and those of its copies are not. */
 static void made(void)
 {
@@ -203,6 +294,10 @@ int main(int argc, char **argv)
 		made();
 	} else if (!strcmp(name, "later")) {
 		later_calls();
+	} else if (!strcmp(name, "each")) {
+		each_of_calls();
+	} else if (!strcmp(name, "root")) {
+		root_fails();
 	} else {
 		first_calls();
 	}

@@ -7,7 +7,9 @@
 
 #define REFUSE_ALL INT_MAX
 
-/* So many of the next times that the library asks it gets nothing. */
+/* So many times it still gets what it asks for, while refuse is not 0. */
+extern int grant;
+/* Behind them, so many of the next times that the library asks it gets nothing. */
 extern int refuse;
 /* How often that was. */
 extern int refused;

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* wrong.c - types that are not committed, and a broadcast in place: the MPI says what is wrong, also where one rank
+ * alone is in error, and its next try is the call that the others are in. */
+#include "glue.h"
+
+#define MOST 16
+
+static int from[MOST], to[MOST], one_each[MOST], at[MOST];
+
+enum { CALLS = 12 };
+
+/* One of each is sent as s and received as t. */
+static int call(int i, MPI_Datatype s, MPI_Datatype t, MPI_Comm c)
+{
+	switch (i) {
+	case 0: return MPI_Bcast(to, 1, s, 0, c);
+	case 1: return MPI_Gather(from, 1, s, to, 1, t, 0, c);
+	case 2: return MPI_Allgather(from, 1, s, to, 1, t, c);
+	case 3: return MPI_Gatherv(from, 1, s, to, one_each, at, t, 0, c);
+	case 4: return MPI_Scatterv(from, one_each, at, s, to, 1, t, 0, c);
+	case 5: return MPI_Allgatherv(from, 1, s, to, one_each, at, t, c);
+	case 6: return MPI_Neighbor_allgather(from, 1, s, to, 1, t, c);
+	case 7: return MPI_Neighbor_allgatherv(from, 1, s, to, one_each, at, t, c);
+	case 8: return MPI_Alltoall(from, 1, s, to, 1, t, c);
+	case 9: return MPI_Alltoallv(from, one_each, at, s, to, one_each, at, t, c);
+	case 10: return MPI_Neighbor_alltoall(from, 1, s, to, 1, t, c);
+	default: return MPI_Neighbor_alltoallv(from, one_each, at, s, to, one_each, at, t, c);
+	}
+}
+
+static void must_be(int rc, int wanted, const char *what, int i)
+{
+	int class = MPI_SUCCESS;
+
+	MPI_Error_class(rc, &class);
+	CHECK(class == wanted, "call %d, %s: error %d", i, what, class);
+}
+
+static void wrong_types(MPI_Comm comm)
+{
+	MPI_Datatype type;
+
+	MPI_Type_contiguous(1, MPI_INT, &type);
+	for (int i = 0; i < CALLS; i++) {
+		const uint64_t before = qv_mpi_taken();
+
+		if (!glue_rank)
+			must_be(call(i, type, MPI_INT, comm), MPI_ERR_TYPE, "what is sent", i);
+		if (!glue_rank && i >= 8) /* of others the MPI does not say it */
+			must_be(call(i, MPI_INT, type, comm), MPI_ERR_TYPE, "what comes", i);
+		must_be(call(i, MPI_INT, MPI_INT, comm), MPI_SUCCESS, "nothing", i);
+		CHECK(qv_mpi_taken() == before + 1, "call %d was not taken", i);
+	}
+	MPI_Type_commit(&type);
+	for (int i = 0; i < CALLS; i++)
+		must_be(call(i, type, type, comm), MPI_SUCCESS, "committed", i);
+	MPI_Type_free(&type);
+}
+
+void glue_wrong(void)
+{
+	const int yes = 1;
+	MPI_Comm ring;
+
+	for (int i = 0; i < MOST; i++) {
+		one_each[i] = 1;
+		at[i] = i;
+	}
+	CHECK(!qv_mpi_set("broadcast=binomial,gather=direct,allgather=ring,gatherv=direct,"
+			  "scatterv=direct,allgatherv=ring,neighbor_allgather=direct,"
+			  "neighbor_allgatherv=direct,alltoall=direct,alltoallv=direct,"
+			  "neighbor_alltoall=direct,neighbor_alltoallv=direct"),
+	      "refused");
+	MPI_Cart_create(MPI_COMM_WORLD, 1, &glue_ranks, &yes, 0, &ring);
+	MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
+	wrong_types(ring);
+	if (!glue_rank)
+		must_be(MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, ring), MPI_ERR_ARG, "in place", 0);
+	must_be(call(0, MPI_INT, MPI_INT, ring), MPI_SUCCESS, "nothing", 0);
+	MPI_Comm_free(&ring);
+}
