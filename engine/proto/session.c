@@ -51,11 +51,11 @@ void qv_peer_begin_session(struct qv_peer *peer)
 	new_id(peer);
 	qv_window_clear(peer);
 	peer->window.oldest = 1;
-	peer->sent = peer->acked = peer->acked_then = 0;
+	peer->sent = peer->acked = 0;
 	peer->ack = 0;
 	peer->resend = 0;
 	peer->resend_at = 0;
-	peer->got = peer->told = peer->got_then = 0;
+	peer->got = peer->told = 0;
 	peer->unacked = 0;
 	peer->cut = peer->hello_sent = peer->introduced = peer->leaving = false;
 	peer->challenge_due = false;
@@ -65,10 +65,7 @@ void qv_peer_begin_session(struct qv_peer *peer)
 	/* What it can take is not known before its HELLO: what every endpoint can. */
 	qv_peer_set_budget(peer, p->budget < QV_FIRST_BUDGET ? p->budget : QV_FIRST_BUDGET);
 	peer->packet_max = QV_WIRE_MIN_PACKET;
-	peer->stuck_at = peer->probe_at = 0;
-	peer->probes = 0;
-	peer->full_since = 0;
-	peer->heard_at = peer->look_at = peer->absent_since = 0;
+	qv_alive_begin(peer);
 	qv_peer_set_remote(peer);
 }
 
@@ -263,7 +260,7 @@ static void begin_theirs(struct qv_peer *peer, const struct qv_wire_hello *hello
 	}
 	peer->confirmed = false;
 	peer->theirs = hello->session;
-	peer->got = peer->told = peer->got_then = 0;
+	peer->got = peer->told = peer->alive.got_then = 0;
 	peer->unacked = 0;
 	peer->consumed = peer->stored = 0;
 	peer->allowed = peer->p->budget;

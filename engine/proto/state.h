@@ -8,6 +8,7 @@
 #include "engine/base/pool.h"
 #include "engine/base/proc.h"
 #include "engine/match/cancels.h"
+#include "alive.h"
 #include "proto.h"
 #include "long/stripe.h"
 
@@ -251,19 +252,8 @@ struct qv_peer {
 	unsigned asked_of;          /* requests that it has not answered: remote.c */
 	unsigned answers;           /* answers to its own that the transport has not taken */
 
-	/* Is it alive? By the clock of qv_proto_tick, in ms. tick.c */
-	uint32_t got_then;     /* got at the last tick */
-	uint32_t acked_then;   /* acked at the last tick */
-	bool heard;            /* something came since the last tick, numbered or not */
-	uint64_t heard_at;     /* the last tick that found so; 0: nobody has waited for it */
-	uint64_t stuck_at;     /* since when nothing more was acknowledged; 0: all is */
-	uint64_t probe_at;     /* when to ask again */
-	uint32_t probes;       /* how often it was asked, without an answer */
-	uint64_t full_since;   /* the transport takes no question; 0: it does */
-	uint64_t full_most;    /* so long, in ms, before it is to connect anew */
-	uint64_t look_at;      /* when to look whether it is there */
-	uint64_t absent_since; /* it was not, or its host silent, since then; 0: it was */
-	uint64_t silent_at;    /* the last look that found its host silent: tick.c */
+	bool heard; /* something came since the last tick, numbered or not */
+	struct qv_alive alive;
 	uint64_t failed_at;
 	struct qv_proc proc;
 	struct qv_choice fetches[QV_FETCH_CLASSES]; /* by length: QV_FETCH_READ or QV_FETCH_ASK */

@@ -5,7 +5,7 @@
  * their process has died.
  *
  * On another host, or in another container, nothing tells of that. So who has been silent for long is
- * suspected: it is asked once for a sign of life, and looked for by the rules of tick.c, with more
+ * suspected: it is asked once for a sign of life, and looked for by the rules of alive.c, with more
  * patience than where something is wanted of it. To look costs calls of the kernel for each connection
  * of the endpoint, so one peer is suspected at a time.
  */
@@ -35,10 +35,10 @@ static bool has_ended(struct qv_peer *peer, uint64_t now)
 		return false;
 	if (peer->failed || (!peer->connected && !may_answer(peer)))
 		return true;
-	if (now - peer->heard_at < SILENT_MS || now < peer->look_at)
+	if (now - peer->alive.heard_at < SILENT_MS || now < peer->alive.look_at)
 		return false;
-	peer->look_at = now + LOOK_MS;
-	return (peer->dropped && now - peer->heard_at >= REMEMBER_MS) ||
+	peer->alive.look_at = now + LOOK_MS;
+	return (peer->dropped && now - peer->alive.heard_at >= REMEMBER_MS) ||
 	       (peer->connected && !qv_proc_alive(&peer->p->self, &peer->proc));
 }
 
@@ -53,21 +53,21 @@ static void suspect(struct qv_peer *peer, uint64_t now)
 	const bool open = peer->user == QV_USER_UNKNOWN && !peer->failed && peer->connected;
 
 	if (p->suspect == peer) {
-		if (!open || peer->heard_at == now || now >= p->suspect_until) {
+		if (!open || peer->alive.heard_at == now || now >= p->suspect_until) {
 			p->suspect = NULL; /* now it is another one's turn */
-			peer->full_since = 0;
+			peer->alive.full_since = 0;
 		}
 		return;
 	}
 	if (p->suspect || !open || !is_left_alone(peer) || peer->dropped || is_on_this_host(peer) ||
-	    now - peer->heard_at < REMEMBER_MS)
+	    now - peer->alive.heard_at < REMEMBER_MS)
 		return;
 	p->suspect = peer;
 	p->suspect_until = now + SUSPECT_MS + p->death;
 	/* Only what is found from now on counts. */
-	peer->heard_at = now;
-	peer->full_since = peer->full_most = peer->probe_at = 0;
-	peer->probes = 0;
+	peer->alive.heard_at = now;
+	peer->alive.full_since = peer->alive.full_most = peer->alive.probe_at = 0;
+	peer->alive.probes = 0;
 }
 
 bool qv_unnamed_tick(struct qv_peer *peer, uint64_t now)
