@@ -43,8 +43,9 @@ struct qv_mpi_comm {
 	bool no_dup;       /* it could not be made: for good */
 	int pause, paused; /* calls before one is asked for again; the last time so many */
 	bool inter, freed;
-	bool marked; /* of a session */
-	bool mixed;  /* not all its ranks are known to have what ours have */
+	bool marked;   /* of a session */
+	bool no_plans; /* one of its ranks has failed while they made one together: plans/friends.c */
+	bool mixed;    /* not all its ranks are known to have what ours have */
 	int rank, ranks;
 	int busy;         /* operations that have not been released */
 	uint64_t started; /* operations so far, persistent ones aside */

@@ -62,6 +62,15 @@ static void say(void *context, uint32_t to, const uint32_t *words, size_t n)
 	t->sent = s;
 }
 
+/* Who fails says so to all: they would wait for what it does not say any more. Nothing of it needs memory. */
+static void give_up(const struct talk *t)
+{
+	for (int i = 0; i < t->c->ranks; i++)
+		if (i != t->c->rank)
+			(void)QV_REAL(Send)(NULL, 0, MPI_UINT32_T, i, qv_mpi.plan_tag, t->c->dup);
+}
+
+/* QV_EPEER: another rank has given up. */
 static int hear(struct talk *t, struct qv_planner *planner)
 {
 	MPI_Status status;
@@ -70,6 +79,8 @@ static int hear(struct talk *t, struct qv_planner *planner)
 	if (QV_REAL(Probe)(MPI_ANY_SOURCE, qv_mpi.plan_tag, t->c->dup, &status) ||
 	    PMPI_Get_count(&status, MPI_UINT32_T, &n) || n < 0)
 		return QV_EIO;
+	if (!n)
+		return QV_EPEER;
 	if (n > t->room) {
 		free(t->heard);
 		t->room = 2 * n;
@@ -89,13 +100,28 @@ static int run(struct talk *t, struct qv_planner *planner, struct qv_neighbor_pl
 
 	while (!rc && !t->error && (rc = qv_planner_result(planner, plan)) == QV_EAGAIN)
 		rc = hear(t, planner);
-	for (struct sent *s = t->sent, *next; s; s = next) {
-		next = s->next;
-		QV_REAL(Wait)(&s->request, MPI_STATUS_IGNORE);
-		free(s);
-	}
+	rc = rc ? rc : t->error;
+	if (rc && rc != QV_EPEER)
+		give_up(t);
 	free(t->heard);
-	return rc ? rc : t->error;
+	return rc;
+}
+
+/* Where a rank has given up, some will never be heard: their memory is the MPI's. */
+static void end_sends(struct talk *t, bool all_heard)
+{
+	for (struct sent *s = t->sent, *next; s; s = next) {
+		int over = 1;
+
+		next = s->next;
+		if (all_heard)
+			QV_REAL(Wait)(&s->request, MPI_STATUS_IGNORE);
+		else
+			QV_REAL(Test)(&s->request, &over, MPI_STATUS_IGNORE);
+		if (over)
+			free(s);
+	}
+	t->sent = NULL;
 }
 
 /* The greatest of all ranks; false: an error. */
@@ -104,9 +130,10 @@ static bool greatest(const struct qv_mpi_comm *c, int mine, int *all)
 	return !QV_REAL(Allreduce)(&mine, all, 1, MPI_INT, MPI_MAX, c->comm);
 }
 
-/* By messages, all ranks at once. False: one of them has failed, and all know. */
-static bool plan_together(const struct qv_mpi_comm *c, struct qv_planner *planner,
-			  struct talk *talk, struct qv_mpi_friends *f)
+/* By messages, all ranks at once. False: one of them has failed, and all know. There may be messages then that
+ * nobody has heard, which another plan would take for its own: there is none by messages of this communicator. */
+static bool plan_together(struct qv_mpi_comm *c, struct qv_planner *planner, struct talk *talk,
+			  struct qv_mpi_friends *f)
 {
 	enum { NO_GROUPS, GROUPS, FAILED };
 	struct qv_neighbor_stats stats = {0};
@@ -120,7 +147,11 @@ static bool plan_together(const struct qv_mpi_comm *c, struct qv_planner *planne
 		qv_neighbor_stats(f->plan, &stats);
 		mine = stats.groups ? GROUPS : NO_GROUPS;
 	}
-	if (!greatest(c, mine, &all) || all == FAILED)
+	if (!greatest(c, mine, &all))
+		all = FAILED;
+	end_sends(talk, all != FAILED);
+	c->no_plans = all == FAILED;
+	if (c->no_plans)
 		return false;
 	f->combines = all == GROUPS;
 	return true;
@@ -163,12 +194,12 @@ enum qv_mpi_reason qv_mpi_friends_of(struct qv_mpi_comm *c, const struct qv_mpi_
 
 	while (f && !qv_mpi_rule_equal(&f->rule, rule))
 		f = f->next;
-	if (!f && rule->k > 1 && form == QV_MPI_NONBLOCKING)
+	if (!f && rule->k > 1 && (form == QV_MPI_NONBLOCKING || c->no_plans))
 		return QV_MPI_NOT_KNOWN;
 	if (!f) {
 		f = make(c, rule);
-		if (!f)
-			return QV_MPI_FAILED;
+		if (!f) /* all ranks know */
+			return c->no_plans ? QV_MPI_NOT_KNOWN : QV_MPI_FAILED;
 		f->next = c->pattern->friends;
 		c->pattern->friends = f;
 	}
