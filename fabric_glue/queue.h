@@ -55,9 +55,9 @@ struct qv_fi_cntr {
 	struct fid_cntr *core[QV_FI_CORES];
 	uint64_t value, errors;
 	uint64_t core_base, core_err_base; /* what of core's value was there at fi_cntr_set */
-	uint64_t
-		told; /* value and errors together, when somebody last wanted to sleep, or wrote it */
-	uint64_t polled;                /* and at the last fi_poll, or when it was written */
+	/* Value and errors together: when somebody last wanted to sleep; at the last fi_poll, or when the program
+	 * wrote them. */
+	uint64_t told, polled;
 	struct qv_fi_wait_set wait_set; /* endpoints that are counted */
 };
 

@@ -22,6 +22,8 @@ static void refuse_unexpected(struct qv_match *engine)
 /* Reads under way end first: their sender may not take its memory back before. */
 static void refuse_in(struct qv_in *in)
 {
+	if (in->whole) /* all of it is here, and only its sender does not know */
+		return;
 	if (!in->status)
 		in->status = QV_EPEER;
 	if (in->reads == 0)

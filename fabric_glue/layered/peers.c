@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is it want of memory? Then the HELLO of who is looked for is kept. */
-static int status(struct qv_fi_ep *ep, int rc)
+/* Notes want of memory, and returns rc. Within qv_fi_identify the HELLO is then kept. */
+static int noted(struct qv_fi_ep *ep, int rc)
 {
 	if (rc == -FI_ENOMEM)
 		qv_proto_no_memory(ep->proto);
@@ -29,7 +29,7 @@ static int grow(struct qv_fi_ep *ep, fi_addr_t addr)
 		n *= 2;
 	peers = realloc(ep->peers, n * sizeof *peers);
 	if (!peers)
-		return status(ep, -FI_ENOMEM);
+		return noted(ep, -FI_ENOMEM);
 	memset(peers + ep->npeers, 0, (n - ep->npeers) * sizeof *peers);
 	ep->peers = peers;
 	ep->npeers = n;
@@ -61,7 +61,7 @@ static int grow_by_core(struct qv_fi_rail *rail, fi_addr_t core)
 static struct qv_peer *new_peer(struct qv_fi_ep *ep, struct qv_fi_way way, fi_addr_t user)
 {
 	struct qv_fi_rail *rail = &ep->rail[way.core];
-	struct qv_peer *peer = status(ep, grow_by_core(rail, way.addr))
+	struct qv_peer *peer = noted(ep, grow_by_core(rail, way.addr))
 				       ? NULL
 				       : qv_proto_peer_new(ep->proto, &rail->xport, way.addr, user);
 
@@ -116,7 +116,7 @@ static void adopt(struct qv_fi_ep *ep, fi_addr_t index)
 int qv_fi_peer_slow(struct qv_fi_ep *ep, fi_addr_t addr)
 {
 	struct qv_fi_way way;
-	int rc = status(ep, qv_fi_av_reach(ep->av, addr, &way));
+	int rc = noted(ep, qv_fi_av_reach(ep->av, addr, &way));
 
 	if (!rc)
 		rc = grow(ep, addr);
@@ -134,7 +134,7 @@ static struct qv_peer *unknown_sender(struct qv_fi_ep *ep, const void *name, siz
 	struct qv_fi_way way;
 
 	if (qv_proto_refuses_unnamed(ep->proto) ||
-	    status(ep, qv_fi_av_find_way(ep->av, name, len, &way)))
+	    noted(ep, qv_fi_av_find_way(ep->av, name, len, &way)))
 		return NULL;
 	peer = new_peer(ep, way, FI_ADDR_NOTAVAIL);
 	if (!peer)

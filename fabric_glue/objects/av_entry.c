@@ -153,7 +153,10 @@ static int reach_over(struct qv_fi_av *av, struct qv_fi_av_node *node, unsigned 
 			   ret < 0 ? qv_fi_host.strerror(-ret) : "too many, or no such peer");
 		return ret < 0 ? ret : -FI_EADDRNOTAVAIL;
 	}
-	return qv_fi_av_reached(av, node, way) ? 0 : -FI_ENOMEM;
+	if (qv_fi_av_reached(av, node, way))
+		return 0;
+	fi_av_remove(av->core[core], &way.addr, 1, 0); /* it is asked for again */
+	return -FI_ENOMEM;
 }
 
 static bool is_here(const struct qv_fi_av *av, const struct qv_fi_pair *pair)

@@ -87,10 +87,12 @@ bool qv_fi_cntr_poll(struct qv_fi_cntr *cntr)
 	return moved(cntr, &cntr->polled);
 }
 
-/* The program has written it: only what changes from now on is news (fi_poll(3)). */
+/* The program has written it: only what changes from now on is news to fi_poll(3). To who sleeps, or is about to,
+ * it is news itself. */
 static void written(struct qv_fi_cntr *cntr)
 {
-	cntr->told = cntr->polled = value_now(cntr) + errors_now(cntr);
+	cntr->polled = value_now(cntr) + errors_now(cntr);
+	cntr->told = ~cntr->polled;
 	qv_fi_wait_set_wake(&cntr->wait_set);
 }
 

@@ -174,6 +174,18 @@ int qv_fi_eq_may_sleep(struct fid *fid)
 	return rc;
 }
 
+/* A caller's own err_data stays. Programs of older versions have none, and no size behind the pointer. */
+static void copy_error(const struct eq *eq, const void *from, struct fi_eq_err_entry *to)
+{
+	const bool sized = FI_VERSION_GE(eq->fabric->api_version, FI_VERSION(1, 5));
+
+	memcpy(to, from, offsetof(struct fi_eq_err_entry, err_data));
+	if (!sized || !to->err_data_size)
+		to->err_data = NULL;
+	if (sized)
+		to->err_data_size = 0;
+}
+
 static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *buf, uint64_t flags)
 {
 	struct eq *eq = eq_of(fid);
@@ -182,10 +194,7 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *buf, uint6
 	pthread_mutex_lock(&eq->lock);
 	if (eq->first && eq->first->error) {
 		got = sizeof *buf;
-		/* The caller's err_data stays, and older programs have no size behind it. */
-		memcpy(buf, eq->first->body, offsetof(struct fi_eq_err_entry, err_data));
-		if (FI_VERSION_GE(eq->fabric->api_version, FI_VERSION(1, 5)))
-			buf->err_data_size = 0;
+		copy_error(eq, eq->first->body, buf);
 		if (!(flags & FI_PEEK))
 			drop_first(eq);
 	}

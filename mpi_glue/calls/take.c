@@ -28,7 +28,7 @@ enum qv_mpi_reason qv_mpi_judge(const struct qv_mpi_call *call, const struct qv_
 		return QV_MPI_UNEQUAL;
 	if (!call->count)
 		return QV_MPI_EMPTY;
-	/* In place is an error to any MPI, which says so at once. */
+	/* In place is an error. MPIs that judge arguments say so at once. */
 	if (call->coll == QV_COLL_BROADCAST)
 		return call->out == MPI_IN_PLACE ? QV_MPI_ODD_ARGUMENT : QV_MPI_TAKEN;
 	if (call->coll == QV_COLL_EXSCAN && !c->rank) /* gets nothing, wherever that would be */

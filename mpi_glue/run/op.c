@@ -332,6 +332,10 @@ int qv_mpi_finish(struct qv_mpi_op *op)
 		return op->error ? qv_mpi_op_refused(op) : MPI_SUCCESS; /* it is over */
 	comm = op->c->comm;
 	qv_mpi_op_start(op);
+	if (qv_mpi_op_is_poor(op)) {
+		PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
+		return MPI_ERR_NO_MEM;
+	}
 	run(op);
 	error = op->error;
 	qv_mpi_op_release(op);

@@ -105,7 +105,8 @@ void qv_peer_on_starving(struct qv_peer *peer)
 	set_cramped(peer, is_cramped(peer));
 	if (peer->consumed)
 		qv_peer_consumed_slow(peer);
-	/* One of them may be for what waits there; or be another's, who waits for that peer to go on. */
+	/* Any receive counts. One from another peer may need what that peer waits for, and this one has not sent
+	 * yet: it is behind what finds no room here. */
 	else if (peer->cramped && peer->p->rxs.live)
 		allow_more(peer);
 }
