@@ -12,8 +12,7 @@ struct qv_peer;
 struct qv_alive {
 	uint32_t got_then;     /* qv_peer.got at the last tick */
 	uint32_t acked_then;   /* the same of acked */
-	uint64_t heard_at;     /* the last tick that found that something had come; 0: nobody has
-				* waited for it */
+	uint64_t heard_at;     /* the last tick that something had come before; 0: none yet */
 	uint64_t stuck_at;     /* since when nothing more was acknowledged; 0: all is */
 	uint64_t probe_at;     /* when to ask again */
 	uint32_t probes;       /* how often it was asked, without an answer */

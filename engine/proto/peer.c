@@ -112,8 +112,8 @@ void qv_proto_no_memory(struct qv_proto *p)
 void qv_proto_peer_drop(struct qv_peer *peer)
 {
 	peer->dropped = true;
-	peer->alive.heard_at =
-		0; /* its silence counts from now on: what it has sent may wait here */
+	/* Its silence counts from now on: what it has sent may wait here. */
+	peer->alive.heard_at = 0;
 }
 
 void qv_proto_peer_set_user(struct qv_peer *peer, uint64_t user)

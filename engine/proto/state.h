@@ -217,11 +217,11 @@ struct qv_peer {
 	/* Over which its last HELLO came, and from where there; before: as it is spoken to. */
 	struct qv_xport *over;
 	uint64_t from;
-	bool headerless; /* it knows us by what its transport calls us: no header is needed */
-	bool leaving;    /* it closes */
-	bool dropped;    /* the application has taken its name back */
-	bool freed; /* qv_proto_peer_free is sending the last packet: its flight must not lead back here */
-	const char *failing;    /* why it will be given up: qv_peer_mark_failed */
+	bool headerless;     /* it knows us by what its transport calls us: no header is needed */
+	bool leaving;        /* it closes */
+	bool dropped;        /* the application has taken its name back */
+	bool freed;          /* the last packet goes, whose flight must not lead back here */
+	const char *failing; /* why it will be given up: qv_peer_mark_failed */
 	uint64_t failing_since; /* by the clock of qv_proto_tick, 0: not since a tick */
 	uint64_t received;      /* messages */
 	uint64_t first_user;
