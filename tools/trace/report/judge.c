@@ -107,7 +107,7 @@ static void say_verdict(struct qv_judgement *j, const struct qv_figures *f)
 	} else if (mean < SHORT) {
 		j->tone = QV_JUDGE_NO;
 		snprintf(j->verdict, sizeof(j->verdict),
-			 "Queues are short: quiver would not make matching faster. Where most is "
+			 "Queues are short: quiver would save next to nothing. Where most is "
 			 "searched, a list compares %s entries for a message.",
 			 qv_text_real(mean).s);
 	} else if (mean < LONG) {
