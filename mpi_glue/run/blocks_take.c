@@ -154,14 +154,14 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, stru
 		       : QV_MPI_TAKEN;
 }
 
-/* No memory, or what the autotuner met. What was timed is not over: the program's next try is the same call. */
-static struct qv_mpi_op *fail(struct qv_mpi_blocks_call *call)
+/* It has failed before it began, or in what the autotuner does. What was timed is not over: the program's next try is
+ * the same call. */
+static struct qv_mpi_op *fail(struct qv_mpi_blocks_call *call, int error)
 {
 	call->timed = NULL;
 	if (call->turned)
 		qv_mpi_autotune_v_again(call->turned);
-	return qv_mpi_op_failed(call->comm, call->error ? call->error : MPI_ERR_NO_MEM,
-				call->error);
+	return qv_mpi_op_failed(call->comm, call->error ? call->error : error, call->error);
 }
 
 static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_mpi_rule *rule,
@@ -171,9 +171,10 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 	const struct qv_mpi_friends *friends = NULL;
 	struct qv_mpi_plan *plan;
 	struct qv_mpi_op *op;
+	int error;
 
 	if (qv_mpi_comm_is_missing(c, call->comm, call->form))
-		return fail(call);
+		return fail(call, MPI_ERR_NO_MEM);
 	*why = judge(call, c);
 	/* Before the turn of a trial, or the MPI's call would be timed as ours. */
 	if (*why == QV_MPI_TAKEN && !qv_mpi_comm_open(c))
@@ -187,15 +188,16 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 		*why = judge_data(call, c, rule, &friends);
 	}
 	if (*why != QV_MPI_TAKEN)
-		return *why == QV_MPI_FAILED ? fail(call) : NULL;
+		return *why == QV_MPI_FAILED ? fail(call, MPI_ERR_NO_MEM) : NULL;
 	plan = qv_mpi_made_plan(c, call, rule, friends);
 	op = plan ? qv_mpi_op_get(c, plan) : NULL;
 	if (!op)
-		return fail(call);
+		return fail(call, MPI_ERR_NO_MEM);
 	op->error = arrange(op, call);
-	if (qv_mpi_op_is_poor(op))
-		return fail(call);
 	qv_mpi_op_open(op, call->form);
+	error = qv_mpi_op_dropped(op);
+	if (error)
+		return fail(call, error);
 	qv_mpi_count(call->name, call->form, plan->way);
 	return op;
 }
