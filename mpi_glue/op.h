@@ -116,13 +116,13 @@ struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call);
 enum qv_mpi_reason qv_mpi_judge(const struct qv_mpi_call *call, const struct qv_mpi_comm *c);
 /* Whether this form can be ours. */
 enum qv_mpi_reason qv_mpi_judge_form(const struct qv_mpi_comm *c, enum qv_mpi_form form);
-/* Take the form, and the tags of a persistent one. */
+/* Take the form; one that is persistent gets its tags, and any other is started, but one that has failed. */
 void qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form);
 /* One that runs plan, which it then holds; NULL, and plan is given back: no memory. */
 struct qv_mpi_op *qv_mpi_op_get(struct qv_mpi_comm *c, struct qv_mpi_plan *plan);
-/* Whether it has ended for want of memory before it began; then it is given back, and its number is that of the
+/* Why it has failed before it began, an MPI error code; then it is given back, and its number is that of the
  * program's next try. */
-bool qv_mpi_op_is_poor(struct qv_mpi_op *op);
+int qv_mpi_op_dropped(struct qv_mpi_op *op);
 /* Instead of one: the call ends with this error, which the communicator's error handler has been
  * told or not. The other ranks may run the call by messages of ours, so the MPI's own would wait for
  * them in vain. Of the calling thread, and to be given to the next of qv_mpi_finish,
@@ -130,9 +130,9 @@ bool qv_mpi_op_is_poor(struct qv_mpi_op *op);
 struct qv_mpi_op *qv_mpi_op_failed(MPI_Comm comm, int error, bool told);
 /* That of such an operation, after the error handler has been told; MPI_SUCCESS: it is none. */
 int qv_mpi_op_refused(const struct qv_mpi_op *op);
-/* Run it to its end; an MPI error code, which the communicator's error handler has seen. */
+/* Run what was started to its end; an MPI error code, which the communicator's error handler has seen. */
 int qv_mpi_finish(struct qv_mpi_op *op);
-/* Start it, again if it is persistent. */
+/* Start it, again if it is persistent. An error of another one means that it has not begun. */
 void qv_mpi_op_start(struct qv_mpi_op *op);
 /* Whether messages can be sent; the lock is held. An error ends the operation. */
 bool qv_mpi_op_begin(struct qv_mpi_op *op);
@@ -146,6 +146,8 @@ void qv_mpi_op_free(struct qv_mpi_op *op);
 
 /* The MPI error code of what the engine returns, other than QV_EAGAIN. */
 int qv_mpi_error_of(int rc);
+/* The same error of an operation that has begun: MPI_ERR_NO_MEM tells the program that it may try again. */
+int qv_mpi_error_under_way(int error);
 /* A count and a type for so many bytes: more than an int can count are one element of a type, to be
  * freed. */
 int qv_mpi_port_type(size_t bytes, int *count, MPI_Datatype *type);
@@ -179,10 +181,10 @@ void qv_mpi_blocks_release(struct qv_mpi_op *op);
 
 /* mpi_glue/calls/nonblocking.c: operations that run while the program does something else. */
 
-/* Start and return; *request is the MPI's own and can be waited for by any of its functions. */
+/* Return while it runs; *request is the MPI's own and can be waited for by any of its functions. */
 int qv_mpi_nonblocking(struct qv_mpi_op *op, MPI_Request *request);
-/* Start it, or start it again, among those that run from inside of the MPI's calls. */
-void qv_mpi_nonblocking_start(struct qv_mpi_op *op);
+/* It was started: let it run from inside of the MPI's calls. */
+void qv_mpi_nonblocking_go_on(struct qv_mpi_op *op);
 /* The oldest operation of c under way, or the number that the next one would get; the
  * lock is held. */
 uint64_t qv_mpi_nonblocking_oldest(const struct qv_mpi_comm *c);

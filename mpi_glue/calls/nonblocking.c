@@ -128,9 +128,8 @@ static void hook(void)
 }
 #endif
 
-void qv_mpi_nonblocking_start(struct qv_mpi_op *op)
+void qv_mpi_nonblocking_go_on(struct qv_mpi_op *op)
 {
-	qv_mpi_op_start(op);
 	op->next = NULL;
 	pthread_mutex_lock(&qv_mpi.lock);
 	hook();
@@ -153,7 +152,7 @@ int qv_mpi_nonblocking(struct qv_mpi_op *op, MPI_Request *request)
 		return rc;
 	}
 	*request = op->handle;
-	qv_mpi_nonblocking_start(op);
+	qv_mpi_nonblocking_go_on(op);
 	return MPI_SUCCESS;
 }
 

@@ -20,3 +20,24 @@ void qv_mpi_pass(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 				       .late = qv_mpi_late(c, call->coll),
 				       .observed = call->observed != NULL};
 }
+
+/* Such an error comes before anything is sent. */
+static bool is_of_arguments(int rc)
+{
+	int class = MPI_ERR_OTHER;
+
+	PMPI_Error_class(rc, &class);
+	return class == MPI_ERR_BUFFER || class == MPI_ERR_COUNT || class == MPI_ERR_TYPE ||
+	       class == MPI_ERR_ROOT || class == MPI_ERR_ARG;
+}
+
+void qv_mpi_passed_wrong(enum qv_mpi_name name, MPI_Comm comm, int rc)
+{
+	struct qv_mpi_comm *c;
+
+	if (!qv_mpi.on || qv_mpi.rules->rule[name].by != QV_MPI_BY_AUTO || !is_of_arguments(rc))
+		return;
+	c = qv_mpi_comm_at_once(comm);
+	if (c && c->passing[name].rules == qv_mpi.rules->number)
+		c->passing[name].left++;
+}

@@ -83,7 +83,7 @@ int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
 		return rc;
 	comm = op->c->comm;
 	p = get();
-	rc = p ? op->error : MPI_ERR_NO_MEM;
+	rc = p ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 	if (!rc && all.self == MPI_COMM_NULL)
 		rc = MPI_ERR_OTHER;
 	if (!rc)
@@ -91,8 +91,7 @@ int qv_mpi_persist(struct qv_mpi_op *op, MPI_Request *request)
 	if (rc) {
 		if (p)
 			put(p);
-		if (!op->error) /* the next try is the same one */
-			op->c->persistent--;
+		op->c->persistent--; /* the next try is the same one */
 		qv_mpi_op_release(op);
 		PMPI_Comm_call_errhandler(comm, rc);
 		return rc;
@@ -162,8 +161,10 @@ static void begin(MPI_Request handle)
 	if (p)
 		p->active = true;
 	pthread_mutex_unlock(&qv_mpi.lock);
-	if (p)
-		qv_mpi_nonblocking_start(p->op);
+	if (!p)
+		return;
+	qv_mpi_op_start(p->op);
+	qv_mpi_nonblocking_go_on(p->op);
 }
 
 static void started(int count, const MPI_Request *requests)

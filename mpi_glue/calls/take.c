@@ -91,9 +91,9 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_call *call, struct qv_m
 	return size ? QV_MPI_TAKEN : QV_MPI_EMPTY;
 }
 
-/* No memory here, while other ranks may be in the call: the program's next try is that call, too. What was timed
- * or observed is not over. */
-static struct qv_mpi_op *fail(struct qv_mpi_call *call)
+/* It has failed here before it began, while other ranks may be in it: the program's next try is that call, too. What
+ * was timed or observed is not over. */
+static struct qv_mpi_op *fail(struct qv_mpi_call *call, int error)
 {
 	if (call->trial)
 		call->trial->again = true;
@@ -101,7 +101,7 @@ static struct qv_mpi_op *fail(struct qv_mpi_call *call)
 	if (call->observed)
 		qv_mpi_habit(call->observed, call->coll)->again = true;
 	call->observed = NULL;
-	return qv_mpi_op_failed(call->comm, MPI_ERR_NO_MEM, false);
+	return qv_mpi_op_failed(call->comm, error, false);
 }
 
 /* By memory each rank combines a slice of a long vector, so a reduce holds all until the last has come.
@@ -161,9 +161,10 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	struct qv_mpi_plan *plan;
 	struct qv_mpi_op *op;
 	bool untried;
+	int error;
 
 	if (qv_mpi_comm_is_missing(c, call->comm, call->form))
-		return fail(call);
+		return fail(call, MPI_ERR_NO_MEM);
 	*why = c ? qv_mpi_judge(call, c) : QV_MPI_ODD_ARGUMENT;
 	if (*why == QV_MPI_TAKEN)
 		*why = judge_data(call, &r);
@@ -174,7 +175,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	if (is_for_memory(c, call, &r, why))
 		return qv_mpi_memory_run(c, call, &r);
 	if (*why != QV_MPI_TAKEN)
-		return *why == QV_MPI_FAILED ? fail(call) : NULL;
+		return *why == QV_MPI_FAILED ? fail(call, MPI_ERR_NO_MEM) : NULL;
 	/* Before the turn of a trial, or the MPI's call would be timed as ours. */
 	if (call->form == QV_MPI_BLOCKING && !qv_mpi_comm_open(c)) {
 		*why = QV_MPI_DUP_REFUSED;
@@ -185,7 +186,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	if (untried && !is_untried(c, call, *why)) {
 		if (*why == QV_MPI_SLOWER)
 			qv_mpi_pass(c, call, &r);
-		return *why == QV_MPI_FAILED ? fail(call) : NULL;
+		return *why == QV_MPI_FAILED ? fail(call, MPI_ERR_NO_MEM) : NULL;
 	}
 	if (call->form == QV_MPI_INIT && !qv_mpi_comm_open(c)) {
 		*why = QV_MPI_DUP_REFUSED;
@@ -193,7 +194,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	}
 	plan = qv_mpi_plan_of(c, call, call->count * r.item, r.ordered, why);
 	if (!plan)
-		return *why == QV_MPI_FAILED ? fail(call) : NULL;
+		return *why == QV_MPI_FAILED ? fail(call, MPI_ERR_NO_MEM) : NULL;
 	if (untried && !plan->plan->by_arrival) { /* the model gains nothing by what is expected */
 		qv_mpi_plan_put(plan);
 		*why = QV_MPI_TRIED;
@@ -201,12 +202,13 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
 	}
 	op = qv_mpi_op_get(c, plan);
 	if (!op)
-		return fail(call);
+		return fail(call, MPI_ERR_NO_MEM);
 	op->reduce = r;
 	op->error = qv_mpi_arrange(op, call);
-	if (qv_mpi_op_is_poor(op))
-		return fail(call);
 	qv_mpi_op_open(op, call->form);
+	error = qv_mpi_op_dropped(op);
+	if (error)
+		return fail(call, error);
 	qv_mpi_count(call->name, call->form, plan->way);
 	if (plan->plan->by_arrival)
 		qv_mpi_count_by_arrival();
@@ -227,7 +229,7 @@ static struct qv_mpi_op *observe(struct qv_mpi_call *call)
 	struct qv_mpi_comm *c = call->poor ? NULL : qv_mpi_comm_of(call->comm);
 
 	if (qv_mpi_comm_is_missing(c, call->comm, call->form))
-		return fail(call); /* others observe it, and would count one more */
+		return fail(call, MPI_ERR_NO_MEM); /* others observe it, and would count one more */
 	if (!c || c->told || qv_mpi_comm_judge(c) != QV_MPI_TAKEN)
 		return NULL;
 	if (takes_no_tree(c, call->coll)) {
@@ -235,7 +237,7 @@ static struct qv_mpi_op *observe(struct qv_mpi_call *call)
 		return NULL;
 	}
 	if (qv_mpi_expect_begin(c, call->coll))
-		return fail(call);
+		return fail(call, MPI_ERR_NO_MEM);
 	call->observed = c;
 	return NULL;
 }

@@ -68,8 +68,9 @@ static struct qv_mpi_blocks_arg various(const void *buf, const int counts[], con
 	}                                                                                       \
 	QV_API int MPI_##name(kind)                                                             \
 	{                                                                                       \
-		return qv_mpi_passes_v(QV_MPI_##upper, comm) ? QV_REAL(name)(kind##_ARGS)       \
-							     : judge_##name(kind##_ARGS);       \
+		if (!qv_mpi_passes_v(QV_MPI_##upper, comm))                                     \
+			return judge_##name(kind##_ARGS);                                       \
+		return qv_mpi_passed_v(QV_MPI_##upper, comm, QV_REAL(name)(kind##_ARGS));       \
 	}                                                                                       \
 	QV_MPI_BOTH(name)
 

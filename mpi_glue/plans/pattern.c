@@ -174,6 +174,25 @@ static void free_edges(struct qv_mpi_edges *edges)
 	free(edges->slots);
 }
 
+void qv_mpi_degrees(const struct qv_mpi_comm *c, int *in_n, int *out_n)
+{
+	int topology = MPI_UNDEFINED, weighted;
+
+	*in_n = *out_n = 0;
+	PMPI_Topo_test(c->comm, &topology);
+	if (topology == MPI_DIST_GRAPH) {
+		PMPI_Dist_graph_neighbors_count(c->comm, in_n, out_n, &weighted);
+		return;
+	}
+	if (topology == MPI_GRAPH) {
+		PMPI_Graph_neighbors_count(c->comm, c->rank, in_n);
+	} else if (topology == MPI_CART) {
+		PMPI_Cartdim_get(c->comm, in_n);
+		*in_n *= 2;
+	}
+	*out_n = *in_n;
+}
+
 void qv_mpi_pattern_free(struct qv_mpi_pattern *pattern)
 {
 	struct qv_mpi_friends *next;

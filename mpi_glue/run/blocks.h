@@ -120,7 +120,7 @@ struct qv_mpi_layout {
 int qv_mpi_layout_set(struct qv_mpi_layout *layout, const struct qv_mpi_blocks_arg *arg, uint32_t n,
 		      const int *slots, size_t more);
 /* Whether the MPI must judge it. */
-bool qv_mpi_layout_odd(const struct qv_mpi_blocks_arg *arg, uint32_t n, const int *slots);
+bool qv_mpi_layout_odd(const struct qv_mpi_blocks_arg *arg, uint32_t n);
 bool qv_mpi_layout_in_a_row(const struct qv_mpi_layout *layout);
 /* Bytes of all blocks. */
 size_t qv_mpi_layout_sum(const struct qv_mpi_layout *layout);
@@ -183,6 +183,8 @@ struct qv_mpi_pattern {
 	struct qv_mpi_friends *friends;
 };
 
+/* How many blocks the program has of its neighbours, those that are not there and all. */
+void qv_mpi_degrees(const struct qv_mpi_comm *c, int *in_n, int *out_n);
 /* QV_MPI_TAKEN, and c->pattern is there; or why not, or QV_MPI_FAILED. Collective, unless it is
  * nonblocking. */
 enum qv_mpi_reason qv_mpi_pattern_of(struct qv_mpi_comm *c, enum qv_mpi_form form);

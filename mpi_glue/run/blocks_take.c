@@ -32,6 +32,19 @@ static struct shape shape_of(const struct qv_mpi_comm *c, const struct qv_mpi_bl
 	return s;
 }
 
+/* The same as the program's arrays are, which have places for neighbours that are not there, too. */
+static struct shape shape_of_arrays(const struct qv_mpi_comm *c,
+				    const struct qv_mpi_blocks_call *call)
+{
+	int in_n, out_n;
+
+	if (!qv_mpi_is_neighbor(call->name))
+		return shape_of(c, call);
+	qv_mpi_degrees(c, &in_n, &out_n);
+	return (struct shape){qv_mpi_is_allgather(call->name) ? 1 : (uint32_t)out_n, (uint32_t)in_n,
+			      NULL, NULL};
+}
+
 /* What is in place becomes an argument as any other. */
 static struct qv_mpi_blocks_arg contribution(const struct qv_mpi_blocks_call *call, int rank)
 {
@@ -123,45 +136,44 @@ static bool is_committed(const struct qv_mpi_blocks_call *call, struct shape sha
 	       (!both || !shape.out_n || qv_mpi_is_committed(call->out.type));
 }
 
-/* What it is about, and with which friends it is done. */
-static enum qv_mpi_reason judge_data(const struct qv_mpi_blocks_call *call, struct qv_mpi_comm *c,
-				     const struct qv_mpi_rule *rule,
-				     const struct qv_mpi_friends **friends)
+/* A rank alone is in error: the MPI says so. Its next try is the call that the others are in, so nothing has counted
+ * it yet. */
+static bool is_odd(const struct qv_mpi_blocks_call *call, const struct qv_mpi_comm *c)
 {
+	const struct shape shape = shape_of_arrays(c, call);
 	struct qv_mpi_blocks_arg in;
-	struct shape shape;
 
-	if (qv_mpi_is_neighbor(call->name)) {
-		enum qv_mpi_reason why = qv_mpi_pattern_of(c, call->form);
-
-		if (why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_FRIENDS)
-			why = qv_mpi_friends_of(c, rule, call->form, friends);
-		if (why != QV_MPI_TAKEN)
-			return why;
-	}
-	/* A rank alone is in error here: the MPI says so. */
-	shape = shape_of(c, call);
 	if (qv_mpi_is_rooted_v(call->name) && call->in.buf == MPI_IN_PLACE &&
 	    (call->name == QV_MPI_SCATTERV || c->rank != call->root))
-		return QV_MPI_ODD_ARGUMENT;
+		return true;
 	if (call->out.buf == MPI_IN_PLACE ||
 	    (call->in.buf == MPI_IN_PLACE && qv_mpi_is_neighbor(call->name)) ||
-	    qv_mpi_layout_odd(&call->out, shape.out_n, shape.out_slots))
-		return QV_MPI_ODD_ARGUMENT;
+	    qv_mpi_layout_odd(&call->out, shape.out_n))
+		return true;
 	in = contribution(call, c->rank);
-	return qv_mpi_layout_odd(&in, shape.in_n, shape.in_slots) || !is_committed(call, shape)
-		       ? QV_MPI_ODD_ARGUMENT
-		       : QV_MPI_TAKEN;
+	return qv_mpi_layout_odd(&in, shape.in_n) || !is_committed(call, shape);
 }
 
-/* No memory, or what the autotuner met. What was timed is not over: the program's next try is the same call. */
-static struct qv_mpi_op *fail(struct qv_mpi_blocks_call *call)
+/* With which friends it is done. */
+static enum qv_mpi_reason judge_neighbors(const struct qv_mpi_blocks_call *call,
+					  struct qv_mpi_comm *c, const struct qv_mpi_rule *rule,
+					  const struct qv_mpi_friends **friends)
+{
+	enum qv_mpi_reason why = qv_mpi_pattern_of(c, call->form);
+
+	if (why == QV_MPI_TAKEN && rule->by == QV_MPI_BY_FRIENDS)
+		why = qv_mpi_friends_of(c, rule, call->form, friends);
+	return why;
+}
+
+/* It has failed before it began, or in what the autotuner does. What was timed is not over: the program's next try is
+ * the same call. */
+static struct qv_mpi_op *fail(struct qv_mpi_blocks_call *call, int error)
 {
 	call->timed = NULL;
 	if (call->turned)
 		qv_mpi_autotune_v_again(call->turned);
-	return qv_mpi_op_failed(call->comm, call->error ? call->error : MPI_ERR_NO_MEM,
-				call->error);
+	return qv_mpi_op_failed(call->comm, call->error ? call->error : error, call->error);
 }
 
 static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_mpi_rule *rule,
@@ -171,10 +183,15 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 	const struct qv_mpi_friends *friends = NULL;
 	struct qv_mpi_plan *plan;
 	struct qv_mpi_op *op;
+	int error;
 
 	if (qv_mpi_comm_is_missing(c, call->comm, call->form))
-		return fail(call);
+		return fail(call, MPI_ERR_NO_MEM);
 	*why = judge(call, c);
+	if (*why == QV_MPI_TAKEN) {
+		leave_out(call, c);
+		*why = is_odd(call, c) ? QV_MPI_ODD_ARGUMENT : QV_MPI_TAKEN;
+	}
 	/* Before the turn of a trial, or the MPI's call would be timed as ours. */
 	if (*why == QV_MPI_TAKEN && !qv_mpi_comm_open(c))
 		*why = QV_MPI_DUP_REFUSED;
@@ -182,20 +199,19 @@ static struct qv_mpi_op *take(struct qv_mpi_blocks_call *call, const struct qv_m
 		rule = qv_mpi_autotune_v_turn(c, call, why);
 	if (*why == QV_MPI_TAKEN && !qv_mpi_has_tags(c, call->name, rule))
 		*why = QV_MPI_TOO_LONG;
-	if (*why == QV_MPI_TAKEN) {
-		leave_out(call, c);
-		*why = judge_data(call, c, rule, &friends);
-	}
+	if (*why == QV_MPI_TAKEN && qv_mpi_is_neighbor(call->name))
+		*why = judge_neighbors(call, c, rule, &friends);
 	if (*why != QV_MPI_TAKEN)
-		return *why == QV_MPI_FAILED ? fail(call) : NULL;
+		return *why == QV_MPI_FAILED ? fail(call, MPI_ERR_NO_MEM) : NULL;
 	plan = qv_mpi_made_plan(c, call, rule, friends);
 	op = plan ? qv_mpi_op_get(c, plan) : NULL;
 	if (!op)
-		return fail(call);
+		return fail(call, MPI_ERR_NO_MEM);
 	op->error = arrange(op, call);
-	if (qv_mpi_op_is_poor(op))
-		return fail(call);
 	qv_mpi_op_open(op, call->form);
+	error = qv_mpi_op_dropped(op);
+	if (error)
+		return fail(call, error);
 	qv_mpi_count(call->name, call->form, plan->way);
 	return op;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool qv_mpi_layout_odd(const struct qv_mpi_blocks_arg *arg, uint32_t n, const int *slots)
+bool qv_mpi_layout_odd(const struct qv_mpi_blocks_arg *arg, uint32_t n)
 {
 	MPI_Count size;
 
@@ -17,7 +17,7 @@ bool qv_mpi_layout_odd(const struct qv_mpi_blocks_arg *arg, uint32_t n, const in
 	if (arg->type == MPI_DATATYPE_NULL || PMPI_Type_size_x(arg->type, &size) || size < 0)
 		return true;
 	for (uint32_t i = 0; i < n; i++)
-		if (qv_mpi_blocks_count(arg, slots ? slots[i] : (int)i) < 0)
+		if (qv_mpi_blocks_count(arg, (int)i) < 0)
 			return true;
 	return false;
 }

@@ -230,7 +230,8 @@ static struct qv_mpi_op *end(struct qv_mpi_comm *c, const struct qv_mpi_call *ca
 	static struct qv_mpi_op over; /* no plan, no error */
 
 	qv_mpi_count(call->name, QV_MPI_BLOCKING, QV_MPI_MEMORY);
-	return QV_LIKELY(!rc) ? &over : qv_mpi_op_failed(c->comm, rc, false);
+	return QV_LIKELY(!rc) ? &over
+			      : qv_mpi_op_failed(c->comm, qv_mpi_error_under_way(rc), false);
 }
 
 struct qv_mpi_op *qv_mpi_memory_run(struct qv_mpi_comm *c, const struct qv_mpi_call *call,

@@ -92,13 +92,15 @@ struct qv_mpi_op *qv_mpi_op_failed(MPI_Comm comm, int error, bool told)
 	return &failed;
 }
 
-bool qv_mpi_op_is_poor(struct qv_mpi_op *op)
+int qv_mpi_op_dropped(struct qv_mpi_op *op)
 {
-	if (op->error != MPI_ERR_NO_MEM)
-		return false;
+	const int error = op->error;
+
+	if (!error)
+		return MPI_SUCCESS;
 	op->error = MPI_SUCCESS; /* no message uses its arrays */
 	qv_mpi_op_release(op);
-	return true;
+	return error;
 }
 
 int qv_mpi_op_refused(const struct qv_mpi_op *op)
@@ -159,16 +161,28 @@ static int pack_contribution(struct qv_mpi_op *op)
 void qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form)
 {
 	op->form = form;
-	if (form == QV_MPI_INIT) { /* they are started in any order, but made in one */
-		op->number = (uint64_t)op->c->persistent++;
-		op->tag = (QV_MPI_SLOTS + (int)op->number) * qv_mpi.slot;
+	if (op->error)
+		return;
+	if (form != QV_MPI_INIT) {
+		qv_mpi_op_start(op);
+		return;
 	}
+	/* They are started in any order, but made in one. */
+	op->number = (uint64_t)op->c->persistent++;
+	op->tag = (QV_MPI_SLOTS + (int)op->number) * qv_mpi.slot;
+}
+
+/* Not for want of memory any more: that would mean that it has not begun, and may be tried again. */
+static void end(struct qv_mpi_op *op, int error)
+{
+	op->error = qv_mpi_error_under_way(error);
+	op->state = QV_MPI_OP_DONE;
 }
 
 void qv_mpi_op_start(struct qv_mpi_op *op)
 {
 	if (op->form != QV_MPI_INIT) {
-		op->number = op->c->started++;
+		op->number = op->c->started;
 		op->tag = (int)(op->number % QV_MPI_SLOTS) * qv_mpi.slot;
 	}
 	op->n = 0;
@@ -180,10 +194,13 @@ void qv_mpi_op_start(struct qv_mpi_op *op)
 		op->error = qv_mpi_blocks_start(op);
 	else if (!op->error && qv_run_start(op->run, &op->data))
 		op->error = MPI_ERR_INTERN;
-	/* Nothing was sent yet: the program's next try is this one. */
-	if (op->error == MPI_ERR_NO_MEM && op->form == QV_MPI_BLOCKING)
-		op->c->started--;
-	op->state = op->error ? QV_MPI_OP_DONE : QV_MPI_OP_WAITS;
+	op->state = QV_MPI_OP_WAITS;
+	/* The number is taken last. Who has failed until now has sent nothing, and the program's next try is this
+	 * one, but of a persistent one, whose request is lost. */
+	if (op->form == QV_MPI_INIT && op->error)
+		end(op, op->error);
+	else if (op->form != QV_MPI_INIT && !op->error)
+		op->c->started++;
 }
 
 static void fail(struct qv_mpi_op *op, int error)
@@ -193,8 +210,7 @@ static void fail(struct qv_mpi_op *op, int error)
 		QV_REAL(Request_free)(&op->requests[i]);
 	}
 	op->n = 0;
-	op->error = error;
-	op->state = QV_MPI_OP_DONE;
+	end(op, error);
 }
 
 /* n requests have ended; those that have not move to the front. */
@@ -229,7 +245,7 @@ static void finish(struct qv_mpi_op *op)
 		op->error = unpack(op);
 	if (op->blocks)
 		op->error = qv_mpi_blocks_finish(op);
-	op->state = QV_MPI_OP_DONE;
+	end(op, op->error);
 }
 
 static void go_on(struct qv_mpi_op *op)
@@ -331,11 +347,6 @@ int qv_mpi_finish(struct qv_mpi_op *op)
 	if (!op->plan)
 		return op->error ? qv_mpi_op_refused(op) : MPI_SUCCESS; /* it is over */
 	comm = op->c->comm;
-	qv_mpi_op_start(op);
-	if (qv_mpi_op_is_poor(op)) {
-		PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
-		return MPI_ERR_NO_MEM;
-	}
 	run(op);
 	error = op->error;
 	qv_mpi_op_release(op);

@@ -48,6 +48,15 @@ int qv_mpi_error_of(int rc)
 	}
 }
 
+int qv_mpi_error_under_way(int error)
+{
+	int class = MPI_SUCCESS;
+
+	if (error)
+		PMPI_Error_class(error, &class);
+	return class == MPI_ERR_NO_MEM ? MPI_ERR_OTHER : error;
+}
+
 int qv_mpi_port_type(size_t bytes, int *count, MPI_Datatype *type)
 {
 	const int mega = 1 << 20;

@@ -57,6 +57,29 @@ static void wrong_types(MPI_Comm comm)
 	MPI_Type_free(&type);
 }
 
+/* Calls of `auto` that go to the MPI and to the library in turn, and for a time to the MPI only. A wrong one of one
+ * rank counts for nothing, wherever it comes. */
+static void wrong_turns(MPI_Comm comm)
+{
+	MPI_Datatype type;
+
+	MPI_Type_contiguous(1, MPI_INT, &type);
+	CHECK(!qv_mpi_set("gatherv=auto,scatterv=auto,allgatherv=auto,neighbor_allgather=auto,"
+			  "neighbor_allgatherv=auto,alltoallv=auto,neighbor_alltoall=auto,"
+			  "neighbor_alltoallv=auto"),
+	      "refused");
+	for (int i = 3; i < CALLS; i++) {
+		if (i == 4 || i == 8) /* the MPI does not judge it, or it is no such call */
+			continue;
+		for (int n = 0; n < 300; n++) {
+			if (!glue_rank && n % 7 == 0)
+				must_be(call(i, type, MPI_INT, comm), MPI_ERR_TYPE, "in turn", i);
+			must_be(call(i, MPI_INT, MPI_INT, comm), MPI_SUCCESS, "in turn", i);
+		}
+	}
+	MPI_Type_free(&type);
+}
+
 void glue_wrong(void)
 {
 	const int yes = 1;
@@ -77,5 +100,6 @@ void glue_wrong(void)
 	if (!glue_rank)
 		must_be(MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, ring), MPI_ERR_ARG, "in place", 0);
 	must_be(call(0, MPI_INT, MPI_INT, ring), MPI_SUCCESS, "nothing", 0);
+	wrong_turns(ring);
 	MPI_Comm_free(&ring);
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # worlds.sh BUILD MPI SECONDS PROGRAM ARGS... - a program that leaves its MPI_COMM_WORLD: two
-# ranks of it, MPI is ompi or mpich, and arguments that are programs of ours become their paths. With
+# ranks of it (or WORLD_RANKS), MPI is ompi or mpich, and arguments that are programs of ours become their paths. With
 # `traced` at the end its calls are recorded.
 build=$1 mpi=$2 seconds=$3
 shift 3
@@ -16,11 +16,11 @@ export QUIVER_MPI_STATS=1
 [ "${!#}" != traced ] || export QUIVER_MPI_TRACE=$run_dir/%r.qvt
 if [ "$mpi" = mpich ]; then
 	need mpirun.mpich mpich
-	timeout -k 5 "$seconds" mpirun.mpich -np 2 "${args[@]}"
+	timeout -k 5 "$seconds" mpirun.mpich -np "${WORLD_RANKS:-2}" "${args[@]}"
 else
 	# Two jobs reach each other by tcp only, which leaves the loopback out by default: a machine may
 	# have nothing else.
-	over_default 2 "$seconds" --mca rmaps_base_oversubscribe 1 --mca btl_tcp_if_include lo -x QUIVER_MPI_STATS \
+	over_default "${WORLD_RANKS:-2}" "$seconds" --mca rmaps_base_oversubscribe 1 --mca btl_tcp_if_include lo -x QUIVER_MPI_STATS \
 		${QUIVER_MPI_TRACE+-x QUIVER_MPI_TRACE} "${args[@]}"
 fi >"$run_dir/out" 2>"$run_dir/out.errors"
 status=$?
