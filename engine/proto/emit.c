@@ -235,6 +235,13 @@ static int emit_new(struct qv_peer *peer, const char *hdr, size_t hdrlen, const 
 	return QV_OK;
 }
 
+/* What was sent last is no message: should it be lost, nobody need hear of it. */
+static void sent_mute(struct qv_peer *peer)
+{
+	peer->mute = peer->mute_end + 1 == peer->sent ? peer->mute + 1 : 1;
+	peer->mute_end = peer->sent;
+}
+
 int qv_emit(struct qv_peer *peer, char *hdr, size_t hdrlen, const struct iovec *iov, size_t cnt,
 	    size_t len, struct qv_tx *tx)
 {
@@ -254,6 +261,8 @@ int qv_emit(struct qv_peer *peer, char *hdr, size_t hdrlen, const struct iovec *
 	if (rc)
 		return rc;
 	qv_peer_sent(peer);
+	if (!qv_packet_is_message(hdr))
+		sent_mute(peer);
 	if (tx)
 		tx->last = peer->sent;
 	return QV_OK;

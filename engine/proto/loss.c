@@ -98,14 +98,20 @@ static void warn(struct qv_peer *peer, const char *why)
 	peer->p->ops->warn(peer->p->owner, text);
 }
 
+/* Is there a message among what was not acknowledged? */
+static bool may_have_lost(const struct qv_peer *peer)
+{
+	if (peer->x->drops)
+		return qv_window_has_messages(&peer->window);
+	return peer->mute_end != peer->sent || peer->mute < peer->sent - peer->acked;
+}
+
 /* Sends that were complete when their packets had left us are lost without an entry
  * of their own. */
 static void note_lost(struct qv_peer *peer)
 {
 	qv_peer_acked(peer);
-	if (peer->sent == peer->acked)
-		return;
-	if (!peer->x->drops || qv_window_has_messages(&peer->window))
+	if (peer->sent != peer->acked && may_have_lost(peer))
 		peer->untold = true;
 }
 

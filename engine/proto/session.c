@@ -52,6 +52,7 @@ void qv_peer_begin_session(struct qv_peer *peer)
 	qv_window_clear(peer);
 	peer->window.oldest = 1;
 	peer->sent = peer->acked = 0;
+	peer->mute = peer->mute_end = 0;
 	peer->ack = 0;
 	peer->resend = 0;
 	peer->resend_at = 0;

@@ -190,6 +190,8 @@ struct qv_peer {
 	uint32_t got, told;   /* the last that has come here; what of it the peer knows */
 	uint16_t ack;         /* of the last packet that came, not looked at yet */
 	uint32_t unacked;     /* bytes that came since, as far as they are not in `consumed` */
+	uint32_t mute;        /* so many packets in a row, */
+	uint32_t mute_end;    /* up to this number, hold no message */
 	struct qv_window window;
 	uint32_t resend;     /* the next to be sent again; 0: none */
 	bool asked;          /* since the last tick: for packets that are missing */

@@ -221,12 +221,11 @@ struct qv_kept *qv_window_next(struct qv_chunk **in, const struct qv_kept *kept)
 	return kept_at(chunk, at);
 }
 
-/* Is it (part of) a message whose send is complete by now, for all that its sender knows? */
-static bool is_message(const struct qv_kept *kept)
+bool qv_packet_is_message(const char *packet)
 {
 	struct qv_wire_hdr hdr;
 
-	memcpy(&hdr, kept->packet, sizeof hdr);
+	memcpy(&hdr, packet, sizeof hdr);
 	return (hdr.op == QV_PKT_EAGER && !(hdr.flags & QV_WF_SREQ)) || hdr.op == QV_PKT_DATA;
 }
 
@@ -236,7 +235,7 @@ bool qv_window_has_messages(const struct qv_window *w)
 		for (uint32_t at = chunk->begin; at < chunk->end;) {
 			const struct qv_kept *kept = kept_at(chunk, at);
 
-			if (is_message(kept))
+			if (qv_packet_is_message(kept->packet))
 				return true;
 			at += kept->size;
 		}

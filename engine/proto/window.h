@@ -89,6 +89,8 @@ struct qv_chunk *qv_window_chunk(const struct qv_window *w);
 /* Everything up to this number has come there. */
 void qv_window_release(struct qv_peer *peer, uint32_t upto);
 void qv_window_clear(struct qv_peer *peer);
+/* Is it (part of) a message whose send is complete by now, for all that its sender knows? */
+bool qv_packet_is_message(const char *packet);
 /* Are there messages in it that nobody will tell the loss of? */
 bool qv_window_has_messages(const struct qv_window *w);
 /* tx will not be there when its packets are to be sent again. */

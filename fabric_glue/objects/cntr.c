@@ -154,6 +154,7 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 	errors = errors_now(cntr);
 	qv_fi_unlock(cntr->wait_set.dom);
 	for (unsigned spins = 0;; spins++) {
+		const unsigned told = qv_fi_wait_set_told(&cntr->wait_set);
 		int64_t left = qv_fi_left(end);
 
 		if (look(cntr, value_now, !slept || !left) >= threshold)
@@ -162,7 +163,7 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 			return -FI_EAVAIL;
 		if (!left)
 			return -FI_ETIMEDOUT;
-		slept = qv_fi_wait_set_sleep(&cntr->wait_set, left, spins);
+		slept = qv_fi_wait_set_sleep(&cntr->wait_set, left, spins, told);
 	}
 }
 

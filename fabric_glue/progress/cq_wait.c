@@ -33,6 +33,7 @@ ssize_t qv_fi_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_
 	if (wait_set->wait_obj == FI_WAIT_NONE)
 		return -FI_ENOSYS;
 	for (unsigned spins = 0;; spins++) {
+		const unsigned told = qv_fi_wait_set_told(wait_set);
 		int64_t left = qv_fi_left(end);
 
 		n = slept && left && is_empty(cq) ? -FI_EAGAIN
@@ -43,7 +44,7 @@ ssize_t qv_fi_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_
 			return -FI_ECANCELED;
 		if (!left)
 			return -FI_EAGAIN;
-		slept = qv_fi_wait_set_sleep(wait_set, left, spins);
+		slept = qv_fi_wait_set_sleep(wait_set, left, spins, told);
 	}
 }
 

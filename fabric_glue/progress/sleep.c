@@ -118,6 +118,14 @@ static bool ep_may_sleep(const struct qv_fi_wait_set *wait_set, const struct qv_
 	return ep->mode->may_sleep(ep);
 }
 
+static bool has_news(struct qv_fi_wait_set *wait_set)
+{
+	const bool news = wait_set->news(wait_set);
+
+	wait_set->told += news;
+	return news;
+}
+
 static int look_and_arm(struct qv_fi_wait_set *wait_set)
 {
 	for (size_t i = 0; i < wait_set->neps; i++) {
@@ -132,13 +140,16 @@ static int look_and_arm(struct qv_fi_wait_set *wait_set)
 	}
 	if (wait_set->regions)
 		qv_fi_beside_own(wait_set->dom);
-	if (wait_set->news(wait_set) || wait_set->regions || wait_set->blind)
+	if (has_news(wait_set) || wait_set->regions || wait_set->blind)
 		return -FI_EAGAIN;
 	for (size_t i = 0; i < wait_set->neps; i++)
 		if (!ep_may_sleep(wait_set, wait_set->eps[i]))
 			return -FI_EAGAIN;
 	/* In peer mode a core that is asked whether one may sleep completes what it finds. */
-	if (wait_set->news(wait_set))
+	if (has_news(wait_set))
+		return -FI_EAGAIN;
+	/* Who sleeps there, and was woken, is to find it readable. */
+	if (wait_set->event_set && atomic_load(&wait_set->asleep))
 		return -FI_EAGAIN;
 	unwake(wait_set);
 	if (wait_set->timer_fd >= 0)
@@ -146,11 +157,21 @@ static int look_and_arm(struct qv_fi_wait_set *wait_set)
 	return 0;
 }
 
+unsigned qv_fi_wait_set_told(struct qv_fi_wait_set *wait_set)
+{
+	unsigned told;
+
+	qv_fi_lock(wait_set->dom);
+	told = wait_set->told;
+	qv_fi_unlock(wait_set->dom);
+	return told;
+}
+
 int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set)
 {
 	int rc;
 
-	if (wait_set->news(wait_set))
+	if (has_news(wait_set))
 		return -FI_EAGAIN;
 	for (size_t i = 0; i < wait_set->neps; i++)
 		wait_set->eps[i]->arming = true;
@@ -166,17 +187,26 @@ int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set)
 	return rc;
 }
 
-bool qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned spins)
+bool qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned spins,
+			  unsigned told)
 {
 	struct epoll_event ev;
 	int rc = -FI_EAGAIN;
 
 	if (wait_set->epoll_fd >= 0 && !wait_set->regions && !wait_set->blind) {
 		qv_fi_lock(wait_set->dom);
-		rc = qv_fi_wait_set_may_sleep(wait_set);
-		qv_fi_unlock(wait_set->dom);
+		if (wait_set->told ==
+		    told) /* else another thread was told what the caller has not seen */
+			rc = qv_fi_wait_set_may_sleep(wait_set);
 		if (rc == 0)
+			atomic_fetch_add(&wait_set->asleep, 1);
+		qv_fi_unlock(wait_set->dom);
+		if (rc == 0) {
 			epoll_wait(wait_set->epoll_fd, &ev, 1, (int)ms);
+			atomic_fetch_sub(&wait_set->asleep, 1);
+		} else if (atomic_load(&wait_set->asleep)) {
+			sched_yield();
+		}
 	} else if (spins < SPINS) {
 		sched_yield();
 	} else {

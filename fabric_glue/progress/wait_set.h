@@ -26,8 +26,10 @@ struct qv_fi_wait_set {
 	 * endpoint of the domain may write; an endpoint that was enabled without descriptors. */
 	unsigned regions;
 	bool blind;
-	bool event_set;        /* event_fd is readable */
-	_Atomic bool signaled; /* fi_cq_signal */
+	bool event_set;          /* event_fd is readable */
+	_Atomic bool signaled;   /* fi_cq_signal */
+	_Atomic unsigned asleep; /* threads */
+	unsigned told;           /* how often one of them has found news */
 	/* Is there something to tell that was not there when it was asked last? Lock held. */
 	bool (*news)(struct qv_fi_wait_set *wait_set);
 };
@@ -46,10 +48,13 @@ void qv_fi_wait_set_remove(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
 
 /* May the caller sleep on the descriptor? Lock held. 0, or -FI_EAGAIN: there is something to do. */
 int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set);
-/* One sleep of at most ms; spins counts the fruitless polls so far. No lock held. True: it has moved
+/* How often there was news: to be asked before one looks at what one waits for. No lock held. */
+unsigned qv_fi_wait_set_told(struct qv_fi_wait_set *wait_set);
+/* One sleep of at most ms, or none if there was news since `told`; spins counts the fruitless polls so far. No lock held. True: it has moved
  * the endpoints on and slept. To move them on again, other than by the next sleep, would wake others
  * who sleep on them. */
-bool qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned spins);
+bool qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned spins,
+			  unsigned told);
 /* FI_GETWAIT, FI_GETWAITOBJ. */
 int qv_fi_wait_set_control(struct qv_fi_wait_set *wait_set, int command, void *arg);
 void qv_fi_wait_set_wake_slow(struct qv_fi_wait_set *wait_set);

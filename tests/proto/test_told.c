@@ -60,12 +60,48 @@ static void nothing_to_tell(void **state)
 	rig_free(rig);
 }
 
+/* A transport that loses nothing keeps no packets: what it is that was not acknowledged is known all the
+ * same. A credit is no message of the program; a message before it is one. */
+static void credit_is_no_message(void **state)
+{
+	for (unsigned message = 0; message < 2; message++) {
+		struct rig_settings set = rig_defaults(2);
+		struct qv_peer *peer;
+		struct rig *rig;
+
+		set.limits.headerless = true;
+		rig = rig_new(&set);
+		peer = rig_peer(rig, 0, 1);
+		for (unsigned i = 0; i < 2; i++) {
+			rig_exchange_after_loss(rig, i, !i, 8);
+			rig_exchange_after_loss(rig, !i, i, 8);
+		}
+		rig_ticks(rig, 5000);
+		assert_int_equal(peer->sent, peer->acked);
+		qv_loop_hold(rig->loop, 0, 1, true);
+		if (message)
+			rig_send(rig, 0, 1, 8, 1, QV_REQ_TAGGED);
+		for (unsigned i = 0; i < 3; i++) {
+			assert_int_equal(qv_tx_control(peer, QV_PKT_CREDIT, 8, NULL, 0), QV_OK);
+			qv_peer_flush(peer);
+		}
+		assert_int_equal(peer->sent - peer->acked, 3 + message);
+		rig_kill(rig, 1, QV_LOOP_SILENT, false);
+		rig_give_up(rig->node[0].p, rig->node[0].x, 1);
+		rig_ticks(rig, 100);
+		assert_true(peer->failed);
+		assert_int_equal(peer->untold, message);
+		rig_free(rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(told_once),
 		cmocka_unit_test(told_to_senders),
 		cmocka_unit_test(nothing_to_tell),
+		cmocka_unit_test(credit_is_no_message),
 	};
 
 	rig_seed();
