@@ -148,7 +148,7 @@ static int look_and_arm(struct qv_fi_wait_set *wait_set)
 	/* In peer mode a core that is asked whether one may sleep completes what it finds. */
 	if (has_news(wait_set))
 		return -FI_EAGAIN;
-	/* Who sleeps there, and was woken, is to find it readable. */
+	/* Another thread is being woken by the descriptor: it must stay readable until then. */
 	if (wait_set->event_set && atomic_load(&wait_set->asleep))
 		return -FI_EAGAIN;
 	unwake(wait_set);
@@ -195,8 +195,8 @@ bool qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned 
 
 	if (wait_set->epoll_fd >= 0 && !wait_set->regions && !wait_set->blind) {
 		qv_fi_lock(wait_set->dom);
-		if (wait_set->told ==
-		    told) /* else another thread was told what the caller has not seen */
+		/* Else another thread was told what the caller has not seen. */
+		if (wait_set->told == told)
 			rc = qv_fi_wait_set_may_sleep(wait_set);
 		if (rc == 0)
 			atomic_fetch_add(&wait_set->asleep, 1);

@@ -48,11 +48,11 @@ void qv_fi_wait_set_remove(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep)
 
 /* May the caller sleep on the descriptor? Lock held. 0, or -FI_EAGAIN: there is something to do. */
 int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set);
-/* How often there was news: to be asked before one looks at what one waits for. No lock held. */
+/* How often there was news: ask this before you look at what you wait for. No lock held. */
 unsigned qv_fi_wait_set_told(struct qv_fi_wait_set *wait_set);
-/* One sleep of at most ms, or none if there was news since `told`; spins counts the fruitless polls so far. No lock held. True: it has moved
- * the endpoints on and slept. To move them on again, other than by the next sleep, would wake others
- * who sleep on them. */
+/* One sleep of at most ms, or none if there was news since `told`; spins counts the fruitless polls so far. No lock
+ * held. True: it has moved the endpoints on and slept. To move them on again, other than by the next sleep, would
+ * wake others who sleep on them. */
 bool qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned spins,
 			  unsigned told);
 /* FI_GETWAIT, FI_GETWAITOBJ. */
