@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* write.c - a trace is written, block by block. */
 #include "write.h"
+#include "write_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,21 +36,11 @@ static void stop(struct qv_trace_file *f, int error)
 /* The file is opened to append: what one call writes stays together. */
 static bool write_all(struct qv_trace_file *f, const void *data, size_t bytes)
 {
-	const char *at = data;
+	int error = qv_write_all(f->fd, data, bytes);
 
-	while (bytes) {
-		ssize_t n = write(f->fd, at, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			stop(f, n < 0 ? errno : ENOSPC);
-			return false;
-		}
-		at += n;
-		bytes -= (size_t)n;
-	}
-	return true;
+	if (error)
+		stop(f, error);
+	return !error;
 }
 
 /* A block with what follows it, both in one piece of memory. */

@@ -149,7 +149,8 @@ static void finish(void)
 	if (error)
 		qv_fi_warn("the trace %s lacks %llu events: %s", trace.path,
 			   (unsigned long long)lost,
-			   error == EFBIG ? "it has reached its limit (max= of FI_QUIVER_TRACE)"
+			   error == EFBIG ? "it has reached its limit (max= of FI_QUIVER_TRACE, "
+					    "or ulimit -f)"
 					  : strerror(error));
 }
 

@@ -103,7 +103,7 @@ static void close_file(void)
 			fprintf(stderr, "quiver: the trace %s lacks %llu events: %s\n", trace.path,
 				(unsigned long long)lost,
 				error == EFBIG ? "it has reached its limit (max= of "
-						 "QUIVER_MPI_TRACE)"
+						 "QUIVER_MPI_TRACE, or ulimit -f)"
 					       : strerror(error));
 	}
 	trace.file = NULL;
