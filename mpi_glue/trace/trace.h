@@ -119,18 +119,19 @@ struct qv_mpi_traced_request {
 	struct qv_mpi_wanted wanted; /* by what is under way */
 	struct qv_mpi_traced *of;    /* of a persistent one, of which it is a user; else NULL */
 	int peer, tag;               /* of a persistent one, as the program says them */
-	bool sends, cancelled;
+	bool sends;
+	bool busy; /* a call has it, and nobody else finds it */
 };
 
 /* A request is a receive, or persistent. Where there is no memory the program goes on. */
 void qv_mpi_trace_keep(MPI_Request handle, struct qv_mpi_wanted wanted);
 void qv_mpi_trace_keep_persistent(MPI_Request handle, MPI_Comm comm, int peer, int tag, bool sends);
-/* The receives under way among n requests: of[i], or NULL. False: there is none. */
+/* The receives under way among n requests: of[i], or NULL. False: there is none. Each is this call's until
+ * it says that it is over, or not. */
 bool qv_mpi_trace_find(int n, const MPI_Request *requests, struct qv_mpi_traced_request **of);
 /* It is over, as qv_mpi_trace_done; one that is not persistent is forgotten. */
 void qv_mpi_trace_over(struct qv_mpi_traced_request *request, const MPI_Status *status);
-/* The program cancels it. */
-void qv_mpi_trace_cancel(MPI_Request request);
+void qv_mpi_trace_not_over(int n, struct qv_mpi_traced_request *const *of);
 /* The program frees it: what becomes of a receive nobody will know. */
 void qv_mpi_trace_forget(MPI_Request request);
 /* Persistent ones begin; or they have not, after all. */
