@@ -284,3 +284,12 @@ int qv_trace_leave(struct qv_trace_file *f)
 {
 	return finish(f, NULL, write_lost);
 }
+
+void qv_trace_drop(struct qv_trace_file *f)
+{
+	close(f->fd); /* the lock stays the parent's */
+	for (uint32_t i = 0; i < f->buffers_room; i++)
+		free(f->buffers[i]);
+	free(f->buffers);
+	free(f);
+}
