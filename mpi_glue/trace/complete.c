@@ -49,7 +49,7 @@ static void over(const struct waits *w, int i, const MPI_Request *requests,
 	/* Persistent ones keep their handles: these are not over if nobody can tell. */
 	if (!w->of[i] || (rc && requests[i] != MPI_REQUEST_NULL))
 		return;
-	qv_mpi_trace_over(w->of[i], status);
+	qv_mpi_trace_over(w->of[i], qv_mpi_trace_has_message(rc) ? status : NULL);
 	w->of[i] = NULL;
 }
 
@@ -65,7 +65,7 @@ static int end(struct waits *w, int n, int rc)
 static int end_one(struct qv_mpi_traced_request *r, bool done, const MPI_Status *status, int rc)
 {
 	if (done)
-		qv_mpi_trace_over(r, status);
+		qv_mpi_trace_over(r, qv_mpi_trace_has_message(rc) ? status : NULL);
 	else
 		qv_mpi_trace_not_over(1, &r);
 	return rc;
@@ -132,18 +132,21 @@ QV_API int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI
 }
 QV_MPI_BOTH(Testany)
 
-/* All of n are over; where the call has failed, those whose status says so. */
-static int end_all(struct waits *w, int n, const MPI_Request *requests, bool done, int rc)
+/* The error of one of several, whose status is number i. */
+static int error_of(const struct waits *w, int i, int rc)
 {
 	int class = MPI_SUCCESS;
 
 	if (rc)
 		PMPI_Error_class(rc, &class);
-	for (int i = 0; i < n && (rc || done); i++) {
-		const int one = class == MPI_ERR_IN_STATUS ? w->statuses[i].MPI_ERROR : rc;
+	return class == MPI_ERR_IN_STATUS ? w->statuses[i].MPI_ERROR : rc;
+}
 
-		over(w, i, requests, &w->statuses[i], one);
-	}
+/* All of n are over; where the call has failed, those whose status says so. */
+static int end_all(struct waits *w, int n, const MPI_Request *requests, bool done, int rc)
+{
+	for (int i = 0; i < n && (rc || done); i++)
+		over(w, i, requests, &w->statuses[i], error_of(w, i, rc));
 	return end(w, n, rc);
 }
 
@@ -177,7 +180,7 @@ static int end_some(struct waits *w, int n, const MPI_Request *requests, int don
 {
 	for (int i = 0; i < done && i < n; i++)
 		if (indices[i] >= 0 && indices[i] < n)
-			over(w, indices[i], requests, &w->statuses[i], rc);
+			over(w, indices[i], requests, &w->statuses[i], error_of(w, i, rc));
 	return end(w, n, rc);
 }
 

@@ -163,6 +163,14 @@ void qv_mpi_trace_over(struct qv_mpi_traced_request *r, const MPI_Status *status
 	qv_mpi_trace_unlock();
 }
 
+/* What is under way of it. */
+static void drop(struct qv_mpi_traced_request *r)
+{
+	if (r->wanted.c)
+		qv_mpi_traced_put(r->wanted.c);
+	r->wanted.c = NULL;
+}
+
 void qv_mpi_trace_forget(MPI_Request request)
 {
 	struct qv_mpi_traced_request *r;
@@ -172,8 +180,7 @@ void qv_mpi_trace_forget(MPI_Request request)
 	qv_mpi_trace_lock();
 	r = look_up(request);
 	if (r) {
-		if (r->wanted.c)
-			qv_mpi_traced_put(r->wanted.c);
+		drop(r);
 		if (r->of)
 			qv_mpi_traced_put(r->of);
 		leave(r);
@@ -198,10 +205,13 @@ void qv_mpi_trace_start(int n, const MPI_Request *requests)
 	for (int i = 0; i < n; i++) {
 		struct qv_mpi_traced_request *r = persistent(requests[i]);
 
-		if (r && r->sends)
+		if (r && r->sends) {
 			r->wanted.number = qv_mpi_trace_send(r->of, r->peer, r->tag);
-		else if (r && !r->wanted.c)
-			r->wanted = qv_mpi_trace_want(r->of, r->peer, r->tag);
+		} else if (r) {
+			r->fresh = !r->wanted.c;
+			if (r->fresh)
+				r->wanted = qv_mpi_trace_want(r->of, r->peer, r->tag);
+		}
 	}
 }
 
@@ -212,7 +222,7 @@ void qv_mpi_trace_not_started(int n, const MPI_Request *requests)
 
 		if (r && r->sends)
 			qv_mpi_trace_not_sent(r->wanted.number);
-		else if (r)
+		else if (r && r->fresh)
 			qv_mpi_trace_done(&r->wanted, NULL);
 	}
 }

@@ -111,6 +111,9 @@ void qv_mpi_trace_not_sent(uint64_t number);
 /* A message was looked for, and found or (NULL) not; `claims`: it is taken out. */
 void qv_mpi_trace_probe(MPI_Comm comm, int source, int tag, const MPI_Status *status, bool claims);
 
+/* receive.c: an error may have a message, too: one that is too long. */
+bool qv_mpi_trace_has_message(int rc);
+
 /* requests.c: requests that are receives, or persistent. */
 
 struct qv_mpi_traced_request {
@@ -120,7 +123,8 @@ struct qv_mpi_traced_request {
 	struct qv_mpi_traced *of;    /* of a persistent one, of which it is a user; else NULL */
 	int peer, tag;               /* of a persistent one, as the program says them */
 	bool sends;
-	bool busy; /* a call has it, and nobody else finds it */
+	bool fresh; /* a persistent receive that the last call that starts has begun */
+	bool busy;  /* a call has it, and nobody else finds it */
 };
 
 /* A request is a receive, or persistent. Where there is no memory the program goes on. */
