@@ -29,7 +29,7 @@ static bool begin(struct waits *w, int n, const MPI_Request *requests, MPI_Statu
 	if (n > FEW) {
 		w->memory = malloc((size_t)n * (sizeof(MPI_Status) + sizeof(void *)));
 		if (!w->memory) {
-			qv_mpi_trace_lose((uint64_t)n);
+			qv_mpi_trace_lose_all(n, requests);
 			return false;
 		}
 		w->of = (struct qv_mpi_traced_request **)w->memory;

@@ -188,6 +188,24 @@ void qv_mpi_trace_forget(MPI_Request request)
 	qv_mpi_trace_unlock();
 }
 
+void qv_mpi_trace_lose_all(int n, const MPI_Request *requests)
+{
+	if (!__atomic_load_n(&all.n, __ATOMIC_RELAXED))
+		return;
+	qv_mpi_trace_lock();
+	for (int i = 0; i < n; i++) {
+		struct qv_mpi_traced_request *r = look_up(requests[i]);
+
+		if (!r || !r->wanted.c)
+			continue;
+		drop(r);
+		qv_mpi_trace_lose(1);
+		if (!r->of)
+			leave(r);
+	}
+	qv_mpi_trace_unlock();
+}
+
 static struct qv_mpi_traced_request *persistent(MPI_Request request)
 {
 	struct qv_mpi_traced_request *r;

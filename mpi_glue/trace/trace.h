@@ -136,6 +136,8 @@ bool qv_mpi_trace_find(int n, const MPI_Request *requests, struct qv_mpi_traced_
 /* It is over, as qv_mpi_trace_done; one that is not persistent is forgotten. */
 void qv_mpi_trace_over(struct qv_mpi_traced_request *request, const MPI_Status *status);
 void qv_mpi_trace_not_over(int n, struct qv_mpi_traced_request *const *of);
+/* Nobody will know what becomes of these: no memory. */
+void qv_mpi_trace_lose_all(int n, const MPI_Request *requests);
 /* The program frees it: what becomes of a receive nobody will know. */
 void qv_mpi_trace_forget(MPI_Request request);
 /* Persistent ones begin; or they have not, after all. */
