@@ -5,4 +5,5 @@ set(qv_trace_sources
 	trace/read.c
 	trace/record.c
 	trace/setting.c
-	trace/write.c)
+	trace/write.c
+	trace/write_all.c)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* write.c - a trace is written, block by block. */
 #include "write.h"
+#include "write_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,21 +36,11 @@ static void stop(struct qv_trace_file *f, int error)
 /* The file is opened to append: what one call writes stays together. */
 static bool write_all(struct qv_trace_file *f, const void *data, size_t bytes)
 {
-	const char *at = data;
+	int error = qv_write_all(f->fd, data, bytes);
 
-	while (bytes) {
-		ssize_t n = write(f->fd, at, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			stop(f, n < 0 ? errno : ENOSPC);
-			return false;
-		}
-		at += n;
-		bytes -= (size_t)n;
-	}
-	return true;
+	if (error)
+		stop(f, error);
+	return !error;
 }
 
 /* A block with what follows it, both in one piece of memory. */
@@ -292,4 +283,13 @@ int qv_trace_finish(struct qv_trace_file *f, uint64_t *lost)
 int qv_trace_leave(struct qv_trace_file *f)
 {
 	return finish(f, NULL, write_lost);
+}
+
+void qv_trace_drop(struct qv_trace_file *f)
+{
+	close(f->fd); /* the lock stays the parent's */
+	for (uint32_t i = 0; i < f->buffers_room; i++)
+		free(f->buffers[i]);
+	free(f->buffers);
+	free(f);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/trace/write_all.h"
 
 /* Of one endpoint, as it was when it was looked at last. */
 struct account {
@@ -119,20 +120,11 @@ static void put_all(FILE *out)
 /* 0 or errno. */
 static int fill(const char *path, const char *text, size_t len)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), error = 0;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), error;
 
 	if (fd < 0)
 		return errno;
-	while (len && !error) {
-		ssize_t n = write(fd, text, len);
-
-		if (n > 0) {
-			text += n;
-			len -= (size_t)n;
-		} else if (n == 0 || errno != EINTR) {
-			error = n ? errno : EIO;
-		}
-	}
+	error = qv_write_all(fd, text, len);
 	if (close(fd) && !error)
 		error = errno;
 	return error;

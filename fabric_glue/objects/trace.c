@@ -16,6 +16,7 @@
 
 /* Of one endpoint. */
 struct qv_fi_trace {
+	pid_t pid; /* whose it is */
 	struct qv_trace_recording *queue[QV_TRACE_QUEUES];
 };
 
@@ -35,6 +36,19 @@ static void cannot(const char *why)
 	qv_fi_warn("FI_QUIVER_TRACE: no trace is written: %s", why);
 }
 
+/* A child that was forked begins anew. */
+static void forget_others(void)
+{
+	if (trace.pid == getpid())
+		return;
+	if (trace.file)
+		qv_trace_drop(trace.file);
+	trace.file = NULL;
+	trace.failed = false;
+	trace.endpoints = 0;
+	trace.pid = getpid();
+}
+
 static void open_file(void)
 {
 	struct qv_trace_process me = {.rank = qv_file_rank(), .pid = (uint32_t)getpid()};
@@ -50,7 +64,6 @@ static void open_file(void)
 		cannot(errno == EWOULDBLOCK ? "another process writes this file" : strerror(errno));
 		return;
 	}
-	trace.pid = getpid();
 	gethostname(me.host, sizeof me.host - 1);
 	strncpy(me.program, program_invocation_short_name, sizeof me.program - 1);
 	qv_trace_add_process(trace.file, &me); /* where that fails, lanes do */
@@ -99,17 +112,20 @@ void qv_fi_trace_begin(struct qv_fi_ep *ep)
 	if (!qv_fi_params.trace.out)
 		return;
 	pthread_mutex_lock(&trace.lock);
+	forget_others();
 	if (!trace.file && !trace.failed)
 		open_file();
 	ep->trace = trace.file ? calloc(1, sizeof *ep->trace) : NULL;
-	if (ep->trace)
+	if (ep->trace) {
+		ep->trace->pid = trace.pid;
 		record(ep);
-	else if (trace.file)
+	} else if (trace.file) {
 		lacks();
+	}
 	pthread_mutex_unlock(&trace.lock);
 }
 
-/* A child that was forked has the recordings, but the file is its parent's. */
+/* A child that was forked has the recordings of its parent, whose file they are for. */
 static void end(struct qv_fi_ep *ep)
 {
 	struct qv_fi_trace *t = ep->trace;
@@ -117,7 +133,7 @@ static void end(struct qv_fi_ep *ep)
 	if (!t)
 		return;
 	for (unsigned which = 0; which < QV_TRACE_QUEUES; which++)
-		if (trace.file && trace.pid == getpid())
+		if (trace.file && t->pid == getpid())
 			qv_trace_record_end(t->queue[which]);
 		else
 			qv_trace_record_drop(t->queue[which]);
@@ -149,7 +165,8 @@ static void finish(void)
 	if (error)
 		qv_fi_warn("the trace %s lacks %llu events: %s", trace.path,
 			   (unsigned long long)lost,
-			   error == EFBIG ? "it has reached its limit (max= of FI_QUIVER_TRACE)"
+			   error == EFBIG ? "it has reached its limit (max= of FI_QUIVER_TRACE, "
+					    "or ulimit -f)"
 					  : strerror(error));
 }
 

@@ -225,7 +225,7 @@ static int start(int count, MPI_Request *requests, int rc)
 {
 	if (!rc)
 		started(count, requests);
-	else if (qv_mpi_traces())
+	else if (qv_mpi_traces() && requests)
 		qv_mpi_trace_not_started(count, requests);
 	return rc;
 }

@@ -29,7 +29,7 @@ static bool begin(struct waits *w, int n, const MPI_Request *requests, MPI_Statu
 	if (n > FEW) {
 		w->memory = malloc((size_t)n * (sizeof(MPI_Status) + sizeof(void *)));
 		if (!w->memory) {
-			qv_mpi_trace_lose((uint64_t)n);
+			qv_mpi_trace_lose_all(n, requests);
 			return false;
 		}
 		w->of = (struct qv_mpi_traced_request **)w->memory;
@@ -47,8 +47,28 @@ static void over(const struct waits *w, int i, const MPI_Request *requests,
 		 const MPI_Status *status, int rc)
 {
 	/* Persistent ones keep their handles: these are not over if nobody can tell. */
-	if (w->of[i] && (!rc || requests[i] == MPI_REQUEST_NULL))
-		qv_mpi_trace_over(w->of[i], status);
+	if (!w->of[i] || (rc && requests[i] != MPI_REQUEST_NULL))
+		return;
+	qv_mpi_trace_over(w->of[i], qv_mpi_trace_has_message(rc) ? status : NULL);
+	w->of[i] = NULL;
+}
+
+/* Those that are not over go on. */
+static int end(struct waits *w, int n, int rc)
+{
+	qv_mpi_trace_not_over(n, w->of);
+	free(w->memory);
+	return rc;
+}
+
+/* The same of one alone. */
+static int end_one(struct qv_mpi_traced_request *r, bool done, const MPI_Status *status, int rc)
+{
+	if (done)
+		qv_mpi_trace_over(r, qv_mpi_trace_has_message(rc) ? status : NULL);
+	else
+		qv_mpi_trace_not_over(1, &r);
+	return rc;
 }
 
 QV_API int MPI_Wait(MPI_Request *request, MPI_Status *status)
@@ -60,9 +80,7 @@ QV_API int MPI_Wait(MPI_Request *request, MPI_Status *status)
 	if (!qv_mpi_traces() || !request || !qv_mpi_trace_find(1, request, &r))
 		return QV_REAL(Wait)(request, status);
 	QV_TRACED(rc, QV_REAL(Wait)(request, s));
-	if (!rc || *request == MPI_REQUEST_NULL)
-		qv_mpi_trace_over(r, s);
-	return rc;
+	return end_one(r, !rc || *request == MPI_REQUEST_NULL, s, rc);
 }
 QV_MPI_BOTH(Wait)
 
@@ -75,9 +93,7 @@ QV_API int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	if (!qv_mpi_traces() || !request || !qv_mpi_trace_find(1, request, &r))
 		return QV_REAL(Test)(request, flag, status);
 	QV_TRACED(rc, QV_REAL(Test)(request, flag, s));
-	if (rc ? *request == MPI_REQUEST_NULL : *flag)
-		qv_mpi_trace_over(r, s);
-	return rc;
+	return end_one(r, rc ? *request == MPI_REQUEST_NULL : *flag, s, rc);
 }
 QV_MPI_BOTH(Test)
 
@@ -87,8 +103,7 @@ static int end_any(struct waits *w, int n, const MPI_Request *requests, int i,
 {
 	if (i >= 0 && i < n)
 		over(w, i, requests, status, rc);
-	free(w->memory);
-	return rc;
+	return end(w, n, rc);
 }
 
 QV_API int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status)
@@ -117,20 +132,22 @@ QV_API int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI
 }
 QV_MPI_BOTH(Testany)
 
-/* All of n are over; where the call has failed, those whose status says so. */
-static int end_all(struct waits *w, int n, const MPI_Request *requests, bool done, int rc)
+/* The error of one of several, whose status is number i. */
+static int error_of(const struct waits *w, int i, int rc)
 {
 	int class = MPI_SUCCESS;
 
 	if (rc)
 		PMPI_Error_class(rc, &class);
-	for (int i = 0; i < n && (rc || done); i++) {
-		const int one = class == MPI_ERR_IN_STATUS ? w->statuses[i].MPI_ERROR : rc;
+	return class == MPI_ERR_IN_STATUS ? w->statuses[i].MPI_ERROR : rc;
+}
 
-		over(w, i, requests, &w->statuses[i], one);
-	}
-	free(w->memory);
-	return rc;
+/* All of n are over; where the call has failed, those whose status says so. */
+static int end_all(struct waits *w, int n, const MPI_Request *requests, bool done, int rc)
+{
+	for (int i = 0; i < n && (rc || done); i++)
+		over(w, i, requests, &w->statuses[i], error_of(w, i, rc));
+	return end(w, n, rc);
 }
 
 QV_API int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
@@ -163,9 +180,8 @@ static int end_some(struct waits *w, int n, const MPI_Request *requests, int don
 {
 	for (int i = 0; i < done && i < n; i++)
 		if (indices[i] >= 0 && indices[i] < n)
-			over(w, indices[i], requests, &w->statuses[i], rc);
-	free(w->memory);
-	return rc;
+			over(w, indices[i], requests, &w->statuses[i], error_of(w, i, rc));
+	return end(w, n, rc);
 }
 
 QV_API int MPI_Waitsome(int n, MPI_Request requests[], int *done, int indices[],
@@ -193,12 +209,4 @@ QV_API int MPI_Testsome(int n, MPI_Request requests[], int *done, int indices[],
 	return end_some(&w, n, requests, *done, indices, rc);
 }
 QV_MPI_BOTH(Testsome)
-
-QV_API int MPI_Cancel(MPI_Request *request)
-{
-	if (qv_mpi_traces() && request)
-		qv_mpi_trace_cancel(*request);
-	return QV_REAL(Cancel)(request);
-}
-QV_MPI_BOTH(Cancel)
 #endif

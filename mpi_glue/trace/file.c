@@ -103,7 +103,7 @@ static void close_file(void)
 			fprintf(stderr, "quiver: the trace %s lacks %llu events: %s\n", trace.path,
 				(unsigned long long)lost,
 				error == EFBIG ? "it has reached its limit (max= of "
-						 "QUIVER_MPI_TRACE)"
+						 "QUIVER_MPI_TRACE, or ulimit -f)"
 					       : strerror(error));
 	}
 	trace.file = NULL;
@@ -113,7 +113,7 @@ static void close_file(void)
 void qv_mpi_trace_begin(const char *setting)
 {
 	int rank, level;
-	bool has_file;
+	bool has_file, opened;
 
 	if (!*setting)
 		return;
@@ -122,7 +122,10 @@ void qv_mpi_trace_begin(const char *setting)
 	trace.threads = level == MPI_THREAD_MULTIPLE;
 	has_file = open_file(setting, rank);
 	/* Communicators are followed without a file, too: to do so is collective. */
-	trace.follows = qv_mpi_trace_comms_open();
+	opened = qv_mpi_trace_comms_open();
+	trace.follows = qv_mpi_agree(MPI_COMM_WORLD, opened);
+	if (opened && !trace.follows)
+		qv_mpi_trace_comms_close();
 	qv_mpi_trace_on = has_file && trace.follows;
 	if (has_file && !trace.follows)
 		cannot("no memory for an attribute of communicators");
@@ -143,7 +146,8 @@ void qv_mpi_trace_end(void)
 	if (!rank && all)
 		fprintf(stderr,
 			"quiver: QUIVER_MPI_TRACE: %llu calls are not recorded: on "
-			"intercommunicators, with processes of other jobs, or of sessions\n",
+			"intercommunicators, with processes of other jobs, or of sessions, or for want "
+			"of memory\n",
 			(unsigned long long)all);
 	qv_mpi_trace_comms_close();
 }

@@ -4,14 +4,19 @@
 #include "trace.h"
 
 #ifndef QV_MPI_SIMULATED
-/* A blocking receive is over. An error may have a message, too: one that is too long. */
-static int received(struct qv_mpi_wanted *w, const MPI_Status *status, int rc)
+bool qv_mpi_trace_has_message(int rc)
 {
 	int class = MPI_SUCCESS;
 
 	if (rc)
 		PMPI_Error_class(rc, &class);
-	qv_mpi_trace_done(w, !rc || class == MPI_ERR_TRUNCATE ? status : NULL);
+	return !rc || class == MPI_ERR_TRUNCATE;
+}
+
+/* A blocking receive is over. */
+static int received(struct qv_mpi_wanted *w, const MPI_Status *status, int rc)
+{
+	qv_mpi_trace_done(w, qv_mpi_trace_has_message(rc) ? status : NULL);
 	return rc;
 }
 
@@ -84,7 +89,7 @@ static int posted(struct qv_mpi_wanted *w, const MPI_Request *request, int rc)
 		w = qv_mpi_trace_want(qv_mpi_traced_of(comm), from, in_tag);     \
 		number = qv_mpi_trace_send(qv_mpi_traced_of(comm), to, out_tag); \
 		QV_TRACED(rc, QV_REAL(name) arguments_own);                      \
-		if (rc)                                                          \
+		if (!qv_mpi_trace_has_message(rc))                               \
 			qv_mpi_trace_not_sent(number);                           \
 		return received(&w, s, rc);                                      \
 	}                                                                        \

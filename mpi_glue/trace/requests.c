@@ -58,20 +58,22 @@ static void leave(struct qv_mpi_traced_request *r)
 {
 	struct qv_mpi_traced_request **at = slot_of(r->handle);
 
-	while (*at != r)
+	while (*at && *at != r)
 		at = &(*at)->next;
+	if (!*at)
+		return;
 	*at = r->next;
 	r->next = all.spare;
 	all.spare = r;
 	__atomic_store_n(&all.n, all.n - 1, __ATOMIC_RELAXED);
 }
 
-/* The youngest of this handle: an older one may just have ended in another thread. */
+/* A busy one may have ended already, in another thread: the handle is of another request then. */
 static struct qv_mpi_traced_request *look_up(MPI_Request handle)
 {
 	struct qv_mpi_traced_request *r = all.slots_n ? *slot_of(handle) : NULL;
 
-	while (r && r->handle != handle)
+	while (r && (r->handle != handle || r->busy))
 		r = r->next;
 	return r;
 }
@@ -131,36 +133,42 @@ bool qv_mpi_trace_find(int n, const MPI_Request *requests, struct qv_mpi_traced_
 		of[i] = requests[i] == MPI_REQUEST_NULL ? NULL : look_up(requests[i]);
 		if (of[i] && (of[i]->sends || !of[i]->wanted.c))
 			of[i] = NULL;
-		any |= of[i] != NULL;
+		if (of[i])
+			any = of[i]->busy = true;
 	}
 	qv_mpi_trace_unlock();
 	return any;
+}
+
+void qv_mpi_trace_not_over(int n, struct qv_mpi_traced_request *const *of)
+{
+	qv_mpi_trace_lock();
+	for (int i = 0; i < n; i++)
+		if (of[i])
+			of[i]->busy = false;
+	qv_mpi_trace_unlock();
 }
 
 void qv_mpi_trace_over(struct qv_mpi_traced_request *r, const MPI_Status *status)
 {
 	int cancelled = 0;
 
-	if (r->cancelled && status)
+	if (status)
 		PMPI_Test_cancelled(status, &cancelled);
-	r->cancelled = false;
 	qv_mpi_trace_done(&r->wanted, cancelled ? NULL : status);
-	if (r->of)
-		return;
 	qv_mpi_trace_lock();
-	leave(r);
+	r->busy = false;
+	if (!r->of)
+		leave(r);
 	qv_mpi_trace_unlock();
 }
 
-void qv_mpi_trace_cancel(MPI_Request request)
+/* What is under way of it. */
+static void drop(struct qv_mpi_traced_request *r)
 {
-	struct qv_mpi_traced_request *r;
-
-	qv_mpi_trace_lock();
-	r = look_up(request);
-	if (r)
-		r->cancelled = true;
-	qv_mpi_trace_unlock();
+	if (r->wanted.c)
+		qv_mpi_traced_put(r->wanted.c);
+	r->wanted.c = NULL;
 }
 
 void qv_mpi_trace_forget(MPI_Request request)
@@ -172,11 +180,28 @@ void qv_mpi_trace_forget(MPI_Request request)
 	qv_mpi_trace_lock();
 	r = look_up(request);
 	if (r) {
-		if (r->wanted.c)
-			qv_mpi_traced_put(r->wanted.c);
+		drop(r);
 		if (r->of)
 			qv_mpi_traced_put(r->of);
 		leave(r);
+	}
+	qv_mpi_trace_unlock();
+}
+
+void qv_mpi_trace_lose_all(int n, const MPI_Request *requests)
+{
+	if (!__atomic_load_n(&all.n, __ATOMIC_RELAXED))
+		return;
+	qv_mpi_trace_lock();
+	for (int i = 0; i < n; i++) {
+		struct qv_mpi_traced_request *r = look_up(requests[i]);
+
+		if (!r || !r->wanted.c)
+			continue;
+		drop(r);
+		qv_mpi_trace_lose(1);
+		if (!r->of)
+			leave(r);
 	}
 	qv_mpi_trace_unlock();
 }
@@ -198,10 +223,13 @@ void qv_mpi_trace_start(int n, const MPI_Request *requests)
 	for (int i = 0; i < n; i++) {
 		struct qv_mpi_traced_request *r = persistent(requests[i]);
 
-		if (r && r->sends)
+		if (r && r->sends) {
 			r->wanted.number = qv_mpi_trace_send(r->of, r->peer, r->tag);
-		else if (r && !r->wanted.c)
-			r->wanted = qv_mpi_trace_want(r->of, r->peer, r->tag);
+		} else if (r) {
+			r->fresh = !r->wanted.c;
+			if (r->fresh)
+				r->wanted = qv_mpi_trace_want(r->of, r->peer, r->tag);
+		}
 	}
 }
 
@@ -212,7 +240,7 @@ void qv_mpi_trace_not_started(int n, const MPI_Request *requests)
 
 		if (r && r->sends)
 			qv_mpi_trace_not_sent(r->wanted.number);
-		else if (r)
+		else if (r && r->fresh)
 			qv_mpi_trace_done(&r->wanted, NULL);
 	}
 }

@@ -111,6 +111,9 @@ void qv_mpi_trace_not_sent(uint64_t number);
 /* A message was looked for, and found or (NULL) not; `claims`: it is taken out. */
 void qv_mpi_trace_probe(MPI_Comm comm, int source, int tag, const MPI_Status *status, bool claims);
 
+/* receive.c: an error may have a message, too: one that is too long. */
+bool qv_mpi_trace_has_message(int rc);
+
 /* requests.c: requests that are receives, or persistent. */
 
 struct qv_mpi_traced_request {
@@ -119,18 +122,22 @@ struct qv_mpi_traced_request {
 	struct qv_mpi_wanted wanted; /* by what is under way */
 	struct qv_mpi_traced *of;    /* of a persistent one, of which it is a user; else NULL */
 	int peer, tag;               /* of a persistent one, as the program says them */
-	bool sends, cancelled;
+	bool sends;
+	bool fresh; /* a persistent receive that the last call that starts has begun */
+	bool busy;  /* a call has it, and nobody else finds it */
 };
 
 /* A request is a receive, or persistent. Where there is no memory the program goes on. */
 void qv_mpi_trace_keep(MPI_Request handle, struct qv_mpi_wanted wanted);
 void qv_mpi_trace_keep_persistent(MPI_Request handle, MPI_Comm comm, int peer, int tag, bool sends);
-/* The receives under way among n requests: of[i], or NULL. False: there is none. */
+/* The receives under way among n requests: of[i], or NULL. False: there is none. Each is this call's until
+ * it says that it is over, or not. */
 bool qv_mpi_trace_find(int n, const MPI_Request *requests, struct qv_mpi_traced_request **of);
 /* It is over, as qv_mpi_trace_done; one that is not persistent is forgotten. */
 void qv_mpi_trace_over(struct qv_mpi_traced_request *request, const MPI_Status *status);
-/* The program cancels it. */
-void qv_mpi_trace_cancel(MPI_Request request);
+void qv_mpi_trace_not_over(int n, struct qv_mpi_traced_request *const *of);
+/* Nobody will know what becomes of these: no memory. */
+void qv_mpi_trace_lose_all(int n, const MPI_Request *requests);
 /* The program frees it: what becomes of a receive nobody will know. */
 void qv_mpi_trace_forget(MPI_Request request);
 /* Persistent ones begin; or they have not, after all. */

@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -27,8 +28,8 @@ def check(what, condition, seen=""):
         print(f"wrong: {what}\n{seen}")
 
 
-def run(core, case, **env):
-    """One case over a core: exit status, what was printed."""
+def run(core, case, longest=None, **env):
+    """One case over a core, with files of so many bytes at most: exit status, what was printed."""
     full = {k: v for k, v in os.environ.items() if not k.startswith(("FI_", "PMI"))}
     full.update({"QV_TEST_SCALE": "0.05"}, **env, FI_PROVIDER_PATH=sys.argv[1])
     if core == "rxm":
@@ -36,7 +37,8 @@ def run(core, case, **env):
     else:
         full.update(FI_PROVIDER="quiver", FI_QUIVER_CORE=core)
     done = subprocess.run([sys.argv[2], case], env=full, capture_output=True, text=True,
-                          timeout=200, check=False)
+                          timeout=200, check=False, preexec_fn=longest and (
+                              lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (longest, longest))))
     return done.returncode, done.stdout + done.stderr
 
 
@@ -104,6 +106,10 @@ def test_limits(core, directory):
     status, text = run(core, "self", FI_QUIVER_TRACE=f"{directory}/full.%r")
     check("full disk: passes, and says so", status == 0 and
           "no trace is written: No space left on device" in text, text)
+    status, text = run(core, "fan_in", 16 << 10, FI_QUIVER_TRACE=f"{directory}/short.%p")
+    check("limit of the system: passes, and says so", status == 0 and "(max= of FI_QUIVER_TRACE, or ulimit -f)" in text, text)
+    status, text = run(core, "self", 100, FI_QUIVER_STATS=f"json:{directory}/short_stats.%p")
+    check("limit of the system: counters, too", status == 0 and "cannot be written to" in text, text)
     with contextlib.ExitStack() as held:
         for rank in range(4):
             fcntl.lockf(held.enter_context(open(f"{directory}/held.{rank}", "wb")), fcntl.LOCK_EX)
@@ -128,6 +134,10 @@ def test_ends(core, directory):
     traces = [plain.read(f) for f in files(directory, "fork.")]
     check("fork: two processes, whole, each in order", len(traces) == 2 and
           all(t.whole and not any(plain.judge(l) for l in t.lanes) for t in traces))
+    status, text = run(core, "fork_opens", FI_QUIVER_TRACE=f"{directory}/opens.%p")
+    traces = [plain.read(f) for f in files(directory, "opens.")]
+    check("fork_opens: a file for the child, too, both whole", status == 0 and "quiver:" not in text and
+          len(traces) == 2 and all(t.whole and t.lanes and len(t.processes) == 1 for t in traces), text)
     status, text = run(core, "stats_not_closed", FI_QUIVER_TRACE=f"{directory}/open.%p")
     traces = [plain.read(f) for f in files(directory, "open.")]
     check("not closed: whole", status == 0 and traces and all(t.whole for t in traces), text)

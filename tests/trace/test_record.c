@@ -10,8 +10,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <quiver/match.h>
@@ -355,6 +359,64 @@ static void no_room(void **state)
 	qv_match_destroy(m);
 }
 
+/* What the system says to a file that is too long is not said to the program. */
+static void limit_of_the_system(void **state)
+{
+	struct qv_match *m = engine("auto");
+	struct qv_trace_file *f = create(0);
+	struct qv_trace_recording *r = qv_trace_record(m, f, &tagged, 0);
+	struct rlimit before, low;
+	sigset_t waits;
+	uint64_t lost;
+	int error;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	low = (struct rlimit){100 << 10, before.rlim_max};
+	setrlimit(RLIMIT_FSIZE, &low);
+	call(m, CALLS);
+	qv_trace_record_end(r);
+	error = qv_trace_finish(f, &lost);
+	setrlimit(RLIMIT_FSIZE, &before);
+	assert_int_equal(error, EFBIG);
+	assert_true(lost > 0 && lost < logged);
+	sigpending(&waits);
+	assert_false(sigismember(&waits, SIGXFSZ));
+	qv_match_destroy(m);
+}
+
+/* Whoever reads a pipe may go. A signal of the program's own that waits goes on to wait. */
+static void reader_goes(void **state)
+{
+	struct qv_match *m = engine("auto");
+	struct qv_trace_recording *r;
+	struct qv_trace_file *f;
+	sigset_t pipe, before, waits;
+	int reader;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	for (int own = 0; own < 2; own++) {
+		unlink(path);
+		assert_int_equal(mkfifo(path, 0600), 0);
+		reader = open(path, O_RDONLY | O_NONBLOCK);
+		f = create(0);
+		r = qv_trace_record(m, f, &tagged, 0);
+		close(reader);
+		sigprocmask(own ? SIG_BLOCK : SIG_UNBLOCK, &pipe, &before);
+		if (own)
+			raise(SIGPIPE);
+		call(m, 5000);
+		qv_trace_record_end(r);
+		assert_int_equal(qv_trace_finish(f, NULL), EPIPE);
+		sigpending(&waits);
+		assert_int_equal(sigismember(&waits, SIGPIPE), own);
+	}
+	sigtimedwait(&pipe, NULL, &(struct timespec){0});
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	unlink(path);
+	qv_match_destroy(m);
+}
+
 /* A file that is being written stays as it is. */
 static void two_writers(void **state)
 {
@@ -517,6 +579,8 @@ int main(void)
 		cmocka_unit_test(ring),
 		cmocka_unit_test(limit),
 		cmocka_unit_test(no_room),
+		cmocka_unit_test(limit_of_the_system),
+		cmocka_unit_test(reader_goes),
 		cmocka_unit_test(two_writers),
 		cmocka_unit_test(by_hand),
 		cmocka_unit_test(damaged),

@@ -82,7 +82,30 @@ static void forks(void)
 	free(in);
 }
 
+/* The child has an endpoint of its own, beside its parent's: tests/trace/test_provider.py looks at both traces. */
+static void child_opens(void)
+{
+	struct ft_ep ep, own;
+	pid_t child;
+	int status;
+
+	ft_open(&ep, &(struct ft_conf){0});
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		in_child = 1;
+		ft_open_domain(&own, &(struct ft_conf){.lonely = true});
+		ft_open_ep(&own);
+		ft_close_part(&own);
+		exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+	ft_barrier();
+	ft_close(&ep);
+}
+
 const struct ft_case ft_cases_fork[] = {
 	{"fork", 2, 60, forks},
+	{"fork_opens", 1, 60, child_opens},
 	{0},
 };

@@ -205,6 +205,18 @@ if(TARGET quiver_mpi_ompi)
 	qv_add_test(NAME mpi.trace.ids_np2 LABELS mpi RANKS 2 TIMEOUT 240
 		COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/trace_ids.sh ${CMAKE_BINARY_DIR})
 endif()
+function(trace_warns_test name mpi program)
+	if(TARGET quiver_mpi_${mpi} AND TARGET quiver_tool)
+		qv_add_test(NAME mpi.trace.${name}.${mpi}_np2 LABELS mpi RANKS 2 TIMEOUT 240
+			COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/trace_threads.sh ${CMAKE_BINARY_DIR} ${mpi}
+			${program})
+	endif()
+endfunction()
+if(TARGET quiver_mpi_ompi)
+	qv_add_mpi_program(mpi_traced_errors_ompi "" ${QV_OMPI_COMPILER} traced_errors.c)
+	trace_warns_test(threads ompi $<TARGET_FILE:mpi_traced_requests>)
+	trace_warns_test(errors ompi $<TARGET_FILE:mpi_traced_errors_ompi>)
+endif()
 trace_test(pingpong ompi 2 mpi $<TARGET_FILE:mpi_depth_pingpong> --depths 0,1,100 --iters 20)
 trace_test(lammps ompi 2 mpi lammps)
 trace_test(hpcc ompi 2 mpi hpcc)
@@ -213,6 +225,12 @@ if(TARGET quiver_mpi_mpich)
 	# Its MPI_STATUSES_IGNORE is the address 1, and gcc takes it for an array of no length.
 	target_compile_options(mpi_traced_mpich PRIVATE -Wno-stringop-overflow)
 	trace_test(calls.mpich mpich 3 mpi $<TARGET_FILE:mpi_traced_mpich>)
+	qv_add_mpi_program(mpi_traced_requests_mpich "" ${QV_MPICH_COMPILER} traced_requests.c)
+	target_link_libraries(mpi_traced_requests_mpich PRIVATE Threads::Threads)
+	target_compile_options(mpi_traced_requests_mpich PRIVATE -Wno-stringop-overflow)
+	trace_warns_test(threads mpich $<TARGET_FILE:mpi_traced_requests_mpich>)
+	qv_add_mpi_program(mpi_traced_errors_mpich "" ${QV_MPICH_COMPILER} traced_errors.c)
+	trace_warns_test(errors mpich $<TARGET_FILE:mpi_traced_errors_mpich>)
 endif()
 
 # The suite, and Debian's programs, with the library preloaded.
