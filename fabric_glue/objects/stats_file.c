@@ -3,6 +3,7 @@
  * stats_file.c - FI_QUIVER_STATS=json:FILE: the counters of all endpoints of the process, and whose they
  * are, as one JSON object; `quiver stats` reads it.
  */
+#include "live.h"
 #include "stats.h"
 
 #include <errno.h>
@@ -80,15 +81,17 @@ void qv_fi_stats_file_note(const struct qv_fi_ep *ep)
 	pthread_mutex_unlock(&file.lock);
 }
 
-void qv_fi_stats_file_end(const struct qv_fi_ep *ep)
+bool qv_fi_stats_file_end(const struct qv_fi_ep *ep, bool last)
 {
 	struct account *a;
 
-	pthread_mutex_lock(&file.lock);
+	if (!qv_fi_lock_at_end(&file.lock, last))
+		return false;
 	a = note(ep);
 	if (a)
 		a->ep = NULL;
 	pthread_mutex_unlock(&file.lock);
+	return true;
 }
 
 /* Writing. */
@@ -157,7 +160,7 @@ static int replace(const char *path, const char *text, size_t len)
 	return error;
 }
 
-void qv_fi_stats_file_write(void)
+void qv_fi_stats_file_write(bool last)
 {
 	char path[4096], *text = NULL;
 	const char *why = "";
@@ -165,7 +168,8 @@ void qv_fi_stats_file_write(void)
 	FILE *out;
 	int error;
 
-	pthread_mutex_lock(&file.lock);
+	if (!qv_fi_lock_at_end(&file.lock, last))
+		return;
 	out = open_memstream(&text, &len);
 	if (out)
 		put_all(out);

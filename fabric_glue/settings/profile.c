@@ -159,11 +159,12 @@ static void add_peer(struct source *to, const struct qv_fi_ep *ep, const struct 
 	}
 }
 
-void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern)
+bool qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern, bool last)
 {
 	struct qv_peer *peer = NULL;
 
-	pthread_mutex_lock(&sum.lock);
+	if (!qv_fi_lock_at_end(&sum.lock, last))
+		return false;
 	while ((peer = qv_proto_next_peer(ep->proto, peer))) {
 		/* Programs may empty the address vector before they close the endpoint. */
 		uint64_t source = qv_proto_peer_first_user(peer);
@@ -175,4 +176,5 @@ void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern)
 	}
 	write_sum(pattern);
 	pthread_mutex_unlock(&sum.lock);
+	return true;
 }

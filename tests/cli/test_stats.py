@@ -129,6 +129,13 @@ def test_queues(core, directory):
               text.count("matching pnp-static/") == 2, text)
 
 
+def test_exit(core, directory):
+    """A handler that calls exit() while the thread that it stopped writes: the process ends."""
+    for form in ("json", "profile"):
+        status, text = run(core, "stats_exit_in_write", FI_QUIVER_STATS=f"{form}:{directory}/%h.%r")
+        check(f"{core} {form}: exit() in the midst of a writing", "ended with status 3" in text, f"{status} {text}")
+
+
 def add_up(*args):
     """`quiver stats`: exit status, what it printed, what it complained of."""
     done = subprocess.run([sys.argv[3], "stats", *args], capture_output=True, text=True, timeout=60,
@@ -266,6 +273,7 @@ def main():
             test_files(core, directory)
             test_profile(core, directory)
             test_queues(core, directory)
+            test_exit(core, directory)
         if len(sys.argv) > 3:
             test_program(directory)
             test_spread(directory)

@@ -206,10 +206,37 @@ static void not_closed(void)
 	OK(fi_av_remove(ep.av, ep.peer, 1, 0)); /* as MPIs do at their end */
 }
 
+/* In the place of the C library's: the provider asks for it while it writes, if %h is in the name. */
+static bool exits;
+
+__attribute__((visibility("default"))) int gethostname(char *name, size_t size)
+{
+	if (exits) {
+		exits = false;
+		exit(3);
+	}
+	snprintf(name, size, "host");
+	return 0;
+}
+
+/* As a signal handler that calls exit() while the counters are written: cli.stats looks. */
+static void exit_in_write(void)
+{
+	struct ft_ep ep[2];
+
+	for (int i = 0; i < 2; i++)
+		ft_open(&ep[i], &(struct ft_conf){0});
+	exits = true;
+	ft_close(&ep[0]);
+	exits = false;
+	ft_close(&ep[1]);
+}
+
 const struct ft_case ft_cases_stats[] = {
 	{"stats_counts", 2, 20, counts},
 	{"stats_sizes", 1, 20, sizes},
 	{"profile_sources", 3, 20, profile_sources},
 	{"stats_not_closed", 1, 20, not_closed},
+	{"stats_exit_in_write", 1, 20, exit_in_write},
 	{0},
 };
