@@ -82,6 +82,12 @@ void qv_fi_totals_tick(struct qv_fi_ep *ep);
 void qv_fi_trace_begin(struct qv_fi_ep *ep);
 void qv_fi_trace_end(struct qv_fi_ep *ep);
 
+/* From fabric_glue/objects/stats_file.c. */
+
+/* To be written anew, or -1 with errno: a pipe that nobody reads is not waited for. */
+int qv_fi_file_open(const char *path);
+const char *qv_fi_file_error(int error);
+
 /* From fabric_glue/objects/live.c. */
 
 /* If it is the last time, as libfabric ends, qv_fi_lock_last; else the lock is waited for, and had. */
