@@ -76,7 +76,7 @@ static int read_process(const json_t *root, struct qv_stats_process *p,
 {
 	const json_t *endpoints = json_object_get(root, "endpoints"), *endpoint;
 	const char *host = json_string_value(json_object_get(root, "host")), *structure;
-	size_t i;
+	size_t i, cut;
 
 	if (!json_is_string(json_object_get(root, "quiver")) || !json_is_array(endpoints) || !host)
 		return 0;
@@ -84,7 +84,10 @@ static int read_process(const json_t *root, struct qv_stats_process *p,
 		.automatic = true,
 		.rank = (int)json_integer_value(json_object_get(root, "rank")),
 		.pid = (int)json_integer_value(json_object_get(root, "pid"))};
-	snprintf(p->host, sizeof p->host, "%.63s", host);
+	cut = strnlen(host, sizeof p->host);
+	while (cut == sizeof p->host || (cut && (host[cut] & 0xC0) == 0x80))
+		cut--; /* not within a character of UTF-8 */
+	snprintf(p->host, sizeof p->host, "%.*s", (int)cut, host);
 	json_array_foreach(endpoints, i, endpoint)
 	{
 		add_queues(&p->c, json_object_get(endpoint, "tagged"));

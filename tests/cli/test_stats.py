@@ -288,6 +288,16 @@ def test_spread(directory):
     check("stats: one process has no spread", status == 0 and "quartile" not in text, text)
 
 
+def test_host(directory):
+    """A long name of a host is cut between two characters."""
+    path = os.path.join(directory, "host")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"quiver": "0", "rank": 0, "pid": 1, "host": "x" * 62 + "\u00e4" * 9, "endpoints": []}, file)
+    status, text, complaint = add_up("--json", path)
+    check("stats: a long host", status == 0 and json.loads(text)["processes"][0].get("host") == "x" * 62,
+          text + complaint)
+
+
 def test_twice(directory):
     """No process counts twice; two of one rank are a warning, since a rank may start others."""
     first, other, child, alone, second = (os.path.join(directory, f"twice.{name}") for name in "acdno")
@@ -324,6 +334,7 @@ def main():
             test_program(directory)
             test_spread(directory)
             test_twice(directory)
+            test_host(directory)
     print(f"{len(wrong)} wrong")
     return 1 if wrong else 0
 
