@@ -288,6 +288,18 @@ def test_spread(directory):
     check("stats: one process has no spread", status == 0 and "quartile" not in text, text)
 
 
+def test_large(directory):
+    """Sums stay at what JSON can tell, and a rank that is none is refused."""
+    path, other = (os.path.join(directory, f"large.{n}") for n in "ab")
+    for rank, name in enumerate((path, other)):
+        write_process(name, rank, arrived=2 ** 63 - 1)
+    status, text, complaint = add_up("--json", path, other)
+    check("stats: large sums", status == 0 and json.loads(text)["all"]["arrived"] == 2 ** 63 - 1, text + complaint)
+    write_process(path, 2 ** 32 - 1, arrived=1)
+    status, text, complaint = add_up(path)
+    check("stats: no such rank", status == 1 and not text and "has no counters" in complaint, text + complaint)
+
+
 def test_host(directory):
     """A long name of a host is cut between two characters."""
     path = os.path.join(directory, "host")
@@ -335,6 +347,7 @@ def main():
             test_spread(directory)
             test_twice(directory)
             test_host(directory)
+            test_large(directory)
     print(f"{len(wrong)} wrong")
     return 1 if wrong else 0
 
