@@ -82,10 +82,22 @@ void qv_fi_totals_tick(struct qv_fi_ep *ep);
 void qv_fi_trace_begin(struct qv_fi_ep *ep);
 void qv_fi_trace_end(struct qv_fi_ep *ep);
 
+/* From fabric_glue/objects/stats_file.c. */
+
+/* To be written anew, or -1 with errno: a pipe that nobody reads is not waited for. */
+int qv_fi_file_open(const char *path);
+const char *qv_fi_file_error(int error);
+
+/* From fabric_glue/objects/live.c. */
+
+/* If it is the last time, as libfabric ends, qv_fi_lock_last; else the lock is waited for, and had. */
+bool qv_fi_lock_at_end(pthread_mutex_t *lock, bool last);
+
 /* From fabric_glue/settings/profile.c. */
 
-/* Add what was queued at the endpoint (ep->detail) to what was at earlier ones, and write all of it. */
-void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern);
+/* Add what was queued at the endpoint (ep->detail) to what was at earlier ones, and write all of it. False: it
+ * was the last time, and who writes just now does not end. */
+bool qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern, bool last);
 
 /* From fabric_glue/settings/assertion.c. */
 

@@ -10,6 +10,7 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,26 +49,39 @@ static void larger(uint64_t *most, uint64_t value)
 		*most = value;
 }
 
+/* JSON has no more: what lies beyond stays there. */
+static void add(uint64_t *sum, uint64_t value)
+{
+	*sum = value > INT64_MAX - *sum ? INT64_MAX : *sum + value;
+}
+
 static void add_queues(struct qv_stats_counters *c, const json_t *queues)
 {
-	c->arrived += qv_stats_number(queues, "arrived");
-	c->matched += qv_stats_number(queues, "matched");
-	c->unexpected += qv_stats_number(queues, "unexpected");
-	c->inspected += qv_stats_number(queues, "inspected");
-	c->mode_changes += qv_stats_number(queues, "mode_changes");
+	add(&c->arrived, qv_stats_number(queues, "arrived"));
+	add(&c->matched, qv_stats_number(queues, "matched"));
+	add(&c->unexpected, qv_stats_number(queues, "unexpected"));
+	add(&c->inspected, qv_stats_number(queues, "inspected"));
+	add(&c->mode_changes, qv_stats_number(queues, "mode_changes"));
 	larger(&c->posted_max, qv_stats_number(queues, "posted_max"));
 	larger(&c->unexpected_max, qv_stats_number(queues, "unexpected_max"));
 }
 
 static void add_counters(struct qv_stats_counters *sum, const struct qv_stats_counters *c)
 {
-	sum->arrived += c->arrived;
-	sum->matched += c->matched;
-	sum->unexpected += c->unexpected;
-	sum->inspected += c->inspected;
+	add(&sum->arrived, c->arrived);
+	add(&sum->matched, c->matched);
+	add(&sum->unexpected, c->unexpected);
+	add(&sum->inspected, c->inspected);
 	larger(&sum->posted_max, c->posted_max);
 	larger(&sum->unexpected_max, c->unexpected_max);
 	larger(&sum->bytes_max, c->bytes_max);
+}
+
+static bool is_int(const json_t *value, int least)
+{
+	const json_int_t n = json_integer_value(value);
+
+	return json_is_integer(value) && n >= least && n <= INT_MAX;
 }
 
 /* 1; 0: there is none; -1: no memory. */
@@ -76,15 +90,20 @@ static int read_process(const json_t *root, struct qv_stats_process *p,
 {
 	const json_t *endpoints = json_object_get(root, "endpoints"), *endpoint;
 	const char *host = json_string_value(json_object_get(root, "host")), *structure;
-	size_t i;
+	size_t i, cut;
 
-	if (!json_is_string(json_object_get(root, "quiver")) || !json_is_array(endpoints) || !host)
+	if (!json_is_string(json_object_get(root, "quiver")) || !json_is_array(endpoints) ||
+	    !host || !is_int(json_object_get(root, "rank"), -1) ||
+	    !is_int(json_object_get(root, "pid"), 0))
 		return 0;
 	*p = (struct qv_stats_process){
 		.automatic = true,
 		.rank = (int)json_integer_value(json_object_get(root, "rank")),
 		.pid = (int)json_integer_value(json_object_get(root, "pid"))};
-	snprintf(p->host, sizeof p->host, "%.63s", host);
+	cut = strnlen(host, sizeof p->host);
+	while (cut == sizeof p->host || (cut && (host[cut] & 0xC0) == 0x80))
+		cut--; /* not within a character of UTF-8 */
+	snprintf(p->host, sizeof p->host, "%.*s", (int)cut, host);
 	json_array_foreach(endpoints, i, endpoint)
 	{
 		add_queues(&p->c, json_object_get(endpoint, "tagged"));

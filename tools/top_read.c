@@ -110,8 +110,11 @@ bool qv_top_find(pid_t pid, struct qv_top_process *p, char *why, size_t size)
 
 /* Reading it. */
 
+/* A copy that was torn between two counters has differences below 0. */
 static bool plausible(const struct qv_match_stats *s)
 {
+	if ((s->posted | s->arrived | s->matched | s->inspected) > INT64_MAX)
+		return false;
 	return s->posted_now <= s->posted_max && s->unexpected_now <= s->unexpected_max;
 }
 

@@ -11,8 +11,9 @@
 /* What launchers tell their processes: rank, and how many there are. */
 static const char *const rank_names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
 					 "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+/* The last is all that Open MPI 4 tells of a program that nobody launched, which has PMIX_RANK. */
 static const char *const size_names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
-					 "SLURM_NTASKS"};
+					 "SLURM_NTASKS", "OMPI_MCA_orte_ess_num_procs"};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *first_set(const char *const *names, size_t n)
@@ -68,6 +69,25 @@ bool qv_file_name(const char *pattern, char *path, size_t size, const char **why
 	return true;
 }
 
+char *qv_file_absolute(const char *pattern)
+{
+	char folder[4096], *out, *to;
+
+	if (!*pattern || *pattern == '/' || !getcwd(folder, sizeof folder))
+		return strdup(pattern);
+	to = out = malloc(2 * strlen(folder) + 1 + strlen(pattern) + 1);
+	if (!out)
+		return NULL;
+	for (const char *at = folder; *at; at++) {
+		*to++ = *at;
+		if (*at == '%')
+			*to++ = '%';
+	}
+	*to++ = '/';
+	strcpy(to, pattern);
+	return out;
+}
+
 int qv_file_rank(void)
 {
 	const char *rank = first_set(rank_names, COUNT(rank_names));
@@ -75,7 +95,8 @@ int qv_file_rank(void)
 	return rank ? atoi(rank) : -1;
 }
 
-/* Would other processes of the job write to the same file? */
+/* Would other processes of the job write to the same file? Launchers that tell a rank alone have others, and all
+ * ranks get the same answer. */
 static bool is_shared(const char *pattern)
 {
 	const char *rank = first_set(rank_names, COUNT(rank_names));
@@ -84,7 +105,7 @@ static bool is_shared(const char *pattern)
 	for (const char *at = strchr(pattern, '%'); at; at = strchr(at + 2, '%'))
 		if (at[1] == 'r' || at[1] == 'p')
 			return false;
-	return (rank && atoi(rank) > 0) || (all && atoi(all) > 1);
+	return all ? atoi(all) > 1 || (rank && atoi(rank) > 0) : rank != NULL;
 }
 
 bool qv_file_writable(const char *pattern, char *why, size_t size)
@@ -100,6 +121,8 @@ bool qv_file_writable(const char *pattern, char *why, size_t size)
 		snprintf(why, size,
 			 "one file for all processes of the job: put %%r (rank) or %%p (process "
 			 "id) into its name");
+	else if (access(path, F_OK) && errno == ENAMETOOLONG)
+		snprintf(why, size, "the name is too long");
 	else if (access(path, F_OK) == 0 && access(path, W_OK))
 		snprintf(why, size, "%s cannot be written: %s", path, strerror(errno));
 	else {

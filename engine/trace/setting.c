@@ -3,6 +3,7 @@
 #include "setting.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/bytes.h"
@@ -59,9 +60,15 @@ bool qv_trace_setting_parse(const char *text, struct qv_trace_setting *trace, ch
 		snprintf(why, size, "ring= and max= stand before the file, as in ring=64M:FILE");
 		return false;
 	}
-	t.out = text;
-	if (!qv_file_writable(text, why, size))
+	t.out = qv_file_absolute(text);
+	if (!t.out) {
+		snprintf(why, size, "no memory");
 		return false;
+	}
+	if (!qv_file_writable(t.out, why, size)) {
+		free(t.out);
+		return false;
+	}
 	*trace = t;
 	return true;
 }

@@ -7,12 +7,13 @@
 #include <stddef.h>
 
 struct qv_trace_setting {
-	const char *out; /* a pattern as in engine/base/file_name.h, NULL = none */
-	size_t most;     /* bytes, 0 = no end */
-	size_t ring;     /* bytes, 0 = all that happens is written */
+	char *out;   /* a pattern as in engine/base/file_name.h, to be freed, NULL = none */
+	size_t most; /* bytes, 0 = no end */
+	size_t ring; /* bytes, 0 = all that happens is written */
 };
 
-/* True, or false with the reason in why. The pattern is a part of text. */
+/* True, or false with the reason in why. The pattern names the same file wherever
+ * the process goes. */
 bool qv_trace_setting_parse(const char *text, struct qv_trace_setting *setting, char *why,
 			    size_t size);
 

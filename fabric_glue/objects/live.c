@@ -28,6 +28,11 @@ bool qv_fi_lock_last(pthread_mutex_t *lock)
 	return pthread_mutex_timedlock(lock, &until) == 0;
 }
 
+bool qv_fi_lock_at_end(pthread_mutex_t *lock, bool last)
+{
+	return last ? qv_fi_lock_last(lock) : pthread_mutex_lock(lock) == 0;
+}
+
 /* What does not change. */
 static void describe(struct qv_fi_ep *ep)
 {

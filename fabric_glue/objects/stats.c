@@ -134,21 +134,22 @@ static void print(const struct qv_fi_ep *ep)
 		qv_fi_offload_print();
 }
 
-/* Behind it, qv_fi_stats_file_write. */
-static void report(const struct qv_fi_ep *ep)
+/* Behind it, qv_fi_stats_file_write. False: it was the last time, and a lock could not be had. */
+static bool report(const struct qv_fi_ep *ep, bool last)
 {
 	if (qv_fi_params.stats.lines)
 		print(ep);
 	if (qv_fi_params.stats.out)
-		qv_fi_stats_file_end(ep);
+		return qv_fi_stats_file_end(ep, last);
 	if (qv_fi_params.stats.profile)
-		qv_fi_profile_add(ep, qv_fi_params.stats.profile);
+		return qv_fi_profile_add(ep, qv_fi_params.stats.profile, last);
+	return true;
 }
 
-static void write_file(void)
+static void write_file(bool last)
 {
 	if (qv_fi_params.stats.out)
-		qv_fi_stats_file_write();
+		qv_fi_stats_file_write(last);
 }
 
 void qv_fi_stats_begin(struct qv_fi_ep *ep)
@@ -174,8 +175,8 @@ void qv_fi_stats_end(struct qv_fi_ep *ep)
 	ep->reports = false;
 	qv_fi_live_unlock();
 	if (reports) {
-		report(ep);
-		write_file();
+		report(ep, false);
+		write_file(false);
 	}
 	qv_fi_detail_end(ep);
 }
@@ -212,26 +213,30 @@ void qv_fi_stats_tick(const struct qv_fi_ep *ep, uint64_t now)
 	if (write || others)
 		qv_fi_stats_file_note(ep);
 	if (write)
-		qv_fi_stats_file_write();
+		qv_fi_stats_file_write(false);
 }
 
-/* libfabric ends. A child that was forked meanwhile has the list, but did not do these things. */
+/*
+ * libfabric ends. A child that was forked meanwhile has the list, but did not do these things. A signal
+ * handler that calls exit() may have come in the midst of a writing of this thread: no lock that this one
+ * holds is waited for twice.
+ */
 void qv_fi_stats_exit(void)
 {
 	struct qv_fi_ep *ep = NULL;
-	bool some = false;
+	bool some = false, stuck = false;
 
 	if (!qv_fi_lock_last(&qv_fi_live()->lock))
 		return;
 	while ((ep = qv_fi_live_next(ep))) {
 		if (ep->reports && ep->pid == getpid()) {
-			report(ep);
+			stuck = stuck || !report(ep, true);
 			some = true;
 		}
 		ep->reports = false;
 	}
-	if (some)
-		write_file();
+	if (some && !stuck)
+		write_file(true);
 	qv_fi_stats_signal_end();
 	qv_fi_live_unlock();
 }

@@ -24,11 +24,12 @@ void qv_fi_detail_json(FILE *out, const struct qv_fi_ep *ep, unsigned which);
 
 /* From stats_file.c. */
 
-/* What the endpoint did so far, or has done, for the next writing. */
+/* What the endpoint did so far, or has done, for the next writing. Last: see qv_fi_lock_at_end; false: not
+ * noted. */
 void qv_fi_stats_file_note(const struct qv_fi_ep *ep);
-void qv_fi_stats_file_end(const struct qv_fi_ep *ep);
+bool qv_fi_stats_file_end(const struct qv_fi_ep *ep, bool last);
 /* All that was noted, into FI_QUIVER_STATS=json:FILE. */
-void qv_fi_stats_file_write(void);
+void qv_fi_stats_file_write(bool last);
 
 /* From stats_signal.c. */
 

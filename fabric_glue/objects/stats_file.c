@@ -3,6 +3,7 @@
  * stats_file.c - FI_QUIVER_STATS=json:FILE: the counters of all endpoints of the process, and whose they
  * are, as one JSON object; `quiver stats` reads it.
  */
+#include "live.h"
 #include "stats.h"
 
 #include <errno.h>
@@ -81,15 +82,17 @@ void qv_fi_stats_file_note(const struct qv_fi_ep *ep)
 	pthread_mutex_unlock(&file.lock);
 }
 
-void qv_fi_stats_file_end(const struct qv_fi_ep *ep)
+bool qv_fi_stats_file_end(const struct qv_fi_ep *ep, bool last)
 {
 	struct account *a;
 
-	pthread_mutex_lock(&file.lock);
+	if (!qv_fi_lock_at_end(&file.lock, last))
+		return false;
 	a = note(ep);
 	if (a)
 		a->ep = NULL;
 	pthread_mutex_unlock(&file.lock);
+	return true;
 }
 
 /* Writing. */
@@ -117,10 +120,24 @@ static void put_all(FILE *out)
 	fputs("]}\n", out);
 }
 
+int qv_fi_file_open(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	return fd;
+}
+
+const char *qv_fi_file_error(int error)
+{
+	return error == ENXIO ? "nobody reads this pipe" : strerror(error);
+}
+
 /* 0 or errno. */
 static int fill(const char *path, const char *text, size_t len)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), error;
+	int fd = qv_fi_file_open(path), error;
 
 	if (fd < 0)
 		return errno;
@@ -130,9 +147,17 @@ static int fill(const char *path, const char *text, size_t len)
 	return error;
 }
 
+/* What a symbolic link leads to, to be freed; NULL: to no file, or to one that a process has open. */
+static char *follow(const char *path)
+{
+	if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6))
+		return NULL;
+	return realpath(path, NULL);
+}
+
 /* Whoever reads finds the old file or the new one, and a disk that is full leaves the old one. What is
  * no plain file is not replaced. */
-static int replace(const char *path, const char *text, size_t len)
+static int replace_real(const char *path, const char *text, size_t len)
 {
 	char part[4096 + 8];
 	struct stat st;
@@ -149,7 +174,16 @@ static int replace(const char *path, const char *text, size_t len)
 	return error;
 }
 
-void qv_fi_stats_file_write(void)
+static int replace(const char *path, const char *text, size_t len)
+{
+	char *real = follow(path);
+	int error = replace_real(real ? real : path, text, len);
+
+	free(real);
+	return error;
+}
+
+void qv_fi_stats_file_write(bool last)
 {
 	char path[4096], *text = NULL;
 	const char *why = "";
@@ -157,7 +191,8 @@ void qv_fi_stats_file_write(void)
 	FILE *out;
 	int error;
 
-	pthread_mutex_lock(&file.lock);
+	if (!qv_fi_lock_at_end(&file.lock, last))
+		return;
 	out = open_memstream(&text, &len);
 	if (out)
 		put_all(out);
@@ -166,7 +201,8 @@ void qv_fi_stats_file_write(void)
 	else if (!qv_file_name(qv_fi_params.stats.out, path, sizeof path, &why))
 		qv_fi_warn("no counters are written: %s", why);
 	else if ((error = replace(path, text, len)))
-		qv_fi_warn("the counters cannot be written to %s: %s", path, strerror(error));
+		qv_fi_warn("the counters cannot be written to %s: %s", path,
+			   qv_fi_file_error(error));
 	free(text);
 	pthread_mutex_unlock(&file.lock);
 }

@@ -21,6 +21,7 @@
 
 /* Of those that are closed. The list's lock is held, for all of these and for copies. */
 static struct qv_fi_stats ended;
+static pid_t ended_pid; /* whose they are */
 static uint64_t asked; /* ms, for the first time; 0: nobody has. A tick reads it without the lock */
 
 static void most(uint64_t *max, uint64_t value)
@@ -64,8 +65,19 @@ static void add(struct qv_fi_stats *sum, const struct qv_fi_stats *s, bool open)
 	add_queues(&sum->untagged, &s->untagged, open);
 }
 
+/* A child that was forked begins anew. */
+static void forget_others(void)
+{
+	if (ended_pid != getpid())
+		memset(&ended, 0, sizeof ended);
+	ended_pid = getpid();
+}
+
 void qv_fi_totals_keep(struct qv_fi_ep *ep)
 {
+	if (ep->pid != getpid())
+		return;
+	forget_others();
 	ep->mode->count(ep, &ep->counted);
 	add(&ended, &ep->counted, false);
 }
@@ -99,8 +111,12 @@ static int sum_all(struct qv_fi_stats *sum, struct lacks *lacks)
 
 	*lacks = (struct lacks){false, false};
 	qv_fi_live_lock();
+	forget_others();
 	*sum = ended;
-	for (; (ep = qv_fi_live_next(ep)); n++) {
+	while ((ep = qv_fi_live_next(ep))) {
+		if (ep->pid != getpid())
+			continue;
+		n++;
 		if (qv_fi_enter(ep->dom)) {
 			copy(ep);
 			pthread_mutex_unlock(&ep->dom->lock);

@@ -59,9 +59,21 @@ struct source {
 /* What was queued at the endpoints of this process so far, by source. */
 static struct {
 	pthread_mutex_t lock;
+	pid_t pid; /* whose it is */
 	struct source *at;
 	size_t n;
 } sum = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* A child that was forked begins anew. */
+static void forget_others(void)
+{
+	if (sum.pid == getpid())
+		return;
+	free(sum.at);
+	sum.at = NULL;
+	sum.n = 0;
+	sum.pid = getpid();
+}
 
 static bool make_room(uint64_t source)
 {
@@ -126,15 +138,18 @@ static void write_sum(const char *pattern)
 	char path[4096];
 	const char *why = "";
 	FILE *file;
-	int bad;
+	int fd, bad;
 
 	if (!qv_file_name(pattern, path, sizeof path, &why)) {
 		qv_fi_warn("no profile is written: %s", why);
 		return;
 	}
-	file = fopen(path, "we");
+	fd = qv_fi_file_open(path);
+	file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!file) {
-		qv_fi_warn("the profile %s cannot be written: %s", path, strerror(errno));
+		qv_fi_warn("the profile %s cannot be written: %s", path, qv_fi_file_error(errno));
+		if (fd >= 0)
+			close(fd);
 		return;
 	}
 	bad = write_lines(file);
@@ -159,11 +174,13 @@ static void add_peer(struct source *to, const struct qv_fi_ep *ep, const struct 
 	}
 }
 
-void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern)
+bool qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern, bool last)
 {
 	struct qv_peer *peer = NULL;
 
-	pthread_mutex_lock(&sum.lock);
+	if (!qv_fi_lock_at_end(&sum.lock, last))
+		return false;
+	forget_others();
 	while ((peer = qv_proto_next_peer(ep->proto, peer))) {
 		/* Programs may empty the address vector before they close the endpoint. */
 		uint64_t source = qv_proto_peer_first_user(peer);
@@ -175,4 +192,5 @@ void qv_fi_profile_add(const struct qv_fi_ep *ep, const char *pattern)
 	}
 	write_sum(pattern);
 	pthread_mutex_unlock(&sum.lock);
+	return true;
 }

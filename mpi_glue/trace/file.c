@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -57,20 +58,31 @@ static void cannot(const char *why)
 	fprintf(stderr, "quiver: QUIVER_MPI_TRACE: no trace is written: %s\n", why);
 }
 
+static bool name_file(const struct qv_trace_setting *setting)
+{
+	const char *why = "";
+
+	if (setting->ring)
+		return cannot("ring= is not for calls, of which the first ones are needed"), false;
+	if (!qv_file_name(setting->out, trace.path, sizeof trace.path, &why))
+		return cannot(why), false;
+	return true;
+}
+
 static bool open_file(const char *text, int rank)
 {
 	struct qv_trace_process me = {.rank = rank, .pid = (uint32_t)getpid()};
 	struct qv_trace_lane lane = {.queue = QV_TRACE_TAGGED, .structure = "mpi"};
 	struct qv_trace_setting setting;
 	char why[512];
-	const char *text_why = "";
+	bool named;
 
 	if (!qv_trace_setting_parse(text, &setting, why, sizeof why))
 		return cannot(why), false;
-	if (setting.ring)
-		return cannot("ring= is not for calls, of which the first ones are needed"), false;
-	if (!qv_file_name(setting.out, trace.path, sizeof trace.path, &text_why))
-		return cannot(text_why), false;
+	named = name_file(&setting);
+	free(setting.out);
+	if (!named)
+		return false;
 	trace.file = qv_trace_create_calls(trace.path, setting.most);
 	if (!trace.file)
 		return cannot(errno == EWOULDBLOCK ? "another process writes this file"

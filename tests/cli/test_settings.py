@@ -139,6 +139,14 @@ def test_profiles():
             refused("FI_QUIVER_STATS", to + pattern, "one file for all processes", **job)
         for pattern in ("/x%r", "/%h.%p", "/%%%r"):
             accepted("quiver", FI_QUIVER_STATS=to + pattern, **job)
+        for rank in "01":
+            refused("FI_QUIVER_STATS", to + "/x", "one file for all processes", PMIX_RANK=rank)
+        for size in ("OMPI_COMM_WORLD_SIZE", "OMPI_MCA_orte_ess_num_procs"): # a program started by itself
+            accepted("quiver", FI_QUIVER_STATS=to + "/x", PMIX_RANK="0", **{size: "1"})
+        for form, most in (("json:", 250), ("profile:", 255)):
+            name = form + directory + "/"
+            refused("FI_QUIVER_STATS", name + (most + 1) * "x", "the name is too long")
+            accepted("quiver", FI_QUIVER_STATS=name + most * "x")
         accepted("quiver", FI_QUIVER_STATS=to + "/x")
         to = "json:" + directory + "/x"
         for before in ("detail", "interval=1", "interval=86400", "signal=HUP", "signal=usr1"):

@@ -34,10 +34,10 @@ def settings(core, env):
     return full
 
 
-def run(core, *cases, **env):
+def run(core, *cases, cwd=None, **env):
     """The cases over a core with these settings: exit status, what was on stderr."""
-    done = subprocess.run([sys.argv[2], *cases], env=settings(core, env), capture_output=True,
-                          text=True, timeout=120, check=False)
+    done = subprocess.run([os.path.abspath(sys.argv[2]), *cases], env=settings(core, env), capture_output=True,
+                          text=True, timeout=120, check=False, cwd=cwd)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -127,6 +127,56 @@ def test_queues(core, directory):
                            FI_QUIVER_STATS="yes")
         check(f"{core} {case}: the next run", status == 0 and
               text.count("matching pnp-static/") == 2, text)
+
+
+def test_exit(core, directory):
+    """A handler that calls exit() while the thread that it stopped writes: the process ends."""
+    for form in ("json", "profile"):
+        status, text = run(core, "stats_exit_in_write", FI_QUIVER_STATS=f"{form}:{directory}/%h.%r")
+        check(f"{core} {form}: exit() in the midst of a writing", "ended with status 3" in text, f"{status} {text}")
+
+
+def test_elsewhere(core, directory):
+    """A relative name is of the folder where the program was when it took the setting."""
+    folder = os.path.join(directory, "100%h")
+    os.makedirs(folder, exist_ok=True)
+    for name, setting in (("STATS", "json:"), ("STATS", "profile:"), ("TRACE", "")):
+        status, text = run(core, "stats_elsewhere", cwd=folder, **{f"FI_QUIVER_{name}": f"{setting}here.%r"})
+        found = os.listdir(folder)
+        check(f"{core} {name}={setting}: chdir", status == 0 and found == ["here.0"], f"{found} {text}")
+        for path in found:
+            os.unlink(os.path.join(folder, path))
+
+
+def test_forked(core, directory):
+    """A child begins with sums of its own."""
+    name = os.path.join(directory, core + ".%p.forked")
+    status, text = run(core, "stats_forked", FI_QUIVER_STATS="profile:" + name)
+    profiles = [read(os.path.join(directory, p)) for p in os.listdir(directory) if p.endswith(".forked")]
+    check(f"{core}: a profile of a child", status == 0 and len(profiles) == 2 and
+          sorted(p[0] for p in profiles) == [(0, 0), (1, 0)], f"{profiles} {text}")
+    for path in os.listdir(directory):
+        if path.endswith(".forked"):
+            os.unlink(os.path.join(directory, path))
+
+
+def test_kinds(core, directory):
+    """What a symbolic link leads to is replaced, and a pipe that nobody reads is not waited for."""
+    target, link, pipe = (os.path.join(directory, f"kind.{n}") for n in ("target", "link", "pipe"))
+    with open(target, "w", encoding="utf-8") as file:
+        file.write("before")
+    os.symlink(target, link)
+    with open(target, encoding="utf-8") as old:
+        status, text = run(core, "stats_sizes", FI_QUIVER_STATS="json:" + link)
+        with open(target, encoding="utf-8") as new:
+            check(f"{core}: a link", status == 0 and os.path.islink(link) and json.load(new)["endpoints"] and
+                  old.read() == "before", text)
+    os.mkfifo(pipe)
+    for form in ("json", "profile"):
+        status, text = run(core, "stats_sizes", FI_QUIVER_STATS=f"{form}:{pipe}", QV_TEST_TIMEOUT="0.5")
+        check(f"{core} {form}: a pipe", status == 0 and "nobody reads this pipe" in text, text)
+    for path in (target, link, pipe):
+        os.unlink(path)
 
 
 def add_up(*args):
@@ -238,6 +288,28 @@ def test_spread(directory):
     check("stats: one process has no spread", status == 0 and "quartile" not in text, text)
 
 
+def test_large(directory):
+    """Sums stay at what JSON can tell, and a rank that is none is refused."""
+    path, other = (os.path.join(directory, f"large.{n}") for n in "ab")
+    for rank, name in enumerate((path, other)):
+        write_process(name, rank, arrived=2 ** 63 - 1)
+    status, text, complaint = add_up("--json", path, other)
+    check("stats: large sums", status == 0 and json.loads(text)["all"]["arrived"] == 2 ** 63 - 1, text + complaint)
+    write_process(path, 2 ** 32 - 1, arrived=1)
+    status, text, complaint = add_up(path)
+    check("stats: no such rank", status == 1 and not text and "has no counters" in complaint, text + complaint)
+
+
+def test_host(directory):
+    """A long name of a host is cut between two characters."""
+    path = os.path.join(directory, "host")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"quiver": "0", "rank": 0, "pid": 1, "host": "x" * 62 + "\u00e4" * 9, "endpoints": []}, file)
+    status, text, complaint = add_up("--json", path)
+    check("stats: a long host", status == 0 and json.loads(text)["processes"][0].get("host") == "x" * 62,
+          text + complaint)
+
+
 def test_twice(directory):
     """No process counts twice; two of one rank are a warning, since a rank may start others."""
     first, other, child, alone, second = (os.path.join(directory, f"twice.{name}") for name in "acdno")
@@ -266,10 +338,16 @@ def main():
             test_files(core, directory)
             test_profile(core, directory)
             test_queues(core, directory)
+            test_exit(core, directory)
+            test_elsewhere(core, directory)
+            test_forked(core, directory)
+            test_kinds(core, directory)
         if len(sys.argv) > 3:
             test_program(directory)
             test_spread(directory)
             test_twice(directory)
+            test_host(directory)
+            test_large(directory)
     print(f"{len(wrong)} wrong")
     return 1 if wrong else 0
 

@@ -3,6 +3,8 @@
 #include "tests/fabric/harness/ft.h"
 
 #include <sys/mman.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <quiver/fi_ext.h>
@@ -206,10 +208,84 @@ static void not_closed(void)
 	OK(fi_av_remove(ep.av, ep.peer, 1, 0)); /* as MPIs do at their end */
 }
 
+/* In the place of the C library's: the provider asks for it while it writes, if %h is in the name. */
+static bool exits;
+
+__attribute__((visibility("default"))) int gethostname(char *name, size_t size)
+{
+	struct utsname me;
+
+	if (exits) {
+		exits = false;
+		exit(3);
+	}
+	if (uname(&me))
+		return -1;
+	snprintf(name, size, "%s", me.nodename);
+	return 0;
+}
+
+/* As a signal handler that calls exit() while the counters are written: cli.stats looks. */
+static void exit_in_write(void)
+{
+	struct ft_ep ep[2];
+
+	for (int i = 0; i < 2; i++)
+		ft_open(&ep[i], &(struct ft_conf){0});
+	exits = true;
+	ft_close(&ep[0]);
+	exits = false;
+	ft_close(&ep[1]);
+}
+
+/* A program that goes elsewhere before it writes: cli.stats looks for its files. */
+static void elsewhere(void)
+{
+	struct fi_info *info;
+	struct ft_ep ep;
+
+	OK(fi_getinfo(FI_VERSION(1, 9), NULL, NULL, 0, NULL, &info));
+	fi_freeinfo(info);
+	CHECK(!chdir("/"));
+	ft_open(&ep, &(struct ft_conf){0});
+	ft_close(&ep);
+}
+
+/* One that opens an endpoint in its child, and has had one before: cli.stats looks at the sums. */
+static void forked(void)
+{
+	struct ft_ep ep;
+	struct ft_op op, tx;
+	uint64_t in, out = 1;
+	int status;
+	pid_t child;
+
+	for (int i = 0; i < 2; i++) {
+		ft_open(&ep, &(struct ft_conf){.caps = FI_DIRECTED_RECV});
+		if (i == 0) {
+			ft_trecv(&ep, ft.rank, 5, 0, &in, 8, &op);
+			ft_tsend(&ep, ft.rank, 5, &out, 8, &tx);
+			ft_wait(&op);
+			ft_wait(&tx);
+		}
+		ft_close(&ep);
+		if (i)
+			exit(0);
+		child = fork();
+		if (child) {
+			CHECK(waitpid(child, &status, 0) == child && !status);
+			return;
+		}
+	}
+}
+
 const struct ft_case ft_cases_stats[] = {
 	{"stats_counts", 2, 20, counts},
 	{"stats_sizes", 1, 20, sizes},
 	{"profile_sources", 3, 20, profile_sources},
 	{"stats_not_closed", 1, 20, not_closed},
+	{"stats_exit_in_write", 1, 20, exit_in_write},
+	{"stats_elsewhere", 1, 20, elsewhere},
+	{"stats_forked", 1, 20, forked},
 	{0},
 };
