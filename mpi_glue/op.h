@@ -109,8 +109,8 @@ static inline bool qv_mpi_is_exchange(const struct qv_mpi_call *call)
 /* mpi_glue/calls/pass.c: `auto` leaves the call to the MPI for good; see calls/pass.h. */
 void qv_mpi_pass(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 		 const struct qv_mpi_reduce *r);
-/* mpi_glue/calls/take.c: an operation for this call, not started yet; NULL: let the MPI
- * do it. Collective. */
+/* mpi_glue/calls/take.c: an operation for this call, which has started unless it is persistent;
+ * NULL: let the MPI do it. Collective. */
 struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call);
 /* Arguments that are wrong, or that only the MPI can judge, are the MPI's. */
 enum qv_mpi_reason qv_mpi_judge(const struct qv_mpi_call *call, const struct qv_mpi_comm *c);

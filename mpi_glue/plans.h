@@ -52,7 +52,7 @@ struct qv_mpi_trial {
 	bool stubborn;    /* ours is given up only if it was slower twice */
 	bool apart;       /* ranks come at different times, and are left to */
 	bool won, lost;   /* ours, in the turns before */
-	bool again;       /* the call that has begun had no memory, and begins again */
+	bool again;       /* the call counted last has failed before it began, and comes again */
 	int turns, tries; /* tries: those that told nothing */
 	double began;
 	double seconds[2][QV_MPI_TURNS / 2], bytes[2]; /* the MPI's, ours */

@@ -94,8 +94,8 @@ QV_INLINE bool qv_mpi_passes_v(enum qv_mpi_name name, MPI_Comm comm)
 	return true;
 }
 
-/* pass.c: what has passed so ends with an error. If the MPI says that this rank's arguments are wrong, its next try is
- * the call that the others are in, and the one that counts. */
+/* pass.c: a call that was passed on without a look ends with an error. If the MPI says that this rank's arguments are
+ * wrong, its next try is the call that the others are in, and the one that counts. */
 void qv_mpi_passed_wrong(enum qv_mpi_name name, MPI_Comm comm, int rc);
 
 static inline int qv_mpi_passed_v(enum qv_mpi_name name, MPI_Comm comm, int rc)

@@ -61,7 +61,7 @@ struct qv_mpi_op *qv_mpi_blocks_take(struct qv_mpi_blocks_call *call);
 const struct qv_mpi_rule *qv_mpi_autotune_v_turn(struct qv_mpi_comm *c,
 						 struct qv_mpi_blocks_call *call,
 						 enum qv_mpi_reason *why);
-/* The call that it has counted last has no memory here, and comes again. */
+/* The call that it has counted last has failed here before it began, and comes again. */
 void qv_mpi_autotune_v_again(struct qv_mpi_autotune_v *s);
 /* A call that was timed is over, with this error code; the same, or another one. Collective. */
 int qv_mpi_autotune_v_end(struct qv_mpi_blocks_call *call, int rc);

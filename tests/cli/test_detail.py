@@ -169,7 +169,7 @@ def test_hostile(directory):
                    {"posted_queue": {"hits": [huge] * 100, "depth": [-1, "x", None], "depth_ns": {}}},
                    {"wildcards": {"none": -5}, "probes": []}):
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"quiver": "0", "host": "h", "rank": -1, "endpoints":
+            json.dump({"quiver": "0", "host": "h", "rank": -1, "pid": 1, "endpoints":
                        [{"tagged": {"detail": detail}}, {"untagged": {"detail": detail}}]}, file)
         for options in ([], ["--json"]):
             done = subprocess.run([QUIVER, "stats", *options, path], capture_output=True, text=True,
