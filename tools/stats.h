@@ -23,6 +23,17 @@ struct qv_stats_process {
 	struct qv_stats_counters c;
 };
 
+struct qv_stats_detail;
+
+/* From stats_process.c. */
+
+/* root: a file of FI_QUIVER_STATS=json:FILE; what it has of detail is added to `detail`. 1; 0: it has no
+ * counters of quiver; -1: no memory. */
+int qv_stats_process_read(const json_t *root, struct qv_stats_process *p,
+			  struct qv_stats_detail *detail);
+/* Sums stay at INT64_MAX, the most that JSON has. */
+void qv_stats_add(struct qv_stats_counters *sum, const struct qv_stats_counters *c);
+
 /* From stats_spread.c. */
 
 /* The columns of the table. */
