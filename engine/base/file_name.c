@@ -105,7 +105,10 @@ static bool is_shared(const char *pattern)
 	for (const char *at = strchr(pattern, '%'); at; at = strchr(at + 2, '%'))
 		if (at[1] == 'r' || at[1] == 'p')
 			return false;
-	return all ? atoi(all) > 1 || (rank && atoi(rank) > 0) : rank != NULL;
+	if (all)
+		return atoi(all) > 1 || (rank && atoi(rank) > 0);
+	/* Slurm gives rank 0 to the script of a job, too, and not always a size. */
+	return rank && (rank != getenv("SLURM_PROCID") || atoi(rank) > 0);
 }
 
 bool qv_file_writable(const char *pattern, char *why, size_t size)

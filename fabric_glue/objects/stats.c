@@ -235,7 +235,9 @@ void qv_fi_stats_exit(void)
 		}
 		ep->reports = false;
 	}
-	if (some && !stuck)
+	if (stuck)
+		qv_fi_warn("the last counters are not written: a writing has not ended");
+	else if (some)
 		write_file(true);
 	qv_fi_stats_signal_end();
 	qv_fi_live_unlock();

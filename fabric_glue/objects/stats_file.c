@@ -89,7 +89,7 @@ bool qv_fi_stats_file_end(const struct qv_fi_ep *ep, bool last)
 	if (!qv_fi_lock_at_end(&file.lock, last))
 		return false;
 	a = note(ep);
-	if (a)
+	if (a && !last) /* another thread may look at it once more as the process ends */
 		a->ep = NULL;
 	pthread_mutex_unlock(&file.lock);
 	return true;
@@ -179,6 +179,9 @@ static int replace(const char *path, const char *text, size_t len)
 	char *real = follow(path);
 	int error = replace_real(real ? real : path, text, len);
 
+	/* The file may be written where its folder may not. A disk that is full leaves the old one. */
+	if (real && error && error != ENOSPC && error != EDQUOT)
+		error = fill(path, text, len);
 	free(real);
 	return error;
 }

@@ -14,6 +14,7 @@
 
 #include "engine/match/detail.h"
 #include "engine/match/partners.h"
+#include "engine/trace/write_all.h"
 
 /* Reading. */
 
@@ -109,6 +110,7 @@ static unsigned shift_of_counts(void)
 	return shift;
 }
 
+/* 0 or errno. */
 static int write_lines(FILE *file)
 {
 	unsigned shift = shift_of_counts();
@@ -130,31 +132,42 @@ static int write_lines(FILE *file)
 	/* A profile has a source at least; of a process that nobody spoke to, this one. */
 	if (!lines)
 		fputs("0 0 0\n", file);
-	return ferror(file);
+	return ferror(file) ? ENOMEM : 0;
+}
+
+/* 0 or errno. */
+static int write_file(const char *path)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *lines = open_memstream(&text, &len);
+	int fd = -1, error = lines ? write_lines(lines) : ENOMEM;
+
+	if (lines && fclose(lines))
+		error = ENOMEM;
+	if (!error && (fd = qv_fi_file_open(path)) < 0)
+		error = errno;
+	if (!error)
+		error = qv_write_all(fd, text, len);
+	if (fd >= 0 && close(fd) && !error)
+		error = errno;
+	free(text);
+	return error;
 }
 
 static void write_sum(const char *pattern)
 {
 	char path[4096];
 	const char *why = "";
-	FILE *file;
-	int fd, bad;
+	int error;
 
 	if (!qv_file_name(pattern, path, sizeof path, &why)) {
 		qv_fi_warn("no profile is written: %s", why);
 		return;
 	}
-	fd = qv_fi_file_open(path);
-	file = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!file) {
-		qv_fi_warn("the profile %s cannot be written: %s", path, qv_fi_file_error(errno));
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	bad = write_lines(file);
-	if (fclose(file) || bad)
-		qv_fi_warn("the profile %s is not whole: %s", path, strerror(errno));
+	error = write_file(path);
+	if (error)
+		qv_fi_warn("the profile %s cannot be written: %s", path, qv_fi_file_error(error));
 }
 
 /* Add what the endpoint's engines have counted of a peer. */

@@ -143,6 +143,8 @@ def test_profiles():
             refused("FI_QUIVER_STATS", to + "/x", "one file for all processes", PMIX_RANK=rank)
         for size in ("OMPI_COMM_WORLD_SIZE", "OMPI_MCA_orte_ess_num_procs"): # a program started by itself
             accepted("quiver", FI_QUIVER_STATS=to + "/x", PMIX_RANK="0", **{size: "1"})
+        accepted("quiver", FI_QUIVER_STATS=to + "/x", SLURM_PROCID="0") # the script of a job
+        refused("FI_QUIVER_STATS", to + "/x", "one file for all processes", SLURM_PROCID="1")
         for form, most in (("json:", 250), ("profile:", 255)):
             name = form + directory + "/"
             refused("FI_QUIVER_STATS", name + (most + 1) * "x", "the name is too long")

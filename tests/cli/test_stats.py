@@ -169,8 +169,18 @@ def test_kinds(core, directory):
     with open(target, encoding="utf-8") as old:
         status, text = run(core, "stats_sizes", FI_QUIVER_STATS="json:" + link)
         with open(target, encoding="utf-8") as new:
-            check(f"{core}: a link", status == 0 and os.path.islink(link) and json.load(new)["endpoints"] and
+            counters = json.load(new)
+            process = counters["pid"]
+            check(f"{core}: a link", status == 0 and os.path.islink(link) and counters["endpoints"] and
                   old.read() == "before", text)
+    os.unlink(link)
+    os.rename(target, os.path.join(directory, 252 * "x")) # beside which nothing can be written
+    target = os.path.join(directory, 252 * "x")
+    os.symlink(target, link)
+    status, text = run(core, "stats_sizes", FI_QUIVER_STATS="json:" + link)
+    with open(target, encoding="utf-8") as file:
+        check(f"{core}: a link to where no other file may be", status == 0 and not text.count("quiver:") and
+              json.load(file)["pid"] != process, text)
     os.mkfifo(pipe)
     for form in ("json", "profile"):
         status, text = run(core, "stats_sizes", FI_QUIVER_STATS=f"{form}:{pipe}", QV_TEST_TIMEOUT="0.5")

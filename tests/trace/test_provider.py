@@ -107,9 +107,11 @@ def test_limits(core, directory):
     check("full disk: passes, and says so", status == 0 and
           "no trace is written: No space left on device" in text, text)
     status, text = run(core, "fan_in", 16 << 10, FI_QUIVER_TRACE=f"{directory}/short.%p")
-    check("limit of the system: passes, and says so", status == 0 and "(max= of FI_QUIVER_TRACE, or ulimit -f)" in text, text)
-    status, text = run(core, "self", 100, FI_QUIVER_STATS=f"json:{directory}/short_stats.%p")
-    check("limit of the system: counters, too", status == 0 and "cannot be written to" in text, text)
+    check("limit of the system: passes, and says so", status == 0 and
+          "(max= of FI_QUIVER_TRACE, or ulimit -f)" in text, text)
+    for form in ("json", "profile"):
+        status, text = run(core, "self", 10, FI_QUIVER_STATS=f"{form}:{directory}/short_stats.%p")
+        check(f"limit of the system: {form}, too", status == 0 and "cannot be written" in text, text)
     with contextlib.ExitStack() as held:
         for rank in range(4):
             fcntl.lockf(held.enter_context(open(f"{directory}/held.{rank}", "wb")), fcntl.LOCK_EX)
