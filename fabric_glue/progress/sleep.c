@@ -5,6 +5,7 @@
 #include "wait_set.h"
 #include "fabric_glue/data.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
@@ -126,6 +127,7 @@ static bool has_news(struct qv_fi_wait_set *wait_set)
 	return news;
 }
 
+/* 0: the caller may sleep; -FI_EBUSY: it may, as soon as those who are being woken are awake. */
 static int look_and_arm(struct qv_fi_wait_set *wait_set)
 {
 	for (size_t i = 0; i < wait_set->neps; i++) {
@@ -150,7 +152,7 @@ static int look_and_arm(struct qv_fi_wait_set *wait_set)
 		return -FI_EAGAIN;
 	/* Another thread is being woken by the descriptor: it must stay readable until then. */
 	if (wait_set->event_set && atomic_load(&wait_set->asleep))
-		return -FI_EAGAIN;
+		return -FI_EBUSY;
 	unwake(wait_set);
 	if (wait_set->timer_fd >= 0)
 		arm_timer(wait_set);
@@ -180,17 +182,31 @@ int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set)
 		struct qv_fi_ep *ep = wait_set->eps[i];
 
 		ep->arming = false;
-		if (ep->woken && rc)
+		if (ep->woken && rc && rc != -FI_EBUSY)
 			qv_fi_ep_awake(ep);
 		ep->woken = false;
 	}
 	return rc;
 }
 
+static void is_awake(void *wait_set)
+{
+	atomic_fetch_sub(&((struct qv_fi_wait_set *)wait_set)->asleep, 1);
+}
+
+/* The thread may be cancelled meanwhile. */
+static void doze(struct qv_fi_wait_set *wait_set, int ms)
+{
+	struct epoll_event ev;
+
+	pthread_cleanup_push(is_awake, wait_set);
+	epoll_wait(wait_set->epoll_fd, &ev, 1, ms);
+	pthread_cleanup_pop(1);
+}
+
 bool qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned spins,
 			  unsigned told)
 {
-	struct epoll_event ev;
 	int rc = -FI_EAGAIN;
 
 	if (wait_set->epoll_fd >= 0 && !wait_set->regions && !wait_set->blind) {
@@ -201,18 +217,16 @@ bool qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned 
 		if (rc == 0)
 			atomic_fetch_add(&wait_set->asleep, 1);
 		qv_fi_unlock(wait_set->dom);
-		if (rc == 0) {
-			epoll_wait(wait_set->epoll_fd, &ev, 1, (int)ms);
-			atomic_fetch_sub(&wait_set->asleep, 1);
-		} else if (atomic_load(&wait_set->asleep)) {
+		if (rc == 0)
+			doze(wait_set, (int)ms);
+		else if (atomic_load(&wait_set->asleep))
 			sched_yield();
-		}
 	} else if (spins < SPINS) {
 		sched_yield();
 	} else {
 		usleep(50);
 	}
-	return rc == 0;
+	return rc == 0 || rc == -FI_EBUSY; /* all was moved on, and is armed */
 }
 
 static int try_wait(struct fid *fid)
@@ -227,7 +241,7 @@ static int try_wait(struct fid *fid)
 	qv_fi_lock(wait_set->dom);
 	rc = qv_fi_wait_set_may_sleep(wait_set);
 	qv_fi_unlock(wait_set->dom);
-	return rc;
+	return rc == -FI_EBUSY ? -FI_EAGAIN : rc;
 }
 
 int qv_fi_trywait(struct fid_fabric *fabric, struct fid **fids, int count)

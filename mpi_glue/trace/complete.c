@@ -47,7 +47,7 @@ static void over(const struct waits *w, int i, const MPI_Request *requests,
 		 const MPI_Status *status, int rc)
 {
 	/* Persistent ones keep their handles: these are not over if nobody can tell. */
-	if (!w->of[i] || (rc && requests[i] != MPI_REQUEST_NULL))
+	if (!w->of[i] || (!qv_mpi_trace_has_message(rc) && requests[i] != MPI_REQUEST_NULL))
 		return;
 	qv_mpi_trace_over(w->of[i], qv_mpi_trace_has_message(rc) ? status : NULL);
 	w->of[i] = NULL;
@@ -80,7 +80,7 @@ QV_API int MPI_Wait(MPI_Request *request, MPI_Status *status)
 	if (!qv_mpi_traces() || !request || !qv_mpi_trace_find(1, request, &r))
 		return QV_REAL(Wait)(request, status);
 	QV_TRACED(rc, QV_REAL(Wait)(request, s));
-	return end_one(r, !rc || *request == MPI_REQUEST_NULL, s, rc);
+	return end_one(r, qv_mpi_trace_has_message(rc) || *request == MPI_REQUEST_NULL, s, rc);
 }
 QV_MPI_BOTH(Wait)
 
@@ -93,7 +93,8 @@ QV_API int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	if (!qv_mpi_traces() || !request || !qv_mpi_trace_find(1, request, &r))
 		return QV_REAL(Test)(request, flag, status);
 	QV_TRACED(rc, QV_REAL(Test)(request, flag, s));
-	return end_one(r, rc ? *request == MPI_REQUEST_NULL : *flag, s, rc);
+	return end_one(r, rc ? qv_mpi_trace_has_message(rc) || *request == MPI_REQUEST_NULL : *flag,
+		       s, rc);
 }
 QV_MPI_BOTH(Test)
 

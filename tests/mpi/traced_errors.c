@@ -20,6 +20,13 @@ int main(int argc, char **argv)
 	MPI_Barrier(MPI_COMM_WORLD);
 	MPI_Send(big, 1, MPI_INT, !rank, 2, MPI_COMM_WORLD);
 	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	/* Too long for it, then not: two receives. */
+	for (int n = 8; n > 0; n -= 7) {
+		MPI_Start(&r);
+		MPI_Barrier(MPI_COMM_WORLD);
+		MPI_Send(big, n, MPI_INT, !rank, 2, MPI_COMM_WORLD);
+		MPI_Wait(&r, MPI_STATUS_IGNORE);
+	}
 	MPI_Request_free(&r);
 	MPI_Startall(1, NULL);
 	MPI_Finalize();

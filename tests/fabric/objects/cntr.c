@@ -3,6 +3,9 @@
 #include "tests/fabric/harness/ft.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
 
 /* Count n of each form; only the counters are read while they move. */
 static void counts(void)
@@ -266,8 +269,53 @@ static void sleepers(void)
 	ft_close(&ep);
 }
 
+/* On one processor, threads that wait for what does not come leave it alone. */
+static void idle(void)
+{
+	struct ft_ep ep;
+	cpu_set_t one, all;
+
+	if (!strcmp(ft_core(), "shm") && !ft_pair())
+		ft_skip("%s has no descriptor to wait on", ft_core());
+	ft_open(&ep, &(struct ft_conf){.cntrs = true, .threading = FI_THREAD_SAFE});
+	CHECK(!sched_getaffinity(0, sizeof all, &all));
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	CHECK(!sched_setaffinity(0, sizeof one, &one));
+	for (unsigned n = 1; n <= 4; n++) {
+		const uint64_t value = fi_cntr_read(ep.recv_cntr);
+		struct timespec before, now;
+		struct sleeper s[4];
+		pthread_t thread[4];
+		double used;
+
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+		for (unsigned i = 0; i < n; i++) {
+			s[i] = (struct sleeper){ep.recv_cntr, value + 1, 0, 0};
+			CHECK(!pthread_create(&thread[i], NULL, sleep_on, &s[i]));
+		}
+		ft_msleep(500);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+		OK(fi_cntr_add(ep.recv_cntr, 1));
+		for (unsigned i = 0; i < n; i++) {
+			CHECK(!pthread_join(thread[i], NULL));
+			OK(s[i].rc);
+		}
+		used = (double)(now.tv_sec - before.tv_sec) +
+		       (double)(now.tv_nsec - before.tv_nsec) * 1e-9;
+		printf("  %s: %u asleep use %.1f %% of a processor\n", ft.name, n, used * 200);
+		CHECK(used < 0.25);
+	}
+	CHECK(!sched_setaffinity(0, sizeof all, &all));
+	ft_close(&ep);
+}
+
 const struct ft_case ft_cases_cntr[] = {
-	{"counters", 2, 20, counts},           {"counter_errors", 2, 20, errors},
-	{"counter_wait", 2, 20, waiting},      {"counter_set_back", 2, 20, set_back},
-	{"counter_sleepers", 1, 60, sleepers}, {0},
+	{"counters", 2, 20, counts},
+	{"counter_errors", 2, 20, errors},
+	{"counter_wait", 2, 20, waiting},
+	{"counter_set_back", 2, 20, set_back},
+	{"counter_sleepers", 1, 60, sleepers},
+	{"counter_idle", 1, 20, idle},
+	{0},
 };
