@@ -195,7 +195,7 @@ static void is_awake(void *wait_set)
 }
 
 /* The thread may be cancelled meanwhile. */
-static void doze(struct qv_fi_wait_set *wait_set, int ms)
+static void sleep_until_woken(struct qv_fi_wait_set *wait_set, int ms)
 {
 	struct epoll_event ev;
 
@@ -218,7 +218,7 @@ bool qv_fi_wait_set_sleep(struct qv_fi_wait_set *wait_set, int64_t ms, unsigned 
 			atomic_fetch_add(&wait_set->asleep, 1);
 		qv_fi_unlock(wait_set->dom);
 		if (rc == 0)
-			doze(wait_set, (int)ms);
+			sleep_until_woken(wait_set, (int)ms);
 		else if (atomic_load(&wait_set->asleep))
 			sched_yield();
 	} else if (spins < SPINS) {
