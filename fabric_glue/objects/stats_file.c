@@ -120,7 +120,7 @@ static void put_all(FILE *out)
 	fputs("]}\n", out);
 }
 
-int qv_fi_file_open(const char *path)
+static int open_file(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
 
@@ -134,10 +134,9 @@ const char *qv_fi_file_error(int error)
 	return error == ENXIO ? "nobody reads this pipe" : strerror(error);
 }
 
-/* 0 or errno. */
-static int fill(const char *path, const char *text, size_t len)
+int qv_fi_file_fill(const char *path, const char *text, size_t len)
 {
-	int fd = qv_fi_file_open(path), error;
+	int fd = open_file(path), error;
 
 	if (fd < 0)
 		return errno;
@@ -164,9 +163,9 @@ static int replace_real(const char *path, const char *text, size_t len)
 	int error;
 
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return fill(path, text, len);
+		return qv_fi_file_fill(path, text, len);
 	snprintf(part, sizeof part, "%s.part", path);
-	error = fill(part, text, len);
+	error = qv_fi_file_fill(part, text, len);
 	if (!error && rename(part, path))
 		error = errno;
 	if (error)
@@ -181,7 +180,7 @@ static int replace(const char *path, const char *text, size_t len)
 
 	/* The file may be written where its folder may not. A disk that is full leaves the old one. */
 	if (real && error && error != ENOSPC && error != EDQUOT)
-		error = fill(path, text, len);
+		error = qv_fi_file_fill(path, text, len);
 	free(real);
 	return error;
 }

@@ -46,7 +46,8 @@ int qv_fi_wait_set_add(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep);
 void qv_fi_wait_set_enable(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep);
 void qv_fi_wait_set_remove(struct qv_fi_wait_set *wait_set, struct qv_fi_ep *ep);
 
-/* May the caller sleep on the descriptor? Lock held. 0, or -FI_EAGAIN: there is something to do. */
+/* May the caller sleep on the descriptor? Lock held. 0; -FI_EAGAIN: there is something to do; -FI_EBUSY: it may, as soon
+ * as threads that are being woken are awake. */
 int qv_fi_wait_set_may_sleep(struct qv_fi_wait_set *wait_set);
 /* How often there was news: ask this before you look at what you wait for. No lock held. */
 unsigned qv_fi_wait_set_told(struct qv_fi_wait_set *wait_set);

@@ -14,7 +14,6 @@
 
 #include "engine/match/detail.h"
 #include "engine/match/partners.h"
-#include "engine/trace/write_all.h"
 
 /* Reading. */
 
@@ -141,16 +140,12 @@ static int write_file(const char *path)
 	char *text = NULL;
 	size_t len = 0;
 	FILE *lines = open_memstream(&text, &len);
-	int fd = -1, error = lines ? write_lines(lines) : ENOMEM;
+	int error = lines ? write_lines(lines) : ENOMEM;
 
 	if (lines && fclose(lines))
 		error = ENOMEM;
-	if (!error && (fd = qv_fi_file_open(path)) < 0)
-		error = errno;
 	if (!error)
-		error = qv_write_all(fd, text, len);
-	if (fd >= 0 && close(fd) && !error)
-		error = errno;
+		error = qv_fi_file_fill(path, text, len);
 	free(text);
 	return error;
 }
