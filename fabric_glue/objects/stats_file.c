@@ -173,13 +173,20 @@ static int replace_real(const char *path, const char *text, size_t len)
 	return error;
 }
 
+/* The file itself may still be written: its folder may not, the name is too long for ".part", or the file
+ * is a mount point. After any other error, as of a disk that is full, the old file stays. */
+static bool folder_refuses(int error)
+{
+	return error == EACCES || error == EPERM || error == EROFS || error == ENAMETOOLONG ||
+	       error == EBUSY;
+}
+
 static int replace(const char *path, const char *text, size_t len)
 {
 	char *real = follow(path);
 	int error = replace_real(real ? real : path, text, len);
 
-	/* The file may be written where its folder may not. A disk that is full leaves the old one. */
-	if (real && error && error != ENOSPC && error != EDQUOT)
+	if (real && folder_refuses(error))
 		error = qv_fi_file_fill(path, text, len);
 	free(real);
 	return error;
