@@ -61,7 +61,7 @@ struct qv_mpi_comm {
 		/* 0: nobody is late, by that or as said; else a number for those who are. */
 		uint32_t late;
 		bool timed; /* the call under way, for that */
-		bool again; /* it had no memory, and comes again */
+		bool again; /* it has failed before it began, and comes again */
 	} habits[2];
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_autotune *autotune;
@@ -78,6 +78,7 @@ struct qv_mpi_comm {
 		uint32_t late;
 		bool observed;
 	} bypass[QV_MPI_REDUCE_LOCAL][QV_MPI_BYPASSES];
+	const struct qv_mpi_bypass *bypassed; /* the last of them */
 	/* Long, of an operation that is over: for the next one. */
 	void *room;
 	size_t room_bytes;

@@ -3,6 +3,7 @@
 #ifndef QV_MPI_PLANS_H
 #define QV_MPI_PLANS_H
 
+#include "engine/base/compiler.h"
 #include "mpi_glue/op.h"
 
 /* From mpi_glue/plans/expect.c. */
@@ -72,9 +73,14 @@ bool qv_mpi_autotune_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_
 void qv_mpi_autotune_free(struct qv_mpi_comm *c);
 void qv_mpi_autotune_v_free(struct qv_mpi_comm *c);
 
+/* mpi_glue/calls/pass.c: the MPI has found this rank's arguments wrong, which it says before it sends anything. */
+bool qv_mpi_is_of_arguments(int rc);
+
 /* The end of a blocking call. */
 static inline int qv_mpi_return(struct qv_mpi_call *call, int rc)
 {
+	if (QV_UNLIKELY(rc) && call->passed && qv_mpi_is_of_arguments(rc))
+		qv_mpi_comes_again(call);
 	if (call->trial)
 		rc = qv_mpi_trial_end(call->trial, call->comm, 0, rc);
 	if (call->observed)

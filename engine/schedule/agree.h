@@ -66,6 +66,8 @@ uint32_t qv_expect_late(const struct qv_expect *expect);
 int qv_expect_called(struct qv_expect *expect);
 /* Instead of all these, where nothing is due or to be noted in the call; else 0, and nothing is done. */
 int qv_expect_idle(struct qv_expect *expect);
+/* The last one of these has failed on this rank before it began, and comes again. */
+void qv_expect_idle_again(struct qv_expect *expect);
 
 /* This rank came to the call at this moment, in ns; 0: it did something else before, so that its time
  * says nothing. Returns 1: qv_expect_ended is to be called. */

@@ -21,21 +21,32 @@ void qv_mpi_pass(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 				       .observed = call->observed != NULL};
 }
 
-/* Such an error comes before anything is sent. */
-static bool is_of_arguments(int rc)
+bool qv_mpi_is_of_arguments(int rc)
 {
 	int class = MPI_ERR_OTHER;
 
 	PMPI_Error_class(rc, &class);
 	return class == MPI_ERR_BUFFER || class == MPI_ERR_COUNT || class == MPI_ERR_TYPE ||
-	       class == MPI_ERR_ROOT || class == MPI_ERR_ARG;
+	       class == MPI_ERR_ROOT || class == MPI_ERR_OP || class == MPI_ERR_ARG;
 }
 
-void qv_mpi_passed_wrong(enum qv_mpi_name name, MPI_Comm comm, int rc)
+void qv_mpi_passed_wrong(enum qv_coll coll, MPI_Comm comm, int rc)
 {
 	struct qv_mpi_comm *c;
 
-	if (!qv_mpi.on || qv_mpi.rules->rule[name].by != QV_MPI_BY_AUTO || !is_of_arguments(rc))
+	if (!qv_mpi.on || !qv_mpi.rules->automatic[coll] || !qv_mpi_is_of_arguments(rc))
+		return;
+	c = qv_mpi_comm_at_once(comm);
+	if (c && c->bypassed && c->bypassed->observed)
+		qv_expect_idle_again(qv_mpi_habit(c, coll)->expect);
+}
+
+void qv_mpi_passed_wrong_v(enum qv_mpi_name name, MPI_Comm comm, int rc)
+{
+	struct qv_mpi_comm *c;
+
+	if (!qv_mpi.on || qv_mpi.rules->rule[name].by != QV_MPI_BY_AUTO ||
+	    !qv_mpi_is_of_arguments(rc))
 		return;
 	c = qv_mpi_comm_at_once(comm);
 	if (c && c->passing[name].rules == qv_mpi.rules->number)

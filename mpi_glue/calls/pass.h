@@ -63,6 +63,7 @@ QV_INLINE bool qv_mpi_passes(enum qv_mpi_name name, enum qv_coll coll, struct qv
 	    !qv_mpi_args_equal(&b->args, &args) ||
 	    (b->observed && !(expect && qv_expect_idle(expect))))
 		return false;
+	c->bypassed = b;
 	qv_mpi_count(name, QV_MPI_BLOCKING, QV_MPI_SLOWER);
 	return true;
 }
@@ -96,12 +97,20 @@ QV_INLINE bool qv_mpi_passes_v(enum qv_mpi_name name, MPI_Comm comm)
 
 /* pass.c: a call that was passed on without a look ends with an error. If the MPI says that this rank's arguments are
  * wrong, its next try is the call that the others are in, and the one that counts. */
-void qv_mpi_passed_wrong(enum qv_mpi_name name, MPI_Comm comm, int rc);
+void qv_mpi_passed_wrong(enum qv_coll coll, MPI_Comm comm, int rc);
+void qv_mpi_passed_wrong_v(enum qv_mpi_name name, MPI_Comm comm, int rc);
+
+static inline int qv_mpi_passed(enum qv_coll coll, MPI_Comm comm, int rc)
+{
+	if (QV_UNLIKELY(rc))
+		qv_mpi_passed_wrong(coll, comm, rc);
+	return rc;
+}
 
 static inline int qv_mpi_passed_v(enum qv_mpi_name name, MPI_Comm comm, int rc)
 {
 	if (QV_UNLIKELY(rc))
-		qv_mpi_passed_wrong(name, comm, rc);
+		qv_mpi_passed_wrong_v(name, comm, rc);
 	return rc;
 }
 
@@ -125,9 +134,9 @@ static inline int qv_mpi_passed_v(enum qv_mpi_name name, MPI_Comm comm, int rc)
 	}                                                                                    \
 	QV_API int MPI_##name parameters                                                     \
 	{                                                                                    \
-		return qv_mpi_passes(QV_MPI_##upper, QV_COLL_##coll, known, comm)            \
-			       ? QV_REAL(name) arguments                                     \
-			       : judge_##name arguments;                                     \
+		if (!qv_mpi_passes(QV_MPI_##upper, QV_COLL_##coll, known, comm))             \
+			return judge_##name arguments;                                       \
+		return qv_mpi_passed(QV_COLL_##coll, comm, QV_REAL(name) arguments);         \
 	}                                                                                    \
 	QV_MPI_BOTH(name)
 

@@ -91,9 +91,7 @@ static enum qv_mpi_reason judge_data(const struct qv_mpi_call *call, struct qv_m
 	return size ? QV_MPI_TAKEN : QV_MPI_EMPTY;
 }
 
-/* It has failed here before it began, while other ranks may be in it: the program's next try is that call, too. What
- * was timed or observed is not over. */
-static struct qv_mpi_op *fail(struct qv_mpi_call *call, int error)
+void qv_mpi_comes_again(struct qv_mpi_call *call)
 {
 	if (call->trial)
 		call->trial->again = true;
@@ -101,6 +99,11 @@ static struct qv_mpi_op *fail(struct qv_mpi_call *call, int error)
 	if (call->observed)
 		qv_mpi_habit(call->observed, call->coll)->again = true;
 	call->observed = NULL;
+}
+
+static struct qv_mpi_op *fail(struct qv_mpi_call *call, int error)
+{
+	qv_mpi_comes_again(call);
 	return qv_mpi_op_failed(call->comm, error, false);
 }
 
@@ -258,6 +261,7 @@ struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call)
 		op = take(call, &why);
 	else
 		qv_mpi_comm_used(call->comm);
+	call->passed = !op;
 	if (!op)
 		qv_mpi_count(call->name, call->form, why);
 	return op;

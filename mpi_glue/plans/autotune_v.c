@@ -233,9 +233,20 @@ int qv_mpi_autotune_v_end(struct qv_mpi_blocks_call *call, int rc)
 	return rc;
 }
 
-void qv_mpi_autotune_v_again(struct qv_mpi_autotune_v *s)
+void qv_mpi_blocks_come_again(struct qv_mpi_blocks_call *call)
 {
-	s->trial.again = true;
+	struct qv_mpi_autotune_v *s = call->turned;
+	struct qv_mpi_passing *p;
+
+	call->timed = NULL;
+	if (!s)
+		return;
+	p = &qv_mpi_comm_of(call->comm)->passing[s->name];
+	if (p->left &&
+	    p->rules == s->rules) /* since this call: then the next try is passed on, too */
+		p->left++;
+	else
+		s->trial.again = true;
 }
 
 const struct qv_mpi_rule *qv_mpi_autotune_v_turn(struct qv_mpi_comm *c,

@@ -48,7 +48,8 @@ struct qv_mpi_blocks_call {
 	/* By qv_mpi_autotune_v_turn, if the call is timed: */
 	struct qv_mpi_autotune_v *timed, *turned; /* out: what has counted it */
 	double bytes;
-	int error; /* its own, which the MPI's error handler has seen; 0: none */
+	int error;   /* its own, which the MPI's error handler has seen; 0: none */
+	bool passed; /* out: the MPI runs it */
 };
 
 /* As qv_mpi_take. */
@@ -61,14 +62,16 @@ struct qv_mpi_op *qv_mpi_blocks_take(struct qv_mpi_blocks_call *call);
 const struct qv_mpi_rule *qv_mpi_autotune_v_turn(struct qv_mpi_comm *c,
 						 struct qv_mpi_blocks_call *call,
 						 enum qv_mpi_reason *why);
-/* The call that it has counted last has failed here before it began, and comes again. */
-void qv_mpi_autotune_v_again(struct qv_mpi_autotune_v *s);
+/* As qv_mpi_comes_again: the call that it has counted last. */
+void qv_mpi_blocks_come_again(struct qv_mpi_blocks_call *call);
 /* A call that was timed is over, with this error code; the same, or another one. Collective. */
 int qv_mpi_autotune_v_end(struct qv_mpi_blocks_call *call, int rc);
 
 /* The end of a blocking call. */
 static inline int qv_mpi_blocks_return(struct qv_mpi_blocks_call *call, int rc)
 {
+	if (QV_UNLIKELY(rc) && call->passed && qv_mpi_is_of_arguments(rc))
+		qv_mpi_blocks_come_again(call);
 	return call->timed ? qv_mpi_autotune_v_end(call, rc) : rc;
 }
 

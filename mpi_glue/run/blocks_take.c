@@ -166,13 +166,10 @@ static enum qv_mpi_reason judge_neighbors(const struct qv_mpi_blocks_call *call,
 	return why;
 }
 
-/* It has failed before it began, or in what the autotuner does. What was timed is not over: the program's next try is
- * the same call. */
+/* It has failed before it began, or in what the autotuner does. */
 static struct qv_mpi_op *fail(struct qv_mpi_blocks_call *call, int error)
 {
-	call->timed = NULL;
-	if (call->turned)
-		qv_mpi_autotune_v_again(call->turned);
+	qv_mpi_blocks_come_again(call);
 	return qv_mpi_op_failed(call->comm, call->error ? call->error : error, call->error);
 }
 
@@ -227,6 +224,7 @@ struct qv_mpi_op *qv_mpi_blocks_take(struct qv_mpi_blocks_call *call)
 		op = take(call, &qv_mpi.rules->rule[call->name], &why);
 	else
 		qv_mpi_comm_used(call->comm);
+	call->passed = !op;
 	if (!op)
 		qv_mpi_count(call->name, call->form, why);
 	return op;

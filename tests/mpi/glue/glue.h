@@ -123,6 +123,7 @@ void glue_idup(void);
 void glue_unused(void);
 void glue_info(void);
 void glue_wrong(void);
+void glue_wrong_buffer(void);
 void glue_retried(void);
 void glue_contexts(void);
 void glue_thread(void);

@@ -80,15 +80,45 @@ static void wrong_turns(MPI_Comm comm)
 	MPI_Type_free(&type);
 }
 
+static int reduce(int all, int count, MPI_Comm c)
+{
+	return all ? MPI_Allreduce(from, to, count, MPI_INT, MPI_SUM, c)
+		   : MPI_Reduce(from, to, count, MPI_INT, MPI_SUM, 0, c);
+}
+
+/* The same of reductions, whose ranks are observed for who comes late, by `auto` and by an algorithm. */
+static void wrong_counts(MPI_Comm comm, const char *algorithm)
+{
+	char set[64];
+
+	snprintf(set, sizeof set, "reduce=%s,allreduce=%s", algorithm, algorithm);
+	CHECK(!qv_mpi_set(set), "%s: refused", set);
+	for (int n = 0; n < 400; n++)
+		for (int all = 0; all < 2; all++) {
+			if (glue_rank == glue_ranks - 1 && n % 7 == 0)
+				must_be(reduce(all, -1, comm), MPI_ERR_COUNT, algorithm, n);
+			from[0] = n + glue_rank;
+			must_be(reduce(all, 1, comm), MPI_SUCCESS, algorithm, n);
+			CHECK((!all && glue_rank) ||
+				      to[0] == glue_ranks * n + glue_ranks * (glue_ranks - 1) / 2,
+			      "%s: sum %d of call %d", algorithm, to[0], n);
+		}
+}
+
+static void one_of_each(void)
+{
+	for (int i = 0; i < MOST; i++) {
+		one_each[i] = 1;
+		at[i] = i;
+	}
+}
+
 void glue_wrong(void)
 {
 	const int yes = 1;
 	MPI_Comm ring;
 
-	for (int i = 0; i < MOST; i++) {
-		one_each[i] = 1;
-		at[i] = i;
-	}
+	one_of_each();
 	CHECK(!qv_mpi_set("broadcast=binomial,gather=direct,allgather=ring,gatherv=direct,"
 			  "scatterv=direct,allgatherv=ring,neighbor_allgather=direct,"
 			  "neighbor_allgatherv=direct,alltoall=direct,alltoallv=direct,"
@@ -101,5 +131,39 @@ void glue_wrong(void)
 		must_be(MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, ring), MPI_ERR_ARG, "in place", 0);
 	must_be(call(0, MPI_INT, MPI_INT, ring), MPI_SUCCESS, "nothing", 0);
 	wrong_turns(ring);
+	wrong_counts(ring, "auto");
+	wrong_counts(ring, "segmented");
 	MPI_Comm_free(&ring);
+}
+
+/* What only the MPI finds wrong, in the first call of `auto`, which is the MPI's. */
+void glue_wrong_buffer(void)
+{
+	MPI_Comm comm;
+
+	one_of_each();
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	CHECK(!qv_mpi_set("reduce=auto,allgatherv=auto"), "refused");
+	for (int n = 0; n < 300; n++) {
+#ifdef OPEN_MPI
+		if (!glue_rank && !n)
+			must_be(MPI_Reduce(to, to, 1, MPI_INT, MPI_SUM, 0, comm), MPI_ERR_ARG,
+				"buffer", n);
+#endif
+		from[0] = n + glue_rank;
+		must_be(reduce(0, 1, comm), MPI_SUCCESS, "buffer", n);
+		CHECK(glue_rank || to[0] == glue_ranks * n + glue_ranks * (glue_ranks - 1) / 2,
+		      "sum %d of call %d", to[0], n);
+#ifndef OPEN_MPI
+		if (!glue_rank && !n)
+			must_be(MPI_Allgatherv(to, 1, MPI_INT, to, one_each, at, MPI_INT, comm),
+				MPI_ERR_BUFFER, "buffer", n);
+#endif
+		must_be(MPI_Allgatherv(from, 1, MPI_INT, to, one_each, at, MPI_INT, comm),
+			MPI_SUCCESS, "buffer", n);
+		CHECK(to[glue_ranks - 1] == n + glue_ranks - 1, "%d of call %d", to[glue_ranks - 1],
+		      n);
+	}
+	MPI_Comm_free(&comm);
 }
