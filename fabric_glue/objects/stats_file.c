@@ -134,7 +134,7 @@ const char *qv_fi_file_error(int error)
 	return error == ENXIO ? "nobody reads this pipe" : strerror(error);
 }
 
-int qv_fi_file_fill(const char *path, const char *text, size_t len)
+static int fill(const char *path, const char *text, size_t len)
 {
 	int fd = open_file(path), error;
 
@@ -163,9 +163,9 @@ static int replace_real(const char *path, const char *text, size_t len)
 	int error;
 
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return qv_fi_file_fill(path, text, len);
+		return fill(path, text, len);
 	snprintf(part, sizeof part, "%s.part", path);
-	error = qv_fi_file_fill(part, text, len);
+	error = fill(part, text, len);
 	if (!error && rename(part, path))
 		error = errno;
 	if (error)
@@ -181,13 +181,13 @@ static bool folder_refuses(int error)
 	       error == EBUSY;
 }
 
-static int replace(const char *path, const char *text, size_t len)
+int qv_fi_file_replace(const char *path, const char *text, size_t len)
 {
 	char *real = follow(path);
 	int error = replace_real(real ? real : path, text, len);
 
 	if (real && folder_refuses(error))
-		error = qv_fi_file_fill(path, text, len);
+		error = fill(path, text, len);
 	free(real);
 	return error;
 }
@@ -209,7 +209,7 @@ void qv_fi_stats_file_write(bool last)
 		qv_fi_warn("no counters are written: no memory");
 	else if (!qv_file_name(qv_fi_params.stats.out, path, sizeof path, &why))
 		qv_fi_warn("no counters are written: %s", why);
-	else if ((error = replace(path, text, len)))
+	else if ((error = qv_fi_file_replace(path, text, len)))
 		qv_fi_warn("the counters cannot be written to %s: %s", path,
 			   qv_fi_file_error(error));
 	free(text);

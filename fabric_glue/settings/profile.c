@@ -145,7 +145,7 @@ static int write_file(const char *path)
 	if (lines && fclose(lines))
 		error = ENOMEM;
 	if (!error)
-		error = qv_fi_file_fill(path, text, len);
+		error = qv_fi_file_replace(path, text, len);
 	free(text);
 	return error;
 }
