@@ -186,7 +186,7 @@ int qv_fi_file_replace(const char *path, const char *text, size_t len)
 	char *real = follow(path);
 	int error = replace_real(real ? real : path, text, len);
 
-	if (real && folder_refuses(error))
+	if (folder_refuses(error))
 		error = fill(path, text, len);
 	free(real);
 	return error;

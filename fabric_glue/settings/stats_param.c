@@ -91,22 +91,20 @@ static bool take_switch(const char *text, bool *on)
 	return false;
 }
 
-/* It is written beside itself first. */
 static bool take_file(const char **file, const char *pattern, char *why, size_t size)
 {
-	char *own = qv_file_absolute(pattern), *part = NULL;
-	bool good = own && asprintf(&part, "%s.part", own) >= 0;
+	char *own = qv_file_absolute(pattern);
 
-	if (good)
-		good = qv_file_writable(own, why, size) && qv_file_writable(part, why, size);
-	else
+	if (!own) {
 		snprintf(why, size, "no memory");
-	free(part);
-	if (good)
-		*file = own;
-	else
+		return false;
+	}
+	if (!qv_file_writable(own, ".part", why, size)) {
 		free(own);
-	return good;
+		return false;
+	}
+	*file = own;
+	return true;
 }
 
 static bool take_form(struct qv_fi_stats_params *p, const char *text, char *why, size_t size)

@@ -34,10 +34,10 @@ def settings(core, env):
     return full
 
 
-def run(core, *cases, cwd=None, **env):
+def run(core, *cases, cwd=None, before=None, **env):
     """The cases over a core with these settings: exit status, what was on stderr."""
     done = subprocess.run([os.path.abspath(sys.argv[2]), *cases], env=settings(core, env), capture_output=True,
-                          text=True, timeout=120, check=False, cwd=cwd)
+                          text=True, timeout=120, check=False, cwd=cwd, preexec_fn=before)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -187,6 +187,30 @@ def test_kinds(core, directory):
         check(f"{core} {form}: a pipe", status == 0 and "nobody reads this pipe" in text, text)
     for path in (target, link, pipe):
         os.unlink(path)
+
+
+def nobody():
+    """An ordinary user, whom files and folders can refuse."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+
+
+def test_folder(core):
+    """A file that may be written is, in a folder that may not; no other file is left there."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "old")
+        for form, begins in (("json", "{"), ("profile", "#")):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("before")
+            os.chmod(path, 0o666)
+            os.chmod(folder, 0o555)
+            status, text = run(core, "stats_sizes", before=nobody, FI_QUIVER_STATS=f"{form}:{path}")
+            with open(path, encoding="utf-8") as file:
+                check(f"{core} {form}: in its place", status == 0 and "quiver:" not in text and
+                      file.read().startswith(begins) and os.listdir(folder) == ["old"], text)
+            os.chmod(folder, 0o755)
 
 
 def add_up(*args):
@@ -352,6 +376,7 @@ def main():
             test_elsewhere(core, directory)
             test_forked(core, directory)
             test_kinds(core, directory)
+            test_folder(core)
         if len(sys.argv) > 3:
             test_program(directory)
             test_spread(directory)
