@@ -171,7 +171,7 @@ void qv_fi_stats_end(struct qv_fi_ep *ep)
 	bool reports;
 
 	qv_fi_live_lock();
-	reports = ep->reports;
+	reports = ep->reports && ep->pid == getpid();
 	ep->reports = false;
 	qv_fi_live_unlock();
 	if (reports) {

@@ -155,6 +155,13 @@ def test_forked(core, directory):
     profiles = [read(os.path.join(directory, p)) for p in os.listdir(directory) if p.endswith(".forked")]
     check(f"{core}: a profile of a child", status == 0 and len(profiles) == 2 and
           sorted(p[0] for p in profiles) == [(0, 0), (1, 0)], f"{profiles} {text}")
+    status, text = run(core, "fork_uses", FI_QUIVER_STATS=f"json:{directory}/%p.json.forked")
+    posted = []
+    for path in os.listdir(directory):
+        if path.endswith(".json.forked"):
+            with open(os.path.join(directory, path), encoding="utf-8") as file:
+                posted.append([e["tagged"]["posted"] for e in json.load(file)["endpoints"]])
+    check(f"{core}: a child that closes its parent's endpoint", status == 0 and posted == [[0], [0]], f"{posted} {text}")
     for path in os.listdir(directory):
         if path.endswith(".forked"):
             os.unlink(os.path.join(directory, path))
