@@ -192,7 +192,7 @@ int qv_fi_file_replace(const char *path, const char *text, size_t len)
 	return error;
 }
 
-void qv_fi_stats_file_write(bool last)
+bool qv_fi_stats_file_write(bool last)
 {
 	char path[4096], *text = NULL;
 	const char *why = "";
@@ -201,7 +201,7 @@ void qv_fi_stats_file_write(bool last)
 	int error;
 
 	if (!qv_fi_lock_at_end(&file.lock, last))
-		return;
+		return false;
 	out = open_memstream(&text, &len);
 	if (out)
 		put_all(out);
@@ -214,4 +214,5 @@ void qv_fi_stats_file_write(bool last)
 			   qv_fi_file_error(error));
 	free(text);
 	pthread_mutex_unlock(&file.lock);
+	return true;
 }
