@@ -129,9 +129,13 @@ static int open_file(const char *path)
 	return fd;
 }
 
-const char *qv_fi_file_error(int error)
+const char *qv_fi_file_error(const char *path, int error)
 {
-	return error == ENXIO ? "nobody reads this pipe" : strerror(error);
+	struct stat st;
+
+	if (error == ENXIO && stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
+		return "nobody reads this pipe";
+	return strerror(error);
 }
 
 static int fill(const char *path, const char *text, size_t len)
@@ -211,7 +215,7 @@ bool qv_fi_stats_file_write(bool last)
 		qv_fi_warn("no counters are written: %s", why);
 	else if ((error = qv_fi_file_replace(path, text, len)))
 		qv_fi_warn("the counters cannot be written to %s: %s", path,
-			   qv_fi_file_error(error));
+			   qv_fi_file_error(path, error));
 	free(text);
 	pthread_mutex_unlock(&file.lock);
 	return true;

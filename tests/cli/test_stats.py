@@ -192,6 +192,12 @@ def test_kinds(core, directory):
     for form in ("json", "profile"):
         status, text = run(core, "stats_sizes", FI_QUIVER_STATS=f"{form}:{pipe}", QV_TEST_TIMEOUT="0.5")
         check(f"{core} {form}: a pipe", status == 0 and "nobody reads this pipe" in text, text)
+    os.unlink(pipe)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(pipe)
+        status, text = run(core, "stats_sizes", FI_QUIVER_STATS=f"json:{pipe}")
+        check(f"{core}: a socket is no pipe", status == 0 and
+              f"cannot be written to {pipe}: No such device or address" in text, text)
     for path in (target, link, pipe):
         os.unlink(path)
 
