@@ -84,9 +84,9 @@ void qv_fi_trace_end(struct qv_fi_ep *ep);
 
 /* From fabric_glue/objects/stats_file.c. */
 
-/* Write it anew: 0 or errno. A pipe that nobody reads is not waited for. */
-int qv_fi_file_fill(const char *path, const char *text, size_t len);
-const char *qv_fi_file_error(int error);
+/* Write it anew, as a whole: 0 or errno. A pipe that nobody reads is not waited for. */
+int qv_fi_file_replace(const char *path, const char *text, size_t len);
+const char *qv_fi_file_error(const char *path, int error);
 
 /* From fabric_glue/objects/live.c. */
 

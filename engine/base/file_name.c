@@ -111,24 +111,18 @@ static bool is_shared(const char *pattern)
 	return rank && (rank != getenv("SLURM_PROCID") || atoi(rank) > 0);
 }
 
-bool qv_file_writable(const char *pattern, char *why, size_t size)
+/* What is there needs no leave of its folder. Of what is not, path is the folder afterwards. */
+static bool may_write(char *path, char *why, size_t size)
 {
-	char path[4096], *slash;
-	const char *text = "";
+	char *slash;
 
-	if (!*pattern)
-		snprintf(why, size, "names no file");
-	else if (!qv_file_name(pattern, path, sizeof path, &text))
-		snprintf(why, size, "%s", text);
-	else if (is_shared(pattern))
-		snprintf(why, size,
-			 "one file for all processes of the job: put %%r (rank) or %%p (process "
-			 "id) into its name");
-	else if (access(path, F_OK) && errno == ENAMETOOLONG)
-		snprintf(why, size, "the name is too long");
-	else if (access(path, F_OK) == 0 && access(path, W_OK))
+	if (access(path, F_OK) == 0) {
+		if (access(path, W_OK) == 0)
+			return true;
 		snprintf(why, size, "%s cannot be written: %s", path, strerror(errno));
-	else {
+	} else if (errno == ENAMETOOLONG) {
+		snprintf(why, size, "the name is too long");
+	} else {
 		slash = strrchr(path, '/');
 		if (slash)
 			slash[slash == path] = 0;
@@ -138,4 +132,29 @@ bool qv_file_writable(const char *pattern, char *why, size_t size)
 			 strerror(errno));
 	}
 	return false;
+}
+
+bool qv_file_writable(const char *pattern, const char *behind, char *why, size_t size)
+{
+	char path[4096], first[4096 + 16];
+	const char *text = "";
+	bool there;
+
+	if (!*pattern) {
+		snprintf(why, size, "names no file");
+		return false;
+	}
+	if (!qv_file_name(pattern, path, sizeof path, &text)) {
+		snprintf(why, size, "%s", text);
+		return false;
+	}
+	if (is_shared(pattern)) {
+		snprintf(why, size,
+			 "one file for all processes of the job: put %%r (rank) or %%p (process "
+			 "id) into its name");
+		return false;
+	}
+	snprintf(first, sizeof first, "%s%s", path, behind);
+	there = access(path, F_OK) == 0;
+	return may_write(path, why, size) && (there || may_write(first, why, size));
 }

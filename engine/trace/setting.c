@@ -65,7 +65,7 @@ bool qv_trace_setting_parse(const char *text, struct qv_trace_setting *trace, ch
 		snprintf(why, size, "no memory");
 		return false;
 	}
-	if (!qv_file_writable(t.out, why, size)) {
+	if (!qv_file_writable(t.out, "", why, size)) {
 		free(t.out);
 		return false;
 	}

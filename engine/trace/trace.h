@@ -100,7 +100,8 @@ void qv_trace_count_lost(struct qv_trace_file *f, uint64_t n);
 int qv_trace_finish(struct qv_trace_file *f, uint64_t *lost);
 /* The same, but the file does not say that it ends here: one that it was made of did not either. */
 int qv_trace_leave(struct qv_trace_file *f);
-/* The same in a child that was forked: nothing goes into the file, which is the parent's. */
+/* A child that was forked needs the descriptor no more. Nothing that it does goes into the file, which is the
+ * parent's. f stays: recordings of the child have it. */
 void qv_trace_drop(struct qv_trace_file *f);
 
 /* Reading. */

@@ -15,6 +15,7 @@ enum { BUFFERS_MOST = 512 };
 
 struct qv_trace_file {
 	int fd;
+	pid_t pid;     /* whose it is */
 	uint64_t most; /* bytes */
 	_Atomic uint64_t bytes, lost;
 	_Atomic int error; /* nothing is written any more */
@@ -52,7 +53,7 @@ static bool write_block(struct qv_trace_file *f, struct qv_trace_block *block,
 	block->reserved = 0;
 	block->check = qv_trace_sum(block, block + 1);
 	bytes += sizeof *block;
-	if (atomic_load(&f->error))
+	if (atomic_load(&f->error) || f->pid != getpid())
 		return false;
 	if (type == QV_TRACE_B_EVENTS && f->most &&
 	    atomic_fetch_add(&f->bytes, bytes) + bytes > f->most) {
@@ -84,6 +85,7 @@ static struct qv_trace_file *create(const char *path, uint64_t most, uint32_t ve
 
 	if (!f)
 		return NULL;
+	f->pid = getpid();
 	f->most = most;
 	f->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (f->fd >= 0 && take(f) && write_all(f, &header, sizeof header))
@@ -288,8 +290,4 @@ int qv_trace_leave(struct qv_trace_file *f)
 void qv_trace_drop(struct qv_trace_file *f)
 {
 	close(f->fd); /* the lock stays the parent's */
-	for (uint32_t i = 0; i < f->buffers_room; i++)
-		free(f->buffers[i]);
-	free(f->buffers);
-	free(f);
 }

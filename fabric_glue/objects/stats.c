@@ -146,10 +146,9 @@ static bool report(const struct qv_fi_ep *ep, bool last)
 	return true;
 }
 
-static void write_file(bool last)
+static bool write_file(bool last)
 {
-	if (qv_fi_params.stats.out)
-		qv_fi_stats_file_write(last);
+	return !qv_fi_params.stats.out || qv_fi_stats_file_write(last);
 }
 
 void qv_fi_stats_begin(struct qv_fi_ep *ep)
@@ -171,7 +170,7 @@ void qv_fi_stats_end(struct qv_fi_ep *ep)
 	bool reports;
 
 	qv_fi_live_lock();
-	reports = ep->reports;
+	reports = ep->reports && ep->pid == getpid();
 	ep->reports = false;
 	qv_fi_live_unlock();
 	if (reports) {
@@ -235,10 +234,8 @@ void qv_fi_stats_exit(void)
 		}
 		ep->reports = false;
 	}
-	if (stuck)
+	if (stuck || (some && !write_file(true)))
 		qv_fi_warn("the last counters are not written: a writing has not ended");
-	else if (some)
-		write_file(true);
 	qv_fi_stats_signal_end();
 	qv_fi_live_unlock();
 }

@@ -28,8 +28,9 @@ void qv_fi_detail_json(FILE *out, const struct qv_fi_ep *ep, unsigned which);
  * noted. */
 void qv_fi_stats_file_note(const struct qv_fi_ep *ep);
 bool qv_fi_stats_file_end(const struct qv_fi_ep *ep, bool last);
-/* All that was noted, into FI_QUIVER_STATS=json:FILE. */
-void qv_fi_stats_file_write(bool last);
+/* All that was noted, into FI_QUIVER_STATS=json:FILE. False: it was the last time, and who writes just now does not
+ * end. */
+bool qv_fi_stats_file_write(bool last);
 
 /* From stats_signal.c. */
 

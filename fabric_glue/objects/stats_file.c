@@ -129,12 +129,16 @@ static int open_file(const char *path)
 	return fd;
 }
 
-const char *qv_fi_file_error(int error)
+const char *qv_fi_file_error(const char *path, int error)
 {
-	return error == ENXIO ? "nobody reads this pipe" : strerror(error);
+	struct stat st;
+
+	if (error == ENXIO && stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
+		return "nobody reads this pipe";
+	return strerror(error);
 }
 
-int qv_fi_file_fill(const char *path, const char *text, size_t len)
+static int fill(const char *path, const char *text, size_t len)
 {
 	int fd = open_file(path), error;
 
@@ -163,9 +167,9 @@ static int replace_real(const char *path, const char *text, size_t len)
 	int error;
 
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return qv_fi_file_fill(path, text, len);
+		return fill(path, text, len);
 	snprintf(part, sizeof part, "%s.part", path);
-	error = qv_fi_file_fill(part, text, len);
+	error = fill(part, text, len);
 	if (!error && rename(part, path))
 		error = errno;
 	if (error)
@@ -181,18 +185,18 @@ static bool folder_refuses(int error)
 	       error == EBUSY;
 }
 
-static int replace(const char *path, const char *text, size_t len)
+int qv_fi_file_replace(const char *path, const char *text, size_t len)
 {
 	char *real = follow(path);
 	int error = replace_real(real ? real : path, text, len);
 
-	if (real && folder_refuses(error))
-		error = qv_fi_file_fill(path, text, len);
+	if (folder_refuses(error))
+		error = fill(path, text, len);
 	free(real);
 	return error;
 }
 
-void qv_fi_stats_file_write(bool last)
+bool qv_fi_stats_file_write(bool last)
 {
 	char path[4096], *text = NULL;
 	const char *why = "";
@@ -201,7 +205,7 @@ void qv_fi_stats_file_write(bool last)
 	int error;
 
 	if (!qv_fi_lock_at_end(&file.lock, last))
-		return;
+		return false;
 	out = open_memstream(&text, &len);
 	if (out)
 		put_all(out);
@@ -209,9 +213,10 @@ void qv_fi_stats_file_write(bool last)
 		qv_fi_warn("no counters are written: no memory");
 	else if (!qv_file_name(qv_fi_params.stats.out, path, sizeof path, &why))
 		qv_fi_warn("no counters are written: %s", why);
-	else if ((error = replace(path, text, len)))
+	else if ((error = qv_fi_file_replace(path, text, len)))
 		qv_fi_warn("the counters cannot be written to %s: %s", path,
-			   qv_fi_file_error(error));
+			   qv_fi_file_error(path, error));
 	free(text);
 	pthread_mutex_unlock(&file.lock);
+	return true;
 }

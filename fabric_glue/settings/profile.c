@@ -145,7 +145,7 @@ static int write_file(const char *path)
 	if (lines && fclose(lines))
 		error = ENOMEM;
 	if (!error)
-		error = qv_fi_file_fill(path, text, len);
+		error = qv_fi_file_replace(path, text, len);
 	free(text);
 	return error;
 }
@@ -162,7 +162,8 @@ static void write_sum(const char *pattern)
 	}
 	error = write_file(path);
 	if (error)
-		qv_fi_warn("the profile %s cannot be written: %s", path, qv_fi_file_error(error));
+		qv_fi_warn("the profile %s cannot be written: %s", path,
+			   qv_fi_file_error(path, error));
 }
 
 /* Add what the endpoint's engines have counted of a peer. */

@@ -91,24 +91,20 @@ static bool take_switch(const char *text, bool *on)
 	return false;
 }
 
-/* behind: its name has while it is written. */
-static bool take_file(const char **file, const char *pattern, const char *behind, char *why,
-		      size_t size)
+static bool take_file(const char **file, const char *pattern, char *why, size_t size)
 {
-	char *own = qv_file_absolute(pattern), *part = NULL;
-	bool good = own && asprintf(&part, "%s%s", own, behind) >= 0;
+	char *own = qv_file_absolute(pattern);
 
-	if (good)
-		good = qv_file_writable(own, why, size) &&
-		       (!*behind || qv_file_writable(part, why, size));
-	else
+	if (!own) {
 		snprintf(why, size, "no memory");
-	free(part);
-	if (good)
-		*file = own;
-	else
+		return false;
+	}
+	if (!qv_file_writable(own, ".part", why, size)) {
 		free(own);
-	return good;
+		return false;
+	}
+	*file = own;
+	return true;
 }
 
 static bool take_form(struct qv_fi_stats_params *p, const char *text, char *why, size_t size)
@@ -116,7 +112,7 @@ static bool take_form(struct qv_fi_stats_params *p, const char *text, char *why,
 	const bool options_set = p->detail || p->interval || p->signal;
 
 	if (is_form(text, "json:"))
-		return take_file(&p->out, text + strlen("json:"), ".part", why, size);
+		return take_file(&p->out, text + strlen("json:"), why, size);
 	if (options_set) {
 		snprintf(why, size,
 			 "detail, interval= and signal= are about a file: json:FILE comes behind "
@@ -124,7 +120,7 @@ static bool take_form(struct qv_fi_stats_params *p, const char *text, char *why,
 		return false;
 	}
 	if (is_form(text, "profile:"))
-		return take_file(&p->profile, text + strlen("profile:"), "", why, size);
+		return take_file(&p->profile, text + strlen("profile:"), why, size);
 	if (take_switch(text, &p->lines))
 		return true;
 	snprintf(

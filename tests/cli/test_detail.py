@@ -235,9 +235,9 @@ def test_asleep(directory):
 
 
 def small_files():
-    """As a disk that is full after 300 bytes."""
+    """As a disk that is full after 50 bytes."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50))
 
 
 def test_full(directory):
@@ -245,14 +245,15 @@ def test_full(directory):
     path = os.path.join(directory, "full")
     with open(path, "w", encoding="utf-8") as file:
         file.write("before")
-    done = subprocess.run([PROGRAM, CASE], env=settings(FI_QUIVER_STATS=f"detail:json:{path}"),
-                          capture_output=True, text=True, preexec_fn=small_files, check=False)
-    text = done.stdout + done.stderr
-    with open(path, encoding="utf-8") as file:
-        before = file.read()
-    check("full: passes, and says so once", done.returncode == 0 and
-          text.count(f"the counters cannot be written to {path}: File too large") == 1, text)
-    check("full: as before", before == "before" and not os.path.exists(path + ".part"), before)
+    for form, complaint in (("detail:json", f"the counters cannot be written to {path}: File too large"),
+                            ("profile", f"the profile {path} cannot be written: File too large")):
+        done = subprocess.run([PROGRAM, CASE], env=settings(FI_QUIVER_STATS=f"{form}:{path}"),
+                              capture_output=True, text=True, preexec_fn=small_files, check=False)
+        text = done.stdout + done.stderr
+        with open(path, encoding="utf-8") as file:
+            before = file.read()
+        check(f"full: {form} passes, and says so once", done.returncode == 0 and text.count(complaint) == 1, text)
+        check(f"full: {form} as before", before == "before" and not os.path.exists(path + ".part"), before)
     os.unlink(path)
     os.symlink("/dev/full", path)
     status, text = run(CASE, FI_QUIVER_STATS=f"json:{path}")

@@ -21,13 +21,22 @@ RXM = "tcp;ofi_rxm;ofi_quiver"
 wrong = []
 
 
-def run(*argv, **env):
+def nobody():
+    """An ordinary user, whom files and folders can refuse."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+
+
+def run(*argv, before=None, **env):
     """The command without any setting of the caller's, but with these."""
     full = {k: v for k, v in os.environ.items() if not k.startswith(("FI_", "PMI"))}
     full["FI_PROVIDER_PATH"] = sys.argv[1]
     full["LD_PRELOAD"] = os.path.join(sys.argv[1], "../../tests/qv_kallsyms.so")  # faster, see there
     full.update(env)
-    done = subprocess.run(argv, env=full, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(argv, env=full, capture_output=True, text=True, timeout=60, check=False,
+                          preexec_fn=before)
     return done.returncode, done.stdout.replace("\0", ""), done.stderr
 
 
@@ -145,10 +154,10 @@ def test_profiles():
             accepted("quiver", FI_QUIVER_STATS=to + "/x", PMIX_RANK="0", **{size: "1"})
         accepted("quiver", FI_QUIVER_STATS=to + "/x", SLURM_PROCID="0") # the script of a job
         refused("FI_QUIVER_STATS", to + "/x", "one file for all processes", SLURM_PROCID="1")
-        for form, most in (("json:", 250), ("profile:", 255)):
+        for form in ("json:", "profile:"):
             name = form + directory + "/"
-            refused("FI_QUIVER_STATS", name + (most + 1) * "x", "the name is too long")
-            accepted("quiver", FI_QUIVER_STATS=name + most * "x")
+            refused("FI_QUIVER_STATS", name + 251 * "x", "the name is too long")
+            accepted("quiver", FI_QUIVER_STATS=name + 250 * "x")
         accepted("quiver", FI_QUIVER_STATS=to + "/x")
         to = "json:" + directory + "/x"
         for before in ("detail", "interval=1", "interval=86400", "signal=HUP", "signal=usr1"):
@@ -162,6 +171,22 @@ def test_profiles():
             refused("FI_QUIVER_STATS", value, "json:FILE comes behind them")
         refused("FI_QUIVER_STATS", "detail:json:", "no file")
         check("settings alone write nothing", sorted(os.listdir(directory)) == ["profile.3", "wrong"])
+
+
+def test_folders():
+    """What is there needs no leave of its folder, which an ordinary user may not have."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "old")
+        with open(path, "w", encoding="utf-8"):
+            os.chmod(path, 0o666)
+        os.chmod(folder, 0o555)
+        for name, form in (("STATS", "json:"), ("STATS", "profile:"), ("TRACE", "")):
+            for there in ("/dev/null", path):
+                accepted("quiver", before=nobody, **{f"FI_QUIVER_{name}": form + there})
+            refused(f"FI_QUIVER_{name}", form + path + "er", f"{folder} cannot be written to", before=nobody)
+        os.chmod(path, 0o444)
+        refused("FI_QUIVER_STATS", "json:" + path, f"{path} cannot be written: Permission denied", before=nobody)
+        os.chmod(folder, 0o755)
 
 
 def test_cores():
@@ -316,6 +341,7 @@ def main():
     test_values()
     test_structures()
     test_profiles()
+    test_folders()
     test_cores()
     test_names()
     test_one_file()

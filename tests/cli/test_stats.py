@@ -34,10 +34,10 @@ def settings(core, env):
     return full
 
 
-def run(core, *cases, cwd=None, **env):
+def run(core, *cases, cwd=None, before=None, **env):
     """The cases over a core with these settings: exit status, what was on stderr."""
     done = subprocess.run([os.path.abspath(sys.argv[2]), *cases], env=settings(core, env), capture_output=True,
-                          text=True, timeout=120, check=False, cwd=cwd)
+                          text=True, timeout=120, check=False, cwd=cwd, preexec_fn=before)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -155,6 +155,13 @@ def test_forked(core, directory):
     profiles = [read(os.path.join(directory, p)) for p in os.listdir(directory) if p.endswith(".forked")]
     check(f"{core}: a profile of a child", status == 0 and len(profiles) == 2 and
           sorted(p[0] for p in profiles) == [(0, 0), (1, 0)], f"{profiles} {text}")
+    status, text = run(core, "fork_uses", FI_QUIVER_STATS=f"json:{directory}/%p.json.forked")
+    posted = []
+    for path in os.listdir(directory):
+        if path.endswith(".json.forked"):
+            with open(os.path.join(directory, path), encoding="utf-8") as file:
+                posted.append([e["tagged"]["posted"] for e in json.load(file)["endpoints"]])
+    check(f"{core}: a child that closes its parent's endpoint", status == 0 and posted == [[0], [0]], f"{posted} {text}")
     for path in os.listdir(directory):
         if path.endswith(".forked"):
             os.unlink(os.path.join(directory, path))
@@ -185,8 +192,38 @@ def test_kinds(core, directory):
     for form in ("json", "profile"):
         status, text = run(core, "stats_sizes", FI_QUIVER_STATS=f"{form}:{pipe}", QV_TEST_TIMEOUT="0.5")
         check(f"{core} {form}: a pipe", status == 0 and "nobody reads this pipe" in text, text)
+    os.unlink(pipe)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(pipe)
+        status, text = run(core, "stats_sizes", FI_QUIVER_STATS=f"json:{pipe}")
+        check(f"{core}: a socket is no pipe", status == 0 and
+              f"cannot be written to {pipe}: No such device or address" in text, text)
     for path in (target, link, pipe):
         os.unlink(path)
+
+
+def nobody():
+    """An ordinary user, whom files and folders can refuse."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+
+
+def test_folder(core):
+    """A file that may be written is, in a folder that may not; no other file is left there."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "old")
+        for form, begins in (("json", "{"), ("profile", "#")):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("before")
+            os.chmod(path, 0o666)
+            os.chmod(folder, 0o555)
+            status, text = run(core, "stats_sizes", before=nobody, FI_QUIVER_STATS=f"{form}:{path}")
+            with open(path, encoding="utf-8") as file:
+                check(f"{core} {form}: in its place", status == 0 and "quiver:" not in text and
+                      file.read().startswith(begins) and os.listdir(folder) == ["old"], text)
+            os.chmod(folder, 0o755)
 
 
 def add_up(*args):
@@ -352,6 +389,7 @@ def main():
             test_elsewhere(core, directory)
             test_forked(core, directory)
             test_kinds(core, directory)
+            test_folder(core)
         if len(sys.argv) > 3:
             test_program(directory)
             test_spread(directory)

@@ -140,6 +140,10 @@ def test_ends(core, directory):
     traces = [plain.read(f) for f in files(directory, "opens.")]
     check("fork_opens: a file for the child, too, both whole", status == 0 and "quiver:" not in text and
           len(traces) == 2 and all(t.whole and t.lanes and len(t.processes) == 1 for t in traces), text)
+    status, text = run(core, "fork_uses", FI_QUIVER_TRACE=f"{directory}/uses.%p")
+    traces = [plain.read(f) for f in files(directory, "uses.")]
+    check("fork_uses: nothing that the child does with its parent's endpoint", status == 0 and "quiver:" not in text and
+          len(traces) == 2 and all(t.whole and t.lanes and not any(l.events for l in t.lanes) for t in traces), text)
     status, text = run(core, "stats_not_closed", FI_QUIVER_TRACE=f"{directory}/open.%p")
     traces = [plain.read(f) for f in files(directory, "open.")]
     check("not closed: whole", status == 0 and traces and all(t.whole for t in traces), text)

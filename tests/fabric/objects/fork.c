@@ -82,6 +82,12 @@ static void forks(void)
 	free(in);
 }
 
+static void open_alone(struct ft_ep *ep)
+{
+	ft_open_domain(ep, &(struct ft_conf){.lonely = true});
+	ft_open_ep(ep);
+}
+
 /* The child has an endpoint of its own, beside its parent's: tests/trace/test_provider.py looks at both traces. */
 static void child_opens(void)
 {
@@ -94,8 +100,7 @@ static void child_opens(void)
 	CHECK(child >= 0);
 	if (child == 0) {
 		in_child = 1;
-		ft_open_domain(&own, &(struct ft_conf){.lonely = true});
-		ft_open_ep(&own);
+		open_alone(&own);
 		ft_close_part(&own);
 		exit(0);
 	}
@@ -104,8 +109,44 @@ static void child_opens(void)
 	ft_close(&ep);
 }
 
+/* More than a trace keeps in memory. */
+static void post_many(struct ft_ep *ep)
+{
+	enum { N = 4000 };
+	static struct ft_op op[N];
+	static uint64_t in;
+
+	for (uint64_t i = 0; i < N; i++)
+		ft_trecv(ep, FT_ANY, i, 0, &in, 8, &op[i]);
+}
+
+/* The child goes on with its parent's endpoint, with and without one of its own: tests/trace/test_provider.py and
+ * cli.stats look at what each of the two has written. */
+static void child_uses(void)
+{
+	struct ft_ep ep, own;
+	pid_t child;
+	int status;
+
+	open_alone(&ep);
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		in_child = 1;
+		post_many(&ep);
+		open_alone(&own);
+		post_many(&ep);
+		ft_close_part(&ep);
+		ft_close_part(&own);
+		exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+	ft_close_part(&ep);
+}
+
 const struct ft_case ft_cases_fork[] = {
 	{"fork", 2, 60, forks},
 	{"fork_opens", 1, 60, child_opens},
+	{"fork_uses", 1, 60, child_uses},
 	{0},
 };
