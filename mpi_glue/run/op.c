@@ -144,10 +144,8 @@ static int pack(struct qv_mpi_op *op)
 
 static int unpack(struct qv_mpi_op *op)
 {
-	int at = 0;
-
-	return PMPI_Unpack(op->result, (int)op->out_bytes, &at, op->out, op->out_count, op->packed,
-			   op->c->dup);
+	return qv_mpi_unpack(op->result, op->out_bytes / (size_t)op->out_blocks, op->out_blocks,
+			     op->out, op->out_count, op->packed, op->c->dup);
 }
 
 static int pack_contribution(struct qv_mpi_op *op)

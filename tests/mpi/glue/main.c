@@ -27,7 +27,7 @@ static const struct {
 	{"local", glue_local},           {"room", glue_room},       {"idup", glue_idup},
 	{"contexts", glue_contexts},     {"thread", glue_thread},   {"derived", glue_derived},
 	{"unused", glue_unused},         {"retried", glue_retried}, {"uneven", glue_uneven},
-	{"wrong", glue_wrong},           {"info", glue_info},
+	{"wrong", glue_wrong},           {"info", glue_info},       {"misfit", glue_misfit},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
