@@ -70,6 +70,7 @@ struct qv_mpi_op {
 	int tag;         /* of its first message */
 	int error;       /* an MPI error code */
 	bool told;       /* to the communicator's error handler */
+	bool cut;        /* a message was longer than its place */
 	MPI_Comm comm;   /* of one that has failed before it began */
 	MPI_Request handle;
 	struct qv_mpi_persistent *persistent;
