@@ -25,9 +25,10 @@ struct qv_mpi_call {
 	 * significant on this rank is NULL, 0 and MPI_DATATYPE_NULL. */
 	int in_count, out_count;
 	MPI_Datatype in_type, out_type;
-	bool poor;                    /* there was no memory to look at it */
-	bool unequal;                 /* the blocks of a reduce_scatter have different lengths */
-	bool passed;                  /* out: the MPI runs it */
+	bool poor;    /* there was no memory to look at it */
+	bool unequal; /* the blocks of a reduce_scatter have different lengths */
+	bool misfit;  /* this rank's place for a block is shorter or longer than one */
+	bool passed;  /* out: the MPI runs it */
 	struct qv_mpi_trial *trial;   /* out: if it is to be timed, of which */
 	struct qv_mpi_comm *observed; /* out: by when ranks come to it, or NULL */
 };
@@ -50,8 +51,8 @@ struct qv_mpi_op {
 	const void *result; /* copied to out at the end, or unpacked; NULL: it is there */
 	void *out;
 	size_t out_bytes;
-	MPI_Datatype packed; /* the result is packed: of what at out, else null */
-	int out_count;
+	MPI_Datatype packed;       /* the result is packed: of what at out, else null */
+	int out_count, out_blocks; /* there: of each of so many blocks */
 	bool is_root;      /* of a broadcast: what is at out is packed before, and not unpacked */
 	MPI_Datatype sent; /* of a contribution that is packed: of what at from, else null */
 	const void *from;
@@ -70,6 +71,7 @@ struct qv_mpi_op {
 	int tag;         /* of its first message */
 	int error;       /* an MPI error code */
 	bool told;       /* to the communicator's error handler */
+	bool cut;        /* a message was longer than its place */
 	MPI_Comm comm;   /* of one that has failed before it began */
 	MPI_Request handle;
 	struct qv_mpi_persistent *persistent;
@@ -93,6 +95,9 @@ struct qv_mpi_op *qv_mpi_memory_again(const struct qv_mpi_call *call);
 int qv_mpi_arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call);
 /* Whether elements lie as they travel. */
 bool qv_mpi_is_plain(MPI_Datatype type);
+/* So many blocks of bytes become count elements each; MPI_ERR_TRUNCATE: there was more. */
+int qv_mpi_unpack(const void *from, size_t block, int blocks, void *out, int count,
+		  MPI_Datatype type, MPI_Comm comm);
 /* A type of the program's, which may free it, to be freed by us; an MPI error code. */
 int qv_mpi_keep_type(MPI_Datatype type, MPI_Datatype *kept);
 /* mpi_glue/run/room.c: room for so many bytes, what was in it is gone; an MPI error code. */

@@ -20,6 +20,7 @@
 #define QV_TEAM_INLINE 48u          /* bytes of a piece that lie in the slot */
 #define QV_TEAM_PIECE  (256u << 10) /* bytes of a piece, at most */
 #define QV_TEAM_BITS   20u          /* of the word of a slot, that say how many */
+#define QV_TEAM_MORE   (1u << 19)   /* among these: pieces of the call follow */
 #define QV_TEAM_FLAT   8192u        /* up to so many bytes of all members, each combines all */
 #define QV_TEAM_AHEAD  3u           /* pieces that a member has given and not taken */
 #define QV_TEAM_LINE   64u
@@ -27,7 +28,7 @@
 /* One cache line. */
 struct qv_team_slot {
 	_Atomic uint64_t
-		word; /* number of the piece (from QV_TEAM_BITS on), its bytes: stored last */
+		word; /* number of the piece (from QV_TEAM_BITS on), its bytes, QV_TEAM_MORE: stored last */
 	_Atomic uint64_t second; /* the number again: this member's slice is combined */
 	char bytes[QV_TEAM_INLINE];
 };
@@ -43,7 +44,8 @@ struct qv_team_seat {
 
 _Static_assert(sizeof(struct qv_team_slot) == QV_TEAM_LINE, "a slot is a line");
 _Static_assert(sizeof(struct qv_team_seat) == 512, "seats do not share lines");
-_Static_assert(QV_TEAM_PIECE < 1u << QV_TEAM_BITS, "the bytes of a piece fit into a word");
+_Static_assert(QV_TEAM_PIECE < QV_TEAM_MORE && QV_TEAM_MORE < 1u << QV_TEAM_BITS,
+	       "the bytes of a piece fit into a word");
 _Static_assert(QV_TEAM_AHEAD < QV_TEAM_SLOTS, "the own pieces are not overwritten");
 
 struct qv_team {

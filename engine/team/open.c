@@ -13,7 +13,7 @@
 #include "engine/base/local.h"
 
 #define MAGIC   0x6d61657472657671u
-#define VERSION 1u
+#define VERSION 2u
 
 /* With the descriptor of the memory. */
 struct words {

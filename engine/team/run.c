@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * run.c - a call, piece by piece. A member gives its piece, which is there as soon as the word of
- * its slot is stored; it takes those of others in the order of ranks; then it says that it has done
- * with it. It gives the next piece before it waits for the others of this one.
+ * its slot is stored; it takes those of others, beginning with the next rank; then it says that it has
+ * done with it. It gives the next piece before it waits for the others of this one.
  */
 #include "internal.h"
 
@@ -106,6 +106,14 @@ static bool is_free(struct qv_team *t, uint64_t number)
 	return number <= t->floor + QV_TEAM_SLOTS;
 }
 
+/* What says that the piece is there. A call of more pieces differs from the first one on. */
+static uint64_t word_of(const struct qv_team *t, uint64_t number, size_t length)
+{
+	const bool last = number + 1 == t->base + t->pieces;
+
+	return number << QV_TEAM_BITS | (last ? 0 : QV_TEAM_MORE) | length;
+}
+
 /* Nothing of the piece is read by this member any more. */
 static void end_piece(struct qv_team *t, uint64_t number)
 {
@@ -128,7 +136,7 @@ static bool give(struct qv_team *t)
 		qv_team_give_slices(t, number, length);
 	else
 		qv_team_give_piece(t, number, length);
-	atomic_store_explicit(&slot->word, number << QV_TEAM_BITS | length, memory_order_release);
+	atomic_store_explicit(&slot->word, word_of(t, number, length), memory_order_release);
 	t->given++;
 	if (!t->gets && !t->sliced)
 		end_piece(t, number);
@@ -138,12 +146,12 @@ static bool give(struct qv_team *t)
 /* Taking. QV_EAGAIN: not all have come. */
 
 /* Has the member given the piece? */
-static int is_there(const struct qv_team *t, uint32_t rank, uint64_t number, size_t length)
+static int is_there(const struct qv_team *t, uint32_t rank, uint64_t number, uint64_t wanted)
 {
 	const uint64_t word =
 		atomic_load_explicit(&qv_team_slot(t, rank, number)->word, memory_order_acquire);
 
-	if (QV_LIKELY(word == (number << QV_TEAM_BITS | length)))
+	if (QV_LIKELY(word == wanted))
 		return QV_OK;
 	return word >> QV_TEAM_BITS < number ? QV_EAGAIN : QV_EPROTO;
 }
@@ -170,6 +178,7 @@ static uint32_t after(const struct qv_team *t, uint32_t i)
 static int get_all(struct qv_team *t, uint64_t number, size_t length)
 {
 	const bool moved = !is_reduction(t->call.kind);
+	const uint64_t word = word_of(t, number, length);
 
 	for (; t->seen < t->ranks - 1; t->seen++) {
 		const uint32_t rank = after(t, t->seen);
@@ -177,7 +186,7 @@ static int get_all(struct qv_team *t, uint64_t number, size_t length)
 
 		if (t->call.kind == QV_TEAM_BROADCAST && rank != t->call.root)
 			continue;
-		rc = is_there(t, rank, number, length);
+		rc = is_there(t, rank, number, word);
 		if (rc)
 			return rc;
 		/* Its next one may be there already: it comes while this one is read. */

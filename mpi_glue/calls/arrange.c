@@ -20,16 +20,35 @@ bool qv_mpi_is_plain(MPI_Datatype type)
 	       !PMPI_Type_size(type, &size) && low == 0 && extent == size;
 }
 
-/* At the end, so many bytes from result become count elements at out. */
-static int deliver(struct qv_mpi_op *op, const void *result, size_t bytes, void *out, int count,
-		   MPI_Datatype type)
+int qv_mpi_unpack(const void *from, size_t block, int blocks, void *out, int count,
+		  MPI_Datatype type, MPI_Comm comm)
+{
+	MPI_Aint low, extent = 0;
+	int size = 0, rc = PMPI_Type_size(type, &size), n = count;
+
+	if (!rc)
+		rc = PMPI_Type_get_extent(type, &low, &extent);
+	if (size > 0 && block / (size_t)size < (size_t)count)
+		n = (int)(block / (size_t)size);
+	for (int i = 0, at = 0; i < blocks && n && !rc; i++, at = 0)
+		rc = PMPI_Unpack((const char *)from + (size_t)i * block, (int)block, &at,
+				 (char *)out + extent * count * i, n, type, comm);
+	return !rc && block > (size_t)size * (size_t)count ? MPI_ERR_TRUNCATE : rc;
+}
+
+/* At the end, so many bytes from result become blocks of the program's at out. */
+static int deliver(struct qv_mpi_op *op, const struct qv_mpi_call *call, const void *result,
+		   size_t bytes, int blocks)
 {
 	op->result = result;
 	op->out_bytes = bytes;
-	op->out = out;
-	op->out_count = count;
+	op->out = call->out;
+	op->out_blocks = call->misfit ? blocks : 1;
+	op->out_count = call->misfit ? call->out_count : call->out_count * blocks;
 	op->is_root = false;
-	return qv_mpi_is_plain(type) ? MPI_SUCCESS : qv_mpi_keep_type(type, &op->packed);
+	return !call->misfit && qv_mpi_is_plain(call->out_type)
+		       ? MPI_SUCCESS
+		       : qv_mpi_keep_type(call->out_type, &op->packed);
 }
 
 /* At each start, count elements at from become the contribution, so many bytes in room. */
@@ -75,6 +94,7 @@ static int arrange_broadcast(struct qv_mpi_op *op, const struct qv_mpi_call *cal
 		op->out_bytes = bytes;
 		op->out = call->out;
 		op->out_count = (int)call->count;
+		op->out_blocks = 1;
 		op->is_root = op->c->rank == call->root;
 	}
 	op->data = (struct qv_run_data){.item = 1, .count = bytes, .in = work, .work = work};
@@ -87,7 +107,7 @@ static int arrange_exchange(struct qv_mpi_op *op, const struct qv_mpi_call *call
 {
 	const size_t whole = call->count, block = whole / (size_t)op->c->ranks;
 	const bool all = call->coll == QV_COLL_ALLTOALL, in_place = call->in == MPI_IN_PLACE;
-	const bool plain_out = qv_mpi_is_plain(call->out_type);
+	const bool plain_out = !call->misfit && qv_mpi_is_plain(call->out_type);
 	const bool plain_in = in_place ? !all : qv_mpi_is_plain(call->in_type);
 	const size_t scratch = qv_schedule_scratch(op->plan->schedule) * block;
 	const size_t in = plain_in && (!in_place || plain_out) ? 0 : all ? whole : block;
@@ -101,8 +121,7 @@ static int arrange_exchange(struct qv_mpi_op *op, const struct qv_mpi_call *call
 		(struct qv_run_data){.item = 1, .count = whole, .in = call->in, .work = call->out};
 	if (!plain_out) {
 		op->data.work = room;
-		rc = deliver(op, room, whole, call->out, call->out_count * op->c->ranks,
-			     call->out_type);
+		rc = deliver(op, call, room, whole, op->c->ranks);
 		room += whole;
 	}
 	if (in && !rc) {
@@ -169,8 +188,7 @@ static int arrange_scatter(struct qv_mpi_op *op, const struct qv_mpi_call *call)
 		op->data.work = around(op, plain ? call->out : op->room, block);
 	if (rc || call->out == MPI_IN_PLACE || (!root && !forwards && plain))
 		return rc;
-	return deliver(op, (char *)op->data.work + block * (size_t)op->c->rank, block, call->out,
-		       call->out_count, call->out_type);
+	return deliver(op, call, (char *)op->data.work + block * (size_t)op->c->rank, block, 1);
 }
 
 /* Whether this rank's result is as long as its contribution. */

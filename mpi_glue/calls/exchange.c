@@ -19,6 +19,15 @@ static size_t bytes_of(int count, MPI_Datatype type)
 	return (size_t)count * (size_t)size;
 }
 
+/* Whether a block that is to come is not as long as one that is sent. Only this rank knows: it takes part as the
+ * others do, by the length that is sent. */
+static bool is_misfit(const struct qv_mpi_call *call)
+{
+	if (call->in_type == call->out_type && call->in_count == call->out_count)
+		return false;
+	return bytes_of(call->in_count, call->in_type) != bytes_of(call->out_count, call->out_type);
+}
+
 /* Of the blocks of so many ranks. */
 static size_t bytes_of_all(int count, MPI_Datatype type, int ranks)
 {
@@ -52,8 +61,10 @@ static struct qv_mpi_call exchange(enum qv_mpi_name name, enum qv_mpi_form form,
 	call.count = SIZE_MAX;
 	/* A call that is not ours is not looked at. */
 	if (qv_mpi.on && qv_mpi.rules->ours[call.coll] && comm != MPI_COMM_NULL &&
-	    !is_odd(out_count, out_type) && !PMPI_Comm_size(comm, &ranks))
+	    !is_odd(out_count, out_type) && !PMPI_Comm_size(comm, &ranks)) {
 		call.count = bytes_of_all(call.in_count, call.in_type, ranks);
+		call.misfit = is_misfit(&call);
+	}
 	return call;
 }
 
@@ -102,8 +113,9 @@ static struct qv_mpi_call rooted(enum qv_mpi_name name, enum qv_mpi_form form, c
 	if (is_root &&
 	    (is_odd(call.in_count, call.in_type) || is_odd(call.out_count, call.out_type)))
 		return call;
-	call.count = gather ? bytes_of_all(call.in_count, call.in_type, c->ranks)
-			    : bytes_of_all(call.out_count, call.out_type, c->ranks);
+	call.count = gather || is_root ? bytes_of_all(call.in_count, call.in_type, c->ranks)
+				       : bytes_of_all(call.out_count, call.out_type, c->ranks);
+	call.misfit = is_root && is_misfit(&call);
 	return call;
 }
 

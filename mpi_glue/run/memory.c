@@ -180,6 +180,9 @@ static int unpack(const struct qv_mpi_comm *c, const struct qv_mpi_call *call, c
 {
 	int at = 0;
 
+	if (call->misfit)
+		return qv_mpi_unpack(from, bytes / (size_t)c->ranks, c->ranks, call->out,
+				     call->out_count, call->out_type, c->comm);
 	if (call->coll != QV_COLL_BROADCAST)
 		return PMPI_Unpack(from, (int)bytes, &at, call->out, call->out_count * c->ranks,
 				   call->out_type, c->comm);
@@ -222,7 +225,7 @@ static bool is_plain(const struct qv_mpi_call *call)
 	if (call->coll == QV_COLL_BROADCAST)
 		return qv_mpi_is_plain(call->type);
 	return !qv_mpi_is_exchange(call) ||
-	       (qv_mpi_is_plain(call->in_type) && qv_mpi_is_plain(call->out_type));
+	       (!call->misfit && qv_mpi_is_plain(call->in_type) && qv_mpi_is_plain(call->out_type));
 }
 
 static struct qv_mpi_op *end(struct qv_mpi_comm *c, const struct qv_mpi_call *call, int rc)
@@ -258,7 +261,7 @@ struct qv_mpi_op *qv_mpi_memory_again(const struct qv_mpi_call *call)
 	struct qv_mpi_comm *c = qv_mpi.last;
 	const struct qv_mpi_quick *q;
 
-	if (!c || c->comm != call->comm || !c->team)
+	if (!c || c->comm != call->comm || !c->team || call->misfit)
 		return NULL;
 	q = quick(c, call);
 	if (q->rules != qv_mpi.rules->number || q->count != call->count || q->type != call->type ||

@@ -144,10 +144,8 @@ static int pack(struct qv_mpi_op *op)
 
 static int unpack(struct qv_mpi_op *op)
 {
-	int at = 0;
-
-	return PMPI_Unpack(op->result, (int)op->out_bytes, &at, op->out, op->out_count, op->packed,
-			   op->c->dup);
+	return qv_mpi_unpack(op->result, op->out_bytes / (size_t)op->out_blocks, op->out_blocks,
+			     op->out, op->out_count, op->packed, op->c->dup);
 }
 
 static int pack_contribution(struct qv_mpi_op *op)
@@ -186,6 +184,7 @@ void qv_mpi_op_start(struct qv_mpi_op *op)
 		op->tag = (int)(op->number % QV_MPI_SLOTS) * qv_mpi.slot;
 	}
 	op->n = 0;
+	op->cut = false;
 	if (!op->error && op->packed != MPI_DATATYPE_NULL && op->is_root)
 		op->error = pack(op);
 	if (!op->error && op->sent != MPI_DATATYPE_NULL)
@@ -213,14 +212,28 @@ static void fail(struct qv_mpi_op *op, int error)
 	end(op, error);
 }
 
+/* A message has failed. One of another length than was expected ends its step all the same: others wait for what
+ * this rank hands on. */
+static void note(struct qv_mpi_op *op, int error)
+{
+	int class = MPI_SUCCESS;
+
+	PMPI_Error_class(error, &class);
+	if (class == MPI_ERR_TRUNCATE && !op->blocks)
+		op->cut = true;
+	else
+		op->error = error;
+}
+
 /* n requests have ended; those that have not move to the front. */
 static void ended(struct qv_mpi_op *op, int n, int rc)
 {
+	const int before = op->n;
 	int kept = 0;
 
 	for (int i = 0; i < n; i++) {
 		if (rc == MPI_ERR_IN_STATUS && op->statuses[i].MPI_ERROR)
-			op->error = op->statuses[i].MPI_ERROR;
+			note(op, op->statuses[i].MPI_ERROR);
 		if (op->blocks)
 			qv_mpi_blocks_done(op, op->steps[op->indices[i]], &op->statuses[i]);
 		else
@@ -233,7 +246,8 @@ static void ended(struct qv_mpi_op *op, int n, int rc)
 		op->steps[kept++] = op->steps[i];
 	}
 	op->n = kept;
-	if (rc && rc != MPI_ERR_IN_STATUS)
+	/* The MPI may free others that have failed, and not say which. */
+	if (rc && (rc != MPI_ERR_IN_STATUS || kept != before - n))
 		op->error = rc;
 }
 
@@ -245,7 +259,7 @@ static void finish(struct qv_mpi_op *op)
 		op->error = unpack(op);
 	if (op->blocks)
 		op->error = qv_mpi_blocks_finish(op);
-	end(op, op->error);
+	end(op, op->cut && !op->error ? MPI_ERR_TRUNCATE : op->error);
 }
 
 static void go_on(struct qv_mpi_op *op)

@@ -146,15 +146,21 @@ static void no_memory(void **state)
 	}
 }
 
+struct lengths {
+	enum qv_team_kind kind;
+	size_t most, one; /* of the others, of the one */
+};
+
 /* One has another length: who reads it says so, the others hear that it has given up. */
 static void calls_another(struct rig_member *m, const void *arg)
 {
-	struct rig_call call = {.kind = QV_TEAM_ALLREDUCE, .number = 1, .count = 5};
+	const struct lengths *l = arg;
+	struct rig_call call = {.kind = l->kind, .number = 1, .count = l->most};
 	int rc;
 
-	(void)arg;
 	QV_NEED(!rig_run(m, &call));
-	call.count = m->rank == 1 ? 6 : 5;
+	if (m->rank == 1)
+		call.count = l->one;
 	rc = rig_run(m, &call);
 	QV_NEED(rc == QV_EPROTO || rc == QV_EPEER);
 	QV_NEED(rig_run(m, &call) == QV_EPEER);
@@ -162,11 +168,19 @@ static void calls_another(struct rig_member *m, const void *arg)
 
 static void another_call(void **state)
 {
+	/* A piece that is the whole for some is as long as the first one of others. */
+	const size_t whole = QV_TEAM_PIECE / 8;
+	const struct lengths lengths[] = {{QV_TEAM_ALLREDUCE, 5, 6},
+					  {QV_TEAM_ALLREDUCE, whole, 2 * whole},
+					  {QV_TEAM_ALLGATHER, whole, 2 * whole},
+					  {QV_TEAM_ALLGATHER, 2 * whole, whole}};
 	struct rig r;
 
 	(void)state;
-	rig_start(&r, RANKS, calls_another, NULL);
-	rig_end(&r);
+	for (unsigned i = 0; i < 4; i++) {
+		rig_start(&r, RANKS, calls_another, &lengths[i]);
+		rig_end(&r);
+	}
 }
 
 /* Rank 1 writes anything anywhere. What the others get is nonsense; they end, and unharmed. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* exchange.c - allgather and alltoall in all forms, in place, with other types at each
- * rank. */
+ * rank; these and gather and scatter where one rank has less room than comes, or more. */
 #include "glue.h"
 
 #include <string.h>
+
+#include <quiver/schedule.h>
 
 /* What a rank sends or receives: pairs of ints, plain or every second one of twice as many. */
 struct side {
@@ -185,4 +187,136 @@ void glue_exchange(void)
 		exchanges(1, alltoall[i]);
 	again();
 	through();
+}
+
+/* The last rank, which is the root, has room for fewer ints of each block than come, or for more. */
+
+#define SENT 4
+#define MOST 6
+
+static int sent; /* by this rank */
+
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define LAST(name, ...) MPIX_##name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, q)
+#else
+#define LAST(name, ...) MPI_ERR_OTHER
+#endif
+#define MAKE(name, later, ...)                                           \
+	(form == GLUE_BLOCKING      ? MPI_##name(__VA_ARGS__, comm)      \
+	 : form == GLUE_NONBLOCKING ? MPI_I##later(__VA_ARGS__, comm, q) \
+				    : LAST(name, __VA_ARGS__))
+
+static int make(enum qv_coll coll, enum glue_form form, const int *in, int *out, int n,
+		MPI_Datatype type, MPI_Comm comm, MPI_Request *q)
+{
+	const int root = glue_ranks - 1;
+
+	switch (coll) {
+	case QV_COLL_GATHER: return MAKE(Gather, gather, in, sent, MPI_INT, out, n, type, root);
+	case QV_COLL_SCATTER: return MAKE(Scatter, scatter, in, sent, MPI_INT, out, n, type, root);
+	case QV_COLL_ALLGATHER: return MAKE(Allgather, allgather, in, sent, MPI_INT, out, n, type);
+	default: return MAKE(Alltoall, alltoall, in, sent, MPI_INT, out, n, type);
+	}
+}
+
+/* Its error class. */
+static int run(enum qv_coll coll, enum glue_form form, const int *in, int *out, int n,
+	       MPI_Datatype type, MPI_Comm comm)
+{
+	MPI_Request q = MPI_REQUEST_NULL;
+	int rc = make(coll, form, in, out, n, type, comm, &q), class = MPI_SUCCESS;
+
+	if (!rc && form == GLUE_PERSISTENT)
+		rc = MPI_Start(&q);
+	if (!rc)
+		rc = MPI_Wait(&q, MPI_STATUS_IGNORE);
+	if (q != MPI_REQUEST_NULL && form == GLUE_PERSISTENT)
+		MPI_Request_free(&q);
+	MPI_Error_class(rc, &class);
+	return class;
+}
+
+/* Room for so many ints of each block, as ints or as pairs. */
+static void misfit(enum qv_coll coll, enum glue_form form, int room, MPI_Datatype pair,
+		   MPI_Comm comm)
+{
+	const int last = glue_rank == glue_ranks - 1, stride = last ? room : SENT;
+	const int each = coll == QV_COLL_ALLTOALL || coll == QV_COLL_SCATTER;
+	const int blocks = coll == QV_COLL_SCATTER           ? 1
+			   : coll == QV_COLL_GATHER && !last ? 0
+							     : glue_ranks;
+	int in[SENT * 64], out[MOST * 64], class;
+
+	memset(out, 0x33, sizeof(out));
+	for (int i = 0; i < SENT * glue_ranks; i++)
+		in[i] = value(each, glue_rank, i / SENT, i % SENT);
+	class = pair == MPI_INT ? run(coll, form, in, out, stride, pair, comm)
+				: run(coll, form, in, out, stride / 2, pair, comm);
+	CHECK(class == (stride < SENT ? MPI_ERR_TRUNCATE : MPI_SUCCESS),
+	      "coll %d, form %d, room for %d: error %d", (int)coll, (int)form, stride, class);
+	for (int i = 0; i < MOST * 64; i++) {
+		const int block = stride ? i / stride : blocks, at = i - block * stride;
+		const int from = coll == QV_COLL_SCATTER ? glue_ranks - 1 : block;
+		const int there = block < blocks && at < SENT;
+
+		CHECK(out[i] == (there ? value(each, from, glue_rank, at) : 0x33333333),
+		      "coll %d, form %d, room for %d: int %d is %x", (int)coll, (int)form, stride,
+		      i, (unsigned int)out[i]);
+	}
+}
+
+/* The last rank sends blocks of another length than all wait for: whatever they get, all of them end, and are together
+ * in the next call. */
+static void misfit_sent(enum qv_coll coll, enum glue_form form, int n, MPI_Comm comm)
+{
+	int in[MOST * 64] = {0}, out[MOST * 64];
+
+	memset(out, 0x33, sizeof(out));
+	if (glue_rank == glue_ranks - 1)
+		sent = n;
+	run(coll, form, in, out, SENT, MPI_INT, comm);
+	sent = SENT;
+	for (int i = SENT * glue_ranks; i < MOST * 64; i++)
+		CHECK(out[i] == 0x33333333, "coll %d: int %d was written", (int)coll, i);
+}
+
+void glue_misfit(void)
+{
+	static const struct {
+		enum qv_coll coll;
+		const char *setting;
+	} ways[] = {
+		{QV_COLL_ALLGATHER, "allgather=memory"}, {QV_COLL_ALLGATHER, "allgather=ring"},
+		{QV_COLL_ALLGATHER, "allgather=kshift"}, {QV_COLL_ALLTOALL, "alltoall=memory"},
+		{QV_COLL_ALLTOALL, "alltoall=direct"},   {QV_COLL_ALLTOALL, "alltoall=prefix"},
+		{QV_COLL_GATHER, "gather=direct"},       {QV_COLL_GATHER, "gather=binomial"},
+		{QV_COLL_SCATTER, "scatter=direct"},     {QV_COLL_SCATTER, "scatter=binomial"},
+	};
+	static const int rooms[] = {SENT, 2, SENT, MOST, SENT, 0};
+	MPI_Datatype pair;
+	MPI_Comm comm;
+
+	sent = SENT;
+	MPI_Type_contiguous(2, MPI_INT, &pair);
+	MPI_Type_commit(&pair);
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* of generalised requests */
+	for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
+		for (int form = 0; form < GLUE_HERE; form++) {
+			const int memory = strstr(ways[w].setting, "memory") != NULL;
+			const int ours = GLUE_TAKES(form) && (!form || !memory);
+
+			CHECK(!qv_mpi_set(ways[w].setting), "%s: refused", ways[w].setting);
+			for (int i = 0; ours && i < 12; i++) {
+				if (!memory) /* which gives up for good */
+					misfit_sent(ways[w].coll, (enum glue_form)form,
+						    i % 2 ? SENT / 2 : MOST, comm);
+				misfit(ways[w].coll, (enum glue_form)form, rooms[i / 2],
+				       i % 2 ? pair : MPI_INT, comm);
+			}
+		}
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+	MPI_Comm_free(&comm);
+	MPI_Type_free(&pair);
 }

@@ -110,6 +110,7 @@ void glue_errors(void);
 void glue_through(void);
 void glue_move(void);
 void glue_exchange(void);
+void glue_misfit(void);
 void glue_rooted(void);
 void glue_trial(void);
 void glue_late(void);

@@ -54,6 +54,7 @@ static const struct {
 	{"wrong", glue_wrong},
 	{"wrong_buffer", glue_wrong_buffer},
 	{"info", glue_info},
+	{"misfit", glue_misfit},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
