@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/local.h"
 
-#define GUESTS_AT_ONCE 1024u /* let in before others are heard again */
+#define GUESTS_AT_ONCE 1024u       /* let in before others are heard again */
+#define PATIENCE_NS    1000000000u /* for a guest to say its words */
 
 /* The words and the descriptor of a guest, which stay there too. QV_EAGAIN: it has said nothing yet,
  * or we have no room for its descriptor; QV_EPEER: it has left; QV_EPROTO: that is nonsense. */
@@ -121,24 +123,35 @@ static void receive_guests(struct qv_node *n)
 	unsigned left = 0;
 
 	for (unsigned i = 0; i < n->nguests; i++)
-		if (!receive_guest(n, n->guests[i]))
+		if (!receive_guest(n, n->guests[i].fd))
 			n->guests[left++] = n->guests[i];
 	n->nguests = left;
 }
 
-/* All places are taken: the one who has been silent for longest goes. It may knock again. */
-static void show_out(struct qv_node *n)
+/* Who has been silent for longest goes, if it was for so long. It may knock again. Who has spoken behind
+ * our look would be shut out unheard and not know it, but its words follow its knock at once. */
+static bool show_out(struct qv_node *n)
 {
 	unsigned i = 0;
 	char word;
 
-	while (i < n->nguests && recv(n->guests[i], &word, 1, MSG_DONTWAIT | MSG_PEEK) >= 0)
+	while (i < n->nguests && recv(n->guests[i].fd, &word, 1, MSG_DONTWAIT | MSG_PEEK) >= 0)
 		i++;
-	if (i == n->nguests)
-		return;
-	qv_node_hang_up(n, n->guests[i]);
+	if (i == n->nguests ||
+	    qv_clock_of(CLOCK_MONOTONIC_COARSE) - n->guests[i].came_ns < PATIENCE_NS)
+		return false;
+	qv_node_hang_up(n, n->guests[i].fd);
 	n->nguests--;
 	memmove(&n->guests[i], &n->guests[i + 1], (n->nguests - i) * sizeof n->guests[0]);
+	return true;
+}
+
+/* If not, who knocks waits at the door, and we are awake until there is one. */
+static bool has_place(struct qv_node *n)
+{
+	if (n->nguests == QV_NODE_GUESTS)
+		receive_guests(n);
+	return n->nguests < QV_NODE_GUESTS || show_out(n);
 }
 
 /* Another user's process is not heard: even to close a descriptor of its may take for ever. Of these
@@ -158,7 +171,7 @@ static bool is_ours(struct qv_node *n, int fd)
 
 static void let_in(struct qv_node *n)
 {
-	for (unsigned i = 0; i < GUESTS_AT_ONCE && n->nguests < QV_NODE_GUESTS; i++) {
+	for (unsigned i = 0; i < GUESTS_AT_ONCE && has_place(n); i++) {
 		int fd;
 
 		do
@@ -172,11 +185,8 @@ static void let_in(struct qv_node *n)
 		}
 		if (!qv_node_listen_to(n, fd, QV_NODE_WAITING))
 			n->unheard = true;
-		n->guests[n->nguests++] = fd;
-		if (n->nguests == QV_NODE_GUESTS)
-			receive_guests(n);
-		if (n->nguests == QV_NODE_GUESTS)
-			show_out(n);
+		n->guests[n->nguests++] =
+			(struct qv_node_guest){fd, qv_clock_of(CLOCK_MONOTONIC_COARSE)};
 	}
 }
 
@@ -185,7 +195,7 @@ static void listen_again(struct qv_node *n)
 {
 	n->unheard = false;
 	for (unsigned i = 0; i < n->nguests; i++)
-		if (!qv_node_listen_to(n, n->guests[i], QV_NODE_WAITING))
+		if (!qv_node_listen_to(n, n->guests[i].fd, QV_NODE_WAITING))
 			n->unheard = true;
 }
 

@@ -65,7 +65,7 @@ void qv_node_destroy(struct qv_node *n)
 	if (n->own_names && n->names)
 		qv_names_destroy(n->names);
 	for (unsigned i = 0; i < n->nguests; i++)
-		qv_node_hang_up(n, n->guests[i]);
+		qv_node_hang_up(n, n->guests[i].fd);
 	if (n->epoll_fd >= 0)
 		close(n->epoll_fd);
 	free(n->seats);
