@@ -85,7 +85,8 @@ struct qv_node {
 	struct qv_node_guest guests[QV_NODE_GUESTS];
 	unsigned nguests;
 	bool unheard;       /* some guests cannot be listened to: they are looked at each time */
-	bool poor;          /* there was no memory for the last guest that wanted some */
+	bool poor;          /* somebody at the door waits for memory, or a descriptor; */
+	bool told_poor;     /* the log says so */
 	uint64_t strangers; /* connections of other users */
 	struct qv_node_large large[QV_NODE_LARGE];
 	unsigned nlarge;
