@@ -178,6 +178,13 @@ static bool is_ours(struct qv_node *n, int fd)
 	return false;
 }
 
+bool qv_node_is_knocked_at(const struct qv_node *n)
+{
+	struct pollfd door = {.fd = n->door, .events = POLLIN};
+
+	return poll(&door, 1, 0) > 0;
+}
+
 /* But with the last descriptor: words come with another one. -1, with errno. */
 static int accept_one(struct qv_node *n)
 {
@@ -192,19 +199,12 @@ static int accept_one(struct qv_node *n)
 	return fd;
 }
 
-static bool somebody_knocks(const struct qv_node *n)
-{
-	struct pollfd door = {.fd = n->door, .events = POLLIN};
-
-	return poll(&door, 1, 0) > 0;
-}
-
 static void let_in(struct qv_node *n)
 {
 	for (unsigned i = 0; i < GUESTS_AT_ONCE && has_place(n); i++) {
 		const int fd = accept_one(n);
 
-		if (fd < 0 && (errno == EMFILE || errno == ENFILE) && somebody_knocks(n))
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE) && qv_node_is_knocked_at(n))
 			lack_descriptors(n);
 		if (fd < 0)
 			return;

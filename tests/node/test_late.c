@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -62,6 +63,66 @@ static void they_speak_first(void **state)
 	assert_true(party_hear(&q, US, 1, 5000));
 	party_close(&p);
 	party_close(&q);
+}
+
+/* epoll_wait(2) as it is, and then something else. */
+static void (*behind_a_look)(void);
+int __real_epoll_wait(int fd, struct epoll_event *ev, int max, int ms);
+int __wrap_epoll_wait(int fd, struct epoll_event *ev, int max, int ms);
+
+int __wrap_epoll_wait(int fd, struct epoll_event *ev, int max, int ms)
+{
+	const int count = __real_epoll_wait(fd, ev, max, ms);
+	void (*then)(void) = behind_a_look;
+
+	behind_a_look = NULL;
+	if (then)
+		then();
+	return count;
+}
+
+static void speak_when_asked(int fd, const void *arg)
+{
+	struct party p;
+
+	(void)arg;
+	party_open(&p, THEM);
+	kin_say(fd, p.name);
+	party_send(&p, party_insert(&p, kin_hear(fd)), US, 100);
+	kin_say(fd, 0);
+	pause();
+}
+
+static struct kin dying;
+static uint64_t our_name;
+
+static void they_speak_and_die(void)
+{
+	kin_say(dying.fd, our_name);
+	kin_hear(dying.fd);
+	kin_kill(&dying);
+}
+
+/* What it has said before its death is heard before it is gone, however late it has come. */
+static void last_words_are_heard(void **state)
+{
+	struct party p;
+	uint64_t addr, silent;
+
+	(void)state;
+	for (unsigned known = 0; known < 2; known++) {
+		kin_start(&dying, speak_when_asked, NULL);
+		party_open(&p, US);
+		our_name = p.name;
+		addr = party_insert(&p, kin_hear(dying.fd));
+		if (known)
+			party_send(&p, addr, THEM, 100);
+		behind_a_look = they_speak_and_die;
+		assert_int_equal(p.x.ops->presence(&p.x, addr, &silent), QV_UNSURE);
+		assert_true(party_hear(&p, THEM, 1, 1000));
+		assert_true(party_presence(&p, addr, QV_GONE, 1000));
+		party_close(&p);
+	}
 }
 
 /* Its door is open, and it never looks. */
@@ -129,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_asks_again_reaches_them),
 		cmocka_unit_test(they_speak_first),
+		cmocka_unit_test(last_words_are_heard),
 		cmocka_unit_test(another_comes_after_one_who_died_silent),
 		cmocka_unit_test(who_does_not_take_us_is_left_alone),
 	};
