@@ -224,7 +224,7 @@ static void listen_again(struct qv_node *n)
 {
 	n->unheard = false;
 	for (unsigned i = 0; i < n->nguests; i++)
-		if (!qv_node_listen_to(n, n->guests[i].fd, QV_NODE_WAITING))
+		if (!qv_node_listen_as(n, n->guests[i].fd, QV_NODE_WAITING))
 			n->unheard = true;
 }
 
