@@ -119,7 +119,8 @@ void qv_node_call_go_on(struct qv_node *n, struct qv_node_peer *peer, struct qv_
 	if (call->stuck)
 		return;
 	while (!call->status && call->sent < call->len && call->flying < window) {
-		int rc = request(n, peer, call, true);
+		/* Another may be at its address: it gets nothing of this one's. */
+		int rc = peer->gone ? QV_EPEER : request(n, peer, call, true);
 
 		if (rc == QV_EAGAIN || rc == QV_ENOMEM) {
 			stick(&n->onesided, peer, call);
@@ -220,6 +221,10 @@ int qv_node_begin(struct qv_node *n, uint64_t to, const struct qv_remote_op *op,
 		return inject(n, peer, op, len);
 	if (op->inject && len > QV_NODE_INJECT)
 		return QV_EMSGSIZE;
+	/* This ends the calls of who was there before. */
+	rc = peer->tx.ring ? QV_OK : qv_node_connect(n, peer);
+	if (rc)
+		return rc;
 	if (op->inject && (op->nthere > 1 || op->nother) && !has_room(n, peer, len))
 		return QV_EAGAIN; /* all of it must go now */
 	call = qv_node_call_new(&n->onesided);

@@ -6,18 +6,38 @@
 #include "link.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/local.h"
 
-#define GUESTS_AT_ONCE 1024u /* let in before others are heard again */
+#define GUESTS_AT_ONCE 1024u       /* let in before others are heard again */
+#define PATIENCE_NS    1000000000u /* for a guest to say its words */
+
+/* Somebody waits until there is some. */
+static void lack(struct qv_node *n, const char *what)
+{
+	n->poor = true;
+	if (!n->told_poor)
+		n->ops->warn(n->owner, what);
+	n->told_poor = true;
+}
+
+static void lack_descriptors(struct qv_node *n)
+{
+	lack(n, "no descriptors for a new connection");
+}
 
 /* The words and the descriptor of a guest, which stay there too. QV_EAGAIN: it has said nothing yet,
  * or we have no room for its descriptor; QV_EPEER: it has left; QV_EPROTO: that is nonsense. */
-static int read_join(int fd, struct join *join, int *ring_fd)
+static int read_join(struct qv_node *n, int fd, struct join *join, int *ring_fd)
 {
 	const long got = qv_local_take(fd, join, sizeof *join, MSG_DONTWAIT | MSG_PEEK, ring_fd);
 
+	if (got < 0 && errno == EMFILE)
+		lack_descriptors(n);
 	if (got < 0)
 		return errno == EAGAIN || errno == EINTR || errno == EMFILE ? QV_EAGAIN : QV_EPEER;
 	if (!got && *ring_fd < 0)
@@ -81,30 +101,21 @@ static int admit(struct qv_node *n, int fd, const struct join *join, int ring_fd
 	return QV_ENOMEM;
 }
 
-/* It waits until there is some. */
-static void lack_memory(struct qv_node *n)
-{
-	if (!n->poor)
-		n->ops->warn(n->owner, "no memory for a new connection");
-	n->poor = true;
-}
-
 /* True: it is no guest any more. */
 static bool receive_guest(struct qv_node *n, int fd)
 {
 	struct join join;
-	int ring_fd, rc = read_join(fd, &join, &ring_fd);
+	int ring_fd, rc = read_join(n, fd, &join, &ring_fd);
 
 	if (!rc)
 		rc = admit(n, fd, &join, ring_fd);
 	if (ring_fd >= 0)
 		close(ring_fd);
 	if (rc == QV_ENOMEM)
-		lack_memory(n);
+		lack(n, "no memory for a new connection");
 	if (rc == QV_EAGAIN || rc == QV_ENOMEM)
 		return false;
 	if (!rc) {
-		n->poor = false;
 		(void)recv(fd, &join, sizeof join, MSG_DONTWAIT);
 		return true;
 	}
@@ -121,24 +132,35 @@ static void receive_guests(struct qv_node *n)
 	unsigned left = 0;
 
 	for (unsigned i = 0; i < n->nguests; i++)
-		if (!receive_guest(n, n->guests[i]))
+		if (!receive_guest(n, n->guests[i].fd))
 			n->guests[left++] = n->guests[i];
 	n->nguests = left;
 }
 
-/* All places are taken: the one who has been silent for longest goes. It may knock again. */
-static void show_out(struct qv_node *n)
+/* Who has been silent for longest goes, if it was for so long. It may knock again. Who has spoken behind
+ * our look would be shut out unheard and not know it, but its words follow its knock at once. */
+static bool show_out(struct qv_node *n)
 {
 	unsigned i = 0;
 	char word;
 
-	while (i < n->nguests && recv(n->guests[i], &word, 1, MSG_DONTWAIT | MSG_PEEK) >= 0)
+	while (i < n->nguests && recv(n->guests[i].fd, &word, 1, MSG_DONTWAIT | MSG_PEEK) >= 0)
 		i++;
-	if (i == n->nguests)
-		return;
-	qv_node_hang_up(n, n->guests[i]);
+	if (i == n->nguests ||
+	    qv_clock_of(CLOCK_MONOTONIC_COARSE) - n->guests[i].came_ns < PATIENCE_NS)
+		return false;
+	qv_node_hang_up(n, n->guests[i].fd);
 	n->nguests--;
 	memmove(&n->guests[i], &n->guests[i + 1], (n->nguests - i) * sizeof n->guests[0]);
+	return true;
+}
+
+/* If not, who knocks waits at the door, and we are awake until there is one. */
+static bool has_place(struct qv_node *n)
+{
+	if (n->nguests == QV_NODE_GUESTS)
+		receive_guests(n);
+	return n->nguests < QV_NODE_GUESTS || show_out(n);
 }
 
 /* Another user's process is not heard: even to close a descriptor of its may take for ever. Of these
@@ -156,14 +178,34 @@ static bool is_ours(struct qv_node *n, int fd)
 	return false;
 }
 
+bool qv_node_is_knocked_at(const struct qv_node *n)
+{
+	struct pollfd door = {.fd = n->door, .events = POLLIN};
+
+	return poll(&door, 1, 0) > 0;
+}
+
+/* But with the last descriptor: words come with another one. -1, with errno. */
+static int accept_one(struct qv_node *n)
+{
+	int spare, fd;
+
+	do {
+		spare = fcntl(n->door, F_DUPFD_CLOEXEC, 0);
+		fd = spare < 0 ? -1 : accept4(n->door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (spare >= 0)
+			close(spare);
+	} while (fd < 0 && qv_local_more());
+	return fd;
+}
+
 static void let_in(struct qv_node *n)
 {
-	for (unsigned i = 0; i < GUESTS_AT_ONCE && n->nguests < QV_NODE_GUESTS; i++) {
-		int fd;
+	for (unsigned i = 0; i < GUESTS_AT_ONCE && has_place(n); i++) {
+		const int fd = accept_one(n);
 
-		do
-			fd = accept4(n->door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		while (fd < 0 && qv_local_more());
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE) && qv_node_is_knocked_at(n))
+			lack_descriptors(n);
 		if (fd < 0)
 			return;
 		if (!is_ours(n, fd)) {
@@ -172,11 +214,8 @@ static void let_in(struct qv_node *n)
 		}
 		if (!qv_node_listen_to(n, fd, QV_NODE_WAITING))
 			n->unheard = true;
-		n->guests[n->nguests++] = fd;
-		if (n->nguests == QV_NODE_GUESTS)
-			receive_guests(n);
-		if (n->nguests == QV_NODE_GUESTS)
-			show_out(n);
+		n->guests[n->nguests++] =
+			(struct qv_node_guest){fd, qv_clock_of(CLOCK_MONOTONIC_COARSE)};
 	}
 }
 
@@ -185,16 +224,16 @@ static void listen_again(struct qv_node *n)
 {
 	n->unheard = false;
 	for (unsigned i = 0; i < n->nguests; i++)
-		if (!qv_node_listen_to(n, n->guests[i], QV_NODE_WAITING))
+		if (!qv_node_listen_as(n, n->guests[i].fd, QV_NODE_WAITING))
 			n->unheard = true;
 }
 
 void qv_node_guests(struct qv_node *n)
 {
+	n->poor = false;
 	let_in(n);
 	receive_guests(n);
 	if (n->unheard)
 		listen_again(n);
-	if (!n->nguests)
-		n->poor = false;
+	n->told_poor = n->poor;
 }

@@ -54,6 +54,11 @@ struct qv_node_peer {
 /* A connection that has not said whose it is. */
 #define QV_NODE_GUESTS 64u
 
+struct qv_node_guest {
+	int fd;
+	uint64_t came_ns; /* by a coarse clock */
+};
+
 struct qv_node {
 	const struct qv_node_ops *ops;
 	void *owner;
@@ -77,10 +82,11 @@ struct qv_node {
 	struct qv_names *names;
 	bool own_names;
 	int door, epoll_fd;
-	int guests[QV_NODE_GUESTS];
+	struct qv_node_guest guests[QV_NODE_GUESTS];
 	unsigned nguests;
 	bool unheard;       /* some guests cannot be listened to: they are looked at each time */
-	bool poor;          /* there was no memory for the last guest that wanted some */
+	bool poor;          /* somebody at the door waits for memory, or a descriptor; */
+	bool told_poor;     /* the log says so */
 	uint64_t strangers; /* connections of other users */
 	struct qv_node_large large[QV_NODE_LARGE];
 	unsigned nlarge;

@@ -122,6 +122,13 @@ static bool is_owner(const struct qv_node *n)
 	return (uint32_t)getpid() == n->self.pid;
 }
 
+/* A child has no rings: what is there is its own. */
+static void unmap(const struct qv_node *n, struct qv_ring *ring)
+{
+	if (is_owner(n))
+		qv_segment_unmap(ring);
+}
+
 void qv_node_hang_up(struct qv_node *n, int fd)
 {
 	if (is_owner(n)) {
@@ -141,7 +148,7 @@ void qv_node_end_tx(struct qv_node *n, struct qv_node_peer *peer)
 	if (!peer->tx.ring)
 		return;
 	qv_node_stage_end(n, &peer->tx);
-	qv_segment_unmap(peer->tx.ring);
+	unmap(n, peer->tx.ring);
 	peer->tx.ring = NULL;
 	peer->pace = (struct qv_node_pace){0};
 	n->stats.bytes -= sizeof(struct qv_ring);
@@ -159,13 +166,13 @@ void qv_node_end_rx(struct qv_node *n, struct qv_node_peer *peer)
 	peer->pid_fd = -1;
 	peer->alive_at = 0;
 	qv_node_unseat(n, peer);
-	qv_segment_unmap(peer->rx.ring);
+	unmap(n, peer->rx.ring);
 	peer->rx.ring = NULL;
 	n->stats.bytes -= sizeof(struct qv_ring);
 }
 
 /* Doorbells, which are bytes that say nothing; or the end. True: it has ended. */
-static bool has_ended(int fd)
+static bool has_hung_up(int fd)
 {
 	char bell[64];
 	ssize_t got = 1;
@@ -193,8 +200,8 @@ static void end_of(struct qv_node *n, struct qv_node_peer *peer, bool tx, bool r
 
 void qv_node_look_at(struct qv_node *n, struct qv_node_peer *peer)
 {
-	end_of(n, peer, peer->tx_fd >= 0 && has_ended(peer->tx_fd),
-	       peer->rx_fd >= 0 && has_ended(peer->rx_fd));
+	end_of(n, peer, peer->tx_fd >= 0 && has_hung_up(peer->tx_fd),
+	       peer->rx_fd >= 0 && has_hung_up(peer->rx_fd));
 }
 
 void qv_node_look_for(struct qv_node *n, struct qv_node_peer *peer)

@@ -39,5 +39,7 @@ void qv_node_sweep(struct qv_node *n);
 
 /* guests.c: let in who knocks, and hear who they are. */
 void qv_node_guests(struct qv_node *n);
+/* Does somebody wait to be let in? */
+bool qv_node_is_knocked_at(const struct qv_node *n);
 
 #endif /* QV_NODE_LINK_H */

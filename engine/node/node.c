@@ -65,7 +65,7 @@ void qv_node_destroy(struct qv_node *n)
 	if (n->own_names && n->names)
 		qv_names_destroy(n->names);
 	for (unsigned i = 0; i < n->nguests; i++)
-		qv_node_hang_up(n, n->guests[i]);
+		qv_node_hang_up(n, n->guests[i].fd);
 	if (n->epoll_fd >= 0)
 		close(n->epoll_fd);
 	free(n->seats);
@@ -193,12 +193,25 @@ static void deregister_mem(struct qv_xport *x, struct qv_region *region)
 	region->handle = NULL;
 }
 
+/* Who is gone may have come to our door behind our look there, with its last words. */
+static bool has_more_to_say(struct qv_node *n, uint64_t addr, bool had_come)
+{
+	const struct qv_node_peer *peer;
+	uint32_t low;
+
+	qv_node_guests(n);
+	peer = qv_node_peer_at(n, addr);
+	if (!peer || n->poor || qv_node_is_knocked_at(n))
+		return true;
+	return peer->rx.ring && !peer->broken && (!had_come || qv_ring_next(&peer->rx, &low));
+}
+
+/* This looks at the door and at all connections: some may begin or end. */
 static enum qv_presence presence(struct qv_xport *x, uint64_t addr, uint64_t *silent)
 {
 	struct qv_node *n = x->self;
 	struct qv_node_peer *peer;
 	int rc = QV_OK;
-	uint32_t low;
 
 	(void)silent;
 	qv_node_serve(n);
@@ -210,8 +223,7 @@ static enum qv_presence presence(struct qv_xport *x, uint64_t addr, uint64_t *si
 	qv_node_look_for(n, peer);
 	if (rc != QV_EPEER && !peer->gone && !peer->broken)
 		return QV_PRESENT;
-	return peer->rx.ring && !peer->broken && qv_ring_next(&peer->rx, &low) ? QV_UNSURE
-									       : QV_GONE;
+	return !peer->broken && has_more_to_say(n, addr, peer->rx.ring) ? QV_UNSURE : QV_GONE;
 }
 
 static const struct qv_xport_ops xport_ops = {

@@ -24,8 +24,9 @@ bool qv_ring_refresh(struct qv_ring_tx *tx)
 		tx->freed = tx->staged[last];
 		tx->end = consumed + tx->slots;
 	}
+	/* The number of what is in a fresh slot is 0: no packet there may have that soon. */
 	if (tx->end - tx->sent < QV_RING_FIRST / 2)
-		tx->grow = tx->slots == QV_RING_FIRST;
+		tx->grow = tx->slots == QV_RING_FIRST && tx->sent <= UINT32_MAX - QV_RING_SLOTS;
 	return tx->sent != tx->end;
 }
 

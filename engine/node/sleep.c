@@ -7,6 +7,7 @@
  */
 #include "internal.h"
 
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -74,14 +75,15 @@ bool qv_node_may_sleep(struct qv_node *n)
 	return true;
 }
 
-/* The connection is readable at the other side. If it is full, it is readable already. */
+/* The connection is readable at the other side. If it is full, it is readable already. Where there is no
+ * memory for that now, the next packet tries again. */
 void qv_node_wake(struct qv_node *n, struct qv_node_peer *peer)
 {
 	uint32_t asleep = atomic_load_explicit(&peer->tx.ring->asleep, memory_order_relaxed);
 
-	peer->tx.rung = asleep;
-	if (!asleep)
+	if (asleep && send(peer->tx_fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+	    (errno == ENOMEM || errno == ENOBUFS))
 		return;
-	(void)send(peer->tx_fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-	n->stats.wakes++;
+	peer->tx.rung = asleep;
+	n->stats.wakes += asleep != 0;
 }

@@ -304,8 +304,22 @@ static uint64_t rings; /* 0: as it is; else that many */
 ssize_t __real_recv(int fd, void *buf, size_t len, int flags);
 ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags);
 
+/* Somebody who speaks behind the first look whether it has. */
+static void (*behind_a_look)(void);
+
+static ssize_t look(int fd, void *buf, size_t len, int flags)
+{
+	const ssize_t got = __real_recv(fd, buf, len, flags);
+
+	behind_a_look();
+	behind_a_look = NULL;
+	return got;
+}
+
 ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags)
 {
+	if (behind_a_look && flags & MSG_PEEK)
+		return look(fd, buf, len, flags);
 	if (!rings || !(flags & MSG_DONTWAIT))
 		return __real_recv(fd, buf, len, flags);
 	QV_NEED(--rings);
@@ -334,6 +348,51 @@ static void bells_without_end(void **state)
 	party_close(&p);
 }
 
+static int first; /* of many guests */
+static struct qv_ring *first_ring;
+
+static void the_first_speaks(void)
+{
+	struct guest_join words = guest_words(GUEST);
+	int fd;
+
+	first_ring = qv_segment_make(&fd);
+	assert_non_null(first_ring);
+	assert_int_equal(guest_say(first, &words, sizeof words, &fd, 1), sizeof words);
+	close(fd);
+}
+
+/* As many knock as there is room for, and more, before they speak. Who has said its name is not shown out:
+ * it sends from then on. */
+static void who_has_just_come_is_not_shown_out(void **state)
+{
+	struct qv_node_stats stats;
+	int guests[QV_NODE_GUESTS + 5];
+	struct party p;
+
+	(void)state;
+	party_open(&p, US);
+	first = guest_knock(p.name);
+	for (unsigned i = 0; i < QV_NODE_GUESTS + 5; i++)
+		assert_true((guests[i] = guest_knock(p.name)) >= 0);
+	behind_a_look = the_first_speaks;
+	party_poll(&p, 5);
+	behind_a_look = NULL;
+	if (!first_ring)
+		the_first_speaks();
+	party_poll(&p, 5);
+	assert_int_equal(send(first, "", 1, MSG_NOSIGNAL), 1); /* a bell */
+	party_poll(&p, 5);
+	qv_node_get_stats(p.node, &stats);
+	assert_int_equal(stats.peers, 1);
+	others_are_heard(&p);
+	qv_segment_unmap(first_ring);
+	close(first);
+	for (unsigned i = 0; i < QV_NODE_GUESTS + 5; i++)
+		close(guests[i]);
+	party_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +400,7 @@ int main(void)
 		cmocka_unit_test(more_descriptors_than_one),
 		cmocka_unit_test(names_are_not_taken),
 		cmocka_unit_test(silent_guests_are_in_nobodys_way),
+		cmocka_unit_test(who_has_just_come_is_not_shown_out),
 		cmocka_unit_test(strangers_are_not_let_in),
 		cmocka_unit_test(bells_without_end),
 	};

@@ -98,45 +98,92 @@ static void all_start_with_a_low_limit(void **state)
 	start_at_once(&(struct crowd){.others = true, .descriptors = {50, 4096}});
 }
 
-/* It has a descriptor for the connection, and for a while none for the ring. */
-static void no_room_for_a_ring(int fd, const void *arg)
+/* Who knocks at a process that has few descriptors left; some are served. */
+#define KNOCKS 6u
+
+/* For a while it has so many left. */
+struct few {
+	unsigned left, served, warnings;
+};
+
+static void have_few(int fd, const void *arg)
 {
+	const struct few *want = arg;
 	const struct rlimit few = {40, 40};
 	int used[40], n = 0;
+	unsigned knocks;
 	struct party p;
 
-	(void)arg;
 	QV_NEED(!setrlimit(RLIMIT_NOFILE, &few));
 	party_open(&p, 1);
 	kin_say(fd, p.name);
 	while ((used[n] = dup(fd)) >= 0)
 		n++;
-	close(used[--n]);
+	for (unsigned i = 0; i < want->left; i++)
+		close(used[--n]);
 	kin_say(fd, 0);
+	kin_hear(fd);
 	party_poll(&p, 200);
-	QV_NEED(!p.total && !p.warnings);
+	QV_NEED(p.total == want->served && p.warnings == want->warnings);
 	while (n)
 		close(used[--n]);
-	QV_NEED(party_hear(&p, 0, 1, 10000) && !p.warnings);
+	knocks = (unsigned)kin_hear(fd);
+	for (unsigned i = 0; i < knocks; i++)
+		QV_NEED(party_hear(&p, 2 + i, 1, 10000));
+	QV_NEED(p.warnings == want->warnings);
 	kin_say(fd, 0);
 	kin_hear(fd);
 	party_close(&p);
 }
 
+static void knock_at(const struct few *few)
+{
+	struct party p[KNOCKS];
+	uint64_t name;
+	struct kin k;
+
+	kin_start(&k, have_few, few);
+	name = kin_hear(k.fd);
+	kin_hear(k.fd);
+	for (unsigned i = 0; i < KNOCKS; i++) {
+		party_open(&p[i], 2 + i);
+		party_send(&p[i], party_insert(&p[i], name), 1, 300);
+	}
+	kin_say(k.fd, 0);
+	kin_say(k.fd, KNOCKS);
+	kin_hear(k.fd);
+	for (unsigned i = 0; i < KNOCKS; i++)
+		party_close(&p[i]);
+	kin_say(k.fd, 0);
+	kin_end(&k);
+}
+
+static void few_descriptors_serve_some(void **state)
+{
+	(void)state;
+	knock_at(&(struct few){.left = 4, .served = 3, .warnings = 1});
+	knock_at(&(struct few){.left = KNOCKS, .served = KNOCKS - 1, .warnings = 1});
+	knock_at(&(struct few){.left = KNOCKS + 1, .served = KNOCKS, .warnings = 0});
+}
+
+/* There is none for a ring. */
 static void a_ring_waits_for_a_descriptor(void **state)
 {
+	static const struct few few = {.left = 1, .served = 0, .warnings = 1};
 	struct party p;
 	struct kin k;
 	uint64_t addr;
 
 	(void)state;
-	party_open(&p, 0);
-	kin_start(&k, no_room_for_a_ring, NULL);
+	party_open(&p, 2);
+	kin_start(&k, have_few, &few);
 	addr = party_insert(&p, kin_hear(k.fd));
 	kin_hear(k.fd);
 	party_send(&p, addr, 1, 300);
-	kin_hear(k.fd);
+	kin_say(k.fd, 0);
 	assert_false(party_presence(&p, addr, QV_GONE, 50));
+	kin_say(k.fd, 1);
+	kin_hear(k.fd);
 	kin_say(k.fd, 0);
 	kin_end(&k);
 	party_close(&p);
@@ -251,6 +298,7 @@ int main(void)
 		cmocka_unit_test(all_start_at_once),
 		cmocka_unit_test(all_start_with_few_descriptors),
 		cmocka_unit_test(all_start_with_a_low_limit),
+		cmocka_unit_test(few_descriptors_serve_some),
 		cmocka_unit_test(a_ring_waits_for_a_descriptor),
 	};
 

@@ -255,6 +255,31 @@ static void numbers_wrap(void **state)
 	pair_close(&p);
 }
 
+/* Slots that nothing was in say nothing, even where the numbers begin again. */
+static void fresh_slots_are_empty_where_numbers_wrap(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_open(&p);
+	for (uint32_t before = 0; before < 4 * QV_RING_FIRST; before++) {
+		pair_begin_small(&p, 0u - before, 0);
+		for (uint32_t i = QV_RING_FIRST; i < QV_RING_SLOTS; i++)
+			atomic_store(&p.ring->slots[i].word, 0);
+		for (unsigned round = 0; round < 8; round++) {
+			for (unsigned i = 0; i < QV_RING_FIRST / 2 + round; i++)
+				assert_true(pair_send(&p, 8));
+			pair_receive_all(&p);
+		}
+		while (pair_send(&p, 8))
+			;
+		pair_receive_all(&p);
+		traffic(&p, p.sent + 4 * QV_RING_SLOTS, before);
+		assert_int_equal(p.tx.slots, QV_RING_SLOTS);
+	}
+	pair_close(&p);
+}
+
 /* A receiver that tells what cannot be: it only harms itself. */
 static void consumed_may_be_nonsense(void **state)
 {
@@ -404,6 +429,7 @@ int main(void)
 		cmocka_unit_test(growing_loses_nothing),
 		cmocka_unit_test(large_and_small_again),
 		cmocka_unit_test(numbers_wrap),
+		cmocka_unit_test(fresh_slots_are_empty_where_numbers_wrap),
 		cmocka_unit_test(consumed_may_be_nonsense),
 		cmocka_unit_test(words_may_be_nonsense),
 		cmocka_unit_test(threads_agree),
