@@ -61,7 +61,7 @@ struct qv_mpi_comm {
 		/* 0: nobody is late, by that or as said; else a number for those who are. */
 		uint32_t late;
 		bool timed; /* the call under way, for that */
-		bool again; /* it has failed before it began, and comes again */
+		bool again; /* it has failed before it began, or was refused, and comes again */
 	} habits[2];
 	struct qv_mpi_plan *plans;
 	struct qv_mpi_autotune *autotune;

@@ -27,8 +27,8 @@ struct qv_mpi_call {
 	MPI_Datatype in_type, out_type;
 	bool poor;    /* there was no memory to look at it */
 	bool unequal; /* the blocks of a reduce_scatter have different lengths */
-	bool misfit;  /* this rank's place for a block is shorter or longer than one */
-	bool passed;  /* out: the MPI runs it */
+	bool misfit;  /* this rank's place for a block is shorter or longer than what is sent */
+	bool by_mpi;  /* out: the MPI runs it */
 	struct qv_mpi_trial *trial;   /* out: if it is to be timed, of which */
 	struct qv_mpi_comm *observed; /* out: by when ranks come to it, or NULL */
 };
@@ -72,6 +72,7 @@ struct qv_mpi_op {
 	int error;       /* an MPI error code */
 	bool told;       /* to the communicator's error handler */
 	bool cut;        /* a message was longer than its place */
+	bool over;       /* so are all its messages */
 	MPI_Comm comm;   /* of one that has failed before it began */
 	MPI_Request handle;
 	struct qv_mpi_persistent *persistent;
@@ -118,7 +119,7 @@ void qv_mpi_pass(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 /* mpi_glue/calls/take.c: an operation for this call, which has started unless it is persistent;
  * NULL: let the MPI do it. Collective. */
 struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call);
-/* It has failed here before it began, while other ranks may be in it: the program's next try is that call, too. What
+/* It has failed here before it began, or the MPI has refused its arguments, while other ranks may be in it: the program's next try is that call, too. What
  * was timed or observed is not over. */
 void qv_mpi_comes_again(struct qv_mpi_call *call);
 /* Arguments that are wrong, or that only the MPI can judge, are the MPI's. */

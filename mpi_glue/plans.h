@@ -73,13 +73,14 @@ bool qv_mpi_autotune_turn(struct qv_mpi_comm *c, struct qv_mpi_call *call, size_
 void qv_mpi_autotune_free(struct qv_mpi_comm *c);
 void qv_mpi_autotune_v_free(struct qv_mpi_comm *c);
 
-/* mpi_glue/calls/pass.c: the MPI has found this rank's arguments wrong, which it says before it sends anything. */
+/* mpi_glue/calls/pass.c: the MPI has found this rank's arguments wrong. MPIs are taken to say so before they send
+ * anything. */
 bool qv_mpi_is_of_arguments(int rc);
 
 /* The end of a blocking call. */
 static inline int qv_mpi_return(struct qv_mpi_call *call, int rc)
 {
-	if (QV_UNLIKELY(rc) && call->passed && qv_mpi_is_of_arguments(rc))
+	if (QV_UNLIKELY(rc) && call->by_mpi && qv_mpi_is_of_arguments(rc))
 		qv_mpi_comes_again(call);
 	if (call->trial)
 		rc = qv_mpi_trial_end(call->trial, call->comm, 0, rc);

@@ -160,7 +160,7 @@ static bool has_place(struct qv_node *n)
 {
 	if (n->nguests == QV_NODE_GUESTS)
 		receive_guests(n);
-	return n->nguests < QV_NODE_GUESTS || show_out(n);
+	return n->nguests < QV_NODE_GUESTS || (qv_node_is_knocked_at(n) && show_out(n));
 }
 
 /* Another user's process is not heard: even to close a descriptor of its may take for ever. Of these
@@ -185,7 +185,7 @@ bool qv_node_is_knocked_at(const struct qv_node *n)
 	return poll(&door, 1, 0) > 0;
 }
 
-/* But with the last descriptor: words come with another one. -1, with errno. */
+/* One descriptor is kept free meanwhile, for the one that comes with the guest's words. -1, with errno. */
 static int accept_one(struct qv_node *n)
 {
 	int spare, fd;

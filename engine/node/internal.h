@@ -84,9 +84,10 @@ struct qv_node {
 	int door, epoll_fd;
 	struct qv_node_guest guests[QV_NODE_GUESTS];
 	unsigned nguests;
-	bool unheard;       /* some guests cannot be listened to: they are looked at each time */
-	bool poor;          /* somebody at the door waits for memory, or a descriptor; */
-	bool told_poor;     /* the log says so */
+	bool unheard;     /* some guests cannot be listened to: they are looked at each time */
+	bool poor;        /* somebody at the door waits for memory, or a descriptor; */
+	bool told_poor;   /* the log says so */
+	uint64_t doubted; /* since when somebody there could be one who is gone, in ns; 0: nobody */
 	uint64_t strangers; /* connections of other users */
 	struct qv_node_large large[QV_NODE_LARGE];
 	unsigned nlarge;

@@ -122,7 +122,7 @@ static bool is_owner(const struct qv_node *n)
 	return (uint32_t)getpid() == n->self.pid;
 }
 
-/* A child has no rings: what is there is its own. */
+/* A child has no rings (MADV_DONTFORK): what is there is its own. */
 static void unmap(const struct qv_node *n, struct qv_ring *ring)
 {
 	if (is_owner(n))

@@ -33,7 +33,8 @@ int qv_mpi_unpack(const void *from, size_t block, int blocks, void *out, int cou
 	for (int i = 0, at = 0; i < blocks && n && !rc; i++, at = 0)
 		rc = PMPI_Unpack((const char *)from + (size_t)i * block, (int)block, &at,
 				 (char *)out + extent * count * i, n, type, comm);
-	return !rc && block > (size_t)size * (size_t)count ? MPI_ERR_TRUNCATE : rc;
+	/* An element that has not come whole is left out. */
+	return !rc && block > (size_t)size * (size_t)n ? MPI_ERR_TRUNCATE : rc;
 }
 
 /* At the end, so many bytes from result become blocks of the program's at out. */

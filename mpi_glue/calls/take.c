@@ -261,7 +261,7 @@ struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call)
 		op = take(call, &why);
 	else
 		qv_mpi_comm_used(call->comm);
-	call->passed = !op;
+	call->by_mpi = !op;
 	if (!op)
 		qv_mpi_count(call->name, call->form, why);
 	return op;

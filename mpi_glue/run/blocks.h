@@ -49,7 +49,7 @@ struct qv_mpi_blocks_call {
 	struct qv_mpi_autotune_v *timed, *turned; /* out: what has counted it */
 	double bytes;
 	int error;   /* its own, which the MPI's error handler has seen; 0: none */
-	bool passed; /* out: the MPI runs it */
+	bool by_mpi; /* out: the MPI runs it */
 };
 
 /* As qv_mpi_take. */
@@ -70,7 +70,7 @@ int qv_mpi_autotune_v_end(struct qv_mpi_blocks_call *call, int rc);
 /* The end of a blocking call. */
 static inline int qv_mpi_blocks_return(struct qv_mpi_blocks_call *call, int rc)
 {
-	if (QV_UNLIKELY(rc) && call->passed && qv_mpi_is_of_arguments(rc))
+	if (QV_UNLIKELY(rc) && call->by_mpi && qv_mpi_is_of_arguments(rc))
 		qv_mpi_blocks_come_again(call);
 	return call->timed ? qv_mpi_autotune_v_end(call, rc) : rc;
 }

@@ -125,7 +125,7 @@ void qv_mpi_op_release(struct qv_mpi_op *op)
 		PMPI_Type_free(&op->sent);
 	if (op->blocks)
 		qv_mpi_blocks_release(op);
-	if (op->error) { /* messages that never end may still use its arrays */
+	if (op->error && !op->over) { /* messages that never end may still use its arrays */
 		put(c, plan, NULL);
 		return;
 	}
@@ -184,7 +184,7 @@ void qv_mpi_op_start(struct qv_mpi_op *op)
 		op->tag = (int)(op->number % QV_MPI_SLOTS) * qv_mpi.slot;
 	}
 	op->n = 0;
-	op->cut = false;
+	op->cut = op->over = false;
 	if (!op->error && op->packed != MPI_DATATYPE_NULL && op->is_root)
 		op->error = pack(op);
 	if (!op->error && op->sent != MPI_DATATYPE_NULL)
@@ -247,12 +247,13 @@ static void ended(struct qv_mpi_op *op, int n, int rc)
 	}
 	op->n = kept;
 	/* The MPI may free others that have failed, and not say which. */
-	if (rc && (rc != MPI_ERR_IN_STATUS || kept != before - n))
-		op->error = rc;
+	if (rc && (rc != MPI_ERR_IN_STATUS || kept != before - n) && !op->error)
+		op->error = rc == MPI_ERR_IN_STATUS ? MPI_ERR_OTHER : rc;
 }
 
 static void finish(struct qv_mpi_op *op)
 {
+	op->over = true;
 	if (op->packed == MPI_DATATYPE_NULL && op->result)
 		memcpy(op->out, op->result, op->out_bytes);
 	if (op->packed != MPI_DATATYPE_NULL && !op->is_root)

@@ -8,11 +8,14 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "engine/base/local.h"
 #include "engine/base/random.h"
+#include "engine/team/internal.h"
 #include "rig.h"
 
 #define RANKS 4u
@@ -52,6 +55,40 @@ static void killed(void **state)
 		kin_kill(&r.kin[RANKS - 1]); /* reaps it */
 		rig_end(&r);
 	}
+}
+
+/* Where a member has the memory its child has none: something of its own may be there. What the child closes is its
+ * own, too. */
+static void forks(struct rig_member *m, const void *arg)
+{
+	const size_t bytes = qv_team_bytes(m->team);
+	struct rig_call call = {.kind = QV_TEAM_BARRIER};
+	void *seats = m->team->seats;
+	pid_t child = fork();
+	char *mine;
+	int status;
+
+	(void)arg;
+	if (!child) {
+		mine = mmap(seats, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		if (mine != seats)
+			_exit(2);
+		memset(mine, 1, bytes);
+		qv_team_close(m->team);
+		_exit(mine[0] != 1 || mine[bytes - 1] != 1);
+	}
+	QV_NEED(waitpid(child, &status, 0) == child && status == 0);
+	QV_NEED(!rig_run(m, &call));
+}
+
+static void closed_by_a_child(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_start(&r, 2, forks, NULL);
+	rig_end(&r);
 }
 
 /* The last one has done its part of a reduction and is gone; the next one comes late. The first waits
@@ -335,7 +372,7 @@ int main(void)
 		cmocka_unit_test(closed),    cmocka_unit_test(another_call),
 		cmocka_unit_test(scribbled), cmocka_unit_test(not_handed_over),
 		cmocka_unit_test(strangers), cmocka_unit_test(arguments),
-		cmocka_unit_test(no_memory),
+		cmocka_unit_test(no_memory), cmocka_unit_test(closed_by_a_child),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,24 @@ static void wrong_counts(MPI_Comm comm, const char *algorithm)
 		}
 }
 
+/* The last rank waits for pairs, and half of one comes. */
+static void half_an_element(MPI_Comm comm)
+{
+	static const char *const settings[] = {"allgather=ring", "allgather=memory"};
+	const int last = glue_rank == glue_ranks - 1;
+	MPI_Datatype pair;
+
+	MPI_Type_contiguous(2, MPI_INT, &pair);
+	MPI_Type_commit(&pair);
+	for (int i = 0; i < 2; i++) {
+		CHECK(!qv_mpi_set(settings[i]), "%s: refused", settings[i]);
+		must_be(MPI_Allgather(from, 1, MPI_INT, to, 1, last ? pair : MPI_INT, comm),
+			last ? MPI_ERR_TRUNCATE : MPI_SUCCESS, settings[i], 2);
+		must_be(call(2, MPI_INT, MPI_INT, comm), MPI_SUCCESS, settings[i], 2);
+	}
+	MPI_Type_free(&pair);
+}
+
 static void one_of_each(void)
 {
 	for (int i = 0; i < MOST; i++) {
@@ -133,6 +151,7 @@ void glue_wrong(void)
 	wrong_turns(ring);
 	wrong_counts(ring, "auto");
 	wrong_counts(ring, "segmented");
+	half_an_element(ring);
 	MPI_Comm_free(&ring);
 }
 
