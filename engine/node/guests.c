@@ -48,10 +48,19 @@ static int read_join(struct qv_node *n, int fd, struct join *join, int *ring_fd)
 		       : QV_EPROTO;
 }
 
-/* What was asked of whoever was there before is not answered any more. */
+/* It has joined, and its connection has ended: what it left is in its ring. */
+static bool has_left(int fd)
+{
+	struct pollfd end = {.fd = fd};
+
+	return poll(&end, 1, 0) > 0;
+}
+
+/* What was asked of another one that was there before is not answered any more. Who is gone itself by now may have
+ * come to answer. */
 static void has_come(struct qv_node *n, struct qv_node_peer *peer)
 {
-	if (peer->gone)
+	if (peer->gone && !has_left(peer->rx_fd))
 		qv_node_calls_end(n, peer);
 	peer->gone = false;
 	peer->joined = true;

@@ -441,6 +441,33 @@ static void visit(struct party *p)
 	party_poll(p, 10);
 }
 
+/* It has done what was asked, joins us to say so, and ends before we look. */
+static void who_answers_and_ends(void **state)
+{
+	char bytes[8] = {0};
+	const struct qv_span there = {.addr = BASE, .key = BOTH, .len = sizeof bytes};
+	const struct iovec here = {bytes, sizeof bytes};
+	const struct qv_remote_op op = {
+		.kind = QV_REMOTE_PUT, .there = &there, .nthere = 1, .here = &here, .nhere = 1};
+	struct transfer t = {.xfer.done = transfer_done};
+	struct party p, client;
+	uint64_t addr;
+
+	(void)state;
+	party_open(&p, US);
+	qv_node_open_memory(p.node, &memory_ops);
+	party_open(&client, 1);
+	addr = party_insert(&client, p.name);
+	assert_int_equal(qv_node_begin(client.node, addr, &op, &t.xfer), QV_OK);
+	party_poll(&p, 20);
+	party_close(&p);
+	party_poll(&client, 20);
+	assert_true(t.dones == 1 && t.status == QV_OK);
+	/* What is asked behind that is not. */
+	assert_int_not_equal(qv_node_begin(client.node, addr, &op, &t.xfer), QV_OK);
+	party_close(&client);
+}
+
 /* Nothing is kept of them. */
 static void clients_come_and_go(void **state)
 {
@@ -514,7 +541,7 @@ int main(void)
 		cmocka_unit_test(requests_without_sense), cmocka_unit_test(who_does_not_listen),
 		cmocka_unit_test(answers_without_sense),  cmocka_unit_test(who_leaves),
 		cmocka_unit_test(clients_come_and_go),    cmocka_unit_test(a_client_goes_slowly),
-		cmocka_unit_test(a_key_is_told_once),
+		cmocka_unit_test(a_key_is_told_once),     cmocka_unit_test(who_answers_and_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
