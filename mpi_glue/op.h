@@ -72,7 +72,7 @@ struct qv_mpi_op {
 	int error;       /* an MPI error code */
 	bool told;       /* to the communicator's error handler */
 	bool cut;        /* a message was longer than its place */
-	bool over;       /* so are all its messages */
+	bool over;       /* it came to its end, with an error or not: no message is under way */
 	MPI_Comm comm;   /* of one that has failed before it began */
 	MPI_Request handle;
 	struct qv_mpi_persistent *persistent;
@@ -119,8 +119,8 @@ void qv_mpi_pass(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 /* mpi_glue/calls/take.c: an operation for this call, which has started unless it is persistent;
  * NULL: let the MPI do it. Collective. */
 struct qv_mpi_op *qv_mpi_take(struct qv_mpi_call *call);
-/* It has failed here before it began, or the MPI has refused its arguments, while other ranks may be in it: the program's next try is that call, too. What
- * was timed or observed is not over. */
+/* It has failed here before it began, or the MPI has refused its arguments, while other ranks may be in it: the
+ * program's next try is that call, too. What was timed or observed is not over. */
 void qv_mpi_comes_again(struct qv_mpi_call *call);
 /* Arguments that are wrong, or that only the MPI can judge, are the MPI's. */
 enum qv_mpi_reason qv_mpi_judge(const struct qv_mpi_call *call, const struct qv_mpi_comm *c);

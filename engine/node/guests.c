@@ -48,7 +48,7 @@ static int read_join(struct qv_node *n, int fd, struct join *join, int *ring_fd)
 		       : QV_EPROTO;
 }
 
-/* It has joined, and its connection has ended: what it left is in its ring. */
+/* The connection has ended already. */
 static bool has_left(int fd)
 {
 	struct pollfd end = {.fd = fd};
@@ -56,14 +56,18 @@ static bool has_left(int fd)
 	return poll(&end, 1, 0) > 0;
 }
 
-/* What was asked of another one that was there before is not answered any more. Who is gone itself by now may have
- * come to answer. */
+/* If the peer was gone and a connection of its has not ended, this is another one: what was asked of the one before
+ * is not answered any more. If it has ended, the one before has come to answer: its answers are read, and it stays
+ * gone. */
 static void has_come(struct qv_node *n, struct qv_node_peer *peer)
 {
-	if (peer->gone && !has_left(peer->rx_fd))
+	const bool answered = peer->gone && has_left(peer->rx_fd);
+
+	if (peer->gone && !answered)
 		qv_node_calls_end(n, peer);
-	peer->gone = false;
+	peer->gone = answered && (peer->answers.asked || peer->answers.stuck);
 	peer->joined = true;
+	peer->doubted = 0;
 }
 
 /* QV_OK: it has its seat; QV_EAGAIN: it waits until what it sent over its last connection is read;

@@ -39,6 +39,7 @@ struct qv_node_peer {
 	uint32_t pid;      /* as we number processes; 0: not known */
 	uint64_t start;    /* of its process */
 	uint64_t alive_at; /* when pid_fd said so; ns */
+	uint64_t doubted;  /* since when it is gone, and may yet be let in; ns; 0: it is not */
 	struct qv_node_pace pace;
 	bool joined; /* it has connected to us, once at least */
 	bool gone;   /* it has ended, or does not take us */
@@ -84,10 +85,9 @@ struct qv_node {
 	int door, epoll_fd;
 	struct qv_node_guest guests[QV_NODE_GUESTS];
 	unsigned nguests;
-	bool unheard;     /* some guests cannot be listened to: they are looked at each time */
-	bool poor;        /* somebody at the door waits for memory, or a descriptor; */
-	bool told_poor;   /* the log says so */
-	uint64_t doubted; /* since when somebody there could be one who is gone, in ns; 0: nobody */
+	bool unheard;       /* some guests cannot be listened to: they are looked at each time */
+	bool poor;          /* somebody at the door waits for memory, or a descriptor; */
+	bool told_poor;     /* the log says so */
 	uint64_t strangers; /* connections of other users */
 	struct qv_node_large large[QV_NODE_LARGE];
 	unsigned nlarge;

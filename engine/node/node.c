@@ -13,8 +13,8 @@
  * 32 and 64 KiB in a half round trip of MPI, and 1.3 times in a stream. */
 #define EAGER_MAX ((size_t)64 << 10)
 #define READ_MAX  ((size_t)1 << 20)
-#define DOUBT_NS  5000000000u
-#define TIMED     4u /* one of so many copies of long packets is timed */
+#define TIMED     4u          /* one of so many copies of long packets is timed */
+#define DOUBT_NS  5000000000u /* that who is gone may yet be let in, where nobody can be */
 
 int qv_node_create(const struct qv_node_ops *ops, void *owner, struct qv_node **node)
 {
@@ -194,27 +194,27 @@ static void deregister_mem(struct qv_xport *x, struct qv_region *region)
 	region->handle = NULL;
 }
 
-/* Somebody at the door cannot be let in, and nobody knows who it is. Not for ever, or no death would be told. */
-static bool is_in_doubt(struct qv_node *n)
+/* Somebody at the door cannot be let in, and could be this one. Not for ever, or its death would not be told. */
+static bool is_in_doubt(const struct qv_node *n, struct qv_node_peer *peer)
 {
 	const uint64_t now = qv_clock_of(CLOCK_MONOTONIC_COARSE);
 
 	if (!n->poor && !qv_node_is_knocked_at(n))
-		n->doubted = 0;
-	else if (!n->doubted)
-		n->doubted = now;
-	return n->doubted && now - n->doubted < DOUBT_NS;
+		return false;
+	if (!peer->doubted)
+		peer->doubted = now;
+	return now - peer->doubted < DOUBT_NS;
 }
 
 /* Who is gone may have come to our door behind our look there, with its last words. */
 static bool has_more_to_say(struct qv_node *n, uint64_t addr, bool had_come)
 {
-	const struct qv_node_peer *peer;
+	struct qv_node_peer *peer;
 	uint32_t low;
 
 	qv_node_guests(n);
 	peer = qv_node_peer_at(n, addr);
-	if (!peer || is_in_doubt(n))
+	if (!peer || is_in_doubt(n, peer))
 		return true;
 	return peer->rx.ring && !peer->broken && (!had_come || qv_ring_next(&peer->rx, &low));
 }

@@ -173,7 +173,8 @@ void qv_team_close(struct qv_team *t)
 {
 	if (!t)
 		return;
-	/* A child that was forked is no member, and has not the memory (MADV_DONTFORK): what is there is its own. */
+	/* A child that was forked is no member, and has not the memory (MADV_DONTFORK): what is there is its
+	 * own. */
 	if (t->seats && t->self.pid == (uint32_t)getpid()) {
 		atomic_store_explicit(&t->seats[t->rank].failed, 1, memory_order_release);
 		qv_local_unmap(t->seats, t->mapped);

@@ -441,7 +441,7 @@ static void visit(struct party *p)
 	party_poll(p, 10);
 }
 
-/* It has done what was asked, joins us to say so, and ends before we look. */
+/* It has done what was asked first, joins us to say so, and ends before we look. Another one takes its name. */
 static void who_answers_and_ends(void **state)
 {
 	char bytes[8] = {0};
@@ -449,22 +449,28 @@ static void who_answers_and_ends(void **state)
 	const struct iovec here = {bytes, sizeof bytes};
 	const struct qv_remote_op op = {
 		.kind = QV_REMOTE_PUT, .there = &there, .nthere = 1, .here = &here, .nhere = 1};
-	struct transfer t = {.xfer.done = transfer_done};
-	struct party p, client;
-	uint64_t addr;
+	struct transfer t[2] = {{.xfer.done = transfer_done}, {.xfer.done = transfer_done}};
+	struct party p, client, another;
+	uint64_t addr, name;
 
 	(void)state;
 	party_open(&p, US);
+	name = p.name;
 	qv_node_open_memory(p.node, &memory_ops);
 	party_open(&client, 1);
-	addr = party_insert(&client, p.name);
-	assert_int_equal(qv_node_begin(client.node, addr, &op, &t.xfer), QV_OK);
+	addr = party_insert(&client, name);
+	assert_int_equal(qv_node_begin(client.node, addr, &op, &t[0].xfer), QV_OK);
 	party_poll(&p, 20);
+	assert_int_equal(qv_node_begin(client.node, addr, &op, &t[1].xfer), QV_OK);
 	party_close(&p);
+	party_open_as(&another, US, name);
+	qv_node_serve(client.node);
+	assert_int_equal(party_try(&client, addr, 1, 8),
+			 QV_EPEER); /* nothing to another one before */
 	party_poll(&client, 20);
-	assert_true(t.dones == 1 && t.status == QV_OK);
-	/* What is asked behind that is not. */
-	assert_int_not_equal(qv_node_begin(client.node, addr, &op, &t.xfer), QV_OK);
+	assert_true(t[0].dones == 1 && t[0].status == QV_OK);
+	assert_true(t[1].dones == 1 && t[1].status == QV_EPEER);
+	party_close(&another);
 	party_close(&client);
 }
 
