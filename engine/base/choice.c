@@ -4,7 +4,8 @@
 
 #define FIRST 4u  /* times that way 0 is taken before way 1 is tried */
 #define TRIAL 4u  /* times in a row that the slower way is tried: the first may find cold caches */
-#define NEW   64u /* the same where it was never tried: the first may touch new pages */
+#define NEW   64u /* the same where it was never tried: the first may touch new pages, */
+#define PAGES ((size_t)4 << 20) /* though not those behind so many bytes of that trial */
 /* One of those that takes longer, in ns, does not touch pages but waits for who does not look. */
 #define SLOW  2000000u
 #define LONG  64u /* times that the faster way is taken until it has long been that */
@@ -48,6 +49,15 @@ static bool is_hopeless(const struct qv_choice *c, unsigned way, uint64_t news, 
 	return news > c->ns[!way] * (uint64_t)3 / 2;
 }
 
+/* Of a trial to touch new pages: a message of so many bytes counts as often as it is long. */
+static void touched(struct qv_choice *c, size_t len)
+{
+	const size_t more = len / (PAGES / NEW);
+
+	if (more > 1 && c->left > TRIAL)
+		c->left = more - 1 < c->left - TRIAL ? (uint8_t)(c->left - (more - 1)) : TRIAL;
+}
+
 static void set(struct qv_choice *c, unsigned way, uint64_t news)
 {
 	const unsigned before = faster(c);
@@ -76,6 +86,8 @@ void qv_choice_took(struct qv_choice *c, unsigned way, size_t len, uint64_t ns)
 		news = ns * QV_CHOICE_UNIT / len + 1;
 	if (way == c->tried && (ns == QV_CHOICE_NEVER || is_hopeless(c, way, news, ns)))
 		c->left = 0;
+	else if (way == c->tried)
+		touched(c, len);
 	if (way == faster(c)) {
 		c->spent += c->ns[1] ? news : 1;
 		c->led += c->led < LONG;

@@ -16,6 +16,7 @@ enum { READ, ASK };
 /* Two ways that take so long. */
 struct world {
 	struct qv_choice c;
+	size_t len; /* of a message */
 	uint64_t ns[2];
 	uint64_t took; /* in all */
 	unsigned taken[2];
@@ -29,14 +30,14 @@ static void messages(struct world *w, unsigned n)
 		unsigned way = qv_choice_take(&w->c);
 
 		w->taken[way]++;
-		qv_choice_took(&w->c, way, LEN, w->ns[way]);
+		qv_choice_took(&w->c, way, w->len, w->ns[way]);
 		w->took += w->ns[way];
 	}
 }
 
 static struct world begin(uint64_t read, uint64_t ask)
 {
-	return (struct world){.ns = {[READ] = read, [ASK] = ask}};
+	return (struct world){.len = LEN, .ns = {[READ] = read, [ASK] = ask}};
 }
 
 /* Who has few messages for another does not have to be looked at. */
@@ -95,6 +96,21 @@ static void slow_at_first(void **state)
 	w.ns[ASK] = 5000;
 	messages(&w, 1000);
 	assert_true(w.taken[ASK] > 900);
+}
+
+/* A few long messages have touched all those pages. */
+static void few_long_ones_are_tried(void **state)
+{
+	struct world w = begin(100000, 230000);
+
+	(void)state;
+	w.len = (size_t)1 << 20;
+	messages(&w, 4 + 40);
+	assert_in_range(w.taken[ASK], 4, 8);
+	w = begin(100000, 60000);
+	w.len = (size_t)1 << 20;
+	messages(&w, 4 + 40);
+	assert_in_range(w.taken[ASK], 32, 40);
 }
 
 /* One that never looks between two messages: the first two that are asked for wait for it. */
@@ -238,6 +254,7 @@ int main(void)
 		cmocka_unit_test(the_faster_one_is_taken),
 		cmocka_unit_test(a_change_is_noticed),
 		cmocka_unit_test(slow_at_first),
+		cmocka_unit_test(few_long_ones_are_tried),
 		cmocka_unit_test(who_never_looked_is_not_asked),
 		cmocka_unit_test(until_there_is_news_few_are_asked),
 		cmocka_unit_test(who_does_not_look_is_not_asked),
