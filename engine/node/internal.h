@@ -24,7 +24,8 @@ struct qv_node_large {
 /* How long it takes to write to the staging area of a ring. */
 struct qv_node_pace {
 	uint32_t copies; /* of long packets: some are timed */
-	uint32_t slow;   /* so many of those in a row took long */
+	uint32_t timed;  /* so many since the last judgement */
+	uint32_t ns;     /* and they took so long */
 	uint32_t rest;   /* so many long messages are not to be eager */
 };
 
