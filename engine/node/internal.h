@@ -86,6 +86,7 @@ struct qv_node {
 	int door, epoll_fd;
 	struct qv_node_guest guests[QV_NODE_GUESTS];
 	unsigned nguests;
+	bool unrung;        /* a sleeper could not be woken, for want of memory */
 	bool unheard;       /* some guests cannot be listened to: they are looked at each time */
 	bool poor;          /* somebody at the door waits for memory, or a descriptor; */
 	bool told_poor;     /* the log says so */
@@ -155,6 +156,8 @@ void qv_node_unseat(struct qv_node *n, struct qv_node_peer *peer);
 void qv_node_sleep_init(struct qv_node *n);
 void qv_node_awake(struct qv_node *n);
 void qv_node_wake(struct qv_node *n, struct qv_node_peer *peer);
+/* All whose bell could not be rung. */
+void qv_node_wake_again(struct qv_node *n);
 
 /* permit.c: other processes of the job may read our memory, where the kernel leaves that to us. */
 void qv_node_permit_reads(void);

@@ -139,6 +139,8 @@ static QV_NOINLINE void serve_if_due(struct qv_node *n)
 		return;
 	n->serve.ns = now;
 	n->serve.polls = n->polls;
+	if (n->unrung)
+		qv_node_wake_again(n);
 	if (qv_node_serve(n) || hurry)
 		n->serve.every = SERVE_POLLS;
 	else if (n->serve.every < QUIET_POLLS)

@@ -52,7 +52,8 @@ static bool something_is_there(const struct qv_node *n)
 {
 	uint32_t low;
 
-	if (n->done || n->sweep || n->unheard || n->onesided.waiting || n->onesided.stuck)
+	if (n->done || n->sweep || n->unheard || n->unrung || n->onesided.waiting ||
+	    n->onesided.stuck)
 		return true;
 	for (uint32_t i = 0; i < n->nseats; i++)
 		if (!n->seats[i]->broken && qv_ring_next(&n->seats[i]->rx, &low))
@@ -76,14 +77,27 @@ bool qv_node_may_sleep(struct qv_node *n)
 }
 
 /* The connection is readable at the other side. If it is full, it is readable already. Where there is no
- * memory for that now, the next packet tries again. */
+ * memory for that now, we try again later. */
 void qv_node_wake(struct qv_node *n, struct qv_node_peer *peer)
 {
 	uint32_t asleep = atomic_load_explicit(&peer->tx.ring->asleep, memory_order_relaxed);
 
 	if (asleep && send(peer->tx_fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
-	    (errno == ENOMEM || errno == ENOBUFS))
+	    (errno == ENOMEM || errno == ENOBUFS)) {
+		n->unrung = true;
 		return;
+	}
 	peer->tx.rung = asleep;
 	n->stats.wakes += asleep != 0;
+}
+
+void qv_node_wake_again(struct qv_node *n)
+{
+	n->unrung = false;
+	for (uint64_t addr = 0; addr < n->npeers; addr++) {
+		struct qv_node_peer *peer = n->peers[addr];
+
+		if (peer && peer->tx.ring && qv_ring_must_wake(&peer->tx))
+			qv_node_wake(n, peer);
+	}
 }
