@@ -19,7 +19,7 @@ void qv_mpi_comm_destroy(struct qv_mpi_comm *c)
 	pthread_mutex_unlock(&qv_mpi.lock);
 	qv_mpi_expect_close(c);
 	qv_mpi_memory_close(c);
-	qv_mpi_comm_shut(c);
+	qv_mpi_comm_unmake(&c->dup);
 	qv_mpi_autotune_free(c);
 	qv_mpi_autotune_v_free(c);
 	qv_mpi_pattern_free(c->pattern);

@@ -9,6 +9,7 @@
 #include "mpi_glue/rules.h"
 
 struct qv_mpi_call;
+struct qv_mpi_nodes;
 struct qv_team;
 
 /* From comm.c. */
@@ -82,8 +83,10 @@ struct qv_mpi_comm {
 	/* Long, of an operation that is over: for the next one. */
 	void *room;
 	size_t room_bytes;
-	/* Through memory of a node: NULL where not all ranks have it, or nobody has asked yet. */
+	/* Through memory of a node: NULL where nobody has asked yet, or some rank does not have it. With
+	 * several nodes, team is of the ranks of ours; NULL: there are no others. */
 	struct qv_team *team;
+	struct qv_mpi_nodes *nodes; /* NULL: all ranks are on one */
 	bool asked_for_memory;
 	/* Calls that went there: the next ones like them, under the same rules, do so at once. */
 	struct qv_mpi_quick {
@@ -160,8 +163,11 @@ bool qv_mpi_comm_open_early(struct qv_mpi_comm *c);
 /* In place of that on a rank where qv_mpi_comm_of gave NULL for want of memory: calls on it are the MPI's on all
  * its ranks, for good. Collective. An MPI error code: others think so, and this rank cannot. */
 int qv_mpi_comm_refuse(MPI_Comm comm);
-/* Free the duplicate. */
-void qv_mpi_comm_shut(struct qv_mpi_comm *c);
+/* A communicator of n ranks of c, *made, MPI_COMM_NULL on the others; collective over c, in a call that may
+ * wait for other ranks. Whether there is one: the same on all ranks. */
+bool qv_mpi_comm_of_some(struct qv_mpi_comm *c, int n, const int *ranks, MPI_Comm *made);
+/* Free a duplicate, or one of some ranks; MPI_COMM_NULL: nothing. */
+void qv_mpi_comm_unmake(MPI_Comm *made);
 /* Another context for the ranks of comm, or MPI_COMM_NULL; collective, in MPI_Init. */
 void qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin);
 

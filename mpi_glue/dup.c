@@ -35,14 +35,27 @@ static int create(const struct qv_mpi_comm *c, MPI_Group group, int tag, MPI_Com
 #endif
 }
 
-static bool make(struct qv_mpi_comm *c, MPI_Group group, int tag)
+static bool make(const struct qv_mpi_comm *c, MPI_Group group, int tag, MPI_Comm *made)
 {
-	if (create(c, group, tag, &c->dup)) {
-		c->dup = MPI_COMM_NULL;
+	if (create(c, group, tag, made)) {
+		*made = MPI_COMM_NULL;
 		return false;
 	}
 	atomic_fetch_add(&qv_mpi.dups, 1);
-	return !PMPI_Comm_set_errhandler(c->dup, MPI_ERRORS_RETURN);
+	return !PMPI_Comm_set_errhandler(*made, MPI_ERRORS_RETURN);
+}
+
+void qv_mpi_comm_unmake(MPI_Comm *made)
+{
+	if (*made == MPI_COMM_NULL)
+		return;
+	PMPI_Comm_free(made);
+	atomic_fetch_sub(&qv_mpi.dups, 1);
+}
+
+static bool may_make(void)
+{
+	return qv_mpi.own != MPI_COMM_NULL && qv_mpi.dups < MOST_DUPS && !qv_mpi_idups();
 }
 
 enum objection {
@@ -82,13 +95,12 @@ static bool open_dup(struct qv_mpi_comm *c, bool may)
 		c->pause--;
 		return false;
 	}
-	may = !PMPI_Comm_group(c->comm, &group) && may && qv_mpi.own != MPI_COMM_NULL &&
-	      qv_mpi.dups < MOST_DUPS && !qv_mpi_idups();
+	may = !PMPI_Comm_group(c->comm, &group) && may && may_make();
 	switch (objection_of_all(c->comm, c->rank, may ? NOBODY_OBJECTS : NOT_NOW, &tag)) {
 	case NOBODY_OBJECTS:
-		c->no_dup = !qv_mpi_agree(c->comm, make(c, group, tag));
+		c->no_dup = !qv_mpi_agree(c->comm, make(c, group, tag, &c->dup));
 		if (c->no_dup)
-			qv_mpi_comm_shut(c);
+			qv_mpi_comm_unmake(&c->dup);
 		break;
 	case NOT_NOW: put_off(c); break;
 	case NOT_AT_ALL: c->mixed = true; break;
@@ -119,12 +131,25 @@ int qv_mpi_comm_refuse(MPI_Comm comm)
 		       : MPI_ERR_NO_MEM;
 }
 
-void qv_mpi_comm_shut(struct qv_mpi_comm *c)
+bool qv_mpi_comm_of_some(struct qv_mpi_comm *c, int n, const int *ranks, MPI_Comm *made)
 {
-	if (c->dup == MPI_COMM_NULL)
-		return;
-	PMPI_Comm_free(&c->dup);
-	atomic_fetch_sub(&qv_mpi.dups, 1);
+	MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+	bool may = qv_mpi.one_thread && may_make(), ok = false;
+	int tag, rank = MPI_UNDEFINED;
+
+	*made = MPI_COMM_NULL;
+	may = !PMPI_Comm_group(c->comm, &all) && !PMPI_Group_incl(all, n, ranks, &some) &&
+	      !PMPI_Group_rank(some, &rank) && may;
+	if (objection_of_all(c->comm, c->rank, may ? NOBODY_OBJECTS : NOT_NOW, &tag) ==
+	    NOBODY_OBJECTS)
+		ok = qv_mpi_agree(c->comm, rank == MPI_UNDEFINED || make(c, some, tag, made));
+	if (!ok)
+		qv_mpi_comm_unmake(made);
+	if (some != MPI_GROUP_NULL)
+		PMPI_Group_free(&some);
+	if (all != MPI_GROUP_NULL)
+		PMPI_Group_free(&all);
+	return ok;
 }
 
 void qv_mpi_comm_twin(MPI_Comm comm, MPI_Comm *twin)

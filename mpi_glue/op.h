@@ -78,13 +78,16 @@ struct qv_mpi_op {
 	struct qv_mpi_persistent *persistent;
 };
 
-/* mpi_glue/run/memory.c: blocking calls of ranks on one node. */
+/* mpi_glue/run/memory.c: blocking calls through memory of a node, or of several. */
 
 bool qv_mpi_memory_has(enum qv_coll coll);
 /* Make the memory, where that was not tried yet. Whether all ranks have it, the same on all;
  * collective. */
 bool qv_mpi_memory_open(struct qv_mpi_comm *c);
 void qv_mpi_memory_close(struct qv_mpi_comm *c);
+/* Where it is open: whether it is for such a call. On several nodes it is for some. */
+bool qv_mpi_memory_serves(const struct qv_mpi_comm *c, const struct qv_mpi_call *call,
+			  const struct qv_mpi_reduce *r);
 /* The call, which is ours, and its end: an operation that is over. */
 struct qv_mpi_op *qv_mpi_memory_run(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 				    const struct qv_mpi_reduce *r);

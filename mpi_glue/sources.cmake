@@ -23,6 +23,7 @@ set(qv_mpi_sources
 	run/op.c
 	run/room.c
 	run/memory.c
+	run/nodes.c
 	calls/nonblocking.c
 	calls/persist.c
 	calls/reduce.c

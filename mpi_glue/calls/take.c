@@ -134,7 +134,7 @@ static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
 		*why = QV_MPI_NOT_BLOCKING;
 	else if (r->user && r->item > QV_TEAM_ITEM)
 		*why = QV_MPI_TOO_LONG;
-	else if (!qv_mpi_memory_open(c))
+	else if (!qv_mpi_memory_open(c) || !qv_mpi_memory_serves(c, call, r))
 		*why = QV_MPI_APART;
 	else if (!named && holds_early_ranks(c, call, r->item))
 		*why = QV_MPI_SLOWER;
@@ -142,7 +142,7 @@ static bool is_for_memory(struct qv_mpi_comm *c, struct qv_mpi_call *call,
 		return true;
 	/* Of ranks on one node schedules win reductions only. */
 	if (!named && *why != QV_MPI_TRIED && *why != QV_MPI_FAILED &&
-	    (*why != QV_MPI_SLOWER || call->coll <= QV_COLL_REDUCE_SCATTER))
+	    (*why != QV_MPI_SLOWER || call->coll <= QV_COLL_REDUCE_SCATTER || c->nodes))
 		*why = QV_MPI_TAKEN;
 	if (*why == QV_MPI_SLOWER)
 		qv_mpi_pass(c, call, r);
@@ -222,7 +222,7 @@ static struct qv_mpi_op *take(struct qv_mpi_call *call, enum qv_mpi_reason *why)
  * memory of a node. */
 static bool takes_no_tree(const struct qv_mpi_comm *c, enum qv_coll coll)
 {
-	return coll == QV_COLL_BROADCAST && c->team && qv_mpi.rules->automatic[coll] &&
+	return coll == QV_COLL_BROADCAST && c->team && !c->nodes && qv_mpi.rules->automatic[coll] &&
 	       !qv_mpi_offload_wanted();
 }
 

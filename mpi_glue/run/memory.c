@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memory.c - blocking collectives of ranks that are all on one node, through memory that all of them
- * have (engine/team). It is made in the first call that wants it. What decides is the same on all
- * ranks: they tell each other after each step whether all is well.
+ * memory.c - blocking collectives through memory that all ranks of a node have (engine/team). With ranks on
+ * several nodes, nodes.c says what each node does. The memory is made in the first call that wants it.
+ * What decides is the same on all ranks: they tell each other after each step whether all is well.
  */
-#include "mpi_glue/glue.h"
+#include "mpi_glue/run/nodes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +20,8 @@
 
 #ifdef QV_MPI_SIMULATED
 /* All ranks are in one process. */
-static struct qv_team *make(struct qv_mpi_comm *c)
+static void make(struct qv_mpi_comm *c)
 {
-	return NULL;
 }
 #else
 /* Who waits lets the MPI go on: others may wait for a message of this rank. */
@@ -38,55 +37,68 @@ static void progress(void *owner)
 }
 
 /* A name of rank 0's; 0: the ranks are not all on one host. */
-static uint64_t agree(const struct qv_mpi_comm *c)
+static uint64_t agree(const struct qv_mpi_comm *c, uint64_t host)
 {
-	struct qv_proc self;
 	uint64_t mine[3], most[3];
 
-	qv_proc_self(&self);
-	mine[0] = self.host;
-	mine[1] = ~self.host;
+	mine[0] = host;
+	mine[1] = ~host;
 	mine[2] = c->rank ? 0 : qv_proc_random() >> 1 | 1; /* MPICH 4.0 compares them as signed */
 	if (QV_REAL(Allreduce)(mine, most, 3, MPI_UINT64_T, MPI_MAX, c->comm))
 		return 0;
 	return most[0] && most[0] == ~most[1] ? most[2] : 0;
 }
 
-static struct qv_team *make(struct qv_mpi_comm *c)
+static void make(struct qv_mpi_comm *c)
 {
-	const struct qv_team_spec spec = {
-		.name = agree(c),
+	struct qv_team_spec spec = {
 		.rank = (uint32_t)c->rank,
 		.ranks = (uint32_t)c->ranks,
 		.oversubscribed = qv_mpi.crowded,
 		.progress = progress,
 		.owner = c,
 	};
-	struct qv_team *team = NULL;
+	struct qv_proc self;
+	bool alone;
 
-	if (!spec.name)
-		return NULL;
+	qv_proc_self(&self);
+	spec.name = agree(c, self.host);
+	if (!spec.name) {
+		c->nodes = qv_mpi_nodes_make(c, self.host, &spec.name);
+		if (!c->nodes)
+			return;
+		spec.rank = (uint32_t)qv_mpi_nodes_rank(c->nodes, c->rank);
+		spec.ranks = (uint32_t)qv_mpi_nodes_members(c->nodes);
+	}
+	alone = spec.ranks == 1;
 	qv_mpi.turn = (void (*)(void))dlsym(RTLD_DEFAULT, "opal_progress");
-	if (qv_mpi_agree(c->comm, !qv_team_open(&spec, &team)) &&
-	    qv_mpi_agree(c->comm, c->rank || !qv_team_give(team)) &&
-	    qv_mpi_agree(c->comm, !c->rank || !qv_team_take(team)))
-		return team;
-	qv_team_close(team);
-	return NULL;
+	if (qv_mpi_agree(c->comm, alone || !qv_team_open(&spec, &c->team)) &&
+	    qv_mpi_agree(c->comm, alone || spec.rank || !qv_team_give(c->team)) &&
+	    qv_mpi_agree(c->comm, alone || !spec.rank || !qv_team_take(c->team)))
+		return;
+	qv_mpi_memory_close(c);
 }
 #endif
+
+static bool has_memory(const struct qv_mpi_comm *c)
+{
+	return c->team || c->nodes;
+}
 
 bool qv_mpi_memory_open(struct qv_mpi_comm *c)
 {
 	if (!c->asked_for_memory)
-		c->team = make(c);
+		make(c);
 	c->asked_for_memory = true;
-	return c->team != NULL;
+	return has_memory(c);
 }
 
 void qv_mpi_memory_close(struct qv_mpi_comm *c)
 {
 	qv_team_close(c->team);
+	c->team = NULL;
+	qv_mpi_nodes_free(c->nodes);
+	c->nodes = NULL;
 }
 
 /* One call. */
@@ -95,6 +107,12 @@ bool qv_mpi_memory_has(enum qv_coll coll)
 {
 	return coll != QV_COLL_REDUCE_SCATTER && coll <= QV_COLL_ALLTOALL &&
 	       coll != QV_COLL_GATHER && coll != QV_COLL_SCATTER;
+}
+
+bool qv_mpi_memory_serves(const struct qv_mpi_comm *c, const struct qv_mpi_call *call,
+			  const struct qv_mpi_reduce *r)
+{
+	return !c->nodes || qv_mpi_nodes_serve(c->nodes, call->coll, r);
 }
 
 /* Elements with bytes that no value has, which are not combined: they are to be those of some rank. */
@@ -120,7 +138,7 @@ static void combine(void *context, void *dst, const void *a, const void *b, size
 static int run(struct qv_mpi_comm *c, const struct qv_mpi_call *call, const struct qv_mpi_reduce *r,
 	       const void *in, void *out)
 {
-	const struct qv_team_call t = {
+	struct qv_team_call t = {
 		.kind = qv_team_kind_of(call->coll),
 		.root = (uint32_t)call->root,
 		.in = in,
@@ -130,9 +148,11 @@ static int run(struct qv_mpi_comm *c, const struct qv_mpi_call *call, const stru
 		.combine = combine,
 		.context = (void *)(uintptr_t)r,
 	};
-	int rc = qv_team_start(c->team, &t);
+	int rc;
 
-	if (!rc)
+	if (QV_UNLIKELY(c->nodes))
+		rc = qv_mpi_nodes_run(c, call, &t);
+	else if (!(rc = qv_team_start(c->team, &t)))
 		rc = qv_team_wait(c->team);
 	return QV_LIKELY(!rc) ? MPI_SUCCESS : qv_mpi_error_of(rc);
 }
@@ -261,7 +281,7 @@ struct qv_mpi_op *qv_mpi_memory_again(const struct qv_mpi_call *call)
 	struct qv_mpi_comm *c = qv_mpi.last;
 	const struct qv_mpi_quick *q;
 
-	if (!c || c->comm != call->comm || !c->team || call->misfit)
+	if (!c || c->comm != call->comm || !has_memory(c) || call->misfit)
 		return NULL;
 	q = quick(c, call);
 	if (q->rules != qv_mpi.rules->number || q->count != call->count || q->type != call->type ||

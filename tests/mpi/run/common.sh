@@ -54,6 +54,18 @@ if [ "$core" = split ] || [ -n "$QV_SPLIT" ]; then
 	# shellcheck disable=SC2016 # the rank's shell expands it
 	by_node=(sh -c 'export FI_QUIVER_NODE=$((OMPI_COMM_WORLD_RANK % 2)); exec "$0" "$@"')
 fi
+# QV_NODES="0 0 1 1" in the environment: as far as quiver knows, each rank is on the node of that number, for
+# it sees another boot of the machine (random(4)).
+if [ -n "$QV_NODES" ]; then
+	unshare --mount true 2>/dev/null || skip "no rank can be shown another boot: no right to unshare(1) mounts"
+	for node in $QV_NODES; do
+		echo "boot of node $node" >"$run_dir/boot.$node"
+	done
+	# shellcheck disable=SC2016 # as above
+	by_node=(unshare --mount sh -c 'set -- "$0" "$@" && nodes="'"$QV_NODES"'"
+		node=$(echo $nodes | cut -d " " -f $((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} + 1)))
+		mount --bind "'"$run_dir"'/boot.$node" /proc/sys/kernel/random/boot_id && exec "$@"')
+fi
 # QV_FORBID=CALLS in the environment: every program runs under a kernel that refuses them (tests/forbid.c).
 # shellcheck disable=SC2206 # words
 [ -z "$QV_FORBID" ] || by_node=("$build/bin/test_forbid" $QV_FORBID --)

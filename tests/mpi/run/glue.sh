@@ -11,7 +11,8 @@ export QUIVER_MPI_STATS=1
 case $mpi in
 mpich)
 	need mpirun.mpich mpich
-	timeout -k 5 "$seconds" mpirun.mpich -np "$ranks" "$build/bin/mpi_glue_mpich" "$@"
+	timeout -k 5 "$seconds" mpirun.mpich -np "$ranks" "${by_node[@]}" \
+		"$build/bin/mpi_glue_mpich" "$@"
 	;;
 *)
 	over_quiver "$mpi" "$ranks" "$seconds" -x QUIVER_MPI_STATS "${by_node[@]}" \
