@@ -78,7 +78,8 @@ void glue_user(void)
 				call.type = MPI_UINT32_T;
 				call.op = product;
 				call.count = 5000;
-				glue_compare(&call, "memory", GLUE_BLOCKING, fill_maps, 1);
+				glue_compare(&call, "memory", GLUE_BLOCKING, fill_maps,
+					     glue_in_order());
 			}
 		}
 	/* Factors that are named, on 4 ranks; on others their prime factors. */

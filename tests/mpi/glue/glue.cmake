@@ -20,6 +20,15 @@ function(glue_test name mpi ranks labels)
 		${CMAKE_BINARY_DIR} ${mpi} ${ranks} ${case_seconds} ${ARGN})
 endfunction()
 
+# nodes_test(MPI NAME NODES CASES...) - the ranks are on these nodes.
+function(nodes_test mpi name nodes)
+	string(REPLACE " " ";" list ${nodes})
+	list(LENGTH list ranks)
+	qv_add_test(NAME mpi.glue_nodes.${name} LABELS mpi RANKS ${ranks} TIMEOUT ${run_seconds}
+		ENV "QV_NODES=${nodes}" COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run/glue.sh
+		${CMAKE_BINARY_DIR} ${mpi} ${ranks} ${case_seconds} ${ARGN})
+endfunction()
+
 # legal_test(CASE MPI RANKS NAME) - what only MPI's own rules can tell.
 function(legal_test case mpi ranks name)
 	qv_add_test(NAME mpi.glue.${case}.${name} LABELS mpi RANKS ${ranks} TIMEOUT ${run_seconds}
@@ -43,6 +52,11 @@ if(TARGET quiver_mpi_ompi)
 	endforeach()
 	foreach(core tcp rxm auto split)
 		glue_test(all ${core} 4 mpi ${glue_cases})
+	endforeach()
+	# Ranks on several nodes, as far as quiver knows: in blocks, by turns, one alone.
+	foreach(nodes "0 0 1 1" "0 1 0 1" "0 0 0 1")
+		string(REPLACE " " "" name ${nodes})
+		nodes_test(plain ${name} "${nodes}" memory user derived overlap move trial late comms errors room)
 	endforeach()
 	foreach(ranks 2 3 4)
 		legal_test(poison plain ${ranks} ${ranks})
@@ -89,6 +103,7 @@ if(TARGET quiver_mpi_mpich)
 	foreach(ranks 2 3)
 		legal_test(poison mpich ${ranks} mpich_${ranks})
 	endforeach()
+	nodes_test(mpich mpich_011 "0 1 1" memory user derived overlap move trial late comms room)
 	legal_test(attributes mpich 3 mpich_3)
 	legal_test(idup mpich 3 mpich_3)
 	legal_test(info mpich 2 mpich_2)
@@ -166,6 +181,13 @@ foreach(mpi ompi:OMPI: mpich:MPICH:.mpich)
 		endif()
 		foreach(case init made first later each root)
 			worlds_test(nomem_${case}${suffix} ${mpi} mpi_nomem_alone ${case})
+		endforeach()
+		# The root leads its node, or another does, who must tell the other leaders.
+		foreach(nodes "0 0 1 1" "0 1 1 1" "1 0 0 1")
+			string(REPLACE " " "" name ${nodes})
+			worlds_test(nomem_root${name}${suffix} ${mpi} mpi_nomem_alone root)
+			set_property(TEST mpi.glue.nomem_root${name}${suffix} APPEND PROPERTY ENVIRONMENT
+				WORLD_RANKS=4 "QV_NODES=${nodes}")
 		endforeach()
 	endif()
 endforeach()

@@ -131,6 +131,8 @@ void glue_thread(void);
 void glue_large(void);
 void glue_uneven(void);
 void glue_memory(void);
+/* Whether ranks of a node follow each other. */
+int glue_in_order(void);
 void glue_local(void);
 void glue_huge(void);
 void glue_huge_data(void);

@@ -86,16 +86,28 @@ static void messages(void)
 	free(data);
 }
 
-/* Whether two ranks of a half, those with odd or even numbers, are on one node, as QV_NODES of run/common.sh says. */
+/* The node of each rank, as run/common.sh says; NULL: all are on one. */
+static const char *nodes(void)
+{
+	return getenv("QV_NODES");
+}
+
+int glue_in_order(void)
+{
+	for (int i = 1; nodes() && i < glue_ranks; i++)
+		if (nodes()[2 * i] < nodes()[2 * i - 2])
+			return 0;
+	return 1;
+}
+
+/* Whether two ranks of a half, those with odd or even numbers, are on one node. */
 static int has_neighbours(void)
 {
-	const char *nodes = getenv("QV_NODES");
-
-	for (int i = glue_rank % 2; nodes && i < glue_ranks; i += 2)
+	for (int i = glue_rank % 2; nodes() && i < glue_ranks; i += 2)
 		for (int k = i + 2; k < glue_ranks; k += 2)
-			if (nodes[2 * i] == nodes[2 * k])
+			if (nodes()[2 * i] == nodes()[2 * k])
 				return 1;
-	return !nodes;
+	return !nodes();
 }
 
 /* Many communicators, each with memory of its own; what is not for memory is the MPI's. */

@@ -16,12 +16,12 @@ export QUIVER_MPI_STATS=1
 [ "${!#}" != traced ] || export QUIVER_MPI_TRACE=$run_dir/%r.qvt
 if [ "$mpi" = mpich ]; then
 	need mpirun.mpich mpich
-	timeout -k 5 "$seconds" mpirun.mpich -np "${WORLD_RANKS:-2}" "${args[@]}"
+	timeout -k 5 "$seconds" mpirun.mpich -np "${WORLD_RANKS:-2}" "${by_node[@]}" "${args[@]}"
 else
 	# Two jobs reach each other by tcp only, which leaves the loopback out by default: a machine may
 	# have nothing else.
 	over_default "${WORLD_RANKS:-2}" "$seconds" --mca rmaps_base_oversubscribe 1 --mca btl_tcp_if_include lo -x QUIVER_MPI_STATS \
-		${QUIVER_MPI_TRACE+-x QUIVER_MPI_TRACE} "${args[@]}"
+		${QUIVER_MPI_TRACE+-x QUIVER_MPI_TRACE} "${by_node[@]}" "${args[@]}"
 fi >"$run_dir/out" 2>"$run_dir/out.errors"
 status=$?
 cat "$run_dir/out" "$run_dir/out.errors"
