@@ -68,7 +68,7 @@ struct qv_mpi_rules {
 	struct qv_select *select;
 	bool ours[QV_MPI_N_COLLS];               /* named, and not `mpi` */
 	bool automatic[QV_MPI_N_COLLS];          /* `auto`: where it is faster than the MPI */
-	bool memory[QV_MPI_N_COLLS];             /* `memory`: within a node */
+	bool memory[QV_MPI_N_COLLS];             /* `memory`: within nodes */
 	bool reduce_local;                       /* MPI_Reduce_local is ours, too */
 	bool observed[QV_MPI_N_COLLS];           /* when ranks come to it matters */
 	struct qv_mpi_rule rule[QV_MPI_N_NAMES]; /* from QV_MPI_ALLGATHERV on */
