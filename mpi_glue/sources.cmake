@@ -24,6 +24,7 @@ set(qv_mpi_sources
 	run/room.c
 	run/memory.c
 	run/nodes.c
+	run/leaders.c
 	calls/nonblocking.c
 	calls/persist.c
 	calls/reduce.c

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * memory.c - blocking collectives through memory that all ranks of a node have (engine/team). With ranks on
- * several nodes, nodes.c says what each node does. The memory is made in the first call that wants it.
+ * several nodes, leaders.c says what each node does. The memory is made in the first call that wants it.
  * What decides is the same on all ranks: they tell each other after each step whether all is well.
  */
 #include "mpi_glue/run/nodes.h"
@@ -67,8 +67,8 @@ static void make(struct qv_mpi_comm *c)
 		c->nodes = qv_mpi_nodes_make(c, self.host, &spec.name);
 		if (!c->nodes)
 			return;
-		spec.rank = (uint32_t)qv_mpi_nodes_rank(c->nodes, c->rank);
-		spec.ranks = (uint32_t)qv_mpi_nodes_members(c->nodes);
+		spec.rank = (uint32_t)c->nodes->place[c->rank];
+		spec.ranks = (uint32_t)c->nodes->members;
 	}
 	alone = spec.ranks == 1;
 	qv_mpi.turn = (void (*)(void))dlsym(RTLD_DEFAULT, "opal_progress");
