@@ -27,10 +27,10 @@
 #define QV_RING_STAGE       (64u << 10) /* that it grows to when they are used */
 #define QV_RING_LARGE       (2u << 20)  /* and when its owner allows; all are powers of two */
 #define QV_RING_FULLS       4u          /* times that it is full before the owner is asked */
-#define QV_RING_PACKET      (16u << 10) /* longest packet */
-#define QV_RING_AHEAD       4u          /* slots ahead of the one that is written */
-#define QV_RING_TELL        16u         /* slots read before the sender is told */
-#define QV_RING_TELL_BYTES  (16u << 10) /* or bytes of the staging area */
+#define QV_RING_PACKET      ((16u << 10) + 256u) /* longest packet: 16 KiB behind a header */
+#define QV_RING_AHEAD       4u                   /* slots ahead of the one that is written */
+#define QV_RING_TELL        16u                  /* slots read before the sender is told */
+#define QV_RING_TELL_BYTES  (16u << 10)          /* or bytes of the staging area */
 
 /* What a slot holds. */
 enum qv_slot_kind {

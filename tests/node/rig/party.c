@@ -8,8 +8,9 @@
 #include <quiver/types.h>
 
 #include "engine/base/proc.h"
+#include "engine/node/ring.h"
 
-#define LONGEST 16384u
+#define LONGEST QV_RING_PACKET
 
 /* What a packet of the protocol begins with; the others have it in their tag. */
 static uint64_t note_of(unsigned id, uint32_t seq)
