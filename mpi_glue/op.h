@@ -100,8 +100,12 @@ int qv_mpi_arrange(struct qv_mpi_op *op, const struct qv_mpi_call *call);
 /* Whether elements lie as they travel. */
 bool qv_mpi_is_plain(MPI_Datatype type);
 /* So many blocks of bytes become count elements each; MPI_ERR_TRUNCATE: there was more. */
-int qv_mpi_unpack(const void *from, size_t block, int blocks, void *out, int count,
-		  MPI_Datatype type, MPI_Comm comm);
+int qv_mpi_unpack_blocks(const void *from, size_t block, int blocks, void *out, int count,
+			 MPI_Datatype type, MPI_Comm comm);
+/* mpi_glue/calls/pack.c: as MPI_Pack and MPI_Unpack, also at MPI_BOTTOM. */
+int qv_mpi_pack(const void *from, int count, MPI_Datatype type, void *to, int bytes, MPI_Comm comm);
+int qv_mpi_unpack(const void *from, int bytes, void *to, int count, MPI_Datatype type,
+		  MPI_Comm comm);
 /* A type of the program's, which may free it, to be freed by us; an MPI error code. */
 int qv_mpi_keep_type(MPI_Datatype type, MPI_Datatype *kept);
 /* mpi_glue/run/room.c: room for so many bytes, what was in it is gone; an MPI error code. */

@@ -18,6 +18,7 @@ set(qv_mpi_sources
 	plans/autotune_v.c
 	plans/model.c
 	calls/arrange.c
+	calls/pack.c
 	calls/take.c
 	calls/pass.c
 	run/op.c

@@ -20,8 +20,8 @@ bool qv_mpi_is_plain(MPI_Datatype type)
 	       !PMPI_Type_size(type, &size) && low == 0 && extent == size;
 }
 
-int qv_mpi_unpack(const void *from, size_t block, int blocks, void *out, int count,
-		  MPI_Datatype type, MPI_Comm comm)
+int qv_mpi_unpack_blocks(const void *from, size_t block, int blocks, void *out, int count,
+			 MPI_Datatype type, MPI_Comm comm)
 {
 	MPI_Aint low, extent = 0;
 	int size = 0, rc = PMPI_Type_size(type, &size), n = count;
@@ -30,9 +30,9 @@ int qv_mpi_unpack(const void *from, size_t block, int blocks, void *out, int cou
 		rc = PMPI_Type_get_extent(type, &low, &extent);
 	if (size > 0 && block / (size_t)size < (size_t)count)
 		n = (int)(block / (size_t)size);
-	for (int i = 0, at = 0; i < blocks && n && !rc; i++, at = 0)
-		rc = PMPI_Unpack((const char *)from + (size_t)i * block, (int)block, &at,
-				 (char *)out + extent * count * i, n, type, comm);
+	for (int i = 0; i < blocks && n && !rc; i++)
+		rc = qv_mpi_unpack((const char *)from + (size_t)i * block, (int)block,
+				   (char *)out + extent * count * i, n, type, comm);
 	/* An element that has not come whole is left out. */
 	return !rc && block > (size_t)size * (size_t)n ? MPI_ERR_TRUNCATE : rc;
 }

@@ -144,12 +144,12 @@ static int convert(const struct qv_mpi_layout *s, const struct qv_mpi_op *op, co
 		   char *to, int n, bool packs)
 {
 	MPI_Datatype bytes;
-	int at = 0, rc;
+	int rc;
 
 	if (s->size <= INT_MAX && packs)
-		return PMPI_Pack(from, n, s->type, to, n * (int)s->size, &at, op->c->dup);
+		return qv_mpi_pack(from, n, s->type, to, n * (int)s->size, op->c->dup);
 	if (s->size <= INT_MAX)
-		return PMPI_Unpack(from, n * (int)s->size, &at, to, n, s->type, op->c->dup);
+		return qv_mpi_unpack(from, n * (int)s->size, to, n, s->type, op->c->dup);
 	rc = qv_mpi_port_type((size_t)s->size, &n, &bytes);
 	if (rc)
 		return rc;

@@ -181,34 +181,31 @@ static int pack(const struct qv_mpi_comm *c, const struct qv_mpi_call *call, cha
 	const bool in_place = call->in == MPI_IN_PLACE, all = call->coll == QV_COLL_ALLTOALL;
 	const char *from = in_place ? call->out : call->in;
 	MPI_Aint low, extent = 0;
-	int at = 0;
 
 	if (call->coll == QV_COLL_BROADCAST)
 		return c->rank != call->root ? MPI_SUCCESS
-					     : PMPI_Pack(call->out, (int)call->count, call->type,
-							 to, (int)bytes, &at, c->comm);
+					     : qv_mpi_pack(call->out, (int)call->count, call->type,
+							   to, (int)bytes, c->comm);
 	if (in_place && !all) {
 		PMPI_Type_get_extent(call->out_type, &low, &extent);
 		from += extent * call->out_count * c->rank;
 	}
-	return PMPI_Pack(from, call->in_count * (all ? c->ranks : 1), call->in_type, to, (int)bytes,
-			 &at, c->comm);
+	return qv_mpi_pack(from, call->in_count * (all ? c->ranks : 1), call->in_type, to,
+			   (int)bytes, c->comm);
 }
 
 static int unpack(const struct qv_mpi_comm *c, const struct qv_mpi_call *call, const char *from,
 		  size_t bytes)
 {
-	int at = 0;
-
 	if (call->misfit)
-		return qv_mpi_unpack(from, bytes / (size_t)c->ranks, c->ranks, call->out,
-				     call->out_count, call->out_type, c->comm);
+		return qv_mpi_unpack_blocks(from, bytes / (size_t)c->ranks, c->ranks, call->out,
+					    call->out_count, call->out_type, c->comm);
 	if (call->coll != QV_COLL_BROADCAST)
-		return PMPI_Unpack(from, (int)bytes, &at, call->out, call->out_count * c->ranks,
-				   call->out_type, c->comm);
+		return qv_mpi_unpack(from, (int)bytes, call->out, call->out_count * c->ranks,
+				     call->out_type, c->comm);
 	return c->rank == call->root ? MPI_SUCCESS
-				     : PMPI_Unpack(from, (int)bytes, &at, call->out,
-						   (int)call->count, call->type, c->comm);
+				     : qv_mpi_unpack(from, (int)bytes, call->out, (int)call->count,
+						     call->type, c->comm);
 }
 
 /* A rank that has no memory for it takes part all the same. If others wait for what it has, they get an
@@ -226,7 +223,7 @@ static int run_packed(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 		in = apart ? out + whole : out;
 		rc = pack(c, call, in, given);
 	}
-	error = run(c, call, r, in, out);
+	error = run(c, call, r, rc ? NULL : in, out); /* not what was not packed */
 	if (!rc)
 		rc = error ? error : unpack(c, call, out, whole);
 	free(out);

@@ -136,24 +136,20 @@ void qv_mpi_op_release(struct qv_mpi_op *op)
 
 static int pack(struct qv_mpi_op *op)
 {
-	int at = 0;
-
-	return PMPI_Pack(op->out, op->out_count, op->packed, op->room, (int)op->data.count, &at,
-			 op->c->dup);
+	return qv_mpi_pack(op->out, op->out_count, op->packed, op->room, (int)op->data.count,
+			   op->c->dup);
 }
 
 static int unpack(struct qv_mpi_op *op)
 {
-	return qv_mpi_unpack(op->result, op->out_bytes / (size_t)op->out_blocks, op->out_blocks,
-			     op->out, op->out_count, op->packed, op->c->dup);
+	return qv_mpi_unpack_blocks(op->result, op->out_bytes / (size_t)op->out_blocks,
+				    op->out_blocks, op->out, op->out_count, op->packed, op->c->dup);
 }
 
 static int pack_contribution(struct qv_mpi_op *op)
 {
-	int at = 0;
-
-	return PMPI_Pack(op->from, op->from_count, op->sent, op->to, (int)op->to_bytes, &at,
-			 op->c->dup);
+	return qv_mpi_pack(op->from, op->from_count, op->sent, op->to, (int)op->to_bytes,
+			   op->c->dup);
 }
 
 void qv_mpi_op_open(struct qv_mpi_op *op, enum qv_mpi_form form)

@@ -111,6 +111,7 @@ void glue_through(void);
 void glue_move(void);
 void glue_exchange(void);
 void glue_misfit(void);
+void glue_bottom(void);
 void glue_rooted(void);
 void glue_trial(void);
 void glue_late(void);

@@ -55,6 +55,7 @@ static const struct {
 	{"wrong_buffer", glue_wrong_buffer},
 	{"info", glue_info},
 	{"misfit", glue_misfit},
+	{"bottom", glue_bottom},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))

@@ -3,6 +3,7 @@
 #include "glue.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Every operation on every type, lengths at the borders of pieces, in place and not. */
 static void reductions(void)
@@ -148,4 +149,75 @@ void glue_memory(void)
 	mixed();
 	messages();
 	comms();
+}
+
+/* At MPI_BOTTOM. */
+
+enum { BLOCK = 5, MOST_RANKS = 16 };
+
+static int given[BLOCK * MOST_RANKS], got[BLOCK * MOST_RANKS];
+
+/* Blocks of numbers at their addresses. */
+static MPI_Datatype blocks_at(const int *numbers)
+{
+	const int length = BLOCK;
+	MPI_Datatype one, many;
+	MPI_Aint at;
+
+	MPI_Get_address(numbers, &at);
+	MPI_Type_create_hindexed(1, &length, &at, MPI_INT, &one);
+	MPI_Type_create_resized(one, at, (MPI_Aint)sizeof given / MOST_RANKS, &many);
+	MPI_Type_commit(&many);
+	MPI_Type_free(&one);
+	return many;
+}
+
+/* Each rank's numbers are its own; so many blocks have come, each from the next rank, or all from one. */
+static void check_blocks(const char *what, int blocks, int from, int step, int place)
+{
+	for (int i = 0; i < blocks * BLOCK; i++) {
+		const int rank = from + i / BLOCK * step, at = place < 0 ? i : place + i % BLOCK;
+
+		CHECK(got[i] == 1000 * rank + at, "%s: number %d is %d", what, i, got[i]);
+	}
+	memset(got, 0, sizeof got);
+}
+
+static void all_from_bottom(MPI_Datatype in, MPI_Datatype out)
+{
+	const int last = glue_ranks - 1, mine = BLOCK * glue_rank;
+	const MPI_Comm comm = MPI_COMM_WORLD;
+
+	MPI_Bcast(MPI_BOTTOM, 2, glue_rank == last ? in : out, last, comm);
+	if (glue_rank != last)
+		check_blocks("broadcast", 2, last, 0, -1);
+	MPI_Allgather(MPI_BOTTOM, 1, in, MPI_BOTTOM, 1, out, comm);
+	check_blocks("allgather", glue_ranks, 0, 1, 0);
+	MPI_Alltoall(MPI_BOTTOM, 1, in, MPI_BOTTOM, 1, out, comm);
+	check_blocks("alltoall", glue_ranks, 0, 1, mine);
+	MPI_Gather(MPI_BOTTOM, 1, in, MPI_BOTTOM, 1, out, last, comm);
+	if (glue_rank == last)
+		check_blocks("gather", glue_ranks, 0, 1, 0);
+	MPI_Scatter(MPI_BOTTOM, 1, in, MPI_BOTTOM, 1, out, last, comm);
+	check_blocks("scatter", 1, last, 0, mine);
+}
+
+void glue_bottom(void)
+{
+	static const char *const rules[] = {
+		"broadcast=memory,allgather=memory,alltoall=memory,gather=direct,scatter=direct",
+		"broadcast=binomial,allgather=ring,alltoall=direct,gather=direct,scatter=direct"};
+	MPI_Datatype in = blocks_at(given), out = blocks_at(got);
+
+	for (int i = 0; i < BLOCK * MOST_RANKS; i++)
+		given[i] = 1000 * glue_rank + i;
+	for (int i = 0; i < 2; i++) {
+		const uint64_t before = qv_mpi_taken();
+
+		CHECK(!qv_mpi_set(rules[i]), "%s: refused", rules[i]);
+		all_from_bottom(in, out);
+		CHECK(qv_mpi_taken() == before + 5, "%s: not all were taken", rules[i]);
+	}
+	MPI_Type_free(&in);
+	MPI_Type_free(&out);
 }
