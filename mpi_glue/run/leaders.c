@@ -58,26 +58,28 @@ static int reduce_piece(struct qv_mpi_comm *c, const struct qv_mpi_call *call,
 	const struct qv_mpi_nodes *n = c->nodes;
 	const bool all = call->coll == QV_COLL_ALLREDUCE;
 	const int root = all ? 0 : n->node[call->root];
-	char *sum = NULL;
+	char *sum = NULL, *result = NULL;
 	int rc, count = (int)t->count;
 
-	if (leads(n))
-		sum = out ? out : n->scratch->body;
+	if (leads(n)) {
+		sum = all && out ? out : n->scratch->body;
+		result = all ? sum : out ? out : n->scratch->other;
+	}
 	t->out = sum;
 	rc = within(c, t);
 	if (rc)
 		return rc;
+	/* MPICH 4.0 dies in a long reduce that is in place at another rank than 0. */
 	if (sum && all)
 		rc = QV_REAL(Allreduce)(MPI_IN_PLACE, sum, count, call->type, call->op, n->leaders);
 	else if (sum)
-		rc = QV_REAL(Reduce)(n->mine == root ? MPI_IN_PLACE : sum,
-				     n->mine == root ? sum : NULL, count, call->type, call->op,
-				     root, n->leaders);
+		rc = QV_REAL(Reduce)(sum, n->mine == root ? result : NULL, count, call->type,
+				     call->op, root, n->leaders);
 	if (rc)
 		return QV_EIO;
 	if (!all && (n->mine != root || !n->place[call->root]))
 		return QV_OK; /* the root is a leader, or elsewhere */
-	return spread(c, sum, out, t->count * t->item);
+	return spread(c, result, out, t->count * t->item);
 }
 
 static int reduce(struct qv_mpi_comm *c, const struct qv_mpi_call *call, struct qv_team_call *t,

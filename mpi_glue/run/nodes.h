@@ -23,6 +23,7 @@ struct qv_mpi_nodes {
 		int64_t unused; /* so that the body has the alignment of malloc */
 		int64_t status;
 		char body[QV_MPI_NODES_PIECE];
+		char other[QV_MPI_NODES_PIECE];
 	} * scratch;
 };
 

@@ -37,6 +37,23 @@ static void reductions(void)
 		}
 }
 
+/* Some pieces, to each root: no rank is in place. */
+static void long_reductions(void)
+{
+	struct glue_pair p;
+	struct glue_call call;
+
+	glue_pair(0, &p);
+	call = (struct glue_call){GLUE_REDUCE, p.type, 0, p.op, 70000, 0, 0, MPI_COMM_WORLD};
+	for (call.root = 0; call.root < glue_ranks; call.root++) {
+		MPI_Aint low, extent;
+
+		MPI_Type_get_extent(p.type, &low, &extent);
+		call.item = (size_t)extent;
+		glue_compare(&call, "memory", GLUE_BLOCKING, p.fill, 1);
+	}
+}
+
 /* Ranks that are late, and calls of all kinds in a row. */
 static void mixed(void)
 {
@@ -146,6 +163,7 @@ static void comms(void)
 void glue_memory(void)
 {
 	reductions();
+	long_reductions();
 	mixed();
 	messages();
 	comms();
